@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * ioctls of /dev/dat.
+ *
+ * Rules for all of them
+ * =====================
+ *
+ * The argument is a structure whose first field is its size as the caller knows
+ * it.  A shorter structure than the kernel's is filled up with zeros, a longer
+ * one is accepted if the excess is zero.  Reserved fields and unknown flag bits
+ * must be zero.  Objects are named by 32-bit ids that are valid on the open file
+ * that made them and are never 0.  A file belongs to the address space that
+ * opened it.
+ *
+ *   errno         means
+ *   -----------   -------------------------------------------------------------
+ *   ENOTTY        unknown ioctl number
+ *   E2BIG         the excess of a longer structure is not zero
+ *   EINVAL        size too small; a reserved field, a flag, a count or an address
+ *                 is out of range; an IA was already opened, or not yet
+ *   EOPNOTSUPP    the value is known, the adapter or this version can't do it
+ *   ENOENT        no object of the required type has this id; no such adapter
+ *   EFAULT        the argument, or memory to be registered, is not accessible, or
+ *                 not writable although a write privilege was asked for
+ *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK, or over an adapter limit
+ *   EPERM         the file belongs to another address space
+ *   EXDEV         objects that must share a protection zone don't
+ *   EBUSY         the object is in use, or another thread waits on the EVD
+ *   EISCONN       the state of the EP forbids it
+ *   EADDRINUSE    the connection qualifier is taken
+ *   ENETUNREACH   the adapter has no address of the needed family
+ *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
+ *   ENOSPC        the event ring is full (software events only)
+ *   ETIMEDOUT     the time is over
+ *   EINTR         a signal came; nothing was consumed
+ *   ECANCELED     the EVD is, or was made, unwaitable
+ *   ESHUTDOWN     the EVD was freed or the IA closed during the wait
+ *   ENODEV        the RDMA device is gone, or the IA was closed
+ *
+ * A call that fails has changed nothing.
+ */
+#ifndef _UAPI_RDMA_DAT_IOCTL_H
+#define _UAPI_RDMA_DAT_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#include <rdma/dat_ring.h>
+
+#define DAT_ABI_VERSION		1
+#define DAT_IOC_MAGIC		0xDA
+#define DAT_NAME_SIZE		72	/* IA name: <ibdev> or <ibdev>:<port> */
+
+/* Types of objects. */
+enum dat_obj_type {
+	DAT_OBJ_NONE	= 0,
+	DAT_OBJ_PZ	= 1,
+	DAT_OBJ_LMR	= 2,
+	DAT_OBJ_EVD	= 3,
+	DAT_OBJ_SRQ	= 4,
+	DAT_OBJ_EP	= 5,
+	DAT_OBJ_PSP	= 6,
+	DAT_OBJ_CR	= 7,
+	DAT_OBJ_IA	= 8,	/* only as the subject of an async event */
+	DAT_OBJ_LAST
+};
+
+enum {
+	DAT_NR_ABI,
+	DAT_NR_ADAPTER,
+	DAT_NR_IA_OPEN,
+	DAT_NR_IA_QUERY,
+	DAT_NR_FREE,
+	DAT_NR_PZ_CREATE,
+	DAT_NR_LMR_CREATE,
+	DAT_NR_EVD_CREATE,
+	DAT_NR_EVD_WAIT,
+	DAT_NR_EVD_POST,
+	DAT_NR_EVD_SET,
+	DAT_NR_SRQ_CREATE,
+	DAT_NR_EP_CREATE,
+	DAT_NR_EP_CONNECT,
+	DAT_NR_EP_DISCONNECT,
+	DAT_NR_EP_RESET,
+	DAT_NR_EP_QUERY,
+	DAT_NR_PSP_CREATE,
+	DAT_NR_CR_QUERY,
+	DAT_NR_CR_ACCEPT,
+	DAT_NR_CR_REJECT,
+	DAT_NR_KICK,
+	DAT_NR_IA_CLOSE,
+	DAT_NR_LAST
+};
+
+#define DAT_IOC(nr)		_IO(DAT_IOC_MAGIC, DAT_NR_##nr)
+
+/**
+ * struct dat_abi - what this module speaks; the example operation
+ * @size: of this structure
+ * @version: out: DAT_ABI_VERSION
+ * @features: out: bits to be defined; 0
+ *
+ * Needs no IA.
+ */
+struct dat_abi {
+	__u32 size;
+	__u32 version;
+	__u64 features;
+};
+#define DAT_IOC_ABI		DAT_IOC(ABI)
+
+/**
+ * struct dat_adapter - enumerate the adapters that the caller may open
+ * @size: of this structure
+ * @index: 0, 1, ... until ENOENT
+ * @name: out: IA name, NUL-terminated
+ * @port: out: port of the RDMA device
+ * @active: out: 1 if the port is up
+ *
+ * Needs no IA.
+ */
+struct dat_adapter {
+	__u32 size;
+	__u32 index;
+	__u8  name[DAT_NAME_SIZE];
+	__u32 port;
+	__u32 active;
+};
+#define DAT_IOC_ADAPTER		DAT_IOC(ADAPTER)
+
+/**
+ * struct dat_ia_open - bind this file to an adapter; once per file
+ * @size: of this structure
+ * @rsvd: 0
+ * @name: IA name, NUL-terminated
+ * @user_data: owner of the IA's async events
+ * @doorbell_offset: out: where to mmap the doorbell page
+ * @doorbell_size: out: bytes to mmap
+ *
+ * ENOENT: no such adapter in this network namespace.  EOPNOTSUPP: its driver
+ * can't register user memory for a kernel consumer.
+ */
+struct dat_ia_open {
+	__u32 size;
+	__u32 rsvd;
+	__u8  name[DAT_NAME_SIZE];
+	__u64 user_data;
+	__u64 doorbell_offset;
+	__u64 doorbell_size;
+};
+#define DAT_IOC_IA_OPEN		DAT_IOC(IA_OPEN)
+
+/**
+ * struct dat_ia_query - limits and identity of the adapter, all out
+ * @size: of this structure
+ * @addr_len: bytes valid in @addr, 0 if the port has no address
+ * @addr: struct sockaddr_in or sockaddr_in6 of the adapter
+ * @device: name of the RDMA device
+ * @fw: firmware version as the device words it
+ * @vendor_id: IEEE OUI
+ * @vendor_part_id: of the device
+ * @hw_ver: of the device
+ * @port: of the device
+ * @max_eps: endpoints
+ * @max_dto_per_ep: requests, and receives, per endpoint
+ * @max_evd_qlen: events
+ * @max_iov: segments per send or receive
+ * @max_iov_read: segments per RDMA read
+ * @max_lmrs: registrations
+ * @max_pzs: protection zones
+ * @max_srqs: shared receive queues, 0 if none
+ * @max_recv_per_srq: buffers
+ * @max_rdma_read_in: RDMA reads per endpoint as target
+ * @max_rdma_read_out: RDMA reads per endpoint as originator
+ * @max_pd_request: bytes of private data with a connect
+ * @max_pd_reply: bytes of private data with an accept
+ * @flags: 0x1: iWARP, the sink of an RDMA read needs remote write
+ * @max_message_size: bytes of a send or RDMA operation
+ * @max_lmr_size: bytes of a registration
+ */
+struct dat_ia_query {
+	__u32 size;
+	__u32 addr_len;
+	__u8  addr[32];
+	__u8  device[64];
+	__u8  fw[32];
+	__u32 vendor_id;
+	__u32 vendor_part_id;
+	__u32 hw_ver;
+	__u32 port;
+	__u32 max_eps;
+	__u32 max_dto_per_ep;
+	__u32 max_evd_qlen;
+	__u32 max_iov;
+	__u32 max_iov_read;
+	__u32 max_lmrs;
+	__u32 max_pzs;
+	__u32 max_srqs;
+	__u32 max_recv_per_srq;
+	__u32 max_rdma_read_in;
+	__u32 max_rdma_read_out;
+	__u32 max_pd_request;
+	__u32 max_pd_reply;
+	__u32 flags;
+	__u64 max_message_size;
+	__u64 max_lmr_size;
+};
+#define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
+#define DAT_IA_FLAG_IWARP	0x1
+
+/**
+ * struct dat_ia_close - destroy every object of the IA, now and abruptly
+ * @size: of this structure
+ * @rsvd: 0
+ *
+ * What closing the file does as well; this call does it while other threads are
+ * inside DAT_IOC_EVD_WAIT, which return ESHUTDOWN.  Every later call on the file
+ * fails with ENODEV.  Mappings stay readable until they are unmapped.
+ */
+struct dat_ia_close {
+	__u32 size;
+	__u32 rsvd;
+};
+#define DAT_IOC_IA_CLOSE	DAT_IOC(IA_CLOSE)
+
+/**
+ * struct dat_free - destroy an object
+ * @size: of this structure
+ * @type: enum dat_obj_type
+ * @id: of the object
+ * @rsvd: 0
+ *
+ * EBUSY: other objects use it, or a thread waits on it.  EISCONN: an EP that a
+ * service point or a CR holds.  Freeing a CR rejects it.
+ */
+struct dat_free {
+	__u32 size;
+	__u32 type;
+	__u32 id;
+	__u32 rsvd;
+};
+#define DAT_IOC_FREE		DAT_IOC(FREE)
+
+/**
+ * struct dat_pz_create - make a protection zone
+ * @size: of this structure
+ * @id: out
+ */
+struct dat_pz_create {
+	__u32 size;
+	__u32 id;
+};
+#define DAT_IOC_PZ_CREATE	DAT_IOC(PZ_CREATE)
+
+/* Memory privileges, as in DAT_MEM_PRIV_FLAGS. */
+#define DAT_PRIV_LOCAL_READ	0x01
+#define DAT_PRIV_REMOTE_READ	0x02
+#define DAT_PRIV_LOCAL_WRITE	0x10
+#define DAT_PRIV_REMOTE_WRITE	0x20
+#define DAT_PRIV_ALL		0x33
+
+/**
+ * struct dat_lmr_create - register memory of the caller
+ * @size: of this structure
+ * @pz: id of the protection zone
+ * @addr: first byte
+ * @length: bytes, at least 1
+ * @priv: DAT_PRIV_*
+ * @id: out
+ * @lmr_context: out: goes into struct dat_sge
+ * @rmr_context: out: goes to peers; 0 without remote privileges
+ *
+ * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.
+ */
+struct dat_lmr_create {
+	__u32 size;
+	__u32 pz;
+	__u64 addr;
+	__u64 length;
+	__u32 priv;
+	__u32 id;
+	__u32 lmr_context;
+	__u32 rmr_context;
+};
+#define DAT_IOC_LMR_CREATE	DAT_IOC(LMR_CREATE)
+
+/**
+ * struct dat_evd_create - make an event dispatcher
+ * @size: of this structure
+ * @streams: enum dat_stream bits that may feed it
+ * @qlen: events wanted; out: events given (a power of two)
+ * @id: out
+ * @user_data: owner value of async events about this EVD
+ * @submit_offset: out: mmap offset of struct dat_evd_head
+ * @submit_size: out
+ * @status_offset: out: mmap offset of struct dat_evd_status and the events
+ * @status_size: out
+ *
+ * The first EVD with DAT_STREAM_ASYNC becomes the IA's async EVD.
+ */
+struct dat_evd_create {
+	__u32 size;
+	__u32 streams;
+	__u32 qlen;
+	__u32 id;
+	__u64 user_data;
+	__u64 submit_offset;
+	__u64 submit_size;
+	__u64 status_offset;
+	__u64 status_size;
+};
+#define DAT_IOC_EVD_CREATE	DAT_IOC(EVD_CREATE)
+
+#define DAT_WAIT_FOREVER	(~(__u64)0)
+
+/**
+ * struct dat_evd_wait - sleep until enough events are queued
+ * @size: of this structure
+ * @id: of the EVD
+ * @threshold: events, 1 to qlen
+ * @rsvd: 0
+ * @deadline_ns: absolute, CLOCK_MONOTONIC; DAT_WAIT_FOREVER; 0 never sleeps
+ *
+ * Consumes nothing: the caller reads the ring.  One waiter at a time (EBUSY).
+ * Only events that notify count towards waking a sleeper, but once it is awake
+ * all do.
+ */
+struct dat_evd_wait {
+	__u32 size;
+	__u32 id;
+	__u32 threshold;
+	__u32 rsvd;
+	__u64 deadline_ns;
+};
+#define DAT_IOC_EVD_WAIT	DAT_IOC(EVD_WAIT)
+
+/**
+ * struct dat_evd_post - queue a software event
+ * @size: of this structure
+ * @id: of the EVD
+ * @cookie: value to deliver
+ */
+struct dat_evd_post {
+	__u32 size;
+	__u32 id;
+	__u64 cookie;
+};
+#define DAT_IOC_EVD_POST	DAT_IOC(EVD_POST)
+
+#define DAT_EVD_UNWAITABLE	0x1
+
+/**
+ * struct dat_evd_set - change the state of an EVD
+ * @size: of this structure
+ * @id: of the EVD
+ * @flags: DAT_EVD_UNWAITABLE bits wanted
+ * @mask: which bits of @flags to take
+ */
+struct dat_evd_set {
+	__u32 size;
+	__u32 id;
+	__u32 flags;
+	__u32 mask;
+};
+#define DAT_IOC_EVD_SET		DAT_IOC(EVD_SET)
+
+/**
+ * struct dat_srq_create - make a shared receive queue
+ * @size: of this structure
+ * @pz: id of the protection zone
+ * @max_recv: buffers outstanding; out: entries of the ring
+ * @max_iov: segments per buffer
+ * @user_data: owner value of async events about this SRQ
+ * @id: out
+ * @queue: out: bit in the doorbell page
+ * @submit_offset: out: mmap offset of struct dat_submit and the RQEs
+ * @submit_size: out
+ * @status_offset: out: mmap offset of struct dat_status
+ * @status_size: out
+ * @rq_offset: out: where the RQEs start in the submit region
+ * @rq_shift: out: log2 of the stride
+ */
+struct dat_srq_create {
+	__u32 size;
+	__u32 pz;
+	__u32 max_recv;
+	__u32 max_iov;
+	__u64 user_data;
+	__u32 id;
+	__u32 queue;
+	__u64 submit_offset;
+	__u64 submit_size;
+	__u64 status_offset;
+	__u64 status_size;
+	__u32 rq_offset;
+	__u32 rq_shift;
+};
+#define DAT_IOC_SRQ_CREATE	DAT_IOC(SRQ_CREATE)
+
+/**
+ * struct dat_ep_create - make an endpoint
+ * @size: of this structure
+ * @pz: id of the protection zone
+ * @recv_evd: id of the EVD for receives, or 0
+ * @request_evd: id of the EVD for requests, or 0
+ * @connect_evd: id of the EVD for connection events, or 0
+ * @srq: id of the SRQ, or 0
+ * @max_recv: receives outstanding, 0 with an SRQ; out: entries of the ring
+ * @max_request: requests outstanding; out: entries of the ring
+ * @max_recv_iov: segments per receive
+ * @max_request_iov: segments per request
+ * @read_in: RDMA reads as target
+ * @read_out: RDMA reads as originator
+ * @recv_flags: DAT_COMPLETION_FLAGS of receives
+ * @request_flags: DAT_COMPLETION_FLAGS of requests
+ * @user_data: owner value of this EP's events
+ * @id: out
+ * @sq_queue: out: bit of the send queue in the doorbell page
+ * @rq_queue: out: bit of the receive queue in the doorbell page
+ * @rsvd: 0
+ * @submit_offset: out: mmap offset of struct dat_submit, SQEs and RQEs
+ * @submit_size: out
+ * @status_offset: out: mmap offset of struct dat_status
+ * @status_size: out
+ * @sq_offset: out: where the SQEs start in the submit region
+ * @sq_shift: out: log2 of their stride
+ * @rq_offset: out: where the RQEs start in the submit region
+ * @rq_shift: out: log2 of their stride
+ */
+struct dat_ep_create {
+	__u32 size;
+	__u32 pz;
+	__u32 recv_evd;
+	__u32 request_evd;
+	__u32 connect_evd;
+	__u32 srq;
+	__u32 max_recv;
+	__u32 max_request;
+	__u32 max_recv_iov;
+	__u32 max_request_iov;
+	__u32 read_in;
+	__u32 read_out;
+	__u32 recv_flags;
+	__u32 request_flags;
+	__u64 user_data;
+	__u32 id;
+	__u32 sq_queue;
+	__u32 rq_queue;
+	__u32 rsvd;
+	__u64 submit_offset;
+	__u64 submit_size;
+	__u64 status_offset;
+	__u64 status_size;
+	__u32 sq_offset;
+	__u32 sq_shift;
+	__u32 rq_offset;
+	__u32 rq_shift;
+};
+#define DAT_IOC_EP_CREATE	DAT_IOC(EP_CREATE)
+
+/**
+ * struct dat_ep_connect - connect to a peer
+ * @size: of this structure
+ * @id: of the EP
+ * @addr: struct sockaddr_in or sockaddr_in6 of the peer; its port is ignored
+ * @conn_qual: qualifier of the peer's service point, 1 to 65535
+ * @timeout_us: until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER leaves it to the transport
+ * @pd_len: bytes of private data
+ * @rsvd: 0
+ * @pd: private data
+ *
+ * Exactly one connection event follows.
+ */
+struct dat_ep_connect {
+	__u32 size;
+	__u32 id;
+	__u8  addr[32];
+	__u64 conn_qual;
+	__u64 timeout_us;
+	__u32 pd_len;
+	__u32 rsvd;
+	__u8  pd[DAT_MAX_PRIVATE_DATA];
+};
+#define DAT_IOC_EP_CONNECT	DAT_IOC(EP_CONNECT)
+
+#define DAT_DISCONNECT_GRACEFUL	0x1
+
+/**
+ * struct dat_ep_disconnect - end a connection or its establishment
+ * @size: of this structure
+ * @id: of the EP
+ * @flags: DAT_DISCONNECT_GRACEFUL: let outstanding requests finish first
+ * @rsvd: 0
+ */
+struct dat_ep_disconnect {
+	__u32 size;
+	__u32 id;
+	__u32 flags;
+	__u32 rsvd;
+};
+#define DAT_IOC_EP_DISCONNECT	DAT_IOC(EP_DISCONNECT)
+
+/**
+ * struct dat_ep_reset - make a disconnected EP connectable again
+ * @size: of this structure
+ * @id: of the EP
+ */
+struct dat_ep_reset {
+	__u32 size;
+	__u32 id;
+};
+#define DAT_IOC_EP_RESET	DAT_IOC(EP_RESET)
+
+/**
+ * struct dat_ep_query - state and addresses, all out but the id
+ * @size: of this structure
+ * @id: of the EP
+ * @state: DAT_EP_STATE
+ * @local_port: of the connection, 0 if none
+ * @remote_port: of the connection, 0 if none
+ * @read_in: RDMA reads as target, as negotiated
+ * @read_out: RDMA reads as originator, as negotiated
+ * @rsvd: 0
+ * @local: struct sockaddr_in or sockaddr_in6
+ * @remote: struct sockaddr_in or sockaddr_in6, zero if none
+ */
+struct dat_ep_query {
+	__u32 size;
+	__u32 id;
+	__u32 state;
+	__u32 local_port;
+	__u32 remote_port;
+	__u32 read_in;
+	__u32 read_out;
+	__u32 rsvd;
+	__u8  local[32];
+	__u8  remote[32];
+};
+#define DAT_IOC_EP_QUERY	DAT_IOC(EP_QUERY)
+
+/**
+ * struct dat_psp_create - listen
+ * @size: of this structure
+ * @evd: id of the EVD for connection requests
+ * @conn_qual: 1 to 65535; 0 lets the kernel choose; out: the one in use
+ * @user_data: owner value of the requests' events
+ * @id: out
+ * @rsvd: 0
+ *
+ * A request that finds the EVD full is refused.
+ */
+struct dat_psp_create {
+	__u32 size;
+	__u32 evd;
+	__u64 conn_qual;
+	__u64 user_data;
+	__u32 id;
+	__u32 rsvd;
+};
+#define DAT_IOC_PSP_CREATE	DAT_IOC(PSP_CREATE)
+
+/**
+ * struct dat_cr_query - who asks, all out but the id
+ * @size: of this structure
+ * @id: of the CR
+ * @remote: struct sockaddr_in or sockaddr_in6
+ * @remote_port: of the requester
+ * @pd_len: bytes valid in @pd
+ * @pd: private data
+ */
+struct dat_cr_query {
+	__u32 size;
+	__u32 id;
+	__u8  remote[32];
+	__u32 remote_port;
+	__u32 pd_len;
+	__u8  pd[DAT_MAX_PRIVATE_DATA];
+};
+#define DAT_IOC_CR_QUERY	DAT_IOC(CR_QUERY)
+
+/**
+ * struct dat_cr_accept - accept a connection request; success ends the CR
+ * @size: of this structure
+ * @id: of the CR
+ * @ep: id of an unconnected EP
+ * @pd_len: bytes of private data
+ * @pd: private data
+ *
+ * Exactly one of DAT_EV_ESTABLISHED and DAT_EV_ACCEPT_ERROR follows.
+ */
+struct dat_cr_accept {
+	__u32 size;
+	__u32 id;
+	__u32 ep;
+	__u32 pd_len;
+	__u8  pd[DAT_MAX_PRIVATE_DATA];
+};
+#define DAT_IOC_CR_ACCEPT	DAT_IOC(CR_ACCEPT)
+
+/**
+ * struct dat_cr_reject - refuse a connection request; ends the CR
+ * @size: of this structure
+ * @id: of the CR
+ */
+struct dat_cr_reject {
+	__u32 size;
+	__u32 id;
+};
+#define DAT_IOC_CR_REJECT	DAT_IOC(CR_REJECT)
+
+/*
+ * Drain every queue whose dirty bit is set.  The only ioctl without a structure;
+ * its argument must be 0.
+ */
+#define DAT_IOC_KICK		DAT_IOC(KICK)
+
+#endif /* _UAPI_RDMA_DAT_IOCTL_H */

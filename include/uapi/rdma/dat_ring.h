@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * Shared pages of /dev/dat: queue entries, event entries, indices, doorbells.
+ *
+ * Every page has one writer.  What the process writes is mapped read-write and
+ * believed by nobody: the kernel fetches an entry once into private memory and
+ * checks the copy.  What the kernel writes is mapped read-only and never read
+ * back by the kernel.
+ *
+ *   object   process writes ("submit" region)     kernel writes ("status" region)
+ *   ------   ----------------------------------   -------------------------------
+ *   file     struct dat_doorbell                  -
+ *   EP       struct dat_submit, SQEs, RQEs        struct dat_status
+ *   SRQ      struct dat_submit, RQEs              struct dat_status
+ *   EVD      struct dat_evd_head                  struct dat_evd_status, events
+ *
+ * Indices are free-running 32-bit counters; "index & (entries - 1)" is the slot
+ * and "producer - consumer" is the fill level, also across the wrap at 2^32.
+ *
+ * The protocol
+ * ============
+ *
+ * Posting (process is the producer, the kernel's pump the consumer):
+ *
+ *   process                                  kernel pump
+ *   -------                                  -----------
+ *   write entry[tail & mask]
+ *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
+ *   full barrier                  (B)        copy, check, post n entries
+ *   if the queue's dirty bit is clear,       if somebody will look again
+ *     set it                                   (work in flight): leave
+ *   full barrier                  (C)        status.flags |= NEED_KICK
+ *   if status.flags & NEED_KICK              full barrier                 (E)
+ *     ioctl(DAT_IOC_KICK)                    if submit.tail != head       (D)
+ *                                              flags &= ~NEED_KICK, again
+ *
+ *   kick: take the dirty words with an       (F)
+ *         exchange (full barrier), then for
+ *         each bit clear NEED_KICK and pump
+ *
+ *   (A) store-release: pairs with the load-acquire at (D), so the pump sees the
+ *       entry whenever it sees the tail.
+ *   (B) orders the tail before the look at the dirty bit.  If the bit is seen set,
+ *       the exchange at (F) comes later and finds the new tail.
+ *   (C) orders tail and dirty bit before the look at NEED_KICK; pairs with (E).
+ *       Store-barrier-load on both sides: either the process sees NEED_KICK and
+ *       enters, or the pump sees the new tail.  Never neither.
+ *   (F) pairs with (B).
+ *
+ * Completions (the kernel is the producer, the process the consumer):
+ *
+ *   kernel                                   process
+ *   ------                                   -------
+ *   head = head.head              (G)        tail = status.tail           (K)
+ *   if tail - head == entries: overflow      if tail == head: empty
+ *   write event[tail & mask]                 copy event[head & mask]
+ *   status.tail = tail + 1        (H)        head.head = head + 1         (L)
+ *   full barrier                  (I)
+ *   if a waiter's threshold is met: wake     to sleep: ioctl(DAT_IOC_EVD_WAIT)
+ *                                              set waiter, full barrier   (J)
+ *                                              if enough events: return, else sleep
+ *
+ *   (H)/(K) release/acquire: the event is whole when the tail shows it.
+ *   (L)/(G) release/acquire: the slot has been read when the head frees it.
+ *   (I)/(J) store-barrier-load on both sides: no lost wake-up.
+ *
+ * Completed requests free their queue slots through status.sq_done and
+ * status.rq_done, which are published with release before the event that reports
+ * the completion is, so that a process which sees the event may post again.
+ */
+#ifndef _UAPI_RDMA_DAT_RING_H
+#define _UAPI_RDMA_DAT_RING_H
+
+#include <linux/types.h>
+
+/* Operation codes of struct dat_sqe. */
+enum dat_op {
+	DAT_OP_INVALID		= 0,	/* an entry of zeros is malformed */
+	DAT_OP_SEND		= 1,
+	DAT_OP_RDMA_WRITE	= 2,
+	DAT_OP_RDMA_READ	= 3,
+	DAT_OP_LAST
+};
+
+/* Flags of struct dat_sqe; the values are those of DAT_COMPLETION_FLAGS. */
+enum dat_sqe_flags {
+	DAT_SQE_SUPPRESS	= 0x01,	/* no event if it succeeds */
+	DAT_SQE_SOLICITED	= 0x02,	/* ask for a notification at the peer */
+	DAT_SQE_UNSIGNALLED	= 0x04,	/* event without notification */
+	DAT_SQE_FENCE		= 0x08,	/* start after earlier RDMA reads ended */
+	DAT_SQE_FLAGS_ALL	= 0x0f
+};
+
+/* Largest number of segments in one entry. */
+#define DAT_MAX_SGE		30
+
+/**
+ * struct dat_sge - one segment of local memory
+ * @addr: address in the process's terms
+ * @lmr: lmr_context of the registration that covers it
+ * @len: bytes; 0 skips the segment, whatever @addr and @lmr hold
+ */
+struct dat_sge {
+	__u64 addr;
+	__u32 lmr;
+	__u32 len;
+};
+
+/**
+ * struct dat_sqe - send queue entry
+ * @opcode: enum dat_op
+ * @flags: enum dat_sqe_flags
+ * @num_sge: segments used
+ * @rsvd: must be 0
+ * @rkey: rmr_context of the peer's memory (RDMA operations only, else 0)
+ * @cookie: returned in the completion
+ * @raddr: address in the peer's terms (RDMA operations only, else 0)
+ * @rsvd2: must be 0
+ *
+ * Followed by the segments.  The stride of the queue is a power of two,
+ * 1 << sq_shift bytes, chosen by the kernel at creation.
+ */
+struct dat_sqe {
+	__u8  opcode;
+	__u8  flags;
+	__u8  num_sge;
+	__u8  rsvd;
+	__u32 rkey;
+	__u64 cookie;
+	__u64 raddr;
+	__u64 rsvd2;
+};
+
+/**
+ * struct dat_rqe - receive queue entry of an EP or an SRQ
+ * @cookie: returned in the completion
+ * @num_sge: segments used
+ * @flags: 0 or DAT_SQE_UNSIGNALLED (never on an SRQ)
+ * @rsvd: must be 0
+ *
+ * Followed by the segments.
+ */
+struct dat_rqe {
+	__u64 cookie;
+	__u8  num_sge;
+	__u8  flags;
+	__u16 rsvd[3];
+};
+
+/* Event streams, as in dat_evd_create(3DAT). */
+enum dat_stream {
+	DAT_STREAM_SOFTWARE	= 0x001,
+	DAT_STREAM_CR		= 0x010,
+	DAT_STREAM_DTO		= 0x020,
+	DAT_STREAM_CONNECTION	= 0x040,
+	DAT_STREAM_RMR_BIND	= 0x080,
+	DAT_STREAM_ASYNC	= 0x100,
+	DAT_STREAM_ALL		= 0x1f1
+};
+
+/* Values of struct dat_eqe.type: the numbers of DAT_EVENT_NUMBER. */
+enum dat_event_type {
+	DAT_EV_DTO			= 0x00001,
+	DAT_EV_RMR_BIND			= 0x01001,
+	DAT_EV_CR			= 0x02001,
+	DAT_EV_ESTABLISHED		= 0x04001,
+	DAT_EV_PEER_REJECTED		= 0x04002,
+	DAT_EV_NON_PEER_REJECTED	= 0x04003,
+	DAT_EV_ACCEPT_ERROR		= 0x04004,
+	DAT_EV_DISCONNECTED		= 0x04005,
+	DAT_EV_BROKEN			= 0x04006,
+	DAT_EV_TIMED_OUT		= 0x04007,
+	DAT_EV_UNREACHABLE		= 0x04008,
+	DAT_EV_ASYNC_OVERFLOW		= 0x08001,
+	DAT_EV_ASYNC_CATASTROPHIC	= 0x08002,
+	DAT_EV_ASYNC_EP_BROKEN		= 0x08003,
+	DAT_EV_ASYNC_TIMED_OUT		= 0x08004,
+	DAT_EV_ASYNC_INTERNAL		= 0x08005,
+	DAT_EV_SOFTWARE			= 0x10001
+};
+
+/* Values of struct dat_eqe.status for DTOs: DAT_DTO_COMPLETION_STATUS. */
+enum dat_dto_status {
+	DAT_ST_SUCCESS			= 0,
+	DAT_ST_FLUSHED			= 1,
+	DAT_ST_LOCAL_LENGTH		= 2,
+	DAT_ST_LOCAL_EP			= 3,
+	DAT_ST_LOCAL_PROTECTION		= 4,
+	DAT_ST_BAD_RESPONSE		= 5,
+	DAT_ST_REMOTE_ACCESS		= 6,
+	DAT_ST_REMOTE_RESPONDER		= 7,
+	DAT_ST_TRANSPORT		= 8,
+	DAT_ST_RECEIVER_NOT_READY	= 9,
+	DAT_ST_PARTIAL_PACKET		= 10,
+	DAT_ST_RMR_FAILED		= 11
+};
+
+/* Flags of struct dat_eqe. */
+enum dat_eqe_flags {
+	DAT_EQE_RECV		= 0x1,	/* DTO: a receive, else a request */
+	DAT_EQE_SRQ		= 0x2	/* DTO: the buffer came from the EP's SRQ */
+};
+
+/**
+ * struct dat_eqe - one event
+ * @type: enum dat_event_type
+ * @status: DTO: enum dat_dto_status; async: the reason; else 0
+ * @flags: enum dat_eqe_flags
+ * @owner: user_data of the object that the event is about: the EP (DTO,
+ *	connection), the PSP (connection request), the failing object (async)
+ * @cookie: DTO: cookie of the entry; connection request: connection qualifier;
+ *	software: the value posted; async: enum dat_obj_type of the owner
+ * @data: DTO: bytes transferred, 0 unless the status is success; connection
+ *	request: id of the CR; connection: bytes of private data in dat_status
+ */
+struct dat_eqe {
+	__u32 type;
+	__u16 status;
+	__u16 flags;
+	__u64 owner;
+	__u64 cookie;
+	__u64 data;
+};
+
+/**
+ * struct dat_submit - head of an EP's or SRQ's submit region
+ * @sq_tail: SQEs written so far (EP only)
+ * @rq_tail: RQEs written so far (unused by an EP that has an SRQ)
+ *
+ * The tails live in different cache lines because different threads may post
+ * sends and receives.  Entries follow at the offsets that creation returned.
+ */
+struct dat_submit {
+	__u32 sq_tail;
+	__u32 rsvd0[15];
+	__u32 rq_tail;
+	__u32 rsvd1[15];
+};
+
+/* Flags of struct dat_queue_status. */
+enum dat_queue_flags {
+	DAT_QUEUE_NEED_KICK	= 0x1	/* nobody will look: ioctl(DAT_IOC_KICK) */
+};
+
+/**
+ * struct dat_queue_status - the kernel's view of one queue, a cache line
+ * @done: entries completed since creation; the slot may be written again
+ * @head: entries taken by the kernel
+ * @flags: enum dat_queue_flags
+ * @bad: entries that were malformed
+ */
+struct dat_queue_status {
+	__u32 done;
+	__u32 head;
+	__u32 flags;
+	__u32 bad;
+	__u32 rsvd[12];
+};
+
+#define DAT_MAX_PRIVATE_DATA	256
+
+/**
+ * struct dat_status - an EP's or SRQ's status region
+ * @sq: the send queue
+ * @rq: the receive queue
+ * @state: DAT_EP_STATE of an EP, DAT_SRQ_STATE of an SRQ
+ * @pd_len: bytes valid in @pd
+ * @rsvd: 0
+ * @pd: what the peer sent with its accept or reject; whole before the connection
+ *	event that tells of it, valid until the EP is reset
+ */
+struct dat_status {
+	struct dat_queue_status sq;
+	struct dat_queue_status rq;
+	__u32 state;
+	__u32 pd_len;
+	__u32 rsvd[14];
+	__u8  pd[DAT_MAX_PRIVATE_DATA];
+};
+
+/**
+ * struct dat_evd_status - head of an EVD's status region
+ * @tail: events written since creation
+ * @dropped: events lost because the ring was full
+ * @rsvd: 0
+ *
+ * The events follow at offset sizeof(struct dat_evd_status).
+ */
+struct dat_evd_status {
+	__u32 tail;
+	__u32 dropped;
+	__u32 rsvd[14];
+};
+
+/**
+ * struct dat_evd_head - an EVD's submit region
+ * @head: events consumed since creation
+ * @rsvd: ignored
+ */
+struct dat_evd_head {
+	__u32 head;
+	__u32 rsvd[15];
+};
+
+/* Queues of one file that can have work pending; also the size of its bitmap. */
+#define DAT_MAX_QUEUES		32768
+
+/**
+ * struct dat_doorbell - the doorbell page
+ * @dirty: bit (n % 64) of word (n / 64) is queue n's, as returned at creation
+ */
+struct dat_doorbell {
+	__u64 dirty[DAT_MAX_QUEUES / 64];
+};
+
+/* The layout is the contract: any change of it fails to compile. */
+#if defined(__cplusplus)
+#define DAT_RING_ASSERT(cond) static_assert(cond, #cond)
+#elif defined(__KERNEL__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
+#define DAT_RING_ASSERT(cond) _Static_assert(cond, #cond)
+#else
+#define DAT_RING_ASSERT_NAME2(line) dat_ring_assert_##line
+#define DAT_RING_ASSERT_NAME(line) DAT_RING_ASSERT_NAME2(line)
+#define DAT_RING_ASSERT(cond) \
+	extern char DAT_RING_ASSERT_NAME(__LINE__)[(cond) ? 1 : -1]
+#endif
+#define DAT_RING_OFFSET(type, field, at) \
+	DAT_RING_ASSERT(__builtin_offsetof(struct type, field) == (at))
+
+DAT_RING_ASSERT(sizeof(struct dat_sge) == 16);
+DAT_RING_OFFSET(dat_sge, addr, 0);
+DAT_RING_OFFSET(dat_sge, lmr, 8);
+DAT_RING_OFFSET(dat_sge, len, 12);
+DAT_RING_ASSERT(sizeof(struct dat_sqe) == 32);
+DAT_RING_OFFSET(dat_sqe, opcode, 0);
+DAT_RING_OFFSET(dat_sqe, flags, 1);
+DAT_RING_OFFSET(dat_sqe, num_sge, 2);
+DAT_RING_OFFSET(dat_sqe, rkey, 4);
+DAT_RING_OFFSET(dat_sqe, cookie, 8);
+DAT_RING_OFFSET(dat_sqe, raddr, 16);
+DAT_RING_OFFSET(dat_sqe, rsvd2, 24);
+DAT_RING_ASSERT(sizeof(struct dat_rqe) == 16);
+DAT_RING_OFFSET(dat_rqe, cookie, 0);
+DAT_RING_OFFSET(dat_rqe, num_sge, 8);
+DAT_RING_OFFSET(dat_rqe, flags, 9);
+DAT_RING_ASSERT(sizeof(struct dat_eqe) == 32);
+DAT_RING_OFFSET(dat_eqe, type, 0);
+DAT_RING_OFFSET(dat_eqe, status, 4);
+DAT_RING_OFFSET(dat_eqe, flags, 6);
+DAT_RING_OFFSET(dat_eqe, owner, 8);
+DAT_RING_OFFSET(dat_eqe, cookie, 16);
+DAT_RING_OFFSET(dat_eqe, data, 24);
+DAT_RING_ASSERT(sizeof(struct dat_submit) == 128);
+DAT_RING_OFFSET(dat_submit, sq_tail, 0);
+DAT_RING_OFFSET(dat_submit, rq_tail, 64);
+DAT_RING_ASSERT(sizeof(struct dat_queue_status) == 64);
+DAT_RING_OFFSET(dat_queue_status, done, 0);
+DAT_RING_OFFSET(dat_queue_status, head, 4);
+DAT_RING_OFFSET(dat_queue_status, flags, 8);
+DAT_RING_OFFSET(dat_queue_status, bad, 12);
+DAT_RING_ASSERT(sizeof(struct dat_status) == 448);
+DAT_RING_OFFSET(dat_status, sq, 0);
+DAT_RING_OFFSET(dat_status, rq, 64);
+DAT_RING_OFFSET(dat_status, state, 128);
+DAT_RING_OFFSET(dat_status, pd_len, 132);
+DAT_RING_OFFSET(dat_status, pd, 192);
+DAT_RING_ASSERT(sizeof(struct dat_evd_status) == 64);
+DAT_RING_OFFSET(dat_evd_status, tail, 0);
+DAT_RING_OFFSET(dat_evd_status, dropped, 4);
+DAT_RING_ASSERT(sizeof(struct dat_evd_head) == 64);
+DAT_RING_ASSERT(sizeof(struct dat_doorbell) == 4096);
+
+#endif /* _UAPI_RDMA_DAT_RING_H */
