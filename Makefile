@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Direct Access Transport for Linux.  `make help` lists the targets.
+
+DAT_TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+BUILD   := $(DAT_TOP)/build
+
+PREFIX  ?= /usr/local
+UDEVDIR ?= /usr/lib/udev/rules.d
+INSTALL ?= install
+
+# The running kernel's headers, or else those of the kernel in the test VM.
+KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
+	$(shell printf '%s\n' /usr/src/linux-headers-6.1.*-amd64 | sort -rV))
+KREL  = $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
+# Modules are built beside the sources, one directory per kernel release.
+KOBJ ?= $(BUILD)/kmod-$(KREL)
+
+KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
+
+.PHONY: all modules libs modules_install install clean vm lint check check-debug demo help kobj
+
+all: modules libs
+
+# Kbuild wants sources and objects in one directory: link the sources there, and
+# drop links whose source is gone.
+kobj:
+	@test -n "$(KREL)" || { echo "KDIR=$(KDIR) holds no kernel headers: run scripts/deps, or pass KDIR=" >&2; exit 1; }
+	@mkdir -p $(KOBJ)
+	@ln -sf $(DAT_TOP)/kmod/* $(KOBJ)/
+	@find $(KOBJ) -xtype l -delete
+
+modules: kobj
+	+$(KMAKE) modules
+
+modules_install: modules
+	+$(KMAKE) modules_install
+
+libs:
+	+$(MAKE) -C $(DAT_TOP)/ulib
+
+install: libs
+	+$(MAKE) -C $(DAT_TOP)/ulib install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/include/dat $(DESTDIR)$(UDEVDIR)
+	$(INSTALL) -m 644 $(wildcard $(DAT_TOP)/include/dat/*.h) $(DESTDIR)$(PREFIX)/include/dat/
+	$(INSTALL) -m 644 $(DAT_TOP)/scripts/90-dat.rules $(DESTDIR)$(UDEVDIR)/
+
+clean:
+	rm -rf $(BUILD)
+
+vm: modules-for-vm libs
+	$(DAT_TOP)/scripts/vm --module $(BUILD)/vm/dat.ko --interactive
+
+# dat.ko for the kernel that the VM boots, whatever KDIR is.
+.PHONY: modules-for-vm
+modules-for-vm:
+	+$(DAT_TOP)/scripts/run-tests modules stock
+
+lint:
+	$(DAT_TOP)/scripts/run-tests lint
+
+check:
+	$(DAT_TOP)/scripts/run-tests stock
+
+check-debug:
+	$(DAT_TOP)/scripts/run-tests debug
+
+demo: modules-for-vm libs
+	$(DAT_TOP)/scripts/vm --module $(BUILD)/vm/dat.ko --log $(BUILD)/demo-console.log \
+		-- $(DAT_TOP)/scripts/demo-guest
+
+help:
+	@echo 'all              the module and the libraries (default)'
+	@echo 'modules          dat.ko for KDIR=$(KDIR)'
+	@echo 'libs             libdat and the tools, into build/ulib/'
+	@echo 'modules_install  install dat.ko for that kernel'
+	@echo 'install          libraries, headers, udev rule (DESTDIR=, PREFIX=$(PREFIX))'
+	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
+	@echo 'check            lint, and the tests in a VM with the stock kernel'
+	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
+	@echo 'demo             a transfer between two processes in a VM'
+	@echo 'vm               a shell in a VM with dat.ko loaded'
+	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'

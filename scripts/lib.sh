@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Functions shared by the scripts in this directory; to be sourced.
+
+DAT_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+DAT_CACHE=${DAT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dat}
+export DAT_TOP DAT_CACHE
+
+# depmod, modprobe and friends are not on an ordinary user's path.
+PATH=$PATH:/usr/sbin:/sbin
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+	say "${0##*/}: error: $*"
+	exit 1
+}
+
+# run_quietly LOG WHAT CMD...: run CMD with its output in LOG.  Anything slower
+# than 3 s says that it is alive; a failure shows the end of the log.
+run_quietly() {
+	local log=$1 what=$2 pid start=$SECONDS next=3
+	shift 2
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	# shellcheck disable=SC2064 # the pid of now is meant
+	trap "kill $pid 2>/dev/null || :" INT TERM
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.2
+		if ((SECONDS - start >= next)); then
+			say "  ... $what: $((SECONDS - start)) s, $(wc -l <"$log") lines of log"
+			next=$((next < 15 ? 15 : next + 15))
+		fi
+	done
+	trap - INT TERM
+	if ! wait "$pid"; then
+		say "${0##*/}: $what failed; the end of $log:"
+		tail -n 30 "$log" >&2
+		return 1
+	fi
+}
+
+# The newest Debian 6.1 headers installed, e.g. 6.1.0-56-amd64.
+vm_headers_release() {
+	local d best
+	best=$(for d in /usr/src/linux-headers-6.1.*-amd64; do
+		if [ -e "$d/Module.symvers" ]; then echo "${d#/usr/src/linux-headers-}"; fi
+	done | sort -V | tail -n 1)
+	[ -n "$best" ] || return 1
+	echo "$best"
+}
