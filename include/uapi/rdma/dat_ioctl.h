@@ -23,7 +23,8 @@
  *   EFAULT        the argument, or memory to be registered, is not accessible, or
  *                 not writable although a write privilege was asked for
  *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK, or over an adapter limit
- *   EPERM         the file belongs to another address space
+ *   EPERM         the file belongs to another address space; a qualifier below 1024
+ *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing
  *   EXDEV         objects that must share a protection zone don't
  *   EBUSY         the object is in use, or another thread waits on the EVD
  *   EISCONN       the state of the EP forbids it

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connecting and accepting through rdma_cm.
+ *
+ * Handlers run under the id's own lock, take ep->lock and nothing above it, never
+ * destroy an id, and return 0: what they decide is carried out by the undertaker
+ * of the connection.
+ */
+#include <linux/jiffies.h>
+#include <linux/string.h>
+#include <rdma/ib_cm.h>
+
+#include "dat.h"
+
+#define DAT_RESOLVE_MS	2000
+#define DAT_RETRIES	7	/* RNR: for ever */
+
+static void cm_fail(struct dat_conn *conn, u32 event)
+{
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	dat_conn_fail(conn, event);
+	spin_unlock_bh(&ep->lock);
+}
+
+/*
+ * The undertaker waits for a handler that saw "not closing" here, so what such a
+ * handler makes is found and undone.
+ */
+static bool cm_closing(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	bool closing;
+
+	spin_lock_bh(&ep->lock);
+	closing = conn->closing;
+	spin_unlock_bh(&ep->lock);
+	return closing;
+}
+
+static void cm_addr_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	if (rdma_resolve_route(conn->id, DAT_RESOLVE_MS))
+		cm_fail(conn, DAT_EV_UNREACHABLE);
+}
+
+/* Receives posted before the connection are at the device before the peer can send. */
+static int cm_make_qp(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	int ret = dat_conn_make_qp(conn);
+
+	if (ret)
+		return ret;
+	spin_lock_bh(&ep->lock);
+	dat_queue_pump_rq(conn);
+	spin_unlock_bh(&ep->lock);
+	return 0;
+}
+
+static void cm_route_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	if (cm_make_qp(conn) || rdma_connect_locked(conn->id, &conn->param))
+		cm_fail(conn, DAT_EV_NON_PEER_REJECTED);
+}
+
+static void cm_unreachable(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	cm_fail(conn, DAT_EV_UNREACHABLE);
+}
+
+static void cm_connect_error(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	cm_fail(conn, conn->established ? DAT_EV_BROKEN : DAT_EV_NON_PEER_REJECTED);
+}
+
+/*
+ * "Consumer defined" is also what the CM says for a process that died, but only a
+ * consumer that rejects sends data along.
+ */
+static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	const void *data;
+	u8 len = 0;
+
+	data = rdma_consumer_reject_data(conn->id, event, &len);
+	cm_fail(conn, data && memchr_inv(data, 0, len) ? DAT_EV_PEER_REJECTED :
+							   DAT_EV_NON_PEER_REJECTED);
+}
+
+static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	dat_conn_established(conn, conn->passive ? NULL : &event->param.conn);
+}
+
+static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	cm_fail(conn, DAT_EV_DISCONNECTED);
+}
+
+static void cm_device_removal(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	cm_fail(conn, DAT_EV_BROKEN);
+}
+
+static void (*const cm_events[])(struct dat_conn *conn, struct rdma_cm_event *event) = {
+	[RDMA_CM_EVENT_ADDR_RESOLVED]	= cm_addr_resolved,
+	[RDMA_CM_EVENT_ADDR_ERROR]	= cm_unreachable,
+	[RDMA_CM_EVENT_ROUTE_RESOLVED]	= cm_route_resolved,
+	[RDMA_CM_EVENT_ROUTE_ERROR]	= cm_unreachable,
+	[RDMA_CM_EVENT_CONNECT_ERROR]	= cm_connect_error,
+	[RDMA_CM_EVENT_UNREACHABLE]	= cm_unreachable,
+	[RDMA_CM_EVENT_REJECTED]	= cm_rejected,
+	[RDMA_CM_EVENT_ESTABLISHED]	= cm_established,
+	[RDMA_CM_EVENT_DISCONNECTED]	= cm_disconnected,
+	[RDMA_CM_EVENT_DEVICE_REMOVAL]	= cm_device_removal,
+};
+
+static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct dat_conn *conn = id->context;
+	unsigned int type = event->event;
+
+	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
+		cm_events[type](conn, event);
+	return 0;
+}
+
+static void cm_set_param(struct dat_conn *conn, u8 read_in, u8 read_out, const void *pd,
+			 u32 pd_len)
+{
+	memcpy(conn->pd, pd, pd_len);
+	conn->param = (struct rdma_conn_param) {
+		.private_data		= conn->pd,
+		.private_data_len	= pd_len,
+		.responder_resources	= read_in,
+		.initiator_depth	= read_out,
+		.flow_control		= 1,
+		.retry_count		= DAT_RETRIES,
+		.rnr_retry_count	= DAT_RETRIES,
+	};
+}
+
+static void cm_start_timer(struct dat_conn *conn, u64 timeout_us)
+{
+	u64 ticks;
+
+	if (timeout_us == DAT_WAIT_FOREVER)
+		return;
+	ticks = nsecs_to_jiffies64(min_t(u64, timeout_us, U64_MAX / NSEC_PER_USEC) *
+				   NSEC_PER_USEC) + 1;
+	queue_delayed_work(dat_wq, &conn->timer, min_t(u64, ticks, MAX_JIFFY_OFFSET));
+}
+
+/*
+ * Undo a claim whose connection could not be started.  If the consumer has closed it
+ * meanwhile, its end is on the way and the call counts as successful.
+ */
+static int cm_start_failed(struct dat_conn *conn, int err)
+{
+	if (!dat_ep_unclaim(conn->ep)) {
+		dat_conn_started(conn);
+		return 0;
+	}
+	cancel_delayed_work_sync(&conn->timer);
+	dat_conn_free(conn);
+	return err;
+}
+
+static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
+		      const struct sockaddr_storage *dst, u64 timeout_us)
+{
+	int ret;
+
+	ret = dat_ep_claim(conn->ep, DAT_EP_ACTIVE_PENDING, conn);
+	if (ret) {
+		dat_conn_free(conn);
+		return ret;
+	}
+	cm_start_timer(conn, timeout_us);
+	ret = rdma_resolve_addr(conn->id, (struct sockaddr *)src,
+				(const struct sockaddr *)dst, DAT_RESOLVE_MS);
+	if (ret)
+		return cm_start_failed(conn, ret);
+	dat_conn_started(conn);
+	return 0;
+}
+
+/**
+ * dat_cm_connect() - begin to connect
+ * @ep: UNCONNECTED
+ * @dst: address of the peer with the qualifier as its port
+ * @timeout_us: until DAT_EV_TIMED_OUT, or DAT_WAIT_FOREVER
+ * @pd: private data
+ * @pd_len: of it, at most DAT_MAX_PD_REQUEST
+ *
+ * Context: may sleep.  Return: 0, and one connection event will follow; or
+ * -ENETUNREACH the adapter has no address of the family, -EISCONN, -ENOMEM.
+ */
+int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
+		   const void *pd, u32 pd_len)
+{
+	struct dat_ia *ia = ep->obj.ia;
+	struct sockaddr_storage src;
+	struct dat_conn *conn;
+	struct rdma_cm_id *id;
+	int ret;
+
+	ret = dat_dev_addr(ia->dev, ia->port, dst->ss_family, &src);
+	if (ret)
+		return ret;
+	conn = dat_conn_alloc(ep);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		dat_conn_free(conn);
+		return PTR_ERR(id);
+	}
+	conn->id = id;
+	cm_set_param(conn, ep->attr.read_in, ep->attr.read_out, pd, pd_len);
+	return cm_resolve(conn, &src, dst, timeout_us);
+}
+
+/*
+ * Called with the handler lock of conn->id.  An rdma_accept() that fails has already
+ * refused the peer, so the consumer gets to know by an event.
+ */
+static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
+{
+	struct rdma_cm_id *id = conn->id;
+	int ret;
+
+	id->context = conn;
+	id->event_handler = cm_handler;
+	ret = cm_make_qp(conn);
+	if (ret) {
+		id->context = cr;
+		id->event_handler = dat_cr_handler;
+		return ret;
+	}
+	if (rdma_accept(id, &conn->param))
+		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
+	return 0;
+}
+
+/**
+ * dat_cm_accept() - accept a connection request
+ * @cr: the request; on success its id is gone and it should be freed
+ * @ep: UNCONNECTED
+ * @pd: private data
+ * @pd_len: of it, at most DAT_MAX_PD_REPLY
+ *
+ * Context: may sleep.  Return: 0, and one connection event will follow; -ENOENT the
+ * request is taken, -EISCONN, -ENOMEM.  After an error both are as before.
+ */
+int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_len)
+{
+	struct dat_conn *conn;
+	struct rdma_cm_id *id;
+	int ret;
+
+	conn = dat_conn_alloc(ep);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	conn->passive = true;
+	cm_set_param(conn, min_t(u32, ep->attr.read_in, cr->param.responder_resources),
+		     min_t(u32, ep->attr.read_out, cr->param.initiator_depth), pd, pd_len);
+	id = xchg(&cr->id, NULL);
+	if (!id) {
+		ret = -ENOENT;
+		goto err_free;
+	}
+	ret = dat_ep_claim(ep, DAT_EP_COMPL_PENDING, conn);
+	if (ret)
+		goto err_give_back;
+
+	conn->id = id;
+	rdma_lock_handler(id);
+	ret = cm_accept_locked(conn, cr);
+	rdma_unlock_handler(id);
+	if (!ret || !dat_ep_unclaim(ep)) {
+		dat_conn_started(conn);
+		return 0;
+	}
+	conn->id = NULL;
+err_give_back:
+	xchg(&cr->id, id);
+err_free:
+	dat_conn_free(conn);
+	return ret;
+}

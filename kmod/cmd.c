@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations on an adapter, its memory, its EVDs and SRQs.
+ *
+ * An operation checks the argument, finds the objects, calls the object layer and
+ * fills in the answer.  Limits of the adapter are checked here once, so the object
+ * layer can take them for granted.
+ */
+#include <linux/string.h>
+
+#include "file.h"
+
+int dat_cmd_abi(struct dat_ucmd *ucmd)
+{
+	struct dat_abi *arg = ucmd->arg;
+
+	arg->version = DAT_ABI_VERSION;
+	arg->features = 0;
+	return dat_ucmd_respond(ucmd);
+}
+
+int dat_cmd_adapter(struct dat_ucmd *ucmd)
+{
+	struct dat_adapter *arg = ucmd->arg;
+	bool active;
+	int ret;
+
+	memset(arg->name, 0, sizeof(arg->name));
+	ret = dat_dev_nth(ucmd->file->net, arg->index, arg->name, sizeof(arg->name),
+			  &arg->port, &active);
+	if (ret)
+		return ret;
+	arg->active = active;
+	return dat_ucmd_respond(ucmd);
+}
+
+int dat_cmd_ia_open(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_open *arg = ucmd->arg;
+	struct dat_ia *ia;
+	int ret;
+
+	if (arg->rsvd || !memchr(arg->name, 0, sizeof(arg->name)))
+		return -EINVAL;
+	if (dat_file_ia(ucmd->file))
+		return -EINVAL;
+	ia = dat_ia_open(arg->name, ucmd->file->net, arg->user_data);
+	if (IS_ERR(ia))
+		return PTR_ERR(ia);
+	arg->doorbell_offset = DAT_REGION_DOORBELL;
+	arg->doorbell_size = dat_mmap_size(&ucmd->file->doorbell);
+	ret = dat_ucmd_respond(ucmd);
+	if (!ret)
+		ret = dat_file_bind(ucmd->file, ia);
+	if (ret) {
+		dat_ia_close(ia);
+		dat_ia_put(ia);
+	}
+	return ret;
+}
+
+static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
+{
+	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+
+	arg->max_eps = attrs->max_qp;
+	arg->max_dto_per_ep = min_t(u32, attrs->max_qp_wr, DAT_MAX_DTO);
+	arg->max_evd_qlen = DAT_MAX_EVD_QLEN;
+	arg->max_iov = min_t(u32, min(attrs->max_send_sge, attrs->max_recv_sge), DAT_MAX_SGE);
+	arg->max_iov_read = min_t(u32, attrs->max_sge_rd, arg->max_iov);
+	arg->max_lmrs = attrs->max_mr;
+	arg->max_pzs = attrs->max_pd;
+	arg->max_srqs = attrs->max_srq;
+	arg->max_recv_per_srq = min_t(u32, attrs->max_srq_wr, DAT_MAX_DTO);
+	arg->max_rdma_read_in = min_t(u32, attrs->max_qp_rd_atom, U8_MAX);
+	arg->max_rdma_read_out = min_t(u32, attrs->max_qp_init_rd_atom, U8_MAX);
+	arg->max_pd_request = DAT_MAX_PD_REQUEST;
+	arg->max_pd_reply = DAT_MAX_PD_REPLY;
+	arg->max_message_size = ia->msg_max;
+	arg->max_lmr_size = attrs->max_mr_size;
+}
+
+/* sockaddr_in6 is the longest there is, and fits. */
+static u32 addr_to_user(u8 *to, size_t len, const struct sockaddr_storage *ss)
+{
+	size_t n = 0;
+
+	if (ss->ss_family == AF_INET)
+		n = sizeof(struct sockaddr_in);
+	else if (ss->ss_family == AF_INET6)
+		n = sizeof(struct sockaddr_in6);
+	memset(to, 0, len);
+	memcpy(to, ss, n);
+	return n;
+}
+
+int dat_cmd_ia_query(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_query *arg = ucmd->arg;
+	struct dat_ia *ia = ucmd->ia;
+	struct ib_device *ibdev = ia->dev->ibdev;
+	struct sockaddr_storage addr;
+	char fw[IB_FW_VERSION_NAME_MAX];
+
+	memset(arg, 0, sizeof(*arg));
+	arg->size = ucmd->size;
+	dat_dev_addr(ia->dev, ia->port, AF_UNSPEC, &addr);
+	arg->addr_len = addr_to_user(arg->addr, sizeof(arg->addr), &addr);
+	strscpy(arg->device, dev_name(&ibdev->dev), sizeof(arg->device));
+	ib_get_device_fw_str(ibdev, fw);
+	strscpy(arg->fw, fw, sizeof(arg->fw));
+	arg->vendor_id = ibdev->attrs.vendor_id;
+	arg->vendor_part_id = ibdev->attrs.vendor_part_id;
+	arg->hw_ver = ibdev->attrs.hw_ver;
+	arg->port = ia->port;
+	if (rdma_protocol_iwarp(ibdev, ia->port))
+		arg->flags |= DAT_IA_FLAG_IWARP;
+	ia_query_limits(ia, arg);
+	return dat_ucmd_respond(ucmd);
+}
+
+int dat_cmd_ia_close(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_close *arg = ucmd->arg;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs))
+		return -ENODEV;
+	dat_file_close_ia(ucmd->file);
+	return 0;
+}
+
+int dat_cmd_free(struct dat_ucmd *ucmd)
+{
+	struct dat_free *arg = ucmd->arg;
+	struct dat_obj *obj;
+	int ret;
+
+	if (arg->rsvd || !arg->type || arg->type >= DAT_OBJ_IA)
+		return -EINVAL;
+	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ret = dat_obj_free(obj);
+	if (!ret)
+		dat_file_del_bells(ucmd->file, obj);
+	dat_obj_put(obj);
+	return ret;
+}
+
+/**
+ * dat_cmd_respond_obj() - answer a call that made an object
+ * @ucmd: the call, its answer filled in
+ * @obj: published; the caller's reference is dropped
+ *
+ * Return: 0, or the error, upon which the object is freed again.
+ */
+int dat_cmd_respond_obj(struct dat_ucmd *ucmd, struct dat_obj *obj)
+{
+	int ret = dat_ucmd_respond(ucmd);
+
+	if (ret && !dat_obj_free(obj))
+		dat_file_del_bells(ucmd->file, obj);
+	dat_obj_put(obj);
+	return ret;
+}
+
+int dat_cmd_pz_create(struct dat_ucmd *ucmd)
+{
+	struct dat_pz_create *arg = ucmd->arg;
+	struct dat_pz *pz = dat_pz_create(ucmd->ia);
+
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	arg->id = pz->obj.id;
+	return dat_cmd_respond_obj(ucmd, &pz->obj);
+}
+
+static int lmr_check(const struct dat_lmr_create *arg)
+{
+	if (arg->priv & ~DAT_PRIV_ALL || !arg->length || arg->addr + arg->length < arg->addr)
+		return -EINVAL;
+	/* An address that no process of this machine has. */
+	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
+		return -EFAULT;
+	return 0;
+}
+
+static bool lmr_is_remote(u32 priv)
+{
+	return priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
+}
+
+int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
+{
+	struct dat_lmr_create *arg = ucmd->arg;
+	struct dat_lmr *lmr;
+	struct dat_pz *pz;
+	int ret;
+
+	ret = lmr_check(arg);
+	if (ret)
+		return ret;
+	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv);
+	dat_obj_put(&pz->obj);
+	if (IS_ERR(lmr))
+		return PTR_ERR(lmr);
+	arg->id = lmr->obj.id;
+	arg->lmr_context = lmr->context;
+	arg->rmr_context = lmr_is_remote(arg->priv) ? lmr->rkey : 0;
+	return dat_cmd_respond_obj(ucmd, &lmr->obj);
+}
+
+int dat_cmd_evd_create(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_create *arg = ucmd->arg;
+	struct dat_evd *evd;
+
+	if (!arg->streams || arg->streams & ~DAT_STREAM_ALL || !arg->qlen ||
+	    arg->qlen > DAT_MAX_EVD_QLEN)
+		return -EINVAL;
+	evd = dat_evd_create(ucmd->ia, arg->streams, arg->qlen, arg->user_data);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	arg->id = evd->obj.id;
+	arg->qlen = evd->ring.entries;
+	arg->submit_offset = dat_mmap_offset(&evd->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&evd->ring.submit);
+	arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&evd->ring.status);
+	return dat_cmd_respond_obj(ucmd, &evd->obj);
+}
+
+/* Sleeps without the IA's lock, so that the IA can be closed meanwhile. */
+int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_wait *arg = ucmd->arg;
+	struct dat_evd *evd;
+	int ret = -EINVAL;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
+	if (arg->threshold && arg->threshold <= evd->ring.entries)
+		ret = dat_evd_wait(evd, arg->threshold, arg->deadline_ns);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+int dat_cmd_evd_post(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_post *arg = ucmd->arg;
+	struct dat_evd *evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	int ret;
+
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	ret = dat_evd_post(evd, arg->cookie);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+int dat_cmd_evd_set(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_set *arg = ucmd->arg;
+	struct dat_evd *evd;
+
+	if ((arg->flags | arg->mask) & ~DAT_EVD_UNWAITABLE)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	if (arg->mask & DAT_EVD_UNWAITABLE)
+		dat_evd_set_unwaitable(evd, arg->flags & DAT_EVD_UNWAITABLE);
+	dat_obj_put(&evd->obj);
+	return 0;
+}
+
+static int srq_check(struct dat_ia *ia, const struct dat_srq_create *arg)
+{
+	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+
+	if (!attrs->max_srq)
+		return -EOPNOTSUPP;
+	if (!arg->max_recv || arg->max_recv > min_t(u32, attrs->max_srq_wr, DAT_MAX_DTO) ||
+	    !arg->max_iov || arg->max_iov > min_t(u32, attrs->max_srq_sge, DAT_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+int dat_cmd_srq_create(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_create *arg = ucmd->arg;
+	struct dat_srq *srq;
+	struct dat_pz *pz;
+	int ret;
+
+	ret = srq_check(ucmd->ia, arg);
+	if (ret)
+		return ret;
+	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	srq = dat_srq_create(pz, arg->max_recv, arg->max_iov, arg->user_data);
+	dat_obj_put(&pz->obj);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	ret = dat_file_add_bells(ucmd->file, &srq->obj);
+	if (ret) {
+		dat_obj_free(&srq->obj);
+		dat_obj_put(&srq->obj);
+		return ret;
+	}
+	arg->max_recv = srq->q.entries;
+	arg->id = srq->obj.id;
+	arg->queue = srq->q.bell;
+	arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&srq->ring.submit);
+	arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&srq->ring.status);
+	arg->rq_offset = srq->ring.rq_offset;
+	arg->rq_shift = srq->ring.rq_shift;
+	return dat_cmd_respond_obj(ucmd, &srq->obj);
+}

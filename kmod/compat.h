@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Differences between kernel versions, each with the version that ended it.
+ * The only file with a LINUX_VERSION_CODE in it.
+ */
+#ifndef _DAT_COMPAT_H
+#define _DAT_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/version.h>
+#include <rdma/ib_verbs.h>
+
+/* 6.3 made vm_flags read-only and gave it accessors. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
+				    unsigned long set, unsigned long clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#else
+static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
+				    unsigned long set, unsigned long clear)
+{
+	vm_flags_mod(vma, set, clear);
+}
+#endif
+
+/*
+ * Until 6.12 an rxe CQ holds a tasklet that nobody kills when the CQ is freed: one
+ * that was scheduled just before would run on freed memory.  So wait a while.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
+{
+	return ibdev->ops.driver_id == RDMA_DRIVER_RXE ? HZ : 0;
+}
+#else
+static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
+{
+	return 0;
+}
+#endif
+
+#endif /* _DAT_COMPAT_H */

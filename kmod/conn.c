@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections: the verbs objects of an endpoint, from connect or accept until the
+ * last completion.
+ *
+ * A connection has one end, dat_conn_close(), that anybody may ask for from any
+ * context, and one undertaker, conn_close_work().  Once "closing" is set under
+ * ep->lock nothing is posted any more and the handlers of rdma_cm do nothing.
+ */
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+
+#include "dat.h"
+#include "compat.h"
+#include "trace.h"
+
+static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
+{
+	struct dat_eqe eqe = {
+		.type = type, .owner = ep->obj.user_data, .data = pd_len,
+	};
+
+	lockdep_assert_held(&ep->lock);
+	if (!dat_obj_dying(&ep->obj))
+		dat_evd_deliver(ep->connect_evd, &eqe, true);
+}
+
+/**
+ * dat_conn_close() - begin the end of a connection
+ * @conn: connection
+ * @event: DAT_EV_* that will tell the consumer when all is flushed
+ *
+ * Who comes first chooses the event; later calls do nothing.
+ *
+ * Context: ep->lock held.
+ */
+void dat_conn_close(struct dat_conn *conn, u32 event)
+{
+	lockdep_assert_held(&conn->ep->lock);
+
+	if (conn->closing)
+		return;
+	conn->closing = true;
+	conn->end_event = event;
+	if (!conn->starting)
+		queue_work(dat_wq, &conn->close_work);
+}
+
+/**
+ * dat_conn_fail() - like dat_conn_close(), when it is not the consumer's wish
+ * @conn: connection
+ * @event: DAT_EV_*; an accepted connection that never was established has its own
+ *
+ * Context: ep->lock held.
+ */
+void dat_conn_fail(struct dat_conn *conn, u32 event)
+{
+	if (conn->passive && !conn->established)
+		event = DAT_EV_ACCEPT_ERROR;
+	dat_conn_close(conn, event);
+}
+
+/**
+ * dat_conn_started() - the thread that connects or accepts is done
+ * @conn: connection; the undertaker may have it
+ */
+void dat_conn_started(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	conn->starting = false;
+	if (conn->closing)
+		queue_work(dat_wq, &conn->close_work);
+	spin_unlock_bh(&ep->lock);
+}
+
+/* Early receives, in the order in which they came. */
+static void conn_replay(struct dat_conn *conn, bool flushed)
+{
+	struct dat_slot *slot, *next;
+
+	list_for_each_entry_safe(slot, next, &conn->early, early) {
+		list_del(&slot->early);
+		dat_wc_recv_finish(conn, slot, flushed ? DAT_ST_FLUSHED : slot->status);
+	}
+}
+
+static void conn_note_peer(struct dat_conn *conn, const struct rdma_conn_param *param)
+{
+	struct dat_ep *ep = conn->ep;
+
+	ep->local = conn->id->route.addr.src_addr;
+	ep->remote = conn->id->route.addr.dst_addr;
+	ep->read_in = min_t(u32, ep->attr.read_in, param->responder_resources);
+	ep->read_out = min_t(u32, ep->attr.read_out, param->initiator_depth);
+}
+
+/**
+ * dat_conn_established() - the handshake is over
+ * @conn: connection
+ * @param: what the peer answered, or NULL on the accepting side
+ *
+ * Context: process; called by rdma_cm.
+ */
+void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *param)
+{
+	struct dat_ep *ep = conn->ep;
+	u32 pd_len = param ? param->private_data_len : 0;
+
+	spin_lock_bh(&ep->lock);
+	if (conn->closing || conn->established)
+		goto out;
+	cancel_delayed_work(&conn->timer);
+	conn_note_peer(conn, param ?: &conn->param);
+	dat_epring_set_pd(&ep->ring, param ? param->private_data : NULL, pd_len);
+	conn->established = true;
+	dat_ep_set_state(ep, DAT_EP_CONNECTED);
+	conn_event(ep, DAT_EV_ESTABLISHED, pd_len);
+	conn_replay(conn, false);
+	dat_queue_pump_rq(conn);
+	dat_queue_pump_sq(conn);
+out:
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * dat_conn_progress() - requests completed, or can't
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+void dat_conn_progress(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+
+	lockdep_assert_held(&ep->lock);
+	if (conn->sq_failed.set) {
+		if (conn->inflight)
+			return;
+		dat_queue_fail_one(ep, &ep->sq, &conn->sq_failed);
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return;
+	}
+	dat_queue_pump_sq(conn);
+	if (conn->graceful && !conn->inflight && !conn->sq_failed.set)
+		dat_conn_close(conn, DAT_EV_DISCONNECTED);
+}
+
+static void conn_timer(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, timer.work);
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	if (!conn->established)
+		dat_conn_close(conn, DAT_EV_TIMED_OUT);
+	spin_unlock_bh(&ep->lock);
+}
+
+static void conn_error_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, error_work);
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	dat_conn_fail(conn, DAT_EV_BROKEN);
+	spin_unlock_bh(&ep->lock);
+}
+
+/* May be called in hard interrupt. */
+static void conn_qp_event(struct ib_event *event, void *context)
+{
+	struct dat_conn *conn = context;
+
+	if (event->event == IB_EVENT_COMM_EST)
+		rdma_notify(conn->id, event->event);
+	else if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
+		 event->event == IB_EVENT_QP_ACCESS_ERR)
+		queue_work(dat_wq, &conn->error_work);
+}
+
+static int conn_create_qp(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct ib_qp_init_attr init = {
+		.event_handler	= conn_qp_event,
+		.qp_context	= conn,
+		.send_cq	= conn->cq,
+		.recv_cq	= conn->cq,
+		.srq		= ep->srq ? ep->srq->srq : NULL,
+		/* One more of each for the marker of a drain. */
+		.cap.max_send_wr	= ep->sq.entries + 1,
+		.cap.max_recv_wr	= ep->srq ? 0 : ep->rq.entries + 1,
+		.cap.max_send_sge	= ep->attr.max_request_iov,
+		.cap.max_recv_sge	= ep->srq ? 0 : ep->attr.max_recv_iov,
+		.sq_sig_type	= IB_SIGNAL_ALL_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+	int ret;
+
+	ret = rdma_create_qp(conn->id, ep->pz->pd, &init);
+	if (ret)
+		return ret;
+	conn->qp = conn->id->qp;
+	/* The default of rdma_cm makes a late receive cost the sender 655 ms. */
+	rdma_set_min_rnr_timer(conn->id, IB_RNR_TIMER_000_64);
+	return 0;
+}
+
+/**
+ * dat_conn_make_qp() - make CQ and QP
+ * @conn: its id is bound to the device; handler lock held
+ *
+ * Context: may sleep.  Return: 0, -ENODEV the id is bound elsewhere, or what verbs
+ * say.
+ */
+int dat_conn_make_qp(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct ib_device *ibdev = ep->obj.ia->dev->ibdev;
+	u32 recvs = ep->srq ? ep->srq->q.entries : ep->rq.entries;
+	u32 cqes = min_t(u32, ep->sq.entries + recvs + 2, ibdev->attrs.max_cqe);
+	struct ib_cq *cq;
+	int ret;
+
+	if (conn->id->device != ibdev || conn->id->port_num != ep->obj.ia->port)
+		return -ENODEV;
+	cq = ib_alloc_cq_any(ibdev, conn, cqes, IB_POLL_SOFTIRQ);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	conn->cq = cq;
+	ret = conn_create_qp(conn);
+	if (ret)
+		goto err_free_cq;
+	return 0;
+
+err_free_cq:
+	ib_free_cq(cq);
+	conn->cq = NULL;
+	return ret;
+}
+
+/* Completions that came after a QP on an SRQ was gone, with nobody polling beside us. */
+static void conn_poll_rest(struct dat_conn *conn)
+{
+	irq_poll_disable(&conn->cq->iop);
+	while (ib_process_cq_direct(conn->cq, -1) > 0)
+		;
+	irq_poll_enable(&conn->cq->iop);
+}
+
+/* Afterwards no handler runs and every posted work request has completed. */
+static void conn_quiesce(struct dat_conn *conn)
+{
+	cancel_delayed_work_sync(&conn->timer);
+	/* A handler that began before "closing" was set has ended after this. */
+	rdma_lock_handler(conn->id);
+	rdma_unlock_handler(conn->id);
+	rdma_disconnect(conn->id);
+	if (!conn->qp)
+		return;
+	/*
+	 * A drained SQ says nothing of receives taken from an SRQ, and waiting for
+	 * the "last WQE" event is in vain on devices that never raise it.
+	 */
+	if (conn->ep->srq)
+		ib_drain_sq(conn->qp);
+	else
+		ib_drain_qp(conn->qp);
+	rdma_destroy_qp(conn->id);
+	cancel_work_sync(&conn->error_work);
+	if (conn->ep->srq)
+		conn_poll_rest(conn);
+}
+
+/* Complete what is left, in order, and tell of the end last. */
+static void conn_report_end(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	conn_replay(conn, true);
+	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
+	ep->conn = NULL;
+	dat_queue_flush(ep);
+	dat_ep_set_state(ep, DAT_EP_DISCONNECTED);
+	conn_event(ep, conn->end_event, 0);
+	spin_unlock_bh(&ep->lock);
+}
+
+static void conn_bury(struct dat_conn *conn)
+{
+	struct dat_dev *dev = conn->dev;
+
+	if (conn->cq)
+		ib_free_cq(conn->cq);
+	conn->cq = NULL;
+	dat_conn_free(conn);
+	if (atomic_dec_and_test(&dev->zombies))
+		wake_up_var(&dev->zombies);
+	dat_dev_put(dev);
+}
+
+static void conn_bury_work(struct work_struct *work)
+{
+	conn_bury(container_of(work, struct dat_conn, bury_work.work));
+}
+
+static void conn_close_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, close_work);
+	struct dat_ep *ep = conn->ep;
+	unsigned long grace;
+
+	conn_quiesce(conn);
+	conn_report_end(conn);
+	rdma_destroy_id(conn->id);
+	conn->id = NULL;
+
+	/* The CQ outlives the EP's interest in it, but not the device. */
+	grace = conn->cq ? dat_cq_grace(conn->cq->device) : 0;
+	atomic_inc(&dat_dev_get(conn->dev)->zombies);
+	conn->ep = NULL;
+	if (atomic_dec_and_test(&ep->nconns))
+		wake_up_var(&ep->nconns);
+	dat_obj_put(&ep->obj);
+	if (grace)
+		queue_delayed_work(dat_wq, &conn->bury_work, grace);
+	else
+		conn_bury(conn);
+}
+
+static struct dat_slot *conn_alloc_slots(u32 n, void (*done)(struct ib_cq *, struct ib_wc *))
+{
+	struct dat_slot *slots = kvcalloc(n, sizeof(*slots), GFP_KERNEL_ACCOUNT);
+	u32 i;
+
+	for (i = 0; slots && i < n; i++)
+		slots[i].cqe.done = done;
+	return slots;
+}
+
+static int conn_alloc_memory(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	u32 iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
+
+	conn->sq_slots = conn_alloc_slots(ep->sq.entries, dat_wc_send_done);
+	conn->rq_slots = conn_alloc_slots(max(ep->rq.entries, 1U), dat_wc_recv_done);
+	conn->sge = kvcalloc(DAT_BATCH * iov, sizeof(*conn->sge), GFP_KERNEL_ACCOUNT);
+	return conn->sq_slots && conn->rq_slots && conn->sge ? 0 : -ENOMEM;
+}
+
+/**
+ * dat_conn_alloc() - prepare a connection
+ * @ep: endpoint; not changed
+ *
+ * Context: may sleep.  Return: a connection without id and QP, to be freed with
+ * dat_conn_free() unless the EP has taken it; or ERR_PTR(-ENOMEM).
+ */
+struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
+{
+	struct dat_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	kref_get(&ep->obj.ref);
+	atomic_inc(&ep->nconns);
+	conn->ep = ep;
+	conn->dev = ep->obj.ia->dev;
+	INIT_LIST_HEAD(&conn->early);
+	INIT_WORK(&conn->close_work, conn_close_work);
+	INIT_WORK(&conn->error_work, conn_error_work);
+	INIT_DELAYED_WORK(&conn->timer, conn_timer);
+	INIT_DELAYED_WORK(&conn->bury_work, conn_bury_work);
+	if (conn_alloc_memory(conn)) {
+		dat_conn_free(conn);
+		return ERR_PTR(-ENOMEM);
+	}
+	return conn;
+}
+
+/**
+ * dat_conn_free() - free a connection
+ * @conn: without QP
+ *
+ * Context: may sleep; not in a handler of its id.
+ */
+void dat_conn_free(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	kvfree(conn->sge);
+	kvfree(conn->rq_slots);
+	kvfree(conn->sq_slots);
+	kfree(conn);
+	if (!ep)
+		return;
+	if (atomic_dec_and_test(&ep->nconns))
+		wake_up_var(&ep->nconns);
+	dat_obj_put(&ep->obj);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connection requests, from the peer's message to accept or reject. */
+#include <rdma/ib_cm.h>
+
+#include "dat.h"
+
+/* Tells a peer that a consumer rejected it, not the CM of a dead one. */
+static const char cr_reject_data[4] = "DATr";
+
+/*
+ * The requester may give up, or its device vanish, while the consumer thinks: then
+ * the accept is what fails.
+ */
+int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
+			       const struct rdma_conn_param *param)
+{
+	struct dat_cr *cr = dat_obj_alloc(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data);
+
+	if (IS_ERR(cr))
+		return cr;
+	cr->remote = id->route.addr.dst_addr;
+	cr->param = *param;
+	cr->param.private_data = NULL;
+	cr->pd_len = min_t(u32, param->private_data_len, sizeof(cr->pd));
+	if (cr->pd_len)
+		memcpy(cr->pd, param->private_data, cr->pd_len);
+	return cr;
+}
+
+/* 0, or -ENOSPC: the object is published already, but nobody was told. */
+static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
+{
+	struct dat_eqe eqe = {
+		.type	= DAT_EV_CR,
+		.owner	= psp->obj.user_data,
+		.cookie	= psp->conn_qual,
+		.data	= cr->obj.id,
+	};
+
+	return dat_evd_offer(psp->evd, &eqe) ? 0 : -ENOSPC;
+}
+
+/**
+ * dat_cr_create() - turn a peer's request into an object and an event
+ * @psp: listener
+ * @id: of the request
+ * @param: what it asks for
+ *
+ * Context: handler of @id.  Return: 0: the CR owns @id; else the handler must return
+ * the error, for rdma_cm to refuse the peer: the EVD is full, or the IA closes.
+ */
+int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
+		  const struct rdma_conn_param *param)
+{
+	struct dat_cr *cr = cr_alloc(psp, id, param);
+	int ret;
+
+	if (IS_ERR(cr))
+		return PTR_ERR(cr);
+	id->context = cr;
+	id->event_handler = dat_cr_handler;
+	cr->id = id;
+	ret = dat_obj_publish(&cr->obj);
+	if (ret) {
+		cr->id = NULL;
+		dat_obj_abort(&cr->obj);
+		return ret;
+	}
+	ret = cr_announce(cr, psp);
+	if (ret) {
+		/* A process that guessed the id may have accepted: then it is not ours. */
+		if (!xchg(&cr->id, NULL))
+			ret = 0;
+		dat_obj_free(&cr->obj);
+	}
+	dat_obj_put(&cr->obj);
+	return ret;
+}
+
+/**
+ * dat_cr_reject() - refuse the peer
+ * @cr: request; to be freed next
+ *
+ * Context: may sleep.
+ */
+void dat_cr_reject(struct dat_cr *cr)
+{
+	struct rdma_cm_id *id = xchg(&cr->id, NULL);
+
+	if (!id)
+		return;
+	rdma_reject(id, cr_reject_data, sizeof(cr_reject_data), IB_CM_REJ_CONSUMER_DEFINED);
+	rdma_destroy_id(id);
+}
+
+/* Without a consumer's word the peer is told that nobody is here. */
+static void cr_shutdown(struct dat_obj *obj)
+{
+	struct rdma_cm_id *id = xchg(&to_dat_cr(obj)->id, NULL);
+
+	if (id)
+		rdma_destroy_id(id);
+}
+
+static void cr_release(struct dat_obj *obj)
+{
+}
+
+static void cr_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_cr *cr = to_dat_cr(obj);
+
+	seq_printf(m, " remote=%pISpc pd_len=%u", &cr->remote, cr->pd_len);
+}
+
+const struct dat_obj_ops dat_cr_ops = {
+	.name		= "cr",
+	.size		= sizeof(struct dat_cr),
+	.charge		= true,
+	.shutdown	= cr_shutdown,
+	.release	= cr_release,
+	.show		= cr_show,
+};

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The objects of dat.ko, parents first.
+ *
+ *   dat_dev                an RDMA device (ib_client)
+ *    └ dat_ia              one opening of one of its ports
+ *       ├ dat_evd          event ring
+ *       ├ dat_pz           protection zone (ib_pd)
+ *       │  ├ dat_lmr       registered memory (ib_mr)
+ *       │  ├ dat_srq       shared receive queue (ib_srq)
+ *       │  └ dat_ep        endpoint, lives longer than
+ *       │     └ dat_conn   one connection of it (cm_id, QP, CQ)
+ *       ├ dat_psp          listener (cm_id)
+ *       └ dat_cr           connection request (cm_id)
+ *
+ * References.  A child holds a kref on each parent.  "users" counts the objects
+ * that DAT says are in the way of freeing this one; it is -1 from the moment a
+ * free has won.
+ *
+ * Two steps to the end.  shutdown() lets go of everything that belongs to the
+ * device and may be called any number of times: by free, by IA close, by device
+ * removal.  release() runs when the last reference is gone and frees memory.
+ *
+ * Locks, outer to inner:
+ *
+ *   dat_dev_lock          list of devices, list of IAs of a device
+ *   ia->sem               read: a call that uses the device; write: shutting down
+ *   rdma_cm handler lock  (rdma_lock_handler); its handlers never take ia->sem
+ *   ep->lock              BH spinlock; never two at once
+ *   srq->lock             BH spinlock
+ *   evd->lock             BH spinlock; never two at once
+ *
+ * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
+ * Posting to a QP under ep->lock is fine, under evd->lock it is not.
+ */
+#ifndef _DAT_H
+#define _DAT_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/rwsem.h>
+#include <linux/seq_file.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/dat_ioctl.h>
+
+#include "ring.h"
+
+struct rdma_cgroup;
+
+#define DAT_MAX_EVD_QLEN	65536
+#define DAT_MAX_DTO		16384
+#define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
+#define DAT_MAX_PD_REPLY	196
+#define DAT_BATCH		16	/* WRs in one chain */
+
+/* DAT_EP_STATE, with its numbers. */
+enum dat_ep_state {
+	DAT_EP_UNCONNECTED	= 0,
+	DAT_EP_ACTIVE_PENDING	= 6,
+	DAT_EP_CONNECTED	= 9,
+	DAT_EP_DISC_PENDING	= 10,
+	DAT_EP_DISCONNECTED	= 11,
+	DAT_EP_COMPL_PENDING	= 12,
+	DAT_EP_NR_STATES
+};
+
+/**
+ * struct dat_dev - an RDMA device that DAT can use
+ * @ref: one for the ib_client, one per IA
+ * @ibdev: valid until the ib_client is removed, that is while an IA of it that
+ *	is not dead is locked
+ * @node: in the list of devices; dat_dev_lock
+ * @ias: open IAs; dat_dev_lock
+ * @zombies: conns whose CQ waits to be freed; see dat_conn_bury()
+ */
+struct dat_dev {
+	struct kref		ref;
+	struct ib_device	*ibdev;
+	struct list_head	node;
+	struct list_head	ias;
+	atomic_t		zombies;
+};
+
+/**
+ * struct dat_ia - interface adapter: one opening of one port
+ * @ref: the face's, and one per object
+ * @dev: the device
+ * @name: as it was opened by
+ * @port: of the device
+ * @net: network namespace of the opener
+ * @node: in dev->ias; dat_dev_lock
+ * @sem: see the top of this file
+ * @dead: no new objects; written under xa_lock(&objs) and @sem
+ * @objs: all objects by id
+ * @next_id: where the search for a free id begins; xa_lock(&objs)
+ * @lmrs: LMRs by the index part of lmr_context
+ * @lmr_gen: generation of the next lmr_context; xa_lock(&lmrs)
+ * @async_evd: where async events go; set once, reference held
+ * @user_data: owner value of events about the IA itself
+ * @msg_max: largest message of the port
+ * @cg: what the opening was charged to
+ */
+struct dat_ia {
+	struct kref		ref;
+	struct dat_dev		*dev;
+	char			name[DAT_NAME_SIZE];
+	u32			port;
+	struct net		*net;
+	struct list_head	node;
+	struct rw_semaphore	sem;
+	bool			dead;
+	struct xarray		objs;
+	u32			next_id;
+	struct xarray		lmrs;
+	u32			lmr_gen;
+	struct dat_evd		*async_evd;
+	u64			user_data;
+	u32			msg_max;
+	struct rdma_cgroup	*cg;
+};
+
+/**
+ * struct dat_obj - what all objects begin with
+ * @type: enum dat_obj_type
+ * @id: in ia->objs
+ * @ref: memory lives while it is held
+ * @users: objects built on this one; -1: being freed
+ * @ia: reference held
+ * @user_data: owner value of the object's events
+ * @cg: what the object was charged to
+ * @rcu: lookups are under RCU
+ */
+struct dat_obj {
+	enum dat_obj_type	type;
+	u32			id;
+	struct kref		ref;
+	atomic_t		users;
+	struct dat_ia		*ia;
+	u64			user_data;
+	struct rdma_cgroup	*cg;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct dat_obj_ops - per type
+ * @name: for people
+ * @size: of the structure
+ * @charge: counts against the rdma cgroup's hca_object
+ * @may_free: 0 or the reason against, beyond @users
+ * @begin_shutdown: start what takes long, without waiting for it; optional
+ * @shutdown: let go of the device; idempotent; may sleep
+ * @release: free what the structure holds, not the structure; may sleep
+ * @region: shared memory number @kind, or NULL
+ * @show: one line of fdinfo
+ */
+struct dat_obj_ops {
+	const char	*name;
+	size_t		size;
+	bool		charge;
+	int		(*may_free)(struct dat_obj *obj);
+	void		(*begin_shutdown)(struct dat_obj *obj);
+	void		(*shutdown)(struct dat_obj *obj);
+	void		(*release)(struct dat_obj *obj);
+	struct dat_region *(*region)(struct dat_obj *obj, unsigned int kind);
+	void		(*show)(struct seq_file *m, struct dat_obj *obj);
+};
+
+extern const struct dat_obj_ops dat_pz_ops, dat_lmr_ops, dat_evd_ops, dat_srq_ops,
+	dat_ep_ops, dat_psp_ops, dat_cr_ops;
+
+/**
+ * struct dat_evd - event dispatcher
+ * @obj: base
+ * @streams: enum dat_stream bits that may feed it
+ * @lock: everything below
+ * @ring: the events
+ * @wq: the waiter sleeps here
+ * @waiting: there is one
+ * @threshold: events it wants
+ * @unwaitable: nobody may wait
+ * @dead: shut down
+ * @overflowed: an overflow has been reported since the ring was last not full
+ */
+struct dat_evd {
+	struct dat_obj		obj;
+	u32			streams;
+	spinlock_t		lock;
+	struct dat_evring	ring;
+	wait_queue_head_t	wq;
+	bool			waiting;
+	u32			threshold;
+	bool			unwaitable;
+	bool			dead;
+	bool			overflowed;
+};
+
+/**
+ * struct dat_pz - protection zone
+ * @obj: base; users: LMRs, SRQs, EPs
+ * @pd: NULL after shutdown
+ */
+struct dat_pz {
+	struct dat_obj	obj;
+	struct ib_pd	*pd;
+};
+
+/**
+ * struct dat_lmr - registered memory
+ * @obj: base
+ * @pz: reference and use held
+ * @start: first byte in the owner's address space
+ * @length: bytes
+ * @priv: DAT_PRIV_* as asked for
+ * @context: lmr_context, index and generation
+ * @lkey: of @mr, for segments
+ * @rkey: of @mr, for peers
+ * @mr: NULL after shutdown
+ */
+struct dat_lmr {
+	struct dat_obj	obj;
+	struct dat_pz	*pz;
+	u64		start;
+	u64		length;
+	u32		priv;
+	u32		context;
+	u32		lkey;
+	u32		rkey;
+	struct ib_mr	*mr;
+};
+
+/**
+ * struct dat_wr - a work request in private memory, checked or to be checked
+ * @op: enum dat_op; unused for receives
+ * @flags: enum dat_sqe_flags
+ * @num_sge: segments
+ * @rkey: RDMA operations
+ * @cookie: the consumer's
+ * @raddr: RDMA operations
+ * @sge: segments
+ */
+struct dat_wr {
+	u8		op;
+	u8		flags;
+	u8		num_sge;
+	u32		rkey;
+	u64		cookie;
+	u64		raddr;
+	struct dat_sge	sge[DAT_MAX_SGE];
+};
+
+/**
+ * struct dat_slot - the kernel's memory of a posted work request
+ * @cqe: finds the slot from the completion
+ * @early: in conn->early while a receive waits for ESTABLISHED
+ * @cookie: copied from the entry, never read again from shared memory
+ * @len: bytes posted (requests) or received
+ * @flags: of the entry
+ * @op: enum dat_op, 0 for receives
+ * @status: enum dat_dto_status of an early receive
+ */
+struct dat_slot {
+	struct ib_cqe		cqe;
+	struct list_head	early;
+	u64			cookie;
+	u32			len;
+	u8			flags;
+	u8			op;
+	u8			status;
+};
+
+/**
+ * struct dat_queue - a send, receive or shared receive queue
+ * @ops: where work requests come from: a ring shared with a process
+ * @ring: the shared memory; only ring.c looks inside
+ * @obj: the EP or SRQ
+ * @entries: of the ring, a power of two
+ * @head: entries taken so far
+ * @done: entries completed so far; head - done are at the device
+ * @peak: largest head - done of this connection; bounds the low-water mark
+ * @bad: malformed entries
+ * @armed: NEED_KICK is set
+ * @broken: the producer's index made no sense; nothing more is taken
+ *
+ * All under the lock of the owner, ep->lock or srq->lock, but
+ *
+ * @bell: bit in the doorbell page; constant, the user face's
+ */
+struct dat_queue {
+	const struct dat_queue_ops *ops;
+	struct dat_subring	ring;
+	struct dat_obj		*obj;
+	u32			entries;
+	u32			head;
+	u32			done;
+	u32			peak;
+	u32			bad;
+	bool			armed;
+	bool			broken;
+	u32			bell;
+};
+
+/**
+ * struct dat_queue_ops - a source of work requests
+ * @fetch: take the entry at head into @wr: 1 taken, 0 none there, -EBADMSG
+ *	malformed (the cookie is valid), -EOVERFLOW the producer's index is wild
+ * @publish: make head, done, bad and NEED_KICK visible to the producer
+ * @arm: set NEED_KICK, then look again: true if there is work after all
+ * @disarm: clear NEED_KICK
+ */
+struct dat_queue_ops {
+	int	(*fetch)(struct dat_queue *q, struct dat_wr *wr);
+	void	(*publish)(struct dat_queue *q);
+	bool	(*arm)(struct dat_queue *q);
+	void	(*disarm)(struct dat_queue *q);
+};
+
+/**
+ * struct dat_srq - shared receive queue
+ * @obj: base; users: EPs
+ * @pz: reference and use held
+ * @srq: NULL after shutdown; srq->lock to post
+ * @max_iov: segments per buffer
+ * @lock: everything below
+ * @ring: shared memory
+ * @q: the buffers
+ * @slots: one per entry
+ * @free: stack of free slots, @nfree deep; buffers complete in any order
+ * @nfree: free slots
+ * @wr: scratch of the pump
+ * @sge: scratch of the pump
+ */
+struct dat_srq {
+	struct dat_obj		obj;
+	struct dat_pz		*pz;
+	struct ib_srq		*srq;
+	u32			max_iov;
+	spinlock_t		lock;
+	struct dat_epring	ring;
+	struct dat_queue	q;
+	struct dat_slot		*slots;
+	u32			*free;
+	u32			nfree;
+	struct dat_wr		wr;
+	struct ib_sge		sge[DAT_MAX_SGE];
+};
+
+/**
+ * struct dat_ep_attr - what an EP is made with
+ * @max_recv: receives outstanding
+ * @max_request: requests outstanding
+ * @max_recv_iov: segments per receive
+ * @max_request_iov: segments per request
+ * @read_in: RDMA reads as target
+ * @read_out: RDMA reads as originator
+ * @recv_flags: DAT_COMPLETION_FLAGS
+ * @request_flags: DAT_COMPLETION_FLAGS
+ */
+struct dat_ep_attr {
+	u32	max_recv;
+	u32	max_request;
+	u32	max_recv_iov;
+	u32	max_request_iov;
+	u32	read_in;
+	u32	read_out;
+	u32	recv_flags;
+	u32	request_flags;
+};
+
+/**
+ * struct dat_ep - endpoint
+ * @obj: base
+ * @pz: reference and use held, like those of
+ * @recv_evd: or NULL
+ * @request_evd: or NULL
+ * @connect_evd: or NULL
+ * @srq: or NULL
+ * @attr: constant
+ * @lock: everything below
+ * @state: changed by dat_ep_set_state() alone
+ * @dead: being freed; no connection may begin
+ * @conn: the current connection, from connect or accept to DISCONNECTED
+ * @sq: requests
+ * @rq: receives, empty with an SRQ
+ * @ring: shared memory, also shows state and private data
+ * @nconns: connections that still hold verbs objects; waited for by shutdown
+ * @local: address of the connection
+ * @remote: address of the connection's peer
+ * @read_in: negotiated
+ * @read_out: negotiated
+ */
+struct dat_ep {
+	struct dat_obj		obj;
+	struct dat_pz		*pz;
+	struct dat_evd		*recv_evd;
+	struct dat_evd		*request_evd;
+	struct dat_evd		*connect_evd;
+	struct dat_srq		*srq;
+	struct dat_ep_attr	attr;
+	spinlock_t		lock;
+	enum dat_ep_state	state;
+	bool			dead;
+	struct dat_conn		*conn;
+	struct dat_queue	sq;
+	struct dat_queue	rq;
+	struct dat_epring	ring;
+	atomic_t		nconns;
+	struct sockaddr_storage	local;
+	struct sockaddr_storage	remote;
+	u32			read_in;
+	u32			read_out;
+};
+
+/**
+ * struct dat_failure - a work request that never reached the device
+ * @set: there is one
+ * @cookie: of the request
+ * @status: enum dat_dto_status
+ */
+struct dat_failure {
+	bool	set;
+	u64	cookie;
+	u8	status;
+};
+
+/**
+ * struct dat_conn - one connection of an EP, with all that verbs know of it
+ * @ep: reference held until the end is reported
+ * @dev: reference held
+ * @id: owned; its context is this
+ * @cq: sends and receives
+ * @qp: owned by @id
+ * @sq_slots: one per SQ entry
+ * @rq_slots: one per RQ entry
+ * @close_work: tears down; queued once
+ * @error_work: the QP reported an error, perhaps in hard interrupt
+ * @timer: the consumer's connect timeout
+ * @bury_work: frees the CQ later
+ * @param: what we ask of the peer
+ * @pd: private data to send
+ *
+ * Under ep->lock:
+ *
+ * @early: receives that completed before ESTABLISHED was queued
+ * @sq_failed: malformed request; reported once all before it are complete
+ * @rq_failed: malformed receive; reported when the queue is flushed
+ * @inflight: requests at the device
+ * @passive: accepted, not connected
+ * @established: ESTABLISHED is queued
+ * @starting: the thread that connects or accepts is not done with @id
+ * @closing: no more posting; @close_work is queued, or will be when started
+ * @graceful: close when the requests are done
+ * @end_event: connection event that will tell of the end
+ * @wr: scratch of the pump
+ * @send_wr: scratch of the pump
+ * @recv_wr: scratch of the pump
+ * @sge: scratch of the pump, DAT_BATCH times the larger max_iov
+ */
+struct dat_conn {
+	struct dat_ep		*ep;
+	struct dat_dev		*dev;
+	struct rdma_cm_id	*id;
+	struct ib_cq		*cq;
+	struct ib_qp		*qp;
+	struct dat_slot		*sq_slots;
+	struct dat_slot		*rq_slots;
+	struct work_struct	close_work;
+	struct work_struct	error_work;
+	struct delayed_work	timer;
+	struct delayed_work	bury_work;
+	struct rdma_conn_param	param;
+	u8			pd[DAT_MAX_PRIVATE_DATA];
+
+	/* Under ep->lock. */
+	struct list_head	early;
+	struct dat_failure	sq_failed;
+	struct dat_failure	rq_failed;
+	u32			inflight;
+	bool			passive;
+	bool			established;
+	bool			starting;
+	bool			closing;
+	bool			graceful;
+	u32			end_event;
+	struct dat_wr		wr;
+	union {
+		struct ib_rdma_wr	send_wr[DAT_BATCH];
+		struct ib_recv_wr	recv_wr[DAT_BATCH];
+	};
+	struct ib_sge		*sge;
+};
+
+/**
+ * struct dat_psp - public service point
+ * @obj: base
+ * @evd: reference and use held
+ * @id: listener; NULL after shutdown
+ * @conn_qual: port
+ */
+struct dat_psp {
+	struct dat_obj		obj;
+	struct dat_evd		*evd;
+	struct rdma_cm_id	*id;
+	u16			conn_qual;
+};
+
+/**
+ * struct dat_cr - connection request
+ * @obj: base
+ * @id: the peer's request; xchg()ed to NULL by whoever takes it over
+ * @remote: who asks
+ * @param: what it asks for
+ * @pd_len: bytes of @pd
+ * @pd: private data
+ */
+struct dat_cr {
+	struct dat_obj		obj;
+	struct rdma_cm_id	*id;
+	struct sockaddr_storage	remote;
+	struct rdma_conn_param	param;
+	u32			pd_len;
+	u8			pd[DAT_MAX_PRIVATE_DATA];
+};
+
+#define DAT_OBJ_CAST(name)						\
+static inline struct dat_##name *to_dat_##name(struct dat_obj *obj)	\
+{									\
+	return container_of(obj, struct dat_##name, obj);		\
+}
+
+DAT_OBJ_CAST(evd)
+DAT_OBJ_CAST(pz)
+DAT_OBJ_CAST(lmr)
+DAT_OBJ_CAST(srq)
+DAT_OBJ_CAST(ep)
+DAT_OBJ_CAST(psp)
+DAT_OBJ_CAST(cr)
+
+extern struct workqueue_struct *dat_wq;
+extern unsigned int dat_ring_start;
+
+/* dev.c */
+int dat_dev_init(void);
+void dat_dev_exit(void);
+struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
+int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len,
+		u32 *port, bool *active);
+struct dat_dev *dat_dev_get(struct dat_dev *dev);
+void dat_dev_put(struct dat_dev *dev);
+bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);
+void dat_dev_detach(struct dat_ia *ia);
+int dat_dev_addr(struct dat_dev *dev, u32 port, sa_family_t family,
+		 struct sockaddr_storage *ss);
+
+/* ia.c */
+struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data);
+void dat_ia_shutdown(struct dat_ia *ia);
+void dat_ia_close(struct dat_ia *ia);
+void dat_ia_put(struct dat_ia *ia);
+void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
+		  u16 reason);
+void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd);
+
+/* obj.c */
+void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data);
+int dat_obj_publish(struct dat_obj *obj);
+void dat_obj_abort(struct dat_obj *obj);
+void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id);
+struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id);
+void dat_obj_put(struct dat_obj *obj);
+int dat_obj_use(struct dat_obj *obj);
+void dat_obj_unuse(struct dat_obj *obj);
+int dat_obj_free(struct dat_obj *obj);
+void dat_obj_shutdown(struct dat_obj *obj);
+const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
+
+/* pz.c, lmr.c */
+struct dat_pz *dat_pz_create(struct dat_ia *ia);
+struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv);
+int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
+		    struct ib_sge *out);
+
+/* evd.c */
+struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
+bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
+bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
+int dat_evd_post(struct dat_evd *evd, u64 cookie);
+int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
+void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
+
+/* srq.c */
+struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
+			       u64 user_data);
+void dat_srq_pump(struct dat_srq *srq, bool kicked);
+void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
+
+/* ep.c */
+struct dat_ep_parents {
+	struct dat_pz *pz;
+	struct dat_evd *recv_evd, *request_evd, *connect_evd;
+	struct dat_srq *srq;
+};
+
+struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
+			     const struct dat_ep_attr *attr, u64 user_data);
+void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);
+int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn);
+bool dat_ep_unclaim(struct dat_ep *ep);
+int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
+int dat_ep_reset(struct dat_ep *ep);
+void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
+
+/* conn.c */
+struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
+void dat_conn_free(struct dat_conn *conn);
+int dat_conn_make_qp(struct dat_conn *conn);
+void dat_conn_started(struct dat_conn *conn);
+void dat_conn_close(struct dat_conn *conn, u32 event);
+void dat_conn_fail(struct dat_conn *conn, u32 event);
+void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *param);
+void dat_conn_progress(struct dat_conn *conn);
+
+/* queue.c */
+void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
+void dat_queue_pump_sq(struct dat_conn *conn);
+void dat_queue_pump_rq(struct dat_conn *conn);
+void dat_queue_flush(struct dat_ep *ep);
+void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
+void dat_queue_disarm(struct dat_queue *q);
+bool dat_queue_low(const struct dat_queue *q);
+
+/* wr.c */
+int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
+		  u32 msg_max, struct ib_sge *sge, u32 *len);
+int dat_wr_build_send(struct dat_conn *conn, struct ib_rdma_wr *out, struct ib_sge *sge,
+		      u32 *len);
+int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
+		      u32 *len);
+u8 dat_wr_error(int err);
+
+/* wc.c */
+void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
+		    u32 len);
+void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status);
+void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* cm.c */
+int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
+		   const void *pd, u32 pd_len);
+int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_len);
+
+/* psp.c, cr.c */
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, u64 user_data);
+int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
+		  const struct rdma_conn_param *param);
+int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+void dat_cr_reject(struct dat_cr *cr);
+
+/* A free has won: nobody wants to hear of the object again. */
+static inline bool dat_obj_dying(const struct dat_obj *obj)
+{
+	return atomic_read(&obj->users) < 0;
+}
+
+static inline u16 dat_addr_port(const struct sockaddr_storage *ss)
+{
+	/* sin_port and sin6_port are at the same place. */
+	return be16_to_cpu(((const struct sockaddr_in *)ss)->sin_port);
+}
+
+static inline bool dat_ep_posting(enum dat_ep_state state)
+{
+	return state == DAT_EP_CONNECTED || state == DAT_EP_DISC_PENDING;
+}
+
+#endif /* _DAT_H */

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Endpoints: their states and their queues, across connections. */
+#include <linux/log2.h>
+
+#include "dat.h"
+#include "trace.h"
+
+/* Which states may follow a state. */
+static const struct {
+	const char	*name;
+	unsigned long	next;
+} ep_states[DAT_EP_NR_STATES] = {
+	[DAT_EP_UNCONNECTED] = { "UNCONNECTED",
+		BIT(DAT_EP_ACTIVE_PENDING) | BIT(DAT_EP_COMPL_PENDING) },
+	[DAT_EP_ACTIVE_PENDING] = { "ACTIVE_PENDING",
+		BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) | BIT(DAT_EP_UNCONNECTED) },
+	[DAT_EP_COMPL_PENDING] = { "COMPLETION_PENDING",
+		BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) | BIT(DAT_EP_UNCONNECTED) },
+	[DAT_EP_CONNECTED] = { "CONNECTED",
+		BIT(DAT_EP_DISC_PENDING) | BIT(DAT_EP_DISCONNECTED) },
+	[DAT_EP_DISC_PENDING] = { "DISCONNECT_PENDING",
+		BIT(DAT_EP_DISCONNECTED) },
+	[DAT_EP_DISCONNECTED] = { "DISCONNECTED",
+		BIT(DAT_EP_UNCONNECTED) },
+};
+
+/**
+ * dat_ep_set_state() - the only writer of ep->state
+ * @ep: endpoint
+ * @state: one that may follow the present one
+ *
+ * Context: ep->lock held.
+ */
+void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
+{
+	lockdep_assert_held(&ep->lock);
+
+	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	if (WARN_ON_ONCE(!(ep_states[ep->state].next & BIT(state))))
+		return;
+	trace_dat_ep_state(ep, state);
+	ep->state = state;
+	dat_epring_set_state(&ep->ring, state);
+}
+
+/**
+ * dat_ep_claim() - begin to connect
+ * @ep: endpoint
+ * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
+ * @conn: what will be its connection; marked as starting
+ *
+ * Return: 0, -EISCONN in any state but UNCONNECTED, -ENODEV while it is freed.
+ */
+int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->dead) {
+		ret = -ENODEV;
+	} else if (ep->state != DAT_EP_UNCONNECTED) {
+		ret = -EISCONN;
+	} else {
+		conn->starting = true;
+		ep->conn = conn;
+		dat_ep_set_state(ep, state);
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/**
+ * dat_ep_unclaim() - the claimed connection could not be started
+ * @ep: endpoint
+ *
+ * Return: true: the EP is as before the claim and the connection the caller's
+ * again; false: somebody has closed the connection and will be told of its end.
+ */
+bool dat_ep_unclaim(struct dat_ep *ep)
+{
+	bool mine;
+
+	spin_lock_bh(&ep->lock);
+	mine = !ep->conn->closing;
+	if (mine) {
+		ep->conn = NULL;
+		dat_ep_set_state(ep, DAT_EP_UNCONNECTED);
+	}
+	spin_unlock_bh(&ep->lock);
+	return mine;
+}
+
+static void ep_disconnect_graceful(struct dat_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	ep->conn->graceful = true;
+	dat_conn_progress(ep->conn);
+}
+
+/**
+ * dat_ep_disconnect() - end a connection or its establishment
+ * @ep: endpoint
+ * @graceful: let requests finish first
+ *
+ * Abrupt while a graceful one is under way hastens it.
+ *
+ * Context: any but hard interrupt.  Return: 0, also if there is nothing left to
+ * do; -EISCONN if there never was a connection.
+ */
+int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->state == DAT_EP_UNCONNECTED)
+		ret = -EISCONN;
+	if (!ep->conn)
+		goto out;
+	if (ep->state == DAT_EP_CONNECTED)
+		dat_ep_set_state(ep, DAT_EP_DISC_PENDING);
+	if (ep->state == DAT_EP_DISC_PENDING && graceful)
+		ep_disconnect_graceful(ep);
+	else
+		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
+out:
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/**
+ * dat_ep_reset() - make a disconnected endpoint connectable
+ * @ep: endpoint
+ *
+ * Context: any but hard interrupt.  Return: 0, also if it is UNCONNECTED already;
+ * -EISCONN in other states.
+ */
+int dat_ep_reset(struct dat_ep *ep)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->state == DAT_EP_DISCONNECTED) {
+		/* Posted before the reset means posted to the old connection. */
+		dat_queue_flush(ep);
+		dat_queue_disarm(&ep->sq);
+		dat_queue_disarm(&ep->rq);
+		memset(&ep->local, 0, sizeof(ep->local));
+		memset(&ep->remote, 0, sizeof(ep->remote));
+		ep->read_in = ep->attr.read_in;
+		ep->read_out = ep->attr.read_out;
+		dat_epring_set_pd(&ep->ring, NULL, 0);
+		dat_ep_set_state(ep, DAT_EP_UNCONNECTED);
+	} else if (ep->state != DAT_EP_UNCONNECTED) {
+		ret = -EISCONN;
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/**
+ * dat_ep_kick() - look at a queue now
+ * @ep: endpoint
+ * @q: its SQ or RQ
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
+{
+	spin_lock_bh(&ep->lock);
+	if (ep->state == DAT_EP_DISCONNECTED) {
+		dat_queue_flush(ep);
+	} else {
+		dat_queue_disarm(q);
+		if (!ep->conn || !dat_ep_posting(ep->state))
+			;	/* taken when it is connected */
+		else if (q == &ep->sq)
+			dat_queue_pump_sq(ep->conn);
+		else
+			dat_queue_pump_rq(ep->conn);
+	}
+	spin_unlock_bh(&ep->lock);
+}
+
+/* The objects that an EP is built on, each of them optional but the zone. */
+static int ep_use_parents(struct dat_ep *ep, const struct dat_ep_parents *p)
+{
+	if (dat_obj_use(&p->pz->obj))
+		return -ENOENT;
+	ep->pz = p->pz;
+	if (p->recv_evd && dat_obj_use(&p->recv_evd->obj))
+		return -ENOENT;
+	ep->recv_evd = p->recv_evd;
+	if (p->request_evd && dat_obj_use(&p->request_evd->obj))
+		return -ENOENT;
+	ep->request_evd = p->request_evd;
+	if (p->connect_evd && dat_obj_use(&p->connect_evd->obj))
+		return -ENOENT;
+	ep->connect_evd = p->connect_evd;
+	if (p->srq && dat_obj_use(&p->srq->obj))
+		return -ENOENT;
+	ep->srq = p->srq;
+	return 0;
+}
+
+static void ep_unuse_parents(struct dat_ep *ep)
+{
+	if (ep->srq)
+		dat_obj_unuse(&ep->srq->obj);
+	if (ep->connect_evd)
+		dat_obj_unuse(&ep->connect_evd->obj);
+	if (ep->request_evd)
+		dat_obj_unuse(&ep->request_evd->obj);
+	if (ep->recv_evd)
+		dat_obj_unuse(&ep->recv_evd->obj);
+	if (ep->pz)
+		dat_obj_unuse(&ep->pz->obj);
+	ep->srq = NULL;
+	ep->connect_evd = NULL;
+	ep->request_evd = NULL;
+	ep->recv_evd = NULL;
+	ep->pz = NULL;
+}
+
+static bool evd_takes(const struct dat_evd *evd, u32 stream)
+{
+	return !evd || evd->streams & stream;
+}
+
+static int ep_check_parents(const struct dat_ep_parents *p)
+{
+	if (!evd_takes(p->recv_evd, DAT_STREAM_DTO) ||
+	    !evd_takes(p->request_evd, DAT_STREAM_DTO) ||
+	    !evd_takes(p->connect_evd, DAT_STREAM_CONNECTION))
+		return -EINVAL;
+	if (p->srq && p->srq->pz != p->pz)
+		return -EXDEV;
+	return 0;
+}
+
+static int ep_alloc_queues(struct dat_ep *ep)
+{
+	const struct dat_ep_attr *attr = &ep->attr;
+	u32 sq = roundup_pow_of_two(max(attr->max_request, 1U));
+	u32 rq = ep->srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
+	int ret;
+
+	ret = dat_epring_alloc(&ep->ring, sq, attr->max_request_iov, rq, attr->max_recv_iov);
+	if (ret)
+		return ret;
+	dat_queue_init(&ep->sq, &ep->obj, sq);
+	dat_queue_init(&ep->rq, &ep->obj, rq);
+	dat_epring_bind(&ep->ring, &ep->sq, &ep->rq);
+	return 0;
+}
+
+/**
+ * dat_ep_create() - make an endpoint
+ * @parents: what it is built on; EVDs and SRQ may be NULL
+ * @attr: within the adapter's limits
+ * @user_data: owner value of its events
+ *
+ * Context: may sleep.  Return: the EP with a reference, or an ERR_PTR: -EINVAL an EVD doesn't take
+ * the stream, -EXDEV the SRQ is of another zone, -ENOENT a parent is being freed,
+ * -ENOMEM.
+ */
+struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
+			     const struct dat_ep_attr *attr, u64 user_data)
+{
+	struct dat_ep *ep;
+	int ret;
+
+	ret = ep_check_parents(parents);
+	if (ret)
+		return ERR_PTR(ret);
+	ep = dat_obj_alloc(parents->pz->obj.ia, DAT_OBJ_EP, user_data);
+	if (IS_ERR(ep))
+		return ep;
+	spin_lock_init(&ep->lock);
+	ep->attr = *attr;
+	ep->read_in = attr->read_in;
+	ep->read_out = attr->read_out;
+	ret = ep_use_parents(ep, parents);
+	if (ret)
+		goto err_abort;
+	ret = ep_alloc_queues(ep);
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&ep->obj);
+	if (ret)
+		goto err_abort;
+	return ep;
+
+err_abort:
+	dat_obj_abort(&ep->obj);
+	return ERR_PTR(ret);
+}
+
+static void ep_begin_shutdown(struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	spin_lock_bh(&ep->lock);
+	ep->dead = true;
+	if (ep->conn)
+		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
+	spin_unlock_bh(&ep->lock);
+}
+
+static void ep_shutdown(struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	ep_begin_shutdown(obj);
+	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
+	ep_unuse_parents(ep);
+}
+
+static void ep_release(struct dat_obj *obj)
+{
+	dat_epring_free(&to_dat_ep(obj)->ring);
+}
+
+static struct dat_region *ep_region(struct dat_obj *obj, unsigned int kind)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	if (kind == DAT_REGION_SUBMIT)
+		return &ep->ring.submit;
+	return kind == DAT_REGION_STATUS ? &ep->ring.status : NULL;
+}
+
+static void ep_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	spin_lock_bh(&ep->lock);
+	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%u sq_armed=%d",
+		   ep_states[ep->state].name, ep->sq.entries, ep->sq.head, ep->sq.done,
+		   ep->sq.bad, ep->sq.armed);
+	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%u rq_armed=%d srq=%u",
+		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,
+		   ep->srq ? ep->srq->obj.id : 0);
+	seq_printf(m, " inflight=%u conns=%d", ep->conn ? ep->conn->inflight : 0,
+		   atomic_read(&ep->nconns));
+	spin_unlock_bh(&ep->lock);
+}
+
+const struct dat_obj_ops dat_ep_ops = {
+	.name		= "ep",
+	.size		= sizeof(struct dat_ep),
+	.charge		= true,
+	.begin_shutdown	= ep_begin_shutdown,
+	.shutdown	= ep_shutdown,
+	.release	= ep_release,
+	.region		= ep_region,
+	.show		= ep_show,
+};

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Event dispatchers: one ring each, for all streams, in one order. */
+#include <linux/hrtimer.h>
+#include <linux/log2.h>
+#include <linux/sched/signal.h>
+
+#include "dat.h"
+#include "trace.h"
+
+/**
+ * dat_evd_create() - make an event dispatcher
+ * @ia: parent
+ * @streams: enum dat_stream bits
+ * @qlen: events, 1 to DAT_MAX_EVD_QLEN
+ * @user_data: owner value of async events about it
+ *
+ * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
+ */
+struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data)
+{
+	struct dat_evd *evd = dat_obj_alloc(ia, DAT_OBJ_EVD, user_data);
+	int ret;
+
+	if (IS_ERR(evd))
+		return evd;
+	spin_lock_init(&evd->lock);
+	init_waitqueue_head(&evd->wq);
+	evd->streams = streams;
+	ret = dat_evring_alloc(&evd->ring, roundup_pow_of_two(qlen));
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&evd->obj);
+	if (ret)
+		goto err_abort;
+	if (streams & DAT_STREAM_ASYNC)
+		dat_ia_set_async_evd(ia, evd);
+	return evd;
+
+err_abort:
+	dat_obj_abort(&evd->obj);
+	return ERR_PTR(ret);
+}
+
+/* Wake the waiter if it has what it asked for. */
+static void evd_wake(struct dat_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+
+	if (evd->waiting && dat_evring_count(&evd->ring) >= evd->threshold)
+		wake_up(&evd->wq);
+}
+
+/**
+ * dat_evd_deliver() - queue an event
+ * @evd: where, or NULL: nobody is interested
+ * @eqe: the event
+ * @notify: it may wake a waiter
+ *
+ * If the ring is full the event is lost and the IA's async EVD learns of it, once
+ * until there is room again.
+ *
+ * Context: any but hard interrupt; not under an evd->lock.  Return: true if it
+ * was queued or nobody is interested.
+ */
+bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
+{
+	bool ok, report;
+
+	if (!evd)
+		return true;
+	spin_lock_bh(&evd->lock);
+	ok = dat_evring_push(&evd->ring, eqe);
+	report = !ok && !evd->overflowed;
+	evd->overflowed = !ok;
+	if (ok && notify)
+		evd_wake(evd);
+	trace_dat_event(evd, eqe, ok);
+	spin_unlock_bh(&evd->lock);
+
+	if (report)
+		dat_ia_async(evd->obj.ia, DAT_EV_ASYNC_OVERFLOW, DAT_OBJ_EVD,
+			     evd->obj.user_data, 0);
+	return ok;
+}
+
+/**
+ * dat_evd_offer() - queue an event if there is room
+ * @evd: where
+ * @eqe: the event
+ *
+ * For events whose source can do without: nothing is lost, so nothing is reported.
+ *
+ * Context: any but hard interrupt.  Return: true if it was queued.
+ */
+bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
+{
+	bool ok = false;
+
+	spin_lock_bh(&evd->lock);
+	if (dat_evring_count(&evd->ring) < evd->ring.entries)
+		ok = dat_evring_push(&evd->ring, eqe);
+	if (ok)
+		evd_wake(evd);
+	trace_dat_event(evd, eqe, ok);
+	spin_unlock_bh(&evd->lock);
+	return ok;
+}
+
+/**
+ * dat_evd_post() - queue a software event
+ * @evd: where
+ * @cookie: what
+ *
+ * Return: 0, -EINVAL if the EVD takes no such events, -ENOSPC if it is full,
+ * which is the poster's own business and reported nowhere else.
+ */
+int dat_evd_post(struct dat_evd *evd, u64 cookie)
+{
+	struct dat_eqe eqe = { .type = DAT_EV_SOFTWARE, .cookie = cookie };
+
+	if (!(evd->streams & DAT_STREAM_SOFTWARE))
+		return -EINVAL;
+	return dat_evd_offer(evd, &eqe) ? 0 : -ENOSPC;
+}
+
+/* 1: go; 0: sleep on; negative: go with this error. */
+static int evd_ready(struct dat_evd *evd)
+{
+	int ret = 0;
+
+	spin_lock_bh(&evd->lock);
+	if (evd->dead)
+		ret = -ESHUTDOWN;
+	else if (evd->unwaitable)
+		ret = -ECANCELED;
+	else if (dat_evring_count(&evd->ring) >= evd->threshold)
+		ret = 1;
+	spin_unlock_bh(&evd->lock);
+	return ret;
+}
+
+static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
+{
+	int ret = 0;
+
+	spin_lock_bh(&evd->lock);
+	if (evd->waiting) {
+		ret = -EBUSY;
+	} else {
+		evd->waiting = true;
+		evd->threshold = threshold;
+	}
+	spin_unlock_bh(&evd->lock);
+	return ret;
+}
+
+static void evd_leave(struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	evd->waiting = false;
+	spin_unlock_bh(&evd->lock);
+}
+
+/* Sleep once.  0: woken or time is up, look again; else the error. */
+static int evd_sleep(u64 deadline_ns)
+{
+	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
+
+	if (signal_pending(current))
+		return -EINTR;
+	if (deadline_ns == DAT_WAIT_FOREVER)
+		schedule();
+	else if (ktime_get_ns() >= deadline_ns)
+		return -ETIMEDOUT;
+	else
+		schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
+	return 0;
+}
+
+/**
+ * dat_evd_wait() - sleep until enough events are queued
+ * @evd: where
+ * @threshold: how many are enough
+ * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ *
+ * Context: may sleep.  Return: 0, -ETIMEDOUT, -EINTR, -EBUSY (another waiter),
+ * -ECANCELED (unwaitable), -ESHUTDOWN.
+ */
+int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
+{
+	DEFINE_WAIT(wait);
+	int ret;
+
+	ret = evd_become_waiter(evd, threshold);
+	if (ret)
+		return ret;
+	do {
+		/* (J): after this, whoever queues an event sees us. */
+		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
+		ret = evd_ready(evd);
+		if (!ret)
+			ret = evd_sleep(deadline_ns);
+	} while (!ret);
+	finish_wait(&evd->wq, &wait);
+	evd_leave(evd);
+	return ret > 0 ? 0 : ret;
+}
+
+void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
+{
+	spin_lock_bh(&evd->lock);
+	evd->unwaitable = unwaitable;
+	if (unwaitable)
+		wake_up(&evd->wq);
+	spin_unlock_bh(&evd->lock);
+}
+
+static int evd_may_free(struct dat_obj *obj)
+{
+	struct dat_evd *evd = to_dat_evd(obj);
+	int ret;
+
+	spin_lock_bh(&evd->lock);
+	ret = evd->waiting || READ_ONCE(obj->ia->async_evd) == evd ? -EBUSY : 0;
+	spin_unlock_bh(&evd->lock);
+	return ret;
+}
+
+static void evd_shutdown(struct dat_obj *obj)
+{
+	struct dat_evd *evd = to_dat_evd(obj);
+
+	spin_lock_bh(&evd->lock);
+	evd->dead = true;
+	wake_up_all(&evd->wq);
+	spin_unlock_bh(&evd->lock);
+}
+
+static void evd_release(struct dat_obj *obj)
+{
+	dat_evring_free(&to_dat_evd(obj)->ring);
+}
+
+static struct dat_region *evd_region(struct dat_obj *obj, unsigned int kind)
+{
+	struct dat_evd *evd = to_dat_evd(obj);
+
+	switch (kind) {
+	case DAT_REGION_SUBMIT:
+		return &evd->ring.submit;
+	case DAT_REGION_STATUS:
+		return &evd->ring.status;
+	default:
+		return NULL;
+	}
+}
+
+static void evd_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_evd *evd = to_dat_evd(obj);
+	u32 count;
+
+	spin_lock_bh(&evd->lock);
+	count = dat_evring_count(&evd->ring);
+	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u dropped=%u waiting=%d users=%d",
+		   evd->streams, evd->ring.entries, evd->ring.tail, evd->ring.head, count,
+		   evd->ring.dropped, evd->waiting, atomic_read(&obj->users));
+	spin_unlock_bh(&evd->lock);
+}
+
+const struct dat_obj_ops dat_evd_ops = {
+	.name		= "evd",
+	.size		= sizeof(struct dat_evd),
+	.may_free	= evd_may_free,
+	.shutdown	= evd_shutdown,
+	.release	= evd_release,
+	.region		= evd_region,
+	.show		= evd_show,
+};

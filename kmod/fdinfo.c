@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /proc/<pid>/fdinfo/<fd>: one line for the IA and one per object. */
+#include "file.h"
+
+static void fdinfo_show_one(struct seq_file *m, struct dat_obj *obj)
+{
+	const struct dat_obj_ops *ops = dat_obj_ops(obj);
+
+	seq_printf(m, "%s:\tid=%u", ops->name, obj->id);
+	ops->show(m, obj);
+	seq_putc(m, '\n');
+}
+
+/* The next object with an id of at least *@id, with a reference. */
+static struct dat_obj *fdinfo_next(struct dat_ia *ia, unsigned long *id)
+{
+	struct dat_obj *obj;
+
+	rcu_read_lock();
+	obj = xa_find(&ia->objs, id, ULONG_MAX, XA_PRESENT);
+	while (obj && !kref_get_unless_zero(&obj->ref))
+		obj = xa_find_after(&ia->objs, id, ULONG_MAX, XA_PRESENT);
+	rcu_read_unlock();
+	return obj;
+}
+
+void dat_show_fdinfo(struct seq_file *m, struct file *filp)
+{
+	struct dat_file *file = filp->private_data;
+	struct dat_ia *ia = dat_file_ia(file);
+	struct dat_obj *obj;
+	unsigned long id;
+
+	if (!ia)
+		return;
+	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,
+		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 64);
+	for (id = 0; (obj = fdinfo_next(ia, &id)); id++) {
+		fdinfo_show_one(m, obj);
+		dat_obj_put(obj);
+	}
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/dat: open, release, and the doorbell page. */
+#include <linux/bitops.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "file.h"
+#include "trace.h"
+
+#define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
+#define BELL_LIMIT	XA_LIMIT(0, DAT_MAX_QUEUES - 1)
+
+static int dat_open(struct inode *inode, struct file *filp)
+{
+	struct dat_file *file;
+	int ret;
+
+	if (!current->mm)
+		return -EINVAL;
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	ret = dat_region_alloc(&file->doorbell, sizeof(struct dat_doorbell), true);
+	if (ret) {
+		kfree(file);
+		return ret;
+	}
+	mutex_init(&file->lock);
+	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
+	file->net = get_net(current->nsproxy->net_ns);
+	file->mm = current->mm;
+	mmgrab(file->mm);
+	filp->private_data = file;
+	return 0;
+}
+
+/**
+ * dat_file_close_ia() - destroy every object of the file
+ * @file: has an IA
+ *
+ * Context: may sleep.  Any number of times.
+ */
+void dat_file_close_ia(struct dat_file *file)
+{
+	/* Afterwards no call is under way that could add bells. */
+	dat_ia_shutdown(file->ia);
+	xa_destroy(&file->bells);
+	dat_ia_close(file->ia);
+}
+
+/* Also the end of a process that was killed: everything goes, in order. */
+static int dat_release(struct inode *inode, struct file *filp)
+{
+	struct dat_file *file = filp->private_data;
+
+	if (file->ia) {
+		dat_file_close_ia(file);
+		dat_ia_put(file->ia);
+	}
+	dat_region_free(&file->doorbell);
+	put_net(file->net);
+	mmdrop(file->mm);
+	kfree(file);
+	return 0;
+}
+
+/**
+ * dat_file_bind() - give a file its IA
+ * @file: open file
+ * @ia: opened; the caller's reference becomes the file's
+ *
+ * Return: 0, or -EINVAL if it has one already.
+ */
+int dat_file_bind(struct dat_file *file, struct dat_ia *ia)
+{
+	int ret = -EINVAL;
+
+	mutex_lock(&file->lock);
+	if (!file->ia) {
+		smp_store_release(&file->ia, ia);
+		ret = 0;
+	}
+	mutex_unlock(&file->lock);
+	return ret;
+}
+
+static int file_add_bell(struct dat_file *file, struct dat_queue *q, unsigned long tag)
+{
+	unsigned int word;
+	u32 bell;
+	int ret;
+
+	ret = xa_alloc(&file->bells, &bell, xa_tag_pointer(q->obj, tag), BELL_LIMIT,
+		       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return -ENOMEM;
+	q->bell = bell;
+	word = bell / 64 + 1;
+	mutex_lock(&file->lock);
+	if (word > file->words)
+		WRITE_ONCE(file->words, word);
+	mutex_unlock(&file->lock);
+	return 0;
+}
+
+/**
+ * dat_file_add_bells() - give the queues of an object bits in the doorbell page
+ * @file: open file
+ * @obj: EP or SRQ
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
+{
+	struct dat_ep *ep;
+	int ret;
+
+	if (obj->type == DAT_OBJ_SRQ)
+		return file_add_bell(file, &to_dat_srq(obj)->q, 0);
+	ep = to_dat_ep(obj);
+	ret = file_add_bell(file, &ep->sq, 0);
+	if (ret)
+		return ret;
+	ret = file_add_bell(file, &ep->rq, BELL_RQ);
+	if (ret)
+		xa_erase(&file->bells, ep->sq.bell);
+	return ret;
+}
+
+/* The entry holds no reference: it must go before the object does. */
+void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
+{
+	if (obj->type == DAT_OBJ_SRQ) {
+		xa_erase(&file->bells, to_dat_srq(obj)->q.bell);
+	} else if (obj->type == DAT_OBJ_EP) {
+		xa_erase(&file->bells, to_dat_ep(obj)->sq.bell);
+		xa_erase(&file->bells, to_dat_ep(obj)->rq.bell);
+	}
+}
+
+static void file_kick_one(struct dat_file *file, u32 bell)
+{
+	struct dat_obj *obj;
+	void *entry;
+
+	rcu_read_lock();
+	entry = xa_load(&file->bells, bell);
+	obj = entry ? xa_untag_pointer(entry) : NULL;
+	if (obj && !kref_get_unless_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	if (!obj)
+		return;
+
+	trace_dat_kick(obj, bell);
+	if (obj->type == DAT_OBJ_SRQ)
+		dat_srq_pump(to_dat_srq(obj), true);
+	else if (xa_pointer_tag(entry) == BELL_RQ)
+		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
+	else
+		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
+	dat_obj_put(obj);
+}
+
+/**
+ * dat_file_kick() - look at every queue that has been rung for
+ * @file: open file
+ *
+ * Bits that belong to no queue are dropped.
+ *
+ * Context: may sleep.
+ */
+void dat_file_kick(struct dat_file *file)
+{
+	unsigned int words = READ_ONCE(file->words);
+	unsigned int i;
+	u64 bits;
+
+	for (i = 0; i < words; i++) {
+		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1)
+			file_kick_one(file, i * 64 + __ffs64(bits));
+		cond_resched();
+	}
+}
+
+static const struct file_operations dat_fops = {
+	.owner		= THIS_MODULE,
+	.open		= dat_open,
+	.release	= dat_release,
+	.unlocked_ioctl	= dat_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= dat_mmap,
+	.show_fdinfo	= dat_show_fdinfo,
+	.llseek		= noop_llseek,
+};
+
+static struct miscdevice dat_misc = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "dat",
+	.fops	= &dat_fops,
+	.mode	= 0660,
+};
+
+int dat_file_init(void)
+{
+	return misc_register(&dat_misc);
+}
+
+void dat_file_exit(void)
+{
+	misc_deregister(&dat_misc);
+}

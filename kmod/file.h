@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The user face: an open file of /dev/dat.  It names objects by id, copies arguments,
+ * maps pages and finds the queue behind a dirty bit; what happens to objects happens
+ * in the object layer.
+ */
+#ifndef _DAT_FILE_H
+#define _DAT_FILE_H
+
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+
+#include "dat.h"
+
+/**
+ * struct dat_file - an open file
+ * @mm: of the opener; nobody else may use the file, since memory is registered and
+ *	addresses are meant in it
+ * @net: network namespace of the opener
+ * @lock: opening of the IA
+ * @ia: set once, by dat_file_bind(), with release; then constant
+ * @doorbell: struct dat_doorbell
+ * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
+ * @words: words of the doorbell page that have had a bit; only grows
+ */
+struct dat_file {
+	struct mm_struct	*mm;
+	struct net		*net;
+	struct mutex		lock;
+	struct dat_ia		*ia;
+	struct dat_region	doorbell;
+	struct xarray		bells;
+	unsigned int		words;
+};
+
+int dat_file_init(void);
+void dat_file_exit(void);
+int dat_file_bind(struct dat_file *file, struct dat_ia *ia);
+void dat_file_close_ia(struct dat_file *file);
+int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj);
+void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj);
+void dat_file_kick(struct dat_file *file);
+
+static inline struct dat_ia *dat_file_ia(struct dat_file *file)
+{
+	return smp_load_acquire(&file->ia);
+}
+
+/* ioctl.c */
+
+/**
+ * struct dat_ucmd - a call under way
+ * @file: of the caller
+ * @ia: of @file; NULL if the operation needs none
+ * @arg: private copy of the argument
+ * @ubuf: the caller's
+ * @size: bytes that the caller knows, at most those of @arg
+ */
+struct dat_ucmd {
+	struct dat_file	*file;
+	struct dat_ia	*ia;
+	void		*arg;
+	void __user	*ubuf;
+	u32		size;
+};
+
+int dat_ucmd_respond(struct dat_ucmd *ucmd);
+long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+/* cmd.c */
+int dat_cmd_abi(struct dat_ucmd *ucmd);
+int dat_cmd_adapter(struct dat_ucmd *ucmd);
+int dat_cmd_ia_open(struct dat_ucmd *ucmd);
+int dat_cmd_ia_query(struct dat_ucmd *ucmd);
+int dat_cmd_ia_close(struct dat_ucmd *ucmd);
+int dat_cmd_free(struct dat_ucmd *ucmd);
+int dat_cmd_pz_create(struct dat_ucmd *ucmd);
+int dat_cmd_lmr_create(struct dat_ucmd *ucmd);
+int dat_cmd_evd_create(struct dat_ucmd *ucmd);
+int dat_cmd_evd_wait(struct dat_ucmd *ucmd);
+int dat_cmd_evd_post(struct dat_ucmd *ucmd);
+int dat_cmd_evd_set(struct dat_ucmd *ucmd);
+int dat_cmd_srq_create(struct dat_ucmd *ucmd);
+
+/* cmd_ep.c */
+int dat_cmd_ep_create(struct dat_ucmd *ucmd);
+int dat_cmd_ep_connect(struct dat_ucmd *ucmd);
+int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd);
+int dat_cmd_ep_reset(struct dat_ucmd *ucmd);
+int dat_cmd_ep_query(struct dat_ucmd *ucmd);
+int dat_cmd_psp_create(struct dat_ucmd *ucmd);
+int dat_cmd_cr_query(struct dat_ucmd *ucmd);
+int dat_cmd_cr_accept(struct dat_ucmd *ucmd);
+int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
+int dat_cmd_respond_obj(struct dat_ucmd *ucmd, struct dat_obj *obj);
+
+/* mmap.c */
+u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);
+u64 dat_mmap_size(const struct dat_region *r);
+int dat_mmap(struct file *filp, struct vm_area_struct *vma);
+
+/* fdinfo.c */
+void dat_show_fdinfo(struct seq_file *m, struct file *filp);
+
+#endif /* _DAT_FILE_H */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Interface adapters: opening, and the one function that ends everything. */
+#include <linux/cgroup_rdma.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "dat.h"
+
+static int ia_charge(struct dat_ia *ia)
+{
+#ifdef CONFIG_CGROUP_RDMA
+	return rdmacg_try_charge(&ia->cg, &ia->dev->ibdev->cg_device,
+				 RDMACG_RESOURCE_HCA_HANDLE);
+#else
+	return 0;
+#endif
+}
+
+static void ia_uncharge(struct dat_ia *ia)
+{
+#ifdef CONFIG_CGROUP_RDMA
+	struct rdma_cgroup *cg = xchg(&ia->cg, NULL);
+
+	if (cg)
+		rdmacg_uncharge(cg, &ia->dev->ibdev->cg_device,
+				RDMACG_RESOURCE_HCA_HANDLE);
+#endif
+}
+
+static u32 ia_msg_max(struct dat_ia *ia)
+{
+	struct ib_port_attr attr;
+
+	if (ib_query_port(ia->dev->ibdev, ia->port, &attr) || !attr.max_msg_sz)
+		return SZ_1G;
+	return min_t(u32, attr.max_msg_sz, SZ_1G);
+}
+
+/**
+ * dat_ia_open() - open a port of an RDMA device
+ * @name: IA name
+ * @net: network namespace
+ * @user_data: owner value of events about the IA itself
+ *
+ * Context: may sleep.  Return: the IA or an ERR_PTR: -ENOENT, -EOPNOTSUPP (see
+ * dat_dev_find()), -ENOMEM.
+ */
+struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
+{
+	struct dat_ia *ia;
+	int ret;
+
+	ia = kzalloc(sizeof(*ia), GFP_KERNEL_ACCOUNT);
+	if (!ia)
+		return ERR_PTR(-ENOMEM);
+	ia->dev = dat_dev_find(name, net, &ia->port);
+	if (IS_ERR(ia->dev)) {
+		ret = PTR_ERR(ia->dev);
+		goto err_free;
+	}
+	strscpy(ia->name, name, sizeof(ia->name));
+	kref_init(&ia->ref);
+	init_rwsem(&ia->sem);
+	INIT_LIST_HEAD(&ia->node);
+	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&ia->lmrs, XA_FLAGS_ALLOC1);
+	ia->user_data = user_data;
+	ia->net = get_net(net);
+
+	/* Until it is attached, removal of the device doesn't know of us. */
+	ret = -ENOENT;
+	if (!dat_dev_attach(ia->dev, ia))
+		goto err_put;
+	down_read(&ia->sem);
+	if (!ia->dead) {
+		ia->msg_max = ia_msg_max(ia);
+		ret = ia_charge(ia);
+	}
+	up_read(&ia->sem);
+	if (ret)
+		goto err_detach;
+	return ia;
+
+err_detach:
+	dat_dev_detach(ia);
+err_put:
+	dat_ia_put(ia);
+	return ERR_PTR(ret == -EAGAIN ? -ENOMEM : ret);
+
+err_free:
+	kfree(ia);
+	return ERR_PTR(ret);
+}
+
+static void ia_release(struct kref *ref)
+{
+	struct dat_ia *ia = container_of(ref, struct dat_ia, ref);
+
+	xa_destroy(&ia->objs);
+	xa_destroy(&ia->lmrs);
+	put_net(ia->net);
+	dat_dev_put(ia->dev);
+	kfree(ia);
+}
+
+void dat_ia_put(struct dat_ia *ia)
+{
+	kref_put(&ia->ref, ia_release);
+}
+
+/* The first EVD with the async stream is it; later ones are plain. */
+void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
+{
+	kref_get(&evd->obj.ref);
+	if (cmpxchg(&ia->async_evd, NULL, evd))
+		dat_obj_put(&evd->obj);
+}
+
+/**
+ * dat_ia_async() - report an asynchronous event
+ * @ia: where
+ * @type: DAT_EV_ASYNC_*
+ * @kind: type of the object it is about
+ * @owner: user_data of that object
+ * @reason: DAT's reason code for the type of object
+ *
+ * Context: any but hard interrupt; not under an evd->lock.
+ */
+void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
+		  u16 reason)
+{
+	struct dat_evd *evd = READ_ONCE(ia->async_evd);
+	struct dat_eqe eqe = {
+		.type = type, .status = reason, .owner = owner, .cookie = kind,
+	};
+
+	/* An async EVD that overflows has nobody left to tell. */
+	if (evd && (type != DAT_EV_ASYNC_OVERFLOW || owner != evd->obj.user_data))
+		dat_evd_deliver(evd, &eqe, true);
+}
+
+/* Call @fn for each object of @type, without locks held. */
+static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
+			void (*fn)(struct dat_obj *obj))
+{
+	struct dat_obj *obj;
+	unsigned long id;
+
+	xa_for_each(&ia->objs, id, obj) {
+		if (obj->type == type)
+			fn(obj);
+	}
+}
+
+static void ia_begin_shutdown(struct dat_obj *obj)
+{
+	dat_obj_ops(obj)->begin_shutdown(obj);
+}
+
+/*
+ * Stop input first (listeners, then requests), then the connections, all at once,
+ * then what they stood on.  EVDs belong to no device: they stay until close.
+ */
+static const enum dat_obj_type ia_shutdown_order[] = {
+	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_LMR, DAT_OBJ_PZ,
+};
+
+/**
+ * dat_ia_shutdown() - let go of the device
+ * @ia: any; any number of times
+ *
+ * Used by IA close, process exit and device removal alike.  When it returns the
+ * IA holds nothing of the device.
+ *
+ * Context: may sleep, for as long as it takes to drain queue pairs.
+ */
+void dat_ia_shutdown(struct dat_ia *ia)
+{
+	unsigned int i;
+
+	down_write(&ia->sem);
+	xa_lock(&ia->objs);
+	ia->dead = true;
+	xa_unlock(&ia->objs);
+
+	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);
+	for (i = 0; i < ARRAY_SIZE(ia_shutdown_order); i++)
+		ia_for_each(ia, ia_shutdown_order[i], dat_obj_shutdown);
+	ia_uncharge(ia);
+	up_write(&ia->sem);
+}
+
+/**
+ * dat_ia_close() - destroy everything
+ * @ia: the face's reference stays the face's
+ *
+ * Wakes all waiters, shuts down, and drops every object.  Any number of times.
+ *
+ * Context: may sleep.
+ */
+void dat_ia_close(struct dat_ia *ia)
+{
+	struct dat_evd *async;
+	struct dat_obj *obj;
+	unsigned long id;
+
+	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+	dat_dev_detach(ia);
+	dat_ia_shutdown(ia);
+
+	down_write(&ia->sem);
+	/* Those that were published while the first sweep ran. */
+	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+	async = xchg(&ia->async_evd, NULL);
+	xa_for_each(&ia->objs, id, obj) {
+		xa_erase(&ia->objs, id);
+		dat_obj_put(obj);
+	}
+	up_write(&ia->sem);
+	if (async)
+		dat_obj_put(&async->obj);
+}

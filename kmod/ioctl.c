@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctl table and its dispatcher, the only place where arguments are copied.
+ * The rules for sizes and errors are at the top of <rdma/dat_ioctl.h>.
+ */
+#include <linux/uaccess.h>
+
+#include "file.h"
+
+/* How much of an IA an operation needs. */
+enum need {
+	NEED_NONE,	/* none at all */
+	NEED_IA,	/* opened; takes its lock itself, if at all */
+	NEED_LIVE,	/* with its device, for as long as the call lasts */
+};
+
+/* All arguments, for their largest size. */
+union ucmd_arg {
+	struct dat_abi			abi;
+	struct dat_adapter		adapter;
+	struct dat_ia_open		ia_open;
+	struct dat_ia_query		ia_query;
+	struct dat_ia_close		ia_close;
+	struct dat_free			free;
+	struct dat_pz_create		pz_create;
+	struct dat_lmr_create		lmr_create;
+	struct dat_evd_create		evd_create;
+	struct dat_evd_wait		evd_wait;
+	struct dat_evd_post		evd_post;
+	struct dat_evd_set		evd_set;
+	struct dat_srq_create		srq_create;
+	struct dat_ep_create		ep_create;
+	struct dat_ep_connect		ep_connect;
+	struct dat_ep_disconnect	ep_disconnect;
+	struct dat_ep_reset		ep_reset;
+	struct dat_ep_query		ep_query;
+	struct dat_psp_create		psp_create;
+	struct dat_cr_query		cr_query;
+	struct dat_cr_accept		cr_accept;
+	struct dat_cr_reject		cr_reject;
+};
+
+struct ioctl_op {
+	int		(*fn)(struct dat_ucmd *ucmd);
+	u32		size;
+	u32		min_size;
+	enum need	need;
+};
+
+#define IOCTL_OP(nr, name, last, how)					\
+	[DAT_NR_##nr] = {						\
+		.fn		= dat_cmd_##name,			\
+		.size		= sizeof(struct dat_##name),		\
+		.min_size	= offsetofend(struct dat_##name, last),	\
+		.need		= how,					\
+	}
+
+/* "last" is the last field of version 1: what every caller knows. */
+static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
+	IOCTL_OP(ABI,		abi,		features,	NEED_NONE),
+	IOCTL_OP(ADAPTER,	adapter,	active,		NEED_NONE),
+	IOCTL_OP(IA_OPEN,	ia_open,	doorbell_size,	NEED_NONE),
+	IOCTL_OP(IA_QUERY,	ia_query,	max_lmr_size,	NEED_LIVE),
+	IOCTL_OP(IA_CLOSE,	ia_close,	rsvd,		NEED_IA),
+	IOCTL_OP(FREE,		free,		rsvd,		NEED_LIVE),
+	IOCTL_OP(PZ_CREATE,	pz_create,	id,		NEED_LIVE),
+	IOCTL_OP(LMR_CREATE,	lmr_create,	rmr_context,	NEED_LIVE),
+	IOCTL_OP(EVD_CREATE,	evd_create,	status_size,	NEED_LIVE),
+	IOCTL_OP(EVD_WAIT,	evd_wait,	deadline_ns,	NEED_IA),
+	IOCTL_OP(EVD_POST,	evd_post,	cookie,		NEED_LIVE),
+	IOCTL_OP(EVD_SET,	evd_set,	mask,		NEED_LIVE),
+	IOCTL_OP(SRQ_CREATE,	srq_create,	rq_shift,	NEED_LIVE),
+	IOCTL_OP(EP_CREATE,	ep_create,	rq_shift,	NEED_LIVE),
+	IOCTL_OP(EP_CONNECT,	ep_connect,	pd,		NEED_LIVE),
+	IOCTL_OP(EP_DISCONNECT,	ep_disconnect,	rsvd,		NEED_LIVE),
+	IOCTL_OP(EP_RESET,	ep_reset,	id,		NEED_LIVE),
+	IOCTL_OP(EP_QUERY,	ep_query,	remote,		NEED_LIVE),
+	IOCTL_OP(PSP_CREATE,	psp_create,	rsvd,		NEED_LIVE),
+	IOCTL_OP(CR_QUERY,	cr_query,	pd,		NEED_LIVE),
+	IOCTL_OP(CR_ACCEPT,	cr_accept,	pd,		NEED_LIVE),
+	IOCTL_OP(CR_REJECT,	cr_reject,	id,		NEED_LIVE),
+};
+
+/**
+ * dat_ucmd_respond() - copy the results to the caller
+ * @ucmd: the call
+ *
+ * Return: 0 or -EFAULT, upon which the operation undoes what it has made.
+ */
+int dat_ucmd_respond(struct dat_ucmd *ucmd)
+{
+	return copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size) ? -EFAULT : 0;
+}
+
+static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
+{
+	struct dat_ia *ia = dat_file_ia(ucmd->file);
+	int ret = -ENODEV;
+
+	if (op->need == NEED_NONE)
+		return op->fn(ucmd);
+	if (!ia)
+		return -EINVAL;
+	ucmd->ia = ia;
+	if (op->need == NEED_IA)
+		return op->fn(ucmd);
+	down_read(&ia->sem);
+	if (!ia->dead)
+		ret = op->fn(ucmd);
+	up_read(&ia->sem);
+	return ret;
+}
+
+static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void __user *ubuf)
+{
+	struct dat_ucmd ucmd = { .file = file, .ubuf = ubuf };
+	union ucmd_arg arg = {};
+	u32 size;
+	int ret;
+
+	if (get_user(size, (u32 __user *)ubuf))
+		return -EFAULT;
+	if (size < op->min_size)
+		return -EINVAL;
+	ret = copy_struct_from_user(&arg, op->size, ubuf, size);
+	if (ret)
+		return ret;
+	ucmd.arg = &arg;
+	ucmd.size = min(size, op->size);
+	/* It may have changed between the two reads: only the first one counts. */
+	arg.abi.size = size;
+	return ucmd_call(&ucmd, op);
+}
+
+static int ioctl_kick(struct dat_file *file, unsigned long arg)
+{
+	struct dat_ia *ia = dat_file_ia(file);
+
+	if (arg || !ia)
+		return -EINVAL;
+	if (READ_ONCE(ia->dead))
+		return -ENODEV;
+	dat_file_kick(file);
+	return 0;
+}
+
+long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct dat_file *file = filp->private_data;
+	unsigned int nr = _IOC_NR(cmd);
+
+	if (current->mm != file->mm)
+		return -EPERM;
+	if (cmd == DAT_IOC_KICK)
+		return ioctl_kick(file, arg);
+	if (nr >= DAT_NR_LAST || cmd != _IO(DAT_IOC_MAGIC, nr) || !ioctl_ops[nr].fn)
+		return -ENOTTY;
+	return ioctl_struct(file, &ioctl_ops[nr], (void __user *)arg);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The module: what it needs before the first device and after the last. */
+#include <linux/module.h>
+
+#include "dat.h"
+#include "file.h"
+
+struct workqueue_struct *dat_wq;
+
+unsigned int dat_ring_start;
+module_param_named(ring_start, dat_ring_start, uint, 0644);
+MODULE_PARM_DESC(ring_start, "First index of new rings; lets tests cross the wrap at 2^32 (0)");
+
+static int __init dat_init(void)
+{
+	int ret;
+
+	/* Connections are torn down side by side, and each sleeps. */
+	dat_wq = alloc_workqueue("dat", WQ_UNBOUND, 0);
+	if (!dat_wq)
+		return -ENOMEM;
+	ret = dat_dev_init();
+	if (ret)
+		goto err_destroy_wq;
+	ret = dat_file_init();
+	if (ret)
+		goto err_dev_exit;
+	return 0;
+
+err_dev_exit:
+	dat_dev_exit();
+err_destroy_wq:
+	destroy_workqueue(dat_wq);
+	return ret;
+}
+
+static void __exit dat_exit(void)
+{
+	dat_file_exit();
+	dat_dev_exit();
+	destroy_workqueue(dat_wq);
+}
+
+module_init(dat_init);
+module_exit(dat_exit);
+
+MODULE_DESCRIPTION("Direct Access Transport");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Public service points: listeners. */
+#include "dat.h"
+
+#define DAT_BACKLOG	128
+
+/* Refusing the request by an error makes rdma_cm reject it and destroy the id. */
+static int psp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct dat_psp *psp = id->context;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	return dat_cr_create(psp, id, &event->param.conn);
+}
+
+/* What rdma_cm says of a port in the words of the errno contract. */
+static int psp_bind_error(int err)
+{
+	if (err == -EADDRNOTAVAIL)
+		return -EADDRINUSE;
+	return err == -EACCES ? -EPERM : err;
+}
+
+static int psp_listen(struct dat_psp *psp, u16 conn_qual)
+{
+	struct dat_ia *ia = psp->obj.ia;
+	struct sockaddr_storage addr;
+	struct rdma_cm_id *id;
+	int ret;
+
+	/* The wildcard address would listen on every device there is. */
+	ret = dat_dev_addr(ia->dev, ia->port, AF_UNSPEC, &addr);
+	if (ret)
+		return ret;
+	((struct sockaddr_in *)&addr)->sin_port = cpu_to_be16(conn_qual);
+	id = rdma_create_id(ia->net, psp_handler, psp, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	psp->id = id;
+	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
+	if (ret)
+		return psp_bind_error(ret);
+	psp->conn_qual = dat_addr_port(&id->route.addr.src_addr);
+	return rdma_listen(id, DAT_BACKLOG);
+}
+
+/**
+ * dat_psp_create() - listen
+ * @evd: where requests are reported
+ * @conn_qual: port, or 0 for any
+ * @user_data: owner value of the requests' events
+ *
+ * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL the EVD takes no
+ * requests, -EADDRINUSE, -EPERM a privileged port, -ENETUNREACH the adapter has no
+ * address.
+ */
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, u64 user_data)
+{
+	struct dat_psp *psp;
+	int ret;
+
+	if (!(evd->streams & DAT_STREAM_CR))
+		return ERR_PTR(-EINVAL);
+	psp = dat_obj_alloc(evd->obj.ia, DAT_OBJ_PSP, user_data);
+	if (IS_ERR(psp))
+		return psp;
+	ret = dat_obj_use(&evd->obj);
+	if (ret)
+		goto err_abort;
+	psp->evd = evd;
+	ret = psp_listen(psp, conn_qual);
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&psp->obj);
+	if (ret)
+		goto err_abort;
+	return psp;
+
+err_abort:
+	dat_obj_abort(&psp->obj);
+	return ERR_PTR(ret);
+}
+
+/* Requests that are CRs by now stay; those in rdma_cm's hands are rejected. */
+static void psp_shutdown(struct dat_obj *obj)
+{
+	struct dat_psp *psp = to_dat_psp(obj);
+
+	if (psp->id)
+		rdma_destroy_id(psp->id);
+	psp->id = NULL;
+	if (psp->evd)
+		dat_obj_unuse(&psp->evd->obj);
+	psp->evd = NULL;
+}
+
+static void psp_release(struct dat_obj *obj)
+{
+}
+
+static void psp_show(struct seq_file *m, struct dat_obj *obj)
+{
+	seq_printf(m, " conn_qual=%u", to_dat_psp(obj)->conn_qual);
+}
+
+const struct dat_obj_ops dat_psp_ops = {
+	.name		= "psp",
+	.size		= sizeof(struct dat_psp),
+	.charge		= true,
+	.shutdown	= psp_shutdown,
+	.release	= psp_release,
+	.show		= psp_show,
+};

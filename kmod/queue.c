@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pump: from the rings of an endpoint to the device, and, once there is no
+ * device to take them, straight to flushed completions.
+ *
+ * Who looks at a queue next is always settled when the pump leaves it: either work
+ * in flight, whose completion comes back here, or the producer, who finds NEED_KICK.
+ */
+#include "dat.h"
+#include "trace.h"
+
+void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)
+{
+	q->obj = obj;
+	q->entries = entries;
+}
+
+void dat_queue_disarm(struct dat_queue *q)
+{
+	if (q->armed)
+		q->ops->disarm(q);
+	q->armed = false;
+}
+
+/*
+ * So few receives are at the device that the producer should say when it adds
+ * some.  Above the mark the next completion comes soon enough to look again.
+ */
+bool dat_queue_low(const struct dat_queue *q)
+{
+	u32 low = max(min(q->entries, q->peak) / 2, 1U);
+
+	return q->head - q->done < low;
+}
+
+/* The device and the slots have room: the producer's word is not enough for that. */
+static bool queue_has_room(const struct dat_queue *q)
+{
+	return q->head - q->done < q->entries;
+}
+
+/* The producer's index is beyond its ring: nothing it says can be believed. */
+static void queue_break(struct dat_ep *ep, struct dat_queue *q)
+{
+	lockdep_assert_held(&ep->lock);
+
+	q->broken = true;
+	q->bad++;
+	dat_ia_async(ep->obj.ia, DAT_EV_ASYNC_EP_BROKEN, DAT_OBJ_EP, ep->obj.user_data, 0);
+	if (ep->conn)
+		dat_conn_fail(ep->conn, DAT_EV_BROKEN);
+}
+
+static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, int err)
+{
+	q->bad++;
+	f->set = true;
+	f->cookie = cookie;
+	f->status = dat_wr_error(err);
+}
+
+static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
+{
+	/* The entry was just fetched, so head is one past it. */
+	return &slots[(q->head - 1) & (q->entries - 1)];
+}
+
+/*
+ * The device refused WRs that were good for us.  Put those after the first back
+ * into the ring, from where the end of the connection flushes them.
+ */
+static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refused,
+			  u64 cookie)
+{
+	q->head -= refused - 1;
+	queue_fail(q, f, cookie, -EIO);
+}
+
+/* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
+static int sq_next(struct dat_conn *conn, unsigned int n)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	struct ib_sge *sge = conn->sge + n * ep->attr.max_request_iov;
+	struct dat_slot *slot;
+	int ret;
+
+	ret = q->ops->fetch(q, &conn->wr);
+	if (!ret)
+		return 0;
+	if (ret == -EOVERFLOW) {
+		queue_break(ep, q);
+		return ret;
+	}
+	slot = queue_slot(q, conn->sq_slots);
+	if (ret > 0)
+		ret = dat_wr_build_send(conn, &conn->send_wr[n], sge, &slot->len);
+	if (ret < 0) {
+		queue_fail(q, &conn->sq_failed, conn->wr.cookie, ret);
+		return ret;
+	}
+	slot->cookie = conn->wr.cookie;
+	slot->flags = conn->wr.flags;
+	conn->send_wr[n].wr.wr_cqe = &slot->cqe;
+	conn->send_wr[n].wr.next = NULL;
+	if (n)
+		conn->send_wr[n - 1].wr.next = &conn->send_wr[n].wr;
+	trace_dat_post(&ep->obj, conn->wr.op, slot->cookie, slot->len,
+		       conn->send_wr[n].wr.num_sge);
+	return 1;
+}
+
+static u32 chain_length(const struct ib_send_wr *wr)
+{
+	u32 n = 0;
+
+	for (; wr; wr = wr->next)
+		n++;
+	return n;
+}
+
+static void sq_post_chain(struct dat_conn *conn, u32 n)
+{
+	struct dat_queue *q = &conn->ep->sq;
+	const struct ib_send_wr *bad = NULL;
+	struct dat_slot *slot;
+	u32 refused;
+
+	conn->inflight += n;
+	if (likely(!ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
+		return;
+	refused = chain_length(bad);
+	conn->inflight -= refused;
+	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
+	/* A malformed entry that ended this chain is behind those put back. */
+	if (conn->sq_failed.set)
+		refused++;
+	queue_refused(q, &conn->sq_failed, refused, slot->cookie);
+}
+
+/* One chain; true if there may be more. */
+static bool sq_chain(struct dat_conn *conn)
+{
+	struct dat_queue *q = &conn->ep->sq;
+	u32 n = 0;
+
+	while (n < DAT_BATCH && queue_has_room(q) && sq_next(conn, n) > 0)
+		n++;
+	if (n)
+		sq_post_chain(conn, n);
+	return n == DAT_BATCH && !conn->sq_failed.set;
+}
+
+/**
+ * dat_queue_pump_sq() - move requests from the ring to the device
+ * @conn: connected
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_pump_sq(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+
+	lockdep_assert_held(&ep->lock);
+	for (;;) {
+		if (conn->closing || conn->sq_failed.set || q->broken)
+			break;
+		while (sq_chain(conn))
+			;
+		/* A request in flight will bring us back. */
+		if (conn->inflight || q->armed || q->broken || conn->sq_failed.set)
+			break;
+		q->armed = true;
+		if (!q->ops->arm(q))
+			break;
+		dat_queue_disarm(q);
+	}
+	q->ops->publish(q);
+	/* Nothing before it is in flight: nobody else would report it. */
+	if (conn->sq_failed.set && !conn->inflight)
+		dat_conn_progress(conn);
+}
+
+/* Fetch, build and post one receive: 1, 0 none, negative: a reason to stop. */
+static int rq_next(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+	struct dat_slot *slot;
+	int ret;
+
+	ret = q->ops->fetch(q, &conn->wr);
+	if (!ret)
+		return 0;
+	if (ret == -EOVERFLOW) {
+		queue_break(ep, q);
+		return ret;
+	}
+	slot = queue_slot(q, conn->rq_slots);
+	slot->cookie = conn->wr.cookie;
+	slot->flags = conn->wr.flags;
+	conn->recv_wr[0].wr_cqe = &slot->cqe;
+	conn->recv_wr[0].next = NULL;
+	if (ret > 0)
+		ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
+	if (!ret)
+		ret = ib_post_recv(conn->qp, &conn->recv_wr[0], NULL);
+	if (ret) {
+		queue_fail(q, &conn->rq_failed, slot->cookie, ret);
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return ret;
+	}
+	trace_dat_post(&ep->obj, DAT_OP_INVALID, slot->cookie, slot->len,
+		       conn->recv_wr[0].num_sge);
+	return 1;
+}
+
+/**
+ * dat_queue_pump_rq() - move receives from the ring to the device
+ * @conn: has a QP
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_pump_rq(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->srq)
+		return;
+	while (!conn->closing && !q->broken) {
+		while (queue_has_room(q) && rq_next(conn) > 0)
+			;
+		q->peak = max(q->peak, q->head - q->done);
+		if (q->armed || q->broken || conn->closing || !dat_queue_low(q))
+			break;
+		q->armed = true;
+		if (!q->ops->arm(q))
+			break;
+		dat_queue_disarm(q);
+	}
+	q->ops->publish(q);
+}
+
+/* Complete the entry that was found to be bad. */
+void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!f->set)
+		return;
+	f->set = false;
+	q->done++;
+	q->ops->publish(q);
+	dat_wc_deliver(ep, q == &ep->rq, f->cookie, 0, f->status, 0);
+}
+
+/*
+ * What is posted before the producer can see NEED_KICK gets flushed here, and that
+ * is at most a ring full; what comes later comes with a kick.
+ */
+static void queue_flush(struct dat_ep *ep, struct dat_queue *q)
+{
+	struct dat_wr wr;
+	u32 i;
+	int ret;
+
+	q->armed = true;
+	q->ops->arm(q);
+	for (i = 0; i < q->entries && !q->broken; i++) {
+		ret = q->ops->fetch(q, &wr);
+		if (!ret)
+			break;
+		if (ret == -EOVERFLOW) {
+			queue_break(ep, q);
+			break;
+		}
+		q->done++;
+		q->ops->publish(q);
+		dat_wc_deliver(ep, q == &ep->rq, wr.cookie, 0, DAT_ST_FLUSHED, 0);
+	}
+	q->ops->publish(q);
+}
+
+/**
+ * dat_queue_flush() - complete as flushed what is in the rings
+ * @ep: nothing of it is at the device
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_flush(struct dat_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	queue_flush(ep, &ep->sq);
+	if (!ep->srq)
+		queue_flush(ep, &ep->rq);
+}

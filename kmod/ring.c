@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's half of the ring protocol: allocation of shared pages, and the
+ * only reads and writes of them.  Letters refer to <rdma/dat_ring.h>.
+ *
+ * Nothing that is read here is trusted: indices are read once and compared with
+ * private ones, entries are copied once and the copy is what gets checked.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "dat.h"
+
+int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
+{
+	unsigned int n = DIV_ROUND_UP(size, PAGE_SIZE);
+	unsigned int i;
+
+	r->pages = kvcalloc(n, sizeof(*r->pages), GFP_KERNEL_ACCOUNT);
+	if (!r->pages)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		r->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!r->pages[i])
+			goto err_free_pages;
+	}
+	r->va = vmap(r->pages, n, VM_MAP, PAGE_KERNEL);
+	if (!r->va)
+		goto err_free_pages;
+	r->npages = n;
+	r->writable = writable;
+	return 0;
+
+err_free_pages:
+	while (i--)
+		put_page(r->pages[i]);
+	kvfree(r->pages);
+	r->pages = NULL;
+	return -ENOMEM;
+}
+
+/* A process that still maps the pages keeps them by its own references. */
+void dat_region_free(struct dat_region *r)
+{
+	unsigned int i;
+
+	if (!r->pages)
+		return;
+	vunmap(r->va);
+	for (i = 0; i < r->npages; i++)
+		put_page(r->pages[i]);
+	kvfree(r->pages);
+	r->pages = NULL;
+}
+
+/* Event rings. */
+
+static struct dat_evd_status *evring_status(struct dat_evring *r)
+{
+	return r->status.va;
+}
+
+int dat_evring_alloc(struct dat_evring *r, u32 entries)
+{
+	size_t size = size_add(sizeof(struct dat_evd_status),
+				size_mul(entries, sizeof(struct dat_eqe)));
+	u32 start = READ_ONCE(dat_ring_start);
+	struct dat_evd_head *head;
+	int ret;
+
+	ret = dat_region_alloc(&r->submit, sizeof(struct dat_evd_head), true);
+	if (ret)
+		return ret;
+	ret = dat_region_alloc(&r->status, size, false);
+	if (ret)
+		goto err_free_submit;
+	head = r->submit.va;
+	r->entries = entries;
+	r->tail = start;
+	r->head = start;
+	head->head = start;
+	evring_status(r)->tail = start;
+	return 0;
+
+err_free_submit:
+	dat_region_free(&r->submit);
+	return ret;
+}
+
+void dat_evring_free(struct dat_evring *r)
+{
+	dat_region_free(&r->status);
+	dat_region_free(&r->submit);
+}
+
+/*
+ * Events that the process has not consumed.  Its head must lie between what it
+ * said before and the tail; any other value is ignored and hurts only itself.
+ */
+u32 dat_evring_count(struct dat_evring *r)
+{
+	struct dat_evd_head *submit = r->submit.va;
+	u32 head = smp_load_acquire(&submit->head);	/* (G) */
+
+	if (r->tail - head <= r->tail - r->head)
+		r->head = head;
+	return r->tail - r->head;
+}
+
+bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe)
+{
+	struct dat_evd_status *status = evring_status(r);
+	struct dat_eqe *ring = (struct dat_eqe *)(status + 1);
+
+	if (dat_evring_count(r) == r->entries) {
+		WRITE_ONCE(status->dropped, ++r->dropped);
+		return false;
+	}
+	ring[r->tail & (r->entries - 1)] = *eqe;
+	smp_store_release(&status->tail, ++r->tail);	/* (H) */
+	return true;
+}
+
+/* Queues of work requests. */
+
+static u32 stride_shift(size_t header, u32 sges)
+{
+	return order_base_2(header + sges * sizeof(struct dat_sge));
+}
+
+int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge)
+{
+	size_t size = sizeof(struct dat_submit);
+	struct dat_submit *submit;
+	struct dat_status *status;
+	int ret;
+
+	r->sq_shift = stride_shift(sizeof(struct dat_sqe), sq_sge);
+	r->rq_shift = stride_shift(sizeof(struct dat_rqe), rq_sge);
+	r->sq_offset = size;
+	size += (size_t)sq_entries << r->sq_shift;
+	r->rq_offset = size;
+	size += (size_t)rq_entries << r->rq_shift;
+
+	ret = dat_region_alloc(&r->submit, size, true);
+	if (ret)
+		return ret;
+	ret = dat_region_alloc(&r->status, sizeof(struct dat_status), false);
+	if (ret)
+		goto err_free_submit;
+
+	submit = r->submit.va;
+	status = r->status.va;
+	r->start = READ_ONCE(dat_ring_start);
+	submit->sq_tail = r->start;
+	submit->rq_tail = r->start;
+	status->sq.head = r->start;
+	status->sq.done = r->start;
+	status->rq.head = r->start;
+	status->rq.done = r->start;
+	return 0;
+
+err_free_submit:
+	dat_region_free(&r->submit);
+	return ret;
+}
+
+void dat_epring_free(struct dat_epring *r)
+{
+	dat_region_free(&r->status);
+	dat_region_free(&r->submit);
+}
+
+static u32 sges_in_stride(u32 shift, size_t header)
+{
+	return min_t(u32, DAT_MAX_SGE, ((1U << shift) - header) / sizeof(struct dat_sge));
+}
+
+static void epring_bind_queue(struct dat_epring *r, struct dat_queue *q)
+{
+	q->head = r->start;
+	q->done = r->start;
+}
+
+/* Either queue may be NULL. */
+void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
+{
+	struct dat_submit *submit = r->submit.va;
+	struct dat_status *status = r->status.va;
+
+	if (sq) {
+		epring_bind_queue(r, sq);
+		sq->ops = &dat_sq_ring_ops;
+		sq->ring.tail = &submit->sq_tail;
+		sq->ring.entries = r->submit.va + r->sq_offset;
+		sq->ring.status = &status->sq;
+		sq->ring.shift = r->sq_shift;
+		sq->ring.max_sge = sges_in_stride(r->sq_shift, sizeof(struct dat_sqe));
+	}
+	if (rq) {
+		epring_bind_queue(r, rq);
+		rq->ops = &dat_rq_ring_ops;
+		rq->ring.tail = &submit->rq_tail;
+		rq->ring.entries = r->submit.va + r->rq_offset;
+		rq->ring.status = &status->rq;
+		rq->ring.shift = r->rq_shift;
+		rq->ring.max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
+	}
+}
+
+void dat_epring_set_state(struct dat_epring *r, u32 state)
+{
+	struct dat_status *status = r->status.va;
+
+	/* What led to the state is visible to whoever sees the state. */
+	smp_store_release(&status->state, state);
+}
+
+void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
+{
+	struct dat_status *status = r->status.va;
+
+	len = min_t(u32, len, sizeof(status->pd));
+	memset(status->pd, 0, sizeof(status->pd));
+	if (len)
+		memcpy(status->pd, pd, len);
+	WRITE_ONCE(status->pd_len, len);
+}
+
+/* 1: there is an entry at head; 0: none; -EOVERFLOW: the tail is wild. */
+static int ring_peek(struct dat_queue *q)
+{
+	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
+
+	if (!n)
+		return 0;
+	return n <= q->entries ? 1 : -EOVERFLOW;
+}
+
+static const void *ring_entry(struct dat_queue *q)
+{
+	return q->ring.entries + ((size_t)(q->head & (q->entries - 1)) << q->ring.shift);
+}
+
+/* Copy the segments; the caller has bounded the count in its private copy. */
+static void ring_copy_sge(struct dat_wr *wr, const void *from)
+{
+	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
+	/* The compiler must not fetch them again for later checks. */
+	barrier();
+}
+
+static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
+{
+	const struct dat_sqe *entry = ring_entry(q);
+	struct dat_sqe sqe;
+	int ret = ring_peek(q);
+
+	if (ret <= 0)
+		return ret;
+	memcpy(&sqe, entry, sizeof(sqe));
+	barrier();
+	q->head++;
+	wr->cookie = sqe.cookie;
+	wr->op = sqe.opcode;
+	wr->flags = sqe.flags;
+	wr->num_sge = sqe.num_sge;
+	wr->rkey = sqe.rkey;
+	wr->raddr = sqe.raddr;
+	if (sqe.num_sge > q->ring.max_sge || sqe.rsvd || sqe.rsvd2 ||
+	    sqe.flags & ~DAT_SQE_FLAGS_ALL ||
+	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
+		return -EBADMSG;
+	ring_copy_sge(wr, entry + 1);
+	return 1;
+}
+
+static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
+{
+	const struct dat_rqe *entry = ring_entry(q);
+	struct dat_rqe rqe;
+	int ret = ring_peek(q);
+
+	if (ret <= 0)
+		return ret;
+	memcpy(&rqe, entry, sizeof(rqe));
+	barrier();
+	q->head++;
+	wr->cookie = rqe.cookie;
+	wr->op = DAT_OP_INVALID;
+	wr->flags = rqe.flags;
+	wr->num_sge = rqe.num_sge;
+	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED ||
+	    rqe.rsvd[0] || rqe.rsvd[1] || rqe.rsvd[2])
+		return -EBADMSG;
+	ring_copy_sge(wr, entry + 1);
+	return 1;
+}
+
+static void ring_publish(struct dat_queue *q)
+{
+	struct dat_queue_status *status = q->ring.status;
+
+	WRITE_ONCE(status->bad, q->bad);
+	WRITE_ONCE(status->head, q->head);
+	smp_store_release(&status->done, q->done);
+}
+
+static bool ring_arm(struct dat_queue *q)
+{
+	WRITE_ONCE(q->ring.status->flags, DAT_QUEUE_NEED_KICK);
+	smp_mb();						/* (E) */
+	return ring_peek(q) == 1;
+}
+
+static void ring_disarm(struct dat_queue *q)
+{
+	WRITE_ONCE(q->ring.status->flags, 0);
+}
+
+const struct dat_queue_ops dat_sq_ring_ops = {
+	.fetch		= sq_fetch,
+	.publish	= ring_publish,
+	.arm		= ring_arm,
+	.disarm		= ring_disarm,
+};
+
+const struct dat_queue_ops dat_rq_ring_ops = {
+	.fetch		= rq_fetch,
+	.publish	= ring_publish,
+	.arm		= ring_arm,
+	.disarm		= ring_disarm,
+};
+
+/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
+u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
+{
+	struct dat_doorbell *db = r->va;
+
+	if (!READ_ONCE(db->dirty[word]))
+		return 0;
+	return xchg(&db->dirty[word], 0);			/* (F) */
+}

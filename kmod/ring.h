@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory shared with a process.  ring.c is the only file that looks at it; the
+ * protocol and its lettered barriers are in <rdma/dat_ring.h>.
+ */
+#ifndef _DAT_RING_H
+#define _DAT_RING_H
+
+#include <linux/mm_types.h>
+#include <rdma/dat_ring.h>
+
+struct dat_queue;
+struct dat_queue_ops;
+
+/**
+ * struct dat_region - pages that a process can map
+ * @pages: each held once here and once per mapping
+ * @npages: of them
+ * @va: the kernel's mapping
+ * @writable: the process may map it for writing
+ */
+struct dat_region {
+	struct page	**pages;
+	unsigned int	npages;
+	void		*va;
+	bool		writable;
+};
+
+/* Kinds of region in an mmap offset. */
+enum dat_region_kind {
+	DAT_REGION_DOORBELL	= 0,
+	DAT_REGION_SUBMIT	= 1,
+	DAT_REGION_STATUS	= 2,
+};
+
+/**
+ * struct dat_evring - an event ring
+ * @submit: struct dat_evd_head, written by the process
+ * @status: struct dat_evd_status and the events
+ * @entries: a power of two
+ * @tail: events written
+ * @head: events consumed, as last believed
+ * @dropped: events that found it full
+ */
+struct dat_evring {
+	struct dat_region	submit;
+	struct dat_region	status;
+	u32			entries;
+	u32			tail;
+	u32			head;
+	u32			dropped;
+};
+
+/**
+ * struct dat_epring - the shared memory of an EP or an SRQ
+ * @submit: struct dat_submit and the entries
+ * @status: struct dat_status
+ * @sq_offset: of the SQEs in @submit
+ * @rq_offset: of the RQEs in @submit
+ * @sq_shift: log2 of the SQE stride
+ * @rq_shift: log2 of the RQE stride
+ * @start: first index of both queues
+ */
+struct dat_epring {
+	struct dat_region	submit;
+	struct dat_region	status;
+	u32			sq_offset;
+	u32			rq_offset;
+	u32			sq_shift;
+	u32			rq_shift;
+	u32			start;
+};
+
+/**
+ * struct dat_subring - one queue's part of a struct dat_epring
+ * @tail: written by the process
+ * @entries: written by the process
+ * @status: written here
+ * @shift: log2 of the stride
+ * @max_sge: that fit the stride
+ */
+struct dat_subring {
+	const u32		*tail;
+	const void		*entries;
+	struct dat_queue_status	*status;
+	u32			shift;
+	u32			max_sge;
+};
+
+extern const struct dat_queue_ops dat_sq_ring_ops, dat_rq_ring_ops;
+
+int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
+void dat_region_free(struct dat_region *r);
+
+int dat_evring_alloc(struct dat_evring *r, u32 entries);
+void dat_evring_free(struct dat_evring *r);
+u32 dat_evring_count(struct dat_evring *r);
+bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe);
+
+int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge);
+void dat_epring_free(struct dat_epring *r);
+void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq);
+void dat_epring_set_state(struct dat_epring *r, u32 state);
+void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
+
+u64 dat_doorbell_take(struct dat_region *r, unsigned int word);
+
+#endif /* _DAT_RING_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues.  The ring is the SRQ that the consumer sees; the verbs
+ * SRQ behind it is filled from the ring by kicks and by completions.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "dat.h"
+#include "trace.h"
+
+static void srq_event(struct ib_event *event, void *context)
+{
+	struct dat_srq *srq = context;
+
+	/* Raised by the device, not by a peer: worth an event, not a log line. */
+	if (event->event == IB_EVENT_SRQ_ERR)
+		dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ,
+			     srq->obj.user_data, 0);
+}
+
+static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
+{
+	u32 i;
+
+	srq->slots = kvcalloc(entries, sizeof(*srq->slots), GFP_KERNEL_ACCOUNT);
+	srq->free = kvcalloc(entries, sizeof(*srq->free), GFP_KERNEL_ACCOUNT);
+	if (!srq->slots || !srq->free)
+		return -ENOMEM;
+	for (i = 0; i < entries; i++) {
+		srq->slots[i].cqe.done = dat_wc_recv_done;
+		srq->free[i] = i;
+	}
+	srq->nfree = entries;
+	return 0;
+}
+
+static int srq_create_verbs(struct dat_srq *srq, u32 entries, u32 max_iov)
+{
+	struct ib_srq_init_attr init = {
+		.event_handler	= srq_event,
+		.srq_context	= srq,
+		.attr.max_wr	= entries,
+		.attr.max_sge	= max_iov,
+		.srq_type	= IB_SRQT_BASIC,
+	};
+	struct ib_srq *ibsrq = ib_create_srq(srq->pz->pd, &init);
+
+	if (IS_ERR(ibsrq))
+		return PTR_ERR(ibsrq);
+	srq->srq = ibsrq;
+	return 0;
+}
+
+/**
+ * dat_srq_create() - make a shared receive queue
+ * @pz: protection zone
+ * @max_recv: buffers, 1 to the adapter's limit
+ * @max_iov: segments per buffer, 1 to the adapter's limit
+ * @user_data: owner value of async events about it
+ *
+ * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR.
+ */
+struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
+			       u64 user_data)
+{
+	u32 entries = roundup_pow_of_two(max_recv);
+	struct dat_srq *srq;
+	int ret;
+
+	srq = dat_obj_alloc(pz->obj.ia, DAT_OBJ_SRQ, user_data);
+	if (IS_ERR(srq))
+		return srq;
+	spin_lock_init(&srq->lock);
+	srq->max_iov = max_iov;
+	ret = dat_obj_use(&pz->obj);
+	if (ret)
+		goto err_abort;
+	srq->pz = pz;
+	ret = dat_epring_alloc(&srq->ring, 0, 1, entries, max_iov);
+	if (ret)
+		goto err_abort;
+	dat_queue_init(&srq->q, &srq->obj, entries);
+	dat_epring_bind(&srq->ring, NULL, &srq->q);
+	ret = srq_alloc_slots(srq, entries);
+	if (ret)
+		goto err_abort;
+	ret = srq_create_verbs(srq, entries, max_iov);
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&srq->obj);
+	if (ret)
+		goto err_abort;
+	dat_srq_pump(srq, false);
+	return srq;
+
+err_abort:
+	dat_obj_abort(&srq->obj);
+	return ERR_PTR(ret);
+}
+
+/* The ring can't be trusted any more; what is at the device still completes. */
+static void srq_break(struct dat_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+
+	srq->q.broken = true;
+	dat_epring_set_state(&srq->ring, 1 /* DAT_SRQ_STATE_ERROR */);
+}
+
+static void srq_bad_entry(struct dat_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+
+	srq->q.bad++;
+	srq->q.done++;
+}
+
+/* Give one buffer to the device.  0, or -EBADMSG if its segments are not good. */
+static int srq_post(struct dat_srq *srq)
+{
+	struct dat_slot *slot = &srq->slots[srq->free[srq->nfree - 1]];
+	struct ib_recv_wr rwr = { .wr_cqe = &slot->cqe, .sg_list = srq->sge };
+	int n;
+
+	lockdep_assert_held(&srq->lock);
+	if (srq->wr.flags)
+		return -EBADMSG;
+	n = dat_wr_to_sge(srq->pz, &srq->wr, srq->max_iov, true, U32_MAX, srq->sge,
+			  &slot->len);
+	if (n < 0)
+		return -EBADMSG;
+	rwr.num_sge = n;
+	slot->cookie = srq->wr.cookie;
+	slot->flags = 0;
+	if (ib_post_srq_recv(srq->srq, &rwr, NULL))
+		return -EBADMSG;
+	srq->nfree--;
+	trace_dat_post(&srq->obj, DAT_OP_INVALID, slot->cookie, slot->len, n);
+	return 0;
+}
+
+/* Take what the ring holds and the device has room for.  Returns bad entries. */
+static u32 srq_take(struct dat_srq *srq)
+{
+	struct dat_queue *q = &srq->q;
+	u32 bad = q->bad;
+	int ret;
+
+	lockdep_assert_held(&srq->lock);
+	while (srq->nfree && srq->srq && !q->broken) {
+		ret = q->ops->fetch(q, &srq->wr);
+		if (!ret)
+			break;
+		if (ret == -EOVERFLOW) {
+			srq_break(srq);
+			q->bad++;
+			break;
+		}
+		if (ret > 0)
+			ret = srq_post(srq);
+		if (ret < 0)
+			srq_bad_entry(srq);
+	}
+	q->peak = max(q->peak, q->head - q->done);
+	q->ops->publish(q);
+	return q->bad - bad;
+}
+
+/**
+ * dat_srq_pump() - move buffers from the ring to the device
+ * @srq: queue
+ * @kicked: by its consumer, who saw NEED_KICK
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_srq_pump(struct dat_srq *srq, bool kicked)
+{
+	struct dat_queue *q = &srq->q;
+	u32 bad;
+
+	spin_lock_bh(&srq->lock);
+	if (kicked && q->armed) {
+		q->armed = false;
+		q->ops->disarm(q);
+	}
+	bad = srq_take(srq);
+	while (dat_queue_low(q) && !q->armed && !q->broken) {
+		q->armed = true;
+		if (!q->ops->arm(q))
+			break;
+		q->armed = false;
+		q->ops->disarm(q);
+		bad += srq_take(srq);
+		if (!srq->nfree)
+			break;
+	}
+	spin_unlock_bh(&srq->lock);
+
+	if (bad)
+		dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ,
+			     srq->obj.user_data, 1);
+}
+
+/* A buffer is about to be reported to its consumer: its slot is free. */
+void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
+{
+	spin_lock_bh(&srq->lock);
+	srq->free[srq->nfree++] = slot - srq->slots;
+	srq->q.done++;
+	spin_unlock_bh(&srq->lock);
+	dat_srq_pump(srq, false);
+}
+
+static void srq_shutdown(struct dat_obj *obj)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+	struct ib_srq *ibsrq;
+
+	spin_lock_bh(&srq->lock);
+	ibsrq = srq->srq;
+	srq->srq = NULL;
+	spin_unlock_bh(&srq->lock);
+	if (ibsrq)
+		ib_destroy_srq(ibsrq);
+	if (srq->pz)
+		dat_obj_unuse(&srq->pz->obj);
+	srq->pz = NULL;
+}
+
+static void srq_release(struct dat_obj *obj)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+
+	dat_epring_free(&srq->ring);
+	kvfree(srq->slots);
+	kvfree(srq->free);
+}
+
+static struct dat_region *srq_region(struct dat_obj *obj, unsigned int kind)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+
+	if (kind == DAT_REGION_SUBMIT)
+		return &srq->ring.submit;
+	return kind == DAT_REGION_STATUS ? &srq->ring.status : NULL;
+}
+
+static void srq_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+
+	spin_lock_bh(&srq->lock);
+	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%u armed=%d users=%d",
+		   srq->q.broken ? "ERROR" : "OPERATIONAL", srq->q.entries, srq->q.head,
+		   srq->q.done, srq->q.bad, srq->q.armed, atomic_read(&obj->users));
+	spin_unlock_bh(&srq->lock);
+}
+
+const struct dat_obj_ops dat_srq_ops = {
+	.name		= "srq",
+	.size		= sizeof(struct dat_srq),
+	.charge		= true,
+	.shutdown	= srq_shutdown,
+	.release	= srq_release,
+	.region		= srq_region,
+	.show		= srq_show,
+};

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From a verbs completion to a DAT event. */
+#include "dat.h"
+#include "trace.h"
+
+static const u8 wc_status[] = {
+	[IB_WC_SUCCESS]			= DAT_ST_SUCCESS,
+	[IB_WC_LOC_LEN_ERR]		= DAT_ST_LOCAL_LENGTH,
+	[IB_WC_LOC_QP_OP_ERR]		= DAT_ST_LOCAL_EP,
+	[IB_WC_LOC_EEC_OP_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_LOC_PROT_ERR]		= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_WR_FLUSH_ERR]		= DAT_ST_FLUSHED,
+	[IB_WC_MW_BIND_ERR]		= DAT_ST_RMR_FAILED,
+	[IB_WC_BAD_RESP_ERR]		= DAT_ST_BAD_RESPONSE,
+	[IB_WC_LOC_ACCESS_ERR]		= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_REQ_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_REM_ACCESS_ERR]		= DAT_ST_REMOTE_ACCESS,
+	[IB_WC_REM_OP_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_RETRY_EXC_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_RNR_RETRY_EXC_ERR]	= DAT_ST_RECEIVER_NOT_READY,
+	[IB_WC_LOC_RDD_VIOL_ERR]	= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_RD_REQ_ERR]	= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_REM_ABORT_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_INV_EECN_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_INV_EEC_STATE_ERR]	= DAT_ST_TRANSPORT,
+	[IB_WC_FATAL_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_RESP_TIMEOUT_ERR]	= DAT_ST_RECEIVER_NOT_READY,
+	[IB_WC_GENERAL_ERR]		= DAT_ST_TRANSPORT,
+};
+
+static u8 wc_to_status(const struct ib_wc *wc, const struct ib_device *ibdev, bool recv)
+{
+	/*
+	 * rxe says "QP operation" of a message longer than its receive.  Its other
+	 * causes for that can't be: the segments were checked before posting.
+	 */
+	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR &&
+	    ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+		return DAT_ST_LOCAL_LENGTH;
+	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
+		return DAT_ST_TRANSPORT;
+	return wc_status[wc->status];
+}
+
+static bool is_failure(u8 status)
+{
+	return status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED;
+}
+
+/**
+ * dat_wc_deliver() - queue a DTO event
+ * @ep: endpoint
+ * @recv: a receive, else a request
+ * @cookie: of the entry
+ * @flags: of the entry
+ * @status: enum dat_dto_status
+ * @len: bytes
+ *
+ * Context: ep->lock held.
+ */
+void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
+		    u32 len)
+{
+	struct dat_eqe eqe = {
+		.type	= DAT_EV_DTO,
+		.status	= status,
+		.owner	= ep->obj.user_data,
+		.cookie	= cookie,
+		.data	= status == DAT_ST_SUCCESS ? len : 0,
+	};
+	bool failed = status != DAT_ST_SUCCESS;
+
+	lockdep_assert_held(&ep->lock);
+	trace_dat_complete(ep, recv, cookie, status, len);
+	if (dat_obj_dying(&ep->obj) || (!failed && flags & DAT_SQE_SUPPRESS))
+		return;
+	if (recv)
+		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
+	dat_evd_deliver(recv ? ep->recv_evd : ep->request_evd, &eqe,
+			failed || !(flags & DAT_SQE_UNSIGNALLED));
+}
+
+void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+	struct dat_conn *conn = cq->cq_context;
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	u8 status = wc_to_status(wc, cq->device, false);
+
+	spin_lock_bh(&ep->lock);
+	q->done++;
+	conn->inflight--;
+	q->ops->publish(q);
+	dat_wc_deliver(ep, false, slot->cookie, slot->flags, status, slot->len);
+	if (is_failure(status))
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+	dat_conn_progress(conn);
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * dat_wc_recv_finish() - report a receive
+ * @conn: connection
+ * @slot: of the RQ or the SRQ; free afterwards
+ * @status: enum dat_dto_status
+ *
+ * Context: ep->lock held.
+ */
+void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+	u64 cookie = slot->cookie;
+	u8 flags = slot->flags;
+	u32 len = slot->len;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->srq) {
+		dat_srq_complete(ep->srq, slot);
+	} else {
+		q->done++;
+		q->ops->publish(q);
+	}
+	dat_wc_deliver(ep, true, cookie, flags, status, len);
+	if (is_failure(status))
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/* The peer may be faster than the last message of the handshake: keep it for later. */
+static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
+{
+	slot->status = status;
+	list_add_tail(&slot->early, &conn->early);
+	/* It proves that the connection stands; the CM may say so at once. */
+	if (conn->passive && status == DAT_ST_SUCCESS)
+		rdma_notify(conn->id, IB_EVENT_COMM_EST);
+}
+
+void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+	struct dat_conn *conn = cq->cq_context;
+	struct dat_ep *ep = conn->ep;
+	u8 status = wc_to_status(wc, cq->device, true);
+
+	spin_lock_bh(&ep->lock);
+	slot->len = wc->byte_len;
+	if (conn->established) {
+		dat_wc_recv_finish(conn, slot, status);
+		dat_queue_pump_rq(conn);
+	} else {
+		wc_recv_early(conn, slot, status);
+	}
+	spin_unlock_bh(&ep->lock);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From a checked copy of a queue entry to a verbs work request. */
+#include <linux/overflow.h>
+
+#include "dat.h"
+
+/* What a request may hold. */
+static const struct wr_op {
+	enum ib_wr_opcode	opcode;
+	bool			rdma;		/* uses rkey and raddr */
+	bool			writes;		/* the local memory */
+} wr_ops[DAT_OP_LAST] = {
+	[DAT_OP_SEND]		= { IB_WR_SEND,		false,	false },
+	[DAT_OP_RDMA_WRITE]	= { IB_WR_RDMA_WRITE,	true,	false },
+	[DAT_OP_RDMA_READ]	= { IB_WR_RDMA_READ,	true,	true },
+};
+
+/**
+ * dat_wr_to_sge() - resolve the segments of a work request
+ * @pz: zone that the LMRs must be of
+ * @wr: private copy
+ * @max_sge: segments that the device takes
+ * @write: the memory will be written
+ * @msg_max: bytes that one message may have
+ * @sge: result
+ * @len: result: bytes in all
+ *
+ * Empty segments are dropped, whatever else they say.
+ *
+ * Context: any.  Return: segments, or -E2BIG, -EACCES, -EMSGSIZE.
+ */
+int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
+		  u32 msg_max, struct ib_sge *sge, u32 *len)
+{
+	u32 total = 0, n = 0, i;
+	int ret;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		if (!wr->sge[i].len)
+			continue;
+		if (n == max_sge)
+			return -E2BIG;
+		ret = dat_lmr_resolve(pz, &wr->sge[i], write, &sge[n]);
+		if (ret)
+			return ret;
+		if (check_add_overflow(total, wr->sge[i].len, &total))
+			return -EMSGSIZE;
+		n++;
+	}
+	if (total > msg_max)
+		return -EMSGSIZE;
+	*len = total;
+	return n;
+}
+
+static int wr_send_flags(const struct dat_wr *wr)
+{
+	int flags = 0;
+
+	if (wr->flags & DAT_SQE_SOLICITED)
+		flags |= IB_SEND_SOLICITED;
+	if (wr->flags & DAT_SQE_FENCE)
+		flags |= IB_SEND_FENCE;
+	return flags;
+}
+
+/**
+ * dat_wr_build_send() - make a verbs request of conn->wr
+ * @conn: where it will be posted
+ * @out: result, but for next and wr_cqe
+ * @sge: room for attr.max_request_iov segments
+ * @len: result: bytes in all
+ *
+ * Return: 0, or a reason that dat_wr_error() explains.
+ */
+int dat_wr_build_send(struct dat_conn *conn, struct ib_rdma_wr *out, struct ib_sge *sge,
+		      u32 *len)
+{
+	const struct dat_wr *wr = &conn->wr;
+	const struct wr_op *op = &wr_ops[wr->op];
+	struct dat_ep *ep = conn->ep;
+	u32 max_sge = ep->attr.max_request_iov;
+	int n;
+
+	if (!op->rdma && (wr->rkey || wr->raddr))
+		return -EINVAL;
+	if (wr->op == DAT_OP_RDMA_READ) {
+		/* A device waits for ever for a credit that was never negotiated. */
+		if (!ep->read_out)
+			return -EINVAL;
+		max_sge = min_t(u32, max_sge, conn->qp->device->attrs.max_sge_rd);
+	}
+	n = dat_wr_to_sge(ep->pz, wr, max_sge, op->writes, ep->obj.ia->msg_max, sge, len);
+	if (n < 0)
+		return n;
+	memset(out, 0, sizeof(*out));
+	out->wr.opcode = op->opcode;
+	out->wr.send_flags = wr_send_flags(wr);
+	out->wr.sg_list = sge;
+	out->wr.num_sge = n;
+	out->remote_addr = wr->raddr;
+	out->rkey = wr->rkey;
+	return 0;
+}
+
+/**
+ * dat_wr_build_recv() - make a verbs receive of conn->wr
+ * @conn: where it will be posted
+ * @out: result, but for next and wr_cqe
+ * @sge: room for attr.max_recv_iov segments
+ * @len: result: bytes in all
+ *
+ * Return: 0, or a reason that dat_wr_error() explains.
+ */
+int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
+		      u32 *len)
+{
+	struct dat_ep *ep = conn->ep;
+	int n;
+
+	n = dat_wr_to_sge(ep->pz, &conn->wr, ep->attr.max_recv_iov, true, U32_MAX, sge, len);
+	if (n < 0)
+		return n;
+	out->sg_list = sge;
+	out->num_sge = n;
+	return 0;
+}
+
+/* The DTO status of a work request that was refused here. */
+u8 dat_wr_error(int err)
+{
+	switch (err) {
+	case -EACCES:
+		return DAT_ST_LOCAL_PROTECTION;
+	case -EMSGSIZE:
+		return DAT_ST_LOCAL_LENGTH;
+	default:
+		return DAT_ST_LOCAL_EP;
+	}
+}
