@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * uDAPL 1.2: what programs include.
+ *
+ *	#include <dat/udat.h>		cc ... -ldat
+ *
+ * Types common with kernel DAT are in dat.h, return codes in dat_error.h.  The
+ * functions are in
+ *
+ *	dat_api_ia.h	adapters, what all handles have in common
+ *	dat_api_evd.h	event dispatchers, consumer notification objects
+ *	dat_api_mem.h	protection zones, local and remote memory
+ *	dat_api_ep.h	endpoints, data transfer
+ *	dat_api_srq.h	shared receive queues
+ *	dat_api_conn.h	service points, connection requests
+ *
+ * Rules for all of them
+ * =====================
+ *
+ * Where the description of a function lists what it returns, the following is left
+ * out because every function may return it:
+ *
+ *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, where
+ *                          several are given, of another IA
+ *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone
+ *
+ * A call that fails has changed nothing and has stored nothing.
+ *
+ * "Threads: safe" says that threads may make the call on the same object at the same
+ * time.  "Threads: one per object" says that the consumer serialises such calls on
+ * one object; on different objects they may run at the same time even if those share
+ * an EVD, SRQ or PZ.
+ *
+ * Timeouts are in microseconds, sizes in bytes.
+ */
+#ifndef UDAT_H
+#define UDAT_H
+
+#include "udat_config.h"
+#include "dat_platform_specific.h"
+#include "dat.h"
+#include "dat_error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef DAT_HANDLE	DAT_CNO_HANDLE;
+
+/* For dat_ia_open(): another open of this IA gets its async events. */
+#define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
+/* From dat_ia_query(): this open gets none. */
+#define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
+
+typedef enum dat_mem_type {
+	DAT_MEM_TYPE_VIRTUAL		= 0x00,	/* of the process */
+	DAT_MEM_TYPE_LMR		= 0x01,	/* what another LMR covers */
+	DAT_MEM_TYPE_SHARED_VIRTUAL	= 0x02,	/* shared with other processes */
+	DAT_MEM_TYPE_SO_VIRTUAL		= 0x03	/* Solaris only */
+} DAT_MEM_TYPE;
+
+typedef enum dat_handle_type {
+	DAT_HANDLE_TYPE_CR	= 0,
+	DAT_HANDLE_TYPE_EP	= 1,
+	DAT_HANDLE_TYPE_EVD	= 2,
+	DAT_HANDLE_TYPE_IA	= 3,
+	DAT_HANDLE_TYPE_LMR	= 4,
+	DAT_HANDLE_TYPE_PSP	= 5,
+	DAT_HANDLE_TYPE_PZ	= 6,
+	DAT_HANDLE_TYPE_RMR	= 7,
+	DAT_HANDLE_TYPE_RSP	= 8,
+	DAT_HANDLE_TYPE_CNO	= 9,
+	DAT_HANDLE_TYPE_SRQ	= 10
+} DAT_HANDLE_TYPE;
+
+/* ---- Event dispatchers and notification ---- */
+
+/* One of the first pair, one of the second; the third is a number of two bits. */
+typedef enum dat_evd_state {
+	DAT_EVD_STATE_ENABLED		= 0x01,
+	DAT_EVD_STATE_DISABLED		= 0x02,
+
+	DAT_EVD_STATE_WAITABLE		= 0x04,
+	DAT_EVD_STATE_UNWAITABLE	= 0x08,
+
+	DAT_EVD_STATE_CONFIG_NOTIFY	= 0x10,
+	DAT_EVD_STATE_CONFIG_SOLICITED	= 0x20,
+	DAT_EVD_STATE_CONFIG_THRESHOLD	= 0x30
+} DAT_EVD_STATE;
+
+struct dat_evd_param {
+	DAT_IA_HANDLE	ia_handle;
+	DAT_COUNT	evd_qlen;
+	DAT_EVD_STATE	evd_state;
+	DAT_CNO_HANDLE	cno_handle;
+	DAT_EVD_FLAGS	evd_flags;
+};
+
+typedef enum dat_evd_param_mask {
+	DAT_EVD_FIELD_IA_HANDLE	= 0x01,
+	DAT_EVD_FIELD_EVD_QLEN	= 0x02,
+	DAT_EVD_FIELD_EVD_STATE	= 0x04,
+	DAT_EVD_FIELD_CNO	= 0x08,
+	DAT_EVD_FIELD_EVD_FLAGS	= 0x10,
+	DAT_EVD_FIELD_ALL	= 0x1f
+} DAT_EVD_PARAM_MASK;
+
+/* Called with its instance data and the EVD that triggered, or NULL at the end. */
+typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
+
+typedef struct dat_os_wait_proxy_agent {
+	DAT_PVOID	instance_data;
+	DAT_AGENT_FUNC	proxy_agent_func;
+} DAT_OS_WAIT_PROXY_AGENT;
+
+#ifdef __cplusplus
+#define DAT_OS_WAIT_PROXY_AGENT_NULL	DAT_OS_WAIT_PROXY_AGENT()
+#else
+#define DAT_OS_WAIT_PROXY_AGENT_NULL \
+	((DAT_OS_WAIT_PROXY_AGENT) { (DAT_PVOID)NULL, (DAT_AGENT_FUNC)NULL })
+#endif
+
+typedef struct dat_cno_param {
+	DAT_IA_HANDLE		ia_handle;
+	DAT_OS_WAIT_PROXY_AGENT	agent;
+} DAT_CNO_PARAM;
+
+typedef enum dat_cno_param_mask {
+	DAT_CNO_FIELD_IA_HANDLE	= 0x1,
+	DAT_CNO_FIELD_AGENT	= 0x2,
+	DAT_CNO_FIELD_ALL	= 0x3
+} DAT_CNO_PARAM_MASK;
+
+/* ---- Memory ---- */
+
+/* Not a string: all bytes count. */
+#define DAT_LMR_COOKIE_SIZE	40
+typedef char	(*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
+
+typedef struct dat_shared_memory {
+	DAT_PVOID	virtual_address;
+	DAT_LMR_COOKIE	shared_memory_id;
+} DAT_SHARED_MEMORY;
+
+/* The member that the DAT_MEM_TYPE says. */
+typedef union dat_region_description {
+	DAT_PVOID		for_va;
+	DAT_LMR_HANDLE		for_lmr_handle;
+	DAT_SHARED_MEMORY	for_shared_memory;
+} DAT_REGION_DESCRIPTION;
+
+struct dat_lmr_param {
+	DAT_IA_HANDLE		ia_handle;
+	DAT_MEM_TYPE		mem_type;
+	DAT_REGION_DESCRIPTION	region_desc;
+	DAT_VLEN		length;
+	DAT_PZ_HANDLE		pz_handle;
+	DAT_MEM_PRIV_FLAGS	mem_priv;
+	DAT_LMR_CONTEXT		lmr_context;
+	DAT_RMR_CONTEXT		rmr_context;
+	DAT_VLEN		registered_size;
+	DAT_VADDR		registered_address;
+};
+
+/* ---- Providers ---- */
+
+/* Which processes may use a PZ. */
+typedef enum dat_pz_support {
+	DAT_PZ_UNIQUE		= 0,
+	DAT_PZ_SAME		= 1,
+	DAT_PZ_SHAREABLE	= 2
+} DAT_PZ_SUPPORT;
+
+/* C++ can't define a variable of a type that has a constant member. */
+#ifdef __cplusplus
+#define DAT_MERGING_CONST
+#else
+#define DAT_MERGING_CONST const
+#endif
+
+/**
+ * struct dat_provider_attr - what the software below an open IA can do
+ * @provider_name: of it
+ * @provider_version_major: of it
+ * @provider_version_minor: of it
+ * @dapl_version_major: of the API
+ * @dapl_version_minor: of the API
+ * @lmr_mem_types_supported: DAT_MEM_TYPEs, or'ed; VIRTUAL always
+ * @iov_ownership_on_return: when segments given to a post may be used again
+ * @dat_qos_supported: DAT_QOS values, or'ed; BEST_EFFORT always
+ * @completion_flags_supported: or'ed
+ * @is_thread_safe: as registered
+ * @max_private_data_size: bytes that dat_ep_connect() and dat_cr_accept() take
+ * @supports_multipath: DAT_CONNECT_MULTIPATH_FLAG works
+ * @ep_creator: DAT_PSP_PROVIDER_FLAG works
+ * @pz_support: sharing of PZs
+ * @optimal_buffer_alignment: bytes, at most DAT_OPTIMAL_ALIGNMENT
+ * @evd_stream_merging_supported: whether two streams may feed one EVD; indices
+ *	are 0 software, 1 CR, 2 DTO, 3 connection, 4 RMR bind, 5 async
+ * @srq_supported: SRQs work
+ * @srq_watermarks_supported: DAT_SRQ_WATERMARKS_*
+ * @srq_ep_pz_difference_supported: an EP and its SRQ may be of different PZs
+ * @srq_info_supported: DAT_SRQ_INFO_*
+ * @ep_recv_info_supported: DAT_EP_RECV_INFO_*
+ * @lmr_sync_req: dat_lmr_sync_rdma_read() and _write() are needed
+ * @dto_async_return_guaranteed: posts report errors by completions only
+ * @rdma_write_for_rdma_read_req: the local memory of an RDMA read needs
+ *	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
+ * @num_provider_specific_attr: entries of @provider_specific_attr
+ * @provider_specific_attr: valid until the IA is closed
+ */
+struct dat_provider_attr {
+	char				provider_name[DAT_NAME_MAX_LENGTH];
+	DAT_UINT32			provider_version_major;
+	DAT_UINT32			provider_version_minor;
+	DAT_UINT32			dapl_version_major;
+	DAT_UINT32			dapl_version_minor;
+	DAT_MEM_TYPE			lmr_mem_types_supported;
+	DAT_IOV_OWNERSHIP		iov_ownership_on_return;
+	DAT_QOS				dat_qos_supported;
+	DAT_COMPLETION_FLAGS		completion_flags_supported;
+	DAT_BOOLEAN			is_thread_safe;
+	DAT_COUNT			max_private_data_size;
+	DAT_BOOLEAN			supports_multipath;
+	DAT_EP_CREATOR_FOR_PSP		ep_creator;
+	DAT_PZ_SUPPORT			pz_support;
+	DAT_UINT32			optimal_buffer_alignment;
+	DAT_MERGING_CONST DAT_BOOLEAN	evd_stream_merging_supported[6][6];
+	DAT_BOOLEAN			srq_supported;
+	DAT_COUNT			srq_watermarks_supported;
+	DAT_BOOLEAN			srq_ep_pz_difference_supported;
+	DAT_COUNT			srq_info_supported;
+	DAT_COUNT			ep_recv_info_supported;
+	DAT_BOOLEAN			lmr_sync_req;
+	DAT_BOOLEAN			dto_async_return_guaranteed;
+	DAT_BOOLEAN			rdma_write_for_rdma_read_req;
+	DAT_COUNT			num_provider_specific_attr;
+	DAT_NAMED_ATTR			*provider_specific_attr;
+};
+
+#undef DAT_MERGING_CONST
+
+/* One bit per field, in their order. */
+typedef DAT_UINT64	DAT_PROVIDER_ATTR_MASK;
+
+#define DAT_PROVIDER_FIELD_PROVIDER_NAME		UINT64_C(0x0000001)
+#define DAT_PROVIDER_FIELD_PROVIDER_VERSION_MAJOR	UINT64_C(0x0000002)
+#define DAT_PROVIDER_FIELD_PROVIDER_VERSION_MINOR	UINT64_C(0x0000004)
+#define DAT_PROVIDER_FIELD_DAPL_VERSION_MAJOR		UINT64_C(0x0000008)
+#define DAT_PROVIDER_FIELD_DAPL_VERSION_MINOR		UINT64_C(0x0000010)
+#define DAT_PROVIDER_FIELD_LMR_MEM_TYPE_SUPPORTED	UINT64_C(0x0000020)
+#define DAT_PROVIDER_FIELD_IOV_OWNERSHIP		UINT64_C(0x0000040)
+#define DAT_PROVIDER_FIELD_DAT_QOS_SUPPORTED		UINT64_C(0x0000080)
+#define DAT_PROVIDER_FIELD_COMPLETION_FLAGS_SUPPORTED	UINT64_C(0x0000100)
+#define DAT_PROVIDER_FIELD_IS_THREAD_SAFE		UINT64_C(0x0000200)
+#define DAT_PROVIDER_FIELD_MAX_PRIVATE_DATA_SIZE	UINT64_C(0x0000400)
+#define DAT_PROVIDER_FIELD_SUPPORTS_MULTIPATH		UINT64_C(0x0000800)
+#define DAT_PROVIDER_FIELD_EP_CREATOR			UINT64_C(0x0001000)
+#define DAT_PROVIDER_FIELD_PZ_SUPPORT			UINT64_C(0x0002000)
+#define DAT_PROVIDER_FIELD_OPTIMAL_BUFFER_ALIGNMENT	UINT64_C(0x0004000)
+#define DAT_PROVIDER_FIELD_EVD_STREAM_MERGING_SUPPORTED	UINT64_C(0x0008000)
+#define DAT_PROVIDER_FIELD_SRQ_SUPPORTED		UINT64_C(0x0010000)
+#define DAT_PROVIDER_FIELD_SRQ_WATERMARKS_SUPPORTED	UINT64_C(0x0020000)
+#define DAT_PROVIDER_FIELD_SRQ_EP_PZ_DIFFERENCE_SUPPORTED \
+							UINT64_C(0x0040000)
+#define DAT_PROVIDER_FIELD_SRQ_INFO_SUPPORTED		UINT64_C(0x0080000)
+#define DAT_PROVIDER_FIELD_EP_RECV_INFO_SUPPORTED	UINT64_C(0x0100000)
+#define DAT_PROVIDER_FIELD_LMR_SYNC_REQ			UINT64_C(0x0200000)
+#define DAT_PROVIDER_FIELD_DTO_ASYNC_RETURN_GUARANTEED	UINT64_C(0x0400000)
+#define DAT_PROVIDER_FIELD_RDMA_WRITE_FOR_RDMA_READ_REQ	UINT64_C(0x0800000)
+#define DAT_PROVIDER_FIELD_NUM_PROVIDER_SPECIFIC_ATTR	UINT64_C(0x1000000)
+#define DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR	UINT64_C(0x2000000)
+#define DAT_PROVIDER_FIELD_ALL				UINT64_C(0x3ffffff)
+#define DAT_PROVIDER_FIELD_NONE				UINT64_C(0x0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "udat_vendor_specific.h"
+
+#include "dat_api_ia.h"
+#include "dat_api_evd.h"
+#include "dat_api_mem.h"
+#include "dat_api_ep.h"
+#include "dat_api_srq.h"
+#include "dat_api_conn.h"
+
+#endif /* UDAT_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The version of the API, which dat_ia_open() passes on.
+ */
+#ifndef UDAT_CONFIG_H
+#define UDAT_CONFIG_H
+
+#define DAT_VERSION_MAJOR	1
+#define DAT_VERSION_MINOR	2
+
+/*
+ * Whether dat_ia_open() asks for a provider that is safe with threads.  A program
+ * that has some defines this as DAT_TRUE before it includes udat.h.
+ */
+#ifndef DAT_THREADSAFE
+#define DAT_THREADSAFE		DAT_FALSE
+#endif
+
+#endif /* UDAT_CONFIG_H */

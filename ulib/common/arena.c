@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+
+#define ARENA_SIZE	(sizeof(void *) == 8 ? (size_t)4 << 30 : (size_t)64 << 20)
+#define ARENA_STEP	((size_t)64 << 10)	/* made usable at a time */
+
+uintptr_t du_arena_base;
+size_t du_arena_used;
+
+static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t arena_usable;
+static struct du_slot *free_first, **free_last = &free_first;
+
+static int arena_grow(void)
+{
+	if (!du_arena_base) {
+		void *va = mmap(NULL, ARENA_SIZE, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (va == MAP_FAILED)
+			return -1;
+		du_arena_base = (uintptr_t)va;
+	}
+	if (arena_usable == ARENA_SIZE ||
+	    mprotect((void *)(du_arena_base + arena_usable), ARENA_STEP,
+		     PROT_READ | PROT_WRITE))
+		return -1;
+	arena_usable += ARENA_STEP;
+	return 0;
+}
+
+static struct du_slot *slot_new(void)
+{
+	struct du_slot *slot;
+
+	if (du_arena_used == arena_usable && arena_grow())
+		return NULL;
+	slot = (struct du_slot *)(du_arena_base + du_arena_used);
+	__atomic_store_n(&du_arena_used, du_arena_used + DU_SLOT_SIZE, __ATOMIC_RELEASE);
+	return slot;
+}
+
+static struct du_slot *slot_reuse(void)
+{
+	struct du_slot *slot = free_first;
+
+	if (!slot)
+		return NULL;
+	free_first = slot->next;
+	if (!free_first)
+		free_last = &free_first;
+	/* All but the type, at which others may look. */
+	memset((char *)slot + sizeof(slot->type), 0, DU_SLOT_SIZE - sizeof(slot->type));
+	return slot;
+}
+
+void *du_arena_alloc(void)
+{
+	struct du_slot *slot;
+
+	pthread_mutex_lock(&arena_lock);
+	slot = slot_reuse();
+	if (!slot)
+		slot = slot_new();
+	pthread_mutex_unlock(&arena_lock);
+	return slot;
+}
+
+void du_arena_free(void *p)
+{
+	struct du_slot *slot = p;
+
+	pthread_mutex_lock(&arena_lock);
+	__atomic_store_n(&slot->type, 0, __ATOMIC_RELEASE);
+	slot->next = NULL;
+	*free_last = slot;
+	free_last = &slot->next;
+	pthread_mutex_unlock(&arena_lock);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Handles are addresses of slots in memory that is never given back, so that a
+ * handle can be told from garbage, and a stale one from a live one, by looking at it.
+ */
+#ifndef DU_ARENA_H
+#define DU_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DU_SLOT_SIZE	1024
+
+/*
+ * struct du_slot - head of every object behind a handle
+ * @type: of the object; 0: free
+ * @next: in the list of free slots
+ */
+struct du_slot {
+	uint32_t	type;
+	uint32_t	rsvd;
+	struct du_slot	*next;
+};
+
+extern uintptr_t du_arena_base;
+extern size_t du_arena_used;	/* bytes that hold slots; only grows */
+
+/* A zeroed slot without type, or NULL. */
+void *du_arena_alloc(void);
+
+/* The oldest free slot is used first: the longer a stale handle is recognised. */
+void du_arena_free(void *slot);
+
+static inline void *du_slot_if(const void *handle)
+{
+	uintptr_t offset = (uintptr_t)handle - du_arena_base;
+
+	if (offset >= __atomic_load_n(&du_arena_used, __ATOMIC_ACQUIRE) ||
+	    offset % DU_SLOT_SIZE)
+		return NULL;
+	return (void *)handle;
+}
+
+/* The object of @type behind @handle, or NULL. */
+static inline void *du_slot_of(const void *handle, uint32_t type)
+{
+	struct du_slot *slot = du_slot_if(handle);
+
+	if (!slot || __atomic_load_n(&slot->type, __ATOMIC_ACQUIRE) != type)
+		return NULL;
+	return slot;
+}
+
+/* The object is whole: let its handle be valid. */
+static inline void du_slot_publish(struct du_slot *slot, uint32_t type)
+{
+	__atomic_store_n(&slot->type, type, __ATOMIC_RELEASE);
+}
+
+/* Make the handle invalid; false if somebody else was first. */
+static inline int du_slot_revoke(struct du_slot *slot, uint32_t type)
+{
+	return __atomic_compare_exchange_n(&slot->type, &type, 0, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+#endif /* DU_ARENA_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* An open /dev/dat: ioctls, mappings, and words for what can go wrong with them. */
+#ifndef DU_DEV_H
+#define DU_DEV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Shared pages, as an object's creation names them. */
+struct du_map {
+	void	*va;	/* NULL: not mapped */
+	size_t	size;
+};
+
+/*
+ * Open the device.  Returns the descriptor or a negative errno; @quiet leaves the
+ * explanation out.
+ */
+int du_dev_open(int quiet);
+
+/* Returns 0 or a negative errno.  Never restarts: a wait must see its signal. */
+int du_ioctl(int fd, unsigned long cmd, void *arg);
+
+/* Returns 0 or a negative errno. */
+int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map);
+void du_unmap(struct du_map *map);
+
+/* Says what to do if @length bytes could not be registered for want of RLIMIT_MEMLOCK. */
+void du_explain_memlock(uint64_t length);
+
+#endif /* DU_DEV_H */

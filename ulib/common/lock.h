@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A lock for a few dozen instructions: no system call, not even when contended,
+ * which on the post and reap paths would cost more than what it protects.
+ */
+#ifndef DU_LOCK_H
+#define DU_LOCK_H
+
+#include <sched.h>
+#include <stdint.h>
+
+struct du_lock {
+	uint32_t held;
+};
+
+static inline void du_lock(struct du_lock *l)
+{
+	while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE)) {
+		int spins = 0;
+
+		while (__atomic_load_n(&l->held, __ATOMIC_RELAXED)) {
+			/* The holder may have lost its processor. */
+			if (++spins % 256 == 0)
+				sched_yield();
+		}
+	}
+}
+
+static inline void du_unlock(struct du_lock *l)
+{
+	__atomic_store_n(&l->held, 0, __ATOMIC_RELEASE);
+}
+
+#endif /* DU_LOCK_H */

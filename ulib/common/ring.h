@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The process's half of the ring protocol.  Letters refer to <rdma/dat_ring.h>.
+ *
+ * Posting and reaping make no system call, except a kick when the driver has said
+ * that nobody will look at the queue.
+ */
+#ifndef DU_RING_H
+#define DU_RING_H
+
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+#include <rdma/dat_ioctl.h>
+
+#include "lock.h"
+
+/*
+ * struct du_queue - a send, receive or shared receive queue
+ * @lock: @tail, and the entry at it
+ * @tail: entries posted
+ * @mask: entries - 1
+ * @shift: log2 of the stride
+ * @fd: to kick
+ * @entries: in the submit page
+ * @shared_tail: in the submit page
+ * @status: in the status page
+ * @dirty: word of the doorbell page that has the bit of the queue
+ * @bit: in @dirty
+ */
+struct du_queue {
+	struct du_lock			lock;
+	uint32_t			tail;
+	uint32_t			mask;
+	uint32_t			shift;
+	int				fd;
+	char				*entries;
+	uint32_t			*shared_tail;
+	const struct dat_queue_status	*status;
+	__u64				*dirty;
+	uint64_t			bit;
+};
+
+static inline void du_queue_init(struct du_queue *q, int fd, struct dat_doorbell *db,
+				 uint32_t bell, void *entries, uint32_t n, uint32_t shift,
+				 uint32_t *shared_tail, const struct dat_queue_status *status)
+{
+	q->fd = fd;
+	q->mask = n - 1;
+	q->shift = shift;
+	q->entries = entries;
+	q->shared_tail = shared_tail;
+	q->status = status;
+	q->tail = *shared_tail;
+	q->dirty = &db->dirty[bell / 64];
+	q->bit = 1ULL << (bell % 64);
+}
+
+/* Entries that the driver has not completed. */
+static inline uint32_t du_queue_busy(const struct du_queue *q)
+{
+	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE);
+}
+
+static inline int du_queue_full(const struct du_queue *q)
+{
+	return du_queue_busy(q) > q->mask;
+}
+
+/* Where to write the next entry; under the lock, when the queue is not full. */
+static inline void *du_queue_entry(struct du_queue *q)
+{
+	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
+}
+
+/* The entry is written: show it.  Returns 0, or -1 with errno of the kick. */
+static inline int du_queue_push(struct du_queue *q)
+{
+	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);	/* (A) */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);			/* (B) */
+	if (!(__atomic_load_n(q->dirty, __ATOMIC_RELAXED) & q->bit)) {
+		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);		/* (C) */
+	}
+	if (__builtin_expect(__atomic_load_n(&q->status->flags, __ATOMIC_RELAXED) &
+			     DAT_QUEUE_NEED_KICK, 0))
+		return ioctl(q->fd, DAT_IOC_KICK, 0);
+	return 0;
+}
+
+/*
+ * struct du_events - the event ring of an EVD
+ * @head: events consumed; under the lock of the EVD
+ * @mask: entries - 1
+ * @shared_head: in the submit page
+ * @status: in the status page
+ * @ring: in the status page
+ */
+struct du_events {
+	uint32_t			head;
+	uint32_t			mask;
+	uint32_t			*shared_head;
+	const struct dat_evd_status	*status;
+	const struct dat_eqe		*ring;
+};
+
+static inline void du_events_init(struct du_events *e, uint32_t n,
+				  struct dat_evd_head *submit,
+				  const struct dat_evd_status *status)
+{
+	e->mask = n - 1;
+	e->shared_head = &submit->head;
+	e->status = status;
+	e->ring = (const struct dat_eqe *)(status + 1);
+	e->head = submit->head;
+}
+
+static inline uint32_t du_events_count(const struct du_events *e)
+{
+	return __atomic_load_n(&e->status->tail, __ATOMIC_ACQUIRE) -	/* (K) */
+	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
+}
+
+/* Take one event; there must be one. */
+static inline void du_events_pop(struct du_events *e, struct dat_eqe *eqe)
+{
+	*eqe = e->ring[e->head & e->mask];
+	__atomic_store_n(&e->head, e->head + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(e->shared_head, e->head, __ATOMIC_RELEASE);	/* (L) */
+}
+
+#endif /* DU_RING_H */

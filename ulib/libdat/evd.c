@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Event dispatchers.  Dequeueing reads shared memory and nothing else; waiting asks
+ * the driver to sleep only when there is not enough to read.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "libdat.h"
+
+#define SPINS	200	/* looks at the ring before the driver is asked to sleep */
+
+void udat_evd_unmap(struct udat_evd *evd)
+{
+	du_unmap(&evd->status);
+	du_unmap(&evd->submit);
+}
+
+static DAT_RETURN evd_map(struct udat_evd *evd, const struct dat_evd_create *arg)
+{
+	int fd = evd->obj.ia->fd;
+	int ret;
+
+	ret = du_map(fd, arg->submit_offset, arg->submit_size, 1, &evd->submit);
+	if (!ret)
+		ret = du_map(fd, arg->status_offset, arg->status_size, 0, &evd->status);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	du_events_init(&evd->events, arg->qlen, evd->submit.va, evd->status.va);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_create_error(int err)
+{
+	return err == ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD) :
+			       dat_err_from_errno(err);
+}
+
+DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+			 struct udat_evd **out)
+{
+	struct dat_evd_create arg = { .size = sizeof(arg), .streams = flags, .qlen = qlen };
+	struct udat_evd *evd = udat_obj_new(ia);
+	DAT_RETURN rc;
+	int ret;
+
+	if (!evd)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	arg.user_data = (uintptr_t)evd;
+	ret = du_ioctl(ia->fd, DAT_IOC_EVD_CREATE, &arg);
+	if (ret) {
+		rc = evd_create_error(-ret);
+		goto err_drop;
+	}
+	evd->obj.id = arg.id;
+	evd->flags = flags;
+	rc = evd_map(evd, &arg);
+	if (rc != DAT_SUCCESS)
+		goto err_free;
+	udat_obj_publish(&evd->obj, UDAT_TYPE(EVD));
+	*out = evd;
+	return DAT_SUCCESS;
+
+err_free:
+	du_slot_publish(&evd->obj.slot, UDAT_TYPE(EVD));
+	udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, rc, rc);
+	udat_evd_unmap(evd);
+err_drop:
+	udat_obj_drop(&evd->obj);
+	return rc;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT min_qlen,
+				      DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS flags,
+				      DAT_EVD_HANDLE *evd_handle)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	struct udat_evd *evd;
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (min_qlen <= 0)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if ((uint32_t)min_qlen > ia->info.max_evd_qlen)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	if (cno_handle != DAT_HANDLE_NULL)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+	if (!flags || flags & ~(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!evd_handle)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	rc = udat_evd_make(ia, min_qlen, flags, &evd);
+	if (rc == DAT_SUCCESS)
+		*evd_handle = evd;
+	return rc;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
+				     DAT_EVD_PARAM *param)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (mask & ~DAT_EVD_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!param)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	param->ia_handle = evd->obj.ia;
+	param->evd_qlen = evd->events.mask + 1;
+	param->evd_state = DAT_EVD_STATE_ENABLED | evd->config |
+			   (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE : DAT_EVD_STATE_WAITABLE);
+	param->cno_handle = DAT_HANDLE_NULL;
+	param->evd_flags = evd->flags;
+	return DAT_SUCCESS;
+}
+
+/* From the driver's event to DAT's, one translator per stream. */
+
+static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
+	struct udat_ep *ep = (struct udat_ep *)(uintptr_t)eqe->owner;
+
+	data->ep_handle = ep;
+	data->user_cookie.as_64 = eqe->cookie;
+	data->status = (DAT_DTO_COMPLETION_STATUS)eqe->status;
+	data->transfered_length = eqe->data;
+	/* An SRQ's buffer counts as outstanding until now. */
+	if (eqe->flags & DAT_EQE_SRQ)
+		__atomic_fetch_add(&ep->srq->reaped, 1, __ATOMIC_RELAXED);
+}
+
+static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
+	struct udat_ia *ia = evd->obj.ia;
+	struct dat_cr_reject refuse = { .size = sizeof(refuse), .id = eqe->data };
+	struct udat_cr *cr = udat_obj_new(ia);
+
+	data->sp_handle.psp_handle = (DAT_PSP_HANDLE)(uintptr_t)eqe->owner;
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)ia->info.addr;
+	data->conn_qual = eqe->cookie;
+	data->cr_handle = cr;
+	if (!cr) {
+		du_ioctl(ia->fd, DAT_IOC_CR_REJECT, &refuse);
+		return;
+	}
+	cr->obj.id = eqe->data;
+	udat_obj_publish(&cr->obj, UDAT_TYPE(CR));
+}
+
+static void to_connection(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
+	struct udat_ep *ep = udat_ep((void *)(uintptr_t)eqe->owner);
+	const struct dat_status *status;
+
+	data->ep_handle = (DAT_EP_HANDLE)(uintptr_t)eqe->owner;
+	data->private_data_size = 0;
+	data->private_data = NULL;
+	if (!ep || !eqe->data || eqe->data > sizeof(ep->pd))
+		return;
+	status = ep->status.va;
+	memcpy(ep->pd, status->pd, eqe->data);
+	data->private_data_size = (DAT_COUNT)eqe->data;
+	data->private_data = ep->pd;
+}
+
+static void to_async(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_ASYNCH_ERROR_EVENT_DATA *data = &event->event_data.asynch_error_event_data;
+
+	data->dat_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
+	data->reason = eqe->status;
+}
+
+static void evd_translate(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	event->event_number = (DAT_EVENT_NUMBER)eqe->type;
+	event->evd_handle = evd;
+	if (eqe->type == DAT_EV_DTO)
+		to_dto(eqe, event);
+	else if (eqe->type == DAT_EV_CR)
+		to_cr(evd, eqe, event);
+	else if (eqe->type == DAT_EV_SOFTWARE)
+		event->event_data.software_event_data.pointer =
+			(DAT_PVOID)(uintptr_t)eqe->cookie;
+	else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW)
+		to_async(eqe, event);
+	else
+		to_connection(eqe, event);
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	DAT_RETURN rc = DAT_SUCCESS;
+	struct dat_eqe eqe;
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (!event)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	/* Polling an empty queue takes no lock. */
+	if (!du_events_count(&evd->events) && !evd->waiting)
+		return DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	du_lock(&evd->lock);
+	if (evd->waiting)
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	else if (!du_events_count(&evd->events))
+		rc = DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	else
+		du_events_pop(&evd->events, &eqe);
+	du_unlock(&evd->lock);
+	if (rc == DAT_SUCCESS)
+		evd_translate(evd, &eqe, event);
+	return rc;
+}
+
+/* Timeouts are in microseconds, deadlines in nanoseconds of CLOCK_MONOTONIC. */
+static uint64_t deadline_of(DAT_TIMEOUT timeout)
+{
+	struct timespec now;
+
+	if (timeout == DAT_TIMEOUT_INFINITE)
+		return DAT_WAIT_FOREVER;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec + (uint64_t)timeout * 1000;
+}
+
+static DAT_RETURN wait_error(int err)
+{
+	switch (err) {
+	case ETIMEDOUT:
+		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	case EINTR:
+		return DAT_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	case ECANCELED:
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	case EBUSY:
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	default:
+		/* The IA is closed, the EVD freed or the device gone. */
+		return DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
+	}
+}
+
+static int evd_spin(struct udat_evd *evd, uint32_t threshold)
+{
+	int i;
+
+	for (i = 0; i < SPINS; i++)
+		if (du_events_count(&evd->events) >= threshold)
+			return 1;
+	return 0;
+}
+
+/* As the only waiter. */
+static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32_t threshold)
+{
+	struct dat_evd_wait arg = {
+		.size = sizeof(arg), .id = evd->obj.id, .threshold = threshold,
+	};
+	int ret;
+
+	if (evd_spin(evd, threshold))
+		return DAT_SUCCESS;
+	if (!timeout)
+		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	arg.deadline_ns = deadline_of(timeout);
+	do {
+		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
+	} while (!ret && du_events_count(&evd->events) < threshold);
+	return ret ? wait_error(-ret) : DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	du_lock(&evd->lock);
+	if (evd->waiting)
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	else if (evd->unwaitable)
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	else if (threshold > 1 && (evd->config == DAT_EVD_STATE_CONFIG_NOTIFY ||
+				   evd->config == DAT_EVD_STATE_CONFIG_SOLICITED))
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+	else
+		evd->waiting = 1;
+	du_unlock(&evd->lock);
+	return rc;
+}
+
+/* Returns the events that are left; takes one first if @eqe is not NULL. */
+static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe)
+{
+	DAT_COUNT left;
+
+	du_lock(&evd->lock);
+	if (eqe)
+		du_events_pop(&evd->events, eqe);
+	left = (DAT_COUNT)du_events_count(&evd->events);
+	evd->waiting = 0;
+	du_unlock(&evd->lock);
+	return left;
+}
+
+static DAT_RETURN wait_check(const struct udat_evd *evd, DAT_COUNT threshold,
+			     const DAT_EVENT *event, const DAT_COUNT *nmore)
+{
+	if (threshold <= 0 || (uint32_t)threshold > evd->events.mask + 1)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (!event)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!nmore)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
+				    DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	struct udat_ia *ia;
+	struct dat_eqe eqe;
+	DAT_RETURN rc;
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	rc = wait_check(evd, threshold, event, nmore);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	ia = evd->obj.ia;
+	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_ACQ_REL);
+	rc = evd_enter(evd, threshold);
+	if (rc != DAT_SUCCESS)
+		goto out;
+	rc = evd_wait_for(evd, timeout, (uint32_t)threshold);
+	*nmore = evd_leave(evd, rc == DAT_SUCCESS ? &eqe : NULL);
+	if (rc == DAT_SUCCESS)
+		evd_translate(evd, &eqe, event);
+out:
+	__atomic_fetch_sub(&ia->waiters, 1, __ATOMIC_ACQ_REL);
+	return rc;
+}
+
+static int evd_occupy(struct udat_evd *evd)
+{
+	int free;
+
+	du_lock(&evd->lock);
+	free = !evd->waiting;
+	evd->waiting = 1;
+	du_unlock(&evd->lock);
+	return free;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	DAT_RETURN in_use = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	DAT_RETURN rc;
+
+	if (!evd)
+		return bad;
+	/* Nobody begins to wait on pages that are about to go. */
+	if (!evd_occupy(evd))
+		return in_use;
+	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
+	if (rc != DAT_SUCCESS) {
+		evd_leave(evd, NULL);
+		return rc;
+	}
+	udat_evd_unmap(evd);
+	udat_obj_drop(&evd->obj);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_set_unwaitable(DAT_EVD_HANDLE evd_handle, int unwaitable)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	struct dat_evd_set arg = {
+		.size = sizeof(arg), .flags = unwaitable ? DAT_EVD_UNWAITABLE : 0,
+		.mask = DAT_EVD_UNWAITABLE,
+	};
+	int ret;
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	arg.id = evd->obj.id;
+	du_lock(&evd->lock);
+	evd->unwaitable = unwaitable;
+	du_unlock(&evd->lock);
+	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
+	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
+{
+	return evd_set_unwaitable(evd_handle, 1);
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
+{
+	return evd_set_unwaitable(evd_handle, 0);
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	struct dat_evd_post arg = { .size = sizeof(arg) };
+	int ret;
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	arg.id = evd->obj.id;
+	arg.cookie = (uintptr_t)event->event_data.software_event_data.pointer;
+	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_POST, &arg);
+	if (ret == -ENOSPC)
+		return DAT_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
+}

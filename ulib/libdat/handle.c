@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What all handles have in common: lists, graves, and the calls that take any. */
+#include <errno.h>
+
+#include "libdat.h"
+
+#define GRAVES_MAX	4096	/* beyond that the oldest is used again in any case */
+
+void udat_list_init(struct udat_obj *head)
+{
+	head->next = head;
+	head->prev = head;
+}
+
+static void list_add(struct udat_obj *obj, struct udat_obj *head)
+{
+	obj->next = head;
+	obj->prev = head->prev;
+	head->prev->next = obj;
+	head->prev = obj;
+}
+
+static void list_del(struct udat_obj *obj)
+{
+	obj->next->prev = obj->prev;
+	obj->prev->next = obj->next;
+	obj->next = NULL;
+}
+
+static int grave_passed(const struct udat_obj *obj)
+{
+	int i;
+
+	for (i = 0; i < UDAT_GRAVES; i++) {
+		struct udat_evd *evd = obj->grave_evd[i];
+		uint32_t head;
+
+		if (!evd || !udat_evd(evd))
+			continue;
+		head = __atomic_load_n(&evd->events.head, __ATOMIC_RELAXED);
+		if ((int32_t)(head - obj->grave_mark[i]) < 0)
+			return 0;
+	}
+	return 1;
+}
+
+static void graves_sweep(struct udat_ia *ia)
+{
+	struct udat_obj *obj = ia->graves.next;
+
+	while (obj != &ia->graves && (ia->ngraves > GRAVES_MAX || grave_passed(obj))) {
+		list_del(obj);
+		ia->ngraves--;
+		du_arena_free(obj);
+		obj = ia->graves.next;
+	}
+}
+
+/* A slot that belongs to the IA; not valid yet.  NULL: no memory. */
+void *udat_obj_new(struct udat_ia *ia)
+{
+	struct udat_obj *obj = du_arena_alloc();
+
+	if (!obj)
+		return NULL;
+	obj->ia = ia;
+	pthread_mutex_lock(&ia->lock);
+	graves_sweep(ia);
+	list_add(obj, &ia->objs);
+	ia->nobjs++;
+	pthread_mutex_unlock(&ia->lock);
+	return obj;
+}
+
+void udat_obj_publish(struct udat_obj *obj, uint32_t type)
+{
+	du_slot_publish(&obj->slot, type);
+}
+
+static void obj_unlist(struct udat_obj *obj)
+{
+	list_del(obj);
+	obj->ia->nobjs--;
+}
+
+/* No event names it. */
+void udat_obj_drop(struct udat_obj *obj)
+{
+	struct udat_ia *ia = obj->ia;
+
+	pthread_mutex_lock(&ia->lock);
+	obj_unlist(obj);
+	pthread_mutex_unlock(&ia->lock);
+	du_arena_free(obj);
+}
+
+/* Events in @evds may name it.  The driver queues no more of them. */
+void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n)
+{
+	struct udat_ia *ia = obj->ia;
+	int i;
+
+	pthread_mutex_lock(&ia->lock);
+	for (i = 0; i < n; i++) {
+		obj->grave_evd[i] = evds[i];
+		if (evds[i])
+			obj->grave_mark[i] = __atomic_load_n(&evds[i]->events.status->tail,
+							     __ATOMIC_ACQUIRE);
+	}
+	obj_unlist(obj);
+	list_add(obj, &ia->graves);
+	ia->ngraves++;
+	graves_sweep(ia);
+	pthread_mutex_unlock(&ia->lock);
+}
+
+/*
+ * Let the driver free the object.  The handle is dead before, so that no other call
+ * begins with it, and comes back to life if the driver refuses.
+ */
+DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
+			 DAT_RETURN bad_handle, DAT_RETURN busy)
+{
+	struct dat_free arg = { .size = sizeof(arg), .type = kind, .id = obj->id };
+	int ret;
+
+	if (!du_slot_revoke(&obj->slot, type))
+		return bad_handle;
+	ret = du_ioctl(obj->ia->fd, DAT_IOC_FREE, &arg);
+	/* The device is gone, and with it the object. */
+	if (!ret || ret == -ENODEV || ret == -ENOENT)
+		return DAT_SUCCESS;
+	du_slot_publish(&obj->slot, type);
+	return ret == -EBUSY || ret == -EISCONN ? busy : dat_err_from_errno(-ret);
+}
+
+/* Take a slot of any type, from IA close: its memory is unmapped, its handle dead. */
+void udat_obj_forget(struct udat_obj *obj)
+{
+	uint32_t type = __atomic_exchange_n(&obj->slot.type, 0, __ATOMIC_ACQ_REL);
+
+	if (type == UDAT_TYPE(EVD))
+		udat_evd_unmap((struct udat_evd *)obj);
+	else if (type == UDAT_TYPE(EP))
+		udat_ep_unmap((struct udat_ep *)obj);
+	else if (type == UDAT_TYPE(SRQ))
+		udat_srq_unmap((struct udat_srq *)obj);
+	list_del(obj);
+	du_arena_free(obj);
+}
+
+static struct udat_obj *any_handle(DAT_HANDLE handle)
+{
+	struct du_slot *slot = du_slot_if(handle);
+
+	if (!slot || !__atomic_load_n(&slot->type, __ATOMIC_ACQUIRE))
+		return NULL;
+	return (struct udat_obj *)slot;
+}
+
+UDAT_EXPORT DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
+{
+	struct udat_obj *obj = any_handle(handle);
+
+	if (!obj)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (!type)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	*type = (DAT_HANDLE_TYPE)(obj->slot.type - 1);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+{
+	struct udat_obj *obj = any_handle(handle);
+
+	if (!obj)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	obj->context = context;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+{
+	struct udat_obj *obj = any_handle(handle);
+
+	if (!obj)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (!context)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	*context = obj->context;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Interface adapters: open, query, close. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "libdat.h"
+
+#define NOT_FOUND(sub)	DAT_ERR(DAT_PROVIDER_NOT_FOUND, sub)
+
+static DAT_RETURN open_error(int err, const char *name)
+{
+	switch (err) {
+	case ENOENT:
+		du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is",
+		       name);
+		return NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+	case EOPNOTSUPP:
+		du_log(DU_LOG_ERROR, "the driver of '%s' cannot register user memory for dat", name);
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	default:
+		return dat_err_from_errno(err);
+	}
+}
+
+static DAT_RETURN ia_bind(struct udat_ia *ia, const char *name)
+{
+	struct dat_ia_open arg = { .size = sizeof(arg) };
+	int ret;
+
+	if (strlen(name) >= sizeof(arg.name))
+		return open_error(ENOENT, name);
+	strcpy((char *)arg.name, name);
+	strcpy(ia->name, name);
+	arg.user_data = (uintptr_t)ia;
+	ret = du_ioctl(ia->fd, DAT_IOC_IA_OPEN, &arg);
+	if (ret)
+		return open_error(-ret, name);
+	ret = du_map(ia->fd, arg.doorbell_offset, arg.doorbell_size, 1, &ia->doorbell);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	ia->info.size = sizeof(ia->info);
+	ret = du_ioctl(ia->fd, DAT_IOC_IA_QUERY, &ia->info);
+	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
+}
+
+static DAT_RETURN ia_new(const char *name, struct udat_ia **out)
+{
+	struct udat_ia *ia = du_arena_alloc();
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	ia->obj.ia = ia;
+	pthread_mutex_init(&ia->lock, NULL);
+	udat_list_init(&ia->objs);
+	udat_list_init(&ia->graves);
+	ia->fd = du_dev_open(0);
+	if (ia->fd < 0) {
+		rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+		goto err_free;
+	}
+	rc = ia_bind(ia, name);
+	if (rc != DAT_SUCCESS)
+		goto err_close;
+	*out = ia;
+	return DAT_SUCCESS;
+
+err_close:
+	du_unmap(&ia->doorbell);
+	close(ia->fd);
+err_free:
+	pthread_mutex_destroy(&ia->lock);
+	du_arena_free(ia);
+	return rc;
+}
+
+/* Forget all objects; the driver has let go of them. */
+static void ia_destroy(struct udat_ia *ia)
+{
+	while (ia->objs.next != &ia->objs)
+		udat_obj_forget(ia->objs.next);
+	while (ia->graves.next != &ia->graves)
+		udat_obj_forget(ia->graves.next);
+	udat_lmr_table_free(ia);
+	du_unmap(&ia->doorbell);
+	close(ia->fd);
+	pthread_mutex_destroy(&ia->lock);
+	du_arena_free(ia);
+}
+
+/* An EVD of another open file can't be fed by this one's adapter. */
+static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
+{
+	DAT_RETURN rc;
+
+	if (*async_evd == DAT_EVD_ASYNC_EXISTS)
+		return DAT_SUCCESS;
+	if (*async_evd != DAT_HANDLE_NULL)
+		return udat_evd(*async_evd) ?
+		       DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE) :
+		       DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	rc = udat_evd_make(ia, qlen, DAT_EVD_ASYNC_FLAG, &ia->async_evd);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	ia->own_async = 1;
+	*async_evd = ia->async_evd;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN open_check(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			     const DAT_EVD_HANDLE *async_evd, const DAT_IA_HANDLE *ia,
+			     DAT_UINT32 major, DAT_UINT32 minor)
+{
+	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!async_evd)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (qlen <= 0 && *async_evd == DAT_HANDLE_NULL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (major != DAT_VERSION_MAJOR)
+		return NOT_FOUND(DAT_MAJOR_NOT_FOUND);
+	if (minor > DAT_VERSION_MINOR)
+		return NOT_FOUND(DAT_MINOR_NOT_FOUND);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
+				    DAT_EVD_HANDLE *async_evd_handle,
+				    DAT_IA_HANDLE *ia_handle, DAT_UINT32 dat_major,
+				    DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safety)
+{
+	struct udat_ia *ia;
+	DAT_RETURN rc;
+
+	/* Both registrations are served by code that locks. */
+	(void)thread_safety;
+	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle, dat_major,
+			dat_minor);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	rc = ia_new(ia_name, &ia);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	rc = ia_async(ia, async_evd_min_qlen, async_evd_handle);
+	if (rc != DAT_SUCCESS) {
+		ia_destroy(ia);
+		return rc;
+	}
+	udat_obj_publish(&ia->obj, UDAT_TYPE(IA));
+	*ia_handle = ia;
+	return DAT_SUCCESS;
+}
+
+/* Version numbers in the form that devices print them, "20.31.1014" or nothing. */
+static void fill_firmware(DAT_IA_ATTR *attr, const struct dat_ia_query *info)
+{
+	unsigned int major = 0, minor = 0;
+
+	if (sscanf((const char *)info->fw, "%u.%u", &major, &minor) < 1)
+		major = 0;
+	attr->firmware_version_major = major;
+	attr->firmware_version_minor = minor;
+}
+
+static DAT_COUNT to_count(uint32_t n)
+{
+	return n > 0x7fffffff ? 0x7fffffff : (DAT_COUNT)n;
+}
+
+static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
+{
+	const struct dat_ia_query *info = &ia->info;
+
+	memset(attr, 0, sizeof(*attr));
+	strcpy(attr->adapter_name, ia->name);
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s %#x", info->device,
+		 info->vendor_id);
+	attr->hardware_version_major = info->hw_ver;
+	fill_firmware(attr, info);
+	attr->ia_address_ptr = info->addr_len ? (DAT_IA_ADDRESS_PTR)info->addr : NULL;
+	attr->max_eps = to_count(info->max_eps);
+	attr->max_dto_per_ep = to_count(info->max_dto_per_ep);
+	attr->max_rdma_read_per_ep_in = to_count(info->max_rdma_read_in);
+	attr->max_rdma_read_per_ep_out = to_count(info->max_rdma_read_out);
+	attr->max_evds = 1 << 22;
+	attr->max_evd_qlen = to_count(info->max_evd_qlen);
+	attr->max_iov_segments_per_dto = to_count(info->max_iov);
+	attr->max_lmrs = to_count(info->max_lmrs);
+	attr->max_lmr_block_size = info->max_lmr_size;
+	attr->max_lmr_virtual_address = ~(DAT_VADDR)0;
+	attr->max_pzs = to_count(info->max_pzs);
+	attr->max_message_size = info->max_message_size;
+	attr->max_rdma_size = info->max_message_size;
+	attr->max_srqs = to_count(info->max_srqs);
+	attr->max_ep_per_srq = info->max_srqs ? to_count(info->max_eps) : 0;
+	attr->max_recv_per_srq = to_count(info->max_recv_per_srq);
+	attr->max_iov_segments_per_rdma_read = to_count(info->max_iov_read);
+	attr->max_iov_segments_per_rdma_write = to_count(info->max_iov);
+	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+	attr->max_rdma_read_in = attr->max_rdma_read_per_ep_in;
+	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
+}
+
+/* Every stream may share an EVD with every other: they all meet in one ring. */
+static void fill_merging(DAT_PROVIDER_ATTR *attr)
+{
+	DAT_BOOLEAN *merge = (DAT_BOOLEAN *)attr->evd_stream_merging_supported;
+	int i;
+
+	for (i = 0; i < 36; i++)
+		merge[i] = DAT_TRUE;
+}
+
+static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	strcpy(attr->provider_name, ia->name);
+	attr->provider_version_major = 1;
+	attr->dapl_version_major = DAT_VERSION_MAJOR;
+	attr->dapl_version_minor = DAT_VERSION_MINOR;
+	attr->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
+	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
+					   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+					   DAT_COMPLETION_UNSIGNALLED_FLAG |
+					   DAT_COMPLETION_BARRIER_FENCE_FLAG;
+	attr->is_thread_safe = DAT_TRUE;
+	attr->max_private_data_size = UDAT_PD_MAX;
+	attr->supports_multipath = DAT_FALSE;
+	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	attr->pz_support = DAT_PZ_UNIQUE;
+	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
+	fill_merging(attr);
+	attr->srq_supported = ia->info.max_srqs ? DAT_TRUE : DAT_FALSE;
+	attr->srq_info_supported = 0x11;	/* both counts */
+	attr->rdma_write_for_rdma_read_req =
+		ia->info.flags & DAT_IA_FLAG_IWARP ? DAT_TRUE : DAT_FALSE;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
+				    DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
+				    DAT_PROVIDER_ATTR_MASK provider_attr_mask,
+				    DAT_PROVIDER_ATTR *provider_attr)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (ia_attr_mask & ~(DAT_IA_ATTR_MASK)DAT_IA_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ia_attr_mask && !ia_attr)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (provider_attr_mask & ~(DAT_PROVIDER_ATTR_MASK)DAT_PROVIDER_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (provider_attr_mask && !provider_attr)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+
+	if (async_evd_handle)
+		*async_evd_handle = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd :
+						    DAT_EVD_OUT_OF_SCOPE;
+	if (ia_attr_mask)
+		fill_ia_attr(ia, ia_attr);
+	if (provider_attr_mask)
+		fill_provider_attr(ia, provider_attr);
+	return DAT_SUCCESS;
+}
+
+static int ia_in_use(struct udat_ia *ia)
+{
+	int busy;
+
+	pthread_mutex_lock(&ia->lock);
+	busy = ia->nobjs > (ia->own_async ? 1U : 0U);
+	pthread_mutex_unlock(&ia->lock);
+	return busy;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+{
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+	struct udat_ia *ia = udat_ia(ia_handle);
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (flags == DAT_CLOSE_GRACEFUL_FLAG && ia_in_use(ia))
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	if (!du_slot_revoke(&ia->obj.slot, UDAT_TYPE(IA)))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+
+	/* Wakes the waiters, who must be gone before their pages are. */
+	du_ioctl(ia->fd, DAT_IOC_IA_CLOSE, &arg);
+	while (__atomic_load_n(&ia->waiters, __ATOMIC_ACQUIRE))
+		sched_yield();
+	ia_destroy(ia);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The objects of libdat, parents first.
+ *
+ *   udat_ia              an open /dev/dat bound to an adapter
+ *    ├ udat_evd          event ring
+ *    ├ udat_pz           protection zone
+ *    ├ udat_lmr          registered memory, also in the IA's table by lmr_context
+ *    ├ udat_srq          shared receive queue
+ *    ├ udat_ep           endpoint
+ *    ├ udat_psp          listener
+ *    └ udat_cr           connection request; made when its event is dequeued
+ *
+ * A handle is the address of an object, which is a slot of the arena: it stays
+ * readable for ever, and its type tells whether it is alive.  What the driver knows
+ * is not kept here a second time: state and indices are read from its pages.
+ *
+ * A freed object whose events may still be queued is laid to rest in the IA's
+ * graveyard until its EVDs have been read past them, so that an old event never
+ * names a new object.
+ *
+ * Locks, outer to inner: ia->lock; evd->lock or the lock of a queue.
+ */
+#ifndef LIBDAT_H
+#define LIBDAT_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+#include <rdma/dat_ioctl.h>
+
+#include "../common/arena.h"
+#include "../common/dev.h"
+#include "../common/lock.h"
+#include "../common/ring.h"
+#include "err.h"
+
+#define UDAT_EXPORT	__attribute__((visibility("default")))
+#define UDAT_PD_MAX	56	/* what a connect can carry, see max_private_data_size */
+
+/* Types of slots: 0 is free, so DAT_HANDLE_TYPE is shifted by one. */
+#define UDAT_TYPE(name)	(DAT_HANDLE_TYPE_##name + 1)
+
+#define UDAT_GRAVES	3
+
+/*
+ * struct udat_obj - what all objects but the IA begin with
+ * @slot: type and free list
+ * @ia: parent
+ * @context: the consumer's, unlocked
+ * @id: the driver's name for the object
+ * @next, @prev: in ia->objs or the graveyard; ia->lock
+ * @grave_evd, @grave_mark: EVDs and how far they must be read before the slot is
+ *	used again; ia->lock
+ */
+struct udat_obj {
+	struct du_slot		slot;
+	struct udat_ia		*ia;
+	DAT_CONTEXT		context;
+	uint32_t		id;
+	struct udat_obj		*next;
+	struct udat_obj		*prev;
+	struct udat_evd		*grave_evd[UDAT_GRAVES];
+	uint32_t		grave_mark[UDAT_GRAVES];
+};
+
+/* Two levels, so that posts look up without a lock while the table grows. */
+#define UDAT_LMR_BITS	10
+#define UDAT_LMR_MASK	((1U << (2 * UDAT_LMR_BITS)) - 1)
+
+struct udat_lmr_chunk {
+	struct udat_lmr *lmr[1U << UDAT_LMR_BITS];
+};
+
+/*
+ * struct udat_ia - interface adapter
+ * @obj: ia is itself
+ * @name: as it was opened by
+ * @fd: the device
+ * @info: limits and identity; constant
+ * @doorbell: page
+ * @async_evd: of this IA or NULL; constant
+ * @own_async: made by open, freed by close
+ * @lock: lists, counters and the LMR table's growth
+ * @objs: all objects
+ * @nobjs: of them
+ * @graves: freed objects, oldest first
+ * @ngraves: of them
+ * @lmrs: by the index part of lmr_context
+ * @waiters: threads inside dat_evd_wait(); atomic
+ */
+struct udat_ia {
+	struct udat_obj		obj;
+	char			name[DAT_NAME_SIZE];
+	int			fd;
+	struct dat_ia_query	info;
+	struct du_map		doorbell;
+	struct udat_evd		*async_evd;
+	int			own_async;
+	pthread_mutex_t		lock;
+	struct udat_obj		objs;
+	unsigned int		nobjs;
+	struct udat_obj		graves;
+	unsigned int		ngraves;
+	struct udat_lmr_chunk	**lmrs;
+	int			waiters;
+};
+
+/*
+ * struct udat_evd - event dispatcher
+ * @obj: base
+ * @flags: streams; constant
+ * @submit, @status: pages
+ * @lock: of what follows
+ * @events: the ring
+ * @waiting: a thread is in dat_evd_wait()
+ * @unwaitable: no thread may be
+ * @config: DAT_EVD_STATE_CONFIG_* of the EPs that feed it
+ */
+struct udat_evd {
+	struct udat_obj		obj;
+	DAT_EVD_FLAGS		flags;
+	struct du_map		submit;
+	struct du_map		status;
+	struct du_lock		lock;
+	struct du_events	events;
+	int			waiting;
+	int			unwaitable;
+	int			config;
+};
+
+struct udat_pz {
+	struct udat_obj	obj;
+};
+
+/*
+ * struct udat_lmr - registered memory; constant
+ */
+struct udat_lmr {
+	struct udat_obj		obj;
+	struct udat_pz		*pz;
+	DAT_MEM_TYPE		type;
+	DAT_REGION_DESCRIPTION	region;
+	uint64_t		start;
+	uint64_t		length;
+	DAT_MEM_PRIV_FLAGS	priv;
+	uint32_t		context;
+	uint32_t		rmr_context;
+};
+
+/*
+ * struct udat_srq - shared receive queue
+ * @obj: base
+ * @pz: constant
+ * @attr: as given by the driver; constant
+ * @submit, @status: pages
+ * @rq: the buffers
+ * @reaped: completions dequeued; a buffer is outstanding until then; atomic
+ */
+struct udat_srq {
+	struct udat_obj		obj;
+	struct udat_pz		*pz;
+	DAT_SRQ_ATTR		attr;
+	struct du_map		submit;
+	struct du_map		status;
+	struct du_queue		rq;
+	uint32_t		reaped;
+};
+
+/*
+ * struct udat_ep - endpoint
+ * @obj: base
+ * @pz, @recv_evd, @request_evd, @connect_evd, @srq: constant; NULL if none
+ * @attr: as given by the driver; constant
+ * @submit, @status: pages
+ * @sq, @rq: queues; @rq is unused with an SRQ
+ * @pd: private data of the peer, copied when its event is dequeued
+ * @local, @remote: for dat_ep_query()
+ */
+struct udat_ep {
+	struct udat_obj		obj;
+	struct udat_pz		*pz;
+	struct udat_evd		*recv_evd;
+	struct udat_evd		*request_evd;
+	struct udat_evd		*connect_evd;
+	struct udat_srq		*srq;
+	DAT_EP_ATTR		attr;
+	struct du_map		submit;
+	struct du_map		status;
+	struct du_queue		sq;
+	struct du_queue		rq;
+	uint8_t			pd[DAT_MAX_PRIVATE_DATA];
+	uint8_t			local[32];
+	uint8_t			remote[32];
+};
+
+struct udat_psp {
+	struct udat_obj	obj;
+	struct udat_evd	*evd;
+	DAT_CONN_QUAL	conn_qual;
+	DAT_PSP_FLAGS	flags;
+};
+
+/*
+ * struct udat_cr - connection request
+ * @obj: base
+ * @queried: the rest is filled in; ia->lock
+ */
+struct udat_cr {
+	struct udat_obj	obj;
+	int		queried;
+	uint8_t		remote[32];
+	uint32_t	remote_port;
+	uint32_t	pd_len;
+	uint8_t		pd[DAT_MAX_PRIVATE_DATA];
+};
+
+#define UDAT_FITS(name)	_Static_assert(sizeof(struct udat_##name) <= DU_SLOT_SIZE, #name)
+UDAT_FITS(ia);
+UDAT_FITS(evd);
+UDAT_FITS(lmr);
+UDAT_FITS(srq);
+UDAT_FITS(ep);
+UDAT_FITS(cr);
+
+/* The object behind a handle, or NULL: as C has no generics, one per type. */
+#define UDAT_FIND(name, TYPE)						\
+static inline struct udat_##name *udat_##name(const void *handle)	\
+{									\
+	return du_slot_of(handle, UDAT_TYPE(TYPE));			\
+}
+UDAT_FIND(ia, IA)
+UDAT_FIND(evd, EVD)
+UDAT_FIND(pz, PZ)
+UDAT_FIND(lmr, LMR)
+UDAT_FIND(srq, SRQ)
+UDAT_FIND(ep, EP)
+UDAT_FIND(psp, PSP)
+UDAT_FIND(cr, CR)
+
+/* handle.c */
+void udat_list_init(struct udat_obj *head);
+void *udat_obj_new(struct udat_ia *ia);
+void udat_obj_publish(struct udat_obj *obj, uint32_t type);
+void udat_obj_drop(struct udat_obj *obj);
+void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n);
+DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
+			 DAT_RETURN bad_handle, DAT_RETURN busy);
+void udat_obj_forget(struct udat_obj *obj);
+
+/* evd.c */
+DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+			 struct udat_evd **evd);
+void udat_evd_unmap(struct udat_evd *evd);
+
+/* lmr.c */
+struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context);
+void udat_lmr_table_free(struct udat_ia *ia);
+
+/* ep.c, srq.c */
+void udat_ep_unmap(struct udat_ep *ep);
+void udat_srq_unmap(struct udat_srq *srq);
+DAT_EP_STATE udat_ep_state(const struct udat_ep *ep);
+DAT_RETURN udat_state_error(DAT_EP_STATE state);
+
+/* post.c */
+DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
+			  const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need,
+			  uint64_t *total);
+void udat_copy_iov(struct dat_sge *sge, DAT_COUNT n, const DAT_LMR_TRIPLET *iov);
+
+#endif /* LIBDAT_H */

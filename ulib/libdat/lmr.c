@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Registered memory, and the table that posts look it up in. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "libdat.h"
+
+#define CHUNK_SIZE	(1U << UDAT_LMR_BITS)
+
+static struct udat_lmr **lmr_place(const struct udat_ia *ia, uint32_t context)
+{
+	uint32_t index = context & UDAT_LMR_MASK;
+	struct udat_lmr_chunk **table = __atomic_load_n(&ia->lmrs, __ATOMIC_ACQUIRE);
+	struct udat_lmr_chunk *chunk;
+
+	if (!table)
+		return NULL;
+	chunk = __atomic_load_n(&table[index / CHUNK_SIZE], __ATOMIC_ACQUIRE);
+	return chunk ? &chunk->lmr[index % CHUNK_SIZE] : NULL;
+}
+
+/* Under ia->lock. */
+static struct udat_lmr **lmr_make_place(struct udat_ia *ia, uint32_t context)
+{
+	uint32_t index = context & UDAT_LMR_MASK;
+	struct udat_lmr_chunk *chunk;
+
+	if (!ia->lmrs) {
+		void *table = calloc(CHUNK_SIZE, sizeof(*ia->lmrs));
+
+		__atomic_store_n(&ia->lmrs, table, __ATOMIC_RELEASE);
+		if (!table)
+			return NULL;
+	}
+	if (!ia->lmrs[index / CHUNK_SIZE]) {
+		chunk = calloc(1, sizeof(*chunk));
+		__atomic_store_n(&ia->lmrs[index / CHUNK_SIZE], chunk, __ATOMIC_RELEASE);
+	}
+	return lmr_place(ia, context);
+}
+
+/* The LMR of a context, or NULL.  No lock: the slot of a freed LMR stays readable. */
+struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context)
+{
+	struct udat_lmr **place = lmr_place(ia, context);
+	struct udat_lmr *lmr = place ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : NULL;
+
+	return lmr && lmr->context == context ? lmr : NULL;
+}
+
+void udat_lmr_table_free(struct udat_ia *ia)
+{
+	unsigned int i;
+
+	for (i = 0; ia->lmrs && i < CHUNK_SIZE; i++)
+		free(ia->lmrs[i]);
+	free(ia->lmrs);
+	ia->lmrs = NULL;
+}
+
+static int lmr_enter(struct udat_lmr *lmr)
+{
+	struct udat_ia *ia = lmr->obj.ia;
+	struct udat_lmr **place;
+
+	pthread_mutex_lock(&ia->lock);
+	place = lmr_make_place(ia, lmr->context);
+	if (place)
+		__atomic_store_n(place, lmr, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ia->lock);
+	return place ? 0 : -ENOMEM;
+}
+
+static void lmr_remove(struct udat_lmr *lmr)
+{
+	struct udat_lmr **place = lmr_place(lmr->obj.ia, lmr->context);
+
+	/* The driver may have given the index to another one already. */
+	if (place)
+		__atomic_compare_exchange_n(place, &lmr, NULL, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+}
+
+static DAT_RETURN lmr_error(int err, uint64_t length)
+{
+	switch (err) {
+	case ENOMEM:
+		du_explain_memlock(length);
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	case EFAULT:
+	case EINVAL:
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	case ENOENT:
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	default:
+		return dat_err_from_errno(err);
+	}
+}
+
+static DAT_RETURN lmr_register(struct udat_lmr *lmr)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = lmr->pz->obj.id, .addr = lmr->start,
+		.length = lmr->length, .priv = lmr->priv,
+	};
+	int ret = du_ioctl(lmr->obj.ia->fd, DAT_IOC_LMR_CREATE, &arg);
+
+	if (ret)
+		return lmr_error(-ret, lmr->length);
+	lmr->obj.id = arg.id;
+	lmr->context = arg.lmr_context;
+	lmr->rmr_context = arg.rmr_context;
+	if (lmr_enter(lmr)) {
+		struct dat_free undo = {
+			.size = sizeof(undo), .type = DAT_OBJ_LMR, .id = arg.id,
+		};
+
+		du_ioctl(lmr->obj.ia->fd, DAT_IOC_FREE, &undo);
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	}
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN lmr_check(const struct udat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
+			    const struct udat_pz *pz, DAT_MEM_PRIV_FLAGS priv,
+			    const DAT_LMR_HANDLE *lmr_handle)
+{
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!pz || pz->obj.ia != ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (type != DAT_MEM_TYPE_VIRTUAL)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (!length)
+		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (priv & ~DAT_MEM_PRIV_ALL_FLAG)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (!lmr_handle)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+				      DAT_REGION_DESCRIPTION region, DAT_VLEN length,
+				      DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS priv,
+				      DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+				      DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_size,
+				      DAT_VADDR *registered_address)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	struct udat_pz *pz = udat_pz(pz_handle);
+	struct udat_lmr *lmr;
+	DAT_RETURN rc;
+
+	rc = lmr_check(ia, mem_type, length, pz, priv, lmr_handle);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	lmr = udat_obj_new(ia);
+	if (!lmr)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	lmr->pz = pz;
+	lmr->type = mem_type;
+	lmr->region = region;
+	lmr->start = (uintptr_t)region.for_va;
+	lmr->length = length;
+	lmr->priv = priv;
+	rc = lmr_register(lmr);
+	if (rc != DAT_SUCCESS) {
+		udat_obj_drop(&lmr->obj);
+		return rc;
+	}
+	udat_obj_publish(&lmr->obj, UDAT_TYPE(LMR));
+	*lmr_handle = lmr;
+	if (lmr_context)
+		*lmr_context = lmr->context;
+	if (rmr_context)
+		*rmr_context = lmr->rmr_context;
+	if (registered_size)
+		*registered_size = length;
+	if (registered_address)
+		*registered_address = lmr->start;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask,
+				     DAT_LMR_PARAM *param)
+{
+	struct udat_lmr *lmr = udat_lmr(lmr_handle);
+
+	if (!lmr)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (mask & ~DAT_LMR_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!param)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	param->ia_handle = lmr->obj.ia;
+	param->mem_type = lmr->type;
+	param->region_desc = lmr->region;
+	param->length = lmr->length;
+	param->pz_handle = lmr->pz;
+	param->mem_priv = lmr->priv;
+	param->lmr_context = lmr->context;
+	param->rmr_context = lmr->rmr_context;
+	param->registered_size = lmr->length;
+	param->registered_address = lmr->start;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
+{
+	struct udat_lmr *lmr = udat_lmr(lmr_handle);
+	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	DAT_RETURN rc;
+
+	if (!lmr)
+		return bad;
+	rc = udat_obj_free(&lmr->obj, UDAT_TYPE(LMR), DAT_OBJ_LMR, bad,
+			   DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE));
+	if (rc != DAT_SUCCESS)
+		return rc;
+	lmr_remove(lmr);
+	udat_obj_drop(&lmr->obj);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Posting: check everything that can be checked here, write the entry, show it.  The
+ * driver checks it all again, but all that it could say then is a failed completion
+ * and a broken connection.
+ */
+#include <errno.h>
+
+#include "libdat.h"
+
+#define IP(arg)	DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##arg)
+
+static DAT_RETURN check_segment(struct udat_ia *ia, struct udat_pz *pz,
+				const DAT_LMR_TRIPLET *seg, DAT_MEM_PRIV_FLAGS need)
+{
+	int write = need & DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	struct udat_lmr *lmr = udat_lmr_find(ia, seg->lmr_context);
+
+	if (!lmr)
+		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, write ? DAT_PRIVILEGES_WRITE :
+								 DAT_PRIVILEGES_READ);
+	if (lmr->pz != pz)
+		return DAT_ERR(DAT_PROTECTION_VIOLATION, write ? DAT_PROTECTION_WRITE :
+								 DAT_PROTECTION_READ);
+	if (need & ~lmr->priv)
+		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	if (seg->virtual_address < lmr->start || seg->segment_length > lmr->length ||
+	    seg->virtual_address - lmr->start > lmr->length - seg->segment_length)
+		return IP(3);
+	return DAT_SUCCESS;
+}
+
+/*
+ * Check the segments of a local IOV, which is always the third argument.  @need: the
+ * privileges that the operation takes; local read isn't asked for, as programs in the
+ * field send from memory registered for local write alone.
+ */
+DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
+			  const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need,
+			  uint64_t *total)
+{
+	uint64_t sum = 0;
+	DAT_RETURN rc;
+	DAT_COUNT i;
+
+	if (n && !iov)
+		return IP(3);
+	for (i = 0; i < n; i++) {
+		/* An empty segment may hold anything else. */
+		if (!iov[i].segment_length)
+			continue;
+		rc = check_segment(ia, pz, &iov[i], need);
+		if (rc != DAT_SUCCESS)
+			return rc;
+		sum += iov[i].segment_length;
+		if (sum > ia->info.max_message_size)
+			return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	}
+	*total = sum;
+	return DAT_SUCCESS;
+}
+
+void udat_copy_iov(struct dat_sge *sge, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
+{
+	DAT_COUNT i;
+
+	for (i = 0; i < n; i++) {
+		sge[i].addr = iov[i].virtual_address;
+		sge[i].lmr = iov[i].lmr_context;
+		sge[i].len = (uint32_t)iov[i].segment_length;
+	}
+}
+
+/* Shorten the segments from the end until they hold @bytes. */
+static void trim_sge(struct dat_sge *sge, DAT_COUNT n, uint64_t bytes)
+{
+	DAT_COUNT i;
+
+	for (i = 0; i < n; i++) {
+		if (sge[i].len > bytes)
+			sge[i].len = (uint32_t)bytes;
+		bytes -= sge[i].len;
+	}
+}
+
+/*
+ * struct request - what differs between requests
+ * @op: enum dat_op
+ * @n, @iov: local segments
+ * @cookie: of the consumer
+ * @flags: completion flags
+ * @remote: memory of the peer, or NULL
+ * @length: bytes to move
+ */
+struct request {
+	uint8_t			op;
+	DAT_COUNT		n;
+	const DAT_LMR_TRIPLET	*iov;
+	uint64_t		cookie;
+	DAT_COMPLETION_FLAGS	flags;
+	const DAT_RMR_TRIPLET	*remote;
+	uint64_t		length;
+};
+
+static void request_write(struct udat_ep *ep, const struct request *r)
+{
+	struct dat_sqe *sqe = du_queue_entry(&ep->sq);
+	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
+
+	*sqe = (struct dat_sqe) {
+		.opcode = r->op, .flags = (uint8_t)r->flags, .num_sge = (uint8_t)r->n,
+		.cookie = r->cookie,
+	};
+	if (r->remote) {
+		sqe->rkey = r->remote->rmr_context;
+		sqe->raddr = r->remote->target_address;
+	}
+	udat_copy_iov(sge, r->n, r->iov);
+	if (r->op == DAT_OP_RDMA_READ)
+		trim_sge(sge, r->n, r->length);
+}
+
+static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
+{
+	DAT_EP_STATE state = udat_ep_state(ep);
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
+		return udat_state_error(state);
+	du_lock(&ep->sq.lock);
+	if (du_queue_full(&ep->sq)) {
+		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	} else {
+		request_write(ep, r);
+		if (du_queue_push(&ep->sq))
+			rc = dat_err_from_errno(errno);
+	}
+	du_unlock(&ep->sq.lock);
+	return rc;
+}
+
+static int flags_bad(const struct udat_ep *ep, DAT_COMPLETION_FLAGS flags,
+		     DAT_COMPLETION_FLAGS allowed)
+{
+	if (!(ep->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+		allowed &= ~DAT_COMPLETION_UNSIGNALLED_FLAG;
+	return flags & ~allowed;
+}
+
+#define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+#define SEND_FLAGS	(RDMA_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+
+UDAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					DAT_COMPLETION_FLAGS flags)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	struct request r = {
+		.op = DAT_OP_SEND, .n = num_segments, .iov = local_iov,
+		.cookie = user_cookie.as_64, .flags = flags,
+	};
+	DAT_RETURN rc;
+
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (num_segments < 0 || num_segments > ep->attr.max_request_iov)
+		return IP(2);
+	if (flags_bad(ep, flags, SEND_FLAGS))
+		return IP(5);
+	rc = udat_check_iov(ep->obj.ia, ep->pz, num_segments, local_iov, 0, &r.length);
+	return rc == DAT_SUCCESS ? request_post(ep, &r) : rc;
+}
+
+static DAT_RETURN rdma_post(struct udat_ep *ep, struct request *r, DAT_COUNT max_iov,
+			    DAT_MEM_PRIV_FLAGS need)
+{
+	uint64_t local;
+	DAT_RETURN rc;
+
+	if (r->n < 0 || r->n > max_iov)
+		return IP(2);
+	if (!r->remote)
+		return IP(5);
+	if (flags_bad(ep, r->flags, RDMA_FLAGS))
+		return IP(6);
+	rc = udat_check_iov(ep->obj.ia, ep->pz, r->n, r->iov, need, &local);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	r->length = r->op == DAT_OP_RDMA_READ ? r->remote->segment_length : local;
+	if (r->op == DAT_OP_RDMA_READ ? local < r->length : r->remote->segment_length < local)
+		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	return request_post(ep, r);
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov,
+					     DAT_DTO_COOKIE user_cookie,
+					     const DAT_RMR_TRIPLET *remote_buffer,
+					     DAT_COMPLETION_FLAGS flags)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	struct request r = {
+		.op = DAT_OP_RDMA_READ, .n = num_segments, .iov = local_iov,
+		.cookie = user_cookie.as_64, .flags = flags, .remote = remote_buffer,
+	};
+
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	return rdma_post(ep, &r, ep->attr.max_rdma_read_iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					      DAT_LMR_TRIPLET *local_iov,
+					      DAT_DTO_COOKIE user_cookie,
+					      const DAT_RMR_TRIPLET *remote_buffer,
+					      DAT_COMPLETION_FLAGS flags)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	struct request r = {
+		.op = DAT_OP_RDMA_WRITE, .n = num_segments, .iov = local_iov,
+		.cookie = user_cookie.as_64, .flags = flags, .remote = remote_buffer,
+	};
+
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	return rdma_post(ep, &r, ep->attr.max_rdma_write_iov, 0);
+}
+
+static void recv_write(struct udat_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+		       uint64_t cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct dat_rqe *rqe = du_queue_entry(&ep->rq);
+
+	*rqe = (struct dat_rqe) {
+		.cookie = cookie, .num_sge = (uint8_t)n, .flags = (uint8_t)flags,
+	};
+	udat_copy_iov((struct dat_sge *)(rqe + 1), n, iov);
+}
+
+static int recv_flags_bad(const struct udat_ep *ep, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_COMPLETION_FLAGS attr = ep->attr.recv_completion_flags;
+
+	return flags & ~(attr & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					DAT_COMPLETION_FLAGS flags)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	uint64_t total;
+	DAT_RETURN rc;
+
+	/* An EP with an SRQ has no receive queue to post to. */
+	if (!ep || ep->srq)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (num_segments < 0 || num_segments > ep->attr.max_recv_iov)
+		return IP(2);
+	if (recv_flags_bad(ep, flags))
+		return IP(5);
+	rc = udat_check_iov(ep->obj.ia, ep->pz, num_segments, local_iov,
+			    DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &total);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	du_lock(&ep->rq.lock);
+	if (du_queue_full(&ep->rq)) {
+		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	} else {
+		recv_write(ep, num_segments, local_iov, user_cookie.as_64, flags);
+		if (du_queue_push(&ep->rq))
+			rc = dat_err_from_errno(errno);
+	}
+	du_unlock(&ep->rq.lock);
+	return rc;
+}

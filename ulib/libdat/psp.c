@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Public service points. */
+#include <errno.h>
+
+#include "libdat.h"
+
+static DAT_RETURN psp_error(int err, int any)
+{
+	switch (err) {
+	case EADDRINUSE:
+		return any ? DAT_ERR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE) :
+			     DAT_ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
+	case ENETUNREACH:
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	default:
+		return dat_err_from_errno(err);
+	}
+}
+
+static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_evd *evd,
+			   DAT_PSP_HANDLE *out)
+{
+	struct dat_psp_create arg = {
+		.size = sizeof(arg), .evd = evd->obj.id, .conn_qual = *qual,
+	};
+	struct udat_psp *psp = udat_obj_new(ia);
+	int ret;
+
+	if (!psp)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	arg.user_data = (uintptr_t)psp;
+	psp->evd = evd;
+	/* Requests may come in before the call is over, and name the handle. */
+	udat_obj_publish(&psp->obj, UDAT_TYPE(PSP));
+	ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
+	if (ret) {
+		udat_obj_drop(&psp->obj);
+		return psp_error(-ret, !*qual);
+	}
+	psp->obj.id = arg.id;
+	psp->conn_qual = arg.conn_qual;
+	psp->flags = DAT_PSP_CONSUMER_FLAG;
+	*qual = arg.conn_qual;
+	*out = psp;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN psp_check(const struct udat_ia *ia, DAT_EVD_HANDLE evd_handle,
+			    DAT_PSP_FLAGS flags, const DAT_PSP_HANDLE *out)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+
+	if (!evd || evd->obj.ia != ia || !(evd->flags & DAT_EVD_CR_FLAG))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	/* ep_creator is DAT_PSP_CREATES_EP_NEVER. */
+	if (flags == DAT_PSP_PROVIDER_FLAG)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (!out)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+				      DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
+				      DAT_PSP_HANDLE *psp_handle)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!conn_qual || conn_qual > 0xffff)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	rc = psp_check(ia, evd_handle, psp_flags, psp_handle);
+	return rc == DAT_SUCCESS ? psp_make(ia, &conn_qual, evd_handle, psp_handle) : rc;
+}
+
+UDAT_EXPORT DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
+					  DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
+					  DAT_PSP_HANDLE *psp_handle)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	DAT_CONN_QUAL qual = 0;
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!conn_qual)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	rc = psp_check(ia, evd_handle, psp_flags, psp_handle);
+	if (rc == DAT_SUCCESS)
+		rc = psp_make(ia, &qual, evd_handle, psp_handle);
+	if (rc == DAT_SUCCESS)
+		*conn_qual = qual;
+	return rc;
+}
+
+UDAT_EXPORT DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK mask,
+				     DAT_PSP_PARAM *param)
+{
+	struct udat_psp *psp = udat_psp(psp_handle);
+
+	if (!psp)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
+	if (mask & ~DAT_PSP_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!param)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	param->ia_handle = psp->obj.ia;
+	param->conn_qual = psp->conn_qual;
+	param->evd_handle = psp->evd;
+	param->psp_flags = psp->flags;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
+{
+	struct udat_psp *psp = udat_psp(psp_handle);
+	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
+	DAT_RETURN rc;
+
+	if (!psp)
+		return bad;
+	rc = udat_obj_free(&psp->obj, UDAT_TYPE(PSP), DAT_OBJ_PSP, bad, bad);
+	if (rc == DAT_SUCCESS)
+		udat_obj_bury(&psp->obj, &psp->evd, 1);
+	return rc;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Shared receive queues. */
+#include <errno.h>
+
+#include "libdat.h"
+
+void udat_srq_unmap(struct udat_srq *srq)
+{
+	du_unmap(&srq->status);
+	du_unmap(&srq->submit);
+}
+
+static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg)
+{
+	struct udat_ia *ia = srq->obj.ia;
+	const struct dat_status *status;
+	struct dat_submit *submit;
+	int ret;
+
+	ret = du_map(ia->fd, arg->submit_offset, arg->submit_size, 1, &srq->submit);
+	if (!ret)
+		ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &srq->status);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	submit = srq->submit.va;
+	status = srq->status.va;
+	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue,
+		      (char *)submit + arg->rq_offset, arg->max_recv, arg->rq_shift,
+		      &submit->rq_tail, &status->rq);
+	srq->reaped = srq->rq.tail;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN srq_make(struct udat_srq *srq, const DAT_SRQ_ATTR *attr)
+{
+	struct dat_srq_create arg = {
+		.size = sizeof(arg), .pz = srq->pz->obj.id, .max_recv = attr->max_recv_dtos,
+		.max_iov = attr->max_recv_iov, .user_data = (uintptr_t)srq,
+	};
+	DAT_RETURN rc;
+	int ret;
+
+	ret = du_ioctl(srq->obj.ia->fd, DAT_IOC_SRQ_CREATE, &arg);
+	if (ret)
+		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ) :
+					dat_err_from_errno(-ret);
+	srq->obj.id = arg.id;
+	srq->attr.max_recv_dtos = arg.max_recv;
+	srq->attr.max_recv_iov = attr->max_recv_iov;
+	rc = srq_map(srq, &arg);
+	if (rc != DAT_SUCCESS) {
+		du_slot_publish(&srq->obj.slot, UDAT_TYPE(SRQ));
+		udat_obj_free(&srq->obj, UDAT_TYPE(SRQ), DAT_OBJ_SRQ, rc, rc);
+		udat_srq_unmap(srq);
+	}
+	return rc;
+}
+
+static DAT_RETURN srq_check(const struct udat_ia *ia, const struct udat_pz *pz,
+			    const DAT_SRQ_ATTR *attr, const DAT_SRQ_HANDLE *out)
+{
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!pz || pz->obj.ia != ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (!ia->info.max_srqs)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (!attr || attr->max_recv_dtos <= 0 || attr->max_recv_iov <= 0 ||
+	    (uint32_t)attr->max_recv_dtos > ia->info.max_recv_per_srq ||
+	    (uint32_t)attr->max_recv_iov > ia->info.max_iov ||
+	    attr->low_watermark != DAT_SRQ_LW_DEFAULT)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (!out)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+				      DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq_handle)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	struct udat_pz *pz = udat_pz(pz_handle);
+	struct udat_srq *srq;
+	DAT_RETURN rc;
+
+	rc = srq_check(ia, pz, attr, srq_handle);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	srq = udat_obj_new(ia);
+	if (!srq)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	srq->pz = pz;
+	rc = srq_make(srq, attr);
+	if (rc != DAT_SUCCESS) {
+		udat_obj_drop(&srq->obj);
+		return rc;
+	}
+	udat_obj_publish(&srq->obj, UDAT_TYPE(SRQ));
+	*srq_handle = srq;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
+{
+	struct udat_srq *srq = udat_srq(srq_handle);
+	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	DAT_RETURN rc;
+
+	if (!srq)
+		return bad;
+	rc = udat_obj_free(&srq->obj, UDAT_TYPE(SRQ), DAT_OBJ_SRQ, bad,
+			   DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE));
+	if (rc != DAT_SUCCESS)
+		return rc;
+	udat_srq_unmap(srq);
+	/* Events of its EPs still count on it; graves open in order, theirs first. */
+	udat_obj_bury(&srq->obj, NULL, 0);
+	return DAT_SUCCESS;
+}
+
+static DAT_COUNT srq_outstanding(const struct udat_srq *srq)
+{
+	return (DAT_COUNT)(srq->rq.tail - __atomic_load_n(&srq->reaped, __ATOMIC_RELAXED));
+}
+
+UDAT_EXPORT DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
+				     DAT_SRQ_PARAM *param)
+{
+	struct udat_srq *srq = udat_srq(srq_handle);
+	const struct dat_status *status;
+
+	if (!srq)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	if (mask & ~DAT_SRQ_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!param)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	status = srq->status.va;
+	param->ia_handle = srq->obj.ia;
+	param->srq_state = (DAT_SRQ_STATE)__atomic_load_n(&status->state, __ATOMIC_ACQUIRE);
+	param->pz_handle = srq->pz;
+	param->max_recv_dtos = srq->attr.max_recv_dtos;
+	param->max_recv_iov = srq->attr.max_recv_iov;
+	param->low_watermark = srq->attr.low_watermark;
+	param->available_dto_count = (DAT_COUNT)du_queue_busy(&srq->rq);
+	param->outstanding_dto_count = srq_outstanding(srq);
+	return DAT_SUCCESS;
+}
+
+static void srq_write(struct udat_srq *srq, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+		      uint64_t cookie)
+{
+	struct dat_rqe *rqe = du_queue_entry(&srq->rq);
+
+	*rqe = (struct dat_rqe) { .cookie = cookie, .num_sge = (uint8_t)n };
+	udat_copy_iov((struct dat_sge *)(rqe + 1), n, iov);
+}
+
+UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+					 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
+{
+	struct udat_srq *srq = udat_srq(srq_handle);
+	DAT_RETURN rc;
+	uint64_t total;
+
+	if (!srq)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	if (num_segments < 0 || num_segments > srq->attr.max_recv_iov)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	rc = udat_check_iov(srq->obj.ia, srq->pz, num_segments, local_iov,
+			    DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &total);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	du_lock(&srq->rq.lock);
+	if (srq_outstanding(srq) >= srq->attr.max_recv_dtos || du_queue_full(&srq->rq)) {
+		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	} else {
+		srq_write(srq, num_segments, local_iov, user_cookie.as_64);
+		if (du_queue_push(&srq->rq))
+			rc = dat_err_from_errno(errno);
+	}
+	du_unlock(&srq->rq.lock);
+	return rc;
+}

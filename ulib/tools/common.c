@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "common.h"
+
+#define MAX_ADAPTERS		64
+#define CONNECT_TIMEOUT_US	(10 * 1000 * 1000)
+
+const char *tool_prog = "dat";
+
+static void say(const char *fmt, va_list ap)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", tool_prog);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void tool_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void tool_die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	exit(1);
+}
+
+const char *tool_strerror(DAT_RETURN rc)
+{
+	static char text[160];
+	const char *major = "?", *minor = "";
+
+	if (dat_strerror(rc, &major, &minor) != DAT_SUCCESS)
+		snprintf(text, sizeof(text), "code %#x", rc);
+	else
+		snprintf(text, sizeof(text), "%s %s", major, minor);
+	return text;
+}
+
+void tool_check(DAT_RETURN rc, const char *what)
+{
+	if (rc != DAT_SUCCESS)
+		tool_die("%s: %s", what, tool_strerror(rc));
+}
+
+uint64_t tool_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+unsigned long tool_number(const char *text, const char *option, unsigned long min,
+			  unsigned long max)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || n < min || n > max)
+		tool_die("%s wants a number from %lu to %lu, not '%s'", option, min, max, text);
+	return n;
+}
+
+static void first_adapter(char name[TOOL_NAME_SIZE])
+{
+	static DAT_PROVIDER_INFO info[MAX_ADAPTERS];
+	DAT_PROVIDER_INFO *list[MAX_ADAPTERS];
+	DAT_COUNT n = 0;
+	int i;
+
+	for (i = 0; i < MAX_ADAPTERS; i++)
+		list[i] = &info[i];
+	dat_registry_list_providers(MAX_ADAPTERS, &n, list);
+	/* Without adapters, opening says what is wrong. */
+	snprintf(name, TOOL_NAME_SIZE, "%.*s", TOOL_NAME_SIZE - 1, n ? info[0].ia_name : "rxe0");
+}
+
+void tool_open(struct tool *t, const char *name, DAT_COUNT qlen)
+{
+	memset(t, 0, sizeof(*t));
+	if (name)
+		snprintf(t->name, sizeof(t->name), "%s", name);
+	else
+		first_adapter(t->name);
+	tool_check(dat_ia_open(t->name, 8, &t->async, &t->ia), "cannot open the adapter");
+	tool_check(dat_ia_query(t->ia, NULL, DAT_IA_FIELD_ALL, &t->attr, 0, NULL),
+		   "cannot query the adapter");
+	tool_check(dat_pz_create(t->ia, &t->pz), "cannot make a protection zone");
+	tool_check(dat_evd_create(t->ia, qlen, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG,
+				  &t->evd), "cannot make an event queue");
+}
+
+void tool_close(struct tool *t)
+{
+	dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size)
+{
+	DAT_REGION_DESCRIPTION region;
+
+	mem->size = size;
+	mem->va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem->va == MAP_FAILED)
+		tool_die("no memory for %zu bytes", size);
+	region.for_va = mem->va;
+	tool_check(dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, region, size, t->pz,
+				  DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
+				  &mem->rmr_context, NULL, NULL), "cannot register memory");
+}
+
+DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len)
+{
+	DAT_LMR_TRIPLET seg = {
+		.lmr_context = mem->lmr_context,
+		.virtual_address = (uintptr_t)mem->va + offset, .segment_length = len,
+	};
+
+	return seg;
+}
+
+DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
+		      DAT_COUNT requests)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = t->attr.max_message_size,
+		.max_rdma_size = t->attr.max_rdma_size,
+		.max_recv_dtos = srq ? 0 : recvs, .max_request_dtos = requests,
+		.max_recv_iov = 1, .max_request_iov = 1, .max_rdma_read_in = 16,
+		.max_rdma_read_out = 16, .srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	DAT_EP_HANDLE ep;
+	DAT_RETURN rc;
+
+	if (attr.max_rdma_read_in > t->attr.max_rdma_read_per_ep_in)
+		attr.max_rdma_read_in = t->attr.max_rdma_read_per_ep_in;
+	if (attr.max_rdma_read_out > t->attr.max_rdma_read_per_ep_out)
+		attr.max_rdma_read_out = t->attr.max_rdma_read_per_ep_out;
+	if (srq)
+		rc = dat_ep_create_with_srq(t->ia, t->pz, t->evd, t->evd, t->evd, srq, &attr,
+					    &ep);
+	else
+		rc = dat_ep_create(t->ia, t->pz, t->evd, t->evd, t->evd, &attr, &ep);
+	tool_check(rc, "cannot make an endpoint");
+	return ep;
+}
+
+static struct addrinfo *resolve(const char *host)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *ai;
+	int err = getaddrinfo(host, NULL, &hints, &ai);
+
+	if (err)
+		tool_die("no address for '%s': %s", host, gai_strerror(err));
+	return ai;
+}
+
+static const char *connect_advice(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return "nobody listens there: start the server first, with the same --port";
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		return "the server refused: is it of the same version?";
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return "no route to it over this adapter: see 'rdma link show' and 'ip route get'";
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		return "no answer in 10 s";
+	default:
+		return "";
+	}
+}
+
+void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
+		  const void *pd, size_t pd_len)
+{
+	struct addrinfo *ai = resolve(host);
+	DAT_EVENT event;
+
+	tool_check(dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, (DAT_COUNT)pd_len,
+				  (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG), "cannot connect");
+	freeaddrinfo(ai);
+	/* Receives that were posted before are flushed first if it fails. */
+	do {
+		tool_event(t, 0, 0, &event);
+	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
+	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		tool_die("cannot connect to %s port %u: %s: %s", host, port,
+			 tool_event_name(event.event_number),
+			 connect_advice(event.event_number));
+}
+
+int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event)
+{
+	DAT_TIMEOUT timeout = timeout_ms ? timeout_ms * 1000 : DAT_TIMEOUT_INFINITE;
+	DAT_COUNT nmore;
+	DAT_RETURN rc;
+
+	do {
+		if (poll)
+			rc = dat_evd_dequeue(evd, event);
+		else
+			rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
+	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY);
+	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)
+		return 0;
+	if (DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL)
+		tool_die("interrupted");
+	tool_check(rc, "cannot wait for events");
+	return 1;
+}
+
+int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event)
+{
+	return tool_event_on(t->evd, poll, timeout_ms, event);
+}
+
+const char *tool_event_name(DAT_EVENT_NUMBER number)
+{
+	static const char *const connection[] = {
+		"?", "established", "rejected by the peer", "rejected", "accept failed",
+		"disconnected", "broken", "timed out", "unreachable",
+	};
+	unsigned int n = (unsigned int)number;
+
+	if (n > 0x4000 && n - 0x4000 < sizeof(connection) / sizeof(connection[0]))
+		return connection[n - 0x4000];
+	return number == DAT_DTO_COMPLETION_EVENT ? "completion" : "event";
+}
+
+const char *tool_dto_name(DAT_DTO_COMPLETION_STATUS status)
+{
+	static const char *const names[] = {
+		"success", "flushed", "message longer than the buffer", "local endpoint error",
+		"local protection error", "bad response", "remote access error",
+		"remote responder error", "transport error", "receiver not ready",
+		"partial packet", "RMR operation failed",
+	};
+	unsigned int n = (unsigned int)status;
+
+	return n < sizeof(names) / sizeof(names[0]) ? names[n] : "unknown error";
+}

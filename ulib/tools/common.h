@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the programs share: an adapter with one EVD, connecting, and giving up. */
+#ifndef TOOLS_COMMON_H
+#define TOOLS_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+#define TOOL_NAME_SIZE	80
+
+/*
+ * struct tool - an open adapter
+ * @name: of the adapter
+ * @ia: adapter
+ * @async: its async EVD
+ * @evd: for everything else
+ * @pz: the only zone
+ */
+struct tool {
+	char		name[TOOL_NAME_SIZE];
+	DAT_IA_HANDLE	ia;
+	DAT_EVD_HANDLE	async;
+	DAT_EVD_HANDLE	evd;
+	DAT_PZ_HANDLE	pz;
+	DAT_IA_ATTR	attr;
+};
+
+/* Registered memory. */
+struct tool_mem {
+	char		*va;
+	size_t		size;
+	DAT_LMR_HANDLE	lmr;
+	DAT_LMR_CONTEXT	lmr_context;
+	DAT_RMR_CONTEXT	rmr_context;
+};
+
+extern const char *tool_prog;
+
+/* Print "prog: message" and exit with status 1. */
+void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Exit with the names of the code unless it is DAT_SUCCESS. */
+void tool_check(DAT_RETURN rc, const char *what);
+const char *tool_strerror(DAT_RETURN rc);
+
+uint64_t tool_now_ns(void);
+unsigned long tool_number(const char *text, const char *option, unsigned long min,
+			  unsigned long max);
+
+/* @name: NULL for the first adapter there is. */
+void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
+void tool_close(struct tool *t);
+void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size);
+DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len);
+DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
+		      DAT_COUNT requests);
+
+/* Connect, and wait until it is done; exits with the reason if it can't be. */
+void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
+		  const void *pd, size_t pd_len);
+
+/* The next event.  @poll: spin instead of sleeping.  0: timeout (ms; 0: none). */
+int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
+int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);
+const char *tool_event_name(DAT_EVENT_NUMBER number);
+const char *tool_dto_name(DAT_DTO_COMPLETION_STATUS status);
+
+#endif /* TOOLS_COMMON_H */

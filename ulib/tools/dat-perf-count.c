@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How many system calls does steady receiving make?  Counted from outside: the client
+ * runs as a child that is stopped at every system call, between two calls that mark
+ * the stretch of interest.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dat-perf.h"
+
+/* getpgid() of process ids that don't exist: nobody else calls it. */
+#define MARK_BEGIN	0x7fdabe61
+#define MARK_END	0x7fdae4d0
+
+static void mark(long id)
+{
+	syscall(SYS_getpgid, id);
+}
+
+static void measured(struct perf *p)
+{
+	uint64_t warmup = p->opt.iters / 10 + 1;
+
+	perf_receive(p, warmup);
+	mark(MARK_BEGIN);
+	perf_receive(p, p->opt.iters - warmup);
+	mark(MARK_END);
+}
+
+static void child(struct perf *p)
+{
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+	perf_run_counted(p, measured);
+	exit(0);
+}
+
+struct count {
+	int		inside;		/* between the marks */
+	int		seen_end;
+	uint64_t	syscalls;
+};
+
+/* The child is about to enter a system call. */
+static void count_entry(pid_t pid, struct count *c)
+{
+	struct __ptrace_syscall_info info;
+
+	memset(&info, 0, sizeof(info));
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
+		tool_die("ptrace cannot tell of system calls: %s", strerror(errno));
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return;
+	if (info.entry.nr == SYS_getpgid && info.entry.args[0] == MARK_BEGIN) {
+		c->inside = 1;
+	} else if (info.entry.nr == SYS_getpgid && info.entry.args[0] == MARK_END) {
+		c->inside = 0;
+		c->seen_end = 1;
+	} else if (c->inside) {
+		c->syscalls++;
+	}
+}
+
+/* Returns the wait status of the child's end. */
+static int trace(pid_t pid, struct count *c)
+{
+	int status, sig = 0;
+
+	if (waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status))
+		tool_die("cannot trace the client");
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+	for (;;) {
+		ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)sig);
+		if (waitpid(pid, &status, 0) < 0 || WIFEXITED(status) || WIFSIGNALED(status))
+			return status;
+		sig = 0;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			count_entry(pid, c);
+		else
+			sig = WSTOPSIG(status);
+	}
+}
+
+int perf_count_syscalls(struct perf *p)
+{
+	uint64_t counted = p->opt.iters - (p->opt.iters / 10 + 1);
+	struct count c = { 0 };
+	int status;
+	pid_t pid;
+
+	if (!counted)
+		tool_die("--iters is too small to count anything");
+	pid = fork();
+	if (pid < 0)
+		tool_die("cannot fork: %s", strerror(errno));
+	if (!pid)
+		child(p);
+	status = trace(pid, &c);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || !c.seen_end)
+		tool_die("the counted run failed");
+	if (p->opt.json)
+		printf("[{\"test\":\"syscalls\",\"iterations\":%llu,\"syscalls\":%llu}]\n",
+		       (unsigned long long)counted, (unsigned long long)c.syscalls);
+	else
+		printf(" syscalls: %llu in %llu post_recv + dequeue, %s\n",
+		       (unsigned long long)c.syscalls, (unsigned long long)counted,
+		       p->opt.event ? "waiting for events" : "polling");
+	return 0;
+}
