@@ -131,6 +131,11 @@ void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size)
 				  &mem->rmr_context, NULL, NULL), "cannot register memory");
 }
 
+void tool_free(struct tool_mem *mem)
+{
+	munmap(mem->va, mem->size);
+}
+
 DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len)
 {
 	DAT_LMR_TRIPLET seg = {

@@ -53,6 +53,8 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size);
+/* After the registration is freed. */
+void tool_free(struct tool_mem *mem);
 DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len);
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* dat-cp, the sending side: one connection, one file after the other. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dat-cp.h"
+
+/* Cookies: a message of ours by its place, or a receive by its own. */
+#define RECVS		(CP_SLOTS + 4)
+#define SENDS		(CP_SLOTS + 4)
+#define COOKIE_SEND	0x100
+#define COOKIE_WRITE	0x200
+
+/*
+ * struct sender - the connection
+ * @data: CP_SLOTS buffers to write from, one per slot of the receiver
+ * @out: SENDS messages, used in turn
+ * @in: RECVS messages
+ * @peer: where the receiver's slots are
+ * @credits: slots that may be written, @ncredits of them
+ * @out_next: message to use next
+ * @out_busy: messages under way
+ */
+struct sender {
+	struct tool		tool;
+	DAT_EP_HANDLE		ep;
+	struct tool_mem		data;
+	struct tool_mem		out;
+	struct tool_mem		in;
+	DAT_RMR_TRIPLET		peer[CP_SLOTS];
+	uint32_t		credits[CP_SLOTS];
+	unsigned int		ncredits;
+	unsigned int		out_next;
+	unsigned int		out_busy;
+	struct cp_msg		result;
+	int			have_result;
+};
+
+/* One file. */
+struct outgoing {
+	const char		*path;
+	int			fd;
+	uint64_t		size;
+	uint64_t		sent;
+	EVP_MD_CTX		*sha;
+	struct cp_progress	progress;
+};
+
+static DAT_DTO_COOKIE cookie(uint64_t n)
+{
+	DAT_DTO_COOKIE c = { .as_64 = n };
+
+	return c;
+}
+
+static void post_recv(struct sender *s, unsigned int i)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&s->in, i * sizeof(struct cp_msg),
+				       sizeof(struct cp_msg));
+
+	tool_check(dat_ep_post_recv(s->ep, 1, &seg, cookie(i), DAT_COMPLETION_DEFAULT_FLAG),
+		   "cannot post a receive");
+}
+
+static void got_credit(struct sender *s, const struct cp_msg *m)
+{
+	uint32_t slot = ntohl(m->slot);
+
+	if (slot >= CP_SLOTS || s->ncredits == CP_SLOTS || be64toh(m->size) != CP_SLOT_SIZE)
+		tool_die("the receiver granted a buffer that makes no sense");
+	s->peer[slot] = (DAT_RMR_TRIPLET) {
+		.rmr_context = ntohl(m->rkey), .target_address = be64toh(m->addr),
+		.segment_length = CP_SLOT_SIZE,
+	};
+	s->credits[s->ncredits++] = slot;
+}
+
+static void got_message(struct sender *s, const struct cp_msg *m)
+{
+	switch (ntohl(m->type)) {
+	case CP_CREDIT:
+		got_credit(s, m);
+		break;
+	case CP_RESULT:
+		s->result = *m;
+		s->result.text[CP_NAME_MAX] = 0;
+		s->have_result = 1;
+		break;
+	default:
+		tool_die("the receiver sent a message of unknown type %u", ntohl(m->type));
+	}
+}
+
+/* Handle one event. */
+static void pump(struct sender *s)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+	uint64_t what;
+
+	if (!tool_event(&s->tool, 0, CP_SILENCE_MS, &event))
+		tool_die("the receiver has been silent for %d s: giving up",
+			 CP_SILENCE_MS / 1000);
+	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
+		tool_die("the connection ended before the file was through: %s",
+			 tool_event_name(event.event_number));
+	dto = &event.event_data.dto_completion_event_data;
+	if (dto->status != DAT_DTO_SUCCESS)
+		tool_die("the transfer failed: %s", tool_dto_name(dto->status));
+	what = dto->user_cookie.as_64;
+	if (what < RECVS) {
+		if (dto->transfered_length != sizeof(struct cp_msg))
+			tool_die("the receiver sent a message of a wrong length");
+		got_message(s, (struct cp_msg *)s->in.va + what);
+		post_recv(s, (unsigned int)what);
+	} else {
+		s->out_busy--;
+	}
+}
+
+/* Messages are used in turn, and sends complete in order. */
+static struct cp_msg *next_message(struct sender *s)
+{
+	struct cp_msg *m;
+
+	while (s->out_busy == SENDS)
+		pump(s);
+	m = (struct cp_msg *)s->out.va + s->out_next;
+	memset(m, 0, sizeof(*m));
+	return m;
+}
+
+static void send_message(struct sender *s)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&s->out, s->out_next * sizeof(struct cp_msg),
+				       sizeof(struct cp_msg));
+
+	tool_check(dat_ep_post_send(s->ep, 1, &seg, cookie(COOKIE_SEND),
+				    DAT_COMPLETION_DEFAULT_FLAG), "cannot send");
+	s->out_next = (s->out_next + 1) % SENDS;
+	s->out_busy++;
+}
+
+static void read_full(struct outgoing *o, char *to, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = read(o->fd, to, len);
+		if (n < 0)
+			tool_die("cannot read %s: %s", o->path, strerror(errno));
+		if (!n)
+			tool_die("%s became shorter while it was read", o->path);
+		to += n;
+		len -= (size_t)n;
+	}
+}
+
+/*
+ * The credit for a slot says that the receiver is done with it, and so that our write
+ * has completed: the buffer of the same number is free too.
+ */
+static void send_chunk(struct sender *s, struct outgoing *o)
+{
+	uint32_t slot = s->credits[--s->ncredits];
+	size_t offset = (size_t)slot * CP_SLOT_SIZE;
+	size_t len = CP_SLOT_SIZE;
+	DAT_LMR_TRIPLET seg;
+	struct cp_msg *m;
+
+	if (len > o->size - o->sent)
+		len = o->size - o->sent;
+	read_full(o, s->data.va + offset, len);
+	EVP_DigestUpdate(o->sha, s->data.va + offset, len);
+	m = next_message(s);
+	seg = tool_seg(&s->data, offset, len);
+	tool_check(dat_ep_post_rdma_write(s->ep, 1, &seg, cookie(COOKIE_WRITE), &s->peer[slot],
+					  DAT_COMPLETION_SUPPRESS_FLAG), "cannot write");
+	m->type = htonl(CP_CHUNK);
+	m->slot = htonl(slot);
+	m->size = htobe64(len);
+	send_message(s);
+	o->sent += len;
+	cp_progress_add(&o->progress, len);
+}
+
+static void offer(struct sender *s, struct outgoing *o, const char *as)
+{
+	const char *slash = strrchr(o->path, '/');
+	const char *name = as ? as : slash ? slash + 1 : o->path;
+	struct cp_msg *m;
+
+	if (strlen(name) > CP_NAME_MAX)
+		tool_die("the name of %s is longer than %d bytes", o->path, CP_NAME_MAX);
+	m = next_message(s);
+	m->type = htonl(CP_OFFER);
+	m->size = htobe64(o->size);
+	strcpy(m->text, name);
+	send_message(s);
+	cp_progress_start(&o->progress, name, o->size, o->progress.quiet);
+}
+
+static int conclude(struct sender *s, struct outgoing *o)
+{
+	uint8_t digest[CP_DIGEST];
+	char hex[2 * CP_DIGEST + 1];
+	struct cp_msg *m = next_message(s);
+
+	EVP_DigestFinal_ex(o->sha, digest, NULL);
+	m->type = htonl(CP_DONE);
+	memcpy(m->digest, digest, sizeof(digest));
+	send_message(s);
+	while (!s->have_result)
+		pump(s);
+	cp_progress_end(&o->progress);
+	if (be64toh(s->result.size)) {
+		tool_warn("%s: the receiver says: %s", o->path, s->result.text);
+		return 1;
+	}
+	if (memcmp(s->result.digest, digest, sizeof(digest))) {
+		tool_warn("%s: the receiver's SHA-256 differs", o->path);
+		return 1;
+	}
+	cp_hex(digest, hex);
+	printf("sha256 %s  %s\n", hex, o->progress.name);
+	fflush(stdout);
+	return 0;
+}
+
+/* 0: arrived.  A receiver that can't store it says so at any time. */
+static int send_file(struct sender *s, struct outgoing *o, const char *as)
+{
+	s->have_result = 0;
+	offer(s, o, as);
+	while (o->sent < o->size && !s->have_result) {
+		while (!s->ncredits && !s->have_result)
+			pump(s);
+		if (s->ncredits)
+			send_chunk(s, o);
+	}
+	if (s->have_result) {
+		tool_warn("%s: the receiver says: %s", o->path, s->result.text);
+		return 1;
+	}
+	return conclude(s, o);
+}
+
+static int open_file(struct outgoing *o, const char *path, int quiet)
+{
+	struct stat st;
+
+	*o = (struct outgoing) { .path = path, .progress.quiet = quiet };
+	o->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (o->fd < 0 || fstat(o->fd, &st)) {
+		tool_warn("cannot open %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		tool_warn("%s is not a regular file", path);
+		close(o->fd);
+		return -1;
+	}
+	o->size = (uint64_t)st.st_size;
+	o->sha = EVP_MD_CTX_new();
+	if (!o->sha || !EVP_DigestInit_ex(o->sha, EVP_sha256(), NULL))
+		tool_die("no SHA-256 in libcrypto");
+	return 0;
+}
+
+static void connect_to(struct sender *s, const struct cp_opt *opt, const char *host)
+{
+	struct cp_hello hello = { htonl(CP_MAGIC), htonl(CP_VERSION) };
+	unsigned int i;
+
+	tool_open(&s->tool, opt->device, 256);
+	tool_alloc(&s->tool, &s->data, CP_SLOTS * CP_SLOT_SIZE);
+	tool_alloc(&s->tool, &s->out, SENDS * sizeof(struct cp_msg));
+	tool_alloc(&s->tool, &s->in, RECVS * sizeof(struct cp_msg));
+	s->ep = tool_ep(&s->tool, NULL, RECVS, SENDS + CP_SLOTS);
+	for (i = 0; i < RECVS; i++)
+		post_recv(s, i);
+	tool_connect(&s->tool, s->ep, host, opt->port, &hello, sizeof(hello));
+}
+
+int cp_send_files(const struct cp_opt *opt, const char *host, const char *as,
+		  char *const *files, int n)
+{
+	struct sender s = { 0 };
+	struct outgoing o;
+	int i, failed = 0;
+
+	connect_to(&s, opt, host);
+	for (i = 0; i < n && !failed; i++) {
+		if (open_file(&o, files[i], opt->quiet)) {
+			failed = 1;
+			break;
+		}
+		failed = send_file(&s, &o, as);
+		EVP_MD_CTX_free(o.sha);
+		close(o.fd);
+	}
+	tool_close(&s.tool);
+	return failed;
+}

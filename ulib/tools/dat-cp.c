@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* dat-cp - copy files to another host over RDMA */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dat-cp.h"
+
+void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1])
+{
+	int i;
+
+	for (i = 0; i < CP_DIGEST; i++)
+		sprintf(hex + 2 * i, "%02x", digest[i]);
+}
+
+static void progress_show(struct cp_progress *g, const char *end)
+{
+	double seconds = (double)(tool_now_ns() - g->start_ns) * 1e-9;
+	int percent = g->size ? (int)(g->done * 100 / g->size) : 100;
+	char bar[31];
+	int i;
+
+	for (i = 0; i < 30; i++)
+		bar[i] = i < percent * 30 / 100 ? '#' : '.';
+	bar[30] = 0;
+	fprintf(stderr, "%s [%s] %3d%% %8.1f MB %7.1f MB/s%s", g->name, bar, percent,
+		(double)g->done / 1e6, seconds > 0 ? (double)g->done / 1e6 / seconds : 0, end);
+	fflush(stderr);
+	g->shown_ns = tool_now_ns();
+}
+
+void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, int quiet)
+{
+	*g = (struct cp_progress) {
+		.name = name, .size = size, .start_ns = tool_now_ns(), .quiet = quiet,
+	};
+	g->shown_ns = g->start_ns;
+}
+
+void cp_progress_add(struct cp_progress *g, uint64_t bytes)
+{
+	int tty = isatty(STDERR_FILENO);
+
+	g->done += bytes;
+	if (g->quiet || tool_now_ns() - g->shown_ns < (tty ? 200000000ULL : 3000000000ULL))
+		return;
+	if (tty)
+		fputc('\r', stderr);
+	progress_show(g, tty ? "" : "\n");
+}
+
+void cp_progress_end(struct cp_progress *g)
+{
+	if (g->quiet)
+		return;
+	if (isatty(STDERR_FILENO))
+		fputc('\r', stderr);
+	progress_show(g, "\n");
+}
+
+static void usage(FILE *to)
+{
+	fprintf(to,
+"usage: dat-cp --serve DIR [OPTION]...          receive files into DIR\n"
+"       dat-cp [OPTION]... FILE... HOST:[NAME]  send files to a dat-cp --serve at HOST\n"
+"\n"
+"A file gets its name without directories, or NAME.  It appears under that name, in\n"
+"place of any file that has it, only when its SHA-256 is right at both ends.\n"
+"\n"
+"  -1, --once        serve until the first client has gone\n"
+"  -d, --device IA   adapter, see 'rdma link show' (the first one)\n"
+"  -p, --port N      connection qualifier of the server (%u)\n"
+"  -q, --quiet       no progress\n"
+"  -h, --help        this text\n"
+"      --version     the version\n"
+"\n"
+"Exit status: 0 if every file arrived, else 1; 2 for wrong usage.\n", CP_PORT);
+}
+
+static const struct option long_options[] = {
+	{ "serve",	required_argument,	NULL, 's' },
+	{ "once",	no_argument,		NULL, '1' },
+	{ "device",	required_argument,	NULL, 'd' },
+	{ "port",	required_argument,	NULL, 'p' },
+	{ "quiet",	no_argument,		NULL, 'q' },
+	{ "help",	no_argument,		NULL, 'h' },
+	{ "version",	no_argument,		NULL, 'V' },
+	{ NULL,		0,			NULL, 0 },
+};
+
+static void parse_one(int c, struct cp_opt *opt)
+{
+	switch (c) {
+	case 's':
+		opt->dir = optarg;
+		break;
+	case '1':
+		opt->once = 1;
+		break;
+	case 'd':
+		opt->device = optarg;
+		break;
+	case 'p':
+		opt->port = tool_number(optarg, "--port", 1, 65535);
+		break;
+	case 'q':
+		opt->quiet = 1;
+		break;
+	case 'h':
+		usage(stdout);
+		exit(0);
+	case 'V':
+		printf("dat-cp 1.2.0\n");
+		exit(0);
+	default:
+		usage(stderr);
+		exit(2);
+	}
+}
+
+/* The last colon, since IPv6 addresses have some of their own. */
+static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
+{
+	char *colon = strrchr(target, ':');
+
+	if (!colon || colon == target || (colon[1] && n > 1)) {
+		usage(stderr);
+		return 2;
+	}
+	*colon = 0;
+	return cp_send_files(opt, target, colon[1] ? colon + 1 : NULL, files, n);
+}
+
+int main(int argc, char **argv)
+{
+	struct cp_opt opt = { .port = CP_PORT };
+	int c, n;
+
+	tool_prog = "dat-cp";
+	while ((c = getopt_long(argc, argv, "1d:p:qh", long_options, NULL)) != -1)
+		parse_one(c, &opt);
+	n = argc - optind;
+	if (opt.dir && !n)
+		return cp_serve(&opt);
+	if (opt.dir || n < 2) {
+		usage(stderr);
+		return 2;
+	}
+	return send_to(&opt, argv + optind, n - 1, argv[argc - 1]);
+}

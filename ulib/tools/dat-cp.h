@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What dat-cp says on the wire.
+ *
+ *   sender                                   receiver
+ *   ------                                   --------
+ *   OFFER name, size                 ->
+ *                                    <-      CREDIT slot, address, key   (one per slot)
+ *   RDMA write into the slot
+ *   CHUNK slot, bytes                ->      takes the data from the slot
+ *                                    <-      CREDIT slot ...             (again)
+ *   ...
+ *   DONE sha256                      ->
+ *                                    <-      RESULT status, sha256, text
+ *   next OFFER, or disconnect
+ *
+ * The chunk message follows the write on the same connection, so the data is there
+ * when the message is.  All fields are big endian.
+ */
+#ifndef DAT_CP_H
+#define DAT_CP_H
+
+#include "common.h"
+
+#define CP_PORT		18516
+#define CP_MAGIC	0x44415463	/* "DATc" */
+#define CP_VERSION	1
+#define CP_NAME_MAX	255
+#define CP_DIGEST	32
+
+enum cp_type { CP_OFFER = 1, CP_CREDIT, CP_CHUNK, CP_DONE, CP_RESULT };
+
+struct cp_hello {
+	uint32_t	magic;
+	uint32_t	version;
+};
+
+/*
+ * struct cp_msg - a control message
+ * @type: enum cp_type
+ * @slot: CREDIT, CHUNK: which buffer of the receiver
+ * @size: OFFER: of the file; CREDIT: of the slot; CHUNK: bytes; RESULT: 0 is good
+ * @addr: CREDIT: where the slot is
+ * @rkey: CREDIT: its key
+ * @digest: DONE, RESULT: SHA-256
+ * @text: OFFER: name; RESULT: reason; ends with 0
+ */
+struct cp_msg {
+	uint32_t	type;
+	uint32_t	slot;
+	uint64_t	size;
+	uint64_t	addr;
+	uint32_t	rkey;
+	uint32_t	rsvd;
+	uint8_t		digest[CP_DIGEST];
+	char		text[CP_NAME_MAX + 1];
+};
+
+#define CP_SLOTS	8
+#define CP_SLOT_SIZE	(256U << 10)
+#define CP_SILENCE_MS	30000	/* a peer that is silent for so long is dead */
+
+struct cp_opt {
+	const char	*device;
+	const char	*dir;
+	unsigned int	port;
+	int		once;
+	int		quiet;
+};
+
+/* Progress on a terminal as a bar, else as a line every few seconds. */
+struct cp_progress {
+	const char	*name;
+	uint64_t	size;
+	uint64_t	done;
+	uint64_t	start_ns;
+	uint64_t	shown_ns;
+	int		quiet;
+};
+
+void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, int quiet);
+void cp_progress_add(struct cp_progress *g, uint64_t bytes);
+void cp_progress_end(struct cp_progress *g);
+
+void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1]);
+
+/* dat-cp-recv.c, dat-cp-send.c: return the exit status */
+int cp_serve(const struct cp_opt *opt);
+int cp_send_files(const struct cp_opt *opt, const char *host, const char *as,
+		  char *const *files, int n);
+
+#endif /* DAT_CP_H */
