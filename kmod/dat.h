@@ -282,7 +282,7 @@ struct dat_slot {
  * @done: entries completed so far; head - done are at the device
  * @peak: largest head - done of this connection; bounds the low-water mark
  * @bad: malformed entries
- * @armed: NEED_KICK is set
+ * @armed: NEED_KICK is set; 0, or after how many more entries
  * @broken: the producer's index made no sense; nothing more is taken
  *
  * All under the lock of the owner, ep->lock or srq->lock, but
@@ -298,7 +298,7 @@ struct dat_queue {
 	u32			done;
 	u32			peak;
 	u32			bad;
-	bool			armed;
+	u32			armed;
 	bool			broken;
 	u32			bell;
 };
@@ -308,13 +308,14 @@ struct dat_queue {
  * @fetch: take the entry at head into @wr: 1 taken, 0 none there, -EBADMSG
  *	malformed (the cookie is valid), -EOVERFLOW the producer's index is wild
  * @publish: make head, done, bad and NEED_KICK visible to the producer
- * @arm: set NEED_KICK, then look again: true if there is work after all
+ * @arm: ask for a kick once @after more entries are there, then look again: true if
+ *	they are there already
  * @disarm: clear NEED_KICK
  */
 struct dat_queue_ops {
 	int	(*fetch)(struct dat_queue *q, struct dat_wr *wr);
 	void	(*publish)(struct dat_queue *q);
-	bool	(*arm)(struct dat_queue *q);
+	bool	(*arm)(struct dat_queue *q, u32 after);
 	void	(*disarm)(struct dat_queue *q);
 };
 
@@ -594,7 +595,7 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 /* srq.c */
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
-void dat_srq_pump(struct dat_srq *srq, bool kicked);
+void dat_srq_pump(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
 
 /* ep.c */
@@ -630,7 +631,8 @@ void dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush(struct dat_ep *ep);
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
 void dat_queue_disarm(struct dat_queue *q);
-bool dat_queue_low(const struct dat_queue *q);
+bool dat_queue_arm(struct dat_queue *q, u32 after);
+u32 dat_queue_kick_after(const struct dat_queue *q);
 
 /* wr.c */
 int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,

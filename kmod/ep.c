@@ -171,7 +171,6 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 	if (ep->state == DAT_EP_DISCONNECTED) {
 		dat_queue_flush(ep);
 	} else {
-		dat_queue_disarm(q);
 		if (!ep->conn || !dat_ep_posting(ep->state))
 			;	/* taken when it is connected */
 		else if (q == &ep->sq)
@@ -335,10 +334,10 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 	struct dat_ep *ep = to_dat_ep(obj);
 
 	spin_lock_bh(&ep->lock);
-	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%u sq_armed=%d",
+	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%u sq_armed=%u",
 		   ep_states[ep->state].name, ep->sq.entries, ep->sq.head, ep->sq.done,
 		   ep->sq.bad, ep->sq.armed);
-	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%u rq_armed=%d srq=%u",
+	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%u rq_armed=%u srq=%u",
 		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,
 		   ep->srq ? ep->srq->obj.id : 0);
 	seq_printf(m, " inflight=%u conns=%d", ep->conn ? ep->conn->inflight : 0,

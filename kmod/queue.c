@@ -19,18 +19,30 @@ void dat_queue_disarm(struct dat_queue *q)
 {
 	if (q->armed)
 		q->ops->disarm(q);
-	q->armed = false;
+	q->armed = 0;
+}
+
+/* True: the entries are there already; the pump must look again. */
+bool dat_queue_arm(struct dat_queue *q, u32 after)
+{
+	q->armed = after;
+	return q->ops->arm(q, after);
 }
 
 /*
- * So few receives are at the device that the producer should say when it adds
- * some.  Above the mark the next completion comes soon enough to look again.
+ * After how many more receives the producer should kick; 0: it need not.
+ *
+ * With none at the device nobody would look again.  With few, a completion will, but
+ * it may come when the peer has used them up; so a kick brings some at a time.
  */
-bool dat_queue_low(const struct dat_queue *q)
+u32 dat_queue_kick_after(const struct dat_queue *q)
 {
 	u32 low = max(min(q->entries, q->peak) / 2, 1U);
+	u32 busy = q->head - q->done;
 
-	return q->head - q->done < low;
+	if (!busy)
+		return 1;
+	return busy < low ? max(low / 2, 1U) : 0;
 }
 
 /* The device and the slots have room: the producer's word is not enough for that. */
@@ -168,13 +180,15 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			break;
 		while (sq_chain(conn))
 			;
+		if (q->broken || conn->sq_failed.set)
+			break;
 		/* A request in flight will bring us back. */
-		if (conn->inflight || q->armed || q->broken || conn->sq_failed.set)
+		if (conn->inflight) {
+			dat_queue_disarm(q);
 			break;
-		q->armed = true;
-		if (!q->ops->arm(q))
+		}
+		if (!dat_queue_arm(q, 1))
 			break;
-		dat_queue_disarm(q);
 	}
 	q->ops->publish(q);
 	/* Nothing before it is in flight: nobody else would report it. */
@@ -226,6 +240,7 @@ void dat_queue_pump_rq(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
+	u32 after;
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->srq)
@@ -233,13 +248,14 @@ void dat_queue_pump_rq(struct dat_conn *conn)
 	while (!conn->closing && !q->broken) {
 		while (queue_has_room(q) && rq_next(conn) > 0)
 			;
+		if (q->broken || conn->closing)
+			break;
 		q->peak = max(q->peak, q->head - q->done);
-		if (q->armed || q->broken || conn->closing || !dat_queue_low(q))
+		after = dat_queue_kick_after(q);
+		if (!after)
+			dat_queue_disarm(q);
+		if (!after || !dat_queue_arm(q, after))
 			break;
-		q->armed = true;
-		if (!q->ops->arm(q))
-			break;
-		dat_queue_disarm(q);
 	}
 	q->ops->publish(q);
 }
@@ -267,8 +283,7 @@ static void queue_flush(struct dat_ep *ep, struct dat_queue *q)
 	u32 i;
 	int ret;
 
-	q->armed = true;
-	q->ops->arm(q);
+	dat_queue_arm(q, 1);
 	for (i = 0; i < q->entries && !q->broken; i++) {
 		ret = q->ops->fetch(q, &wr);
 		if (!ret)

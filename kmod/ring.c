@@ -310,11 +310,17 @@ static void ring_publish(struct dat_queue *q)
 	smp_store_release(&status->done, q->done);
 }
 
-static bool ring_arm(struct dat_queue *q)
+static bool ring_arm(struct dat_queue *q, u32 after)
 {
-	WRITE_ONCE(q->ring.status->flags, DAT_QUEUE_NEED_KICK);
+	struct dat_queue_status *status = q->ring.status;
+	u32 n;
+
+	WRITE_ONCE(status->kick_at, q->head + after);
+	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);
 	smp_mb();						/* (E) */
-	return ring_peek(q) == 1;
+	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
+	/* A wild tail counts as work: the fetch will find out. */
+	return n >= after;
 }
 
 static void ring_disarm(struct dat_queue *q)

@@ -9,6 +9,8 @@
 #include "dat.h"
 #include "trace.h"
 
+#define SRQ_ROUNDS	4	/* looks at the ring while its producer keeps adding */
+
 static void srq_event(struct ib_event *event, void *context)
 {
 	struct dat_srq *srq = context;
@@ -91,7 +93,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	ret = dat_obj_publish(&srq->obj);
 	if (ret)
 		goto err_abort;
-	dat_srq_pump(srq, false);
+	dat_srq_pump(srq);
 	return srq;
 
 err_abort:
@@ -145,10 +147,12 @@ static u32 srq_take(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
 	u32 bad = q->bad;
+	u32 i;
 	int ret;
 
 	lockdep_assert_held(&srq->lock);
-	while (srq->nfree && srq->srq && !q->broken) {
+	/* Bad entries take no slot: this must end in spite of a process that writes them. */
+	for (i = 0; i < q->entries && srq->nfree && srq->srq && !q->broken; i++) {
 		ret = q->ops->fetch(q, &srq->wr);
 		if (!ret)
 			break;
@@ -167,34 +171,41 @@ static u32 srq_take(struct dat_srq *srq)
 	return q->bad - bad;
 }
 
+/* Take, and settle who looks next.  Returns bad entries. */
+static u32 srq_pump(struct dat_srq *srq)
+{
+	struct dat_queue *q = &srq->q;
+	u32 bad = 0, after;
+	int i;
+
+	lockdep_assert_held(&srq->lock);
+	for (i = 0; i < SRQ_ROUNDS; i++) {
+		bad += srq_take(srq);
+		if (q->broken || !srq->srq)
+			return bad;
+		after = dat_queue_kick_after(q);
+		if (!after)
+			dat_queue_disarm(q);
+		if (!after || !dat_queue_arm(q, after))
+			return bad;
+	}
+	/* Armed before the last look, and left so: what comes later comes with a kick. */
+	dat_queue_arm(q, 1);
+	return bad + srq_take(srq);
+}
+
 /**
  * dat_srq_pump() - move buffers from the ring to the device
  * @srq: queue
- * @kicked: by its consumer, who saw NEED_KICK
  *
  * Context: any but hard interrupt.
  */
-void dat_srq_pump(struct dat_srq *srq, bool kicked)
+void dat_srq_pump(struct dat_srq *srq)
 {
-	struct dat_queue *q = &srq->q;
 	u32 bad;
 
 	spin_lock_bh(&srq->lock);
-	if (kicked && q->armed) {
-		q->armed = false;
-		q->ops->disarm(q);
-	}
-	bad = srq_take(srq);
-	while (dat_queue_low(q) && !q->armed && !q->broken) {
-		q->armed = true;
-		if (!q->ops->arm(q))
-			break;
-		q->armed = false;
-		q->ops->disarm(q);
-		bad += srq_take(srq);
-		if (!srq->nfree)
-			break;
-	}
+	bad = srq_pump(srq);
 	spin_unlock_bh(&srq->lock);
 
 	if (bad)
@@ -209,7 +220,7 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 	srq->free[srq->nfree++] = slot - srq->slots;
 	srq->q.done++;
 	spin_unlock_bh(&srq->lock);
-	dat_srq_pump(srq, false);
+	dat_srq_pump(srq);
 }
 
 static void srq_shutdown(struct dat_obj *obj)
@@ -251,7 +262,7 @@ static void srq_show(struct seq_file *m, struct dat_obj *obj)
 	struct dat_srq *srq = to_dat_srq(obj);
 
 	spin_lock_bh(&srq->lock);
-	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%u armed=%d users=%d",
+	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%u armed=%u users=%d",
 		   srq->q.broken ? "ERROR" : "OPERATIONAL", srq->q.entries, srq->q.head,
 		   srq->q.done, srq->q.bad, srq->q.armed, atomic_read(&obj->users));
 	spin_unlock_bh(&srq->lock);

@@ -72,10 +72,13 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 
 	lockdep_assert_held(&ep->lock);
 	trace_dat_complete(ep, recv, cookie, status, len);
-	if (dat_obj_dying(&ep->obj) || (!failed && flags & DAT_SQE_SUPPRESS))
+	if (!failed && flags & DAT_SQE_SUPPRESS)
 		return;
 	if (recv)
 		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
+	/* Buffers of an SRQ go back to their owner in any case. */
+	if (dat_obj_dying(&ep->obj) && !(eqe.flags & DAT_EQE_SRQ))
+		return;
 	dat_evd_deliver(recv ? ep->recv_evd : ep->request_evd, &eqe,
 			failed || !(flags & DAT_SQE_UNSIGNALLED));
 }

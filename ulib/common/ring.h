@@ -73,6 +73,16 @@ static inline void *du_queue_entry(struct du_queue *q)
 	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
 }
 
+/* After (C). */
+static inline int du_queue_needs_kick(const struct du_queue *q)
+{
+	const struct dat_queue_status *st = q->status;
+
+	if (!(__atomic_load_n(&st->flags, __ATOMIC_ACQUIRE) & DAT_QUEUE_NEED_KICK))
+		return 0;
+	return (int32_t)(q->tail - __atomic_load_n(&st->kick_at, __ATOMIC_RELAXED)) >= 0;
+}
+
 /* The entry is written: show it.  Returns 0, or -1 with errno of the kick. */
 static inline int du_queue_push(struct du_queue *q)
 {
@@ -82,8 +92,7 @@ static inline int du_queue_push(struct du_queue *q)
 		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);		/* (C) */
 	}
-	if (__builtin_expect(__atomic_load_n(&q->status->flags, __ATOMIC_RELAXED) &
-			     DAT_QUEUE_NEED_KICK, 0))
+	if (__builtin_expect(du_queue_needs_kick(q), 0))
 		return ioctl(q->fd, DAT_IOC_KICK, 0);
 	return 0;
 }

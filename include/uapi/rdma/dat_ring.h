@@ -29,20 +29,26 @@
  *   full barrier                  (B)        copy, check, post n entries
  *   if the queue's dirty bit is clear,       if somebody will look again
  *     set it                                   (work in flight): leave
- *   full barrier                  (C)        status.flags |= NEED_KICK
- *   if status.flags & NEED_KICK              full barrier                 (E)
- *     ioctl(DAT_IOC_KICK)                    if submit.tail != head       (D)
- *                                              flags &= ~NEED_KICK, again
+ *   full barrier                  (C)        status.kick_at = head + m
+ *   if status.flags & NEED_KICK and          status.flags |= NEED_KICK
+ *      tail has reached kick_at              full barrier                 (E)
+ *     ioctl(DAT_IOC_KICK)                    if submit.tail has reached
+ *                                              kick_at: again             (D)
  *
  *   kick: take the dirty words with an       (F)
  *         exchange (full barrier), then for
- *         each bit clear NEED_KICK and pump
+ *         each bit pump
+ *
+ *   The pump asks for a kick at the very next entry (m = 1) if nothing is in flight,
+ *   and after several if few receives are: enough of them then reach the device in
+ *   time, at one system call for all.  "Has reached" is (int)(tail - kick_at) >= 0.
  *
  *   (A) store-release: pairs with the load-acquire at (D), so the pump sees the
  *       entry whenever it sees the tail.
  *   (B) orders the tail before the look at the dirty bit.  If the bit is seen set,
  *       the exchange at (F) comes later and finds the new tail.
- *   (C) orders tail and dirty bit before the look at NEED_KICK; pairs with (E).
+ *   (C) orders tail and dirty bit before the look at NEED_KICK, and that before the
+ *       look at kick_at; pairs with (E).
  *       Store-barrier-load on both sides: either the process sees NEED_KICK and
  *       enters, or the pump sees the new tail.  Never neither.
  *   (F) pairs with (B).
@@ -239,7 +245,7 @@ struct dat_submit {
 
 /* Flags of struct dat_queue_status. */
 enum dat_queue_flags {
-	DAT_QUEUE_NEED_KICK	= 0x1	/* nobody will look: ioctl(DAT_IOC_KICK) */
+	DAT_QUEUE_NEED_KICK	= 0x1	/* ioctl(DAT_IOC_KICK) once tail reaches kick_at */
 };
 
 /**
@@ -248,13 +254,16 @@ enum dat_queue_flags {
  * @head: entries taken by the kernel
  * @flags: enum dat_queue_flags
  * @bad: entries that were malformed
+ * @kick_at: tail from which on to kick, while NEED_KICK is set
+ * @rsvd: 0
  */
 struct dat_queue_status {
 	__u32 done;
 	__u32 head;
 	__u32 flags;
 	__u32 bad;
-	__u32 rsvd[12];
+	__u32 kick_at;
+	__u32 rsvd[11];
 };
 
 #define DAT_MAX_PRIVATE_DATA	256
@@ -358,6 +367,7 @@ DAT_RING_OFFSET(dat_queue_status, done, 0);
 DAT_RING_OFFSET(dat_queue_status, head, 4);
 DAT_RING_OFFSET(dat_queue_status, flags, 8);
 DAT_RING_OFFSET(dat_queue_status, bad, 12);
+DAT_RING_OFFSET(dat_queue_status, kick_at, 16);
 DAT_RING_ASSERT(sizeof(struct dat_status) == 448);
 DAT_RING_OFFSET(dat_status, sq, 0);
 DAT_RING_OFFSET(dat_status, rq, 64);
