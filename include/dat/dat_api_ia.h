@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Interface adapters, and what all handles have in common.
+ * Rules that hold for all functions are in udat.h.
+ */
 #ifndef DAT_API_IA_H
 #define DAT_API_IA_H
 
@@ -8,23 +12,158 @@
 extern "C" {
 #endif
 
+/**
+ * dat_ia_openv - open an interface adapter, naming the version of the API
+ * @ia_name: name of the adapter, such as "mlx5_0" or "mlx5_0:2" for its second port,
+ *	or one that dat.conf defines; at most 255 characters
+ * @async_evd_min_qlen: events that the async EVD made by this call must hold, from 1;
+ *	ignored if none is made
+ * @async_evd_handle: in: DAT_HANDLE_NULL has the call make an EVD for async events,
+ *	enabled, waitable and without a CNO; an async EVD is used as it is;
+ *	DAT_EVD_ASYNC_EXISTS leaves async events to another open.
+ *	out: the EVD made or given
+ * @ia_handle: out
+ * @dat_major: version of the API that the program was compiled for
+ * @dat_minor: likewise; a provider of a later minor version will do
+ * @thread_safety: DAT_TRUE: threads will make calls on one object at the same time
+ *
+ * An adapter may be opened many times; the opens do not know of each other, and each
+ * async EVD gets every async event of the adapter.  Adapters are listed by
+ * dat_registry_list_providers().
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1), the length is
+ * not positive (DAT_INVALID_ARG2), @async_evd_handle (DAT_INVALID_ARG3) or @ia_handle
+ * (DAT_INVALID_ARG4) is NULL;
+ * DAT_INVALID_HANDLE: *@async_evd_handle is no async EVD (DAT_INVALID_HANDLE_EVD_ASYNC);
+ * DAT_PROVIDER_NOT_FOUND: no adapter has this name (DAT_NAME_NOT_REGISTERED), or none
+ * of this name the version (DAT_MAJOR_NOT_FOUND, DAT_MINOR_NOT_FOUND) or the thread
+ * safety (DAT_THREAD_SAFETY_NOT_FOUND);
+ * DAT_MODEL_NOT_SUPPORTED: the device can't be used by DAT, or the provider can't use
+ * an async EVD of another open;
+ * DAT_INSUFFICIENT_RESOURCES: memory, open files or queue length.
+ *
+ * Threads: safe.  Page: dat_ia_open(3DAT).
+ */
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 			DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
 			DAT_BOOLEAN thread_safety);
+
+/**
+ * dat_ia_open - open an interface adapter
+ * @name: as @ia_name of dat_ia_openv()
+ * @qlen: as @async_evd_min_qlen
+ * @async_evd: as @async_evd_handle
+ * @ia: as @ia_handle
+ *
+ * dat_ia_openv() with the version and the thread safety that the program was compiled
+ * for; see udat_config.h.  Page: dat_ia_open(3DAT).
+ */
 #define dat_ia_open(name, qlen, async_evd, ia) \
 	dat_ia_openv((name), (qlen), (async_evd), (ia), \
 		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
+
+/**
+ * dat_ia_query - tell what an adapter and its provider can do
+ * @ia_handle: the IA
+ * @async_evd_handle: out: its async EVD, or DAT_EVD_OUT_OF_SCOPE if it was opened with
+ *	DAT_EVD_ASYNC_EXISTS; may be NULL
+ * @ia_attr_mask: fields of @ia_attr that are wanted; others may be filled in too
+ * @ia_attr: out; may be NULL if @ia_attr_mask is DAT_IA_FIELD_NONE
+ * @provider_attr_mask: fields of @provider_attr that are wanted
+ * @provider_attr: out; may be NULL if @provider_attr_mask is DAT_PROVIDER_FIELD_NONE
+ *
+ * Pointers in the results point to the provider's memory and are valid until the IA
+ * is closed.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: a mask has unknown bits (DAT_INVALID_ARG3, DAT_INVALID_ARG5),
+ * or is not zero where the structure is NULL (DAT_INVALID_ARG4, DAT_INVALID_ARG6).
+ *
+ * Threads: safe.  Page: dat_ia_query(3DAT).
+ */
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
 			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
 			DAT_PROVIDER_ATTR_MASK provider_attr_mask,
 			DAT_PROVIDER_ATTR *provider_attr);
+
+/**
+ * dat_ia_close - close an interface adapter
+ * @ia_handle: the IA
+ * @ia_flags: DAT_CLOSE_ABRUPT_FLAG destroys everything that was made of the IA;
+ *	DAT_CLOSE_GRACEFUL_FLAG succeeds only if nothing is left but the async EVD
+ *	that dat_ia_open() made
+ *
+ * An abrupt close breaks connections, rejects requests and releases memory.  Threads
+ * inside dat_evd_wait() return DAT_ABORT; those inside dat_cno_wait() return
+ * DAT_SUCCESS without an EVD.  An async EVD that the consumer passed to dat_ia_open()
+ * is left alone.  All handles of the IA are invalid afterwards.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @ia_flags is something else (DAT_INVALID_ARG2);
+ * DAT_INVALID_STATE: graceful, and objects exist (DAT_INVALID_STATE_IA_IN_USE).
+ * A valid IA is always closed by an abrupt close.
+ *
+ * Threads: one per object.  Page: dat_ia_close(3DAT).
+ */
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
+
+/**
+ * dat_set_consumer_context - attach a value to a handle
+ * @dat_handle: of any object
+ * @context: the value; it replaces the one before
+ *
+ * The library does not look at it.  A new object has zero.
+ *
+ * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1).
+ *
+ * Threads: one per object.  Page: dat_set_consumer_context(3DAT).
+ */
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
+
+/**
+ * dat_get_consumer_context - read the value attached to a handle
+ * @dat_handle: of any object
+ * @context: out: what was set last, or zero
+ *
+ * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
+ * DAT_INVALID_PARAMETER: @context is NULL (DAT_INVALID_ARG2).
+ *
+ * Threads: one per object.  Page: dat_get_consumer_context(3DAT).
+ */
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
+
+/**
+ * dat_get_handle_type - tell what a handle is of
+ * @dat_handle: of any object
+ * @handle_type: out
+ *
+ * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
+ * DAT_INVALID_PARAMETER: @handle_type is NULL (DAT_INVALID_ARG2).
+ *
+ * Threads: one per object.  Page: dat_get_handle_type(3DAT).
+ */
 DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type);
+
+/**
+ * dat_registry_list_providers - list the adapters that can be opened
+ * @max_to_return: entries of @dat_provider_list; 0 asks for their number
+ * @entries_returned: out: adapters there are, even if @max_to_return is too small
+ * @dat_provider_list: array of pointers to structures of the caller, which are filled
+ *	in; may be NULL if @max_to_return is 0
+ *
+ * One adapter has an entry for each thread safety that it can be opened with.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: the list is too small, and is filled as far as it goes
+ * (DAT_INVALID_ARG1); @entries_returned is NULL (DAT_INVALID_ARG2); the list or one of
+ * its pointers is NULL (DAT_INVALID_ARG3).
+ *
+ * Threads: safe.  Page: dat_registry_list_providers(3DAT).
+ */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
-				       DAT_PROVIDER_INFO *(dat_provider_list[]));
+				       DAT_PROVIDER_INFO *dat_provider_list[]);
 
 #ifdef __cplusplus
 }

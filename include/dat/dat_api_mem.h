@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Protection zones (PZ), memory registered for local use (LMR), and windows into it for
+ * peers (RMR).  Rules that hold for all functions are in udat.h.
+ *
+ * Data moves only between memory and endpoints of the same zone.
+ */
 #ifndef DAT_API_MEM_H
 #define DAT_API_MEM_H
 
@@ -8,32 +14,219 @@
 extern "C" {
 #endif
 
+/**
+ * dat_pz_create - make a protection zone
+ * @ia_handle: parent
+ * @pz_handle: out
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @pz_handle is NULL (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_PROTECTION_DOMAIN); memory.
+ *
+ * Threads: safe.  Page: dat_pz_create(3DAT).
+ */
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
+
+/**
+ * dat_pz_query - read the parameters of a protection zone
+ * @pz_handle: the PZ
+ * @pz_param_mask: fields that are wanted
+ * @pz_param: out
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @pz_param is NULL
+ * (DAT_INVALID_ARG3).
+ *
+ * Threads: safe.  Page: dat_pz_query(3DAT).
+ */
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
 			DAT_PZ_PARAM *pz_param);
+
+/**
+ * dat_pz_free - destroy a protection zone
+ * @pz_handle: the PZ
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: an EP, SRQ, LMR or RMR is in it (DAT_INVALID_STATE_PZ_IN_USE).
+ *
+ * Threads: one per object.  Page: dat_pz_free(3DAT).
+ */
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
+
+/**
+ * dat_lmr_create - register memory
+ * @ia_handle: parent
+ * @mem_type: which member of @region_description is meant
+ * @region_description: VIRTUAL: the first byte; LMR: a registration, whose memory is
+ *	registered once more; SHARED_VIRTUAL: the first byte, and the cookie by which
+ *	the processes that share the memory agree
+ * @length: bytes, at least 1; ignored for DAT_MEM_TYPE_LMR
+ * @pz_handle: protection zone
+ * @privileges: of the memory, or'ed
+ * @lmr_handle: out
+ * @lmr_context: out: goes into DAT_LMR_TRIPLETs; may be NULL
+ * @rmr_context: out: goes to peers, who put it into DAT_RMR_TRIPLETs; 0 without a remote
+ *	privilege; may be NULL
+ * @registered_size: out: bytes, perhaps more than asked for; may be NULL
+ * @registered_address: out: first byte; may be NULL
+ *
+ * The pages are pinned until the LMR is freed, even if the process unmaps them, and
+ * count against RLIMIT_MEMLOCK ("ulimit -l").
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_LENGTH_ERROR: @length is 0;
+ * DAT_INVALID_PARAMETER: the memory is not mapped, or is to be written and may not be, or
+ * wraps around the address space (DAT_INVALID_ARG3), unknown @privileges
+ * (DAT_INVALID_ARG6), @lmr_handle is NULL (DAT_INVALID_ARG7);
+ * DAT_INSUFFICIENT_RESOURCES: the limit of pinned memory or of registrations
+ * (DAT_RESOURCE_MEMORY_REGION); memory (DAT_RESOURCE_MEMORY);
+ * DAT_INVALID_STATE: the memory is not shared as DAT_MEM_TYPE_SHARED_VIRTUAL demands;
+ * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks @mem_type.
+ *
+ * Threads: safe.  Page: dat_lmr_create(3DAT).
+ */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
 			  DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
 			  DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
 			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_size,
 			  DAT_VADDR *registered_address);
+
+/**
+ * dat_lmr_query - read the parameters of a registration
+ * @lmr_handle: the LMR
+ * @lmr_param_mask: fields that are wanted; others may be filled in too
+ * @lmr_param: out
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @lmr_param is NULL
+ * (DAT_INVALID_ARG3).
+ *
+ * Threads: one per object.  Page: dat_lmr_query(3DAT).
+ */
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param);
+
+/**
+ * dat_lmr_free - take a registration back
+ * @lmr_handle: the LMR
+ *
+ * Operations that use it and have not completed, and accesses of peers, end in an error
+ * that breaks their connections.  The memory itself remains the consumer's.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: an RMR is bound to it (DAT_INVALID_STATE_LMR_IN_USE).
+ *
+ * Threads: one per object.  Page: dat_lmr_free(3DAT).
+ */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
+
+/**
+ * dat_lmr_sync_rdma_read - show what was written to memory to RDMA reads of peers
+ * @ia_handle: the IA
+ * @local_segments: the memory
+ * @num_segments: entries of @local_segments
+ *
+ * Call it after writing and before the peer may read.  Needed only where lmr_sync_req is
+ * DAT_TRUE; elsewhere it does nothing.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @local_segments is NULL, or one of them is not in an LMR of
+ * this IA (DAT_INVALID_ARG2).
+ *
+ * Threads: one per object.  Page: dat_lmr_sync_rdma_read(3DAT).
+ */
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments);
+
+/**
+ * dat_lmr_sync_rdma_write - see in memory what RDMA writes of peers put there
+ * @ia_handle: the IA
+ * @local_segments: the memory
+ * @num_segments: entries of @local_segments
+ *
+ * Call it when the peer has told that its write is complete, and before reading.  Needed
+ * only where lmr_sync_req is DAT_TRUE; elsewhere it does nothing.
+ *
+ * Return: as dat_lmr_sync_rdma_read().
+ *
+ * Threads: one per object.  Page: dat_lmr_sync_rdma_write(3DAT).
+ */
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 				   const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments);
+
+/**
+ * dat_rmr_create - make a window for peers, bound to nothing yet
+ * @pz_handle: protection zone
+ * @rmr_handle: out
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @rmr_handle is NULL (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: too many of them; memory.
+ *
+ * Threads: safe.  Page: dat_rmr_create(3DAT).
+ */
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
+
+/**
+ * dat_rmr_bind - bind a window to memory, or to nothing
+ * @rmr_handle: the RMR
+ * @lmr_triplet: the memory, in one LMR; a length of 0 unbinds
+ * @mem_priv: what peers may do; remote read needs local read of the LMR, remote write
+ *	local write
+ * @ep_handle: connected EP, over whose connection the peer will use the window
+ * @user_cookie: returned in the completion
+ * @completion_flags: any but SOLICITED_WAIT; UNSIGNALLED only if the EP's attributes
+ *	have it
+ * @rmr_context: out: goes to the peer; undefined after an unbind
+ *
+ * A request, completed by DAT_RMR_BIND_COMPLETION_EVENT at the EP's request EVD, which
+ * must take RMR_BIND events.  Requests posted to the EP later start when it is done, so
+ * that the next send may carry @rmr_context.  The context of the binding before ends.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INSUFFICIENT_RESOURCES: max_request_dtos requests are outstanding
+ * (DAT_RESOURCE_TEP);
+ * DAT_INVALID_PARAMETER: @lmr_triplet is NULL, of no LMR or outside of it
+ * (DAT_INVALID_ARG2), unknown @mem_priv (DAT_INVALID_ARG3) or @completion_flags
+ * (DAT_INVALID_ARG6), @rmr_context is NULL (DAT_INVALID_ARG7);
+ * DAT_INVALID_STATE: the EP is neither connected nor disconnected;
+ * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of the same zone;
+ * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege;
+ * DAT_MODEL_NOT_SUPPORTED: the provider can't.
+ *
+ * Threads: one per object.  Page: dat_rmr_bind(3DAT).
+ */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
 			DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle,
 			DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
 			DAT_RMR_CONTEXT *rmr_context);
+
+/**
+ * dat_rmr_query - read the parameters of a window
+ * @rmr_handle: the RMR
+ * @rmr_param_mask: fields that are wanted; others may be filled in too
+ * @rmr_param: out; only the IA and the PZ are defined while it is not bound
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @rmr_param is NULL
+ * (DAT_INVALID_ARG3).
+ *
+ * Threads: one per object.  Page: dat_rmr_query(3DAT).
+ */
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param);
+
+/**
+ * dat_rmr_free - destroy a window, bound or not
+ * @rmr_handle: the RMR
+ *
+ * Return: DAT_SUCCESS.
+ *
+ * Threads: one per object.  Page: dat_rmr_free(3DAT).
+ */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 
 #ifdef __cplusplus

@@ -85,8 +85,8 @@ typedef enum dat_return_subtype {
 	/* DAT_INSUFFICIENT_RESOURCES */
 	DAT_RESOURCE_MEMORY			= 2,
 	DAT_RESOURCE_DEVICE			= 3,
-	DAT_RESOURCE_TEP			= 4,	/* endpoints, or room in their queues */
-	DAT_RESOURCE_TEVD			= 5,	/* event dispatchers, or room in them */
+	DAT_RESOURCE_TEP			= 4,	/* EPs, or room in their queues */
+	DAT_RESOURCE_TEVD			= 5,	/* EVDs, or room in them */
 	DAT_RESOURCE_PROTECTION_DOMAIN		= 6,
 	DAT_RESOURCE_MEMORY_REGION		= 7,
 	DAT_RESOURCE_ERROR_HANDLER		= 8,

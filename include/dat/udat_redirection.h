@@ -75,7 +75,7 @@ typedef DAT_RETURN (*DAT_LMR_CREATE_FUNC)(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE 
 typedef DAT_RETURN (*DAT_EVD_SET_UNWAITABLE_FUNC)(DAT_EVD_HANDLE evd_handle);
 typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE evd_handle);
 
-/**
+/*
  * struct dat_provider - what a provider registers
  * @device_name: IA name, equal to that of the struct dat_provider_info
  * @extension: the provider's
