@@ -48,13 +48,11 @@ install: libs
 clean:
 	rm -rf $(BUILD)
 
-vm: modules-for-vm libs
-	$(DAT_TOP)/scripts/vm --module $(BUILD)/vm/dat.ko --interactive
-
 # dat.ko for the kernel that the VM boots, whatever KDIR is.
-.PHONY: modules-for-vm
-modules-for-vm:
-	+$(DAT_TOP)/scripts/run-tests modules stock
+VM_MODULE = $$($(DAT_TOP)/scripts/run-tests modules stock)
+
+vm: libs
+	$(DAT_TOP)/scripts/vm --module $(VM_MODULE) --interactive
 
 lint:
 	$(DAT_TOP)/scripts/run-tests lint
@@ -65,9 +63,9 @@ check:
 check-debug:
 	$(DAT_TOP)/scripts/run-tests debug
 
-demo: modules-for-vm libs
-	$(DAT_TOP)/scripts/vm --module $(BUILD)/vm/dat.ko --log $(BUILD)/demo-console.log \
-		-- $(DAT_TOP)/scripts/demo-guest
+demo: libs
+	$(DAT_TOP)/scripts/vm --mem 4096 --module $(VM_MODULE) --timeout 600 \
+		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
 help:
 	@echo 'all              the module and the libraries (default)'

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dat_test.h"
+
+int t_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
+}
+
+int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m)
+{
+	m->size = size;
+	m->va = mmap(NULL, size, prot, MAP_SHARED, f->fd, (off_t)offset);
+	if (m->va != MAP_FAILED)
+		return 0;
+	m->va = NULL;
+	return -errno;
+}
+
+void t_unmap(struct t_map *m)
+{
+	if (m->va)
+		munmap(m->va, m->size);
+	m->va = NULL;
+}
+
+int t_open(struct t_file *f)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_ia_open open_arg = { .size = sizeof(open_arg) };
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	f->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	if (f->fd < 0)
+		return -errno;
+	ret = t_ioctl(f->fd, DAT_IOC_ADAPTER, &adapter);
+	if (ret)
+		return ret;
+	memcpy(open_arg.name, adapter.name, sizeof(open_arg.name));
+	ret = t_ioctl(f->fd, DAT_IOC_IA_OPEN, &open_arg);
+	if (ret)
+		return ret;
+	f->info.size = sizeof(f->info);
+	ret = t_ioctl(f->fd, DAT_IOC_IA_QUERY, &f->info);
+	if (ret)
+		return ret;
+	return t_map(f, open_arg.doorbell_offset, open_arg.doorbell_size,
+		     PROT_READ | PROT_WRITE, &f->db);
+}
+
+void t_close(struct t_file *f)
+{
+	t_unmap(&f->db);
+	close(f->fd);
+}
+
+int t_pz(struct t_file *f, uint32_t *pz)
+{
+	struct dat_pz_create arg = { .size = sizeof(arg) };
+	int ret = t_ioctl(f->fd, DAT_IOC_PZ_CREATE, &arg);
+
+	*pz = arg.id;
+	return ret;
+}
+
+int t_free(struct t_file *f, uint32_t type, uint32_t id)
+{
+	struct dat_free arg = { .size = sizeof(arg), .type = type, .id = id };
+
+	return t_ioctl(f->fd, DAT_IOC_FREE, &arg);
+}
+
+int t_lmr(struct t_file *f, uint32_t pz, size_t size, uint32_t priv, struct t_lmr *lmr)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = pz, .length = size, .priv = priv,
+	};
+	int ret;
+
+	lmr->size = size;
+	lmr->va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (lmr->va == MAP_FAILED)
+		return -ENOMEM;
+	arg.addr = (uintptr_t)lmr->va;
+	ret = t_ioctl(f->fd, DAT_IOC_LMR_CREATE, &arg);
+	lmr->id = arg.id;
+	lmr->lkey = arg.lmr_context;
+	lmr->rkey = arg.rmr_context;
+	return ret;
+}
+
+int t_evd(struct t_file *f, uint32_t streams, uint32_t qlen, struct t_evd *evd)
+{
+	struct dat_evd_create arg = { .size = sizeof(arg), .streams = streams, .qlen = qlen };
+	int ret = t_ioctl(f->fd, DAT_IOC_EVD_CREATE, &arg);
+
+	memset(evd, 0, sizeof(*evd));
+	if (ret)
+		return ret;
+	evd->f = f;
+	evd->id = arg.id;
+	evd->entries = arg.qlen;
+	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE,
+		    &evd->submit);
+	if (!ret)
+		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &evd->status);
+	if (!ret)
+		evd->head = ((struct dat_evd_status *)evd->status.va)->tail;
+	return ret;
+}
+
+static void queue_init(struct t_queue *q, struct t_file *f, uint32_t bell, void *ring,
+		       uint32_t entries, uint32_t shift, uint32_t *tail,
+		       struct dat_queue_status *status)
+{
+	*q = (struct t_queue) {
+		.f = f, .bell = bell, .entries = entries, .shift = shift, .tail = *tail,
+		.shared_tail = tail, .ring = ring, .status = status,
+	};
+}
+
+int t_srq(struct t_file *f, uint32_t pz, uint32_t entries, struct t_srq *srq)
+{
+	struct dat_srq_create arg = {
+		.size = sizeof(arg), .pz = pz, .max_recv = entries, .max_iov = 2,
+	};
+	struct dat_submit *submit;
+	struct dat_status *status;
+	int ret = t_ioctl(f->fd, DAT_IOC_SRQ_CREATE, &arg);
+
+	if (ret)
+		return ret;
+	srq->id = arg.id;
+	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE,
+		    &srq->submit);
+	if (!ret)
+		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &srq->status);
+	if (ret)
+		return ret;
+	submit = srq->submit.va;
+	status = srq->status.va;
+	queue_init(&srq->rq, f, arg.queue, (char *)submit + arg.rq_offset, arg.max_recv,
+		   arg.rq_shift, &submit->rq_tail, &status->rq);
+	return 0;
+}
+
+int t_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq, uint32_t owner,
+	 struct t_ep *ep)
+{
+	struct dat_ep_create arg = {
+		.size = sizeof(arg), .pz = pz, .recv_evd = evd->id, .request_evd = evd->id,
+		.connect_evd = evd->id, .srq = srq, .max_recv = srq ? 0 : T_QUEUE,
+		.max_request = T_QUEUE, .max_recv_iov = 4, .max_request_iov = 4,
+		.read_in = 4, .read_out = 4, .user_data = owner,
+	};
+	struct dat_submit *submit;
+	struct dat_status *status;
+	int ret = t_ioctl(f->fd, DAT_IOC_EP_CREATE, &arg);
+
+	if (ret)
+		return ret;
+	ep->id = arg.id;
+	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE, &ep->submit);
+	if (!ret)
+		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &ep->status);
+	if (ret)
+		return ret;
+	submit = ep->submit.va;
+	status = ep->status.va;
+	ep->st = status;
+	queue_init(&ep->sq, f, arg.sq_queue, (char *)submit + arg.sq_offset, arg.max_request,
+		   arg.sq_shift, &submit->sq_tail, &status->sq);
+	queue_init(&ep->rq, f, arg.rq_queue, (char *)submit + arg.rq_offset, arg.max_recv,
+		   arg.rq_shift, &submit->rq_tail, &status->rq);
+	return 0;
+}
+
+int t_psp(struct t_file *f, const struct t_evd *evd, uint64_t qual, uint32_t *psp)
+{
+	struct dat_psp_create arg = { .size = sizeof(arg), .evd = evd->id, .conn_qual = qual };
+	int ret = t_ioctl(f->fd, DAT_IOC_PSP_CREATE, &arg);
+
+	*psp = arg.id;
+	return ret;
+}
+
+int t_connect(struct t_file *f, const struct t_ep *ep, uint64_t qual, const void *pd,
+	      uint32_t pd_len)
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = ep->id, .conn_qual = qual,
+		.timeout_us = T_WAIT_MS * 1000, .pd_len = pd_len,
+	};
+
+	memcpy(arg.addr, f->info.addr, sizeof(arg.addr));
+	if (pd_len)
+		memcpy(arg.pd, pd, pd_len);
+	return t_ioctl(f->fd, DAT_IOC_EP_CONNECT, &arg);
+}
+
+int t_accept(struct t_file *f, uint32_t cr, const struct t_ep *ep, const void *pd,
+	     uint32_t pd_len)
+{
+	struct dat_cr_accept arg = {
+		.size = sizeof(arg), .id = cr, .ep = ep->id, .pd_len = pd_len,
+	};
+
+	if (pd_len)
+		memcpy(arg.pd, pd, pd_len);
+	return t_ioctl(f->fd, DAT_IOC_CR_ACCEPT, &arg);
+}
+
+int t_disconnect(struct t_file *f, const struct t_ep *ep, uint32_t flags)
+{
+	struct dat_ep_disconnect arg = { .size = sizeof(arg), .id = ep->id, .flags = flags };
+
+	return t_ioctl(f->fd, DAT_IOC_EP_DISCONNECT, &arg);
+}
+
+int t_reset(struct t_file *f, const struct t_ep *ep)
+{
+	struct dat_ep_reset arg = { .size = sizeof(arg), .id = ep->id };
+
+	return t_ioctl(f->fd, DAT_IOC_EP_RESET, &arg);
+}
+
+int t_kick(struct t_file *f)
+{
+	return t_ioctl(f->fd, DAT_IOC_KICK, NULL);
+}
+
+static uint64_t deadline(unsigned int ms)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec + (uint64_t)ms * 1000000;
+}
+
+int t_evd_wait(struct t_evd *evd, uint32_t threshold, unsigned int ms)
+{
+	struct dat_evd_wait arg = {
+		.size = sizeof(arg), .id = evd->id, .threshold = threshold,
+		.deadline_ns = ms ? deadline(ms) : 0,
+	};
+
+	return t_ioctl(evd->f->fd, DAT_IOC_EVD_WAIT, &arg);
+}
+
+int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe)
+{
+	struct dat_evd_status *status = evd->status.va;
+	struct dat_evd_head *submit = evd->submit.va;
+	struct dat_eqe *ring = (struct dat_eqe *)(status + 1);
+
+	if (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == evd->head &&
+	    t_evd_wait(evd, 1, ms))
+		return 0;
+	*eqe = ring[evd->head & (evd->entries - 1)];
+	__atomic_store_n(&submit->head, ++evd->head, __ATOMIC_RELEASE);
+	return 1;
+}
+
+static void *entry(struct t_queue *q)
+{
+	void *e = q->ring + ((size_t)(q->tail & (q->entries - 1)) << q->shift);
+
+	memset(e, 0, 1UL << q->shift);
+	return e;
+}
+
+struct dat_sqe *t_sqe(struct t_queue *q)
+{
+	return entry(q);
+}
+
+struct dat_rqe *t_rqe(struct t_queue *q)
+{
+	return entry(q);
+}
+
+int t_push(struct t_queue *q)
+{
+	struct dat_doorbell *db = q->f->db.va;
+
+	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&db->dirty[q->bell / 64], 1ULL << (q->bell % 64), __ATOMIC_SEQ_CST);
+	if (!(q->status->flags & DAT_QUEUE_NEED_KICK) ||
+	    (int32_t)(q->tail - q->status->kick_at) < 0)
+		return 0;
+	return t_kick(q->f);
+}
+
+int t_rdma(struct t_ep *ep, int op, uint64_t cookie, uint64_t addr, uint32_t lkey,
+	   uint32_t len, uint64_t raddr, uint32_t rkey)
+{
+	struct dat_sqe *sqe = t_sqe(&ep->sq);
+
+	sqe->opcode = op;
+	sqe->cookie = cookie;
+	sqe->raddr = raddr;
+	sqe->rkey = rkey;
+	sqe->num_sge = 1;
+	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) { addr, lkey, len };
+	return t_push(&ep->sq);
+}
+
+int t_send(struct t_ep *ep, uint64_t cookie, uint64_t addr, uint32_t lkey, uint32_t len)
+{
+	return t_rdma(ep, DAT_OP_SEND, cookie, addr, lkey, len, 0, 0);
+}
+
+int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uint32_t len)
+{
+	struct dat_rqe *rqe = t_rqe(q);
+
+	rqe->cookie = cookie;
+	rqe->num_sge = 1;
+	*(struct dat_sge *)(rqe + 1) = (struct dat_sge) { addr, lkey, len };
+	return t_push(q);
+}
+
+int t_pair_open(struct t_pair *p)
+{
+	uint32_t streams = DAT_STREAM_DTO | DAT_STREAM_CONNECTION;
+	int ret, i;
+
+	memset(p, 0, sizeof(*p));
+	ret = t_open(&p->f);
+	if (!ret)
+		ret = t_pz(&p->f, &p->pz);
+	if (!ret)
+		ret = t_lmr(&p->f, p->pz, 1 << 20, DAT_PRIV_ALL, &p->mem);
+	if (!ret)
+		ret = t_evd(&p->f, DAT_STREAM_CR, 8, &p->cr);
+	for (i = 0; i < 2 && !ret; i++) {
+		ret = t_evd(&p->f, streams, 256, &p->evd[i]);
+		if (!ret)
+			ret = t_ep(&p->f, p->pz, &p->evd[i], 0, i + 1, &p->ep[i]);
+	}
+	return ret ? ret : t_psp(&p->f, &p->cr, T_QUAL, &p->psp);
+}
+
+int t_pair_connect(struct t_pair *p)
+{
+	struct dat_eqe eqe;
+	int ret, i;
+
+	ret = t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0);
+	if (ret)
+		return ret;
+	if (!t_event(&p->cr, T_WAIT_MS, &eqe))
+		return -ETIMEDOUT;
+	ret = t_accept(&p->f, (uint32_t)eqe.data, &p->ep[0], NULL, 0);
+	for (i = 0; i < 2 && !ret; i++) {
+		if (!t_event(&p->evd[i], T_WAIT_MS, &eqe))
+			return -ETIMEDOUT;
+		if (eqe.type != DAT_EV_ESTABLISHED)
+			return -ECONNREFUSED;
+	}
+	return ret;
+}
+
+/* Mappings go with the process; tests of what lives longer map for themselves. */
+void t_pair_close(struct t_pair *p)
+{
+	t_close(&p->f);
+}
+
+int t_end(struct t_evd *evd, unsigned int count[16])
+{
+	struct dat_eqe eqe;
+
+	memset(count, 0, 16 * sizeof(count[0]));
+	while (t_event(evd, T_WAIT_MS, &eqe)) {
+		if (eqe.type != DAT_EV_DTO)
+			return (int)eqe.type;
+		count[eqe.status & 15]++;
+	}
+	return 0;
+}
+
+int t_set_ring_start(uint32_t start)
+{
+	FILE *f = fopen("/sys/module/dat/parameters/ring_start", "w");
+
+	if (!f)
+		return -errno;
+	fprintf(f, "%u\n", start);
+	return fclose(f) ? -errno : 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * /dev/dat without a library, for tests that say what a library never would.
+ *
+ * t_*() functions return 0 or a negative errno, like the ioctls behind them.
+ */
+#ifndef DAT_TEST_H
+#define DAT_TEST_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include <rdma/dat_ioctl.h>
+
+#define T_QUAL		4711	/* qualifier of the tests' listeners */
+#define T_WAIT_MS	20000	/* for events that must come; the debug kernel is slow */
+#define T_QUIET_MS	300	/* for events that must not come */
+#define T_QUEUE		16	/* entries of queues, unless said otherwise */
+
+struct t_map {
+	void	*va;
+	size_t	size;
+};
+
+struct t_file {
+	int			fd;
+	struct dat_ia_query	info;
+	struct t_map		db;
+};
+
+struct t_evd {
+	struct t_file			*f;
+	uint32_t			id;
+	uint32_t			entries;
+	uint32_t			head;
+	struct t_map			submit;
+	struct t_map			status;
+};
+
+struct t_queue {
+	struct t_file			*f;
+	uint32_t			bell;
+	uint32_t			entries;
+	uint32_t			shift;
+	uint32_t			tail;
+	uint32_t			*shared_tail;
+	char				*ring;
+	volatile struct dat_queue_status *status;
+};
+
+struct t_srq {
+	uint32_t		id;
+	struct t_map		submit;
+	struct t_map		status;
+	struct t_queue		rq;
+};
+
+struct t_ep {
+	uint32_t		id;
+	struct t_map		submit;
+	struct t_map		status;
+	struct t_queue		sq;
+	struct t_queue		rq;
+	volatile struct dat_status *st;
+};
+
+struct t_lmr {
+	uint32_t		id;
+	uint32_t		lkey;
+	uint32_t		rkey;
+	char			*va;
+	size_t			size;
+};
+
+/* Two EPs of one process, the EVD of each, and memory for both. */
+struct t_pair {
+	struct t_file		f;
+	uint32_t		pz;
+	uint32_t		psp;
+	struct t_evd		cr;
+	struct t_evd		evd[2];
+	struct t_ep		ep[2];
+	struct t_lmr		mem;
+};
+
+int t_ioctl(int fd, unsigned long cmd, void *arg);
+int t_open(struct t_file *f);
+void t_close(struct t_file *f);
+int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m);
+void t_unmap(struct t_map *m);
+
+int t_pz(struct t_file *f, uint32_t *pz);
+int t_free(struct t_file *f, uint32_t type, uint32_t id);
+int t_lmr(struct t_file *f, uint32_t pz, size_t size, uint32_t priv, struct t_lmr *lmr);
+int t_evd(struct t_file *f, uint32_t streams, uint32_t qlen, struct t_evd *evd);
+int t_srq(struct t_file *f, uint32_t pz, uint32_t entries, struct t_srq *srq);
+int t_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq, uint32_t owner,
+	 struct t_ep *ep);
+int t_psp(struct t_file *f, const struct t_evd *evd, uint64_t qual, uint32_t *psp);
+int t_connect(struct t_file *f, const struct t_ep *ep, uint64_t qual, const void *pd,
+	      uint32_t pd_len);
+int t_accept(struct t_file *f, uint32_t cr, const struct t_ep *ep, const void *pd,
+	     uint32_t pd_len);
+int t_disconnect(struct t_file *f, const struct t_ep *ep, uint32_t flags);
+int t_reset(struct t_file *f, const struct t_ep *ep);
+int t_kick(struct t_file *f);
+
+/* 1: an event; 0: none within @ms. */
+int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe);
+int t_evd_wait(struct t_evd *evd, uint32_t threshold, unsigned int ms);
+
+/* Write an entry without showing it; then show it and kick if asked to. */
+struct dat_sqe *t_sqe(struct t_queue *q);
+struct dat_rqe *t_rqe(struct t_queue *q);
+int t_push(struct t_queue *q);
+int t_send(struct t_ep *ep, uint64_t cookie, uint64_t addr, uint32_t lkey, uint32_t len);
+int t_rdma(struct t_ep *ep, int op, uint64_t cookie, uint64_t addr, uint32_t lkey,
+	   uint32_t len, uint64_t raddr, uint32_t rkey);
+int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uint32_t len);
+
+/* Open all of a pair, unconnected; then connect ep[1] to ep[0]. */
+int t_pair_open(struct t_pair *p);
+int t_pair_connect(struct t_pair *p);
+void t_pair_close(struct t_pair *p);
+
+/* Wait for the end of ep[i]'s connection; returns its event, counts DTOs by status. */
+int t_end(struct t_evd *evd, unsigned int count[16]);
+
+int t_set_ring_start(uint32_t start);
+
+#endif /* DAT_TEST_H */

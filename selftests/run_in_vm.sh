@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# run_in_vm.sh DIR LIMIT PROGRAM...: in the guest, run the programs one after the other,
+# each for at most LIMIT seconds, and then see whether anything was left behind.
+set -u
+
+dir=$1 limit=$2
+shift 2
+export LD_LIBRARY_PATH=$dir/../ulib
+
+has_kmemleak() { [ -w /sys/kernel/debug/kmemleak ]; }
+
+# The device objects that exist; the GSI pair of the port is always there.
+resources() { rdma resource show; }
+pinned() { awk '/^nr_foll_pin_acquired/ { a = $2 } /^nr_foll_pin_released/ { r = $2 } END { print a - r }' /proc/vmstat; }
+
+tap() { # STATUS-OF-TEST NAME
+	if [ "$1" = 0 ]; then echo "ok 1 $2"; else echo "not ok 1 $2"; fi
+}
+
+# A connection's CQ may be freed a second after its end.
+same_resources() {
+	local i
+	for ((i = 0; i < 10; i++)); do
+		[ "$(resources)" = "$before" ] && return 0
+		sleep 1
+	done
+	echo "# before: $before"
+	echo "# now: $(resources)"
+	return 1
+}
+
+leaks() {
+	same_resources
+	tap $? "leaks.no RDMA object is left"
+	[ "$(pinned)" = "$pinned_before" ]
+	tap $? "leaks.no page is left pinned"
+	if lsmod | grep -q '^dat '; then rmmod dat; fi
+	tap $? "leaks.the module can be removed"
+	if has_kmemleak; then
+		echo scan >/sys/kernel/debug/kmemleak
+		sleep 6 # objects younger than 5 s are not reported
+		echo scan >/sys/kernel/debug/kmemleak
+		cat /sys/kernel/debug/kmemleak >/tmp/kmemleak
+		sed 's/^/# /' /tmp/kmemleak
+		[ ! -s /tmp/kmemleak ]
+		tap $? "leaks.kmemleak finds nothing"
+	fi
+	insmod "$DAT_KO"
+	tap $? "leaks.the module can be loaded again"
+}
+
+mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug 2>/dev/null
+if has_kmemleak; then
+	# What the boot has left is not ours.
+	echo scan >/sys/kernel/debug/kmemleak
+	echo clear >/sys/kernel/debug/kmemleak
+fi
+before=$(resources)
+pinned_before=$(pinned)
+
+for p in "$@"; do
+	echo "# begin $p"
+	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1
+	rc=$?
+	if [ $rc = 124 ] || [ $rc = 137 ]; then
+		echo "not ok 0 $p: not done within $limit s"
+	elif [ $rc != 0 ] && [ $rc != 1 ] && [ $rc != 4 ]; then
+		echo "not ok 0 $p: exit status $rc"
+	fi
+	echo "# end $p $rc"
+done
+echo "# begin leaks"
+leaks
+echo "# end leaks 0"
