@@ -234,6 +234,10 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 
 	id->context = conn;
 	id->event_handler = cm_handler;
+	if (cr->gone) {
+		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
+		return 0;
+	}
 	ret = cm_make_qp(conn);
 	if (ret) {
 		id->context = cr;

@@ -13,6 +13,10 @@ static const char cr_reject_data[4] = "DATr";
  */
 int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	struct dat_cr *cr = id->context;
+
+	/* Of all events only the end of the request can come here. */
+	cr->gone = true;
 	return 0;
 }
 

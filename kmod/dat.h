@@ -512,6 +512,7 @@ struct dat_psp {
  * struct dat_cr - connection request
  * @obj: base
  * @id: the peer's request; xchg()ed to NULL by whoever takes it over
+ * @gone: the peer has given up; handler lock of @id
  * @remote: who asks
  * @param: what it asks for
  * @pd_len: bytes of @pd
@@ -520,6 +521,7 @@ struct dat_psp {
 struct dat_cr {
 	struct dat_obj		obj;
 	struct rdma_cm_id	*id;
+	bool			gone;
 	struct sockaddr_storage	remote;
 	struct rdma_conn_param	param;
 	u32			pd_len;

@@ -77,7 +77,8 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 	trace_dat_event(evd, eqe, ok);
 	spin_unlock_bh(&evd->lock);
 
-	if (report)
+	/* An async EVD that overflows has nobody left to tell. */
+	if (report && READ_ONCE(evd->obj.ia->async_evd) != evd)
 		dat_ia_async(evd->obj.ia, DAT_EV_ASYNC_OVERFLOW, DAT_OBJ_EVD,
 			     evd->obj.user_data, 0);
 	return ok;

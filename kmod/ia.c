@@ -134,8 +134,7 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 		.type = type, .status = reason, .owner = owner, .cookie = kind,
 	};
 
-	/* An async EVD that overflows has nobody left to tell. */
-	if (evd && (type != DAT_EV_ASYNC_OVERFLOW || owner != evd->obj.user_data))
+	if (evd)
 		dat_evd_deliver(evd, &eqe, true);
 }
 

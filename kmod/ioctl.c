@@ -122,6 +122,9 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 		return -EFAULT;
 	if (size < op->min_size)
 		return -EINVAL;
+	/* Nobody needs more, and the search for zeros must not take long. */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(&arg, op->size, ubuf, size);
 	if (ret)
 		return ret;

@@ -57,8 +57,12 @@ int t_open(struct t_file *f)
 		     PROT_READ | PROT_WRITE, &f->db);
 }
 
+/* Mappings that are left would keep the file open, and the adapter with it. */
 void t_close(struct t_file *f)
 {
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+
+	t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg);
 	t_unmap(&f->db);
 	close(f->fd);
 }

@@ -15,7 +15,8 @@
  *   errno         means
  *   -----------   -------------------------------------------------------------
  *   ENOTTY        unknown ioctl number
- *   E2BIG         the excess of a longer structure is not zero
+ *   E2BIG         the excess of a longer structure is not zero, or it has more than a
+ *                 page
  *   EINVAL        size too small; a reserved field, a flag, a count or an address
  *                 is out of range; an IA was already opened, or not yet
  *   EOPNOTSUPP    the value is known, the adapter or this version can't do it

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections: how they come about, how they end, and which event tells of it. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+FIXTURE(connect) {
+	struct t_pair p;
+	unsigned int count[16];
+};
+
+FIXTURE_SETUP(connect)
+{
+	ASSERT_EQ(0, t_pair_open(&self->p));
+}
+
+FIXTURE_TEARDOWN(connect)
+{
+	t_pair_close(&self->p);
+}
+
+#define EXPECT_EVENT(ev, want) do {					\
+	struct dat_eqe _eqe = { 0 };					\
+	EXPECT_EQ(1, t_event(ev, T_WAIT_MS, &_eqe));			\
+	EXPECT_EQ(want, _eqe.type);					\
+} while (0)
+
+TEST_F_TIMEOUT(connect, both_sides_get_ESTABLISHED, 60)
+{
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	EXPECT_EQ(9, self->p.ep[0].st->state);
+	EXPECT_EQ(9, self->p.ep[1].st->state);
+}
+
+TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_cr_query q = { .size = sizeof(q) };
+	char request[56], reply[196];
+	struct dat_eqe eqe;
+
+	memset(request, 'q', sizeof(request));
+	memset(reply, 'r', sizeof(reply));
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, request, sizeof(request)));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_CR, eqe.type);
+	EXPECT_EQ(T_QUAL, eqe.cookie);
+	q.id = eqe.data;
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CR_QUERY, &q));
+	EXPECT_EQ(sizeof(request), q.pd_len);
+	EXPECT_EQ(0, memcmp(request, q.pd, sizeof(request)));
+	EXPECT_EQ(0, memcmp(q.remote + 4, p->f.info.addr + 4, 4));
+	EXPECT_NE(0, q.remote_port);
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], reply, sizeof(reply)));
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	EXPECT_EQ(sizeof(reply), eqe.data);
+	EXPECT_EQ(0, memcmp(reply, (void *)p->ep[1].st->pd, sizeof(reply)));
+	/* The accepting side is sent none. */
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(0, eqe.data);
+}
+
+TEST_F_TIMEOUT(connect, reject_is_PEER_REJECTED, 60)
+{
+	struct dat_cr_reject arg = { .size = sizeof(arg) };
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	arg.id = eqe.data;
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CR_REJECT, &arg));
+	EXPECT_EQ(-ENOENT, t_ioctl(p->f.fd, DAT_IOC_CR_REJECT, &arg));
+	EXPECT_EVENT(&p->evd[1], DAT_EV_PEER_REJECTED);
+	EXPECT_EQ(11, p->ep[1].st->state);
+}
+
+TEST_F_TIMEOUT(connect, a_request_that_nobody_answers_for_is_NON_PEER_REJECTED, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	/* Freed without an answer, as by a process that dies. */
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.data));
+	EXPECT_EVENT(&p->evd[1], DAT_EV_NON_PEER_REJECTED);
+}
+
+TEST_F_TIMEOUT(connect, no_listener_is_NON_PEER_REJECTED, 60)
+{
+	ASSERT_EQ(0, t_connect(&self->p.f, &self->p.ep[1], T_QUAL + 1, NULL, 0));
+	EXPECT_EVENT(&self->p.evd[1], DAT_EV_NON_PEER_REJECTED);
+}
+
+TEST_F_TIMEOUT(connect, a_full_queue_of_requests_refuses, 120)
+{
+	struct t_pair *p = &self->p;
+	struct t_ep ep;
+	uint32_t i;
+
+	for (i = 0; i < p->cr.entries; i++) {
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 9, &ep));
+		ASSERT_EQ(0, t_connect(&p->f, &ep, T_QUAL, NULL, 0));
+	}
+	/* All of them are there, and none is taken. */
+	ASSERT_EQ(0, t_evd_wait(&p->cr, p->cr.entries, T_WAIT_MS));
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	EXPECT_EVENT(&p->evd[1], DAT_EV_NON_PEER_REJECTED);
+	/* It was refused, not lost. */
+	EXPECT_EQ(0, ((struct dat_evd_status *)p->cr.status.va)->dropped);
+}
+
+TEST_F_TIMEOUT(connect, an_address_that_is_not_there_is_UNREACHABLE, 60)
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = self->p.ep[1].id, .conn_qual = T_QUAL,
+		.timeout_us = DAT_WAIT_FOREVER,
+	};
+
+	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
+	arg.addr[7] ^= 0x55;
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
+	EXPECT_EVENT(&self->p.evd[1], DAT_EV_UNREACHABLE);
+}
+
+TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = self->p.ep[1].id, .conn_qual = T_QUAL,
+		.timeout_us = 200000,
+	};
+
+	/* The request waits in the other side's queue. */
+	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
+	EXPECT_EVENT(&self->p.evd[1], DAT_EV_TIMED_OUT);
+	EXPECT_EQ(11, self->p.ep[1].st->state);
+}
+
+TEST_F_TIMEOUT(connect, accepting_a_request_that_was_given_up_is_ACCEPT_ERROR, 120)
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = self->p.ep[1].id, .conn_qual = T_QUAL,
+		.timeout_us = 200000,
+	};
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	memcpy(arg.addr, p->f.info.addr, sizeof(arg.addr));
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_CONNECT, &arg));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	EXPECT_EVENT(&p->evd[1], DAT_EV_TIMED_OUT);
+	usleep(300000);
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	EXPECT_EVENT(&p->evd[0], DAT_EV_ACCEPT_ERROR);
+	EXPECT_EQ(11, p->ep[0].st->state);
+}
+
+TEST_F_TIMEOUT(connect, only_an_UNCONNECTED_ep_can_connect_or_accept, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	struct t_ep third;
+
+	ASSERT_EQ(0, t_pair_connect(p));
+	EXPECT_EQ(-EISCONN, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	EXPECT_EQ(-EISCONN, t_reset(&p->f, &p->ep[1]));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 3, &third));
+	ASSERT_EQ(0, t_connect(&p->f, &third, T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	EXPECT_EQ(-EISCONN, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	/* The request is as good as before. */
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 4, &p->ep[0]));
+	EXPECT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	do {
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	} while (eqe.owner != 4);
+	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+}
+
+TEST_F_TIMEOUT(connect, abrupt_disconnect_is_DISCONNECTED_at_both_ends, 60)
+{
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
+	EXPECT_EVENT(&self->p.evd[1], DAT_EV_DISCONNECTED);
+	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
+	EXPECT_EQ(11, self->p.ep[0].st->state);
+	EXPECT_EQ(11, self->p.ep[1].st->state);
+	/* Again does nothing. */
+	EXPECT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
+}
+
+TEST_F_TIMEOUT(connect, graceful_disconnect_lets_requests_finish, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	ASSERT_EQ(0, t_pair_connect(p));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 65536));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 65536));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], DAT_DISCONNECT_GRACEFUL));
+	EXPECT_EQ(0, t_disconnect(&p->f, &p->ep[1], DAT_DISCONNECT_GRACEFUL));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	}
+	EXPECT_EVENT(&p->evd[1], DAT_EV_DISCONNECTED);
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	}
+	EXPECT_EVENT(&p->evd[0], DAT_EV_DISCONNECTED);
+}
+
+TEST_F_TIMEOUT(connect, abrupt_hastens_a_graceful_disconnect, 60)
+{
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, t_pair_connect(p));
+	/* Without a receive at the other side it would last for ever. */
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], DAT_DISCONNECT_GRACEFUL));
+	EXPECT_EQ(10, p->ep[1].st->state);
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, t_end(&p->evd[1], self->count));
+	EXPECT_EQ(1, self->count[DAT_ST_FLUSHED]);
+}
+
+TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(-EISCONN, t_disconnect(&p->f, &p->ep[1], 0));
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
+	EXPECT_EVENT(&p->evd[1], DAT_EV_DISCONNECTED);
+	/* Exactly one event. */
+	EXPECT_EQ(0, t_event(&p->evd[1], T_QUIET_MS, &eqe));
+}
+
+TEST_F_TIMEOUT(connect, an_ep_can_be_reset_and_connected_again, 240)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i, side;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, t_pair_connect(p)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+		for (side = 0; side < 2; side++) {
+			ASSERT_EQ(1, t_event(&p->evd[side], T_WAIT_MS, &eqe));
+			ASSERT_EQ(DAT_EV_DTO, eqe.type);
+			ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+		}
+		ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[i % 2], 0));
+		for (side = 0; side < 2; side++) {
+			EXPECT_EVENT(&p->evd[side], DAT_EV_DISCONNECTED);
+			ASSERT_EQ(0, t_reset(&p->f, &p->ep[side]));
+		}
+	}
+}
+
+TEST_F_TIMEOUT(connect, freeing_a_connected_ep_disconnects_the_peer, 60)
+{
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, self->p.ep[1].id));
+	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
+}
+
+TEST_F_TIMEOUT(connect, freeing_the_listener_keeps_requests, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	EXPECT_EVENT(&p->evd[0], DAT_EV_ESTABLISHED);
+	EXPECT_EVENT(&p->evd[1], DAT_EV_ESTABLISHED);
+}
+
+TEST_F(connect, a_qualifier_is_taken_once)
+{
+	uint32_t psp;
+
+	EXPECT_EQ(-EADDRINUSE, t_psp(&self->p.f, &self->p.cr, T_QUAL, &psp));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
+	EXPECT_EQ(0, t_psp(&self->p.f, &self->p.cr, T_QUAL, &psp));
+}
+
+TEST_F(connect, the_kernel_can_choose_a_qualifier)
+{
+	struct dat_psp_create arg = { .size = sizeof(arg), .evd = self->p.cr.id };
+
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_PSP_CREATE, &arg));
+	EXPECT_NE(0, arg.conn_qual);
+	EXPECT_GE(65535, arg.conn_qual);
+}
+
+TEST_F_TIMEOUT(connect, receives_posted_before_and_messages_sent_early_arrive, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	EXPECT_EVENT(&p->evd[1], DAT_EV_ESTABLISHED);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	/* ESTABLISHED first, whatever overtook it on the wire. */
+	EXPECT_EVENT(&p->evd[0], DAT_EV_ESTABLISHED);
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_EV_DTO, eqe.type);
+		EXPECT_EQ(i, eqe.cookie);
+	}
+}
+
+TEST_HARNESS_MAIN

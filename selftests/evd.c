@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Event dispatchers: waiting, and what happens when they are full. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+FIXTURE(evd) {
+	struct t_file f;
+	struct t_evd async;
+	struct t_evd evd;
+};
+
+FIXTURE_SETUP(evd)
+{
+	ASSERT_EQ(0, t_open(&self->f));
+	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_ASYNC, 8, &self->async));
+	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_SOFTWARE | DAT_STREAM_DTO, 8, &self->evd));
+}
+
+FIXTURE_TEARDOWN(evd)
+{
+	t_close(&self->f);
+}
+
+static int post(struct t_evd *evd, uint64_t cookie)
+{
+	struct dat_evd_post arg = { .size = sizeof(arg), .id = evd->id, .cookie = cookie };
+
+	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+struct waiter {
+	struct t_evd	*evd;
+	uint32_t	threshold;
+	unsigned int	ms;
+	int		ret;
+	pthread_t	thread;
+};
+
+static void *waiter_main(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = t_evd_wait(w->evd, w->threshold, w->ms);
+	return NULL;
+}
+
+static void waiter_start(struct waiter *w, struct t_evd *evd, uint32_t threshold)
+{
+	*w = (struct waiter) { .evd = evd, .threshold = threshold, .ms = T_WAIT_MS, .ret = 1 };
+	pthread_create(&w->thread, NULL, waiter_main, w);
+	usleep(200000);
+}
+
+static int waiter_end(struct waiter *w)
+{
+	pthread_join(w->thread, NULL);
+	return w->ret;
+}
+
+TEST_F(evd, a_software_event_comes_with_its_cookie)
+{
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, post(&self->evd, 0x123456789abcULL));
+	ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_SOFTWARE, eqe.type);
+	EXPECT_EQ(0x123456789abcULL, eqe.cookie);
+}
+
+TEST_F(evd, a_past_deadline_never_sleeps)
+{
+	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 0));
+	ASSERT_EQ(0, post(&self->evd, 1));
+	EXPECT_EQ(0, t_evd_wait(&self->evd, 1, 0));
+}
+
+TEST_F(evd, a_deadline_is_kept)
+{
+	uint64_t start = now_ms();
+
+	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 250));
+	EXPECT_LE(start + 249, now_ms());
+}
+
+TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
+{
+	struct waiter w;
+
+	waiter_start(&w, &self->evd, 3);
+	ASSERT_EQ(0, post(&self->evd, 1));
+	ASSERT_EQ(0, post(&self->evd, 2));
+	usleep(200000);
+	EXPECT_EQ(1, w.ret);
+	ASSERT_EQ(0, post(&self->evd, 3));
+	EXPECT_EQ(0, waiter_end(&w));
+}
+
+TEST_F_TIMEOUT(evd, the_second_waiter_gets_EBUSY, 60)
+{
+	struct waiter w;
+
+	waiter_start(&w, &self->evd, 1);
+	EXPECT_EQ(-EBUSY, t_evd_wait(&self->evd, 1, 100));
+	EXPECT_EQ(-EBUSY, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
+	ASSERT_EQ(0, post(&self->evd, 1));
+	EXPECT_EQ(0, waiter_end(&w));
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
+}
+
+TEST_F_TIMEOUT(evd, unwaitable_wakes_and_refuses, 60)
+{
+	struct dat_evd_set arg = {
+		.size = sizeof(arg), .id = self->evd.id, .flags = DAT_EVD_UNWAITABLE,
+		.mask = DAT_EVD_UNWAITABLE,
+	};
+	struct waiter w;
+
+	waiter_start(&w, &self->evd, 1);
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_SET, &arg));
+	EXPECT_EQ(-ECANCELED, waiter_end(&w));
+	EXPECT_EQ(-ECANCELED, t_evd_wait(&self->evd, 1, 0));
+	arg.flags = 0;
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_SET, &arg));
+	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 0));
+}
+
+TEST_F_TIMEOUT(evd, closing_the_IA_wakes_with_ESHUTDOWN, 60)
+{
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+	struct waiter w;
+
+	waiter_start(&w, &self->evd, 1);
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &arg));
+	EXPECT_EQ(-ESHUTDOWN, waiter_end(&w));
+}
+
+static void on_alarm(int sig)
+{
+}
+
+TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct dat_eqe eqe;
+
+	sigaction(SIGALRM, &sa, NULL);
+	ASSERT_EQ(0, post(&self->evd, 5));
+	ualarm(200000, 0);
+	EXPECT_EQ(-EINTR, t_evd_wait(&self->evd, 2, T_WAIT_MS));
+	ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
+	EXPECT_EQ(5, eqe.cookie);
+}
+
+TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
+{
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, post(&self->evd, i));
+	EXPECT_EQ(-ENOSPC, post(&self->evd, 8));
+	EXPECT_EQ(0, t_event(&self->async, T_QUIET_MS, &eqe));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
+		EXPECT_EQ(i, eqe.cookie);
+	}
+	EXPECT_EQ(0, post(&self->evd, 8));
+}
+
+TEST_F(evd, overflow_by_completions_is_one_async_event)
+{
+	struct dat_ep_create ep = { .size = sizeof(ep), .max_recv = 16, .max_request = 16 };
+	struct dat_evd_status *status;
+	struct t_pair p;
+	struct dat_eqe eqe;
+	struct t_evd small, async;
+	int i;
+
+	/* Twelve receives flushed into a queue of eight. */
+	ASSERT_EQ(0, t_pair_open(&p));
+	ASSERT_EQ(0, t_evd(&p.f, DAT_STREAM_ASYNC, 8, &async));
+	ASSERT_EQ(0, t_evd(&p.f, DAT_STREAM_DTO, 8, &small));
+	ep.pz = p.pz;
+	ep.recv_evd = small.id;
+	ep.connect_evd = p.evd[0].id;
+	ASSERT_EQ(0, t_ioctl(p.f.fd, DAT_IOC_EP_CREATE, &ep));
+	ASSERT_EQ(0, t_free(&p.f, DAT_OBJ_EP, p.ep[0].id));
+	p.ep[0].id = ep.id;
+	ASSERT_EQ(0, t_map(&p.f, ep.submit_offset, ep.submit_size, PROT_READ | PROT_WRITE,
+			   &p.ep[0].submit));
+	ASSERT_EQ(0, t_map(&p.f, ep.status_offset, ep.status_size, PROT_READ, &p.ep[0].status));
+	p.ep[0].rq = (struct t_queue) {
+		.f = &p.f, .bell = ep.rq_queue, .entries = ep.max_recv, .shift = ep.rq_shift,
+		.shared_tail = &((struct dat_submit *)p.ep[0].submit.va)->rq_tail,
+		.ring = (char *)p.ep[0].submit.va + ep.rq_offset,
+		.status = &((struct dat_status *)p.ep[0].status.va)->rq,
+	};
+	ASSERT_EQ(0, t_pair_connect(&p));
+	for (i = 0; i < 12; i++)
+		ASSERT_EQ(0, t_recv(&p.ep[0].rq, i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
+	ASSERT_EQ(0, t_disconnect(&p.f, &p.ep[0], 0));
+	ASSERT_EQ(1, t_event(&p.evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
+	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_OVERFLOW, eqe.type);
+	EXPECT_EQ(DAT_OBJ_EVD, eqe.cookie);
+	EXPECT_EQ(0, t_event(&async, T_QUIET_MS, &eqe));
+	status = small.status.va;
+	EXPECT_EQ(4, status->dropped);
+	EXPECT_EQ(8, status->tail);
+	t_pair_close(&p);
+}
+
+TEST_HARNESS_MAIN

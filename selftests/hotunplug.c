@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The RDMA device is taken away under traffic; needs a soft-RoCE device on v0. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+static int plug(int in)
+{
+	if (in)
+		return system("rdma link add rxe0 type rxe netdev v0 && sleep 1");
+	return system("rdma link delete rxe0");
+}
+
+FIXTURE(unplug) {
+	struct t_pair p;
+	struct t_evd async;
+	unsigned int count[16];
+};
+
+FIXTURE_SETUP(unplug)
+{
+	if (system("rdma link show rxe0/1 >/dev/null 2>&1"))
+		SKIP(return, "no rxe0 here that could be taken away");
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_evd(&self->p.f, DAT_STREAM_ASYNC, 8, &self->async));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(unplug)
+{
+	t_pair_close(&self->p);
+}
+
+TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	uint32_t pz;
+	int i;
+
+	for (i = 0; i < T_QUEUE; i++)
+		t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
+	for (i = 0; i < T_QUEUE; i++)
+		t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
+	ASSERT_EQ(0, plug(0));
+	/* The adapter's end, everything flushed, the connection's end. */
+	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
+	EXPECT_NE(0, t_end(&p->evd[0], self->count));
+	EXPECT_EQ(T_QUEUE, self->count[DAT_ST_SUCCESS] + self->count[DAT_ST_FLUSHED]);
+	EXPECT_NE(0, t_end(&p->evd[1], self->count));
+	EXPECT_EQ(-ENODEV, t_pz(&p->f, &pz));
+	EXPECT_EQ(-ENODEV, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	EXPECT_EQ(-ENODEV, t_kick(&p->f));
+	t_pair_close(p);
+
+	ASSERT_EQ(0, plug(1));
+	ASSERT_EQ(0, t_pair_open(p));
+	EXPECT_EQ(0, t_pair_connect(p));
+}
+
+TEST_HARNESS_MAIN

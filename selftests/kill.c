@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/* SIGKILL of either end at random points: the other end hears of it, nothing is left. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define ROUNDS	30
+
+struct side {
+	struct t_file	f;
+	uint32_t	pz;
+	struct t_evd	evd;
+	struct t_ep	ep;
+	struct t_lmr	mem;
+};
+
+static int side_open(struct side *s)
+{
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	ret = t_open(&s->f);
+	if (!ret)
+		ret = t_pz(&s->f, &s->pz);
+	if (!ret)
+		ret = t_lmr(&s->f, s->pz, 1 << 20, DAT_PRIV_ALL, &s->mem);
+	if (!ret)
+		ret = t_evd(&s->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION | DAT_STREAM_CR, 256,
+			    &s->evd);
+	return ret ? ret : t_ep(&s->f, s->pz, &s->evd, 0, 1, &s->ep);
+}
+
+/* Keep all queues busy until the connection ends; returns the event of the end. */
+static int traffic(struct side *s)
+{
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < T_QUEUE; i++)
+		t_recv(&s->ep.rq, 0, (uintptr_t)s->mem.va, s->mem.lkey, 4096);
+	for (i = 0; i < 4; i++)
+		t_send(&s->ep, 1, (uintptr_t)s->mem.va, s->mem.lkey, 4096);
+	for (;;) {
+		if (!t_event(&s->evd, T_WAIT_MS, &eqe))
+			return 0;
+		if (eqe.type != DAT_EV_DTO)
+			return (int)eqe.type;
+		if (eqe.status != DAT_ST_SUCCESS)
+			continue;
+		if (eqe.flags & DAT_EQE_RECV)
+			t_recv(&s->ep.rq, 0, (uintptr_t)s->mem.va, s->mem.lkey, 4096);
+		else
+			t_send(&s->ep, 1, (uintptr_t)s->mem.va, s->mem.lkey, 4096);
+	}
+}
+
+/* Exit status: 0 the connection ended as it should when the peer is killed. */
+static int good_end(int event)
+{
+	return event == DAT_EV_DISCONNECTED || event == DAT_EV_BROKEN ||
+	       event == DAT_EV_NON_PEER_REJECTED || event == DAT_EV_ACCEPT_ERROR ? 0 : 10;
+}
+
+static int passive(void)
+{
+	struct dat_eqe eqe;
+	struct side s;
+	uint32_t psp;
+
+	if (side_open(&s) || t_psp(&s.f, &s.evd, T_QUAL, &psp))
+		return 2;
+	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
+		return 0;	/* killed before it asked */
+	if (t_accept(&s.f, eqe.data, &s.ep, NULL, 0))
+		return 4;
+	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
+		return 5;
+	return eqe.type == DAT_EV_ESTABLISHED ? good_end(traffic(&s)) : good_end(eqe.type);
+}
+
+static int active(void)
+{
+	struct dat_eqe eqe;
+	struct side s;
+	int tries;
+
+	if (side_open(&s))
+		return 2;
+	for (tries = 0; tries < 100; tries++) {
+		if (t_connect(&s.f, &s.ep, T_QUAL, NULL, 0))
+			return 3;
+		if (!t_event(&s.evd, T_WAIT_MS, &eqe))
+			return 4;
+		if (eqe.type == DAT_EV_ESTABLISHED)
+			return good_end(traffic(&s));
+		/* Nobody listens yet. */
+		if (eqe.type != DAT_EV_NON_PEER_REJECTED || t_reset(&s.f, &s.ep))
+			return 6;
+		usleep(20000);
+	}
+	return 0;		/* killed before it listened */
+}
+
+static pid_t start(int (*fn)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(fn());
+	return pid;
+}
+
+FIXTURE(kill) {
+	int unused;
+};
+
+FIXTURE_SETUP(kill)
+{
+}
+
+FIXTURE_TEARDOWN(kill)
+{
+}
+
+TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
+{
+	unsigned int seed = (unsigned int)time(NULL);
+	pid_t pid[2];
+	int i, status, victim;
+
+	TH_LOG("seed %u", seed);
+	srand(seed);
+	for (i = 0; i < ROUNDS; i++) {
+		pid[0] = start(passive);
+		pid[1] = start(active);
+		usleep(rand() % 600000);
+		victim = rand() % 2;
+		kill(pid[victim], SIGKILL);
+		waitpid(pid[victim], &status, 0);
+		/* One that waits for a request that never comes would wait long. */
+		usleep(2000000);
+		if (waitpid(pid[!victim], &status, WNOHANG) == 0) {
+			kill(pid[!victim], SIGKILL);
+			waitpid(pid[!victim], &status, 0);
+			continue;
+		}
+		ASSERT_TRUE(WIFEXITED(status)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, WEXITSTATUS(status)) TH_LOG("round %d, victim %d", i, victim);
+	}
+}
+
+TEST_F_TIMEOUT(kill, both_at_once, 300)
+{
+	pid_t pid[2];
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		pid[0] = start(passive);
+		pid[1] = start(active);
+		usleep(100000 + rand() % 300000);
+		kill(pid[0], SIGKILL);
+		kill(pid[1], SIGKILL);
+		waitpid(pid[0], NULL, 0);
+		waitpid(pid[1], NULL, 0);
+	}
+}
+
+/* The listener's port and the adapter are free for the next at once. */
+TEST_F(kill, the_qualifier_is_free_afterwards)
+{
+	struct side s;
+	uint32_t psp;
+
+	ASSERT_EQ(0, side_open(&s));
+	EXPECT_EQ(0, t_psp(&s.f, &s.evd, T_QUAL, &psp));
+	t_close(&s.f);
+}
+
+TEST_HARNESS_MAIN

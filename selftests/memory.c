@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Registered memory is the security boundary: what a segment may name and what not. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+FIXTURE(memory) {
+	struct t_pair p;
+	struct t_lmr other;	/* of another zone */
+	struct t_lmr no_write;
+	struct t_lmr no_remote;
+};
+
+FIXTURE_SETUP(memory)
+{
+	struct t_pair *p = &self->p;
+	uint32_t pz;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_pair_connect(p));
+	ASSERT_EQ(0, t_pz(&p->f, &pz));
+	ASSERT_EQ(0, t_lmr(&p->f, pz, 4096, DAT_PRIV_ALL, &self->other));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, DAT_PRIV_LOCAL_READ, &self->no_write));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE,
+			   &self->no_remote));
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+	t_pair_close(&self->p);
+}
+
+/* A send from the segment must fail with @status and break the connection. */
+static void expect_send_fails(struct __test_metadata *_metadata, struct t_pair *p,
+			      uint64_t addr, uint32_t lkey, uint32_t len, int status)
+{
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, addr, lkey, len));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[1], count));
+	EXPECT_EQ(1, count[status]);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, t_end(&p->evd[0], count));
+	EXPECT_EQ(1, p->ep[1].st->sq.bad);
+}
+
+static void expect_recv_fails(struct __test_metadata *_metadata, struct t_pair *p,
+			      uint64_t addr, uint32_t lkey, uint32_t len)
+{
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, addr, lkey, len));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[0], count));
+	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+}
+
+#define VA(lmr) ((uintptr_t)(lmr).va)
+
+TEST_F_TIMEOUT(memory, send_from_no_lmr, 60)
+{
+	expect_send_fails(_metadata, &self->p, VA(self->p.mem), 0xdeadbeef, 64, DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, send_with_context_0, 60)
+{
+	expect_send_fails(_metadata, &self->p, VA(self->p.mem), 0, 64, DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, send_from_another_zone, 60)
+{
+	expect_send_fails(_metadata, &self->p, VA(self->other), self->other.lkey, 64,
+			  DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, send_one_byte_too_far, 60)
+{
+	struct t_lmr *m = &self->p.mem;
+
+	expect_send_fails(_metadata, &self->p, VA(*m) + m->size - 63, m->lkey, 64,
+			  DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, send_one_byte_too_early, 60)
+{
+	struct t_lmr *m = &self->p.mem;
+
+	expect_send_fails(_metadata, &self->p, VA(*m) - 1, m->lkey, 64, DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, send_around_the_end_of_the_address_space, 60)
+{
+	expect_send_fails(_metadata, &self->p, ~0ULL - 10, self->p.mem.lkey, 4096,
+			  DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, send_from_kernel_addresses, 60)
+{
+	expect_send_fails(_metadata, &self->p, 0xffff888000000000ULL, self->p.mem.lkey, 4096,
+			  DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, stale_lmr, 60)
+{
+	struct t_lmr again;
+
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->no_remote.id));
+	/* The index is used again, the context not. */
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_ALL, &again));
+	EXPECT_NE(again.lkey, self->no_remote.lkey);
+	expect_send_fails(_metadata, &self->p, VA(again), self->no_remote.lkey, 64,
+			  DAT_ST_LOCAL_PROTECTION);
+}
+
+TEST_F_TIMEOUT(memory, recv_without_write_privilege, 60)
+{
+	expect_recv_fails(_metadata, &self->p, VA(self->no_write), self->no_write.lkey, 64);
+}
+
+TEST_F_TIMEOUT(memory, recv_from_another_zone, 60)
+{
+	expect_recv_fails(_metadata, &self->p, VA(self->other), self->other.lkey, 64);
+}
+
+TEST_F_TIMEOUT(memory, read_into_memory_without_write_privilege, 60)
+{
+	struct t_pair *p = &self->p;
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_rdma(&p->ep[1], DAT_OP_RDMA_READ, 1, VA(self->no_write),
+			    self->no_write.lkey, 64, VA(p->mem), p->mem.rkey));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[1], count));
+	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+}
+
+TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 7, 0x1234, 0xdeadbeef, 0));
+	ASSERT_EQ(0, t_send(&p->ep[1], 8, ~0ULL, 0xdeadbeef, 0));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	EXPECT_EQ(7, eqe.cookie);
+	EXPECT_EQ(0, eqe.data);
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+}
+
+/* Remote access: the peer refuses, the sender's connection breaks. */
+static void expect_remote_access(struct __test_metadata *_metadata, struct t_pair *p, int op,
+				 uint64_t raddr, uint32_t rkey)
+{
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_rdma(&p->ep[1], op, 1, VA(p->mem), p->mem.lkey, 64, raddr, rkey));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[1], count));
+	EXPECT_EQ(1, count[DAT_ST_REMOTE_ACCESS]);
+}
+
+TEST_F_TIMEOUT(memory, write_with_wrong_rkey, 60)
+{
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_WRITE, VA(self->p.mem),
+			     self->p.mem.rkey ^ 0xff00);
+}
+
+TEST_F_TIMEOUT(memory, write_with_rkey_of_another_zone, 60)
+{
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_WRITE, VA(self->other),
+			     self->other.rkey);
+}
+
+TEST_F_TIMEOUT(memory, write_beyond_the_remote_memory, 60)
+{
+	struct t_lmr *m = &self->p.mem;
+
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_WRITE, VA(*m) + m->size - 63,
+			     m->rkey);
+}
+
+TEST_F_TIMEOUT(memory, read_with_a_stale_rkey, 60)
+{
+	struct t_lmr victim;
+
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_ALL, &victim));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, victim.id));
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_READ, VA(victim), victim.rkey);
+}
+
+TEST_F(memory, no_remote_privilege_means_no_rkey)
+{
+	EXPECT_EQ(0, self->no_remote.rkey);
+	EXPECT_NE(0, self->p.mem.rkey);
+}
+
+TEST_F(memory, memory_that_is_not_there_is_EFAULT)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = self->p.pz, .length = 8192, .priv = DAT_PRIV_ALL,
+	};
+	char *hole = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(hole + 4096, 4096);
+	arg.addr = (uintptr_t)hole;
+	EXPECT_EQ(-EFAULT, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+	arg.addr = 0xffff888000000000ULL;
+	EXPECT_EQ(-EFAULT, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+}
+
+TEST_F(memory, read_only_memory_cannot_be_registered_for_writing)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = self->p.pz, .length = 4096, .priv = DAT_PRIV_ALL,
+	};
+
+	arg.addr = (uintptr_t)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT_EQ(-EFAULT, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+}
+
+/* Without CAP_IPC_LOCK the limit holds, and what is freed can be had again. */
+TEST_F(memory, RLIMIT_MEMLOCK_is_charged_and_given_back)
+{
+	struct rlimit lim = { 256 << 10, 256 << 10 };
+	struct t_lmr a, b;
+	uint32_t pz;
+	struct t_file f;
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_pz(&f, &pz));
+	t_pair_close(&self->p);
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, seteuid(65534));
+	/* The pages of a closed file are given back before close() returns. */
+	ASSERT_EQ(0, t_lmr(&f, pz, 200 << 10, DAT_PRIV_ALL, &a));
+	EXPECT_EQ(-ENOMEM, t_lmr(&f, pz, 100 << 10, DAT_PRIV_ALL, &b));
+	EXPECT_EQ(0, t_free(&f, DAT_OBJ_LMR, a.id));
+	EXPECT_EQ(0, t_lmr(&f, pz, 100 << 10, DAT_PRIV_ALL, &b));
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_EQ(0, t_open(&self->p.f));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rings: the wrap of the indices, and everything a hostile process can write. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define WRAP_START	0xfffffff0U
+#define WRAP_MESSAGES	200
+
+FIXTURE(wrap) {
+	struct t_pair p;
+	struct t_srq srq;
+	struct t_ep srq_ep;
+};
+
+FIXTURE_SETUP(wrap)
+{
+	ASSERT_EQ(0, t_set_ring_start(WRAP_START));
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_srq(&self->p.f, self->p.pz, 8, &self->srq));
+	ASSERT_EQ(0, t_ep(&self->p.f, self->p.pz, &self->p.evd[0], self->srq.id, 3,
+			  &self->srq_ep));
+	ASSERT_EQ(0, t_set_ring_start(0));
+}
+
+FIXTURE_TEARDOWN(wrap)
+{
+	t_pair_close(&self->p);
+}
+
+/* Send one message at a time; every index crosses 2^32 on the way. */
+static void stream(struct __test_metadata *_metadata, struct t_pair *p, struct t_queue *rq)
+{
+	char *from = p->mem.va + 4096, *to = p->mem.va;
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < WRAP_MESSAGES; i++) {
+		memset(from, i, 64);
+		ASSERT_EQ(0, t_recv(rq, i, (uintptr_t)to, p->mem.lkey, 64));
+		ASSERT_EQ(0, t_send(&p->ep[1], 1000 + i, (uintptr_t)from, p->mem.lkey, 64));
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+		ASSERT_EQ(i, eqe.cookie);
+		ASSERT_EQ(0, memcmp(from, to, 64));
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		ASSERT_EQ(1000 + i, eqe.cookie);
+	}
+	EXPECT_EQ(WRAP_START + WRAP_MESSAGES, rq->status->done);
+	EXPECT_EQ(WRAP_START + WRAP_MESSAGES, p->ep[1].sq.status->done);
+	EXPECT_GT(WRAP_START, p->evd[0].head);
+}
+
+TEST_F_TIMEOUT(wrap, queues_and_events_cross_2_to_the_32, 120)
+{
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	stream(_metadata, &self->p, &self->p.ep[0].rq);
+}
+
+TEST_F_TIMEOUT(wrap, an_srq_crosses_2_to_the_32, 120)
+{
+	self->p.ep[0] = self->srq_ep;
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	stream(_metadata, &self->p, &self->srq.rq);
+}
+
+FIXTURE(garbage) {
+	struct t_pair p;
+	struct t_pair neighbour;	/* of another process, as it were */
+	struct t_ep near[2];		/* of the same file */
+	struct t_evd near_evd[2];
+	unsigned int count[16];
+};
+
+FIXTURE_SETUP(garbage)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_pair_connect(p));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 64,
+				   &self->near_evd[i]));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->near_evd[i], 0, 10 + i, &self->near[i]));
+	}
+	ASSERT_EQ(0, t_connect(&p->f, &self->near[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &self->near[0], NULL, 0));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(1, t_event(&self->near_evd[i], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	}
+}
+
+/* Whatever was done to one connection, its neighbour on the same file still works. */
+FIXTURE_TEARDOWN(garbage)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	EXPECT_EQ(0, t_recv(&self->near[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	EXPECT_EQ(0, t_send(&self->near[1], 2, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	EXPECT_EQ(1, t_event(&self->near_evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	EXPECT_EQ(1, t_event(&self->near_evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	t_pair_close(p);
+}
+
+#define EXPECT_BROKEN(side) \
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&self->p.evd[side], self->count))
+
+TEST_F_TIMEOUT(garbage, an_sqe_of_zeros, 60)
+{
+	t_sqe(&self->p.ep[1].sq);
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+	EXPECT_EQ(1, self->count[DAT_ST_LOCAL_EP]);
+}
+
+TEST_F_TIMEOUT(garbage, an_unknown_opcode, 60)
+{
+	t_sqe(&self->p.ep[1].sq)->opcode = 200;
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, more_segments_than_fit, 60)
+{
+	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->num_sge = 255;
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, reserved_fields, 60)
+{
+	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->rsvd2 = 1;
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, a_send_with_an_rkey, 60)
+{
+	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->rkey = 1;
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, a_bad_receive, 60)
+{
+	t_rqe(&self->p.ep[0].rq)->flags = 0xff;
+	t_push(&self->p.ep[0].rq);
+	EXPECT_BROKEN(0);
+	EXPECT_EQ(1, self->count[DAT_ST_LOCAL_EP]);
+}
+
+/* The bad one fails, those before it succeed, those behind it are flushed, in order. */
+TEST_F_TIMEOUT(garbage, a_bad_sqe_among_good_ones, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_doorbell *db = p->f.db.va;
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	for (i = 0; i < 8; i++) {
+		struct dat_sqe *sqe = t_sqe(&p->ep[1].sq);
+
+		sqe->opcode = i == 4 ? 77 : DAT_OP_SEND;
+		sqe->cookie = i;
+		p->ep[1].sq.tail++;
+	}
+	p->ep[1].sq.tail--;
+	db->dirty[p->ep[1].sq.bell / 64] |= 1ULL << (p->ep[1].sq.bell % 64);
+	t_push(&p->ep[1].sq);
+	t_kick(&p->f);
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		EXPECT_EQ(i, eqe.cookie);
+		EXPECT_EQ(i < 4 ? DAT_ST_SUCCESS : i == 4 ? DAT_ST_LOCAL_EP : DAT_ST_FLUSHED,
+			  eqe.status);
+	}
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, a_wild_sq_tail, 60)
+{
+	self->p.ep[1].sq.tail += 0x10000;
+	t_push(&self->p.ep[1].sq);
+	t_kick(&self->p.f);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, a_wild_rq_tail, 60)
+{
+	self->p.ep[0].rq.tail += 0x80000000U;
+	t_push(&self->p.ep[0].rq);
+	t_kick(&self->p.f);
+	EXPECT_BROKEN(0);
+}
+
+TEST_F_TIMEOUT(garbage, a_tail_that_goes_back, 60)
+{
+	self->p.ep[1].sq.tail -= 5;
+	t_push(&self->p.ep[1].sq);
+	t_kick(&self->p.f);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, a_wild_event_head, 60)
+{
+	struct dat_evd_head *head = self->p.evd[0].submit.va;
+	struct dat_evd_status *status = self->p.evd[0].status.va;
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	head->head += 0x1000;
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	/* It is ignored: the event is there. */
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	while (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == p->evd[0].head)
+		usleep(1000);
+	EXPECT_EQ(p->evd[0].head + 1, status->tail);
+}
+
+TEST_F_TIMEOUT(garbage, every_doorbell_bit, 60)
+{
+	memset(self->p.f.db.va, 0xff, sizeof(struct dat_doorbell));
+	EXPECT_EQ(0, t_kick(&self->p.f));
+	memset(self->p.f.db.va, 0xff, sizeof(struct dat_doorbell));
+	EXPECT_EQ(0, t_kick(&self->p.f));
+}
+
+TEST_F_TIMEOUT(garbage, bad_srq_entries_are_counted_and_dropped, 60)
+{
+	struct dat_status *status;
+	struct t_evd async;
+	struct dat_eqe eqe;
+	struct t_srq srq;
+	int i;
+
+	ASSERT_EQ(0, t_evd(&self->p.f, DAT_STREAM_ASYNC, 64, &async));
+	ASSERT_EQ(0, t_srq(&self->p.f, self->p.pz, 8, &srq));
+	status = srq.status.va;
+	for (i = 0; i < 20; i++) {
+		t_rqe(&srq.rq)->num_sge = 200;
+		t_push(&srq.rq);
+		t_kick(&self->p.f);
+	}
+	EXPECT_EQ(20, status->rq.bad);
+	EXPECT_EQ(srq.rq.tail, status->rq.done);
+	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_INTERNAL, eqe.type);
+	EXPECT_EQ(DAT_OBJ_SRQ, eqe.cookie);
+	/* A wild tail is the end of it. */
+	srq.rq.tail += 1000;
+	t_push(&srq.rq);
+	t_kick(&self->p.f);
+	EXPECT_EQ(1, status->state);
+}
+
+static unsigned int seed;
+static volatile int stop;
+
+static void *scribble(void *arg)
+{
+	struct t_map *m = arg;
+	unsigned int s = seed;
+
+	while (!stop) {
+		uint32_t *w = (uint32_t *)m->va + rand_r(&s) % (m->size / 4);
+
+		__atomic_store_n(w, rand_r(&s) << 16 ^ rand_r(&s), __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Entries and tails change under the kernel's eyes. */
+TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
+{
+	struct t_map *maps[] = {
+		&self->p.ep[1].submit, &self->p.ep[0].submit, &self->p.evd[1].submit,
+	};
+	pthread_t thread[3];
+	struct t_pair *p = &self->p;
+	int round, i;
+
+	seed = (unsigned int)time(NULL);
+	TH_LOG("seed %u", seed);
+	for (round = 0; round < 20; round++) {
+		stop = 0;
+		for (i = 0; i < 3; i++)
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL, scribble, maps[i]));
+		for (i = 0; i < 500; i++) {
+			struct dat_doorbell *db = p->f.db.va;
+
+			__atomic_store_n(&db->dirty[0], 0xf, __ATOMIC_RELAXED);
+			t_kick(&p->f);
+		}
+		stop = 1;
+		for (i = 0; i < 3; i++)
+			pthread_join(thread[i], NULL);
+		/* A new one: that queue is broken for good. */
+		for (i = 0; i < 2; i++) {
+			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
+			t_unmap(&p->ep[i].submit);
+			t_unmap(&p->ep[i].status);
+			ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 256,
+					   &p->evd[i]));
+			ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[i], 0, 1, &p->ep[i]));
+		}
+		ASSERT_EQ(0, t_pair_connect(p));
+		seed++;
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Shared receive queues: many connections, one supply of buffers. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define EPS		8
+#define PER_EP		64
+#define MSG		256
+#define DEPTH		32
+
+FIXTURE(srq) {
+	struct t_pair p;
+	struct t_srq srq;
+	struct t_ep in[EPS];
+	struct t_ep out[EPS];
+	struct t_evd out_evd;
+};
+
+FIXTURE_SETUP(srq)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, DEPTH, &self->srq));
+	ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024, &self->out_evd));
+	for (i = 0; i < EPS; i++) {
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], self->srq.id, 100 + i, &self->in[i]));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->out_evd, 0, 200 + i, &self->out[i]));
+		ASSERT_EQ(0, t_connect(&p->f, &self->out[i], T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &self->in[i], NULL, 0));
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+		ASSERT_EQ(1, t_event(&self->out_evd, T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	}
+}
+
+FIXTURE_TEARDOWN(srq)
+{
+	t_pair_close(&self->p);
+}
+
+static char *buffer(FIXTURE_DATA(srq) *self, unsigned int i)
+{
+	return self->p.mem.va + i * MSG;
+}
+
+static int offer(FIXTURE_DATA(srq) *self, unsigned int i)
+{
+	return t_recv(&self->srq.rq, i, (uintptr_t)buffer(self, i), self->p.mem.lkey, MSG);
+}
+
+/* Message @n of connection @i says so in every word. */
+static int send_one(FIXTURE_DATA(srq) *self, int i, uint32_t n)
+{
+	char *at = self->p.mem.va + (1 << 19) + (i * PER_EP + n) * MSG;
+	uint32_t *w = (uint32_t *)at, k;
+
+	for (k = 0; k < MSG / 4; k++)
+		w[k] = (uint32_t)i << 16 | n;
+	return t_send(&self->out[i], n, (uintptr_t)at, self->p.mem.lkey, MSG);
+}
+
+TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
+{
+	uint32_t sent[EPS] = { 0 }, got[EPS] = { 0 }, total = 0, i, k;
+	struct dat_eqe eqe;
+
+	for (i = 0; i < DEPTH; i++)
+		ASSERT_EQ(0, offer(self, i));
+	while (total < EPS * PER_EP) {
+		for (i = 0; i < EPS; i++)
+			if (sent[i] < PER_EP && sent[i] - got[i] < T_QUEUE / 4)
+				ASSERT_EQ(0, send_one(self, i, sent[i]++));
+		ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+		ASSERT_EQ(DAT_EQE_RECV | DAT_EQE_SRQ, eqe.flags);
+		ASSERT_EQ(MSG, eqe.data);
+		i = eqe.owner - 100;
+		ASSERT_GT(EPS, i);
+		for (k = 0; k < MSG / 4; k++)
+			ASSERT_EQ(i << 16 | got[i], ((uint32_t *)buffer(self, eqe.cookie))[k]);
+		got[i]++;
+		total++;
+		ASSERT_EQ(0, offer(self, eqe.cookie));
+	}
+	for (i = 0; i < EPS * PER_EP; i++) {
+		ASSERT_EQ(1, t_event(&self->out_evd, T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+	}
+}
+
+TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
+{
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, offer(self, i));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->in[0], 0));
+	ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
+	/* None of them was flushed... */
+	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
+	/* ...and each still takes a message of another connection. */
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, send_one(self, 1, i));
+		ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+		EXPECT_EQ(101, eqe.owner);
+	}
+}
+
+TEST_F_TIMEOUT(srq, an_empty_one_makes_senders_wait, 60)
+{
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, send_one(self, 0, 0));
+	EXPECT_EQ(0, t_event(&self->out_evd, T_QUIET_MS, &eqe));
+	ASSERT_EQ(0, offer(self, 0));
+	ASSERT_EQ(1, t_event(&self->out_evd, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+}
+
+TEST_F(srq, in_use_is_EBUSY)
+{
+	EXPECT_EQ(-EBUSY, t_free(&self->p.f, DAT_OBJ_SRQ, self->srq.id));
+}
+
+TEST_HARNESS_MAIN
