@@ -561,6 +561,7 @@ int dat_dev_addr(struct dat_dev *dev, u32 port, sa_family_t family,
 /* ia.c */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data);
 void dat_ia_shutdown(struct dat_ia *ia);
+void dat_ia_wake(struct dat_ia *ia);
 void dat_ia_close(struct dat_ia *ia);
 void dat_ia_put(struct dat_ia *ia);
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,

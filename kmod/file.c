@@ -46,6 +46,7 @@ static int dat_open(struct inode *inode, struct file *filp)
  */
 void dat_file_close_ia(struct dat_file *file)
 {
+	dat_ia_wake(file->ia);
 	/* Afterwards no call is under way that could add bells. */
 	dat_ia_shutdown(file->ia);
 	xa_destroy(&file->bells);

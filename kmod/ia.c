@@ -190,6 +190,19 @@ void dat_ia_shutdown(struct dat_ia *ia)
 }
 
 /**
+ * dat_ia_wake() - send all waiters home
+ * @ia: about to be closed: EVDs take no waiters any more
+ *
+ * Comes first, so that none of them returns with an event of the close itself.
+ *
+ * Context: may sleep.
+ */
+void dat_ia_wake(struct dat_ia *ia)
+{
+	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+}
+
+/**
  * dat_ia_close() - destroy everything
  * @ia: the face's reference stays the face's
  *
@@ -203,7 +216,7 @@ void dat_ia_close(struct dat_ia *ia)
 	struct dat_obj *obj;
 	unsigned long id;
 
-	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+	dat_ia_wake(ia);
 	dat_dev_detach(ia);
 	dat_ia_shutdown(ia);
 

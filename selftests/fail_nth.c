@@ -178,10 +178,10 @@ TEST_F_TIMEOUT(fail, connect, 600)
 }
 
 /*
- * Of the allocations of an accept only ours: rxe 6.1 deletes timers that it has not
+ * Of the calls of an accept only ours, two copies and four allocations: rxe 6.1 deletes timers that it has not
  * set up yet when one fails inside its creation of a queue pair.
  */
-#define ACCEPT_NTH	4
+#define ACCEPT_NTH	6
 
 TEST_F_TIMEOUT(fail, accept, 900)
 {
@@ -204,7 +204,7 @@ TEST_F_TIMEOUT(fail, accept, 900)
 		ASSERT_TRUE(fired());
 		/* After a failure both are as good as before. */
 		if (ret) {
-			ASSERT_EQ(-ENOMEM, ret);
+			ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT);
 			ASSERT_EQ(0, t_accept(&p->f, cr, &in, NULL, 0))
 				TH_LOG("%d at call %u", ret, n);
 		}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections through libdat: events, private data, states. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+FIXTURE(connect) {
+	struct a_pair p;
+};
+
+FIXTURE_SETUP(connect)
+{
+	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
+}
+
+FIXTURE_TEARDOWN(connect)
+{
+	a_close(&self->p);
+}
+
+static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
+{
+	DAT_EP_STATE state = (DAT_EP_STATE)-1;
+
+	dat_ep_get_status(ep, &state, NULL, NULL);
+	return state;
+}
+
+static DAT_RETURN do_connect(struct a_pair *p, DAT_CONN_QUAL qual, const void *pd, int len)
+{
+	return dat_ep_connect(p->ep[1], p->attr.ia_address_ptr, qual, A_WAIT_US, len,
+			      (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+TEST_F_TIMEOUT(connect, requester_and_private_data_are_known, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+	DAT_CONNECTION_EVENT_DATA *data;
+	char request[56], reply[56];
+	DAT_CR_PARAM cr;
+	DAT_EP_PARAM ep;
+	DAT_EVENT event;
+
+	memset(request, 'q', sizeof(request));
+	memset(reply, 'r', sizeof(reply));
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, request, sizeof(request)));
+	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, state_of(p->ep[1]));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	ASSERT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
+	arrival = &event.event_data.cr_arrival_event_data;
+	EXPECT_EQ(p->cr, event.evd_handle);
+	EXPECT_EQ(p->psp, arrival->sp_handle.psp_handle);
+	EXPECT_EQ(A_QUAL, arrival->conn_qual);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(arrival->cr_handle, DAT_CR_FIELD_ALL, &cr));
+	EXPECT_EQ(56, cr.private_data_size);
+	EXPECT_EQ(0, memcmp(request, cr.private_data, 56));
+	EXPECT_NE(0, cr.remote_port_qual);
+	EXPECT_EQ(DAT_HANDLE_NULL, cr.local_ep_handle);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(arrival->cr_handle, p->ep[0], 56, reply));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR), dat_cr_reject(arrival->cr_handle));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+	data = &event.event_data.connect_event_data;
+	EXPECT_EQ(p->ep[1], data->ep_handle);
+	ASSERT_LE(56, data->private_data_size);
+	EXPECT_EQ(0, memcmp(reply, data->private_data, 56));
+	ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
+	EXPECT_EQ(0, event.event_data.connect_event_data.private_data_size);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[1], DAT_EP_FIELD_ALL, &ep));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep.ep_state);
+	EXPECT_EQ(A_QUAL, ep.remote_port_qual);
+	EXPECT_EQ(0, memcmp(ep.remote_ia_address_ptr->sa_data + 2,
+			    p->attr.ia_address_ptr->sa_data + 2, 4));
+}
+
+TEST_F_TIMEOUT(connect, rejects_are_told_from_absence, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL + 1, NULL, 0));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, event.event_number);
+}
+
+TEST_F(connect, arguments_are_checked)
+{
+	struct a_pair *p = &self->p;
+	DAT_SOCK_ADDR unknown = { .sa_family = 99 };
+	char pd[64] = "";
+
+#define CONNECT(addr, qual, timeout, len, data, qos, flags) \
+	dat_ep_connect(p->ep[1], addr, qual, timeout, len, data, (DAT_QOS)(qos), \
+		       (DAT_CONNECT_FLAGS)(flags))
+	DAT_IA_ADDRESS_PTR good = p->attr.ia_address_ptr;
+
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), CONNECT(NULL, 1, 1, 0, NULL, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED),
+		  CONNECT(&unknown, 1, 1, 0, NULL, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), CONNECT(good, 0, 1, 0, NULL, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  CONNECT(good, 65536, 1, 0, NULL, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4), CONNECT(good, 1, 0, 0, NULL, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), CONNECT(good, 1, 1, 57, pd, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), CONNECT(good, 1, 1, -1, pd, 0, 0));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6), CONNECT(good, 1, 1, 4, NULL, 0, 0));
+	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), CONNECT(good, 1, 1, 0, NULL, DAT_QOS_PREMIUM, 0));
+	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), CONNECT(good, 1, 1, 0, NULL, 0, 1));
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[1]));
+}
+
+TEST_F_TIMEOUT(connect, states_forbid_what_they_should, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EVENT event;
+
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
+		  dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(0), 0));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
+		  dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
+		  do_connect(p, A_QUAL, NULL, 0));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED), dat_ep_reset(p->ep[1]));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_ep_disconnect(p->ep[1], (DAT_CLOSE_FLAGS)7));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+	/* In DISCONNECTED posts succeed and come back flushed. */
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(9), 0));
+	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, a_dto(p->evd[1], NULL, NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
+}
+
+TEST_F(connect, a_qualifier_in_use_is_told)
+{
+	DAT_CONN_QUAL any = 0;
+	DAT_PSP_HANDLE psp;
+	DAT_PSP_PARAM param;
+
+	EXPECT_EQ(RC(DAT_CONN_QUAL_IN_USE, 0),
+		  dat_psp_create(self->p.ia, A_QUAL, self->p.cr, DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
+		  dat_psp_create(self->p.ia, 99, self->p.cr, DAT_PSP_PROVIDER_FLAG, &psp));
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_create_any(self->p.ia, &any, self->p.cr,
+						  DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_NE(0, any);
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
+	EXPECT_EQ(any, param.conn_qual);
+	EXPECT_EQ(self->p.cr, param.evd_handle);
+	EXPECT_EQ(DAT_SUCCESS, dat_psp_free(psp));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handles and arguments that are no good get the code that the specification names. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+FIXTURE(errors) {
+	struct a_pair p;
+	DAT_HANDLE freed;
+};
+
+FIXTURE_SETUP(errors)
+{
+	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->p.ia, &self->freed));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_free(self->freed));
+}
+
+FIXTURE_TEARDOWN(errors)
+{
+	a_close(&self->p);
+}
+
+#define IH(kind)	RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind)
+#define IP(n)		RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+
+/* Every call with @h in the place of each of its handles. */
+static void expect_bad(struct __test_metadata *_metadata, struct a_pair *p, DAT_HANDLE h)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 8);
+	DAT_RMR_TRIPLET rseg = a_rseg(&p->mem, 0, 8);
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_REGION_DESCRIPTION region = { .for_va = p->mem.va };
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_CONTEXT context = { .as_64 = 0 };
+	DAT_HANDLE_TYPE type;
+	DAT_HANDLE out;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	EXPECT_EQ(IH(IA), dat_ia_query(h, NULL, 0, NULL, 0, NULL));
+	EXPECT_EQ(IH(IA), dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(IH(IA), dat_pz_create(h, &out));
+	EXPECT_EQ(IH(IA), dat_evd_create(h, 4, NULL, DAT_EVD_DTO_FLAG, &out));
+	EXPECT_EQ(IH(IA), dat_ep_create(h, p->pz, NULL, NULL, NULL, &attr, &out));
+	EXPECT_EQ(IH(IA), dat_srq_create(h, p->pz, &srq_attr, &out));
+	EXPECT_EQ(IH(IA), dat_psp_create(h, 9, p->cr, 0, &out));
+	EXPECT_EQ(IH(IA), dat_lmr_create(h, 0, region, 8, p->pz, 0, &out, NULL, NULL, NULL, NULL));
+	EXPECT_EQ(IH(PZ), dat_pz_free(h));
+	EXPECT_EQ(IH(PZ), dat_pz_query(h, DAT_PZ_FIELD_ALL, NULL));
+	EXPECT_EQ(IH(PZ), dat_ep_create(p->ia, h, NULL, NULL, NULL, &attr, &out));
+	EXPECT_EQ(IH(PZ), dat_srq_create(p->ia, h, &srq_attr, &out));
+	EXPECT_EQ(IH(PZ), dat_lmr_create(p->ia, 0, region, 8, h, 0, &out, NULL, NULL, NULL, NULL));
+	if (h) {
+		EXPECT_EQ(IH(EVD_RECV), dat_ep_create(p->ia, p->pz, h, NULL, NULL, &attr, &out));
+		EXPECT_EQ(IH(EVD_REQUEST), dat_ep_create(p->ia, p->pz, NULL, h, NULL, &attr, &out));
+		EXPECT_EQ(IH(EVD_CONN), dat_ep_create(p->ia, p->pz, NULL, NULL, h, &attr, &out));
+		EXPECT_EQ(IH(CNO), dat_evd_create(p->ia, 4, h, DAT_EVD_DTO_FLAG, &out));
+	}
+	EXPECT_EQ(IH(SRQ), dat_ep_create_with_srq(p->ia, p->pz, NULL, NULL, NULL, h, &attr, &out));
+	EXPECT_EQ(IH(SRQ), dat_srq_free(h));
+	EXPECT_EQ(IH(SRQ), dat_srq_query(h, 0, NULL));
+	EXPECT_EQ(IH(SRQ), dat_srq_post_recv(h, 1, &seg, a_cookie(0)));
+	EXPECT_EQ(IH(EP), dat_ep_free(h));
+	EXPECT_EQ(IH(EP), dat_ep_query(h, 0, NULL));
+	EXPECT_EQ(IH(EP), dat_ep_get_status(h, NULL, NULL, NULL));
+	EXPECT_EQ(IH(EP), dat_ep_reset(h));
+	EXPECT_EQ(IH(EP), dat_ep_disconnect(h, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(IH(EP), dat_ep_connect(h, p->attr.ia_address_ptr, 1, 1, 0, NULL, 0, 0));
+	EXPECT_EQ(IH(EP), dat_ep_post_send(h, 1, &seg, a_cookie(0), 0));
+	EXPECT_EQ(IH(EP), dat_ep_post_recv(h, 1, &seg, a_cookie(0), 0));
+	EXPECT_EQ(IH(EP), dat_ep_post_rdma_read(h, 1, &seg, a_cookie(0), &rseg, 0));
+	EXPECT_EQ(IH(EP), dat_ep_post_rdma_write(h, 1, &seg, a_cookie(0), &rseg, 0));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_evd_free(h));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_evd_query(h, 0, NULL));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_evd_dequeue(h, &event));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+		  dat_evd_wait(h, 0, 1, &event, &nmore));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_evd_post_se(h, &event));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_evd_set_unwaitable(h));
+	EXPECT_EQ(IH(EVD_CR), dat_psp_create(p->ia, 9, h, 0, &out));
+	EXPECT_EQ(IH(PSP), dat_psp_free(h));
+	EXPECT_EQ(IH(PSP), dat_psp_query(h, 0, NULL));
+	EXPECT_EQ(IH(CR), dat_cr_accept(h, p->ep[0], 0, NULL));
+	EXPECT_EQ(IH(CR), dat_cr_reject(h));
+	EXPECT_EQ(IH(CR), dat_cr_query(h, 0, NULL));
+	EXPECT_EQ(IH(LMR), dat_lmr_free(h));
+	EXPECT_EQ(IH(LMR), dat_lmr_query(h, 0, NULL));
+	/* These take any handle, so a live one of another type is right. */
+	if (dat_get_handle_type(h, &type) != DAT_SUCCESS) {
+		EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			  dat_get_handle_type(h, &type));
+		EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			  dat_set_consumer_context(h, context));
+		EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			  dat_get_consumer_context(h, &context));
+	}
+}
+
+TEST_F(errors, null) { expect_bad(_metadata, &self->p, NULL); }
+TEST_F(errors, pseudo_handles)
+{
+	expect_bad(_metadata, &self->p, DAT_EVD_ASYNC_EXISTS);
+	expect_bad(_metadata, &self->p, DAT_EVD_OUT_OF_SCOPE);
+}
+TEST_F(errors, garbage) { expect_bad(_metadata, &self->p, (DAT_HANDLE)0xdeadbeefdeadbeefULL); }
+TEST_F(errors, an_address_of_ours) { expect_bad(_metadata, &self->p, &self->p); }
+TEST_F(errors, misaligned) { expect_bad(_metadata, &self->p, (char *)self->p.ep[0] + 8); }
+TEST_F(errors, freed) { expect_bad(_metadata, &self->p, self->freed); }
+
+TEST_F(errors, types_are_told_apart)
+{
+	DAT_HANDLE_TYPE type;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(self->p.ep[0], &type));
+	EXPECT_EQ(DAT_HANDLE_TYPE_EP, type);
+	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(self->p.ia, &type));
+	EXPECT_EQ(DAT_HANDLE_TYPE_IA, type);
+	EXPECT_EQ(IH(PZ), dat_pz_free(self->p.ep[0]));
+	EXPECT_EQ(IH(EP), dat_ep_free(self->p.pz));
+	EXPECT_EQ(IH(LMR), dat_lmr_free(self->p.psp));
+	EXPECT_EQ(IH(EVD_RECV), dat_ep_create(self->p.ia, self->p.pz, self->p.cr, NULL, NULL, NULL,
+					      &self->freed));
+}
+
+TEST_F(errors, objects_of_another_ia_are_strangers)
+{
+	DAT_EVD_HANDLE async;
+	DAT_IA_HANDLE other;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&other, &async));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(other, &pz));
+	EXPECT_EQ(IH(PZ), dat_ep_create(self->p.ia, pz, NULL, NULL, NULL, NULL, &ep));
+	EXPECT_EQ(IH(EVD_RECV), dat_ep_create(other, pz, self->p.evd[0], NULL, NULL, NULL, &ep));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+TEST_F(errors, what_is_in_use_stays)
+{
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE), dat_pz_free(self->p.pz));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE), dat_evd_free(self->p.evd[0]));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
+		  dat_ia_close(self->p.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_query(self->p.pz, DAT_PZ_FIELD_ALL, &(DAT_PZ_PARAM) { 0 }));
+}
+
+TEST_F(errors, segments_are_checked_when_posted)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64), seg5[5];
+	struct a_mem other = { 0 }, ro;
+	DAT_PZ_HANDLE pz = p->pz;
+
+	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG, &ro));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p->ia, &p->pz));
+	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_ALL_FLAG, &other));
+	p->pz = pz;
+#define RECV(n, iov, flags) dat_ep_post_recv(p->ep[0], n, iov, a_cookie(0), (DAT_COMPLETION_FLAGS)(flags))
+	seg.segment_length = A_MEM + 1;
+	EXPECT_EQ(IP(3), RECV(1, &seg, 0));
+	seg = a_seg(&p->mem, A_MEM - 63, 64);
+	EXPECT_EQ(IP(3), RECV(1, &seg, 0));
+	seg.virtual_address = ~0ULL;
+	EXPECT_EQ(IP(3), RECV(1, &seg, 0));
+	EXPECT_EQ(IP(3), RECV(1, NULL, 0));
+	seg = a_seg(&p->mem, 0, 64);
+	seg.lmr_context ^= 0x80000000;
+	EXPECT_EQ(RC(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE), RECV(1, &seg, 0));
+	seg = a_seg(&ro, 0, 64);
+	EXPECT_EQ(RC(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE), RECV(1, &seg, 0));
+	seg = a_seg(&other, 0, 64);
+	EXPECT_EQ(RC(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE), RECV(1, &seg, 0));
+	memset(seg5, 0, sizeof(seg5));
+	EXPECT_EQ(IP(2), RECV(5, seg5, 0));
+	EXPECT_EQ(IP(2), RECV(-1, seg5, 0));
+	seg = a_seg(&p->mem, 0, 64);
+	EXPECT_EQ(IP(5), RECV(1, &seg, DAT_COMPLETION_SUPPRESS_FLAG));
+	EXPECT_EQ(IP(5), RECV(1, &seg, 0x40));
+	/* A freed LMR is nobody's. */
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(ro.lmr));
+	seg = a_seg(&ro, 0, 64);
+	EXPECT_EQ(DAT_PRIVILEGES_VIOLATION, TYPE(RECV(1, &seg, 0)));
+}
+
+TEST_F(errors, rdma_lengths_must_fit)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_RMR_TRIPLET rseg = a_rseg(&p->mem, 0, 65);
+
+	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0),
+		  dat_ep_post_rdma_read(p->ep[0], 1, &seg, a_cookie(0), &rseg, 0));
+	rseg.segment_length = 63;
+	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0),
+		  dat_ep_post_rdma_write(p->ep[0], 1, &seg, a_cookie(0), &rseg, 0));
+	EXPECT_EQ(IP(5), dat_ep_post_rdma_write(p->ep[0], 1, &seg, a_cookie(0), NULL, 0));
+}
+
+TEST_F(errors, opening_checks_its_arguments)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	char longer[300];
+	DAT_IA_HANDLE ia;
+
+	memset(longer, 'x', sizeof(longer));
+	longer[299] = 0;
+	EXPECT_EQ(IP(1), dat_ia_open(NULL, 8, &evd, &ia));
+	EXPECT_EQ(IP(1), dat_ia_open(longer, 8, &evd, &ia));
+	EXPECT_EQ(IP(2), dat_ia_open("x", 0, &evd, &ia));
+	EXPECT_EQ(IP(3), dat_ia_open("x", 8, NULL, &ia));
+	EXPECT_EQ(IP(4), dat_ia_open("x", 8, &evd, NULL));
+	EXPECT_EQ(RC(DAT_PROVIDER_NOT_FOUND, DAT_MAJOR_NOT_FOUND),
+		  dat_ia_openv("x", 8, &evd, &ia, 2, 0, DAT_TRUE));
+	EXPECT_EQ(RC(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND),
+		  dat_ia_openv("x", 8, &evd, &ia, 1, 3, DAT_TRUE));
+	EXPECT_EQ(RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		  dat_ia_open("nosuch0", 8, &evd, &ia));
+}
+
+TEST_F(errors, memory_that_cannot_be_registered)
+{
+	struct a_pair *p = &self->p;
+	DAT_REGION_DESCRIPTION region = { .for_va = (void *)4096 };
+	DAT_LMR_HANDLE lmr;
+
+#define LMR(type, len, priv) \
+	dat_lmr_create(p->ia, (DAT_MEM_TYPE)(type), region, len, p->pz, \
+		       (DAT_MEM_PRIV_FLAGS)(priv), &lmr, NULL, NULL, NULL, NULL)
+	EXPECT_EQ(IP(3), LMR(DAT_MEM_TYPE_VIRTUAL, 8192, 0x33));
+	region.for_va = p->mem.va;
+	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0), LMR(DAT_MEM_TYPE_VIRTUAL, 0, 0x33));
+	EXPECT_EQ(IP(6), LMR(DAT_MEM_TYPE_VIRTUAL, 4096, 0x44));
+	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), LMR(99, 4096, 0x33));
+}
+
+TEST_HARNESS_MAIN

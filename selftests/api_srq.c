@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Shared receive queues through libdat: counts, identity, order. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+#define EPS 4
+
+FIXTURE(srq) {
+	struct a_pair p;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE in[EPS];
+	DAT_EP_HANDLE out[EPS];
+};
+
+FIXTURE_SETUP(srq)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 10, .max_recv_iov = 2 };
+	struct a_pair *p = &self->p;
+	DAT_EP_ATTR attr;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, a_open(p));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, &self->srq));
+	attr = a_attr(p);
+	for (i = 0; i < EPS; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1],
+						     p->evd[1], &attr, &self->out[i]));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0],
+							      p->evd[0], p->evd[0], self->srq,
+							      &attr, &self->in[i]));
+		ASSERT_EQ(DAT_SUCCESS, a_connect(p, self->out[i], self->in[i], p->evd[1],
+						 p->evd[0]));
+	}
+}
+
+FIXTURE_TEARDOWN(srq)
+{
+	a_close(&self->p);
+}
+
+static void expect_counts(struct __test_metadata *_metadata, DAT_SRQ_HANDLE srq,
+			  int available, int outstanding)
+{
+	DAT_SRQ_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+	EXPECT_EQ(available, param.available_dto_count);
+	EXPECT_EQ(outstanding, param.outstanding_dto_count);
+	EXPECT_EQ(DAT_SRQ_STATE_OPERATIONAL, param.srq_state);
+}
+
+/* The example of the specification: a buffer is outstanding until it is dequeued. */
+TEST_F_TIMEOUT(srq, counts_change_at_arrival_and_at_dequeue, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(i)));
+	expect_counts(_metadata, self->srq, 3, 3);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->out[0], 1, &seg, a_cookie(0), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(p->evd[0], 0, &(DAT_EVD_PARAM) { 0 }));
+	usleep(100000);
+	expect_counts(_metadata, self->srq, 2, 3);
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+	expect_counts(_metadata, self->srq, 2, 2);
+}
+
+TEST_F_TIMEOUT(srq, the_event_names_the_ep_that_got_the_message, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i < EPS; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(70 + i)));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->out[i], 1, &seg, a_cookie(0), 0));
+		ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
+		EXPECT_EQ(self->in[i], event.event_data.dto_completion_event_data.ep_handle);
+		EXPECT_EQ(70 + i,
+			  event.event_data.dto_completion_event_data.user_cookie.as_64);
+	}
+}
+
+TEST_F_TIMEOUT(srq, buffers_of_a_freed_ep_do_not_stay_outstanding, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(i)));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->out[0], 1, &seg, a_cookie(0), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->in[0]));
+	/* Its message is still in the queue. */
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+	expect_counts(_metadata, self->srq, 2, 2);
+}
+
+TEST_F(srq, the_queue_has_an_end)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
+	DAT_SRQ_PARAM param;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
+	ASSERT_LE(10, param.max_recv_dtos);
+	for (i = 0; i < param.max_recv_dtos; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(i)));
+	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
+		  dat_srq_post_recv(self->srq, 1, &seg, a_cookie(i)));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE), dat_srq_free(self->srq));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		  dat_ep_post_recv(self->in[0], 1, &seg, a_cookie(0), 0));
+}
+
+TEST_HARNESS_MAIN

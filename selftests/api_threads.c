@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Eight threads on the same objects: nothing is lost and nothing is seen twice. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+#define THREADS		8
+#define PER_THREAD	200
+
+FIXTURE(threads) {
+	struct a_pair p;
+};
+
+FIXTURE_SETUP(threads)
+{
+	struct a_pair *p = &self->p;
+
+	ASSERT_EQ(DAT_SUCCESS, a_open(p));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]));
+}
+
+FIXTURE_TEARDOWN(threads)
+{
+	a_close(&self->p);
+}
+
+struct job {
+	struct a_pair	*p;
+	int		number;
+	int		failed;
+	unsigned char	*seen;
+	pthread_t	thread;
+};
+
+/* Post writes until the quota is done; take completions, whoever posted them. */
+static void *post_and_reap(void *arg)
+{
+	struct job *j = arg;
+	DAT_LMR_TRIPLET seg = a_seg(&j->p->mem, j->number * 64, 64);
+	DAT_RMR_TRIPLET remote = a_rseg(&j->p->mem, 65536 + j->number * 64, 64);
+	int posted = 0, reaped = 0;
+	DAT_EVENT event;
+	DAT_RETURN rc;
+
+	while (posted < PER_THREAD || reaped < PER_THREAD) {
+		if (posted < PER_THREAD) {
+			rc = dat_ep_post_rdma_write(j->p->ep[1], 1, &seg,
+						    a_cookie(j->number * PER_THREAD + posted),
+						    &remote, 0);
+			if (rc == DAT_SUCCESS)
+				posted++;
+			else if (TYPE(rc) != DAT_INSUFFICIENT_RESOURCES)
+				j->failed = 1;
+		}
+		rc = dat_evd_dequeue(j->p->evd[1], &event);
+		if (TYPE(rc) == DAT_QUEUE_EMPTY)
+			continue;
+		if (rc != DAT_SUCCESS || event.event_number != DAT_DTO_COMPLETION_EVENT ||
+		    event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+			j->failed = 1;
+		else
+			__atomic_fetch_add(&j->seen[event.event_data.dto_completion_event_data
+						    .user_cookie.as_64], 1, __ATOMIC_RELAXED);
+		if (j->failed)
+			break;
+		reaped++;
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(threads, post_and_reap_on_one_ep_and_one_evd, 240)
+{
+	static unsigned char seen[THREADS * PER_THREAD];
+	struct job job[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		job[i] = (struct job) { .p = &self->p, .number = i, .seen = seen };
+		ASSERT_EQ(0, pthread_create(&job[i].thread, NULL, post_and_reap, &job[i]));
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(job[i].thread, NULL);
+		EXPECT_EQ(0, job[i].failed);
+	}
+	for (i = 0; i < THREADS * PER_THREAD; i++)
+		ASSERT_EQ(1, seen[i]) TH_LOG("completion %d", i);
+}
+
+static void *wait_forever(void *arg)
+{
+	struct job *j = arg;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	j->failed = (int)TYPE(dat_evd_wait(j->p->evd[0], DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	return NULL;
+}
+
+TEST_F_TIMEOUT(threads, closing_sends_a_waiter_home, 60)
+{
+	struct job job = { .p = &self->p };
+	DAT_EVENT event;
+
+	ASSERT_EQ(0, pthread_create(&job.thread, NULL, wait_forever, &job));
+	usleep(300000);
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
+		  dat_evd_dequeue(self->p.evd[0], &event));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE), dat_evd_free(self->p.evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	pthread_join(job.thread, NULL);
+	EXPECT_EQ(DAT_ABORT, job.failed);
+}
+
+static void *open_and_close(void *arg)
+{
+	struct job *j = arg;
+	struct a_pair p;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		memset(&p, 0, sizeof(p));
+		if (a_ia(&p.ia, &p.async) != DAT_SUCCESS ||
+		    dat_pz_create(p.ia, &p.pz) != DAT_SUCCESS ||
+		    a_mem(&p, 65536, DAT_MEM_PRIV_ALL_FLAG, &p.mem) != DAT_SUCCESS)
+			j->failed = 1;
+		a_close(&p);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(threads, adapters_come_and_go_side_by_side, 240)
+{
+	struct job job[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		job[i] = (struct job) { .number = i };
+		ASSERT_EQ(0, pthread_create(&job[i].thread, NULL, open_and_close, &job[i]));
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(job[i].thread, NULL);
+		EXPECT_EQ(0, job[i].failed);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Data gets there whole: send, receive, RDMA write and read through libdat. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+#define HALF	(A_MEM / 2)
+
+FIXTURE(transfer) {
+	struct a_pair p;
+};
+
+FIXTURE_SETUP(transfer)
+{
+	struct a_pair *p = &self->p;
+	size_t i;
+
+	ASSERT_EQ(DAT_SUCCESS, a_open(p));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]));
+	for (i = 0; i < HALF; i++)
+		p->mem.va[i] = (char)(i * 7 + i / 251);
+}
+
+FIXTURE_TEARDOWN(transfer)
+{
+	a_close(&self->p);
+}
+
+static const size_t sizes[] = { 0, 1, 3, 64, 4095, 4096, 4097, 65536, 1000003, 1 << 20 };
+#define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+TEST_F_TIMEOUT(transfer, send_of_every_size, 120)
+{
+	struct a_pair *p = &self->p;
+	uint64_t cookie, len;
+	size_t i;
+
+	for (i = 0; i < NSIZES; i++) {
+		DAT_LMR_TRIPLET from = a_seg(&p->mem, 5, sizes[i]);
+		DAT_LMR_TRIPLET to = a_seg(&p->mem, HALF + 3, 1 << 20);
+
+		memset(p->mem.va + HALF, 0xee, HALF);
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &to, a_cookie(i), 0));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &from, a_cookie(50 + i), 0));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], &cookie, &len));
+		EXPECT_EQ(i, cookie);
+		EXPECT_EQ(sizes[i], len);
+		EXPECT_EQ(0, memcmp(p->mem.va + 5, p->mem.va + HALF + 3, sizes[i]));
+		/* Not a byte more, not a byte less. */
+		EXPECT_EQ((char)0xee, p->mem.va[HALF + 2]);
+		EXPECT_EQ((char)0xee, p->mem.va[HALF + 3 + sizes[i]]);
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], &cookie, &len));
+		EXPECT_EQ(50 + i, cookie);
+		EXPECT_EQ(sizes[i], len);
+	}
+}
+
+TEST_F_TIMEOUT(transfer, rdma_write_of_every_size, 120)
+{
+	struct a_pair *p = &self->p;
+	size_t i;
+
+	for (i = 0; i < NSIZES; i++) {
+		DAT_LMR_TRIPLET from = a_seg(&p->mem, 9, sizes[i]);
+		DAT_RMR_TRIPLET to = a_rseg(&p->mem, HALF + 1, sizes[i]);
+
+		memset(p->mem.va + HALF, 0xee, HALF);
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(p->ep[1], 1, &from, a_cookie(i),
+							      &to, 0));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+		EXPECT_EQ(0, memcmp(p->mem.va + 9, p->mem.va + HALF + 1, sizes[i]));
+		EXPECT_EQ((char)0xee, p->mem.va[HALF]);
+		EXPECT_EQ((char)0xee, p->mem.va[HALF + 1 + sizes[i]]);
+	}
+}
+
+TEST_F_TIMEOUT(transfer, rdma_read_of_every_size, 120)
+{
+	struct a_pair *p = &self->p;
+	uint64_t len;
+	size_t i;
+
+	for (i = 0; i < NSIZES; i++) {
+		/* The sink may be larger than what is read. */
+		DAT_LMR_TRIPLET to = a_seg(&p->mem, HALF + 1, sizes[i] + 100);
+		DAT_RMR_TRIPLET from = a_rseg(&p->mem, 9, sizes[i]);
+
+		memset(p->mem.va + HALF, 0xee, HALF);
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_read(p->ep[1], 1, &to, a_cookie(i),
+							     &from, 0));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, &len));
+		EXPECT_EQ(sizes[i], len);
+		EXPECT_EQ(0, memcmp(p->mem.va + 9, p->mem.va + HALF + 1, sizes[i]));
+		EXPECT_EQ((char)0xee, p->mem.va[HALF + 1 + sizes[i]]);
+	}
+}
+
+TEST_F_TIMEOUT(transfer, scatter_and_gather, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET from[4], to[4];
+	char *want = p->mem.va + HALF - 16384;
+	uint64_t len;
+
+	/* Pieces that don't line up, one of them empty with garbage in it. */
+	from[0] = a_seg(&p->mem, 100, 10);
+	from[1] = (DAT_LMR_TRIPLET) { .lmr_context = 0xdead, .virtual_address = 42 };
+	from[2] = a_seg(&p->mem, 5000, 4000);
+	from[3] = a_seg(&p->mem, 300, 90);
+	to[0] = a_seg(&p->mem, HALF, 2000);
+	to[1] = a_seg(&p->mem, HALF + 10000, 1);
+	to[2] = a_seg(&p->mem, HALF + 20000, 2000);
+	to[3] = a_seg(&p->mem, HALF + 30000, 5000);
+	memcpy(want, p->mem.va + 100, 10);
+	memcpy(want + 10, p->mem.va + 5000, 4000);
+	memcpy(want + 4010, p->mem.va + 300, 90);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 4, to, a_cookie(1), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 4, from, a_cookie(2), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, &len));
+	EXPECT_EQ(4100, len);
+	EXPECT_EQ(0, memcmp(want, p->mem.va + HALF, 2000));
+	EXPECT_EQ(want[2000], p->mem.va[HALF + 10000]);
+	EXPECT_EQ(0, memcmp(want + 2001, p->mem.va + HALF + 20000, 2000));
+	EXPECT_EQ(0, memcmp(want + 4001, p->mem.va + HALF + 30000, 99));
+}
+
+TEST_F_TIMEOUT(transfer, messages_without_segments, 60)
+{
+	struct a_pair *p = &self->p;
+	uint64_t len = 1;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 0, NULL, a_cookie(1), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(2), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, &len));
+	EXPECT_EQ(0, len);
+}
+
+TEST_F_TIMEOUT(transfer, requests_complete_in_order, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 8192);
+	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, HALF, 8192);
+	uint64_t cookie;
+	DAT_RETURN rc;
+	int i;
+
+	for (i = 0; i < 30; i++) {
+		rc = i % 3 ? dat_ep_post_rdma_read(p->ep[1], 1, &seg, a_cookie(i), &remote, 0) :
+			     dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(i), &remote, 0);
+		ASSERT_EQ(DAT_SUCCESS, rc);
+	}
+	for (i = 0; i < 30; i++) {
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], &cookie, NULL));
+		EXPECT_EQ(i, cookie);
+	}
+}
+
+TEST_F_TIMEOUT(transfer, a_full_queue_says_so_and_takes_more_later, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	int i;
+
+	for (i = 0; i < 32; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(i), 0));
+	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP),
+		  dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(i), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(0), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(i), 0));
+}
+
+TEST_F_TIMEOUT(transfer, a_late_receive_only_delays, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(0), 0));
+	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(1), 0));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+}
+
+TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, HALF, 64);
+	DAT_BOOLEAN idle = DAT_FALSE;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(7), &remote,
+						      DAT_COMPLETION_UNSIGNALLED_FLAG));
+	while (!idle)
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_get_status(p->ep[1], NULL, NULL, &idle));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(p->evd[1], 0, 1, &event, &nmore));
+	EXPECT_EQ(7, event.event_data.dto_completion_event_data.user_cookie.as_64);
+}
+
+TEST_F_TIMEOUT(transfer, suppressed_requests_free_their_slots, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, HALF, 64);
+	DAT_EVENT event;
+	DAT_RETURN rc;
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		do {
+			rc = dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(i), &remote,
+						    DAT_COMPLETION_SUPPRESS_FLAG);
+		} while (TYPE(rc) == DAT_INSUFFICIENT_RESOURCES);
+		ASSERT_EQ(DAT_SUCCESS, rc);
+	}
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(p->evd[1], &event));
+}
+
+TEST_HARNESS_MAIN

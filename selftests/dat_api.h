@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Two endpoints of one process on libdat, for tests of the API. */
+#ifndef DAT_API_H
+#define DAT_API_H
+
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+#define A_QUAL		4811
+#define A_WAIT_US	20000000	/* for events that must come */
+#define A_QUIET_US	300000		/* for events that must not come */
+#define A_MEM		(4 << 20)
+
+struct a_mem {
+	char		*va;
+	size_t		size;
+	DAT_LMR_HANDLE	lmr;
+	DAT_LMR_CONTEXT	ctx;
+	DAT_RMR_CONTEXT	rmr;
+};
+
+struct a_pair {
+	DAT_IA_HANDLE	ia;
+	DAT_EVD_HANDLE	async;
+	DAT_IA_ATTR	attr;
+	DAT_PZ_HANDLE	pz;
+	DAT_EVD_HANDLE	cr;
+	DAT_EVD_HANDLE	evd[2];
+	DAT_EP_HANDLE	ep[2];
+	DAT_PSP_HANDLE	psp;
+	struct a_mem	mem;
+};
+
+/* All return DAT_SUCCESS or the first error. */
+DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async);
+DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m);
+DAT_EP_ATTR a_attr(const struct a_pair *p);
+DAT_RETURN a_open(struct a_pair *p);
+DAT_RETURN a_connect(struct a_pair *p, DAT_EP_HANDLE active, DAT_EP_HANDLE passive,
+		     DAT_EVD_HANDLE active_evd, DAT_EVD_HANDLE passive_evd);
+void a_close(struct a_pair *p);
+
+/* 1: got one of any kind within @us. */
+int a_event(DAT_EVD_HANDLE evd, unsigned int us, DAT_EVENT *event);
+/* The status of the next DTO; -1 if there is none, or another event came. */
+int a_dto(DAT_EVD_HANDLE evd, uint64_t *cookie, uint64_t *len);
+
+DAT_LMR_TRIPLET a_seg(const struct a_mem *m, size_t offset, size_t len);
+DAT_RMR_TRIPLET a_rseg(const struct a_mem *m, size_t offset, size_t len);
+DAT_DTO_COOKIE a_cookie(uint64_t n);
+
+#define TYPE(rc)	DAT_GET_TYPE(rc)
+#define SUBTYPE(rc)	DAT_GET_SUBTYPE(rc)
+/* The whole code, as functions return it. */
+#define RC(type, subtype)	(DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
+
+#endif /* DAT_API_H */
