@@ -188,7 +188,7 @@ extern const struct dat_obj_ops dat_pz_ops, dat_lmr_ops, dat_evd_ops, dat_srq_op
 struct dat_evd {
 	struct dat_obj		obj;
 	u32			streams;
-	spinlock_t		lock;
+	spinlock_t		lock;		/* of all that follows */
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;
 	bool			waiting;
@@ -339,7 +339,7 @@ struct dat_srq {
 	struct dat_pz		*pz;
 	struct ib_srq		*srq;
 	u32			max_iov;
-	spinlock_t		lock;
+	spinlock_t		lock;		/* of all that follows */
 	struct dat_epring	ring;
 	struct dat_queue	q;
 	struct dat_slot		*slots;
@@ -401,7 +401,7 @@ struct dat_ep {
 	struct dat_evd		*connect_evd;
 	struct dat_srq		*srq;
 	struct dat_ep_attr	attr;
-	spinlock_t		lock;
+	spinlock_t		lock;		/* of all that follows */
 	enum dat_ep_state	state;
 	bool			dead;
 	struct dat_conn		*conn;

@@ -169,12 +169,13 @@ static int evd_sleep(u64 deadline_ns)
 
 	if (signal_pending(current))
 		return -EINTR;
-	if (deadline_ns == DAT_WAIT_FOREVER)
+	if (deadline_ns == DAT_WAIT_FOREVER) {
 		schedule();
-	else if (ktime_get_ns() >= deadline_ns)
+		return 0;
+	}
+	if (ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
-	else
-		schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
+	schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
 	return 0;
 }
 

@@ -82,7 +82,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia)
 
 	mutex_lock(&file->lock);
 	if (!file->ia) {
-		smp_store_release(&file->ia, ia);
+		smp_store_release(&file->ia, ia);	/* for dat_file_ia() */
 		ret = 0;
 	}
 	mutex_unlock(&file->lock);

@@ -18,7 +18,7 @@
  * @mm: of the opener; nobody else may use the file, since memory is registered and
  *	addresses are meant in it
  * @net: network namespace of the opener
- * @lock: opening of the IA
+ * @lock: opening of the IA, growth of @words
  * @ia: set once, by dat_file_bind(), with release; then constant
  * @doorbell: struct dat_doorbell
  * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
@@ -27,7 +27,7 @@
 struct dat_file {
 	struct mm_struct	*mm;
 	struct net		*net;
-	struct mutex		lock;
+	struct mutex		lock;		/* binding, growth of words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;
 	struct xarray		bells;
@@ -44,7 +44,7 @@ void dat_file_kick(struct dat_file *file);
 
 static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 {
-	return smp_load_acquire(&file->ia);
+	return smp_load_acquire(&file->ia);	/* whole since dat_file_bind() */
 }
 
 /* ioctl.c */

@@ -19,7 +19,7 @@ u64 dat_mmap_size(const struct dat_region *r)
 
 static int map_region(struct vm_area_struct *vma, struct dat_region *r)
 {
-	unsigned long n = r->npages;
+	unsigned long n = r->npages, clear = VM_MAYEXEC;
 
 	if (!(vma->vm_flags & VM_SHARED) || vma_pages(vma) != n)
 		return -EINVAL;
@@ -28,14 +28,15 @@ static int map_region(struct vm_area_struct *vma, struct dat_region *r)
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
 	/* Nor may mprotect() change that later. */
-	dat_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
-			 VM_MAYEXEC | (r->writable ? 0 : VM_MAYWRITE));
+	if (!r->writable)
+		clear |= VM_MAYWRITE;
+	dat_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
 	/* Each mapped page is referenced, so it may outlive the object. */
 	return vm_insert_pages(vma, vma->vm_start, r->pages, &n);
 }
 
 static int map_object(struct vm_area_struct *vma, struct dat_ia *ia, u32 id,
-		       unsigned int kind)
+		      unsigned int kind)
 {
 	const struct dat_obj_ops *ops;
 	struct dat_region *r;

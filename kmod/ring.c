@@ -307,6 +307,7 @@ static void ring_publish(struct dat_queue *q)
 
 	WRITE_ONCE(status->bad, q->bad);
 	WRITE_ONCE(status->head, q->head);
+	/* Before the event that tells of it: who sees that may post again. */
 	smp_store_release(&status->done, q->done);
 }
 
@@ -316,7 +317,7 @@ static bool ring_arm(struct dat_queue *q, u32 after)
 	u32 n;
 
 	WRITE_ONCE(status->kick_at, q->head + after);
-	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);
+	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
 	smp_mb();						/* (E) */
 	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
 	/* A wild tail counts as work: the fetch will find out. */

@@ -16,6 +16,11 @@ static int plug(int in)
 	return system("rdma link delete rxe0");
 }
 
+static int has_rxe(void)
+{
+	return !system("rdma link show rxe0/1 >/dev/null 2>&1");
+}
+
 FIXTURE(unplug) {
 	struct t_pair p;
 	struct t_evd async;
@@ -24,8 +29,6 @@ FIXTURE(unplug) {
 
 FIXTURE_SETUP(unplug)
 {
-	if (system("rdma link show rxe0/1 >/dev/null 2>&1"))
-		SKIP(return, "no rxe0 here that could be taken away");
 	ASSERT_EQ(0, t_pair_open(&self->p));
 	ASSERT_EQ(0, t_evd(&self->p.f, DAT_STREAM_ASYNC, 8, &self->async));
 	ASSERT_EQ(0, t_pair_connect(&self->p));
@@ -43,6 +46,8 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	uint32_t pz;
 	int i;
 
+	if (!has_rxe())
+		SKIP(return, "no rxe0 here that could be taken away");
 	for (i = 0; i < T_QUEUE; i++)
 		t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
 	for (i = 0; i < T_QUEUE; i++)

@@ -11,8 +11,9 @@ export LD_LIBRARY_PATH=$dir/../ulib
 
 has_kmemleak() { [ -w /sys/kernel/debug/kmemleak ]; }
 
-# The device objects that exist; the GSI pair of the port is always there.
-resources() { rdma resource show; }
+# The device objects that exist, by device and not by its number, which is new each time
+# it comes; the GSI pair of the port is always there.
+resources() { rdma resource show | sed 's/^[0-9]*: //'; }
 pinned() { awk '/^nr_foll_pin_acquired/ { a = $2 } /^nr_foll_pin_released/ { r = $2 } END { print a - r }' /proc/vmstat; }
 
 tap() { # STATUS-OF-TEST NAME

@@ -62,9 +62,7 @@ void cp_progress_end(struct cp_progress *g)
 	progress_show(g, "\n");
 }
 
-static void usage(FILE *to)
-{
-	fprintf(to,
+static const char usage_text[] =
 "usage: dat-cp --serve DIR [OPTION]...          receive files into DIR\n"
 "       dat-cp [OPTION]... FILE... HOST:[NAME]  send files to a dat-cp --serve at HOST\n"
 "\n"
@@ -78,7 +76,11 @@ static void usage(FILE *to)
 "  -h, --help        this text\n"
 "      --version     the version\n"
 "\n"
-"Exit status: 0 if every file arrived, else 1; 2 for wrong usage.\n", CP_PORT);
+"Exit status: 0 if every file arrived, else 1; 2 for wrong usage.\n";
+
+static void usage(FILE *to)
+{
+	fprintf(to, usage_text, CP_PORT);
 }
 
 static const struct option long_options[] = {

@@ -551,9 +551,7 @@ void perf_run_counted(struct perf *p, void (*measure)(struct perf *p))
 	tool_close(&p->tool);
 }
 
-static void usage(FILE *to)
-{
-	fprintf(to,
+static const char usage_text[] =
 "usage: dat-perf [--keep] [OPTION]...        serve one client, or all with --keep\n"
 "       dat-perf [OPTION]... HOST            measure against the server at HOST\n"
 "\n"
@@ -573,8 +571,11 @@ static void usage(FILE *to)
 "  -h, --help          this text\n"
 "      --version       the version\n"
 "\n"
-"Latencies are one way (half the ping-pong), except of reads.  MB are 2^20 bytes.\n",
-		MAX_SIZE, MAX_ITERS, MAX_WINDOW, DEFAULT_PORT);
+"Latencies are one way (half the ping-pong), except of reads.  MB are 2^20 bytes.\n";
+
+static void usage(FILE *to)
+{
+	fprintf(to, usage_text, MAX_SIZE, MAX_ITERS, MAX_WINDOW, DEFAULT_PORT);
 }
 
 static unsigned int find_name(const char *name, const char *const *names, unsigned int n,
@@ -682,11 +683,11 @@ int main(int argc, char **argv)
 	if (!p.opt.size)
 		p.opt.size = p.opt.test == TEST_BW ? 65536 : 64;
 	p.opt.host = argv[optind];
-	if (!p.opt.host)
-		server(&p, args.keep);
-	else if (args.syscalls)
+	if (args.syscalls && p.opt.host)
 		return perf_count_syscalls(&p);
-	else
+	if (p.opt.host)
 		client(&p, args.all);
+	else
+		server(&p, args.keep);
 	return 0;
 }

@@ -108,6 +108,7 @@ struct dat_abi {
 	__u32 version;
 	__u64 features;
 };
+
 #define DAT_IOC_ABI		DAT_IOC(ABI)
 
 /**
@@ -127,6 +128,7 @@ struct dat_adapter {
 	__u32 port;
 	__u32 active;
 };
+
 #define DAT_IOC_ADAPTER		DAT_IOC(ADAPTER)
 
 /**
@@ -149,6 +151,7 @@ struct dat_ia_open {
 	__u64 doorbell_offset;
 	__u64 doorbell_size;
 };
+
 #define DAT_IOC_IA_OPEN		DAT_IOC(IA_OPEN)
 
 /**
@@ -206,6 +209,7 @@ struct dat_ia_query {
 	__u64 max_message_size;
 	__u64 max_lmr_size;
 };
+
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
 #define DAT_IA_FLAG_IWARP	0x1
 
@@ -222,6 +226,7 @@ struct dat_ia_close {
 	__u32 size;
 	__u32 rsvd;
 };
+
 #define DAT_IOC_IA_CLOSE	DAT_IOC(IA_CLOSE)
 
 /**
@@ -240,6 +245,7 @@ struct dat_free {
 	__u32 id;
 	__u32 rsvd;
 };
+
 #define DAT_IOC_FREE		DAT_IOC(FREE)
 
 /**
@@ -251,6 +257,7 @@ struct dat_pz_create {
 	__u32 size;
 	__u32 id;
 };
+
 #define DAT_IOC_PZ_CREATE	DAT_IOC(PZ_CREATE)
 
 /* Memory privileges, as in DAT_MEM_PRIV_FLAGS. */
@@ -283,6 +290,7 @@ struct dat_lmr_create {
 	__u32 lmr_context;
 	__u32 rmr_context;
 };
+
 #define DAT_IOC_LMR_CREATE	DAT_IOC(LMR_CREATE)
 
 /**
@@ -310,6 +318,7 @@ struct dat_evd_create {
 	__u64 status_offset;
 	__u64 status_size;
 };
+
 #define DAT_IOC_EVD_CREATE	DAT_IOC(EVD_CREATE)
 
 #define DAT_WAIT_FOREVER	(~(__u64)0)
@@ -333,6 +342,7 @@ struct dat_evd_wait {
 	__u32 rsvd;
 	__u64 deadline_ns;
 };
+
 #define DAT_IOC_EVD_WAIT	DAT_IOC(EVD_WAIT)
 
 /**
@@ -346,6 +356,7 @@ struct dat_evd_post {
 	__u32 id;
 	__u64 cookie;
 };
+
 #define DAT_IOC_EVD_POST	DAT_IOC(EVD_POST)
 
 #define DAT_EVD_UNWAITABLE	0x1
@@ -363,6 +374,7 @@ struct dat_evd_set {
 	__u32 flags;
 	__u32 mask;
 };
+
 #define DAT_IOC_EVD_SET		DAT_IOC(EVD_SET)
 
 /**
@@ -396,6 +408,7 @@ struct dat_srq_create {
 	__u32 rq_offset;
 	__u32 rq_shift;
 };
+
 #define DAT_IOC_SRQ_CREATE	DAT_IOC(SRQ_CREATE)
 
 /**
@@ -457,6 +470,7 @@ struct dat_ep_create {
 	__u32 rq_offset;
 	__u32 rq_shift;
 };
+
 #define DAT_IOC_EP_CREATE	DAT_IOC(EP_CREATE)
 
 /**
@@ -482,6 +496,7 @@ struct dat_ep_connect {
 	__u32 rsvd;
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
+
 #define DAT_IOC_EP_CONNECT	DAT_IOC(EP_CONNECT)
 
 #define DAT_DISCONNECT_GRACEFUL	0x1
@@ -499,6 +514,7 @@ struct dat_ep_disconnect {
 	__u32 flags;
 	__u32 rsvd;
 };
+
 #define DAT_IOC_EP_DISCONNECT	DAT_IOC(EP_DISCONNECT)
 
 /**
@@ -510,6 +526,7 @@ struct dat_ep_reset {
 	__u32 size;
 	__u32 id;
 };
+
 #define DAT_IOC_EP_RESET	DAT_IOC(EP_RESET)
 
 /**
@@ -537,6 +554,7 @@ struct dat_ep_query {
 	__u8  local[32];
 	__u8  remote[32];
 };
+
 #define DAT_IOC_EP_QUERY	DAT_IOC(EP_QUERY)
 
 /**
@@ -558,6 +576,7 @@ struct dat_psp_create {
 	__u32 id;
 	__u32 rsvd;
 };
+
 #define DAT_IOC_PSP_CREATE	DAT_IOC(PSP_CREATE)
 
 /**
@@ -577,6 +596,7 @@ struct dat_cr_query {
 	__u32 pd_len;
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
+
 #define DAT_IOC_CR_QUERY	DAT_IOC(CR_QUERY)
 
 /**
@@ -596,6 +616,7 @@ struct dat_cr_accept {
 	__u32 pd_len;
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
+
 #define DAT_IOC_CR_ACCEPT	DAT_IOC(CR_ACCEPT)
 
 /**
@@ -607,6 +628,7 @@ struct dat_cr_reject {
 	__u32 size;
 	__u32 id;
 };
+
 #define DAT_IOC_CR_REJECT	DAT_IOC(CR_REJECT)
 
 /*

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Threads of one process against each other, on one file, with ids that they guess. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define ID_GUESSES	4	/* ids are given in turn: the next ones are known */
+
+static volatile int stop;
+static volatile uint32_t last_id;
+
+static void ring_all(struct t_file *f)
+{
+	struct dat_doorbell *db = f->db.va;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		__atomic_store_n(&db->dirty[i], ~0ULL, __ATOMIC_RELAXED);
+}
+
+static void *kicker(void *arg)
+{
+	struct t_file *f = arg;
+
+	while (!stop) {
+		ring_all(f);
+		t_kick(f);
+	}
+	return NULL;
+}
+
+static void *guesser(void *arg)
+{
+	struct t_file *f = arg;
+	uint32_t i;
+
+	while (!stop)
+		for (i = 1; i <= ID_GUESSES; i++) {
+			t_free(f, DAT_OBJ_EP, last_id + i);
+			t_free(f, DAT_OBJ_SRQ, last_id + i);
+		}
+	return NULL;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* "cm_id 3 mr 0 ..." of all RDMA devices, or -1 without the tool. */
+static int count_resource(const char *what)
+{
+	char line[512], *p;
+	int n, sum = -1;
+	FILE *f = popen("rdma resource show 2>/dev/null", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		p = strstr(line, what);
+		if (p && sscanf(p + strlen(what), "%d", &n) == 1)
+			sum = (sum < 0 ? 0 : sum) + n;
+	}
+	if (f)
+		pclose(f);
+	return sum;
+}
+
+/* Ends of connections take their time: wait for what there was. */
+static int settles_to(const char *what, int before)
+{
+	int i;
+
+	for (i = 0; i < 100 && count_resource(what) > before; i++)
+		usleep(100000);
+	return count_resource(what);
+}
+
+FIXTURE(race) {
+	struct t_pair p;
+	int cm_ids;
+};
+
+FIXTURE_SETUP(race)
+{
+	self->cm_ids = count_resource(" cm_id ");
+	stop = 0;
+	ASSERT_EQ(0, t_pair_open(&self->p));
+}
+
+FIXTURE_TEARDOWN(race)
+{
+	t_pair_close(&self->p);
+	EXPECT_EQ(self->cm_ids, settles_to(" cm_id ", self->cm_ids));
+}
+
+/* A message over the pair, whose queues live on what doorbells and kicks do. */
+static void expect_traffic(struct __test_metadata *_metadata, struct t_pair *p)
+{
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	}
+}
+
+/* An EP or SRQ that is freed before its creation has returned. */
+TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
+{
+	struct t_pair *p = &self->p;
+	double end = seconds() + 3;
+	pthread_t thread[2];
+	unsigned int made = 0, i;
+
+	ASSERT_EQ(0, t_pair_connect(p));
+	last_id = p->psp;
+	ASSERT_EQ(0, pthread_create(&thread[0], NULL, guesser, &p->f));
+	ASSERT_EQ(0, pthread_create(&thread[1], NULL, kicker, &p->f));
+	while (seconds() < end) {
+		struct dat_ep_create ep = {
+			.size = sizeof(ep), .pz = p->pz, .max_recv = 1, .max_request = 1,
+		};
+		struct dat_srq_create srq = {
+			.size = sizeof(srq), .pz = p->pz, .max_recv = 1, .max_iov = 1,
+		};
+
+		if (!t_ioctl(p->f.fd, DAT_IOC_EP_CREATE, &ep)) {
+			last_id = ep.id;
+			t_free(&p->f, DAT_OBJ_EP, ep.id);
+			made++;
+		}
+		if (!t_ioctl(p->f.fd, DAT_IOC_SRQ_CREATE, &srq)) {
+			last_id = srq.id;
+			t_free(&p->f, DAT_OBJ_SRQ, srq.id);
+			made++;
+		}
+	}
+	stop = 1;
+	for (i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_LT(10, made);
+	/* The neighbours' doorbell bits are still theirs. */
+	expect_traffic(_metadata, p);
+}
+
+struct cr_job {
+	struct t_file		*f;
+	struct t_ep		*ep;
+	volatile uint32_t	cr;
+	int			taken;
+	pthread_barrier_t	start;
+	pthread_barrier_t	done;
+};
+
+/* Accepts that fail, because the EP is connected already. */
+static void *failing_acceptor(void *arg)
+{
+	struct cr_job *job = arg;
+
+	for (;;) {
+		pthread_barrier_wait(&job->start);
+		if (!job->cr)
+			return NULL;
+		while (t_accept(job->f, job->cr, job->ep, NULL, 0) == -EISCONN)
+			;
+		pthread_barrier_wait(&job->done);
+	}
+}
+
+/* Whoever has the request while it is freed must not put it back and forget it. */
+TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
+{
+	struct t_pair *p = &self->p;
+	struct cr_job job = { .f = &p->f, .ep = &p->ep[0] };
+	struct dat_eqe eqe;
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, t_pair_connect(p));
+	pthread_barrier_init(&job.start, NULL, 2);
+	pthread_barrier_init(&job.done, NULL, 2);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, failing_acceptor, &job));
+	for (i = 0; i < 100; i++) {
+		struct t_ep out;
+
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 7, &out));
+		ASSERT_EQ(0, t_connect(&p->f, &out, T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		job.cr = eqe.data;
+		pthread_barrier_wait(&job.start);
+		usleep(rand() % 300);
+		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_CR, job.cr)) TH_LOG("round %d", i);
+		pthread_barrier_wait(&job.done);
+		/* Nobody has it any more, so the peer must hear that. */
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe)) TH_LOG("round %d", i);
+		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, eqe.type);
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, out.id));
+		t_unmap(&out.submit);
+		t_unmap(&out.status);
+	}
+	job.cr = 0;
+	pthread_barrier_wait(&job.start);
+	pthread_join(thread, NULL);
+}
+
+/* Posting to a DISCONNECTED EP makes events at once, in the midst of the close. */
+static void *poster(void *arg)
+{
+	struct t_pair *p = arg;
+	uint32_t *tail = p->ep[0].rq.shared_tail;
+
+	while (!stop) {
+		__atomic_store_n(tail, p->ep[0].rq.status->head + 8, __ATOMIC_RELEASE);
+		((struct dat_evd_head *)p->evd[0].submit.va)->head =
+			((struct dat_evd_status *)p->evd[0].status.va)->tail;
+		ring_all(&p->f);
+		if (t_kick(&p->f) == -ENODEV)
+			break;
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(race, closing_while_posting, 300)
+{
+	unsigned int count[16], i;
+	double end = seconds() + 6;
+	pthread_t thread[2];
+	struct t_pair p;
+
+	/* The fixture's listener is in the way of those made here. */
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
+	while (seconds() < end) {
+		ASSERT_EQ(0, t_pair_open(&p));
+		ASSERT_EQ(0, t_pair_connect(&p));
+		ASSERT_EQ(0, t_disconnect(&p.f, &p.ep[0], 0));
+		ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&p.evd[0], count));
+		stop = 0;
+		for (i = 0; i < 2; i++)
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL, poster, &p));
+		usleep(rand() % 2000);
+		t_pair_close(&p);
+		stop = 1;
+		for (i = 0; i < 2; i++)
+			pthread_join(thread[i], NULL);
+		munmap(p.mem.va, p.mem.size);
+	}
+}
+
+struct opener {
+	int		fd;
+	int		ret;
+	uint8_t		name[DAT_NAME_SIZE];
+};
+
+static void *open_ia(void *arg)
+{
+	struct opener *o = arg;
+	struct dat_ia_open open_arg = { .size = sizeof(open_arg) };
+
+	memcpy(open_arg.name, o->name, sizeof(o->name));
+	o->ret = t_ioctl(o->fd, DAT_IOC_IA_OPEN, &open_arg);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(race, opening_one_file_twice_at_once, 120)
+{
+	struct opener o[2] = { 0 };
+	pthread_t thread;
+	int i;
+
+	memcpy(o[0].name, self->p.f.info.device, sizeof(self->p.f.info.device));
+	o[1] = o[0];
+	for (i = 0; i < 200; i++) {
+		o[0].fd = open("/dev/dat", O_RDWR);
+		o[1].fd = o[0].fd;
+		ASSERT_LE(0, o[0].fd);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, open_ia, &o[1]));
+		open_ia(&o[0]);
+		pthread_join(thread, NULL);
+		/* One of them wins, and the other's IA leaves nothing. */
+		EXPECT_EQ(-EINVAL, o[0].ret + o[1].ret);
+		close(o[0].fd);
+	}
+}
+
+TEST_HARNESS_MAIN
