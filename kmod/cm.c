@@ -290,7 +290,7 @@ int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_l
 	}
 	conn->id = NULL;
 err_give_back:
-	xchg(&cr->id, id);
+	dat_cr_give_back(cr, id);
 err_free:
 	dat_conn_free(conn);
 	return ret;

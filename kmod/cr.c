@@ -102,6 +102,27 @@ void dat_cr_reject(struct dat_cr *cr)
 	rdma_destroy_id(id);
 }
 
+/**
+ * dat_cr_give_back() - return an id that could not be used
+ * @cr: request that it was taken from by xchg()
+ * @id: of the request
+ *
+ * A free that came meanwhile found no id to destroy: then it is done here.  Both sides
+ * write first (the id, the death) and look at the other's word after a full barrier, so
+ * one of them sees it, and xchg() lets only one have it.
+ *
+ * Context: may sleep.
+ */
+void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id)
+{
+	xchg(&cr->id, id);
+	if (!dat_obj_dying(&cr->obj))
+		return;
+	id = xchg(&cr->id, NULL);
+	if (id)
+		rdma_destroy_id(id);
+}
+
 /* Without a consumer's word the peer is told that nobody is here. */
 static void cr_shutdown(struct dat_obj *obj)
 {

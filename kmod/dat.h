@@ -56,6 +56,7 @@ struct rdma_cgroup;
 #define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_BATCH		16	/* WRs in one chain */
+#define DAT_NO_BELL		U32_MAX
 
 /* DAT_EP_STATE, with its numbers. */
 enum dat_ep_state {
@@ -287,7 +288,7 @@ struct dat_slot {
  *
  * All under the lock of the owner, ep->lock or srq->lock, but
  *
- * @bell: bit in the doorbell page; constant, the user face's
+ * @bell: bit in the doorbell page or DAT_NO_BELL; the user face's
  */
 struct dat_queue {
 	const struct dat_queue_ops *ops;
@@ -664,6 +665,7 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		  const struct rdma_conn_param *param);
 int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void dat_cr_reject(struct dat_cr *cr);
+void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id);
 
 /* A free has won: nobody wants to hear of the object again. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)

@@ -202,23 +202,33 @@ static int ep_use_parents(struct dat_ep *ep, const struct dat_ep_parents *p)
 	return 0;
 }
 
+/* Whoever holds ep->lock may use the parents, so they are taken away under it. */
 static void ep_unuse_parents(struct dat_ep *ep)
 {
-	if (ep->srq)
-		dat_obj_unuse(&ep->srq->obj);
-	if (ep->connect_evd)
-		dat_obj_unuse(&ep->connect_evd->obj);
-	if (ep->request_evd)
-		dat_obj_unuse(&ep->request_evd->obj);
-	if (ep->recv_evd)
-		dat_obj_unuse(&ep->recv_evd->obj);
-	if (ep->pz)
-		dat_obj_unuse(&ep->pz->obj);
+	struct dat_ep_parents p;
+
+	spin_lock_bh(&ep->lock);
+	p = (struct dat_ep_parents) {
+		.pz = ep->pz, .recv_evd = ep->recv_evd, .request_evd = ep->request_evd,
+		.connect_evd = ep->connect_evd, .srq = ep->srq,
+	};
 	ep->srq = NULL;
 	ep->connect_evd = NULL;
 	ep->request_evd = NULL;
 	ep->recv_evd = NULL;
 	ep->pz = NULL;
+	spin_unlock_bh(&ep->lock);
+
+	if (p.srq)
+		dat_obj_unuse(&p.srq->obj);
+	if (p.connect_evd)
+		dat_obj_unuse(&p.connect_evd->obj);
+	if (p.request_evd)
+		dat_obj_unuse(&p.request_evd->obj);
+	if (p.recv_evd)
+		dat_obj_unuse(&p.recv_evd->obj);
+	if (p.pz)
+		dat_obj_unuse(&p.pz->obj);
 }
 
 static bool evd_takes(const struct dat_evd *evd, u32 stream)

@@ -95,52 +95,78 @@ static int file_add_bell(struct dat_file *file, struct dat_queue *q, unsigned lo
 	u32 bell;
 	int ret;
 
+	lockdep_assert_held(&file->lock);
 	ret = xa_alloc(&file->bells, &bell, xa_tag_pointer(q->obj, tag), BELL_LIMIT,
 		       GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return -ENOMEM;
 	q->bell = bell;
 	word = bell / 64 + 1;
-	mutex_lock(&file->lock);
 	if (word > file->words)
 		WRITE_ONCE(file->words, word);
-	mutex_unlock(&file->lock);
 	return 0;
+}
+
+static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
+{
+	int ret = file_add_bell(file, &ep->sq, 0);
+
+	if (ret)
+		return ret;
+	ret = file_add_bell(file, &ep->rq, BELL_RQ);
+	if (ret) {
+		xa_erase(&file->bells, ep->sq.bell);
+		ep->sq.bell = DAT_NO_BELL;
+	}
+	return ret;
 }
 
 /**
  * dat_file_add_bells() - give the queues of an object bits in the doorbell page
  * @file: open file
- * @obj: EP or SRQ
+ * @obj: EP or SRQ, published: another thread may be freeing it
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -ENOENT if it is being freed.
  */
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 {
-	struct dat_ep *ep;
 	int ret;
 
-	if (obj->type == DAT_OBJ_SRQ)
-		return file_add_bell(file, &to_dat_srq(obj)->q, 0);
-	ep = to_dat_ep(obj);
-	ret = file_add_bell(file, &ep->sq, 0);
-	if (ret)
-		return ret;
-	ret = file_add_bell(file, &ep->rq, BELL_RQ);
-	if (ret)
-		xa_erase(&file->bells, ep->sq.bell);
+	mutex_lock(&file->lock);
+	if (dat_obj_dying(obj))
+		ret = -ENOENT;
+	else if (obj->type == DAT_OBJ_SRQ)
+		ret = file_add_bell(file, &to_dat_srq(obj)->q, 0);
+	else
+		ret = file_add_ep_bells(file, to_dat_ep(obj));
+	mutex_unlock(&file->lock);
 	return ret;
 }
 
-/* The entry holds no reference: it must go before the object does. */
+static void file_del_bell(struct dat_file *file, struct dat_queue *q)
+{
+	if (q->bell != DAT_NO_BELL)
+		xa_erase(&file->bells, q->bell);
+	q->bell = DAT_NO_BELL;
+}
+
+/**
+ * dat_file_del_bells() - take them back
+ * @file: open file
+ * @obj: of any type, freed: no bells can be added any more
+ *
+ * The bells hold no reference, so this comes before the last one is dropped.
+ */
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 {
+	mutex_lock(&file->lock);
 	if (obj->type == DAT_OBJ_SRQ) {
-		xa_erase(&file->bells, to_dat_srq(obj)->q.bell);
+		file_del_bell(file, &to_dat_srq(obj)->q);
 	} else if (obj->type == DAT_OBJ_EP) {
-		xa_erase(&file->bells, to_dat_ep(obj)->sq.bell);
-		xa_erase(&file->bells, to_dat_ep(obj)->rq.bell);
+		file_del_bell(file, &to_dat_ep(obj)->sq);
+		file_del_bell(file, &to_dat_ep(obj)->rq);
 	}
+	mutex_unlock(&file->lock);
 }
 
 static void file_kick_one(struct dat_file *file, u32 bell)

@@ -18,7 +18,7 @@
  * @mm: of the opener; nobody else may use the file, since memory is registered and
  *	addresses are meant in it
  * @net: network namespace of the opener
- * @lock: opening of the IA, growth of @words
+ * @lock: opening of the IA, who has which bell, growth of @words
  * @ia: set once, by dat_file_bind(), with release; then constant
  * @doorbell: struct dat_doorbell
  * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
@@ -27,7 +27,7 @@
 struct dat_file {
 	struct mm_struct	*mm;
 	struct net		*net;
-	struct mutex		lock;		/* binding, growth of words */
+	struct mutex		lock;		/* binding, bells */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;
 	struct xarray		bells;

@@ -138,13 +138,18 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 static int ioctl_kick(struct dat_file *file, unsigned long arg)
 {
 	struct dat_ia *ia = dat_file_ia(file);
+	int ret = 0;
 
 	if (arg || !ia)
 		return -EINVAL;
-	if (READ_ONCE(ia->dead))
-		return -ENODEV;
-	dat_file_kick(file);
-	return 0;
+	/* What is kicked may report to EVDs, which a close would take away. */
+	down_read(&ia->sem);
+	if (!ia->dead)
+		dat_file_kick(file);
+	else
+		ret = -ENODEV;
+	up_read(&ia->sem);
+	return ret;
 }
 
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

@@ -13,6 +13,7 @@ void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)
 {
 	q->obj = obj;
 	q->entries = entries;
+	q->bell = DAT_NO_BELL;
 }
 
 void dat_queue_disarm(struct dat_queue *q)

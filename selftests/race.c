@@ -237,6 +237,7 @@ static void *poster(void *arg)
 
 TEST_F_TIMEOUT(race, closing_while_posting, 300)
 {
+	struct dat_ia_close close_arg = { .size = sizeof(close_arg) };
 	unsigned int count[16], i;
 	double end = seconds() + 6;
 	pthread_t thread[2];
@@ -253,10 +254,11 @@ TEST_F_TIMEOUT(race, closing_while_posting, 300)
 		for (i = 0; i < 2; i++)
 			ASSERT_EQ(0, pthread_create(&thread[i], NULL, poster, &p));
 		usleep(rand() % 2000);
-		t_pair_close(&p);
+		ASSERT_EQ(0, t_ioctl(p.f.fd, DAT_IOC_IA_CLOSE, &close_arg));
 		stop = 1;
 		for (i = 0; i < 2; i++)
 			pthread_join(thread[i], NULL);
+		t_pair_close(&p);
 		munmap(p.mem.va, p.mem.size);
 	}
 }
