@@ -12,7 +12,8 @@ INSTALL ?= install
 # The running kernel's headers, or else those of the kernel in the test VM.
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	$(shell printf '%s\n' /usr/src/linux-headers-6.1.*-amd64 | sort -rV))
-KREL  = $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
+# What modules are loaded for; Debian's kernel.release lacks the flavour.
+KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 # Modules are built beside the sources, one directory per kernel release.
 KOBJ ?= $(BUILD)/kmod-$(KREL)
 
@@ -34,7 +35,7 @@ modules: kobj
 	+$(KMAKE) modules
 
 modules_install: modules
-	+$(KMAKE) modules_install
+	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
 
 libs:
 	+$(MAKE) -C $(DAT_TOP)/ulib
@@ -71,7 +72,7 @@ help:
 	@echo 'all              the module and the libraries (default)'
 	@echo 'modules          dat.ko for KDIR=$(KDIR)'
 	@echo 'libs             libdat and the tools, into build/ulib/'
-	@echo 'modules_install  install dat.ko for that kernel'
+	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
 	@echo 'install          libraries, headers, udev rule (DESTDIR=, PREFIX=$(PREFIX))'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
