@@ -240,6 +240,9 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 	}
 	ret = cm_make_qp(conn);
 	if (ret) {
+		/* Closed meanwhile: the undertaker has the id, and the CR may go. */
+		if (!dat_ep_unclaim(conn->ep))
+			return 0;
 		id->context = cr;
 		id->event_handler = dat_cr_handler;
 		return ret;
@@ -284,7 +287,7 @@ int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_l
 	rdma_lock_handler(id);
 	ret = cm_accept_locked(conn, cr);
 	rdma_unlock_handler(id);
-	if (!ret || !dat_ep_unclaim(ep)) {
+	if (!ret) {
 		dat_conn_started(conn);
 		return 0;
 	}

@@ -168,13 +168,21 @@ static void conn_error_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
+/* rdma_cm takes locks for this that may not be taken in softirq. */
+static void conn_notify_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, notify_work);
+
+	rdma_notify(conn->id, IB_EVENT_COMM_EST);
+}
+
 /* May be called in hard interrupt. */
 static void conn_qp_event(struct ib_event *event, void *context)
 {
 	struct dat_conn *conn = context;
 
 	if (event->event == IB_EVENT_COMM_EST)
-		rdma_notify(conn->id, event->event);
+		queue_work(dat_wq, &conn->notify_work);
 	else if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
 		 event->event == IB_EVENT_QP_ACCESS_ERR)
 		queue_work(dat_wq, &conn->error_work);
@@ -270,6 +278,7 @@ static void conn_quiesce(struct dat_conn *conn)
 		ib_drain_qp(conn->qp);
 	rdma_destroy_qp(conn->id);
 	cancel_work_sync(&conn->error_work);
+	cancel_work_sync(&conn->notify_work);
 	if (conn->ep->srq)
 		conn_poll_rest(conn);
 }
@@ -372,6 +381,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_LIST_HEAD(&conn->early);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);
+	INIT_WORK(&conn->notify_work, conn_notify_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	INIT_DELAYED_WORK(&conn->bury_work, conn_bury_work);
 	if (conn_alloc_memory(conn)) {

@@ -332,6 +332,7 @@ struct dat_queue_ops {
  * @slots: one per entry
  * @free: stack of free slots, @nfree deep; buffers complete in any order
  * @nfree: free slots
+ * @lost: buffers that completed and that no event tells of
  * @wr: scratch of the pump
  * @sge: scratch of the pump
  */
@@ -346,6 +347,7 @@ struct dat_srq {
 	struct dat_slot		*slots;
 	u32			*free;
 	u32			nfree;
+	u32			lost;
 	struct dat_wr		wr;
 	struct ib_sge		sge[DAT_MAX_SGE];
 };
@@ -439,6 +441,7 @@ struct dat_failure {
  * @rq_slots: one per RQ entry
  * @close_work: tears down; queued once
  * @error_work: the QP reported an error, perhaps in hard interrupt
+ * @notify_work: data came before the handshake's end; the CM wants to know
  * @timer: the consumer's connect timeout
  * @bury_work: frees the CQ later
  * @param: what we ask of the peer
@@ -471,6 +474,7 @@ struct dat_conn {
 	struct dat_slot		*rq_slots;
 	struct work_struct	close_work;
 	struct work_struct	error_work;
+	struct work_struct	notify_work;
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
 	struct rdma_conn_param	param;
@@ -514,6 +518,7 @@ struct dat_psp {
  * @obj: base
  * @id: the peer's request; xchg()ed to NULL by whoever takes it over
  * @gone: the peer has given up; handler lock of @id
+ * @refuse_work: frees a request that nobody could be told of
  * @remote: who asks
  * @param: what it asks for
  * @pd_len: bytes of @pd
@@ -523,6 +528,7 @@ struct dat_cr {
 	struct dat_obj		obj;
 	struct rdma_cm_id	*id;
 	bool			gone;
+	struct work_struct	refuse_work;
 	struct sockaddr_storage	remote;
 	struct rdma_conn_param	param;
 	u32			pd_len;
@@ -601,6 +607,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
 void dat_srq_pump(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
+void dat_srq_lost(struct dat_srq *srq);
 
 /* ep.c */
 struct dat_ep_parents {

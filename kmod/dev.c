@@ -336,7 +336,10 @@ static void dat_client_remove(struct ib_device *ibdev, void *client_data)
 		return;
 
 	while ((ia = dev_first_ia(dev))) {
+		/* A close takes the async EVD away under this lock. */
+		down_read(&ia->sem);
 		dat_ia_async(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_OBJ_IA, ia->user_data, 0);
+		up_read(&ia->sem);
 		dat_ia_shutdown(ia);
 		dat_ia_put(ia);
 	}

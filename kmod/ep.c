@@ -149,6 +149,7 @@ int dat_ep_reset(struct dat_ep *ep)
 		memset(&ep->remote, 0, sizeof(ep->remote));
 		ep->read_in = ep->attr.read_in;
 		ep->read_out = ep->attr.read_out;
+		ep->rq.peak = 0;
 		dat_epring_set_pd(&ep->ring, NULL, 0);
 		dat_ep_set_state(ep, DAT_EP_UNCONNECTED);
 	} else if (ep->state != DAT_EP_UNCONNECTED) {

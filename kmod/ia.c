@@ -138,16 +138,30 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 		dat_evd_deliver(evd, &eqe, true);
 }
 
-/* Call @fn for each object of @type, without locks held. */
+/* The next object with an id of at least *@id, with a reference. */
+static struct dat_obj *ia_next(struct dat_ia *ia, unsigned long *id)
+{
+	struct dat_obj *obj;
+
+	rcu_read_lock();
+	obj = xa_find(&ia->objs, id, ULONG_MAX, XA_PRESENT);
+	while (obj && !kref_get_unless_zero(&obj->ref))
+		obj = xa_find_after(&ia->objs, id, ULONG_MAX, XA_PRESENT);
+	rcu_read_unlock();
+	return obj;
+}
+
+/* Call @fn for each object of @type, without locks held; others may be freed meanwhile. */
 static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
 			void (*fn)(struct dat_obj *obj))
 {
 	struct dat_obj *obj;
 	unsigned long id;
 
-	xa_for_each(&ia->objs, id, obj) {
+	for (id = 0; (obj = ia_next(ia, &id)); id++) {
 		if (obj->type == type)
 			fn(obj);
+		dat_obj_put(obj);
 	}
 }
 
@@ -217,8 +231,9 @@ void dat_ia_close(struct dat_ia *ia)
 	unsigned long id;
 
 	dat_ia_wake(ia);
-	dat_dev_detach(ia);
 	dat_ia_shutdown(ia);
+	/* Not before: until here removal of the device has to wait for us. */
+	dat_dev_detach(ia);
 
 	down_write(&ia->sem);
 	/* Those that were published while the first sweep ran. */

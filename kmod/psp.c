@@ -41,6 +41,9 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
 	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
 	if (ret)
 		return psp_bind_error(ret);
+	/* Another device may have the same address; its requests would be no use. */
+	if (id->device != ia->dev->ibdev || id->port_num != ia->port)
+		return -ENETUNREACH;
 	psp->conn_qual = dat_addr_port(&id->route.addr.src_addr);
 	return rdma_listen(id, DAT_BACKLOG);
 }

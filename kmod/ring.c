@@ -220,6 +220,13 @@ void dat_epring_set_state(struct dat_epring *r, u32 state)
 	smp_store_release(&status->state, state);
 }
 
+void dat_epring_set_lost(struct dat_epring *r, u32 lost)
+{
+	struct dat_status *status = r->status.va;
+
+	WRITE_ONCE(status->lost, lost);
+}
+
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
 {
 	struct dat_status *status = r->status.va;

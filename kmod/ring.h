@@ -102,6 +102,7 @@ int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_en
 void dat_epring_free(struct dat_epring *r);
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq);
 void dat_epring_set_state(struct dat_epring *r, u32 state);
+void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
 
 u64 dat_doorbell_take(struct dat_region *r, unsigned int word);

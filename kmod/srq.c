@@ -223,6 +223,14 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 	dat_srq_pump(srq);
 }
 
+/* Its consumer counts buffers by their events: say how many come without one. */
+void dat_srq_lost(struct dat_srq *srq)
+{
+	spin_lock_bh(&srq->lock);
+	dat_epring_set_lost(&srq->ring, ++srq->lost);
+	spin_unlock_bh(&srq->lock);
+}
+
 static void srq_shutdown(struct dat_obj *obj)
 {
 	struct dat_srq *srq = to_dat_srq(obj);

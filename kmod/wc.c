@@ -68,7 +68,8 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		.cookie	= cookie,
 		.data	= status == DAT_ST_SUCCESS ? len : 0,
 	};
-	bool failed = status != DAT_ST_SUCCESS;
+	bool failed = status != DAT_ST_SUCCESS, told;
+	struct dat_evd *evd;
 
 	lockdep_assert_held(&ep->lock);
 	trace_dat_complete(ep, recv, cookie, status, len);
@@ -79,8 +80,10 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 	/* Buffers of an SRQ go back to their owner in any case. */
 	if (dat_obj_dying(&ep->obj) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
-	dat_evd_deliver(recv ? ep->recv_evd : ep->request_evd, &eqe,
-			failed || !(flags & DAT_SQE_UNSIGNALLED));
+	evd = recv ? ep->recv_evd : ep->request_evd;
+	told = dat_evd_deliver(evd, &eqe, failed || !(flags & DAT_SQE_UNSIGNALLED)) && evd;
+	if (!told && eqe.flags & DAT_EQE_SRQ)
+		dat_srq_lost(ep->srq);
 }
 
 void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -137,7 +140,7 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 	list_add_tail(&slot->early, &conn->early);
 	/* It proves that the connection stands; the CM may say so at once. */
 	if (conn->passive && status == DAT_ST_SUCCESS)
-		rdma_notify(conn->id, IB_EVENT_COMM_EST);
+		queue_work(dat_wq, &conn->notify_work);
 }
 
 void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)

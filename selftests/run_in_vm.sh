@@ -23,6 +23,7 @@ tap() { # STATUS-OF-TEST NAME
 # A connection's CQ may be freed a second after its end.
 same_resources() {
 	local i
+	[ -n "$before" ] || return 1
 	for ((i = 0; i < 10; i++)); do
 		[ "$(resources)" = "$before" ] && return 0
 		sleep 1
@@ -39,13 +40,15 @@ leaks() {
 	tap $? "leaks.no page is left pinned"
 	if lsmod | grep -q '^dat '; then rmmod dat; fi
 	tap $? "leaks.the module can be removed"
+	same_resources && [ "$(pinned)" = "$pinned_before" ]
+	tap $? "leaks.nothing is left after it"
 	if has_kmemleak; then
 		echo scan >/sys/kernel/debug/kmemleak
 		sleep 6 # objects younger than 5 s are not reported
 		echo scan >/sys/kernel/debug/kmemleak
 		cat /sys/kernel/debug/kmemleak >/tmp/kmemleak
 		sed 's/^/# /' /tmp/kmemleak
-		[ ! -s /tmp/kmemleak ]
+		[ ! -s /tmp/kmemleak ] && ! dmesg | grep -q 'kmemleak.*disabled'
 		tap $? "leaks.kmemleak finds nothing"
 	fi
 	insmod "$DAT_KO"
@@ -63,12 +66,16 @@ pinned_before=$(pinned)
 
 for p in "$@"; do
 	echo "# begin $p"
-	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1
-	rc=$?
+	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out
+	rc=${PIPESTATUS[0]}
+	plan=$(sed -n 's/^1\.\.//p' /tmp/out)
+	results=$(grep -cE '^(not )?ok ' /tmp/out)
 	if [ $rc = 124 ] || [ $rc = 137 ]; then
 		echo "not ok 0 $p: not done within $limit s"
 	elif [ $rc != 0 ] && [ $rc != 1 ] && [ $rc != 4 ]; then
 		echo "not ok 0 $p: exit status $rc"
+	elif [ "$plan" != "$results" ]; then
+		echo "not ok 0 $p: $results results, ${plan:-no} planned"
 	fi
 	echo "# end $p $rc"
 done

@@ -130,10 +130,14 @@ static inline uint32_t du_events_count(const struct du_events *e)
 	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
 }
 
-/* Take one event; there must be one. */
-static inline void du_events_pop(struct du_events *e, struct dat_eqe *eqe)
+/* The next event; there must be one. */
+static inline void du_events_peek(const struct du_events *e, struct dat_eqe *eqe)
 {
 	*eqe = e->ring[e->head & e->mask];
+}
+
+static inline void du_events_pop(struct du_events *e)
+{
 	__atomic_store_n(&e->head, e->head + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(e->shared_head, e->head, __ATOMIC_RELEASE);	/* (L) */
 }

@@ -177,21 +177,32 @@ static void to_async(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->reason = eqe->status;
 }
 
-static void evd_translate(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
+/*
+ * Take the next event, under evd->lock.  What touches an EP comes before the head is
+ * advanced: afterwards the slot of a freed EP may be used again.
+ */
+static void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
+	du_events_peek(&evd->events, eqe);
 	event->event_number = (DAT_EVENT_NUMBER)eqe->type;
 	event->evd_handle = evd;
 	if (eqe->type == DAT_EV_DTO)
 		to_dto(eqe, event);
-	else if (eqe->type == DAT_EV_CR)
+	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
+		to_connection(eqe, event);
+	du_events_pop(&evd->events);
+}
+
+/* The rest, which takes no EP but may take locks. */
+static void evd_translate(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	if (eqe->type == DAT_EV_CR)
 		to_cr(evd, eqe, event);
 	else if (eqe->type == DAT_EV_SOFTWARE)
 		event->event_data.software_event_data.pointer =
 			(DAT_PVOID)(uintptr_t)eqe->cookie;
 	else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW)
 		to_async(eqe, event);
-	else
-		to_connection(eqe, event);
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
@@ -213,7 +224,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 	else if (!du_events_count(&evd->events))
 		rc = DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	else
-		du_events_pop(&evd->events, &eqe);
+		evd_take(evd, &eqe, event);
 	du_unlock(&evd->lock);
 	if (rc == DAT_SUCCESS)
 		evd_translate(evd, &eqe, event);
@@ -296,13 +307,13 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 }
 
 /* Returns the events that are left; takes one first if @eqe is not NULL. */
-static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe)
+static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
 	DAT_COUNT left;
 
 	du_lock(&evd->lock);
 	if (eqe)
-		du_events_pop(&evd->events, eqe);
+		evd_take(evd, eqe, event);
 	left = (DAT_COUNT)du_events_count(&evd->events);
 	evd->waiting = 0;
 	du_unlock(&evd->lock);
@@ -335,12 +346,14 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 	if (rc != DAT_SUCCESS)
 		return rc;
 	ia = evd->obj.ia;
-	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_ACQ_REL);
-	rc = evd_enter(evd, threshold);
+	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
+	/* A close that did not count us has made the handles invalid before it looked. */
+	rc = udat_ia(ia) && udat_evd(evd) ? evd_enter(evd, threshold) :
+					    DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
 	if (rc != DAT_SUCCESS)
 		goto out;
 	rc = evd_wait_for(evd, timeout, (uint32_t)threshold);
-	*nmore = evd_leave(evd, rc == DAT_SUCCESS ? &eqe : NULL);
+	*nmore = evd_leave(evd, rc == DAT_SUCCESS ? &eqe : NULL, event);
 	if (rc == DAT_SUCCESS)
 		evd_translate(evd, &eqe, event);
 out:
@@ -373,10 +386,13 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 		return in_use;
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
 	if (rc != DAT_SUCCESS) {
-		evd_leave(evd, NULL);
+		evd_leave(evd, NULL, NULL);
 		return rc;
 	}
+	/* Under the lock: udat_obj_bury() looks at the pages of a live handle. */
+	pthread_mutex_lock(&evd->obj.ia->lock);
 	udat_evd_unmap(evd);
+	pthread_mutex_unlock(&evd->obj.ia->lock);
 	udat_obj_drop(&evd->obj);
 	return DAT_SUCCESS;
 }

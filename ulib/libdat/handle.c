@@ -102,10 +102,12 @@ void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n)
 
 	pthread_mutex_lock(&ia->lock);
 	for (i = 0; i < n; i++) {
+		/* One that was freed has no pages any more, and its events are lost. */
+		if (!evds[i] || !udat_evd(evds[i]))
+			continue;
 		obj->grave_evd[i] = evds[i];
-		if (evds[i])
-			obj->grave_mark[i] = __atomic_load_n(&evds[i]->events.status->tail,
-							     __ATOMIC_ACQUIRE);
+		obj->grave_mark[i] = __atomic_load_n(&evds[i]->events.status->tail,
+						     __ATOMIC_ACQUIRE);
 	}
 	obj_unlist(obj);
 	list_add(obj, &ia->graves);

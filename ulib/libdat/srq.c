@@ -120,7 +120,10 @@ UDAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 
 static DAT_COUNT srq_outstanding(const struct udat_srq *srq)
 {
-	return (DAT_COUNT)(srq->rq.tail - __atomic_load_n(&srq->reaped, __ATOMIC_RELAXED));
+	const struct dat_status *status = srq->status.va;
+
+	return (DAT_COUNT)(srq->rq.tail - __atomic_load_n(&srq->reaped, __ATOMIC_RELAXED) -
+			   __atomic_load_n(&status->lost, __ATOMIC_RELAXED));
 }
 
 UDAT_EXPORT DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,

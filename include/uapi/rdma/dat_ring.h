@@ -274,6 +274,8 @@ struct dat_queue_status {
  * @rq: the receive queue
  * @state: DAT_EP_STATE of an EP, DAT_SRQ_STATE of an SRQ
  * @pd_len: bytes valid in @pd
+ * @lost: of an SRQ: buffers that completed without an event, for want of an EVD or of
+ *	room in it
  * @rsvd: 0
  * @pd: what the peer sent with its accept or reject; whole before the connection
  *	event that tells of it, valid until the EP is reset
@@ -283,7 +285,8 @@ struct dat_status {
 	struct dat_queue_status rq;
 	__u32 state;
 	__u32 pd_len;
-	__u32 rsvd[14];
+	__u32 lost;
+	__u32 rsvd[13];
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
 
@@ -373,6 +376,7 @@ DAT_RING_OFFSET(dat_status, sq, 0);
 DAT_RING_OFFSET(dat_status, rq, 64);
 DAT_RING_OFFSET(dat_status, state, 128);
 DAT_RING_OFFSET(dat_status, pd_len, 132);
+DAT_RING_OFFSET(dat_status, lost, 136);
 DAT_RING_OFFSET(dat_status, pd, 192);
 DAT_RING_ASSERT(sizeof(struct dat_evd_status) == 64);
 DAT_RING_OFFSET(dat_evd_status, tail, 0);
