@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connections through libdat: events, private data, states. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
@@ -162,6 +164,160 @@ TEST_F(connect, a_qualifier_in_use_is_told)
 	EXPECT_EQ(any, param.conn_qual);
 	EXPECT_EQ(self->p.cr, param.evd_handle);
 	EXPECT_EQ(DAT_SUCCESS, dat_psp_free(psp));
+}
+
+static DAT_RETURN connect_to(struct a_pair *p, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
+{
+	return dat_ep_connect(p->ep[1], to, A_QUAL, us, 0, NULL, DAT_QOS_BEST_EFFORT,
+			      DAT_CONNECT_DEFAULT_FLAG);
+}
+
+TEST_F_TIMEOUT(connect, the_consumers_time_is_over, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_EVENT event;
+
+	/* The request waits in a queue that nobody looks at. */
+	ASSERT_EQ(DAT_SUCCESS, connect_to(p, p->attr.ia_address_ptr, 300000));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_TIMED_OUT, event.event_number);
+	EXPECT_EQ(p->ep[1], event.event_data.connect_event_data.ep_handle);
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	/* Exactly one event, whatever the network still has to say. */
+	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
+}
+
+TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
+{
+	struct sockaddr_in nobody;
+	struct a_pair *p = &self->p;
+	DAT_EVENT event;
+
+	memcpy(&nobody, p->attr.ia_address_ptr, sizeof(nobody));
+	nobody.sin_addr.s_addr ^= htonl(0x55);
+	ASSERT_EQ(DAT_SUCCESS, connect_to(p, (DAT_IA_ADDRESS_PTR)&nobody, DAT_TIMEOUT_INFINITE));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_UNREACHABLE, event.event_number);
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+}
+
+/* Every byte passed arrives; the transport may pad what it is given. */
+TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
+{
+	struct a_pair *p = &self->p;
+	char request[56], reply[56];
+	DAT_CR_HANDLE handle;
+	DAT_CR_PARAM cr;
+	DAT_EVENT event;
+	int len, i;
+
+	for (len = 0; len <= 56; len += len < 4 || len > 52 ? 1 : 8) {
+		for (i = 0; i < 56; i++) {
+			request[i] = (char)(len + i + 1);
+			reply[i] = (char)(len - i - 1);
+		}
+		ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, len ? request : NULL, len));
+		ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+		handle = event.event_data.cr_arrival_event_data.cr_handle;
+		ASSERT_EQ(DAT_SUCCESS, dat_cr_query(handle, DAT_CR_FIELD_ALL, &cr));
+		ASSERT_LE(len, cr.private_data_size);
+		EXPECT_EQ(0, memcmp(request, cr.private_data, len)) TH_LOG("request of %d", len);
+		ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(handle, p->ep[0], len, len ? reply : NULL));
+		ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+		ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+		ASSERT_LE(len, event.event_data.connect_event_data.private_data_size);
+		EXPECT_EQ(0, memcmp(reply, event.event_data.connect_event_data.private_data, len))
+			TH_LOG("reply of %d", len);
+		ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
+		/* Either side ends it, and both can be used again. */
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[len % 2], DAT_CLOSE_ABRUPT_FLAG));
+		for (i = 0; i < 2; i++) {
+			ASSERT_EQ(1, a_event(p->evd[i], A_WAIT_US, &event));
+			EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+			ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[i]));
+			EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[i]));
+		}
+	}
+}
+
+TEST_F_TIMEOUT(connect, private_data_that_is_too_long, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+	char pd[512] = "";
+
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_cr_accept(cr, p->ep[0], sizeof(pd), pd));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), dat_cr_accept(cr, p->ep[0], -1, pd));
+	/* The request is as good as before. */
+	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, p->ep[0], 0, NULL));
+	ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+}
+
+TEST_F_TIMEOUT(connect, accept_wants_an_ep_that_is_free, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE third;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,
+					     &third));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_connect(third, p->attr.ia_address_ptr, A_QUAL, A_WAIT_US, 0,
+					      NULL, DAT_QOS_BEST_EFFORT, 0));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		  dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	EXPECT_EQ(DAT_INVALID_STATE, TYPE(dat_cr_accept(cr, p->ep[0], 0, NULL)));
+	EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
+}
+
+/* Requests that came before live on; those that come later find nobody. */
+TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(p->psp));
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, p->ep[0], 0, NULL));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, event.event_number);
+	/* And the qualifier can be had again. */
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_psp_create(p->ia, A_QUAL, p->cr, DAT_PSP_CONSUMER_FLAG, &p->psp));
+}
+
+TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
 }
 
 TEST_HARNESS_MAIN

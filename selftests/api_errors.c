@@ -99,16 +99,36 @@ static void expect_bad(struct __test_metadata *_metadata, struct a_pair *p, DAT_
 	}
 }
 
-TEST_F(errors, null) { expect_bad(_metadata, &self->p, NULL); }
+TEST_F(errors, null)
+{
+	expect_bad(_metadata, &self->p, NULL);
+}
+
 TEST_F(errors, pseudo_handles)
 {
 	expect_bad(_metadata, &self->p, DAT_EVD_ASYNC_EXISTS);
 	expect_bad(_metadata, &self->p, DAT_EVD_OUT_OF_SCOPE);
 }
-TEST_F(errors, garbage) { expect_bad(_metadata, &self->p, (DAT_HANDLE)0xdeadbeefdeadbeefULL); }
-TEST_F(errors, an_address_of_ours) { expect_bad(_metadata, &self->p, &self->p); }
-TEST_F(errors, misaligned) { expect_bad(_metadata, &self->p, (char *)self->p.ep[0] + 8); }
-TEST_F(errors, freed) { expect_bad(_metadata, &self->p, self->freed); }
+
+TEST_F(errors, garbage)
+{
+	expect_bad(_metadata, &self->p, (DAT_HANDLE)0xdeadbeefdeadbeefULL);
+}
+
+TEST_F(errors, an_address_of_ours)
+{
+	expect_bad(_metadata, &self->p, &self->p);
+}
+
+TEST_F(errors, misaligned)
+{
+	expect_bad(_metadata, &self->p, (char *)self->p.ep[0] + 8);
+}
+
+TEST_F(errors, freed)
+{
+	expect_bad(_metadata, &self->p, self->freed);
+}
 
 TEST_F(errors, types_are_told_apart)
 {
@@ -142,7 +162,8 @@ TEST_F(errors, objects_of_another_ia_are_strangers)
 TEST_F(errors, what_is_in_use_stays)
 {
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE), dat_pz_free(self->p.pz));
-	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE), dat_evd_free(self->p.evd[0]));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		  dat_evd_free(self->p.evd[0]));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
 		  dat_ia_close(self->p.ia, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_query(self->p.pz, DAT_PZ_FIELD_ALL, &(DAT_PZ_PARAM) { 0 }));
@@ -159,7 +180,8 @@ TEST_F(errors, segments_are_checked_when_posted)
 	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p->ia, &p->pz));
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_ALL_FLAG, &other));
 	p->pz = pz;
-#define RECV(n, iov, flags) dat_ep_post_recv(p->ep[0], n, iov, a_cookie(0), (DAT_COMPLETION_FLAGS)(flags))
+#define RECV(n, iov, flags) \
+	dat_ep_post_recv(p->ep[0], n, iov, a_cookie(0), (DAT_COMPLETION_FLAGS)(flags))
 	seg.segment_length = A_MEM + 1;
 	EXPECT_EQ(IP(3), RECV(1, &seg, 0));
 	seg = a_seg(&p->mem, A_MEM - 63, 64);
@@ -198,6 +220,32 @@ TEST_F(errors, rdma_lengths_must_fit)
 	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0),
 		  dat_ep_post_rdma_write(p->ep[0], 1, &seg, a_cookie(0), &rseg, 0));
 	EXPECT_EQ(IP(5), dat_ep_post_rdma_write(p->ep[0], 1, &seg, a_cookie(0), NULL, 0));
+}
+
+/* Which flags go with which request; UNSIGNALLED only if the EP was made for it. */
+TEST_F_TIMEOUT(errors, completion_flags_are_checked, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_RMR_TRIPLET rseg = a_rseg(&p->mem, 4096, 64);
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE in, out;
+
+	attr.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
+					     &in));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,
+					     &out));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	EXPECT_EQ(IP(5), dat_ep_post_send(out, 1, &seg, a_cookie(0),
+					  DAT_COMPLETION_UNSIGNALLED_FLAG));
+	EXPECT_EQ(IP(5), dat_ep_post_send(out, 1, &seg, a_cookie(0), (DAT_COMPLETION_FLAGS)0x40));
+	EXPECT_EQ(IP(6), dat_ep_post_rdma_write(out, 1, &seg, a_cookie(0), &rseg,
+						DAT_COMPLETION_UNSIGNALLED_FLAG));
+	EXPECT_EQ(IP(6), dat_ep_post_rdma_write(out, 1, &seg, a_cookie(0), &rseg,
+						DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	EXPECT_EQ(IP(6), dat_ep_post_rdma_read(out, 1, &seg, a_cookie(0), &rseg,
+					       DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 }
 
 TEST_F(errors, opening_checks_its_arguments)

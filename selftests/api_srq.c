@@ -6,7 +6,10 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define EPS 4
+#define EPS	8
+#define PER_EP	40
+#define MSG	512
+#define BUFFERS	10
 
 FIXTURE(srq) {
 	struct a_pair p;
@@ -119,6 +122,81 @@ TEST_F(srq, the_queue_has_an_end)
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE), dat_srq_free(self->srq));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
 		  dat_ep_post_recv(self->in[0], 1, &seg, a_cookie(0), 0));
+}
+
+/* Message @n of connection @i says so in every word. */
+static DAT_RETURN send_one(FIXTURE_DATA(srq) *self, int i, int n)
+{
+	size_t at = A_MEM / 2 + (size_t)(i * PER_EP + n) * MSG;
+	uint32_t *w = (uint32_t *)(self->p.mem.va + at);
+	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, at, MSG);
+	int k;
+
+	for (k = 0; k < MSG / 4; k++)
+		w[k] = (uint32_t)(i << 16 | n);
+	return dat_ep_post_send(self->out[i], 1, &seg, a_cookie(n), DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+static int sender_of(FIXTURE_DATA(srq) *self, DAT_EP_HANDLE ep)
+{
+	int i;
+
+	for (i = 0; i < EPS && self->in[i] != ep; i++)
+		;
+	return i;
+}
+
+TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
+{
+	int sent[EPS] = { 0 }, got[EPS] = { 0 }, total, i, k;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg;
+	DAT_EVENT event;
+	uint32_t *w;
+
+	for (i = 0; i < BUFFERS; i++) {
+		seg = a_seg(&p->mem, i * MSG, MSG);
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(i)));
+	}
+	for (total = 0; total < EPS * PER_EP; total++) {
+		for (i = 0; i < EPS; i++)
+			if (sent[i] < PER_EP && sent[i] - got[i] < 3)
+				ASSERT_EQ(DAT_SUCCESS, send_one(self, i, sent[i]++));
+		ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
+		ASSERT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+		dto = &event.event_data.dto_completion_event_data;
+		ASSERT_EQ(DAT_DTO_SUCCESS, dto->status);
+		ASSERT_EQ(MSG, dto->transfered_length);
+		i = sender_of(self, dto->ep_handle);
+		ASSERT_GT(EPS, i);
+		w = (uint32_t *)(p->mem.va + dto->user_cookie.as_64 * MSG);
+		for (k = 0; k < MSG / 4; k++)
+			ASSERT_EQ((uint32_t)(i << 16 | got[i]), w[k]);
+		got[i]++;
+		seg = a_seg(&p->mem, dto->user_cookie.as_64 * MSG, MSG);
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, dto->user_cookie));
+	}
+	expect_counts(_metadata, self->srq, BUFFERS, BUFFERS);
+}
+
+/* What no connection has taken stays when one of them goes. */
+TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(i)));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->in[0], DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+	expect_counts(_metadata, self->srq, 3, 3);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->out[1], 1, &seg, a_cookie(0), 0));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+	expect_counts(_metadata, self->srq, 2, 2);
 }
 
 TEST_HARNESS_MAIN

@@ -32,20 +32,35 @@ struct job {
 	int		number;
 	int		failed;
 	unsigned char	*seen;
+	DAT_SRQ_HANDLE	srq;
 	pthread_t	thread;
 };
 
-/* Post writes until the quota is done; take completions, whoever posted them. */
+/* Notes whose completion @event is; 0 if it is one that succeeded. */
+static int note(struct job *j, DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	if (event->event_number != DAT_DTO_COMPLETION_EVENT || dto->status != DAT_DTO_SUCCESS)
+		return -1;
+	__atomic_fetch_add(&j->seen[dto->user_cookie.as_64], 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* Of all threads together; the last one to come takes what is left. */
+static int reaped;
+
+/* Post a share of writes; take completions, whoever posted them. */
 static void *post_and_reap(void *arg)
 {
 	struct job *j = arg;
 	DAT_LMR_TRIPLET seg = a_seg(&j->p->mem, j->number * 64, 64);
 	DAT_RMR_TRIPLET remote = a_rseg(&j->p->mem, 65536 + j->number * 64, 64);
-	int posted = 0, reaped = 0;
+	int posted = 0;
 	DAT_EVENT event;
 	DAT_RETURN rc;
 
-	while (posted < PER_THREAD || reaped < PER_THREAD) {
+	while (!j->failed && __atomic_load_n(&reaped, __ATOMIC_RELAXED) < THREADS * PER_THREAD) {
 		if (posted < PER_THREAD) {
 			rc = dat_ep_post_rdma_write(j->p->ep[1], 1, &seg,
 						    a_cookie(j->number * PER_THREAD + posted),
@@ -58,15 +73,9 @@ static void *post_and_reap(void *arg)
 		rc = dat_evd_dequeue(j->p->evd[1], &event);
 		if (TYPE(rc) == DAT_QUEUE_EMPTY)
 			continue;
-		if (rc != DAT_SUCCESS || event.event_number != DAT_DTO_COMPLETION_EVENT ||
-		    event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		if (rc != DAT_SUCCESS || note(j, &event))
 			j->failed = 1;
-		else
-			__atomic_fetch_add(&j->seen[event.event_data.dto_completion_event_data
-						    .user_cookie.as_64], 1, __ATOMIC_RELAXED);
-		if (j->failed)
-			break;
-		reaped++;
+		__atomic_fetch_add(&reaped, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -89,6 +98,90 @@ TEST_F_TIMEOUT(threads, post_and_reap_on_one_ep_and_one_evd, 240)
 		ASSERT_EQ(1, seen[i]) TH_LOG("completion %d", i);
 }
 
+static void *post_receives(void *arg)
+{
+	struct job *j = arg;
+	DAT_LMR_TRIPLET seg = a_seg(&j->p->mem, 0, 64);
+	DAT_RETURN rc;
+	int i = 0;
+
+	while (i < PER_THREAD && !j->failed) {
+		rc = dat_srq_post_recv(j->srq, 1, &seg, a_cookie(j->number * PER_THREAD + i));
+		if (rc == DAT_SUCCESS)
+			i++;
+		else if (TYPE(rc) != DAT_INSUFFICIENT_RESOURCES)
+			j->failed = 1;
+	}
+	return NULL;
+}
+
+static void *reap_receives(void *arg)
+{
+	struct job *j = arg;
+	DAT_EVENT event;
+	DAT_RETURN rc;
+	int i = 0;
+
+	while (i < PER_THREAD * THREADS / 2 && !j->failed) {
+		rc = dat_evd_dequeue(j->p->evd[0], &event);
+		if (TYPE(rc) == DAT_QUEUE_EMPTY)
+			continue;
+		if (rc != DAT_SUCCESS || note(j, &event))
+			j->failed = 1;
+		i++;
+	}
+	return NULL;
+}
+
+/* As many messages as there are receives, sent one by one. */
+static int send_all(struct a_pair *p, DAT_EP_HANDLE ep, int n)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 4096, 64);
+	DAT_RETURN rc;
+
+	while (n) {
+		rc = dat_ep_post_send(ep, 1, &seg, a_cookie(0), DAT_COMPLETION_SUPPRESS_FLAG);
+		if (rc == DAT_SUCCESS)
+			n--;
+		else if (TYPE(rc) != DAT_INSUFFICIENT_RESOURCES)
+			return -1;
+	}
+	return 0;
+}
+
+/* Four threads post to one queue while another takes what a connection brings. */
+TEST_F_TIMEOUT(threads, post_to_one_srq, 240)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 32, .max_recv_iov = 1 };
+	static unsigned char seen[THREADS / 2 * PER_THREAD];
+	struct a_pair *p = &self->p;
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE in, out;
+	struct job job[THREADS];
+	DAT_SRQ_HANDLE srq;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, &srq));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,
+					     &out));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
+						      p->evd[0], srq, &attr, &in));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	for (i = 0; i <= THREADS / 2; i++) {
+		job[i] = (struct job) { .p = p, .number = i, .seen = seen, .srq = srq };
+		ASSERT_EQ(0, pthread_create(&job[i].thread, NULL,
+					    i < THREADS / 2 ? post_receives : reap_receives,
+					    &job[i]));
+	}
+	EXPECT_EQ(0, send_all(p, out, THREADS / 2 * PER_THREAD));
+	for (i = 0; i <= THREADS / 2; i++) {
+		pthread_join(job[i].thread, NULL);
+		EXPECT_EQ(0, job[i].failed);
+	}
+	for (i = 0; i < THREADS / 2 * PER_THREAD; i++)
+		ASSERT_EQ(1, seen[i]) TH_LOG("receive %d", i);
+}
+
 static void *wait_forever(void *arg)
 {
 	struct job *j = arg;
@@ -108,7 +201,8 @@ TEST_F_TIMEOUT(threads, closing_sends_a_waiter_home, 60)
 	usleep(300000);
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
 		  dat_evd_dequeue(self->p.evd[0], &event));
-	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE), dat_evd_free(self->p.evd[0]));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		  dat_evd_free(self->p.evd[0]));
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
 	pthread_join(job.thread, NULL);
 	EXPECT_EQ(DAT_ABORT, job.failed);

@@ -220,4 +220,149 @@ TEST_F_TIMEOUT(transfer, suppressed_requests_free_their_slots, 60)
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(p->evd[1], &event));
 }
 
+TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET from = a_seg(&p->mem, 0, 4097), to = a_seg(&p->mem, HALF, 4096);
+	DAT_EVENT event;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &to, a_cookie(1), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &from, a_cookie(2), 0));
+	EXPECT_EQ(DAT_DTO_ERR_LOCAL_LENGTH, a_dto(p->evd[0], NULL, NULL));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_RESPONDER, a_dto(p->evd[1], NULL, NULL));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(1, a_event(p->evd[i], A_WAIT_US, &event));
+		EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
+	}
+}
+
+/* The rmr_context of nobody, of another zone, and one without the privilege. */
+static void expect_remote_access(struct __test_metadata *_metadata, struct a_pair *p, int write,
+				 DAT_RMR_TRIPLET remote)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EVENT event;
+	DAT_RETURN rc;
+
+	rc = write ? dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(3), &remote, 0) :
+		     dat_ep_post_rdma_read(p->ep[1], 1, &seg, a_cookie(3), &remote, 0);
+	ASSERT_EQ(DAT_SUCCESS, rc);
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, a_dto(p->evd[1], NULL, NULL));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
+}
+
+TEST_F_TIMEOUT(transfer, reading_with_a_context_of_nobody, 60)
+{
+	DAT_RMR_TRIPLET remote = a_rseg(&self->p.mem, HALF, 64);
+
+	remote.rmr_context ^= 0xff00;
+	expect_remote_access(_metadata, &self->p, 0, remote);
+}
+
+TEST_F_TIMEOUT(transfer, writing_with_a_context_of_nobody, 60)
+{
+	DAT_RMR_TRIPLET remote = a_rseg(&self->p.mem, HALF, 64);
+
+	remote.rmr_context ^= 0xff00;
+	expect_remote_access(_metadata, &self->p, 1, remote);
+}
+
+TEST_F_TIMEOUT(transfer, writing_a_byte_too_far, 60)
+{
+	expect_remote_access(_metadata, &self->p, 1, a_rseg(&self->p.mem, A_MEM - 63, 64));
+}
+
+TEST_F_TIMEOUT(transfer, writing_to_memory_that_may_only_be_read, 60)
+{
+	struct a_mem m;
+
+	ASSERT_EQ(DAT_SUCCESS, a_mem(&self->p, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG |
+				     DAT_MEM_PRIV_REMOTE_READ_FLAG, &m));
+	expect_remote_access(_metadata, &self->p, 1, a_rseg(&m, 0, 64));
+}
+
+TEST_F_TIMEOUT(transfer, reading_memory_that_was_freed, 60)
+{
+	struct a_mem m;
+
+	ASSERT_EQ(DAT_SUCCESS, a_mem(&self->p, 4096, DAT_MEM_PRIV_ALL_FLAG, &m));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(m.lmr));
+	expect_remote_access(_metadata, &self->p, 0, a_rseg(&m, 0, 64));
+}
+
+/* With as many segments as the adapter has. */
+TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_COUNT n = p->attr.max_iov_segments_per_dto, i;
+	DAT_LMR_TRIPLET from[64], to[64];
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE ep[2];
+	uint64_t len;
+	int side;
+
+	ASSERT_LE(2, n);
+	ASSERT_GE(64, n);
+	attr.max_recv_iov = n;
+	attr.max_request_iov = n;
+	for (side = 0; side < 2; side++)
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[side], p->evd[side],
+						     p->evd[side], &attr, &ep[side]));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, ep[1], ep[0], p->evd[1], p->evd[0]));
+	/* Odd lengths, backwards at the one side and forwards at the other. */
+	for (i = 0; i < n; i++) {
+		from[i] = a_seg(&p->mem, (n - i) * 1000, 301);
+		to[i] = a_seg(&p->mem, HALF + i * 1000, 301);
+	}
+	memset(p->mem.va + HALF, 0xee, HALF);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(ep[0], n, to, a_cookie(1), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(ep[1], n, from, a_cookie(2), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, &len));
+	EXPECT_EQ(n * 301, len);
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(0, memcmp(p->mem.va + (n - i) * 1000, p->mem.va + HALF + i * 1000, 301));
+		EXPECT_EQ((char)0xee, p->mem.va[HALF + i * 1000 + 301]);
+	}
+}
+
+/* A fenced send tells of data that an earlier read has fetched. */
+TEST_F_TIMEOUT(transfer, a_fence_waits_for_reads, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET sink = a_seg(&p->mem, HALF, 65536);
+	DAT_LMR_TRIPLET out = a_seg(&p->mem, HALF + 65535, 1);
+	DAT_LMR_TRIPLET in = a_seg(&p->mem, HALF + 131072, 1);
+	DAT_RMR_TRIPLET source = a_rseg(&p->mem, 0, 65536);
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		p->mem.va[65535] = (char)(i + 1);
+		p->mem.va[HALF + 65535] = 0;
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &in, a_cookie(i), 0));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_read(p->ep[1], 1, &sink, a_cookie(i),
+							     &source, 0));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &out, a_cookie(i),
+							DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+		EXPECT_EQ((char)(i + 1), p->mem.va[HALF + 131072]);
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	}
+}
+
+TEST_F_TIMEOUT(transfer, a_solicited_message_arrives_like_any_other, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64), to = a_seg(&p->mem, HALF, 64);
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &to, a_cookie(1), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(2),
+						DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	EXPECT_EQ(0, memcmp(p->mem.va, p->mem.va + HALF, 64));
+}
+
 TEST_HARNESS_MAIN

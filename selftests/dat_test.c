@@ -334,66 +334,6 @@ int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uin
 	return t_push(q);
 }
 
-int t_pair_open(struct t_pair *p)
-{
-	uint32_t streams = DAT_STREAM_DTO | DAT_STREAM_CONNECTION;
-	int ret, i;
-
-	memset(p, 0, sizeof(*p));
-	ret = t_open(&p->f);
-	if (!ret)
-		ret = t_pz(&p->f, &p->pz);
-	if (!ret)
-		ret = t_lmr(&p->f, p->pz, 1 << 20, DAT_PRIV_ALL, &p->mem);
-	if (!ret)
-		ret = t_evd(&p->f, DAT_STREAM_CR, 8, &p->cr);
-	for (i = 0; i < 2 && !ret; i++) {
-		ret = t_evd(&p->f, streams, 256, &p->evd[i]);
-		if (!ret)
-			ret = t_ep(&p->f, p->pz, &p->evd[i], 0, i + 1, &p->ep[i]);
-	}
-	return ret ? ret : t_psp(&p->f, &p->cr, T_QUAL, &p->psp);
-}
-
-int t_pair_connect(struct t_pair *p)
-{
-	struct dat_eqe eqe;
-	int ret, i;
-
-	ret = t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0);
-	if (ret)
-		return ret;
-	if (!t_event(&p->cr, T_WAIT_MS, &eqe))
-		return -ETIMEDOUT;
-	ret = t_accept(&p->f, (uint32_t)eqe.data, &p->ep[0], NULL, 0);
-	for (i = 0; i < 2 && !ret; i++) {
-		if (!t_event(&p->evd[i], T_WAIT_MS, &eqe))
-			return -ETIMEDOUT;
-		if (eqe.type != DAT_EV_ESTABLISHED)
-			return -ECONNREFUSED;
-	}
-	return ret;
-}
-
-/* Mappings go with the process; tests of what lives longer map for themselves. */
-void t_pair_close(struct t_pair *p)
-{
-	t_close(&p->f);
-}
-
-int t_end(struct t_evd *evd, unsigned int count[16])
-{
-	struct dat_eqe eqe;
-
-	memset(count, 0, 16 * sizeof(count[0]));
-	while (t_event(evd, T_WAIT_MS, &eqe)) {
-		if (eqe.type != DAT_EV_DTO)
-			return (int)eqe.type;
-		count[eqe.status & 15]++;
-	}
-	return 0;
-}
-
 int t_set_ring_start(uint32_t start)
 {
 	FILE *f = fopen("/sys/module/dat/parameters/ring_start", "w");

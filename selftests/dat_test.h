@@ -84,6 +84,12 @@ struct t_pair {
 	struct t_lmr		mem;
 };
 
+/* One more connection on the file of a pair. */
+struct t_link {
+	struct t_evd		evd[2];
+	struct t_ep		ep[2];
+};
+
 int t_ioctl(int fd, unsigned long cmd, void *arg);
 int t_open(struct t_file *f);
 void t_close(struct t_file *f);
@@ -123,6 +129,12 @@ int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uin
 int t_pair_open(struct t_pair *p);
 int t_pair_connect(struct t_pair *p);
 void t_pair_close(struct t_pair *p);
+void t_pair_unmap(struct t_pair *p);
+
+/* A neighbour of the pair's connection, and proof that it is well: 0 or -errno. */
+int t_link_open(struct t_pair *p, struct t_link *l);
+int t_link_works(struct t_pair *p, struct t_link *l);
+void t_link_close(struct t_pair *p, struct t_link *l);
 
 /* Wait for the end of ep[i]'s connection; returns its event, counts DTOs by status. */
 int t_end(struct t_evd *evd, unsigned int count[16]);

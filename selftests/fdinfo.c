@@ -30,6 +30,8 @@ static void line_of(int fd, const char *type, uint32_t id, char line[512])
 
 TEST(every_object_has_a_line)
 {
+	struct dat_eqe eqe;
+	struct t_ep asking;
 	struct t_srq srq;
 	struct t_pair p;
 	char line[512];
@@ -52,6 +54,14 @@ TEST(every_object_has_a_line)
 	EXPECT_NE(NULL, strstr(line, "rq_head=1 rq_done=0"));
 	line_of(p.f.fd, "psp", p.psp, line);
 	EXPECT_NE(NULL, strstr(line, "conn_qual=4711"));
+	/* A request that waits for its answer. */
+	ASSERT_EQ(0, t_ep(&p.f, p.pz, &p.evd[1], 0, 7, &asking));
+	ASSERT_EQ(0, t_connect(&p.f, &asking, T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p.cr, T_WAIT_MS, &eqe));
+	line_of(p.f.fd, "cr", eqe.data, line);
+	EXPECT_NE(0, line[0]);
+	line_of(p.f.fd, "ep", asking.id, line);
+	EXPECT_EQ(NULL, strstr(line, "state=CONNECTED"));
 	t_pair_close(&p);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Registered memory is the security boundary: what a segment may name and what not. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -61,7 +62,8 @@ static void expect_recv_fails(struct __test_metadata *_metadata, struct t_pair *
 
 TEST_F_TIMEOUT(memory, send_from_no_lmr, 60)
 {
-	expect_send_fails(_metadata, &self->p, VA(self->p.mem), 0xdeadbeef, 64, DAT_ST_LOCAL_PROTECTION);
+	expect_send_fails(_metadata, &self->p, VA(self->p.mem), 0xdeadbeef, 64,
+			  DAT_ST_LOCAL_PROTECTION);
 }
 
 TEST_F_TIMEOUT(memory, send_with_context_0, 60)
@@ -135,6 +137,56 @@ TEST_F_TIMEOUT(memory, read_into_memory_without_write_privilege, 60)
 	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
 }
 
+/* Each place where the lengths of a request could be added up wrongly. */
+TEST_F_TIMEOUT(memory, segments_whose_lengths_sum_to_more_than_32_bits, 60)
+{
+	struct t_lmr *m = &self->p.mem;
+	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
+	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
+	unsigned int count[16];
+	int i;
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->num_sge = 4;
+	for (i = 0; i < 4; i++)
+		sge[i] = (struct dat_sge) { VA(*m), m->lkey, i ? 0x55555556U : 64 };
+	ASSERT_EQ(0, t_push(&self->p.ep[1].sq));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&self->p.evd[1], count));
+	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+}
+
+/* Only the last of several segments is bad. */
+TEST_F_TIMEOUT(memory, every_segment_is_checked, 60)
+{
+	struct t_lmr *m = &self->p.mem;
+	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
+	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
+	unsigned int count[16];
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->num_sge = 4;
+	sge[0] = (struct dat_sge) { VA(*m), m->lkey, 64 };
+	sge[1] = (struct dat_sge) { 1, 2, 0 };
+	sge[2] = (struct dat_sge) { VA(*m) + 4096, m->lkey, 64 };
+	sge[3] = (struct dat_sge) { VA(self->other), self->other.lkey, 64 };
+	ASSERT_EQ(0, t_push(&self->p.ep[1].sq));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&self->p.evd[1], count));
+	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+}
+
+TEST_F_TIMEOUT(memory, the_last_byte_is_still_inside, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, VA(p->mem) + p->mem.size - 128, p->mem.lkey, 64));
+	ASSERT_EQ(0, t_send(&p->ep[1], 2, VA(p->mem) + p->mem.size - 64, p->mem.lkey, 64));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+}
+
 TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
 {
 	struct t_pair *p = &self->p;
@@ -190,6 +242,32 @@ TEST_F_TIMEOUT(memory, read_with_a_stale_rkey, 60)
 	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_READ, VA(victim), victim.rkey);
 }
 
+/* Memory that a peer may only read... */
+TEST_F_TIMEOUT(memory, write_without_remote_write_privilege, 60)
+{
+	struct t_lmr lmr;
+
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_LOCAL_READ | DAT_PRIV_REMOTE_READ,
+			   &lmr));
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_WRITE, VA(lmr), lmr.rkey);
+}
+
+/* ...and memory that it may only write. */
+TEST_F_TIMEOUT(memory, read_without_remote_read_privilege, 60)
+{
+	struct t_lmr lmr;
+
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096,
+			   DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE, &lmr));
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_READ, VA(lmr), lmr.rkey);
+}
+
+TEST_F_TIMEOUT(memory, write_around_the_end_of_the_address_space, 60)
+{
+	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_WRITE, ~0ULL - 10,
+			     self->p.mem.rkey);
+}
+
 TEST_F(memory, no_remote_privilege_means_no_rkey)
 {
 	EXPECT_EQ(0, self->no_remote.rkey);
@@ -218,6 +296,40 @@ TEST_F(memory, read_only_memory_cannot_be_registered_for_writing)
 
 	arg.addr = (uintptr_t)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	EXPECT_EQ(-EFAULT, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+}
+
+static unsigned long pinned_kb(void)
+{
+	unsigned long kb = 0;
+	char line[128];
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %lu", &kb);
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
+{
+	unsigned long before = pinned_kb();
+	struct t_lmr lmr;
+	struct t_file f;
+	uint32_t pz;
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_pz(&f, &pz));
+	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &lmr));
+	EXPECT_EQ(before + 1024, pinned_kb());
+	/* Unmapped memory is still the device's. */
+	ASSERT_EQ(0, munmap(lmr.va, lmr.size));
+	EXPECT_EQ(before + 1024, pinned_kb());
+	ASSERT_EQ(0, t_free(&f, DAT_OBJ_LMR, lmr.id));
+	EXPECT_EQ(before, pinned_kb());
+	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &lmr));
+	t_close(&f);
+	EXPECT_EQ(before, pinned_kb());
 }
 
 /* Without CAP_IPC_LOCK the limit holds, and what is freed can be had again. */

@@ -86,7 +86,8 @@ TEST_F(mmap, offsets_that_name_nothing_are_refused)
 {
 	uint64_t page = 4096;
 
-	EXPECT_EQ(-ENOENT, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, (999ULL << 8 | 1) * page));
+	EXPECT_EQ(-ENOENT, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
+				   (999ULL << 8 | 1) * page));
 	EXPECT_EQ(-ENOENT, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, 7 * page));
 	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
 				   self->evd.submit_offset + 8 * page));
@@ -149,6 +150,67 @@ TEST_F(mmap, mappings_cannot_grow)
 
 	ASSERT_NE(MAP_FAILED, va);
 	EXPECT_EQ(MAP_FAILED, mremap(va, e->status_size, 2 * e->status_size, MREMAP_MAYMOVE));
+}
+
+TEST_F(mmap, mappings_can_be_moved)
+{
+	struct dat_evd_create *e = &self->evd;
+	char *to = mmap(NULL, e->status_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
+				     e->status_offset);
+	uint32_t tail = va[0];
+
+	ASSERT_EQ(to, mremap((void *)va, e->status_size, e->status_size,
+			     MREMAP_MAYMOVE | MREMAP_FIXED, to));
+	EXPECT_EQ(tail, *(volatile uint32_t *)to);
+	/* Still the same pages, and still nothing to be written. */
+	EXPECT_EQ(-1, mprotect(to, e->status_size, PROT_READ | PROT_WRITE));
+}
+
+TEST_F(mmap, a_part_can_be_unmapped)
+{
+	struct dat_evd_create *e = &self->evd;
+	char *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
+			e->status_offset);
+
+	ASSERT_EQ(0, munmap(va + 4096, 4096));
+	EXPECT_LE(0, ((volatile int32_t *)va)[0]);
+	EXPECT_EQ(0, munmap(va, e->status_size));
+}
+
+/* One that was mapped twice is one, and seen by the kernel through either. */
+TEST_F(mmap, the_same_region_can_be_mapped_twice)
+{
+	struct dat_evd_post post = { .size = sizeof(post), .cookie = 5 };
+	struct dat_evd_create arg = {
+		.size = sizeof(arg), .streams = DAT_STREAM_SOFTWARE, .qlen = 4,
+	};
+	struct t_map m[2];
+	int i;
+
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_CREATE, &arg));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, t_map(&self->f, arg.status_offset, arg.status_size, PROT_READ,
+				   &m[i]));
+	post.id = arg.id;
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_POST, &post));
+	EXPECT_EQ(1, ((struct dat_evd_status *)m[0].va)->tail);
+	EXPECT_EQ(0, memcmp(m[0].va, m[1].va, arg.status_size));
+}
+
+/* The pages of a ring must not become a peer's to write. */
+TEST_F(mmap, status_pages_cannot_be_registered_for_writing)
+{
+	struct dat_evd_create *e = &self->evd;
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = self->pz, .length = 64, .priv = DAT_PRIV_ALL,
+	};
+	char *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
+			e->status_offset);
+
+	ASSERT_NE(MAP_FAILED, va);
+	arg.addr = (uintptr_t)va;
+	EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, DAT_IOC_LMR_CREATE, &arg));
 }
 
 TEST_F_TIMEOUT(mmap, unmapping_under_traffic_is_harmless, 120)

@@ -73,47 +73,22 @@ TEST_F_TIMEOUT(wrap, an_srq_crosses_2_to_the_32, 120)
 
 FIXTURE(garbage) {
 	struct t_pair p;
-	struct t_pair neighbour;	/* of another process, as it were */
-	struct t_ep near[2];		/* of the same file */
-	struct t_evd near_evd[2];
+	struct t_link neighbour;	/* on the same file */
 	unsigned int count[16];
 };
 
 FIXTURE_SETUP(garbage)
 {
-	struct t_pair *p = &self->p;
-	struct dat_eqe eqe;
-	int i;
-
-	ASSERT_EQ(0, t_pair_open(p));
-	ASSERT_EQ(0, t_pair_connect(p));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 64,
-				   &self->near_evd[i]));
-		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->near_evd[i], 0, 10 + i, &self->near[i]));
-	}
-	ASSERT_EQ(0, t_connect(&p->f, &self->near[1], T_QUAL, NULL, 0));
-	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &self->near[0], NULL, 0));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(1, t_event(&self->near_evd[i], T_WAIT_MS, &eqe));
-		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
-	}
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_link_open(&self->p, &self->neighbour));
 }
 
-/* Whatever was done to one connection, its neighbour on the same file still works. */
+/* Whatever was done to one connection, its neighbour still works. */
 FIXTURE_TEARDOWN(garbage)
 {
-	struct t_pair *p = &self->p;
-	struct dat_eqe eqe;
-
-	EXPECT_EQ(0, t_recv(&self->near[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	EXPECT_EQ(0, t_send(&self->near[1], 2, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	EXPECT_EQ(1, t_event(&self->near_evd[0], T_WAIT_MS, &eqe));
-	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
-	EXPECT_EQ(1, t_event(&self->near_evd[1], T_WAIT_MS, &eqe));
-	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
-	t_pair_close(p);
+	EXPECT_EQ(0, t_link_works(&self->p, &self->neighbour));
+	t_pair_close(&self->p);
 }
 
 #define EXPECT_BROKEN(side) \
@@ -129,7 +104,24 @@ TEST_F_TIMEOUT(garbage, an_sqe_of_zeros, 60)
 
 TEST_F_TIMEOUT(garbage, an_unknown_opcode, 60)
 {
-	t_sqe(&self->p.ep[1].sq)->opcode = 200;
+	t_sqe(&self->p.ep[1].sq)->opcode = DAT_OP_LAST;
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, the_largest_opcode, 60)
+{
+	t_sqe(&self->p.ep[1].sq)->opcode = 255;
+	t_push(&self->p.ep[1].sq);
+	EXPECT_BROKEN(1);
+}
+
+TEST_F_TIMEOUT(garbage, an_unknown_flag, 60)
+{
+	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->flags = 0x10;
 	t_push(&self->p.ep[1].sq);
 	EXPECT_BROKEN(1);
 }
@@ -170,6 +162,14 @@ TEST_F_TIMEOUT(garbage, a_bad_receive, 60)
 	t_push(&self->p.ep[0].rq);
 	EXPECT_BROKEN(0);
 	EXPECT_EQ(1, self->count[DAT_ST_LOCAL_EP]);
+}
+
+TEST_F_TIMEOUT(garbage, a_receive_with_more_segments_than_fit, 60)
+{
+	t_rqe(&self->p.ep[0].rq)->num_sge = 255;
+	t_push(&self->p.ep[0].rq);
+	EXPECT_BROKEN(0);
+	EXPECT_EQ(1, self->p.ep[0].st->rq.bad);
 }
 
 /* The bad one fails, those before it succeed, those behind it are flushed, in order. */

@@ -70,9 +70,9 @@ for p in "$@"; do
 	rc=${PIPESTATUS[0]}
 	plan=$(sed -n 's/^1\.\.//p' /tmp/out)
 	results=$(grep -cE '^(not )?ok ' /tmp/out)
-	if [ $rc = 124 ] || [ $rc = 137 ]; then
+	if [ "$rc" = 124 ] || [ "$rc" = 137 ]; then
 		echo "not ok 0 $p: not done within $limit s"
-	elif [ $rc != 0 ] && [ $rc != 1 ] && [ $rc != 4 ]; then
+	elif [ "$rc" != 0 ] && [ "$rc" != 1 ] && [ "$rc" != 4 ]; then
 		echo "not ok 0 $p: exit status $rc"
 	elif [ "$plan" != "$results" ]; then
 		echo "not ok 0 $p: $results results, ${plan:-no} planned"

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections inside of one process, for tests that are not about connecting. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "dat_test.h"
+
+#define T_EP_STREAMS (DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
+
+int t_pair_open(struct t_pair *p)
+{
+	int ret, i;
+
+	memset(p, 0, sizeof(*p));
+	ret = t_open(&p->f);
+	if (!ret)
+		ret = t_pz(&p->f, &p->pz);
+	if (!ret)
+		ret = t_lmr(&p->f, p->pz, 1 << 20, DAT_PRIV_ALL, &p->mem);
+	if (!ret)
+		ret = t_evd(&p->f, DAT_STREAM_CR, 8, &p->cr);
+	for (i = 0; i < 2 && !ret; i++) {
+		ret = t_evd(&p->f, T_EP_STREAMS, 256, &p->evd[i]);
+		if (!ret)
+			ret = t_ep(&p->f, p->pz, &p->evd[i], 0, i + 1, &p->ep[i]);
+	}
+	return ret ? ret : t_psp(&p->f, &p->cr, T_QUAL, &p->psp);
+}
+
+/* Connect @ep[1] to @ep[0] through the pair's listener; neither has events waiting. */
+static int connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
+{
+	struct dat_eqe eqe;
+	int ret, i;
+
+	ret = t_connect(&p->f, &ep[1], T_QUAL, NULL, 0);
+	if (ret)
+		return ret;
+	if (!t_event(&p->cr, T_WAIT_MS, &eqe))
+		return -ETIMEDOUT;
+	ret = t_accept(&p->f, (uint32_t)eqe.data, &ep[0], NULL, 0);
+	for (i = 0; i < 2 && !ret; i++) {
+		if (!t_event(&evd[i], T_WAIT_MS, &eqe))
+			return -ETIMEDOUT;
+		if (eqe.type != DAT_EV_ESTABLISHED)
+			return -ECONNREFUSED;
+	}
+	return ret;
+}
+
+int t_pair_connect(struct t_pair *p)
+{
+	return connect_eps(p, p->ep, p->evd);
+}
+
+/* Mappings go with the process, or with t_pair_unmap(). */
+void t_pair_close(struct t_pair *p)
+{
+	t_close(&p->f);
+}
+
+static void unmap_sides(struct t_evd *evd, struct t_ep *ep)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		t_unmap(&evd[i].submit);
+		t_unmap(&evd[i].status);
+		t_unmap(&ep[i].submit);
+		t_unmap(&ep[i].status);
+	}
+}
+
+void t_pair_unmap(struct t_pair *p)
+{
+	unmap_sides(p->evd, p->ep);
+	t_unmap(&p->cr.submit);
+	t_unmap(&p->cr.status);
+	munmap(p->mem.va, p->mem.size);
+}
+
+int t_link_open(struct t_pair *p, struct t_link *l)
+{
+	int ret = 0, i;
+
+	memset(l, 0, sizeof(*l));
+	for (i = 0; i < 2 && !ret; i++) {
+		ret = t_evd(&p->f, T_EP_STREAMS, 64, &l->evd[i]);
+		if (!ret)
+			ret = t_ep(&p->f, p->pz, &l->evd[i], 0, 10 + i, &l->ep[i]);
+	}
+	return ret ? ret : connect_eps(p, l->ep, l->evd);
+}
+
+/* A message arrives, and nothing else has. */
+int t_link_works(struct t_pair *p, struct t_link *l)
+{
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct dat_eqe eqe;
+	int ret, i;
+
+	ret = t_recv(&l->ep[0].rq, 0, addr, p->mem.lkey, 64);
+	if (!ret)
+		ret = t_send(&l->ep[1], 1, addr, p->mem.lkey, 64);
+	for (i = 0; i < 2 && !ret; i++) {
+		if (!t_event(&l->evd[i], T_WAIT_MS, &eqe))
+			return -ETIMEDOUT;
+		if (eqe.type != DAT_EV_DTO || eqe.status || eqe.cookie != (uint64_t)i)
+			return -EIO;
+	}
+	return ret;
+}
+
+void t_link_close(struct t_pair *p, struct t_link *l)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		t_free(&p->f, DAT_OBJ_EP, l->ep[i].id);
+		t_free(&p->f, DAT_OBJ_EVD, l->evd[i].id);
+	}
+	unmap_sides(l->evd, l->ep);
+}
+
+int t_end(struct t_evd *evd, unsigned int count[16])
+{
+	struct dat_eqe eqe;
+
+	memset(count, 0, 16 * sizeof(count[0]));
+	while (t_event(evd, T_WAIT_MS, &eqe)) {
+		if (eqe.type != DAT_EV_DTO)
+			return (int)eqe.type;
+		count[eqe.status & 15]++;
+	}
+	return 0;
+}

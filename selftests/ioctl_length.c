@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Each ioctl against each length, and each kind of memory, of its argument. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define PAGE	4096
+#define CMD(nr, name, last, needs)						\
+	{ #nr, DAT_IOC_##nr, sizeof(struct name),				\
+	  offsetof(struct name, last) + sizeof(((struct name *)0)->last), needs }
+
+/* "last" is the last field of version 1: what every caller knows. */
+static const struct cmd {
+	char		name[16];
+	unsigned long	cmd;
+	uint32_t	size;
+	uint32_t	min;
+	int		needs_ia;
+} cmds[] = {
+	CMD(ABI, dat_abi, features, 0),
+	CMD(ADAPTER, dat_adapter, active, 0),
+	CMD(IA_OPEN, dat_ia_open, doorbell_size, 0),
+	CMD(IA_QUERY, dat_ia_query, max_lmr_size, 1),
+	CMD(FREE, dat_free, rsvd, 1),
+	CMD(PZ_CREATE, dat_pz_create, id, 1),
+	CMD(LMR_CREATE, dat_lmr_create, rmr_context, 1),
+	CMD(EVD_CREATE, dat_evd_create, status_size, 1),
+	CMD(EVD_WAIT, dat_evd_wait, deadline_ns, 1),
+	CMD(EVD_POST, dat_evd_post, cookie, 1),
+	CMD(EVD_SET, dat_evd_set, mask, 1),
+	CMD(SRQ_CREATE, dat_srq_create, rq_shift, 1),
+	CMD(EP_CREATE, dat_ep_create, rq_shift, 1),
+	CMD(EP_CONNECT, dat_ep_connect, pd, 1),
+	CMD(EP_DISCONNECT, dat_ep_disconnect, rsvd, 1),
+	CMD(EP_RESET, dat_ep_reset, id, 1),
+	CMD(EP_QUERY, dat_ep_query, remote, 1),
+	CMD(PSP_CREATE, dat_psp_create, rsvd, 1),
+	CMD(CR_QUERY, dat_cr_query, pd, 1),
+	CMD(CR_ACCEPT, dat_cr_accept, pd, 1),
+	CMD(CR_REJECT, dat_cr_reject, id, 1),
+	CMD(IA_CLOSE, dat_ia_close, rsvd, 1),
+};
+
+#define NCMDS (sizeof(cmds) / sizeof(cmds[0]))
+
+FIXTURE(length) {
+	struct t_file f;
+	uint32_t pz;
+	struct t_evd evd;
+	char *buf;		/* two pages, the second of them not there */
+	char *edge;
+};
+
+FIXTURE_SETUP(length)
+{
+	ASSERT_EQ(0, t_open(&self->f));
+	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
+	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_CR, 8, &self->evd));
+	self->buf = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	ASSERT_NE(MAP_FAILED, self->buf);
+	self->edge = self->buf + 2 * PAGE;
+	ASSERT_EQ(0, munmap(self->edge, PAGE));
+}
+
+FIXTURE_TEARDOWN(length)
+{
+	t_close(&self->f);
+}
+
+/* @cmd with an argument of @size bytes, all zero but the size. */
+static int call(FIXTURE_DATA(length) *self, const struct cmd *cmd, uint32_t size)
+{
+	memset(self->buf, 0, 2 * PAGE);
+	memcpy(self->buf, &size, sizeof(size));
+	return t_ioctl(self->f.fd, cmd->cmd, self->buf);
+}
+
+TEST_F(length, any_size_below_that_of_version_1_is_EINVAL)
+{
+	uint32_t size;
+	size_t i;
+
+	for (i = 0; i < NCMDS; i++)
+		for (size = 0; size < cmds[i].min; size++)
+			EXPECT_EQ(-EINVAL, call(self, &cmds[i], size))
+				TH_LOG("%s with size %u", cmds[i].name, size);
+}
+
+TEST_F(length, excess_of_zeros_changes_nothing)
+{
+	size_t i;
+	int want;
+
+	for (i = 0; i < NCMDS; i++) {
+		if (cmds[i].cmd == DAT_IOC_IA_CLOSE)
+			continue;
+		want = call(self, &cmds[i], cmds[i].size);
+		EXPECT_EQ(want, call(self, &cmds[i], cmds[i].size + 1))
+			TH_LOG("%s and a byte", cmds[i].name);
+		EXPECT_EQ(want, call(self, &cmds[i], PAGE)) TH_LOG("%s in a page", cmds[i].name);
+	}
+	EXPECT_EQ(0, call(self, &cmds[NCMDS - 1], PAGE));
+	EXPECT_EQ(-ENODEV, call(self, &cmds[NCMDS - 1], PAGE));
+}
+
+TEST_F(length, excess_that_is_not_zero_is_E2BIG)
+{
+	uint32_t size, at;
+	size_t i;
+
+	for (i = 0; i < NCMDS; i++) {
+		size = cmds[i].size + 64;
+		for (at = cmds[i].size; at < size; at++) {
+			memset(self->buf, 0, PAGE);
+			memcpy(self->buf, &size, sizeof(size));
+			self->buf[at] = 1;
+			EXPECT_EQ(-E2BIG, t_ioctl(self->f.fd, cmds[i].cmd, self->buf))
+				TH_LOG("%s at %u", cmds[i].name, at);
+		}
+	}
+}
+
+TEST_F(length, a_size_beyond_a_page_is_E2BIG)
+{
+	size_t i;
+
+	for (i = 0; i < NCMDS; i++) {
+		EXPECT_EQ(-E2BIG, call(self, &cmds[i], PAGE + 1)) TH_LOG("%s", cmds[i].name);
+		EXPECT_EQ(-E2BIG, call(self, &cmds[i], ~0U)) TH_LOG("%s", cmds[i].name);
+	}
+}
+
+TEST_F(length, an_answer_is_no_longer_than_asked_for)
+{
+	struct { struct dat_ia_query a; char canary[64]; } q;
+	char want[64];
+
+	memset(want, 0x5a, sizeof(want));
+	memset(&q, 0, sizeof(q));
+	memset(q.canary, 0x5a, sizeof(q.canary));
+	q.a.size = sizeof(q.a);
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_QUERY, &q));
+	EXPECT_EQ(sizeof(q.a), q.a.size);
+	EXPECT_EQ(0, memcmp(want, q.canary, sizeof(want)));
+}
+
+TEST_F(length, an_argument_that_ends_with_its_page_is_read)
+{
+	size_t i;
+
+	for (i = 0; i < NCMDS; i++) {
+		char *at = self->edge - cmds[i].size;
+
+		memset(at, 0, cmds[i].size);
+		memcpy(at, &cmds[i].size, sizeof(cmds[i].size));
+		EXPECT_NE(-EFAULT, t_ioctl(self->f.fd, cmds[i].cmd, at)) TH_LOG("%s", cmds[i].name);
+	}
+}
+
+TEST_F(length, an_unreadable_argument_is_EFAULT)
+{
+	size_t i;
+
+	for (i = 0; i < NCMDS; i++) {
+		char *at = self->edge - cmds[i].size + 1;
+
+		EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, cmds[i].cmd, NULL))
+			TH_LOG("%s at NULL", cmds[i].name);
+		EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, cmds[i].cmd, self->edge))
+			TH_LOG("%s at nothing", cmds[i].name);
+		EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, cmds[i].cmd, (void *)-PAGE))
+			TH_LOG("%s in the kernel", cmds[i].name);
+		memcpy(at, &cmds[i].size, sizeof(cmds[i].size));
+		EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, cmds[i].cmd, at))
+			TH_LOG("%s a byte across the edge", cmds[i].name);
+	}
+}
+
+static unsigned int count_objects(int fd)
+{
+	char path[64], line[512];
+	unsigned int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, "\tid=");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* The argument can be read but the answer not be written: nothing may have been made. */
+#define EXPECT_NOTHING_MADE(CMD, ...) do {					\
+	typeof(__VA_ARGS__) _arg = __VA_ARGS__;					\
+	unsigned int _before = count_objects(self->f.fd);			\
+										\
+	_arg.size = sizeof(_arg);						\
+	memcpy(self->buf, &_arg, sizeof(_arg));					\
+	EXPECT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_##CMD, &_arg))			\
+		TH_LOG("%s is wrong as such", #CMD);				\
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_##CMD, _arg.id));			\
+	ASSERT_EQ(0, mprotect(self->buf, PAGE, PROT_READ));			\
+	EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, DAT_IOC_##CMD, self->buf));	\
+	ASSERT_EQ(0, mprotect(self->buf, PAGE, PROT_READ | PROT_WRITE));	\
+	EXPECT_EQ(_before, count_objects(self->f.fd)) TH_LOG("%s", #CMD);	\
+} while (0)
+
+#define DAT_OBJ_PZ_CREATE	DAT_OBJ_PZ
+#define DAT_OBJ_LMR_CREATE	DAT_OBJ_LMR
+#define DAT_OBJ_EVD_CREATE	DAT_OBJ_EVD
+#define DAT_OBJ_SRQ_CREATE	DAT_OBJ_SRQ
+#define DAT_OBJ_EP_CREATE	DAT_OBJ_EP
+#define DAT_OBJ_PSP_CREATE	DAT_OBJ_PSP
+
+TEST_F(length, an_unwritable_argument_is_EFAULT_and_makes_nothing)
+{
+	uint32_t pz = self->pz;
+
+	EXPECT_NOTHING_MADE(PZ_CREATE, (struct dat_pz_create) { 0 });
+	EXPECT_NOTHING_MADE(LMR_CREATE, (struct dat_lmr_create) {
+		.pz = pz, .addr = (uintptr_t)self->buf + PAGE, .length = 64 });
+	EXPECT_NOTHING_MADE(EVD_CREATE, (struct dat_evd_create) {
+		.streams = DAT_STREAM_DTO, .qlen = 4 });
+	EXPECT_NOTHING_MADE(SRQ_CREATE, (struct dat_srq_create) {
+		.pz = pz, .max_recv = 4, .max_iov = 1 });
+	EXPECT_NOTHING_MADE(EP_CREATE, (struct dat_ep_create) {
+		.pz = pz, .max_recv = 4, .max_request = 4 });
+	EXPECT_NOTHING_MADE(PSP_CREATE, (struct dat_psp_create) {
+		.evd = self->evd.id, .conn_qual = T_QUAL });
+	/* All parents are free again. */
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_PZ, pz));
+}
+
+/* The first EVD for async events is the IA's, and not free to go; but not if it failed. */
+TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
+{
+	struct dat_evd_create arg = {
+		.size = sizeof(arg), .streams = DAT_STREAM_ASYNC, .qlen = 4,
+	};
+	unsigned int before = count_objects(self->f.fd);
+
+	memcpy(self->buf, &arg, sizeof(arg));
+	ASSERT_EQ(0, mprotect(self->buf, PAGE, PROT_READ));
+	EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, DAT_IOC_EVD_CREATE, self->buf));
+	EXPECT_EQ(before, count_objects(self->f.fd));
+}
+
+/* So that a caller who did not hear that it worked can do it again. */
+TEST(an_IA_OPEN_whose_answer_is_lost_did_not_happen)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_ia_open arg = { .size = sizeof(arg) };
+	struct dat_ia_open *ro = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open("/dev/dat", O_RDWR);
+
+	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	memcpy(arg.name, adapter.name, sizeof(arg.name));
+	*ro = arg;
+	ASSERT_EQ(0, mprotect(ro, PAGE, PROT_READ));
+	EXPECT_EQ(-EFAULT, t_ioctl(fd, DAT_IOC_IA_OPEN, ro));
+	EXPECT_EQ(0, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
+	close(fd);
+}
+
+static volatile int stop;
+
+static void *change_size(void *arg)
+{
+	volatile uint32_t *size = arg;
+
+	while (!stop) {
+		*size = PAGE;
+		*size = sizeof(struct dat_pz_create);
+	}
+	return NULL;
+}
+
+/* The bytes behind the structure are not zero: whatever size counts, it counts for all. */
+TEST_F_TIMEOUT(length, a_size_that_changes_during_the_call, 120)
+{
+	pthread_t thread;
+	int i, ret;
+
+	memset(self->buf, 0x77, PAGE);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, change_size, self->buf));
+	for (i = 0; i < 3000; i++) {
+		ret = t_ioctl(self->f.fd, DAT_IOC_PZ_CREATE, self->buf);
+		if (!ret)
+			ret = t_free(&self->f, DAT_OBJ_PZ,
+				     ((struct dat_pz_create *)self->buf)->id);
+		ASSERT_TRUE(ret == 0 || ret == -E2BIG) TH_LOG("%d", ret);
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+}
+
+TEST_F(length, unknown_numbers_are_ENOTTY)
+{
+	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(DAT_IOC_MAGIC, DAT_NR_LAST), self->buf));
+	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(DAT_IOC_MAGIC, 0xff), self->buf));
+	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(0xDB, DAT_NR_ABI), self->buf));
+	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));
+}
+
+TEST_F(length, kick_takes_no_argument)
+{
+	EXPECT_EQ(-EINVAL, t_ioctl(self->f.fd, DAT_IOC_KICK, self->buf));
+	EXPECT_EQ(0, t_kick(&self->f));
+}
+
+TEST(calls_before_IA_OPEN_are_EINVAL)
+{
+	int fd = open("/dev/dat", O_RDWR);
+	char buf[1024];
+	size_t i;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < NCMDS; i++) {
+		if (!cmds[i].needs_ia)
+			continue;
+		memset(buf, 0, sizeof(buf));
+		memcpy(buf, &cmds[i].size, sizeof(cmds[i].size));
+		EXPECT_EQ(-EINVAL, t_ioctl(fd, cmds[i].cmd, buf)) TH_LOG("%s", cmds[i].name);
+	}
+	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_KICK, NULL));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

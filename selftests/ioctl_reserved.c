@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What an argument must not contain: reserved fields, unknown bits, counts out of range. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+FIXTURE(reserved) {
+	struct t_file f;
+	uint32_t pz;
+	struct t_evd evd;
+	struct t_ep ep;
+};
+
+FIXTURE_SETUP(reserved)
+{
+	ASSERT_EQ(0, t_open(&self->f));
+	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
+	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_ALL, 8, &self->evd));
+	ASSERT_EQ(0, t_ep(&self->f, self->pz, &self->evd, 0, 1, &self->ep));
+}
+
+FIXTURE_TEARDOWN(reserved)
+{
+	t_close(&self->f);
+}
+
+#define EXPECT_ERR(err, CMD, ...) do {						\
+	typeof(__VA_ARGS__) _arg = __VA_ARGS__;					\
+	_arg.size = sizeof(_arg);						\
+	EXPECT_EQ(-(err), t_ioctl(self->f.fd, DAT_IOC_##CMD, &_arg))		\
+		TH_LOG("%s", #__VA_ARGS__);					\
+} while (0)
+
+/* @expr with each bit that is not in @known. */
+#define EXPECT_UNKNOWN_BITS(known, CMD, ...) do {				\
+	unsigned int _n;							\
+										\
+	for (_n = 0; _n < 32; _n++) {						\
+		uint32_t bit = 1U << _n;					\
+		typeof(__VA_ARGS__) _arg;					\
+										\
+		if (bit & (known))						\
+			continue;						\
+		_arg = __VA_ARGS__;						\
+		_arg.size = sizeof(_arg);					\
+		EXPECT_EQ(-EINVAL, t_ioctl(self->f.fd, DAT_IOC_##CMD, &_arg))	\
+			TH_LOG("%s with bit %u", #__VA_ARGS__, _n);		\
+	}									\
+} while (0)
+
+TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
+{
+	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
+	struct dat_ep_connect connect = {
+		.id = ep, .conn_qual = T_QUAL, .timeout_us = 1000,
+	};
+
+	memcpy(connect.addr, self->f.info.addr, sizeof(connect.addr));
+	EXPECT_UNKNOWN_BITS(0, FREE, (struct dat_free) {
+			    .type = DAT_OBJ_EP, .id = ep, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, IA_CLOSE, (struct dat_ia_close) { .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_WAIT, (struct dat_evd_wait) {
+			    .id = evd, .threshold = 1, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EP_CREATE, (struct dat_ep_create) { .pz = pz, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EP_CONNECT, (connect.rsvd = bit, connect));
+	EXPECT_UNKNOWN_BITS(0, EP_DISCONNECT, (struct dat_ep_disconnect) {
+			    .id = ep, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, PSP_CREATE, (struct dat_psp_create) { .evd = evd, .rsvd = bit });
+}
+
+TEST(reserved_bits_of_IA_OPEN_are_EINVAL)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_ia_open arg = { .size = sizeof(arg) };
+	int fd = open("/dev/dat", O_RDWR);
+	unsigned int n;
+
+	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	memcpy(arg.name, adapter.name, sizeof(arg.name));
+	for (n = 0; n < 32; n++) {
+		arg.rsvd = 1U << n;
+		EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("bit %u", n);
+	}
+	close(fd);
+}
+
+TEST_F(reserved, unknown_flags_are_EINVAL)
+{
+	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
+
+	EXPECT_UNKNOWN_BITS(DAT_PRIV_ALL, LMR_CREATE, (struct dat_lmr_create) {
+			    .pz = pz, .addr = 4096, .length = 1, .priv = bit });
+	EXPECT_UNKNOWN_BITS(DAT_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
+			    .streams = bit, .qlen = 1 });
+	EXPECT_UNKNOWN_BITS(DAT_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
+			    .streams = DAT_STREAM_DTO | bit, .qlen = 1 });
+	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE, EVD_SET, (struct dat_evd_set) {
+			    .id = evd, .flags = bit });
+	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE, EVD_SET, (struct dat_evd_set) {
+			    .id = evd, .mask = bit });
+	EXPECT_UNKNOWN_BITS(0x1f, EP_CREATE, (struct dat_ep_create) {
+			    .pz = pz, .recv_flags = bit });
+	EXPECT_UNKNOWN_BITS(0x1f, EP_CREATE, (struct dat_ep_create) {
+			    .pz = pz, .request_flags = bit });
+	EXPECT_UNKNOWN_BITS(DAT_DISCONNECT_GRACEFUL, EP_DISCONNECT, (struct dat_ep_disconnect) {
+			    .id = ep, .flags = bit });
+	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0, .qlen = 1 });
+}
+
+TEST_F(reserved, types_that_cannot_be_freed_are_EINVAL)
+{
+	uint32_t ep = self->ep.id;
+
+	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_NONE, .id = ep });
+	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_IA, .id = ep });
+	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_LAST, .id = ep });
+	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = ~0U, .id = ep });
+}
+
+TEST_F(reserved, counts_out_of_range_are_EINVAL)
+{
+	uint32_t evd = self->evd.id, pz = self->pz;
+	const struct dat_ia_query *lim = &self->f.info;
+
+	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0x20, .qlen = 0 });
+	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0x20, .qlen = ~0U });
+	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) {
+		   .streams = 0x20, .qlen = lim->max_evd_qlen + 1 });
+	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = 0 });
+	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = 9 });
+	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = ~0U });
+	EXPECT_ERR(EINVAL, LMR_CREATE, (struct dat_lmr_create) { .pz = pz, .addr = 4096 });
+	EXPECT_ERR(EINVAL, LMR_CREATE, (struct dat_lmr_create) {
+		   .pz = pz, .addr = ~0ULL - 10, .length = 4096 });
+	EXPECT_ERR(EINVAL, LMR_CREATE, (struct dat_lmr_create) {
+		   .pz = pz, .addr = 4096, .length = ~0ULL });
+	EXPECT_ERR(EINVAL, SRQ_CREATE, (struct dat_srq_create) { .pz = pz, .max_iov = 1 });
+	EXPECT_ERR(EINVAL, SRQ_CREATE, (struct dat_srq_create) { .pz = pz, .max_recv = 1 });
+	EXPECT_ERR(EINVAL, SRQ_CREATE, (struct dat_srq_create) {
+		   .pz = pz, .max_recv = ~0U, .max_iov = 1 });
+	EXPECT_ERR(EINVAL, SRQ_CREATE, (struct dat_srq_create) {
+		   .pz = pz, .max_recv = lim->max_recv_per_srq + 1, .max_iov = 1 });
+	EXPECT_ERR(EINVAL, SRQ_CREATE, (struct dat_srq_create) {
+		   .pz = pz, .max_recv = 1, .max_iov = DAT_MAX_SGE + 1 });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) { .pz = pz, .max_recv = ~0U });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) { .pz = pz, .max_request = ~0U });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .max_recv = lim->max_dto_per_ep + 1 });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .max_request = lim->max_dto_per_ep + 1 });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .max_recv_iov = lim->max_iov + 1 });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .max_request_iov = lim->max_iov + 1 });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .read_in = lim->max_rdma_read_in + 1 });
+	EXPECT_ERR(EINVAL, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .read_out = lim->max_rdma_read_out + 1 });
+	EXPECT_ERR(EINVAL, PSP_CREATE, (struct dat_psp_create) { .evd = evd, .conn_qual = 65536 });
+}
+
+/* What IA_QUERY promises can be had. */
+TEST_F_TIMEOUT(reserved, the_limits_themselves_are_not_out_of_range, 60)
+{
+	const struct dat_ia_query *lim = &self->f.info;
+	uint32_t evd = self->evd.id, pz = self->pz;
+
+	EXPECT_ERR(0, EVD_CREATE, (struct dat_evd_create) {
+		   .streams = 0x20, .qlen = lim->max_evd_qlen });
+	EXPECT_ERR(0, SRQ_CREATE, (struct dat_srq_create) {
+		   .pz = pz, .max_recv = lim->max_recv_per_srq, .max_iov = 1 });
+	EXPECT_ERR(0, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .recv_evd = evd, .max_recv = lim->max_dto_per_ep,
+		   .max_request = lim->max_dto_per_ep, .max_recv_iov = 1,
+		   .max_request_iov = 1 });
+	EXPECT_ERR(0, EP_CREATE, (struct dat_ep_create) {
+		   .pz = pz, .recv_evd = evd, .max_recv = 1, .max_request = 1,
+		   .max_recv_iov = lim->max_iov, .max_request_iov = lim->max_iov,
+		   .read_in = lim->max_rdma_read_in, .read_out = lim->max_rdma_read_out });
+}
+
+TEST_F(reserved, connect_checks_its_argument)
+{
+	struct dat_ep_connect good = {
+		.id = self->ep.id, .conn_qual = T_QUAL, .timeout_us = 1000,
+	}, arg;
+
+	memcpy(good.addr, self->f.info.addr, sizeof(good.addr));
+	arg = good, arg.conn_qual = 0;
+	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	arg = good, arg.conn_qual = 65536;
+	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	arg = good, arg.timeout_us = 0;
+	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	arg = good, arg.pd_len = self->f.info.max_pd_request + 1;
+	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	arg = good, arg.pd_len = ~0U;
+	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	arg = good, memset(arg.addr, 0xff, 2);
+	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);
+	arg = good, memset(arg.addr, 0, 2);
+	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);
+	/* None of them has touched the EP. */
+	EXPECT_EQ(0, self->ep.st->state);
+}
+
+TEST_F(reserved, second_IA_OPEN_is_EINVAL)
+{
+	struct dat_ia_open arg = { 0 };
+
+	strcpy((char *)arg.name, (char *)self->f.info.device);
+	EXPECT_ERR(EINVAL, IA_OPEN, arg);
+}
+
+TEST(unknown_adapters_are_ENOENT_and_endless_names_EINVAL)
+{
+	struct dat_ia_open arg = { .size = sizeof(arg), .name = "nosuch0" };
+	struct dat_adapter adapter = { .size = sizeof(adapter), .index = 1000 };
+	int fd = open("/dev/dat", O_RDWR);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
+	memset(arg.name, 0, sizeof(arg.name));
+	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
+	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	adapter.index = ~0U;
+	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	memset(arg.name, 'x', sizeof(arg.name));
+	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

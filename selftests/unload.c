@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The module stays while anybody uses it, and goes and comes back when nobody does. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "dat", O_NONBLOCK) ? -errno : 0;
+}
+
+static int load(void)
+{
+	int fd = open(getenv("DAT_KO"), O_RDONLY | O_CLOEXEC);
+	int ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+
+	close(fd);
+	return ret;
+}
+
+/* The last reference to a file may be dropped a little after the call that closed it. */
+static int unload_soon(void)
+{
+	int i, ret = -EAGAIN;
+
+	for (i = 0; i < 100 && ret == -EAGAIN; i++) {
+		ret = unload();
+		if (ret)
+			usleep(50000);
+	}
+	return ret;
+}
+
+/* A fixture can't skip its tests; each has to. */
+#define NEED_MODULE() do {							\
+	if (!getenv("DAT_KO"))							\
+		SKIP(return, "DAT_KO does not say where dat.ko is");		\
+} while (0)
+
+FIXTURE(unload) {
+	int unused;
+};
+
+FIXTURE_SETUP(unload)
+{
+}
+
+FIXTURE_TEARDOWN(unload)
+{
+	if (access("/dev/dat", F_OK) && getenv("DAT_KO"))
+		EXPECT_EQ(0, load());
+}
+
+TEST_F_TIMEOUT(unload, an_open_file_keeps_the_module, 60)
+{
+	int fd;
+
+	NEED_MODULE();
+	fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EAGAIN, unload());
+	close(fd);
+	EXPECT_EQ(0, unload_soon());
+}
+
+TEST_F_TIMEOUT(unload, a_mapping_keeps_the_module, 60)
+{
+	struct t_file f;
+
+	NEED_MODULE();
+	ASSERT_EQ(0, t_open(&f));
+	close(f.fd);
+	EXPECT_EQ(-EAGAIN, unload());
+	t_unmap(&f.db);
+	EXPECT_EQ(0, unload_soon());
+}
+
+TEST_F_TIMEOUT(unload, a_connection_keeps_the_module_until_its_process_dies, 120)
+{
+	int status, ready[2];
+	char c;
+	pid_t pid;
+
+	NEED_MODULE();
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	if (!pid) {
+		struct t_pair p;
+
+		c = t_pair_open(&p) || t_pair_connect(&p) ? 'n' : 'y';
+		write(ready[1], &c, 1);
+		pause();
+		_exit(0);
+	}
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	EXPECT_EQ('y', c);
+	EXPECT_EQ(-EAGAIN, unload());
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, unload_soon());
+}
+
+TEST_F_TIMEOUT(unload, loaded_again_it_works, 300)
+{
+	struct t_pair p;
+	int i;
+
+	NEED_MODULE();
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, unload_soon()) TH_LOG("round %d", i);
+		EXPECT_NE(0, access("/dev/dat", F_OK));
+		ASSERT_EQ(0, load()) TH_LOG("round %d", i);
+		ASSERT_EQ(0, t_pair_open(&p)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, t_pair_connect(&p)) TH_LOG("round %d", i);
+		t_pair_close(&p);
+		t_pair_unmap(&p);
+	}
+}
+
+TEST_HARNESS_MAIN
