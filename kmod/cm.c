@@ -207,7 +207,7 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	struct rdma_cm_id *id;
 	int ret;
 
-	ret = dat_dev_addr(ia->dev, ia->port, dst->ss_family, &src);
+	ret = dat_dev_addr(ia, dst->ss_family, &src);
 	if (ret)
 		return ret;
 	conn = dat_conn_alloc(ep);

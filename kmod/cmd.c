@@ -16,7 +16,7 @@ int dat_cmd_abi(struct dat_ucmd *ucmd)
 
 	arg->version = DAT_ABI_VERSION;
 	arg->features = 0;
-	return dat_ucmd_respond(ucmd);
+	return 0;
 }
 
 int dat_cmd_adapter(struct dat_ucmd *ucmd)
@@ -31,14 +31,13 @@ int dat_cmd_adapter(struct dat_ucmd *ucmd)
 	if (ret)
 		return ret;
 	arg->active = active;
-	return dat_ucmd_respond(ucmd);
+	return 0;
 }
 
 int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 {
 	struct dat_ia_open *arg = ucmd->arg;
 	struct dat_ia *ia;
-	int ret;
 
 	if (arg->rsvd || !memchr(arg->name, 0, sizeof(arg->name)))
 		return -EINVAL;
@@ -49,12 +48,18 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 		return PTR_ERR(ia);
 	arg->doorbell_offset = DAT_REGION_DOORBELL;
 	arg->doorbell_size = dat_mmap_size(&ucmd->file->doorbell);
-	ret = dat_ucmd_respond(ucmd);
+	ucmd->ia = ia;
+	return 0;
+}
+
+/* Not before: a file can't lose its IA again. */
+int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
+{
 	if (!ret)
-		ret = dat_file_bind(ucmd->file, ia);
+		ret = dat_file_bind(ucmd->file, ucmd->ia);
 	if (ret) {
-		dat_ia_close(ia);
-		dat_ia_put(ia);
+		dat_ia_close(ucmd->ia);
+		dat_ia_put(ucmd->ia);
 	}
 	return ret;
 }
@@ -64,14 +69,14 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
 
 	arg->max_eps = attrs->max_qp;
-	arg->max_dto_per_ep = min_t(u32, attrs->max_qp_wr, DAT_MAX_DTO);
+	arg->max_dto_per_ep = dat_ia_max_dto(ia, attrs->max_qp_wr - 1);
 	arg->max_evd_qlen = DAT_MAX_EVD_QLEN;
 	arg->max_iov = min_t(u32, min(attrs->max_send_sge, attrs->max_recv_sge), DAT_MAX_SGE);
 	arg->max_iov_read = min_t(u32, attrs->max_sge_rd, arg->max_iov);
 	arg->max_lmrs = attrs->max_mr;
 	arg->max_pzs = attrs->max_pd;
 	arg->max_srqs = attrs->max_srq;
-	arg->max_recv_per_srq = min_t(u32, attrs->max_srq_wr, DAT_MAX_DTO);
+	arg->max_recv_per_srq = dat_ia_max_dto(ia, attrs->max_srq_wr);
 	arg->max_rdma_read_in = min_t(u32, attrs->max_qp_rd_atom, U8_MAX);
 	arg->max_rdma_read_out = min_t(u32, attrs->max_qp_init_rd_atom, U8_MAX);
 	arg->max_pd_request = DAT_MAX_PD_REQUEST;
@@ -104,7 +109,7 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 
 	memset(arg, 0, sizeof(*arg));
 	arg->size = ucmd->size;
-	dat_dev_addr(ia->dev, ia->port, AF_UNSPEC, &addr);
+	dat_dev_addr(ia, AF_UNSPEC, &addr);
 	arg->addr_len = addr_to_user(arg->addr, sizeof(arg->addr), &addr);
 	strscpy(arg->device, dev_name(&ibdev->dev), sizeof(arg->device));
 	ib_get_device_fw_str(ibdev, fw);
@@ -116,7 +121,7 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 	if (rdma_protocol_iwarp(ibdev, ia->port))
 		arg->flags |= DAT_IA_FLAG_IWARP;
 	ia_query_limits(ia, arg);
-	return dat_ucmd_respond(ucmd);
+	return 0;
 }
 
 int dat_cmd_ia_close(struct dat_ucmd *ucmd)
@@ -149,20 +154,21 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/**
- * dat_cmd_respond_obj() - answer a call that made an object
- * @ucmd: the call, its answer filled in
- * @obj: published; the caller's reference is dropped
- *
- * Return: 0, or the error, upon which the object is freed again.
- */
-int dat_cmd_respond_obj(struct dat_ucmd *ucmd, struct dat_obj *obj)
+/* The caller can't know of the object, so it goes; a closed IA has seen to that itself. */
+static void made_in_vain(struct dat_ucmd *ucmd)
 {
-	int ret = dat_ucmd_respond(ucmd);
+	if (dat_ia_lock_live(ucmd->ia))
+		return;
+	if (!dat_obj_free(ucmd->made))
+		dat_file_del_bells(ucmd->file, ucmd->made);
+	dat_ia_unlock(ucmd->ia);
+}
 
-	if (ret && !dat_obj_free(obj))
-		dat_file_del_bells(ucmd->file, obj);
-	dat_obj_put(obj);
+int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
+{
+	if (ret)
+		made_in_vain(ucmd);
+	dat_obj_put(ucmd->made);
 	return ret;
 }
 
@@ -174,7 +180,8 @@ int dat_cmd_pz_create(struct dat_ucmd *ucmd)
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
 	arg->id = pz->obj.id;
-	return dat_cmd_respond_obj(ucmd, &pz->obj);
+	ucmd->made = &pz->obj;
+	return 0;
 }
 
 static int lmr_check(const struct dat_lmr_create *arg)
@@ -212,7 +219,8 @@ int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 	arg->id = lmr->obj.id;
 	arg->lmr_context = lmr->context;
 	arg->rmr_context = lmr_is_remote(arg->priv) ? lmr->rkey : 0;
-	return dat_cmd_respond_obj(ucmd, &lmr->obj);
+	ucmd->made = &lmr->obj;
+	return 0;
 }
 
 int dat_cmd_evd_create(struct dat_ucmd *ucmd)
@@ -232,7 +240,20 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 	arg->submit_size = dat_mmap_size(&evd->ring.submit);
 	arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
 	arg->status_size = dat_mmap_size(&evd->ring.status);
-	return dat_cmd_respond_obj(ucmd, &evd->obj);
+	ucmd->made = &evd->obj;
+	return 0;
+}
+
+/* Async events go to an EVD that somebody knows of. */
+int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
+{
+	struct dat_evd *evd = to_dat_evd(ucmd->made);
+
+	if (!ret && evd->streams & DAT_STREAM_ASYNC && !dat_ia_lock_live(ucmd->ia)) {
+		dat_ia_set_async_evd(ucmd->ia, evd);
+		dat_ia_unlock(ucmd->ia);
+	}
+	return dat_cmd_finish_obj(ucmd, ret);
 }
 
 /* Sleeps without the IA's lock, so that the IA can be closed meanwhile. */
@@ -288,7 +309,7 @@ static int srq_check(struct dat_ia *ia, const struct dat_srq_create *arg)
 
 	if (!attrs->max_srq)
 		return -EOPNOTSUPP;
-	if (!arg->max_recv || arg->max_recv > min_t(u32, attrs->max_srq_wr, DAT_MAX_DTO) ||
+	if (!arg->max_recv || arg->max_recv > dat_ia_max_dto(ia, attrs->max_srq_wr) ||
 	    !arg->max_iov || arg->max_iov > min_t(u32, attrs->max_srq_sge, DAT_MAX_SGE))
 		return -EINVAL;
 	return 0;
@@ -326,5 +347,6 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	arg->status_size = dat_mmap_size(&srq->ring.status);
 	arg->rq_offset = srq->ring.rq_offset;
 	arg->rq_shift = srq->ring.rq_shift;
-	return dat_cmd_respond_obj(ucmd, &srq->obj);
+	ucmd->made = &srq->obj;
+	return 0;
 }

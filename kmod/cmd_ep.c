@@ -9,7 +9,8 @@
 static int ep_check_limits(struct dat_ia *ia, const struct dat_ep_create *arg)
 {
 	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
-	u32 max_dto = min_t(u32, attrs->max_qp_wr, DAT_MAX_DTO);
+	/* One more is for the marker of a drain. */
+	u32 max_dto = dat_ia_max_dto(ia, attrs->max_qp_wr - 1);
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
 
 	if (arg->rsvd || arg->max_recv > max_dto || arg->max_request > max_dto ||
@@ -117,7 +118,8 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 		return ret;
 	}
 	ep_fill(arg, ep);
-	return dat_cmd_respond_obj(ucmd, &ep->obj);
+	ucmd->made = &ep->obj;
+	return 0;
 }
 
 static int addr_from_user(struct sockaddr_storage *ss, const u8 *from, u16 port)
@@ -209,7 +211,7 @@ int dat_cmd_ep_query(struct dat_ucmd *ucmd)
 	arg->rsvd = 0;
 	ep_query_fill(arg, ep);
 	dat_obj_put(&ep->obj);
-	return dat_ucmd_respond(ucmd);
+	return 0;
 }
 
 int dat_cmd_psp_create(struct dat_ucmd *ucmd)
@@ -229,7 +231,8 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 		return PTR_ERR(psp);
 	arg->conn_qual = psp->conn_qual;
 	arg->id = psp->obj.id;
-	return dat_cmd_respond_obj(ucmd, &psp->obj);
+	ucmd->made = &psp->obj;
+	return 0;
 }
 
 int dat_cmd_cr_query(struct dat_ucmd *ucmd)
@@ -244,7 +247,7 @@ int dat_cmd_cr_query(struct dat_ucmd *ucmd)
 	arg->pd_len = cr->pd_len;
 	memcpy(arg->pd, cr->pd, sizeof(arg->pd));
 	dat_obj_put(&cr->obj);
-	return dat_ucmd_respond(ucmd);
+	return 0;
 }
 
 int dat_cmd_cr_accept(struct dat_ucmd *ucmd)

@@ -10,6 +10,10 @@
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
 
+#ifndef CONFIG_64BIT
+#error "dat.ko is for 64-bit kernels: the doorbell page is made of 64-bit words"
+#endif
+
 /* 6.3 made vm_flags read-only and gave it accessors. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
@@ -27,7 +31,8 @@ static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
 
 /*
  * Until 6.12 an rxe CQ holds a tasklet that nobody kills when the CQ is freed: one
- * that was scheduled just before would run on freed memory.  So wait a while.
+ * that was scheduled just before would run on freed memory.  No call can wait for it;
+ * a second is many times what softirq may be put off, but it is a bet.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)

@@ -29,10 +29,10 @@ static void cr_refuse_work(struct work_struct *work)
 	struct dat_cr *cr = container_of(work, struct dat_cr, refuse_work);
 	struct dat_ia *ia = cr->obj.ia;
 
-	down_read(&ia->sem);
-	if (!ia->dead)
+	if (!dat_ia_lock_live(ia)) {
 		dat_obj_free(&cr->obj);
-	up_read(&ia->sem);
+		dat_ia_unlock(ia);
+	}
 	dat_obj_put(&cr->obj);
 }
 

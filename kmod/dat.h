@@ -335,6 +335,7 @@ struct dat_queue_ops {
  * @lost: buffers that completed and that no event tells of
  * @wr: scratch of the pump
  * @sge: scratch of the pump
+ * @error_work: the device reported an error, perhaps in hard interrupt; no lock
  */
 struct dat_srq {
 	struct dat_obj		obj;
@@ -350,6 +351,7 @@ struct dat_srq {
 	u32			lost;
 	struct dat_wr		wr;
 	struct ib_sge		sge[DAT_MAX_SGE];
+	struct work_struct	error_work;
 };
 
 /**
@@ -562,8 +564,7 @@ struct dat_dev *dat_dev_get(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_detach(struct dat_ia *ia);
-int dat_dev_addr(struct dat_dev *dev, u32 port, sa_family_t family,
-		 struct sockaddr_storage *ss);
+int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss);
 
 /* ia.c */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data);
@@ -574,6 +575,10 @@ void dat_ia_put(struct dat_ia *ia);
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
 		  u16 reason);
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd);
+int dat_ia_lock_live(struct dat_ia *ia);
+void dat_ia_unlock(struct dat_ia *ia);
+u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr);
+struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 
 /* obj.c */
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data);

@@ -151,24 +151,23 @@ static void dev_addr_netdev(struct net_device *ndev, struct sockaddr_storage *be
 
 /**
  * dat_dev_addr() - find the address of a port
- * @dev: device
- * @port: of the device
+ * @ia: opening of the port
  * @family: AF_INET, AF_INET6, or AF_UNSPEC for the best there is
  * @ss: result, port number 0
  *
  * Return: 0, or -ENETUNREACH while the port has no such address.
  */
-int dat_dev_addr(struct dat_dev *dev, u32 port, sa_family_t family,
-		 struct sockaddr_storage *ss)
+int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss)
 {
-	struct ib_device *ibdev = dev->ibdev;
+	struct ib_device *ibdev = ia->dev->ibdev;
+	u32 port = ia->port;
 	struct net_device *ndev;
 
 	memset(ss, 0, sizeof(*ss));
 	if (rdma_protocol_roce(ibdev, port)) {
 		dev_addr_roce(ibdev, port, family, ss);
 	} else if (family != AF_INET6) {
-		ndev = dev_netdev(ibdev, port, &init_net);
+		ndev = dev_netdev(ibdev, port, ia->net);
 		if (ndev)
 			dev_addr_netdev(ndev, ss);
 		dev_put(ndev);

@@ -133,14 +133,17 @@ out:
  * @ep: endpoint
  *
  * Context: any but hard interrupt.  Return: 0, also if it is UNCONNECTED already;
- * -EISCONN in other states.
+ * -EISCONN in other states, and for ever if a queue is broken: what its producer means
+ * by its index can't be known.
  */
 int dat_ep_reset(struct dat_ep *ep)
 {
 	int ret = 0;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->state == DAT_EP_DISCONNECTED) {
+	if (ep->sq.broken || ep->rq.broken) {
+		ret = -EISCONN;
+	} else if (ep->state == DAT_EP_DISCONNECTED) {
 		/* Posted before the reset means posted to the old connection. */
 		dat_queue_flush(ep);
 		dat_queue_disarm(&ep->sq);

@@ -14,6 +14,8 @@
  * @qlen: events, 1 to DAT_MAX_EVD_QLEN
  * @user_data: owner value of async events about it
  *
+ * One with DAT_STREAM_ASYNC becomes the IA's by dat_ia_set_async_evd().
+ *
  * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
  */
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data)
@@ -32,8 +34,6 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	ret = dat_obj_publish(&evd->obj);
 	if (ret)
 		goto err_abort;
-	if (streams & DAT_STREAM_ASYNC)
-		dat_ia_set_async_evd(ia, evd);
 	return evd;
 
 err_abort:
@@ -167,14 +167,15 @@ static int evd_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
+	/* A poll never says that it was interrupted. */
+	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
+		return -ETIMEDOUT;
 	if (signal_pending(current))
 		return -EINTR;
 	if (deadline_ns == DAT_WAIT_FOREVER) {
 		schedule();
 		return 0;
 	}
-	if (ktime_get_ns() >= deadline_ns)
-		return -ETIMEDOUT;
 	schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
 	return 0;
 }

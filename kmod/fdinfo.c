@@ -11,19 +11,6 @@ static void fdinfo_show_one(struct seq_file *m, struct dat_obj *obj)
 	seq_putc(m, '\n');
 }
 
-/* The next object with an id of at least *@id, with a reference. */
-static struct dat_obj *fdinfo_next(struct dat_ia *ia, unsigned long *id)
-{
-	struct dat_obj *obj;
-
-	rcu_read_lock();
-	obj = xa_find(&ia->objs, id, ULONG_MAX, XA_PRESENT);
-	while (obj && !kref_get_unless_zero(&obj->ref))
-		obj = xa_find_after(&ia->objs, id, ULONG_MAX, XA_PRESENT);
-	rcu_read_unlock();
-	return obj;
-}
-
 void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct dat_file *file = filp->private_data;
@@ -35,7 +22,7 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 		return;
 	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,
 		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 64);
-	for (id = 0; (obj = fdinfo_next(ia, &id)); id++) {
+	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
 		fdinfo_show_one(m, obj);
 		dat_obj_put(obj);
 	}

@@ -56,6 +56,7 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
  * @arg: private copy of the argument
  * @ubuf: the caller's
  * @size: bytes that the caller knows, at most those of @arg
+ * @made: object that the call made, published, with a reference
  */
 struct dat_ucmd {
 	struct dat_file	*file;
@@ -63,12 +64,15 @@ struct dat_ucmd {
 	void		*arg;
 	void __user	*ubuf;
 	u32		size;
+	struct dat_obj	*made;
 };
 
-int dat_ucmd_respond(struct dat_ucmd *ucmd);
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 /* cmd.c */
+int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_abi(struct dat_ucmd *ucmd);
 int dat_cmd_adapter(struct dat_ucmd *ucmd);
 int dat_cmd_ia_open(struct dat_ucmd *ucmd);
@@ -93,7 +97,6 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd);
 int dat_cmd_cr_query(struct dat_ucmd *ucmd);
 int dat_cmd_cr_accept(struct dat_ucmd *ucmd);
 int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
-int dat_cmd_respond_obj(struct dat_ucmd *ucmd, struct dat_obj *obj);
 
 /* mmap.c */
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);

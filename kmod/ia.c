@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Interface adapters: opening, and the one function that ends everything. */
 #include <linux/cgroup_rdma.h>
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -72,7 +73,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
 	if (!dat_dev_attach(ia->dev, ia))
 		goto err_put;
 	down_read(&ia->sem);
-	if (!ia->dead) {
+	if (!READ_ONCE(ia->dead)) {
 		ia->msg_max = ia_msg_max(ia);
 		ret = ia_charge(ia);
 	}
@@ -108,12 +109,55 @@ void dat_ia_put(struct dat_ia *ia)
 	kref_put(&ia->ref, ia_release);
 }
 
-/* The first EVD with the async stream is it; later ones are plain. */
+/**
+ * dat_ia_lock_live() - keep the IA and its device for the length of a call
+ * @ia: any
+ *
+ * Context: may sleep.  Return: 0, to be followed by dat_ia_unlock(); or -ENODEV: the
+ * IA was closed or its device is gone.
+ */
+int dat_ia_lock_live(struct dat_ia *ia)
+{
+	down_read(&ia->sem);
+	if (!READ_ONCE(ia->dead))
+		return 0;
+	up_read(&ia->sem);
+	return -ENODEV;
+}
+
+void dat_ia_unlock(struct dat_ia *ia)
+{
+	up_read(&ia->sem);
+}
+
+/**
+ * dat_ia_max_dto() - work requests that a queue may hold
+ * @ia: adapter
+ * @max_wr: what the device says of the kind of queue
+ *
+ * Rings are powers of two, and the CQ of an EP has to hold two queues and a drain's
+ * marker for each.
+ */
+u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr)
+{
+	int n = min3(max_wr, (ia->dev->ibdev->attrs.max_cqe - 2) / 2, DAT_MAX_DTO);
+
+	return n > 0 ? rounddown_pow_of_two(n) : 0;
+}
+
+/**
+ * dat_ia_set_async_evd() - the first EVD with the async stream is it; later ones are plain
+ * @ia: locked, live
+ * @evd: known to its owner
+ *
+ * A free of @evd either sees that it is the one, and fails, or was seen here.
+ */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
-	kref_get(&evd->obj.ref);
-	if (cmpxchg(&ia->async_evd, NULL, evd))
-		dat_obj_put(&evd->obj);
+	spin_lock_bh(&evd->lock);
+	if (!dat_obj_dying(&evd->obj) && !cmpxchg(&ia->async_evd, NULL, evd))
+		kref_get(&evd->obj.ref);
+	spin_unlock_bh(&evd->lock);
 }
 
 /**
@@ -139,7 +183,7 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 }
 
 /* The next object with an id of at least *@id, with a reference. */
-static struct dat_obj *ia_next(struct dat_ia *ia, unsigned long *id)
+struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 {
 	struct dat_obj *obj;
 
@@ -158,7 +202,7 @@ static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
 	struct dat_obj *obj;
 	unsigned long id;
 
-	for (id = 0; (obj = ia_next(ia, &id)); id++) {
+	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
 		if (obj->type == type)
 			fn(obj);
 		dat_obj_put(obj);
@@ -193,7 +237,7 @@ void dat_ia_shutdown(struct dat_ia *ia)
 
 	down_write(&ia->sem);
 	xa_lock(&ia->objs);
-	ia->dead = true;
+	WRITE_ONCE(ia->dead, true);
 	xa_unlock(&ia->objs);
 
 	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);

@@ -3,6 +3,7 @@
  * The ioctl table and its dispatcher, the only place where arguments are copied.
  * The rules for sizes and errors are at the top of <rdma/dat_ioctl.h>.
  */
+#include <linux/nospec.h>
 #include <linux/uaccess.h>
 
 #include "file.h"
@@ -40,75 +41,94 @@ union ucmd_arg {
 	struct dat_cr_reject		cr_reject;
 };
 
+/**
+ * struct ioctl_op - what a number stands for
+ * @fn: do it; the results are left in the argument
+ * @finish: the results have reached the caller, or (-EFAULT) have not: commit or
+ *	undo, and say what the call returns; optional
+ * @size: of the argument
+ * @min_size: of what every caller knows
+ * @need: before @fn
+ * @answers: there are results
+ *
+ * Results are copied between the two without a lock, because user space decides how
+ * long a fault of its own takes.
+ */
 struct ioctl_op {
 	int		(*fn)(struct dat_ucmd *ucmd);
+	int		(*finish)(struct dat_ucmd *ucmd, int ret);
 	u32		size;
 	u32		min_size;
 	enum need	need;
+	bool		answers;
 };
 
-#define IOCTL_OP(nr, name, last, how)					\
+#define IOCTL_OP(nr, name, last, how, ...)				\
 	[DAT_NR_##nr] = {						\
 		.fn		= dat_cmd_##name,			\
 		.size		= sizeof(struct dat_##name),		\
 		.min_size	= offsetofend(struct dat_##name, last),	\
 		.need		= how,					\
+		__VA_ARGS__						\
 	}
+
+#define ANSWERS		.answers = true
+#define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
 /* "last" is the last field of version 1: what every caller knows. */
 static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
-	IOCTL_OP(ABI,		abi,		features,	NEED_NONE),
-	IOCTL_OP(ADAPTER,	adapter,	active,		NEED_NONE),
-	IOCTL_OP(IA_OPEN,	ia_open,	doorbell_size,	NEED_NONE),
-	IOCTL_OP(IA_QUERY,	ia_query,	max_lmr_size,	NEED_LIVE),
-	IOCTL_OP(IA_CLOSE,	ia_close,	rsvd,		NEED_IA),
-	IOCTL_OP(FREE,		free,		rsvd,		NEED_LIVE),
-	IOCTL_OP(PZ_CREATE,	pz_create,	id,		NEED_LIVE),
-	IOCTL_OP(LMR_CREATE,	lmr_create,	rmr_context,	NEED_LIVE),
-	IOCTL_OP(EVD_CREATE,	evd_create,	status_size,	NEED_LIVE),
-	IOCTL_OP(EVD_WAIT,	evd_wait,	deadline_ns,	NEED_IA),
-	IOCTL_OP(EVD_POST,	evd_post,	cookie,		NEED_LIVE),
-	IOCTL_OP(EVD_SET,	evd_set,	mask,		NEED_LIVE),
-	IOCTL_OP(SRQ_CREATE,	srq_create,	rq_shift,	NEED_LIVE),
-	IOCTL_OP(EP_CREATE,	ep_create,	rq_shift,	NEED_LIVE),
-	IOCTL_OP(EP_CONNECT,	ep_connect,	pd,		NEED_LIVE),
-	IOCTL_OP(EP_DISCONNECT,	ep_disconnect,	rsvd,		NEED_LIVE),
-	IOCTL_OP(EP_RESET,	ep_reset,	id,		NEED_LIVE),
-	IOCTL_OP(EP_QUERY,	ep_query,	remote,		NEED_LIVE),
-	IOCTL_OP(PSP_CREATE,	psp_create,	rsvd,		NEED_LIVE),
-	IOCTL_OP(CR_QUERY,	cr_query,	pd,		NEED_LIVE),
-	IOCTL_OP(CR_ACCEPT,	cr_accept,	pd,		NEED_LIVE),
-	IOCTL_OP(CR_REJECT,	cr_reject,	id,		NEED_LIVE),
+	IOCTL_OP(ABI, abi, features, NEED_NONE, ANSWERS),
+	IOCTL_OP(ADAPTER, adapter, active, NEED_NONE, ANSWERS),
+	IOCTL_OP(IA_OPEN, ia_open, doorbell_size, NEED_NONE, MAKES(ia)),
+	IOCTL_OP(IA_QUERY, ia_query, max_lmr_size, NEED_LIVE, ANSWERS),
+	IOCTL_OP(IA_CLOSE, ia_close, rsvd, NEED_IA),
+	IOCTL_OP(FREE, free, rsvd, NEED_LIVE),
+	IOCTL_OP(PZ_CREATE, pz_create, id, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(LMR_CREATE, lmr_create, rmr_context, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(EVD_CREATE, evd_create, status_size, NEED_LIVE, MAKES(evd)),
+	IOCTL_OP(EVD_WAIT, evd_wait, deadline_ns, NEED_IA),
+	IOCTL_OP(EVD_POST, evd_post, cookie, NEED_LIVE),
+	IOCTL_OP(EVD_SET, evd_set, mask, NEED_LIVE),
+	IOCTL_OP(SRQ_CREATE, srq_create, rq_shift, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(EP_CREATE, ep_create, rq_shift, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(EP_CONNECT, ep_connect, pd, NEED_LIVE),
+	IOCTL_OP(EP_DISCONNECT, ep_disconnect, rsvd, NEED_LIVE),
+	IOCTL_OP(EP_RESET, ep_reset, id, NEED_LIVE),
+	IOCTL_OP(EP_QUERY, ep_query, remote, NEED_LIVE, ANSWERS),
+	IOCTL_OP(PSP_CREATE, psp_create, rsvd, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(CR_QUERY, cr_query, pd, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CR_ACCEPT, cr_accept, pd, NEED_LIVE),
+	IOCTL_OP(CR_REJECT, cr_reject, id, NEED_LIVE),
 };
 
-/**
- * dat_ucmd_respond() - copy the results to the caller
- * @ucmd: the call
- *
- * Return: 0 or -EFAULT, upon which the operation undoes what it has made.
- */
-int dat_ucmd_respond(struct dat_ucmd *ucmd)
+static int ucmd_run(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 {
-	return copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size) ? -EFAULT : 0;
+	int ret;
+
+	if (op->need == NEED_NONE)
+		return op->fn(ucmd);
+	ucmd->ia = dat_file_ia(ucmd->file);
+	if (!ucmd->ia)
+		return -EINVAL;
+	if (op->need == NEED_IA)
+		return op->fn(ucmd);
+	ret = dat_ia_lock_live(ucmd->ia);
+	if (ret)
+		return ret;
+	ret = op->fn(ucmd);
+	dat_ia_unlock(ucmd->ia);
+	return ret;
 }
 
 static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 {
-	struct dat_ia *ia = dat_file_ia(ucmd->file);
-	int ret = -ENODEV;
+	int ret = ucmd_run(ucmd, op);
 
-	if (op->need == NEED_NONE)
-		return op->fn(ucmd);
-	if (!ia)
-		return -EINVAL;
-	ucmd->ia = ia;
-	if (op->need == NEED_IA)
-		return op->fn(ucmd);
-	down_read(&ia->sem);
-	if (!ia->dead)
-		ret = op->fn(ucmd);
-	up_read(&ia->sem);
-	return ret;
+	if (ret)
+		return ret;
+	if (op->answers && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
+		ret = -EFAULT;
+	return op->finish ? op->finish(ucmd, ret) : ret;
 }
 
 static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void __user *ubuf)
@@ -138,18 +158,17 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 static int ioctl_kick(struct dat_file *file, unsigned long arg)
 {
 	struct dat_ia *ia = dat_file_ia(file);
-	int ret = 0;
+	int ret;
 
 	if (arg || !ia)
 		return -EINVAL;
 	/* What is kicked may report to EVDs, which a close would take away. */
-	down_read(&ia->sem);
-	if (!ia->dead)
-		dat_file_kick(file);
-	else
-		ret = -ENODEV;
-	up_read(&ia->sem);
-	return ret;
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		return ret;
+	dat_file_kick(file);
+	dat_ia_unlock(ia);
+	return 0;
 }
 
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
@@ -163,5 +182,6 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return ioctl_kick(file, arg);
 	if (nr >= DAT_NR_LAST || cmd != _IO(DAT_IOC_MAGIC, nr) || !ioctl_ops[nr].fn)
 		return -ENOTTY;
+	nr = array_index_nospec(nr, DAT_NR_LAST);
 	return ioctl_struct(file, &ioctl_ops[nr], (void __user *)arg);
 }

@@ -105,7 +105,7 @@ int dat_obj_publish(struct dat_obj *obj)
 	int ret = -ENODEV;
 
 	xa_lock(&ia->objs);
-	if (!ia->dead) {
+	if (!READ_ONCE(ia->dead)) {
 		kref_get(&obj->ref);
 		/* Can't fail: the id is reserved. */
 		__xa_store(&ia->objs, obj->id, obj, GFP_ATOMIC);

@@ -30,7 +30,7 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
 	int ret;
 
 	/* The wildcard address would listen on every device there is. */
-	ret = dat_dev_addr(ia->dev, ia->port, AF_UNSPEC, &addr);
+	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
 	((struct sockaddr_in *)&addr)->sin_port = cpu_to_be16(conn_qual);

@@ -8,6 +8,7 @@
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -273,7 +274,7 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	barrier();
 	q->head++;
 	wr->cookie = sqe.cookie;
-	wr->op = sqe.opcode;
+	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
 	wr->flags = sqe.flags;
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;

@@ -11,14 +11,21 @@
 
 #define SRQ_ROUNDS	4	/* looks at the ring while its producer keeps adding */
 
+/* Caused by the device, not by a peer: worth an event, not a log line. */
+static void srq_error_work(struct work_struct *work)
+{
+	struct dat_srq *srq = container_of(work, struct dat_srq, error_work);
+
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data, 0);
+}
+
+/* May be called in hard interrupt. */
 static void srq_event(struct ib_event *event, void *context)
 {
 	struct dat_srq *srq = context;
 
-	/* Raised by the device, not by a peer: worth an event, not a log line. */
 	if (event->event == IB_EVENT_SRQ_ERR)
-		dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ,
-			     srq->obj.user_data, 0);
+		queue_work(dat_wq, &srq->error_work);
 }
 
 static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
@@ -74,6 +81,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	if (IS_ERR(srq))
 		return srq;
 	spin_lock_init(&srq->lock);
+	INIT_WORK(&srq->error_work, srq_error_work);
 	srq->max_iov = max_iov;
 	ret = dat_obj_use(&pz->obj);
 	if (ret)
@@ -107,7 +115,7 @@ static void srq_break(struct dat_srq *srq)
 	lockdep_assert_held(&srq->lock);
 
 	srq->q.broken = true;
-	dat_epring_set_state(&srq->ring, 1 /* DAT_SRQ_STATE_ERROR */);
+	dat_epring_set_state(&srq->ring, DAT_SRQ_ERROR);
 }
 
 static void srq_bad_entry(struct dat_srq *srq)
@@ -242,6 +250,8 @@ static void srq_shutdown(struct dat_obj *obj)
 	spin_unlock_bh(&srq->lock);
 	if (ibsrq)
 		ib_destroy_srq(ibsrq);
+	/* It reports to an EVD, which a close is about to take away. */
+	cancel_work_sync(&srq->error_work);
 	if (srq->pz)
 		dat_obj_unuse(&srq->pz->obj);
 	srq->pz = NULL;

@@ -637,4 +637,28 @@ struct dat_cr_reject {
  */
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
+/* The layout is the same for 32-bit processes; every size is a multiple of 8. */
+DAT_RING_ASSERT(sizeof(struct dat_abi) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_adapter) == 88);
+DAT_RING_ASSERT(sizeof(struct dat_ia_open) == 104);
+DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 224);
+DAT_RING_ASSERT(sizeof(struct dat_ia_close) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_free) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_pz_create) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_lmr_create) == 40);
+DAT_RING_ASSERT(sizeof(struct dat_evd_create) == 56);
+DAT_RING_ASSERT(sizeof(struct dat_evd_wait) == 24);
+DAT_RING_ASSERT(sizeof(struct dat_evd_post) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_evd_set) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_srq_create) == 72);
+DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 128);
+DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 320);
+DAT_RING_ASSERT(sizeof(struct dat_ep_disconnect) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_ep_reset) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_ep_query) == 96);
+DAT_RING_ASSERT(sizeof(struct dat_psp_create) == 32);
+DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 304);
+DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
+DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
+
 #endif /* _UAPI_RDMA_DAT_IOCTL_H */

@@ -268,11 +268,17 @@ struct dat_queue_status {
 
 #define DAT_MAX_PRIVATE_DATA	256
 
+/* States of an SRQ, as in DAT_SRQ_STATE.  ERROR: its producer's index was wild. */
+enum dat_srq_health {
+	DAT_SRQ_OPERATIONAL	= 0,
+	DAT_SRQ_ERROR		= 1
+};
+
 /**
  * struct dat_status - an EP's or SRQ's status region
  * @sq: the send queue
  * @rq: the receive queue
- * @state: DAT_EP_STATE of an EP, DAT_SRQ_STATE of an SRQ
+ * @state: DAT_EP_STATE of an EP, enum dat_srq_health of an SRQ
  * @pd_len: bytes valid in @pd
  * @lost: of an SRQ: buffers that completed without an event, for want of an EVD or of
  *	room in it
