@@ -117,23 +117,40 @@ void tool_close(struct tool *t)
 	dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size)
+DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size)
 {
 	DAT_REGION_DESCRIPTION region;
+	DAT_RETURN rc;
 
+	memset(mem, 0, sizeof(*mem));
+	region.for_va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+	if (region.for_va == MAP_FAILED)
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+	rc = dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, region, size, t->pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
+			    &mem->rmr_context, NULL, NULL);
+	if (rc != DAT_SUCCESS) {
+		munmap(region.for_va, size);
+		return rc;
+	}
+	mem->va = region.for_va;
 	mem->size = size;
-	mem->va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mem->va == MAP_FAILED)
-		tool_die("no memory for %zu bytes", size);
-	region.for_va = mem->va;
-	tool_check(dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, region, size, t->pz,
-				  DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
-				  &mem->rmr_context, NULL, NULL), "cannot register memory");
+	return DAT_SUCCESS;
+}
+
+void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size)
+{
+	tool_check(tool_try_alloc(t, mem, size), "cannot register memory");
 }
 
 void tool_free(struct tool_mem *mem)
 {
+	if (!mem->va)
+		return;
+	dat_lmr_free(mem->lmr);
 	munmap(mem->va, mem->size);
+	mem->va = NULL;
 }
 
 DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len)
@@ -146,8 +163,8 @@ DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len)
 	return seg;
 }
 
-DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
-		      DAT_COUNT requests)
+DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
+		       DAT_COUNT requests, DAT_EP_HANDLE *ep)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
@@ -157,19 +174,23 @@ DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		.max_recv_iov = 1, .max_request_iov = 1, .max_rdma_read_in = 16,
 		.max_rdma_read_out = 16, .srq_soft_hw = DAT_HW_DEFAULT,
 	};
-	DAT_EP_HANDLE ep;
-	DAT_RETURN rc;
 
 	if (attr.max_rdma_read_in > t->attr.max_rdma_read_per_ep_in)
 		attr.max_rdma_read_in = t->attr.max_rdma_read_per_ep_in;
 	if (attr.max_rdma_read_out > t->attr.max_rdma_read_per_ep_out)
 		attr.max_rdma_read_out = t->attr.max_rdma_read_per_ep_out;
 	if (srq)
-		rc = dat_ep_create_with_srq(t->ia, t->pz, t->evd, t->evd, t->evd, srq, &attr,
-					    &ep);
-	else
-		rc = dat_ep_create(t->ia, t->pz, t->evd, t->evd, t->evd, &attr, &ep);
-	tool_check(rc, "cannot make an endpoint");
+		return dat_ep_create_with_srq(t->ia, t->pz, t->evd, t->evd, t->evd, srq, &attr,
+					      ep);
+	return dat_ep_create(t->ia, t->pz, t->evd, t->evd, t->evd, &attr, ep);
+}
+
+DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
+		      DAT_COUNT requests)
+{
+	DAT_EP_HANDLE ep;
+
+	tool_check(tool_try_ep(t, srq, recvs, requests, &ep), "cannot make an endpoint");
 	return ep;
 }
 

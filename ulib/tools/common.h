@@ -52,10 +52,13 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 /* @name: NULL for the first adapter there is. */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
+/* The try functions leave the decision to the caller; the others exit. */
+DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size);
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size);
-/* After the registration is freed. */
 void tool_free(struct tool_mem *mem);
 DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len);
+DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
+		       DAT_COUNT requests, DAT_EP_HANDLE *ep);
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);
 

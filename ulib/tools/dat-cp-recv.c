@@ -31,6 +31,7 @@
  * @granted: bit per slot: the client may write it
  * @fd: temporary file, or -1 between files
  * @refused: the rest of this file is ignored
+ * @heard_ns: when it last said something
  */
 struct client {
 	struct server		*server;
@@ -42,6 +43,7 @@ struct client {
 	uint32_t		granted;
 	int			fd;
 	int			refused;
+	uint64_t		heard_ns;
 	char			name[CP_NAME_MAX + 1];
 	char			temp[CP_NAME_MAX + 1];
 	uint64_t		size;
@@ -53,7 +55,8 @@ struct client {
 /*
  * struct server - the receiver
  * @in: SRQ_DEPTH messages
- * @clients: connected now
+ * @client: those who are connected, in the first places
+ * @clients: how many they are
  * @served: clients that have gone
  * @failed: a file did not arrive
  */
@@ -63,6 +66,7 @@ struct server {
 	DAT_SRQ_HANDLE		srq;
 	struct tool_mem		in;
 	int			dir;
+	struct client		*client[MAX_CLIENTS];
 	unsigned int		clients;
 	unsigned int		served;
 	int			failed;
@@ -314,6 +318,7 @@ static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 		return;
 	}
 	m->text[CP_NAME_MAX] = 0;
+	c->heard_ns = tool_now_ns();
 	switch (ntohl(m->type)) {
 	case CP_OFFER:
 		got_offer(c, m);
@@ -329,9 +334,20 @@ static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 	}
 }
 
+static void client_destroy(struct client *c)
+{
+	if (c->ep)
+		dat_ep_free(c->ep);
+	tool_free(&c->out);
+	tool_free(&c->slots);
+	free(c);
+}
+
+/* Its connection is over. */
 static void client_free(struct client *c)
 {
 	struct server *v = c->server;
+	unsigned int i;
 
 	if (c->fd >= 0) {
 		tool_warn("%s: the client went away after %llu of %llu bytes", c->name,
@@ -339,37 +355,65 @@ static void client_free(struct client *c)
 		v->failed = 1;
 	}
 	close_file(c);
-	dat_ep_free(c->ep);
-	dat_lmr_free(c->out.lmr);
-	dat_lmr_free(c->slots.lmr);
-	tool_free(&c->out);
-	tool_free(&c->slots);
-	free(c);
-	v->clients--;
+	for (i = 0; v->client[i] != c; i++)
+		;
+	v->client[i] = v->client[--v->clients];
 	v->served++;
+	client_destroy(c);
 }
 
+static DAT_RETURN client_accept(struct client *c, DAT_CR_HANDLE cr)
+{
+	DAT_CONTEXT context = { .as_ptr = c };
+	struct server *v = c->server;
+	DAT_RETURN rc;
+
+	rc = tool_try_alloc(&v->tool, &c->out, SENDS * sizeof(struct cp_msg));
+	if (rc == DAT_SUCCESS)
+		rc = tool_try_alloc(&v->tool, &c->slots, CP_SLOTS * CP_SLOT_SIZE);
+	if (rc == DAT_SUCCESS)
+		rc = tool_try_ep(&v->tool, v->srq, 0, SENDS, &c->ep);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	dat_set_consumer_context(c->ep, context);
+	return dat_cr_accept(cr, c->ep, 0, NULL);
+}
+
+/* Without the means for one more client the others go on. */
 static void client_new(struct server *v, DAT_CR_HANDLE cr)
 {
 	struct client *c = calloc(1, sizeof(*c));
-	DAT_CONTEXT context = { .as_ptr = c };
 	DAT_RETURN rc;
 
-	if (!c)
-		tool_die("no memory for a client");
+	if (!c) {
+		dat_cr_reject(cr);
+		return;
+	}
 	c->server = v;
 	c->fd = -1;
-	tool_alloc(&v->tool, &c->out, SENDS * sizeof(struct cp_msg));
-	tool_alloc(&v->tool, &c->slots, CP_SLOTS * CP_SLOT_SIZE);
-	c->ep = tool_ep(&v->tool, v->srq, 0, SENDS);
-	dat_set_consumer_context(c->ep, context);
-	v->clients++;
-	rc = dat_cr_accept(cr, c->ep, 0, NULL);
-	if (rc == DAT_SUCCESS)
+	c->heard_ns = tool_now_ns();
+	rc = client_accept(c, cr);
+	if (rc == DAT_SUCCESS) {
+		v->client[v->clients++] = c;
 		return;
+	}
 	tool_warn("cannot accept a client: %s", tool_strerror(rc));
 	dat_cr_reject(cr);
-	client_free(c);
+	client_destroy(c);
+}
+
+/* A dead host's connection would stand for ever. */
+static void drop_silent(struct server *v)
+{
+	uint64_t now = tool_now_ns();
+	unsigned int i;
+
+	for (i = 0; i < v->clients; i++) {
+		if (now - v->client[i]->heard_ns < CP_SILENCE_MS * 1000000ULL)
+			continue;
+		v->client[i]->heard_ns = now;
+		hang_up(v->client[i], "it is silent");
+	}
 }
 
 static int hello_good(DAT_CR_HANDLE cr)
@@ -464,8 +508,9 @@ int cp_serve(const struct cp_opt *opt)
 
 	server_open(&v);
 	while (!opt->once || !v.served) {
-		tool_event(&v.tool, 0, 0, &event);
-		got_event(&v, &event);
+		if (tool_event(&v.tool, 0, CP_SILENCE_MS / 4, &event))
+			got_event(&v, &event);
+		drop_silent(&v);
 	}
 	tool_close(&v.tool);
 	return v.failed;

@@ -323,7 +323,7 @@ static void finish(struct perf *p)
 		await_end(p);
 	}
 	dat_ep_free(p->ep);
-	dat_lmr_free(p->mem.lmr);
+	tool_free(&p->mem);
 	free(p->ns);
 }
 
