@@ -33,6 +33,40 @@ same_resources() {
 	return 1
 }
 
+# Objects in the slabs that dat.ko takes its own from.  Shrinking a cache first also empties
+# KASAN's quarantine of it and what the processors hold.
+slab_objects() {
+	local cache total=0 n
+	sleep 2 # deferred frees: RCU, and a CQ's second
+	for cache in /sys/kernel/slab/kmalloc-*; do
+		echo 1 >"$cache/shrink"
+		read -r n _ <"$cache/objects"
+		total=$((total + n))
+	done
+	echo "$total"
+}
+
+# The module from load to unload, with connections in between.
+slab_rounds() { # N
+	local i
+	for ((i = 0; i < $1; i++)); do
+		insmod "$DAT_KO" && "$dir/connect" >/tmp/connect 2>&1 && rmmod dat || return 1
+	done
+}
+
+# One object lost with each connection would be more than the limit; the kernel itself
+# varies by some.
+no_slab_growth() {
+	local before after rounds=3 per_round
+	slab_rounds 1 || return 1 # what is allocated once
+	per_round=$(grep -c '^ok ' /tmp/connect)
+	before=$(slab_objects)
+	slab_rounds $rounds || return 1
+	after=$(slab_objects)
+	echo "# slab objects: $before before, $after after $rounds rounds of $per_round tests"
+	((after - before < rounds * per_round))
+}
+
 leaks() {
 	same_resources
 	tap $? "leaks.no RDMA object is left"
@@ -42,6 +76,8 @@ leaks() {
 	tap $? "leaks.the module can be removed"
 	same_resources && [ "$(pinned)" = "$pinned_before" ]
 	tap $? "leaks.nothing is left after it"
+	no_slab_growth
+	tap $? "leaks.slabs do not grow from load to unload"
 	if has_kmemleak; then
 		echo scan >/sys/kernel/debug/kmemleak
 		sleep 6 # objects younger than 5 s are not reported

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A new user's three mistakes, and whether the message says what to do about each.
+bin=$(cd "$(dirname "$0")/../ulib" && pwd)
+export LD_LIBRARY_PATH=$bin
+n=0
+
+# expect NAME TEXT CMD...: CMD fails and says TEXT.
+expect() {
+	local name=$1 text=$2 out status="not ok"
+	shift 2
+	n=$((n + 1))
+	if out=$("$@" 2>&1); then
+		echo "# succeeded"
+	elif [[ $out == *"$text"* ]]; then
+		status=ok
+	fi
+	sed 's/^/# /' <<<"$out"
+	echo "$status $n messages.$name"
+}
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+
+little_memory() {
+	# The limit is for those who may not lock what they like.
+	(ulimit -l 64 && as_nobody timeout 20 "$bin/dat-perf" --op write --size 1048576 "$host")
+}
+
+echo "TAP version 13"
+echo "1..3"
+
+chmod 600 /dev/dat
+expect "no permission names the group" "group 'rdma'" \
+	as_nobody timeout 20 "$bin/dat-perf" 127.0.0.1
+chmod 666 /dev/dat
+host=$(ip -4 -o addr show dev v0 | awk '{ sub("/.*", "", $4); print $4; exit }')
+"$bin/dat-perf" >/dev/null 2>&1 &
+server=$!
+sleep 1
+expect "too little locked memory names the limit" "ulimit -l" little_memory
+kill "$server" 2>/dev/null
+wait "$server" 2>/dev/null
+chmod 660 /dev/dat
+
+if [ -z "$DAT_KO" ]; then
+	echo "ok 3 # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	exit 0
+fi
+for _ in {1..50}; do
+	rmmod dat 2>/dev/null && break
+	sleep 0.1
+done
+expect "no driver names modprobe" "modprobe dat" "$bin/dat-perf" 127.0.0.1
+insmod "$DAT_KO"

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The tracepoints tell the story of a message in order, each with its object's id. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define TRACEFS	"/sys/kernel/tracing/"
+#define COOKIE	0xfeedfacecafeULL
+
+static int put(const char *file, const char *text)
+{
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), TRACEFS "%s", file);
+	fd = open(path, O_WRONLY | O_TRUNC);
+	n = write(fd, text, strlen(text));
+	close(fd);
+	return n == (ssize_t)strlen(text) ? 0 : -errno;
+}
+
+FIXTURE(trace) {
+	struct t_pair p;
+	char log[1 << 20];
+};
+
+FIXTURE_SETUP(trace)
+{
+	/* It may be mounted already, and then this fails. */
+	mount("none", TRACEFS, "tracefs", 0, NULL);
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, put("trace", "\n"));
+	ASSERT_EQ(0, put("events/dat/enable", "1"));
+}
+
+FIXTURE_TEARDOWN(trace)
+{
+	put("events/dat/enable", "0");
+	t_pair_close(&self->p);
+}
+
+static void collect(char *log, size_t size)
+{
+	int fd = open(TRACEFS "trace", O_RDONLY);
+	size_t n = 0;
+	ssize_t r;
+
+	while (n < size - 1 && (r = read(fd, log + n, size - 1 - n)) > 0)
+		n += r;
+	log[n] = 0;
+	close(fd);
+}
+
+/* What follows the line that holds @text, or NULL. */
+static const char *after(const char *log, const char *text)
+{
+	log = log ? strstr(log, text) : NULL;
+	return log ? strchr(log, '\n') : NULL;
+}
+
+TEST_F(trace, states_of_a_connection)
+{
+	unsigned int count[16];
+	char text[4][96];
+	const char *at;
+	int i;
+
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[1], count));
+	collect(self->log, sizeof(self->log));
+
+	snprintf(text[0], sizeof(text[0]), "dat_ep_state: ep=%u UNCONNECTED -> ACTIVE_PENDING",
+		 self->p.ep[1].id);
+	snprintf(text[1], sizeof(text[1]), "dat_ep_state: ep=%u ACTIVE_PENDING -> CONNECTED",
+		 self->p.ep[1].id);
+	snprintf(text[2], sizeof(text[2]), "dat_ep_state: ep=%u CONNECTED -> DISCONNECT_PENDING",
+		 self->p.ep[1].id);
+	snprintf(text[3], sizeof(text[3]), "dat_ep_state: ep=%u DISCONNECT_PENDING -> DISCONNECTED",
+		 self->p.ep[1].id);
+	for (at = self->log, i = 0; i < 4; i++) {
+		at = after(at, text[i]);
+		EXPECT_NE(NULL, at) TH_LOG("not there, or too early: %s", text[i]);
+	}
+}
+
+TEST_F(trace, a_send_from_kick_to_event)
+{
+	char text[4][96];
+	struct dat_eqe eqe;
+	const char *at;
+	int i;
+
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_recv(&self->p.ep[0].rq, 1, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 64));
+	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
+	ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
+	collect(self->log, sizeof(self->log));
+
+	snprintf(text[0], sizeof(text[0]), "dat_kick: obj=%u bell=%u", self->p.ep[1].id,
+		 self->p.ep[1].sq.bell);
+	snprintf(text[1], sizeof(text[1]), "dat_post: obj=%u op=SEND cookie=%#llx len=48 num_sge=1",
+		 self->p.ep[1].id, COOKIE);
+	snprintf(text[2], sizeof(text[2]), "dat_complete: ep=%u request cookie=%#llx status=0 len=48",
+		 self->p.ep[1].id, COOKIE);
+	snprintf(text[3], sizeof(text[3]), "dat_event: evd=%u type=", self->p.evd[1].id);
+	for (at = self->log, i = 0; i < 4; i++) {
+		at = after(at, text[i]);
+		EXPECT_NE(NULL, at) TH_LOG("not there, or too early: %s", text[i]);
+	}
+}
+
+TEST_HARNESS_MAIN
