@@ -96,7 +96,11 @@ static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)
 
 static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
-	cm_fail(conn, DAT_EV_DISCONNECTED);
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	dat_conn_hung_up(conn);
+	spin_unlock_bh(&ep->lock);
 }
 
 static void cm_device_removal(struct dat_conn *conn, struct rdma_cm_event *event)
@@ -122,6 +126,9 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct dat_conn *conn = id->context;
 	unsigned int type = event->event;
 
+	/* Whoever closes waits for it, so before the question whether that is so. */
+	if (type == RDMA_CM_EVENT_ESTABLISHED)
+		complete_all(&conn->cm_established);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;

@@ -57,7 +57,24 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
 {
 	if (conn->passive && !conn->established)
 		event = DAT_EV_ACCEPT_ERROR;
+	/* The peer's disconnect may be here before the failure that it answers. */
+	if (conn->closing && conn->hung_up && event == DAT_EV_BROKEN)
+		conn->end_event = event;
 	dat_conn_close(conn, event);
+}
+
+/**
+ * dat_conn_hung_up() - the peer has disconnected
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+void dat_conn_hung_up(struct dat_conn *conn)
+{
+	lockdep_assert_held(&conn->ep->lock);
+
+	conn->hung_up = !conn->closing;
+	dat_conn_fail(conn, DAT_EV_DISCONNECTED);
 }
 
 /**
@@ -172,8 +189,14 @@ static void conn_error_work(struct work_struct *work)
 static void conn_notify_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, notify_work);
+	struct dat_ep *ep = conn->ep;
+	bool closing;
 
-	rdma_notify(conn->id, IB_EVENT_COMM_EST);
+	spin_lock_bh(&ep->lock);
+	closing = conn->closing;
+	spin_unlock_bh(&ep->lock);
+	if (!closing && !rdma_notify(conn->id, IB_EVENT_COMM_EST))
+		conn->notified = true;
 }
 
 /* May be called in hard interrupt. */
@@ -263,6 +286,14 @@ static void conn_poll_rest(struct dat_conn *conn)
 static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
+	cancel_work_sync(&conn->notify_work);
+	/*
+	 * The CM ends the retransmission of its reply in a work of its own, and not at
+	 * all if the connection is closed before that: the id could not be destroyed
+	 * for a minute.
+	 */
+	if (conn->notified)
+		wait_for_completion_timeout(&conn->cm_established, HZ);
 	/* A handler that began before "closing" was set has ended after this. */
 	rdma_lock_handler(conn->id);
 	rdma_unlock_handler(conn->id);
@@ -380,6 +411,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	conn->ep = ep;
 	conn->dev = ep->obj.ia->dev;
 	INIT_LIST_HEAD(&conn->early);
+	init_completion(&conn->cm_established);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);
 	INIT_WORK(&conn->notify_work, conn_notify_work);

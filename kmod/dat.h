@@ -446,6 +446,9 @@ struct dat_failure {
  * @notify_work: data came before the handshake's end; the CM wants to know
  * @timer: the consumer's connect timeout
  * @bury_work: frees the CQ later
+ * @notified: rdma_cm was told of early data; written by @notify_work, read when that
+ *	can't run any more
+ * @cm_established: rdma_cm's event came
  * @param: what we ask of the peer
  * @pd: private data to send
  *
@@ -459,6 +462,7 @@ struct dat_failure {
  * @established: ESTABLISHED is queued
  * @starting: the thread that connects or accepts is not done with @id
  * @closing: no more posting; @close_work is queued, or will be when started
+ * @hung_up: the peer's disconnect is what closes it
  * @graceful: close when the requests are done
  * @end_event: connection event that will tell of the end
  * @wr: scratch of the pump
@@ -479,6 +483,8 @@ struct dat_conn {
 	struct work_struct	notify_work;
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
+	bool			notified;
+	struct completion	cm_established;
 	struct rdma_conn_param	param;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 
@@ -491,6 +497,7 @@ struct dat_conn {
 	bool			established;
 	bool			starting;
 	bool			closing;
+	bool			hung_up;
 	bool			graceful;
 	u32			end_event;
 	struct dat_wr		wr;
@@ -637,6 +644,7 @@ int dat_conn_make_qp(struct dat_conn *conn);
 void dat_conn_started(struct dat_conn *conn);
 void dat_conn_close(struct dat_conn *conn, u32 event);
 void dat_conn_fail(struct dat_conn *conn, u32 event);
+void dat_conn_hung_up(struct dat_conn *conn);
 void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *param);
 void dat_conn_progress(struct dat_conn *conn);
 
