@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How long pages and connections live, and who keeps them alive. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+FIXTURE(life) {
+	struct t_pair p;
+	struct t_file far;	/* another file with one EP, connected to p.ep[0] */
+	uint32_t far_pz;
+	struct t_evd far_evd;
+	struct t_ep far_ep;
+};
+
+FIXTURE_SETUP(life)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_open(&self->far));
+	ASSERT_EQ(0, t_pz(&self->far, &self->far_pz));
+	ASSERT_EQ(0, t_evd(&self->far, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 64,
+			   &self->far_evd));
+	ASSERT_EQ(0, t_ep(&self->far, self->far_pz, &self->far_evd, 0, 9, &self->far_ep));
+	ASSERT_EQ(0, t_connect(&self->far, &self->far_ep, T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	ASSERT_EQ(1, t_event(&self->far_evd, T_WAIT_MS, &eqe));
+	ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+}
+
+FIXTURE_TEARDOWN(life)
+{
+	t_pair_close(&self->p);
+}
+
+static void unmap_far(FIXTURE_DATA(life) *self)
+{
+	t_unmap(&self->far.db);
+	t_unmap(&self->far_evd.submit);
+	t_unmap(&self->far_evd.status);
+	t_unmap(&self->far_ep.submit);
+	t_unmap(&self->far_ep.status);
+}
+
+/* The end that the near side hears of, or 0 if there is none yet. */
+static int near_end(FIXTURE_DATA(life) *self, unsigned int ms)
+{
+	struct dat_eqe eqe;
+
+	return t_event(&self->p.evd[0], ms, &eqe) ? (int)eqe.type : 0;
+}
+
+TEST_F_TIMEOUT(life, close_without_mappings_disconnects, 60)
+{
+	unmap_far(self);
+	close(self->far.fd);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+}
+
+/* A mapping holds the file, as mappings do; the last one ends it. */
+TEST_F_TIMEOUT(life, a_mapping_holds_the_connection_after_close, 60)
+{
+	close(self->far.fd);
+	EXPECT_EQ(0, near_end(self, T_QUIET_MS));
+	EXPECT_EQ(9, self->far_ep.st->state);
+	unmap_far(self);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+}
+
+TEST_F_TIMEOUT(life, IA_CLOSE_ends_it_whatever_is_mapped, 60)
+{
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+
+	ASSERT_EQ(0, t_ioctl(self->far.fd, DAT_IOC_IA_CLOSE, &arg));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+	/* The pages are still there to be read, and written where that was allowed. */
+	*(volatile uint32_t *)self->far_evd.submit.va = 5;
+	EXPECT_EQ(5, *(volatile uint32_t *)self->far_evd.submit.va);
+	EXPECT_LE(0, (int)self->far_ep.st->state);
+	unmap_far(self);
+	close(self->far.fd);
+}
+
+TEST_F_TIMEOUT(life, a_dup_keeps_the_connection, 60)
+{
+	int copy = dup(self->far.fd);
+
+	unmap_far(self);
+	close(self->far.fd);
+	EXPECT_EQ(0, near_end(self, T_QUIET_MS));
+	close(copy);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+}
+
+/* The child can do nothing with it, but it holds it. */
+TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
+{
+	int hold[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(hold));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		close(hold[1]);
+		/* Of its parent's two files it wants the far one. */
+		close(self->p.f.fd);
+		_exit(read(hold[0], &c, 1) < 0);
+	}
+	unmap_far(self);
+	close(self->far.fd);
+	EXPECT_EQ(0, near_end(self, T_QUIET_MS));
+	close(hold[0]);
+	close(hold[1]);
+	waitpid(pid, NULL, 0);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+}
+
+/* exec ends the address space: what it had mapped goes, the file is good for nothing. */
+TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
+{
+	pid_t pid = fork();
+	int status;
+
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct t_evd evd;
+		struct dat_eqe eqe;
+		struct t_file f;
+		struct t_ep ep;
+		uint32_t pz;
+
+		if (t_open(&f) || t_pz(&f, &pz) ||
+		    t_evd(&f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 64, &evd) ||
+		    t_ep(&f, pz, &evd, 0, 9, &ep) || t_connect(&f, &ep, T_QUAL, NULL, 0) ||
+		    !t_event(&evd, T_WAIT_MS, &eqe) || eqe.type != DAT_EV_ESTABLISHED)
+			_exit(1);
+		execl("/bin/true", "true", NULL);
+		_exit(2);
+	}
+	{
+		struct dat_eqe eqe;
+
+		ASSERT_EQ(1, t_event(&self->p.cr, T_WAIT_MS, &eqe));
+		ASSERT_EQ(0, t_accept(&self->p.f, eqe.data, &self->p.ep[1], NULL, 0));
+		ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+		ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* Parts of a mapping may be unmapped, at any time. */
+TEST_F_TIMEOUT(life, half_a_region_can_be_unmapped, 60)
+{
+	struct dat_evd_create evd = {
+		.size = sizeof(evd), .streams = DAT_STREAM_SOFTWARE, .qlen = 1024,
+	};
+	struct dat_evd_post post = { .size = sizeof(post) };
+	struct t_map m;
+	int i;
+
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EVD_CREATE, &evd));
+	ASSERT_EQ(0, t_map(&self->p.f, evd.status_offset, evd.status_size, PROT_READ, &m));
+	ASSERT_LT(8192, m.size);
+	ASSERT_EQ(0, munmap((char *)m.va + 4096, m.size - 4096));
+	post.id = evd.id;
+	for (i = 0; i < 1024; i++)
+		ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EVD_POST, &post));
+	EXPECT_EQ(1024, ((struct dat_evd_status *)m.va)->tail);
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static volatile int stop;
+
+static void *mapper(void *arg)
+{
+	FIXTURE_DATA(life) *self = arg;
+	uint64_t id, kind;
+
+	while (!stop)
+		for (id = 1; id < 64; id++)
+			for (kind = 1; kind < 3; kind++) {
+				void *va = mmap(NULL, 4096, PROT_READ, MAP_SHARED,
+						self->p.f.fd, (off_t)((id << 8 | kind) << 12));
+
+				if (va == MAP_FAILED)
+					continue;
+				(void)*(volatile uint32_t *)va;
+				munmap(va, 4096);
+			}
+	return NULL;
+}
+
+static void *kicker(void *arg)
+{
+	FIXTURE_DATA(life) *self = arg;
+	struct dat_doorbell *db = self->p.f.db.va;
+
+	while (!stop) {
+		__atomic_store_n(&db->dirty[0], ~0ULL, __ATOMIC_RELAXED);
+		t_kick(&self->p.f);
+	}
+	return NULL;
+}
+
+/* Connected EPs with work on their queues, freed while others kick and map them. */
+TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
+{
+	struct t_pair *p = &self->p;
+	pthread_t thread[2];
+	double end, begun;
+	struct t_ep ep[2];
+	struct t_srq srq;
+	struct dat_eqe eqe;
+	int rounds = 0, i;
+
+	stop = 0;
+	ASSERT_EQ(0, pthread_create(&thread[0], NULL, kicker, self));
+	ASSERT_EQ(0, pthread_create(&thread[1], NULL, mapper, self));
+	end = seconds() + 5;
+	do {
+		ASSERT_EQ(0, t_srq(&p->f, p->pz, 8, &srq));
+		for (i = 0; i < 2; i++)
+			ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], i ? 0 : srq.id, 20 + i,
+					  &ep[i]));
+		ASSERT_EQ(0, t_connect(&p->f, &ep[1], T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &ep[0], NULL, 0));
+		for (i = 0; i < 8; i++) {
+			t_recv(&srq.rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+			t_send(&ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+		}
+		usleep(rand() % 5000);
+		begun = seconds();
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[rounds % 2].id));
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[!(rounds % 2)].id));
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
+		/* No retransmission of the CM may keep the caller waiting. */
+		ASSERT_GT(10, seconds() - begun) TH_LOG("round %d", rounds);
+		for (i = 0; i < 2; i++) {
+			t_unmap(&ep[i].submit);
+			t_unmap(&ep[i].status);
+		}
+		t_unmap(&srq.submit);
+		t_unmap(&srq.status);
+		while (t_event(&p->evd[1], 0, &eqe))
+			;
+		rounds++;
+	} while (seconds() < end);
+	stop = 1;
+	for (i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_LT(0, rounds);
+	/* The bystander has seen nothing of it. */
+	EXPECT_EQ(9, p->ep[0].st->state);
+	EXPECT_EQ(9, self->far_ep.st->state);
+}
+
+TEST_HARNESS_MAIN

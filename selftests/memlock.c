@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Pinned pages are counted, limited, and given back on every way out. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define NOBODY	65534
+
+/* A number that a line of a /proc file begins with, or -1. */
+static long proc_number(const char *path, const char *key)
+{
+	char line[256];
+	long n = -1;
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)) &&
+		    sscanf(line + strlen(key), "%*[: \t]%ld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static long vm_pin_kb(void)
+{
+	return proc_number("/proc/self/status", "VmPin");
+}
+
+/* Pages pinned in the whole system; a write makes the CPUs add up their counts. */
+static long pinned_pages(void)
+{
+	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
+
+	if (f) {
+		fputs("1\n", f);
+		fclose(f);
+	}
+	return proc_number("/proc/vmstat", "nr_foll_pin_acquired") -
+	       proc_number("/proc/vmstat", "nr_foll_pin_released");
+}
+
+FIXTURE(memlock) {
+	struct t_file f;
+	uint32_t pz;
+	long pin;
+	long pages;
+};
+
+FIXTURE_SETUP(memlock)
+{
+	self->pages = pinned_pages();
+	ASSERT_EQ(0, t_open(&self->f));
+	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
+	self->pin = vm_pin_kb();
+	ASSERT_LE(0, self->pin);
+}
+
+/* Whatever a test did: after the close nothing is pinned. */
+FIXTURE_TEARDOWN(memlock)
+{
+	ASSERT_EQ(0, seteuid(0));
+	t_close(&self->f);
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+TEST_F(memlock, free_gives_back)
+{
+	struct t_lmr a, b;
+
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, DAT_PRIV_ALL, &a));
+	EXPECT_EQ(self->pin + 1024, vm_pin_kb());
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 4096, 0, &b));
+	EXPECT_EQ(self->pin + 1028, vm_pin_kb());
+	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, a.id));
+	EXPECT_EQ(self->pin + 4, vm_pin_kb());
+	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, b.id));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+}
+
+TEST_F(memlock, unmapped_memory_stays_pinned_until_it_is_freed)
+{
+	struct t_lmr m;
+
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, DAT_PRIV_ALL, &m));
+	munmap(m.va, m.size);
+	EXPECT_EQ(self->pin + 1024, vm_pin_kb());
+	EXPECT_EQ(self->pages + 256, pinned_pages());
+	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, m.id));
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+TEST_F(memlock, a_registration_that_fails_half_way_gives_back)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = self->pz, .length = 1 << 20, .priv = DAT_PRIV_ALL,
+	};
+	char *va = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+
+	ASSERT_EQ(0, munmap(va + (1 << 19), 4096));
+	arg.addr = (uintptr_t)va;
+	EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, DAT_IOC_LMR_CREATE, &arg));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+TEST_F(memlock, closing_gives_back)
+{
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+	struct t_lmr m;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, DAT_PRIV_ALL, &m));
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &arg));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+TEST_F(memlock, the_limit_is_exact_for_those_without_privilege)
+{
+	struct rlimit lim = { 256 << 10, 256 << 10 };
+	struct t_lmr a, b, c;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, DAT_PRIV_ALL, &a));
+	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 8 << 10, DAT_PRIV_ALL, &b));
+	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 4 << 10, DAT_PRIV_ALL, &b));
+	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 1, DAT_PRIV_ALL, &c));
+	/* Refusals are not charged: what is freed is all there again. */
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, a.id));
+	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, DAT_PRIV_ALL, &a));
+}
+
+TEST_F(memlock, a_limit_of_0_is_ENOMEM)
+{
+	struct rlimit lim = { 0, 0 };
+	struct t_lmr m;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 4096, DAT_PRIV_ALL, &m));
+}
+
+TEST_F_TIMEOUT(memlock, a_killed_process_gives_back, 60)
+{
+	int ready[2], i;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct t_file f;
+		struct t_lmr m;
+		uint32_t pz;
+
+		if (t_open(&f) || t_pz(&f, &pz))
+			_exit(1);
+		for (i = 0; i < 4; i++)
+			if (t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &m))
+				_exit(1);
+		write(ready[1], "", 1);
+		pause();
+		_exit(1);
+	}
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	EXPECT_EQ(self->pages + 1024, pinned_pages());
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+TEST_HARNESS_MAIN
