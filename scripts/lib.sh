@@ -24,7 +24,7 @@ run_quietly() {
 	"$@" >"$log" 2>&1 </dev/null &
 	pid=$!
 	# shellcheck disable=SC2064 # the pid of now is meant
-	trap "kill $pid 2>/dev/null || :" INT TERM
+	trap "kill $pid 2>/dev/null || :; trap - INT TERM; kill -INT \$\$" INT TERM
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
 		if ((SECONDS - start >= next)); then

@@ -16,7 +16,7 @@ expect() {
 	elif [[ $out == *"$text"* ]]; then
 		status=ok
 	fi
-	sed 's/^/# /' <<<"$out"
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
 	echo "$status $n messages.$name"
 }
 
@@ -24,24 +24,23 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
 little_memory() {
 	# The limit is for those who may not lock what they like.
-	(ulimit -l 64 && as_nobody timeout 20 "$bin/dat-perf" --op write --size 1048576 "$host")
+	(ulimit -l 64 && as_nobody timeout 20 "$bin/dat-perf" --op write --size 1048576 127.0.0.1)
 }
 
 echo "TAP version 13"
 echo "1..3"
 
+mode=$(stat -c %a /dev/dat)
+restore() {
+	[ -e /dev/dat ] || insmod "$DAT_KO"
+	chmod "$mode" /dev/dat
+}
+trap restore EXIT
 chmod 600 /dev/dat
 expect "no permission names the group" "group 'rdma'" \
 	as_nobody timeout 20 "$bin/dat-perf" 127.0.0.1
 chmod 666 /dev/dat
-host=$(ip -4 -o addr show dev v0 | awk '{ sub("/.*", "", $4); print $4; exit }')
-"$bin/dat-perf" >/dev/null 2>&1 &
-server=$!
-sleep 1
 expect "too little locked memory names the limit" "ulimit -l" little_memory
-kill "$server" 2>/dev/null
-wait "$server" 2>/dev/null
-chmod 660 /dev/dat
 
 if [ -z "$DAT_KO" ]; then
 	echo "ok 3 # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
@@ -52,4 +51,3 @@ for _ in {1..50}; do
 	sleep 0.1
 done
 expect "no driver names modprobe" "modprobe dat" "$bin/dat-perf" 127.0.0.1
-insmod "$DAT_KO"

@@ -379,6 +379,14 @@ static DAT_RETURN client_accept(struct client *c, DAT_CR_HANDLE cr)
 	return dat_cr_accept(cr, c->ep, 0, NULL);
 }
 
+static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
+{
+	tool_warn("cannot accept a client: %s", why);
+	dat_cr_reject(cr);
+	v->failed = 1;
+	v->served++;
+}
+
 /* Without the means for one more client the others go on. */
 static void client_new(struct server *v, DAT_CR_HANDLE cr)
 {
@@ -386,7 +394,7 @@ static void client_new(struct server *v, DAT_CR_HANDLE cr)
 	DAT_RETURN rc;
 
 	if (!c) {
-		dat_cr_reject(cr);
+		client_refuse(v, cr, "no memory");
 		return;
 	}
 	c->server = v;
@@ -397,19 +405,21 @@ static void client_new(struct server *v, DAT_CR_HANDLE cr)
 		v->client[v->clients++] = c;
 		return;
 	}
-	tool_warn("cannot accept a client: %s", tool_strerror(rc));
-	dat_cr_reject(cr);
+	client_refuse(v, cr, tool_strerror(rc));
 	client_destroy(c);
 }
 
-/* A dead host's connection would stand for ever. */
+/*
+ * A dead host's connection would stand for ever.  To be called when nothing waits to be
+ * read: until then a client that seems to be silent may have spoken.
+ */
 static void drop_silent(struct server *v)
 {
 	uint64_t now = tool_now_ns();
 	unsigned int i;
 
 	for (i = 0; i < v->clients; i++) {
-		if (now - v->client[i]->heard_ns < CP_SILENCE_MS * 1000000ULL)
+		if (now - v->client[i]->heard_ns < CP_IDLE_MS * 1000000ULL)
 			continue;
 		v->client[i]->heard_ns = now;
 		hang_up(v->client[i], "it is silent");
@@ -508,9 +518,13 @@ int cp_serve(const struct cp_opt *opt)
 
 	server_open(&v);
 	while (!opt->once || !v.served) {
-		if (tool_event(&v.tool, 0, CP_SILENCE_MS / 4, &event))
+		if (dat_evd_dequeue(v.tool.evd, &event) == DAT_SUCCESS) {
 			got_event(&v, &event);
+			continue;
+		}
 		drop_silent(&v);
+		if (tool_event(&v.tool, 0, CP_IDLE_MS / 8, &event))
+			got_event(&v, &event);
 	}
 	tool_close(&v.tool);
 	return v.failed;

@@ -58,7 +58,8 @@ struct cp_msg {
 
 #define CP_SLOTS	8
 #define CP_SLOT_SIZE	(256U << 10)
-#define CP_SILENCE_MS	30000	/* a peer that is silent for so long is dead */
+#define CP_SILENCE_MS	30000	/* a server that is silent for so long is dead */
+#define CP_IDLE_MS	300000	/* a client may wait for its disk, but not for ever */
 
 struct cp_opt {
 	const char	*device;
