@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on an adapter, its memory, its EVDs and SRQs.
+ * Operations on an adapter, its memory and its SRQs.
  *
  * An operation checks the argument, finds the objects, calls the object layer and
  * fills in the answer.  Limits of the adapter are checked here once, so the object
@@ -142,7 +142,7 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 	struct dat_obj *obj;
 	int ret;
 
-	if (arg->rsvd || !arg->type || arg->type >= DAT_OBJ_IA)
+	if (arg->rsvd || !dat_obj_type_known(arg->type))
 		return -EINVAL;
 	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
 	if (IS_ERR(obj))
@@ -186,7 +186,10 @@ int dat_cmd_pz_create(struct dat_ucmd *ucmd)
 
 static int lmr_check(const struct dat_lmr_create *arg)
 {
-	if (arg->priv & ~DAT_PRIV_ALL || !arg->length || arg->addr + arg->length < arg->addr)
+	if (arg->priv & ~DAT_PRIV_ALL || !arg->length || arg->addr + arg->length < arg->addr ||
+	    arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
+		return -EINVAL;
+	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
 	/* An address that no process of this machine has. */
 	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
@@ -212,7 +215,8 @@ int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
-	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv);
+	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
+			     arg->flags & DAT_LMR_SHARED ? arg->cookie : NULL);
 	dat_obj_put(&pz->obj);
 	if (IS_ERR(lmr))
 		return PTR_ERR(lmr);
@@ -223,84 +227,48 @@ int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-int dat_cmd_evd_create(struct dat_ucmd *ucmd)
+int dat_cmd_rmr_create(struct dat_ucmd *ucmd)
 {
-	struct dat_evd_create *arg = ucmd->arg;
-	struct dat_evd *evd;
-
-	if (!arg->streams || arg->streams & ~DAT_STREAM_ALL || !arg->qlen ||
-	    arg->qlen > DAT_MAX_EVD_QLEN)
-		return -EINVAL;
-	evd = dat_evd_create(ucmd->ia, arg->streams, arg->qlen, arg->user_data);
-	if (IS_ERR(evd))
-		return PTR_ERR(evd);
-	arg->id = evd->obj.id;
-	arg->qlen = evd->ring.entries;
-	arg->submit_offset = dat_mmap_offset(&evd->obj, DAT_REGION_SUBMIT);
-	arg->submit_size = dat_mmap_size(&evd->ring.submit);
-	arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&evd->ring.status);
-	ucmd->made = &evd->obj;
-	return 0;
-}
-
-/* Async events go to an EVD that somebody knows of. */
-int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
-{
-	struct dat_evd *evd = to_dat_evd(ucmd->made);
-
-	if (!ret && evd->streams & DAT_STREAM_ASYNC && !dat_ia_lock_live(ucmd->ia)) {
-		dat_ia_set_async_evd(ucmd->ia, evd);
-		dat_ia_unlock(ucmd->ia);
-	}
-	return dat_cmd_finish_obj(ucmd, ret);
-}
-
-/* Sleeps without the IA's lock, so that the IA can be closed meanwhile. */
-int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
-{
-	struct dat_evd_wait *arg = ucmd->arg;
-	struct dat_evd *evd;
-	int ret = -EINVAL;
+	struct dat_rmr_create *arg = ucmd->arg;
+	struct dat_rmr *rmr;
+	struct dat_pz *pz;
 
 	if (arg->rsvd)
 		return -EINVAL;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
-	if (IS_ERR(evd))
-		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
-	if (arg->threshold && arg->threshold <= evd->ring.entries)
-		ret = dat_evd_wait(evd, arg->threshold, arg->deadline_ns);
-	dat_obj_put(&evd->obj);
-	return ret;
+	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	rmr = dat_rmr_create(pz, arg->user_data);
+	dat_obj_put(&pz->obj);
+	if (IS_ERR(rmr))
+		return PTR_ERR(rmr);
+	arg->id = rmr->obj.id;
+	ucmd->made = &rmr->obj;
+	return 0;
 }
 
-int dat_cmd_evd_post(struct dat_ucmd *ucmd)
+int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 {
-	struct dat_evd_post *arg = ucmd->arg;
-	struct dat_evd *evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	struct dat_rmr_bind *arg = ucmd->arg;
+	struct dat_lmr *lmr = NULL;
+	struct dat_rmr *rmr;
 	int ret;
 
-	if (IS_ERR(evd))
-		return PTR_ERR(evd);
-	ret = dat_evd_post(evd, arg->cookie);
-	dat_obj_put(&evd->obj);
-	return ret;
-}
-
-int dat_cmd_evd_set(struct dat_ucmd *ucmd)
-{
-	struct dat_evd_set *arg = ucmd->arg;
-	struct dat_evd *evd;
-
-	if ((arg->flags | arg->mask) & ~DAT_EVD_UNWAITABLE)
+	if (arg->priv & ~(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ||
+	    !arg->lmr != !arg->length)
 		return -EINVAL;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
-	if (IS_ERR(evd))
-		return PTR_ERR(evd);
-	if (arg->mask & DAT_EVD_UNWAITABLE)
-		dat_evd_set_unwaitable(evd, arg->flags & DAT_EVD_UNWAITABLE);
-	dat_obj_put(&evd->obj);
-	return 0;
+	rmr = dat_obj_get(ucmd->ia, DAT_OBJ_RMR, arg->id);
+	if (IS_ERR(rmr))
+		return PTR_ERR(rmr);
+	if (arg->lmr)
+		lmr = dat_obj_get(ucmd->ia, DAT_OBJ_LMR, arg->lmr);
+	ret = PTR_ERR_OR_ZERO(lmr);
+	if (!ret) {
+		ret = dat_rmr_bind(rmr, lmr, arg);
+		dat_obj_put(lmr ? &lmr->obj : NULL);
+	}
+	dat_obj_put(&rmr->obj);
+	return ret;
 }
 
 static int srq_check(struct dat_ia *ia, const struct dat_srq_create *arg)
@@ -348,5 +316,43 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	arg->rq_offset = srq->ring.rq_offset;
 	arg->rq_shift = srq->ring.rq_shift;
 	ucmd->made = &srq->obj;
+	return 0;
+}
+
+int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_resize *arg = ucmd->arg;
+	struct dat_srq *srq;
+	int ret;
+
+	if (!arg->max_recv ||
+	    arg->max_recv > dat_ia_max_dto(ucmd->ia, ucmd->ia->dev->ibdev->attrs.max_srq_wr))
+		return -EINVAL;
+	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	ret = dat_srq_resize(srq, arg->max_recv);
+	arg->max_recv = srq->q.entries;
+	arg->rq_offset = srq->ring.rq_offset;
+	arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&srq->ring.submit);
+	arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&srq->ring.status);
+	dat_obj_put(&srq->obj);
+	return ret;
+}
+
+int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_set_lw *arg = ucmd->arg;
+	struct dat_srq *srq;
+
+	if (arg->rsvd || arg->low_watermark > DAT_MAX_DTO)
+		return -EINVAL;
+	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	dat_srq_set_lw(srq, arg->low_watermark);
+	dat_obj_put(&srq->obj);
 	return 0;
 }

@@ -58,9 +58,9 @@ static int ep_get_parents(struct dat_ia *ia, const struct dat_ep_create *arg,
 	return -ENOENT;
 }
 
-static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg)
+static struct dat_ep_attr ep_attr(const struct dat_ep_create *arg)
 {
-	const struct dat_ep_attr attr = {
+	return (struct dat_ep_attr) {
 		.max_recv		= arg->max_recv,
 		.max_request		= arg->max_request,
 		.max_recv_iov		= max(arg->max_recv_iov, 1U),
@@ -70,6 +70,22 @@ static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg
 		.recv_flags		= arg->recv_flags,
 		.request_flags		= arg->request_flags,
 	};
+}
+
+/* 0 if it has none. */
+static u32 ep_srq_id(struct dat_ep *ep)
+{
+	u32 id;
+
+	spin_lock_bh(&ep->lock);
+	id = ep->srq ? ep->srq->obj.id : 0;
+	spin_unlock_bh(&ep->lock);
+	return id;
+}
+
+static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg)
+{
+	const struct dat_ep_attr attr = ep_attr(arg);
 	struct dat_ep_parents parents;
 	struct dat_ep *ep;
 	int ret;
@@ -120,6 +136,76 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 	ep_fill(arg, ep);
 	ucmd->made = &ep->obj;
 	return 0;
+}
+
+/* The parameters that a modification has in common with a creation. */
+static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
+				struct dat_ep_create *create)
+{
+	*create = (struct dat_ep_create) {
+		.pz			= arg->pz,
+		.recv_evd		= arg->recv_evd,
+		.request_evd		= arg->request_evd,
+		.connect_evd		= arg->connect_evd,
+		.srq			= srq,
+		.max_recv		= arg->max_recv,
+		.max_request		= arg->max_request,
+		.max_recv_iov		= arg->max_recv_iov,
+		.max_request_iov	= arg->max_request_iov,
+		.read_in		= arg->read_in,
+		.read_out		= arg->read_out,
+		.recv_flags		= arg->recv_flags,
+		.request_flags		= arg->request_flags,
+	};
+}
+
+static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep)
+{
+	arg->max_recv = ep->rq.entries;
+	arg->max_request = ep->sq.entries;
+	arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&ep->ring.submit);
+	arg->status_offset = dat_mmap_offset(&ep->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&ep->ring.status);
+	arg->sq_offset = ep->ring.sq_offset;
+	arg->sq_shift = ep->ring.sq_shift;
+	arg->rq_offset = ep->ring.rq_offset;
+	arg->rq_shift = ep->ring.rq_shift;
+}
+
+static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg)
+{
+	struct dat_ep_parents parents;
+	struct dat_ep_attr attr;
+	int ret;
+
+	ret = ep_check_limits(ia, arg);
+	if (!ret)
+		ret = ep_get_parents(ia, arg, &parents);
+	if (ret)
+		return ret;
+	attr = ep_attr(arg);
+	ret = dat_ep_modify(ep, &parents, &attr);
+	ep_put_parents(&parents);
+	return ret;
+}
+
+int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_modify *arg = ucmd->arg;
+	struct dat_ep_create create;
+	struct dat_ep *ep;
+	int ret;
+
+	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	/* The EP has a use of its SRQ for as long as it lives, and we have a reference. */
+	ep_modify_to_create(arg, ep_srq_id(ep), &create);
+	ret = ep_modify(ucmd->ia, ep, &create);
+	ep_modify_fill(arg, ep);
+	dat_obj_put(&ep->obj);
+	return ret;
 }
 
 static int addr_from_user(struct sockaddr_storage *ss, const u8 *from, u16 port)
@@ -220,12 +306,13 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 	struct dat_evd *evd;
 	struct dat_psp *psp;
 
-	if (arg->rsvd || arg->conn_qual > U16_MAX)
+	if (arg->flags & ~DAT_PSP_ONE_SHOT || arg->conn_qual > U16_MAX)
 		return -EINVAL;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
-	psp = dat_psp_create(evd, arg->conn_qual, arg->user_data);
+	psp = dat_psp_create(evd, arg->conn_qual, arg->flags & DAT_PSP_ONE_SHOT,
+			     arg->user_data);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))
 		return PTR_ERR(psp);
@@ -285,6 +372,27 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 		return PTR_ERR(cr);
 	dat_cr_reject(cr);
 	ret = dat_obj_free(&cr->obj);
+	dat_obj_put(&cr->obj);
+	return ret;
+}
+
+/* Without the IA's lock: the service point may be of an IA that is being closed. */
+int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
+{
+	struct dat_cr_handoff *arg = ucmd->arg;
+	struct dat_cr *cr;
+	int ret;
+
+	if (!arg->conn_qual || arg->conn_qual > U16_MAX)
+		return -EINVAL;
+	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	if (IS_ERR(cr))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cr);
+	ret = dat_cr_handoff(cr, arg->conn_qual);
+	if (!ret && !dat_ia_lock_live(ucmd->ia)) {
+		dat_obj_free(&cr->obj);
+		dat_ia_unlock(ucmd->ia);
+	}
 	dat_obj_put(&cr->obj);
 	return ret;
 }

@@ -159,8 +159,13 @@ void dat_conn_progress(struct dat_conn *conn)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
 	}
+	if (conn->bind.set) {
+		if (!conn->inflight && !conn->closing)
+			queue_work(dat_wq, &conn->bind_work);
+		return;
+	}
 	dat_queue_pump_sq(conn);
-	if (conn->graceful && !conn->inflight && !conn->sq_failed.set)
+	if (conn->graceful && !conn->inflight && !dat_queue_stopped(conn))
 		dat_conn_close(conn, DAT_EV_DISCONNECTED);
 }
 
@@ -197,6 +202,41 @@ static void conn_notify_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 	if (!closing && !rdma_notify(conn->id, IB_EVENT_COMM_EST))
 		conn->notified = true;
+}
+
+static u8 conn_carry_out(struct dat_conn *conn)
+{
+	const struct dat_bind *bind = &conn->bind;
+	struct dat_ep *ep = conn->ep;
+	struct dat_rmr *rmr;
+	u8 status;
+
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
+	if (IS_ERR(rmr))
+		return DAT_ST_RMR_FAILED;
+	status = dat_rmr_carry_out(rmr, ep->pz, bind->ticket);
+	dat_obj_put(&rmr->obj);
+	return status;
+}
+
+/* While there is a bind nobody else changes it, and the EP keeps its zone. */
+static void conn_bind_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, bind_work);
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	u8 status;
+
+	status = conn_carry_out(conn);
+	spin_lock_bh(&ep->lock);
+	conn->bind.set = false;
+	q->done++;
+	q->ops->publish(q);
+	dat_wc_deliver_bind(ep, &conn->bind, status);
+	if (status != DAT_ST_SUCCESS)
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+	dat_conn_progress(conn);
+	spin_unlock_bh(&ep->lock);
 }
 
 /* May be called in hard interrupt. */
@@ -286,6 +326,7 @@ static void conn_poll_rest(struct dat_conn *conn)
 static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
+	cancel_work_sync(&conn->bind_work);
 	cancel_work_sync(&conn->notify_work);
 	/*
 	 * The CM ends the retransmission of its reply in a work of its own, and not at
@@ -323,6 +364,7 @@ static void conn_report_end(struct dat_conn *conn)
 	spin_lock_bh(&ep->lock);
 	conn_replay(conn, true);
 	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
+	dat_queue_flush_bind(conn);
 	ep->conn = NULL;
 	dat_queue_flush(ep);
 	dat_ep_set_state(ep, DAT_EP_DISCONNECTED);
@@ -385,10 +427,18 @@ static struct dat_slot *conn_alloc_slots(u32 n, void (*done)(struct ib_cq *, str
 static int conn_alloc_memory(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
-	u32 iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
+	u32 iov, sq, rq;
 
-	conn->sq_slots = conn_alloc_slots(ep->sq.entries, dat_wc_send_done);
-	conn->rq_slots = conn_alloc_slots(max(ep->rq.entries, 1U), dat_wc_recv_done);
+	/* If it is modified after this, dat_ep_claim() refuses. */
+	spin_lock_bh(&ep->lock);
+	conn->version = ep->version;
+	iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
+	sq = ep->sq.entries;
+	rq = max(ep->rq.entries, 1U);
+	spin_unlock_bh(&ep->lock);
+
+	conn->sq_slots = conn_alloc_slots(sq, dat_wc_send_done);
+	conn->rq_slots = conn_alloc_slots(rq, dat_wc_recv_done);
 	conn->sge = kvcalloc(DAT_BATCH * iov, sizeof(*conn->sge), GFP_KERNEL_ACCOUNT);
 	return conn->sq_slots && conn->rq_slots && conn->sge ? 0 : -ENOMEM;
 }
@@ -415,6 +465,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);
 	INIT_WORK(&conn->notify_work, conn_notify_work);
+	INIT_WORK(&conn->bind_work, conn_bind_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	INIT_DELAYED_WORK(&conn->bury_work, conn_bury_work);
 	if (conn_alloc_memory(conn)) {

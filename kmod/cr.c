@@ -138,6 +138,62 @@ void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id)
 		rdma_destroy_id(id);
 }
 
+static int cr_move(struct dat_cr *cr, struct rdma_cm_id *id, struct dat_psp *psp)
+{
+	struct rdma_conn_param param = cr->param;
+	int ret = -EADDRNOTAVAIL;
+
+	param.private_data = cr->pd;
+	param.private_data_len = cr->pd_len;
+	mutex_lock(&psp->lock);
+	rdma_lock_handler(id);
+	if (psp->evd)
+		ret = dat_psp_request(psp, id, &param);
+	if (ret) {
+		id->context = cr;
+		id->event_handler = dat_cr_handler;
+	} else {
+		/* The new one may be on its way out, but not before we let go of the id. */
+		((struct dat_cr *)id->context)->gone = cr->gone;
+	}
+	rdma_unlock_handler(id);
+	mutex_unlock(&psp->lock);
+	return ret;
+}
+
+/**
+ * dat_cr_handoff() - make it a request at another service point
+ * @cr: request; if that works, to be freed next
+ * @conn_qual: of a service point of the same port, anybody's
+ *
+ * Context: may sleep; no ia->sem is held, since another IA's is taken.  Return: 0,
+ * -EADDRNOTAVAIL no such service point, -ENOENT the request is taken, -ECONNREFUSED
+ * that one takes no more, -ENOMEM; after an error @cr is as before.
+ */
+int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual)
+{
+	struct rdma_cm_id *id;
+	struct dat_psp *psp;
+	int ret = -ENOENT;
+
+	psp = dat_dev_find_psp(cr->obj.ia, conn_qual);
+	if (!psp)
+		return -EADDRNOTAVAIL;
+	id = xchg(&cr->id, NULL);
+	if (!id)
+		goto out_put;
+	ret = dat_ia_lock_live(psp->obj.ia);
+	if (!ret) {
+		ret = cr_move(cr, id, psp);
+		dat_ia_unlock(psp->obj.ia);
+	}
+	if (ret)
+		dat_cr_give_back(cr, id);
+out_put:
+	dat_obj_put(&psp->obj);
+	return ret;
+}
+
 /* Without a consumer's word the peer is told that nobody is here. */
 static void cr_shutdown(struct dat_obj *obj)
 {

@@ -4,9 +4,11 @@
  *
  *   dat_dev                an RDMA device (ib_client)
  *    └ dat_ia              one opening of one of its ports
+ *       ├ dat_cno          what several event rings wake
  *       ├ dat_evd          event ring
  *       ├ dat_pz           protection zone (ib_pd)
  *       │  ├ dat_lmr       registered memory (ib_mr)
+ *       │  ├ dat_rmr       key for a part of it (ib_mr)
  *       │  ├ dat_srq       shared receive queue (ib_srq)
  *       │  └ dat_ep        endpoint, lives longer than
  *       │     └ dat_conn   one connection of it (cm_id, QP, CQ)
@@ -28,7 +30,11 @@
  *   rdma_cm handler lock  (rdma_lock_handler); its handlers never take ia->sem
  *   ep->lock              BH spinlock; never two at once
  *   srq->lock             BH spinlock
+ *   rmr->lock             BH spinlock
  *   evd->lock             BH spinlock; never two at once
+ *   cno->lock             BH spinlock
+ *
+ *   ia->map_lock          leaf, under mmap_lock or ia->sem: which pages an object shows
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * Posting to a QP under ep->lock is fine, under evd->lock it is not.
@@ -49,6 +55,8 @@
 
 #include "ring.h"
 
+struct dat_share;
+struct poll_table_struct;
 struct rdma_cgroup;
 
 #define DAT_MAX_EVD_QLEN	65536
@@ -96,6 +104,7 @@ struct dat_dev {
  * @node: in dev->ias; dat_dev_lock
  * @sem: see the top of this file
  * @dead: no new objects; written under xa_lock(&objs) and @sem
+ * @map_lock: regions of objects, against resizing them
  * @objs: all objects by id
  * @next_id: where the search for a free id begins; xa_lock(&objs)
  * @lmrs: LMRs by the index part of lmr_context
@@ -114,6 +123,7 @@ struct dat_ia {
 	struct list_head	node;
 	struct rw_semaphore	sem;
 	bool			dead;
+	struct mutex		map_lock;	/* see the top of this file */
 	struct xarray		objs;
 	u32			next_id;
 	struct xarray		lmrs;
@@ -155,7 +165,8 @@ struct dat_obj {
  * @begin_shutdown: start what takes long, without waiting for it; optional
  * @shutdown: let go of the device; idempotent; may sleep
  * @release: free what the structure holds, not the structure; may sleep
- * @region: shared memory number @kind, or NULL
+ * @region: shared memory number @kind, or NULL; ia->map_lock
+ * @poll: EPOLL* bits, for those with a file descriptor
  * @show: one line of fdinfo
  */
 struct dat_obj_ops {
@@ -167,11 +178,35 @@ struct dat_obj_ops {
 	void		(*shutdown)(struct dat_obj *obj);
 	void		(*release)(struct dat_obj *obj);
 	struct dat_region *(*region)(struct dat_obj *obj, unsigned int kind);
+	__poll_t	(*poll)(struct dat_obj *obj, struct file *file,
+				struct poll_table_struct *wait);
 	void		(*show)(struct seq_file *m, struct dat_obj *obj);
 };
 
 extern const struct dat_obj_ops dat_pz_ops, dat_lmr_ops, dat_evd_ops, dat_srq_ops,
-	dat_ep_ops, dat_psp_ops, dat_cr_ops;
+	dat_ep_ops, dat_psp_ops, dat_cr_ops, dat_cno_ops, dat_rmr_ops;
+
+/**
+ * struct dat_cno - consumer notification object
+ * @obj: base; users: EVDs
+ * @lock: everything below
+ * @wq: waiters sleep here
+ * @waiters: those who want to consume a trigger
+ * @generation: how often it was triggered
+ * @triggered: nobody has consumed the last trigger
+ * @evd: user_data of the EVD that triggered it, or 0
+ * @dead: shut down
+ */
+struct dat_cno {
+	struct dat_obj		obj;
+	spinlock_t		lock;		/* of all that follows */
+	wait_queue_head_t	wq;
+	u32			waiters;
+	u32			generation;
+	bool			triggered;
+	u64			evd;
+	bool			dead;
+};
 
 /**
  * struct dat_evd - event dispatcher
@@ -182,7 +217,10 @@ extern const struct dat_obj_ops dat_pz_ops, dat_lmr_ops, dat_evd_ops, dat_srq_op
  * @wq: the waiter sleeps here
  * @waiting: there is one
  * @threshold: events it wants
+ * @poll: users of its file descriptor
+ * @cno: triggered when nobody waits; use held; or NULL
  * @unwaitable: nobody may wait
+ * @disabled: @cno is not triggered
  * @dead: shut down
  * @overflowed: an overflow has been reported since the ring was last not full
  */
@@ -194,7 +232,10 @@ struct dat_evd {
 	wait_queue_head_t	wq;
 	bool			waiting;
 	u32			threshold;
+	wait_queue_head_t	poll;
+	struct dat_cno		*cno;
 	bool			unwaitable;
+	bool			disabled;
 	bool			dead;
 	bool			overflowed;
 };
@@ -219,6 +260,7 @@ struct dat_pz {
  * @context: lmr_context, index and generation
  * @lkey: of @mr, for segments
  * @rkey: of @mr, for peers
+ * @share: its name among processes, or NULL
  * @mr: NULL after shutdown
  */
 struct dat_lmr {
@@ -230,7 +272,30 @@ struct dat_lmr {
 	u32		context;
 	u32		lkey;
 	u32		rkey;
+	struct dat_share *share;
 	struct ib_mr	*mr;
+};
+
+struct dat_binding;
+
+/**
+ * struct dat_rmr - remote memory region
+ * @obj: base
+ * @pz: reference and use held
+ * @lock: everything below
+ * @bound: what peers reach with its key, or NULL
+ * @prepared: bindings that wait for their entry
+ * @ticket: of the last one prepared
+ * @dead: shut down
+ */
+struct dat_rmr {
+	struct dat_obj		obj;
+	struct dat_pz		*pz;
+	spinlock_t		lock;		/* of all that follows */
+	struct dat_binding	*bound;
+	struct list_head	prepared;
+	u32			ticket;
+	bool			dead;
 };
 
 /**
@@ -329,10 +394,11 @@ struct dat_queue_ops {
  * @lock: everything below
  * @ring: shared memory
  * @q: the buffers
- * @slots: one per entry
+ * @slots: one per buffer that the device takes; the ring may have been resized
  * @free: stack of free slots, @nfree deep; buffers complete in any order
  * @nfree: free slots
  * @lost: buffers that completed and that no event tells of
+ * @low_watermark: an event when fewer are available; 0: none is wanted
  * @wr: scratch of the pump
  * @sge: scratch of the pump
  * @error_work: the device reported an error, perhaps in hard interrupt; no lock
@@ -349,6 +415,7 @@ struct dat_srq {
 	u32			*free;
 	u32			nfree;
 	u32			lost;
+	u32			low_watermark;
 	struct dat_wr		wr;
 	struct ib_sge		sge[DAT_MAX_SGE];
 	struct work_struct	error_work;
@@ -384,10 +451,11 @@ struct dat_ep_attr {
  * @request_evd: or NULL
  * @connect_evd: or NULL
  * @srq: or NULL
- * @attr: constant
- * @lock: everything below
+ * @attr: constant while there is a connection
+ * @lock: everything below, and changes of what is above
  * @state: changed by dat_ep_set_state() alone
  * @dead: being freed; no connection may begin
+ * @version: counts modifications, which a connection under construction must not miss
  * @conn: the current connection, from connect or accept to DISCONNECTED
  * @sq: requests
  * @rq: receives, empty with an SRQ
@@ -409,6 +477,7 @@ struct dat_ep {
 	spinlock_t		lock;		/* of all that follows */
 	enum dat_ep_state	state;
 	bool			dead;
+	u32			version;
 	struct dat_conn		*conn;
 	struct dat_queue	sq;
 	struct dat_queue	rq;
@@ -433,8 +502,25 @@ struct dat_failure {
 };
 
 /**
+ * struct dat_bind - a bind that has its turn
+ * @set: there is one: nothing is posted before it is done
+ * @cookie: of the request
+ * @flags: of the request
+ * @rmr: id of the region
+ * @ticket: of the prepared binding
+ */
+struct dat_bind {
+	bool	set;
+	u64	cookie;
+	u8	flags;
+	u32	rmr;
+	u32	ticket;
+};
+
+/**
  * struct dat_conn - one connection of an EP, with all that verbs know of it
  * @ep: reference held until the end is reported
+ * @version: of the EP that it is made for
  * @dev: reference held
  * @id: owned; its context is this
  * @cq: sends and receives
@@ -444,6 +530,7 @@ struct dat_failure {
  * @close_work: tears down; queued once
  * @error_work: the QP reported an error, perhaps in hard interrupt
  * @notify_work: data came before the handshake's end; the CM wants to know
+ * @bind_work: carries out @bind once no request is in flight
  * @timer: the consumer's connect timeout
  * @bury_work: frees the CQ later
  * @notified: rdma_cm was told of early data; written by @notify_work, read when that
@@ -457,6 +544,7 @@ struct dat_failure {
  * @early: receives that completed before ESTABLISHED was queued
  * @sq_failed: malformed request; reported once all before it are complete
  * @rq_failed: malformed receive; reported when the queue is flushed
+ * @bind: the entry that everything behind it waits for
  * @inflight: requests at the device
  * @passive: accepted, not connected
  * @established: ESTABLISHED is queued
@@ -472,6 +560,7 @@ struct dat_failure {
  */
 struct dat_conn {
 	struct dat_ep		*ep;
+	u32			version;
 	struct dat_dev		*dev;
 	struct rdma_cm_id	*id;
 	struct ib_cq		*cq;
@@ -481,6 +570,7 @@ struct dat_conn {
 	struct work_struct	close_work;
 	struct work_struct	error_work;
 	struct work_struct	notify_work;
+	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
 	bool			notified;
@@ -492,6 +582,7 @@ struct dat_conn {
 	struct list_head	early;
 	struct dat_failure	sq_failed;
 	struct dat_failure	rq_failed;
+	struct dat_bind		bind;
 	u32			inflight;
 	bool			passive;
 	bool			established;
@@ -511,15 +602,21 @@ struct dat_conn {
 /**
  * struct dat_psp - public service point
  * @obj: base
- * @evd: reference and use held
+ * @evd: reference and use held; @lock, but not for handlers of @id
+ * @lock: @evd, for those who bring a request from elsewhere
  * @id: listener; NULL after shutdown
  * @conn_qual: port
+ * @one_shot: takes one request
+ * @spent: and has
  */
 struct dat_psp {
 	struct dat_obj		obj;
 	struct dat_evd		*evd;
+	struct mutex		lock;		/* evd */
 	struct rdma_cm_id	*id;
 	u16			conn_qual;
+	bool			one_shot;
+	atomic_t		spent;
 };
 
 /**
@@ -557,6 +654,8 @@ DAT_OBJ_CAST(srq)
 DAT_OBJ_CAST(ep)
 DAT_OBJ_CAST(psp)
 DAT_OBJ_CAST(cr)
+DAT_OBJ_CAST(cno)
+DAT_OBJ_CAST(rmr)
 
 extern struct workqueue_struct *dat_wq;
 extern unsigned int dat_ring_start;
@@ -571,6 +670,7 @@ struct dat_dev *dat_dev_get(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_detach(struct dat_ia *ia);
+struct dat_psp *dat_dev_find_psp(const struct dat_ia *ia, u16 conn_qual);
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss);
 
 /* ia.c */
@@ -599,12 +699,24 @@ void dat_obj_unuse(struct dat_obj *obj);
 int dat_obj_free(struct dat_obj *obj);
 void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
+bool dat_obj_type_known(u32 type);
 
 /* pz.c, lmr.c */
 struct dat_pz *dat_pz_create(struct dat_ia *ia);
-struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv);
+struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
+			       const u8 *cookie);
 int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 		    struct ib_sge *out);
+
+/* rmr.c */
+struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data);
+int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg);
+u8 dat_rmr_carry_out(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket);
+void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
+
+/* share.c */
+struct dat_share *dat_share_get(struct dat_dev *dev, u64 start, u64 length, const u8 *cookie);
+void dat_share_put(struct dat_share *share);
 
 /* evd.c */
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
@@ -613,6 +725,21 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
 int dat_evd_post(struct dat_evd *evd, u64 cookie);
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
+void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
+int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
+int dat_evd_resize(struct dat_evd *evd, u32 qlen);
+int dat_sleep(u64 deadline_ns);
+
+/* cno.c */
+struct dat_cno *dat_cno_create(struct dat_ia *ia);
+void dat_cno_trigger(struct dat_cno *cno, u64 evd);
+void dat_cno_forget(struct dat_cno *cno, u64 evd);
+bool dat_cno_query(struct dat_cno *cno, u32 *generation);
+int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd);
+int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd);
+
+/* fd.c */
+struct file *dat_fd_file(struct dat_obj *obj);
 
 /* srq.c */
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
@@ -620,6 +747,8 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 void dat_srq_pump(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
 void dat_srq_lost(struct dat_srq *srq);
+void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark);
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv);
 
 /* ep.c */
 struct dat_ep_parents {
@@ -635,6 +764,8 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
+int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
+		  const struct dat_ep_attr *attr);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
 
 /* conn.c */
@@ -653,6 +784,8 @@ void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
 void dat_queue_pump_sq(struct dat_conn *conn);
 void dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush(struct dat_ep *ep);
+bool dat_queue_stopped(const struct dat_conn *conn);
+void dat_queue_flush_bind(struct dat_conn *conn);
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
 void dat_queue_disarm(struct dat_queue *q);
 bool dat_queue_arm(struct dat_queue *q, u32 after);
@@ -670,6 +803,7 @@ u8 dat_wr_error(int err);
 /* wc.c */
 void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
 		    u32 len);
+void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status);
 void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc);
@@ -680,11 +814,15 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_len);
 
 /* psp.c, cr.c */
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, u64 user_data);
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot,
+			       u64 user_data);
+int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
+		    const struct rdma_conn_param *param);
 int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		  const struct rdma_conn_param *param);
 int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void dat_cr_reject(struct dat_cr *cr);
+int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id);
 
 /* A free has won: nobody wants to hear of the object again. */

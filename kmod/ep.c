@@ -49,7 +49,8 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
  * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
  * @conn: what will be its connection; marked as starting
  *
- * Return: 0, -EISCONN in any state but UNCONNECTED, -ENODEV while it is freed.
+ * Return: 0, -EISCONN in any state but UNCONNECTED or if @conn was made for an EP that
+ * has been modified since, -ENODEV while it is freed.
  */
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
 {
@@ -58,7 +59,7 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 	spin_lock_bh(&ep->lock);
 	if (ep->dead) {
 		ret = -ENODEV;
-	} else if (ep->state != DAT_EP_UNCONNECTED) {
+	} else if (ep->state != DAT_EP_UNCONNECTED || conn->version != ep->version) {
 		ret = -EISCONN;
 	} else {
 		conn->starting = true;
@@ -141,11 +142,12 @@ int dat_ep_reset(struct dat_ep *ep)
 	int ret = 0;
 
 	spin_lock_bh(&ep->lock);
+	/* Posted before the reset means posted to the old connection. */
+	if (ep->state == DAT_EP_DISCONNECTED)
+		dat_queue_flush(ep);
 	if (ep->sq.broken || ep->rq.broken) {
 		ret = -EISCONN;
 	} else if (ep->state == DAT_EP_DISCONNECTED) {
-		/* Posted before the reset means posted to the old connection. */
-		dat_queue_flush(ep);
 		dat_queue_disarm(&ep->sq);
 		dat_queue_disarm(&ep->rq);
 		memset(&ep->local, 0, sizeof(ep->local));
@@ -185,54 +187,56 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* The objects that an EP is built on, each of them optional but the zone. */
-static int ep_use_parents(struct dat_ep *ep, const struct dat_ep_parents *p)
+static void parents_unuse(const struct dat_ep_parents *p)
 {
-	if (dat_obj_use(&p->pz->obj))
-		return -ENOENT;
-	ep->pz = p->pz;
-	if (p->recv_evd && dat_obj_use(&p->recv_evd->obj))
-		return -ENOENT;
-	ep->recv_evd = p->recv_evd;
-	if (p->request_evd && dat_obj_use(&p->request_evd->obj))
-		return -ENOENT;
-	ep->request_evd = p->request_evd;
-	if (p->connect_evd && dat_obj_use(&p->connect_evd->obj))
-		return -ENOENT;
-	ep->connect_evd = p->connect_evd;
-	if (p->srq && dat_obj_use(&p->srq->obj))
-		return -ENOENT;
-	ep->srq = p->srq;
-	return 0;
+	if (p->srq)
+		dat_obj_unuse(&p->srq->obj);
+	if (p->connect_evd)
+		dat_obj_unuse(&p->connect_evd->obj);
+	if (p->request_evd)
+		dat_obj_unuse(&p->request_evd->obj);
+	if (p->recv_evd)
+		dat_obj_unuse(&p->recv_evd->obj);
+	if (p->pz)
+		dat_obj_unuse(&p->pz->obj);
 }
 
-/* Whoever holds ep->lock may use the parents, so they are taken away under it. */
-static void ep_unuse_parents(struct dat_ep *ep)
+/* Each of them is optional but the zone.  0, or -ENOENT and none of them is used. */
+static int parents_use(const struct dat_ep_parents *p)
 {
-	struct dat_ep_parents p;
+	struct dat_ep_parents used = {};
 
-	spin_lock_bh(&ep->lock);
-	p = (struct dat_ep_parents) {
-		.pz = ep->pz, .recv_evd = ep->recv_evd, .request_evd = ep->request_evd,
-		.connect_evd = ep->connect_evd, .srq = ep->srq,
-	};
-	ep->srq = NULL;
-	ep->connect_evd = NULL;
-	ep->request_evd = NULL;
-	ep->recv_evd = NULL;
-	ep->pz = NULL;
-	spin_unlock_bh(&ep->lock);
+	if (dat_obj_use(&p->pz->obj))
+		goto err_unuse;
+	used.pz = p->pz;
+	if (p->recv_evd && dat_obj_use(&p->recv_evd->obj))
+		goto err_unuse;
+	used.recv_evd = p->recv_evd;
+	if (p->request_evd && dat_obj_use(&p->request_evd->obj))
+		goto err_unuse;
+	used.request_evd = p->request_evd;
+	if (p->connect_evd && dat_obj_use(&p->connect_evd->obj))
+		goto err_unuse;
+	used.connect_evd = p->connect_evd;
+	if (p->srq && dat_obj_use(&p->srq->obj))
+		goto err_unuse;
+	return 0;
 
-	if (p.srq)
-		dat_obj_unuse(&p.srq->obj);
-	if (p.connect_evd)
-		dat_obj_unuse(&p.connect_evd->obj);
-	if (p.request_evd)
-		dat_obj_unuse(&p.request_evd->obj);
-	if (p.recv_evd)
-		dat_obj_unuse(&p.recv_evd->obj);
-	if (p.pz)
-		dat_obj_unuse(&p.pz->obj);
+err_unuse:
+	parents_unuse(&used);
+	return -ENOENT;
+}
+
+/* Whoever holds ep->lock may use the parents, so they change under it. */
+static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
+{
+	lockdep_assert_held(&ep->lock);
+
+	swap(ep->pz, p->pz);
+	swap(ep->recv_evd, p->recv_evd);
+	swap(ep->request_evd, p->request_evd);
+	swap(ep->connect_evd, p->connect_evd);
+	swap(ep->srq, p->srq);
 }
 
 static bool evd_takes(const struct dat_evd *evd, u32 stream)
@@ -251,18 +255,34 @@ static int ep_check_parents(const struct dat_ep_parents *p)
 	return 0;
 }
 
+/* Entries of the rings that hold what @attr wants. */
+static u32 sq_entries(const struct dat_ep_attr *attr)
+{
+	return roundup_pow_of_two(max(attr->max_request, 1U));
+}
+
+static u32 rq_entries(const struct dat_ep_attr *attr, const struct dat_srq *srq)
+{
+	return srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
+}
+
+static int ring_alloc(struct dat_epring *ring, const struct dat_ep_attr *attr,
+		      const struct dat_srq *srq)
+{
+	return dat_epring_alloc(ring, sq_entries(attr), attr->max_request_iov,
+				rq_entries(attr, srq), attr->max_recv_iov);
+}
+
 static int ep_alloc_queues(struct dat_ep *ep)
 {
 	const struct dat_ep_attr *attr = &ep->attr;
-	u32 sq = roundup_pow_of_two(max(attr->max_request, 1U));
-	u32 rq = ep->srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
 	int ret;
 
-	ret = dat_epring_alloc(&ep->ring, sq, attr->max_request_iov, rq, attr->max_recv_iov);
+	ret = ring_alloc(&ep->ring, attr, ep->srq);
 	if (ret)
 		return ret;
-	dat_queue_init(&ep->sq, &ep->obj, sq);
-	dat_queue_init(&ep->rq, &ep->obj, rq);
+	dat_queue_init(&ep->sq, &ep->obj, sq_entries(attr));
+	dat_queue_init(&ep->rq, &ep->obj, rq_entries(attr, ep->srq));
 	dat_epring_bind(&ep->ring, &ep->sq, &ep->rq);
 	return 0;
 }
@@ -293,9 +313,14 @@ struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 	ep->attr = *attr;
 	ep->read_in = attr->read_in;
 	ep->read_out = attr->read_out;
-	ret = ep_use_parents(ep, parents);
+	ret = parents_use(parents);
 	if (ret)
 		goto err_abort;
+	ep->pz = parents->pz;
+	ep->recv_evd = parents->recv_evd;
+	ep->request_evd = parents->request_evd;
+	ep->connect_evd = parents->connect_evd;
+	ep->srq = parents->srq;
 	ret = ep_alloc_queues(ep);
 	if (ret)
 		goto err_abort;
@@ -307,6 +332,66 @@ struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 err_abort:
 	dat_obj_abort(&ep->obj);
 	return ERR_PTR(ret);
+}
+
+/* What dat_ep_modify() does once nothing can fail for want of memory. */
+static int ep_swap(struct dat_ep *ep, struct dat_ep_parents *parents,
+		   const struct dat_ep_attr *attr, struct dat_epring *ring)
+{
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->dead || ep->state != DAT_EP_UNCONNECTED)
+		return -EISCONN;
+	ret = dat_epring_move(&ep->ring, ring, &ep->sq, sq_entries(attr),
+			      ep->srq ? NULL : &ep->rq, rq_entries(attr, ep->srq));
+	if (ret)
+		return ret;
+	ep_swap_parents(ep, parents);
+	ep->attr = *attr;
+	ep->read_in = attr->read_in;
+	ep->read_out = attr->read_out;
+	ep->version++;
+	return 0;
+}
+
+/**
+ * dat_ep_modify() - make an unconnected endpoint another one
+ * @ep: endpoint
+ * @parents: what it will be built on; the SRQ has to be the one that it has
+ * @attr: within the adapter's limits
+ *
+ * Posted entries stay.
+ *
+ * Context: may sleep.  Return: 0, -EISCONN not UNCONNECTED or more is posted than fits,
+ * and the errors of dat_ep_create(); after an error nothing has changed.
+ */
+int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
+		  const struct dat_ep_attr *attr)
+{
+	struct dat_ia *ia = ep->obj.ia;
+	struct dat_ep_parents p = *parents;
+	struct dat_epring ring = {};
+	int ret;
+
+	ret = ep_check_parents(parents);
+	if (!ret)
+		ret = ring_alloc(&ring, attr, parents->srq);
+	if (ret)
+		return ret;
+	ret = parents_use(parents);
+	if (ret)
+		goto out_free;
+	mutex_lock(&ia->map_lock);
+	spin_lock_bh(&ep->lock);
+	ret = ep_swap(ep, &p, attr, &ring);
+	spin_unlock_bh(&ep->lock);
+	mutex_unlock(&ia->map_lock);
+	/* The old ones, or the new ones that were not needed. */
+	parents_unuse(&p);
+out_free:
+	dat_epring_free(&ring);
+	return ret;
 }
 
 static void ep_begin_shutdown(struct dat_obj *obj)
@@ -323,10 +408,14 @@ static void ep_begin_shutdown(struct dat_obj *obj)
 static void ep_shutdown(struct dat_obj *obj)
 {
 	struct dat_ep *ep = to_dat_ep(obj);
+	struct dat_ep_parents parents = {};
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
-	ep_unuse_parents(ep);
+	spin_lock_bh(&ep->lock);
+	ep_swap_parents(ep, &parents);
+	spin_unlock_bh(&ep->lock);
+	parents_unuse(&parents);
 }
 
 static void ep_release(struct dat_obj *obj)

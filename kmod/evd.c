@@ -2,6 +2,7 @@
 /* Event dispatchers: one ring each, for all streams, in one order. */
 #include <linux/hrtimer.h>
 #include <linux/log2.h>
+#include <linux/poll.h>
 #include <linux/sched/signal.h>
 
 #include "dat.h"
@@ -27,6 +28,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 		return evd;
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wq);
+	init_waitqueue_head(&evd->poll);
 	evd->streams = streams;
 	ret = dat_evring_alloc(&evd->ring, roundup_pow_of_two(qlen));
 	if (ret)
@@ -41,13 +43,18 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* Wake the waiter if it has what it asked for. */
+/* Wake the waiter if it has what it asked for; without one, whoever watches the EVD. */
 static void evd_wake(struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
 
-	if (evd->waiting && dat_evring_count(&evd->ring) >= evd->threshold)
-		wake_up(&evd->wq);
+	if (evd->waiting) {
+		if (dat_evring_count(&evd->ring) >= evd->threshold)
+			wake_up(&evd->wq);
+	} else if (evd->cno && !evd->disabled) {
+		dat_cno_trigger(evd->cno, evd->obj.user_data);
+	}
+	wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
 
 /**
@@ -162,8 +169,13 @@ static void evd_leave(struct dat_evd *evd)
 	spin_unlock_bh(&evd->lock);
 }
 
-/* Sleep once.  0: woken or time is up, look again; else the error. */
-static int evd_sleep(u64 deadline_ns)
+/**
+ * dat_sleep() - sleep once, on a queue that the task is on
+ * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ *
+ * Return: 0: woken or time is up, look again; -ETIMEDOUT, -EINTR.
+ */
+int dat_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
@@ -202,7 +214,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = evd_ready(evd);
 		if (!ret)
-			ret = evd_sleep(deadline_ns);
+			ret = dat_sleep(deadline_ns);
 	} while (!ret);
 	finish_wait(&evd->wq, &wait);
 	evd_leave(evd);
@@ -216,6 +228,85 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
+}
+
+void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
+{
+	spin_lock_bh(&evd->lock);
+	evd->disabled = disabled;
+	/* What came meanwhile has triggered nothing. */
+	if (!disabled && evd->cno && !evd->waiting && dat_evring_count(&evd->ring))
+		dat_cno_trigger(evd->cno, evd->obj.user_data);
+	spin_unlock_bh(&evd->lock);
+}
+
+static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
+{
+	spin_lock_bh(&evd->lock);
+	swap(evd->cno, cno);
+	spin_unlock_bh(&evd->lock);
+	return cno;
+}
+
+/**
+ * dat_evd_set_cno() - attach to another CNO
+ * @evd: event dispatcher
+ * @cno: CNO, or NULL for none
+ *
+ * An event triggers the old one or the new one.
+ *
+ * Context: may sleep.  Return: 0, or -ENOENT if @cno is being freed.
+ */
+int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
+{
+	struct dat_cno *old;
+
+	if (cno && dat_obj_use(&cno->obj))
+		return -ENOENT;
+	old = evd_swap_cno(evd, cno);
+	if (old)
+		dat_obj_unuse(&old->obj);
+	return 0;
+}
+
+/* Swap the status region for one of @entries events, unless they don't fit. */
+static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
+{
+	struct dat_ia *ia = evd->obj.ia;
+	int ret = -EISCONN;
+
+	mutex_lock(&ia->map_lock);
+	spin_lock_bh(&evd->lock);
+	if (dat_evring_count(&evd->ring) <= entries) {
+		dat_evring_resize(&evd->ring, status, entries);
+		ret = 0;
+	}
+	spin_unlock_bh(&evd->lock);
+	mutex_unlock(&ia->map_lock);
+	return ret;
+}
+
+/**
+ * dat_evd_resize() - change the length of the ring
+ * @evd: event dispatcher; events may arrive meanwhile
+ * @qlen: events, 1 to DAT_MAX_EVD_QLEN
+ *
+ * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN more events are queued than would
+ * fit; after an error nothing has changed.
+ */
+int dat_evd_resize(struct dat_evd *evd, u32 qlen)
+{
+	u32 entries = roundup_pow_of_two(qlen);
+	struct dat_region status = {};
+	int ret;
+
+	ret = dat_evring_alloc_status(&status, entries);
+	if (ret)
+		return ret;
+	ret = evd_swap_status(evd, &status, entries);
+	/* The old pages, or the new ones that were not needed. */
+	dat_region_free(&status);
+	return ret;
 }
 
 static int evd_may_free(struct dat_obj *obj)
@@ -232,11 +323,19 @@ static int evd_may_free(struct dat_obj *obj)
 static void evd_shutdown(struct dat_obj *obj)
 {
 	struct dat_evd *evd = to_dat_evd(obj);
+	struct dat_cno *cno;
 
 	spin_lock_bh(&evd->lock);
 	evd->dead = true;
 	wake_up_all(&evd->wq);
+	wake_up_poll(&evd->poll, EPOLLHUP);
 	spin_unlock_bh(&evd->lock);
+
+	cno = evd_swap_cno(evd, NULL);
+	if (!cno)
+		return;
+	dat_cno_forget(cno, obj->user_data);
+	dat_obj_unuse(&cno->obj);
 }
 
 static void evd_release(struct dat_obj *obj)
@@ -258,6 +357,22 @@ static struct dat_region *evd_region(struct dat_obj *obj, unsigned int kind)
 	}
 }
 
+static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
+			 struct poll_table_struct *wait)
+{
+	struct dat_evd *evd = to_dat_evd(obj);
+	__poll_t mask = 0;
+
+	poll_wait(file, &evd->poll, wait);
+	spin_lock_bh(&evd->lock);
+	if (dat_evring_count(&evd->ring))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (evd->dead)
+		mask |= EPOLLHUP;
+	spin_unlock_bh(&evd->lock);
+	return mask;
+}
+
 static void evd_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_evd *evd = to_dat_evd(obj);
@@ -265,9 +380,10 @@ static void evd_show(struct seq_file *m, struct dat_obj *obj)
 
 	spin_lock_bh(&evd->lock);
 	count = dat_evring_count(&evd->ring);
-	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u dropped=%u waiting=%d users=%d",
+	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u dropped=%u waiting=%d disabled=%d cno=%u users=%d",
 		   evd->streams, evd->ring.entries, evd->ring.tail, evd->ring.head, count,
-		   evd->ring.dropped, evd->waiting, atomic_read(&obj->users));
+		   evd->ring.dropped, evd->waiting, evd->disabled,
+		   evd->cno ? evd->cno->obj.id : 0, atomic_read(&obj->users));
 	spin_unlock_bh(&evd->lock);
 }
 
@@ -278,5 +394,6 @@ const struct dat_obj_ops dat_evd_ops = {
 	.shutdown	= evd_shutdown,
 	.release	= evd_release,
 	.region		= evd_region,
+	.poll		= evd_poll,
 	.show		= evd_show,
 };

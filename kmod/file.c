@@ -191,8 +191,6 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 	else
 		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
 	dat_obj_put(obj);
-	/* A ring full of work may have been done. */
-	cond_resched();
 }
 
 /**
@@ -209,9 +207,13 @@ void dat_file_kick(struct dat_file *file)
 	unsigned int i;
 	u64 bits;
 
-	for (i = 0; i < words; i++)
-		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1)
+	for (i = 0; i < words; i++) {
+		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
 			file_kick_one(file, i * 64 + __ffs64(bits));
+			/* A ring full of work may have been done. */
+			cond_resched();
+		}
+	}
 }
 
 static const struct file_operations dat_fops = {

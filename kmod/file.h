@@ -57,6 +57,7 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
  * @ubuf: the caller's
  * @size: bytes that the caller knows, at most those of @arg
  * @made: object that the call made, published, with a reference
+ * @made_file: likewise, no descriptor refers to it yet
  */
 struct dat_ucmd {
 	struct dat_file	*file;
@@ -65,6 +66,7 @@ struct dat_ucmd {
 	void __user	*ubuf;
 	u32		size;
 	struct dat_obj	*made;
+	struct file	*made_file;
 };
 
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
@@ -72,7 +74,6 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 /* cmd.c */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
-int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_abi(struct dat_ucmd *ucmd);
 int dat_cmd_adapter(struct dat_ucmd *ucmd);
 int dat_cmd_ia_open(struct dat_ucmd *ucmd);
@@ -81,14 +82,29 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd);
 int dat_cmd_free(struct dat_ucmd *ucmd);
 int dat_cmd_pz_create(struct dat_ucmd *ucmd);
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd);
+int dat_cmd_rmr_create(struct dat_ucmd *ucmd);
+int dat_cmd_rmr_bind(struct dat_ucmd *ucmd);
+int dat_cmd_srq_create(struct dat_ucmd *ucmd);
+int dat_cmd_srq_resize(struct dat_ucmd *ucmd);
+int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd);
+
+/* cmd_evd.c */
+int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_evd_create(struct dat_ucmd *ucmd);
 int dat_cmd_evd_wait(struct dat_ucmd *ucmd);
 int dat_cmd_evd_post(struct dat_ucmd *ucmd);
 int dat_cmd_evd_set(struct dat_ucmd *ucmd);
-int dat_cmd_srq_create(struct dat_ucmd *ucmd);
+int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd);
+int dat_cmd_evd_resize(struct dat_ucmd *ucmd);
+int dat_cmd_cno_create(struct dat_ucmd *ucmd);
+int dat_cmd_cno_query(struct dat_ucmd *ucmd);
+int dat_cmd_cno_wait(struct dat_ucmd *ucmd);
+int dat_cmd_fd(struct dat_ucmd *ucmd);
 
 /* cmd_ep.c */
 int dat_cmd_ep_create(struct dat_ucmd *ucmd);
+int dat_cmd_ep_modify(struct dat_ucmd *ucmd);
 int dat_cmd_ep_connect(struct dat_ucmd *ucmd);
 int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd);
 int dat_cmd_ep_reset(struct dat_ucmd *ucmd);
@@ -97,6 +113,7 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd);
 int dat_cmd_cr_query(struct dat_ucmd *ucmd);
 int dat_cmd_cr_accept(struct dat_ucmd *ucmd);
 int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
+int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
 
 /* mmap.c */
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);

@@ -62,6 +62,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
 	strscpy(ia->name, name, sizeof(ia->name));
 	kref_init(&ia->ref);
 	init_rwsem(&ia->sem);
+	mutex_init(&ia->map_lock);
 	INIT_LIST_HEAD(&ia->node);
 	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
 	xa_init_flags(&ia->lmrs, XA_FLAGS_ALLOC1);
@@ -219,7 +220,8 @@ static void ia_begin_shutdown(struct dat_obj *obj)
  * then what they stood on.  EVDs belong to no device: they stay until close.
  */
 static const enum dat_obj_type ia_shutdown_order[] = {
-	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_LMR, DAT_OBJ_PZ,
+	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR,
+	DAT_OBJ_PZ,
 };
 
 /**
@@ -249,7 +251,7 @@ void dat_ia_shutdown(struct dat_ia *ia)
 
 /**
  * dat_ia_wake() - send all waiters home
- * @ia: about to be closed: EVDs take no waiters any more
+ * @ia: about to be closed: EVDs and CNOs take no waiters any more
  *
  * Comes first, so that none of them returns with an event of the close itself.
  *
@@ -258,6 +260,7 @@ void dat_ia_shutdown(struct dat_ia *ia)
 void dat_ia_wake(struct dat_ia *ia)
 {
 	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+	ia_for_each(ia, DAT_OBJ_CNO, dat_obj_shutdown);
 }
 
 /**
@@ -281,7 +284,7 @@ void dat_ia_close(struct dat_ia *ia)
 
 	down_write(&ia->sem);
 	/* Those that were published while the first sweep ran. */
-	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+	dat_ia_wake(ia);
 	async = xchg(&ia->async_evd, NULL);
 	xa_for_each(&ia->objs, id, obj) {
 		xa_erase(&ia->objs, id);

@@ -29,8 +29,19 @@ union ucmd_arg {
 	struct dat_evd_wait		evd_wait;
 	struct dat_evd_post		evd_post;
 	struct dat_evd_set		evd_set;
+	struct dat_rmr_create		rmr_create;
+	struct dat_rmr_bind		rmr_bind;
+	struct dat_evd_modify_cno	evd_modify_cno;
+	struct dat_evd_resize		evd_resize;
+	struct dat_cno_create		cno_create;
+	struct dat_cno_query		cno_query;
+	struct dat_cno_wait		cno_wait;
+	struct dat_fd			fd;
 	struct dat_srq_create		srq_create;
+	struct dat_srq_resize		srq_resize;
+	struct dat_srq_set_lw		srq_set_lw;
 	struct dat_ep_create		ep_create;
+	struct dat_ep_modify		ep_modify;
 	struct dat_ep_connect		ep_connect;
 	struct dat_ep_disconnect	ep_disconnect;
 	struct dat_ep_reset		ep_reset;
@@ -39,6 +50,7 @@ union ucmd_arg {
 	struct dat_cr_query		cr_query;
 	struct dat_cr_accept		cr_accept;
 	struct dat_cr_reject		cr_reject;
+	struct dat_cr_handoff		cr_handoff;
 };
 
 /**
@@ -89,16 +101,28 @@ static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(EVD_WAIT, evd_wait, deadline_ns, NEED_IA),
 	IOCTL_OP(EVD_POST, evd_post, cookie, NEED_LIVE),
 	IOCTL_OP(EVD_SET, evd_set, mask, NEED_LIVE),
+	IOCTL_OP(RMR_CREATE, rmr_create, rsvd, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(RMR_BIND, rmr_bind, ticket, NEED_LIVE, ANSWERS),
+	IOCTL_OP(EVD_MODIFY_CNO, evd_modify_cno, rsvd, NEED_LIVE),
+	IOCTL_OP(EVD_RESIZE, evd_resize, status_size, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CNO_CREATE, cno_create, id, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(CNO_QUERY, cno_query, triggered, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CNO_WAIT, cno_wait, evd, NEED_IA, ANSWERS),
+	IOCTL_OP(FD, fd, fd, NEED_LIVE, MAKES(fd)),
 	IOCTL_OP(SRQ_CREATE, srq_create, rq_shift, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(SRQ_RESIZE, srq_resize, status_size, NEED_LIVE, ANSWERS),
+	IOCTL_OP(SRQ_SET_LW, srq_set_lw, rsvd, NEED_LIVE),
+	IOCTL_OP(EP_MODIFY, ep_modify, rq_shift, NEED_LIVE, ANSWERS),
 	IOCTL_OP(EP_CREATE, ep_create, rq_shift, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(EP_CONNECT, ep_connect, pd, NEED_LIVE),
 	IOCTL_OP(EP_DISCONNECT, ep_disconnect, rsvd, NEED_LIVE),
 	IOCTL_OP(EP_RESET, ep_reset, id, NEED_LIVE),
 	IOCTL_OP(EP_QUERY, ep_query, remote, NEED_LIVE, ANSWERS),
-	IOCTL_OP(PSP_CREATE, psp_create, rsvd, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(PSP_CREATE, psp_create, flags, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(CR_QUERY, cr_query, pd, NEED_LIVE, ANSWERS),
 	IOCTL_OP(CR_ACCEPT, cr_accept, pd, NEED_LIVE),
 	IOCTL_OP(CR_REJECT, cr_reject, id, NEED_LIVE),
+	IOCTL_OP(CR_HANDOFF, cr_handoff, conn_qual, NEED_IA),
 };
 
 static int ucmd_run(struct dat_ucmd *ucmd, const struct ioctl_op *op)
@@ -180,8 +204,10 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -EPERM;
 	if (cmd == DAT_IOC_KICK)
 		return ioctl_kick(file, arg);
-	if (nr >= DAT_NR_LAST || cmd != _IO(DAT_IOC_MAGIC, nr) || !ioctl_ops[nr].fn)
+	if (nr >= DAT_NR_LAST || cmd != _IO(DAT_IOC_MAGIC, nr))
 		return -ENOTTY;
 	nr = array_index_nospec(nr, DAT_NR_LAST);
+	if (!ioctl_ops[nr].fn)
+		return -ENOTTY;
 	return ioctl_struct(file, &ioctl_ops[nr], (void __user *)arg);
 }

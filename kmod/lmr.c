@@ -62,17 +62,33 @@ static int lmr_register(struct dat_lmr *lmr)
 	return 0;
 }
 
+static int lmr_name(struct dat_lmr *lmr, const u8 *cookie)
+{
+	struct dat_share *share;
+
+	if (!cookie)
+		return 0;
+	share = dat_share_get(lmr->obj.ia->dev, lmr->start, lmr->length, cookie);
+	if (IS_ERR(share))
+		return PTR_ERR(share);
+	lmr->share = share;
+	return 0;
+}
+
 /**
  * dat_lmr_create() - register memory of the current process
  * @pz: protection zone
  * @start: first byte
  * @length: bytes, not 0
  * @priv: DAT_PRIV_*
+ * @cookie: DAT_LMR_COOKIE bytes that name shared memory, or NULL
  *
  * Context: may sleep; pins pages of current->mm.  Return: the LMR with a reference, or an ERR_PTR:
- * -EFAULT no such memory, or it can't be written; -ENOMEM also RLIMIT_MEMLOCK.
+ * -EFAULT no such memory, or it can't be written; -ENOMEM also RLIMIT_MEMLOCK; -EEXIST
+ * the memory is not what the cookie stands for.
  */
-struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv)
+struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
+			       const u8 *cookie)
 {
 	struct dat_ia *ia = pz->obj.ia;
 	struct dat_lmr *lmr;
@@ -88,6 +104,9 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	lmr->start = start;
 	lmr->length = length;
 	lmr->priv = priv;
+	ret = lmr_name(lmr, cookie);
+	if (ret)
+		goto err_abort;
 	ret = lmr_register(lmr);
 	if (ret)
 		goto err_abort;
@@ -115,6 +134,9 @@ static void lmr_shutdown(struct dat_obj *obj)
 	lmr->context = 0;
 	if (mr)
 		ib_dereg_mr(mr);
+	if (lmr->share)
+		dat_share_put(lmr->share);
+	lmr->share = NULL;
 	if (lmr->pz)
 		dat_obj_unuse(&lmr->pz->obj);
 	lmr->pz = NULL;

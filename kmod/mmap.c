@@ -47,9 +47,11 @@ static int map_object(struct vm_area_struct *vma, struct dat_ia *ia, u32 id,
 	if (!obj)
 		return -ENOENT;
 	ops = dat_obj_ops(obj);
+	mutex_lock(&ia->map_lock);
 	r = ops->region ? ops->region(obj, kind) : NULL;
 	if (r)
 		ret = map_region(vma, r);
+	mutex_unlock(&ia->map_lock);
 	dat_obj_put(obj);
 	return ret;
 }

@@ -7,6 +7,7 @@
  * object that is half built.
  */
 #include <linux/cgroup_rdma.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 
 #include "dat.h"
@@ -22,7 +23,14 @@ static const struct dat_obj_ops *const dat_obj_table[DAT_OBJ_LAST] = {
 	[DAT_OBJ_EP]	= &dat_ep_ops,
 	[DAT_OBJ_PSP]	= &dat_psp_ops,
 	[DAT_OBJ_CR]	= &dat_cr_ops,
+	[DAT_OBJ_CNO]	= &dat_cno_ops,
+	[DAT_OBJ_RMR]	= &dat_rmr_ops,
 };
+
+bool dat_obj_type_known(u32 type)
+{
+	return type < DAT_OBJ_LAST && dat_obj_table[array_index_nospec(type, DAT_OBJ_LAST)];
+}
 
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj)
 {

@@ -4,6 +4,27 @@
 
 #define DAT_BACKLOG	128
 
+/**
+ * dat_psp_request() - a peer wants to connect
+ * @psp: listener; its EVD stays for the length of the call
+ * @id: of the request, its handler lock held
+ * @param: what it asks for
+ *
+ * Return: 0: a CR owns @id; else nothing has happened to it.
+ */
+int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
+		    const struct rdma_conn_param *param)
+{
+	int ret;
+
+	if (psp->one_shot && atomic_xchg(&psp->spent, 1))
+		return -ECONNREFUSED;
+	ret = dat_cr_create(psp, id, param);
+	if (ret)
+		atomic_set(&psp->spent, 0);
+	return ret;
+}
+
 /* Refusing the request by an error makes rdma_cm reject it and destroy the id. */
 static int psp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -11,7 +32,7 @@ static int psp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	return dat_cr_create(psp, id, &event->param.conn);
+	return dat_psp_request(psp, id, &event->param.conn);
 }
 
 /* What rdma_cm says of a port in the words of the errno contract. */
@@ -52,13 +73,15 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
  * dat_psp_create() - listen
  * @evd: where requests are reported
  * @conn_qual: port, or 0 for any
+ * @one_shot: refuse every request but one
  * @user_data: owner value of the requests' events
  *
  * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL the EVD takes no
  * requests, -EADDRINUSE, -EPERM a privileged port, -ENETUNREACH the adapter has no
  * address.
  */
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, u64 user_data)
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot,
+			       u64 user_data)
 {
 	struct dat_psp *psp;
 	int ret;
@@ -68,10 +91,12 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, u64 user_data
 	psp = dat_obj_alloc(evd->obj.ia, DAT_OBJ_PSP, user_data);
 	if (IS_ERR(psp))
 		return psp;
+	mutex_init(&psp->lock);
 	ret = dat_obj_use(&evd->obj);
 	if (ret)
 		goto err_abort;
 	psp->evd = evd;
+	psp->one_shot = one_shot;
 	ret = psp_listen(psp, conn_qual);
 	if (ret)
 		goto err_abort;
@@ -89,13 +114,17 @@ err_abort:
 static void psp_shutdown(struct dat_obj *obj)
 {
 	struct dat_psp *psp = to_dat_psp(obj);
+	struct dat_evd *evd;
 
 	if (psp->id)
 		rdma_destroy_id(psp->id);
 	psp->id = NULL;
-	if (psp->evd)
-		dat_obj_unuse(&psp->evd->obj);
+	mutex_lock(&psp->lock);
+	evd = psp->evd;
 	psp->evd = NULL;
+	mutex_unlock(&psp->lock);
+	if (evd)
+		dat_obj_unuse(&evd->obj);
 }
 
 static void psp_release(struct dat_obj *obj)
@@ -104,7 +133,10 @@ static void psp_release(struct dat_obj *obj)
 
 static void psp_show(struct seq_file *m, struct dat_obj *obj)
 {
-	seq_printf(m, " conn_qual=%u", to_dat_psp(obj)->conn_qual);
+	struct dat_psp *psp = to_dat_psp(obj);
+
+	seq_printf(m, " conn_qual=%u one_shot=%d spent=%d", psp->conn_qual, psp->one_shot,
+		   atomic_read(&psp->spent));
 }
 
 const struct dat_obj_ops dat_psp_ops = {

@@ -89,6 +89,36 @@ static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refuse
 	queue_fail(q, f, cookie, -EIO);
 }
 
+/**
+ * dat_queue_stopped() - true if nothing may be posted before something else has happened
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+bool dat_queue_stopped(const struct dat_conn *conn)
+{
+	return conn->sq_failed.set || conn->bind.set;
+}
+
+static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
+{
+	*bind = (struct dat_bind) {
+		.set = true, .cookie = wr->cookie, .flags = wr->flags,
+		.rmr = wr->raddr, .ticket = wr->rkey,
+	};
+}
+
+/* A bind has its turn when all before it are complete. */
+static int sq_take_bind(struct dat_conn *conn)
+{
+	const struct dat_wr *wr = &conn->wr;
+
+	if (wr->num_sge || wr->raddr > U32_MAX)
+		return -EINVAL;
+	wr_to_bind(wr, &conn->bind);
+	return 0;
+}
+
 /* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -106,8 +136,13 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		return ret;
 	}
 	slot = queue_slot(q, conn->sq_slots);
-	if (ret > 0)
+	if (ret > 0 && conn->wr.op == DAT_OP_RMR_BIND) {
+		ret = sq_take_bind(conn);
+		if (!ret)
+			return 0;
+	} else if (ret > 0) {
 		ret = dat_wr_build_send(conn, &conn->send_wr[n], sge, &slot->len);
+	}
 	if (ret < 0) {
 		queue_fail(q, &conn->sq_failed, conn->wr.cookie, ret);
 		return ret;
@@ -145,9 +180,10 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	refused = chain_length(bad);
 	conn->inflight -= refused;
 	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
-	/* A malformed entry that ended this chain is behind those put back. */
-	if (conn->sq_failed.set)
+	/* What ended this chain is behind those put back. */
+	if (dat_queue_stopped(conn))
 		refused++;
+	conn->bind.set = false;
 	queue_refused(q, &conn->sq_failed, refused, slot->cookie);
 }
 
@@ -161,7 +197,7 @@ static bool sq_chain(struct dat_conn *conn)
 		n++;
 	if (n)
 		sq_post_chain(conn, n);
-	return n == DAT_BATCH && !conn->sq_failed.set;
+	return n == DAT_BATCH && !dat_queue_stopped(conn);
 }
 
 /**
@@ -177,11 +213,11 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 
 	lockdep_assert_held(&ep->lock);
 	for (;;) {
-		if (conn->closing || conn->sq_failed.set || q->broken)
+		if (conn->closing || dat_queue_stopped(conn) || q->broken)
 			break;
 		while (sq_chain(conn))
 			;
-		if (q->broken || conn->sq_failed.set)
+		if (q->broken || dat_queue_stopped(conn))
 			break;
 		/* A request in flight will bring us back. */
 		if (conn->inflight) {
@@ -192,8 +228,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			break;
 	}
 	q->ops->publish(q);
-	/* Nothing before it is in flight: nobody else would report it. */
-	if (conn->sq_failed.set && !conn->inflight)
+	/* Nothing before it is in flight: nobody else would see to it. */
+	if (dat_queue_stopped(conn) && !conn->inflight)
 		dat_conn_progress(conn);
 }
 
@@ -274,6 +310,18 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 	dat_wc_deliver(ep, q == &ep->rq, f->cookie, 0, f->status, 0);
 }
 
+static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr, bool good)
+{
+	struct dat_bind bind;
+
+	if (recv || !good || wr->op != DAT_OP_RMR_BIND) {
+		dat_wc_deliver(ep, recv, wr->cookie, 0, DAT_ST_FLUSHED, 0);
+		return;
+	}
+	wr_to_bind(wr, &bind);
+	dat_wc_deliver_bind(ep, &bind, DAT_ST_FLUSHED);
+}
+
 /*
  * What is posted before the producer can see NEED_KICK gets flushed here, and that
  * is at most a ring full; what comes later comes with a kick.
@@ -295,9 +343,29 @@ static void queue_flush(struct dat_ep *ep, struct dat_queue *q)
 		}
 		q->done++;
 		q->ops->publish(q);
-		dat_wc_deliver(ep, q == &ep->rq, wr.cookie, 0, DAT_ST_FLUSHED, 0);
+		wr_flush(ep, q == &ep->rq, &wr, ret > 0);
 	}
 	q->ops->publish(q);
+}
+
+/**
+ * dat_queue_flush_bind() - the connection is over before its bind had its turn
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_flush_bind(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+
+	lockdep_assert_held(&ep->lock);
+	if (!conn->bind.set)
+		return;
+	conn->bind.set = false;
+	q->done++;
+	q->ops->publish(q);
+	dat_wc_deliver_bind(ep, &conn->bind, DAT_ST_FLUSHED);
 }
 
 /**

@@ -64,10 +64,14 @@ static struct dat_evd_status *evring_status(struct dat_evring *r)
 	return r->status.va;
 }
 
+static size_t evring_size(u32 entries)
+{
+	return size_add(sizeof(struct dat_evd_status),
+			size_mul(entries, sizeof(struct dat_eqe)));
+}
+
 int dat_evring_alloc(struct dat_evring *r, u32 entries)
 {
-	size_t size = size_add(sizeof(struct dat_evd_status),
-				size_mul(entries, sizeof(struct dat_eqe)));
 	u32 start = READ_ONCE(dat_ring_start);
 	struct dat_evd_head *head;
 	int ret;
@@ -75,7 +79,7 @@ int dat_evring_alloc(struct dat_evring *r, u32 entries)
 	ret = dat_region_alloc(&r->submit, sizeof(struct dat_evd_head), true);
 	if (ret)
 		return ret;
-	ret = dat_region_alloc(&r->status, size, false);
+	ret = dat_region_alloc(&r->status, evring_size(entries), false);
 	if (ret)
 		goto err_free_submit;
 	head = r->submit.va;
@@ -123,6 +127,34 @@ bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe)
 	ring[r->tail & (r->entries - 1)] = *eqe;
 	smp_store_release(&status->tail, ++r->tail);	/* (H) */
 	return true;
+}
+
+/**
+ * dat_evring_resize() - give a ring another length
+ * @r: ring; the caller keeps others off it
+ * @status: empty status region of the new length, on return the old one
+ * @entries: a power of two, enough for what is queued
+ *
+ * Indices go on, so whoever knows the head can go on.
+ */
+void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries)
+{
+	const struct dat_eqe *from = (struct dat_eqe *)(evring_status(r) + 1);
+	struct dat_evd_status *head = status->va;
+	struct dat_eqe *to = (struct dat_eqe *)(head + 1);
+	u32 i;
+
+	for (i = r->head; i != r->tail; i++)
+		to[i & (entries - 1)] = from[i & (r->entries - 1)];
+	head->tail = r->tail;
+	head->dropped = r->dropped;
+	swap(r->status, *status);
+	r->entries = entries;
+}
+
+int dat_evring_alloc_status(struct dat_region *status, u32 entries)
+{
+	return dat_region_alloc(status, evring_size(entries), false);
 }
 
 /* Queues of work requests. */
@@ -187,30 +219,115 @@ static void epring_bind_queue(struct dat_epring *r, struct dat_queue *q)
 	q->done = r->start;
 }
 
-/* Either queue may be NULL. */
-void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
+static void epring_sq(struct dat_epring *r, struct dat_subring *sq)
 {
 	struct dat_submit *submit = r->submit.va;
 	struct dat_status *status = r->status.va;
 
+	sq->tail = &submit->sq_tail;
+	sq->entries = r->submit.va + r->sq_offset;
+	sq->status = &status->sq;
+	sq->shift = r->sq_shift;
+	sq->max_sge = sges_in_stride(r->sq_shift, sizeof(struct dat_sqe));
+}
+
+static void epring_rq(struct dat_epring *r, struct dat_subring *rq)
+{
+	struct dat_submit *submit = r->submit.va;
+	struct dat_status *status = r->status.va;
+
+	rq->tail = &submit->rq_tail;
+	rq->entries = r->submit.va + r->rq_offset;
+	rq->status = &status->rq;
+	rq->shift = r->rq_shift;
+	rq->max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
+}
+
+/* Either queue may be NULL. */
+void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
+{
 	if (sq) {
 		epring_bind_queue(r, sq);
 		sq->ops = &dat_sq_ring_ops;
-		sq->ring.tail = &submit->sq_tail;
-		sq->ring.entries = r->submit.va + r->sq_offset;
-		sq->ring.status = &status->sq;
-		sq->ring.shift = r->sq_shift;
-		sq->ring.max_sge = sges_in_stride(r->sq_shift, sizeof(struct dat_sqe));
+		epring_sq(r, &sq->ring);
 	}
 	if (rq) {
 		epring_bind_queue(r, rq);
 		rq->ops = &dat_rq_ring_ops;
-		rq->ring.tail = &submit->rq_tail;
-		rq->ring.entries = r->submit.va + r->rq_offset;
-		rq->ring.status = &status->rq;
-		rq->ring.shift = r->rq_shift;
-		rq->ring.max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
+		epring_rq(r, &rq->ring);
 	}
+}
+
+/* Entries posted that are not complete; a wild tail counts as a full ring. */
+u32 dat_ring_posted(const struct dat_queue *q)
+{
+	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
+
+	return q->head - q->done + min(n, q->entries);
+}
+
+/* What was not taken yet goes along, unchecked: it is checked when it is taken. */
+static void ring_move(struct dat_queue *q, const struct dat_subring *to, u32 entries)
+{
+	u32 n = dat_ring_posted(q) - (q->head - q->done);
+	size_t stride = 1UL << min(q->ring.shift, to->shift);
+	u32 i;
+
+	for (i = q->head; i != q->head + n; i++)
+		memcpy((void *)to->entries + ((size_t)(i & (entries - 1)) << to->shift),
+		       q->ring.entries + ((size_t)(i & (q->entries - 1)) << q->ring.shift),
+		       stride);
+	*(u32 *)to->tail = q->head + n;
+	q->ring = *to;
+	q->entries = entries;
+	q->armed = 0;
+	q->ops->publish(q);
+}
+
+static void epring_move_status(struct dat_epring *to, const struct dat_epring *from)
+{
+	const struct dat_status *old = from->status.va;
+	struct dat_status *status = to->status.va;
+
+	status->state = old->state;
+	status->pd_len = old->pd_len;
+	status->lost = old->lost;
+	memcpy(status->pd, old->pd, sizeof(status->pd));
+}
+
+/**
+ * dat_epring_move() - go on with other shared memory
+ * @r: ring in use; on return @next
+ * @next: empty ring of other sizes; on return the old one
+ * @sq: queue of @r, or NULL
+ * @sq_entries: of @next
+ * @rq: queue of @r, or NULL
+ * @rq_entries: of @next
+ *
+ * Indices go on.  The caller holds the lock of the queues, and disarmed or pumps them.
+ *
+ * Return: 0, or -EISCONN: broken, or more is posted than fits; nothing has changed.
+ */
+int dat_epring_move(struct dat_epring *r, struct dat_epring *next, struct dat_queue *sq,
+		    u32 sq_entries, struct dat_queue *rq, u32 rq_entries)
+{
+	struct dat_subring to;
+
+	if (sq && (sq->broken || dat_ring_posted(sq) > sq_entries))
+		return -EISCONN;
+	if (rq && (rq->broken || dat_ring_posted(rq) > rq_entries))
+		return -EISCONN;
+	epring_move_status(next, r);
+	if (sq) {
+		epring_sq(next, &to);
+		ring_move(sq, &to, sq_entries);
+	}
+	if (rq) {
+		epring_rq(next, &to);
+		ring_move(rq, &to, rq_entries);
+	}
+	swap(*r, *next);
+	return 0;
 }
 
 void dat_epring_set_state(struct dat_epring *r, u32 state)

@@ -96,11 +96,16 @@ int dat_evring_alloc(struct dat_evring *r, u32 entries);
 void dat_evring_free(struct dat_evring *r);
 u32 dat_evring_count(struct dat_evring *r);
 bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe);
+int dat_evring_alloc_status(struct dat_region *status, u32 entries);
+void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries);
 
 int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
 		     u32 rq_sge);
 void dat_epring_free(struct dat_epring *r);
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq);
+int dat_epring_move(struct dat_epring *r, struct dat_epring *next, struct dat_queue *sq,
+		    u32 sq_entries, struct dat_queue *rq, u32 rq_entries);
+u32 dat_ring_posted(const struct dat_queue *q);
 void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);

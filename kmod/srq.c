@@ -16,7 +16,8 @@ static void srq_error_work(struct work_struct *work)
 {
 	struct dat_srq *srq = container_of(work, struct dat_srq, error_work);
 
-	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data, 0);
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
+		     DAT_SRQ_REASON_ERROR);
 }
 
 /* May be called in hard interrupt. */
@@ -218,17 +219,39 @@ void dat_srq_pump(struct dat_srq *srq)
 
 	if (bad)
 		dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ,
-			     srq->obj.user_data, 1);
+			     srq->obj.user_data, DAT_SRQ_REASON_OTHER);
+}
+
+/* Buffers have become fewer than the consumer wants; says so once. */
+static bool srq_is_low(struct dat_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+
+	if (dat_ring_posted(&srq->q) >= srq->low_watermark)
+		return false;
+	srq->low_watermark = 0;
+	return true;
+}
+
+static void srq_report_low(struct dat_srq *srq)
+{
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
+		     DAT_SRQ_REASON_LOW_WATERMARK);
 }
 
 /* A buffer is about to be reported to its consumer: its slot is free. */
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 {
+	bool low;
+
 	spin_lock_bh(&srq->lock);
 	srq->free[srq->nfree++] = slot - srq->slots;
 	srq->q.done++;
+	low = srq_is_low(srq);
 	spin_unlock_bh(&srq->lock);
 	dat_srq_pump(srq);
+	if (low)
+		srq_report_low(srq);
 }
 
 /* Its consumer counts buffers by their events: say how many come without one. */
@@ -237,6 +260,64 @@ void dat_srq_lost(struct dat_srq *srq)
 	spin_lock_bh(&srq->lock);
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 	spin_unlock_bh(&srq->lock);
+}
+
+/**
+ * dat_srq_set_lw() - arm the low watermark
+ * @srq: queue
+ * @low_watermark: one async event when fewer buffers are available; 0 disarms
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
+{
+	bool low;
+
+	spin_lock_bh(&srq->lock);
+	srq->low_watermark = low_watermark;
+	low = srq_is_low(srq);
+	spin_unlock_bh(&srq->lock);
+	if (low)
+		srq_report_low(srq);
+}
+
+static int srq_swap_ring(struct dat_srq *srq, struct dat_epring *next, u32 entries)
+{
+	struct dat_ia *ia = srq->obj.ia;
+	int ret;
+
+	mutex_lock(&ia->map_lock);
+	spin_lock_bh(&srq->lock);
+	ret = dat_epring_move(&srq->ring, next, NULL, 0, &srq->q, entries);
+	spin_unlock_bh(&srq->lock);
+	mutex_unlock(&ia->map_lock);
+	return ret;
+}
+
+/**
+ * dat_srq_resize() - change the length of the ring
+ * @srq: queue; messages may arrive meanwhile
+ * @max_recv: buffers, 1 to the adapter's limit
+ *
+ * The verbs SRQ keeps its size: it is a window on the ring, filled as it empties.
+ *
+ * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN; after an error nothing has changed.
+ */
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv)
+{
+	u32 entries = roundup_pow_of_two(max_recv);
+	struct dat_epring next = {};
+	int ret;
+
+	ret = dat_epring_alloc(&next, 0, 1, entries, srq->max_iov);
+	if (ret)
+		return ret;
+	ret = srq_swap_ring(srq, &next, entries);
+	/* The old ring, or the new one that was not needed. */
+	dat_epring_free(&next);
+	if (!ret)
+		dat_srq_pump(srq);
+	return ret;
 }
 
 static void srq_shutdown(struct dat_obj *obj)

@@ -21,7 +21,8 @@
 		{ DAT_OP_INVALID,	"RECV" },		\
 		{ DAT_OP_SEND,		"SEND" },		\
 		{ DAT_OP_RDMA_WRITE,	"RDMA_WRITE" },		\
-		{ DAT_OP_RDMA_READ,	"RDMA_READ" })
+		{ DAT_OP_RDMA_READ,	"RDMA_READ" },		\
+		{ DAT_OP_RMR_BIND,	"RMR_BIND" })
 
 TRACE_EVENT(dat_ep_state,
 	TP_PROTO(const struct dat_ep *ep, u32 new),

@@ -86,6 +86,40 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		dat_srq_lost(ep->srq);
 }
 
+/**
+ * dat_wc_deliver_bind() - queue the event of a bind
+ * @ep: endpoint
+ * @bind: the bind
+ * @status: enum dat_dto_status
+ *
+ * One that is not carried out is forgotten.
+ *
+ * Context: ep->lock held.
+ */
+void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
+{
+	struct dat_eqe eqe = {
+		.type = DAT_EV_RMR_BIND, .status = status, .cookie = bind->cookie,
+	};
+	bool failed = status != DAT_ST_SUCCESS;
+	struct dat_evd *evd = ep->request_evd;
+	struct dat_rmr *rmr;
+
+	lockdep_assert_held(&ep->lock);
+	trace_dat_complete(ep, false, bind->cookie, status, 0);
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
+	if (!IS_ERR(rmr)) {
+		eqe.owner = rmr->obj.user_data;
+		if (failed)
+			dat_rmr_forget(rmr, bind->ticket);
+		dat_obj_put(&rmr->obj);
+	}
+	if ((!failed && bind->flags & DAT_SQE_SUPPRESS) || dat_obj_dying(&ep->obj))
+		return;
+	if (evd && evd->streams & DAT_STREAM_RMR_BIND)
+		dat_evd_deliver(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
+}
+
 void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);

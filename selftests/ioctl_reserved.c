@@ -69,7 +69,14 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 	EXPECT_UNKNOWN_BITS(0, EP_CONNECT, (connect.rsvd = bit, connect));
 	EXPECT_UNKNOWN_BITS(0, EP_DISCONNECT, (struct dat_ep_disconnect) {
 			    .id = ep, .rsvd = bit });
-	EXPECT_UNKNOWN_BITS(0, PSP_CREATE, (struct dat_psp_create) { .evd = evd, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, LMR_CREATE, (struct dat_lmr_create) {
+			    .pz = pz, .addr = 4096, .length = 1, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, RMR_CREATE, (struct dat_rmr_create) { .pz = pz, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_MODIFY_CNO, (struct dat_evd_modify_cno) {
+			    .id = evd, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
+			    .id = evd, .qlen = 8, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, SRQ_SET_LW, (struct dat_srq_set_lw) { .id = evd, .rsvd = bit });
 }
 
 TEST(reserved_bits_of_IA_OPEN_are_EINVAL)
@@ -98,9 +105,9 @@ TEST_F(reserved, unknown_flags_are_EINVAL)
 			    .streams = bit, .qlen = 1 });
 	EXPECT_UNKNOWN_BITS(DAT_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
 			    .streams = DAT_STREAM_DTO | bit, .qlen = 1 });
-	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE, EVD_SET, (struct dat_evd_set) {
+	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE | DAT_EVD_DISABLED, EVD_SET, (struct dat_evd_set) {
 			    .id = evd, .flags = bit });
-	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE, EVD_SET, (struct dat_evd_set) {
+	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE | DAT_EVD_DISABLED, EVD_SET, (struct dat_evd_set) {
 			    .id = evd, .mask = bit });
 	EXPECT_UNKNOWN_BITS(0x1f, EP_CREATE, (struct dat_ep_create) {
 			    .pz = pz, .recv_flags = bit });
@@ -108,6 +115,14 @@ TEST_F(reserved, unknown_flags_are_EINVAL)
 			    .pz = pz, .request_flags = bit });
 	EXPECT_UNKNOWN_BITS(DAT_DISCONNECT_GRACEFUL, EP_DISCONNECT, (struct dat_ep_disconnect) {
 			    .id = ep, .flags = bit });
+	EXPECT_UNKNOWN_BITS(DAT_PSP_ONE_SHOT, PSP_CREATE, (struct dat_psp_create) {
+			    .evd = evd, .flags = bit });
+	EXPECT_UNKNOWN_BITS(DAT_LMR_SHARED, LMR_CREATE, (struct dat_lmr_create) {
+			    .pz = pz, .addr = 4096, .length = 1, .flags = bit });
+	EXPECT_UNKNOWN_BITS(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE, RMR_BIND,
+			    (struct dat_rmr_bind) { .id = evd, .priv = bit });
+	EXPECT_UNKNOWN_BITS(DAT_CNO_WATCH, CNO_WAIT, (struct dat_cno_wait) {
+			    .id = evd, .flags = bit });
 	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0, .qlen = 1 });
 }
 
@@ -133,6 +148,12 @@ TEST_F(reserved, counts_out_of_range_are_EINVAL)
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = 0 });
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = 9 });
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = ~0U });
+	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 0 });
+	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = ~0U });
+	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd });
+	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd, .max_recv = ~0U });
+	EXPECT_ERR(EINVAL, CR_HANDOFF, (struct dat_cr_handoff) { .id = evd });
+	EXPECT_ERR(EINVAL, CR_HANDOFF, (struct dat_cr_handoff) { .id = evd, .conn_qual = 65536 });
 	EXPECT_ERR(EINVAL, LMR_CREATE, (struct dat_lmr_create) { .pz = pz, .addr = 4096 });
 	EXPECT_ERR(EINVAL, LMR_CREATE, (struct dat_lmr_create) {
 		   .pz = pz, .addr = ~0ULL - 10, .length = 4096 });

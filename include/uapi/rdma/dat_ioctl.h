@@ -25,18 +25,21 @@
  *                 not writable although a write privilege was asked for
  *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK, or over an adapter limit
  *   EPERM         the file belongs to another address space; a qualifier below 1024
- *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing
+ *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing; an
+ *                 LMR that lacks a privilege
  *   EXDEV         objects that must share a protection zone don't
  *   EBUSY         the object is in use, or another thread waits on the EVD
- *   EISCONN       the state of the EP forbids it
+ *   EISCONN       the state of the EP forbids it, or what a queue holds
+ *   EEXIST        the memory is not what the cookie stands for
  *   EADDRINUSE    the connection qualifier is taken
+ *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only)
  *   ETIMEDOUT     the time is over
  *   EINTR         a signal came; nothing was consumed
  *   ECANCELED     the EVD is, or was made, unwaitable
- *   ESHUTDOWN     the EVD was freed or the IA closed during the wait
+ *   ESHUTDOWN     the EVD or CNO was freed or the IA closed during the wait
  *   ENODEV        the RDMA device is gone, or the IA was closed
  *
  * A call that fails has changed nothing.
@@ -63,6 +66,8 @@ enum dat_obj_type {
 	DAT_OBJ_PSP	= 6,
 	DAT_OBJ_CR	= 7,
 	DAT_OBJ_IA	= 8,	/* only as the subject of an async event */
+	DAT_OBJ_CNO	= 9,
+	DAT_OBJ_RMR	= 10,
 	DAT_OBJ_LAST
 };
 
@@ -90,6 +95,18 @@ enum {
 	DAT_NR_CR_REJECT,
 	DAT_NR_KICK,
 	DAT_NR_IA_CLOSE,
+	DAT_NR_CNO_CREATE,
+	DAT_NR_CNO_QUERY,
+	DAT_NR_CNO_WAIT,
+	DAT_NR_EVD_MODIFY_CNO,
+	DAT_NR_EVD_RESIZE,
+	DAT_NR_FD,
+	DAT_NR_SRQ_RESIZE,
+	DAT_NR_SRQ_SET_LW,
+	DAT_NR_EP_MODIFY,
+	DAT_NR_CR_HANDOFF,
+	DAT_NR_RMR_CREATE,
+	DAT_NR_RMR_BIND,
 	DAT_NR_LAST
 };
 
@@ -267,6 +284,9 @@ struct dat_pz_create {
 #define DAT_PRIV_REMOTE_WRITE	0x20
 #define DAT_PRIV_ALL		0x33
 
+#define DAT_LMR_SHARED		0x1	/* @cookie names memory that processes share */
+#define DAT_LMR_COOKIE		40
+
 /**
  * struct dat_lmr_create - register memory of the caller
  * @size: of this structure
@@ -277,8 +297,13 @@ struct dat_pz_create {
  * @id: out
  * @lmr_context: out: goes into struct dat_sge
  * @rmr_context: out: goes to peers; 0 without remote privileges
+ * @flags: DAT_LMR_SHARED
+ * @rsvd: 0
+ * @cookie: DAT_LMR_SHARED: the memory's name among the users of the adapter; else 0
  *
- * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.
+ * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Everybody
+ * who shares memory registers his own mapping of it.  EEXIST: it is not a shared mapping
+ * of one file, or others have given the cookie to other memory.
  */
 struct dat_lmr_create {
 	__u32 size;
@@ -289,9 +314,59 @@ struct dat_lmr_create {
 	__u32 id;
 	__u32 lmr_context;
 	__u32 rmr_context;
+	__u32 flags;
+	__u32 rsvd;
+	__u8  cookie[DAT_LMR_COOKIE];
 };
 
 #define DAT_IOC_LMR_CREATE	DAT_IOC(LMR_CREATE)
+
+/**
+ * struct dat_rmr_create - make a remote memory region, unbound
+ * @size: of this structure
+ * @pz: id of the protection zone
+ * @user_data: owner value of its bind events
+ * @id: out
+ * @rsvd: 0
+ */
+struct dat_rmr_create {
+	__u32 size;
+	__u32 pz;
+	__u64 user_data;
+	__u32 id;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_RMR_CREATE	DAT_IOC(RMR_CREATE)
+
+/**
+ * struct dat_rmr_bind - prepare to bind an RMR to a part of an LMR, or to unbind it
+ * @size: of this structure
+ * @id: of the RMR
+ * @lmr: id of the LMR, or 0 to unbind
+ * @priv: DAT_PRIV_REMOTE_*
+ * @addr: first byte
+ * @length: bytes; 0 to unbind
+ * @rmr_context: out: goes to peers
+ * @ticket: out: for @rkey of the entry that carries it out
+ *
+ * It takes effect, and the present binding ends, when an entry of DAT_OP_RMR_BIND with
+ * the ticket has its turn in the send queue of an EP of the same zone: what was posted
+ * before it has completed then, what is posted after it begins then.  Its event is
+ * DAT_EV_RMR_BIND.  EPERM: the LMR lacks the local privilege for a remote one.
+ */
+struct dat_rmr_bind {
+	__u32 size;
+	__u32 id;
+	__u32 lmr;
+	__u32 priv;
+	__u64 addr;
+	__u64 length;
+	__u32 rmr_context;
+	__u32 ticket;
+};
+
+#define DAT_IOC_RMR_BIND	DAT_IOC(RMR_BIND)
 
 /**
  * struct dat_evd_create - make an event dispatcher
@@ -359,14 +434,17 @@ struct dat_evd_post {
 
 #define DAT_IOC_EVD_POST	DAT_IOC(EVD_POST)
 
-#define DAT_EVD_UNWAITABLE	0x1
+#define DAT_EVD_UNWAITABLE	0x1	/* nobody may wait */
+#define DAT_EVD_DISABLED	0x2	/* its events trigger no CNO */
 
 /**
  * struct dat_evd_set - change the state of an EVD
  * @size: of this structure
  * @id: of the EVD
- * @flags: DAT_EVD_UNWAITABLE bits wanted
+ * @flags: DAT_EVD_* bits wanted
  * @mask: which bits of @flags to take
+ *
+ * Taking DAT_EVD_DISABLED away triggers the CNO if events are queued.
  */
 struct dat_evd_set {
 	__u32 size;
@@ -376,6 +454,121 @@ struct dat_evd_set {
 };
 
 #define DAT_IOC_EVD_SET		DAT_IOC(EVD_SET)
+
+/**
+ * struct dat_evd_modify_cno - attach an EVD to a CNO
+ * @size: of this structure
+ * @id: of the EVD
+ * @cno: id of the CNO, or 0 for none
+ * @rsvd: 0
+ */
+struct dat_evd_modify_cno {
+	__u32 size;
+	__u32 id;
+	__u32 cno;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_EVD_MODIFY_CNO	DAT_IOC(EVD_MODIFY_CNO)
+
+/**
+ * struct dat_evd_resize - change the length of an EVD's ring
+ * @size: of this structure
+ * @id: of the EVD
+ * @qlen: events wanted; out: events given (a power of two)
+ * @rsvd: 0
+ * @status_offset: out: mmap offset of the new status region
+ * @status_size: out
+ *
+ * Queued events stay, with their indices; EISCONN if they are more than the new ring
+ * holds.  The old mapping keeps what it showed and gets nothing new; nobody may consume
+ * events until the new region is mapped.  The submit region stays what it is.
+ */
+struct dat_evd_resize {
+	__u32 size;
+	__u32 id;
+	__u32 qlen;
+	__u32 rsvd;
+	__u64 status_offset;
+	__u64 status_size;
+};
+
+#define DAT_IOC_EVD_RESIZE	DAT_IOC(EVD_RESIZE)
+
+/**
+ * struct dat_cno_create - make a consumer notification object
+ * @size: of this structure
+ * @id: out
+ *
+ * An event that notifies triggers the CNO of its EVD unless the EVD is disabled or has a
+ * waiter of its own.  A triggered CNO stays so until a wait consumes that.
+ */
+struct dat_cno_create {
+	__u32 size;
+	__u32 id;
+};
+
+#define DAT_IOC_CNO_CREATE	DAT_IOC(CNO_CREATE)
+
+/**
+ * struct dat_cno_query - state of a CNO
+ * @size: of this structure
+ * @id: of the CNO
+ * @generation: out: how often it was triggered
+ * @triggered: out: 1 if a wait would not sleep
+ */
+struct dat_cno_query {
+	__u32 size;
+	__u32 id;
+	__u32 generation;
+	__u32 triggered;
+};
+
+#define DAT_IOC_CNO_QUERY	DAT_IOC(CNO_QUERY)
+
+#define DAT_CNO_WATCH		0x1
+
+/**
+ * struct dat_cno_wait - sleep until a CNO is triggered
+ * @size: of this structure
+ * @id: of the CNO
+ * @flags: DAT_CNO_WATCH: wait for a trigger after @generation and consume nothing
+ * @generation: in, for DAT_CNO_WATCH; out
+ * @deadline_ns: absolute, CLOCK_MONOTONIC; DAT_WAIT_FOREVER; 0 never sleeps
+ * @evd: out: user_data of an EVD that triggered it, or 0 if that is gone
+ *
+ * Of several waiters one is woken; those that watch, always.
+ */
+struct dat_cno_wait {
+	__u32 size;
+	__u32 id;
+	__u32 flags;
+	__u32 generation;
+	__u64 deadline_ns;
+	__u64 evd;
+};
+
+#define DAT_IOC_CNO_WAIT	DAT_IOC(CNO_WAIT)
+
+/**
+ * struct dat_fd - a file descriptor for poll(), select() and epoll
+ * @size: of this structure
+ * @type: DAT_OBJ_EVD or DAT_OBJ_CNO
+ * @id: of the object
+ * @fd: out: close-on-exec; reads and writes fail
+ *
+ * Of an EVD, POLLIN: events are queued; one that doesn't notify wakes nobody.  Of a CNO,
+ * POLLIN: it is triggered; DAT_IOC_CNO_WAIT with a deadline of 0 consumes that.  POLLHUP:
+ * the object was freed.
+ */
+struct dat_fd {
+	__u32 size;
+	__u32 type;
+	__u32 id;
+	__s32 fd;
+};
+
+#define DAT_IOC_FD		DAT_IOC(FD)
 
 /**
  * struct dat_srq_create - make a shared receive queue
@@ -410,6 +603,58 @@ struct dat_srq_create {
 };
 
 #define DAT_IOC_SRQ_CREATE	DAT_IOC(SRQ_CREATE)
+
+/**
+ * struct dat_srq_resize - change the length of an SRQ's ring
+ * @size: of this structure
+ * @id: of the SRQ
+ * @max_recv: buffers outstanding; out: entries of the new ring
+ * @rq_offset: out: where the RQEs start in the new submit region
+ * @submit_offset: out: mmap offset of the new submit region
+ * @submit_size: out
+ * @status_offset: out: mmap offset of the new status region
+ * @status_size: out
+ *
+ * Indices go on, and entries that the kernel has not taken are copied.  Nobody may post
+ * until the new regions are mapped; the old ones are dead.  EISCONN: more buffers are
+ * outstanding than fit.
+ */
+struct dat_srq_resize {
+	__u32 size;
+	__u32 id;
+	__u32 max_recv;
+	__u32 rq_offset;
+	__u64 submit_offset;
+	__u64 submit_size;
+	__u64 status_offset;
+	__u64 status_size;
+};
+
+#define DAT_IOC_SRQ_RESIZE	DAT_IOC(SRQ_RESIZE)
+
+/* Reasons of async events about an SRQ, as in DAT_SRQ_REASON. */
+#define DAT_SRQ_REASON_ERROR		0
+#define DAT_SRQ_REASON_OTHER		1
+#define DAT_SRQ_REASON_LOW_WATERMARK	2
+
+/**
+ * struct dat_srq_set_lw - ask for an async event when buffers become few
+ * @size: of this structure
+ * @id: of the SRQ
+ * @low_watermark: the event comes once, when fewer are available; perhaps at once; 0:
+ *	no event
+ * @rsvd: 0
+ *
+ * The event is DAT_EV_ASYNC_INTERNAL with DAT_SRQ_REASON_LOW_WATERMARK.
+ */
+struct dat_srq_set_lw {
+	__u32 size;
+	__u32 id;
+	__u32 low_watermark;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_SRQ_SET_LW	DAT_IOC(SRQ_SET_LW)
 
 /**
  * struct dat_ep_create - make an endpoint
@@ -474,6 +719,64 @@ struct dat_ep_create {
 #define DAT_IOC_EP_CREATE	DAT_IOC(EP_CREATE)
 
 /**
+ * struct dat_ep_modify - make an unconnected EP another one
+ * @size: of this structure
+ * @id: of the EP
+ * @pz: see struct dat_ep_create for this and what follows
+ * @recv_evd: id or 0
+ * @request_evd: id or 0
+ * @connect_evd: id or 0
+ * @max_recv: in, out
+ * @max_request: in, out
+ * @max_recv_iov: in
+ * @max_request_iov: in
+ * @read_in: in
+ * @read_out: in
+ * @recv_flags: in
+ * @request_flags: in
+ * @submit_offset: out: mmap offset of the new submit region
+ * @submit_size: out
+ * @status_offset: out: mmap offset of the new status region
+ * @status_size: out
+ * @sq_offset: out
+ * @sq_shift: out
+ * @rq_offset: out
+ * @rq_shift: out
+ *
+ * Every parameter is given, those that stay as well; only the SRQ can't be changed.
+ * Entries that are posted stay, with their indices; an entry with more segments than
+ * the new stride holds is malformed.  Nobody may post until the new regions are mapped;
+ * the old ones are dead.  EISCONN: the EP isn't UNCONNECTED, or more is posted than
+ * fits.
+ */
+struct dat_ep_modify {
+	__u32 size;
+	__u32 id;
+	__u32 pz;
+	__u32 recv_evd;
+	__u32 request_evd;
+	__u32 connect_evd;
+	__u32 max_recv;
+	__u32 max_request;
+	__u32 max_recv_iov;
+	__u32 max_request_iov;
+	__u32 read_in;
+	__u32 read_out;
+	__u32 recv_flags;
+	__u32 request_flags;
+	__u64 submit_offset;
+	__u64 submit_size;
+	__u64 status_offset;
+	__u64 status_size;
+	__u32 sq_offset;
+	__u32 sq_shift;
+	__u32 rq_offset;
+	__u32 rq_shift;
+};
+
+#define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
+
+/**
  * struct dat_ep_connect - connect to a peer
  * @size: of this structure
  * @id: of the EP
@@ -521,6 +824,8 @@ struct dat_ep_disconnect {
  * struct dat_ep_reset - make a disconnected EP connectable again
  * @size: of this structure
  * @id: of the EP
+ *
+ * EISCONN for ever once an index of the process was beyond its ring.
  */
 struct dat_ep_reset {
 	__u32 size;
@@ -557,6 +862,8 @@ struct dat_ep_query {
 
 #define DAT_IOC_EP_QUERY	DAT_IOC(EP_QUERY)
 
+#define DAT_PSP_ONE_SHOT	0x1	/* one request, then every other one is refused */
+
 /**
  * struct dat_psp_create - listen
  * @size: of this structure
@@ -564,7 +871,7 @@ struct dat_ep_query {
  * @conn_qual: 1 to 65535; 0 lets the kernel choose; out: the one in use
  * @user_data: owner value of the requests' events
  * @id: out
- * @rsvd: 0
+ * @flags: DAT_PSP_ONE_SHOT
  *
  * A request that finds the EVD full is refused.
  */
@@ -574,7 +881,7 @@ struct dat_psp_create {
 	__u64 conn_qual;
 	__u64 user_data;
 	__u32 id;
-	__u32 rsvd;
+	__u32 flags;
 };
 
 #define DAT_IOC_PSP_CREATE	DAT_IOC(PSP_CREATE)
@@ -631,6 +938,23 @@ struct dat_cr_reject {
 
 #define DAT_IOC_CR_REJECT	DAT_IOC(CR_REJECT)
 
+/**
+ * struct dat_cr_handoff - let another service point decide; ends the CR
+ * @size: of this structure
+ * @id: of the CR
+ * @conn_qual: of a service point of the same adapter, of this process or another
+ *
+ * There it is a request like any other, with the same peer and private data; if its EVD
+ * is full it is refused.  EADDRNOTAVAIL: no such service point; the CR stays.
+ */
+struct dat_cr_handoff {
+	__u32 size;
+	__u32 id;
+	__u64 conn_qual;
+};
+
+#define DAT_IOC_CR_HANDOFF	DAT_IOC(CR_HANDOFF)
+
 /*
  * Drain every queue whose dirty bit is set.  The only ioctl without a structure;
  * its argument must be 0.
@@ -645,13 +969,24 @@ DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 224);
 DAT_RING_ASSERT(sizeof(struct dat_ia_close) == 8);
 DAT_RING_ASSERT(sizeof(struct dat_free) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_pz_create) == 8);
-DAT_RING_ASSERT(sizeof(struct dat_lmr_create) == 40);
+DAT_RING_ASSERT(sizeof(struct dat_lmr_create) == 88);
+DAT_RING_ASSERT(sizeof(struct dat_rmr_create) == 24);
+DAT_RING_ASSERT(sizeof(struct dat_rmr_bind) == 40);
 DAT_RING_ASSERT(sizeof(struct dat_evd_create) == 56);
 DAT_RING_ASSERT(sizeof(struct dat_evd_wait) == 24);
 DAT_RING_ASSERT(sizeof(struct dat_evd_post) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_evd_set) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_evd_modify_cno) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_evd_resize) == 32);
+DAT_RING_ASSERT(sizeof(struct dat_cno_create) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_cno_query) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_cno_wait) == 32);
+DAT_RING_ASSERT(sizeof(struct dat_fd) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_srq_create) == 72);
+DAT_RING_ASSERT(sizeof(struct dat_srq_resize) == 48);
+DAT_RING_ASSERT(sizeof(struct dat_srq_set_lw) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 128);
+DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 104);
 DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 320);
 DAT_RING_ASSERT(sizeof(struct dat_ep_disconnect) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_ep_reset) == 8);
@@ -660,5 +995,6 @@ DAT_RING_ASSERT(sizeof(struct dat_psp_create) == 32);
 DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 304);
 DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
 DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_cr_handoff) == 16);
 
 #endif /* _UAPI_RDMA_DAT_IOCTL_H */

@@ -85,6 +85,7 @@ enum dat_op {
 	DAT_OP_SEND		= 1,
 	DAT_OP_RDMA_WRITE	= 2,
 	DAT_OP_RDMA_READ	= 3,
+	DAT_OP_RMR_BIND		= 4,	/* carry out what DAT_IOC_RMR_BIND has prepared */
 	DAT_OP_LAST
 };
 
@@ -118,9 +119,10 @@ struct dat_sge {
  * @flags: enum dat_sqe_flags
  * @num_sge: segments used
  * @rsvd: must be 0
- * @rkey: rmr_context of the peer's memory (RDMA operations only, else 0)
+ * @rkey: rmr_context of the peer's memory (RDMA operations); what DAT_IOC_RMR_BIND
+ *	said (binds); else 0
  * @cookie: returned in the completion
- * @raddr: address in the peer's terms (RDMA operations only, else 0)
+ * @raddr: address in the peer's terms (RDMA operations); id of the RMR (binds); else 0
  * @rsvd2: must be 0
  *
  * Followed by the segments.  The stride of the queue is a power of two,

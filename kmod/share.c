@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that processes register under one name.
+ *
+ * Each has its own mapping and its own registration; the name (a cookie) only sees to it
+ * that all of them mean the same memory.  There is no first one: whoever comes makes the
+ * name, whoever is last takes it away.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/slab.h>
+
+#include "dat.h"
+
+static DEFINE_MUTEX(share_lock);
+static LIST_HEAD(shares);
+
+/* What memory is, whoever maps it where. */
+struct share_id {
+	struct dat_dev	*dev;
+	struct inode	*inode;
+	pgoff_t		pgoff;
+	u64		offset;		/* in the page */
+	u64		length;
+};
+
+/**
+ * struct dat_share - a cookie in use
+ * @node: in the list of them; share_lock
+ * @users: LMRs; share_lock
+ * @id: the memory; holds the inode
+ * @cookie: its name
+ */
+struct dat_share {
+	struct list_head	node;
+	unsigned int		users;
+	struct share_id		id;
+	u8			cookie[DAT_LMR_COOKIE];
+};
+
+/* True if [start, start + length) is one file, mapped shared and without a break. */
+static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
+				  struct share_id *id)
+{
+	struct vm_area_struct *vma;
+	u64 at = start;
+
+	id->inode = NULL;
+	while (at < start + length) {
+		vma = vma_lookup(mm, at);
+		if (!vma || !vma->vm_file || !(vma->vm_flags & VM_SHARED))
+			return false;
+		if (!id->inode) {
+			id->inode = file_inode(vma->vm_file);
+			id->pgoff = linear_page_index(vma, at);
+		} else if (id->inode != file_inode(vma->vm_file) ||
+			   linear_page_index(vma, at) !=
+			   id->pgoff + ((at - (start & PAGE_MASK)) >> PAGE_SHIFT)) {
+			return false;
+		}
+		at = vma->vm_end;
+	}
+	id->offset = start & ~PAGE_MASK;
+	id->length = length;
+	return true;
+}
+
+static int share_identify(u64 start, u64 length, struct share_id *id)
+{
+	struct mm_struct *mm = current->mm;
+	int ret = -EEXIST;
+
+	mmap_read_lock(mm);
+	if (share_identify_locked(mm, start, length, id)) {
+		ihold(id->inode);
+		ret = 0;
+	}
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+static bool share_is(const struct dat_share *share, const struct share_id *id)
+{
+	return share->id.inode == id->inode && share->id.pgoff == id->pgoff &&
+	       share->id.offset == id->offset && share->id.length == id->length;
+}
+
+static struct dat_share *share_find(const struct dat_dev *dev, const u8 *cookie)
+{
+	struct dat_share *share;
+
+	lockdep_assert_held(&share_lock);
+	list_for_each_entry(share, &shares, node)
+		if (share->id.dev == dev && !memcmp(share->cookie, cookie, DAT_LMR_COOKIE))
+			return share;
+	return NULL;
+}
+
+/* Use the name if it is of this memory, or give it @spare. */
+static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
+				   struct dat_share *spare)
+{
+	struct dat_share *share;
+
+	lockdep_assert_held(&share_lock);
+	share = share_find(id->dev, cookie);
+	if (share && !share_is(share, id))
+		return ERR_PTR(-EEXIST);
+	if (!share) {
+		share = spare;
+		share->id = *id;
+		ihold(id->inode);
+		memcpy(share->cookie, cookie, DAT_LMR_COOKIE);
+		list_add(&share->node, &shares);
+	}
+	share->users++;
+	return share;
+}
+
+/**
+ * dat_share_get() - name memory of the current process
+ * @dev: among its users
+ * @start: first byte
+ * @length: bytes, not 0; start + length doesn't overflow
+ * @cookie: DAT_LMR_COOKIE bytes
+ *
+ * Context: may sleep; takes mmap_lock.  Return: to be given back by dat_share_put(), or
+ * an ERR_PTR: -EEXIST, see struct dat_lmr_create, -ENOMEM.
+ */
+struct dat_share *dat_share_get(struct dat_dev *dev, u64 start, u64 length, const u8 *cookie)
+{
+	struct share_id id = { .dev = dev };
+	struct dat_share *share, *spare;
+	int ret;
+
+	spare = kzalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
+	if (!spare)
+		return ERR_PTR(-ENOMEM);
+	ret = share_identify(start, length, &id);
+	if (ret) {
+		kfree(spare);
+		return ERR_PTR(ret);
+	}
+	mutex_lock(&share_lock);
+	share = share_use(&id, cookie, spare);
+	mutex_unlock(&share_lock);
+	iput(id.inode);
+	if (share != spare)
+		kfree(spare);
+	return share;
+}
+
+void dat_share_put(struct dat_share *share)
+{
+	mutex_lock(&share_lock);
+	if (--share->users)
+		share = NULL;
+	else
+		list_del(&share->node);
+	mutex_unlock(&share_lock);
+	if (!share)
+		return;
+	iput(share->id.inode);
+	kfree(share);
+}
