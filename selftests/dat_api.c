@@ -47,7 +47,8 @@ DAT_EP_ATTR a_attr(const struct a_pair *p)
 
 DAT_RETURN a_open(struct a_pair *p)
 {
-	DAT_EVD_FLAGS flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG;
+	DAT_EVD_FLAGS flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG |
+				    DAT_EVD_RMR_BIND_FLAG;
 	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 	int i;

@@ -149,16 +149,18 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 /**
  * dat_registry_list_providers - list the adapters that can be opened
  * @max_to_return: entries of @dat_provider_list; 0 asks for their number
- * @entries_returned: out: adapters there are, even if @max_to_return is too small
+ * @entries_returned: out: adapters there are, even if @max_to_return is too small or 0
  * @dat_provider_list: array of pointers to structures of the caller, which are filled
  *	in; may be NULL if @max_to_return is 0
  *
- * One adapter has an entry for each thread safety that it can be opened with.
+ * The adapters of the driver come first, then what dat.conf defines.  Each has an entry
+ * for each thread safety that it can be opened with.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: the list is too small, and is filled as far as it goes
- * (DAT_INVALID_ARG1); @entries_returned is NULL (DAT_INVALID_ARG2); the list or one of
- * its pointers is NULL (DAT_INVALID_ARG3).
+ * DAT_INVALID_PARAMETER: the list is too small, and is filled as far as it goes, or
+ * @max_to_return is 0 or negative (DAT_INVALID_ARG1); @entries_returned or a pointer of
+ * the list is NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
+ * DAT_INSUFFICIENT_RESOURCES: no memory.
  *
  * Threads: safe.  Page: dat_registry_list_providers(3DAT).
  */

@@ -7,4 +7,47 @@
 
 #include "dat_vendor_specific.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * dat_linux_evd_fd - get a file descriptor for an event dispatcher
+ * @evd_handle: the EVD
+ * @fd: out; the caller's to close
+ *
+ * For poll(), select() and epoll: it is readable while events are queued, and hangs up
+ * when the EVD is destroyed.  An event whose completion is UNSIGNALLED makes it readable
+ * but wakes nobody.  Reading and writing fail.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);
+ * DAT_INVALID_PARAMETER: @fd is NULL (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: memory, file descriptors.
+ *
+ * Threads: safe.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
+
+/**
+ * dat_linux_cno_fd - get a file descriptor for a consumer notification object
+ * @cno_handle: the CNO
+ * @fd: out; the caller's to close
+ *
+ * Like that of an EVD, but it is readable while the CNO is triggered: dat_cno_wait()
+ * with a timeout of 0 consumes the trigger and says which EVD it was.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: no CNO (DAT_INVALID_HANDLE_CNO);
+ * DAT_INVALID_PARAMETER: @fd is NULL (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: memory, file descriptors.
+ *
+ * Threads: safe.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif /* UDAT_VENDOR_SPECIFIC_H */

@@ -32,17 +32,17 @@ static void explain_open(int err)
 	}
 }
 
-static int check_version(int fd)
+static int check_version(int fd, int quiet)
 {
 	struct dat_abi abi = { .size = sizeof(abi) };
 	int ret = du_ioctl(fd, DAT_IOC_ABI, &abi);
 
-	if (!ret && abi.version != DAT_ABI_VERSION) {
+	if (ret || abi.version == DAT_ABI_VERSION)
+		return ret;
+	if (!quiet)
 		du_log(DU_LOG_ERROR, "the driver speaks version %u, this library %d: install both from the same release",
 		       abi.version, DAT_ABI_VERSION);
-		ret = -EPROTO;
-	}
-	return ret;
+	return -EPROTO;
 }
 
 int du_dev_open(int quiet)
@@ -56,7 +56,7 @@ int du_dev_open(int quiet)
 			explain_open(-ret);
 		return ret;
 	}
-	ret = check_version(fd);
+	ret = check_version(fd, quiet);
 	if (ret) {
 		close(fd);
 		return ret;

@@ -41,19 +41,24 @@ struct du_queue {
 	uint64_t			bit;
 };
 
+/* What stays when the ring is replaced; du_queue_move() says where that is. */
 static inline void du_queue_init(struct du_queue *q, int fd, struct dat_doorbell *db,
-				 uint32_t bell, void *entries, uint32_t n, uint32_t shift,
-				 uint32_t *shared_tail, const struct dat_queue_status *status)
+				 uint32_t bell, uint32_t shift)
 {
 	q->fd = fd;
-	q->mask = n - 1;
 	q->shift = shift;
+	q->dirty = &db->dirty[bell / 64];
+	q->bit = 1ULL << (bell % 64);
+}
+
+static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
+				 uint32_t *shared_tail, const struct dat_queue_status *status)
+{
+	q->mask = n - 1;
 	q->entries = entries;
 	q->shared_tail = shared_tail;
 	q->status = status;
 	q->tail = *shared_tail;
-	q->dirty = &db->dirty[bell / 64];
-	q->bit = 1ULL << (bell % 64);
 }
 
 /* Entries that the driver has not completed. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 #define BAD_CR	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
@@ -29,12 +30,44 @@ out:
 	return ret;
 }
 
+/*
+ * A request's event is dequeued: an RSP has its EP ready and is spent; for a service
+ * point that wants one we make it.  @sp may be freed meanwhile, then the request is like
+ * that of any other.
+ */
+void udat_cr_arrived(struct udat_cr *cr, void *sp)
+{
+	struct udat_psp *psp = udat_psp(sp);
+	struct udat_rsp *rsp = udat_rsp(sp);
+
+	if (rsp)
+		cr->ep = udat_rsp_spend(rsp);
+	if (cr->ep)
+		cr->ep->stage = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+	if ((psp && psp->flags == DAT_PSP_PROVIDER_FLAG) || (rsp && !cr->ep)) {
+		cr->ep = udat_ep_tentative(cr->obj.ia);
+		cr->ep_is_ours = 1;
+	}
+}
+
+/* The request goes elsewhere: give its EP back. */
+static void cr_release_ep(struct udat_cr *cr)
+{
+	if (!cr->ep)
+		return;
+	if (cr->ep_is_ours)
+		udat_ep_discard(cr->ep);
+	else
+		cr->ep->stage = DAT_EP_STATE_UNCONNECTED;
+}
+
 UDAT_EXPORT DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK mask,
 				    DAT_CR_PARAM *param)
 {
 	struct udat_cr *cr = udat_cr(cr_handle);
 	int ret;
 
+	UDAT_FORWARD(cr_handle, cr_query, mask, param);
 	if (!cr)
 		return BAD_CR;
 	if (mask & ~DAT_CR_FIELD_ALL)
@@ -48,7 +81,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK m
 	param->remote_port_qual = cr->remote_port;
 	param->private_data_size = (DAT_COUNT)cr->pd_len;
 	param->private_data = cr->pd_len ? cr->pd : NULL;
-	param->local_ep_handle = DAT_HANDLE_NULL;
+	param->local_ep_handle = cr->ep;
 	return DAT_SUCCESS;
 }
 
@@ -64,18 +97,35 @@ static DAT_RETURN accept_error(const struct udat_ep *ep, int err)
 	}
 }
 
+/* Either the request has an EP, or the consumer brings one.  NULL: neither, or both. */
+static struct udat_ep *accept_ep(const struct udat_cr *cr, DAT_EP_HANDLE ep_handle)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+
+	if (cr->ep)
+		ep = ep_handle == DAT_HANDLE_NULL ? cr->ep : NULL;
+	/* One that we made has neither until the consumer has given them. */
+	if (!ep || ep->obj.ia != cr->obj.ia || !ep->connect_evd || !ep->obj.id)
+		return NULL;
+	return ep;
+}
+
 UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 				     DAT_COUNT private_data_size, const DAT_PVOID private_data)
 {
 	struct dat_cr_accept arg = { .size = sizeof(arg) };
 	struct udat_cr *cr = udat_cr(cr_handle);
-	struct udat_ep *ep = udat_ep(ep_handle);
+	struct udat_ep *ep;
 	int ret;
 
+	UDAT_FORWARD(cr_handle, cr_accept, ep_handle, private_data_size, private_data);
 	if (!cr)
 		return BAD_CR;
-	if (!ep || ep->obj.ia != cr->obj.ia || !ep->connect_evd)
+	ep = accept_ep(cr, ep_handle);
+	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (ep->stage && ep != cr->ep)
+		return udat_state_error(ep->stage);
 	if (private_data_size < 0 || private_data_size > UDAT_PD_MAX)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (private_data_size && !private_data)
@@ -92,6 +142,8 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
 		return accept_error(ep, -ret);
 	}
+	ep->stage = DAT_EP_STATE_UNCONNECTED;
+	ep->target_qual = 0;
 	udat_obj_drop(&cr->obj);
 	return DAT_SUCCESS;
 }
@@ -101,11 +153,40 @@ UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 	struct dat_cr_reject arg = { .size = sizeof(arg) };
 	struct udat_cr *cr = udat_cr(cr_handle);
 
+	UDAT_FORWARD(cr_handle, cr_reject);
 	if (!cr || !du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
 	arg.id = cr->obj.id;
 	/* Whatever it says, the request is no more. */
 	du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_REJECT, &arg);
+	cr_release_ep(cr);
+	udat_obj_drop(&cr->obj);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
+{
+	struct dat_cr_handoff arg = { .size = sizeof(arg), .conn_qual = handoff };
+	struct udat_cr *cr = udat_cr(cr_handle);
+	int ret;
+
+	UDAT_FORWARD(cr_handle, cr_handoff, handoff);
+	if (!cr)
+		return BAD_CR;
+	if (!handoff || handoff > 0xffff)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
+		return BAD_CR;
+	arg.id = cr->obj.id;
+	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_HANDOFF, &arg);
+	if (ret) {
+		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
+		/* No such service point, or one that takes no more. */
+		return ret == -EADDRNOTAVAIL || ret == -ECONNREFUSED ?
+		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2) :
+		       ret == -ENOENT ? BAD_CR : dat_err_from_errno(-ret);
+	}
+	cr_release_ep(cr);
 	udat_obj_drop(&cr->obj);
 	return DAT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 /* For consumers that pass no attributes. */
@@ -20,8 +21,13 @@ void udat_ep_unmap(struct udat_ep *ep)
 DAT_EP_STATE udat_ep_state(const struct udat_ep *ep)
 {
 	const struct dat_status *status = ep->status.va;
+	DAT_EP_STATE state;
 
-	return (DAT_EP_STATE)__atomic_load_n(&status->state, __ATOMIC_ACQUIRE);
+	/* One that we made, without a zone yet. */
+	if (!status)
+		return ep->stage;
+	state = (DAT_EP_STATE)__atomic_load_n(&status->state, __ATOMIC_ACQUIRE);
+	return state == DAT_EP_STATE_UNCONNECTED ? ep->stage : state;
 }
 
 /* "Not in this state", with the state as the subtype. */
@@ -29,6 +35,10 @@ DAT_RETURN udat_state_error(DAT_EP_STATE state)
 {
 	static const DAT_RETURN_SUBTYPE subtypes[] = {
 		[DAT_EP_STATE_UNCONNECTED] = DAT_INVALID_STATE_EP_UNCONNECTED,
+		[DAT_EP_STATE_RESERVED] = DAT_INVALID_STATE_EP_RESERVED,
+		[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_PASSCONNPENDING,
+		[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] =
+			DAT_INVALID_STATE_EP_TENTCONNPENDING,
 		[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_ACTCONNPENDING,
 		[DAT_EP_STATE_CONNECTED] = DAT_INVALID_STATE_EP_CONNECTED,
 		[DAT_EP_STATE_DISCONNECT_PENDING] = DAT_INVALID_STATE_EP_DISCPENDING,
@@ -62,7 +72,7 @@ static int over(DAT_COUNT value, uint32_t limit)
 	return value < 0 || (uint32_t)value > limit;
 }
 
-static int attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
+int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 {
 	const struct dat_ia_query *info = &ia->info;
 	DAT_COMPLETION_FLAGS recv = DAT_COMPLETION_UNSIGNALLED_FLAG |
@@ -112,44 +122,84 @@ static void attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-static DAT_RETURN ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
+static int ring_map(struct udat_ia *ia, const struct udat_ep_ring *r, struct du_map *submit,
+		    struct du_map *status)
 {
-	struct udat_ia *ia = ep->obj.ia;
-	const struct dat_status *status;
-	struct dat_submit *submit;
+	int ret = du_map(ia->fd, r->submit_offset, r->submit_size, 1, submit);
+
+	if (ret)
+		return ret;
+	ret = du_map(ia->fd, r->status_offset, r->status_size, 0, status);
+	if (ret)
+		du_unmap(submit);
+	return ret;
+}
+
+/*
+ * Map the rings that the driver has made and use them from now on; @attr learns what it
+ * gave.  If that fails the EP is as before.
+ */
+DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
+			    const struct udat_ep_ring *r)
+{
+	struct du_map submit = {}, status = {};
+	const struct dat_status *st;
+	struct dat_submit *head;
 	int ret;
 
-	ret = du_map(ia->fd, arg->submit_offset, arg->submit_size, 1, &ep->submit);
-	if (!ret)
-		ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &ep->status);
+	ret = ring_map(ep->obj.ia, r, &submit, &status);
 	if (ret)
 		return dat_err_from_errno(-ret);
-	submit = ep->submit.va;
-	status = ep->status.va;
-	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue,
-		      (char *)submit + arg->sq_offset, arg->max_request, arg->sq_shift,
-		      &submit->sq_tail, &status->sq);
-	if (!ep->srq)
-		du_queue_init(&ep->rq, ia->fd, ia->doorbell.va, arg->rq_queue,
-			      (char *)submit + arg->rq_offset, arg->max_recv, arg->rq_shift,
-			      &submit->rq_tail, &status->rq);
+	udat_ep_unmap(ep);
+	ep->submit = submit;
+	ep->status = status;
+	head = submit.va;
+	st = status.va;
+	ep->sq.shift = r->sq_shift;
+	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail,
+		      &st->sq);
+	next->attr.max_request_dtos = (DAT_COUNT)r->max_request;
+	if (ep->srq)
+		return DAT_SUCCESS;
+	ep->rq.shift = r->rq_shift;
+	du_queue_move(&ep->rq, (char *)head + r->rq_offset, r->max_recv, &head->rq_tail,
+		      &st->rq);
+	next->attr.max_recv_dtos = (DAT_COUNT)r->max_recv;
 	return DAT_SUCCESS;
 }
 
-#define ID(p)	((p) ? (p)->obj.id : 0)
+static DAT_RETURN ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
+{
+	const struct udat_ep_ring r = {
+		.submit_offset = arg->submit_offset, .submit_size = arg->submit_size,
+		.status_offset = arg->status_offset, .status_size = arg->status_size,
+		.sq_offset = arg->sq_offset, .sq_shift = arg->sq_shift,
+		.rq_offset = arg->rq_offset, .rq_shift = arg->rq_shift,
+		.max_request = arg->max_request, .max_recv = arg->max_recv,
+	};
+	struct udat_ia *ia = ep->obj.ia;
 
-static DAT_RETURN ep_make(struct udat_ep *ep)
+	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift);
+	if (!ep->srq)
+		du_queue_init(&ep->rq, ia->fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift);
+	return udat_ep_use_ring(ep, ep, &r);
+}
+
+/* Have the driver make the EP that @ep describes. */
+DAT_RETURN udat_ep_make(struct udat_ep *ep)
 {
 	DAT_EP_ATTR *attr = &ep->attr;
 	struct dat_ep_create arg = {
-		.size = sizeof(arg), .pz = ep->pz->obj.id, .recv_evd = ID(ep->recv_evd),
-		.request_evd = ID(ep->request_evd), .connect_evd = ID(ep->connect_evd),
-		.srq = ID(ep->srq), .max_recv = ep->srq ? 0 : attr->max_recv_dtos,
+		.size = sizeof(arg), .pz = UDAT_ID(ep->pz), .recv_evd = UDAT_ID(ep->recv_evd),
+		.request_evd = UDAT_ID(ep->request_evd),
+		.connect_evd = UDAT_ID(ep->connect_evd), .srq = UDAT_ID(ep->srq),
+		.max_recv = ep->srq ? 0 : attr->max_recv_dtos,
 		.max_request = attr->max_request_dtos, .max_recv_iov = attr->max_recv_iov,
 		.max_request_iov = attr->max_request_iov,
 		.read_in = attr->max_rdma_read_in, .read_out = attr->max_rdma_read_out,
 		.user_data = (uintptr_t)ep,
 	};
+	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EP };
 	DAT_RETURN rc;
 	int ret;
 
@@ -157,17 +207,14 @@ static DAT_RETURN ep_make(struct udat_ep *ep)
 	if (ret)
 		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 					dat_err_from_errno(-ret);
-	ep->obj.id = arg.id;
-	if (!ep->srq)
-		attr->max_recv_dtos = arg.max_recv;
-	attr->max_request_dtos = arg.max_request;
 	rc = ep_map(ep, &arg);
 	if (rc != DAT_SUCCESS) {
-		du_slot_publish(&ep->obj.slot, UDAT_TYPE(EP));
-		udat_obj_free(&ep->obj, UDAT_TYPE(EP), DAT_OBJ_EP, rc, rc);
-		udat_ep_unmap(ep);
+		undo.id = arg.id;
+		du_ioctl(ep->obj.ia->fd, DAT_IOC_FREE, &undo);
+		return rc;
 	}
-	return rc;
+	ep->obj.id = arg.id;
+	return DAT_SUCCESS;
 }
 
 /* What waiters of an EVD may count on, once flags of an EP say it. */
@@ -185,6 +232,12 @@ static void evd_configure(struct udat_evd *evd, DAT_COMPLETION_FLAGS flags)
 	du_unlock(&evd->lock);
 }
 
+void udat_ep_configure_evds(struct udat_ep *ep)
+{
+	evd_configure(ep->recv_evd, ep->attr.recv_completion_flags);
+	evd_configure(ep->request_evd, ep->attr.request_completion_flags);
+}
+
 /* A handle that may be NULL, else an EVD of @ia that takes the stream. */
 static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream)
 {
@@ -196,21 +249,25 @@ static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAG
 	return !evd || evd->obj.ia != ia || !(evd->flags & stream);
 }
 
-static DAT_RETURN create_check(const struct udat_ia *ia, const struct udat_pz *pz,
-			       DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
-			       DAT_EVD_HANDLE connect)
+/* The EVDs of @ep are handles that the consumer gave. */
+DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep)
+{
+	if (evd_bad(ia, ep->recv_evd, DAT_EVD_DTO_FLAG))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
+	if (evd_bad(ia, ep->request_evd, DAT_EVD_DTO_FLAG))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (evd_bad(ia, ep->connect_evd, DAT_EVD_CONNECTION_FLAG))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN create_check(const struct udat_ia *ia, const struct udat_ep *ep)
 {
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	if (!pz || pz->obj.ia != ia)
+	if (!ep->pz || ep->pz->obj.ia != ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	if (evd_bad(ia, recv, DAT_EVD_DTO_FLAG))
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
-	if (evd_bad(ia, request, DAT_EVD_DTO_FLAG))
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
-	if (evd_bad(ia, connect, DAT_EVD_CONNECTION_FLAG))
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
-	return DAT_SUCCESS;
+	return udat_ep_check_evds(ia, ep);
 }
 
 /* The handles in @proto are checked; its attributes are complete. */
@@ -228,16 +285,32 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	ep->connect_evd = proto->connect_evd;
 	ep->srq = proto->srq;
 	ep->attr = proto->attr;
-	rc = ep_make(ep);
+	rc = udat_ep_make(ep);
 	if (rc != DAT_SUCCESS) {
 		udat_obj_drop(&ep->obj);
 		return rc;
 	}
-	evd_configure(ep->recv_evd, ep->attr.recv_completion_flags);
-	evd_configure(ep->request_evd, ep->attr.request_completion_flags);
+	udat_ep_configure_evds(ep);
 	udat_obj_publish(&ep->obj, UDAT_TYPE(EP));
 	*out = ep;
 	return DAT_SUCCESS;
+}
+
+/*
+ * An EP for a request: without zone and EVDs, which the consumer gives it before it
+ * accepts.  NULL: no memory.
+ */
+struct udat_ep *udat_ep_tentative(struct udat_ia *ia)
+{
+	struct udat_ep *ep = udat_obj_new(ia);
+
+	if (!ep)
+		return NULL;
+	attr_default(ia, 0, &ep->attr);
+	attr_complete(ia, &ep->attr);
+	ep->stage = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	udat_obj_publish(&ep->obj, UDAT_TYPE(EP));
+	return ep;
 }
 
 UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
@@ -253,11 +326,12 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 	struct udat_ia *ia = udat_ia(ia_handle);
 	DAT_RETURN rc;
 
-	rc = create_check(ia, proto.pz, recv_evd_handle, request_evd_handle,
-			  connect_evd_handle);
+	UDAT_FORWARD(ia_handle, ep_create, pz_handle, recv_evd_handle, request_evd_handle,
+		     connect_evd_handle, attr, ep_handle);
+	rc = create_check(ia, &proto);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	if (attr && attr_bad(ia, attr))
+	if (attr && udat_ep_attr_bad(ia, attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
@@ -284,8 +358,9 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	struct udat_ia *ia = udat_ia(ia_handle);
 	DAT_RETURN rc;
 
-	rc = create_check(ia, proto.pz, recv_evd_handle, request_evd_handle,
-			  connect_evd_handle);
+	UDAT_FORWARD(ia_handle, ep_create_with_srq, pz_handle, recv_evd_handle, request_evd_handle,
+		     connect_evd_handle, srq_handle, attr, ep_handle);
+	rc = create_check(ia, &proto);
 	if (rc != DAT_SUCCESS)
 		return rc;
 	if (!proto.srq || proto.srq->obj.ia != ia)
@@ -293,7 +368,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	/* srq_ep_pz_difference_supported is false. */
 	if (proto.srq->pz != proto.pz)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!attr || attr_bad(ia, attr))
+	if (!attr || udat_ep_attr_bad(ia, attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
@@ -302,35 +377,82 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	return ep_create(ia, &proto, ep_handle);
 }
 
+/* The driver has let go of it. */
+static void ep_bury(struct udat_ep *ep)
+{
+	struct udat_evd *evds[UDAT_GRAVES] = {
+		ep->recv_evd, ep->request_evd, ep->connect_evd,
+	};
+
+	udat_ep_unmap(ep);
+	udat_obj_bury(&ep->obj, evds, UDAT_GRAVES);
+}
+
 UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
 	struct udat_ep *ep = udat_ep(ep_handle);
 	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	struct udat_evd *evds[UDAT_GRAVES];
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ep_handle, ep_free);
 	if (!ep)
 		return bad;
+	/* A service point or a request has it. */
+	if (ep->stage)
+		return udat_state_error(ep->stage);
 	rc = udat_obj_free(&ep->obj, UDAT_TYPE(EP), DAT_OBJ_EP, bad,
 			   DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
-	if (rc != DAT_SUCCESS)
-		return rc;
-	udat_ep_unmap(ep);
-	evds[0] = ep->recv_evd;
-	evds[1] = ep->request_evd;
-	evds[2] = ep->connect_evd;
-	udat_obj_bury(&ep->obj, evds, UDAT_GRAVES);
+	if (rc == DAT_SUCCESS)
+		ep_bury(ep);
+	return rc;
+}
+
+/* One that we made and that nobody wants. */
+void udat_ep_discard(struct udat_ep *ep)
+{
+	ep->stage = DAT_EP_STATE_UNCONNECTED;
+	if (ep->obj.id)
+		dat_ep_free(ep);
+	else if (du_slot_revoke(&ep->obj.slot, UDAT_TYPE(EP)))
+		udat_obj_drop(&ep->obj);
+}
+
+/*
+ * struct connect - what both ways to connect have in common
+ * @timeout: of the consumer
+ * @timeout_arg: its place among the arguments; private data and its size follow
+ * @pd_size, @pd: private data
+ * @qos: quality of service
+ */
+struct connect {
+	DAT_TIMEOUT	timeout;
+	int		timeout_arg;
+	DAT_COUNT	pd_size;
+	const void	*pd;
+	DAT_QOS		qos;
+};
+
+#define ARG(n)	DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (n) - 1)
+
+static DAT_RETURN connect_check(const struct udat_ep *ep, const struct connect *c)
+{
+	if (!ep->connect_evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+	if (!c->timeout)
+		return ARG(c->timeout_arg);
+	if (c->pd_size < 0 || c->pd_size > UDAT_PD_MAX)
+		return ARG(c->timeout_arg + 1);
+	if (c->pd_size && !c->pd)
+		return ARG(c->timeout_arg + 2);
+	if (c->qos != DAT_QOS_BEST_EFFORT)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (ep->stage)
+		return udat_state_error(ep->stage);
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN connect_check(const struct udat_ep *ep, const struct sockaddr *addr,
-				DAT_CONN_QUAL qual, DAT_TIMEOUT timeout, DAT_COUNT pd_size,
-				const void *pd)
+static DAT_RETURN address_check(const struct sockaddr *addr, DAT_CONN_QUAL qual)
 {
-	if (!ep)
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (!ep->connect_evd)
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
 	if (!addr)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6)
@@ -338,12 +460,6 @@ static DAT_RETURN connect_check(const struct udat_ep *ep, const struct sockaddr 
 	/* The port space of rdma_cm has 16 bits. */
 	if (!qual || qual > 0xffff)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	if (!timeout)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	if (pd_size < 0 || pd_size > UDAT_PD_MAX)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	if (pd_size && !pd)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	return DAT_SUCCESS;
 }
 
@@ -359,6 +475,23 @@ static DAT_RETURN connect_error(const struct udat_ep *ep, int err)
 	}
 }
 
+/* Connect to ep->target. */
+static DAT_RETURN ep_connect(struct udat_ep *ep, const struct connect *c)
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = ep->obj.id, .conn_qual = ep->target_qual,
+		.timeout_us = c->timeout == DAT_TIMEOUT_INFINITE ? DAT_WAIT_FOREVER : c->timeout,
+		.pd_len = c->pd_size,
+	};
+	int ret;
+
+	memcpy(arg.addr, ep->target, sizeof(arg.addr));
+	if (c->pd_size)
+		memcpy(arg.pd, c->pd, c->pd_size);
+	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_CONNECT, &arg);
+	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
+}
+
 UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 				      DAT_IA_ADDRESS_PTR remote_ia_address,
 				      DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
@@ -366,30 +499,79 @@ UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 				      const DAT_PVOID private_data, DAT_QOS quality_of_service,
 				      DAT_CONNECT_FLAGS connect_flags)
 {
+	const struct connect c = {
+		.timeout = timeout, .timeout_arg = 4, .pd_size = private_data_size,
+		.pd = private_data, .qos = quality_of_service,
+	};
 	struct udat_ep *ep = udat_ep(ep_handle);
-	struct dat_ep_connect arg = { .size = sizeof(arg) };
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(ep_handle, ep_connect, remote_ia_address, remote_conn_qual, timeout,
+		     private_data_size, private_data, quality_of_service, connect_flags);
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	rc = address_check(remote_ia_address, remote_conn_qual);
+	if (rc == DAT_SUCCESS && connect_flags & ~DAT_CONNECT_MULTIPATH_FLAG)
+		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	if (rc == DAT_SUCCESS)
+		rc = connect_check(ep, &c);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	/* supports_multipath is false. */
+	if (connect_flags)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (udat_ep_state(ep) != DAT_EP_STATE_UNCONNECTED)
+		return udat_state_error(udat_ep_state(ep));
+	memset(ep->target, 0, sizeof(ep->target));
+	memcpy(ep->target, remote_ia_address,
+	       remote_ia_address->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+							 sizeof(struct sockaddr_in6));
+	ep->target_qual = remote_conn_qual;
+	return ep_connect(ep, &c);
+}
+
+/* Where @dup connected to; if it was connected to, where its peer is. */
+static int dup_target(struct udat_ep *dup, struct udat_ep *ep)
+{
+	struct dat_ep_query arg = { .size = sizeof(arg), .id = dup->obj.id };
+	int ret;
+
+	memcpy(ep->target, dup->target, sizeof(ep->target));
+	ep->target_qual = dup->target_qual;
+	if (dup->target_qual)
+		return 0;
+	ret = du_ioctl(dup->obj.ia->fd, DAT_IOC_EP_QUERY, &arg);
+	memcpy(ep->target, arg.remote, sizeof(ep->target));
+	ep->target_qual = arg.remote_port;
+	return ret;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
+					  DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
+					  const DAT_PVOID private_data,
+					  DAT_QOS quality_of_service)
+{
+	const struct connect c = {
+		.timeout = timeout, .timeout_arg = 3, .pd_size = private_data_size,
+		.pd = private_data, .qos = quality_of_service,
+	};
+	struct udat_ep *ep = udat_ep(ep_handle), *dup = udat_ep(dup_ep_handle);
 	DAT_RETURN rc;
 	int ret;
 
-	rc = connect_check(ep, remote_ia_address, remote_conn_qual, timeout,
-			   private_data_size, private_data);
+	UDAT_FORWARD(ep_handle, ep_dup_connect, dup_ep_handle, timeout, private_data_size,
+		     private_data, quality_of_service);
+	if (!ep || !dup || dup->obj.ia != ep->obj.ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	rc = connect_check(ep, &c);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	if (connect_flags & ~DAT_CONNECT_MULTIPATH_FLAG)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
-	if (quality_of_service != DAT_QOS_BEST_EFFORT || connect_flags)
-		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	arg.id = ep->obj.id;
-	memcpy(arg.addr, remote_ia_address,
-	       remote_ia_address->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
-							 sizeof(struct sockaddr_in6));
-	arg.conn_qual = remote_conn_qual;
-	arg.timeout_us = timeout == DAT_TIMEOUT_INFINITE ? DAT_WAIT_FOREVER : timeout;
-	arg.pd_len = private_data_size;
-	if (private_data_size)
-		memcpy(arg.pd, private_data, private_data_size);
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_CONNECT, &arg);
-	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
+	if (udat_ep_state(ep) != DAT_EP_STATE_UNCONNECTED)
+		return udat_state_error(udat_ep_state(ep));
+	if (udat_ep_state(dup) != DAT_EP_STATE_CONNECTED)
+		return udat_state_error(udat_ep_state(dup));
+	ret = dup_target(dup, ep);
+	return ret ? dat_err_from_errno(-ret) : ep_connect(ep, &c);
 }
 
 UDAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags)
@@ -398,10 +580,13 @@ UDAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAG
 	struct dat_ep_disconnect arg = { .size = sizeof(arg) };
 	int ret;
 
+	UDAT_FORWARD(ep_handle, ep_disconnect, flags);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (ep->stage)
+		return udat_state_error(ep->stage);
 	arg.id = ep->obj.id;
 	arg.flags = flags == DAT_CLOSE_GRACEFUL_FLAG ? DAT_DISCONNECT_GRACEFUL : 0;
 	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_DISCONNECT, &arg);
@@ -414,11 +599,20 @@ UDAT_EXPORT DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	struct dat_ep_reset arg = { .size = sizeof(arg) };
 	int ret;
 
+	UDAT_FORWARD(ep_handle, ep_reset);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (ep->stage)
+		return udat_state_error(ep->stage);
 	arg.id = ep->obj.id;
 	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_RESET, &arg);
 	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
+}
+
+/* Receives of the EP that are not complete. */
+DAT_COUNT udat_ep_recvs(const struct udat_ep *ep)
+{
+	return ep->srq || !ep->obj.id ? 0 : (DAT_COUNT)du_queue_busy(&ep->rq);
 }
 
 UDAT_EXPORT DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
@@ -426,15 +620,56 @@ UDAT_EXPORT DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *
 {
 	struct udat_ep *ep = udat_ep(ep_handle);
 
+	UDAT_FORWARD(ep_handle, ep_get_status, ep_state, recv_idle, request_idle);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (ep_state)
 		*ep_state = udat_ep_state(ep);
 	if (recv_idle)
-		*recv_idle = ep->srq || !du_queue_busy(&ep->rq) ? DAT_TRUE : DAT_FALSE;
+		*recv_idle = !udat_ep_recvs(ep) ? DAT_TRUE : DAT_FALSE;
 	if (request_idle)
-		*request_idle = !du_queue_busy(&ep->sq) ? DAT_TRUE : DAT_FALSE;
+		*request_idle = !ep->obj.id || !du_queue_busy(&ep->sq) ? DAT_TRUE : DAT_FALSE;
 	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
+					 DAT_COUNT *bufs_alloc_span)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	DAT_COUNT n;
+
+	UDAT_FORWARD(ep_handle, ep_recv_query, nbufs_allocated, bufs_alloc_span);
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	/* Which buffers of an SRQ a device has taken for an EP it doesn't tell. */
+	n = ep->srq ? DAT_VALUE_UNKNOWN : udat_ep_recvs(ep);
+	if (nbufs_allocated)
+		*nbufs_allocated = n;
+	/* Messages of a connection come in order, into buffers in order. */
+	if (bufs_alloc_span)
+		*bufs_alloc_span = n;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
+					    DAT_COUNT soft_high_watermark,
+					    DAT_COUNT hard_high_watermark)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+
+	UDAT_FORWARD(ep_handle, ep_set_watermark, soft_high_watermark, hard_high_watermark);
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (soft_high_watermark < DAT_WATERMARK_INFINITE)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (hard_high_watermark < DAT_WATERMARK_INFINITE)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	/* Neither is set, ever. */
+	if (soft_high_watermark == DAT_WATERMARK_INFINITE &&
+	    hard_high_watermark == DAT_WATERMARK_INFINITE)
+		return DAT_SUCCESS;
+	/* srq_watermarks_supported has the low one alone. */
+	return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
 
 static void query_addresses(struct udat_ep *ep, const struct dat_ep_query *q,
@@ -459,6 +694,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK m
 	struct dat_ep_query arg = { .size = sizeof(arg) };
 	int ret;
 
+	UDAT_FORWARD(ep_handle, ep_query, mask, param);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL)
@@ -466,12 +702,12 @@ UDAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK m
 	if (!param)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	arg.id = ep->obj.id;
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_QUERY, &arg);
+	ret = arg.id ? du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_QUERY, &arg) : 0;
 	if (ret)
 		return dat_err_from_errno(-ret);
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = ep->obj.ia;
-	param->ep_state = (DAT_EP_STATE)arg.state;
+	param->ep_state = arg.state ? (DAT_EP_STATE)arg.state : ep->stage;
 	query_addresses(ep, &arg, param);
 	param->pz_handle = ep->pz;
 	param->recv_evd_handle = ep->recv_evd;

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 #define SPINS	200	/* looks at the ring before the driver is asked to sleep */
 
 void udat_evd_unmap(struct udat_evd *evd)
 {
+	du_unmap(&evd->stale);
 	du_unmap(&evd->status);
 	du_unmap(&evd->submit);
 }
@@ -71,6 +73,27 @@ err_drop:
 	return rc;
 }
 
+/* A handle that may be NULL, else a CNO of @ia. */
+static int cno_bad(const struct udat_ia *ia, DAT_CNO_HANDLE handle)
+{
+	struct udat_cno *cno = udat_cno(handle);
+
+	return handle != DAT_HANDLE_NULL && (!cno || cno->obj.ia != ia);
+}
+
+static DAT_RETURN evd_set_cno(struct udat_evd *evd, struct udat_cno *cno)
+{
+	struct dat_evd_modify_cno arg = {
+		.size = sizeof(arg), .id = evd->obj.id, .cno = cno ? cno->obj.id : 0,
+	};
+	int ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_MODIFY_CNO, &arg);
+
+	if (ret)
+		return dat_err_from_errno(-ret);
+	evd->cno = cno;
+	return DAT_SUCCESS;
+}
+
 UDAT_EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT min_qlen,
 				      DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS flags,
 				      DAT_EVD_HANDLE *evd_handle)
@@ -79,22 +102,42 @@ UDAT_EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT min_qle
 	struct udat_evd *evd;
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ia_handle, evd_create, min_qlen, cno_handle, flags, evd_handle);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (cno_bad(ia, cno_handle))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 	if (min_qlen <= 0)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if ((uint32_t)min_qlen > ia->info.max_evd_qlen)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-	if (cno_handle != DAT_HANDLE_NULL)
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 	if (!flags || flags & ~(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	if (!evd_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	rc = udat_evd_make(ia, min_qlen, flags, &evd);
-	if (rc == DAT_SUCCESS)
-		*evd_handle = evd;
-	return rc;
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (cno_handle != DAT_HANDLE_NULL)
+		rc = evd_set_cno(evd, cno_handle);
+	if (rc != DAT_SUCCESS) {
+		dat_evd_free(evd);
+		return rc;
+	}
+	*evd_handle = evd;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+
+	UDAT_FORWARD(evd_handle, evd_modify_cno, cno_handle);
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (cno_bad(evd->obj.ia, cno_handle))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+	return evd_set_cno(evd, cno_handle);
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
@@ -102,6 +145,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MA
 {
 	struct udat_evd *evd = udat_evd(evd_handle);
 
+	UDAT_FORWARD(evd_handle, evd_query, mask, param);
 	if (!evd)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (mask & ~DAT_EVD_FIELD_ALL)
@@ -110,9 +154,10 @@ UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MA
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	param->ia_handle = evd->obj.ia;
 	param->evd_qlen = evd->events.mask + 1;
-	param->evd_state = DAT_EVD_STATE_ENABLED | evd->config |
+	param->evd_state = evd->config |
+			   (evd->disabled ? DAT_EVD_STATE_DISABLED : DAT_EVD_STATE_ENABLED) |
 			   (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE : DAT_EVD_STATE_WAITABLE);
-	param->cno_handle = DAT_HANDLE_NULL;
+	param->cno_handle = evd->cno;
 	param->evd_flags = evd->flags;
 	return DAT_SUCCESS;
 }
@@ -149,7 +194,18 @@ static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *ev
 		return;
 	}
 	cr->obj.id = eqe->data;
+	udat_cr_arrived(cr, (void *)(uintptr_t)eqe->owner);
 	udat_obj_publish(&cr->obj, UDAT_TYPE(CR));
+}
+
+static void to_bind(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
+		&event->event_data.rmr_completion_event_data;
+
+	data->rmr_handle = (DAT_RMR_HANDLE)(uintptr_t)eqe->owner;
+	data->user_cookie.as_64 = eqe->cookie;
+	data->status = (DAT_RMR_BIND_COMPLETION_STATUS)eqe->status;
 }
 
 static void to_connection(const struct dat_eqe *eqe, DAT_EVENT *event)
@@ -188,6 +244,8 @@ static void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event
 	event->evd_handle = evd;
 	if (eqe->type == DAT_EV_DTO)
 		to_dto(eqe, event);
+	else if (eqe->type == DAT_EV_RMR_BIND)
+		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(eqe, event);
 	du_events_pop(&evd->events);
@@ -211,6 +269,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 	DAT_RETURN rc = DAT_SUCCESS;
 	struct dat_eqe eqe;
 
+	UDAT_FORWARD(evd_handle, evd_dequeue, event);
 	if (!evd)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!event)
@@ -232,12 +291,14 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 }
 
 /* Timeouts are in microseconds, deadlines in nanoseconds of CLOCK_MONOTONIC. */
-static uint64_t deadline_of(DAT_TIMEOUT timeout)
+uint64_t udat_deadline(DAT_TIMEOUT timeout)
 {
 	struct timespec now;
 
 	if (timeout == DAT_TIMEOUT_INFINITE)
 		return DAT_WAIT_FOREVER;
+	if (!timeout)
+		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec + (uint64_t)timeout * 1000;
 }
@@ -281,7 +342,7 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 		return DAT_SUCCESS;
 	if (!timeout)
 		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-	arg.deadline_ns = deadline_of(timeout);
+	arg.deadline_ns = udat_deadline(timeout);
 	do {
 		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
 	} while (!ret && du_events_count(&evd->events) < threshold);
@@ -340,6 +401,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 	struct dat_eqe eqe;
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(evd_handle, evd_wait, timeout, threshold, event, nmore);
 	if (!evd)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	rc = wait_check(evd, threshold, event, nmore);
@@ -367,7 +429,8 @@ static int evd_occupy(struct udat_evd *evd)
 
 	du_lock(&evd->lock);
 	free = !evd->waiting;
-	evd->waiting = 1;
+	if (free)
+		evd->waiting = 1;
 	du_unlock(&evd->lock);
 	return free;
 }
@@ -379,6 +442,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	DAT_RETURN in_use = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(evd_handle, evd_free);
 	if (!evd)
 		return bad;
 	/* Nobody begins to wait on pages that are about to go. */
@@ -397,33 +461,114 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN evd_set_unwaitable(DAT_EVD_HANDLE evd_handle, int unwaitable)
+/* Set or clear one of DAT_EVD_*, there and here. */
+static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on)
 {
-	struct udat_evd *evd = udat_evd(evd_handle);
 	struct dat_evd_set arg = {
-		.size = sizeof(arg), .flags = unwaitable ? DAT_EVD_UNWAITABLE : 0,
-		.mask = DAT_EVD_UNWAITABLE,
+		.size = sizeof(arg), .id = evd->obj.id, .flags = on ? flag : 0, .mask = flag,
 	};
 	int ret;
 
-	if (!evd)
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	arg.id = evd->obj.id;
 	du_lock(&evd->lock);
-	evd->unwaitable = unwaitable;
+	*mine = on;
 	du_unlock(&evd->lock);
 	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
+static DAT_RETURN evd_set_unwaitable(struct udat_evd *evd, int on)
+{
+	return evd ? evd_set(evd, DAT_EVD_UNWAITABLE, &evd->unwaitable, on) :
+		     DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}
+
+static DAT_RETURN evd_set_disabled(struct udat_evd *evd, int on)
+{
+	return evd ? evd_set(evd, DAT_EVD_DISABLED, &evd->disabled, on) :
+		     DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}
+
 UDAT_EXPORT DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
-	return evd_set_unwaitable(evd_handle, 1);
+	UDAT_FORWARD(evd_handle, evd_set_unwaitable);
+	return evd_set_unwaitable(udat_evd(evd_handle), 1);
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
-	return evd_set_unwaitable(evd_handle, 0);
+	UDAT_FORWARD(evd_handle, evd_clear_unwaitable);
+	return evd_set_unwaitable(udat_evd(evd_handle), 0);
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)
+{
+	UDAT_FORWARD(evd_handle, evd_enable);
+	return evd_set_disabled(udat_evd(evd_handle), 0);
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
+{
+	UDAT_FORWARD(evd_handle, evd_disable);
+	return evd_set_disabled(udat_evd(evd_handle), 1);
+}
+
+/* The driver has a new ring: look at that from now on. */
+static DAT_RETURN evd_remap(struct udat_evd *evd, const struct dat_evd_resize *arg)
+{
+	struct udat_ia *ia = evd->obj.ia;
+	struct du_map status;
+	int ret;
+
+	ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &status);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	/* Under the IA's lock: udat_obj_bury() looks at the pages of a live handle. */
+	pthread_mutex_lock(&ia->lock);
+	du_lock(&evd->lock);
+	du_unmap(&evd->stale);
+	evd->stale = evd->status;
+	evd->status = status;
+	du_events_init(&evd->events, arg->qlen, evd->submit.va, status.va);
+	du_unlock(&evd->lock);
+	pthread_mutex_unlock(&ia->lock);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
+{
+	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->obj.id, .qlen = qlen };
+	int ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_RESIZE, &arg);
+
+	switch (-ret) {
+	case 0:
+		return evd_remap(evd, &arg);
+	case EISCONN:
+		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	case ENOMEM:
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	default:
+		return dat_err_from_errno(-ret);
+	}
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT min_qlen)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(evd_handle, evd_resize, min_qlen);
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (min_qlen <= 0)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if ((uint32_t)min_qlen > evd->obj.ia->info.max_evd_qlen)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	/* Nobody takes events from pages that are about to go. */
+	if (!evd_occupy(evd))
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	rc = evd_resize(evd, (uint32_t)min_qlen);
+	evd_leave(evd, NULL, NULL);
+	return rc;
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
@@ -432,6 +577,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVEN
 	struct dat_evd_post arg = { .size = sizeof(arg) };
 	int ret;
 
+	UDAT_FORWARD(evd_handle, evd_post_se, event);
 	if (!evd)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)

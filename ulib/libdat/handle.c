@@ -2,6 +2,7 @@
 /* What all handles have in common: lists, graves, and the calls that take any. */
 #include <errno.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 #define GRAVES_MAX	4096	/* beyond that the oldest is used again in any case */
@@ -147,6 +148,8 @@ void udat_obj_forget(struct udat_obj *obj)
 		udat_ep_unmap((struct udat_ep *)obj);
 	else if (type == UDAT_TYPE(SRQ))
 		udat_srq_unmap((struct udat_srq *)obj);
+	else if (type == UDAT_TYPE(CNO))
+		udat_cno_end((struct udat_cno *)obj);
 	list_del(obj);
 	du_arena_free(obj);
 }
@@ -164,6 +167,7 @@ UDAT_EXPORT DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *t
 {
 	struct udat_obj *obj = any_handle(handle);
 
+	UDAT_FORWARD(handle, get_handle_type, type);
 	if (!obj)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!type)
@@ -176,6 +180,7 @@ UDAT_EXPORT DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT c
 {
 	struct udat_obj *obj = any_handle(handle);
 
+	UDAT_FORWARD(handle, set_consumer_context, context);
 	if (!obj)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	obj->context = context;
@@ -186,6 +191,7 @@ UDAT_EXPORT DAT_RETURN dat_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *
 {
 	struct udat_obj *obj = any_handle(handle);
 
+	UDAT_FORWARD(handle, get_consumer_context, context);
 	if (!obj)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!context)

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "foreign.h"
 #include "libdat.h"
+#include "provider.h"
 
 #define NOT_FOUND(sub)	DAT_ERR(DAT_PROVIDER_NOT_FOUND, sub)
 
@@ -16,8 +18,6 @@ static DAT_RETURN open_error(int err, const char *name)
 {
 	switch (err) {
 	case ENOENT:
-		du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is",
-		       name);
 		return NOT_FOUND(DAT_NAME_NOT_REGISTERED);
 	case EOPNOTSUPP:
 		du_log(DU_LOG_ERROR, "the driver of '%s' cannot register user memory for dat", name);
@@ -27,19 +27,33 @@ static DAT_RETURN open_error(int err, const char *name)
 	}
 }
 
-static DAT_RETURN ia_bind(struct udat_ia *ia, const char *name)
+/* Nobody has the name: say why that may be. */
+static void explain_missing(const char *name)
+{
+	char device[UDAT_ALIAS_SIZE];
+	int fd;
+
+	if (udat_conf_alias(name, device))
+		name = device;
+	fd = du_dev_open(0);
+	if (fd < 0)
+		return;
+	close(fd);
+	du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is", name);
+}
+
+static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg) };
 	int ret;
 
-	if (strlen(name) >= sizeof(arg.name))
-		return open_error(ENOENT, name);
-	strcpy((char *)arg.name, name);
-	strcpy(ia->name, name);
+	if (strlen(device) >= sizeof(arg.name))
+		return open_error(ENOENT, device);
+	strcpy((char *)arg.name, device);
 	arg.user_data = (uintptr_t)ia;
 	ret = du_ioctl(ia->fd, DAT_IOC_IA_OPEN, &arg);
 	if (ret)
-		return open_error(-ret, name);
+		return open_error(-ret, device);
 	ret = du_map(ia->fd, arg.doorbell_offset, arg.doorbell_size, 1, &ia->doorbell);
 	if (ret)
 		return dat_err_from_errno(-ret);
@@ -48,7 +62,7 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *name)
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
-static DAT_RETURN ia_new(const char *name, struct udat_ia **out)
+static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **out)
 {
 	struct udat_ia *ia = du_arena_alloc();
 	DAT_RETURN rc;
@@ -59,12 +73,13 @@ static DAT_RETURN ia_new(const char *name, struct udat_ia **out)
 	pthread_mutex_init(&ia->lock, NULL);
 	udat_list_init(&ia->objs);
 	udat_list_init(&ia->graves);
-	ia->fd = du_dev_open(0);
+	strcpy(ia->name, name);
+	ia->fd = du_dev_open(1);
 	if (ia->fd < 0) {
 		rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
 		goto err_free;
 	}
-	rc = ia_bind(ia, name);
+	rc = ia_bind(ia, device);
 	if (rc != DAT_SUCCESS)
 		goto err_close;
 	*out = ia;
@@ -113,8 +128,7 @@ static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *a
 }
 
 static DAT_RETURN open_check(const DAT_NAME_PTR name, DAT_COUNT qlen,
-			     const DAT_EVD_HANDLE *async_evd, const DAT_IA_HANDLE *ia,
-			     DAT_UINT32 major, DAT_UINT32 minor)
+			     const DAT_EVD_HANDLE *async_evd, const DAT_IA_HANDLE *ia)
 {
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
@@ -124,10 +138,45 @@ static DAT_RETURN open_check(const DAT_NAME_PTR name, DAT_COUNT qlen,
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN version_check(DAT_UINT32 major, DAT_UINT32 minor)
+{
 	if (major != DAT_VERSION_MAJOR)
 		return NOT_FOUND(DAT_MAJOR_NOT_FOUND);
 	if (minor > DAT_VERSION_MINOR)
 		return NOT_FOUND(DAT_MINOR_NOT_FOUND);
+	return DAT_SUCCESS;
+}
+
+/* The adapter of this name; or else the one that dat.conf says it is a name of. */
+static DAT_RETURN ia_find(const char *name, struct udat_ia **ia)
+{
+	char device[UDAT_ALIAS_SIZE];
+	DAT_RETURN rc = ia_new(name, name, ia);
+
+	if (DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND && udat_conf_alias(name, device))
+		rc = ia_new(name, device, ia);
+	return rc;
+}
+
+static DAT_RETURN ia_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+			  DAT_IA_HANDLE *ia_handle)
+{
+	struct udat_ia *ia;
+	DAT_RETURN rc;
+
+	rc = ia_find(name, &ia);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	rc = ia_async(ia, qlen, async_evd);
+	if (rc != DAT_SUCCESS) {
+		ia_destroy(ia);
+		return rc;
+	}
+	udat_obj_publish(&ia->obj, UDAT_TYPE(IA));
+	*ia_handle = ia;
 	return DAT_SUCCESS;
 }
 
@@ -136,26 +185,23 @@ UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 				    DAT_IA_HANDLE *ia_handle, DAT_UINT32 dat_major,
 				    DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safety)
 {
-	struct udat_ia *ia;
 	DAT_RETURN rc;
 
-	/* Both registrations are served by code that locks. */
-	(void)thread_safety;
-	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle, dat_major,
-			dat_minor);
+	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	rc = ia_new(ia_name, &ia);
-	if (rc != DAT_SUCCESS)
+	/* Ours locks in any case, so that @thread_safety does not matter to it. */
+	rc = version_check(dat_major, dat_minor);
+	if (rc == DAT_SUCCESS)
+		rc = ia_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
+	if (DAT_GET_TYPE(rc) != DAT_PROVIDER_NOT_FOUND)
 		return rc;
-	rc = ia_async(ia, async_evd_min_qlen, async_evd_handle);
-	if (rc != DAT_SUCCESS) {
-		ia_destroy(ia);
-		return rc;
-	}
-	udat_obj_publish(&ia->obj, UDAT_TYPE(IA));
-	*ia_handle = ia;
-	return DAT_SUCCESS;
+	if (udat_provider_known(ia_name))
+		return udat_provider_open(ia_name, async_evd_min_qlen, async_evd_handle,
+					  ia_handle, dat_major, dat_minor, thread_safety);
+	if (DAT_GET_SUBTYPE(rc) == DAT_NAME_NOT_REGISTERED)
+		explain_missing(ia_name);
+	return rc;
 }
 
 /* Version numbers in the form that devices print them, "20.31.1014" or nothing. */
@@ -198,6 +244,9 @@ static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_pzs = to_count(info->max_pzs);
 	attr->max_message_size = info->max_message_size;
 	attr->max_rdma_size = info->max_message_size;
+	/* Each binding is a registration. */
+	attr->max_rmrs = to_count(info->max_lmrs);
+	attr->max_rmr_target_address = ~(DAT_VADDR)0;
 	attr->max_srqs = to_count(info->max_srqs);
 	attr->max_ep_per_srq = info->max_srqs ? to_count(info->max_eps) : 0;
 	attr->max_recv_per_srq = to_count(info->max_recv_per_srq);
@@ -226,7 +275,9 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->provider_version_major = 1;
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
-	attr->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+	/* VIRTUAL is 0 and always there. */
+	attr->lmr_mem_types_supported = (DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR |
+						       DAT_MEM_TYPE_SHARED_VIRTUAL);
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
@@ -236,12 +287,14 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->is_thread_safe = DAT_TRUE;
 	attr->max_private_data_size = UDAT_PD_MAX;
 	attr->supports_multipath = DAT_FALSE;
-	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->pz_support = DAT_PZ_UNIQUE;
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	fill_merging(attr);
 	attr->srq_supported = ia->info.max_srqs ? DAT_TRUE : DAT_FALSE;
+	attr->srq_watermarks_supported = 0x001;	/* the low one */
 	attr->srq_info_supported = 0x11;	/* both counts */
+	attr->ep_recv_info_supported = 0x11;	/* both, of EPs without an SRQ */
 	attr->rdma_write_for_rdma_read_req =
 		ia->info.flags & DAT_IA_FLAG_IWARP ? DAT_TRUE : DAT_FALSE;
 }
@@ -253,6 +306,8 @@ UDAT_EXPORT DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *asy
 {
 	struct udat_ia *ia = udat_ia(ia_handle);
 
+	UDAT_FORWARD(ia_handle, ia_query, async_evd_handle, ia_attr_mask, ia_attr,
+		     provider_attr_mask, provider_attr);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (ia_attr_mask & ~(DAT_IA_ATTR_MASK)DAT_IA_FIELD_ALL)
@@ -287,8 +342,11 @@ static int ia_in_use(struct udat_ia *ia)
 UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };
+	const DAT_PROVIDER *foreign = udat_foreign(ia_handle);
 	struct udat_ia *ia = udat_ia(ia_handle);
 
+	if (foreign)
+		return udat_provider_close(foreign, ia_handle, flags);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)

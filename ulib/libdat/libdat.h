@@ -3,17 +3,21 @@
  * The objects of libdat, parents first.
  *
  *   udat_ia              an open /dev/dat bound to an adapter
+ *    ├ udat_cno          what several event rings wake
  *    ├ udat_evd          event ring
  *    ├ udat_pz           protection zone
  *    ├ udat_lmr          registered memory, also in the IA's table by lmr_context
+ *    ├ udat_rmr          key for a part of it
  *    ├ udat_srq          shared receive queue
  *    ├ udat_ep           endpoint
  *    ├ udat_psp          listener
+ *    ├ udat_rsp          listener for one request, with an EP that waits for it
  *    └ udat_cr           connection request; made when its event is dequeued
  *
  * A handle is the address of an object, which is a slot of the arena: it stays
  * readable for ever, and its type tells whether it is alive.  What the driver knows
- * is not kept here a second time: state and indices are read from its pages.
+ * is not kept here a second time: state and indices are read from its pages.  Handles
+ * of other providers are passed on to them before anything else: foreign.h, provider.h.
  *
  * A freed object whose events may still be queued is laid to rest in the IA's
  * graveyard until its EVDs have been read past them, so that an old event never
@@ -92,7 +96,7 @@ struct udat_lmr_chunk {
  */
 struct udat_ia {
 	struct udat_obj		obj;
-	char			name[DAT_NAME_SIZE];
+	char			name[DAT_NAME_MAX_LENGTH];
 	int			fd;
 	struct dat_ia_query	info;
 	struct du_map		doorbell;
@@ -108,12 +112,33 @@ struct udat_ia {
 };
 
 /*
+ * struct udat_cno - consumer notification object
+ * @obj: base
+ * @lock: of what follows
+ * @agent: called at the next trigger and then detached
+ * @armed: triggers that the agent need not hear of
+ * @thread: calls agents
+ * @has_thread: it was started
+ */
+struct udat_cno {
+	struct udat_obj		obj;
+	pthread_mutex_t		lock;
+	DAT_OS_WAIT_PROXY_AGENT	agent;
+	uint32_t		armed;
+	pthread_t		thread;
+	int			has_thread;
+};
+
+/*
  * struct udat_evd - event dispatcher
  * @obj: base
  * @flags: streams; constant
  * @submit, @status: pages
+ * @stale: status pages before the last resize: a poller may be looking at them
  * @lock: of what follows
  * @events: the ring
+ * @cno: or NULL
+ * @disabled: it isn't triggered
  * @waiting: a thread is in dat_evd_wait()
  * @unwaitable: no thread may be
  * @config: DAT_EVD_STATE_CONFIG_* of the EPs that feed it
@@ -123,8 +148,11 @@ struct udat_evd {
 	DAT_EVD_FLAGS		flags;
 	struct du_map		submit;
 	struct du_map		status;
+	struct du_map		stale;
 	struct du_lock		lock;
 	struct du_events	events;
+	struct udat_cno		*cno;
+	int			disabled;
 	int			waiting;
 	int			unwaitable;
 	int			config;
@@ -150,10 +178,26 @@ struct udat_lmr {
 };
 
 /*
+ * struct udat_rmr - remote memory region
+ * @obj: base
+ * @pz: constant
+ * @evd: of the last bind's event, or NULL
+ * @segment, @priv, @context: of the last bind
+ */
+struct udat_rmr {
+	struct udat_obj		obj;
+	struct udat_pz		*pz;
+	struct udat_evd		*evd;
+	DAT_LMR_TRIPLET		segment;
+	DAT_MEM_PRIV_FLAGS	priv;
+	DAT_RMR_CONTEXT		context;
+};
+
+/*
  * struct udat_srq - shared receive queue
  * @obj: base
  * @pz: constant
- * @attr: as given by the driver; constant
+ * @attr: as given by the driver; with @submit and @status changed under the lock of @rq
  * @submit, @status: pages
  * @rq: the buffers
  * @reaped: completions dequeued; a buffer is outstanding until then; atomic
@@ -170,13 +214,17 @@ struct udat_srq {
 
 /*
  * struct udat_ep - endpoint
- * @obj: base
- * @pz, @recv_evd, @request_evd, @connect_evd, @srq: constant; NULL if none
- * @attr: as given by the driver; constant
- * @submit, @status: pages
+ * @obj: base; @obj.id is 0 until an EP that we made for a request has a zone
+ * @pz, @recv_evd, @request_evd, @connect_evd: NULL if none
+ * @srq: constant; NULL if none
+ * @attr: as given by the driver
+ * @stage: state that the driver knows nothing of: RESERVED, PASSIVE_CONNECTION_PENDING,
+ *	TENTATIVE_CONNECTION_PENDING, or 0
+ * @submit, @status: pages; what is above changes with dat_ep_modify()
  * @sq, @rq: queues; @rq is unused with an SRQ
  * @pd: private data of the peer, copied when its event is dequeued
  * @local, @remote: for dat_ep_query()
+ * @target, @target_qual: of the last connect, for dat_ep_dup_connect()
  */
 struct udat_ep {
 	struct udat_obj		obj;
@@ -186,6 +234,7 @@ struct udat_ep {
 	struct udat_evd		*connect_evd;
 	struct udat_srq		*srq;
 	DAT_EP_ATTR		attr;
+	DAT_EP_STATE		stage;
 	struct du_map		submit;
 	struct du_map		status;
 	struct du_queue		sq;
@@ -193,6 +242,8 @@ struct udat_ep {
 	uint8_t			pd[DAT_MAX_PRIVATE_DATA];
 	uint8_t			local[32];
 	uint8_t			remote[32];
+	uint8_t			target[32];
+	DAT_CONN_QUAL		target_qual;
 };
 
 struct udat_psp {
@@ -203,12 +254,30 @@ struct udat_psp {
 };
 
 /*
+ * struct udat_rsp - reserved service point
+ * @obj: base; @obj.id is the driver's listener, 0 once the request came
+ * @evd: constant
+ * @ep: RESERVED; NULL: one is made for the request, or it came
+ * @conn_qual: constant
+ */
+struct udat_rsp {
+	struct udat_obj	obj;
+	struct udat_evd	*evd;
+	struct udat_ep	*ep;
+	DAT_CONN_QUAL	conn_qual;
+};
+
+/*
  * struct udat_cr - connection request
  * @obj: base
+ * @ep: that an RSP or we have for it, or NULL
+ * @ep_is_ours: we made @ep: a reject destroys it
  * @queried: the rest is filled in; ia->lock
  */
 struct udat_cr {
 	struct udat_obj	obj;
+	struct udat_ep	*ep;
+	int		ep_is_ours;
 	int		queried;
 	uint8_t		remote[32];
 	uint32_t	remote_port;
@@ -223,6 +292,7 @@ UDAT_FITS(lmr);
 UDAT_FITS(srq);
 UDAT_FITS(ep);
 UDAT_FITS(cr);
+UDAT_FITS(cno);
 
 /* The object behind a handle, or NULL: as C has no generics, one per type. */
 #define UDAT_FIND(name, TYPE)						\
@@ -238,6 +308,9 @@ UDAT_FIND(srq, SRQ)
 UDAT_FIND(ep, EP)
 UDAT_FIND(psp, PSP)
 UDAT_FIND(cr, CR)
+UDAT_FIND(cno, CNO)
+UDAT_FIND(rsp, RSP)
+UDAT_FIND(rmr, RMR)
 
 /* handle.c */
 void udat_list_init(struct udat_obj *head);
@@ -253,21 +326,59 @@ void udat_obj_forget(struct udat_obj *obj);
 DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			 struct udat_evd **evd);
 void udat_evd_unmap(struct udat_evd *evd);
+uint64_t udat_deadline(DAT_TIMEOUT timeout);
+
+/* cno.c */
+void udat_cno_end(struct udat_cno *cno);
 
 /* lmr.c */
 struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context);
 void udat_lmr_table_free(struct udat_ia *ia);
 
+/* The driver's name for an object that may be NULL. */
+#define UDAT_ID(p)	((p) ? (p)->obj.id : 0)
+
+/*
+ * struct udat_ep_ring - where the driver's rings of an EP are
+ */
+struct udat_ep_ring {
+	uint64_t	submit_offset;
+	uint64_t	submit_size;
+	uint64_t	status_offset;
+	uint64_t	status_size;
+	uint32_t	sq_offset;
+	uint32_t	sq_shift;
+	uint32_t	rq_offset;
+	uint32_t	rq_shift;
+	uint32_t	max_request;
+	uint32_t	max_recv;
+};
+
 /* ep.c, srq.c */
+DAT_RETURN udat_ep_make(struct udat_ep *ep);
+DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
+			    const struct udat_ep_ring *r);
+DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
+int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
+void udat_ep_configure_evds(struct udat_ep *ep);
+DAT_COUNT udat_ep_recvs(const struct udat_ep *ep);
 void udat_ep_unmap(struct udat_ep *ep);
 void udat_srq_unmap(struct udat_srq *srq);
 DAT_EP_STATE udat_ep_state(const struct udat_ep *ep);
+struct udat_ep *udat_ep_tentative(struct udat_ia *ia);
+void udat_ep_discard(struct udat_ep *ep);
+
+/* cr.c, psp.c, rsp.c */
+DAT_RETURN udat_listen_error(int err, int any);
+struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp);
+void udat_cr_arrived(struct udat_cr *cr, void *sp);
 DAT_RETURN udat_state_error(DAT_EP_STATE state);
 
 /* post.c */
 DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 			  const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need,
 			  uint64_t *total);
+int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg);
 void udat_copy_iov(struct dat_sge *sge, DAT_COUNT n, const DAT_LMR_TRIPLET *iov);
 
 #endif /* LIBDAT_H */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Registered memory, and the table that posts look it up in. */
 #include <errno.h>
+#include <string.h>
 #include <stdlib.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 #define CHUNK_SIZE	(1U << UDAT_LMR_BITS)
@@ -92,6 +94,9 @@ static DAT_RETURN lmr_error(int err, uint64_t length)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	case ENOENT:
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	case EEXIST:
+		/* Not memory that processes share, or its cookie names another. */
+		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	default:
 		return dat_err_from_errno(err);
 	}
@@ -103,8 +108,14 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 		.size = sizeof(arg), .pz = lmr->pz->obj.id, .addr = lmr->start,
 		.length = lmr->length, .priv = lmr->priv,
 	};
-	int ret = du_ioctl(lmr->obj.ia->fd, DAT_IOC_LMR_CREATE, &arg);
+	int ret;
 
+	if (lmr->type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+		arg.flags = DAT_LMR_SHARED;
+		memcpy(arg.cookie, lmr->region.for_shared_memory.shared_memory_id,
+		       sizeof(arg.cookie));
+	}
+	ret = du_ioctl(lmr->obj.ia->fd, DAT_IOC_LMR_CREATE, &arg);
 	if (ret)
 		return lmr_error(-ret, lmr->length);
 	lmr->obj.id = arg.id;
@@ -121,6 +132,29 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
+/* Where the memory is that the consumer describes. */
+static DAT_RETURN lmr_locate(struct udat_lmr *lmr)
+{
+	struct udat_lmr *from;
+
+	if (lmr->type == DAT_MEM_TYPE_VIRTUAL) {
+		lmr->start = (uintptr_t)lmr->region.for_va;
+		return DAT_SUCCESS;
+	}
+	if (lmr->type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+		lmr->start = (uintptr_t)lmr->region.for_shared_memory.virtual_address;
+		return lmr->region.for_shared_memory.shared_memory_id ? DAT_SUCCESS :
+		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	}
+	/* Registered once more, so that it outlives the one that it is like. */
+	from = udat_lmr(lmr->region.for_lmr_handle);
+	if (!from || from->obj.ia != lmr->obj.ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	lmr->start = from->start;
+	lmr->length = from->length;
+	return DAT_SUCCESS;
+}
+
 static DAT_RETURN lmr_check(const struct udat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 			    const struct udat_pz *pz, DAT_MEM_PRIV_FLAGS priv,
 			    const DAT_LMR_HANDLE *lmr_handle)
@@ -129,9 +163,10 @@ static DAT_RETURN lmr_check(const struct udat_ia *ia, DAT_MEM_TYPE type, DAT_VLE
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!pz || pz->obj.ia != ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	if (type != DAT_MEM_TYPE_VIRTUAL)
+	if (type != DAT_MEM_TYPE_VIRTUAL && type != DAT_MEM_TYPE_LMR &&
+	    type != DAT_MEM_TYPE_SHARED_VIRTUAL)
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if (!length)
+	if (!length && type != DAT_MEM_TYPE_LMR)
 		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 	if (priv & ~DAT_MEM_PRIV_ALL_FLAG)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
@@ -152,6 +187,8 @@ UDAT_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_
 	struct udat_lmr *lmr;
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ia_handle, lmr_create, mem_type, region, length, pz_handle, priv, lmr_handle,
+		     lmr_context, rmr_context, registered_size, registered_address);
 	rc = lmr_check(ia, mem_type, length, pz, priv, lmr_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -161,10 +198,11 @@ UDAT_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_
 	lmr->pz = pz;
 	lmr->type = mem_type;
 	lmr->region = region;
-	lmr->start = (uintptr_t)region.for_va;
 	lmr->length = length;
 	lmr->priv = priv;
-	rc = lmr_register(lmr);
+	rc = lmr_locate(lmr);
+	if (rc == DAT_SUCCESS)
+		rc = lmr_register(lmr);
 	if (rc != DAT_SUCCESS) {
 		udat_obj_drop(&lmr->obj);
 		return rc;
@@ -176,7 +214,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_
 	if (rmr_context)
 		*rmr_context = lmr->rmr_context;
 	if (registered_size)
-		*registered_size = length;
+		*registered_size = lmr->length;
 	if (registered_address)
 		*registered_address = lmr->start;
 	return DAT_SUCCESS;
@@ -187,6 +225,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MA
 {
 	struct udat_lmr *lmr = udat_lmr(lmr_handle);
 
+	UDAT_FORWARD(lmr_handle, lmr_query, mask, param);
 	if (!lmr)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	if (mask & ~DAT_LMR_FIELD_ALL)
@@ -212,6 +251,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(lmr_handle, lmr_free);
 	if (!lmr)
 		return bad;
 	rc = udat_obj_free(&lmr->obj, UDAT_TYPE(LMR), DAT_OBJ_LMR, bad,
@@ -221,4 +261,37 @@ UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	lmr_remove(lmr);
 	udat_obj_drop(&lmr->obj);
 	return DAT_SUCCESS;
+}
+
+/* RDMA is coherent with the processors of every machine that Linux has it on. */
+static DAT_RETURN lmr_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+			   DAT_VLEN num_segments)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	DAT_VLEN i;
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (num_segments && !segments)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	for (i = 0; i < num_segments; i++)
+		if (segments[i].segment_length && udat_check_range(ia, &segments[i]))
+			return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
+					      const DAT_LMR_TRIPLET *local_segments,
+					      DAT_VLEN num_segments)
+{
+	UDAT_FORWARD(ia_handle, lmr_sync_rdma_read, local_segments, num_segments);
+	return lmr_sync(ia_handle, local_segments, num_segments);
+}
+
+UDAT_EXPORT DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
+					       const DAT_LMR_TRIPLET *local_segments,
+					       DAT_VLEN num_segments)
+{
+	UDAT_FORWARD(ia_handle, lmr_sync_rdma_write, local_segments, num_segments);
+	return lmr_sync(ia_handle, local_segments, num_segments);
 }

@@ -6,9 +6,16 @@
  */
 #include <errno.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 #define IP(arg)	DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##arg)
+
+static int lmr_covers(const struct udat_lmr *lmr, const DAT_LMR_TRIPLET *seg)
+{
+	return seg->virtual_address >= lmr->start && seg->segment_length <= lmr->length &&
+	       seg->virtual_address - lmr->start <= lmr->length - seg->segment_length;
+}
 
 static DAT_RETURN check_segment(struct udat_ia *ia, struct udat_pz *pz,
 				const DAT_LMR_TRIPLET *seg, DAT_MEM_PRIV_FLAGS need)
@@ -24,10 +31,15 @@ static DAT_RETURN check_segment(struct udat_ia *ia, struct udat_pz *pz,
 								 DAT_PROTECTION_READ);
 	if (need & ~lmr->priv)
 		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
-	if (seg->virtual_address < lmr->start || seg->segment_length > lmr->length ||
-	    seg->virtual_address - lmr->start > lmr->length - seg->segment_length)
-		return IP(3);
-	return DAT_SUCCESS;
+	return lmr_covers(lmr, seg) ? DAT_SUCCESS : IP(3);
+}
+
+/* 0 if the segment is inside of its LMR, whose zone it is and what for it is. */
+int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg)
+{
+	struct udat_lmr *lmr = udat_lmr_find(ia, seg->lmr_context);
+
+	return lmr && lmr_covers(lmr, seg) ? 0 : -ERANGE;
 }
 
 /*
@@ -162,6 +174,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 	};
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ep_handle, ep_post_send, num_segments, local_iov, user_cookie, flags);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (num_segments < 0 || num_segments > ep->attr.max_request_iov)
@@ -205,6 +218,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 		.cookie = user_cookie.as_64, .flags = flags, .remote = remote_buffer,
 	};
 
+	UDAT_FORWARD(ep_handle, ep_post_rdma_read, num_segments, local_iov, user_cookie,
+		     remote_buffer, flags);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	return rdma_post(ep, &r, ep->attr.max_rdma_read_iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
@@ -222,6 +237,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT
 		.cookie = user_cookie.as_64, .flags = flags, .remote = remote_buffer,
 	};
 
+	UDAT_FORWARD(ep_handle, ep_post_rdma_write, num_segments, local_iov, user_cookie,
+		     remote_buffer, flags);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	return rdma_post(ep, &r, ep->attr.max_rdma_write_iov, 0);
@@ -253,9 +270,13 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 	uint64_t total;
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ep_handle, ep_post_recv, num_segments, local_iov, user_cookie, flags);
 	/* An EP with an SRQ has no receive queue to post to. */
 	if (!ep || ep->srq)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	/* Nor has one that we made and that has no zone yet. */
+	if (!ep->obj.id)
+		return DAT_ERR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE);
 	if (num_segments < 0 || num_segments > ep->attr.max_recv_iov)
 		return IP(2);
 	if (recv_flags_bad(ep, flags))

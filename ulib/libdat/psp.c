@@ -2,9 +2,10 @@
 /* Public service points. */
 #include <errno.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
-static DAT_RETURN psp_error(int err, int any)
+DAT_RETURN udat_listen_error(int err, int any)
 {
 	switch (err) {
 	case EADDRINUSE:
@@ -18,7 +19,7 @@ static DAT_RETURN psp_error(int err, int any)
 }
 
 static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_evd *evd,
-			   DAT_PSP_HANDLE *out)
+			   DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *out)
 {
 	struct dat_psp_create arg = {
 		.size = sizeof(arg), .evd = evd->obj.id, .conn_qual = *qual,
@@ -30,16 +31,16 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	arg.user_data = (uintptr_t)psp;
 	psp->evd = evd;
+	psp->flags = flags;
 	/* Requests may come in before the call is over, and name the handle. */
 	udat_obj_publish(&psp->obj, UDAT_TYPE(PSP));
 	ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
 	if (ret) {
 		udat_obj_drop(&psp->obj);
-		return psp_error(-ret, !*qual);
+		return udat_listen_error(-ret, !*qual);
 	}
 	psp->obj.id = arg.id;
 	psp->conn_qual = arg.conn_qual;
-	psp->flags = DAT_PSP_CONSUMER_FLAG;
 	*qual = arg.conn_qual;
 	*out = psp;
 	return DAT_SUCCESS;
@@ -54,9 +55,6 @@ static DAT_RETURN psp_check(const struct udat_ia *ia, DAT_EVD_HANDLE evd_handle,
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	/* ep_creator is DAT_PSP_CREATES_EP_NEVER. */
-	if (flags == DAT_PSP_PROVIDER_FLAG)
-		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!out)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	return DAT_SUCCESS;
@@ -69,12 +67,14 @@ UDAT_EXPORT DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	struct udat_ia *ia = udat_ia(ia_handle);
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ia_handle, psp_create, conn_qual, evd_handle, psp_flags, psp_handle);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!conn_qual || conn_qual > 0xffff)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	rc = psp_check(ia, evd_handle, psp_flags, psp_handle);
-	return rc == DAT_SUCCESS ? psp_make(ia, &conn_qual, evd_handle, psp_handle) : rc;
+	return rc == DAT_SUCCESS ? psp_make(ia, &conn_qual, evd_handle, psp_flags,
+					     psp_handle) : rc;
 }
 
 UDAT_EXPORT DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
@@ -85,13 +85,14 @@ UDAT_EXPORT DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL
 	DAT_CONN_QUAL qual = 0;
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ia_handle, psp_create_any, conn_qual, evd_handle, psp_flags, psp_handle);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!conn_qual)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	rc = psp_check(ia, evd_handle, psp_flags, psp_handle);
 	if (rc == DAT_SUCCESS)
-		rc = psp_make(ia, &qual, evd_handle, psp_handle);
+		rc = psp_make(ia, &qual, evd_handle, psp_flags, psp_handle);
 	if (rc == DAT_SUCCESS)
 		*conn_qual = qual;
 	return rc;
@@ -102,6 +103,7 @@ UDAT_EXPORT DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MA
 {
 	struct udat_psp *psp = udat_psp(psp_handle);
 
+	UDAT_FORWARD(psp_handle, psp_query, mask, param);
 	if (!psp)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
 	if (mask & ~DAT_PSP_FIELD_ALL)
@@ -121,6 +123,7 @@ UDAT_EXPORT DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(psp_handle, psp_free);
 	if (!psp)
 		return bad;
 	rc = udat_obj_free(&psp->obj, UDAT_TYPE(PSP), DAT_OBJ_PSP, bad, bad);

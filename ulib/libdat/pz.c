@@ -2,6 +2,7 @@
 /* Protection zones. */
 #include <errno.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 UDAT_EXPORT DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
@@ -11,6 +12,7 @@ UDAT_EXPORT DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_
 	struct udat_pz *pz;
 	int ret;
 
+	UDAT_FORWARD(ia_handle, pz_create, pz_handle);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!pz_handle)
@@ -36,6 +38,7 @@ UDAT_EXPORT DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK m
 {
 	struct udat_pz *pz = udat_pz(pz_handle);
 
+	UDAT_FORWARD(pz_handle, pz_query, mask, param);
 	if (!pz)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	if (mask & ~DAT_PZ_FIELD_ALL)
@@ -52,6 +55,7 @@ UDAT_EXPORT DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(pz_handle, pz_free);
 	if (!pz)
 		return bad;
 	rc = udat_obj_free(&pz->obj, UDAT_TYPE(PZ), DAT_OBJ_PZ, bad,

@@ -2,6 +2,7 @@
 /* Shared receive queues. */
 #include <errno.h>
 
+#include "foreign.h"
 #include "libdat.h"
 
 void udat_srq_unmap(struct udat_srq *srq)
@@ -10,23 +11,53 @@ void udat_srq_unmap(struct udat_srq *srq)
 	du_unmap(&srq->submit);
 }
 
+/*
+ * struct srq_ring - where the driver's ring is
+ * @submit, @status: pages
+ * @offset: of the entries
+ * @entries: of them
+ */
+struct srq_ring {
+	struct du_map	submit;
+	struct du_map	status;
+	uint32_t	offset;
+	uint32_t	entries;
+};
+
+static void ring_unmap(struct srq_ring *r)
+{
+	du_unmap(&r->status);
+	du_unmap(&r->submit);
+}
+
+/* Look at @r from now on. */
+static void srq_use_ring(struct udat_srq *srq, const struct srq_ring *r)
+{
+	const struct dat_status *status = r->status.va;
+	struct dat_submit *submit = r->submit.va;
+
+	srq->submit = r->submit;
+	srq->status = r->status;
+	srq->attr.max_recv_dtos = (DAT_COUNT)r->entries;
+	du_queue_move(&srq->rq, (char *)submit + r->offset, r->entries, &submit->rq_tail,
+		      &status->rq);
+}
+
 static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg)
 {
 	struct udat_ia *ia = srq->obj.ia;
-	const struct dat_status *status;
-	struct dat_submit *submit;
+	struct srq_ring r = { .offset = arg->rq_offset, .entries = arg->max_recv };
 	int ret;
 
-	ret = du_map(ia->fd, arg->submit_offset, arg->submit_size, 1, &srq->submit);
+	ret = du_map(ia->fd, arg->submit_offset, arg->submit_size, 1, &r.submit);
 	if (!ret)
-		ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &srq->status);
-	if (ret)
+		ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &r.status);
+	if (ret) {
+		ring_unmap(&r);
 		return dat_err_from_errno(-ret);
-	submit = srq->submit.va;
-	status = srq->status.va;
-	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue,
-		      (char *)submit + arg->rq_offset, arg->max_recv, arg->rq_shift,
-		      &submit->rq_tail, &status->rq);
+	}
+	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift);
+	srq_use_ring(srq, &r);
 	srq->reaped = srq->rq.tail;
 	return DAT_SUCCESS;
 }
@@ -45,7 +76,6 @@ static DAT_RETURN srq_make(struct udat_srq *srq, const DAT_SRQ_ATTR *attr)
 		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ) :
 					dat_err_from_errno(-ret);
 	srq->obj.id = arg.id;
-	srq->attr.max_recv_dtos = arg.max_recv;
 	srq->attr.max_recv_iov = attr->max_recv_iov;
 	rc = srq_map(srq, &arg);
 	if (rc != DAT_SUCCESS) {
@@ -83,6 +113,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_
 	struct udat_srq *srq;
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(ia_handle, srq_create, pz_handle, attr, srq_handle);
 	rc = srq_check(ia, pz, attr, srq_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -106,6 +137,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	DAT_RETURN rc;
 
+	UDAT_FORWARD(srq_handle, srq_free);
 	if (!srq)
 		return bad;
 	rc = udat_obj_free(&srq->obj, UDAT_TYPE(SRQ), DAT_OBJ_SRQ, bad,
@@ -132,6 +164,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MA
 	struct udat_srq *srq = udat_srq(srq_handle);
 	const struct dat_status *status;
 
+	UDAT_FORWARD(srq_handle, srq_query, mask, param);
 	if (!srq)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	if (mask & ~DAT_SRQ_FIELD_ALL)
@@ -166,6 +199,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	DAT_RETURN rc;
 	uint64_t total;
 
+	UDAT_FORWARD(srq_handle, srq_post_recv, num_segments, local_iov, user_cookie);
 	if (!srq)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	if (num_segments < 0 || num_segments > srq->attr.max_recv_iov)
@@ -184,4 +218,73 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	}
 	du_unlock(&srq->rq.lock);
 	return rc;
+}
+
+/* Under the lock of the queue, so that nobody posts to the old ring. */
+static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
+{
+	struct dat_srq_resize arg = {
+		.size = sizeof(arg), .id = srq->obj.id, .max_recv = max_recv_dtos,
+	};
+	struct srq_ring old = { .submit = srq->submit, .status = srq->status }, r = {};
+	int fd = srq->obj.ia->fd;
+	int ret;
+
+	if (srq_outstanding(srq) > max_recv_dtos || srq->attr.low_watermark > max_recv_dtos)
+		return -EISCONN;
+	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, &arg);
+	if (ret)
+		return ret;
+	r.offset = arg.rq_offset;
+	r.entries = arg.max_recv;
+	ret = du_map(fd, arg.submit_offset, arg.submit_size, 1, &r.submit);
+	if (!ret)
+		ret = du_map(fd, arg.status_offset, arg.status_size, 0, &r.status);
+	if (ret) {
+		ring_unmap(&r);
+		return ret;
+	}
+	srq_use_ring(srq, &r);
+	ring_unmap(&old);
+	return 0;
+}
+
+UDAT_EXPORT DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos)
+{
+	struct udat_srq *srq = udat_srq(srq_handle);
+	int ret;
+
+	UDAT_FORWARD(srq_handle, srq_resize, max_recv_dtos);
+	if (!srq)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	if (max_recv_dtos <= 0 ||
+	    (uint32_t)max_recv_dtos > srq->obj.ia->info.max_recv_per_srq)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	du_lock(&srq->rq.lock);
+	ret = srq_resize_locked(srq, max_recv_dtos);
+	du_unlock(&srq->rq.lock);
+	if (ret == -EISCONN)
+		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ) :
+	       ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
+{
+	struct udat_srq *srq = udat_srq(srq_handle);
+	struct dat_srq_set_lw arg = { .size = sizeof(arg) };
+	int ret;
+
+	UDAT_FORWARD(srq_handle, srq_set_lw, low_watermark);
+	if (!srq)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	if (low_watermark < 0 || low_watermark > srq->attr.max_recv_dtos)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	arg.id = srq->obj.id;
+	arg.low_watermark = (uint32_t)low_watermark;
+	ret = du_ioctl(srq->obj.ia->fd, DAT_IOC_SRQ_SET_LW, &arg);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	srq->attr.low_watermark = low_watermark;
+	return DAT_SUCCESS;
 }

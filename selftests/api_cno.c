@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One thing to wait for, for many event dispatchers: CNOs, their agents and descriptors. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+
+FIXTURE(cno) {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd[2];
+};
+
+FIXTURE_SETUP(cno)
+{
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&self->ia, &self->async));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia, no_agent, &self->cno));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_create(self->ia, 8, self->cno,
+						      DAT_EVD_SOFTWARE_FLAG, &self->evd[i]));
+}
+
+FIXTURE_TEARDOWN(cno)
+{
+	dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static DAT_RETURN post(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	return dat_evd_post_se(evd, &event);
+}
+
+TEST_F(cno, a_wait_consumes_the_trigger_and_names_the_evd)
+{
+	DAT_EVD_HANDLE evd;
+
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &evd));
+	EXPECT_EQ(self->evd[1], evd);
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
+	EXPECT_EQ(DAT_HANDLE_NULL, evd);
+}
+
+TEST_F(cno, triggers_add_up_to_one)
+{
+	DAT_EVD_HANDLE evd;
+
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
+}
+
+TEST_F(cno, the_time_is_over_after_the_time)
+{
+	DAT_EVD_HANDLE evd;
+
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, A_QUIET_US, &evd));
+	EXPECT_EQ(DAT_HANDLE_NULL, evd);
+}
+
+TEST_F(cno, a_disabled_evd_triggers_when_it_is_enabled)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVD_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
+	EXPECT_TRUE(param.evd_state & DAT_EVD_STATE_DISABLED);
+	EXPECT_TRUE(param.evd_state & DAT_EVD_STATE_WAITABLE);
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd[0]));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
+	EXPECT_EQ(self->evd[0], evd);
+}
+
+TEST_F(cno, an_unwaitable_evd_triggers)
+{
+	DAT_EVD_HANDLE evd;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
+}
+
+TEST_F(cno, an_evd_can_be_moved_to_another_and_to_none)
+{
+	DAT_CNO_HANDLE other;
+	DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia, no_agent, &other));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd[0], other));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(other, 0, &evd));
+	EXPECT_EQ(self->evd[0], evd);
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE), dat_cno_free(other));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd[0], DAT_HANDLE_NULL));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(other, 0, &evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
+	EXPECT_EQ(DAT_HANDLE_NULL, param.cno_handle);
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(other));
+}
+
+TEST_F(cno, a_freed_evd_leaves_a_trigger_without_a_name)
+{
+	DAT_EVD_HANDLE evd = self->evd[1];
+
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd[0]));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
+	EXPECT_EQ(DAT_HANDLE_NULL, evd);
+}
+
+struct waiter {
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN rc;
+	int done;
+};
+
+static void *wait_forever(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->rc = dat_cno_wait(w->cno, DAT_TIMEOUT_INFINITE, &w->evd);
+	__atomic_store_n(&w->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static int done(struct waiter *w, int n)
+{
+	int i, count = 0;
+
+	for (i = 0; i < n; i++)
+		count += __atomic_load_n(&w[i].done, __ATOMIC_ACQUIRE);
+	return count;
+}
+
+TEST_F_TIMEOUT(cno, each_trigger_wakes_one_of_several_waiters, 60)
+{
+	struct waiter w[4] = {};
+	pthread_t thread[4];
+	DAT_EVENT event;
+	int i, n;
+
+	for (i = 0; i < 4; i++) {
+		w[i].cno = self->cno;
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, wait_forever, &w[i]));
+	}
+	usleep(A_QUIET_US);
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE), dat_cno_free(self->cno));
+	for (n = 1; n <= 4; n++) {
+		ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+		for (i = 0; i < 200 && done(w, 4) < n; i++)
+			usleep(10000);
+		usleep(50000);
+		EXPECT_EQ(n, done(w, 4));
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd[0], &event));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(DAT_SUCCESS, w[i].rc);
+		EXPECT_EQ(self->evd[0], w[i].evd);
+	}
+}
+
+TEST_F_TIMEOUT(cno, closing_the_ia_wakes_waiters_with_no_evd, 60)
+{
+	struct waiter w = { .cno = self->cno, .evd = self->evd[0] };
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_forever, &w));
+	usleep(A_QUIET_US);
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(DAT_HANDLE_NULL, w.evd);
+}
+
+static void *wait_for_event(void *arg)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	dat_evd_wait(arg, DAT_TIMEOUT_INFINITE, 1, &event, &more);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(cno, an_evd_with_a_waiter_does_not_trigger, 60)
+{
+	DAT_EVD_HANDLE evd;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_event, self->evd[0]));
+	usleep(A_QUIET_US);
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
+}
+
+static void on_signal(int sig)
+{
+}
+
+TEST_F_TIMEOUT(cno, a_signal_interrupts_and_consumes_nothing, 60)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct waiter w = { .cno = self->cno };
+	pthread_t thread;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_forever, &w));
+	usleep(A_QUIET_US);
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(RC(DAT_INTERRUPTED_CALL, 0), w.rc);
+}
+
+struct heard {
+	DAT_EVD_HANDLE evd;
+	int calls;
+};
+
+static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct heard *h = data;
+
+	h->evd = evd;
+	__atomic_fetch_add(&h->calls, 1, __ATOMIC_RELEASE);
+}
+
+static int heard(struct heard *h, int want)
+{
+	int i;
+
+	for (i = 0; i < 500 && __atomic_load_n(&h->calls, __ATOMIC_ACQUIRE) < want; i++)
+		usleep(10000);
+	usleep(50000);
+	return h->calls;
+}
+
+TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
+{
+	struct heard h = {};
+	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &h, .proxy_agent_func = agent };
+	DAT_CNO_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_EQ(self->ia, param.ia_handle);
+	EXPECT_TRUE(param.agent.proxy_agent_func == agent);
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	EXPECT_EQ(1, heard(&h, 1));
+	EXPECT_EQ(self->evd[1], h.evd);
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	EXPECT_EQ(1, heard(&h, 2));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_EQ(NULL, param.agent.proxy_agent_func);
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(2, heard(&h, 2));
+}
+
+TEST_F_TIMEOUT(cno, a_detached_agent_hears_nothing, 60)
+{
+	struct heard h = {};
+	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &h, .proxy_agent_func = agent };
+
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, no_agent));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	usleep(A_QUIET_US);
+	EXPECT_EQ(0, h.calls);
+}
+
+TEST_F_TIMEOUT(cno, an_agent_hears_of_the_end, 60)
+{
+	struct heard h = { .evd = self->evd[0] };
+	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &h, .proxy_agent_func = agent };
+
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(1, h.calls);
+	EXPECT_EQ(DAT_HANDLE_NULL, h.evd);
+}
+
+TEST_F_TIMEOUT(cno, epoll_sees_triggers_and_events, 60)
+{
+	struct epoll_event ev = { .events = EPOLLIN }, got[2];
+	int ep = epoll_create1(EPOLL_CLOEXEC), fd[2];
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_cno_fd(self->cno, &fd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_evd_fd(self->evd[0], &fd[1]));
+	ev.data.u32 = 0;
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev));
+	ev.data.u32 = 1;
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, fd[1], &ev));
+	EXPECT_EQ(0, epoll_wait(ep, got, 2, 0));
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(2, epoll_wait(ep, got, 2, 10000));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
+	ASSERT_EQ(1, epoll_wait(ep, got, 2, 0));
+	EXPECT_EQ(1, got[0].data.u32);
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd[0], &event));
+	EXPECT_EQ(0, epoll_wait(ep, got, 2, 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd[0]));
+	ASSERT_EQ(1, epoll_wait(ep, got, 2, 10000));
+	EXPECT_TRUE(got[0].events & EPOLLHUP);
+	close(ep);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void *post_later(void *arg)
+{
+	usleep(A_QUIET_US);
+	post(arg);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(cno, poll_sleeps_until_an_event, 60)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	pthread_t thread;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_evd_fd(self->evd[0], &pfd.fd));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, post_later, self->evd[0]));
+	EXPECT_EQ(1, poll(&pfd, 1, 10000));
+	EXPECT_EQ(POLLIN, pfd.revents);
+	pthread_join(thread, NULL);
+	close(pfd.fd);
+}
+
+TEST_F(cno, bad_arguments)
+{
+	DAT_OS_WAIT_PROXY_AGENT bad = { .instance_data = self };
+	DAT_CNO_PARAM param;
+	DAT_EVD_HANDLE evd;
+	DAT_CNO_HANDLE cno;
+	int fd;
+
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		  dat_cno_create(self->cno, no_agent, &cno));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_cno_create(self->ia, bad, &cno));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_cno_create(self->ia, no_agent, NULL));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_cno_modify_agent(self->cno, bad));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO),
+		  dat_cno_modify_agent(self->ia, no_agent));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO), dat_cno_free(NULL));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO), dat_cno_wait(NULL, 0, &evd));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), dat_cno_wait(self->cno, 0, NULL));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_cno_query(self->cno, (DAT_CNO_PARAM_MASK)4, &param));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, NULL));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO),
+		  dat_evd_create(self->ia, 8, self->ia, DAT_EVD_SOFTWARE_FLAG, &evd));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO),
+		  dat_evd_modify_cno(self->evd[0], self->evd[1]));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO), dat_linux_cno_fd(NULL, &fd));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_linux_cno_fd(self->cno, NULL));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_linux_evd_fd(self->cno, &fd));
+}
+
+TEST_F(cno, resizing_keeps_events_and_their_order)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_PARAM param;
+	uintptr_t i;
+
+	for (i = 0; i < 8; i++) {
+		event.event_data.software_event_data.pointer = (void *)i;
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(self->evd[0], &event));
+	}
+	EXPECT_EQ(RC(DAT_QUEUE_FULL, 0), dat_evd_post_se(self->evd[0], &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd[0], 100));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
+	EXPECT_EQ(128, param.evd_qlen);
+	for (; i < 100; i++) {
+		event.event_data.software_event_data.pointer = (void *)i;
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(self->evd[0], &event));
+	}
+	/* Too many for a smaller one. */
+	EXPECT_EQ(DAT_INVALID_STATE, TYPE(dat_evd_resize(self->evd[0], 64)));
+	for (i = 0; i < 95; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd[0], &event));
+		EXPECT_EQ((void *)i, event.event_data.software_event_data.pointer);
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd[0], 8));
+	for (; i < 100; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd[0], &event));
+		EXPECT_EQ((void *)i, event.event_data.software_event_data.pointer);
+	}
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(self->evd[0], &event));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_evd_resize(self->evd[0], 0));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, TYPE(dat_evd_resize(self->evd[0], 1 << 30)));
+}
+
+static volatile int posting;
+
+static void *post_all_the_time(void *arg)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	uintptr_t i = 0;
+
+	while (posting) {
+		event.event_data.software_event_data.pointer = (void *)i;
+		if (dat_evd_post_se(arg, &event) == DAT_SUCCESS)
+			i++;
+	}
+	return (void *)i;
+}
+
+TEST_F_TIMEOUT(cno, resizing_while_events_come_loses_none, 120)
+{
+	DAT_EVENT event;
+	pthread_t thread;
+	void *posted;
+	uintptr_t next = 0;
+	int i, n;
+
+	posting = 1;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, post_all_the_time, self->evd[0]));
+	for (i = 0; i < 300; i++) {
+		dat_evd_resize(self->evd[0], 8 << (i % 6));
+		for (n = 0; n < 20 && dat_evd_dequeue(self->evd[0], &event) == DAT_SUCCESS; n++)
+			ASSERT_EQ((void *)next++, event.event_data.software_event_data.pointer);
+	}
+	posting = 0;
+	pthread_join(thread, &posted);
+	while (dat_evd_dequeue(self->evd[0], &event) == DAT_SUCCESS)
+		ASSERT_EQ((void *)next++, event.event_data.software_event_data.pointer);
+	EXPECT_EQ((void *)next, posted);
+	EXPECT_LT(0, next);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Consumer notification objects.
+ *
+ * An agent is called by a thread that the CNO gets with its first agent and keeps until
+ * its end.  The driver counts triggers, so the thread needn't be waiting when one comes.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "foreign.h"
+#include "libdat.h"
+
+#define BAD_CNO	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
+
+static int cno_generation(struct udat_cno *cno, uint32_t *generation)
+{
+	struct dat_cno_query arg = { .size = sizeof(arg), .id = cno->obj.id };
+	int ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_QUERY, &arg);
+
+	*generation = arg.generation;
+	return ret;
+}
+
+/* Detach the agent if it is to hear of trigger number @generation, and return it. */
+static DAT_OS_WAIT_PROXY_AGENT cno_claim_agent(struct udat_cno *cno, uint32_t generation)
+{
+	DAT_OS_WAIT_PROXY_AGENT none = DAT_OS_WAIT_PROXY_AGENT_NULL, agent = none;
+
+	pthread_mutex_lock(&cno->lock);
+	if ((int32_t)(generation - cno->armed) > 0) {
+		agent = cno->agent;
+		cno->agent = none;
+	}
+	pthread_mutex_unlock(&cno->lock);
+	return agent;
+}
+
+static void cno_run_agent(struct udat_cno *cno, uint32_t generation, struct udat_evd *evd)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = cno_claim_agent(cno, generation);
+
+	if (agent.proxy_agent_func)
+		agent.proxy_agent_func(agent.instance_data, evd);
+}
+
+static void *cno_thread(void *arg)
+{
+	struct udat_cno *cno = arg;
+	struct dat_cno_wait wait = {
+		.size = sizeof(wait), .id = cno->obj.id, .flags = DAT_CNO_WATCH,
+		.generation = cno->armed, .deadline_ns = DAT_WAIT_FOREVER,
+	};
+	int ret;
+
+	do {
+		ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_WAIT, &wait);
+		if (!ret)
+			cno_run_agent(cno, wait.generation,
+				      udat_evd((void *)(uintptr_t)wait.evd));
+	} while (!ret || ret == -EINTR);
+	/* The end: the agent that is left hears of it. */
+	cno_run_agent(cno, cno->armed + 1, NULL);
+	return NULL;
+}
+
+/* Signals are for the threads of the program. */
+static int cno_start_thread(struct udat_cno *cno)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&cno->thread, NULL, cno_thread, cno);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	cno->has_thread = !ret;
+	return -ret;
+}
+
+/* The driver has let go of the CNO: its thread is on its way out. */
+void udat_cno_end(struct udat_cno *cno)
+{
+	if (cno->has_thread) {
+		if (pthread_equal(cno->thread, pthread_self()))
+			pthread_detach(cno->thread);
+		else
+			pthread_join(cno->thread, NULL);
+	}
+	cno->has_thread = 0;
+	pthread_mutex_destroy(&cno->lock);
+}
+
+static int agent_bad(const DAT_OS_WAIT_PROXY_AGENT *agent)
+{
+	return !agent->proxy_agent_func && agent->instance_data;
+}
+
+static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	uint32_t now;
+	int ret;
+
+	ret = cno_generation(cno, &now);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	pthread_mutex_lock(&cno->lock);
+	cno->armed = now;
+	cno->agent = agent;
+	if (agent.proxy_agent_func && !cno->has_thread)
+		ret = cno_start_thread(cno);
+	pthread_mutex_unlock(&cno->lock);
+	return ret ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) : DAT_SUCCESS;
+}
+
+static DAT_RETURN cno_make(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	struct dat_cno_create arg = { .size = sizeof(arg) };
+	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_CNO };
+	DAT_RETURN rc;
+	int ret;
+
+	ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_CREATE, &arg);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	cno->obj.id = arg.id;
+	pthread_mutex_init(&cno->lock, NULL);
+	rc = cno_set_agent(cno, agent);
+	if (rc != DAT_SUCCESS) {
+		undo.id = arg.id;
+		du_ioctl(cno->obj.ia->fd, DAT_IOC_FREE, &undo);
+		udat_cno_end(cno);
+	}
+	return rc;
+}
+
+UDAT_EXPORT DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
+				      DAT_CNO_HANDLE *cno_handle)
+{
+	struct udat_ia *ia = udat_ia(ia_handle);
+	struct udat_cno *cno;
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(ia_handle, cno_create, agent, cno_handle);
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (agent_bad(&agent))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!cno_handle)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	cno = udat_obj_new(ia);
+	if (!cno)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	rc = cno_make(cno, agent);
+	if (rc != DAT_SUCCESS) {
+		udat_obj_drop(&cno->obj);
+		return rc;
+	}
+	udat_obj_publish(&cno->obj, UDAT_TYPE(CNO));
+	*cno_handle = cno;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
+					    DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	struct udat_cno *cno = udat_cno(cno_handle);
+
+	UDAT_FORWARD(cno_handle, cno_modify_agent, agent);
+	if (!cno)
+		return BAD_CNO;
+	if (agent_bad(&agent))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	return cno_set_agent(cno, agent);
+}
+
+UDAT_EXPORT DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask,
+				     DAT_CNO_PARAM *param)
+{
+	struct udat_cno *cno = udat_cno(cno_handle);
+
+	UDAT_FORWARD(cno_handle, cno_query, mask, param);
+	if (!cno)
+		return BAD_CNO;
+	if (mask & ~DAT_CNO_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!param)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	param->ia_handle = cno->obj.ia;
+	pthread_mutex_lock(&cno->lock);
+	param->agent = cno->agent;
+	pthread_mutex_unlock(&cno->lock);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
+{
+	struct udat_cno *cno = udat_cno(cno_handle);
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(cno_handle, cno_free);
+	if (!cno)
+		return BAD_CNO;
+	rc = udat_obj_free(&cno->obj, UDAT_TYPE(CNO), DAT_OBJ_CNO, BAD_CNO,
+			   DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE));
+	if (rc != DAT_SUCCESS)
+		return rc;
+	udat_cno_end(cno);
+	udat_obj_drop(&cno->obj);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN cno_wait(struct udat_cno *cno, DAT_TIMEOUT timeout, struct udat_evd **evd)
+{
+	struct dat_cno_wait arg = {
+		.size = sizeof(arg), .id = cno->obj.id, .deadline_ns = udat_deadline(timeout),
+	};
+	int ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_WAIT, &arg);
+
+	*evd = NULL;
+	switch (-ret) {
+	case 0:
+		*evd = udat_evd((void *)(uintptr_t)arg.evd);
+		return DAT_SUCCESS;
+	case ETIMEDOUT:
+		return DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	case EINTR:
+		return DAT_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	default:
+		/* The IA is closed: that counts as a notification, of no EVD. */
+		return DAT_SUCCESS;
+	}
+}
+
+UDAT_EXPORT DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
+				    DAT_EVD_HANDLE *evd_handle)
+{
+	struct udat_cno *cno = udat_cno(cno_handle);
+	struct udat_evd *evd = NULL;
+	DAT_RETURN rc = DAT_SUCCESS;
+	struct udat_ia *ia;
+
+	UDAT_FORWARD(cno_handle, cno_wait, timeout, evd_handle);
+	if (!cno)
+		return BAD_CNO;
+	if (!evd_handle)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	ia = cno->obj.ia;
+	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
+	/* A close that did not count us has made the handles invalid before it looked. */
+	if (udat_ia(ia) && udat_cno(cno))
+		rc = cno_wait(cno, timeout, &evd);
+	*evd_handle = evd;
+	__atomic_fetch_sub(&ia->waiters, 1, __ATOMIC_ACQ_REL);
+	return rc;
+}
+
+static DAT_RETURN obj_fd(struct udat_obj *obj, uint32_t kind, int *fd)
+{
+	struct dat_fd arg = { .size = sizeof(arg), .type = kind, .id = obj->id };
+	int ret;
+
+	if (!fd)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ret = du_ioctl(obj->ia->fd, DAT_IOC_FD, &arg);
+	if (ret)
+		return dat_err_from_errno(-ret);
+	*fd = arg.fd;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd)
+{
+	struct udat_cno *cno = udat_cno(cno_handle);
+
+	return cno ? obj_fd(&cno->obj, DAT_OBJ_CNO, fd) : BAD_CNO;
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+
+	return evd ? obj_fd(&evd->obj, DAT_OBJ_EVD, fd) :
+		     DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}

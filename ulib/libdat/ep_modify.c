@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Changing the parameters of an endpoint: all that are asked for, or none. */
+#include <errno.h>
+
+#include "foreign.h"
+#include "libdat.h"
+
+#define IP(arg)	DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##arg)
+
+#define NEVER	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |			\
+		 DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |	\
+		 DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |	\
+		 DAT_EP_FIELD_SRQ_HANDLE)
+#define SPECIFIC (DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR |				\
+		  DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR |			\
+		  DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |				\
+		  DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+
+/* In which states a parameter can be changed. */
+static DAT_RETURN state_check(const struct udat_ep *ep, DAT_EP_PARAM_MASK mask)
+{
+	DAT_EP_STATE state = udat_ep_state(ep);
+
+	switch (state) {
+	case DAT_EP_STATE_UNCONNECTED:
+		return DAT_SUCCESS;
+	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+		return mask & SPECIFIC ? udat_state_error(state) : DAT_SUCCESS;
+	case DAT_EP_STATE_RESERVED:
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		return mask & (SPECIFIC | DAT_EP_FIELD_PZ_HANDLE) ? udat_state_error(state) :
+								    DAT_SUCCESS;
+	default:
+		return udat_state_error(state);
+	}
+}
+
+/* Copy the attributes that are wanted. */
+static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
+{
+#define TAKE(FIELD, field) do {								\
+	if (mask & DAT_EP_FIELD_EP_ATTR_##FIELD)					\
+		to->field = from->field;						\
+} while (0)
+	TAKE(SERVICE_TYPE, service_type);
+	TAKE(MAX_MESSAGE_SIZE, max_message_size);
+	TAKE(MAX_RDMA_SIZE, max_rdma_size);
+	TAKE(QOS, qos);
+	TAKE(RECV_COMPLETION_FLAGS, recv_completion_flags);
+	TAKE(REQUEST_COMPLETION_FLAGS, request_completion_flags);
+	TAKE(MAX_RECV_DTOS, max_recv_dtos);
+	TAKE(MAX_REQUEST_DTOS, max_request_dtos);
+	TAKE(MAX_RECV_IOV, max_recv_iov);
+	TAKE(MAX_REQUEST_IOV, max_request_iov);
+	TAKE(MAX_RDMA_READ_IN, max_rdma_read_in);
+	TAKE(MAX_RDMA_READ_OUT, max_rdma_read_out);
+	TAKE(SRQ_SOFT_HW, srq_soft_hw);
+	TAKE(MAX_RDMA_READ_IOV, max_rdma_read_iov);
+	TAKE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+	TAKE(NUM_TRANSPORT_ATTR, ep_transport_specific_count);
+	TAKE(NUM_PROVIDER_ATTR, ep_provider_specific_count);
+#undef TAKE
+}
+
+/* What the EP would be afterwards. */
+static void take_param(struct udat_ep *next, const DAT_EP_PARAM *param, DAT_EP_PARAM_MASK mask)
+{
+	if (mask & DAT_EP_FIELD_PZ_HANDLE)
+		next->pz = udat_pz(param->pz_handle);
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
+		next->recv_evd = param->recv_evd_handle;
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+		next->request_evd = param->request_evd_handle;
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+		next->connect_evd = param->connect_evd_handle;
+	take_attr(&next->attr, &param->ep_attr, mask);
+}
+
+static DAT_RETURN next_check(const struct udat_ep *ep, const struct udat_ep *next,
+			     DAT_EP_PARAM_MASK mask)
+{
+	struct udat_ia *ia = ep->obj.ia;
+	DAT_RETURN rc;
+
+	if (mask & DAT_EP_FIELD_PZ_HANDLE && (!next->pz || next->pz->obj.ia != ia))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (ep->srq && next->pz != ep->srq->pz)
+		return IP(3);
+	rc = udat_ep_check_evds(ia, next);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (udat_ep_attr_bad(ia, &next->attr) || next->attr.ep_transport_specific_count ||
+	    next->attr.ep_provider_specific_count)
+		return IP(3);
+	if (next->attr.qos != DAT_QOS_BEST_EFFORT)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/* Tell the driver, and look at its new pages. */
+static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
+{
+	const DAT_EP_ATTR *attr = &next->attr;
+	struct dat_ep_modify arg = {
+		.size = sizeof(arg), .id = ep->obj.id, .pz = UDAT_ID(next->pz),
+		.recv_evd = UDAT_ID(next->recv_evd), .request_evd = UDAT_ID(next->request_evd),
+		.connect_evd = UDAT_ID(next->connect_evd),
+		.max_recv = ep->srq ? 0 : attr->max_recv_dtos,
+		.max_request = attr->max_request_dtos, .max_recv_iov = attr->max_recv_iov,
+		.max_request_iov = attr->max_request_iov, .read_in = attr->max_rdma_read_in,
+		.read_out = attr->max_rdma_read_out,
+	};
+	struct udat_ep_ring r;
+	int ret;
+
+	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_MODIFY, &arg);
+	if (ret == -EISCONN)
+		return udat_state_error(udat_ep_state(ep));
+	if (ret)
+		return dat_err_from_errno(-ret);
+	r = (struct udat_ep_ring) {
+		.submit_offset = arg.submit_offset, .submit_size = arg.submit_size,
+		.status_offset = arg.status_offset, .status_size = arg.status_size,
+		.sq_offset = arg.sq_offset, .sq_shift = arg.sq_shift,
+		.rq_offset = arg.rq_offset, .rq_shift = arg.rq_shift,
+		.max_request = arg.max_request, .max_recv = arg.max_recv,
+	};
+	return udat_ep_use_ring(ep, next, &r);
+}
+
+static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
+{
+	ep->pz = next->pz;
+	ep->recv_evd = next->recv_evd;
+	ep->request_evd = next->request_evd;
+	ep->connect_evd = next->connect_evd;
+	ep->attr = next->attr;
+}
+
+static DAT_RETURN ep_modify(struct udat_ep *ep, struct udat_ep *next)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	du_lock(&ep->sq.lock);
+	du_lock(&ep->rq.lock);
+	if (ep->obj.id)
+		rc = ep_remake(ep, next);
+	if (rc == DAT_SUCCESS)
+		ep_become(ep, next);
+	du_unlock(&ep->rq.lock);
+	du_unlock(&ep->sq.lock);
+	/* One that waited for its zone: now the driver can have it. */
+	if (rc == DAT_SUCCESS && !ep->obj.id && ep->pz) {
+		rc = udat_ep_make(ep);
+		if (rc != DAT_SUCCESS)
+			ep->pz = NULL;
+	}
+	if (rc == DAT_SUCCESS)
+		udat_ep_configure_evds(ep);
+	return rc;
+}
+
+UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
+				     const DAT_EP_PARAM *param)
+{
+	struct udat_ep *ep = udat_ep(ep_handle), next;
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(ep_handle, ep_modify, mask, param);
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL || mask & NEVER)
+		return IP(2);
+	if (!param)
+		return IP(3);
+	rc = state_check(ep, mask);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	/* Completions of receives that are posted were promised by the old flags. */
+	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
+		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	next = *ep;
+	take_param(&next, param, mask);
+	rc = next_check(ep, &next, mask);
+	return rc == DAT_SUCCESS ? ep_modify(ep, &next) : rc;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Loading providers, and opening and closing IAs through them. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/log.h"
+#include "foreign.h"
+#include "libdat.h"
+#include "provider.h"
+
+#define NOT_FOUND(sub)	DAT_ERR(DAT_PROVIDER_NOT_FOUND, sub)
+
+/*
+ * struct opened - an IA that a provider has opened
+ * @ia: the provider's handle
+ * @provider: its table
+ * @reg: where that is registered
+ * @next: in the list; list_lock
+ */
+struct opened {
+	DAT_IA_HANDLE		ia;
+	const DAT_PROVIDER	*provider;
+	struct udat_registered	*reg;
+	struct opened		*next;
+};
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct opened *opened_first;
+
+/* A provider's init, fini and constructors may come back to us: the same thread may. */
+static pthread_mutex_t load_lock;
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+
+static void load_lock_init(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&load_lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void loader_lock(void)
+{
+	pthread_once(&load_once, load_lock_init);
+	pthread_mutex_lock(&load_lock);
+}
+
+static void loader_unlock(void)
+{
+	pthread_mutex_unlock(&load_lock);
+}
+
+/* ---- Libraries; all with the loader's lock held ---- */
+
+/* Returns 0, or -1 after a message. */
+static int library_init(struct udat_conf *c)
+{
+	DAT_PROVIDER_INIT_FUNC init;
+
+	c->lib = dlopen(c->library, RTLD_NOW | RTLD_LOCAL);
+	if (!c->lib) {
+		du_log(DU_LOG_ERROR, "%s: %s", c->where, dlerror());
+		return -1;
+	}
+	init = (DAT_PROVIDER_INIT_FUNC)dlsym(c->lib, DAT_PROVIDER_INIT_FUNC_STR);
+	c->fini = (DAT_PROVIDER_FINI_FUNC)dlsym(c->lib, DAT_PROVIDER_FINI_FUNC_STR);
+	if (!init || !c->fini) {
+		du_log(DU_LOG_ERROR, "%s: %s is no provider: it lacks %s()", c->where, c->library,
+		       init ? DAT_PROVIDER_FINI_FUNC_STR : DAT_PROVIDER_INIT_FUNC_STR);
+		dlclose(c->lib);
+		return -1;
+	}
+	init(&c->info, c->params);
+	return 0;
+}
+
+static int library_load(struct udat_conf *c)
+{
+	struct udat_conf *outer = udat_loading;
+	int ret;
+
+	c->loading = 1;
+	udat_loading = c;
+	ret = library_init(c);
+	udat_loading = outer;
+	if (ret)
+		c->loading = 0;
+	return ret;
+}
+
+static void library_unload(struct udat_conf *c)
+{
+	c->fini(&c->info);
+	/* The tables are about to be unmapped, whatever the library thinks. */
+	if (udat_registered_purge(c))
+		du_log(DU_LOG_ERROR, "%s: %s did not remove what it had registered", c->where,
+		       c->library);
+	dlclose(c->lib);
+	c->lib = NULL;
+	c->loading = 0;
+}
+
+/* ---- Registrations, held by opens ---- */
+
+static int opened_find(struct opened *o, const DAT_PROVIDER_INFO *want, DAT_RETURN_SUBTYPE *why)
+{
+	o->reg = udat_registered_get(want, &o->provider, why);
+	if (!o->reg)
+		return 0;
+	if (o->reg->owner)
+		o->reg->owner->opens++;
+	return 1;
+}
+
+static int opened_load(struct opened *o, struct udat_conf *c, const DAT_PROVIDER_INFO *want)
+{
+	DAT_RETURN_SUBTYPE why = DAT_NO_SUBTYPE;
+
+	/* Loaded: we have looked already.  Being loaded: it asks for itself. */
+	if (c->loading || library_load(c))
+		return 0;
+	if (opened_find(o, want, &why))
+		return 1;
+	du_log(DU_LOG_ERROR, "%s: %s did not register '%s'", c->where, c->library, want->ia_name);
+	if (!c->opens)
+		library_unload(c);
+	return 0;
+}
+
+static DAT_RETURN opened_get(struct opened *o, const DAT_PROVIDER_INFO *want)
+{
+	DAT_RETURN_SUBTYPE miss, why = DAT_NAME_NOT_REGISTERED;
+	struct udat_conf *c;
+	int failed = 0;
+
+	if (opened_find(o, want, &why))
+		return DAT_SUCCESS;
+	for (c = udat_conf_first(); c; c = c->next) {
+		if (c->alias)
+			continue;
+		miss = udat_mismatch(&c->info, want);
+		if (miss == DAT_NO_SUBTYPE) {
+			if (opened_load(o, c, want))
+				return DAT_SUCCESS;
+			failed = 1;
+		} else if (miss > why) {
+			why = miss;
+		}
+	}
+	return NOT_FOUND(failed ? DAT_NAME_NOT_REGISTERED : why);
+}
+
+static void opened_put(struct opened *o)
+{
+	struct udat_conf *c;
+
+	loader_lock();
+	c = o->reg->owner;
+	udat_registered_put(o->reg);
+	if (c && !--c->opens)
+		library_unload(c);
+	loader_unlock();
+	free(o);
+}
+
+/* ---- The list of open IAs ---- */
+
+static void opened_insert(struct opened *o)
+{
+	pthread_mutex_lock(&list_lock);
+	o->next = opened_first;
+	opened_first = o;
+	pthread_mutex_unlock(&list_lock);
+}
+
+static struct opened *opened_take(DAT_IA_HANDLE ia)
+{
+	struct opened **p, *o;
+
+	pthread_mutex_lock(&list_lock);
+	for (p = &opened_first; *p && (*p)->ia != ia; p = &(*p)->next)
+		;
+	o = *p;
+	if (o)
+		*p = o->next;
+	pthread_mutex_unlock(&list_lock);
+	return o;
+}
+
+/* ---- For ia.c ---- */
+
+int udat_conf_alias(const char *name, char device[UDAT_ALIAS_SIZE])
+{
+	const struct udat_conf *c;
+
+	for (c = udat_conf_first(); c; c = c->next) {
+		if (c->alias && !strcmp(c->info.ia_name, name)) {
+			strcpy(device, c->params);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int udat_provider_known(const char *name)
+{
+	const struct udat_conf *c;
+
+	for (c = udat_conf_first(); c; c = c->next)
+		if (!c->alias && !strcmp(c->info.ia_name, name))
+			return 1;
+	return udat_registered_name(name);
+}
+
+/* The provider's part, which runs without a lock: it may open others below it. */
+static DAT_RETURN call_open(const DAT_PROVIDER *provider, const char *name, DAT_COUNT qlen,
+			    DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
+{
+	DAT_RETURN rc = provider->ia_open_func((DAT_NAME_PTR)name, qlen, async_evd, ia);
+
+	if (rc != DAT_SUCCESS || udat_foreign(*ia))
+		return rc;
+	/* Its calls could not be told from those with garbage. */
+	du_log(DU_LOG_ERROR, "the provider of '%s' made a handle without its table", name);
+	provider->ia_close_func(*ia, DAT_CLOSE_ABRUPT_FLAG);
+	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+			      DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
+			      DAT_BOOLEAN thread_safety)
+{
+	DAT_PROVIDER_INFO want = { .dapl_version_major = major, .dapl_version_minor = minor,
+				   .is_thread_safe = thread_safety };
+	struct opened *o = calloc(1, sizeof(*o));
+	DAT_RETURN rc;
+
+	if (!o)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	strncpy(want.ia_name, name, sizeof(want.ia_name) - 1);
+	loader_lock();
+	rc = opened_get(o, &want);
+	loader_unlock();
+	if (rc != DAT_SUCCESS) {
+		free(o);
+		return rc;
+	}
+	rc = call_open(o->provider, name, qlen, async_evd, ia);
+	if (rc != DAT_SUCCESS) {
+		opened_put(o);
+		return rc;
+	}
+	o->ia = *ia;
+	opened_insert(o);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN udat_provider_close(const DAT_PROVIDER *provider, DAT_IA_HANDLE ia,
+			       DAT_CLOSE_FLAGS flags)
+{
+	/* Off the list first: the next open may be given the same address. */
+	struct opened *o = opened_take(ia);
+	DAT_RETURN rc = provider->ia_close_func(ia, flags);
+
+	if (!o)
+		return rc;
+	if (rc == DAT_SUCCESS)
+		opened_put(o);
+	else
+		opened_insert(o);
+	return rc;
+}

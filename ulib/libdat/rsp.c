@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reserved service points: one request, for one endpoint. */
+#include <errno.h>
+
+#include "foreign.h"
+#include "libdat.h"
+
+#define BAD_RSP	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP)
+
+static void rsp_stop(struct udat_rsp *rsp)
+{
+	struct dat_free arg = {
+		.size = sizeof(arg), .type = DAT_OBJ_PSP, .id = rsp->obj.id,
+	};
+
+	if (arg.id)
+		du_ioctl(rsp->obj.ia->fd, DAT_IOC_FREE, &arg);
+	rsp->obj.id = 0;
+}
+
+/*
+ * Its request came: nobody listens any more, and the qualifier is free.  The handle
+ * stays good, for dat_rsp_free().
+ */
+struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp)
+{
+	struct udat_ep *ep = rsp->ep;
+
+	rsp_stop(rsp);
+	rsp->ep = NULL;
+	return ep;
+}
+
+static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
+{
+	struct dat_psp_create arg = {
+		.size = sizeof(arg), .evd = rsp->evd->obj.id, .conn_qual = rsp->conn_qual,
+		.user_data = (uintptr_t)rsp, .flags = DAT_PSP_ONE_SHOT,
+	};
+	int ret = du_ioctl(rsp->obj.ia->fd, DAT_IOC_PSP_CREATE, &arg);
+
+	if (ret)
+		return udat_listen_error(-ret, 0);
+	rsp->obj.id = arg.id;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN rsp_check(const struct udat_ia *ia, DAT_CONN_QUAL qual,
+			    DAT_EP_HANDLE ep_handle, const struct udat_evd *evd,
+			    const DAT_RSP_HANDLE *out)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!qual || qual > 0xffff)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (ep_handle != DAT_HANDLE_NULL && (!ep || ep->obj.ia != ia))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (!evd || evd->obj.ia != ia || !(evd->flags & DAT_EVD_CR_FLAG))
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+	if (!out)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (ep && udat_ep_state(ep) != DAT_EP_STATE_UNCONNECTED)
+		return udat_state_error(udat_ep_state(ep));
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+				      DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
+				      DAT_RSP_HANDLE *rsp_handle)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	struct udat_ia *ia = udat_ia(ia_handle);
+	struct udat_ep *ep = udat_ep(ep_handle);
+	struct udat_rsp *rsp;
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(ia_handle, rsp_create, conn_qual, ep_handle, evd_handle, rsp_handle);
+	rc = rsp_check(ia, conn_qual, ep_handle, evd, rsp_handle);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	rsp = udat_obj_new(ia);
+	if (!rsp)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	rsp->evd = evd;
+	rsp->ep = ep;
+	rsp->conn_qual = conn_qual;
+	if (ep)
+		ep->stage = DAT_EP_STATE_RESERVED;
+	/* The request may come, and name the handle, before the call is over. */
+	udat_obj_publish(&rsp->obj, UDAT_TYPE(RSP));
+	rc = rsp_listen(rsp);
+	if (rc != DAT_SUCCESS) {
+		if (ep)
+			ep->stage = DAT_EP_STATE_UNCONNECTED;
+		udat_obj_drop(&rsp->obj);
+		return rc;
+	}
+	*rsp_handle = rsp;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK mask,
+				     DAT_RSP_PARAM *param)
+{
+	struct udat_rsp *rsp = udat_rsp(rsp_handle);
+
+	UDAT_FORWARD(rsp_handle, rsp_query, mask, param);
+	if (!rsp)
+		return BAD_RSP;
+	if (mask & ~DAT_RSP_FIELD_ALL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!param)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	param->ia_handle = rsp->obj.ia;
+	param->conn_qual = rsp->conn_qual;
+	param->evd_handle = rsp->evd;
+	param->ep_handle = rsp->ep;
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
+{
+	struct udat_rsp *rsp = udat_rsp(rsp_handle);
+
+	UDAT_FORWARD(rsp_handle, rsp_free);
+	if (!rsp || !du_slot_revoke(&rsp->obj.slot, UDAT_TYPE(RSP)))
+		return BAD_RSP;
+	rsp_stop(rsp);
+	/* Nobody came for it. */
+	if (rsp->ep)
+		rsp->ep->stage = DAT_EP_STATE_UNCONNECTED;
+	udat_obj_bury(&rsp->obj, &rsp->evd, 1);
+	return DAT_SUCCESS;
+}
