@@ -7,6 +7,7 @@ BUILD   := $(DAT_TOP)/build
 
 PREFIX  ?= /usr/local
 UDEVDIR ?= /usr/lib/udev/rules.d
+SYSUSERSDIR ?= /usr/lib/sysusers.d
 INSTALL ?= install
 
 # The running kernel's headers, or else those of the kernel in the test VM.
@@ -44,6 +45,11 @@ install: libs
 	+$(MAKE) -C $(DAT_TOP)/ulib install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/include/dat $(DESTDIR)$(UDEVDIR)
 	$(INSTALL) -m 644 $(wildcard $(DAT_TOP)/include/dat/*.h) $(DESTDIR)$(PREFIX)/include/dat/
+	cd $(DAT_TOP)/Documentation/man && for d in man*; do \
+		$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/$$d && \
+		$(INSTALL) -m 644 $$d/* $(DESTDIR)$(PREFIX)/share/man/$$d/ || exit 1; done
+	$(INSTALL) -d $(DESTDIR)$(SYSUSERSDIR)
+	$(INSTALL) -m 644 $(DAT_TOP)/scripts/dat-sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/dat.conf
 	$(INSTALL) -m 644 $(DAT_TOP)/scripts/90-dat.rules $(DESTDIR)$(UDEVDIR)/
 
 clean:
@@ -73,7 +79,7 @@ help:
 	@echo 'modules          dat.ko for KDIR=$(KDIR)'
 	@echo 'libs             libdat and the tools, into build/ulib/'
 	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
-	@echo 'install          libraries, headers, udev rule (DESTDIR=, PREFIX=$(PREFIX))'
+	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
