@@ -7,7 +7,7 @@
 
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async)
 {
-	static DAT_PROVIDER_INFO info[8];
+	DAT_PROVIDER_INFO info[8] = {};
 	DAT_PROVIDER_INFO *list[8];
 	DAT_COUNT n = 0;
 	int i;

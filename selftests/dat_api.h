@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+/* Some of the tests have threads. */
+#define DAT_THREADSAFE DAT_TRUE
 #include <dat/udat.h>
 
 #define A_QUAL		4811

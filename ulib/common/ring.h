@@ -43,8 +43,9 @@ struct du_queue {
 
 /* What stays when the ring is replaced; du_queue_move() says where that is. */
 static inline void du_queue_init(struct du_queue *q, int fd, struct dat_doorbell *db,
-				 uint32_t bell, uint32_t shift)
+				 uint32_t bell, uint32_t shift, int single)
 {
+	q->lock.single = single;
 	q->fd = fd;
 	q->shift = shift;
 	q->dirty = &db->dirty[bell / 64];

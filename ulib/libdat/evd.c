@@ -56,6 +56,7 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 		goto err_drop;
 	}
 	evd->obj.id = arg.id;
+	evd->lock.single = ia->single;
 	evd->flags = flags;
 	rc = evd_map(evd, &arg);
 	if (rc != DAT_SUCCESS)
@@ -275,7 +276,8 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 	if (!event)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	/* Polling an empty queue takes no lock. */
-	if (!du_events_count(&evd->events) && !evd->waiting)
+	if (!du_events_count(&evd->events) &&
+	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED))
 		return DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	du_lock(&evd->lock);
 	if (evd->waiting)
@@ -362,7 +364,7 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 				   evd->config == DAT_EVD_STATE_CONFIG_SOLICITED))
 		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
 	else
-		evd->waiting = 1;
+		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
 	return rc;
 }
@@ -376,7 +378,7 @@ static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT 
 	if (eqe)
 		evd_take(evd, eqe, event);
 	left = (DAT_COUNT)du_events_count(&evd->events);
-	evd->waiting = 0;
+	__atomic_store_n(&evd->waiting, 0, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
 	return left;
 }
@@ -430,7 +432,7 @@ static int evd_occupy(struct udat_evd *evd)
 	du_lock(&evd->lock);
 	free = !evd->waiting;
 	if (free)
-		evd->waiting = 1;
+		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
 	return free;
 }

@@ -162,7 +162,7 @@ static DAT_RETURN ia_find(const char *name, struct udat_ia **ia)
 }
 
 static DAT_RETURN ia_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
-			  DAT_IA_HANDLE *ia_handle)
+			  DAT_IA_HANDLE *ia_handle, DAT_BOOLEAN thread_safety)
 {
 	struct udat_ia *ia;
 	DAT_RETURN rc;
@@ -170,6 +170,7 @@ static DAT_RETURN ia_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 	rc = ia_find(name, &ia);
 	if (rc != DAT_SUCCESS)
 		return rc;
+	ia->single = !thread_safety;
 	rc = ia_async(ia, qlen, async_evd);
 	if (rc != DAT_SUCCESS) {
 		ia_destroy(ia);
@@ -190,10 +191,10 @@ UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Ours locks in any case, so that @thread_safety does not matter to it. */
 	rc = version_check(dat_major, dat_minor);
 	if (rc == DAT_SUCCESS)
-		rc = ia_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
+		rc = ia_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle,
+			     thread_safety);
 	if (DAT_GET_TYPE(rc) != DAT_PROVIDER_NOT_FOUND)
 		return rc;
 	if (udat_provider_known(ia_name))
@@ -284,7 +285,7 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 					   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 					   DAT_COMPLETION_UNSIGNALLED_FLAG |
 					   DAT_COMPLETION_BARRIER_FENCE_FLAG;
-	attr->is_thread_safe = DAT_TRUE;
+	attr->is_thread_safe = ia->single ? DAT_FALSE : DAT_TRUE;
 	attr->max_private_data_size = UDAT_PD_MAX;
 	attr->supports_multipath = DAT_FALSE;
 	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;

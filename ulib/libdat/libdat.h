@@ -82,6 +82,7 @@ struct udat_lmr_chunk {
  * @obj: ia is itself
  * @name: as it was opened by
  * @fd: the device
+ * @single: opened for a program without threads; constant
  * @info: limits and identity; constant
  * @doorbell: page
  * @async_evd: of this IA or NULL; constant
@@ -98,6 +99,7 @@ struct udat_ia {
 	struct udat_obj		obj;
 	char			name[DAT_NAME_MAX_LENGTH];
 	int			fd;
+	int			single;
 	struct dat_ia_query	info;
 	struct du_map		doorbell;
 	struct udat_evd		*async_evd;
@@ -139,7 +141,7 @@ struct udat_cno {
  * @events: the ring
  * @cno: or NULL
  * @disabled: it isn't triggered
- * @waiting: a thread is in dat_evd_wait()
+ * @waiting: a thread is in dat_evd_wait(); read without the lock by those who poll
  * @unwaitable: no thread may be
  * @config: DAT_EVD_STATE_CONFIG_* of the EPs that feed it
  */

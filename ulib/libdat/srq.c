@@ -56,7 +56,8 @@ static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg
 		ring_unmap(&r);
 		return dat_err_from_errno(-ret);
 	}
-	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift);
+	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift,
+		      ia->single);
 	srq_use_ring(srq, &r);
 	srq->reaped = srq->rq.tail;
 	return DAT_SUCCESS;
