@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules libs modules_install install clean vm lint check check-debug demo help kobj
+.PHONY: all modules libs modules_install install clean vm lint check check-debug bench demo help kobj
 
 all: modules libs
 
@@ -70,6 +70,9 @@ check:
 check-debug:
 	$(DAT_TOP)/scripts/run-tests debug
 
+bench:
+	$(DAT_TOP)/scripts/run-tests bench
+
 demo: libs
 	$(DAT_TOP)/scripts/vm --mem 4096 --module $(VM_MODULE) --timeout 600 \
 		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
@@ -83,6 +86,7 @@ help:
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
+	@echo 'bench            what things cost, beside verbs in the same VM'
 	@echo 'demo             a transfer between two processes in a VM'
 	@echo 'vm               a shell in a VM with dat.ko loaded'
 	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'
