@@ -4,6 +4,7 @@
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -79,14 +80,54 @@ static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct n
 	return ndev;
 }
 
+static bool dev_has_gids(struct ib_device *ibdev, u32 port)
+{
+	const struct ib_gid_attr *attr;
+	bool any = false;
+	int i;
+
+	for (i = 0; !any && i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+		attr = rdma_get_gid_attr(ibdev, port, i);
+		any = !IS_ERR(attr);
+		if (any)
+			rdma_put_gid_attr(attr);
+	}
+	return any;
+}
+
+/* RoCE: each GID has the network interface that its address is of. */
+static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struct net *net)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, port, i);
+	struct net_device *ndev;
+	bool ours;
+
+	if (IS_ERR(attr))
+		return false;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	ours = !IS_ERR(ndev) && net_eq(dev_net(ndev), net);
+	rcu_read_unlock();
+	rdma_put_gid_attr(attr);
+	return ours;
+}
+
 /* A port is for those who live where its network interface lives. */
 static bool dev_port_visible(struct ib_device *ibdev, u32 port, struct net *net)
 {
 	struct net_device *ndev;
 	bool visible;
+	int i;
 
 	if (!rdma_dev_access_netns(ibdev, net))
 		return false;
+	if (rdma_protocol_roce(ibdev, port)) {
+		for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++)
+			if (dev_gid_in_net(ibdev, port, i, net))
+				return true;
+		/* Without a GID it is of no use; let its host see that. */
+		return net_eq(net, &init_net) && !dev_has_gids(ibdev, port);
+	}
 	ndev = dev_netdev(ibdev, port, net);
 	visible = !ndev || net_eq(dev_net(ndev), net);
 	dev_put(ndev);
@@ -107,26 +148,51 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 1 : 2;
 }
 
+/* RoCE has a GID of the link-local address in any case, also if nobody has that. */
+static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage *ss)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	return ipv6_chk_addr(dev_net(ndev), &((const struct sockaddr_in6 *)ss)->sin6_addr,
+			     ndev, 1);
+#else
+	return false;
+#endif
+}
+
+/* The address behind a GID, if it is of an interface in @net; else of no family. */
+static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
+			 struct sockaddr_storage *ss)
+{
+	struct net_device *ndev;
+
+	memset(ss, 0, sizeof(*ss));
+	rdma_gid2ip((struct sockaddr *)ss, &attr->gid);
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (IS_ERR(ndev) || !net_eq(dev_net(ndev), net))
+		ss->ss_family = AF_UNSPEC;
+	else if (addr_rank(ss, AF_INET6) == 1 && !dev_has_addr(ndev, ss))
+		ss->ss_family = AF_UNSPEC;
+	else if (addr_rank(ss, AF_INET6) == 1)
+		((struct sockaddr_in6 *)ss)->sin6_scope_id = ndev->ifindex;
+	rcu_read_unlock();
+}
+
 /* RoCE: the GID table holds the addresses of the network interface. */
-static void dev_addr_roce(struct ib_device *ibdev, u32 port, sa_family_t family,
+static void dev_addr_roce(const struct dat_ia *ia, sa_family_t family,
 			  struct sockaddr_storage *best)
 {
+	struct ib_device *ibdev = ia->dev->ibdev;
 	const struct ib_gid_attr *attr;
 	struct sockaddr_storage ss;
-	struct net_device *ndev;
+	u32 port = ia->port;
 	int i;
 
 	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
 		attr = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(attr))
 			continue;
-		memset(&ss, 0, sizeof(ss));
-		rdma_gid2ip((struct sockaddr *)&ss, &attr->gid);
-		rcu_read_lock();
-		ndev = rdma_read_gid_attr_ndev_rcu(attr);
-		if (!IS_ERR(ndev) && addr_rank(&ss, AF_INET6) == 1)
-			((struct sockaddr_in6 *)&ss)->sin6_scope_id = ndev->ifindex;
-		rcu_read_unlock();
+		dev_gid_addr(attr, ia->net, &ss);
 		rdma_put_gid_attr(attr);
 		if (addr_rank(&ss, family) > addr_rank(best, family))
 			*best = ss;
@@ -165,7 +231,7 @@ int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_st
 
 	memset(ss, 0, sizeof(*ss));
 	if (rdma_protocol_roce(ibdev, port)) {
-		dev_addr_roce(ibdev, port, family, ss);
+		dev_addr_roce(ia, family, ss);
 	} else if (family != AF_INET6) {
 		ndev = dev_netdev(ibdev, port, ia->net);
 		if (ndev)

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# An adapter is for those who live where its network interface lives.
+bin=$(cd "$(dirname "$0")/../ulib" && pwd)
+export LD_LIBRARY_PATH=$bin
+
+echo "TAP version 13"
+if ! ip netns add dat-test 2>/dev/null; then
+	echo "1..0 # SKIP this machine makes no network namespaces"
+	exit 4
+fi
+trap 'ip netns del dat-test' EXIT
+echo "1..3"
+
+result() { # N NAME: by the status before
+	if [ $? = 0 ]; then echo "ok $1 $2"; else echo "not ok $1 $2"; fi
+}
+
+adapter=$("$bin/dat-info" | awk 'NR == 2 { print $1 }')
+[ -n "$adapter" ]
+result 1 "netns.the adapter is listed at home"
+! ip netns exec dat-test "$bin/dat-info" 2>/dev/null | grep -q "^$adapter "
+result 2 "netns.it is not listed in another namespace"
+! ip netns exec dat-test "$bin/dat-info" "$adapter" >/dev/null 2>&1
+result 3 "netns.nor can it be opened there"
