@@ -310,3 +310,11 @@ void conf_load(conf_entry_fn *fn, void *arg)
 	else
 		conf_load_etc("/etc", fn, arg);
 }
+
+int conf_is_libdat(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	const char *base = slash ? slash + 1 : library;
+
+	return !strcmp(base, "libdat.so.1") || !strcmp(base, "libdat.so");
+}

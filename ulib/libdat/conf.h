@@ -60,4 +60,7 @@ void conf_load(conf_entry_fn *fn, void *arg);
 /* The same without DAT_OVERRIDE, and with the files below @etc. */
 void conf_load_etc(const char *etc, conf_entry_fn *fn, void *arg);
 
+/* Whether this library is meant, so that the IA parameters name an adapter of the driver. */
+int conf_is_libdat(const char *library);
+
 #endif /* LIBDAT_CONF_H */

@@ -28,14 +28,6 @@ _Static_assert(sizeof(((struct dat_adapter *)0)->name) == UDAT_ALIAS_SIZE, "adap
 static struct udat_conf *conf_first, **conf_last = &conf_first;
 static unsigned int conf_count;
 
-static int is_our_library(const char *library)
-{
-	const char *slash = strrchr(library, '/');
-	const char *base = slash ? slash + 1 : library;
-
-	return !strcmp(base, "libdat.so.1") || !strcmp(base, "libdat.so");
-}
-
 static const char *append(char **to, const char *s)
 {
 	char *start = *to;
@@ -58,7 +50,7 @@ static struct udat_conf *conf_new(const struct conf_entry *e, const char *where)
 	c->where = append(&strings, where);
 	c->library = append(&strings, e->library);
 	c->params = append(&strings, e->ia_params);
-	c->alias = is_our_library(e->library);
+	c->alias = conf_is_libdat(e->library);
 	strcpy(c->info.ia_name, e->ia_name);
 	c->info.dapl_version_major = e->major;
 	c->info.dapl_version_minor = e->minor;

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dat-info: what it lists, that its JSON is JSON, and that --check names what is wrong.
+bin=$(cd "$(dirname "$0")/../ulib" && pwd)
+export LD_LIBRARY_PATH=$bin
+info=$bin/dat-info
+n=0
+
+# result STATUS NAME
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n info.$2"; else echo "not ok $n info.$2"; fi
+}
+
+# expect NAME STATUS TEXT CMD...: CMD exits with STATUS and says TEXT.
+expect() {
+	local name=$1 status=$2 text=$3 out rc
+	shift 3
+	out=$("$@" 2>&1)
+	rc=$?
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
+	[ "$rc" = "$status" ] || echo "# exit status $rc, not $status"
+	[ "$rc" = "$status" ] && [[ $out == *"$text"* ]]
+	result $? "$name"
+}
+
+# Each string becomes one character, each other simple value another; then brackets are
+# taken away from the inside out.
+is_json() {
+	iconv -f UTF-8 -t UTF-8 | LC_ALL=C awk '
+	{ t = t $0 "\n" }
+	END {
+		if (t ~ /[\001\002]/)
+			exit 1
+		h = "[0-9a-fA-F]"
+		gsub("\"([^\"\\\\\001-\037]|\\\\[\"\\\\/bfnrt]|\\\\u" h h h h ")*\"", "\001", t)
+		gsub(/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false|null/, "\002", t)
+		gsub(/[ \t\n]+/, "", t)
+		while (gsub(/\{(\001:[\001\002](,\001:[\001\002])*)?\}|\[([\001\002](,[\001\002])*)?\]/, "\002", t))
+			;
+		exit t != "\002"
+	}'
+}
+
+# json NAME OPTION...: what is printed is JSON, and is_json() is no blind judge.
+json() {
+	local name=$1 out
+	shift
+	out=$("$info" --json "$@" 2>/dev/null)
+	printf '%s\n' "$out" | is_json && ! printf '%s]\n' "$out" | is_json
+	result $? "$name"
+}
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+
+# The limit is for those who may not lock what they like.
+little_memory() { (ulimit -l 64 && as_nobody "$info" --check); }
+
+with_conf() { DAT_OVERRIDE=$conf "$@"; }
+
+server_is_listed() {
+	local out i
+	"$bin/dat-perf" --keep --device "$dev" >/dev/null 2>&1 &
+	server=$!
+	for ((i = 0; i < 50; i++)); do
+		out=$("$info" "$dev")
+		[[ $out == *" $server dat-perf:"*" 1 psp"* ]] && break
+		sleep 0.1
+	done
+	kill $server
+	wait $server 2>/dev/null
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
+	((i < 50))
+}
+
+# Without an option: every line says how it is, and what is to be done if it is not ok.
+well_worded() {
+	with_conf "$info" --check | awk '
+		!/^(ok|warn|fail) / { bad = 1 }
+		/^(warn|fail)/ && !/ -> ./ { bad = 1 }
+		/^(warn|fail)/ { some = 1 }
+		END { exit bad || !some }'
+}
+
+echo "TAP version 13"
+echo "1..19"
+
+dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
+conf=$(mktemp)
+read -r mode group < <(stat -c '%a %g' /dev/dat)
+restore() {
+	[ -e /dev/dat ] || insmod "$DAT_KO"
+	chgrp "$group" /dev/dat
+	chmod "$mode" /dev/dat
+	rm -f "$conf"
+}
+trap restore EXIT
+# What the udev rule does.
+chgrp rdma /dev/dat
+chmod 660 /dev/dat
+
+expect "an adapter is listed" 0 "$dev  active" "$info"
+expect "an adapter's limits are shown" 0 "max_message_size" "$info" "$dev"
+expect "an unknown adapter fails" 1 "no RDMA adapter 'nix'" "$info" nix
+expect "wrong usage" 2 "usage:" "$info" --nix
+server_is_listed
+result $? "a process is shown with its objects"
+json "the list as JSON"
+json "everything as JSON" --all
+json "an adapter as JSON" "$dev"
+json "an unknown adapter as JSON" nix
+json "the check as JSON" --check
+expect "the check finds nothing wrong" 0 "a message to itself arrived" "$info" --check
+
+printf '%s\n' "my0 u1.2 threadsafe default libdat.so.1 dat.1.2 \"$dev\" \"\"" \
+	'short u1.2 threadsafe' \
+	'other u1.2 threadsafe default libnix.so.1 nix.1.0 "" ""' \
+	$'"q\\"\\\\\e[1m\377\303\251\355\240\200" u1.2 threadsafe default libnix.so.1 nix.1.0 "" ""' >"$conf"
+expect "a name comes with its file and line" 0 "$conf:1" with_conf "$info"
+expect "a malformed line is reported" 1 "$conf:2: fewer than 8 fields" with_conf "$info" --check
+expect "a missing library is reported" 1 "$conf:3: libnix.so.1" with_conf "$info" --check
+DAT_OVERRIDE=$conf json "JSON with any name"
+well_worded
+result $? "each finding ends in what to do"
+
+chmod 600 /dev/dat
+expect "no permission names the group" 1 "group 'rdma'" as_nobody "$info" --check
+chmod 666 /dev/dat
+expect "little locked memory names the limit" 1 "warn  memlock   ulimit -l" little_memory
+
+if [ -z "$DAT_KO" ]; then
+	echo "ok 19 # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	exit 0
+fi
+for _ in {1..50}; do
+	rmmod dat 2>/dev/null && break
+	sleep 0.1
+done
+expect "no driver names modprobe" 1 "modprobe dat" "$info" --check
