@@ -231,7 +231,6 @@ TEST_F_TIMEOUT(errors, completion_flags_are_checked, 60)
 	DAT_EP_ATTR attr = a_attr(p);
 	DAT_EP_HANDLE in, out;
 
-	attr.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
 					     &in));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,

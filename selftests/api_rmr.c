@@ -65,7 +65,7 @@ static int peer_writes(struct a_pair *p, DAT_RMR_CONTEXT key, size_t offset, siz
 	};
 
 	if (dat_ep_post_rdma_write(p->ep[1], 1, &from, a_cookie(1), &to, 0) != DAT_SUCCESS)
-		return -1;
+		return -2;
 	return a_dto(p->evd[1], NULL, NULL);
 }
 

@@ -189,15 +189,25 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
 	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, HALF, 64);
+	DAT_EP_ATTR attr = a_attr(p);
 	DAT_BOOLEAN idle = DAT_FALSE;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep[2];
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(7), &remote,
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
+					     &ep[0]));
+	/* Where the consumer decides what notifies, connections have no place. */
+	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, evd, evd, p->evd[1], &attr, &ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, ep[1], ep[0], p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(ep[1], 1, &seg, a_cookie(7), &remote,
 						      DAT_COMPLETION_UNSIGNALLED_FLAG));
 	while (!idle)
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_get_status(p->ep[1], NULL, NULL, &idle));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(p->evd[1], 0, 1, &event, &nmore));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_get_status(ep[1], NULL, NULL, &idle));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(evd, 0, 1, &event, &nmore));
 	EXPECT_EQ(7, event.event_data.dto_completion_event_data.user_cookie.as_64);
 }
 

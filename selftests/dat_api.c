@@ -36,7 +36,6 @@ DAT_EP_ATTR a_attr(const struct a_pair *p)
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = p->attr.max_message_size,
 		.max_rdma_size = p->attr.max_rdma_size,
-		.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
 		.max_recv_dtos = 32, .max_request_dtos = 32, .max_recv_iov = 4,
 		.max_request_iov = 4, .max_rdma_read_in = 4, .max_rdma_read_out = 4,
 		.srq_soft_hw = DAT_HW_DEFAULT,
@@ -116,8 +115,10 @@ int a_dto(DAT_EVD_HANDLE evd, uint64_t *cookie, uint64_t *len)
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 
-	if (!a_event(evd, A_WAIT_US, &event) || event.event_number != DAT_DTO_COMPLETION_EVENT)
+	if (!a_event(evd, A_WAIT_US, &event))
 		return -1;
+	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
+		return -(int)event.event_number;
 	dto = &event.event_data.dto_completion_event_data;
 	if (cookie)
 		*cookie = dto->user_cookie.as_64;

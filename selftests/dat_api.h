@@ -45,7 +45,7 @@ void a_close(struct a_pair *p);
 
 /* 1: got one of any kind within @us. */
 int a_event(DAT_EVD_HANDLE evd, unsigned int us, DAT_EVENT *event);
-/* The status of the next DTO; -1 if there is none, or another event came. */
+/* The status of the next DTO; -1 if none comes, or less another event's number. */
 int a_dto(DAT_EVD_HANDLE evd, uint64_t *cookie, uint64_t *len);
 
 DAT_LMR_TRIPLET a_seg(const struct a_mem *m, size_t offset, size_t len);

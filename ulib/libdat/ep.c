@@ -219,25 +219,47 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 	return DAT_SUCCESS;
 }
 
-/* What waiters of an EVD may count on, once flags of an EP say it. */
-static void evd_configure(struct udat_evd *evd, DAT_COMPLETION_FLAGS flags)
+static enum udat_feed feed_of(DAT_COMPLETION_FLAGS flags)
 {
-	if (!evd)
-		return;
-	du_lock(&evd->lock);
 	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		evd->config = DAT_EVD_STATE_CONFIG_SOLICITED;
-	else if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-		evd->config = DAT_EVD_STATE_CONFIG_NOTIFY;
-	else if (flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG)
-		evd->config = DAT_EVD_STATE_CONFIG_THRESHOLD;
-	du_unlock(&evd->lock);
+		return UDAT_FEED_SOLICITED;
+	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+		return UDAT_FEED_NOTIFY;
+	return flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG ? UDAT_FEED_THRESHOLD :
+							   UDAT_FEED_PLAIN;
 }
 
-void udat_ep_configure_evds(struct udat_ep *ep)
+/* Posts to an SRQ carry no flags: what UNSIGNALLED says doesn't hold there. */
+static enum udat_feed recv_feed(const struct udat_ep *ep)
 {
-	evd_configure(ep->recv_evd, ep->attr.recv_completion_flags);
-	evd_configure(ep->request_evd, ep->attr.request_completion_flags);
+	DAT_COMPLETION_FLAGS flags = ep->attr.recv_completion_flags;
+
+	return feed_of(ep->srq ? flags & ~DAT_COMPLETION_UNSIGNALLED_FLAG : flags);
+}
+
+/* Let the streams of @ep feed its EVDs.  -1: one of them is no company for another. */
+int udat_ep_feed(const struct udat_ep *ep)
+{
+	if (udat_evd_feed(ep->recv_evd, recv_feed(ep)))
+		return -1;
+	if (udat_evd_feed(ep->request_evd, feed_of(ep->attr.request_completion_flags)))
+		goto err_recv;
+	if (udat_evd_feed(ep->connect_evd, UDAT_FEED_OTHER))
+		goto err_request;
+	return 0;
+
+err_request:
+	udat_evd_unfeed(ep->request_evd, feed_of(ep->attr.request_completion_flags));
+err_recv:
+	udat_evd_unfeed(ep->recv_evd, recv_feed(ep));
+	return -1;
+}
+
+void udat_ep_unfeed(const struct udat_ep *ep)
+{
+	udat_evd_unfeed(ep->connect_evd, UDAT_FEED_OTHER);
+	udat_evd_unfeed(ep->request_evd, feed_of(ep->attr.request_completion_flags));
+	udat_evd_unfeed(ep->recv_evd, recv_feed(ep));
 }
 
 /* A handle that may be NULL, else an EVD of @ia that takes the stream. */
@@ -287,15 +309,22 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	ep->connect_evd = proto->connect_evd;
 	ep->srq = proto->srq;
 	ep->attr = proto->attr;
-	rc = udat_ep_make(ep);
-	if (rc != DAT_SUCCESS) {
-		udat_obj_drop(&ep->obj);
-		return rc;
+	if (udat_ep_feed(ep)) {
+		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+		goto err_drop;
 	}
-	udat_ep_configure_evds(ep);
+	rc = udat_ep_make(ep);
+	if (rc != DAT_SUCCESS)
+		goto err_unfeed;
 	udat_obj_publish(&ep->obj, UDAT_TYPE(EP));
 	*out = ep;
 	return DAT_SUCCESS;
+
+err_unfeed:
+	udat_ep_unfeed(ep);
+err_drop:
+	udat_obj_drop(&ep->obj);
+	return rc;
 }
 
 /*
@@ -386,6 +415,7 @@ static void ep_bury(struct udat_ep *ep)
 		ep->recv_evd, ep->request_evd, ep->connect_evd,
 	};
 
+	udat_ep_unfeed(ep);
 	udat_ep_unmap(ep);
 	udat_obj_bury(&ep->obj, evds, UDAT_GRAVES);
 }
@@ -413,10 +443,12 @@ UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 void udat_ep_discard(struct udat_ep *ep)
 {
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
-	if (ep->obj.id)
+	if (ep->obj.id) {
 		dat_ep_free(ep);
-	else if (du_slot_revoke(&ep->obj.slot, UDAT_TYPE(EP)))
+	} else if (du_slot_revoke(&ep->obj.slot, UDAT_TYPE(EP))) {
+		udat_ep_unfeed(ep);
 		udat_obj_drop(&ep->obj);
+	}
 }
 
 /*

@@ -141,12 +141,21 @@ static DAT_RETURN ep_modify(struct udat_ep *ep, struct udat_ep *next)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
 
+	udat_ep_unfeed(ep);
+	if (udat_ep_feed(next)) {
+		udat_ep_feed(ep);
+		return IP(3);
+	}
 	du_lock(&ep->sq.lock);
 	du_lock(&ep->rq.lock);
 	if (ep->obj.id)
 		rc = ep_remake(ep, next);
-	if (rc == DAT_SUCCESS)
+	if (rc == DAT_SUCCESS) {
 		ep_become(ep, next);
+	} else {
+		udat_ep_unfeed(next);
+		udat_ep_feed(ep);
+	}
 	du_unlock(&ep->rq.lock);
 	du_unlock(&ep->sq.lock);
 	/* One that waited for its zone: now the driver can have it. */
@@ -155,8 +164,6 @@ static DAT_RETURN ep_modify(struct udat_ep *ep, struct udat_ep *next)
 		if (rc != DAT_SUCCESS)
 			ep->pz = NULL;
 	}
-	if (rc == DAT_SUCCESS)
-		udat_ep_configure_evds(ep);
 	return rc;
 }
 

@@ -141,6 +141,60 @@ UDAT_EXPORT DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HAN
 	return evd_set_cno(evd, cno_handle);
 }
 
+/* Which kinds of streams an EVD can't have beside one of a kind. */
+static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
+{
+	const uint32_t *n = evd->feeds;
+
+	switch (kind) {
+	case UDAT_FEED_NOTIFY:
+		return n[UDAT_FEED_SOLICITED] || n[UDAT_FEED_THRESHOLD] || n[UDAT_FEED_OTHER];
+	case UDAT_FEED_SOLICITED:
+		return n[UDAT_FEED_NOTIFY] || n[UDAT_FEED_THRESHOLD] || n[UDAT_FEED_OTHER];
+	case UDAT_FEED_THRESHOLD:
+	case UDAT_FEED_OTHER:
+		return n[UDAT_FEED_NOTIFY] || n[UDAT_FEED_SOLICITED];
+	default:
+		return 0;
+	}
+}
+
+/* One more stream feeds @evd, or NULL.  -1: not beside those that do. */
+int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
+{
+	int ret = 0;
+
+	if (!evd)
+		return 0;
+	du_lock(&evd->lock);
+	if (feed_conflict(evd, kind))
+		ret = -1;
+	else
+		evd->feeds[kind]++;
+	du_unlock(&evd->lock);
+	return ret;
+}
+
+void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind)
+{
+	/* It may have been freed, if what fed it is being freed by a close. */
+	if (!evd || !udat_evd(evd))
+		return;
+	du_lock(&evd->lock);
+	evd->feeds[kind]--;
+	du_unlock(&evd->lock);
+}
+
+static DAT_EVD_STATE evd_config(const struct udat_evd *evd)
+{
+	if (evd->feeds[UDAT_FEED_NOTIFY])
+		return DAT_EVD_STATE_CONFIG_NOTIFY;
+	if (evd->feeds[UDAT_FEED_SOLICITED])
+		return DAT_EVD_STATE_CONFIG_SOLICITED;
+	return evd->feeds[UDAT_FEED_THRESHOLD] ? DAT_EVD_STATE_CONFIG_THRESHOLD :
+						 (DAT_EVD_STATE)0;
+}
+
 UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
 				     DAT_EVD_PARAM *param)
 {
@@ -155,7 +209,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MA
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	param->ia_handle = evd->obj.ia;
 	param->evd_qlen = evd->events.mask + 1;
-	param->evd_state = evd->config |
+	param->evd_state = evd_config(evd) |
 			   (evd->disabled ? DAT_EVD_STATE_DISABLED : DAT_EVD_STATE_ENABLED) |
 			   (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE : DAT_EVD_STATE_WAITABLE);
 	param->cno_handle = evd->cno;
@@ -360,8 +414,8 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	else if (evd->unwaitable)
 		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
-	else if (threshold > 1 && (evd->config == DAT_EVD_STATE_CONFIG_NOTIFY ||
-				   evd->config == DAT_EVD_STATE_CONFIG_SOLICITED))
+	else if (threshold > 1 && (evd->feeds[UDAT_FEED_NOTIFY] ||
+				   evd->feeds[UDAT_FEED_SOLICITED]))
 		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
 	else
 		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);

@@ -114,6 +114,19 @@ struct udat_ia {
 };
 
 /*
+ * What a stream asks of the EVD that it feeds, which decides about its neighbours there:
+ * DTOs by the completion flags of their EP, and everything else.
+ */
+enum udat_feed {
+	UDAT_FEED_PLAIN,	/* no flags: gets along with all */
+	UDAT_FEED_NOTIFY,	/* UNSIGNALLED: who posts decides what notifies */
+	UDAT_FEED_SOLICITED,	/* SOLICITED_WAIT: who sends decides */
+	UDAT_FEED_THRESHOLD,	/* EVD_THRESHOLD: who waits decides */
+	UDAT_FEED_OTHER,	/* connections, requests */
+	UDAT_FEED_KINDS
+};
+
+/*
  * struct udat_cno - consumer notification object
  * @obj: base
  * @lock: of what follows
@@ -143,7 +156,7 @@ struct udat_cno {
  * @disabled: it isn't triggered
  * @waiting: a thread is in dat_evd_wait(); read without the lock by those who poll
  * @unwaitable: no thread may be
- * @config: DAT_EVD_STATE_CONFIG_* of the EPs that feed it
+ * @feeds: how many streams of each kind feed it
  */
 struct udat_evd {
 	struct udat_obj		obj;
@@ -157,7 +170,7 @@ struct udat_evd {
 	int			disabled;
 	int			waiting;
 	int			unwaitable;
-	int			config;
+	uint32_t		feeds[UDAT_FEED_KINDS];
 };
 
 struct udat_pz {
@@ -329,6 +342,8 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 			 struct udat_evd **evd);
 void udat_evd_unmap(struct udat_evd *evd);
 uint64_t udat_deadline(DAT_TIMEOUT timeout);
+int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind);
+void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
 
 /* cno.c */
 void udat_cno_end(struct udat_cno *cno);
@@ -362,7 +377,8 @@ DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
 			    const struct udat_ep_ring *r);
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
 int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
-void udat_ep_configure_evds(struct udat_ep *ep);
+int udat_ep_feed(const struct udat_ep *ep);
+void udat_ep_unfeed(const struct udat_ep *ep);
 DAT_COUNT udat_ep_recvs(const struct udat_ep *ep);
 void udat_ep_unmap(struct udat_ep *ep);
 void udat_srq_unmap(struct udat_srq *srq);

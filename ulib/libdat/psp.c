@@ -30,12 +30,17 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 	if (!psp)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	arg.user_data = (uintptr_t)psp;
+	if (udat_evd_feed(evd, UDAT_FEED_OTHER)) {
+		udat_obj_drop(&psp->obj);
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	}
 	psp->evd = evd;
 	psp->flags = flags;
 	/* Requests may come in before the call is over, and name the handle. */
 	udat_obj_publish(&psp->obj, UDAT_TYPE(PSP));
 	ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
 	if (ret) {
+		udat_evd_unfeed(evd, UDAT_FEED_OTHER);
 		udat_obj_drop(&psp->obj);
 		return udat_listen_error(-ret, !*qual);
 	}
@@ -127,7 +132,9 @@ UDAT_EXPORT DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 	if (!psp)
 		return bad;
 	rc = udat_obj_free(&psp->obj, UDAT_TYPE(PSP), DAT_OBJ_PSP, bad, bad);
-	if (rc == DAT_SUCCESS)
-		udat_obj_bury(&psp->obj, &psp->evd, 1);
-	return rc;
+	if (rc != DAT_SUCCESS)
+		return rc;
+	udat_evd_unfeed(psp->evd, UDAT_FEED_OTHER);
+	udat_obj_bury(&psp->obj, &psp->evd, 1);
+	return DAT_SUCCESS;
 }

@@ -83,6 +83,10 @@ UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	rsp = udat_obj_new(ia);
 	if (!rsp)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (udat_evd_feed(evd, UDAT_FEED_OTHER)) {
+		udat_obj_drop(&rsp->obj);
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	}
 	rsp->evd = evd;
 	rsp->ep = ep;
 	rsp->conn_qual = conn_qual;
@@ -94,6 +98,7 @@ UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	if (rc != DAT_SUCCESS) {
 		if (ep)
 			ep->stage = DAT_EP_STATE_UNCONNECTED;
+		udat_evd_unfeed(evd, UDAT_FEED_OTHER);
 		udat_obj_drop(&rsp->obj);
 		return rc;
 	}
@@ -131,6 +136,7 @@ UDAT_EXPORT DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 	/* Nobody came for it. */
 	if (rsp->ep)
 		rsp->ep->stage = DAT_EP_STATE_UNCONNECTED;
+	udat_evd_unfeed(rsp->evd, UDAT_FEED_OTHER);
 	udat_obj_bury(&rsp->obj, &rsp->evd, 1);
 	return DAT_SUCCESS;
 }
