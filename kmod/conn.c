@@ -160,8 +160,8 @@ void dat_conn_progress(struct dat_conn *conn)
 		return;
 	}
 	if (conn->bind.set) {
-		if (!conn->inflight && !conn->closing)
-			queue_work(dat_wq, &conn->bind_work);
+		if (!conn->inflight && !conn->closing && !conn->bind.started)
+			conn->bind.started = queue_work(dat_wq, &conn->bind_work);
 		return;
 	}
 	dat_queue_pump_sq(conn);

@@ -504,6 +504,7 @@ struct dat_failure {
 /**
  * struct dat_bind - a bind that has its turn
  * @set: there is one: nothing is posted before it is done
+ * @started: its work is queued or runs; once is enough
  * @cookie: of the request
  * @flags: of the request
  * @rmr: id of the region
@@ -511,6 +512,7 @@ struct dat_failure {
  */
 struct dat_bind {
 	bool	set;
+	bool	started;
 	u64	cookie;
 	u8	flags;
 	u32	rmr;

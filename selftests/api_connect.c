@@ -155,8 +155,6 @@ TEST_F(connect, a_qualifier_in_use_is_told)
 
 	EXPECT_EQ(RC(DAT_CONN_QUAL_IN_USE, 0),
 		  dat_psp_create(self->p.ia, A_QUAL, self->p.cr, DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
-		  dat_psp_create(self->p.ia, 99, self->p.cr, DAT_PSP_PROVIDER_FLAG, &psp));
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_create_any(self->p.ia, &any, self->p.cr,
 						  DAT_PSP_CONSUMER_FLAG, &psp));
 	EXPECT_NE(0, any);
