@@ -35,7 +35,7 @@ extern "C" {
  * DAT_MODEL_NOT_SUPPORTED: ep_creator excludes @psp_flags;
  * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE); memory.
  *
- * Threads: safe.  Page: dat_psp_create(3DAT).
+ * Threads: safe.  Page: dat_psp_create(3).
  */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -53,7 +53,7 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
  * DAT_CONN_QUAL_UNAVAILABLE: none is free;
  * DAT_INVALID_PARAMETER: @conn_qual is NULL (DAT_INVALID_ARG2).
  *
- * Threads: safe.  Page: dat_psp_create_any(3DAT).
+ * Threads: safe.  Page: dat_psp_create_any(3).
  */
 DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -69,7 +69,7 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @psp_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: safe.  Page: dat_psp_query(3DAT).
+ * Threads: safe.  Page: dat_psp_query(3).
  */
 DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
 			 DAT_PSP_PARAM *psp_param);
@@ -82,7 +82,7 @@ DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param
  *
  * Return: DAT_SUCCESS.
  *
- * Threads: one per object.  Page: dat_psp_free(3DAT).
+ * Threads: one per object.  Page: dat_psp_free(3).
  */
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
 
@@ -103,7 +103,7 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  * NULL (DAT_INVALID_ARG5);
  * DAT_INSUFFICIENT_RESOURCES: memory.
  *
- * Threads: safe.  Page: dat_rsp_create(3DAT).
+ * Threads: safe.  Page: dat_rsp_create(3).
  */
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
@@ -119,7 +119,7 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @rsp_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: safe.  Page: dat_rsp_query(3DAT).
+ * Threads: safe.  Page: dat_rsp_query(3).
  */
 DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
 			 DAT_RSP_PARAM *rsp_param);
@@ -133,7 +133,7 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param
  *
  * Return: DAT_SUCCESS.
  *
- * Threads: one per object.  Page: dat_rsp_free(3DAT).
+ * Threads: one per object.  Page: dat_rsp_free(3).
  */
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
 
@@ -150,7 +150,7 @@ DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @cr_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: safe.  Page: dat_cr_query(3DAT).
+ * Threads: safe.  Page: dat_cr_query(3).
  */
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
 			DAT_CR_PARAM *cr_param);
@@ -175,7 +175,7 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask
  * (DAT_INVALID_ARG4);
  * DAT_INSUFFICIENT_RESOURCES: memory or limits of the adapter.
  *
- * Threads: one per object.  Page: dat_cr_accept(3DAT).
+ * Threads: one per object.  Page: dat_cr_accept(3).
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data);
@@ -189,7 +189,7 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  *
  * Return: DAT_SUCCESS.
  *
- * Threads: one per object.  Page: dat_cr_reject(3DAT).
+ * Threads: one per object.  Page: dat_cr_reject(3).
  */
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
 
@@ -205,7 +205,7 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
  * DAT_INVALID_PARAMETER: nobody listens there (DAT_INVALID_ARG2);
  * DAT_NOT_IMPLEMENTED: the provider can't.
  *
- * Threads: one per object.  Page: dat_cr_handoff(3DAT).
+ * Threads: one per object.  Page: dat_cr_handoff(3).
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
 

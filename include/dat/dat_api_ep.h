@@ -55,7 +55,7 @@ extern "C" {
  * DAT_MODEL_NOT_SUPPORTED: an attribute that the provider lacks;
  * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_TEP); memory.
  *
- * Threads: safe.  Page: dat_ep_create(3DAT).
+ * Threads: safe.  Page: dat_ep_create(3).
  */
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			 DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
@@ -80,7 +80,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * DAT_INVALID_PARAMETER: the zones differ (DAT_INVALID_ARG2), @ep_attributes is NULL or
  * wrong (DAT_INVALID_ARG7), @ep_handle is NULL (DAT_INVALID_ARG8).
  *
- * Threads: safe.  Page: dat_ep_create_with_srq(3DAT).
+ * Threads: safe.  Page: dat_ep_create_with_srq(3).
  */
 DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 				  DAT_EVD_HANDLE recv_evd_handle,
@@ -101,7 +101,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
  * DAT_INVALID_STATE: a service point or a request holds it: it is reserved, passive
  * connection pending or tentative connection pending.
  *
- * Threads: one per object.  Page: dat_ep_free(3DAT).
+ * Threads: one per object.  Page: dat_ep_free(3).
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle);
 
@@ -116,7 +116,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle);
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @ep_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: one per object.  Page: dat_ep_query(3DAT).
+ * Threads: one per object.  Page: dat_ep_query(3).
  */
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			DAT_EP_PARAM *ep_param);
@@ -137,7 +137,7 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask
  * @ep_param is NULL or has a value out of range (DAT_INVALID_ARG3);
  * DAT_INVALID_STATE: not in this state; the subtype tells which it is.
  *
- * Threads: one per object.  Page: dat_ep_modify(3DAT).
+ * Threads: one per object.  Page: dat_ep_modify(3).
  */
 DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param);
@@ -151,7 +151,7 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  *
  * Return: DAT_SUCCESS.
  *
- * Threads: safe.  Page: dat_ep_get_status(3DAT).
+ * Threads: safe.  Page: dat_ep_get_status(3).
  */
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle);
@@ -187,7 +187,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * DAT_MODEL_NOT_SUPPORTED: @quality_of_service or @connect_flags;
  * DAT_INSUFFICIENT_RESOURCES: memory or limits of the adapter.
  *
- * Threads: one per object.  Page: dat_ep_connect(3DAT).
+ * Threads: one per object.  Page: dat_ep_connect(3).
  */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 			  DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
@@ -209,7 +209,7 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
  * DAT_INVALID_PARAMETER: @timeout is 0 (DAT_INVALID_ARG3), size out of range
  * (DAT_INVALID_ARG4), @private_data is NULL (DAT_INVALID_ARG5).
  *
- * Threads: one per object.  Page: dat_ep_dup_connect(3DAT).
+ * Threads: one per object.  Page: dat_ep_dup_connect(3).
  */
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
 			      DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
@@ -221,8 +221,8 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
  * @disconnect_flags: DAT_CLOSE_GRACEFUL_FLAG: requests outstanding are done before, and
  *	new ones are refused; DAT_CLOSE_ABRUPT_FLAG: at once
  *
- * Connected: DAT_CONNECTION_EVENT_DISCONNECTED follows.  Connecting: either flag gives up
- * the attempt.  Disconnect pending: abrupt does not wait any longer, graceful changes
+ * Connected: DAT_CONNECTION_EVENT_DISCONNECTED follows.  Connecting or accepting: either
+ * flag gives up the attempt, and the same event follows.  Disconnect pending: abrupt does not wait any longer, graceful changes
  * nothing.  Disconnected: nothing happens.
  *
  * Return: DAT_SUCCESS;
@@ -231,7 +231,7 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
  * DAT_INVALID_PARAMETER: unknown @disconnect_flags (DAT_INVALID_ARG2);
  * DAT_INSUFFICIENT_RESOURCES: memory.
  *
- * Threads: one per object.  Page: dat_ep_disconnect(3DAT).
+ * Threads: one per object.  Page: dat_ep_disconnect(3).
  */
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect_flags);
 
@@ -247,7 +247,7 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: it is neither of the two; the subtype tells what it is.
  *
- * Threads: one per object.  Page: dat_ep_reset(3DAT).
+ * Threads: one per object.  Page: dat_ep_reset(3).
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
@@ -274,7 +274,7 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
  * DAT_PROTECTION_VIOLATION: an LMR is of another zone than the EP;
  * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be read.
  *
- * Threads: one per object.  Page: dat_ep_post_send(3DAT).
+ * Threads: one per object.  Page: dat_ep_post_send(3).
  */
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -299,7 +299,7 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * dat_ep_post_send();
  * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be written.
  *
- * Threads: one per object.  Page: dat_ep_post_recv(3DAT).
+ * Threads: one per object.  Page: dat_ep_post_recv(3).
  */
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -327,7 +327,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * @completion_flags (DAT_INVALID_ARG6);
  * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be written.
  *
- * Threads: one per object.  Page: dat_ep_post_rdma_read(3DAT).
+ * Threads: one per object.  Page: dat_ep_post_rdma_read(3).
  */
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -350,7 +350,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
  * DAT_LENGTH_ERROR: @remote_buffer is shorter than @local_iov;
  * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be read.
  *
- * Threads: one per object.  Page: dat_ep_post_rdma_write(3DAT).
+ * Threads: one per object.  Page: dat_ep_post_rdma_write(3).
  */
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -369,7 +369,7 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
  * Return: DAT_SUCCESS;
  * DAT_MODEL_NOT_SUPPORTED: the provider can tell neither.
  *
- * Threads: one per object.  Page: dat_ep_recv_query(3DAT).
+ * Threads: one per object.  Page: dat_ep_recv_query(3).
  */
 DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span);
@@ -389,7 +389,7 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated
  * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2, DAT_INVALID_ARG3);
  * DAT_MODEL_NOT_SUPPORTED: srq_watermarks_supported lacks it.
  *
- * Threads: one per object.  Page: dat_ep_set_watermark(3DAT).
+ * Threads: one per object.  Page: dat_ep_set_watermark(3).
  */
 DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark);

@@ -4,8 +4,8 @@
  * (CNO), by which a thread waits for several of them.
  * Rules that hold for all functions are in udat.h.
  *
- * An event notifies unless its operation was posted UNSIGNALLED, or unless it is a
- * receive, the EP has the attribute SOLICITED_WAIT, and the sender did not ask.  An
+ * An event notifies unless its operation was posted UNSIGNALLED and succeeded.  (With
+ * the attribute SOLICITED_WAIT a receive may notify although the sender did not ask.)  An
  * event that notifies wakes the thread in dat_evd_wait(); if there is none, and the EVD
  * is enabled and has a CNO, it triggers the CNO.
  *
@@ -40,7 +40,7 @@ extern "C" {
  * DAT_INSUFFICIENT_RESOURCES: @evd_min_qlen is too large, or too many EVDs
  * (DAT_RESOURCE_TEVD); memory (DAT_RESOURCE_MEMORY).
  *
- * Threads: safe.  It has no page in section 3DAT.
+ * Threads: safe.  Page: dat_evd_create(3).
  */
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			  DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
@@ -56,7 +56,7 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
  * DAT_INVALID_STATE: an EP or service point feeds it, it is the async EVD that
  * dat_ia_open() made, or a thread waits on it (DAT_INVALID_STATE_EVD_IN_USE).
  *
- * Threads: one per object.  Page: dat_evd_free(3DAT).
+ * Threads: one per object.  Page: dat_evd_free(3).
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
 
@@ -70,7 +70,7 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @evd_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: one per object.  Page: dat_evd_query(3DAT).
+ * Threads: one per object.  Page: dat_evd_query(3).
  */
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
 			 DAT_EVD_PARAM *evd_param);
@@ -85,7 +85,7 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param
  *
  * Return: DAT_SUCCESS.
  *
- * Threads: one per object.  Page: dat_evd_modify_cno(3DAT).
+ * Threads: one per object.  Page: dat_evd_modify_cno(3).
  */
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle);
 
@@ -98,7 +98,7 @@ DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_hand
  *
  * Return: DAT_SUCCESS, also if it was enabled.
  *
- * Threads: safe.  Page: dat_evd_enable(3DAT).
+ * Threads: safe.  Page: dat_evd_enable(3).
  */
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
 
@@ -110,7 +110,7 @@ DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
  *
  * Return: DAT_SUCCESS, also if it was disabled.
  *
- * Threads: safe.  Page: dat_evd_disable(3DAT).
+ * Threads: safe.  Page: dat_evd_disable(3).
  */
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
 
@@ -123,7 +123,7 @@ DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
  *
  * Return: DAT_SUCCESS, also if it was unwaitable.
  *
- * Threads: safe.  Page: dat_evd_set_unwaitable(3DAT).
+ * Threads: safe.  Page: dat_evd_set_unwaitable(3).
  */
 DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
 
@@ -133,7 +133,7 @@ DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
  *
  * Return: DAT_SUCCESS, also if it was waitable.
  *
- * Threads: safe.  Page: dat_evd_clear_unwaitable(3DAT).
+ * Threads: safe.  Page: dat_evd_clear_unwaitable(3).
  */
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 
@@ -159,7 +159,7 @@ DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
  * DAT_INVALID_PARAMETER: @threshold is out of range (DAT_INVALID_ARG3), @event
  * (DAT_INVALID_ARG4) or @nmore (DAT_INVALID_ARG5) is NULL.
  *
- * Threads: safe.  Page: dat_evd_wait(3DAT).
+ * Threads: safe.  Page: dat_evd_wait(3).
  */
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			DAT_EVENT *event, DAT_COUNT *nmore);
@@ -176,7 +176,7 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
  * DAT_INVALID_STATE: a thread waits on it (DAT_INVALID_STATE_EVD_WAITER);
  * DAT_INVALID_PARAMETER: @event is NULL (DAT_INVALID_ARG2).
  *
- * Threads: safe.  Page: dat_evd_dequeue(3DAT).
+ * Threads: safe.  Page: dat_evd_dequeue(3).
  */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 
@@ -191,7 +191,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
  * DAT_INVALID_PARAMETER: the EVD takes no software events (DAT_INVALID_ARG1), or @event
  * is NULL or another one (DAT_INVALID_ARG2).
  *
- * Threads: one per object.  Page: dat_evd_post_se(3DAT).
+ * Threads: one per object.  Page: dat_evd_post_se(3).
  */
 DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 
@@ -208,7 +208,7 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
  * (DAT_INVALID_STATE_EVD_WAITER);
  * DAT_INSUFFICIENT_RESOURCES: too long (DAT_RESOURCE_TEVD); memory.
  *
- * Threads: one per object.  Page: dat_evd_resize(3DAT).
+ * Threads: one per object.  Page: dat_evd_resize(3).
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
 
@@ -226,7 +226,7 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
  * is NULL (DAT_INVALID_ARG3);
  * DAT_INSUFFICIENT_RESOURCES: memory.
  *
- * Threads: safe.  Page: dat_cno_create(3DAT).
+ * Threads: safe.  Page: dat_cno_create(3).
  */
 DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
 			  DAT_CNO_HANDLE *cno_handle);
@@ -239,7 +239,7 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @agent has data and no function (DAT_INVALID_ARG2).
  *
- * Threads: one per object.  Page: dat_cno_modify_agent(3DAT).
+ * Threads: one per object.  Page: dat_cno_modify_agent(3).
  */
 DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent);
 
@@ -253,7 +253,7 @@ DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGE
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @cno_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: one per object.  Page: dat_cno_query(3DAT).
+ * Threads: one per object.  Page: dat_cno_query(3).
  */
 DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param_mask,
 			 DAT_CNO_PARAM *cno_param);
@@ -266,7 +266,7 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param
  * DAT_INVALID_STATE: an EVD refers to it or a thread waits on it
  * (DAT_INVALID_STATE_CNO_IN_USE).
  *
- * Threads: one per object.  Page: dat_cno_free(3DAT).
+ * Threads: one per object.  Page: dat_cno_free(3).
  */
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
 
@@ -274,8 +274,8 @@ DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
  * dat_cno_wait - wait for any of a CNO's event dispatchers
  * @cno_handle: the CNO
  * @timeout: microseconds; 0 does not wait; DAT_TIMEOUT_INFINITE has no end
- * @evd_handle: out: an EVD that triggered it, or DAT_HANDLE_NULL if the time is over, the
- *	IA was closed or all EVDs were freed
+ * @evd_handle: out: an EVD that triggered it, or DAT_HANDLE_NULL if that was freed
+ *	meanwhile, the time is over, a signal came or the IA was closed
  *
  * The EVD is a hint: others may have events as well, and this one may have been emptied
  * meanwhile.  Any number of threads may wait.
@@ -285,7 +285,7 @@ DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
  * DAT_INTERRUPTED_CALL: a signal was handled;
  * DAT_INVALID_PARAMETER: @evd_handle is NULL (DAT_INVALID_ARG3).
  *
- * Threads: safe.  Page: dat_cno_wait(3DAT).
+ * Threads: safe.  Page: dat_cno_wait(3).
  */
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			DAT_EVD_HANDLE *evd_handle);

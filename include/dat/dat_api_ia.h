@@ -43,7 +43,7 @@ extern "C" {
  * an async EVD of another open;
  * DAT_INSUFFICIENT_RESOURCES: memory, open files or queue length.
  *
- * Threads: safe.  Page: dat_ia_open(3DAT).
+ * Threads: safe.  Page: dat_ia_open(3).
  */
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
@@ -58,7 +58,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
  * @ia: as @ia_handle
  *
  * dat_ia_openv() with the version and the thread safety that the program was compiled
- * for; see udat_config.h.  Page: dat_ia_open(3DAT).
+ * for; see udat_config.h.  Page: dat_ia_open(3).
  */
 #define dat_ia_open(name, qlen, async_evd, ia) \
 	dat_ia_openv((name), (qlen), (async_evd), (ia), \
@@ -81,7 +81,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
  * DAT_INVALID_PARAMETER: a mask has unknown bits (DAT_INVALID_ARG3, DAT_INVALID_ARG5),
  * or is not zero where the structure is NULL (DAT_INVALID_ARG4, DAT_INVALID_ARG6).
  *
- * Threads: safe.  Page: dat_ia_query(3DAT).
+ * Threads: safe.  Page: dat_ia_query(3).
  */
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
 			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
@@ -105,7 +105,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
  * DAT_INVALID_STATE: graceful, and objects exist (DAT_INVALID_STATE_IA_IN_USE).
  * A valid IA is always closed by an abrupt close.
  *
- * Threads: one per object.  Page: dat_ia_close(3DAT).
+ * Threads: one per object.  Page: dat_ia_close(3).
  */
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
 
@@ -118,7 +118,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
  *
  * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1).
  *
- * Threads: one per object.  Page: dat_set_consumer_context(3DAT).
+ * Threads: one per object.  Page: dat_set_consumer_context(3).
  */
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
 
@@ -130,7 +130,7 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
  * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @context is NULL (DAT_INVALID_ARG2).
  *
- * Threads: one per object.  Page: dat_get_consumer_context(3DAT).
+ * Threads: one per object.  Page: dat_get_consumer_context(3).
  */
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
 
@@ -142,7 +142,7 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
  * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @handle_type is NULL (DAT_INVALID_ARG2).
  *
- * Threads: one per object.  Page: dat_get_handle_type(3DAT).
+ * Threads: one per object.  Page: dat_get_handle_type(3).
  */
 DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type);
 
@@ -162,7 +162,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
  * the list is NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
  * DAT_INSUFFICIENT_RESOURCES: no memory.
  *
- * Threads: safe.  Page: dat_registry_list_providers(3DAT).
+ * Threads: safe.  Page: dat_registry_list_providers(3).
  */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
 				       DAT_PROVIDER_INFO *dat_provider_list[]);

@@ -23,7 +23,7 @@ extern "C" {
  * DAT_INVALID_PARAMETER: @pz_handle is NULL (DAT_INVALID_ARG2);
  * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_PROTECTION_DOMAIN); memory.
  *
- * Threads: safe.  Page: dat_pz_create(3DAT).
+ * Threads: safe.  Page: dat_pz_create(3).
  */
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
 
@@ -37,7 +37,7 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @pz_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: safe.  Page: dat_pz_query(3DAT).
+ * Threads: safe.  Page: dat_pz_query(3).
  */
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
 			DAT_PZ_PARAM *pz_param);
@@ -49,7 +49,7 @@ DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: an EP, SRQ, LMR or RMR is in it (DAT_INVALID_STATE_PZ_IN_USE).
  *
- * Threads: one per object.  Page: dat_pz_free(3DAT).
+ * Threads: one per object.  Page: dat_pz_free(3).
  */
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
 
@@ -83,7 +83,7 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
  * DAT_INVALID_STATE: the memory is not shared as DAT_MEM_TYPE_SHARED_VIRTUAL demands;
  * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks @mem_type.
  *
- * Threads: safe.  Page: dat_lmr_create(3DAT).
+ * Threads: safe.  Page: dat_lmr_create(3).
  */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
@@ -102,7 +102,7 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @lmr_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: one per object.  Page: dat_lmr_query(3DAT).
+ * Threads: one per object.  Page: dat_lmr_query(3).
  */
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param);
@@ -117,7 +117,7 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: an RMR is bound to it (DAT_INVALID_STATE_LMR_IN_USE).
  *
- * Threads: one per object.  Page: dat_lmr_free(3DAT).
+ * Threads: one per object.  Page: dat_lmr_free(3).
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
@@ -134,7 +134,7 @@ DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * DAT_INVALID_PARAMETER: @local_segments is NULL, or one of them is not in an LMR of
  * this IA (DAT_INVALID_ARG2).
  *
- * Threads: one per object.  Page: dat_lmr_sync_rdma_read(3DAT).
+ * Threads: one per object.  Page: dat_lmr_sync_rdma_read(3).
  */
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  const DAT_LMR_TRIPLET *local_segments,
@@ -151,7 +151,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  *
  * Return: as dat_lmr_sync_rdma_read().
  *
- * Threads: one per object.  Page: dat_lmr_sync_rdma_write(3DAT).
+ * Threads: one per object.  Page: dat_lmr_sync_rdma_write(3).
  */
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 				   const DAT_LMR_TRIPLET *local_segments,
@@ -166,7 +166,7 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
  * DAT_INVALID_PARAMETER: @rmr_handle is NULL (DAT_INVALID_ARG2);
  * DAT_INSUFFICIENT_RESOURCES: too many of them; memory.
  *
- * Threads: safe.  Page: dat_rmr_create(3DAT).
+ * Threads: safe.  Page: dat_rmr_create(3).
  */
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
 
@@ -197,7 +197,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
  * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege;
  * DAT_MODEL_NOT_SUPPORTED: the provider can't.
  *
- * Threads: one per object.  Page: dat_rmr_bind(3DAT).
+ * Threads: one per object.  Page: dat_rmr_bind(3).
  */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
 			DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle,
@@ -214,7 +214,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_tr
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @rmr_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: one per object.  Page: dat_rmr_query(3DAT).
+ * Threads: one per object.  Page: dat_rmr_query(3).
  */
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param);
@@ -225,7 +225,7 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param
  *
  * Return: DAT_SUCCESS.
  *
- * Threads: one per object.  Page: dat_rmr_free(3DAT).
+ * Threads: one per object.  Page: dat_rmr_free(3).
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 

@@ -32,7 +32,7 @@ extern "C" {
  * DAT_MODEL_NOT_SUPPORTED: the adapter has no SRQs;
  * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_SRQ); memory.
  *
- * Threads: safe.  Page: dat_srq_create(3DAT).
+ * Threads: safe.  Page: dat_srq_create(3).
  */
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			  DAT_SRQ_ATTR *srq_attr, DAT_SRQ_HANDLE *srq_handle);
@@ -46,7 +46,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: an EP uses it (DAT_INVALID_STATE_SRQ_IN_USE).
  *
- * Threads: one per object.  Page: dat_srq_free(3DAT).
+ * Threads: one per object.  Page: dat_srq_free(3).
  */
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
 
@@ -69,7 +69,7 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
  * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be written;
  * DAT_LENGTH_ERROR: the segments are longer than max_message_size together.
  *
- * Threads: one per object.  Page: dat_srq_post_recv(3DAT).
+ * Threads: one per object.  Page: dat_srq_post_recv(3).
  */
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
@@ -85,7 +85,7 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @srq_param is NULL
  * (DAT_INVALID_ARG3).
  *
- * Threads: one per object.  Page: dat_srq_query(3DAT).
+ * Threads: one per object.  Page: dat_srq_query(3).
  */
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
 			 DAT_SRQ_PARAM *srq_param);
@@ -102,7 +102,7 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param
  * DAT_INVALID_STATE: more are outstanding, or the low watermark is higher;
  * DAT_INSUFFICIENT_RESOURCES: memory.
  *
- * Threads: one per object.  Page: dat_srq_resize(3DAT).
+ * Threads: one per object.  Page: dat_srq_resize(3).
  */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
 
@@ -119,7 +119,7 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
  * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2);
  * DAT_MODEL_NOT_SUPPORTED: srq_watermarks_supported lacks DAT_SRQ_WATERMARKS_LOW.
  *
- * Threads: one per object.  Page: dat_srq_set_lw(3DAT).
+ * Threads: one per object.  Page: dat_srq_set_lw(3).
  */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 

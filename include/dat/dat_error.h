@@ -13,7 +13,7 @@
  *	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
  *
  * and never "ret == DAT_QUEUE_EMPTY".  The subtype is for people: it may change from
- * one provider to the next.  dat_strerror(3DAT) names both.
+ * one provider to the next.  dat_strerror(3) names both.
  */
 #ifndef DAT_ERROR_H
 #define DAT_ERROR_H
@@ -215,7 +215,7 @@ typedef enum dat_return_subtype {
  * DAT_INVALID_PARAMETER: @value is no code of this version (DAT_INVALID_ARG1), or a
  * pointer is NULL (DAT_INVALID_ARG2, DAT_INVALID_ARG3); nothing is stored.
  *
- * Threads: safe.  Page: dat_strerror(3DAT).
+ * Threads: safe.  Page: dat_strerror(3).
  */
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
 			const char **minor_message);

@@ -29,7 +29,7 @@ extern "C" {
  * DAT_PROVIDER_ALREADY_REGISTERED: there is one with equal information;
  * DAT_INSUFFICIENT_RESOURCES: no memory.
  *
- * Threads: safe.  Page: dat_registry_add_provider(3DAT).
+ * Threads: safe.  Page: dat_registry_add_provider(3).
  */
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 				     const DAT_PROVIDER_INFO *provider_info);
@@ -43,7 +43,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
  * DAT_INVALID_PARAMETER: an argument is NULL or nothing is registered like this;
  * DAT_PROVIDER_IN_USE: an IA is open through it.
  *
- * Threads: safe.  Page: dat_registry_remove_provider(3DAT).
+ * Threads: safe.  Page: dat_registry_remove_provider(3).
  */
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 					const DAT_PROVIDER_INFO *provider_info);
@@ -57,7 +57,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
  * does not register @provider_info, the open fails with DAT_PROVIDER_NOT_FOUND.  It
  * must not open an IA: the registry is locked.
  *
- * Threads: called by one at a time.  Page: dat_provider_init(3DAT).
+ * Threads: called by one at a time.  Page: dat_provider_init(3).
  */
 void dat_provider_init(const DAT_PROVIDER_INFO *provider_info, const char *instance_data);
 
@@ -67,7 +67,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *provider_info, const char *insta
  *
  * The provider exports it, the registry calls it.  It must remove what it registered.
  *
- * Threads: called by one at a time.  Page: dat_provider_fini(3DAT).
+ * Threads: called by one at a time.  Page: dat_provider_fini(3).
  */
 void dat_provider_fini(const DAT_PROVIDER_INFO *provider_info);
 

@@ -155,7 +155,7 @@ struct dat_rqe {
 	__u16 rsvd[3];
 };
 
-/* Event streams, as in dat_evd_create(3DAT). */
+/* Event streams, as in dat_evd_create(3). */
 enum dat_stream {
 	DAT_STREAM_SOFTWARE	= 0x001,
 	DAT_STREAM_CR		= 0x010,
