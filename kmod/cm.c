@@ -8,6 +8,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
+#include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 
 #include "dat.h"
@@ -203,7 +204,7 @@ static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
  * @pd_len: of it, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0, and one connection event will follow; or
- * -ENETUNREACH the adapter has no address of the family, -EISCONN, -ENOMEM.
+ * -ENETUNREACH the adapter has no address of the family, or @dst is IPv6 loopback, -EISCONN, -ENOMEM.
  */
 int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   const void *pd, u32 pd_len)
@@ -214,6 +215,13 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	struct rdma_cm_id *id;
 	int ret;
 
+	/*
+	 * With the source address of a device, rdma_cm of 6.1 takes it, sends what nobody
+	 * gets, and no connection of the machine comes about any more.
+	 */
+	if (dst->ss_family == AF_INET6 &&
+	    ipv6_addr_loopback(&((const struct sockaddr_in6 *)dst)->sin6_addr))
+		return -ENETUNREACH;
 	ret = dat_dev_addr(ia, dst->ss_family, &src);
 	if (ret)
 		return ret;

@@ -43,6 +43,7 @@ static DAT_RETURN post(DAT_EVD_HANDLE evd)
 	return dat_evd_post_se(evd, &event);
 }
 
+/* Covers: dat_cno_wait; dat_cno_wait QUEUE_EMPTY; SH 23, 26 */
 TEST_F(cno, a_wait_consumes_the_trigger_and_names_the_evd)
 {
 	DAT_EVD_HANDLE evd;
@@ -54,6 +55,7 @@ TEST_F(cno, a_wait_consumes_the_trigger_and_names_the_evd)
 	EXPECT_EQ(DAT_HANDLE_NULL, evd);
 }
 
+/* Covers: SH 26 */
 TEST_F(cno, triggers_add_up_to_one)
 {
 	DAT_EVD_HANDLE evd;
@@ -65,6 +67,7 @@ TEST_F(cno, triggers_add_up_to_one)
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
 }
 
+/* Covers: dat_cno_wait QUEUE_EMPTY; SH 23 */
 TEST_F(cno, the_time_is_over_after_the_time)
 {
 	DAT_EVD_HANDLE evd;
@@ -73,6 +76,7 @@ TEST_F(cno, the_time_is_over_after_the_time)
 	EXPECT_EQ(DAT_HANDLE_NULL, evd);
 }
 
+/* Covers: dat_evd_disable; dat_evd_enable; dat_evd_query; SH 25, 26 */
 TEST_F(cno, a_disabled_evd_triggers_when_it_is_enabled)
 {
 	DAT_EVD_HANDLE evd;
@@ -89,6 +93,7 @@ TEST_F(cno, a_disabled_evd_triggers_when_it_is_enabled)
 	EXPECT_EQ(self->evd[0], evd);
 }
 
+/* Covers: dat_evd_set_unwaitable; SH 25 */
 TEST_F(cno, an_unwaitable_evd_triggers)
 {
 	DAT_EVD_HANDLE evd;
@@ -98,6 +103,7 @@ TEST_F(cno, an_unwaitable_evd_triggers)
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
 }
 
+/* Covers: dat_evd_modify_cno; dat_cno_free; dat_cno_free INVALID_STATE|CNO_IN_USE; SH 28, 29 */
 TEST_F(cno, an_evd_can_be_moved_to_another_and_to_none)
 {
 	DAT_CNO_HANDLE other;
@@ -119,6 +125,7 @@ TEST_F(cno, an_evd_can_be_moved_to_another_and_to_none)
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(other));
 }
 
+/* Covers: dat_evd_free; SH 28 */
 TEST_F(cno, a_freed_evd_leaves_a_trigger_without_a_name)
 {
 	DAT_EVD_HANDLE evd = self->evd[1];
@@ -154,6 +161,7 @@ static int done(struct waiter *w, int n)
 	return count;
 }
 
+/* Covers: dat_cno_free INVALID_STATE|CNO_IN_USE; dat_cno_wait; SH 24, 28 */
 TEST_F_TIMEOUT(cno, each_trigger_wakes_one_of_several_waiters, 60)
 {
 	struct waiter w[4] = {};
@@ -182,6 +190,7 @@ TEST_F_TIMEOUT(cno, each_trigger_wakes_one_of_several_waiters, 60)
 	}
 }
 
+/* Covers: dat_ia_close; SH 28, 65 */
 TEST_F_TIMEOUT(cno, closing_the_ia_wakes_waiters_with_no_evd, 60)
 {
 	struct waiter w = { .cno = self->cno, .evd = self->evd[0] };
@@ -204,6 +213,7 @@ static void *wait_for_event(void *arg)
 	return NULL;
 }
 
+/* Covers: SH 24, 26 */
 TEST_F_TIMEOUT(cno, an_evd_with_a_waiter_does_not_trigger, 60)
 {
 	DAT_EVD_HANDLE evd;
@@ -220,6 +230,7 @@ static void on_signal(int sig)
 {
 }
 
+/* Covers: dat_cno_wait INTERRUPTED_CALL; SH 23 */
 TEST_F_TIMEOUT(cno, a_signal_interrupts_and_consumes_nothing, 60)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -257,6 +268,7 @@ static int heard(struct heard *h, int want)
 	return h->calls;
 }
 
+/* Covers: dat_cno_modify_agent; dat_cno_query; SH 27 */
 TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
 {
 	struct heard h = {};
@@ -281,6 +293,7 @@ TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
 	EXPECT_EQ(2, heard(&h, 2));
 }
 
+/* Covers: dat_cno_modify_agent; SH 27 */
 TEST_F_TIMEOUT(cno, a_detached_agent_hears_nothing, 60)
 {
 	struct heard h = {};
@@ -293,6 +306,7 @@ TEST_F_TIMEOUT(cno, a_detached_agent_hears_nothing, 60)
 	EXPECT_EQ(0, h.calls);
 }
 
+/* Covers: SH 27 */
 TEST_F_TIMEOUT(cno, an_agent_hears_of_the_end, 60)
 {
 	struct heard h = { .evd = self->evd[0] };
@@ -353,6 +367,12 @@ TEST_F_TIMEOUT(cno, poll_sleeps_until_an_event, 60)
 	close(pfd.fd);
 }
 
+/*
+ * Covers: dat_cno_create INVALID_HANDLE|IA INVALID_PARAMETER|ARG2|ARG3; dat_cno_modify_agent
+ * INVALID_PARAMETER|ARG2 INVALID_HANDLE|CNO; dat_cno_free INVALID_HANDLE|CNO; dat_cno_wait
+ * INVALID_HANDLE|CNO INVALID_PARAMETER|ARG3; dat_cno_query INVALID_PARAMETER|ARG2|ARG3;
+ * dat_evd_create INVALID_HANDLE|CNO; dat_evd_modify_cno INVALID_HANDLE|CNO; SH 66
+ */
 TEST_F(cno, bad_arguments)
 {
 	DAT_OS_WAIT_PROXY_AGENT bad = { .instance_data = self };
@@ -387,6 +407,11 @@ TEST_F(cno, bad_arguments)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1), dat_linux_evd_fd(self->cno, &fd));
 }
 
+/*
+ * Covers: dat_evd_resize; dat_evd_resize INVALID_STATE INVALID_PARAMETER|ARG2
+ * INSUFFICIENT_RESOURCES|TEVD; dat_evd_post_se; dat_evd_post_se QUEUE_FULL; dat_evd_dequeue;
+ * dat_evd_dequeue QUEUE_EMPTY; SH 30, 33
+ */
 TEST_F(cno, resizing_keeps_events_and_their_order)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
@@ -436,6 +461,7 @@ static void *post_all_the_time(void *arg)
 	return (void *)i;
 }
 
+/* Covers: dat_evd_resize; SH 33 */
 TEST_F_TIMEOUT(cno, resizing_while_events_come_loses_none, 120)
 {
 	DAT_EVENT event;

@@ -36,6 +36,10 @@ static DAT_RETURN do_connect(struct a_pair *p, DAT_CONN_QUAL qual, const void *p
 			      (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
+/*
+ * Covers: dat_ep_connect; dat_cr_query; dat_cr_accept; dat_cr_reject INVALID_HANDLE|CR;
+ * dat_ep_query; SH 13, 56, 57, 61
+ */
 TEST_F_TIMEOUT(connect, requester_and_private_data_are_known, 60)
 {
 	struct a_pair *p = &self->p;
@@ -78,6 +82,7 @@ TEST_F_TIMEOUT(connect, requester_and_private_data_are_known, 60)
 			    p->attr.ia_address_ptr->sa_data + 2, 4));
 }
 
+/* Covers: dat_cr_reject; dat_ep_reset; SH 54 */
 TEST_F_TIMEOUT(connect, rejects_are_told_from_absence, 60)
 {
 	struct a_pair *p = &self->p;
@@ -95,6 +100,10 @@ TEST_F_TIMEOUT(connect, rejects_are_told_from_absence, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, event.event_number);
 }
 
+/*
+ * Covers: dat_ep_connect INVALID_PARAMETER|ARG2|ARG3|ARG4|ARG5|ARG6 INVALID_ADDRESS|UNSUPPORTED
+ * MODEL_NOT_SUPPORTED; SH 55, 56, 62, 70
+ */
 TEST_F(connect, arguments_are_checked)
 {
 	struct a_pair *p = &self->p;
@@ -121,6 +130,10 @@ TEST_F(connect, arguments_are_checked)
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[1]));
 }
 
+/*
+ * Covers: dat_ep_post_send INVALID_STATE; dat_ep_disconnect INVALID_STATE INVALID_PARAMETER|ARG2;
+ * dat_ep_connect INVALID_STATE; dat_ep_reset INVALID_STATE; SH 4, 8, 10
+ */
 TEST_F_TIMEOUT(connect, states_forbid_what_they_should, 60)
 {
 	struct a_pair *p = &self->p;
@@ -147,6 +160,9 @@ TEST_F_TIMEOUT(connect, states_forbid_what_they_should, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
 }
 
+/*
+ * Covers: dat_psp_create CONN_QUAL_IN_USE; dat_psp_create_any; dat_psp_query; dat_psp_free; SH 62
+ */
 TEST_F(connect, a_qualifier_in_use_is_told)
 {
 	DAT_CONN_QUAL any = 0;
@@ -170,6 +186,7 @@ static DAT_RETURN connect_to(struct a_pair *p, DAT_IA_ADDRESS_PTR to, DAT_TIMEOU
 			      DAT_CONNECT_DEFAULT_FLAG);
 }
 
+/* Covers: dat_ep_connect; SH 54, 55 */
 TEST_F_TIMEOUT(connect, the_consumers_time_is_over, 60)
 {
 	struct a_pair *p = &self->p;
@@ -185,6 +202,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_over, 60)
 	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
 }
 
+/* Covers: SH 54, 55 */
 TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
 {
 	struct sockaddr_in nobody;
@@ -200,6 +218,7 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
 }
 
 /* Every byte passed arrives; the transport may pad what it is given. */
+/* Covers: dat_ep_connect; dat_cr_accept; dat_ep_reset; SH 10, 56 */
 TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 {
 	struct a_pair *p = &self->p;
@@ -281,6 +300,7 @@ TEST_F_TIMEOUT(connect, accept_wants_an_ep_that_is_free, 60)
 }
 
 /* Requests that came before live on; those that come later find nobody. */
+/* Covers: dat_psp_free; dat_psp_create; SH 58, 62 */
 TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
 {
 	struct a_pair *p = &self->p;
@@ -305,6 +325,7 @@ TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
 		  dat_psp_create(p->ia, A_QUAL, p->cr, DAT_PSP_CONSUMER_FLAG, &p->psp));
 }
 
+/* Covers: dat_ep_disconnect; SH 8 */
 TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
 {
 	struct a_pair *p = &self->p;

@@ -27,6 +27,20 @@ FIXTURE_TEARDOWN(errors)
 #define IP(n)		RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 
 /* Every call with @h in the place of each of its handles. */
+/*
+ * Covers: dat_ia_query dat_ia_close dat_pz_create dat_evd_create dat_ep_create dat_srq_create
+ * dat_psp_create dat_lmr_create INVALID_HANDLE|IA; dat_pz_free dat_pz_query dat_ep_create
+ * dat_srq_create dat_lmr_create INVALID_HANDLE|PZ; dat_ep_create
+ * INVALID_HANDLE|EVD_RECV|EVD_REQUEST|EVD_CONN; dat_evd_create INVALID_HANDLE|CNO;
+ * dat_ep_create_with_srq dat_srq_free dat_srq_query dat_srq_post_recv INVALID_HANDLE|SRQ;
+ * dat_ep_free dat_ep_query dat_ep_get_status dat_ep_reset dat_ep_disconnect dat_ep_connect
+ * dat_ep_post_send dat_ep_post_recv dat_ep_post_rdma_read dat_ep_post_rdma_write
+ * INVALID_HANDLE|EP; dat_evd_free dat_evd_query dat_evd_dequeue dat_evd_wait dat_evd_post_se
+ * dat_evd_set_unwaitable dat_get_handle_type dat_set_consumer_context dat_get_consumer_context
+ * INVALID_HANDLE|HANDLE1; dat_psp_create INVALID_HANDLE|EVD_CR; dat_psp_free dat_psp_query
+ * INVALID_HANDLE|PSP; dat_cr_accept dat_cr_reject dat_cr_query INVALID_HANDLE|CR; dat_lmr_free
+ * dat_lmr_query INVALID_HANDLE|LMR; SH 66, 69
+ */
 static void expect_bad(struct __test_metadata *_metadata, struct a_pair *p, DAT_HANDLE h)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 8);
@@ -104,6 +118,7 @@ TEST_F(errors, null)
 	expect_bad(_metadata, &self->p, NULL);
 }
 
+/* Covers: SH 34 */
 TEST_F(errors, pseudo_handles)
 {
 	expect_bad(_metadata, &self->p, DAT_EVD_ASYNC_EXISTS);
@@ -130,6 +145,10 @@ TEST_F(errors, freed)
 	expect_bad(_metadata, &self->p, self->freed);
 }
 
+/*
+ * Covers: dat_get_handle_type; dat_pz_free INVALID_HANDLE|PZ; dat_ep_free INVALID_HANDLE|EP;
+ * dat_lmr_free INVALID_HANDLE|LMR; dat_ep_create INVALID_HANDLE|EVD_RECV; SH 31, 66
+ */
 TEST_F(errors, types_are_told_apart)
 {
 	DAT_HANDLE_TYPE type;
@@ -145,6 +164,7 @@ TEST_F(errors, types_are_told_apart)
 					      &self->freed));
 }
 
+/* Covers: dat_ep_create INVALID_HANDLE|PZ|EVD_RECV; SH 66 */
 TEST_F(errors, objects_of_another_ia_are_strangers)
 {
 	DAT_EVD_HANDLE async;
@@ -159,6 +179,10 @@ TEST_F(errors, objects_of_another_ia_are_strangers)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_ABRUPT_FLAG));
 }
 
+/*
+ * Covers: dat_pz_free INVALID_STATE|PZ_IN_USE; dat_evd_free INVALID_STATE|EVD_IN_USE;
+ * dat_ia_close INVALID_STATE|IA_IN_USE; dat_pz_query; SH 65
+ */
 TEST_F(errors, what_is_in_use_stays)
 {
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE), dat_pz_free(self->p.pz));
@@ -169,6 +193,10 @@ TEST_F(errors, what_is_in_use_stays)
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_query(self->p.pz, DAT_PZ_FIELD_ALL, &(DAT_PZ_PARAM) { 0 }));
 }
 
+/*
+ * Covers: dat_ep_post_recv INVALID_PARAMETER|ARG2|ARG3|ARG5 PRIVILEGES_VIOLATION
+ * PROTECTION_VIOLATION; SH 37
+ */
 TEST_F(errors, segments_are_checked_when_posted)
 {
 	struct a_pair *p = &self->p;
@@ -208,6 +236,10 @@ TEST_F(errors, segments_are_checked_when_posted)
 	EXPECT_EQ(DAT_PRIVILEGES_VIOLATION, TYPE(RECV(1, &seg, 0)));
 }
 
+/*
+ * Covers: dat_ep_post_rdma_read LENGTH_ERROR; dat_ep_post_rdma_write LENGTH_ERROR
+ * INVALID_PARAMETER|ARG5; SH 36
+ */
 TEST_F(errors, rdma_lengths_must_fit)
 {
 	struct a_pair *p = &self->p;
@@ -223,6 +255,10 @@ TEST_F(errors, rdma_lengths_must_fit)
 }
 
 /* Which flags go with which request; UNSIGNALLED only if the EP was made for it. */
+/*
+ * Covers: dat_ep_post_send INVALID_PARAMETER|ARG5; dat_ep_post_rdma_write INVALID_PARAMETER|ARG6;
+ * dat_ep_post_rdma_read INVALID_PARAMETER|ARG6; SH 17, 18
+ */
 TEST_F_TIMEOUT(errors, completion_flags_are_checked, 60)
 {
 	struct a_pair *p = &self->p;
@@ -247,6 +283,10 @@ TEST_F_TIMEOUT(errors, completion_flags_are_checked, 60)
 					       DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 }
 
+/*
+ * Covers: dat_ia_openv INVALID_PARAMETER|ARG1|ARG2|ARG3|ARG4
+ * PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND|NAME_NOT_REGISTERED
+ */
 TEST_F(errors, opening_checks_its_arguments)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -268,6 +308,7 @@ TEST_F(errors, opening_checks_its_arguments)
 		  dat_ia_open("nosuch0", 8, &evd, &ia));
 }
 
+/* Covers: dat_lmr_create INVALID_PARAMETER|ARG3|ARG6 LENGTH_ERROR MODEL_NOT_SUPPORTED */
 TEST_F(errors, memory_that_cannot_be_registered)
 {
 	struct a_pair *p = &self->p;

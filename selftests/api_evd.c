@@ -52,6 +52,7 @@ static DAT_EVD_STATE config(DAT_EVD_HANDLE evd)
 
 #define REFUSED	RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6)
 
+/* Covers: SH 20 */
 TEST_F(share, streams_of_one_kind)
 {
 	DAT_EP_HANDLE one, two;
@@ -71,6 +72,7 @@ TEST_F(share, streams_of_one_kind)
 	EXPECT_EQ(DAT_EVD_STATE_CONFIG_THRESHOLD, config(self->evd));
 }
 
+/* Covers: dat_ep_create INVALID_PARAMETER|ARG6; SH 20 */
 TEST_F(share, kinds_do_not_mix)
 {
 	DAT_EP_HANDLE first, none = NULL;
@@ -86,6 +88,7 @@ TEST_F(share, kinds_do_not_mix)
 	EXPECT_EQ(DAT_SUCCESS, ep(self, UNSIGNALLED, UNSIGNALLED, self->connect, &first));
 }
 
+/* Covers: dat_ep_create INVALID_PARAMETER|ARG6; SH 20 */
 TEST_F(share, connections_keep_away_from_consumer_controlled_notification)
 {
 	DAT_PSP_HANDLE psp;
@@ -108,6 +111,7 @@ TEST_F(share, connections_keep_away_from_consumer_controlled_notification)
 	EXPECT_EQ(DAT_SUCCESS, ep(self, UNSIGNALLED, UNSIGNALLED, self->connect, &h));
 }
 
+/* Covers: SH 20 */
 TEST_F(share, flags_without_a_word_get_along_with_all)
 {
 	DAT_EP_HANDLE h;
@@ -117,6 +121,7 @@ TEST_F(share, flags_without_a_word_get_along_with_all)
 	EXPECT_EQ(DAT_SUCCESS, ep(self, PLAIN, PLAIN, self->connect, &h));
 }
 
+/* Covers: dat_ep_modify; SH 20 */
 TEST_F(share, modifying_an_ep_moves_its_streams)
 {
 	DAT_EP_PARAM param;
@@ -134,6 +139,7 @@ TEST_F(share, modifying_an_ep_moves_its_streams)
 	EXPECT_EQ(DAT_EVD_STATE_CONFIG_THRESHOLD, config(self->evd));
 }
 
+/* Covers: SH 20, 21 */
 TEST_F(share, a_threshold_is_for_the_waiter_to_choose_or_not)
 {
 	DAT_EP_HANDLE h;

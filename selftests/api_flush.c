@@ -82,6 +82,7 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 		EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->p.evd[side], &event)));
 }
 
+/* Covers: dat_ep_disconnect; SH 3, 5 */
 TEST_F_TIMEOUT(flush, at_the_side_that_disconnects, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 1, QUEUE));
@@ -94,6 +95,7 @@ TEST_F_TIMEOUT(flush, at_the_side_that_disconnects, 60)
 	expect_each_once(_metadata, self, QUEUE, QUEUE);
 }
 
+/* Covers: SH 3, 5, 63 */
 TEST_F_TIMEOUT(flush, at_the_side_that_is_disconnected, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 0, 1, QUEUE));
@@ -105,6 +107,7 @@ TEST_F_TIMEOUT(flush, at_the_side_that_is_disconnected, 60)
 }
 
 /* Some of them have succeeded by then, and which is not ours to say. */
+/* Covers: SH 3, 5 */
 TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 {
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 0, 1, QUEUE));
@@ -118,6 +121,7 @@ TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 }
 
 /* Requests go out, then the connection; only receives have nothing to wait for. */
+/* Covers: dat_ep_disconnect; SH 3, 5, 6 */
 TEST_F_TIMEOUT(flush, graceful_lets_requests_succeed, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 0, 1, QUEUE));
@@ -132,6 +136,7 @@ TEST_F_TIMEOUT(flush, graceful_lets_requests_succeed, 60)
 	expect_each_once(_metadata, self, QUEUE, QUEUE);
 }
 
+/* Covers: dat_ep_post_send INVALID_STATE; SH 6 */
 TEST_F_TIMEOUT(flush, no_new_requests_after_a_graceful_disconnect, 60)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
@@ -149,6 +154,7 @@ TEST_F_TIMEOUT(flush, no_new_requests_after_a_graceful_disconnect, 60)
 	EXPECT_EQ(1, self->flushed);
 }
 
+/* Covers: SH 4 */
 TEST_F_TIMEOUT(flush, posts_after_the_end_come_back_flushed, 60)
 {
 	uint64_t cookie;
@@ -164,6 +170,7 @@ TEST_F_TIMEOUT(flush, posts_after_the_end_come_back_flushed, 60)
 }
 
 /* Suppression is for successes. */
+/* Covers: SH 16 */
 TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
@@ -180,6 +187,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 }
 
 /* Receives of an attempt that fails have waited in vain. */
+/* Covers: dat_ep_post_recv; SH 1, 5, 54 */
 TEST_F_TIMEOUT(flush, receives_of_a_rejected_ep, 60)
 {
 	struct a_pair *p = &self->p;

@@ -30,6 +30,7 @@ static DAT_RETURN connect_pair(struct a_pair *p)
 	return a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]);
 }
 
+/* Covers: dat_ep_modify; SH 1, 45 */
 TEST_F_TIMEOUT(modify, receives_that_are_posted_stay, 60)
 {
 	struct a_pair *p = &self->p;
@@ -65,6 +66,7 @@ TEST_F_TIMEOUT(modify, receives_that_are_posted_stay, 60)
 	}
 }
 
+/* Covers: dat_ep_modify; dat_evd_free; dat_evd_free INVALID_STATE|EVD_IN_USE */
 TEST_F_TIMEOUT(modify, events_go_to_the_new_evd_and_the_old_one_is_free, 60)
 {
 	struct a_pair *p = &self->p;
@@ -88,6 +90,7 @@ TEST_F_TIMEOUT(modify, events_go_to_the_new_evd_and_the_old_one_is_free, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(evd, NULL, NULL));
 }
 
+/* Covers: dat_ep_modify; dat_ep_post_recv PROTECTION_VIOLATION; SH 37 */
 TEST_F_TIMEOUT(modify, receives_of_the_old_zone_are_protection_errors, 60)
 {
 	struct a_pair *p = &self->p;
@@ -109,6 +112,7 @@ TEST_F_TIMEOUT(modify, receives_of_the_old_zone_are_protection_errors, 60)
 	EXPECT_EQ(DAT_DTO_ERR_LOCAL_PROTECTION, a_dto(p->evd[0], NULL, NULL));
 }
 
+/* Covers: dat_ep_modify INVALID_STATE */
 TEST_F_TIMEOUT(modify, only_where_the_state_allows_it, 60)
 {
 	struct a_pair *p = &self->p;
@@ -133,6 +137,7 @@ TEST_F_TIMEOUT(modify, only_where_the_state_allows_it, 60)
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
 }
 
+/* Covers: dat_ep_modify INVALID_PARAMETER|ARG2|ARG3 INVALID_STATE INVALID_HANDLE|PZ|EVD_RECV */
 TEST_F(modify, a_refused_change_changes_nothing)
 {
 	struct a_pair *p = &self->p;
@@ -171,6 +176,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 }
 
+/* Covers: dat_ep_recv_query; dat_ep_recv_query INVALID_HANDLE|EP; SH 50 */
 TEST_F(modify, receive_counts)
 {
 	struct a_pair *p = &self->p;
@@ -187,6 +193,10 @@ TEST_F(modify, receive_counts)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), dat_ep_recv_query(p->ia, &n, &span));
 }
 
+/*
+ * Covers: dat_ep_set_watermark; dat_ep_set_watermark INVALID_PARAMETER|ARG2|ARG3
+ * MODEL_NOT_SUPPORTED INVALID_HANDLE|EP; SH 49
+ */
 TEST_F(modify, high_watermarks_can_only_be_off)
 {
 	struct a_pair *p = &self->p;
@@ -229,6 +239,10 @@ static DAT_RETURN give(struct a_pair *p, DAT_SRQ_HANDLE srq, int i)
 	return dat_srq_post_recv(srq, 1, &seg, a_cookie(i));
 }
 
+/*
+ * Covers: dat_srq_resize; dat_srq_resize INVALID_STATE INVALID_PARAMETER|ARG2 INVALID_HANDLE|SRQ;
+ * dat_srq_post_recv INSUFFICIENT_RESOURCES|SRQ; SH 47, 52
+ */
 TEST_F_TIMEOUT(modify, an_srq_grows_and_shrinks_with_its_buffers, 60)
 {
 	struct a_pair *p = &self->p;
@@ -281,6 +295,10 @@ static int low_event(struct a_pair *p, DAT_SRQ_HANDLE srq, unsigned int us)
 	return data->dat_handle == srq && data->reason == DAT_SRQ_LOW_WATERMARK_EVENT ? 1 : -1;
 }
 
+/*
+ * Covers: dat_srq_set_lw; dat_srq_set_lw INVALID_PARAMETER|ARG2 INVALID_HANDLE|SRQ;
+ * dat_srq_query; SH 48
+ */
 TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 {
 	struct a_pair *p = &self->p;
@@ -312,6 +330,7 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	EXPECT_EQ(1, low_event(p, srq, 0));
 }
 
+/* Covers: dat_lmr_create; dat_lmr_query; dat_lmr_free; SH 38 */
 TEST_F_TIMEOUT(modify, memory_registered_by_its_lmr_outlives_that, 60)
 {
 	struct a_pair *p = &self->p;
@@ -355,6 +374,7 @@ static DAT_RETURN share(struct a_pair *p, void *va, size_t len, DAT_LMR_COOKIE c
 			      DAT_MEM_PRIV_ALL_FLAG, lmr, NULL, NULL, NULL, NULL);
 }
 
+/* Covers: dat_lmr_create INVALID_STATE INVALID_PARAMETER|ARG3; SH 41 */
 TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 {
 	struct a_pair *p = &self->p;
@@ -393,6 +413,11 @@ TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 	EXPECT_EQ(DAT_SUCCESS, share(p, more, 65536, &name, &lmr[0]));
 }
 
+/*
+ * Covers: dat_lmr_sync_rdma_read; dat_lmr_sync_rdma_read INVALID_HANDLE|IA
+ * INVALID_PARAMETER|ARG2; dat_lmr_sync_rdma_write; dat_lmr_sync_rdma_write
+ * INVALID_PARAMETER|ARG2; SH 43
+ */
 TEST_F(modify, syncing_checks_its_arguments)
 {
 	struct a_pair *p = &self->p;

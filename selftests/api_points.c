@@ -60,6 +60,11 @@ static void expect_established(struct __test_metadata *_metadata, struct a_pair 
 
 #define RSP_QUAL	(A_QUAL + 1)
 
+/*
+ * Covers: dat_rsp_create; dat_rsp_query; dat_rsp_free INVALID_HANDLE|RSP; dat_ep_free
+ * INVALID_STATE; dat_ep_connect INVALID_STATE; dat_ep_disconnect INVALID_STATE; dat_cr_query;
+ * dat_cr_accept INVALID_HANDLE|EP; SH 8, 9, 11, 13, 59
+ */
 TEST_F_TIMEOUT(points, an_rsp_has_its_ep_ready, 60)
 {
 	struct a_pair *p = &self->p;
@@ -99,6 +104,7 @@ TEST_F_TIMEOUT(points, an_rsp_has_its_ep_ready, 60)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP), dat_rsp_free(rsp));
 }
 
+/* Covers: dat_rsp_create; SH 59 */
 TEST_F_TIMEOUT(points, an_rsp_takes_one_request, 60)
 {
 	struct a_pair *p = &self->p;
@@ -121,6 +127,7 @@ TEST_F_TIMEOUT(points, an_rsp_takes_one_request, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RSP_QUAL, DAT_HANDLE_NULL, p->cr, &rsp));
 }
 
+/* Covers: dat_rsp_create CONN_QUAL_IN_USE; dat_rsp_free; dat_cr_reject; SH 11, 62 */
 TEST_F_TIMEOUT(points, freeing_an_rsp_or_rejecting_gives_the_ep_back, 60)
 {
 	struct a_pair *p = &self->p;
@@ -156,6 +163,11 @@ static DAT_RETURN configure(struct a_pair *p, DAT_EP_HANDLE ep)
 			     &param);
 }
 
+/*
+ * Covers: dat_psp_create; dat_cr_query; dat_cr_accept INVALID_HANDLE|EP; dat_ep_free
+ * INVALID_STATE; dat_ep_post_recv PROTECTION_VIOLATION; dat_ep_post_send INVALID_STATE;
+ * dat_ep_modify; SH 9, 11, 12
+ */
 TEST_F_TIMEOUT(points, a_psp_can_make_the_ep, 60)
 {
 	struct a_pair *p = &self->p;
@@ -199,6 +211,7 @@ TEST_F_TIMEOUT(points, a_psp_can_make_the_ep, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(made));
 }
 
+/* Covers: dat_cr_reject; SH 11, 12 */
 TEST_F_TIMEOUT(points, rejecting_takes_the_made_ep_away, 60)
 {
 	struct a_pair *p = &self->p;
@@ -225,6 +238,7 @@ TEST_F_TIMEOUT(points, rejecting_takes_the_made_ep_away, 60)
 	}
 }
 
+/* Covers: dat_cr_handoff; dat_cr_handoff INVALID_PARAMETER|ARG2; SH 60 */
 TEST_F_TIMEOUT(points, a_request_can_be_handed_on, 60)
 {
 	struct a_pair *p = &self->p;
@@ -284,6 +298,7 @@ static int other_process(int ready)
 	return next_event(p.evd[0]) == DAT_CONNECTION_EVENT_DISCONNECTED ? 0 : 7;
 }
 
+/* Covers: dat_cr_handoff; SH 60 */
 TEST_F_TIMEOUT(points, a_request_can_be_handed_to_another_process, 60)
 {
 	struct a_pair *p = &self->p;
@@ -308,6 +323,10 @@ TEST_F_TIMEOUT(points, a_request_can_be_handed_to_another_process, 60)
 	EXPECT_EQ(0, status);
 }
 
+/*
+ * Covers: dat_ep_dup_connect; dat_ep_dup_connect INVALID_STATE INVALID_PARAMETER|ARG3|ARG4|ARG5
+ * MODEL_NOT_SUPPORTED; SH 14
+ */
 TEST_F_TIMEOUT(points, dup_connect_goes_where_the_other_went, 60)
 {
 	struct a_pair *p = &self->p;
@@ -343,6 +362,10 @@ TEST_F_TIMEOUT(points, dup_connect_goes_where_the_other_went, 60)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, state_of(ep[1]));
 }
 
+/*
+ * Covers: dat_rsp_create INVALID_HANDLE|IA|EP|EVD_CR INVALID_PARAMETER|ARG2|ARG5; dat_rsp_query
+ * INVALID_HANDLE|RSP; dat_rsp_free INVALID_HANDLE|RSP; SH 66
+ */
 TEST_F(points, bad_arguments_of_rsp)
 {
 	struct a_pair *p = &self->p;

@@ -69,6 +69,7 @@ static int peer_writes(struct a_pair *p, DAT_RMR_CONTEXT key, size_t offset, siz
 	return a_dto(p->evd[1], NULL, NULL);
 }
 
+/* Covers: dat_rmr_create; dat_rmr_bind; dat_rmr_query; SH 42 */
 TEST_F_TIMEOUT(rmr, the_key_opens_the_window, 60)
 {
 	struct a_pair *p = &self->p;
@@ -106,6 +107,7 @@ TEST_F_TIMEOUT(rmr, nor_behind_it, 60)
 		  peer_writes(&self->p, self->key, WINDOW + LENGTH - 7, 8));
 }
 
+/* Covers: dat_rmr_bind; SH 39, 42 */
 TEST_F_TIMEOUT(rmr, reading_takes_the_privilege_to_read, 60)
 {
 	struct a_pair *p = &self->p;
@@ -122,6 +124,7 @@ TEST_F_TIMEOUT(rmr, reading_takes_the_privilege_to_read, 60)
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, a_dto(p->evd[1], NULL, NULL));
 }
 
+/* Covers: dat_rmr_bind; SH 42 */
 TEST_F_TIMEOUT(rmr, a_new_bind_ends_the_old_key, 60)
 {
 	DAT_RMR_CONTEXT second;
@@ -135,6 +138,7 @@ TEST_F_TIMEOUT(rmr, a_new_bind_ends_the_old_key, 60)
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer_writes(&self->p, self->key, WINDOW, 8));
 }
 
+/* Covers: dat_rmr_bind; dat_lmr_free INVALID_STATE|LMR_IN_USE; SH 38, 42 */
 TEST_F_TIMEOUT(rmr, no_length_unbinds_and_frees_the_lmr, 60)
 {
 	struct a_pair *p = &self->p;
@@ -152,6 +156,7 @@ TEST_F_TIMEOUT(rmr, no_length_unbinds_and_frees_the_lmr, 60)
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer_writes(p, self->key, (size_t)(m.va - p->mem.va) + 100, 8));
 }
 
+/* Covers: dat_rmr_free; SH 42 */
 TEST_F_TIMEOUT(rmr, freeing_it_ends_the_key, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, bind_window(&self->p, self->rmr, &self->key));
@@ -186,6 +191,7 @@ TEST_F_TIMEOUT(rmr, what_is_posted_behind_a_bind_may_carry_its_key, 120)
 	}
 }
 
+/* Covers: SH 42 */
 TEST_F_TIMEOUT(rmr, binds_and_sends_complete_in_their_order, 120)
 {
 	struct a_pair *p = &self->p;
@@ -209,6 +215,7 @@ TEST_F_TIMEOUT(rmr, binds_and_sends_complete_in_their_order, 120)
 	}
 }
 
+/* Covers: SH 16, 42 */
 TEST_F_TIMEOUT(rmr, a_suppressed_bind_is_silent, 60)
 {
 	struct a_pair *p = &self->p;
@@ -221,6 +228,7 @@ TEST_F_TIMEOUT(rmr, a_suppressed_bind_is_silent, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, peer_writes(p, self->key, WINDOW, 8));
 }
 
+/* Covers: SH 4, 42 */
 TEST_F_TIMEOUT(rmr, on_a_disconnected_ep_it_is_flushed, 60)
 {
 	struct a_pair *p = &self->p;
@@ -235,6 +243,7 @@ TEST_F_TIMEOUT(rmr, on_a_disconnected_ep_it_is_flushed, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(p->mem.lmr));
 }
 
+/* Covers: SH 42, 63 */
 TEST_F_TIMEOUT(rmr, memory_freed_before_its_turn_breaks_the_connection, 60)
 {
 	struct a_pair *p = &self->p;
@@ -256,6 +265,7 @@ TEST_F_TIMEOUT(rmr, memory_freed_before_its_turn_breaks_the_connection, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
 }
 
+/* Covers: SH 5, 42 */
 TEST_F_TIMEOUT(rmr, outstanding_binds_are_flushed_by_a_disconnect, 60)
 {
 	struct a_pair *p = &self->p;
@@ -273,6 +283,13 @@ TEST_F_TIMEOUT(rmr, outstanding_binds_are_flushed_by_a_disconnect, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
 }
 
+/*
+ * Covers: dat_rmr_create INVALID_HANDLE|PZ; dat_rmr_create INVALID_PARAMETER|ARG2;
+ * dat_rmr_bind INVALID_PARAMETER|ARG2|ARG3|ARG6|ARG7; dat_rmr_bind INVALID_STATE;
+ * dat_rmr_bind PROTECTION_VIOLATION; dat_rmr_bind PRIVILEGES_VIOLATION;
+ * dat_rmr_bind INVALID_HANDLE|RMR|EP; dat_rmr_free INVALID_HANDLE|RMR;
+ * dat_rmr_query INVALID_PARAMETER|ARG2|ARG3; dat_rmr_query INVALID_HANDLE|RMR
+ */
 TEST_F_TIMEOUT(rmr, bad_arguments_change_nothing, 60)
 {
 	struct a_pair *p = &self->p;
@@ -281,9 +298,14 @@ TEST_F_TIMEOUT(rmr, bad_arguments_change_nothing, 60)
 	struct a_pair q = *p;
 	struct a_mem read_only, foreign;
 	DAT_RMR_PARAM param;
+	DAT_EP_ATTR attr = a_attr(p);
 	DAT_RMR_HANDLE rmr;
+	DAT_EP_HANDLE idle;
 	DAT_EVENT event;
 
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
+					     &idle));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR), dat_rmr_free(p->ia));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ), dat_rmr_create(p->ia, &rmr));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_rmr_create(p->pz, NULL));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
@@ -298,6 +320,8 @@ TEST_F_TIMEOUT(rmr, bad_arguments_change_nothing, 60)
 		  bind_to(p, self->rmr, seg, all, DAT_COMPLETION_SOLICITED_WAIT_FLAG, &self->key));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
 		  bind_to(p, self->rmr, seg, all, 0, NULL));
+	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
+		  dat_rmr_bind(self->rmr, &seg, all, idle, a_cookie(1), 0, &self->key));
 	bad = seg;
 	bad.lmr_context ^= 0x100000;
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),

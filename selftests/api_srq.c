@@ -56,6 +56,7 @@ static void expect_counts(struct __test_metadata *_metadata, DAT_SRQ_HANDLE srq,
 }
 
 /* The example of the specification: a buffer is outstanding until it is dequeued. */
+/* Covers: dat_srq_post_recv; dat_srq_query; SH 47 */
 TEST_F_TIMEOUT(srq, counts_change_at_arrival_and_at_dequeue, 60)
 {
 	struct a_pair *p = &self->p;
@@ -74,6 +75,7 @@ TEST_F_TIMEOUT(srq, counts_change_at_arrival_and_at_dequeue, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
+/* Covers: dat_ep_create_with_srq; SH 52 */
 TEST_F_TIMEOUT(srq, the_event_names_the_ep_that_got_the_message, 60)
 {
 	struct a_pair *p = &self->p;
@@ -91,6 +93,7 @@ TEST_F_TIMEOUT(srq, the_event_names_the_ep_that_got_the_message, 60)
 	}
 }
 
+/* Covers: dat_ep_free; SH 9, 47 */
 TEST_F_TIMEOUT(srq, buffers_of_a_freed_ep_do_not_stay_outstanding, 60)
 {
 	struct a_pair *p = &self->p;
@@ -107,6 +110,10 @@ TEST_F_TIMEOUT(srq, buffers_of_a_freed_ep_do_not_stay_outstanding, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
+/*
+ * Covers: dat_srq_create; dat_srq_post_recv INSUFFICIENT_RESOURCES|SRQ; dat_srq_free
+ * INVALID_STATE|SRQ_IN_USE; dat_ep_post_recv INVALID_HANDLE|EP; SH 51, 53
+ */
 TEST_F(srq, the_queue_has_an_end)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
@@ -146,6 +153,7 @@ static int sender_of(FIXTURE_DATA(srq) *self, DAT_EP_HANDLE ep)
 	return i;
 }
 
+/* Covers: dat_srq_post_recv; SH 52 */
 TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
 {
 	int sent[EPS] = { 0 }, got[EPS] = { 0 }, total, i, k;
@@ -181,6 +189,7 @@ TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
 }
 
 /* What no connection has taken stays when one of them goes. */
+/* Covers: SH 46 */
 TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 {
 	struct a_pair *p = &self->p;

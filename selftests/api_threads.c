@@ -80,6 +80,7 @@ static void *post_and_reap(void *arg)
 	return NULL;
 }
 
+/* Covers: SH 68 */
 TEST_F_TIMEOUT(threads, post_and_reap_on_one_ep_and_one_evd, 240)
 {
 	static unsigned char seen[THREADS * PER_THREAD];
@@ -150,6 +151,7 @@ static int send_all(struct a_pair *p, DAT_EP_HANDLE ep, int n)
 }
 
 /* Four threads post to one queue while another takes what a connection brings. */
+/* Covers: SH 68 */
 TEST_F_TIMEOUT(threads, post_to_one_srq, 240)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 32, .max_recv_iov = 1 };
@@ -192,6 +194,10 @@ static void *wait_forever(void *arg)
 	return NULL;
 }
 
+/*
+ * Covers: dat_evd_wait ABORT; dat_evd_dequeue INVALID_STATE|EVD_WAITER; dat_evd_free
+ * INVALID_STATE|EVD_IN_USE; dat_ia_close; SH 24, 28, 65
+ */
 TEST_F_TIMEOUT(threads, closing_sends_a_waiter_home, 60)
 {
 	struct job job = { .p = &self->p };
@@ -225,6 +231,7 @@ static void *open_and_close(void *arg)
 	return NULL;
 }
 
+/* Covers: dat_ia_openv; dat_ia_open; SH 65, 68 */
 TEST_F_TIMEOUT(threads, adapters_come_and_go_side_by_side, 240)
 {
 	struct job job[THREADS];

@@ -31,6 +31,7 @@ FIXTURE_TEARDOWN(transfer)
 static const size_t sizes[] = { 0, 1, 3, 64, 4095, 4096, 4097, 65536, 1000003, 1 << 20 };
 #define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
 
+/* Covers: dat_ep_post_send; dat_ep_post_recv; SH 35, 36, 44 */
 TEST_F_TIMEOUT(transfer, send_of_every_size, 120)
 {
 	struct a_pair *p = &self->p;
@@ -57,6 +58,7 @@ TEST_F_TIMEOUT(transfer, send_of_every_size, 120)
 	}
 }
 
+/* Covers: dat_ep_post_rdma_write; SH 35 */
 TEST_F_TIMEOUT(transfer, rdma_write_of_every_size, 120)
 {
 	struct a_pair *p = &self->p;
@@ -76,6 +78,7 @@ TEST_F_TIMEOUT(transfer, rdma_write_of_every_size, 120)
 	}
 }
 
+/* Covers: dat_ep_post_rdma_read; SH 35, 36 */
 TEST_F_TIMEOUT(transfer, rdma_read_of_every_size, 120)
 {
 	struct a_pair *p = &self->p;
@@ -97,6 +100,7 @@ TEST_F_TIMEOUT(transfer, rdma_read_of_every_size, 120)
 	}
 }
 
+/* Covers: dat_ep_post_send; dat_ep_post_recv; SH 35 */
 TEST_F_TIMEOUT(transfer, scatter_and_gather, 60)
 {
 	struct a_pair *p = &self->p;
@@ -126,6 +130,7 @@ TEST_F_TIMEOUT(transfer, scatter_and_gather, 60)
 	EXPECT_EQ(0, memcmp(want + 4001, p->mem.va + HALF + 30000, 99));
 }
 
+/* Covers: dat_ep_post_send; dat_ep_post_recv; SH 35 */
 TEST_F_TIMEOUT(transfer, messages_without_segments, 60)
 {
 	struct a_pair *p = &self->p;
@@ -137,6 +142,7 @@ TEST_F_TIMEOUT(transfer, messages_without_segments, 60)
 	EXPECT_EQ(0, len);
 }
 
+/* Covers: SH 5, 44 */
 TEST_F_TIMEOUT(transfer, requests_complete_in_order, 60)
 {
 	struct a_pair *p = &self->p;
@@ -157,6 +163,7 @@ TEST_F_TIMEOUT(transfer, requests_complete_in_order, 60)
 	}
 }
 
+/* Covers: dat_ep_post_recv INSUFFICIENT_RESOURCES|TEP; SH 45 */
 TEST_F_TIMEOUT(transfer, a_full_queue_says_so_and_takes_more_later, 60)
 {
 	struct a_pair *p = &self->p;
@@ -172,6 +179,7 @@ TEST_F_TIMEOUT(transfer, a_full_queue_says_so_and_takes_more_later, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(i), 0));
 }
 
+/* Covers: SH 53 */
 TEST_F_TIMEOUT(transfer, a_late_receive_only_delays, 60)
 {
 	struct a_pair *p = &self->p;
@@ -184,6 +192,7 @@ TEST_F_TIMEOUT(transfer, a_late_receive_only_delays, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 }
 
+/* Covers: dat_ep_get_status; dat_evd_wait; SH 17, 71 */
 TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 {
 	struct a_pair *p = &self->p;
@@ -211,6 +220,7 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 	EXPECT_EQ(7, event.event_data.dto_completion_event_data.user_cookie.as_64);
 }
 
+/* Covers: SH 16, 45 */
 TEST_F_TIMEOUT(transfer, suppressed_requests_free_their_slots, 60)
 {
 	struct a_pair *p = &self->p;
@@ -230,6 +240,7 @@ TEST_F_TIMEOUT(transfer, suppressed_requests_free_their_slots, 60)
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(p->evd[1], &event));
 }
 
+/* Covers: SH 36, 63 */
 TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection, 60)
 {
 	struct a_pair *p = &self->p;
@@ -248,6 +259,7 @@ TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection
 }
 
 /* The rmr_context of nobody, of another zone, and one without the privilege. */
+/* Covers: SH 63 */
 static void expect_remote_access(struct __test_metadata *_metadata, struct a_pair *p, int write,
 				 DAT_RMR_TRIPLET remote)
 {
@@ -284,6 +296,7 @@ TEST_F_TIMEOUT(transfer, writing_a_byte_too_far, 60)
 	expect_remote_access(_metadata, &self->p, 1, a_rseg(&self->p.mem, A_MEM - 63, 64));
 }
 
+/* Covers: SH 39 */
 TEST_F_TIMEOUT(transfer, writing_to_memory_that_may_only_be_read, 60)
 {
 	struct a_mem m;
@@ -293,6 +306,7 @@ TEST_F_TIMEOUT(transfer, writing_to_memory_that_may_only_be_read, 60)
 	expect_remote_access(_metadata, &self->p, 1, a_rseg(&m, 0, 64));
 }
 
+/* Covers: dat_lmr_free; SH 38, 40 */
 TEST_F_TIMEOUT(transfer, reading_memory_that_was_freed, 60)
 {
 	struct a_mem m;
@@ -338,6 +352,7 @@ TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 }
 
 /* A fenced send tells of data that an earlier read has fetched. */
+/* Covers: SH 19 */
 TEST_F_TIMEOUT(transfer, a_fence_waits_for_reads, 60)
 {
 	struct a_pair *p = &self->p;
@@ -362,6 +377,7 @@ TEST_F_TIMEOUT(transfer, a_fence_waits_for_reads, 60)
 	}
 }
 
+/* Covers: SH 18 */
 TEST_F_TIMEOUT(transfer, a_solicited_message_arrives_like_any_other, 60)
 {
 	struct a_pair *p = &self->p;

@@ -81,6 +81,7 @@ TEST_F_TIMEOUT(connect, reject_is_PEER_REJECTED, 60)
 	EXPECT_EQ(11, p->ep[1].st->state);
 }
 
+/* Covers: SH 54 */
 TEST_F_TIMEOUT(connect, a_request_that_nobody_answers_for_is_NON_PEER_REJECTED, 60)
 {
 	struct t_pair *p = &self->p;
@@ -99,6 +100,7 @@ TEST_F_TIMEOUT(connect, no_listener_is_NON_PEER_REJECTED, 60)
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_NON_PEER_REJECTED);
 }
 
+/* Covers: SH 58 */
 TEST_F_TIMEOUT(connect, a_full_queue_of_requests_refuses, 120)
 {
 	struct t_pair *p = &self->p;
@@ -144,6 +146,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 	EXPECT_EQ(11, self->p.ep[1].st->state);
 }
 
+/* Covers: SH 13, 54 */
 TEST_F_TIMEOUT(connect, accepting_a_request_that_was_given_up_is_ACCEPT_ERROR, 120)
 {
 	struct dat_ep_connect arg = {
@@ -223,6 +226,7 @@ TEST_F_TIMEOUT(connect, graceful_disconnect_lets_requests_finish, 60)
 	EXPECT_EVENT(&p->evd[0], DAT_EV_DISCONNECTED);
 }
 
+/* Covers: SH 7 */
 TEST_F_TIMEOUT(connect, abrupt_hastens_a_graceful_disconnect, 60)
 {
 	struct t_pair *p = &self->p;
@@ -251,6 +255,7 @@ TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
 	EXPECT_EQ(0, t_event(&p->evd[1], T_QUIET_MS, &eqe));
 }
 
+/* Covers: SH 10 */
 TEST_F_TIMEOUT(connect, an_ep_can_be_reset_and_connected_again, 240)
 {
 	struct t_pair *p = &self->p;
@@ -312,6 +317,7 @@ TEST_F(connect, the_kernel_can_choose_a_qualifier)
 	EXPECT_GE(65535, arg.conn_qual);
 }
 
+/* Covers: SH 1, 2 */
 TEST_F_TIMEOUT(connect, receives_posted_before_and_messages_sent_early_arrive, 60)
 {
 	struct t_pair *p = &self->p;

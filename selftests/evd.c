@@ -97,6 +97,7 @@ TEST_F(evd, a_deadline_is_kept)
 	EXPECT_LE(start + 249, now_ms());
 }
 
+/* Covers: SH 21 */
 TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
 {
 	struct waiter w;
@@ -110,6 +111,7 @@ TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
 	EXPECT_EQ(0, waiter_end(&w));
 }
 
+/* Covers: SH 24 */
 TEST_F_TIMEOUT(evd, the_second_waiter_gets_EBUSY, 60)
 {
 	struct waiter w;
@@ -122,6 +124,7 @@ TEST_F_TIMEOUT(evd, the_second_waiter_gets_EBUSY, 60)
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
 }
 
+/* Covers: SH 25 */
 TEST_F_TIMEOUT(evd, unwaitable_wakes_and_refuses, 60)
 {
 	struct dat_evd_set arg = {
@@ -153,6 +156,7 @@ static void on_alarm(int sig)
 {
 }
 
+/* Covers: SH 23 */
 TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -166,6 +170,7 @@ TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 	EXPECT_EQ(5, eqe.cookie);
 }
 
+/* Covers: SH 30 */
 TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 {
 	struct dat_eqe eqe;
@@ -182,6 +187,7 @@ TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 	EXPECT_EQ(0, post(&self->evd, 8));
 }
 
+/* Covers: SH 30 */
 TEST_F(evd, overflow_by_completions_is_one_async_event)
 {
 	struct dat_ep_create ep = { .size = sizeof(ep), .max_recv = 16, .max_request = 16 };

@@ -135,6 +135,7 @@ FIXTURE_TEARDOWN(kill)
 {
 }
 
+/* Covers: SH 64 */
 TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 {
 	unsigned int seed = (unsigned int)time(NULL);
@@ -183,6 +184,7 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 }
 
 /* The listener's port and the adapter are free for the next at once. */
+/* Covers: SH 62, 64 */
 TEST_F(kill, the_qualifier_is_free_afterwards)
 {
 	struct side s;

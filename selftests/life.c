@@ -107,6 +107,7 @@ TEST_F_TIMEOUT(life, a_dup_keeps_the_connection, 60)
 }
 
 /* The child can do nothing with it, but it holds it. */
+/* Covers: SH 73 */
 TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 {
 	int hold[2];
@@ -132,6 +133,7 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 }
 
 /* exec ends the address space: what it had mapped goes, the file is good for nothing. */
+/* Covers: SH 73 */
 TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
 {
 	pid_t pid = fork();

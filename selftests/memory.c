@@ -104,6 +104,7 @@ TEST_F_TIMEOUT(memory, send_from_kernel_addresses, 60)
 			  DAT_ST_LOCAL_PROTECTION);
 }
 
+/* Covers: SH 38, 40 */
 TEST_F_TIMEOUT(memory, stale_lmr, 60)
 {
 	struct t_lmr again;
@@ -190,6 +191,7 @@ TEST_F_TIMEOUT(memory, the_last_byte_is_still_inside, 60)
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 }
 
+/* Covers: SH 35 */
 TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
 {
 	struct t_pair *p = &self->p;
@@ -271,6 +273,7 @@ TEST_F_TIMEOUT(memory, write_around_the_end_of_the_address_space, 60)
 			     self->p.mem.rkey);
 }
 
+/* Covers: SH 39 */
 TEST_F(memory, no_remote_privilege_means_no_rkey)
 {
 	EXPECT_EQ(0, self->no_remote.rkey);
@@ -314,6 +317,7 @@ static unsigned long pinned_kb(void)
 	return kb;
 }
 
+/* Covers: SH 38 */
 TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 {
 	unsigned long before = pinned_kb();

@@ -104,6 +104,7 @@ static void on_fault(int sig)
 	siglongjmp(fault_jmp, sig);
 }
 
+/* Covers: SH 73 */
 TEST_F(mmap, a_child_has_no_mappings)
 {
 	struct dat_evd_create *e = &self->evd;

@@ -96,6 +96,7 @@ TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
 	}
 }
 
+/* Covers: SH 46 */
 TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 {
 	struct dat_eqe eqe;
@@ -116,6 +117,7 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	}
 }
 
+/* Covers: SH 53 */
 TEST_F_TIMEOUT(srq, an_empty_one_makes_senders_wait, 60)
 {
 	struct dat_eqe eqe;

@@ -255,6 +255,7 @@ TEST_F_TIMEOUT(verbs, our_ep_connects_to_a_server, 120)
 }
 
 /* Without a message and without a word: its connection ends all the same. */
+/* Covers: SH 64 */
 TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 {
 	struct a_pair *p = &self->p;

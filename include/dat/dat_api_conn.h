@@ -51,7 +51,7 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
  *
  * Return: as dat_psp_create(), but
  * DAT_CONN_QUAL_UNAVAILABLE: none is free;
- * DAT_INVALID_PARAMETER: @conn_qual is NULL (DAT_INVALID_ARG2).
+ * DAT_INVALID_PARAMETER: also @conn_qual is NULL (DAT_INVALID_ARG2).
  *
  * Threads: safe.  Page: dat_psp_create_any(3).
  */

@@ -474,6 +474,7 @@ static int compare(const struct entry *table, size_t n)
 	return wrong;
 }
 
+/* Covers: SH 69 */
 TEST(return_code_encoding)
 {
 	DAT_RETURN ret = DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_SRQ_IN_USE;
@@ -716,6 +717,7 @@ TEST(arguments_arrive)
 }
 
 /* What the library returns has the class, of which the constants know nothing. */
+/* Covers: SH 69 */
 TEST(errors_have_the_class)
 {
 	DAT_CONTEXT context;
@@ -742,6 +744,7 @@ static int strerror_is(DAT_RETURN value, const char *want_major, const char *wan
 	return 0;
 }
 
+/* Covers: dat_strerror */
 TEST(strerror_types)
 {
 	size_t i;
@@ -753,6 +756,7 @@ TEST(strerror_types)
 	EXPECT_TRUE(strerror_is(DAT_CLASS_WARNING, "DAT_SUCCESS", ""));
 }
 
+/* Covers: dat_strerror */
 TEST(strerror_subtypes)
 {
 	size_t i;
@@ -762,6 +766,7 @@ TEST(strerror_subtypes)
 					"DAT_INVALID_STATE", subtypes[i].name));
 }
 
+/* Covers: dat_strerror INVALID_PARAMETER|ARG1|ARG2|ARG3 */
 TEST(strerror_refuses)
 {
 	const DAT_RETURN bad_code = DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG1;

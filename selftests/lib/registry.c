@@ -136,6 +136,7 @@ static int listed(const struct list *l, const char *name, unsigned int minor, in
 	return n;
 }
 
+/* Covers: dat_registry_list_providers */
 TEST(list_of_lines)
 {
 	struct list l;
@@ -188,6 +189,7 @@ TEST(duplicate_lines)
 	EXPECT_EQ(1, listed(&l, "a", 1, 1));
 }
 
+/* Covers: dat_registry_list_providers INVALID_PARAMETER|ARG1|ARG2|ARG3 */
 TEST(list_arguments)
 {
 	DAT_PROVIDER_INFO info, *ptr[2] = { &info, NULL };
@@ -206,6 +208,7 @@ TEST(list_arguments)
 	EXPECT_EQ(all, n);
 }
 
+/* Covers: dat_registry_list_providers INVALID_PARAMETER|ARG1 */
 TEST(list_too_small)
 {
 	struct list all, some;
@@ -330,6 +333,11 @@ static DAT_PROVIDER_INFO info_of(const char *name, unsigned int major, unsigned 
 	return info;
 }
 
+/*
+ * Covers: dat_registry_add_provider; dat_registry_add_provider INVALID_PARAMETER
+ * PROVIDER_ALREADY_REGISTERED; dat_registry_remove_provider; dat_registry_remove_provider
+ * INVALID_PARAMETER
+ */
 TEST(add_and_remove)
 {
 	DAT_PROVIDER_INFO a = info_of("a", 1, 2, 1), other;
@@ -358,6 +366,7 @@ TEST(add_and_remove)
 	EXPECT_EQ(DAT_SUCCESS, dat_registry_add_provider(&two, &a));
 }
 
+/* Covers: dat_registry_add_provider INSUFFICIENT_RESOURCES */
 TEST(add_until_full)
 {
 	DAT_PROVIDER_INFO info;
@@ -412,6 +421,11 @@ static DAT_RETURN open_as(const char *name, unsigned int major, unsigned int min
 #define NOT_FOUND(sub)	ERR(DAT_PROVIDER_NOT_FOUND, sub)
 
 /* A program may be its own provider.  A later minor version will do. */
+/*
+ * Covers: dat_ia_openv; dat_ia_openv
+ * PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND|THREAD_SAFETY_NOT_FOUND|NAME_NOT_REGISTERED;
+ * dat_registry_remove_provider PROVIDER_IN_USE; SH 72
+ */
 TEST(open_registered)
 {
 	DAT_PROVIDER table = { .ia_open_func = own_open, .ia_close_func = own_close };
@@ -441,6 +455,7 @@ TEST(open_registered)
 }
 
 /* What is no handle of a provider, is not called through, and not read if it can't be. */
+/* Covers: SH 66 */
 TEST(handles_of_nobody)
 {
 	static const uint64_t words[4] = { 0x1234, 0, ~0ULL };
@@ -488,6 +503,7 @@ FIXTURE_TEARDOWN(provider)
 /* A line of dat.conf that names the provider. */
 #define LINE(name)	name " u1.2 threadsafe default %s test.1.0 "
 
+/* Covers: dat_provider_init; dat_provider_fini; dat_ia_close; SH 72 */
 TEST_F(provider, life)
 {
 	DAT_IA_HANDLE second;
@@ -658,6 +674,9 @@ TEST_F(provider, lines_of_one_library)
 	EXPECT_FALSE(so_loaded());
 }
 
+/*
+ * Covers: dat_ia_openv PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND|THREAD_SAFETY_NOT_FOUND
+ */
 TEST_F(provider, mismatches)
 {
 	conf(LINE("t") "\"fd=%d\" \"\"\n", so_path(), self->trace);

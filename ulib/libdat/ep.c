@@ -93,7 +93,16 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	       over(attr->max_rdma_read_in, info->max_rdma_read_in) ||
 	       over(attr->max_rdma_read_out, info->max_rdma_read_out) ||
 	       over(attr->max_rdma_read_iov, info->max_iov_read) ||
-	       over(attr->max_rdma_write_iov, info->max_iov);
+	       over(attr->max_rdma_write_iov, info->max_iov) ||
+	       attr->ep_transport_specific_count || attr->ep_provider_specific_count;
+}
+
+/* What nobody can have: see the provider's attributes. */
+int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr)
+{
+	/* Of a soft high watermark 0 is what programs leave that don't know it. */
+	return attr->qos != DAT_QOS_BEST_EFFORT ||
+	       (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT);
 }
 
 static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
@@ -106,6 +115,11 @@ static void attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = (DAT_COUNT)ia->info.max_iov_read;
 
+	/* Programs that fill in what they know leave zeros elsewhere. */
+	if (!attr->max_message_size)
+		attr->max_message_size = ia->info.max_message_size;
+	if (!attr->max_rdma_size)
+		attr->max_rdma_size = ia->info.max_message_size;
 	if (!attr->max_request_iov)
 		attr->max_request_iov = 1;
 	if (!attr->max_recv_iov)
@@ -364,6 +378,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 		return rc;
 	if (attr && udat_ep_attr_bad(ia, attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (attr && udat_ep_attr_unsupported(attr))
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	if (attr)
@@ -401,6 +417,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!attr || udat_ep_attr_bad(ia, attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	if (udat_ep_attr_unsupported(attr))
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
 	proto.attr = *attr;

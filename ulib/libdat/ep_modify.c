@@ -89,10 +89,9 @@ static DAT_RETURN next_check(const struct udat_ep *ep, const struct udat_ep *nex
 	rc = udat_ep_check_evds(ia, next);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	if (udat_ep_attr_bad(ia, &next->attr) || next->attr.ep_transport_specific_count ||
-	    next->attr.ep_provider_specific_count)
+	if (udat_ep_attr_bad(ia, &next->attr))
 		return IP(3);
-	if (next->attr.qos != DAT_QOS_BEST_EFFORT)
+	if (udat_ep_attr_unsupported(&next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	return DAT_SUCCESS;
 }

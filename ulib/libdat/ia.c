@@ -115,10 +115,13 @@ static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *a
 
 	if (*async_evd == DAT_EVD_ASYNC_EXISTS)
 		return DAT_SUCCESS;
-	if (*async_evd != DAT_HANDLE_NULL)
-		return udat_evd(*async_evd) ?
+	if (*async_evd != DAT_HANDLE_NULL) {
+		struct udat_evd *evd = udat_evd(*async_evd);
+
+		return evd && evd->flags & DAT_EVD_ASYNC_FLAG ?
 		       DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE) :
 		       DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	}
 	rc = udat_evd_make(ia, qlen, DAT_EVD_ASYNC_FLAG, &ia->async_evd);
 	if (rc != DAT_SUCCESS)
 		return rc;

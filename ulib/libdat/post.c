@@ -182,6 +182,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 	if (flags_bad(ep, flags, SEND_FLAGS))
 		return IP(5);
 	rc = udat_check_iov(ep->obj.ia, ep->pz, num_segments, local_iov, 0, &r.length);
+	if (rc == DAT_SUCCESS && r.length > ep->attr.max_message_size)
+		rc = DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 	return rc == DAT_SUCCESS ? request_post(ep, &r) : rc;
 }
 
@@ -202,6 +204,8 @@ static DAT_RETURN rdma_post(struct udat_ep *ep, struct request *r, DAT_COUNT max
 		return rc;
 	r->length = r->op == DAT_OP_RDMA_READ ? r->remote->segment_length : local;
 	if (r->op == DAT_OP_RDMA_READ ? local < r->length : r->remote->segment_length < local)
+		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (r->length > ep->attr.max_rdma_size)
 		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 	return request_post(ep, r);
 }
