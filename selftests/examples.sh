@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The programs of examples/, between two or more processes: what they print, how they end.
+bin=$(cd "$(dirname "$0")/../examples" && pwd)
+LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
+export LD_LIBRARY_PATH
+host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
+host=${host:-127.0.0.1}
+tmp=$(mktemp -d)
+n=0
+server=
+
+cleanup() {
+	exec 3>&-
+	[ -z "$server" ] || kill "$server" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+# result NAME FILE...: of the command before; the files say why it failed.
+result() {
+	local rc=$? name=$1 status=ok
+	shift
+	n=$((n + 1))
+	if [ $rc != 0 ]; then
+		status="not ok"
+		for f in "$@"; do
+			echo "# ${f##*/}:"
+			sed 's/^/# /' "$f"
+		done
+	fi
+	echo "$status $n examples.$name"
+}
+
+# seen FILE TEXT [COUNT]: COUNT lines (1) of the file have the text, within 20 s.
+seen() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		[ "$(grep -c -- "$2" "$1")" -lt "${3:-1}" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# serve PROGRAM [OPTION]...: in the background; $server is its id.  Its input is a pipe,
+# which ends when descriptor 3 is closed.
+serve() {
+	rm -f "$tmp/input"
+	mkfifo "$tmp/input"
+	exec 3<>"$tmp/input"
+	: >"$tmp/server"
+	timeout 80 "$bin/$1" "${@:2}" <"$tmp/input" >"$tmp/server" 2>&1 3>&- &
+	server=$!
+	seen "$tmp/server" 'listening at'
+}
+
+# The server ends by itself, well.
+served() {
+	local rc
+	wait "$server"
+	rc=$?
+	server=
+	[ $rc = 0 ] || echo "exit status $rc" >>"$tmp/server"
+	return $rc
+}
+
+ask() { # PROGRAM FILE [ARG]...
+	local rc
+	timeout 60 "$bin/$1" "${@:3}" >"$tmp/$2" 2>&1 3>&-
+	rc=$?
+	[ $rc = 0 ] || echo "exit status $rc" >>"$tmp/$2"
+	return $rc
+}
+
+# So many that the buffers of the beginning are not enough.
+five_clients() {
+	local i pids=() bad=0
+	serve echo-srq --clients 5 || return 1
+	for i in 1 2 3 4 5; do
+		ask echo-srq client$i "$host" 300 3>&- &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do wait "$i" || bad=1; done
+	((!bad)) && served && seen "$tmp/server" '^5 clients, 1500 messages$' &&
+		seen "$tmp/server" '^16 buffers$' &&
+		seen "$tmp/client5" '^300 messages came back as they were$'
+}
+
+# One client is killed in the middle, with messages under way; the next is served.
+a_killed_client() {
+	local victim
+	serve echo-srq --clients 2 || return 1
+	"$bin/echo-srq" "$host" 100000000 >"$tmp/client1" 2>&1 3>&- &
+	victim=$!
+	sleep 1
+	kill -9 "$victim"
+	wait "$victim" 2>/dev/null
+	ask echo-srq client2 "$host" 1000 && served && seen "$tmp/server" '^2 clients, '
+}
+
+nobody_listens() {
+	! ask echo-srq client1 "$host" 1 && seen "$tmp/client1" 'echo-srq: nobody listens there' &&
+		seen "$tmp/client1" '^exit status 1$'
+}
+
+window() {
+	serve write-rmr || return 1
+	ask write-rmr client1 "$host" && served &&
+		seen "$tmp/client1" '^20000 bytes written, and refused after the unbind$' &&
+		seen "$tmp/server" '^the client wrote 20000 bytes where it may$' &&
+		seen "$tmp/server" '^nothing was written after the unbind$'
+}
+
+# Two clients talk to one server at once, and it to both.
+conversation() {
+	local one two rc
+	serve epoll-loop --idle 60 || return 1
+	mkfifo "$tmp/in1" "$tmp/in2"
+	ask epoll-loop client1 --idle 60 "$host" <"$tmp/in1" 3>&- &
+	one=$!
+	ask epoll-loop client2 --idle 60 "$host" <"$tmp/in2" 3>&- &
+	two=$!
+	exec 5>"$tmp/in1" 6>"$tmp/in2"
+	seen "$tmp/server" 'is here' 2 || return 1
+	echo "to all" >&3
+	echo "from one" >&5
+	echo "from two" >&6
+	seen "$tmp/client1" '^\[1\] to all$' && seen "$tmp/client2" '^\[1\] to all$' &&
+		seen "$tmp/server" '^\[[12]\] from one$' && seen "$tmp/server" '^\[[12]\] from two$' ||
+		return 1
+	# The first client ends by its input; the second when the server does.
+	exec 5>&-
+	wait "$one" && seen "$tmp/server" 'is gone' || return 1
+	exec 3>&-
+	served && wait "$two" && seen "$tmp/client2" 'is gone'
+	rc=$?
+	exec 6>&-
+	return $rc
+}
+
+# More than all buffers hold: input waits in its pipe, and nothing is lost.
+much_input() {
+	serve epoll-loop --idle 60 || return 1
+	seq 20000 | ask epoll-loop client1 --idle 60 "$host" && seen "$tmp/server" 'is gone' || return 1
+	exec 3>&-
+	served && sed 's/\[1\] //g' "$tmp/server" | grep -v -e ' at port ' -e '^is ' |
+		cmp - <(seq 20000)
+}
+
+idle() {
+	! ask epoll-loop client1 --idle 1 < <(sleep 15) &&
+		seen "$tmp/client1" 'nothing happened for 1 s'
+}
+
+usage() {
+	local p rc
+	for p in echo-srq write-rmr epoll-loop; do
+		"$bin/$p" --help | grep -q "^usage: $p " || return 1
+		"$bin/$p" --nonsense 2>/dev/null
+		rc=$?
+		[ $rc = 2 ] || return 1
+	done
+}
+
+echo "TAP version 13"
+echo "1..8"
+touch "$tmp"/{server,client{1,2,3,4,5}}
+usage
+result "--help helps, and wrong usage is told apart"
+nobody_listens
+result "echo-srq: a client without a server says so" "$tmp/client1"
+five_clients
+result "echo-srq: five clients at once get back what they sent" "$tmp"/server "$tmp"/client*
+a_killed_client
+result "echo-srq: a client that is killed does not hurt the next" "$tmp"/server "$tmp"/client[12]
+window
+result "write-rmr: the window opens and closes" "$tmp/server" "$tmp/client1"
+conversation
+result "epoll-loop: a server and two clients talk" "$tmp"/server "$tmp"/client[12]
+much_input
+result "epoll-loop: much input arrives as it was" "$tmp/client1"
+idle
+result "epoll-loop: the timer ends it when nothing happens" "$tmp/client1"
