@@ -44,6 +44,7 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 	cno->generation++;
 	if (!cno->triggered)
 		cno->evd = evd;
+	cno->last = evd;
 	cno->triggered = true;
 	/* All that watch, and one that consumes. */
 	wake_up_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
@@ -56,6 +57,8 @@ void dat_cno_forget(struct dat_cno *cno, u64 evd)
 	spin_lock_bh(&cno->lock);
 	if (cno->evd == evd)
 		cno->evd = 0;
+	if (cno->last == evd)
+		cno->last = 0;
 	spin_unlock_bh(&cno->lock);
 }
 
@@ -93,7 +96,7 @@ static int cno_ready(struct dat_cno *cno, struct cno_wait *w)
 	else if (w->watch ? cno->generation != w->generation : cno->triggered)
 		ret = 1;
 	if (ret > 0) {
-		w->evd = cno->evd;
+		w->evd = w->watch ? cno->last : cno->evd;
 		w->generation = cno->generation;
 		if (!w->watch)
 			cno->triggered = false;

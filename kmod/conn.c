@@ -290,7 +290,7 @@ int dat_conn_make_qp(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct ib_device *ibdev = ep->obj.ia->dev->ibdev;
-	u32 recvs = ep->srq ? ep->srq->q.entries : ep->rq.entries;
+	u32 recvs = ep->srq ? ep->srq->window : ep->rq.entries;
 	/* The limits of dat_ia_max_dto() see to it that the device can. */
 	u32 cqes = ep->sq.entries + recvs + 2;
 	struct ib_cq *cq;

@@ -95,7 +95,7 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		return ret;
 	}
 	if (cr_announce(cr, psp))
-		queue_work(dat_wq, &cr->refuse_work);
+		queue_work(dat_refuse_wq, &cr->refuse_work);
 	else
 		dat_obj_put(&cr->obj);
 	return 0;
@@ -122,7 +122,8 @@ void dat_cr_reject(struct dat_cr *cr)
  * @cr: request that it was taken from by xchg()
  * @id: of the request
  *
- * A free that came meanwhile found no id to destroy: then it is done here.  Both sides
+ * A free, or a shutdown of the IA, that came meanwhile found no id to destroy: then it is
+ * done here.  Both sides
  * write first (the id, the death) and look at the other's word after a full barrier, so
  * one of them sees it, and xchg() lets only one have it.
  *
@@ -131,7 +132,7 @@ void dat_cr_reject(struct dat_cr *cr)
 void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id)
 {
 	xchg(&cr->id, id);
-	if (!dat_obj_dying(&cr->obj))
+	if (!dat_obj_dying(&cr->obj) && !READ_ONCE(cr->obj.ia->dead))
 		return;
 	id = xchg(&cr->id, NULL);
 	if (id)

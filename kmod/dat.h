@@ -195,6 +195,7 @@ extern const struct dat_obj_ops dat_pz_ops, dat_lmr_ops, dat_evd_ops, dat_srq_op
  * @generation: how often it was triggered
  * @triggered: nobody has consumed the last trigger
  * @evd: user_data of the EVD that triggered it, or 0
+ * @last: user_data of the EVD that did so last, or 0
  * @dead: shut down
  */
 struct dat_cno {
@@ -205,6 +206,7 @@ struct dat_cno {
 	u32			generation;
 	bool			triggered;
 	u64			evd;
+	u64			last;
 	bool			dead;
 };
 
@@ -285,6 +287,7 @@ struct dat_binding;
  * @lock: everything below
  * @bound: what peers reach with its key, or NULL
  * @prepared: bindings that wait for their entry
+ * @nprepared: of them
  * @ticket: of the last one prepared
  * @dead: shut down
  */
@@ -294,6 +297,7 @@ struct dat_rmr {
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_binding	*bound;
 	struct list_head	prepared;
+	u32			nprepared;
 	u32			ticket;
 	bool			dead;
 };
@@ -394,7 +398,8 @@ struct dat_queue_ops {
  * @lock: everything below
  * @ring: shared memory
  * @q: the buffers
- * @slots: one per buffer that the device takes; the ring may have been resized
+ * @window: buffers that the device takes; constant, unlike the ring
+ * @slots: one per buffer that the device takes
  * @free: stack of free slots, @nfree deep; buffers complete in any order
  * @nfree: free slots
  * @lost: buffers that completed and that no event tells of
@@ -411,6 +416,7 @@ struct dat_srq {
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_epring	ring;
 	struct dat_queue	q;
+	u32			window;
 	struct dat_slot		*slots;
 	u32			*free;
 	u32			nfree;
@@ -659,7 +665,7 @@ DAT_OBJ_CAST(cr)
 DAT_OBJ_CAST(cno)
 DAT_OBJ_CAST(rmr)
 
-extern struct workqueue_struct *dat_wq;
+extern struct workqueue_struct *dat_wq, *dat_refuse_wq;
 extern unsigned int dat_ring_start;
 
 /* dev.c */

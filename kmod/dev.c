@@ -129,7 +129,7 @@ static bool dev_port_visible(struct ib_device *ibdev, u32 port, struct net *net)
 		return net_eq(net, &init_net) && !dev_has_gids(ibdev, port);
 	}
 	ndev = dev_netdev(ibdev, port, net);
-	visible = !ndev || net_eq(dev_net(ndev), net);
+	visible = net_eq(ndev ? dev_net(ndev) : &init_net, net);
 	dev_put(ndev);
 	return visible;
 }

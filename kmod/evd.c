@@ -154,6 +154,8 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 	spin_lock_bh(&evd->lock);
 	if (evd->waiting) {
 		ret = -EBUSY;
+	} else if (threshold > evd->ring.entries) {
+		ret = -EINVAL;
 	} else {
 		evd->waiting = true;
 		evd->threshold = threshold;
@@ -240,10 +242,12 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 	spin_unlock_bh(&evd->lock);
 }
 
+/* One that is shut down takes no CNO any more: nobody would take it away again. */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
 	spin_lock_bh(&evd->lock);
-	swap(evd->cno, cno);
+	if (!cno || !evd->dead)
+		swap(evd->cno, cno);
 	spin_unlock_bh(&evd->lock);
 	return cno;
 }
@@ -264,9 +268,11 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	if (cno && dat_obj_use(&cno->obj))
 		return -ENOENT;
 	old = evd_swap_cno(evd, cno);
-	if (old)
-		dat_obj_unuse(&old->obj);
-	return 0;
+	if (!old)
+		return 0;
+	dat_cno_forget(old, evd->obj.user_data);
+	dat_obj_unuse(&old->obj);
+	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
 
 /* Swap the status region for one of @entries events, unless they don't fit. */
@@ -277,7 +283,9 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 
 	mutex_lock(&ia->map_lock);
 	spin_lock_bh(&evd->lock);
-	if (dat_evring_count(&evd->ring) <= entries) {
+	if (evd->waiting && evd->threshold > entries) {
+		ret = -EBUSY;
+	} else if (dat_evring_count(&evd->ring) <= entries) {
 		dat_evring_resize(&evd->ring, status, entries);
 		ret = 0;
 	}
@@ -292,7 +300,7 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
  * @qlen: events, 1 to DAT_MAX_EVD_QLEN
  *
  * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN more events are queued than would
- * fit; after an error nothing has changed.
+ * fit, -EBUSY a thread waits for more than would fit; after an error nothing has changed.
  */
 int dat_evd_resize(struct dat_evd *evd, u32 qlen)
 {

@@ -5,7 +5,7 @@
 #include "dat.h"
 #include "file.h"
 
-struct workqueue_struct *dat_wq;
+struct workqueue_struct *dat_wq, *dat_refuse_wq;
 
 unsigned int dat_ring_start;
 module_param_named(ring_start, dat_ring_start, uint, 0644);
@@ -19,9 +19,15 @@ static int __init dat_init(void)
 	dat_wq = alloc_workqueue("dat", WQ_UNBOUND, 0);
 	if (!dat_wq)
 		return -ENOMEM;
+	/* Waits for what only dat_wq can bring to an end. */
+	dat_refuse_wq = alloc_workqueue("dat-refuse", WQ_UNBOUND, 0);
+	if (!dat_refuse_wq) {
+		ret = -ENOMEM;
+		goto err_destroy_wq;
+	}
 	ret = dat_dev_init();
 	if (ret)
-		goto err_destroy_wq;
+		goto err_destroy_refuse;
 	ret = dat_file_init();
 	if (ret)
 		goto err_dev_exit;
@@ -29,6 +35,8 @@ static int __init dat_init(void)
 
 err_dev_exit:
 	dat_dev_exit();
+err_destroy_refuse:
+	destroy_workqueue(dat_refuse_wq);
 err_destroy_wq:
 	destroy_workqueue(dat_wq);
 	return ret;
@@ -38,6 +46,7 @@ static void __exit dat_exit(void)
 {
 	dat_file_exit();
 	dat_dev_exit();
+	destroy_workqueue(dat_refuse_wq);
 	destroy_workqueue(dat_wq);
 }
 

@@ -186,12 +186,15 @@ struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id)
  */
 void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
-	struct dat_obj *obj = dat_obj_get_any(ia, id);
+	struct dat_obj *obj;
 
-	if (obj && obj->type == type)
-		return obj;
-	dat_obj_put(obj);
-	return ERR_PTR(-ENOENT);
+	rcu_read_lock();
+	obj = xa_load(&ia->objs, id);
+	/* Not a reference of another type, whose put might be the last, and sleep. */
+	if (obj && (obj->type != type || !kref_get_unless_zero(&obj->ref)))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj ?: ERR_PTR(-ENOENT);
 }
 
 /**

@@ -12,6 +12,8 @@
 #include "dat.h"
 #include "trace.h"
 
+#define RMR_MAX_PREPARED	64	/* each is a registration that only the RMR is charged for */
+
 /**
  * struct dat_binding - what an RMR is bound to, or will be
  * @node: in rmr->prepared
@@ -117,20 +119,29 @@ static int binding_register(struct dat_binding *b, struct dat_pz *pz, u32 priv, 
 	return 0;
 }
 
-/* Queue it for the entry to come.  -ENOENT: the RMR is being freed. */
-static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b)
+/*
+ * Queue it for the entry to come; from then on it may be carried out and freed.  -ENOENT:
+ * the RMR is shut down; -ENOMEM: too many wait already.
+ */
+static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 {
 	int ret = -ENOENT;
 
 	spin_lock_bh(&rmr->lock);
-	if (!rmr->dead) {
-		/* 0 is what an entry of zeros says. */
-		if (!++rmr->ticket)
-			rmr->ticket++;
-		b->ticket = rmr->ticket;
-		list_add_tail(&b->node, &rmr->prepared);
-		ret = 0;
-	}
+	if (rmr->dead)
+		goto out;
+	ret = -ENOMEM;
+	if (rmr->nprepared == RMR_MAX_PREPARED)
+		goto out;
+	/* 0 is what an entry of zeros says. */
+	if (!++rmr->ticket)
+		rmr->ticket++;
+	*ticket = rmr->ticket;
+	b->ticket = rmr->ticket;
+	list_add_tail(&b->node, &rmr->prepared);
+	rmr->nprepared++;
+	ret = 0;
+out:
 	spin_unlock_bh(&rmr->lock);
 	return ret;
 }
@@ -143,15 +154,17 @@ static void rmr_purge(struct dat_rmr *rmr)
 
 	spin_lock_bh(&rmr->lock);
 	list_for_each_entry_safe(b, next, &rmr->prepared, node)
-		if (!b->ticket)
+		if (!b->ticket) {
 			list_move(&b->node, &gone);
+			rmr->nprepared--;
+		}
 	spin_unlock_bh(&rmr->lock);
 	bindings_free(&gone);
 }
 
 /**
  * dat_rmr_bind() - prepare a binding
- * @rmr: region
+ * @rmr: region; can't be freed meanwhile
  * @lmr: of the same zone, or NULL to unbind
  * @arg: @priv, @addr and @length are read, @rmr_context and @ticket written
  *
@@ -164,10 +177,15 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	struct dat_binding *b;
 	int ret = 0;
 
+	/* Whatever is freed meanwhile, the zone stays. */
+	if (dat_obj_use(&rmr->obj))
+		return -ENOENT;
 	rmr_purge(rmr);
 	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
-	if (!b)
+	if (!b) {
+		dat_obj_unuse(&rmr->obj);
 		return -ENOMEM;
+	}
 	if (lmr)
 		ret = binding_check(rmr, lmr, arg->priv, arg->addr, arg->length);
 	if (ret)
@@ -180,14 +198,15 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	if (ret)
 		goto err_free;
 	arg->rmr_context = b->mr ? b->mr->rkey : 0;
-	ret = rmr_prepare(rmr, b);
+	ret = rmr_prepare(rmr, b, &arg->ticket);
 	if (ret)
 		goto err_free;
-	arg->ticket = b->ticket;
+	dat_obj_unuse(&rmr->obj);
 	return 0;
 
 err_free:
 	binding_free(b);
+	dat_obj_unuse(&rmr->obj);
 	return ret;
 }
 
@@ -196,6 +215,9 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	struct dat_binding *b;
 
 	lockdep_assert_held(&rmr->lock);
+	/* 0 marks those that nobody is to find. */
+	if (!ticket)
+		return NULL;
 	list_for_each_entry(b, &rmr->prepared, node)
 		if (b->ticket == ticket)
 			return b;
@@ -225,6 +247,7 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 	}
 	if (b) {
 		list_del(&b->node);
+		rmr->nprepared--;
 		old = rmr->bound;
 		rmr->bound = b;
 	}

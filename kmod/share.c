@@ -8,7 +8,7 @@
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/pagemap.h>
+#include <linux/path.h>
 #include <linux/slab.h>
 
 #include "dat.h"
@@ -19,6 +19,7 @@ static LIST_HEAD(shares);
 /* What memory is, whoever maps it where. */
 struct share_id {
 	struct dat_dev	*dev;
+	struct path	path;		/* keeps the file system mounted */
 	struct inode	*inode;
 	pgoff_t		pgoff;
 	u64		offset;		/* in the page */
@@ -29,7 +30,7 @@ struct share_id {
  * struct dat_share - a cookie in use
  * @node: in the list of them; share_lock
  * @users: LMRs; share_lock
- * @id: the memory; holds the inode
+ * @id: the memory; holds the path
  * @cookie: its name
  */
 struct dat_share {
@@ -38,6 +39,19 @@ struct dat_share {
 	struct share_id		id;
 	u8			cookie[DAT_LMR_COOKIE];
 };
+
+/* In small pages, also of a huge one. */
+static pgoff_t share_pgoff(const struct vm_area_struct *vma, u64 at)
+{
+	return vma->vm_pgoff + ((at - vma->vm_start) >> PAGE_SHIFT);
+}
+
+/* Devices show different memory through one inode. */
+static bool share_good(const struct vm_area_struct *vma)
+{
+	return vma && vma->vm_file && vma->vm_flags & VM_SHARED &&
+	       S_ISREG(file_inode(vma->vm_file)->i_mode);
+}
 
 /* True if [start, start + length) is one file, mapped shared and without a break. */
 static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
@@ -49,13 +63,14 @@ static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
 	id->inode = NULL;
 	while (at < start + length) {
 		vma = vma_lookup(mm, at);
-		if (!vma || !vma->vm_file || !(vma->vm_flags & VM_SHARED))
+		if (!share_good(vma))
 			return false;
 		if (!id->inode) {
+			id->path = vma->vm_file->f_path;
 			id->inode = file_inode(vma->vm_file);
-			id->pgoff = linear_page_index(vma, at);
+			id->pgoff = share_pgoff(vma, at);
 		} else if (id->inode != file_inode(vma->vm_file) ||
-			   linear_page_index(vma, at) !=
+			   share_pgoff(vma, at) !=
 			   id->pgoff + ((at - (start & PAGE_MASK)) >> PAGE_SHIFT)) {
 			return false;
 		}
@@ -73,7 +88,7 @@ static int share_identify(u64 start, u64 length, struct share_id *id)
 
 	mmap_read_lock(mm);
 	if (share_identify_locked(mm, start, length, id)) {
-		ihold(id->inode);
+		path_get(&id->path);
 		ret = 0;
 	}
 	mmap_read_unlock(mm);
@@ -110,7 +125,7 @@ static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
 	if (!share) {
 		share = spare;
 		share->id = *id;
-		ihold(id->inode);
+		path_get(&id->path);
 		memcpy(share->cookie, cookie, DAT_LMR_COOKIE);
 		list_add(&share->node, &shares);
 	}
@@ -145,7 +160,7 @@ struct dat_share *dat_share_get(struct dat_dev *dev, u64 start, u64 length, cons
 	mutex_lock(&share_lock);
 	share = share_use(&id, cookie, spare);
 	mutex_unlock(&share_lock);
-	iput(id.inode);
+	path_put(&id.path);
 	if (share != spare)
 		kfree(spare);
 	return share;
@@ -161,6 +176,6 @@ void dat_share_put(struct dat_share *share)
 	mutex_unlock(&share_lock);
 	if (!share)
 		return;
-	iput(share->id.inode);
+	path_put(&share->id.path);
 	kfree(share);
 }

@@ -42,6 +42,7 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 		srq->free[i] = i;
 	}
 	srq->nfree = entries;
+	srq->window = entries;
 	return 0;
 }
 

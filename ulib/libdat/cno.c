@@ -44,6 +44,9 @@ static void cno_run_agent(struct udat_cno *cno, uint32_t generation, struct udat
 		agent.proxy_agent_func(agent.instance_data, evd);
 }
 
+/* Set by an agent that destroys its own CNO: its thread has nothing to come back to. */
+static __thread int cno_gone;
+
 static void *cno_thread(void *arg)
 {
 	struct udat_cno *cno = arg;
@@ -58,6 +61,8 @@ static void *cno_thread(void *arg)
 		if (!ret)
 			cno_run_agent(cno, wait.generation,
 				      udat_evd((void *)(uintptr_t)wait.evd));
+		if (cno_gone)
+			return NULL;
 	} while (!ret || ret == -EINTR);
 	/* The end: the agent that is left hears of it. */
 	cno_run_agent(cno, cno->armed + 1, NULL);
@@ -82,13 +87,14 @@ static int cno_start_thread(struct udat_cno *cno)
 void udat_cno_end(struct udat_cno *cno)
 {
 	if (cno->has_thread) {
-		if (pthread_equal(cno->thread, pthread_self()))
+		if (pthread_equal(cno->thread, pthread_self())) {
 			pthread_detach(cno->thread);
-		else
+			cno_gone = 1;
+		} else {
 			pthread_join(cno->thread, NULL);
+		}
 	}
 	cno->has_thread = 0;
-	pthread_mutex_destroy(&cno->lock);
 }
 
 static int agent_bad(const DAT_OS_WAIT_PROXY_AGENT *agent)
@@ -226,9 +232,11 @@ static DAT_RETURN cno_wait(struct udat_cno *cno, DAT_TIMEOUT timeout, struct uda
 		return DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	case EINTR:
 		return DAT_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
-	default:
+	case ESHUTDOWN:
 		/* The IA is closed: that counts as a notification, of no EVD. */
 		return DAT_SUCCESS;
+	default:
+		return udat_ia(cno->obj.ia) ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 	}
 }
 

@@ -156,7 +156,7 @@ static int ring_map(struct udat_ia *ia, const struct udat_ep_ring *r, struct du_
 DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
 			    const struct udat_ep_ring *r)
 {
-	struct du_map submit = {}, status = {};
+	struct du_map submit = {}, status = {}, old[2] = { ep->submit, ep->status };
 	const struct dat_status *st;
 	struct dat_submit *head;
 	int ret;
@@ -164,7 +164,6 @@ DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
 	ret = ring_map(ep->obj.ia, r, &submit, &status);
 	if (ret)
 		return dat_err_from_errno(-ret);
-	udat_ep_unmap(ep);
 	ep->submit = submit;
 	ep->status = status;
 	head = submit.va;
@@ -173,6 +172,8 @@ DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
 	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail,
 		      &st->sq);
 	next->attr.max_request_dtos = (DAT_COUNT)r->max_request;
+	du_unmap(&old[0]);
+	du_unmap(&old[1]);
 	if (ep->srq)
 		return DAT_SUCCESS;
 	ep->rq.shift = r->rq_shift;
@@ -429,13 +430,16 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 /* The driver has let go of it. */
 static void ep_bury(struct udat_ep *ep)
 {
-	struct udat_evd *evds[UDAT_GRAVES] = {
-		ep->recv_evd, ep->request_evd, ep->connect_evd,
-	};
+	struct udat_evd *evds[] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
 
 	udat_ep_unfeed(ep);
+	/* Who dequeues a connection event reads private data in the pages. */
+	if (ep->connect_evd)
+		du_lock(&ep->connect_evd->lock);
 	udat_ep_unmap(ep);
-	udat_obj_bury(&ep->obj, evds, UDAT_GRAVES);
+	if (ep->connect_evd)
+		du_unlock(&ep->connect_evd->lock);
+	udat_obj_bury(&ep->obj, evds, 3);
 }
 
 UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)

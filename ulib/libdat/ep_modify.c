@@ -129,6 +129,9 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 
 static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 {
+	udat_obj_mourn(&ep->obj, ep->recv_evd);
+	udat_obj_mourn(&ep->obj, ep->request_evd);
+	udat_obj_mourn(&ep->obj, ep->connect_evd);
 	ep->pz = next->pz;
 	ep->recv_evd = next->recv_evd;
 	ep->request_evd = next->request_evd;

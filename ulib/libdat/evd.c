@@ -479,12 +479,23 @@ out:
 	return rc;
 }
 
-static int evd_occupy(struct udat_evd *evd)
+static int evd_is_fed(const struct udat_evd *evd)
+{
+	int i;
+
+	for (i = 0; i < UDAT_FEED_KINDS; i++)
+		if (evd->feeds[i])
+			return 1;
+	return 0;
+}
+
+/* @even_fed: streams feed it and may go on to. */
+static int evd_occupy(struct udat_evd *evd, int even_fed)
 {
 	int free;
 
 	du_lock(&evd->lock);
-	free = !evd->waiting;
+	free = !evd->waiting && (even_fed || !evd_is_fed(evd));
 	if (free)
 		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
@@ -502,7 +513,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	if (!evd)
 		return bad;
 	/* Nobody begins to wait on pages that are about to go. */
-	if (!evd_occupy(evd))
+	if (!evd_occupy(evd, 0))
 		return in_use;
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
 	if (rc != DAT_SUCCESS) {
@@ -620,7 +631,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT min_q
 	if ((uint32_t)min_qlen > evd->obj.ia->info.max_evd_qlen)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	/* Nobody takes events from pages that are about to go. */
-	if (!evd_occupy(evd))
+	if (!evd_occupy(evd, 1))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	rc = evd_resize(evd, (uint32_t)min_qlen);
 	evd_leave(evd, NULL, NULL);

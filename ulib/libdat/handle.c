@@ -95,20 +95,51 @@ void udat_obj_drop(struct udat_obj *obj)
 	du_arena_free(obj);
 }
 
-/* Events in @evds may name it.  The driver queues no more of them. */
+static void grave_add(struct udat_obj *obj, struct udat_evd *evd)
+{
+	int i;
+
+	for (i = 0; i < UDAT_GRAVES && obj->grave_evd[i]; i++)
+		if (obj->grave_evd[i] == evd)
+			return;
+	/* The last place is for the one that has none: the oldest is the emptiest. */
+	obj->grave_evd[i < UDAT_GRAVES ? i : 0] = evd;
+}
+
+/* Events of the object go elsewhere from now on; some may still be in @evd. */
+void udat_obj_mourn(struct udat_obj *obj, struct udat_evd *evd)
+{
+	if (!evd)
+		return;
+	pthread_mutex_lock(&obj->ia->lock);
+	grave_add(obj, evd);
+	pthread_mutex_unlock(&obj->ia->lock);
+}
+
+/*
+ * Events in @evds, in those it was taken away from, and in the async EVD may name it.
+ * The driver queues no more of them.
+ */
 void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n)
 {
 	struct udat_ia *ia = obj->ia;
 	int i;
 
 	pthread_mutex_lock(&ia->lock);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
+		if (evds[i])
+			grave_add(obj, evds[i]);
+	if (ia->async_evd)
+		grave_add(obj, ia->async_evd);
+	for (i = 0; i < UDAT_GRAVES; i++) {
+		struct udat_evd *evd = udat_evd(obj->grave_evd[i]);
+
 		/* One that was freed has no pages any more, and its events are lost. */
-		if (!evds[i] || !udat_evd(evds[i]))
-			continue;
-		obj->grave_evd[i] = evds[i];
-		obj->grave_mark[i] = __atomic_load_n(&evds[i]->events.status->tail,
-						     __ATOMIC_ACQUIRE);
+		if (!evd || evd->obj.ia != ia)
+			obj->grave_evd[i] = NULL;
+		else
+			obj->grave_mark[i] = __atomic_load_n(&evd->events.status->tail,
+							     __ATOMIC_ACQUIRE);
 	}
 	obj_unlist(obj);
 	list_add(obj, &ia->graves);
@@ -137,6 +168,30 @@ DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 	return ret == -EBUSY || ret == -EISCONN ? busy : dat_err_from_errno(-ret);
 }
 
+static struct udat_obj *first_cno(struct udat_ia *ia)
+{
+	struct udat_obj *obj, *found = NULL;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = ia->objs.next; obj != &ia->objs && !found; obj = obj->next)
+		if (obj->slot.type == UDAT_TYPE(CNO))
+			found = obj;
+	pthread_mutex_unlock(&ia->lock);
+	return found;
+}
+
+/* From IA close: agents may use other objects until their threads have ended. */
+void udat_cnos_end(struct udat_ia *ia)
+{
+	struct udat_obj *obj;
+
+	while ((obj = first_cno(ia))) {
+		__atomic_store_n(&obj->slot.type, 0, __ATOMIC_RELEASE);
+		udat_cno_end((struct udat_cno *)obj);
+		udat_obj_drop(obj);
+	}
+}
+
 /* Take a slot of any type, from IA close: its memory is unmapped, its handle dead. */
 void udat_obj_forget(struct udat_obj *obj)
 {
@@ -148,8 +203,6 @@ void udat_obj_forget(struct udat_obj *obj)
 		udat_ep_unmap((struct udat_ep *)obj);
 	else if (type == UDAT_TYPE(SRQ))
 		udat_srq_unmap((struct udat_srq *)obj);
-	else if (type == UDAT_TYPE(CNO))
-		udat_cno_end((struct udat_cno *)obj);
 	list_del(obj);
 	du_arena_free(obj);
 }

@@ -62,6 +62,14 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
+/* Without the driver there is no adapter; without descriptors there might be one. */
+static DAT_RETURN device_error(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM ?
+	       DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE) :
+	       NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+}
+
 static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **out)
 {
 	struct udat_ia *ia = du_arena_alloc();
@@ -73,10 +81,14 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	pthread_mutex_init(&ia->lock, NULL);
 	udat_list_init(&ia->objs);
 	udat_list_init(&ia->graves);
-	strcpy(ia->name, name);
+	ia->name = strdup(name);
+	if (!ia->name) {
+		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		goto err_free;
+	}
 	ia->fd = du_dev_open(1);
 	if (ia->fd < 0) {
-		rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+		rc = device_error(-ia->fd);
 		goto err_free;
 	}
 	rc = ia_bind(ia, device);
@@ -90,6 +102,7 @@ err_close:
 	close(ia->fd);
 err_free:
 	pthread_mutex_destroy(&ia->lock);
+	free(ia->name);
 	du_arena_free(ia);
 	return rc;
 }
@@ -97,6 +110,7 @@ err_free:
 /* Forget all objects; the driver has let go of them. */
 static void ia_destroy(struct udat_ia *ia)
 {
+	udat_cnos_end(ia);
 	while (ia->objs.next != &ia->objs)
 		udat_obj_forget(ia->objs.next);
 	while (ia->graves.next != &ia->graves)
@@ -105,6 +119,7 @@ static void ia_destroy(struct udat_ia *ia)
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
 	pthread_mutex_destroy(&ia->lock);
+	free(ia->name);
 	du_arena_free(ia);
 }
 

@@ -46,7 +46,7 @@
 /* Types of slots: 0 is free, so DAT_HANDLE_TYPE is shifted by one. */
 #define UDAT_TYPE(name)	(DAT_HANDLE_TYPE_##name + 1)
 
-#define UDAT_GRAVES	3
+#define UDAT_GRAVES	8	/* EVDs that may hold events of one object */
 
 /*
  * struct udat_obj - what all objects but the IA begin with
@@ -55,8 +55,8 @@
  * @context: the consumer's, unlocked
  * @id: the driver's name for the object
  * @next, @prev: in ia->objs or the graveyard; ia->lock
- * @grave_evd, @grave_mark: EVDs and how far they must be read before the slot is
- *	used again; ia->lock
+ * @grave_evd, @grave_mark: EVDs that may hold its events, and, once it is freed, how far
+ *	they must be read before the slot is used again; ia->lock
  */
 struct udat_obj {
 	struct du_slot		slot;
@@ -97,7 +97,7 @@ struct udat_lmr_chunk {
  */
 struct udat_ia {
 	struct udat_obj		obj;
-	char			name[DAT_NAME_MAX_LENGTH];
+	char			*name;
 	int			fd;
 	int			single;
 	struct dat_ia_query	info;
@@ -196,13 +196,11 @@ struct udat_lmr {
  * struct udat_rmr - remote memory region
  * @obj: base
  * @pz: constant
- * @evd: of the last bind's event, or NULL
  * @segment, @priv, @context: of the last bind
  */
 struct udat_rmr {
 	struct udat_obj		obj;
 	struct udat_pz		*pz;
-	struct udat_evd		*evd;
 	DAT_LMR_TRIPLET		segment;
 	DAT_MEM_PRIV_FLAGS	priv;
 	DAT_RMR_CONTEXT		context;
@@ -332,6 +330,7 @@ void udat_list_init(struct udat_obj *head);
 void *udat_obj_new(struct udat_ia *ia);
 void udat_obj_publish(struct udat_obj *obj, uint32_t type);
 void udat_obj_drop(struct udat_obj *obj);
+void udat_obj_mourn(struct udat_obj *obj, struct udat_evd *evd);
 void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n);
 DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 			 DAT_RETURN bad_handle, DAT_RETURN busy);
@@ -347,6 +346,7 @@ void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
 
 /* cno.c */
 void udat_cno_end(struct udat_cno *cno);
+void udat_cnos_end(struct udat_ia *ia);
 
 /* lmr.c */
 struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context);

@@ -67,7 +67,6 @@ UDAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MA
 UDAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
 	struct udat_rmr *rmr = udat_rmr(rmr_handle);
-	struct udat_evd *evds[1];
 	DAT_RETURN rc;
 
 	UDAT_FORWARD(rmr_handle, rmr_free);
@@ -76,8 +75,7 @@ UDAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	rc = udat_obj_free(&rmr->obj, UDAT_TYPE(RMR), DAT_OBJ_RMR, BAD_RMR, BAD_RMR);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	evds[0] = rmr->evd;
-	udat_obj_bury(&rmr->obj, evds, 1);
+	udat_obj_bury(&rmr->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 
@@ -212,7 +210,7 @@ UDAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 	du_unlock(&ep->sq.lock);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	rmr->evd = ep->request_evd;
+	udat_obj_mourn(&rmr->obj, ep->request_evd);
 	rmr->segment = *lmr_triplet;
 	rmr->priv = mem_priv;
 	rmr->context = arg.rmr_context;
