@@ -75,6 +75,7 @@ static int cno_start_thread(struct udat_cno *cno)
 	sigset_t all, old;
 	int ret;
 
+	udat_locks_on(cno->obj.ia);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&cno->thread, NULL, cno_thread, cno);

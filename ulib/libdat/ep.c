@@ -195,10 +195,10 @@ static DAT_RETURN ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 	struct udat_ia *ia = ep->obj.ia;
 
 	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift,
-		      ia->single);
+		      udat_unlocked(ia));
 	if (!ep->srq)
 		du_queue_init(&ep->rq, ia->fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
-			      ia->single);
+			      udat_unlocked(ia));
 	return udat_ep_use_ring(ep, ep, &r);
 }
 

@@ -56,7 +56,7 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 		goto err_drop;
 	}
 	evd->obj.id = arg.id;
-	evd->lock.single = ia->single;
+	evd->lock.single = udat_unlocked(ia);
 	evd->flags = flags;
 	rc = evd_map(evd, &arg);
 	if (rc != DAT_SUCCESS)

@@ -168,6 +168,30 @@ DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 	return ret == -EBUSY || ret == -EISCONN ? busy : dat_err_from_errno(-ret);
 }
 
+static void lock_on(struct udat_obj *obj)
+{
+	if (obj->slot.type == UDAT_TYPE(EVD)) {
+		((struct udat_evd *)obj)->lock.single = 0;
+	} else if (obj->slot.type == UDAT_TYPE(SRQ)) {
+		((struct udat_srq *)obj)->rq.lock.single = 0;
+	} else if (obj->slot.type == UDAT_TYPE(EP)) {
+		((struct udat_ep *)obj)->sq.lock.single = 0;
+		((struct udat_ep *)obj)->rq.lock.single = 0;
+	}
+}
+
+/* Before the first thread that calls agents: from now on there are two of us. */
+void udat_locks_on(struct udat_ia *ia)
+{
+	struct udat_obj *obj;
+
+	pthread_mutex_lock(&ia->lock);
+	ia->agents = 1;
+	for (obj = ia->objs.next; obj != &ia->objs; obj = obj->next)
+		lock_on(obj);
+	pthread_mutex_unlock(&ia->lock);
+}
+
 static struct udat_obj *first_cno(struct udat_ia *ia)
 {
 	struct udat_obj *obj, *found = NULL;

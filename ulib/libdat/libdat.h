@@ -83,6 +83,7 @@ struct udat_lmr_chunk {
  * @name: as it was opened by
  * @fd: the device
  * @single: opened for a program without threads; constant
+ * @agents: it has one all the same, of ours, which calls its agents
  * @info: limits and identity; constant
  * @doorbell: page
  * @async_evd: of this IA or NULL; constant
@@ -100,6 +101,7 @@ struct udat_ia {
 	char			*name;
 	int			fd;
 	int			single;
+	int			agents;
 	struct dat_ia_query	info;
 	struct du_map		doorbell;
 	struct udat_evd		*async_evd;
@@ -325,6 +327,12 @@ UDAT_FIND(cno, CNO)
 UDAT_FIND(rsp, RSP)
 UDAT_FIND(rmr, RMR)
 
+/* Whether objects of the IA may do without their locks. */
+static inline int udat_unlocked(const struct udat_ia *ia)
+{
+	return ia->single && !ia->agents;
+}
+
 /* handle.c */
 void udat_list_init(struct udat_obj *head);
 void *udat_obj_new(struct udat_ia *ia);
@@ -347,6 +355,7 @@ void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
 /* cno.c */
 void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
+void udat_locks_on(struct udat_ia *ia);
 
 /* lmr.c */
 struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context);

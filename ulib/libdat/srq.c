@@ -57,7 +57,7 @@ static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg
 		return dat_err_from_errno(-ret);
 	}
 	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift,
-		      ia->single);
+		      udat_unlocked(ia));
 	srq_use_ring(srq, &r);
 	srq->reaped = srq->rq.tail;
 	return DAT_SUCCESS;
