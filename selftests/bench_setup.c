@@ -185,6 +185,7 @@ static int v_serve(int ready)
 	struct rdma_conn_param param = v_param();
 	struct rdma_cm_id *listener, *id;
 	struct rdma_cm_event *event;
+	int gone;
 
 	if (rdma_create_ep(&listener, v_info(1), NULL, &attr) || rdma_listen(listener, 64))
 		return 1;
@@ -193,9 +194,13 @@ static int v_serve(int ready)
 	while (!rdma_get_request(listener, &id)) {
 		if (rdma_accept(id, &param))
 			return 3;
-		if (!rdma_get_cm_event(id->channel, &event))
+		/* Of two disconnects at a time one would wait for its retransmission. */
+		do {
+			if (rdma_get_cm_event(id->channel, &event))
+				return 5;
+			gone = event->event == RDMA_CM_EVENT_DISCONNECTED;
 			rdma_ack_cm_event(event);
-		rdma_disconnect(id);
+		} while (!gone);
 		rdma_destroy_ep(id);
 	}
 	return 4;
