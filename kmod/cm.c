@@ -204,7 +204,8 @@ static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
  * @pd_len: of it, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0, and one connection event will follow; or
- * -ENETUNREACH the adapter has no address of the family, or @dst is IPv6 loopback, -EISCONN, -ENOMEM.
+ * -ENETUNREACH the adapter has no address of the family, or @dst is IPv6 loopback,
+ * -EISCONN, -ENOMEM.
  */
 int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   const void *pd, u32 pd_len)

@@ -12,7 +12,8 @@
 #include "dat.h"
 #include "trace.h"
 
-#define RMR_MAX_PREPARED	64	/* each is a registration that only the RMR is charged for */
+/* Each is a registration, of which only the RMR is charged for. */
+#define RMR_MAX_PREPARED	64
 
 /**
  * struct dat_binding - what an RMR is bound to, or will be
