@@ -42,8 +42,6 @@ void udat_cr_arrived(struct udat_cr *cr, void *sp)
 
 	if (rsp)
 		cr->ep = udat_rsp_spend(rsp);
-	if (cr->ep)
-		cr->ep->stage = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
 	if ((psp && psp->flags == DAT_PSP_PROVIDER_FLAG) || (rsp && !cr->ep)) {
 		cr->ep = udat_ep_tentative(cr->obj.ia);
 		cr->ep_is_ours = 1;

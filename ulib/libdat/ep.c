@@ -315,6 +315,7 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 {
 	struct udat_ep *ep = udat_obj_new(ia);
 	DAT_RETURN rc;
+	int unfit;
 
 	if (!ep)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -324,7 +325,10 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	ep->connect_evd = proto->connect_evd;
 	ep->srq = proto->srq;
 	ep->attr = proto->attr;
-	if (udat_ep_feed(ep)) {
+	pthread_mutex_lock(&ia->feed_lock);
+	unfit = udat_ep_feed(ep);
+	pthread_mutex_unlock(&ia->feed_lock);
+	if (unfit) {
 		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 		goto err_drop;
 	}

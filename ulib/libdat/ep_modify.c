@@ -191,5 +191,11 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	next = *ep;
 	take_param(&next, param, mask);
 	rc = next_check(ep, &next, mask);
-	return rc == DAT_SUCCESS ? ep_modify(ep, &next) : rc;
+	if (rc != DAT_SUCCESS)
+		return rc;
+	/* What it gives up it can take back if it is refused. */
+	pthread_mutex_lock(&ep->obj.ia->feed_lock);
+	rc = ep_modify(ep, &next);
+	pthread_mutex_unlock(&ep->obj.ia->feed_lock);
+	return rc;
 }

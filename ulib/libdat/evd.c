@@ -159,7 +159,7 @@ static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
 	}
 }
 
-/* One more stream feeds @evd, or NULL.  -1: not beside those that do. */
+/* One more stream feeds @evd, or NULL.  -1: not beside those that do.  ia->feed_lock. */
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 {
 	int ret = 0;
@@ -172,6 +172,17 @@ int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 	else
 		evd->feeds[kind]++;
 	du_unlock(&evd->lock);
+	return ret;
+}
+
+/* The same, for objects that feed one EVD. */
+int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind)
+{
+	int ret;
+
+	pthread_mutex_lock(&evd->obj.ia->feed_lock);
+	ret = udat_evd_feed(evd, kind);
+	pthread_mutex_unlock(&evd->obj.ia->feed_lock);
 	return ret;
 }
 
@@ -303,19 +314,24 @@ static void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(eqe, event);
+	/* Until the service point is looked up its slot isn't used again. */
+	if (eqe->type == DAT_EV_CR)
+		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
 	du_events_pop(&evd->events);
 }
 
 /* The rest, which takes no EP but may take locks. */
 static void evd_translate(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
 {
-	if (eqe->type == DAT_EV_CR)
+	if (eqe->type == DAT_EV_CR) {
 		to_cr(evd, eqe, event);
-	else if (eqe->type == DAT_EV_SOFTWARE)
+		__atomic_fetch_sub(&evd->translating, 1, __ATOMIC_ACQ_REL);
+	} else if (eqe->type == DAT_EV_SOFTWARE) {
 		event->event_data.software_event_data.pointer =
 			(DAT_PVOID)(uintptr_t)eqe->cookie;
-	else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW)
+	} else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW) {
 		to_async(eqe, event);
+	}
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
@@ -536,10 +552,15 @@ static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on
 	};
 	int ret;
 
-	du_lock(&evd->lock);
-	*mine = on;
-	du_unlock(&evd->lock);
+	/* One at a time, so that both say the same afterwards. */
+	pthread_mutex_lock(&evd->obj.ia->lock);
 	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
+	if (!ret) {
+		du_lock(&evd->lock);
+		*mine = on;
+		du_unlock(&evd->lock);
+	}
+	pthread_mutex_unlock(&evd->obj.ia->lock);
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 

@@ -38,6 +38,8 @@ static int grave_passed(const struct udat_obj *obj)
 
 		if (!evd || !udat_evd(evd))
 			continue;
+		if (__atomic_load_n(&evd->translating, __ATOMIC_ACQUIRE))
+			return 0;
 		head = __atomic_load_n(&evd->events.head, __ATOMIC_RELAXED);
 		if ((int32_t)(head - obj->grave_mark[i]) < 0)
 			return 0;

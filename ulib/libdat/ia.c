@@ -78,6 +78,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	if (!ia)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	ia->obj.ia = ia;
+	pthread_mutex_init(&ia->feed_lock, NULL);
 	pthread_mutex_init(&ia->lock, NULL);
 	udat_list_init(&ia->objs);
 	udat_list_init(&ia->graves);
@@ -102,6 +103,7 @@ err_close:
 	close(ia->fd);
 err_free:
 	pthread_mutex_destroy(&ia->lock);
+	pthread_mutex_destroy(&ia->feed_lock);
 	free(ia->name);
 	du_arena_free(ia);
 	return rc;
@@ -119,6 +121,7 @@ static void ia_destroy(struct udat_ia *ia)
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
 	pthread_mutex_destroy(&ia->lock);
+	pthread_mutex_destroy(&ia->feed_lock);
 	free(ia->name);
 	du_arena_free(ia);
 }

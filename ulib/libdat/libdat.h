@@ -23,7 +23,7 @@
  * graveyard until its EVDs have been read past them, so that an old event never
  * names a new object.
  *
- * Locks, outer to inner: ia->lock; evd->lock or the lock of a queue.
+ * Locks, outer to inner: ia->feed_lock; ia->lock; the locks of queues; evd->lock.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
@@ -88,6 +88,7 @@ struct udat_lmr_chunk {
  * @doorbell: page
  * @async_evd: of this IA or NULL; constant
  * @own_async: made by open, freed by close
+ * @feed_lock: streams begin to feed EVDs one object at a time
  * @lock: lists, counters and the LMR table's growth
  * @objs: all objects
  * @nobjs: of them
@@ -106,6 +107,7 @@ struct udat_ia {
 	struct du_map		doorbell;
 	struct udat_evd		*async_evd;
 	int			own_async;
+	pthread_mutex_t		feed_lock;
 	pthread_mutex_t		lock;
 	struct udat_obj		objs;
 	unsigned int		nobjs;
@@ -158,6 +160,8 @@ struct udat_cno {
  * @disabled: it isn't triggered
  * @waiting: a thread is in dat_evd_wait(); read without the lock by those who poll
  * @unwaitable: no thread may be
+ * @translating: requests that were taken and whose service point is being looked up;
+ *	atomic; meanwhile no grave opens
  * @feeds: how many streams of each kind feed it
  */
 struct udat_evd {
@@ -172,6 +176,7 @@ struct udat_evd {
 	int			disabled;
 	int			waiting;
 	int			unwaitable;
+	int			translating;
 	uint32_t		feeds[UDAT_FEED_KINDS];
 };
 
@@ -270,15 +275,17 @@ struct udat_psp {
 
 /*
  * struct udat_rsp - reserved service point
- * @obj: base; @obj.id is the driver's listener, 0 once the request came
+ * @obj: base; @obj.id is the driver's listener, 0 once the request came; ia->lock
  * @evd: constant
- * @ep: RESERVED; NULL: one is made for the request, or it came
+ * @ep: RESERVED; NULL: one is made for the request, or it came; ia->lock
+ * @spent: the request came, or nobody waits for it any more; ia->lock
  * @conn_qual: constant
  */
 struct udat_rsp {
 	struct udat_obj	obj;
 	struct udat_evd	*evd;
 	struct udat_ep	*ep;
+	int		spent;
 	DAT_CONN_QUAL	conn_qual;
 };
 
@@ -350,6 +357,7 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 void udat_evd_unmap(struct udat_evd *evd);
 uint64_t udat_deadline(DAT_TIMEOUT timeout);
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind);
+int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind);
 void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
 
 /* cno.c */

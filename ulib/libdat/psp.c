@@ -30,7 +30,7 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 	if (!psp)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	arg.user_data = (uintptr_t)psp;
-	if (udat_evd_feed(evd, UDAT_FEED_OTHER)) {
+	if (udat_evd_feed_alone(evd, UDAT_FEED_OTHER)) {
 		udat_obj_drop(&psp->obj);
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	}

@@ -7,15 +7,32 @@
 
 #define BAD_RSP	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP)
 
-static void rsp_stop(struct udat_rsp *rsp)
+static void listener_free(const struct udat_ia *ia, uint32_t id)
 {
-	struct dat_free arg = {
-		.size = sizeof(arg), .type = DAT_OBJ_PSP, .id = rsp->obj.id,
-	};
+	struct dat_free arg = { .size = sizeof(arg), .type = DAT_OBJ_PSP, .id = id };
 
-	if (arg.id)
-		du_ioctl(rsp->obj.ia->fd, DAT_IOC_FREE, &arg);
+	if (id)
+		du_ioctl(ia->fd, DAT_IOC_FREE, &arg);
+}
+
+/* Nobody is to listen any more; its EP, if nobody came for it yet, is @stage now. */
+static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
+{
+	struct udat_ia *ia = rsp->obj.ia;
+	struct udat_ep *ep;
+	uint32_t id;
+
+	pthread_mutex_lock(&ia->lock);
+	ep = rsp->ep;
+	id = rsp->obj.id;
+	rsp->ep = NULL;
 	rsp->obj.id = 0;
+	rsp->spent = 1;
+	if (ep)
+		ep->stage = stage;
+	pthread_mutex_unlock(&ia->lock);
+	listener_free(ia, id);
+	return ep;
 }
 
 /*
@@ -24,11 +41,7 @@ static void rsp_stop(struct udat_rsp *rsp)
  */
 struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp)
 {
-	struct udat_ep *ep = rsp->ep;
-
-	rsp_stop(rsp);
-	rsp->ep = NULL;
-	return ep;
+	return rsp_end(rsp, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 }
 
 static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
@@ -37,12 +50,39 @@ static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
 		.size = sizeof(arg), .evd = rsp->evd->obj.id, .conn_qual = rsp->conn_qual,
 		.user_data = (uintptr_t)rsp, .flags = DAT_PSP_ONE_SHOT,
 	};
-	int ret = du_ioctl(rsp->obj.ia->fd, DAT_IOC_PSP_CREATE, &arg);
+	struct udat_ia *ia = rsp->obj.ia;
+	int ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
+	int spent;
 
 	if (ret)
 		return udat_listen_error(-ret, 0);
-	rsp->obj.id = arg.id;
+	pthread_mutex_lock(&ia->lock);
+	spent = rsp->spent;
+	if (!spent)
+		rsp->obj.id = arg.id;
+	pthread_mutex_unlock(&ia->lock);
+	/* The request was faster than we. */
+	if (spent)
+		listener_free(ia, arg.id);
 	return DAT_SUCCESS;
+}
+
+/* The EP waits for this RSP alone. */
+static DAT_RETURN rsp_reserve(struct udat_rsp *rsp, struct udat_ep *ep)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	if (!ep)
+		return DAT_SUCCESS;
+	pthread_mutex_lock(&rsp->obj.ia->lock);
+	if (udat_ep_state(ep) == DAT_EP_STATE_UNCONNECTED) {
+		ep->stage = DAT_EP_STATE_RESERVED;
+		rsp->ep = ep;
+	} else {
+		rc = udat_state_error(udat_ep_state(ep));
+	}
+	pthread_mutex_unlock(&rsp->obj.ia->lock);
+	return rc;
 }
 
 static DAT_RETURN rsp_check(const struct udat_ia *ia, DAT_CONN_QUAL qual,
@@ -83,27 +123,29 @@ UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	rsp = udat_obj_new(ia);
 	if (!rsp)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (udat_evd_feed(evd, UDAT_FEED_OTHER)) {
+	if (udat_evd_feed_alone(evd, UDAT_FEED_OTHER)) {
 		udat_obj_drop(&rsp->obj);
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	}
 	rsp->evd = evd;
-	rsp->ep = ep;
 	rsp->conn_qual = conn_qual;
-	if (ep)
-		ep->stage = DAT_EP_STATE_RESERVED;
+	rc = rsp_reserve(rsp, ep);
+	if (rc != DAT_SUCCESS)
+		goto err_unfeed;
 	/* The request may come, and name the handle, before the call is over. */
 	udat_obj_publish(&rsp->obj, UDAT_TYPE(RSP));
 	rc = rsp_listen(rsp);
-	if (rc != DAT_SUCCESS) {
-		if (ep)
-			ep->stage = DAT_EP_STATE_UNCONNECTED;
-		udat_evd_unfeed(evd, UDAT_FEED_OTHER);
-		udat_obj_drop(&rsp->obj);
-		return rc;
-	}
+	if (rc != DAT_SUCCESS)
+		goto err_release;
 	*rsp_handle = rsp;
 	return DAT_SUCCESS;
+
+err_release:
+	rsp_end(rsp, DAT_EP_STATE_UNCONNECTED);
+err_unfeed:
+	udat_evd_unfeed(evd, UDAT_FEED_OTHER);
+	udat_obj_drop(&rsp->obj);
+	return rc;
 }
 
 UDAT_EXPORT DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK mask,
@@ -132,10 +174,7 @@ UDAT_EXPORT DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 	UDAT_FORWARD(rsp_handle, rsp_free);
 	if (!rsp || !du_slot_revoke(&rsp->obj.slot, UDAT_TYPE(RSP)))
 		return BAD_RSP;
-	rsp_stop(rsp);
-	/* Nobody came for it. */
-	if (rsp->ep)
-		rsp->ep->stage = DAT_EP_STATE_UNCONNECTED;
+	rsp_end(rsp, DAT_EP_STATE_UNCONNECTED);
 	udat_evd_unfeed(rsp->evd, UDAT_FEED_OTHER);
 	udat_obj_bury(&rsp->obj, &rsp->evd, 1);
 	return DAT_SUCCESS;
