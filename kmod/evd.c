@@ -107,8 +107,11 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 	spin_lock_bh(&evd->lock);
 	if (dat_evring_count(&evd->ring) < evd->ring.entries)
 		ok = dat_evring_push(&evd->ring, eqe);
-	if (ok)
+	if (ok) {
+		/* There was room again: the next event that finds none is news. */
+		evd->overflowed = false;
 		evd_wake(evd);
+	}
 	trace_dat_event(evd, eqe, ok);
 	spin_unlock_bh(&evd->lock);
 	return ok;

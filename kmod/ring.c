@@ -258,18 +258,23 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 	}
 }
 
-/* Entries posted that are not complete; a wild tail counts as a full ring. */
-u32 dat_ring_posted(const struct dat_queue *q)
+/* Entries posted that were not taken; a wild tail counts as a full ring. */
+static u32 ring_pending(const struct dat_queue *q)
 {
 	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
 
-	return q->head - q->done + min(n, q->entries);
+	return min(n, q->entries);
 }
 
-/* What was not taken yet goes along, unchecked: it is checked when it is taken. */
-static void ring_move(struct dat_queue *q, const struct dat_subring *to, u32 entries)
+/* Entries posted that are not complete. */
+u32 dat_ring_posted(const struct dat_queue *q)
 {
-	u32 n = dat_ring_posted(q) - (q->head - q->done);
+	return q->head - q->done + ring_pending(q);
+}
+
+/* The @n that were not taken yet go along, unchecked: they are checked when taken. */
+static void ring_move(struct dat_queue *q, const struct dat_subring *to, u32 entries, u32 n)
+{
 	size_t stride = 1UL << min(q->ring.shift, to->shift);
 	u32 i;
 
@@ -312,19 +317,25 @@ int dat_epring_move(struct dat_epring *r, struct dat_epring *next, struct dat_qu
 		    u32 sq_entries, struct dat_queue *rq, u32 rq_entries)
 {
 	struct dat_subring to;
+	u32 nsq = 0, nrq = 0;
 
-	if (sq && (sq->broken || dat_ring_posted(sq) > sq_entries))
+	/* Each tail is read once: what is checked is what is moved. */
+	if (sq)
+		nsq = ring_pending(sq);
+	if (rq)
+		nrq = ring_pending(rq);
+	if (sq && (sq->broken || sq->head - sq->done + nsq > sq_entries))
 		return -EISCONN;
-	if (rq && (rq->broken || dat_ring_posted(rq) > rq_entries))
+	if (rq && (rq->broken || rq->head - rq->done + nrq > rq_entries))
 		return -EISCONN;
 	epring_move_status(next, r);
 	if (sq) {
 		epring_sq(next, &to);
-		ring_move(sq, &to, sq_entries);
+		ring_move(sq, &to, sq_entries, nsq);
 	}
 	if (rq) {
 		epring_rq(next, &to);
-		ring_move(rq, &to, rq_entries);
+		ring_move(rq, &to, rq_entries, nrq);
 	}
 	swap(*r, *next);
 	return 0;

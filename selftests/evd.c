@@ -187,49 +187,100 @@ TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 	EXPECT_EQ(0, post(&self->evd, 8));
 }
 
+/* A pair whose ep[0] tells of its receives in an EVD of eight. */
+struct tight {
+	struct t_pair	p;
+	struct t_evd	async;
+	struct t_evd	small;
+};
+
+static int tight_open(struct tight *t)
+{
+	struct dat_ep_create ep = { .size = sizeof(ep), .max_recv = 16, .max_request = 16 };
+	struct t_pair *p = &t->p;
+	int ret;
+
+	ret = t_pair_open(p);
+	ret = ret ?: t_evd(&p->f, DAT_STREAM_ASYNC, 8, &t->async);
+	ret = ret ?: t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_SOFTWARE, 8, &t->small);
+	ep.pz = p->pz;
+	ep.recv_evd = t->small.id;
+	ep.connect_evd = p->evd[0].id;
+	ret = ret ?: t_ioctl(p->f.fd, DAT_IOC_EP_CREATE, &ep);
+	ret = ret ?: t_free(&p->f, DAT_OBJ_EP, p->ep[0].id);
+	ret = ret ?: t_map(&p->f, ep.submit_offset, ep.submit_size, PROT_READ | PROT_WRITE,
+			   &p->ep[0].submit);
+	ret = ret ?: t_map(&p->f, ep.status_offset, ep.status_size, PROT_READ, &p->ep[0].status);
+	if (ret)
+		return ret;
+	p->ep[0].id = ep.id;
+	p->ep[0].rq = (struct t_queue) {
+		.f = &p->f, .bell = ep.rq_queue, .entries = ep.max_recv, .shift = ep.rq_shift,
+		.shared_tail = &((struct dat_submit *)p->ep[0].submit.va)->rq_tail,
+		.ring = (char *)p->ep[0].submit.va + ep.rq_offset,
+		.status = &((struct dat_status *)p->ep[0].status.va)->rq,
+	};
+	return 0;
+}
+
+/* Connect, and have @n receives flushed; returns the event that told of the end. */
+static int tight_flush(struct tight *t, int n)
+{
+	struct t_pair *p = &t->p;
+	struct dat_eqe eqe;
+	int i, ret;
+
+	ret = t_pair_connect(p);
+	for (i = 0; i < n; i++)
+		ret = ret ?: t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+	ret = ret ?: t_disconnect(&p->f, &p->ep[0], 0);
+	if (ret)
+		return ret;
+	return t_event(&p->evd[0], T_WAIT_MS, &eqe) ? (int)eqe.type : 0;
+}
+
 /* Covers: SH 30 */
 TEST_F(evd, overflow_by_completions_is_one_async_event)
 {
-	struct dat_ep_create ep = { .size = sizeof(ep), .max_recv = 16, .max_request = 16 };
 	struct dat_evd_status *status;
-	struct t_pair p;
 	struct dat_eqe eqe;
-	struct t_evd small, async;
-	int i;
+	struct tight t;
 
 	/* Twelve receives flushed into a queue of eight. */
-	ASSERT_EQ(0, t_pair_open(&p));
-	ASSERT_EQ(0, t_evd(&p.f, DAT_STREAM_ASYNC, 8, &async));
-	ASSERT_EQ(0, t_evd(&p.f, DAT_STREAM_DTO, 8, &small));
-	ep.pz = p.pz;
-	ep.recv_evd = small.id;
-	ep.connect_evd = p.evd[0].id;
-	ASSERT_EQ(0, t_ioctl(p.f.fd, DAT_IOC_EP_CREATE, &ep));
-	ASSERT_EQ(0, t_free(&p.f, DAT_OBJ_EP, p.ep[0].id));
-	p.ep[0].id = ep.id;
-	ASSERT_EQ(0, t_map(&p.f, ep.submit_offset, ep.submit_size, PROT_READ | PROT_WRITE,
-			   &p.ep[0].submit));
-	ASSERT_EQ(0, t_map(&p.f, ep.status_offset, ep.status_size, PROT_READ, &p.ep[0].status));
-	p.ep[0].rq = (struct t_queue) {
-		.f = &p.f, .bell = ep.rq_queue, .entries = ep.max_recv, .shift = ep.rq_shift,
-		.shared_tail = &((struct dat_submit *)p.ep[0].submit.va)->rq_tail,
-		.ring = (char *)p.ep[0].submit.va + ep.rq_offset,
-		.status = &((struct dat_status *)p.ep[0].status.va)->rq,
-	};
-	ASSERT_EQ(0, t_pair_connect(&p));
-	for (i = 0; i < 12; i++)
-		ASSERT_EQ(0, t_recv(&p.ep[0].rq, i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
-	ASSERT_EQ(0, t_disconnect(&p.f, &p.ep[0], 0));
-	ASSERT_EQ(1, t_event(&p.evd[0], T_WAIT_MS, &eqe));
-	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
-	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, tight_open(&t));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, tight_flush(&t, 12));
+	ASSERT_EQ(1, t_event(&t.async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_OVERFLOW, eqe.type);
 	EXPECT_EQ(DAT_OBJ_EVD, eqe.cookie);
-	EXPECT_EQ(0, t_event(&async, T_QUIET_MS, &eqe));
-	status = small.status.va;
+	EXPECT_EQ(0, t_event(&t.async, T_QUIET_MS, &eqe));
+	status = t.small.status.va;
 	EXPECT_EQ(4, status->dropped);
 	EXPECT_EQ(8, status->tail);
-	t_pair_close(&p);
+	t_pair_close(&t.p);
+}
+
+/* Covers: SH 30 */
+TEST_F_TIMEOUT(evd, an_overflow_after_room_for_software_events_is_another, 60)
+{
+	struct dat_eqe eqe;
+	struct tight t;
+	int i;
+
+	ASSERT_EQ(0, tight_open(&t));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, tight_flush(&t, 9));
+	ASSERT_EQ(1, t_event(&t.async, T_WAIT_MS, &eqe));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(1, t_event(&t.small, T_WAIT_MS, &eqe));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, post(&t.small, i));
+	ASSERT_EQ(1, t_event(&t.p.evd[1], T_WAIT_MS, &eqe));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, eqe.type);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, t_reset(&t.p.f, &t.p.ep[i]));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, tight_flush(&t, 1));
+	ASSERT_EQ(1, t_event(&t.async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_OVERFLOW, eqe.type);
+	t_pair_close(&t.p);
 }
 
 TEST_HARNESS_MAIN
