@@ -76,15 +76,29 @@ static void cm_connect_error(struct dat_conn *conn, struct rdma_cm_event *event)
 	cm_fail(conn, conn->established ? DAT_EV_BROKEN : DAT_EV_NON_PEER_REJECTED);
 }
 
+static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	dat_conn_hung_up(conn);
+	spin_unlock_bh(&ep->lock);
+}
+
 /*
  * "Consumer defined" is also what the CM says for a process that died, but only a
- * consumer that rejects sends data along.
+ * consumer that rejects sends data along.  A connection that stands is not rejected:
+ * the peer has closed it before it heard that.
  */
 static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
 	const void *data;
 	u8 len = 0;
 
+	if (conn->established) {
+		cm_disconnected(conn, event);
+		return;
+	}
 	data = rdma_consumer_reject_data(conn->id, event, &len);
 	cm_fail(conn, data && memchr_inv(data, 0, len) ? DAT_EV_PEER_REJECTED :
 							   DAT_EV_NON_PEER_REJECTED);
@@ -93,15 +107,6 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)
 {
 	dat_conn_established(conn, conn->passive ? NULL : &event->param.conn);
-}
-
-static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
-{
-	struct dat_ep *ep = conn->ep;
-
-	spin_lock_bh(&ep->lock);
-	dat_conn_hung_up(conn);
-	spin_unlock_bh(&ep->lock);
 }
 
 static void cm_device_removal(struct dat_conn *conn, struct rdma_cm_event *event)
@@ -128,8 +133,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 
 	/* Whoever closes waits for it, so before the question whether that is so. */
-	if (type == RDMA_CM_EVENT_ESTABLISHED)
-		complete_all(&conn->cm_established);
+	complete_all(&conn->cm_heard);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;

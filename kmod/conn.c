@@ -118,7 +118,7 @@ static void conn_note_peer(struct dat_conn *conn, const struct rdma_conn_param *
  * @conn: connection
  * @param: what the peer answered, or NULL on the accepting side
  *
- * Context: process; called by rdma_cm.
+ * Context: process, with the handler lock of the id.
  */
 void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *param)
 {
@@ -190,18 +190,21 @@ static void conn_error_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* rdma_cm takes locks for this that may not be taken in softirq. */
-static void conn_notify_work(struct work_struct *work)
+/*
+ * What the peer sent proves that the connection stands, whatever became of the last
+ * message of the handshake.  rdma_cm finds out by itself and is not told: should the
+ * peer's disconnect come before its CM has dealt with rdma_notify(), nobody ends the
+ * retransmission of the reply, and for a minute the id can't be destroyed.
+ */
+static void conn_early_work(struct work_struct *work)
 {
-	struct dat_conn *conn = container_of(work, struct dat_conn, notify_work);
-	struct dat_ep *ep = conn->ep;
-	bool closing;
+	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
 
-	spin_lock_bh(&ep->lock);
-	closing = conn->closing;
-	spin_unlock_bh(&ep->lock);
-	if (!closing && !rdma_notify(conn->id, IB_EVENT_COMM_EST))
-		conn->notified = true;
+	/* Not while it is being accepted. */
+	rdma_lock_handler(conn->id);
+	if (conn->passive)
+		dat_conn_established(conn, NULL);
+	rdma_unlock_handler(conn->id);
 }
 
 static u8 conn_carry_out(struct dat_conn *conn)
@@ -245,7 +248,7 @@ static void conn_qp_event(struct ib_event *event, void *context)
 	struct dat_conn *conn = context;
 
 	if (event->event == IB_EVENT_COMM_EST)
-		queue_work(dat_wq, &conn->notify_work);
+		queue_work(dat_wq, &conn->early_work);
 	else if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
 		 event->event == IB_EVENT_QP_ACCESS_ERR)
 		queue_work(dat_wq, &conn->error_work);
@@ -327,14 +330,10 @@ static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
 	cancel_work_sync(&conn->bind_work);
-	cancel_work_sync(&conn->notify_work);
-	/*
-	 * The CM ends the retransmission of its reply in a work of its own, and not at
-	 * all if the connection is closed before that: the id could not be destroyed
-	 * for a minute.
-	 */
-	if (conn->notified)
-		wait_for_completion_timeout(&conn->cm_established, HZ);
+	cancel_work_sync(&conn->early_work);
+	/* To a CM that still waits for the handshake's end, a disconnect means nothing. */
+	if (conn->passive && conn->established)
+		wait_for_completion_timeout(&conn->cm_heard, HZ);
 	/* A handler that began before "closing" was set has ended after this. */
 	rdma_lock_handler(conn->id);
 	rdma_unlock_handler(conn->id);
@@ -351,7 +350,7 @@ static void conn_quiesce(struct dat_conn *conn)
 		ib_drain_qp(conn->qp);
 	rdma_destroy_qp(conn->id);
 	cancel_work_sync(&conn->error_work);
-	cancel_work_sync(&conn->notify_work);
+	cancel_work_sync(&conn->early_work);
 	if (conn->ep->srq)
 		conn_poll_rest(conn);
 }
@@ -461,10 +460,10 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	conn->ep = ep;
 	conn->dev = ep->obj.ia->dev;
 	INIT_LIST_HEAD(&conn->early);
-	init_completion(&conn->cm_established);
+	init_completion(&conn->cm_heard);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);
-	INIT_WORK(&conn->notify_work, conn_notify_work);
+	INIT_WORK(&conn->early_work, conn_early_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	INIT_DELAYED_WORK(&conn->bury_work, conn_bury_work);

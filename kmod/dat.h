@@ -537,13 +537,11 @@ struct dat_bind {
  * @rq_slots: one per RQ entry
  * @close_work: tears down; queued once
  * @error_work: the QP reported an error, perhaps in hard interrupt
- * @notify_work: data came before the handshake's end; the CM wants to know
+ * @early_work: data came before the handshake's end, and is one
  * @bind_work: carries out @bind once no request is in flight
  * @timer: the consumer's connect timeout
  * @bury_work: frees the CQ later
- * @notified: rdma_cm was told of early data; written by @notify_work, read when that
- *	can't run any more
- * @cm_established: rdma_cm's event came
+ * @cm_heard: rdma_cm has reported something about @id
  * @param: what we ask of the peer
  * @pd: private data to send
  *
@@ -577,12 +575,11 @@ struct dat_conn {
 	struct dat_slot		*rq_slots;
 	struct work_struct	close_work;
 	struct work_struct	error_work;
-	struct work_struct	notify_work;
+	struct work_struct	early_work;
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
-	bool			notified;
-	struct completion	cm_established;
+	struct completion	cm_heard;
 	struct rdma_conn_param	param;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 

@@ -172,9 +172,8 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
-	/* It proves that the connection stands; the CM may say so at once. */
 	if (conn->passive && status == DAT_ST_SUCCESS)
-		queue_work(dat_wq, &conn->notify_work);
+		queue_work(dat_wq, &conn->early_work);
 }
 
 void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)

@@ -286,6 +286,31 @@ TEST_F_TIMEOUT(connect, freeing_a_connected_ep_disconnects_the_peer, 60)
 	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
 }
 
+/* The end may overtake the handshake's; the connecting side hears of both in order. */
+TEST_F_TIMEOUT(connect, freeing_what_was_just_accepted_is_no_rejection_of_what_stood, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+		usleep(i * 100);
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		if (eqe.type == DAT_EV_ESTABLISHED)
+			EXPECT_EVENT(&p->evd[1], DAT_EV_DISCONNECTED);
+		else
+			EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, eqe.type);
+		while (t_event(&p->evd[0], 0, &eqe))
+			;
+		ASSERT_EQ(0, t_reset(&p->f, &p->ep[1]));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 0, &p->ep[0]));
+	}
+}
+
 TEST_F_TIMEOUT(connect, freeing_the_listener_keeps_requests, 60)
 {
 	struct t_pair *p = &self->p;
