@@ -6,6 +6,8 @@
  * fills in the answer.  Limits of the adapter are checked here once, so the object
  * layer can take them for granted.
  */
+#include <linux/cpumask.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "file.h"
@@ -134,6 +136,26 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 		return -ENODEV;
 	dat_file_close_ia(ucmd->file);
 	return 0;
+}
+
+static bool poller_may_run_on(s32 cpu)
+{
+	if (cpu == -1)
+		return true;
+	return cpu >= 0 && (u32)cpu < nr_cpu_ids && cpu_online(cpu) &&
+	       cpumask_test_cpu(cpu, current->cpus_ptr);
+}
+
+int dat_cmd_poller_set(struct dat_ucmd *ucmd)
+{
+	struct dat_poller_set *arg = ucmd->arg;
+
+	if (arg->rsvd || arg->idle_us > DAT_MAX_POLLER_IDLE_US ||
+	    !poller_may_run_on(arg->cpu))
+		return -EINVAL;
+	if (READ_ONCE(ucmd->ia->dead))
+		return -ENODEV;
+	return dat_poller_set(ucmd->file, arg->idle_us, arg->cpu);
 }
 
 int dat_cmd_free(struct dat_ucmd *ucmd)

@@ -104,6 +104,8 @@ struct dat_dev {
  * @node: in dev->ias; dat_dev_lock
  * @sem: see the top of this file
  * @dead: no new objects; written under xa_lock(&objs) and @sem
+ * @watched: a thread of the face looks at the doorbells, so no queue needs a kick;
+ *	written by that thread, read under the lock of a queue
  * @map_lock: regions of objects, against resizing them
  * @objs: all objects by id
  * @next_id: where the search for a free id begins; xa_lock(&objs)
@@ -123,6 +125,7 @@ struct dat_ia {
 	struct list_head	node;
 	struct rw_semaphore	sem;
 	bool			dead;
+	bool			watched;
 	struct mutex		map_lock;	/* see the top of this file */
 	struct xarray		objs;
 	u32			next_id;

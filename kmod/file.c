@@ -31,6 +31,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 	}
 	mutex_init(&file->lock);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
+	dat_poller_init(&file->poller);
 	file->net = get_net(current->nsproxy->net_ns);
 	file->mm = current->mm;
 	mmgrab(file->mm);
@@ -47,6 +48,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 void dat_file_close_ia(struct dat_file *file)
 {
 	dat_ia_wake(file->ia);
+	dat_poller_end(file);
 	/* Afterwards no call is under way that could add bells. */
 	dat_ia_shutdown(file->ia);
 	xa_destroy(&file->bells);
@@ -214,6 +216,40 @@ void dat_file_kick(struct dat_file *file)
 			cond_resched();
 		}
 	}
+}
+
+/**
+ * dat_file_kick_all() - look at every queue, rung for or not
+ * @file: open file
+ *
+ * Context: may sleep.
+ */
+void dat_file_kick_all(struct dat_file *file)
+{
+	unsigned long bell;
+	void *entry;
+
+	xa_for_each(&file->bells, bell, entry) {
+		file_kick_one(file, bell);
+		cond_resched();
+	}
+}
+
+/**
+ * dat_file_rung() - true if somebody has rung since the last kick
+ * @file: open file
+ *
+ * Context: any.
+ */
+bool dat_file_rung(const struct dat_file *file)
+{
+	unsigned int words = READ_ONCE(file->words);
+	unsigned int i;
+
+	for (i = 0; i < words; i++)
+		if (dat_doorbell_rung(&file->doorbell, i))
+			return true;
+	return false;
 }
 
 static const struct file_operations dat_fops = {

@@ -9,9 +9,28 @@
 
 #include <linux/fs.h>
 #include <linux/mutex.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "dat.h"
+
+/**
+ * struct dat_poller - the thread that looks at the doorbells of a file
+ * @lock: starting and stopping; nothing is taken under it
+ * @task: NULL: there is none; under @lock
+ * @wq: where it is parked
+ * @parked: it sleeps until somebody rings; set by the thread, cleared by anybody
+ * @idle_us: how long it looks in vain; constant while there is a thread
+ * @cpu: where it runs, or -1; likewise
+ */
+struct dat_poller {
+	struct mutex		lock;		/* starting, stopping */
+	struct task_struct	*task;
+	wait_queue_head_t	wq;
+	bool			parked;
+	u32			idle_us;
+	s32			cpu;
+};
 
 /**
  * struct dat_file - an open file
@@ -23,6 +42,7 @@
  * @doorbell: struct dat_doorbell
  * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
  * @words: words of the doorbell page that have had a bit; only grows
+ * @poller: looks at them, if it was asked to
  */
 struct dat_file {
 	struct mm_struct	*mm;
@@ -32,6 +52,7 @@ struct dat_file {
 	struct dat_region	doorbell;
 	struct xarray		bells;
 	unsigned int		words;
+	struct dat_poller	poller;
 };
 
 int dat_file_init(void);
@@ -41,11 +62,19 @@ void dat_file_close_ia(struct dat_file *file);
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj);
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj);
 void dat_file_kick(struct dat_file *file);
+void dat_file_kick_all(struct dat_file *file);
+bool dat_file_rung(const struct dat_file *file);
 
 static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 {
 	return smp_load_acquire(&file->ia);	/* whole since dat_file_bind() */
 }
+
+/* poller.c */
+void dat_poller_init(struct dat_poller *p);
+int dat_poller_set(struct dat_file *file, u32 idle_us, s32 cpu);
+void dat_poller_end(struct dat_file *file);
+void dat_poller_unpark(struct dat_poller *p);
 
 /* ioctl.c */
 
@@ -79,6 +108,7 @@ int dat_cmd_adapter(struct dat_ucmd *ucmd);
 int dat_cmd_ia_open(struct dat_ucmd *ucmd);
 int dat_cmd_ia_query(struct dat_ucmd *ucmd);
 int dat_cmd_ia_close(struct dat_ucmd *ucmd);
+int dat_cmd_poller_set(struct dat_ucmd *ucmd);
 int dat_cmd_free(struct dat_ucmd *ucmd);
 int dat_cmd_pz_create(struct dat_ucmd *ucmd);
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd);

@@ -22,6 +22,7 @@ union ucmd_arg {
 	struct dat_ia_open		ia_open;
 	struct dat_ia_query		ia_query;
 	struct dat_ia_close		ia_close;
+	struct dat_poller_set		poller_set;
 	struct dat_free			free;
 	struct dat_pz_create		pz_create;
 	struct dat_lmr_create		lmr_create;
@@ -94,6 +95,7 @@ static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(IA_OPEN, ia_open, doorbell_size, NEED_NONE, MAKES(ia)),
 	IOCTL_OP(IA_QUERY, ia_query, max_lmr_size, NEED_LIVE, ANSWERS),
 	IOCTL_OP(IA_CLOSE, ia_close, rsvd, NEED_IA),
+	IOCTL_OP(POLLER_SET, poller_set, rsvd, NEED_IA),
 	IOCTL_OP(FREE, free, rsvd, NEED_LIVE),
 	IOCTL_OP(PZ_CREATE, pz_create, id, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(LMR_CREATE, lmr_create, rmr_context, NEED_LIVE, MAKES(obj)),
@@ -190,6 +192,7 @@ static int ioctl_kick(struct dat_file *file, unsigned long arg)
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		return ret;
+	dat_poller_unpark(&file->poller);
 	dat_file_kick(file);
 	dat_ia_unlock(ia);
 	return 0;

@@ -30,6 +30,12 @@ bool dat_queue_arm(struct dat_queue *q, u32 after)
 	return q->ops->arm(q, after);
 }
 
+/* Somebody looks at its doorbell all the time. */
+static bool queue_watched(const struct dat_queue *q)
+{
+	return READ_ONCE(q->obj->ia->watched);
+}
+
 /*
  * After how many more receives the producer should kick; 0: it need not.
  *
@@ -41,6 +47,8 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 	u32 low = max(min(q->entries, q->peak) / 2, 1U);
 	u32 busy = q->head - q->done;
 
+	if (queue_watched(q))
+		return 0;
 	if (!busy)
 		return 1;
 	return busy < low ? max(low / 2, 1U) : 0;
@@ -219,8 +227,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
-		/* A request in flight will bring us back. */
-		if (conn->inflight) {
+		/* A request in flight will bring us back, and so will the poller. */
+		if (conn->inflight || queue_watched(q)) {
 			dat_queue_disarm(q);
 			break;
 		}

@@ -480,6 +480,13 @@ const struct dat_queue_ops dat_rq_ring_ops = {
 };
 
 /* Take one word of dirty bits.  A word of zeros costs no bus lock. */
+bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
+{
+	const struct dat_doorbell *db = r->va;
+
+	return READ_ONCE(db->dirty[word]);
+}
+
 u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
 	struct dat_doorbell *db = r->va;

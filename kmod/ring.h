@@ -110,6 +110,7 @@ void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
 
+bool dat_doorbell_rung(const struct dat_region *r, unsigned int word);
 u64 dat_doorbell_take(struct dat_region *r, unsigned int word);
 
 #endif /* _DAT_RING_H */

@@ -2,6 +2,7 @@
 /* Data gets there whole: send, receive, RDMA write and read through libdat. */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
@@ -389,6 +390,39 @@ TEST_F_TIMEOUT(transfer, a_solicited_message_arrives_like_any_other, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 	EXPECT_EQ(0, memcmp(p->mem.va, p->mem.va + HALF, 64));
+}
+
+/* A ping-pong long enough for it to park and to wake a few times. */
+TEST_F_TIMEOUT(transfer, the_poller_changes_nothing_but_who_looks, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	uint64_t cookie, len;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 1000, -1));
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(i), 0));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(i), 0));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], &cookie, &len));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], &cookie, &len));
+		ASSERT_EQ((uint64_t)i, cookie);
+		if (i % 25 == 0)
+			usleep(20000);
+	}
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 0, -1));
+}
+
+TEST_F(transfer, a_poller_of_the_wrong_kind_is_refused)
+{
+	struct a_pair *p = &self->p;
+
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		  dat_linux_ia_poller(p->ep[0], 1, -1));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_linux_ia_poller(p->ia, 1000001, -1));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_linux_ia_poller(p->ia, 1, 1 << 20));
 }
 
 TEST_HARNESS_MAIN

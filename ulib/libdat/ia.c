@@ -361,6 +361,24 @@ static int ia_in_use(struct udat_ia *ia)
 	return busy;
 }
 
+UDAT_EXPORT DAT_RETURN dat_linux_ia_poller(DAT_IA_HANDLE ia_handle, DAT_UINT32 idle_usec,
+					   int cpu)
+{
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_usec, .cpu = cpu };
+	struct udat_ia *ia = udat_ia(ia_handle);
+	int ret;
+
+	if (!ia)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (idle_usec > DAT_MAX_POLLER_IDLE_US)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ret = du_ioctl(ia->fd, DAT_IOC_POLLER_SET, &arg);
+	/* Of the rest only the CPU can be wrong. */
+	if (ret == -EINVAL)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
+}
+
 UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };

@@ -107,6 +107,7 @@ enum {
 	DAT_NR_CR_HANDOFF,
 	DAT_NR_RMR_CREATE,
 	DAT_NR_RMR_BIND,
+	DAT_NR_POLLER_SET,
 	DAT_NR_LAST
 };
 
@@ -955,6 +956,30 @@ struct dat_cr_handoff {
 
 #define DAT_IOC_CR_HANDOFF	DAT_IOC(CR_HANDOFF)
 
+/* Longest time for which the poller may look in vain. */
+#define DAT_MAX_POLLER_IDLE_US	1000000
+
+/**
+ * struct dat_poller_set - have a kernel thread look at the doorbells
+ * @size: of this structure
+ * @idle_us: after so many microseconds in which nothing was posted it sleeps until the
+ *	next kick, at most DAT_MAX_POLLER_IDLE_US; 0: no thread
+ * @cpu: where it runs, a CPU that the caller may use; -1: any of those
+ * @rsvd: must be 0
+ *
+ * While it is awake no queue has NEED_KICK, except for some that got it before.  The
+ * thread's time is charged to the caller's cgroup; it replaces one that there is.  After
+ * a failure there is none.
+ */
+struct dat_poller_set {
+	__u32 size;
+	__u32 idle_us;
+	__s32 cpu;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_POLLER_SET	DAT_IOC(POLLER_SET)
+
 /*
  * Drain every queue whose dirty bit is set.  The only ioctl without a structure;
  * its argument must be 0.
@@ -996,5 +1021,6 @@ DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 304);
 DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
 DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
 DAT_RING_ASSERT(sizeof(struct dat_cr_handoff) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_poller_set) == 16);
 
 #endif /* _UAPI_RDMA_DAT_IOCTL_H */

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The thread that looks at the doorbells: it makes kicks needless, and needs them again. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define LONG_US		500000	/* idle time that does not end during a test */
+#define SHORT_US	1000
+
+FIXTURE(poller) {
+	struct t_pair p;
+};
+
+FIXTURE_SETUP(poller)
+{
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(poller)
+{
+	t_pair_close(&self->p);
+}
+
+static int set_poller(struct t_file *f, uint32_t idle_us, int32_t cpu)
+{
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us, .cpu = cpu };
+
+	return t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg);
+}
+
+/* Of the poller's line in fdinfo: a number, or -1 if there is none. */
+static long poller_says(struct t_file *f, const char *what)
+{
+	char path[64], line[512], *at;
+	long n = -1;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", f->fd);
+	info = fopen(path, "r");
+	while (info && fgets(line, sizeof(line), info)) {
+		at = strstr(line, what);
+		if (!strncmp(line, "poller:", 7) && at)
+			n = atol(at + strlen(what));
+	}
+	if (info)
+		fclose(info);
+	return n;
+}
+
+static int await_parked(struct t_file *f, long parked)
+{
+	int ms;
+
+	for (ms = 0; ms < T_WAIT_MS; ms++) {
+		if (poller_says(f, "parked=") == parked)
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+static int needs_kick(const struct t_queue *q)
+{
+	return q->status->flags & DAT_QUEUE_NEED_KICK &&
+	       (int32_t)(q->tail - q->status->kick_at) >= 0;
+}
+
+/* Post without ever entering the kernel. */
+static void push_unheard(struct t_queue *q)
+{
+	struct dat_doorbell *db = q->f->db.va;
+
+	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&db->dirty[q->bell / 64], 1ULL << (q->bell % 64), __ATOMIC_SEQ_CST);
+}
+
+static void send_unheard(struct t_pair *p, int from, uint64_t cookie)
+{
+	struct dat_sqe *sqe = t_sqe(&p->ep[from].sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->cookie = cookie;
+	sqe->num_sge = 1;
+	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 8 };
+	push_unheard(&p->ep[from].sq);
+}
+
+static void recv_unheard(struct t_pair *p, int at, uint64_t cookie)
+{
+	struct dat_rqe *rqe = t_rqe(&p->ep[at].rq);
+
+	rqe->cookie = cookie;
+	rqe->num_sge = 1;
+	*(struct dat_sge *)(rqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 8 };
+	push_unheard(&p->ep[at].rq);
+}
+
+/* One message from 1 to 0, both posts unheard: 0, or what went wrong. */
+static int message(struct t_pair *p, uint64_t n)
+{
+	struct dat_eqe eqe;
+	int side;
+
+	recv_unheard(p, 0, n);
+	send_unheard(p, 1, n);
+	for (side = 0; side < 2; side++)
+		if (!t_event(&p->evd[side], T_WAIT_MS, &eqe) || eqe.cookie != n ||
+		    eqe.type != DAT_EV_DTO || eqe.status != DAT_ST_SUCCESS)
+			return side + 1;
+	return 0;
+}
+
+TEST_F_TIMEOUT(poller, without_it_nobody_hears_a_post_without_a_kick, 60)
+{
+	struct dat_eqe eqe;
+
+	send_unheard(&self->p, 1, 1);
+	EXPECT_EQ(0, t_event(&self->p.evd[1], T_QUIET_MS, &eqe));
+	EXPECT_TRUE(needs_kick(&self->p.ep[1].sq));
+}
+
+TEST_F_TIMEOUT(poller, posts_are_carried_out_without_a_kick, 60)
+{
+	uint64_t n;
+
+	ASSERT_EQ(0, set_poller(&self->p.f, LONG_US, -1));
+	for (n = 0; n < 200; n++)
+		ASSERT_EQ(0, message(&self->p, n)) TH_LOG("message %llu", (unsigned long long)n);
+}
+
+/* Nobody is asked to kick while it is awake, even with nothing in flight. */
+TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
+{
+	ASSERT_EQ(0, set_poller(&self->p.f, LONG_US, -1));
+	ASSERT_EQ(0, message(&self->p, 1));
+	EXPECT_FALSE(self->p.ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
+	EXPECT_FALSE(self->p.ep[0].rq.status->flags & DAT_QUEUE_NEED_KICK);
+}
+
+TEST_F_TIMEOUT(poller, idle_it_parks_and_every_queue_asks_for_kicks_again, 60)
+{
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, set_poller(&p->f, LONG_US, -1));
+	ASSERT_EQ(0, message(p, 1));
+	ASSERT_EQ(1, await_parked(&p->f, 1));
+	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
+	EXPECT_TRUE(p->ep[0].rq.status->flags & DAT_QUEUE_NEED_KICK);
+}
+
+TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t n;
+
+	ASSERT_EQ(0, set_poller(&p->f, SHORT_US, -1));
+	ASSERT_EQ(1, await_parked(&p->f, 1));
+	ASSERT_EQ(0, set_poller(&p->f, LONG_US, -1));
+	ASSERT_EQ(1, await_parked(&p->f, 1));
+	ASSERT_EQ(0, t_kick(&p->f));
+	EXPECT_EQ(1, await_parked(&p->f, 0));
+	for (n = 0; n < 20; n++)
+		ASSERT_EQ(0, message(p, n));
+}
+
+/* Parking and posting meet as often as can be; by the rules, no post is lost. */
+TEST_F_TIMEOUT(poller, nothing_is_lost_while_it_parks, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int n, side;
+
+	ASSERT_EQ(0, set_poller(&p->f, 1, -1));
+	for (n = 0; n < 1000; n++) {
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, n, (uintptr_t)p->mem.va, p->mem.lkey, 8));
+		if (n % 3)
+			usleep(rand() % 100);
+		ASSERT_EQ(0, t_send(&p->ep[1], n, (uintptr_t)p->mem.va, p->mem.lkey, 8));
+		for (side = 0; side < 2; side++) {
+			ASSERT_EQ(1, t_event(&p->evd[side], T_WAIT_MS, &eqe)) TH_LOG("%d", n);
+			ASSERT_EQ(n, (int)eqe.cookie);
+		}
+	}
+}
+
+TEST_F_TIMEOUT(poller, ended_it_leaves_queues_that_ask_for_kicks, 60)
+{
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, set_poller(&p->f, LONG_US, -1));
+	ASSERT_EQ(0, message(p, 1));
+	ASSERT_EQ(0, set_poller(&p->f, 0, -1));
+	EXPECT_EQ(-1, poller_says(&p->f, "thread="));
+	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
+	/* Ending what there is not is no error. */
+	EXPECT_EQ(0, set_poller(&p->f, 0, -1));
+}
+
+TEST_F_TIMEOUT(poller, an_srq_is_refilled_without_a_kick, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	struct t_srq srq;
+	struct t_ep ep;
+	int n;
+
+	ASSERT_EQ(0, set_poller(&p->f, LONG_US, -1));
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, 8, &srq));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 5, &ep));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
+	for (n = 0; n < 2; n++)
+		ASSERT_EQ(1, t_event(&p->evd[n], T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_reset(&p->f, &p->ep[1]));
+	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &ep, NULL, 0));
+	for (n = 0; n < 2; n++) {
+		ASSERT_EQ(1, t_event(&p->evd[n], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	}
+	for (n = 0; n < 40; n++) {
+		struct dat_rqe *rqe = t_rqe(&srq.rq);
+
+		rqe->cookie = n;
+		rqe->num_sge = 1;
+		*(struct dat_sge *)(rqe + 1) = (struct dat_sge) {
+			(uintptr_t)p->mem.va, p->mem.lkey, 8,
+		};
+		push_unheard(&srq.rq);
+		send_unheard(p, 1, n);
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(n, (int)eqe.cookie);
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	}
+}
+
+TEST_F(poller, what_it_cannot_be_is_EINVAL)
+{
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = 1, .cpu = -1, .rsvd = 1 };
+	struct t_file *f = &self->p.f;
+	cpu_set_t all, one;
+
+	EXPECT_EQ(-EINVAL, t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg));
+	EXPECT_EQ(-EINVAL, set_poller(f, DAT_MAX_POLLER_IDLE_US + 1, -1));
+	EXPECT_EQ(-EINVAL, set_poller(f, 1, -2));
+	EXPECT_EQ(-EINVAL, set_poller(f, 1, 1 << 20));
+	EXPECT_EQ(-EINVAL, set_poller(f, 1, INT32_MAX));
+	/* A CPU that the caller itself may not use. */
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	ASSERT_LT(1, CPU_COUNT(&all));
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	EXPECT_EQ(-EINVAL, set_poller(f, 1, 1));
+	EXPECT_EQ(0, set_poller(f, 1, 0));
+	sched_setaffinity(0, sizeof(all), &all);
+	EXPECT_EQ(0, poller_says(f, "cpu="));
+}
+
+TEST_F(poller, it_runs_where_it_was_told_to)
+{
+	cpu_set_t set;
+	long pid;
+
+	ASSERT_EQ(0, set_poller(&self->p.f, LONG_US, 1));
+	pid = poller_says(&self->p.f, "thread=");
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, sched_getaffinity(pid, sizeof(set), &set));
+	EXPECT_EQ(1, CPU_COUNT(&set));
+	EXPECT_TRUE(CPU_ISSET(1, &set));
+}
+
+TEST_F(poller, after_IA_CLOSE_there_is_none)
+{
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+	struct t_file *f = &self->p.f;
+
+	ASSERT_EQ(0, set_poller(f, LONG_US, -1));
+	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg));
+	EXPECT_EQ(-1, poller_says(f, "thread="));
+	EXPECT_EQ(-ENODEV, set_poller(f, LONG_US, -1));
+}
+
+static volatile int stop;
+
+static void *setter(void *arg)
+{
+	struct t_file *f = arg;
+
+	while (!stop)
+		set_poller(f, rand() % 4 ? rand() % 3000 : 0, rand() % 3 - 1);
+	return NULL;
+}
+
+/* Objects go while it looks at them; two threads change it meanwhile. */
+TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
+{
+	struct t_pair *p = &self->p;
+	pthread_t thread[2];
+	struct timespec t0, t;
+	struct dat_eqe eqe;
+	struct t_srq srq;
+	struct t_ep ep;
+	int i;
+
+	stop = 0;
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, setter, &p->f));
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	do {
+		ASSERT_EQ(0, t_srq(&p->f, p->pz, 8, &srq));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], srq.id, 20, &ep));
+		t_recv(&srq.rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+		t_send(&ep, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+		usleep(rand() % 300);
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep.id));
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
+		t_unmap(&ep.submit);
+		t_unmap(&ep.status);
+		t_unmap(&srq.submit);
+		t_unmap(&srq.status);
+		while (t_event(&p->evd[1], 0, &eqe))
+			;
+		clock_gettime(CLOCK_MONOTONIC, &t);
+	} while (t.tv_sec - t0.tv_sec < 3);
+	stop = 1;
+	for (i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	ASSERT_EQ(0, set_poller(&p->f, 0, -1));
+	/* The connection that was there all the time is well. */
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
+	ASSERT_EQ(0, t_send(&p->ep[1], 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(77, (int)eqe.cookie);
+}
+
+static int thread_is_there(long pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%ld", pid);
+	return !access(path, F_OK);
+}
+
+TEST_F_TIMEOUT(poller, it_ends_with_a_process_that_is_killed, 60)
+{
+	int told[2], ms;
+	pid_t child;
+	long pid = 0;
+
+	ASSERT_EQ(0, pipe(told));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		struct t_pair p;
+
+		if (t_open(&p.f) || set_poller(&p.f, DAT_MAX_POLLER_IDLE_US, -1))
+			_exit(1);
+		pid = poller_says(&p.f, "thread=");
+		write(told[1], &pid, sizeof(pid));
+		pause();
+	}
+	ASSERT_EQ((ssize_t)sizeof(pid), read(told[0], &pid, sizeof(pid)));
+	ASSERT_LT(0, pid);
+	EXPECT_TRUE(thread_is_there(pid));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	for (ms = 0; ms < T_WAIT_MS && thread_is_there(pid); ms++)
+		usleep(1000);
+	EXPECT_FALSE(thread_is_there(pid));
+}
+
+TEST_HARNESS_MAIN
