@@ -268,7 +268,7 @@ static int conn_create_qp(struct dat_conn *conn)
 		.cap.max_recv_wr	= ep->srq ? 0 : ep->rq.entries + 1,
 		.cap.max_send_sge	= ep->attr.max_request_iov,
 		.cap.max_recv_sge	= ep->srq ? 0 : ep->attr.max_recv_iov,
-		.sq_sig_type	= IB_SIGNAL_ALL_WR,
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 	};
 	int ret;
@@ -362,6 +362,7 @@ static void conn_report_end(struct dat_conn *conn)
 
 	spin_lock_bh(&ep->lock);
 	conn_replay(conn, true);
+	dat_queue_flush_silent(conn);
 	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
 	dat_queue_flush_bind(conn);
 	ep->conn = NULL;

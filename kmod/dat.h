@@ -64,6 +64,8 @@ struct rdma_cgroup;
 #define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_BATCH		16	/* WRs in one chain */
+#define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
+#define DAT_SILENT_BYTES	16384	/* and what they may transfer */
 #define DAT_NO_BELL		U32_MAX
 
 /* DAT_EP_STATE, with its numbers. */
@@ -793,6 +795,7 @@ void dat_queue_pump_sq(struct dat_conn *conn);
 void dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush(struct dat_ep *ep);
 bool dat_queue_stopped(const struct dat_conn *conn);
+void dat_queue_flush_silent(struct dat_conn *conn);
 void dat_queue_flush_bind(struct dat_conn *conn);
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
 void dat_queue_disarm(struct dat_queue *q);
@@ -811,6 +814,7 @@ u8 dat_wr_error(int err);
 /* wc.c */
 void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
 		    u32 len);
+void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last);
 void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status);
 void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc);

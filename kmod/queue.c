@@ -175,6 +175,26 @@ static u32 chain_length(const struct ib_send_wr *wr)
 	return n;
 }
 
+/*
+ * Not every request has a completion of its own: one speaks for those before it.  The
+ * last of a chain always has, so that nothing waits for what may never be posted.
+ */
+static void sq_moderate(struct dat_conn *conn, u32 n)
+{
+	u32 silent = 0, bytes = 0, i;
+
+	for (i = 0; i < n; i++) {
+		struct ib_send_wr *wr = &conn->send_wr[i].wr;
+
+		bytes += container_of(wr->wr_cqe, struct dat_slot, cqe)->len;
+		if (i < n - 1 && ++silent < DAT_SILENT_WRS && bytes < DAT_SILENT_BYTES)
+			continue;
+		wr->send_flags |= IB_SEND_SIGNALED;
+		silent = 0;
+		bytes = 0;
+	}
+}
+
 static void sq_post_chain(struct dat_conn *conn, u32 n)
 {
 	struct dat_queue *q = &conn->ep->sq;
@@ -182,6 +202,7 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	struct dat_slot *slot;
 	u32 refused;
 
+	sq_moderate(conn, n);
 	conn->inflight += n;
 	if (likely(!ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
 		return;
@@ -193,6 +214,8 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 		refused++;
 	conn->bind.set = false;
 	queue_refused(q, &conn->sq_failed, refused, slot->cookie);
+	/* The one that would have spoken for those at the device may be among them. */
+	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
 /* One chain; true if there may be more. */
@@ -354,6 +377,25 @@ static void queue_flush(struct dat_ep *ep, struct dat_queue *q)
 		wr_flush(ep, q == &ep->rq, &wr, ret > 0);
 	}
 	q->ops->publish(q);
+}
+
+/**
+ * dat_queue_flush_silent() - complete the requests that no completion spoke for
+ * @conn: drained
+ *
+ * There are some only if the device has refused what followed them.
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_flush_silent(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+
+	lockdep_assert_held(&ep->lock);
+	if (conn->inflight)
+		dat_wc_requests_done(conn, conn->inflight, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
+	dat_queue_fail_one(ep, q, &conn->sq_failed);
 }
 
 /**

@@ -120,6 +120,34 @@ void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 stat
 		dat_evd_deliver(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
 }
 
+/**
+ * dat_wc_requests_done() - report requests, oldest first
+ * @conn: connection
+ * @n: how many, at least 1
+ * @status: enum dat_dto_status of all but the last
+ * @last: enum dat_dto_status of the last
+ *
+ * Context: ep->lock held.
+ */
+void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	u32 at = q->done, end = at + n;
+	struct dat_slot *slot;
+
+	lockdep_assert_held(&ep->lock);
+	conn->inflight -= n;
+	q->done = end;
+	q->ops->publish(q);
+	for (; at != end; at++) {
+		slot = &conn->sq_slots[at & (q->entries - 1)];
+		dat_wc_deliver(ep, false, slot->cookie, slot->flags,
+			       at + 1 == end ? last : status, slot->len);
+	}
+}
+
+/* The requests before it had no completion of their own, which means that they succeeded. */
 void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
@@ -127,12 +155,11 @@ void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
 	u8 status = wc_to_status(wc, cq->device, false);
+	u32 n;
 
 	spin_lock_bh(&ep->lock);
-	q->done++;
-	conn->inflight--;
-	q->ops->publish(q);
-	dat_wc_deliver(ep, false, slot->cookie, slot->flags, status, slot->len);
+	n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
+	dat_wc_requests_done(conn, n + 1, DAT_ST_SUCCESS, status);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 	dat_conn_progress(conn);
