@@ -192,7 +192,6 @@ static void got_connection_event(struct loop *l, const DAT_EVENT *event)
 		complain("[%u]: %s", p->number, event_name(event->event_number));
 		l->failed |= !!l->opt->host;
 	}
-	printf("[%u] is gone\n", p->number);
 	p->up = 0;
 	p->gone = 1;
 }
@@ -321,8 +320,11 @@ static void reap(struct loop *l)
 			check(dat_ep_disconnect(p->ep, DAT_CLOSE_GRACEFUL_FLAG), "disconnect");
 			p->up = 0;
 		}
-		if (p->gone && !p->outstanding)
+		/* Its last messages may be in an EVD that is read after this event's. */
+		if (p->gone && !p->outstanding) {
+			printf("[%u] is gone\n", p->number);
 			free_peer(l, p);
+		}
 	}
 }
 
