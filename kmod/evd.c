@@ -54,7 +54,9 @@ static void evd_wake(struct dat_evd *evd)
 	} else if (evd->cno && !evd->disabled) {
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	}
-	wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
+	/* Whoever polls looks under the lock after joining the queue: no barrier is needed. */
+	if (waitqueue_active(&evd->poll))
+		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
 
 /**

@@ -10,7 +10,10 @@
 #include "foreign.h"
 #include "libdat.h"
 
-#define SPINS	200	/* looks at the ring before the driver is asked to sleep */
+#define SPIN_LONG	256	/* looks at the ring while that pays, */
+#define SPIN_SHORT	4	/* and while it does not */
+#define SPIN_VAIN	4	/* so many in vain, and it does not */
+#define SPIN_PROBE	64	/* one in so many sees whether it does again */
 
 void udat_evd_unmap(struct udat_evd *evd)
 {
@@ -392,14 +395,39 @@ static DAT_RETURN wait_error(int err)
 	}
 }
 
+static inline void spin_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Sleeping costs more than a short look, a long look in vain more than sleeping. */
+static void spin_learn(struct udat_spin *s, int found)
+{
+	if (found) {
+		s->looks = SPIN_LONG;
+		s->vain = 0;
+	} else if (++s->vain % SPIN_PROBE == 0) {
+		s->looks = SPIN_LONG;
+	} else if (s->vain >= SPIN_VAIN) {
+		s->looks = SPIN_SHORT;
+	}
+}
+
 static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 {
-	int i;
+	int found = 0;
+	uint32_t i;
 
-	for (i = 0; i < SPINS; i++)
-		if (du_events_count(&evd->events) >= threshold)
-			return 1;
-	return 0;
+	for (i = 0; i < evd->spin.looks && !found; i++) {
+		spin_pause();
+		found = du_events_count(&evd->events) >= threshold;
+	}
+	spin_learn(&evd->spin, found);
+	return found;
 }
 
 /* As the only waiter. */
@@ -410,10 +438,12 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	};
 	int ret;
 
-	if (evd_spin(evd, threshold))
+	if (du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;
 	if (!timeout)
 		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	if (evd_spin(evd, threshold))
+		return DAT_SUCCESS;
 	arg.deadline_ns = udat_deadline(timeout);
 	do {
 		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);

@@ -149,6 +149,16 @@ struct udat_cno {
 };
 
 /*
+ * struct udat_spin - what waiting on an EVD was like
+ * @looks: at the ring, before the driver is asked to sleep
+ * @vain: waits in a row that looked in vain
+ */
+struct udat_spin {
+	uint32_t		looks;
+	uint32_t		vain;
+};
+
+/*
  * struct udat_evd - event dispatcher
  * @obj: base
  * @flags: streams; constant
@@ -163,6 +173,7 @@ struct udat_cno {
  * @translating: requests that were taken and whose service point is being looked up;
  *	atomic; meanwhile no grave opens
  * @feeds: how many streams of each kind feed it
+ * @spin: whether looking pays before sleeping; the waiter's
  */
 struct udat_evd {
 	struct udat_obj		obj;
@@ -178,6 +189,7 @@ struct udat_evd {
 	int			unwaitable;
 	int			translating;
 	uint32_t		feeds[UDAT_FEED_KINDS];
+	struct udat_spin	spin;
 };
 
 struct udat_pz {
