@@ -13,12 +13,15 @@ static void fdinfo_show_one(struct seq_file *m, struct dat_obj *obj)
 	seq_putc(m, '\n');
 }
 
-static void fdinfo_show_poller(struct seq_file *m, struct dat_poller *p)
+static void fdinfo_show_poller(struct seq_file *m, struct dat_file *file)
 {
+	struct dat_poller *p = &file->poller;
+
 	mutex_lock(&p->lock);
 	if (p->task)
-		seq_printf(m, "poller:\tthread=%d idle_us=%u cpu=%d parked=%d\n",
-			   task_pid_nr(p->task), p->idle_us, p->cpu, READ_ONCE(p->parked));
+		seq_printf(m, "poller:\tthread=%d idle_us=%u cpu=%d awake=%d\n",
+			   task_pid_nr(p->task), p->idle_us, p->cpu,
+			   READ_ONCE(file->ia->watched));
 	mutex_unlock(&p->lock);
 }
 
@@ -33,7 +36,7 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 		return;
 	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,
 		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 64);
-	fdinfo_show_poller(m, &file->poller);
+	fdinfo_show_poller(m, file);
 	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
 		fdinfo_show_one(m, obj);
 		dat_obj_put(obj);

@@ -479,7 +479,7 @@ const struct dat_queue_ops dat_rq_ring_ops = {
 	.disarm		= ring_disarm,
 };
 
-/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
+/* Whether there are any, without taking them. */
 bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 {
 	const struct dat_doorbell *db = r->va;
@@ -487,6 +487,7 @@ bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 	return READ_ONCE(db->dirty[word]);
 }
 
+/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
 u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
 	struct dat_doorbell *db = r->va;
