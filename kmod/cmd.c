@@ -341,25 +341,37 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
+static void srq_resize_fill(struct dat_srq_resize *arg, struct dat_srq *srq)
 {
-	struct dat_srq_resize *arg = ucmd->arg;
-	struct dat_srq *srq;
-	int ret;
-
-	if (!arg->max_recv ||
-	    arg->max_recv > dat_ia_max_dto(ucmd->ia, ucmd->ia->dev->ibdev->attrs.max_srq_wr))
-		return -EINVAL;
-	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
-	if (IS_ERR(srq))
-		return PTR_ERR(srq);
-	ret = dat_srq_resize(srq, arg->max_recv);
+	if (arg->step == DAT_RING_PREPARE) {
+		arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_NEXT_SUBMIT);
+		arg->submit_size = dat_mmap_size(&srq->next.submit);
+		arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_NEXT_STATUS);
+		arg->status_size = dat_mmap_size(&srq->next.status);
+		return;
+	}
 	arg->max_recv = srq->q.entries;
 	arg->rq_offset = srq->ring.rq_offset;
 	arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_SUBMIT);
 	arg->submit_size = dat_mmap_size(&srq->ring.submit);
 	arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_STATUS);
 	arg->status_size = dat_mmap_size(&srq->ring.status);
+}
+
+int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_resize *arg = ucmd->arg;
+	struct dat_srq *srq;
+	int ret;
+
+	if (arg->rsvd || arg->step > DAT_RING_CANCEL || !arg->max_recv ||
+	    arg->max_recv > dat_ia_max_dto(ucmd->ia, ucmd->ia->dev->ibdev->attrs.max_srq_wr))
+		return -EINVAL;
+	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	ret = dat_srq_resize(srq, arg->max_recv, arg->step);
+	srq_resize_fill(arg, srq);
 	dat_obj_put(&srq->obj);
 	return ret;
 }

@@ -161,6 +161,13 @@ static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 
 static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep)
 {
+	if (arg->step == DAT_RING_PREPARE) {
+		arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_NEXT_SUBMIT);
+		arg->submit_size = dat_mmap_size(&ep->next.submit);
+		arg->status_offset = dat_mmap_offset(&ep->obj, DAT_REGION_NEXT_STATUS);
+		arg->status_size = dat_mmap_size(&ep->next.status);
+		return;
+	}
 	arg->max_recv = ep->rq.entries;
 	arg->max_request = ep->sq.entries;
 	arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_SUBMIT);
@@ -173,7 +180,8 @@ static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep)
 	arg->rq_shift = ep->ring.rq_shift;
 }
 
-static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg)
+static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg,
+		     enum dat_ring_step step)
 {
 	struct dat_ep_parents parents;
 	struct dat_ep_attr attr;
@@ -185,7 +193,7 @@ static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_c
 	if (ret)
 		return ret;
 	attr = ep_attr(arg);
-	ret = dat_ep_modify(ep, &parents, &attr);
+	ret = dat_ep_modify(ep, &parents, &attr, step);
 	ep_put_parents(&parents);
 	return ret;
 }
@@ -197,12 +205,14 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
+	if (arg->rsvd || arg->step > DAT_RING_CANCEL)
+		return -EINVAL;
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	/* The EP has a use of its SRQ for as long as it lives, and we have a reference. */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
-	ret = ep_modify(ucmd->ia, ep, &create);
+	ret = ep_modify(ucmd->ia, ep, &create, arg->step);
 	ep_modify_fill(arg, ep);
 	dat_obj_put(&ep->obj);
 	return ret;

@@ -119,15 +119,20 @@ int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
 	struct dat_evd *evd;
 	int ret;
 
-	if (arg->rsvd || !arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
+	if (arg->step > DAT_RING_CANCEL || !arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
 		return -EINVAL;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
-	ret = dat_evd_resize(evd, arg->qlen);
-	arg->qlen = evd->ring.entries;
-	arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&evd->ring.status);
+	ret = dat_evd_resize(evd, arg->qlen, arg->step);
+	if (arg->step == DAT_RING_PREPARE) {
+		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_NEXT_STATUS);
+		arg->status_size = dat_mmap_size(&evd->next);
+	} else {
+		arg->qlen = evd->ring.entries;
+		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
+		arg->status_size = dat_mmap_size(&evd->ring.status);
+	}
 	dat_obj_put(&evd->obj);
 	return ret;
 }

@@ -230,6 +230,7 @@ struct dat_cno {
  * @disabled: @cno is not triggered
  * @dead: shut down
  * @overflowed: an overflow has been reported since the ring was last not full
+ * @next: prepared status region, in no use yet; ia->map_lock alone
  */
 struct dat_evd {
 	struct dat_obj		obj;
@@ -245,6 +246,7 @@ struct dat_evd {
 	bool			disabled;
 	bool			dead;
 	bool			overflowed;
+	struct dat_region	next;
 };
 
 /**
@@ -412,6 +414,7 @@ struct dat_queue_ops {
  * @wr: scratch of the pump
  * @sge: scratch of the pump
  * @error_work: the device reported an error, perhaps in hard interrupt; no lock
+ * @next: prepared ring, in no use yet; ia->map_lock alone
  */
 struct dat_srq {
 	struct dat_obj		obj;
@@ -430,6 +433,7 @@ struct dat_srq {
 	struct dat_wr		wr;
 	struct ib_sge		sge[DAT_MAX_SGE];
 	struct work_struct	error_work;
+	struct dat_epring	next;
 };
 
 /**
@@ -476,6 +480,7 @@ struct dat_ep_attr {
  * @remote: address of the connection's peer
  * @read_in: negotiated
  * @read_out: negotiated
+ * @next: prepared ring, in no use yet; ia->map_lock alone
  */
 struct dat_ep {
 	struct dat_obj		obj;
@@ -498,6 +503,7 @@ struct dat_ep {
 	struct sockaddr_storage	remote;
 	u32			read_in;
 	u32			read_out;
+	struct dat_epring	next;
 };
 
 /**
@@ -728,6 +734,17 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
 struct dat_share *dat_share_get(struct dat_dev *dev, u64 start, u64 length, const u8 *cookie);
 void dat_share_put(struct dat_share *share);
 
+/* The steps that make a ring, and those that put one into use. */
+static inline bool dat_step_makes(enum dat_ring_step step)
+{
+	return step == DAT_RING_AT_ONCE || step == DAT_RING_PREPARE;
+}
+
+static inline bool dat_step_uses(enum dat_ring_step step)
+{
+	return step == DAT_RING_AT_ONCE || step == DAT_RING_COMMIT;
+}
+
 /* evd.c */
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
@@ -737,7 +754,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
-int dat_evd_resize(struct dat_evd *evd, u32 qlen);
+int dat_evd_resize(struct dat_evd *evd, u32 qlen, enum dat_ring_step step);
 int dat_sleep(u64 deadline_ns);
 
 /* cno.c */
@@ -758,7 +775,7 @@ void dat_srq_pump(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
 void dat_srq_lost(struct dat_srq *srq);
 void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark);
-int dat_srq_resize(struct dat_srq *srq, u32 max_recv);
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv, enum dat_ring_step step);
 
 /* ep.c */
 struct dat_ep_parents {
@@ -775,7 +792,7 @@ bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
-		  const struct dat_ep_attr *attr);
+		  const struct dat_ep_attr *attr, enum dat_ring_step step);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
 
 /* conn.c */

@@ -273,6 +273,13 @@ static int ring_alloc(struct dat_epring *ring, const struct dat_ep_attr *attr,
 				rq_entries(attr, srq), attr->max_recv_iov);
 }
 
+static bool ring_fits(const struct dat_epring *ring, const struct dat_ep_attr *attr,
+		      const struct dat_srq *srq)
+{
+	return dat_epring_fits(ring, sq_entries(attr), attr->max_request_iov,
+			       rq_entries(attr, srq), attr->max_recv_iov);
+}
+
 static int ep_alloc_queues(struct dat_ep *ep)
 {
 	const struct dat_ep_attr *attr = &ep->attr;
@@ -334,6 +341,14 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
+/* Leave what is prepared, and take what was. */
+static void ep_swap_next(struct dat_ep *ep, struct dat_epring *ring)
+{
+	mutex_lock(&ep->obj.ia->map_lock);
+	swap(ep->next, *ring);
+	mutex_unlock(&ep->obj.ia->map_lock);
+}
+
 /* What dat_ep_modify() does once nothing can fail for want of memory. */
 static int ep_swap(struct dat_ep *ep, struct dat_ep_parents *parents,
 		   const struct dat_ep_attr *attr, struct dat_epring *ring)
@@ -355,41 +370,57 @@ static int ep_swap(struct dat_ep *ep, struct dat_ep_parents *parents,
 	return 0;
 }
 
+/* Let @ep go on with @ring, which on return is the one that is not in use. */
+static int ep_use_ring(struct dat_ep *ep, const struct dat_ep_parents *parents,
+		       const struct dat_ep_attr *attr, struct dat_epring *ring)
+{
+	struct dat_ia *ia = ep->obj.ia;
+	struct dat_ep_parents p = *parents;
+	int ret;
+
+	if (!ring_fits(ring, attr, parents->srq))
+		return -EINVAL;
+	ret = parents_use(parents);
+	if (ret)
+		return ret;
+	mutex_lock(&ia->map_lock);
+	spin_lock_bh(&ep->lock);
+	ret = ep_swap(ep, &p, attr, ring);
+	spin_unlock_bh(&ep->lock);
+	mutex_unlock(&ia->map_lock);
+	/* The old ones, or the new ones that were not needed. */
+	parents_unuse(&p);
+	return ret;
+}
+
 /**
  * dat_ep_modify() - make an unconnected endpoint another one
  * @ep: endpoint
  * @parents: what it will be built on; the SRQ has to be the one that it has
  * @attr: within the adapter's limits
+ * @step: all of it, or which part
  *
  * Posted entries stay.
  *
  * Context: may sleep.  Return: 0, -EISCONN not UNCONNECTED or more is posted than fits,
- * and the errors of dat_ep_create(); after an error nothing has changed.
+ * -EINVAL this was not prepared, and the errors of dat_ep_create(); after an error the EP
+ * is what it was.
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
-		  const struct dat_ep_attr *attr)
+		  const struct dat_ep_attr *attr, enum dat_ring_step step)
 {
-	struct dat_ia *ia = ep->obj.ia;
-	struct dat_ep_parents p = *parents;
 	struct dat_epring ring = {};
 	int ret;
 
 	ret = ep_check_parents(parents);
-	if (!ret)
+	if (!ret && dat_step_makes(step))
 		ret = ring_alloc(&ring, attr, parents->srq);
 	if (ret)
 		return ret;
-	ret = parents_use(parents);
-	if (ret)
-		goto out_free;
-	mutex_lock(&ia->map_lock);
-	spin_lock_bh(&ep->lock);
-	ret = ep_swap(ep, &p, attr, &ring);
-	spin_unlock_bh(&ep->lock);
-	mutex_unlock(&ia->map_lock);
-	/* The old ones, or the new ones that were not needed. */
-	parents_unuse(&p);
-out_free:
+	if (step != DAT_RING_AT_ONCE)
+		ep_swap_next(ep, &ring);
+	if (dat_step_uses(step))
+		ret = ep_use_ring(ep, parents, attr, &ring);
 	dat_epring_free(&ring);
 	return ret;
 }
@@ -421,15 +452,14 @@ static void ep_shutdown(struct dat_obj *obj)
 static void ep_release(struct dat_obj *obj)
 {
 	dat_epring_free(&to_dat_ep(obj)->ring);
+	dat_epring_free(&to_dat_ep(obj)->next);
 }
 
 static struct dat_region *ep_region(struct dat_obj *obj, unsigned int kind)
 {
 	struct dat_ep *ep = to_dat_ep(obj);
 
-	if (kind == DAT_REGION_SUBMIT)
-		return &ep->ring.submit;
-	return kind == DAT_REGION_STATUS ? &ep->ring.status : NULL;
+	return dat_epring_region(&ep->ring, &ep->next, kind);
 }
 
 static void ep_show(struct seq_file *m, struct dat_obj *obj)

@@ -280,12 +280,22 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
 
+/* Leave what is prepared, and take what was. */
+static void evd_swap_next(struct dat_evd *evd, struct dat_region *status)
+{
+	mutex_lock(&evd->obj.ia->map_lock);
+	swap(evd->next, *status);
+	mutex_unlock(&evd->obj.ia->map_lock);
+}
+
 /* Swap the status region for one of @entries events, unless they don't fit. */
 static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
 {
 	struct dat_ia *ia = evd->obj.ia;
 	int ret = -EISCONN;
 
+	if (!dat_evring_status_fits(status, entries))
+		return -EINVAL;
 	mutex_lock(&ia->map_lock);
 	spin_lock_bh(&evd->lock);
 	if (evd->waiting && evd->threshold > entries) {
@@ -303,21 +313,27 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
  * dat_evd_resize() - change the length of the ring
  * @evd: event dispatcher; events may arrive meanwhile
  * @qlen: events, 1 to DAT_MAX_EVD_QLEN
+ * @step: all of it, or which part
  *
  * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN more events are queued than would
- * fit, -EBUSY a thread waits for more than would fit; after an error nothing has changed.
+ * fit, -EBUSY a thread waits for more than would fit, -EINVAL this was not prepared;
+ * after an error the ring is what it was.
  */
-int dat_evd_resize(struct dat_evd *evd, u32 qlen)
+int dat_evd_resize(struct dat_evd *evd, u32 qlen, enum dat_ring_step step)
 {
 	u32 entries = roundup_pow_of_two(qlen);
 	struct dat_region status = {};
-	int ret;
+	int ret = 0;
 
-	ret = dat_evring_alloc_status(&status, entries);
+	if (dat_step_makes(step))
+		ret = dat_evring_alloc_status(&status, entries);
 	if (ret)
 		return ret;
-	ret = evd_swap_status(evd, &status, entries);
-	/* The old pages, or the new ones that were not needed. */
+	if (step != DAT_RING_AT_ONCE)
+		evd_swap_next(evd, &status);
+	if (dat_step_uses(step))
+		ret = evd_swap_status(evd, &status, entries);
+	/* The old pages, or those that were not needed. */
 	dat_region_free(&status);
 	return ret;
 }
@@ -354,6 +370,7 @@ static void evd_shutdown(struct dat_obj *obj)
 static void evd_release(struct dat_obj *obj)
 {
 	dat_evring_free(&to_dat_evd(obj)->ring);
+	dat_region_free(&to_dat_evd(obj)->next);
 }
 
 static struct dat_region *evd_region(struct dat_obj *obj, unsigned int kind)
@@ -365,6 +382,8 @@ static struct dat_region *evd_region(struct dat_obj *obj, unsigned int kind)
 		return &evd->ring.submit;
 	case DAT_REGION_STATUS:
 		return &evd->ring.status;
+	case DAT_REGION_NEXT_STATUS:
+		return dat_region_if(&evd->next);
 	default:
 		return NULL;
 	}

@@ -57,6 +57,12 @@ void dat_region_free(struct dat_region *r)
 	r->pages = NULL;
 }
 
+/* What was prepared, or NULL. */
+struct dat_region *dat_region_if(struct dat_region *r)
+{
+	return r->pages ? r : NULL;
+}
+
 /* Event rings. */
 
 static struct dat_evd_status *evring_status(struct dat_evring *r)
@@ -157,6 +163,13 @@ int dat_evring_alloc_status(struct dat_region *status, u32 entries)
 	return dat_region_alloc(status, evring_size(entries), false);
 }
 
+/* Was @status made for that many? */
+bool dat_evring_status_fits(const struct dat_region *status, u32 entries)
+{
+	return status->pages &&
+	       status->npages == DIV_ROUND_UP(evring_size(entries), PAGE_SIZE);
+}
+
 /* Queues of work requests. */
 
 static u32 stride_shift(size_t header, u32 sges)
@@ -164,20 +177,27 @@ static u32 stride_shift(size_t header, u32 sges)
 	return order_base_2(header + sges * sizeof(struct dat_sge));
 }
 
-int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
-		     u32 rq_sge)
+/* Returns the size of the submit region. */
+static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
+			    u32 rq_entries, u32 rq_sge)
 {
 	size_t size = sizeof(struct dat_submit);
-	struct dat_submit *submit;
-	struct dat_status *status;
-	int ret;
 
 	r->sq_shift = stride_shift(sizeof(struct dat_sqe), sq_sge);
 	r->rq_shift = stride_shift(sizeof(struct dat_rqe), rq_sge);
 	r->sq_offset = size;
 	size += (size_t)sq_entries << r->sq_shift;
 	r->rq_offset = size;
-	size += (size_t)rq_entries << r->rq_shift;
+	return size + ((size_t)rq_entries << r->rq_shift);
+}
+
+int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge)
+{
+	size_t size = epring_layout(r, sq_entries, sq_sge, rq_entries, rq_sge);
+	struct dat_submit *submit;
+	struct dat_status *status;
+	int ret;
 
 	ret = dat_region_alloc(&r->submit, size, true);
 	if (ret)
@@ -202,10 +222,40 @@ err_free_submit:
 	return ret;
 }
 
+/* Was @r made with these arguments?  At least it is as good as one that was. */
+bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge)
+{
+	struct dat_epring want;
+	size_t size = epring_layout(&want, sq_entries, sq_sge, rq_entries, rq_sge);
+
+	return r->submit.pages && r->submit.npages == DIV_ROUND_UP(size, PAGE_SIZE) &&
+	       r->sq_shift == want.sq_shift && r->rq_shift == want.rq_shift &&
+	       r->rq_offset == want.rq_offset;
+}
+
 void dat_epring_free(struct dat_epring *r)
 {
 	dat_region_free(&r->status);
 	dat_region_free(&r->submit);
+}
+
+/* Region number @kind of an object that uses @r and may have prepared @next. */
+struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
+				     unsigned int kind)
+{
+	switch (kind) {
+	case DAT_REGION_SUBMIT:
+		return &r->submit;
+	case DAT_REGION_STATUS:
+		return &r->status;
+	case DAT_REGION_NEXT_SUBMIT:
+		return dat_region_if(&next->submit);
+	case DAT_REGION_NEXT_STATUS:
+		return dat_region_if(&next->status);
+	default:
+		return NULL;
+	}
 }
 
 static u32 sges_in_stride(u32 shift, size_t header)

@@ -31,6 +31,9 @@ enum dat_region_kind {
 	DAT_REGION_DOORBELL	= 0,
 	DAT_REGION_SUBMIT	= 1,
 	DAT_REGION_STATUS	= 2,
+	/* prepared, not in use yet */
+	DAT_REGION_NEXT_SUBMIT	= 3,
+	DAT_REGION_NEXT_STATUS	= 4,
 };
 
 /**
@@ -91,20 +94,26 @@ extern const struct dat_queue_ops dat_sq_ring_ops, dat_rq_ring_ops;
 
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 void dat_region_free(struct dat_region *r);
+struct dat_region *dat_region_if(struct dat_region *r);
 
 int dat_evring_alloc(struct dat_evring *r, u32 entries);
 void dat_evring_free(struct dat_evring *r);
 u32 dat_evring_count(struct dat_evring *r);
 bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 int dat_evring_alloc_status(struct dat_region *status, u32 entries);
+bool dat_evring_status_fits(const struct dat_region *status, u32 entries);
 void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries);
 
 int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge);
+bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
 		     u32 rq_sge);
 void dat_epring_free(struct dat_epring *r);
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq);
 int dat_epring_move(struct dat_epring *r, struct dat_epring *next, struct dat_queue *sq,
 		    u32 sq_entries, struct dat_queue *rq, u32 rq_entries);
+struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
+				     unsigned int kind);
 u32 dat_ring_posted(const struct dat_queue *q);
 void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);

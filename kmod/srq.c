@@ -282,11 +282,21 @@ void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 		srq_report_low(srq);
 }
 
+/* Leave what is prepared, and take what was. */
+static void srq_swap_next(struct dat_srq *srq, struct dat_epring *next)
+{
+	mutex_lock(&srq->obj.ia->map_lock);
+	swap(srq->next, *next);
+	mutex_unlock(&srq->obj.ia->map_lock);
+}
+
 static int srq_swap_ring(struct dat_srq *srq, struct dat_epring *next, u32 entries)
 {
 	struct dat_ia *ia = srq->obj.ia;
 	int ret;
 
+	if (!dat_epring_fits(next, 0, 1, entries, srq->max_iov))
+		return -EINVAL;
 	mutex_lock(&ia->map_lock);
 	spin_lock_bh(&srq->lock);
 	ret = dat_epring_move(&srq->ring, next, NULL, 0, &srq->q, entries);
@@ -299,24 +309,30 @@ static int srq_swap_ring(struct dat_srq *srq, struct dat_epring *next, u32 entri
  * dat_srq_resize() - change the length of the ring
  * @srq: queue; messages may arrive meanwhile
  * @max_recv: buffers, 1 to the adapter's limit
+ * @step: all of it, or which part
  *
  * The verbs SRQ keeps its size: it is a window on the ring, filled as it empties.
  *
- * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN; after an error nothing has changed.
+ * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN, -EINVAL this was not prepared; after
+ * an error the ring is what it was.
  */
-int dat_srq_resize(struct dat_srq *srq, u32 max_recv)
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv, enum dat_ring_step step)
 {
 	u32 entries = roundup_pow_of_two(max_recv);
 	struct dat_epring next = {};
-	int ret;
+	int ret = 0;
 
-	ret = dat_epring_alloc(&next, 0, 1, entries, srq->max_iov);
+	if (dat_step_makes(step))
+		ret = dat_epring_alloc(&next, 0, 1, entries, srq->max_iov);
 	if (ret)
 		return ret;
-	ret = srq_swap_ring(srq, &next, entries);
-	/* The old ring, or the new one that was not needed. */
+	if (step != DAT_RING_AT_ONCE)
+		srq_swap_next(srq, &next);
+	if (dat_step_uses(step))
+		ret = srq_swap_ring(srq, &next, entries);
+	/* The old ring, or the one that was not needed. */
 	dat_epring_free(&next);
-	if (!ret)
+	if (!ret && dat_step_uses(step))
 		dat_srq_pump(srq);
 	return ret;
 }
@@ -344,6 +360,7 @@ static void srq_release(struct dat_obj *obj)
 	struct dat_srq *srq = to_dat_srq(obj);
 
 	dat_epring_free(&srq->ring);
+	dat_epring_free(&srq->next);
 	kvfree(srq->slots);
 	kvfree(srq->free);
 }
@@ -352,9 +369,7 @@ static struct dat_region *srq_region(struct dat_obj *obj, unsigned int kind)
 {
 	struct dat_srq *srq = to_dat_srq(obj);
 
-	if (kind == DAT_REGION_SUBMIT)
-		return &srq->ring.submit;
-	return kind == DAT_REGION_STATUS ? &srq->ring.status : NULL;
+	return dat_epring_region(&srq->ring, &srq->next, kind);
 }
 
 static void srq_show(struct seq_file *m, struct dat_obj *obj)

@@ -74,8 +74,10 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 	EXPECT_UNKNOWN_BITS(0, RMR_CREATE, (struct dat_rmr_create) { .pz = pz, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_MODIFY_CNO, (struct dat_evd_modify_cno) {
 			    .id = evd, .rsvd = bit });
-	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
-			    .id = evd, .qlen = 8, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, SRQ_RESIZE, (struct dat_srq_resize) {
+			    .id = evd, .max_recv = 8, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
+			    .id = ep, .pz = pz, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, SRQ_SET_LW, (struct dat_srq_set_lw) { .id = evd, .rsvd = bit });
 }
 
@@ -150,6 +152,9 @@ TEST_F(reserved, counts_out_of_range_are_EINVAL)
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = ~0U });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 0 });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = ~0U });
+	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 8, .step = 4 });
+	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd, .max_recv = 8, .step = 4 });
+	EXPECT_ERR(EINVAL, EP_MODIFY, (struct dat_ep_modify) { .id = self->ep.id, .step = 4 });
 	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd });
 	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd, .max_recv = ~0U });
 	EXPECT_ERR(EINVAL, CR_HANDOFF, (struct dat_cr_handoff) { .id = evd });

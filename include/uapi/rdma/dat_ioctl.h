@@ -472,12 +472,26 @@ struct dat_evd_modify_cno {
 
 #define DAT_IOC_EVD_MODIFY_CNO	DAT_IOC(EVD_MODIFY_CNO)
 
+/*
+ * How a ring is replaced.  In two steps nothing can fail half way: PREPARE makes new
+ * regions, and its only answer is where they can be mapped.  COMMIT, with the same
+ * parameters, swaps them in, and needs no mapping any more; EINVAL if they are not what
+ * was prepared last.  What is prepared and not committed goes with a CANCEL, the next
+ * PREPARE, or the object.
+ */
+enum dat_ring_step {
+	DAT_RING_AT_ONCE	= 0,	/* the new regions can be mapped afterwards */
+	DAT_RING_PREPARE	= 1,
+	DAT_RING_COMMIT		= 2,
+	DAT_RING_CANCEL		= 3,
+};
+
 /**
  * struct dat_evd_resize - change the length of an EVD's ring
  * @size: of this structure
  * @id: of the EVD
  * @qlen: events wanted; out: events given (a power of two)
- * @rsvd: 0
+ * @step: enum dat_ring_step
  * @status_offset: out: mmap offset of the new status region
  * @status_size: out
  *
@@ -489,7 +503,7 @@ struct dat_evd_resize {
 	__u32 size;
 	__u32 id;
 	__u32 qlen;
-	__u32 rsvd;
+	__u32 step;
 	__u64 status_offset;
 	__u64 status_size;
 };
@@ -615,6 +629,8 @@ struct dat_srq_create {
  * @submit_size: out
  * @status_offset: out: mmap offset of the new status region
  * @status_size: out
+ * @step: enum dat_ring_step
+ * @rsvd: 0
  *
  * Indices go on, and entries that the kernel has not taken are copied.  Nobody may post
  * until the new regions are mapped; the old ones are dead.  EISCONN: more buffers are
@@ -629,6 +645,8 @@ struct dat_srq_resize {
 	__u64 submit_size;
 	__u64 status_offset;
 	__u64 status_size;
+	__u32 step;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_SRQ_RESIZE	DAT_IOC(SRQ_RESIZE)
@@ -743,6 +761,8 @@ struct dat_ep_create {
  * @sq_shift: out
  * @rq_offset: out
  * @rq_shift: out
+ * @step: enum dat_ring_step
+ * @rsvd: 0
  *
  * Every parameter is given, those that stay as well; only the SRQ can't be changed.
  * Entries that are posted stay, with their indices; an entry with more segments than
@@ -773,6 +793,8 @@ struct dat_ep_modify {
 	__u32 sq_shift;
 	__u32 rq_offset;
 	__u32 rq_shift;
+	__u32 step;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
@@ -1008,10 +1030,10 @@ DAT_RING_ASSERT(sizeof(struct dat_cno_query) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_cno_wait) == 32);
 DAT_RING_ASSERT(sizeof(struct dat_fd) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_srq_create) == 72);
-DAT_RING_ASSERT(sizeof(struct dat_srq_resize) == 48);
+DAT_RING_ASSERT(sizeof(struct dat_srq_resize) == 56);
 DAT_RING_ASSERT(sizeof(struct dat_srq_set_lw) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 128);
-DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 104);
+DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 112);
 DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 320);
 DAT_RING_ASSERT(sizeof(struct dat_ep_disconnect) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_ep_reset) == 8);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Replacing rings in two steps: what is prepared, what is committed, and what fits what. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+/* Numbers of regions that are prepared: an offset is id, 8 bits of kind, and the page. */
+#define NEXT_SUBMIT	3
+#define NEXT_STATUS	4
+
+FIXTURE(steps) {
+	struct t_file f;
+	uint32_t pz;
+	struct t_evd evd;
+	struct t_srq srq;
+	struct t_ep ep;
+};
+
+FIXTURE_SETUP(steps)
+{
+	ASSERT_EQ(0, t_open(&self->f));
+	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
+	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_SOFTWARE | DAT_STREAM_DTO |
+			   DAT_STREAM_CONNECTION, 8, &self->evd));
+	ASSERT_EQ(0, t_srq(&self->f, self->pz, 8, &self->srq));
+	ASSERT_EQ(0, t_ep(&self->f, self->pz, &self->evd, 0, 1, &self->ep));
+}
+
+FIXTURE_TEARDOWN(steps)
+{
+	t_close(&self->f);
+}
+
+static int map_next(struct t_file *f, uint32_t id, unsigned int kind, uint64_t size,
+		    struct t_map *m)
+{
+	return t_map(f, ((uint64_t)id << 8 | kind) * 4096, size, PROT_READ, m);
+}
+
+static struct dat_evd_resize evd_step(FIXTURE_DATA(steps) *self, uint32_t step, uint32_t qlen,
+				      int *ret)
+{
+	struct dat_evd_resize arg = {
+		.size = sizeof(arg), .id = self->evd.id, .qlen = qlen, .step = step,
+	};
+
+	*ret = t_ioctl(self->f.fd, DAT_IOC_EVD_RESIZE, &arg);
+	return arg;
+}
+
+static struct dat_srq_resize srq_step(FIXTURE_DATA(steps) *self, uint32_t step, uint32_t n,
+				      int *ret)
+{
+	struct dat_srq_resize arg = {
+		.size = sizeof(arg), .id = self->srq.id, .max_recv = n, .step = step,
+	};
+
+	*ret = t_ioctl(self->f.fd, DAT_IOC_SRQ_RESIZE, &arg);
+	return arg;
+}
+
+static struct dat_ep_modify ep_step(FIXTURE_DATA(steps) *self, uint32_t step, uint32_t recv,
+				    uint32_t request, uint32_t iov, int *ret)
+{
+	struct dat_ep_modify arg = {
+		.size = sizeof(arg), .id = self->ep.id, .pz = self->pz,
+		.recv_evd = self->evd.id, .request_evd = self->evd.id,
+		.connect_evd = self->evd.id, .max_recv = recv, .max_request = request,
+		.max_recv_iov = iov, .max_request_iov = iov, .step = step,
+	};
+
+	*ret = t_ioctl(self->f.fd, DAT_IOC_EP_MODIFY, &arg);
+	return arg;
+}
+
+static int post(FIXTURE_DATA(steps) *self, uint64_t cookie)
+{
+	struct dat_evd_post arg = { .size = sizeof(arg), .id = self->evd.id, .cookie = cookie };
+
+	return t_ioctl(self->f.fd, DAT_IOC_EVD_POST, &arg);
+}
+
+TEST_F(steps, nothing_prepared_is_nothing_to_commit_or_map)
+{
+	struct t_map m;
+	int ret;
+
+	evd_step(self, DAT_RING_COMMIT, 8, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	srq_step(self, DAT_RING_COMMIT, 8, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	ep_step(self, DAT_RING_COMMIT, 16, 16, 4, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_STATUS, 4096, &m));
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->srq.id, NEXT_SUBMIT, 4096, &m));
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->srq.id, NEXT_STATUS, 4096, &m));
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->ep.id, NEXT_SUBMIT, 4096, &m));
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->ep.id, NEXT_STATUS, 4096, &m));
+}
+
+/* An EVD has one submit region for ever. */
+TEST_F(steps, an_evd_prepares_no_submit_region)
+{
+	struct t_map m;
+	int ret;
+
+	evd_step(self, DAT_RING_PREPARE, 64, &ret);
+	ASSERT_EQ(0, ret);
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_SUBMIT, 4096, &m));
+}
+
+TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
+{
+	struct dat_evd_resize arg;
+	struct dat_eqe eqe;
+	struct t_map next;
+	int ret, i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, post(self, i));
+	arg = evd_step(self, DAT_RING_PREPARE, 100, &ret);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, t_map(&self->f, arg.status_offset, arg.status_size, PROT_READ, &next));
+	EXPECT_EQ(-EPERM, t_map(&self->f, arg.status_offset, arg.status_size,
+				PROT_READ | PROT_WRITE, &(struct t_map){}));
+	/* Still the old one, which is full after three more. */
+	for (; i < 8; i++)
+		ASSERT_EQ(0, post(self, i));
+	EXPECT_EQ(-ENOSPC, post(self, i));
+	arg = evd_step(self, DAT_RING_COMMIT, 100, &ret);
+	ASSERT_EQ(0, ret);
+	EXPECT_EQ(128, arg.qlen);
+	for (; i < 128; i++)
+		ASSERT_EQ(0, post(self, i));
+	EXPECT_EQ(-ENOSPC, post(self, i));
+	t_unmap(&self->evd.status);
+	self->evd.status = next;
+	self->evd.entries = 128;
+	for (i = 0; i < 128; i++) {
+		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
+		EXPECT_EQ(i, eqe.cookie);
+	}
+	/* It is used up. */
+	evd_step(self, DAT_RING_COMMIT, 100, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+}
+
+TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
+{
+	struct dat_eqe eqe;
+	int ret, i;
+
+	/* Not what was prepared, the wrong way and the other. */
+	evd_step(self, DAT_RING_PREPARE, 8, &ret);
+	ASSERT_EQ(0, ret);
+	evd_step(self, DAT_RING_COMMIT, 1024, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	evd_step(self, DAT_RING_PREPARE, 1024, &ret);
+	ASSERT_EQ(0, ret);
+	evd_step(self, DAT_RING_COMMIT, 8, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	/* More is queued than fits. */
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, post(self, i));
+	evd_step(self, DAT_RING_PREPARE, 4, &ret);
+	ASSERT_EQ(0, ret);
+	evd_step(self, DAT_RING_COMMIT, 4, &ret);
+	EXPECT_EQ(-EISCONN, ret);
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
+		EXPECT_EQ(i, eqe.cookie);
+	}
+}
+
+TEST_F(steps, a_cancelled_ring_is_gone)
+{
+	struct t_map m;
+	int ret;
+
+	evd_step(self, DAT_RING_PREPARE, 64, &ret);
+	ASSERT_EQ(0, ret);
+	evd_step(self, DAT_RING_CANCEL, 64, &ret);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_STATUS, 4096, &m));
+	evd_step(self, DAT_RING_COMMIT, 64, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	/* Without a use for it. */
+	evd_step(self, DAT_RING_CANCEL, 64, &ret);
+	EXPECT_EQ(0, ret);
+	srq_step(self, DAT_RING_CANCEL, 8, &ret);
+	EXPECT_EQ(0, ret);
+	ep_step(self, DAT_RING_CANCEL, 16, 16, 4, &ret);
+	EXPECT_EQ(0, ret);
+}
+
+TEST_F(steps, the_last_preparation_counts)
+{
+	struct dat_srq_resize arg;
+	int ret;
+
+	srq_step(self, DAT_RING_PREPARE, 1024, &ret);
+	ASSERT_EQ(0, ret);
+	arg = srq_step(self, DAT_RING_PREPARE, 32, &ret);
+	ASSERT_EQ(0, ret);
+	EXPECT_EQ(4096, arg.status_size);
+	arg = srq_step(self, DAT_RING_COMMIT, 32, &ret);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(32, arg.max_recv);
+	srq_step(self, DAT_RING_PREPARE, 32, &ret);
+	ASSERT_EQ(0, ret);
+	srq_step(self, DAT_RING_COMMIT, 1024, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+}
+
+/* Each size by itself: the kernel will believe them. */
+TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
+{
+	static const uint32_t want[][3] = {
+		{ 16, 32, 4 }, { 16, 8, 4 }, { 1024, 16, 4 }, { 1, 1, 1 }, { 16, 16, 1 },
+		{ 16, 16, 8 }, { 32, 8, 4 },
+	};
+	struct dat_ep_modify arg;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		ep_step(self, DAT_RING_PREPARE, 16, 16, 4, &ret);
+		ASSERT_EQ(0, ret);
+		ep_step(self, DAT_RING_COMMIT, want[i][0], want[i][1], want[i][2], &ret);
+		EXPECT_EQ(-EINVAL, ret) TH_LOG("%u", i);
+	}
+	ep_step(self, DAT_RING_PREPARE, 16, 16, 4, &ret);
+	ASSERT_EQ(0, ret);
+	arg = ep_step(self, DAT_RING_COMMIT, 16, 16, 4, &ret);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(16, arg.max_recv);
+	EXPECT_EQ(16, arg.max_request);
+}
+
+/* With rings prepared and mapped, of objects that go. */
+TEST_F(steps, what_is_prepared_goes_with_its_object)
+{
+	struct dat_ep_modify ep;
+	struct dat_srq_resize srq;
+	struct t_map m[2];
+	int ret;
+
+	ep = ep_step(self, DAT_RING_PREPARE, 64, 64, 4, &ret);
+	ASSERT_EQ(0, ret);
+	srq = srq_step(self, DAT_RING_PREPARE, 64, &ret);
+	ASSERT_EQ(0, ret);
+	evd_step(self, DAT_RING_PREPARE, 64, &ret);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, t_map(&self->f, ep.submit_offset, ep.submit_size, PROT_READ | PROT_WRITE,
+			   &m[0]));
+	ASSERT_EQ(0, t_map(&self->f, srq.submit_offset, srq.submit_size,
+			   PROT_READ | PROT_WRITE, &m[1]));
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_SRQ, self->srq.id));
+	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
+	memset(m[0].va, 0xff, m[0].size);
+	memset(m[1].va, 0xff, m[1].size);
+}
+
+TEST_HARNESS_MAIN
