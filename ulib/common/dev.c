@@ -74,8 +74,9 @@ int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *
 	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	void *va = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
 
+	/* With mlockall(), the limit of locked memory is one of mappings. */
 	if (va == MAP_FAILED)
-		return -errno;
+		return errno == EAGAIN ? -ENOMEM : -errno;
 	map->va = va;
 	map->size = size;
 	return 0;
@@ -86,6 +87,18 @@ void du_unmap(struct du_map *map)
 	if (map->va)
 		munmap(map->va, map->size);
 	map->va = NULL;
+}
+
+int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status)
+{
+	int ret = du_map(fd, at.submit_offset, at.submit_size, 1, submit);
+
+	if (ret)
+		return ret;
+	ret = du_map(fd, at.status_offset, at.status_size, 0, status);
+	if (ret)
+		du_unmap(submit);
+	return ret;
 }
 
 void du_explain_memlock(uint64_t length)

@@ -12,6 +12,18 @@ struct du_map {
 	size_t	size;
 };
 
+/* Where the driver has the two regions of a ring. */
+struct du_regions {
+	uint64_t	submit_offset;
+	uint64_t	submit_size;
+	uint64_t	status_offset;
+	uint64_t	status_size;
+};
+
+/* From an argument that has fields of these names. */
+#define DU_REGIONS(arg)	((struct du_regions) {						\
+	(arg)->submit_offset, (arg)->submit_size, (arg)->status_offset, (arg)->status_size })
+
 /*
  * Open the device.  Returns the descriptor or a negative errno; @quiet leaves the
  * explanation out.
@@ -24,6 +36,9 @@ int du_ioctl(int fd, unsigned long cmd, void *arg);
 /* Returns 0 or a negative errno. */
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map);
 void du_unmap(struct du_map *map);
+
+/* Both or none. */
+int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status);
 
 /* Says what to do if @length bytes could not be registered for want of RLIMIT_MEMLOCK. */
 void du_explain_memlock(uint64_t length);

@@ -136,38 +136,15 @@ static void attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-static int ring_map(struct udat_ia *ia, const struct udat_ep_ring *r, struct du_map *submit,
-		    struct du_map *status)
+/* Use the rings from now on; @next learns what the driver gave. */
+void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, const struct udat_ep_ring *r)
 {
-	int ret = du_map(ia->fd, r->submit_offset, r->submit_size, 1, submit);
+	const struct dat_status *st = r->status.va;
+	struct du_map old[2] = { ep->submit, ep->status };
+	struct dat_submit *head = r->submit.va;
 
-	if (ret)
-		return ret;
-	ret = du_map(ia->fd, r->status_offset, r->status_size, 0, status);
-	if (ret)
-		du_unmap(submit);
-	return ret;
-}
-
-/*
- * Map the rings that the driver has made and use them from now on; @attr learns what it
- * gave.  If that fails the EP is as before.
- */
-DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
-			    const struct udat_ep_ring *r)
-{
-	struct du_map submit = {}, status = {}, old[2] = { ep->submit, ep->status };
-	const struct dat_status *st;
-	struct dat_submit *head;
-	int ret;
-
-	ret = ring_map(ep->obj.ia, r, &submit, &status);
-	if (ret)
-		return dat_err_from_errno(-ret);
-	ep->submit = submit;
-	ep->status = status;
-	head = submit.va;
-	st = status.va;
+	ep->submit = r->submit;
+	ep->status = r->status;
 	ep->sq.shift = r->sq_shift;
 	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail,
 		      &st->sq);
@@ -175,31 +152,33 @@ DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
 	du_unmap(&old[0]);
 	du_unmap(&old[1]);
 	if (ep->srq)
-		return DAT_SUCCESS;
+		return;
 	ep->rq.shift = r->rq_shift;
 	du_queue_move(&ep->rq, (char *)head + r->rq_offset, r->max_recv, &head->rq_tail,
 		      &st->rq);
 	next->attr.max_recv_dtos = (DAT_COUNT)r->max_recv;
-	return DAT_SUCCESS;
 }
 
-static DAT_RETURN ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
+static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 {
-	const struct udat_ep_ring r = {
-		.submit_offset = arg->submit_offset, .submit_size = arg->submit_size,
-		.status_offset = arg->status_offset, .status_size = arg->status_size,
+	struct udat_ep_ring r = {
 		.sq_offset = arg->sq_offset, .sq_shift = arg->sq_shift,
 		.rq_offset = arg->rq_offset, .rq_shift = arg->rq_shift,
 		.max_request = arg->max_request, .max_recv = arg->max_recv,
 	};
 	struct udat_ia *ia = ep->obj.ia;
+	int ret;
 
+	ret = du_map_pair(ia->fd, DU_REGIONS(arg), &r.submit, &r.status);
+	if (ret)
+		return ret;
 	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift,
 		      udat_unlocked(ia));
 	if (!ep->srq)
 		du_queue_init(&ep->rq, ia->fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
 			      udat_unlocked(ia));
-	return udat_ep_use_ring(ep, ep, &r);
+	udat_ep_use_ring(ep, ep, &r);
+	return 0;
 }
 
 /* Have the driver make the EP that @ep describes. */
@@ -217,18 +196,17 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 		.user_data = (uintptr_t)ep,
 	};
 	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EP };
-	DAT_RETURN rc;
 	int ret;
 
 	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_CREATE, &arg);
 	if (ret)
 		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 					dat_err_from_errno(-ret);
-	rc = ep_map(ep, &arg);
-	if (rc != DAT_SUCCESS) {
+	ret = ep_map(ep, &arg);
+	if (ret) {
 		undo.id = arg.id;
 		du_ioctl(ep->obj.ia->fd, DAT_IOC_FREE, &undo);
-		return rc;
+		return dat_err_from_errno(-ret);
 	}
 	ep->obj.id = arg.id;
 	return DAT_SUCCESS;

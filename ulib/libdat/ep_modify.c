@@ -96,6 +96,31 @@ static DAT_RETURN next_check(const struct udat_ep *ep, const struct udat_ep *nex
 	return DAT_SUCCESS;
 }
 
+/* Have the driver change the EP once its new pages are mapped. */
+static int ep_change(struct udat_ep *ep, struct dat_ep_modify *arg, struct udat_ep_ring *r)
+{
+	int fd = ep->obj.ia->fd;
+	int ret;
+
+	arg->step = DAT_RING_PREPARE;
+	ret = du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
+	if (ret)
+		return ret;
+	ret = du_map_pair(fd, DU_REGIONS(arg), &r->submit, &r->status);
+	if (ret) {
+		arg->step = DAT_RING_CANCEL;
+		du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
+		return ret;
+	}
+	arg->step = DAT_RING_COMMIT;
+	ret = du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
+	if (ret) {
+		du_unmap(&r->status);
+		du_unmap(&r->submit);
+	}
+	return ret;
+}
+
 /* Tell the driver, and look at its new pages. */
 static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 {
@@ -109,29 +134,26 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.max_request_iov = attr->max_request_iov, .read_in = attr->max_rdma_read_in,
 		.read_out = attr->max_rdma_read_out,
 	};
-	struct udat_ep_ring r;
+	struct udat_ep_ring r = {};
 	int ret;
 
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_MODIFY, &arg);
+	ret = ep_change(ep, &arg, &r);
 	if (ret == -EISCONN)
 		return udat_state_error(udat_ep_state(ep));
 	if (ret)
 		return dat_err_from_errno(-ret);
-	r = (struct udat_ep_ring) {
-		.submit_offset = arg.submit_offset, .submit_size = arg.submit_size,
-		.status_offset = arg.status_offset, .status_size = arg.status_size,
-		.sq_offset = arg.sq_offset, .sq_shift = arg.sq_shift,
-		.rq_offset = arg.rq_offset, .rq_shift = arg.rq_shift,
-		.max_request = arg.max_request, .max_recv = arg.max_recv,
-	};
-	return udat_ep_use_ring(ep, next, &r);
+	r.sq_offset = arg.sq_offset;
+	r.sq_shift = arg.sq_shift;
+	r.rq_offset = arg.rq_offset;
+	r.rq_shift = arg.rq_shift;
+	r.max_request = arg.max_request;
+	r.max_recv = arg.max_recv;
+	udat_ep_use_ring(ep, next, &r);
+	return DAT_SUCCESS;
 }
 
 static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 {
-	udat_obj_mourn(&ep->obj, ep->recv_evd);
-	udat_obj_mourn(&ep->obj, ep->request_evd);
-	udat_obj_mourn(&ep->obj, ep->connect_evd);
 	ep->pz = next->pz;
 	ep->recv_evd = next->recv_evd;
 	ep->request_evd = next->request_evd;
@@ -139,32 +161,52 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	ep->attr = next->attr;
 }
 
+static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
+{
+	DAT_RETURN rc;
+
+	du_lock(&ep->sq.lock);
+	du_lock(&ep->rq.lock);
+	rc = ep_remake(ep, next);
+	if (rc == DAT_SUCCESS) {
+		udat_obj_mourn(&ep->obj, ep->recv_evd);
+		udat_obj_mourn(&ep->obj, ep->request_evd);
+		udat_obj_mourn(&ep->obj, ep->connect_evd);
+		ep_become(ep, next);
+	}
+	du_unlock(&ep->rq.lock);
+	du_unlock(&ep->sq.lock);
+	return rc;
+}
+
+/* One that waits for its zone: once it has that, the driver can have it. */
+static DAT_RETURN ep_modify_unmade(struct udat_ep *ep, const struct udat_ep *next)
+{
+	const struct udat_ep old = *ep;
+	DAT_RETURN rc;
+
+	ep_become(ep, next);
+	if (!ep->pz)
+		return DAT_SUCCESS;
+	rc = udat_ep_make(ep);
+	if (rc != DAT_SUCCESS)
+		ep_become(ep, &old);
+	return rc;
+}
+
 static DAT_RETURN ep_modify(struct udat_ep *ep, struct udat_ep *next)
 {
-	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_RETURN rc;
 
 	udat_ep_unfeed(ep);
 	if (udat_ep_feed(next)) {
 		udat_ep_feed(ep);
 		return IP(3);
 	}
-	du_lock(&ep->sq.lock);
-	du_lock(&ep->rq.lock);
-	if (ep->obj.id)
-		rc = ep_remake(ep, next);
-	if (rc == DAT_SUCCESS) {
-		ep_become(ep, next);
-	} else {
+	rc = ep->obj.id ? ep_modify_made(ep, next) : ep_modify_unmade(ep, next);
+	if (rc != DAT_SUCCESS) {
 		udat_ep_unfeed(next);
 		udat_ep_feed(ep);
-	}
-	du_unlock(&ep->rq.lock);
-	du_unlock(&ep->sq.lock);
-	/* One that waited for its zone: now the driver can have it. */
-	if (rc == DAT_SUCCESS && !ep->obj.id && ep->pz) {
-		rc = udat_ep_make(ep);
-		if (rc != DAT_SUCCESS)
-			ep->pz = NULL;
 	}
 	return rc;
 }

@@ -630,36 +630,57 @@ UDAT_EXPORT DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
 	return evd_set_disabled(udat_evd(evd_handle), 1);
 }
 
-/* The driver has a new ring: look at that from now on. */
-static DAT_RETURN evd_remap(struct udat_evd *evd, const struct dat_evd_resize *arg)
+/* The new ring is mapped at @status: have the driver take it, and look at it ourselves. */
+static int evd_commit(struct udat_evd *evd, struct dat_evd_resize *arg, struct du_map *status)
 {
 	struct udat_ia *ia = evd->obj.ia;
+	int ret;
+
+	arg->step = DAT_RING_COMMIT;
+	/* Under the IA's lock: udat_obj_bury() looks at the pages of a live handle. */
+	pthread_mutex_lock(&ia->lock);
+	ret = du_ioctl(ia->fd, DAT_IOC_EVD_RESIZE, arg);
+	if (!ret) {
+		du_lock(&evd->lock);
+		du_unmap(&evd->stale);
+		evd->stale = evd->status;
+		evd->status = *status;
+		du_events_init(&evd->events, arg->qlen, evd->submit.va, status->va);
+		du_unlock(&evd->lock);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	if (ret)
+		du_unmap(status);
+	return ret;
+}
+
+static int evd_change(struct udat_evd *evd, uint32_t qlen)
+{
+	struct dat_evd_resize arg = {
+		.size = sizeof(arg), .id = evd->obj.id, .qlen = qlen, .step = DAT_RING_PREPARE,
+	};
+	int fd = evd->obj.ia->fd;
 	struct du_map status;
 	int ret;
 
-	ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &status);
+	ret = du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
 	if (ret)
-		return dat_err_from_errno(-ret);
-	/* Under the IA's lock: udat_obj_bury() looks at the pages of a live handle. */
-	pthread_mutex_lock(&ia->lock);
-	du_lock(&evd->lock);
-	du_unmap(&evd->stale);
-	evd->stale = evd->status;
-	evd->status = status;
-	du_events_init(&evd->events, arg->qlen, evd->submit.va, status.va);
-	du_unlock(&evd->lock);
-	pthread_mutex_unlock(&ia->lock);
-	return DAT_SUCCESS;
+		return ret;
+	ret = du_map(fd, arg.status_offset, arg.status_size, 0, &status);
+	if (!ret)
+		return evd_commit(evd, &arg, &status);
+	arg.step = DAT_RING_CANCEL;
+	du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
+	return ret;
 }
 
 static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 {
-	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->obj.id, .qlen = qlen };
-	int ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_RESIZE, &arg);
+	int ret = evd_change(evd, qlen);
 
 	switch (-ret) {
 	case 0:
-		return evd_remap(evd, &arg);
+		return DAT_SUCCESS;
 	case EISCONN:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	case ENOMEM:

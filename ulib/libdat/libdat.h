@@ -385,13 +385,11 @@ void udat_lmr_table_free(struct udat_ia *ia);
 #define UDAT_ID(p)	((p) ? (p)->obj.id : 0)
 
 /*
- * struct udat_ep_ring - where the driver's rings of an EP are
+ * struct udat_ep_ring - the driver's rings of an EP, mapped
  */
 struct udat_ep_ring {
-	uint64_t	submit_offset;
-	uint64_t	submit_size;
-	uint64_t	status_offset;
-	uint64_t	status_size;
+	struct du_map	submit;
+	struct du_map	status;
 	uint32_t	sq_offset;
 	uint32_t	sq_shift;
 	uint32_t	rq_offset;
@@ -402,8 +400,7 @@ struct udat_ep_ring {
 
 /* ep.c, srq.c */
 DAT_RETURN udat_ep_make(struct udat_ep *ep);
-DAT_RETURN udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next,
-			    const struct udat_ep_ring *r);
+void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, const struct udat_ep_ring *r);
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
 int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr);

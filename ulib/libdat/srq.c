@@ -49,13 +49,9 @@ static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg
 	struct srq_ring r = { .offset = arg->rq_offset, .entries = arg->max_recv };
 	int ret;
 
-	ret = du_map(ia->fd, arg->submit_offset, arg->submit_size, 1, &r.submit);
-	if (!ret)
-		ret = du_map(ia->fd, arg->status_offset, arg->status_size, 0, &r.status);
-	if (ret) {
-		ring_unmap(&r);
+	ret = du_map_pair(ia->fd, DU_REGIONS(arg), &r.submit, &r.status);
+	if (ret)
 		return dat_err_from_errno(-ret);
-	}
 	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift,
 		      udat_unlocked(ia));
 	srq_use_ring(srq, &r);
@@ -221,6 +217,29 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	return rc;
 }
 
+/* Have the driver change the ring once the new one is mapped. */
+static int srq_change(struct udat_srq *srq, struct dat_srq_resize *arg, struct srq_ring *r)
+{
+	int fd = srq->obj.ia->fd;
+	int ret;
+
+	arg->step = DAT_RING_PREPARE;
+	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
+	if (ret)
+		return ret;
+	ret = du_map_pair(fd, DU_REGIONS(arg), &r->submit, &r->status);
+	if (ret) {
+		arg->step = DAT_RING_CANCEL;
+		du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
+		return ret;
+	}
+	arg->step = DAT_RING_COMMIT;
+	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
+	if (ret)
+		ring_unmap(r);
+	return ret;
+}
+
 /* Under the lock of the queue, so that nobody posts to the old ring. */
 static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 {
@@ -228,23 +247,15 @@ static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 		.size = sizeof(arg), .id = srq->obj.id, .max_recv = max_recv_dtos,
 	};
 	struct srq_ring old = { .submit = srq->submit, .status = srq->status }, r = {};
-	int fd = srq->obj.ia->fd;
 	int ret;
 
 	if (srq_outstanding(srq) > max_recv_dtos || srq->attr.low_watermark > max_recv_dtos)
 		return -EISCONN;
-	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, &arg);
+	ret = srq_change(srq, &arg, &r);
 	if (ret)
 		return ret;
 	r.offset = arg.rq_offset;
 	r.entries = arg.max_recv;
-	ret = du_map(fd, arg.submit_offset, arg.submit_size, 1, &r.submit);
-	if (!ret)
-		ret = du_map(fd, arg.status_offset, arg.status_size, 0, &r.status);
-	if (ret) {
-		ring_unmap(&r);
-		return ret;
-	}
 	srq_use_ring(srq, &r);
 	ring_unmap(&old);
 	return 0;
