@@ -105,6 +105,7 @@ static int agent_bad(const DAT_OS_WAIT_PROXY_AGENT *agent)
 
 static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
 {
+	DAT_OS_WAIT_PROXY_AGENT former;
 	uint32_t now;
 	int ret;
 
@@ -112,10 +113,14 @@ static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT ag
 	if (ret)
 		return dat_err_from_errno(-ret);
 	pthread_mutex_lock(&cno->lock);
+	former = cno->agent;
 	cno->armed = now;
 	cno->agent = agent;
 	if (agent.proxy_agent_func && !cno->has_thread)
 		ret = cno_start_thread(cno);
+	/* Without a thread nobody looks at what it is armed for. */
+	if (ret)
+		cno->agent = former;
 	pthread_mutex_unlock(&cno->lock);
 	return ret ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) : DAT_SUCCESS;
 }
