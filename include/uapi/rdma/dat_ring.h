@@ -45,13 +45,15 @@
  *
  *   (A) store-release: pairs with the load-acquire at (D), so the pump sees the
  *       entry whenever it sees the tail.
- *   (B) orders the tail before the look at the dirty bit.  If the bit is seen set,
- *       the exchange at (F) comes later and finds the new tail.
- *   (C) orders tail and dirty bit before the look at NEED_KICK, and that before the
- *       look at kick_at; pairs with (E).
- *       Store-barrier-load on both sides: either the process sees NEED_KICK and
- *       enters, or the pump sees the new tail.  Never neither.
+ *   (B) orders the tail before the looks at the dirty bit and at NEED_KICK.  If the bit
+ *       is seen set, the exchange at (F) comes later and finds the new tail.
+ *       With (E), store-barrier-load on both sides: either the process sees NEED_KICK
+ *       and enters, or the pump sees the new tail.  Never neither.
+ *   (C) orders the dirty bit before the look at NEED_KICK; if the bit was set already,
+ *       there is nothing to order.  Who kicks finds its own bit anyhow: this is for
+ *       whoever may look at the bits without being asked.
  *   (F) pairs with (B).
+ *   NEED_KICK is stored with release after kick_at, and loaded with acquire before it.
  *
  * Completions (the kernel is the producer, the process the consumer):
  *
@@ -68,11 +70,15 @@
  *
  *   (H)/(K) release/acquire: the event is whole when the tail shows it.
  *   (L)/(G) release/acquire: the slot has been read when the head frees it.
- *   (I)/(J) store-barrier-load on both sides: no lost wake-up.
+ *   (I)/(J) store-barrier-load on both sides: no lost wake-up.  In the driver a lock is
+ *       both of them.
  *
  * Completed requests free their queue slots through status.sq_done and
  * status.rq_done, which are published with release before the event that reports
  * the completion is, so that a process which sees the event may post again.
+ *
+ * selftests/model has a model of all this, which is checked with every barrier and
+ * without each of them.
  */
 #ifndef _UAPI_RDMA_DAT_RING_H
 #define _UAPI_RDMA_DAT_RING_H

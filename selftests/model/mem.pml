@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A memory that is weaker than any CPU's in all but one way.
+ *
+ * Every location has a history of stores, oldest first.  Every thread has a view: how
+ * far into each history it has looked.  A relaxed load returns any store that its view
+ * doesn't rule out, so stores may arrive late and loads may run early.
+ *
+ *   release store   carries the view of its thread
+ *   acquire load    adds the view that the store carries
+ *   full barrier    adds the view of all full barriers before it, and adds to theirs
+ *   lock, unlock    acquire and release of the lock's own view
+ *   RMW             extends the newest store, atomically; no barrier by itself
+ *
+ * What it can't show is a store that passes an earlier load; where a barrier is there
+ * to prevent that, the model that leaves it out moves the load by hand.
+ *
+ * Stores that every reader's view has left behind are forgotten and the rest renumbered,
+ * which keeps the state small.  The includer defines NTHREAD, NLOC, NREL (release stores
+ * go to the locations below it), NLOCK, HIST, and READS(t, l), in C: may thread t load from
+ * location l?  Threads have a local byte "me".
+ */
+
+byte val[NLOC * HIST];		/* the histories: values, */
+byte mv[NREL * HIST * NLOC];	/* and the views they carry */
+byte newest[NLOC];
+byte view[NTHREAD * NLOC];
+byte scview[NLOC];		/* of all full barriers */
+byte lkview[NLOCK * NLOC];
+bool held[NLOCK];
+byte ahead;			/* for one step: how far past its view a load looks */
+
+/* Arguments and results of the C below; no part of the state. */
+hidden byte m_thread, m_loc, m_val;
+
+#define VIEW(l)		view[me * NLOC + (l)]
+#define VAL(l, k)	val[(l) * HIST + (k)]
+
+c_code {
+static void mem_join(unsigned char *to, const unsigned char *from)
+{
+	int i;
+
+	for (i = 0; i < NLOC; i++)
+		if (from[i] > to[i])
+			to[i] = from[i];
+}
+
+static void mem_less(unsigned char *p, int n, int step, unsigned char by)
+{
+	for (; n--; p += step)
+		*p = *p > by ? *p - by : 0;
+}
+
+/* Forget what nobody can read any more. */
+static void mem_forget(void)
+{
+	int l, t, n, left;
+
+	for (l = 0; l < NLOC; l++) {
+		n = now.newest[l];
+		for (t = 0; t < NTHREAD; t++)
+			if (READS(t, l) && now.view[t * NLOC + l] < n)
+				n = now.view[t * NLOC + l];
+		if (!n)
+			continue;
+		left = now.newest[l] + 1 - n;
+		now.newest[l] -= n;
+		memmove(&now.val[l * HIST], &now.val[l * HIST + n], left);
+		memset(&now.val[l * HIST + left], 0, HIST - left);
+		mem_less(&now.view[l], NTHREAD, NLOC, n);
+		mem_less(&now.lkview[l], NLOCK, NLOC, n);
+		mem_less(&now.scview[l], 1, NLOC, n);
+		mem_less(&now.mv[l], NREL * HIST, NLOC, n);
+		if (l >= NREL)
+			continue;
+		memmove(&now.mv[l * HIST * NLOC], &now.mv[(l * HIST + n) * NLOC], left * NLOC);
+		memset(&now.mv[(l * HIST + left) * NLOC], 0, (HIST - left) * NLOC);
+	}
+}
+
+static unsigned char *mem_view(void)
+{
+	return &now.view[m_thread * NLOC];
+}
+
+/* The view that a store to m_loc carries. */
+static unsigned char *mem_carried(int n)
+{
+	return &now.mv[(m_loc * HIST + n) * NLOC];
+}
+
+static void mem_load(int acquire)
+{
+	unsigned char *v = mem_view();
+
+	v[m_loc] += now.ahead;
+	now.ahead = 0;
+	m_val = now.val[m_loc * HIST + v[m_loc]];
+	if (acquire && m_loc < NREL)
+		mem_join(v, mem_carried(v[m_loc]));
+	mem_forget();
+}
+
+static void mem_store(int release)
+{
+	unsigned char *v = mem_view();
+	int n = ++now.newest[m_loc];
+
+	now.val[m_loc * HIST + n] = m_val;
+	v[m_loc] = n;
+	if (release)
+		mem_join(mem_carried(n), v);
+	mem_forget();
+}
+
+static void mem_barrier(void)
+{
+	mem_join(now.scview, mem_view());
+	mem_join(mem_view(), now.scview);
+	mem_forget();
+}
+
+static void mem_lock(int n)
+{
+	mem_join(mem_view(), &now.lkview[n * NLOC]);
+	mem_forget();
+}
+
+static void mem_unlock(int n)
+{
+	mem_join(&now.lkview[n * NLOC], mem_view());
+	mem_forget();
+}
+
+static void mem_leave(void)
+{
+	memcpy(mem_view(), (void *)now.newest, NLOC);
+	mem_forget();
+}
+};
+
+/*
+ * Any store that the view doesn't rule out and the condition likes; waits until it likes
+ * the newest.
+ */
+#define PICK(l, cond) \
+	cond(VAL(l, newest[l])); \
+	do \
+	:: cond(VAL(l, VIEW(l) + ahead)) -> break \
+	:: newest[l] > VIEW(l) + ahead -> ahead++ \
+	od; \
+	skip
+#define ANY(v)		true
+
+inline load_relaxed(l, to)
+{
+	atomic {
+		PICK(l, ANY);
+		d_step { m_thread = me; m_loc = l; c_code { mem_load(0); }; to = m_val }
+	}
+}
+
+inline load_acquire(l, to)
+{
+	atomic {
+		PICK(l, ANY);
+		d_step { m_thread = me; m_loc = l; c_code { mem_load(1); }; to = m_val }
+	}
+}
+
+/* Wait for a store that is good enough. */
+#define LOAD_ACQUIRE_WHEN(l, cond) \
+	atomic { \
+		PICK(l, cond); \
+		d_step { m_thread = me; m_loc = l; c_code { mem_load(1); } } \
+	}
+
+/* If this fails HIST is too small. */
+#define SPACE(l)	assert(newest[l] < HIST - 1)
+
+inline store_relaxed(l, v)
+{
+	d_step { SPACE(l); m_thread = me; m_loc = l; m_val = v; c_code { mem_store(0); } }
+}
+
+inline store_release(l, v)
+{
+	d_step { SPACE(l); m_thread = me; m_loc = l; m_val = v; c_code { mem_store(1); } }
+}
+
+inline exchange_relaxed(l, v, old)
+{
+	d_step {
+		SPACE(l);
+		m_thread = me; m_loc = l; m_val = v;
+		old = VAL(l, newest[l]);
+		c_code { mem_store(0); }
+	}
+}
+
+inline full_barrier()
+{
+	d_step { m_thread = me; c_code { mem_barrier(); } }
+}
+
+inline lock(n)
+{
+	atomic {
+		!held[n] -> held[n] = true;
+		d_step { m_thread = me; m_loc = n; c_code { mem_lock(m_loc); } }
+	}
+}
+
+inline unlock(n)
+{
+	d_step { held[n] = false; m_thread = me; m_loc = n; c_code { mem_unlock(m_loc); } }
+}
+
+/* A thread that ends keeps nothing alive. */
+inline leave()
+{
+	d_step { m_thread = me; c_code { mem_leave(); } }
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Posting: the left and the right half of "Posting" in <rdma/dat_ring.h>, letter by
+ * letter, as libdat and the driver do it.  README.rst says which function is which.
+ *
+ *   producer    posts POSTS entries; two of them share the queue's lock
+ *   kicker      posts to another queue, whose dirty bit is in the same word, and kicks
+ *   device      completes what it was given: SQ, RQ in order, SRQ in any
+ *
+ * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index,
+ * so an entry taken too early, twice, or overwritten shows as another number.
+ *
+ * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n; -DEARLY: there is no
+ * connection at first; -DNO_<X> leaves barrier or step X out.
+ */
+#define SQ	0
+#define RQ	1
+#define SRQ	2
+
+#ifndef KIND
+#define KIND	SQ
+#endif
+#ifndef ENTRIES
+#define ENTRIES	2
+#endif
+#ifndef POSTS
+#define POSTS	4
+#endif
+#ifndef PRODUCERS
+#define PRODUCERS 1
+#endif
+#ifndef KICKS
+#define KICKS	1
+#endif
+#define START	6		/* the first index: just below the wrap */
+#define ROUNDS	1		/* SRQ_ROUNDS, which is 4 in the driver */
+
+/* Locations.  The entries are the last. */
+#define TAIL	0
+#define FLAGS	1
+#define DONE	2
+#define NREL	3
+#define DIRTY	3		/* bit 0 is the queue's, bit 1 another's */
+#define KICK_AT	4
+#define ENTRY	5
+#define NLOC	(ENTRY + ENTRIES)
+#define HIST	(2 * POSTS + 3 + 3 * (PRODUCERS - 1))
+
+/* Threads: kicker, device, producers. */
+#define KICKER	0
+#define DEVICE	1
+#define PRODUCER 2
+#define NTHREAD	(PRODUCER + PRODUCERS)
+
+#define READS(t, l)	((l) == TAIL || (l) >= ENTRY ? 1 : \
+			 (l) == DIRTY ? (t) != DEVICE : (t) >= PRODUCER)
+
+/* Locks: the driver's of the queue, libdat's of the queue. */
+#define QLOCK	0
+#define PLOCK	1
+#define NLOCK	2
+
+#include "mem.pml"
+
+#define MOD(n)		((n) & 7)
+#define SLOT(n)		(ENTRY + ((n) & (ENTRIES - 1)))
+#define REACHED(n, at)	(MOD((n) - (at)) < 4)
+
+/* The driver's own, under QLOCK. */
+byte head = START;
+byte done = START;
+bool armed;
+byte taken;
+byte at_device;		/* bit n: entry n (modulo 8) */
+
+/* libdat's own, under PLOCK. */
+byte tail = START;
+byte posted;
+
+bool other;		/* the other queue's bit is set and not taken */
+
+#ifdef EARLY
+bool up;		/* there is a connection */
+#else
+#define up	true
+#endif
+
+#define BUSY	MOD(head - done)
+
+/*
+ * What a thread does in one step: loads and locks, at most one thing that must see the
+ * newest store (full barrier, exchange), stores and unlocks.  Others could do nothing
+ * inside such a step that they can't do before or after it, since loads may find old
+ * stores anyhow.  -DFINE makes every access a step of its own.
+ */
+#if defined(NO_DONE) || defined(FINE)
+#define BLOCK
+#else
+#define BLOCK	atomic
+#endif
+
+/* ---- the pump, under QLOCK: kmod/queue.c, kmod/srq.c ---- */
+
+#ifdef NO_D
+#define load_tail()	load_relaxed(TAIL, n)
+#else
+#define load_tail()	load_acquire(TAIL, n)		/* (D) */
+#endif
+
+/* An entry is what its index says: whole, in order, once, and not overwritten. */
+inline check(index)
+{
+	load_relaxed(SLOT(index), e);
+	assert(e == index);
+	e = 0
+}
+
+/* sq_fetch(), rq_fetch(): one entry; got: there was one. */
+inline fetch()
+{
+	load_tail();
+	got = (n != head);
+	assert(MOD(n - head) <= ENTRIES);
+	if
+	:: got ->
+#ifndef NO_DONE
+		check(head);
+#endif
+		head = MOD(head + 1);
+		taken++
+	:: else
+	fi
+}
+
+/* ib_post_send(), ib_post_recv(), ib_post_srq_recv() */
+inline give()
+{
+	assert(!(at_device & (1 << MOD(head - 1))));
+	at_device = at_device | (1 << MOD(head - 1))
+}
+
+/* ring_publish() */
+inline publish()
+{
+#ifdef NO_DONE
+	store_relaxed(DONE, done)
+#else
+	store_release(DONE, done)
+#endif
+}
+
+/* sq_chain(), or what pump_rq() does with rq_next() */
+inline ep_take()
+{
+	got = true;
+	do
+	:: got && BUSY < ENTRIES ->
+		fetch();
+		if
+		:: got -> give()
+		:: else
+		fi
+	:: else -> break
+	od
+}
+
+/* srq_take().  A buffer that is no good goes back at once, without an event. */
+inline srq_take()
+{
+	got = true;
+	do
+	:: got && round < ENTRIES && BUSY < ENTRIES ->
+		round++;
+		fetch();
+		if
+		:: got -> give()
+		:: got -> done = MOD(done + 1)
+		:: else -> round--
+		fi
+	:: else -> break
+	od;
+	publish();
+#ifdef NO_DONE
+	/* A relaxed store is no reason for earlier loads to be over. */
+	do
+	:: round -> check(MOD(head - round)); round--
+	:: else -> break
+	od;
+#endif
+	round = 0
+}
+
+inline take()
+{
+#if KIND == SRQ
+	srq_take()
+#else
+	ep_take()
+#endif
+}
+
+/*
+ * dat_queue_kick_after(), for queues of any depth: 1 if nothing is at the device; else
+ * an SQ needs none, and receives may want one after a few or none.  -DFEW: two, if
+ * there is room for them and one more, else none.
+ */
+inline kick_after()
+{
+	if
+#ifdef NO_LAST
+	:: BUSY == 0 -> after = 2
+#else
+	:: BUSY == 0 -> after = 1
+#endif
+#ifdef FEW
+	:: BUSY && !(KIND != SQ && BUSY + 1 < ENTRIES) -> after = 0
+#else
+	:: BUSY -> after = 0
+#endif
+#ifndef FEW
+	:: KIND != SQ && BUSY && BUSY < ENTRIES -> after = 1
+#endif
+	:: KIND != SQ && BUSY && BUSY + 1 < ENTRIES -> after = 2
+	fi
+}
+
+/* ring_arm(), up to (E) */
+inline arm()
+{
+	armed = true;
+#ifndef NO_ARM
+	store_relaxed(KICK_AT, MOD(head + after));
+#ifdef NO_ORDER
+	store_relaxed(FLAGS, 1)
+#else
+	store_release(FLAGS, 1)
+#endif
+#endif
+}
+
+inline disarm()
+{
+#ifndef NO_DISARM
+	if
+	:: armed -> store_relaxed(FLAGS, 0); armed = false
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
+/* The rest of ring_arm().  got: the "after" entries are there already. */
+inline look_again()
+{
+#ifdef NO_LOOK
+	got = false
+#else
+	load_tail();
+	got = (MOD(n - head) >= after)
+#endif
+}
+
+inline pump_end()
+{
+#if KIND != SRQ
+	publish();
+#endif
+	n = 0; after = 0; rounds = 0; got = false; mine = false;
+	unlock(QLOCK)
+}
+
+/*
+ * dat_queue_pump_sq(), dat_queue_pump_rq(), dat_srq_pump().  With QLOCK, which it takes if
+ * it isn't "mine", and releases.
+ */
+inline pump()
+{
+	do
+	:: BLOCK {
+		if
+		:: mine -> skip
+		:: else -> lock(QLOCK); mine = true
+		fi;
+		if
+		:: after -> look_again()
+		:: else -> got = true
+		fi;
+		if
+#if KIND == SRQ
+		/* Armed before the last look, and left so. */
+		:: rounds == ROUNDS + 1 ->
+#ifndef NO_TAKE
+			take();
+#endif
+			pump_end();
+			break
+		:: rounds == ROUNDS && got -> after = 1; arm(); rounds++
+		:: rounds < ROUNDS && got ->
+			rounds++;
+#else
+		:: got ->
+#endif
+			take();
+			kick_after();
+			if
+			:: after -> arm()
+			:: else -> disarm(); pump_end(); break
+			fi
+		:: else -> pump_end(); break
+		fi }
+#ifndef NO_E
+		full_barrier();				/* (E) */
+#else
+		skip
+#endif
+	od
+}
+
+#define TAKEN(d)	if :: d & 2 -> other = false :: else fi
+
+/* DAT_IOC_KICK: dat_file_kick(), dat_doorbell_take() */
+inline kick()
+{
+	BLOCK {
+		load_relaxed(DIRTY, d);
+		if
+		:: d ->
+#ifdef NO_F_BARRIER
+			atomic { exchange_relaxed(DIRTY, 0, d); TAKEN(d) }
+#elif !defined(NO_F)
+			full_barrier();			/* (F) */
+			atomic { exchange_relaxed(DIRTY, 0, d); TAKEN(d) };
+			full_barrier()
+#endif
+		:: else
+		fi
+	}
+#ifdef NO_F
+	/* A load and a store. */
+	if
+	:: d ->
+		full_barrier();
+		BLOCK {
+			load_relaxed(DIRTY, d);
+			TAKEN(d)
+		}
+		store_relaxed(DIRTY, 0);
+		full_barrier()
+	:: else
+	fi;
+#endif
+	if
+	:: d & 1 && up -> d = 0; pump()
+	:: else -> d = 0
+	fi
+}
+
+/* ---- threads ---- */
+
+#ifdef NO_ROOM
+#define ROOM(seen)	true
+#else
+#define ROOM(seen)	(MOD(tail - (seen)) < ENTRIES)
+#endif
+
+/* du_queue_full(), du_queue_entry(), du_queue_push() */
+inline post()
+{
+	BLOCK {
+		LOAD_ACQUIRE_WHEN(DONE, ROOM);
+		store_relaxed(SLOT(tail), tail);
+		tail = MOD(tail + 1);
+		posted++;
+#ifdef NO_A
+		store_relaxed(TAIL, tail)
+#else
+		store_release(TAIL, tail)		/* (A) */
+#endif
+	}
+#ifndef NO_B
+	full_barrier();					/* (B) */
+#endif
+	BLOCK {
+		load_relaxed(DIRTY, d);
+		d = d & 1;
+#ifdef NO_BIT
+		d = 1
+#elif !defined(NO_OR)
+		if
+		:: !d -> exchange_relaxed(DIRTY, VAL(DIRTY, newest[DIRTY]) | 1, d); d = 0
+		:: else
+		fi
+#endif
+	}
+#ifdef NO_OR
+	/* A load and a store. */
+	if
+	:: !d -> load_relaxed(DIRTY, f); store_relaxed(DIRTY, f | 1); f = 0
+	:: else
+	fi;
+#endif
+#ifndef NO_C
+	if
+#ifdef ALWAYS_C
+	:: true -> full_barrier()
+#else
+	:: !d -> full_barrier()				/* (C) */
+	:: else
+#endif
+	fi;
+#endif
+	BLOCK {
+		d = 0;
+#ifdef NO_ORDER
+		load_relaxed(FLAGS, f);
+#else
+		load_acquire(FLAGS, f);
+#endif
+		if
+		:: f ->
+			load_relaxed(KICK_AT, n);
+			f = REACHED(tail, n);
+			n = 0;
+			/* When the pump has left with requests in flight there are no more kicks. */
+			assert(!f || KIND != SQ || held[QLOCK] || !at_device ||
+			       VIEW(FLAGS) != newest[FLAGS])
+		:: else
+		fi
+	}
+	if
+	:: f -> f = 0; kick()
+	:: else
+	fi
+}
+
+proctype producer(byte me)
+{
+	byte n, e, d, f, after, round, rounds;
+	bool got, mine;
+
+	do
+	:: BLOCK {
+#if PRODUCERS > 1
+		lock(PLOCK);
+#endif
+		if
+		:: posted == POSTS -> break
+		:: else
+		fi }
+		post();
+#if PRODUCERS > 1
+		unlock(PLOCK)
+#endif
+	od;
+	BLOCK {
+#if PRODUCERS > 1
+		unlock(PLOCK);
+#endif
+		leave()
+	}
+}
+
+proctype kicker(byte me)
+{
+	byte n, e, d, after, round, rounds, kicks;
+	bool got, mine;
+
+	do
+	:: kicks < KICKS ->
+		kicks++;
+		atomic {
+			exchange_relaxed(DIRTY, VAL(DIRTY, newest[DIRTY]) | 2, d);
+			other = true;
+			d = 0
+		}
+		kick();
+		assert(!other)
+	:: true -> break
+	od;
+	leave()
+}
+
+/*
+ * dat_wc_send_done(), dat_wc_recv_done(), dat_srq_complete().  It finishes all that it has;
+ * that somebody looks again is the pump's business.  If an entry is lost this waits for
+ * ever, or a producer that waits for room: an invalid end state.
+ */
+proctype device(byte me)
+{
+	byte n, e, after, round, rounds;
+	bool got, mine;
+
+#ifdef EARLY
+	BLOCK { lock(QLOCK); up = true; mine = true }
+	pump();
+#endif
+	do
+	:: BLOCK {
+		at_device && !held[QLOCK] ->
+		lock(QLOCK);
+#if KIND == SRQ
+		do
+		:: at_device >> (n + 1) -> n++
+		:: at_device & (1 << n) -> break
+		od;
+#else
+		n = done;
+#endif
+		assert(at_device & (1 << n));
+		at_device = at_device & ~(1 << n);
+		n = 0;
+		done = MOD(done + 1);
+#if KIND == SRQ
+		/* What publishes is the pump. */
+		unlock(QLOCK) }
+#else
+		mine = true;
+		publish() }
+#endif
+#ifndef NO_REPUMP
+		pump()
+#elif KIND != SRQ
+		pump_end()
+#endif
+	:: !at_device && taken == POSTS -> break
+	od;
+	leave()
+}
+
+/* The queue comes up empty, and pumped once unless EARLY. */
+init
+{
+	atomic {
+		VAL(TAIL, 0) = START;
+		VAL(DONE, 0) = START;
+		VAL(KICK_AT, 0) = MOD(START + 1);
+#if !defined(NO_ARM) && !defined(EARLY)
+		VAL(FLAGS, 0) = 1;
+		armed = true;
+#endif
+		run kicker(KICKER);
+		run device(DEVICE);
+		run producer(PRODUCER);
+#if PRODUCERS > 1
+		run producer(PRODUCER + 1);
+#endif
+	}
+}

@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Check the models of the ring protocol, and that they notice what is left out of it.
+#
+#   run.sh [-j jobs] [-l] [-k dir]
+#
+# -l adds runs that take minutes and a few GB; -k keeps what each run has written.  A line
+# per run: "ok N model NAME: result" or "not ok N model NAME: result".  Exit status 1 if any
+# is not ok.
+#
+# "holds": the protocol has no error.  "needs X": without X it has one.  "spare X": it has
+# none even without X, because of something else, which README.rst names; if that ever
+# finds an error README.rst and the comments in <rdma/dat_ring.h> are to be corrected.
+set -u
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+jobs=$(($(nproc) < 4 ? $(nproc) : 4))
+long=
+keep=
+while getopts j:lk: opt; do
+	case $opt in
+	j) jobs=$OPTARG ;;
+	l) long=1 ;;
+	k) mkdir -p "$OPTARG" && keep=$(cd "$OPTARG" && pwd) ;;
+	*) echo "usage: run.sh [-j jobs] [-l] [-k dir]" >&2; exit 2 ;;
+	esac
+done
+
+if ! command -v spin >/dev/null || ! command -v "${CC:-gcc}" >/dev/null; then
+	echo "ok 1 model # SKIP no spin (scripts/deps installs it), or no compiler"
+	exit 0
+fi
+
+# For each run: MB, seconds of CPU.  Where there is little to search compiling takes the time.
+MEMORY=512 TIME=60 CFLAGS=(-O0)
+[ -z "$long" ] || MEMORY=4096 TIME=1800 CFLAGS=(-O2 -DCOLLAPSE)
+
+# what  model  name  options
+plan() {
+	cat <<-END
+	holds ring  sq		-DKIND=SQ -DPOSTS=4 -DKICKS=0
+	holds ring  sq-kicks	-DKIND=SQ -DPOSTS=3
+	holds ring  sq-threads	-DKIND=SQ -DPOSTS=2 -DPRODUCERS=2 -DKICKS=0
+	holds ring  rq		-DKIND=RQ -DPOSTS=3 -DKICKS=0
+	holds ring  rq-kicks	-DKIND=RQ -DPOSTS=2
+	holds ring  rq-4	-DKIND=RQ -DPOSTS=3 -DKICKS=0 -DENTRIES=4 -DFEW
+	holds ring  srq		-DKIND=SRQ -DPOSTS=3 -DKICKS=0
+	holds ring  srq-kicks	-DKIND=SRQ -DPOSTS=2
+	holds ring  sq-early	-DKIND=SQ -DPOSTS=2 -DEARLY
+	holds ring  rq-early	-DKIND=RQ -DPOSTS=2 -DKICKS=0 -DEARLY
+	needs ring  A		-DPOSTS=3 -DNO_A
+	needs ring  B		-DPOSTS=3 -DNO_B
+	needs ring  B-C-always	-DPOSTS=4 -DNO_B -DALWAYS_C
+	spare ring  C		-DPOSTS=2 -DNO_C
+	needs ring  D		-DPOSTS=3 -DNO_D
+	needs ring  E		-DPOSTS=3 -DNO_E
+	needs ring  F-atomic	-DPOSTS=3 -DNO_F
+	spare ring  F-barrier	-DPOSTS=2 -DNO_F_BARRIER
+	spare ring  flag-order	-DPOSTS=2 -DNO_ORDER
+	needs ring  E-F-barrier	-DPOSTS=3 -DNO_E -DNO_F_BARRIER
+	needs ring  bit		-DPOSTS=3 -DNO_BIT
+	needs ring  atomic-or	-DPOSTS=3 -DNO_OR
+	needs ring  arm		-DPOSTS=3 -DNO_ARM
+	needs ring  look-again	-DPOSTS=3 -DNO_LOOK
+	needs ring  disarm	-DPOSTS=3 -DNO_DISARM
+	needs ring  re-pump	-DPOSTS=3 -DNO_REPUMP
+	needs ring  room	-DPOSTS=4 -DNO_ROOM
+	needs ring  kick-at-1	-DKIND=RQ -DPOSTS=3 -DNO_LAST
+	needs ring  last-take	-DKIND=SRQ -DPOSTS=3 -DNO_TAKE
+	needs ring  done-order	-DKIND=SRQ -DPOSTS=4 -DKICKS=0 -DFEW -DNO_DONE
+	holds event drawing	-DEVENTS=5
+	holds event driver	-DEVENTS=5 -DLOCKED
+	holds event poll	-DEVENTS=5 -DWATCH=POLL
+	holds event epoll	-DEVENTS=5 -DWATCH=EPOLL
+	holds event epoll-edge	-DEVENTS=5 -DWATCH=EDGE
+	holds event cno		-DEVENTS=5 -DWATCH=CNO
+	holds event slots	-DEVENTS=4 -DSLOTS
+	spare event G		-DEVENTS=4 -DNO_G
+	needs event H		-DEVENTS=4 -DNO_H
+	needs event I		-DEVENTS=4 -DNO_I
+	needs event J		-DEVENTS=4 -DNO_J
+	needs event K		-DEVENTS=4 -DNO_K
+	needs event L		-DEVENTS=4 -DNO_L
+	needs event look	-DEVENTS=4 -DNO_LOOK
+	needs event look-woken	-DEVENTS=4 -DNO_LOOP
+	needs event full	-DEVENTS=4 -DNO_FULL
+	needs event report-once	-DEVENTS=4 -DNO_ONCE
+	needs event offer-clears -DEVENTS=5 -DNO_CLEAR
+	needs event done-first	-DEVENTS=4 -DSLOTS -DNO_DONE
+	needs event poll-wake	-DEVENTS=4 -DWATCH=POLL -DNO_WATCH_WAKE
+	needs event poll-order	-DEVENTS=4 -DWATCH=POLL -DNO_WATCH_ORDER
+	needs event epoll-wake	-DEVENTS=4 -DWATCH=EPOLL -DNO_WATCH_WAKE
+	needs event epoll-order	-DEVENTS=4 -DWATCH=EPOLL -DNO_WATCH_ORDER
+	needs event edge-wake	-DEVENTS=4 -DWATCH=EDGE -DNO_WATCH_WAKE
+	needs event cno-trigger	-DEVENTS=4 -DWATCH=CNO -DNO_WATCH_WAKE
+	needs event cno-order	-DEVENTS=4 -DWATCH=CNO -DNO_WATCH_ORDER
+	END
+	[ -n "$long" ] || return 0
+	cat <<-END
+	holds ring  long-sq	-DKIND=SQ -DPOSTS=4
+	holds ring  long-rq	-DKIND=RQ -DPOSTS=3
+	holds ring  long-rq-i	-DKIND=RQ -DPOSTS=4 -DKICKS=0
+	holds ring  long-rq-4	-DKIND=RQ -DPOSTS=3 -DKICKS=0 -DENTRIES=4
+	holds ring  long-srq	-DKIND=SRQ -DPOSTS=3
+	holds ring  long-srq-i	-DKIND=SRQ -DPOSTS=4 -DKICKS=0
+	holds ring  long-sq-e	-DKIND=SQ -DPOSTS=3 -DEARLY
+	holds ring  long-rq-e	-DKIND=RQ -DPOSTS=2 -DEARLY
+	holds ring  long-2	-DKIND=SQ -DPOSTS=2 -DPRODUCERS=2
+	holds ring  long-fine	-DKIND=SQ -DPOSTS=3 -DFINE
+	spare ring  long-C	-DKIND=SQ -DPOSTS=4 -DNO_C
+	spare ring  long-C-srq	-DKIND=SRQ -DPOSTS=3 -DNO_C
+	spare ring  long-C-fine	-DKIND=SQ -DPOSTS=3 -DNO_C -DFINE
+	spare ring  long-F	-DKIND=SRQ -DPOSTS=3 -DNO_F_BARRIER
+	spare ring  long-F-fine	-DKIND=SQ -DPOSTS=3 -DNO_F_BARRIER -DFINE
+	spare ring  long-order	-DKIND=RQ -DPOSTS=3 -DNO_ORDER
+	holds event long-poll	-DEVENTS=6 -DFINE -DWATCH=POLL
+	holds event long-edge	-DEVENTS=6 -DFINE -DWATCH=EDGE
+	holds event long-fine	-DEVENTS=5 -DFINE
+	holds event long-locked	-DEVENTS=5 -DFINE -DLOCKED
+	spare event long-G	-DEVENTS=5 -DFINE -DNO_G
+	END
+}
+
+# Sets "found" to what the checker has found, or "bad" to why the run is worth nothing.
+judge() {
+	local out=$1
+
+	if ! grep -q 'errors: ' "$out"; then
+		bad="did not run"
+	elif grep -qE 'depth too small|out of memory|reached -DMEMLIM|newest\[.*\]<' "$out"; then
+		bad="bounds too small"
+	elif ! grep -q 'errors: 0' "$out"; then
+		found=$(sed -nE 's/^pan:1: (.*) \(at depth.*/\1/p' "$out" | tr -s ' ')
+		found=${found:-error}
+	fi
+}
+
+run_one() {
+	local dir=$1 n=$2 what=$3 model=$4 name=$5 bad="" found="" states verdict=ok
+	shift 5
+
+	mkdir -p "$dir"
+	cp "$here"/*.pml "$dir"
+	cd "$dir" || return
+	spin "$@" -a "$model.pml" >spin.out 2>&1 &&
+		"${CC:-gcc}" "${CFLAGS[@]}" -w -DSAFETY -DNOFAIR -DMEMLIM="$MEMORY" -o pan pan.c \
+			>cc.out 2>&1 &&
+		(ulimit -v $((MEMORY * 1024 + 65536)) -t "$TIME" && ./pan -m100000 -w21) >pan.out 2>&1
+	touch pan.out
+	judge pan.out
+	states=$(sed -nE 's/^ *([0-9.e+]+) states, stored.*/\1/p' pan.out)
+	case $what in
+	needs)	[ -n "$found" ] || verdict="not ok" ;;
+	*)	[ -z "$found" ] || verdict="not ok" ;;
+	esac
+	[ -z "$bad" ] || verdict="not ok"
+	echo "$verdict $n model $model: $what $name: ${bad:-${found:-no error}}" \
+		"(${states:-0} states)" >line.new
+	mv line.new line
+}
+
+# Show the lines of the runs that are over, in order.
+show() {
+	while [ -e "$work/$shown/line" ]; do
+		cat "$work/$shown/line"
+		shown=$((shown + 1))
+	done
+}
+
+work=${keep:-$(mktemp -d "${TMPDIR:-/tmp}/dat-model.XXXXXX")}
+[ -n "$keep" ] || trap 'rm -rf "$work"' EXIT
+rm -f "$work"/*/line
+n=0
+shown=1
+while read -r what model name opts; do
+	n=$((n + 1))
+	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+		wait -n
+		show
+	done
+	# shellcheck disable=SC2086 # options are words
+	( run_one "$work/$n" "$n" "$what" "$model" "$name" $opts ) &
+done < <(plan)
+wait
+show
+if ((shown <= n)); then
+	echo "not ok $shown model: no result"
+	exit 1
+fi
+! grep -q '^not ok' "$work"/*/line
