@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules libs modules_install install clean vm lint check check-debug bench demo help kobj
+.PHONY: all modules libs modules_install install clean vm lint model check check-debug bench demo help kobj
 
 all: modules libs
 
@@ -64,6 +64,9 @@ vm: libs
 lint:
 	$(DAT_TOP)/scripts/run-tests lint
 
+model:
+	$(DAT_TOP)/selftests/model/run.sh
+
 check:
 	$(DAT_TOP)/scripts/run-tests stock
 
@@ -84,6 +87,7 @@ help:
 	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
 	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
+	@echo 'model            the ring protocol, by a model checker (part of lint)'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
 	@echo 'bench            what things cost, beside verbs in the same VM'
