@@ -4,14 +4,16 @@
  * letter, as libdat and the driver do it.  README.rst says which function is which.
  *
  *   producer    posts POSTS entries; two of them share the queue's lock
+ *   poller      takes dirty bits unasked, parks, is unparked by a kick
  *   kicker      posts to another queue, whose dirty bit is in the same word, and kicks
- *   device      completes what it was given: SQ, RQ in order, SRQ in any
+ *   device      completes what it was given: SQ in order, one completion for one or more;
+ *               RQ in order, SRQ in any
  *
  * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index,
  * so an entry taken too early, twice, or overwritten shows as another number.
  *
  * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n; -DEARLY: there is no
- * connection at first; -DNO_<X> leaves barrier or step X out.
+ * connection at first; -DPOLLER: there is a poller; -DNO_<X> leaves barrier or step X out.
  */
 #define SQ	0
 #define RQ	1
@@ -41,18 +43,36 @@
 #define DONE	2
 #define NREL	3
 #define DIRTY	3		/* bit 0 is the queue's, bit 1 another's */
+#ifdef POLLER
+#define WATCHED	4
+#define KICK_AT	5
+#else
 #define KICK_AT	4
-#define ENTRY	5
+#endif
+#define ENTRY	(KICK_AT + 1)
 #define NLOC	(ENTRY + ENTRIES)
-#define HIST	(2 * POSTS + 3 + 3 * (PRODUCERS - 1))
+#define HIST	(2 * POSTS + 3 + 3 * (PRODUCERS - 1) + 3 * PARKS)
 
-/* Threads: kicker, device, producers. */
+/* Threads: kicker, device, poller, producers. */
 #define KICKER	0
 #define DEVICE	1
+#ifdef POLLER
+#define PRODUCER 3
+#ifndef PARKS
+#define PARKS	1		/* how often it does */
+#endif
+#else
 #define PRODUCER 2
+#define PARKS	0
+#endif
 #define NTHREAD	(PRODUCER + PRODUCERS)
 
-#define READS(t, l)	((l) == TAIL || (l) >= ENTRY ? 1 : \
+#ifdef POLLER
+#define BY_PUMP(l)	((l) == TAIL || (l) == WATCHED || (l) > KICK_AT)
+#else
+#define BY_PUMP(l)	((l) == TAIL || (l) > KICK_AT)
+#endif
+#define READS(t, l)	(BY_PUMP(l) ? 1 : \
 			 (l) == DIRTY ? (t) != DEVICE : (t) >= PRODUCER)
 
 /* Locks: the driver's of the queue, libdat's of the queue. */
@@ -79,10 +99,11 @@ byte posted;
 
 bool other;		/* the other queue's bit is set and not taken */
 
+#ifdef POLLER
+bool parked;
+#endif
 #ifdef EARLY
 bool up;		/* there is a connection */
-#else
-#define up	true
 #endif
 
 #define BUSY	MOD(head - done)
@@ -139,14 +160,18 @@ inline give()
 	at_device = at_device | (1 << MOD(head - 1))
 }
 
-/* ring_publish() */
+/* ring_publish().  The same value again only passes on more, and makes more states. */
 inline publish()
 {
+	if
+	:: VAL(DONE, newest[DONE]) != done ->
 #ifdef NO_DONE
-	store_relaxed(DONE, done)
+		store_relaxed(DONE, done)
 #else
-	store_release(DONE, done)
+		store_release(DONE, done)
 #endif
+	:: else
+	fi
 }
 
 /* sq_chain(), or what pump_rq() does with rq_next() */
@@ -199,6 +224,18 @@ inline take()
 #endif
 }
 
+/* queue_watched() */
+#ifdef POLLER
+#define WATCHING	, w
+#define load_watched()	load_relaxed(WATCHED, w)
+#define clear_watched()	w = 0
+#else
+#define load_watched()	skip
+#define clear_watched()	skip
+#define w		false
+#define WATCHING
+#endif
+
 /*
  * dat_queue_kick_after(), for queues of any depth: 1 if nothing is at the device; else
  * an SQ needs none, and receives may want one after a few or none.  -DFEW: two, if
@@ -206,22 +243,25 @@ inline take()
  */
 inline kick_after()
 {
+	load_watched();
 	if
+	:: w -> after = 0
 #ifdef NO_LAST
-	:: BUSY == 0 -> after = 2
+	:: !w && BUSY == 0 -> after = 2
 #else
-	:: BUSY == 0 -> after = 1
+	:: !w && BUSY == 0 -> after = 1
 #endif
 #ifdef FEW
-	:: BUSY && !(KIND != SQ && BUSY + 1 < ENTRIES) -> after = 0
+	:: !w && BUSY && !(KIND != SQ && BUSY + 1 < ENTRIES) -> after = 0
 #else
-	:: BUSY -> after = 0
+	:: !w && BUSY -> after = 0
 #endif
 #ifndef FEW
-	:: KIND != SQ && BUSY && BUSY < ENTRIES -> after = 1
+	:: !w && KIND != SQ && BUSY && BUSY < ENTRIES -> after = 1
 #endif
-	:: KIND != SQ && BUSY && BUSY + 1 < ENTRIES -> after = 2
-	fi
+	:: !w && KIND != SQ && BUSY && BUSY + 1 < ENTRIES -> after = 2
+	fi;
+	clear_watched()
 }
 
 /* ring_arm(), up to (E) */
@@ -319,7 +359,27 @@ inline pump()
 
 #define TAKEN(d)	if :: d & 2 -> other = false :: else fi
 
-/* DAT_IOC_KICK: dat_file_kick(), dat_doorbell_take() */
+/* file_kick_one(): dat_ep_kick(), or dat_srq_pump() */
+inline kick_one()
+{
+#ifdef EARLY
+	BLOCK {
+		lock(QLOCK);
+		if
+		:: up -> mine = true
+		:: else -> unlock(QLOCK)
+		fi
+	}
+	if
+	:: mine -> pump()
+	:: else
+	fi
+#else
+	pump()
+#endif
+}
+
+/* dat_file_kick(), dat_doorbell_take() */
 inline kick()
 {
 	BLOCK {
@@ -351,9 +411,18 @@ inline kick()
 	fi;
 #endif
 	if
-	:: d & 1 && up -> d = 0; pump()
+	:: d & 1 -> d = 0; kick_one()
 	:: else -> d = 0
 	fi
+}
+
+/* DAT_IOC_KICK */
+inline ioctl_kick()
+{
+#ifdef POLLER
+	parked = false;
+#endif
+	kick()
 }
 
 /* ---- threads ---- */
@@ -429,14 +498,14 @@ inline post()
 		fi
 	}
 	if
-	:: f -> f = 0; kick()
+	:: f -> f = 0; ioctl_kick()
 	:: else
 	fi
 }
 
 proctype producer(byte me)
 {
-	byte n, e, d, f, after, round, rounds;
+	byte n, e, d, f, after, round, rounds WATCHING;
 	bool got, mine;
 
 	do
@@ -463,7 +532,7 @@ proctype producer(byte me)
 
 proctype kicker(byte me)
 {
-	byte n, e, d, after, round, rounds, kicks;
+	byte n, e, d, after, round, rounds, kicks WATCHING;
 	bool got, mine;
 
 	do
@@ -474,7 +543,7 @@ proctype kicker(byte me)
 			other = true;
 			d = 0
 		}
-		kick();
+		ioctl_kick();
 		assert(!other)
 	:: true -> break
 	od;
@@ -488,7 +557,7 @@ proctype kicker(byte me)
  */
 proctype device(byte me)
 {
-	byte n, e, after, round, rounds;
+	byte n, e, after, round, rounds WATCHING;
 	bool got, mine;
 
 #ifdef EARLY
@@ -511,6 +580,15 @@ proctype device(byte me)
 		at_device = at_device & ~(1 << n);
 		n = 0;
 		done = MOD(done + 1);
+#if KIND == SQ
+		/* It may speak for more. */
+		do
+		:: at_device & (1 << done) ->
+			at_device = at_device & ~(1 << done);
+			done = MOD(done + 1)
+		:: true -> break
+		od;
+#endif
 #if KIND == SRQ
 		/* What publishes is the pump. */
 		unlock(QLOCK) }
@@ -528,6 +606,60 @@ proctype device(byte me)
 	leave()
 }
 
+#ifdef POLLER
+/* poller_watch(): until it has seen nothing for long enough, or for ever */
+inline poller_watch()
+{
+	BLOCK {
+		store_relaxed(WATCHED, 1);
+		if
+		:: stay = true
+		:: stay = false
+		fi
+	}
+end_watching:
+	do
+	/* In the end it sees what there is. */
+	:: VAL(DIRTY, newest[DIRTY]) -> kick()
+	:: BLOCK {
+		!stay;
+		load_relaxed(DIRTY, d);
+		if
+		:: d -> d = 0
+		:: else -> break
+		fi }
+	od
+}
+
+/* poller_park() and poller_leave(): then it sleeps until somebody kicks */
+inline poller_park()
+{
+#ifdef NO_PARK_ORDER
+	kick_one();				/* dat_file_kick_all() */
+	BLOCK { parked = true; store_relaxed(WATCHED, 0) }
+#else
+	BLOCK { parked = true; store_relaxed(WATCHED, 0) }
+#ifndef NO_PARK_PUMP
+	kick_one();				/* dat_file_kick_all() */
+#endif
+#endif
+end_parked:
+	!parked
+}
+
+proctype poller(byte me)
+{
+	byte n, e, d, after, round, rounds, parks WATCHING;
+	bool got, mine, stay;
+
+	do
+	:: parks < PARKS -> parks++; poller_watch(); poller_park()
+	:: parks == PARKS -> break
+	od;
+	leave()
+}
+#endif
+
 /* The queue comes up empty, and pumped once unless EARLY. */
 init
 {
@@ -535,12 +667,22 @@ init
 		VAL(TAIL, 0) = START;
 		VAL(DONE, 0) = START;
 		VAL(KICK_AT, 0) = MOD(START + 1);
+#ifdef POLLER
+		/* The bit may be left over from an entry that a completion has taken. */
+		if
+		:: VAL(DIRTY, 0) = 1
+		:: skip
+		fi;
+#endif
 #if !defined(NO_ARM) && !defined(EARLY)
 		VAL(FLAGS, 0) = 1;
 		armed = true;
 #endif
 		run kicker(KICKER);
 		run device(DEVICE);
+#ifdef POLLER
+		run poller(DEVICE + 1);
+#endif
 		run producer(PRODUCER);
 #if PRODUCERS > 1
 		run producer(PRODUCER + 1);

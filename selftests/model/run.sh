@@ -49,6 +49,7 @@ plan() {
 	holds ring  srq-kicks	-DKIND=SRQ -DPOSTS=2
 	holds ring  sq-early	-DKIND=SQ -DPOSTS=2 -DEARLY
 	holds ring  rq-early	-DKIND=RQ -DPOSTS=2 -DKICKS=0 -DEARLY
+	holds ring  poller	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0
 	needs ring  A		-DPOSTS=3 -DNO_A
 	needs ring  B		-DPOSTS=3 -DNO_B
 	needs ring  B-C-always	-DPOSTS=4 -DNO_B -DALWAYS_C
@@ -69,6 +70,11 @@ plan() {
 	needs ring  kick-at-1	-DKIND=RQ -DPOSTS=3 -DNO_LAST
 	needs ring  last-take	-DKIND=SRQ -DPOSTS=3 -DNO_TAKE
 	needs ring  done-order	-DKIND=SRQ -DPOSTS=4 -DKICKS=0 -DFEW -DNO_DONE
+	needs ring  poller-B	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_B
+	spare ring  poller-C	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_C
+	needs ring  poller-F	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_F_BARRIER
+	needs ring  park-pumps	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_PARK_PUMP
+	needs ring  park-order	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_PARK_ORDER
 	holds event drawing	-DEVENTS=5
 	holds event driver	-DEVENTS=5 -DLOCKED
 	holds event poll	-DEVENTS=5 -DWATCH=POLL
@@ -90,9 +96,7 @@ plan() {
 	needs event done-first	-DEVENTS=4 -DSLOTS -DNO_DONE
 	needs event poll-wake	-DEVENTS=4 -DWATCH=POLL -DNO_WATCH_WAKE
 	needs event poll-order	-DEVENTS=4 -DWATCH=POLL -DNO_WATCH_ORDER
-	needs event epoll-wake	-DEVENTS=4 -DWATCH=EPOLL -DNO_WATCH_WAKE
 	needs event epoll-order	-DEVENTS=4 -DWATCH=EPOLL -DNO_WATCH_ORDER
-	needs event edge-wake	-DEVENTS=4 -DWATCH=EDGE -DNO_WATCH_WAKE
 	needs event cno-trigger	-DEVENTS=4 -DWATCH=CNO -DNO_WATCH_WAKE
 	needs event cno-order	-DEVENTS=4 -DWATCH=CNO -DNO_WATCH_ORDER
 	END
@@ -106,6 +110,13 @@ plan() {
 	holds ring  long-srq-i	-DKIND=SRQ -DPOSTS=4 -DKICKS=0
 	holds ring  long-sq-e	-DKIND=SQ -DPOSTS=3 -DEARLY
 	holds ring  long-rq-e	-DKIND=RQ -DPOSTS=2 -DEARLY
+	holds ring  long-poll	-DKIND=SQ -DPOSTS=2 -DPOLLER -DKICKS=0
+	holds ring  long-poll-r	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0
+	holds ring  long-poll-k	-DKIND=SQ -DPOSTS=1 -DPOLLER
+	holds ring  long-poll-p	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DPARKS=2
+	holds ring  long-poll-e	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DEARLY
+	holds ring  long-poll-s	-DKIND=SRQ -DPOSTS=1 -DPOLLER -DKICKS=0
+	spare ring  long-poll-C	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_C
 	holds ring  long-2	-DKIND=SQ -DPOSTS=2 -DPRODUCERS=2
 	holds ring  long-fine	-DKIND=SQ -DPOSTS=3 -DFINE
 	spare ring  long-C	-DKIND=SQ -DPOSTS=4 -DNO_C

@@ -28,7 +28,7 @@
  *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
  *   full barrier                  (B)        copy, check, post n entries
  *   if the queue's dirty bit is clear,       if somebody will look again
- *     set it                                   (work in flight): leave
+ *     set it                                   (work in flight, poller): leave
  *   full barrier                  (C)        status.kick_at = head + m
  *   if status.flags & NEED_KICK and          status.flags |= NEED_KICK
  *      tail has reached kick_at              full barrier                 (E)
@@ -50,9 +50,10 @@
  *       With (E), store-barrier-load on both sides: either the process sees NEED_KICK
  *       and enters, or the pump sees the new tail.  Never neither.
  *   (C) orders the dirty bit before the look at NEED_KICK; if the bit was set already,
- *       there is nothing to order.  Who kicks finds its own bit anyhow: this is for
- *       whoever may look at the bits without being asked.
- *   (F) pairs with (B).
+ *       there is nothing to order.  Who kicks finds its own bit anyhow, and a poller
+ *       pumps every queue, rung for or not, before it sleeps.
+ *   (F) pairs with (B).  A poller does the same unasked; while it is awake the pump
+ *       leaves without NEED_KICK, and nothing but this pair finds the tail.
  *   NEED_KICK is stored with release after kick_at, and loaded with acquire before it.
  *
  * Completions (the kernel is the producer, the process the consumer):
