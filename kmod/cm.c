@@ -180,6 +180,23 @@ static int cm_start_failed(struct dat_conn *conn, int err)
 	return err;
 }
 
+/* What rdma_cm and the routing tables say in the words of the errno contract. */
+static int cm_resolve_error(int err)
+{
+	switch (err) {
+	case -ENOBUFS:
+	case -EAGAIN:
+	case -EADDRNOTAVAIL:	/* no port is left */
+		return -ENOMEM;
+	case -ENOMEM:
+	case -ENODEV:
+	case -EINVAL:
+		return err;
+	default:
+		return -ENETUNREACH;
+	}
+}
+
 static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
 		      const struct sockaddr_storage *dst, u64 timeout_us)
 {
@@ -194,7 +211,7 @@ static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
 	ret = rdma_resolve_addr(conn->id, (struct sockaddr *)src,
 				(const struct sockaddr *)dst, DAT_RESOLVE_MS);
 	if (ret)
-		return cm_start_failed(conn, ret);
+		return cm_start_failed(conn, cm_resolve_error(ret));
 	dat_conn_started(conn);
 	return 0;
 }
@@ -208,8 +225,8 @@ static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
  * @pd_len: of it, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0, and one connection event will follow; or
- * -ENETUNREACH the adapter has no address of the family, or @dst is IPv6 loopback,
- * -EISCONN, -ENOMEM.
+ * -ENETUNREACH the adapter has no address of the family, there is no route to @dst, or it
+ * is IPv6 loopback; -EISCONN, -ENOMEM.
  */
 int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   const void *pd, u32 pd_len)

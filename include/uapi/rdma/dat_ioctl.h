@@ -33,7 +33,8 @@
  *   EEXIST        the memory is not what the cookie stands for
  *   EADDRINUSE    the connection qualifier is taken
  *   EADDRNOTAVAIL no service point has the connection qualifier
- *   ENETUNREACH   the adapter has no address of the needed family
+ *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
+ *                 peer
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only)
  *   ETIMEDOUT     the time is over
