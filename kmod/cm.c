@@ -276,6 +276,11 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 		return 0;
 	}
 	ret = cm_make_qp(conn);
+	/* The CM's word for a request that the peer has withdrawn; ours is on the way. */
+	if (ret == -EINVAL) {
+		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
+		return 0;
+	}
 	if (ret) {
 		/* Closed meanwhile: the undertaker has the id, and the CR may go. */
 		if (!dat_ep_unclaim(conn->ep))

@@ -218,6 +218,56 @@ TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
 	pthread_join(thread, NULL);
 }
 
+struct withdrawal {
+	struct t_file	*f;
+	uint32_t	ep;
+};
+
+static void *withdraw(void *arg)
+{
+	struct withdrawal *w = arg;
+
+	t_free(w->f, DAT_OBJ_EP, w->ep);
+	return NULL;
+}
+
+/* The peer's CM, ours and the consumer hear of it one after the other. */
+TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
+{
+	struct t_pair *p = &self->p;
+	double end = seconds() + 6;
+	unsigned int established = 0, failed = 0;
+	struct dat_eqe eqe;
+
+	while (seconds() < end) {
+		unsigned int count[16];
+		struct withdrawal w = { .f = &p->f };
+		pthread_t thread;
+		struct t_ep out;
+
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 7, &out));
+		ASSERT_EQ(0, t_connect(&p->f, &out, T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		w.ep = out.id;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, withdraw, &w));
+		usleep(rand() % 5000);
+		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+		pthread_join(thread, NULL);
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		if (eqe.type == DAT_EV_ESTABLISHED) {
+			established++;
+			ASSERT_NE(0, t_end(&p->evd[0], count));
+		} else {
+			failed++;
+			ASSERT_EQ(DAT_EV_ACCEPT_ERROR, eqe.type);
+		}
+		ASSERT_EQ(0, t_reset(&p->f, &p->ep[0]));
+		t_unmap(&out.submit);
+		t_unmap(&out.status);
+	}
+	TH_LOG("%u established, %u failed", established, failed);
+}
+
 /* Posting to a DISCONNECTED EP makes events at once, in the midst of the close. */
 static void *poster(void *arg)
 {
