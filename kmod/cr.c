@@ -168,8 +168,8 @@ static int cr_move(struct dat_cr *cr, struct rdma_cm_id *id, struct dat_psp *psp
  * @conn_qual: of a service point of the same port, anybody's
  *
  * Context: may sleep; no ia->sem is held, since another IA's is taken.  Return: 0,
- * -EADDRNOTAVAIL no such service point, -ENOENT the request is taken, -ECONNREFUSED
- * that one takes no more, -ENOMEM; after an error @cr is as before.
+ * -EADDRNOTAVAIL no such service point, or it takes no more, -ENOENT the request is taken,
+ * -ENOMEM; after an error @cr is as before.
  */
 int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual)
 {
@@ -183,11 +183,14 @@ int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual)
 	id = xchg(&cr->id, NULL);
 	if (!id)
 		goto out_put;
-	ret = dat_ia_lock_live(psp->obj.ia);
-	if (!ret) {
+	/* That its IA is closed, or has its one request, is not about ours. */
+	ret = -EADDRNOTAVAIL;
+	if (!dat_ia_lock_live(psp->obj.ia)) {
 		ret = cr_move(cr, id, psp);
 		dat_ia_unlock(psp->obj.ia);
 	}
+	if (ret == -ECONNREFUSED)
+		ret = -EADDRNOTAVAIL;
 	if (ret)
 		dat_cr_give_back(cr, id);
 out_put:

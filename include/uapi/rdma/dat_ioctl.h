@@ -969,7 +969,8 @@ struct dat_cr_reject {
  * @conn_qual: of a service point of the same adapter, of this process or another
  *
  * There it is a request like any other, with the same peer and private data; if its EVD
- * is full it is refused.  EADDRNOTAVAIL: no such service point; the CR stays.
+ * is full it is refused.  EADDRNOTAVAIL: no such service point, or it was for one request
+ * and has had it; the CR stays.
  */
 struct dat_cr_handoff {
 	__u32 size;
