@@ -731,7 +731,8 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket);
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
 
 /* share.c */
-struct dat_share *dat_share_get(struct dat_dev *dev, u64 start, u64 length, const u8 *cookie);
+struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
+				const u8 *cookie);
 void dat_share_put(struct dat_share *share);
 
 /* The steps that make a ring, and those that put one into use. */

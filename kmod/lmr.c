@@ -68,7 +68,7 @@ static int lmr_name(struct dat_lmr *lmr, const u8 *cookie)
 
 	if (!cookie)
 		return 0;
-	share = dat_share_get(lmr->obj.ia->dev, lmr->start, lmr->length, cookie);
+	share = dat_share_get(lmr->obj.ia, lmr->start, lmr->length, cookie);
 	if (IS_ERR(share))
 		return PTR_ERR(share);
 	lmr->share = share;

@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/path.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "dat.h"
 
@@ -19,6 +20,7 @@ static LIST_HEAD(shares);
 /* What memory is, whoever maps it where. */
 struct share_id {
 	struct dat_dev	*dev;
+	struct net	*net;		/* containers don't share names */
 	struct path	path;		/* keeps the file system mounted */
 	struct inode	*inode;
 	pgoff_t		pgoff;
@@ -101,13 +103,14 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 	       share->id.offset == id->offset && share->id.length == id->length;
 }
 
-static struct dat_share *share_find(const struct dat_dev *dev, const u8 *cookie)
+static struct dat_share *share_find(const struct share_id *id, const u8 *cookie)
 {
 	struct dat_share *share;
 
 	lockdep_assert_held(&share_lock);
 	list_for_each_entry(share, &shares, node)
-		if (share->id.dev == dev && !memcmp(share->cookie, cookie, DAT_LMR_COOKIE))
+		if (share->id.dev == id->dev && net_eq(share->id.net, id->net) &&
+		    !memcmp(share->cookie, cookie, DAT_LMR_COOKIE))
 			return share;
 	return NULL;
 }
@@ -119,7 +122,7 @@ static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
 	struct dat_share *share;
 
 	lockdep_assert_held(&share_lock);
-	share = share_find(id->dev, cookie);
+	share = share_find(id, cookie);
 	if (share && !share_is(share, id))
 		return ERR_PTR(-EEXIST);
 	if (!share) {
@@ -135,7 +138,7 @@ static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
 
 /**
  * dat_share_get() - name memory of the current process
- * @dev: among its users
+ * @ia: among those who opened its device in its network namespace; outlives the name
  * @start: first byte
  * @length: bytes, not 0; start + length doesn't overflow
  * @cookie: DAT_LMR_COOKIE bytes
@@ -143,9 +146,10 @@ static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
  * Context: may sleep; takes mmap_lock.  Return: to be given back by dat_share_put(), or
  * an ERR_PTR: -EEXIST, see struct dat_lmr_create, -ENOMEM.
  */
-struct dat_share *dat_share_get(struct dat_dev *dev, u64 start, u64 length, const u8 *cookie)
+struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
+				const u8 *cookie)
 {
-	struct share_id id = { .dev = dev };
+	struct share_id id = { .dev = ia->dev, .net = ia->net };
 	struct dat_share *share, *spare;
 	int ret;
 

@@ -301,7 +301,8 @@ struct dat_pz_create {
  * @rmr_context: out: goes to peers; 0 without remote privileges
  * @flags: DAT_LMR_SHARED
  * @rsvd: 0
- * @cookie: DAT_LMR_SHARED: the memory's name among the users of the adapter; else 0
+ * @cookie: DAT_LMR_SHARED: the memory's name among the users of the device in this
+ *	network namespace; else 0
  *
  * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Everybody
  * who shares memory registers his own mapping of it.  EEXIST: it is not a shared mapping

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Names of shared memory, given by processes that do not trust each other. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define NOBODY	65534
+#define PAGE	4096
+#define SIZE	(4 * PAGE)
+
+/* Give [va, va + length) the name @cookie. */
+static int name_memory(struct t_file *f, uint32_t pz, const void *va, uint64_t length,
+		       const char *cookie, uint32_t *id)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = pz, .addr = (uintptr_t)va, .length = length,
+		.priv = DAT_PRIV_LOCAL_READ, .flags = DAT_LMR_SHARED,
+	};
+	int ret;
+
+	memcpy(arg.cookie, cookie, strnlen(cookie, sizeof(arg.cookie)));
+	ret = t_ioctl(f->fd, DAT_IOC_LMR_CREATE, &arg);
+	if (id)
+		*id = arg.id;
+	return ret;
+}
+
+static void *map_fd(int fd, size_t size, off_t offset)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+}
+
+static int memory(size_t size)
+{
+	int fd = memfd_create("dat-share", 0);
+
+	return ftruncate(fd, size) ? -1 : fd;
+}
+
+static long vm_pin_kb(void)
+{
+	char line[256];
+	long n = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %ld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/*
+ * Another process: it names the memory of @fd, says what came of that, and keeps it until
+ * it is killed or told to go.
+ */
+struct other {
+	pid_t	pid;
+	int	go;
+	int	ret;
+};
+
+static void other_main(int fd, size_t size, const char *cookie, uid_t uid, int say, int go)
+{
+	struct t_file f;
+	uint32_t pz, id;
+	int ret;
+	char c;
+
+	ret = t_open(&f);
+	if (!ret)
+		ret = t_pz(&f, &pz);
+	if (!ret && uid)
+		ret = setuid(uid);
+	if (!ret)
+		ret = name_memory(&f, pz, map_fd(fd, size, 0), size, cookie, &id);
+	write(say, &ret, sizeof(ret));
+	read(go, &c, 1);
+	_exit(ret ? 0 : -t_free(&f, DAT_OBJ_LMR, id));
+}
+
+static int other_start(struct other *o, int fd, size_t size, const char *cookie, uid_t uid)
+{
+	int say[2], go[2];
+
+	if (pipe(say) || pipe(go))
+		return -errno;
+	o->pid = fork();
+	if (!o->pid) {
+		close(go[1]);
+		other_main(fd, size, cookie, uid, say[1], go[0]);
+	}
+	close(say[1]);
+	close(go[0]);
+	o->go = go[1];
+	if (read(say[0], &o->ret, sizeof(o->ret)) != sizeof(o->ret))
+		o->ret = -EPIPE;
+	close(say[0]);
+	return o->ret;
+}
+
+/* It frees its memory and exits. */
+static int other_stop(struct other *o)
+{
+	int status;
+
+	close(o->go);
+	waitpid(o->pid, &status, 0);
+	return status;
+}
+
+static void other_kill(struct other *o)
+{
+	kill(o->pid, SIGKILL);
+	other_stop(o);
+}
+
+FIXTURE(share) {
+	struct t_pair p;
+	struct t_link link;
+	long pin;
+	int fd;
+	char *va;
+};
+
+FIXTURE_SETUP(share)
+{
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_link_open(&self->p, &self->link));
+	self->fd = memory(SIZE);
+	ASSERT_LE(0, self->fd);
+	self->va = map_fd(self->fd, SIZE, 0);
+	ASSERT_NE(MAP_FAILED, self->va);
+	self->pin = vm_pin_kb();
+}
+
+FIXTURE_TEARDOWN(share)
+{
+	EXPECT_EQ(0, t_link_works(&self->p, &self->link));
+	t_pair_close(&self->p);
+}
+
+static int name_it(FIXTURE_DATA(share) *self, const void *va, uint64_t length,
+		   const char *cookie, uint32_t *id)
+{
+	return name_memory(&self->p.f, self->p.pz, va, length, cookie, id);
+}
+
+/* Not even a process of another user may give it to memory of its own. */
+TEST_F(share, a_name_that_is_guessed_is_EEXIST_for_other_memory)
+{
+	struct other o;
+	int theirs = memory(SIZE);
+	uint32_t id;
+
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "guess", &id));
+	EXPECT_EQ(-EEXIST, other_start(&o, theirs, SIZE, "guess", NOBODY));
+	other_stop(&o);
+	/* That did not take it from us, nor makes it anything else harder. */
+	EXPECT_EQ(0, other_start(&o, theirs, SIZE, "guest", NOBODY));
+	EXPECT_EQ(0, other_stop(&o));
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "guess", NULL));
+}
+
+TEST_F(share, a_user_who_was_given_the_memory_shares_the_name)
+{
+	struct other o;
+
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "given", NULL));
+	EXPECT_EQ(0, other_start(&o, self->fd, SIZE, "given", NOBODY));
+	EXPECT_EQ(0, other_stop(&o));
+}
+
+/* The memory is the same if file, offset and length are. */
+TEST_F(share, other_parts_of_the_same_file_are_other_memory)
+{
+	char *page = map_fd(self->fd, PAGE, PAGE);
+	char *again = map_fd(self->fd, SIZE, 0);
+
+	ASSERT_EQ(0, name_it(self, self->va + PAGE, PAGE, "part", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va, PAGE, "part", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va + PAGE, PAGE - 1, "part", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va + PAGE, PAGE + 1, "part", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va + PAGE + 1, PAGE, "part", NULL));
+	EXPECT_EQ(0, name_it(self, page, PAGE, "part", NULL));
+	EXPECT_EQ(0, name_it(self, again + PAGE, PAGE, "part", NULL));
+	/* One name more for the same memory is another name. */
+	EXPECT_EQ(0, name_it(self, again + PAGE, PAGE, "port", NULL));
+}
+
+/* All 40 bytes count, and a zero ends nothing. */
+TEST_F(share, a_name_is_all_of_its_bytes)
+{
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = self->p.pz, .addr = (uintptr_t)self->va,
+		.length = PAGE, .flags = DAT_LMR_SHARED,
+	};
+	int i;
+
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+	for (i = 0; i < DAT_LMR_COOKIE; i++) {
+		memset(arg.cookie, 0, sizeof(arg.cookie));
+		arg.cookie[i] = 1;
+		arg.addr = (uintptr_t)self->va + PAGE;
+		EXPECT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg)) TH_LOG("%d", i);
+		arg.addr = (uintptr_t)self->va;
+		EXPECT_EQ(-EEXIST, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+	}
+}
+
+/* What it is not a name for: all that other processes can't have a mapping of. */
+TEST_F(share, memory_that_is_not_one_shared_file_is_EEXIST)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS, rw = PROT_READ | PROT_WRITE;
+	char *own = mmap(NULL, SIZE, rw, flags, -1, 0);
+	char *copy = mmap(NULL, SIZE, rw, MAP_PRIVATE, self->fd, 0);
+	char *two = mmap(NULL, 2 * SIZE, rw, flags, -1, 0);
+
+	EXPECT_EQ(-EEXIST, name_it(self, own, SIZE, "bad", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, copy, SIZE, "bad", NULL));
+	/* The driver's own pages are of a device. */
+	EXPECT_EQ(-EEXIST, name_it(self, self->p.f.db.va, PAGE, "bad", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->p.cr.status.va, PAGE, "bad", NULL));
+	/* A file and what follows it; the file twice; the file with a hole. */
+	mmap(two, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
+	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE + 1, "bad", NULL));
+	mmap(two + SIZE, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
+	EXPECT_EQ(-EEXIST, name_it(self, two, 2 * SIZE, "bad", NULL));
+	munmap(two + PAGE, PAGE);
+	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE, "bad", NULL));
+	/* Nothing of that has used the name up, or pinned a page. */
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "bad", NULL));
+}
+
+TEST_F(share, lengths_at_the_limits)
+{
+	uint64_t at = (uintptr_t)self->va;
+
+	EXPECT_EQ(-EINVAL, name_it(self, self->va, 0, "len", NULL));
+	EXPECT_EQ(-EINVAL, name_it(self, self->va, ~0ULL, "len", NULL));
+	EXPECT_EQ(-EINVAL, name_it(self, self->va, -at, "len", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va, ~at, "len", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, NULL, 1, "len", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va, 1ULL << 62, "len", NULL));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	EXPECT_EQ(0, name_it(self, self->va + SIZE - 1, 1, "len", NULL));
+	EXPECT_EQ(-EEXIST, name_it(self, self->va + SIZE - 2, 1, "len", NULL));
+}
+
+/* A mapping in pieces is one piece of memory to those who share it. */
+TEST_F(share, pieces_of_a_file_in_order_are_one_memory)
+{
+	struct other o;
+
+	/* Flags of their own split the mapping. */
+	ASSERT_EQ(0, madvise(self->va + PAGE, PAGE, MADV_DONTDUMP));
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "pieces", NULL));
+	EXPECT_EQ(0, other_start(&o, self->fd, SIZE, "pieces", 0));
+	EXPECT_EQ(0, other_stop(&o));
+}
+
+TEST_F(share, a_name_lasts_until_its_last_user_frees)
+{
+	struct other o;
+	int theirs = memory(SIZE);
+	char *more = map_fd(theirs, SIZE, 0);
+	uint32_t id;
+
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
+	ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "last", NOBODY));
+	/* The one who came first goes first. */
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
+	EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "last", NULL));
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
+	EXPECT_EQ(0, other_stop(&o));
+	EXPECT_EQ(0, name_it(self, more, SIZE, "last", NULL));
+}
+
+TEST_F(share, a_killed_process_leaves_no_name)
+{
+	struct other o;
+	int theirs = memory(SIZE);
+	char *more = map_fd(theirs, SIZE, 0);
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		uint32_t id;
+
+		ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "killed", NOBODY));
+		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
+		ASSERT_EQ(0, name_it(self, self->va, SIZE, "killed", &id));
+		other_kill(&o);
+		/* Ours outlives it. */
+		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
+		ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
+		EXPECT_EQ(0, name_it(self, more, SIZE, "killed", &id));
+		ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
+	}
+}
+
+/* Memory is what it is, whatever becomes of its mapping and of its file's name. */
+TEST_F(share, a_name_keeps_its_file)
+{
+	char path[] = "/dev/shm/dat-share-XXXXXX";
+	int fd = mkstemp(path), next;
+	char *va, *more;
+
+	if (fd < 0)
+		SKIP(return, "no /dev/shm");
+	ASSERT_EQ(0, ftruncate(fd, SIZE));
+	va = map_fd(fd, SIZE, 0);
+	ASSERT_EQ(0, name_it(self, va, SIZE, "file", NULL));
+	unlink(path);
+	munmap(va, SIZE);
+	va = map_fd(fd, SIZE, 0);
+	EXPECT_EQ(0, name_it(self, va, SIZE, "file", NULL));
+	munmap(va, SIZE);
+	close(fd);
+	/* A new one with the old path, and perhaps the old inode number. */
+	next = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	ASSERT_LE(0, next);
+	unlink(path);
+	ASSERT_EQ(0, ftruncate(next, SIZE));
+	more = map_fd(next, SIZE, 0);
+	EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "file", NULL));
+}
+
+TEST_F(share, a_file_system_can_be_unmounted_afterwards)
+{
+	char dir[] = "/tmp/dat-share-XXXXXX", path[PATH_MAX];
+	uint32_t id;
+	char *va;
+	int fd;
+
+	ASSERT_NE(NULL, mkdtemp(dir));
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", dir, "tmpfs", 0, NULL))
+		SKIP(return, "may not mount");
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	ASSERT_EQ(0, ftruncate(fd, SIZE));
+	va = map_fd(fd, SIZE, 0);
+	ASSERT_EQ(0, name_it(self, va, SIZE, "mount", &id));
+	munmap(va, SIZE);
+	close(fd);
+	EXPECT_EQ(-1, umount(dir));
+	EXPECT_EQ(EBUSY, errno);
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
+	EXPECT_EQ(0, umount(dir));
+	rmdir(dir);
+}
+
+/* As many as RLIMIT_MEMLOCK allows, and those that were refused are not charged. */
+TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
+{
+	struct rlimit lim = { 1 << 20, 1 << 20 };
+	uint32_t id[300], n, i;
+	char name[16];
+	int ret = 0;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	/* What the fixture has pinned is over that already. */
+	ASSERT_EQ(0, seteuid(NOBODY));
+	EXPECT_EQ(-ENOMEM, name_it(self, self->va, PAGE, "flood", NULL));
+	ASSERT_EQ(0, seteuid(0));
+	lim.rlim_cur = 1 << 21;
+	lim.rlim_max = 1 << 21;
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	for (n = 0; n < 300; n++) {
+		snprintf(name, sizeof(name), "flood%u", n);
+		ret = name_it(self, self->va, PAGE, name, &id[n]);
+		if (ret)
+			break;
+		/* A clash comes before the pages are counted. */
+		snprintf(name, sizeof(name), "flood%u", n / 2);
+		ASSERT_EQ(-EEXIST, name_it(self, self->va + 1, PAGE, name, NULL));
+	}
+	EXPECT_EQ(-ENOMEM, ret);
+	EXPECT_EQ(256, n);
+	/* The name that found no memory is free for any other. */
+	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id[--n]));
+	EXPECT_EQ(0, name_it(self, self->va + PAGE, PAGE, "flood256", &id[n++]));
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id[i]));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	ASSERT_EQ(0, seteuid(0));
+}
+
+/* In a network namespace of its own, where an interface of the parent's device comes to. */
+static void container_main(int fd, int say, int go)
+{
+	struct t_file f;
+	uint32_t pz;
+	int ret = -ENODEV, i;
+	char c;
+
+	ret = unshare(CLONE_NEWNET) ? -errno : 0;
+	write(say, &ret, sizeof(ret));
+	read(go, &c, 1);
+	ret = system("ip addr add 10.9.0.77/24 dev dat-share && ip link set dat-share up");
+	for (i = 0; i < 50; i++) {
+		ret = t_open(&f);
+		if (!ret)
+			break;
+		usleep(100000);
+	}
+	if (!ret)
+		ret = t_pz(&f, &pz);
+	if (!ret)
+		ret = name_memory(&f, pz, map_fd(fd, SIZE, 0), SIZE, "contained", NULL);
+	write(say, &ret, sizeof(ret));
+	read(go, &c, 1);
+	_exit(0);
+}
+
+/* The name of the network interface of the device, or an empty string. */
+static void interface(const char *device, char *name, size_t len)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	name[0] = 0;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0",
+		 device);
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	if (fgets(name, len, f))
+		name[strcspn(name, "\n")] = 0;
+	fclose(f);
+}
+
+/* Whoever guesses the names of another container can't find out that they are in use. */
+TEST_F_TIMEOUT(share, another_network_namespace_has_names_of_its_own, 60)
+{
+	int theirs = memory(SIZE), say[2], go[2], ret;
+	char dev[32], cmd[128];
+	pid_t pid;
+
+	interface((char *)self->p.f.info.device, dev, sizeof(dev));
+	ASSERT_EQ(0, pipe(say));
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "contained", NULL));
+	pid = fork();
+	if (!pid)
+		container_main(theirs, say[1], go[0]);
+	ASSERT_EQ(sizeof(ret), read(say[0], &ret, sizeof(ret)));
+	snprintf(cmd, sizeof(cmd), "modprobe -q macvlan; "
+		 "ip link add dat-share link %s netns %d type macvlan mode bridge 2>/dev/null",
+		 dev, pid);
+	if (ret || system(cmd)) {
+		kill(pid, SIGKILL);
+		SKIP(return, "no network namespaces, or no macvlan");
+	}
+	write(go[1], "", 1);
+	ASSERT_EQ(sizeof(ret), read(say[0], &ret, sizeof(ret)));
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "contained", NULL));
+	write(go[1], "", 1);
+	waitpid(pid, NULL, 0);
+}
+
+/* How many have the name for the one memory and for the other. */
+static volatile int *holders;
+
+/* Name one of two memories, look, free; until killed.  Exit status 1: both had the name. */
+static void contend(const int fd[2], int which)
+{
+	struct t_file f;
+	uint32_t pz, id;
+	char *va[2];
+	int i, n, ret;
+
+	srand(getpid());
+	for (i = 0; i < 2; i++)
+		va[i] = map_fd(fd[i], SIZE, 0);
+	if (t_open(&f) || t_pz(&f, &pz))
+		_exit(2);
+	for (n = 0; ; n++) {
+		i = (which + n / 16) & 1;
+		ret = name_memory(&f, pz, va[i], SIZE, "contended", &id);
+		if (ret == -EEXIST)
+			continue;
+		if (ret)
+			_exit(3);
+		__atomic_add_fetch(&holders[i], 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&holders[!i], __ATOMIC_SEQ_CST))
+			_exit(1);
+		__atomic_add_fetch(&holders[2 + i], 1, __ATOMIC_SEQ_CST);
+		if (rand() & 1)
+			usleep(rand() % 200);
+		__atomic_sub_fetch(&holders[i], 1, __ATOMIC_SEQ_CST);
+		if (t_free(&f, DAT_OBJ_LMR, id))
+			_exit(4);
+		/* Longer than with it, or there is never a moment when nobody has it. */
+		usleep(rand() % 2000);
+	}
+}
+
+TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
+{
+	int fd[2] = { self->fd, memory(SIZE) }, status, i;
+	pid_t pid[4];
+
+	holders = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (i = 0; i < 4; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			contend(fd, i & 1);
+	}
+	sleep(4);
+	/* All of them before the first is killed, whose word then stands for nothing. */
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, waitpid(pid[i], &status, WNOHANG)) TH_LOG("%d", status >> 8);
+	for (i = 0; i < 4; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i < 4; i++)
+		waitpid(pid[i], &status, 0);
+	TH_LOG("%d and %d times", holders[2], holders[3]);
+	EXPECT_LT(0, holders[2]);
+	EXPECT_LT(0, holders[3]);
+	/* Killed at any point they have left nothing. */
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "contended", NULL));
+}
+
+TEST_HARNESS_MAIN
