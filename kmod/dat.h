@@ -297,6 +297,7 @@ struct dat_binding;
  * @nprepared: of them
  * @ticket: of the last one prepared
  * @dead: shut down
+ * @purge_work: frees what was forgotten; no lock
  */
 struct dat_rmr {
 	struct dat_obj		obj;
@@ -307,6 +308,7 @@ struct dat_rmr {
 	u32			nprepared;
 	u32			ticket;
 	bool			dead;
+	struct work_struct	purge_work;
 };
 
 /**

@@ -52,36 +52,6 @@ static void bindings_free(struct list_head *list)
 		binding_free(b);
 }
 
-/**
- * dat_rmr_create() - make a remote memory region
- * @pz: protection zone
- * @user_data: owner value of its bind events
- *
- * Context: may sleep.  Return: the RMR with a reference, or an ERR_PTR.
- */
-struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
-{
-	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
-	int ret;
-
-	if (IS_ERR(rmr))
-		return rmr;
-	spin_lock_init(&rmr->lock);
-	INIT_LIST_HEAD(&rmr->prepared);
-	ret = dat_obj_use(&pz->obj);
-	if (ret)
-		goto err_abort;
-	rmr->pz = pz;
-	ret = dat_obj_publish(&rmr->obj);
-	if (ret)
-		goto err_abort;
-	return rmr;
-
-err_abort:
-	dat_obj_abort(&rmr->obj);
-	return ERR_PTR(ret);
-}
-
 static int binding_access(u32 priv)
 {
 	int access = 0;
@@ -163,6 +133,42 @@ static void rmr_purge(struct dat_rmr *rmr)
 	bindings_free(&gone);
 }
 
+static void rmr_purge_work(struct work_struct *work)
+{
+	rmr_purge(container_of(work, struct dat_rmr, purge_work));
+}
+
+/**
+ * dat_rmr_create() - make a remote memory region
+ * @pz: protection zone
+ * @user_data: owner value of its bind events
+ *
+ * Context: may sleep.  Return: the RMR with a reference, or an ERR_PTR.
+ */
+struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
+{
+	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
+	int ret;
+
+	if (IS_ERR(rmr))
+		return rmr;
+	spin_lock_init(&rmr->lock);
+	INIT_LIST_HEAD(&rmr->prepared);
+	INIT_WORK(&rmr->purge_work, rmr_purge_work);
+	ret = dat_obj_use(&pz->obj);
+	if (ret)
+		goto err_abort;
+	rmr->pz = pz;
+	ret = dat_obj_publish(&rmr->obj);
+	if (ret)
+		goto err_abort;
+	return rmr;
+
+err_abort:
+	dat_obj_abort(&rmr->obj);
+	return ERR_PTR(ret);
+}
+
 /**
  * dat_rmr_bind() - prepare a binding
  * @rmr: region; can't be freed meanwhile
@@ -181,6 +187,7 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	/* Whatever is freed meanwhile, the zone stays. */
 	if (dat_obj_use(&rmr->obj))
 		return -ENOENT;
+	/* Not later: what is forgotten is not in the way of what comes now. */
 	rmr_purge(rmr);
 	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 	if (!b) {
@@ -262,7 +269,7 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
  * @rmr: region
  * @ticket: of the binding
  *
- * Context: any; its registration lasts until the RMR is bound again or freed.
+ * Context: any but hard interrupt; its registration ends a little later.
  */
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 {
@@ -271,8 +278,10 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 	spin_lock_bh(&rmr->lock);
 	b = rmr_find(rmr, ticket);
 	/* Not to be found again; its memory can't be let go of here. */
-	if (b)
+	if (b) {
 		b->ticket = 0;
+		queue_work(dat_wq, &rmr->purge_work);
+	}
 	spin_unlock_bh(&rmr->lock);
 }
 
@@ -288,6 +297,8 @@ static void rmr_shutdown(struct dat_obj *obj)
 		list_add(&rmr->bound->node, &all);
 	rmr->bound = NULL;
 	spin_unlock_bh(&rmr->lock);
+	/* Nothing is prepared any more, so nothing queues it again. */
+	cancel_work_sync(&rmr->purge_work);
 	bindings_free(&all);
 	if (rmr->pz)
 		dat_obj_unuse(&rmr->pz->obj);

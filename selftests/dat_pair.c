@@ -28,7 +28,7 @@ int t_pair_open(struct t_pair *p)
 }
 
 /* Connect @ep[1] to @ep[0] through the pair's listener; neither has events waiting. */
-static int connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
+int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
 {
 	struct dat_eqe eqe;
 	int ret, i;
@@ -50,7 +50,7 @@ static int connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
 
 int t_pair_connect(struct t_pair *p)
 {
-	return connect_eps(p, p->ep, p->evd);
+	return t_connect_eps(p, p->ep, p->evd);
 }
 
 /* Mappings go with the process, or with t_pair_unmap(). */
@@ -89,7 +89,7 @@ int t_link_open(struct t_pair *p, struct t_link *l)
 		if (!ret)
 			ret = t_ep(&p->f, p->pz, &l->evd[i], 0, 10 + i, &l->ep[i]);
 	}
-	return ret ? ret : connect_eps(p, l->ep, l->evd);
+	return ret ? ret : t_connect_eps(p, l->ep, l->evd);
 }
 
 /* A message arrives, and nothing else has. */

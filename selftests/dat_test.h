@@ -128,6 +128,7 @@ int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uin
 /* Open all of a pair, unconnected; then connect ep[1] to ep[0]. */
 int t_pair_open(struct t_pair *p);
 int t_pair_connect(struct t_pair *p);
+int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd);
 void t_pair_close(struct t_pair *p);
 void t_pair_unmap(struct t_pair *p);
 

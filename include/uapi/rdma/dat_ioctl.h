@@ -357,6 +357,10 @@ struct dat_rmr_create {
  * the ticket has its turn in the send queue of an EP of the same zone: what was posted
  * before it has completed then, what is posted after it begins then.  Its event is
  * DAT_EV_RMR_BIND.  EPERM: the LMR lacks the local privilege for a remote one.
+ *
+ * The pages are pinned and charged, and a peer that is told the key too early may get at
+ * them, from this call until the binding has ended, its entry was flushed or failed, or
+ * the RMR is freed.  ENOMEM: 64 bindings wait for their entries.
  */
 struct dat_rmr_bind {
 	__u32 size;

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Remote memory regions: tickets that are stale, foreign, made up, or never used. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define NOBODY		65534
+#define KB		64	/* of a binding */
+#define PREPARED	64	/* bindings that may wait for their entries */
+
+/* A number that a line of a /proc file begins with, or -1. */
+static long proc_number(const char *path, const char *key)
+{
+	char line[256];
+	long n = -1;
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)) &&
+		    sscanf(line + strlen(key), "%*[: \t]%ld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static long vm_pin_kb(void)
+{
+	return proc_number("/proc/self/status", "VmPin");
+}
+
+/* Pages pinned in the whole system; a write makes the CPUs add up their counts. */
+static long pinned_pages(void)
+{
+	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
+
+	if (f) {
+		fputs("1\n", f);
+		fclose(f);
+	}
+	return proc_number("/proc/vmstat", "nr_foll_pin_acquired") -
+	       proc_number("/proc/vmstat", "nr_foll_pin_released");
+}
+
+FIXTURE(rmr) {
+	struct t_pair p;
+	struct t_link link;
+	struct t_evd evd[2];
+	struct t_ep ep[2];
+	struct t_lmr mem;
+	uint32_t rmr;
+	long pin;
+	long pages;
+};
+
+static int make_rmr(struct t_file *f, uint32_t pz, uint32_t *id)
+{
+	struct dat_rmr_create arg = { .size = sizeof(arg), .pz = pz, .user_data = 77 };
+	int ret = t_ioctl(f->fd, DAT_IOC_RMR_CREATE, &arg);
+
+	*id = arg.id;
+	return ret;
+}
+
+FIXTURE_SETUP(rmr)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	self->pages = pinned_pages();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_link_open(p, &self->link));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION |
+				   DAT_STREAM_RMR_BIND, 256, &self->evd[i]));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->evd[i], 0, 20 + i, &self->ep[i]));
+	}
+	ASSERT_EQ(0, t_connect_eps(p, self->ep, self->evd));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, KB << 10, DAT_PRIV_ALL, &self->mem));
+	ASSERT_EQ(0, make_rmr(&p->f, p->pz, &self->rmr));
+	self->pin = vm_pin_kb();
+}
+
+FIXTURE_TEARDOWN(rmr)
+{
+	EXPECT_EQ(0, t_link_works(&self->p, &self->link));
+	t_pair_close(&self->p);
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+static int prepare(struct t_file *f, uint32_t rmr, const struct t_lmr *lmr,
+		   struct dat_rmr_bind *arg)
+{
+	*arg = (struct dat_rmr_bind) {
+		.size = sizeof(*arg), .id = rmr, .lmr = lmr ? lmr->id : 0,
+		.priv = DAT_PRIV_REMOTE_READ, .addr = lmr ? (uintptr_t)lmr->va : 0,
+		.length = lmr ? lmr->size : 0,
+	};
+	return t_ioctl(f->fd, DAT_IOC_RMR_BIND, arg);
+}
+
+static int prepare_it(FIXTURE_DATA(rmr) *self, struct dat_rmr_bind *arg)
+{
+	return prepare(&self->p.f, self->rmr, &self->mem, arg);
+}
+
+static int post_bind(struct t_ep *ep, uint64_t rmr, uint32_t ticket, int num_sge)
+{
+	struct dat_sqe *sqe = t_sqe(&ep->sq);
+
+	sqe->opcode = DAT_OP_RMR_BIND;
+	sqe->raddr = rmr;
+	sqe->rkey = ticket;
+	sqe->cookie = 55;
+	sqe->num_sge = num_sge;
+	return t_push(&ep->sq);
+}
+
+/* The status of the next event, if it is of @type; else -1. */
+static int next_status(struct t_evd *evd, uint32_t type)
+{
+	struct dat_eqe eqe;
+
+	if (!t_event(evd, T_WAIT_MS, &eqe) || eqe.type != type)
+		return -1;
+	return eqe.status;
+}
+
+/* After an end of the connection: both EPs are as new, and connected again. */
+static int reconnect(FIXTURE_DATA(rmr) *self)
+{
+	struct dat_eqe eqe;
+	int i, ret = 0;
+
+	for (i = 0; i < 2; i++)
+		t_disconnect(&self->p.f, &self->ep[i], 0);
+	for (i = 0; i < 2; i++)
+		while (self->ep[i].st->state != 11)
+			if (!t_event(&self->evd[i], T_WAIT_MS, &eqe))
+				return -ETIMEDOUT;
+	for (i = 0; i < 2 && !ret; i++)
+		ret = t_reset(&self->p.f, &self->ep[i]);
+	for (i = 0; i < 2; i++)
+		while (t_event(&self->evd[i], 0, &eqe))
+			;
+	return ret ? ret : t_connect_eps(&self->p, self->ep, self->evd);
+}
+
+/* The status of a read through @key by the peer. */
+static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
+{
+	int ret = t_rdma(&self->ep[1], DAT_OP_RDMA_READ, 9, (uintptr_t)self->p.mem.va,
+			 self->p.mem.lkey, 64, (uintptr_t)self->mem.va, key);
+
+	return ret ? ret : next_status(&self->evd[1], DAT_EV_DTO);
+}
+
+/* The pins of what nobody needs go in their own time. */
+static long pin_settles(long kb)
+{
+	int i;
+
+	for (i = 0; i < 50 && vm_pin_kb() != kb; i++)
+		usleep(20000);
+	return vm_pin_kb();
+}
+
+TEST_F(rmr, a_ticket_works_once)
+{
+	struct dat_rmr_bind b;
+
+	ASSERT_EQ(0, prepare_it(self, &b));
+	EXPECT_EQ(self->pin + KB, vm_pin_kb());
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
+	/* The failure has not ended the binding. */
+	ASSERT_EQ(0, reconnect(self));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+	EXPECT_EQ(-EBUSY, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
+}
+
+/* Ids, tickets and segments that make no sense end their own connection alone. */
+TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
+{
+	struct dat_rmr_bind b;
+	uint32_t gone;
+	unsigned int i;
+
+	ASSERT_EQ(0, make_rmr(&self->p.f, self->p.pz, &gone));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_RMR, gone));
+	ASSERT_EQ(0, prepare_it(self, &b));
+	const struct {
+		uint64_t	id;
+		uint32_t	ticket;
+		int		num_sge;
+		uint32_t	type;
+	} bad[] = {
+		{ 0, 0, 0, DAT_EV_RMR_BIND }, { 0, b.ticket, 0, DAT_EV_RMR_BIND },
+		{ b.id, 0, 0, DAT_EV_RMR_BIND }, { b.id, b.ticket + 1, 0, DAT_EV_RMR_BIND },
+		{ b.id, ~0U, 0, DAT_EV_RMR_BIND }, { ~0U, b.ticket, 0, DAT_EV_RMR_BIND },
+		{ gone, b.ticket, 0, DAT_EV_RMR_BIND },
+		{ self->mem.id, b.ticket, 0, DAT_EV_RMR_BIND },
+		{ self->ep[0].id, b.ticket, 0, DAT_EV_RMR_BIND },
+		{ b.id | 1ULL << 32, b.ticket, 0, DAT_EV_DTO },
+		{ b.id, b.ticket, 1, DAT_EV_DTO }, { b.id, b.ticket, 255, DAT_EV_DTO },
+	};
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ASSERT_EQ(0, post_bind(&self->ep[0], bad[i].id, bad[i].ticket,
+				       bad[i].num_sge));
+		EXPECT_LT(0, next_status(&self->evd[0], bad[i].type)) TH_LOG("entry %u", i);
+		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN)) TH_LOG("entry %u", i);
+		ASSERT_EQ(0, reconnect(self)) TH_LOG("entry %u", i);
+	}
+	/* None of them was the ticket's entry. */
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+}
+
+TEST_F(rmr, bindings_of_what_is_not_there_or_not_allowed)
+{
+	uint64_t at = (uintptr_t)self->mem.va, len = self->mem.size;
+	struct t_lmr sealed, other;
+	uint32_t pz, i;
+
+	ASSERT_EQ(0, t_pz(&self->p.f, &pz));
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_LOCAL_READ, &sealed));
+	ASSERT_EQ(0, t_lmr(&self->p.f, pz, 4096, DAT_PRIV_ALL, &other));
+	const struct {
+		uint32_t	lmr;
+		uint32_t	priv;
+		uint64_t	addr;
+		uint64_t	length;
+		int		err;
+	} bad[] = {
+		{ self->mem.id, 0, at - 1, 1, -EINVAL },
+		{ self->mem.id, 0, at, len + 1, -EINVAL },
+		{ self->mem.id, 0, at + len, 1, -EINVAL },
+		{ self->mem.id, 0, at + 1, ~0ULL, -EINVAL },
+		{ self->mem.id, 0, ~0ULL, 2, -EINVAL },
+		{ self->mem.id, 0, at, 0, -EINVAL },
+		{ 0, 0, at, 1, -EINVAL },
+		{ self->mem.id, DAT_PRIV_LOCAL_WRITE, at, 1, -EINVAL },
+		{ self->rmr, 0, at, 1, -ENOENT },
+		{ ~0U, 0, at, 1, -ENOENT },
+		{ sealed.id, DAT_PRIV_REMOTE_WRITE, (uintptr_t)sealed.va, 1, -EPERM },
+		{ other.id, 0, (uintptr_t)other.va, 1, -EXDEV },
+	};
+
+	self->pin = vm_pin_kb();
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct dat_rmr_bind arg = {
+			.size = sizeof(arg), .id = self->rmr, .lmr = bad[i].lmr,
+			.priv = bad[i].priv, .addr = bad[i].addr, .length = bad[i].length,
+		};
+
+		EXPECT_EQ(bad[i].err, t_ioctl(self->p.f.fd, DAT_IOC_RMR_BIND, &arg))
+			TH_LOG("binding %u", i);
+	}
+	EXPECT_EQ(self->pin, vm_pin_kb());
+}
+
+/* The zone of the EP counts, not only that of the memory. */
+TEST_F(rmr, a_ticket_of_another_zone_fails)
+{
+	struct dat_rmr_bind b;
+	struct t_lmr mem;
+	uint32_t pz, rmr;
+
+	ASSERT_EQ(0, t_pz(&self->p.f, &pz));
+	ASSERT_EQ(0, t_lmr(&self->p.f, pz, KB << 10, DAT_PRIV_ALL, &mem));
+	ASSERT_EQ(0, make_rmr(&self->p.f, pz, &rmr));
+	ASSERT_EQ(0, prepare(&self->p.f, rmr, &mem, &b));
+	ASSERT_EQ(0, post_bind(&self->ep[0], rmr, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(self->pin + KB, pin_settles(self->pin + KB));
+	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, mem.id));
+	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_RMR, rmr));
+	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_PZ, pz));
+}
+
+TEST_F(rmr, a_ticket_of_another_file_fails)
+{
+	struct dat_rmr_bind b;
+	struct t_file f;
+	struct t_lmr mem;
+	uint32_t pz, rmr, i;
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_pz(&f, &pz));
+	ASSERT_EQ(0, t_lmr(&f, pz, KB << 10, DAT_PRIV_ALL, &mem));
+	/* An id that is an RMR's on both. */
+	do {
+		ASSERT_EQ(0, make_rmr(&f, pz, &rmr));
+	} while (rmr < self->rmr);
+	ASSERT_EQ(rmr, self->rmr);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, prepare(&f, rmr, &mem, &b));
+	ASSERT_EQ(0, post_bind(&self->ep[0], rmr, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	/* It is as good there as it was. */
+	EXPECT_EQ(self->pin + 6 * KB, vm_pin_kb());
+	t_close(&f);
+	EXPECT_EQ(self->pin, vm_pin_kb());
+}
+
+TEST_F(rmr, memory_that_is_freed_before_its_bind_is_not_bound)
+{
+	struct dat_rmr_bind b;
+
+	ASSERT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	/* Neither registration is left, and so no way in. */
+	EXPECT_EQ(self->pin - KB, pin_settles(self->pin - KB));
+	ASSERT_EQ(0, reconnect(self));
+	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
+}
+
+TEST_F(rmr, a_binding_that_was_flushed_lets_go_of_its_memory)
+{
+	struct dat_rmr_bind b;
+
+	ASSERT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
+	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(self->pin, pin_settles(self->pin));
+	ASSERT_EQ(0, reconnect(self));
+	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
+}
+
+TEST_F(rmr, a_region_that_is_freed_takes_its_tickets_along)
+{
+	struct dat_rmr_bind b;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, prepare_it(self, &b));
+	EXPECT_EQ(self->pin + 4 * KB, vm_pin_kb());
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_RMR, self->rmr));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+}
+
+/* The bind is in the ring of an EP that never connects. */
+TEST_F(rmr, an_EP_that_is_freed_leaves_the_region_as_it_was)
+{
+	struct dat_rmr_bind b;
+	struct t_ep ep;
+
+	ASSERT_EQ(0, t_ep(&self->p.f, self->p.pz, &self->evd[0], 0, 30, &ep));
+	ASSERT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, ep.id));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_RMR, self->rmr));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+}
+
+TEST_F(rmr, a_flood_of_tickets_ends_and_is_given_back)
+{
+	struct dat_rmr_bind b, first;
+	int i, n;
+
+	ASSERT_EQ(0, prepare_it(self, &first));
+	for (n = 1; !prepare_it(self, &b); n++)
+		ASSERT_GT(1000, n);
+	EXPECT_EQ(PREPARED, n);
+	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
+	EXPECT_EQ(self->pin + PREPARED * KB, vm_pin_kb());
+	/* One that is carried out makes room for one. */
+	ASSERT_EQ(0, post_bind(&self->ep[0], first.id, first.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(0, prepare_it(self, &b));
+	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
+	/* Each of the others that fails does as well. */
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
+	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
+	for (i = 1; i <= PREPARED; i++) {
+		ASSERT_EQ(0, post_bind(&self->ep[0], first.id, first.ticket + i, 0));
+		ASSERT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	}
+	EXPECT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_RMR, self->rmr));
+	EXPECT_EQ(self->pin, vm_pin_kb());
+}
+
+TEST_F(rmr, bindings_are_charged_to_the_limit_and_refusals_are_not)
+{
+	struct rlimit lim = { (self->pin + KB) << 10, (self->pin + KB) << 10 };
+	struct dat_rmr_bind b;
+	int i;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	EXPECT_EQ(0, prepare_it(self, &b));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
+	EXPECT_EQ(0, prepare(&self->p.f, self->rmr, NULL, &b));
+	ASSERT_EQ(0, seteuid(0));
+	EXPECT_EQ(self->pin + KB, vm_pin_kb());
+}
+
+/* Prepared, posted and carried out: whatever a process has when it is killed. */
+TEST_F_TIMEOUT(rmr, a_killed_process_leaves_nothing_pinned, 60)
+{
+	int ready[2], i;
+	pid_t pid;
+	char c;
+	long before = pinned_pages();
+
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
+	pid = fork();
+	if (!pid) {
+		struct t_pair p;
+		struct t_lmr mem;
+		struct dat_rmr_bind b;
+		uint32_t rmr;
+
+		if (t_pair_open(&p) || t_pair_connect(&p) || make_rmr(&p.f, p.pz, &rmr) ||
+		    t_lmr(&p.f, p.pz, KB << 10, DAT_PRIV_ALL, &mem))
+			_exit(1);
+		for (i = 0; i < 12; i++)
+			if (prepare(&p.f, rmr, &mem, &b) ||
+			    (i % 3 == 0 && post_bind(&p.ep[0], rmr, b.ticket, 0)))
+				_exit(1);
+		write(ready[1], "", 1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	EXPECT_LT(before, pinned_pages());
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(before, pinned_pages());
+}
+
+static volatile int stop;
+
+struct racer {
+	struct t_file	*f;
+	uint32_t	pz;
+	volatile uint32_t rmr;
+	volatile uint32_t lmr;
+};
+
+/* Frees the memory and the region that the other thread binds, as it finds them. */
+static void *freer(void *arg)
+{
+	struct racer *r = arg;
+
+	while (!stop) {
+		usleep(rand() % 500);
+		t_free(r->f, DAT_OBJ_LMR, r->lmr);
+		if (rand() % 4 == 0)
+			t_free(r->f, DAT_OBJ_RMR, r->rmr);
+	}
+	return NULL;
+}
+
+/* Memory is busy until the free of its region, here or there, is through. */
+static void free_both(struct t_file *f, uint32_t rmr, uint32_t lmr)
+{
+	t_free(f, DAT_OBJ_RMR, rmr);
+	while (t_free(f, DAT_OBJ_LMR, lmr) == -EBUSY)
+		usleep(100);
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
+{
+	struct racer r = { .f = &self->p.f, .pz = self->p.pz };
+	unsigned int bound = 0, failed = 0;
+	double end = seconds() + 5;
+	struct dat_rmr_bind b;
+	struct dat_eqe eqe;
+	struct t_lmr mem = self->mem;
+	pthread_t thread;
+
+	r.rmr = self->rmr;
+	r.lmr = mem.id;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, freer, &r));
+	while (seconds() < end) {
+		struct dat_lmr_create lmr = {
+			.size = sizeof(lmr), .pz = self->p.pz, .addr = (uintptr_t)mem.va,
+			.length = mem.size, .priv = DAT_PRIV_ALL,
+		};
+
+		int ret = prepare(&self->p.f, r.rmr, &mem, &b);
+
+		if (ret) {
+			ASSERT_TRUE(ret == -ENOENT || ret == -EXDEV) TH_LOG("%d", ret);
+			/* One of them is gone; both are made anew. */
+			free_both(&self->p.f, r.rmr, mem.id);
+			ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &lmr));
+			ASSERT_EQ(0, make_rmr(&self->p.f, self->p.pz, &b.id));
+			mem.id = lmr.id;
+			r.lmr = lmr.id;
+			r.rmr = b.id;
+			continue;
+		}
+		ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+		ASSERT_EQ(1, t_event(&self->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_EV_RMR_BIND, eqe.type);
+		if (!eqe.status) {
+			bound++;
+			continue;
+		}
+		ASSERT_EQ(DAT_ST_RMR_FAILED, eqe.status);
+		failed++;
+		ASSERT_EQ(0, reconnect(self));
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	TH_LOG("%u bound, %u failed", bound, failed);
+	EXPECT_LT(0, bound);
+	free_both(&self->p.f, r.rmr, mem.id);
+	EXPECT_EQ(self->pin - KB, pin_settles(self->pin - KB));
+}
+
+TEST_HARNESS_MAIN
