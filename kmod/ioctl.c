@@ -63,6 +63,7 @@ union ucmd_arg {
  * @min_size: of what every caller knows
  * @need: before @fn
  * @answers: there are results
+ * @changes: and nobody undoes what was done if they can't be given
  *
  * Results are copied between the two without a lock, because user space decides how
  * long a fault of its own takes.
@@ -74,6 +75,7 @@ struct ioctl_op {
 	u32		min_size;
 	enum need	need;
 	bool		answers;
+	bool		changes;
 };
 
 #define IOCTL_OP(nr, name, last, how, ...)				\
@@ -86,6 +88,7 @@ struct ioctl_op {
 	}
 
 #define ANSWERS		.answers = true
+#define CHANGES		.answers = true, .changes = true
 #define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
 /* "last" is the last field of version 1: what every caller knows. */
@@ -104,17 +107,17 @@ static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(EVD_POST, evd_post, cookie, NEED_LIVE),
 	IOCTL_OP(EVD_SET, evd_set, mask, NEED_LIVE),
 	IOCTL_OP(RMR_CREATE, rmr_create, rsvd, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(RMR_BIND, rmr_bind, ticket, NEED_LIVE, ANSWERS),
+	IOCTL_OP(RMR_BIND, rmr_bind, ticket, NEED_LIVE, CHANGES),
 	IOCTL_OP(EVD_MODIFY_CNO, evd_modify_cno, rsvd, NEED_LIVE),
-	IOCTL_OP(EVD_RESIZE, evd_resize, status_size, NEED_LIVE, ANSWERS),
+	IOCTL_OP(EVD_RESIZE, evd_resize, status_size, NEED_LIVE, CHANGES),
 	IOCTL_OP(CNO_CREATE, cno_create, id, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(CNO_QUERY, cno_query, triggered, NEED_LIVE, ANSWERS),
-	IOCTL_OP(CNO_WAIT, cno_wait, evd, NEED_IA, ANSWERS),
+	IOCTL_OP(CNO_WAIT, cno_wait, evd, NEED_IA, CHANGES),
 	IOCTL_OP(FD, fd, fd, NEED_LIVE, MAKES(fd)),
 	IOCTL_OP(SRQ_CREATE, srq_create, rq_shift, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(SRQ_RESIZE, srq_resize, status_size, NEED_LIVE, ANSWERS),
+	IOCTL_OP(SRQ_RESIZE, srq_resize, status_size, NEED_LIVE, CHANGES),
 	IOCTL_OP(SRQ_SET_LW, srq_set_lw, rsvd, NEED_LIVE),
-	IOCTL_OP(EP_MODIFY, ep_modify, rq_shift, NEED_LIVE, ANSWERS),
+	IOCTL_OP(EP_MODIFY, ep_modify, rq_shift, NEED_LIVE, CHANGES),
 	IOCTL_OP(EP_CREATE, ep_create, rq_shift, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(EP_CONNECT, ep_connect, pd, NEED_LIVE),
 	IOCTL_OP(EP_DISCONNECT, ep_disconnect, rsvd, NEED_LIVE),
@@ -148,8 +151,12 @@ static int ucmd_run(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 
 static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 {
-	int ret = ucmd_run(ucmd, op);
+	int ret;
 
+	/* A call that fails has changed nothing: so what can't be told is not done. */
+	if (op->changes && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
+		return -EFAULT;
+	ret = ucmd_run(ucmd, op);
 	if (ret)
 		return ret;
 	if (op->answers && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))

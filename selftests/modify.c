@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: GPL-2.0
+/* EPs, SRQs and EVDs that change their size while everything else goes on. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define RACE_S		4
+#define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
+#define DISCONNECTED	11	/* DAT_EP_STATE */
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+FIXTURE(modify) {
+	struct t_pair p;
+	struct t_link link;
+	struct t_evd soft;
+};
+
+FIXTURE_SETUP(modify)
+{
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_link_open(&self->p, &self->link));
+	ASSERT_EQ(0, t_evd(&self->p.f, DAT_STREAM_SOFTWARE, 16, &self->soft));
+}
+
+FIXTURE_TEARDOWN(modify)
+{
+	EXPECT_EQ(0, t_link_works(&self->p, &self->link));
+	t_pair_close(&self->p);
+}
+
+static struct dat_ep_modify modify_arg(const struct t_pair *p, uint32_t ep, const struct t_evd *evd,
+				       uint32_t recv, uint32_t request)
+{
+	return (struct dat_ep_modify) {
+		.size = sizeof(struct dat_ep_modify), .id = ep, .pz = p->pz,
+		.recv_evd = evd->id, .request_evd = evd->id, .connect_evd = evd->id,
+		.max_recv = recv, .max_request = request, .max_recv_iov = 4,
+		.max_request_iov = 4, .read_in = 4, .read_out = 4,
+	};
+}
+
+static void queue_move(struct t_queue *q, void *ring, uint32_t entries, uint32_t shift,
+		       uint32_t *tail, struct dat_queue_status *status)
+{
+	q->ring = ring;
+	q->entries = entries;
+	q->shift = shift;
+	q->shared_tail = tail;
+	q->tail = *tail;
+	q->status = status;
+}
+
+/* Go on with what a modification has answered. */
+static int ep_remap(struct t_file *f, struct t_ep *ep, const struct dat_ep_modify *arg)
+{
+	struct dat_submit *submit;
+	struct dat_status *status;
+	int ret;
+
+	t_unmap(&ep->submit);
+	t_unmap(&ep->status);
+	ret = t_map(f, arg->submit_offset, arg->submit_size, PROT_READ | PROT_WRITE, &ep->submit);
+	if (!ret)
+		ret = t_map(f, arg->status_offset, arg->status_size, PROT_READ, &ep->status);
+	if (ret)
+		return ret;
+	submit = ep->submit.va;
+	status = ep->status.va;
+	ep->st = status;
+	queue_move(&ep->sq, (char *)submit + arg->sq_offset, arg->max_request, arg->sq_shift,
+		   &submit->sq_tail, &status->sq);
+	queue_move(&ep->rq, (char *)submit + arg->rq_offset, arg->max_recv, arg->rq_shift,
+		   &submit->rq_tail, &status->rq);
+	return 0;
+}
+
+static int srq_resize(struct t_file *f, struct t_srq *srq, uint32_t entries)
+{
+	struct dat_srq_resize arg = { .size = sizeof(arg), .id = srq->id, .max_recv = entries };
+	struct dat_submit *submit;
+	int ret = t_ioctl(f->fd, DAT_IOC_SRQ_RESIZE, &arg);
+
+	if (ret)
+		return ret;
+	t_unmap(&srq->submit);
+	t_unmap(&srq->status);
+	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE, &srq->submit);
+	if (!ret)
+		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &srq->status);
+	if (ret)
+		return ret;
+	submit = srq->submit.va;
+	queue_move(&srq->rq, (char *)submit + arg.rq_offset, arg.max_recv, srq->rq.shift,
+		   &submit->rq_tail, &((struct dat_status *)srq->status.va)->rq);
+	return 0;
+}
+
+static int evd_resize(struct t_evd *evd, uint32_t qlen)
+{
+	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->id, .qlen = qlen };
+	int ret = t_ioctl(evd->f->fd, DAT_IOC_EVD_RESIZE, &arg);
+
+	if (ret)
+		return ret;
+	t_unmap(&evd->status);
+	evd->entries = arg.qlen;
+	return t_map(evd->f, arg.status_offset, arg.status_size, PROT_READ, &evd->status);
+}
+
+/* @nr with its argument in memory that can't be written. */
+static int call_sealed(struct t_file *f, unsigned long nr, const void *arg, size_t size)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			  0);
+	int ret;
+
+	memcpy(page, arg, size);
+	mprotect(page, 4096, PROT_READ);
+	ret = t_ioctl(f->fd, nr, page);
+	munmap(page, 4096);
+	return ret;
+}
+
+#define SEALED(f, nr, arg) call_sealed(f, DAT_IOC_##nr, &(arg), sizeof(arg))
+
+static int post_soft(struct t_evd *evd, uint64_t cookie)
+{
+	struct dat_evd_post arg = { .size = sizeof(arg), .id = evd->id, .cookie = cookie };
+
+	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
+}
+
+/* A message from ep[1] to ep[0] of the pair, into a buffer of @rq. */
+static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
+{
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct dat_eqe eqe;
+	int ret, i;
+
+	ret = rq ? t_recv(rq, 0, addr, p->mem.lkey, 64) : 0;
+	if (!ret)
+		ret = t_send(from, 1, addr, p->mem.lkey, 64);
+	for (i = 0; i < 2 && !ret; i++)
+		if (!t_event(&p->evd[i], T_WAIT_MS, &eqe) || eqe.type != DAT_EV_DTO ||
+		    eqe.status)
+			ret = -EIO;
+	return ret;
+}
+
+/* Nobody would know where the new rings are, so the old ones stay. */
+TEST_F(modify, an_EP_whose_answer_cannot_be_given_is_as_it_was)
+{
+	struct t_pair *p = &self->p;
+	struct dat_ep_modify arg = modify_arg(p, p->ep[0].id, &p->evd[1], 500, 500);
+
+	EXPECT_EQ(-EFAULT, SEALED(&p->f, EP_MODIFY, arg));
+	ASSERT_EQ(0, t_pair_connect(p));
+	EXPECT_EQ(0, message(p, &p->ep[0].rq, &p->ep[1]));
+}
+
+TEST_F(modify, an_SRQ_whose_answer_cannot_be_given_is_as_it_was)
+{
+	struct t_pair *p = &self->p;
+	struct dat_srq_resize arg = { .size = sizeof(arg), .max_recv = 500 };
+	struct t_srq srq;
+	struct t_ep in;
+
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, 16, &srq));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 3, &in));
+	arg.id = srq.id;
+	EXPECT_EQ(-EFAULT, SEALED(&p->f, SRQ_RESIZE, arg));
+	p->ep[0] = in;
+	ASSERT_EQ(0, t_pair_connect(p));
+	EXPECT_EQ(0, message(p, &srq.rq, &p->ep[1]));
+}
+
+TEST_F(modify, an_EVD_whose_answer_cannot_be_given_is_as_it_was)
+{
+	struct dat_evd_resize arg = { .size = sizeof(arg), .id = self->soft.id, .qlen = 500 };
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, post_soft(&self->soft, 1));
+	EXPECT_EQ(-EFAULT, SEALED(&self->p.f, EVD_RESIZE, arg));
+	ASSERT_EQ(0, post_soft(&self->soft, 2));
+	ASSERT_EQ(1, t_event(&self->soft, 0, &eqe));
+	EXPECT_EQ(1, eqe.cookie);
+	ASSERT_EQ(1, t_event(&self->soft, 0, &eqe));
+	EXPECT_EQ(2, eqe.cookie);
+}
+
+TEST_F(modify, a_CNO_whose_answer_cannot_be_given_stays_triggered)
+{
+	struct dat_cno_create cno = { .size = sizeof(cno) };
+	struct dat_evd_modify_cno attach = { .size = sizeof(attach), .id = self->soft.id };
+	struct dat_cno_wait wait = { .size = sizeof(wait) };
+	struct t_file *f = &self->p.f;
+
+	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_CNO_CREATE, &cno));
+	attach.cno = cno.id;
+	wait.id = cno.id;
+	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_EVD_MODIFY_CNO, &attach));
+	ASSERT_EQ(0, post_soft(&self->soft, 1));
+	EXPECT_EQ(-EFAULT, SEALED(f, CNO_WAIT, wait));
+	EXPECT_EQ(0, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
+	EXPECT_EQ(-ETIMEDOUT, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
+}
+
+/* 64 of these would be all that an RMR takes. */
+TEST_F(modify, an_RMR_whose_answer_cannot_be_given_has_nothing_prepared)
+{
+	struct t_pair *p = &self->p;
+	struct dat_rmr_create rmr = { .size = sizeof(rmr), .pz = p->pz };
+	struct dat_rmr_bind arg = {
+		.size = sizeof(arg), .lmr = p->mem.id, .priv = DAT_PRIV_REMOTE_READ,
+		.addr = (uintptr_t)p->mem.va, .length = 4096,
+	};
+	int i;
+
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &rmr));
+	arg.id = rmr.id;
+	for (i = 0; i < 100; i++)
+		EXPECT_EQ(-EFAULT, SEALED(&p->f, RMR_BIND, arg));
+	EXPECT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_RMR_BIND, &arg));
+}
+
+static volatile int stop;
+
+/* Every doorbell there is, and a kick. */
+static void *kicker(void *arg)
+{
+	struct t_file *f = arg;
+	struct dat_doorbell *db = f->db.va;
+	int i;
+
+	while (!stop) {
+		for (i = 0; i < 2; i++)
+			__atomic_store_n(&db->dirty[i], ~0ULL, __ATOMIC_RELAXED);
+		t_kick(f);
+	}
+	return NULL;
+}
+
+struct job {
+	struct t_pair	*p;
+	struct t_evd	evd;
+	volatile uint32_t id;
+	uint32_t	type;
+	int		scribble;
+	unsigned int	done;
+	unsigned int	refused;
+	int		bad;
+};
+
+static void job_result(struct job *j, int ret)
+{
+	if (!ret)
+		j->done++;
+	else if (ret == -EISCONN || ret == -ENOENT || ret == -EBUSY)
+		j->refused++;
+	else
+		j->bad = ret;
+}
+
+static int change_one(struct job *j)
+{
+	uint32_t n = 1 + rand() % 64;
+
+	if (j->type == DAT_OBJ_EP) {
+		struct dat_ep_modify arg = modify_arg(j->p, j->id, rand() & 1 ? &j->evd :
+						      &j->p->evd[0], n, 1 + rand() % 64);
+
+		/* What may be at the pair's EVD must be its own EP's to the end. */
+		arg.connect_evd = j->p->evd[0].id;
+		return t_ioctl(j->p->f.fd, DAT_IOC_EP_MODIFY, &arg);
+	}
+	if (j->type == DAT_OBJ_SRQ) {
+		struct dat_srq_resize arg = {
+			.size = sizeof(arg), .id = j->id, .max_recv = n,
+		};
+
+		return t_ioctl(j->p->f.fd, DAT_IOC_SRQ_RESIZE, &arg);
+	}
+	struct dat_evd_resize arg = { .size = sizeof(arg), .id = j->id, .qlen = n };
+
+	return t_ioctl(j->p->f.fd, DAT_IOC_EVD_RESIZE, &arg);
+}
+
+/* Changes an object as often as it can. */
+static void *changer(void *arg)
+{
+	struct job *j = arg;
+
+	while (!stop)
+		job_result(j, change_one(j));
+	return NULL;
+}
+
+/* Garbage for entries, and tails that move: with luck a queue takes some of that. */
+static void scribble(struct t_map *m)
+{
+	volatile uint32_t *w = m->va;
+	size_t i;
+
+	for (i = sizeof(struct dat_submit) / 4; i < m->size / 4; i++)
+		w[i] = rand();
+	w[offsetof(struct dat_submit, sq_tail) / 4] += rand() % 2;
+	w[offsetof(struct dat_submit, rq_tail) / 4] += rand() % 2;
+}
+
+static void map_one(struct job *j, int kind, uint64_t size)
+{
+	uint64_t at = ((uint64_t)j->id << 8 | kind) * 4096;
+	struct t_map m;
+
+	if (j->scribble && !t_map(&j->p->f, at, size, PROT_READ | PROT_WRITE, &m)) {
+		scribble(&m);
+		t_unmap(&m);
+	} else if (!t_map(&j->p->f, at, size, PROT_READ, &m)) {
+		*(volatile char *)m.va;
+		t_unmap(&m);
+	}
+}
+
+/* Maps and unmaps what an object shows now, whatever size that has. */
+static void *mapper(void *arg)
+{
+	struct job *j = arg;
+	uint64_t size;
+	int kind;
+
+	while (!stop)
+		for (kind = 0; kind < 4; kind++)
+			for (size = 4096; size <= 4 * 4096; size += 4096)
+				map_one(j, kind, size);
+	return NULL;
+}
+
+static void start(struct __test_metadata *_metadata, pthread_t *t, void *(*fn)(void *), void *arg)
+{
+	ASSERT_EQ(0, pthread_create(t, NULL, fn, arg));
+}
+
+static void join(pthread_t *t, int n)
+{
+	stop = 1;
+	while (n--)
+		pthread_join(t[n], NULL);
+}
+
+/* Until the EP, or another one if that has a broken queue, can be connected again. */
+static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
+{
+	struct dat_ep_query q = { .size = sizeof(q), .id = p->ep[0].id };
+	struct dat_eqe eqe;
+	int i;
+
+	t_disconnect(&p->f, &p->ep[0], 0);
+	t_disconnect(&p->f, &p->ep[1], 0);
+	for (i = 0; i < 2000 && p->ep[1].st->state != DISCONNECTED; i++)
+		usleep(10000);
+	ASSERT_EQ(0, t_reset(&p->f, &p->ep[1]));
+	for (i = 0; i < 2000 && q.state != DISCONNECTED && (!i || q.state); i++) {
+		ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_QUERY, &q));
+		usleep(1000);
+	}
+	if (t_reset(&p->f, &p->ep[0])) {
+		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
+		t_unmap(&p->ep[0].submit);
+		t_unmap(&p->ep[0].status);
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 1, &p->ep[0]));
+	}
+	for (i = 0; i < 2; i++)
+		while (t_event(&p->evd[i], 0, &eqe))
+			;
+	while (t_event(&p->cr, 0, &eqe))
+		t_free(&p->f, DAT_OBJ_CR, eqe.data);
+}
+
+/* ep[0] is modified all the time; only while it is connected that can't be. */
+TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 300)
+{
+	struct t_pair *p = &self->p;
+	struct job j = { .p = p, .id = p->ep[0].id, .type = DAT_OBJ_EP, .scribble = 1 };
+	unsigned int accepted = 0, refused = 0, broken = 0;
+	double end = seconds() + RACE_S;
+	struct dat_eqe eqe;
+	pthread_t t[4];
+	int ret;
+
+	ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO, 256, &j.evd));
+	stop = 0;
+	start(_metadata, &t[0], changer, &j);
+	start(_metadata, &t[1], changer, &j);
+	start(_metadata, &t[2], kicker, &p->f);
+	start(_metadata, &t[3], mapper, &j);
+	while (seconds() < end) {
+		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		ret = t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0);
+		/* Modified between its look at the EP and the claim. */
+		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
+		ret ? refused++ : accepted++;
+		if (ret)
+			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.data));
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		drop_connection(_metadata, p);
+		broken += j.id != p->ep[0].id;
+		j.id = p->ep[0].id;
+	}
+	join(t, 4);
+	TH_LOG("%u modified, %u not; %u accepted, %u not; %u broken", j.done, j.refused,
+	       accepted, refused, broken);
+	EXPECT_EQ(0, j.bad);
+	EXPECT_LT(0, j.done);
+	EXPECT_LT(0, accepted);
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, j.id));
+	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EVD, j.evd.id));
+}
+
+/* Without a process that writes garbage it goes on as well as ever. */
+TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
+{
+	struct t_pair *p = &self->p;
+	struct job j = { .p = p, .id = p->ep[0].id, .type = DAT_OBJ_EP, .evd = p->evd[0] };
+	struct dat_ep_modify arg = modify_arg(p, p->ep[0].id, &p->evd[0], 9, 9);
+	unsigned int connected = 0, refused = 0;
+	double end = seconds() + RACE_S;
+	struct dat_eqe eqe;
+	pthread_t t[2];
+	int ret;
+
+	stop = 0;
+	start(_metadata, &t[0], changer, &j);
+	start(_metadata, &t[1], kicker, &p->f);
+	while (seconds() < end) {
+		/* Nobody listens there. */
+		ret = t_connect(&p->f, &p->ep[0], T_QUAL + 1, NULL, 0);
+		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
+		ret ? refused++ : connected++;
+		if (ret)
+			continue;
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, eqe.type);
+		ASSERT_EQ(0, t_reset(&p->f, &p->ep[0]));
+	}
+	join(t, 2);
+	TH_LOG("%u modified, %u not; %u connected, %u not", j.done, j.refused, connected,
+	       refused);
+	EXPECT_EQ(0, j.bad);
+	EXPECT_LT(0, connected);
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_MODIFY, &arg));
+	ASSERT_EQ(0, ep_remap(&p->f, &p->ep[0], &arg));
+	ASSERT_EQ(0, t_pair_connect(p));
+	EXPECT_EQ(0, message(p, &p->ep[0].rq, &p->ep[1]));
+}
+
+/* Objects that are freed in the midst of it leave their parents free. */
+TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
+{
+	static const uint32_t types[] = { DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_EVD };
+	struct t_pair *p = &self->p;
+	double end = seconds() + RACE_S;
+	unsigned int rounds = 0, done = 0;
+	int ret;
+
+	while (seconds() < end) {
+		struct job j = { .p = p, .type = types[rounds % 3] };
+		struct t_srq srq;
+		pthread_t t[3];
+		uint32_t pz = p->pz;
+		struct t_ep ep;
+
+		ASSERT_EQ(0, t_evd(&p->f, STREAMS, 64, &j.evd));
+		ASSERT_EQ(0, t_pz(&p->f, &p->pz));
+		ASSERT_EQ(0, t_srq(&p->f, p->pz, 16, &srq));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &j.evd, 0, 4, &ep));
+		j.id = j.type == DAT_OBJ_EP ? ep.id : j.type == DAT_OBJ_SRQ ? srq.id : j.evd.id;
+		stop = 0;
+		start(_metadata, &t[0], changer, &j);
+		start(_metadata, &t[1], mapper, &j);
+		start(_metadata, &t[2], kicker, &p->f);
+		usleep(rand() % 5000);
+		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep.id));
+		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
+		/* A modification that comes too late has used it for a moment. */
+		while ((ret = t_free(&p->f, DAT_OBJ_EVD, j.evd.id)) == -EBUSY && !stop)
+			;
+		EXPECT_EQ(0, ret);
+		join(t, 3);
+		EXPECT_EQ(0, j.bad);
+		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_PZ, p->pz));
+		p->pz = pz;
+		t_unmap(&ep.submit);
+		t_unmap(&ep.status);
+		t_unmap(&srq.submit);
+		t_unmap(&srq.status);
+		t_unmap(&j.evd.submit);
+		t_unmap(&j.evd.status);
+		rounds++;
+		done += j.done;
+	}
+	TH_LOG("%u rounds, %u changes", rounds, done);
+}
+
+struct supplier {
+	struct t_pair	*p;
+	struct t_srq	*srq;
+	unsigned int	resized;
+	unsigned int	full;
+	int		bad;
+};
+
+/* The owner of the SRQ: gives it another size, and as many buffers as it then holds. */
+static void *supplier(void *arg)
+{
+	struct supplier *s = arg;
+	struct t_queue *q = &s->srq->rq;
+	int ret;
+
+	while (!stop && !s->bad) {
+		ret = srq_resize(&s->p->f, s->srq, 1 << rand() % 7);
+		if (!ret)
+			s->resized++;
+		else if (ret == -EISCONN)
+			s->full++;
+		else
+			s->bad = ret;
+		while (!s->bad && q->tail - q->status->done < q->entries && rand() % 8)
+			s->bad = t_recv(q, 0, (uintptr_t)s->p->mem.va, s->p->mem.lkey, 64);
+	}
+	return NULL;
+}
+
+static void *low_watermark(void *arg)
+{
+	struct supplier *s = arg;
+	struct dat_srq_set_lw lw = { .size = sizeof(lw), .id = s->srq->id };
+
+	while (!stop) {
+		lw.low_watermark = rand() % 64;
+		t_ioctl(s->p->f.fd, DAT_IOC_SRQ_SET_LW, &lw);
+	}
+	return NULL;
+}
+
+/* Every message finds a buffer, and each has its event. */
+TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
+{
+	struct t_pair *p = &self->p;
+	struct supplier s = { .p = p };
+	struct job j = { .p = p };
+	double end = seconds() + RACE_S;
+	unsigned int n = 0, first;
+	struct t_srq srq;
+	struct t_ep in;
+	pthread_t t[4];
+
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, 16, &srq));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 3, &in));
+	p->ep[0] = in;
+	ASSERT_EQ(0, t_pair_connect(p));
+	s.srq = &srq;
+	j.id = srq.id;
+	first = srq.rq.tail;
+	stop = 0;
+	start(_metadata, &t[0], supplier, &s);
+	start(_metadata, &t[1], kicker, &p->f);
+	start(_metadata, &t[2], mapper, &j);
+	start(_metadata, &t[3], low_watermark, &s);
+	while (seconds() < end) {
+		ASSERT_EQ(0, message(p, NULL, &p->ep[1])) TH_LOG("message %u", n);
+		n++;
+	}
+	join(t, 4);
+	EXPECT_EQ(0, s.bad);
+	EXPECT_LT(0, s.resized);
+	TH_LOG("%u messages, %u sizes, %u times too much in it", n, s.resized, s.full);
+	EXPECT_EQ(n, srq.rq.status->done - first);
+	EXPECT_EQ(0, srq.rq.status->bad);
+}
+
+struct poster {
+	struct t_evd	*evd;
+	unsigned int	n;
+	int		bad;
+};
+
+/* 0, 1, 2, ... each once. */
+static void *numbers(void *arg)
+{
+	struct poster *s = arg;
+	int ret;
+
+	while (!stop) {
+		ret = post_soft(s->evd, s->n);
+		if (!ret)
+			s->n++;
+		else if (ret != -ENOSPC)
+			s->bad = ret;
+	}
+	return NULL;
+}
+
+/* A second waiter, to whom the size may become too small. */
+static void *waiter(void *arg)
+{
+	struct poster *s = arg;
+	int ret;
+
+	while (!stop) {
+		ret = t_evd_wait(s->evd, 1 + rand() % 64, 1);
+		if (ret && ret != -ETIMEDOUT && ret != -EINVAL && ret != -EBUSY)
+			s->bad = ret;
+	}
+	return NULL;
+}
+
+/* Nothing is lost, doubled or out of order, whatever size the ring has by and by. */
+TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
+{
+	struct poster s = { .evd = &self->soft };
+	struct job j = { .p = &self->p, .id = self->soft.id };
+	unsigned int want = 0, resized = 0, refused = 0;
+	double end = seconds() + RACE_S;
+	struct dat_eqe eqe;
+	pthread_t t[3];
+	int ret;
+
+	stop = 0;
+	start(_metadata, &t[0], numbers, &s);
+	start(_metadata, &t[1], waiter, &s);
+	start(_metadata, &t[2], mapper, &j);
+	while (seconds() < end) {
+		ret = evd_resize(&self->soft, 1 << rand() % 7);
+		ASSERT_TRUE(!ret || ret == -EISCONN || ret == -EBUSY) TH_LOG("%d", ret);
+		ret ? refused++ : resized++;
+		while (rand() % 16 && t_event(&self->soft, 0, &eqe)) {
+			ASSERT_EQ(want, eqe.cookie);
+			want++;
+		}
+	}
+	join(t, 3);
+	while (t_event(&self->soft, 0, &eqe)) {
+		ASSERT_EQ(want, eqe.cookie);
+		want++;
+	}
+	EXPECT_EQ(s.n, want);
+	EXPECT_EQ(0, s.bad);
+	EXPECT_LT(0, resized);
+	TH_LOG("%u events, %u sizes, %u times too much in it", want, resized, refused);
+}
+
+TEST_HARNESS_MAIN
