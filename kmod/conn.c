@@ -296,33 +296,17 @@ int dat_conn_make_qp(struct dat_conn *conn)
 	u32 recvs = ep->srq ? ep->srq->window : ep->rq.entries;
 	/* The limits of dat_ia_max_dto() see to it that the device can. */
 	u32 cqes = ep->sq.entries + recvs + 2;
-	struct ib_cq *cq;
 	int ret;
 
 	if (conn->id->device != ibdev || conn->id->port_num != ep->obj.ia->port)
 		return -ENODEV;
-	cq = ib_alloc_cq_any(ibdev, conn, cqes, IB_POLL_SOFTIRQ);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	conn->cq = cq;
+	ret = dat_cq_create(conn, cqes);
+	if (ret)
+		return ret;
 	ret = conn_create_qp(conn);
 	if (ret)
-		goto err_free_cq;
-	return 0;
-
-err_free_cq:
-	ib_free_cq(cq);
-	conn->cq = NULL;
+		dat_cq_destroy(conn);
 	return ret;
-}
-
-/* Completions that came after a QP on an SRQ was gone, with nobody polling beside us. */
-static void conn_poll_rest(struct dat_conn *conn)
-{
-	irq_poll_disable(&conn->cq->iop);
-	while (ib_process_cq_direct(conn->cq, -1) > 0)
-		;
-	irq_poll_enable(&conn->cq->iop);
 }
 
 /* Afterwards no handler runs and every posted work request has completed. */
@@ -351,8 +335,9 @@ static void conn_quiesce(struct dat_conn *conn)
 	rdma_destroy_qp(conn->id);
 	cancel_work_sync(&conn->error_work);
 	cancel_work_sync(&conn->early_work);
+	/* What came from an SRQ after the drain. */
 	if (conn->ep->srq)
-		conn_poll_rest(conn);
+		dat_cq_take_rest(conn);
 }
 
 /* Complete what is left, in order, and tell of the end last. */
@@ -376,9 +361,7 @@ static void conn_bury(struct dat_conn *conn)
 {
 	struct dat_dev *dev = conn->dev;
 
-	if (conn->cq)
-		ib_free_cq(conn->cq);
-	conn->cq = NULL;
+	dat_cq_destroy(conn);
 	dat_conn_free(conn);
 	if (atomic_dec_and_test(&dev->zombies))
 		wake_up_var(&dev->zombies);
@@ -404,7 +387,7 @@ static void conn_close_work(struct work_struct *work)
 	/* The CQ outlives the EP's interest in it, but not the device. */
 	grace = conn->cq ? dat_cq_grace(conn->cq->device) : 0;
 	atomic_inc(&dat_dev_get(conn->dev)->zombies);
-	conn->ep = NULL;
+	WRITE_ONCE(conn->ep, NULL);	/* for the handlers in cq.c, which RCU lets finish */
 	if (atomic_dec_and_test(&ep->nconns))
 		wake_up_var(&ep->nconns);
 	dat_obj_put(&ep->obj);

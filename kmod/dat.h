@@ -43,6 +43,7 @@
 #define _DAT_H
 
 #include <linux/completion.h>
+#include <linux/irq_poll.h>
 #include <linux/kref.h>
 #include <linux/rwsem.h>
 #include <linux/seq_file.h>
@@ -545,6 +546,7 @@ struct dat_bind {
  * @dev: reference held
  * @id: owned; its context is this
  * @cq: sends and receives
+ * @iop: polls @cq when its notification can't
  * @qp: owned by @id
  * @sq_slots: one per SQ entry
  * @rq_slots: one per RQ entry
@@ -572,6 +574,7 @@ struct dat_bind {
  * @hung_up: the peer's disconnect is what closes it
  * @graceful: close when the requests are done
  * @end_event: connection event that will tell of the end
+ * @wc: scratch of cq.c
  * @wr: scratch of the pump
  * @send_wr: scratch of the pump
  * @recv_wr: scratch of the pump
@@ -583,6 +586,7 @@ struct dat_conn {
 	struct dat_dev		*dev;
 	struct rdma_cm_id	*id;
 	struct ib_cq		*cq;
+	struct irq_poll		iop;
 	struct ib_qp		*qp;
 	struct dat_slot		*sq_slots;
 	struct dat_slot		*rq_slots;
@@ -609,6 +613,7 @@ struct dat_conn {
 	bool			hung_up;
 	bool			graceful;
 	u32			end_event;
+	struct ib_wc		wc[DAT_BATCH];
 	struct dat_wr		wr;
 	union {
 		struct ib_rdma_wr	send_wr[DAT_BATCH];
@@ -808,6 +813,11 @@ void dat_conn_fail(struct dat_conn *conn, u32 event);
 void dat_conn_hung_up(struct dat_conn *conn);
 void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *param);
 void dat_conn_progress(struct dat_conn *conn);
+
+/* cq.c */
+int dat_cq_create(struct dat_conn *conn, u32 entries);
+void dat_cq_take_rest(struct dat_conn *conn);
+void dat_cq_destroy(struct dat_conn *conn);
 
 /* queue.c */
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From a verbs completion to a DAT event. */
+/*
+ * From a verbs completion to a DAT event.  All of it is called with ep->lock held, by
+ * cq.c or by those who complete without the device.
+ */
 #include "dat.h"
 #include "trace.h"
 
@@ -152,18 +155,13 @@ void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
 	struct dat_conn *conn = cq->cq_context;
-	struct dat_ep *ep = conn->ep;
-	struct dat_queue *q = &ep->sq;
+	struct dat_queue *q = &conn->ep->sq;
 	u8 status = wc_to_status(wc, cq->device, false);
-	u32 n;
+	u32 n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
-	spin_lock_bh(&ep->lock);
-	n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 	dat_wc_requests_done(conn, n + 1, DAT_ST_SUCCESS, status);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
-	dat_conn_progress(conn);
-	spin_unlock_bh(&ep->lock);
 }
 
 /**
@@ -207,16 +205,11 @@ void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
 	struct dat_conn *conn = cq->cq_context;
-	struct dat_ep *ep = conn->ep;
 	u8 status = wc_to_status(wc, cq->device, true);
 
-	spin_lock_bh(&ep->lock);
 	slot->len = wc->byte_len;
-	if (conn->established) {
+	if (conn->established)
 		dat_wc_recv_finish(conn, slot, status);
-		dat_queue_pump_rq(conn);
-	} else {
+	else
 		wc_recv_early(conn, slot, status);
-	}
-	spin_unlock_bh(&ep->lock);
 }

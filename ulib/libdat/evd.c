@@ -395,12 +395,14 @@ static DAT_RETURN wait_error(int err)
 	}
 }
 
+#ifndef __has_builtin
+#define __has_builtin(name)	0
+#endif
+
 static inline void spin_pause(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if __has_builtin(__builtin_ia32_pause)
 	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
 #endif
 }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The completion queue of a connection: who polls it, and when.
+ *
+ * Completions are taken in batches under ep->lock, and the rings are looked at once per
+ * batch.  ib_core's own poll loops would take the lock, and pump, for each of them.
+ *
+ * The device's notification is answered on the spot if that is possible: in softirq,
+ * with nobody holding the lock.  Else irq_poll does it a little later.
+ */
+#include "dat.h"
+
+#define CQ_BUDGET	64	/* completions before others have their turn */
+
+/* Context: ep->lock held.  Return: how many were taken, at most @budget. */
+static int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
+{
+	int done = 0, n, i;
+
+	lockdep_assert_held(&ep->lock);
+	do {
+		n = ib_poll_cq(conn->cq, min(budget - done, DAT_BATCH), conn->wc);
+		for (i = 0; i < n; i++)
+			conn->wc[i].wr_cqe->done(conn->cq, &conn->wc[i]);
+		done += max(n, 0);
+	} while (n == DAT_BATCH && done < budget);
+	if (done && conn->established) {
+		dat_queue_pump_rq(conn);
+		dat_conn_progress(conn);
+	}
+	return done;
+}
+
+/* More to do: the queue is not empty, or was not when it was armed. */
+static bool cq_rearm(struct ib_cq *cq)
+{
+	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+static int cq_irq_poll(struct irq_poll *iop, int budget)
+{
+	struct dat_conn *conn = container_of(iop, struct dat_conn, iop);
+	struct dat_ep *ep;
+	int done = 0;
+
+	rcu_read_lock();
+	ep = READ_ONCE(conn->ep);
+	if (ep) {
+		spin_lock_bh(&ep->lock);
+		done = cq_take(conn, ep, budget);
+		spin_unlock_bh(&ep->lock);
+	}
+	rcu_read_unlock();
+	if (done == budget)
+		return done;
+	irq_poll_complete(iop);
+	/* Without its EP the connection is over: nothing comes any more. */
+	if (ep && cq_rearm(conn->cq))
+		irq_poll_sched(iop);
+	return done;
+}
+
+/* True if somebody has to look again. */
+static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
+{
+	bool full;
+
+	if (!spin_trylock(&ep->lock))
+		return true;
+	full = cq_take(conn, ep, CQ_BUDGET) == CQ_BUDGET;
+	spin_unlock(&ep->lock);
+	return full || cq_rearm(conn->cq);
+}
+
+/*
+ * Called by the driver in any context, perhaps from within a post of ours, which holds
+ * the lock.
+ */
+static void cq_notified(struct ib_cq *cq, void *context)
+{
+	struct dat_conn *conn = context;
+	struct dat_ep *ep;
+	bool more;
+
+	if (!in_serving_softirq()) {
+		irq_poll_sched(&conn->iop);
+		return;
+	}
+	rcu_read_lock();
+	ep = READ_ONCE(conn->ep);
+	more = ep && cq_try(conn, ep);
+	rcu_read_unlock();
+	if (more)
+		irq_poll_sched(&conn->iop);
+}
+
+/**
+ * dat_cq_create() - make the completion queue of a connection
+ * @conn: has none
+ * @entries: completions that it must hold
+ *
+ * Context: may sleep.  Return: 0, or what verbs say.
+ */
+int dat_cq_create(struct dat_conn *conn, u32 entries)
+{
+	struct ib_device *ibdev = conn->dev->ibdev;
+	struct ib_cq_init_attr attr = {
+		.cqe = entries,
+		.comp_vector = conn->ep->obj.id % max(ibdev->num_comp_vectors, 1),
+	};
+	struct ib_cq *cq;
+
+	irq_poll_init(&conn->iop, DAT_BATCH, cq_irq_poll);
+	cq = ib_create_cq(ibdev, cq_notified, NULL, conn, &attr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	conn->cq = cq;
+	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	return 0;
+}
+
+/**
+ * dat_cq_take_rest() - take what is left, once nothing is added any more
+ * @conn: without QP
+ *
+ * Context: process.
+ */
+void dat_cq_take_rest(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	while (cq_take(conn, ep, CQ_BUDGET) == CQ_BUDGET)
+		;
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * dat_cq_destroy() - destroy the completion queue
+ * @conn: without QP; may have none
+ *
+ * Context: may sleep.
+ */
+void dat_cq_destroy(struct dat_conn *conn)
+{
+	if (!conn->cq)
+		return;
+	irq_poll_disable(&conn->iop);
+	ib_destroy_cq(conn->cq);
+	conn->cq = NULL;
+}
