@@ -43,6 +43,16 @@ void tool_die(const char *fmt, ...)
 	exit(1);
 }
 
+void tool_usage(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	exit(2);
+}
+
 const char *tool_strerror(DAT_RETURN rc)
 {
 	static char text[160];
@@ -78,7 +88,7 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 	errno = 0;
 	n = strtoul(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || n < min || n > max)
-		tool_die("%s wants a number from %lu to %lu, not '%s'", option, min, max, text);
+		tool_usage("%s wants a number from %lu to %lu, not '%s'", option, min, max, text);
 	return n;
 }
 
@@ -210,7 +220,7 @@ static const char *connect_advice(DAT_EVENT_NUMBER number)
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
 		return "nobody listens there: start the server first, with the same --port";
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
-		return "the server refused: is it of the same version?";
+		return "the server refused, and says why: it may be of another version, or busy";
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
 		return "no route to it over this adapter: see 'rdma link show' and 'ip route get'";
 	case DAT_CONNECTION_EVENT_TIMED_OUT:

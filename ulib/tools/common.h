@@ -40,6 +40,8 @@ extern const char *tool_prog;
 
 /* Print "prog: message" and exit with status 1. */
 void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* The same with status 2, for wrong usage. */
+void tool_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Exit with the names of the code unless it is DAT_SUCCESS. */
 void tool_check(DAT_RETURN rc, const char *what);

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a run needs, and its connections.
+ *
+ * The client connects them one after the other, those that stay idle last, and tells in
+ * the private data of each what is measured.  Afterwards the sides exchange where their
+ * memory is.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dat-perf.h"
+
+#define HELLO_MAGIC	0x44415470	/* "DATp" */
+#define HELLO_VERSION	2
+#define HELLO_EVENT	0x1
+#define HELLO_SRQ	0x2
+#define HELLO_FLAGS	0x3
+#define CTRL_SIZE	64		/* at the end of the buffer */
+#define GATHER_MS	5000		/* between two connections of a client, in which */
+#define GATHER_LOOKS	50		/* we look so often whether it is there at all */
+
+/* What the client tells the server; big endian. */
+struct hello {
+	uint32_t	magic;
+	uint32_t	version;
+	uint32_t	session;
+	uint32_t	index;
+	uint32_t	op;
+	uint32_t	test;
+	uint32_t	size;
+	uint32_t	iters;
+	uint32_t	window;
+	uint32_t	eps;
+	uint32_t	idle;
+	uint32_t	flags;
+	uint32_t	poller;
+};
+
+/* Where the peer's buffer is; big endian. */
+struct where {
+	uint64_t	addr;
+	uint32_t	rkey;
+	uint32_t	rsvd;
+};
+
+/* --- queues and memory ---------------------------------------------------------------- */
+
+static void make_srq(struct perf *p)
+{
+	DAT_SRQ_ATTR attr = {
+		.max_recv_dtos = (DAT_COUNT)p->recvs, .max_recv_iov = 1,
+		.low_watermark = DAT_SRQ_LW_DEFAULT,
+	};
+	uint32_t i;
+
+	tool_check(dat_srq_create(p->tool.ia, p->tool.pz, &attr, &p->srq),
+		   "cannot make a shared receive queue: lower --eps or --window");
+	for (i = 0; i < p->recvs; i++)
+		perf_repost(p, NULL);
+}
+
+static void make_ep(struct perf *p, struct perf_conn *c, uint32_t recvs, uint32_t requests)
+{
+	uint32_t i;
+
+	tool_check(tool_try_ep(&p->tool, p->srq, (DAT_COUNT)recvs, (DAT_COUNT)requests, &c->ep),
+		   "cannot make an endpoint: lower --eps, --idle or --window");
+	for (i = 0; !p->srq && i < recvs; i++)
+		perf_repost(p, c->ep);
+}
+
+static void make_conns(struct perf *p)
+{
+	uint32_t requests = p->opt.window < PERF_LAT_RECVS ? PERF_LAT_RECVS : p->opt.window, i;
+
+	p->conn = calloc(perf_conns(&p->opt), sizeof(*p->conn));
+	if (!p->conn)
+		tool_die("no memory for %u connections", perf_conns(&p->opt));
+	p->recvs = perf_recvs(p);
+	p->srq = NULL;
+	if (p->opt.srq && !p->client)
+		make_srq(p);
+	tool_check(dat_evd_resize(p->tool.evd, (DAT_COUNT)perf_evd_entries(p)),
+		   "cannot make the event queue as long as it takes: lower --eps or --window");
+	requests = perf_at_most(requests, (uint64_t)p->tool.attr.max_dto_per_ep);
+	for (i = 0; i < p->opt.eps; i++)
+		make_ep(p, &p->conn[i], p->recvs, requests);
+	for (; i < perf_conns(&p->opt); i++)
+		make_ep(p, &p->conn[i], 0, 1);
+}
+
+/* Memory that has been touched: the first touch is none of what is measured. */
+static void *touched(size_t n, size_t size)
+{
+	void *mem = malloc(n * size);
+
+	if (!mem)
+		tool_die("no memory for %zu samples: lower --iters", n);
+	return memset(mem, 0xff, n * size);
+}
+
+/* Everything that is needed before connecting. */
+void perf_prepare(struct perf *p)
+{
+	p->sent = 0;
+	p->received = 0;
+	p->due = 0;
+	p->up = 0;
+	p->next = 0;
+	p->stamps = 0;
+	p->slot = (p->opt.size + CTRL_SIZE + 63) & ~(size_t)63;
+	tool_alloc(&p->tool, &p->mem, 2 * p->slot);
+	/* All receives land in one place: who measures doesn't look. */
+	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
+	p->send_seg = tool_seg(&p->mem, p->opt.op == OP_READ ? p->slot : 0, p->opt.size);
+	make_conns(p);
+	/* Of an earlier client there may be one that this one doesn't want. */
+	tool_check(dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
+		   "cannot start the driver's poller: leave out --poller");
+	p->at = touched((size_t)p->opt.iters + 1, sizeof(*p->at));
+	p->done = touched((size_t)p->opt.iters + 1, sizeof(*p->done));
+}
+
+/* --- hello -------------------------------------------------------------------------- */
+
+static void hello_pack(const struct perf *p, uint32_t index, struct hello *h)
+{
+	const struct perf_opt *o = &p->opt;
+
+	*h = (struct hello) {
+		htonl(HELLO_MAGIC), htonl(HELLO_VERSION), htonl(p->session), htonl(index),
+		htonl(o->op), htonl(o->test), htonl(o->size), htonl(o->iters),
+		htonl(o->window), htonl(o->eps), htonl(o->idle),
+		htonl((o->event ? HELLO_EVENT : 0) | (o->srq ? HELLO_SRQ : 0)),
+		htonl(o->poller),
+	};
+}
+
+static int hello_good(const struct perf_opt *o)
+{
+	return o->op <= OP_READ && o->test <= TEST_RECV && o->size && o->size <= MAX_SIZE &&
+	       o->iters && o->iters <= MAX_ITERS && o->window && o->window <= MAX_WINDOW &&
+	       o->eps && o->eps <= MAX_EPS && o->idle <= MAX_IDLE &&
+	       o->poller <= MAX_POLLER && !perf_opt_wrong(o);
+}
+
+/* What comes from the net is checked like what comes from the command line. */
+static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *session,
+			uint32_t *index)
+{
+	struct hello h;
+
+	if (cr->private_data_size < (DAT_COUNT)sizeof(h))
+		return 0;
+	memcpy(&h, cr->private_data, sizeof(h));
+	*session = ntohl(h.session);
+	*index = ntohl(h.index);
+	*o = (struct perf_opt) {
+		.op = ntohl(h.op), .test = ntohl(h.test), .size = ntohl(h.size),
+		.iters = ntohl(h.iters), .window = ntohl(h.window), .cq_mod = 1,
+		.eps = ntohl(h.eps), .idle = ntohl(h.idle),
+		.srq = !!(ntohl(h.flags) & HELLO_SRQ),
+		.event = !!(ntohl(h.flags) & HELLO_EVENT), .poller = ntohl(h.poller),
+	};
+	return ntohl(h.magic) == HELLO_MAGIC && ntohl(h.version) == HELLO_VERSION &&
+	       !(ntohl(h.flags) & ~HELLO_FLAGS) && hello_good(o);
+}
+
+/* --- connecting --------------------------------------------------------------------- */
+
+/* Exchange buffer addresses; afterwards the receives of the test are posted. */
+static void exchange(struct perf *p)
+{
+	struct where *mine = (struct where *)p->mem.va;
+	struct where *theirs = (struct where *)(p->mem.va + p->slot);
+
+	mine->addr = htobe64((uintptr_t)p->mem.va);
+	mine->rkey = htobe32(p->mem.rmr_context);
+	mine->rsvd = 0;
+	perf_post_send(p, sizeof(*mine));
+	perf_reap(p, 1, 1);
+	p->peer.rmr_context = be32toh(theirs->rkey);
+	p->peer.target_address = be64toh(theirs->addr);
+	p->peer.segment_length = p->opt.size;
+	p->remote = p->peer;
+	if (p->opt.op == OP_WRITE)
+		p->remote.target_address += p->slot;
+	p->sent = 0;
+	p->received = 0;
+	p->next = 0;
+	memset(p->mem.va, 0, p->mem.size);
+	perf_repost(p, p->conn[0].ep);
+}
+
+/* Connect all; exits if it can't be done. */
+void perf_connect(struct perf *p)
+{
+	struct hello hello;
+
+	p->session = (uint32_t)tool_now_ns() ^ (uint32_t)getpid() << 16;
+	for (p->up = 0; p->up < perf_conns(&p->opt); p->up++) {
+		hello_pack(p, p->up, &hello);
+		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, &hello,
+			     sizeof(hello));
+	}
+	exchange(p);
+}
+
+/* The next request of a dat-perf.  @timeout_ms: 0 for none.  0: no request came. */
+static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_request *r)
+{
+	DAT_CR_PARAM param;
+	DAT_EVENT event;
+
+	while (tool_event_on(p->cr_evd, 0, timeout_ms, &event)) {
+		r->cr = event.event_data.cr_arrival_event_data.cr_handle;
+		tool_check(dat_cr_query(r->cr, DAT_CR_FIELD_ALL, &param),
+			   "cannot query a request");
+		if (hello_unpack(&param, &r->opt, &r->session, &r->index))
+			return 1;
+		tool_warn("refusing a client that isn't dat-perf of this version");
+		dat_cr_reject(r->cr);
+	}
+	return 0;
+}
+
+/* The first request of a client that can be served. */
+static void first_request(struct perf *p, struct perf_request *r)
+{
+	const char *why;
+
+	for (;;) {
+		if (p->held.cr)
+			*r = p->held;
+		else
+			next_request(p, 0, r);
+		p->held.cr = NULL;
+		p->opt = r->opt;
+		p->session = r->session;
+		why = perf_too_much(p);
+		if (!why && !r->index)
+			return;
+		/* Further ones of a client that has been given up are of no use. */
+		if (why)
+			tool_warn("refusing a client: %s", why);
+		dat_cr_reject(r->cr);
+	}
+}
+
+/* Whether a connection that was there has ended. */
+static int lost_one(struct perf *p)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS) {
+		if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
+			p->up--;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Not the client's that we wait for: one waits until that is served, others come again. */
+static void hold(struct perf *p, struct perf_request *r)
+{
+	if (p->held.cr || r->index)
+		dat_cr_reject(r->cr);
+	else
+		p->held = *r;
+}
+
+/* Those that follow the first. */
+static int further_request(struct perf *p, struct perf_request *r)
+{
+	uint32_t all = p->up;
+	int i;
+
+	for (i = 0; i < GATHER_LOOKS && !lost_one(p); i++) {
+		while (next_request(p, GATHER_MS / GATHER_LOOKS, r)) {
+			if (r->session == p->session && r->index == p->up)
+				return 1;
+			hold(p, r);
+		}
+	}
+	tool_warn("a client went away after %u of %u connections", all, perf_conns(&p->opt));
+	return 0;
+}
+
+static int accept_one(struct perf *p, struct perf_request *r)
+{
+	DAT_RETURN rc = dat_cr_accept(r->cr, p->conn[p->up].ep, 0, NULL);
+	DAT_EVENT event;
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+	if (rc != DAT_SUCCESS) {
+		tool_warn("cannot accept a client: %s", tool_strerror(rc));
+		return 0;
+	}
+	for (;;) {
+		tool_event(&p->tool, 0, 0, &event);
+		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			break;
+		if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
+			tool_warn("a client went away: %s", tool_event_name(event.event_number));
+			return 0;
+		}
+		/* The client's first message may be faster; what fails, ends soon. */
+		if (dto->status == DAT_DTO_SUCCESS)
+			perf_count(p, &event);
+	}
+	p->up++;
+	return 1;
+}
+
+/* Wait for a client and accept all of its connections.  0: they didn't all come. */
+int perf_accept(struct perf *p)
+{
+	struct perf_request r;
+
+	first_request(p, &r);
+	perf_prepare(p);
+	for (;;) {
+		if (!accept_one(p, &r))
+			return 0;
+		if (p->up == perf_conns(&p->opt))
+			break;
+		if (!further_request(p, &r))
+			return 0;
+	}
+	exchange(p);
+	return 1;
+}
+
+/* --- the end ------------------------------------------------------------------------ */
+
+/*
+ * A server that has a part in the test says when it has seen all of it, which may be before
+ * the client has.
+ */
+static void say_done(struct perf *p)
+{
+	p->next = 0;
+	if (p->client)
+		perf_reap(p, 0, p->due + 1);
+	else
+		perf_post_send(p, 1);
+}
+
+/* Wait until none is up. */
+static void await_end(struct perf *p)
+{
+	DAT_EVENT event;
+
+	while (p->up) {
+		tool_event(&p->tool, 0, 0, &event);
+		if (event.event_number != DAT_DTO_COMPLETION_EVENT)
+			p->up--;
+	}
+}
+
+static void free_conns(struct perf *p)
+{
+	DAT_EVENT event;
+	uint32_t i;
+
+	for (i = 0; i < perf_conns(&p->opt); i++)
+		dat_ep_free(p->conn[i].ep);
+	if (p->srq)
+		dat_srq_free(p->srq);
+	free(p->conn);
+	/* What is left of them would be taken for the next client's. */
+	while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
+		;
+}
+
+/* The client disconnects, the server waits for that unless the client's part was missing. */
+void perf_end(struct perf *p)
+{
+	int whole = p->up == perf_conns(&p->opt);
+	uint32_t i;
+
+	if (whole && perf_server_is_busy(&p->opt))
+		say_done(p);
+	for (i = 0; (p->client || !whole) && i < p->up; i++)
+		dat_ep_disconnect(p->conn[i].ep, DAT_CLOSE_GRACEFUL_FLAG);
+	await_end(p);
+	free_conns(p);
+	tool_free(&p->mem);
+	free(p->at);
+	free(p->done);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Options of dat-perf, and which of them go together. */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dat-perf.h"
+
+const char *const perf_op_names[] = { "send", "write", "read" };
+const char *const perf_test_names[] = { "lat", "bw", "recv" };
+
+static const char usage_text[] =
+"usage: dat-perf [--keep] [OPTION]...        serve one client, or all with --keep\n"
+"       dat-perf [OPTION]... HOST            measure against the server at HOST\n"
+"\n"
+"  -o, --op OP         send, write or read (send)\n"
+"  -t, --test TEST     lat: ping-pong; bw: as fast as the window allows;\n"
+"                      syscalls: count the system calls of receiving (lat)\n"
+"  -s, --size BYTES    of a message, 1 to %u (64 for lat, 65536 for bw)\n"
+"  -a, --all           all sizes from 1 to 1048576 in powers of two; the server\n"
+"                      needs --keep\n"
+"  -n, --iters N       messages, 1 to %u (1000)\n"
+"  -q, --eps N         connections that the messages take in turn, 1 to %u (1)\n"
+"  -i, --idle N        connections besides that stay idle, 0 to %u (0)\n"
+"  -r, --srq           the server receives through one shared receive queue (send)\n"
+"  -w, --window N      messages under way on a connection in bw, 1 to %u (64)\n"
+"  -Q, --cq-mod N      in bw one message in N reports its completion (1)\n"
+"  -e, --event         wait for events instead of polling\n"
+"  -P, --poller USEC   let the driver look at what is posted; it sleeps after USEC\n"
+"                      in vain, 1 to %u\n"
+"  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
+"  -p, --port N        connection qualifier of the server (%u)\n"
+"  -j, --json          results as a JSON array\n"
+"  -k, --keep          go on after the first client\n"
+"  -h, --help          this text\n"
+"      --version       the version\n"
+"\n"
+"Latencies are one way (half the ping-pong), except of reads.  MB are 2^20 bytes.\n";
+
+static void usage(FILE *to)
+{
+	fprintf(to, usage_text, MAX_SIZE, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW, MAX_POLLER,
+		PERF_PORT);
+}
+
+static unsigned int find_name(const char *name, const char *const *names, unsigned int n,
+			      const char *option)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	tool_usage("%s does not know '%s'; see dat-perf --help", option, name);
+}
+
+static const struct option long_options[] = {
+	{ "op",		required_argument,	NULL, 'o' },
+	{ "test",	required_argument,	NULL, 't' },
+	{ "size",	required_argument,	NULL, 's' },
+	{ "all",	no_argument,		NULL, 'a' },
+	{ "iters",	required_argument,	NULL, 'n' },
+	{ "eps",	required_argument,	NULL, 'q' },
+	{ "idle",	required_argument,	NULL, 'i' },
+	{ "srq",	no_argument,		NULL, 'r' },
+	{ "window",	required_argument,	NULL, 'w' },
+	{ "cq-mod",	required_argument,	NULL, 'Q' },
+	{ "event",	no_argument,		NULL, 'e' },
+	{ "poller",	required_argument,	NULL, 'P' },
+	{ "device",	required_argument,	NULL, 'd' },
+	{ "port",	required_argument,	NULL, 'p' },
+	{ "json",	no_argument,		NULL, 'j' },
+	{ "keep",	no_argument,		NULL, 'k' },
+	{ "help",	no_argument,		NULL, 'h' },
+	{ "version",	no_argument,		NULL, 'V' },
+	{ NULL,		0,			NULL, 0 },
+};
+
+static void parse_test(struct perf *p)
+{
+	p->args.syscalls = !strcmp(optarg, "syscalls");
+	p->opt.test = p->args.syscalls ? TEST_RECV :
+		      find_name(optarg, perf_test_names, TEST_RECV, "--test");
+}
+
+/* What is measured; 0: it is none of these. */
+static int parse_opt(int c, struct perf *p)
+{
+	struct perf_opt *o = &p->opt;
+
+	switch (c) {
+	case 'o':
+		o->op = find_name(optarg, perf_op_names, 3, "--op");
+		return 1;
+	case 't':
+		parse_test(p);
+		return 1;
+	case 's':
+		o->size = tool_number(optarg, "--size", 1, MAX_SIZE);
+		return 1;
+	case 'n':
+		o->iters = tool_number(optarg, "--iters", 1, MAX_ITERS);
+		return 1;
+	case 'q':
+		o->eps = tool_number(optarg, "--eps", 1, MAX_EPS);
+		return 1;
+	case 'i':
+		o->idle = tool_number(optarg, "--idle", 0, MAX_IDLE);
+		return 1;
+	case 'r':
+		o->srq = 1;
+		return 1;
+	case 'w':
+		o->window = tool_number(optarg, "--window", 1, MAX_WINDOW);
+		return 1;
+	case 'Q':
+		o->cq_mod = tool_number(optarg, "--cq-mod", 1, MAX_WINDOW);
+		return 1;
+	case 'e':
+		o->event = 1;
+		return 1;
+	case 'P':
+		o->poller = tool_number(optarg, "--poller", 1, MAX_POLLER);
+		return 1;
+	}
+	return 0;
+}
+
+/* How; 0: it is none of these. */
+static int parse_arg(int c, struct perf_args *a)
+{
+	switch (c) {
+	case 'd':
+		a->device = optarg;
+		return 1;
+	case 'p':
+		a->port = tool_number(optarg, "--port", 1, 65535);
+		return 1;
+	case 'a':
+		a->all = 1;
+		return 1;
+	case 'j':
+		a->json = 1;
+		return 1;
+	case 'k':
+		a->keep = 1;
+		return 1;
+	}
+	return 0;
+}
+
+/* Why the options don't go together, or NULL. */
+const char *perf_opt_wrong(const struct perf_opt *o)
+{
+	if (o->srq && o->op != OP_SEND)
+		return "--srq is for --op send: of RDMA the server receives nothing";
+	if (o->srq && o->test == TEST_RECV)
+		return "--srq is not for --test syscalls, where the server sends";
+	if (o->test == TEST_RECV && o->op != OP_SEND)
+		return "--test syscalls is for --op send: of RDMA nobody receives anything";
+	if (o->cq_mod > 1 && o->test != TEST_BW)
+		return "--cq-mod is for --test bw";
+	if (o->cq_mod > o->window)
+		return "--cq-mod must not exceed --window, or nothing would say that it is free";
+	return NULL;
+}
+
+static void check(struct perf *p)
+{
+	const char *why;
+
+	if (p->args.keep && p->args.host)
+		tool_usage("--keep is for the server, which has no HOST");
+	if (p->args.all && p->args.syscalls)
+		tool_usage("--all is not for --test syscalls: the size makes no difference there");
+	why = perf_opt_wrong(&p->opt);
+	if (why)
+		tool_usage("%s", why);
+}
+
+void perf_options(int argc, char **argv, struct perf *p)
+{
+	int c;
+
+	p->opt = (struct perf_opt) { .iters = 1000, .window = 64, .cq_mod = 1, .eps = 1 };
+	p->args = (struct perf_args) { .port = PERF_PORT };
+	while ((c = getopt_long(argc, argv, "o:t:s:an:q:i:rw:Q:eP:d:p:jkh", long_options,
+				NULL)) != -1) {
+		if (parse_opt(c, p) || parse_arg(c, &p->args))
+			continue;
+		if (c == 'V')
+			printf("dat-perf 1.2.0\n");
+		else
+			usage(c == 'h' ? stdout : stderr);
+		exit(c == 'h' || c == 'V' ? 0 : 2);
+	}
+	if (argc - optind > 1) {
+		usage(stderr);
+		exit(2);
+	}
+	p->args.host = argv[optind];
+	if (!p->opt.size)
+		p->opt.size = p->opt.test == TEST_BW ? 65536 : 64;
+	check(p);
+}

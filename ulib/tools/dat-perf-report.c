@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* From time stamps to what is printed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dat-perf.h"
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct stats {
+	double min, max, typical, avg, stdev, p99, p999;
+};
+
+/* In microseconds; a ping-pong counts one way. */
+static void lat_stats(struct perf *p, struct stats *s)
+{
+	double scale = p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3);
+	double sum = 0, dev = 0;
+	uint32_t n = p->stamps, i;
+
+	for (i = 0; i < n; i++)
+		p->at[i] = p->at[i + 1] - p->at[i];
+	qsort(p->at, n, sizeof(*p->at), by_value);
+	for (i = 0; i < n; i++)
+		sum += (double)p->at[i];
+	s->avg = sum / n;
+	for (i = 0; i < n; i++)
+		dev += ((double)p->at[i] - s->avg) * ((double)p->at[i] - s->avg);
+	s->avg *= scale;
+	s->stdev = sqrt(dev / n) * scale;
+	s->min = (double)p->at[0] * scale;
+	s->max = (double)p->at[n - 1] * scale;
+	s->typical = (double)p->at[n / 2] * scale;
+	s->p99 = (double)p->at[(uint64_t)n * 99 / 100] * scale;
+	s->p999 = (double)p->at[(uint64_t)n * 999 / 1000] * scale;
+}
+
+static void json_head(const struct perf *p)
+{
+	const struct perf_opt *o = &p->opt;
+
+	printf("{\"op\":\"%s\",\"test\":\"%s\",\"device\":\"%s\",\"event\":%s,\"bytes\":%u,"
+	       "\"iterations\":%u,\"eps\":%u,\"idle\":%u,\"srq\":%s,\"poller\":%u", perf_op_names[o->op],
+	       perf_test_names[o->test], p->tool.name, o->event ? "true" : "false", o->size,
+	       o->iters, o->eps, o->idle, o->srq ? "true" : "false",
+	       o->poller);
+}
+
+static void report_lat(struct perf *p)
+{
+	struct stats s;
+
+	lat_stats(p, &s);
+	if (p->args.json) {
+		json_head(p);
+		printf(",\"t_min\":%.3f,\"t_max\":%.3f,\"t_typical\":%.3f,\"t_avg\":%.3f,"
+		       "\"t_stdev\":%.3f,\"t_99\":%.3f,\"t_99_9\":%.3f}", s.min, s.max,
+		       s.typical, s.avg, s.stdev, s.p99, s.p999);
+		return;
+	}
+	printf(" %-10u %-12u %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",
+	       p->opt.size, p->opt.iters, s.min, s.max, s.typical, s.avg, s.stdev, s.p99,
+	       s.p999);
+}
+
+/* Messages per tick in the best stretch of a full window or more. */
+static double best_rate(const struct perf *p)
+{
+	uint32_t total = p->done[p->stamps], from = 0, to, n;
+	uint32_t window = p->opt.window < total ? p->opt.window : total;
+	double best = 0, rate;
+
+	for (to = 1; to <= p->stamps; to++) {
+		while (from + 1 < to && p->done[to] - p->done[from + 1] >= window)
+			from++;
+		n = p->done[to] - p->done[from];
+		rate = (double)n / (double)(p->at[to] - p->at[from]);
+		if (n >= window && rate > best)
+			best = rate;
+	}
+	return best;
+}
+
+/* MB are 2^20 bytes, as perftest has it. */
+static void report_bw(struct perf *p)
+{
+	double mb = (double)p->opt.size / 1048576.0;
+	double seconds = (double)(p->at[p->stamps] - p->at[0]) * p->ns_per_tick * 1e-9;
+	double rate = p->opt.iters / seconds, peak = best_rate(p) / p->ns_per_tick * 1e9;
+
+	if (p->args.json) {
+		json_head(p);
+		printf(",\"window\":%u,\"cq_mod\":%u,\"bw_peak\":%.2f,\"bw_average\":%.2f,"
+		       "\"msg_rate\":%.6f}", p->opt.window, p->opt.cq_mod, peak * mb,
+		       rate * mb, rate / 1e6);
+		return;
+	}
+	printf(" %-10u %-12u %-18.2f %-18.2f %.6f\n", p->opt.size, p->opt.iters, peak * mb,
+	       rate * mb, rate / 1e6);
+}
+
+void perf_header(const struct perf *p)
+{
+	const struct perf_opt *o = &p->opt;
+
+	if (p->args.json) {
+		printf("[");
+		return;
+	}
+	printf(" dat-perf: %s %s, %s", perf_op_names[o->op], perf_test_names[o->test],
+	       o->event ? "waiting for events" : "polling");
+	if (o->eps > 1)
+		printf(", %u connections", o->eps);
+	if (o->idle)
+		printf(", %u idle", o->idle);
+	if (o->srq)
+		printf(", SRQ");
+	if (o->poller)
+		printf(", driver's poller");
+	if (o->cq_mod > 1)
+		printf(", 1 of %u reports", o->cq_mod);
+	putchar('\n');
+	if (o->test == TEST_LAT)
+		printf(" #bytes     #iterations  t_min[usec]   t_max[usec]   t_typical[usec]"
+		       "    t_avg[usec]   t_stdev[usec] 99%%[usec]          99.9%%[usec]\n");
+	else
+		printf(" #bytes     #iterations  BW peak[MB/sec]    BW average[MB/sec] MsgRate[Mpps]\n");
+}
+
+void perf_report(struct perf *p)
+{
+	if (p->opt.test == TEST_LAT)
+		report_lat(p);
+	else
+		report_bw(p);
+	fflush(stdout);
+}

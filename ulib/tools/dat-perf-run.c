@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What is measured.  The loops do per message what a program would, and nothing else:
+ * post as long as the windows allow, take completions until there are none, and look at
+ * the clock once for all of those.
+ */
+#include "dat-perf.h"
+#include "dat-perf-clock.h"
+
+static void __attribute__((noreturn, cold)) unexpected(const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	if (event->event_number != DAT_DTO_COMPLETION_EVENT)
+		tool_die("the connection ended in the middle of the test: %s",
+			 tool_event_name(event->event_number));
+	tool_die("a request failed: %s", tool_dto_name(dto->status));
+}
+
+/* --- one request, one completion ------------------------------------------------------ */
+
+static DAT_DTO_COOKIE cookie(uint64_t n)
+{
+	DAT_DTO_COOKIE c = { .as_64 = n };
+
+	return c;
+}
+
+/* A receive is used up: post another.  @ep: unused with an SRQ. */
+void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
+{
+	DAT_RETURN rc;
+
+	if (p->srq)
+		rc = dat_srq_post_recv(p->srq, 1, &p->recv_seg, cookie(COOKIE_RECV));
+	else
+		rc = dat_ep_post_recv(ep, 1, &p->recv_seg, cookie(COOKIE_RECV),
+				      DAT_COMPLETION_DEFAULT_FLAG);
+	if (__builtin_expect(rc != DAT_SUCCESS, 0))
+		tool_check(rc, "cannot post a receive");
+}
+
+/* Whose turn it is. */
+static struct perf_conn *turn(struct perf *p)
+{
+	return &p->conn[p->next];
+}
+
+static void next_turn(struct perf *p)
+{
+	if (++p->next == p->opt.eps)
+		p->next = 0;
+}
+
+/* The message of another length than that of the test. */
+void perf_post_send(struct perf *p, uint32_t len)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&p->mem, 0, len);
+
+	turn(p)->busy++;
+	tool_check(dat_ep_post_send(turn(p)->ep, 1, &seg, cookie(cookie_send(1, p->next)),
+				    DAT_COMPLETION_DEFAULT_FLAG), "cannot post a send");
+}
+
+/* @report: its completion reports all since the last that did. */
+static void post(struct perf *p, int report)
+{
+	struct perf_conn *c = turn(p);
+	DAT_COMPLETION_FLAGS flags = report ? DAT_COMPLETION_DEFAULT_FLAG :
+					      DAT_COMPLETION_SUPPRESS_FLAG;
+	DAT_DTO_COOKIE id = cookie(cookie_send(++c->silent, p->next));
+	DAT_RETURN rc;
+
+	if (p->opt.op == OP_SEND)
+		rc = dat_ep_post_send(c->ep, 1, &p->send_seg, id, flags);
+	else if (p->opt.op == OP_WRITE)
+		rc = dat_ep_post_rdma_write(c->ep, 1, &p->send_seg, id, &p->remote, flags);
+	else
+		rc = dat_ep_post_rdma_read(c->ep, 1, &p->send_seg, id, &p->remote, flags);
+	if (__builtin_expect(rc != DAT_SUCCESS, 0))
+		tool_check(rc, "cannot post a request");
+	c->busy++;
+	if (report)
+		c->silent = 0;
+}
+
+void perf_count(struct perf *p, const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	uint64_t id = dto->user_cookie.as_64;
+
+	if (__builtin_expect(event->event_number != DAT_DTO_COMPLETION_EVENT ||
+			     dto->status != DAT_DTO_SUCCESS, 0))
+		unexpected(event);
+	if (id == COOKIE_RECV) {
+		p->received++;
+		return;
+	}
+	p->sent += id >> 32;
+	p->conn[(uint32_t)id >> 1].busy -= id >> 32;
+}
+
+/* The next event, when it comes. */
+static void await(struct perf *p, DAT_EVENT *event)
+{
+	if (p->opt.event) {
+		tool_event(&p->tool, 0, 0, event);
+		return;
+	}
+	while (dat_evd_dequeue(p->tool.evd, event) != DAT_SUCCESS)
+		;
+}
+
+/* Take events until both counters have reached what is asked for. */
+void perf_reap(struct perf *p, uint64_t sent, uint64_t received)
+{
+	DAT_EVENT event;
+
+	while (p->sent < sent || p->received < received) {
+		await(p, &event);
+		perf_count(p, &event);
+	}
+}
+
+/* Take all events there are, and one if need be by waiting for it. */
+static void reap_batch(struct perf *p)
+{
+	DAT_EVENT event;
+
+	await(p, &event);
+	do {
+		perf_count(p, &event);
+	} while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS);
+}
+
+/* --- latency -------------------------------------------------------------------------- */
+
+/* The last byte of a message that is written tells of its arrival. */
+static void await_byte(struct perf *p, uint8_t value)
+{
+	volatile uint8_t *last = (uint8_t *)p->mem.va + p->slot + p->opt.size - 1;
+	DAT_EVENT event;
+
+	while (*last != value) {
+		/* Nothing tells of it but the memory; yet the peer may die. */
+		if (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
+			perf_count(p, &event);
+	}
+}
+
+static void lat_send(struct perf *p, uint64_t i)
+{
+	DAT_EP_HANDLE ep = turn(p)->ep;
+
+	if (p->client) {
+		post(p, 1);
+		perf_reap(p, i, i);
+		perf_repost(p, ep);
+	} else {
+		/* The answer is what the client waits for, so it comes first. */
+		perf_reap(p, i - 1, i);
+		post(p, 1);
+		perf_repost(p, ep);
+	}
+}
+
+static void lat_write(struct perf *p, uint64_t i)
+{
+	uint8_t value = (uint8_t)(i % 255 + 1);
+
+	if (!p->client)
+		await_byte(p, value);
+	p->mem.va[p->opt.size - 1] = (char)value;
+	post(p, 1);
+	if (p->client)
+		await_byte(p, value);
+	perf_reap(p, i, 0);
+}
+
+static void lat_read(struct perf *p, uint64_t i)
+{
+	post(p, 1);
+	perf_reap(p, i, 0);
+}
+
+static void (*const lat_ops[])(struct perf *p, uint64_t i) = {
+	lat_send, lat_write, lat_read,
+};
+
+/* One after the other, on one connection after the other. */
+static void run_lat(struct perf *p)
+{
+	void (*one)(struct perf *p, uint64_t i) = lat_ops[p->opt.op];
+	uint64_t warmup = p->opt.iters / 10 + 1, i;
+
+	for (i = 1; i <= warmup; i++, next_turn(p))
+		one(p, i);
+	p->at[0] = perf_ticks();
+	for (; i <= warmup + p->opt.iters; i++, next_turn(p)) {
+		one(p, i);
+		p->at[i - warmup] = perf_ticks();
+	}
+	perf_reap(p, warmup + p->opt.iters, 0);
+	p->stamps = p->opt.iters;
+	if (p->opt.op == OP_SEND)
+		p->due = warmup + p->opt.iters;
+}
+
+/* --- bandwidth ------------------------------------------------------------------------ */
+
+/*
+ * Post what the windows allow.  One in cq_mod reports, on each connection, and the last
+ * of each does, as none follows that would report them.
+ */
+static uint64_t post_batch(struct perf *p, uint64_t posted)
+{
+	const struct perf_opt *o = &p->opt;
+	uint64_t last = o->iters > o->eps ? o->iters - o->eps : 0;
+
+	while (posted < o->iters && turn(p)->busy < o->window) {
+		post(p, posted >= last || turn(p)->silent + 1 == o->cq_mod);
+		posted++;
+		next_turn(p);
+	}
+	return posted;
+}
+
+static void run_bw(struct perf *p)
+{
+	uint64_t posted = 0;
+
+	p->at[0] = perf_ticks();
+	p->done[0] = 0;
+	while (p->sent < p->opt.iters) {
+		posted = post_batch(p, posted);
+		reap_batch(p);
+		p->stamps++;
+		p->at[p->stamps] = perf_ticks();
+		p->done[p->stamps] = (uint32_t)p->sent;
+	}
+}
+
+/*
+ * Receive and offer again; also what the count of system calls is taken of.  The
+ * number received is in memory, where a server that feeds us can read it.
+ */
+void perf_receive(struct perf *p, uint64_t n)
+{
+	volatile uint64_t *progress = (uint64_t *)p->mem.va;
+	DAT_EVENT event;
+
+	p->due += n;
+	while (p->received < p->due) {
+		await(p, &event);
+		do {
+			perf_count(p, &event);
+			perf_repost(p, event.event_data.dto_completion_event_data.ep_handle);
+		} while (p->received < p->due &&
+			 dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS);
+		*progress = p->received;
+	}
+}
+
+/* --- system calls ----------------------------------------------------------------------- */
+
+static uint64_t read_progress(struct perf *p)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&p->mem, p->slot, sizeof(uint64_t));
+	DAT_RMR_TRIPLET remote = p->peer;
+
+	remote.segment_length = sizeof(uint64_t);
+	p->conn[0].busy++;
+	tool_check(dat_ep_post_rdma_read(p->conn[0].ep, 1, &seg, cookie(cookie_send(1, 0)),
+					 &remote, DAT_COMPLETION_DEFAULT_FLAG),
+		   "cannot read the client's progress");
+	perf_reap(p, p->sent + 1, 0);
+	return *(uint64_t *)(p->mem.va + p->slot);
+}
+
+/*
+ * Send no more than the client has receives for, which is what a protocol with credits
+ * does.  Credits would cost the client system calls, so its progress is read instead.
+ */
+static void feed(struct perf *p)
+{
+	uint64_t fed;
+
+	for (fed = 0; fed < p->opt.iters; fed++, next_turn(p)) {
+		while (fed % 16 == 0 && fed > read_progress(p) + p->opt.window)
+			;
+		post(p, 1);
+		perf_reap(p, p->sent + 1, 0);
+	}
+}
+
+/* --- who does what ------------------------------------------------------------------- */
+
+/* Whether the server has a part in the test, or only memory. */
+int perf_server_is_busy(const struct perf_opt *o)
+{
+	return o->op == OP_SEND || (o->op == OP_WRITE && o->test == TEST_LAT);
+}
+
+static void run_part(struct perf *p)
+{
+	if (!p->client && !perf_server_is_busy(&p->opt))
+		return;
+	if (p->opt.test == TEST_LAT)
+		run_lat(p);
+	else if (p->client != (p->opt.test == TEST_RECV))
+		p->client ? run_bw(p) : feed(p);
+	else
+		perf_receive(p, p->opt.iters);
+}
+
+/* Our part of the test. */
+void perf_run(struct perf *p)
+{
+	uint64_t ns = tool_now_ns(), ticks = perf_ticks();
+
+	run_part(p);
+	ticks = perf_ticks() - ticks;
+	p->ns_per_tick = ticks ? (double)(tool_now_ns() - ns) / (double)ticks : 1;
+}

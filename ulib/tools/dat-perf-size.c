@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* How long the queues are that a run needs, and whether the adapter has them. */
+#include <stdio.h>
+
+#include "dat-perf.h"
+
+/* Whether the messages of the test come to this side's receives. */
+static int receives(const struct perf *p)
+{
+	if (p->opt.op != OP_SEND)
+		return 0;
+	return p->opt.test == TEST_LAT || p->client == (p->opt.test == TEST_RECV);
+}
+
+/* Receives of a connection, if nothing limits them. */
+static uint32_t wanted_recvs(const struct perf *p)
+{
+	if (!receives(p))
+		return 1;
+	return p->opt.test == TEST_LAT ? PERF_LAT_RECVS : 4 * p->opt.window;
+}
+
+/* Completions of requests that may wait in the EVD at a time. */
+static uint32_t request_events(const struct perf *p)
+{
+	const struct perf_opt *o = &p->opt;
+
+	if (!p->client || o->test != TEST_BW)
+		return PERF_LAT_RECVS;
+	return o->eps * ((o->window + o->cq_mod - 1) / o->cq_mod);
+}
+
+/* Room that the end takes in the EVD besides what all receives take. */
+static uint32_t end_events(const struct perf *p)
+{
+	return perf_conns(&p->opt) + 16;
+}
+
+/* Receives of each connection, or of the SRQ; 0: there is no room for any. */
+uint32_t perf_recvs(const struct perf *p)
+{
+	uint32_t max_evd = (uint32_t)p->tool.attr.max_evd_qlen, room, n;
+	int srq = p->opt.srq && !p->client;
+
+	if (max_evd < end_events(p))
+		return 0;
+	room = max_evd - end_events(p);
+	if (srq)
+		n = perf_at_most((uint64_t)wanted_recvs(p) * p->opt.eps,
+				 (uint64_t)p->tool.attr.max_recv_per_srq);
+	else
+		n = perf_at_most(wanted_recvs(p), (uint64_t)p->tool.attr.max_dto_per_ep);
+	return perf_at_most(n, srq ? room : room / p->opt.eps);
+}
+
+/* Requests are complete before the end begins. */
+uint32_t perf_evd_entries(const struct perf *p)
+{
+	uint32_t end = end_events(p) + p->recvs * (p->srq ? 1 : p->opt.eps);
+	uint32_t requests = request_events(p);
+
+	return requests > end ? requests : end;
+}
+
+/* Why the adapter can't do it, with what to do about it; or NULL. */
+const char *perf_too_much(const struct perf *p)
+{
+	static char text[256];
+	const DAT_IA_ATTR *a = &p->tool.attr;
+	const struct perf_opt *o = &p->opt;
+
+	if (perf_conns(o) > (uint32_t)a->max_eps)
+		snprintf(text, sizeof(text), "%s has %d endpoints: lower --eps or --idle",
+			 p->tool.name, a->max_eps);
+	else if (o->window > (uint32_t)a->max_dto_per_ep)
+		snprintf(text, sizeof(text), "an endpoint of %s takes %d requests: lower --window",
+			 p->tool.name, a->max_dto_per_ep);
+	else if (o->srq && !p->client && !a->max_srqs)
+		snprintf(text, sizeof(text), "%s has no shared receive queues: leave out --srq",
+			 p->tool.name);
+	else if (request_events(p) > (uint32_t)a->max_evd_qlen || !perf_recvs(p))
+		snprintf(text, sizeof(text), "an event queue of %s takes %d completions: lower --eps or --window, or raise --cq-mod",
+			 p->tool.name, a->max_evd_qlen);
+	else
+		return NULL;
+	return text;
+}
