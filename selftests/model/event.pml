@@ -452,7 +452,7 @@ inline watch()
 }
 #endif
 
-/* du_events_peek(), du_events_pop() */
+/* du_events_next(), du_events_pop() */
 inline pop()
 {
 #ifdef NO_L

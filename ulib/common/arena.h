@@ -22,8 +22,10 @@ struct du_slot {
 	struct du_slot	*next;
 };
 
-extern uintptr_t du_arena_base;
-extern size_t du_arena_used;	/* bytes that hold slots; only grows */
+/* Hidden, or every look at a handle takes the way through the offset table. */
+extern uintptr_t du_arena_base __attribute__((visibility("hidden")));
+/* Bytes that hold slots; only grows. */
+extern size_t du_arena_used __attribute__((visibility("hidden")));
 
 /* A zeroed slot without type, or NULL. */
 void *du_arena_alloc(void);

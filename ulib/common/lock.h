@@ -19,11 +19,10 @@ struct du_lock {
 	uint32_t single;
 };
 
-static inline void du_lock(struct du_lock *l)
+/* Apart from du_lock(), whose callers would otherwise save registers for this. */
+static void __attribute__((noinline, cold, unused)) du_lock_wait(struct du_lock *l)
 {
-	if (l->single)
-		return;
-	while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE)) {
+	do {
 		int spins = 0;
 
 		while (__atomic_load_n(&l->held, __ATOMIC_RELAXED)) {
@@ -31,7 +30,15 @@ static inline void du_lock(struct du_lock *l)
 			if (++spins % 256 == 0)
 				sched_yield();
 		}
-	}
+	} while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE));
+}
+
+static inline void du_lock(struct du_lock *l)
+{
+	if (l->single)
+		return;
+	if (__builtin_expect(__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE), 0))
+		du_lock_wait(l);
 }
 
 static inline void du_unlock(struct du_lock *l)

@@ -136,10 +136,10 @@ static inline uint32_t du_events_count(const struct du_events *e)
 	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
 }
 
-/* The next event; there must be one. */
-static inline void du_events_peek(const struct du_events *e, struct dat_eqe *eqe)
+/* The next event; there must be one, and it stays until the pop. */
+static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 {
-	*eqe = e->ring[e->head & e->mask];
+	return &e->ring[e->head & e->mask];
 }
 
 static inline void du_events_pop(struct du_events *e)

@@ -302,29 +302,44 @@ static void to_async(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->reason = eqe->status;
 }
 
-/*
- * Take the next event, under evd->lock.  What touches an EP comes before the head is
- * advanced: afterwards the slot of a freed EP may be used again.
- */
-static void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
+/* All but DTOs: @eqe is a copy, for what evd_translate() does after the head has advanced. */
+static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
+						     const struct dat_eqe *eqe,
+						     DAT_EVENT *event)
 {
-	du_events_peek(&evd->events, eqe);
-	event->event_number = (DAT_EVENT_NUMBER)eqe->type;
-	event->evd_handle = evd;
-	if (eqe->type == DAT_EV_DTO)
-		to_dto(eqe, event);
-	else if (eqe->type == DAT_EV_RMR_BIND)
+	if (eqe->type == DAT_EV_RMR_BIND)
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(eqe, event);
 	/* Until the service point is looked up its slot isn't used again. */
 	if (eqe->type == DAT_EV_CR)
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
+}
+
+/*
+ * Take the next event, under evd->lock.  What touches an EP comes before the head is
+ * advanced: afterwards the slot of a freed EP may be used again.
+ */
+static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	const struct dat_eqe *next = du_events_next(&evd->events);
+
+	eqe->type = next->type;
+	event->event_number = (DAT_EVENT_NUMBER)eqe->type;
+	event->evd_handle = evd;
+	if (__builtin_expect(eqe->type == DAT_EV_DTO, 1)) {
+		to_dto(next, event);
+	} else {
+		*eqe = *next;
+		evd_take_other(evd, eqe, event);
+	}
 	du_events_pop(&evd->events);
 }
 
-/* The rest, which takes no EP but may take locks. */
-static void evd_translate(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
+/* The rest of an event that is no DTO, which takes no EP but may take locks. */
+static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
+						    const struct dat_eqe *eqe,
+						    DAT_EVENT *event)
 {
 	if (eqe->type == DAT_EV_CR) {
 		to_cr(evd, eqe, event);
@@ -355,12 +370,12 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 	du_lock(&evd->lock);
 	if (evd->waiting)
 		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-	else if (!du_events_count(&evd->events))
+	else if (!evd->lock.single && !du_events_count(&evd->events))
 		rc = DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	else
 		evd_take(evd, &eqe, event);
 	du_unlock(&evd->lock);
-	if (rc == DAT_SUCCESS)
+	if (rc == DAT_SUCCESS && eqe.type != DAT_EV_DTO)
 		evd_translate(evd, &eqe, event);
 	return rc;
 }
@@ -520,7 +535,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 		goto out;
 	rc = evd_wait_for(evd, timeout, (uint32_t)threshold);
 	*nmore = evd_leave(evd, rc == DAT_SUCCESS ? &eqe : NULL, event);
-	if (rc == DAT_SUCCESS)
+	if (rc == DAT_SUCCESS && eqe.type != DAT_EV_DTO)
 		evd_translate(evd, &eqe, event);
 out:
 	__atomic_fetch_sub(&ia->waiters, 1, __ATOMIC_ACQ_REL);

@@ -73,8 +73,10 @@ struct udat_obj {
 #define UDAT_LMR_BITS	10
 #define UDAT_LMR_MASK	((1U << (2 * UDAT_LMR_BITS)) - 1)
 
+#define UDAT_LMR_CHUNK	(1U << UDAT_LMR_BITS)
+
 struct udat_lmr_chunk {
-	struct udat_lmr *lmr[1U << UDAT_LMR_BITS];
+	struct udat_lmr *lmr[UDAT_LMR_CHUNK];
 };
 
 /*
@@ -377,8 +379,29 @@ void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
 void udat_locks_on(struct udat_ia *ia);
 
+/* Where the LMR of a context is, if it is; NULL: there never was one near it. */
+static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_t context)
+{
+	uint32_t index = context & UDAT_LMR_MASK;
+	struct udat_lmr_chunk **table = __atomic_load_n(&ia->lmrs, __ATOMIC_ACQUIRE);
+	struct udat_lmr_chunk *chunk;
+
+	if (!table)
+		return NULL;
+	chunk = __atomic_load_n(&table[index / UDAT_LMR_CHUNK], __ATOMIC_ACQUIRE);
+	return chunk ? &chunk->lmr[index % UDAT_LMR_CHUNK] : NULL;
+}
+
+/* The LMR of a context, or NULL.  No lock: the slot of a freed LMR stays readable. */
+static inline struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context)
+{
+	struct udat_lmr **place = udat_lmr_place(ia, context);
+	struct udat_lmr *lmr = place ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : NULL;
+
+	return lmr && lmr->context == context ? lmr : NULL;
+}
+
 /* lmr.c */
-struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context);
 void udat_lmr_table_free(struct udat_ia *ia);
 
 /* The driver's name for an object that may be NULL. */

@@ -7,20 +7,6 @@
 #include "foreign.h"
 #include "libdat.h"
 
-#define CHUNK_SIZE	(1U << UDAT_LMR_BITS)
-
-static struct udat_lmr **lmr_place(const struct udat_ia *ia, uint32_t context)
-{
-	uint32_t index = context & UDAT_LMR_MASK;
-	struct udat_lmr_chunk **table = __atomic_load_n(&ia->lmrs, __ATOMIC_ACQUIRE);
-	struct udat_lmr_chunk *chunk;
-
-	if (!table)
-		return NULL;
-	chunk = __atomic_load_n(&table[index / CHUNK_SIZE], __ATOMIC_ACQUIRE);
-	return chunk ? &chunk->lmr[index % CHUNK_SIZE] : NULL;
-}
-
 /* Under ia->lock. */
 static struct udat_lmr **lmr_make_place(struct udat_ia *ia, uint32_t context)
 {
@@ -28,33 +14,24 @@ static struct udat_lmr **lmr_make_place(struct udat_ia *ia, uint32_t context)
 	struct udat_lmr_chunk *chunk;
 
 	if (!ia->lmrs) {
-		void *table = calloc(CHUNK_SIZE, sizeof(*ia->lmrs));
+		void *table = calloc(UDAT_LMR_CHUNK, sizeof(*ia->lmrs));
 
 		__atomic_store_n(&ia->lmrs, table, __ATOMIC_RELEASE);
 		if (!table)
 			return NULL;
 	}
-	if (!ia->lmrs[index / CHUNK_SIZE]) {
+	if (!ia->lmrs[index / UDAT_LMR_CHUNK]) {
 		chunk = calloc(1, sizeof(*chunk));
-		__atomic_store_n(&ia->lmrs[index / CHUNK_SIZE], chunk, __ATOMIC_RELEASE);
+		__atomic_store_n(&ia->lmrs[index / UDAT_LMR_CHUNK], chunk, __ATOMIC_RELEASE);
 	}
-	return lmr_place(ia, context);
-}
-
-/* The LMR of a context, or NULL.  No lock: the slot of a freed LMR stays readable. */
-struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context)
-{
-	struct udat_lmr **place = lmr_place(ia, context);
-	struct udat_lmr *lmr = place ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : NULL;
-
-	return lmr && lmr->context == context ? lmr : NULL;
+	return udat_lmr_place(ia, context);
 }
 
 void udat_lmr_table_free(struct udat_ia *ia)
 {
 	unsigned int i;
 
-	for (i = 0; ia->lmrs && i < CHUNK_SIZE; i++)
+	for (i = 0; ia->lmrs && i < UDAT_LMR_CHUNK; i++)
 		free(ia->lmrs[i]);
 	free(ia->lmrs);
 	ia->lmrs = NULL;
@@ -75,7 +52,7 @@ static int lmr_enter(struct udat_lmr *lmr)
 
 static void lmr_remove(struct udat_lmr *lmr)
 {
-	struct udat_lmr **place = lmr_place(lmr->obj.ia, lmr->context);
+	struct udat_lmr **place = udat_lmr_place(lmr->obj.ia, lmr->context);
 
 	/* The driver may have given the index to another one already. */
 	if (place)
