@@ -184,7 +184,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL han
 	if (ret) {
 		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
 		/* No such service point, or one that takes no more. */
-		return ret == -EADDRNOTAVAIL || ret == -ECONNREFUSED ?
+		return ret == -EADDRNOTAVAIL ?
 		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2) :
 		       ret == -ENOENT ? BAD_CR : dat_err_from_errno(-ret);
 	}
