@@ -74,7 +74,7 @@ check-debug:
 	$(DAT_TOP)/scripts/run-tests debug
 
 bench:
-	$(DAT_TOP)/scripts/run-tests bench
+	$(DAT_TOP)/scripts/bench
 
 demo: libs
 	$(DAT_TOP)/scripts/vm --mem 4096 --module $(VM_MODULE) --timeout 600 \
@@ -90,7 +90,7 @@ help:
 	@echo 'model            the ring protocol, by a model checker (part of lint)'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
-	@echo 'bench            what things cost, beside verbs in the same VM'
+	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
 	@echo 'demo             a transfer between two processes in a VM'
 	@echo 'vm               a shell in a VM with dat.ko loaded'
 	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'
