@@ -68,7 +68,7 @@ static void cm_route_resolved(struct dat_conn *conn, struct rdma_cm_event *event
 
 static void cm_unreachable(struct dat_conn *conn, struct rdma_cm_event *event)
 {
-	cm_fail(conn, DAT_EV_UNREACHABLE);
+	cm_fail(conn, conn->established ? DAT_EV_BROKEN : DAT_EV_UNREACHABLE);
 }
 
 static void cm_connect_error(struct dat_conn *conn, struct rdma_cm_event *event)
@@ -189,10 +189,9 @@ static int cm_resolve_error(int err)
 	case -EADDRNOTAVAIL:	/* no port is left */
 		return -ENOMEM;
 	case -ENOMEM:
-	case -ENODEV:
 	case -EINVAL:
 		return err;
-	default:
+	default:	/* with -ENODEV: nobody has our address any more; the device is there */
 		return -ENETUNREACH;
 	}
 }

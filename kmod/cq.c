@@ -82,7 +82,8 @@ static void cq_notified(struct ib_cq *cq, void *context)
 	struct dat_ep *ep;
 	bool more;
 
-	if (!in_serving_softirq()) {
+	/* A hard interrupt may have come while this CPU holds a lock of ours. */
+	if (!in_serving_softirq() || in_hardirq() || irqs_disabled()) {
 		irq_poll_sched(&conn->iop);
 		return;
 	}
@@ -146,6 +147,8 @@ void dat_cq_destroy(struct dat_conn *conn)
 	if (!conn->cq)
 		return;
 	irq_poll_disable(&conn->iop);
+	/* A handler that has said it is done may be about to arm the queue. */
+	synchronize_rcu();
 	ib_destroy_cq(conn->cq);
 	conn->cq = NULL;
 }

@@ -169,10 +169,13 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 	return ret;
 }
 
-static void evd_leave(struct dat_evd *evd)
+/* @failed: what came meanwhile was for the waiter, and stays. */
+static void evd_leave(struct dat_evd *evd, bool failed)
 {
 	spin_lock_bh(&evd->lock);
 	evd->waiting = false;
+	if (failed && evd->cno && !evd->disabled && dat_evring_count(&evd->ring))
+		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	spin_unlock_bh(&evd->lock);
 }
 
@@ -224,7 +227,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 			ret = dat_sleep(deadline_ns);
 	} while (!ret);
 	finish_wait(&evd->wq, &wait);
-	evd_leave(evd);
+	evd_leave(evd, ret < 0);
 	return ret > 0 ? 0 : ret;
 }
 

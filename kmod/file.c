@@ -51,6 +51,8 @@ void dat_file_close_ia(struct dat_file *file)
 	dat_poller_end(file);
 	/* Afterwards no call is under way that could add bells. */
 	dat_ia_shutdown(file->ia);
+	/* One that began meanwhile; no other does. */
+	dat_poller_end(file);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
 }
@@ -213,7 +215,7 @@ void dat_file_kick(struct dat_file *file)
 		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
 			file_kick_one(file, i * 64 + __ffs64(bits));
 			/* A ring full of work may have been done. */
-			cond_resched();
+			cond_resched_tasks_rcu_qs();
 		}
 	}
 }
@@ -231,7 +233,7 @@ void dat_file_kick_all(struct dat_file *file)
 
 	xa_for_each(&file->bells, bell, entry) {
 		file_kick_one(file, bell);
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	}
 }
 

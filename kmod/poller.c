@@ -46,18 +46,24 @@ static void poller_park(struct dat_file *file)
 	WRITE_ONCE(p->parked, false);
 }
 
+static u64 poller_idle_ns(const struct dat_poller *p)
+{
+	return (u64)READ_ONCE(p->idle_us) * NSEC_PER_USEC;
+}
+
 static void poller_watch(struct dat_file *file)
 {
-	u64 idle = (u64)file->poller.idle_us * NSEC_PER_USEC;
+	struct dat_poller *p = &file->poller;
 	u64 last = ktime_get_ns();
 
 	WRITE_ONCE(file->ia->watched, true);
 	while (!kthread_should_stop()) {
 		if (poller_look(file))
 			last = ktime_get_ns();
-		else if (ktime_get_ns() - last >= idle || READ_ONCE(file->ia->dead))
+		else if (ktime_get_ns() - last >= poller_idle_ns(p) || READ_ONCE(file->ia->dead))
 			break;
-		cond_resched();
+		/* It may run for ever, and RCU's tasks must not wait for that. */
+		cond_resched_tasks_rcu_qs();
 		cpu_relax();
 	}
 }
@@ -73,24 +79,28 @@ static int poller_main(void *data)
 	return 0;
 }
 
-/* Its time is the asking process's: same cgroups, and no CPU that one may not use. */
+static int poller_move(struct task_struct *task, s32 cpu)
+{
+	return set_cpus_allowed_ptr(task, cpu < 0 ? current->cpus_ptr : cpumask_of(cpu));
+}
+
+/* Its time is the asking process's: same cgroups, same weight, and no CPU that one may not use. */
 static int poller_settle(struct task_struct *task, s32 cpu)
 {
 	int ret = cgroup_attach_task_all(current, task);
 
 	if (ret)
 		return ret;
-	return set_cpus_allowed_ptr(task, cpu < 0 ? current->cpus_ptr : cpumask_of(cpu));
+	set_user_nice(task, task_nice(current));
+	return poller_move(task, cpu);
 }
 
-static int poller_start(struct dat_file *file, u32 idle_us, s32 cpu)
+static int poller_start(struct dat_file *file, s32 cpu)
 {
 	struct dat_poller *p = &file->poller;
 	struct task_struct *task;
 	int ret;
 
-	p->idle_us = idle_us;
-	p->cpu = cpu;
 	p->parked = false;
 	task = kthread_create(poller_main, file, "dat-poll-%d", current->tgid);
 	if (IS_ERR(task))
@@ -104,6 +114,16 @@ static int poller_start(struct dat_file *file, u32 idle_us, s32 cpu)
 	p->task = task;
 	wake_up_process(task);
 	return 0;
+}
+
+/* Also wakes it: who asks for it has something to post. */
+static int poller_change(struct dat_poller *p, s32 cpu)
+{
+	int ret = poller_move(p->task, cpu);
+
+	if (!ret)
+		dat_poller_unpark(p);
+	return ret;
 }
 
 static void poller_stop(struct dat_poller *p)
@@ -129,8 +149,11 @@ void dat_poller_init(struct dat_poller *p)
  * @idle_us: how long it looks in vain before it parks; 0: end it
  * @cpu: where it runs, one that the caller may use, or -1
  *
- * Context: may sleep; no lock of the IA, which the poller takes.  Return: 0, or
- * -ENOMEM, -EINTR, or what the cgroup says, and then there is none.
+ * Attaching a thread to a cgroup stops every fork of the machine for a moment, so one
+ * that there is is kept.
+ *
+ * Context: may sleep; no lock of the IA, which the poller takes.  Return: 0, -ENODEV,
+ * -EINVAL @cpu has gone, or -ENOMEM, -EINTR, or what the cgroup says.
  */
 int dat_poller_set(struct dat_file *file, u32 idle_us, s32 cpu)
 {
@@ -138,9 +161,16 @@ int dat_poller_set(struct dat_file *file, u32 idle_us, s32 cpu)
 	int ret = 0;
 
 	mutex_lock(&p->lock);
-	poller_stop(p);
-	if (idle_us)
-		ret = poller_start(file, idle_us, cpu);
+	WRITE_ONCE(p->idle_us, idle_us);
+	p->cpu = cpu;
+	if (!idle_us)
+		poller_stop(p);
+	else if (READ_ONCE(file->ia->dead))
+		ret = -ENODEV;
+	else if (p->task)
+		ret = poller_change(p, cpu);
+	else
+		ret = poller_start(file, cpu);
 	mutex_unlock(&p->lock);
 	return ret;
 }

@@ -197,7 +197,8 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
-	if (conn->passive && status == DAT_ST_SUCCESS)
+	/* Its end has cancelled that work, and takes what comes after. */
+	if (conn->passive && status == DAT_ST_SUCCESS && !conn->closing)
 		queue_work(dat_wq, &conn->early_work);
 }
 

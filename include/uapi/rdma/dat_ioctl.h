@@ -997,8 +997,7 @@ struct dat_cr_handoff {
  * @rsvd: must be 0
  *
  * While it is awake no queue has NEED_KICK, except for some that got it before.  The
- * thread's time is charged to the caller's cgroup; it replaces one that there is.  After
- * a failure there is none.
+ * thread's time is charged to the caller's cgroup.  A call while there is one changes it.
  */
 struct dat_poller_set {
 	__u32 size;
