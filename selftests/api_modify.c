@@ -176,6 +176,28 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 }
 
+/* Else a longer one would be written beyond its entry of the ring. */
+TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
+{
+	DAT_EP_PARAM param = { .ep_attr.max_request_iov = 1 };
+	struct a_pair *p = &self->p;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV, &param));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[0], DAT_EP_FIELD_ALL, &param));
+	EXPECT_EQ(1, param.ep_attr.max_request_iov);
+	EXPECT_EQ(1, param.ep_attr.max_rdma_write_iov);
+	EXPECT_EQ(1, param.ep_attr.max_rdma_read_iov);
+	/* Nor can they be raised beyond it. */
+	param.ep_attr.max_rdma_write_iov = 3;
+	param.ep_attr.max_rdma_read_iov = 3;
+	dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV |
+				DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV, &param);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[0], DAT_EP_FIELD_ALL, &param));
+	EXPECT_EQ(1, param.ep_attr.max_rdma_write_iov);
+	EXPECT_EQ(1, param.ep_attr.max_rdma_read_iov);
+}
+
 /* Covers: dat_ep_recv_query; dat_ep_recv_query INVALID_HANDLE|EP; SH 50 */
 TEST_F(modify, receive_counts)
 {

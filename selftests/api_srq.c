@@ -110,6 +110,30 @@ TEST_F_TIMEOUT(srq, buffers_of_a_freed_ep_do_not_stay_outstanding, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
+/* Covers: dat_evd_free; SH 47 */
+TEST_F_TIMEOUT(srq, buffers_whose_event_goes_with_its_evd_do_not_stay_outstanding, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE in, out;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, evd, p->evd[0], p->evd[0],
+						      self->srq, &attr, &in));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1],
+					     &attr, &out));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 1, &seg, a_cookie(1)));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(out, 1, &seg, a_cookie(0), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(in));
+	expect_counts(_metadata, self->srq, 0, 1);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(evd));
+	expect_counts(_metadata, self->srq, 0, 0);
+}
+
 /*
  * Covers: dat_srq_create; dat_srq_post_recv INSUFFICIENT_RESOURCES|SRQ; dat_srq_free
  * INVALID_STATE|SRQ_IN_USE; dat_ep_post_recv INVALID_HANDLE|EP; SH 51, 53

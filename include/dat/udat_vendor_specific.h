@@ -55,14 +55,14 @@ DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
  *	of those
  *
  * While it is awake, posting makes no system call.  It uses a CPU for that, at the
- * expense of the process's cgroup.  It serves all EPs and SRQs of this IA, replaces the
- * thread of an earlier call, and ends with the IA.
+ * expense of the process's cgroup.  It serves all EPs and SRQs of this IA and ends with
+ * it; another call changes it.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no IA of this provider (DAT_INVALID_HANDLE_IA);
  * DAT_INVALID_PARAMETER: @idle_usec is too long (DAT_INVALID_ARG2), or @cpu is none that
  * the caller may use (DAT_INVALID_ARG3);
- * DAT_INSUFFICIENT_RESOURCES: memory; there is no thread then;
+ * DAT_INSUFFICIENT_RESOURCES: memory;
  * DAT_INTERNAL_ERROR: the RDMA device is gone.
  *
  * Threads: safe.  Not in DAT 1.2.

@@ -144,7 +144,8 @@ static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 
 static inline void du_events_pop(struct du_events *e)
 {
-	__atomic_store_n(&e->head, e->head + 1, __ATOMIC_RELAXED);
+	/* Release: whoever sees it may let go of what the event named. */
+	__atomic_store_n(&e->head, e->head + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(e->shared_head, e->head, __ATOMIC_RELEASE);	/* (L) */
 }
 

@@ -111,7 +111,7 @@ static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
 }
 
 /* What the consumer left to us. */
-static void attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
+void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = (DAT_COUNT)ia->info.max_iov_read;
 
@@ -335,7 +335,7 @@ struct udat_ep *udat_ep_tentative(struct udat_ia *ia)
 	if (!ep)
 		return NULL;
 	attr_default(ia, 0, &ep->attr);
-	attr_complete(ia, &ep->attr);
+	udat_ep_attr_complete(ia, &ep->attr);
 	ep->stage = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
 	udat_obj_publish(&ep->obj, UDAT_TYPE(EP));
 	return ep;
@@ -369,7 +369,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 		proto.attr = *attr;
 	else
 		attr_default(ia, 0, &proto.attr);
-	attr_complete(ia, &proto.attr);
+	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
 
@@ -405,7 +405,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
 	proto.attr = *attr;
-	attr_complete(ia, &proto.attr);
+	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
 

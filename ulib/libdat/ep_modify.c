@@ -76,7 +76,7 @@ static void take_param(struct udat_ep *next, const DAT_EP_PARAM *param, DAT_EP_P
 	take_attr(&next->attr, &param->ep_attr, mask);
 }
 
-static DAT_RETURN next_check(const struct udat_ep *ep, const struct udat_ep *next,
+static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 			     DAT_EP_PARAM_MASK mask)
 {
 	struct udat_ia *ia = ep->obj.ia;
@@ -93,6 +93,8 @@ static DAT_RETURN next_check(const struct udat_ep *ep, const struct udat_ep *nex
 		return IP(3);
 	if (udat_ep_attr_unsupported(&next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	/* No operation has more segments than an entry of the new ring. */
+	udat_ep_attr_complete(ia, &next->attr);
 	return DAT_SUCCESS;
 }
 

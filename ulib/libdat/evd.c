@@ -459,9 +459,10 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 		return DAT_SUCCESS;
 	if (!timeout)
 		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-	if (evd_spin(evd, threshold))
-		return DAT_SUCCESS;
 	arg.deadline_ns = udat_deadline(timeout);
+	/* A CNO is not triggered for a waiter that the driver knows of. */
+	if (!evd->cno && evd_spin(evd, threshold))
+		return DAT_SUCCESS;
 	do {
 		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
 	} while (!ret && du_events_count(&evd->events) < threshold);
@@ -565,6 +566,24 @@ static int evd_occupy(struct udat_evd *evd, int even_fed)
 	return free;
 }
 
+/*
+ * Buffers of an SRQ whose events nobody will take: they are outstanding no more (1), or
+ * are after all (-1).  As long as the EVD is there, so are the EPs that they name.
+ */
+static void evd_disown_srq(struct udat_evd *evd, int by)
+{
+	const struct du_events *e = &evd->events;
+	uint32_t left = du_events_count(e), i;
+
+	for (i = 0; i < left; i++) {
+		const struct dat_eqe *eqe = &e->ring[(e->head + i) & e->mask];
+		struct udat_ep *ep = (struct udat_ep *)(uintptr_t)eqe->owner;
+
+		if (eqe->type == DAT_EV_DTO && eqe->flags & DAT_EQE_SRQ)
+			__atomic_fetch_add(&ep->srq->reaped, (uint32_t)by, __ATOMIC_RELAXED);
+	}
+}
+
 UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
 	struct udat_evd *evd = udat_evd(evd_handle);
@@ -578,8 +597,10 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	/* Nobody begins to wait on pages that are about to go. */
 	if (!evd_occupy(evd, 0))
 		return in_use;
+	evd_disown_srq(evd, 1);
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
 	if (rc != DAT_SUCCESS) {
+		evd_disown_srq(evd, -1);
 		evd_leave(evd, NULL, NULL);
 		return rc;
 	}

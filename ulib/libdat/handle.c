@@ -38,10 +38,11 @@ static int grave_passed(const struct udat_obj *obj)
 
 		if (!evd || !udat_evd(evd))
 			continue;
-		if (__atomic_load_n(&evd->translating, __ATOMIC_ACQUIRE))
-			return 0;
-		head = __atomic_load_n(&evd->events.head, __ATOMIC_RELAXED);
+		/* Who takes a request says so before it takes it: look the other way round. */
+		head = __atomic_load_n(&evd->events.head, __ATOMIC_ACQUIRE);
 		if ((int32_t)(head - obj->grave_mark[i]) < 0)
+			return 0;
+		if (__atomic_load_n(&evd->translating, __ATOMIC_ACQUIRE))
 			return 0;
 	}
 	return 1;
