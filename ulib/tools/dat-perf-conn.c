@@ -173,28 +173,49 @@ static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *se
 
 /* --- connecting --------------------------------------------------------------------- */
 
-/* Exchange buffer addresses; afterwards the receives of the test are posted. */
-static void exchange(struct perf *p)
+/* From a place that no test uses. */
+static void tell_where(struct perf *p)
 {
-	struct where *mine = (struct where *)p->mem.va;
-	struct where *theirs = (struct where *)(p->mem.va + p->slot);
+	size_t at = p->slot - CTRL_SIZE;
+	struct where *mine = (struct where *)(p->mem.va + at);
 
 	mine->addr = htobe64((uintptr_t)p->mem.va);
 	mine->rkey = htobe32(p->mem.rmr_context);
 	mine->rsvd = 0;
-	perf_post_send(p, sizeof(*mine));
-	perf_reap(p, 1, 1);
+	perf_post_send_from(p, at, sizeof(*mine));
+}
+
+static void learn_where(struct perf *p)
+{
+	struct where *theirs = (struct where *)(p->mem.va + p->slot);
+
+	perf_reap(p, 0, 1);
 	p->peer.rmr_context = be32toh(theirs->rkey);
 	p->peer.target_address = be64toh(theirs->addr);
 	p->peer.segment_length = p->opt.size;
 	p->remote = p->peer;
 	if (p->opt.op == OP_WRITE)
 		p->remote.target_address += p->slot;
-	p->sent = 0;
-	p->received = 0;
-	p->next = 0;
-	memset(p->mem.va, 0, p->mem.size);
+	memset(theirs, 0, sizeof(*theirs));
 	perf_repost(p, p->conn[0].ep);
+}
+
+/*
+ * Exchange buffer addresses.  The client begins when it has the server's, which comes
+ * when the server is ready for whatever the client does.  Its first messages may be here
+ * before the server's own completion: they count.
+ */
+static void exchange(struct perf *p)
+{
+	if (p->client)
+		tell_where(p);
+	learn_where(p);
+	if (!p->client)
+		tell_where(p);
+	perf_reap(p, 1, 1);
+	p->sent--;
+	p->received--;
+	p->next = 0;
 }
 
 /* Connect all; exits if it can't be done. */

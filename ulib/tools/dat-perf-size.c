@@ -27,7 +27,8 @@ static uint32_t request_events(const struct perf *p)
 
 	if (!p->client || o->test != TEST_BW)
 		return PERF_LAT_RECVS;
-	return o->eps * ((o->window + o->cq_mod - 1) / o->cq_mod);
+	/* The last one of each connection reports, whatever its number. */
+	return o->eps * ((o->window + o->cq_mod - 1) / o->cq_mod + (o->cq_mod > 1));
 }
 
 /* Room that the end takes in the EVD besides what all receives take. */
@@ -42,9 +43,9 @@ uint32_t perf_recvs(const struct perf *p)
 	uint32_t max_evd = (uint32_t)p->tool.attr.max_evd_qlen, room, n;
 	int srq = p->opt.srq && !p->client;
 
-	if (max_evd < end_events(p))
+	if (max_evd < end_events(p) + request_events(p))
 		return 0;
-	room = max_evd - end_events(p);
+	room = max_evd - end_events(p) - request_events(p);
 	if (srq)
 		n = perf_at_most((uint64_t)wanted_recvs(p) * p->opt.eps,
 				 (uint64_t)p->tool.attr.max_recv_per_srq);
@@ -53,13 +54,10 @@ uint32_t perf_recvs(const struct perf *p)
 	return perf_at_most(n, srq ? room : room / p->opt.eps);
 }
 
-/* Requests are complete before the end begins. */
+/* The server's last message, and disconnects, may come before the client has looked. */
 uint32_t perf_evd_entries(const struct perf *p)
 {
-	uint32_t end = end_events(p) + p->recvs * (p->srq ? 1 : p->opt.eps);
-	uint32_t requests = request_events(p);
-
-	return requests > end ? requests : end;
+	return request_events(p) + end_events(p) + p->recvs * (p->srq ? 1 : p->opt.eps);
 }
 
 /* Why the adapter can't do it, with what to do about it; or NULL. */
@@ -78,7 +76,7 @@ const char *perf_too_much(const struct perf *p)
 	else if (o->srq && !p->client && !a->max_srqs)
 		snprintf(text, sizeof(text), "%s has no shared receive queues: leave out --srq",
 			 p->tool.name);
-	else if (request_events(p) > (uint32_t)a->max_evd_qlen || !perf_recvs(p))
+	else if (!perf_recvs(p))
 		snprintf(text, sizeof(text), "an event queue of %s takes %d completions: lower --eps or --window, or raise --cq-mod",
 			 p->tool.name, a->max_evd_qlen);
 	else

@@ -187,6 +187,7 @@ void perf_end(struct perf *p);
 /* dat-perf-run.c */
 void perf_repost(struct perf *p, DAT_EP_HANDLE ep);
 void perf_post_send(struct perf *p, uint32_t len);
+void perf_post_send_from(struct perf *p, size_t at, uint32_t len);
 void perf_count(struct perf *p, const DAT_EVENT *event);
 void perf_reap(struct perf *p, uint64_t sent, uint64_t received);
 void perf_receive(struct perf *p, uint64_t n);
