@@ -149,8 +149,8 @@ void dat_poller_init(struct dat_poller *p)
  * @idle_us: how long it looks in vain before it parks; 0: end it
  * @cpu: where it runs, one that the caller may use, or -1
  *
- * Attaching a thread to a cgroup stops every fork of the machine for a moment, so one
- * that there is is kept.
+ * One that runs already is changed and not replaced: attaching a thread to a cgroup
+ * stops every fork of the machine for a moment.
  *
  * Context: may sleep; no lock of the IA, which the poller takes.  Return: 0, -ENODEV,
  * -EINVAL @cpu has gone, or -ENOMEM, -EINTR, or what the cgroup says.
