@@ -287,7 +287,7 @@ TEST_F_TIMEOUT(nomem, evd_resize, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, create_evd(self));
 	evd_is_short(_metadata, self);
-	fail_each(_metadata, 1, grow_evd, evd_is_short, self);
+	fail_each(_metadata, 2, grow_evd, evd_is_short, self);
 	evd_works(_metadata, self, 128);
 }
 

@@ -200,7 +200,7 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
  * @evd_handle: the EVD
  * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen
  *
- * No event is lost, and their order stays.
+ * No event is lost, and their order stays.  Other threads may dequeue meanwhile.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @evd_min_qlen is not positive (DAT_INVALID_ARG2);

@@ -37,6 +37,14 @@ int du_ioctl(int fd, unsigned long cmd, void *arg);
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map);
 void du_unmap(struct du_map *map);
 
+/*
+ * Have the first page of @to show what the first page of @from does.  Who reads there
+ * meanwhile sees the one or the other.  @from is used up, and @to has no other pages any
+ * more.  For want of memory @to may be elsewhere afterwards; then what was there before
+ * is never unmapped, so that readers still find something.
+ */
+void du_map_over(struct du_map *to, struct du_map *from);
+
 /* Both or none. */
 int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status);
 

@@ -130,6 +130,18 @@ static inline void du_events_init(struct du_events *e, uint32_t n,
 	e->head = submit->head;
 }
 
+/* The ring is replaced; @head and what is consumed stay. */
+static inline void du_events_move(struct du_events *e, uint32_t n,
+				  const struct dat_evd_status *status,
+				  const struct dat_evd_status *ring)
+{
+	/* Others look at the status without a lock, which is where it was nearly always. */
+	if (e->status != status)
+		__atomic_store_n(&e->status, status, __ATOMIC_RELEASE);
+	e->mask = n - 1;
+	e->ring = (const struct dat_eqe *)(ring + 1);
+}
+
 static inline uint32_t du_events_count(const struct du_events *e)
 {
 	return __atomic_load_n(&e->status->tail, __ATOMIC_ACQUIRE) -	/* (K) */

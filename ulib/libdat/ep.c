@@ -137,20 +137,24 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 }
 
 /* Use the rings from now on; @next learns what the driver gave. */
-void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, const struct udat_ep_ring *r)
+void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r)
 {
-	const struct dat_status *st = r->status.va;
-	struct du_map old[2] = { ep->submit, ep->status };
 	struct dat_submit *head = r->submit.va;
+	struct du_map old = ep->submit;
+	const struct dat_status *st;
 
 	ep->submit = r->submit;
-	ep->status = r->status;
+	/* Others ask for the state without a lock. */
+	if (ep->status.va)
+		du_map_over(&ep->status, &r->status);
+	else
+		ep->status = r->status;
+	st = ep->status.va;
 	ep->sq.shift = r->sq_shift;
 	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail,
 		      &st->sq);
 	next->attr.max_request_dtos = (DAT_COUNT)r->max_request;
-	du_unmap(&old[0]);
-	du_unmap(&old[1]);
+	du_unmap(&old);
 	if (ep->srq)
 		return;
 	ep->rq.shift = r->rq_shift;

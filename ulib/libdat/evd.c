@@ -17,7 +17,7 @@
 
 void udat_evd_unmap(struct udat_evd *evd)
 {
-	du_unmap(&evd->stale);
+	du_unmap(&evd->ring);
 	du_unmap(&evd->status);
 	du_unmap(&evd->submit);
 }
@@ -404,6 +404,9 @@ static DAT_RETURN wait_error(int err)
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
 	case EBUSY:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	case EINVAL:
+		/* A resize has overtaken us. */
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	default:
 		/* The IA is closed, the EVD freed or the device gone. */
 		return DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
@@ -553,13 +556,12 @@ static int evd_is_fed(const struct udat_evd *evd)
 	return 0;
 }
 
-/* @even_fed: streams feed it and may go on to. */
-static int evd_occupy(struct udat_evd *evd, int even_fed)
+static int evd_occupy(struct udat_evd *evd)
 {
 	int free;
 
 	du_lock(&evd->lock);
-	free = !evd->waiting && (even_fed || !evd_is_fed(evd));
+	free = !evd->waiting && !evd_is_fed(evd);
 	if (free)
 		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
@@ -595,7 +597,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	if (!evd)
 		return bad;
 	/* Nobody begins to wait on pages that are about to go. */
-	if (!evd_occupy(evd, 0))
+	if (!evd_occupy(evd))
 		return in_use;
 	evd_disown_srq(evd, 1);
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
@@ -668,45 +670,64 @@ UDAT_EXPORT DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
 	return evd_set_disabled(udat_evd(evd_handle), 1);
 }
 
-/* The new ring is mapped at @status: have the driver take it, and look at it ourselves. */
-static int evd_commit(struct udat_evd *evd, struct dat_evd_resize *arg, struct du_map *status)
-{
-	struct udat_ia *ia = evd->obj.ia;
-	int ret;
+/* A ring that the driver has prepared: all of its pages, and those again for the first. */
+struct evd_ring {
+	struct du_map	all;
+	struct du_map	first;
+};
 
-	arg->step = DAT_RING_COMMIT;
-	/* Under the IA's lock: udat_obj_bury() looks at the pages of a live handle. */
-	pthread_mutex_lock(&ia->lock);
-	ret = du_ioctl(ia->fd, DAT_IOC_EVD_RESIZE, arg);
-	if (!ret) {
-		du_lock(&evd->lock);
-		du_unmap(&evd->stale);
-		evd->stale = evd->status;
-		evd->status = *status;
-		du_events_init(&evd->events, arg->qlen, evd->submit.va, status->va);
-		du_unlock(&evd->lock);
-	}
-	pthread_mutex_unlock(&ia->lock);
+static int evd_map_ring(struct udat_evd *evd, const struct dat_evd_resize *arg,
+			struct evd_ring *r)
+{
+	int fd = evd->obj.ia->fd;
+	int ret = du_map(fd, arg->status_offset, arg->status_size, 0, &r->all);
+
 	if (ret)
-		du_unmap(status);
+		return ret;
+	ret = du_map(fd, arg->status_offset, arg->status_size, 0, &r->first);
+	if (ret)
+		du_unmap(&r->all);
 	return ret;
 }
 
+/* Look at the new ring.  Until here events were taken from the old one, which has them too. */
+static void evd_use_ring(struct udat_evd *evd, uint32_t qlen, struct evd_ring *r)
+{
+	du_lock(&evd->lock);
+	du_map_over(&evd->status, &r->first);
+	du_unmap(&evd->ring);
+	evd->ring = r->all;
+	du_events_move(&evd->events, qlen, evd->status.va, evd->ring.va);
+	du_unlock(&evd->lock);
+}
+
+/* Under the IA's lock: one resize at a time, and udat_obj_bury() looks at the pages. */
 static int evd_change(struct udat_evd *evd, uint32_t qlen)
 {
 	struct dat_evd_resize arg = {
 		.size = sizeof(arg), .id = evd->obj.id, .qlen = qlen, .step = DAT_RING_PREPARE,
 	};
 	int fd = evd->obj.ia->fd;
-	struct du_map status;
+	struct evd_ring r = {};
 	int ret;
 
 	ret = du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
 	if (ret)
 		return ret;
-	ret = du_map(fd, arg.status_offset, arg.status_size, 0, &status);
-	if (!ret)
-		return evd_commit(evd, &arg, &status);
+	ret = evd_map_ring(evd, &arg, &r);
+	if (ret)
+		goto err_cancel;
+	arg.step = DAT_RING_COMMIT;
+	ret = du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
+	if (ret)
+		goto err_unmap;
+	evd_use_ring(evd, arg.qlen, &r);
+	return 0;
+
+err_unmap:
+	du_unmap(&r.first);
+	du_unmap(&r.all);
+err_cancel:
 	arg.step = DAT_RING_CANCEL;
 	du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
 	return ret;
@@ -714,13 +735,19 @@ static int evd_change(struct udat_evd *evd, uint32_t qlen)
 
 static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 {
-	int ret = evd_change(evd, qlen);
+	int ret;
 
+	pthread_mutex_lock(&evd->obj.ia->lock);
+	ret = evd_change(evd, qlen);
+	pthread_mutex_unlock(&evd->obj.ia->lock);
 	switch (-ret) {
 	case 0:
 		return DAT_SUCCESS;
 	case EISCONN:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	case EBUSY:
+		/* One that came meanwhile, for more events than it would hold. */
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	case ENOMEM:
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	default:
@@ -731,7 +758,6 @@ static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 UDAT_EXPORT DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT min_qlen)
 {
 	struct udat_evd *evd = udat_evd(evd_handle);
-	DAT_RETURN rc;
 
 	UDAT_FORWARD(evd_handle, evd_resize, min_qlen);
 	if (!evd)
@@ -740,12 +766,9 @@ UDAT_EXPORT DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT min_q
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if ((uint32_t)min_qlen > evd->obj.ia->info.max_evd_qlen)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-	/* Nobody takes events from pages that are about to go. */
-	if (!evd_occupy(evd, 1))
+	if (__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-	rc = evd_resize(evd, (uint32_t)min_qlen);
-	evd_leave(evd, NULL, NULL);
-	return rc;
+	return evd_resize(evd, (uint32_t)min_qlen);
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)

@@ -164,8 +164,10 @@ struct udat_spin {
  * struct udat_evd - event dispatcher
  * @obj: base
  * @flags: streams; constant
- * @submit, @status: pages
- * @stale: status pages before the last resize: a poller may be looking at them
+ * @submit: page
+ * @status: pages, of which after a resize only the first is left, always in the same
+ *	place: who polls reads there without a lock
+ * @ring: all pages of the status region after a resize
  * @lock: of what follows
  * @events: the ring
  * @cno: or NULL
@@ -182,7 +184,7 @@ struct udat_evd {
 	DAT_EVD_FLAGS		flags;
 	struct du_map		submit;
 	struct du_map		status;
-	struct du_map		stale;
+	struct du_map		ring;
 	struct du_lock		lock;
 	struct du_events	events;
 	struct udat_cno		*cno;
@@ -254,7 +256,8 @@ struct udat_srq {
  * @attr: as given by the driver
  * @stage: state that the driver knows nothing of: RESERVED, PASSIVE_CONNECTION_PENDING,
  *	TENTATIVE_CONNECTION_PENDING, or 0
- * @submit, @status: pages; what is above changes with dat_ep_modify()
+ * @submit: pages; what is above changes with dat_ep_modify()
+ * @status: page; always in the same place, where it is read without a lock
  * @sq, @rq: queues; @rq is unused with an SRQ
  * @pd: private data of the peer, copied when its event is dequeued
  * @local, @remote: for dat_ep_query()
@@ -423,7 +426,7 @@ struct udat_ep_ring {
 
 /* ep.c, srq.c */
 DAT_RETURN udat_ep_make(struct udat_ep *ep);
-void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, const struct udat_ep_ring *r);
+void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r);
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
 int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Pages that are replaced or go away while other threads read them. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+#define ROUNDS	400
+
+FIXTURE(remap) {
+	struct a_pair p;
+};
+
+FIXTURE_SETUP(remap)
+{
+	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
+}
+
+FIXTURE_TEARDOWN(remap)
+{
+	a_close(&self->p);
+}
+
+/*
+ * struct job - a thread that does something until it is told to stop
+ * @rounds: how often it has
+ * @events: it got
+ * @rc: the first answer that it did not expect
+ */
+struct job {
+	struct a_pair	*p;
+	DAT_HANDLE	handle;
+	pthread_t	thread;
+	int		stop;
+	unsigned long	rounds;
+	unsigned long	events;
+	DAT_RETURN	rc;
+};
+
+static int stopped(struct job *j)
+{
+	__atomic_fetch_add(&j->rounds, 1, __ATOMIC_RELAXED);
+	return __atomic_load_n(&j->stop, __ATOMIC_RELAXED);
+}
+
+static int start(struct job *j, void *(*fn)(void *))
+{
+	int ret = pthread_create(&j->thread, NULL, fn, j);
+
+	while (!ret && !__atomic_load_n(&j->rounds, __ATOMIC_RELAXED))
+		sched_yield();
+	return ret;
+}
+
+static void finish(struct job *j)
+{
+	__atomic_store_n(&j->stop, 1, __ATOMIC_RELAXED);
+	pthread_join(j->thread, NULL);
+}
+
+static void *dequeue(void *arg)
+{
+	struct job *j = arg;
+	DAT_EVENT event;
+	DAT_RETURN rc;
+
+	while (!stopped(j)) {
+		rc = dat_evd_dequeue(j->handle, &event);
+		if (rc == DAT_SUCCESS)
+			__atomic_fetch_add(&j->events, 1, __ATOMIC_RELAXED);
+		else if (TYPE(rc) != DAT_QUEUE_EMPTY && j->rc == DAT_SUCCESS)
+			j->rc = rc;
+	}
+	return NULL;
+}
+
+static DAT_RETURN software_evd(struct a_pair *p, DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, evd);
+}
+
+/* Covers: dat_evd_resize; SH 33 */
+TEST_F_TIMEOUT(remap, a_queue_is_resized_under_a_thread_that_polls_it, 120)
+{
+	static const DAT_COUNT qlen[] = { 4000, 8, 8, 512, 8, 4000, 4000 };
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	struct job j = { .p = &self->p };
+	unsigned long sent = 0;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, software_evd(&self->p, &j.handle));
+	ASSERT_EQ(0, start(&j, dequeue));
+	for (i = 0; i < ROUNDS; i++) {
+		/* All that is queued must fit into the shortest. */
+		while (sent - __atomic_load_n(&j.events, __ATOMIC_RELAXED) > 4 &&
+		       __atomic_load_n(&j.rc, __ATOMIC_RELAXED) == DAT_SUCCESS)
+			sched_yield();
+		if (dat_evd_post_se(j.handle, &event) == DAT_SUCCESS)
+			sent++;
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(j.handle, qlen[i % 7]));
+		if (dat_evd_post_se(j.handle, &event) == DAT_SUCCESS)
+			sent++;
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(j.handle, qlen[(i + 1) % 7]));
+	}
+	finish(&j);
+	while (dat_evd_dequeue(j.handle, &event) == DAT_SUCCESS)
+		j.events++;
+	EXPECT_EQ(sent, j.events);
+	EXPECT_EQ(DAT_SUCCESS, j.rc) TH_LOG("dat_evd_dequeue(): %#x", j.rc);
+}
+
+static void *get_status(void *arg)
+{
+	struct job *j = arg;
+	DAT_BOOLEAN recv, request;
+	DAT_EP_STATE state;
+	DAT_RETURN rc;
+
+	while (!stopped(j)) {
+		rc = dat_ep_get_status(j->handle, &state, &recv, &request);
+		if (rc != DAT_SUCCESS || state != DAT_EP_STATE_UNCONNECTED || recv || !request)
+			j->rc = DAT_INTERNAL_ERROR;
+	}
+	return NULL;
+}
+
+/* Covers: dat_ep_get_status; dat_ep_modify; SH 68, 71 */
+TEST_F_TIMEOUT(remap, an_ep_is_modified_under_a_thread_that_asks_for_its_status, 120)
+{
+	struct a_pair *p = &self->p;
+	struct job j = { .p = p, .handle = p->ep[0] };
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_EP_PARAM param = {};
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(1), 0));
+	ASSERT_EQ(0, start(&j, get_status));
+	for (i = 0; i < ROUNDS; i++) {
+		param.ep_attr.max_recv_dtos = i % 2 ? 16 : 2000;
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
+	}
+	finish(&j);
+	EXPECT_EQ(DAT_SUCCESS, j.rc);
+}
+
+TEST_HARNESS_MAIN
