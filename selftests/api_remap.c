@@ -146,4 +146,60 @@ TEST_F_TIMEOUT(remap, an_ep_is_modified_under_a_thread_that_asks_for_its_status,
 	EXPECT_EQ(DAT_SUCCESS, j.rc);
 }
 
+/* Wait for @state without taking an event. */
+static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+	DAT_EP_STATE now;
+	int ms;
+
+	for (ms = 0; ms < A_WAIT_US / 1000; ms++) {
+		dat_ep_get_status(ep, &now, NULL, NULL);
+		if (now == state)
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+/* Connect ep[1], whose peer says @pd; nobody takes its event. */
+static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
+{
+	DAT_EVENT event;
+	DAT_RETURN rc;
+
+	rc = dat_ep_connect(p->ep[1], p->attr.ia_address_ptr, A_QUAL, A_WAIT_US, 0, NULL,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (rc == DAT_SUCCESS && !a_event(p->cr, A_WAIT_US, &event))
+		rc = DAT_TIMEOUT_EXPIRED;
+	if (rc == DAT_SUCCESS)
+		rc = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, p->ep[0],
+				   strlen(pd), pd);
+	return rc == DAT_SUCCESS && !reaches(p->ep[1], DAT_EP_STATE_CONNECTED) ?
+	       DAT_TIMEOUT_EXPIRED : rc;
+}
+
+/* It is not valid any more, and the EP may be freed while the event is taken. */
+/* Covers: dat_ep_modify; dat_ep_reset; SH 57 */
+TEST_F_TIMEOUT(remap, an_event_of_an_earlier_connection_has_no_private_data, 60)
+{
+	DAT_CONNECTION_EVENT_DATA *data;
+	struct a_pair *p = &self->p;
+	DAT_EP_PARAM param = {};
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, connect_quietly(p, "welcome"));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_TRUE(reaches(p->ep[1], DAT_EP_STATE_DISCONNECTED));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
+	param.connect_evd_handle = p->evd[0];
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_modify(p->ep[1], DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(p->evd[1], &event));
+	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+	data = &event.event_data.connect_event_data;
+	EXPECT_EQ(p->ep[1], data->ep_handle);
+	EXPECT_EQ(0, data->private_data_size);
+	EXPECT_EQ(NULL, data->private_data);
+}
+
 TEST_HARNESS_MAIN

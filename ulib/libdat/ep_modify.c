@@ -156,26 +156,42 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 
 static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 {
+	struct udat_evd *evd = ep->connect_evd;
+
 	ep->pz = next->pz;
 	ep->recv_evd = next->recv_evd;
 	ep->request_evd = next->request_evd;
+	/* Whoever takes an event from there has done with the pages of the EP. */
+	if (evd)
+		du_lock(&evd->lock);
 	ep->connect_evd = next->connect_evd;
+	if (evd)
+		du_unlock(&evd->lock);
 	ep->attr = next->attr;
+}
+
+/* Events of @ep may be in the EVDs that it gives up. */
+static void ep_mourn(struct udat_ep *ep, const struct udat_ep *next)
+{
+	if (next->recv_evd != ep->recv_evd)
+		udat_obj_mourn(&ep->obj, ep->recv_evd);
+	if (next->request_evd != ep->request_evd)
+		udat_obj_mourn(&ep->obj, ep->request_evd);
+	if (next->connect_evd != ep->connect_evd)
+		udat_obj_mourn(&ep->obj, ep->connect_evd);
 }
 
 static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 {
 	DAT_RETURN rc;
 
+	/* Takes the IA's lock, which comes before these; if it was in vain, no harm is done. */
+	ep_mourn(ep, next);
 	du_lock(&ep->sq.lock);
 	du_lock(&ep->rq.lock);
 	rc = ep_remake(ep, next);
-	if (rc == DAT_SUCCESS) {
-		udat_obj_mourn(&ep->obj, ep->recv_evd);
-		udat_obj_mourn(&ep->obj, ep->request_evd);
-		udat_obj_mourn(&ep->obj, ep->connect_evd);
+	if (rc == DAT_SUCCESS)
 		ep_become(ep, next);
-	}
 	du_unlock(&ep->rq.lock);
 	du_unlock(&ep->sq.lock);
 	return rc;

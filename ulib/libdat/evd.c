@@ -277,7 +277,8 @@ static void to_bind(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->status = (DAT_RMR_BIND_COMPLETION_STATUS)eqe->status;
 }
 
-static void to_connection(const struct dat_eqe *eqe, DAT_EVENT *event)
+static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
+			  DAT_EVENT *event)
 {
 	DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
 	struct udat_ep *ep = udat_ep((void *)(uintptr_t)eqe->owner);
@@ -287,6 +288,9 @@ static void to_connection(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->private_data_size = 0;
 	data->private_data = NULL;
 	if (!ep || !eqe->data || eqe->data > sizeof(ep->pd))
+		return;
+	/* Of a connection before the last reset: its data is gone, and the pages may be. */
+	if (ep->connect_evd != evd)
 		return;
 	status = ep->status.va;
 	memcpy(ep->pd, status->pd, eqe->data);
@@ -310,7 +314,7 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 	if (eqe->type == DAT_EV_RMR_BIND)
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
-		to_connection(eqe, event);
+		to_connection(evd, eqe, event);
 	/* Until the service point is looked up its slot isn't used again. */
 	if (eqe->type == DAT_EV_CR)
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);

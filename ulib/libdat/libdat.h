@@ -23,7 +23,9 @@
  * graveyard until its EVDs have been read past them, so that an old event never
  * names a new object.
  *
- * Locks, outer to inner: ia->feed_lock; ia->lock; the locks of queues; evd->lock.
+ * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
+ * srq->rq.lock; evd->lock, one at a time; the arena's.  From a queue's lock on they spin:
+ * inside them no other kind is taken.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
