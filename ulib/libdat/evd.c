@@ -46,6 +46,7 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 			 struct udat_evd **out)
 {
 	struct dat_evd_create arg = { .size = sizeof(arg), .streams = flags, .qlen = qlen };
+	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EVD };
 	struct udat_evd *evd = udat_obj_new(ia);
 	DAT_RETURN rc;
 	int ret;
@@ -69,8 +70,8 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 	return DAT_SUCCESS;
 
 err_free:
-	du_slot_publish(&evd->obj.slot, UDAT_TYPE(EVD));
-	udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, rc, rc);
+	undo.id = arg.id;
+	du_ioctl(ia->fd, DAT_IOC_FREE, &undo);
 	udat_evd_unmap(evd);
 err_drop:
 	udat_obj_drop(&evd->obj);
@@ -604,17 +605,22 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	if (!evd_occupy(evd))
 		return in_use;
 	evd_disown_srq(evd, 1);
+	/*
+	 * Under the lock: those who bury look at the pages of a live handle, and one that
+	 * is only dead until the driver has refused has events that name others.
+	 */
+	pthread_mutex_lock(&evd->obj.ia->lock);
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
+	if (rc == DAT_SUCCESS)
+		udat_evd_unmap(evd);
+	pthread_mutex_unlock(&evd->obj.ia->lock);
 	if (rc != DAT_SUCCESS) {
 		evd_disown_srq(evd, -1);
 		evd_leave(evd, NULL, NULL);
 		return rc;
 	}
-	/* Under the lock: udat_obj_bury() looks at the pages of a live handle. */
-	pthread_mutex_lock(&evd->obj.ia->lock);
-	udat_evd_unmap(evd);
-	pthread_mutex_unlock(&evd->obj.ia->lock);
-	udat_obj_drop(&evd->obj);
+	/* An overflow is told of by an async event that names it. */
+	udat_obj_bury(&evd->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 

@@ -5,7 +5,7 @@
 #include "foreign.h"
 #include "libdat.h"
 
-#define GRAVES_MAX	4096	/* beyond that the oldest is used again in any case */
+#define GRAVES_MANY	4096	/* so many are worth a look at every event that is queued */
 
 void udat_list_init(struct udat_obj *head)
 {
@@ -32,6 +32,8 @@ static int grave_passed(const struct udat_obj *obj)
 {
 	int i;
 
+	if (obj->grave_vague)
+		return 0;
 	for (i = 0; i < UDAT_GRAVES; i++) {
 		struct udat_evd *evd = obj->grave_evd[i];
 		uint32_t head;
@@ -48,16 +50,75 @@ static int grave_passed(const struct udat_obj *obj)
 	return 1;
 }
 
+static void grave_open(struct udat_ia *ia, struct udat_obj *obj)
+{
+	list_del(obj);
+	ia->ngraves--;
+	du_arena_free(obj);
+}
+
+/* In order: events that name an EP count on its SRQ too, which is buried after it. */
 static void graves_sweep(struct udat_ia *ia)
 {
-	struct udat_obj *obj = ia->graves.next;
+	while (ia->graves.next != &ia->graves && grave_passed(ia->graves.next))
+		grave_open(ia, ia->graves.next);
+}
 
-	while (obj != &ia->graves && (ia->ngraves > GRAVES_MAX || grave_passed(obj))) {
-		list_del(obj);
-		ia->ngraves--;
-		du_arena_free(obj);
-		obj = ia->graves.next;
+/* Mark what events in @evd name.  -1: somebody is about to look at what one has named. */
+static int evd_mark_named(struct udat_evd *evd)
+{
+	const struct du_events *e = &evd->events;
+	uint32_t i, left;
+	int ret;
+
+	du_lock(&evd->lock);
+	left = du_events_count(e);
+	for (i = 0; i < left; i++) {
+		const struct dat_eqe *eqe = &e->ring[(e->head + i) & e->mask];
+		struct udat_obj *obj = du_slot_if((void *)(uintptr_t)eqe->owner);
+
+		if (obj)
+			obj->grave_named = 1;
+		if (eqe->type == DAT_EV_DTO && eqe->flags & DAT_EQE_SRQ)
+			((struct udat_ep *)obj)->srq->obj.grave_named = 1;
 	}
+	ret = __atomic_load_n(&evd->translating, __ATOMIC_ACQUIRE) ? -1 : 0;
+	du_unlock(&evd->lock);
+	return ret;
+}
+
+static int graves_mark_named(struct udat_ia *ia)
+{
+	struct udat_obj *obj;
+	int ret = 0;
+
+	for (obj = ia->graves.next; obj != &ia->graves; obj = obj->next)
+		obj->grave_named = 0;
+	for (obj = ia->objs.next; obj != &ia->objs && !ret; obj = obj->next)
+		if (udat_evd(obj))
+			ret = evd_mark_named(udat_evd(obj));
+	return ret;
+}
+
+/*
+ * An EVD that nobody reads keeps all graves closed.  When there are many, open those that
+ * no event names: what is left is no more than there are events, and when twice as many
+ * have come we look again.
+ */
+static void graves_search(struct udat_ia *ia)
+{
+	struct udat_obj *obj, *next;
+
+	if (ia->ngraves <= GRAVES_MANY || ia->ngraves / 2 <= ia->named_graves)
+		return;
+	if (graves_mark_named(ia))
+		return;
+	for (obj = ia->graves.next; obj != &ia->graves; obj = next) {
+		next = obj->next;
+		if (!obj->grave_named)
+			grave_open(ia, obj);
+	}
+	ia->named_graves = ia->ngraves;
 }
 
 /* A slot that belongs to the IA; not valid yet.  NULL: no memory. */
@@ -105,8 +166,10 @@ static void grave_add(struct udat_obj *obj, struct udat_evd *evd)
 	for (i = 0; i < UDAT_GRAVES && obj->grave_evd[i]; i++)
 		if (obj->grave_evd[i] == evd)
 			return;
-	/* The last place is for the one that has none: the oldest is the emptiest. */
-	obj->grave_evd[i < UDAT_GRAVES ? i : 0] = evd;
+	if (i < UDAT_GRAVES)
+		obj->grave_evd[i] = evd;
+	else
+		obj->grave_vague = 1;
 }
 
 /* Events of the object go elsewhere from now on; some may still be in @evd. */
@@ -148,6 +211,7 @@ void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n)
 	list_add(obj, &ia->graves);
 	ia->ngraves++;
 	graves_sweep(ia);
+	graves_search(ia);
 	pthread_mutex_unlock(&ia->lock);
 }
 
@@ -245,14 +309,15 @@ static struct udat_obj *any_handle(DAT_HANDLE handle)
 
 UDAT_EXPORT DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
 {
-	struct udat_obj *obj = any_handle(handle);
+	struct du_slot *slot = du_slot_if(handle);
+	uint32_t is = slot ? __atomic_load_n(&slot->type, __ATOMIC_ACQUIRE) : 0;
 
 	UDAT_FORWARD(handle, get_handle_type, type);
-	if (!obj)
+	if (!is)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!type)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	*type = (DAT_HANDLE_TYPE)(obj->slot.type - 1);
+	*type = (DAT_HANDLE_TYPE)(is - 1);
 	return DAT_SUCCESS;
 }
 

@@ -59,6 +59,8 @@
  * @next, @prev: in ia->objs or the graveyard; ia->lock
  * @grave_evd, @grave_mark: EVDs that may hold its events, and, once it is freed, how far
  *	they must be read before the slot is used again; ia->lock
+ * @grave_vague: there were more EVDs than that; ia->lock
+ * @grave_named: an event names it, when we last looked; ia->lock
  */
 struct udat_obj {
 	struct du_slot		slot;
@@ -69,6 +71,8 @@ struct udat_obj {
 	struct udat_obj		*prev;
 	struct udat_evd		*grave_evd[UDAT_GRAVES];
 	uint32_t		grave_mark[UDAT_GRAVES];
+	int			grave_vague;
+	int			grave_named;
 };
 
 /* Two levels, so that posts look up without a lock while the table grows. */
@@ -98,6 +102,7 @@ struct udat_lmr_chunk {
  * @nobjs: of them
  * @graves: freed objects, oldest first
  * @ngraves: of them
+ * @named_graves: of them, when we last looked for events that name them
  * @lmrs: by the index part of lmr_context
  * @waiters: threads inside dat_evd_wait(); atomic
  */
@@ -117,6 +122,7 @@ struct udat_ia {
 	unsigned int		nobjs;
 	struct udat_obj		graves;
 	unsigned int		ngraves;
+	unsigned int		named_graves;
 	struct udat_lmr_chunk	**lmrs;
 	int			waiters;
 };

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A handle is not given to another object while an event that is queued names it. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+#define SLOT	1024	/* bytes from handle to handle */
+#define MANY	4096	/* the library looks at all events when it has buried so many */
+
+FIXTURE(graves) {
+	struct a_pair p;
+};
+
+FIXTURE_SETUP(graves)
+{
+	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
+}
+
+FIXTURE_TEARDOWN(graves)
+{
+	a_close(&self->p);
+}
+
+static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+	DAT_EP_STATE now;
+	int ms;
+
+	for (ms = 0; ms < A_WAIT_US / 1000; ms++) {
+		dat_ep_get_status(ep, &now, NULL, NULL);
+		if (now == state)
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+/* Leaves an event that names @ep in its connect EVD. */
+static int fail_to_connect(struct a_pair *p, DAT_EP_HANDLE ep)
+{
+	return dat_ep_connect(ep, p->attr.ia_address_ptr, A_QUAL + 99, A_WAIT_US, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) == DAT_SUCCESS &&
+	       reaches(ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+/*
+ * struct life - of objects that are made and buried at once
+ * @low, @high: their handles
+ * @met: one of them had the handle that was looked for
+ */
+struct life {
+	char	*low;
+	char	*high;
+	int	met;
+};
+
+static DAT_RETURN live_and_die(struct a_pair *p, int n, DAT_HANDLE wanted, struct life *l)
+{
+	DAT_RMR_HANDLE rmr;
+	DAT_RETURN rc;
+	int i;
+
+	*l = (struct life) { .low = (char *)-1 };
+	for (i = 0; i < n && !l->met; i++) {
+		rc = dat_rmr_create(p->pz, &rmr);
+		if (rc == DAT_SUCCESS)
+			rc = dat_rmr_free(rmr);
+		if (rc != DAT_SUCCESS)
+			return rc;
+		l->met = rmr == wanted;
+		if ((char *)rmr < l->low)
+			l->low = rmr;
+		if ((char *)rmr > l->high)
+			l->high = rmr;
+	}
+	return DAT_SUCCESS;
+}
+
+/* Covers: dat_ep_free; SH 9, 66 */
+TEST_F_TIMEOUT(graves, an_unread_event_keeps_its_handle_however_many_objects_come, 240)
+{
+	struct a_pair *p = &self->p;
+	DAT_EP_HANDLE old = p->ep[1];
+	DAT_HANDLE_TYPE type;
+	DAT_EVENT event;
+	struct life l;
+
+	ASSERT_TRUE(fail_to_connect(p, old));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(old));
+	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
+	EXPECT_EQ(0, l.met);
+	/* And those that no event names are used again nevertheless. */
+	EXPECT_LT((l.high - l.low) / SLOT, 2 * MANY + 64);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(p->evd[1], &event));
+	EXPECT_EQ(old, event.event_data.connect_event_data.ep_handle);
+	EXPECT_EQ(DAT_INVALID_HANDLE, TYPE(dat_get_handle_type(old, &type)));
+	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
+	EXPECT_EQ(1, l.met);
+}
+
+/* Covers: dat_ep_modify; SH 9, 66 */
+TEST_F_TIMEOUT(graves, an_ep_has_been_fed_from_more_evds_than_can_be_remembered, 240)
+{
+	DAT_EVD_FLAGS flags = DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG;
+	struct a_pair *p = &self->p;
+	DAT_EP_HANDLE old = p->ep[1];
+	DAT_EP_PARAM param = {};
+	DAT_EVENT event;
+	struct life l;
+	int i;
+
+	ASSERT_TRUE(fail_to_connect(p, old));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(old));
+	for (i = 0; i < 12; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 8, DAT_HANDLE_NULL, flags,
+						      &param.connect_evd_handle));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_modify(old, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(old));
+	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 2 * MANY, old, &l));
+	EXPECT_EQ(0, l.met);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(p->evd[1], &event));
+	EXPECT_EQ(old, event.event_data.connect_event_data.ep_handle);
+	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
+	EXPECT_EQ(1, l.met);
+}
+
+/* Covers: dat_evd_free; SH 30, 66 */
+TEST_F_TIMEOUT(graves, an_evd_that_overflowed_is_freed_before_that_is_read, 120)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	struct a_pair *p = &self->p;
+	DAT_EP_PARAM param = {};
+	DAT_EVD_HANDLE old;
+	struct life l;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 1, DAT_HANDLE_NULL,
+					      DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG,
+					      &old));
+	param.connect_evd_handle = old;
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_modify(p->ep[1], DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
+	while (dat_evd_post_se(old, &event) == DAT_SUCCESS)
+		;
+	ASSERT_TRUE(fail_to_connect(p, p->ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(p->ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(old));
+	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 500, old, &l));
+	EXPECT_EQ(0, l.met);
+	ASSERT_TRUE(a_event(p->async, A_WAIT_US, &event));
+	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
+	EXPECT_EQ(old, event.event_data.asynch_error_event_data.dat_handle);
+}
+
+TEST_HARNESS_MAIN
