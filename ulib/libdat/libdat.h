@@ -24,8 +24,8 @@
  * names a new object.
  *
  * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
- * srq->rq.lock; evd->lock, one at a time; the arena's.  From a queue's lock on they spin:
- * inside them no other kind is taken.
+ * srq->rq.lock; evd->lock, one at a time.  From those of queues on they spin, and nothing
+ * else is taken inside them; the arena's is taken inside ia->lock.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
