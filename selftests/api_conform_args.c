@@ -228,12 +228,16 @@ TEST_F(args, psp_create_any)
 	EXPECT_EQ(77, qual);
 }
 
-/* Covers: dat_psp_create PRIVILEGES_VIOLATION; SH 62 */
+/* Covers: dat_psp_create dat_rsp_create PRIVILEGES_VIOLATION; SH 62 */
 TEST_F(args, privileged_qualifiers_need_the_privilege)
 {
+	struct a_pair *p = &self->p;
 	DAT_PSP_HANDLE out;
+	DAT_RSP_HANDLE rsp;
 
 	ASSERT_EQ(0, seteuid(65534));
+	EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
+		  TYPE(dat_rsp_create(p->ia, 1023, p->ep[0], p->cr, &rsp)));
 	EXPECT_EQ(DAT_PRIVILEGES_VIOLATION, TYPE(psp(&self->p, 1023, 0, &out)));
 	EXPECT_EQ(DAT_SUCCESS, psp(&self->p, 1024, 0, &out));
 	ASSERT_EQ(0, seteuid(0));
@@ -304,7 +308,7 @@ TEST_F(args, an_rsp_needs_an_ep_that_is_free)
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, A_QUAL + 2, p->ep[0], p->cr, &second));
 }
 
-/* Covers: dat_ia_openv INVALID_HANDLE|EVD_ASYNC; SH 34 */
+/* Covers: dat_ia_openv dat_ia_open INVALID_HANDLE|EVD_ASYNC; SH 34 */
 TEST_F(args, an_async_evd_must_be_one)
 {
 	struct a_pair *p = &self->p;

@@ -284,8 +284,9 @@ TEST_F_TIMEOUT(errors, completion_flags_are_checked, 60)
 }
 
 /*
- * Covers: dat_ia_openv INVALID_PARAMETER|ARG1|ARG2|ARG3|ARG4
- * PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND|NAME_NOT_REGISTERED
+ * Covers: dat_ia_openv dat_ia_open INVALID_PARAMETER|ARG1|ARG2|ARG3|ARG4
+ * PROVIDER_NOT_FOUND|NAME_NOT_REGISTERED;
+ * dat_ia_openv PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND
  */
 TEST_F(errors, opening_checks_its_arguments)
 {

@@ -137,7 +137,10 @@ TEST_F_TIMEOUT(modify, only_where_the_state_allows_it, 60)
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
 }
 
-/* Covers: dat_ep_modify INVALID_PARAMETER|ARG2|ARG3 INVALID_STATE INVALID_HANDLE|PZ|EVD_RECV */
+/*
+ * Covers: dat_ep_modify INVALID_PARAMETER|ARG2|ARG3 INVALID_STATE
+ * INVALID_HANDLE|PZ|EVD_RECV|EVD_REQUEST|EVD_CONN MODEL_NOT_SUPPORTED
+ */
 TEST_F(modify, a_refused_change_changes_nothing)
 {
 	struct a_pair *p = &self->p;
@@ -165,6 +168,15 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	param.recv_evd_handle = p->cr;
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV),
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+	param.request_evd_handle = p->cr;
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST),
+		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param));
+	param.connect_evd_handle = p->cr;
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN),
+		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
+	param.ep_attr.qos = DAT_QOS_LOW_LATENCY;
+	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
+		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_QOS, &param));
 	param.ep_attr.max_recv_dtos = -1;
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));

@@ -428,7 +428,7 @@ static void ep_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *sel
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 }
 
-/* Covers: dat_ep_modify; SH 45 */
+/* Covers: dat_ep_modify INSUFFICIENT_RESOURCES; SH 45 */
 TEST_F_TIMEOUT(nomem, ep_modify, 60)
 {
 	struct a_pair *p = &self->p;
@@ -562,7 +562,7 @@ TEST_F(nomem, thread_of_a_new_cno)
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(cno));
 }
 
-/* Covers: dat_cno_modify_agent; SH 27 */
+/* Covers: dat_cno_modify_agent INSUFFICIENT_RESOURCES|MEMORY; SH 27 */
 TEST_F_TIMEOUT(nomem, thread_of_a_first_agent, 60)
 {
 	int calls = 0, i;

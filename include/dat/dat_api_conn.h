@@ -101,7 +101,8 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual is out of range (DAT_INVALID_ARG2), @rsp_handle is
  * NULL (DAT_INVALID_ARG5);
- * DAT_INSUFFICIENT_RESOURCES: memory.
+ * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
+ * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE); memory.
  *
  * Threads: safe.  Page: dat_rsp_create(3).
  */
@@ -203,6 +204,7 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: nobody listens there (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: memory;
  * DAT_NOT_IMPLEMENTED: the provider can't.
  *
  * Threads: one per object.  Page: dat_cr_handoff(3).

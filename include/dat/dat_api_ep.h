@@ -134,8 +134,15 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: unknown or fixed fields in the mask (DAT_INVALID_ARG2),
- * @ep_param is NULL or has a value out of range (DAT_INVALID_ARG3);
- * DAT_INVALID_STATE: not in this state; the subtype tells which it is.
+ * @ep_param is NULL, has a value out of range, a zone that is not the SRQ's, or
+ * completion flags that do not go with what else feeds the EVD (DAT_INVALID_ARG3);
+ * DAT_INVALID_HANDLE: the zone is none of this IA (DAT_INVALID_HANDLE_PZ), or an EVD is
+ * not, or does not take the stream (DAT_INVALID_HANDLE_EVD_RECV, _EVD_REQUEST, _EVD_CONN);
+ * DAT_INVALID_STATE: not in this state; the subtype tells which it is.  Also if more
+ * operations are posted than the new queue holds, or completion flags were to be changed
+ * of receives that are posted;
+ * DAT_MODEL_NOT_SUPPORTED: an attribute that the provider lacks;
+ * DAT_INSUFFICIENT_RESOURCES: memory for the new queues.
  *
  * Threads: one per object.  Page: dat_ep_modify(3).
  */
@@ -222,8 +229,8 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
  *	new ones are refused; DAT_CLOSE_ABRUPT_FLAG: at once
  *
  * Connected: DAT_CONNECTION_EVENT_DISCONNECTED follows.  Connecting or accepting: either
- * flag gives up the attempt, and the same event follows.  Disconnect pending: abrupt does not wait any longer, graceful changes
- * nothing.  Disconnected: nothing happens.
+ * flag gives up the attempt, and the same event follows.  Disconnect pending: abrupt does
+ * not wait any longer, graceful changes nothing.  Disconnected: nothing happens.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: there is neither a connection nor an attempt of this EP; the subtype

@@ -237,7 +237,8 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
  * @agent: replaces the one before; DAT_OS_WAIT_PROXY_AGENT_NULL detaches it
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @agent has data and no function (DAT_INVALID_ARG2).
+ * DAT_INVALID_PARAMETER: @agent has data and no function (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: no thread to call it with (DAT_RESOURCE_MEMORY).
  *
  * Threads: one per object.  Page: dat_cno_modify_agent(3).
  */

@@ -58,7 +58,11 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
  * @ia: as @ia_handle
  *
  * dat_ia_openv() with the version and the thread safety that the program was compiled
- * for; see udat_config.h.  Page: dat_ia_open(3).
+ * for; see udat_config.h.
+ *
+ * Return: as dat_ia_openv().
+ *
+ * Threads: safe.  Page: dat_ia_open(3).
  */
 #define dat_ia_open(name, qlen, async_evd, ia) \
 	dat_ia_openv((name), (qlen), (async_evd), (ia), \

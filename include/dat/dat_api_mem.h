@@ -164,6 +164,7 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @rmr_handle is NULL (DAT_INVALID_ARG2);
+ * DAT_MODEL_NOT_SUPPORTED: the provider has no windows: max_rmrs is 0;
  * DAT_INSUFFICIENT_RESOURCES: too many of them; memory.
  *
  * Threads: safe.  Page: dat_rmr_create(3).

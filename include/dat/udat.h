@@ -22,6 +22,8 @@
  *
  *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, where
  *                          several are given, of another IA
+ *   DAT_PRIVILEGES_VIOLATION
+ *                          the handle was made by another process, whose child this is
  *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone
  *
  * A call that fails has changed nothing and has stored nothing.
