@@ -8,6 +8,9 @@
 
 #include <sched.h>
 #include <stdint.h>
+#include <time.h>
+
+#define DU_LOCK_YIELDS	16	/* before it sleeps */
 
 /*
  * struct du_lock - zeros are a lock that nobody holds
@@ -19,17 +22,27 @@ struct du_lock {
 	uint32_t single;
 };
 
+/* The holder may have lost its processor, and to us if it has a lower priority. */
+static inline void du_lock_pause(int spins)
+{
+	static const struct timespec nap = { .tv_nsec = 50000 };
+
+	if (spins % 256)
+		return;
+	if (spins / 256 <= DU_LOCK_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
+}
+
 /* Apart from du_lock(), whose callers would otherwise save registers for this. */
 static void __attribute__((noinline, cold, unused)) du_lock_wait(struct du_lock *l)
 {
-	do {
-		int spins = 0;
+	int spins = 0;
 
-		while (__atomic_load_n(&l->held, __ATOMIC_RELAXED)) {
-			/* The holder may have lost its processor. */
-			if (++spins % 256 == 0)
-				sched_yield();
-		}
+	do {
+		while (__atomic_load_n(&l->held, __ATOMIC_RELAXED))
+			du_lock_pause(++spins);
 	} while (__atomic_exchange_n(&l->held, 1, __ATOMIC_ACQUIRE));
 }
 
