@@ -8,9 +8,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,14 +25,32 @@
 /* How many calls until one fails; 0: none does. */
 static int mmap_nth, thread_nth;
 
+/* Address space is not to be reserved, nor pages to be moved in it. */
+static int no_addresses;
+
 /* The library calls the program's functions. */
 void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	if (mmap_nth && !--mmap_nth) {
+	if ((mmap_nth && !--mmap_nth) || (no_addresses && prot == PROT_NONE)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
 	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+}
+
+void *mremap(void *from, size_t len, size_t new_len, int flags, ...)
+{
+	va_list ap;
+	void *to;
+
+	va_start(ap, flags);
+	to = va_arg(ap, void *);
+	va_end(ap);
+	if (no_addresses) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mremap, from, len, new_len, flags, to);
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
@@ -138,10 +158,15 @@ static DAT_RETURN open_ia(void *ctx)
 /* The memory that handles are in is the first that the library maps, and stays. */
 TEST(ia_open_without_memory_for_handles)
 {
+	struct held before = held(), after;
 	DAT_IA_HANDLE ia;
-	DAT_RETURN rc;
 
-	EXPECT_EQ(1, fails_at(_metadata, 1, open_ia, &ia, &rc));
+	no_addresses = 1;
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, TYPE(open_ia(&ia)));
+	no_addresses = 0;
+	after = held();
+	EXPECT_EQ(before.mappings, after.mappings);
+	EXPECT_EQ(before.files, after.files);
 	ASSERT_EQ(DAT_SUCCESS, open_ia(&ia));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
@@ -288,6 +313,16 @@ TEST_F_TIMEOUT(nomem, evd_resize, 60)
 	ASSERT_EQ(DAT_SUCCESS, create_evd(self));
 	evd_is_short(_metadata, self);
 	fail_each(_metadata, 2, grow_evd, evd_is_short, self);
+	evd_works(_metadata, self, 128);
+}
+
+/* Then those who poll it have to look elsewhere. */
+TEST_F_TIMEOUT(nomem, evd_resize_of_pages_that_cannot_be_moved, 60)
+{
+	ASSERT_EQ(DAT_SUCCESS, create_evd(self));
+	no_addresses = 1;
+	ASSERT_EQ(DAT_SUCCESS, grow_evd(self));
+	no_addresses = 0;
 	evd_works(_metadata, self, 128);
 }
 
@@ -593,6 +628,18 @@ TEST_F_TIMEOUT(nomem, thread_of_a_first_agent, 60)
 		usleep(A_WAIT_US / 1000);
 	EXPECT_EQ(1, calls);
 	expect_agent(_metadata, cno, NULL);
+}
+
+/* The library would like to have 4 GB of addresses for handles. */
+/* Covers: dat_ia_open */
+TEST(little_address_space)
+{
+	struct rlimit limit = { 1 << 30, 1 << 30 };
+	struct a_pair p;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &limit));
+	ASSERT_EQ(DAT_SUCCESS, a_open(&p));
+	a_close(&p);
 }
 
 TEST_HARNESS_MAIN

@@ -7,26 +7,39 @@
 #include "arena.h"
 
 #define ARENA_SIZE	(sizeof(void *) == 8 ? (size_t)4 << 30 : (size_t)64 << 20)
+#define ARENA_LEAST	((size_t)1 << 20)
 #define ARENA_STEP	((size_t)64 << 10)	/* made usable at a time */
 
 uintptr_t du_arena_base;
 size_t du_arena_used;
 
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t arena_usable;
+static size_t arena_size, arena_usable;
 static struct du_slot *free_first, **free_last = &free_first;
+
+/* With RLIMIT_AS, or after mlockall(), address space may be scarce: leave most to others. */
+static int arena_reserve(void)
+{
+	size_t size;
+	void *va;
+
+	for (size = ARENA_SIZE; size >= ARENA_LEAST; size /= 16) {
+		va = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
+		if (va == MAP_FAILED)
+			continue;
+		du_arena_base = (uintptr_t)va;
+		arena_size = size;
+		return 0;
+	}
+	return -1;
+}
 
 static int arena_grow(void)
 {
-	if (!du_arena_base) {
-		void *va = mmap(NULL, ARENA_SIZE, PROT_NONE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (va == MAP_FAILED)
-			return -1;
-		du_arena_base = (uintptr_t)va;
-	}
-	if (arena_usable == ARENA_SIZE ||
+	if (!du_arena_base && arena_reserve())
+		return -1;
+	if (arena_usable == arena_size ||
 	    mprotect((void *)(du_arena_base + arena_usable), ARENA_STEP,
 		     PROT_READ | PROT_WRITE))
 		return -1;
