@@ -55,6 +55,21 @@ static void expect_counts(struct __test_metadata *_metadata, DAT_SRQ_HANDLE srq,
 	EXPECT_EQ(DAT_SRQ_STATE_OPERATIONAL, param.srq_state);
 }
 
+/* Covers: dat_ep_create_with_srq */
+TEST_F(srq, what_an_ep_says_of_receive_segments_is_ignored)
+{
+	struct a_pair *p = &self->p;
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE ep;
+
+	attr.max_recv_iov = 1 << 20;
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
+						      p->evd[0], self->srq, &attr, &ep));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	EXPECT_EQ(2, param.ep_attr.max_recv_iov);
+}
+
 /* The example of the specification: a buffer is outstanding until it is dequeued. */
 /* Covers: dat_srq_post_recv; dat_srq_query; SH 47 */
 TEST_F_TIMEOUT(srq, counts_change_at_arrival_and_at_dequeue, 60)

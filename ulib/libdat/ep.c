@@ -402,13 +402,17 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	/* srq_ep_pz_difference_supported is false. */
 	if (proto.srq->pz != proto.pz)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!attr || udat_ep_attr_bad(ia, attr))
+	if (!attr)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	proto.attr = *attr;
+	/* Nothing is received but into the buffers of the SRQ: what it says is ignored. */
+	proto.attr.max_recv_iov = proto.srq->attr.max_recv_iov;
+	if (udat_ep_attr_bad(ia, &proto.attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	if (udat_ep_attr_unsupported(attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
-	proto.attr = *attr;
 	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
