@@ -113,6 +113,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 {
 	struct dat_cr_accept arg = { .size = sizeof(arg) };
 	struct udat_cr *cr = udat_cr(cr_handle);
+	DAT_CONN_QUAL target_qual;
 	DAT_EP_STATE stage;
 	struct udat_ep *ep;
 	int ret;
@@ -138,11 +139,13 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 		return BAD_CR;
 	/* Before: when it is accepted another thread may have the EP, and free it. */
 	stage = ep->stage;
+	target_qual = ep->target_qual;
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
 	ep->target_qual = 0;
 	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_ACCEPT, &arg);
 	if (ret) {
 		ep->stage = stage;
+		ep->target_qual = target_qual;
 		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
 		return accept_error(ep, -ret);
 	}
