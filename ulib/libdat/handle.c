@@ -77,8 +77,9 @@ static int evd_mark_named(struct udat_evd *evd)
 		const struct dat_eqe *eqe = &e->ring[(e->head + i) & e->mask];
 		struct udat_obj *obj = du_slot_if((void *)(uintptr_t)eqe->owner);
 
-		if (obj)
-			obj->grave_named = 1;
+		if (!obj)
+			continue;
+		obj->grave_named = 1;
 		if (eqe->type == DAT_EV_DTO && eqe->flags & DAT_EQE_SRQ)
 			((struct udat_ep *)obj)->srq->obj.grave_named = 1;
 	}
