@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connections inside of one process, for tests that are not about connecting. */
 #define _GNU_SOURCE
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "dat_test.h"
 
@@ -133,4 +140,91 @@ int t_end(struct t_evd *evd, unsigned int count[16])
 		count[eqe.status & 15]++;
 	}
 	return 0;
+}
+
+static void container_main(struct t_container *c, int (*fn)(struct t_file *f, void *arg),
+			   void *arg)
+{
+	struct t_file f;
+	int ret, i;
+	char go;
+
+	ret = unshare(CLONE_NEWNET) ? -ENODEV : 0;
+	write(c->say[1], &ret, sizeof(ret));
+	if (read(c->go[0], &go, 1) != 1)
+		_exit(1);
+	system("ip addr add 10.9.0.77/24 dev dat-test && ip link set dat-test up");
+	ret = -ENODEV;
+	for (i = 0; i < 50 && ret; i++) {
+		ret = t_open(&f);
+		if (ret)
+			usleep(100000);
+	}
+	if (!ret)
+		ret = fn(&f, arg);
+	write(c->say[1], &ret, sizeof(ret));
+	read(c->go[0], &go, 1);
+	_exit(0);
+}
+
+/* The network interface of the device: an empty string if there is none. */
+static void interface(const struct t_file *f, char *name, size_t len)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	name[0] = 0;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0",
+		 f->info.device);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	if (fgets(name, len, file))
+		name[strcspn(name, "\n")] = 0;
+	fclose(file);
+}
+
+static int give_interface(const struct t_file *f, pid_t pid)
+{
+	char dev[32], cmd[160];
+
+	interface(f, dev, sizeof(dev));
+	snprintf(cmd, sizeof(cmd), "modprobe -q macvlan; "
+		 "ip link add dat-test link %s netns %d type macvlan mode bridge 2>/dev/null",
+		 dev, pid);
+	return system(cmd) ? -ENODEV : 0;
+}
+
+int t_container_start(struct t_container *c, const struct t_file *f,
+		      int (*fn)(struct t_file *f, void *arg), void *arg)
+{
+	int ret;
+
+	if (pipe(c->say) || pipe(c->go))
+		return -errno;
+	c->pid = fork();
+	if (!c->pid)
+		container_main(c, fn, arg);
+	if (read(c->say[0], &ret, sizeof(ret)) != sizeof(ret))
+		ret = -EIO;
+	if (!ret)
+		ret = give_interface(f, c->pid);
+	if (ret) {
+		t_container_end(c);
+		return ret;
+	}
+	write(c->go[1], "", 1);
+	return read(c->say[0], &ret, sizeof(ret)) == sizeof(ret) ? ret : -EIO;
+}
+
+void t_container_end(struct t_container *c)
+{
+	int i;
+
+	kill(c->pid, SIGKILL);
+	waitpid(c->pid, NULL, 0);
+	for (i = 0; i < 2; i++) {
+		close(c->say[i]);
+		close(c->go[i]);
+	}
 }

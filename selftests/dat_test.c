@@ -237,6 +237,14 @@ int t_reset(struct t_file *f, const struct t_ep *ep)
 	return t_ioctl(f->fd, DAT_IOC_EP_RESET, &arg);
 }
 
+/* 0: none. */
+int t_poller(struct t_file *f, uint32_t idle_us)
+{
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us, .cpu = -1 };
+
+	return t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg);
+}
+
 int t_kick(struct t_file *f)
 {
 	return t_ioctl(f->fd, DAT_IOC_KICK, NULL);

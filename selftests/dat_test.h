@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 
 #include <rdma/dat_ioctl.h>
 
@@ -111,6 +112,7 @@ int t_accept(struct t_file *f, uint32_t cr, const struct t_ep *ep, const void *p
 int t_disconnect(struct t_file *f, const struct t_ep *ep, uint32_t flags);
 int t_reset(struct t_file *f, const struct t_ep *ep);
 int t_kick(struct t_file *f);
+int t_poller(struct t_file *f, uint32_t idle_us);
 
 /* 1: an event; 0: none within @ms. */
 int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe);
@@ -139,6 +141,21 @@ void t_link_close(struct t_pair *p, struct t_link *l);
 
 /* Wait for the end of ep[i]'s connection; returns its event, counts DTOs by status. */
 int t_end(struct t_evd *evd, unsigned int count[16]);
+
+/* A process in a network namespace of its own, with an interface of the same device. */
+struct t_container {
+	pid_t	pid;
+	int	say[2];
+	int	go[2];
+};
+
+/*
+ * Have it open the device and call @fn; it stays until t_container_end().  Returns what
+ * @fn did; -ENODEV: this machine has no network namespaces or no macvlan.
+ */
+int t_container_start(struct t_container *c, const struct t_file *f,
+		      int (*fn)(struct t_file *f, void *arg), void *arg);
+void t_container_end(struct t_container *c);
 
 int t_set_ring_start(uint32_t start);
 

@@ -76,9 +76,21 @@ FIXTURE(handoff) {
 	uint32_t other;
 };
 
+FIXTURE_VARIANT(handoff) {
+	uint32_t poller_us;
+};
+
+FIXTURE_VARIANT_ADD(handoff, kicks) {
+};
+
+FIXTURE_VARIANT_ADD(handoff, poller) {
+	.poller_us = 1000,
+};
+
 FIXTURE_SETUP(handoff)
 {
 	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_poller(&self->p.f, variant->poller_us));
 	ASSERT_EQ(0, t_link_open(&self->p, &self->link));
 	ASSERT_EQ(0, t_psp(&self->p.f, &self->p.cr, OTHER, &self->other));
 }
@@ -293,6 +305,43 @@ TEST_F_TIMEOUT(handoff, of_a_request_whose_peer_is_gone, 120)
 		EXPECT_EQ(DAT_EV_ACCEPT_ERROR, eqe.type) TH_LOG("round %d", i);
 		ASSERT_EQ(0, t_reset(&p->f, &p->ep[0]));
 	}
+}
+
+static int listen_there(struct t_file *f, void *arg)
+{
+	struct t_evd evd;
+	uint32_t psp;
+	int ret = t_evd(f, DAT_STREAM_CR, 8, &evd);
+
+	(void)arg;
+	if (!ret)
+		ret = t_psp(f, &evd, NO_PSP, &psp);
+	/* Nor is what the others have its business: the qualifier is free here. */
+	return ret ? ret : t_psp(f, &evd, OTHER, &psp);
+}
+
+TEST_F_TIMEOUT(handoff, to_another_network_namespace_leaves_the_request, 60)
+{
+	struct t_pair *p = &self->p;
+	struct t_container c;
+	struct t_ep out;
+	uint32_t cr;
+	int ret;
+
+	ret = t_container_start(&c, &p->f, listen_there, NULL);
+	if (ret == -ENODEV)
+		SKIP(return, "no network namespaces, or no macvlan");
+	EXPECT_EQ(0, ret);
+	ASSERT_EQ(0, ask(p, &out, T_QUAL));
+	cr = next_cr(&p->cr, T_WAIT_MS);
+	ASSERT_NE(0, cr);
+	EXPECT_EQ(-EADDRNOTAVAIL, handoff(&p->f, cr, NO_PSP));
+	/* What both have is the one at home. */
+	EXPECT_EQ(0, handoff(&p->f, cr, OTHER));
+	cr = next_cr(&p->cr, T_WAIT_MS);
+	ASSERT_NE(0, cr);
+	expect_good(_metadata, p, cr);
+	t_container_end(&c);
 }
 
 static volatile int stop;

@@ -30,9 +30,22 @@ FIXTURE(modify) {
 	struct t_evd soft;
 };
 
+FIXTURE_VARIANT(modify) {
+	uint32_t poller_us;
+};
+
+FIXTURE_VARIANT_ADD(modify, kicks) {
+};
+
+/* It parks now and then, which is one more thing to happen meanwhile. */
+FIXTURE_VARIANT_ADD(modify, poller) {
+	.poller_us = 1000,
+};
+
 FIXTURE_SETUP(modify)
 {
 	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_poller(&self->p.f, variant->poller_us));
 	ASSERT_EQ(0, t_link_open(&self->p, &self->link));
 	ASSERT_EQ(0, t_evd(&self->p.f, DAT_STREAM_SOFTWARE, 16, &self->soft));
 }

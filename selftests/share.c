@@ -404,78 +404,29 @@ TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 	ASSERT_EQ(0, seteuid(0));
 }
 
-/* In a network namespace of its own, where an interface of the parent's device comes to. */
-static void container_main(int fd, int say, int go)
+/* Name the memory that @arg is the descriptor of. */
+static int name_contained(struct t_file *f, void *arg)
 {
-	struct t_file f;
 	uint32_t pz;
-	int ret = -ENODEV, i;
-	char c;
+	int ret = t_pz(f, &pz);
 
-	ret = unshare(CLONE_NEWNET) ? -errno : 0;
-	write(say, &ret, sizeof(ret));
-	read(go, &c, 1);
-	ret = system("ip addr add 10.9.0.77/24 dev dat-share && ip link set dat-share up");
-	for (i = 0; i < 50; i++) {
-		ret = t_open(&f);
-		if (!ret)
-			break;
-		usleep(100000);
-	}
-	if (!ret)
-		ret = t_pz(&f, &pz);
-	if (!ret)
-		ret = name_memory(&f, pz, map_fd(fd, SIZE, 0), SIZE, "contained", NULL);
-	write(say, &ret, sizeof(ret));
-	read(go, &c, 1);
-	_exit(0);
-}
-
-/* The name of the network interface of the device, or an empty string. */
-static void interface(const char *device, char *name, size_t len)
-{
-	char path[PATH_MAX];
-	FILE *f;
-
-	name[0] = 0;
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0",
-		 device);
-	f = fopen(path, "r");
-	if (!f)
-		return;
-	if (fgets(name, len, f))
-		name[strcspn(name, "\n")] = 0;
-	fclose(f);
+	return ret ? ret : name_memory(f, pz, map_fd(*(int *)arg, SIZE, 0), SIZE, "contained",
+				       NULL);
 }
 
 /* Whoever guesses the names of another container can't find out that they are in use. */
 TEST_F_TIMEOUT(share, another_network_namespace_has_names_of_its_own, 60)
 {
-	int theirs = memory(SIZE), say[2], go[2], ret;
-	char dev[32], cmd[128];
-	pid_t pid;
+	int theirs = memory(SIZE), ret;
+	struct t_container c;
 
-	interface((char *)self->p.f.info.device, dev, sizeof(dev));
-	ASSERT_EQ(0, pipe(say));
-	ASSERT_EQ(0, pipe(go));
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "contained", NULL));
-	pid = fork();
-	if (!pid)
-		container_main(theirs, say[1], go[0]);
-	ASSERT_EQ(sizeof(ret), read(say[0], &ret, sizeof(ret)));
-	snprintf(cmd, sizeof(cmd), "modprobe -q macvlan; "
-		 "ip link add dat-share link %s netns %d type macvlan mode bridge 2>/dev/null",
-		 dev, pid);
-	if (ret || system(cmd)) {
-		kill(pid, SIGKILL);
+	ret = t_container_start(&c, &self->p.f, name_contained, &theirs);
+	if (ret == -ENODEV)
 		SKIP(return, "no network namespaces, or no macvlan");
-	}
-	write(go[1], "", 1);
-	ASSERT_EQ(sizeof(ret), read(say[0], &ret, sizeof(ret)));
 	EXPECT_EQ(0, ret);
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "contained", NULL));
-	write(go[1], "", 1);
-	waitpid(pid, NULL, 0);
+	t_container_end(&c);
 }
 
 /* How many have the name for the one memory and for the other. */
