@@ -58,19 +58,25 @@ static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
 	q->mask = n - 1;
 	q->entries = entries;
 	q->shared_tail = shared_tail;
-	q->status = status;
-	q->tail = *shared_tail;
+	/* Those who ask how busy it is do so without the lock. */
+	if (q->status != status)
+		__atomic_store_n(&q->status, status, __ATOMIC_RELEASE);
+	__atomic_store_n(&q->tail, *shared_tail, __ATOMIC_RELAXED);
 }
 
-/* Entries that the driver has not completed. */
+/* Entries that the driver has not completed; anybody may ask. */
 static inline uint32_t du_queue_busy(const struct du_queue *q)
 {
-	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE);
+	const struct dat_queue_status *status = __atomic_load_n(&q->status, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&q->tail, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&status->done, __ATOMIC_ACQUIRE);
 }
 
+/* Under the lock. */
 static inline int du_queue_full(const struct du_queue *q)
 {
-	return du_queue_busy(q) > q->mask;
+	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) > q->mask;
 }
 
 /* Where to write the next entry; under the lock, when the queue is not full. */
@@ -92,7 +98,8 @@ static inline int du_queue_needs_kick(const struct du_queue *q)
 /* The entry is written: show it.  Returns 0, or -1 with errno of the kick. */
 static inline int du_queue_push(struct du_queue *q)
 {
-	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);	/* (A) */
+	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(q->shared_tail, q->tail, __ATOMIC_RELEASE);	/* (A) */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);			/* (B) */
 	if (!(__atomic_load_n(q->dirty, __ATOMIC_RELAXED) & q->bit)) {
 		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
