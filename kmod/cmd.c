@@ -341,37 +341,43 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-static void srq_resize_fill(struct dat_srq_resize *arg, struct dat_srq *srq)
+static void srq_resize_fill(struct dat_srq_resize *arg, struct dat_srq *srq,
+			    const struct dat_step *step)
 {
-	if (arg->step == DAT_RING_PREPARE) {
-		arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_NEXT_SUBMIT);
-		arg->submit_size = dat_mmap_size(&srq->next.submit);
-		arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_NEXT_STATUS);
-		arg->status_size = dat_mmap_size(&srq->next.status);
-		return;
+	bool prepare = step->what == DAT_RING_PREPARE;
+	struct dat_epring *ring = prepare ? &srq->next : &srq->ring;
+	u32 submit = prepare ? DAT_REGION_NEXT_SUBMIT : DAT_REGION_SUBMIT;
+	u32 status = prepare ? DAT_REGION_NEXT_STATUS : DAT_REGION_STATUS;
+
+	mutex_lock(&srq->obj.ia->map_lock);
+	arg->submit_offset = dat_mmap_offset(&srq->obj, submit);
+	arg->submit_size = dat_mmap_size(&ring->submit);
+	arg->status_offset = dat_mmap_offset(&srq->obj, status);
+	arg->status_size = dat_mmap_size(&ring->status);
+	if (prepare) {
+		arg->generation = step->generation;
+	} else {
+		arg->max_recv = srq->q.entries;
+		arg->rq_offset = ring->rq_offset;
 	}
-	arg->max_recv = srq->q.entries;
-	arg->rq_offset = srq->ring.rq_offset;
-	arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_SUBMIT);
-	arg->submit_size = dat_mmap_size(&srq->ring.submit);
-	arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&srq->ring.status);
+	mutex_unlock(&srq->obj.ia->map_lock);
 }
 
 int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
 {
 	struct dat_srq_resize *arg = ucmd->arg;
+	struct dat_step step;
 	struct dat_srq *srq;
 	int ret;
 
-	if (arg->rsvd || arg->step > DAT_RING_CANCEL || !arg->max_recv ||
+	if (dat_cmd_step(arg->step, arg->generation, &step) || !arg->max_recv ||
 	    arg->max_recv > dat_ia_max_dto(ucmd->ia, ucmd->ia->dev->ibdev->attrs.max_srq_wr))
 		return -EINVAL;
 	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
-	ret = dat_srq_resize(srq, arg->max_recv, arg->step);
-	srq_resize_fill(arg, srq);
+	ret = dat_srq_resize(srq, arg->max_recv, &step);
+	srq_resize_fill(arg, srq, &step);
 	dat_obj_put(&srq->obj);
 	return ret;
 }

@@ -159,29 +159,34 @@ static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 	};
 }
 
-static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep)
+static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
+			   const struct dat_step *step)
 {
-	if (arg->step == DAT_RING_PREPARE) {
-		arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_NEXT_SUBMIT);
-		arg->submit_size = dat_mmap_size(&ep->next.submit);
-		arg->status_offset = dat_mmap_offset(&ep->obj, DAT_REGION_NEXT_STATUS);
-		arg->status_size = dat_mmap_size(&ep->next.status);
-		return;
+	bool prepare = step->what == DAT_RING_PREPARE;
+	struct dat_epring *ring = prepare ? &ep->next : &ep->ring;
+	u32 submit = prepare ? DAT_REGION_NEXT_SUBMIT : DAT_REGION_SUBMIT;
+	u32 status = prepare ? DAT_REGION_NEXT_STATUS : DAT_REGION_STATUS;
+
+	mutex_lock(&ep->obj.ia->map_lock);
+	arg->submit_offset = dat_mmap_offset(&ep->obj, submit);
+	arg->submit_size = dat_mmap_size(&ring->submit);
+	arg->status_offset = dat_mmap_offset(&ep->obj, status);
+	arg->status_size = dat_mmap_size(&ring->status);
+	if (prepare) {
+		arg->generation = step->generation;
+	} else {
+		arg->max_recv = ep->rq.entries;
+		arg->max_request = ep->sq.entries;
+		arg->sq_offset = ring->sq_offset;
+		arg->sq_shift = ring->sq_shift;
+		arg->rq_offset = ring->rq_offset;
+		arg->rq_shift = ring->rq_shift;
 	}
-	arg->max_recv = ep->rq.entries;
-	arg->max_request = ep->sq.entries;
-	arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_SUBMIT);
-	arg->submit_size = dat_mmap_size(&ep->ring.submit);
-	arg->status_offset = dat_mmap_offset(&ep->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&ep->ring.status);
-	arg->sq_offset = ep->ring.sq_offset;
-	arg->sq_shift = ep->ring.sq_shift;
-	arg->rq_offset = ep->ring.rq_offset;
-	arg->rq_shift = ep->ring.rq_shift;
+	mutex_unlock(&ep->obj.ia->map_lock);
 }
 
 static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg,
-		     enum dat_ring_step step)
+		     struct dat_step *step)
 {
 	struct dat_ep_parents parents;
 	struct dat_ep_attr attr;
@@ -202,18 +207,19 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 {
 	struct dat_ep_modify *arg = ucmd->arg;
 	struct dat_ep_create create;
+	struct dat_step step;
 	struct dat_ep *ep;
 	int ret;
 
-	if (arg->rsvd || arg->step > DAT_RING_CANCEL)
+	if (dat_cmd_step(arg->step, arg->generation, &step))
 		return -EINVAL;
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	/* The EP has a use of its SRQ for as long as it lives, and we have a reference. */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
-	ret = ep_modify(ucmd->ia, ep, &create, arg->step);
-	ep_modify_fill(arg, ep);
+	ret = ep_modify(ucmd->ia, ep, &create, &step);
+	ep_modify_fill(arg, ep, &step);
 	dat_obj_put(&ep->obj);
 	return ret;
 }

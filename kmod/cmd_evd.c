@@ -113,19 +113,29 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
+/**
+ * dat_cmd_step() - check the step that a caller asks for
+ * @what: enum dat_ring_step
+ * @generation: as the caller says
+ * @step: result
+ *
+ * Return: 0, or -EINVAL.
+ */
+int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 {
-	struct dat_evd_resize *arg = ucmd->arg;
-	struct dat_evd *evd;
-	int ret;
-
-	if (arg->step > DAT_RING_CANCEL || !arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
+	if (what > DAT_RING_CANCEL)
 		return -EINVAL;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
-	if (IS_ERR(evd))
-		return PTR_ERR(evd);
-	ret = dat_evd_resize(evd, arg->qlen, arg->step);
-	if (arg->step == DAT_RING_PREPARE) {
+	step->what = what;
+	step->generation = generation;
+	return dat_step_makes(step) && generation ? -EINVAL : 0;
+}
+
+static void evd_resize_fill(struct dat_evd_resize *arg, struct dat_evd *evd,
+			    const struct dat_step *step)
+{
+	mutex_lock(&evd->obj.ia->map_lock);
+	if (step->what == DAT_RING_PREPARE) {
+		arg->generation = step->generation;
 		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_NEXT_STATUS);
 		arg->status_size = dat_mmap_size(&evd->next);
 	} else {
@@ -133,6 +143,24 @@ int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
 		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
 		arg->status_size = dat_mmap_size(&evd->ring.status);
 	}
+	mutex_unlock(&evd->obj.ia->map_lock);
+}
+
+int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_resize *arg = ucmd->arg;
+	struct dat_step step;
+	struct dat_evd *evd;
+	int ret;
+
+	if (arg->rsvd || dat_cmd_step(arg->step, arg->generation, &step) || !arg->qlen ||
+	    arg->qlen > DAT_MAX_EVD_QLEN)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	ret = dat_evd_resize(evd, arg->qlen, &step);
+	evd_resize_fill(arg, evd, &step);
 	dat_obj_put(&evd->obj);
 	return ret;
 }

@@ -232,6 +232,7 @@ struct dat_cno {
  * @dead: shut down
  * @overflowed: an overflow has been reported since the ring was last not full
  * @next: prepared status region, in no use yet; ia->map_lock alone
+ * @generation: of what was prepared last; likewise
  */
 struct dat_evd {
 	struct dat_obj		obj;
@@ -248,6 +249,7 @@ struct dat_evd {
 	bool			dead;
 	bool			overflowed;
 	struct dat_region	next;
+	u32			generation;
 };
 
 /**
@@ -418,6 +420,7 @@ struct dat_queue_ops {
  * @sge: scratch of the pump
  * @error_work: the device reported an error, perhaps in hard interrupt; no lock
  * @next: prepared ring, in no use yet; ia->map_lock alone
+ * @generation: of what was prepared last; likewise
  */
 struct dat_srq {
 	struct dat_obj		obj;
@@ -437,6 +440,7 @@ struct dat_srq {
 	struct ib_sge		sge[DAT_MAX_SGE];
 	struct work_struct	error_work;
 	struct dat_epring	next;
+	u32			generation;
 };
 
 /**
@@ -484,6 +488,7 @@ struct dat_ep_attr {
  * @read_in: negotiated
  * @read_out: negotiated
  * @next: prepared ring, in no use yet; ia->map_lock alone
+ * @generation: of what was prepared last; likewise
  */
 struct dat_ep {
 	struct dat_obj		obj;
@@ -507,6 +512,7 @@ struct dat_ep {
 	u32			read_in;
 	u32			read_out;
 	struct dat_epring	next;
+	u32			generation;
 };
 
 /**
@@ -742,15 +748,25 @@ struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie);
 void dat_share_put(struct dat_share *share);
 
+/**
+ * struct dat_step - a step of replacing a ring
+ * @what: which
+ * @generation: PREPARE: result; COMMIT, CANCEL: of what was prepared
+ */
+struct dat_step {
+	enum dat_ring_step	what;
+	u32			generation;
+};
+
 /* The steps that make a ring, and those that put one into use. */
-static inline bool dat_step_makes(enum dat_ring_step step)
+static inline bool dat_step_makes(const struct dat_step *step)
 {
-	return step == DAT_RING_AT_ONCE || step == DAT_RING_PREPARE;
+	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
 }
 
-static inline bool dat_step_uses(enum dat_ring_step step)
+static inline bool dat_step_uses(const struct dat_step *step)
 {
-	return step == DAT_RING_AT_ONCE || step == DAT_RING_COMMIT;
+	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
 }
 
 /* evd.c */
@@ -762,7 +778,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
-int dat_evd_resize(struct dat_evd *evd, u32 qlen, enum dat_ring_step step);
+int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 int dat_sleep(u64 deadline_ns);
 
 /* cno.c */
@@ -783,7 +799,7 @@ void dat_srq_pump(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
 void dat_srq_lost(struct dat_srq *srq);
 void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark);
-int dat_srq_resize(struct dat_srq *srq, u32 max_recv, enum dat_ring_step step);
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step);
 
 /* ep.c */
 struct dat_ep_parents {
@@ -800,7 +816,7 @@ bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
-		  const struct dat_ep_attr *attr, enum dat_ring_step step);
+		  const struct dat_ep_attr *attr, struct dat_step *step);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
 
 /* conn.c */

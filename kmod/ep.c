@@ -341,14 +341,6 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* Leave what is prepared, and take what was. */
-static void ep_swap_next(struct dat_ep *ep, struct dat_epring *ring)
-{
-	mutex_lock(&ep->obj.ia->map_lock);
-	swap(ep->next, *ring);
-	mutex_unlock(&ep->obj.ia->map_lock);
-}
-
 /* What dat_ep_modify() does once nothing can fail for want of memory. */
 static int ep_swap(struct dat_ep *ep, struct dat_ep_parents *parents,
 		   const struct dat_ep_attr *attr, struct dat_epring *ring)
@@ -371,25 +363,33 @@ static int ep_swap(struct dat_ep *ep, struct dat_ep_parents *parents,
 }
 
 /* Let @ep go on with @ring, which on return is the one that is not in use. */
-static int ep_use_ring(struct dat_ep *ep, const struct dat_ep_parents *parents,
+static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 		       const struct dat_ep_attr *attr, struct dat_epring *ring)
 {
-	struct dat_ia *ia = ep->obj.ia;
-	struct dat_ep_parents p = *parents;
 	int ret;
 
 	if (!ring_fits(ring, attr, parents->srq))
 		return -EINVAL;
-	ret = parents_use(parents);
-	if (ret)
-		return ret;
-	mutex_lock(&ia->map_lock);
 	spin_lock_bh(&ep->lock);
-	ret = ep_swap(ep, &p, attr, ring);
+	ret = ep_swap(ep, parents, attr, ring);
 	spin_unlock_bh(&ep->lock);
-	mutex_unlock(&ia->map_lock);
-	/* The old ones, or the new ones that were not needed. */
-	parents_unuse(&p);
+	return ret;
+}
+
+/* @ring: a new one or an empty one; on return, what is needed no more. */
+static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
+		   const struct dat_ep_attr *attr, struct dat_epring *ring,
+		   struct dat_step *step)
+{
+	bool at_once = step->what == DAT_RING_AT_ONCE;
+	int ret;
+
+	lockdep_assert_held(&ep->obj.ia->map_lock);
+	ret = dat_region_step(&ep->next.submit, &ep->generation, step);
+	if (!ret && dat_step_uses(step))
+		ret = ep_use_ring(ep, parents, attr, at_once ? ring : &ep->next);
+	if (!ret && !at_once)
+		swap(ep->next, *ring);
 	return ret;
 }
 
@@ -403,24 +403,30 @@ static int ep_use_ring(struct dat_ep *ep, const struct dat_ep_parents *parents,
  * Posted entries stay.
  *
  * Context: may sleep.  Return: 0, -EISCONN not UNCONNECTED or more is posted than fits,
- * -EINVAL this was not prepared, and the errors of dat_ep_create(); after an error the EP
- * is what it was.
+ * -ESTALE nothing of that generation is prepared, -EINVAL what is was prepared for other
+ * parameters, and the errors of dat_ep_create(); after an error all is what it was.
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
-		  const struct dat_ep_attr *attr, enum dat_ring_step step)
+		  const struct dat_ep_attr *attr, struct dat_step *step)
 {
+	struct dat_ep_parents p = *parents;
 	struct dat_epring ring = {};
 	int ret;
 
 	ret = ep_check_parents(parents);
-	if (!ret && dat_step_makes(step))
-		ret = ring_alloc(&ring, attr, parents->srq);
+	if (!ret)
+		ret = parents_use(parents);
 	if (ret)
 		return ret;
-	if (step != DAT_RING_AT_ONCE)
-		ep_swap_next(ep, &ring);
-	if (dat_step_uses(step))
-		ret = ep_use_ring(ep, parents, attr, &ring);
+	if (dat_step_makes(step))
+		ret = ring_alloc(&ring, attr, parents->srq);
+	if (!ret) {
+		mutex_lock(&ep->obj.ia->map_lock);
+		ret = ep_step(ep, &p, attr, &ring, step);
+		mutex_unlock(&ep->obj.ia->map_lock);
+	}
+	/* The old ones, or the new ones that were not needed. */
+	parents_unuse(&p);
 	dat_epring_free(&ring);
 	return ret;
 }

@@ -283,23 +283,13 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
 
-/* Leave what is prepared, and take what was. */
-static void evd_swap_next(struct dat_evd *evd, struct dat_region *status)
-{
-	mutex_lock(&evd->obj.ia->map_lock);
-	swap(evd->next, *status);
-	mutex_unlock(&evd->obj.ia->map_lock);
-}
-
 /* Swap the status region for one of @entries events, unless they don't fit. */
 static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
 {
-	struct dat_ia *ia = evd->obj.ia;
 	int ret = -EISCONN;
 
 	if (!dat_evring_status_fits(status, entries))
 		return -EINVAL;
-	mutex_lock(&ia->map_lock);
 	spin_lock_bh(&evd->lock);
 	if (evd->waiting && evd->threshold > entries) {
 		ret = -EBUSY;
@@ -308,7 +298,22 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 		ret = 0;
 	}
 	spin_unlock_bh(&evd->lock);
-	mutex_unlock(&ia->map_lock);
+	return ret;
+}
+
+/* @status: a new region or an empty one; on return, what is needed no more. */
+static int evd_step(struct dat_evd *evd, struct dat_region *status, u32 entries,
+		    struct dat_step *step)
+{
+	bool at_once = step->what == DAT_RING_AT_ONCE;
+	int ret;
+
+	lockdep_assert_held(&evd->obj.ia->map_lock);
+	ret = dat_region_step(&evd->next, &evd->generation, step);
+	if (!ret && dat_step_uses(step))
+		ret = evd_swap_status(evd, at_once ? status : &evd->next, entries);
+	if (!ret && !at_once)
+		swap(evd->next, *status);
 	return ret;
 }
 
@@ -319,10 +324,10 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
  * @step: all of it, or which part
  *
  * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN more events are queued than would
- * fit, -EBUSY a thread waits for more than would fit, -EINVAL this was not prepared;
- * after an error the ring is what it was.
+ * fit, -EBUSY a thread waits for more than would fit, -ESTALE nothing of that generation
+ * is prepared, -EINVAL what is has another length; after an error all is what it was.
  */
-int dat_evd_resize(struct dat_evd *evd, u32 qlen, enum dat_ring_step step)
+int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 {
 	u32 entries = roundup_pow_of_two(qlen);
 	struct dat_region status = {};
@@ -332,10 +337,9 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, enum dat_ring_step step)
 		ret = dat_evring_alloc_status(&status, entries);
 	if (ret)
 		return ret;
-	if (step != DAT_RING_AT_ONCE)
-		evd_swap_next(evd, &status);
-	if (dat_step_uses(step))
-		ret = evd_swap_status(evd, &status, entries);
+	mutex_lock(&evd->obj.ia->map_lock);
+	ret = evd_step(evd, &status, entries, step);
+	mutex_unlock(&evd->obj.ia->map_lock);
 	/* The old pages, or those that were not needed. */
 	dat_region_free(&status);
 	return ret;

@@ -126,6 +126,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd);
 int dat_cmd_evd_post(struct dat_ucmd *ucmd);
 int dat_cmd_evd_set(struct dat_ucmd *ucmd);
 int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd);
+int dat_cmd_step(u32 what, u32 generation, struct dat_step *step);
 int dat_cmd_evd_resize(struct dat_ucmd *ucmd);
 int dat_cmd_cno_create(struct dat_ucmd *ucmd);
 int dat_cmd_cno_query(struct dat_ucmd *ucmd);

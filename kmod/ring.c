@@ -63,6 +63,32 @@ struct dat_region *dat_region_if(struct dat_region *r)
 	return r->pages ? r : NULL;
 }
 
+/**
+ * dat_region_step() - begin a step of replacing a ring
+ * @next: what is prepared, or empty
+ * @generation: of what was prepared last
+ * @step: PREPARE is given its generation
+ *
+ * Context: ia->map_lock held.  Return: 0, or -ESTALE: @step is about something that is
+ * not prepared any more, or never was.
+ */
+int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step)
+{
+	switch (step->what) {
+	case DAT_RING_PREPARE:
+		/* 0 is what those say who name none. */
+		if (!++*generation)
+			++*generation;
+		step->generation = *generation;
+		return 0;
+	case DAT_RING_COMMIT:
+	case DAT_RING_CANCEL:
+		return next->pages && step->generation == *generation ? 0 : -ESTALE;
+	default:
+		return 0;
+	}
+}
+
 /* Event rings. */
 
 static struct dat_evd_status *evring_status(struct dat_evring *r)

@@ -11,6 +11,7 @@
 
 struct dat_queue;
 struct dat_queue_ops;
+struct dat_step;
 
 /**
  * struct dat_region - pages that a process can map
@@ -95,6 +96,7 @@ extern const struct dat_queue_ops dat_sq_ring_ops, dat_rq_ring_ops;
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 void dat_region_free(struct dat_region *r);
 struct dat_region *dat_region_if(struct dat_region *r);
+int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step);
 
 int dat_evring_alloc(struct dat_evring *r, u32 entries);
 void dat_evring_free(struct dat_evring *r);

@@ -282,26 +282,31 @@ void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 		srq_report_low(srq);
 }
 
-/* Leave what is prepared, and take what was. */
-static void srq_swap_next(struct dat_srq *srq, struct dat_epring *next)
-{
-	mutex_lock(&srq->obj.ia->map_lock);
-	swap(srq->next, *next);
-	mutex_unlock(&srq->obj.ia->map_lock);
-}
-
 static int srq_swap_ring(struct dat_srq *srq, struct dat_epring *next, u32 entries)
 {
-	struct dat_ia *ia = srq->obj.ia;
 	int ret;
 
 	if (!dat_epring_fits(next, 0, 1, entries, srq->max_iov))
 		return -EINVAL;
-	mutex_lock(&ia->map_lock);
 	spin_lock_bh(&srq->lock);
 	ret = dat_epring_move(&srq->ring, next, NULL, 0, &srq->q, entries);
 	spin_unlock_bh(&srq->lock);
-	mutex_unlock(&ia->map_lock);
+	return ret;
+}
+
+/* @ring: a new one or an empty one; on return, what is needed no more. */
+static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
+		    struct dat_step *step)
+{
+	bool at_once = step->what == DAT_RING_AT_ONCE;
+	int ret;
+
+	lockdep_assert_held(&srq->obj.ia->map_lock);
+	ret = dat_region_step(&srq->next.submit, &srq->generation, step);
+	if (!ret && dat_step_uses(step))
+		ret = srq_swap_ring(srq, at_once ? ring : &srq->next, entries);
+	if (!ret && !at_once)
+		swap(srq->next, *ring);
 	return ret;
 }
 
@@ -313,25 +318,24 @@ static int srq_swap_ring(struct dat_srq *srq, struct dat_epring *next, u32 entri
  *
  * The verbs SRQ keeps its size: it is a window on the ring, filled as it empties.
  *
- * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN, -EINVAL this was not prepared; after
- * an error the ring is what it was.
+ * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN, -ESTALE nothing of that generation
+ * is prepared, -EINVAL what is has another length; after an error all is what it was.
  */
-int dat_srq_resize(struct dat_srq *srq, u32 max_recv, enum dat_ring_step step)
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {
 	u32 entries = roundup_pow_of_two(max_recv);
-	struct dat_epring next = {};
+	struct dat_epring ring = {};
 	int ret = 0;
 
 	if (dat_step_makes(step))
-		ret = dat_epring_alloc(&next, 0, 1, entries, srq->max_iov);
+		ret = dat_epring_alloc(&ring, 0, 1, entries, srq->max_iov);
 	if (ret)
 		return ret;
-	if (step != DAT_RING_AT_ONCE)
-		srq_swap_next(srq, &next);
-	if (dat_step_uses(step))
-		ret = srq_swap_ring(srq, &next, entries);
+	mutex_lock(&srq->obj.ia->map_lock);
+	ret = srq_step(srq, &ring, entries, step);
+	mutex_unlock(&srq->obj.ia->map_lock);
 	/* The old ring, or the one that was not needed. */
-	dat_epring_free(&next);
+	dat_epring_free(&ring);
 	if (!ret && dat_step_uses(step))
 		dat_srq_pump(srq);
 	return ret;

@@ -74,10 +74,16 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 	EXPECT_UNKNOWN_BITS(0, RMR_CREATE, (struct dat_rmr_create) { .pz = pz, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_MODIFY_CNO, (struct dat_evd_modify_cno) {
 			    .id = evd, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
+			    .id = evd, .qlen = 8, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
+			    .id = evd, .qlen = 8, .generation = bit });
 	EXPECT_UNKNOWN_BITS(0, SRQ_RESIZE, (struct dat_srq_resize) {
-			    .id = evd, .max_recv = 8, .rsvd = bit });
+			    .id = evd, .max_recv = 8, .generation = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
-			    .id = ep, .pz = pz, .rsvd = bit });
+			    .id = ep, .pz = pz, .generation = bit });
+	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
+			    .id = ep, .pz = pz, .step = DAT_RING_PREPARE, .generation = bit });
 	EXPECT_UNKNOWN_BITS(0, SRQ_SET_LW, (struct dat_srq_set_lw) { .id = evd, .rsvd = bit });
 }
 

@@ -17,6 +17,7 @@ FIXTURE(steps) {
 	struct t_evd evd;
 	struct t_srq srq;
 	struct t_ep ep;
+	uint32_t gen;		/* of what was prepared last; COMMIT and CANCEL name it */
 };
 
 FIXTURE_SETUP(steps)
@@ -40,6 +41,16 @@ static int map_next(struct t_file *f, uint32_t id, unsigned int kind, uint64_t s
 	return t_map(f, ((uint64_t)id << 8 | kind) * 4096, size, PROT_READ, m);
 }
 
+/* What the answer of a step, or its argument, has to say of generations. */
+#define CALL_STEP(self, CMD, arg) ({						\
+	if ((arg)->step == DAT_RING_COMMIT || (arg)->step == DAT_RING_CANCEL)	\
+		(arg)->generation = (self)->gen;				\
+	int _ret = t_ioctl((self)->f.fd, DAT_IOC_##CMD, arg);			\
+	if (!_ret && (arg)->step == DAT_RING_PREPARE)				\
+		(self)->gen = (arg)->generation;				\
+	_ret;									\
+})
+
 static struct dat_evd_resize evd_step(FIXTURE_DATA(steps) *self, uint32_t step, uint32_t qlen,
 				      int *ret)
 {
@@ -47,7 +58,7 @@ static struct dat_evd_resize evd_step(FIXTURE_DATA(steps) *self, uint32_t step, 
 		.size = sizeof(arg), .id = self->evd.id, .qlen = qlen, .step = step,
 	};
 
-	*ret = t_ioctl(self->f.fd, DAT_IOC_EVD_RESIZE, &arg);
+	*ret = CALL_STEP(self, EVD_RESIZE, &arg);
 	return arg;
 }
 
@@ -58,7 +69,7 @@ static struct dat_srq_resize srq_step(FIXTURE_DATA(steps) *self, uint32_t step, 
 		.size = sizeof(arg), .id = self->srq.id, .max_recv = n, .step = step,
 	};
 
-	*ret = t_ioctl(self->f.fd, DAT_IOC_SRQ_RESIZE, &arg);
+	*ret = CALL_STEP(self, SRQ_RESIZE, &arg);
 	return arg;
 }
 
@@ -72,7 +83,7 @@ static struct dat_ep_modify ep_step(FIXTURE_DATA(steps) *self, uint32_t step, ui
 		.max_recv_iov = iov, .max_request_iov = iov, .step = step,
 	};
 
-	*ret = t_ioctl(self->f.fd, DAT_IOC_EP_MODIFY, &arg);
+	*ret = CALL_STEP(self, EP_MODIFY, &arg);
 	return arg;
 }
 
@@ -88,12 +99,14 @@ TEST_F(steps, nothing_prepared_is_nothing_to_commit_or_map)
 	struct t_map m;
 	int ret;
 
-	evd_step(self, DAT_RING_COMMIT, 8, &ret);
-	EXPECT_EQ(-EINVAL, ret);
-	srq_step(self, DAT_RING_COMMIT, 8, &ret);
-	EXPECT_EQ(-EINVAL, ret);
-	ep_step(self, DAT_RING_COMMIT, 16, 16, 4, &ret);
-	EXPECT_EQ(-EINVAL, ret);
+	for (self->gen = 0; self->gen < 2; self->gen++) {
+		evd_step(self, DAT_RING_COMMIT, 8, &ret);
+		EXPECT_EQ(-ESTALE, ret);
+		srq_step(self, DAT_RING_COMMIT, 8, &ret);
+		EXPECT_EQ(-ESTALE, ret);
+		ep_step(self, DAT_RING_COMMIT, 16, 16, 4, &ret);
+		EXPECT_EQ(-ESTALE, ret);
+	}
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_STATUS, 4096, &m));
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->srq.id, NEXT_SUBMIT, 4096, &m));
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->srq.id, NEXT_STATUS, 4096, &m));
@@ -145,7 +158,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 	}
 	/* It is used up. */
 	evd_step(self, DAT_RING_COMMIT, 100, &ret);
-	EXPECT_EQ(-EINVAL, ret);
+	EXPECT_EQ(-ESTALE, ret);
 }
 
 TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
@@ -186,14 +199,80 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	EXPECT_EQ(0, ret);
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_STATUS, 4096, &m));
 	evd_step(self, DAT_RING_COMMIT, 64, &ret);
-	EXPECT_EQ(-EINVAL, ret);
+	EXPECT_EQ(-ESTALE, ret);
 	/* Without a use for it. */
 	evd_step(self, DAT_RING_CANCEL, 64, &ret);
-	EXPECT_EQ(0, ret);
+	EXPECT_EQ(-ESTALE, ret);
 	srq_step(self, DAT_RING_CANCEL, 8, &ret);
-	EXPECT_EQ(0, ret);
+	EXPECT_EQ(-ESTALE, ret);
 	ep_step(self, DAT_RING_CANCEL, 16, 16, 4, &ret);
-	EXPECT_EQ(0, ret);
+	EXPECT_EQ(-ESTALE, ret);
+}
+
+/* What fails can be repeated, once the reason is gone. */
+TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
+{
+	struct dat_evd_resize arg;
+	struct dat_eqe eqe;
+	struct t_map next;
+	int ret, i;
+
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, post(self, i));
+	arg = evd_step(self, DAT_RING_PREPARE, 4, &ret);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, t_map(&self->f, arg.status_offset, arg.status_size, PROT_READ, &next));
+	evd_step(self, DAT_RING_COMMIT, 4, &ret);
+	EXPECT_EQ(-EISCONN, ret);
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
+		EXPECT_EQ(i, eqe.cookie);
+	}
+	evd_step(self, DAT_RING_COMMIT, 1024, &ret);
+	EXPECT_EQ(-EINVAL, ret);
+	evd_step(self, DAT_RING_COMMIT, 4, &ret);
+	ASSERT_EQ(0, ret);
+	t_unmap(&self->evd.status);
+	self->evd.status = next;
+	self->evd.entries = 4;
+	for (; i < 8; i++) {
+		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
+		EXPECT_EQ(i, eqe.cookie);
+	}
+}
+
+/* Two that do it at once: the one whose preparation has gone learns of it. */
+TEST_F(steps, neither_commit_nor_cancel_touches_what_another_has_prepared)
+{
+	static const uint32_t steps[] = { DAT_RING_COMMIT, DAT_RING_CANCEL };
+	uint32_t mine, other;
+	unsigned int i;
+	int ret;
+
+#define STALE(step, ...) do {							\
+	step(self, DAT_RING_PREPARE, __VA_ARGS__, &ret);			\
+	ASSERT_EQ(0, ret);							\
+	mine = self->gen;							\
+	step(self, DAT_RING_PREPARE, __VA_ARGS__, &ret);			\
+	ASSERT_EQ(0, ret);							\
+	other = self->gen;							\
+	ASSERT_NE(mine, other);							\
+	for (i = 0; i < 2; i++) {						\
+		self->gen = mine;						\
+		step(self, steps[i], __VA_ARGS__, &ret);			\
+		EXPECT_EQ(-ESTALE, ret);					\
+		self->gen = 0;							\
+		step(self, steps[i], __VA_ARGS__, &ret);			\
+		EXPECT_EQ(-ESTALE, ret);					\
+	}									\
+	self->gen = other;							\
+	step(self, DAT_RING_COMMIT, __VA_ARGS__, &ret);				\
+	EXPECT_EQ(0, ret);							\
+} while (0)
+
+	STALE(evd_step, 64);
+	STALE(srq_step, 64);
+	STALE(ep_step, 16, 16, 4);
 }
 
 TEST_F(steps, the_last_preparation_counts)

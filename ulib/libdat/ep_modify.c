@@ -109,17 +109,20 @@ static int ep_change(struct udat_ep *ep, struct dat_ep_modify *arg, struct udat_
 	if (ret)
 		return ret;
 	ret = du_map_pair(fd, DU_REGIONS(arg), &r->submit, &r->status);
-	if (ret) {
-		arg->step = DAT_RING_CANCEL;
-		du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
-		return ret;
-	}
+	if (ret)
+		goto err_cancel;
 	arg->step = DAT_RING_COMMIT;
 	ret = du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
-	if (ret) {
-		du_unmap(&r->status);
-		du_unmap(&r->submit);
-	}
+	if (ret)
+		goto err_unmap;
+	return 0;
+
+err_unmap:
+	du_unmap(&r->status);
+	du_unmap(&r->submit);
+err_cancel:
+	arg->step = DAT_RING_CANCEL;
+	du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
 	return ret;
 }
 

@@ -228,15 +228,19 @@ static int srq_change(struct udat_srq *srq, struct dat_srq_resize *arg, struct s
 	if (ret)
 		return ret;
 	ret = du_map_pair(fd, DU_REGIONS(arg), &r->submit, &r->status);
-	if (ret) {
-		arg->step = DAT_RING_CANCEL;
-		du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
-		return ret;
-	}
+	if (ret)
+		goto err_cancel;
 	arg->step = DAT_RING_COMMIT;
 	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
 	if (ret)
-		ring_unmap(r);
+		goto err_unmap;
+	return 0;
+
+err_unmap:
+	ring_unmap(r);
+err_cancel:
+	arg->step = DAT_RING_CANCEL;
+	du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
 	return ret;
 }
 

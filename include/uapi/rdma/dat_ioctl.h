@@ -40,6 +40,8 @@
  *   ETIMEDOUT     the time is over
  *   EINTR         a signal came; nothing was consumed
  *   ECANCELED     the EVD is, or was made, unwaitable
+ *   ESTALE        another ring has been prepared since, or this one committed or
+ *                 cancelled
  *   ESHUTDOWN     the EVD or CNO was freed or the IA closed during the wait
  *   ENODEV        the RDMA device is gone, or the IA was closed
  *
@@ -480,10 +482,11 @@ struct dat_evd_modify_cno {
 
 /*
  * How a ring is replaced.  In two steps nothing can fail half way: PREPARE makes new
- * regions, and its only answer is where they can be mapped.  COMMIT, with the same
- * parameters, swaps them in, and needs no mapping any more; EINVAL if they are not what
- * was prepared last.  What is prepared and not committed goes with a CANCEL, the next
- * PREPARE, or the object.
+ * regions, and answers with where they can be mapped and a generation, which is never 0.
+ * COMMIT, with the same parameters and that generation, swaps them in, and needs no
+ * mapping any more; EINVAL if the parameters are others.  A COMMIT that fails leaves what
+ * was prepared as it is.  That goes with a CANCEL of its generation, the next PREPARE by
+ * anybody, or the object; COMMIT and CANCEL of a generation that has gone are ESTALE.
  */
 enum dat_ring_step {
 	DAT_RING_AT_ONCE	= 0,	/* the new regions can be mapped afterwards */
@@ -500,6 +503,8 @@ enum dat_ring_step {
  * @step: enum dat_ring_step
  * @status_offset: out: mmap offset of the new status region
  * @status_size: out
+ * @generation: PREPARE: out; COMMIT, CANCEL: of what was prepared; else 0
+ * @rsvd: 0
  *
  * Queued events stay, with their indices; EISCONN if they are more than the new ring
  * holds.  The old mapping keeps what it showed and gets nothing new; nobody may consume
@@ -512,6 +517,8 @@ struct dat_evd_resize {
 	__u32 step;
 	__u64 status_offset;
 	__u64 status_size;
+	__u32 generation;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_EVD_RESIZE	DAT_IOC(EVD_RESIZE)
@@ -636,7 +643,7 @@ struct dat_srq_create {
  * @status_offset: out: mmap offset of the new status region
  * @status_size: out
  * @step: enum dat_ring_step
- * @rsvd: 0
+ * @generation: see struct dat_evd_resize
  *
  * Indices go on, and entries that the kernel has not taken are copied.  Nobody may post
  * until the new regions are mapped; the old ones are dead.  EISCONN: more buffers are
@@ -652,7 +659,7 @@ struct dat_srq_resize {
 	__u64 status_offset;
 	__u64 status_size;
 	__u32 step;
-	__u32 rsvd;
+	__u32 generation;
 };
 
 #define DAT_IOC_SRQ_RESIZE	DAT_IOC(SRQ_RESIZE)
@@ -768,7 +775,7 @@ struct dat_ep_create {
  * @rq_offset: out
  * @rq_shift: out
  * @step: enum dat_ring_step
- * @rsvd: 0
+ * @generation: see struct dat_evd_resize
  *
  * Every parameter is given, those that stay as well; only the SRQ can't be changed.
  * Entries that are posted stay, with their indices; an entry with more segments than
@@ -800,7 +807,7 @@ struct dat_ep_modify {
 	__u32 rq_offset;
 	__u32 rq_shift;
 	__u32 step;
-	__u32 rsvd;
+	__u32 generation;
 };
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
@@ -1030,7 +1037,7 @@ DAT_RING_ASSERT(sizeof(struct dat_evd_wait) == 24);
 DAT_RING_ASSERT(sizeof(struct dat_evd_post) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_evd_set) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_evd_modify_cno) == 16);
-DAT_RING_ASSERT(sizeof(struct dat_evd_resize) == 32);
+DAT_RING_ASSERT(sizeof(struct dat_evd_resize) == 40);
 DAT_RING_ASSERT(sizeof(struct dat_cno_create) == 8);
 DAT_RING_ASSERT(sizeof(struct dat_cno_query) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_cno_wait) == 32);
