@@ -141,6 +141,42 @@ out:
 	spin_unlock_bh(&ep->lock);
 }
 
+/* Called with ep->lock held, by cq.c. */
+static void conn_bind_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dat_conn *conn = cq->cq_context;
+
+	/* The end of the connection is near, or here, and flushes it. */
+	if (wc->status == IB_WC_WR_FLUSH_ERR || conn->closing)
+		return;
+	conn->bind.failed = wc->status != IB_WC_SUCCESS;
+	queue_work(dat_wq, &conn->bind_work);
+}
+
+/* All before it are complete: register the memory in its turn, then the work does the rest. */
+static void conn_start_bind(struct dat_conn *conn)
+{
+	struct dat_bind *bind = &conn->bind;
+	struct dat_ep *ep = conn->ep;
+	struct dat_rmr *rmr;
+	int ret = 0;
+
+	lockdep_assert_held(&ep->lock);
+	bind->started = true;
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
+	if (!IS_ERR(rmr)) {
+		bind->taken = dat_rmr_take(rmr, ep->pz, bind->ticket);
+		dat_obj_put(&rmr->obj);
+	}
+	bind->cqe.done = conn_bind_done;
+	if (bind->taken)
+		ret = dat_binding_post(bind->taken, conn->qp, &bind->cqe);
+	if (ret > 0)
+		return;
+	bind->failed = ret < 0;
+	queue_work(dat_wq, &conn->bind_work);
+}
+
 /**
  * dat_conn_progress() - requests completed, or can't
  * @conn: connection
@@ -161,7 +197,7 @@ void dat_conn_progress(struct dat_conn *conn)
 	}
 	if (conn->bind.set) {
 		if (!conn->inflight && !conn->closing && !conn->bind.started)
-			conn->bind.started = queue_work(dat_wq, &conn->bind_work);
+			conn_start_bind(conn);
 		return;
 	}
 	dat_queue_pump_sq(conn);
@@ -209,16 +245,20 @@ static void conn_early_work(struct work_struct *work)
 
 static u8 conn_carry_out(struct dat_conn *conn)
 {
-	const struct dat_bind *bind = &conn->bind;
+	struct dat_bind *bind = &conn->bind;
 	struct dat_ep *ep = conn->ep;
-	struct dat_rmr *rmr;
-	u8 status;
+	struct dat_rmr *rmr = ERR_PTR(-ENOENT);
+	u8 status = DAT_ST_RMR_FAILED;
 
-	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
-	if (IS_ERR(rmr))
-		return DAT_ST_RMR_FAILED;
-	status = dat_rmr_carry_out(rmr, ep->pz, bind->ticket);
-	dat_obj_put(&rmr->obj);
+	if (bind->taken && !bind->failed)
+		rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
+	if (IS_ERR(rmr)) {
+		dat_binding_free(bind->taken);
+	} else {
+		status = dat_rmr_carry_out(rmr, bind->taken);
+		dat_obj_put(&rmr->obj);
+	}
+	bind->taken = NULL;
 	return status;
 }
 
@@ -345,6 +385,9 @@ static void conn_report_end(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 
+	/* Its work doesn't run any more, and its registration has ended. */
+	dat_binding_free(conn->bind.taken);
+	conn->bind.taken = NULL;
 	spin_lock_bh(&ep->lock);
 	conn_replay(conn, true);
 	dat_queue_flush_silent(conn);

@@ -516,33 +516,41 @@ struct dat_ep {
 };
 
 /**
+ * struct dat_bind - a bind that has its turn
+ * @set: there is one: nothing is posted before it is done
+ * @started: it is being registered, or its work is queued or runs; once is enough
+ * @failed: it could not be registered
+ * @cookie: of the request
+ * @flags: of the request
+ * @rmr: id of the region, or 0
+ * @ticket: of the prepared binding
+ * @taken: the prepared binding, once started; owned
+ * @cqe: of its registration
+ */
+struct dat_bind {
+	bool			set;
+	bool			started;
+	bool			failed;
+	u64			cookie;
+	u8			flags;
+	u32			rmr;
+	u32			ticket;
+	struct dat_binding	*taken;
+	struct ib_cqe		cqe;
+};
+
+/**
  * struct dat_failure - a work request that never reached the device
  * @set: there is one
  * @cookie: of the request
  * @status: enum dat_dto_status
+ * @bind: what else to tell of it, if it is a bind
  */
 struct dat_failure {
-	bool	set;
-	u64	cookie;
-	u8	status;
-};
-
-/**
- * struct dat_bind - a bind that has its turn
- * @set: there is one: nothing is posted before it is done
- * @started: its work is queued or runs; once is enough
- * @cookie: of the request
- * @flags: of the request
- * @rmr: id of the region
- * @ticket: of the prepared binding
- */
-struct dat_bind {
-	bool	set;
-	bool	started;
-	u64	cookie;
-	u8	flags;
-	u32	rmr;
-	u32	ticket;
+	bool		set;
+	u64		cookie;
+	u8		status;
+	struct dat_bind	bind;
 };
 
 /**
@@ -740,7 +748,10 @@ int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 /* rmr.c */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data);
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg);
-u8 dat_rmr_carry_out(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket);
+struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket);
+int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe);
+void dat_binding_free(struct dat_binding *b);
+u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b);
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
 
 /* share.c */
@@ -840,6 +851,7 @@ void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
 void dat_queue_pump_sq(struct dat_conn *conn);
 void dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush(struct dat_ep *ep);
+void dat_queue_forget(struct dat_ep *ep);
 bool dat_queue_stopped(const struct dat_conn *conn);
 void dat_queue_flush_silent(struct dat_conn *conn);
 void dat_queue_flush_bind(struct dat_conn *conn);

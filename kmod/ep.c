@@ -449,6 +449,7 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
+	dat_queue_forget(ep);
 	spin_lock_bh(&ep->lock);
 	ep_swap_parents(ep, &parents);
 	spin_unlock_bh(&ep->lock);

@@ -75,9 +75,9 @@ static void queue_break(struct dat_ep *ep, struct dat_queue *q)
 static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, int err)
 {
 	q->bad++;
-	f->set = true;
-	f->cookie = cookie;
-	f->status = dat_wr_error(err);
+	*f = (struct dat_failure) {
+		.set = true, .cookie = cookie, .status = dat_wr_error(err),
+	};
 }
 
 static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
@@ -112,7 +112,7 @@ static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 {
 	*bind = (struct dat_bind) {
 		.set = true, .cookie = wr->cookie, .flags = wr->flags,
-		.rmr = wr->raddr, .ticket = wr->rkey,
+		.rmr = wr->raddr > U32_MAX ? 0 : wr->raddr, .ticket = wr->rkey,
 	};
 }
 
@@ -153,6 +153,9 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	}
 	if (ret < 0) {
 		queue_fail(q, &conn->sq_failed, conn->wr.cookie, ret);
+		/* Also of a malformed one: whatever it names waits in vain for another. */
+		if (conn->wr.op == DAT_OP_RMR_BIND)
+			wr_to_bind(&conn->wr, &conn->sq_failed.bind);
 		return ret;
 	}
 	slot->cookie = conn->wr.cookie;
@@ -338,14 +341,17 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 	f->set = false;
 	q->done++;
 	q->ops->publish(q);
-	dat_wc_deliver(ep, q == &ep->rq, f->cookie, 0, f->status, 0);
+	if (f->bind.set)
+		dat_wc_deliver_bind(ep, &f->bind, f->status);
+	else
+		dat_wc_deliver(ep, q == &ep->rq, f->cookie, 0, f->status, 0);
 }
 
-static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr, bool good)
+static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 {
 	struct dat_bind bind;
 
-	if (recv || !good || wr->op != DAT_OP_RMR_BIND) {
+	if (recv || wr->op != DAT_OP_RMR_BIND) {
 		dat_wc_deliver(ep, recv, wr->cookie, 0, DAT_ST_FLUSHED, 0);
 		return;
 	}
@@ -374,7 +380,7 @@ static void queue_flush(struct dat_ep *ep, struct dat_queue *q)
 		}
 		q->done++;
 		q->ops->publish(q);
-		wr_flush(ep, q == &ep->rq, &wr, ret > 0);
+		wr_flush(ep, q == &ep->rq, &wr);
 	}
 	q->ops->publish(q);
 }
@@ -431,4 +437,44 @@ void dat_queue_flush(struct dat_ep *ep)
 	queue_flush(ep, &ep->sq);
 	if (!ep->srq)
 		queue_flush(ep, &ep->rq);
+}
+
+/* An entry of an EP that goes: nobody is told of it, but what was prepared for it goes too. */
+static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
+{
+	struct dat_bind bind;
+	struct dat_rmr *rmr;
+
+	if (wr->op != DAT_OP_RMR_BIND)
+		return;
+	wr_to_bind(wr, &bind);
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind.rmr);
+	if (IS_ERR(rmr))
+		return;
+	dat_rmr_forget(rmr, bind.ticket);
+	dat_obj_put(&rmr->obj);
+}
+
+/**
+ * dat_queue_forget() - take the requests that will never be carried out
+ * @ep: dead, without connection
+ *
+ * Context: may sleep.
+ */
+void dat_queue_forget(struct dat_ep *ep)
+{
+	struct dat_queue *q = &ep->sq;
+	struct dat_wr wr;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < q->entries; i++) {
+		spin_lock_bh(&ep->lock);
+		ret = q->broken ? 0 : q->ops->fetch(q, &wr);
+		if (ret && ret != -EOVERFLOW)
+			wr_forget(ep, &wr);
+		spin_unlock_bh(&ep->lock);
+		if (!ret || ret == -EOVERFLOW)
+			return;
+	}
 }

@@ -2,12 +2,18 @@
 /*
  * Remote memory regions: keys for parts of an LMR that can be given and taken.
  *
- * Each binding is a registration of its own, made while the process is there to have its
- * pages pinned.  It begins, and the one before it ends, when its entry has its turn in a
- * send queue: the pump lets nothing pass a bind (see queue.c), so what follows it may
- * carry the new key, and what came before it has used the old one.
+ * Each binding is a registration of its own.  Its pages are pinned while the process is
+ * there, and a key is chosen, which opens nothing yet.  It begins, and the one before it
+ * ends, when its entry has its turn in a send queue: the pump lets nothing pass a bind (see
+ * queue.c), so what follows it may carry the new key, and what came before it has used the
+ * old one.
+ *
+ * What is too large to be registered in a queue is registered when it is prepared; such a
+ * key works too early.
  */
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <rdma/ib_umem.h>
 
 #include "dat.h"
 #include "trace.h"
@@ -22,6 +28,8 @@
  * @lmr: reference held, and once it is in effect a use; NULL: unbound
  * @in_effect: @lmr can't be freed
  * @mr: the registration, or NULL
+ * @umem: its pages, if it is registered in a queue; else NULL
+ * @access: IB_ACCESS_*
  */
 struct dat_binding {
 	struct list_head	node;
@@ -29,14 +37,23 @@ struct dat_binding {
 	struct dat_lmr		*lmr;
 	bool			in_effect;
 	struct ib_mr		*mr;
+	struct ib_umem		*umem;
+	int			access;
 };
 
-static void binding_free(struct dat_binding *b)
+/**
+ * dat_binding_free() - end a binding
+ * @b: in no list, and its registration not under way; or NULL
+ *
+ * Context: may sleep.  Its key is dead afterwards.
+ */
+void dat_binding_free(struct dat_binding *b)
 {
 	if (!b)
 		return;
 	if (b->mr)
 		ib_dereg_mr(b->mr);
+	ib_umem_release(b->umem);
 	if (b->lmr && b->in_effect)
 		dat_obj_unuse(&b->lmr->obj);
 	if (b->lmr)
@@ -49,7 +66,7 @@ static void bindings_free(struct list_head *list)
 	struct dat_binding *b, *next;
 
 	list_for_each_entry_safe(b, next, list, node)
-		binding_free(b);
+		dat_binding_free(b);
 }
 
 static int binding_access(u32 priv)
@@ -78,16 +95,85 @@ static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u
 	return 0;
 }
 
-static int binding_register(struct dat_binding *b, struct dat_pz *pz, u32 priv, u64 addr,
-			    u64 length)
+static u64 pages_of(u64 addr, u64 length)
 {
-	struct ib_mr *mr = ib_reg_user_mr(pz->pd, addr, length, addr, binding_access(priv));
+	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
+}
+
+static bool fits_queue(const struct ib_device *ibdev, u64 addr, u64 length)
+{
+	return ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
+	       pages_of(addr, length) <= ibdev->attrs.max_fast_reg_page_list_len;
+}
+
+/* Tell @mr its pages, from the first byte to the last.  A umem has whole pages. */
+static int binding_map(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
+{
+	const struct sg_table *pages = &umem->sgt_append.sgt;
+	u32 skip = offset_in_page(addr);
+	struct scatterlist *sg, *to;
+	struct sg_table exact;
+	unsigned int i;
+	int n;
+
+	n = sg_alloc_table(&exact, pages->nents, GFP_KERNEL);
+	if (n)
+		return n;
+	to = exact.sgl;
+	for_each_sgtable_dma_sg(pages, sg, i) {
+		sg_dma_address(to) = sg_dma_address(sg) + skip;
+		sg_dma_len(to) = min_t(u64, sg_dma_len(sg) - skip, length);
+		length -= sg_dma_len(to);
+		skip = 0;
+		to = sg_next(to);
+	}
+	n = ib_map_mr_sg(mr, exact.sgl, pages->nents, NULL, PAGE_SIZE);
+	sg_free_table(&exact);
+	if (n < 0)
+		return n;
+	/* Peers name it by its address in the process, which has the same offset in its page. */
+	mr->iova = addr;
+	return n == pages->nents ? 0 : -EINVAL;
+}
+
+/* Pin the pages and choose a key; the rest is dat_binding_post(). */
+static int binding_pin(struct dat_binding *b, struct ib_pd *pd, u64 addr, u64 length)
+{
+	struct ib_umem *umem = ib_umem_get(pd->device, addr, length, b->access);
+	struct ib_mr *mr;
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	b->umem = umem;
+	mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pages_of(addr, length));
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	b->mr = mr;
+	return binding_map(mr, umem, addr, length);
+}
+
+static int binding_register(struct dat_binding *b, struct ib_pd *pd, u64 addr, u64 length)
+{
+	struct ib_mr *mr = ib_reg_user_mr(pd, addr, length, addr, b->access);
 
 	if (IS_ERR(mr))
-		/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
-		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
+		return PTR_ERR(mr);
 	b->mr = mr;
 	return 0;
+}
+
+static int binding_make(struct dat_binding *b, struct ib_pd *pd, u32 priv, u64 addr,
+			u64 length)
+{
+	int ret;
+
+	b->access = binding_access(priv);
+	if (fits_queue(pd->device, addr, length))
+		ret = binding_pin(b, pd, addr, length);
+	else
+		ret = binding_register(b, pd, addr, length);
+	/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
+	return ret == -EPERM ? -ENOMEM : ret;
 }
 
 /*
@@ -201,7 +287,7 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	b->lmr = lmr;
 	if (lmr) {
 		kref_get(&lmr->obj.ref);
-		ret = binding_register(b, rmr->pz, arg->priv, arg->addr, arg->length);
+		ret = binding_make(b, rmr->pz->pd, arg->priv, arg->addr, arg->length);
 	}
 	if (ret)
 		goto err_free;
@@ -213,7 +299,7 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	return 0;
 
 err_free:
-	binding_free(b);
+	dat_binding_free(b);
 	dat_obj_unuse(&rmr->obj);
 	return ret;
 }
@@ -233,35 +319,78 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 }
 
 /**
- * dat_rmr_carry_out() - let a prepared binding take the place of the present one
+ * dat_rmr_take() - a prepared binding has its turn
  * @rmr: region
  * @pz: zone of the EP
  * @ticket: of the binding
  *
- * Context: may sleep.  When it returns the old key is dead.  Return: enum dat_dto_status.
+ * The zone must stay until the binding is carried out or freed.
+ *
+ * Context: any but hard interrupt.  Return: the binding, now the caller's, or NULL.
  */
-u8 dat_rmr_carry_out(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
+struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
-	struct dat_binding *b = NULL, *old = NULL;
+	struct dat_binding *b = NULL;
 
 	spin_lock_bh(&rmr->lock);
 	if (!rmr->dead && rmr->pz == pz)
 		b = rmr_find(rmr, ticket);
-	if (b && b->lmr) {
-		/* It may have been freed since the binding was prepared. */
-		b->in_effect = !dat_obj_use(&b->lmr->obj);
-		if (!b->in_effect)
-			b = NULL;
-	}
 	if (b) {
 		list_del(&b->node);
 		rmr->nprepared--;
+	}
+	spin_unlock_bh(&rmr->lock);
+	return b;
+}
+
+/**
+ * dat_binding_post() - register the memory of a binding
+ * @b: taken
+ * @qp: of the same zone, with room for one
+ * @cqe: of the registration; @b stays until it completes
+ *
+ * Return: 1, or 0 if nothing is left to do, or what verbs say.
+ */
+int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe)
+{
+	struct ib_reg_wr reg = {
+		.wr.opcode	= IB_WR_REG_MR,
+		.wr.send_flags	= IB_SEND_SIGNALED,
+		.wr.wr_cqe	= cqe,
+		.mr		= b->mr,
+		.access		= b->access,
+	};
+	int ret;
+
+	if (!b->umem)
+		return 0;
+	reg.key = b->mr->rkey;
+	ret = ib_post_send(qp, &reg.wr, NULL);
+	return ret ?: 1;
+}
+
+/**
+ * dat_rmr_carry_out() - let a binding take the place of the present one
+ * @rmr: region
+ * @b: taken from it, and registered; the caller's no more
+ *
+ * Context: may sleep.  When it returns the old key is dead.  Return: enum dat_dto_status.
+ */
+u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
+{
+	struct dat_binding *old = b;
+
+	spin_lock_bh(&rmr->lock);
+	/* The memory may have been freed since the binding was prepared. */
+	if (!rmr->dead && b->lmr)
+		b->in_effect = !dat_obj_use(&b->lmr->obj);
+	if (!rmr->dead && (b->in_effect || !b->lmr)) {
 		old = rmr->bound;
 		rmr->bound = b;
 	}
 	spin_unlock_bh(&rmr->lock);
-	binding_free(old);
-	return b ? DAT_ST_SUCCESS : DAT_ST_RMR_FAILED;
+	dat_binding_free(old);
+	return old == b ? DAT_ST_RMR_FAILED : DAT_ST_SUCCESS;
 }
 
 /**

@@ -207,22 +207,17 @@ TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 		uint64_t	id;
 		uint32_t	ticket;
 		int		num_sge;
-		uint32_t	type;
 	} bad[] = {
-		{ 0, 0, 0, DAT_EV_RMR_BIND }, { 0, b.ticket, 0, DAT_EV_RMR_BIND },
-		{ b.id, 0, 0, DAT_EV_RMR_BIND }, { b.id, b.ticket + 1, 0, DAT_EV_RMR_BIND },
-		{ b.id, ~0U, 0, DAT_EV_RMR_BIND }, { ~0U, b.ticket, 0, DAT_EV_RMR_BIND },
-		{ gone, b.ticket, 0, DAT_EV_RMR_BIND },
-		{ self->mem.id, b.ticket, 0, DAT_EV_RMR_BIND },
-		{ self->ep[0].id, b.ticket, 0, DAT_EV_RMR_BIND },
-		{ b.id | 1ULL << 32, b.ticket, 0, DAT_EV_DTO },
-		{ b.id, b.ticket, 1, DAT_EV_DTO }, { b.id, b.ticket, 255, DAT_EV_DTO },
+		{ 0, 0, 0 }, { 0, b.ticket, 0 }, { b.id, 0, 0 }, { b.id, b.ticket + 1, 0 },
+		{ b.id, ~0U, 0 }, { ~0U, b.ticket, 0 }, { gone, b.ticket, 0 },
+		{ self->mem.id, b.ticket, 0 }, { self->ep[0].id, b.ticket, 0 },
+		{ b.id | 1ULL << 32, b.ticket, 0 },
 	};
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ASSERT_EQ(0, post_bind(&self->ep[0], bad[i].id, bad[i].ticket,
 				       bad[i].num_sge));
-		EXPECT_LT(0, next_status(&self->evd[0], bad[i].type)) TH_LOG("entry %u", i);
+		EXPECT_LT(0, next_status(&self->evd[0], DAT_EV_RMR_BIND)) TH_LOG("entry %u", i);
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN)) TH_LOG("entry %u", i);
 		ASSERT_EQ(0, reconnect(self)) TH_LOG("entry %u", i);
 	}
@@ -230,6 +225,107 @@ TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+}
+
+/* The pump refuses it, so it is the ticket's entry and has failed. */
+TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
+{
+	static const int segments[] = { 1, 255 };
+	struct dat_rmr_bind b;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, prepare_it(self, &b));
+		ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, segments[i]));
+		EXPECT_LT(0, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
+		EXPECT_EQ(self->pin, pin_settles(self->pin));
+		ASSERT_EQ(0, reconnect(self));
+	}
+	/* The same of one that is flushed. */
+	ASSERT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
+	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 255));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(self->pin, pin_settles(self->pin));
+}
+
+/* A peer that guesses it, or was told too early, gets nowhere. */
+TEST_F(rmr, a_key_opens_nothing_before_its_bind_has_had_its_turn)
+{
+	struct dat_rmr_bind b;
+
+	ASSERT_EQ(0, prepare_it(self, &b));
+	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
+	ASSERT_EQ(0, reconnect(self));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+}
+
+static int bind_part(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at, size_t len,
+		     struct dat_rmr_bind *arg)
+{
+	int ret;
+
+	*arg = (struct dat_rmr_bind) {
+		.size = sizeof(*arg), .id = self->rmr, .lmr = lmr->id,
+		.priv = DAT_PRIV_REMOTE_READ, .addr = (uintptr_t)lmr->va + at, .length = len,
+	};
+	ret = t_ioctl(self->p.f.fd, DAT_IOC_RMR_BIND, arg);
+	if (!ret)
+		ret = post_bind(&self->ep[0], arg->id, arg->ticket, 0);
+	return ret ? ret : next_status(&self->evd[0], DAT_EV_RMR_BIND);
+}
+
+/* What a read of @len bytes at @at says, and whether it brought what is there. */
+static int peer_reads_at(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at,
+			 size_t len, uint32_t key)
+{
+	int ret = t_rdma(&self->ep[1], DAT_OP_RDMA_READ, 9, (uintptr_t)self->p.mem.va,
+			 self->p.mem.lkey, len, (uintptr_t)lmr->va + at, key);
+
+	ret = ret ? ret : next_status(&self->evd[1], DAT_EV_DTO);
+	if (ret)
+		return ret;
+	return memcmp(self->p.mem.va, (char *)lmr->va + at, len) ? -EIO : 0;
+}
+
+/* From the first byte to the last, wherever they lie in their pages, and none beside. */
+TEST_F_TIMEOUT(rmr, exactly_the_bytes_that_were_bound_can_be_reached, 120)
+{
+	static const struct {
+		size_t at, len;
+	} parts[] = {
+		{ 0, 1 }, { 1, 1 }, { 4095, 2 }, { 100, 4096 }, { 4096, 8192 }, { 5000, 3192 },
+		{ 1 << 20, (2 << 20) - 4096 }, { (1 << 20) + 1, 2 << 20 }, { 8, (5 << 20) - 16 },
+	};
+	struct dat_rmr_bind b;
+	struct t_lmr mem;
+	unsigned int i, j;
+
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 5 << 20, DAT_PRIV_ALL, &mem));
+	for (i = 0; i < 5 << 20; i++)
+		((uint8_t *)mem.va)[i] = i * 7 + i / 4096;
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t at = parts[i].at, len = parts[i].len, n = len < 64 ? len : 64;
+		const struct {
+			size_t at, len;
+		} out[] = { { at - 1, 1 }, { at + len, 1 }, { at + len - 1, 2 } };
+
+		ASSERT_EQ(0, bind_part(self, &mem, at, len, &b)) TH_LOG("part %u", i);
+		EXPECT_EQ(0, peer_reads_at(self, &mem, at, n, b.rmr_context))
+			TH_LOG("part %u", i);
+		EXPECT_EQ(0, peer_reads_at(self, &mem, at + len - n, n, b.rmr_context))
+			TH_LOG("part %u", i);
+		for (j = 0; j < 3; j++) {
+			EXPECT_EQ(DAT_ST_REMOTE_ACCESS,
+				  peer_reads_at(self, &mem, out[j].at, out[j].len, b.rmr_context))
+				TH_LOG("part %u, outside %u", i, j);
+			ASSERT_EQ(0, reconnect(self));
+		}
+	}
 }
 
 TEST_F(rmr, bindings_of_what_is_not_there_or_not_allowed)
@@ -363,7 +459,7 @@ TEST_F(rmr, a_region_that_is_freed_takes_its_tickets_along)
 }
 
 /* The bind is in the ring of an EP that never connects. */
-TEST_F(rmr, an_EP_that_is_freed_leaves_the_region_as_it_was)
+TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 {
 	struct dat_rmr_bind b;
 	struct t_ep ep;
@@ -372,6 +468,9 @@ TEST_F(rmr, an_EP_that_is_freed_leaves_the_region_as_it_was)
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, ep.id));
+	EXPECT_EQ(self->pin, pin_settles(self->pin));
+	/* The region is as good as before. */
+	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));

@@ -360,9 +360,12 @@ struct dat_rmr_create {
  * before it has completed then, what is posted after it begins then.  Its event is
  * DAT_EV_RMR_BIND.  EPERM: the LMR lacks the local privilege for a remote one.
  *
- * The pages are pinned and charged, and a peer that is told the key too early may get at
- * them, from this call until the binding has ended, its entry was flushed or failed, or
- * the RMR is freed.  ENOMEM: 64 bindings wait for their entries.
+ * The pages are pinned and charged from this call until the binding has ended, its entry
+ * was flushed, refused or has failed, the EP in whose ring it is was freed, or the RMR is.
+ * A peer gets at them no sooner than the entry has its turn, but if they are more than the
+ * device registers in a queue (max_fast_reg_page_list_len of ib_device_attr, if it can do
+ * that at all): their key works from this call on.  ENOMEM: 64 bindings wait for their
+ * entries.
  */
 struct dat_rmr_bind {
 	__u32 size;
