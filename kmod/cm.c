@@ -55,7 +55,8 @@ static int cm_make_qp(struct dat_conn *conn)
 	if (ret)
 		return ret;
 	spin_lock_bh(&ep->lock);
-	dat_queue_pump_rq(conn);
+	while (dat_queue_pump_rq(conn))
+		dat_ep_breathe(ep);
 	spin_unlock_bh(&ep->lock);
 	return 0;
 }

@@ -92,15 +92,18 @@ void dat_conn_started(struct dat_conn *conn)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Early receives, in the order in which they came. */
-static void conn_replay(struct dat_conn *conn, bool flushed)
+/* At most @n early receives, in the order in which they came; true if there are more. */
+static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 {
 	struct dat_slot *slot, *next;
 
 	list_for_each_entry_safe(slot, next, &conn->early, early) {
+		if (!n--)
+			return true;
 		list_del(&slot->early);
 		dat_wc_recv_finish(conn, slot, flushed ? DAT_ST_FLUSHED : slot->status);
 	}
+	return false;
 }
 
 static void conn_note_peer(struct dat_conn *conn, const struct rdma_conn_param *param)
@@ -134,7 +137,7 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 	conn->established = true;
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, pd_len);
-	conn_replay(conn, false);
+	conn_replay(conn, false, U32_MAX);
 	dat_queue_pump_rq(conn);
 	dat_queue_pump_sq(conn);
 out:
@@ -282,6 +285,16 @@ static void conn_bind_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
+static void conn_pump_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, pump_work);
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	dat_queue_pump_rq(conn);
+	spin_unlock_bh(&ep->lock);
+}
+
 /* May be called in hard interrupt. */
 static void conn_qp_event(struct ib_event *event, void *context)
 {
@@ -354,6 +367,7 @@ static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
 	cancel_work_sync(&conn->bind_work);
+	cancel_work_sync(&conn->pump_work);
 	cancel_work_sync(&conn->early_work);
 	/* To a CM that still waits for the handshake's end, a disconnect means nothing. */
 	if (conn->passive && conn->established)
@@ -380,24 +394,40 @@ static void conn_quiesce(struct dat_conn *conn)
 		dat_cq_take_rest(conn);
 }
 
-/* Complete what is left, in order, and tell of the end last. */
+/* Complete a slice of what is left, in order; true if there is more. */
+static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
+{
+	struct dat_ep *ep = conn->ep;
+
+	if (conn_replay(conn, true, DAT_SLICE) || dat_queue_flush_silent(conn))
+		return true;
+	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
+	dat_queue_flush_bind(conn);
+	return dat_queue_flush(ep, f);
+}
+
+/*
+ * Tell of the end when all is complete.  Until then the EP has its connection, which is
+ * closing, so whoever gets the lock in between finds nothing to do: a kick is in vain, and
+ * is made up for afterwards.
+ */
 static void conn_report_end(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
+	struct dat_flush f;
 
 	/* Its work doesn't run any more, and its registration has ended. */
 	dat_binding_free(conn->bind.taken);
 	conn->bind.taken = NULL;
 	spin_lock_bh(&ep->lock);
-	conn_replay(conn, true);
-	dat_queue_flush_silent(conn);
-	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
-	dat_queue_flush_bind(conn);
+	dat_queue_flush_begin(ep, &f);
+	while (conn_flush(conn, &f))
+		dat_ep_breathe(ep);
 	ep->conn = NULL;
-	dat_queue_flush(ep);
 	dat_ep_set_state(ep, DAT_EP_DISCONNECTED);
 	conn_event(ep, conn->end_event, 0);
 	spin_unlock_bh(&ep->lock);
+	dat_ep_kick(ep, &ep->sq);
 }
 
 static void conn_bury(struct dat_conn *conn)
@@ -492,6 +522,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_WORK(&conn->error_work, conn_error_work);
 	INIT_WORK(&conn->early_work, conn_early_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
+	INIT_WORK(&conn->pump_work, conn_pump_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	INIT_DELAYED_WORK(&conn->bury_work, conn_bury_work);
 	if (conn_alloc_memory(conn)) {

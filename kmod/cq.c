@@ -132,7 +132,7 @@ void dat_cq_take_rest(struct dat_conn *conn)
 
 	spin_lock_bh(&ep->lock);
 	while (cq_take(conn, ep, CQ_BUDGET) == CQ_BUDGET)
-		;
+		dat_ep_breathe(ep);
 	spin_unlock_bh(&ep->lock);
 }
 

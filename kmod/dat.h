@@ -65,6 +65,7 @@ struct rdma_cgroup;
 #define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_BATCH		16	/* WRs in one chain */
+#define DAT_SLICE		128	/* entries that are dealt with under one lock */
 #define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
 #define DAT_SILENT_BYTES	16384	/* and what they may transfer */
 #define DAT_NO_BELL		U32_MAX
@@ -366,6 +367,7 @@ struct dat_slot {
  * @bad: malformed entries
  * @armed: NEED_KICK is set; 0, or after how many more entries
  * @broken: the producer's index made no sense; nothing more is taken
+ * @frozen: its ring is being replaced; nothing is taken meanwhile
  *
  * All under the lock of the owner, ep->lock or srq->lock, but
  *
@@ -382,6 +384,7 @@ struct dat_queue {
 	u32			bad;
 	u32			armed;
 	bool			broken;
+	bool			frozen;
 	u32			bell;
 };
 
@@ -419,6 +422,7 @@ struct dat_queue_ops {
  * @wr: scratch of the pump
  * @sge: scratch of the pump
  * @error_work: the device reported an error, perhaps in hard interrupt; no lock
+ * @pump_work: takes buffers that were too many to be taken at once; no lock
  * @next: prepared ring, in no use yet; ia->map_lock alone
  * @generation: of what was prepared last; likewise
  */
@@ -439,6 +443,7 @@ struct dat_srq {
 	struct dat_wr		wr;
 	struct ib_sge		sge[DAT_MAX_SGE];
 	struct work_struct	error_work;
+	struct work_struct	pump_work;
 	struct dat_epring	next;
 	u32			generation;
 };
@@ -567,6 +572,7 @@ struct dat_failure {
  * @close_work: tears down; queued once
  * @error_work: the QP reported an error, perhaps in hard interrupt
  * @early_work: data came before the handshake's end, and is one
+ * @pump_work: posts receives that were too many to be posted at once
  * @bind_work: carries out @bind once no request is in flight
  * @timer: the consumer's connect timeout
  * @bury_work: frees the CQ later
@@ -607,6 +613,7 @@ struct dat_conn {
 	struct work_struct	close_work;
 	struct work_struct	error_work;
 	struct work_struct	early_work;
+	struct work_struct	pump_work;
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
@@ -829,6 +836,7 @@ int dat_ep_reset(struct dat_ep *ep);
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
+void dat_ep_breathe(struct dat_ep *ep);
 
 /* conn.c */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
@@ -847,13 +855,26 @@ void dat_cq_take_rest(struct dat_conn *conn);
 void dat_cq_destroy(struct dat_conn *conn);
 
 /* queue.c */
+
+/**
+ * struct dat_flush - how many entries a flush still may take
+ * @sq: requests
+ * @rq: receives
+ *
+ * At first a ring full of each: what was posted before it began.
+ */
+struct dat_flush {
+	u32 sq, rq;
+};
+
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
 void dat_queue_pump_sq(struct dat_conn *conn);
-void dat_queue_pump_rq(struct dat_conn *conn);
-void dat_queue_flush(struct dat_ep *ep);
+bool dat_queue_pump_rq(struct dat_conn *conn);
+void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f);
+bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f);
 void dat_queue_forget(struct dat_ep *ep);
 bool dat_queue_stopped(const struct dat_conn *conn);
-void dat_queue_flush_silent(struct dat_conn *conn);
+bool dat_queue_flush_silent(struct dat_conn *conn);
 void dat_queue_flush_bind(struct dat_conn *conn);
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
 void dat_queue_disarm(struct dat_queue *q);

@@ -50,7 +50,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
  * @conn: what will be its connection; marked as starting
  *
  * Return: 0, -EISCONN in any state but UNCONNECTED or if @conn was made for an EP that
- * has been modified since, -ENODEV while it is freed.
+ * has been modified since, or is being, -ENODEV while it is freed.
  */
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
 {
@@ -59,7 +59,8 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 	spin_lock_bh(&ep->lock);
 	if (ep->dead) {
 		ret = -ENODEV;
-	} else if (ep->state != DAT_EP_UNCONNECTED || conn->version != ep->version) {
+	} else if (ep->state != DAT_EP_UNCONNECTED || conn->version != ep->version ||
+		   ep->sq.frozen) {
 		ret = -EISCONN;
 	} else {
 		conn->starting = true;
@@ -89,6 +90,19 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 	}
 	spin_unlock_bh(&ep->lock);
 	return mine;
+}
+
+/**
+ * dat_ep_breathe() - let others have the lock
+ * @ep: may be another one when this returns
+ *
+ * Context: ep->lock held, nothing else; may sleep.
+ */
+void dat_ep_breathe(struct dat_ep *ep)
+{
+	spin_unlock_bh(&ep->lock);
+	cond_resched();
+	spin_lock_bh(&ep->lock);
 }
 
 static void ep_disconnect_graceful(struct dat_ep *ep)
@@ -129,13 +143,24 @@ out:
 	return ret;
 }
 
+/* What is posted to an EP without connection completes, in slices of the lock. */
+static void ep_flush(struct dat_ep *ep)
+{
+	struct dat_flush f;
+
+	lockdep_assert_held(&ep->lock);
+	dat_queue_flush_begin(ep, &f);
+	while (ep->state == DAT_EP_DISCONNECTED && dat_queue_flush(ep, &f))
+		dat_ep_breathe(ep);
+}
+
 /**
  * dat_ep_reset() - make a disconnected endpoint connectable
  * @ep: endpoint
  *
- * Context: any but hard interrupt.  Return: 0, also if it is UNCONNECTED already;
- * -EISCONN in other states, and for ever if a queue is broken: what its producer means
- * by its index can't be known.
+ * Context: may sleep.  Return: 0, also if it is UNCONNECTED already; -EISCONN in other
+ * states, and for ever if a queue is broken: what its producer means by its index can't
+ * be known.
  */
 int dat_ep_reset(struct dat_ep *ep)
 {
@@ -144,7 +169,7 @@ int dat_ep_reset(struct dat_ep *ep)
 	spin_lock_bh(&ep->lock);
 	/* Posted before the reset means posted to the old connection. */
 	if (ep->state == DAT_EP_DISCONNECTED)
-		dat_queue_flush(ep);
+		ep_flush(ep);
 	if (ep->sq.broken || ep->rq.broken) {
 		ret = -EISCONN;
 	} else if (ep->state == DAT_EP_DISCONNECTED) {
@@ -169,21 +194,19 @@ int dat_ep_reset(struct dat_ep *ep)
  * @ep: endpoint
  * @q: its SQ or RQ
  *
- * Context: any but hard interrupt.
+ * Context: may sleep.
  */
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 {
 	spin_lock_bh(&ep->lock);
-	if (ep->state == DAT_EP_DISCONNECTED) {
-		dat_queue_flush(ep);
-	} else {
-		if (!ep->conn || !dat_ep_posting(ep->state))
-			;	/* taken when it is connected */
-		else if (q == &ep->sq)
-			dat_queue_pump_sq(ep->conn);
-		else
-			dat_queue_pump_rq(ep->conn);
-	}
+	if (ep->state == DAT_EP_DISCONNECTED)
+		ep_flush(ep);
+	else if (!ep->conn || !dat_ep_posting(ep->state))
+		;	/* taken when it is connected */
+	else if (q == &ep->sq)
+		dat_queue_pump_sq(ep->conn);
+	else
+		dat_queue_pump_rq(ep->conn);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -341,39 +364,57 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* What dat_ep_modify() does once nothing can fail for want of memory. */
-static int ep_swap(struct dat_ep *ep, struct dat_ep_parents *parents,
-		   const struct dat_ep_attr *attr, struct dat_epring *ring)
+static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 {
-	int ret;
+	int ret = -EISCONN;
 
-	lockdep_assert_held(&ep->lock);
-	if (ep->dead || ep->state != DAT_EP_UNCONNECTED)
-		return -EISCONN;
-	ret = dat_epring_move(&ep->ring, ring, &ep->sq, sq_entries(attr),
-			      ep->srq ? NULL : &ep->rq, rq_entries(attr, ep->srq));
-	if (ret)
-		return ret;
-	ep_swap_parents(ep, parents);
-	ep->attr = *attr;
-	ep->read_in = attr->read_in;
-	ep->read_out = attr->read_out;
-	ep->version++;
-	return 0;
+	spin_lock_bh(&ep->lock);
+	if (!ep->dead && ep->state == DAT_EP_UNCONNECTED)
+		ret = dat_epring_begin_move(m);
+	ep->sq.frozen = !ret;
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/* Nothing can fail any more, but for an EP that has been freed meanwhile. */
+static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
+			 const struct dat_ep_attr *attr, const struct dat_epmove *m)
+{
+	int ret = -EISCONN;
+
+	spin_lock_bh(&ep->lock);
+	ep->sq.frozen = false;
+	if (!ep->dead) {
+		dat_epring_end_move(m);
+		ep_swap_parents(ep, parents);
+		ep->attr = *attr;
+		ep->read_in = attr->read_in;
+		ep->read_out = attr->read_out;
+		ep->version++;
+		ret = 0;
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
 }
 
 /* Let @ep go on with @ring, which on return is the one that is not in use. */
 static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 		       const struct dat_ep_attr *attr, struct dat_epring *ring)
 {
+	struct dat_epmove m = {
+		.ring = &ep->ring, .next = ring,
+		.sq = &ep->sq, .sq_entries = sq_entries(attr),
+		.rq = parents->srq ? NULL : &ep->rq, .rq_entries = rq_entries(attr, parents->srq),
+	};
 	int ret;
 
 	if (!ring_fits(ring, attr, parents->srq))
 		return -EINVAL;
-	spin_lock_bh(&ep->lock);
-	ret = ep_swap(ep, parents, attr, ring);
-	spin_unlock_bh(&ep->lock);
-	return ret;
+	ret = ep_begin_change(ep, &m);
+	if (ret)
+		return ret;
+	dat_epring_copy(&m);
+	return ep_end_change(ep, parents, attr, &m);
 }
 
 /* @ring: a new one or an empty one; on return, what is needed no more. */
@@ -449,7 +490,10 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
+	/* A modification that had begun has ended. */
+	mutex_lock(&obj->ia->map_lock);
 	dat_queue_forget(ep);
+	mutex_unlock(&obj->ia->map_lock);
 	spin_lock_bh(&ep->lock);
 	ep_swap_parents(ep, &parents);
 	spin_unlock_bh(&ep->lock);

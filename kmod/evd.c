@@ -287,14 +287,22 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
 {
 	int ret = -EISCONN;
+	u32 from, to;
 
 	if (!dat_evring_status_fits(status, entries))
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
+	to = evd->ring.tail;
+	from = to - dat_evring_count(&evd->ring);
+	spin_unlock_bh(&evd->lock);
+	/* All but the few that come meanwhile. */
+	dat_evring_copy(&evd->ring, status, entries, from, to);
+
+	spin_lock_bh(&evd->lock);
 	if (evd->waiting && evd->threshold > entries) {
 		ret = -EBUSY;
 	} else if (dat_evring_count(&evd->ring) <= entries) {
-		dat_evring_resize(&evd->ring, status, entries);
+		dat_evring_resize(&evd->ring, status, entries, to);
 		ret = 0;
 	}
 	spin_unlock_bh(&evd->lock);

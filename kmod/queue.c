@@ -5,6 +5,9 @@
  *
  * Who looks at a queue next is always settled when the pump leaves it: either work
  * in flight, whose completion comes back here, or the producer, who finds NEED_KICK.
+ *
+ * Rings may be long, and a lock with softirqs off must not be held for so long: what
+ * deals with all of one does so in slices.
  */
 #include "dat.h"
 #include "trace.h"
@@ -238,18 +241,21 @@ static bool sq_chain(struct dat_conn *conn)
  * dat_queue_pump_sq() - move requests from the ring to the device
  * @conn: connected
  *
+ * After a slice of them it leaves; those that it has posted bring it back.
+ *
  * Context: ep->lock held.
  */
 void dat_queue_pump_sq(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
+	u32 end = q->head + DAT_SLICE;
 
 	lockdep_assert_held(&ep->lock);
 	for (;;) {
 		if (conn->closing || dat_queue_stopped(conn) || q->broken)
 			break;
-		while (sq_chain(conn))
+		while ((int)(end - q->head) > 0 && sq_chain(conn))
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
@@ -305,22 +311,31 @@ static int rq_next(struct dat_conn *conn)
  * dat_queue_pump_rq() - move receives from the ring to the device
  * @conn: has a QP
  *
- * Context: ep->lock held.
+ * After a slice of them it leaves the rest to @conn->pump_work.
+ *
+ * Context: ep->lock held.  Return: true if there is such a rest.
  */
-void dat_queue_pump_rq(struct dat_conn *conn)
+bool dat_queue_pump_rq(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
+	u32 end = q->head + DAT_SLICE;
+	bool more = false;
 	u32 after;
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->srq)
-		return;
+		return false;
 	while (!conn->closing && !q->broken) {
-		while (queue_has_room(q) && rq_next(conn) > 0)
+		while (q->head != end && queue_has_room(q) && rq_next(conn) > 0)
 			;
 		if (q->broken || conn->closing)
 			break;
+		if (q->head == end) {
+			queue_work(dat_wq, &conn->pump_work);
+			more = true;
+			break;
+		}
 		q->peak = max(q->peak, q->head - q->done);
 		after = dat_queue_kick_after(q);
 		if (!after)
@@ -329,6 +344,7 @@ void dat_queue_pump_rq(struct dat_conn *conn)
 			break;
 	}
 	q->ops->publish(q);
+	return more;
 }
 
 /* Complete the entry that was found to be bad. */
@@ -359,49 +375,49 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 	dat_wc_deliver_bind(ep, &bind, DAT_ST_FLUSHED);
 }
 
-/*
- * What is posted before the producer can see NEED_KICK gets flushed here, and that
- * is at most a ring full; what comes later comes with a kick.
- */
-static void queue_flush(struct dat_ep *ep, struct dat_queue *q)
+/* Returns how many of @left still may be flushed; 0: there are no more. */
+static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 {
+	u32 n = min_t(u32, left, DAT_SLICE);
 	struct dat_wr wr;
 	u32 i;
 	int ret;
 
-	dat_queue_arm(q, 1);
-	for (i = 0; i < q->entries && !q->broken; i++) {
+	for (i = 0; i < n && !q->broken; i++) {
 		ret = q->ops->fetch(q, &wr);
-		if (!ret)
-			break;
-		if (ret == -EOVERFLOW) {
+		if (ret == -EOVERFLOW)
 			queue_break(ep, q);
+		if (!ret || ret == -EOVERFLOW)
 			break;
-		}
 		q->done++;
 		q->ops->publish(q);
 		wr_flush(ep, q == &ep->rq, &wr);
 	}
 	q->ops->publish(q);
+	return i < n ? 0 : left - n;
 }
 
 /**
- * dat_queue_flush_silent() - complete the requests that no completion spoke for
+ * dat_queue_flush_silent() - complete requests that no completion spoke for
  * @conn: drained
  *
  * There are some only if the device has refused what followed them.
  *
- * Context: ep->lock held.
+ * Context: ep->lock held.  Return: true if there may be more.
  */
-void dat_queue_flush_silent(struct dat_conn *conn)
+bool dat_queue_flush_silent(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
+	u32 n = min_t(u32, conn->inflight, DAT_SLICE);
 
 	lockdep_assert_held(&ep->lock);
+	if (n)
+		dat_wc_requests_done(conn, n, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
 	if (conn->inflight)
-		dat_wc_requests_done(conn, conn->inflight, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
+		return true;
 	dat_queue_fail_one(ep, q, &conn->sq_failed);
+	return false;
 }
 
 /**
@@ -425,18 +441,44 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_flush() - complete as flushed what is in the rings
+ * dat_queue_flush_begin() - before what is in the rings is flushed
  * @ep: nothing of it is at the device
+ * @f: result
+ *
+ * What is posted before the producer can see NEED_KICK is at most a ring full; what comes
+ * later comes with a kick.
  *
  * Context: ep->lock held.
  */
-void dat_queue_flush(struct dat_ep *ep)
+void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f)
 {
 	lockdep_assert_held(&ep->lock);
 
-	queue_flush(ep, &ep->sq);
-	if (!ep->srq)
-		queue_flush(ep, &ep->rq);
+	dat_queue_arm(&ep->sq, 1);
+	f->sq = ep->sq.entries;
+	f->rq = 0;
+	if (ep->srq)
+		return;
+	dat_queue_arm(&ep->rq, 1);
+	f->rq = ep->rq.entries;
+}
+
+/**
+ * dat_queue_flush() - complete as flushed a slice of what is in the rings
+ * @ep: nothing of it is at the device
+ * @f: begun
+ *
+ * Context: ep->lock held.  Return: true if there may be more.
+ */
+bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (f->sq)
+		f->sq = queue_flush(ep, &ep->sq, f->sq);
+	else if (f->rq)
+		f->rq = queue_flush(ep, &ep->rq, f->rq);
+	return f->sq || f->rq;
 }
 
 /* An entry of an EP that goes: nobody is told of it, but what was prepared for it goes too. */

@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -162,22 +163,44 @@ bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe)
 }
 
 /**
+ * dat_evring_copy() - copy events to the pages that a ring will have
+ * @r: ring
+ * @status: status region of the new length
+ * @entries: a power of two
+ * @from: first event
+ * @to: behind the last event, not after the tail
+ *
+ * Needs no lock, but for @r not to be replaced: events do not change before they are
+ * consumed, and those that have been meanwhile are looked at by nobody.
+ */
+void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
+		     u32 from, u32 to)
+{
+	const struct dat_eqe *old = r->status.va + sizeof(struct dat_evd_status);
+	struct dat_eqe *new = status->va + sizeof(struct dat_evd_status);
+
+	for (; from != to; from++)
+		new[from & (entries - 1)] = old[from & (r->entries - 1)];
+}
+
+/**
  * dat_evring_resize() - give a ring another length
  * @r: ring; the caller keeps others off it
- * @status: empty status region of the new length, on return the old one
+ * @status: status region of the new length, on return the old one
  * @entries: a power of two, enough for what is queued
+ * @copied: events before it have been copied
  *
  * Indices go on, so whoever knows the head can go on.
  */
-void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries)
+void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries,
+		       u32 copied)
 {
-	const struct dat_eqe *from = (struct dat_eqe *)(evring_status(r) + 1);
 	struct dat_evd_status *head = status->va;
-	struct dat_eqe *to = (struct dat_eqe *)(head + 1);
-	u32 i;
 
-	for (i = r->head; i != r->tail; i++)
-		to[i & (entries - 1)] = from[i & (r->entries - 1)];
+	/* The consumer may have overtaken the copy. */
+	if (r->tail - copied > r->tail - r->head)
+		copied = r->head;
+	dat_evring_copy(r, status, entries, copied, r->tail);
 	head->tail = r->tail;
 	head->dropped = r->dropped;
 	swap(r->status, *status);
@@ -349,16 +372,23 @@ u32 dat_ring_posted(const struct dat_queue *q)
 }
 
 /* The @n that were not taken yet go along, unchecked: they are checked when taken. */
-static void ring_move(struct dat_queue *q, const struct dat_subring *to, u32 entries, u32 n)
+static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
+		      u32 n)
 {
 	size_t stride = 1UL << min(q->ring.shift, to->shift);
 	u32 i;
 
-	for (i = q->head; i != q->head + n; i++)
+	for (i = q->head; i != q->head + n; i++) {
 		memcpy((void *)to->entries + ((size_t)(i & (entries - 1)) << to->shift),
 		       q->ring.entries + ((size_t)(i & (q->entries - 1)) << q->ring.shift),
 		       stride);
+		cond_resched();
+	}
 	*(u32 *)to->tail = q->head + n;
+}
+
+static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 entries)
+{
 	q->ring = *to;
 	q->entries = entries;
 	q->armed = 0;
@@ -377,44 +407,70 @@ static void epring_move_status(struct dat_epring *to, const struct dat_epring *f
 }
 
 /**
- * dat_epring_move() - go on with other shared memory
- * @r: ring in use; on return @next
- * @next: empty ring of other sizes; on return the old one
- * @sq: queue of @r, or NULL
- * @sq_entries: of @next
- * @rq: queue of @r, or NULL
- * @rq_entries: of @next
+ * dat_epring_begin_move() - before other shared memory is gone on with
+ * @m: @nsq and @nrq are results
  *
- * Indices go on.  The caller holds the lock of the queues, and disarmed or pumps them.
+ * Nothing may be taken from the queues before dat_epring_end_move().
  *
- * Return: 0, or -EISCONN: broken, or more is posted than fits; nothing has changed.
+ * Context: lock of the queues held.  Return: 0, or -EISCONN: broken, or more is posted
+ * than fits.
  */
-int dat_epring_move(struct dat_epring *r, struct dat_epring *next, struct dat_queue *sq,
-		    u32 sq_entries, struct dat_queue *rq, u32 rq_entries)
+int dat_epring_begin_move(struct dat_epmove *m)
 {
-	struct dat_subring to;
-	u32 nsq = 0, nrq = 0;
+	const struct dat_queue *sq = m->sq, *rq = m->rq;
 
 	/* Each tail is read once: what is checked is what is moved. */
-	if (sq)
-		nsq = ring_pending(sq);
-	if (rq)
-		nrq = ring_pending(rq);
-	if (sq && (sq->broken || sq->head - sq->done + nsq > sq_entries))
+	m->nsq = sq ? ring_pending(sq) : 0;
+	m->nrq = rq ? ring_pending(rq) : 0;
+	if (sq && (sq->broken || sq->head - sq->done + m->nsq > m->sq_entries))
 		return -EISCONN;
-	if (rq && (rq->broken || rq->head - rq->done + nrq > rq_entries))
+	if (rq && (rq->broken || rq->head - rq->done + m->nrq > m->rq_entries))
 		return -EISCONN;
-	epring_move_status(next, r);
-	if (sq) {
-		epring_sq(next, &to);
-		ring_move(sq, &to, sq_entries, nsq);
-	}
-	if (rq) {
-		epring_rq(next, &to);
-		ring_move(rq, &to, rq_entries, nrq);
-	}
-	swap(*r, *next);
 	return 0;
+}
+
+/**
+ * dat_epring_copy() - copy what was posted and not taken
+ * @m: begun
+ *
+ * Context: may sleep.
+ */
+void dat_epring_copy(const struct dat_epmove *m)
+{
+	struct dat_subring to;
+
+	if (m->sq) {
+		epring_sq(m->next, &to);
+		ring_copy(m->sq, &to, m->sq_entries, m->nsq);
+	}
+	if (m->rq) {
+		epring_rq(m->next, &to);
+		ring_copy(m->rq, &to, m->rq_entries, m->nrq);
+	}
+}
+
+/**
+ * dat_epring_end_move() - go on with other shared memory
+ * @m: begun and copied
+ *
+ * Indices go on.  What was in use is @m->next then.
+ *
+ * Context: lock of the queues held; they are disarmed or pumped afterwards.
+ */
+void dat_epring_end_move(const struct dat_epmove *m)
+{
+	struct dat_subring to;
+
+	epring_move_status(m->next, m->ring);
+	if (m->sq) {
+		epring_sq(m->next, &to);
+		ring_go_on(m->sq, &to, m->sq_entries);
+	}
+	if (m->rq) {
+		epring_rq(m->next, &to);
+		ring_go_on(m->rq, &to, m->rq_entries);
+	}
+	swap(*m->ring, *m->next);
 }
 
 void dat_epring_set_state(struct dat_epring *r, u32 state)

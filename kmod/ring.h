@@ -76,6 +76,28 @@ struct dat_epring {
 };
 
 /**
+ * struct dat_epmove - from one ring to another
+ * @ring: in use
+ * @next: of other sizes
+ * @sq: queue of @ring, or NULL
+ * @sq_entries: of @next
+ * @rq: queue of @ring, or NULL
+ * @rq_entries: of @next
+ * @nsq: entries of @sq that go along
+ * @nrq: entries of @rq that go along
+ */
+struct dat_epmove {
+	struct dat_epring	*ring;
+	struct dat_epring	*next;
+	struct dat_queue	*sq;
+	u32			sq_entries;
+	struct dat_queue	*rq;
+	u32			rq_entries;
+	u32			nsq;
+	u32			nrq;
+};
+
+/**
  * struct dat_subring - one queue's part of a struct dat_epring
  * @tail: written by the process
  * @entries: written by the process
@@ -104,7 +126,10 @@ u32 dat_evring_count(struct dat_evring *r);
 bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 int dat_evring_alloc_status(struct dat_region *status, u32 entries);
 bool dat_evring_status_fits(const struct dat_region *status, u32 entries);
-void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries);
+void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
+		     u32 from, u32 to);
+void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries,
+		       u32 copied);
 
 int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
 		     u32 rq_sge);
@@ -112,8 +137,9 @@ bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32
 		     u32 rq_sge);
 void dat_epring_free(struct dat_epring *r);
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq);
-int dat_epring_move(struct dat_epring *r, struct dat_epring *next, struct dat_queue *sq,
-		    u32 sq_entries, struct dat_queue *rq, u32 rq_entries);
+int dat_epring_begin_move(struct dat_epmove *m);
+void dat_epring_copy(const struct dat_epmove *m);
+void dat_epring_end_move(const struct dat_epmove *m);
 struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
 				     unsigned int kind);
 u32 dat_ring_posted(const struct dat_queue *q);

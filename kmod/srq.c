@@ -9,8 +9,6 @@
 #include "dat.h"
 #include "trace.h"
 
-#define SRQ_ROUNDS	4	/* looks at the ring while its producer keeps adding */
-
 /* Caused by the device, not by a peer: worth an event, not a log line. */
 static void srq_error_work(struct work_struct *work)
 {
@@ -18,6 +16,11 @@ static void srq_error_work(struct work_struct *work)
 
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
 		     DAT_SRQ_REASON_ERROR);
+}
+
+static void srq_pump_work(struct work_struct *work)
+{
+	dat_srq_pump(container_of(work, struct dat_srq, pump_work));
 }
 
 /* May be called in hard interrupt. */
@@ -84,6 +87,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 		return srq;
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->error_work, srq_error_work);
+	INIT_WORK(&srq->pump_work, srq_pump_work);
 	srq->max_iov = max_iov;
 	ret = dat_obj_use(&pz->obj);
 	if (ret)
@@ -152,17 +156,15 @@ static int srq_post(struct dat_srq *srq)
 	return 0;
 }
 
-/* Take what the ring holds and the device has room for.  Returns bad entries. */
-static u32 srq_take(struct dat_srq *srq)
+/* Take what the ring holds and the device has room for, or a slice of it. */
+static void srq_take(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
-	u32 bad = q->bad;
 	u32 i;
 	int ret;
 
 	lockdep_assert_held(&srq->lock);
-	/* Bad entries take no slot: this must end in spite of a process that writes them. */
-	for (i = 0; i < q->entries && srq->nfree && srq->srq && !q->broken; i++) {
+	for (i = 0; i < DAT_SLICE && srq->nfree && srq->srq && !q->broken; i++) {
 		ret = q->ops->fetch(q, &srq->wr);
 		if (!ret)
 			break;
@@ -178,35 +180,37 @@ static u32 srq_take(struct dat_srq *srq)
 	}
 	q->peak = max(q->peak, q->head - q->done);
 	q->ops->publish(q);
-	return q->bad - bad;
 }
 
-/* Take, and settle who looks next.  Returns bad entries. */
-static u32 srq_pump(struct dat_srq *srq)
+/* Take, and settle who looks next. */
+static void srq_pump(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
-	u32 bad = 0, after;
-	int i;
+	u32 after, end = q->head + DAT_SLICE;
 
 	lockdep_assert_held(&srq->lock);
-	for (i = 0; i < SRQ_ROUNDS; i++) {
-		bad += srq_take(srq);
+	for (;;) {
+		srq_take(srq);
 		if (q->broken || !srq->srq)
-			return bad;
+			return;
+		/* Perhaps all of them were bad: nothing posted would bring us back. */
+		if ((int)(end - q->head) <= 0) {
+			queue_work(dat_wq, &srq->pump_work);
+			return;
+		}
 		after = dat_queue_kick_after(q);
 		if (!after)
 			dat_queue_disarm(q);
 		if (!after || !dat_queue_arm(q, after))
-			return bad;
+			return;
 	}
-	/* Armed before the last look, and left so: what comes later comes with a kick. */
-	dat_queue_arm(q, 1);
-	return bad + srq_take(srq);
 }
 
 /**
  * dat_srq_pump() - move buffers from the ring to the device
  * @srq: queue
+ *
+ * After a slice of them it leaves the rest to @srq->pump_work.
  *
  * Context: any but hard interrupt.
  */
@@ -215,7 +219,10 @@ void dat_srq_pump(struct dat_srq *srq)
 	u32 bad;
 
 	spin_lock_bh(&srq->lock);
-	bad = srq_pump(srq);
+	bad = srq->q.bad;
+	if (!srq->q.frozen)
+		srq_pump(srq);
+	bad = srq->q.bad - bad;
 	spin_unlock_bh(&srq->lock);
 
 	if (bad)
@@ -282,16 +289,27 @@ void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 		srq_report_low(srq);
 }
 
-static int srq_swap_ring(struct dat_srq *srq, struct dat_epring *next, u32 entries)
+static int srq_use_ring(struct dat_srq *srq, struct dat_epring *ring, u32 entries)
 {
+	struct dat_epmove m = {
+		.ring = &srq->ring, .next = ring, .rq = &srq->q, .rq_entries = entries,
+	};
 	int ret;
 
-	if (!dat_epring_fits(next, 0, 1, entries, srq->max_iov))
+	if (!dat_epring_fits(ring, 0, 1, entries, srq->max_iov))
 		return -EINVAL;
 	spin_lock_bh(&srq->lock);
-	ret = dat_epring_move(&srq->ring, next, NULL, 0, &srq->q, entries);
+	ret = dat_epring_begin_move(&m);
+	srq->q.frozen = !ret;
 	spin_unlock_bh(&srq->lock);
-	return ret;
+	if (ret)
+		return ret;
+	dat_epring_copy(&m);
+	spin_lock_bh(&srq->lock);
+	dat_epring_end_move(&m);
+	srq->q.frozen = false;
+	spin_unlock_bh(&srq->lock);
+	return 0;
 }
 
 /* @ring: a new one or an empty one; on return, what is needed no more. */
@@ -304,7 +322,7 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 	lockdep_assert_held(&srq->obj.ia->map_lock);
 	ret = dat_region_step(&srq->next.submit, &srq->generation, step);
 	if (!ret && dat_step_uses(step))
-		ret = srq_swap_ring(srq, at_once ? ring : &srq->next, entries);
+		ret = srq_use_ring(srq, at_once ? ring : &srq->next, entries);
 	if (!ret && !at_once)
 		swap(srq->next, *ring);
 	return ret;
@@ -352,8 +370,9 @@ static void srq_shutdown(struct dat_obj *obj)
 	spin_unlock_bh(&srq->lock);
 	if (ibsrq)
 		ib_destroy_srq(ibsrq);
-	/* It reports to an EVD, which a close is about to take away. */
+	/* They report to an EVD, which a close is about to take away. */
 	cancel_work_sync(&srq->error_work);
+	cancel_work_sync(&srq->pump_work);
 	if (srq->pz)
 		dat_obj_unuse(&srq->pz->obj);
 	srq->pz = NULL;

@@ -160,10 +160,16 @@ int t_srq(struct t_file *f, uint32_t pz, uint32_t entries, struct t_srq *srq)
 int t_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq, uint32_t owner,
 	 struct t_ep *ep)
 {
+	return t_long_ep(f, pz, evd, srq, owner, T_QUEUE, ep);
+}
+
+int t_long_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq,
+	      uint32_t owner, uint32_t entries, struct t_ep *ep)
+{
 	struct dat_ep_create arg = {
 		.size = sizeof(arg), .pz = pz, .recv_evd = evd->id, .request_evd = evd->id,
-		.connect_evd = evd->id, .srq = srq, .max_recv = srq ? 0 : T_QUEUE,
-		.max_request = T_QUEUE, .max_recv_iov = 4, .max_request_iov = 4,
+		.connect_evd = evd->id, .srq = srq, .max_recv = srq ? 0 : entries,
+		.max_request = entries, .max_recv_iov = 4, .max_request_iov = 4,
 		.read_in = 4, .read_out = 4, .user_data = owner,
 	};
 	struct dat_submit *submit;

