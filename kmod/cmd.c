@@ -138,24 +138,24 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-static bool poller_may_run_on(s32 cpu)
-{
-	if (cpu == -1)
-		return true;
-	return cpu >= 0 && (u32)cpu < nr_cpu_ids && cpu_online(cpu) &&
-	       cpumask_test_cpu(cpu, current->cpus_ptr);
-}
-
 int dat_cmd_poller_set(struct dat_ucmd *ucmd)
 {
 	struct dat_poller_set *arg = ucmd->arg;
 
-	if (arg->rsvd || arg->idle_us > DAT_MAX_POLLER_IDLE_US ||
-	    !poller_may_run_on(arg->cpu))
+	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
 	if (READ_ONCE(ucmd->ia->dead))
 		return -ENODEV;
-	return dat_poller_set(ucmd->file, arg->idle_us, arg->cpu);
+	dat_poller_set(&ucmd->file->poller, arg->idle_us);
+	return 0;
+}
+
+/* Lasts, like a wait, and takes the lock of the IA only to look. */
+int dat_cmd_poller_run(struct dat_ucmd *ucmd)
+{
+	struct dat_poller_run *arg = ucmd->arg;
+
+	return arg->rsvd ? -EINVAL : dat_poller_run(ucmd->file);
 }
 
 int dat_cmd_free(struct dat_ucmd *ucmd)

@@ -48,11 +48,10 @@ static int dat_open(struct inode *inode, struct file *filp)
 void dat_file_close_ia(struct dat_file *file)
 {
 	dat_ia_wake(file->ia);
-	dat_poller_end(file);
 	/* Afterwards no call is under way that could add bells. */
 	dat_ia_shutdown(file->ia);
-	/* One that began meanwhile; no other does. */
-	dat_poller_end(file);
+	/* It looks at them only while the IA lives, and goes home now. */
+	dat_poller_wake(&file->poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
 }

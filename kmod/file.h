@@ -16,20 +16,18 @@
 
 /**
  * struct dat_poller - the thread that looks at the doorbells of a file
- * @lock: starting and stopping; nothing is taken under it
- * @task: NULL: there is none; under @lock
+ * @lock: @task; nothing is taken under it
+ * @task: who is inside DAT_IOC_POLLER_RUN, or NULL
  * @wq: where it is parked
  * @parked: it sleeps until somebody rings; set by the thread, cleared by anybody
- * @idle_us: how long it looks in vain; constant while there is a thread
- * @cpu: where it runs, or -1; likewise
+ * @idle_us: how long it looks in vain; 0: it ends
  */
 struct dat_poller {
-	struct mutex		lock;		/* starting, stopping */
+	struct mutex		lock;		/* task */
 	struct task_struct	*task;
 	wait_queue_head_t	wq;
 	bool			parked;
 	u32			idle_us;
-	s32			cpu;
 };
 
 /**
@@ -72,8 +70,9 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 
 /* poller.c */
 void dat_poller_init(struct dat_poller *p);
-int dat_poller_set(struct dat_file *file, u32 idle_us, s32 cpu);
-void dat_poller_end(struct dat_file *file);
+int dat_poller_run(struct dat_file *file);
+void dat_poller_set(struct dat_poller *p, u32 idle_us);
+void dat_poller_wake(struct dat_poller *p);
 void dat_poller_unpark(struct dat_poller *p);
 
 /* ioctl.c */
@@ -109,6 +108,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd);
 int dat_cmd_ia_query(struct dat_ucmd *ucmd);
 int dat_cmd_ia_close(struct dat_ucmd *ucmd);
 int dat_cmd_poller_set(struct dat_ucmd *ucmd);
+int dat_cmd_poller_run(struct dat_ucmd *ucmd);
 int dat_cmd_free(struct dat_ucmd *ucmd);
 int dat_cmd_pz_create(struct dat_ucmd *ucmd);
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd);

@@ -23,6 +23,7 @@ union ucmd_arg {
 	struct dat_ia_query		ia_query;
 	struct dat_ia_close		ia_close;
 	struct dat_poller_set		poller_set;
+	struct dat_poller_run		poller_run;
 	struct dat_free			free;
 	struct dat_pz_create		pz_create;
 	struct dat_lmr_create		lmr_create;
@@ -98,7 +99,8 @@ static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(IA_OPEN, ia_open, doorbell_size, NEED_NONE, MAKES(ia)),
 	IOCTL_OP(IA_QUERY, ia_query, max_lmr_size, NEED_LIVE, ANSWERS),
 	IOCTL_OP(IA_CLOSE, ia_close, rsvd, NEED_IA),
-	IOCTL_OP(POLLER_SET, poller_set, rsvd, NEED_IA),
+	IOCTL_OP(POLLER_SET, poller_set, idle_us, NEED_IA),
+	IOCTL_OP(POLLER_RUN, poller_run, rsvd, NEED_IA),
 	IOCTL_OP(FREE, free, rsvd, NEED_LIVE),
 	IOCTL_OP(PZ_CREATE, pz_create, id, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(LMR_CREATE, lmr_create, rmr_context, NEED_LIVE, MAKES(obj)),

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The poller: a thread that looks at the doorbells of a file, so that posting needs no
- * system call.  It parks itself after a time in which nobody rang; until then
- * "ia->watched" is set and the pumps do not ask for kicks.
+ * The poller: a thread of the process that looks at the doorbells of a file, so that
+ * posting needs no system call.  It parks itself after a time in which nobody rang; until
+ * then "ia->watched" is set and the pumps do not ask for kicks.
  *
- * Only the thread writes ia->watched.  Having cleared it, it pumps every queue once:
+ * The thread is inside DAT_IOC_POLLER_RUN all the time.  So it is limited, accounted,
+ * scheduled, frozen and killed like any other thread of the process.
+ *
+ * Only this thread writes ia->watched.  Having cleared it, it pumps every queue once:
  * a pump reads it under the lock of its queue, so what was left unarmed is armed then.
  */
-#include <linux/cgroup.h>
-#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "file.h"
 
@@ -36,13 +38,23 @@ static void poller_leave(struct dat_file *file)
 	dat_ia_unlock(file->ia);
 }
 
+/* 0: go on; 1: it was told to end; else why it has to. */
+static int poller_over(const struct dat_file *file)
+{
+	if (!READ_ONCE(file->poller.idle_us))
+		return 1;
+	if (READ_ONCE(file->ia->dead))
+		return -ENODEV;
+	return signal_pending(current) ? -EINTR : 0;
+}
+
 static void poller_park(struct dat_file *file)
 {
 	struct dat_poller *p = &file->poller;
 
 	WRITE_ONCE(p->parked, true);
 	poller_leave(file);
-	wait_event_idle(p->wq, !READ_ONCE(p->parked) || kthread_should_stop());
+	wait_event_interruptible(p->wq, !READ_ONCE(p->parked) || poller_over(file));
 	WRITE_ONCE(p->parked, false);
 }
 
@@ -57,10 +69,10 @@ static void poller_watch(struct dat_file *file)
 	u64 last = ktime_get_ns();
 
 	WRITE_ONCE(file->ia->watched, true);
-	while (!kthread_should_stop()) {
+	while (!poller_over(file)) {
 		if (poller_look(file))
 			last = ktime_get_ns();
-		else if (ktime_get_ns() - last >= poller_idle_ns(p) || READ_ONCE(file->ia->dead))
+		else if (ktime_get_ns() - last >= poller_idle_ns(p))
 			break;
 		/* It may run for ever, and RCU's tasks must not wait for that. */
 		cond_resched_tasks_rcu_qs();
@@ -68,73 +80,27 @@ static void poller_watch(struct dat_file *file)
 	}
 }
 
-static int poller_main(void *data)
+static bool poller_enter(struct dat_poller *p)
 {
-	struct dat_file *file = data;
+	bool mine;
 
-	while (!kthread_should_stop()) {
-		poller_watch(file);
-		poller_park(file);
-	}
-	return 0;
+	mutex_lock(&p->lock);
+	mine = !p->task;
+	if (mine)
+		p->task = current;
+	mutex_unlock(&p->lock);
+	return mine;
 }
 
-static int poller_move(struct task_struct *task, s32 cpu)
+static void poller_exit(struct dat_poller *p)
 {
-	return set_cpus_allowed_ptr(task, cpu < 0 ? current->cpus_ptr : cpumask_of(cpu));
-}
-
-/* Its time is the asking process's: same cgroups, same weight, and no CPU that one may not use. */
-static int poller_settle(struct task_struct *task, s32 cpu)
-{
-	int ret = cgroup_attach_task_all(current, task);
-
-	if (ret)
-		return ret;
-	set_user_nice(task, task_nice(current));
-	return poller_move(task, cpu);
-}
-
-static int poller_start(struct dat_file *file, s32 cpu)
-{
-	struct dat_poller *p = &file->poller;
-	struct task_struct *task;
-	int ret;
-
-	p->parked = false;
-	task = kthread_create(poller_main, file, "dat-poll-%d", current->tgid);
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	ret = poller_settle(task, cpu);
-	if (ret) {
-		/* It never ran. */
-		kthread_stop(task);
-		return ret;
-	}
-	p->task = task;
-	wake_up_process(task);
-	return 0;
-}
-
-/* Also wakes it: who asks for it has something to post. */
-static int poller_change(struct dat_poller *p, s32 cpu)
-{
-	int ret = poller_move(p->task, cpu);
-
-	if (!ret)
-		dat_poller_unpark(p);
-	return ret;
-}
-
-static void poller_stop(struct dat_poller *p)
-{
-	if (p->task)
-		kthread_stop(p->task);
+	mutex_lock(&p->lock);
 	p->task = NULL;
+	mutex_unlock(&p->lock);
 }
 
 /**
- * dat_poller_init() - prepare the poller of a file; it does not run
+ * dat_poller_init() - prepare the poller of a file; it may not run
  * @p: of a new file
  */
 void dat_poller_init(struct dat_poller *p)
@@ -144,50 +110,49 @@ void dat_poller_init(struct dat_poller *p)
 }
 
 /**
- * dat_poller_set() - start, change or end the poller
- * @file: has an IA
- * @idle_us: how long it looks in vain before it parks; 0: end it
- * @cpu: where it runs, one that the caller may use, or -1
+ * dat_poller_run() - be the poller
+ * @file: has an IA, and stays open
  *
- * One that runs already is changed and not replaced: attaching a thread to a cgroup
- * stops every fork of the machine for a moment.
- *
- * Context: may sleep; no lock of the IA, which the poller takes.  Return: 0, -ENODEV,
- * -EINVAL @cpu has gone, or -ENOMEM, -EINTR, or what the cgroup says.
+ * Context: a thread of the process, which sleeps or looks until somebody ends it; no
+ * lock of the IA, which it takes.  Return: 0 it was told to end, or may not run; -EBUSY
+ * there is one; -ENODEV; -EINTR.
  */
-int dat_poller_set(struct dat_file *file, u32 idle_us, s32 cpu)
+int dat_poller_run(struct dat_file *file)
 {
 	struct dat_poller *p = &file->poller;
-	int ret = 0;
+	int ret;
 
-	mutex_lock(&p->lock);
-	WRITE_ONCE(p->idle_us, idle_us);
-	p->cpu = cpu;
-	if (!idle_us)
-		poller_stop(p);
-	else if (READ_ONCE(file->ia->dead))
-		ret = -ENODEV;
-	else if (p->task)
-		ret = poller_change(p, cpu);
-	else
-		ret = poller_start(file, cpu);
-	mutex_unlock(&p->lock);
-	return ret;
+	if (!poller_enter(p))
+		return -EBUSY;
+	for (ret = poller_over(file); !ret; ret = poller_over(file)) {
+		poller_watch(file);
+		poller_park(file);
+	}
+	poller_exit(p);
+	return min(ret, 0);
 }
 
 /**
- * dat_poller_end() - end the poller, if there is one
- * @file: any
+ * dat_poller_set() - say whether there may be a poller, and how long it looks
+ * @p: poller
+ * @idle_us: how long it looks in vain before it parks; 0: it ends
  *
- * Context: may sleep; no lock of the IA.
+ * Also wakes it: who asks for it has something to post, or wants it to leave.
  */
-void dat_poller_end(struct dat_file *file)
+void dat_poller_set(struct dat_poller *p, u32 idle_us)
 {
-	struct dat_poller *p = &file->poller;
+	WRITE_ONCE(p->idle_us, idle_us);
+	dat_poller_wake(p);
+}
 
-	mutex_lock(&p->lock);
-	poller_stop(p);
-	mutex_unlock(&p->lock);
+/**
+ * dat_poller_wake() - have it look around, parked or not
+ * @p: poller
+ */
+void dat_poller_wake(struct dat_poller *p)
+{
+	WRITE_ONCE(p->parked, false);
+	wake_up(&p->wq);
 }
 
 /**
@@ -198,8 +163,6 @@ void dat_poller_end(struct dat_file *file)
  */
 void dat_poller_unpark(struct dat_poller *p)
 {
-	if (!READ_ONCE(p->parked))
-		return;
-	WRITE_ONCE(p->parked, false);
-	wake_up(&p->wq);
+	if (READ_ONCE(p->parked))
+		dat_poller_wake(p);
 }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Data gets there whole: send, receive, RDMA write and read through libdat. */
 #define _GNU_SOURCE
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -413,6 +419,106 @@ TEST_F_TIMEOUT(transfer, the_poller_changes_nothing_but_who_looks, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 0, -1));
 }
 
+/* The poller's thread, or 0. */
+static pid_t poller_tid(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	char path[300], name[32];
+	struct dirent *d;
+	pid_t tid = 0;
+	FILE *f;
+
+	while ((d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", d->d_name);
+		f = fopen(path, "r");
+		if (f && fgets(name, sizeof(name), f) && !strcmp(name, "dat-poll\n"))
+			tid = atoi(d->d_name);
+		if (f)
+			fclose(f);
+	}
+	closedir(dir);
+	return tid;
+}
+
+TEST_F(transfer, the_poller_is_a_thread_that_runs_where_it_was_told_to)
+{
+	struct a_pair *p = &self->p;
+	cpu_set_t all, set;
+	int cpu;
+
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	for (cpu = CPU_SETSIZE - 1; !CPU_ISSET(cpu, &all); cpu--)
+		;
+	EXPECT_EQ(0, poller_tid());
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 1000, cpu));
+	ASSERT_NE(0, poller_tid());
+	ASSERT_EQ(0, sched_getaffinity(poller_tid(), sizeof(set), &set));
+	EXPECT_EQ(1, CPU_COUNT(&set));
+	EXPECT_TRUE(CPU_ISSET(cpu, &set));
+	/* Another call changes it. */
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 2000, -1));
+	ASSERT_EQ(0, sched_getaffinity(poller_tid(), sizeof(set), &set));
+	EXPECT_TRUE(CPU_EQUAL(&all, &set));
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 0, -1));
+	EXPECT_EQ(0, poller_tid());
+	/* Close ends it as well. */
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 1000, -1));
+	EXPECT_NE(0, poller_tid());
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(0, poller_tid());
+	p->ia = DAT_HANDLE_NULL;
+}
+
+/* As many threads as the process has, and no more. */
+static int limited_child(void)
+{
+	const struct rlimit one = { 1, 1 };
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN rc;
+
+	if (a_ia(&ia, &async))
+		return 2;
+	if (setrlimit(RLIMIT_NPROC, &one) || setresuid(65534, 65534, 65534))
+		return 3;
+	rc = dat_linux_ia_poller(ia, 1000, -1);
+	if (rc != RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY))
+		return 4;
+	/* Without it all is as before. */
+	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) ? 5 : 0;
+}
+
+TEST_F(transfer, the_poller_counts_against_the_limit_of_threads)
+{
+	int status;
+	pid_t child = fork();
+
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(limited_child());
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* It has the handle, and no such thread. */
+TEST_F_TIMEOUT(transfer, a_child_closes_an_IA_that_has_a_poller, 60)
+{
+	struct a_pair *p = &self->p;
+	int status;
+	pid_t child;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 1000, -1));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG);
+		_exit(0);
+	}
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_NE(0, poller_tid());
+}
+
 TEST_F(transfer, a_poller_of_the_wrong_kind_is_refused)
 {
 	struct a_pair *p = &self->p;
@@ -423,6 +529,9 @@ TEST_F(transfer, a_poller_of_the_wrong_kind_is_refused)
 		  dat_linux_ia_poller(p->ia, 1000001, -1));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_linux_ia_poller(p->ia, 1, 1 << 20));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_linux_ia_poller(p->ia, 1, -2));
+	EXPECT_EQ(0, poller_tid());
 }
 
 TEST_HARNESS_MAIN

@@ -182,7 +182,7 @@ static int call_IA_CLOSE(struct world *w)
 
 static int set_poller(struct world *w, uint32_t idle_us)
 {
-	struct dat_poller_set arg = { .idle_us = idle_us, .cpu = -1 };
+	struct dat_poller_set arg = { .idle_us = idle_us };
 
 	return CALL(&w->p.f, POLLER_SET, arg);
 }
@@ -190,6 +190,14 @@ static int set_poller(struct world *w, uint32_t idle_us)
 static int call_POLLER_SET(struct world *w)
 {
 	return set_poller(w, 1000);
+}
+
+/* It may not run, so the call returns at once. */
+static int call_POLLER_RUN(struct world *w)
+{
+	struct dat_poller_run arg = {};
+
+	return CALL(&w->p.f, POLLER_RUN, arg);
 }
 
 static int stop_poller(struct world *w)
@@ -681,7 +689,8 @@ static int take_both(struct world *w)
 	OP(CR_HANDOFF, make_cr, drop_cr, MAX_NTH, 3)				\
 	OP(RMR_CREATE, nothing, free_RMR, MAX_NTH, 3)				\
 	OP(RMR_BIND, call_RMR_CREATE, free_RMR, MAX_NTH, 4)		\
-	OP(POLLER_SET, nothing, stop_poller, MAX_NTH, 1)
+	OP(POLLER_SET, nothing, stop_poller, MAX_NTH, 1)				\
+	OP(POLLER_RUN, nothing, nothing, MAX_NTH, 1)
 
 FIXTURE(op) {
 	struct world w;

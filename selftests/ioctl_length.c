@@ -58,6 +58,8 @@ static const struct cmd {
 	CMD(SRQ_SET_LW, dat_srq_set_lw, rsvd, 1),
 	CMD(EP_MODIFY, dat_ep_modify, rq_shift, 1),
 	CMD(CR_HANDOFF, dat_cr_handoff, conn_qual, 1),
+	CMD(POLLER_SET, dat_poller_set, idle_us, 1),
+	CMD(POLLER_RUN, dat_poller_run, rsvd, 1),
 	CMD(IA_CLOSE, dat_ia_close, rsvd, 1),
 };
 

@@ -84,6 +84,7 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 			    .id = ep, .pz = pz, .generation = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
 			    .id = ep, .pz = pz, .step = DAT_RING_PREPARE, .generation = bit });
+	EXPECT_UNKNOWN_BITS(0, POLLER_RUN, (struct dat_poller_run) { .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, SRQ_SET_LW, (struct dat_srq_set_lw) { .id = evd, .rsvd = bit });
 }
 

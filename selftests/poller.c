@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The thread that looks at the doorbells: it makes kicks needless, and needs them again. */
+/* A thread that looks at the doorbells: it makes kicks needless, and needs them again. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -27,16 +27,58 @@ FIXTURE_SETUP(poller)
 	ASSERT_EQ(0, t_pair_connect(&self->p));
 }
 
-FIXTURE_TEARDOWN(poller)
+static int set_poller(struct t_file *f, uint32_t idle_us)
 {
-	t_pair_close(&self->p);
-}
-
-static int set_poller(struct t_file *f, uint32_t idle_us, int32_t cpu)
-{
-	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us, .cpu = cpu };
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };
 
 	return t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg);
+}
+
+static int run_poller(struct t_file *f)
+{
+	struct dat_poller_run arg = { .size = sizeof(arg) };
+
+	return t_ioctl(f->fd, DAT_IOC_POLLER_RUN, &arg);
+}
+
+static void *poller_thread(void *f)
+{
+	return (void *)(intptr_t)run_poller(f);
+}
+
+/* The thread that is the poller, if there is one. */
+static pthread_t thread;
+static int has_thread;
+
+/* Let there be one. */
+static int have_poller(struct t_file *f, uint32_t idle_us)
+{
+	int ret = set_poller(f, idle_us);
+
+	if (ret || has_thread)
+		return ret;
+	ret = -pthread_create(&thread, NULL, poller_thread, f);
+	has_thread = !ret;
+	return ret;
+}
+
+/* It has been told to go: what its call returned. */
+static int poller_returns(void)
+{
+	void *ret;
+
+	if (!has_thread)
+		return 1;
+	has_thread = 0;
+	pthread_join(thread, &ret);
+	return (intptr_t)ret;
+}
+
+FIXTURE_TEARDOWN(poller)
+{
+	set_poller(&self->p.f, 0);
+	poller_returns();
+	t_pair_close(&self->p);
 }
 
 /* Of the poller's line in fdinfo: a number, or -1 if there is none. */
@@ -73,7 +115,7 @@ static int await_awake(struct t_file *f, long awake)
 /* Start one, and let it begin to look. */
 static int start_poller(struct t_file *f)
 {
-	int ret = set_poller(f, LONG_US, -1);
+	int ret = have_poller(f, LONG_US);
 
 	if (ret)
 		return ret;
@@ -197,7 +239,7 @@ TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
 	struct t_pair *p = &self->p;
 	uint64_t n;
 
-	ASSERT_EQ(0, set_poller(&p->f, SHORT_US, -1));
+	ASSERT_EQ(0, have_poller(&p->f, SHORT_US));
 	ASSERT_EQ(1, await_awake(&p->f, 0));
 	ASSERT_EQ(0, start_poller(&p->f));
 	ASSERT_EQ(1, await_awake(&p->f, 0));
@@ -216,7 +258,7 @@ TEST_F_TIMEOUT(poller, nothing_is_lost_while_it_parks, 120)
 	struct dat_eqe eqe;
 	int n, side;
 
-	ASSERT_EQ(0, set_poller(&p->f, 1, -1));
+	ASSERT_EQ(0, have_poller(&p->f, 1));
 	for (n = 0; n < 1000; n++) {
 		ASSERT_EQ(0, t_recv(&p->ep[0].rq, n, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 		if (n % 3)
@@ -235,11 +277,12 @@ TEST_F_TIMEOUT(poller, ended_it_leaves_queues_that_ask_for_kicks, 60)
 
 	ASSERT_EQ(0, start_poller(&p->f));
 	ASSERT_EQ(0, message(p, 1));
-	ASSERT_EQ(0, set_poller(&p->f, 0, -1));
+	ASSERT_EQ(0, set_poller(&p->f, 0));
+	EXPECT_EQ(0, poller_returns());
 	EXPECT_EQ(-1, poller_says(&p->f, "thread="));
 	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
 	/* Ending what there is not is no error. */
-	EXPECT_EQ(0, set_poller(&p->f, 0, -1));
+	EXPECT_EQ(0, set_poller(&p->f, 0));
 }
 
 TEST_F_TIMEOUT(poller, an_srq_is_refilled_without_a_kick, 60)
@@ -284,45 +327,57 @@ TEST_F_TIMEOUT(poller, an_srq_is_refilled_without_a_kick, 60)
 
 TEST_F(poller, what_it_cannot_be_is_EINVAL)
 {
-	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = 1, .cpu = -1, .rsvd = 1 };
+	struct dat_poller_run arg = { .size = sizeof(arg), .rsvd = 1 };
 	struct t_file *f = &self->p.f;
 
-	EXPECT_EQ(-EINVAL, t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg));
-	EXPECT_EQ(-EINVAL, set_poller(f, DAT_MAX_POLLER_IDLE_US + 1, -1));
-	EXPECT_EQ(-EINVAL, set_poller(f, 1, -2));
-	EXPECT_EQ(-EINVAL, set_poller(f, 1, 1 << 20));
-	EXPECT_EQ(-EINVAL, set_poller(f, 1, INT32_MAX));
+	EXPECT_EQ(-EINVAL, t_ioctl(f->fd, DAT_IOC_POLLER_RUN, &arg));
+	EXPECT_EQ(-EINVAL, set_poller(f, DAT_MAX_POLLER_IDLE_US + 1));
+	EXPECT_EQ(-EINVAL, set_poller(f, UINT32_MAX));
 }
 
-TEST_F(poller, a_cpu_that_the_caller_may_not_use_is_EINVAL)
+TEST_F(poller, none_runs_before_it_may)
 {
-	struct t_file *f = &self->p.f;
-	cpu_set_t all, one;
-
-	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
-	if (CPU_COUNT(&all) < 2)
-		SKIP(return, "there is but one CPU");
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
-	EXPECT_EQ(-EINVAL, set_poller(f, 1, 1));
-	EXPECT_EQ(0, set_poller(f, 1, 0));
-	sched_setaffinity(0, sizeof(all), &all);
-	EXPECT_EQ(0, poller_says(f, "cpu="));
+	EXPECT_EQ(0, run_poller(&self->p.f));
+	EXPECT_EQ(-1, poller_says(&self->p.f, "thread="));
 }
 
-TEST_F(poller, it_runs_where_it_was_told_to)
+TEST_F(poller, there_is_one_at_a_time)
 {
-	int cpu = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
-	cpu_set_t set;
-	long pid;
+	ASSERT_EQ(0, start_poller(&self->p.f));
+	EXPECT_EQ(-EBUSY, run_poller(&self->p.f));
+	EXPECT_EQ(0, message(&self->p, 1));
+}
 
-	ASSERT_EQ(0, set_poller(&self->p.f, LONG_US, cpu));
-	pid = poller_says(&self->p.f, "thread=");
-	ASSERT_LT(0, pid);
-	ASSERT_EQ(0, sched_getaffinity(pid, sizeof(set), &set));
-	EXPECT_EQ(1, CPU_COUNT(&set));
-	EXPECT_TRUE(CPU_ISSET(cpu, &set));
+/* It is a thread of the process, with all that this means. */
+TEST_F(poller, it_is_the_calling_thread)
+{
+	char path[64];
+
+	ASSERT_EQ(0, start_poller(&self->p.f));
+	snprintf(path, sizeof(path), "/proc/self/task/%ld", poller_says(&self->p.f, "thread="));
+	EXPECT_EQ(0, access(path, F_OK));
+}
+
+static void ignore(int sig)
+{
+}
+
+TEST_F_TIMEOUT(poller, a_signal_ends_it_awake_and_parked, 60)
+{
+	static const uint32_t idle[] = { LONG_US, SHORT_US };
+	const struct sigaction action = { .sa_handler = ignore };
+	struct t_pair *p = &self->p;
+	int i;
+
+	sigaction(SIGUSR1, &action, NULL);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, have_poller(&p->f, idle[i]));
+		ASSERT_EQ(1, await_awake(&p->f, 1 - i));
+		ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
+		EXPECT_EQ(-EINTR, poller_returns());
+		EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
+		EXPECT_EQ(0, message(p, i));
+	}
 }
 
 TEST_F(poller, after_IA_CLOSE_there_is_none)
@@ -332,8 +387,21 @@ TEST_F(poller, after_IA_CLOSE_there_is_none)
 
 	ASSERT_EQ(0, start_poller(f));
 	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg));
+	EXPECT_EQ(-ENODEV, poller_returns());
 	EXPECT_EQ(-1, poller_says(f, "thread="));
-	EXPECT_EQ(-ENODEV, set_poller(f, LONG_US, -1));
+	EXPECT_EQ(-ENODEV, set_poller(f, LONG_US));
+	EXPECT_EQ(-ENODEV, run_poller(f));
+}
+
+TEST_F(poller, IA_CLOSE_sends_one_that_is_parked_home)
+{
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+	struct t_file *f = &self->p.f;
+
+	ASSERT_EQ(0, have_poller(f, SHORT_US));
+	ASSERT_EQ(1, await_awake(f, 0));
+	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg));
+	EXPECT_EQ(-ENODEV, poller_returns());
 }
 
 static volatile int stop;
@@ -342,16 +410,28 @@ static void *setter(void *arg)
 {
 	struct t_file *f = arg;
 
-	while (!stop)
-		set_poller(f, rand() % 4 ? rand() % 3000 : 0, rand() % 3 - 1);
+	while (!stop) {
+		set_poller(f, rand() % 4 ? rand() % 3000 : 0);
+		sched_yield();
+	}
 	return NULL;
 }
 
-/* Objects go while it looks at them; two threads change it meanwhile. */
+/* Whenever it is ended it begins again. */
+static void *runner(void *arg)
+{
+	while (!stop) {
+		run_poller(arg);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* Objects go while it looks at them; two threads change it, and two want to be it. */
 TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 {
 	struct t_pair *p = &self->p;
-	pthread_t thread[2];
+	pthread_t threads[4];
 	struct timespec t0, t;
 	struct dat_eqe eqe;
 	struct t_srq srq;
@@ -359,8 +439,8 @@ TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 	int i;
 
 	stop = 0;
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, pthread_create(&thread[i], NULL, setter, &p->f));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, i < 2 ? setter : runner, &p->f));
 	clock_gettime(CLOCK_MONOTONIC, &t0);
 	do {
 		ASSERT_EQ(0, t_srq(&p->f, p->pz, 8, &srq));
@@ -380,8 +460,10 @@ TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 	} while (t.tv_sec - t0.tv_sec < 3);
 	stop = 1;
 	for (i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
-	ASSERT_EQ(0, set_poller(&p->f, 0, -1));
+		pthread_join(threads[i], NULL);
+	ASSERT_EQ(0, set_poller(&p->f, 0));
+	for (; i < 4; i++)
+		pthread_join(threads[i], NULL);
 	/* The connection that was there all the time is well. */
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(0, t_send(&p->ep[1], 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
@@ -409,7 +491,8 @@ TEST_F_TIMEOUT(poller, it_ends_with_a_process_that_is_killed, 60)
 	if (!child) {
 		struct t_pair p;
 
-		if (t_open(&p.f) || set_poller(&p.f, DAT_MAX_POLLER_IDLE_US, -1))
+		has_thread = 0;
+		if (t_open(&p.f) || start_poller(&p.f))
 			_exit(1);
 		pid = poller_says(&p.f, "thread=");
 		write(told[1], &pid, sizeof(pid));

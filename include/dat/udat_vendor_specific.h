@@ -47,22 +47,22 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
 DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 
 /**
- * dat_linux_ia_poller - have a kernel thread look at what is posted
+ * dat_linux_ia_poller - have a thread look at what is posted
  * @ia_handle: the IA
  * @idle_usec: after so many microseconds in which nothing was posted the thread sleeps,
  *	until a post wakes it; 1 to 1,000,000, or 0: no thread
  * @cpu: the CPU that it runs on, one of those that the calling thread may use; -1: any
  *	of those
  *
- * While it is awake, posting makes no system call.  It uses a CPU for that, at the
- * expense of the process's cgroup.  It serves all EPs and SRQs of this IA and ends with
- * it; another call changes it.
+ * While it is awake, posting makes no system call.  It uses a CPU for that.  It is a
+ * thread of the process, limited and accounted as such, serves all EPs and SRQs of this IA
+ * and ends with it; another call changes it.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no IA of this provider (DAT_INVALID_HANDLE_IA);
  * DAT_INVALID_PARAMETER: @idle_usec is too long (DAT_INVALID_ARG2), or @cpu is none that
  * the caller may use (DAT_INVALID_ARG3);
- * DAT_INSUFFICIENT_RESOURCES: memory;
+ * DAT_INSUFFICIENT_RESOURCES: memory, threads;
  * DAT_INTERNAL_ERROR: the RDMA device is gone.
  *
  * Threads: safe.  Not in DAT 1.2.

@@ -80,6 +80,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	ia->obj.ia = ia;
 	pthread_mutex_init(&ia->feed_lock, NULL);
 	pthread_mutex_init(&ia->lock, NULL);
+	pthread_mutex_init(&ia->poller.lock, NULL);
 	udat_list_init(&ia->objs);
 	udat_list_init(&ia->graves);
 	ia->name = strdup(name);
@@ -102,6 +103,7 @@ err_close:
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
 err_free:
+	pthread_mutex_destroy(&ia->poller.lock);
 	pthread_mutex_destroy(&ia->lock);
 	pthread_mutex_destroy(&ia->feed_lock);
 	free(ia->name);
@@ -112,6 +114,7 @@ err_free:
 /* Forget all objects; the driver has let go of them. */
 static void ia_destroy(struct udat_ia *ia)
 {
+	udat_poller_end(ia);
 	udat_cnos_end(ia);
 	while (ia->objs.next != &ia->objs)
 		udat_obj_forget(ia->objs.next);
@@ -120,6 +123,7 @@ static void ia_destroy(struct udat_ia *ia)
 	udat_lmr_table_free(ia);
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
+	pthread_mutex_destroy(&ia->poller.lock);
 	pthread_mutex_destroy(&ia->lock);
 	pthread_mutex_destroy(&ia->feed_lock);
 	free(ia->name);
@@ -359,24 +363,6 @@ static int ia_in_use(struct udat_ia *ia)
 	busy = ia->nobjs > (ia->own_async ? 1U : 0U);
 	pthread_mutex_unlock(&ia->lock);
 	return busy;
-}
-
-UDAT_EXPORT DAT_RETURN dat_linux_ia_poller(DAT_IA_HANDLE ia_handle, DAT_UINT32 idle_usec,
-					   int cpu)
-{
-	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_usec, .cpu = cpu };
-	struct udat_ia *ia = udat_ia(ia_handle);
-	int ret;
-
-	if (!ia)
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	if (idle_usec > DAT_MAX_POLLER_IDLE_US)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	ret = du_ioctl(ia->fd, DAT_IOC_POLLER_SET, &arg);
-	/* Of the rest only the CPU can be wrong. */
-	if (ret == -EINVAL)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
 UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)

@@ -86,6 +86,18 @@ struct udat_lmr_chunk {
 };
 
 /*
+ * struct udat_poller - the thread that looks at what is posted
+ * @lock: of what follows
+ * @thread: valid in the process @pid
+ * @pid: whose it is; 0: there is none
+ */
+struct udat_poller {
+	pthread_mutex_t	lock;
+	pthread_t	thread;
+	pid_t		pid;
+};
+
+/*
  * struct udat_ia - interface adapter
  * @obj: ia is itself
  * @name: as it was opened by
@@ -105,6 +117,7 @@ struct udat_lmr_chunk {
  * @named_graves: of them, when we last looked for events that name them
  * @lmrs: by the index part of lmr_context
  * @waiters: threads inside dat_evd_wait(); atomic
+ * @poller: if the program wants one
  */
 struct udat_ia {
 	struct udat_obj		obj;
@@ -125,6 +138,7 @@ struct udat_ia {
 	unsigned int		named_graves;
 	struct udat_lmr_chunk	**lmrs;
 	int			waiters;
+	struct udat_poller	poller;
 };
 
 /*
@@ -384,6 +398,9 @@ uint64_t udat_deadline(DAT_TIMEOUT timeout);
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind);
 int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind);
 void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
+
+/* poller.c */
+void udat_poller_end(struct udat_ia *ia);
 
 /* cno.c */
 void udat_cno_end(struct udat_cno *cno);

@@ -28,7 +28,8 @@
  *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing; an
  *                 LMR that lacks a privilege
  *   EXDEV         objects that must share a protection zone don't
- *   EBUSY         the object is in use, or another thread waits on the EVD
+ *   EBUSY         the object is in use, or another thread waits on the EVD or is the
+ *                 poller
  *   EISCONN       the state of the EP forbids it, or what a queue holds
  *   EEXIST        the memory is not what the cookie stands for
  *   EADDRINUSE    the connection qualifier is taken
@@ -111,6 +112,7 @@ enum {
 	DAT_NR_RMR_CREATE,
 	DAT_NR_RMR_BIND,
 	DAT_NR_POLLER_SET,
+	DAT_NR_POLLER_RUN,
 	DAT_NR_LAST
 };
 
@@ -999,24 +1001,36 @@ struct dat_cr_handoff {
 #define DAT_MAX_POLLER_IDLE_US	1000000
 
 /**
- * struct dat_poller_set - have a kernel thread look at the doorbells
+ * struct dat_poller_set - say whether a thread may look at the doorbells
  * @size: of this structure
  * @idle_us: after so many microseconds in which nothing was posted it sleeps until the
- *	next kick, at most DAT_MAX_POLLER_IDLE_US; 0: no thread
- * @cpu: where it runs, a CPU that the caller may use; -1: any of those
- * @rsvd: must be 0
+ *	next kick, at most DAT_MAX_POLLER_IDLE_US; 0, as at first: none may
  *
- * While it is awake no queue has NEED_KICK, except for some that got it before.  The
- * thread's time is charged to the caller's cgroup.  A call while there is one changes it.
+ * Changes a thread that does so already, or ends it.
  */
 struct dat_poller_set {
 	__u32 size;
 	__u32 idle_us;
-	__s32 cpu;
-	__u32 rsvd;
 };
 
 #define DAT_IOC_POLLER_SET	DAT_IOC(POLLER_SET)
+
+/**
+ * struct dat_poller_run - have the calling thread look at the doorbells
+ * @size: of this structure
+ * @rsvd: 0
+ *
+ * Returns 0 when DAT_IOC_POLLER_SET has ended it, at once if no thread may look; EINTR
+ * when a signal came; ENODEV.  EBUSY: another thread is the poller.  While it is awake no
+ * queue has NEED_KICK, except for some that got it before; when it sleeps, or has
+ * returned, every queue asks for kicks as ever.
+ */
+struct dat_poller_run {
+	__u32 size;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_POLLER_RUN	DAT_IOC(POLLER_RUN)
 
 /*
  * Drain every queue whose dirty bit is set.  The only ioctl without a structure;
@@ -1059,6 +1073,7 @@ DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 304);
 DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
 DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
 DAT_RING_ASSERT(sizeof(struct dat_cr_handoff) == 16);
-DAT_RING_ASSERT(sizeof(struct dat_poller_set) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_poller_set) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_poller_run) == 8);
 
 #endif /* _UAPI_RDMA_DAT_IOCTL_H */
