@@ -177,7 +177,7 @@ int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual)
 	struct dat_psp *psp;
 	int ret = -ENOENT;
 
-	psp = dat_dev_find_psp(cr->obj.ia, conn_qual);
+	psp = dat_psp_find(cr->obj.ia, conn_qual);
 	if (!psp)
 		return -EADDRNOTAVAIL;
 	id = xchg(&cr->id, NULL);

@@ -652,6 +652,7 @@ struct dat_conn {
  * @conn_qual: port
  * @one_shot: takes one request
  * @spent: and has
+ * @node: among all of them, by @conn_qual; psp.c
  */
 struct dat_psp {
 	struct dat_obj		obj;
@@ -661,6 +662,7 @@ struct dat_psp {
 	u16			conn_qual;
 	bool			one_shot;
 	atomic_t		spent;
+	struct hlist_node	node;
 };
 
 /**
@@ -714,7 +716,6 @@ struct dat_dev *dat_dev_get(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_detach(struct dat_ia *ia);
-struct dat_psp *dat_dev_find_psp(const struct dat_ia *ia, u16 conn_qual);
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss);
 
 /* ia.c */
@@ -765,6 +766,8 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie);
 void dat_share_put(struct dat_share *share);
+int dat_share_init(void);
+void dat_share_exit(void);
 
 /**
  * struct dat_step - a step of replacing a ring
@@ -907,6 +910,7 @@ int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_l
 /* psp.c, cr.c */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot,
 			       u64 user_data);
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, u16 conn_qual);
 int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 		    const struct rdma_conn_param *param);
 int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,

@@ -352,42 +352,6 @@ void dat_dev_detach(struct dat_ia *ia)
 	mutex_unlock(&dat_dev_lock);
 }
 
-static struct dat_psp *ia_find_psp(struct dat_ia *ia, u16 conn_qual)
-{
-	struct dat_obj *obj;
-	unsigned long id;
-
-	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
-		if (obj->type == DAT_OBJ_PSP && to_dat_psp(obj)->conn_qual == conn_qual)
-			return to_dat_psp(obj);
-		dat_obj_put(obj);
-	}
-	return NULL;
-}
-
-/**
- * dat_dev_find_psp() - find a listener of a port, whoever's it is
- * @ia: an opening of the port
- * @conn_qual: the listener's
- *
- * Context: may sleep.  Return: it, with a reference, or NULL.
- */
-struct dat_psp *dat_dev_find_psp(const struct dat_ia *ia, u16 conn_qual)
-{
-	struct dat_psp *psp = NULL;
-	struct dat_ia *other;
-
-	mutex_lock(&dat_dev_lock);
-	list_for_each_entry(other, &ia->dev->ias, node) {
-		if (other->port == ia->port && net_eq(other->net, ia->net))
-			psp = ia_find_psp(other, conn_qual);
-		if (psp)
-			break;
-	}
-	mutex_unlock(&dat_dev_lock);
-	return psp;
-}
-
 static int dat_client_add(struct ib_device *ibdev)
 {
 	struct dat_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);

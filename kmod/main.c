@@ -25,9 +25,12 @@ static int __init dat_init(void)
 		ret = -ENOMEM;
 		goto err_destroy_wq;
 	}
-	ret = dat_dev_init();
+	ret = dat_share_init();
 	if (ret)
 		goto err_destroy_refuse;
+	ret = dat_dev_init();
+	if (ret)
+		goto err_share_exit;
 	ret = dat_file_init();
 	if (ret)
 		goto err_dev_exit;
@@ -35,6 +38,8 @@ static int __init dat_init(void)
 
 err_dev_exit:
 	dat_dev_exit();
+err_share_exit:
+	dat_share_exit();
 err_destroy_refuse:
 	destroy_workqueue(dat_refuse_wq);
 err_destroy_wq:
@@ -46,6 +51,7 @@ static void __exit dat_exit(void)
 {
 	dat_file_exit();
 	dat_dev_exit();
+	dat_share_exit();
 	destroy_workqueue(dat_refuse_wq);
 	destroy_workqueue(dat_wq);
 }

@@ -1,8 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Public service points: listeners. */
+#include <linux/hashtable.h>
+
 #include "dat.h"
 
 #define DAT_BACKLOG	128
+
+/* Those that listen, whoever's they are.  Nothing is taken under the lock. */
+static DEFINE_MUTEX(psp_lock);
+static DEFINE_HASHTABLE(psps, 10);
+
+static void psp_show_up(struct dat_psp *psp)
+{
+	mutex_lock(&psp_lock);
+	hash_add(psps, &psp->node, psp->conn_qual);
+	mutex_unlock(&psp_lock);
+}
+
+static void psp_hide(struct dat_psp *psp)
+{
+	mutex_lock(&psp_lock);
+	hash_del(&psp->node);
+	mutex_unlock(&psp_lock);
+}
+
+/**
+ * dat_psp_find() - find a listener of a port, whoever's it is
+ * @ia: an opening of the port
+ * @conn_qual: the listener's
+ *
+ * Context: may sleep.  Return: it, with a reference, or NULL.
+ */
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, u16 conn_qual)
+{
+	struct dat_psp *psp, *found = NULL;
+
+	mutex_lock(&psp_lock);
+	hash_for_each_possible(psps, psp, node, conn_qual) {
+		const struct dat_ia *other = psp->obj.ia;
+
+		if (psp->conn_qual == conn_qual && other->dev == ia->dev &&
+		    other->port == ia->port && net_eq(other->net, ia->net) &&
+		    kref_get_unless_zero(&psp->obj.ref)) {
+			found = psp;
+			break;
+		}
+	}
+	mutex_unlock(&psp_lock);
+	return found;
+}
 
 /**
  * dat_psp_request() - a peer wants to connect
@@ -100,6 +146,8 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot
 	ret = psp_listen(psp, conn_qual);
 	if (ret)
 		goto err_abort;
+	/* Not later: once it is published it may be freed. */
+	psp_show_up(psp);
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)
 		goto err_abort;
@@ -116,6 +164,7 @@ static void psp_shutdown(struct dat_obj *obj)
 	struct dat_psp *psp = to_dat_psp(obj);
 	struct dat_evd *evd;
 
+	psp_hide(psp);
 	if (psp->id)
 		rdma_destroy_id(psp->id);
 	psp->id = NULL;

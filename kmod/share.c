@@ -9,18 +9,24 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/path.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
 #include "dat.h"
 
 static DEFINE_MUTEX(share_lock);
-static LIST_HEAD(shares);
+static struct rhashtable shares;	/* share_lock */
+
+/* What a cookie is looked up by: containers don't share names.  No padding. */
+struct share_key {
+	struct dat_dev	*dev;
+	struct net	*net;
+	u8		cookie[DAT_LMR_COOKIE];
+};
 
 /* What memory is, whoever maps it where. */
 struct share_id {
-	struct dat_dev	*dev;
-	struct net	*net;		/* containers don't share names */
 	struct path	path;		/* keeps the file system mounted */
 	struct inode	*inode;
 	pgoff_t		pgoff;
@@ -30,16 +36,23 @@ struct share_id {
 
 /**
  * struct dat_share - a cookie in use
- * @node: in the list of them; share_lock
+ * @node: among all of them; share_lock
  * @users: LMRs; share_lock
+ * @key: its name, and whose it is
  * @id: the memory; holds the path
- * @cookie: its name
  */
 struct dat_share {
-	struct list_head	node;
+	struct rhash_head	node;
 	unsigned int		users;
+	struct share_key	key;
 	struct share_id		id;
-	u8			cookie[DAT_LMR_COOKIE];
+};
+
+static const struct rhashtable_params share_params = {
+	.key_len		= sizeof(struct share_key),
+	.key_offset		= offsetof(struct dat_share, key),
+	.head_offset		= offsetof(struct dat_share, node),
+	.automatic_shrinking	= true,
 };
 
 /* In small pages, also of a huge one. */
@@ -103,34 +116,23 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 	       share->id.offset == id->offset && share->id.length == id->length;
 }
 
-static struct dat_share *share_find(const struct share_id *id, const u8 *cookie)
+/* Use the name if it is of this memory, or give it @spare, whose key is set. */
+static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
 	struct dat_share *share;
+	int ret;
 
 	lockdep_assert_held(&share_lock);
-	list_for_each_entry(share, &shares, node)
-		if (share->id.dev == id->dev && net_eq(share->id.net, id->net) &&
-		    !memcmp(share->cookie, cookie, DAT_LMR_COOKIE))
-			return share;
-	return NULL;
-}
-
-/* Use the name if it is of this memory, or give it @spare. */
-static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
-				   struct dat_share *spare)
-{
-	struct dat_share *share;
-
-	lockdep_assert_held(&share_lock);
-	share = share_find(id, cookie);
+	share = rhashtable_lookup_fast(&shares, &spare->key, share_params);
 	if (share && !share_is(share, id))
 		return ERR_PTR(-EEXIST);
 	if (!share) {
+		ret = rhashtable_insert_fast(&shares, &spare->node, share_params);
+		if (ret)
+			return ERR_PTR(-ENOMEM);
 		share = spare;
 		share->id = *id;
 		path_get(&id->path);
-		memcpy(share->cookie, cookie, DAT_LMR_COOKIE);
-		list_add(&share->node, &shares);
 	}
 	share->users++;
 	return share;
@@ -149,20 +151,23 @@ static struct dat_share *share_use(const struct share_id *id, const u8 *cookie,
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie)
 {
-	struct share_id id = { .dev = ia->dev, .net = ia->net };
 	struct dat_share *share, *spare;
+	struct share_id id;
 	int ret;
 
 	spare = kzalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
 	if (!spare)
 		return ERR_PTR(-ENOMEM);
+	spare->key.dev = ia->dev;
+	spare->key.net = ia->net;
+	memcpy(spare->key.cookie, cookie, DAT_LMR_COOKIE);
 	ret = share_identify(start, length, &id);
 	if (ret) {
 		kfree(spare);
 		return ERR_PTR(ret);
 	}
 	mutex_lock(&share_lock);
-	share = share_use(&id, cookie, spare);
+	share = share_use(&id, spare);
 	mutex_unlock(&share_lock);
 	path_put(&id.path);
 	if (share != spare)
@@ -176,10 +181,22 @@ void dat_share_put(struct dat_share *share)
 	if (--share->users)
 		share = NULL;
 	else
-		list_del(&share->node);
+		rhashtable_remove_fast(&shares, &share->node, share_params);
 	mutex_unlock(&share_lock);
 	if (!share)
 		return;
 	path_put(&share->id.path);
 	kfree(share);
+}
+
+int dat_share_init(void)
+{
+	BUILD_BUG_ON(sizeof(struct share_key) != 2 * sizeof(void *) + DAT_LMR_COOKIE);
+
+	return rhashtable_init(&shares, &share_params);
+}
+
+void dat_share_exit(void)
+{
+	rhashtable_destroy(&shares);
 }
