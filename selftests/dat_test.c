@@ -57,12 +57,31 @@ int t_open(struct t_file *f)
 		     PROT_READ | PROT_WRITE, &f->db);
 }
 
+static void *poller_thread(void *arg)
+{
+	struct dat_poller_run run = { .size = sizeof(run) };
+	struct t_file *f = arg;
+
+	while (t_ioctl(f->fd, DAT_IOC_POLLER_RUN, &run) == -EINTR)
+		;
+	return NULL;
+}
+
+/* It was told to go.  A child has no such thread. */
+static void poller_end(struct t_file *f)
+{
+	if (f->poller_of == getpid())
+		pthread_join(f->poller, NULL);
+	f->poller_of = 0;
+}
+
 /* Mappings that are left would keep the file open, and the adapter with it. */
 void t_close(struct t_file *f)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };
 
 	t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg);
+	poller_end(f);
 	t_unmap(&f->db);
 	close(f->fd);
 }
@@ -243,12 +262,20 @@ int t_reset(struct t_file *f, const struct t_ep *ep)
 	return t_ioctl(f->fd, DAT_IOC_EP_RESET, &arg);
 }
 
-/* 0: none. */
+/* A thread that looks at the doorbells until the file is closed; 0: none. */
 int t_poller(struct t_file *f, uint32_t idle_us)
 {
-	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us, .cpu = -1 };
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };
+	int ret = t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg);
 
-	return t_ioctl(f->fd, DAT_IOC_POLLER_SET, &arg);
+	if (!idle_us)
+		poller_end(f);
+	if (ret || !idle_us || f->poller_of)
+		return ret;
+	ret = pthread_create(&f->poller, NULL, poller_thread, f);
+	if (!ret)
+		f->poller_of = getpid();
+	return -ret;
 }
 
 int t_kick(struct t_file *f)

@@ -8,6 +8,7 @@
 #define DAT_TEST_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -28,6 +29,8 @@ struct t_file {
 	int			fd;
 	struct dat_ia_query	info;
 	struct t_map		db;
+	pthread_t		poller;
+	pid_t			poller_of;	/* whose it is; 0: there is none */
 };
 
 struct t_evd {
