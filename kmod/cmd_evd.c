@@ -59,6 +59,23 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	return ret;
 }
 
+/* Spins without the IA's lock. */
+int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_poll *arg = ucmd->arg;
+	struct dat_evd *evd;
+	int ret;
+
+	if (arg->rsvd || arg->spin_us > DAT_MAX_SPIN_US)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
+	ret = dat_busy_poll(evd, (u64)arg->spin_us * NSEC_PER_USEC);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
 int dat_cmd_evd_post(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_post *arg = ucmd->arg;

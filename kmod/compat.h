@@ -7,6 +7,7 @@
 #define _DAT_COMPAT_H
 
 #include <linux/mm.h>
+#include <linux/timer.h>
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
 
@@ -26,6 +27,19 @@ static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
 				    unsigned long set, unsigned long clear)
 {
 	vm_flags_mod(vma, set, clear);
+}
+#endif
+
+/* 6.2 gave it the new name, 6.15 took the old one away. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static inline void dat_timer_delete_sync(struct timer_list *timer)
+{
+	del_timer_sync(timer);
+}
+#else
+static inline void dat_timer_delete_sync(struct timer_list *timer)
+{
+	timer_delete_sync(timer);
 }
 #endif
 

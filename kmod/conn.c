@@ -42,6 +42,8 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 		return;
 	conn->closing = true;
 	conn->end_event = event;
+	if (dat_busy_leave(conn))
+		dat_cq_schedule(conn);
 	if (!conn->starting)
 		queue_work(dat_wq, &conn->close_work);
 }
@@ -518,6 +520,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	conn->dev = ep->obj.ia->dev;
 	INIT_LIST_HEAD(&conn->early);
 	init_completion(&conn->cm_heard);
+	dat_busy_init_conn(conn);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);
 	INIT_WORK(&conn->early_work, conn_early_work);

@@ -40,6 +40,7 @@ static bool cq_rearm(struct ib_cq *cq)
 static int cq_irq_poll(struct irq_poll *iop, int budget)
 {
 	struct dat_conn *conn = container_of(iop, struct dat_conn, iop);
+	bool polled = false;
 	struct dat_ep *ep;
 	int done = 0;
 
@@ -48,6 +49,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (ep) {
 		spin_lock_bh(&ep->lock);
 		done = cq_take(conn, ep, budget);
+		polled = done && done < budget && dat_busy_join(conn);
 		spin_unlock_bh(&ep->lock);
 	}
 	rcu_read_unlock();
@@ -55,7 +57,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		return done;
 	irq_poll_complete(iop);
 	/* Without its EP the connection is over: nothing comes any more. */
-	if (ep && cq_rearm(conn->cq))
+	if (ep && !polled && cq_rearm(conn->cq))
 		irq_poll_sched(iop);
 	return done;
 }
@@ -63,13 +65,15 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 /* True if somebody has to look again. */
 static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
 {
-	bool full;
+	bool polled;
+	int done;
 
 	if (!spin_trylock(&ep->lock))
 		return true;
-	full = cq_take(conn, ep, CQ_BUDGET) == CQ_BUDGET;
+	done = cq_take(conn, ep, CQ_BUDGET);
+	polled = done && done < CQ_BUDGET && dat_busy_join(conn);
 	spin_unlock(&ep->lock);
-	return full || cq_rearm(conn->cq);
+	return done == CQ_BUDGET || (!polled && cq_rearm(conn->cq));
 }
 
 /*
@@ -118,6 +122,28 @@ int dat_cq_create(struct dat_conn *conn, u32 entries)
 	conn->cq = cq;
 	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 	return 0;
+}
+
+/**
+ * dat_cq_take() - take completions without having been notified
+ * @conn: connection
+ *
+ * Context: ep->lock held.  Return: how many; there may be more.
+ */
+int dat_cq_take(struct dat_conn *conn)
+{
+	return cq_take(conn, conn->ep, CQ_BUDGET);
+}
+
+/**
+ * dat_cq_schedule() - look at the queue soon, and arm it when it is empty
+ * @conn: has a queue
+ *
+ * Context: any.
+ */
+void dat_cq_schedule(struct dat_conn *conn)
+{
+	irq_poll_sched(&conn->iop);
 }
 
 /**

@@ -31,6 +31,7 @@
  *   ep->lock              BH spinlock; never two at once
  *   srq->lock             BH spinlock
  *   rmr->lock             BH spinlock
+ *   evd->busy.lock        BH spinlock; never two at once
  *   evd->lock             BH spinlock; never two at once
  *   cno->lock             BH spinlock
  *
@@ -47,6 +48,7 @@
 #include <linux/kref.h>
 #include <linux/rwsem.h>
 #include <linux/seq_file.h>
+#include <linux/timer.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -218,9 +220,40 @@ struct dat_cno {
 };
 
 /**
+ * struct dat_busy - connections that those who poll an EVD take completions from
+ * @lock: of the list
+ * @links: struct dat_busy_link
+ * @count: of them
+ * @on: somebody polls, or did; set under evd->lock, cleared under @lock
+ * @last: when, in jiffies
+ * @timer: finds that nobody does, and who has become idle
+ */
+struct dat_busy {
+	spinlock_t		lock;
+	struct list_head	links;
+	u32			count;
+	bool			on;
+	unsigned long		last;
+	struct timer_list	timer;
+};
+
+/**
+ * struct dat_busy_link - a connection in the list of one of the EVDs that it feeds
+ * @node: in evd->busy.links; its lock
+ * @evd: whose, or NULL: in none; ep->lock
+ * @conn: the connection
+ */
+struct dat_busy_link {
+	struct list_head	node;
+	struct dat_evd		*evd;
+	struct dat_conn		*conn;
+};
+
+/**
  * struct dat_evd - event dispatcher
  * @obj: base
  * @streams: enum dat_stream bits that may feed it
+ * @busy: has a lock of its own
  * @lock: everything below
  * @ring: the events
  * @wq: the waiter sleeps here
@@ -238,6 +271,7 @@ struct dat_cno {
 struct dat_evd {
 	struct dat_obj		obj;
 	u32			streams;
+	struct dat_busy		busy;
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;
@@ -594,6 +628,8 @@ struct dat_failure {
  * @hung_up: the peer's disconnect is what closes it
  * @graceful: close when the requests are done
  * @end_event: connection event that will tell of the end
+ * @busy: who polls, of recv_evd and of request_evd if that is another
+ * @busy_seen: there was something to take since the timer looked
  * @wc: scratch of cq.c
  * @wr: scratch of the pump
  * @send_wr: scratch of the pump
@@ -634,6 +670,8 @@ struct dat_conn {
 	bool			hung_up;
 	bool			graceful;
 	u32			end_event;
+	struct dat_busy_link	busy[2];
+	bool			busy_seen;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_wr		wr;
 	union {
@@ -795,12 +833,23 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
 int dat_evd_post(struct dat_evd *evd, u64 cookie);
+u32 dat_evd_count(struct dat_evd *evd);
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 int dat_sleep(u64 deadline_ns);
+
+/* busy.c */
+void dat_busy_init(struct dat_busy *b);
+void dat_busy_init_conn(struct dat_conn *conn);
+bool dat_busy_join(struct dat_conn *conn);
+bool dat_busy_leave(struct dat_conn *conn);
+void dat_busy_posted(struct dat_ep *ep);
+int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
+void dat_busy_stop(struct dat_evd *evd);
+void dat_busy_end(struct dat_evd *evd);
 
 /* cno.c */
 struct dat_cno *dat_cno_create(struct dat_ia *ia);
@@ -854,6 +903,8 @@ void dat_conn_progress(struct dat_conn *conn);
 
 /* cq.c */
 int dat_cq_create(struct dat_conn *conn, u32 entries);
+int dat_cq_take(struct dat_conn *conn);
+void dat_cq_schedule(struct dat_conn *conn);
 void dat_cq_take_rest(struct dat_conn *conn);
 void dat_cq_destroy(struct dat_conn *conn);
 

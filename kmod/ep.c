@@ -208,6 +208,8 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 	else
 		dat_queue_pump_rq(ep->conn);
 	spin_unlock_bh(&ep->lock);
+	if (q == &ep->sq)
+		dat_busy_posted(ep);
 }
 
 static void parents_unuse(const struct dat_ep_parents *p)

@@ -29,6 +29,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wq);
 	init_waitqueue_head(&evd->poll);
+	dat_busy_init(&evd->busy);
 	evd->streams = streams;
 	ret = dat_evring_alloc(&evd->ring, roundup_pow_of_two(qlen));
 	if (ret)
@@ -136,6 +137,20 @@ int dat_evd_post(struct dat_evd *evd, u64 cookie)
 	return dat_evd_offer(evd, &eqe) ? 0 : -ENOSPC;
 }
 
+/**
+ * dat_evd_count() - how many events are queued
+ * @evd: event dispatcher
+ */
+u32 dat_evd_count(struct dat_evd *evd)
+{
+	u32 count;
+
+	spin_lock_bh(&evd->lock);
+	count = dat_evring_count(&evd->ring);
+	spin_unlock_bh(&evd->lock);
+	return count;
+}
+
 /* 1: go; 0: sleep on; negative: go with this error. */
 static int evd_ready(struct dat_evd *evd)
 {
@@ -219,6 +234,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 	ret = evd_become_waiter(evd, threshold);
 	if (ret)
 		return ret;
+	dat_busy_stop(evd);
 	do {
 		/* (J): after this, whoever queues an event sees us. */
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
@@ -276,6 +292,8 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	if (cno && dat_obj_use(&cno->obj))
 		return -ENOENT;
 	old = evd_swap_cno(evd, cno);
+	if (cno)
+		dat_busy_stop(evd);
 	if (!old)
 		return 0;
 	dat_cno_forget(old, evd->obj.user_data);
@@ -375,6 +393,7 @@ static void evd_shutdown(struct dat_obj *obj)
 	wake_up_poll(&evd->poll, EPOLLHUP);
 	spin_unlock_bh(&evd->lock);
 
+	dat_busy_end(evd);
 	cno = evd_swap_cno(evd, NULL);
 	if (!cno)
 		return;
@@ -411,6 +430,7 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 	__poll_t mask = 0;
 
 	poll_wait(file, &evd->poll, wait);
+	dat_busy_stop(evd);
 	spin_lock_bh(&evd->lock);
 	if (dat_evring_count(&evd->ring))
 		mask |= EPOLLIN | EPOLLRDNORM;

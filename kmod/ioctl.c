@@ -29,6 +29,7 @@ union ucmd_arg {
 	struct dat_lmr_create		lmr_create;
 	struct dat_evd_create		evd_create;
 	struct dat_evd_wait		evd_wait;
+	struct dat_evd_poll		evd_poll;
 	struct dat_evd_post		evd_post;
 	struct dat_evd_set		evd_set;
 	struct dat_rmr_create		rmr_create;
@@ -106,6 +107,7 @@ static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(LMR_CREATE, lmr_create, rmr_context, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(EVD_CREATE, evd_create, status_size, NEED_LIVE, MAKES(evd)),
 	IOCTL_OP(EVD_WAIT, evd_wait, deadline_ns, NEED_IA),
+	IOCTL_OP(EVD_POLL, evd_poll, rsvd, NEED_IA),
 	IOCTL_OP(EVD_POST, evd_post, cookie, NEED_LIVE),
 	IOCTL_OP(EVD_SET, evd_set, mask, NEED_LIVE),
 	IOCTL_OP(RMR_CREATE, rmr_create, rsvd, NEED_LIVE, MAKES(obj)),
@@ -169,7 +171,7 @@ static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void __user *ubuf)
 {
 	struct dat_ucmd ucmd = { .file = file, .ubuf = ubuf };
-	union ucmd_arg arg = {};
+	union ucmd_arg arg;
 	u32 size;
 	int ret;
 
@@ -180,6 +182,7 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 	/* Nobody needs more, and the search for zeros must not take long. */
 	if (size > PAGE_SIZE)
 		return -E2BIG;
+	/* All of what belongs to the call: the rest is nobody's. */
 	ret = copy_struct_from_user(&arg, op->size, ubuf, size);
 	if (ret)
 		return ret;

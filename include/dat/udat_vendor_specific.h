@@ -47,6 +47,28 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
 DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 
 /**
+ * dat_linux_evd_busy_poll - look at the device instead of being notified
+ * @evd_handle: the EVD
+ * @usec: for how long, at most 1,000,000 microseconds; 0: be notified, as at first
+ *
+ * A dat_evd_dequeue() that finds no event asks the driver to look at the device, and
+ * returns when there is one or after @usec; so does dat_evd_wait() before it sleeps.  The
+ * calling thread's CPU does the work of the device's interrupt, which is sooner done.
+ * It is for threads that poll all the time: while they do there is no notification,
+ * and once they stop it takes some ticks of the kernel's clock until there is.
+ *
+ * It is of no use, but does no harm, on an EVD with a CNO or a watched descriptor, and for
+ * EPs with two EVDs of which one is not polled.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);
+ * DAT_INVALID_PARAMETER: @usec is too long (DAT_INVALID_ARG2).
+ *
+ * Threads: safe.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec);
+
+/**
  * dat_linux_ia_poller - have a thread look at what is posted
  * @ia_handle: the IA
  * @idle_usec: after so many microseconds in which nothing was posted the thread sleeps,

@@ -357,6 +357,39 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 	}
 }
 
+/* Have the driver look at the device for so long, or once.  True: there are events. */
+static int evd_look(struct udat_evd *evd, uint32_t spin_us)
+{
+	struct dat_evd_poll arg = {
+		.size = sizeof(arg), .id = evd->obj.id, .spin_us = spin_us,
+	};
+
+	return !du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_POLL, &arg);
+}
+
+static uint32_t evd_busy_us(const struct udat_evd *evd)
+{
+	return __atomic_load_n(&evd->busy_us, __ATOMIC_RELAXED);
+}
+
+/* The ring is empty: is it still, if the driver should look at the device? */
+static int evd_stays_empty(struct udat_evd *evd)
+{
+	return __builtin_expect(!evd_busy_us(evd), 1) || !evd_look(evd, 0);
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (usec > DAT_MAX_SPIN_US)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	__atomic_store_n(&evd->busy_us, usec, __ATOMIC_RELAXED);
+	return DAT_SUCCESS;
+}
+
 UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct udat_evd *evd = udat_evd(evd_handle);
@@ -370,7 +403,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	/* Polling an empty queue takes no lock. */
 	if (!du_events_count(&evd->events) &&
-	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED))
+	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED) && evd_stays_empty(evd))
 		return DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	du_lock(&evd->lock);
 	if (evd->waiting)
@@ -468,6 +501,9 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	if (!timeout)
 		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 	arg.deadline_ns = udat_deadline(timeout);
+	while (evd_busy_us(evd) && evd_look(evd, evd_busy_us(evd)))
+		if (du_events_count(&evd->events) >= threshold)
+			return DAT_SUCCESS;
 	/* A CNO is not triggered for a waiter that the driver knows of. */
 	if (!evd->cno && evd_spin(evd, threshold))
 		return DAT_SUCCESS;

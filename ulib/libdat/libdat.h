@@ -200,6 +200,7 @@ struct udat_spin {
  *	atomic; meanwhile no grave opens
  * @feeds: how many streams of each kind feed it
  * @spin: whether looking pays before sleeping; the waiter's
+ * @busy_us: how long an empty ring has the driver look at the device; atomic
  */
 struct udat_evd {
 	struct udat_obj		obj;
@@ -216,6 +217,7 @@ struct udat_evd {
 	int			translating;
 	uint32_t		feeds[UDAT_FEED_KINDS];
 	struct udat_spin	spin;
+	uint32_t		busy_us;
 };
 
 struct udat_pz {

@@ -16,7 +16,7 @@
 #include "dat-perf.h"
 
 #define HELLO_MAGIC	0x44415470	/* "DATp" */
-#define HELLO_VERSION	2
+#define HELLO_VERSION	3
 #define HELLO_EVENT	0x1
 #define HELLO_SRQ	0x2
 #define HELLO_FLAGS	0x3
@@ -39,6 +39,7 @@ struct hello {
 	uint32_t	idle;
 	uint32_t	flags;
 	uint32_t	poller;
+	uint32_t	busy;
 };
 
 /* Where the peer's buffer is; big endian. */
@@ -137,7 +138,7 @@ static void hello_pack(const struct perf *p, uint32_t index, struct hello *h)
 		htonl(o->op), htonl(o->test), htonl(o->size), htonl(o->iters),
 		htonl(o->window), htonl(o->eps), htonl(o->idle),
 		htonl((o->event ? HELLO_EVENT : 0) | (o->srq ? HELLO_SRQ : 0)),
-		htonl(o->poller),
+		htonl(o->poller), htonl(o->busy),
 	};
 }
 
@@ -146,7 +147,7 @@ static int hello_good(const struct perf_opt *o)
 	return o->op <= OP_READ && o->test <= TEST_RECV && o->size && o->size <= MAX_SIZE &&
 	       o->iters && o->iters <= MAX_ITERS && o->window && o->window <= MAX_WINDOW &&
 	       o->eps && o->eps <= MAX_EPS && o->idle <= MAX_IDLE &&
-	       o->poller <= MAX_POLLER && !perf_opt_wrong(o);
+	       o->poller <= MAX_POLLER && o->busy <= MAX_POLLER && !perf_opt_wrong(o);
 }
 
 /* What comes from the net is checked like what comes from the command line. */
@@ -166,6 +167,7 @@ static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *se
 		.eps = ntohl(h.eps), .idle = ntohl(h.idle),
 		.srq = !!(ntohl(h.flags) & HELLO_SRQ),
 		.event = !!(ntohl(h.flags) & HELLO_EVENT), .poller = ntohl(h.poller),
+		.busy = ntohl(h.busy),
 	};
 	return ntohl(h.magic) == HELLO_MAGIC && ntohl(h.version) == HELLO_VERSION &&
 	       !(ntohl(h.flags) & ~HELLO_FLAGS) && hello_good(o);

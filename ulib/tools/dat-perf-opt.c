@@ -30,6 +30,8 @@ static const char usage_text[] =
 "  -e, --event         wait for events instead of polling\n"
 "  -P, --poller USEC   let the driver look at what is posted; it sleeps after USEC\n"
 "                      in vain, 1 to %u\n"
+"  -b, --busy-poll USEC  look at the device instead of being notified, for USEC at a\n"
+"                      time, 1 to %u\n"
 "  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N        connection qualifier of the server (%u)\n"
 "  -j, --json          results as a JSON array\n"
@@ -42,7 +44,7 @@ static const char usage_text[] =
 static void usage(FILE *to)
 {
 	fprintf(to, usage_text, MAX_SIZE, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW, MAX_POLLER,
-		PERF_PORT);
+		MAX_POLLER, PERF_PORT);
 }
 
 static unsigned int find_name(const char *name, const char *const *names, unsigned int n,
@@ -69,6 +71,7 @@ static const struct option long_options[] = {
 	{ "cq-mod",	required_argument,	NULL, 'Q' },
 	{ "event",	no_argument,		NULL, 'e' },
 	{ "poller",	required_argument,	NULL, 'P' },
+	{ "busy-poll",	required_argument,	NULL, 'b' },
 	{ "device",	required_argument,	NULL, 'd' },
 	{ "port",	required_argument,	NULL, 'p' },
 	{ "json",	no_argument,		NULL, 'j' },
@@ -123,6 +126,9 @@ static int parse_opt(int c, struct perf *p)
 		return 1;
 	case 'P':
 		o->poller = tool_number(optarg, "--poller", 1, MAX_POLLER);
+		return 1;
+	case 'b':
+		o->busy = tool_number(optarg, "--busy-poll", 1, MAX_POLLER);
 		return 1;
 	}
 	return 0;
@@ -186,7 +192,7 @@ void perf_options(int argc, char **argv, struct perf *p)
 
 	p->opt = (struct perf_opt) { .iters = 1000, .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
-	while ((c = getopt_long(argc, argv, "o:t:s:an:q:i:rw:Q:eP:d:p:jkh", long_options,
+	while ((c = getopt_long(argc, argv, "o:t:s:an:q:i:rw:Q:eP:b:d:p:jkh", long_options,
 				NULL)) != -1) {
 		if (parse_opt(c, p) || parse_arg(c, &p->args))
 			continue;

@@ -46,10 +46,11 @@ static void json_head(const struct perf *p)
 	const struct perf_opt *o = &p->opt;
 
 	printf("{\"op\":\"%s\",\"test\":\"%s\",\"device\":\"%s\",\"event\":%s,\"bytes\":%u,"
-	       "\"iterations\":%u,\"eps\":%u,\"idle\":%u,\"srq\":%s,\"poller\":%u", perf_op_names[o->op],
+	       "\"iterations\":%u,\"eps\":%u,\"idle\":%u,\"srq\":%s,\"poller\":%u,"
+	       "\"busy_poll\":%u", perf_op_names[o->op],
 	       perf_test_names[o->test], p->tool.name, o->event ? "true" : "false", o->size,
 	       o->iters, o->eps, o->idle, o->srq ? "true" : "false",
-	       o->poller);
+	       o->poller, o->busy);
 }
 
 static void report_lat(struct perf *p)
@@ -123,6 +124,8 @@ void perf_header(const struct perf *p)
 		printf(", SRQ");
 	if (o->poller)
 		printf(", driver's poller");
+	if (o->busy)
+		printf(", looking at the device");
 	if (o->cq_mod > 1)
 		printf(", 1 of %u reports", o->cq_mod);
 	putchar('\n');

@@ -322,12 +322,22 @@ static void run_part(struct perf *p)
 		perf_receive(p, p->opt.iters);
 }
 
+static void busy_poll(struct perf *p, uint32_t usec)
+{
+	tool_check(dat_linux_evd_busy_poll(p->tool.evd, usec),
+		   "cannot poll the device: leave out --busy-poll");
+}
+
 /* Our part of the test. */
 void perf_run(struct perf *p)
 {
-	uint64_t ns = tool_now_ns(), ticks = perf_ticks();
+	uint64_t ns, ticks;
 
+	busy_poll(p, p->opt.busy);
+	ns = tool_now_ns();
+	ticks = perf_ticks();
 	run_part(p);
 	ticks = perf_ticks() - ticks;
+	busy_poll(p, 0);
 	p->ns_per_tick = ticks ? (double)(tool_now_ns() - ns) / (double)ticks : 1;
 }

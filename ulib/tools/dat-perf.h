@@ -21,7 +21,7 @@
 #define MAX_WINDOW	512U
 #define MAX_EPS		1024U
 #define MAX_IDLE	1024U
-#define MAX_POLLER	1000000U	/* dat_linux_ia_poller(3) */
+#define MAX_POLLER	1000000U	/* dat_linux_ia_poller(3), dat_linux_evd_busy_poll(3) */
 
 enum perf_op { OP_SEND, OP_WRITE, OP_READ };
 enum perf_test { TEST_LAT, TEST_BW, TEST_RECV };
@@ -41,6 +41,7 @@ extern const char *const perf_test_names[];
  * @srq: the server receives through an SRQ
  * @event: wait instead of polling
  * @poller: microseconds that the driver's poller looks before it sleeps; 0: none
+ * @busy: microseconds that an empty queue has the driver look at the device; 0: not at all
  */
 struct perf_opt {
 	uint32_t	op;
@@ -54,6 +55,7 @@ struct perf_opt {
 	uint32_t	srq;
 	uint32_t	event;
 	uint32_t	poller;
+	uint32_t	busy;
 };
 
 /* What the command line says besides. */

@@ -113,6 +113,7 @@ enum {
 	DAT_NR_RMR_BIND,
 	DAT_NR_POLLER_SET,
 	DAT_NR_POLLER_RUN,
+	DAT_NR_EVD_POLL,
 	DAT_NR_LAST
 };
 
@@ -433,6 +434,34 @@ struct dat_evd_wait {
 };
 
 #define DAT_IOC_EVD_WAIT	DAT_IOC(EVD_WAIT)
+
+/* Longest time for which DAT_IOC_EVD_POLL looks. */
+#define DAT_MAX_SPIN_US		1000000
+
+/**
+ * struct dat_evd_poll - look at the device until an event is queued
+ * @size: of this structure
+ * @id: of the EVD
+ * @spin_us: for how many microseconds, at most DAT_MAX_SPIN_US; 0: once
+ * @rsvd: 0
+ *
+ * The caller's CPU does what the device's notification would have had another one do.
+ * While an EVD is polled the completions of its EPs are notified of no more, and come to
+ * the ring by a poll alone; so one poll should follow another.  DAT_IOC_EVD_WAIT and
+ * poll() of its descriptor end that, and so does a timer some ticks after the last poll.
+ * A connection that feeds two EVDs is notified of as long as one of them isn't polled.
+ *
+ * EAGAIN: there is no event; the time is up, or a signal or another task wants the CPU,
+ * or there is a CNO or a thread that sleeps on the EVD, which must be notified.
+ */
+struct dat_evd_poll {
+	__u32 size;
+	__u32 id;
+	__u32 spin_us;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_EVD_POLL	DAT_IOC(EVD_POLL)
 
 /**
  * struct dat_evd_post - queue a software event
@@ -1075,5 +1104,6 @@ DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
 DAT_RING_ASSERT(sizeof(struct dat_cr_handoff) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_poller_set) == 8);
 DAT_RING_ASSERT(sizeof(struct dat_poller_run) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_evd_poll) == 16);
 
 #endif /* _UAPI_RDMA_DAT_IOCTL_H */
