@@ -140,15 +140,19 @@ static void reap_batch(struct perf *p)
 
 /* --- latency -------------------------------------------------------------------------- */
 
+#define LOOKS	1024	/* at memory, between those at the queue */
+
 /* The last byte of a message that is written tells of its arrival. */
 static void await_byte(struct perf *p, uint8_t value)
 {
 	volatile uint8_t *last = (uint8_t *)p->mem.va + p->slot + p->opt.size - 1;
 	DAT_EVENT event;
+	uint32_t looks;
 
-	while (*last != value) {
+	for (looks = 1; *last != value; looks++) {
 		/* Nothing tells of it but the memory; yet the peer may die. */
-		if (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
+		if (looks % LOOKS == 0 &&
+		    dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 			perf_count(p, &event);
 	}
 }
