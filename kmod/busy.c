@@ -63,7 +63,13 @@ static bool link_leave(struct dat_busy_link *link)
 	return true;
 }
 
-static bool busy_joined(const struct dat_conn *conn)
+/**
+ * dat_busy_joined() - is a connection polled?
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+bool dat_busy_joined(const struct dat_conn *conn)
 {
 	return conn->busy[0].evd || conn->busy[1].evd;
 }
@@ -80,7 +86,7 @@ bool dat_busy_join(struct dat_conn *conn)
 	struct dat_ep *ep = conn->ep;
 
 	lockdep_assert_held(&ep->lock);
-	if (busy_joined(conn))
+	if (dat_busy_joined(conn))
 		return true;
 	if (conn->closing || !conn->established)
 		return false;
@@ -91,7 +97,7 @@ bool dat_busy_join(struct dat_conn *conn)
 		return false;
 	}
 	conn->busy_seen = true;
-	return busy_joined(conn);
+	return dat_busy_joined(conn);
 }
 
 /**
@@ -110,14 +116,10 @@ bool dat_busy_leave(struct dat_conn *conn)
 	return first || second;
 }
 
-/* Take what there is, unless others are at it. */
-static void busy_take(struct dat_conn *conn, struct dat_ep *ep)
+static void busy_take(struct dat_conn *conn)
 {
-	if (!spin_trylock_bh(&ep->lock))
-		return;
-	if (busy_joined(conn) && dat_cq_take(conn))
+	if (dat_busy_joined(conn) && dat_cq_take(conn))
 		conn->busy_seen = true;
-	spin_unlock_bh(&ep->lock);
 }
 
 static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
@@ -162,13 +164,16 @@ static void busy_look(struct dat_busy *b)
 		if (!conn)
 			break;
 		ep = READ_ONCE(conn->ep);
-		if (ep)
-			busy_take(conn, ep);
+		/* Unless others are at it, who may take what there is. */
+		if (!ep || !spin_trylock_bh(&ep->lock))
+			continue;
+		busy_take(conn);
+		spin_unlock_bh(&ep->lock);
 	}
 	rcu_read_unlock();
 }
 
-/* Those that were idle leave, or all: then nobody joins any more. */
+/* Those that were idle leave; or all, and none joins, unless somebody polls again. */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
 	u32 n = READ_ONCE(b->count);
@@ -176,7 +181,7 @@ static void busy_sweep(struct dat_busy *b, bool all)
 	struct dat_ep *ep;
 
 	rcu_read_lock();
-	while (all || n--) {
+	while (all ? !busy_polled(b) : n--) {
 		conn = busy_turn(b);
 		if (!conn)
 			break;
@@ -193,7 +198,7 @@ static void busy_timer(struct timer_list *timer)
 
 	busy_sweep(b, !busy_polled(b));
 	spin_lock_bh(&b->lock);
-	if (b->count && b->on)
+	if (b->count)
 		mod_timer(&b->timer, jiffies + 1);
 	spin_unlock_bh(&b->lock);
 }
@@ -226,7 +231,8 @@ void dat_busy_stop(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
 
-	if (!READ_ONCE(b->on))
+	/* Another who stops it may not be through. */
+	if (!READ_ONCE(b->on) && !READ_ONCE(b->count))
 		return;
 	/* Who joins has seen "on" under this lock, and is in the list; nobody will be. */
 	spin_lock_bh(&b->lock);
@@ -239,17 +245,42 @@ void dat_busy_stop(struct dat_evd *evd)
  * dat_busy_posted() - requests were handed over, and some devices complete them at once
  * @ep: whose
  *
+ * Such a device does so when ep->lock has been let go, and softirqs have run.
+ *
  * Context: any but hard interrupt; no lock of ours.
  */
 void dat_busy_posted(struct dat_ep *ep)
 {
-	struct dat_conn *conn;
+	if (!spin_trylock_bh(&ep->lock))
+		return;
+	if (ep->conn)
+		busy_take(ep->conn);
+	spin_unlock_bh(&ep->lock);
+}
 
-	rcu_read_lock();
-	conn = READ_ONCE(ep->conn);
-	if (conn && busy_joined(conn))
-		busy_take(conn, ep);
-	rcu_read_unlock();
+/* Time is up, somebody wants to be told instead, or others want the CPU. */
+static bool busy_over(const struct dat_busy *b, u64 end)
+{
+	return !end || !READ_ONCE(b->on) || need_resched() || signal_pending(current) ||
+	       ktime_get_ns() >= end;
+}
+
+/* True if something came after @tail. */
+static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
+{
+	u64 end = spin_ns ? ktime_get_ns() + spin_ns : 0;
+	struct dat_busy *b = &evd->busy;
+
+	for (;;) {
+		busy_look(b);
+		/* Acquire: who sees an event of the EVD's end, sees that it is dead. */
+		if (smp_load_acquire(&evd->ring.tail) != tail)
+			return true;
+		if (busy_over(b, end))
+			return false;
+		WRITE_ONCE(b->last, jiffies);
+		cpu_relax();
+	}
 }
 
 /**
@@ -257,28 +288,18 @@ void dat_busy_posted(struct dat_ep *ep)
  * @evd: event dispatcher
  * @spin_ns: how long, or until others want the CPU; 0: once
  *
- * Context: may sleep; no lock of ours.  Return: 0: there are events; -EAGAIN: none.
+ * Context: may sleep; no lock of ours.  Return: 0: there are events; -EAGAIN: none;
+ * -ESHUTDOWN: the EVD is shut down, and what it has may be of its end.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {
-	struct dat_busy *b = &evd->busy;
 	u32 tail = READ_ONCE(evd->ring.tail);
-	u64 end;
+	bool found;
 
-	if (dat_evd_count(evd))
-		return 0;
-	if (!busy_begin(evd))
-		return -EAGAIN;
-	end = spin_ns ? ktime_get_ns() + spin_ns : 0;
-	for (;;) {
-		busy_look(b);
-		if (READ_ONCE(evd->ring.tail) != tail)
-			return 0;
-		if (!end || !READ_ONCE(b->on) || need_resched() || signal_pending(current) ||
-		    ktime_get_ns() >= end)
-			return -EAGAIN;
-		cpu_relax();
-	}
+	found = dat_evd_count(evd) || (busy_begin(evd) && busy_spin(evd, tail, spin_ns));
+	if (READ_ONCE(evd->dead))
+		return -ESHUTDOWN;
+	return found ? 0 : -EAGAIN;
 }
 
 void dat_busy_init(struct dat_busy *b)

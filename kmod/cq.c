@@ -50,14 +50,17 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		spin_lock_bh(&ep->lock);
 		done = cq_take(conn, ep, budget);
 		polled = done && done < budget && dat_busy_join(conn);
+		/* Who makes it leave, schedules us: in vain as long as we are not complete. */
+		if (polled)
+			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
 	}
 	rcu_read_unlock();
-	if (done == budget)
+	if (polled || done == budget)
 		return done;
 	irq_poll_complete(iop);
 	/* Without its EP the connection is over: nothing comes any more. */
-	if (ep && !polled && cq_rearm(conn->cq))
+	if (ep && cq_rearm(conn->cq))
 		irq_poll_sched(iop);
 	return done;
 }

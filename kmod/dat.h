@@ -229,7 +229,7 @@ struct dat_cno {
  * @timer: finds that nobody does, and who has become idle
  */
 struct dat_busy {
-	spinlock_t		lock;
+	spinlock_t		lock;		/* of the list */
 	struct list_head	links;
 	u32			count;
 	bool			on;
@@ -846,6 +846,7 @@ void dat_busy_init(struct dat_busy *b);
 void dat_busy_init_conn(struct dat_conn *conn);
 bool dat_busy_join(struct dat_conn *conn);
 bool dat_busy_leave(struct dat_conn *conn);
+bool dat_busy_joined(const struct dat_conn *conn);
 void dat_busy_posted(struct dat_ep *ep);
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
 void dat_busy_stop(struct dat_evd *evd);

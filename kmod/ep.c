@@ -198,6 +198,8 @@ int dat_ep_reset(struct dat_ep *ep)
  */
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 {
+	bool polled;
+
 	spin_lock_bh(&ep->lock);
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
@@ -207,8 +209,9 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 		dat_queue_pump_sq(ep->conn);
 	else
 		dat_queue_pump_rq(ep->conn);
+	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
 	spin_unlock_bh(&ep->lock);
-	if (q == &ep->sq)
+	if (polled)
 		dat_busy_posted(ep);
 }
 

@@ -254,6 +254,9 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
+	/* Who looks at the device before he sleeps, shall find out too. */
+	if (unwaitable)
+		dat_busy_stop(evd);
 }
 
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
@@ -430,13 +433,14 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 	__poll_t mask = 0;
 
 	poll_wait(file, &evd->poll, wait);
-	dat_busy_stop(evd);
 	spin_lock_bh(&evd->lock);
 	if (dat_evring_count(&evd->ring))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (evd->dead)
 		mask |= EPOLLHUP;
 	spin_unlock_bh(&evd->lock);
+	/* Whoever begins to look at the device after that, sees us on the queue. */
+	dat_busy_stop(evd);
 	return mask;
 }
 

@@ -38,12 +38,13 @@
  *                 peer
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only)
+ *   EAGAIN        there is no event, and the call doesn't sleep for one
  *   ETIMEDOUT     the time is over
  *   EINTR         a signal came; nothing was consumed
  *   ECANCELED     the EVD is, or was made, unwaitable
  *   ESTALE        another ring has been prepared since, or this one committed or
  *                 cancelled
- *   ESHUTDOWN     the EVD or CNO was freed or the IA closed during the wait
+ *   ESHUTDOWN     the EVD or CNO was freed or the IA closed during the wait, or the poll
  *   ENODEV        the RDMA device is gone, or the IA was closed
  *
  * A call that fails has changed nothing.
