@@ -302,6 +302,16 @@ int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 	return found ? 0 : -EAGAIN;
 }
 
+/**
+ * dat_busy_show() - for fdinfo
+ * @m: where
+ * @b: of an EVD
+ */
+void dat_busy_show(struct seq_file *m, struct dat_busy *b)
+{
+	seq_printf(m, " polled=%d joined=%u", busy_polled(b), READ_ONCE(b->count));
+}
+
 void dat_busy_init(struct dat_busy *b)
 {
 	spin_lock_init(&b->lock);

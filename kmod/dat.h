@@ -847,6 +847,7 @@ void dat_busy_init_conn(struct dat_conn *conn);
 bool dat_busy_join(struct dat_conn *conn);
 bool dat_busy_leave(struct dat_conn *conn);
 bool dat_busy_joined(const struct dat_conn *conn);
+void dat_busy_show(struct seq_file *m, struct dat_busy *b);
 void dat_busy_posted(struct dat_ep *ep);
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
 void dat_busy_stop(struct dat_evd *evd);

@@ -456,6 +456,7 @@ static void evd_show(struct seq_file *m, struct dat_obj *obj)
 		   evd->ring.dropped, evd->waiting, evd->disabled,
 		   evd->cno ? evd->cno->obj.id : 0, atomic_read(&obj->users));
 	spin_unlock_bh(&evd->lock);
+	dat_busy_show(m, &evd->busy);
 }
 
 const struct dat_obj_ops dat_evd_ops = {
