@@ -49,13 +49,16 @@ DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 /**
  * dat_linux_evd_busy_poll - look at the device instead of being notified
  * @evd_handle: the EVD
- * @usec: for how long, at most 1,000,000 microseconds; 0: be notified, as at first
+ * @usec: for how long a wait does, at most 1,000,000 microseconds; 0: be notified, as at
+ *	first
  *
- * A dat_evd_dequeue() that finds no event asks the driver to look at the device, and
- * returns when there is one or after @usec; so does dat_evd_wait() before it sleeps.  The
- * calling thread's CPU does the work of the device's interrupt, which is sooner done.
- * It is for threads that poll all the time: while they do there is no notification,
- * and once they stop it takes some ticks of the kernel's clock until there is.
+ * A dat_evd_dequeue() that finds no event has the driver look at the device once, which is
+ * a system call.  A dat_evd_wait() that finds none has it look until there is one, but for
+ * no longer than @usec, nor its own timeout, nor when another thread wants the CPU; then it
+ * sleeps.  The calling thread's CPU does the work of the device's interrupt, which is
+ * sooner done.  It is for threads that poll all the time: while they do there is no
+ * notification, and once they stop without a wait it takes some ticks of the kernel's clock
+ * until there is.
  *
  * It is of no use, but does no harm, on an EVD with a CNO or a watched descriptor, and for
  * EPs with two EVDs of which one is not polled.

@@ -488,6 +488,16 @@ static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 	return found;
 }
 
+/* With events in the ring the driver would not look: for more of them one has to sleep. */
+static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
+{
+	uint32_t us = evd_busy_us(evd);
+
+	if (__builtin_expect(!us, 1) || du_events_count(&evd->events))
+		return 0;
+	return evd_look(evd, us < timeout ? us : timeout);
+}
+
 /* As the only waiter. */
 static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32_t threshold)
 {
@@ -501,9 +511,8 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	if (!timeout)
 		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 	arg.deadline_ns = udat_deadline(timeout);
-	while (evd_busy_us(evd) && evd_look(evd, evd_busy_us(evd)))
-		if (du_events_count(&evd->events) >= threshold)
-			return DAT_SUCCESS;
+	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
+		return DAT_SUCCESS;
 	/* A CNO is not triggered for a waiter that the driver knows of. */
 	if (!evd->cno && evd_spin(evd, threshold))
 		return DAT_SUCCESS;
