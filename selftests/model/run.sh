@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Check the models of the ring protocol, and that they notice what is left out of it.
+# Check the models of the ring protocol and of busy polling, and that they notice what is
+# left out of them.
 #
 #   run.sh [-j jobs] [-l] [-k dir]
 #
@@ -99,6 +100,27 @@ plan() {
 	needs event epoll-order	-DEVENTS=4 -DWATCH=EPOLL -DNO_WATCH_ORDER
 	needs event cno-trigger	-DEVENTS=4 -DWATCH=CNO -DNO_WATCH_WAKE
 	needs event cno-order	-DEVENTS=4 -DWATCH=CNO -DNO_WATCH_ORDER
+	holds busy  go		-DCPUS=2
+	holds busy  go-kick	-DKICK
+	holds busy  go-stop	-DOTHER -DPOLLS=1
+	holds busy  go-two	-DEVDS=2 -DMADE=1 -DPOLLS=1
+	holds busy  wait	-DWAIT -DNO_TIMER -DKICK -DCPUS=2
+	holds busy  wait-others	-DWAIT -DNO_TIMER -DSECOND
+	holds busy  wait-two	-DWAIT -DNO_TIMER -DSECOND -DEVDS=2
+	holds busy  close	-DCLOSE -DNO_TIMER -DKICK
+	needs busy  timer	-DNO_TIMER
+	needs busy  timer-join	-DNO_ARM
+	needs busy  timer-again	-DNO_REARM
+	needs busy  timer-stop	-DNO_ON -DOTHER
+	needs busy  schedule	-DNO_SCHEDULE
+	needs busy  complete	-DNO_COMPLETE -DKICK
+	needs busy  missed	-DNO_MISSED
+	needs busy  stop	-DNO_STOP -DWAIT -DNO_TIMER
+	needs busy  stop-order	-DNO_ORDER -DWAIT -DNO_TIMER -DSECOND
+	needs busy  stop-lock	-DNO_STOP_LOCK -DWAIT -DNO_TIMER
+	needs busy  begin-check	-DNO_CHECK -DWAIT -DNO_TIMER -DSECOND
+	needs busy  both	-DNO_BOTH -DEVDS=2 -DWAIT -DNO_TIMER
+	needs busy  close-leave	-DNO_LEAVE -DCLOSE -DNO_TIMER
 	END
 	[ -n "$long" ] || return 0
 	cat <<-END
@@ -130,6 +152,10 @@ plan() {
 	holds event long-fine	-DEVENTS=5 -DFINE
 	holds event long-locked	-DEVENTS=5 -DFINE -DLOCKED
 	spare event long-G	-DEVENTS=5 -DFINE -DNO_G
+	holds busy  long-go	-DMADE=3 -DCPUS=2 -DKICK
+	holds busy  long-stop	-DOTHER
+	holds busy  long-two	-DEVDS=2 -DPOLLS=1
+	holds busy  long-wait	-DWAIT -DSECOND -DOTHER -DNO_TIMER -DMADE=3
 	END
 }
 
