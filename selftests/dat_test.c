@@ -191,25 +191,33 @@ int t_long_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t s
 		.max_request = entries, .max_recv_iov = 4, .max_request_iov = 4,
 		.read_in = 4, .read_out = 4, .user_data = owner,
 	};
+
+	return t_any_ep(f, &arg, ep);
+}
+
+int t_any_ep(struct t_file *f, struct dat_ep_create *arg, struct t_ep *ep)
+{
 	struct dat_submit *submit;
 	struct dat_status *status;
-	int ret = t_ioctl(f->fd, DAT_IOC_EP_CREATE, &arg);
+	int ret;
 
+	arg->size = sizeof(*arg);
+	ret = t_ioctl(f->fd, DAT_IOC_EP_CREATE, arg);
 	if (ret)
 		return ret;
-	ep->id = arg.id;
-	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE, &ep->submit);
+	ep->id = arg->id;
+	ret = t_map(f, arg->submit_offset, arg->submit_size, PROT_READ | PROT_WRITE, &ep->submit);
 	if (!ret)
-		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &ep->status);
+		ret = t_map(f, arg->status_offset, arg->status_size, PROT_READ, &ep->status);
 	if (ret)
 		return ret;
 	submit = ep->submit.va;
 	status = ep->status.va;
 	ep->st = status;
-	queue_init(&ep->sq, f, arg.sq_queue, (char *)submit + arg.sq_offset, arg.max_request,
-		   arg.sq_shift, &submit->sq_tail, &status->sq);
-	queue_init(&ep->rq, f, arg.rq_queue, (char *)submit + arg.rq_offset, arg.max_recv,
-		   arg.rq_shift, &submit->rq_tail, &status->rq);
+	queue_init(&ep->sq, f, arg->sq_queue, (char *)submit + arg->sq_offset, arg->max_request,
+		   arg->sq_shift, &submit->sq_tail, &status->sq);
+	queue_init(&ep->rq, f, arg->rq_queue, (char *)submit + arg->rq_offset, arg->max_recv,
+		   arg->rq_shift, &submit->rq_tail, &status->rq);
 	return 0;
 }
 

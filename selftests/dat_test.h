@@ -109,6 +109,7 @@ int t_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq, u
 	 struct t_ep *ep);
 int t_long_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq,
 	      uint32_t owner, uint32_t entries, struct t_ep *ep);
+int t_any_ep(struct t_file *f, struct dat_ep_create *arg, struct t_ep *ep);
 int t_psp(struct t_file *f, const struct t_evd *evd, uint64_t qual, uint32_t *psp);
 int t_connect(struct t_file *f, const struct t_ep *ep, uint64_t qual, const void *pd,
 	      uint32_t pd_len);

@@ -295,6 +295,13 @@ static int call_EVD_WAIT(struct world *w)
 	return t_evd_wait(&w->soft, 1, 0);
 }
 
+static int call_EVD_POLL(struct world *w)
+{
+	struct dat_evd_poll arg = { .id = w->soft.id };
+
+	return CALL(&w->p.f, EVD_POLL, arg);
+}
+
 static int drain_soft(struct world *w)
 {
 	struct dat_eqe eqe;
@@ -664,6 +671,7 @@ static int take_both(struct world *w)
 	OP(LMR_CREATE, nothing, free_LMR, MAX_NTH, 4)				\
 	OP(EVD_CREATE, nothing, free_EVD, MAX_NTH, 4)				\
 	OP(EVD_WAIT, call_EVD_POST, drain_soft, MAX_NTH, 1)			\
+	OP(EVD_POLL, call_EVD_POST, drain_soft, MAX_NTH, 1)			\
 	OP(EVD_POST, nothing, drain_soft, MAX_NTH, 1)				\
 	OP(EVD_SET, nothing, nothing, MAX_NTH, 1)				\
 	OP(SRQ_CREATE, nothing, free_SRQ, MAX_NTH, 4)				\

@@ -47,6 +47,7 @@ TEST(every_object_has_a_line)
 	EXPECT_NE(NULL, strstr(line, "length=1048576"));
 	line_of(p.f.fd, "evd", p.evd[0].id, line);
 	EXPECT_NE(NULL, strstr(line, "tail=1 "));
+	EXPECT_NE(NULL, strstr(line, "polled=0 joined=0"));
 	line_of(p.f.fd, "srq", srq.id, line);
 	EXPECT_NE(NULL, strstr(line, "state=OPERATIONAL"));
 	line_of(p.f.fd, "ep", p.ep[0].id, line);

@@ -45,6 +45,7 @@ static void expect_enoent_of_objects(struct __test_metadata *_metadata,
 	EXPECT_ERR(ENOENT, LMR_CREATE, (struct dat_lmr_create) {
 		   .pz = bad, .addr = 4096, .length = 1 });
 	EXPECT_ERR(ENOENT, EVD_WAIT, (struct dat_evd_wait) { .id = bad, .threshold = 1 });
+	EXPECT_ERR(ENOENT, EVD_POLL, (struct dat_evd_poll) { .id = bad });
 	EXPECT_ERR(ENOENT, EVD_POST, (struct dat_evd_post) { .id = bad });
 	EXPECT_ERR(ENOENT, EVD_SET, (struct dat_evd_set) { .id = bad });
 	EXPECT_ERR(ENOENT, SRQ_CREATE, (struct dat_srq_create) {
@@ -118,6 +119,7 @@ TEST_F(ids, of_another_type_are_ENOENT)
 	EXPECT_ERR(ENOENT, LMR_CREATE, (struct dat_lmr_create) {
 		   .pz = self->evd.id, .addr = 4096, .length = 1 });
 	EXPECT_ERR(ENOENT, EVD_WAIT, (struct dat_evd_wait) { .id = lmr.id, .threshold = 1 });
+	EXPECT_ERR(ENOENT, EVD_POLL, (struct dat_evd_poll) { .id = lmr.id });
 	EXPECT_ERR(ENOENT, EVD_POST, (struct dat_evd_post) { .id = lmr.id });
 	EXPECT_ERR(ENOENT, EVD_SET, (struct dat_evd_set) { .id = lmr.id });
 	EXPECT_ERR(ENOENT, EP_CREATE, (struct dat_ep_create) { .pz = lmr.id });
@@ -220,12 +222,14 @@ TEST_F(ids, are_nothing_to_a_child)
 TEST_F(ids, are_all_ENODEV_after_IA_CLOSE)
 {
 	struct dat_ia_close close_arg = { .size = sizeof(close_arg) };
+	struct dat_evd_poll poll_arg = { .size = sizeof(poll_arg), .id = self->evd.id };
 	uint32_t pz;
 
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &close_arg));
 	EXPECT_EQ(-ENODEV, t_pz(&self->f, &pz));
 	EXPECT_EQ(-ENODEV, t_kick(&self->f));
 	EXPECT_EQ(-ENODEV, t_evd_wait(&self->evd, 1, 0));
+	EXPECT_EQ(-ENODEV, t_ioctl(self->f.fd, DAT_IOC_EVD_POLL, &poll_arg));
 	EXPECT_EQ(-ENODEV, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
 	EXPECT_EQ(-ENODEV, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &close_arg));
 	/* What is mapped stays readable. */

@@ -34,6 +34,7 @@ static const struct cmd {
 	CMD(LMR_CREATE, dat_lmr_create, rmr_context, 1),
 	CMD(EVD_CREATE, dat_evd_create, status_size, 1),
 	CMD(EVD_WAIT, dat_evd_wait, deadline_ns, 1),
+	CMD(EVD_POLL, dat_evd_poll, rsvd, 1),
 	CMD(EVD_POST, dat_evd_post, cookie, 1),
 	CMD(EVD_SET, dat_evd_set, mask, 1),
 	CMD(SRQ_CREATE, dat_srq_create, rq_shift, 1),

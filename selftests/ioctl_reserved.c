@@ -65,6 +65,7 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 	EXPECT_UNKNOWN_BITS(0, IA_CLOSE, (struct dat_ia_close) { .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_WAIT, (struct dat_evd_wait) {
 			    .id = evd, .threshold = 1, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_POLL, (struct dat_evd_poll) { .id = evd, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_CREATE, (struct dat_ep_create) { .pz = pz, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_CONNECT, (connect.rsvd = bit, connect));
 	EXPECT_UNKNOWN_BITS(0, EP_DISCONNECT, (struct dat_ep_disconnect) {
@@ -157,6 +158,9 @@ TEST_F(reserved, counts_out_of_range_are_EINVAL)
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = 0 });
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = 9 });
 	EXPECT_ERR(EINVAL, EVD_WAIT, (struct dat_evd_wait) { .id = evd, .threshold = ~0U });
+	EXPECT_ERR(EINVAL, EVD_POLL, (struct dat_evd_poll) {
+		   .id = evd, .spin_us = DAT_MAX_SPIN_US + 1 });
+	EXPECT_ERR(EINVAL, EVD_POLL, (struct dat_evd_poll) { .id = evd, .spin_us = ~0U });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 0 });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = ~0U });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 8, .step = 4 });
@@ -204,6 +208,8 @@ TEST_F_TIMEOUT(reserved, the_limits_themselves_are_not_out_of_range, 60)
 
 	EXPECT_ERR(0, EVD_CREATE, (struct dat_evd_create) {
 		   .streams = 0x20, .qlen = lim->max_evd_qlen });
+	EXPECT_ERR(EAGAIN, EVD_POLL, (struct dat_evd_poll) {
+		   .id = evd, .spin_us = DAT_MAX_SPIN_US });
 	EXPECT_ERR(0, SRQ_CREATE, (struct dat_srq_create) {
 		   .pz = pz, .max_recv = lim->max_recv_per_srq, .max_iov = 1 });
 	EXPECT_ERR(0, EP_CREATE, (struct dat_ep_create) {
