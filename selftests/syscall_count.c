@@ -69,6 +69,14 @@ static int sender(void)
 	}
 }
 
+/* Whether the receiver has the driver look at the device, or had. */
+static enum { NEVER, NO_MORE, ALWAYS } busy;
+
+static int set_busy(const struct a_pair *p, int on)
+{
+	return busy != NEVER && dat_linux_evd_busy_poll(p->evd[0], on ? 100 : 0) != DAT_SUCCESS;
+}
+
 static int receive_one(struct a_pair *p, int wait)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
@@ -97,7 +105,7 @@ static int receiver(int wait, int ops)
 	DAT_EVENT event;
 	int i;
 
-	if (a_open(&p))
+	if (a_open(&p) || set_busy(&p, 1))
 		return 2;
 	seg = a_seg(&p.mem, 0, 64);
 	for (i = 0; i < BUFFERS; i++)
@@ -110,6 +118,8 @@ static int receiver(int wait, int ops)
 	for (i = 0; i < 200; i++)
 		if (receive_one(&p, wait))
 			return 5;
+	if (busy == NO_MORE && set_busy(&p, 0))
+		return 7;
 	mark(MARK_START);
 	for (i = 0; i < ops; i++)
 		if (receive_one(&p, wait))
@@ -192,6 +202,21 @@ FIXTURE_TEARDOWN(syscalls)
 TEST_F_TIMEOUT(syscalls, polling_makes_none_in_10000, 600)
 {
 	EXPECT_EQ(0, count_receiving(0, OPS, &self->status));
+	EXPECT_EQ(0, self->status);
+}
+
+TEST_F_TIMEOUT(syscalls, polling_makes_none_once_the_driver_need_not_look_any_more, 600)
+{
+	busy = NO_MORE;
+	EXPECT_EQ(0, count_receiving(0, OPS, &self->status));
+	EXPECT_EQ(0, self->status);
+}
+
+/* One for each look at an empty queue. */
+TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
+{
+	busy = ALWAYS;
+	EXPECT_LT(0, count_receiving(0, 500, &self->status));
 	EXPECT_EQ(0, self->status);
 }
 
