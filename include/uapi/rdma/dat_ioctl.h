@@ -450,6 +450,7 @@ struct dat_evd_wait {
  * While an EVD is polled the completions of its EPs are notified of no more, and come to
  * the ring by a poll alone; so one poll should follow another.  DAT_IOC_EVD_WAIT and
  * poll() of its descriptor end that, and so does a timer some ticks after the last poll.
+ * With an event in the ring it doesn't look.
  * A connection that feeds two EVDs is notified of as long as one of them isn't polled.
  *
  * EAGAIN: there is no event; the time is up, or a signal or another task wants the CPU,
