@@ -132,6 +132,15 @@ static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 	spin_unlock_bh(&ep->lock);
 }
 
+/* Unless others are at it, who may take what there is. */
+static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
+{
+	if (!spin_trylock_bh(&ep->lock))
+		return;
+	busy_take(conn);
+	spin_unlock_bh(&ep->lock);
+}
+
 /* The next in turn, or NULL.  Under RCU, which keeps it and its EP. */
 static struct dat_conn *busy_turn(struct dat_busy *b)
 {
@@ -164,11 +173,8 @@ static void busy_look(struct dat_busy *b)
 		if (!conn)
 			break;
 		ep = READ_ONCE(conn->ep);
-		/* Unless others are at it, who may take what there is. */
-		if (!ep || !spin_trylock_bh(&ep->lock))
-			continue;
-		busy_take(conn);
-		spin_unlock_bh(&ep->lock);
+		if (ep)
+			busy_try(conn, ep);
 	}
 	rcu_read_unlock();
 }

@@ -422,7 +422,8 @@ TEST_F_TIMEOUT(busy, with_a_CNO_it_is_of_no_use_and_no_harm, 60)
 	struct dat_cno_wait wait = { .size = sizeof(wait), .deadline_ns = DAT_WAIT_FOREVER };
 
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CNO_CREATE, &cno));
-	set.cno = wait.id = cno.id;
+	set.cno = cno.id;
+	wait.id = cno.id;
 	ASSERT_EQ(0, join(p));
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EVD_MODIFY_CNO, &set));
 	EXPECT_EQ(0, evd_says(&p->evd[0], "joined="));
