@@ -6,6 +6,7 @@
 #ifndef _DAT_COMPAT_H
 #define _DAT_COMPAT_H
 
+#include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/timer.h>
 #include <linux/version.h>
@@ -58,6 +59,13 @@ static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
 {
 	return 0;
 }
+#endif
+
+/* 6.13 wants the namespace as a string. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define DAT_EXPORT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT)
+#else
+#define DAT_EXPORT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
 #endif
 
 #endif /* _DAT_COMPAT_H */

@@ -58,6 +58,7 @@
 
 #include "ring.h"
 
+struct dat_obj;
 struct dat_share;
 struct poll_table_struct;
 struct rdma_cgroup;
@@ -71,6 +72,13 @@ struct rdma_cgroup;
 #define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
 #define DAT_SILENT_BYTES	16384	/* and what they may transfer */
 #define DAT_NO_BELL		U32_MAX
+
+/* What only the kernel itself can ask for, beside enum dat_op. */
+enum dat_kop {
+	DAT_KOP_LMR_FMR		= DAT_OP_LAST,
+	DAT_KOP_LMR_INVALIDATE,
+	DAT_KOP_LAST
+};
 
 /* DAT_EP_STATE, with its numbers. */
 enum dat_ep_state {
@@ -101,6 +109,16 @@ struct dat_dev {
 };
 
 /**
+ * struct dat_face - a face whose objects are named by handles
+ * @handle: what it calls an object, which is going to be its user_data; obj->face is set
+ * @release: a published object is about to be freed: free obj->face
+ */
+struct dat_face {
+	u64	(*handle)(const struct dat_obj *obj);
+	void	(*release)(struct dat_obj *obj);
+};
+
+/**
  * struct dat_ia - interface adapter: one opening of one port
  * @ref: the face's, and one per object
  * @dev: the device
@@ -115,6 +133,9 @@ struct dat_dev {
  * @map_lock: regions of objects, against resizing them
  * @objs: all objects by id
  * @next_id: where the search for a free id begins; xa_lock(&objs)
+ * @id_rounds: how often it began from the front again
+ * @face: of kernel consumers, whose queues and events are in memory that nobody shares;
+ *	NULL: the user face; constant
  * @lmrs: LMRs by the index part of lmr_context
  * @lmr_gen: generation of the next lmr_context; xa_lock(&lmrs)
  * @async_evd: where async events go; set once, reference held
@@ -135,6 +156,8 @@ struct dat_ia {
 	struct mutex		map_lock;	/* see the top of this file */
 	struct xarray		objs;
 	u32			next_id;
+	atomic_t		id_rounds;
+	const struct dat_face	*face;
 	struct xarray		lmrs;
 	u32			lmr_gen;
 	struct dat_evd		*async_evd;
@@ -151,6 +174,10 @@ struct dat_ia {
  * @users: objects built on this one; -1: being freed
  * @ia: reference held
  * @user_data: owner value of the object's events
+ * @published: it was
+ * @face: what a face with handles remembers of it; the object's once it is published
+ * @context: of that face's consumer
+ * @round: ia->id_rounds when it got its id
  * @cg: what the object was charged to
  * @rcu: lookups are under RCU
  */
@@ -161,6 +188,10 @@ struct dat_obj {
 	atomic_t		users;
 	struct dat_ia		*ia;
 	u64			user_data;
+	bool			published;
+	void			*face;
+	u64			context;
+	u32			round;
 	struct rdma_cgroup	*cg;
 	struct rcu_head		rcu;
 };
@@ -391,8 +422,8 @@ struct dat_slot {
 
 /**
  * struct dat_queue - a send, receive or shared receive queue
- * @ops: where work requests come from: a ring shared with a process
- * @ring: the shared memory; only ring.c looks inside
+ * @ops: where work requests come from: a ring shared with a process, or one of the kernel's
+ * @ring: the ring; only ring.c and kring.c look inside
  * @obj: the EP or SRQ
  * @entries: of the ring, a power of two
  * @head: entries taken so far

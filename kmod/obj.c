@@ -59,11 +59,24 @@ static void obj_uncharge(struct dat_obj *obj)
 #endif
 }
 
+/* A face with handles has no owner values of its own: what it gave is its memory. */
+static void obj_name(struct dat_obj *obj, u64 user_data)
+{
+	const struct dat_face *face = obj->ia->face;
+
+	obj->user_data = user_data;
+	if (!face)
+		return;
+	obj->face = (void *)(uintptr_t)user_data;
+	obj->user_data = face->handle(obj);
+}
+
 /**
  * dat_obj_alloc() - reserve an id and allocate an object for it
  * @ia: parent
  * @type: enum dat_obj_type
- * @user_data: owner value of its events
+ * @user_data: owner value of its events; of a face with handles: its memory, which is
+ *	the object's once that is published
  *
  * Context: may sleep.  Return: the object, to be published or aborted, or an
  * ERR_PTR: -ENOMEM, -EAGAIN (rdma cgroup limit).
@@ -78,7 +91,6 @@ void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 		return ERR_PTR(-ENOMEM);
 	obj->type = type;
 	obj->ia = ia;
-	obj->user_data = user_data;
 	kref_init(&obj->ref);
 
 	ret = obj_charge(obj);
@@ -88,6 +100,8 @@ void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 			      &ia->next_id, GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
 		goto err_uncharge;
+	obj->round = ret ? atomic_inc_return(&ia->id_rounds) : atomic_read(&ia->id_rounds);
+	obj_name(obj, user_data);
 	kref_get(&ia->ref);
 	return obj;
 
@@ -115,6 +129,7 @@ int dat_obj_publish(struct dat_obj *obj)
 	xa_lock(&ia->objs);
 	if (!READ_ONCE(ia->dead)) {
 		kref_get(&obj->ref);
+		obj->published = true;
 		/* Can't fail: the id is reserved. */
 		__xa_store(&ia->objs, obj->id, obj, GFP_ATOMIC);
 		ret = 0;
@@ -129,6 +144,8 @@ static void obj_destroy(struct kref *ref)
 	struct dat_ia *ia = obj->ia;
 
 	dat_obj_ops(obj)->release(obj);
+	if (ia->face && obj->published)
+		ia->face->release(obj);
 	kfree_rcu(obj, rcu);
 	dat_ia_put(ia);
 }

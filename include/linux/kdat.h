@@ -1,0 +1,1328 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kDAPL: Direct Access Transport for kernel modules.
+ *
+ *	#include <linux/kdat.h>
+ *	MODULE_IMPORT_NS(DAT);
+ *
+ * Functions are exported as kdat_*(), and called by DAT's names, dat_*(), which this
+ * header makes of them unless KDAT_NO_PUBLIC_NAMES is defined.
+ *
+ * Rules for all of them
+ * =====================
+ *
+ * What every function may return is left out of the descriptions:
+ *
+ *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, where several
+ *                          are given, of another IA
+ *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone (DAT_RESOURCE_DEVICE)
+ *
+ * A call that fails has changed nothing and has stored nothing.  Calls on one object may
+ * be made at the same time, but for frees: the consumer sees to it that nobody uses an
+ * object while it is freed (who does gets an error, or did just before).
+ *
+ * "Context: process" says that the function may sleep and holds no lock of the caller's
+ * kind: not under a spinlock, not with preemption or softirqs disabled.  "Context: BH"
+ * says that it never sleeps nor allocates and may be called anywhere but in hard
+ * interrupt and with interrupts disabled; consumers that share a lock with such a caller
+ * take it with spin_lock_bh().
+ *
+ * Upcalls
+ * =======
+ *
+ * An EVD with a policy other than DISABLE calls its consumer when an event arrives that
+ * notifies.  All notify but the success of an operation posted UNSIGNALLED; an event that
+ * does not is delivered along with the next that does.
+ *
+ *   policy            at a time   the event                more_events     goes on until
+ *   ---------------   ---------   ----------------------   -------------   ----------------
+ *   DISABLE           0           stays queued             -               -
+ *   SINGLE_INSTANCE   1           is taken from the queue  others queued   queue is empty
+ *   MANY              up to 100   is taken from the queue  others queued   queue is empty
+ *   NORIFY            1           stays queued, NULL       TRUE            once; see below
+ *   TEARDOWN          0           stays queued             -               -
+ *
+ * With MANY there is no order between upcalls that run at the same time, and how many do
+ * is up to where events arrive.  With NORIFY the upcall comes again only after a
+ * dat_evd_dequeue() has returned DAT_QUEUE_EMPTY, or if the upcall left the queue empty.
+ *
+ * Where they run depends on the streams of the EVD:
+ *
+ *   DTO, RMR_BIND, SOFTWARE    BH: must not sleep, allocates with GFP_ATOMIC; usually on
+ *   and no other               the CPU that took the completion, right after that
+ *   CR, CONNECTION or ASYNC    process: may sleep, accept, connect, and free objects other
+ *   among them                 than this EVD; one at a time also with MANY
+ *
+ * No upcall runs inside of a call of the consumer's: what a post completes is delivered
+ * later, so a lock may be held around posts that the upcall takes as well.  The event
+ * pointer is valid until the upcall returns.
+ *
+ * No upcall runs or begins after dat_evd_free(), dat_ia_close() or
+ * dat_evd_modify_upcall() with TEARDOWN have returned; the first and the last can't be
+ * called from an upcall of the same EVD, the second from none of the IA.
+ *
+ * Modules
+ * =======
+ *
+ * A module closes its IAs before it goes.  Those that it leaves open are closed
+ * abruptly after its exit function; upcalls until then run in code that is there no more
+ * for whoever has freed what it needs.
+ */
+#ifndef _LINUX_KDAT_H
+#define _LINUX_KDAT_H
+
+#include <linux/kdat_types.h>
+#include <linux/module.h>
+
+/* ---- Registry and adapters ---- */
+
+struct kdat_provider;
+typedef struct kdat_provider DAT_PROVIDER;
+
+/**
+ * kdat_ia_openv() - open an adapter
+ * @ia_name: "<ibdev>" for port 1 or "<ibdev>:<port>"
+ * @async_evd_min_qlen: events that the async EVD must hold, from 1
+ * @async_evd_handle: in: DAT_HANDLE_NULL: make an EVD for async events; its upcall is to
+ *	be set by dat_evd_modify_upcall(); DAT_EVD_ASYNC_EXISTS: this open gets none.
+ *	out: the EVD
+ * @ia_handle: out
+ * @dat_major: DAT_VERSION_MAJOR
+ * @dat_minor: at most DAT_VERSION_MINOR
+ * @thread_safety: ignored: calls are safe
+ * @owner: module that opens it, or NULL
+ *
+ * Adapters are those of the caller's network namespace.  Call it as dat_ia_openv() or
+ * dat_ia_open(), which fill in the rest.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_PROVIDER_NOT_FOUND: no such adapter (DAT_NAME_NOT_REGISTERED) or version;
+ * DAT_MODEL_NOT_SUPPORTED: the driver is not known to be good; or *@async_evd_handle is an
+ * EVD of another IA, which this one can't feed;
+ * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1),
+ * @async_evd_min_qlen out of range (DAT_INVALID_ARG2), a pointer is NULL
+ * (DAT_INVALID_ARG3, DAT_INVALID_ARG4);
+ * DAT_INSUFFICIENT_RESOURCES: memory or cgroup limits.
+ */
+DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
+			 DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+			 DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
+			 DAT_BOOLEAN thread_safety, struct module *owner);
+
+/**
+ * kdat_ia_query() - read attributes of an adapter and of this implementation
+ * @ia_handle: the IA
+ * @async_evd_handle: out: its async EVD or DAT_EVD_OUT_OF_SCOPE; may be NULL
+ * @ia_attr_mask: fields that are wanted; others may be filled in too
+ * @ia_attr: out; may be NULL if the mask is 0
+ * @provider_attr_mask: fields that are wanted
+ * @provider_attr: out; may be NULL if the mask is 0
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in a mask (DAT_INVALID_ARG3, DAT_INVALID_ARG5), a
+ * pointer is NULL (DAT_INVALID_ARG4, DAT_INVALID_ARG6).
+ */
+DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
+			 DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
+			 DAT_PROVIDER_ATTR_MASK provider_attr_mask,
+			 DAT_PROVIDER_ATTR *provider_attr);
+
+/**
+ * kdat_ia_close() - close an adapter
+ * @ia_handle: the IA
+ * @ia_flags: GRACEFUL: only if nothing but the async EVD is left; ABRUPT: destroy
+ *	everything: connections end, what is outstanding is not reported
+ *
+ * Waits for upcalls that run.  The handle and those of its objects are invalid for other
+ * callers from the beginning.
+ *
+ * Context: process; not in an upcall of the IA.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: objects are left (DAT_INVALID_STATE_IA_IN_USE), or the caller is an
+ * upcall;
+ * DAT_INVALID_PARAMETER: unknown flags (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
+
+/**
+ * kdat_ia_memtype_hint() - ask how memory should be cut for registration
+ * @ia_handle: the IA
+ * @mem_type: how it will be registered
+ * @length: bytes wanted
+ * @mem_opt: what matters
+ * @preferred_length: out: bytes
+ * @preferred_alignment: out: bytes
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown type (DAT_INVALID_ARG2), @length is 0 (DAT_INVALID_ARG3),
+ * unknown flag (DAT_INVALID_ARG4), a pointer is NULL (DAT_INVALID_ARG5, DAT_INVALID_ARG6);
+ * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type.
+ */
+DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+				DAT_VLEN length, DAT_MEM_OPTIMIZE_FLAGS mem_opt,
+				DAT_VLEN *preferred_length, DAT_VADDR *preferred_alignment);
+
+/**
+ * kdat_ia_reserved_lmr() - get the LMR that stands for all memory
+ * @ia_handle: the IA
+ * @lmr: out: can be queried only
+ * @lmr_context: out: for segments whose virtual_address is a DMA address, as
+ *	ib_dma_map_*() give it; for every PZ, for local use only
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: a pointer is NULL (DAT_INVALID_ARG2, DAT_INVALID_ARG3);
+ * DAT_MODEL_NOT_SUPPORTED: reserved_lmr_supported is DAT_FALSE.
+ */
+DAT_RETURN kdat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle, DAT_LMR_HANDLE *lmr,
+				DAT_LMR_CONTEXT *lmr_context);
+
+/**
+ * kdat_registry_list_providers() - list the adapters that can be opened
+ * @max_to_return: entries of @provider_list
+ * @number_entries: out: how many there are, perhaps more than @max_to_return
+ * @provider_list: out; may be NULL if @max_to_return is 0
+ *
+ * Those of the caller's network namespace, then those of registered providers.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: negative (DAT_INVALID_ARG1), a pointer is NULL (DAT_INVALID_ARG2,
+ * DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
+					DAT_PROVIDER_INFO *(provider_list[]));
+
+/**
+ * kdat_registry_add_provider() - register another implementation
+ * @provider: its table
+ * @provider_info: name and version
+ *
+ * Not implemented: a table has no size, version or owner, so that neither what it points
+ * to nor how long could be checked; devices come as drivers of <rdma/ib_verbs.h>.
+ *
+ * Context: process.
+ * Return: DAT_INVALID_PARAMETER: a pointer is NULL; DAT_PROVIDER_ALREADY_REGISTERED: an
+ * adapter has the name; DAT_NOT_IMPLEMENTED.
+ */
+DAT_RETURN kdat_registry_add_provider(const DAT_PROVIDER *provider,
+				      const DAT_PROVIDER_INFO *provider_info);
+
+/**
+ * kdat_registry_remove_provider() - take it back
+ * @provider: its table
+ * @provider_info: name and version
+ *
+ * Context: process.
+ * Return: DAT_INVALID_PARAMETER: a pointer is NULL; DAT_PROVIDER_IN_USE: an adapter of ours
+ * has the name; DAT_PROVIDER_NOT_FOUND.
+ */
+DAT_RETURN kdat_registry_remove_provider(const DAT_PROVIDER *provider,
+					 const DAT_PROVIDER_INFO *provider_info);
+
+/**
+ * kdat_registry_providers_related() - tell whether two adapters can replace each other
+ * @name1: IA name
+ * @name2: IA name
+ * @answer: out
+ *
+ * Context: process.
+ * Return: DAT_INVALID_PARAMETER: a pointer is NULL; DAT_MODEL_NOT_SUPPORTED: ha_supported
+ * is DAT_FALSE.
+ */
+DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_NAME_PTR name2,
+					   DAT_HA_RELATIONSHIP *answer);
+
+/* ---- All objects ---- */
+
+/**
+ * kdat_set_consumer_context() - let an object remember something
+ * @dat_handle: any object
+ * @context: the consumer's
+ *
+ * Context: BH.  Return: DAT_SUCCESS.
+ */
+DAT_RETURN kdat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
+
+/**
+ * kdat_get_consumer_context() - read what it remembers
+ * @dat_handle: any object
+ * @context: out; zero if never set
+ *
+ * Context: BH.  Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: @context is NULL
+ * (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
+
+/**
+ * kdat_get_handle_type() - tell what kind of object a handle is of
+ * @dat_handle: any object
+ * @handle_type: out
+ *
+ * Context: BH.  Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: @handle_type is NULL
+ * (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type);
+
+/**
+ * kdat_strerror() - name a return code
+ * @value: what a call returned
+ * @major_message: out: name of its type; a constant
+ * @minor_message: out: name of its subtype, or ""; a constant
+ *
+ * Context: any.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @value is no code (DAT_INVALID_ARG1), a pointer is NULL
+ * (DAT_INVALID_ARG2, DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_strerror(DAT_RETURN value, const char **major_message,
+			 const char **minor_message);
+
+/* ---- Event dispatchers ---- */
+
+/**
+ * kdat_evd_kcreate() - make an event dispatcher
+ * @ia_handle: parent
+ * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen; should have room for
+ *	all that is outstanding on the EPs that feed it: an event that finds it full is lost
+ * @upcall_policy: any but TEARDOWN
+ * @upcall: what to call; with DISABLE NULL or DAT_UPCALL_NULL will do
+ * @evd_flags: streams that may feed it, or'ed; they decide where upcalls run
+ * @evd_handle: out; upcalls may begin before the call returns
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @evd_min_qlen is not positive (DAT_INVALID_ARG2), unknown policy
+ * (DAT_INVALID_ARG3), no function though the policy calls one (DAT_INVALID_ARG4), no or
+ * unknown streams (DAT_INVALID_ARG5), @evd_handle is NULL (DAT_INVALID_ARG6);
+ * DAT_INSUFFICIENT_RESOURCES: @evd_min_qlen is too large (DAT_RESOURCE_TEVD); memory.
+ */
+DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
+			    DAT_UPCALL_POLICY upcall_policy, const DAT_UPCALL_OBJECT *upcall,
+			    DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle);
+
+/**
+ * kdat_evd_modify_upcall() - change what an event dispatcher calls
+ * @evd_handle: the EVD
+ * @upcall_policy: new policy
+ * @upcall: new object, or DAT_UPCALL_SAME
+ * @flag: DAT_UPCALL_INVOC_ANY: if events are queued call at once; NEW: when one arrives
+ *
+ * An upcall that runs already may end after this returns, except with TEARDOWN, which
+ * waits for it and leaves the policy at DISABLE.
+ *
+ * Context: BH; with TEARDOWN process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: TEARDOWN from an upcall of this EVD, or where one must not sleep;
+ * DAT_INVALID_PARAMETER: unknown policy (DAT_INVALID_ARG2), no function though the policy
+ * calls one (DAT_INVALID_ARG3), unknown flag (DAT_INVALID_ARG4).
+ */
+DAT_RETURN kdat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY upcall_policy,
+				  const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
+
+/**
+ * kdat_evd_query() - read the parameters of an event dispatcher
+ * @evd_handle: the EVD
+ * @evd_param_mask: fields that are wanted; others may be filled in too
+ * @evd_param: out
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @evd_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
+			  DAT_EVD_PARAM *evd_param);
+
+/**
+ * kdat_evd_resize() - change the length of the queue
+ * @evd_handle: the EVD; events may arrive meanwhile
+ * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2);
+ * DAT_INVALID_STATE: more are queued;
+ * DAT_INSUFFICIENT_RESOURCES: memory.
+ */
+DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
+
+/**
+ * kdat_evd_post_se() - queue a software event
+ * @evd_handle: EVD with DAT_EVD_SOFTWARE_FLAG
+ * @event: event_number DAT_SOFTWARE_EVENT and the pointer
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_QUEUE_FULL;
+ * DAT_INVALID_PARAMETER: @event is NULL or no software event (DAT_INVALID_ARG2);
+ * DAT_INVALID_HANDLE: the EVD does not take them.
+ */
+DAT_RETURN kdat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
+
+/**
+ * kdat_evd_dequeue() - take the oldest event, if there is one
+ * @evd_handle: the EVD
+ * @event: out
+ *
+ * Allowed beside upcalls, with which it shares the events.
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_QUEUE_EMPTY;
+ * DAT_INVALID_PARAMETER: @event is NULL (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
+
+/**
+ * kdat_evd_free() - destroy an event dispatcher
+ * @evd_handle: the EVD
+ *
+ * Waits for upcalls that run; events in it are lost.
+ *
+ * Context: process; not in an upcall of this EVD.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: an EP or service point feeds it, or it is the async EVD that
+ * dat_ia_open() made (DAT_INVALID_STATE_EVD_IN_USE); the caller is its upcall.
+ */
+DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle);
+
+/* ---- Protection zones ---- */
+
+/**
+ * kdat_pz_create() - make a protection zone
+ * @ia_handle: parent
+ * @pz_handle: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @pz_handle is NULL (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: too many (DAT_RESOURCE_PROTECTION_DOMAIN), memory.
+ */
+DAT_RETURN kdat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
+
+/**
+ * kdat_pz_query() - read the parameters of a protection zone
+ * @pz_handle: the PZ
+ * @pz_param_mask: fields that are wanted
+ * @pz_param: out
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @pz_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
+			 DAT_PZ_PARAM *pz_param);
+
+/**
+ * kdat_pz_free() - destroy a protection zone
+ * @pz_handle: the PZ
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: something is in it (DAT_INVALID_STATE_PZ_IN_USE).
+ */
+DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
+
+/* ---- Memory ---- */
+
+/**
+ * kdat_lmr_kcreate() - register kernel memory
+ * @ia_handle: parent
+ * @mem_type: which member of @region_description is meant
+ * @region_description: the memory
+ * @length: bytes, at least 1; PHYSICAL: bytes in all; ignored for LMR
+ * @pz_handle: protection zone
+ * @privileges: of the memory, or'ed
+ * @va_type: DAT_VA_TYPE_VA
+ * @mem_opt: what matters
+ * @lmr_handle: out
+ * @lmr_context: out: goes into DAT_LMR_TRIPLETs; may be NULL
+ * @rmr_context: out: goes to peers; 0 without a remote privilege; may be NULL
+ * @registered_length: out: bytes; may be NULL
+ * @registered_address: out: first byte as segments name it; may be NULL
+ *
+ * The memory stays the consumer's, who keeps it until the LMR is freed.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_LENGTH_ERROR: @length is 0;
+ * DAT_INVALID_PARAMETER: unknown type (DAT_INVALID_ARG2), bad memory (DAT_INVALID_ARG3),
+ * unknown @privileges (DAT_INVALID_ARG6), @va_type (DAT_INVALID_ARG7) or @mem_opt
+ * (DAT_INVALID_ARG8), @lmr_handle is NULL (DAT_INVALID_ARG9);
+ * DAT_RESERVED_LMR: of the reserved LMR;
+ * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based;
+ * DAT_INSUFFICIENT_RESOURCES: registrations (DAT_RESOURCE_MEMORY_REGION), memory.
+ */
+DAT_RETURN kdat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+			    DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
+			    DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
+			    DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS mem_opt,
+			    DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+			    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+			    DAT_VADDR *registered_address);
+
+/**
+ * kdat_lmr_allocate() - make an LMR without memory, for dat_lmr_fmr()
+ * @ia_handle: parent
+ * @pz_handle: protection zone
+ * @max_pages: pages that it can hold at a time, at least 1
+ * @scope: DAT_LMR_SCOPE_PZ or ANY
+ * @lmr_handle: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @max_pages (DAT_INVALID_ARG3), unknown @scope (DAT_INVALID_ARG4),
+ * @lmr_handle is NULL (DAT_INVALID_ARG5);
+ * DAT_MODEL_NOT_SUPPORTED: fmr_supported is DAT_FALSE, or the scope;
+ * DAT_INSUFFICIENT_RESOURCES: registrations (DAT_RESOURCE_MEMORY_REGION), memory.
+ */
+DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			     DAT_COUNT max_pages, DAT_LMR_SCOPE scope,
+			     DAT_LMR_HANDLE *lmr_handle);
+
+/**
+ * kdat_lmr_fmr() - give an allocated LMR memory
+ * @lmr_handle: of dat_lmr_allocate(), holding none
+ * @mem_type: PHYSICAL, PHYSICAL_VAR_PAGES or PLATFORM
+ * @region_description: the memory
+ * @num_pages: of it
+ * @privileges: or'ed
+ * @va_type: DAT_VA_TYPE_VA
+ * @ep_handle: connected EP of the same zone
+ * @user_cookie: returned in the completion
+ * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED
+ * @lmr_context: out: valid for requests posted to the EP from now on
+ * @rmr_context: out: 0 without a remote privilege
+ *
+ * A request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_send(), and
+ * DAT_INVALID_STATE: it holds memory (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_PROTECTION_VIOLATION: zones differ;
+ * DAT_INVALID_PARAMETER: position as usual;
+ * DAT_MODEL_NOT_SUPPORTED: the type, or zero-based.
+ */
+DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
+			DAT_REGION_DESCRIPTION region_description, DAT_VLEN num_pages,
+			DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type,
+			DAT_EP_HANDLE ep_handle, DAT_LMR_COOKIE user_cookie,
+			DAT_COMPLETION_FLAGS completion_flags, DAT_LMR_CONTEXT *lmr_context,
+			DAT_RMR_CONTEXT *rmr_context);
+
+/**
+ * kdat_lmr_invalidate() - take its memory from an allocated LMR
+ * @lmr_handle: of dat_lmr_allocate(), holding some
+ * @ep_handle: connected EP of the same zone
+ * @user_cookie: returned in the completion
+ * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED, LMR_INVALIDATE_FENCE
+ *
+ * A request; its completion is a DTO event of operation DAT_DTO_LMR_INVALIDATE.
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_send(), and
+ * DAT_INVALID_STATE: it holds none (DAT_INVALID_STATE_LMR_FREE);
+ * DAT_PROTECTION_VIOLATION: zones differ.
+ */
+DAT_RETURN kdat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
+			       DAT_LMR_COOKIE user_cookie,
+			       DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_lmr_query() - read the parameters of a registration
+ * @lmr_handle: the LMR
+ * @lmr_param_mask: fields that are wanted; others may be filled in too
+ * @lmr_param: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @lmr_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
+			  DAT_LMR_PARAM *lmr_param);
+
+/**
+ * kdat_lmr_free() - take a registration back
+ * @lmr_handle: the LMR
+ *
+ * Operations that use it and have not completed end in errors that break connections.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: an RMR is bound to it (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_RESERVED_LMR: it is the reserved one.
+ */
+DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
+
+/**
+ * kdat_lmr_sync_rdma_read() - show what was written to memory to RDMA reads of peers
+ * @ia_handle: the IA
+ * @local_segments: the memory
+ * @num_segments: entries of @local_segments
+ *
+ * Call it after writing, before the peer may read.
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @local_segments is NULL, or one is in no LMR (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
+				   const DAT_LMR_TRIPLET *local_segments,
+				   DAT_VLEN num_segments);
+
+/**
+ * kdat_lmr_sync_rdma_write() - see in memory what RDMA writes of peers put there
+ * @ia_handle: the IA
+ * @local_segments: the memory
+ * @num_segments: entries of @local_segments
+ *
+ * Call it when the peer has told that its write is complete, before reading.
+ *
+ * Context: BH.  Return: as dat_lmr_sync_rdma_read().
+ */
+DAT_RETURN kdat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
+				    const DAT_LMR_TRIPLET *local_segments,
+				    DAT_VLEN num_segments);
+
+/**
+ * kdat_rmr_create() - make a window for peers, bound to nothing yet
+ * @pz_handle: protection zone
+ * @rmr_handle: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: @rmr_handle is NULL (DAT_INVALID_ARG2);
+ * DAT_INSUFFICIENT_RESOURCES: too many, memory.
+ */
+DAT_RETURN kdat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
+
+/**
+ * kdat_rmr_create_for_ep() - make a window that only one connection can use
+ * @pz_handle: protection zone
+ * @rmr_handle: out
+ *
+ * Context: process.
+ * Return: DAT_MODEL_NOT_SUPPORTED: a key of ours is good for every connection of its
+ * zone; only memory windows of type 2 are not, which kernel verbs do not have.
+ */
+DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
+
+/**
+ * kdat_rmr_bind() - bind a window to memory, or to nothing
+ * @rmr_handle: the RMR
+ * @lmr_handle: the memory is of this LMR; ignored for an unbind
+ * @lmr_triplet: the memory; a length of 0 unbinds
+ * @mem_priv: what peers may do
+ * @va_type: DAT_VA_TYPE_VA
+ * @ep_handle: connected EP, over whose connection the peer will use the window
+ * @user_cookie: returned in the completion
+ * @completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE
+ * @rmr_context: out: goes to the peer
+ *
+ * A request; its completion is an RMR bind event at the EP's request EVD.  Requests posted
+ * later start when it is done.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INSUFFICIENT_RESOURCES: queue full (DAT_RESOURCE_TEP), memory;
+ * DAT_INVALID_PARAMETER: @lmr_triplet is NULL or outside of the LMR (DAT_INVALID_ARG3),
+ * unknown @mem_priv (DAT_INVALID_ARG4), @va_type (DAT_INVALID_ARG5) or flags
+ * (DAT_INVALID_ARG8), @rmr_context is NULL (DAT_INVALID_ARG9);
+ * DAT_INVALID_STATE: the EP is neither connected nor disconnected;
+ * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of one zone;
+ * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege.
+ */
+DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
+			 const DAT_LMR_TRIPLET *lmr_triplet, DAT_MEM_PRIV_FLAGS mem_priv,
+			 DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
+			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
+			 DAT_RMR_CONTEXT *rmr_context);
+
+/**
+ * kdat_rmr_query() - read the parameters of a window
+ * @rmr_handle: the RMR
+ * @rmr_param_mask: fields that are wanted; others may be filled in too
+ * @rmr_param: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @rmr_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
+			  DAT_RMR_PARAM *rmr_param);
+
+/**
+ * kdat_rmr_free() - destroy a window, bound or not
+ * @rmr_handle: the RMR
+ *
+ * Context: process.  Return: DAT_SUCCESS.
+ */
+DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle);
+
+/* ---- Endpoints ---- */
+
+/**
+ * kdat_ep_create() - make an endpoint
+ * @ia_handle: parent
+ * @pz_handle: protection zone
+ * @recv_evd_handle: EVD with DAT_EVD_DTO_FLAG for receives, or DAT_HANDLE_NULL, which
+ *	discards their completions
+ * @request_evd_handle: EVD with DAT_EVD_DTO_FLAG for requests, or DAT_HANDLE_NULL
+ * @connect_evd_handle: EVD with DAT_EVD_CONNECTION_FLAG, or DAT_HANDLE_NULL, with which
+ *	it can't be connected
+ * @ep_attributes: what it shall be able to do; NULL for a default
+ * @ep_handle: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: an EVD does not take the stream (DAT_INVALID_HANDLE_EVD_RECV,
+ * _EVD_REQUEST, _EVD_CONN);
+ * DAT_INVALID_PARAMETER: an attribute is out of range (DAT_INVALID_ARG6), @ep_handle is NULL
+ * (DAT_INVALID_ARG7);
+ * DAT_MODEL_NOT_SUPPORTED: qos or srq_soft_hw;
+ * DAT_INSUFFICIENT_RESOURCES: memory (DAT_RESOURCE_TEP).
+ */
+DAT_RETURN kdat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			  DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
+			  DAT_EVD_HANDLE connect_evd_handle, const DAT_EP_ATTR *ep_attributes,
+			  DAT_EP_HANDLE *ep_handle);
+
+/**
+ * kdat_ep_create_with_srq() - make an endpoint that receives into shared buffers
+ * @ia_handle: parent
+ * @pz_handle: protection zone, that of the SRQ
+ * @recv_evd_handle: as for dat_ep_create()
+ * @request_evd_handle: as for dat_ep_create()
+ * @connect_evd_handle: as for dat_ep_create()
+ * @srq_handle: the SRQ
+ * @ep_attributes: never NULL
+ * @ep_handle: out
+ *
+ * Context: process.
+ * Return: as dat_ep_create(), but
+ * DAT_INVALID_PARAMETER: zones differ (DAT_INVALID_ARG2), attributes (DAT_INVALID_ARG7),
+ * @ep_handle is NULL (DAT_INVALID_ARG8).
+ */
+DAT_RETURN kdat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+				   DAT_EVD_HANDLE recv_evd_handle,
+				   DAT_EVD_HANDLE request_evd_handle,
+				   DAT_EVD_HANDLE connect_evd_handle,
+				   DAT_SRQ_HANDLE srq_handle,
+				   const DAT_EP_ATTR *ep_attributes,
+				   DAT_EP_HANDLE *ep_handle);
+
+/**
+ * kdat_ep_query() - read the parameters of an endpoint
+ * @ep_handle: the EP
+ * @ep_param_mask: fields that are wanted; others may be filled in too
+ * @ep_param: out; addresses are valid until the next query, reset or free of the EP
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @ep_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
+			 DAT_EP_PARAM *ep_param);
+
+/**
+ * kdat_ep_modify() - change parameters of an endpoint
+ * @ep_handle: the EP
+ * @ep_param_mask: fields to change
+ * @ep_param: their values
+ *
+ * All of them are changed or none.  PZ, EVDs and attributes of an unconnected EP can be
+ * changed, EVDs and attributes also while it is reserved or passive connection pending;
+ * the COMM may be given, but there is only one.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown or fixed fields in the mask (DAT_INVALID_ARG2), @ep_param
+ * is NULL or has a value out of range (DAT_INVALID_ARG3);
+ * DAT_INVALID_STATE: not in this state, or more is posted than would fit;
+ * DAT_MODEL_NOT_SUPPORTED, DAT_COMM_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
+			  const DAT_EP_PARAM *ep_param);
+
+/**
+ * kdat_ep_get_status() - read the state of an endpoint
+ * @ep_handle: the EP
+ * @ep_state: out; may be NULL
+ * @recv_idle: out: no receive is outstanding; may be NULL
+ * @request_idle: out: no request is outstanding; may be NULL
+ *
+ * Context: BH.  Return: DAT_SUCCESS.
+ */
+DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
+			      DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle);
+
+/**
+ * kdat_ep_connect() - ask a peer for a connection
+ * @ep_handle: unconnected EP with a connect EVD
+ * @remote_ia_address: sockaddr_in or sockaddr_in6 of the peer; its port is ignored
+ * @remote_conn_qual: qualifier of the peer's service point, 1 to 65535
+ * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves it to the transport
+ * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
+ * @private_data: goes to the peer; may be NULL if its size is 0
+ * @quality_of_service: DAT_QOS_BEST_EFFORT
+ * @connect_flags: DAT_CONNECT_DEFAULT_FLAG
+ *
+ * One event follows at the connect EVD: ESTABLISHED, PEER_REJECTED, NON_PEER_REJECTED,
+ * UNREACHABLE or TIMED_OUT; after all but the first the EP is disconnected.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: it is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_HANDLE: it lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
+ * DAT_INVALID_ADDRESS: of another family (DAT_INVALID_ADDRESS_UNSUPPORTED), no way there
+ * (DAT_INVALID_ADDRESS_UNREACHABLE);
+ * DAT_INVALID_PARAMETER: address is NULL (DAT_INVALID_ARG2), qualifier (DAT_INVALID_ARG3),
+ * @timeout (DAT_INVALID_ARG4), size (DAT_INVALID_ARG5), @private_data is NULL
+ * (DAT_INVALID_ARG6), flags (DAT_INVALID_ARG8);
+ * DAT_MODEL_NOT_SUPPORTED: quality of service, multipath;
+ * DAT_INSUFFICIENT_RESOURCES: memory.
+ */
+DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
+			   DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
+			   DAT_COUNT private_data_size, const DAT_PVOID private_data,
+			   DAT_QOS quality_of_service, DAT_CONNECT_FLAGS connect_flags);
+
+/**
+ * kdat_ep_dup_connect() - ask the peer of another endpoint for a connection
+ * @ep_handle: unconnected EP with a connect EVD
+ * @dup_ep_handle: EP of the same IA that dat_ep_connect() has connected
+ * @timeout: as for dat_ep_connect()
+ * @private_data_size: as for dat_ep_connect()
+ * @private_data: as for dat_ep_connect()
+ * @quality_of_service: as for dat_ep_connect()
+ *
+ * Context: process.
+ * Return: as dat_ep_connect(), but
+ * DAT_INVALID_STATE: also if @dup_ep_handle is not connected;
+ * DAT_INVALID_PARAMETER: @timeout (DAT_INVALID_ARG3), size (DAT_INVALID_ARG4),
+ * @private_data is NULL (DAT_INVALID_ARG5).
+ */
+DAT_RETURN kdat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
+			       DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
+			       const DAT_PVOID private_data, DAT_QOS quality_of_service);
+
+/**
+ * kdat_ep_common_connect() - ask a peer for a connection, by address and port
+ * @ep_handle: unconnected EP with a connect EVD
+ * @remote_ia_address: sockaddr_in or sockaddr_in6 with the port of the peer's CSP or PSP
+ * @timeout: as for dat_ep_connect()
+ * @private_data_size: as for dat_ep_connect()
+ * @private_data: as for dat_ep_connect()
+ *
+ * Context: process.
+ * Return: as dat_ep_connect(), but
+ * DAT_INVALID_PARAMETER: address is NULL or has no port (DAT_INVALID_ARG2), @timeout
+ * (DAT_INVALID_ARG3), size (DAT_INVALID_ARG4), @private_data is NULL (DAT_INVALID_ARG5).
+ */
+DAT_RETURN kdat_ep_common_connect(DAT_EP_HANDLE ep_handle,
+				  DAT_IA_ADDRESS_PTR remote_ia_address, DAT_TIMEOUT timeout,
+				  DAT_COUNT private_data_size, const DAT_PVOID private_data);
+
+/**
+ * kdat_ep_disconnect() - end a connection, or the attempt at one
+ * @ep_handle: the EP
+ * @disconnect_flags: GRACEFUL: requests outstanding are done before, and new ones are
+ *	refused; ABRUPT: at once
+ *
+ * DAT_CONNECTION_EVENT_DISCONNECTED follows.  If there is nothing left to end nothing
+ * happens.
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: there never was a connection; the subtype tells the state;
+ * DAT_INVALID_PARAMETER: unknown flags (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect_flags);
+
+/**
+ * kdat_ep_reset() - make a disconnected endpoint connectable again
+ * @ep_handle: disconnected or unconnected EP
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: it is neither; the subtype tells what it is.
+ */
+DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle);
+
+/**
+ * kdat_ep_free() - destroy an endpoint
+ * @ep_handle: the EP
+ *
+ * A connection is ended at once.  Completions may be lost.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: a service point or a request holds it.
+ */
+DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle);
+
+/**
+ * kdat_ep_post_send() - send a message
+ * @ep_handle: connected EP; on a disconnected one it is flushed at once
+ * @num_segments: entries of @local_iov, from 0 to max_request_iov
+ * @local_iov: the message; may be used again at return, the memory after completion
+ * @user_cookie: returned in the completion
+ * @completion_flags: SUPPRESS, SOLICITED_WAIT, BARRIER_FENCE, and UNSIGNALLED if
+ *	request_completion_flags has it, or'ed
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: neither connected nor disconnected; the subtype tells the state;
+ * DAT_INSUFFICIENT_RESOURCES: the queue is full (DAT_RESOURCE_TEP);
+ * DAT_INVALID_PARAMETER: too many segments (DAT_INVALID_ARG2), @local_iov is NULL or a
+ * segment is outside of its LMR (DAT_INVALID_ARG3), flags (DAT_INVALID_ARG5);
+ * DAT_LENGTH_ERROR: longer than max_message_size;
+ * DAT_PROTECTION_VIOLATION: an LMR is of another zone;
+ * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be used so.
+ */
+DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			     DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_ep_post_send_with_invalidate() - send a message that ends a key of the peer
+ * @ep_handle: as for dat_ep_post_send()
+ * @num_segments: as for dat_ep_post_send()
+ * @local_iov: as for dat_ep_post_send()
+ * @user_cookie: as for dat_ep_post_send()
+ * @completion_flags: as for dat_ep_post_send()
+ * @invalidate_flag: DAT_FALSE: a plain send
+ * @rmr_context: the key
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_send(), and
+ * DAT_MODEL_NOT_SUPPORTED: with @invalidate_flag: what the peer of another DAT has given
+ * may be a key that only its own calls can end, and the device breaks the connection.
+ */
+DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov,
+					     DAT_DTO_COOKIE user_cookie,
+					     DAT_COMPLETION_FLAGS completion_flags,
+					     DAT_BOOLEAN invalidate_flag,
+					     DAT_RMR_CONTEXT rmr_context);
+
+/**
+ * kdat_ep_post_recv() - post a buffer for a message
+ * @ep_handle: EP without an SRQ, in any state; on a disconnected one it is flushed
+ * @num_segments: entries of @local_iov, from 0 to max_recv_iov
+ * @local_iov: where the message goes
+ * @user_cookie: returned in the completion
+ * @completion_flags: DAT_COMPLETION_DEFAULT_FLAG, or UNSIGNALLED if
+ *	recv_completion_flags has it
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_send(), but
+ * DAT_INVALID_HANDLE: the EP has an SRQ (DAT_INVALID_HANDLE_EP).
+ */
+DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			     DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_ep_post_rdma_read() - read memory of the peer
+ * @ep_handle: connected EP; on a disconnected one it is flushed at once
+ * @num_segments: entries of @local_iov, from 0 to max_rdma_read_iov
+ * @local_iov: where the data goes, filled from the front
+ * @user_cookie: returned in the completion
+ * @remote_buffer: the peer's memory; its length is read
+ * @completion_flags: SUPPRESS, BARRIER_FENCE, and UNSIGNALLED if
+ *	request_completion_flags has it, or'ed
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_send(), but
+ * DAT_LENGTH_ERROR: @local_iov is shorter than @remote_buffer, or longer than
+ * max_rdma_size;
+ * DAT_INVALID_PARAMETER: also @remote_buffer is NULL (DAT_INVALID_ARG5), flags
+ * (DAT_INVALID_ARG6).
+ */
+DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_buffer,
+				  DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_ep_post_rdma_read_to_rmr() - read memory of the peer into a window
+ * @ep_handle: connected EP
+ * @local_buffer: the window
+ * @user_cookie: returned in the completion
+ * @remote_buffer: the peer's memory
+ * @completion_flags: as for dat_ep_post_rdma_read()
+ *
+ * Context: BH.
+ * Return: DAT_MODEL_NOT_SUPPORTED: kernel verbs have no such request; on the devices that
+ * need it the local memory wants DAT_MEM_PRIV_REMOTE_WRITE_FLAG instead, see
+ * rdma_write_for_rdma_read_req.
+ */
+DAT_RETURN kdat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
+					 const DAT_RMR_TRIPLET *local_buffer,
+					 DAT_DTO_COOKIE user_cookie,
+					 const DAT_RMR_TRIPLET *remote_buffer,
+					 DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_ep_post_rdma_write() - write memory of the peer
+ * @ep_handle: connected EP; on a disconnected one it is flushed at once
+ * @num_segments: entries of @local_iov, from 0 to max_rdma_write_iov
+ * @local_iov: the data
+ * @user_cookie: returned in the completion
+ * @remote_buffer: the peer's memory, filled from its front
+ * @completion_flags: as for dat_ep_post_rdma_read()
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_rdma_read(), but
+ * DAT_LENGTH_ERROR: @remote_buffer is shorter than @local_iov.
+ */
+DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				   const DAT_RMR_TRIPLET *remote_buffer,
+				   DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_ep_recv_query() - tell how many buffers an endpoint holds
+ * @ep_handle: the EP
+ * @nbufs_allocated: out: receives posted and not completed; with an SRQ
+ *	DAT_VALUE_UNKNOWN; may be NULL
+ * @bufs_alloc_span: out: the same; may be NULL
+ *
+ * Context: BH.  Return: DAT_SUCCESS; DAT_MODEL_NOT_SUPPORTED: it has an SRQ.
+ */
+DAT_RETURN kdat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
+			      DAT_COUNT *bufs_alloc_span);
+
+/**
+ * kdat_ep_set_watermark() - limit the buffers that an endpoint holds
+ * @ep_handle: the EP
+ * @soft_high_watermark: DAT_WATERMARK_INFINITE
+ * @hard_high_watermark: DAT_WATERMARK_INFINITE
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: negative (DAT_INVALID_ARG2, DAT_INVALID_ARG3);
+ * DAT_MODEL_NOT_SUPPORTED: any other value: verbs do not tell who holds buffers of an SRQ.
+ */
+DAT_RETURN kdat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
+				 DAT_COUNT hard_high_watermark);
+
+/* ---- Shared receive queues ---- */
+
+/**
+ * kdat_srq_create() - make a shared receive queue
+ * @ia_handle: parent
+ * @pz_handle: protection zone
+ * @srq_attr: sizes; the low watermark must be DAT_SRQ_LW_DEFAULT
+ * @srq_handle: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: an attribute is out of range or @srq_attr is NULL
+ * (DAT_INVALID_ARG3), @srq_handle is NULL (DAT_INVALID_ARG4);
+ * DAT_MODEL_NOT_SUPPORTED: the adapter has no SRQs;
+ * DAT_INSUFFICIENT_RESOURCES: too many (DAT_RESOURCE_SRQ), memory.
+ */
+DAT_RETURN kdat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			   DAT_SRQ_ATTR *srq_attr, DAT_SRQ_HANDLE *srq_handle);
+
+/**
+ * kdat_srq_free() - destroy a shared receive queue
+ * @srq_handle: the SRQ
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_STATE: an EP uses it (DAT_INVALID_STATE_SRQ_IN_USE).
+ */
+DAT_RETURN kdat_srq_free(DAT_SRQ_HANDLE srq_handle);
+
+/**
+ * kdat_srq_post_recv() - add a buffer
+ * @srq_handle: the SRQ
+ * @num_segments: entries of @local_iov, from 0 to max_recv_iov
+ * @local_iov: where the message goes
+ * @user_cookie: returned in the completion
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INSUFFICIENT_RESOURCES: max_recv_dtos buffers are outstanding (DAT_RESOURCE_SRQ);
+ * DAT_INVALID_PARAMETER: too many segments (DAT_INVALID_ARG2), @local_iov is NULL or a
+ * segment is outside of its LMR (DAT_INVALID_ARG3);
+ * DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION: as
+ * dat_ep_post_recv().
+ */
+DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+			      DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
+
+/**
+ * kdat_srq_query() - read the parameters of a shared receive queue
+ * @srq_handle: the SRQ
+ * @srq_param_mask: fields that are wanted; others may be filled in too
+ * @srq_param: out
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @srq_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
+			  DAT_SRQ_PARAM *srq_param);
+
+/**
+ * kdat_srq_resize() - change the number of buffers
+ * @srq_handle: the SRQ; messages may arrive meanwhile
+ * @srq_max_recv_dto: buffers that it must hold
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2);
+ * DAT_INVALID_STATE: more are outstanding, or the low watermark is higher;
+ * DAT_INSUFFICIENT_RESOURCES: memory.
+ */
+DAT_RETURN kdat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
+
+/**
+ * kdat_srq_set_lw() - ask to be told when buffers run out
+ * @srq_handle: the SRQ
+ * @low_watermark: one async event when fewer are available, perhaps at once
+ *
+ * Context: BH.
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
+
+/* ---- Service points and connection requests ---- */
+
+/**
+ * kdat_psp_create() - listen at a connection qualifier
+ * @ia_handle: parent
+ * @conn_qual: 1 to 65535
+ * @evd_handle: EVD with DAT_EVD_CR_FLAG; requests that find it full are refused
+ * @psp_flags: DAT_PSP_CONSUMER_FLAG
+ * @psp_handle: out; requests may arrive before the call returns
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_CONN_QUAL_IN_USE: somebody listens there;
+ * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
+ * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @psp_flags (DAT_INVALID_ARG4),
+ * @psp_handle is NULL (DAT_INVALID_ARG5);
+ * DAT_MODEL_NOT_SUPPORTED: DAT_PSP_PROVIDER_FLAG: an EP that nobody has given a zone
+ * would be of no use before dat_ep_modify(), which can as well be dat_ep_create();
+ * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE), memory.
+ */
+DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+			   DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
+			   DAT_PSP_HANDLE *psp_handle);
+
+/**
+ * kdat_psp_create_any() - listen at a connection qualifier that is free
+ * @ia_handle: parent
+ * @conn_qual: out
+ * @evd_handle: as for dat_psp_create()
+ * @psp_flags: as for dat_psp_create()
+ * @psp_handle: out
+ *
+ * Context: process.
+ * Return: as dat_psp_create(), but DAT_CONN_QUAL_UNAVAILABLE: none is free.
+ */
+DAT_RETURN kdat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
+			       DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
+			       DAT_PSP_HANDLE *psp_handle);
+
+/**
+ * kdat_psp_query() - read the parameters of a public service point
+ * @psp_handle: the PSP
+ * @psp_param_mask: fields that are wanted; others may be filled in too
+ * @psp_param: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @psp_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
+			  DAT_PSP_PARAM *psp_param);
+
+/**
+ * kdat_psp_free() - stop listening
+ * @psp_handle: the PSP
+ *
+ * Requests that were delivered can still be accepted.
+ *
+ * Context: process.  Return: DAT_SUCCESS.
+ */
+DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
+
+/**
+ * kdat_rsp_create() - listen at a connection qualifier for one request
+ * @ia_handle: parent
+ * @conn_qual: 1 to 65535
+ * @ep_handle: unconnected EP, the one that can accept the request; it is reserved, and
+ *	passive connection pending when the request has come
+ * @evd_handle: EVD with DAT_EVD_CR_FLAG
+ * @rsp_handle: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_CONN_QUAL_IN_USE: somebody listens there;
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
+ * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @rsp_handle is NULL
+ * (DAT_INVALID_ARG5);
+ * DAT_MODEL_NOT_SUPPORTED: @ep_handle is NULL, see dat_psp_create();
+ * DAT_INSUFFICIENT_RESOURCES: as dat_psp_create().
+ */
+DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
+			   DAT_RSP_HANDLE *rsp_handle);
+
+/**
+ * kdat_rsp_query() - read the parameters of a reserved service point
+ * @rsp_handle: the RSP
+ * @rsp_param_mask: fields that are wanted; others may be filled in too
+ * @rsp_param: out; ep_handle is DAT_HANDLE_NULL once the request has come
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @rsp_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
+			  DAT_RSP_PARAM *rsp_param);
+
+/**
+ * kdat_rsp_free() - stop listening
+ * @rsp_handle: the RSP
+ *
+ * If no request has come its EP is unconnected again.
+ *
+ * Context: process.  Return: DAT_SUCCESS.
+ */
+DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle);
+
+/**
+ * kdat_csp_create() - listen at a port of the adapter's address
+ * @ia_handle: parent
+ * @comm: AF_INET or AF_INET6, SOCK_STREAM, 0 or IPPROTO_TCP
+ * @ia_address: sockaddr_in or sockaddr_in6 with the port; 0: any; its address is the
+ *	adapter's or the wildcard
+ * @evd_handle: EVD with DAT_EVD_CR_FLAG
+ * @csp_handle: out
+ *
+ * The ports are those of dat_psp_create().
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_PORT_IN_USE: somebody listens there;
+ * DAT_COMM_NOT_SUPPORTED: another kind of socket;
+ * DAT_INVALID_ADDRESS: not of the adapter;
+ * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
+ * DAT_INVALID_PARAMETER: a pointer is NULL (DAT_INVALID_ARG2, DAT_INVALID_ARG3,
+ * DAT_INVALID_ARG5);
+ * DAT_INSUFFICIENT_RESOURCES: as dat_psp_create().
+ */
+DAT_RETURN kdat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
+			   DAT_IA_ADDRESS_PTR ia_address, DAT_EVD_HANDLE evd_handle,
+			   DAT_CSP_HANDLE *csp_handle);
+
+/**
+ * kdat_csp_query() - read the parameters of a common service point
+ * @csp_handle: the CSP
+ * @csp_param_mask: fields that are wanted; others may be filled in too
+ * @csp_param: out
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @csp_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_param_mask,
+			  DAT_CSP_PARAM *csp_param);
+
+/**
+ * kdat_csp_free() - stop listening
+ * @csp_handle: the CSP
+ *
+ * Context: process.  Return: DAT_SUCCESS.
+ */
+DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle);
+
+/**
+ * kdat_cr_query() - tell who asks for a connection
+ * @cr_handle: the CR
+ * @cr_param_mask: fields that are wanted; others may be filled in too
+ * @cr_param: out
+ *
+ * InfiniBand and RoCE do not carry the size of private data: zeros follow it.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @cr_param is NULL
+ * (DAT_INVALID_ARG3).
+ */
+DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
+			 DAT_CR_PARAM *cr_param);
+
+/**
+ * kdat_cr_accept() - accept a request
+ * @cr_handle: the CR; invalid after success
+ * @ep_handle: unconnected EP with a connect EVD; DAT_HANDLE_NULL if an RSP has one for it
+ * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
+ * @private_data: goes to the peer; may be NULL if its size is 0
+ *
+ * One of ESTABLISHED and ACCEPT_COMPLETION_ERROR follows at the connect EVD.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: the request is gone (DAT_INVALID_HANDLE_CR), or the EP lacks a
+ * connect EVD, or should have been DAT_HANDLE_NULL (DAT_INVALID_HANDLE_EP);
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_PARAMETER: size (DAT_INVALID_ARG3), @private_data is NULL
+ * (DAT_INVALID_ARG4);
+ * DAT_INSUFFICIENT_RESOURCES: memory.
+ */
+DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
+			  DAT_COUNT private_data_size, const DAT_PVOID private_data);
+
+/**
+ * kdat_cr_reject() - refuse a request
+ * @cr_handle: the CR; invalid afterwards
+ * @private_data_size: 0
+ * @private_data: ignored
+ *
+ * The peer gets PEER_REJECTED; the EP of an RSP is unconnected again.
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_PARAMETER: negative size (DAT_INVALID_ARG2), @private_data is NULL
+ * (DAT_INVALID_ARG3);
+ * DAT_MODEL_NOT_SUPPORTED: private data: uDAPL 1.2, which the peer may be, has none.
+ */
+DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+			  const DAT_PVOID private_data);
+
+/**
+ * kdat_cr_handoff() - pass a request on to another service point of the adapter
+ * @cr_handle: the CR; invalid after success
+ * @handoff: qualifier of the other, of this module, another one or a process
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: nobody listens there (DAT_INVALID_ARG2).
+ */
+DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
+
+#ifndef KDAT_NO_PUBLIC_NAMES
+#include <linux/kdat_names.h>
+#endif
+
+#endif /* _LINUX_KDAT_H */

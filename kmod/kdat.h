@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kDAPL face: handles, what is remembered of objects beyond the object layer, and
+ * what its files share.  What happens to objects happens in the object layer.
+ *
+ * A handle is a number:
+ *
+ *   63     56 55             32 31      23 22            0
+ *   ┌────────┬─────────────────┬──────────┬──────────────┐
+ *   │  kind  │  index of the IA│generation│ id of the    │
+ *   │        │  in kdat_ias    │  of id   │ object, 0: IA│
+ *   └────────┴─────────────────┴──────────┴──────────────┘
+ *
+ * It is the user_data of its object, so events name their object by it.  It is good if the
+ * object that is found by index and id has it as user_data.
+ *
+ * Two ways to an object
+ * =====================
+ *
+ * Calls that may sleep: kdat_get(), ..., kdat_done(): a reference, and the IA locked live.
+ *
+ * Calls in BH context: rcu_read_lock(), kdat_find(), the object's lock, and a look whether
+ * it was shut down (ep->dead, evd->dead, !srq->srq).  As long as that lock is held and it
+ * was not, it is published, and neither it nor what it stands on goes.  Afterwards its
+ * memory stays until rcu_read_unlock(), but not what the memory points to.  There are no
+ * references here because the last put may sleep.
+ *
+ * A close takes the IA out of kdat_ias, and waits for RCU and for ia->sem: then nobody is
+ * in a call any more.
+ */
+#ifndef _DAT_KDAT_H
+#define _DAT_KDAT_H
+
+#define KDAT_NO_PUBLIC_NAMES
+
+#include "dat.h"
+/* The user face's size of a cookie; here it is a type. */
+#undef DAT_LMR_COOKIE
+#include <linux/kdat.h>
+
+#include "compat.h"
+#include "upcall.h"
+
+#define KDAT_ERR(type, subtype)	\
+	((DAT_RETURN)(DAT_CLASS_ERROR | (u32)(type) | (u32)(subtype)))
+#define KDAT_ARG(n)		KDAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+#define KDAT_BAD(what)		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##what)
+
+#define KDAT_PD_MAX		DAT_MAX_PD_REQUEST
+
+/**
+ * struct kdat_ia - an IA that a module has opened
+ * @ia: reference held
+ * @handle: of it
+ * @closing: no call may begin; written under ia->sem
+ * @context: the consumer's
+ * @owner: module that has opened it; NULL if it is built in
+ * @addr: of the port, as it was at the last look; @addr_lock
+ * @addr_lock: leaf
+ * @name: that it was opened by
+ * @rcu: lookups are under RCU
+ */
+struct kdat_ia {
+	struct dat_ia		*ia;
+	DAT_HANDLE		handle;
+	bool			closing;
+	u64			context;
+	struct module		*owner;
+	struct sockaddr_storage	addr;
+	spinlock_t		addr_lock;	/* addr */
+	char			name[DAT_NAME_SIZE];
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct kdat_evd - of an EVD
+ * @flags: DAT_EVD_FLAGS
+ * @upcall: what it calls
+ */
+struct kdat_evd {
+	DAT_EVD_FLAGS		flags;
+	struct dat_upcall	upcall;
+};
+
+/**
+ * struct kdat_ep - of an EP; under ep->lock
+ * @attr: as asked for, with the sizes of the rings
+ * @stage: RESERVED or PASSIVE_CONNECTION_PENDING while the object is UNCONNECTED, or 0
+ * @target: that it was connected to last, with the port; for dat_ep_dup_connect()
+ * @local: for dat_ep_query()
+ * @remote: for dat_ep_query()
+ */
+struct kdat_ep {
+	DAT_EP_ATTR		attr;
+	DAT_EP_STATE		stage;
+	struct sockaddr_storage	target;
+	struct sockaddr_storage	local;
+	struct sockaddr_storage	remote;
+};
+
+/**
+ * struct kdat_sp - of a service point
+ * @kind: PSP, RSP or CSP
+ * @lock: @ep; leaf, but for ep->lock
+ * @ep: RSP: use held; NULL once the request came
+ * @comm: CSP
+ * @addr: CSP
+ */
+struct kdat_sp {
+	DAT_HANDLE_TYPE		kind;
+	spinlock_t		lock;		/* ep */
+	struct dat_ep		*ep;
+	DAT_COMM		comm;
+	struct sockaddr_storage	addr;
+};
+
+#define KDAT_FACE(name, type)							\
+static inline struct kdat_##name *kdat_##name##_of(const struct dat_##type *obj) \
+{										\
+	return obj->obj.face;							\
+}
+
+KDAT_FACE(evd, evd)
+KDAT_FACE(ep, ep)
+KDAT_FACE(sp, psp)
+
+static inline DAT_HANDLE kdat_handle(const struct dat_obj *obj)
+{
+	return (DAT_HANDLE)(uintptr_t)obj->user_data;
+}
+
+/* Of an object that may be NULL. */
+#define KDAT_HANDLE(p)	((p) ? kdat_handle(&(p)->obj) : DAT_HANDLE_NULL)
+
+/* kdat_handle.c */
+struct kdat_ia *kdat_ia_find(DAT_HANDLE handle);
+struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
+struct dat_obj *kdat_find_any(DAT_HANDLE handle);
+struct kdat_ia *kdat_ia_get(DAT_HANDLE handle);
+void kdat_ia_done(struct kdat_ia *kia);
+void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
+void kdat_done(struct dat_obj *obj);
+void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
+void kdat_put(struct dat_obj *obj);
+DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
+		     DAT_RETURN busy);
+struct kdat_ia *kdat_ia_publish(struct kdat_ia *kia);
+void kdat_ia_unpublish(struct kdat_ia *kia);
+int kdat_ia_reserve(struct kdat_ia *kia);
+struct kdat_ia *kdat_ia_of_module(const struct module *owner);
+extern const struct dat_face kdat_face;
+
+/* kdat_error.c */
+DAT_RETURN kdat_error(int err);
+DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
+DAT_RETURN kdat_state_error(DAT_EP_STATE state);
+
+/* kdat_event.c */
+void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
+
+/* kdat_ia.c */
+int kdat_init(void);
+void kdat_exit(void);
+DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
+
+/* kdat_ep.c */
+DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);
+bool kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
+
+/* kdat_post.c */
+/**
+ * struct kdat_request - what a request says; see kdat_post_locked()
+ * @op: enum dat_op or enum dat_kop
+ * @flags: DAT_COMPLETION_FLAGS, checked; those beyond DAT_SQE_FLAGS_ALL are lost
+ * @num: local segments, at most attr.max_request_iov
+ * @iov: them, checked
+ * @cookie: the consumer's
+ * @rkey: as in struct dat_sqe
+ * @raddr: as in struct dat_sqe
+ * @length: bytes to transfer; segments are cut to it
+ */
+struct kdat_request {
+	u8			op;
+	u32			flags;
+	u32			num;
+	const DAT_LMR_TRIPLET	*iov;
+	DAT_CONTEXT		cookie;
+	u32			rkey;
+	u64			raddr;
+	u64			length;
+};
+
+DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r);
+DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			  bool write, u64 *total);
+bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed);
+
+#endif /* _DAT_KDAT_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Upcalls of EVDs: who is called, and what runs.  See upcall.c. */
+#ifndef _DAT_UPCALL_H
+#define _DAT_UPCALL_H
+
+#include <linux/kdat_types.h>
+#include <linux/list.h>
+#include <linux/workqueue.h>
+
+struct dat_evd;
+struct dat_upcall_cpu;
+
+/**
+ * struct dat_upcall - of an EVD; under evd->lock
+ * @policy: DISABLE, SINGLE_INSTANCE, NORIFY or MANY
+ * @object: what to call
+ * @process: upcalls may sleep; constant
+ * @armed: NORIFY: the next event that notifies is told of
+ * @running: upcalls that run, or whose runner is between two
+ * @queued: a runner is about to come
+ * @node: in the list of a CPU while @queued; that list's lock
+ * @work: the runner, if @process
+ * @task: that runs it, or NULL
+ * @evd: that has it
+ */
+struct dat_upcall {
+	DAT_UPCALL_POLICY	policy;
+	DAT_UPCALL_OBJECT	object;
+	bool			process;
+	bool			armed;
+	u32			running;
+	bool			queued;
+	struct list_head	node;
+	struct work_struct	work;
+	struct task_struct	*task;
+	struct dat_evd		*evd;
+};
+
+int dat_upcall_init(void);
+void dat_upcall_exit(void);
+void dat_upcall_setup(struct dat_upcall *u, bool process);
+void dat_upcall_attach(struct dat_upcall *u, struct dat_evd *evd);
+void dat_upcall_wake(struct dat_evd *evd);
+void dat_upcall_drained(struct dat_evd *evd);
+void dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
+		       const DAT_UPCALL_OBJECT *object, bool now);
+void dat_upcall_end(struct dat_evd *evd);
+bool dat_upcall_is_mine(struct dat_evd *evd);
+
+/* cq.c */
+void dat_upcall_hold(void);
+void dat_upcall_release(void);
+
+#endif /* _DAT_UPCALL_H */
