@@ -63,9 +63,9 @@ static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
 
 /* 6.13 wants the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-#define DAT_EXPORT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT)
+#define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT)
 #else
-#define DAT_EXPORT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
+#define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
 #endif
 
 #endif /* _DAT_COMPAT_H */

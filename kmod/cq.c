@@ -47,6 +47,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	rcu_read_lock();
 	ep = READ_ONCE(conn->ep);
 	if (ep) {
+		dat_upcall_hold();
 		spin_lock_bh(&ep->lock);
 		done = cq_take(conn, ep, budget);
 		polled = done && done < budget && dat_busy_join(conn);
@@ -54,6 +55,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
+		dat_upcall_release();
 	}
 	rcu_read_unlock();
 	if (polled || done == budget)
@@ -73,9 +75,11 @@ static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
 
 	if (!spin_trylock(&ep->lock))
 		return true;
+	dat_upcall_hold();
 	done = cq_take(conn, ep, CQ_BUDGET);
 	polled = done && done < CQ_BUDGET && dat_busy_join(conn);
 	spin_unlock(&ep->lock);
+	dat_upcall_release();
 	return done == CQ_BUDGET || (!polled && cq_rearm(conn->cq));
 }
 

@@ -201,10 +201,14 @@ out_put:
 /* Without a consumer's word the peer is told that nobody is here. */
 static void cr_shutdown(struct dat_obj *obj)
 {
-	struct rdma_cm_id *id = xchg(&to_dat_cr(obj)->id, NULL);
+	struct dat_cr *cr = to_dat_cr(obj);
+	struct rdma_cm_id *id = xchg(&cr->id, NULL);
+	struct dat_ep *ep = xchg(&cr->ep, NULL);
 
 	if (id)
 		rdma_destroy_id(id);
+	if (ep)
+		dat_obj_unuse(&ep->obj);
 }
 
 static void cr_release(struct dat_obj *obj)

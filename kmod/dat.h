@@ -80,6 +80,9 @@ enum dat_kop {
 	DAT_KOP_LAST
 };
 
+/* The operation in the flags of a kernel consumer's struct dat_eqe. */
+#define DAT_EQE_KOP_SHIFT	8
+
 /* DAT_EP_STATE, with its numbers. */
 enum dat_ep_state {
 	DAT_EP_UNCONNECTED	= 0,
@@ -613,12 +616,14 @@ struct dat_bind {
  * struct dat_failure - a work request that never reached the device
  * @set: there is one
  * @cookie: of the request
+ * @flags: of the request
  * @status: enum dat_dto_status
  * @bind: what else to tell of it, if it is a bind
  */
 struct dat_failure {
 	bool		set;
 	u64		cookie;
+	u8		flags;
 	u8		status;
 	struct dat_bind	bind;
 };
@@ -739,6 +744,7 @@ struct dat_psp {
  * @obj: base
  * @id: the peer's request; xchg()ed to NULL by whoever takes it over
  * @gone: the peer has given up; handler lock of @id
+ * @ep: that the face has for it, use held; xchg()ed
  * @refuse_work: frees a request that nobody could be told of
  * @remote: who asks
  * @param: what it asks for
@@ -749,6 +755,7 @@ struct dat_cr {
 	struct dat_obj		obj;
 	struct rdma_cm_id	*id;
 	bool			gone;
+	struct dat_ep		*ep;
 	struct work_struct	refuse_work;
 	struct sockaddr_storage	remote;
 	struct rdma_conn_param	param;
@@ -815,6 +822,19 @@ void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
+/* upcall.c */
+void dat_upcall_wake(struct dat_evd *evd);
+void dat_upcall_hold(void);
+void dat_upcall_release(void);
+
+/* kring.c */
+void *dat_kring_next(const struct dat_queue *q);
+void dat_kring_push(struct dat_queue *q);
+u32 dat_kring_posted(const struct dat_queue *q);
+u8 dat_kring_op(u8 flags);
+bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
+void *dat_kring_pd(const struct dat_epring *r);
+
 /* pz.c, lmr.c */
 struct dat_pz *dat_pz_create(struct dat_ia *ia);
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
@@ -863,6 +883,7 @@ static inline bool dat_step_uses(const struct dat_step *step)
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
+bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe);
 int dat_evd_post(struct dat_evd *evd, u64 cookie);
 u32 dat_evd_count(struct dat_evd *evd);
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
@@ -899,9 +920,13 @@ struct file *dat_fd_file(struct dat_obj *obj);
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
 void dat_srq_pump(struct dat_srq *srq);
+u32 dat_srq_pump_locked(struct dat_srq *srq);
+void dat_srq_report_bad(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);
 void dat_srq_lost(struct dat_srq *srq);
 void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark);
+bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark);
+void dat_srq_report_low(struct dat_srq *srq);
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step);
 
 /* ep.c */
@@ -921,6 +946,7 @@ int dat_ep_reset(struct dat_ep *ep);
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
+void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_breathe(struct dat_ep *ep);
 
 /* conn.c */

@@ -189,6 +189,38 @@ int dat_ep_reset(struct dat_ep *ep)
 	return ret;
 }
 
+static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!ep->conn || !dat_ep_posting(ep->state))
+		;	/* taken when it is connected */
+	else if (q == &ep->sq)
+		dat_queue_pump_sq(ep->conn);
+	else
+		dat_queue_pump_rq(ep->conn);
+}
+
+/**
+ * dat_ep_kick_locked() - look at a queue in which there is little
+ * @ep: endpoint of a kernel consumer, whose every post does this
+ * @q: its SQ or RQ
+ *
+ * Context: ep->lock held; never sleeps.
+ */
+void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
+{
+	struct dat_flush f;
+
+	if (ep->state != DAT_EP_DISCONNECTED) {
+		ep_pump(ep, q);
+		return;
+	}
+	dat_queue_flush_begin(ep, &f);
+	while (dat_queue_flush(ep, &f))
+		;
+}
+
 /**
  * dat_ep_kick() - look at a queue now
  * @ep: endpoint
@@ -203,12 +235,8 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 	spin_lock_bh(&ep->lock);
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
-	else if (!ep->conn || !dat_ep_posting(ep->state))
-		;	/* taken when it is connected */
-	else if (q == &ep->sq)
-		dat_queue_pump_sq(ep->conn);
 	else
-		dat_queue_pump_rq(ep->conn);
+		ep_pump(ep, q);
 	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
 	spin_unlock_bh(&ep->lock);
 	if (polled)
@@ -377,6 +405,7 @@ static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 	if (!ep->dead && ep->state == DAT_EP_UNCONNECTED)
 		ret = dat_epring_begin_move(m);
 	ep->sq.frozen = !ret;
+	ep->rq.frozen = !ret;
 	spin_unlock_bh(&ep->lock);
 	return ret;
 }
@@ -389,6 +418,7 @@ static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
 
 	spin_lock_bh(&ep->lock);
 	ep->sq.frozen = false;
+	ep->rq.frozen = false;
 	if (!ep->dead) {
 		dat_epring_end_move(m);
 		ep_swap_parents(ep, parents);

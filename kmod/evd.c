@@ -49,6 +49,10 @@ static void evd_wake(struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
 
+	if (evd->obj.face) {
+		dat_upcall_wake(evd);
+		return;
+	}
 	if (evd->waiting) {
 		if (dat_evring_count(&evd->ring) >= evd->threshold)
 			wake_up(&evd->wq);
@@ -94,6 +98,23 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 	return ok;
 }
 
+/* The same as dat_evd_offer(), with evd->lock held. */
+bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
+{
+	bool ok = false;
+
+	lockdep_assert_held(&evd->lock);
+	if (dat_evring_count(&evd->ring) < evd->ring.entries)
+		ok = dat_evring_push(&evd->ring, eqe);
+	if (ok) {
+		/* There was room again: the next event that finds none is news. */
+		evd->overflowed = false;
+		evd_wake(evd);
+	}
+	trace_dat_event(evd, eqe, ok);
+	return ok;
+}
+
 /**
  * dat_evd_offer() - queue an event if there is room
  * @evd: where
@@ -105,17 +126,10 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
  */
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
-	bool ok = false;
+	bool ok;
 
 	spin_lock_bh(&evd->lock);
-	if (dat_evring_count(&evd->ring) < evd->ring.entries)
-		ok = dat_evring_push(&evd->ring, eqe);
-	if (ok) {
-		/* There was room again: the next event that finds none is news. */
-		evd->overflowed = false;
-		evd_wake(evd);
-	}
-	trace_dat_event(evd, eqe, ok);
+	ok = dat_evd_offer_locked(evd, eqe);
 	spin_unlock_bh(&evd->lock);
 	return ok;
 }

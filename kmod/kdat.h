@@ -52,24 +52,16 @@
  * struct kdat_ia - an IA that a module has opened
  * @ia: reference held
  * @handle: of it
- * @closing: no call may begin; written under ia->sem
  * @context: the consumer's
  * @owner: module that has opened it; NULL if it is built in
- * @addr: of the port, as it was at the last look; @addr_lock
- * @addr_lock: leaf
- * @name: that it was opened by
- * @rcu: lookups are under RCU
+ * @addr: of the port, as it was when it was opened; constant
  */
 struct kdat_ia {
 	struct dat_ia		*ia;
 	DAT_HANDLE		handle;
-	bool			closing;
 	u64			context;
 	struct module		*owner;
 	struct sockaddr_storage	addr;
-	spinlock_t		addr_lock;	/* addr */
-	char			name[DAT_NAME_SIZE];
-	struct rcu_head		rcu;
 };
 
 /**
@@ -89,6 +81,7 @@ struct kdat_evd {
  * @target: that it was connected to last, with the port; for dat_ep_dup_connect()
  * @local: for dat_ep_query()
  * @remote: for dat_ep_query()
+ * @modify: one modification at a time; outer to ep->lock
  */
 struct kdat_ep {
 	DAT_EP_ATTR		attr;
@@ -96,22 +89,23 @@ struct kdat_ep {
 	struct sockaddr_storage	target;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
+	struct mutex		modify;		/* one at a time */
 };
 
 /**
  * struct kdat_sp - of a service point
  * @kind: PSP, RSP or CSP
- * @lock: @ep; leaf, but for ep->lock
- * @ep: RSP: use held; NULL once the request came
+ * @ep: RSP: use held; xchg()ed to NULL once the request came
  * @comm: CSP
  * @addr: CSP
+ * @rcu: its requests are looked at under RCU
  */
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;
-	spinlock_t		lock;		/* ep */
 	struct dat_ep		*ep;
 	DAT_COMM		comm;
 	struct sockaddr_storage	addr;
+	struct rcu_head		rcu;
 };
 
 #define KDAT_FACE(name, type)							\
@@ -124,30 +118,42 @@ KDAT_FACE(evd, evd)
 KDAT_FACE(ep, ep)
 KDAT_FACE(sp, psp)
 
+/* The EP of an RSP, to the first who asks, or NULL. */
+static inline struct dat_ep *kdat_sp_take(struct kdat_sp *sp)
+{
+	return xchg(&sp->ep, NULL);
+}
+
 static inline DAT_HANDLE kdat_handle(const struct dat_obj *obj)
 {
 	return (DAT_HANDLE)(uintptr_t)obj->user_data;
+}
+
+static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
+{
+	return (DAT_HANDLE)(uintptr_t)ia->user_data;
 }
 
 /* Of an object that may be NULL. */
 #define KDAT_HANDLE(p)	((p) ? kdat_handle(&(p)->obj) : DAT_HANDLE_NULL)
 
 /* kdat_handle.c */
+int kdat_ia_reserve(struct kdat_ia *kia);
+void kdat_ia_publish(struct kdat_ia *kia);
+void kdat_ia_unreserve(struct kdat_ia *kia);
 struct kdat_ia *kdat_ia_find(DAT_HANDLE handle);
-struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
+struct kdat_ia *kdat_ia_take(DAT_HANDLE handle);
+DAT_HANDLE kdat_ia_of_module(const struct module *owner);
 struct dat_obj *kdat_find_any(DAT_HANDLE handle);
+struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
+DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle);
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle);
 void kdat_ia_done(struct kdat_ia *kia);
+void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 void kdat_done(struct dat_obj *obj);
-void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
-void kdat_put(struct dat_obj *obj);
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy);
-struct kdat_ia *kdat_ia_publish(struct kdat_ia *kia);
-void kdat_ia_unpublish(struct kdat_ia *kia);
-int kdat_ia_reserve(struct kdat_ia *kia);
-struct kdat_ia *kdat_ia_of_module(const struct module *owner);
 extern const struct dat_face kdat_face;
 
 /* kdat_error.c */
@@ -163,9 +169,47 @@ int kdat_init(void);
 void kdat_exit(void);
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
 
+/* kdat_evd.c */
+struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
+			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
+
+/**
+ * kdat_ep_call() - do something to an EP, locked and not shut down
+ * @handle: anything
+ * @fn: what; does not sleep
+ * @arg: for it
+ *
+ * Context: any but hard interrupt.  Return: what @fn says, or DAT_INVALID_HANDLE.
+ */
+static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
+					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),
+					       void *arg)
+{
+	DAT_RETURN rc = KDAT_BAD(EP);
+	struct dat_obj *obj;
+	struct dat_ep *ep;
+
+	rcu_read_lock();
+	obj = kdat_find(handle, DAT_HANDLE_TYPE_EP);
+	if (obj) {
+		ep = to_dat_ep(obj);
+		spin_lock_bh(&ep->lock);
+		if (!ep->dead)
+			rc = fn(ep, arg);
+		spin_unlock_bh(&ep->lock);
+	}
+	rcu_read_unlock();
+	return rc;
+}
+
 /* kdat_ep.c */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);
-bool kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
+DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
+
+/* kdat_cm.c */
+DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
+void kdat_addr_set_port(struct sockaddr_storage *ss, u16 port);
+bool kdat_comm_good(const DAT_COMM *comm);
 
 /* kdat_post.c */
 /**
@@ -174,6 +218,7 @@ bool kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
  * @flags: DAT_COMPLETION_FLAGS, checked; those beyond DAT_SQE_FLAGS_ALL are lost
  * @num: local segments, at most attr.max_request_iov
  * @iov: them, checked
+ * @remote: the peer's memory, for who makes @rkey and @raddr of it
  * @cookie: the consumer's
  * @rkey: as in struct dat_sqe
  * @raddr: as in struct dat_sqe
@@ -182,8 +227,9 @@ bool kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
 struct kdat_request {
 	u8			op;
 	u32			flags;
-	u32			num;
+	DAT_COUNT		num;
 	const DAT_LMR_TRIPLET	*iov;
+	const DAT_RMR_TRIPLET	*remote;
 	DAT_CONTEXT		cookie;
 	u32			rkey;
 	u64			raddr;

@@ -4,6 +4,7 @@
 
 #include "dat.h"
 #include "file.h"
+#include "kdat.h"
 
 struct workqueue_struct *dat_wq, *dat_refuse_wq;
 
@@ -31,11 +32,16 @@ static int __init dat_init(void)
 	ret = dat_dev_init();
 	if (ret)
 		goto err_share_exit;
-	ret = dat_file_init();
+	ret = kdat_init();
 	if (ret)
 		goto err_dev_exit;
+	ret = dat_file_init();
+	if (ret)
+		goto err_kdat_exit;
 	return 0;
 
+err_kdat_exit:
+	kdat_exit();
 err_dev_exit:
 	dat_dev_exit();
 err_share_exit:
@@ -50,6 +56,7 @@ err_destroy_wq:
 static void __exit dat_exit(void)
 {
 	dat_file_exit();
+	kdat_exit();
 	dat_dev_exit();
 	dat_share_exit();
 	destroy_workqueue(dat_refuse_wq);

@@ -75,11 +75,12 @@ static void queue_break(struct dat_ep *ep, struct dat_queue *q)
 		dat_conn_fail(ep->conn, DAT_EV_BROKEN);
 }
 
-static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, int err)
+static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, u8 flags,
+		       int err)
 {
 	q->bad++;
 	*f = (struct dat_failure) {
-		.set = true, .cookie = cookie, .status = dat_wr_error(err),
+		.set = true, .cookie = cookie, .flags = flags, .status = dat_wr_error(err),
 	};
 }
 
@@ -94,10 +95,10 @@ static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
  * into the ring, from where the end of the connection flushes them.
  */
 static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refused,
-			  u64 cookie)
+			  const struct dat_slot *slot)
 {
 	q->head -= refused - 1;
-	queue_fail(q, f, cookie, -EIO);
+	queue_fail(q, f, slot->cookie, slot->flags, -EIO);
 }
 
 /**
@@ -155,7 +156,7 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		ret = dat_wr_build_send(conn, &conn->send_wr[n], sge, &slot->len);
 	}
 	if (ret < 0) {
-		queue_fail(q, &conn->sq_failed, conn->wr.cookie, ret);
+		queue_fail(q, &conn->sq_failed, conn->wr.cookie, conn->wr.flags, ret);
 		/* Also of a malformed one: whatever it names waits in vain for another. */
 		if (conn->wr.op == DAT_OP_RMR_BIND)
 			wr_to_bind(&conn->wr, &conn->sq_failed.bind);
@@ -219,7 +220,7 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	if (dat_queue_stopped(conn))
 		refused++;
 	conn->bind.set = false;
-	queue_refused(q, &conn->sq_failed, refused, slot->cookie);
+	queue_refused(q, &conn->sq_failed, refused, slot);
 	/* The one that would have spoken for those at the device may be among them. */
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
@@ -298,7 +299,7 @@ static int rq_next(struct dat_conn *conn)
 	if (!ret)
 		ret = ib_post_recv(conn->qp, &conn->recv_wr[0], NULL);
 	if (ret) {
-		queue_fail(q, &conn->rq_failed, slot->cookie, ret);
+		queue_fail(q, &conn->rq_failed, slot->cookie, slot->flags, ret);
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return ret;
 	}
@@ -360,7 +361,7 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 	if (f->bind.set)
 		dat_wc_deliver_bind(ep, &f->bind, f->status);
 	else
-		dat_wc_deliver(ep, q == &ep->rq, f->cookie, 0, f->status, 0);
+		dat_wc_deliver(ep, q == &ep->rq, f->cookie, f->flags, f->status, 0);
 }
 
 static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
@@ -368,7 +369,7 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 	struct dat_bind bind;
 
 	if (recv || wr->op != DAT_OP_RMR_BIND) {
-		dat_wc_deliver(ep, recv, wr->cookie, 0, DAT_ST_FLUSHED, 0);
+		dat_wc_deliver(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0);
 		return;
 	}
 	wr_to_bind(wr, &bind);

@@ -114,6 +114,7 @@ struct dat_subring {
 };
 
 extern const struct dat_queue_ops dat_sq_ring_ops, dat_rq_ring_ops;
+extern const struct dat_queue_ops dat_sq_kring_ops, dat_rq_kring_ops;
 
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 void dat_region_free(struct dat_region *r);

@@ -207,6 +207,29 @@ static void srq_pump(struct dat_srq *srq)
 }
 
 /**
+ * dat_srq_pump_locked() - move buffers from the ring to the device
+ * @srq: queue
+ *
+ * Context: srq->lock held.  Return: how many were bad, for dat_srq_report_bad().
+ */
+u32 dat_srq_pump_locked(struct dat_srq *srq)
+{
+	u32 bad = srq->q.bad;
+
+	lockdep_assert_held(&srq->lock);
+	if (!srq->q.frozen)
+		srq_pump(srq);
+	return srq->q.bad - bad;
+}
+
+/* Some buffers were not good; no lock held. */
+void dat_srq_report_bad(struct dat_srq *srq)
+{
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
+		     DAT_SRQ_REASON_OTHER);
+}
+
+/**
  * dat_srq_pump() - move buffers from the ring to the device
  * @srq: queue
  *
@@ -219,15 +242,10 @@ void dat_srq_pump(struct dat_srq *srq)
 	u32 bad;
 
 	spin_lock_bh(&srq->lock);
-	bad = srq->q.bad;
-	if (!srq->q.frozen)
-		srq_pump(srq);
-	bad = srq->q.bad - bad;
+	bad = dat_srq_pump_locked(srq);
 	spin_unlock_bh(&srq->lock);
-
 	if (bad)
-		dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ,
-			     srq->obj.user_data, DAT_SRQ_REASON_OTHER);
+		dat_srq_report_bad(srq);
 }
 
 /* Buffers have become fewer than the consumer wants; says so once. */
@@ -241,7 +259,8 @@ static bool srq_is_low(struct dat_srq *srq)
 	return true;
 }
 
-static void srq_report_low(struct dat_srq *srq)
+/* No lock held. */
+void dat_srq_report_low(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
 		     DAT_SRQ_REASON_LOW_WATERMARK);
@@ -259,7 +278,7 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 	spin_unlock_bh(&srq->lock);
 	dat_srq_pump(srq);
 	if (low)
-		srq_report_low(srq);
+		dat_srq_report_low(srq);
 }
 
 /* Its consumer counts buffers by their events: say how many come without one. */
@@ -268,6 +287,15 @@ void dat_srq_lost(struct dat_srq *srq)
 	spin_lock_bh(&srq->lock);
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 	spin_unlock_bh(&srq->lock);
+}
+
+/* True: it is to be reported at once. */
+bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
+{
+	lockdep_assert_held(&srq->lock);
+
+	srq->low_watermark = low_watermark;
+	return srq_is_low(srq);
 }
 
 /**
@@ -282,11 +310,10 @@ void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 	bool low;
 
 	spin_lock_bh(&srq->lock);
-	srq->low_watermark = low_watermark;
-	low = srq_is_low(srq);
+	low = dat_srq_set_lw_locked(srq, low_watermark);
 	spin_unlock_bh(&srq->lock);
 	if (low)
-		srq_report_low(srq);
+		dat_srq_report_low(srq);
 }
 
 static int srq_use_ring(struct dat_srq *srq, struct dat_epring *ring, u32 entries)

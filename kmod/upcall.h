@@ -16,6 +16,7 @@ struct dat_upcall_cpu;
  * @object: what to call
  * @process: upcalls may sleep; constant
  * @armed: NORIFY: the next event that notifies is told of
+ * @again: NORIFY: one has come while the upcall ran
  * @running: upcalls that run, or whose runner is between two
  * @queued: a runner is about to come
  * @node: in the list of a CPU while @queued; that list's lock
@@ -28,6 +29,7 @@ struct dat_upcall {
 	DAT_UPCALL_OBJECT	object;
 	bool			process;
 	bool			armed;
+	bool			again;
 	u32			running;
 	bool			queued;
 	struct list_head	node;
@@ -39,16 +41,10 @@ struct dat_upcall {
 int dat_upcall_init(void);
 void dat_upcall_exit(void);
 void dat_upcall_setup(struct dat_upcall *u, bool process);
-void dat_upcall_attach(struct dat_upcall *u, struct dat_evd *evd);
-void dat_upcall_wake(struct dat_evd *evd);
 void dat_upcall_drained(struct dat_evd *evd);
-void dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
+bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 		       const DAT_UPCALL_OBJECT *object, bool now);
 void dat_upcall_end(struct dat_evd *evd);
 bool dat_upcall_is_mine(struct dat_evd *evd);
-
-/* cq.c */
-void dat_upcall_hold(void);
-void dat_upcall_release(void);
 
 #endif /* _DAT_UPCALL_H */

@@ -80,6 +80,8 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		return;
 	if (recv)
 		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
+	else
+		eqe.flags = dat_kring_op(flags) << DAT_EQE_KOP_SHIFT;
 	/* Buffers of an SRQ go back to their owner in any case. */
 	if (dat_obj_dying(&ep->obj) && !(eqe.flags & DAT_EQE_SRQ))
 		return;

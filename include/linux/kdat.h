@@ -194,7 +194,7 @@ DAT_RETURN kdat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle, DAT_LMR_HANDLE *lmr,
  * DAT_INVALID_ARG3).
  */
 DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
-					DAT_PROVIDER_INFO *(provider_list[]));
+					DAT_PROVIDER_INFO **provider_list);
 
 /**
  * kdat_registry_add_provider() - register another implementation
@@ -740,7 +740,8 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  *
  * All of them are changed or none.  PZ, EVDs and attributes of an unconnected EP can be
  * changed, EVDs and attributes also while it is reserved or passive connection pending;
- * the COMM may be given, but there is only one.
+ * the COMM may be given, but there is only one.  A post that comes at the same time may
+ * find the queue full.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -851,7 +852,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
  * kdat_ep_reset() - make a disconnected endpoint connectable again
  * @ep_handle: disconnected or unconnected EP
  *
- * Context: BH.
+ * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: it is neither; the subtype tells what it is.
  */
@@ -1081,6 +1082,8 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
  * kdat_srq_resize() - change the number of buffers
  * @srq_handle: the SRQ; messages may arrive meanwhile
  * @srq_max_recv_dto: buffers that it must hold
+ *
+ * A post that comes at the same time may find the queue full.
  *
  * Context: process.
  * Return: DAT_SUCCESS;

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posting: check, write the entry, and have the pump look, all under the lock of the queue.
+ * The pump checks segments again when it takes the entry, which may be much later.
+ */
+#include "kdat.h"
+
+#define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+#define SEND_FLAGS	(RDMA_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+
+#define LENGTH_ERROR	KDAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE)
+
+static void to_sge(const DAT_LMR_TRIPLET *seg, struct dat_sge *sge)
+{
+	sge->addr = seg->virtual_address;
+	sge->lmr = seg->lmr_context;
+	sge->len = seg->segment_length;
+}
+
+/**
+ * kdat_check_iov() - check the segments of a local IOV, which is always the third argument
+ * @pz: zone that they must be of
+ * @n: entries of @iov, not negative
+ * @iov: segments
+ * @write: the memory will be written
+ * @total: result: bytes in all
+ *
+ * Context: any.  Return: DAT_SUCCESS or an error.
+ */
+DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			  bool write, u64 *total)
+{
+	struct ib_sge unused;
+	struct dat_sge sge;
+	u64 sum = 0;
+	DAT_COUNT i;
+
+	if (n && !iov)
+		return KDAT_ARG(3);
+	for (i = 0; i < n; i++) {
+		/* An empty segment may hold anything else. */
+		if (!iov[i].segment_length)
+			continue;
+		to_sge(&iov[i], &sge);
+		if (dat_lmr_resolve(pz, &sge, write, &unused))
+			return KDAT_ERR(DAT_PRIVILEGES_VIOLATION, write ?
+					DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+		sum += sge.len;
+	}
+	*total = sum;
+	return DAT_SUCCESS;
+}
+
+/* Segments hold no more than @bytes together. */
+static void copy_iov(struct dat_sge *sge, u32 n, const DAT_LMR_TRIPLET *iov, u64 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		to_sge(&iov[i], &sge[i]);
+		sge[i].len = min_t(u64, sge[i].len, bytes);
+		bytes -= sge[i].len;
+	}
+}
+
+/**
+ * kdat_post_locked() - queue a request
+ * @ep: endpoint, not dead
+ * @r: request, whose segments and flags have been checked
+ *
+ * Context: ep->lock held.
+ * Return: DAT_SUCCESS; DAT_INVALID_STATE: neither connected nor disconnected;
+ * DAT_INSUFFICIENT_RESOURCES: the queue is full.
+ */
+DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r)
+{
+	struct dat_sqe *sqe;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->state != DAT_EP_CONNECTED && ep->state != DAT_EP_DISCONNECTED)
+		return kdat_state_error(kdat_ep_state(ep));
+	sqe = dat_kring_next(&ep->sq);
+	if (!sqe)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	*sqe = (struct dat_sqe) {
+		.opcode = r->op, .flags = r->flags & DAT_SQE_FLAGS_ALL, .num_sge = r->num,
+		.rkey = r->rkey, .cookie = r->cookie.as_64, .raddr = r->raddr,
+	};
+	copy_iov((struct dat_sge *)(sqe + 1), r->num, r->iov, r->length);
+	dat_kring_push(&ep->sq);
+	dat_ep_kick_locked(ep, &ep->sq);
+	return DAT_SUCCESS;
+}
+
+/* @allowed: by the operation; the EP has a say in one of them. */
+bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
+{
+	if (!(kdat_ep_of(ep)->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+		allowed &= ~DAT_COMPLETION_UNSIGNALLED_FLAG;
+	return flags & ~allowed;
+}
+
+static DAT_RETURN post_send(struct dat_ep *ep, void *arg)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+	struct kdat_request *r = arg;
+	DAT_RETURN rc;
+
+	if (r->num < 0 || r->num > attr->max_request_iov)
+		return KDAT_ARG(2);
+	if (kdat_request_flags_bad(ep, r->flags, SEND_FLAGS))
+		return KDAT_ARG(5);
+	rc = kdat_check_iov(ep->pz, r->num, r->iov, false, &r->length);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (r->length > attr->max_message_size)
+		return LENGTH_ERROR;
+	return kdat_post_locked(ep, r);
+}
+
+DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			     DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct kdat_request r = {
+		.op = DAT_OP_SEND, .flags = completion_flags, .num = num_segments,
+		.iov = local_iov, .cookie = user_cookie,
+	};
+
+	return kdat_ep_call(ep_handle, post_send, &r);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_post_send);
+
+static DAT_RETURN not_supported(struct dat_ep *ep, void *arg)
+{
+	return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov,
+					     DAT_DTO_COOKIE user_cookie,
+					     DAT_COMPLETION_FLAGS completion_flags,
+					     DAT_BOOLEAN invalidate_flag,
+					     DAT_RMR_CONTEXT rmr_context)
+{
+	if (invalidate_flag == DAT_TRUE)
+		return kdat_ep_call(ep_handle, not_supported, NULL);
+	return kdat_ep_post_send(ep_handle, num_segments, local_iov, user_cookie,
+				 completion_flags);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_post_send_with_invalidate);
+
+static DAT_RETURN post_rdma(struct dat_ep *ep, void *arg)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+	struct kdat_request *r = arg;
+	bool read = r->op == DAT_OP_RDMA_READ;
+	const DAT_RMR_TRIPLET *remote = r->remote;
+	DAT_RETURN rc;
+	u64 local;
+
+	if (r->num < 0 ||
+	    r->num > (read ? attr->max_rdma_read_iov : attr->max_rdma_write_iov))
+		return KDAT_ARG(2);
+	if (!remote)
+		return KDAT_ARG(5);
+	if (kdat_request_flags_bad(ep, r->flags, RDMA_FLAGS))
+		return KDAT_ARG(6);
+	rc = kdat_check_iov(ep->pz, r->num, r->iov, read, &local);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	r->length = read ? remote->segment_length : local;
+	if ((read ? local : remote->segment_length) < r->length ||
+	    r->length > attr->max_rdma_size)
+		return LENGTH_ERROR;
+	r->rkey = remote->rmr_context;
+	r->raddr = remote->virtual_address;
+	return kdat_post_locked(ep, r);
+}
+
+DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_buffer,
+				  DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct kdat_request r = {
+		.op = DAT_OP_RDMA_READ, .flags = completion_flags, .num = num_segments,
+		.iov = local_iov, .remote = remote_buffer, .cookie = user_cookie,
+	};
+
+	return kdat_ep_call(ep_handle, post_rdma, &r);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_read);
+
+DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				   const DAT_RMR_TRIPLET *remote_buffer,
+				   DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct kdat_request r = {
+		.op = DAT_OP_RDMA_WRITE, .flags = completion_flags, .num = num_segments,
+		.iov = local_iov, .remote = remote_buffer, .cookie = user_cookie,
+	};
+
+	return kdat_ep_call(ep_handle, post_rdma, &r);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
+
+DAT_RETURN kdat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
+					 const DAT_RMR_TRIPLET *local_buffer,
+					 DAT_DTO_COOKIE user_cookie,
+					 const DAT_RMR_TRIPLET *remote_buffer,
+					 DAT_COMPLETION_FLAGS completion_flags)
+{
+	return kdat_ep_call(ep_handle, not_supported, NULL);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_read_to_rmr);
+
+/* Write the entry of a receive at the end of @q; false: it is full. */
+static bool recv_push(struct dat_queue *q, u32 n, const DAT_LMR_TRIPLET *iov,
+		      DAT_CONTEXT cookie, u32 flags)
+{
+	struct dat_rqe *rqe = dat_kring_next(q);
+
+	if (!rqe)
+		return false;
+	*rqe = (struct dat_rqe) { .cookie = cookie.as_64, .num_sge = n, .flags = flags };
+	copy_iov((struct dat_sge *)(rqe + 1), n, iov, U64_MAX);
+	dat_kring_push(q);
+	return true;
+}
+
+static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+	const struct kdat_request *r = arg;
+	DAT_RETURN rc;
+	u64 total;
+
+	if (ep->srq)
+		return KDAT_BAD(EP);
+	if (r->num < 0 || r->num > attr->max_recv_iov)
+		return KDAT_ARG(2);
+	if (r->flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+		return KDAT_ARG(5);
+	rc = kdat_check_iov(ep->pz, r->num, r->iov, true, &total);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (total > ep->obj.ia->msg_max)
+		return LENGTH_ERROR;
+	if (!recv_push(&ep->rq, r->num, r->iov, r->cookie, r->flags))
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	dat_ep_kick_locked(ep, &ep->rq);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			     DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct kdat_request r = {
+		.flags = completion_flags, .num = num_segments, .iov = local_iov,
+		.cookie = user_cookie,
+	};
+
+	return kdat_ep_call(ep_handle, post_recv, &r);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_post_recv);
+
+static DAT_RETURN srq_post(struct dat_srq *srq, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			   DAT_CONTEXT cookie)
+{
+	DAT_RETURN rc;
+	u64 total;
+
+	if (n < 0 || (u32)n > srq->max_iov)
+		return KDAT_ARG(2);
+	rc = kdat_check_iov(srq->pz, n, iov, true, &total);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (total > srq->obj.ia->msg_max)
+		return LENGTH_ERROR;
+	if (!recv_push(&srq->q, n, iov, cookie, 0))
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+			      DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
+{
+	DAT_RETURN rc = KDAT_BAD(SRQ);
+	struct dat_srq *srq;
+	struct dat_obj *obj;
+	u32 bad = 0;
+
+	rcu_read_lock();
+	obj = kdat_find(srq_handle, DAT_HANDLE_TYPE_SRQ);
+	if (!obj)
+		goto out;
+	srq = to_dat_srq(obj);
+	spin_lock_bh(&srq->lock);
+	if (srq->srq)
+		rc = srq_post(srq, num_segments, local_iov, user_cookie);
+	if (rc == DAT_SUCCESS)
+		bad = dat_srq_pump_locked(srq);
+	spin_unlock_bh(&srq->lock);
+	if (bad)
+		dat_srq_report_bad(srq);
+out:
+	rcu_read_unlock();
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_srq_post_recv);

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Upcalls: who runs them, where, and who waits for their end.  The contract is in
+ * <linux/kdat.h>.
+ *
+ * An event that notifies queues a runner of its EVD, unless as many as may run do.  A
+ * runner takes events and calls the consumer, with no lock held, until the queue is empty
+ * or its time is up; then it queues the next.
+ *
+ * Runners in softirq are queued on their CPU.  Whoever takes completions brackets that by
+ * dat_upcall_hold() and dat_upcall_release(), which runs what has gathered: no detour on
+ * the way of completions, and no lock of ours held.  What is queued otherwise, such as by
+ * a post of the consumer itself, is left to a tasklet: nobody's own call calls him.
+ * While one runs the CPU is held, so that upcalls do not nest.
+ *
+ * Runners that may sleep are a work of their EVD.
+ */
+#include <linux/interrupt.h>
+#include <linux/percpu.h>
+#include <linux/wait_bit.h>
+
+#include "kdat.h"
+
+#define UPCALL_BUDGET	64	/* upcalls of a runner */
+#define UPCALL_RUNNERS	16	/* of a CPU, before others have their turn */
+
+/**
+ * struct dat_upcall_cpu - runners of a CPU; but for @lock with softirqs disabled on it
+ * @lock: @list; leaf
+ * @list: of struct dat_upcall
+ * @held: somebody is going to look at @list
+ * @tasklet: else it is
+ */
+struct dat_upcall_cpu {
+	spinlock_t		lock;		/* list */
+	struct list_head	list;
+	u32			held;
+	struct tasklet_struct	tasklet;
+};
+
+static DEFINE_PER_CPU(struct dat_upcall_cpu, upcall_cpus);
+static struct workqueue_struct *upcall_wq;
+
+static struct dat_upcall *upcall_of(const struct dat_evd *evd)
+{
+	return &kdat_evd_of(evd)->upcall;
+}
+
+static u32 upcall_limit(const struct dat_upcall *u)
+{
+	return u->policy == DAT_UPCALL_NORIFY ? 1 : u->policy;
+}
+
+static void upcall_queue(struct dat_upcall *u)
+{
+	struct dat_upcall_cpu *c;
+
+	lockdep_assert_held(&u->evd->lock);
+	u->queued = true;
+	if (u->process) {
+		queue_work(upcall_wq, &u->work);
+		return;
+	}
+	c = this_cpu_ptr(&upcall_cpus);
+	spin_lock(&c->lock);
+	list_add_tail(&u->node, &c->list);
+	spin_unlock(&c->lock);
+	if (!c->held)
+		tasklet_schedule(&c->tasklet);
+}
+
+/**
+ * dat_upcall_wake() - an event that notifies was queued
+ * @evd: of a kernel consumer
+ *
+ * Context: evd->lock held.
+ */
+void dat_upcall_wake(struct dat_evd *evd)
+{
+	struct dat_upcall *u = upcall_of(evd);
+
+	lockdep_assert_held(&evd->lock);
+	if (evd->dead || u->queued)
+		return;
+	if (u->policy == DAT_UPCALL_NORIFY && u->running) {
+		u->again = true;
+		return;
+	}
+	if (u->policy == DAT_UPCALL_NORIFY && !u->armed)
+		return;
+	if (u->running < upcall_limit(u))
+		upcall_queue(u);
+}
+
+/**
+ * dat_upcall_drained() - the consumer has found the queue empty
+ * @evd: of a kernel consumer
+ *
+ * Context: evd->lock held.
+ */
+void dat_upcall_drained(struct dat_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+
+	upcall_of(evd)->armed = true;
+}
+
+/**
+ * struct upcall - one call
+ * @object: who is called
+ * @eqe: the event
+ * @notify: that there are events, which stay
+ * @more: others are queued
+ */
+struct upcall {
+	DAT_UPCALL_OBJECT	object;
+	struct dat_eqe		eqe;
+	bool			notify;
+	bool			more;
+};
+
+/* False: there is nothing to call for. */
+static bool upcall_take(struct dat_upcall *u, struct upcall *call)
+{
+	struct dat_evd *evd = u->evd;
+
+	lockdep_assert_held(&evd->lock);
+	if (evd->dead || u->running > upcall_limit(u))
+		return false;
+	call->object = u->object;
+	call->notify = u->policy == DAT_UPCALL_NORIFY;
+	if (call->notify) {
+		if (!u->armed || !dat_evring_count(&evd->ring))
+			return false;
+		u->armed = false;
+		u->again = false;
+		return true;
+	}
+	if (!dat_kevring_pop(&evd->ring, &call->eqe))
+		return false;
+	call->more = dat_evring_count(&evd->ring);
+	return true;
+}
+
+static void upcall_call(struct dat_evd *evd, const struct upcall *call)
+{
+	DAT_EVENT event;
+
+	if (call->notify) {
+		call->object.upcall_func(call->object.instance_data, NULL, DAT_TRUE);
+		return;
+	}
+	kdat_event(evd, &call->eqe, &event);
+	call->object.upcall_func(call->object.instance_data, &event,
+				 call->more ? DAT_TRUE : DAT_FALSE);
+}
+
+/* A notification that was heeded makes room for the next. */
+static bool upcall_over(struct dat_upcall *u, const struct upcall *call)
+{
+	lockdep_assert_held(&u->evd->lock);
+
+	if (!call->notify)
+		return false;
+	if (!dat_evring_count(&u->evd->ring))
+		u->armed = true;
+	return !(u->armed && u->again);
+}
+
+/* There is work left that this runner did not get to. */
+static bool upcall_left(const struct dat_upcall *u)
+{
+	struct dat_evd *evd = u->evd;
+
+	if (evd->dead || u->queued || u->running > upcall_limit(u))
+		return false;
+	return dat_evring_count(&evd->ring) &&
+	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
+}
+
+static void upcall_run(struct dat_upcall *u)
+{
+	struct dat_evd *evd = u->evd;
+	struct upcall call;
+	int budget;
+
+	spin_lock_bh(&evd->lock);
+	u->queued = false;
+	u->running++;
+	if (u->process)
+		u->task = current;
+	for (budget = UPCALL_BUDGET; budget && upcall_take(u, &call); budget--) {
+		spin_unlock_bh(&evd->lock);
+		upcall_call(evd, &call);
+		spin_lock_bh(&evd->lock);
+		if (upcall_over(u, &call))
+			break;
+	}
+	if (!budget && upcall_left(u))
+		upcall_queue(u);
+	u->running--;
+	u->task = NULL;
+	spin_unlock_bh(&evd->lock);
+	/* Who waits may have freed it by now: this looks at the address alone. */
+	wake_up_var(u);
+}
+
+static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
+{
+	struct dat_upcall *u;
+
+	spin_lock(&c->lock);
+	u = list_first_entry_or_null(&c->list, struct dat_upcall, node);
+	if (u)
+		list_del(&u->node);
+	spin_unlock(&c->lock);
+	return u;
+}
+
+static void upcall_run_cpu(struct dat_upcall_cpu *c)
+{
+	struct dat_upcall *u;
+	int i;
+
+	c->held++;
+	for (i = 0; i < UPCALL_RUNNERS && (u = upcall_pop(c)); i++)
+		upcall_run(u);
+	c->held--;
+	if (!list_empty(&c->list))
+		tasklet_schedule(&c->tasklet);
+}
+
+static void upcall_tasklet(struct tasklet_struct *t)
+{
+	upcall_run_cpu(container_of(t, struct dat_upcall_cpu, tasklet));
+}
+
+static void upcall_work(struct work_struct *work)
+{
+	upcall_run(container_of(work, struct dat_upcall, work));
+}
+
+/**
+ * dat_upcall_hold() - what is queued from now on will be run by dat_upcall_release()
+ *
+ * Context: softirq, with the same CPU until then.
+ */
+void dat_upcall_hold(void)
+{
+	this_cpu_inc(upcall_cpus.held);
+}
+
+/**
+ * dat_upcall_release() - run what was queued since dat_upcall_hold()
+ *
+ * Context: softirq; no lock held that a consumer's call takes.
+ */
+void dat_upcall_release(void)
+{
+	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
+
+	if (!--c->held && !list_empty(&c->list))
+		upcall_run_cpu(c);
+}
+
+/**
+ * dat_upcall_setup() - prepare the upcalls of an EVD to be made
+ * @u: zeros but for the policy and the object
+ * @process: they may sleep
+ */
+void dat_upcall_setup(struct dat_upcall *u, bool process)
+{
+	u->process = process;
+	u->armed = true;
+	INIT_WORK(&u->work, upcall_work);
+}
+
+/**
+ * dat_upcall_modify() - change what is called
+ * @evd: of a kernel consumer
+ * @policy: any but TEARDOWN
+ * @object: or NULL: the same
+ * @now: also for events that are queued
+ *
+ * Context: any but hard interrupt.  Return: false: there would be nothing to call.
+ */
+bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
+		       const DAT_UPCALL_OBJECT *object, bool now)
+{
+	struct dat_upcall *u = upcall_of(evd);
+
+	lockdep_assert_held(&evd->lock);
+	if (!object)
+		object = &u->object;
+	if (policy != DAT_UPCALL_DISABLE && !object->upcall_func)
+		return false;
+	u->policy = policy;
+	u->object = *object;
+	u->armed = true;
+	if (now && dat_evring_count(&evd->ring))
+		dat_upcall_wake(evd);
+	return true;
+}
+
+static bool upcall_idle(struct dat_evd *evd)
+{
+	struct dat_upcall *u = upcall_of(evd);
+	bool idle;
+
+	spin_lock_bh(&evd->lock);
+	idle = !u->running && !u->queued;
+	spin_unlock_bh(&evd->lock);
+	return idle;
+}
+
+/**
+ * dat_upcall_end() - let no upcall begin, and wait for those that run
+ * @evd: of a kernel consumer, reference held
+ *
+ * Context: may sleep; not in one of them; no lock that they may want, ia->sem among them.
+ */
+void dat_upcall_end(struct dat_evd *evd)
+{
+	struct dat_upcall *u = upcall_of(evd);
+
+	spin_lock_bh(&evd->lock);
+	u->policy = DAT_UPCALL_DISABLE;
+	spin_unlock_bh(&evd->lock);
+	wait_var_event(u, upcall_idle(evd));
+}
+
+/**
+ * dat_upcall_is_mine() - true if the caller is an upcall of @evd that may sleep
+ * @evd: of a kernel consumer
+ */
+bool dat_upcall_is_mine(struct dat_evd *evd)
+{
+	return READ_ONCE(upcall_of(evd)->task) == current;
+}
+
+int dat_upcall_init(void)
+{
+	struct dat_upcall_cpu *c;
+	int cpu;
+
+	/* One at a time per EVD, EVDs side by side. */
+	upcall_wq = alloc_workqueue("dat-upcall", WQ_UNBOUND, 0);
+	if (!upcall_wq)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		c = per_cpu_ptr(&upcall_cpus, cpu);
+		spin_lock_init(&c->lock);
+		INIT_LIST_HEAD(&c->list);
+		tasklet_setup(&c->tasklet, upcall_tasklet);
+	}
+	return 0;
+}
+
+void dat_upcall_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu_ptr(&upcall_cpus, cpu)->tasklet);
+	destroy_workqueue(upcall_wq);
+}
