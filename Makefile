@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules libs modules_install install clean vm lint model check check-debug bench demo help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug bench demo help kobj
 
 all: modules libs
 
@@ -34,6 +34,14 @@ kobj:
 
 modules: kobj
 	+$(KMAKE) modules
+
+# Consumers of kDAPL that test it, beside the module that they need.
+ktest: modules
+	@mkdir -p $(KOBJ)/ktest
+	@ln -sf $(DAT_TOP)/selftests/kmod/* $(KOBJ)/ktest/
+	@find $(KOBJ)/ktest -xtype l -delete
+	+$(MAKE) -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
+		KBUILD_EXTRA_SYMBOLS=$(KOBJ)/Module.symvers modules
 
 modules_install: modules
 	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
@@ -83,6 +91,7 @@ demo: libs
 help:
 	@echo 'all              the module and the libraries (default)'
 	@echo 'modules          dat.ko for KDIR=$(KDIR)'
+	@echo 'ktest            dat_ktest.ko, which tests kDAPL, into ktest/ beside dat.ko'
 	@echo 'libs             libdat and the tools, into build/ulib/'
 	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
 	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tests of kDAPL in a module.  A test is a function of one line in a table; it runs in the
+ * module's init, on an IA of its own, and says what is wrong by KT_*().
+ */
+#ifndef _KTEST_H
+#define _KTEST_H
+
+#include <linux/completion.h>
+#include <linux/kdat.h>
+#include <linux/kernel.h>
+
+/**
+ * struct ktest - a test that runs
+ * @name: of the test
+ * @ia: opened for it, closed after it
+ * @async: its async EVD
+ * @failed: something was wrong
+ */
+struct ktest {
+	const char	*name;
+	DAT_IA_HANDLE	ia;
+	DAT_EVD_HANDLE	async;
+	bool		failed;
+};
+
+/**
+ * struct ktest_case - a test
+ * @name: one behaviour
+ * @run: does it
+ */
+struct ktest_case {
+	const char	*name;
+	void		(*run)(struct ktest *t);
+};
+
+#define KTEST(fn)	{ #fn, fn }
+
+extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[];
+extern char *ktest_device;
+
+void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
+		u64 want);
+
+/* On failure the test ends, but for what the IA's close cleans up. */
+#define KT_EQ(t, got, want) do {							\
+	u64 got_ = (u64)(got), want_ = (u64)(want);					\
+	if (got_ != want_) {								\
+		ktest_fail(t, __FILE__, __LINE__, #got " == " #want, got_, want_);	\
+		return;									\
+	}										\
+} while (0)
+#define KT_TRUE(t, cond)	KT_EQ(t, !!(cond), true)
+#define KT_OK(t, call)		KT_EQ(t, call, DAT_SUCCESS)
+#define KT_TYPE(t, call, type)	KT_EQ(t, DAT_GET_TYPE(call), type)
+
+#define KT_WAIT		(10 * HZ)
+
+/**
+ * struct kt_box - what upcalls leave behind
+ * @lock: everything but @done
+ * @done: completed per upcall
+ * @calls: how many there were
+ * @events: copies of what they brought
+ * @more: what they said
+ * @atomic: one could not sleep
+ */
+struct kt_box {
+	spinlock_t		lock;		/* all but done */
+	struct completion	done;
+	unsigned int		calls;
+	DAT_EVENT		events[64];
+	bool			more[64];
+	bool			atomic;
+};
+
+void kt_box_init(struct kt_box *box);
+void kt_box_upcall(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN more_events);
+bool kt_box_wait(struct kt_box *box);
+
+#endif /* _KTEST_H */

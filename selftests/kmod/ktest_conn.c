@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections between two endpoints of the module, over the adapter's loopback.  Messages
+ * are empty, so that no memory need be registered.
+ */
+#include <linux/in.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+
+#include "ktest.h"
+
+#define QUAL	7471
+#define QLEN	64
+#define RECVS	8
+
+/**
+ * struct pair - two endpoints and all that belongs to them
+ * @pz: zone
+ * @dto: DTO events of both
+ * @conn: connection events of both
+ * @cr: requests
+ * @dto_evd: EVD of @dto
+ * @conn_evd: EVD of @conn
+ * @cr_evd: EVD of @cr
+ * @a: connects
+ * @b: accepts
+ * @addr: of the adapter
+ */
+struct pair {
+	DAT_PZ_HANDLE		pz;
+	struct kt_box		dto;
+	struct kt_box		conn;
+	struct kt_box		cr;
+	DAT_EVD_HANDLE		dto_evd;
+	DAT_EVD_HANDLE		conn_evd;
+	DAT_EVD_HANDLE		cr_evd;
+	DAT_EP_HANDLE		a;
+	DAT_EP_HANDLE		b;
+	struct sockaddr_storage	addr;
+};
+
+static DAT_RETURN make_evd(struct ktest *t, struct kt_box *box, DAT_EVD_FLAGS flags,
+			   DAT_EVD_HANDLE *evd)
+{
+	DAT_UPCALL_OBJECT upcall = { box, kt_box_upcall };
+
+	kt_box_init(box);
+	return dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags, evd);
+}
+
+static DAT_RETURN get_addr(struct ktest *t, struct sockaddr_storage *addr)
+{
+	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	DAT_RETURN rc;
+
+	if (!attr)
+		return DAT_INSUFFICIENT_RESOURCES;
+	rc = dat_ia_query(t->ia, NULL, DAT_IA_FIELD_ALL, attr, 0, NULL);
+	if (rc == DAT_SUCCESS)
+		memcpy(addr, attr->ia_address_ptr, sizeof(struct sockaddr_in));
+	kfree(attr);
+	return rc;
+}
+
+static DAT_RETURN make_ep(struct ktest *t, struct pair *p, DAT_EP_HANDLE *ep)
+{
+	return dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, NULL, ep);
+}
+
+/* The IA's close takes care of everything but the memory. */
+static struct pair *pair_make(struct ktest *t)
+{
+	struct pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
+
+	if (!p)
+		return NULL;
+	if (get_addr(t, &p->addr) || dat_pz_create(t->ia, &p->pz) ||
+	    make_evd(t, &p->dto, DAT_EVD_DTO_FLAG, &p->dto_evd) ||
+	    make_evd(t, &p->conn, DAT_EVD_CONNECTION_FLAG, &p->conn_evd) ||
+	    make_evd(t, &p->cr, DAT_EVD_CR_FLAG, &p->cr_evd) ||
+	    make_ep(t, p, &p->a) || make_ep(t, p, &p->b)) {
+		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
+		kfree(p);
+		return NULL;
+	}
+	return p;
+}
+
+/* Upcalls write into the memory: what calls them goes first. */
+static void pair_free(struct pair *p)
+{
+	dat_ep_free(p->a);
+	dat_ep_free(p->b);
+	dat_evd_modify_upcall(p->dto_evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	dat_evd_modify_upcall(p->conn_evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	dat_evd_modify_upcall(p->cr_evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	kfree(p);
+}
+
+static DAT_RETURN start(struct pair *p, DAT_EP_HANDLE ep, const char *pd)
+{
+	return dat_ep_connect(ep, (struct sockaddr *)&p->addr, QUAL, 5000000,
+			      strlen(pd) + 1, (void *)pd, DAT_QOS_BEST_EFFORT,
+			      DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static const DAT_CR_ARRIVAL_EVENT_DATA *arrival(const struct pair *p, int n)
+{
+	return &p->cr.events[n].event_data.cr_arrival_event_data;
+}
+
+/* How many of the connection events so far are @number. */
+static int conn_events(struct pair *p, DAT_EVENT_NUMBER number)
+{
+	unsigned int i;
+	int n = 0;
+
+	spin_lock_bh(&p->conn.lock);
+	for (i = 0; i < p->conn.calls && i < ARRAY_SIZE(p->conn.events); i++)
+		n += p->conn.events[i].event_number == number;
+	spin_unlock_bh(&p->conn.lock);
+	return n;
+}
+
+static void pair_connect(struct ktest *t, struct pair *p)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_CR_PARAM cr;
+	DAT_EP_STATE state;
+
+	KT_OK(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_OK(t, start(p, p->a, "hello"));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_EQ(t, p->cr.events[0].event_number, DAT_CONNECTION_REQUEST_EVENT);
+	KT_TRUE(t, arrival(p, 0)->sp_handle.psp_handle == psp);
+	KT_EQ(t, arrival(p, 0)->conn_qual, QUAL);
+	KT_OK(t, dat_cr_query(arrival(p, 0)->cr_handle, DAT_CR_FIELD_ALL, &cr));
+	KT_TRUE(t, cr.private_data && !strcmp(cr.private_data, "hello"));
+	KT_OK(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 4, "yes"));
+	KT_TYPE(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL), DAT_INVALID_HANDLE);
+	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
+	KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
+	KT_EQ(t, state, DAT_EP_STATE_CONNECTED);
+	KT_OK(t, dat_psp_free(psp));
+}
+
+static DAT_DTO_COOKIE cookie(u64 n)
+{
+	return (DAT_DTO_COOKIE) { .as_64 = n };
+}
+
+static const DAT_DTO_COMPLETION_EVENT_DATA *find_dto(struct pair *p, u64 cookie)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->dto.calls && i < ARRAY_SIZE(p->dto.events); i++) {
+		DAT_DTO_COMPLETION_EVENT_DATA *dto =
+			&p->dto.events[i].event_data.dto_completion_event_data;
+
+		if (dto->user_cookie.as_64 == cookie)
+			return dto;
+	}
+	return NULL;
+}
+
+static void transfer(struct ktest *t, struct pair *p)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_BOOLEAN idle;
+	int i;
+
+	for (i = 0; i < RECVS; i++)
+		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(100 + i), 0));
+	KT_OK(t, dat_ep_get_status(p->b, NULL, &idle, NULL));
+	KT_EQ(t, idle, DAT_FALSE);
+	for (i = 0; i < RECVS; i++)
+		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(200 + i), 0));
+	for (i = 0; i < 2 * RECVS; i++)
+		KT_TRUE(t, kt_box_wait(&p->dto));
+	for (i = 0; i < RECVS; i++) {
+		dto = find_dto(p, 100 + i);
+		KT_TRUE(t, dto && dto->ep_handle == p->b);
+		KT_EQ(t, dto->status, DAT_DTO_SUCCESS);
+		KT_EQ(t, dto->operation, DAT_DTO_RECEIVE);
+		dto = find_dto(p, 200 + i);
+		KT_TRUE(t, dto && dto->ep_handle == p->a);
+		KT_EQ(t, dto->status, DAT_DTO_SUCCESS);
+		KT_EQ(t, dto->operation, DAT_DTO_SEND);
+	}
+	KT_TRUE(t, p->dto.atomic);
+}
+
+static void disconnect(struct ktest *t, struct pair *p)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EP_STATE state;
+
+	KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(300), 0));
+	KT_OK(t, dat_ep_disconnect(p->a, DAT_CLOSE_GRACEFUL_FLAG));
+	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_DISCONNECTED), 2);
+	KT_TRUE(t, kt_box_wait(&p->dto));
+	dto = find_dto(p, 300);
+	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED);
+	/* On a disconnected one posts are flushed at once. */
+	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(301), 0));
+	KT_TRUE(t, kt_box_wait(&p->dto));
+	dto = find_dto(p, 301);
+	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED &&
+		   dto->operation == DAT_DTO_SEND);
+	KT_OK(t, dat_ep_reset(p->a));
+	KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
+	KT_EQ(t, state, DAT_EP_STATE_UNCONNECTED);
+	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(302), 0), DAT_INVALID_STATE);
+}
+
+/* Run @fn with a pair that is connected. */
+static void connected(struct ktest *t, void (*fn)(struct ktest *t, struct pair *p))
+{
+	struct pair *p = pair_make(t);
+
+	KT_TRUE(t, p);
+	pair_connect(t, p);
+	if (!t->failed && fn)
+		fn(t, p);
+	pair_free(p);
+}
+
+static void endpoints_connect(struct ktest *t)
+{
+	connected(t, NULL);
+}
+
+static void messages_arrive(struct ktest *t)
+{
+	connected(t, transfer);
+}
+
+static void disconnect_flushes(struct ktest *t)
+{
+	connected(t, disconnect);
+}
+
+static void bad_posts(struct ktest *t, struct pair *p)
+{
+	DAT_LMR_TRIPLET seg = { .virtual_address = 1, .segment_length = 8, .lmr_context = 1 };
+	DAT_RMR_TRIPLET rmr = { .virtual_address = 1 };
+	int i;
+
+	KT_TYPE(t, dat_ep_post_send(p->a, -1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_send(p->a, 1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_send(p->a, 1000, &seg, cookie(1), 0), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_send(p->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
+	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), 0x80), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), DAT_COMPLETION_UNSIGNALLED_FLAG),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_rdma_write(p->a, 0, NULL, cookie(1), NULL, 0),
+		DAT_INVALID_PARAMETER);
+	rmr.segment_length = 1;
+	KT_TYPE(t, dat_ep_post_rdma_read(p->a, 0, NULL, cookie(1), &rmr, 0), DAT_LENGTH_ERROR);
+	for (i = 0; i < 1024; i++)
+		if (dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0))
+			break;
+	KT_TYPE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0), DAT_INSUFFICIENT_RESOURCES);
+}
+
+static void bad_posts_are_refused(struct ktest *t)
+{
+	connected(t, bad_posts);
+}
+
+static void reject(struct ktest *t, struct pair *p)
+{
+	DAT_PSP_HANDLE psp;
+
+	KT_OK(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_TYPE(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		DAT_CONN_QUAL_IN_USE);
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_OK(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_PEER_REJECTED), 1);
+	KT_OK(t, dat_psp_free(psp));
+	KT_OK(t, dat_ep_reset(p->a));
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), 1);
+}
+
+static void unconnected(struct ktest *t, void (*fn)(struct ktest *t, struct pair *p))
+{
+	struct pair *p = pair_make(t);
+
+	KT_TRUE(t, p);
+	fn(t, p);
+	pair_free(p);
+}
+
+static void requests_are_rejected(struct ktest *t)
+{
+	unconnected(t, reject);
+}
+
+static void reserved(struct ktest *t, struct pair *p)
+{
+	DAT_RSP_HANDLE rsp, again;
+	DAT_EP_STATE state;
+	DAT_CR_PARAM cr;
+
+	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp));
+	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
+	KT_EQ(t, state, DAT_EP_STATE_RESERVED);
+	KT_TYPE(t, dat_ep_free(p->b), DAT_INVALID_STATE);
+	KT_TYPE(t, dat_rsp_create(t->ia, QUAL + 1, p->b, p->cr_evd, &again), DAT_INVALID_STATE);
+	KT_TYPE(t, start(p, p->b, ""), DAT_INVALID_STATE);
+	KT_TYPE(t, dat_psp_free(rsp), DAT_INVALID_HANDLE);
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_TRUE(t, arrival(p, 0)->sp_handle.rsp_handle == rsp);
+	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
+	KT_EQ(t, state, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	KT_OK(t, dat_cr_query(arrival(p, 0)->cr_handle, DAT_CR_FIELD_ALL, &cr));
+	KT_TRUE(t, cr.local_ep_handle == p->b);
+	KT_TYPE(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 0, NULL), DAT_INVALID_HANDLE);
+	KT_OK(t, dat_cr_accept(arrival(p, 0)->cr_handle, DAT_HANDLE_NULL, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
+	KT_OK(t, dat_rsp_free(rsp));
+}
+
+static void reserved_endpoint_takes_the_request(struct ktest *t)
+{
+	unconnected(t, reserved);
+}
+
+static void unreserved(struct ktest *t, struct pair *p)
+{
+	DAT_RSP_HANDLE rsp;
+	DAT_EP_STATE state;
+
+	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp));
+	KT_OK(t, dat_rsp_free(rsp));
+	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
+	KT_EQ(t, state, DAT_EP_STATE_UNCONNECTED);
+	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp));
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_OK(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL));
+	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
+	KT_EQ(t, state, DAT_EP_STATE_UNCONNECTED);
+	KT_OK(t, dat_rsp_free(rsp));
+}
+
+static void endpoint_comes_back_from_a_reservation(struct ktest *t)
+{
+	unconnected(t, unreserved);
+}
+
+static void common(struct ktest *t, struct pair *p)
+{
+	DAT_COMM comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP };
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	DAT_CSP_PARAM param;
+	DAT_CSP_HANDLE csp;
+
+	KT_OK(t, dat_csp_create(t->ia, &comm, (struct sockaddr *)&any, p->cr_evd, &csp));
+	KT_OK(t, dat_csp_query(csp, DAT_CSP_FIELD_ALL, &param));
+	((struct sockaddr_in *)&p->addr)->sin_port =
+		((struct sockaddr_in *)param.address_ptr)->sin_port;
+	KT_OK(t, dat_ep_common_connect(p->a, (struct sockaddr *)&p->addr, 5000000, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_TRUE(t, arrival(p, 0)->sp_handle.csp_handle == csp);
+	KT_OK(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
+	KT_OK(t, dat_csp_free(csp));
+	comm.type = SOCK_DGRAM;
+	KT_TYPE(t, dat_csp_create(t->ia, &comm, (struct sockaddr *)&any, p->cr_evd, &csp),
+		DAT_COMM_NOT_SUPPORTED);
+}
+
+static void common_service_points_take_ports(struct ktest *t)
+{
+	unconnected(t, common);
+}
+
+static void shared(struct ktest *t, struct pair *p)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 16, .max_recv_iov = 1 };
+	DAT_EP_ATTR attr = { .max_request_dtos = 16, .srq_soft_hw = DAT_HW_DEFAULT };
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_SRQ_PARAM param;
+	DAT_SRQ_HANDLE srq;
+
+	KT_OK(t, dat_srq_create(t->ia, p->pz, &srq_attr, &srq));
+	KT_OK(t, dat_ep_free(p->b));
+	KT_OK(t, dat_ep_create_with_srq(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, srq,
+					&attr, &p->b));
+	KT_TYPE(t, dat_ep_post_recv(p->b, 0, NULL, cookie(1), 0), DAT_INVALID_HANDLE);
+	KT_TYPE(t, dat_srq_free(srq), DAT_INVALID_STATE);
+	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(1)));
+	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(2)));
+	KT_OK(t, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+	KT_EQ(t, param.available_dto_count, 2);
+	KT_EQ(t, param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	pair_connect(t, p);
+	KT_TRUE(t, !t->failed);
+	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(3), 0));
+	KT_TRUE(t, kt_box_wait(&p->dto) && kt_box_wait(&p->dto));
+	dto = find_dto(p, 1);
+	KT_TRUE(t, dto && dto->ep_handle == p->b && dto->operation == DAT_DTO_RECEIVE);
+	KT_OK(t, dat_srq_resize(srq, 64));
+	KT_OK(t, dat_srq_set_lw(srq, 1));
+	KT_TYPE(t, dat_srq_set_lw(srq, 1000), DAT_INVALID_PARAMETER);
+}
+
+static void shared_receives_are_taken(struct ktest *t)
+{
+	unconnected(t, shared);
+}
+
+static void modify(struct ktest *t, struct pair *p)
+{
+	DAT_EP_PARAM *param = kzalloc(sizeof(*param), GFP_KERNEL);
+	DAT_RETURN query, modify, again, fixed;
+	DAT_EP_ATTR attr;
+
+	KT_TRUE(t, param);
+	query = dat_ep_query(p->a, DAT_EP_FIELD_ALL, param);
+	param->ep_attr.max_request_dtos = 200;
+	modify = dat_ep_modify(p->a, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, param);
+	again = dat_ep_query(p->a, DAT_EP_FIELD_ALL, param);
+	attr = param->ep_attr;
+	fixed = dat_ep_modify(p->a, DAT_EP_FIELD_EP_STATE, param);
+	kfree(param);
+	KT_OK(t, query);
+	KT_OK(t, modify);
+	KT_OK(t, again);
+	KT_TRUE(t, attr.max_request_dtos >= 200);
+	KT_TYPE(t, fixed, DAT_INVALID_PARAMETER);
+	pair_connect(t, p);
+	if (!t->failed)
+		transfer(t, p);
+}
+
+static void modified_endpoints_work(struct ktest *t)
+{
+	unconnected(t, modify);
+}
+
+/* The memory of the boxes has to stay until the close, so it is leaked to the next test. */
+static void close_ends_everything(struct ktest *t)
+{
+	struct pair *p = pair_make(t);
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_RETURN close, reopen;
+	unsigned int calls;
+
+	KT_TRUE(t, p);
+	pair_connect(t, p);
+	close = dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
+	calls = p->conn.calls + p->dto.calls;
+	reopen = dat_ia_open(ktest_device, 8, &async, &t->ia);
+	KT_OK(t, close);
+	KT_OK(t, reopen);
+	KT_EQ(t, p->conn.calls + p->dto.calls, calls);
+	KT_TYPE(t, dat_ep_free(p->a), DAT_INVALID_HANDLE);
+	kfree(p);
+}
+
+const struct ktest_case ktest_conn[] = {
+	KTEST(endpoints_connect),
+	KTEST(messages_arrive),
+	KTEST(disconnect_flushes),
+	KTEST(bad_posts_are_refused),
+	KTEST(requests_are_rejected),
+	KTEST(reserved_endpoint_takes_the_request),
+	KTEST(endpoint_comes_back_from_a_reservation),
+	KTEST(common_service_points_take_ports),
+	KTEST(shared_receives_are_taken),
+	KTEST(modified_endpoints_work),
+	KTEST(close_ends_everything),
+	{}
+};

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Event dispatchers and upcalls, with software events. */
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "ktest.h"
+
+#define QLEN	32
+
+static DAT_RETURN post(DAT_EVD_HANDLE evd, unsigned long value)
+{
+	DAT_EVENT event = {
+		.event_number = DAT_SOFTWARE_EVENT,
+		.event_data.software_event_data.pointer = (void *)value,
+	};
+
+	return dat_evd_post_se(evd, &event);
+}
+
+static unsigned long value_of(const DAT_EVENT *event)
+{
+	return (unsigned long)event->event_data.software_event_data.pointer;
+}
+
+static DAT_RETURN make(struct ktest *t, DAT_UPCALL_POLICY policy, DAT_UPCALL_FUNC fn, void *data,
+		       DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	DAT_UPCALL_OBJECT upcall = { data, fn };
+
+	return dat_evd_kcreate(t->ia, QLEN, policy, &upcall, flags, evd);
+}
+
+static void without_upcall_events_are_dequeued(struct ktest *t)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+				 &evd));
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_OK(t, post(evd, 1));
+	KT_OK(t, post(evd, 2));
+	KT_OK(t, dat_evd_dequeue(evd, &event));
+	KT_EQ(t, event.event_number, DAT_SOFTWARE_EVENT);
+	KT_TRUE(t, event.evd_handle == evd);
+	KT_EQ(t, value_of(&event), 1);
+	KT_OK(t, dat_evd_dequeue(evd, &event));
+	KT_EQ(t, value_of(&event), 2);
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_OK(t, dat_evd_free(evd));
+	KT_TYPE(t, dat_evd_free(evd), DAT_INVALID_HANDLE);
+}
+
+static void full_queue_refuses_software_events(struct ktest *t)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	int i;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+				 &evd));
+	for (i = 0; i < QLEN; i++)
+		KT_OK(t, post(evd, i));
+	KT_TYPE(t, post(evd, i), DAT_QUEUE_FULL);
+	KT_OK(t, dat_evd_resize(evd, 2 * QLEN));
+	KT_OK(t, post(evd, i));
+	KT_TYPE(t, dat_evd_resize(evd, 1), DAT_INVALID_STATE);
+	for (i = 0; i <= QLEN; i++) {
+		KT_OK(t, dat_evd_dequeue(evd, &event));
+		KT_EQ(t, value_of(&event), i);
+	}
+}
+
+static void single_upcall_brings_events_in_order(struct ktest *t)
+{
+	struct kt_box *box = kmalloc(sizeof(*box), GFP_KERNEL);
+	DAT_EVD_HANDLE evd = NULL;
+	DAT_EVENT event;
+	int i;
+
+	KT_TRUE(t, box);
+	kt_box_init(box);
+	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, kt_box_upcall, box,
+		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &evd));
+	/* One's own posts never call one. */
+	local_bh_disable();
+	for (i = 0; i < 8; i++)
+		post(evd, i);
+	i = box->calls;
+	local_bh_enable();
+	KT_EQ(t, i, 0);
+	for (i = 0; i < 8; i++)
+		KT_TRUE(t, kt_box_wait(box));
+	KT_OK(t, dat_evd_free(evd));
+	KT_EQ(t, box->calls, 8);
+	for (i = 0; i < 8; i++) {
+		KT_EQ(t, value_of(&box->events[i]), i);
+		KT_EQ(t, box->more[i], i < 7);
+		KT_TRUE(t, box->events[i].evd_handle == evd);
+	}
+	KT_TRUE(t, box->atomic);
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
+	kfree(box);
+}
+
+static void upcalls_of_connection_evds_may_sleep(struct ktest *t)
+{
+	struct kt_box *box = kmalloc(sizeof(*box), GFP_KERNEL);
+	DAT_EVD_HANDLE evd;
+
+	KT_TRUE(t, box);
+	kt_box_init(box);
+	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, kt_box_upcall, box,
+		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CONNECTION_FLAG, &evd));
+	KT_OK(t, post(evd, 7));
+	KT_TRUE(t, kt_box_wait(box));
+	KT_OK(t, dat_evd_free(evd));
+	KT_EQ(t, box->calls, 1);
+	KT_TRUE(t, !box->atomic);
+	kfree(box);
+}
+
+static void notification_takes_nothing_and_comes_once(struct ktest *t)
+{
+	struct kt_box *box = kmalloc(sizeof(*box), GFP_KERNEL);
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+
+	KT_TRUE(t, box);
+	kt_box_init(box);
+	KT_OK(t, make(t, DAT_UPCALL_NORIFY, kt_box_upcall, box, DAT_EVD_SOFTWARE_FLAG, &evd));
+	KT_OK(t, post(evd, 1));
+	KT_TRUE(t, kt_box_wait(box));
+	KT_OK(t, post(evd, 2));
+	msleep(50);
+	KT_EQ(t, box->calls, 1);
+	KT_OK(t, dat_evd_dequeue(evd, &event));
+	KT_OK(t, dat_evd_dequeue(evd, &event));
+	KT_EQ(t, value_of(&event), 2);
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_OK(t, post(evd, 3));
+	KT_TRUE(t, kt_box_wait(box));
+	KT_EQ(t, box->calls, 2);
+	KT_OK(t, dat_evd_free(evd));
+	kfree(box);
+}
+
+static void modification_says_whether_queued_events_count(struct ktest *t)
+{
+	struct kt_box *box = kmalloc(sizeof(*box), GFP_KERNEL);
+	DAT_UPCALL_OBJECT upcall = { box, kt_box_upcall };
+	DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	KT_TRUE(t, box);
+	kt_box_init(box);
+	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+				 &evd));
+	KT_OK(t, post(evd, 1));
+	KT_TYPE(t, dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_SAME,
+					 DAT_UPCALL_INVOC_NEW), DAT_INVALID_PARAMETER);
+	KT_OK(t, dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				       DAT_UPCALL_INVOC_NEW));
+	msleep(50);
+	KT_EQ(t, box->calls, 0);
+	KT_OK(t, dat_evd_modify_upcall(evd, DAT_UPCALL_MANY, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_ANY));
+	KT_TRUE(t, kt_box_wait(box));
+	KT_OK(t, dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
+	KT_EQ(t, param.upcall_policy, DAT_UPCALL_MANY);
+	KT_TRUE(t, param.upcall.instance_data == box && param.ia_handle == t->ia);
+	KT_OK(t, dat_evd_modify_upcall(evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_NEW));
+	KT_OK(t, post(evd, 2));
+	msleep(50);
+	KT_EQ(t, box->calls, 1);
+	KT_OK(t, dat_evd_free(evd));
+	kfree(box);
+}
+
+/* What an upcall that takes its time says of the calls that it makes. */
+struct slow {
+	struct completion	begun;
+	DAT_EVD_HANDLE		evd;
+	DAT_IA_HANDLE		ia;
+	bool			ended;
+	DAT_RETURN		teardown;
+	DAT_RETURN		free;
+	DAT_RETURN		close;
+};
+
+static void slow_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct slow *slow = data;
+
+	complete(&slow->begun);
+	slow->teardown = dat_evd_modify_upcall(slow->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+					       DAT_UPCALL_INVOC_NEW);
+	slow->free = dat_evd_free(slow->evd);
+	slow->close = dat_ia_close(slow->ia, DAT_CLOSE_ABRUPT_FLAG);
+	msleep(200);
+	WRITE_ONCE(slow->ended, true);
+}
+
+static void teardown_waits_but_not_for_itself(struct ktest *t)
+{
+	struct slow slow = { .ia = t->ia };
+
+	init_completion(&slow.begun);
+	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, slow_upcall, &slow,
+		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CONNECTION_FLAG, &slow.evd));
+	KT_OK(t, post(slow.evd, 1));
+	KT_TRUE(t, wait_for_completion_timeout(&slow.begun, KT_WAIT));
+	KT_OK(t, dat_evd_modify_upcall(slow.evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_NEW));
+	KT_TRUE(t, READ_ONCE(slow.ended));
+	KT_TYPE(t, slow.teardown, DAT_INVALID_STATE);
+	KT_TYPE(t, slow.free, DAT_INVALID_STATE);
+	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
+	KT_OK(t, dat_evd_free(slow.evd));
+}
+
+static void bad_arguments_of_evds_are_refused(struct ktest *t)
+{
+	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
+	DAT_EVD_HANDLE evd;
+
+	KT_TYPE(t, dat_evd_kcreate(t->ia, 0, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_evd_kcreate(t->ia, 1 << 30, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+				   &evd), DAT_INSUFFICIENT_RESOURCES);
+	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_TEARDOWN, NULL, DAT_EVD_DTO_FLAG, &evd),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_MANY, &none, DAT_EVD_DTO_FLAG, &evd),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, 0x400, &evd),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, NULL),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, post(t->async, 1), DAT_INVALID_HANDLE);
+	KT_TYPE(t, dat_evd_free(t->async), DAT_INVALID_STATE);
+}
+
+const struct ktest_case ktest_evd[] = {
+	KTEST(without_upcall_events_are_dequeued),
+	KTEST(full_queue_refuses_software_events),
+	KTEST(single_upcall_brings_events_in_order),
+	KTEST(upcalls_of_connection_evds_may_sleep),
+	KTEST(notification_takes_nothing_and_comes_once),
+	KTEST(modification_says_whether_queued_events_count),
+	KTEST(teardown_waits_but_not_for_itself),
+	KTEST(bad_arguments_of_evds_are_refused),
+	{}
+};

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The module: runs all tests when it is loaded and says how they went, as KTAP. */
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/spinlock.h>
+
+#include "ktest.h"
+
+#define ASYNC_QLEN	16
+
+char *ktest_device = "rxe0";
+module_param_named(device, ktest_device, charp, 0444);
+MODULE_PARM_DESC(device, "IA to test with (rxe0)");
+
+static const struct ktest_case *const suites[] = { ktest_ia, ktest_evd, ktest_conn };
+
+void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
+		u64 want)
+{
+	pr_info("# %s: %s:%d: %s: %#llx, not %#llx\n", t->name, kbasename(file), line, what,
+		got, want);
+	t->failed = true;
+}
+
+void kt_box_init(struct kt_box *box)
+{
+	memset(box, 0, sizeof(*box));
+	spin_lock_init(&box->lock);
+	init_completion(&box->done);
+}
+
+void kt_box_upcall(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
+{
+	struct kt_box *box = instance_data;
+	unsigned int at;
+
+	spin_lock_bh(&box->lock);
+	at = box->calls++;
+	if (at < ARRAY_SIZE(box->events)) {
+		if (event)
+			box->events[at] = *event;
+		box->more[at] = more_events == DAT_TRUE;
+	}
+	spin_unlock_bh(&box->lock);
+	if (in_serving_softirq())
+		box->atomic = true;
+	complete(&box->done);
+}
+
+/* One more upcall. */
+bool kt_box_wait(struct kt_box *box)
+{
+	return wait_for_completion_timeout(&box->done, KT_WAIT);
+}
+
+static bool run(const struct ktest_case *c)
+{
+	struct ktest t = { .name = c->name };
+	DAT_RETURN rc;
+
+	rc = dat_ia_open(ktest_device, ASYNC_QLEN, &t.async, &t.ia);
+	if (rc != DAT_SUCCESS) {
+		ktest_fail(&t, __FILE__, __LINE__, "dat_ia_open()", rc, DAT_SUCCESS);
+		return false;
+	}
+	c->run(&t);
+	rc = dat_ia_close(t.ia, DAT_CLOSE_ABRUPT_FLAG);
+	if (rc != DAT_SUCCESS)
+		ktest_fail(&t, __FILE__, __LINE__, "dat_ia_close()", rc, DAT_SUCCESS);
+	return !t.failed;
+}
+
+static unsigned int count(void)
+{
+	const struct ktest_case *c;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		for (c = suites[i]; c->name; c++)
+			n++;
+	return n;
+}
+
+static int __init ktest_init(void)
+{
+	const struct ktest_case *c;
+	unsigned int i, n = 0;
+
+	pr_info("KTAP version 1\n");
+	pr_info("1..%u\n", count());
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		for (c = suites[i]; c->name; c++)
+			pr_info("%s %u %s\n", run(c) ? "ok" : "not ok", ++n, c->name);
+	return 0;
+}
+
+static void __exit ktest_exit(void)
+{
+}
+
+module_init(ktest_init);
+module_exit(ktest_exit);
+
+MODULE_DESCRIPTION("Tests of kDAPL");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(DAT);
