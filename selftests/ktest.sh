@@ -4,17 +4,33 @@
 # Tests of kDAPL: they run when dat_ktest.ko is loaded, and report to the kernel's log.
 set -u
 
-module=$(dirname "${DAT_KO:-/nowhere/dat.ko}")/ktest/dat_ktest.ko
+# This is in build/selftests/.
+module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_ktest.ko
 if [ ! -r "$module" ]; then
-	echo "1..0 # SKIP no dat_ktest.ko beside dat.ko (make ktest)"
+	echo "1..0 # SKIP no $module (make ktest)"
 	exit 4
 fi
 read -r since _ </proc/uptime
 insmod "$module" || { echo "not ok 1 insmod dat_ktest.ko"; exit 1; }
 rmmod dat_ktest
+
+# A consumer that goes while its upcalls run: they end, and what it left is closed.
+rounds=20
+for ((i = 0; i < rounds; i++)); do
+	insmod "$module" leave=1 || break
+	rmmod dat_ktest || break
+done
 # Since then, without the times.
 log=$(dmesg | sed -n 's/^\[ *\([0-9.]*\)\] /\1 /p' |
 	awk -v since="$since" '$1 >= since { sub(/^[^ ]* /, ""); print }' |
-	grep -E '^(KTAP|1\.\.|ok|not ok|#)')
+	grep -E '^(KTAP|1\.\.|ok|not ok|#|dat: module dat_ktest has left)')
+left=$(grep -c 'has left an IA open' <<<"$log")
+last=$(grep -cE '^(not )?ok' <<<"$log")
+log=$(grep -v 'has left an IA open' <<<"$log" | sed "s/^1\.\.$last\$/1..$((last + 1))/")
+if [ "$left" = "$rounds" ]; then
+	log+=$'\n'"ok $((last + 1)) what a module leaves open is closed"
+else
+	log+=$'\n'"not ok $((last + 1)) what a module leaves open is closed ($left of $rounds)"
+fi
 echo "$log"
 ! grep -q '^not ok' <<<"$log" && grep -q '^ok' <<<"$log"

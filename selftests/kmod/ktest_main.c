@@ -12,6 +12,10 @@ char *ktest_device = "rxe0";
 module_param_named(device, ktest_device, charp, 0444);
 MODULE_PARM_DESC(device, "IA to test with (rxe0)");
 
+static bool leave;
+module_param(leave, bool, 0444);
+MODULE_PARM_DESC(leave, "Test nothing, but leave an IA open when the module goes (no)");
+
 static const struct ktest_case *const suites[] = { ktest_ia, ktest_evd, ktest_conn };
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
@@ -81,10 +85,34 @@ static unsigned int count(void)
 	return n;
 }
 
+/* Its upcalls are told of software events for as long as there is somebody to call. */
+static void busy_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
+{
+	dat_evd_post_se(event->evd_handle, event);
+}
+
+static int leave_open(void)
+{
+	DAT_UPCALL_OBJECT upcall = { NULL, busy_upcall };
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_HANDLE evd, async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (dat_ia_open(ktest_device, ASYNC_QLEN, &async, &ia) ||
+	    dat_evd_kcreate(ia, ASYNC_QLEN, DAT_UPCALL_MANY, &upcall, DAT_EVD_SOFTWARE_FLAG,
+			    &evd) ||
+	    dat_evd_post_se(evd, &event))
+		return -EIO;
+	return 0;
+}
+
 static int __init ktest_init(void)
 {
 	const struct ktest_case *c;
 	unsigned int i, n = 0;
+
+	if (leave)
+		return leave_open();
 
 	pr_info("KTAP version 1\n");
 	pr_info("1..%u\n", count());
