@@ -5,11 +5,10 @@
  *
  * A handle is a number:
  *
- *   63     56 55             32 31      23 22            0
- *   ┌────────┬─────────────────┬──────────┬──────────────┐
- *   │  kind  │  index of the IA│generation│ id of the    │
- *   │        │  in kdat_ias    │  of id   │ object, 0: IA│
- *   └────────┴─────────────────┴──────────┴──────────────┘
+ *	bits 56 to 63	kind
+ *	bits 32 to 55	index of the IA in kdat_ias
+ *	bits 23 to 31	generation of the id
+ *	bits  0 to 22	id of the object; of an IA all bits from 0 to 31 are 0
  *
  * It is the user_data of its object, so events name their object by it.  It is good if the
  * object that is found by index and id has it as user_data.
@@ -135,7 +134,10 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 }
 
 /* Of an object that may be NULL. */
-#define KDAT_HANDLE(p)	((p) ? kdat_handle(&(p)->obj) : DAT_HANDLE_NULL)
+#define KDAT_HANDLE(p) ({							\
+	typeof(p) p_ = (p);							\
+	p_ ? kdat_handle(&p_->obj) : DAT_HANDLE_NULL;				\
+})
 
 /* kdat_handle.c */
 int kdat_ia_reserve(struct kdat_ia *kia);

@@ -210,8 +210,8 @@ static void disconnect(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(301), 0));
 	KT_TRUE(t, kt_box_wait(&p->dto));
 	dto = find_dto(p, 301);
-	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED &&
-		   dto->operation == DAT_DTO_SEND);
+	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED);
+	KT_EQ(t, dto->operation, DAT_DTO_SEND);
 	KT_OK(t, dat_ep_reset(p->a));
 	KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
 	KT_EQ(t, state, DAT_EP_STATE_UNCONNECTED);
