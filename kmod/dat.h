@@ -31,10 +31,12 @@
  *   ep->lock              BH spinlock; never two at once
  *   srq->lock             BH spinlock
  *   rmr->lock             BH spinlock
+ *   lmr->lock             BH spinlock
  *   evd->busy.lock        BH spinlock; never two at once
  *   evd->lock             BH spinlock; never two at once
  *   cno->lock             BH spinlock
  *
+ *   pz->reg_lock          under ia->sem; around the handlers of the zone's own connection
  *   ia->map_lock          leaf, under mmap_lock or ia->sem: which pages an object shows
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
@@ -44,9 +46,11 @@
 #define _DAT_H
 
 #include <linux/completion.h>
+#include <linux/dma-direction.h>
 #include <linux/irq_poll.h>
 #include <linux/kref.h>
 #include <linux/rwsem.h>
+#include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/timer.h>
 #include <linux/wait.h>
@@ -59,6 +63,8 @@
 #include "ring.h"
 
 struct dat_obj;
+struct dat_lmr;
+struct dat_regqp;
 struct dat_share;
 struct poll_table_struct;
 struct rdma_cgroup;
@@ -140,7 +146,9 @@ struct dat_face {
  * @face: of kernel consumers, whose queues and events are in memory that nobody shares;
  *	NULL: the user face; constant
  * @lmrs: LMRs by the index part of lmr_context
- * @lmr_gen: generation of the next lmr_context; xa_lock(&lmrs)
+ * @lmr_gen: generation of the next lmr_context
+ * @reserved: the LMR that stands for all memory, once somebody has asked for it; never freed
+ *	before the rest
  * @async_evd: where async events go; set once, reference held
  * @user_data: owner value of events about the IA itself
  * @msg_max: largest message of the port
@@ -162,7 +170,8 @@ struct dat_ia {
 	atomic_t		id_rounds;
 	const struct dat_face	*face;
 	struct xarray		lmrs;
-	u32			lmr_gen;
+	atomic_t		lmr_gen;
+	struct dat_lmr		*reserved;
 	struct dat_evd		*async_evd;
 	u64			user_data;
 	u32			msg_max;
@@ -325,36 +334,96 @@ struct dat_evd {
  * struct dat_pz - protection zone
  * @obj: base; users: LMRs, SRQs, EPs
  * @pd: NULL after shutdown
+ * @reg_lock: @reg
+ * @reg: registers kernel memory, once that was needed; or NULL
  */
 struct dat_pz {
-	struct dat_obj	obj;
-	struct ib_pd	*pd;
+	struct dat_obj		obj;
+	struct ib_pd		*pd;
+	struct mutex		reg_lock;	/* reg */
+	struct dat_regqp	*reg;
+};
+
+/**
+ * struct dat_kmem - kernel memory that a device can reach
+ * @sgt: its pages and their DMA addresses, or the addresses alone
+ * @dir: what it is mapped for
+ * @mapped: @sgt has to be unmapped
+ * @foreign: somebody else has mapped it, and sees to its caches too
+ */
+struct dat_kmem {
+	struct sg_table		sgt;
+	enum dma_data_direction	dir;
+	bool			mapped;
+	bool			foreign;
+};
+
+/**
+ * struct dat_lmr_kind - a kind of memory
+ * @name: for people
+ * @attach: let the device reach it: fill in the keys; may sleep
+ * @detach: no device reaches it any more: undo @attach, whole or not, and let go of the
+ *	memory; may sleep
+ */
+struct dat_lmr_kind {
+	const char	*name;
+	int		(*attach)(struct dat_lmr *lmr, const void *arg);
+	void		(*detach)(struct dat_lmr *lmr);
 };
 
 /**
  * struct dat_lmr - registered memory
  * @obj: base
- * @pz: reference and use held
+ * @kind: of memory
+ * @pz: reference and use held; NULL: the reserved one, which is good for all
  * @start: first byte in the owner's address space
  * @length: bytes
  * @priv: DAT_PRIV_* as asked for
- * @context: lmr_context, index and generation
- * @lkey: of @mr, for segments
- * @rkey: of @mr, for peers
+ * @index: in ia->lmrs, or 0
+ * @context: lmr_context: @index and a generation, or 0; what it is good for is written
+ *	before it, and it is taken back before that changes
+ * @shift: from an address of the owner's to what @lkey wants
+ * @lkey: for segments
+ * @rkey: for peers
  * @share: its name among processes, or NULL
- * @mr: NULL after shutdown
+ * @mr: NULL after shutdown, or if there is none
+ * @lock: @mem
+ * @mem: kernel memory that it has now, or NULL
  */
 struct dat_lmr {
-	struct dat_obj	obj;
-	struct dat_pz	*pz;
-	u64		start;
-	u64		length;
-	u32		priv;
-	u32		context;
-	u32		lkey;
-	u32		rkey;
-	struct dat_share *share;
-	struct ib_mr	*mr;
+	struct dat_obj		obj;
+	const struct dat_lmr_kind *kind;
+	struct dat_pz		*pz;
+	u64			start;
+	u64			length;
+	u32			priv;
+	u32			index;
+	u32			context;
+	u64			shift;
+	u32			lkey;
+	u32			rkey;
+	struct dat_share	*share;
+	struct ib_mr		*mr;
+	spinlock_t		lock;		/* mem */
+	struct dat_kmem		*mem;
+};
+
+/**
+ * struct dat_lmr_param - what an LMR is made with
+ * @kind: of memory
+ * @start: first byte in the owner's address space
+ * @length: bytes
+ * @priv: DAT_PRIV_*
+ * @arg: for @kind->attach()
+ * @user_data: owner value
+ */
+struct dat_lmr_param {
+	const struct dat_lmr_kind *kind;
+	u64			start;
+	u64			length;
+	u32			priv;
+	const void		*arg;
+	u64			user_data;
 };
 
 struct dat_binding;
@@ -837,10 +906,37 @@ void *dat_kring_pd(const struct dat_epring *r);
 
 /* pz.c, lmr.c */
 struct dat_pz *dat_pz_create(struct dat_ia *ia);
+struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
+			     const struct dat_lmr_param *param);
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
 			       const u8 *cookie);
+struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data);
+int dat_lmr_access(u32 priv);
+void dat_lmr_open(struct dat_lmr *lmr);
+void dat_lmr_close(struct dat_lmr *lmr);
 int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 		    struct ib_sge *out);
+int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu);
+
+/* kmem.c */
+struct dat_kmem *dat_kmem_of_pages(struct ib_device *ibdev, struct page **pages, u32 n,
+				   u32 offset, u64 length);
+struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length);
+struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem);
+void dat_kmem_free(struct dat_kmem *mem, struct ib_device *ibdev);
+int dat_kmem_map(struct dat_kmem *mem, struct ib_device *ibdev, u32 priv);
+void dat_kmem_unmap(struct dat_kmem *mem, struct ib_device *ibdev);
+void dat_kmem_sync(struct dat_kmem *mem, struct ib_device *ibdev, u64 offset, u64 length,
+		   bool for_cpu);
+int dat_kmem_into_mr(struct dat_kmem *mem, struct ib_mr *mr, u32 max_pages, u64 iova);
+struct ib_mr *dat_kmem_mr(struct dat_kmem *mem, struct ib_pd *pd, u64 offset, u64 length,
+			  u64 iova);
+struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
+				    u64 length, u32 priv, u64 user_data);
+
+/* regqp.c */
+int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access);
+void dat_regqp_free(struct dat_regqp *r);
 
 /* rmr.c */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data);

@@ -17,7 +17,8 @@
 #define LMR_INDEX_MASK	((1U << LMR_INDEX_BITS) - 1)
 #define LMR_LIMIT	XA_LIMIT(1, LMR_INDEX_MASK)
 
-static int lmr_access(u32 priv)
+/* IB_ACCESS_* of DAT_PRIV_*. */
+int dat_lmr_access(u32 priv)
 {
 	int access = 0;
 
@@ -31,28 +32,89 @@ static int lmr_access(u32 priv)
 	return access;
 }
 
-/* Reserve an index and compose the context; -ENOMEM or -EBUSY if there is none. */
-static int lmr_context_alloc(struct dat_lmr *lmr)
+static int lmr_alloc_index(struct dat_lmr *lmr)
 {
-	struct dat_ia *ia = lmr->obj.ia;
 	u32 index;
-	int ret;
 
-	ret = xa_alloc(&ia->lmrs, &index, XA_ZERO_ENTRY, LMR_LIMIT, GFP_KERNEL_ACCOUNT);
-	if (ret)
+	if (xa_alloc(&lmr->obj.ia->lmrs, &index, lmr, LMR_LIMIT, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
-	xa_lock(&ia->lmrs);
-	lmr->context = index | ia->lmr_gen++ << LMR_INDEX_BITS;
-	xa_unlock(&ia->lmrs);
+	lmr->index = index;
 	return 0;
 }
 
-static int lmr_register(struct dat_lmr *lmr)
+/**
+ * dat_lmr_open() - give an LMR a context, by which its memory can be used from now on
+ * @lmr: has none; range and keys are set
+ *
+ * Context: any.
+ */
+void dat_lmr_open(struct dat_lmr *lmr)
+{
+	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
+
+	/* Who sees it sees what it is good for: pairs with lmr_find(). */
+	smp_store_release(&lmr->context, lmr->index | gen << LMR_INDEX_BITS);
+}
+
+/* Nothing is resolved by its context any more, but what is being resolved. */
+void dat_lmr_close(struct dat_lmr *lmr)
+{
+	WRITE_ONCE(lmr->context, 0);
+}
+
+/**
+ * dat_lmr_make() - make an LMR of some kind
+ * @ia: of @pz
+ * @pz: protection zone; NULL: all
+ * @param: what it is to be
+ *
+ * Its context is 0 if @param says that it has no bytes.
+ *
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: what ->attach()
+ * says, -ENOMEM, -ENOENT the zone is being freed.
+ */
+struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
+			     const struct dat_lmr_param *param)
+{
+	struct dat_lmr *lmr;
+	int ret;
+
+	lmr = dat_obj_alloc(ia, DAT_OBJ_LMR, param->user_data);
+	if (IS_ERR(lmr))
+		return lmr;
+	spin_lock_init(&lmr->lock);
+	lmr->kind = param->kind;
+	lmr->start = param->start;
+	lmr->length = param->length;
+	lmr->priv = param->priv;
+	ret = pz ? dat_obj_use(&pz->obj) : 0;
+	if (ret)
+		goto err_abort;
+	lmr->pz = pz;
+	ret = lmr->kind->attach(lmr, param->arg);
+	if (ret)
+		goto err_abort;
+	ret = lmr_alloc_index(lmr);
+	if (ret)
+		goto err_abort;
+	if (lmr->length)
+		dat_lmr_open(lmr);
+	ret = dat_obj_publish(&lmr->obj);
+	if (ret)
+		goto err_abort;
+	return lmr;
+
+err_abort:
+	dat_obj_abort(&lmr->obj);
+	return ERR_PTR(ret);
+}
+
+static int user_register(struct dat_lmr *lmr)
 {
 	struct ib_mr *mr;
 
 	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->start,
-			    lmr_access(lmr->priv));
+			    dat_lmr_access(lmr->priv));
 	if (IS_ERR(mr))
 		/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
 		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
@@ -62,18 +124,35 @@ static int lmr_register(struct dat_lmr *lmr)
 	return 0;
 }
 
-static int lmr_name(struct dat_lmr *lmr, const u8 *cookie)
+static int user_attach(struct dat_lmr *lmr, const void *cookie)
 {
 	struct dat_share *share;
 
-	if (!cookie)
-		return 0;
-	share = dat_share_get(lmr->obj.ia, lmr->start, lmr->length, cookie);
-	if (IS_ERR(share))
-		return PTR_ERR(share);
-	lmr->share = share;
-	return 0;
+	if (cookie) {
+		share = dat_share_get(lmr->obj.ia, lmr->start, lmr->length, cookie);
+		if (IS_ERR(share))
+			return PTR_ERR(share);
+		lmr->share = share;
+	}
+	return user_register(lmr);
 }
+
+static void user_detach(struct dat_lmr *lmr)
+{
+	struct ib_mr *mr = xchg(&lmr->mr, NULL);
+
+	if (mr)
+		ib_dereg_mr(mr);
+	if (lmr->share)
+		dat_share_put(lmr->share);
+	lmr->share = NULL;
+}
+
+static const struct dat_lmr_kind user_kind = {
+	.name	= "user",
+	.attach	= user_attach,
+	.detach	= user_detach,
+};
 
 /**
  * dat_lmr_create() - register memory of the current process
@@ -90,53 +169,56 @@ static int lmr_name(struct dat_lmr *lmr, const u8 *cookie)
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
 			       const u8 *cookie)
 {
-	struct dat_ia *ia = pz->obj.ia;
-	struct dat_lmr *lmr;
-	int ret;
+	struct dat_lmr_param param = {
+		.kind = &user_kind, .start = start, .length = length, .priv = priv,
+		.arg = cookie,
+	};
 
-	lmr = dat_obj_alloc(ia, DAT_OBJ_LMR, 0);
-	if (IS_ERR(lmr))
-		return lmr;
-	ret = dat_obj_use(&pz->obj);
-	if (ret)
-		goto err_abort;
-	lmr->pz = pz;
-	lmr->start = start;
-	lmr->length = length;
-	lmr->priv = priv;
-	ret = lmr_name(lmr, cookie);
-	if (ret)
-		goto err_abort;
-	ret = lmr_register(lmr);
-	if (ret)
-		goto err_abort;
-	ret = lmr_context_alloc(lmr);
-	if (ret)
-		goto err_abort;
-	xa_store(&ia->lmrs, lmr->context & LMR_INDEX_MASK, lmr, GFP_KERNEL_ACCOUNT);
-	ret = dat_obj_publish(&lmr->obj);
-	if (ret)
-		goto err_abort;
-	return lmr;
+	return dat_lmr_make(pz->obj.ia, pz, &param);
+}
 
-err_abort:
-	dat_obj_abort(&lmr->obj);
-	return ERR_PTR(ret);
+/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve(). */
+static int reserved_attach(struct dat_lmr *lmr, const void *arg)
+{
+	return 0;
+}
+
+static void reserved_detach(struct dat_lmr *lmr)
+{
+}
+
+static const struct dat_lmr_kind reserved_kind = {
+	.name	= "reserved",
+	.attach	= reserved_attach,
+	.detach	= reserved_detach,
+};
+
+/**
+ * dat_lmr_create_reserved() - make the LMR that stands for all DMA addresses
+ * @ia: of a kernel consumer, whose word for them is good
+ * @user_data: owner value
+ *
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM.
+ */
+struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data)
+{
+	struct dat_lmr_param param = {
+		.kind = &reserved_kind, .length = U64_MAX, .user_data = user_data,
+		.priv = DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE,
+	};
+
+	return dat_lmr_make(ia, NULL, &param);
 }
 
 static void lmr_shutdown(struct dat_obj *obj)
 {
 	struct dat_lmr *lmr = to_dat_lmr(obj);
-	struct ib_mr *mr = xchg(&lmr->mr, NULL);
 
-	if (lmr->context)
-		xa_erase(&obj->ia->lmrs, lmr->context & LMR_INDEX_MASK);
-	lmr->context = 0;
-	if (mr)
-		ib_dereg_mr(mr);
-	if (lmr->share)
-		dat_share_put(lmr->share);
-	lmr->share = NULL;
+	dat_lmr_close(lmr);
+	if (lmr->index)
+		xa_erase(&obj->ia->lmrs, lmr->index);
+	lmr->index = 0;
+	lmr->kind->detach(lmr);
 	if (lmr->pz)
 		dat_obj_unuse(&lmr->pz->obj);
 	lmr->pz = NULL;
@@ -156,6 +238,17 @@ static bool lmr_covers(const struct dat_lmr *lmr, const struct dat_sge *sge)
 	return sge->addr >= lmr->start && end <= lmr_end;
 }
 
+/* Under RCU: the LMR that has a context, if it holds the segment. */
+static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
+{
+	struct dat_lmr *lmr = xa_load(&ia->lmrs, seg->lmr & LMR_INDEX_MASK);
+
+	/* Pairs with dat_lmr_open(). */
+	if (!lmr || smp_load_acquire(&lmr->context) != seg->lmr)
+		return NULL;
+	return lmr_covers(lmr, seg) ? lmr : NULL;
+}
+
 /**
  * dat_lmr_resolve() - turn a segment into what a QP takes
  * @pz: protection zone of the endpoint or SRQ
@@ -172,17 +265,49 @@ int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 		    struct ib_sge *out)
 {
 	struct dat_lmr *lmr;
+	struct dat_pz *of;
 	int ret = -EACCES;
 
 	rcu_read_lock();
-	lmr = xa_load(&pz->obj.ia->lmrs, in->lmr & LMR_INDEX_MASK);
-	if (lmr && READ_ONCE(lmr->context) == in->lmr && READ_ONCE(lmr->pz) == pz &&
-	    lmr_covers(lmr, in) && (!write || lmr->priv & DAT_PRIV_LOCAL_WRITE)) {
-		out->addr = in->addr;
-		out->length = in->len;
-		out->lkey = lmr->lkey;
-		ret = 0;
-	}
+	lmr = lmr_find(pz->obj.ia, in);
+	if (!lmr || (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE)))
+		goto out;
+	of = READ_ONCE(lmr->pz);
+	if (of != pz && lmr->kind != &reserved_kind)
+		goto out;
+	out->addr = in->addr + lmr->shift;
+	out->length = in->len;
+	out->lkey = of ? lmr->lkey : pz->pd->local_dma_lkey;
+	ret = 0;
+out:
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * dat_lmr_sync() - let CPU and device see the same in kernel memory
+ * @ia: adapter, with its device
+ * @seg: part of an LMR
+ * @for_cpu: what the device has written; else what the CPU has
+ *
+ * Context: any but hard interrupt.  Return: 0, -EACCES no LMR holds the segment.
+ */
+int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
+{
+	struct dat_lmr *lmr;
+	int ret = -EACCES;
+
+	rcu_read_lock();
+	lmr = lmr_find(ia, seg);
+	if (!lmr)
+		goto out;
+	ret = 0;
+	spin_lock_bh(&lmr->lock);
+	if (lmr->mem)
+		dat_kmem_sync(lmr->mem, ia->dev->ibdev, seg->addr - lmr->start, seg->len,
+			      for_cpu);
+	spin_unlock_bh(&lmr->lock);
+out:
 	rcu_read_unlock();
 	return ret;
 }
@@ -191,8 +316,8 @@ static void lmr_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_lmr *lmr = to_dat_lmr(obj);
 
-	seq_printf(m, " context=%#x length=%llu priv=%#x", lmr->context, lmr->length,
-		   lmr->priv);
+	seq_printf(m, " context=%#x length=%llu priv=%#x kind=%s", lmr->context, lmr->length,
+		   lmr->priv, lmr->kind->name);
 }
 
 const struct dat_obj_ops dat_lmr_ops = {

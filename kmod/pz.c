@@ -10,6 +10,7 @@ struct dat_pz *dat_pz_create(struct dat_ia *ia)
 
 	if (IS_ERR(pz))
 		return pz;
+	mutex_init(&pz->reg_lock);
 	pd = ib_alloc_pd(ia->dev->ibdev, 0);
 	if (IS_ERR(pd)) {
 		ret = PTR_ERR(pd);
@@ -30,6 +31,8 @@ static void pz_shutdown(struct dat_obj *obj)
 {
 	struct dat_pz *pz = to_dat_pz(obj);
 
+	dat_regqp_free(pz->reg);
+	pz->reg = NULL;
 	if (pz->pd)
 		ib_dealloc_pd(pz->pd);
 	pz->pd = NULL;
