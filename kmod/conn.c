@@ -205,6 +205,9 @@ void dat_conn_progress(struct dat_conn *conn)
 			conn_start_bind(conn);
 		return;
 	}
+	if (conn->fenced && conn->inflight)
+		return;
+	conn->fenced = false;
 	dat_queue_pump_sq(conn);
 	if (conn->graceful && !conn->inflight && !dat_queue_stopped(conn))
 		dat_conn_close(conn, DAT_EV_DISCONNECTED);

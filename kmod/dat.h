@@ -63,6 +63,7 @@
 #include "ring.h"
 
 struct dat_obj;
+struct dat_fmr;
 struct dat_lmr;
 struct dat_regqp;
 struct dat_share;
@@ -85,6 +86,9 @@ enum dat_kop {
 	DAT_KOP_LMR_INVALIDATE,
 	DAT_KOP_LAST
 };
+
+/* In raddr of an invalidation, beside the id of the LMR: all before it have completed. */
+#define DAT_KOP_FENCE		BIT_ULL(32)
 
 /* The operation in the flags of a kernel consumer's struct dat_eqe. */
 #define DAT_EQE_KOP_SHIFT	8
@@ -364,11 +368,13 @@ struct dat_kmem {
  * @attach: let the device reach it: fill in the keys; may sleep
  * @detach: no device reaches it any more: undo @attach, whole or not, and let go of the
  *	memory; may sleep
+ * @free: free what the LMR still holds; optional
  */
 struct dat_lmr_kind {
 	const char	*name;
 	int		(*attach)(struct dat_lmr *lmr, const void *arg);
 	void		(*detach)(struct dat_lmr *lmr);
+	void		(*free)(struct dat_lmr *lmr);
 };
 
 /**
@@ -387,8 +393,9 @@ struct dat_lmr_kind {
  * @rkey: for peers
  * @share: its name among processes, or NULL
  * @mr: NULL after shutdown, or if there is none
- * @lock: @mem
+ * @lock: @mem, and what is in @fmr
  * @mem: kernel memory that it has now, or NULL
+ * @fmr: for memory that comes and goes; or NULL
  */
 struct dat_lmr {
 	struct dat_obj		obj;
@@ -404,8 +411,9 @@ struct dat_lmr {
 	u32			rkey;
 	struct dat_share	*share;
 	struct ib_mr		*mr;
-	spinlock_t		lock;		/* mem */
+	spinlock_t		lock;		/* mem, fmr */
 	struct dat_kmem		*mem;
+	struct dat_fmr		*fmr;
 };
 
 /**
@@ -481,6 +489,7 @@ struct dat_wr {
  * @flags: of the entry
  * @op: enum dat_op, 0 for receives
  * @status: enum dat_dto_status of an early receive
+ * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
  */
 struct dat_slot {
 	struct ib_cqe		cqe;
@@ -490,6 +499,7 @@ struct dat_slot {
 	u8			flags;
 	u8			op;
 	u8			status;
+	struct dat_lmr		*lmr;
 };
 
 /**
@@ -688,6 +698,8 @@ struct dat_bind {
  * @flags: of the request
  * @status: enum dat_dto_status
  * @bind: what else to tell of it, if it is a bind
+ * @lmr: whose memory it is about, with that; else NULL
+ * @op: enum dat_kop, with @lmr
  */
 struct dat_failure {
 	bool		set;
@@ -695,6 +707,15 @@ struct dat_failure {
 	u8		flags;
 	u8		status;
 	struct dat_bind	bind;
+	struct dat_lmr	*lmr;
+	u8		op;
+};
+
+/* A request for the device. */
+union dat_send_wr {
+	struct ib_send_wr	wr;
+	struct ib_rdma_wr	rdma;
+	struct ib_reg_wr	reg;
 };
 
 /**
@@ -725,6 +746,7 @@ struct dat_failure {
  * @sq_failed: malformed request; reported once all before it are complete
  * @rq_failed: malformed receive; reported when the queue is flushed
  * @bind: the entry that everything behind it waits for
+ * @fenced: the next entry waits until none is in flight
  * @inflight: requests at the device
  * @passive: accepted, not connected
  * @established: ESTABLISHED is queued
@@ -767,6 +789,7 @@ struct dat_conn {
 	struct dat_failure	sq_failed;
 	struct dat_failure	rq_failed;
 	struct dat_bind		bind;
+	bool			fenced;
 	u32			inflight;
 	bool			passive;
 	bool			established;
@@ -780,7 +803,7 @@ struct dat_conn {
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_wr		wr;
 	union {
-		struct ib_rdma_wr	send_wr[DAT_BATCH];
+		union dat_send_wr	send_wr[DAT_BATCH];
 		struct ib_recv_wr	recv_wr[DAT_BATCH];
 	};
 	struct ib_sge		*sge;
@@ -897,10 +920,17 @@ void dat_upcall_hold(void);
 void dat_upcall_release(void);
 
 /* kring.c */
+#define DAT_KRING_OP_SHIFT	4	/* of the operation, in the flags of struct dat_wr */
+
+/* The operation of a request, from the flags of its completion; 0: of a process's. */
+static inline u8 dat_kring_op(u8 flags)
+{
+	return flags >> DAT_KRING_OP_SHIFT;
+}
+
 void *dat_kring_next(const struct dat_queue *q);
 void dat_kring_push(struct dat_queue *q);
 u32 dat_kring_posted(const struct dat_queue *q);
-u8 dat_kring_op(u8 flags);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 void *dat_kring_pd(const struct dat_epring *r);
 
@@ -937,6 +967,18 @@ struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64
 /* regqp.c */
 int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access);
 void dat_regqp_free(struct dat_regqp *r);
+
+/* fmr.c */
+struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data);
+struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max);
+int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv);
+void dat_fmr_unclaim(struct dat_lmr *lmr);
+int dat_fmr_leave(struct dat_lmr *lmr);
+bool dat_fmr_bound(struct dat_lmr *lmr);
+struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr);
+void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status);
+int dat_fmr_build_reg(struct dat_conn *conn, union dat_send_wr *out);
+int dat_fmr_build_inv(struct dat_conn *conn, union dat_send_wr *out);
 
 /* rmr.c */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data);
@@ -1093,7 +1135,7 @@ u32 dat_queue_kick_after(const struct dat_queue *q);
 /* wr.c */
 int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
 		  u32 msg_max, struct ib_sge *sge, u32 *len);
-int dat_wr_build_send(struct dat_conn *conn, struct ib_rdma_wr *out, struct ib_sge *sge,
+int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len);
 int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
 		      u32 *len);

@@ -27,6 +27,10 @@ static void to_dto(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DAT
 	dto->user_cookie.as_64 = eqe->cookie;
 	dto->status = eqe->status;
 	dto->transfered_length = eqe->data;
+	/* No transport has a part in these. */
+	if (eqe->flags >> DAT_EQE_KOP_SHIFT >= DAT_OP_LAST && eqe->status != DAT_ST_SUCCESS &&
+	    eqe->status != DAT_ST_FLUSHED)
+		dto->status = DAT_DTO_ERR_LOCAL_MM_ERROR;
 	dto->operation = eqe->flags & DAT_EQE_RECV ? DAT_DTO_RECEIVE :
 			 dto_ops[eqe->flags >> DAT_EQE_KOP_SHIFT];
 }

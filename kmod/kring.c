@@ -6,8 +6,6 @@
  */
 #include "dat.h"
 
-#define KRING_OP_SHIFT	4	/* of the operation, in the flags of struct dat_wr */
-
 static u32 *kring_tail(const struct dat_queue *q)
 {
 	return (u32 *)q->ring.tail;
@@ -58,7 +56,7 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->cookie = sqe->cookie;
 	wr->op = sqe->opcode;
 	/* For the event of its completion. */
-	wr->flags = sqe->flags | sqe->opcode << KRING_OP_SHIFT;
+	wr->flags = sqe->flags | sqe->opcode << DAT_KRING_OP_SHIFT;
 	wr->num_sge = sqe->num_sge;
 	wr->rkey = sqe->rkey;
 	wr->raddr = sqe->raddr;
@@ -84,12 +82,6 @@ static int krq_fetch(struct dat_queue *q, struct dat_wr *wr)
 		return -EBADMSG;
 	memcpy(wr->sge, rqe + 1, wr->num_sge * sizeof(wr->sge[0]));
 	return 1;
-}
-
-/* The operation of a request, from the flags of its completion. */
-u8 dat_kring_op(u8 flags)
-{
-	return flags >> KRING_OP_SHIFT;
 }
 
 static void kring_publish(struct dat_queue *q)

@@ -226,6 +226,10 @@ static void lmr_shutdown(struct dat_obj *obj)
 
 static void lmr_release(struct dat_obj *obj)
 {
+	struct dat_lmr *lmr = to_dat_lmr(obj);
+
+	if (lmr->kind->free)
+		lmr->kind->free(lmr);
 }
 
 static bool lmr_covers(const struct dat_lmr *lmr, const struct dat_sge *sge)

@@ -99,6 +99,9 @@ static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refuse
 {
 	q->head -= refused - 1;
 	queue_fail(q, f, slot->cookie, slot->flags, -EIO);
+	f->op = dat_kring_op(slot->flags);
+	if (f->op >= DAT_OP_LAST)
+		f->lmr = slot->lmr;
 }
 
 /**
@@ -109,7 +112,7 @@ static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refuse
  */
 bool dat_queue_stopped(const struct dat_conn *conn)
 {
-	return conn->sq_failed.set || conn->bind.set;
+	return conn->sq_failed.set || conn->bind.set || conn->fenced;
 }
 
 static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
@@ -131,6 +134,29 @@ static int sq_take_bind(struct dat_conn *conn)
 	return 0;
 }
 
+/* An invalidation may want to be alone; see dat_conn_progress(). */
+static bool sq_must_wait(struct dat_conn *conn, unsigned int n)
+{
+	const struct dat_wr *wr = &conn->wr;
+
+	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
+		       (n || conn->inflight);
+	return conn->fenced;
+}
+
+static void sq_refuse(struct dat_conn *conn, int err)
+{
+	struct dat_failure *f = &conn->sq_failed;
+	struct dat_wr *wr = &conn->wr;
+
+	queue_fail(&conn->ep->sq, f, wr->cookie, wr->flags, err);
+	/* Also of a malformed one: whatever it names waits in vain for another. */
+	if (wr->op == DAT_OP_RMR_BIND)
+		wr_to_bind(wr, &f->bind);
+	f->op = wr->op;
+	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
+}
+
 /* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -147,6 +173,10 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		queue_break(ep, q);
 		return ret;
 	}
+	if (unlikely(ret > 0 && conn->wr.op >= DAT_OP_LAST && sq_must_wait(conn, n))) {
+		q->head--;
+		return 0;
+	}
 	slot = queue_slot(q, conn->sq_slots);
 	if (ret > 0 && conn->wr.op == DAT_OP_RMR_BIND) {
 		ret = sq_take_bind(conn);
@@ -156,14 +186,13 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		ret = dat_wr_build_send(conn, &conn->send_wr[n], sge, &slot->len);
 	}
 	if (ret < 0) {
-		queue_fail(q, &conn->sq_failed, conn->wr.cookie, conn->wr.flags, ret);
-		/* Also of a malformed one: whatever it names waits in vain for another. */
-		if (conn->wr.op == DAT_OP_RMR_BIND)
-			wr_to_bind(&conn->wr, &conn->sq_failed.bind);
+		sq_refuse(conn, ret);
 		return ret;
 	}
 	slot->cookie = conn->wr.cookie;
 	slot->flags = conn->wr.flags;
+	if (unlikely(conn->wr.op >= DAT_OP_LAST))
+		slot->lmr = dat_fmr_find(ep->obj.ia, &conn->wr);
 	conn->send_wr[n].wr.wr_cqe = &slot->cqe;
 	conn->send_wr[n].wr.next = NULL;
 	if (n)
@@ -217,9 +246,10 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	conn->inflight -= refused;
 	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
 	/* What ended this chain is behind those put back. */
-	if (dat_queue_stopped(conn))
+	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
+	conn->fenced = false;
 	queue_refused(q, &conn->sq_failed, refused, slot);
 	/* The one that would have spoken for those at the device may be among them. */
 	dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -358,6 +388,8 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 	f->set = false;
 	q->done++;
 	q->ops->publish(q);
+	if (f->lmr)
+		dat_fmr_end(f->lmr, f->op, false, f->status);
 	if (f->bind.set)
 		dat_wc_deliver_bind(ep, &f->bind, f->status);
 	else
@@ -366,8 +398,11 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 
 static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 {
+	struct dat_lmr *lmr = dat_fmr_find(ep->obj.ia, wr);
 	struct dat_bind bind;
 
+	if (lmr)
+		dat_fmr_end(lmr, wr->op, false, DAT_ST_FLUSHED);
 	if (recv || wr->op != DAT_OP_RMR_BIND) {
 		dat_wc_deliver(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0);
 		return;
@@ -485,9 +520,12 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 /* An entry of an EP that goes: nobody is told of it, but what was prepared for it goes too. */
 static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 {
+	struct dat_lmr *lmr = dat_fmr_find(ep->obj.ia, wr);
 	struct dat_bind bind;
 	struct dat_rmr *rmr;
 
+	if (lmr)
+		dat_fmr_end(lmr, wr->op, false, DAT_ST_FLUSHED);
 	if (wr->op != DAT_OP_RMR_BIND)
 		return;
 	wr_to_bind(wr, &bind);

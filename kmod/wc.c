@@ -140,6 +140,7 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	struct dat_queue *q = &ep->sq;
 	u32 at = q->done, end = at + n;
 	struct dat_slot *slot;
+	u8 st, op;
 
 	lockdep_assert_held(&ep->lock);
 	conn->inflight -= n;
@@ -147,8 +148,11 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	q->ops->publish(q);
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
-		dat_wc_deliver(ep, false, slot->cookie, slot->flags,
-			       at + 1 == end ? last : status, slot->len);
+		st = at + 1 == end ? last : status;
+		op = dat_kring_op(slot->flags);
+		if (unlikely(op >= DAT_OP_LAST))
+			dat_fmr_end(slot->lmr, op, true, st);
+		dat_wc_deliver(ep, false, slot->cookie, slot->flags, st, slot->len);
 	}
 }
 

@@ -9,10 +9,14 @@ static const struct wr_op {
 	enum ib_wr_opcode	opcode;
 	bool			rdma;		/* uses rkey and raddr */
 	bool			writes;		/* the local memory */
-} wr_ops[DAT_OP_LAST] = {
-	[DAT_OP_SEND]		= { IB_WR_SEND,		false,	false },
-	[DAT_OP_RDMA_WRITE]	= { IB_WR_RDMA_WRITE,	true,	false },
-	[DAT_OP_RDMA_READ]	= { IB_WR_RDMA_READ,	true,	true },
+	/* makes the whole of it, but for flags; has no segments */
+	int			(*build)(struct dat_conn *conn, union dat_send_wr *out);
+} wr_ops[DAT_KOP_LAST] = {
+	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
+	[DAT_OP_RDMA_WRITE]		= { IB_WR_RDMA_WRITE,	true,	false },
+	[DAT_OP_RDMA_READ]		= { IB_WR_RDMA_READ,	true,	true },
+	[DAT_KOP_LMR_FMR]		= { .build = dat_fmr_build_reg },
+	[DAT_KOP_LMR_INVALIDATE]	= { .build = dat_fmr_build_inv },
 };
 
 /**
@@ -73,7 +77,7 @@ static int wr_send_flags(const struct dat_wr *wr)
  *
  * Return: 0, or a reason that dat_wr_error() explains.
  */
-int dat_wr_build_send(struct dat_conn *conn, struct ib_rdma_wr *out, struct ib_sge *sge,
+int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
 {
 	const struct dat_wr *wr = &conn->wr;
@@ -82,6 +86,11 @@ int dat_wr_build_send(struct dat_conn *conn, struct ib_rdma_wr *out, struct ib_s
 	u32 max_sge = ep->attr.max_request_iov;
 	int n;
 
+	memset(out, 0, sizeof(*out));
+	out->wr.send_flags = wr_send_flags(wr);
+	*len = 0;
+	if (unlikely(op->build))
+		return op->build(conn, out);
 	if (!op->rdma && (wr->rkey || wr->raddr))
 		return -EINVAL;
 	if (wr->op == DAT_OP_RDMA_READ) {
@@ -93,13 +102,11 @@ int dat_wr_build_send(struct dat_conn *conn, struct ib_rdma_wr *out, struct ib_s
 	n = dat_wr_to_sge(ep->pz, wr, max_sge, op->writes, ep->obj.ia->msg_max, sge, len);
 	if (n < 0)
 		return n;
-	memset(out, 0, sizeof(*out));
 	out->wr.opcode = op->opcode;
-	out->wr.send_flags = wr_send_flags(wr);
 	out->wr.sg_list = sge;
 	out->wr.num_sge = n;
-	out->remote_addr = wr->raddr;
-	out->rkey = wr->rkey;
+	out->rdma.remote_addr = wr->raddr;
+	out->rdma.rkey = wr->rkey;
 	return 0;
 }
 
