@@ -981,6 +981,23 @@ int dat_fmr_build_reg(struct dat_conn *conn, union dat_send_wr *out);
 int dat_fmr_build_inv(struct dat_conn *conn, union dat_send_wr *out);
 
 /* rmr.c */
+/**
+ * struct dat_rmr_state - what an RMR is bound to
+ * @context: lmr_context, or 0: to nothing
+ * @addr: first byte
+ * @length: bytes
+ * @priv: DAT_PRIV_REMOTE_*
+ * @rkey: for peers
+ */
+struct dat_rmr_state {
+	u32	context;
+	u64	addr;
+	u64	length;
+	u32	priv;
+	u32	rkey;
+};
+
+void dat_rmr_query(struct dat_rmr *rmr, struct dat_rmr_state *state);
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data);
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg);
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket);

@@ -26,9 +26,13 @@
  * @node: in rmr->prepared
  * @ticket: names it in the entry that carries it out; 0: there will be none
  * @lmr: reference held, and once it is in effect a use; NULL: unbound
- * @in_effect: @lmr can't be freed
+ * @in_effect: @lmr can't be freed; kernel memory is not pinned, so its LMR never can
+ * @addr: first byte
+ * @length: bytes
+ * @priv: DAT_PRIV_REMOTE_*
  * @mr: the registration, or NULL
- * @umem: its pages, if it is registered in a queue; else NULL
+ * @queued: it is registered in a queue
+ * @umem: its pages, if it is and a process has them; else NULL
  * @access: IB_ACCESS_*
  */
 struct dat_binding {
@@ -36,7 +40,11 @@ struct dat_binding {
 	u32			ticket;
 	struct dat_lmr		*lmr;
 	bool			in_effect;
+	u64			addr;
+	u64			length;
+	u32			priv;
 	struct ib_mr		*mr;
+	bool			queued;
 	struct ib_umem		*umem;
 	int			access;
 };
@@ -162,16 +170,37 @@ static int binding_register(struct dat_binding *b, struct ib_pd *pd, u64 addr, u
 	return 0;
 }
 
-static int binding_make(struct dat_binding *b, struct ib_pd *pd, u32 priv, u64 addr,
-			u64 length)
+static int binding_make_kernel(struct dat_binding *b, struct ib_pd *pd)
+{
+	struct dat_lmr *lmr = b->lmr;
+	struct ib_mr *mr;
+
+	if (dat_obj_use(&lmr->obj))
+		return -ENOENT;
+	b->in_effect = true;
+	/* The reserved LMR, or memory that goes when others want it. */
+	if (!lmr->mem || lmr->fmr)
+		return -EOPNOTSUPP;
+	mr = dat_kmem_mr(lmr->mem, pd, b->addr - lmr->start, b->length, b->addr);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	b->mr = mr;
+	b->queued = true;
+	return 0;
+}
+
+static int binding_make(struct dat_binding *b, struct ib_pd *pd)
 {
 	int ret;
 
-	b->access = binding_access(priv);
-	if (fits_queue(pd->device, addr, length))
-		ret = binding_pin(b, pd, addr, length);
+	b->access = binding_access(b->priv);
+	if (b->lmr->obj.ia->face)
+		return binding_make_kernel(b, pd);
+	b->queued = fits_queue(pd->device, b->addr, b->length);
+	if (b->queued)
+		ret = binding_pin(b, pd, b->addr, b->length);
 	else
-		ret = binding_register(b, pd, addr, length);
+		ret = binding_register(b, pd, b->addr, b->length);
 	/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
 	return ret == -EPERM ? -ENOMEM : ret;
 }
@@ -263,7 +292,8 @@ err_abort:
  *
  * Context: may sleep; pins pages of current->mm.  Return: 0, -EXDEV another zone, -EPERM
  * a privilege is missing, -EINVAL out of range, -ENOENT something is being freed, -EFAULT,
- * -ENOMEM.
+ * -ENOMEM; of kernel memory -E2BIG too many pages, -EOPNOTSUPP an LMR without memory of
+ * its own.
  */
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg)
 {
@@ -287,7 +317,10 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	b->lmr = lmr;
 	if (lmr) {
 		kref_get(&lmr->obj.ref);
-		ret = binding_make(b, rmr->pz->pd, arg->priv, arg->addr, arg->length);
+		b->addr = arg->addr;
+		b->length = arg->length;
+		b->priv = arg->priv;
+		ret = binding_make(b, rmr->pz->pd);
 	}
 	if (ret)
 		goto err_free;
@@ -362,7 +395,7 @@ int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe
 	};
 	int ret;
 
-	if (!b->umem)
+	if (!b->queued)
 		return 0;
 	reg.key = b->mr->rkey;
 	ret = ib_post_send(qp, &reg.wr, NULL);
@@ -382,7 +415,7 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 
 	spin_lock_bh(&rmr->lock);
 	/* The memory may have been freed since the binding was prepared. */
-	if (!rmr->dead && b->lmr)
+	if (!rmr->dead && b->lmr && !b->in_effect)
 		b->in_effect = !dat_obj_use(&b->lmr->obj);
 	if (!rmr->dead && (b->in_effect || !b->lmr)) {
 		old = rmr->bound;
@@ -411,6 +444,28 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 		b->ticket = 0;
 		queue_work(dat_wq, &rmr->purge_work);
 	}
+	spin_unlock_bh(&rmr->lock);
+}
+
+/**
+ * dat_rmr_query() - tell what an RMR is bound to
+ * @rmr: region
+ * @state: result
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_rmr_query(struct dat_rmr *rmr, struct dat_rmr_state *state)
+{
+	const struct dat_binding *b;
+
+	*state = (struct dat_rmr_state) {};
+	spin_lock_bh(&rmr->lock);
+	b = rmr->bound;
+	if (b && b->lmr)
+		*state = (struct dat_rmr_state) {
+			.context = b->lmr->context, .addr = b->addr, .length = b->length,
+			.priv = b->priv, .rkey = b->mr->rkey,
+		};
 	spin_unlock_bh(&rmr->lock);
 }
 
