@@ -92,6 +92,20 @@ struct kdat_ep {
 };
 
 /**
+ * struct kdat_lmr - of an LMR: what it was made of, for dat_lmr_query()
+ * @lock: everything below
+ * @mem_type: kind of memory
+ * @region: the memory
+ * @length: bytes
+ */
+struct kdat_lmr {
+	struct mutex		lock;		/* of all that follows */
+	DAT_MEM_TYPE		mem_type;
+	DAT_REGION_DESCRIPTION	region;
+	DAT_VLEN		length;
+};
+
+/**
  * struct kdat_sp - of a service point
  * @kind: PSP, RSP or CSP
  * @ep: RSP: use held; xchg()ed to NULL once the request came
@@ -115,6 +129,7 @@ static inline struct kdat_##name *kdat_##name##_of(const struct dat_##type *obj)
 
 KDAT_FACE(evd, evd)
 KDAT_FACE(ep, ep)
+KDAT_FACE(lmr, lmr)
 KDAT_FACE(sp, psp)
 
 /* The EP of an RSP, to the first who asks, or NULL. */
@@ -203,6 +218,9 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	rcu_read_unlock();
 	return rc;
 }
+
+/* kdat_lmr.c */
+DAT_MEM_TYPE kdat_mem_types(void);
 
 /* kdat_ep.c */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);

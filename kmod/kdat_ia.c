@@ -199,7 +199,7 @@ static void fill_ia_attr(struct kdat_ia *kia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	attr->zb_supported = DAT_FALSE;
-	attr->reserved_lmr_supported = DAT_FALSE;
+	attr->reserved_lmr_supported = DAT_TRUE;
 }
 
 static void fill_merging(DAT_PROVIDER_ATTR *attr)
@@ -223,7 +223,7 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->provider_version_major = 1;
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
-	attr->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+	attr->lmr_mem_types_supported = kdat_mem_types();
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
@@ -241,11 +241,14 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->srq_watermarks_supported = 0x001;	/* the low one */
 	attr->srq_info_supported = 0x01;
 	attr->ep_recv_info_supported = 0x11;	/* of EPs without an SRQ */
+	/* Whether it is needed depends on how the platform maps memory; it costs little. */
+	attr->lmr_sync_req = ib_uses_virt_dma(ibdev) ? DAT_FALSE : DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req = iwarp ? DAT_TRUE : DAT_FALSE;
 	attr->rdma_read_lmr_rmr_context_exposure = iwarp ? DAT_TRUE : DAT_FALSE;
 	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
 	attr->is_interrupt_safe = DAT_FALSE;
-	attr->fmr_supported = DAT_FALSE;
+	attr->fmr_supported = ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS ?
+			      DAT_TRUE : DAT_FALSE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 }
 
@@ -313,13 +316,14 @@ static bool end_upcalls(struct dat_evd *evd)
 /* Of what the consumer has made. */
 static bool ia_in_use(struct dat_ia *ia)
 {
+	struct dat_lmr *reserved = READ_ONCE(ia->reserved);
 	struct dat_evd *async = READ_ONCE(ia->async_evd);
 	struct dat_obj *obj;
 	unsigned long id;
 	bool used = false;
 
 	for (id = 0; !used && (obj = dat_ia_next(ia, &id)); id++) {
-		used = !(async && obj == &async->obj);
+		used = !(async && obj == &async->obj) && !(reserved && obj == &reserved->obj);
 		dat_obj_put(obj);
 	}
 	return used;

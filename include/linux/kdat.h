@@ -168,7 +168,7 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 /**
  * kdat_ia_reserved_lmr() - get the LMR that stands for all memory
  * @ia_handle: the IA
- * @lmr: out: can be queried only
+ * @lmr: out: can be queried only, and is not in the way of a graceful close
  * @lmr_context: out: for segments whose virtual_address is a DMA address, as
  *	ib_dma_map_*() give it; for every PZ, for local use only
  *
@@ -439,24 +439,44 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * @pz_handle: protection zone
  * @privileges: of the memory, or'ed
  * @va_type: DAT_VA_TYPE_VA
- * @mem_opt: what matters
+ * @mem_opt: what matters; registrations are exact to the byte in any case
  * @lmr_handle: out
  * @lmr_context: out: goes into DAT_LMR_TRIPLETs; may be NULL
  * @rmr_context: out: goes to peers; 0 without a remote privilege; may be NULL
  * @registered_length: out: bytes; may be NULL
  * @registered_address: out: first byte as segments name it; may be NULL
  *
- * The memory stays the consumer's, who keeps it until the LMR is freed.
+ * The memory stays the consumer's, who keeps it until the LMR is freed.  By type it is
+ *
+ *   VIRTUAL             an address of the linear map, of vmalloc() or of static data
+ *   PHYSICAL            pages of PAGE_SIZE
+ *   PHYSICAL_VAR_PAGES  pages of a larger size, or the same
+ *   PLATFORM            struct scatterlist; only its first and last byte may be anywhere in
+ *                       their pages
+ *   BYPASS              the same, mapped for the device by ib_dma_map_sg(), nents being what
+ *                       that returned; the mapping is the consumer's, like its caches
+ *   LMR                 that of an LMR, which may be freed before this one
+ *
+ * Pages and scatterlists are named by the physical address of their first byte, BYPASS by its
+ * DMA address, as if the rest followed: see @registered_address.
+ *
+ * What has a remote privilege, or is not in one piece for the device, takes a registration,
+ * which lists pages: at most max_fast_reg_page_list_len of struct ib_device_attr, of the
+ * smallest size with which that is enough.  The first of a zone takes as long as a
+ * connection, as it makes one from the adapter to itself.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_LENGTH_ERROR: @length is 0;
+ * DAT_LENGTH_ERROR: @length is 0 or more than max_lmr_block_size;
  * DAT_INVALID_PARAMETER: unknown type (DAT_INVALID_ARG2), bad memory (DAT_INVALID_ARG3),
  * unknown @privileges (DAT_INVALID_ARG6), @va_type (DAT_INVALID_ARG7) or @mem_opt
  * (DAT_INVALID_ARG8), @lmr_handle is NULL (DAT_INVALID_ARG9);
  * DAT_RESERVED_LMR: of the reserved LMR;
- * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based;
- * DAT_INSUFFICIENT_RESOURCES: registrations (DAT_RESOURCE_MEMORY_REGION), memory.
+ * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based; the device
+ * has no registrations for the kernel;
+ * DAT_INVALID_ADDRESS: the adapter has no address, or can't reach itself;
+ * DAT_INSUFFICIENT_RESOURCES: registrations, or pages of one
+ * (DAT_RESOURCE_MEMORY_REGION); memory.
  */
 DAT_RETURN kdat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			    DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
@@ -490,22 +510,31 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * @lmr_handle: of dat_lmr_allocate(), holding none
  * @mem_type: PHYSICAL, PHYSICAL_VAR_PAGES or PLATFORM
  * @region_description: the memory
- * @num_pages: of it
+ * @num_pages: of it; PLATFORM: at least as many as its list has
  * @privileges: or'ed
  * @va_type: DAT_VA_TYPE_VA
  * @ep_handle: connected EP of the same zone
  * @user_cookie: returned in the completion
  * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED
- * @lmr_context: out: valid for requests posted to the EP from now on
- * @rmr_context: out: 0 without a remote privilege
+ * @lmr_context: out: valid for requests posted to the EP from now on; may be NULL
+ * @rmr_context: out: 0 without a remote privilege; may be NULL
  *
- * A request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.
+ * A request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.  The memory is
+ * named by the physical address of its first byte, see dat_lmr_kcreate().  If the request
+ * is flushed or fails the LMR holds none; it may take a moment until it is free again.
  *
- * Context: BH.
+ * Context: process: some devices allocate memory for their lists.
  * Return: as dat_ep_post_send(), and
- * DAT_INVALID_STATE: it holds memory (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_INVALID_HANDLE: the LMR is not of dat_lmr_allocate() (DAT_INVALID_HANDLE_LMR);
+ * DAT_RESERVED_LMR: it is the reserved one;
+ * DAT_INVALID_STATE: it holds memory, or its last request has not completed
+ * (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_INSUFFICIENT_RESOURCES: it has lost its registration by a failure, and there was
+ * no other (DAT_RESOURCE_MEMORY_REGION);
  * DAT_PROTECTION_VIOLATION: zones differ;
- * DAT_INVALID_PARAMETER: position as usual;
+ * DAT_INVALID_PARAMETER: unknown type (DAT_INVALID_ARG2), bad memory (DAT_INVALID_ARG3), no
+ * pages or too many (DAT_INVALID_ARG4), unknown @privileges (DAT_INVALID_ARG5), @va_type
+ * (DAT_INVALID_ARG6) or flags (DAT_INVALID_ARG9);
  * DAT_MODEL_NOT_SUPPORTED: the type, or zero-based.
  */
 DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
@@ -522,11 +551,18 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
  * @user_cookie: returned in the completion
  * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED, LMR_INVALIDATE_FENCE
  *
- * A request; its completion is a DTO event of operation DAT_DTO_LMR_INVALIDATE.
+ * A request; its completion is a DTO event of operation DAT_DTO_LMR_INVALIDATE, after
+ * which the LMR is free, and no peer reaches the memory.  Requests posted to the EP before
+ * may still use the memory.  If it is flushed because the EP is disconnected already, the
+ * LMR holds the memory as before.  If the connection broke at it, the memory is let go of a
+ * little later: dat_lmr_free() waits for that.
  *
  * Context: BH.
  * Return: as dat_ep_post_send(), and
+ * DAT_INVALID_HANDLE: the LMR is not of dat_lmr_allocate() (DAT_INVALID_HANDLE_LMR);
+ * DAT_RESERVED_LMR: it is the reserved one;
  * DAT_INVALID_STATE: it holds none (DAT_INVALID_STATE_LMR_FREE);
+ * DAT_INVALID_PARAMETER: flags (DAT_INVALID_ARG4);
  * DAT_PROTECTION_VIOLATION: zones differ.
  */
 DAT_RETURN kdat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
@@ -551,11 +587,14 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_para
  * kdat_lmr_free() - take a registration back
  * @lmr_handle: the LMR
  *
- * Operations that use it and have not completed end in errors that break connections.
+ * Peers that use it get errors, which break connections.  Operations of this side's that use
+ * it should have completed: those on memory in one piece without a remote privilege would
+ * go on, and what they reach is then no more the consumer's.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: an RMR is bound to it (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_INVALID_STATE: an RMR is bound to it, or about to be; or dat_lmr_fmr() or
+ * dat_lmr_invalidate() have not completed (DAT_INVALID_STATE_LMR_IN_USE);
  * DAT_RESERVED_LMR: it is the reserved one.
  */
 DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
@@ -566,7 +605,9 @@ DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
  *
- * Call it after writing, before the peer may read.
+ * Call it after writing, before the peer may read.  Where lmr_sync_req is DAT_TRUE it is
+ * needed before a send as well.  What is of type BYPASS, or of the reserved LMR, is not
+ * touched.
  *
  * Context: BH.
  * Return: DAT_SUCCESS;
@@ -582,7 +623,9 @@ DAT_RETURN kdat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
  *
- * Call it when the peer has told that its write is complete, before reading.
+ * Call it when the peer has told that its write is complete, before reading.  Where
+ * lmr_sync_req is DAT_TRUE it is needed after a receive, or a read of the peer's memory, as
+ * well.
  *
  * Context: BH.  Return: as dat_lmr_sync_rdma_read().
  */
@@ -636,7 +679,9 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
  * (DAT_INVALID_ARG8), @rmr_context is NULL (DAT_INVALID_ARG9);
  * DAT_INVALID_STATE: the EP is neither connected nor disconnected;
  * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of one zone;
- * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege.
+ * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege;
+ * DAT_RESERVED_LMR: the LMR is the reserved one;
+ * DAT_MODEL_NOT_SUPPORTED: zero-based, or the LMR is of dat_lmr_allocate().
  */
 DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 const DAT_LMR_TRIPLET *lmr_triplet, DAT_MEM_PRIV_FLAGS mem_priv,

@@ -430,7 +430,7 @@ typedef enum kdat_rmr_scope {
 
 /**
  * struct kdat_physical_var_pages - DAT_MEM_TYPE_PHYSICAL_VAR_PAGES
- * @page_size: bytes, a power of two
+ * @page_size: bytes, a power of two from PAGE_SIZE to 1 GiB
  * @pages: DAT_PADDR of each, on such a boundary
  */
 typedef struct kdat_physical_var_pages {
@@ -454,7 +454,7 @@ typedef struct kdat_platform_memory {
  * union kdat_region_description - memory; the member that the DAT_MEM_TYPE says
  * @for_va: VIRTUAL: first byte in kernel memory (linear map or vmalloc)
  * @for_lmr_handle: LMR: an LMR whose memory it is
- * @for_platform: PLATFORM: DAT_PLATFORM_MEMORY, read during the call
+ * @for_platform: PLATFORM and BYPASS: DAT_PLATFORM_MEMORY, read during the call
  * @for_array: PHYSICAL_VAR_PAGES
  * @for_physical: PHYSICAL: addresses of pages of PAGE_SIZE, read during the call
  * @for_ia: IA: address in the adapter
