@@ -36,7 +36,7 @@ struct ktest_case {
 
 #define KTEST(fn)	{ #fn, fn }
 
-extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[];
+extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[];
 extern char *ktest_device;
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,

@@ -16,7 +16,7 @@ static bool leave;
 module_param(leave, bool, 0444);
 MODULE_PARM_DESC(leave, "Test nothing, but leave an IA open when the module goes (no)");
 
-static const struct ktest_case *const suites[] = { ktest_ia, ktest_evd, ktest_conn };
+static const struct ktest_case *const suites[] = { ktest_ia, ktest_evd, ktest_conn, ktest_lmr };
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
 		u64 want)
