@@ -67,6 +67,23 @@ static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port, struc
 }
 
 /* The network interface behind a port, with a reference, or NULL. */
+/* The interface that an iWARP device is bound to, if its driver does not tell. */
+static struct net_device *dev_bound_rcu(struct ib_device *ibdev, struct net *net)
+{
+	struct net_device *ndev;
+	struct ib_device *found;
+
+	for_each_netdev_rcu(net, ndev) {
+		found = ib_device_get_by_netdev(ndev, ibdev->ops.driver_id);
+		if (!found)
+			continue;
+		ib_device_put(found);
+		if (found == ibdev)
+			return ndev;
+	}
+	return NULL;
+}
+
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct net *net)
 {
 	struct net_device *ndev;
@@ -74,7 +91,8 @@ static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct n
 	if (ibdev->ops.get_netdev)
 		return ibdev->ops.get_netdev(ibdev, port);
 	rcu_read_lock();
-	ndev = dev_ipoib_rcu(ibdev, port, net);
+	ndev = rdma_protocol_iwarp(ibdev, port) ? dev_bound_rcu(ibdev, net) :
+						 dev_ipoib_rcu(ibdev, port, net);
 	dev_hold(ndev);
 	rcu_read_unlock();
 	return ndev;
