@@ -68,4 +68,17 @@ static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
 #endif
 
+/*
+ * Until 6.3 rxe looks at the entry after the last one of a page table that it has just
+ * copied from, and a table that is full has none.  So it gets one that nobody uses.
+ */
+static inline struct ib_mr *dat_alloc_mr(struct ib_pd *pd, u32 pages)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	if (pd->device->ops.driver_id == RDMA_DRIVER_RXE)
+		pages++;
+#endif
+	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pages);
+}
+
 #endif /* _DAT_COMPAT_H */

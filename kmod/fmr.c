@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 
 #include "dat.h"
+#include "compat.h"
 
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BOUND, FMR_LEAVING };
 
@@ -76,7 +77,7 @@ static void fmr_renew(struct work_struct *work)
 	mr = xchg(&lmr->mr, NULL);
 	if (mr)
 		ib_dereg_mr(mr);
-	mr = ib_alloc_mr(lmr->pz->pd, IB_MR_TYPE_MEM_REG, fmr->max_pages);
+	mr = dat_alloc_mr(lmr->pz->pd, fmr->max_pages);
 	spin_lock_bh(&lmr->lock);
 	fmr_release(lmr);
 	fmr->broken = false;
@@ -100,7 +101,7 @@ static int fmr_attach(struct dat_lmr *lmr, const void *arg)
 	fmr->sg = kvcalloc(fmr->max_pages, sizeof(*fmr->sg), GFP_KERNEL);
 	if (!fmr->sg)
 		return -ENOMEM;
-	mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, fmr->max_pages);
+	mr = dat_alloc_mr(pd, fmr->max_pages);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	lmr->mr = mr;

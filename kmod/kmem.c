@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "dat.h"
+#include "compat.h"
 
 /**
  * dat_kmem_of_pages() - describe memory by its pages
@@ -320,7 +321,7 @@ static struct ib_mr *mr_of(struct ib_pd *pd, struct scatterlist *sgl, u32 n, u64
 	if (shift < 0)
 		return ERR_PTR(shift);
 	/* Some count entries. */
-	mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, max(pages, n));
+	mr = dat_alloc_mr(pd, max(pages, n));
 	if (IS_ERR(mr))
 		return mr;
 	ret = map_mr(mr, sgl, n, shift, iova);

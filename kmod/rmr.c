@@ -16,6 +16,7 @@
 #include <rdma/ib_umem.h>
 
 #include "dat.h"
+#include "compat.h"
 #include "trace.h"
 
 /* Each is a registration, of which only the RMR is charged for. */
@@ -153,7 +154,7 @@ static int binding_pin(struct dat_binding *b, struct ib_pd *pd, u64 addr, u64 le
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	b->umem = umem;
-	mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pages_of(addr, length));
+	mr = dat_alloc_mr(pd, pages_of(addr, length));
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	b->mr = mr;
