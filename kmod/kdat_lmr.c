@@ -266,13 +266,15 @@ static int platform_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct sca
  * @fill: enter @n pages into a scatterlist with room for @max entries, for an allocated LMR;
  *	entries or an error; optional
  */
-static const struct mem_kind {
+struct mem_kind {
 	DAT_MEM_TYPE	type;
 	int		(*pages)(const DAT_REGION_DESCRIPTION *region, u64 length,
 				 struct page_list *l);
 	int		(*fill)(const DAT_REGION_DESCRIPTION *region, u32 n,
 				struct scatterlist *sg, u32 max);
-} mem_kinds[] = {
+};
+
+static const struct mem_kind mem_kinds[] = {
 	{ DAT_MEM_TYPE_VIRTUAL,			virtual_pages },
 	{ DAT_MEM_TYPE_PHYSICAL,		physical_pages,	physical_fill },
 	{ DAT_MEM_TYPE_PHYSICAL_VAR_PAGES,	var_pages,	var_fill },
