@@ -31,14 +31,21 @@
 
 /* ---- Files and messages ---- */
 
-/* The provider lies beside the program. */
+/* The providers lie beside the program. */
+static void beside(char *path, size_t size, const char *name)
+{
+	char exe[PATH_MAX] = "";
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0)
+		snprintf(path, size, "%s/%s", dirname(exe), name);
+}
+
 static const char *so_path(void)
 {
 	static char path[PATH_MAX + 32];
-	char exe[PATH_MAX] = "";
 
-	if (!path[0] && readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0)
-		snprintf(path, sizeof(path), "%s/test_provider.so", dirname(exe));
+	if (!path[0])
+		beside(path, sizeof(path), "test_provider.so");
 	return path;
 }
 
@@ -706,6 +713,22 @@ TEST_F(provider, next_line_after_failure)
 	EXPECT_EQ(2, count_of(text, "\n"));
 	EXPECT_EQ(1, count_of(said(self->trace), "open t"));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+/* Its constructor has registered a table, which goes with it. */
+TEST_F(provider, half_a_provider)
+{
+	char path[PATH_MAX + 32] = "";
+	const char *text;
+
+	beside(path, sizeof(path), "test_half.so");
+	conf("half u1.2 threadsafe default %s test.1.0 \"\" \"\"\n", path);
+	stderr_begin();
+	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("half", 1, 2, 1, &self->ia));
+	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("half", 1, 2, 1, &self->ia));
+	text = stderr_end();
+	EXPECT_EQ(2, count_of(text, "test_half.so is no provider: it lacks"))
+		TH_LOG("%s", text);
 }
 
 TEST_F(provider, no_library)

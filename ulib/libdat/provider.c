@@ -71,7 +71,10 @@ static int library_init(struct udat_conf *c)
 	if (!init || !c->fini) {
 		du_log(DU_LOG_ERROR, "%s: %s is no provider: it lacks %s()", c->where, c->library,
 		       init ? DAT_PROVIDER_FINI_FUNC_STR : DAT_PROVIDER_INIT_FUNC_STR);
+		/* A constructor may have registered. */
+		udat_registered_purge(c);
 		dlclose(c->lib);
+		c->lib = NULL;
 		return -1;
 	}
 	init(&c->info, c->params);
