@@ -117,12 +117,13 @@ void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 stat
 		eqe.owner = rmr->obj.user_data;
 		if (failed)
 			dat_rmr_forget(rmr, bind->ticket);
-		dat_obj_put(&rmr->obj);
 	}
-	if ((!failed && bind->flags & DAT_SQE_SUPPRESS) || dat_obj_dying(&ep->obj))
-		return;
-	if (evd && evd->streams & DAT_STREAM_RMR_BIND)
+	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !dat_obj_dying(&ep->obj) &&
+	    evd && evd->streams & DAT_STREAM_RMR_BIND)
 		dat_evd_deliver(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
+	/* Not before: the event names it. */
+	if (!IS_ERR(rmr))
+		dat_obj_put(&rmr->obj);
 }
 
 /**
