@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tests.  Steps happen in the upcalls of the ends, one at a time for each; nobody
+ * waits for anything but who has ordered the run.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include "kperf.h"
+
+/**
+ * kperf_failed() - a side could not go on
+ * @run: the run
+ * @what: did not work
+ * @code: why
+ *
+ * What is said after the end of the run is not heard: it is due to that.
+ *
+ * Context: any.
+ */
+void kperf_failed(struct kperf_run *run, const char *what, int code)
+{
+	if (completion_done(&run->done) || atomic_cmpxchg(&run->failed, 0, 1))
+		return;
+	pr_warn("%s %s: %s: %d (%#x)\n", run->side->name, run->test->name, what, code, code);
+	complete_all(&run->done);
+}
+
+static void through(struct kperf_run *run)
+{
+	if (!atomic_dec_and_test(&run->waits))
+		return;
+	run->ended = ktime_get_ns();
+	complete_all(&run->done);
+}
+
+/**
+ * kperf_sent() - a send or write is over
+ * @end: where it was posted
+ *
+ * Context: BH; one at a time for an end.
+ */
+void kperf_sent(struct kperf_end *end)
+{
+	end->sent++;
+	end->run->test->sent(end);
+}
+
+/**
+ * kperf_received() - a message has arrived
+ * @end: where
+ *
+ * Context: BH; one at a time for an end.
+ */
+void kperf_received(struct kperf_end *end)
+{
+	struct kperf_run *run = end->run;
+	int ret = run->side->post_recv(end);
+
+	if (ret) {
+		kperf_failed(run, "post a receive", ret);
+		return;
+	}
+	end->received++;
+	run->test->received(end);
+}
+
+static void send(struct kperf_end *end)
+{
+	struct kperf_run *run = end->run;
+	int ret;
+
+	ret = run->test->write ? run->side->post_write(end) : run->side->post_send(end);
+	if (ret)
+		kperf_failed(run, "post", ret);
+}
+
+/* ---- Ping-pong ---- */
+
+static u32 lat_depth(u32 window)
+{
+	return 2;
+}
+
+static void lat_start(struct kperf_run *run)
+{
+	run->last = run->begun;
+	send(&run->client);
+}
+
+static void lat_sent(struct kperf_end *end)
+{
+}
+
+static void lat_received(struct kperf_end *end)
+{
+	struct kperf_run *run = end->run;
+	u64 now;
+
+	if (kperf_is_client(end)) {
+		now = ktime_get_ns();
+		run->trips[end->received - 1] = min_t(u64, now - run->last, U32_MAX);
+		run->last = now;
+		if (end->received == run->count) {
+			through(run);
+			return;
+		}
+	}
+	send(end);
+}
+
+static int compare(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One way is half of a round trip. */
+static int lat_report(struct kperf_run *run, char *out, size_t size)
+{
+	sort(run->trips, run->count, sizeof(run->trips[0]), compare, NULL);
+	return scnprintf(out, size, " median_ns=%u avg_ns=%llu", run->trips[run->count / 2] / 2,
+			 div_u64(run->ended - run->begun, 2 * run->count));
+}
+
+/* ---- Streams ---- */
+
+/*
+ * More than are under way: that a message was received, and its sender told, is known
+ * before its buffer is posted again.
+ */
+static u32 send_depth(u32 window)
+{
+	return 4 * window;
+}
+
+static void stream_start(struct kperf_run *run)
+{
+	u32 n = min(run->window, run->count), i;
+
+	run->client.posted = n;
+	for (i = 0; i < n; i++)
+		send(&run->client);
+}
+
+static void stream_sent(struct kperf_end *end)
+{
+	struct kperf_run *run = end->run;
+
+	if (end->posted < run->count) {
+		end->posted++;
+		send(end);
+	} else if (end->sent == run->count) {
+		through(run);
+	}
+}
+
+static void stream_received(struct kperf_end *end)
+{
+	if (end->received == end->run->count)
+		through(end->run);
+}
+
+static int stream_report(struct kperf_run *run, char *out, size_t size)
+{
+	u64 ns = max(run->ended - run->begun, 1ULL);
+
+	return scnprintf(out, size, " rate=%llu avg_ns=%llu",
+			 div64_u64((u64)run->count * NSEC_PER_SEC, ns), div_u64(ns, run->count));
+}
+
+static u32 write_depth(u32 window)
+{
+	return 0;
+}
+
+static const struct kperf_test tests[] = {
+	{
+		.name = "lat", .depth = lat_depth, .waits = 1, .start = lat_start,
+		.sent = lat_sent, .received = lat_received, .report = lat_report,
+	}, {
+		.name = "send", .depth = send_depth, .waits = 2, .start = stream_start,
+		.sent = stream_sent, .received = stream_received, .report = stream_report,
+	}, {
+		.name = "write", .depth = write_depth, .waits = 1, .start = stream_start,
+		.write = true,
+		.sent = stream_sent, .received = stream_received, .report = stream_report,
+	},
+};
+
+const struct kperf_test *kperf_test_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		if (!strcmp(tests[i].name, name))
+			return &tests[i];
+	return NULL;
+}
+
+/* ---- A run ---- */
+
+static int run_connected(struct kperf_run *run, char *out, size_t size)
+{
+	long left;
+	int n;
+
+	run->begun = ktime_get_ns();
+	run->test->start(run);
+	left = wait_for_completion_killable_timeout(&run->done, KPERF_LIMIT);
+	if (left <= 0) {
+		left = left ?: -ETIMEDOUT;
+		/* What is flushed from now on is no news. */
+		kperf_failed(run, "not done", left);
+		return left;
+	}
+	if (atomic_read(&run->failed))
+		return -EIO;
+	n = scnprintf(out, size, "side=%s test=%s size=%u count=%u window=%u", run->side->name,
+		      run->test->name, run->size, run->count, run->window);
+	n += run->test->report(run, out + n, size - n);
+	scnprintf(out + n, size - n, "\n");
+	return 0;
+}
+
+static void end_free(struct kperf_end *end)
+{
+	kfree(end->buf);
+}
+
+static int end_init(struct kperf_end *end, struct kperf_run *run)
+{
+	end->run = run;
+	end->buf = kzalloc(2 * KPERF_MAX_SIZE, GFP_KERNEL);
+	return end->buf ? 0 : -ENOMEM;
+}
+
+/**
+ * kperf_run() - run a test
+ * @run: zeros but for what was ordered
+ * @out: result, a line
+ * @size: of @out
+ *
+ * Context: may sleep.  Return: 0; -ERESTARTSYS: the caller is being killed; -ETIMEDOUT;
+ * -EIO: the log has more; or what the side says.
+ */
+int kperf_run(struct kperf_run *run, char *out, size_t size)
+{
+	int ret = -ENOMEM;
+
+	init_completion(&run->done);
+	atomic_set(&run->waits, run->test->waits);
+	run->depth = run->test->depth(run->window);
+	run->trips = kvcalloc(run->count, sizeof(run->trips[0]), GFP_KERNEL);
+	if (end_init(&run->client, run) || end_init(&run->server, run) || !run->trips)
+		goto out;
+	ret = run->side->open(run);
+	if (ret)
+		goto out;
+	ret = run_connected(run, out, size);
+	run->side->close(run);
+out:
+	kvfree(run->trips);
+	end_free(&run->server);
+	end_free(&run->client);
+	return ret;
+}
