@@ -35,10 +35,10 @@ kobj:
 modules: kobj
 	+$(KMAKE) modules
 
-# Consumers of kDAPL that test it, beside the module that they need.
+# Consumers of kDAPL, tests, a benchmark and an example, beside the module that they need.
 ktest: modules
 	@mkdir -p $(KOBJ)/ktest
-	@ln -sf $(DAT_TOP)/selftests/kmod/* $(KOBJ)/ktest/
+	@ln -sf $(DAT_TOP)/selftests/kmod/* $(DAT_TOP)/examples/kernel/*.c $(KOBJ)/ktest/
 	@find $(KOBJ)/ktest -xtype l -delete
 	+$(MAKE) -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
 		KBUILD_EXTRA_SYMBOLS=$(KOBJ)/Module.symvers modules
@@ -91,7 +91,7 @@ demo: libs
 help:
 	@echo 'all              the module and the libraries (default)'
 	@echo 'modules          dat.ko for KDIR=$(KDIR)'
-	@echo 'ktest            dat_ktest.ko, which tests kDAPL, into ktest/ beside dat.ko'
+	@echo 'ktest            modules that test, measure and show kDAPL, into ktest/ beside dat.ko'
 	@echo 'libs             libdat and the tools, into build/ulib/'
 	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
 	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'
