@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dat_kperf.ko: both of its sides do all of its tests; wrong orders are refused.
+set -u
+
+module=$(dirname "${DAT_KO:-/nowhere/dat.ko}")/ktest/dat_kperf.ko
+if [ ! -r "$module" ]; then
+	echo "1..0 # SKIP no dat_kperf.ko beside dat.ko (make ktest)"
+	exit 4
+fi
+run=/sys/kernel/debug/dat_kperf/run
+n=0 failed=0
+
+result() { # NAME: of the command before
+	local rc=$? status=ok
+	n=$((n + 1))
+	((rc == 0)) || status="not ok" failed=1
+	echo "$status $n kperf.$1"
+}
+
+# order SIDE TEST SIZE COUNT WINDOW
+order() {
+	echo "$*" 2>/dev/null >$run && grep -q "^side=$1 test=$2 size=$3 .*avg_ns=[1-9]" $run
+}
+
+wrong() {
+	local o
+	for o in "" "dat" "dat lat 64 10" "tcp lat 64 10 1" "dat read 64 10 1" \
+		"dat lat 65537 10 1" "dat lat 64 0 1" "dat lat 64 10 0" "dat lat 64 10 1025" \
+		"dat lat 64 1000001 1" "dat lat -1 10 1" "dat lat 64 4294967297 1" \
+		"dat lat 64 10 1 1" "dat lat 64 10 x" "$(printf '%300s' x)"; do
+		! echo "$o" 2>/dev/null >$run || return 1
+	done
+}
+
+# Whoever is killed takes its connections along.
+killed() {
+	local side
+	for side in dat verbs; do
+		{ (exec timeout -s KILL 1 bash -c "echo $side lat 64 1000000 1 >$run"); } 2>/dev/null
+		[ $? = 137 ] || return 1
+		order $side lat 64 20 1 || return 1
+	done
+}
+
+# There is no such device, and no such address.
+nobody() {
+	local side start=$SECONDS
+	insmod "$module" device=nobody address=192.0.2.99 || return 1
+	for side in dat verbs; do
+		! echo "$side lat 64 10 1" 2>/dev/null >$run || return 1
+	done
+	rmmod dat_kperf && ((SECONDS - start < 10))
+}
+
+has_rxe() { rdma link show rxe0/1 >/dev/null 2>&1; }
+
+# The device is removed under a test, which fails, and comes again.
+unplugged() {
+	local side pid
+	for side in dat verbs; do
+		echo "$side lat 64 1000000 1" 2>/dev/null >$run &
+		pid=$!
+		sleep 1
+		rdma link delete rxe0 || return 1
+		! wait $pid || return 1
+		rdma link add rxe0 type rxe netdev v0 && sleep 1 || return 1
+		order $side lat 64 20 1 || return 1
+	done
+}
+
+# The module can't go while an order is carried out, and one follows the other.
+two_at_once() {
+	local pids=() i bad=0
+	for i in 1 2 3 4; do
+		echo "dat send 64 500 16" >$run &
+		pids+=($!)
+	done
+	for ((i = 0; i < 100 && $(</sys/module/dat_kperf/refcnt) == 0; i++)); do sleep 0.01; done
+	! rmmod dat_kperf 2>/dev/null
+	for i in "${pids[@]}"; do wait "$i" || bad=1; done
+	return $bad
+}
+
+echo "TAP version 13"
+echo "1..14"
+insmod "$module" || { echo "not ok 1 insmod dat_kperf.ko"; exit 1; }
+for side in dat verbs; do
+	order $side lat 64 200 1
+	result "$side: ping-pong"
+	order $side send 64 500 16
+	result "$side: a stream of sends"
+	order $side send 65536 20 4
+	result "$side: long messages"
+	order $side write 4096 200 16
+	result "$side: a stream of writes"
+done
+wrong
+result "wrong orders are refused"
+two_at_once
+result "orders of several processes wait for each other"
+killed
+result "who is killed leaves nothing behind"
+if has_rxe; then
+	unplugged
+	result "a test ends when its device is gone"
+else
+	n=$((n + 1))
+	echo "ok $n # SKIP no rxe0 here that could be taken away"
+fi
+rmmod dat_kperf
+result "the module goes"
+nobody
+result "without a device an order fails, and soon"
+exit $failed
