@@ -7,9 +7,10 @@ set -u
 bin=$(cd "$(dirname "$0")/../examples" && pwd)
 LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
-module=$(dirname "${DAT_KO:-/nowhere/dat.ko}")/ktest/kdat_echo.ko
+# This is in build/selftests/.
+module=$(dirname "$0")/../kmod-$(uname -r)/ktest/kdat_echo.ko
 if [ ! -r "$module" ]; then
-	echo "1..0 # SKIP no kdat_echo.ko beside dat.ko (make ktest)"
+	echo "1..0 # SKIP no $module (make ktest)"
 	exit 4
 fi
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')

@@ -4,9 +4,10 @@
 # dat_kperf.ko: both of its sides do all of its tests; wrong orders are refused.
 set -u
 
-module=$(dirname "${DAT_KO:-/nowhere/dat.ko}")/ktest/dat_kperf.ko
+# This is in build/selftests/.
+module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_kperf.ko
 if [ ! -r "$module" ]; then
-	echo "1..0 # SKIP no dat_kperf.ko beside dat.ko (make ktest)"
+	echo "1..0 # SKIP no $module (make ktest)"
 	exit 4
 fi
 run=/sys/kernel/debug/dat_kperf/run
@@ -74,11 +75,14 @@ unplugged() {
 two_at_once() {
 	local pids=() i bad=0
 	for i in 1 2 3 4; do
-		echo "dat send 64 500 16" >$run &
+		echo "dat send 64 3000 16" >$run &
 		pids+=($!)
 	done
-	for ((i = 0; i < 100 && $(</sys/module/dat_kperf/refcnt) == 0; i++)); do sleep 0.01; done
-	! rmmod dat_kperf 2>/dev/null
+	for ((i = 0; i < 100; i++)); do
+		[ "$(</sys/module/dat_kperf/refcnt)" = 0 ] || break
+		sleep 0.01
+	done
+	! rmmod dat_kperf 2>/dev/null || bad=1
 	for i in "${pids[@]}"; do wait "$i" || bad=1; done
 	return $bad
 }
