@@ -80,13 +80,13 @@ void dat_upcall_wake(struct dat_evd *evd)
 	struct dat_upcall *u = upcall_of(evd);
 
 	lockdep_assert_held(&evd->lock);
-	if (evd->dead || u->queued)
+	if (evd->dead)
 		return;
-	if (u->policy == DAT_UPCALL_NORIFY && u->running) {
-		u->again = true;
+	/* For the runner that is just notifying, whatever the policy has become meanwhile. */
+	u->again = true;
+	if (u->queued)
 		return;
-	}
-	if (u->policy == DAT_UPCALL_NORIFY && !u->armed)
+	if (u->policy == DAT_UPCALL_NORIFY && (u->running || !u->armed))
 		return;
 	if (u->running < upcall_limit(u))
 		upcall_queue(u);
@@ -162,6 +162,9 @@ static bool upcall_over(struct dat_upcall *u, const struct upcall *call)
 
 	if (!call->notify)
 		return false;
+	/* It was counted as one that takes events: who woke it relied on that. */
+	if (u->policy != DAT_UPCALL_NORIFY)
+		return !u->again;
 	if (!dat_evring_count(&u->evd->ring))
 		u->armed = true;
 	return !(u->armed && u->again);

@@ -145,6 +145,55 @@ static void notification_takes_nothing_and_comes_once(struct ktest *t)
 	kfree(box);
 }
 
+struct switching {
+	struct kt_box		box;
+	DAT_EVD_HANDLE		evd;
+	DAT_UPCALL_POLICY	policy;
+};
+
+/* Told that there is work, switches to being called with it. */
+static void switching_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct switching *s = data;
+
+	if (event)
+		kt_box_upcall(&s->box, event, more);
+	else
+		dat_evd_modify_upcall(s->evd, s->policy, DAT_UPCALL_SAME,
+				      DAT_UPCALL_INVOC_ANY);
+}
+
+static void switch_to(struct ktest *t, struct switching *s, DAT_UPCALL_POLICY policy)
+{
+	kt_box_init(&s->box);
+	s->policy = policy;
+	KT_OK(t, make(t, DAT_UPCALL_NORIFY, switching_upcall, s, DAT_EVD_SOFTWARE_FLAG,
+		      &s->evd));
+	/* Both are there when it is called. */
+	local_bh_disable();
+	post(s->evd, 1);
+	post(s->evd, 2);
+	local_bh_enable();
+	KT_TRUE(t, kt_box_wait(&s->box));
+	KT_TRUE(t, kt_box_wait(&s->box));
+	KT_OK(t, post(s->evd, 3));
+	KT_TRUE(t, kt_box_wait(&s->box));
+	KT_OK(t, dat_evd_free(s->evd));
+	KT_EQ(t, s->box.calls, 3);
+}
+
+static void notification_may_ask_for_the_events(struct ktest *t)
+{
+	struct switching *s = kmalloc(sizeof(*s), GFP_KERNEL);
+
+	KT_TRUE(t, s);
+	switch_to(t, s, DAT_UPCALL_SINGLE_INSTANCE);
+	if (!t->failed)
+		switch_to(t, s, DAT_UPCALL_MANY);
+	if (!t->failed)
+		kfree(s);
+}
+
 static void modification_says_whether_queued_events_count(struct ktest *t)
 {
 	struct kt_box *box = kmalloc(sizeof(*box), GFP_KERNEL);
@@ -247,6 +296,7 @@ const struct ktest_case ktest_evd[] = {
 	KTEST(single_upcall_brings_events_in_order),
 	KTEST(upcalls_of_connection_evds_may_sleep),
 	KTEST(notification_takes_nothing_and_comes_once),
+	KTEST(notification_may_ask_for_the_events),
 	KTEST(modification_says_whether_queued_events_count),
 	KTEST(teardown_waits_but_not_for_itself),
 	KTEST(bad_arguments_of_evds_are_refused),
