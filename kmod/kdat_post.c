@@ -64,6 +64,15 @@ static void copy_iov(struct dat_sge *sge, u32 n, const DAT_LMR_TRIPLET *iov, u64
 	}
 }
 
+/*
+ * A modification changes the ring, and only then the attributes that posts are measured by:
+ * what is written has to be measured by the ring.
+ */
+static bool iov_fits(const struct dat_queue *q, DAT_COUNT n)
+{
+	return n >= 0 && (u32)n <= q->ring.max_sge;
+}
+
 /**
  * kdat_post_locked() - queue a request
  * @ep: endpoint, not dead
@@ -71,7 +80,8 @@ static void copy_iov(struct dat_sge *sge, u32 n, const DAT_LMR_TRIPLET *iov, u64
  *
  * Context: ep->lock held.
  * Return: DAT_SUCCESS; DAT_INVALID_STATE: neither connected nor disconnected;
- * DAT_INSUFFICIENT_RESOURCES: the queue is full.
+ * DAT_INSUFFICIENT_RESOURCES: the queue is full; DAT_INVALID_PARAMETER: so many segments do
+ * not fit its entries, since a modification that is under way has made them smaller.
  */
 DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r)
 {
@@ -80,6 +90,8 @@ DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r)
 	lockdep_assert_held(&ep->lock);
 	if (ep->state != DAT_EP_CONNECTED && ep->state != DAT_EP_DISCONNECTED)
 		return kdat_state_error(kdat_ep_state(ep));
+	if (!iov_fits(&ep->sq, r->num))
+		return KDAT_ARG(2);
 	sqe = dat_kring_next(&ep->sq);
 	if (!sqe)
 		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
@@ -240,7 +252,7 @@ static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 
 	if (ep->srq)
 		return KDAT_BAD(EP);
-	if (r->num < 0 || r->num > attr->max_recv_iov)
+	if (!iov_fits(&ep->rq, r->num) || r->num > attr->max_recv_iov)
 		return KDAT_ARG(2);
 	if (r->flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		return KDAT_ARG(5);

@@ -4,6 +4,7 @@
  * are empty, so that no memory need be registered.
  */
 #include <linux/in.h>
+#include <linux/kthread.h>
 #include <linux/net.h>
 #include <linux/slab.h>
 
@@ -455,6 +456,70 @@ static void modified_endpoints_work(struct ktest *t)
 	unconnected(t, modify);
 }
 
+#define WIDE		4
+#define WIDE_ROUNDS	200
+
+/* Posts receives of as many segments as ever were allowed, to whatever is there. */
+static int post_wide(void *data)
+{
+	DAT_LMR_TRIPLET iov[WIDE] = {};
+	struct pair *p = data;
+
+	while (!kthread_should_stop()) {
+		dat_ep_post_recv(READ_ONCE(p->a), WIDE, iov, cookie(1), 0);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Receives nearly fill a page, so that one that is too wide at the end leaves the ring. */
+static DAT_RETURN narrow_round(struct ktest *t, struct pair *p, DAT_EP_PARAM *param)
+{
+	DAT_EP_ATTR attr = {
+		.max_recv_dtos = 128, .max_request_dtos = 1, .max_recv_iov = WIDE,
+		.max_request_iov = 1, .srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	DAT_EP_HANDLE ep;
+	DAT_RETURN rc;
+	int i;
+
+	rc = dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, &attr, &ep);
+	for (i = 0; !rc && i < 124; i++)
+		rc = dat_ep_post_recv(ep, 0, NULL, cookie(1), 0);
+	if (rc)
+		return rc;
+	swap(p->a, ep);
+	rc = dat_ep_free(ep);
+	param->ep_attr.max_recv_iov = 1;
+	return rc ?: dat_ep_modify(p->a, DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV, param);
+}
+
+static void narrow(struct ktest *t, struct pair *p)
+{
+	DAT_EP_PARAM *param = kzalloc(sizeof(*param), GFP_KERNEL);
+	struct task_struct *poster;
+	DAT_LMR_TRIPLET iov[WIDE] = {};
+	DAT_RETURN rc = DAT_SUCCESS;
+	int i;
+
+	KT_TRUE(t, param);
+	poster = kthread_run(post_wide, p, "ktest-post");
+	if (IS_ERR(poster))
+		rc = DAT_INSUFFICIENT_RESOURCES;
+	for (i = 0; !rc && i < WIDE_ROUNDS; i++)
+		rc = narrow_round(t, p, param);
+	if (!IS_ERR(poster))
+		kthread_stop(poster);
+	kfree(param);
+	KT_OK(t, rc);
+	KT_TYPE(t, dat_ep_post_recv(p->a, WIDE, iov, cookie(1), 0), DAT_INVALID_PARAMETER);
+}
+
+static void posts_beside_a_modification_fit(struct ktest *t)
+{
+	unconnected(t, narrow);
+}
+
 /* The memory of the boxes has to stay until the close, so it is leaked to the next test. */
 static void close_ends_everything(struct ktest *t)
 {
@@ -486,6 +551,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(common_service_points_take_ports),
 	KTEST(shared_receives_are_taken),
 	KTEST(modified_endpoints_work),
+	KTEST(posts_beside_a_modification_fit),
 	KTEST(close_ends_everything),
 	{}
 };
