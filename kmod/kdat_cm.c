@@ -57,14 +57,15 @@ bool kdat_comm_good(const DAT_COMM *comm)
 	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
 }
 
+/* Of one that may be freed by now: then what is remembered of it is no more. */
 static DAT_RETURN ep_state_error(struct dat_ep *ep)
 {
-	DAT_EP_STATE state;
+	DAT_RETURN rc;
 
 	spin_lock_bh(&ep->lock);
-	state = kdat_ep_state(ep);
+	rc = ep->dead ? KDAT_BAD(EP) : kdat_state_error(kdat_ep_state(ep));
 	spin_unlock_bh(&ep->lock);
-	return kdat_state_error(state);
+	return rc;
 }
 
 /* It has a connect EVD, and no service point has it; remembers where it goes. */

@@ -520,6 +520,46 @@ static void posts_beside_a_modification_fit(struct ktest *t)
 	unconnected(t, narrow);
 }
 
+/* Disconnects whatever is there, which never was connected. */
+static int disconnect_freed(void *data)
+{
+	struct pair *p = data;
+
+	while (!kthread_should_stop()) {
+		dat_ep_disconnect(READ_ONCE(p->a), DAT_CLOSE_ABRUPT_FLAG);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void disconnect_beside_free(struct ktest *t, struct pair *p)
+{
+	struct task_struct *task = kthread_run(disconnect_freed, p, "ktest-disconnect");
+	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_EP_HANDLE ep;
+	int i;
+
+	KT_TRUE(t, !IS_ERR(task));
+	for (i = 0; !rc && i < 500; i++) {
+		/* The other thread has the handle while the EP goes. */
+		rc = dat_ep_free(p->a);
+		if (!rc)
+			rc = make_ep(t, p, &ep);
+		if (!rc)
+			WRITE_ONCE(p->a, ep);
+	}
+	kthread_stop(task);
+	KT_OK(t, rc);
+	KT_TYPE(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE);
+	KT_OK(t, dat_ep_free(p->a));
+	KT_TYPE(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
+}
+
+static void freed_endpoints_are_not_disconnected(struct ktest *t)
+{
+	unconnected(t, disconnect_beside_free);
+}
+
 /* The memory of the boxes has to stay until the close, so it is leaked to the next test. */
 static void close_ends_everything(struct ktest *t)
 {
@@ -552,6 +592,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(shared_receives_are_taken),
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),
+	KTEST(freed_endpoints_are_not_disconnected),
 	KTEST(close_ends_everything),
 	{}
 };
