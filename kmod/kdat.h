@@ -165,6 +165,7 @@ struct dat_obj *kdat_find_any(DAT_HANDLE handle);
 struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle);
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle);
+void kdat_ia_release(struct dat_ia *ia);
 void kdat_ia_done(struct kdat_ia *kia);
 void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);

@@ -188,7 +188,7 @@ DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	ia = cr->obj.ia;
-	dat_ia_unlock(ia);
+	kdat_ia_release(ia);
 	ret = dat_cr_handoff(cr, handoff);
 	if (!ret && !dat_ia_lock_live(ia)) {
 		cr_release_ep(cr);

@@ -135,7 +135,7 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
 	/* Upcalls may be waiting for the lock. */
-	dat_ia_unlock(ia);
+	kdat_ia_release(ia);
 	if (dat_upcall_is_mine(evd)) {
 		dat_obj_put(&evd->obj);
 		return KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
@@ -275,7 +275,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
 	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_free(&evd->obj);
-	dat_ia_unlock(ia);
+	kdat_ia_release(ia);
 	/* None begins any more, and those that run may wait for the lock. */
 	if (!ret)
 		dat_upcall_end(evd);

@@ -270,13 +270,30 @@ struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 			dat_ia_unlock(ia);
 		ret = -ENOENT;
 	}
+	if (!ret)
+		return kia;
 	dat_ia_put(ia);
-	return ret ? ERR_PTR(ret) : kia;
+	return ERR_PTR(ret);
+}
+
+/**
+ * kdat_ia_release() - what kdat_ia_done() and kdat_done() do, but for the object
+ * @ia: locked by kdat_ia_get() or kdat_get()
+ *
+ * The reference goes last: a close that waits for the lock may have it, and be done, before
+ * the unlock is through with the memory of the lock.
+ *
+ * Context: may sleep.
+ */
+void kdat_ia_release(struct dat_ia *ia)
+{
+	dat_ia_unlock(ia);
+	dat_ia_put(ia);
 }
 
 void kdat_ia_done(struct kdat_ia *kia)
 {
-	dat_ia_unlock(kia->ia);
+	kdat_ia_release(kia->ia);
 }
 
 /**
@@ -329,9 +346,8 @@ void kdat_done(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
 
-	/* The lock keeps a close from dropping the last reference on the IA. */
 	dat_obj_put(obj);
-	dat_ia_unlock(ia);
+	kdat_ia_release(ia);
 }
 
 /**
