@@ -32,6 +32,9 @@
 
 #define KDAT_NO_PUBLIC_NAMES
 
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
+
 #include "dat.h"
 /* The user face's size of a cookie; here it is a type. */
 #undef DAT_LMR_COOKIE
@@ -154,6 +157,20 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 	p_ ? kdat_handle(&p_->obj) : DAT_HANDLE_NULL;				\
 })
 
+/* What is "Context: process" can't be done here.  A spinlock that is held is not seen. */
+static inline bool kdat_cant_sleep(void)
+{
+	return in_interrupt() || irqs_disabled();
+}
+
+/* Nor what is "Context: BH". */
+static inline bool kdat_cant_lock(void)
+{
+	return in_hardirq() || irqs_disabled();
+}
+
+#define KDAT_CONTEXT	KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
+
 /* kdat_handle.c */
 int kdat_ia_reserve(struct kdat_ia *kia);
 void kdat_ia_publish(struct kdat_ia *kia);
@@ -197,7 +214,8 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
  * @fn: what; does not sleep
  * @arg: for it
  *
- * Context: any but hard interrupt.  Return: what @fn says, or DAT_INVALID_HANDLE.
+ * Context: any.  Return: what @fn says, DAT_INVALID_HANDLE, or DAT_INVALID_STATE in a context
+ * where the lock can't be taken.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),
@@ -207,6 +225,8 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	struct dat_obj *obj;
 	struct dat_ep *ep;
 
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	obj = kdat_find(handle, DAT_HANDLE_TYPE_EP);
 	if (obj) {

@@ -221,6 +221,8 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
 
 	if (!graceful && disconnect_flags != DAT_CLOSE_ABRUPT_FLAG)
 		return KDAT_ARG(2);
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	obj = kdat_find(ep_handle, DAT_HANDLE_TYPE_EP);
 	ep = obj ? to_dat_ep(obj) : NULL;

@@ -108,6 +108,8 @@ static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
 	struct dat_evd *evd;
 	struct dat_obj *obj;
 
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	obj = kdat_find(handle, DAT_HANDLE_TYPE_EVD);
 	if (obj) {
@@ -126,10 +128,7 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 	struct dat_evd *evd;
 	struct dat_ia *ia;
 
-	/* Where one can't sleep one may well be the upcall that would be waited for. */
-	if (in_interrupt() || irqs_disabled())
-		return KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
-	might_sleep();
+	/* Not where one can't sleep: that may well be the upcall that would be waited for. */
 	evd = kdat_get(handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);

@@ -245,7 +245,7 @@ static bool ia_is_known(DAT_HANDLE handle)
  * @handle: anything
  *
  * Context: may sleep.  Return: the IA, locked live, to be followed by kdat_ia_done(); or an
- * ERR_PTR: -ENOENT no such IA, -ENODEV its device is gone.
+ * ERR_PTR: -ENOENT no such IA, -ENODEV its device is gone, -EDEADLK it may not sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {
@@ -253,6 +253,9 @@ struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 	struct kdat_ia *kia;
 	int ret;
 
+	/* Consumers call from where upcalls of theirs run, by mistake. */
+	if (kdat_cant_sleep())
+		return ERR_PTR(-EDEADLK);
 	might_sleep();
 	rcu_read_lock();
 	kia = kdat_ia_find(handle);
@@ -323,7 +326,7 @@ void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
  *
  * Context: may sleep.  Return: the object with a reference, its IA locked live, to be
  * followed by kdat_done(); or an ERR_PTR: -ENOENT no such object, -ENODEV its device is
- * gone.
+ * gone, -EDEADLK it may not sleep.
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {

@@ -118,6 +118,9 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 		rc = version_check(dat_major, dat_minor);
 	if (rc != DAT_SUCCESS)
 		return rc;
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
 	async_evd = *async_evd_handle;
 	if (async_evd != DAT_HANDLE_NULL && async_evd != DAT_EVD_ASYNC_EXISTS)
 		return foreign_evd(async_evd);
@@ -358,6 +361,8 @@ DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	struct kdat_ia *kia;
 	DAT_RETURN rc;
 
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
 	might_sleep();
 	if (ia_flags != DAT_CLOSE_ABRUPT_FLAG && ia_flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return KDAT_ARG(2);
@@ -392,6 +397,8 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 	bool active;
 	u32 port;
 
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
 	might_sleep();
 	if (max_to_return < 0)
 		return KDAT_ARG(1);
@@ -428,6 +435,9 @@ DAT_RETURN kdat_registry_add_provider(const DAT_PROVIDER *provider,
 		return KDAT_ARG(1);
 	if (!provider_info)
 		return KDAT_ARG(2);
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
 	if (name_taken(provider_info))
 		return KDAT_ERR(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
 	return KDAT_ERR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
@@ -441,6 +451,9 @@ DAT_RETURN kdat_registry_remove_provider(const DAT_PROVIDER *provider,
 		return KDAT_ARG(1);
 	if (!provider_info)
 		return KDAT_ARG(2);
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
 	if (name_taken(provider_info))
 		return KDAT_ERR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE);
 	return NOT_FOUND(DAT_NAME_NOT_REGISTERED);

@@ -924,6 +924,8 @@ static DAT_RETURN ia_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg, u
 
 	if (n && !seg)
 		return KDAT_ARG(2);
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	kia = kdat_ia_find(ia_handle);
 	rc = kia ? lmr_sync(kia->ia, seg, n, for_cpu) : KDAT_BAD(IA);

@@ -306,6 +306,8 @@ DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	struct dat_obj *obj;
 	u32 bad = 0;
 
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	obj = kdat_find(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)

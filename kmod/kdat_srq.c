@@ -95,6 +95,8 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
 		return KDAT_ARG(2);
 	if (!srq_param)
 		return KDAT_ARG(3);
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	obj = kdat_find(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (obj) {
@@ -148,6 +150,8 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 	struct dat_obj *obj;
 	bool low = false;
 
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
 	rcu_read_lock();
 	obj = kdat_find(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)

@@ -15,6 +15,8 @@
  *
  *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, where several
  *                          are given, of another IA
+ *   DAT_INVALID_STATE      the context is not the one that the function wants, as far as
+ *                          this can be seen; a spinlock that is held can't
  *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone (DAT_RESOURCE_DEVICE)
  *
  * A call that fails has changed nothing and has stored nothing.  Calls on one object may

@@ -269,6 +269,73 @@ static void teardown_waits_but_not_for_itself(struct ktest *t)
 	KT_OK(t, dat_evd_free(slow.evd));
 }
 
+/* What calls from a context that they can't be made in say. */
+struct wrong {
+	struct completion	done;
+	DAT_EVD_HANDLE		evd;
+	DAT_IA_HANDLE		ia;
+	DAT_RETURN		free;
+	DAT_RETURN		resize;
+	DAT_RETURN		create;
+	DAT_RETURN		close;
+	DAT_RETURN		open;
+};
+
+static void wrong_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct wrong *w = data;
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+
+	w->free = dat_evd_free(w->evd);
+	w->resize = dat_evd_resize(w->evd, 2 * QLEN);
+	w->create = dat_pz_create(w->ia, &pz);
+	w->close = dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->open = dat_ia_open(ktest_device, QLEN, &async, &ia);
+	complete(&w->done);
+}
+
+static void upcalls_in_softirq_may_not_sleep(struct ktest *t)
+{
+	struct wrong *w = kzalloc(sizeof(*w), GFP_KERNEL);
+
+	KT_TRUE(t, w);
+	init_completion(&w->done);
+	w->ia = t->ia;
+	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, wrong_upcall, w, DAT_EVD_SOFTWARE_FLAG,
+		      &w->evd));
+	KT_OK(t, post(w->evd, 1));
+	KT_TRUE(t, wait_for_completion_timeout(&w->done, KT_WAIT));
+	KT_TYPE(t, w->free, DAT_INVALID_STATE);
+	KT_TYPE(t, w->resize, DAT_INVALID_STATE);
+	KT_TYPE(t, w->create, DAT_INVALID_STATE);
+	KT_TYPE(t, w->close, DAT_INVALID_STATE);
+	KT_TYPE(t, w->open, DAT_INVALID_STATE);
+	KT_OK(t, dat_evd_free(w->evd));
+	kfree(w);
+}
+
+static void nothing_is_called_with_interrupts_disabled(struct ktest *t)
+{
+	DAT_RETURN put, get, made;
+	DAT_EVD_HANDLE evd;
+	DAT_PZ_HANDLE pz;
+	DAT_EVENT event;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+				 &evd));
+	local_irq_disable();
+	put = post(evd, 1);
+	get = dat_evd_dequeue(evd, &event);
+	made = dat_pz_create(t->ia, &pz);
+	local_irq_enable();
+	KT_TYPE(t, put, DAT_INVALID_STATE);
+	KT_TYPE(t, get, DAT_INVALID_STATE);
+	KT_TYPE(t, made, DAT_INVALID_STATE);
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
 static void bad_arguments_of_evds_are_refused(struct ktest *t)
 {
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
@@ -299,6 +366,8 @@ const struct ktest_case ktest_evd[] = {
 	KTEST(notification_may_ask_for_the_events),
 	KTEST(modification_says_whether_queued_events_count),
 	KTEST(teardown_waits_but_not_for_itself),
+	KTEST(upcalls_in_softirq_may_not_sleep),
+	KTEST(nothing_is_called_with_interrupts_disabled),
 	KTEST(bad_arguments_of_evds_are_refused),
 	{}
 };
