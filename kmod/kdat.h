@@ -24,6 +24,9 @@
  * memory stays until rcu_read_unlock(), but not what the memory points to.  There are no
  * references here because the last put may sleep.
  *
+ * A device that goes shuts down all but the EVDs; the objects stay and can be freed, and
+ * nothing else, for which there is kdat_get_gone().
+ *
  * A close takes the IA out of kdat_ias, and waits for RCU and for ia->sem: then nobody is
  * in a call any more.
  */
@@ -171,6 +174,17 @@ static inline bool kdat_cant_lock(void)
 
 #define KDAT_CONTEXT	KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
 
+/* kdat_error.c */
+DAT_RETURN kdat_error(int err);
+DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
+DAT_RETURN kdat_state_error(DAT_EP_STATE state);
+
+/* An object that was shut down: by a free, or because its device went.  Under RCU. */
+static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
+{
+	return READ_ONCE(obj->ia->dead) ? kdat_error(-ENODEV) : bad;
+}
+
 /* kdat_handle.c */
 int kdat_ia_reserve(struct kdat_ia *kia);
 void kdat_ia_publish(struct kdat_ia *kia);
@@ -186,15 +200,11 @@ void kdat_ia_release(struct dat_ia *ia);
 void kdat_ia_done(struct kdat_ia *kia);
 void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
+void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 void kdat_done(struct dat_obj *obj);
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy);
 extern const struct dat_face kdat_face;
-
-/* kdat_error.c */
-DAT_RETURN kdat_error(int err);
-DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
-DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
 /* kdat_event.c */
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
@@ -232,8 +242,7 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	if (obj) {
 		ep = to_dat_ep(obj);
 		spin_lock_bh(&ep->lock);
-		if (!ep->dead)
-			rc = fn(ep, arg);
+		rc = ep->dead ? kdat_dead(obj, rc) : fn(ep, arg);
 		spin_unlock_bh(&ep->lock);
 	}
 	rcu_read_unlock();

@@ -63,7 +63,8 @@ static DAT_RETURN ep_state_error(struct dat_ep *ep)
 	DAT_RETURN rc;
 
 	spin_lock_bh(&ep->lock);
-	rc = ep->dead ? KDAT_BAD(EP) : kdat_state_error(kdat_ep_state(ep));
+	rc = ep->dead ? kdat_dead(&ep->obj, KDAT_BAD(EP)) :
+			kdat_state_error(kdat_ep_state(ep));
 	spin_unlock_bh(&ep->lock);
 	return rc;
 }

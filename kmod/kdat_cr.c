@@ -159,7 +159,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		return KDAT_ARG(3);
 	if (private_data_size)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	cr = kdat_get(cr_handle, DAT_HANDLE_TYPE_CR);
+	cr = kdat_get_gone(cr_handle, DAT_HANDLE_TYPE_CR);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	dat_cr_reject(cr);

@@ -129,7 +129,7 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 	struct dat_ia *ia;
 
 	/* Not where one can't sleep: that may well be the upcall that would be waited for. */
-	evd = kdat_get(handle, DAT_HANDLE_TYPE_EVD);
+	evd = kdat_get_gone(handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
@@ -203,7 +203,7 @@ DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 
 	if (evd_min_qlen <= 0 || evd_min_qlen > DAT_MAX_EVD_QLEN)
 		return KDAT_ARG(2);
-	evd = kdat_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ret = dat_evd_resize(evd, evd_min_qlen, &step);
@@ -266,7 +266,7 @@ EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
 DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	struct dat_evd *evd = kdat_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	struct dat_evd *evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
 	struct dat_ia *ia;
 	int ret;
 

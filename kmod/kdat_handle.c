@@ -241,17 +241,26 @@ static bool ia_is_known(DAT_HANDLE handle)
 }
 
 /**
- * kdat_ia_get() - begin a call on an IA
- * @handle: anything
+ * kdat_ia_release() - what kdat_ia_done() and kdat_done() do, but for the object
+ * @ia: locked by kdat_ia_get() or kdat_get()
  *
- * Context: may sleep.  Return: the IA, locked live, to be followed by kdat_ia_done(); or an
- * ERR_PTR: -ENOENT no such IA, -ENODEV its device is gone, -EDEADLK it may not sleep.
+ * The reference goes last: a close that waits for the lock may have it, and be done, before
+ * the unlock is through with the memory of the lock.
+ *
+ * Context: may sleep.
  */
-struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
+void kdat_ia_release(struct dat_ia *ia)
+{
+	dat_ia_unlock(ia);
+	dat_ia_put(ia);
+}
+
+/* kdat_ia_get(), of one whose device is gone as well if @gone_too. */
+static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
 {
 	struct dat_ia *ia = NULL;
 	struct kdat_ia *kia;
-	int ret;
+	int ret = 0;
 
 	/* Consumers call from where upcalls of theirs run, by mistake. */
 	if (kdat_cant_sleep())
@@ -266,32 +275,28 @@ struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 	rcu_read_unlock();
 	if (!ia)
 		return ERR_PTR(-ENOENT);
-	ret = dat_ia_lock_live(ia);
+	down_read(&ia->sem);
 	/* A close waits for the lock after it has made the IA unknown. */
-	if (!ia_is_known(handle)) {
-		if (!ret)
-			dat_ia_unlock(ia);
+	if (!ia_is_known(handle))
 		ret = -ENOENT;
-	}
+	else if (!gone_too && READ_ONCE(ia->dead))
+		ret = -ENODEV;
 	if (!ret)
 		return kia;
-	dat_ia_put(ia);
+	kdat_ia_release(ia);
 	return ERR_PTR(ret);
 }
 
 /**
- * kdat_ia_release() - what kdat_ia_done() and kdat_done() do, but for the object
- * @ia: locked by kdat_ia_get() or kdat_get()
+ * kdat_ia_get() - begin a call on an IA
+ * @handle: anything
  *
- * The reference goes last: a close that waits for the lock may have it, and be done, before
- * the unlock is through with the memory of the lock.
- *
- * Context: may sleep.
+ * Context: may sleep.  Return: the IA, locked live, to be followed by kdat_ia_done(); or an
+ * ERR_PTR: -ENOENT no such IA, -ENODEV its device is gone, -EDEADLK it may not sleep.
  */
-void kdat_ia_release(struct dat_ia *ia)
+struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {
-	dat_ia_unlock(ia);
-	dat_ia_put(ia);
+	return ia_get(handle, false);
 }
 
 void kdat_ia_done(struct kdat_ia *kia)
@@ -319,6 +324,23 @@ void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 	return obj ?: ERR_PTR(-ENOENT);
 }
 
+static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool gone_too)
+{
+	u32 index = handle_index(to_u64(handle));
+	struct kdat_ia *kia;
+	void *obj;
+
+	if (handle_kind(to_u64(handle)) != kind)
+		return ERR_PTR(-ENOENT);
+	kia = ia_get((DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0), gone_too);
+	if (IS_ERR(kia))
+		return kia;
+	obj = kdat_get_in(kia->ia, handle, kind);
+	if (IS_ERR(obj))
+		kdat_ia_done(kia);
+	return obj;
+}
+
 /**
  * kdat_get() - begin a call on an object
  * @handle: anything
@@ -330,19 +352,22 @@ void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
-	u32 index = handle_index(to_u64(handle));
-	struct kdat_ia *kia;
-	void *obj;
+	return obj_get(handle, kind, false);
+}
 
-	if (handle_kind(to_u64(handle)) != kind)
-		return ERR_PTR(-ENOENT);
-	kia = kdat_ia_get((DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0));
-	if (IS_ERR(kia))
-		return kia;
-	obj = kdat_get_in(kia->ia, handle, kind);
-	if (IS_ERR(obj))
-		kdat_ia_done(kia);
-	return obj;
+/**
+ * kdat_get_gone() - the same to end something, for which no device is needed
+ * @handle: anything
+ * @kind: not DAT_HANDLE_TYPE_IA
+ *
+ * When the device went its objects were shut down; a free does that again, which does
+ * nothing, and takes them away.
+ *
+ * Context: may sleep.  Return: as kdat_get(), but for -ENODEV.
+ */
+void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
+{
+	return obj_get(handle, kind, true);
 }
 
 void kdat_done(struct dat_obj *obj)
@@ -365,7 +390,7 @@ void kdat_done(struct dat_obj *obj)
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy)
 {
-	struct dat_obj *obj = kdat_get(handle, kind);
+	struct dat_obj *obj = kdat_get_gone(handle, kind);
 	int ret;
 
 	if (IS_ERR(obj))

@@ -883,7 +883,7 @@ EXPORT_SYMBOL_DAT(kdat_lmr_query);
 
 DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	struct dat_lmr *lmr = kdat_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	struct dat_lmr *lmr = kdat_get_gone(lmr_handle, DAT_HANDLE_TYPE_LMR);
 	bool reserved;
 
 	if (IS_ERR(lmr))

@@ -314,6 +314,7 @@ DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 		goto out;
 	srq = to_dat_srq(obj);
 	spin_lock_bh(&srq->lock);
+	rc = kdat_dead(obj, rc);
 	if (srq->srq)
 		rc = srq_post(srq, num_segments, local_iov, user_cookie);
 	if (rc == DAT_SUCCESS)

@@ -280,7 +280,7 @@ EXPORT_SYMBOL_DAT(kdat_rsp_query);
 
 DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	struct dat_psp *psp = kdat_get(rsp_handle, DAT_HANDLE_TYPE_RSP);
+	struct dat_psp *psp = kdat_get_gone(rsp_handle, DAT_HANDLE_TYPE_RSP);
 	int ret;
 
 	if (IS_ERR(psp))

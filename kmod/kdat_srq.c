@@ -102,6 +102,7 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
 	if (obj) {
 		srq = to_dat_srq(obj);
 		spin_lock_bh(&srq->lock);
+		rc = kdat_dead(obj, rc);
 		if (srq->srq) {
 			srq_query(srq, srq_param);
 			rc = DAT_SUCCESS;
@@ -158,6 +159,7 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 		goto out;
 	srq = to_dat_srq(obj);
 	spin_lock_bh(&srq->lock);
+	rc = kdat_dead(obj, rc);
 	if (srq->srq)
 		rc = low_watermark < 0 || (u32)low_watermark > srq->q.entries ?
 		     KDAT_ARG(2) : DAT_SUCCESS;

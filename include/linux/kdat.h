@@ -63,6 +63,17 @@
  * dat_evd_modify_upcall() with TEARDOWN have returned; the first and the last can't be
  * called from an upcall of the same EVD, the second from none of the IA.
  *
+ * Removal of the device
+ * =====================
+ *
+ * An RDMA device may be removed, or its driver unloaded, at any time.  Connections then end
+ * by DAT_CONNECTION_EVENT_DISCONNECTED, what was posted is flushed, requests of peers are
+ * refused, and the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer
+ * registered.  EVDs, their events and their upcalls stay.  From then on calls return
+ * DAT_INTERNAL_ERROR with DAT_RESOURCE_DEVICE, but for these, which do what they always
+ * do: those on EVDs that there are and on consumer contexts, all frees, dat_cr_reject() and
+ * dat_ia_close().  When the device comes back it has to be opened anew.
+ *
  * Modules
  * =======
  *

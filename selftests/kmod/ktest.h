@@ -13,7 +13,7 @@
 /**
  * struct ktest - a test that runs
  * @name: of the test
- * @ia: opened for it, closed after it
+ * @ia: opened for it, closed after it unless it is DAT_HANDLE_NULL then
  * @async: its async EVD
  * @failed: something was wrong
  */
@@ -37,6 +37,7 @@ struct ktest_case {
 #define KTEST(fn)	{ #fn, fn }
 
 extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[];
+extern const struct ktest_case ktest_gone[];
 extern char *ktest_device;
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
