@@ -18,6 +18,17 @@ static void to_sge(const DAT_LMR_TRIPLET *seg, struct dat_sge *sge)
 	sge->len = seg->segment_length;
 }
 
+static DAT_RETURN segment_error(int err, bool write)
+{
+	if (err == -ERANGE)
+		return KDAT_ARG(3);
+	if (err == -EXDEV)
+		return KDAT_ERR(DAT_PROTECTION_VIOLATION,
+				write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
+	return KDAT_ERR(DAT_PRIVILEGES_VIOLATION,
+			write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+}
+
 /**
  * kdat_check_iov() - check the segments of a local IOV, which is always the third argument
  * @pz: zone that they must be of
@@ -35,6 +46,7 @@ DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET 
 	struct dat_sge sge;
 	u64 sum = 0;
 	DAT_COUNT i;
+	int ret;
 
 	if (n && !iov)
 		return KDAT_ARG(3);
@@ -43,9 +55,9 @@ DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET 
 		if (!iov[i].segment_length)
 			continue;
 		to_sge(&iov[i], &sge);
-		if (dat_lmr_resolve(pz, &sge, write, &unused))
-			return KDAT_ERR(DAT_PRIVILEGES_VIOLATION, write ?
-					DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+		ret = dat_lmr_resolve(pz, &sge, write, &unused);
+		if (ret)
+			return segment_error(ret, write);
 		sum += sge.len;
 	}
 	*total = sum;

@@ -242,7 +242,7 @@ static bool lmr_covers(const struct dat_lmr *lmr, const struct dat_sge *sge)
 	return sge->addr >= lmr->start && end <= lmr_end;
 }
 
-/* Under RCU: the LMR that has a context, if it holds the segment. */
+/* Under RCU: the LMR that has a segment's context. */
 static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
 {
 	struct dat_lmr *lmr = xa_load(&ia->lmrs, seg->lmr & LMR_INDEX_MASK);
@@ -250,7 +250,7 @@ static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
 	/* Pairs with dat_lmr_open(). */
 	if (!lmr || smp_load_acquire(&lmr->context) != seg->lmr)
 		return NULL;
-	return lmr_covers(lmr, seg) ? lmr : NULL;
+	return lmr;
 }
 
 /**
@@ -263,7 +263,8 @@ static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
  * Local read is not asked for: programs in the field send from memory that they
  * registered for local write alone.
  *
- * Context: any.  Return: 0, or -EACCES.
+ * Context: any.  Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of
+ * another zone, -ERANGE the segment is not inside of it.
  */
 int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 		    struct ib_sge *out)
@@ -274,10 +275,17 @@ int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 
 	rcu_read_lock();
 	lmr = lmr_find(pz->obj.ia, in);
-	if (!lmr || (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE)))
+	if (!lmr)
 		goto out;
 	of = READ_ONCE(lmr->pz);
+	ret = -EXDEV;
 	if (of != pz && lmr->kind != &reserved_kind)
+		goto out;
+	ret = -EACCES;
+	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
+		goto out;
+	ret = -ERANGE;
+	if (!lmr_covers(lmr, in))
 		goto out;
 	out->addr = in->addr + lmr->shift;
 	out->length = in->len;
@@ -303,7 +311,7 @@ int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 
 	rcu_read_lock();
 	lmr = lmr_find(ia, seg);
-	if (!lmr)
+	if (!lmr || !lmr_covers(lmr, seg))
 		goto out;
 	ret = 0;
 	spin_lock_bh(&lmr->lock);

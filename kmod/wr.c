@@ -31,7 +31,7 @@ static const struct wr_op {
  *
  * Empty segments are dropped, whatever else they say.
  *
- * Context: any.  Return: segments, or -E2BIG, -EACCES, -EMSGSIZE.
+ * Context: any.  Return: segments, -E2BIG, -EMSGSIZE, or what dat_lmr_resolve() says.
  */
 int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
 		  u32 msg_max, struct ib_sge *sge, u32 *len)
@@ -138,6 +138,8 @@ u8 dat_wr_error(int err)
 {
 	switch (err) {
 	case -EACCES:
+	case -EXDEV:
+	case -ERANGE:
 		return DAT_ST_LOCAL_PROTECTION;
 	case -EMSGSIZE:
 		return DAT_ST_LOCAL_LENGTH;

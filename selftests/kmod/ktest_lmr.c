@@ -495,12 +495,16 @@ static void local_checks(struct ktest *t, struct rig *r)
 	seg.lmr_context = m.context;
 	KT_TYPE(t, dat_ep_post_recv(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
 	seg.virtual_address++;
-	KT_TYPE(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
+	KT_EQ(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0),
+	      DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
 	KT_OK(t, dat_pz_create(t->ia, &r->pz));
 	KT_OK(t, reg_va(t, r, r->box.va, 64, LOCAL, &other));
 	seg.virtual_address = other.addr;
 	seg.lmr_context = other.context;
-	KT_TYPE(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
+	KT_EQ(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0),
+	      DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_READ);
+	KT_EQ(t, dat_ep_post_recv(r->a, 1, &seg, cookie(1), 0),
+	      DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE);
 	KT_TYPE(t, dat_pz_free(r->pz), DAT_INVALID_STATE);
 	KT_OK(t, dat_lmr_free(other.lmr));
 	KT_OK(t, dat_pz_free(r->pz));
