@@ -261,6 +261,9 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
 void kdat_addr_set_port(struct sockaddr_storage *ss, u16 port);
 bool kdat_comm_good(const DAT_COMM *comm);
 
+/* kdat_cr.c */
+void kdat_cr_take_ep(struct dat_cr *cr);
+
 /* kdat_post.c */
 /**
  * struct kdat_request - what a request says; see kdat_post_locked()

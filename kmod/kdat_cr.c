@@ -2,6 +2,65 @@
 /* Connection requests to kernel consumers. */
 #include "kdat.h"
 
+/* The request is gone or goes elsewhere: give its EP back. */
+static void cr_release_ep(struct dat_cr *cr)
+{
+	struct dat_ep *ep = xchg(&cr->ep, NULL);
+
+	if (!ep)
+		return;
+	kdat_ep_reserve(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONNECTED);
+	dat_obj_unuse(&ep->obj);
+}
+
+/*
+ * An EP was given to a request that somebody may have freed meanwhile, and found none.  Both
+ * write first, the EP and the death, and then look at the other's word.
+ */
+static void cr_recheck(struct dat_cr *cr)
+{
+	if (dat_obj_dying(&cr->obj))
+		cr_release_ep(cr);
+}
+
+/**
+ * kdat_cr_take_ep() - let a request have the EP that its service point was reserved for
+ * @cr: request
+ *
+ * Context: any but hard interrupt; nobody shuts the request down meanwhile, or the caller
+ * looks for that afterwards.
+ */
+void kdat_cr_take_ep(struct dat_cr *cr)
+{
+	struct dat_obj *obj;
+	struct dat_ep *ep;
+
+	rcu_read_lock();
+	obj = kdat_find((DAT_HANDLE)cr->obj.face, DAT_HANDLE_TYPE_RSP);
+	ep = obj ? kdat_sp_take(obj->face) : NULL;
+	if (ep) {
+		kdat_ep_reserve(ep, DAT_EP_STATE_RESERVED,
+				DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+		xchg(&cr->ep, ep);
+	}
+	rcu_read_unlock();
+}
+
+/*
+ * Begin a call on a request.  When its event was translated its service point may not have
+ * been there to be found: it listens before it is published.
+ */
+static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
+{
+	struct dat_cr *cr = get(handle, DAT_HANDLE_TYPE_CR);
+
+	if (IS_ERR(cr))
+		return cr;
+	kdat_cr_take_ep(cr);
+	cr_recheck(cr);
+	return cr;
+}
+
 /* The EP that an RSP had for it; a handle is all that can be had without taking it. */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
@@ -24,7 +83,7 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 		return KDAT_ARG(2);
 	if (!cr_param)
 		return KDAT_ARG(3);
-	cr = kdat_get(cr_handle, DAT_HANDLE_TYPE_CR);
+	cr = cr_get(cr_handle, kdat_get);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	cr_param->remote_ia_address_ptr = (struct sockaddr *)&cr->remote;
@@ -36,17 +95,6 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
-
-/* The request is gone or goes elsewhere: give its EP back. */
-static void cr_release_ep(struct dat_cr *cr)
-{
-	struct dat_ep *ep = xchg(&cr->ep, NULL);
-
-	if (!ep)
-		return;
-	kdat_ep_reserve(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONNECTED);
-	dat_obj_unuse(&ep->obj);
-}
 
 static DAT_RETURN accept_error(struct dat_ep *ep, int err)
 {
@@ -131,7 +179,7 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 		return KDAT_ARG(3);
 	if (private_data_size && !private_data)
 		return KDAT_ARG(4);
-	cr = kdat_get(cr_handle, DAT_HANDLE_TYPE_CR);
+	cr = cr_get(cr_handle, kdat_get);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	if (ep_handle == DAT_HANDLE_NULL)
@@ -159,7 +207,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		return KDAT_ARG(3);
 	if (private_data_size)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	cr = kdat_get_gone(cr_handle, DAT_HANDLE_TYPE_CR);
+	cr = cr_get(cr_handle, kdat_get_gone);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	dat_cr_reject(cr);
@@ -184,7 +232,7 @@ DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 
 	if (!handoff || handoff > U16_MAX)
 		return KDAT_ARG(2);
-	cr = kdat_get(cr_handle, DAT_HANDLE_TYPE_CR);
+	cr = cr_get(cr_handle, kdat_get);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	ia = cr->obj.ia;

@@ -44,18 +44,6 @@ static void to_bind(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DA
 	bind->status = eqe->status;
 }
 
-/* The request takes the EP that its service point was reserved for, with its use. */
-static void cr_take_ep(struct dat_cr *cr, DAT_HANDLE rsp)
-{
-	struct dat_obj *obj = kdat_find(rsp, DAT_HANDLE_TYPE_RSP);
-	struct dat_ep *ep = obj ? kdat_sp_take(obj->face) : NULL;
-
-	if (!ep)
-		return;
-	kdat_ep_reserve(ep, DAT_EP_STATE_RESERVED, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	xchg(&cr->ep, ep);
-}
-
 static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA *data)
 {
 	DAT_CR_ARRIVAL_EVENT_DATA *arrival = &data->cr_arrival_event_data;
@@ -72,7 +60,7 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	/* It is gone if the device is. */
 	obj = xa_load(&ia->objs, eqe->data);
 	if (obj && obj->type == DAT_OBJ_CR) {
-		cr_take_ep(to_dat_cr(obj), owner_of(eqe));
+		kdat_cr_take_ep(to_dat_cr(obj));
 		arrival->cr_handle = kdat_handle(obj);
 	}
 	rcu_read_unlock();
