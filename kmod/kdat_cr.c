@@ -147,10 +147,12 @@ static DAT_RETURN accept_reserved(struct dat_cr *cr, struct dat_ep *ep, const vo
 	DAT_RETURN rc;
 
 	rc = cr_accept(cr, ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, pd, pd_len);
-	if (rc == DAT_SUCCESS)
+	if (rc == DAT_SUCCESS) {
 		dat_obj_unuse(&ep->obj);
-	else
-		xchg(&cr->ep, ep);
+		return rc;
+	}
+	xchg(&cr->ep, ep);
+	cr_recheck(cr);
 	return rc;
 }
 

@@ -26,6 +26,7 @@
  * @a: connects
  * @b: accepts
  * @addr: of the adapter
+ * @rejected: another thread has
  */
 struct pair {
 	DAT_PZ_HANDLE		pz;
@@ -38,6 +39,7 @@ struct pair {
 	DAT_EP_HANDLE		a;
 	DAT_EP_HANDLE		b;
 	struct sockaddr_storage	addr;
+	struct completion	rejected;
 };
 
 static DAT_RETURN make_evd(struct ktest *t, struct kt_box *box, DAT_EVD_FLAGS flags,
@@ -341,6 +343,48 @@ static void reserved_endpoint_takes_the_request(struct ktest *t)
 	unconnected(t, reserved);
 }
 
+static int reject_it(void *data)
+{
+	struct pair *p = data;
+
+	dat_cr_reject(arrival(p, p->cr.calls - 1)->cr_handle, 0, NULL);
+	complete(&p->rejected);
+	return 0;
+}
+
+/* Who accepts fails, or who rejects does; in any case the EP is nobody's afterwards. */
+static bool contend(struct ktest *t, struct pair *p)
+{
+	struct task_struct *task;
+	DAT_RSP_HANDLE rsp;
+
+	if (dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp) || start(p, p->a, "") ||
+	    !kt_box_wait(&p->cr))
+		return false;
+	init_completion(&p->rejected);
+	task = kthread_run(reject_it, p, "ktest-reject");
+	if (IS_ERR(task))
+		return false;
+	dat_cr_accept(arrival(p, p->cr.calls - 1)->cr_handle, DAT_HANDLE_NULL, 0, NULL);
+	wait_for_completion(&p->rejected);
+	/* Both EPs anew: the connection may have come to be. */
+	return !dat_rsp_free(rsp) && !dat_ep_free(p->a) && !dat_ep_free(p->b) &&
+	       !make_ep(t, p, &p->a) && !make_ep(t, p, &p->b);
+}
+
+static void contended(struct ktest *t, struct pair *p)
+{
+	int i;
+
+	for (i = 0; i < 40; i++)
+		KT_TRUE(t, contend(t, p));
+}
+
+static void endpoint_survives_accept_beside_reject(struct ktest *t)
+{
+	unconnected(t, contended);
+}
+
 static void unreserved(struct ktest *t, struct pair *p)
 {
 	DAT_RSP_HANDLE rsp;
@@ -587,6 +631,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(bad_posts_are_refused),
 	KTEST(requests_are_rejected),
 	KTEST(reserved_endpoint_takes_the_request),
+	KTEST(endpoint_survives_accept_beside_reject),
 	KTEST(endpoint_comes_back_from_a_reservation),
 	KTEST(common_service_points_take_ports),
 	KTEST(shared_receives_are_taken),
