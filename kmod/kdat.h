@@ -263,6 +263,7 @@ bool kdat_comm_good(const DAT_COMM *comm);
 
 /* kdat_cr.c */
 void kdat_cr_take_ep(struct dat_cr *cr);
+void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
 /* kdat_post.c */
 /**

@@ -96,6 +96,26 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
+/**
+ * kdat_cr_drop() - free a request that nobody was told of
+ * @ia: locked
+ * @id: that it has or had
+ *
+ * The peer is refused without a consumer's word.  Nobody has its handle.
+ *
+ * Context: may sleep.
+ */
+void kdat_cr_drop(struct dat_ia *ia, u32 id)
+{
+	struct dat_cr *cr = dat_obj_get(ia, DAT_OBJ_CR, id);
+
+	if (IS_ERR(cr))
+		return;
+	cr_release_ep(cr);
+	dat_obj_free(&cr->obj);
+	dat_obj_put(&cr->obj);
+}
+
 static DAT_RETURN accept_error(struct dat_ep *ep, int err)
 {
 	DAT_EP_STATE state;

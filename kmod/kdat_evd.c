@@ -264,6 +264,27 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 }
 EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
+/*
+ * Requests whose events are lost have nobody who could answer them, and would be in the way
+ * of a graceful close.  Not by dat_ia_lock_live(): they are so too if the device is gone.
+ */
+static void evd_drop_requests(struct dat_evd *evd)
+{
+	struct dat_ia *ia = evd->obj.ia;
+	struct dat_eqe eqe;
+	bool got;
+
+	down_read(&ia->sem);
+	do {
+		spin_lock_bh(&evd->lock);
+		got = dat_kevring_pop(&evd->ring, &eqe);
+		spin_unlock_bh(&evd->lock);
+		if (got && eqe.type == DAT_EV_CR)
+			kdat_cr_drop(ia, eqe.data);
+	} while (got);
+	up_read(&ia->sem);
+}
+
 DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
 	struct dat_evd *evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
@@ -276,8 +297,10 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_free(&evd->obj);
 	kdat_ia_release(ia);
 	/* None begins any more, and those that run may wait for the lock. */
-	if (!ret)
+	if (!ret) {
 		dat_upcall_end(evd);
+		evd_drop_requests(evd);
+	}
 	dat_obj_put(&evd->obj);
 	if (ret == -EBUSY)
 		return EVD_IN_USE;

@@ -394,7 +394,8 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
  * kdat_evd_free() - destroy an event dispatcher
  * @evd_handle: the EVD
  *
- * Waits for upcalls that run; events in it are lost.
+ * Waits for upcalls that run; events in it are lost, and the peers of requests among them
+ * are refused.
  *
  * Context: process; not in an upcall of this EVD.
  * Return: DAT_SUCCESS;

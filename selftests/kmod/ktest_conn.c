@@ -3,6 +3,7 @@
  * Connections between two endpoints of the module, over the adapter's loopback.  Messages
  * are empty, so that no memory need be registered.
  */
+#include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/kthread.h>
 #include <linux/net.h>
@@ -297,6 +298,22 @@ static void reject(struct ktest *t, struct pair *p)
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), 1);
 }
 
+static void untold(struct ktest *t, struct pair *p)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG, &evd));
+	KT_OK(t, dat_psp_create(t->ia, QUAL, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_OK(t, start(p, p->a, ""));
+	/* Nothing but the event tells that it is there, which is not to be taken. */
+	msleep(500);
+	KT_OK(t, dat_psp_free(psp));
+	KT_OK(t, dat_evd_free(evd));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), 1);
+}
+
 static void unconnected(struct ktest *t, void (*fn)(struct ktest *t, struct pair *p))
 {
 	struct pair *p = pair_make(t);
@@ -309,6 +326,11 @@ static void unconnected(struct ktest *t, void (*fn)(struct ktest *t, struct pair
 static void requests_are_rejected(struct ktest *t)
 {
 	unconnected(t, reject);
+}
+
+static void requests_nobody_is_told_of_are_refused(struct ktest *t)
+{
+	unconnected(t, untold);
 }
 
 static void reserved(struct ktest *t, struct pair *p)
@@ -630,6 +652,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(disconnect_flushes),
 	KTEST(bad_posts_are_refused),
 	KTEST(requests_are_rejected),
+	KTEST(requests_nobody_is_told_of_are_refused),
 	KTEST(reserved_endpoint_takes_the_request),
 	KTEST(endpoint_survives_accept_beside_reject),
 	KTEST(endpoint_comes_back_from_a_reservation),
