@@ -16,12 +16,15 @@ static int __init dat_init(void)
 {
 	int ret;
 
-	/* Connections are torn down side by side, and each sleeps. */
-	dat_wq = alloc_workqueue("dat", WQ_UNBOUND, 0);
+	/*
+	 * Connections are torn down side by side, and each sleeps.  Kernel consumers write
+	 * memory back: the end of their requests must not need any.
+	 */
+	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_wq)
 		return -ENOMEM;
 	/* Waits for what only dat_wq can bring to an end. */
-	dat_refuse_wq = alloc_workqueue("dat-refuse", WQ_UNBOUND, 0);
+	dat_refuse_wq = alloc_workqueue("dat-refuse", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_refuse_wq) {
 		ret = -ENOMEM;
 		goto err_destroy_wq;

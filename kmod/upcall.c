@@ -346,8 +346,8 @@ int dat_upcall_init(void)
 	struct dat_upcall_cpu *c;
 	int cpu;
 
-	/* One at a time per EVD, EVDs side by side. */
-	upcall_wq = alloc_workqueue("dat-upcall", WQ_UNBOUND, 0);
+	/* One at a time per EVD, EVDs side by side; who reclaims memory may wait for them. */
+	upcall_wq = alloc_workqueue("dat-upcall", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!upcall_wq)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu) {

@@ -55,6 +55,10 @@
  *   CR, CONNECTION or ASYNC    process: may sleep, accept, connect, and free objects other
  *   among them                 than this EVD; one at a time also with MANY
  *
+ * Those that may sleep run in a workqueue with a rescuer (WQ_MEM_RECLAIM), so that drivers
+ * of block devices and file systems get on without memory; like all who do, they must not
+ * flush work of a workqueue without one.
+ *
  * No upcall runs inside of a call of the consumer's: what a post completes is delivered
  * later, so a lock may be held around posts that the upcall takes as well.  The event
  * pointer is valid until the upcall returns.
