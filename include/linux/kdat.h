@@ -203,7 +203,7 @@ DAT_RETURN kdat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle, DAT_LMR_HANDLE *lmr,
  * @number_entries: out: how many there are, perhaps more than @max_to_return
  * @provider_list: out; may be NULL if @max_to_return is 0
  *
- * Those of the caller's network namespace, then those of registered providers.
+ * Those of the caller's network namespace.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
