@@ -535,7 +535,8 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe.cookie;
 	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
-	wr->flags = sqe.flags;
+	/* Of an entry that is refused too it goes into an event. */
+	wr->flags = sqe.flags & DAT_SQE_FLAGS_ALL;
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
 	wr->raddr = sqe.raddr;
@@ -560,7 +561,7 @@ static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = rqe.cookie;
 	wr->op = DAT_OP_INVALID;
-	wr->flags = rqe.flags;
+	wr->flags = rqe.flags & DAT_SQE_UNSIGNALLED;
 	wr->num_sge = rqe.num_sge;
 	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED ||
 	    rqe.rsvd[0] || rqe.rsvd[1] || rqe.rsvd[2])
