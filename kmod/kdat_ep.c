@@ -550,10 +550,17 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
 	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_EP_STATE state;
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	if (dat_ep_reset(ep)) {
+	/* To the object layer it is UNCONNECTED while a service point has it. */
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	spin_unlock_bh(&ep->lock);
+	if (state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) {
+		rc = kdat_state_error(state);
+	} else if (dat_ep_reset(ep)) {
 		spin_lock_bh(&ep->lock);
 		rc = kdat_state_error(kdat_ep_state(ep));
 		spin_unlock_bh(&ep->lock);
@@ -563,11 +570,31 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
+/* What holds it is a service point or the request that came for it. */
+static DAT_RETURN ep_busy(struct dat_ep *ep)
+{
+	DAT_EP_STATE state;
+
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	spin_unlock_bh(&ep->lock);
+	return kdat_state_error(state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ?
+				state : DAT_EP_STATE_RESERVED);
+}
+
 DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	/* What holds it is a service point or the request that came for it. */
-	return kdat_free(ep_handle, DAT_HANDLE_TYPE_EP, KDAT_BAD(EP),
-			 KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED));
+	struct dat_ep *ep = kdat_get_gone(ep_handle, DAT_HANDLE_TYPE_EP);
+	DAT_RETURN rc = DAT_SUCCESS;
+	int ret;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	ret = dat_obj_free(&ep->obj);
+	if (ret)
+		rc = ret == -EBUSY ? ep_busy(ep) : kdat_lookup_error(ret, KDAT_BAD(EP));
+	kdat_done(&ep->obj);
+	return rc;
 }
 EXPORT_SYMBOL_DAT(kdat_ep_free);
 

@@ -342,7 +342,10 @@ static void reserved(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp));
 	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
 	KT_EQ(t, state, DAT_EP_STATE_RESERVED);
-	KT_TYPE(t, dat_ep_free(p->b), DAT_INVALID_STATE);
+	KT_EQ(t, dat_ep_free(p->b),
+	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_RESERVED);
+	KT_EQ(t, dat_ep_reset(p->b),
+	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_RESERVED);
 	KT_TYPE(t, dat_rsp_create(t->ia, QUAL + 1, p->b, p->cr_evd, &again), DAT_INVALID_STATE);
 	KT_TYPE(t, start(p, p->b, ""), DAT_INVALID_STATE);
 	KT_TYPE(t, dat_psp_free(rsp), DAT_INVALID_HANDLE);
@@ -351,6 +354,10 @@ static void reserved(struct ktest *t, struct pair *p)
 	KT_TRUE(t, arrival(p, 0)->sp_handle.rsp_handle == rsp);
 	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
 	KT_EQ(t, state, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	KT_EQ(t, dat_ep_free(p->b),
+	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_PASSCONNPENDING);
+	KT_EQ(t, dat_ep_reset(p->b),
+	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_PASSCONNPENDING);
 	KT_OK(t, dat_cr_query(arrival(p, 0)->cr_handle, DAT_CR_FIELD_ALL, &cr));
 	KT_TRUE(t, cr.local_ep_handle == p->b);
 	KT_TYPE(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 0, NULL), DAT_INVALID_HANDLE);
