@@ -603,15 +603,15 @@ DAT_RETURN kdat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocate
 {
 	struct ep_status status;
 	DAT_RETURN rc = kdat_ep_call(ep_handle, ep_status, &status);
+	DAT_COUNT recvs;
 
 	if (rc != DAT_SUCCESS)
 		return rc;
-	if (status.srq)
-		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	recvs = status.srq ? DAT_VALUE_UNKNOWN : (DAT_COUNT)status.recvs;
 	if (nbufs_allocated)
-		*nbufs_allocated = status.recvs;
+		*nbufs_allocated = recvs;
 	if (bufs_alloc_span)
-		*bufs_alloc_span = status.recvs;
+		*bufs_alloc_span = recvs;
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_ep_recv_query);

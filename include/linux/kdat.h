@@ -1061,7 +1061,7 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
  *	DAT_VALUE_UNKNOWN; may be NULL
  * @bufs_alloc_span: out: the same; may be NULL
  *
- * Context: BH.  Return: DAT_SUCCESS; DAT_MODEL_NOT_SUPPORTED: it has an SRQ.
+ * Context: BH.  Return: DAT_SUCCESS.
  */
 DAT_RETURN kdat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
 			      DAT_COUNT *bufs_alloc_span);

@@ -472,12 +472,15 @@ static void shared(struct ktest *t, struct pair *p)
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_SRQ_PARAM param;
 	DAT_SRQ_HANDLE srq;
+	DAT_COUNT n, span;
 
 	KT_OK(t, dat_srq_create(t->ia, p->pz, &srq_attr, &srq));
 	KT_OK(t, dat_ep_free(p->b));
 	KT_OK(t, dat_ep_create_with_srq(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, srq,
 					&attr, &p->b));
 	KT_TYPE(t, dat_ep_post_recv(p->b, 0, NULL, cookie(1), 0), DAT_INVALID_HANDLE);
+	KT_OK(t, dat_ep_recv_query(p->b, &n, &span));
+	KT_TRUE(t, n == DAT_VALUE_UNKNOWN && span == DAT_VALUE_UNKNOWN);
 	KT_TYPE(t, dat_srq_free(srq), DAT_INVALID_STATE);
 	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(1)));
 	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(2)));
