@@ -137,6 +137,9 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 		rc = KDAT_BAD(EP);
 	else if (kdat_ep_state(ep) != want)
 		rc = kdat_state_error(kdat_ep_state(ep));
+	else
+		/* It has no peer that a dup_connect could go to. */
+		memset(&kdat_ep_of(ep)->target, 0, sizeof(kdat_ep_of(ep)->target));
 	spin_unlock_bh(&ep->lock);
 	return rc;
 }

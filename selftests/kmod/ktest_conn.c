@@ -465,6 +465,32 @@ static void common_service_points_take_ports(struct ktest *t)
 	unconnected(t, common);
 }
 
+/* The one that has connected accepts, and the other way round. */
+static void turn(struct ktest *t, struct pair *p)
+{
+	DAT_EP_HANDLE c = NULL;
+
+	pair_connect(t, p);
+	KT_TRUE(t, !t->failed);
+	KT_OK(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG));
+	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
+	KT_OK(t, dat_ep_reset(p->a));
+	KT_OK(t, dat_ep_reset(p->b));
+	swap(p->a, p->b);
+	kt_box_init(&p->cr);
+	kt_box_init(&p->conn);
+	pair_connect(t, p);
+	KT_TRUE(t, !t->failed);
+	KT_OK(t, make_ep(t, p, &c));
+	KT_TYPE(t, dat_ep_dup_connect(c, p->b, 5000000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		DAT_INVALID_STATE);
+}
+
+static void accepted_connections_are_not_duplicated(struct ktest *t)
+{
+	unconnected(t, turn);
+}
+
 static void shared(struct ktest *t, struct pair *p)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 16, .max_recv_iov = 1 };
@@ -667,6 +693,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(endpoint_survives_accept_beside_reject),
 	KTEST(endpoint_comes_back_from_a_reservation),
 	KTEST(common_service_points_take_ports),
+	KTEST(accepted_connections_are_not_duplicated),
 	KTEST(shared_receives_are_taken),
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),
