@@ -94,10 +94,13 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		dat_obj_abort(&cr->obj);
 		return ret;
 	}
-	if (cr_announce(cr, psp))
-		queue_work(dat_refuse_wq, &cr->refuse_work);
-	else
+	if (!cr_announce(cr, psp)) {
 		dat_obj_put(&cr->obj);
+		return 0;
+	}
+	/* Nobody was told: this was not the one request. */
+	atomic_set(&psp->spent, 0);
+	queue_work(dat_refuse_wq, &cr->refuse_work);
 	return 0;
 }
 

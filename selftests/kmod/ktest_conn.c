@@ -414,6 +414,40 @@ static void endpoint_survives_accept_beside_reject(struct ktest *t)
 	unconnected(t, contended);
 }
 
+static void crowded(struct ktest *t, struct pair *p)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_RSP_HANDLE rsp;
+	DAT_EVD_HANDLE evd;
+	int i;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, 1, DAT_UPCALL_DISABLE, NULL,
+				 DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG, &evd));
+	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->b, evd, &rsp));
+	for (i = 0; i < 1000 && !dat_evd_post_se(evd, &event); i++)
+		;
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), 1);
+	while (!dat_evd_dequeue(evd, &event))
+		KT_EQ(t, event.event_number, DAT_SOFTWARE_EVENT);
+	KT_OK(t, dat_ep_reset(p->a));
+	KT_OK(t, start(p, p->a, ""));
+	for (i = 0; i < 100 && dat_evd_dequeue(evd, &event); i++)
+		msleep(50);
+	KT_EQ(t, event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	KT_OK(t, dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+			       DAT_HANDLE_NULL, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
+	KT_OK(t, dat_rsp_free(rsp));
+}
+
+static void request_without_room_does_not_spend_the_reservation(struct ktest *t)
+{
+	unconnected(t, crowded);
+}
+
 static void unreserved(struct ktest *t, struct pair *p)
 {
 	DAT_RSP_HANDLE rsp;
@@ -690,6 +724,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(requests_are_rejected),
 	KTEST(requests_nobody_is_told_of_are_refused),
 	KTEST(reserved_endpoint_takes_the_request),
+	KTEST(request_without_room_does_not_spend_the_reservation),
 	KTEST(endpoint_survives_accept_beside_reject),
 	KTEST(endpoint_comes_back_from_a_reservation),
 	KTEST(common_service_points_take_ports),
