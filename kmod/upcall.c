@@ -22,7 +22,7 @@
 #include "kdat.h"
 
 #define UPCALL_BUDGET	64	/* upcalls of a runner */
-#define UPCALL_RUNNERS	16	/* of a CPU, before others have their turn */
+#define UPCALL_CPU	128	/* of a CPU's runners, before others have their turn */
 
 /**
  * struct dat_upcall_cpu - runners of a CPU; but for @lock with softirqs disabled on it
@@ -181,7 +181,8 @@ static bool upcall_left(const struct dat_upcall *u)
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
-static void upcall_run(struct dat_upcall *u)
+/* Returns how many upcalls it made, or 1. */
+static int upcall_run(struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
 	struct upcall call;
@@ -206,6 +207,7 @@ static void upcall_run(struct dat_upcall *u)
 	spin_unlock_bh(&evd->lock);
 	/* Who waits may have freed it by now: this looks at the address alone. */
 	wake_up_var(u);
+	return max(UPCALL_BUDGET - budget, 1);
 }
 
 static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
@@ -223,11 +225,11 @@ static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
 static void upcall_run_cpu(struct dat_upcall_cpu *c)
 {
 	struct dat_upcall *u;
-	int i;
+	int n = 0;
 
 	c->held++;
-	for (i = 0; i < UPCALL_RUNNERS && (u = upcall_pop(c)); i++)
-		upcall_run(u);
+	while (n < UPCALL_CPU && (u = upcall_pop(c)))
+		n += upcall_run(u);
 	c->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
