@@ -25,10 +25,10 @@
 #define UPCALL_CPU	128	/* of a CPU's runners, before others have their turn */
 
 /**
- * struct dat_upcall_cpu - runners of a CPU; but for @lock with softirqs disabled on it
+ * struct dat_upcall_cpu - runners of a CPU
  * @lock: @list; leaf
  * @list: of struct dat_upcall
- * @held: somebody is going to look at @list
+ * @held: somebody is going to look at @list; only by this CPU, with softirqs disabled
  * @tasklet: else it is
  */
 struct dat_upcall_cpu {
@@ -222,17 +222,30 @@ static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
 	return u;
 }
 
+/* Runners that came while this CPU was held. */
+static void upcall_look(void)
+{
+	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
+
+	if (!c->held && !list_empty(&c->list))
+		tasklet_schedule(&c->tasklet);
+}
+
+/* In softirq: of this CPU, but for what a CPU that went has left. */
 static void upcall_run_cpu(struct dat_upcall_cpu *c)
 {
 	struct dat_upcall *u;
 	int n = 0;
 
-	c->held++;
+	this_cpu_inc(upcall_cpus.held);
 	while (n < UPCALL_CPU && (u = upcall_pop(c)))
 		n += upcall_run(u);
-	c->held--;
+	this_cpu_dec(upcall_cpus.held);
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
+	/* When a CPU goes its tasklet moves to another, whose own list was held back. */
+	if (this_cpu_ptr(&upcall_cpus) != c)
+		upcall_look();
 }
 
 static void upcall_tasklet(struct tasklet_struct *t)
