@@ -478,12 +478,15 @@ static int module_event(struct notifier_block *nb, unsigned long state, void *da
 {
 	struct module *mod = data;
 	DAT_IA_HANDLE handle;
+	DAT_RETURN rc;
 
 	if (state != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
 	while ((handle = kdat_ia_of_module(mod)) != DAT_HANDLE_NULL) {
 		pr_warn("dat: module %s has left an IA open\n", mod->name);
-		if (kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
+		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
+		/* Another thread is just closing that one; there may be more. */
+		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
 			break;
 	}
 	return NOTIFY_OK;

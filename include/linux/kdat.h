@@ -107,7 +107,8 @@ typedef struct kdat_provider DAT_PROVIDER;
  * @dat_major: DAT_VERSION_MAJOR
  * @dat_minor: at most DAT_VERSION_MINOR
  * @thread_safety: ignored: calls are safe
- * @owner: module that opens it, or NULL
+ * @owner: module that opens it; NULL is for what is built in: nobody closes what such a
+ *	caller leaves open
  *
  * Adapters are those of the caller's network namespace.  Call it as dat_ia_openv() or
  * dat_ia_open(), which fill in the rest.
