@@ -932,7 +932,7 @@ void *dat_kring_next(const struct dat_queue *q);
 void dat_kring_push(struct dat_queue *q);
 u32 dat_kring_posted(const struct dat_queue *q);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
-void *dat_kring_pd(const struct dat_epring *r);
+void *dat_kring_pd(const struct dat_epring *r, u32 len);
 
 /* pz.c, lmr.c */
 struct dat_pz *dat_pz_create(struct dat_ia *ia);

@@ -81,10 +81,10 @@ static void to_connection(struct dat_evd *evd, const struct dat_eqe *eqe,
 	if (obj) {
 		ep = to_dat_ep(obj);
 		spin_lock_bh(&ep->lock);
-		if (!ep->dead) {
+		if (!ep->dead)
+			conn->private_data = dat_kring_pd(&ep->ring, eqe->data);
+		if (conn->private_data)
 			conn->private_data_size = eqe->data;
-			conn->private_data = dat_kring_pd(&ep->ring);
-		}
 		spin_unlock_bh(&ep->lock);
 	}
 	rcu_read_unlock();

@@ -131,10 +131,16 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 	return true;
 }
 
-/* What the peer sent with its answer; under ep->lock, or while the ring stays. */
-void *dat_kring_pd(const struct dat_epring *r)
+/**
+ * dat_kring_pd() - what the peer sent with its answer
+ * @r: ring, which stays
+ * @len: bytes that there were when the event of it was made
+ *
+ * Context: ep->lock held.  Return: NULL if the EP is no more in that connection.
+ */
+void *dat_kring_pd(const struct dat_epring *r, u32 len)
 {
 	struct dat_status *status = r->status.va;
 
-	return status->pd;
+	return status->pd_len == len ? status->pd : NULL;
 }

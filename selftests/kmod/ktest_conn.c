@@ -520,6 +520,58 @@ static void turn(struct ktest *t, struct pair *p)
 		DAT_INVALID_STATE);
 }
 
+static DAT_RETURN take(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		rc = dat_evd_dequeue(evd, event);
+		if (!rc)
+			break;
+		msleep(50);
+	}
+	return rc;
+}
+
+/* Its events are taken after the reset. */
+static void late(struct ktest *t, struct pair *p)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EP_STATE state;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT event;
+	int i;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CONNECTION_FLAG,
+				 &evd));
+	KT_OK(t, dat_ep_free(p->a));
+	KT_OK(t, dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, evd, NULL, &p->a));
+	KT_OK(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_OK(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 4, "yes"));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_OK(t, dat_ep_disconnect(p->b, DAT_CLOSE_ABRUPT_FLAG));
+	for (i = 0; i < 200; i++) {
+		KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
+		if (state == DAT_EP_STATE_DISCONNECTED)
+			break;
+		msleep(50);
+	}
+	KT_OK(t, dat_ep_reset(p->a));
+	KT_OK(t, take(evd, &event));
+	KT_EQ(t, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	KT_EQ(t, event.event_data.connect_event_data.private_data_size, 0);
+	KT_TRUE(t, !event.event_data.connect_event_data.private_data);
+	KT_OK(t, dat_psp_free(psp));
+}
+
+static void private_data_ends_with_the_reset(struct ktest *t)
+{
+	unconnected(t, late);
+}
+
 static void accepted_connections_are_not_duplicated(struct ktest *t)
 {
 	unconnected(t, turn);
@@ -728,6 +780,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(endpoint_survives_accept_beside_reject),
 	KTEST(endpoint_comes_back_from_a_reservation),
 	KTEST(common_service_points_take_ports),
+	KTEST(private_data_ends_with_the_reset),
 	KTEST(accepted_connections_are_not_duplicated),
 	KTEST(shared_receives_are_taken),
 	KTEST(modified_endpoints_work),
