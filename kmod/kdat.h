@@ -217,6 +217,7 @@ DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
 /* kdat_evd.c */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
+void kdat_evd_kill(struct dat_evd *evd);
 
 /**
  * kdat_ep_call() - do something to an EP, locked and not shut down

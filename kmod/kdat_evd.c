@@ -206,9 +206,9 @@ DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 	evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
-	ret = dat_evd_resize(evd, evd_min_qlen, &step);
+	ret = dat_obj_dying(&evd->obj) ? -ENOENT : dat_evd_resize(evd, evd_min_qlen, &step);
 	kdat_done(&evd->obj);
-	return ret ? kdat_error(ret) : DAT_SUCCESS;
+	return ret ? kdat_lookup_error(ret, BAD_EVD) : DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_evd_resize);
 
@@ -266,7 +266,7 @@ EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
 /*
  * Requests whose events are lost have nobody who could answer them, and would be in the way
- * of a graceful close.  Not by dat_ia_lock_live(): they are so too if the device is gone.
+ * of a graceful close, also of an IA whose device is gone.
  */
 static void evd_drop_requests(struct dat_evd *evd)
 {
@@ -274,7 +274,6 @@ static void evd_drop_requests(struct dat_evd *evd)
 	struct dat_eqe eqe;
 	bool got;
 
-	down_read(&ia->sem);
 	do {
 		spin_lock_bh(&evd->lock);
 		got = dat_kevring_pop(&evd->ring, &eqe);
@@ -282,7 +281,31 @@ static void evd_drop_requests(struct dat_evd *evd)
 		if (got && eqe.type == DAT_EV_CR)
 			kdat_cr_drop(ia, eqe.data);
 	} while (got);
+}
+
+/*
+ * Nobody can use it any more: let its upcalls end, then take it away.  Not the other way
+ * round: a close has to find it, to wait for its upcalls or to be refused in one.
+ */
+static void evd_end(struct dat_evd *evd)
+{
+	struct dat_ia *ia = evd->obj.ia;
+
+	dat_upcall_end(evd);
+	down_read(&ia->sem);
+	evd_drop_requests(evd);
+	/* A close may have taken it away. */
+	if (xa_load(&ia->objs, evd->obj.id) == &evd->obj)
+		dat_obj_abort(&evd->obj);
 	up_read(&ia->sem);
+}
+
+/* No upcall begins: that of an event which comes now, or of a modification. */
+void kdat_evd_kill(struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	evd->dead = true;
+	spin_unlock_bh(&evd->lock);
 }
 
 DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
@@ -294,13 +317,13 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
-	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_free(&evd->obj);
+	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
+	if (!ret)
+		kdat_evd_kill(evd);
+	/* Upcalls that run may wait for the lock. */
 	kdat_ia_release(ia);
-	/* None begins any more, and those that run may wait for the lock. */
-	if (!ret) {
-		dat_upcall_end(evd);
-		evd_drop_requests(evd);
-	}
+	if (!ret)
+		evd_end(evd);
 	dat_obj_put(&evd->obj);
 	if (ret == -EBUSY)
 		return EVD_IN_USE;

@@ -308,10 +308,7 @@ static bool ia_any_evd(struct dat_ia *ia, bool (*fn)(struct dat_evd *evd))
 
 static bool end_upcalls(struct dat_evd *evd)
 {
-	/* No other begins: that of an event which comes now, or of a modification. */
-	spin_lock_bh(&evd->lock);
-	evd->dead = true;
-	spin_unlock_bh(&evd->lock);
+	kdat_evd_kill(evd);
 	dat_upcall_end(evd);
 	return false;
 }

@@ -235,13 +235,13 @@ void dat_obj_unuse(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_free() - free an object at its owner's wish
- * @obj: published; the caller keeps its reference
+ * dat_obj_begin_free() - let nobody use an object any more
+ * @obj: published; to be followed by dat_obj_abort()
  *
- * Context: may sleep.  Return: 0, -EBUSY if it has users or a waiter, -EISCONN
- * if its state forbids it, -ENOENT if another free won.
+ * Return: 0, -EBUSY if it has users or a waiter, -EISCONN if its state forbids it, -ENOENT
+ * if another free won.
  */
-int dat_obj_free(struct dat_obj *obj)
+int dat_obj_begin_free(struct dat_obj *obj)
 {
 	const struct dat_obj_ops *ops = dat_obj_ops(obj);
 	int users, ret;
@@ -250,10 +250,22 @@ int dat_obj_free(struct dat_obj *obj)
 	if (users)
 		return users < 0 ? -ENOENT : -EBUSY;
 	ret = ops->may_free ? ops->may_free(obj) : 0;
-	if (ret) {
+	if (ret)
 		atomic_set(&obj->users, 0);
-		return ret;
-	}
-	dat_obj_abort(obj);
-	return 0;
+	return ret;
+}
+
+/**
+ * dat_obj_free() - free an object at its owner's wish
+ * @obj: published; the caller keeps its reference
+ *
+ * Context: may sleep.  Return: as dat_obj_begin_free().
+ */
+int dat_obj_free(struct dat_obj *obj)
+{
+	int ret = dat_obj_begin_free(obj);
+
+	if (!ret)
+		dat_obj_abort(obj);
+	return ret;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Event dispatchers and upcalls, with software events. */
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/slab.h>
 
 #include "ktest.h"
@@ -236,6 +237,8 @@ struct slow {
 	DAT_RETURN		teardown;
 	DAT_RETURN		free;
 	DAT_RETURN		close;
+	struct completion	done;
+	DAT_RETURN		freed;
 };
 
 static void slow_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
@@ -336,6 +339,43 @@ static void nothing_is_called_with_interrupts_disabled(struct ktest *t)
 	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
 }
 
+static int free_slow(void *data)
+{
+	struct slow *slow = data;
+
+	slow->freed = dat_evd_free(slow->evd);
+	complete(&slow->done);
+	return 0;
+}
+
+/* The upcall's own close is refused though its EVD is being freed. */
+static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
+{
+	struct slow slow = { .ia = t->ia };
+	struct task_struct *task;
+	DAT_RETURN close;
+	bool ended;
+
+	init_completion(&slow.begun);
+	init_completion(&slow.done);
+	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, slow_upcall, &slow,
+		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CONNECTION_FLAG, &slow.evd));
+	KT_OK(t, post(slow.evd, 1));
+	KT_TRUE(t, wait_for_completion_timeout(&slow.begun, KT_WAIT));
+	task = kthread_run(free_slow, &slow, "ktest-free");
+	KT_TRUE(t, !IS_ERR(task));
+	msleep(50);
+	close = dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
+	ended = READ_ONCE(slow.ended);
+	wait_for_completion(&slow.done);
+	if (close == DAT_SUCCESS)
+		t->ia = DAT_HANDLE_NULL;
+	KT_OK(t, close);
+	KT_TRUE(t, ended);
+	KT_OK(t, slow.freed);
+	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
+}
+
 static void bad_arguments_of_evds_are_refused(struct ktest *t)
 {
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
@@ -366,6 +406,7 @@ const struct ktest_case ktest_evd[] = {
 	KTEST(notification_may_ask_for_the_events),
 	KTEST(modification_says_whether_queued_events_count),
 	KTEST(teardown_waits_but_not_for_itself),
+	KTEST(close_waits_for_an_upcall_beside_a_free),
 	KTEST(upcalls_in_softirq_may_not_sleep),
 	KTEST(nothing_is_called_with_interrupts_disabled),
 	KTEST(bad_arguments_of_evds_are_refused),
