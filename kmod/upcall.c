@@ -82,9 +82,12 @@ void dat_upcall_wake(struct dat_evd *evd)
 	lockdep_assert_held(&evd->lock);
 	if (evd->dead)
 		return;
-	/* For the runner that is just notifying, whatever the policy has become meanwhile. */
+	/*
+	 * For the runner that is just notifying, whatever the policy has become meanwhile, and
+	 * for dat_upcall_end().
+	 */
 	u->again = true;
-	if (u->queued)
+	if (u->queued || u->ending)
 		return;
 	if (u->policy == DAT_UPCALL_NORIFY && (u->running || !u->armed))
 		return;
@@ -125,7 +128,7 @@ static bool upcall_take(struct dat_upcall *u, struct upcall *call)
 	struct dat_evd *evd = u->evd;
 
 	lockdep_assert_held(&evd->lock);
-	if (evd->dead || u->running > upcall_limit(u))
+	if (evd->dead || u->ending || u->running > upcall_limit(u))
 		return false;
 	call->object = u->object;
 	call->notify = u->policy == DAT_UPCALL_NORIFY;
@@ -175,7 +178,7 @@ static bool upcall_left(const struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
 
-	if (evd->dead || u->queued || u->running > upcall_limit(u))
+	if (evd->dead || u->ending || u->queued || u->running > upcall_limit(u))
 		return false;
 	return dat_evring_count(&evd->ring) &&
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
@@ -343,8 +346,15 @@ void dat_upcall_end(struct dat_evd *evd)
 
 	spin_lock_bh(&evd->lock);
 	u->policy = DAT_UPCALL_DISABLE;
+	u->again = false;
+	u->ending++;
 	spin_unlock_bh(&evd->lock);
 	wait_var_event(u, upcall_idle(evd));
+	spin_lock_bh(&evd->lock);
+	/* A modification meanwhile comes after this. */
+	if (!--u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
+		dat_upcall_wake(evd);
+	spin_unlock_bh(&evd->lock);
 }
 
 /**

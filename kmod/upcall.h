@@ -18,6 +18,7 @@ struct dat_upcall_cpu;
  * @armed: NORIFY: the next event that notifies is told of
  * @again: NORIFY: one has come while the upcall ran
  * @running: upcalls that run, or whose runner is between two
+ * @ending: who wait for the end of all upcalls; until then none begins
  * @queued: a runner is about to come
  * @node: in the list of a CPU while @queued; that list's lock
  * @work: the runner, if @process
@@ -31,6 +32,7 @@ struct dat_upcall {
 	bool			armed;
 	bool			again;
 	u32			running;
+	u32			ending;
 	bool			queued;
 	struct list_head	node;
 	struct work_struct	work;

@@ -376,6 +376,45 @@ static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
 	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
 }
 
+/* An upcall that others make sure is not the last. */
+struct stubborn {
+	struct completion	begun;
+	atomic_t		running;
+	DAT_EVD_HANDLE		evd;
+};
+
+static void stubborn_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct stubborn *s = data;
+
+	atomic_inc(&s->running);
+	complete(&s->begun);
+	msleep(100);
+	dat_evd_post_se(s->evd, event);
+	dat_evd_modify_upcall(s->evd, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_ANY);
+	atomic_dec(&s->running);
+}
+
+static void teardown_is_not_put_off_by_modifications(struct ktest *t)
+{
+	struct stubborn *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	KT_TRUE(t, s);
+	init_completion(&s->begun);
+	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, stubborn_upcall, s,
+		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CONNECTION_FLAG, &s->evd));
+	KT_OK(t, post(s->evd, 1));
+	KT_TRUE(t, wait_for_completion_timeout(&s->begun, KT_WAIT));
+	KT_OK(t, dat_evd_modify_upcall(s->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_NEW));
+	/* The modification came later than the TEARDOWN, so it counts. */
+	KT_TRUE(t, wait_for_completion_timeout(&s->begun, KT_WAIT));
+	KT_OK(t, dat_evd_free(s->evd));
+	KT_EQ(t, atomic_read(&s->running), 0);
+	kfree(s);
+}
+
 static void bad_arguments_of_evds_are_refused(struct ktest *t)
 {
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
@@ -407,6 +446,7 @@ const struct ktest_case ktest_evd[] = {
 	KTEST(modification_says_whether_queued_events_count),
 	KTEST(teardown_waits_but_not_for_itself),
 	KTEST(close_waits_for_an_upcall_beside_a_free),
+	KTEST(teardown_is_not_put_off_by_modifications),
 	KTEST(upcalls_in_softirq_may_not_sleep),
 	KTEST(nothing_is_called_with_interrupts_disabled),
 	KTEST(bad_arguments_of_evds_are_refused),
