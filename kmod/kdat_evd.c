@@ -201,8 +201,10 @@ DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 	struct dat_evd *evd;
 	int ret;
 
-	if (evd_min_qlen <= 0 || evd_min_qlen > DAT_MAX_EVD_QLEN)
+	if (evd_min_qlen <= 0)
 		return KDAT_ARG(2);
+	if (evd_min_qlen > DAT_MAX_EVD_QLEN)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);

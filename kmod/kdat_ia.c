@@ -28,8 +28,10 @@ static DAT_RETURN open_check(const char *name, DAT_COUNT qlen, const DAT_EVD_HAN
 		return KDAT_ARG(1);
 	if (!async_evd)
 		return KDAT_ARG(3);
-	if (*async_evd == DAT_HANDLE_NULL && (qlen <= 0 || qlen > DAT_MAX_EVD_QLEN))
+	if (*async_evd == DAT_HANDLE_NULL && qlen <= 0)
 		return KDAT_ARG(2);
+	if (*async_evd == DAT_HANDLE_NULL && qlen > DAT_MAX_EVD_QLEN)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	return ia ? DAT_SUCCESS : KDAT_ARG(4);
 }
 

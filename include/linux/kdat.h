@@ -119,9 +119,10 @@ typedef struct kdat_provider DAT_PROVIDER;
  * DAT_MODEL_NOT_SUPPORTED: the driver is not known to be good; or *@async_evd_handle is an
  * EVD of another IA, which this one can't feed;
  * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1),
- * @async_evd_min_qlen out of range (DAT_INVALID_ARG2), a pointer is NULL
+ * @async_evd_min_qlen not positive (DAT_INVALID_ARG2), a pointer is NULL
  * (DAT_INVALID_ARG3, DAT_INVALID_ARG4);
- * DAT_INSUFFICIENT_RESOURCES: memory or cgroup limits.
+ * DAT_INSUFFICIENT_RESOURCES: @async_evd_min_qlen is over max_evd_qlen (DAT_RESOURCE_TEVD);
+ * memory or cgroup limits.
  */
 DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			 DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
@@ -363,9 +364,9 @@ DAT_RETURN kdat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_para
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2);
+ * DAT_INVALID_PARAMETER: not positive (DAT_INVALID_ARG2);
  * DAT_INVALID_STATE: more are queued;
- * DAT_INSUFFICIENT_RESOURCES: memory.
+ * DAT_INSUFFICIENT_RESOURCES: over max_evd_qlen (DAT_RESOURCE_TEVD), memory.
  */
 DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
 

@@ -66,6 +66,8 @@ static void full_queue_refuses_software_events(struct ktest *t)
 	KT_OK(t, dat_evd_resize(evd, 2 * QLEN));
 	KT_OK(t, post(evd, i));
 	KT_TYPE(t, dat_evd_resize(evd, 1), DAT_INVALID_STATE);
+	KT_TYPE(t, dat_evd_resize(evd, 0), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_evd_resize(evd, 1 << 30), DAT_INSUFFICIENT_RESOURCES);
 	for (i = 0; i <= QLEN; i++) {
 		KT_OK(t, dat_evd_dequeue(evd, &event));
 		KT_EQ(t, value_of(&event), i);
