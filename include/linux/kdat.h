@@ -3,7 +3,7 @@
  * kDAPL: Direct Access Transport for kernel modules.
  *
  *	#include <linux/kdat.h>
- *	MODULE_IMPORT_NS(DAT);
+ *	MODULE_IMPORT_NS(DAT);		"DAT", with quotes, from Linux 6.13
  *
  * Functions are exported as kdat_*(), and called by DAT's names, dat_*(), which this
  * header makes of them unless KDAT_NO_PUBLIC_NAMES is defined.
@@ -65,7 +65,8 @@
  *
  * No upcall runs or begins after dat_evd_free(), dat_ia_close() or
  * dat_evd_modify_upcall() with TEARDOWN have returned; the first and the last can't be
- * called from an upcall of the same EVD, the second from none of the IA.
+ * called from an upcall of the same EVD, the second from none of the IA.  Two EVDs whose
+ * upcalls each free the other, at the same time, wait for each other for ever.
  *
  * Removal of the device
  * =====================
@@ -77,6 +78,13 @@
  * DAT_INTERNAL_ERROR with DAT_RESOURCE_DEVICE, but for these, which do what they always
  * do: those on EVDs that there are and on consumer contexts, all frees, dat_cr_reject() and
  * dat_ia_close().  When the device comes back it has to be opened anew.
+ *
+ * Who pays
+ * ========
+ *
+ * Memory and RDMA objects are charged to the cgroups of the task that calls, which for a
+ * module's init function is that of modprobe.  An IA keeps the network namespace of who
+ * opened it until it is closed.
  *
  * Modules
  * =======
@@ -1182,6 +1190,8 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_CONN_QUAL_IN_USE: somebody listens there;
+ * DAT_PRIVILEGES_VIOLATION: @conn_qual is below 1024 and the calling task has no
+ * CAP_NET_BIND_SERVICE;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @psp_flags (DAT_INVALID_ARG4),
  * @psp_handle is NULL (DAT_INVALID_ARG5);
@@ -1245,6 +1255,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
  * Return: DAT_SUCCESS;
  * DAT_CONN_QUAL_IN_USE: somebody listens there;
  * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @rsp_handle is NULL
  * (DAT_INVALID_ARG5);
@@ -1295,6 +1306,7 @@ DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle);
  * DAT_PORT_IN_USE: somebody listens there;
  * DAT_COMM_NOT_SUPPORTED: another kind of socket;
  * DAT_INVALID_ADDRESS: not of the adapter;
+ * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: a pointer is NULL (DAT_INVALID_ARG2, DAT_INVALID_ARG3,
  * DAT_INVALID_ARG5);

@@ -867,7 +867,8 @@ typedef struct kdat_comm {
  * @max_message_size: bytes of a send or receive; 0: what the adapter can
  * @max_rdma_size: bytes of an RDMA operation; 0: what the adapter can
  * @qos: DAT_QOS_BEST_EFFORT
- * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT
+ * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT; with the latter too every
+ *	receive notifies
  * @request_completion_flags: 0, or UNSIGNALLED
  * @max_recv_dtos: receives posted and not completed; ignored with an SRQ
  * @max_request_dtos: requests posted and not completed
@@ -1086,7 +1087,8 @@ typedef enum kdat_csp_param_mask {
 
 /**
  * struct kdat_cr_param - who asks for a connection
- * @remote_ia_address_ptr: address of the peer; valid as long as the CR
+ * @remote_ia_address_ptr: address of the peer; valid as long as the CR, which is until it
+ *	is accepted, rejected or handed off
  * @remote_port_qual: port of the peer
  * @private_data_size: bytes of @private_data, padding of the transport included
  * @private_data: valid as long as the CR
@@ -1202,7 +1204,8 @@ typedef struct kdat_cr_arrival_event_data {
  * struct kdat_connection_event_data - a connection began, ended or failed
  * @ep_handle: of the connection
  * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: valid until the EP is modified, reset or freed
+ * @private_data: valid until the EP is modified, reset or freed, by whatever thread, also
+ *	while an upcall reads it
  */
 typedef struct kdat_connection_event_data {
 	DAT_EP_HANDLE	ep_handle;
