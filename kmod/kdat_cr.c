@@ -96,6 +96,21 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
+/*
+ * Who gives it an EP from now on sees that it dies, and who did before is seen here.  The
+ * object layer would let go of the EP as well, but leave it CONNECTION_PENDING.
+ */
+static int cr_free(struct dat_cr *cr)
+{
+	int ret = dat_obj_begin_free(&cr->obj);
+
+	if (ret)
+		return ret;
+	cr_release_ep(cr);
+	dat_obj_abort(&cr->obj);
+	return 0;
+}
+
 /**
  * kdat_cr_drop() - free a request that nobody was told of
  * @ia: locked
@@ -111,8 +126,7 @@ void kdat_cr_drop(struct dat_ia *ia, u32 id)
 
 	if (IS_ERR(cr))
 		return;
-	cr_release_ep(cr);
-	dat_obj_free(&cr->obj);
+	cr_free(cr);
 	dat_obj_put(&cr->obj);
 }
 
@@ -160,7 +174,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 		kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, stage);
 		return accept_error(ep, ret);
 	}
-	dat_obj_free(&cr->obj);
+	cr_free(cr);
 	return DAT_SUCCESS;
 }
 
@@ -236,8 +250,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	dat_cr_reject(cr);
-	cr_release_ep(cr);
-	ret = dat_obj_free(&cr->obj);
+	ret = cr_free(cr);
 	kdat_done(&cr->obj);
 	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
 }
@@ -264,8 +277,7 @@ DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	kdat_ia_release(ia);
 	ret = dat_cr_handoff(cr, handoff);
 	if (!ret && !dat_ia_lock_live(ia)) {
-		cr_release_ep(cr);
-		dat_obj_free(&cr->obj);
+		cr_free(cr);
 		dat_ia_unlock(ia);
 	}
 	dat_obj_put(&cr->obj);

@@ -386,6 +386,7 @@ static bool contend(struct ktest *t, struct pair *p)
 {
 	struct task_struct *task;
 	DAT_RSP_HANDLE rsp;
+	DAT_EP_STATE state;
 
 	if (dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp) || start(p, p->a, "") ||
 	    !kt_box_wait(&p->cr))
@@ -396,6 +397,9 @@ static bool contend(struct ktest *t, struct pair *p)
 		return false;
 	dat_cr_accept(arrival(p, p->cr.calls - 1)->cr_handle, DAT_HANDLE_NULL, 0, NULL);
 	wait_for_completion(&p->rejected);
+	if (dat_ep_get_status(p->b, &state, NULL, NULL) ||
+	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+		return false;
 	/* Both EPs anew: the connection may have come to be. */
 	return !dat_rsp_free(rsp) && !dat_ep_free(p->a) && !dat_ep_free(p->b) &&
 	       !make_ep(t, p, &p->a) && !make_ep(t, p, &p->b);
