@@ -377,8 +377,8 @@ static int reject_it(void *data)
 	struct pair *p = data;
 
 	dat_cr_reject(arrival(p, p->cr.calls - 1)->cr_handle, 0, NULL);
-	complete(&p->rejected);
-	return 0;
+	/* Not in code of the module any more. */
+	kthread_complete_and_exit(&p->rejected, 0);
 }
 
 /* Who accepts fails, or who rejects does; in any case the EP is nobody's afterwards. */

@@ -346,8 +346,8 @@ static int free_slow(void *data)
 	struct slow *slow = data;
 
 	slow->freed = dat_evd_free(slow->evd);
-	complete(&slow->done);
-	return 0;
+	/* Not in code of the module any more. */
+	kthread_complete_and_exit(&slow->done, 0);
 }
 
 /* The upcall's own close is refused though its EVD is being freed. */
