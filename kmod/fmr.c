@@ -2,12 +2,16 @@
 /*
  * LMRs whose memory comes and goes with requests of an EP.
  *
- *         claim           bind          leave            end
- *   FREE ------> CLAIMED -----> BOUND ------> LEAVING ------> FREE
+ *         claim           bind            queue          leave            end
+ *   FREE ------> CLAIMED -----> BINDING ------> BOUND ------> LEAVING ------> FREE
  *
- * A bind and a leave are followed by an entry in the queue of an EP, which ends in
+ * A queue and a leave are followed by an entry in the queue of an EP, which ends in
  * dat_fmr_end(): with the completion at the device, or without one if it never got there.
  * Each holds a use of the LMR until then, so that neither it nor the EP's zone goes.
+ *
+ * An invalidation must not be ahead of its bind: some devices take it without a word, and
+ * then register for peers what the consumer has got back.  So until the bind has ended, the
+ * invalidation has to be behind it in the same queue.
  *
  * The context is good from the bind on, for requests behind it in the queue, until the pump
  * takes the invalidation: what was posted before that may still have been in the queue.
@@ -21,7 +25,7 @@
 #include "dat.h"
 #include "compat.h"
 
-enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BOUND, FMR_LEAVING };
+enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
 /**
  * struct dat_fmr - what such an LMR has beyond others
@@ -36,6 +40,7 @@ enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BOUND, FMR_LEAVING };
  *
  * @state: see the top of this file
  * @pending: entries that have not ended
+ * @ep: where the bind's is, if that has not; only to be compared
  * @lost: the bind never got to the device, and a leave follows it
  * @broken: @renew_work has to come
  */
@@ -50,6 +55,7 @@ struct dat_fmr {
 	/* Under lmr->lock. */
 	enum fmr_state		state;
 	u32			pending;
+	const struct dat_ep	*ep;
 	bool			lost;
 	bool			broken;
 };
@@ -221,8 +227,8 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv)
  * @length: bytes
  * @priv: DAT_PRIV_*
  *
- * Context: may sleep on some devices.  Return: 0, and the entry must follow; or -EINVAL there are
- * holes, -E2BIG, or what DMA layer and verbs say.
+ * Context: may sleep on some devices.  Return: 0, and dat_fmr_queue() must follow; or -EINVAL
+ * there are holes, -E2BIG, or what DMA layer and verbs say.
  */
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
@@ -235,8 +241,7 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 		return ret;
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	spin_lock_bh(&lmr->lock);
-	fmr->state = FMR_BOUND;
-	fmr->pending = 1;
+	fmr->state = FMR_BINDING;
 	fmr->lost = false;
 	fmr->access = dat_lmr_access(priv);
 	lmr->mem = &fmr->mem;
@@ -250,12 +255,43 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 	return 0;
 }
 
-/* After a claim, bound or not: no entry comes of it. */
+/**
+ * dat_fmr_queue() - the entry of a bind follows
+ * @lmr: of dat_fmr_bind()
+ * @ep: endpoint in whose queue it will be
+ *
+ * If it doesn't, dat_fmr_unqueue() has to, before anybody else has had the lock.
+ *
+ * Context: ep->lock held.
+ */
+void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep)
+{
+	struct dat_fmr *fmr = lmr->fmr;
+
+	lockdep_assert_held(&ep->lock);
+	spin_lock_bh(&lmr->lock);
+	fmr->state = FMR_BOUND;
+	fmr->pending = 1;
+	fmr->ep = ep;
+	spin_unlock_bh(&lmr->lock);
+}
+
+void dat_fmr_unqueue(struct dat_lmr *lmr)
+{
+	struct dat_fmr *fmr = lmr->fmr;
+
+	spin_lock_bh(&lmr->lock);
+	fmr->state = FMR_BINDING;
+	fmr->pending = 0;
+	fmr->ep = NULL;
+	spin_unlock_bh(&lmr->lock);
+}
+
+/* After a claim, bound or not, but not queued: no entry comes of it. */
 void dat_fmr_unclaim(struct dat_lmr *lmr)
 {
 	spin_lock_bh(&lmr->lock);
 	fmr_release(lmr);
-	lmr->fmr->pending = 0;
 	spin_unlock_bh(&lmr->lock);
 	dat_obj_unuse(&lmr->obj);
 }
@@ -263,11 +299,13 @@ void dat_fmr_unclaim(struct dat_lmr *lmr)
 /**
  * dat_fmr_leave() - begin to take the memory
  * @lmr: of dat_lmr_create_fmr()
+ * @ep: endpoint in whose queue the entry will be
  *
- * Context: any but hard interrupt.  Return: 0, to be followed by the entry, or by
- * dat_fmr_end(); -EINVAL it has no memory; -ENOENT it is being freed.
+ * Context: ep->lock held.  Return: 0, to be followed by the entry, or by dat_fmr_end();
+ * -EINVAL it has no memory; -EBUSY it is being bound by another EP; -ENOENT it is being
+ * freed.
  */
-int dat_fmr_leave(struct dat_lmr *lmr)
+int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 	int ret = dat_obj_use(&lmr->obj);
@@ -275,11 +313,13 @@ int dat_fmr_leave(struct dat_lmr *lmr)
 	if (ret)
 		return ret;
 	spin_lock_bh(&lmr->lock);
-	if (fmr->state == FMR_BOUND && !fmr->broken) {
+	if (fmr->state != FMR_BOUND || fmr->broken) {
+		ret = -EINVAL;
+	} else if (fmr->ep && fmr->ep != ep) {
+		ret = -EBUSY;
+	} else {
 		fmr->state = FMR_LEAVING;
 		fmr->pending++;
-	} else {
-		ret = -EINVAL;
 	}
 	spin_unlock_bh(&lmr->lock);
 	if (ret)
@@ -315,6 +355,7 @@ static void bind_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
+	fmr->ep = NULL;
 	if (reached)
 		fmr->broken |= !good;
 	else if (fmr->state == FMR_BOUND)
@@ -327,7 +368,10 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
-	if (good || fmr->lost)
+	/* At the device before its bind it was good for nothing. */
+	if (reached && fmr->ep)
+		fmr->broken = true;
+	else if (good || fmr->lost)
 		fmr_release(lmr);
 	else if (!reached && lmr->context)
 		fmr->state = FMR_BOUND;

@@ -701,9 +701,8 @@ struct fmr_request {
 	struct kdat_request	r;
 };
 
-static DAT_RETURN fmr_post(struct dat_ep *ep, void *arg)
+static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 {
-	struct fmr_request *f = arg;
 	struct kdat_request *r = &f->r;
 
 	lockdep_assert_held(&ep->lock);
@@ -717,6 +716,19 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, void *arg)
 	if (r->flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
 		r->raddr |= DAT_KOP_FENCE;
 	return kdat_post_locked(ep, r);
+}
+
+/* The entry may have ended before the post returns. */
+static DAT_RETURN bind_post(struct dat_ep *ep, void *arg)
+{
+	struct fmr_request *f = arg;
+	DAT_RETURN rc;
+
+	dat_fmr_queue(f->lmr, ep);
+	rc = fmr_post(ep, f);
+	if (rc != DAT_SUCCESS)
+		dat_fmr_unqueue(f->lmr);
+	return rc;
 }
 
 static DAT_RETURN fmr(struct fmr_request *f, const struct region *region,
@@ -733,7 +745,7 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct region *region,
 	klmr->mem_type = region->type;
 	klmr->region = region->memory;
 	klmr->length = lmr->length;
-	rc = kdat_ep_call(ep_handle, fmr_post, f);
+	rc = kdat_ep_call(ep_handle, bind_post, f);
 	if (rc != DAT_SUCCESS)
 		dat_fmr_unclaim(lmr);
 	return rc;
@@ -812,9 +824,11 @@ static DAT_RETURN invalidate(struct dat_ep *ep, void *arg)
 	rc = fmr_check(lmr);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	ret = dat_fmr_leave(lmr);
+	ret = dat_fmr_leave(lmr, ep);
 	if (ret == -EINVAL)
 		return KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
+	if (ret == -EBUSY)
+		return KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 	if (ret)
 		return KDAT_BAD(LMR);
 	f->lmr = lmr;

@@ -590,7 +590,8 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
  * Return: as dat_ep_post_send(), and
  * DAT_INVALID_HANDLE: the LMR is not of dat_lmr_allocate() (DAT_INVALID_HANDLE_LMR);
  * DAT_RESERVED_LMR: it is the reserved one;
- * DAT_INVALID_STATE: it holds none (DAT_INVALID_STATE_LMR_FREE);
+ * DAT_INVALID_STATE: it holds none (DAT_INVALID_STATE_LMR_FREE), or the request that gives
+ * it some was posted to another EP, and has not completed (DAT_INVALID_STATE_LMR_IN_USE);
  * DAT_INVALID_PARAMETER: flags (DAT_INVALID_ARG4);
  * DAT_PROTECTION_VIOLATION: zones differ.
  */

@@ -883,6 +883,67 @@ static void flushed_requests_on_memory_leave_it_usable(struct ktest *t)
 	with_rig(t, flushes);
 }
 
+/* DTO events that come and tell of success, of @n. */
+static int successes(struct rig *r, int n)
+{
+	DAT_EVENT e;
+	int good = 0;
+
+	while (n--)
+		good += next(r->evd, &e) == DAT_DTO_COMPLETION_EVENT &&
+			e.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+	return good;
+}
+
+/*
+ * b's queue stands: a fence waits for a send that nobody receives.  Behind it is a bind,
+ * and an invalidation in a's queue would be done before it.
+ */
+static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE *lmr)
+{
+	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr };
+	struct mem m = { .va = p->va, .addr = p->addr[0], .length = SIZE };
+
+	KT_OK(t, dat_lmr_fmr(lmr[0], DAT_MEM_TYPE_PHYSICAL, region, 1, LOCAL, DAT_VA_TYPE_VA,
+			     r->b, cookie(1), 0, NULL, NULL));
+	KT_EQ(t, status_of(r, 1), DAT_DTO_SUCCESS);
+	KT_OK(t, dat_ep_post_send(r->b, 0, NULL, cookie(2), 0));
+	KT_OK(t, dat_lmr_invalidate(lmr[0], r->b, cookie(3), FENCE));
+	KT_OK(t, dat_lmr_fmr(lmr[1], DAT_MEM_TYPE_PHYSICAL, region, SIZE / PAGE_SIZE, ALL,
+			     DAT_VA_TYPE_VA, r->b, cookie(4), 0, &m.context, &m.rkey));
+	KT_TYPE(t, dat_lmr_invalidate(lmr[1], r->a, cookie(5), 0), DAT_INVALID_STATE);
+	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, cookie(6), 0));
+	KT_EQ(t, successes(r, 4), 4);
+	traffic(t, r, &m);
+	/* Now it may be any of the zone. */
+	KT_OK(t, dat_lmr_invalidate(lmr[1], r->a, cookie(7), 0));
+	KT_EQ(t, status_of(r, 7), DAT_DTO_SUCCESS);
+	KT_EQ(t, reads(r, m.addr, 8, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
+	KT_TRUE(t, rig_reconnect(t, r));
+	KT_OK(t, dat_lmr_free(lmr[0]));
+	KT_OK(t, dat_lmr_free(lmr[1]));
+}
+
+static void two_queues(struct ktest *t, struct rig *r)
+{
+	struct pages *p = pages_make();
+	DAT_LMR_HANDLE lmr[2];
+
+	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_PZ, &lmr[0]) &&
+	    !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_PZ, &lmr[1]))
+		overtake(t, r, p, lmr);
+	else
+		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	pages_free(p);
+}
+
+static void invalidation_does_not_overtake_its_bind(struct ktest *t)
+{
+	with_rig(t, two_queues);
+}
+
 static void windows(struct ktest *t, struct rig *r, struct mem *m)
 {
 	DAT_LMR_TRIPLET seg = { m->addr + 100, 5000, m->context }, none = {};
@@ -1028,6 +1089,7 @@ const struct ktest_case ktest_lmr[] = {
 	KTEST(requests_on_memory_keep_their_order),
 	KTEST(bad_requests_on_memory_are_refused),
 	KTEST(flushed_requests_on_memory_leave_it_usable),
+	KTEST(invalidation_does_not_overtake_its_bind),
 	KTEST(windows_open_what_they_are_bound_to),
 	KTEST(large_memory_gets_large_pages),
 	KTEST(close_takes_memory_along),
