@@ -227,6 +227,27 @@ void dat_kmem_sync(struct dat_kmem *mem, struct ib_device *ibdev, u64 offset, u6
 	}
 }
 
+/*
+ * Pages that a registration by REG_MR may be made of.  What a driver says of page sizes is
+ * about registrations of processes; in this request some take all pages for PAGE_SIZE, and
+ * would give peers other memory.  These have been found to look at the size.
+ */
+static u64 reg_page_sizes(const struct ib_device *ibdev)
+{
+	switch (ibdev->ops.driver_id) {
+	case RDMA_DRIVER_BNXT_RE:
+	case RDMA_DRIVER_CXGB4:
+	case RDMA_DRIVER_MLX4:
+	case RDMA_DRIVER_MLX5:
+	case RDMA_DRIVER_OCRDMA:
+	case RDMA_DRIVER_QEDR:
+	case RDMA_DRIVER_RXE:
+		return ibdev->attrs.page_size_cap | PAGE_SIZE;
+	default:
+		return PAGE_SIZE;
+	}
+}
+
 /* Bits of addresses where a page has to begin or end; see mr_page_shift(). */
 static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
 {
@@ -263,7 +284,7 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 static int mr_page_shift(const struct ib_device *ibdev, struct scatterlist *sgl, u32 n,
 			 u64 iova, u32 *pages)
 {
-	u64 bits = boundaries(sgl, n, iova), count;
+	u64 bits = boundaries(sgl, n, iova), sizes = reg_page_sizes(ibdev), count;
 	u32 shift;
 
 	if (bits & ~PAGE_MASK)
@@ -272,7 +293,7 @@ static int mr_page_shift(const struct ib_device *ibdev, struct scatterlist *sgl,
 		if (bits & (BIT_ULL(shift) - 1))
 			break;
 		count = pages_of(sgl, n, shift);
-		if (!(ibdev->attrs.page_size_cap & BIT_ULL(shift)) || count > *pages)
+		if (!(sizes & BIT_ULL(shift)) || count > *pages)
 			continue;
 		*pages = count;
 		return shift;
