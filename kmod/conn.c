@@ -335,6 +335,7 @@ static int conn_create_qp(struct dat_conn *conn)
 	if (ret)
 		return ret;
 	conn->qp = conn->id->qp;
+	conn->unordered = conn->qp->device->ops.driver_id == RDMA_DRIVER_SIW;
 	/* The default of rdma_cm makes a late receive cost the sender 655 ms. */
 	rdma_set_min_rnr_timer(conn->id, IB_RNR_TIMER_000_64);
 	return 0;

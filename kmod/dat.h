@@ -487,7 +487,7 @@ struct dat_wr {
  * @cookie: copied from the entry, never read again from shared memory
  * @len: bytes posted (requests) or received
  * @flags: of the entry
- * @op: enum dat_op, 0 for receives
+ * @op: enum dat_op or dat_kop; of requests
  * @status: enum dat_dto_status of an early receive
  * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
  */
@@ -727,6 +727,7 @@ union dat_send_wr {
  * @cq: sends and receives
  * @iop: polls @cq when its notification can't
  * @qp: owned by @id
+ * @unordered: its device completes requests before RDMA reads that they follow; constant
  * @sq_slots: one per SQ entry
  * @rq_slots: one per RQ entry
  * @close_work: tears down; queued once
@@ -747,6 +748,7 @@ union dat_send_wr {
  * @rq_failed: malformed receive; reported when the queue is flushed
  * @bind: the entry that everything behind it waits for
  * @fenced: the next entry waits until none is in flight
+ * @reads: RDMA reads posted since none was in flight, if @unordered
  * @inflight: requests at the device
  * @passive: accepted, not connected
  * @established: ESTABLISHED is queued
@@ -771,6 +773,7 @@ struct dat_conn {
 	struct ib_cq		*cq;
 	struct irq_poll		iop;
 	struct ib_qp		*qp;
+	bool			unordered;
 	struct dat_slot		*sq_slots;
 	struct dat_slot		*rq_slots;
 	struct work_struct	close_work;
@@ -790,6 +793,7 @@ struct dat_conn {
 	struct dat_failure	rq_failed;
 	struct dat_bind		bind;
 	bool			fenced;
+	u32			reads;
 	u32			inflight;
 	bool			passive;
 	bool			established;

@@ -134,14 +134,50 @@ static int sq_take_bind(struct dat_conn *conn)
 	return 0;
 }
 
-/* An invalidation may want to be alone; see dat_conn_progress(). */
-static bool sq_must_wait(struct dat_conn *conn, unsigned int n)
+/*
+ * One completion speaks for those before it, so they have to come in the order of the
+ * requests.  siw completes others when they are sent, but an RDMA read when the answer is
+ * there; so what follows a read waits for it here.  Fences of siw would do it too, but
+ * while one waits siw answers no reads: two peers that do this wait for ever.  So do two
+ * with more reads than they have credits for.  And a read with a fence it refuses.
+ */
+static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 {
 	const struct dat_wr *wr = &conn->wr;
 
-	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
-		       (n || conn->inflight);
+	if (!n && !conn->inflight)
+		conn->reads = 0;
+	if (wr->op != DAT_OP_RDMA_READ)
+		return conn->reads;
+	if (conn->reads && (wr->flags & DAT_SQE_FENCE || conn->reads >= conn->ep->read_out))
+		return true;
+	conn->reads++;
+	return false;
+}
+
+/* An invalidation may want to be alone; see dat_conn_progress(). */
+static bool sq_alone(const struct dat_conn *conn, unsigned int n)
+{
+	const struct dat_wr *wr = &conn->wr;
+
+	return wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
+	       (n || conn->inflight);
+}
+
+/* Few requests have to, on few devices: this is in the way of all. */
+static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
+{
+	if (likely(conn->wr.op < DAT_OP_LAST && !conn->unordered))
+		return false;
+	conn->fenced = sq_alone(conn, n) || (conn->unordered && sq_reads_first(conn, n));
 	return conn->fenced;
+}
+
+/* A read that wanted a fence has waited, and must tell of itself; see silent_status(). */
+static void sq_lone_read(struct ib_send_wr *wr)
+{
+	if (wr->opcode == IB_WR_RDMA_READ)
+		wr->send_flags = (wr->send_flags & ~IB_SEND_FENCE) | IB_SEND_SIGNALED;
 }
 
 static void sq_refuse(struct dat_conn *conn, int err)
@@ -173,7 +209,7 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		queue_break(ep, q);
 		return ret;
 	}
-	if (unlikely(ret > 0 && conn->wr.op >= DAT_OP_LAST && sq_must_wait(conn, n))) {
+	if (ret > 0 && sq_must_wait(conn, n)) {
 		q->head--;
 		return 0;
 	}
@@ -191,6 +227,9 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	}
 	slot->cookie = conn->wr.cookie;
 	slot->flags = conn->wr.flags;
+	slot->op = conn->wr.op;
+	if (unlikely(conn->unordered))
+		sq_lone_read(&conn->send_wr[n].wr);
 	if (unlikely(conn->wr.op >= DAT_OP_LAST))
 		slot->lmr = dat_fmr_find(ep->obj.ia, &conn->wr);
 	conn->send_wr[n].wr.wr_cqe = &slot->cqe;

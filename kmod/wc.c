@@ -126,11 +126,21 @@ void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 stat
 		dat_obj_put(&rmr->obj);
 }
 
+/* Where RDMA reads complete late, each speaks for itself: this one did not get so far. */
+static u8 silent_status(const struct dat_conn *conn, const struct dat_slot *slot, u8 status,
+			u8 last)
+{
+	if (unlikely(conn->unordered) && slot->op == DAT_OP_RDMA_READ &&
+	    last != DAT_ST_SUCCESS)
+		return DAT_ST_FLUSHED;
+	return status;
+}
+
 /**
  * dat_wc_requests_done() - report requests, oldest first
  * @conn: connection
  * @n: how many, at least 1
- * @status: enum dat_dto_status of all but the last
+ * @status: enum dat_dto_status of all but the last, for which no completion came
  * @last: enum dat_dto_status of the last
  *
  * Context: ep->lock held.
@@ -149,7 +159,7 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	q->ops->publish(q);
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
-		st = at + 1 == end ? last : status;
+		st = at + 1 == end ? last : silent_status(conn, slot, status, last);
 		op = dat_kring_op(slot->flags);
 		if (unlikely(op >= DAT_OP_LAST))
 			dat_fmr_end(slot->lmr, op, true, st);
@@ -166,6 +176,11 @@ void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	u8 status = wc_to_status(wc, cq->device, false);
 	u32 n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
+	/* Not at the device: its completions can't be counted. */
+	if (unlikely(n >= conn->inflight)) {
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return;
+	}
 	dat_wc_requests_done(conn, n + 1, DAT_ST_SUCCESS, status);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
