@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests complete in the order in which they were posted, and when they are done: also
+ * where the device answers RDMA reads later than it sends what is posted behind them.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+
+#define ROUNDS	60
+#define PART	(256 << 10)	/* memory is in four parts */
+
+FIXTURE(order) {
+	struct t_pair p;
+};
+
+FIXTURE_SETUP(order)
+{
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(order)
+{
+	t_pair_close(&self->p);
+}
+
+/* The peer's memory is our own. */
+static int transfer_from(struct t_pair *p, int side, int op, int flags, uint64_t cookie,
+			 int local, int remote, uint32_t len)
+{
+	uint64_t base = (uintptr_t)p->mem.va;
+	struct t_queue *q = &p->ep[side].sq;
+	struct dat_sqe *sqe = t_sqe(q);
+
+	sqe->opcode = op;
+	sqe->flags = flags;
+	sqe->cookie = cookie;
+	sqe->raddr = base + remote * PART;
+	sqe->rkey = p->mem.rkey;
+	sqe->num_sge = 1;
+	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) {
+		base + local * PART, p->mem.lkey, len,
+	};
+	return t_push(q);
+}
+
+static int transfer(struct t_pair *p, int op, int flags, uint64_t cookie, int local, int remote,
+		    uint32_t len)
+{
+	return transfer_from(p, 1, op, flags, cookie, local, remote, len);
+}
+
+/* A message of no bytes, and somebody who takes it. */
+static int message(struct t_pair *p, uint64_t cookie)
+{
+	int ret = t_recv(&p->ep[0].rq, cookie, 0, 0, 0);
+
+	return ret ? ret : t_send(&p->ep[1], cookie, 0, 0, 0);
+}
+
+/* The next request's event has this cookie: 0, or what is wrong. */
+static int done_at(struct t_pair *p, int side, uint64_t cookie)
+{
+	struct dat_eqe eqe;
+
+	if (!t_event(&p->evd[side], T_WAIT_MS, &eqe))
+		return -ETIMEDOUT;
+	if (eqe.type != DAT_EV_DTO || eqe.status != DAT_ST_SUCCESS)
+		return -EIO;
+	return eqe.cookie == cookie ? 0 : -EBADMSG;
+}
+
+static int done(struct t_pair *p, uint64_t cookie)
+{
+	return done_at(p, 1, cookie);
+}
+
+static int received(struct t_pair *p)
+{
+	struct dat_eqe eqe;
+
+	return t_event(&p->evd[0], T_WAIT_MS, &eqe) && eqe.type == DAT_EV_DTO &&
+	       eqe.status == DAT_ST_SUCCESS;
+}
+
+static int holds(struct t_pair *p, int part, int byte)
+{
+	const char *va = p->mem.va + part * PART;
+
+	return va[0] == (char)byte && !memcmp(va, va + 1, PART - 1);
+}
+
+TEST_F_TIMEOUT(order, a_read_is_done_when_its_data_is_there, 120)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		memset(p->mem.va, i, PART);
+		memset(p->mem.va + PART, ~i, PART);
+		ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, 0, 2 * i, 1, 0, PART));
+		ASSERT_EQ(0, message(p, 2 * i + 1));
+		ASSERT_EQ(0, done(p, 2 * i)) TH_LOG("round %d", i);
+		ASSERT_TRUE(holds(p, 1, i)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, done(p, 2 * i + 1)) TH_LOG("round %d", i);
+		ASSERT_TRUE(received(p));
+	}
+}
+
+/* More of them than the device may have outstanding, with others in between. */
+TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
+{
+	struct t_pair *p = &self->p;
+	uint64_t posted = 0, seen = 0;
+	int i, n;
+
+	for (i = 0; i < ROUNDS; i++) {
+		for (n = 0; n < 4; n++) {
+			ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, 0, posted++, 1, 0, 20000));
+			ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, 0, posted++, 2, 0, 100));
+			ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_WRITE, 0, posted++, 0, 3, 3000));
+		}
+		ASSERT_EQ(0, message(p, posted++));
+		while (seen != posted)
+			ASSERT_EQ(0, done(p, seen++)) TH_LOG("request %d", (int)seen);
+		ASSERT_TRUE(received(p));
+	}
+}
+
+/* Each answers the other's reads though it waits for its own. */
+TEST_F_TIMEOUT(order, both_peers_may_read_and_write, 120)
+{
+	struct t_pair *p = &self->p;
+	uint64_t posted = 0, seen = 0;
+	int i, n, side;
+
+	for (i = 0; i < ROUNDS; i++) {
+		for (n = 0; n < 2; n++, posted += 7)
+			for (side = 0; side < 2; side++) {
+				for (seen = 0; seen < 6; seen++)
+					ASSERT_EQ(0, transfer_from(p, side, DAT_OP_RDMA_READ, 0,
+								   posted + seen, 1 + side, 0,
+								   20000));
+				ASSERT_EQ(0, transfer_from(p, side, DAT_OP_RDMA_WRITE, 0,
+							   posted + 6, 0, 3, 3000));
+			}
+		for (side = 0; side < 2; side++)
+			for (seen = posted - 14; seen != posted; seen++)
+				ASSERT_EQ(0, done_at(p, side, seen)) TH_LOG("round %d", i);
+	}
+}
+
+/* The second reads what the first has written, here. */
+TEST_F_TIMEOUT(order, a_read_with_a_fence_waits_for_others, 120)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		memset(p->mem.va, i, PART);
+		memset(p->mem.va + PART, ~i, 2 * PART);
+		ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, 0, 2 * i, 1, 0, PART));
+		ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, DAT_SQE_FENCE, 2 * i + 1, 2, 1, PART));
+		ASSERT_EQ(0, done(p, 2 * i)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, done(p, 2 * i + 1)) TH_LOG("round %d", i);
+		ASSERT_TRUE(holds(p, 2, i)) TH_LOG("round %d", i);
+	}
+}
+
+/* What was under way when the connection broke is either done or not. */
+TEST_F_TIMEOUT(order, a_read_of_a_broken_connection_is_not_called_done, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int reads = 0;
+
+	memset(p->mem.va, 1, PART);
+	memset(p->mem.va + PART, 0, PART);
+	ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, 0, 0, 1, 0, PART));
+	ASSERT_EQ(0, message(p, 1));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	while (t_event(&p->evd[1], T_WAIT_MS, &eqe) && eqe.type == DAT_EV_DTO) {
+		if (eqe.cookie || ++reads != 1)
+			continue;
+		if (eqe.status == DAT_ST_SUCCESS)
+			EXPECT_TRUE(holds(p, 1, 1));
+	}
+	EXPECT_EQ(1, reads);
+}
+
+TEST_HARNESS_MAIN
