@@ -427,6 +427,8 @@ int dat_fmr_build_inv(struct dat_conn *conn, union dat_send_wr *out)
 	if (!lmr || lmr->pz != conn->ep->pz)
 		return -EINVAL;
 	dat_lmr_close(lmr);
+	/* Reads before it may write to the memory. */
+	out->wr.send_flags |= IB_SEND_FENCE;
 	out->wr.opcode = IB_WR_LOCAL_INV;
 	out->wr.ex.invalidate_rkey = lmr->mr->rkey;
 	return 0;

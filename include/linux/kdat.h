@@ -581,8 +581,10 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
  * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED, LMR_INVALIDATE_FENCE
  *
  * A request; its completion is a DTO event of operation DAT_DTO_LMR_INVALIDATE, after
- * which the LMR is free, and no peer reaches the memory.  Requests posted to the EP before
- * may still use the memory.  If it is flushed because the EP is disconnected already, the
+ * which the LMR is free, and no peer reaches the memory.  RDMA reads posted to the EP before
+ * may still use the memory.  Others may if @completion_flags has LMR_INVALIDATE_FENCE; else
+ * they should have completed, as a device that must repeat one would fail at it, and break
+ * the connection.  If it is flushed because the EP is disconnected already, the
  * LMR holds the memory as before.  If the connection broke at it, the memory is let go of a
  * little later: dat_lmr_free() waits for that.
  *
