@@ -132,8 +132,11 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EINVAL;
-	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs))
+	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs)) {
+		/* The device may have gone while it slept. */
+		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
+	}
 	dat_file_close_ia(ucmd->file);
 	return 0;
 }
@@ -144,10 +147,9 @@ int dat_cmd_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	if (READ_ONCE(ucmd->ia->dead))
-		return -ENODEV;
+	/* Also without the device: one that sleeps has not noticed. */
 	dat_poller_set(&ucmd->file->poller, arg->idle_us);
-	return 0;
+	return READ_ONCE(ucmd->ia->dead) ? -ENODEV : 0;
 }
 
 /* Lasts, like a wait, and takes the lock of the IA only to look. */

@@ -69,4 +69,46 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	EXPECT_EQ(0, t_pair_connect(p));
 }
 
+/* Nothing but the adapter, and a poller that sleeps. */
+FIXTURE(sleeper) {
+	struct t_file f;
+};
+
+FIXTURE_SETUP(sleeper)
+{
+	ASSERT_EQ(0, t_open(&self->f));
+}
+
+FIXTURE_TEARDOWN(sleeper)
+{
+	/* Waits for the poller. */
+	t_close(&self->f);
+}
+
+TEST_F_TIMEOUT(sleeper, goes_home_at_a_close_without_the_device, 120)
+{
+	if (!has_rxe())
+		SKIP(return, "no rxe0 here that could be taken away");
+	ASSERT_EQ(0, t_poller(&self->f, 1));
+	usleep(T_QUIET_MS * 1000);
+	ASSERT_EQ(0, plug(0));
+	EXPECT_EQ(0, plug(1));
+}
+
+TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
+{
+	uint32_t pz;
+
+	if (!has_rxe())
+		SKIP(return, "no rxe0 here that could be taken away");
+	/* An object, so that a close would wake it anyway. */
+	ASSERT_EQ(0, t_pz(&self->f, &pz));
+	ASSERT_EQ(0, t_poller(&self->f, 1));
+	usleep(T_QUIET_MS * 1000);
+	ASSERT_EQ(0, plug(0));
+	EXPECT_EQ(0, plug(1));
+	EXPECT_EQ(-ENODEV, t_poller(&self->f, 0));
+	EXPECT_EQ(0, self->f.poller_of);
+}
+
 TEST_HARNESS_MAIN
