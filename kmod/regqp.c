@@ -271,9 +271,17 @@ static struct dat_regqp *regqp_create(struct dat_pz *pz)
 	if (!ret)
 		return r;
 	dat_regqp_free(r);
-	return ERR_PTR(ret);
+	return ERR_PTR(ret == -ENOMEM ? ret : -ENETUNREACH);
 }
 
+static int reg_result(enum ib_wc_status status)
+{
+	if (status == IB_WC_WR_FLUSH_ERR)
+		return -ENOTCONN;
+	return status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/* Return: 0, -ENOTCONN: it is broken, or -EIO: the device refused it; it is broken now. */
 static int regqp_register(struct dat_regqp *r, struct ib_mr *mr, int access)
 {
 	struct ib_reg_wr reg = {
@@ -285,18 +293,17 @@ static int regqp_register(struct dat_regqp *r, struct ib_mr *mr, int access)
 		.access		= access,
 	};
 	unsigned long end = jiffies + REG_TIMEOUT;
-	int ret;
 
 	r->done = false;
-	ret = ib_post_send(r->id[0]->qp, &reg.wr, NULL);
-	if (ret)
-		return ret;
+	/* Some refuse it if the connection is broken. */
+	if (ib_post_send(r->id[0]->qp, &reg.wr, NULL))
+		return -ENOTCONN;
 	for (;;) {
 		ib_process_cq_direct(r->cq, -1);
 		if (r->done)
-			return r->status == IB_WC_SUCCESS ? 0 : -EIO;
+			return reg_result(r->status);
 		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
+			return -EIO;
 		usleep_range(10, 50);
 	}
 }
@@ -329,8 +336,8 @@ static int pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
  * @access: IB_ACCESS_*
  *
  * Context: may sleep, the first time for as long as a connection takes.  Return: 0,
- * -ENETUNREACH the adapter has no address or can't reach itself, -ENOMEM; @mr can only be
- * deregistered then.
+ * -ENETUNREACH the adapter has no address or can't reach itself, -EIO the device refused
+ * the registration, -ENOMEM; @mr can only be deregistered then.
  */
 int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
@@ -341,8 +348,8 @@ int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 	had = pz->reg;
 	ret = pz_register(pz, mr, access);
 	/* The connection may have broken long ago. */
-	if (ret && had)
+	if (ret == -ENOTCONN && had)
 		ret = pz_register(pz, mr, access);
 	mutex_unlock(&pz->reg_lock);
-	return ret && ret != -ENOMEM ? -ENETUNREACH : ret;
+	return ret == -ENOTCONN ? -EIO : ret;
 }

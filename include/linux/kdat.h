@@ -504,6 +504,7 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based; the device
  * has no registrations for the kernel;
  * DAT_INVALID_ADDRESS: the adapter has no address, or can't reach itself;
+ * DAT_INTERNAL_ERROR: the device refused the registration;
  * DAT_INSUFFICIENT_RESOURCES: registrations, or pages of one
  * (DAT_RESOURCE_MEMORY_REGION); memory.
  */
