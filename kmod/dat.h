@@ -141,6 +141,7 @@ struct dat_face {
  * @node: in dev->ias; dat_dev_lock
  * @sem: see the top of this file
  * @dead: no new objects; written under xa_lock(&objs) and @sem
+ * @closing: somebody wants @sem to shut it down: what waits with it held gives up; no lock
  * @watched: a thread of the face looks at the doorbells, so no queue needs a kick;
  *	written by that thread, read under the lock of a queue
  * @map_lock: regions of objects, against resizing them
@@ -167,6 +168,7 @@ struct dat_ia {
 	struct list_head	node;
 	struct rw_semaphore	sem;
 	bool			dead;
+	bool			closing;
 	bool			watched;
 	struct mutex		map_lock;	/* see the top of this file */
 	struct xarray		objs;

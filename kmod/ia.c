@@ -237,6 +237,7 @@ void dat_ia_shutdown(struct dat_ia *ia)
 {
 	unsigned int i;
 
+	WRITE_ONCE(ia->closing, true);
 	down_write(&ia->sem);
 	xa_lock(&ia->objs);
 	WRITE_ONCE(ia->dead, true);

@@ -169,6 +169,7 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	xa_unlock(&kdat_ias);
 	if (!kia)
 		return NULL;
+	WRITE_ONCE(kia->ia->closing, true);
 	synchronize_rcu();
 	/* Those that found it look again once they have this lock. */
 	down_write(&kia->ia->sem);

@@ -22,6 +22,7 @@
 
 #define REG_RESOLVE_MS	2000
 #define REG_TIMEOUT	(10 * HZ)	/* of the handshake, and of a registration */
+#define REG_SLICE	(HZ / 10)	/* of waiting, until it is seen that it is in vain */
 #define REG_SECRET	32
 
 /**
@@ -170,6 +171,19 @@ static int reg_listen(struct dat_regqp *r, const struct dat_ia *ia,
 	return ret;
 }
 
+static int reg_await(struct dat_regqp *r, const struct dat_ia *ia)
+{
+	unsigned long end = jiffies + REG_TIMEOUT;
+
+	while (!wait_for_completion_timeout(&r->connected, REG_SLICE)) {
+		if (READ_ONCE(ia->closing))
+			return -ENODEV;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+	}
+	return r->error;
+}
+
 static int reg_ask(struct dat_regqp *r, const struct dat_ia *ia,
 		   const struct sockaddr_storage *addr)
 {
@@ -184,11 +198,7 @@ static int reg_ask(struct dat_regqp *r, const struct dat_ia *ia,
 	r->id[0] = id;
 	ret = rdma_resolve_addr(id, (struct sockaddr *)&src, (const struct sockaddr *)addr,
 				REG_RESOLVE_MS);
-	if (ret)
-		return ret;
-	if (!wait_for_completion_timeout(&r->connected, REG_TIMEOUT))
-		return -ETIMEDOUT;
-	return r->error;
+	return ret ? ret : reg_await(r, ia);
 }
 
 static void reg_destroy_id(struct rdma_cm_id *id)
@@ -271,6 +281,8 @@ static struct dat_regqp *regqp_create(struct dat_pz *pz)
 	if (!ret)
 		return r;
 	dat_regqp_free(r);
+	if (READ_ONCE(pz->obj.ia->closing))
+		return ERR_PTR(-ENODEV);
 	return ERR_PTR(ret == -ENOMEM ? ret : -ENETUNREACH);
 }
 
@@ -281,8 +293,12 @@ static int reg_result(enum ib_wc_status status)
 	return status == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
-/* Return: 0, -ENOTCONN: it is broken, or -EIO: the device refused it; it is broken now. */
-static int regqp_register(struct dat_regqp *r, struct ib_mr *mr, int access)
+/*
+ * Return: 0, -ENOTCONN: it is broken, -EIO: the device refused the registration, or does
+ * not answer, or -ENODEV: somebody closes the IA.
+ */
+static int regqp_register(struct dat_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
+			  int access)
 {
 	struct ib_reg_wr reg = {
 		.wr.opcode	= IB_WR_REG_MR,
@@ -302,6 +318,8 @@ static int regqp_register(struct dat_regqp *r, struct ib_mr *mr, int access)
 		ib_process_cq_direct(r->cq, -1);
 		if (r->done)
 			return reg_result(r->status);
+		if (READ_ONCE(ia->closing))
+			return -ENODEV;
 		if (time_after(jiffies, end))
 			return -EIO;
 		usleep_range(10, 50);
@@ -320,7 +338,7 @@ static int pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 			return PTR_ERR(r);
 		pz->reg = r;
 	}
-	ret = regqp_register(pz->reg, mr, access);
+	ret = regqp_register(pz->reg, pz->obj.ia, mr, access);
 	if (ret) {
 		/* With the QP ends what it still had to do. */
 		dat_regqp_free(pz->reg);
@@ -337,7 +355,8 @@ static int pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
  *
  * Context: may sleep, the first time for as long as a connection takes.  Return: 0,
  * -ENETUNREACH the adapter has no address or can't reach itself, -EIO the device refused
- * the registration, -ENOMEM; @mr can only be deregistered then.
+ * the registration, -ENODEV @pz is about to be shut down, -ENOMEM; @mr can only be
+ * deregistered then.
  */
 int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
