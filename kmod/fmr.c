@@ -371,7 +371,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 	/* At the device before its bind it was good for nothing. */
 	if (reached && fmr->ep)
 		fmr->broken = true;
-	else if (good || fmr->lost)
+	else if (good || (fmr->lost && !reached))
 		fmr_release(lmr);
 	else if (!reached && lmr->context)
 		fmr->state = FMR_BOUND;
