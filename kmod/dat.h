@@ -983,7 +983,6 @@ void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep);
 void dat_fmr_unqueue(struct dat_lmr *lmr);
 void dat_fmr_unclaim(struct dat_lmr *lmr);
 int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep);
-bool dat_fmr_bound(struct dat_lmr *lmr);
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr);
 void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status);
 int dat_fmr_build_reg(struct dat_conn *conn, union dat_send_wr *out);

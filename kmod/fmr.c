@@ -327,17 +327,6 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 	return ret;
 }
 
-/* It has memory, or may have. */
-bool dat_fmr_bound(struct dat_lmr *lmr)
-{
-	bool bound;
-
-	spin_lock_bh(&lmr->lock);
-	bound = lmr->fmr->state != FMR_FREE;
-	spin_unlock_bh(&lmr->lock);
-	return bound;
-}
-
 /* The LMR that an entry is about; it stays until that has ended.  Or NULL. */
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr)
 {

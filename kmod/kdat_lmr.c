@@ -691,6 +691,8 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct region *r)
  * @handle: of it
  * @allowed: DAT_COMPLETION_FLAGS
  * @bad_flags: what to say of others
+ * @context: result of a bind
+ * @rkey: result of a bind
  * @r: what to post
  */
 struct fmr_request {
@@ -698,6 +700,8 @@ struct fmr_request {
 	DAT_LMR_HANDLE		handle;
 	u32			allowed;
 	DAT_RETURN		bad_flags;
+	u32			context;
+	u32			rkey;
 	struct kdat_request	r;
 };
 
@@ -745,6 +749,9 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct region *region,
 	klmr->mem_type = region->type;
 	klmr->region = region->memory;
 	klmr->length = lmr->length;
+	/* Once it is posted it may end at any time. */
+	f->context = lmr->context;
+	f->rkey = lmr->rkey;
 	rc = kdat_ep_call(ep_handle, bind_post, f);
 	if (rc != DAT_SUCCESS)
 		dat_fmr_unclaim(lmr);
@@ -781,7 +788,6 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 		.type = mem_type, .memory = region_description, .length = num_pages,
 		.priv = privileges,
 	};
-	u32 context = 0, rkey = 0;
 	struct dat_lmr *lmr;
 	DAT_RETURN rc;
 
@@ -796,15 +802,13 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 		f.lmr = lmr;
 		mutex_lock(&kdat_lmr_of(lmr)->lock);
 		rc = fmr(&f, &region, ep_handle);
-		context = lmr->context;
-		rkey = lmr->rkey;
 		mutex_unlock(&kdat_lmr_of(lmr)->lock);
 	}
 	kdat_done(&lmr->obj);
 	if (rc == DAT_SUCCESS && lmr_context)
-		*lmr_context = context;
+		*lmr_context = f.context;
 	if (rc == DAT_SUCCESS && rmr_context)
-		*rmr_context = rkey;
+		*rmr_context = f.rkey;
 	return rc;
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_fmr);
@@ -852,19 +856,11 @@ DAT_RETURN kdat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handl
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_invalidate);
 
-static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
+static void fill_memory(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 {
 	struct kdat_lmr *klmr = kdat_lmr_of(lmr);
-	bool bound = !lmr->fmr || dat_fmr_bound(lmr);
 
-	memset(param, 0, sizeof(*param));
-	param->ia_handle = kdat_ia_handle(lmr->obj.ia);
-	param->pz_handle = KDAT_HANDLE(lmr->pz);
-	param->va_type = DAT_VA_TYPE_VA;
-	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
-	param->lmr_state.bound = bound ? DAT_TRUE : DAT_FALSE;
-	if (!bound)
-		return;
+	lockdep_assert_held(&klmr->lock);
 	param->mem_type = klmr->mem_type;
 	param->region_desc = klmr->region;
 	param->length = klmr->length;
@@ -873,6 +869,24 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->rmr_context = lmr->rkey;
 	param->registered_size = lmr->length;
 	param->registered_address = lmr->start;
+}
+
+static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
+{
+	bool bound;
+
+	memset(param, 0, sizeof(*param));
+	param->ia_handle = kdat_ia_handle(lmr->obj.ia);
+	param->pz_handle = KDAT_HANDLE(lmr->pz);
+	param->va_type = DAT_VA_TYPE_VA;
+	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
+	/* An allocated one loses its memory at any time. */
+	spin_lock_bh(&lmr->lock);
+	bound = !lmr->fmr || lmr->mem;
+	if (bound)
+		fill_memory(lmr, param);
+	spin_unlock_bh(&lmr->lock);
+	param->lmr_state.bound = bound ? DAT_TRUE : DAT_FALSE;
 }
 
 DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
