@@ -412,11 +412,12 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct region *r, struct dat_l
 {
 	struct dat_kmem *mem;
 
-	if (of == READ_ONCE(pz->obj.ia->reserved))
-		return RESERVED_LMR;
 	/* What it has comes and goes. */
 	if (of->fmr)
 		return KDAT_ARG(3);
+	/* The reserved one, even if it is just being made. */
+	if (!of->mem)
+		return RESERVED_LMR;
 	r->length = of->length;
 	mem = dat_kmem_clone(of->mem);
 	return IS_ERR(mem) ? mem_error(PTR_ERR(mem)) : lmr_make(pz, r, mem, of->start, out);
