@@ -50,7 +50,8 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 	struct scatterlist *sg;
 	u32 used = 0, i, len;
 
-	for_each_sg(from, sg, n, i) {
+	/* The list is the consumer's, and so is its length. */
+	for (i = 0, sg = from; i < n && sg; i++, sg = sg_next(sg)) {
 		if (offset >= sg_dma_len(sg)) {
 			offset -= sg_dma_len(sg);
 			continue;
