@@ -677,6 +677,9 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct region *r)
 		return mem_error(PTR_ERR(sg));
 	n = r->length > U32_MAX ? -E2BIG :
 	    find_kind(r->type)->fill(&r->memory, r->length, sg, max);
+	/* Some devices know no more, and say nothing. */
+	if (n > 0 && sg_bytes(sg, n) > U32_MAX)
+		n = -E2BIG;
 	if (n > 0)
 		n = dat_fmr_bind(lmr, n, page_to_phys(sg_page(sg)) + sg->offset,
 				 sg_bytes(sg, n), r->priv);
