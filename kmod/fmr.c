@@ -25,6 +25,9 @@
 #include "dat.h"
 #include "compat.h"
 
+/* The memory is unmapped where its end is reported, with softirqs off. */
+#define FMR_MAX_PAGES	1024U
+
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
 /**
@@ -151,7 +154,7 @@ static const struct dat_lmr_kind fmr_kind = {
  * @user_data: owner value
  *
  * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -EOPNOTSUPP,
- * -E2BIG more pages than the device takes, -ENOMEM.
+ * -E2BIG more pages than the device takes, or than are unmapped at a time; -ENOMEM.
  */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data)
 {
@@ -162,7 +165,7 @@ struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_da
 
 	if (!(attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (max_pages > attrs->max_fast_reg_page_list_len)
+	if (max_pages > min(attrs->max_fast_reg_page_list_len, FMR_MAX_PAGES))
 		return ERR_PTR(-E2BIG);
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }

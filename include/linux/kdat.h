@@ -520,7 +520,8 @@ DAT_RETURN kdat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
  * kdat_lmr_allocate() - make an LMR without memory, for dat_lmr_fmr()
  * @ia_handle: parent
  * @pz_handle: protection zone
- * @max_pages: pages that it can hold at a time, at least 1
+ * @max_pages: pages that it can hold at a time, from 1 to the smaller of 1024 and
+ *	max_fast_reg_page_list_len of struct ib_device_attr
  * @scope: DAT_LMR_SCOPE_PZ or ANY
  * @lmr_handle: out
  *
