@@ -302,6 +302,27 @@ static int mr_page_shift(const struct ib_device *ibdev, struct scatterlist *sgl,
 	return -E2BIG;
 }
 
+/*
+ * Whether the fault is not the memory's: bounce buffers need not begin where the pages do,
+ * unless the driver asks for it.
+ */
+static bool mapping_moved(const struct dat_kmem *mem)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+	u64 bits = 0;
+
+	if (mem->foreign)
+		return false;
+	for_each_sgtable_sg(&mem->sgt, sg, i) {
+		if (i)
+			bits |= sg->offset;
+		if (i < mem->sgt.orig_nents - 1)
+			bits |= sg->offset + sg->length;
+	}
+	return !(bits & ~PAGE_MASK);
+}
+
 static int map_mr(struct ib_mr *mr, struct scatterlist *sgl, u32 n, u32 shift, u64 iova)
 {
 	int ret = ib_map_mr_sg(mr, sgl, n, NULL, 1U << shift);
@@ -320,7 +341,7 @@ static int map_mr(struct ib_mr *mr, struct scatterlist *sgl, u32 n, u32 shift, u
  * @iova: address of the first byte for those who will use it
  *
  * Context: may sleep on some devices.  Return: 0, -EINVAL there are holes in the memory,
- * -E2BIG, or what verbs say.
+ * -EOPNOTSUPP its mapping has some, -E2BIG, or what verbs say.
  */
 int dat_kmem_into_mr(struct dat_kmem *mem, struct ib_mr *mr, u32 max_pages, u64 iova)
 {
@@ -328,6 +349,8 @@ int dat_kmem_into_mr(struct dat_kmem *mem, struct ib_mr *mr, u32 max_pages, u64 
 	int shift;
 
 	shift = mr_page_shift(mr->device, mem->sgt.sgl, mem->sgt.nents, iova, &pages);
+	if (shift == -EINVAL && mapping_moved(mem))
+		return -EOPNOTSUPP;
 	return shift < 0 ? shift : map_mr(mr, mem->sgt.sgl, mem->sgt.nents, shift, iova);
 }
 
@@ -362,7 +385,8 @@ static struct ib_mr *mr_of(struct ib_pd *pd, struct scatterlist *sgl, u32 n, u64
  * @iova: address of the first byte for those who will use it
  *
  * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL there are holes in the
- * memory, or less of it; -E2BIG too many pages; -ENOMEM; -EOPNOTSUPP.
+ * memory, or less of it; -E2BIG too many pages; -ENOMEM; -EOPNOTSUPP no such MRs, or the
+ * mapping has holes.
  */
 struct ib_mr *dat_kmem_mr(struct dat_kmem *mem, struct ib_pd *pd, u64 offset, u64 length,
 			  u64 iova)
@@ -377,6 +401,8 @@ struct ib_mr *dat_kmem_mr(struct dat_kmem *mem, struct ib_pd *pd, u64 offset, u6
 	n = copy_dma(part.sgl, mem->sgt.sgl, mem->sgt.nents, offset, length);
 	mr = n < 0 ? ERR_PTR(n) : mr_of(pd, part.sgl, n, iova);
 	sg_free_table(&part);
+	if (n > 0 && mr == ERR_PTR(-EINVAL) && mapping_moved(mem))
+		return ERR_PTR(-EOPNOTSUPP);
 	return mr;
 }
 

@@ -502,7 +502,8 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * (DAT_INVALID_ARG8), @lmr_handle is NULL (DAT_INVALID_ARG9);
  * DAT_RESERVED_LMR: of the reserved LMR;
  * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based; the device
- * has no registrations for the kernel;
+ * has no registrations for the kernel, or reaches the memory by bounce buffers that are
+ * aligned in another way, as may be in an encrypted guest: then whole pages do;
  * DAT_INVALID_ADDRESS: the adapter has no address, or can't reach itself;
  * DAT_INTERNAL_ERROR: the device refused the registration;
  * DAT_INSUFFICIENT_RESOURCES: registrations, or pages of one
