@@ -66,7 +66,6 @@ static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port, struc
 	return NULL;
 }
 
-/* The network interface behind a port, with a reference, or NULL. */
 /* The interface that an iWARP device is bound to, if its driver does not tell. */
 static struct net_device *dev_bound_rcu(struct ib_device *ibdev, struct net *net)
 {
@@ -84,6 +83,7 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, struct net *net
 	return NULL;
 }
 
+/* The network interface behind a port, with a reference, or NULL. */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct net *net)
 {
 	struct net_device *ndev;
