@@ -66,9 +66,16 @@ static int reg_make_qp(struct dat_regqp *r, struct rdma_cm_id *id)
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
-static const struct rdma_conn_param reg_param = {
-	.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7,
-};
+/* Nothing is ever read, but iWARP adapters may begin with an empty read. */
+static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
+{
+	u8 reads = rdma_protocol_iwarp(id->device, id->port_num);
+
+	return (struct rdma_conn_param) {
+		.responder_resources = reads, .initiator_depth = reads,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+}
 
 static void reg_finish(struct dat_regqp *r, int error)
 {
@@ -83,7 +90,7 @@ static int reg_resolve_route(struct dat_regqp *r, struct rdma_cm_id *id)
 
 static int reg_connect(struct dat_regqp *r, struct rdma_cm_id *id)
 {
-	struct rdma_conn_param param = reg_param;
+	struct rdma_conn_param param = reg_param(id);
 	int ret = reg_make_qp(r, id);
 
 	if (ret)
@@ -131,8 +138,8 @@ static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
 static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
-	struct rdma_conn_param param = reg_param;
 	struct dat_regqp *r = id->context;
+	struct rdma_conn_param param;
 	int ret;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -144,6 +151,7 @@ static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (ret)
 		return ret;
 	id->event_handler = reg_answering;
+	param = reg_param(id);
 	ret = rdma_accept(id, &param);
 	if (ret) {
 		rdma_destroy_qp(id);
@@ -255,6 +263,7 @@ static int reg_make(struct dat_regqp *r, const struct dat_ia *ia)
 	if (r->listener)
 		rdma_destroy_id(r->listener);
 	r->listener = NULL;
+	memzero_explicit(r->secret, sizeof(r->secret));
 	return ret;
 }
 
