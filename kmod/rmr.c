@@ -26,7 +26,7 @@
  * struct dat_binding - what an RMR is bound to, or will be
  * @node: in rmr->prepared
  * @ticket: names it in the entry that carries it out; 0: there will be none
- * @lmr: reference held, and once it is in effect a use; NULL: unbound
+ * @lmr: reference held, and once it has its turn a use; NULL: unbound
  * @in_effect: @lmr can't be freed; kernel memory is not pinned, so its LMR never can
  * @addr: first byte
  * @length: bytes
@@ -352,6 +352,22 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
+/* Not to be found again; its memory can't be let go of here. */
+static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
+{
+	lockdep_assert_held(&rmr->lock);
+	b->ticket = 0;
+	queue_work(dat_wq, &rmr->purge_work);
+}
+
+/* From now on its LMR can't be freed: false, if it has been since this was prepared. */
+static bool binding_begin(struct dat_binding *b)
+{
+	if (b->lmr && !b->in_effect)
+		b->in_effect = !dat_obj_use(&b->lmr->obj);
+	return b->in_effect || !b->lmr;
+}
+
 /**
  * dat_rmr_take() - a prepared binding has its turn
  * @rmr: region
@@ -360,7 +376,8 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
  *
  * The zone must stay until the binding is carried out or freed.
  *
- * Context: any but hard interrupt.  Return: the binding, now the caller's, or NULL.
+ * Context: any but hard interrupt.  Return: the binding, now the caller's, whose LMR can't
+ * be freed; or NULL, also if it has been.
  */
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
@@ -369,6 +386,10 @@ struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u
 	spin_lock_bh(&rmr->lock);
 	if (!rmr->dead && rmr->pz == pz)
 		b = rmr_find(rmr, ticket);
+	if (b && !binding_begin(b)) {
+		rmr_forget(rmr, b);
+		b = NULL;
+	}
 	if (b) {
 		list_del(&b->node);
 		rmr->nprepared--;
@@ -415,10 +436,7 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 	struct dat_binding *old = b;
 
 	spin_lock_bh(&rmr->lock);
-	/* The memory may have been freed since the binding was prepared. */
-	if (!rmr->dead && b->lmr && !b->in_effect)
-		b->in_effect = !dat_obj_use(&b->lmr->obj);
-	if (!rmr->dead && (b->in_effect || !b->lmr)) {
+	if (!rmr->dead) {
 		old = rmr->bound;
 		rmr->bound = b;
 	}
@@ -440,11 +458,8 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 
 	spin_lock_bh(&rmr->lock);
 	b = rmr_find(rmr, ticket);
-	/* Not to be found again; its memory can't be let go of here. */
-	if (b) {
-		b->ticket = 0;
-		queue_work(dat_wq, &rmr->purge_work);
-	}
+	if (b)
+		rmr_forget(rmr, b);
 	spin_unlock_bh(&rmr->lock);
 }
 
