@@ -1055,6 +1055,9 @@ struct dat_poller_set {
  * when a signal came; ENODEV.  EBUSY: another thread is the poller.  While it is awake no
  * queue has NEED_KICK, except for some that got it before; when it sleeps, or has
  * returned, every queue asks for kicks as ever.
+ *
+ * The call keeps the file open: a close(2) in another thread neither ends it nor closes the
+ * adapter.  So it has to be ended first, by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE.
  */
 struct dat_poller_run {
 	__u32 size;
