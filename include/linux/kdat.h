@@ -554,6 +554,8 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * A request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.  The memory is
  * named by the physical address of its first byte, see dat_lmr_kcreate().  If the request
  * is flushed or fails the LMR holds none; it may take a moment until it is free again.
+ * Contexts are told apart by a generation of 12 bits that all LMRs of an IA share: one that
+ * is used 4096 generations after it ended may name what the LMR holds then.
  *
  * Context: process: some devices allocate memory for their lists.
  * Return: as dat_ep_post_send(), and
