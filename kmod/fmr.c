@@ -110,6 +110,7 @@ static int fmr_attach(struct dat_lmr *lmr, const void *arg)
 	fmr->sg = kvcalloc(fmr->max_pages, sizeof(*fmr->sg), GFP_KERNEL);
 	if (!fmr->sg)
 		return -ENOMEM;
+	sg_init_table(fmr->sg, fmr->max_pages);
 	mr = dat_alloc_mr(pd, fmr->max_pages);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
@@ -199,7 +200,9 @@ struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 		return ERR_PTR(ret);
 	}
 	*max = fmr->max_pages;
-	sg_init_table(fmr->sg, fmr->max_pages);
+	/* The end of what it had last. */
+	if (fmr->mem.sgt.orig_nents)
+		sg_unmark_end(&fmr->sg[fmr->mem.sgt.orig_nents - 1]);
 	return fmr->sg;
 }
 
