@@ -440,6 +440,43 @@ static void scatterlists_are_reached(struct ktest *t)
 	with_rig(t, platform);
 }
 
+/* DMA addresses of a software device are those of the CPU. */
+static void dma_traffic(struct ktest *t, struct rig *r, struct pages *p)
+{
+	DAT_PLATFORM_MEMORY mem = { .sg = p->sg, .nents = 6, .offset = 100 };
+	DAT_REGION_DESCRIPTION region = { .for_platform = &mem };
+	struct mem m = { .va = p->va + 100 };
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		sg_dma_address(&p->sg[i]) = (uintptr_t)page_address(p->page[i]);
+		sg_dma_len(&p->sg[i]) = PAGE_SIZE;
+	}
+	KT_OK(t, reg(t, r, DAT_MEM_TYPE_BYPASS, region, SIZE, ALL, &m));
+	KT_EQ(t, m.addr, (uintptr_t)page_address(p->page[0]) + 100);
+	traffic(t, r, &m);
+	KT_OK(t, dat_lmr_free(m.lmr));
+	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_BYPASS, region, 6 * PAGE_SIZE, ALL, &m),
+		DAT_INVALID_PARAMETER);
+}
+
+static void bypass(struct ktest *t, struct rig *r)
+{
+	struct pages *p = pages_make();
+
+	if (p && p->va)
+		dma_traffic(t, r, p);
+	else
+		ktest_fail(t, __FILE__, __LINE__, "pages", 0, 1);
+	dat_ep_free(r->a);
+	pages_free(p);
+}
+
+static void dma_addresses_are_reached(struct ktest *t)
+{
+	with_rig(t, bypass);
+}
+
 /* None beside them, neither for reading nor for writing, and only with the privilege. */
 static void exact(struct ktest *t, struct rig *r, struct mem *whole)
 {
@@ -1079,6 +1116,7 @@ const struct ktest_case ktest_lmr[] = {
 	KTEST(physical_pages_are_reached),
 	KTEST(pages_of_a_size_are_reached),
 	KTEST(scatterlists_are_reached),
+	KTEST(dma_addresses_are_reached),
 	KTEST(keys_open_these_bytes_only),
 	KTEST(segments_are_checked),
 	KTEST(bad_memory_is_refused),
