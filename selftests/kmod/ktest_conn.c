@@ -60,6 +60,8 @@ static DAT_RETURN get_addr(struct ktest *t, struct sockaddr_storage *addr)
 	if (!attr)
 		return DAT_INSUFFICIENT_RESOURCES;
 	rc = dat_ia_query(t->ia, NULL, DAT_IA_FIELD_ALL, attr, 0, NULL);
+	if (rc == DAT_SUCCESS && !attr->ia_address_ptr)
+		rc = DAT_INVALID_ADDRESS;
 	if (rc == DAT_SUCCESS)
 		memcpy(addr, attr->ia_address_ptr, sizeof(struct sockaddr_in));
 	kfree(attr);
