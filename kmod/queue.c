@@ -281,6 +281,11 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	conn->inflight += n;
 	if (likely(!ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
 		return;
+	/* siw: they all are in its queue, which stands at one, until the QP is flushed. */
+	if (!bad) {
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return;
+	}
 	refused = chain_length(bad);
 	conn->inflight -= refused;
 	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);

@@ -29,11 +29,10 @@ FIXTURE_TEARDOWN(order)
 }
 
 /* The peer's memory is our own. */
-static int transfer_from(struct t_pair *p, int side, int op, int flags, uint64_t cookie,
-			 int local, int remote, uint32_t len)
+static int transfer_on(struct t_pair *p, struct t_queue *q, int op, int flags, uint64_t cookie,
+		       int local, int remote, uint32_t len)
 {
 	uint64_t base = (uintptr_t)p->mem.va;
-	struct t_queue *q = &p->ep[side].sq;
 	struct dat_sqe *sqe = t_sqe(q);
 
 	sqe->opcode = op;
@@ -46,6 +45,12 @@ static int transfer_from(struct t_pair *p, int side, int op, int flags, uint64_t
 		base + local * PART, p->mem.lkey, len,
 	};
 	return t_push(q);
+}
+
+static int transfer_from(struct t_pair *p, int side, int op, int flags, uint64_t cookie,
+			 int local, int remote, uint32_t len)
+{
+	return transfer_on(p, &p->ep[side].sq, op, flags, cookie, local, remote, len);
 }
 
 static int transfer(struct t_pair *p, int op, int flags, uint64_t cookie, int local, int remote,
@@ -190,6 +195,43 @@ TEST_F_TIMEOUT(order, a_read_of_a_broken_connection_is_not_called_done, 120)
 			EXPECT_TRUE(holds(p, 1, 1));
 	}
 	EXPECT_EQ(1, reads);
+}
+
+/* An EP and its EVD, for which the peer may have no reads outstanding, nor it itself. */
+static int make_end_without_reads(struct t_pair *p, struct t_evd *evd, struct t_ep *ep)
+{
+	struct dat_ep_create arg = {
+		.size = sizeof(arg), .pz = p->pz, .max_recv = 4, .max_request = 4,
+		.max_recv_iov = 1, .max_request_iov = 1,
+	};
+	int ret = t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 16, evd);
+
+	arg.recv_evd = evd->id;
+	arg.request_evd = evd->id;
+	arg.connect_evd = evd->id;
+	return ret ? ret : t_any_ep(&p->f, &arg, ep);
+}
+
+/* Some devices do not begin it, some refuse it in one way or another. */
+TEST_F_TIMEOUT(order, a_read_beyond_what_was_agreed_on_is_never_done, 120)
+{
+	struct t_pair *p = &self->p;
+	unsigned int count[16], i;
+	struct t_link l = {};
+	unsigned int all = 0;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, make_end_without_reads(p, &l.evd[i], &l.ep[i]));
+	ASSERT_EQ(0, t_connect_eps(p, l.ep, l.evd));
+	ASSERT_EQ(0, transfer_on(p, &l.ep[1].sq, DAT_OP_RDMA_READ, 0, 1, 1, 0, 100));
+	usleep(T_QUIET_MS * 1000);
+	t_disconnect(&p->f, &l.ep[0], 0);
+	EXPECT_NE(0, t_end(&l.evd[1], count));
+	EXPECT_EQ(0, count[DAT_ST_SUCCESS]);
+	for (i = 0; i < 16; i++)
+		all += count[i];
+	EXPECT_EQ(1, all);
+	t_link_close(p, &l);
 }
 
 TEST_HARNESS_MAIN
