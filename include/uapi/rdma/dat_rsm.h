@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause) */
+/*
+ * ioctls of /dev/dat for Remote Shared Memory.
+ *
+ * Rules for all of them
+ * =====================
+ *
+ * Arguments and their sizes: as at the top of <rdma/dat_ioctl.h>.  An errno says that
+ * there was no call: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag), EFAULT (the
+ * argument itself).  Otherwise the ioctl returns 0 and @err says how the call went, as
+ * an enum dat_rsm_err; results are valid if that is 0, or as a field's comment says.  A call
+ * that fails has changed nothing, but DAT_IOC_RSM_IO, which says how far it has come.
+ *
+ * A file becomes one of RSM by DAT_IOC_RSM_OPEN.  It belongs to the address space that
+ * opened it; to others every call fails with DAT_RSM_NOT_CREATOR.  When that address
+ * space ends, by exit or by exec, so does everything made on the file, whoever else may
+ * have it open.
+ *
+ * A node is a network namespace.  Segment ids are those of a node, object ids those
+ * of a file.
+ *
+ * Mapped memory
+ * =============
+ *
+ * The status page array (struct dat_rsm_slot, read-only) has a slot for each object.  The
+ * connection of an import was cut if the generation in its slot is no longer the one that
+ * connecting gave; it never is that again.
+ *
+ * The window of an import, where connecting gave one, is the segment itself, to be mapped
+ * shared, whole or in part, once at a time.  After a cut it shows other memory, private
+ * to the import: what is written to it is lost and nobody is told but by the generation.
+ */
+#ifndef _UAPI_RDMA_DAT_RSM_H
+#define _UAPI_RDMA_DAT_RSM_H
+
+#include <rdma/dat_ioctl.h>
+
+#define DAT_RSM_CTLR_NAME	64	/* of a controller, with its NUL */
+#define DAT_RSM_LOOPBACK	0	/* the controller that is always there */
+#define DAT_RSM_MAX_NODE	64	/* largest node id; entries of an access list */
+#define DAT_RSM_MAX_IO		16	/* entries of one DAT_IOC_RSM_IO */
+#define DAT_RSM_SLOTS		4096	/* objects of a file */
+
+/* How a call went: the numbers of RSMERR_*. */
+enum dat_rsm_err {
+	DAT_RSM_OK			= 0,
+	DAT_RSM_BAD_CTLR		= 3,
+	DAT_RSM_CTLR_NOT_PRESENT	= 4,
+	DAT_RSM_BAD_SEG			= 5,
+	DAT_RSM_ALREADY_PUBLISHED	= 6,
+	DAT_RSM_NOT_PUBLISHED		= 7,
+	DAT_RSM_NOT_PUBLISHED_TO_NODE	= 8,
+	DAT_RSM_NOT_CREATOR		= 12,
+	DAT_RSM_BAD_SGIO		= 14,
+	DAT_RSM_BAD_LOCALMEM		= 15,
+	DAT_RSM_BAD_ADDR		= 16,
+	DAT_RSM_BAD_ALIGNMENT		= 17,
+	DAT_RSM_BAD_OFFSET		= 18,
+	DAT_RSM_BAD_LENGTH		= 20,
+	DAT_RSM_BAD_ACL			= 21,
+	DAT_RSM_RESERVED_SEGID		= 23,
+	DAT_RSM_SEGID_IN_USE		= 24,
+	DAT_RSM_PERM_DENIED		= 27,
+	DAT_RSM_LOCKS_NOT_SUPPORTED	= 28,
+	DAT_RSM_REBIND_NOT_ALLOWED	= 30,
+	DAT_RSM_NO_RESOURCES		= 31,
+	DAT_RSM_NO_MEM			= 32,
+	DAT_RSM_UNREACHABLE		= 39,
+	DAT_RSM_CONN_ABORTED		= 40,
+	DAT_RSM_INTERRUPTED		= 41,
+	DAT_RSM_TIMEOUT			= 42,
+};
+
+/* Permissions that an import asks for. */
+#define DAT_RSM_READ	0400
+#define DAT_RSM_WRITE	0200
+
+enum {
+	DAT_NR_RSM_FIRST = 0x80,
+	DAT_NR_RSM_OPEN = DAT_NR_RSM_FIRST,
+	DAT_NR_RSM_CTLR,
+	DAT_NR_RSM_EXPORT,
+	DAT_NR_RSM_REBIND,
+	DAT_NR_RSM_PUBLISH,
+	DAT_NR_RSM_REPUBLISH,
+	DAT_NR_RSM_UNPUBLISH,
+	DAT_NR_RSM_CONNECT,
+	DAT_NR_RSM_LOCALMEM,
+	DAT_NR_RSM_FREE,
+	DAT_NR_RSM_IO,
+	DAT_NR_RSM_POST,
+	DAT_NR_RSM_WAIT,
+	DAT_NR_RSM_FD,
+	DAT_NR_RSM_LAST
+};
+
+/**
+ * struct dat_rsm_slot - what the status page array tells of an object
+ * @generation: of the connection; changes when an import is cut
+ * @pending: events that nobody has consumed
+ */
+struct dat_rsm_slot {
+	__u32 generation;
+	__u32 pending;
+};
+
+/**
+ * struct dat_rsm_open - make a file one of RSM
+ * @size: of this structure
+ * @err: out: NO_MEM; BAD_CTLR: it is one already
+ * @node: out: id of this node
+ * @rsvd: 0
+ * @slots_offset: out: of the status page array, for mmap()
+ * @slots_size: out: bytes of it
+ */
+struct dat_rsm_open {
+	__u32 size;
+	__u32 err;
+	__u32 node;
+	__u32 rsvd;
+	__u64 slots_offset;
+	__u64 slots_size;
+};
+
+#define DAT_IOC_RSM_OPEN	DAT_IOC(RSM_OPEN)
+
+/**
+ * struct dat_rsm_ctlr - what a controller can do
+ * @size: of this structure
+ * @err: out: CTLR_NOT_PRESENT
+ * @ctlr: DAT_RSM_LOOPBACK, or 1, 2, ... for the adapters
+ * @name: out: NUL-terminated
+ * @direct_sizes: out: bit n: a mapping can be accessed 2^n bytes at a time
+ * @atomic_sizes: out: bit n: aligned transfers of 2^n bytes are not torn
+ * @page_sizes: out: bit n: pages of 2^n KiB
+ * @max_exports: out: segments of this node
+ * @max_imports: out: imports of this node
+ * @max_export_size: out: bytes of a segment; 0 here and below: there is no limit
+ * @tot_export_size: out: bytes of all segments
+ * @max_map_size: out: bytes of a window; with @direct_sizes 0 there are no windows
+ * @tot_map_size: out: bytes of all windows
+ */
+struct dat_rsm_ctlr {
+	__u32 size;
+	__u32 err;
+	__u32 ctlr;
+	char  name[DAT_RSM_CTLR_NAME];
+	__u32 direct_sizes;
+	__u32 atomic_sizes;
+	__u32 page_sizes;
+	__u32 max_exports;
+	__u32 max_imports;
+	__u64 max_export_size;
+	__u64 tot_export_size;
+	__u64 max_map_size;
+	__u64 tot_map_size;
+};
+
+#define DAT_IOC_RSM_CTLR	DAT_IOC(RSM_CTLR)
+
+/* Flags of struct dat_rsm_export. */
+#define DAT_RSM_REBINDABLE	0x1
+#define DAT_RSM_DONT_WAIT	0x2
+#define DAT_RSM_LOCK_OPS	0x4	/* such a segment can't be published */
+
+/**
+ * struct dat_rsm_export - make a segment of memory of the caller
+ * @size: of this structure
+ * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped; BAD_LENGTH 0 or over the limit; BAD_ALIGNMENT
+ *	@addr or @length no multiple of a page; PERM_DENIED the memory can't be written;
+ *	NO_MEM also RLIMIT_MEMLOCK or over the node's budget; NO_RESOURCES too many segments
+ * @ctlr: controller
+ * @flags: DAT_RSM_REBINDABLE, ...
+ * @addr: first byte
+ * @length: bytes
+ * @id: out: of the object
+ * @slot: out: index in the status page array
+ *
+ * The umask of the caller makes the permissions of those who are in no access list.
+ */
+struct dat_rsm_export {
+	__u32 size;
+	__u32 err;
+	__u32 ctlr;
+	__u32 flags;
+	__u64 addr;
+	__u64 length;
+	__u32 id;
+	__u32 slot;
+};
+
+#define DAT_IOC_RSM_EXPORT	DAT_IOC(RSM_EXPORT)
+
+/**
+ * struct dat_rsm_rebind - give a segment other memory; importers don't notice
+ * @size: of this structure
+ * @err: out: BAD_SEG; REBIND_NOT_ALLOWED; BAD_LENGTH not that of the segment; BAD_ADDR not
+ *	mapped or not at a page; PERM_DENIED and NO_MEM like DAT_IOC_RSM_EXPORT
+ * @id: of the export
+ * @rsvd: 0
+ * @addr: first byte
+ * @length: bytes
+ */
+struct dat_rsm_rebind {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 rsvd;
+	__u64 addr;
+	__u64 length;
+};
+
+#define DAT_IOC_RSM_REBIND	DAT_IOC(RSM_REBIND)
+
+/**
+ * struct dat_rsm_access - who may import
+ * @node: on which node
+ * @perm: octal digits for the exporter's user, its group, and others: 4 read, 2 write
+ */
+struct dat_rsm_access {
+	__u32 node;
+	__u32 perm;
+};
+
+/**
+ * struct dat_rsm_publish - let others import a segment; also DAT_IOC_RSM_REPUBLISH
+ * @size: of this structure
+ * @err: out: BAD_SEG; BAD_ACL; BAD_ADDR @list; ALREADY_PUBLISHED (REPUBLISH: NOT_PUBLISHED);
+ *	RESERVED_SEGID; SEGID_IN_USE; LOCKS_NOT_SUPPORTED; NO_MEM; NO_RESOURCES no
+ *	automatic id is left
+ * @id: of the export
+ * @segid: id to be published under, 0: choose one; out: that id.  REPUBLISH: 0
+ * @list: address of struct dat_rsm_access
+ * @count: entries of @list; 0: everybody, by the umask
+ * @rsvd: 0
+ *
+ * The first entry for a node counts.  To republish concerns those who connect later.
+ */
+struct dat_rsm_publish {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 segid;
+	__u64 list;
+	__u32 count;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_RSM_PUBLISH	DAT_IOC(RSM_PUBLISH)
+#define DAT_IOC_RSM_REPUBLISH	DAT_IOC(RSM_REPUBLISH)
+
+/**
+ * struct dat_rsm_unpublish - withdraw a segment and cut all its imports
+ * @size: of this structure
+ * @err: out: BAD_SEG, NOT_PUBLISHED
+ * @id: of the export
+ * @rsvd: 0
+ *
+ * When this returns nobody reads or writes the segment any more.
+ */
+struct dat_rsm_unpublish {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_RSM_UNPUBLISH	DAT_IOC(RSM_UNPUBLISH)
+
+/**
+ * struct dat_rsm_connect - import a segment
+ * @size: of this structure
+ * @err: out: CTLR_NOT_PRESENT also: not the way to @node; NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE;
+ *	PERM_DENIED; UNREACHABLE; INTERRUPTED; NO_MEM; NO_RESOURCES too many imports
+ * @ctlr: controller
+ * @node: of the segment
+ * @segid: of the segment
+ * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: for events alone
+ * @id: out: of the object
+ * @slot: out: index in the status page array
+ * @generation: out: of the connection
+ * @rsvd: 0
+ * @length: out: bytes of the segment
+ * @map_offset: out: of the window, for mmap(); 0: there is none.  It can't be mapped without
+ *	DAT_RSM_READ, since no machine can keep a mapping from being read (EOPNOTSUPP),
+ *	nor for writing without DAT_RSM_WRITE (EACCES)
+ */
+struct dat_rsm_connect {
+	__u32 size;
+	__u32 err;
+	__u32 ctlr;
+	__u32 node;
+	__u32 segid;
+	__u32 perm;
+	__u32 id;
+	__u32 slot;
+	__u32 generation;
+	__u32 rsvd;
+	__u64 length;
+	__u64 map_offset;
+};
+
+#define DAT_IOC_RSM_CONNECT	DAT_IOC(RSM_CONNECT)
+
+/**
+ * struct dat_rsm_localmem - lock memory of the caller for transfers
+ * @size: of this structure
+ * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped or not at a page; BAD_LENGTH 0; NO_MEM;
+ *	NO_RESOURCES
+ * @ctlr: controller
+ * @id: out: of the object
+ * @addr: first byte
+ * @length: bytes; all of the last page is locked
+ *
+ * Memory that can't be written may be the source of puts alone.
+ */
+struct dat_rsm_localmem {
+	__u32 size;
+	__u32 err;
+	__u32 ctlr;
+	__u32 id;
+	__u64 addr;
+	__u64 length;
+};
+
+#define DAT_IOC_RSM_LOCALMEM	DAT_IOC(RSM_LOCALMEM)
+
+enum dat_rsm_type {
+	DAT_RSM_TYPE_EXPORT	= 1,
+	DAT_RSM_TYPE_IMPORT	= 2,
+	DAT_RSM_TYPE_LOCALMEM	= 3,
+};
+
+/**
+ * struct dat_rsm_free - end of an object
+ * @size: of this structure
+ * @err: out: BAD_SEG, of local memory BAD_LOCALMEM
+ * @type: enum dat_rsm_type
+ * @id: of the object
+ *
+ * An export that is published is unpublished first.  When this returns, nobody reads or
+ * writes the memory any more.
+ */
+struct dat_rsm_free {
+	__u32 size;
+	__u32 err;
+	__u32 type;
+	__u32 id;
+};
+
+#define DAT_IOC_RSM_FREE	DAT_IOC(RSM_FREE)
+
+enum dat_rsm_op {
+	DAT_RSM_PUT	= 0,
+	DAT_RSM_GET	= 1,
+};
+
+/**
+ * struct dat_rsm_ioent - one of the transfers of DAT_IOC_RSM_IO
+ * @addr: in the caller's memory; with @localmem: offset in that
+ * @offset: in the segment
+ * @length: bytes; 0 is done at once
+ * @localmem: id of local memory, or 0
+ * @width: 1, 2, 4 or 8: of the elements, none of which is torn if it is aligned; @offset
+ *	and @length are multiples of it
+ */
+struct dat_rsm_ioent {
+	__u64 addr;
+	__u64 offset;
+	__u64 length;
+	__u32 localmem;
+	__u32 width;
+};
+
+/* Flags of struct dat_rsm_io; the second also of struct dat_rsm_post. */
+#define DAT_RSM_SIGPOST		0x1	/* signal the exporter when all is done */
+#define DAT_RSM_NO_ACCUMULATE	0x2	/* unless an event is pending there */
+
+/**
+ * struct dat_rsm_io - transfers between a segment and memory, in order
+ * @size: of this structure
+ * @err: out: BAD_SEG; BAD_SGIO @count; CONN_ABORTED; PERM_DENIED; BAD_LOCALMEM; BAD_OFFSET,
+ *	BAD_LENGTH beyond the segment or the local memory; BAD_ADDR also: can't be written;
+ *	BAD_ALIGNMENT; INTERRUPTED the process is being killed
+ * @id: of the import
+ * @op: enum dat_rsm_op
+ * @flags: DAT_RSM_SIGPOST, ...
+ * @count: of entries, 1 to DAT_RSM_MAX_IO
+ * @entries: address of struct dat_rsm_ioent
+ * @done: out, also after an error: entries that were carried out.  Of the one behind them
+ *	anything may have been
+ * @rsvd: 0
+ *
+ * Of a controller whose imports have rings, this is for what doesn't fit those.
+ */
+struct dat_rsm_io {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 op;
+	__u32 flags;
+	__u32 count;
+	__u64 entries;
+	__u32 done;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_RSM_IO		DAT_IOC(RSM_IO)
+
+/**
+ * struct dat_rsm_post - an event for the other side: the exporter, or every importer
+ * @size: of this structure
+ * @err: out: BAD_SEG, CONN_ABORTED, UNREACHABLE
+ * @id: of an import or an export
+ * @flags: 0 or DAT_RSM_NO_ACCUMULATE
+ */
+struct dat_rsm_post {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 flags;
+};
+
+#define DAT_IOC_RSM_POST	DAT_IOC(RSM_POST)
+
+#define DAT_RSM_FOREVER		(~0ULL)
+
+/**
+ * struct dat_rsm_wait - consume one event
+ * @size: of this structure
+ * @err: out: BAD_SEG; TIMEOUT; INTERRUPTED; CONN_ABORTED an import was cut, and
+ *	all events are consumed
+ * @id: of an import or an export
+ * @rsvd: 0
+ * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: don't wait
+ */
+struct dat_rsm_wait {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 rsvd;
+	__u64 deadline_ns;
+};
+
+#define DAT_IOC_RSM_WAIT	DAT_IOC(RSM_WAIT)
+
+/**
+ * struct dat_rsm_fd - a descriptor that is readable while events are pending
+ * @size: of this structure
+ * @err: out: BAD_SEG; NO_RESOURCES too many open files; NO_MEM
+ * @id: of an import or an export
+ * @fd: out: closed on exec
+ *
+ * Hangs up when the object is freed or the import cut.  Only DAT_IOC_RSM_WAIT consumes.
+ */
+struct dat_rsm_fd {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__s32 fd;
+};
+
+#define DAT_IOC_RSM_FD		DAT_IOC(RSM_FD)
+
+#endif /* _UAPI_RDMA_DAT_RSM_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* rsmapi.h: the layouts and values that programs were compiled with elsewhere. */
+#include <rsmapi.h>
+
+#include "kselftest_harness.h"
+
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), "size of " #type)
+#define AT(type, field, offset) \
+	_Static_assert(offsetof(type, field) == (offset), #type "." #field)
+#define SAME(a, b) _Static_assert((a) == (b), #a)
+
+SIZE(off_t, 8);
+SIZE(offset_t, 8);
+SIZE(uint_t, 4);
+SIZE(ulong_t, 8);
+SIZE(rsm_addr_t, 8);
+SIZE(rsm_node_id_t, 4);
+SIZE(rsm_memseg_id_t, 4);
+SIZE(rsm_permission_t, 4);
+SIZE(rsmapi_controller_handle_t, 8);
+SIZE(rsm_memseg_export_handle_t, 8);
+SIZE(rsm_memseg_import_handle_t, 8);
+SIZE(rsm_localmemory_handle_t, 8);
+
+SIZE(rsmapi_controller_attr_t, 64);
+AT(rsmapi_controller_attr_t, attr_direct_access_sizes, 0);
+AT(rsmapi_controller_attr_t, attr_atomic_sizes, 4);
+AT(rsmapi_controller_attr_t, attr_page_size, 8);
+AT(rsmapi_controller_attr_t, attr_max_export_segment_size, 16);
+AT(rsmapi_controller_attr_t, attr_tot_export_segment_size, 24);
+AT(rsmapi_controller_attr_t, attr_max_export_segments, 32);
+AT(rsmapi_controller_attr_t, attr_max_import_map_size, 40);
+AT(rsmapi_controller_attr_t, attr_tot_import_map_size, 48);
+AT(rsmapi_controller_attr_t, attr_max_import_segments, 56);
+
+SIZE(rsmapi_access_entry_t, 8);
+AT(rsmapi_access_entry_t, ae_node, 0);
+AT(rsmapi_access_entry_t, ae_permission, 4);
+
+SIZE(rsmapi_barrier_t, 24);
+AT(rsmapi_barrier_t, seg, 0);
+AT(rsmapi_barrier_t, gnum, 8);
+AT(rsmapi_barrier_t, privdata, 16);
+
+SIZE(rsm_iovec_t, 40);
+AT(rsm_iovec_t, io_type, 0);
+AT(rsm_iovec_t, local.handle, 8);
+AT(rsm_iovec_t, local.vaddr, 8);
+AT(rsm_iovec_t, local_offset, 16);
+AT(rsm_iovec_t, remote_offset, 24);
+AT(rsm_iovec_t, transfer_length, 32);
+
+SIZE(rsm_scat_gath_t, 48);
+AT(rsm_scat_gath_t, local_nodeid, 0);
+AT(rsm_scat_gath_t, io_request_count, 8);
+AT(rsm_scat_gath_t, io_residual_count, 16);
+AT(rsm_scat_gath_t, flags, 24);
+AT(rsm_scat_gath_t, remote_handle, 32);
+AT(rsm_scat_gath_t, iovec, 40);
+
+SIZE(rsm_topology_hdr_t, 8);
+AT(rsm_topology_hdr_t, local_nodeid, 0);
+AT(rsm_topology_hdr_t, local_cntlr_count, 4);
+SIZE(rsm_connections_hdr_t, 272);
+AT(rsm_connections_hdr_t, cntlr_name, 0);
+AT(rsm_connections_hdr_t, local_hwaddr, 256);
+AT(rsm_connections_hdr_t, remote_cntlr_count, 264);
+SIZE(rsm_remote_cntlr_t, 280);
+AT(rsm_remote_cntlr_t, remote_nodeid, 0);
+AT(rsm_remote_cntlr_t, remote_cntlrname, 4);
+AT(rsm_remote_cntlr_t, remote_hwaddr, 264);
+AT(rsm_remote_cntlr_t, connection_state, 272);
+AT(rsm_connections_t, remote_cntlr, 272);
+AT(rsm_topology_t, connections, 8);
+
+SAME(MAXNAMELEN, 256);
+SAME(RSM_VERSION, 5);
+SAME(RSM_LIB_VERSION, 1);
+SAME(RSM_MAP_NONE, 0);
+SAME(RSM_MAP_FIXED, 1);
+SAME(RSM_MAP_RESERVED, 2);
+SAME(RSM_BARRIER_SEGMENT, 0x01);
+SAME(RSM_BARRIER_NODE, 0x02);
+SAME(RSM_BARRIER_SEGMENT_THREAD, 0x11);
+SAME(RSM_BARRIER_NODE_THREAD, 0x12);
+SAME(RSM_BAR_DEFAULT, RSM_BARRIER_NODE);
+SAME(RSM_BARRIER_MODE_EXPLICIT, 0);
+SAME(RSM_BARRIER_MODE_IMPLICIT, 1);
+SAME(RSM_DAS8, 1);
+SAME(RSM_DAS16, 2);
+SAME(RSM_DAS32, 4);
+SAME(RSM_DAS64, 8);
+SAME(RSM_ALLOW_REBIND, 0x01);
+SAME(RSM_CREATE_SEG_DONTWAIT, 0x02);
+SAME(RSM_LOCK_OPS, 0x04);
+SAME(RSM_HANDLE_TYPE, 1);
+SAME(RSM_VA_TYPE, 2);
+SAME(RSM_IMPLICIT_SIGPOST, 0x01);
+SAME(RSM_SIGPOST_NO_ACCUMULATE, 0x02);
+SAME(RSM_SIG_POST_NO_ACCUMULATE, 0x02);
+SAME(RSM_PERM_NONE, 0);
+SAME(RSM_PERM_READ, 0400);
+SAME(RSM_PERM_WRITE, 0200);
+SAME(RSM_PERM_RDWR, 0600);
+SAME(RSM_MAX_SGIOREQS, 16);
+SAME(RSM_CONNECTION_ACTIVE, 3);
+SAME(RSM_MAX_NODE, 64);
+SAME(RSM_MAX_CTRL, 32);
+SAME(RSM_SUCCESS, 0);
+/* The numbers are in sequence: one wrong in the middle moves the last. */
+SAME(RSMERR_BAD_ADDR, 16);
+SAME(RSMERR_INSUFFICIENT_MEM, 32);
+SAME(RSMERR_SEG_NOT_CONNECTED, 45);
+SAME(RSMERR_INTERNAL_ERROR, 100);
+SAME(RSMERR_BAD_ARGS_ERRORS, 117);
+SAME(RSMERR_QUEUE_FULL, 134);
+
+/* Every function has the type that programs expect of it. */
+static const struct {
+	int (*get_controller)(char *, rsmapi_controller_handle_t *);
+	int (*export_create)(rsmapi_controller_handle_t, rsm_memseg_export_handle_t *, void *,
+			     size_t, unsigned int);
+	int (*rebind)(rsm_memseg_export_handle_t, void *, int64_t, size_t);
+	int (*publish)(rsm_memseg_export_handle_t, uint32_t *, rsmapi_access_entry_t *,
+		       unsigned int);
+	int (*connect)(rsmapi_controller_handle_t, uint32_t, uint32_t, uint32_t,
+		       rsm_memseg_import_handle_t *);
+	int (*map)(rsm_memseg_import_handle_t, void **, rsm_attribute_t, uint32_t, off_t, size_t);
+	int (*put8)(rsm_memseg_import_handle_t, off_t, uint8_t *, unsigned long);
+	int (*get64)(rsm_memseg_import_handle_t, off_t, uint64_t *, unsigned long);
+	int (*putv)(rsm_scat_gath_t *);
+	int (*local)(rsmapi_controller_handle_t, rsm_localmemory_handle_t *, char *, size_t);
+	int (*pollfd)(struct pollfd *, nfds_t, int, int *);
+	void (*free_topology)(rsm_topology_t *);
+} types __attribute__((unused)) = {
+	rsm_get_controller, rsm_memseg_export_create, rsm_memseg_export_rebind,
+	rsm_memseg_export_publish, rsm_memseg_import_connect, rsm_memseg_import_map,
+	rsm_memseg_import_put8, rsm_memseg_import_get64, rsm_memseg_import_putv,
+	rsm_create_localmemory_handle, rsm_intr_signal_wait_pollfd,
+	rsm_free_interconnect_topology,
+};
+
+TEST(layouts_and_values_are_those_of_rsmapi)
+{
+	/* It has compiled. */
+	EXPECT_EQ(16, RSM_MAX_SGIOREQS);
+}
+
+TEST_HARNESS_MAIN
