@@ -53,6 +53,7 @@ install: libs
 	+$(MAKE) -C $(DAT_TOP)/ulib install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/include/dat $(DESTDIR)$(UDEVDIR)
 	$(INSTALL) -m 644 $(wildcard $(DAT_TOP)/include/dat/*.h) $(DESTDIR)$(PREFIX)/include/dat/
+	$(INSTALL) -m 644 $(DAT_TOP)/include/rsmapi.h $(DESTDIR)$(PREFIX)/include/
 	cd $(DAT_TOP)/Documentation/man && for d in man*; do \
 		$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/$$d && \
 		$(INSTALL) -m 644 $$d/* $(DESTDIR)$(PREFIX)/share/man/$$d/ || exit 1; done
@@ -92,7 +93,7 @@ help:
 	@echo 'all              the module and the libraries (default)'
 	@echo 'modules          dat.ko for KDIR=$(KDIR)'
 	@echo 'ktest            modules that test, measure and show kDAPL, into ktest/ beside dat.ko'
-	@echo 'libs             libdat and the tools, into build/ulib/'
+	@echo 'libs             libdat, librsm and the tools, into build/ulib/'
 	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
 	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'

@@ -9,6 +9,7 @@
 #include <net/net_namespace.h>
 
 #include "file.h"
+#include "rsm.h"
 #include "trace.h"
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
@@ -65,6 +66,7 @@ static int dat_release(struct inode *inode, struct file *filp)
 		dat_file_close_ia(file);
 		dat_ia_put(file->ia);
 	}
+	dat_rsm_close(file);
 	dat_region_free(&file->doorbell);
 	put_net(file->net);
 	mmdrop(file->mm);

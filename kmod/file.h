@@ -14,6 +14,8 @@
 
 #include "dat.h"
 
+struct rsm_ctx;
+
 /**
  * struct dat_poller - the thread that looks at the doorbells of a file
  * @lock: @task; nothing is taken under it
@@ -35,12 +37,13 @@ struct dat_poller {
  * @mm: of the opener; nobody else may use the file, since memory is registered and
  *	addresses are meant in it
  * @net: network namespace of the opener
- * @lock: opening of the IA, who has which bell, growth of @words
+ * @lock: opening of the IA and of RSM, who has which bell, growth of @words
  * @ia: set once, by dat_file_bind(), with release; then constant
  * @doorbell: struct dat_doorbell
  * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
  * @words: words of the doorbell page that have had a bit; only grows
  * @poller: looks at them, if it was asked to
+ * @rsm: set once, under @lock, with release
  */
 struct dat_file {
 	struct mm_struct	*mm;
@@ -51,6 +54,7 @@ struct dat_file {
 	struct xarray		bells;
 	unsigned int		words;
 	struct dat_poller	poller;
+	struct rsm_ctx		*rsm;
 };
 
 int dat_file_init(void);

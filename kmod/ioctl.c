@@ -7,6 +7,7 @@
 #include <linux/uaccess.h>
 
 #include "file.h"
+#include "rsm.h"
 
 /* How much of an IA an operation needs. */
 enum need {
@@ -215,6 +216,8 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	struct dat_file *file = filp->private_data;
 	unsigned int nr = _IOC_NR(cmd);
 
+	if (nr >= DAT_NR_RSM_FIRST)
+		return dat_rsm_ioctl(filp, cmd, arg);
 	if (current->mm != file->mm)
 		return -EPERM;
 	if (cmd == DAT_IOC_KICK)

@@ -5,6 +5,7 @@
 #include "dat.h"
 #include "file.h"
 #include "kdat.h"
+#include "rsm.h"
 
 struct workqueue_struct *dat_wq, *dat_refuse_wq;
 
@@ -38,11 +39,16 @@ static int __init dat_init(void)
 	ret = kdat_init();
 	if (ret)
 		goto err_dev_exit;
-	ret = dat_file_init();
+	ret = dat_rsm_init();
 	if (ret)
 		goto err_kdat_exit;
+	ret = dat_file_init();
+	if (ret)
+		goto err_rsm_exit;
 	return 0;
 
+err_rsm_exit:
+	dat_rsm_exit();
 err_kdat_exit:
 	kdat_exit();
 err_dev_exit:
@@ -59,6 +65,7 @@ err_destroy_wq:
 static void __exit dat_exit(void)
 {
 	dat_file_exit();
+	dat_rsm_exit();
 	kdat_exit();
 	dat_dev_exit();
 	dat_share_exit();

@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "file.h"
+#include "rsm.h"
 
 #define KIND_BITS	8
 
@@ -62,9 +63,14 @@ int dat_mmap(struct file *filp, struct vm_area_struct *vma)
 	unsigned int kind = vma->vm_pgoff & (BIT(KIND_BITS) - 1);
 	unsigned long id = vma->vm_pgoff >> KIND_BITS;
 	struct dat_ia *ia = dat_file_ia(file);
+	struct rsm_ctx *rsm = smp_load_acquire(&file->rsm);	/* whole since it was opened */
 
 	if (current->mm != file->mm)
 		return -EPERM;
+	if (dat_rsm_is_window(vma))
+		return dat_rsm_mmap(file, vma);
+	if (kind == DAT_REGION_RSM_SLOTS)
+		return id || !rsm ? -EINVAL : map_region(vma, &rsm->slots);
 	if (!ia || id > U32_MAX)
 		return -EINVAL;
 	if (kind != DAT_REGION_DOORBELL)

@@ -35,6 +35,8 @@ enum dat_region_kind {
 	/* prepared, not in use yet */
 	DAT_REGION_NEXT_SUBMIT	= 3,
 	DAT_REGION_NEXT_STATUS	= 4,
+	/* of no object, like the doorbell page */
+	DAT_REGION_RSM_SLOTS	= 5,
 };
 
 /**

@@ -27,7 +27,7 @@
  * connecting gave; it never is that again.
  *
  * The window of an import, where connecting gave one, is the segment itself, to be mapped
- * shared, whole or in part, once at a time.  After a cut it shows other memory, private
+ * shared, whole or in part, any number of times.  After a cut it shows other memory, private
  * to the import: what is written to it is lost and nobody is told but by the generation.
  */
 #ifndef _UAPI_RDMA_DAT_RSM_H
@@ -283,7 +283,7 @@ struct dat_rsm_unpublish {
  * @length: out: bytes of the segment
  * @map_offset: out: of the window, for mmap(); 0: there is none.  It can't be mapped without
  *	DAT_RSM_READ, since no machine can keep a mapping from being read (EOPNOTSUPP),
- *	nor for writing without DAT_RSM_WRITE (EACCES)
+ *	nor for writing without DAT_RSM_WRITE (EACCES), nor after a cut (ENODEV)
  */
 struct dat_rsm_connect {
 	__u32 size;

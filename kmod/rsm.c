@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Remote Shared Memory: nodes, contexts, and the life of objects. */
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "file.h"
+#include "rsm.h"
+
+#define AUTO_FIRST	0x80000000U
+#define ID_LIMIT	XA_LIMIT(1, DAT_RSM_SLOTS)
+
+unsigned int rsm_max_segments = 4095;
+module_param_named(rsm_max_segments, rsm_max_segments, uint, 0644);
+MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
+
+unsigned int rsm_max_exported;
+module_param_named(rsm_max_exported, rsm_max_exported, uint, 0644);
+MODULE_PARM_DESC(rsm_max_exported, "Percent of memory that segments may take; 0: no limit (0)");
+
+static unsigned int rsm_node_id;
+module_param_named(rsm_node_id, rsm_node_id, uint, 0444);
+MODULE_PARM_DESC(rsm_node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
+
+static unsigned int rsm_net_id;
+
+static int __net_init rsm_net_init(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	mutex_init(&node->lock);
+	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
+	node->next_auto = AUTO_FIRST;
+	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
+	return 0;
+}
+
+static void __net_exit rsm_net_exit(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	/* Files hold the namespace, so there is no segment any more. */
+	xa_destroy(&node->segs);
+}
+
+static struct pernet_operations rsm_net_ops = {
+	.init	= rsm_net_init,
+	.exit	= rsm_net_exit,
+	.id	= &rsm_net_id,
+	.size	= sizeof(struct rsm_node),
+};
+
+struct rsm_node *rsm_node_of(struct net *net)
+{
+	return net_generic(net, rsm_net_id);
+}
+
+int dat_rsm_init(void)
+{
+	if (rsm_node_id > DAT_RSM_MAX_NODE)
+		return -EINVAL;
+	return register_pernet_subsys(&rsm_net_ops);
+}
+
+void dat_rsm_exit(void)
+{
+	unregister_pernet_subsys(&rsm_net_ops);
+	/* Of objects that were freed. */
+	rcu_barrier();
+}
+
+/* Objects. */
+
+static struct dat_rsm_slot *obj_slot(const struct rsm_obj *obj)
+{
+	return (struct dat_rsm_slot *)obj->ctx->slots.va + obj->id - 1;
+}
+
+/* A number that the slot has not had lately. */
+static void obj_new_generation(struct rsm_obj *obj)
+{
+	obj->generation++;
+	WRITE_ONCE(obj->slot->generation, obj->generation);
+}
+
+/**
+ * rsm_obj_setup() - begin an object, whose id stays reserved
+ * @ctx: context
+ * @obj: zeroed
+ * @type: of it
+ *
+ * Return: DAT_RSM_OK, to be followed by rsm_obj_publish() or rsm_obj_abort();
+ * DAT_RSM_NO_RESOURCES, DAT_RSM_NO_MEM: the caller frees it.
+ */
+int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type)
+{
+	bool counts = type != DAT_RSM_TYPE_LOCALMEM;
+	int ret;
+
+	if (counts && atomic_inc_return(&ctx->node->objs) > READ_ONCE(rsm_max_segments)) {
+		ret = -EBUSY;
+		goto err_uncount;
+	}
+	ret = xa_alloc_cyclic(&ctx->objs, &obj->id, XA_ZERO_ENTRY, ID_LIMIT, &ctx->next_id,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret < 0)
+		goto err_uncount;
+	obj->type = type;
+	obj->ctx = ctx;
+	kref_init(&obj->ref);
+	spin_lock_init(&obj->lock);
+	init_waitqueue_head(&obj->wq);
+	obj->slot = obj_slot(obj);
+	/* Only this module writes it, and the process can't. */
+	obj->generation = obj->slot->generation;
+	obj_new_generation(obj);
+	WRITE_ONCE(obj->slot->pending, 0);
+	return DAT_RSM_OK;
+
+err_uncount:
+	if (counts)
+		atomic_dec(&ctx->node->objs);
+	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
+}
+
+/* The object is whole: from now on others find it. */
+int rsm_obj_publish(struct rsm_obj *obj)
+{
+	/* The entry is reserved, so there is nothing to allocate. */
+	xa_store(&obj->ctx->objs, obj->id, obj, GFP_KERNEL_ACCOUNT);
+	return DAT_RSM_OK;
+}
+
+static void obj_forget(struct rsm_obj *obj)
+{
+	struct rsm_ctx *ctx = obj->ctx;
+
+	if (obj->type != DAT_RSM_TYPE_LOCALMEM)
+		atomic_dec(&ctx->node->objs);
+	/* The id, and with it the slot, may be somebody else's from here on. */
+	xa_erase(&ctx->objs, obj->id);
+}
+
+/* Undoes rsm_obj_setup(); the caller frees it. */
+void rsm_obj_abort(struct rsm_obj *obj)
+{
+	obj_forget(obj);
+}
+
+static struct rsm_obj *obj_find(struct rsm_ctx *ctx, u32 id)
+{
+	struct rsm_obj *obj;
+
+	rcu_read_lock();
+	obj = id ? xa_load(&ctx->objs, id) : NULL;
+	if (obj && !kref_get_unless_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+/**
+ * rsm_obj_get() - look an object up
+ * @ctx: context
+ * @type: that it must have
+ * @id: from anybody
+ *
+ * Context: any.  Return: it, with a reference, or NULL.
+ */
+struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
+{
+	struct rsm_obj *obj = obj_find(ctx, id);
+
+	if (obj && obj->type != type) {
+		rsm_obj_put(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+/* Likewise, of any type that has events. */
+struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id)
+{
+	struct rsm_obj *obj = obj_find(ctx, id);
+
+	if (obj && obj->type == DAT_RSM_TYPE_LOCALMEM) {
+		rsm_obj_put(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+static void obj_release(struct kref *ref)
+{
+	struct rsm_obj *obj = container_of(ref, struct rsm_obj, ref);
+
+	if (obj->type == DAT_RSM_TYPE_IMPORT)
+		rsm_import_release(to_rsm_import(obj));
+	/* It is the first member of all three. */
+	kfree_rcu(obj, rcu);
+}
+
+void rsm_obj_put(struct rsm_obj *obj)
+{
+	kref_put(&obj->ref, obj_release);
+}
+
+/**
+ * rsm_obj_cut() - the connection of an import is no more
+ * @obj: of the import, with a context that lives
+ *
+ * Context: any.  Transfers that begin later see it, those under way are to be waited for.
+ */
+void rsm_obj_cut(struct rsm_obj *obj)
+{
+	spin_lock(&obj->lock);
+	if (!obj->cut && obj->slot)
+		obj_new_generation(obj);
+	WRITE_ONCE(obj->cut, true);
+	spin_unlock(&obj->lock);
+	wake_up_all(&obj->wq);
+}
+
+static void obj_stop_events(struct rsm_obj *obj)
+{
+	spin_lock(&obj->lock);
+	WRITE_ONCE(obj->stopped, true);
+	obj->slot = NULL;
+	spin_unlock(&obj->lock);
+	wake_up_all(&obj->wq);
+}
+
+/* Step one.  Returns true if somebody may be in the middle of a transfer. */
+static bool obj_stop(struct rsm_obj *obj)
+{
+	bool busy = true;
+
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		busy = rsm_export_stop(to_rsm_export(obj));
+	else if (obj->type == DAT_RSM_TYPE_IMPORT)
+		rsm_import_stop(to_rsm_import(obj));
+	obj_stop_events(obj);
+	obj_forget(obj);
+	/* Who transfers with an import holds it; the segment looks after its pages. */
+	return busy && obj->type != DAT_RSM_TYPE_IMPORT;
+}
+
+/* Step three; drops the context's reference. */
+static void obj_drop(struct rsm_obj *obj)
+{
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		rsm_export_drop(to_rsm_export(obj));
+	else if (obj->type == DAT_RSM_TYPE_LOCALMEM)
+		rsm_mem_unpin(rcu_dereference_protected(to_rsm_localmem(obj)->mem, true));
+	rsm_obj_put(obj);
+}
+
+/**
+ * rsm_obj_end() - free an object
+ * @ctx: context
+ * @type: that it must have
+ * @id: from anybody
+ *
+ * Context: sleeps.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG: there is none, or somebody else
+ * frees it.
+ */
+int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
+{
+	struct rsm_obj *obj;
+
+	xa_lock(&ctx->objs);
+	obj = id ? xa_load(&ctx->objs, id) : NULL;
+	if (obj && obj->type == type)
+		/* Reserved until it is stopped: nobody gets its slot meanwhile. */
+		__xa_cmpxchg(&ctx->objs, id, obj, XA_ZERO_ENTRY, GFP_ATOMIC);
+	else
+		obj = NULL;
+	xa_unlock(&ctx->objs);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	if (obj_stop(obj))
+		synchronize_rcu();
+	obj_drop(obj);
+	return DAT_RSM_OK;
+}
+
+/* Contexts. */
+
+/*
+ * The address space is at its end, or the file: nobody is inside a call, but those on
+ * the other side of a connection don't know yet.
+ */
+static void ctx_end(struct rsm_ctx *ctx)
+{
+	struct rsm_obj *obj, *next, *first = NULL;
+	unsigned long id;
+	bool busy = false;
+
+	/* Windows of imports first: then no own segment finds an own import. */
+	xa_for_each(&ctx->objs, id, obj)
+		if (obj->type == DAT_RSM_TYPE_IMPORT) {
+			obj_stop(obj);
+			obj_drop(obj);
+		}
+	/* What is left is strung together by the heads that RCU needs only later. */
+	xa_for_each(&ctx->objs, id, obj) {
+		busy |= obj_stop(obj);
+		obj->rcu.next = first ? &first->rcu : NULL;
+		first = obj;
+	}
+	if (busy)
+		synchronize_rcu();
+	for (obj = first; obj; obj = next) {
+		next = obj->rcu.next ? container_of(obj->rcu.next, struct rsm_obj, rcu) : NULL;
+		obj_drop(obj);
+	}
+}
+
+static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
+{
+	ctx_end(container_of(mn, struct rsm_ctx, mn));
+}
+
+static const struct mmu_notifier_ops ctx_mn_ops = {
+	.release = ctx_mm_released,
+};
+
+/**
+ * rsm_ctx_open() - make the context of a file
+ * @filp: of the current process
+ * @out: result
+ *
+ * Context: sleeps; takes mmap_lock.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM,
+ * DAT_RSM_INTERRUPTED.
+ */
+int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
+{
+	struct dat_file *file = filp->private_data;
+	struct rsm_ctx *ctx;
+	int ret;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return DAT_RSM_NO_MEM;
+	ctx->mm = file->mm;
+	ctx->node = rsm_node_of(file->net);
+	ctx->mapping = filp->f_mapping;
+	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
+	ret = dat_region_alloc(&ctx->slots, DAT_RSM_SLOTS * sizeof(struct dat_rsm_slot), false);
+	if (ret)
+		goto err_free;
+	ctx->mn.ops = &ctx_mn_ops;
+	ret = mmu_notifier_register(&ctx->mn, ctx->mm);
+	if (ret)
+		goto err_free_slots;
+	*out = ctx;
+	return DAT_RSM_OK;
+
+err_free_slots:
+	dat_region_free(&ctx->slots);
+err_free:
+	kfree(ctx);
+	return ret == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
+}
+
+/* The file is released. */
+void dat_rsm_close(struct dat_file *file)
+{
+	struct rsm_ctx *ctx = file->rsm;
+
+	if (!ctx)
+		return;
+	/* Ends the context if the address space has not. */
+	mmu_notifier_unregister(&ctx->mn, ctx->mm);
+	xa_destroy(&ctx->objs);
+	dat_region_free(&ctx->slots);
+	kfree(ctx);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Remote Shared Memory: segments, their imports, and what moves bytes between them.
+ *
+ *   rsm_node              a network namespace: the segments published in it
+ *   rsm_ctx               an open file of RSM; ends with its address space
+ *    ├ rsm_export         a segment; has rsm_mem, its pages
+ *    ├ rsm_import         a connection to a segment; holds a reference on the export
+ *    └ rsm_localmem       locked memory for transfers; has rsm_mem
+ *
+ * Objects are found by id, under RCU, and live while their kref is held; what they do for
+ * others ends earlier, in three steps that rsm_obj_end() takes for one of them and
+ * the end of a context for all at once:
+ *
+ *   stop     nobody finds it any more, imports are cut, windows show trash
+ *   wait     for a grace period, after which no transfer is under way
+ *   drop     unpin
+ *
+ * A transfer looks at import->cut and at the pages of the segment under rcu_read_lock(),
+ * for no more than a page at a time and without page faults.  So nobody, least of all an
+ * importer whose memory is slow to fault in, can hold up the end of a segment.
+ *
+ * Locks, outer to inner:
+ *
+ *   node->lock            mutex: who is published, who imports what; never held while
+ *                         user memory is touched
+ *   import->map_lock      mutex, inside mmap_lock, too: what the window shows
+ *   obj->lock             spinlock: events
+ */
+#ifndef _DAT_RSM_H
+#define _DAT_RSM_H
+
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <rdma/dat_rsm.h>
+
+#include "ring.h"
+
+struct dat_file;
+struct net;
+
+/**
+ * struct rsm_node - RSM in a network namespace
+ * @lock: see the top of this file
+ * @segs: published exports by segment id; @lock
+ * @next_auto: where the search for an automatic id begins; @lock
+ * @id: node id
+ * @objs: exports and imports
+ */
+struct rsm_node {
+	struct mutex	lock;		/* see the top of this file */
+	struct xarray	segs;
+	u32		next_auto;
+	u32		id;
+	atomic_t	objs;
+};
+
+/**
+ * struct rsm_ctx - an open file that has become one of RSM
+ * @mm: whose memory and whose file it is
+ * @node: of the file's network namespace, which the file holds
+ * @mapping: of the file; windows are zapped through it
+ * @objs: by id, from 1
+ * @next_id: where the search for a free id begins
+ * @slots: struct dat_rsm_slot, by id - 1
+ * @mn: tells of the end of @mm
+ */
+struct rsm_ctx {
+	struct mm_struct	*mm;
+	struct rsm_node		*node;
+	struct address_space	*mapping;
+	struct xarray		objs;
+	u32			next_id;
+	struct dat_region	slots;
+	struct mmu_notifier	mn;
+};
+
+/**
+ * struct rsm_obj - what all objects begin with
+ * @type: enum dat_rsm_type
+ * @id: in ctx->objs
+ * @ref: memory lives while it is held
+ * @rcu: lookups are under RCU
+ * @ctx: valid until the object is stopped
+ * @lock: everything below
+ * @slot: in ctx->slots; NULL once stopped
+ * @generation: of the connection
+ * @pending: events that nobody has consumed
+ * @cut: an import whose segment is gone; also read under RCU by transfers
+ * @stopped: the object is no more; of local memory also read under RCU by transfers
+ * @wq: those who wait for events, and pollers
+ */
+struct rsm_obj {
+	enum dat_rsm_type	type;
+	u32			id;
+	struct kref		ref;
+	struct rcu_head		rcu;
+	struct rsm_ctx		*ctx;
+	spinlock_t		lock;		/* of all that follows */
+	struct dat_rsm_slot	*slot;
+	u32			generation;
+	u32			pending;
+	bool			cut;
+	bool			stopped;
+	wait_queue_head_t	wq;
+};
+
+/**
+ * struct rsm_mem - pinned pages
+ * @mm: charged for them
+ * @length: bytes
+ * @npages: pinned
+ * @exported: they count against the node's budget
+ * @writable: transfers may write
+ * @pages: in order
+ */
+struct rsm_mem {
+	struct mm_struct	*mm;
+	u64			length;
+	u32			npages;
+	bool			exported;
+	bool			writable;
+	struct page		*pages[];
+};
+
+/**
+ * struct rsm_export - a segment
+ * @obj: base
+ * @flags: DAT_RSM_REBINDABLE, ...
+ * @uid: of the creator
+ * @gid: of the creator
+ * @umask_perm: for those who are in no list
+ * @length: bytes
+ * @addr: of the memory, as last bound; node->lock
+ * @mem: changed under node->lock, read under RCU
+ * @segid: 0: not published; node->lock
+ * @acl: who may import, or NULL; node->lock
+ * @acl_count: of them; node->lock
+ * @imports: connections; node->lock
+ * @shared: there has been one, so transfers may be under way; node->lock
+ */
+struct rsm_export {
+	struct rsm_obj		obj;
+	u32			flags;
+	kuid_t			uid;
+	kgid_t			gid;
+	u32			umask_perm;
+	u64			length;
+	u64			addr;
+	struct rsm_mem __rcu	*mem;
+	u32			segid;
+	struct dat_rsm_access	*acl;
+	u32			acl_count;
+	struct list_head	imports;
+	bool			shared;
+};
+
+/**
+ * struct rsm_import - a connection to a segment
+ * @obj: base
+ * @export: the segment; reference held
+ * @node: in export->imports until it is cut; node->lock
+ * @perm: DAT_RSM_READ, DAT_RSM_WRITE
+ * @map_lock: see the top of this file
+ * @maps: VMAs of the window; @map_lock
+ * @trash: what the window shows after a cut; made with the first VMA, under @map_lock
+ */
+struct rsm_import {
+	struct rsm_obj		obj;
+	struct rsm_export	*export;
+	struct list_head	node;
+	u32			perm;
+	struct mutex		map_lock;	/* see the top of this file */
+	unsigned int		maps;
+	struct page		*trash;
+};
+
+/**
+ * struct rsm_localmem - locked memory
+ * @obj: base
+ * @mem: read under RCU by transfers
+ */
+struct rsm_localmem {
+	struct rsm_obj		obj;
+	struct rsm_mem __rcu	*mem;
+};
+
+static inline struct rsm_export *to_rsm_export(struct rsm_obj *obj)
+{
+	return container_of(obj, struct rsm_export, obj);
+}
+
+static inline struct rsm_import *to_rsm_import(struct rsm_obj *obj)
+{
+	return container_of(obj, struct rsm_import, obj);
+}
+
+static inline struct rsm_localmem *to_rsm_localmem(struct rsm_obj *obj)
+{
+	return container_of(obj, struct rsm_localmem, obj);
+}
+
+/**
+ * struct rsm_ucmd - a call under way
+ * @file: of the caller
+ * @ctx: of @file; NULL if the operation needs none
+ * @arg: private copy of the argument
+ * @made: object that the call made; in the context, no reference
+ * @made_file: file that it made, for a descriptor that is reserved
+ */
+struct rsm_ucmd {
+	struct file	*file;
+	struct rsm_ctx	*ctx;
+	void		*arg;
+	struct rsm_obj	*made;
+	struct file	*made_file;
+};
+
+extern unsigned int rsm_max_segments, rsm_max_exported;
+
+/* rsm.c */
+int dat_rsm_init(void);
+void dat_rsm_exit(void);
+struct rsm_node *rsm_node_of(struct net *net);
+int rsm_ctx_open(struct file *filp, struct rsm_ctx **out);
+void dat_rsm_close(struct dat_file *file);
+int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type);
+int rsm_obj_publish(struct rsm_obj *obj);
+void rsm_obj_abort(struct rsm_obj *obj);
+struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
+struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id);
+void rsm_obj_put(struct rsm_obj *obj);
+int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
+void rsm_obj_cut(struct rsm_obj *obj);
+
+/* rsm_mem.c */
+int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);
+void rsm_mem_unpin(struct rsm_mem *mem);
+u64 rsm_mem_budget(void);
+int rsm_localmem_create(struct rsm_ucmd *ucmd);
+
+/* rsm_export.c */
+int rsm_export_create(struct rsm_ucmd *ucmd);
+int rsm_export_rebind(struct rsm_ucmd *ucmd);
+int rsm_export_publish(struct rsm_ucmd *ucmd);
+int rsm_export_republish(struct rsm_ucmd *ucmd);
+int rsm_export_unpublish(struct rsm_ucmd *ucmd);
+bool rsm_export_stop(struct rsm_export *exp);
+void rsm_export_drop(struct rsm_export *exp);
+
+/* rsm_import.c */
+int rsm_import_connect(struct rsm_ucmd *ucmd);
+void rsm_import_cut(struct rsm_import *imp);
+void rsm_import_stop(struct rsm_import *imp);
+void rsm_import_release(struct rsm_import *imp);
+void rsm_import_zap(struct rsm_import *imp);
+bool dat_rsm_is_window(const struct vm_area_struct *vma);
+int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma);
+
+/* rsm_io.c */
+int rsm_io(struct rsm_ucmd *ucmd);
+
+/* rsm_event.c */
+void rsm_event_add(struct rsm_obj *obj, bool accumulate);
+int rsm_import_post(struct rsm_import *imp, u32 flags);
+int rsm_event_post(struct rsm_ucmd *ucmd);
+int rsm_event_wait(struct rsm_ucmd *ucmd);
+int rsm_event_fd(struct rsm_ucmd *ucmd);
+
+/* rsm_cmd.c */
+long dat_rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+#endif /* _DAT_RSM_H */

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Segments: made of memory, published under an id, and taken back. */
+#include <linux/cred.h>
+#include <linux/fs_struct.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "rsm.h"
+
+#define SEGID_FIRST	0x400000U	/* below are those of the system */
+#define SEGID_AUTO	0x80000000U	/* from here on the system chooses */
+#define PERM_BITS	0666U
+#define EXPORT_FLAGS	(DAT_RSM_REBINDABLE | DAT_RSM_DONT_WAIT | DAT_RSM_LOCK_OPS)
+
+static struct rsm_export *export_get(struct rsm_ctx *ctx, u32 id)
+{
+	struct rsm_obj *obj = rsm_obj_get(ctx, DAT_RSM_TYPE_EXPORT, id);
+
+	return obj ? to_rsm_export(obj) : NULL;
+}
+
+static int export_check(const struct dat_rsm_export *arg)
+{
+	if (arg->ctlr != DAT_RSM_LOOPBACK)
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	if (!arg->addr)
+		return DAT_RSM_BAD_ADDR;
+	if (!arg->length)
+		return DAT_RSM_BAD_LENGTH;
+	if (!PAGE_ALIGNED(arg->addr) || !PAGE_ALIGNED(arg->length))
+		return DAT_RSM_BAD_ALIGNMENT;
+	return DAT_RSM_OK;
+}
+
+int rsm_export_create(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_export *arg = ucmd->arg;
+	struct rsm_export *exp;
+	struct rsm_mem *mem;
+	int ret;
+
+	if (arg->flags & ~EXPORT_FLAGS)
+		return -EINVAL;
+	ret = export_check(arg);
+	if (ret)
+		return ret;
+	ret = rsm_mem_pin(arg->addr, arg->length, true, &mem);
+	if (ret)
+		return ret;
+	exp = kzalloc(sizeof(*exp), GFP_KERNEL_ACCOUNT);
+	if (!exp) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_unpin;
+	}
+	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
+	if (ret)
+		goto err_free;
+	exp->flags = arg->flags;
+	exp->uid = current_euid();
+	exp->gid = current_egid();
+	exp->umask_perm = PERM_BITS & ~current_umask();
+	exp->addr = arg->addr;
+	exp->length = arg->length;
+	INIT_LIST_HEAD(&exp->imports);
+	RCU_INIT_POINTER(exp->mem, mem);
+	arg->id = exp->obj.id;
+	arg->slot = exp->obj.id - 1;
+	ucmd->made = &exp->obj;
+	return rsm_obj_publish(&exp->obj);
+
+err_free:
+	kfree(exp);
+err_unpin:
+	rsm_mem_unpin(mem);
+	return ret;
+}
+
+static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebind *arg)
+{
+	if (!(exp->flags & DAT_RSM_REBINDABLE))
+		return DAT_RSM_REBIND_NOT_ALLOWED;
+	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
+		return DAT_RSM_BAD_ADDR;
+	return arg->length == exp->length ? DAT_RSM_OK : DAT_RSM_BAD_LENGTH;
+}
+
+/*
+ * Swap the pages.  Transfers see the old ones or the new ones, windows fault the new ones
+ * in.  Returns those to be let go of; @shared: after a grace period.
+ */
+static struct rsm_mem *export_swap(struct rsm_export *exp, struct rsm_mem *mem, u64 addr,
+				   bool *shared)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct rsm_import *imp;
+	struct rsm_mem *old;
+
+	mutex_lock(&node->lock);
+	old = mem;
+	*shared = false;
+	if (!exp->obj.stopped && exp->addr != addr) {
+		old = rcu_replace_pointer(exp->mem, mem, lockdep_is_held(&node->lock));
+		exp->addr = addr;
+		*shared = exp->shared;
+		list_for_each_entry(imp, &exp->imports, node)
+			rsm_import_zap(imp);
+	}
+	mutex_unlock(&node->lock);
+	return old;
+}
+
+int rsm_export_rebind(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_rebind *arg = ucmd->arg;
+	struct rsm_export *exp;
+	struct rsm_mem *mem;
+	bool shared;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	ret = rebind_check(exp, arg);
+	if (!ret && READ_ONCE(exp->addr) != arg->addr) {
+		/* Both are pinned for a moment: nothing is lost if the new can't be. */
+		ret = rsm_mem_pin(arg->addr, arg->length, true, &mem);
+		if (!ret) {
+			mem = export_swap(exp, mem, arg->addr, &shared);
+			if (shared)
+				synchronize_rcu();
+			rsm_mem_unpin(mem);
+		}
+	}
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+/* What every list must be, and what loopback can have: an entry for this node. */
+static int acl_check(const struct rsm_node *node, const struct dat_rsm_access *acl, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (acl[i].node > DAT_RSM_MAX_NODE || acl[i].perm & ~PERM_BITS)
+			return DAT_RSM_BAD_ACL;
+	if (count > 1 || (count && acl[0].node != node->id))
+		return DAT_RSM_BAD_ACL;
+	return DAT_RSM_OK;
+}
+
+/* @out: the list, or NULL if there is none. */
+static int acl_copy(const struct rsm_node *node, const struct dat_rsm_publish *arg,
+		    struct dat_rsm_access **out)
+{
+	struct dat_rsm_access *acl;
+	int ret;
+
+	*out = NULL;
+	if (!arg->count)
+		return DAT_RSM_OK;
+	if (!arg->list || arg->count > DAT_RSM_MAX_NODE)
+		return DAT_RSM_BAD_ACL;
+	acl = kmalloc_array(arg->count, sizeof(*acl), GFP_KERNEL_ACCOUNT);
+	if (!acl)
+		return DAT_RSM_NO_MEM;
+	if (copy_from_user(acl, (void __user *)arg->list, arg->count * sizeof(*acl)))
+		ret = DAT_RSM_BAD_ADDR;
+	else
+		ret = acl_check(node, acl, arg->count);
+	if (ret)
+		kfree(acl);
+	else
+		*out = acl;
+	return ret;
+}
+
+static int segid_check(u32 segid)
+{
+	return segid && (segid < SEGID_FIRST || segid >= SEGID_AUTO) ? DAT_RSM_RESERVED_SEGID :
+								       DAT_RSM_OK;
+}
+
+/* Enter @exp into the node's table; *@segid 0: under an id that nobody has. */
+static int export_enter(struct rsm_export *exp, struct rsm_node *node, u32 *segid)
+{
+	int ret;
+
+	lockdep_assert_held(&node->lock);
+	if (*segid)
+		ret = xa_insert(&node->segs, *segid, exp, GFP_KERNEL_ACCOUNT);
+	else
+		ret = xa_alloc_cyclic(&node->segs, segid, exp, XA_LIMIT(SEGID_AUTO, U32_MAX),
+				      &node->next_auto, GFP_KERNEL_ACCOUNT);
+	if (ret == -EBUSY)
+		return *segid ? DAT_RSM_SEGID_IN_USE : DAT_RSM_NO_RESOURCES;
+	return ret < 0 ? DAT_RSM_NO_MEM : DAT_RSM_OK;
+}
+
+static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u32 count)
+{
+	kfree(exp->acl);
+	exp->acl = acl;
+	exp->acl_count = count;
+}
+
+static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 *segid)
+{
+	int ret;
+
+	lockdep_assert_held(&node->lock);
+	if (exp->obj.stopped)
+		return DAT_RSM_BAD_SEG;
+	if (exp->segid)
+		return DAT_RSM_ALREADY_PUBLISHED;
+	ret = export_enter(exp, node, segid);
+	if (!ret)
+		exp->segid = *segid;
+	return ret;
+}
+
+static int export_republish_locked(struct rsm_export *exp)
+{
+	if (exp->obj.stopped)
+		return DAT_RSM_BAD_SEG;
+	return exp->segid ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
+}
+
+/* Publish, or republish if there is no id in @segid. */
+static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, u32 *segid)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct dat_rsm_access *acl;
+	int ret;
+
+	ret = acl_copy(node, arg, &acl);
+	if (ret)
+		return ret;
+	mutex_lock(&node->lock);
+	ret = segid ? export_publish_locked(exp, node, segid) : export_republish_locked(exp);
+	if (!ret)
+		export_set_acl(exp, acl, arg->count);
+	mutex_unlock(&node->lock);
+	if (ret)
+		kfree(acl);
+	return ret;
+}
+
+int rsm_export_publish(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_publish *arg = ucmd->arg;
+	struct rsm_export *exp;
+	u32 segid = arg->segid;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	ret = segid_check(segid);
+	if (!ret && exp->flags & DAT_RSM_LOCK_OPS)
+		ret = DAT_RSM_LOCKS_NOT_SUPPORTED;
+	if (!ret)
+		ret = export_announce(exp, arg, &segid);
+	if (!ret)
+		arg->segid = segid;
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+int rsm_export_republish(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_publish *arg = ucmd->arg;
+	struct rsm_export *exp;
+	int ret;
+
+	if (arg->rsvd || arg->segid)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	ret = export_announce(exp, arg, NULL);
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+/* The caller waits for transfers if it was ever shared. */
+static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
+{
+	lockdep_assert_held(&node->lock);
+	xa_erase(&node->segs, exp->segid);
+	exp->segid = 0;
+	export_set_acl(exp, NULL, 0);
+	while (!list_empty(&exp->imports))
+		rsm_import_cut(list_first_entry(&exp->imports, struct rsm_import, node));
+}
+
+int rsm_export_unpublish(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_unpublish *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_export *exp;
+	bool shared = false;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	mutex_lock(&node->lock);
+	ret = export_republish_locked(exp);
+	if (!ret) {
+		export_withdraw(exp, node);
+		shared = exp->shared;
+	}
+	mutex_unlock(&node->lock);
+	if (shared)
+		synchronize_rcu();
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+/* Step one of its end; see the top of rsm.h. */
+bool rsm_export_stop(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	bool shared;
+
+	mutex_lock(&node->lock);
+	if (exp->segid)
+		export_withdraw(exp, node);
+	shared = exp->shared;
+	/* Who has found it meanwhile, finds it so. */
+	WRITE_ONCE(exp->obj.stopped, true);
+	mutex_unlock(&node->lock);
+	return shared;
+}
+
+/* Step three. */
+void rsm_export_drop(struct rsm_export *exp)
+{
+	rsm_mem_unpin(rcu_replace_pointer(exp->mem, NULL, true));
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Imports: connections to segments, and the windows that show them. */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "file.h"
+#include "rsm.h"
+
+/* Page offsets of windows: a mark, the import's id, the page of the segment. */
+#define WINDOW_MARK	BIT_ULL(50)
+#define WINDOW_SHIFT	28
+#define WINDOW_PAGES	BIT_ULL(WINDOW_SHIFT)
+#define FAULT_AROUND	64
+
+/* The two bits of 0600 that the caller may have of an export. */
+static u32 import_rights(const struct rsm_export *exp, u32 perm)
+{
+	if (uid_eq(current_euid(), exp->uid))
+		return perm & 0600;
+	if (in_egroup_p(exp->gid))
+		return perm << 3 & 0600;
+	return perm << 6 & 0600;
+}
+
+static int import_allowed(const struct rsm_export *exp, const struct rsm_node *node, u32 want)
+{
+	u32 perm = exp->umask_perm, i;
+
+	lockdep_assert_held(&node->lock);
+	for (i = 0; i < exp->acl_count; i++)
+		if (exp->acl[i].node == node->id)
+			break;
+	if (exp->acl_count && i == exp->acl_count)
+		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	if (exp->acl_count)
+		perm = exp->acl[i].perm;
+	if (want & ~import_rights(exp, perm) && !capable(CAP_DAC_OVERRIDE))
+		return DAT_RSM_PERM_DENIED;
+	return DAT_RSM_OK;
+}
+
+static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segid)
+{
+	struct rsm_export *exp;
+	int ret;
+
+	mutex_lock(&node->lock);
+	exp = xa_load(&node->segs, segid);
+	ret = exp ? import_allowed(exp, node, imp->perm) : DAT_RSM_NOT_PUBLISHED;
+	if (!ret) {
+		kref_get(&exp->obj.ref);
+		imp->export = exp;
+		exp->shared = true;
+		list_add_tail(&imp->node, &exp->imports);
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+static void import_answer(const struct rsm_import *imp, u32 generation,
+			  struct dat_rsm_connect *arg)
+{
+	u64 pgoff = WINDOW_MARK | (u64)imp->obj.id << WINDOW_SHIFT;
+
+	arg->id = imp->obj.id;
+	arg->slot = imp->obj.id - 1;
+	arg->generation = generation;
+	arg->length = imp->export->length;
+	arg->map_offset = arg->length >> PAGE_SHIFT <= WINDOW_PAGES ? pgoff << PAGE_SHIFT : 0;
+}
+
+int rsm_import_connect(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_connect *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_import *imp;
+	u32 generation;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	/* Loopback leads nowhere else. */
+	if (arg->ctlr != DAT_RSM_LOOPBACK || arg->node != node->id)
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	if (arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
+		return DAT_RSM_PERM_DENIED;
+	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
+	if (!imp)
+		return DAT_RSM_NO_MEM;
+	ret = rsm_obj_setup(ucmd->ctx, &imp->obj, DAT_RSM_TYPE_IMPORT);
+	if (ret)
+		goto err_free;
+	imp->perm = arg->perm;
+	mutex_init(&imp->map_lock);
+	INIT_LIST_HEAD(&imp->node);
+	/* That of before: the segment may be gone as soon as there is a connection. */
+	generation = imp->obj.generation;
+	ret = import_attach(imp, node, arg->segid);
+	if (ret)
+		goto err_abort;
+	import_answer(imp, generation, arg);
+	ucmd->made = &imp->obj;
+	return rsm_obj_publish(&imp->obj);
+
+err_abort:
+	rsm_obj_abort(&imp->obj);
+err_free:
+	kfree(imp);
+	return ret;
+}
+
+/**
+ * rsm_import_zap() - have the window faulted in anew
+ * @imp: not yet stopped
+ *
+ * Context: sleeps; under node->lock.
+ */
+void rsm_import_zap(struct rsm_import *imp)
+{
+	loff_t start = (WINDOW_MARK | (u64)imp->obj.id << WINDOW_SHIFT) << PAGE_SHIFT;
+
+	mutex_lock(&imp->map_lock);
+	/* A VMA holds the file, and with it the mapping.  Others there only fault again. */
+	if (imp->maps)
+		unmap_mapping_range(imp->obj.ctx->mapping, start, WINDOW_PAGES << PAGE_SHIFT, 1);
+	mutex_unlock(&imp->map_lock);
+}
+
+/**
+ * rsm_import_cut() - the segment is withdrawn
+ * @imp: in the list of its export
+ *
+ * Context: sleeps; under node->lock.  The caller waits for transfers.
+ */
+void rsm_import_cut(struct rsm_import *imp)
+{
+	list_del_init(&imp->node);
+	rsm_obj_cut(&imp->obj);
+	rsm_import_zap(imp);
+}
+
+/* Step one of its end; see the top of rsm.h. */
+void rsm_import_stop(struct rsm_import *imp)
+{
+	struct rsm_node *node = imp->obj.ctx->node;
+
+	mutex_lock(&node->lock);
+	if (!list_empty(&imp->node))
+		rsm_import_cut(imp);
+	mutex_unlock(&node->lock);
+}
+
+/* The last reference, that of a VMA perhaps, is gone. */
+void rsm_import_release(struct rsm_import *imp)
+{
+	if (imp->trash)
+		put_page(imp->trash);
+	rsm_obj_put(&imp->export->obj);
+}
+
+/* Windows. */
+
+static void window_open(struct vm_area_struct *vma)
+{
+	struct rsm_import *imp = vma->vm_private_data;
+
+	kref_get(&imp->obj.ref);
+	mutex_lock(&imp->map_lock);
+	imp->maps++;
+	mutex_unlock(&imp->map_lock);
+}
+
+static void window_close(struct vm_area_struct *vma)
+{
+	struct rsm_import *imp = vma->vm_private_data;
+
+	mutex_lock(&imp->map_lock);
+	imp->maps--;
+	mutex_unlock(&imp->map_lock);
+	rsm_obj_put(&imp->obj);
+}
+
+/* The page that faulted, and some behind it. */
+static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
+{
+	struct rsm_mem *mem = rcu_dereference_protected(imp->export->mem,
+							lockdep_is_held(&imp->map_lock));
+	u64 page = vmf->pgoff & (WINDOW_PAGES - 1);
+	unsigned long addr = vmf->address & PAGE_MASK;
+	unsigned long end = min(vmf->vma->vm_end, addr + FAULT_AROUND * PAGE_SIZE);
+	vm_fault_t ret, first;
+
+	first = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[page]));
+	ret = first;
+	while (ret == VM_FAULT_NOPAGE && (addr += PAGE_SIZE) < end)
+		ret = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[++page]));
+	return first;
+}
+
+/*
+ * Who cuts an import, or rebinds the segment, zaps the window under the same lock, so no
+ * page of before is left in it.
+ */
+static vm_fault_t window_fault(struct vm_fault *vmf)
+{
+	struct rsm_import *imp = vmf->vma->vm_private_data;
+	vm_fault_t ret;
+
+	mutex_lock(&imp->map_lock);
+	if (READ_ONCE(imp->obj.cut))
+		ret = vmf_insert_pfn(vmf->vma, vmf->address & PAGE_MASK, page_to_pfn(imp->trash));
+	else
+		ret = window_fill(vmf, imp);
+	mutex_unlock(&imp->map_lock);
+	return ret;
+}
+
+static const struct vm_operations_struct window_ops = {
+	.open	= window_open,
+	.close	= window_close,
+	.fault	= window_fault,
+};
+
+static int window_check(const struct rsm_import *imp, struct vm_area_struct *vma)
+{
+	u64 first = vma->vm_pgoff & (WINDOW_PAGES - 1);
+	u64 pages = imp->export->length >> PAGE_SHIFT;
+
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
+		return -EINVAL;
+	if (first >= pages || vma_pages(vma) > pages - first)
+		return -EINVAL;
+	if (!(imp->perm & DAT_RSM_READ))
+		return -EOPNOTSUPP;
+	if (vma->vm_flags & VM_WRITE && !(imp->perm & DAT_RSM_WRITE))
+		return -EACCES;
+	return 0;
+}
+
+static int window_add(struct rsm_import *imp)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&imp->map_lock);
+	if (!imp->trash)
+		imp->trash = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!imp->trash) {
+		ret = -ENOMEM;
+	} else if (!READ_ONCE(imp->obj.cut)) {
+		imp->maps++;
+		ret = 0;
+	}
+	mutex_unlock(&imp->map_lock);
+	return ret;
+}
+
+bool dat_rsm_is_window(const struct vm_area_struct *vma)
+{
+	return vma->vm_pgoff & WINDOW_MARK;
+}
+
+/**
+ * dat_rsm_mmap() - map the window of an import, or a part of it
+ * @file: of the current process
+ * @vma: for which dat_rsm_is_window()
+ *
+ * Return: 0; -ENOENT no such import; -EINVAL range or flags; -EACCES writing is not
+ * allowed; -EOPNOTSUPP reading is not; -ENODEV cut; -ENOMEM.
+ */
+int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma)
+{
+	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
+	u64 id = (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT;
+	unsigned long clear = VM_MAYEXEC;
+	struct rsm_import *imp;
+	struct rsm_obj *obj;
+	int ret;
+
+	obj = ctx && id <= DAT_RSM_SLOTS ? rsm_obj_get(ctx, DAT_RSM_TYPE_IMPORT, id) : NULL;
+	if (!obj)
+		return -ENOENT;
+	imp = to_rsm_import(obj);
+	ret = window_check(imp, vma);
+	if (!ret)
+		ret = window_add(imp);
+	if (ret) {
+		rsm_obj_put(obj);
+		return ret;
+	}
+	/* Nor may mprotect() change that later. */
+	if (!(imp->perm & DAT_RSM_WRITE))
+		clear |= VM_MAYWRITE;
+	dat_vm_flags_mod(vma, VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
+	vma->vm_ops = &window_ops;
+	vma->vm_private_data = imp;	/* the reference goes along */
+	return 0;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/* RSMAPI: signals. */
+#include "rsm_test.h"
+
+#include <pthread.h>
+
+FIXTURE(event) {
+	struct r_pair p;
+};
+
+FIXTURE_SETUP(event)
+{
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&self->p));
+}
+
+FIXTURE_TEARDOWN(event)
+{
+	r_close(&self->p);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Interrupts what sleeps; restarts nothing. */
+static void alarm_in_ms(unsigned int ms)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+
+	sigaction(SIGALRM, &sa, NULL);
+	ualarm(ms * 1000, 0);
+}
+
+/* RSM check: 62 */
+TEST_F(event, every_post_satisfies_a_wait)
+{
+	uint64_t start;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+	start = r_now_ms();
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_QUIET_MS));
+	EXPECT_LE(R_QUIET_MS, r_now_ms() - start + 1);
+	alarm_in_ms(50);
+	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait(self->p.exp, -1));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_wait(NULL, 0));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(NULL, 0));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(self->p.ctlr, 0));
+}
+
+/* RSM check: 63 */
+TEST_F(event, no_accumulate_adds_none_to_one)
+{
+	int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(RSM_SUCCESS,
+			  rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+}
+
+/* Two handles, each of which gets one event and no more. */
+static int hear_once(void *arg)
+{
+	struct r_pair *parent = arg, p;
+	void *second;
+	int i;
+
+	if (r_open(&p))
+		return 1;
+	p.id = parent->id;
+	if (r_import(&p, 0) || rsm_memseg_import_connect(p.ctlr, p.node, p.id, 0, &second))
+		return 2;
+	/* We are there. */
+	if (rsm_intr_signal_post(p.imp, 0))
+		return 3;
+	for (i = 0; i < 2; i++)
+		if (rsm_intr_signal_wait(i ? second : p.imp, R_WAIT_MS))
+			return 4;
+	for (i = 0; i < 2; i++)
+		if (rsm_intr_signal_wait(i ? second : p.imp, R_QUIET_MS) != RSMERR_TIMEOUT)
+			return 5;
+	return 0;
+}
+
+/* RSM check: 64 */
+TEST_F(event, an_export_signals_every_import)
+{
+	pid_t pid[3];
+	int i, status;
+
+	for (i = 0; i < 3; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			_exit(hear_once(&self->p));
+	}
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.imp, R_WAIT_MS));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+}
+
+/* RSM check: 65 */
+TEST_F(event, segments_are_polled_among_others)
+{
+	struct pollfd fds[3];
+	int n = 77, pipefd[2];
+	char c = 'x';
+
+	ASSERT_EQ(0, pipe(pipefd));
+	fds[0] = (struct pollfd) { .fd = pipefd[0], .events = POLLIN };
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fds[1]));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.imp, &fds[2]));
+	EXPECT_EQ(POLLRDNORM, fds[1].events);
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(fds, 3, 0, &n));
+	EXPECT_EQ(0, n);
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(fds, 3, R_WAIT_MS, &n));
+	EXPECT_EQ(1, n);
+	EXPECT_EQ(0, fds[0].revents);
+	EXPECT_EQ(POLLRDNORM, fds[1].revents);
+	EXPECT_EQ(0, fds[2].revents);
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(fds, 3, 0, &n));
+	ASSERT_EQ(1, write(pipefd[1], &c, 1));
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(fds, 3, -1, &n));
+	EXPECT_EQ(2, n);
+	EXPECT_EQ(POLLIN, fds[0].revents);
+	EXPECT_EQ(POLLRDNORM, fds[2].revents);
+	close(pipefd[0]);
+	close(pipefd[1]);
+}
+
+/* RSM check: 65 */
+TEST_F(event, errors_of_poll_are_told)
+{
+	struct pollfd *volatile nowhere = (void *)8, fd;
+	int n;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fd));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_intr_signal_wait_pollfd(nowhere, 1, 0, &n));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_intr_signal_wait_pollfd(NULL, 1, 0, &n));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_intr_signal_wait_pollfd(&fd, 1, 0, NULL));
+	EXPECT_EQ(RSMERR_BAD_ARGS_ERRORS, rsm_intr_signal_wait_pollfd(&fd, 1 << 24, 0, &n));
+	alarm_in_ms(50);
+	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait_pollfd(&fd, 1, -1, &n));
+}
+
+static void *steal(void *arg)
+{
+	struct r_pair *p = arg;
+	int got = 0;
+
+	while (got < 100)
+		got += rsm_intr_signal_wait(p->exp, R_WAIT_MS) == RSM_SUCCESS;
+	return NULL;
+}
+
+/* RSM check: 65 */
+TEST_F(event, who_was_too_late_goes_on_waiting)
+{
+	struct pollfd fd;
+	int i, n, got = 0;
+	pthread_t t;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fd));
+	ASSERT_EQ(0, pthread_create(&t, NULL, steal, &self->p));
+	for (i = 0; i < 200; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
+	while (got < 100 && !rsm_intr_signal_wait_pollfd(&fd, 1, R_WAIT_MS, &n))
+		got += n;
+	pthread_join(t, NULL);
+	EXPECT_EQ(100, got);
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+}
+
+/* RSM check: 66 */
+TEST_F(event, descriptors_are_counted)
+{
+	struct pollfd a, b;
+
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_get_pollfd(NULL, &a));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_get_pollfd(self->p.exp, NULL));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_release_pollfd(NULL));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &a));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &b));
+	EXPECT_EQ(a.fd, b.fd);
+	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_export_destroy(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
+	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_export_destroy(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
+}
+
+/* RSM check: 66 */
+TEST_F(event, plain_poll_sees_events_and_leaves_them)
+{
+	struct pollfd fd;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fd));
+	EXPECT_EQ(0, poll(&fd, 1, 0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
+	EXPECT_EQ(1, poll(&fd, 1, 0));
+	EXPECT_EQ(POLLRDNORM, fd.revents);
+	EXPECT_EQ(1, poll(&fd, 1, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, 0));
+	EXPECT_EQ(0, poll(&fd, 1, 0));
+}
+
+static void *unpublish_soon(void *arg)
+{
+	struct r_pair *p = arg;
+
+	usleep(50000);
+	rsm_memseg_export_unpublish(p->exp);
+	return NULL;
+}
+
+/* RSM check: 67 */
+TEST_F(event, a_cut_import_can_not_signal_nor_wait)
+{
+	struct pollfd fd;
+	pthread_t t;
+	int n;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.imp, &fd));
+	ASSERT_EQ(0, pthread_create(&t, NULL, unpublish_soon, &self->p));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->p.imp, -1));
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_post(self->p.imp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(&fd, 1, -1, &n));
+	EXPECT_EQ(1, n);
+	EXPECT_EQ(POLLHUP, fd.revents);
+}
+
+TEST_HARNESS_MAIN

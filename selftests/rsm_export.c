@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+/* RSMAPI: exporting. */
+#include "rsm_test.h"
+
+#include <grp.h>
+#include <sys/resource.h>
+
+FIXTURE(export) {
+	struct r_pair p;
+};
+
+FIXTURE_SETUP(export)
+{
+	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+}
+
+FIXTURE_TEARDOWN(export)
+{
+	r_close(&self->p);
+}
+
+/* RSM check: 9 */
+TEST_F(export, create_checks_its_arguments)
+{
+	rsm_memseg_export_handle_t exp;
+	char *ro = mmap(NULL, R_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *hole = r_mem(3 * R_PAGE);
+	void *c = self->p.ctlr;
+	char *m = self->p.mem;
+
+	munmap(hole + R_PAGE, R_PAGE);
+	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_memseg_export_create(NULL, &exp, m, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_create(c, NULL, m, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_create(c, &exp, NULL, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_export_create(c, &exp, m, 0, 0));
+	EXPECT_EQ(RSMERR_BAD_MEM_ALIGNMENT, rsm_memseg_export_create(c, &exp, m + 8, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_MEM_ALIGNMENT, rsm_memseg_export_create(c, &exp, m, R_PAGE + 1, 0));
+	exp = m;
+	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_export_create(c, &exp, ro, R_PAGE, 0));
+	EXPECT_EQ(NULL, exp);
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_create(c, &exp, hole + R_PAGE, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_create(c, &exp, hole, 3 * R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_ADDR,
+		  rsm_memseg_export_create(c, &exp, (void *)-R_PAGE, R_PAGE, 0));
+	EXPECT_EQ(NULL, exp);
+	munmap(ro, R_PAGE);
+	munmap(hole, R_PAGE);
+	munmap(hole + 2 * R_PAGE, R_PAGE);
+}
+
+static long status_kb(const char *name)
+{
+	char line[128];
+	long kb = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name)))
+			kb = atol(line + strlen(name));
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+/* Without CAP_IPC_LOCK, and what was allowed before. */
+static int over_memlock(void *arg)
+{
+	struct rlimit lim = { .rlim_cur = 4 * R_PAGE, .rlim_max = 4 * R_PAGE };
+	rsm_memseg_export_handle_t a, b;
+	struct r_pair p;
+	char *m = r_mem(R_SIZE);
+
+	(void)arg;
+	if (r_open(&p) || setrlimit(RLIMIT_MEMLOCK, &lim) || setresuid(1001, 1001, 1001))
+		return 100;
+	if (rsm_memseg_export_create(p.ctlr, &a, m, 3 * R_PAGE, 0))
+		return 101;
+	if (rsm_memseg_export_create(p.ctlr, &b, m + 4 * R_PAGE, 2 * R_PAGE, 0) !=
+	    RSMERR_INSUFFICIENT_MEM || b)
+		return 102;
+	rsm_memseg_export_destroy(a);
+	return rsm_memseg_export_create(p.ctlr, &b, m + 4 * R_PAGE, 4 * R_PAGE, 0);
+}
+
+/* RSM check: 10 */
+TEST_F(export, memory_is_limited_and_given_back)
+{
+	long before = status_kb("VmPin:");
+	rsm_memseg_export_handle_t exp;
+	char *m = r_mem(R_SIZE);
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &exp, m, R_SIZE, 0));
+	EXPECT_EQ(before + (long)(R_SIZE / 1024), status_kb("VmPin:"));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
+	EXPECT_EQ(before, status_kb("VmPin:"));
+	munmap(m, R_SIZE);
+	if (getuid())
+		SKIP(return, "needs root to become somebody else");
+	EXPECT_EQ(RSM_SUCCESS, r_child(over_memlock, NULL));
+}
+
+/* RSM check: 10 */
+TEST_F(export, slots_are_limited)
+{
+	static rsm_memseg_export_handle_t exp[4096];
+	int i, n, ret = RSM_SUCCESS;
+
+	for (n = 0; !ret && n < 4096; n++)
+		ret = rsm_memseg_export_create(self->p.ctlr, &exp[n], self->p.mem, R_PAGE, 0);
+	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES, ret);
+	for (i = 0; i < n - 1; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp[i]));
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_export_create(self->p.ctlr, &exp[0], self->p.mem, R_PAGE, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp[0]));
+}
+
+static int publish_as(struct r_pair *p, rsm_memseg_id_t id)
+{
+	rsm_memseg_export_handle_t exp;
+	int ret = rsm_memseg_export_create(p->ctlr, &exp, p->mem, R_PAGE, 0);
+
+	if (ret)
+		return -1;
+	ret = rsm_memseg_export_publish(exp, &id, NULL, 0);
+	rsm_memseg_export_destroy(exp);
+	return ret;
+}
+
+/* RSM check: 11 */
+TEST_F(export, ids_are_chosen_or_those_of_applications)
+{
+	static const rsm_memseg_id_t bad[] = { 1, 0x3fffff, 0x80000000, 0xffffffff };
+	rsm_memseg_export_handle_t exp;
+	rsm_memseg_id_t id = 0;
+	int i;
+
+	EXPECT_LE(0x80000000, self->p.id);
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_export_create(self->p.ctlr, &exp, self->p.mem, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_BAD_SEGID, rsm_memseg_export_publish(exp, NULL, NULL, 0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(exp, &id, NULL, 0));
+	EXPECT_LE(0x80000000, id);
+	EXPECT_NE(self->p.id, id);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(RSMERR_RESERVED_SEGID, publish_as(&self->p, bad[i]));
+	EXPECT_EQ(RSM_SUCCESS, publish_as(&self->p, 0x400000));
+	EXPECT_EQ(RSM_SUCCESS, publish_as(&self->p, 0x7fffff));
+	EXPECT_EQ(RSM_SUCCESS, publish_as(&self->p, 0x7fffffff));
+}
+
+/* RSM check: 12 */
+TEST_F(export, an_id_is_of_one_segment_at_a_time)
+{
+	rsm_memseg_export_handle_t a;
+	rsm_memseg_id_t id = R_SEGID;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &a, self->p.mem, R_PAGE, 0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(a, &id, NULL, 0));
+	EXPECT_EQ(RSMERR_SEGID_IN_USE, publish_as(&self->p, R_SEGID));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(a));
+	EXPECT_EQ(RSM_SUCCESS, publish_as(&self->p, R_SEGID));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(a));
+}
+
+/* RSM check: 13 */
+TEST_F(export, publish_and_unpublish_take_turns)
+{
+	rsm_memseg_id_t id = R_SEGID;
+	void *exp = self->p.exp;
+
+	EXPECT_EQ(RSMERR_SEG_ALREADY_PUBLISHED, rsm_memseg_export_publish(exp, &id, NULL, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(exp));
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED, rsm_memseg_export_unpublish(exp));
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED, rsm_memseg_export_republish(exp, NULL, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(exp, &id, NULL, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, NULL, 0));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_unpublish(NULL));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_republish(NULL, NULL, 0));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_publish(NULL, &id, NULL, 0));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_destroy(NULL));
+}
+
+/* RSM check: 14 */
+TEST_F(export, access_lists_are_checked)
+{
+	rsmapi_access_entry_t l[65] = {};
+	rsmapi_access_entry_t *volatile nowhere = (void *)8;
+	void *exp = self->p.exp;
+	int i;
+
+	for (i = 0; i < 65; i++)
+		l[i].ae_node = self->p.node;
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, NULL, 1));
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 65));
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 2));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, l, 1));
+	l[0].ae_permission = 0667;
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 1));
+	l[0].ae_permission = 01000;
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 1));
+	l[0].ae_permission = 0666;
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, l, 1));
+	l[0].ae_node = self->p.node + 1;
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 1));
+	l[0].ae_node = 65;
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 1));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_republish(exp, nowhere, 1));
+}
+
+struct who {
+	rsm_memseg_id_t		id;
+	uid_t			uid;
+	gid_t			gid;
+};
+
+/* Returns a bit for each of 0200, 0400, 0600 that was granted; 64: something else. */
+static int granted_to(void *arg)
+{
+	static const rsm_permission_t perm[] = { 0200, 0400, 0600 };
+	const struct who *w = arg;
+	struct r_pair p;
+	int i, ret, bits = 0;
+
+	if (r_open(&p) || setgroups(0, NULL) || setresgid(w->gid, w->gid, w->gid) ||
+	    setresuid(w->uid, w->uid, w->uid))
+		return 64;
+	for (i = 0; i < 3; i++) {
+		ret = rsm_memseg_import_connect(p.ctlr, p.node, w->id, perm[i], &p.imp);
+		if (ret && ret != RSMERR_PERM_DENIED)
+			return 64;
+		if (!ret)
+			bits |= 1 << i;
+	}
+	return bits;
+}
+
+struct guarded {
+	int		use_umask;
+	struct who	who[3];
+	int		got[3];
+};
+
+/* An exporter of uid 1001, gid 1002 asks what others may do. */
+static int export_guarded(void *arg)
+{
+	struct guarded *g = arg;
+	rsmapi_access_entry_t acl;
+	struct r_pair p;
+	int i;
+
+	if (r_open(&p) || setresgid(1002, 1002, 0) || setresuid(1001, 1001, 0))
+		return 100;
+	umask(g->use_umask ? 0153 : 022);
+	if (r_export(&p))
+		return 101;
+	umask(0777);
+	acl = (rsmapi_access_entry_t) { .ae_node = p.node, .ae_permission = 0624 };
+	if (!g->use_umask && rsm_memseg_export_republish(p.exp, &acl, 1))
+		return 102;
+	/* Root again, that children can become others. */
+	if (setresuid(0, 0, 0) || setresgid(0, 0, 0))
+		return 103;
+	for (i = 0; i < 3; i++) {
+		g->who[i].id = p.id;
+		g->got[i] = r_child(granted_to, &g->who[i]);
+	}
+	/* Writing is bit 0, reading bit 1, both have all three. */
+	return g->got[0] != 7 || g->got[1] != 1 || g->got[2] != 2;
+}
+
+/* RSM check: 16 */
+TEST(digits_are_for_owner_group_and_others)
+{
+	struct guarded g = { .who = { { 0, 1001, 5 }, { 0, 1003, 1002 }, { 0, 1004, 1005 } } };
+
+	if (getuid())
+		SKIP(return, "needs root to become somebody else");
+	EXPECT_EQ(0, r_child(export_guarded, &g));
+}
+
+/* RSM check: 15 */
+TEST(without_a_list_the_umask_at_create_decides)
+{
+	struct guarded g = {
+		.use_umask = 1, .who = { { 0, 1001, 5 }, { 0, 1003, 1002 }, { 0, 1004, 1005 } },
+	};
+
+	if (getuid())
+		SKIP(return, "needs root to become somebody else");
+	/* 0777 & ~0153: 6 for the owner, 2 for the group, 4 for others. */
+	EXPECT_EQ(0, r_child(export_guarded, &g));
+}
+
+static int use_parents(void *arg)
+{
+	struct r_pair *p = arg;
+	rsm_memseg_id_t id = R_SEGID;
+	char *m = r_mem(R_SIZE);
+
+	if (rsm_memseg_export_publish(p->exp, &id, NULL, 0) != RSMERR_NOT_CREATOR)
+		return 1;
+	if (rsm_memseg_export_unpublish(p->exp) != RSMERR_NOT_CREATOR)
+		return 2;
+	if (rsm_memseg_export_republish(p->exp, NULL, 0) != RSMERR_NOT_CREATOR)
+		return 3;
+	if (rsm_memseg_export_rebind(p->exp, m, 0, R_SIZE) != RSMERR_NOT_CREATOR)
+		return 4;
+	return 0;
+}
+
+/* RSM check: 18 */
+TEST_F(export, a_forked_child_is_not_the_creator)
+{
+	EXPECT_EQ(0, r_child(use_parents, &self->p));
+	/* The child is gone, the segment is not. */
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
+	EXPECT_EQ('x', self->p.mem[0]);
+}
+
+/* RSM check: 19 */
+TEST_F(export, rebind_checks_its_arguments)
+{
+	rsm_memseg_export_handle_t fixed;
+	char *m = r_mem(R_SIZE);
+
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_export_create(self->p.ctlr, &fixed, self->p.mem, R_PAGE, 0));
+	EXPECT_EQ(RSMERR_REBIND_NOT_ALLOWED, rsm_memseg_export_rebind(fixed, m, 0, R_PAGE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(fixed));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_export_rebind(self->p.exp, m, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_rebind(self->p.exp, NULL, 0, R_SIZE));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_rebind(self->p.exp, m + 8, 0, R_SIZE));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_rebind(NULL, m, 0, R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, self->p.mem, 0, R_SIZE));
+	munmap(m, R_SIZE);
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_rebind(self->p.exp, m, 0, R_SIZE));
+}
+
+/* RSM check: 20 */
+TEST_F(export, importers_do_not_notice_a_rebind)
+{
+	char *m = r_mem(R_SIZE), buf[8];
+	void *window;
+
+	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(self->p.imp, &window, RSM_MAP_NONE,
+						     RSM_PERM_RDWR, 0, R_SIZE));
+	memset(self->p.mem, 'o', R_SIZE);
+	memset(m, 'n', R_SIZE);
+	EXPECT_EQ('o', *(volatile char *)window);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(self->p.imp, 0, buf, 8));
+	EXPECT_TRUE(r_all(buf, 'o', 8));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, m, 0, R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(self->p.imp, 0, buf, 8));
+	EXPECT_TRUE(r_all(buf, 'n', 8));
+	EXPECT_EQ('n', *(volatile char *)window);
+	*(volatile char *)window = 'w';
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 1, "p", 1));
+	EXPECT_EQ('w', m[0]);
+	EXPECT_EQ('p', m[1]);
+	EXPECT_TRUE(r_all(self->p.mem, 'o', R_SIZE));
+	rsm_memseg_import_unmap(self->p.imp);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, self->p.mem, 0, R_SIZE));
+	munmap(m, R_SIZE);
+}
+
+/* RSM check: 22 */
+TEST_F(export, destroy_cuts_imports_and_minds_descriptors)
+{
+	struct pollfd fd;
+	char c;
+
+	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fd));
+	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_export_destroy(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(self->p.imp, 0, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(self->p.imp, 0, &c, 1));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_export_destroy(self->p.exp));
+}
+
+/* RSM check: 23 */
+TEST_F(export, locks_are_not_supported)
+{
+	rsm_memseg_export_handle_t exp;
+	rsm_memseg_id_t id = 0;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &exp, self->p.mem, R_PAGE,
+							RSM_LOCK_OPS));
+	EXPECT_EQ(RSMERR_LOCKS_NOT_SUPPORTED, rsm_memseg_export_publish(exp, &id, NULL, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
+}
+
+/* RSM check: 24 */
+TEST(a_killed_exporter_leaves_nothing)
+{
+	struct r_peer peer;
+	struct r_pair p;
+	char c;
+
+	ASSERT_EQ(RSM_SUCCESS, r_open(&p));
+	ASSERT_EQ(0, r_peer_start(&peer, NULL));
+	p.id = peer.id;
+	ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p.imp, 0, &c, 1));
+	EXPECT_EQ('e', c);
+	r_peer_stop(&peer, SIGKILL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(p.imp, 0, &c, 1));
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
+		  rsm_memseg_import_connect(p.ctlr, p.node, peer.id, 0, &p.exp));
+	r_close(&p);
+}
+
+/* It leaves a child that has all its descriptors. */
+static void leave_a_child(struct r_pair *p)
+{
+	(void)p;
+	if (!fork()) {
+		sleep(5);
+		_exit(0);
+	}
+}
+
+/* RSM check: 24 */
+TEST(a_child_does_not_keep_the_segment_of_its_parent)
+{
+	struct r_peer peer;
+	struct r_pair p;
+	char c;
+
+	ASSERT_EQ(RSM_SUCCESS, r_open(&p));
+	ASSERT_EQ(0, r_peer_start(&peer, leave_a_child));
+	p.id = peer.id;
+	ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	ASSERT_EQ(0, r_peer_go(&peer));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p.imp, 0, &c, 1));
+	r_peer_stop(&peer, SIGKILL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(p.imp, 0, &c, 1));
+	r_close(&p);
+}
+
+static void exec_sleep(struct r_pair *p)
+{
+	(void)p;
+	execl("/bin/sleep", "sleep", "20", (char *)NULL);
+}
+
+/* RSM check: 25 */
+TEST(exec_ends_a_segment)
+{
+	struct r_peer peer;
+	struct r_pair p;
+	int i, ret = 0;
+	char c = 'g';
+
+	ASSERT_EQ(RSM_SUCCESS, r_open(&p));
+	ASSERT_EQ(0, r_peer_start(&peer, exec_sleep));
+	p.id = peer.id;
+	ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	ASSERT_EQ(1, write(peer.to, &c, 1));
+	for (i = 0; i < R_WAIT_MS && ret != RSMERR_CONN_ABORTED; i++) {
+		ret = rsm_memseg_import_get(p.imp, 0, &c, 1);
+		usleep(1000);
+	}
+	EXPECT_EQ(RSMERR_CONN_ABORTED, ret);
+	EXPECT_EQ(0, kill(peer.pid, 0));
+	r_peer_stop(&peer, SIGKILL);
+	r_close(&p);
+}
+
+TEST_HARNESS_MAIN

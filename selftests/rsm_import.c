@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/* RSMAPI: importing and mapping. */
+#include "rsm_test.h"
+
+FIXTURE(import) {
+	struct r_pair p;
+};
+
+FIXTURE_SETUP(import)
+{
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&self->p));
+}
+
+FIXTURE_TEARDOWN(import)
+{
+	r_close(&self->p);
+}
+
+/* RSM check: 26 */
+TEST_F(import, connect_checks_its_arguments)
+{
+	struct r_pair *p = &self->p;
+	void *imp = p;
+
+	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL,
+		  rsm_memseg_import_connect(NULL, p->node, p->id, 0400, &imp));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL,
+		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0400, NULL));
+	EXPECT_EQ(RSMERR_PERM_DENIED,
+		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0100, &imp));
+	EXPECT_EQ(NULL, imp);
+	EXPECT_EQ(RSMERR_PERM_DENIED,
+		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 01600, &imp));
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
+		  rsm_memseg_import_connect(p->ctlr, p->node, 0x7123456, 0400, &imp));
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
+		  rsm_memseg_import_connect(p->ctlr, p->node, 0, 0400, &imp));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT,
+		  rsm_memseg_import_connect(p->ctlr, p->node + 1, p->id, 0400, &imp));
+}
+
+/* RSM check: 28 */
+TEST_F(import, permissions_are_those_of_the_connection)
+{
+	struct r_pair *p = &self->p;
+	rsm_memseg_import_handle_t ro, wo, none;
+	char c = 'w';
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0400, &ro));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0200, &wo));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0, &none));
+	rsm_memseg_import_set_mode(ro, RSM_BARRIER_MODE_EXPLICIT);
+	rsm_memseg_import_set_mode(wo, RSM_BARRIER_MODE_EXPLICIT);
+	rsm_memseg_import_set_mode(none, RSM_BARRIER_MODE_EXPLICIT);
+	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_put(ro, 0, &c, 1));
+	EXPECT_EQ(0, p->mem[0]);
+	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_get(wo, 0, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(wo, 0, &c, 1));
+	EXPECT_EQ('w', p->mem[0]);
+	c = 0;
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(ro, 0, &c, 1));
+	EXPECT_EQ('w', c);
+	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_put(none, 0, &c, 1));
+	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_get(none, 0, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(none, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p->exp, R_WAIT_MS));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(ro));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(wo));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(none));
+}
+
+static int connects_as_somebody(void *arg)
+{
+	struct r_pair *p = arg;
+	void *ctlr, *imp;
+	rsm_node_id_t node;
+
+	if (rsm_get_controller(NULL, &ctlr) || r_node(&node) || setresuid(1001, 1001, 1001))
+		return 100;
+	return rsm_memseg_import_connect(ctlr, node, p->id, 0400, &imp);
+}
+
+/* RSM check: 29 */
+TEST_F(import, republish_is_for_those_who_come_later)
+{
+	rsmapi_access_entry_t nobody = { .ae_node = self->p.node, .ae_permission = 0 };
+	char c = 'x';
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(self->p.exp, &nobody, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, &c, 1));
+	EXPECT_EQ('x', self->p.mem[0]);
+	if (getuid())
+		SKIP(return, "needs root to become somebody else");
+	EXPECT_EQ(RSMERR_PERM_DENIED, r_child(connects_as_somebody, &self->p));
+	nobody.ae_permission = 0444;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(self->p.exp, &nobody, 1));
+	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &self->p));
+}
+
+/* RSM check: 30 */
+TEST_F(import, disconnect_minds_mappings_and_descriptors)
+{
+	struct r_pair *p = &self->p;
+	struct pollfd fd;
+	void *va;
+	char c;
+
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_map(p->imp, &va, RSM_MAP_NONE, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_SEG_STILL_MAPPED, rsm_memseg_import_disconnect(p->imp));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(p->imp));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(p->imp, &fd));
+	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_import_disconnect(p->imp));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(p->imp));
+	/* The mapping that a get makes is not in the way, nor is an abort. */
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_disconnect(p->imp));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_disconnect(NULL));
+}
+
+/* RSM check: 31 */
+TEST_F(import, a_mapping_is_the_segment)
+{
+	char *whole, *part = r_mem(R_PAGE);
+	struct r_pair *p = &self->p;
+	void *fixed = part;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, (void **)&whole, RSM_MAP_NONE, 0600, 0,
+						     R_SIZE));
+	p->mem[R_SIZE - 1] = 'a';
+	EXPECT_EQ('a', *(volatile char *)&whole[R_SIZE - 1]);
+	whole[R_PAGE] = 'b';
+	EXPECT_EQ('b', *(volatile char *)&p->mem[R_PAGE]);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(p->imp));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, &fixed, RSM_MAP_FIXED, 0400, R_PAGE,
+						     R_PAGE));
+	EXPECT_EQ(part, fixed);
+	EXPECT_EQ('b', *part);
+}
+
+/* RSM check: 32 */
+TEST_F(import, map_checks_its_arguments)
+{
+	void *imp = self->p.imp, *ro, *va = NULL;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(self->p.ctlr, self->p.node, self->p.id,
+							 0400, &ro));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_map(NULL, &va, 0, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_map(imp, NULL, 0, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_PERMS, rsm_memseg_import_map(imp, &va, 0, 07000, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_PERMS, rsm_memseg_import_map(ro, &va, 0, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_map(imp, &va, 0, 0600, 0, 0));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_map(imp, &va, 0, 0600, 0, R_SIZE + 1));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_map(imp, &va, 0, 0600, R_SIZE, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_MEM_ALIGNMENT, rsm_memseg_import_map(imp, &va, 0, 0600, 1, R_PAGE));
+	va = (void *)0x10001;
+	EXPECT_EQ(RSMERR_BAD_MEM_ALIGNMENT,
+		  rsm_memseg_import_map(imp, &va, RSM_MAP_FIXED, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_map(imp, &va, 0, 0600, -4096, R_PAGE));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(imp, &va, 0, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_SEG_ALREADY_MAPPED, rsm_memseg_import_map(imp, &va, 0, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(ro));
+}
+
+/* RSM check: 28 */
+TEST_F(import, write_only_can_not_be_mapped)
+{
+	void *wo, *va;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(self->p.ctlr, self->p.node, self->p.id,
+							 0200, &wo));
+	EXPECT_EQ(RSMERR_MAP_FAILED, rsm_memseg_import_map(wo, &va, 0, 0200, 0, R_PAGE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(wo));
+}
+
+/* RSM check: 33 */
+TEST_F(import, unmap_and_map_again)
+{
+	void *va;
+	int i;
+
+	EXPECT_EQ(RSMERR_SEG_NOT_MAPPED, rsm_memseg_import_unmap(self->p.imp));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_unmap(NULL));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(RSM_SUCCESS,
+			  rsm_memseg_import_map(self->p.imp, &va, 0, 0600, 0, R_SIZE));
+		*(volatile char *)va = (char)i;
+		EXPECT_EQ(i, self->p.mem[0]);
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(self->p.imp));
+	}
+}
+
+/* RSM check: 34 */
+TEST_F(import, a_mapping_outlives_its_segment_as_trash)
+{
+	struct r_pair *p = &self->p;
+	volatile char *at;
+	void *va, *again;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, &va, 0, 0600, 0, R_SIZE));
+	at = va;
+	at[0] = 'a';
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(&p->barrier));
+	at[1] = 'b';
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
+	at[0] = 'x';
+	at[R_SIZE - 1] = 'x';
+	EXPECT_EQ('x', at[0]);
+	EXPECT_EQ('a', p->mem[0]);
+	EXPECT_EQ('b', p->mem[1]);
+	EXPECT_EQ(0, p->mem[R_SIZE - 1]);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_close_barrier(&p->barrier));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(p->imp));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_map(p->imp, &again, 0, 0600, 0, R_PAGE));
+}
+
+/* RSM check: 34 */
+TEST_F(import, trash_is_not_shared)
+{
+	struct r_pair *p = &self->p;
+	void *other, *a, *b;
+
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &other));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, &a, 0, 0600, 0, R_PAGE));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(other, &b, 0, 0600, 0, R_PAGE));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
+	*(volatile char *)a = 'a';
+	EXPECT_EQ(0, *(volatile char *)b);
+	rsm_memseg_import_unmap(other);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(other));
+}
+
+/* RSM check: 35 */
+TEST_F(import, transfers_stay_in_the_window_but_vectors_need_not)
+{
+	char c = 'v';
+	rsm_iovec_t v = {
+		.io_type = RSM_VA_TYPE, .local.vaddr = &c, .remote_offset = 0, .transfer_length = 1,
+	};
+	rsm_scat_gath_t sg = {
+		.io_request_count = 1, .remote_handle = self->p.imp, .iovec = &v,
+	};
+	void *imp = self->p.imp, *va;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(imp, &va, 0, 0600, R_PAGE, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_put(imp, 0, &c, 1));
+	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_get(imp, 2 * R_PAGE, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(imp, R_PAGE, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(imp, 2 * R_PAGE - 1, &c, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
+	EXPECT_EQ('v', self->p.mem[0]);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The ioctls of RSM without the library: what it would never say. */
+#include "rsm_test.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include <rdma/dat_rsm.h>
+
+FIXTURE(raw) {
+	int		fd;
+	char		*mem;
+	uint32_t	exp;
+	uint32_t	segid;
+	uint32_t	imp;
+	uint64_t	window;
+	const struct dat_rsm_slot *slots;
+	uint64_t	slots_offset;
+	uint64_t	slots_size;
+};
+
+/* Returns -errno, or how the call went. */
+#define CALL(fd, nr, arg) \
+	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
+
+static int raw_export(int fd, char *mem, uint32_t *id)
+{
+	struct dat_rsm_export arg = {
+		.size = sizeof(arg), .addr = (uintptr_t)mem, .length = R_SIZE,
+	};
+	int ret = CALL(fd, EXPORT, &arg);
+
+	*id = arg.id;
+	return ret;
+}
+
+static int raw_publish(int fd, uint32_t id, uint32_t *segid)
+{
+	struct dat_rsm_publish arg = { .size = sizeof(arg), .id = id };
+	int ret = CALL(fd, PUBLISH, &arg);
+
+	*segid = arg.segid;
+	return ret;
+}
+
+static int raw_io(int fd, uint32_t imp, struct dat_rsm_ioent *e, uint32_t n)
+{
+	struct dat_rsm_io arg = {
+		.size = sizeof(arg), .id = imp, .count = n, .entries = (uintptr_t)e,
+	};
+
+	return CALL(fd, IO, &arg);
+}
+
+FIXTURE_SETUP(raw)
+{
+	struct dat_rsm_open open_arg = { .size = sizeof(open_arg) };
+	struct dat_rsm_connect conn = { .size = sizeof(conn), .perm = 0600 };
+
+	self->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+	self->mem = r_mem(R_SIZE);
+	ASSERT_EQ(0, CALL(self->fd, OPEN, &open_arg));
+	self->slots_offset = open_arg.slots_offset;
+	self->slots_size = open_arg.slots_size;
+	self->slots = mmap(NULL, open_arg.slots_size, PROT_READ, MAP_SHARED, self->fd,
+			   (off_t)open_arg.slots_offset);
+	ASSERT_NE(MAP_FAILED, self->slots);
+	ASSERT_EQ(0, raw_export(self->fd, self->mem, &self->exp));
+	ASSERT_EQ(0, raw_publish(self->fd, self->exp, &self->segid));
+	conn.node = open_arg.node;
+	conn.segid = self->segid;
+	ASSERT_EQ(0, CALL(self->fd, CONNECT, &conn));
+	self->imp = conn.id;
+	self->window = conn.map_offset;
+	EXPECT_EQ(conn.generation, self->slots[conn.slot].generation);
+	EXPECT_EQ(R_SIZE, conn.length);
+}
+
+FIXTURE_TEARDOWN(raw)
+{
+	munmap(self->mem, R_SIZE);
+	close(self->fd);
+}
+
+TEST_F(raw, a_file_is_opened_for_rsm_once)
+{
+	struct dat_rsm_open arg = { .size = sizeof(arg) };
+
+	EXPECT_EQ(DAT_RSM_BAD_CTLR, CALL(self->fd, OPEN, &arg));
+}
+
+TEST_F(raw, a_file_that_is_not_of_rsm_has_no_objects)
+{
+	struct dat_rsm_wait arg = { .size = sizeof(arg), .id = 1 };
+	int fd = open("/dev/dat", O_RDWR);
+
+	EXPECT_EQ(-EINVAL, CALL(fd, WAIT, &arg));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, self->slots_size, PROT_READ, MAP_SHARED, fd,
+				   (off_t)self->slots_offset));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, R_PAGE, PROT_READ, MAP_SHARED, fd, (off_t)self->window));
+	close(fd);
+}
+
+/* Sizes that an argument may have, for all numbers. */
+TEST_F(raw, lengths_are_checked)
+{
+	static const uint32_t sizes[] = {
+		[DAT_NR_RSM_OPEN - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_open),
+		[DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_ctlr),
+		[DAT_NR_RSM_EXPORT - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_export),
+		[DAT_NR_RSM_REBIND - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_rebind),
+		[DAT_NR_RSM_PUBLISH - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_publish),
+		[DAT_NR_RSM_REPUBLISH - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_publish),
+		[DAT_NR_RSM_UNPUBLISH - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_unpublish),
+		[DAT_NR_RSM_CONNECT - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_connect),
+		[DAT_NR_RSM_LOCALMEM - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_localmem),
+		[DAT_NR_RSM_FREE - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_free),
+		[DAT_NR_RSM_IO - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_io),
+		[DAT_NR_RSM_POST - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_post),
+		[DAT_NR_RSM_WAIT - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_wait),
+		[DAT_NR_RSM_FD - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_fd),
+	};
+	uint32_t buf[2048];
+	unsigned int i, nr;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		nr = _IO(DAT_IOC_MAGIC, DAT_NR_RSM_FIRST + i);
+		memset(buf, 0, sizeof(buf));
+		buf[0] = sizes[i] - 1;
+		EXPECT_EQ(-1, ioctl(self->fd, nr, buf));
+		EXPECT_EQ(EINVAL, errno);
+		buf[0] = sizes[i] + 4;
+		buf[sizes[i] / 4] = 1;
+		EXPECT_EQ(-1, ioctl(self->fd, nr, buf));
+		EXPECT_EQ(E2BIG, errno);
+		buf[0] = (uint32_t)R_PAGE + 4;
+		EXPECT_EQ(-1, ioctl(self->fd, nr, buf));
+		EXPECT_EQ(E2BIG, errno);
+		EXPECT_EQ(-1, ioctl(self->fd, nr, (void *)8));
+		EXPECT_EQ(EFAULT, errno);
+		/* No object has id 0; OPEN is late and CTLR, FREE aside, needs none. */
+		memset(buf, 0, sizeof(buf));
+		buf[0] = sizes[i] + 8;
+		if (i == DAT_NR_RSM_FREE - DAT_NR_RSM_FIRST)
+			continue;
+		EXPECT_EQ(0, ioctl(self->fd, nr, buf));
+		EXPECT_EQ(i == DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST, buf[1] == 0);
+	}
+	EXPECT_EQ(-1, ioctl(self->fd, _IO(DAT_IOC_MAGIC, DAT_NR_RSM_LAST), buf));
+	EXPECT_EQ(ENOTTY, errno);
+	EXPECT_EQ(-1, ioctl(self->fd, _IOW(DAT_IOC_MAGIC, DAT_NR_RSM_CTLR, int), buf));
+	EXPECT_EQ(ENOTTY, errno);
+}
+
+TEST_F(raw, unknown_bits_are_refused)
+{
+	struct dat_rsm_export exp = { .size = sizeof(exp), .flags = 8 };
+	struct dat_rsm_post post = { .size = sizeof(post), .id = self->imp, .flags = 1 };
+	struct dat_rsm_io io = { .size = sizeof(io), .id = self->imp, .flags = 4 };
+	struct dat_rsm_free f = { .size = sizeof(f), .type = 4, .id = self->imp };
+	struct dat_rsm_wait w = { .size = sizeof(w), .id = self->imp, .rsvd = 1 };
+
+	EXPECT_EQ(-EINVAL, CALL(self->fd, EXPORT, &exp));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, POST, &post));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, IO, &io));
+	io.flags = 0;
+	io.op = 2;
+	EXPECT_EQ(-EINVAL, CALL(self->fd, IO, &io));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, FREE, &f));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, WAIT, &w));
+}
+
+TEST_F(raw, objects_are_found_by_id_and_type)
+{
+	struct dat_rsm_free f = { .size = sizeof(f), .type = DAT_RSM_TYPE_EXPORT };
+	struct dat_rsm_unpublish u = { .size = sizeof(u), .id = self->imp };
+	struct dat_rsm_ioent e = { .length = 1, .width = 1, .addr = (uintptr_t)self->mem };
+
+	f.id = self->imp;
+	EXPECT_EQ(DAT_RSM_BAD_SEG, CALL(self->fd, FREE, &f));
+	f.id = ~0U;
+	EXPECT_EQ(DAT_RSM_BAD_SEG, CALL(self->fd, FREE, &f));
+	f.type = DAT_RSM_TYPE_LOCALMEM;
+	EXPECT_EQ(DAT_RSM_BAD_LOCALMEM, CALL(self->fd, FREE, &f));
+	EXPECT_EQ(DAT_RSM_BAD_SEG, CALL(self->fd, UNPUBLISH, &u));
+	EXPECT_EQ(DAT_RSM_BAD_SEG, raw_io(self->fd, self->exp, &e, 1));
+	e.localmem = self->exp;
+	EXPECT_EQ(DAT_RSM_BAD_LOCALMEM, raw_io(self->fd, self->imp, &e, 1));
+}
+
+/* RSM check: 68 */
+TEST_F(raw, entries_are_checked_by_the_driver)
+{
+	struct dat_rsm_ioent good = { .length = 8, .width = 8, .addr = (uintptr_t)self->mem }, e;
+	int fd = self->fd, imp = self->imp;
+
+	EXPECT_EQ(DAT_RSM_OK, raw_io(fd, imp, &good, 1));
+	EXPECT_EQ(DAT_RSM_BAD_SGIO, raw_io(fd, imp, &good, 0));
+	EXPECT_EQ(DAT_RSM_BAD_SGIO, raw_io(fd, imp, &good, 17));
+	EXPECT_EQ(DAT_RSM_BAD_SGIO, raw_io(fd, imp, &good, ~0U));
+	EXPECT_EQ(DAT_RSM_BAD_ADDR, raw_io(fd, imp, (void *)8, 1));
+	e = good;
+	e.width = 0;
+	EXPECT_EQ(DAT_RSM_BAD_SGIO, raw_io(fd, imp, &e, 1));
+	e.width = 3;
+	EXPECT_EQ(DAT_RSM_BAD_SGIO, raw_io(fd, imp, &e, 1));
+	e.width = 16;
+	EXPECT_EQ(DAT_RSM_BAD_SGIO, raw_io(fd, imp, &e, 1));
+	e = good;
+	e.offset = 4;
+	EXPECT_EQ(DAT_RSM_BAD_ALIGNMENT, raw_io(fd, imp, &e, 1));
+	e.offset = R_SIZE;
+	EXPECT_EQ(DAT_RSM_BAD_LENGTH, raw_io(fd, imp, &e, 1));
+	e.offset = ~0ULL - 7;
+	EXPECT_EQ(DAT_RSM_BAD_OFFSET, raw_io(fd, imp, &e, 1));
+	e.offset = 8;
+	e.length = ~0ULL - 7;
+	EXPECT_EQ(DAT_RSM_BAD_LENGTH, raw_io(fd, imp, &e, 1));
+}
+
+/* RSM check: 18 */
+TEST_F(raw, another_process_is_not_the_creator)
+{
+	struct dat_rsm_ioent e = { .length = 8, .width = 8, .addr = (uintptr_t)self->mem };
+	struct dat_rsm_ctlr c = { .size = sizeof(c) };
+	int status;
+
+	if (!fork())
+		_exit(raw_io(self->fd, self->imp, &e, 1) != DAT_RSM_NOT_CREATOR ||
+		      CALL(self->fd, CTLR, &c) != DAT_RSM_NOT_CREATOR ||
+		      mmap(NULL, R_PAGE, PROT_READ, MAP_SHARED, self->fd,
+			   (off_t)self->window) != MAP_FAILED);
+	wait(&status);
+	EXPECT_EQ(0, status);
+}
+
+static void *window(struct _test_data_raw *self, size_t at, size_t size, int prot, int flags)
+{
+	return mmap(NULL, size, prot, flags, self->fd, (off_t)(self->window + at));
+}
+
+/* RSM check: 32 */
+TEST_F(raw, windows_end_where_the_segment_ends)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	char *va;
+
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_SIZE + R_PAGE, rw, MAP_SHARED));
+	EXPECT_EQ(MAP_FAILED, window(self, R_SIZE, R_PAGE, rw, MAP_SHARED));
+	EXPECT_EQ(MAP_FAILED, window(self, 1ULL << 39, R_PAGE, rw, MAP_SHARED));
+	EXPECT_EQ(MAP_FAILED, window(self, 1ULL << 40, R_PAGE, rw, MAP_SHARED));
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_PAGE, rw, MAP_PRIVATE));
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_PAGE, rw | PROT_EXEC, MAP_SHARED));
+	va = window(self, R_SIZE - R_PAGE, R_PAGE, rw, MAP_SHARED);
+	ASSERT_NE(MAP_FAILED, va);
+	va[R_PAGE - 1] = 'x';
+	EXPECT_EQ('x', self->mem[R_SIZE - 1]);
+	EXPECT_EQ(MAP_FAILED, mremap(va, R_PAGE, 2 * R_PAGE, MREMAP_MAYMOVE));
+	EXPECT_EQ(-1, mprotect(va, R_PAGE, rw | PROT_EXEC));
+	munmap(va, R_PAGE);
+}
+
+/* RSM check: 28 */
+TEST_F(raw, a_window_has_the_rights_of_its_import)
+{
+	struct dat_rsm_connect c = { .size = sizeof(c), .segid = self->segid, .perm = 0400 };
+	char *va;
+
+	ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
+	self->window = c.map_offset;
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(EACCES, errno);
+	va = window(self, 0, R_PAGE, PROT_READ, MAP_SHARED);
+	ASSERT_NE(MAP_FAILED, va);
+	EXPECT_EQ(-1, mprotect(va, R_PAGE, PROT_READ | PROT_WRITE));
+	munmap(va, R_PAGE);
+	c.perm = 0200;
+	ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
+	self->window = c.map_offset;
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_PAGE, PROT_WRITE, MAP_SHARED));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+}
+
+/* RSM check: 34 */
+TEST_F(raw, a_window_in_pieces_survives_its_import)
+{
+	struct dat_rsm_free f = {
+		.size = sizeof(f), .type = DAT_RSM_TYPE_IMPORT, .id = self->imp,
+	};
+	volatile char *va = window(self, 0, R_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED);
+
+	ASSERT_NE(MAP_FAILED, va);
+	va[0] = 'a';
+	munmap((void *)(va + R_PAGE), R_PAGE);
+	ASSERT_EQ(0, CALL(self->fd, FREE, &f));
+	va[0] = 'x';
+	va[2 * R_PAGE] = 'x';
+	EXPECT_EQ('a', self->mem[0]);
+	EXPECT_EQ(0, self->mem[2 * R_PAGE]);
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_PAGE, PROT_READ, MAP_SHARED));
+	munmap((void *)va, R_SIZE);
+}
+
+TEST_F(raw, the_status_pages_are_for_reading)
+{
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, self->slots_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   self->fd, (off_t)self->slots_offset));
+	EXPECT_EQ(-1, mprotect((void *)self->slots, self->slots_size, PROT_READ | PROT_WRITE));
+}
+
+TEST_F(raw, slots_count_events_and_tell_of_a_cut)
+{
+	struct dat_rsm_post post = { .size = sizeof(post), .id = self->imp };
+	struct dat_rsm_unpublish u = { .size = sizeof(u), .id = self->exp };
+	uint32_t generation = self->slots[self->imp - 1].generation;
+
+	ASSERT_EQ(0, CALL(self->fd, POST, &post));
+	ASSERT_EQ(0, CALL(self->fd, POST, &post));
+	EXPECT_EQ(2, self->slots[self->exp - 1].pending);
+	ASSERT_EQ(0, CALL(self->fd, UNPUBLISH, &u));
+	EXPECT_NE(generation, self->slots[self->imp - 1].generation);
+}
+
+static uint32_t seed = 4711;
+
+static uint64_t noise(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 17;
+	seed ^= seed << 5;
+	/* Mostly what might be right. */
+	switch (seed % 8) {
+	case 0:
+		return (uint64_t)seed << 32 | seed;
+	case 1:
+		return seed;
+	case 2:
+		return ~0ULL - seed % 16;
+	default:
+		return seed >> 8 & (seed % 2 ? 7 : 0xff);
+	}
+}
+
+/* RSM check: 68 */
+TEST_F(raw, noise_does_no_harm)
+{
+	struct dat_rsm_ioent e[DAT_RSM_MAX_IO];
+	uint64_t arg[32];
+	int i, k, nr;
+
+	for (i = 0; i < 100000; i++) {
+		for (k = 0; k < 32; k++)
+			arg[k] = noise();
+		for (k = 0; k < (int)(sizeof(e) / 8); k++)
+			((uint64_t *)e)[k] = k % 4 ? noise() : (uintptr_t)self->mem;
+		nr = DAT_NR_RSM_FIRST + (int)(noise() % (DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST));
+		((uint32_t *)arg)[0] = noise() % 4 ? 8 * (uint32_t)(noise() % 20) :
+						     (uint32_t)noise();
+		if (nr == DAT_NR_RSM_FREE && i % 16)
+			continue;
+		if (nr == DAT_NR_RSM_WAIT)
+			arg[2] = 0;
+		if (nr == DAT_NR_RSM_IO && i % 2) {
+			*(struct dat_rsm_io *)arg = (struct dat_rsm_io) {
+				.size = sizeof(struct dat_rsm_io), .id = self->imp,
+				.op = (uint32_t)noise() % 2, .count = (uint32_t)noise() % 18,
+				.entries = (uintptr_t)e,
+			};
+		}
+		if (nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_LOCALMEM)
+			arg[2] = i % 2 ? (uintptr_t)self->mem : arg[2];
+		if (!ioctl(self->fd, _IO(DAT_IOC_MAGIC, nr), arg) && nr == DAT_NR_RSM_FD &&
+		    !((uint32_t *)arg)[1])
+			close(((struct dat_rsm_fd *)arg)->fd);
+	}
+}
+
+TEST_HARNESS_MAIN

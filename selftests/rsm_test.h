@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RSMAPI for tests.  A test says in a comment "RSM check: N" which of the numbered checks
+ * of conformance it is.
+ */
+#ifndef RSM_TEST_H
+#define RSM_TEST_H
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rsmapi.h>
+
+#include "kselftest_harness.h"
+
+#define R_PAGE		((size_t)sysconf(_SC_PAGESIZE))
+#define R_PAGES		8
+#define R_SIZE		(R_PAGES * R_PAGE)
+#define R_SEGID		0x600000
+#define R_WAIT_MS	20000	/* for what must come; the debug kernel is slow */
+#define R_QUIET_MS	200	/* for what must not come */
+
+/* A segment of this process, published, and an import of it by this process. */
+struct r_pair {
+	rsmapi_controller_handle_t	ctlr;
+	rsm_node_id_t			node;
+	char				*mem;
+	rsm_memseg_export_handle_t	exp;
+	rsm_memseg_id_t			id;
+	rsm_memseg_import_handle_t	imp;
+	rsmapi_barrier_t		barrier;
+};
+
+static inline void *r_mem(size_t size)
+{
+	void *va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return va == MAP_FAILED ? NULL : va;
+}
+
+static inline int r_node(rsm_node_id_t *node)
+{
+	rsm_topology_t *t;
+	int ret = rsm_get_interconnect_topology(&t);
+
+	if (!ret)
+		*node = t->topology_hdr.local_nodeid;
+	if (!ret)
+		rsm_free_interconnect_topology(t);
+	return ret;
+}
+
+static inline int r_open(struct r_pair *p)
+{
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	ret = rsm_get_controller(NULL, &p->ctlr);
+	return ret ? ret : r_node(&p->node);
+}
+
+static inline int r_export(struct r_pair *p)
+{
+	int ret;
+
+	p->mem = r_mem(R_SIZE);
+	ret = rsm_memseg_export_create(p->ctlr, &p->exp, p->mem, R_SIZE, RSM_ALLOW_REBIND);
+	return ret ? ret : rsm_memseg_export_publish(p->exp, &p->id, NULL, 0);
+}
+
+static inline int r_import(struct r_pair *p, rsm_permission_t perm)
+{
+	int ret = rsm_memseg_import_connect(p->ctlr, p->node, p->id, perm, &p->imp);
+
+	return ret ? ret : rsm_memseg_import_init_barrier(p->imp, RSM_BAR_DEFAULT, &p->barrier);
+}
+
+static inline int r_pair(struct r_pair *p)
+{
+	int ret = r_open(p);
+
+	if (!ret)
+		ret = r_export(p);
+	return ret ? ret : r_import(p, RSM_PERM_RDWR);
+}
+
+static inline void r_close(struct r_pair *p)
+{
+	rsm_memseg_import_unmap(p->imp);
+	rsm_memseg_release_pollfd(p->imp);
+	rsm_memseg_import_disconnect(p->imp);
+	rsm_memseg_release_pollfd(p->exp);
+	rsm_memseg_export_destroy(p->exp);
+	rsm_release_controller(p->ctlr);
+	if (p->mem)
+		munmap(p->mem, R_SIZE);
+}
+
+/* All 0 .. size - 1 are @c. */
+static inline int r_all(const char *at, char c, size_t size)
+{
+	while (size--)
+		if (*at++ != c)
+			return 0;
+	return 1;
+}
+
+/* Run @fn in a child; it returns a number below 128, which this returns. */
+static inline int r_child(int (*fn)(void *arg), void *arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(fn(arg));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/*
+ * A process that exports: it tells the id through a pipe and stays until it is told to
+ * go on, when it does as its function says, and then exits.
+ */
+struct r_peer {
+	pid_t			pid;
+	int			to;
+	int			from;
+	rsm_memseg_id_t		id;
+};
+
+static inline int r_peer_start(struct r_peer *peer, void (*then)(struct r_pair *p))
+{
+	int to[2], from[2];
+	struct r_pair p;
+	char c;
+
+	if (pipe(to) || pipe(from))
+		return -1;
+	peer->pid = fork();
+	if (!peer->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(to[1]);
+		if (r_open(&p) || r_export(&p))
+			_exit(1);
+		memset(p.mem, 'e', R_SIZE);
+		write(from[1], &p.id, sizeof(p.id));
+		while (read(to[0], &c, 1) == 1 && c != 'q') {
+			if (then)
+				then(&p);
+			write(from[1], &c, 1);
+		}
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	peer->to = to[1];
+	peer->from = from[0];
+	return read(peer->from, &peer->id, sizeof(peer->id)) == sizeof(peer->id) ? 0 : -1;
+}
+
+/* Have it do its work once, and wait until it has. */
+static inline int r_peer_go(struct r_peer *peer)
+{
+	char c = 'g';
+
+	return write(peer->to, &c, 1) == 1 && read(peer->from, &c, 1) == 1 ? 0 : -1;
+}
+
+static inline void r_peer_stop(struct r_peer *peer, int sig)
+{
+	if (sig)
+		kill(peer->pid, sig);
+	close(peer->to);
+	waitpid(peer->pid, NULL, 0);
+	close(peer->from);
+}
+
+static inline uint64_t r_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+#endif /* RSM_TEST_H */

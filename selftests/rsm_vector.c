@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/* RSMAPI: putv and getv. */
+#include "rsm_test.h"
+
+#define N RSM_MAX_SGIOREQS
+
+FIXTURE(vector) {
+	struct r_pair			p;
+	char				*buf;	/* R_SIZE bytes */
+	rsm_localmemory_handle_t	local;	/* of them */
+	rsm_iovec_t			v[N];
+	rsm_scat_gath_t			sg;
+};
+
+/* N entries of a byte each, from the start of the buffer to the start of the segment. */
+static void list_init(struct _test_data_vector *self)
+{
+	int i;
+
+	for (i = 0; i < N; i++)
+		self->v[i] = (rsm_iovec_t) {
+			.io_type = RSM_VA_TYPE, .local.vaddr = self->buf,
+			.local_offset = (size_t)i, .remote_offset = (size_t)i,
+			.transfer_length = 1,
+		};
+	self->sg = (rsm_scat_gath_t) {
+		.local_nodeid = 77, .io_request_count = N, .io_residual_count = 99,
+		.remote_handle = self->p.imp, .iovec = self->v,
+	};
+	memset(self->buf, 'b', R_SIZE);
+	memset(self->p.mem, 0, R_SIZE);
+}
+
+FIXTURE_SETUP(vector)
+{
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&self->p));
+	self->buf = r_mem(R_SIZE);
+	ASSERT_EQ(RSM_SUCCESS, rsm_create_localmemory_handle(self->p.ctlr, &self->local, self->buf,
+							     R_SIZE));
+	list_init(self);
+}
+
+FIXTURE_TEARDOWN(vector)
+{
+	rsm_free_localmemory_handle(self->p.ctlr, self->local);
+	munmap(self->buf, R_SIZE);
+	r_close(&self->p);
+}
+
+/* RSM check: 45 */
+TEST_F(vector, the_list_itself_is_checked)
+{
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(NULL));
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_getv(NULL));
+	self->sg.remote_handle = NULL;
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_putv(&self->sg));
+	self->sg.remote_handle = self->p.exp;
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_putv(&self->sg));
+	self->sg.remote_handle = self->p.imp;
+	self->sg.io_request_count = 0;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+	self->sg.io_request_count = 17;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(99, self->sg.io_residual_count);
+	self->sg.io_request_count = 16;
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(0, self->sg.io_residual_count);
+	EXPECT_TRUE(r_all(self->p.mem, 'b', 16));
+	self->sg.iovec = NULL;
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(16, self->sg.io_residual_count);
+}
+
+/* RSM check: 45 */
+TEST_F(vector, a_released_controller_is_noticed)
+{
+	ASSERT_EQ(RSM_SUCCESS, rsm_release_controller(self->p.ctlr));
+	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(99, self->sg.io_residual_count);
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(NULL, &self->p.ctlr));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+}
+
+/* RSM check: 46 */
+TEST_F(vector, addresses_and_handles_mix)
+{
+	rsm_iovec_t *v = self->v;
+
+	self->sg.io_request_count = 2;
+	self->buf[R_PAGE + 5] = 'h';
+	v[0].io_type = RSM_HANDLE_TYPE;
+	v[0].local.handle = self->local;
+	v[0].local_offset = R_PAGE + 5;
+	v[1].local_offset = 7;
+	self->buf[7] = 'v';
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ('h', self->p.mem[0]);
+	EXPECT_EQ('v', self->p.mem[1]);
+	v[0].local_offset = R_SIZE;
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_putv(&self->sg));
+	v[0].local_offset = ~0UL;
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_putv(&self->sg));
+	v[0].local.handle = self->p.imp;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(2, self->sg.io_residual_count);
+	v[0].io_type = 0;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+	v[0].io_type = 3;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+}
+
+/* RSM check: 46 */
+TEST_F(vector, whole_segments_go_through_handles_both_ways)
+{
+	size_t i;
+
+	for (i = 0; i < R_SIZE; i++)
+		self->buf[i] = (char)(i * 7);
+	self->sg.io_request_count = 1;
+	self->v[0] = (rsm_iovec_t) {
+		.io_type = RSM_HANDLE_TYPE, .local.handle = self->local, .local_offset = 100,
+		.remote_offset = 3, .transfer_length = R_SIZE - 100,
+	};
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(0, memcmp(self->p.mem + 3, self->buf + 100, R_SIZE - 100));
+	memset(self->buf, 0, R_SIZE);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(0, memcmp(self->p.mem + 3, self->buf + 100, R_SIZE - 100));
+	EXPECT_TRUE(r_all(self->buf, 0, 100));
+}
+
+struct bad {
+	size_t	remote_offset;
+	size_t	length;
+	char	*vaddr;
+	int	code;
+};
+
+/* RSM check: 47 */
+TEST_F(vector, a_bad_entry_ends_the_walk)
+{
+	const struct bad bad[] = {
+		{ R_SIZE + 1, 1, self->buf, RSMERR_BAD_OFFSET },
+		{ R_SIZE, 1, self->buf, RSMERR_BAD_LENGTH },
+		{ 8, ~0UL - 4, self->buf, RSMERR_BAD_LENGTH },
+		{ 0, 1, NULL, RSMERR_BAD_ADDR },
+		{ 0, 1, (char *)4096, RSMERR_BAD_ADDR },
+		{ 0, 1, (char *)-4096, RSMERR_BAD_ADDR },
+	};
+	static const unsigned int at[] = { 0, 7, 15 };
+	unsigned int i, k;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		for (k = 0; k < 3; k++) {
+			list_init(self);
+			self->v[at[k]].remote_offset = bad[i].remote_offset;
+			self->v[at[k]].transfer_length = bad[i].length;
+			self->v[at[k]].local.vaddr = bad[i].vaddr;
+			self->v[at[k]].local_offset = 0;
+			EXPECT_EQ(bad[i].code, rsm_memseg_import_putv(&self->sg));
+			EXPECT_EQ(N - at[k], self->sg.io_residual_count);
+			EXPECT_TRUE(r_all(self->p.mem, 'b', at[k]));
+			EXPECT_TRUE(r_all(self->p.mem + at[k], 0, R_SIZE - at[k]));
+		}
+	}
+}
+
+/* RSM check: 48 */
+TEST_F(vector, only_the_residual_count_is_written)
+{
+	rsm_iovec_t before[N];
+
+	memcpy(before, self->v, sizeof(before));
+	self->sg.flags = RSM_IMPLICIT_SIGPOST | RSM_SIGPOST_NO_ACCUMULATE | 0x100;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	self->sg.io_request_count = 17;
+	EXPECT_NE(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(17, self->sg.io_request_count);
+	EXPECT_EQ(RSM_IMPLICIT_SIGPOST | RSM_SIGPOST_NO_ACCUMULATE | 0x100, self->sg.flags);
+	EXPECT_EQ(77, self->sg.local_nodeid);
+	EXPECT_EQ(&self->v[0], self->sg.iovec);
+	EXPECT_EQ(0, memcmp(before, self->v, sizeof(before)));
+}
+
+/* RSM check: 49 */
+TEST_F(vector, later_entries_win)
+{
+	int i;
+
+	for (i = 0; i < N; i++) {
+		self->v[i].remote_offset = (size_t)i;
+		self->v[i].transfer_length = (size_t)(2 * N - i);
+		self->v[i].local_offset = (size_t)i * 64;
+		memset(self->buf + i * 64, 'a' + i, 64);
+	}
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	for (i = 0; i < N - 1; i++)
+		EXPECT_EQ('a' + i, self->p.mem[i]);
+	EXPECT_TRUE(r_all(self->p.mem + N - 1, 'a' + N - 1, N + 1));
+	/* What one call wrote the next one reads. */
+	self->sg.io_request_count = 2;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ('a', self->buf[0]);
+	EXPECT_EQ('b', self->buf[64]);
+}
+
+/* RSM check: 50 */
+TEST_F(vector, an_implicit_signal_comes_after_success_only)
+{
+	void *exp = self->p.exp;
+
+	self->sg.flags = RSM_IMPLICIT_SIGPOST;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	self->v[9].remote_offset = R_SIZE;
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_putv(&self->sg));
+	self->v[9].io_type = 0;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	list_init(self);
+	self->sg.flags = RSM_IMPLICIT_SIGPOST | RSM_SIG_POST_NO_ACCUMULATE;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	/* Alone it means nothing. */
+	self->sg.flags = RSM_SIG_POST_NO_ACCUMULATE;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+}
+
+#define ROUNDS 2000
+
+/* Puts the number of the round all over the first page, and signals. */
+static int put_rounds(void *arg)
+{
+	rsm_memseg_id_t id = *(rsm_memseg_id_t *)arg;
+	uint32_t *page = (uint32_t *)r_mem(R_PAGE), i, k;
+	rsm_iovec_t v = { .io_type = RSM_VA_TYPE, .local.vaddr = (caddr_t)page,
+			  .transfer_length = R_PAGE };
+	rsm_scat_gath_t sg = { .io_request_count = 1, .flags = RSM_IMPLICIT_SIGPOST, .iovec = &v };
+	struct r_pair p;
+
+	if (r_open(&p))
+		return 1;
+	p.id = id;
+	if (r_import(&p, RSM_PERM_RDWR))
+		return 2;
+	sg.remote_handle = p.imp;
+	for (i = 1; i <= ROUNDS; i++) {
+		for (k = 0; k < R_PAGE / 4; k++)
+			page[k] = i;
+		if (rsm_memseg_import_putv(&sg) || rsm_intr_signal_wait(p.imp, R_WAIT_MS))
+			return 3;
+	}
+	return 0;
+}
+
+/* RSM check: 51 */
+TEST_F(vector, who_is_woken_by_a_signal_sees_the_data)
+{
+	volatile uint32_t *page = (volatile uint32_t *)self->p.mem;
+	uint32_t i, k, torn = 0;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(put_rounds(&self->p.id));
+	/* Only that one is to be signalled back. */
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
+	for (i = 1; i <= ROUNDS; i++) {
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
+		for (k = 0; k < R_PAGE / 4; k++)
+			torn += page[k] != i;
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+	}
+	EXPECT_EQ(0, torn);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* RSM check: 52 */
+TEST_F(vector, a_cut_import_is_told_at_once)
+{
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(N, self->sg.io_residual_count);
+	EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
+}
+
+/* RSM check: 52 */
+TEST(an_exporter_killed_during_putv_is_an_abort)
+{
+	rsm_iovec_t v[N];
+	rsm_scat_gath_t sg = { .iovec = v };
+	char *buf = r_mem(R_SIZE);
+	struct r_peer peer;
+	struct r_pair p;
+	int i, round, ret;
+
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(RSM_SUCCESS, r_open(&p));
+		ASSERT_EQ(0, r_peer_start(&peer, NULL));
+		p.id = peer.id;
+		ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+		for (i = 0; i < N; i++)
+			v[i] = (rsm_iovec_t) { .io_type = RSM_VA_TYPE, .local.vaddr = buf,
+					       .transfer_length = R_SIZE };
+		sg.remote_handle = p.imp;
+		ret = 0;
+		kill(peer.pid, SIGKILL);
+		for (i = 0; !ret && i < 1000000; i++) {
+			sg.io_request_count = N;
+			ret = rsm_memseg_import_putv(&sg);
+		}
+		EXPECT_EQ(RSMERR_CONN_ABORTED, ret);
+		EXPECT_LT(0, sg.io_residual_count);
+		EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_putv(&sg));
+		EXPECT_EQ(N, sg.io_residual_count);
+		r_peer_stop(&peer, 0);
+		r_close(&p);
+	}
+	munmap(buf, R_SIZE);
+}
+
+/* RSM check: 54 */
+TEST_F(vector, getv_needs_memory_that_can_be_written)
+{
+	char *ro = r_mem(R_PAGE);
+	rsm_localmemory_handle_t h;
+
+	ro[0] = 'r';
+	mprotect(ro, R_PAGE, PROT_READ);
+	self->sg.io_request_count = 1;
+	self->v[0].local.vaddr = ro;
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(1, self->sg.io_residual_count);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ('r', self->p.mem[0]);
+	ASSERT_EQ(RSM_SUCCESS, rsm_create_localmemory_handle(self->p.ctlr, &h, ro, R_PAGE));
+	self->v[0].io_type = RSM_HANDLE_TYPE;
+	self->v[0].local.handle = h;
+	self->v[0].remote_offset = 1;
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ('r', self->p.mem[1]);
+	EXPECT_EQ(RSM_SUCCESS, rsm_free_localmemory_handle(self->p.ctlr, h));
+	munmap(ro, R_PAGE);
+}
+
+/* RSM check: 55 */
+TEST_F(vector, local_memory_checks_its_arguments)
+{
+	rsm_localmemory_handle_t h;
+	void *c = self->p.ctlr;
+
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_create_localmemory_handle(c, &h, self->buf + 1, 1));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_create_localmemory_handle(c, &h, NULL, 1));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_create_localmemory_handle(c, &h, (char *)R_PAGE, 1));
+	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_create_localmemory_handle(NULL, &h, self->buf, 1));
+	EXPECT_EQ(RSMERR_BAD_LOCALMEM_HNDL, rsm_create_localmemory_handle(c, NULL, self->buf, 1));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_create_localmemory_handle(c, &h, self->buf, 0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_create_localmemory_handle(c, &h, self->buf, 1));
+	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_free_localmemory_handle(NULL, h));
+	EXPECT_EQ(RSM_SUCCESS, rsm_free_localmemory_handle(c, h));
+	EXPECT_EQ(RSMERR_BAD_LOCALMEM_HNDL, rsm_free_localmemory_handle(c, h));
+	EXPECT_EQ(RSMERR_BAD_LOCALMEM_HNDL, rsm_free_localmemory_handle(c, NULL));
+	self->v[0].io_type = RSM_HANDLE_TYPE;
+	self->v[0].local.handle = h;
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+}
+
+/* RSM check: 47 */
+TEST_F(vector, random_lists_do_as_their_entries_say)
+{
+	unsigned int seed = 1, i, k, n;
+	char *model = r_mem(R_SIZE);
+	size_t from, to, len;
+	int ret, want;
+
+	for (i = 0; i < R_SIZE; i++)
+		self->buf[i] = (char)rand_r(&seed);
+	for (i = 0; i < 2000; i++) {
+		n = 1 + (unsigned int)rand_r(&seed) % N;
+		self->sg.io_request_count = n;
+		for (k = 0; k < n; k++) {
+			len = (size_t)rand_r(&seed) % (R_SIZE + R_SIZE / 16);
+			to = (size_t)rand_r(&seed) % (R_SIZE + R_SIZE / 16);
+			if (rand_r(&seed) % 16)
+				len %= R_SIZE - (to < R_SIZE ? to : 0) + 1;
+			from = (size_t)rand_r(&seed) % (R_SIZE + 1);
+			if (len <= R_SIZE)
+				from %= R_SIZE - len + 1;
+			self->v[k] = (rsm_iovec_t) {
+				.io_type = rand_r(&seed) % 2 ? RSM_VA_TYPE : RSM_HANDLE_TYPE,
+				.local_offset = len <= R_SIZE ? from : 0, .remote_offset = to,
+				.transfer_length = len,
+			};
+			self->v[k].local.vaddr = self->buf;
+			if (self->v[k].io_type == RSM_HANDLE_TYPE)
+				self->v[k].local.handle = self->local;
+		}
+		for (k = 0; k < n; k++) {
+			to = self->v[k].remote_offset;
+			len = self->v[k].transfer_length;
+			if (to > R_SIZE || len > R_SIZE - to)
+				break;
+			memcpy(model + to, self->buf + self->v[k].local_offset, len);
+		}
+		ret = rsm_memseg_import_putv(&self->sg);
+		ASSERT_EQ(n - k, self->sg.io_residual_count);
+		if (k == n)
+			want = RSM_SUCCESS;
+		else
+			want = to > R_SIZE ? RSMERR_BAD_OFFSET : RSMERR_BAD_LENGTH;
+		ASSERT_EQ(want, ret);
+		ASSERT_EQ(0, memcmp(model, self->p.mem, R_SIZE));
+	}
+	munmap(model, R_SIZE);
+}
+
+TEST_HARNESS_MAIN

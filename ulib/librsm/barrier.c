@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Barriers.  Within a host every transfer is complete when its call returns, so what
+ * remains is a fence, and whether the connection has lasted.
+ */
+#define _GNU_SOURCE
+#include "librsm.h"
+
+/*
+ * struct rsm_barrier - what the program's rsmapi_barrier_t stands for
+ * @imp: of it; valid while the handle is, and of its serial
+ * @serial: of @imp
+ * @next: in imp->barriers
+ * @open: in a span
+ */
+struct rsm_barrier {
+	struct du_slot		slot;
+	struct rsm_import	*imp;
+	uint64_t		serial;
+	struct rsm_barrier	*next;
+	int			open;
+};
+
+void rsm_barriers_free(struct rsm_import *imp)
+{
+	struct rsm_barrier *b;
+
+	while ((b = imp->barriers)) {
+		imp->barriers = b->next;
+		if (du_slot_revoke(&b->slot, RSM_BARRIER))
+			du_arena_free(b);
+	}
+	imp->implicit = NULL;
+}
+
+RSM_API int rsm_memseg_import_init_barrier(rsm_memseg_import_handle_t im_memseg,
+					   rsm_barrier_type_t type, rsmapi_barrier_t *barrier)
+{
+	struct rsm_import *imp = rsm_import_of(im_memseg);
+	struct rsm_barrier *b;
+
+	(void)type;	/* whatever is asked for, the whole node gets it */
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (!barrier)
+		return RSMERR_BAD_BARRIER_PTR;
+	b = du_arena_alloc();
+	if (!b)
+		return RSMERR_INSUFFICIENT_MEM;
+	b->imp = imp;
+	b->serial = imp->serial;
+	barrier->seg = imp;
+	barrier->gnum = (uint16_t)imp->generation;
+	barrier->privdata = b;
+	du_slot_publish(&b->slot, RSM_BARRIER);
+	pthread_mutex_lock(&imp->seg.lock);
+	b->next = imp->barriers;
+	imp->barriers = b;
+	__atomic_store_n(&imp->implicit, b, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&imp->seg.lock);
+	return RSM_SUCCESS;
+}
+
+static int barrier_find(const rsmapi_barrier_t *barrier, struct rsm_barrier **b,
+			struct rsm_import **imp)
+{
+	if (!barrier)
+		return RSMERR_BAD_BARRIER_PTR;
+	*b = du_slot_of(barrier->privdata, RSM_BARRIER);
+	if (!*b)
+		return RSMERR_BARRIER_UNINITIALIZED;
+	*imp = rsm_import_of((*b)->imp);
+	if (!*imp || (*imp)->serial != (*b)->serial || barrier->seg != *imp)
+		return RSMERR_BAD_SEG_HNDL;
+	return RSM_SUCCESS;
+}
+
+RSM_API int rsm_memseg_import_open_barrier(rsmapi_barrier_t *barrier)
+{
+	struct rsm_import *imp;
+	struct rsm_barrier *b;
+	int ret = barrier_find(barrier, &b, &imp);
+
+	if (!ret)
+		__atomic_store_n(&b->open, 1, __ATOMIC_SEQ_CST);
+	return ret;
+}
+
+/* All that was written before is where it belongs, or never will be. */
+static int barrier_result(const struct rsm_import *imp)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return rsm_import_cut(imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
+}
+
+RSM_API int rsm_memseg_import_order_barrier(rsmapi_barrier_t *barrier)
+{
+	struct rsm_import *imp;
+	struct rsm_barrier *b;
+	int ret = barrier_find(barrier, &b, &imp);
+
+	if (ret)
+		return ret;
+	if (!__atomic_load_n(&b->open, __ATOMIC_RELAXED))
+		return RSMERR_BARRIER_NOT_OPENED;
+	return barrier_result(imp);
+}
+
+RSM_API int rsm_memseg_import_close_barrier(rsmapi_barrier_t *barrier)
+{
+	struct rsm_import *imp;
+	struct rsm_barrier *b;
+	int ret = barrier_find(barrier, &b, &imp);
+
+	if (ret)
+		return ret;
+	/* The span is over, however it went. */
+	if (!__atomic_exchange_n(&b->open, 0, __ATOMIC_SEQ_CST))
+		return RSMERR_BARRIER_NOT_OPENED;
+	return barrier_result(imp);
+}
+
+RSM_API int rsm_memseg_import_destroy_barrier(rsmapi_barrier_t *barrier)
+{
+	struct rsm_barrier *b, **at;
+	struct rsm_import *imp;
+	int ret = barrier_find(barrier, &b, &imp);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&imp->seg.lock);
+	for (at = &imp->barriers; *at && *at != b; at = &(*at)->next)
+		;
+	if (!*at) {
+		ret = RSMERR_BARRIER_UNINITIALIZED;
+	} else {
+		*at = b->next;
+		if (imp->implicit == b)
+			__atomic_store_n(&imp->implicit, NULL, __ATOMIC_RELAXED);
+		if (du_slot_revoke(&b->slot, RSM_BARRIER))
+			du_arena_free(b);
+		barrier->privdata = NULL;
+	}
+	pthread_mutex_unlock(&imp->seg.lock);
+	return ret;
+}
+
+RSM_API int rsm_memseg_import_set_mode(rsm_memseg_import_handle_t memseg, rsm_barrier_mode_t mode)
+{
+	struct rsm_import *imp = rsm_import_of(memseg);
+
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (mode != RSM_BARRIER_MODE_EXPLICIT && mode != RSM_BARRIER_MODE_IMPLICIT)
+		return RSMERR_BAD_MODE;
+	__atomic_store_n(&imp->mode, (int)mode, __ATOMIC_RELAXED);
+	return RSM_SUCCESS;
+}
+
+RSM_API int rsm_memseg_import_get_mode(rsm_memseg_import_handle_t memseg, rsm_barrier_mode_t *mode)
+{
+	struct rsm_import *imp = rsm_import_of(memseg);
+
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (!mode)
+		return RSMERR_BAD_ADDR;
+	*mode = (rsm_barrier_mode_t)__atomic_load_n(&imp->mode, __ATOMIC_RELAXED);
+	return RSM_SUCCESS;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The open device, one per process. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "librsm.h"
+
+/* What every argument begins with. */
+struct head {
+	uint32_t size;
+	uint32_t err;
+};
+
+static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
+static struct rsm_ctx *ctx_now;
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&ctx_lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&ctx_lock);
+}
+
+/* The device is the parent's, and so is all that was made on it. */
+static void fork_child(void)
+{
+	if (ctx_now) {
+		ctx_now->foreign = 1;
+		close(ctx_now->fd);
+		ctx_now = NULL;
+	}
+	pthread_mutex_unlock(&ctx_lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+static int rsm_errno(int err)
+{
+	switch (-err) {
+	case EPROTO:
+	case ENOTTY:
+		return RSMERR_BAD_LIBRARY_VERSION;
+	case ENOMEM:
+		return RSMERR_INSUFFICIENT_MEM;
+	case EMFILE:
+	case ENFILE:
+	case EAGAIN:
+		return RSMERR_INSUFFICIENT_RESOURCES;
+	case EFAULT:
+		return RSMERR_BAD_ADDR;
+	case EINTR:
+		return RSMERR_INTERRUPTED;
+	default:
+		return RSMERR_CTLR_NOT_PRESENT;
+	}
+}
+
+int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
+{
+	const struct head *head = arg;
+	int ret;
+
+	if (ctx->foreign)
+		return RSMERR_NOT_CREATOR;
+	ret = du_ioctl(ctx->fd, cmd, arg);
+	return ret ? rsm_errno(ret) : (int)head->err;
+}
+
+static int ctx_setup(struct rsm_ctx *ctx)
+{
+	struct dat_rsm_open arg = { .size = sizeof(arg) };
+	int ret;
+
+	ctx->fd = du_dev_open(0);
+	if (ctx->fd < 0)
+		return rsm_errno(ctx->fd);
+	do {
+		ret = rsm_call(ctx, DAT_IOC_RSM_OPEN, &arg);
+	} while (ret == RSMERR_INTERRUPTED);
+	if (ret)
+		goto err_close;
+	ret = du_map(ctx->fd, arg.slots_offset, arg.slots_size, 0, &ctx->slots);
+	if (ret) {
+		ret = rsm_errno(ret);
+		goto err_close;
+	}
+	ctx->node = arg.node;
+	return RSM_SUCCESS;
+
+err_close:
+	close(ctx->fd);
+	return ret;
+}
+
+int rsm_ctx_get(struct rsm_ctx **out)
+{
+	struct rsm_ctx *ctx;
+	int ret = RSM_SUCCESS;
+
+	pthread_once(&ctx_once, watch_forks);
+	pthread_mutex_lock(&ctx_lock);
+	ctx = ctx_now;
+	if (!ctx) {
+		ctx = calloc(1, sizeof(*ctx));
+		ret = ctx ? ctx_setup(ctx) : RSMERR_INSUFFICIENT_MEM;
+		if (ret)
+			free(ctx);
+		else
+			ctx_now = ctx;
+	}
+	pthread_mutex_unlock(&ctx_lock);
+	*out = ctx;
+	return ret;
+}

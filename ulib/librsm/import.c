@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Importing: connections, and what a program maps of a segment. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "librsm.h"
+
+static uint64_t last_serial;
+
+struct rsm_import *rsm_import_of(rsm_memseg_import_handle_t handle)
+{
+	struct rsm_import *imp = du_slot_of(handle, RSM_IMPORT);
+
+	return imp && !imp->seg.ctx->foreign ? imp : NULL;
+}
+
+static void import_init(struct rsm_import *imp, struct rsm_ctx *ctx, struct rsm_ctlr *ctlr,
+			const struct dat_rsm_connect *arg)
+{
+	rsm_seg_init(&imp->seg, ctx, ctlr, arg->id);
+	imp->serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+	imp->view = (const struct dat_rsm_slot *)ctx->slots.va + arg->slot;
+	imp->generation = arg->generation;
+	imp->perm = arg->perm;
+	imp->length = arg->length;
+	imp->map_offset = arg->map_offset;
+	imp->mode = RSM_BARRIER_MODE_IMPLICIT;
+}
+
+static int import_make(struct rsm_ctlr *ctlr, struct rsm_import *imp, rsm_node_id_t node,
+		       rsm_memseg_id_t segid, rsm_permission_t perm)
+{
+	struct dat_rsm_connect arg = {
+		.size = sizeof(arg), .ctlr = ctlr->id, .node = node, .segid = segid,
+		.perm = perm,
+	};
+	struct rsm_ctx *ctx;
+	int ret;
+
+	ret = rsm_ctx_get(&ctx);
+	if (!ret)
+		ret = rsm_call(ctx, DAT_IOC_RSM_CONNECT, &arg);
+	if (!ret)
+		import_init(imp, ctx, ctlr, &arg);
+	return ret;
+}
+
+RSM_API int rsm_memseg_import_connect(rsmapi_controller_handle_t controller,
+				      rsm_node_id_t node_id, rsm_memseg_id_t segment_id,
+				      rsm_permission_t perm,
+				      rsm_memseg_import_handle_t *im_memseg)
+{
+	struct rsm_ctlr *ctlr = rsm_ctlr_of(controller);
+	struct rsm_import *imp;
+	int ret;
+
+	if (!ctlr)
+		return RSMERR_BAD_CTLR_HNDL;
+	if (!im_memseg)
+		return RSMERR_BAD_SEG_HNDL;
+	*im_memseg = NULL;
+	imp = du_arena_alloc();
+	if (!imp)
+		return RSMERR_INSUFFICIENT_MEM;
+	ret = import_make(ctlr, imp, node_id, segment_id, perm);
+	if (ret) {
+		du_arena_free(imp);
+		return ret;
+	}
+	du_slot_publish(&imp->seg.slot, RSM_IMPORT);
+	*im_memseg = imp;
+	return RSM_SUCCESS;
+}
+
+RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
+{
+	struct rsm_import *imp = rsm_import_of(im_memseg);
+	int ret = RSM_SUCCESS;
+	char *window = NULL;
+
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	pthread_mutex_lock(&imp->seg.lock);
+	if (imp->map_len)
+		ret = RSMERR_SEG_STILL_MAPPED;
+	else if (imp->seg.poll_refs)
+		ret = RSMERR_POLLFD_IN_USE;
+	if (!ret) {
+		rsm_barriers_free(imp);
+		window = imp->window;
+		imp->window = NULL;
+		imp->no_window = 1;
+	}
+	pthread_mutex_unlock(&imp->seg.lock);
+	if (ret)
+		return ret;
+	if (window)
+		munmap(window, imp->length);
+	return rsm_seg_free(&imp->seg, RSM_IMPORT, DAT_RSM_TYPE_IMPORT);
+}
+
+/* Mapping. */
+
+static size_t page_mask(void)
+{
+	static size_t mask;
+	size_t now = __atomic_load_n(&mask, __ATOMIC_RELAXED);
+
+	if (!now) {
+		now = (size_t)sysconf(_SC_PAGESIZE) - 1;
+		__atomic_store_n(&mask, now, __ATOMIC_RELAXED);
+	}
+	return now;
+}
+
+static int map_error(int err)
+{
+	switch (err) {
+	case ENXIO:
+	case EOVERFLOW:
+	case ENOMEM:
+		return RSMERR_BAD_LENGTH;
+	case ENODEV:
+		return RSMERR_CONN_ABORTED;
+	case EAGAIN:
+		return RSMERR_INSUFFICIENT_RESOURCES;
+	case EACCES:
+		return RSMERR_BAD_PERMS;
+	default:
+		return RSMERR_MAP_FAILED;
+	}
+}
+
+/* Under the lock. */
+static int map_check(const struct rsm_import *imp, void *const *address, rsm_attribute_t attr,
+		     rsm_permission_t perm, off_t offset, size_t length)
+{
+	if (imp->map_len)
+		return RSMERR_SEG_ALREADY_MAPPED;
+	if (perm & ~(rsm_permission_t)RSM_PERM_RDWR || perm & ~imp->perm)
+		return RSMERR_BAD_PERMS;
+	if (offset < 0)
+		return RSMERR_BAD_OFFSET;
+	if (!length || (uint64_t)offset > imp->length || length > imp->length - (uint64_t)offset)
+		return RSMERR_BAD_LENGTH;
+	if ((size_t)offset & page_mask())
+		return RSMERR_BAD_MEM_ALIGNMENT;
+	if (attr == RSM_MAP_FIXED && (uintptr_t)*address & page_mask())
+		return RSMERR_BAD_MEM_ALIGNMENT;
+	return rsm_import_cut(imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
+}
+
+/* Under the lock. */
+static int map_make(struct rsm_import *imp, void **address, int fixed, rsm_permission_t perm,
+		    uint64_t offset, size_t length)
+{
+	int prot = 0;
+	void *va;
+
+	/* What can be written can be read. */
+	if (perm & RSM_PERM_READ)
+		prot |= PROT_READ;
+	if (perm & RSM_PERM_WRITE)
+		prot |= PROT_READ | PROT_WRITE;
+	if (!imp->map_offset)
+		return RSMERR_MAP_FAILED;
+	va = mmap(fixed ? *address : NULL, length, prot, MAP_SHARED | (fixed ? MAP_FIXED : 0),
+		  imp->seg.ctx->fd, (off_t)(imp->map_offset + offset));
+	if (va == MAP_FAILED)
+		return map_error(errno);
+	imp->map = va;
+	imp->map_off = offset;
+	__atomic_store_n(&imp->map_len, length, __ATOMIC_RELEASE);
+	*address = va;
+	return RSM_SUCCESS;
+}
+
+RSM_API int rsm_memseg_import_map(rsm_memseg_import_handle_t im_memseg, void **address,
+				  rsm_attribute_t attr, rsm_permission_t perm, off_t offset,
+				  size_t length)
+{
+	struct rsm_import *imp = rsm_import_of(im_memseg);
+	int ret;
+
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (!address)
+		return RSMERR_BAD_ADDR;
+	pthread_mutex_lock(&imp->seg.lock);
+	ret = map_check(imp, address, attr, perm, offset, length);
+	if (!ret)
+		ret = map_make(imp, address, attr == RSM_MAP_FIXED, perm, (uint64_t)offset, length);
+	pthread_mutex_unlock(&imp->seg.lock);
+	return ret;
+}
+
+RSM_API int rsm_memseg_import_unmap(rsm_memseg_import_handle_t im_memseg)
+{
+	struct rsm_import *imp = rsm_import_of(im_memseg);
+	int ret = RSM_SUCCESS;
+
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	pthread_mutex_lock(&imp->seg.lock);
+	if (!imp->map_len)
+		ret = RSMERR_SEG_NOT_MAPPED;
+	else
+		munmap(imp->map, imp->map_len);
+	__atomic_store_n(&imp->map_len, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&imp->seg.lock);
+	return ret;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reading and writing segments.
+ *
+ * Single transfers go through the window, if there is one: a copy, and a look at the
+ * generation, no system call.  Vectors are carried out by the driver, in one call, which
+ * also finds out what of the caller's memory is no memory.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+
+#include "librsm.h"
+
+/*
+ * struct xfer - a put or get
+ * @imp: import
+ * @put: or a get
+ * @data: the caller's
+ * @offset: in the segment
+ * @count: of elements
+ * @width: bytes of one
+ * @whole: no element may be seen half written; then all is aligned
+ */
+struct xfer {
+	struct rsm_import	*imp;
+	int			put;
+	void			*data;
+	off_t			offset;
+	uint64_t		count;
+	uint32_t		width;
+	int			whole;
+};
+
+static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_ioent *e,
+		     uint32_t count, uint32_t flags, uint32_t *done)
+{
+	struct dat_rsm_io arg = {
+		.size = sizeof(arg), .id = imp->seg.id, .op = put ? DAT_RSM_PUT : DAT_RSM_GET,
+		.flags = flags, .count = count, .entries = (uintptr_t)e,
+	};
+	int ret = rsm_call(imp->seg.ctx, DAT_IOC_RSM_IO, &arg);
+
+	*done = arg.done;
+	return ret;
+}
+
+/* All of the segment in our address space, or NULL. */
+static char *window_make(struct rsm_import *imp)
+{
+	int prot = imp->perm & RSM_PERM_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *va = MAP_FAILED;
+
+	pthread_mutex_lock(&imp->seg.lock);
+	if (!imp->window && !imp->no_window) {
+		if (imp->map_offset && imp->perm & RSM_PERM_READ)
+			va = mmap(NULL, imp->length, prot, MAP_SHARED, imp->seg.ctx->fd,
+				  (off_t)imp->map_offset);
+		if (va == MAP_FAILED)
+			imp->no_window = 1;
+		else
+			__atomic_store_n(&imp->window, (char *)va, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&imp->seg.lock);
+	return imp->window;
+}
+
+static char *window_of(struct rsm_import *imp)
+{
+	char *window = __atomic_load_n(&imp->window, __ATOMIC_ACQUIRE);
+
+	if (window || imp->no_window)
+		return window;
+	return window_make(imp);
+}
+
+#define COPY_WHOLE(bits)								\
+static void copy_whole##bits(volatile uint##bits##_t *to,				\
+			     const volatile uint##bits##_t *from, uint64_t n)		\
+{											\
+	while (n--)									\
+		*to++ = *from++;							\
+}
+
+COPY_WHOLE(16)
+COPY_WHOLE(32)
+COPY_WHOLE(64)
+
+static void copy(void *to, const void *from, const struct xfer *x)
+{
+	if (!x->whole)
+		memcpy(to, from, x->count * x->width);
+	else if (x->width == 8)
+		copy_whole64(to, from, x->count);
+	else if (x->width == 4)
+		copy_whole32(to, from, x->count);
+	else
+		copy_whole16(to, from, x->count);
+}
+
+static int through_driver(const struct xfer *x)
+{
+	struct dat_rsm_ioent e = {
+		.addr = (uintptr_t)x->data, .offset = (uint64_t)x->offset,
+		.length = x->count * x->width, .width = x->whole ? x->width : 1,
+	};
+	uint32_t done;
+
+	return driver_io(x->imp, x->put, &e, 1, 0, &done);
+}
+
+static int through_window(const struct xfer *x, char *window)
+{
+	char *at = window + x->offset;
+
+	if (x->put)
+		copy(at, x->data, x);
+	else
+		copy(x->data, at, x);
+	/*
+	 * What was stored before a cut is seen by who cut; what was stored after one went
+	 * to the trash, and by then the generation had changed.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return rsm_import_cut(x->imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
+}
+
+/* In the range that there is, or that the program has mapped. */
+static int xfer_check_range(const struct xfer *x)
+{
+	const struct rsm_import *imp = x->imp;
+	uint64_t map_len = __atomic_load_n(&imp->map_len, __ATOMIC_ACQUIRE);
+	uint64_t from = (uint64_t)x->offset, n;
+
+	if (x->offset < 0)
+		return RSMERR_BAD_OFFSET;
+	if (__builtin_mul_overflow(x->count, (uint64_t)x->width, &n))
+		return RSMERR_BAD_LENGTH;
+	if (map_len && (from < imp->map_off || from - imp->map_off > map_len ||
+			n > map_len - (from - imp->map_off)))
+		return RSMERR_BAD_OFFSET;
+	if (from > imp->length || n > imp->length - from)
+		return RSMERR_BAD_LENGTH;
+	return RSM_SUCCESS;
+}
+
+static int xfer_check(const struct xfer *x)
+{
+	int ret;
+
+	if (x->whole && ((uintptr_t)x->data | (uint64_t)x->offset) & (x->width - 1))
+		return RSMERR_BAD_MEM_ALIGNMENT;
+	if (!(x->imp->perm & (x->put ? RSM_PERM_WRITE : RSM_PERM_READ)))
+		return RSMERR_PERM_DENIED;
+	ret = xfer_check_range(x);
+	if (ret)
+		return ret;
+	if (rsm_import_implicit(x->imp) && !__atomic_load_n(&x->imp->implicit, __ATOMIC_RELAXED))
+		return RSMERR_BARRIER_UNINITIALIZED;
+	return RSM_SUCCESS;
+}
+
+static int xfer(const struct xfer *x)
+{
+	char *window;
+	int ret;
+
+	if (!x->imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (!x->data)
+		return RSMERR_BAD_ADDR;
+	ret = xfer_check(x);
+	if (ret || !x->count)
+		return ret;
+	window = window_of(x->imp);
+	ret = window ? through_window(x, window) : through_driver(x);
+	/* Explicit: the barrier will tell. */
+	if (ret == RSMERR_CONN_ABORTED && !rsm_import_implicit(x->imp))
+		return RSM_SUCCESS;
+	return ret;
+}
+
+#define XFER(handle, is_put, at, where, n, size, is_whole)				\
+	xfer(&(struct xfer) { .imp = rsm_import_of(handle), .put = (is_put), .data = (at),	\
+			      .offset = (where), .count = (n), .width = (size),		\
+			      .whole = (is_whole) })
+
+#define PUT_AND_GET(bits)								\
+RSM_API int rsm_memseg_import_get##bits(rsm_memseg_import_handle_t im_memseg,		\
+					off_t offset, uint##bits##_t *datap,		\
+					ulong_t rep_cnt)				\
+{											\
+	return XFER(im_memseg, 0, datap, offset, rep_cnt, bits / 8, bits > 8);		\
+}											\
+RSM_API int rsm_memseg_import_put##bits(rsm_memseg_import_handle_t im_memseg,		\
+					off_t offset, uint##bits##_t *datap,		\
+					ulong_t rep_cnt)				\
+{											\
+	return XFER(im_memseg, 1, datap, offset, rep_cnt, bits / 8, bits > 8);		\
+}
+
+PUT_AND_GET(8)
+PUT_AND_GET(16)
+PUT_AND_GET(32)
+PUT_AND_GET(64)
+
+RSM_API int rsm_memseg_import_get(rsm_memseg_import_handle_t im_memseg, off_t offset,
+				  void *dst_addr, size_t length)
+{
+	return XFER(im_memseg, 0, dst_addr, offset, length, 1, 0);
+}
+
+RSM_API int rsm_memseg_import_put(rsm_memseg_import_handle_t im_memseg, off_t offset,
+				  void *src_addr, size_t length)
+{
+	return XFER(im_memseg, 1, src_addr, offset, length, 1, 0);
+}
+
+/* Vectors. */
+
+/* What the driver can't know; ranges it checks itself. */
+static int entry_translate(const rsm_iovec_t *v, struct dat_rsm_ioent *e)
+{
+	const struct rsm_localmem *lm;
+
+	*e = (struct dat_rsm_ioent) {
+		.addr = v->local_offset, .offset = v->remote_offset,
+		.length = v->transfer_length, .width = 1,
+	};
+	if (v->io_type == RSM_HANDLE_TYPE) {
+		lm = du_slot_of(v->local.handle, RSM_LOCALMEM);
+		if (!lm || lm->ctx->foreign)
+			return RSMERR_BAD_SGIO;
+		e->localmem = lm->id;
+		return RSM_SUCCESS;
+	}
+	if (v->io_type != RSM_VA_TYPE)
+		return RSMERR_BAD_SGIO;
+	if (!v->local.vaddr ||
+	    __builtin_add_overflow((uint64_t)(uintptr_t)v->local.vaddr, e->addr, &e->addr))
+		return RSMERR_BAD_ADDR;
+	return RSM_SUCCESS;
+}
+
+static uint32_t sigpost_flags(uint_t flags)
+{
+	uint32_t f = 0;
+
+	if (flags & RSM_IMPLICIT_SIGPOST) {
+		f = DAT_RSM_SIGPOST;
+		if (flags & RSM_SIGPOST_NO_ACCUMULATE)
+			f |= DAT_RSM_NO_ACCUMULATE;
+	}
+	return f;
+}
+
+/* Entries before a bad one are carried out; their errors come first. */
+static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, int put)
+{
+	struct dat_rsm_ioent e[RSM_MAX_SGIOREQS];
+	uint32_t n, done = 0, flags = sigpost_flags(sg->flags);
+	int ret = RSM_SUCCESS, bad = RSM_SUCCESS;
+
+	for (n = 0; n < sg->io_request_count && !bad; n++)
+		bad = entry_translate(&sg->iovec[n], &e[n]);
+	if (bad) {
+		n--;
+		flags = 0;
+	}
+	if (n)
+		ret = driver_io(imp, put, e, n, flags, &done);
+	sg->io_residual_count = sg->io_request_count - done;
+	if (ret == RSMERR_BAD_LOCALMEM_HNDL)
+		ret = RSMERR_BAD_SGIO;
+	return ret ? ret : bad;
+}
+
+static int vector(rsm_scat_gath_t *sg, int put)
+{
+	struct rsm_import *imp;
+
+	if (!sg)
+		return RSMERR_BAD_SGIO;
+	imp = rsm_import_of(sg->remote_handle);
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (!rsm_ctlr_of(imp->seg.ctlr))
+		return RSMERR_BAD_CTLR_HNDL;
+	if (!sg->io_request_count || sg->io_request_count > RSM_MAX_SGIOREQS)
+		return RSMERR_BAD_SGIO;
+	sg->io_residual_count = sg->io_request_count;
+	if (!sg->iovec)
+		return RSMERR_BAD_ADDR;
+	if (rsm_import_cut(imp))
+		return RSMERR_CONN_ABORTED;
+	if (!(imp->perm & (put ? RSM_PERM_WRITE : RSM_PERM_READ)))
+		return RSMERR_PERM_DENIED;
+	return vector_run(imp, sg, put);
+}
+
+RSM_API int rsm_memseg_import_getv(rsm_scat_gath_t *sg_io)
+{
+	return vector(sg_io, 0);
+}
+
+RSM_API int rsm_memseg_import_putv(rsm_scat_gath_t *sg_io)
+{
+	return vector(sg_io, 1);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * librsm: RSMAPI over /dev/dat.
+ *
+ * Handles are slots of the arena (../common/arena.h), so that a wrong one is recognised.
+ * A process has one context, the open device, made when first needed.  A child by fork()
+ * makes its own; handles that it has inherited are "foreign" and good for nothing.
+ *
+ * Who may do what is up to the driver.  Here arguments are checked, in the order in which
+ * RSMAPI says which error comes first, and the window of an import, its segment in our
+ * address space, is written and read without a system call.
+ */
+#ifndef LIBRSM_H
+#define LIBRSM_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <rdma/dat_rsm.h>
+#include <rsmapi.h>
+
+#include "../common/arena.h"
+#include "../common/dev.h"
+
+/* In librsm.map. */
+#define RSM_API __attribute__((visibility("default")))
+
+enum rsm_type {
+	RSM_CTLR	= 0x52534d01,
+	RSM_EXPORT,
+	RSM_IMPORT,
+	RSM_LOCALMEM,
+	RSM_BARRIER,
+};
+
+/*
+ * struct rsm_ctx - the open device
+ * @fd: of it
+ * @foreign: it is that of the parent
+ * @node: our node id
+ * @slots: struct dat_rsm_slot, written by the driver
+ */
+struct rsm_ctx {
+	int		fd;
+	int		foreign;
+	uint32_t	node;
+	struct du_map	slots;
+};
+
+/*
+ * struct rsm_ctlr - a controller; never freed
+ * @refs: of programs
+ * @id: of the driver
+ */
+struct rsm_ctlr {
+	struct du_slot	slot;
+	unsigned long	refs;
+	uint32_t	id;
+};
+
+/*
+ * struct rsm_seg - what exports and imports have in common
+ * @ctx: that it was made in
+ * @ctlr: likewise
+ * @id: of the driver
+ * @lock: everything below, and what is said of it elsewhere
+ * @poll_refs: of programs on the descriptor
+ * @poll_fd: while there are any
+ * @poll_next: in a list of those that have descriptors
+ */
+struct rsm_seg {
+	struct du_slot	slot;
+	struct rsm_ctx	*ctx;
+	struct rsm_ctlr	*ctlr;
+	uint32_t	id;
+	pthread_mutex_t	lock;
+	unsigned long	poll_refs;
+	int		poll_fd;
+	struct rsm_seg	*poll_next;
+};
+
+struct rsm_export {
+	struct rsm_seg	seg;
+};
+
+struct rsm_barrier;
+
+/*
+ * struct rsm_import - a connection to a segment
+ * @serial: nobody else ever has it
+ * @view: generation and events, by the driver
+ * @generation: of the connection
+ * @perm: as connected
+ * @length: of the segment
+ * @map_offset: of the window; 0: there is none
+ * @mode: rsm_barrier_mode_t
+ * @implicit: barrier of implicit transfers; seg.lock to change
+ * @barriers: all of them; seg.lock
+ * @window: all of the segment, or NULL; set once, under seg.lock
+ * @no_window: it can't be had
+ * @map: what the program has mapped; @map_len 0: nothing; seg.lock to change
+ * @map_off: its offset in the segment
+ * @map_len: bytes
+ */
+struct rsm_import {
+	struct rsm_seg			seg;
+	uint64_t			serial;
+	const struct dat_rsm_slot	*view;
+	uint32_t			generation;
+	uint32_t			perm;
+	uint64_t			length;
+	uint64_t			map_offset;
+	int				mode;
+	struct rsm_barrier		*implicit;
+	struct rsm_barrier		*barriers;
+	char				*window;
+	int				no_window;
+	void				*map;
+	uint64_t			map_off;
+	uint64_t			map_len;
+};
+
+struct rsm_localmem {
+	struct du_slot	slot;
+	struct rsm_ctx	*ctx;
+	uint32_t	id;
+};
+
+/* ctx.c */
+
+/* The context of this process.  Returns RSM_SUCCESS or what is wrong. */
+int rsm_ctx_get(struct rsm_ctx **ctx);
+
+/* An ioctl whose argument begins with size and err.  Returns RSM_SUCCESS or RSMERR_*. */
+int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
+
+/* ctlr.c */
+
+/* NULL unless the program holds it. */
+struct rsm_ctlr *rsm_ctlr_of(rsmapi_controller_handle_t handle);
+
+/* seg.c */
+void rsm_seg_init(struct rsm_seg *seg, struct rsm_ctx *ctx, struct rsm_ctlr *ctlr, uint32_t id);
+int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type);
+
+/* An export or import of this process, or NULL. */
+struct rsm_seg *rsm_seg_of(void *handle);
+
+/* import.c */
+struct rsm_import *rsm_import_of(rsm_memseg_import_handle_t handle);
+
+static inline int rsm_import_cut(const struct rsm_import *imp)
+{
+	return __atomic_load_n(&imp->view->generation, __ATOMIC_ACQUIRE) != imp->generation;
+}
+
+static inline int rsm_import_implicit(const struct rsm_import *imp)
+{
+	return __atomic_load_n(&imp->mode, __ATOMIC_RELAXED) == RSM_BARRIER_MODE_IMPLICIT;
+}
+
+/* barrier.c */
+
+/* The import is about to go: so do its barriers.  Under seg.lock. */
+void rsm_barriers_free(struct rsm_import *imp);
+
+#endif /* LIBRSM_H */
