@@ -94,6 +94,56 @@ TEST_F(barrier, modes)
 		  rsm_memseg_import_set_mode(NULL, RSM_BARRIER_MODE_EXPLICIT));
 }
 
+#define ROUNDS 20000
+
+/* Data, order, flag. */
+static int put_in_order(void *arg)
+{
+	struct r_pair *parent = arg, p;
+	uint64_t i;
+
+	if (r_open(&p))
+		return 1;
+	p.id = parent->id;
+	if (r_import(&p, RSM_PERM_RDWR))
+		return 2;
+	rsm_memseg_import_set_mode(p.imp, RSM_BARRIER_MODE_EXPLICIT);
+	for (i = 1; i <= ROUNDS; i++)
+		if (rsm_memseg_import_open_barrier(&p.barrier) ||
+		    rsm_memseg_import_put64(p.imp, (off_t)(R_PAGE + i % 64 * 8), &i, 1) ||
+		    rsm_memseg_import_order_barrier(&p.barrier) ||
+		    rsm_memseg_import_put64(p.imp, 0, &i, 1) ||
+		    rsm_memseg_import_close_barrier(&p.barrier))
+			return 3;
+	return 0;
+}
+
+/* RSM check: 59 */
+TEST_F(barrier, who_sees_the_flag_sees_the_data)
+{
+	volatile uint64_t *flag = (volatile uint64_t *)self->p.mem;
+	volatile uint64_t *data = (volatile uint64_t *)(self->p.mem + R_PAGE);
+	uint64_t seen, early = 0;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(put_in_order(&self->p));
+	do {
+		seen = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+		if (seen)
+			early += data[seen % 64] < seen;
+		else
+			usleep(100);
+	} while (seen < ROUNDS && !waitpid(pid, &status, WNOHANG));
+	if (seen == ROUNDS)
+		waitpid(pid, &status, 0);
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(ROUNDS, *flag);
+	EXPECT_EQ(0, early);
+}
+
 /* RSM check: 60 */
 TEST_F(barrier, explicit_puts_fail_at_the_close)
 {

@@ -145,6 +145,47 @@ TEST_F(data, implicit_transfers_need_a_barrier_and_vectors_do_not)
 	EXPECT_EQ(0, self->p.mem[0]);
 }
 
+/* RSM check: 40 */
+TEST_F(data, all_sizes_arrive)
+{
+	char *buf = r_mem(R_SIZE), *back = r_mem(R_SIZE);
+	size_t sizes[] = { 0, 1, 63, 64, 65, 4095, 4096, 4097, R_SIZE - 1, R_SIZE };
+	unsigned int i;
+	size_t k;
+
+	for (k = 0; k < R_SIZE; k++)
+		buf[k] = (char)(k * 13 + k / 256);
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		memset(self->p.mem, 0, R_SIZE);
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, buf, sizes[i]));
+		EXPECT_EQ(0, memcmp(self->p.mem, buf, sizes[i]));
+		EXPECT_TRUE(r_all(self->p.mem + sizes[i], 0, R_SIZE - sizes[i]));
+		if (variant->no_window)
+			continue;
+		memset(back, 0, R_SIZE);
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_get(self->p.imp, 0, back, sizes[i]));
+		EXPECT_EQ(0, memcmp(back, buf, sizes[i]));
+	}
+	munmap(buf, R_SIZE);
+	munmap(back, R_SIZE);
+}
+
+/* RSM check: 43 */
+TEST_F(data, an_explicit_get_has_filled_in_the_destination)
+{
+	static char buf[4096];
+	int i;
+
+	if (variant->no_window)
+		SKIP(return, "this import may not read");
+	rsm_memseg_import_set_mode(self->p.imp, RSM_BARRIER_MODE_EXPLICIT);
+	for (i = 1; i < 100; i++) {
+		memset(self->p.mem, i, sizeof(buf));
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_get(self->p.imp, 0, buf, sizeof(buf)));
+		ASSERT_TRUE(r_all(buf, (char)i, sizeof(buf)));
+	}
+}
+
 /* RSM check: 42 */
 TEST_F(data, the_source_may_be_used_again_at_once)
 {

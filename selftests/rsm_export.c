@@ -3,6 +3,7 @@
 #include "rsm_test.h"
 
 #include <grp.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 FIXTURE(export) {
@@ -365,6 +366,56 @@ TEST_F(export, importers_do_not_notice_a_rebind)
 	EXPECT_TRUE(r_all(self->p.mem, 'o', R_SIZE));
 	rsm_memseg_import_unmap(self->p.imp);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, self->p.mem, 0, R_SIZE));
+	munmap(m, R_SIZE);
+}
+
+struct load {
+	struct r_pair	*p;
+	int		stop;
+	int		failed;
+	unsigned long	rounds;
+};
+
+/* Single transfers and vectors, one after the other. */
+static void *load(void *arg)
+{
+	static char buf[4096];
+	struct load *l = arg;
+	rsm_iovec_t v = { .io_type = RSM_VA_TYPE, .local.vaddr = buf, .transfer_length = 4096 };
+	rsm_scat_gath_t sg = {
+		.io_request_count = 1, .remote_handle = l->p->imp, .iovec = &v,
+	};
+
+	while (!__atomic_load_n(&l->stop, __ATOMIC_RELAXED) && !l->failed) {
+		l->failed = rsm_memseg_import_put(l->p->imp, 0, buf, sizeof(buf));
+		if (!l->failed)
+			l->failed = rsm_memseg_import_get(l->p->imp, 0, buf, sizeof(buf));
+		if (!l->failed)
+			l->failed = rsm_memseg_import_putv(&sg);
+		l->rounds++;
+	}
+	return NULL;
+}
+
+/* RSM check: 21 */
+TEST_F(export, rebind_under_load)
+{
+	struct load l = { .p = &self->p };
+	char *m = r_mem(R_SIZE);
+	pthread_t t;
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	ASSERT_EQ(0, pthread_create(&t, NULL, load, &l));
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, m, 0, R_SIZE));
+		ASSERT_EQ(RSM_SUCCESS,
+			  rsm_memseg_export_rebind(self->p.exp, self->p.mem, 0, R_SIZE));
+	}
+	__atomic_store_n(&l.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSM_SUCCESS, l.failed);
+	EXPECT_LT(0, l.rounds);
 	munmap(m, R_SIZE);
 }
 
