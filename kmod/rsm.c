@@ -2,6 +2,7 @@
 /* Remote Shared Memory: nodes, contexts, and the life of objects. */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -125,9 +126,11 @@ err_uncount:
 	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
 }
 
-/* The object is whole: from now on others find it. */
-int rsm_obj_publish(struct rsm_obj *obj)
+/* The object is whole: from now on others find it, and may free it. */
+int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj)
 {
+	kref_get(&obj->ref);
+	ucmd->made = obj;
 	/* The entry is reserved, so there is nothing to allocate. */
 	xa_store(&obj->ctx->objs, obj->id, obj, GFP_KERNEL_ACCOUNT);
 	return DAT_RSM_OK;
@@ -377,4 +380,34 @@ void dat_rsm_close(struct dat_file *file)
 	xa_destroy(&ctx->objs);
 	dat_region_free(&ctx->slots);
 	kfree(ctx);
+}
+
+static void obj_show(struct seq_file *m, struct rsm_obj *obj)
+{
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		seq_printf(m, "rsm-export:\tid=%u segid=%#x length=%llu pending=%u\n", obj->id,
+			   READ_ONCE(to_rsm_export(obj)->segid), to_rsm_export(obj)->length,
+			   READ_ONCE(obj->pending));
+	else if (obj->type == DAT_RSM_TYPE_IMPORT)
+		seq_printf(m, "rsm-import:\tid=%u perm=%#o cut=%d maps=%u pending=%u\n", obj->id,
+			   to_rsm_import(obj)->perm, READ_ONCE(obj->cut),
+			   READ_ONCE(to_rsm_import(obj)->maps), READ_ONCE(obj->pending));
+	else
+		seq_printf(m, "rsm-localmem:\tid=%u\n", obj->id);
+}
+
+/* One line for each object; they are freed after a grace period. */
+void dat_rsm_show_fdinfo(struct seq_file *m, struct dat_file *file)
+{
+	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
+	struct rsm_obj *obj;
+	unsigned long id;
+
+	if (!ctx)
+		return;
+	seq_printf(m, "rsm:\tnode=%u\n", ctx->node->id);
+	rcu_read_lock();
+	xa_for_each(&ctx->objs, id, obj)
+		obj_show(m, obj);
+	rcu_read_unlock();
 }

@@ -44,6 +44,7 @@
 
 struct dat_file;
 struct net;
+struct seq_file;
 
 /**
  * struct rsm_node - RSM in a network namespace
@@ -211,7 +212,7 @@ static inline struct rsm_localmem *to_rsm_localmem(struct rsm_obj *obj)
  * @file: of the caller
  * @ctx: of @file; NULL if the operation needs none
  * @arg: private copy of the argument
- * @made: object that the call made; in the context, no reference
+ * @made: object that the call made, published, with a reference
  * @made_file: file that it made, for a descriptor that is reserved
  */
 struct rsm_ucmd {
@@ -230,8 +231,9 @@ void dat_rsm_exit(void);
 struct rsm_node *rsm_node_of(struct net *net);
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out);
 void dat_rsm_close(struct dat_file *file);
+void dat_rsm_show_fdinfo(struct seq_file *m, struct dat_file *file);
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type);
-int rsm_obj_publish(struct rsm_obj *obj);
+int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj);
 void rsm_obj_abort(struct rsm_obj *obj);
 struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id);

@@ -140,8 +140,10 @@ static void ucmd_undo(struct rsm_ucmd *ucmd)
 		put_unused_fd(fd->fd);
 		fput(ucmd->made_file);
 	}
-	if (ucmd->made)
+	if (ucmd->made) {
 		rsm_obj_end(ucmd->ctx, ucmd->made->type, ucmd->made->id);
+		rsm_obj_put(ucmd->made);
+	}
 }
 
 static int ucmd_run(struct rsm_ucmd *ucmd, const struct rsm_op *op)
@@ -174,6 +176,8 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 	}
 	if (ucmd->made_file)
 		fd_install(((struct dat_rsm_fd *)ucmd->arg)->fd, ucmd->made_file);
+	if (ucmd->made)
+		rsm_obj_put(ucmd->made);
 	return 0;
 }
 

@@ -66,8 +66,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	RCU_INIT_POINTER(exp->mem, mem);
 	arg->id = exp->obj.id;
 	arg->slot = exp->obj.id - 1;
-	ucmd->made = &exp->obj;
-	return rsm_obj_publish(&exp->obj);
+	return rsm_obj_publish(ucmd, &exp->obj);
 
 err_free:
 	kfree(exp);
@@ -87,27 +86,27 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 
 /*
  * Swap the pages.  Transfers see the old ones or the new ones, windows fault the new ones
- * in.  Returns those to be let go of; @shared: after a grace period.
+ * in.  @mem: those to be let go of in any case; @shared: after a grace period.
  */
-static struct rsm_mem *export_swap(struct rsm_export *exp, struct rsm_mem *mem, u64 addr,
-				   bool *shared)
+static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
 	struct rsm_import *imp;
-	struct rsm_mem *old;
+	int ret = DAT_RSM_OK;
 
 	mutex_lock(&node->lock);
-	old = mem;
 	*shared = false;
-	if (!exp->obj.stopped && exp->addr != addr) {
-		old = rcu_replace_pointer(exp->mem, mem, lockdep_is_held(&node->lock));
+	if (exp->obj.stopped) {
+		ret = DAT_RSM_BAD_SEG;
+	} else if (exp->addr != addr) {
+		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
 		exp->addr = addr;
 		*shared = exp->shared;
 		list_for_each_entry(imp, &exp->imports, node)
 			rsm_import_zap(imp);
 	}
 	mutex_unlock(&node->lock);
-	return old;
+	return ret;
 }
 
 int rsm_export_rebind(struct rsm_ucmd *ucmd)
@@ -128,7 +127,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 		/* Both are pinned for a moment: nothing is lost if the new can't be. */
 		ret = rsm_mem_pin(arg->addr, arg->length, true, &mem);
 		if (!ret) {
-			mem = export_swap(exp, mem, arg->addr, &shared);
+			ret = export_swap(exp, &mem, arg->addr, &shared);
 			if (shared)
 				synchronize_rcu();
 			rsm_mem_unpin(mem);

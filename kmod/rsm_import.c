@@ -102,8 +102,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	if (ret)
 		goto err_abort;
 	import_answer(imp, generation, arg);
-	ucmd->made = &imp->obj;
-	return rsm_obj_publish(&imp->obj);
+	return rsm_obj_publish(ucmd, &imp->obj);
 
 err_abort:
 	rsm_obj_abort(&imp->obj);

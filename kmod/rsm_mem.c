@@ -212,8 +212,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 		goto err_free;
 	RCU_INIT_POINTER(lm->mem, mem);
 	arg->id = lm->obj.id;
-	ucmd->made = &lm->obj;
-	return rsm_obj_publish(&lm->obj);
+	return rsm_obj_publish(ucmd, &lm->obj);
 
 err_free:
 	kfree(lm);

@@ -322,6 +322,24 @@ TEST_F(raw, slots_count_events_and_tell_of_a_cut)
 	EXPECT_NE(generation, self->slots[self->imp - 1].generation);
 }
 
+TEST_F(raw, fdinfo_has_a_line_for_each_object)
+{
+	char path[64], line[256];
+	int exports = 0, imports = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
+	f = fopen(path, "r");
+	ASSERT_NE(NULL, f);
+	while (fgets(line, sizeof(line), f)) {
+		exports += !strncmp(line, "rsm-export:", 11);
+		imports += !strncmp(line, "rsm-import:", 11);
+	}
+	fclose(f);
+	EXPECT_EQ(1, exports);
+	EXPECT_EQ(1, imports);
+}
+
 static uint32_t seed = 4711;
 
 static uint64_t noise(void)

@@ -57,7 +57,7 @@ static char *window_make(struct rsm_import *imp)
 			va = mmap(NULL, imp->length, prot, MAP_SHARED, imp->seg.ctx->fd,
 				  (off_t)imp->map_offset);
 		if (va == MAP_FAILED)
-			imp->no_window = 1;
+			__atomic_store_n(&imp->no_window, 1, __ATOMIC_RELEASE);
 		else
 			__atomic_store_n(&imp->window, (char *)va, __ATOMIC_RELEASE);
 	}
@@ -69,7 +69,7 @@ static char *window_of(struct rsm_import *imp)
 {
 	char *window = __atomic_load_n(&imp->window, __ATOMIC_ACQUIRE);
 
-	if (window || imp->no_window)
+	if (window || __atomic_load_n(&imp->no_window, __ATOMIC_ACQUIRE))
 		return window;
 	return window_make(imp);
 }
