@@ -293,7 +293,9 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 
 /*
  * The address space is at its end, or the file: nobody is inside a call, but those on
- * the other side of a connection don't know yet.
+ * the other side of a connection don't know yet.  The last to close the file may be another
+ * process, at the moment when the address space ends.  Then the second has nothing to
+ * do: mmu_notifier waits on both ways until the first is done.
  */
 static void ctx_end(struct rsm_ctx *ctx)
 {
@@ -301,6 +303,8 @@ static void ctx_end(struct rsm_ctx *ctx)
 	unsigned long id;
 	bool busy = false;
 
+	if (test_and_set_bit(0, &ctx->ended))
+		return;
 	/* Windows of imports first: then no own segment finds an own import. */
 	xa_for_each(&ctx->objs, id, obj)
 		if (obj->type == DAT_RSM_TYPE_IMPORT) {

@@ -71,6 +71,7 @@ struct rsm_node {
  * @next_id: where the search for a free id begins
  * @slots: struct dat_rsm_slot, by id - 1
  * @mn: tells of the end of @mm
+ * @ended: objects are being freed, or have been; bit 0
  */
 struct rsm_ctx {
 	struct mm_struct	*mm;
@@ -80,6 +81,7 @@ struct rsm_ctx {
 	u32			next_id;
 	struct dat_region	slots;
 	struct mmu_notifier	mn;
+	unsigned long		ended;
 };
 
 /**
