@@ -170,6 +170,7 @@ struct rsm_export {
  * @export: the segment; reference held
  * @node: in export->imports until it is cut; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
+ * @window: number of its window
  * @map_lock: see the top of this file
  * @maps: VMAs of the window; @map_lock
  * @trash: what the window shows after a cut; made with the first VMA, under @map_lock
@@ -179,6 +180,7 @@ struct rsm_import {
 	struct rsm_export	*export;
 	struct list_head	node;
 	u32			perm;
+	u32			window;
 	struct mutex		map_lock;	/* see the top of this file */
 	unsigned int		maps;
 	struct page		*trash;

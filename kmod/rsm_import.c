@@ -9,11 +9,19 @@
 #include "file.h"
 #include "rsm.h"
 
-/* Page offsets of windows: a mark, the import's id, the page of the segment. */
-#define WINDOW_MARK	BIT_ULL(50)
+/* Page offsets of windows: a mark, the window's number, the page of the segment. */
+#define WINDOW_BITS	50
+#define WINDOW_MARK	BIT_ULL(WINDOW_BITS)
 #define WINDOW_SHIFT	28
 #define WINDOW_PAGES	BIT_ULL(WINDOW_SHIFT)
+#define WINDOW_LIMIT	XA_LIMIT(1, BIT(WINDOW_BITS - WINDOW_SHIFT) - 1)
 #define FAULT_AROUND	64
+
+/*
+ * Imports by the number of their window.  All open files of the device share a mapping.  So
+ * numbers are of the module: what is zapped is one import's, never that of a stranger.
+ */
+static DEFINE_XARRAY_ALLOC1(windows);
 
 /* The two bits of 0600 that the caller may have of an export. */
 static u32 import_rights(const struct rsm_export *exp, u32 perm)
@@ -60,16 +68,23 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 	return ret;
 }
 
+/* Page offset at which the window begins. */
+static u64 window_begin(const struct rsm_import *imp)
+{
+	return WINDOW_MARK | (u64)imp->window << WINDOW_SHIFT;
+}
+
 static void import_answer(const struct rsm_import *imp, u32 generation,
 			  struct dat_rsm_connect *arg)
 {
-	u64 pgoff = WINDOW_MARK | (u64)imp->obj.id << WINDOW_SHIFT;
-
 	arg->id = imp->obj.id;
 	arg->slot = imp->obj.id - 1;
 	arg->generation = generation;
 	arg->length = imp->export->length;
-	arg->map_offset = arg->length >> PAGE_SHIFT <= WINDOW_PAGES ? pgoff << PAGE_SHIFT : 0;
+	if (arg->length >> PAGE_SHIFT <= WINDOW_PAGES)
+		arg->map_offset = window_begin(imp) << PAGE_SHIFT;
+	else
+		arg->map_offset = 0;
 }
 
 int rsm_import_connect(struct rsm_ucmd *ucmd)
@@ -96,14 +111,22 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	imp->perm = arg->perm;
 	mutex_init(&imp->map_lock);
 	INIT_LIST_HEAD(&imp->node);
+	if (xa_alloc(&windows, &imp->window, XA_ZERO_ENTRY, WINDOW_LIMIT, GFP_KERNEL_ACCOUNT)) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_abort;
+	}
 	/* That of before: the segment may be gone as soon as there is a connection. */
 	generation = imp->obj.generation;
 	ret = import_attach(imp, node, arg->segid);
 	if (ret)
-		goto err_abort;
+		goto err_free_window;
 	import_answer(imp, generation, arg);
+	/* The entry is reserved, so there is nothing to allocate. */
+	xa_store(&windows, imp->window, imp, GFP_KERNEL_ACCOUNT);
 	return rsm_obj_publish(ucmd, &imp->obj);
 
+err_free_window:
+	xa_erase(&windows, imp->window);
 err_abort:
 	rsm_obj_abort(&imp->obj);
 err_free:
@@ -119,10 +142,10 @@ err_free:
  */
 void rsm_import_zap(struct rsm_import *imp)
 {
-	loff_t start = (WINDOW_MARK | (u64)imp->obj.id << WINDOW_SHIFT) << PAGE_SHIFT;
+	loff_t start = window_begin(imp) << PAGE_SHIFT;
 
 	mutex_lock(&imp->map_lock);
-	/* A VMA holds the file, and with it the mapping.  Others there only fault again. */
+	/* A VMA holds the file, and with it the mapping. */
 	if (imp->maps)
 		unmap_mapping_range(imp->obj.ctx->mapping, start, WINDOW_PAGES << PAGE_SHIFT, 1);
 	mutex_unlock(&imp->map_lock);
@@ -155,6 +178,7 @@ void rsm_import_stop(struct rsm_import *imp)
 /* The last reference, that of a VMA perhaps, is gone. */
 void rsm_import_release(struct rsm_import *imp)
 {
+	xa_erase(&windows, imp->window);
 	if (imp->trash)
 		put_page(imp->trash);
 	rsm_obj_put(&imp->export->obj);
@@ -261,6 +285,19 @@ bool dat_rsm_is_window(const struct vm_area_struct *vma)
 	return vma->vm_pgoff & WINDOW_MARK;
 }
 
+static struct rsm_import *window_find(const struct rsm_ctx *ctx, u64 nr)
+{
+	struct rsm_import *imp;
+
+	rcu_read_lock();
+	imp = xa_load(&windows, nr);
+	if (imp && (imp->obj.ctx != ctx || READ_ONCE(imp->obj.stopped) ||
+		    !kref_get_unless_zero(&imp->obj.ref)))
+		imp = NULL;
+	rcu_read_unlock();
+	return imp;
+}
+
 /**
  * dat_rsm_mmap() - map the window of an import, or a part of it
  * @file: of the current process
@@ -272,21 +309,18 @@ bool dat_rsm_is_window(const struct vm_area_struct *vma)
 int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma)
 {
 	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
-	u64 id = (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT;
 	unsigned long clear = VM_MAYEXEC;
 	struct rsm_import *imp;
-	struct rsm_obj *obj;
 	int ret;
 
-	obj = ctx && id <= DAT_RSM_SLOTS ? rsm_obj_get(ctx, DAT_RSM_TYPE_IMPORT, id) : NULL;
-	if (!obj)
+	imp = ctx ? window_find(ctx, (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT) : NULL;
+	if (!imp)
 		return -ENOENT;
-	imp = to_rsm_import(obj);
 	ret = window_check(imp, vma);
 	if (!ret)
 		ret = window_add(imp);
 	if (ret) {
-		rsm_obj_put(obj);
+		rsm_obj_put(&imp->obj);
 		return ret;
 	}
 	/* Nor may mprotect() change that later. */
