@@ -323,10 +323,11 @@ int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma)
 		rsm_obj_put(&imp->obj);
 		return ret;
 	}
-	/* Nor may mprotect() change that later. */
+	/* Nor may mprotect() change that later, nor madvise() that no child has it: VM_IO. */
 	if (!(imp->perm & DAT_RSM_WRITE))
 		clear |= VM_MAYWRITE;
-	dat_vm_flags_mod(vma, VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
+	dat_vm_flags_mod(vma, VM_PFNMAP | VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+			 clear);
 	vma->vm_ops = &window_ops;
 	vma->vm_private_data = imp;	/* the reference goes along */
 	return 0;
