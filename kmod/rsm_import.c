@@ -35,7 +35,7 @@ static u32 import_rights(const struct rsm_export *exp, u32 perm)
 
 static int import_allowed(const struct rsm_export *exp, const struct rsm_node *node, u32 want)
 {
-	u32 perm = exp->umask_perm, i;
+	u32 perm = exp->umask_perm, rights, i;
 
 	lockdep_assert_held(&node->lock);
 	for (i = 0; i < exp->acl_count; i++)
@@ -45,7 +45,9 @@ static int import_allowed(const struct rsm_export *exp, const struct rsm_node *n
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	if (exp->acl_count)
 		perm = exp->acl[i].perm;
-	if (want & ~import_rights(exp, perm) && !capable(CAP_DAC_OVERRIDE))
+	rights = import_rights(exp, perm);
+	/* Who may do nothing to a segment may not wake its exporter either. */
+	if ((want & ~rights || !rights) && !capable(CAP_DAC_OVERRIDE))
 		return DAT_RSM_PERM_DENIED;
 	return DAT_RSM_OK;
 }

@@ -2,6 +2,8 @@
 /* RSMAPI: importing and mapping. */
 #include "rsm_test.h"
 
+#include <grp.h>
+
 FIXTURE(import) {
 	struct r_pair p;
 };
@@ -69,21 +71,44 @@ TEST_F(import, permissions_are_those_of_the_connection)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(none));
 }
 
+struct somebody {
+	rsm_memseg_id_t		id;
+	rsm_permission_t	perm;
+};
+
+/* Another user, of no group. */
 static int connects_as_somebody(void *arg)
 {
-	struct r_pair *p = arg;
+	struct somebody *s = arg;
 	void *ctlr, *imp;
 	rsm_node_id_t node;
 
-	if (rsm_get_controller(NULL, &ctlr) || r_node(&node) || setresuid(1001, 1001, 1001))
+	if (rsm_get_controller(NULL, &ctlr) || r_node(&node) || setgroups(0, NULL) ||
+	    setresgid(1002, 1002, 1002) || setresuid(1001, 1001, 1001))
 		return 100;
-	return rsm_memseg_import_connect(ctlr, node, p->id, 0400, &imp);
+	return rsm_memseg_import_connect(ctlr, node, s->id, s->perm, &imp);
+}
+
+/* RSM check: 28 */
+TEST_F(import, who_may_do_nothing_may_not_signal_either)
+{
+	rsmapi_access_entry_t acl = { .ae_node = self->p.node, .ae_permission = 0660 };
+	struct somebody s = { .id = self->p.id, .perm = RSM_PERM_NONE };
+
+	if (getuid())
+		SKIP(return, "needs root to become somebody else");
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(self->p.exp, &acl, 1));
+	EXPECT_EQ(RSMERR_PERM_DENIED, r_child(connects_as_somebody, &s));
+	acl.ae_permission = 0662;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(self->p.exp, &acl, 1));
+	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &s));
 }
 
 /* RSM check: 29 */
 TEST_F(import, republish_is_for_those_who_come_later)
 {
 	rsmapi_access_entry_t nobody = { .ae_node = self->p.node, .ae_permission = 0 };
+	struct somebody s = { .id = self->p.id, .perm = 0400 };
 	char c = 'x';
 
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(self->p.exp, &nobody, 1));
@@ -91,10 +116,10 @@ TEST_F(import, republish_is_for_those_who_come_later)
 	EXPECT_EQ('x', self->p.mem[0]);
 	if (getuid())
 		SKIP(return, "needs root to become somebody else");
-	EXPECT_EQ(RSMERR_PERM_DENIED, r_child(connects_as_somebody, &self->p));
+	EXPECT_EQ(RSMERR_PERM_DENIED, r_child(connects_as_somebody, &s));
 	nobody.ae_permission = 0444;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(self->p.exp, &nobody, 1));
-	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &self->p));
+	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &s));
 }
 
 /* RSM check: 30 */

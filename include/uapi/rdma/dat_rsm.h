@@ -275,7 +275,7 @@ struct dat_rsm_unpublish {
  * @ctlr: controller
  * @node: of the segment
  * @segid: of the segment
- * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: for events alone
+ * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: for events alone, if the caller has either right
  * @id: out: of the object
  * @slot: out: index in the status page array
  * @generation: out: of the connection
