@@ -5,6 +5,7 @@
  * of rsm.h.  What faults is faulted in with nothing held.
  */
 #include <linux/highmem.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
@@ -27,15 +28,20 @@ struct io {
 	bool			put;
 };
 
+/* The byte at @offset, which was checked, but a processor that guesses may be ahead of that. */
+static void *mem_byte(const struct rsm_mem *mem, u64 offset)
+{
+	u32 page = array_index_nospec(offset >> PAGE_SHIFT, mem->npages);
+
+	return kmap_local_page(mem->pages[page]) + offset_in_page(offset);
+}
+
 /* The byte of the segment at @offset, or NULL: the import was cut. */
 static void *io_map(const struct io *io, u64 offset)
 {
-	struct rsm_mem *mem;
-
 	if (READ_ONCE(io->imp->obj.cut))
 		return NULL;
-	mem = rcu_dereference(io->imp->export->mem);
-	return kmap_local_page(mem->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
+	return mem_byte(rcu_dereference(io->imp->export->mem), offset);
 }
 
 /* Bytes of @left that are on one page of the segment. */
@@ -152,7 +158,6 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
 	int ret = DAT_RSM_CONN_ABORTED;
-	struct rsm_mem *mem;
 	void *va, *local;
 
 	rcu_read_lock();
@@ -162,8 +167,7 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 	}
 	va = io_map(io, offset);
 	if (va) {
-		mem = rcu_dereference(lm->mem);
-		local = kmap_local_page(mem->pages[at >> PAGE_SHIFT]) + offset_in_page(at);
+		local = mem_byte(rcu_dereference(lm->mem), at);
 		memmove(io->put ? va : local, io->put ? local : va, n);
 		kunmap_local(local);
 		kunmap_local(va);
