@@ -41,14 +41,14 @@ static bool mem_mapped(u64 addr, u64 length)
 	return at >= addr + length;
 }
 
-static int mem_charge(struct rsm_mem *mem, u32 npages)
+static int mem_charge(struct mm_struct *mm, u32 npages, bool exported)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	u64 pinned = atomic64_add_return(npages, &mem->mm->pinned_vm);
+	u64 pinned = atomic64_add_return(npages, &mm->pinned_vm);
 
 	if (pinned > limit && !capable(CAP_IPC_LOCK))
 		goto err_uncharge;
-	if (mem->exported &&
+	if (exported &&
 	    (u64)atomic_long_add_return(npages, &exported_pages) << PAGE_SHIFT > rsm_mem_budget()) {
 		atomic_long_sub(npages, &exported_pages);
 		goto err_uncharge;
@@ -56,15 +56,15 @@ static int mem_charge(struct rsm_mem *mem, u32 npages)
 	return DAT_RSM_OK;
 
 err_uncharge:
-	atomic64_sub(npages, &mem->mm->pinned_vm);
+	atomic64_sub(npages, &mm->pinned_vm);
 	return DAT_RSM_NO_MEM;
 }
 
-static void mem_uncharge(struct rsm_mem *mem, u32 npages)
+static void mem_uncharge(struct mm_struct *mm, u32 npages, bool exported)
 {
-	if (mem->exported)
+	if (exported)
 		atomic_long_sub(npages, &exported_pages);
-	atomic64_sub(npages, &mem->mm->pinned_vm);
+	atomic64_sub(npages, &mm->pinned_vm);
 }
 
 static void mem_free(struct rsm_mem *mem)
@@ -145,16 +145,19 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 	if (length > (u64)totalram_pages() << PAGE_SHIFT)
 		return mem_mapped(addr, length) ? DAT_RSM_NO_MEM : DAT_RSM_BAD_ADDR;
 	npages = PAGE_ALIGN(length) >> PAGE_SHIFT;
+	/* Who is over a limit does not get the array either. */
+	ret = mem_charge(current->mm, npages, exported);
+	if (ret)
+		return ret;
 	mem = kvzalloc(struct_size(mem, pages, npages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!mem)
-		return DAT_RSM_NO_MEM;
+	if (!mem) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_uncharge;
+	}
 	mem->mm = current->mm;
 	mmgrab(mem->mm);
 	mem->length = length;
 	mem->exported = exported;
-	ret = mem_charge(mem, npages);
-	if (ret)
-		goto err_free;
 	ret = mem_pin_some_way(mem, addr, npages);
 	if (ret) {
 		ret = mem_error(ret, addr, length, exported);
@@ -165,9 +168,9 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 
 err_unpin:
 	mem_unpin_pages(mem);
-	mem_uncharge(mem, npages);
-err_free:
 	mem_free(mem);
+err_uncharge:
+	mem_uncharge(current->mm, npages, exported);
 	return ret;
 }
 
@@ -181,7 +184,7 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 {
 	if (!mem)
 		return;
-	mem_uncharge(mem, mem->npages);
+	mem_uncharge(mem->mm, mem->npages, mem->exported);
 	mem_unpin_pages(mem);
 	mem_free(mem);
 }
