@@ -246,8 +246,11 @@ static bool obj_stop(struct rsm_obj *obj)
 		rsm_import_stop(to_rsm_import(obj));
 	obj_stop_events(obj);
 	obj_forget(obj);
-	/* Who transfers with an import holds it; the segment looks after its pages. */
-	return busy && obj->type != DAT_RSM_TYPE_IMPORT;
+	if (obj->type != DAT_RSM_TYPE_IMPORT)
+		return busy;
+	/* Who transfers with it holds it, and looks at the cut after that; see rsm_io(). */
+	smp_mb();
+	return kref_read(&obj->ref) > 1;
 }
 
 /* Step three; drops the context's reference. */
@@ -258,6 +261,13 @@ static void obj_drop(struct rsm_obj *obj)
 	else if (obj->type == DAT_RSM_TYPE_LOCALMEM)
 		rsm_mem_unpin(rcu_dereference_protected(to_rsm_localmem(obj)->mem, true));
 	rsm_obj_put(obj);
+}
+
+static void obj_end(struct rsm_obj *obj)
+{
+	if (obj_stop(obj))
+		synchronize_rcu();
+	obj_drop(obj);
 }
 
 /**
@@ -283,9 +293,7 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	xa_unlock(&ctx->objs);
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
-	if (obj_stop(obj))
-		synchronize_rcu();
-	obj_drop(obj);
+	obj_end(obj);
 	return DAT_RSM_OK;
 }
 

@@ -298,6 +298,8 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
 	io.imp = to_rsm_import(obj);
+	/* Who ends the import finds that we hold it, or we find that it is cut. */
+	smp_mb__after_atomic();
 	ret = io_run(&io, arg);
 	rsm_obj_put(obj);
 	return ret;
