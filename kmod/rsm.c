@@ -297,6 +297,13 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return DAT_RSM_OK;
 }
 
+/* Likewise, of one that the caller holds, unless somebody has been faster. */
+void rsm_obj_undo(struct rsm_obj *obj)
+{
+	if (xa_cmpxchg(&obj->ctx->objs, obj->id, obj, XA_ZERO_ENTRY, GFP_KERNEL) == obj)
+		obj_end(obj);
+}
+
 /* Contexts. */
 
 /*

@@ -243,6 +243,7 @@ struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id);
 void rsm_obj_put(struct rsm_obj *obj);
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
+void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
 /* rsm_mem.c */

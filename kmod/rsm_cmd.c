@@ -141,7 +141,7 @@ static void ucmd_undo(struct rsm_ucmd *ucmd)
 		fput(ucmd->made_file);
 	}
 	if (ucmd->made) {
-		rsm_obj_end(ucmd->ctx, ucmd->made->type, ucmd->made->id);
+		rsm_obj_undo(ucmd->made);
 		rsm_obj_put(ucmd->made);
 	}
 }
