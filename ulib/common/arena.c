@@ -72,6 +72,16 @@ static struct du_slot *slot_reuse(void)
 	return slot;
 }
 
+void du_arena_lock(void)
+{
+	pthread_mutex_lock(&arena_lock);
+}
+
+void du_arena_unlock(void)
+{
+	pthread_mutex_unlock(&arena_lock);
+}
+
 void *du_arena_alloc(void)
 {
 	struct du_slot *slot;

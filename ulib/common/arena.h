@@ -33,6 +33,10 @@ void *du_arena_alloc(void);
 /* The oldest free slot is used first: the longer a stale handle is recognised. */
 void du_arena_free(void *slot);
 
+/* Around fork(), where the library works in the child: nobody else is in the middle. */
+void du_arena_lock(void);
+void du_arena_unlock(void);
+
 static inline void *du_slot_if(const void *handle)
 {
 	uintptr_t offset = (uintptr_t)handle - du_arena_base;

@@ -11,6 +11,16 @@
 static pthread_mutex_t ctlr_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rsm_ctlr *loopback;
 
+void rsm_ctlr_lock(void)
+{
+	pthread_mutex_lock(&ctlr_lock);
+}
+
+void rsm_ctlr_unlock(void)
+{
+	pthread_mutex_unlock(&ctlr_lock);
+}
+
 /* "loopback" in any case, with or without a number; no name at all means it, too. */
 static int is_loopback(const char *name)
 {

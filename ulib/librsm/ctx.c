@@ -18,14 +18,21 @@ static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
 static struct rsm_ctx *ctx_now;
 
+/* All that a child needs, in order: another thread of ours may have it just now. */
 static void fork_prepare(void)
 {
+	rsm_ctlr_lock();
 	pthread_mutex_lock(&ctx_lock);
+	rsm_poll_lock();
+	du_arena_lock();
 }
 
 static void fork_parent(void)
 {
+	du_arena_unlock();
+	rsm_poll_unlock();
 	pthread_mutex_unlock(&ctx_lock);
+	rsm_ctlr_unlock();
 }
 
 /* The device is the parent's, and so is all that was made on it. */
@@ -36,7 +43,7 @@ static void fork_child(void)
 		close(ctx_now->fd);
 		ctx_now = NULL;
 	}
-	pthread_mutex_unlock(&ctx_lock);
+	fork_parent();
 }
 
 static void watch_forks(void)

@@ -136,12 +136,20 @@ int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
 
 /* ctlr.c */
 
+/* Around fork(). */
+void rsm_ctlr_lock(void);
+void rsm_ctlr_unlock(void);
+
 /* NULL unless the program holds it. */
 struct rsm_ctlr *rsm_ctlr_of(rsmapi_controller_handle_t handle);
 
 /* seg.c */
 void rsm_seg_init(struct rsm_seg *seg, struct rsm_ctx *ctx, struct rsm_ctlr *ctlr, uint32_t id);
 int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type);
+
+/* Around fork(). */
+void rsm_poll_lock(void);
+void rsm_poll_unlock(void);
 
 /* An export or import of this process, or NULL. */
 struct rsm_seg *rsm_seg_of(void *handle);

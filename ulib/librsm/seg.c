@@ -13,6 +13,16 @@
 static pthread_mutex_t poll_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rsm_seg *poll_segs[POLL_BUCKETS];
 
+void rsm_poll_lock(void)
+{
+	pthread_mutex_lock(&poll_lock);
+}
+
+void rsm_poll_unlock(void)
+{
+	pthread_mutex_unlock(&poll_lock);
+}
+
 void rsm_seg_init(struct rsm_seg *seg, struct rsm_ctx *ctx, struct rsm_ctlr *ctlr, uint32_t id)
 {
 	pthread_mutex_init(&seg->lock, NULL);
