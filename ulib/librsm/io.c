@@ -255,13 +255,13 @@ static uint32_t sigpost_flags(uint_t flags)
 }
 
 /* Entries before a bad one are carried out; their errors come first. */
-static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, int put)
+static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count, int put)
 {
 	struct dat_rsm_ioent e[RSM_MAX_SGIOREQS];
 	uint32_t n, done = 0, flags = sigpost_flags(sg->flags);
 	int ret = RSM_SUCCESS, bad = RSM_SUCCESS;
 
-	for (n = 0; n < sg->io_request_count && !bad; n++)
+	for (n = 0; n < count && !bad; n++)
 		bad = entry_translate(&sg->iovec[n], &e[n]);
 	if (bad) {
 		n--;
@@ -269,7 +269,7 @@ static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, int put
 	}
 	if (n)
 		ret = driver_io(imp, put, e, n, flags, &done);
-	sg->io_residual_count = sg->io_request_count - done;
+	sg->io_residual_count = count - done;
 	if (ret == RSMERR_BAD_LOCALMEM_HNDL)
 		ret = RSMERR_BAD_SGIO;
 	return ret ? ret : bad;
@@ -278,6 +278,7 @@ static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, int put
 static int vector(rsm_scat_gath_t *sg, int put)
 {
 	struct rsm_import *imp;
+	ulong_t count;
 
 	if (!sg)
 		return RSMERR_BAD_SGIO;
@@ -286,16 +287,18 @@ static int vector(rsm_scat_gath_t *sg, int put)
 		return RSMERR_BAD_SEG_HNDL;
 	if (!rsm_ctlr_of(imp->seg.ctlr))
 		return RSMERR_BAD_CTLR_HNDL;
-	if (!sg->io_request_count || sg->io_request_count > RSM_MAX_SGIOREQS)
+	/* What is checked is what is used, whoever writes there meanwhile. */
+	count = __atomic_load_n(&sg->io_request_count, __ATOMIC_RELAXED);
+	if (!count || count > RSM_MAX_SGIOREQS)
 		return RSMERR_BAD_SGIO;
-	sg->io_residual_count = sg->io_request_count;
+	sg->io_residual_count = count;
 	if (!sg->iovec)
 		return RSMERR_BAD_ADDR;
 	if (rsm_import_cut(imp))
 		return RSMERR_CONN_ABORTED;
 	if (!(imp->perm & (put ? RSM_PERM_WRITE : RSM_PERM_READ)))
 		return RSMERR_PERM_DENIED;
-	return vector_run(imp, sg, put);
+	return vector_run(imp, sg, count, put);
 }
 
 RSM_API int rsm_memseg_import_getv(rsm_scat_gath_t *sg_io)

@@ -235,8 +235,9 @@ static int take_event(struct pollfd *fd)
 	ret = seg_wait(seg, 0);
 	if (ret == RSM_SUCCESS)
 		fd->revents = POLLRDNORM;
-	else if (ret != RSMERR_CONN_ABORTED)
+	else if (ret == RSMERR_TIMEOUT)
 		fd->revents = 0;
+	/* Else it has hung up, which is not going to change. */
 	return fd->revents != 0;
 }
 
