@@ -2,6 +2,9 @@
 /* RSMAPI: controllers, the topology, reserved segment ids. */
 #include "rsm_test.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+
 /* RSM check: 1 */
 TEST(all_names_of_loopback_give_the_same_handle)
 {
@@ -52,6 +55,29 @@ TEST(a_controller_released_too_often_is_none)
 	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_get_controller_attr(NULL, &attr));
 	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_get_controller_attr(&attr, &attr));
 	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_release_controller(NULL));
+}
+
+/* Where the device should be is @arg, or nothing. */
+static int with_device(void *arg)
+{
+	rsmapi_controller_handle_t c;
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return 100;
+	if (arg ? mount(arg, "/dev/dat", NULL, MS_BIND, NULL) :
+		  mount("none", "/dev", "tmpfs", 0, NULL))
+		return 101;
+	return rsm_get_controller(NULL, &c);
+}
+
+/* RSM check: 2 */
+TEST(a_driver_that_is_not_there_or_too_old_is_told_apart)
+{
+	if (getuid())
+		SKIP(return, "needs root to hide the device");
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, r_child(with_device, NULL));
+	/* It knows none of our calls. */
+	EXPECT_EQ(RSMERR_BAD_LIBRARY_VERSION, r_child(with_device, "/dev/null"));
 }
 
 /* RSM check: 4 */

@@ -101,6 +101,45 @@ TEST_F(export, memory_is_limited_and_given_back)
 	EXPECT_EQ(RSM_SUCCESS, r_child(over_memlock, NULL));
 }
 
+#define BUDGET "/sys/module/dat/parameters/rsm_max_exported"
+
+static int set_budget(const char *percent)
+{
+	FILE *f = fopen(BUDGET, "w");
+
+	if (!f)
+		return -1;
+	fputs(percent, f);
+	return fclose(f);
+}
+
+/* RSM check: 10 */
+TEST_F(export, the_budget_is_that_of_all_segments)
+{
+	rsmapi_controller_attr_t attr;
+	rsm_memseg_export_handle_t a, b;
+	size_t most, half;
+	char *m;
+
+	if (getuid() || set_budget("1"))
+		SKIP(return, "needs root to set the budget");
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller_attr(self->p.ctlr, &attr));
+	most = attr.attr_max_export_segment_size / R_PAGE * R_PAGE;
+	half = most / R_PAGE / 2 * R_PAGE;
+	m = r_mem(most);
+	/* The segment of this test counts, too. */
+	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM,
+		  rsm_memseg_export_create(self->p.ctlr, &a, m, most, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &a, m, half, 0));
+	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM,
+		  rsm_memseg_export_create(self->p.ctlr, &b, m, half, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(a));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &b, m, half, 0));
+	EXPECT_EQ(0, set_budget("0"));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(b));
+	munmap(m, most);
+}
+
 /* RSM check: 10 */
 TEST_F(export, slots_are_limited)
 {

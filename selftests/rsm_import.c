@@ -122,6 +122,59 @@ TEST_F(import, republish_is_for_those_who_come_later)
 	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &s));
 }
 
+/* What the parent has imported is not ours; what we import is not the parent's. */
+static int use_parents_import(void *arg)
+{
+	struct r_pair *parent = arg, p;
+	struct pollfd fd;
+	void *va;
+	char c = 'c';
+
+	if (rsm_memseg_import_put(parent->imp, 0, &c, 1) != RSMERR_BAD_SEG_HNDL ||
+	    rsm_memseg_import_map(parent->imp, &va, RSM_MAP_NONE, 0600, 0, R_PAGE) !=
+	    RSMERR_BAD_SEG_HNDL ||
+	    rsm_intr_signal_post(parent->imp, 0) != RSMERR_BAD_SEG_HNDL ||
+	    rsm_memseg_get_pollfd(parent->imp, &fd) != RSMERR_BAD_SEG_HNDL ||
+	    rsm_memseg_import_open_barrier(&parent->barrier) != RSMERR_BAD_SEG_HNDL ||
+	    rsm_memseg_import_disconnect(parent->imp) != RSMERR_BAD_SEG_HNDL)
+		return 1;
+	if (r_open(&p))
+		return 2;
+	p.id = parent->id;
+	if (r_import(&p, RSM_PERM_RDWR) || rsm_memseg_import_put(p.imp, 0, &c, 1))
+		return 3;
+	return rsm_memseg_import_disconnect(p.imp);
+}
+
+/* Or it would not end like this. */
+static int touch_parents_window(void *arg)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+	*(volatile char *)arg = 'x';
+	return 0;
+}
+
+/* RSM check: 18 */
+TEST_F(import, a_forked_child_has_no_imports)
+{
+	struct r_pair *p = &self->p;
+	int status;
+	void *va;
+	pid_t pid;
+
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_map(p->imp, &va, RSM_MAP_NONE, 0600, R_PAGE, R_PAGE));
+	EXPECT_EQ(0, r_child(use_parents_import, p));
+	EXPECT_EQ('c', p->mem[0]);
+	pid = fork();
+	if (!pid)
+		_exit(touch_parents_window(va));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	*(volatile char *)va = 'p';
+	EXPECT_EQ('p', p->mem[R_PAGE]);
+}
+
 /* RSM check: 30 */
 TEST_F(import, disconnect_minds_mappings_and_descriptors)
 {

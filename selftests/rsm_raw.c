@@ -258,6 +258,8 @@ TEST_F(raw, windows_end_where_the_segment_ends)
 	EXPECT_EQ('x', self->mem[R_SIZE - 1]);
 	EXPECT_EQ(MAP_FAILED, mremap(va, R_PAGE, 2 * R_PAGE, MREMAP_MAYMOVE));
 	EXPECT_EQ(-1, mprotect(va, R_PAGE, rw | PROT_EXEC));
+	/* Nor has a child anything of it. */
+	EXPECT_EQ(-1, madvise(va, R_PAGE, MADV_DOFORK));
 	munmap(va, R_PAGE);
 }
 
@@ -338,6 +340,68 @@ TEST_F(raw, fdinfo_has_a_line_for_each_object)
 	fclose(f);
 	EXPECT_EQ(1, exports);
 	EXPECT_EQ(1, imports);
+}
+
+#define OBJECTS 200
+
+/* Many segments, imports, and memory. */
+static int raw_many(int fd, char *mem)
+{
+	struct dat_rsm_open o = { .size = sizeof(o) };
+	struct dat_rsm_connect c = { .size = sizeof(c), .perm = 0600 };
+	struct dat_rsm_localmem l = {
+		.size = sizeof(l), .addr = (uintptr_t)mem, .length = R_PAGE,
+	};
+	uint32_t id;
+	int i;
+
+	if (CALL(fd, OPEN, &o))
+		return -1;
+	c.node = o.node;
+	for (i = 0; i < OBJECTS; i++)
+		if (raw_export(fd, mem, &id) || raw_publish(fd, id, &c.segid) ||
+		    CALL(fd, CONNECT, &c) || CALL(fd, LOCALMEM, &l))
+			return -1;
+	return 0;
+}
+
+/* Its address space ends while its child, which has inherited the file, closes that. */
+static int end_twice(int done)
+{
+	int fd = open("/dev/dat", O_RDWR), go[2];
+	char c;
+
+	if (fd < 0 || raw_many(fd, r_mem(R_SIZE)) || pipe(go))
+		return 1;
+	if (!fork()) {
+		read(go[0], &c, 1);
+		close(fd);
+		write(done, "d", 1);
+		_exit(0);
+	}
+	close(fd);
+	/* Now, both. */
+	write(go[1], "g", 1);
+	return 0;
+}
+
+/* RSM check: 24 */
+TEST(a_file_is_closed_while_its_address_space_ends)
+{
+	int i, done[2];
+	char c;
+
+	ASSERT_EQ(0, pipe(done));
+	for (i = 0; i < 10; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (!pid)
+			_exit(end_twice(done[1]));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_EQ(0, status);
+		ASSERT_EQ(1, read(done[0], &c, 1));
+	}
 }
 
 static uint32_t seed = 4711;

@@ -421,4 +421,135 @@ TEST_F(vector, random_lists_do_as_their_entries_say)
 	munmap(model, R_SIZE);
 }
 
+/*
+ * struct guess - what a list should do
+ * @k: entries that are carried out
+ * @ret: what is returned
+ */
+struct guess {
+	unsigned int	k;
+	int		ret;
+};
+
+/* An address that is none, or only for one direction. */
+static int bad_addr(const rsm_iovec_t *v, const char *ro, const char *hole, int put)
+{
+	const char *at = v->local.vaddr;
+
+	return !at || at == hole || (at == ro && !put);
+}
+
+/* What entry @v does, or RSM_SUCCESS; in the order of RSMAPI. */
+static int entry_error(struct _test_data_vector *self, const rsm_iovec_t *v, const char *ro,
+		       const char *hole, int put)
+{
+	int handle = v->io_type == RSM_HANDLE_TYPE;
+
+	if ((v->io_type != RSM_VA_TYPE && !handle) ||
+	    (handle && v->local.handle != self->local))
+		return RSMERR_BAD_SGIO;
+	if (!handle && !v->local.vaddr)
+		return RSMERR_BAD_ADDR;
+	if (v->remote_offset > R_SIZE)
+		return RSMERR_BAD_OFFSET;
+	if (v->transfer_length > R_SIZE - v->remote_offset)
+		return RSMERR_BAD_LENGTH;
+	if (handle && (v->local_offset > R_SIZE || v->transfer_length > R_SIZE - v->local_offset))
+		return RSMERR_BAD_LENGTH;
+	if (!handle && v->transfer_length && bad_addr(v, ro, hole, put))
+		return RSMERR_BAD_ADDR;
+	return RSM_SUCCESS;
+}
+
+static size_t pick(unsigned int *seed, const size_t *of, unsigned int n)
+{
+	return of[(unsigned int)rand_r(seed) % n];
+}
+
+static void random_entry(struct _test_data_vector *self, rsm_iovec_t *v, unsigned int *seed,
+			 char *ro, char *hole)
+{
+	const size_t odd[] = { 0, 1, R_PAGE - 1, R_SIZE - 1, R_SIZE, R_SIZE + 1, ~0UL, 1UL << 63 };
+	char *const where[] = { self->buf, self->buf, self->buf, ro, hole, NULL };
+	void *const handles[] = { self->local, self->local, self->p.imp, NULL, self->buf };
+	int strange = rand_r(seed) % 24 == 0;
+
+	v->io_type = rand_r(seed) % 2 ? RSM_VA_TYPE : RSM_HANDLE_TYPE;
+	v->remote_offset = (size_t)rand_r(seed) % R_SIZE;
+	v->transfer_length = (size_t)rand_r(seed) % (R_SIZE - v->remote_offset + 1) % R_PAGE;
+	v->local_offset = (size_t)rand_r(seed) % (R_SIZE - R_PAGE);
+	if (strange && rand_r(seed) % 2)
+		v->remote_offset = pick(seed, odd, 8);
+	if (strange && rand_r(seed) % 2)
+		v->transfer_length = pick(seed, odd, 8);
+	if (strange && rand_r(seed) % 4 == 0)
+		v->io_type = rand_r(seed) % 5;
+	if (v->io_type == RSM_HANDLE_TYPE) {
+		v->local.handle = handles[strange ? rand_r(seed) % 5 : 0];
+		if (strange && rand_r(seed) % 2)
+			v->local_offset = pick(seed, odd, 8);
+	} else {
+		v->local.vaddr = where[strange ? rand_r(seed) % 6 : 0];
+		/* All of it is as its first byte is. */
+		if (v->local.vaddr != self->buf || v->transfer_length > R_PAGE)
+			v->local_offset = 0;
+	}
+}
+
+/* What @model becomes: the segment of a put, our memory of a get. */
+static struct guess play(struct _test_data_vector *self, char *model, const char *ro,
+			 const char *hole, int put)
+{
+	struct guess g = { };
+	rsm_iovec_t *v;
+	char *at;
+
+	for (; g.k < self->sg.io_request_count; g.k++) {
+		v = &self->v[g.k];
+		g.ret = entry_error(self, v, ro, hole, put);
+		if (g.ret)
+			break;
+		at = (v->io_type == RSM_HANDLE_TYPE ? self->buf : v->local.vaddr) + v->local_offset;
+		if (put)
+			memcpy(model + v->remote_offset, at, v->transfer_length);
+		else
+			memcpy(model + v->local_offset, self->p.mem + v->remote_offset,
+			       v->transfer_length);
+	}
+	return g;
+}
+
+/* RSM check: 47, 68 */
+TEST_F(vector, strange_lists_fail_where_they_are_strange)
+{
+	char *model = r_mem(R_SIZE), *ro = r_mem(R_SIZE), *hole = r_mem(R_SIZE);
+	unsigned int seed = 4711, i, k, put, codes = 0;
+	struct guess g;
+	int ret;
+
+	memset(ro, 'r', R_SIZE);
+	mprotect(ro, R_SIZE, PROT_READ);
+	mprotect(hole, R_SIZE, PROT_NONE);
+	for (i = 0; i < 5000; i++) {
+		put = rand_r(&seed) % 2;
+		self->sg.io_request_count = 1 + (unsigned int)rand_r(&seed) % N;
+		for (k = 0; k < self->sg.io_request_count; k++)
+			random_entry(self, &self->v[k], &seed, ro, hole);
+		self->buf[rand_r(&seed) % (int)R_SIZE] = (char)i;
+		memcpy(model, put ? self->p.mem : self->buf, R_SIZE);
+		g = play(self, model, ro, hole, (int)put);
+		ret = put ? rsm_memseg_import_putv(&self->sg) : rsm_memseg_import_getv(&self->sg);
+		ASSERT_EQ(g.ret, ret);
+		ASSERT_EQ(self->sg.io_request_count - g.k, self->sg.io_residual_count);
+		ASSERT_EQ(0, memcmp(model, put ? self->p.mem : self->buf, R_SIZE));
+		codes |= 1U << ret;
+	}
+	/* All there are. */
+	EXPECT_EQ(1U << RSM_SUCCESS | 1U << RSMERR_BAD_SGIO | 1U << RSMERR_BAD_ADDR |
+		  1U << RSMERR_BAD_OFFSET | 1U << RSMERR_BAD_LENGTH, codes);
+	munmap(model, R_SIZE);
+	munmap(ro, R_SIZE);
+	munmap(hole, R_SIZE);
+}
+
 TEST_HARNESS_MAIN

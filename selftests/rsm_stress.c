@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RSMAPI under load: many processes, ends in the middle of things.  Segments are of shared
+ * memory, so that what was done to them can be looked at when their exporter is gone.
+ */
+#include "rsm_test.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define N		RSM_MAX_SGIOREQS
+#define WORKERS		8
+#define RUN_MS		2000	/* of what has no end of its own */
+#define AREA		R_PAGE	/* of each worker, in a segment of R_SIZE */
+
+/*
+ * struct shared - what all processes of a test see
+ * @stop: workers end
+ * @id: of the segment
+ * @rounds: of each worker
+ */
+struct shared {
+	int		stop;
+	rsm_memseg_id_t	id;
+	unsigned long	rounds[WORKERS];
+};
+
+static void *shared_mem(size_t size)
+{
+	void *va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return va == MAP_FAILED ? NULL : va;
+}
+
+static int stopped(const struct shared *s)
+{
+	return __atomic_load_n(&s->stop, __ATOMIC_ACQUIRE);
+}
+
+static void stop(struct shared *s)
+{
+	__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
+}
+
+/* A process of @fn, which returns 0 if all went well. */
+static pid_t worker(int (*fn)(struct shared *s, int i), struct shared *s, int i)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(fn(s, i));
+	}
+	return pid;
+}
+
+static int exit_of(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Export @mem, and let workers know. */
+static int export_shared(struct r_pair *p, struct shared *s, char *mem)
+{
+	int ret = r_open(p);
+
+	if (!ret)
+		ret = rsm_memseg_export_create(p->ctlr, &p->exp, mem, R_SIZE, RSM_ALLOW_REBIND);
+	if (!ret)
+		ret = rsm_memseg_export_publish(p->exp, &p->id, NULL, 0);
+	__atomic_store_n(&s->id, p->id, __ATOMIC_RELEASE);
+	return ret;
+}
+
+static int import_shared(struct r_pair *p, const struct shared *s)
+{
+	int ret = r_open(p);
+
+	p->id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
+	return ret ? ret : r_import(p, RSM_PERM_RDWR);
+}
+
+/* N entries, in a part of the segment that is ours. */
+static void area_list(rsm_scat_gath_t *sg, rsm_iovec_t *v, void *imp, char *buf, int i)
+{
+	size_t len = AREA / N, k;
+
+	for (k = 0; k < N; k++)
+		v[k] = (rsm_iovec_t) {
+			.io_type = RSM_VA_TYPE, .local.vaddr = buf, .local_offset = k * len,
+			.remote_offset = (size_t)i * AREA + k * len, .transfer_length = len,
+		};
+	*sg = (rsm_scat_gath_t) {
+		.io_request_count = N, .remote_handle = imp, .iovec = v,
+	};
+}
+
+/* Puts, vectors and gets in its own area; each round is signalled. */
+static int write_and_read(struct shared *s, int i)
+{
+	char *buf = r_mem(AREA), *back = r_mem(AREA);
+	rsm_iovec_t v[N], w[N];
+	rsm_scat_gath_t put, get;
+	struct r_pair p;
+	unsigned long n;
+
+	if (import_shared(&p, s))
+		return 1;
+	area_list(&put, v, p.imp, buf, i);
+	area_list(&get, w, p.imp, back, i);
+	put.flags = RSM_IMPLICIT_SIGPOST;
+	rsm_memseg_import_set_mode(p.imp, i % 2 ? RSM_BARRIER_MODE_EXPLICIT :
+						  RSM_BARRIER_MODE_IMPLICIT);
+	for (n = 1; n <= 200 || !stopped(s); n++) {
+		memset(buf, (int)n, AREA);
+		if (rsm_memseg_import_put(p.imp, (off_t)((size_t)i * AREA), buf, AREA / 2) ||
+		    rsm_memseg_import_putv(&put) || put.io_residual_count)
+			return 2;
+		if (n % 2 ? rsm_memseg_import_getv(&get) :
+			    rsm_memseg_import_get(p.imp, (off_t)((size_t)i * AREA), back, AREA))
+			return 3;
+		if (memcmp(buf, back, AREA))
+			return 4;
+		s->rounds[i] = n;
+	}
+	return rsm_memseg_import_disconnect(p.imp);
+}
+
+/* RSM check: 44 */
+TEST(many_importers_write_and_read_their_areas)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	char *mem = shared_mem(R_SIZE);
+	unsigned long events = 0;
+	uint64_t end = r_now_ms() + RUN_MS;
+	pid_t pid[WORKERS];
+	struct r_pair p;
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem));
+	for (i = 0; i < WORKERS; i++)
+		pid[i] = worker(write_and_read, s, i);
+	while (r_now_ms() < end)
+		events += rsm_intr_signal_wait(p.exp, 10) == RSM_SUCCESS;
+	stop(s);
+	for (i = 0; i < WORKERS; i++)
+		EXPECT_EQ(0, exit_of(pid[i]));
+	while (rsm_intr_signal_wait(p.exp, 0) == RSM_SUCCESS)
+		events++;
+	for (i = 0; i < WORKERS; i++) {
+		EXPECT_TRUE(r_all(mem + (size_t)i * AREA, (char)s->rounds[i], AREA));
+		events -= s->rounds[i];
+	}
+	/* One for each vector, neither lost nor made up. */
+	EXPECT_EQ(0, events);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
+/* Its answer to each number in the segment is that number in the other one. */
+static int echo(struct shared *s, int i)
+{
+	struct r_pair out, in = { };
+	uint64_t n, *mem = (uint64_t *)r_mem(R_SIZE);
+
+	(void)i;
+	if (import_shared(&out, s))
+		return 1;
+	in.ctlr = out.ctlr;
+	if (rsm_memseg_export_create(in.ctlr, &in.exp, mem, R_SIZE, 0) ||
+	    rsm_memseg_export_publish(in.exp, &in.id, NULL, 0))
+		return 2;
+	/* The first thing that is put is who we are. */
+	n = in.id;
+	if (rsm_memseg_import_put64(out.imp, 0, &n, 1) || rsm_intr_signal_post(out.imp, 0))
+		return 3;
+	for (;;) {
+		if (rsm_intr_signal_wait(in.exp, R_WAIT_MS))
+			return 4;
+		n = *(volatile uint64_t *)&mem[8];
+		if (n == ~0ULL)
+			return 0;
+		if (rsm_memseg_import_put64(out.imp, 64, &n, 1) ||
+		    rsm_intr_signal_post(out.imp, 0))
+			return 5;
+	}
+}
+
+/* RSM check: 51 */
+TEST(two_processes_answer_each_other)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	volatile uint64_t *mem = shared_mem(R_SIZE);
+	uint64_t n, last = ~0ULL, end = r_now_ms() + RUN_MS;
+	struct r_pair p;
+	void *back;
+	pid_t pid;
+
+	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, (char *)mem));
+	pid = worker(echo, s, 0);
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p.exp, R_WAIT_MS));
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_connect(p.ctlr, p.node, (rsm_memseg_id_t)mem[0], 0600, &back));
+	rsm_memseg_import_set_mode(back, RSM_BARRIER_MODE_EXPLICIT);
+	for (n = 1; r_now_ms() < end; n++) {
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(back, 64, &n, 1));
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(back, 0));
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p.exp, R_WAIT_MS));
+		ASSERT_EQ(n, mem[8]);
+	}
+	TH_LOG("%llu answers", (unsigned long long)n - 1);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(back, 64, &last, 1));
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(back, 0));
+	EXPECT_EQ(0, exit_of(pid));
+	rsm_memseg_import_disconnect(back);
+	rsm_memseg_export_destroy(p.exp);
+}
+
+/* Puts rounds of vectors until it is cut; looks whether what it was told is true. */
+static int putv_until_cut(struct shared *s, char *mem, int i)
+{
+	size_t len = AREA / N, done, k;
+	char *buf = r_mem(AREA), *area = mem + (size_t)i * AREA;
+	rsm_iovec_t v[N];
+	rsm_scat_gath_t sg;
+	unsigned long n = 0;
+	struct r_pair p;
+	int ret = 0;
+
+	if (import_shared(&p, s))
+		return 1;
+	area_list(&sg, v, p.imp, buf, i);
+	while (!ret) {
+		memset(buf, (int)++n, AREA);
+		ret = rsm_memseg_import_putv(&sg);
+		s->rounds[i] = n;
+	}
+	if (ret != RSMERR_CONN_ABORTED || !sg.io_residual_count || sg.io_residual_count > N)
+		return 2;
+	done = N - sg.io_residual_count;
+	for (k = 0; k < N; k++)
+		if (k != done && !r_all(area + k * len, (char)(k < done ? n : n - 1), len))
+			return 3;
+	if (rsm_memseg_import_putv(&sg) != RSMERR_CONN_ABORTED || sg.io_residual_count != N)
+		return 4;
+	return rsm_memseg_import_disconnect(p.imp);
+}
+
+/* What the workers of the next tests write to. */
+static char *victim_mem;
+
+static int putv_worker(struct shared *s, int i)
+{
+	return putv_until_cut(s, victim_mem, i);
+}
+
+static int victim(struct shared *s, int i)
+{
+	struct r_pair p;
+
+	(void)i;
+	if (export_shared(&p, s, victim_mem))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static int all_run(const struct shared *s)
+{
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (__atomic_load_n(&s->rounds[i], __ATOMIC_RELAXED) < 10)
+			return 0;
+	return 1;
+}
+
+/* RSM check: 52 */
+TEST(many_importers_are_told_the_truth_when_their_exporter_is_killed)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	pid_t exporter, pid[WORKERS];
+	int i, round;
+
+	victim_mem = shared_mem(R_SIZE);
+	for (round = 0; round < 3; round++) {
+		memset(s, 0, sizeof(*s));
+		memset(victim_mem, 0, R_SIZE);
+		exporter = worker(victim, s, 0);
+		for (i = 0; i < R_WAIT_MS && !__atomic_load_n(&s->id, __ATOMIC_ACQUIRE); i++)
+			usleep(1000);
+		for (i = 0; i < WORKERS; i++)
+			pid[i] = worker(putv_worker, s, i);
+		for (i = 0; i < R_WAIT_MS && !all_run(s); i++)
+			usleep(1000);
+		kill(exporter, SIGKILL);
+		EXPECT_EQ(128 + SIGKILL, exit_of(exporter));
+		for (i = 0; i < WORKERS; i++)
+			EXPECT_EQ(0, exit_of(pid[i]));
+	}
+}
+
+static int putv_forever(struct shared *s, int i)
+{
+	int ret = putv_until_cut(s, victim_mem, i);
+
+	/* It was to be killed. */
+	return ret ? ret : 99;
+}
+
+/* RSM check: 52 */
+TEST(importers_that_are_killed_disturb_nobody)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	pid_t pid[WORKERS], other;
+	struct r_pair p;
+	int i;
+
+	victim_mem = shared_mem(R_SIZE);
+	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, victim_mem));
+	for (i = 0; i < WORKERS - 1; i++)
+		pid[i] = worker(putv_forever, s, i);
+	other = worker(write_and_read, s, WORKERS - 1);
+	for (i = 0; i < R_WAIT_MS && !all_run(s); i++)
+		usleep(1000);
+	for (i = 0; i < WORKERS - 1; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i < WORKERS - 1; i++)
+		EXPECT_EQ(128 + SIGKILL, exit_of(pid[i]));
+	stop(s);
+	EXPECT_EQ(0, exit_of(other));
+	/* None is left that could be signalled, and the segment is as good as before. */
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p.exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p.imp, 0, "x", 1));
+	EXPECT_EQ('x', victim_mem[0]);
+	rsm_memseg_import_disconnect(p.imp);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
+static int cut_or(int ret, int other)
+{
+	return ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED || ret == other;
+}
+
+/* Connects, does a bit of everything, and goes; again and again. */
+static int come_and_go(struct shared *s, int i)
+{
+	char buf[64] = "", *va;
+	struct pollfd fd;
+	struct r_pair p;
+	int ret;
+
+	if (r_open(&p))
+		return 1;
+	while (!stopped(s)) {
+		p.id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
+		ret = r_import(&p, RSM_PERM_RDWR);
+		if (ret == RSMERR_SEG_NOT_PUBLISHED)
+			continue;
+		if (ret)
+			return 2;
+		s->rounds[i]++;
+		if (!cut_or(rsm_memseg_import_map(p.imp, (void **)&va, RSM_MAP_NONE, RSM_PERM_RDWR, 0,
+						  R_SIZE), 0))
+			return 3;
+		if (!cut_or(rsm_memseg_import_put(p.imp, i * 64, buf, 64), 0) ||
+		    !cut_or(rsm_memseg_import_get(p.imp, i * 64, buf, 64), 0) ||
+		    !cut_or(rsm_intr_signal_post(p.imp, 0), 0) ||
+		    !cut_or(rsm_intr_signal_wait(p.imp, 0), RSMERR_TIMEOUT))
+			return 4;
+		if (rsm_memseg_get_pollfd(p.imp, &fd) || poll(&fd, 1, 0) < 0 ||
+		    rsm_memseg_release_pollfd(p.imp))
+			return 5;
+		ret = rsm_memseg_import_unmap(p.imp);
+		if (ret && ret != RSMERR_SEG_NOT_MAPPED)
+			return 6;
+		if (rsm_memseg_import_disconnect(p.imp))
+			return 7;
+	}
+	return 0;
+}
+
+/* RSM check: 21, 22 */
+TEST(importers_come_and_go_while_the_segment_changes)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	char *mem[2] = { shared_mem(R_SIZE), shared_mem(R_SIZE) };
+	uint64_t end = r_now_ms() + RUN_MS;
+	unsigned long rounds = 0;
+	pid_t pid[WORKERS];
+	struct r_pair p;
+	int i, n;
+
+	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem[0]));
+	for (i = 0; i < WORKERS; i++)
+		pid[i] = worker(come_and_go, s, i);
+	for (n = 1; r_now_ms() < end || n < 20; n++) {
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, mem[n % 2], 0, R_SIZE));
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p.exp, 0));
+		if (n % 4)
+			continue;
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
+		p.id = 0;
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(p.exp, &p.id, NULL, 0));
+		__atomic_store_n(&s->id, p.id, __ATOMIC_RELEASE);
+	}
+	stop(s);
+	for (i = 0; i < WORKERS; i++) {
+		EXPECT_EQ(0, exit_of(pid[i]));
+		rounds += s->rounds[i];
+	}
+	TH_LOG("%d rebinds, %lu imports", n, rounds);
+	EXPECT_LT(0, rounds);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
+/*
+ * struct busy - a thread that puts vectors
+ * @started: it is at it
+ * @ret: of the last
+ */
+struct busy {
+	struct r_pair	*p;
+	char		*buf;
+	int		started;
+	int		ret;
+};
+
+static void *putv_thread(void *arg)
+{
+	struct busy *b = arg;
+	rsm_iovec_t v[N];
+	rsm_scat_gath_t sg;
+	int i;
+
+	for (i = 0; i < N; i++)
+		v[i] = (rsm_iovec_t) { .io_type = RSM_VA_TYPE, .local.vaddr = b->buf,
+				       .transfer_length = R_SIZE };
+	sg = (rsm_scat_gath_t) { .io_request_count = N, .remote_handle = b->p->imp, .iovec = v };
+	while (!b->ret) {
+		__atomic_store_n(&b->started, 1, __ATOMIC_RELEASE);
+		b->ret = rsm_memseg_import_putv(&sg);
+	}
+	return NULL;
+}
+
+/* RSM check: 30 */
+TEST(a_disconnect_waits_for_vectors)
+{
+	struct busy b = { .buf = r_mem(R_SIZE) };
+	char *now = malloc(R_SIZE);
+	struct r_pair p;
+	pthread_t t;
+	int i;
+
+	b.p = &p;
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	for (i = 0; i < 20; i++) {
+		b.started = 0;
+		b.ret = 0;
+		memset(b.buf, i + 1, R_SIZE);
+		ASSERT_EQ(0, pthread_create(&t, NULL, putv_thread, &b));
+		while (!__atomic_load_n(&b.started, __ATOMIC_ACQUIRE))
+			;
+		usleep((unsigned int)i * 100);
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
+		/* What is there now, stays. */
+		memset(b.buf, 'x', R_SIZE);
+		memcpy(now, p.mem, R_SIZE);
+		pthread_join(t, NULL);
+		EXPECT_TRUE(b.ret == RSMERR_CONN_ABORTED || b.ret == RSMERR_BAD_SEG_HNDL);
+		EXPECT_EQ(0, memcmp(now, p.mem, R_SIZE));
+		ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	}
+	r_close(&p);
+	free(now);
+}
+
+/* Memory whose faults nobody answers, or -1. */
+static int unanswered(char *mem, size_t size)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { .start = (uintptr_t)mem, .len = size },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &reg))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* RSM check: 52 */
+TEST(an_importer_that_is_stuck_holds_up_nobody)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct busy b = { .buf = r_mem(R_SIZE) };
+	struct r_pair p;
+	pthread_t t;
+
+	pfd.fd = unanswered(b.buf, R_SIZE);
+	if (pfd.fd < 0)
+		SKIP(return, "needs userfaultfd");
+	b.p = &p;
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	ASSERT_EQ(0, pthread_create(&t, NULL, putv_thread, &b));
+	/* It has begun to read, and will go on to do so. */
+	ASSERT_EQ(1, poll(&pfd, 1, R_WAIT_MS));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+	EXPECT_EQ(0, b.ret);
+	/* Zeros for all; then it sees that it was cut. */
+	close(pfd.fd);
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, b.ret);
+	EXPECT_TRUE(r_all(p.mem, 0, R_SIZE));
+	r_close(&p);
+}
+
+static long faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_minflt;
+}
+
+/* Reads its window again and again; returns how often that faulted after the first time. */
+static int watch_window(struct shared *s, int i)
+{
+	volatile char *va;
+	struct r_pair p;
+	long before;
+
+	(void)i;
+	if (r_pair(&p) || rsm_memseg_import_map(p.imp, (void **)&va, RSM_MAP_NONE, RSM_PERM_RDWR, 0,
+						R_PAGE))
+		return 100;
+	va[0] = 1;
+	(void)faults();
+	before = faults();
+	__atomic_store_n(&s->rounds[0], 1, __ATOMIC_RELEASE);
+	while (!stopped(s))
+		va[0]++;
+	return (int)(faults() - before > 90 ? 90 : faults() - before);
+}
+
+/* RSM check: 20 */
+TEST(a_rebind_empties_no_windows_of_strangers)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	char *m = r_mem(R_SIZE);
+	struct r_pair p;
+	void *va;
+	pid_t pid;
+	int i;
+
+	pid = worker(watch_window, s, 0);
+	/* Objects of this process have the same ids as those of the other. */
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_map(p.imp, &va, RSM_MAP_NONE, RSM_PERM_RDWR, 0, R_PAGE));
+	for (i = 0; i < R_WAIT_MS && !__atomic_load_n(&s->rounds[0], __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	for (i = 0; i < 40; i++)
+		ASSERT_EQ(RSM_SUCCESS,
+			  rsm_memseg_export_rebind(p.exp, i % 2 ? p.mem : m, 0, R_SIZE));
+	stop(s);
+	/* A few for reasons of its own. */
+	EXPECT_GT(20, exit_of(pid));
+	r_close(&p);
+}
+
+TEST_HARNESS_MAIN
