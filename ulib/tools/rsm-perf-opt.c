@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Options of rsm-perf, and which of them go together. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rsm-perf.h"
+
+const char *const perf_op_names[] = { "put", "get", "putv", "getv", "memcpy" };
+const char *const perf_test_names[] = { "lat", "bw" };
+
+static const char usage_text[] =
+"usage: rsm-perf [OPTION]...                   export, and measure from another process\n"
+"       rsm-perf --serve [OPTION]...           export for others until the input ends\n"
+"       rsm-perf --import=NODE:ID [OPTION]...  measure against what another exports\n"
+"\n"
+"  -o, --op OP             put, get, putv, getv, or memcpy to compare with (put)\n"
+"  -t, --test TEST         lat: each call by itself; bw: all of them (lat)\n"
+"  -s, --size BYTES        of a transfer or an entry, 1 to %lu (64; bw: 65536)\n"
+"  -a, --all               all sizes from 1 to %lu in powers of two\n"
+"  -e, --entries N         of putv and getv, 1 to %d (16)\n"
+"  -n, --iters N           calls, 1 to %lu (1000)\n"
+"  -x, --explicit          one barrier around all calls, not one for each\n"
+"  -l, --local             putv and getv use a local memory handle\n"
+"  -W, --write-only        import without the right to read\n"
+"  -c, --controller NAME   (loopback)\n"
+"  -i, --import NODE:ID    segment, as --serve prints it; the same sizes and entries\n"
+"  -k, --serve             print NODE:ID\n"
+"  -j, --json              results as a JSON array\n"
+"  -h, --help              this text\n"
+"      --version           the version\n"
+"\n"
+"MB are 2^20 bytes.\n";
+
+static void usage(FILE *to)
+{
+	fprintf(to, usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_ITERS);
+}
+
+/* Wrong usage: status 2. */
+static void __attribute__((format(printf, 1, 2), noreturn)) wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("rsm-perf: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(2);
+}
+
+static unsigned long number(const char *text, char **end, const char *option, unsigned long min,
+			    unsigned long max)
+{
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, end, 0);
+	if (errno || *end == text || *text == '-' || n < min || n > max)
+		wrong("%s wants a number from %lu to %lu, not '%s'", option, min, max, text);
+	return n;
+}
+
+static unsigned long whole_number(const char *option, unsigned long min, unsigned long max)
+{
+	char *end;
+	unsigned long n = number(optarg, &end, option, min, max);
+
+	if (*end)
+		wrong("%s wants a number from %lu to %lu, not '%s'", option, min, max, optarg);
+	return n;
+}
+
+static int find_name(const char *const *names, int n, const char *option)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(optarg, names[i]))
+			return i;
+	wrong("%s does not know '%s'; see rsm-perf --help", option, optarg);
+}
+
+static void parse_import(struct perf_opt *o)
+{
+	char *end;
+
+	o->remote = 1;
+	o->node = (rsm_node_id_t)number(optarg, &end, "--import", 0, RSM_MAX_NODE);
+	if (*end != ':')
+		wrong("--import wants NODE:ID, not '%s'", optarg);
+	o->segment = (rsm_memseg_id_t)number(end + 1, &end, "--import", 1, UINT32_MAX);
+	if (*end)
+		wrong("--import wants NODE:ID, not '%s'", optarg);
+}
+
+static const struct option long_options[] = {
+	{ "op",		required_argument,	NULL, 'o' },
+	{ "test",	required_argument,	NULL, 't' },
+	{ "size",	required_argument,	NULL, 's' },
+	{ "all",	no_argument,		NULL, 'a' },
+	{ "entries",	required_argument,	NULL, 'e' },
+	{ "iters",	required_argument,	NULL, 'n' },
+	{ "explicit",	no_argument,		NULL, 'x' },
+	{ "local",	no_argument,		NULL, 'l' },
+	{ "write-only",	no_argument,		NULL, 'W' },
+	{ "controller",	required_argument,	NULL, 'c' },
+	{ "import",	required_argument,	NULL, 'i' },
+	{ "serve",	no_argument,		NULL, 'k' },
+	{ "json",	no_argument,		NULL, 'j' },
+	{ "help",	no_argument,		NULL, 'h' },
+	{ "version",	no_argument,		NULL, 'V' },
+	{ NULL,		0,			NULL, 0 },
+};
+
+/* Returns 0 if it is none of them. */
+static int parse_number(int c, struct perf_opt *o)
+{
+	if (c == 's')
+		o->size = whole_number("--size", 1, MAX_SIZE);
+	else if (c == 'e')
+		o->entries = whole_number("--entries", 1, RSM_MAX_SGIOREQS);
+	else if (c == 'n')
+		o->iters = whole_number("--iters", 1, MAX_ITERS);
+	else
+		return 0;
+	return 1;
+}
+
+static int parse_name(int c, struct perf_opt *o)
+{
+	if (c == 'o')
+		o->op = find_name(perf_op_names, PERF_OPS, "--op");
+	else if (c == 't')
+		o->test = find_name(perf_test_names, PERF_TESTS, "--test");
+	else if (c == 'c')
+		o->controller = optarg;
+	else if (c == 'i')
+		parse_import(o);
+	else
+		return 0;
+	return 1;
+}
+
+static int parse_flag(int c, struct perf_opt *o)
+{
+	struct { int c, *flag; } flags[] = {
+		{ 'a', &o->all }, { 'x', &o->explicit }, { 'l', &o->handle },
+		{ 'W', &o->write_only }, { 'k', &o->serve }, { 'j', &o->json },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (flags[i].c == c)
+			return *flags[i].flag = 1;
+	return 0;
+}
+
+static void check(struct perf_opt *o)
+{
+	int vector = perf_vector(o);
+
+	if (o->serve && o->remote)
+		wrong("--serve exports, and --import uses what another exports");
+	if (o->all && o->size)
+		wrong("--all has all sizes, and --size one");
+	if (!o->serve && !vector && (o->entries || o->handle))
+		wrong("--entries and --local are for --op putv and getv");
+	if (o->write_only && (o->op == OP_GET || o->op == OP_GETV))
+		wrong("--write-only is not for --op %s, which reads", perf_op_names[o->op]);
+	if (o->op == OP_MEMCPY && (o->explicit || o->write_only || o->remote || o->serve))
+		wrong("--op memcpy has nothing to do with segments");
+	if (!o->entries)
+		o->entries = vector ? RSM_MAX_SGIOREQS : 1;
+	if (!o->size)
+		o->size = o->test == TEST_LAT ? 64 : 65536;
+	if (o->all)
+		o->size = MAX_ALL;
+}
+
+void perf_options(int argc, char **argv, struct perf_opt *o)
+{
+	int c;
+
+	*o = (struct perf_opt) { .iters = 1000, .controller = "loopback" };
+	while ((c = getopt_long(argc, argv, "o:t:s:ae:n:xlWc:i:kjh", long_options, NULL)) != -1) {
+		if (parse_number(c, o) || parse_name(c, o) || parse_flag(c, o))
+			continue;
+		if (c == 'V')
+			printf("rsm-perf 1.2.0\n");
+		else
+			usage(c == 'h' ? stdout : stderr);
+		exit(c == 'h' || c == 'V' ? 0 : 2);
+	}
+	if (optind < argc)
+		wrong("what is '%s'? see rsm-perf --help", argv[optind]);
+	check(o);
+}

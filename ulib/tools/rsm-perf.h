@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * rsm-perf: what the files share.
+ *
+ *   rsm-perf.c		the exporter and the importer
+ *   rsm-perf-opt.c	options
+ *   rsm-perf-run.c	what is measured
+ *   rsm-perf-report.c	what is printed
+ */
+#ifndef RSM_PERF_H
+#define RSM_PERF_H
+
+#include <stdint.h>
+
+#include <rsmapi.h>
+
+#define MAX_SIZE	(64UL << 20)
+#define MAX_ALL		(1UL << 20)	/* the last size of --all */
+#define MAX_ITERS	10000000UL
+
+enum perf_op { OP_PUT, OP_GET, OP_PUTV, OP_GETV, OP_MEMCPY, PERF_OPS };
+enum perf_test { TEST_LAT, TEST_BW, PERF_TESTS };
+
+extern const char *const perf_op_names[];
+extern const char *const perf_test_names[];
+
+/*
+ * struct perf_opt - what the command line says
+ * @op, @test: enum perf_op, enum perf_test
+ * @size: bytes of a transfer, of each entry of a vector
+ * @entries: of a vector; else 1
+ * @iters: calls
+ * @explicit: the mode; one barrier around all of the calls
+ * @handle: vectors use a local memory handle
+ * @write_only: the import may not read
+ * @all: sizes from 1 to MAX_ALL in powers of two
+ * @json: print an array
+ * @controller: name
+ * @serve: export, and measure nothing
+ * @remote: somebody else exports: @node and @segment
+ */
+struct perf_opt {
+	int			op;
+	int			test;
+	unsigned long		size;
+	unsigned long		entries;
+	unsigned long		iters;
+	int			explicit;
+	int			handle;
+	int			write_only;
+	int			all;
+	int			json;
+	char			*controller;
+	int			serve;
+	int			remote;
+	rsm_node_id_t		node;
+	rsm_memseg_id_t		segment;
+};
+
+/*
+ * struct perf - a run
+ * @opt: what is measured; of --all the size changes
+ * @buf: our memory, @length bytes
+ * @to: where memcpy() copies to
+ * @at: clock ticks: of the start, and after each call (latency)
+ * @start_ns: of the calls
+ * @end_ns: after all of them, and the barrier
+ * @ns_per_tick: measured during the run
+ */
+struct perf {
+	struct perf_opt			opt;
+	rsmapi_controller_handle_t	ctlr;
+	rsm_memseg_import_handle_t	imp;
+	rsmapi_barrier_t		barrier;
+	rsm_localmemory_handle_t	local;
+	char				*buf;
+	char				*to;
+	size_t				length;
+	rsm_iovec_t			v[RSM_MAX_SGIOREQS];
+	rsm_scat_gath_t			sg;
+	uint64_t			*at;
+	uint64_t			start_ns;
+	uint64_t			end_ns;
+	double				ns_per_tick;
+};
+
+static inline int perf_vector(const struct perf_opt *o)
+{
+	return o->op == OP_PUTV || o->op == OP_GETV;
+}
+
+/* rsm-perf.c: give up with status 1; the second unless @ret is RSM_SUCCESS. */
+void perf_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void perf_check(int ret, const char *what);
+
+/* rsm-perf-opt.c */
+void perf_options(int argc, char **argv, struct perf_opt *o);
+
+/* rsm-perf-run.c */
+void perf_run(struct perf *p);
+
+/* rsm-perf-report.c */
+void perf_header(const struct perf_opt *o);
+void perf_report(struct perf *p, int more);
+
+#endif /* RSM_PERF_H */
