@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug bench demo help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug bench demo demo-rsm help kobj
 
 all: modules libs
 
@@ -89,6 +89,12 @@ demo: libs
 	$(DAT_TOP)/scripts/vm --mem 4096 --module $(VM_MODULE) --timeout 600 \
 		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
+# Loopback: there is no RDMA device in that machine.
+demo-rsm: libs
+	$(MAKE) -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
+	$(DAT_TOP)/scripts/vm --no-rxe --mem 2048 --module $(VM_MODULE) --timeout 300 \
+		--log $(BUILD)/demo-rsm-console.log -- $(DAT_TOP)/scripts/demo-rsm-guest
+
 help:
 	@echo 'all              the module and the libraries (default)'
 	@echo 'modules          dat.ko for KDIR=$(KDIR)'
@@ -102,5 +108,6 @@ help:
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
 	@echo 'demo             a transfer between two processes in a VM'
+	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
 	@echo 'vm               a shell in a VM with dat.ko loaded'
 	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'

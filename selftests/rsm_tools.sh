@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# rsm-perf, and the example rsm-scatter: what they print, how they end.
+bin=$(cd "$(dirname "$0")/../ulib" && pwd)
+examples=$(cd "$(dirname "$0")/../examples" && pwd)
+export LD_LIBRARY_PATH=$bin
+tmp=$(mktemp -d)
+n=0
+server=
+
+cleanup() {
+	exec 3>&-
+	[ -z "$server" ] || kill "$server" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+# result NAME: of the command before.
+result() {
+	local rc=$? status=ok
+	n=$((n + 1))
+	if [ $rc != 0 ]; then
+		status="not ok"
+		for f in "$tmp"/{out,err,server}; do
+			if [ -e "$f" ]; then sed "s/^/# ${f##*/}: /" "$f"; fi
+		done
+	fi
+	echo "$status $n rsm_tools.$1"
+}
+
+perf() { timeout 100 "$bin/rsm-perf" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+scatter() { timeout 100 "$examples/rsm-scatter" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+
+# status N COMMAND...: it ends with that.
+status() {
+	local want=$1 rc=0
+	shift
+	"$@" || rc=$?
+	[ $rc = "$want" ] || echo "# '$*' ended with $rc, not $want"
+	[ $rc = "$want" ]
+}
+
+says() { grep -q -- "$1" "$tmp/err"; }
+
+# serve COMMAND...: in the background, until descriptor 3 is closed; $segment is what it says.
+serve() {
+	local i
+	rm -f "$tmp/input"
+	mkfifo "$tmp/input"
+	exec 3<>"$tmp/input"
+	timeout 100 "$@" <"$tmp/input" >"$tmp/server" 2>&1 3>&- &
+	server=$!
+	for ((i = 0; i < 200; i++)); do
+		segment=$(head -n 1 "$tmp/server")
+		[ -z "$segment" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+served() {
+	local rc
+	exec 3>&-
+	wait "$server"
+	rc=$?
+	server=
+	return $rc
+}
+
+operations() {
+	local op flags
+	for op in put get putv getv "putv -l" "getv --local" "put -x" "putv -x -l" "put -W" memcpy; do
+		read -ra flags <<<"$op"
+		perf -n 10 -o "${flags[@]}" || return 1
+		[ "$(wc -l <"$tmp/out")" = 3 ] || return 1
+		perf -n 10 -t bw -s 5000 -o "${flags[@]}" || return 1
+		# It may be 0: some clocks move in milliseconds.
+		tail -n 1 "$tmp/out" | grep -qE '^ 5000 +[0-9]+ +10 +[0-9.]+ +[0-9.]+$' || return 1
+	done
+}
+
+json() {
+	perf -j -n 10 -o putv -e 3 -l &&
+		grep -qE '^\[\{"op":"putv","test":"lat","controller":"loopback","explicit":false,"local":true,"write_only":false,"bytes":64,"entries":3,"iterations":10,"t_min":[0-9.]+,"t_max":[0-9.]+,"t_typical":[0-9.]+,"t_avg":[0-9.]+,"t_stdev":[0-9.]+,"t_99":[0-9.]+,"t_99_9":[0-9.]+\}\]$' "$tmp/out" &&
+		perf --json -n 10 -t bw -a &&
+		[ "$(grep -cE '^\[?\{"op":"put","test":"bw",.*"bw_average":[0-9.]+,"call_rate":[0-9.]+\}[],]$' "$tmp/out")" = 21 ] &&
+		[ "$(head -c 2 "$tmp/out")$(tail -c 3 "$tmp/out")" = '[{}]' ]
+}
+
+latency_is_sorted() {
+	perf -n 1000 && awk 'END { exit !($4 <= $6 && $6 <= $9 && $9 <= $10 && $10 <= $5) }' "$tmp/out"
+}
+
+wrong_usage() {
+	local args words
+	for args in "-o nonsense" "-t nonsense" "-s 0" "-s 67108865" "-s x" "-n 0" "-n -1" "-e 0 -o putv" \
+		"-e 17 -o putv" "-e 4" "-l" "-a -s 8" "-o get -W" "-o memcpy -x" "-i 1" "-i 1:" "-i 1:x" \
+		"-i 65:1" "-i 0:0" "-k -i 0:1" "--nonsense" "extra"; do
+		read -ra words <<<"$args"
+		status 2 perf "${words[@]}" || return 1
+		[ -s "$tmp/err" ] && [ ! -s "$tmp/out" ] || return 1
+	done
+	status 0 perf --help && grep -q '^usage: rsm-perf ' "$tmp/out" &&
+		status 0 perf --version && grep -q '^rsm-perf [0-9]' "$tmp/out"
+}
+
+other_processes() {
+	serve "$bin/rsm-perf" --serve -s 4096 -e 4 || return 1
+	perf -i "$segment" -n 10 -o putv -s 4096 -e 4 && perf -i "$segment" -n 10 -o get -s 16384 || return 1
+	status 1 perf -i "$segment" -n 10 -s 16385 && says 'the segment is smaller' || return 1
+	served && status 1 perf -i "$segment" -n 10 && says 'nobody exports that there' &&
+		status 1 perf -c nonsense0 -n 10 && says 'no such controller'
+}
+
+files() {
+	local one two
+	head -c 100000 "$bin/rsm-perf" >"$tmp/a"
+	head -c 4097 "$bin/librsm.so.2" >"$tmp/b"
+	serve "$examples/rsm-scatter" --export -p 64 "$tmp/got" || return 1
+	scatter -i "$segment" -p 64 -w 0 "$tmp/a" &
+	one=$!
+	"$examples/rsm-scatter" -i "$segment" -p 64 -w 1 "$tmp/b" >"$tmp/second" 2>&1 &
+	two=$!
+	wait $one && wait $two && served && cmp "$tmp/a" "$tmp/got.0" && cmp "$tmp/b" "$tmp/got.1" &&
+		grep -q '4097 bytes put and got back in 2 vectors' "$tmp/second"
+}
+
+scatter_usage() {
+	local args words
+	for args in "" "file" "-e" "-e -p 3 x" "-e -n 0 x" "-i 1 x" "-i 0:1 -w 2 x" "-i 0:0 x" "-e x y"; do
+		read -ra words <<<"$args"
+		status 2 scatter "${words[@]}" || return 1
+	done
+	status 0 scatter --help && status 1 scatter -i 0:0x7123456 "$bin/librsm.so.2" &&
+		says 'no such segment is published' &&
+		status 1 scatter -i 0:1 -p 2 "$bin/librsm.so.2" && says 'too long for the slots'
+}
+
+echo "TAP version 13"
+echo "1..7"
+operations
+result "every operation is measured in every way"
+json
+result "JSON has a member for everything"
+latency_is_sorted
+result "the times of a latency test are in order"
+wrong_usage
+result "wrong usage is told, and help helps"
+other_processes
+result "one exports and another measures"
+files
+result "rsm-scatter: two files arrive as they were"
+scatter_usage
+result "rsm-scatter: wrong usage and errors are told"
