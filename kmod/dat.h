@@ -489,7 +489,6 @@ struct dat_wr {
  * @cookie: copied from the entry, never read again from shared memory
  * @len: bytes posted (requests) or received
  * @flags: of the entry
- * @op: enum dat_op or dat_kop; of requests
  * @status: enum dat_dto_status of an early receive
  * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
  */
@@ -499,7 +498,6 @@ struct dat_slot {
 	u64			cookie;
 	u32			len;
 	u8			flags;
-	u8			op;
 	u8			status;
 	struct dat_lmr		*lmr;
 };

@@ -173,11 +173,13 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 	return conn->fenced;
 }
 
-/* A read that wanted a fence has waited, and must tell of itself; see silent_status(). */
-static void sq_lone_read(struct ib_send_wr *wr)
+/* None speaks for others where a flush may overtake, see silent_status(). */
+static void sq_tells_itself(struct ib_send_wr *wr)
 {
+	wr->send_flags |= IB_SEND_SIGNALED;
+	/* It has waited already. */
 	if (wr->opcode == IB_WR_RDMA_READ)
-		wr->send_flags = (wr->send_flags & ~IB_SEND_FENCE) | IB_SEND_SIGNALED;
+		wr->send_flags &= ~IB_SEND_FENCE;
 }
 
 static void sq_refuse(struct dat_conn *conn, int err)
@@ -227,9 +229,8 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	}
 	slot->cookie = conn->wr.cookie;
 	slot->flags = conn->wr.flags;
-	slot->op = conn->wr.op;
 	if (unlikely(conn->unordered))
-		sq_lone_read(&conn->send_wr[n].wr);
+		sq_tells_itself(&conn->send_wr[n].wr);
 	if (unlikely(conn->wr.op >= DAT_OP_LAST))
 		slot->lmr = dat_fmr_find(ep->obj.ia, &conn->wr);
 	conn->send_wr[n].wr.wr_cqe = &slot->cqe;

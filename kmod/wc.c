@@ -126,14 +126,14 @@ void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 stat
 		dat_obj_put(&rmr->obj);
 }
 
-/* Where RDMA reads complete late, each speaks for itself: this one did not get so far. */
-static u8 silent_status(const struct dat_conn *conn, const struct dat_slot *slot, u8 status,
-			u8 last)
+/*
+ * On siw each request speaks for itself.  A post that meets the end of the connection is
+ * flushed ahead of what is in siw's queue, which did not get so far: an invalidation that
+ * was taken for done would leave memory open that its owner has back.
+ */
+static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
 {
-	if (unlikely(conn->unordered) && slot->op == DAT_OP_RDMA_READ &&
-	    last != DAT_ST_SUCCESS)
-		return DAT_ST_FLUSHED;
-	return status;
+	return unlikely(conn->unordered) && last != DAT_ST_SUCCESS ? DAT_ST_FLUSHED : status;
 }
 
 /**
@@ -159,7 +159,7 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	q->ops->publish(q);
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
-		st = at + 1 == end ? last : silent_status(conn, slot, status, last);
+		st = at + 1 == end ? last : silent_status(conn, status, last);
 		op = dat_kring_op(slot->flags);
 		if (unlikely(op >= DAT_OP_LAST))
 			dat_fmr_end(slot->lmr, op, true, st);
