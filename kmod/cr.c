@@ -29,10 +29,11 @@ static void cr_refuse_work(struct work_struct *work)
 	struct dat_cr *cr = container_of(work, struct dat_cr, refuse_work);
 	struct dat_ia *ia = cr->obj.ia;
 
-	if (!dat_ia_lock_live(ia)) {
+	/* Also of an adapter that is gone, unless a close has taken it away. */
+	down_read(&ia->sem);
+	if (xa_load(&ia->objs, cr->obj.id) == &cr->obj)
 		dat_obj_free(&cr->obj);
-		dat_ia_unlock(ia);
-	}
+	up_read(&ia->sem);
 	dat_obj_put(&cr->obj);
 }
 

@@ -111,6 +111,17 @@ static int cr_free(struct dat_cr *cr)
 	return 0;
 }
 
+/* Also if the adapter is gone, unless a close has taken it away. */
+static void cr_end(struct dat_cr *cr)
+{
+	struct dat_ia *ia = cr->obj.ia;
+
+	down_read(&ia->sem);
+	if (xa_load(&ia->objs, cr->obj.id) == &cr->obj)
+		cr_free(cr);
+	up_read(&ia->sem);
+}
+
 /**
  * kdat_cr_drop() - free a request that nobody was told of
  * @ia: locked
@@ -276,10 +287,8 @@ DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	ia = cr->obj.ia;
 	kdat_ia_release(ia);
 	ret = dat_cr_handoff(cr, handoff);
-	if (!ret && !dat_ia_lock_live(ia)) {
-		cr_free(cr);
-		dat_ia_unlock(ia);
-	}
+	if (!ret)
+		cr_end(cr);
 	dat_obj_put(&cr->obj);
 	return ret ? handoff_error(ret) : DAT_SUCCESS;
 }
