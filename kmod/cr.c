@@ -127,9 +127,8 @@ void dat_cr_reject(struct dat_cr *cr)
  * @id: of the request
  *
  * A free, or a shutdown of the IA, that came meanwhile found no id to destroy: then it is
- * done here.  Both sides
- * write first (the id, the death) and look at the other's word after a full barrier, so
- * one of them sees it, and xchg() lets only one have it.
+ * done here.  Both sides write first (the id, the death) and look at the other's word after
+ * a full barrier, so one of them sees it, and xchg() lets only one have it.
  *
  * Context: may sleep.
  */

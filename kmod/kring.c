@@ -136,7 +136,8 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
  * @r: ring, which stays
  * @len: bytes that there were when the event of it was made
  *
- * Context: ep->lock held.  Return: NULL if the EP is no more in that connection.
+ * Context: ep->lock held.  Return: NULL if the EP was reset since; an event that
+ * is dequeued after yet another connect shows what that peer sent.
  */
 void *dat_kring_pd(const struct dat_epring *r, u32 len)
 {

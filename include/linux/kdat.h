@@ -76,8 +76,10 @@
  * refused, and the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer
  * registered.  EVDs, their events and their upcalls stay.  From then on calls return
  * DAT_INTERNAL_ERROR with DAT_RESOURCE_DEVICE, but for these, which do what they always
- * do: those on EVDs that there are and on consumer contexts, all frees, dat_cr_reject() and
- * dat_ia_close().  When the device comes back it has to be opened anew.
+ * do: those on EVDs that there are and on consumer contexts, all frees, dat_ep_disconnect(),
+ * dat_cr_reject() and dat_ia_close(); and but for dat_lmr_sync_rdma_read() and _write(), to
+ * which the contexts of memory that is no longer registered are unknown.  When the device
+ * comes back it has to be opened anew.
  *
  * Who pays
  * ========
