@@ -42,6 +42,10 @@
 
 #include "ring.h"
 
+/* Bytes of a segment, and of the room that its window has among page offsets. */
+#define RSM_MAX_SHIFT	40
+#define RSM_MAX_LENGTH	BIT_ULL(RSM_MAX_SHIFT)
+
 struct dat_file;
 struct net;
 struct seq_file;

@@ -10,9 +10,9 @@
 #include "rsm.h"
 
 /* Page offsets of windows: a mark, the window's number, the page of the segment. */
-#define WINDOW_BITS	50
+#define WINDOW_BITS	(62 - PAGE_SHIFT)	/* as a byte offset, that is positive */
 #define WINDOW_MARK	BIT_ULL(WINDOW_BITS)
-#define WINDOW_SHIFT	28
+#define WINDOW_SHIFT	(RSM_MAX_SHIFT - PAGE_SHIFT)
 #define WINDOW_PAGES	BIT_ULL(WINDOW_SHIFT)
 #define WINDOW_LIMIT	XA_LIMIT(1, BIT(WINDOW_BITS - WINDOW_SHIFT) - 1)
 #define FAULT_AROUND	64
@@ -83,10 +83,7 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 	arg->slot = imp->obj.id - 1;
 	arg->generation = generation;
 	arg->length = imp->export->length;
-	if (arg->length >> PAGE_SHIFT <= WINDOW_PAGES)
-		arg->map_offset = window_begin(imp) << PAGE_SHIFT;
-	else
-		arg->map_offset = 0;
+	arg->map_offset = window_begin(imp) << PAGE_SHIFT;
 }
 
 int rsm_import_connect(struct rsm_ucmd *ucmd)
@@ -218,6 +215,9 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 	unsigned long end = min(vmf->vma->vm_end, addr + FAULT_AROUND * PAGE_SIZE);
 	vm_fault_t ret, first;
 
+	/* The mapping was checked against the length, which is what is pinned. */
+	if (WARN_ON_ONCE(page >= mem->npages || mem->npages - page < (end - addr) >> PAGE_SHIFT))
+		return VM_FAULT_SIGBUS;
 	first = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[page]));
 	ret = first;
 	while (ret == VM_FAULT_NOPAGE && (addr += PAGE_SIZE) < end)

@@ -131,7 +131,8 @@ static int mem_error(int err, u64 addr, u64 length, bool exported)
  * @out: result
  *
  * Context: sleeps; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR not mapped;
- * DAT_RSM_PERM_DENIED not writable; DAT_RSM_NO_MEM also RLIMIT_MEMLOCK or the budget;
+ * DAT_RSM_BAD_LENGTH over RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED not writable; DAT_RSM_NO_MEM
+ * more than there is, RLIMIT_MEMLOCK, or the budget;
  * DAT_RSM_INTERRUPTED the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
@@ -144,6 +145,8 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 		return DAT_RSM_BAD_ADDR;
 	if (length > (u64)totalram_pages() << PAGE_SHIFT)
 		return mem_mapped(addr, length) ? DAT_RSM_NO_MEM : DAT_RSM_BAD_ADDR;
+	if (length > RSM_MAX_LENGTH)
+		return DAT_RSM_BAD_LENGTH;
 	npages = PAGE_ALIGN(length) >> PAGE_SHIFT;
 	/* Who is over a limit does not get the array either. */
 	ret = mem_charge(current->mm, npages, exported);

@@ -166,7 +166,7 @@ struct dat_rsm_ctlr {
 /**
  * struct dat_rsm_export - make a segment of memory of the caller
  * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped; BAD_LENGTH 0 or over the limit; BAD_ALIGNMENT
+ * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped; BAD_LENGTH 0 or over 1 TiB; BAD_ALIGNMENT
  *	@addr or @length no multiple of a page; PERM_DENIED the memory can't be written;
  *	NO_MEM also RLIMIT_MEMLOCK or over the node's budget; NO_RESOURCES too many segments
  * @ctlr: controller
@@ -305,8 +305,8 @@ struct dat_rsm_connect {
 /**
  * struct dat_rsm_localmem - lock memory of the caller for transfers
  * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped or not at a page; BAD_LENGTH 0; NO_MEM;
- *	NO_RESOURCES
+ * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped or not at a page; BAD_LENGTH 0 or over
+ *	1 TiB; NO_MEM; NO_RESOURCES
  * @ctlr: controller
  * @id: out: of the object
  * @addr: first byte
