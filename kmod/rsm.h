@@ -23,8 +23,8 @@
  * Locks, outer to inner:
  *
  *   node->lock            mutex: who is published, who imports what; never held while
- *                         user memory is touched
- *   import->map_lock      mutex, inside mmap_lock, too: what the window shows
+ *                         user memory is touched, nor while memory is reclaimed
+ *   import->map_lock      mutex, inside mmap_lock, too: what the window shows; likewise
  *   obj->lock             spinlock: events
  */
 #ifndef _DAT_RSM_H
@@ -53,8 +53,8 @@ struct seq_file;
 /**
  * struct rsm_node - RSM in a network namespace
  * @lock: see the top of this file
- * @segs: published exports by segment id; @lock
- * @next_auto: where the search for an automatic id begins; @lock
+ * @segs: published exports by segment id; to store in a place that is reserved, @lock
+ * @next_auto: where the search for an automatic id begins
  * @id: node id
  * @objs: exports and imports
  */

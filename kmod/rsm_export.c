@@ -182,17 +182,20 @@ static int segid_check(u32 segid)
 								       DAT_RSM_OK;
 }
 
-/* Enter @exp into the node's table; *@segid 0: under an id that nobody has. */
-static int export_enter(struct rsm_export *exp, struct rsm_node *node, u32 *segid)
+/*
+ * Have a place in the node's table; *@segid 0: under an id that nobody has.  Without the lock,
+ * which others need to end their segments: memory may take its time.
+ */
+static int segid_reserve(struct rsm_node *node, u32 *segid)
 {
 	int ret;
 
-	lockdep_assert_held(&node->lock);
 	if (*segid)
-		ret = xa_insert(&node->segs, *segid, exp, GFP_KERNEL_ACCOUNT);
+		ret = xa_insert(&node->segs, *segid, XA_ZERO_ENTRY, GFP_KERNEL_ACCOUNT);
 	else
-		ret = xa_alloc_cyclic(&node->segs, segid, exp, XA_LIMIT(SEGID_AUTO, U32_MAX),
-				      &node->next_auto, GFP_KERNEL_ACCOUNT);
+		ret = xa_alloc_cyclic(&node->segs, segid, XA_ZERO_ENTRY,
+				      XA_LIMIT(SEGID_AUTO, U32_MAX), &node->next_auto,
+				      GFP_KERNEL_ACCOUNT);
 	if (ret == -EBUSY)
 		return *segid ? DAT_RSM_SEGID_IN_USE : DAT_RSM_NO_RESOURCES;
 	return ret < 0 ? DAT_RSM_NO_MEM : DAT_RSM_OK;
@@ -205,18 +208,24 @@ static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u
 	exp->acl_count = count;
 }
 
-static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 *segid)
+/* @reserved: whether there is a place for @segid, or why not. */
+static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 segid,
+				 int reserved)
 {
-	int ret;
+	int ret = reserved;
 
 	lockdep_assert_held(&node->lock);
 	if (exp->obj.stopped)
-		return DAT_RSM_BAD_SEG;
-	if (exp->segid)
-		return DAT_RSM_ALREADY_PUBLISHED;
-	ret = export_enter(exp, node, segid);
-	if (!ret)
-		exp->segid = *segid;
+		ret = DAT_RSM_BAD_SEG;
+	else if (exp->segid)
+		ret = DAT_RSM_ALREADY_PUBLISHED;
+	if (!ret) {
+		/* There is nothing to allocate. */
+		xa_store(&node->segs, segid, exp, GFP_KERNEL_ACCOUNT);
+		exp->segid = segid;
+	} else if (!reserved) {
+		xa_erase(&node->segs, segid);
+	}
 	return ret;
 }
 
@@ -232,13 +241,18 @@ static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, 
 {
 	struct rsm_node *node = exp->obj.ctx->node;
 	struct dat_rsm_access *acl;
-	int ret;
+	int ret, reserved = DAT_RSM_OK;
 
 	ret = acl_copy(node, arg, &acl);
 	if (ret)
 		return ret;
+	if (segid)
+		reserved = segid_reserve(node, segid);
 	mutex_lock(&node->lock);
-	ret = segid ? export_publish_locked(exp, node, segid) : export_republish_locked(exp);
+	if (segid)
+		ret = export_publish_locked(exp, node, *segid, reserved);
+	else
+		ret = export_republish_locked(exp);
 	if (!ret)
 		export_set_acl(exp, acl, arg->count);
 	mutex_unlock(&node->lock);

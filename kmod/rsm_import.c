@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -227,18 +228,22 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 
 /*
  * Who cuts an import, or rebinds the segment, zaps the window under the same lock, so no
- * page of before is left in it.
+ * page of before is left in it.  The exporter waits for that lock: page tables, a few pages,
+ * come from what there is, or the fault is taken again.
  */
 static vm_fault_t window_fault(struct vm_fault *vmf)
 {
 	struct rsm_import *imp = vmf->vma->vm_private_data;
+	unsigned int flags;
 	vm_fault_t ret;
 
 	mutex_lock(&imp->map_lock);
+	flags = memalloc_noreclaim_save();
 	if (READ_ONCE(imp->obj.cut))
 		ret = vmf_insert_pfn(vmf->vma, vmf->address & PAGE_MASK, page_to_pfn(imp->trash));
 	else
 		ret = window_fill(vmf, imp);
+	memalloc_noreclaim_restore(flags);
 	mutex_unlock(&imp->map_lock);
 	return ret;
 }
@@ -267,18 +272,25 @@ static int window_check(const struct rsm_import *imp, struct vm_area_struct *vma
 
 static int window_add(struct rsm_import *imp)
 {
+	struct page *trash = NULL;
 	int ret = -ENODEV;
 
+	/* Before the lock, which the exporter may wait for. */
+	if (!READ_ONCE(imp->trash)) {
+		trash = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!trash)
+			return -ENOMEM;
+	}
 	mutex_lock(&imp->map_lock);
 	if (!imp->trash)
-		imp->trash = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!imp->trash) {
-		ret = -ENOMEM;
-	} else if (!READ_ONCE(imp->obj.cut)) {
+		swap(imp->trash, trash);
+	if (!READ_ONCE(imp->obj.cut)) {
 		imp->maps++;
 		ret = 0;
 	}
 	mutex_unlock(&imp->map_lock);
+	if (trash)
+		__free_page(trash);
 	return ret;
 }
 
