@@ -424,12 +424,85 @@ static uint64_t noise(void)
 	}
 }
 
+/* Of the arguments, by number; 0: not known here. */
+static uint32_t arg_size(int nr)
+{
+	static const uint32_t sizes[] = {
+		sizeof(struct dat_rsm_open), sizeof(struct dat_rsm_ctlr),
+		sizeof(struct dat_rsm_export), sizeof(struct dat_rsm_rebind),
+		sizeof(struct dat_rsm_publish), sizeof(struct dat_rsm_publish),
+		sizeof(struct dat_rsm_unpublish), sizeof(struct dat_rsm_connect),
+		sizeof(struct dat_rsm_localmem), sizeof(struct dat_rsm_free),
+		sizeof(struct dat_rsm_io), sizeof(struct dat_rsm_post),
+		sizeof(struct dat_rsm_wait), sizeof(struct dat_rsm_fd),
+	};
+
+	nr -= DAT_NR_RSM_FIRST;
+	return nr < (int)(sizeof(sizes) / sizeof(sizes[0])) ? sizes[nr] : 0;
+}
+
+/* One that makes a segment or local memory, if the numbers are right. */
+static void noisy_memory(uint64_t *arg, int nr, char *mem)
+{
+	uint64_t addr = (uintptr_t)mem + noise() % R_PAGES * R_PAGE;
+	uint64_t len = noise() % 4 * R_PAGE;
+
+	if (nr == DAT_NR_RSM_EXPORT)
+		*(struct dat_rsm_export *)arg = (struct dat_rsm_export) {
+			.size = sizeof(struct dat_rsm_export), .flags = (uint32_t)noise() % 8,
+			.addr = addr, .length = len,
+		};
+	else
+		*(struct dat_rsm_localmem *)arg = (struct dat_rsm_localmem) {
+			.size = sizeof(struct dat_rsm_localmem), .addr = addr, .length = len,
+		};
+}
+
+/* Objects more after a call that went well. */
+static int made_by(int nr)
+{
+	if (nr == DAT_NR_RSM_FREE)
+		return -1;
+	return nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_CONNECT || nr == DAT_NR_RSM_LOCALMEM;
+}
+
+/* Objects of the file, as the kernel tells. */
+static int objects(int fd)
+{
+	char path[64], line[256];
+	FILE *f;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		n += !strncmp(line, "rsm-", 4);
+	if (f)
+		fclose(f);
+	return f ? n : -1;
+}
+
+/* KiB that are pinned for this process. */
+static long pinned(void)
+{
+	char line[256];
+	long kib = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
 /* RSM check: 68 */
 TEST_F(raw, noise_does_no_harm)
 {
 	struct dat_rsm_ioent e[DAT_RSM_MAX_IO];
+	int i, k, nr, made = 2, most = 0;
 	uint64_t arg[32];
-	int i, k, nr;
 
 	for (i = 0; i < 100000; i++) {
 		for (k = 0; k < 32; k++)
@@ -439,6 +512,8 @@ TEST_F(raw, noise_does_no_harm)
 		nr = DAT_NR_RSM_FIRST + (int)(noise() % (DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST));
 		((uint32_t *)arg)[0] = noise() % 4 ? 8 * (uint32_t)(noise() % 20) :
 						     (uint32_t)noise();
+		if (i % 4 && arg_size(nr))
+			((uint32_t *)arg)[0] = arg_size(nr);
 		if (nr == DAT_NR_RSM_FREE && i % 16)
 			continue;
 		if (nr == DAT_NR_RSM_WAIT)
@@ -452,10 +527,23 @@ TEST_F(raw, noise_does_no_harm)
 		}
 		if (nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_LOCALMEM)
 			arg[2] = i % 2 ? (uintptr_t)self->mem : arg[2];
-		if (!ioctl(self->fd, _IO(DAT_IOC_MAGIC, nr), arg) && nr == DAT_NR_RSM_FD &&
-		    !((uint32_t *)arg)[1])
+		if ((nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_LOCALMEM) && i % 4 == 1)
+			noisy_memory(arg, nr, self->mem);
+		if (ioctl(self->fd, _IO(DAT_IOC_MAGIC, nr), arg) || ((uint32_t *)arg)[1])
+			continue;
+		if (nr == DAT_NR_RSM_FD)
 			close(((struct dat_rsm_fd *)arg)->fd);
+		made += made_by(nr);
+		most = made > most ? made : most;
 	}
+	TH_LOG("up to %d objects", most);
+	EXPECT_LT(10, most);
+	EXPECT_EQ(made, objects(self->fd));
+	EXPECT_LT(0, pinned());
+	munmap((void *)self->slots, self->slots_size);
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_EQ(0, pinned());
 }
 
 TEST_HARNESS_MAIN

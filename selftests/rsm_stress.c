@@ -363,6 +363,9 @@ static int come_and_go(struct shared *s, int i)
 	while (!stopped(s)) {
 		p.id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
 		ret = r_import(&p, RSM_PERM_RDWR);
+		/* It may need the processor to be published again. */
+		if (ret == RSMERR_SEG_NOT_PUBLISHED)
+			usleep(1000);
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
 			continue;
 		if (ret)
@@ -402,7 +405,7 @@ TEST(importers_come_and_go_while_the_segment_changes)
 	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem[0]));
 	for (i = 0; i < WORKERS; i++)
 		pid[i] = worker(come_and_go, s, i);
-	for (n = 1; r_now_ms() < end || n < 20; n++) {
+	for (n = 1; r_now_ms() < end || n < 8; n++) {
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, mem[n % 2], 0, R_SIZE));
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p.exp, 0));
 		if (n % 4)
@@ -420,6 +423,174 @@ TEST(importers_come_and_go_while_the_segment_changes)
 	TH_LOG("%d rebinds, %lu imports", n, rounds);
 	EXPECT_LT(0, rounds);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
+/* What a segment's memory is filled with by who has taken it back. */
+#define BACK	'#'
+
+/* Stores in its area, in all ways that there are, whatever becomes of the segment. */
+static int store_somehow(struct r_pair *p, rsm_scat_gath_t *sg, volatile char *area, int i)
+{
+	char *buf = sg->iovec[0].local.vaddr;
+	int k;
+
+	memset(buf, buf[0] + 1, AREA);
+	if (i % 2)
+		return rsm_memseg_import_putv(sg);
+	for (k = 0; k < 1000; k++)
+		area[(size_t)k * 64 % AREA]++;
+	return rsm_memseg_import_put(p->imp, (off_t)((size_t)i * AREA), buf, AREA);
+}
+
+static int store_without_end(struct shared *s, int i)
+{
+	char *va, *buf = r_mem(AREA);
+	rsm_iovec_t v[N];
+	rsm_scat_gath_t sg;
+	struct r_pair p;
+	int ret;
+
+	if (r_open(&p))
+		return 1;
+	while (!stopped(s)) {
+		p.id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
+		ret = r_import(&p, RSM_PERM_RDWR);
+		if (ret == RSMERR_SEG_NOT_PUBLISHED)
+			usleep(1000);
+		if (ret == RSMERR_SEG_NOT_PUBLISHED)
+			continue;
+		if (ret)
+			return 2;
+		area_list(&sg, v, p.imp, buf, i);
+		ret = rsm_memseg_import_map(p.imp, (void **)&va, RSM_MAP_NONE, RSM_PERM_RDWR, 0,
+					    R_SIZE);
+		while (!ret && !stopped(s))
+			ret = store_somehow(&p, &sg, va + (size_t)i * AREA, i);
+		if (ret && ret != RSMERR_CONN_ABORTED)
+			return 3;
+		rsm_memseg_import_unmap(p.imp);
+		if (rsm_memseg_import_disconnect(p.imp))
+			return 4;
+	}
+	return 0;
+}
+
+/* All of them are at it, in this memory. */
+static int stored(const char *mem)
+{
+	int i, ms;
+
+	for (i = 0; i < WORKERS; i++) {
+		for (ms = 0; ms < R_WAIT_MS && r_all(mem + (size_t)i * AREA, BACK, AREA); ms++)
+			usleep(1000);
+		if (ms == R_WAIT_MS)
+			return 0;
+	}
+	return 1;
+}
+
+/* The memory is its owner's again, and nobody else's. */
+static int taken_back(char *mem)
+{
+	memset(mem, BACK, R_SIZE);
+	usleep(10000);
+	return r_all(mem, BACK, R_SIZE);
+}
+
+static void start_all(struct shared *s, pid_t *pid)
+{
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		pid[i] = worker(store_without_end, s, i);
+}
+
+static int end_all(struct shared *s, const pid_t *pid)
+{
+	int i, bad = 0;
+
+	stop(s);
+	for (i = 0; i < WORKERS; i++)
+		bad |= exit_of(pid[i]);
+	return bad;
+}
+
+/* RSM check: 20, 21 */
+TEST(nobody_stores_in_memory_that_a_segment_has_left)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	char *mem[2] = { shared_mem(R_SIZE), shared_mem(R_SIZE) };
+	uint64_t end = r_now_ms() + RUN_MS;
+	pid_t pid[WORKERS];
+	struct r_pair p;
+	int n;
+
+	memset(mem[0], BACK, R_SIZE);
+	memset(mem[1], BACK, R_SIZE);
+	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem[0]));
+	start_all(s, pid);
+	for (n = 1; r_now_ms() < end || n < 3; n++) {
+		ASSERT_TRUE(stored(mem[(n - 1) % 2]));
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, mem[n % 2], 0, R_SIZE));
+		ASSERT_TRUE(taken_back(mem[(n - 1) % 2]));
+	}
+	TH_LOG("%d rebinds", n - 1);
+	EXPECT_EQ(0, end_all(s, pid));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
+/* RSM check: 22 */
+TEST(nobody_stores_in_a_segment_that_was_withdrawn)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	char *mem = shared_mem(R_SIZE);
+	uint64_t end = r_now_ms() + RUN_MS;
+	pid_t pid[WORKERS];
+	struct r_pair p;
+	int n;
+
+	memset(mem, BACK, R_SIZE);
+	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem));
+	start_all(s, pid);
+	for (n = 0; r_now_ms() < end || n < 3; n++) {
+		ASSERT_TRUE(stored(mem));
+		if (n % 2) {
+			ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
+			ASSERT_TRUE(taken_back(mem));
+			p.id = 0;
+			ASSERT_EQ(RSM_SUCCESS,
+				  rsm_memseg_export_publish(p.exp, &p.id, NULL, 0));
+			__atomic_store_n(&s->id, p.id, __ATOMIC_RELEASE);
+		} else {
+			ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+			ASSERT_TRUE(taken_back(mem));
+			ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem));
+		}
+	}
+	TH_LOG("withdrawn %d times", n);
+	EXPECT_EQ(0, end_all(s, pid));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
+/* RSM check: 24, 52 */
+TEST(nobody_stores_in_memory_of_an_exporter_that_was_killed)
+{
+	struct shared *s = shared_mem(sizeof(*s));
+	uint64_t end = r_now_ms() + RUN_MS;
+	pid_t exporter, pid[WORKERS];
+	int n;
+
+	victim_mem = shared_mem(R_SIZE);
+	memset(victim_mem, BACK, R_SIZE);
+	start_all(s, pid);
+	for (n = 0; r_now_ms() < end || n < 3; n++) {
+		exporter = worker(victim, s, 0);
+		ASSERT_TRUE(stored(victim_mem));
+		kill(exporter, SIGKILL);
+		ASSERT_EQ(128 + SIGKILL, exit_of(exporter));
+		ASSERT_TRUE(taken_back(victim_mem));
+	}
+	EXPECT_EQ(0, end_all(s, pid));
 }
 
 /*
