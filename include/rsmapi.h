@@ -37,6 +37,7 @@ typedef uint64_t	rsm_addr_t;
 typedef uint32_t	rsm_node_id_t;
 typedef uint32_t	rsm_memseg_id_t;
 typedef uint32_t	rsm_permission_t;
+typedef uint16_t	rsm_gnum_t;
 
 /* Handles. */
 typedef void	*rsmapi_controller_handle_t;
@@ -49,6 +50,7 @@ typedef void	*rsm_localmemory_handle_t;
 
 /* Of the cluster: node ids, entries of an access list; controllers of a node. */
 #define RSM_MAX_NODE		64
+#define MAX_NODES		RSM_MAX_NODE
 #define RSM_MAX_CTRL		32
 
 /* rsm_permission_t of connect and map. */

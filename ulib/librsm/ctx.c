@@ -56,6 +56,8 @@ static int rsm_errno(int err)
 	switch (-err) {
 	case EPROTO:
 	case ENOTTY:
+	case EINVAL:	/* what is checked here is right, so they differ about what it is */
+	case E2BIG:
 		return RSMERR_BAD_LIBRARY_VERSION;
 	case ENOMEM:
 		return RSMERR_INSUFFICIENT_MEM;

@@ -77,16 +77,14 @@ RSM_API int rsm_memseg_import_connect(rsmapi_controller_handle_t controller,
 RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 {
 	struct rsm_import *imp = rsm_import_of(im_memseg);
-	int ret = RSM_SUCCESS;
 	char *window = NULL;
+	int ret;
 
 	if (!imp)
 		return RSMERR_BAD_SEG_HNDL;
 	pthread_mutex_lock(&imp->seg.lock);
-	if (imp->map_len)
-		ret = RSMERR_SEG_STILL_MAPPED;
-	else if (imp->seg.poll_refs)
-		ret = RSMERR_POLLFD_IN_USE;
+	/* All of it or nothing, whatever other threads do to the import meanwhile. */
+	ret = imp->map_len ? RSMERR_SEG_STILL_MAPPED : rsm_seg_revoke(&imp->seg, RSM_IMPORT);
 	if (!ret) {
 		rsm_barriers_free(imp);
 		window = imp->window;
@@ -98,7 +96,7 @@ RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 		return ret;
 	if (window)
 		munmap(window, imp->length);
-	return rsm_seg_free(&imp->seg, RSM_IMPORT, DAT_RSM_TYPE_IMPORT);
+	return rsm_seg_end(&imp->seg, DAT_RSM_TYPE_IMPORT);
 }
 
 /* Mapping. */
@@ -119,7 +117,6 @@ static int map_error(int err)
 {
 	switch (err) {
 	case ENXIO:
-	case EOVERFLOW:
 	case ENOMEM:
 		return RSMERR_BAD_LENGTH;
 	case ENODEV:

@@ -145,6 +145,8 @@ struct rsm_ctlr *rsm_ctlr_of(rsmapi_controller_handle_t handle);
 
 /* seg.c */
 void rsm_seg_init(struct rsm_seg *seg, struct rsm_ctx *ctx, struct rsm_ctlr *ctlr, uint32_t id);
+int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type);
+int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type);
 int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type);
 
 /* Around fork(). */

@@ -41,24 +41,34 @@ struct rsm_seg *rsm_seg_of(void *handle)
 	return seg && !seg->ctx->foreign ? seg : NULL;
 }
 
-/* End the object behind @seg, unless its descriptor is in use, and then its handle. */
-int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type)
+/* End the handle of @seg, unless its descriptor is in use.  Under its lock. */
+int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
+{
+	if (seg->poll_refs)
+		return RSMERR_POLLFD_IN_USE;
+	return du_slot_revoke(&seg->slot, type) ? RSM_SUCCESS : RSMERR_BAD_SEG_HNDL;
+}
+
+/* End the object behind @seg, whose handle is none any more. */
+int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type)
 {
 	struct dat_rsm_free arg = { .size = sizeof(arg), .type = driver_type, .id = seg->id };
-	int ret = RSM_SUCCESS;
+	int ret = rsm_call(seg->ctx, DAT_IOC_RSM_FREE, &arg);
 
-	pthread_mutex_lock(&seg->lock);
-	if (seg->poll_refs)
-		ret = RSMERR_POLLFD_IN_USE;
-	else if (!du_slot_revoke(&seg->slot, type))
-		ret = RSMERR_BAD_SEG_HNDL;
-	pthread_mutex_unlock(&seg->lock);
-	if (ret)
-		return ret;
-	ret = rsm_call(seg->ctx, DAT_IOC_RSM_FREE, &arg);
 	pthread_mutex_destroy(&seg->lock);
 	du_arena_free(seg);
 	return ret;
+}
+
+/* Both. */
+int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type)
+{
+	int ret;
+
+	pthread_mutex_lock(&seg->lock);
+	ret = rsm_seg_revoke(seg, type);
+	pthread_mutex_unlock(&seg->lock);
+	return ret ? ret : rsm_seg_end(seg, driver_type);
 }
 
 /* Descriptors. */

@@ -9,7 +9,9 @@
  * there was no call: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag), EFAULT (the
  * argument itself).  Otherwise the ioctl returns 0 and @err says how the call went, as
  * an enum dat_rsm_err; results are valid if that is 0, or as a field's comment says.  A call
- * that fails has changed nothing, but DAT_IOC_RSM_IO, which says how far it has come.
+ * that fails has changed nothing, but DAT_IOC_RSM_IO, which says how far it has come.  If the
+ * argument itself is taken away during the call, what was made is undone, but not what was
+ * published, posted or consumed, nor is the file of an OPEN as before.
  *
  * A file becomes one of RSM by DAT_IOC_RSM_OPEN.  It belongs to the address space that
  * opened it; to others every call fails with DAT_RSM_NOT_CREATOR.  When that address
