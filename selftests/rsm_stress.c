@@ -50,10 +50,15 @@ static void stop(struct shared *s)
 static pid_t worker(int (*fn)(struct shared *s, int i), struct shared *s, int i)
 {
 	pid_t pid = fork();
+	int ret;
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(fn(s, i));
+		ret = fn(s, i);
+		/* Others may wait for it for as long as the test has. */
+		if (ret)
+			fprintf(stderr, "# worker %d ends: %d\n", i, ret);
+		_exit(ret);
 	}
 	return pid;
 }
@@ -460,14 +465,14 @@ static int store_without_end(struct shared *s, int i)
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
 			continue;
 		if (ret)
-			return 2;
+			return 50 + ret;
 		area_list(&sg, v, p.imp, buf, i);
 		ret = rsm_memseg_import_map(p.imp, (void **)&va, RSM_MAP_NONE, RSM_PERM_RDWR, 0,
 					    R_SIZE);
 		while (!ret && !stopped(s))
 			ret = store_somehow(&p, &sg, va + (size_t)i * AREA, i);
 		if (ret && ret != RSMERR_CONN_ABORTED)
-			return 3;
+			return 100 + ret;
 		rsm_memseg_import_unmap(p.imp);
 		if (rsm_memseg_import_disconnect(p.imp))
 			return 4;
@@ -478,14 +483,15 @@ static int store_without_end(struct shared *s, int i)
 /* All of them are at it, in this memory. */
 static int stored(const char *mem)
 {
-	int i, ms;
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+	int i;
 
-	for (i = 0; i < WORKERS; i++) {
-		for (ms = 0; ms < R_WAIT_MS && r_all(mem + (size_t)i * AREA, BACK, AREA); ms++)
+	for (i = 0; i < WORKERS; i++)
+		while (r_all(mem + (size_t)i * AREA, BACK, AREA)) {
+			if (r_now_ms() > end)
+				return 0;
 			usleep(1000);
-		if (ms == R_WAIT_MS)
-			return 0;
-	}
+		}
 	return 1;
 }
 
