@@ -21,7 +21,7 @@ static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 	};
 
 	lockdep_assert_held(&ep->lock);
-	if (!dat_obj_dying(&ep->obj))
+	if (!ep->freed)
 		dat_evd_deliver(ep->connect_evd, &eqe, true);
 }
 

@@ -219,7 +219,7 @@ struct dat_obj {
  * @name: for people
  * @size: of the structure
  * @charge: counts against the rdma cgroup's hca_object
- * @may_free: 0 or the reason against, beyond @users
+ * @may_free: 0, and the object is going; or the reason against, beyond @users
  * @begin_shutdown: start what takes long, without waiting for it; optional
  * @shutdown: let go of the device; idempotent; may sleep
  * @release: free what the structure holds, not the structure; may sleep
@@ -628,7 +628,8 @@ struct dat_ep_attr {
  * @attr: constant while there is a connection
  * @lock: everything below, and changes of what is above
  * @state: changed by dat_ep_set_state() alone
- * @dead: being freed; no connection may begin
+ * @dead: being shut down; no connection may begin
+ * @freed: by its owner, who is told of nothing any more; @dead as well
  * @version: counts modifications, which a connection under construction must not miss
  * @conn: the current connection, from connect or accept to DISCONNECTED
  * @sq: requests
@@ -653,6 +654,7 @@ struct dat_ep {
 	spinlock_t		lock;		/* of all that follows */
 	enum dat_ep_state	state;
 	bool			dead;
+	bool			freed;
 	u32			version;
 	struct dat_conn		*conn;
 	struct dat_queue	sq;

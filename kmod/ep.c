@@ -507,6 +507,21 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 	return ret;
 }
 
+/*
+ * What is posted is either refused or completes: so nobody is told of anything from the
+ * moment on, under the lock of posts, when they are refused.
+ */
+static int ep_may_free(struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	spin_lock_bh(&ep->lock);
+	ep->dead = true;
+	ep->freed = true;
+	spin_unlock_bh(&ep->lock);
+	return 0;
+}
+
 static void ep_begin_shutdown(struct dat_obj *obj)
 {
 	struct dat_ep *ep = to_dat_ep(obj);
@@ -568,6 +583,7 @@ const struct dat_obj_ops dat_ep_ops = {
 	.name		= "ep",
 	.size		= sizeof(struct dat_ep),
 	.charge		= true,
+	.may_free	= ep_may_free,
 	.begin_shutdown	= ep_begin_shutdown,
 	.shutdown	= ep_shutdown,
 	.release	= ep_release,

@@ -83,7 +83,7 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 	else
 		eqe.flags = dat_kring_op(flags) << DAT_EQE_KOP_SHIFT;
 	/* Buffers of an SRQ go back to their owner in any case. */
-	if (dat_obj_dying(&ep->obj) && !(eqe.flags & DAT_EQE_SRQ))
+	if (ep->freed && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;
 	told = dat_evd_deliver(evd, &eqe, failed || !(flags & DAT_SQE_UNSIGNALLED)) && evd;
@@ -118,7 +118,7 @@ void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 stat
 		if (failed)
 			dat_rmr_forget(rmr, bind->ticket);
 	}
-	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !dat_obj_dying(&ep->obj) &&
+	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
 	    evd && evd->streams & DAT_STREAM_RMR_BIND)
 		dat_evd_deliver(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
 	/* Not before: the event names it. */

@@ -21,7 +21,8 @@
  *
  * A call that fails has changed nothing and has stored nothing.  Calls on one object may
  * be made at the same time, but for frees: the consumer sees to it that nobody uses an
- * object while it is freed (who does gets an error, or did just before).
+ * object while it is freed (who does gets an error, or did just before; see also
+ * dat_ep_free()).
  *
  * "Context: process" says that the function may sleep and holds no lock of the caller's
  * kind: not under a spinlock, not with preemption or softirqs disabled.  "Context: BH"
@@ -946,7 +947,9 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle);
  * kdat_ep_free() - destroy an endpoint
  * @ep_handle: the EP
  *
- * A connection is ended at once.  Completions may be lost.
+ * A connection is ended at once, and completions that have not arrived are lost.  Those of
+ * a disconnected EP are not: a post beside the free is refused, or it succeeds and is
+ * flushed before the EP goes.
  *
  * Context: process.
  * Return: DAT_SUCCESS;

@@ -20,7 +20,9 @@ static bool gone;
 module_param(gone, bool, 0444);
 MODULE_PARM_DESC(gone, "Only see what is left when the device is removed (no)");
 
-static const struct ktest_case *const suites[] = { ktest_ia, ktest_evd, ktest_conn, ktest_lmr };
+static const struct ktest_case *const suites[] = {
+	ktest_ia, ktest_evd, ktest_conn, ktest_lmr, ktest_free,
+};
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
 		u64 want)
