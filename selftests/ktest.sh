@@ -10,41 +10,70 @@ if [ ! -r "$module" ]; then
 	echo "1..0 # SKIP no $module (make ktest)"
 	exit 4
 fi
-read -r since _ </proc/uptime
-insmod "$module" || { echo "not ok 1 insmod dat_ktest.ko"; exit 1; }
-rmmod dat_ktest
-
-# A consumer that goes while its upcalls run: they end, and what it left is closed.
-rounds=20
-for ((i = 0; i < rounds; i++)); do
-	insmod "$module" leave=1 || break
-	rmmod dat_ktest || break
-done
-# The device goes while there are objects of it.
+removals=${KTEST_REMOVALS:-3}
 dev=rxe0
 netdev=$(cat /sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0)
-insmod "$module" gone=1 &
-for ((i = 0; i < 100; i++)); do
-	dmesg | grep -q 'the device may go now' && break
-	sleep 0.1
-done
-rdma link delete $dev
-gone=ok
-wait $! || gone='not ok'
-rmmod dat_ktest || gone='not ok'
-rdma link add $dev type rxe netdev "$netdev" || gone='not ok'
-# Since then, without the times.
-log=$(dmesg | sed -n 's/^\[ *\([0-9.]*\)\] /\1 /p' |
-	awk -v since="$since" '$1 >= since { sub(/^[^ ]* /, ""); print }' |
-	grep -E '^(KTAP|1\.\.|ok|not ok|#|dat: module dat_ktest has left)')
-left=$(grep -c 'has left an IA open' <<<"$log")
-last=$(grep -cE '^(not )?ok' <<<"$log")
-log=$(grep -v 'has left an IA open' <<<"$log" | sed "s/^1\.\.$last\$/1..$((last + 2))/")
-if [ "$left" = "$rounds" ]; then
-	log+=$'\n'"ok $((last + 1)) what a module leaves open is closed"
-else
-	log+=$'\n'"not ok $((last + 1)) what a module leaves open is closed ($left of $rounds)"
-fi
-log+=$'\n'"$gone $((last + 2)) objects are freed when their device is gone"
-echo "$log"
-! grep -q '^not ok' <<<"$log" && grep -q '^ok' <<<"$log"
+n=0 failed=0 marks=0
+
+# What the kernel has said since a line of ours, without the times.
+mark() {
+	marks=$((marks + 1))
+	mark="${0##*/} $$ $marks: $1"
+	echo "$mark" >/dev/kmsg
+}
+
+since_mark() {
+	dmesg | sed 's/^\[ *[0-9.]*\] //' | awk -v mark="$mark" 'seen { print } $0 == mark { seen = 1 }'
+}
+
+result() { # NAME: of the command before
+	local rc=$? status=ok
+	n=$((n + 1))
+	if ((rc != 0)); then
+		status="not ok" failed=1
+		since_mark | grep '^#' | tail -n 20
+	fi
+	echo "$status $n $1"
+}
+
+# The device goes while there are objects of it, and comes again.
+removed() { # TEST
+	local pid i ready=N ok=0
+	mark "removed $1"
+	insmod "$module" gone="$1" &
+	pid=$!
+	for ((i = 0; i < 300; i++)); do
+		read -r ready 2>/dev/null </sys/module/dat_ktest/parameters/ready
+		[ "$ready" != Y ] || break
+		kill -0 $pid 2>/dev/null || break
+		sleep 0.2
+	done
+	rdma link delete $dev
+	wait $pid || ok=1
+	rmmod dat_ktest || ok=1
+	rdma link add $dev type rxe netdev "$netdev" || ok=1
+	return $ok
+}
+
+removed_often() {
+	local i
+	for ((i = 0; i < removals; i++)); do
+		removed "$1" || return 1
+	done
+}
+
+mark tests
+insmod "$module" || { echo "not ok 1 insmod dat_ktest.ko"; exit 1; }
+rmmod dat_ktest
+log=$(since_mark | grep -E '^(KTAP|1\.\.|ok|not ok|#)')
+n=$(grep -cE '^(not )?ok' <<<"$log")
+echo "${log/1..$n/1..$((n + 3))}"
+! grep -q '^not ok' <<<"$log" && grep -q '^ok' <<<"$log" || failed=1
+
+removed 1
+result "objects are freed when their device is gone"
+removed_often 2
+result "a device goes under traffic: all of it completes, and is freed"
+removed_often 3
+result "a device goes beside a close, under traffic"
+exit $failed

@@ -39,9 +39,14 @@ struct ktest_case {
 extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[];
 extern const struct ktest_case ktest_free[], ktest_gone[];
 extern char *ktest_device;
+extern bool ktest_ready;
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
 		u64 want);
+int ktest_leave(void);
+void ktest_left(bool close);
+void ktest_goes_under_traffic(struct ktest *t);
+void ktest_goes_beside_a_close(struct ktest *t);
 
 /* On failure the test ends, but for what the IA's close cleans up. */
 #define KT_EQ(t, got, want) do {							\

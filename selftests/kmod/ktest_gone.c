@@ -66,7 +66,7 @@ static void check(struct ktest *t, struct gone *g)
 	DAT_EP_STATE state;
 
 	KT_OK(t, gone_make(t, g));
-	pr_info("# the device may go now\n");
+	WRITE_ONCE(ktest_ready, true);
 	KT_TRUE(t, kt_box_wait(&g->async));
 	KT_EQ(t, g->async.events[0].event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	KT_TYPE(t, until_gone(t), DAT_INTERNAL_ERROR);
@@ -102,5 +102,7 @@ static void frees_need_no_device(struct ktest *t)
 
 const struct ktest_case ktest_gone[] = {
 	KTEST(frees_need_no_device),
+	KTEST(ktest_goes_under_traffic),
+	KTEST(ktest_goes_beside_a_close),
 	{}
 };

@@ -12,13 +12,17 @@ char *ktest_device = "rxe0";
 module_param_named(device, ktest_device, charp, 0444);
 MODULE_PARM_DESC(device, "IA to test with (rxe0)");
 
-static bool leave;
-module_param(leave, bool, 0444);
-MODULE_PARM_DESC(leave, "Test nothing, but leave an IA open when the module goes (no)");
+static int leave;
+module_param(leave, int, 0444);
+MODULE_PARM_DESC(leave, "Test nothing, but be busy when the module goes: 1: leave it to dat.ko, 2: end it");
 
-static bool gone;
-module_param(gone, bool, 0444);
-MODULE_PARM_DESC(gone, "Only see what is left when the device is removed (no)");
+static int gone;
+module_param(gone, int, 0444);
+MODULE_PARM_DESC(gone, "Only one of the tests that want the device to be removed (from 1)");
+
+bool ktest_ready;
+module_param_named(ready, ktest_ready, bool, 0444);
+MODULE_PARM_DESC(ready, "To be read: such a test waits for that now");
 
 static const struct ktest_case *const suites[] = {
 	ktest_ia, ktest_evd, ktest_conn, ktest_lmr, ktest_free,
@@ -93,25 +97,14 @@ static unsigned int count(void)
 	return n;
 }
 
-/* Its upcalls are told of software events for as long as there is somebody to call. */
-static void busy_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
+/* One of those that want the device to be removed. */
+static int run_gone(int number)
 {
-	dat_evd_post_se(event->evd_handle, event);
-}
+	const struct ktest_case *c = ktest_gone;
 
-static int leave_open(void)
-{
-	DAT_UPCALL_OBJECT upcall = { NULL, busy_upcall };
-	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
-	DAT_EVD_HANDLE evd, async = DAT_HANDLE_NULL;
-	DAT_IA_HANDLE ia;
-
-	if (dat_ia_open(ktest_device, ASYNC_QLEN, &async, &ia) ||
-	    dat_evd_kcreate(ia, ASYNC_QLEN, DAT_UPCALL_MANY, &upcall, DAT_EVD_SOFTWARE_FLAG,
-			    &evd) ||
-	    dat_evd_post_se(evd, &event))
-		return -EIO;
-	return 0;
+	while (c->name && --number)
+		c++;
+	return c->name && run(c) ? 0 : -EIO;
 }
 
 static int __init ktest_init(void)
@@ -120,9 +113,9 @@ static int __init ktest_init(void)
 	unsigned int i, n = 0;
 
 	if (leave)
-		return leave_open();
+		return ktest_leave();
 	if (gone)
-		return run(ktest_gone) ? 0 : -EIO;
+		return run_gone(gone);
 
 	pr_info("KTAP version 1\n");
 	pr_info("1..%u\n", count());
@@ -134,6 +127,8 @@ static int __init ktest_init(void)
 
 static void __exit ktest_exit(void)
 {
+	if (leave)
+		ktest_left(leave == 2);
 }
 
 module_init(ktest_init);
