@@ -281,8 +281,10 @@ static int dat_open(struct kperf_run *run)
 	if (rc != DAT_SUCCESS)
 		kperf_failed(run, "set up", rc);
 	ret = rc == DAT_SUCCESS ? await_connection(p) : -EIO;
-	if (ret)
+	if (ret) {
+		kperf_failed(run, "connect", ret);
 		dat_close(run);
+	}
 	return ret;
 }
 
