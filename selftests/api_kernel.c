@@ -24,6 +24,7 @@
 #define ORDER		KPEER_MESSAGE	/* where orders come from */
 #define DATA		65536		/* where the module writes and reads */
 #define SEED		0x5a
+#define POLL_MS		50		/* between two questions */
 
 /* A connection with the module. */
 struct link {
@@ -59,6 +60,14 @@ static int module_load(void)
 static int module_unload(void)
 {
 	return syscall(SYS_delete_module, "dat_kpeer", 0) ? -errno : 0;
+}
+
+/* Of a test that could not set up the module may be left, for which there is no teardown. */
+static int module_begin(void)
+{
+	int ret = module_load();
+
+	return ret == -EEXIST ? module_unload() ?: module_load() : ret;
 }
 
 static DAT_RETURN await_answer(struct a_pair *p, struct link *l)
@@ -99,16 +108,30 @@ static struct kpeer_message *order_at(struct a_pair *p, uint32_t op, uint32_t of
 	return m;
 }
 
-/* Have the module do something; the answer, or NULL. */
+/* Have the module do what is at ORDER; its answer, or NULL. */
+static const struct kpeer_message *obeyed(struct a_pair *p, struct link *l)
+{
+	const struct kpeer_message *m = (const struct kpeer_message *)(p->mem.va + ORDER);
+	const struct kpeer_message *answer = (const struct kpeer_message *)(p->mem.va + ANSWER);
+	uint32_t op = m->op;
+
+	if (talk(p, l, sizeof(*m)) < (int)sizeof(*answer) || answer->op != op || answer->status)
+		return NULL;
+	return answer;
+}
+
 static const struct kpeer_message *order(struct a_pair *p, struct link *l, uint32_t op,
 					 uint32_t offset, uint32_t len)
 {
-	const struct kpeer_message *answer = (const struct kpeer_message *)(p->mem.va + ANSWER);
-
 	order_at(p, op, offset, len);
-	if (talk(p, l, sizeof(*answer)) != sizeof(*answer) || answer->op != op)
-		return NULL;
-	return answer;
+	return obeyed(p, l);
+}
+
+static const struct kpeer_message *order_value(struct a_pair *p, struct link *l, uint32_t op,
+					       uint64_t value)
+{
+	order_at(p, op, 0, 0)->value = value;
+	return obeyed(p, l);
 }
 
 static int established(DAT_EVD_HANDLE evd, struct kpeer_hello *hello)
@@ -127,13 +150,50 @@ static int established(DAT_EVD_HANDLE evd, struct kpeer_hello *hello)
 	return 1;
 }
 
+static int ask(struct a_pair *p, struct link *l, DAT_CONN_QUAL qual, size_t len, const void *data)
+{
+	return !dat_ep_connect(l->ep, p->attr.ia_address_ptr, qual, A_WAIT_US, len,
+			       (DAT_PVOID)data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static int connect_link(struct a_pair *p, struct link *l, DAT_CONN_QUAL qual)
+{
+	return ask(p, l, qual, 0, NULL) && established(l->evd, &l->hello);
+}
+
 static int connect_to_kernel(struct a_pair *p, struct link *l)
 {
 	l->ep = p->ep[0];
 	l->evd = p->evd[0];
-	return !dat_ep_connect(l->ep, p->attr.ia_address_ptr, KPEER_QUAL, A_WAIT_US, 0, NULL,
-			       DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) &&
-	       established(l->evd, &l->hello);
+	return connect_link(p, l, KPEER_QUAL);
+}
+
+static DAT_CR_HANDLE request(struct a_pair *p)
+{
+	DAT_EVENT event;
+
+	if (!a_event(p->cr, A_WAIT_US, &event) ||
+	    event.event_number != DAT_CONNECTION_REQUEST_EVENT)
+		return DAT_HANDLE_NULL;
+	return event.event_data.cr_arrival_event_data.cr_handle;
+}
+
+static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	return a_event(evd, A_WAIT_US, &event) ? event.event_number : 0;
+}
+
+/* An unconnected endpoint more. */
+static int link_make(struct a_pair *p, struct link *l)
+{
+	DAT_EVD_FLAGS flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG;
+	DAT_EP_ATTR attr = a_attr(p);
+
+	memset(l, 0, sizeof(*l));
+	return !dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, flags, &l->evd) &&
+	       !dat_ep_create(p->ia, p->pz, l->evd, l->evd, l->evd, &attr, &l->ep);
 }
 
 /* By order over @first the module connects to us. */
@@ -145,9 +205,7 @@ static int kernel_connects(struct a_pair *p, struct link *first, struct link *l)
 	DAT_EVENT event;
 
 	m->value = A_QUAL;
-	if (talk(p, first, sizeof(*m)) != sizeof(*m) ||
-	    ((struct kpeer_message *)(p->mem.va + ANSWER))->status ||
-	    !a_event(p->cr, A_WAIT_US, &event))
+	if (!obeyed(p, first) || !a_event(p->cr, A_WAIT_US, &event))
 		return 0;
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) ||
@@ -197,7 +255,7 @@ FIXTURE_VARIANT_ADD(kernel, connects) {
 
 FIXTURE_SETUP(kernel)
 {
-	self->loaded = module_load();
+	self->loaded = module_begin();
 	if (self->loaded == -ENOENT)
 		return;
 	ASSERT_EQ(0, self->loaded);
@@ -214,7 +272,7 @@ FIXTURE_TEARDOWN(kernel)
 	if (self->loaded)
 		return;
 	a_close(&self->p);
-	module_unload();
+	EXPECT_EQ(0, module_unload());
 }
 
 /* A fixture can't skip its tests; each has to. */
@@ -270,7 +328,7 @@ TEST_F_TIMEOUT(kernel, what_is_written_to_its_memory_it_sees, 120)
 		DAT_LMR_TRIPLET from = a_seg(&p->mem, DATA, parts[i].len);
 		DAT_RMR_TRIPLET to = kernel_part(&self->link, i);
 
-		fill(p->mem.va + DATA, i, parts[i].len);
+		fill(p->mem.va + DATA, i + 1, parts[i].len);
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(self->link.ep, 1, &from, a_cookie(i),
 							      &to, 0));
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(self->link.evd, NULL, NULL));
@@ -424,14 +482,336 @@ TEST_F_TIMEOUT(kernel, a_process_is_killed_while_it_writes, 120)
 	if (!pid)
 		victim(ready[1], variant->kernel_connects);
 	close(ready[1]);
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(1, read(ready[0], &c, 1));
+	for (i = 0; i < 3 && read(ready[0], &c, 1) == 1; i++)
+		;
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(3, i);
 	EXPECT_TRUE(WIFSIGNALED(status));
 	close(ready[0]);
 	EXPECT_NE(NULL, order(p, &self->link, KPEER_FILL, 0, 16));
 	EXPECT_NE(NULL, order(p, &self->link, KPEER_WRITE, 0, 16));
+}
+
+/* ---- What else there is between the two ---- */
+
+FIXTURE(peer) {
+	struct a_pair p;
+	struct link first;	/* connected */
+	struct link other;	/* not */
+	int loaded;
+};
+
+FIXTURE_SETUP(peer)
+{
+	self->loaded = module_begin();
+	if (self->loaded == -ENOENT)
+		return;
+	ASSERT_EQ(0, self->loaded);
+	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
+	ASSERT_TRUE(connect_to_kernel(&self->p, &self->first));
+	self->other.ep = self->p.ep[1];
+	self->other.evd = self->p.evd[1];
+}
+
+FIXTURE_TEARDOWN(peer)
+{
+	if (self->loaded)
+		return;
+	a_close(&self->p);
+	EXPECT_EQ(0, module_unload());
+}
+
+TEST_F_TIMEOUT(peer, it_hears_private_data, 120)
+{
+	static const char data[] = "private data of a process, for the kernel";
+	struct a_pair *p = &self->p;
+
+	NEED_MODULE();
+	ASSERT_TRUE(ask(p, &self->other, KPEER_QUAL, sizeof(data), data));
+	ASSERT_TRUE(established(self->other.evd, &self->other.hello));
+	ASSERT_NE(NULL, order(p, &self->other, KPEER_PRIVATE, 0, 0));
+	EXPECT_EQ(0, memcmp(data, p->mem.va + ANSWER + sizeof(struct kpeer_message), sizeof(data)));
+}
+
+/* What ended a connection of the module's last, once it is that. */
+static int it_ends_by(struct a_pair *p, struct link *l, DAT_EVENT_NUMBER number)
+{
+	const struct kpeer_message *answer;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		answer = order(p, l, KPEER_ENDED, 0, 0);
+		if (!answer || answer->value == number)
+			return !!answer;
+		usleep(POLL_MS * 1000);
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(peer, it_rejects_and_is_rejected, 120)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_HANDLE cr;
+
+	NEED_MODULE();
+	ASSERT_NE(NULL, order(p, &self->first, KPEER_REJECT, 0, 0));
+	ASSERT_TRUE(ask(p, &self->other, KPEER_QUAL, 0, NULL));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, next_event(self->other.evd));
+	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_CONNECT, A_QUAL));
+	cr = request(p);
+	ASSERT_NE(DAT_HANDLE_NULL, cr);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
+	EXPECT_TRUE(it_ends_by(p, &self->first, DAT_CONNECTION_EVENT_PEER_REJECTED));
+	/* The next one it takes. */
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(self->other.ep));
+	EXPECT_TRUE(connect_link(p, &self->other, KPEER_QUAL));
+}
+
+TEST_F_TIMEOUT(peer, requests_are_handed_to_a_process, 120)
+{
+	struct a_pair *p = &self->p;
+	struct link third;
+	DAT_CR_HANDLE cr;
+
+	NEED_MODULE();
+	ASSERT_TRUE(link_make(p, &third));
+	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_HANDOFF, A_QUAL));
+	ASSERT_TRUE(ask(p, &self->other, KPEER_QUAL, 0, NULL));
+	cr = request(p);
+	ASSERT_NE(DAT_HANDLE_NULL, cr);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
+	EXPECT_TRUE(established(third.evd, NULL));
+	EXPECT_TRUE(established(self->other.evd, NULL));
+}
+
+TEST_F_TIMEOUT(peer, requests_are_handed_to_the_kernel, 120)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_HANDLE cr;
+
+	NEED_MODULE();
+	ASSERT_TRUE(ask(p, &self->other, A_QUAL, 0, NULL));
+	cr = request(p);
+	ASSERT_NE(DAT_HANDLE_NULL, cr);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, KPEER_QUAL));
+	ASSERT_TRUE(established(self->other.evd, &self->other.hello));
+	EXPECT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
+}
+
+#define RESERVED	(KPEER_QUAL + 100)
+
+TEST_F_TIMEOUT(peer, what_it_has_reserved_is_good_for_one, 120)
+{
+	struct a_pair *p = &self->p;
+	struct link third;
+
+	NEED_MODULE();
+	ASSERT_TRUE(link_make(p, &third));
+	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_RESERVE, RESERVED));
+	ASSERT_TRUE(connect_link(p, &self->other, RESERVED));
+	EXPECT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
+	ASSERT_TRUE(ask(p, &third, RESERVED, 0, NULL));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, next_event(third.evd));
+}
+
+TEST_F_TIMEOUT(peer, it_connects_to_what_a_process_has_reserved, 120)
+{
+	struct a_pair *p = &self->p;
+	DAT_RSP_HANDLE rsp;
+	DAT_CR_HANDLE cr;
+
+	NEED_MODULE();
+	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RESERVED, self->other.ep, p->cr, &rsp));
+	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_CONNECT, RESERVED));
+	cr = request(p);
+	ASSERT_NE(DAT_HANDLE_NULL, cr);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	ASSERT_TRUE(established(self->other.evd, NULL));
+	EXPECT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
+	EXPECT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
+}
+
+/* Ask for @len bytes of the module's at @addr; the status of that. */
+static int fetch(struct a_pair *p, struct link *l, uint32_t key, uint64_t addr, uint32_t len)
+{
+	DAT_LMR_TRIPLET to = a_seg(&p->mem, DATA, len);
+	DAT_RMR_TRIPLET from = {
+		.rmr_context = key, .target_address = addr, .segment_length = len,
+	};
+
+	memset(p->mem.va + DATA, 0, len);
+	if (dat_ep_post_rdma_read(l->ep, 1, &to, a_cookie(7), &from, 0))
+		return -1;
+	return a_dto(l->evd, NULL, NULL);
+}
+
+#define PART	8192	/* a part of the module's memory, in whole pages */
+
+TEST_F_TIMEOUT(peer, memory_that_comes_and_goes_is_reached_meanwhile, 120)
+{
+	const struct kpeer_message *answer;
+	struct a_pair *p = &self->p;
+	struct link *l = &self->first;
+	uint32_t key = 0;
+	uint64_t addr = 0;
+	int i;
+
+	NEED_MODULE();
+	for (i = 0; i < 5; i++) {
+		ASSERT_NE(NULL, order(p, l, KPEER_FILL, i * PART, PART));
+		answer = order(p, l, KPEER_FMR, i * PART, PART);
+		ASSERT_NE(NULL, answer);
+		EXPECT_NE(key, answer->rkey);
+		key = answer->rkey;
+		addr = answer->addr;
+		ASSERT_EQ(DAT_DTO_SUCCESS, fetch(p, l, key, addr, PART));
+		EXPECT_TRUE(is_filled(p->mem.va + DATA, SEED, PART));
+		ASSERT_NE(NULL, order(p, l, KPEER_INVALIDATE, 0, 0));
+	}
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, fetch(p, l, key, addr, 8));
+	EXPECT_TRUE(await_end(l));
+}
+
+TEST_F_TIMEOUT(peer, its_window_opens_what_it_is_bound_to, 120)
+{
+	const struct kpeer_message *answer;
+	struct a_pair *p = &self->p;
+	struct link *l = &self->first;
+	uint64_t addr;
+	uint32_t key;
+
+	NEED_MODULE();
+	ASSERT_NE(NULL, order(p, l, KPEER_FILL, 1000, 500));
+	order_at(p, KPEER_BIND, 1000, 500)->value = DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	answer = obeyed(p, l);
+	ASSERT_NE(NULL, answer);
+	key = answer->rkey;
+	addr = answer->addr;
+	EXPECT_NE(l->hello.rkey, key);
+	ASSERT_EQ(DAT_DTO_SUCCESS, fetch(p, l, key, addr, 500));
+	EXPECT_TRUE(is_filled(p->mem.va + DATA, SEED, 500));
+	/* The byte behind it is not in it. */
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, fetch(p, l, key, addr + 1, 500));
+}
+
+TEST_F_TIMEOUT(peer, a_window_of_a_process_opens_what_it_is_bound_to, 120)
+{
+	struct a_pair *p = &self->p;
+	struct link *l = &self->first;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, DATA, 500);
+	struct kpeer_message *m;
+	DAT_RMR_CONTEXT key;
+	DAT_RMR_HANDLE rmr;
+
+	NEED_MODULE();
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->pz, &rmr));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, l->ep,
+					    a_cookie(1), DAT_COMPLETION_SUPPRESS_FLAG, &key));
+	ASSERT_NE(NULL, order(p, l, KPEER_FILL, 0, 500));
+	memset(p->mem.va + DATA, 0, 1000);
+	order_at(p, KPEER_WRITE, 0, 500)->rkey = key;
+	ASSERT_NE(NULL, obeyed(p, l));
+	EXPECT_TRUE(is_filled(p->mem.va + DATA, SEED, 500));
+	m = order_at(p, KPEER_WRITE, 0, 500);
+	m->rkey = key;
+	m->addr++;
+	EXPECT_EQ(NULL, obeyed(p, l));
+	EXPECT_TRUE(await_end(l));
+	EXPECT_EQ(0, p->mem.va[DATA + 500]);
+}
+
+TEST_F_TIMEOUT(peer, when_it_leaves_its_answer_comes_before, 120)
+{
+	struct a_pair *p = &self->p;
+
+	NEED_MODULE();
+	EXPECT_NE(NULL, order(p, &self->first, KPEER_LEAVE, 0, 0));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, next_event(self->first.evd));
+}
+
+TEST_F_TIMEOUT(peer, its_endpoint_is_reset_and_connects, 120)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_HANDLE cr;
+	int i;
+
+	NEED_MODULE();
+	for (i = 0; i < 3; i++) {
+		struct link *from = i & 1 ? &self->other : &self->first;
+		struct link *to = i & 1 ? &self->first : &self->other;
+
+		ASSERT_NE(NULL, order_value(p, from, KPEER_AGAIN, A_QUAL));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(from->ep, DAT_CLOSE_GRACEFUL_FLAG));
+		ASSERT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, next_event(from->evd));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(from->ep));
+		cr = request(p);
+		ASSERT_NE(DAT_HANDLE_NULL, cr);
+		ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, to->ep, 0, NULL));
+		ASSERT_TRUE(established(to->evd, NULL));
+		EXPECT_NE(NULL, order(p, to, KPEER_SUM, 0, 16));
+	}
+}
+
+/* Receives that tell only of solicited messages, at an EVD of their own. */
+static int solicited_link(struct a_pair *p, struct link *l, struct link *sends)
+{
+	DAT_EP_ATTR attr = a_attr(p);
+
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	sends->evd = p->evd[1];
+	return !dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &l->evd) &&
+	       !dat_ep_create(p->ia, p->pz, l->evd, sends->evd, sends->evd, &attr, &l->ep);
+}
+
+/* More than its buffers, over two connections, of which one ends with a message under way. */
+TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
+{
+	struct a_pair *p = &self->p;
+	struct link third;
+	int i;
+
+	NEED_MODULE();
+	ASSERT_TRUE(link_make(p, &third));
+	ASSERT_TRUE(connect_link(p, &self->other, KPEER_SHARED));
+	ASSERT_TRUE(connect_link(p, &third, KPEER_SHARED));
+	for (i = 0; i < 3 * KPEER_BUFFERS; i++) {
+		fill(p->mem.va + ORDER, i, 1000);
+		order_at(p, KPEER_ECHO, 0, 0);
+		ASSERT_EQ(1000, talk(p, i & 1 ? &third : &self->other, 1000));
+		EXPECT_EQ(0, memcmp(p->mem.va + ANSWER, p->mem.va + ORDER, 1000));
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(third.ep, DAT_CLOSE_ABRUPT_FLAG));
+	for (i = 0; i < 2 * KPEER_BUFFERS; i++)
+		ASSERT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
+}
+
+/* With the flag and without, to one that waits for those with it. */
+TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
+{
+	enum { PLAIN = 5 };
+	struct a_pair *p = &self->p;
+	struct link l, sends;
+	DAT_LMR_TRIPLET seg;
+	uint64_t len;
+	int i;
+
+	NEED_MODULE();
+	ASSERT_TRUE(solicited_link(p, &l, &sends));
+	ASSERT_TRUE(ask(p, &l, KPEER_QUAL, 0, NULL));
+	ASSERT_TRUE(established(sends.evd, NULL));
+	seg = a_seg(&p->mem, ANSWER, KPEER_MESSAGE);
+	for (i = 0; i <= PLAIN; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(l.ep, 1, &seg, a_cookie(ANSWER), 0));
+	order_at(p, KPEER_SOLICIT, 0, 0)->value = PLAIN;
+	seg = a_seg(&p->mem, ORDER, sizeof(struct kpeer_message));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(l.ep, 1, &seg, a_cookie(ORDER),
+						DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	for (i = 0; i <= PLAIN; i++) {
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(l.evd, NULL, &len));
+		EXPECT_EQ(sizeof(struct kpeer_message), len);
+	}
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(sends.evd, NULL, NULL));
 }
 
 TEST_HARNESS_MAIN

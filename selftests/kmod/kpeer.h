@@ -2,10 +2,11 @@
 /*
  * What dat_kpeer.ko and api_kernel.c, the program at the other end, have agreed upon.
  *
- * The module listens at KPEER_QUAL.  Whoever accepts or connects gets a struct kpeer_hello
- * as private data from it: memory of the kernel that he may write and read.  Messages are
- * orders to the module, and come back as answers, one at a time for each connection.
- * Numbers are in host byte order: both are on one machine.
+ * The module listens at KPEER_QUAL, and at KPEER_SHARED, whose connections receive into the
+ * buffers of an SRQ.  Whoever accepts or connects gets a struct kpeer_hello as private data
+ * from it: memory of the kernel that he may write and read.  Messages are orders to the
+ * module, and come back as answers, one at a time for each connection.  Numbers are in host
+ * byte order: both are on one machine.
  */
 #ifndef _KPEER_H
 #define _KPEER_H
@@ -13,6 +14,9 @@
 #include <linux/types.h>
 
 #define KPEER_QUAL	7472
+#define KPEER_SHARED	7473
+#define KPEER_BUFFERS	4		/* of the SRQ */
+#define KPEER_HEARD	64		/* bytes of private data that the module remembers */
 #define KPEER_MEMORY	(256 << 10)	/* bytes of the module's memory */
 #define KPEER_MESSAGE	4096		/* bytes of a message, at most */
 
@@ -35,6 +39,17 @@ enum kpeer_op {
 	KPEER_WRITE,	/* the part is written to the other end's memory */
 	KPEER_READ,	/* the part is read from there */
 	KPEER_CONNECT,	/* the module makes another connection, to qualifier @value */
+	KPEER_PRIVATE,	/* behind the answer: KPEER_HEARD bytes of this connection's request */
+	KPEER_REJECT,	/* the next request is rejected */
+	KPEER_HANDOFF,	/* the next request is passed on to qualifier @value */
+	KPEER_RESERVE,	/* qualifier @value is good for one connection */
+	KPEER_AGAIN,	/* when this connection ends its EP connects to qualifier @value */
+	KPEER_LEAVE,	/* the module disconnects, behind the answer */
+	KPEER_ENDED,	/* @value of the answer: the event that ended a connection last */
+	KPEER_FMR,	/* the part gets a key of its own, @rkey of the answer, by dat_lmr_fmr() */
+	KPEER_INVALIDATE, /* and loses it */
+	KPEER_BIND,	/* the same by a window, for privileges @value; its address is @addr */
+	KPEER_SOLICIT,	/* @value messages come before the answer, which alone is solicited */
 	KPEER_OPS
 };
 
