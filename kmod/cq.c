@@ -24,7 +24,7 @@ static int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
 			conn->wc[i].wr_cqe->done(conn->cq, &conn->wc[i]);
 		done += max(n, 0);
 	} while (n == DAT_BATCH && done < budget);
-	if (done && conn->established) {
+	if (done && conn->established && !dat_queue_settled(conn)) {
 		dat_queue_pump_rq(conn);
 		dat_conn_progress(conn);
 	}

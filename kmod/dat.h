@@ -515,6 +515,7 @@ struct dat_slot {
  * @armed: NEED_KICK is set; 0, or after how many more entries
  * @broken: the producer's index made no sense; nothing more is taken
  * @frozen: its ring is being replaced; nothing is taken meanwhile
+ * @kernel: nobody shares its ring: who posts has the pump look, and is never asked to
  *
  * All under the lock of the owner, ep->lock or srq->lock, but
  *
@@ -532,6 +533,7 @@ struct dat_queue {
 	u32			armed;
 	bool			broken;
 	bool			frozen;
+	bool			kernel;
 	u32			bell;
 };
 
@@ -935,8 +937,20 @@ static inline u8 dat_kring_op(u8 flags)
 	return flags >> DAT_KRING_OP_SHIFT;
 }
 
+static inline u8 dat_kring_flags(u8 op, u8 flags)
+{
+	return flags | op << DAT_KRING_OP_SHIFT;
+}
+
+/* There is nothing to be taken.  Of a ring that is shared only its fetch can tell. */
+static inline bool dat_kring_idle(const struct dat_queue *q)
+{
+	return q->kernel && *q->ring.tail == q->head;
+}
+
 void *dat_kring_next(const struct dat_queue *q);
 void dat_kring_push(struct dat_queue *q);
+void dat_kring_pass(struct dat_queue *q);
 u32 dat_kring_posted(const struct dat_queue *q);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 void *dat_kring_pd(const struct dat_epring *r, u32 len);
@@ -1144,6 +1158,11 @@ struct dat_flush {
 };
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
+struct dat_wr *dat_queue_direct_sq(struct dat_ep *ep);
+struct dat_wr *dat_queue_direct_rq(struct dat_ep *ep);
+int dat_queue_post_send(struct dat_conn *conn, u32 max);
+int dat_queue_post_recv(struct dat_conn *conn, u32 max);
+bool dat_queue_settled(const struct dat_conn *conn);
 void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f);

@@ -117,6 +117,34 @@ DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r)
 	return DAT_SUCCESS;
 }
 
+static void to_wr(const struct kdat_request *r, struct dat_wr *wr)
+{
+	DAT_COUNT i;
+
+	wr->cookie = r->cookie.as_64;
+	wr->num_sge = r->num;
+	for (i = 0; i < r->num; i++)
+		to_sge(&r->iov[i], &wr->sge[i]);
+}
+
+/*
+ * Post at once what nothing is in the way of: the same as by the ring, but segments are
+ * looked at once.  False: it has to go by the ring, or there is something to find fault with.
+ */
+static bool post_direct(struct dat_ep *ep, const struct kdat_request *r, u32 max)
+{
+	struct dat_wr *wr = dat_queue_direct_sq(ep);
+
+	if (!wr || !iov_fits(&ep->sq, r->num) || (r->num && !r->iov))
+		return false;
+	to_wr(r, wr);
+	wr->op = r->op;
+	wr->flags = dat_kring_flags(r->op, r->flags & DAT_SQE_FLAGS_ALL);
+	wr->rkey = r->rkey;
+	wr->raddr = r->raddr;
+	return !dat_queue_post_send(ep->conn, max);
+}
+
 /* @allowed: by the operation; the EP has a say in one of them. */
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 {
@@ -135,6 +163,8 @@ static DAT_RETURN post_send(struct dat_ep *ep, void *arg)
 		return KDAT_ARG(2);
 	if (kdat_request_flags_bad(ep, r->flags, SEND_FLAGS))
 		return KDAT_ARG(5);
+	if (post_direct(ep, r, attr->max_message_size))
+		return DAT_SUCCESS;
 	rc = kdat_check_iov(ep->pz, r->num, r->iov, false, &r->length);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -191,6 +221,11 @@ static DAT_RETURN post_rdma(struct dat_ep *ep, void *arg)
 		return KDAT_ARG(5);
 	if (kdat_request_flags_bad(ep, r->flags, RDMA_FLAGS))
 		return KDAT_ARG(6);
+	r->rkey = remote->rmr_context;
+	r->raddr = remote->virtual_address;
+	/* Of a read the segments may have to be cut. */
+	if (!read && post_direct(ep, r, min(remote->segment_length, attr->max_rdma_size)))
+		return DAT_SUCCESS;
 	rc = kdat_check_iov(ep->pz, r->num, r->iov, read, &local);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -198,8 +233,6 @@ static DAT_RETURN post_rdma(struct dat_ep *ep, void *arg)
 	if ((read ? local : remote->segment_length) < r->length ||
 	    r->length > attr->max_rdma_size)
 		return LENGTH_ERROR;
-	r->rkey = remote->rmr_context;
-	r->raddr = remote->virtual_address;
 	return kdat_post_locked(ep, r);
 }
 
@@ -255,6 +288,18 @@ static bool recv_push(struct dat_queue *q, u32 n, const DAT_LMR_TRIPLET *iov,
 	return true;
 }
 
+static bool recv_direct(struct dat_ep *ep, const struct kdat_request *r)
+{
+	struct dat_wr *wr = dat_queue_direct_rq(ep);
+
+	if (!wr || (r->num && !r->iov))
+		return false;
+	to_wr(r, wr);
+	wr->op = DAT_OP_INVALID;
+	wr->flags = r->flags;
+	return !dat_queue_post_recv(ep->conn, ep->obj.ia->msg_max);
+}
+
 static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
@@ -268,6 +313,8 @@ static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 		return KDAT_ARG(2);
 	if (r->flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		return KDAT_ARG(5);
+	if (recv_direct(ep, r))
+		return DAT_SUCCESS;
 	rc = kdat_check_iov(ep->pz, r->num, r->iov, true, &total);
 	if (rc != DAT_SUCCESS)
 		return rc;

@@ -40,6 +40,12 @@ void dat_kring_push(struct dat_queue *q)
 	++*kring_tail(q);
 }
 
+/* Of an empty ring: an entry that was never written has been taken. */
+void dat_kring_pass(struct dat_queue *q)
+{
+	q->head = ++*kring_tail(q);
+}
+
 /* Entries posted that have not completed. */
 u32 dat_kring_posted(const struct dat_queue *q)
 {
@@ -56,7 +62,7 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->cookie = sqe->cookie;
 	wr->op = sqe->opcode;
 	/* For the event of its completion. */
-	wr->flags = sqe->flags | sqe->opcode << DAT_KRING_OP_SHIFT;
+	wr->flags = dat_kring_flags(sqe->opcode, sqe->flags);
 	wr->num_sge = sqe->num_sge;
 	wr->rkey = sqe->rkey;
 	wr->raddr = sqe->raddr;

@@ -195,6 +195,16 @@ static void sq_refuse(struct dat_conn *conn, int err)
 	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
 }
 
+/* What its completion will tell. */
+static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
+{
+	slot->cookie = conn->wr.cookie;
+	slot->flags = conn->wr.flags;
+	wr->wr_cqe = &slot->cqe;
+	wr->next = NULL;
+	trace_dat_post(&conn->ep->obj, conn->wr.op, slot->cookie, slot->len, wr->num_sge);
+}
+
 /* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -227,18 +237,13 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		sq_refuse(conn, ret);
 		return ret;
 	}
-	slot->cookie = conn->wr.cookie;
-	slot->flags = conn->wr.flags;
+	sq_fill_slot(conn, slot, &conn->send_wr[n].wr);
 	if (unlikely(conn->unordered))
 		sq_tells_itself(&conn->send_wr[n].wr);
 	if (unlikely(conn->wr.op >= DAT_OP_LAST))
 		slot->lmr = dat_fmr_find(ep->obj.ia, &conn->wr);
-	conn->send_wr[n].wr.wr_cqe = &slot->cqe;
-	conn->send_wr[n].wr.next = NULL;
 	if (n)
 		conn->send_wr[n - 1].wr.next = &conn->send_wr[n].wr;
-	trace_dat_post(&ep->obj, conn->wr.op, slot->cookie, slot->len,
-		       conn->send_wr[n].wr.num_sge);
 	return 1;
 }
 
@@ -271,17 +276,12 @@ static void sq_moderate(struct dat_conn *conn, u32 n)
 	}
 }
 
-static void sq_post_chain(struct dat_conn *conn, u32 n)
+static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 {
 	struct dat_queue *q = &conn->ep->sq;
-	const struct ib_send_wr *bad = NULL;
 	struct dat_slot *slot;
 	u32 refused;
 
-	sq_moderate(conn, n);
-	conn->inflight += n;
-	if (likely(!ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
-		return;
 	/* siw: they all are in its queue, which stands at one, until the QP is flushed. */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -300,6 +300,15 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
+static void sq_post_chain(struct dat_conn *conn, u32 n)
+{
+	const struct ib_send_wr *bad = NULL;
+
+	conn->inflight += n;
+	if (unlikely(ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
+		sq_refused(conn, bad);
+}
+
 /* One chain; true if there may be more. */
 static bool sq_chain(struct dat_conn *conn)
 {
@@ -308,9 +317,18 @@ static bool sq_chain(struct dat_conn *conn)
 
 	while (n < DAT_BATCH && queue_has_room(q) && sq_next(conn, n) > 0)
 		n++;
-	if (n)
+	if (n) {
+		sq_moderate(conn, n);
 		sq_post_chain(conn, n);
+	}
 	return n == DAT_BATCH && !dat_queue_stopped(conn);
+}
+
+/* Nothing before what has stopped it is in flight: nobody else would see to it. */
+static void sq_see_to_stop(struct dat_conn *conn)
+{
+	if (dat_queue_stopped(conn) && !conn->inflight)
+		dat_conn_progress(conn);
 }
 
 /**
@@ -344,9 +362,77 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			break;
 	}
 	q->ops->publish(q);
-	/* Nothing before it is in flight: nobody else would see to it. */
-	if (dat_queue_stopped(conn) && !conn->inflight)
-		dat_conn_progress(conn);
+	sq_see_to_stop(conn);
+}
+
+/**
+ * dat_queue_direct_sq() - may a request be posted without a detour by the ring?
+ * @ep: endpoint of a kernel consumer
+ *
+ * It may if nothing is before it or in its way.
+ *
+ * Context: ep->lock held.  Return: where to put it, for dat_queue_post_send(); or NULL.
+ */
+struct dat_wr *dat_queue_direct_sq(struct dat_ep *ep)
+{
+	const struct dat_queue *q = &ep->sq;
+	struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->state != DAT_EP_CONNECTED || !conn || conn->closing || conn->unordered)
+		return NULL;
+	if (dat_queue_stopped(conn) || !dat_kring_idle(q) || !queue_has_room(q))
+		return NULL;
+	return &conn->wr;
+}
+
+/**
+ * dat_queue_post_send() - post a request that never was in the ring
+ * @conn: see dat_queue_direct_sq(); its wr is a send or an RDMA operation
+ * @max: bytes that it may have
+ *
+ * Context: ep->lock held.  Return: 0; or -EMSGSIZE, or what dat_wr_build_send() says, and
+ * nothing has happened.  What the device refuses completes with an error.
+ */
+int dat_queue_post_send(struct dat_conn *conn, u32 max)
+{
+	union dat_send_wr *wr = &conn->send_wr[0];
+	struct dat_queue *q = &conn->ep->sq;
+	struct dat_slot *slot = &conn->sq_slots[q->head & (q->entries - 1)];
+	int ret;
+
+	ret = dat_wr_build_send(conn, wr, conn->sge, &slot->len);
+	if (ret)
+		return ret;
+	if (slot->len > max)
+		return -EMSGSIZE;
+	dat_kring_pass(q);
+	sq_fill_slot(conn, slot, &wr->wr);
+	wr->wr.send_flags |= IB_SEND_SIGNALED;
+	sq_post_chain(conn, 1);
+	sq_see_to_stop(conn);
+	return 0;
+}
+
+/* A receive that was built, or could not be. */
+static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
+{
+	struct ib_recv_wr *wr = &conn->recv_wr[0];
+	struct dat_ep *ep = conn->ep;
+
+	slot->cookie = conn->wr.cookie;
+	slot->flags = conn->wr.flags;
+	wr->wr_cqe = &slot->cqe;
+	wr->next = NULL;
+	if (!ret)
+		ret = ib_post_recv(conn->qp, wr, NULL);
+	if (unlikely(ret)) {
+		queue_fail(&ep->rq, &conn->rq_failed, slot->cookie, slot->flags, ret);
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return ret;
+	}
+	trace_dat_post(&ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
+	return 1;
 }
 
 /* Fetch, build and post one receive: 1, 0 none, negative: a reason to stop. */
@@ -365,22 +451,65 @@ static int rq_next(struct dat_conn *conn)
 		return ret;
 	}
 	slot = queue_slot(q, conn->rq_slots);
-	slot->cookie = conn->wr.cookie;
-	slot->flags = conn->wr.flags;
-	conn->recv_wr[0].wr_cqe = &slot->cqe;
-	conn->recv_wr[0].next = NULL;
 	if (ret > 0)
 		ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
-	if (!ret)
-		ret = ib_post_recv(conn->qp, &conn->recv_wr[0], NULL);
-	if (ret) {
-		queue_fail(q, &conn->rq_failed, slot->cookie, slot->flags, ret);
-		dat_conn_fail(conn, DAT_EV_BROKEN);
+	return rq_post(conn, slot, ret);
+}
+
+/**
+ * dat_queue_direct_rq() - may a receive be posted without a detour by the ring?
+ * @ep: endpoint of a kernel consumer, without SRQ
+ *
+ * Context: ep->lock held.  Return: where to put it, for dat_queue_post_recv(); or NULL.
+ */
+struct dat_wr *dat_queue_direct_rq(struct dat_ep *ep)
+{
+	const struct dat_queue *q = &ep->rq;
+	struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (!dat_ep_posting(ep->state) || !conn || conn->closing)
+		return NULL;
+	return dat_kring_idle(q) && queue_has_room(q) ? &conn->wr : NULL;
+}
+
+/**
+ * dat_queue_post_recv() - post a receive that never was in the ring
+ * @conn: see dat_queue_direct_rq(); its wr is a receive
+ * @max: bytes that it may have
+ *
+ * Context: ep->lock held.  Return: as dat_queue_post_send().
+ */
+int dat_queue_post_recv(struct dat_conn *conn, u32 max)
+{
+	struct dat_queue *q = &conn->ep->rq;
+	struct dat_slot *slot = &conn->rq_slots[q->head & (q->entries - 1)];
+	int ret;
+
+	ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
+	if (ret)
 		return ret;
-	}
-	trace_dat_post(&ep->obj, DAT_OP_INVALID, slot->cookie, slot->len,
-		       conn->recv_wr[0].num_sge);
-	return 1;
+	if (slot->len > max)
+		return -EMSGSIZE;
+	dat_kring_pass(q);
+	rq_post(conn, slot, 0);
+	return 0;
+}
+
+/**
+ * dat_queue_settled() - true if neither pump nor dat_conn_progress() would find anything to do
+ * @conn: established
+ *
+ * It is a quick look, and may be false for no reason.
+ *
+ * Context: ep->lock held.
+ */
+bool dat_queue_settled(const struct dat_conn *conn)
+{
+	const struct dat_ep *ep = conn->ep;
+
+	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) && !conn->graceful &&
+	       !dat_queue_stopped(conn);
 }
 
 /**

@@ -347,12 +347,14 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 {
 	if (sq) {
 		epring_bind_queue(r, sq);
-		sq->ops = sq->obj->ia->face ? &dat_sq_kring_ops : &dat_sq_ring_ops;
+		sq->kernel = sq->obj->ia->face;
+		sq->ops = sq->kernel ? &dat_sq_kring_ops : &dat_sq_ring_ops;
 		epring_sq(r, &sq->ring);
 	}
 	if (rq) {
 		epring_bind_queue(r, rq);
-		rq->ops = rq->obj->ia->face ? &dat_rq_kring_ops : &dat_rq_ring_ops;
+		rq->kernel = rq->obj->ia->face;
+		rq->ops = rq->kernel ? &dat_rq_kring_ops : &dat_rq_ring_ops;
 		epring_rq(r, &rq->ring);
 	}
 }
