@@ -8,6 +8,7 @@
  * ep->lock nothing is posted any more and the handlers of rdma_cm do nothing.
  */
 #include <linux/jiffies.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "dat.h"
@@ -455,12 +456,15 @@ static void conn_bury_work(struct work_struct *work)
 static void conn_close_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, close_work);
+	unsigned int noio = memalloc_noio_save();
 	struct dat_ep *ep = conn->ep;
 	unsigned long grace;
 
+	/* Memory that is asked for here may wait for pages that are let go here. */
 	conn_quiesce(conn);
 	conn_report_end(conn);
 	rdma_destroy_id(conn->id);
+	memalloc_noio_restore(noio);
 	conn->id = NULL;
 
 	/* The CQ outlives the EP's interest in it, but not the device. */

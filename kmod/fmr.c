@@ -20,6 +20,7 @@
  * a work gets a new one, and the LMR is not FREE before.
  */
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "dat.h"
@@ -80,13 +81,17 @@ static void fmr_renew(struct work_struct *work)
 {
 	struct dat_fmr *fmr = container_of(work, struct dat_fmr, renew_work);
 	struct dat_lmr *lmr = fmr->lmr;
+	unsigned int noio;
 	struct ib_mr *mr;
 
 	dat_lmr_close(lmr);
 	mr = xchg(&lmr->mr, NULL);
 	if (mr)
 		ib_dereg_mr(mr);
+	/* The pages of this one may be what memory is to be gained from. */
+	noio = memalloc_noio_save();
 	mr = dat_alloc_mr(lmr->pz->pd, fmr->max_pages);
+	memalloc_noio_restore(noio);
 	spin_lock_bh(&lmr->lock);
 	fmr_release(lmr);
 	fmr->broken = false;
