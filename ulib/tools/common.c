@@ -127,7 +127,8 @@ void tool_close(struct tool *t)
 	dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size)
+DAT_RETURN tool_try_alloc_for(struct tool *t, struct tool_mem *mem, size_t size,
+			      DAT_MEM_PRIV_FLAGS priv)
 {
 	DAT_REGION_DESCRIPTION region;
 	DAT_RETURN rc;
@@ -138,8 +139,8 @@ DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size)
 	if (region.for_va == MAP_FAILED)
 		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
 	rc = dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, region, size, t->pz,
-			    DAT_MEM_PRIV_ALL_FLAG, &mem->lmr, &mem->lmr_context,
-			    &mem->rmr_context, NULL, NULL);
+			    priv, &mem->lmr, &mem->lmr_context, &mem->rmr_context, NULL,
+			    NULL);
 	if (rc != DAT_SUCCESS) {
 		munmap(region.for_va, size);
 		return rc;
@@ -147,6 +148,11 @@ DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size)
 	mem->va = region.for_va;
 	mem->size = size;
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size)
+{
+	return tool_try_alloc_for(t, mem, size, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size)
@@ -230,16 +236,23 @@ static const char *connect_advice(DAT_EVENT_NUMBER number)
 	}
 }
 
-void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
-		  const void *pd, size_t pd_len)
+void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
+			const void *pd, size_t pd_len)
 {
 	struct addrinfo *ai = resolve(host);
-	DAT_EVENT event;
 
 	tool_check(dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, (DAT_COUNT)pd_len,
 				  (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG), "cannot connect");
 	freeaddrinfo(ai);
+}
+
+void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
+		  const void *pd, size_t pd_len)
+{
+	DAT_EVENT event;
+
+	tool_start_connect(ep, host, port, pd, pd_len);
 	/* Receives that were posted before are flushed first if it fails. */
 	do {
 		tool_event(t, 0, 0, &event);

@@ -55,6 +55,8 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
 /* The try functions leave the decision to the caller; the others exit. */
+DAT_RETURN tool_try_alloc_for(struct tool *t, struct tool_mem *mem, size_t size,
+			      DAT_MEM_PRIV_FLAGS priv);
 DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size);
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size);
 void tool_free(struct tool_mem *mem);
@@ -64,6 +66,9 @@ DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);
 
+/* Begin to connect; exits if there is no such address, or the call fails. */
+void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
+			const void *pd, size_t pd_len);
 /* Connect, and wait until it is done; exits with the reason if it can't be. */
 void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
 		  const void *pd, size_t pd_len);
