@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A device as the block layer sees it. */
+#include <linux/blkdev.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+
+#include "blk.h"
+#include "blk_compat.h"
+
+#define MAX_DISCARD	SZ_1G
+
+static void disk_free(struct gendisk *disk)
+{
+	datblk_free(disk->private_data);
+}
+
+static const struct block_device_operations disk_ops = {
+	.owner		= THIS_MODULE,
+	.free_disk	= disk_free,
+};
+
+static struct queue_limits disk_limits(struct datblk *dev)
+{
+	struct queue_limits lim = {
+		.logical_block_size = dev->block_size,
+		.physical_block_size = max(dev->block_size, 4096u),
+		.max_hw_sectors = dev->max_bytes >> SECTOR_SHIFT,
+	};
+
+	dev->mem->limit(dev, &lim);
+	if (dev->export_flags & DATBLK_EXPORT_DISCARD) {
+		lim.discard_granularity = lim.physical_block_size;
+		lim.max_hw_discard_sectors = MAX_DISCARD >> SECTOR_SHIFT;
+	}
+	return lim;
+}
+
+static unsigned int datblk_timeout_jiffies(void)
+{
+	return clamp(datblk_timeout, 1u, 3600u) * HZ;
+}
+
+static int make_tags(struct datblk *dev)
+{
+	dev->set = (struct blk_mq_tag_set) {
+		.ops = &datblk_mq_ops, .nr_hw_queues = 1, .queue_depth = dev->depth,
+		.numa_node = NUMA_NO_NODE, .flags = DATBLK_TAGS_MERGE,
+		.cmd_size = sizeof(struct datblk_rq), .timeout = datblk_timeout_jiffies(),
+	};
+	if (dev->mem->blocking)
+		dev->set.flags |= BLK_MQ_F_BLOCKING;
+	return blk_mq_alloc_tag_set(&dev->set);
+}
+
+/**
+ * datblk_disk_add() - let the device be used
+ * @dev: connected
+ *
+ * Context: process; reads the partition table.
+ * Return: 0 or a negative errno; datblk_disk_remove() follows sooner or later.
+ */
+int datblk_disk_add(struct datblk *dev)
+{
+	struct queue_limits lim = disk_limits(dev);
+	struct gendisk *disk;
+	int err;
+
+	err = make_tags(dev);
+	if (err)
+		return err;
+	disk = datblk_alloc_disk(&dev->set, &lim, dev);
+	if (IS_ERR(disk))
+		return PTR_ERR(disk);
+	snprintf(disk->disk_name, sizeof(disk->disk_name), "datblk%d", dev->index);
+	disk->fops = &disk_ops;
+	disk->private_data = dev;
+	set_capacity(disk, dev->size >> SECTOR_SHIFT);
+	set_disk_ro(disk, dev->export_flags & DATBLK_EXPORT_READ_ONLY);
+	/* From now on the work quiesces its queue. */
+	smp_store_release(&dev->disk, disk);
+	/* The work that has missed it has come after DEAD, which requests will see. */
+	smp_mb();
+	err = device_add_disk(NULL, disk, NULL);
+	dev->added = !err;
+	return err;
+}
+
+/* A disk that was never added does not free @dev, and uses the tags to the end. */
+static void disk_undo(struct datblk *dev)
+{
+	if (dev->disk)
+		put_disk(dev->disk);
+	if (dev->set.tags)
+		blk_mq_free_tag_set(&dev->set);
+	datblk_free(dev);
+}
+
+/**
+ * datblk_disk_remove() - let it go, and @dev, when its last user has
+ * @dev: connected, perhaps not wholly added
+ *
+ * Context: process; returns when all requests are over, which takes up to the timeout.
+ */
+void datblk_disk_remove(struct datblk *dev)
+{
+	if (dev->added)
+		del_gendisk(dev->disk);
+	/* The work may be looking at the disk until here. */
+	datblk_disconnect(dev);
+	if (!dev->added) {
+		disk_undo(dev);
+		return;
+	}
+	blk_mq_free_tag_set(&dev->set);
+	put_disk(dev->disk);
+}

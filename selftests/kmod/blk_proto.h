@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A block device over DAT: what dat_blk.ko and dat-blkd say to each other.
+ *
+ * All numbers are little endian; structures have no holes, and reserved fields are 0.
+ * Every structure begins with DATBLK_MAGIC and DATBLK_VERSION: who finds something else
+ * there ends the connection, and so does who finds anything that is forbidden here.
+ *
+ *	client                                          server
+ *	------                                          ------
+ *	dat_ep_connect(), datblk_hello    ------->
+ *	                                  <-------      dat_cr_accept(), datblk_export
+ *
+ *	send datblk_request               ------->
+ *	                    READ          <-------      RDMA write into the client's memory
+ *	                    WRITE         <------>      RDMA read from the client's memory
+ *	                                  <-------      send datblk_reply
+ *
+ * Both private data are padded with zeros by some transports.
+ *
+ * The client has at most export.depth requests without a reply, each of them of at most
+ * export.max_bytes.  It has a receive posted for every reply before it sends the request,
+ * and the server likewise for every request before it replies.  Requests may be served
+ * and replied to in any order.  The client's memory (addr, rkey, length) is the server's
+ * to use from the request until its reply is sent, and the data of a READ are in place when
+ * the reply arrives.
+ *
+ * What a reply to a WRITE, a DISCARD or a flag promises:
+ *
+ *	WRITE, DISCARD		later requests see it; a crash of the server's machine may
+ *				undo it
+ *	FLUSH			all that was replied to before the FLUSH was sent is safe
+ *	WRITE with FUA		this one is safe
+ *
+ * The data of a discarded range are undefined until they are written again.
+ */
+#ifndef _DATBLK_PROTO_H
+#define _DATBLK_PROTO_H
+
+#include <linux/types.h>
+
+#define DATBLK_MAGIC	0x6b62	/* "bk" in memory */
+#define DATBLK_VERSION	1
+
+#define DATBLK_PORT	5098	/* unless told otherwise */
+
+/* ---- Connecting ---- */
+
+/**
+ * struct datblk_hello - private data of the client
+ * @magic: DATBLK_MAGIC
+ * @version: DATBLK_VERSION
+ * @depth: requests that it would like to have outstanding, from 1
+ * @max_bytes: that it would like to have in one of them
+ * @reserved: 0
+ */
+struct datblk_hello {
+	__le16	magic;
+	__le16	version;
+	__le32	depth;
+	__le32	max_bytes;
+	__le32	reserved;
+};
+
+#define DATBLK_EXPORT_READ_ONLY	0x1	/* writes and discards fail */
+#define DATBLK_EXPORT_DISCARD	0x2	/* there is DATBLK_DISCARD */
+
+/**
+ * struct datblk_export - private data of the server
+ * @magic: DATBLK_MAGIC
+ * @version: DATBLK_VERSION
+ * @depth: requests that may be outstanding, from 1 to hello.depth
+ * @max_bytes: of a READ or WRITE, from 4096 to hello.max_bytes, multiple of 4096
+ * @block_size: offsets and lengths are multiples of it: a power of two from 512 to 4096
+ * @size: of the device in bytes, a multiple of @block_size, not 0
+ * @flags: DATBLK_EXPORT_*
+ * @reserved: 0
+ */
+struct datblk_export {
+	__le16	magic;
+	__le16	version;
+	__le32	depth;
+	__le32	max_bytes;
+	__le32	block_size;
+	__le64	size;
+	__le32	flags;
+	__le32	reserved;
+};
+
+/* ---- Requests ---- */
+
+#define DATBLK_READ	1
+#define DATBLK_WRITE	2
+#define DATBLK_FLUSH	3	/* offset and length are 0 */
+#define DATBLK_DISCARD	4	/* length is not limited by max_bytes */
+
+#define DATBLK_FUA	0x1	/* of a WRITE */
+
+/**
+ * struct datblk_request - from the client
+ * @magic: DATBLK_MAGIC
+ * @version: DATBLK_VERSION
+ * @op: DATBLK_READ, ...
+ * @flags: DATBLK_FUA
+ * @tag: comes back in the reply; no two outstanding requests have the same
+ * @offset: first byte of the device
+ * @length: bytes, not 0 unless it is a FLUSH
+ * @rkey: of READ and WRITE: key of the client's memory, @length bytes at @addr
+ * @addr: see @rkey
+ */
+struct datblk_request {
+	__le16	magic;
+	__u8	version;
+	__u8	op;
+	__le32	flags;
+	__le64	tag;
+	__le64	offset;
+	__le32	length;
+	__le32	rkey;
+	__le64	addr;
+};
+
+#define DATBLK_OK		0
+#define DATBLK_EIO		1
+#define DATBLK_ENOSPC		2
+#define DATBLK_EROFS		3
+#define DATBLK_EOPNOTSUPP	4
+#define DATBLK_STATUS_MAX	4
+
+/**
+ * struct datblk_reply - from the server
+ * @magic: DATBLK_MAGIC
+ * @version: DATBLK_VERSION
+ * @op: of the request
+ * @status: DATBLK_OK, or why nothing or not all was done
+ * @tag: of the request
+ * @length: bytes done: of an OK the request's, else 0
+ * @reserved: 0
+ */
+struct datblk_reply {
+	__le16	magic;
+	__u8	version;
+	__u8	op;
+	__le32	status;
+	__le64	tag;
+	__le32	length;
+	__le32	reserved;
+};
+
+#endif /* _DATBLK_PROTO_H */
