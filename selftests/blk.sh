@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dat_blk.ko and dat-blkd: a disk over DAT.
+# shellcheck source=selftests/blk/disk.sh
+. "$(dirname "$0")/blk/disk.sh"
+
+file_system() {
+	file_system_on 16 &&
+		fill "$tmp/mnt" && sums "$tmp/mnt" >"$tmp/before" && umount "$tmp/mnt"
+}
+
+# Another device, another server: nothing comes from a cache.
+files_survive_a_remount() {
+	finish && serve && add && mount $disk "$tmp/mnt" && sums "$tmp/mnt" >"$tmp/after" &&
+		umount "$tmp/mnt" && cmp "$tmp/before" "$tmp/after" >>"$tmp/log" &&
+		e2fsck -fn $disk >>"$tmp/log" 2>&1 && finish
+}
+
+random_io_is_what_was_written() { # BOUNCE NAME-OF-THE-WAY
+	parameter bounce "$1"
+	fresh 32 || return 1
+	grep -q "$2 connected" $control || fail "not $2" || return 1
+	timeout 120 "$here/blk/blk-verify" 3 4 $disk >>"$tmp/log" 2>&1
+	local rc=$?
+	parameter bounce N
+	finish && return $rc
+}
+
+random_io_at_limits() { # DEPTH KIB TAGS
+	local sys=/sys/block/datblk0
+	parameter depth "$1"
+	parameter max_kb "$2"
+	fresh 32 || return 1
+	[ "$(cat $sys/queue/max_hw_sectors_kb) $(cat $sys/mq/0/nr_tags)" = "$2 $3" ] ||
+		fail "other limits" || return 1
+	timeout 120 "$here/blk/blk-verify" 2 2 $disk >>"$tmp/log" 2>&1 || return 1
+	defaults
+	finish
+}
+
+size_is_that_of_the_file() {
+	local rc=0
+	fresh 17 || return 1
+	[ "$(blockdev --getsize64 $disk)" = $((17 << 20)) ] || fail "another size" || rc=1
+	# The last sector is there, and none behind it.
+	dd if=/dev/urandom of="$tmp/sector" bs=512 count=1 status=none
+	dd if="$tmp/sector" of=$disk bs=512 seek=$(((17 << 11) - 1)) oflag=direct status=none || rc=1
+	tail -c 512 "$tmp/image" | cmp - "$tmp/sector" || rc=1
+	finish && return $rc
+}
+
+# The server's system calls say what a flush is worth.
+flush_reaches_the_file() {
+	local rc=0
+	fresh 16 || return 1
+	strace -f -e trace=fdatasync,pwritev2 -o "$tmp/trace" -p "$server" 2>"$tmp/tracer" &
+	local tracer=$! i
+	for ((i = 0; i < 100; i++)); do
+		! grep -q attached "$tmp/tracer" || break
+		sleep 0.1
+	done
+	dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct status=none 2>>"$tmp/log" || rc=1
+	if grep -q -e fdatasync -e RWF_DSYNC "$tmp/trace"; then fail "too much" || rc=1; fi
+	dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct,dsync status=none 2>>"$tmp/log" || rc=1
+	grep -q -e 'RWF_DSYNC.* = 4096' "$tmp/trace" || fail "no FUA" || rc=1
+	dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct conv=fsync status=none 2>>"$tmp/log" || rc=1
+	grep -q 'fdatasync(.*) *= 0' "$tmp/trace" || fail "no flush" || rc=1
+	kill $tracer
+	wait $tracer 2>/dev/null
+	[ $rc = 0 ] || cat "$tmp/trace" >>"$tmp/log"
+	finish && return $rc
+}
+
+discard_punches_a_hole() {
+	local rc=0 before
+	fresh 3 || return 1
+	dd if=/dev/urandom of=$disk bs=1M count=3 oflag=direct status=none 2>>"$tmp/log" || rc=1
+	cp "$tmp/image" "$tmp/want"
+	dd if=/dev/zero of="$tmp/want" bs=1M seek=1 count=1 conv=notrunc status=none
+	before=$(stat -c %b "$tmp/image")
+	blkdiscard -o 1M -l 1M $disk 2>>"$tmp/log" || rc=1
+	[ "$(stat -c %b "$tmp/image")" -le $((before - (1 << 10))) ] || fail "no hole" || rc=1
+	cmp "$tmp/image" "$tmp/want" >>"$tmp/log" || rc=1
+	rm "$tmp/want"
+	finish && return $rc
+}
+
+read_only_export() {
+	local rc=0
+	fresh 16 --read-only || return 1
+	[ "$(blockdev --getro $disk)" = 1 ] || fail "it can be written" || rc=1
+	! dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct 2>>"$tmp/log" || rc=1
+	cmp -n $((1 << 17)) $disk /dev/zero >>"$tmp/log" 2>&1 || rc=1
+	# Nor by who does not ask.
+	timeout 60 "$here/blk/blk-liar" -d "$adapter" -r "$host" $port >>"$tmp/log" 2>&1 || rc=1
+	finish && return $rc
+}
+
+nobody_there() {
+	stop_server
+	! add && grep -qi refused "$tmp/log" && ! order 30 add nobody "$host" $port &&
+		grep -qi 'no such device' "$tmp/log" && ! order 5 add && ! order 5 remove &&
+		! order 5 "remove datblk0" && ! order 5 nonsense && [ ! -s $control ]
+}
+
+# What is under way fails, and the module can go at once.
+a_round() { # BOUNCE
+	local verifier rc
+	load && parameter bounce "$1" && add || return 1
+	"$here/blk/blk-verify" 60 4 $disk >>"$tmp/log" 2>&1 &
+	verifier=$!
+	sleep "0.$((RANDOM % 9))"
+	order 30 remove datblk0 force || return 1
+	wait $verifier
+	rc=$?
+	# It may not have been there in time.
+	[ $rc = 3 ] || [ $rc = 2 ] || fail "I/O ended with $rc" || return 1
+	rmmod dat_blk 2>>"$tmp/log" || fail "it can't be unloaded"
+}
+
+rounds() {
+	local i rc=0
+	serve || return 1
+	for ((i = 0; i < ${DAT_BLK_ROUNDS:-3} && rc == 0; i++)); do
+		truncate -s 0 "$tmp/image" && truncate -s 16M "$tmp/image"
+		a_round $((i & 1)) || rc=1
+	done
+	stop_server TERM
+	load && return $rc
+}
+
+sent_packets() { cat "/sys/class/infiniband/$adapter/ports/1/hw_counters/sent_pkts"; }
+
+# It does not end the connection, and is done.
+idle_client_is_looked_at() {
+	local before
+	fresh 16 --probe 1 || return 1
+	sleep 0.5
+	before=$(sent_packets)
+	sleep 2.5
+	[ "$(sent_packets)" -gt "$before" ] || fail "it is not looked at" || return 1
+	dd if=$disk of=/dev/null bs=64k count=4 iflag=direct status=none 2>>"$tmp/log" &&
+		[ "$(state)" = connected ] && finish
+}
+
+several_at_once() {
+	local i rc=0 io=()
+	image 8
+	serve || return 1
+	for i in 0 1; do add || return 1; done
+	[ "$(grep -c connected $control)" = 2 ] || return 1
+	for i in 0 1; do
+		dd if=/dev/datblk$i of=/dev/null bs=64k count=16 iflag=direct status=none 2>>"$tmp/log" &
+		io+=($!)
+	done
+	for i in "${io[@]}"; do wait "$i" || rc=1; done
+	# The name that is free is the next one's.
+	order 30 remove datblk0 && [ ! -e $disk ] && add && [ -e $disk ] || rc=1
+	for i in 1 0; do order 30 remove datblk$i || rc=1; done
+	stop_server TERM
+	return $rc
+}
+
+busy_disk_stays() {
+	local rc=0
+	fresh 16 || return 1
+	exec 7<$disk
+	! remove || rc=1
+	! rmmod dat_blk 2>>"$tmp/log" || rc=1
+	exec 7<&-
+	finish && return $rc
+}
+
+unload_removes_disks() {
+	fresh 16 && head -c 256K /dev/urandom >"$tmp/data" &&
+		dd if="$tmp/data" of=$disk bs=64k oflag=direct status=none 2>>"$tmp/log" &&
+		rmmod dat_blk && [ ! -e $disk ]
+}
+
+load_again() {
+	load && add && cmp -n $((1 << 18)) "$tmp/data" $disk >>"$tmp/log" && finish
+}
+
+echo "1..17"
+nobody_there
+result "bad orders and absent servers are errors"
+size_is_that_of_the_file
+result "the disk has the size of the file"
+file_system
+result "ext4: mkfs, mount, files, unmount"
+files_survive_a_remount
+result "ext4: files are the same after a remount, and fsck is content"
+random_io_is_what_was_written N in-place
+result "random I/O in place reads what was written"
+random_io_is_what_was_written Y bounce
+result "random I/O by bounce memory reads what was written"
+random_io_at_limits 1 4 1 && random_io_at_limits 8 1024 8
+result "random I/O in one request of a page, and in many of a MiB"
+flush_reaches_the_file
+result "flush and FUA reach the file, and nothing else does"
+discard_punches_a_hole
+result "a discard punches a hole, and only there"
+read_only_export
+result "a read-only export can't be written"
+several_at_once
+result "several disks at once"
+idle_client_is_looked_at
+result "the server looks if silent clients are there, and they are"
+busy_disk_stays
+result "a disk that is open is not removed, nor the module"
+unload_removes_disks
+result "unloading the module removes disks"
+load_again
+result "the module can be loaded again, and the data are there"
+image 16
+rounds
+result "rounds of load, I/O, forced removal and unload at once"
+rmmod dat_blk && log_is_clean
+result "the module can be unloaded, no task was hung and no warning logged"
+exit $failed

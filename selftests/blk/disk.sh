@@ -1,0 +1,207 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What blk.sh and blk_faults.sh share: a server, a disk, and results.
+here=$(cd "$(dirname "$0")" && pwd)
+LD_LIBRARY_PATH=$here/../ulib
+export LD_LIBRARY_PATH
+module=${DAT_BLK_KO:-$here/../kmod-$(uname -r)/ktest/dat_blk.ko}
+control=/dev/dat_blk disk=/dev/datblk0 port=5098
+# Of a disk, unless a test wants more: each costs time to make, much of it under emulation.
+depth=16
+began=$SECONDS
+hung=/proc/sys/kernel/hung_task_timeout_secs hung_before=
+since=0
+n=0
+failed=0
+server=
+
+skip() {
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+echo "TAP version 13"
+[ -r "$module" ] || skip "no dat_blk.ko for this kernel (make ktest; it wants CONFIG_BLOCK)"
+host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
+[ -n "$host" ] || skip "no soft-RoCE device on v0"
+adapter=$(rdma link | awk '/netdev v0/ { sub("/.*", "", $2); print $2 }')
+tmp=$(mktemp -d)
+mkdir "$tmp/mnt"
+
+# What a test that has failed leaves behind.
+tidy() {
+	local name rest
+	stop_server
+	! mountpoint -q "$tmp/mnt" || umount "$tmp/mnt" || umount -l "$tmp/mnt"
+	if mountpoint -q "$tmp/cg"; then
+		xargs -r kill -9 <"$tmp/cg/dat-blk/cgroup.procs"
+		sleep 1
+		rmdir "$tmp/cg/dat-blk"
+		umount "$tmp/cg"
+	fi
+	while read -r name rest; do
+		order 60 remove "$name" force
+	done < <(cat $control 2>/dev/null)
+	[ ! -e $control ] || defaults
+	: >"$tmp/log"
+}
+
+cleanup() {
+	tidy
+	[ ! -e $control ] || rmmod dat_blk
+	[ -z "$hung_before" ] || echo "$hung_before" >$hung
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+# result NAME: of the command before; the log says why it failed.
+result() {
+	local rc=$? status=ok
+	n=$((n + 1))
+	echo "# $((SECONDS - began)) s"
+	began=$SECONDS
+	if [ $rc != 0 ]; then
+		failed=1
+		status="not ok"
+		echo "# status $rc"
+		cat "$tmp/log" "$tmp/server" 2>/dev/null | sed 's/^/# /'
+		[ ! -e $control ] || sed 's/^/# /' $control
+		dmesg | tail -n 12 | sed 's/^/# dmesg: /'
+		tidy
+	fi
+	: >"$tmp/log"
+	echo "$status $n $(basename "$0" .sh).$1"
+}
+
+fail() {
+	echo "$*" >>"$tmp/log"
+	return 1
+}
+
+# --- the server ----------------------------------------------------------------
+
+serve() { # [OPTION]...
+	local i
+	: >"$tmp/server"
+	"$here/blk/dat-blkd" -d "$adapter" -p $port "$@" "$tmp/image" >"$tmp/server" 2>&1 &
+	server=$!
+	for ((i = 0; i < 200; i++)); do
+		! grep -q '^listening' "$tmp/server" || return 0
+		sleep 0.1
+	done
+	fail "the server does not listen"
+}
+
+stop_server() { # [SIGNAL]
+	[ -n "$server" ] || return 0
+	{
+		kill "-${1:-9}" "$server"
+		kill -CONT "$server"
+		wait "$server"
+	} 2>/dev/null
+	server=
+}
+
+image() { # MEGABYTES: all zero
+	rm -f "$tmp/image"
+	truncate -s "$1M" "$tmp/image"
+}
+
+# --- the disk --------------------------------------------------------------------
+
+order() { # SECONDS WORD...
+	timeout "$1" bash -c "echo '${*:2}' >$control" 2>>"$tmp/log"
+}
+
+add() { order 30 add "$adapter" "$host" $port; }
+load() { [ -e $control ] || insmod "$module" depth=$depth; }
+remove() { order 60 remove datblk0; }
+state() { awk '$1 == "datblk0" { print $6 }' $control; }
+
+parameter() { echo "$2" >"/sys/module/dat_blk/parameters/$1"; }
+
+defaults() {
+	parameter bounce N
+	parameter timeout 30
+	parameter depth $depth
+	parameter max_kb 128
+}
+
+# within SECONDS COMMAND...: and not later; whatever it says.
+within() {
+	local limit=$1 t=$SECONDS
+	shift
+	timeout -k 1 "$((limit + 30))" "$@" >>"$tmp/log" 2>&1
+	[ $((SECONDS - t)) -le "$limit" ] || fail "$1 took $((SECONDS - t)) s"
+}
+
+# Likewise, and it works.
+works_within() {
+	local limit=$1
+	shift
+	timeout -k 1 "$limit" "$@" >>"$tmp/log" 2>&1 || fail "status $?: $*"
+}
+
+# Likewise, and it fails.
+fails_within() {
+	local limit=$1 t=$SECONDS
+	shift
+	! timeout -k 1 "$((limit + 30))" "$@" >>"$tmp/log" 2>&1 || fail "it works: $*" || return 1
+	[ $((SECONDS - t)) -le "$limit" ] || fail "$1 took $((SECONDS - t)) s"
+}
+
+fresh() { # MEGABYTES [OPTION]...
+	image "$1"
+	serve "${@:2}" && add
+}
+
+# Small: under emulation a MiB takes up to a second.
+file_system_on() { # MEGABYTES
+	fresh "$1" && mkfs.ext4 -q -J size=1 -N 256 $disk >>"$tmp/log" 2>&1 &&
+		mount $disk "$tmp/mnt"
+}
+
+finish() {
+	remove
+	local rc=$?
+	stop_server TERM
+	return $rc
+}
+
+# lost_within SECONDS RC: RC is of blk-verify, which was running at $since.
+lost_within() {
+	[ "$2" = 3 ] || fail "I/O ended with $2" || return 1
+	[ $((SECONDS - since)) -le "$1" ] || fail "errors after $((SECONDS - since)) s" || return 1
+	[ "$(state)" = lost ] || fail "it is not lost"
+}
+
+# The kernel's log since TEXT, which we have written there.
+log_since() { # TEXT
+	dmesg >"$tmp/dmesg"
+	grep -q "$1" "$tmp/dmesg" || fail "the kernel's log is too short" || return 1
+	sed -n "/$1/,\$p" "$tmp/dmesg"
+}
+
+# It has none of what the kernel says when it is in trouble.
+log_is_clean() {
+	log_since "$mark" >"$tmp/since" && ! grep -E \
+		'blocked for more than|WARNING:|BUG:|possible (recursive|circular)|cut here|Oops|general protection|UBSAN|ODEBUG|DMA-API' \
+		"$tmp/since" >>"$tmp/log"
+}
+
+fill() { # DIRECTORY: files of many sizes
+	local i
+	for ((i = 0; i < 16; i++)); do
+		head -c $((i * i * 1009)) /dev/urandom >"$1/f$i" || return 1
+	done
+}
+
+sums() { (cd "$1" && sha256sum f*); }
+
+mark="dat-blk-test $$ $RANDOM"
+echo "$mark" >/dev/kmsg
+# A task that waits for so long is hung; everything here has shorter limits.
+[ ! -w $hung ] || { hung_before=$(cat $hung) && echo 40 >$hung; }
+load || { echo "Bail out! insmod $module"; exit 1; }
+: >"$tmp/log"
