@@ -13,6 +13,8 @@
 #define AUTO_FIRST	0x80000000U
 #define ID_LIMIT	XA_LIMIT(1, DAT_RSM_SLOTS)
 
+DEFINE_SRCU(rsm_transfers);
+
 unsigned int rsm_max_segments = 4095;
 module_param_named(rsm_max_segments, rsm_max_segments, uint, 0644);
 MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
@@ -266,7 +268,7 @@ static void obj_drop(struct rsm_obj *obj)
 static void obj_end(struct rsm_obj *obj)
 {
 	if (obj_stop(obj))
-		synchronize_rcu();
+		rsm_transfers_wait();
 	obj_drop(obj);
 }
 
@@ -333,7 +335,7 @@ static void ctx_end(struct rsm_ctx *ctx)
 		first = obj;
 	}
 	if (busy)
-		synchronize_rcu();
+		rsm_transfers_wait();
 	for (obj = first; obj; obj = next) {
 		next = obj->rcu.next ? container_of(obj->rcu.next, struct rsm_obj, rcu) : NULL;
 		obj_drop(obj);

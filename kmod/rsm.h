@@ -13,12 +13,14 @@
  * the end of a context for all at once:
  *
  *   stop     nobody finds it any more, imports are cut, windows show trash
- *   wait     for a grace period, after which no transfer is under way
+ *   wait     for a grace period of rsm_transfers, after which none is under way
  *   drop     unpin
  *
- * A transfer looks at import->cut and at the pages of the segment under rcu_read_lock(),
- * for no more than a page at a time and without page faults.  So nobody, least of all an
- * importer whose memory is slow to fault in, can hold up the end of a segment.
+ * A transfer looks at import->cut and at the pages of the segment under rsm_transfers, for
+ * no more than a page at a time and without page faults.  So nobody, least of all an
+ * importer whose memory is slow to fault in, can hold up the end of a segment.  It is SRCU
+ * because who waits is a process that wants its memory back: that must not take until all
+ * that others have given to RCU to free is freed, which importers can make a lot.
  *
  * Locks, outer to inner:
  *
@@ -35,6 +37,7 @@
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/srcu.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
@@ -49,6 +52,15 @@
 struct dat_file;
 struct net;
 struct seq_file;
+
+/* Transfers of all, each from page to page; see the top of this file. */
+extern struct srcu_struct rsm_transfers;
+
+/* Context: sleeps.  Until no transfer goes on that has seen what was before. */
+static inline void rsm_transfers_wait(void)
+{
+	synchronize_srcu_expedited(&rsm_transfers);
+}
 
 /**
  * struct rsm_node - RSM in a network namespace

@@ -129,7 +129,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 		if (!ret) {
 			ret = export_swap(exp, &mem, arg->addr, &shared);
 			if (shared)
-				synchronize_rcu();
+				rsm_transfers_wait();
 			rsm_mem_unpin(mem);
 		}
 	}
@@ -332,7 +332,7 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 	}
 	mutex_unlock(&node->lock);
 	if (shared)
-		synchronize_rcu();
+		rsm_transfers_wait();
 	rsm_obj_put(&exp->obj);
 	return ret;
 }

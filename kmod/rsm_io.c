@@ -41,7 +41,7 @@ static void *io_map(const struct io *io, u64 offset)
 {
 	if (READ_ONCE(io->imp->obj.cut))
 		return NULL;
-	return mem_byte(rcu_dereference(io->imp->export->mem), offset);
+	return mem_byte(srcu_dereference(io->imp->export->mem, &rsm_transfers), offset);
 }
 
 /* Bytes of @left that are on one page of the segment. */
@@ -53,17 +53,17 @@ static u32 io_chunk(u64 offset, u64 left)
 /* Returns -EFAULT if the user's memory has to be faulted in first. */
 static int io_copy_user(const struct io *io, u64 offset, u64 addr, u32 n)
 {
-	int ret = DAT_RSM_CONN_ABORTED;
+	int idx, ret = DAT_RSM_CONN_ABORTED;
 	void *va;
 
-	rcu_read_lock();
+	idx = srcu_read_lock(&rsm_transfers);
 	va = io_map(io, offset);
 	if (va) {
 		ret = io->put ? copy_from_user_nofault(va, (void __user *)addr, n) :
 				copy_to_user_nofault((void __user *)addr, va, n);
 		kunmap_local(va);
 	}
-	rcu_read_unlock();
+	srcu_read_unlock(&rsm_transfers, idx);
 	return ret;
 }
 
@@ -117,8 +117,9 @@ static void io_copy_words(void *to, const void *from, u32 n, u32 width)
 static int io_copy_buf(const struct io *io, u64 offset, u64 *buf, u32 n, u32 width)
 {
 	void *va;
+	int idx;
 
-	rcu_read_lock();
+	idx = srcu_read_lock(&rsm_transfers);
 	va = io_map(io, offset);
 	if (va) {
 		if (io->put)
@@ -127,7 +128,7 @@ static int io_copy_buf(const struct io *io, u64 offset, u64 *buf, u32 n, u32 wid
 			io_copy_words(buf, va, n, width);
 		kunmap_local(va);
 	}
-	rcu_read_unlock();
+	srcu_read_unlock(&rsm_transfers, idx);
 	return va ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
 }
 
@@ -157,23 +158,23 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 /* From page to page.  They may be the same. */
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
-	int ret = DAT_RSM_CONN_ABORTED;
+	int idx, ret = DAT_RSM_CONN_ABORTED;
 	void *va, *local;
 
-	rcu_read_lock();
+	idx = srcu_read_lock(&rsm_transfers);
 	if (READ_ONCE(lm->obj.stopped)) {
-		rcu_read_unlock();
+		srcu_read_unlock(&rsm_transfers, idx);
 		return DAT_RSM_BAD_LOCALMEM;
 	}
 	va = io_map(io, offset);
 	if (va) {
-		local = mem_byte(rcu_dereference(lm->mem), at);
+		local = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at);
 		memmove(io->put ? va : local, io->put ? local : va, n);
 		kunmap_local(local);
 		kunmap_local(va);
 		ret = DAT_RSM_OK;
 	}
-	rcu_read_unlock();
+	srcu_read_unlock(&rsm_transfers, idx);
 	return ret;
 }
 
@@ -181,18 +182,18 @@ static int io_local_check(const struct io *io, struct rsm_localmem *lm,
 			  const struct dat_rsm_ioent *e)
 {
 	struct rsm_mem *mem;
-	int ret = DAT_RSM_OK;
+	int idx, ret = DAT_RSM_OK;
 	u64 end;
 
-	rcu_read_lock();
-	mem = rcu_dereference(lm->mem);
+	idx = srcu_read_lock(&rsm_transfers);
+	mem = srcu_dereference(lm->mem, &rsm_transfers);
 	if (READ_ONCE(lm->obj.stopped))
 		ret = DAT_RSM_BAD_LOCALMEM;
 	else if (check_add_overflow(e->addr, e->length, &end) || end > mem->length)
 		ret = DAT_RSM_BAD_LENGTH;
 	else if (!io->put && !mem->writable)
 		ret = DAT_RSM_BAD_ADDR;
-	rcu_read_unlock();
+	srcu_read_unlock(&rsm_transfers, idx);
 	return ret;
 }
 
