@@ -431,7 +431,7 @@ static void *load(void *arg)
 			l->failed = rsm_memseg_import_get(l->p->imp, 0, buf, sizeof(buf));
 		if (!l->failed)
 			l->failed = rsm_memseg_import_putv(&sg);
-		l->rounds++;
+		__atomic_add_fetch(&l->rounds, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -446,7 +446,8 @@ TEST_F(export, rebind_under_load)
 
 	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	ASSERT_EQ(0, pthread_create(&t, NULL, load, &l));
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < 50 || __atomic_load_n(&l.rounds, __ATOMIC_RELAXED) < 10; i++) {
+		ASSERT_EQ(RSM_SUCCESS, __atomic_load_n(&l.failed, __ATOMIC_RELAXED));
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, m, 0, R_SIZE));
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_memseg_export_rebind(self->p.exp, self->p.mem, 0, R_SIZE));
