@@ -86,6 +86,21 @@ static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
 	spin_unlock_bh(&ep->lock);
 }
 
+/* Kernel consumers may have told each other why.  It is there when the event is. */
+static void cm_keep_reason(struct dat_conn *conn, const void *data, u8 len)
+{
+	struct dat_ep *ep = conn->ep;
+
+	if (!ep->obj.ia->face || dat_cr_reject_is_plain(data, len))
+		return;
+	spin_lock_bh(&ep->lock);
+	if (!conn->closing) {
+		conn->end_pd = len;
+		dat_epring_set_pd(&ep->ring, data, len);
+	}
+	spin_unlock_bh(&ep->lock);
+}
+
 /*
  * "Consumer defined" is also what the CM says for a process that died, but only a
  * consumer that rejects sends data along.  A connection that stands is not rejected:
@@ -101,8 +116,11 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 		return;
 	}
 	data = rdma_consumer_reject_data(conn->id, event, &len);
-	cm_fail(conn, data && memchr_inv(data, 0, len) ? DAT_EV_PEER_REJECTED :
-							   DAT_EV_NON_PEER_REJECTED);
+	if (data && !memchr_inv(data, 0, len))
+		data = NULL;
+	if (data)
+		cm_keep_reason(conn, data, len);
+	cm_fail(conn, data ? DAT_EV_PEER_REJECTED : DAT_EV_NON_PEER_REJECTED);
 }
 
 static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)

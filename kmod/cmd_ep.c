@@ -386,7 +386,7 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 
 	if (IS_ERR(cr))
 		return PTR_ERR(cr);
-	dat_cr_reject(cr);
+	dat_cr_reject(cr, NULL, 0);
 	ret = dat_obj_free(&cr->obj);
 	dat_obj_put(&cr->obj);
 	return ret;

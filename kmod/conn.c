@@ -432,7 +432,7 @@ static void conn_report_end(struct dat_conn *conn)
 		dat_ep_breathe(ep);
 	ep->conn = NULL;
 	dat_ep_set_state(ep, DAT_EP_DISCONNECTED);
-	conn_event(ep, conn->end_event, 0);
+	conn_event(ep, conn->end_event, conn->end_pd);
 	spin_unlock_bh(&ep->lock);
 	dat_ep_kick(ep, &ep->sq);
 }

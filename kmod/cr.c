@@ -108,17 +108,30 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 /**
  * dat_cr_reject() - refuse the peer
  * @cr: request; to be freed next
+ * @pd: private data, or NULL: what all consumers send
+ * @pd_len: bytes of it, 1 to DAT_MAX_PD_REJECT
  *
  * Context: may sleep.
  */
-void dat_cr_reject(struct dat_cr *cr)
+void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
 
 	if (!id)
 		return;
-	rdma_reject(id, cr_reject_data, sizeof(cr_reject_data), IB_CM_REJ_CONSUMER_DEFINED);
+	if (!pd) {
+		pd = cr_reject_data;
+		pd_len = sizeof(cr_reject_data);
+	}
+	rdma_reject(id, pd, pd_len, IB_CM_REJ_CONSUMER_DEFINED);
 	rdma_destroy_id(id);
+}
+
+/* The peer has said no more than that it is a consumer who rejects. */
+bool dat_cr_reject_is_plain(const void *pd, u32 pd_len)
+{
+	return pd_len < sizeof(cr_reject_data) ||
+	       !memcmp(pd, cr_reject_data, sizeof(cr_reject_data));
 }
 
 /**

@@ -74,6 +74,7 @@ struct rdma_cgroup;
 #define DAT_MAX_DTO		16384
 #define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
 #define DAT_MAX_PD_REPLY	196
+#define DAT_MAX_PD_REJECT	148
 #define DAT_BATCH		16	/* WRs in one chain */
 #define DAT_SLICE		128	/* entries that are dealt with under one lock */
 #define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
@@ -761,6 +762,7 @@ union dat_send_wr {
  * @hung_up: the peer's disconnect is what closes it
  * @graceful: close when the requests are done
  * @end_event: connection event that will tell of the end
+ * @end_pd: bytes of private data that came with it; a kernel consumer's
  * @busy: who polls, of recv_evd and of request_evd if that is another
  * @busy_seen: there was something to take since the timer looked
  * @wc: scratch of cq.c
@@ -806,6 +808,7 @@ struct dat_conn {
 	bool			hung_up;
 	bool			graceful;
 	u32			end_event;
+	u32			end_pd;
 	struct dat_busy_link	busy[2];
 	bool			busy_seen;
 	struct ib_wc		wc[DAT_BATCH];
@@ -1208,7 +1211,8 @@ int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		  const struct rdma_conn_param *param);
 int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
-void dat_cr_reject(struct dat_cr *cr);
+void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
+bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
 int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id);
 

@@ -245,25 +245,39 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 }
 EXPORT_SYMBOL_DAT(kdat_cr_accept);
 
+/**
+ * kdat_cr_refuse() - dat_cr_reject() with private data
+ * @cr_handle: from a consumer
+ * @pd: or NULL
+ * @pd_len: at most DAT_MAX_PD_REJECT
+ *
+ * kDAPL has no place for such data; another consumer of ours finds it in the event.
+ *
+ * Context: may sleep.
+ */
+DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len)
+{
+	struct dat_cr *cr = cr_get(cr_handle, kdat_get_gone);
+	int ret;
+
+	if (IS_ERR(cr))
+		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	dat_cr_reject(cr, pd, pd_len);
+	ret = cr_free(cr);
+	kdat_done(&cr->obj);
+	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
+}
+
 DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data)
 {
-	struct dat_cr *cr;
-	int ret;
-
 	if (private_data_size < 0)
 		return KDAT_ARG(2);
 	if (private_data_size && !private_data)
 		return KDAT_ARG(3);
 	if (private_data_size)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	cr = cr_get(cr_handle, kdat_get_gone);
-	if (IS_ERR(cr))
-		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
-	dat_cr_reject(cr);
-	ret = cr_free(cr);
-	kdat_done(&cr->obj);
-	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
+	return kdat_cr_refuse(cr_handle, NULL, 0);
 }
 EXPORT_SYMBOL_DAT(kdat_cr_reject);
 
