@@ -886,9 +886,24 @@ extern struct workqueue_struct *dat_wq, *dat_refuse_wq;
 extern unsigned int dat_ring_start;
 
 /* dev.c */
+/**
+ * struct dat_dev_limits - what an adapter can do
+ * @max_mr_size: bytes of a registration
+ * @max_mr: registrations
+ * @max_qp: queue pairs
+ * @active: the port is up
+ */
+struct dat_dev_limits {
+	u64	max_mr_size;
+	u32	max_mr;
+	u32	max_qp;
+	bool	active;
+};
+
 int dat_dev_init(void);
 void dat_dev_exit(void);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
+int dat_dev_limits(const char *name, struct net *net, struct dat_dev_limits *limits);
 int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len,
 		u32 *port, bool *active);
 struct dat_dev *dat_dev_get(struct dat_dev *dev);

@@ -278,6 +278,24 @@ static bool dev_port_matches(struct ib_device *ibdev, u32 port, const char *name
 	return port == 1 && !strcmp(dev_name(&ibdev->dev), name);
 }
 
+static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
+{
+	struct dat_dev *dev;
+	u32 p;
+
+	lockdep_assert_held(&dat_dev_lock);
+	list_for_each_entry(dev, &dat_devs, node) {
+		rdma_for_each_port(dev->ibdev, p) {
+			if (!dev_port_matches(dev->ibdev, p, name) ||
+			    !dev_port_visible(dev->ibdev, p, net))
+				continue;
+			*port = p;
+			return dev_driver_good(dev->ibdev) ? dev : ERR_PTR(-EOPNOTSUPP);
+		}
+	}
+	return ERR_PTR(-ENOENT);
+}
+
 /**
  * dat_dev_find() - look an adapter up by name
  * @name: IA name
@@ -289,27 +307,51 @@ static bool dev_port_matches(struct ib_device *ibdev, u32 port, const char *name
  */
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 {
-	struct dat_dev *dev, *found = ERR_PTR(-ENOENT);
-	u32 p;
+	struct dat_dev *found;
 
 	mutex_lock(&dat_dev_lock);
-	list_for_each_entry(dev, &dat_devs, node) {
-		rdma_for_each_port(dev->ibdev, p) {
-			if (!dev_port_matches(dev->ibdev, p, name) ||
-			    !dev_port_visible(dev->ibdev, p, net))
-				continue;
-			found = dev;
-			*port = p;
-			goto out;
-		}
-	}
-out:
-	if (!IS_ERR(found) && !dev_driver_good(found->ibdev))
-		found = ERR_PTR(-EOPNOTSUPP);
+	found = dev_find(name, net, port);
 	if (!IS_ERR(found))
 		kref_get(&found->ref);
 	mutex_unlock(&dat_dev_lock);
 	return found;
+}
+
+static bool dev_port_active(struct ib_device *ibdev, u32 port)
+{
+	struct ib_port_attr attr;
+
+	return !ib_query_port(ibdev, port, &attr) && attr.state == IB_PORT_ACTIVE;
+}
+
+/**
+ * dat_dev_limits() - read what an adapter can do, without opening it
+ * @name: IA name
+ * @net: network namespace of the asker
+ * @limits: result
+ *
+ * Return: 0, or as dat_dev_find().
+ */
+int dat_dev_limits(const char *name, struct net *net, struct dat_dev_limits *limits)
+{
+	const struct ib_device_attr *attrs;
+	struct dat_dev *dev;
+	int ret = 0;
+	u32 port;
+
+	mutex_lock(&dat_dev_lock);
+	dev = dev_find(name, net, &port);
+	if (IS_ERR(dev)) {
+		ret = PTR_ERR(dev);
+	} else {
+		attrs = &dev->ibdev->attrs;
+		limits->max_mr_size = attrs->max_mr_size;
+		limits->max_mr = attrs->max_mr;
+		limits->max_qp = attrs->max_qp;
+		limits->active = dev_port_active(dev->ibdev, port);
+	}
+	mutex_unlock(&dat_dev_lock);
+	return ret;
 }
 
 /**
@@ -326,7 +368,6 @@ out:
 int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len, u32 *port,
 		bool *active)
 {
-	struct ib_port_attr attr;
 	struct dat_dev *dev;
 	int ret = -ENOENT;
 	u32 p;
@@ -339,8 +380,7 @@ int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len, u32
 				continue;
 			dev_port_name(dev->ibdev, p, name, len);
 			*port = p;
-			*active = !ib_query_port(dev->ibdev, p, &attr) &&
-				  attr.state == IB_PORT_ACTIVE;
+			*active = dev_port_active(dev->ibdev, p);
 			ret = 0;
 			goto out;
 		}
