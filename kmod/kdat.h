@@ -213,6 +213,8 @@ void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event
 int kdat_init(void);
 void kdat_exit(void);
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
+DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia);
+bool kdat_ia_good(DAT_IA_HANDLE ia);
 
 /* kdat_evd.c */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,

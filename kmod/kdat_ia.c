@@ -74,7 +74,7 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 	return ret;
 }
 
-static int ia_open(struct kdat_ia *kia, const char *name, DAT_COUNT qlen,
+static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_COUNT qlen,
 		   DAT_EVD_HANDLE *async_evd)
 {
 	struct dat_ia *ia;
@@ -83,7 +83,7 @@ static int ia_open(struct kdat_ia *kia, const char *name, DAT_COUNT qlen,
 	ret = kdat_ia_reserve(kia);
 	if (ret)
 		return ret;
-	ia = dat_ia_open(name, caller_net(), (uintptr_t)kia->handle);
+	ia = dat_ia_open(name, net, (uintptr_t)kia->handle);
 	if (IS_ERR(ia)) {
 		ret = PTR_ERR(ia);
 		goto err_unreserve;
@@ -105,15 +105,32 @@ err_unreserve:
 	return ret;
 }
 
+static DAT_RETURN ia_make(struct net *net, const char *name, DAT_COUNT qlen,
+			  DAT_EVD_HANDLE *async_evd, struct module *owner, DAT_IA_HANDLE *out)
+{
+	struct kdat_ia *kia;
+	int ret;
+
+	kia = kzalloc(sizeof(*kia), GFP_KERNEL);
+	if (!kia)
+		return kdat_error(-ENOMEM);
+	kia->owner = owner;
+	ret = ia_open(kia, net, name, qlen, async_evd);
+	if (ret) {
+		kfree(kia);
+		return open_error(ret);
+	}
+	*out = kia->handle;
+	return DAT_SUCCESS;
+}
+
 DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			 DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 			 DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
 			 DAT_BOOLEAN thread_safety, struct module *owner)
 {
 	DAT_EVD_HANDLE async_evd;
-	struct kdat_ia *kia;
 	DAT_RETURN rc;
-	int ret;
 
 	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
 	if (rc == DAT_SUCCESS)
@@ -126,20 +143,52 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 	async_evd = *async_evd_handle;
 	if (async_evd != DAT_HANDLE_NULL && async_evd != DAT_EVD_ASYNC_EXISTS)
 		return foreign_evd(async_evd);
-	kia = kzalloc(sizeof(*kia), GFP_KERNEL);
-	if (!kia)
-		return kdat_error(-ENOMEM);
-	kia->owner = owner;
-	ret = ia_open(kia, ia_name, async_evd_min_qlen, &async_evd);
-	if (ret) {
-		kfree(kia);
-		return open_error(ret);
-	}
-	*async_evd_handle = async_evd;
-	*ia_handle = kia->handle;
-	return DAT_SUCCESS;
+	rc = ia_make(caller_net(), ia_name, async_evd_min_qlen, &async_evd, owner, ia_handle);
+	if (rc == DAT_SUCCESS)
+		*async_evd_handle = async_evd;
+	return rc;
 }
 EXPORT_SYMBOL_DAT(kdat_ia_openv);
+
+/**
+ * kdat_ia_open_net() - open an adapter of a namespace, for a consumer in this module
+ * @net: whose adapter; the IA holds it until it is closed
+ * @name: IA name
+ * @ia: out; it has no async EVD
+ *
+ * Nobody closes what such a consumer leaves open.
+ *
+ * Context: may sleep.  Return: as kdat_ia_openv().
+ */
+DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE async_evd = DAT_EVD_ASYNC_EXISTS;
+
+	return ia_make(net, name, 0, &async_evd, NULL, ia);
+}
+
+/**
+ * kdat_ia_good() - tell whether it is worth while to use an IA for something new
+ * @ia: the IA
+ *
+ * Its device is there, and the address that listeners of it were bound to is still that of
+ * the adapter.
+ *
+ * Context: may sleep.
+ */
+bool kdat_ia_good(DAT_IA_HANDLE ia)
+{
+	struct kdat_ia *kia = kdat_ia_get(ia);
+	struct sockaddr_storage now;
+	bool good = true;
+
+	if (IS_ERR(kia))
+		return false;
+	if (!dat_dev_addr(kia->ia, AF_UNSPEC, &now))
+		good = !memcmp(&now, &kia->addr, sizeof(now));
+	kdat_ia_done(kia);
+	return good;
+}
 
 /* Address of the port; valid until the IA is closed. */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
