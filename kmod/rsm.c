@@ -37,6 +37,8 @@ static int __net_init rsm_net_init(struct net *net)
 	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
 	node->next_auto = AUTO_FIRST;
 	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
+	node->net = net;
+	rsm_ctlrs_init(node);
 	return 0;
 }
 
@@ -46,6 +48,7 @@ static void __net_exit rsm_net_exit(struct net *net)
 
 	/* Files hold the namespace, so there is no segment any more. */
 	xa_destroy(&node->segs);
+	rsm_ctlrs_exit(node);
 }
 
 static struct pernet_operations rsm_net_ops = {
@@ -62,16 +65,35 @@ struct rsm_node *rsm_node_of(struct net *net)
 
 int dat_rsm_init(void)
 {
+	int ret;
+
 	if (rsm_node_id > DAT_RSM_MAX_NODE)
 		return -EINVAL;
-	return register_pernet_subsys(&rsm_net_ops);
+	ret = rsm_serve_init();
+	if (ret)
+		return ret;
+	ret = rsm_topology_init();
+	if (ret)
+		goto err_serve;
+	ret = register_pernet_subsys(&rsm_net_ops);
+	if (ret)
+		goto err_topology;
+	return 0;
+
+err_topology:
+	rsm_topology_exit();
+err_serve:
+	rsm_serve_exit();
+	return ret;
 }
 
 void dat_rsm_exit(void)
 {
 	unregister_pernet_subsys(&rsm_net_ops);
+	rsm_serve_exit();
 	/* Of objects that were freed. */
 	rcu_barrier();
+	rsm_topology_exit();
 }
 
 /* Objects. */
@@ -245,14 +267,21 @@ static bool obj_stop(struct rsm_obj *obj)
 	if (obj->type == DAT_RSM_TYPE_EXPORT)
 		busy = rsm_export_stop(to_rsm_export(obj));
 	else if (obj->type == DAT_RSM_TYPE_IMPORT)
-		rsm_import_stop(to_rsm_import(obj));
+		busy = rsm_import_stop(to_rsm_import(obj));
 	obj_stop_events(obj);
 	obj_forget(obj);
 	if (obj->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
 	/* Who transfers with it holds it, and looks at the cut after that; see rsm_io(). */
 	smp_mb();
-	return kref_read(&obj->ref) > 1;
+	return busy && kref_read(&obj->ref) > 1;
+}
+
+/* Step two, beside the grace period: those who reach the memory by an adapter. */
+static void obj_wait(struct rsm_obj *obj)
+{
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		rsm_export_wait(to_rsm_export(obj));
 }
 
 /* Step three; drops the context's reference. */
@@ -262,6 +291,8 @@ static void obj_drop(struct rsm_obj *obj)
 		rsm_export_drop(to_rsm_export(obj));
 	else if (obj->type == DAT_RSM_TYPE_LOCALMEM)
 		rsm_mem_unpin(rcu_dereference_protected(to_rsm_localmem(obj)->mem, true));
+	else
+		rsm_import_drop(to_rsm_import(obj));
 	rsm_obj_put(obj);
 }
 
@@ -269,6 +300,7 @@ static void obj_end(struct rsm_obj *obj)
 {
 	if (obj_stop(obj))
 		rsm_transfers_wait();
+	obj_wait(obj);
 	obj_drop(obj);
 }
 
@@ -338,6 +370,7 @@ static void ctx_end(struct rsm_ctx *ctx)
 		rsm_transfers_wait();
 	for (obj = first; obj; obj = next) {
 		next = obj->rcu.next ? container_of(obj->rcu.next, struct rsm_obj, rcu) : NULL;
+		obj_wait(obj);
 		obj_drop(obj);
 	}
 }

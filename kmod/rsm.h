@@ -24,6 +24,8 @@
  *
  * Locks, outer to inner:
  *
+ *   node->ctlr_lock       mutex: which adapters there are and are open; held while one is
+ *                         opened or closed, so no upcall takes it
  *   node->lock            mutex: who is published, who imports what; never held while
  *                         user memory is touched, nor while memory is reclaimed
  *   import->map_lock      mutex, inside mmap_lock, too: what the window shows; likewise
@@ -49,8 +51,15 @@
 #define RSM_MAX_SHIFT	40
 #define RSM_MAX_LENGTH	BIT_ULL(RSM_MAX_SHIFT)
 
+/* Adapters of a node, counted from the first one that it has seen. */
+#define RSM_MAX_CTLRS	63
+
 struct dat_file;
 struct net;
+struct rsm_conn;
+struct rsm_ctlr;
+struct rsm_remote;
+struct rsm_survey;
 struct seq_file;
 
 /* Transfers of all, each from page to page; see the top of this file. */
@@ -63,19 +72,50 @@ static inline void rsm_transfers_wait(void)
 }
 
 /**
+ * struct rsm_table - where other nodes are
+ * @rcu: it is looked at under RCU
+ * @count: of @nodes
+ * @nodes: checked
+ */
+struct rsm_table {
+	struct rcu_head		rcu;
+	u32			count;
+	struct dat_rsm_node	nodes[];
+};
+
+/**
  * struct rsm_node - RSM in a network namespace
  * @lock: see the top of this file
  * @segs: published exports by segment id; to store in a place that is reserved, @lock
  * @next_auto: where the search for an automatic id begins
- * @id: node id
+ * @id: node id; changes under @lock, while there are no objects
  * @objs: exports and imports
+ * @net: the namespace, which holds the node
+ * @ctlr_lock: see the top of this file
+ * @ctlrs: struct rsm_ctlr: adapters that are open; @ctlr_lock
+ * @names: of adapters: number n is at n - 1, for as long as the node lives; @ctlr_lock, but
+ *	for who knows the number to be one
+ * @nr_names: of them; @ctlr_lock
+ * @table: or NULL; changed under @ctlr_lock, read under RCU
+ * @survey_lock: one survey at a time; outer to @ctlr_lock
+ * @surveys: that have begun; @survey_lock
+ * @survey: what the last one found, or NULL; @survey_lock
  */
 struct rsm_node {
-	struct mutex	lock;		/* see the top of this file */
-	struct xarray	segs;
-	u32		next_auto;
-	u32		id;
-	atomic_t	objs;
+	struct mutex		lock;		/* see the top of this file */
+	struct xarray		segs;
+	u32			next_auto;
+	u32			id;
+	atomic_t		objs;
+	struct net		*net;
+	struct mutex		ctlr_lock;	/* see the top of this file */
+	struct list_head	ctlrs;
+	char			*names[RSM_MAX_CTLRS];
+	unsigned int		nr_names;
+	struct rsm_table __rcu	*table;
+	struct mutex		survey_lock;	/* surveys, survey */
+	u32			surveys;
+	struct rsm_survey	*survey;
 };
 
 /**
@@ -134,14 +174,20 @@ struct rsm_obj {
  * struct rsm_mem - pinned pages
  * @mm: charged for them
  * @length: bytes
+ * @lmr: of a segment that an adapter reaches; its registration has the pages, @npages is 0
+ * @rkey: of @lmr
+ * @budget: pages that count against the node's budget
  * @npages: pinned
- * @exported: they count against the node's budget
+ * @exported: of a segment
  * @writable: transfers may write
  * @pages: in order
  */
 struct rsm_mem {
 	struct mm_struct	*mm;
 	u64			length;
+	void			*lmr;
+	u32			rkey;
+	u32			budget;
 	u32			npages;
 	bool			exported;
 	bool			writable;
@@ -163,6 +209,11 @@ struct rsm_mem {
  * @acl_count: of them; node->lock
  * @imports: connections; node->lock
  * @shared: there has been one, so transfers may be under way; node->lock
+ * @ctlr: adapter, reference held until it is dropped; NULL: loopback
+ * @pz: zone of @mem and of all endpoints of importers
+ * @peers: struct rsm_conn, those that are not to end; node->lock
+ * @conns: connections, also those that are ending; obj.wq
+ * @moving: of them, those that may use the memory of before; obj.wq
  */
 struct rsm_export {
 	struct rsm_obj		obj;
@@ -178,12 +229,19 @@ struct rsm_export {
 	u32			acl_count;
 	struct list_head	imports;
 	bool			shared;
+	struct rsm_ctlr		*ctlr;
+	void			*pz;
+	struct list_head	peers;
+	atomic_t		conns;
+	atomic_t		moving;
 };
 
 /**
  * struct rsm_import - a connection to a segment
  * @obj: base
- * @export: the segment; reference held
+ * @remote: what it has of an adapter; NULL: loopback
+ * @length: of the segment
+ * @export: loopback: the segment; reference held
  * @node: in export->imports until it is cut; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
  * @window: number of its window
@@ -193,6 +251,8 @@ struct rsm_export {
  */
 struct rsm_import {
 	struct rsm_obj		obj;
+	struct rsm_remote	*remote;
+	u64			length;
 	struct rsm_export	*export;
 	struct list_head	node;
 	u32			perm;
@@ -264,6 +324,9 @@ void rsm_obj_cut(struct rsm_obj *obj);
 
 /* rsm_mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);
+int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out);
+int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from);
+int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
 void rsm_mem_unpin(struct rsm_mem *mem);
 u64 rsm_mem_budget(void);
 int rsm_localmem_create(struct rsm_ucmd *ucmd);
@@ -275,28 +338,90 @@ int rsm_export_publish(struct rsm_ucmd *ucmd);
 int rsm_export_republish(struct rsm_ucmd *ucmd);
 int rsm_export_unpublish(struct rsm_ucmd *ucmd);
 bool rsm_export_stop(struct rsm_export *exp);
+void rsm_export_wait(struct rsm_export *exp);
+int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group);
 void rsm_export_drop(struct rsm_export *exp);
 
 /* rsm_import.c */
 int rsm_import_connect(struct rsm_ucmd *ucmd);
 void rsm_import_cut(struct rsm_import *imp);
-void rsm_import_stop(struct rsm_import *imp);
+bool rsm_import_stop(struct rsm_import *imp);
+void rsm_import_drop(struct rsm_import *imp);
 void rsm_import_release(struct rsm_import *imp);
 void rsm_import_zap(struct rsm_import *imp);
 bool dat_rsm_is_window(const struct vm_area_struct *vma);
 int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma);
 
 /* rsm_io.c */
+int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e);
 int rsm_io(struct rsm_ucmd *ucmd);
 
 /* rsm_event.c */
 void rsm_event_add(struct rsm_obj *obj, bool accumulate);
+void rsm_event_add_many(struct rsm_obj *obj, u32 n);
 int rsm_import_post(struct rsm_import *imp, u32 flags);
 int rsm_event_post(struct rsm_ucmd *ucmd);
 int rsm_event_wait(struct rsm_ucmd *ucmd);
 int rsm_event_fd(struct rsm_ucmd *ucmd);
 
+/* rsm_ctlr.c; the rest is in rsm_rdma.h */
+void rsm_ctlrs_init(struct rsm_node *node);
+void rsm_ctlrs_exit(struct rsm_node *node);
+bool rsm_ctlr_present(struct rsm_node *node, u32 number);
+u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active);
+int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg);
+
+/* rsm_serve.c: what exports have of adapters */
+int rsm_serve_init(void);
+void rsm_serve_exit(void);
+int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr);
+void rsm_serve_close(struct rsm_export *exp);
+void rsm_serve_cut(struct rsm_export *exp);
+void rsm_serve_wait(struct rsm_export *exp);
+void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem);
+void rsm_serve_moved(struct rsm_export *exp);
+void rsm_serve_post(struct rsm_export *exp, bool single);
+
+/* rsm_remote.c: what imports have of adapters */
+int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
+		       const struct dat_rsm_connect *arg);
+void rsm_remote_end(struct rsm_import *imp);
+void rsm_remote_release(struct rsm_import *imp);
+int rsm_remote_post(struct rsm_import *imp, bool single);
+
+/**
+ * struct rsm_transfer - a call that transfers
+ * @ctx: of the caller
+ * @imp: reference held
+ * @put: or a get
+ * @interruptible: by any signal; else by those that kill
+ * @e: entries, checked against the segment
+ * @count: of them
+ * @done: result: entries that were carried out
+ */
+struct rsm_transfer {
+	struct rsm_ctx			*ctx;
+	struct rsm_import		*imp;
+	bool				put;
+	bool				interruptible;
+	const struct dat_rsm_ioent	*e;
+	u32				count;
+	u32				done;
+};
+
+int rsm_remote_io(struct rsm_transfer *t);
+
+/* rsm_node.c; likewise */
+int rsm_nodes(struct rsm_ucmd *ucmd);
+int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
+
+/* rsm_topology.c */
+int rsm_topology_init(void);
+void rsm_topology_exit(void);
+int rsm_topology(struct rsm_ucmd *ucmd);
+
 /* rsm_cmd.c */
+struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);
 long dat_rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 #endif /* _DAT_RSM_H */

@@ -32,6 +32,8 @@ union rsm_arg {
 	struct dat_rsm_post		post;
 	struct dat_rsm_wait		wait;
 	struct dat_rsm_fd		fd;
+	struct dat_rsm_nodes		nodes;
+	struct dat_rsm_topology		topology;
 };
 
 /**
@@ -72,14 +74,23 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	return DAT_RSM_OK;
 }
 
+/* Also of a file that has no context. */
+struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd)
+{
+	const struct dat_file *file = ucmd->file->private_data;
+
+	return rsm_node_of(file->net);
+}
+
 static int rsm_cmd_ctlr(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_ctlr *arg = ucmd->arg;
 	u64 budget = rsm_mem_budget();
 
 	if (arg->ctlr != DAT_RSM_LOOPBACK)
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return rsm_ctlr_describe(rsm_ucmd_node(ucmd), arg);
 	strscpy(arg->name, "loopback", sizeof(arg->name));
+	arg->device[0] = '\0';
 	arg->direct_sizes = 0xf;
 	arg->atomic_sizes = 0xf;
 	arg->page_sizes = PAGE_SIZE >> 10;
@@ -127,6 +138,8 @@ static const struct rsm_op rsm_ops[] = {
 	RSM_OP(POST, post, flags, rsm_event_post, true),
 	RSM_OP(WAIT, wait, deadline_ns, rsm_event_wait, true),
 	RSM_OP(FD, fd, fd, rsm_event_fd, true),
+	RSM_OP(NODES, nodes, rsvd, rsm_nodes, false),
+	RSM_OP(TOPOLOGY, topology, list, rsm_topology, false),
 };
 
 static_assert(ARRAY_SIZE(rsm_ops) == DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST);

@@ -38,6 +38,21 @@ void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 		wake_up_all(&obj->wq);
 }
 
+/* @n events, whatever is pending.  Context: any process context. */
+void rsm_event_add_many(struct rsm_obj *obj, u32 n)
+{
+	bool added = false;
+
+	spin_lock(&obj->lock);
+	if (!obj->stopped && n) {
+		obj_set_pending(obj, obj->pending + min(n, U32_MAX - obj->pending));
+		added = true;
+	}
+	spin_unlock(&obj->lock);
+	if (added)
+		wake_up_all(&obj->wq);
+}
+
 /**
  * rsm_import_post() - an event for the segment of an import
  * @imp: import
@@ -49,6 +64,8 @@ int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
 	if (READ_ONCE(imp->obj.cut))
 		return DAT_RSM_CONN_ABORTED;
+	if (imp->remote)
+		return rsm_remote_post(imp, flags & DAT_RSM_NO_ACCUMULATE);
 	/* Data that was put before is there when the exporter wakes. */
 	smp_mb();
 	rsm_event_add(&imp->export->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
@@ -64,6 +81,7 @@ static int export_post(struct rsm_export *exp, u32 flags)
 	mutex_lock(&node->lock);
 	list_for_each_entry(imp, &exp->imports, node)
 		rsm_event_add(&imp->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
+	rsm_serve_post(exp, flags & DAT_RSM_NO_ACCUMULATE);
 	mutex_unlock(&node->lock);
 	return DAT_RSM_OK;
 }

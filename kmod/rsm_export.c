@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "rsm.h"
+#include "rsm_rdma.h"
 
 #define SEGID_FIRST	0x400000U	/* below are those of the system */
 #define SEGID_AUTO	0x80000000U	/* from here on the system chooses */
@@ -20,9 +20,9 @@ static struct rsm_export *export_get(struct rsm_ctx *ctx, u32 id)
 	return obj ? to_rsm_export(obj) : NULL;
 }
 
-static int export_check(const struct dat_rsm_export *arg)
+static int export_check(struct rsm_node *node, const struct dat_rsm_export *arg)
 {
-	if (arg->ctlr != DAT_RSM_LOOPBACK)
+	if (!rsm_ctlr_present(node, arg->ctlr))
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	if (!arg->addr)
 		return DAT_RSM_BAD_ADDR;
@@ -33,29 +33,12 @@ static int export_check(const struct dat_rsm_export *arg)
 	return DAT_RSM_OK;
 }
 
-int rsm_export_create(struct rsm_ucmd *ucmd)
+static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 {
-	struct dat_rsm_export *arg = ucmd->arg;
-	struct rsm_export *exp;
-	struct rsm_mem *mem;
-	int ret;
+	struct rsm_export *exp = kzalloc(sizeof(*exp), GFP_KERNEL_ACCOUNT);
 
-	if (arg->flags & ~EXPORT_FLAGS)
-		return -EINVAL;
-	ret = export_check(arg);
-	if (ret)
-		return ret;
-	ret = rsm_mem_pin(arg->addr, arg->length, true, &mem);
-	if (ret)
-		return ret;
-	exp = kzalloc(sizeof(*exp), GFP_KERNEL_ACCOUNT);
-	if (!exp) {
-		ret = DAT_RSM_NO_MEM;
-		goto err_unpin;
-	}
-	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
-	if (ret)
-		goto err_free;
+	if (!exp)
+		return NULL;
 	exp->flags = arg->flags;
 	exp->uid = current_euid();
 	exp->gid = current_egid();
@@ -63,16 +46,86 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	exp->addr = arg->addr;
 	exp->length = arg->length;
 	INIT_LIST_HEAD(&exp->imports);
+	INIT_LIST_HEAD(&exp->peers);
+	return exp;
+}
+
+/* Memory of the caller for the segment: pages, or what its adapter reaches. */
+static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **mem)
+{
+	if (exp->ctlr)
+		return rsm_mem_register(exp->pz, addr, exp->length, mem);
+	return rsm_mem_pin(addr, exp->length, true, mem);
+}
+
+int rsm_export_create(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_export *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_export *exp;
+	struct rsm_mem *mem;
+	int ret;
+
+	if (arg->flags & ~EXPORT_FLAGS)
+		return -EINVAL;
+	ret = export_check(node, arg);
+	if (ret)
+		return ret;
+	exp = export_alloc(arg);
+	if (!exp)
+		return DAT_RSM_NO_MEM;
+	if (arg->ctlr != DAT_RSM_LOOPBACK)
+		ret = rsm_serve_open(exp, node, arg->ctlr);
+	if (ret)
+		goto err_free;
+	ret = export_pin(exp, arg->addr, &mem);
+	if (ret)
+		goto err_close;
+	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
+	if (ret)
+		goto err_unpin;
 	RCU_INIT_POINTER(exp->mem, mem);
 	arg->id = exp->obj.id;
 	arg->slot = exp->obj.id - 1;
 	return rsm_obj_publish(ucmd, &exp->obj);
 
-err_free:
-	kfree(exp);
 err_unpin:
 	rsm_mem_unpin(mem);
+err_close:
+	if (exp->ctlr)
+		rsm_serve_close(exp);
+err_free:
+	kfree(exp);
 	return ret;
+}
+
+/**
+ * rsm_export_allows() - may somebody import a segment?
+ * @exp: published; node->lock held
+ * @node: of who asks
+ * @want: DAT_RSM_READ, DAT_RSM_WRITE
+ * @owner: who asks is the exporter's user
+ * @group: or of its group
+ *
+ * Return: DAT_RSM_OK, DAT_RSM_NOT_PUBLISHED_TO_NODE, DAT_RSM_PERM_DENIED.
+ */
+int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group)
+{
+	u32 perm = exp->umask_perm, i;
+
+	for (i = 0; i < exp->acl_count; i++)
+		if (exp->acl[i].node == node)
+			break;
+	if (exp->acl_count && i == exp->acl_count)
+		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	if (exp->acl_count)
+		perm = exp->acl[i].perm;
+	/* The digit that counts, as the two bits of 0600. */
+	if (!owner)
+		perm <<= group ? 3 : 6;
+	perm &= DAT_RSM_READ | DAT_RSM_WRITE;
+	/* Who may do nothing to a segment may not wake its exporter either. */
+	return want & ~perm || !perm ? DAT_RSM_PERM_DENIED : DAT_RSM_OK;
 }
 
 static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebind *arg)
@@ -104,8 +157,29 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 		*shared = exp->shared;
 		list_for_each_entry(imp, &exp->imports, node)
 			rsm_import_zap(imp);
+		if (exp->ctlr)
+			rsm_serve_move(exp, rcu_dereference_protected(exp->mem, true));
 	}
 	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* Pin the new memory, swap, let go of the old.  Both are pinned for a moment. */
+static int export_rebind(struct rsm_export *exp, u64 addr)
+{
+	struct rsm_mem *mem;
+	bool shared;
+	int ret;
+
+	ret = export_pin(exp, addr, &mem);
+	if (ret)
+		return ret;
+	ret = export_swap(exp, &mem, addr, &shared);
+	if (shared)
+		rsm_transfers_wait();
+	if (exp->ctlr)
+		rsm_serve_moved(exp);
+	rsm_mem_unpin(mem);
 	return ret;
 }
 
@@ -113,8 +187,6 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_rebind *arg = ucmd->arg;
 	struct rsm_export *exp;
-	struct rsm_mem *mem;
-	bool shared;
 	int ret;
 
 	if (arg->rsvd)
@@ -123,35 +195,28 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
 	ret = rebind_check(exp, arg);
-	if (!ret && READ_ONCE(exp->addr) != arg->addr) {
-		/* Both are pinned for a moment: nothing is lost if the new can't be. */
-		ret = rsm_mem_pin(arg->addr, arg->length, true, &mem);
-		if (!ret) {
-			ret = export_swap(exp, &mem, arg->addr, &shared);
-			if (shared)
-				rsm_transfers_wait();
-			rsm_mem_unpin(mem);
-		}
-	}
+	if (!ret && READ_ONCE(exp->addr) != arg->addr)
+		ret = export_rebind(exp, arg->addr);
 	rsm_obj_put(&exp->obj);
 	return ret;
 }
 
 /* What every list must be, and what loopback can have: an entry for this node. */
-static int acl_check(const struct rsm_node *node, const struct dat_rsm_access *acl, u32 count)
+static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *acl, u32 count)
 {
+	const struct rsm_node *node = exp->obj.ctx->node;
 	u32 i;
 
 	for (i = 0; i < count; i++)
 		if (acl[i].node > DAT_RSM_MAX_NODE || acl[i].perm & ~PERM_BITS)
 			return DAT_RSM_BAD_ACL;
-	if (count > 1 || (count && acl[0].node != node->id))
+	if (!exp->ctlr && (count > 1 || (count && acl[0].node != node->id)))
 		return DAT_RSM_BAD_ACL;
 	return DAT_RSM_OK;
 }
 
 /* @out: the list, or NULL if there is none. */
-static int acl_copy(const struct rsm_node *node, const struct dat_rsm_publish *arg,
+static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *arg,
 		    struct dat_rsm_access **out)
 {
 	struct dat_rsm_access *acl;
@@ -168,7 +233,7 @@ static int acl_copy(const struct rsm_node *node, const struct dat_rsm_publish *a
 	if (copy_from_user(acl, (void __user *)arg->list, arg->count * sizeof(*acl)))
 		ret = DAT_RSM_BAD_ADDR;
 	else
-		ret = acl_check(node, acl, arg->count);
+		ret = acl_check(exp, acl, arg->count);
 	if (ret)
 		kfree(acl);
 	else
@@ -243,7 +308,7 @@ static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, 
 	struct dat_rsm_access *acl;
 	int ret, reserved = DAT_RSM_OK;
 
-	ret = acl_copy(node, arg, &acl);
+	ret = acl_copy(exp, arg, &acl);
 	if (ret)
 		return ret;
 	if (segid)
@@ -309,6 +374,7 @@ static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 	export_set_acl(exp, NULL, 0);
 	while (!list_empty(&exp->imports))
 		rsm_import_cut(list_first_entry(&exp->imports, struct rsm_import, node));
+	rsm_serve_cut(exp);
 }
 
 int rsm_export_unpublish(struct rsm_ucmd *ucmd)
@@ -333,6 +399,8 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 	mutex_unlock(&node->lock);
 	if (shared)
 		rsm_transfers_wait();
+	if (!ret)
+		rsm_export_wait(exp);
 	rsm_obj_put(&exp->obj);
 	return ret;
 }
@@ -353,8 +421,17 @@ bool rsm_export_stop(struct rsm_export *exp)
 	return shared;
 }
 
+/* Step two, of peers that were cut. */
+void rsm_export_wait(struct rsm_export *exp)
+{
+	if (exp->ctlr)
+		rsm_serve_wait(exp);
+}
+
 /* Step three. */
 void rsm_export_drop(struct rsm_export *exp)
 {
 	rsm_mem_unpin(rcu_replace_pointer(exp->mem, NULL, true));
+	if (exp->ctlr)
+		rsm_serve_close(exp);
 }

@@ -8,7 +8,7 @@
 
 #include "compat.h"
 #include "file.h"
-#include "rsm.h"
+#include "rsm_rdma.h"
 
 /* Page offsets of windows: a mark, the window's number, the page of the segment. */
 #define WINDOW_BITS	(62 - PAGE_SHIFT)	/* as a byte offset, that is positive */
@@ -24,33 +24,19 @@
  */
 static DEFINE_XARRAY_ALLOC1(windows);
 
-/* The two bits of 0600 that the caller may have of an export. */
-static u32 import_rights(const struct rsm_export *exp, u32 perm)
-{
-	if (uid_eq(current_euid(), exp->uid))
-		return perm & 0600;
-	if (in_egroup_p(exp->gid))
-		return perm << 3 & 0600;
-	return perm << 6 & 0600;
-}
-
 static int import_allowed(const struct rsm_export *exp, const struct rsm_node *node, u32 want)
 {
-	u32 perm = exp->umask_perm, rights, i;
+	int ret;
 
 	lockdep_assert_held(&node->lock);
-	for (i = 0; i < exp->acl_count; i++)
-		if (exp->acl[i].node == node->id)
-			break;
-	if (exp->acl_count && i == exp->acl_count)
-		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
-	if (exp->acl_count)
-		perm = exp->acl[i].perm;
-	rights = import_rights(exp, perm);
-	/* Who may do nothing to a segment may not wake its exporter either. */
-	if ((want & ~rights || !rights) && !capable(CAP_DAC_OVERRIDE))
-		return DAT_RSM_PERM_DENIED;
-	return DAT_RSM_OK;
+	/* What is of an adapter is not reached by loopback. */
+	if (exp->ctlr)
+		return DAT_RSM_NOT_PUBLISHED;
+	ret = rsm_export_allows(exp, node->id, want, uid_eq(current_euid(), exp->uid),
+				in_egroup_p(exp->gid));
+	if (ret == DAT_RSM_PERM_DENIED && capable(CAP_DAC_OVERRIDE))
+		ret = DAT_RSM_OK;
+	return ret;
 }
 
 static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segid)
@@ -64,6 +50,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 	if (!ret) {
 		kref_get(&exp->obj.ref);
 		imp->export = exp;
+		imp->length = exp->length;
 		exp->shared = true;
 		list_add_tail(&imp->node, &exp->imports);
 	}
@@ -77,14 +64,43 @@ static u64 window_begin(const struct rsm_import *imp)
 	return WINDOW_MARK | (u64)imp->window << WINDOW_SHIFT;
 }
 
+/* To a segment of the own node, which a window shows. */
+static int import_local(struct rsm_import *imp, struct rsm_node *node, u32 segid)
+{
+	int ret;
+
+	if (xa_alloc(&windows, &imp->window, XA_ZERO_ENTRY, WINDOW_LIMIT, GFP_KERNEL_ACCOUNT))
+		return DAT_RSM_NO_MEM;
+	ret = import_attach(imp, node, segid);
+	if (ret)
+		xa_erase(&windows, imp->window);
+	else
+		/* The entry is reserved, so there is nothing to allocate. */
+		xa_store(&windows, imp->window, imp, GFP_KERNEL_ACCOUNT);
+	return ret;
+}
+
 static void import_answer(const struct rsm_import *imp, u32 generation,
 			  struct dat_rsm_connect *arg)
 {
 	arg->id = imp->obj.id;
 	arg->slot = imp->obj.id - 1;
 	arg->generation = generation;
-	arg->length = imp->export->length;
-	arg->map_offset = window_begin(imp) << PAGE_SHIFT;
+	arg->length = imp->length;
+	if (!imp->remote)
+		arg->map_offset = window_begin(imp) << PAGE_SHIFT;
+	else if (imp->remote->conn->swapped)
+		arg->flags = DAT_RSM_SWAPPED;
+}
+
+static int connect_check(const struct rsm_node *node, const struct dat_rsm_connect *arg)
+{
+	/* Loopback leads nowhere else. */
+	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	if (arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
+		return DAT_RSM_PERM_DENIED;
+	return DAT_RSM_OK;
 }
 
 int rsm_import_connect(struct rsm_ucmd *ucmd)
@@ -95,13 +111,11 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	u32 generation;
 	int ret;
 
-	if (arg->rsvd)
+	if (arg->flags)
 		return -EINVAL;
-	/* Loopback leads nowhere else. */
-	if (arg->ctlr != DAT_RSM_LOOPBACK || arg->node != node->id)
-		return DAT_RSM_CTLR_NOT_PRESENT;
-	if (arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
-		return DAT_RSM_PERM_DENIED;
+	ret = connect_check(node, arg);
+	if (ret)
+		return ret;
 	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
 	if (!imp)
 		return DAT_RSM_NO_MEM;
@@ -111,22 +125,17 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	imp->perm = arg->perm;
 	mutex_init(&imp->map_lock);
 	INIT_LIST_HEAD(&imp->node);
-	if (xa_alloc(&windows, &imp->window, XA_ZERO_ENTRY, WINDOW_LIMIT, GFP_KERNEL_ACCOUNT)) {
-		ret = DAT_RSM_NO_MEM;
-		goto err_abort;
-	}
 	/* That of before: the segment may be gone as soon as there is a connection. */
 	generation = imp->obj.generation;
-	ret = import_attach(imp, node, arg->segid);
+	if (arg->ctlr == DAT_RSM_LOOPBACK)
+		ret = import_local(imp, node, arg->segid);
+	else
+		ret = rsm_remote_connect(imp, node, arg);
 	if (ret)
-		goto err_free_window;
+		goto err_abort;
 	import_answer(imp, generation, arg);
-	/* The entry is reserved, so there is nothing to allocate. */
-	xa_store(&windows, imp->window, imp, GFP_KERNEL_ACCOUNT);
 	return rsm_obj_publish(ucmd, &imp->obj);
 
-err_free_window:
-	xa_erase(&windows, imp->window);
 err_abort:
 	rsm_obj_abort(&imp->obj);
 err_free:
@@ -164,20 +173,36 @@ void rsm_import_cut(struct rsm_import *imp)
 	rsm_import_zap(imp);
 }
 
-/* Step one of its end; see the top of rsm.h. */
-void rsm_import_stop(struct rsm_import *imp)
+/* Step one of its end; see the top of rsm.h.  Returns whether it may be in a transfer. */
+bool rsm_import_stop(struct rsm_import *imp)
 {
 	struct rsm_node *node = imp->obj.ctx->node;
 
+	if (imp->remote) {
+		rsm_obj_cut(&imp->obj);
+		return false;
+	}
 	mutex_lock(&node->lock);
 	if (!list_empty(&imp->node))
 		rsm_import_cut(imp);
 	mutex_unlock(&node->lock);
+	return true;
+}
+
+/* Step three. */
+void rsm_import_drop(struct rsm_import *imp)
+{
+	if (imp->remote)
+		rsm_remote_end(imp);
 }
 
 /* The last reference, that of a VMA perhaps, is gone. */
 void rsm_import_release(struct rsm_import *imp)
 {
+	if (imp->remote) {
+		rsm_remote_release(imp);
+		return;
+	}
 	xa_erase(&windows, imp->window);
 	if (imp->trash)
 		put_page(imp->trash);
@@ -257,7 +282,7 @@ static const struct vm_operations_struct window_ops = {
 static int window_check(const struct rsm_import *imp, struct vm_area_struct *vma)
 {
 	u64 first = vma->vm_pgoff & (WINDOW_PAGES - 1);
-	u64 pages = imp->export->length >> PAGE_SHIFT;
+	u64 pages = imp->length >> PAGE_SHIFT;
 
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
 		return -EINVAL;

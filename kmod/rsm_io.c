@@ -14,7 +14,7 @@
 #include "rsm.h"
 
 #define IO_WORDS	32	/* of 8 bytes, copied at a time where elements must be whole */
-#define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE)
+#define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
 
 /**
  * struct io - a call under way
@@ -178,8 +178,8 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 	return ret;
 }
 
-static int io_local_check(const struct io *io, struct rsm_localmem *lm,
-			  const struct dat_rsm_ioent *e)
+/* Whether a transfer may have to do with it. */
+int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
 {
 	struct rsm_mem *mem;
 	int idx, ret = DAT_RSM_OK;
@@ -191,10 +191,41 @@ static int io_local_check(const struct io *io, struct rsm_localmem *lm,
 		ret = DAT_RSM_BAD_LOCALMEM;
 	else if (check_add_overflow(e->addr, e->length, &end) || end > mem->length)
 		ret = DAT_RSM_BAD_LENGTH;
-	else if (!io->put && !mem->writable)
+	else if (!put && !mem->writable)
 		ret = DAT_RSM_BAD_ADDR;
 	srcu_read_unlock(&rsm_transfers, idx);
 	return ret;
+}
+
+/**
+ * rsm_localmem_copy() - copy from or to local memory
+ * @lm: local memory, reference held
+ * @at: offset in it; checked
+ * @buf: kernel memory
+ * @n: bytes, checked
+ * @from: to @buf, or from it
+ *
+ * Return: DAT_RSM_OK, or DAT_RSM_BAD_LOCALMEM: it was freed.
+ */
+int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from)
+{
+	u32 done, part;
+	void *va;
+	int idx;
+
+	for (done = 0; done < n; done += part) {
+		part = io_chunk(at + done, n - done);
+		idx = srcu_read_lock(&rsm_transfers);
+		if (READ_ONCE(lm->obj.stopped)) {
+			srcu_read_unlock(&rsm_transfers, idx);
+			return DAT_RSM_BAD_LOCALMEM;
+		}
+		va = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at + done);
+		memcpy(from ? buf + done : va, from ? va : buf + done, part);
+		kunmap_local(va);
+		srcu_read_unlock(&rsm_transfers, idx);
+	}
+	return DAT_RSM_OK;
 }
 
 static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
@@ -209,7 +240,7 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 	if (!obj)
 		return DAT_RSM_BAD_LOCALMEM;
 	lm = to_rsm_localmem(obj);
-	ret = io_local_check(io, lm, e);
+	ret = rsm_localmem_check(lm, e, io->put);
 	while (!ret && done < e->length) {
 		if (fatal_signal_pending(current)) {
 			ret = DAT_RSM_INTERRUPTED;
@@ -225,9 +256,10 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-static int io_entry_check(const struct io *io, const struct dat_rsm_ioent *e)
+/* What can be said of an entry without a look at memory. */
+int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e)
 {
-	u64 size = io->imp->export->length, end;
+	u64 size = imp->length, end;
 
 	if (!is_power_of_2(e->width) || e->width > 8 || (e->localmem && e->width > 1))
 		return DAT_RSM_BAD_SGIO;
@@ -242,7 +274,7 @@ static int io_entry_check(const struct io *io, const struct dat_rsm_ioent *e)
 
 static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
 {
-	int ret = io_entry_check(io, e);
+	int ret = rsm_io_entry_check(io->imp, e);
 
 	if (ret)
 		return ret;
@@ -266,6 +298,24 @@ static int io_check(const struct io *io, const struct dat_rsm_io *arg)
 	return DAT_RSM_OK;
 }
 
+static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct dat_rsm_io *arg)
+{
+	struct rsm_transfer t = {
+		.ctx = io->ctx, .imp = io->imp, .put = io->put, .e = e, .count = arg->count,
+		.interruptible = arg->flags & DAT_RSM_INTERRUPTIBLE,
+	};
+	int ret = DAT_RSM_OK;
+
+	if (io->imp->remote) {
+		ret = rsm_remote_io(&t);
+		arg->done = t.done;
+		return ret;
+	}
+	for (; !ret && arg->done < arg->count; arg->done += !ret)
+		ret = io_entry(io, &e[arg->done]);
+	return ret;
+}
+
 static int io_run(const struct io *io, struct dat_rsm_io *arg)
 {
 	struct dat_rsm_ioent e[DAT_RSM_MAX_IO];
@@ -276,12 +326,8 @@ static int io_run(const struct io *io, struct dat_rsm_io *arg)
 		return ret;
 	if (copy_from_user(e, (void __user *)arg->entries, arg->count * sizeof(e[0])))
 		return DAT_RSM_BAD_ADDR;
-	for (; arg->done < arg->count; arg->done++) {
-		ret = io_entry(io, &e[arg->done]);
-		if (ret)
-			return ret;
-	}
-	if (arg->flags & DAT_RSM_SIGPOST)
+	ret = io_entries(io, e, arg);
+	if (!ret && arg->flags & DAT_RSM_SIGPOST)
 		ret = rsm_import_post(io->imp, arg->flags & DAT_RSM_NO_ACCUMULATE);
 	return ret;
 }

@@ -6,9 +6,12 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "rsm.h"
+#include "rsm_rdma.h"
 
 #define PIN_BATCH	512U
+/* What importers may do, and what that takes. */
+#define RSM_PRIV	(DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE |	\
+			 DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE)
 
 /* Pages of all segments of the machine. */
 static atomic_long_t exported_pages;
@@ -41,6 +44,14 @@ static bool mem_mapped(u64 addr, u64 length)
 	return at >= addr + length;
 }
 
+static bool mem_budget_take(u32 npages)
+{
+	if ((u64)atomic_long_add_return(npages, &exported_pages) << PAGE_SHIFT <= rsm_mem_budget())
+		return true;
+	atomic_long_sub(npages, &exported_pages);
+	return false;
+}
+
 static int mem_charge(struct mm_struct *mm, u32 npages, bool exported)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -48,11 +59,8 @@ static int mem_charge(struct mm_struct *mm, u32 npages, bool exported)
 
 	if (pinned > limit && !capable(CAP_IPC_LOCK))
 		goto err_uncharge;
-	if (exported &&
-	    (u64)atomic_long_add_return(npages, &exported_pages) << PAGE_SHIFT > rsm_mem_budget()) {
-		atomic_long_sub(npages, &exported_pages);
+	if (exported && !mem_budget_take(npages))
 		goto err_uncharge;
-	}
 	return DAT_RSM_OK;
 
 err_uncharge:
@@ -123,6 +131,15 @@ static int mem_error(int err, u64 addr, u64 length, bool exported)
 	return err == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
 }
 
+static int mem_check(u64 addr, u64 length)
+{
+	if (addr + length < addr || !access_ok((void __user *)addr, length))
+		return DAT_RSM_BAD_ADDR;
+	if (length > (u64)totalram_pages() << PAGE_SHIFT)
+		return mem_mapped(addr, length) ? DAT_RSM_NO_MEM : DAT_RSM_BAD_ADDR;
+	return length > RSM_MAX_LENGTH ? DAT_RSM_BAD_LENGTH : DAT_RSM_OK;
+}
+
 /**
  * rsm_mem_pin() - pin memory of the current process
  * @addr: first byte, at a page
@@ -141,12 +158,9 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 	u32 npages;
 	int ret;
 
-	if (addr + length < addr || !access_ok((void __user *)addr, length))
-		return DAT_RSM_BAD_ADDR;
-	if (length > (u64)totalram_pages() << PAGE_SHIFT)
-		return mem_mapped(addr, length) ? DAT_RSM_NO_MEM : DAT_RSM_BAD_ADDR;
-	if (length > RSM_MAX_LENGTH)
-		return DAT_RSM_BAD_LENGTH;
+	ret = mem_check(addr, length);
+	if (ret)
+		return ret;
 	npages = PAGE_ALIGN(length) >> PAGE_SHIFT;
 	/* Who is over a limit does not get the array either. */
 	ret = mem_charge(current->mm, npages, exported);
@@ -177,6 +191,76 @@ err_uncharge:
 	return ret;
 }
 
+static int mem_register(struct rsm_mem *mem, DAT_PZ_HANDLE handle, u64 addr)
+{
+	struct dat_pz *pz = kdat_get(handle, DAT_HANDLE_TYPE_PZ);
+	struct dat_lmr *lmr;
+
+	if (IS_ERR(pz))
+		return -ENODEV;
+	lmr = dat_lmr_create(pz, addr, mem->length, RSM_PRIV, NULL);
+	kdat_done(&pz->obj);
+	if (IS_ERR(lmr))
+		return PTR_ERR(lmr);
+	mem->lmr = kdat_handle(&lmr->obj);
+	mem->rkey = lmr->rkey;
+	dat_obj_put(&lmr->obj);
+	return 0;
+}
+
+static int mem_register_error(int err, u64 addr, u64 length)
+{
+	if (err == -ENODEV)
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	return mem_error(err, addr, length, true);
+}
+
+/**
+ * rsm_mem_register() - have an adapter reach memory of the current process
+ * @pz: zone of the segment
+ * @addr: first byte, at a page
+ * @length: bytes, not 0, a multiple of a page
+ * @out: result
+ *
+ * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
+ *
+ * Context: sleeps; takes mmap_lock.  Return: as rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
+ */
+int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
+{
+	struct rsm_mem *mem;
+	int ret;
+
+	ret = mem_check(addr, length);
+	if (ret)
+		return ret;
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return DAT_RSM_NO_MEM;
+	mem->mm = current->mm;
+	mmgrab(mem->mm);
+	mem->length = length;
+	mem->exported = true;
+	mem->budget = length >> PAGE_SHIFT;
+	if (!mem_budget_take(mem->budget)) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_free;
+	}
+	ret = mem_register(mem, pz, addr);
+	if (ret) {
+		ret = mem_register_error(ret, addr, length);
+		goto err_budget;
+	}
+	*out = mem;
+	return DAT_RSM_OK;
+
+err_budget:
+	atomic_long_sub(mem->budget, &exported_pages);
+err_free:
+	mem_free(mem);
+	return ret;
+}
+
 /**
  * rsm_mem_unpin() - let go of memory that nobody transfers to or from
  * @mem: or NULL
@@ -187,11 +271,15 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 {
 	if (!mem)
 		return;
+	if (mem->lmr)
+		kdat_lmr_free(mem->lmr);
+	atomic_long_sub(mem->budget, &exported_pages);
 	mem_uncharge(mem->mm, mem->npages, mem->exported);
 	mem_unpin_pages(mem);
 	mem_free(mem);
 }
 
+/* Of any controller: it is pages, whoever transfers. */
 int rsm_localmem_create(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_localmem *arg = ucmd->arg;
@@ -199,7 +287,8 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 	struct rsm_mem *mem;
 	int ret;
 
-	if (arg->ctlr != DAT_RSM_LOOPBACK)
+	/* Pages are all that transfers need, by whatever way they go. */
+	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
 		return DAT_RSM_BAD_ADDR;

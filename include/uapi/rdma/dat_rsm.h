@@ -11,7 +11,7 @@
  * an enum dat_rsm_err; results are valid if that is 0, or as a field's comment says.  A call
  * that fails has changed nothing, but DAT_IOC_RSM_IO, which says how far it has come.  If the
  * argument itself is taken away during the call, what was made is undone, but not what was
- * published, posted or consumed, nor is the file of an OPEN as before.
+ * published, posted or consumed, nor are the file of an OPEN and the nodes as before.
  *
  * A file becomes one of RSM by DAT_IOC_RSM_OPEN.  It belongs to the address space that
  * opened it; to others every call fails with DAT_RSM_NOT_CREATOR.  When that address
@@ -71,7 +71,11 @@ enum dat_rsm_err {
 	DAT_RSM_CONN_ABORTED		= 40,
 	DAT_RSM_INTERRUPTED		= 41,
 	DAT_RSM_TIMEOUT			= 42,
+	DAT_RSM_BAD_CONF		= 44,
 };
+
+/* Flags of what connecting has found. */
+#define DAT_RSM_SWAPPED		0x1	/* the exporter's byte order is the other one */
 
 /* Permissions that an import asks for. */
 #define DAT_RSM_READ	0400
@@ -93,6 +97,8 @@ enum {
 	DAT_NR_RSM_POST,
 	DAT_NR_RSM_WAIT,
 	DAT_NR_RSM_FD,
+	DAT_NR_RSM_NODES,
+	DAT_NR_RSM_TOPOLOGY,
 	DAT_NR_RSM_LAST
 };
 
@@ -130,8 +136,9 @@ struct dat_rsm_open {
  * struct dat_rsm_ctlr - what a controller can do
  * @size: of this structure
  * @err: out: CTLR_NOT_PRESENT
- * @ctlr: DAT_RSM_LOOPBACK, or 1, 2, ... for the adapters
- * @name: out: NUL-terminated
+ * @ctlr: DAT_RSM_LOOPBACK, or 1, 2, ... for the adapters; an adapter that comes again has the
+ *	number that it had
+ * @name: out: NUL-terminated: "loopback", or "rdma0" of number 1
  * @direct_sizes: out: bit n: a mapping can be accessed 2^n bytes at a time
  * @atomic_sizes: out: bit n: aligned transfers of 2^n bytes are not torn
  * @page_sizes: out: bit n: pages of 2^n KiB
@@ -141,6 +148,8 @@ struct dat_rsm_open {
  * @tot_export_size: out: bytes of all segments
  * @max_map_size: out: bytes of a window; with @direct_sizes 0 there are no windows
  * @tot_map_size: out: bytes of all windows
+ * @device: out: name of the adapter, see struct dat_adapter; empty: there is none.  Not in
+ *	version 1
  */
 struct dat_rsm_ctlr {
 	__u32 size;
@@ -156,6 +165,7 @@ struct dat_rsm_ctlr {
 	__u64 tot_export_size;
 	__u64 max_map_size;
 	__u64 tot_map_size;
+	__u8  device[DAT_NAME_SIZE];
 };
 
 #define DAT_IOC_RSM_CTLR	DAT_IOC(RSM_CTLR)
@@ -281,7 +291,7 @@ struct dat_rsm_unpublish {
  * @id: out: of the object
  * @slot: out: index in the status page array
  * @generation: out: of the connection
- * @rsvd: 0
+ * @flags: 0; out: DAT_RSM_SWAPPED
  * @length: out: bytes of the segment
  * @map_offset: out: of the window, for mmap(); 0: there is none.  It can't be mapped without
  *	DAT_RSM_READ, since no machine can keep a mapping from being read (EOPNOTSUPP),
@@ -297,7 +307,7 @@ struct dat_rsm_connect {
 	__u32 id;
 	__u32 slot;
 	__u32 generation;
-	__u32 rsvd;
+	__u32 flags;
 	__u64 length;
 	__u64 map_offset;
 };
@@ -377,13 +387,14 @@ struct dat_rsm_ioent {
 /* Flags of struct dat_rsm_io; the second also of struct dat_rsm_post. */
 #define DAT_RSM_SIGPOST		0x1	/* signal the exporter when all is done */
 #define DAT_RSM_NO_ACCUMULATE	0x2	/* unless an event is pending there */
+#define DAT_RSM_INTERRUPTIBLE	0x4	/* by any signal, where transfers take long */
 
 /**
  * struct dat_rsm_io - transfers between a segment and memory, in order
  * @size: of this structure
  * @err: out: BAD_SEG; BAD_SGIO @count; CONN_ABORTED; PERM_DENIED; BAD_LOCALMEM; BAD_OFFSET,
  *	BAD_LENGTH beyond the segment or the local memory; BAD_ADDR also: can't be written;
- *	BAD_ALIGNMENT; INTERRUPTED the process is being killed
+ *	BAD_ALIGNMENT; INTERRUPTED the process is being killed, or DAT_RSM_INTERRUPTIBLE
  * @id: of the import
  * @op: enum dat_rsm_op
  * @flags: DAT_RSM_SIGPOST, ...
@@ -463,5 +474,100 @@ struct dat_rsm_fd {
 };
 
 #define DAT_IOC_RSM_FD		DAT_IOC(RSM_FD)
+
+/**
+ * struct dat_rsm_node - where a node is
+ * @node: its id, 0 to DAT_RSM_MAX_NODE
+ * @ctlr: number, from 1, of the controller that leads there, whether there is one now or not
+ * @family: AF_INET or AF_INET6
+ * @scope: IPv6: of a link-local address, index of the interface; else 0
+ * @addr: of the adapter that node listens at, network order; IPv4: the first 4 bytes, then 0
+ */
+struct dat_rsm_node {
+	__u32 node;
+	__u32 ctlr;
+	__u32 family;
+	__u32 scope;
+	__u8  addr[16];
+};
+
+/* Flags of struct dat_rsm_nodes. */
+#define DAT_RSM_NODES_TABLE	0x1
+#define DAT_RSM_NODES_LOCAL	0x2
+
+/**
+ * struct dat_rsm_nodes - who this node is and where others are; without flags: tell
+ * @size: of this structure
+ * @err: out: BAD_ADDR @list; NO_MEM.  With flags also: PERM_DENIED no CAP_NET_ADMIN in the user
+ *	namespace of the network namespace; BAD_CONF an entry, their number or @local is
+ *	wrong, or one controller leads twice to a node; ALREADY_PUBLISHED there are exports or
+ *	imports, and @local is another id than before
+ * @flags: DAT_RSM_NODES_TABLE: @list is all that is known from now on; DAT_RSM_NODES_LOCAL:
+ *	@local is the id of this node from now on.  With both, both are done or none
+ * @local: id; out, without flags
+ * @list: address of struct dat_rsm_node.  Without flags: out, as many as there is room for
+ * @count: of entries of @list; out, without flags: of those that there are
+ * @rsvd: 0
+ *
+ * Connections that there are don't end when a node goes from the table.  An entry of the own
+ * node is of no use, and does no harm: it is at its adapters' own addresses.
+ */
+struct dat_rsm_nodes {
+	__u32 size;
+	__u32 err;
+	__u32 flags;
+	__u32 local;
+	__u64 list;
+	__u32 count;
+	__u32 rsvd;
+};
+
+#define DAT_IOC_RSM_NODES	DAT_IOC(RSM_NODES)
+
+#define DAT_RSM_LINK_LOCAL	0x1	/* not a link, but the controller itself */
+
+enum dat_rsm_link_state {
+	DAT_RSM_LINK_DOWN	= 1,
+	DAT_RSM_LINK_ACTIVE	= 3,	/* just now the node has answered */
+};
+
+/**
+ * struct dat_rsm_link - a node to which a controller leads
+ * @ctlr: number of the controller
+ * @node: of this node, or of the other
+ * @flags: DAT_RSM_LINK_LOCAL
+ * @state: enum dat_rsm_link_state
+ * @hwaddr: a number made of the network address of the adapter at its end: IPv4: the address,
+ *	host order; IPv6: its lower half, likewise; 0: unknown
+ */
+struct dat_rsm_link {
+	__u32 ctlr;
+	__u32 node;
+	__u32 flags;
+	__u32 state;
+	__u64 hwaddr;
+};
+
+/**
+ * struct dat_rsm_topology - which controllers there are, and where they lead
+ * @size: of this structure
+ * @err: out: BAD_ADDR @list; NO_MEM; INTERRUPTED the process is being killed
+ * @node: out: id of this node
+ * @count: entries of @list; out: of those that there are
+ * @list: address of struct dat_rsm_link: out, if there is room for all: each adapter with
+ *	DAT_RSM_LINK_LOCAL, behind it the own node, and then the others of the table
+ *
+ * Unless @count is 0 all nodes are asked whether they are alive, all at once, which takes up to
+ * two seconds if one is not.
+ */
+struct dat_rsm_topology {
+	__u32 size;
+	__u32 err;
+	__u32 node;
+	__u32 count;
+	__u64 list;
+};
+
+#define DAT_IOC_RSM_TOPOLOGY	DAT_IOC(RSM_TOPOLOGY)
 
 #endif /* _UAPI_RDMA_DAT_RSM_H */

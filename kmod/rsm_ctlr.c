@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Controllers: the numbers of adapters, and those that are open. */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "kdat.h"
+#include "rsm_rdma.h"
+
+/* What a connection may have queued at a time: its receives, and its beginning and end. */
+#define CTLR_EVENTS	(RSM_MAX_CONNS * (RSM_CONN_RECVS + 4))
+
+#define CTLR_READS	16
+
+static_assert(CTLR_EVENTS <= DAT_MAX_EVD_QLEN);
+
+unsigned int rsm_port = 21075;
+module_param_named(rsm_port, rsm_port, uint, 0644);
+MODULE_PARM_DESC(rsm_port, "Port at which RSM listens on adapters that are opened later (21075)");
+
+void rsm_ctlrs_init(struct rsm_node *node)
+{
+	mutex_init(&node->ctlr_lock);
+	mutex_init(&node->survey_lock);
+	INIT_LIST_HEAD(&node->ctlrs);
+}
+
+/* What is open holds the namespace, so nothing is. */
+void rsm_ctlrs_exit(struct rsm_node *node)
+{
+	while (node->nr_names)
+		kfree(node->names[--node->nr_names]);
+	kvfree(rcu_dereference_protected(node->table, true));
+	kvfree(node->survey);
+}
+
+/* Numbers. */
+
+static bool name_known(const struct rsm_node *node, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->nr_names; i++)
+		if (!strcmp(node->names[i], name))
+			return true;
+	return false;
+}
+
+/* Adapters that nobody has seen yet get numbers; those that went keep theirs. */
+static void names_update(struct rsm_node *node)
+{
+	char name[DAT_NAME_SIZE];
+	unsigned int i;
+	bool active;
+	u32 port;
+
+	lockdep_assert_held(&node->ctlr_lock);
+	for (i = 0; node->nr_names < RSM_MAX_CTLRS; i++) {
+		if (dat_dev_nth(node->net, i, name, sizeof(name), &port, &active))
+			break;
+		if (name_known(node, name))
+			continue;
+		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);
+		if (!node->names[node->nr_names])
+			break;
+		node->nr_names++;
+	}
+}
+
+/**
+ * ctlr_name() - the adapter that a number stands for
+ * @node: node; ctlr_lock held
+ * @number: of the controller, from anybody
+ *
+ * Return: its name, which stays; it may not be there just now.  Or NULL.
+ */
+static const char *ctlr_name(struct rsm_node *node, u32 number)
+{
+	lockdep_assert_held(&node->ctlr_lock);
+	if (number == DAT_RSM_LOOPBACK || number > RSM_MAX_CTLRS)
+		return NULL;
+	if (number > node->nr_names)
+		names_update(node);
+	return number <= node->nr_names ? node->names[number - 1] : NULL;
+}
+
+static bool ctlr_limits(struct rsm_node *node, u32 number, const char **name,
+			struct dat_dev_limits *limits)
+{
+	mutex_lock(&node->ctlr_lock);
+	*name = ctlr_name(node, number);
+	mutex_unlock(&node->ctlr_lock);
+	return *name && !dat_dev_limits(*name, node->net, limits);
+}
+
+/**
+ * rsm_ctlr_present() - tell whether there is such a controller
+ * @node: node
+ * @number: of the controller, from anybody
+ *
+ * Context: sleeps.
+ */
+bool rsm_ctlr_present(struct rsm_node *node, u32 number)
+{
+	struct dat_dev_limits unused;
+	const char *name;
+
+	return number == DAT_RSM_LOOPBACK || ctlr_limits(node, number, &name, &unused);
+}
+
+/**
+ * rsm_ctlr_next() - enumerate the controllers that are there just now, but for loopback
+ * @node: node
+ * @number: of the one before; 0: begin
+ * @active: result: its port is up
+ *
+ * Context: sleeps.  Return: its number; 0: that was the last.
+ */
+u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
+{
+	struct dat_dev_limits limits;
+	unsigned int last;
+
+	mutex_lock(&node->ctlr_lock);
+	names_update(node);
+	last = node->nr_names;
+	mutex_unlock(&node->ctlr_lock);
+	while (number++ < last) {
+		if (dat_dev_limits(node->names[number - 1], node->net, &limits))
+			continue;
+		*active = limits.active;
+		return number;
+	}
+	return 0;
+}
+
+/* DAT_IOC_RSM_CTLR, of an adapter. */
+int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
+{
+	u32 slots = READ_ONCE(rsm_max_segments);
+	u64 budget = rsm_mem_budget();
+	struct dat_dev_limits limits;
+	const char *name;
+
+	if (!ctlr_limits(node, arg->ctlr, &name, &limits))
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
+	strscpy(arg->device, name, sizeof(arg->device));
+	/* Nothing can be mapped, and a byte is all that no adapter tears. */
+	arg->direct_sizes = 0;
+	arg->max_map_size = 0;
+	arg->tot_map_size = 0;
+	arg->atomic_sizes = 0x1;
+	arg->page_sizes = PAGE_SIZE >> 10;
+	arg->max_exports = min(limits.max_mr, slots);
+	arg->max_imports = min3(limits.max_qp, slots, (u32)RSM_MAX_CONNS);
+	arg->max_export_size = min(limits.max_mr_size, budget);
+	arg->tot_export_size = budget;
+	return DAT_RSM_OK;
+}
+
+/* Those that are open. */
+
+/**
+ * rsm_dat_error() - say in RSM's words why an adapter refuses something
+ * @rc: what kDAPL has returned, not DAT_SUCCESS
+ */
+int rsm_dat_error(DAT_RETURN rc)
+{
+	switch (DAT_GET_TYPE(rc)) {
+	case DAT_PROVIDER_NOT_FOUND:
+	case DAT_MODEL_NOT_SUPPORTED:
+	case DAT_INTERNAL_ERROR:
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	case DAT_INSUFFICIENT_RESOURCES:
+		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
+			return DAT_RSM_NO_MEM;
+		/* It has no address, or is gone. */
+		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
+			return DAT_RSM_CTLR_NOT_PRESENT;
+		break;
+	}
+	return DAT_RSM_NO_RESOURCES;
+}
+
+/* What the adapter is like. */
+static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
+{
+	struct kdat_ia *kia = kdat_ia_get(ctlr->ia);
+	const struct ib_device_attr *attrs;
+	struct dat_ia *ia;
+
+	if (IS_ERR(kia))
+		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	ia = kia->ia;
+	attrs = &ia->dev->ibdev->attrs;
+	ctlr->addr = kia->addr;
+	ctlr->reads = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, CTLR_READS);
+	/* With iWARP the peer writes what was asked for. */
+	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	if (rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
+		ctlr->read_priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	kdat_ia_done(kia);
+	return DAT_SUCCESS;
+}
+
+/* The service point comes last: with it come requests, which find the rest. */
+static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
+{
+	DAT_UPCALL_OBJECT upcall = {
+		.instance_data = ctlr, .upcall_func = rsm_conn_upcall,
+	};
+	DAT_RETURN rc;
+
+	rc = ctlr_query(ctlr);
+	if (rc == DAT_SUCCESS)
+		rc = kdat_evd_kcreate(ctlr->ia, CTLR_EVENTS, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				      DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
+				      DAT_EVD_DTO_FLAG, &ctlr->evd);
+	if (rc == DAT_SUCCESS)
+		rc = kdat_pz_create(ctlr->ia, &ctlr->pz);
+	if (rc == DAT_SUCCESS)
+		rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->evd,
+				     DAT_PSP_CONSUMER_FLAG, &ctlr->psp);
+	return rc;
+}
+
+static int ctlr_open(struct rsm_node *node, u32 number, const char *name,
+		     struct rsm_ctlr **out)
+{
+	struct rsm_ctlr *ctlr;
+	DAT_RETURN rc;
+
+	ctlr = kzalloc(sizeof(*ctlr), GFP_KERNEL_ACCOUNT);
+	if (!ctlr)
+		return DAT_RSM_NO_MEM;
+	ctlr->node = node;
+	ctlr->refs = 1;
+	ctlr->number = number;
+	strscpy(ctlr->name, name, sizeof(ctlr->name));
+	xa_init_flags(&ctlr->conns, XA_FLAGS_ALLOC1);
+	rc = kdat_ia_open_net(node->net, name, &ctlr->ia);
+	if (rc != DAT_SUCCESS)
+		goto err_free;
+	rc = ctlr_setup(ctlr);
+	if (rc != DAT_SUCCESS)
+		goto err_close;
+	*out = ctlr;
+	return DAT_RSM_OK;
+
+err_close:
+	/* With all that was made of it. */
+	kdat_ia_close(ctlr->ia, DAT_CLOSE_ABRUPT_FLAG);
+err_free:
+	kfree(ctlr);
+	return rsm_dat_error(rc);
+}
+
+/* One that is open, with a reference, or NULL. */
+static struct rsm_ctlr *ctlr_find(struct rsm_node *node, u32 number)
+{
+	struct rsm_ctlr *ctlr;
+
+	lockdep_assert_held(&node->ctlr_lock);
+	list_for_each_entry(ctlr, &node->ctlrs, entry) {
+		if (ctlr->number != number || ctlr->dead)
+			continue;
+		if (kdat_ia_good(ctlr->ia)) {
+			ctlr->refs++;
+			return ctlr;
+		}
+		/* It is left to those who have it. */
+		ctlr->dead = true;
+	}
+	return NULL;
+}
+
+int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
+{
+	int ret = DAT_RSM_OK;
+	const char *name;
+
+	mutex_lock(&node->ctlr_lock);
+	*out = ctlr_find(node, number);
+	if (!*out) {
+		name = ctlr_name(node, number);
+		ret = name ? ctlr_open(node, number, name, out) : DAT_RSM_CTLR_NOT_PRESENT;
+		if (!ret)
+			list_add_tail(&(*out)->entry, &node->ctlrs);
+	}
+	mutex_unlock(&node->ctlr_lock);
+	return ret;
+}
+
+void rsm_ctlr_put(struct rsm_ctlr *ctlr)
+{
+	struct rsm_node *node = ctlr->node;
+	struct net *net = get_net(node->net);
+
+	/* Who opens it next finds the port free. */
+	mutex_lock(&node->ctlr_lock);
+	if (!--ctlr->refs) {
+		list_del(&ctlr->entry);
+		kdat_ia_close(ctlr->ia, DAT_CLOSE_ABRUPT_FLAG);
+		xa_destroy(&ctlr->conns);
+		kfree(ctlr);
+	}
+	mutex_unlock(&node->ctlr_lock);
+	/* The adapter may have been what held it. */
+	put_net(net);
+}

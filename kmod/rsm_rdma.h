@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Segments across adapters: RSM as a consumer of kDAPL.
+ *
+ *   rsm_ctlr              an adapter that RSM uses: IA, EVD, service point
+ *    └ rsm_conn           a connection of an import to its segment, seen from one side
+ *
+ * A segment has a zone and a registration of its own; each importer has an endpoint in that
+ * zone, so a key of one segment is worth nothing on a connection to another.  Importers have
+ * one zone per adapter.  Who may import is settled by the exporter's kernel before it accepts;
+ * that an import without DAT_RSM_WRITE does not write is up to the importer's kernel.
+ *
+ * A connection ends with its endpoint.  Who ends it (rsm_conn_end()) knows afterwards that
+ * no byte moves any more.  That the peer has ended it is an event, and cuts the import; its
+ * endpoint stays until the import is freed.
+ *
+ * Locks, outer to inner, beside those of rsm.h:
+ *
+ *   conn->end_lock        mutex, also outside node->lock: the owner is told, the endpoint made
+ *   remote->io_lock       mutex: one call at a time transfers through the stage
+ *   conn->lock            BH spinlock; kDAPL posts are made under it
+ *
+ * None of them but conn->lock is taken in an upcall that frees could wait for.
+ */
+#ifndef _DAT_RSM_RDMA_H
+#define _DAT_RSM_RDMA_H
+
+#include "kdat.h"
+#include "rsm.h"
+
+/* Requests of a connection that are under way at most. */
+#define RSM_STAGE_SLOTS		8	/* of DAT_IOC_RSM_IO */
+#define RSM_RING_WRS		32	/* of the mapped ring */
+#define RSM_MSG_WRS		4	/* messages, and one flush of each of the others */
+#define RSM_CONN_WRS		(RSM_STAGE_SLOTS + RSM_RING_WRS + RSM_MSG_WRS)
+#define RSM_CONN_RECVS		4
+
+#define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
+#define RSM_MAX_CONNS		4096	/* of an adapter */
+
+/**
+ * struct rsm_ctlr - an adapter that RSM uses
+ * @node: whose
+ * @entry: in node->ctlrs; node->ctlr_lock
+ * @refs: exports and imports; node->ctlr_lock
+ * @number: for user space, from 1
+ * @name: of the adapter
+ * @dead: its device went, or its address changed; nobody gets it any more; node->ctlr_lock
+ * @ia: opened
+ * @evd: requests, connections, receives; its upcalls, rsm_conn_upcall(), come one at a time
+ *	and may sleep
+ * @psp: service point
+ * @pz: of imports
+ * @read_priv: what memory that is read into needs
+ * @reads: RDMA reads that an endpoint may have under way, at most 16
+ * @addr: of the adapter, as it was when it was opened; where the service point is
+ * @conns: by id; found under RCU
+ * @next_conn: where the search for an id begins
+ */
+struct rsm_ctlr {
+	struct rsm_node		*node;
+	struct list_head	entry;
+	unsigned int		refs;
+	u32			number;
+	char			name[DAT_NAME_SIZE];
+	bool			dead;
+	DAT_IA_HANDLE		ia;
+	DAT_EVD_HANDLE		evd;
+	DAT_PSP_HANDLE		psp;
+	DAT_PZ_HANDLE		pz;
+	DAT_MEM_PRIV_FLAGS	read_priv;
+	u32			reads;
+	struct sockaddr_storage	addr;
+	struct xarray		conns;
+	u32			next_conn;
+};
+
+/* rsm_ctlr.c, rsm_node.c */
+
+/**
+ * rsm_ctlr_get() - have an adapter open
+ * @node: node
+ * @number: of the controller, from 1, from anybody
+ * @out: result, to be given back by rsm_ctlr_put()
+ *
+ * Context: sleeps; opens the adapter if nobody has.  Return: DAT_RSM_OK,
+ * DAT_RSM_CTLR_NOT_PRESENT, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES.
+ */
+int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
+
+/* Context: sleeps; not in an upcall of the adapter.  All its connections were ended. */
+void rsm_ctlr_put(struct rsm_ctlr *ctlr);
+
+int rsm_dat_error(DAT_RETURN rc);
+
+/**
+ * rsm_node_addr() - where a node is
+ * @ctlr: by way of which adapter
+ * @id: of the node; the own one is at the adapter's own address
+ * @out: result, without port
+ *
+ * Return: DAT_RSM_OK; DAT_RSM_UNREACHABLE: it is in no table.
+ */
+int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
+
+/* False if the table knows of the node, and not at this address. */
+bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr);
+
+extern unsigned int rsm_port;	/* of service points, host order */
+
+/**
+ * struct rsm_greeting - private data of a connection request: 56 bytes
+ * @magic: RSM_MAGIC
+ * @version: RSM_VERSION
+ * @endian: RSM_ENDIAN of the importer
+ * @flags: RSM_GREETING_CAPABLE: may override permissions
+ * @node: of the importer
+ * @to: node that is meant
+ * @segid: of the segment
+ * @perm: DAT_RSM_READ, DAT_RSM_WRITE
+ * @uid: effective, by the importer's kernel, in its first user namespace
+ * @gid: likewise
+ * @groups: likewise; what there is room for
+ * @ngroups: of them
+ */
+#define RSM_GREETING_GROUPS	6
+struct rsm_greeting {
+	__be32	magic;
+	u8	version;
+	u8	endian;
+	u8	flags;
+	u8	ngroups;
+	__be32	node;
+	__be32	to;
+	__be32	segid;
+	__be32	perm;
+	__be32	uid;
+	__be32	gid;
+	__be32	groups[RSM_GREETING_GROUPS];
+};
+
+static_assert(sizeof(struct rsm_greeting) == 56);
+
+#define RSM_MAGIC		0x44525331	/* "DRS1" */
+#define RSM_VERSION		1
+#define RSM_GREETING_CAPABLE	0x1
+
+#ifdef __LITTLE_ENDIAN
+#define RSM_ENDIAN		1
+#else
+#define RSM_ENDIAN		2
+#endif
+
+/**
+ * struct rsm_answer - private data of the answer
+ * @magic: RSM_MAGIC
+ * @version: RSM_VERSION
+ * @endian: RSM_ENDIAN of the exporter
+ * @rsvd: 0
+ * @err: enum dat_rsm_err; the rest counts if it is 0, else the exporter hangs up
+ * @rkey: of the segment
+ * @addr: of its first byte, for that key
+ * @length: of it
+ */
+struct rsm_answer {
+	__be32	magic;
+	u8	version;
+	u8	endian;
+	__be16	rsvd;
+	__be32	err;
+	__be32	rkey;
+	__be64	addr;
+	__be64	length;
+};
+
+/**
+ * enum rsm_msg_type - what kernels say to each other on a connection
+ * @RSM_MSG_ACK: the last message that was none was received, and what it asked for done
+ * @RSM_MSG_TELL: events, a heartbeat if there are none, or a rebind
+ *
+ * Each side has at most one TELL under way, and answers one by one ACK.
+ */
+enum rsm_msg_type {
+	RSM_MSG_ACK	= 1,
+	RSM_MSG_TELL	= 2,
+};
+
+#define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; comes before the others */
+#define RSM_TELL_REBIND	0x2	/* the segment has moved */
+
+/**
+ * struct rsm_msg - a message
+ * @magic: RSM_MAGIC
+ * @type: enum rsm_msg_type
+ * @flags: RSM_TELL_*
+ * @rsvd: 0
+ * @events: how many
+ * @rkey: RSM_TELL_REBIND: as in struct rsm_answer
+ * @addr: likewise
+ */
+struct rsm_msg {
+	__be32	magic;
+	u8	type;
+	u8	flags;
+	__be16	rsvd;
+	__be32	events;
+	__be32	rkey;
+	__be64	addr;
+};
+
+/* Who gets the completion of a request: the upper half of its cookie. */
+enum rsm_channel {
+	RSM_CHANNEL_MSG,
+	RSM_CHANNEL_STAGE,
+	RSM_CHANNEL_RING,
+	RSM_CHANNELS
+};
+
+struct rsm_conn;
+
+/**
+ * struct rsm_conn_ops - which side of a connection this is
+ * @moves: the importer's: it is told of the segment's key, and when that changes
+ * @told: events came from the peer: one unless one is pending if @single, then @events
+ * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
+ *	unless rsm_conn_end() came before
+ * @moved: exporter: conn->moving is over; conn->lock held
+ *
+ * The first two in process context, under end_lock, one at a time for an adapter.  There
+ * conn->owner is valid.
+ */
+struct rsm_conn_ops {
+	bool	moves;
+	void	(*told)(struct rsm_conn *conn, bool single, u32 events);
+	void	(*lost)(struct rsm_conn *conn);
+	void	(*moved)(struct rsm_conn *conn);
+};
+
+/*
+ * Told of a completion on a channel, in the order of the requests: @seq is what the request
+ * was posted with.  In softirq, nothing held.  With @ok false the connection is about to end.
+ */
+typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
+
+/**
+ * struct rsm_conn - a connection of an import to its segment, seen from one side
+ * @ctlr: adapter; there until the connection has ended
+ * @ia: of @ctlr; as a handle is, good or harmless
+ * @ops: which side
+ * @owner: the import, or the export
+ * @ref: memory lives while it is held
+ * @rcu: lookups are under RCU
+ * @id: in ctlr->conns
+ * @entry: exporter: in export->peers; node->lock
+ * @end_work: exporter: ends it, once it is in that list no more
+ * @end_lock: @ended, and making of @ep
+ * @ended: nobody is told anything any more
+ * @ep: endpoint, or NULL
+ * @evd: of its requests
+ * @mem: messages, and the stage of an import
+ * @mem_size: bytes of @mem
+ * @lmr: of @mem
+ * @context: of @lmr
+ * @done: who is told of completions
+ * @lock: everything below
+ * @up: requests can be posted
+ * @lost: there is no connection any more, and there will be none
+ * @err: why, enum dat_rsm_err
+ * @swapped: importer: the exporter's byte order is the other one
+ * @rkey: importer: of the segment
+ * @addr: importer: of its first byte, for @rkey
+ * @length: importer: of the segment
+ * @posted: importer: requests that name @rkey
+ * @completed: of them
+ * @moved: importer: an ACK is due when as many are @completed
+ * @ack_due: there is such an ACK
+ * @telling: a TELL is under way
+ * @told_at: since then, in jiffies
+ * @told_move: with a new key
+ * @want_single: tell of an event unless one is pending
+ * @want_events: tell of so many
+ * @want_move: exporter: tell of the new key
+ * @want_beat: tell anything
+ * @moving: exporter: the peer has not said yet that it uses the new key
+ * @heard: in jiffies, when something came from the peer; no lock
+ * @wq: those who wait for the connection, for room, or for the peer
+ * @beat: heartbeat
+ */
+struct rsm_conn {
+	struct rsm_ctlr			*ctlr;
+	DAT_IA_HANDLE			ia;
+	const struct rsm_conn_ops	*ops;
+	void				*owner;
+	struct kref			ref;
+	struct rcu_head			rcu;
+	u32				id;
+	struct list_head		entry;
+	struct work_struct		end_work;
+	struct mutex			end_lock;	/* ended, ep */
+	bool				ended;
+	DAT_EP_HANDLE			ep;
+	DAT_EVD_HANDLE			evd;
+	void				*mem;
+	u32				mem_size;
+	DAT_LMR_HANDLE			lmr;
+	DAT_LMR_CONTEXT			context;
+	rsm_done_fn			done[RSM_CHANNELS];
+	spinlock_t			lock;		/* of all that follows */
+	bool				up;
+	bool				lost;
+	int				err;
+	bool				swapped;
+	u32				rkey;
+	u64				addr;
+	u64				length;
+	u32				posted;
+	u32				completed;
+	u32				moved;
+	bool				ack_due;
+	bool				telling;
+	unsigned long			told_at;
+	bool				told_move;
+	bool				want_single;
+	u32				want_events;
+	bool				want_move;
+	bool				want_beat;
+	bool				moving;
+	unsigned long			heard;
+	wait_queue_head_t		wq;
+	struct delayed_work		beat;
+};
+
+/* rsm_conn.c */
+
+/**
+ * rsm_conn_make() - begin a connection
+ * @ctlr: adapter
+ * @ops: which side
+ * @owner: of it
+ * @stage: bytes of memory for transfers, beside that for messages
+ * @out: result, with a reference; no endpoint yet
+ *
+ * Context: sleeps.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES.
+ */
+int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
+		  u32 stage, struct rsm_conn **out);
+
+/* Make the endpoint in @pz.  Context: sleeps; end_lock held.  Return: enum dat_rsm_err. */
+int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz);
+
+/**
+ * rsm_conn_end() - end a connection
+ * @conn: reference held, which stays
+ *
+ * Context: sleeps; not under node->lock, nor in an upcall that only one connection's request
+ * EVD makes.  Afterwards no byte moves, and no upcall of its requests runs.
+ */
+void rsm_conn_end(struct rsm_conn *conn);
+void rsm_conn_put(struct rsm_conn *conn);
+
+/* Hang up, without waiting.  Context: sleeps. */
+void rsm_conn_hang_up(struct rsm_conn *conn);
+
+/**
+ * rsm_conn_rdma() - post a transfer between memory and the segment
+ * @conn: of an import
+ * @put: or a get
+ * @offset: in the segment; it and the length were checked
+ * @local: the memory; its context of this adapter's zone
+ * @channel: who is told
+ * @seq: what he is told
+ *
+ * Every request completes with an event.  There is always room for as many of each channel
+ * as the limits at the top say.
+ *
+ * Context: BH.  Return: 0; -ENOTCONN: it is
+ * lost; -EIO: a bug, or the device is gone.
+ */
+int rsm_conn_rdma(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *local,
+		  enum rsm_channel channel, u32 seq);
+
+/* Likewise, under conn->lock. */
+int rsm_conn_rdma_locked(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *local,
+			 enum rsm_channel channel, u32 seq);
+
+/* Likewise: read a byte of the segment, so that all that was put before it is there. */
+int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq);
+
+/* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
+int rsm_conn_tell(struct rsm_conn *conn, bool single);
+
+/* Exporter: have the peer told of a new key.  Return: true if conn->moving begins. */
+bool rsm_conn_move(struct rsm_conn *conn, u32 rkey, u64 addr);
+bool rsm_conn_moving(struct rsm_conn *conn);
+
+/* Wait until the peer has been told all that it was to be told, but not for long. */
+void rsm_conn_settle(struct rsm_conn *conn);
+
+/* Register @va, contiguous, for requests in the zone @pz.  Context: sleeps. */
+int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size,
+		      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context);
+
+/* Upcall of ctlr->evd; @ctlr: struct rsm_ctlr. */
+void rsm_conn_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
+
+/* Upcall of ctlr->evd: a peer asks for a connection.  Context: sleeps. */
+void rsm_serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr);
+
+/**
+ * struct rsm_remote - what an import across an adapter has
+ * @ctlr: reference held until it ends
+ * @conn: connection, reference held
+ * @io_lock: one call at a time uses the stage; @posted
+ * @posted: requests of the stage, so far
+ * @done: of them, those that have succeeded; one writer, the upcall
+ * @failed: one has not; likewise
+ */
+struct rsm_remote {
+	struct rsm_ctlr		*ctlr;
+	struct rsm_conn		*conn;
+	struct mutex		io_lock;	/* the stage, posted */
+	u32			posted;
+	u32			done;
+	bool			failed;
+};
+
+/* rsm_remote.c */
+
+/**
+ * rsm_remote_probe() - does a node answer?
+ * @ctlr: by way of which adapter
+ * @node: its id
+ *
+ * Context: sleeps, up to two seconds.  Return: DAT_RSM_OK, DAT_RSM_UNREACHABLE, or why it
+ * was not found out.
+ */
+int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
+
+#endif /* _DAT_RSM_RDMA_H */

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The exporter's side of connections.  Nobody of the exporting process has a part in it: a
+ * request is answered in the upcall of the adapter, and what connects is cut when the
+ * segment is withdrawn.
+ *
+ * A connection is in export->peers until somebody wants its end, the peer or the segment.
+ * Who takes it out has its work end it; who must know that nobody reaches the memory any
+ * more waits until all are gone, see rsm_serve_wait().
+ */
+#include <linux/slab.h>
+
+#include "rsm_rdma.h"
+
+#define MOVE_PATIENCE	(10 * HZ)	/* with peers that are told of a new key */
+
+/* Ends sleep until the object layer's own works are done, so these must not fill its queue. */
+static struct workqueue_struct *serve_wq;
+
+int rsm_serve_init(void)
+{
+	serve_wq = alloc_workqueue("dat-rsm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return serve_wq ? 0 : -ENOMEM;
+}
+
+void rsm_serve_exit(void)
+{
+	destroy_workqueue(serve_wq);
+}
+
+static void serve_end_work(struct work_struct *work)
+{
+	struct rsm_conn *conn = container_of(work, struct rsm_conn, end_work);
+	struct rsm_export *exp = conn->owner;
+
+	rsm_conn_settle(conn);
+	rsm_conn_end(conn);
+	rsm_conn_put(conn);
+	if (atomic_dec_and_test(&exp->conns))
+		wake_up_all(&exp->obj.wq);
+	rsm_obj_put(&exp->obj);
+}
+
+static void serve_drop(struct rsm_conn *conn)
+{
+	list_del_init(&conn->entry);
+	queue_work(serve_wq, &conn->end_work);
+}
+
+/* Upcalls. */
+
+static void serve_told(struct rsm_conn *conn, bool single, u32 events)
+{
+	struct rsm_export *exp = conn->owner;
+
+	if (single)
+		rsm_event_add(&exp->obj, false);
+	rsm_event_add_many(&exp->obj, events);
+}
+
+static void serve_lost(struct rsm_conn *conn)
+{
+	struct rsm_node *node = conn->ctlr->node;
+
+	mutex_lock(&node->lock);
+	if (!list_empty(&conn->entry))
+		serve_drop(conn);
+	mutex_unlock(&node->lock);
+}
+
+static void serve_conn_moved(struct rsm_conn *conn)
+{
+	struct rsm_export *exp = conn->owner;
+
+	if (atomic_dec_and_test(&exp->moving))
+		wake_up_all(&exp->obj.wq);
+}
+
+static const struct rsm_conn_ops serve_ops = {
+	.told	= serve_told,
+	.lost	= serve_lost,
+	.moved	= serve_conn_moved,
+};
+
+static bool greeting_in_group(const struct rsm_greeting *g, kgid_t gid)
+{
+	unsigned int i;
+
+	if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(g->gid)), gid))
+		return true;
+	for (i = 0; i < min_t(u32, g->ngroups, RSM_GREETING_GROUPS); i++)
+		if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(g->groups[i])), gid))
+			return true;
+	return false;
+}
+
+static int greeting_allowed(const struct rsm_greeting *g, const struct rsm_export *exp)
+{
+	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(g->uid)), exp->uid);
+	int ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
+				    greeting_in_group(g, exp->gid));
+
+	if (ret == DAT_RSM_PERM_DENIED && g->flags & RSM_GREETING_CAPABLE)
+		ret = DAT_RSM_OK;
+	return ret;
+}
+
+/* From here on the segment's end is the connection's, and a rebind is told it. */
+static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g,
+			struct rsm_answer *answer)
+{
+	struct rsm_node *node = conn->ctlr->node;
+	struct rsm_export *exp;
+	struct rsm_mem *mem;
+	int ret = DAT_RSM_NOT_PUBLISHED;
+
+	mutex_lock(&node->lock);
+	exp = xa_load(&node->segs, be32_to_cpu(g->segid));
+	if (exp && exp->ctlr == conn->ctlr)
+		ret = greeting_allowed(g, exp);
+	if (!ret) {
+		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
+		answer->rkey = cpu_to_be32(mem->rkey);
+		answer->addr = cpu_to_be64(exp->addr);
+		answer->length = cpu_to_be64(exp->length);
+		conn->owner = exp;
+		kref_get(&exp->obj.ref);
+		atomic_inc(&exp->conns);
+		list_add_tail(&conn->entry, &exp->peers);
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* Under end_lock: whoever wants its end meanwhile waits with that. */
+static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
+			struct rsm_answer *answer)
+{
+	struct rsm_export *exp;
+	int ret;
+
+	lockdep_assert_held(&conn->end_lock);
+	ret = serve_attach(conn, g, answer);
+	if (ret)
+		return ret;
+	exp = conn->owner;
+	ret = rsm_conn_make_ep(conn, exp->pz);
+	if (!ret && kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
+		ret = DAT_RSM_NO_RESOURCES;
+	return ret;
+}
+
+static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
+			 struct rsm_answer *answer)
+{
+	struct rsm_conn *conn;
+	int ret;
+
+	ret = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
+	if (ret)
+		return ret;
+	INIT_WORK(&conn->end_work, serve_end_work);
+	mutex_lock(&conn->end_lock);
+	ret = serve_accept(conn, cr, g, answer);
+	mutex_unlock(&conn->end_lock);
+	if (ret && conn->owner) {
+		serve_lost(conn);
+	} else if (ret) {
+		rsm_conn_end(conn);
+		rsm_conn_put(conn);
+	}
+	return ret;
+}
+
+/* Of another version, or of no kernel of ours: there is nothing here for it. */
+static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
+			  const DAT_CR_PARAM *param)
+{
+	if (!param->private_data || param->private_data_size < (DAT_COUNT)sizeof(*g))
+		return false;
+	memcpy(g, param->private_data, sizeof(*g));
+	return g->magic == cpu_to_be32(RSM_MAGIC) && g->version == RSM_VERSION &&
+	       !(be32_to_cpu(g->perm) & ~(DAT_RSM_READ | DAT_RSM_WRITE)) &&
+	       be32_to_cpu(g->to) == ctlr->node->id;
+}
+
+void rsm_serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
+{
+	struct rsm_answer answer = {
+		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
+	};
+	struct rsm_answer refusal = answer;
+	struct rsm_greeting g;
+	DAT_CR_PARAM param = {};
+	int ret;
+
+	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
+		return;
+	if (!greeting_read(ctlr, &g, &param))
+		ret = DAT_RSM_UNREACHABLE;
+	else if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr))
+		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	else
+		ret = serve_connect(ctlr, cr, &g, &answer);
+	if (!ret)
+		return;
+	refusal.err = cpu_to_be32(ret);
+	kdat_cr_refuse(cr, &refusal, sizeof(refusal));
+}
+
+/* For exports. */
+
+/**
+ * rsm_serve_open() - have what a segment of an adapter needs
+ * @exp: export, not published
+ * @node: its node
+ * @ctlr: number of the controller
+ *
+ * Context: sleeps.  Return: enum dat_rsm_err; to be undone by rsm_serve_close().
+ */
+int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
+{
+	DAT_RETURN rc;
+	int ret;
+
+	ret = rsm_ctlr_get(node, ctlr, &exp->ctlr);
+	if (ret)
+		return ret;
+	rc = kdat_pz_create(exp->ctlr->ia, &exp->pz);
+	if (!rc)
+		return DAT_RSM_OK;
+	rsm_ctlr_put(exp->ctlr);
+	return rsm_dat_error(rc);
+}
+
+/* Nobody is connected, and there is no memory in the zone any more.  Context: sleeps. */
+void rsm_serve_close(struct rsm_export *exp)
+{
+	kdat_pz_free(exp->pz);
+	rsm_ctlr_put(exp->ctlr);
+}
+
+/* The segment is withdrawn.  Context: node->lock held. */
+void rsm_serve_cut(struct rsm_export *exp)
+{
+	while (!list_empty(&exp->peers))
+		serve_drop(list_first_entry(&exp->peers, struct rsm_conn, entry));
+}
+
+/* Until nobody reaches the memory who was cut.  Context: sleeps. */
+void rsm_serve_wait(struct rsm_export *exp)
+{
+	wait_event(exp->obj.wq, !atomic_read(&exp->conns));
+}
+
+/**
+ * rsm_serve_move() - the segment has other memory now
+ * @exp: export
+ * @mem: that memory
+ *
+ * Context: node->lock held.  That of before is in use until rsm_serve_moved() returns.
+ */
+void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem)
+{
+	struct rsm_conn *conn;
+
+	list_for_each_entry(conn, &exp->peers, entry) {
+		atomic_inc(&exp->moving);
+		if (!rsm_conn_move(conn, mem->rkey, exp->addr))
+			serve_conn_moved(conn);
+	}
+}
+
+static bool serve_all_moved(const struct rsm_export *exp)
+{
+	return !atomic_read(&exp->moving);
+}
+
+/* Those that do not answer are cut.  Context: sleeps. */
+void rsm_serve_moved(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->ctlr->node;
+	struct rsm_conn *conn, *next;
+
+	if (wait_event_timeout(exp->obj.wq, serve_all_moved(exp), MOVE_PATIENCE))
+		return;
+	mutex_lock(&node->lock);
+	list_for_each_entry_safe(conn, next, &exp->peers, entry)
+		if (rsm_conn_moving(conn))
+			serve_drop(conn);
+	mutex_unlock(&node->lock);
+	wait_event(exp->obj.wq, serve_all_moved(exp));
+}
+
+/* An event for each importer.  Context: node->lock held. */
+void rsm_serve_post(struct rsm_export *exp, bool single)
+{
+	struct rsm_conn *conn;
+
+	list_for_each_entry(conn, &exp->peers, entry)
+		rsm_conn_tell(conn, single);
+}
