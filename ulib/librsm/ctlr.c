@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Controllers, the topology, and reserved segment ids. */
+/* Controllers and reserved segment ids. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "segid.h"
 
 static pthread_mutex_t ctlr_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rsm_ctlr *loopback;
+static struct rsm_ctlr *ctlrs;
 
 void rsm_ctlr_lock(void)
 {
@@ -21,54 +21,87 @@ void rsm_ctlr_unlock(void)
 	pthread_mutex_unlock(&ctlr_lock);
 }
 
-/* "loopback" in any case, with or without a number; no name at all means it, too. */
-static int is_loopback(const char *name)
+/* A type in any case, and a number in decimal: where that begins in @name, or NULL. */
+static const char *unit_of(const char *name, const char *type)
 {
-	static const char type[] = "loopback";
-	size_t len = sizeof(type) - 1;
+	size_t len = strlen(type);
 
-	if (!name)
-		return 1;
 	if (strnlen(name, MAXNAMELEN) == MAXNAMELEN || strncasecmp(name, type, len))
+		return NULL;
+	name += len;
+	return name[strspn(name, "0123456789")] ? NULL : name;
+}
+
+/*
+ * There is one loopback, whatever its number, if it has any; no name at all means it, too.
+ * Returns 0, and the driver's id; -1: no such name.
+ */
+static int ctlr_parse(const char *name, uint32_t *id)
+{
+	const char *unit = name ? unit_of(name, "rdma") : NULL;
+	unsigned long n;
+
+	*id = DAT_RSM_LOOPBACK;
+	if (!name || unit_of(name, "loopback"))
 		return 0;
-	return name[len + strspn(name + len, "0123456789")] == '\0';
+	if (!unit || !*unit)
+		return -1;
+	n = strtoul(unit, NULL, 10);
+	*id = (uint32_t)n + 1;
+	/* So large that it is a small one again, it is none. */
+	return n < UINT32_MAX ? 0 : -1;
 }
 
 /* Under the lock. */
-static int ctlr_open(struct rsm_ctlr **out)
+static struct rsm_ctlr *ctlr_find(uint32_t id)
 {
-	struct dat_rsm_ctlr arg = { .size = sizeof(arg), .ctlr = DAT_RSM_LOOPBACK };
+	struct rsm_ctlr *ctlr = ctlrs;
+
+	while (ctlr && ctlr->id != id)
+		ctlr = ctlr->next;
+	return ctlr;
+}
+
+/* Under the lock. */
+static int ctlr_open(uint32_t id, struct rsm_ctlr **out)
+{
+	struct dat_rsm_ctlr arg = { .size = sizeof(arg), .ctlr = id };
+	struct rsm_ctlr *ctlr = ctlr_find(id);
 	struct rsm_ctx *ctx;
 	int ret;
 
+	/* One that was there may have gone. */
 	ret = rsm_ctx_get(&ctx);
 	if (!ret)
 		ret = rsm_call(ctx, DAT_IOC_RSM_CTLR, &arg);
 	if (ret)
 		return ret;
-	if (!loopback) {
-		loopback = du_arena_alloc();
-		if (!loopback)
+	if (!ctlr) {
+		ctlr = du_arena_alloc();
+		if (!ctlr)
 			return RSMERR_INSUFFICIENT_MEM;
-		loopback->id = arg.ctlr;
-		du_slot_publish(&loopback->slot, RSM_CTLR);
+		ctlr->id = id;
+		ctlr->next = ctlrs;
+		ctlrs = ctlr;
+		du_slot_publish(&ctlr->slot, RSM_CTLR);
 	}
-	*out = loopback;
+	*out = ctlr;
 	return RSM_SUCCESS;
 }
 
 RSM_API int rsm_get_controller(char *name, rsmapi_controller_handle_t *controller)
 {
 	struct rsm_ctlr *ctlr;
+	uint32_t id;
 	int ret;
 
 	if (!controller)
 		return RSMERR_BAD_CTLR_HNDL;
 	*controller = NULL;
-	if (!is_loopback(name))
+	if (ctlr_parse(name, &id))
 		return RSMERR_CTLR_NOT_PRESENT;
 	pthread_mutex_lock(&ctlr_lock);
-	ret = ctlr_open(&ctlr);
+	ret = ctlr_open(id, &ctlr);
 	if (!ret) {
 		__atomic_fetch_add(&ctlr->refs, 1, __ATOMIC_RELAXED);
 		*controller = ctlr;
@@ -132,32 +165,6 @@ RSM_API int rsm_release_controller(rsmapi_controller_handle_t chdl)
 		__atomic_fetch_sub(&ctlr->refs, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&ctlr_lock);
 	return ctlr ? RSM_SUCCESS : RSMERR_BAD_CTLR_HNDL;
-}
-
-/* Loopback is not in the topology, and there is no other controller yet. */
-RSM_API int rsm_get_interconnect_topology(rsm_topology_t **topology_data)
-{
-	rsm_topology_t *t;
-	struct rsm_ctx *ctx;
-	int ret;
-
-	if (!topology_data)
-		return RSMERR_BAD_TOPOLOGY_PTR;
-	*topology_data = NULL;
-	ret = rsm_ctx_get(&ctx);
-	if (ret)
-		return ret;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return RSMERR_INSUFFICIENT_MEM;
-	t->topology_hdr.local_nodeid = ctx->node;
-	*topology_data = t;
-	return RSM_SUCCESS;
-}
-
-RSM_API void rsm_free_interconnect_topology(rsm_topology_t *topology_data)
-{
-	free(topology_data);
 }
 
 RSM_API int rsm_get_segmentid_range(const char *appid, rsm_memseg_id_t *baseid, uint32_t *length)

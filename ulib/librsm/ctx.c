@@ -103,7 +103,6 @@ static int ctx_setup(struct rsm_ctx *ctx)
 		ret = rsm_errno(ret);
 		goto err_close;
 	}
-	ctx->node = arg.node;
 	return RSM_SUCCESS;
 
 err_close:

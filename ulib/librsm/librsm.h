@@ -37,13 +37,11 @@ enum rsm_type {
  * struct rsm_ctx - the open device
  * @fd: of it
  * @foreign: it is that of the parent
- * @node: our node id
  * @slots: struct dat_rsm_slot, written by the driver
  */
 struct rsm_ctx {
 	int		fd;
 	int		foreign;
-	uint32_t	node;
 	struct du_map	slots;
 };
 
@@ -51,11 +49,13 @@ struct rsm_ctx {
  * struct rsm_ctlr - a controller; never freed
  * @refs: of programs
  * @id: of the driver
+ * @next: in the list of all
  */
 struct rsm_ctlr {
 	struct du_slot	slot;
 	unsigned long	refs;
 	uint32_t	id;
+	struct rsm_ctlr	*next;
 };
 
 /*
