@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* rsm-nodes: tells the driver where the nodes of Remote Shared Memory are, and shows it. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rdma/dat_rsm.h>
+#include <rsmapi.h>
+
+#include "../common/dev.h"
+
+#define FILE_NAME	"/etc/rsm/rsm.nodes"
+#define BLANKS		" \t\r\n"
+#define WORDS		4
+
+/*
+ * struct nodes - what a file says
+ * @name: of the file
+ * @line: that is being read, from 1
+ * @has_local: there is an own id
+ * @local: it
+ * @count: of @list
+ * @list: nodes
+ */
+struct nodes {
+	const char		*name;
+	unsigned int		line;
+	int			has_local;
+	uint32_t		local;
+	uint32_t		count;
+	struct dat_rsm_node	*list;
+};
+
+static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("rsm-nodes: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static void __attribute__((noreturn)) bad_line(const struct nodes *n, const char *why)
+{
+	die("%s:%u: %s", n->name, n->line, why);
+}
+
+/* Reading. */
+
+static int number(const char *word, unsigned long max, uint32_t *out)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(word, &end, 10);
+	if (*word < '0' || *word > '9' || *end || errno || value > max)
+		return -1;
+	*out = (uint32_t)value;
+	return 0;
+}
+
+/* Link-local ones have an interface behind a %. */
+static int address6(const char *word, struct dat_rsm_node *e)
+{
+	struct addrinfo hints = {
+		.ai_family = AF_INET6, .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM,
+	};
+	const struct sockaddr_in6 *in6;
+	struct addrinfo *ai;
+
+	if (getaddrinfo(word, NULL, &hints, &ai))
+		return -1;
+	in6 = (const struct sockaddr_in6 *)ai->ai_addr;
+	memcpy(e->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	e->scope = in6->sin6_scope_id;
+	e->family = AF_INET6;
+	freeaddrinfo(ai);
+	return 0;
+}
+
+static int address(const char *word, struct dat_rsm_node *e)
+{
+	if (inet_pton(AF_INET, word, e->addr) != 1)
+		return address6(word, e);
+	e->family = AF_INET;
+	return 0;
+}
+
+static void read_node(struct nodes *n, char *const *words)
+{
+	struct dat_rsm_node e = {};
+	uint32_t unit, i;
+
+	if (number(words[1], DAT_RSM_MAX_NODE, &e.node))
+		bad_line(n, "the node's id is no number from 0 to 64");
+	if (strncasecmp(words[2], "rdma", 4) || number(words[2] + 4, UINT32_MAX - 1, &unit))
+		bad_line(n, "the controller is not one like rdma0");
+	e.ctlr = unit + 1;
+	if (address(words[3], &e))
+		bad_line(n, "the address is no number of IPv4 or IPv6");
+	for (i = 0; i < n->count; i++)
+		if (n->list[i].node == e.node && n->list[i].ctlr == e.ctlr)
+			bad_line(n, "this controller leads to this node already");
+	n->list = realloc(n->list, (n->count + 1) * sizeof(e));
+	if (!n->list)
+		die("no memory");
+	n->list[n->count++] = e;
+}
+
+static void read_local(struct nodes *n, char *const *words)
+{
+	if (n->has_local)
+		bad_line(n, "this node has an id already");
+	if (number(words[1], DAT_RSM_MAX_NODE, &n->local))
+		bad_line(n, "the id is no number from 0 to 64");
+	n->has_local = 1;
+}
+
+/* Returns how many there are, which may be more than WORDS. */
+static int split(char *text, char **words)
+{
+	char *save, *word = strtok_r(text, BLANKS, &save);
+	int count = 0;
+
+	while (word && *word != '#') {
+		if (count < WORDS)
+			words[count] = word;
+		count++;
+		word = strtok_r(NULL, BLANKS, &save);
+	}
+	return count;
+}
+
+static void read_line(struct nodes *n, char *text)
+{
+	char *words[WORDS];
+	int count = split(text, words);
+
+	if (!count)
+		return;
+	if (count == 4 && !strcmp(words[0], "node"))
+		read_node(n, words);
+	else if (count == 2 && !strcmp(words[0], "local"))
+		read_local(n, words);
+	else
+		bad_line(n, "neither \"node ID CONTROLLER ADDRESS\" nor \"local ID\"");
+}
+
+static void read_file(struct nodes *n)
+{
+	FILE *f = strcmp(n->name, "-") ? fopen(n->name, "re") : stdin;
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!f)
+		die("%s: %s", n->name, strerror(errno));
+	for (n->line = 1; getline(&text, &size, f) >= 0; n->line++)
+		read_line(n, text);
+	if (ferror(f))
+		die("%s: %s", n->name, strerror(errno));
+	free(text);
+	if (f != stdin)
+		fclose(f);
+}
+
+/* The driver. */
+
+static int device(void)
+{
+	int fd = du_dev_open(0);
+
+	/* It has said why. */
+	if (fd < 0)
+		exit(1);
+	return fd;
+}
+
+static const char *reason(uint32_t err)
+{
+	switch (err) {
+	case DAT_RSM_PERM_DENIED:
+		return "not without CAP_NET_ADMIN";
+	case DAT_RSM_BAD_CONF:
+		return "an address that no node has, or a controller beyond rdma62";
+	case DAT_RSM_ALREADY_PUBLISHED:
+		return "the own id can't change while there are segments or imports";
+	case DAT_RSM_NO_MEM:
+		return "no memory";
+	default:
+		return "refused";
+	}
+}
+
+static void call(int fd, struct dat_rsm_nodes *arg)
+{
+	int ret = du_ioctl(fd, DAT_IOC_RSM_NODES, arg);
+
+	if (ret)
+		die("/dev/dat: %s", ret == -ENOTTY ? "this dat.ko knows no nodes" :
+						       strerror(-ret));
+	if (arg->err)
+		die("%s", reason(arg->err));
+}
+
+static void load(const char *name)
+{
+	struct nodes n = { .name = name };
+	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE };
+	int fd;
+
+	read_file(&n);
+	if (n.has_local)
+		arg.flags |= DAT_RSM_NODES_LOCAL;
+	arg.local = n.local;
+	arg.count = n.count;
+	arg.list = (uintptr_t)n.list;
+	fd = device();
+	call(fd, &arg);
+	close(fd);
+	free(n.list);
+}
+
+static void clear(void)
+{
+	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE };
+	int fd = device();
+
+	call(fd, &arg);
+	close(fd);
+}
+
+static void print_node(const struct dat_rsm_node *e)
+{
+	char text[INET6_ADDRSTRLEN] = "?", scope[IF_NAMESIZE];
+
+	inet_ntop((int)e->family, e->addr, text, sizeof(text));
+	printf("node %u rdma%u %s", e->node, e->ctlr - 1, text);
+	if (e->scope)
+		printf("%%%s", if_indextoname(e->scope, scope) ? scope : "?");
+	putchar('\n');
+}
+
+/* What it prints can be loaded. */
+static void show(void)
+{
+	struct dat_rsm_nodes arg = { .size = sizeof(arg) };
+	struct dat_rsm_node *list = NULL;
+	uint32_t room, i;
+	int fd = device();
+
+	do {
+		room = arg.count;
+		list = realloc(list, (room + 1) * sizeof(*list));
+		if (!list)
+			die("no memory");
+		arg.list = (uintptr_t)list;
+		call(fd, &arg);
+	} while (arg.count > room);
+	printf("local %u\n", arg.local);
+	for (i = 0; i < arg.count; i++)
+		print_node(&list[i]);
+	free(list);
+	close(fd);
+}
+
+static void print_controller(const rsm_connections_t *c)
+{
+	int i;
+
+	for (i = 0; i < c->hdr.remote_cntlr_count; i++)
+		printf("%s node %u %s\n", c->hdr.cntlr_name, c->remote_cntlr[i].remote_nodeid,
+		       c->remote_cntlr[i].connection_state == RSM_CONNECTION_ACTIVE ?
+		       "active" : "down");
+}
+
+static void status(void)
+{
+	rsm_topology_t *t;
+	uint_t i;
+	int ret;
+
+	ret = rsm_get_interconnect_topology(&t);
+	if (ret)
+		die("the topology can't be had, RSMERR number %d", ret);
+	printf("local %u\n", t->topology_hdr.local_nodeid);
+	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++)
+		print_controller(t->connections[i]);
+	rsm_free_interconnect_topology(t);
+}
+
+static void __attribute__((noreturn)) usage(FILE *f, int ret)
+{
+	fputs("usage: rsm-nodes show\n"
+	      "       rsm-nodes status\n"
+	      "       rsm-nodes load [FILE]     " FILE_NAME "; - is standard input\n"
+	      "       rsm-nodes clear\n", f);
+	exit(ret);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "--help") || !strcmp(what, "-h"))
+		usage(stdout, 0);
+	if (!strcmp(what, "load") && argc <= 3)
+		load(argc == 3 ? argv[2] : FILE_NAME);
+	else if (!strcmp(what, "show") && argc == 2)
+		show();
+	else if (!strcmp(what, "status") && argc == 2)
+		status();
+	else if (!strcmp(what, "clear") && argc == 2)
+		clear();
+	else
+		usage(stderr, 2);
+	if (fflush(stdout))
+		die("standard output: %s", strerror(errno));
+	return 0;
+}
