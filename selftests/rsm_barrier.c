@@ -94,7 +94,7 @@ TEST_F(barrier, modes)
 		  rsm_memseg_import_set_mode(NULL, RSM_BARRIER_MODE_EXPLICIT));
 }
 
-#define ROUNDS 20000
+#define ROUNDS R_TIMES(20000)
 
 /* Data, order, flag. */
 static int put_in_order(void *arg)

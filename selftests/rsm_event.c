@@ -42,7 +42,7 @@ TEST_F(event, every_post_satisfies_a_wait)
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 	start = r_now_ms();
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_QUIET_MS));
 	EXPECT_LE(R_QUIET_MS, r_now_ms() - start + 1);
@@ -61,14 +61,16 @@ TEST_F(event, no_accumulate_adds_none_to_one)
 	for (i = 0; i < 5; i++)
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
+	r_settle();
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
+	r_settle();
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 }
 
 /* Two handles, each of which gets one event and no more. */
@@ -138,9 +140,10 @@ TEST_F(event, segments_are_polled_among_others)
 	EXPECT_EQ(0, fds[0].revents);
 	EXPECT_EQ(POLLRDNORM, fds[1].revents);
 	EXPECT_EQ(0, fds[2].revents);
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(fds, 3, 0, &n));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(fds, 3, R_LATE_MS, &n));
 	ASSERT_EQ(1, write(pipefd[1], &c, 1));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+	r_settle();
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(fds, 3, -1, &n));
 	EXPECT_EQ(2, n);
 	EXPECT_EQ(POLLIN, fds[0].revents);
@@ -189,7 +192,7 @@ TEST_F(event, who_was_too_late_goes_on_waiting)
 		got += n;
 	pthread_join(t, NULL);
 	EXPECT_EQ(100, got);
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 }
 
 /* RSM check: 66 */
@@ -220,7 +223,7 @@ TEST_F(event, plain_poll_sees_events_and_leaves_them)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fd));
 	EXPECT_EQ(0, poll(&fd, 1, 0));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
-	EXPECT_EQ(1, poll(&fd, 1, 0));
+	EXPECT_EQ(1, poll(&fd, 1, R_SOON_MS));
 	EXPECT_EQ(POLLRDNORM, fd.revents);
 	EXPECT_EQ(1, poll(&fd, 1, 0));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, 0));

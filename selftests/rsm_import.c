@@ -37,7 +37,8 @@ TEST_F(import, connect_checks_its_arguments)
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0x7123456, 0400, &imp));
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0, 0400, &imp));
-	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT,
+	/* Loopback leads to one node; of an adapter it is one that nobody knows. */
+	EXPECT_EQ(r_rdma() ? RSMERR_REMOTE_NODE_UNREACHABLE : RSMERR_CTLR_NOT_PRESENT,
 		  rsm_memseg_import_connect(p->ctlr, p->node + 1, p->id, 0400, &imp));
 }
 
@@ -46,14 +47,12 @@ TEST_F(import, permissions_are_those_of_the_connection)
 {
 	struct r_pair *p = &self->p;
 	rsm_memseg_import_handle_t ro, wo, none;
+	rsmapi_barrier_t b[3];
 	char c = 'w';
 
-	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0400, &ro));
-	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0200, &wo));
-	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0, &none));
-	rsm_memseg_import_set_mode(ro, RSM_BARRIER_MODE_EXPLICIT);
-	rsm_memseg_import_set_mode(wo, RSM_BARRIER_MODE_EXPLICIT);
-	rsm_memseg_import_set_mode(none, RSM_BARRIER_MODE_EXPLICIT);
+	ASSERT_EQ(RSM_SUCCESS, r_also(p, 0400, &ro, &b[0]));
+	ASSERT_EQ(RSM_SUCCESS, r_also(p, 0200, &wo, &b[1]));
+	ASSERT_EQ(RSM_SUCCESS, r_also(p, 0, &none, &b[2]));
 	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_put(ro, 0, &c, 1));
 	EXPECT_EQ(0, p->mem[0]);
 	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_get(wo, 0, &c, 1));
@@ -83,7 +82,7 @@ static int connects_as_somebody(void *arg)
 	void *ctlr, *imp;
 	rsm_node_id_t node;
 
-	if (rsm_get_controller(NULL, &ctlr) || r_node(&node) || setgroups(0, NULL) ||
+	if (rsm_get_controller(r_ctlr(), &ctlr) || r_node(&node) || setgroups(0, NULL) ||
 	    setresgid(1002, 1002, 1002) || setresuid(1001, 1001, 1001))
 		return 100;
 	return rsm_memseg_import_connect(ctlr, node, s->id, s->perm, &imp);
@@ -157,15 +156,23 @@ static int touch_parents_window(void *arg)
 /* RSM check: 18 */
 TEST_F(import, a_forked_child_has_no_imports)
 {
+	EXPECT_EQ(0, r_child(use_parents_import, &self->p));
+	EXPECT_EQ('c', self->p.mem[0]);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "p", 1));
+	EXPECT_EQ('p', self->p.mem[0]);
+}
+
+/* RSM check: 18 */
+TEST_F(import, a_forked_child_has_no_mapping)
+{
 	struct r_pair *p = &self->p;
 	int status;
 	void *va;
 	pid_t pid;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	ASSERT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_map(p->imp, &va, RSM_MAP_NONE, 0600, R_PAGE, R_PAGE));
-	EXPECT_EQ(0, r_child(use_parents_import, p));
-	EXPECT_EQ('c', p->mem[0]);
 	pid = fork();
 	if (!pid)
 		_exit(touch_parents_window(va));
@@ -183,10 +190,12 @@ TEST_F(import, disconnect_minds_mappings_and_descriptors)
 	void *va;
 	char c;
 
-	ASSERT_EQ(RSM_SUCCESS,
-		  rsm_memseg_import_map(p->imp, &va, RSM_MAP_NONE, 0600, 0, R_PAGE));
-	EXPECT_EQ(RSMERR_SEG_STILL_MAPPED, rsm_memseg_import_disconnect(p->imp));
-	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(p->imp));
+	if (!r_rdma()) {
+		ASSERT_EQ(RSM_SUCCESS,
+			  rsm_memseg_import_map(p->imp, &va, RSM_MAP_NONE, 0600, 0, R_PAGE));
+		EXPECT_EQ(RSMERR_SEG_STILL_MAPPED, rsm_memseg_import_disconnect(p->imp));
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(p->imp));
+	}
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(p->imp, &fd));
 	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_import_disconnect(p->imp));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(p->imp));
@@ -205,6 +214,7 @@ TEST_F(import, a_mapping_is_the_segment)
 	struct r_pair *p = &self->p;
 	void *fixed = part;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, (void **)&whole, RSM_MAP_NONE, 0600, 0,
 						     R_SIZE));
 	p->mem[R_SIZE - 1] = 'a';
@@ -223,6 +233,7 @@ TEST_F(import, map_checks_its_arguments)
 {
 	void *imp = self->p.imp, *ro, *va = NULL;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(self->p.ctlr, self->p.node, self->p.id,
 							 0400, &ro));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_map(NULL, &va, 0, 0600, 0, R_PAGE));
@@ -259,6 +270,7 @@ TEST_F(import, unmap_and_map_again)
 	void *va;
 	int i;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	EXPECT_EQ(RSMERR_SEG_NOT_MAPPED, rsm_memseg_import_unmap(self->p.imp));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_memseg_import_unmap(NULL));
 	for (i = 0; i < 3; i++) {
@@ -277,6 +289,7 @@ TEST_F(import, a_mapping_outlives_its_segment_as_trash)
 	volatile char *at;
 	void *va, *again;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, &va, 0, 0600, 0, R_SIZE));
 	at = va;
 	at[0] = 'a';
@@ -300,6 +313,7 @@ TEST_F(import, trash_is_not_shared)
 	struct r_pair *p = &self->p;
 	void *other, *a, *b;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	ASSERT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &other));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(p->imp, &a, 0, 0600, 0, R_PAGE));
@@ -323,6 +337,7 @@ TEST_F(import, transfers_stay_in_the_window_but_vectors_need_not)
 	};
 	void *imp = self->p.imp, *va;
 
+	R_LOOPBACK_ONLY("nothing can be mapped");
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(imp, &va, 0, 0600, R_PAGE, R_PAGE));
 	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_put(imp, 0, &c, 1));
 	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_get(imp, 2 * R_PAGE, &c, 1));

@@ -2,6 +2,12 @@
 /*
  * RSMAPI for tests.  A test says in a comment "RSM check: N" which of the numbered checks
  * of conformance it is.
+ *
+ * Most programs are built twice: for loopback, and as NAME_rdma for the first adapter.  There
+ * the segment is of the same machine, too, but everything goes through the adapter: signals,
+ * the data of explicit puts and the news of a cut come some time after the call.  R_SOON_MS,
+ * R_LATE_MS and r_settle() are for that; what one of both can't do says r_rdma() or
+ * R_LOOPBACK_ONLY().
  */
 #ifndef RSM_TEST_H
 #define RSM_TEST_H
@@ -25,12 +31,45 @@
 
 #include "kselftest_harness.h"
 
+#ifdef R_RDMA
+/* Each connection is one of a real stack, below which is an emulated machine. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 120
+#endif
+
 #define R_PAGE		((size_t)sysconf(_SC_PAGESIZE))
 #define R_PAGES		8
 #define R_SIZE		(R_PAGES * R_PAGE)
 #define R_SEGID		0x600000
 #define R_WAIT_MS	20000	/* for what must come; the debug kernel is slow */
 #define R_QUIET_MS	200	/* for what must not come */
+#define R_SOON_MS	(r_rdma() ? R_WAIT_MS : 0)	/* for what has come, over loopback */
+#define R_LATE_MS	(r_rdma() ? R_QUIET_MS : 0)	/* for what could have come by now */
+
+/* Which controller a program is built for. */
+#ifdef R_RDMA
+static inline int r_rdma(void) { return 1; }
+
+/* The first adapter, but where somebody knows better. */
+static inline char *r_ctlr(void)
+{
+	char *name = getenv("RSM_CTLR");
+
+	return name ? name : "rdma0";
+}
+#else
+static inline int r_rdma(void) { return 0; }
+static inline char *r_ctlr(void) { return NULL; }
+#endif
+
+/* At the beginning of a test; scripts/rsm-conformance looks for it, too. */
+#define R_LOOPBACK_ONLY(why) do {						\
+	if (r_rdma())								\
+		SKIP(return, why);						\
+} while (0)
+
+/* So often; less where it takes long. */
+#define R_TIMES(n)	(r_rdma() ? (n) / 10 : (n))
 
 /* A segment of this process, published, and an import of it by this process. */
 struct r_pair {
@@ -67,7 +106,7 @@ static inline int r_open(struct r_pair *p)
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	ret = rsm_get_controller(NULL, &p->ctlr);
+	ret = rsm_get_controller(r_ctlr(), &p->ctlr);
 	return ret ? ret : r_node(&p->node);
 }
 
@@ -85,6 +124,15 @@ static inline int r_import(struct r_pair *p, rsm_permission_t perm)
 	int ret = rsm_memseg_import_connect(p->ctlr, p->node, p->id, perm, &p->imp);
 
 	return ret ? ret : rsm_memseg_import_init_barrier(p->imp, RSM_BAR_DEFAULT, &p->barrier);
+}
+
+/* One more import, of which implicit transfers can be made. */
+static inline int r_also(struct r_pair *p, rsm_permission_t perm, void **imp,
+			 rsmapi_barrier_t *barrier)
+{
+	int ret = rsm_memseg_import_connect(p->ctlr, p->node, p->id, perm, imp);
+
+	return ret ? ret : rsm_memseg_import_init_barrier(*imp, RSM_BAR_DEFAULT, barrier);
 }
 
 static inline int r_pair(struct r_pair *p)
@@ -188,6 +236,13 @@ static inline void r_peer_stop(struct r_peer *peer, int sig)
 	close(peer->to);
 	waitpid(peer->pid, NULL, 0);
 	close(peer->from);
+}
+
+/* All that was said by now has arrived. */
+static inline void r_settle(void)
+{
+	if (R_LATE_MS)
+		usleep(R_LATE_MS * 1000);
 }
 
 static inline uint64_t r_now_ms(void)

@@ -77,7 +77,7 @@ TEST_F(vector, a_released_controller_is_noticed)
 	ASSERT_EQ(RSM_SUCCESS, rsm_release_controller(self->p.ctlr));
 	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(99, self->sg.io_residual_count);
-	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(NULL, &self->p.ctlr));
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(r_ctlr(), &self->p.ctlr));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 }
 
@@ -211,26 +211,27 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 
 	self->sg.flags = RSM_IMPLICIT_SIGPOST;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
-	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, 0));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, R_SOON_MS));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
 	self->v[9].remote_offset = R_SIZE;
 	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_putv(&self->sg));
 	self->v[9].io_type = 0;
 	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
 	list_init(self);
 	self->sg.flags = RSM_IMPLICIT_SIGPOST | RSM_SIG_POST_NO_ACCUMULATE;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
-	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, 0));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	r_settle();
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, R_SOON_MS));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
 	/* Alone it means nothing. */
 	self->sg.flags = RSM_SIG_POST_NO_ACCUMULATE;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
-	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, 0));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
 }
 
-#define ROUNDS 2000
+#define ROUNDS R_TIMES(2000)
 
 /* Puts the number of the round all over the first page, and signals. */
 static int put_rounds(void *arg)
@@ -382,7 +383,7 @@ TEST_F(vector, random_lists_do_as_their_entries_say)
 
 	for (i = 0; i < R_SIZE; i++)
 		self->buf[i] = (char)rand_r(&seed);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < R_TIMES(2000); i++) {
 		n = 1 + (unsigned int)rand_r(&seed) % N;
 		self->sg.io_request_count = n;
 		for (k = 0; k < n; k++) {
@@ -530,7 +531,7 @@ TEST_F(vector, strange_lists_fail_where_they_are_strange)
 	memset(ro, 'r', R_SIZE);
 	mprotect(ro, R_SIZE, PROT_READ);
 	mprotect(hole, R_SIZE, PROT_NONE);
-	for (i = 0; i < 5000; i++) {
+	for (i = 0; i < R_TIMES(5000); i++) {
 		put = rand_r(&seed) % 2;
 		self->sg.io_request_count = 1 + (unsigned int)rand_r(&seed) % N;
 		for (k = 0; k < self->sg.io_request_count; k++)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The table of nodes, for tests; a system has rsm-nodes for that. */
+#ifndef RSM_NODE_H
+#define RSM_NODE_H
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/dat_rsm.h>
+
+/* @n entries are all that is known from now on; with @local we are another node.  0 or -1. */
+static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int local)
+{
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)list,
+		.count = n,
+	};
+	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC), ret;
+
+	if (local >= 0) {
+		arg.flags |= DAT_RSM_NODES_LOCAL;
+		arg.local = (uint32_t)local;
+	}
+	ret = ioctl(fd, DAT_IOC_RSM_NODES, &arg);
+	close(fd);
+	return ret || arg.err ? -1 : 0;
+}
+
+/* By way of the first controller. */
+static inline struct dat_rsm_node r_node_at(unsigned int id, const char *addr)
+{
+	struct dat_rsm_node node = { .node = id, .ctlr = 1, .family = AF_INET };
+
+	inet_pton(AF_INET, addr, node.addr);
+	return node;
+}
+
+#endif /* RSM_NODE_H */

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# rsm-nodes: what it takes for a file of nodes, what it says, how it ends.  In a network
+# namespace, which has nodes of its own.
+bin=$(cd "$(dirname "$0")/../ulib" && pwd)
+export LD_LIBRARY_PATH=$bin
+ns=rsm-nodes-test
+n=0
+
+echo "TAP version 13"
+if ! ip netns add $ns 2>/dev/null; then
+	echo "1..0 # SKIP this machine makes no network namespaces"
+	exit 4
+fi
+tmp=$(mktemp -d)
+trap 'ip netns del $ns; rm -rf "$tmp"' EXIT
+
+# result NAME: of the command before.
+result() {
+	local rc=$? status=ok
+	n=$((n + 1))
+	if [ $rc != 0 ]; then
+		status="not ok"
+		sed 's/^/# out: /' "$tmp/out"
+		sed 's/^/# err: /' "$tmp/err"
+	fi
+	echo "$status $n rsm_nodes.$1"
+}
+
+nodes() { ip netns exec $ns timeout 60 "$bin/rsm-nodes" "$@" >"$tmp/out" 2>"$tmp/err"; }
+shown() { nodes show && [ "$(<"$tmp/out")" = "$1" ]; }
+
+# refused LINE-NUMBER TEXT: such a file is not loaded, and the message says where it is wrong.
+refused() {
+	local rc=0
+	printf '%b' "$2" >"$tmp/file"
+	nodes load "$tmp/file" || rc=$?
+	[ $rc = 1 ] && grep -q "^rsm-nodes: $tmp/file:$1: " "$tmp/err" && return
+	echo "# '$2' ended with $rc"
+	return 1
+}
+
+shown "local 0"
+result "a namespace begins as node 0, without others"
+
+before=$'local 3\nnode 1 rdma0 10.1.0.1\nnode 2 rdma1 fd00::2'
+cat >"$tmp/file" <<-END
+	# where they are
+	local 3
+
+	  node 1	rdma0 10.1.0.1	# the first
+	node 2 RDMA1 fd00::2
+END
+nodes load "$tmp/file" && [ ! -s "$tmp/out" ] && [ ! -s "$tmp/err" ] && shown "$before"
+result "a file is loaded, and is shown as it was"
+
+nodes load - <<<"node 4 rdma0 10.1.0.4" && shown $'local 3\nnode 4 rdma0 10.1.0.4'
+result "what was loaded before is gone, but the own id stays"
+
+nodes show && cp "$tmp/out" "$tmp/shown" && nodes clear && shown "local 3" &&
+	nodes load "$tmp/shown" && nodes show && cmp "$tmp/out" "$tmp/shown"
+result "what is shown can be loaded"
+
+printf '%s\n' "$before" >"$tmp/good"
+nodes load "$tmp/good"
+refused 1 'node 65 rdma0 10.1.0.1\n' && refused 1 'node -1 rdma0 10.1.0.1\n' &&
+	refused 1 'node x rdma0 10.1.0.1\n' && refused 2 '\nlocal 65\n' &&
+	refused 2 'local 1\nlocal 2\n' && refused 1 'node 1 rdma 10.1.0.1\n' &&
+	refused 1 'node 1 loopback 10.1.0.1\n' && refused 1 'node 1 rdma0x 10.1.0.1\n' &&
+	refused 1 'node 1 rdma0 10.1.0\n' && refused 1 'node 1 rdma0 host.example\n' &&
+	refused 1 'node 1 rdma0\n' && refused 1 'node 1 rdma0 10.1.0.1 10.1.0.2\n' &&
+	refused 1 'local\n' && refused 1 'nodes 1 rdma0 10.1.0.1' &&
+	refused 3 'node 1 rdma0 10.1.0.1\n# again\nnode 1 rdma0 10.1.0.2\n' && shown "$before"
+result "a bad line is named, and nothing is changed"
+
+! nodes load - <<<"node 1 rdma63 10.1.0.1" && grep -q "beyond rdma62" "$tmp/err" &&
+	! nodes load - <<<"node 1 rdma0 224.0.0.1" && [ -s "$tmp/err" ] && shown "$before"
+result "what the driver does not want is told"
+
+! nodes load "$tmp/none" && grep -q "$tmp/none: No such file" "$tmp/err"
+result "a file that is not there is told"
+
+nodes load - <<<"local 5" && shown "local 5"
+result "a file without nodes leaves none"
+
+nodes status && [ "$(<"$tmp/out")" = "local 5" ]
+result "without adapters there are no links"
+
+nodes frobnicate
+[ $? = 2 ] && nodes
+[ $? = 2 ] && nodes show more
+[ $? = 2 ] && grep -q "^usage:" "$tmp/err" && nodes --help && grep -q "^usage:" "$tmp/out"
+result "wrong usage ends with 2"
+
+echo "1..$n"

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <endian.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rsm_peer.h"
+
+#define TIMEOUT_MS	10000
+#define RECV_AT		PEER_MEM
+#define SEND_AT		(PEER_MEM + PEER_RECVS * PEER_MSG)
+#define ALL		(PEER_MEM + 4096)
+
+int peer_open(struct peer *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->mem = aligned_alloc(4096, ALL);
+	memset(p->mem, 0, ALL);
+	p->channel = rdma_create_event_channel();
+	return p->channel ? 0 : -1;
+}
+
+void peer_close(struct peer *p)
+{
+	if (p->id && p->id->qp)
+		rdma_destroy_qp(p->id);
+	if (p->mr)
+		ibv_dereg_mr(p->mr);
+	if (p->id)
+		rdma_destroy_id(p->id);
+	if (p->listener)
+		rdma_destroy_id(p->listener);
+	if (p->channel)
+		rdma_destroy_event_channel(p->channel);
+	free(p->mem);
+	memset(p, 0, sizeof(*p));
+}
+
+int peer_event(struct peer *p, int ms)
+{
+	struct pollfd fd = { .fd = p->channel->fd, .events = POLLIN };
+	struct rdma_cm_event *e;
+	int type;
+
+	if (poll(&fd, 1, ms) != 1 || rdma_get_cm_event(p->channel, &e))
+		return -1;
+	type = (int)e->event;
+	p->pd_len = 0;
+	if (e->param.conn.private_data && type != RDMA_CM_EVENT_ADDR_RESOLVED &&
+	    type != RDMA_CM_EVENT_ROUTE_RESOLVED) {
+		p->pd_len = e->param.conn.private_data_len;
+		memcpy(p->pd, e->param.conn.private_data, p->pd_len);
+	}
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		p->id = e->id;
+	rdma_ack_cm_event(e);
+	return type;
+}
+
+static int post_recv(struct peer *p, int n)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)p->mem + RECV_AT + (size_t)n * PEER_MSG, .length = PEER_MSG,
+		.lkey = p->mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = (uint64_t)n, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(p->id->qp, &wr, &bad) ? -1 : 0;
+}
+
+/* A queue pair, memory, and receives. */
+static int ready(struct peer *p)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 8, .max_recv_wr = PEER_RECVS, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+	};
+	int i;
+
+	if (rdma_create_qp(p->id, NULL, &attr))
+		return -1;
+	p->mr = ibv_reg_mr(p->id->pd, p->mem, ALL, IBV_ACCESS_LOCAL_WRITE |
+			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	if (!p->mr)
+		return -1;
+	for (i = 0; i < PEER_RECVS; i++)
+		if (post_recv(p, i))
+			return -1;
+	return 0;
+}
+
+static struct rdma_conn_param conn_param(const void *pd, size_t len)
+{
+	return (struct rdma_conn_param) {
+		.private_data = pd, .private_data_len = (uint8_t)len, .responder_resources = 4,
+		.initiator_depth = 4, .retry_count = 7, .rnr_retry_count = 7,
+	};
+}
+
+static struct sockaddr_in inet_addr_of(const char *addr)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(PEER_PORT) };
+
+	inet_pton(AF_INET, addr, &sin.sin_addr);
+	return sin;
+}
+
+int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len)
+{
+	struct rdma_conn_param param = conn_param(pd, len);
+	struct sockaddr_in sin = inet_addr_of(addr);
+
+	if (rdma_create_id(p->channel, &p->id, NULL, RDMA_PS_TCP) ||
+	    rdma_resolve_addr(p->id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS) ||
+	    peer_event(p, TIMEOUT_MS) != RDMA_CM_EVENT_ADDR_RESOLVED ||
+	    rdma_resolve_route(p->id, TIMEOUT_MS) ||
+	    peer_event(p, TIMEOUT_MS) != RDMA_CM_EVENT_ROUTE_RESOLVED || ready(p))
+		return -1;
+	return rdma_connect(p->id, &param) ? -1 : 0;
+}
+
+void peer_greeting(struct peer_greeting *g, uint32_t segid)
+{
+	*g = (struct peer_greeting) {
+		.magic = htobe32(PEER_MAGIC), .version = PEER_VERSION, .endian = PEER_LITTLE,
+		.segid = htobe32(segid), .perm = htobe32(0600), .uid = htobe32(getuid()),
+		.gid = htobe32(getgid()),
+	};
+}
+
+int peer_listen(struct peer *p, const char *addr)
+{
+	struct sockaddr_in sin = inet_addr_of(addr);
+
+	return rdma_create_id(p->channel, &p->listener, NULL, RDMA_PS_TCP) ||
+	       rdma_bind_addr(p->listener, (struct sockaddr *)&sin) ||
+	       rdma_listen(p->listener, 8) ? -1 : 0;
+}
+
+int peer_accept(struct peer *p, const void *pd, size_t len)
+{
+	struct rdma_conn_param param = conn_param(pd, len);
+
+	return rdma_accept(p->id, &param) ? -1 : 0;
+}
+
+int peer_reject(struct peer *p, const void *pd, size_t len)
+{
+	return rdma_reject(p->id, pd, (uint8_t)len) ? -1 : 0;
+}
+
+/* What an exporter says whose segment is all of @p's memory; the request was received. */
+void peer_answer(struct peer_answer *a, struct peer *p)
+{
+	*a = (struct peer_answer) {
+		.magic = htobe32(PEER_MAGIC), .version = PEER_VERSION, .endian = PEER_LITTLE,
+	};
+	if (!p->mr && ready(p))
+		return;
+	a->rkey = htobe32(p->mr->rkey);
+	a->addr = htobe64((uintptr_t)p->mem);
+	a->length = htobe64(PEER_MEM);
+}
+
+static int completion(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
+{
+	int n;
+
+	while (!(n = ibv_poll_cq(cq, 1, wc))) {
+		if (ms-- <= 0)
+			return -1;
+		usleep(1000);
+	}
+	return n == 1 ? 0 : -1;
+}
+
+static int post(struct peer *p, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	if (ibv_post_send(p->id->qp, wr, &bad) || completion(p->id->send_cq, &wc, TIMEOUT_MS))
+		return -1;
+	return (int)wc.status;
+}
+
+int peer_send(struct peer *p, const void *msg, size_t len)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)p->mem + SEND_AT, .length = (uint32_t)len, .lkey = p->mr->lkey,
+	};
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND };
+
+	memcpy(p->mem + SEND_AT, msg, len);
+	return post(p, &wr);
+}
+
+int peer_receive(struct peer *p, void *msg, int ms)
+{
+	struct ibv_wc wc;
+
+	if (completion(p->id->recv_cq, &wc, ms) || wc.status)
+		return -1;
+	memcpy(msg, p->mem + RECV_AT + wc.wr_id * PEER_MSG, wc.byte_len);
+	return post_recv(p, (int)wc.wr_id) ? -1 : (int)wc.byte_len;
+}
+
+int peer_rdma(struct peer *p, int write, uint64_t addr, uint32_t rkey, size_t len)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)p->mem, .length = (uint32_t)len, .lkey = p->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1,
+		.opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+		.wr.rdma = { .remote_addr = addr, .rkey = rkey },
+	};
+
+	return post(p, &wr);
+}

@@ -1,0 +1,934 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RSMAPI over an adapter: what loopback has not.  Peers that are no kernels of ours are in
+ * this process, see rsm_peer.h; nodes of which there is none are addresses of v0, where
+ * nobody listens unless a test does.  Needs the virtual machine's rxe0 on v0.
+ */
+#include "rsm_test.h"
+
+#include <endian.h>
+#include <grp.h>
+#include <pthread.h>
+#include <sys/time.h>
+
+#include "rsm_node.h"
+#include "rsm_peer.h"
+
+#define OWN		"10.9.0.1"	/* address of rxe0 */
+#define NODE_DEAF	61		/* an address of this machine where nobody listens */
+#define NODE_GONE	62		/* nobody has the address */
+#define NODE_FAKE	63		/* an address of this machine where tests listen */
+#define NODE_NONE	64		/* in no table */
+#define FAKE		"10.9.0.63"
+#define N		RSM_MAX_SGIOREQS
+
+static int command(const char *text)
+{
+	return system(text);
+}
+
+static int has_rxe(void)
+{
+	return !command("rdma link show rxe0/1 >/dev/null 2>&1 && "
+			"ip -4 addr show dev v0 2>/dev/null | grep -q '" OWN "/'");
+}
+
+/* Nodes that there are not. */
+static int make_nodes(void)
+{
+	const struct dat_rsm_node nodes[] = {
+		r_node_at(NODE_DEAF, "10.9.0.61"), r_node_at(NODE_GONE, "10.9.0.62"),
+		r_node_at(NODE_FAKE, FAKE),
+	};
+
+	if (command("for n in 61 63; do ip addr show dev v0 | grep -q 10.9.0.$n/ || "
+		    "{ ip addr add 10.9.0.$n/24 dev v0 && sleep 0.5; }; done"))
+		return -1;
+	return r_nodes(nodes, 3, -1);
+}
+
+/* Queue pairs of this machine. */
+static int queue_pairs(void)
+{
+	FILE *f = popen("rdma resource show qp | wc -l", "r");
+	int n = -1;
+
+	if (f) {
+		fscanf(f, "%d", &n);
+		pclose(f);
+	}
+	return n;
+}
+
+/* They come back to @n in time. */
+static int queue_pairs_are(int n)
+{
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+
+	while (queue_pairs() != n) {
+		if (r_now_ms() > end)
+			return 0;
+		usleep(100000);
+	}
+	return 1;
+}
+
+FIXTURE(rdma) {
+	struct r_pair	p;
+	struct peer	peer;
+};
+
+FIXTURE_SETUP(rdma)
+{
+	if (!has_rxe())
+		SKIP(return, "needs rxe0 on v0 at " OWN);
+	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
+	/* Now, that no topology waits for them. */
+	ASSERT_EQ(0, make_nodes());
+	ASSERT_EQ(0, peer_open(&self->peer));
+}
+
+FIXTURE_TEARDOWN(rdma)
+{
+	peer_close(&self->peer);
+	r_close(&self->p);
+	r_nodes(NULL, 0, -1);
+}
+
+/* RSM check: 5 */
+TEST_F(rdma, attributes_are_true_and_nothing_can_be_mapped)
+{
+	rsmapi_controller_attr_t attr;
+	struct r_pair *p = &self->p;
+	void *va, *again;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller_attr(p->ctlr, &attr));
+	EXPECT_EQ(0, attr.attr_direct_access_sizes);
+	EXPECT_EQ(RSM_DAS8, attr.attr_atomic_sizes);
+	EXPECT_EQ(R_PAGE, attr.attr_page_size * 1024);
+	EXPECT_EQ(0, attr.attr_max_import_map_size);
+	EXPECT_EQ(0, attr.attr_tot_import_map_size);
+	EXPECT_LT(R_PAGE, attr.attr_max_export_segment_size);
+	EXPECT_LE(attr.attr_max_export_segment_size, attr.attr_tot_export_segment_size);
+	EXPECT_LT(0, attr.attr_max_export_segments);
+	EXPECT_LT(0, attr.attr_max_import_segments);
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSMERR_MAP_FAILED, rsm_memseg_import_map(p->imp, &va, 0, 0600, 0, R_PAGE));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_map(p->imp, &va, 0, 0600, 0, 0));
+	EXPECT_EQ(RSMERR_SEG_NOT_MAPPED, rsm_memseg_import_unmap(p->imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_get_controller("RDMA0", &again));
+	EXPECT_EQ(p->ctlr, again);
+	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(again));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_get_controller("rdma17", &again));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_get_controller("rdma", &again));
+}
+
+struct listed {
+	struct r_pair		*p;
+	rsmapi_access_entry_t	list[3];
+};
+
+/* Another user, of no group: which of both lists lets it in. */
+static int connect_as_somebody(void *arg)
+{
+	struct r_pair *exporter = arg, p;
+
+	if (r_open(&p) || setgroups(0, NULL) || setresgid(1002, 1002, 1002) ||
+	    setresuid(1001, 1001, 1001))
+		return 100;
+	return rsm_memseg_import_connect(p.ctlr, p.node, exporter->id, 0600, &p.imp);
+}
+
+static int listed(struct r_pair *p, const struct listed *l, unsigned int n)
+{
+	int ret = rsm_memseg_export_republish(p->exp, (void *)l->list, n);
+
+	return ret ? 101 : r_child(connect_as_somebody, p);
+}
+
+/* RSM check: 17 */
+TEST_F(rdma, the_first_entry_for_a_node_counts)
+{
+	rsm_node_id_t us = self->p.node;
+	const struct listed others = { .list = { { 5, 0666 }, { 6, 0666 } } };
+	const struct listed last = { .list = { { 5, 0 }, { 6, 0 }, { us, 0666 } } };
+	const struct listed nothing = { .list = { { us, 0 }, { us, 0666 } } };
+	const struct listed first = { .list = { { us, 0666 }, { us, 0 } } };
+	const struct listed digit = { .list = { { 5, 0666 }, { us, 0664 } } };
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED_TO_NODE, listed(&self->p, &others, 2));
+	EXPECT_EQ(RSM_SUCCESS, listed(&self->p, &last, 3));
+	EXPECT_EQ(RSMERR_PERM_DENIED, listed(&self->p, &nothing, 2));
+	EXPECT_EQ(RSM_SUCCESS, listed(&self->p, &first, 2));
+	EXPECT_EQ(RSMERR_PERM_DENIED, listed(&self->p, &digit, 2));
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void alarm_in_ms(unsigned int ms)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct itimerval t = { .it_value = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 } };
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* RSM check: 27 */
+TEST_F(rdma, nodes_that_do_not_answer_are_unreachable)
+{
+	uint64_t start = r_now_ms();
+	struct r_pair *p = &self->p;
+	void *imp = p;
+
+	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE,
+		  rsm_memseg_import_connect(p->ctlr, NODE_NONE, R_SEGID, 0600, &imp));
+	EXPECT_EQ(NULL, imp);
+	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE,
+		  rsm_memseg_import_connect(p->ctlr, NODE_DEAF, R_SEGID, 0600, &imp));
+	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE,
+		  rsm_memseg_import_connect(p->ctlr, NODE_GONE, R_SEGID, 0600, &imp));
+	EXPECT_GT(60000, r_now_ms() - start);
+}
+
+/* RSM check: 27 */
+TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
+{
+	struct r_pair *p = &self->p;
+	int before = queue_pairs();
+	void *imp;
+
+	/* The request arrives and nobody looks at it. */
+	ASSERT_EQ(0, peer_listen(&self->peer, FAKE));
+	alarm_in_ms(1000);
+	EXPECT_EQ(RSMERR_INTERRUPTED,
+		  rsm_memseg_import_connect(p->ctlr, NODE_FAKE, R_SEGID, 0600, &imp));
+	EXPECT_TRUE(queue_pairs_are(before));
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	EXPECT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+}
+
+/* --- an exporter that is no kernel of ours --------------------------------------- */
+
+/*
+ * struct fake - what one thread does as an exporter while another imports from it
+ * @spoil: changes what it would answer
+ * @reject: reject with the answer, not accept
+ * @ret: 0, or what went wrong
+ */
+struct fake {
+	struct peer	*peer;
+	void		(*spoil)(struct peer_answer *a);
+	size_t		len;
+	int		reject;
+	int		ret;
+};
+
+static int fake_answer(struct fake *f)
+{
+	struct peer_answer a;
+
+	if (peer_event(f->peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 1;
+	peer_answer(&a, f->peer);
+	if (f->spoil)
+		f->spoil(&a);
+	if (f->reject)
+		return peer_reject(f->peer, &a, f->len) ? 2 : 0;
+	if (peer_accept(f->peer, &a, f->len))
+		return 3;
+	return peer_event(f->peer, R_WAIT_MS) == RDMA_CM_EVENT_ESTABLISHED ? 0 : 4;
+}
+
+static void *fake_thread(void *arg)
+{
+	struct fake *f = arg;
+
+	f->ret = fake_answer(f);
+	return NULL;
+}
+
+/* Import from it: what that returns; the other side's success is in @f->ret. */
+static int fake_import(struct fake *f, struct r_pair *p)
+{
+	pthread_t t;
+	int ret;
+
+	if (!f->len)
+		f->len = sizeof(struct peer_answer);
+	if (!f->peer->listener && peer_listen(f->peer, FAKE))
+		return -1;
+	if (pthread_create(&t, NULL, fake_thread, f))
+		return -1;
+	ret = rsm_memseg_import_connect(p->ctlr, NODE_FAKE, R_SEGID, 0600, &p->imp);
+	pthread_join(t, NULL);
+	return ret ? ret : rsm_memseg_import_init_barrier(p->imp, RSM_BAR_DEFAULT, &p->barrier);
+}
+
+static void big_endian(struct peer_answer *a)
+{
+	a->endian = PEER_BIG;
+}
+
+/* RSM check: 41 */
+TEST_F(rdma, numbers_are_swapped_for_a_peer_of_the_other_byte_order)
+{
+	struct fake f = { .peer = &self->peer, .spoil = big_endian };
+	uint64_t x64[3] = { 1, 2, 0x0102030405060708 }, y64;
+	struct peer_greeting *g = (void *)self->peer.pd;
+	uint32_t x32 = 0x01020304, y32;
+	uint16_t x16 = 0x0102, y16;
+	struct r_pair *p = &self->p;
+	char *mem = self->peer.mem;
+	uint8_t x8 = 0x12, y8;
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, p));
+	ASSERT_EQ(0, f.ret);
+	EXPECT_EQ(PEER_LITTLE, g->endian);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p->imp, 64, x64, 3));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put32(p->imp, 8, &x32, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put16(p->imp, 16, &x16, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put8(p->imp, 24, &x8, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 32, &x32, 4));
+	EXPECT_EQ(2, be64toh(*(uint64_t *)(mem + 72)));
+	EXPECT_EQ(0, memcmp(mem + 80, "\1\2\3\4\5\6\7\10", 8));
+	EXPECT_EQ(0, memcmp(mem + 8, "\1\2\3\4", 4));
+	EXPECT_EQ(0, memcmp(mem + 16, "\1\2", 2));
+	EXPECT_EQ(0x12, mem[24]);
+	/* Of bytes nobody knows what they are. */
+	EXPECT_EQ(0, memcmp(mem + 32, &x32, 4));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get64(p->imp, 80, &y64, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get32(p->imp, 8, &y32, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get16(p->imp, 16, &y16, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get8(p->imp, 24, &y8, 1));
+	EXPECT_EQ(x64[2], y64);
+	EXPECT_EQ(x32, y32);
+	EXPECT_EQ(x16, y16);
+	EXPECT_EQ(x8, y8);
+	/* The sources are as they were. */
+	EXPECT_EQ(0x0102030405060708, x64[2]);
+}
+
+static void no_magic(struct peer_answer *a)
+{
+	a->magic = htobe32(4711);
+}
+
+static void new_version(struct peer_answer *a)
+{
+	a->version = 9;
+}
+
+static void an_error(struct peer_answer *a)
+{
+	a->err = htobe32(RSMERR_PERM_DENIED);
+}
+
+static void odd_error(struct peer_answer *a)
+{
+	a->err = htobe32(RSMERR_CONN_ABORTED + 3);
+}
+
+/* RSM check: 27, 68 */
+TEST_F(rdma, who_answers_something_else_is_no_node)
+{
+	struct fake fakes[] = {
+		{ .spoil = no_magic }, { .spoil = new_version }, { .len = 4 }, { .spoil = an_error },
+		{ .spoil = no_magic, .reject = 1 }, { .spoil = odd_error, .reject = 1 },
+		{ .len = 1, .reject = 1 },
+	};
+	struct r_pair *p = &self->p;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(fakes) / sizeof(fakes[0]); i++) {
+		fakes[i].peer = &self->peer;
+		EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE, fake_import(&fakes[i], p))
+			TH_LOG("answer %u", i);
+		peer_close(&self->peer);
+		ASSERT_EQ(0, peer_open(&self->peer));
+	}
+	/* But an error of RSM in a reject is believed. */
+	fakes[0] = (struct fake) { .peer = &self->peer, .spoil = an_error, .reject = 1 };
+	EXPECT_EQ(RSMERR_PERM_DENIED, fake_import(&fakes[0], p));
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
+{
+	static const struct peer_msg nonsense[] = {
+		{ .magic = 1 },
+		{ .magic = 1, .type = PEER_TELL },
+		{ .type = PEER_ACK },
+		{ .type = 3 },
+		{ .type = PEER_TELL, .flags = PEER_REBIND },
+	};
+	struct r_pair *p = &self->p;
+	struct peer_msg m;
+	struct fake f;
+	unsigned int i;
+	char c = 'x';
+
+	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+		f = (struct fake) { .peer = &self->peer };
+		ASSERT_EQ(RSM_SUCCESS, fake_import(&f, p));
+		ASSERT_EQ(0, f.ret);
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, &c, 1));
+		EXPECT_EQ('x', self->peer.mem[0]);
+		m = nonsense[i];
+		m.magic = htobe32(m.magic ? m.magic : PEER_MAGIC);
+		ASSERT_EQ(0, peer_send(&self->peer, &m, sizeof(m)));
+		/* The last one is well-formed: no memory has that key. */
+		if (nonsense[i].flags) {
+			ASSERT_EQ(sizeof(m), peer_receive(&self->peer, &m, R_WAIT_MS));
+			EXPECT_NE(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, &c, 1));
+		}
+		EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(p->imp, R_WAIT_MS))
+			TH_LOG("message %u", i);
+		EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(p->imp, 0, &c, 1));
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
+		peer_close(&self->peer);
+		ASSERT_EQ(0, peer_open(&self->peer));
+	}
+}
+
+/* RSM check: 21, 68 */
+TEST_F(rdma, events_and_a_rebind_come_from_whoever_exports)
+{
+	struct fake f = { .peer = &self->peer };
+	struct r_pair *p = &self->p;
+	struct peer_msg m = {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_TELL, .events = htobe32(2),
+		.flags = PEER_REBIND,
+	};
+	char c = 'x';
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, p));
+	ASSERT_EQ(0, f.ret);
+	m.rkey = htobe32(self->peer.mr->rkey);
+	m.addr = htobe64((uintptr_t)self->peer.mem + 4096);
+	ASSERT_EQ(0, peer_send(&self->peer, &m, sizeof(m)));
+	ASSERT_EQ(sizeof(m), peer_receive(&self->peer, &m, R_WAIT_MS));
+	EXPECT_EQ(PEER_ACK, m.type);
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p->imp, R_WAIT_MS));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p->imp, R_WAIT_MS));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(p->imp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, &c, 1));
+	EXPECT_EQ('x', self->peer.mem[4096]);
+	EXPECT_EQ(0, self->peer.mem[0]);
+	/* The other way round. */
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->imp, 0));
+	ASSERT_EQ(sizeof(m), peer_receive(&self->peer, &m, R_WAIT_MS));
+	EXPECT_EQ(PEER_TELL, m.type);
+	EXPECT_EQ(1, be32toh(m.events));
+}
+
+/* RSM check: 60 */
+TEST_F(rdma, a_key_that_is_worth_nothing_is_noticed_at_the_close)
+{
+	struct fake f = { .peer = &self->peer };
+	struct r_pair *p = &self->p;
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, p));
+	ASSERT_EQ(0, f.ret);
+	ASSERT_EQ(0, ibv_dereg_mr(self->peer.mr));
+	self->peer.mr = NULL;
+	rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_EXPLICIT);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(&p->barrier));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, "x", 1));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_close_barrier(&p->barrier));
+	rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_IMPLICIT);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_put(p->imp, 0, "x", 1));
+}
+
+/* --- an importer that is no kernel of ours --------------------------------------- */
+
+/* Connect; how that ends, as an event. */
+static int greet(struct peer *peer, const void *pd, size_t len)
+{
+	if (peer_connect(peer, OWN, pd, len))
+		return -1;
+	return peer_event(peer, R_WAIT_MS);
+}
+
+/* A peer that was let in; its answer is in @a. */
+static int greet_well(struct peer *peer, struct r_pair *p, struct peer_answer *a)
+{
+	struct peer_greeting g;
+
+	peer_greeting(&g, p->id);
+	g.node = htobe32(p->node);
+	g.to = g.node;
+	if (greet(peer, &g, sizeof(g)) != RDMA_CM_EVENT_ESTABLISHED || peer->pd_len < sizeof(*a))
+		return -1;
+	memcpy(a, peer->pd, sizeof(*a));
+	return 0;
+}
+
+/* The segment is as good as before. */
+static int still_works(struct r_pair *p)
+{
+	char c = 's', d = 0;
+	int ret = r_import(p, RSM_PERM_RDWR);
+
+	if (!ret)
+		ret = rsm_memseg_import_put(p->imp, 0, &c, 1);
+	if (!ret)
+		ret = rsm_memseg_import_get(p->imp, 0, &d, 1);
+	if (!ret)
+		ret = rsm_memseg_import_disconnect(p->imp);
+	p->imp = NULL;
+	return ret ? ret : p->mem[0] != c || d != c;
+}
+
+/*
+ * struct forgery - one wrong thing in a greeting
+ * @at, @size: bytes that are replaced by those of @by
+ * @len: of the greeting
+ * @err: what is answered
+ */
+struct forgery {
+	size_t		at;
+	uint64_t	by;
+	size_t		len;
+	int		err;
+};
+
+#define AT(field) offsetof(struct peer_greeting, field)
+#define WHOLE sizeof(struct peer_greeting)
+
+/* RSM check: 68 */
+TEST_F(rdma, forged_greetings_are_refused)
+{
+	static const struct forgery forgeries[] = {
+		{ AT(magic), 1, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
+		{ AT(version), 9 << 24, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
+		{ AT(to), 7, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
+		{ AT(segid), 0x7123456, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
+		{ AT(segid), 0, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
+		{ AT(perm), 0777, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
+		/* The table says that this one lives elsewhere. */
+		{ AT(node), NODE_GONE, WHOLE, RSMERR_SEG_NOT_PUBLISHED_TO_NODE },
+		{ AT(uid), 4711, WHOLE, RSMERR_PERM_DENIED },
+	};
+	struct peer_answer *a = (void *)self->peer.pd;
+	struct peer_greeting g;
+	uint32_t by;
+	unsigned int i;
+
+	umask(0077);
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	for (i = 0; i < sizeof(forgeries) / sizeof(forgeries[0]); i++) {
+		peer_greeting(&g, self->p.id);
+		g.node = htobe32(self->p.node);
+		g.to = g.node;
+		by = htobe32((uint32_t)forgeries[i].by);
+		memcpy((char *)&g + forgeries[i].at, &by, sizeof(by));
+		EXPECT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, &g, forgeries[i].len))
+			TH_LOG("greeting %u", i);
+		EXPECT_EQ(PEER_MAGIC, be32toh(a->magic));
+		EXPECT_EQ(forgeries[i].err, be32toh(a->err)) TH_LOG("greeting %u", i);
+		EXPECT_EQ(0, a->rkey);
+		EXPECT_EQ(0, a->addr);
+		peer_close(&self->peer);
+		ASSERT_EQ(0, peer_open(&self->peer));
+	}
+	EXPECT_EQ(RSM_SUCCESS, still_works(&self->p));
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, rubbish_instead_of_a_greeting_is_refused)
+{
+	unsigned int seed = 4711, i, k;
+	char rubbish[56];
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	for (i = 0; i < 20; i++) {
+		for (k = 0; k < sizeof(rubbish); k++)
+			rubbish[k] = (char)rand_r(&seed);
+		EXPECT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, rubbish, i * 3 % 57));
+		peer_close(&self->peer);
+		ASSERT_EQ(0, peer_open(&self->peer));
+	}
+	EXPECT_EQ(RSM_SUCCESS, still_works(&self->p));
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, a_key_opens_its_segment_and_no_other)
+{
+	struct r_pair *p = &self->p, q;
+	struct peer_answer a, b;
+	struct peer other;
+
+	ASSERT_EQ(RSM_SUCCESS, r_open(&q));
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_export(&q));
+	ASSERT_EQ(0, peer_open(&other));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	ASSERT_EQ(0, greet_well(&other, &q, &b));
+	EXPECT_EQ(R_SIZE, be64toh(a.length));
+	EXPECT_EQ(0, be32toh(a.err));
+	memset(self->peer.mem, 'x', R_PAGE);
+	memset(p->mem, 0, R_SIZE);
+	memset(q.mem, 0, R_SIZE);
+	ASSERT_EQ(IBV_WC_SUCCESS,
+		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
+	EXPECT_NE(IBV_WC_SUCCESS,
+		  peer_rdma(&self->peer, 1, be64toh(b.addr), be32toh(b.rkey), R_PAGE));
+	EXPECT_TRUE(r_all(p->mem, 'x', R_PAGE));
+	EXPECT_TRUE(r_all(q.mem, 0, R_SIZE));
+	/* Nor what is behind it. */
+	memset(other.mem, 'y', R_PAGE);
+	EXPECT_NE(IBV_WC_SUCCESS, peer_rdma(&other, 1, be64toh(b.addr) + R_SIZE - R_PAGE / 2,
+					    be32toh(b.rkey), R_PAGE));
+	EXPECT_TRUE(r_all(q.mem, 0, R_SIZE - R_PAGE / 2));
+	peer_close(&other);
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+	EXPECT_EQ(RSM_SUCCESS, still_works(&q));
+	r_close(&q);
+}
+
+/* The peer is thrown out, and nobody else. */
+static int thrown_out(struct peer *peer)
+{
+	int ev = peer_event(peer, R_WAIT_MS);
+
+	return ev == RDMA_CM_EVENT_DISCONNECTED || ev == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
+{
+	static const struct {
+		struct peer_msg	m;
+		size_t		len;
+	} nonsense[] = {
+		{ { .magic = 1 }, 32 }, { { .type = 3 }, 32 }, { { .type = PEER_ACK }, 32 },
+		{ { .type = PEER_TELL }, 31 }, { { .type = PEER_TELL }, 0 },
+		{ { .type = PEER_TELL }, 64 }, { { .type = PEER_TELL, .flags = PEER_REBIND }, 32 },
+	};
+	struct r_pair *p = &self->p;
+	char text[PEER_MSG] = {};
+	struct peer_answer a;
+	struct peer_msg m;
+	unsigned int i;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+		ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+		m = nonsense[i].m;
+		m.magic = htobe32(m.magic ? m.magic : PEER_MAGIC);
+		memcpy(text, &m, sizeof(m));
+		/* One that is too long for its buffer is not even received. */
+		peer_send(&self->peer, text, nonsense[i].len);
+		EXPECT_TRUE(thrown_out(&self->peer)) TH_LOG("message %u", i);
+		peer_close(&self->peer);
+		ASSERT_EQ(0, peer_open(&self->peer));
+	}
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, "x", 1));
+	EXPECT_EQ('x', p->mem[0]);
+}
+
+/* RSM check: 62 */
+TEST_F(rdma, a_peer_can_count_as_far_as_it_likes)
+{
+	struct peer_msg m = {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_TELL, .flags = PEER_SINGLE,
+		.events = htobe32(0xffffffff),
+	}, ack;
+	struct r_pair *p = &self->p;
+	struct peer_answer a;
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, peer_send(&self->peer, &m, sizeof(m)));
+		do {
+			ASSERT_EQ(sizeof(ack), peer_receive(&self->peer, &ack, R_WAIT_MS));
+		} while (ack.type != PEER_ACK);
+	}
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p->exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+	EXPECT_TRUE(thrown_out(&self->peer));
+}
+
+/* RSM check: 27, 68 */
+TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
+{
+	int before = queue_pairs();
+	struct r_pair *p = &self->p;
+	struct peer_greeting g;
+	uint64_t start;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	peer_greeting(&g, p->id);
+	g.node = htobe32(p->node);
+	g.to = g.node;
+	/* It never looks at the answer, so nobody confirms it. */
+	ASSERT_EQ(0, peer_connect(&self->peer, OWN, &g, sizeof(g)));
+	usleep(R_QUIET_MS * 1000);
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->exp, 0));
+	start = r_now_ms();
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, r_mem(R_SIZE), 0, R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
+	EXPECT_GT(R_WAIT_MS, r_now_ms() - start);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+	peer_close(&self->peer);
+	EXPECT_TRUE(queue_pairs_are(before));
+}
+
+/* RSM check: 21 */
+TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
+{
+	char *m = r_mem(R_SIZE), c = 0;
+	struct r_pair *p = &self->p;
+	struct peer_answer a;
+	uint64_t start;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	start = r_now_ms();
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, m, 0, R_SIZE));
+	EXPECT_GT(2 * R_WAIT_MS, r_now_ms() - start);
+	EXPECT_TRUE(thrown_out(&self->peer));
+	/* What it knows is worth nothing any more. */
+	memset(p->mem, 'm', R_SIZE);
+	EXPECT_NE(IBV_WC_SUCCESS,
+		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
+	EXPECT_TRUE(r_all(p->mem, 'm', R_SIZE));
+	/* The others have not noticed. */
+	m[0] = 'n';
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
+	EXPECT_EQ('n', c);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+}
+
+/* --- ends ------------------------------------------------------------------------- */
+
+/* RSM check: 24, 67 */
+TEST_F(rdma, who_waits_hears_that_the_exporter_was_killed)
+{
+	struct r_pair *p = &self->p;
+	int before = queue_pairs();
+	struct r_peer exporter;
+	char c;
+
+	ASSERT_EQ(0, r_peer_start(&exporter, NULL));
+	p->id = exporter.id;
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	kill(exporter.pid, SIGKILL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(p->imp, R_WAIT_MS));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(p->imp, 0, &c, 1));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_post(p->imp, 0));
+	r_peer_stop(&exporter, 0);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
+	EXPECT_TRUE(queue_pairs_are(before));
+}
+
+static int import_and_sleep(struct r_pair *exporter, int ready)
+{
+	struct r_pair p;
+
+	if (r_open(&p))
+		return 1;
+	p.id = exporter->id;
+	if (r_import(&p, RSM_PERM_RDWR) || rsm_memseg_import_put(p.imp, 0, "i", 1))
+		return 2;
+	write(ready, "r", 1);
+	for (;;)
+		pause();
+}
+
+/* RSM check: 52 */
+TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
+{
+	struct r_pair *p = &self->p;
+	int i, ready[2], before;
+	pid_t pid[4];
+	char c;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	before = queue_pairs();
+	ASSERT_EQ(0, pipe(ready));
+	for (i = 0; i < 4; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			_exit(import_and_sleep(p, ready[1]));
+	}
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(1, read(ready[0], &c, 1));
+	EXPECT_LE(before + 8, queue_pairs());
+	for (i = 0; i < 4; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i < 4; i++)
+		waitpid(pid[i], NULL, 0);
+	EXPECT_TRUE(queue_pairs_are(before));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
+#define LONG_ENTRY	(1UL << 20)
+
+/* Entry k is all k + 1 wherever it was carried out. */
+static int first_not_put(const char *mem)
+{
+	int k;
+
+	for (k = 0; k < N; k++)
+		if (!r_all(mem + (size_t)k * LONG_ENTRY, (char)(k + 1), LONG_ENTRY))
+			break;
+	return k;
+}
+
+/* RSM check: 53 */
+TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
+{
+	char *mem = r_mem(N * LONG_ENTRY), *buf = r_mem(N * LONG_ENTRY), c = 'c';
+	rsm_scat_gath_t sg = { .io_request_count = N };
+	struct r_pair *p = &self->p;
+	int k, ret = 0, ms, done;
+	rsm_iovec_t v[N];
+
+	ASSERT_EQ(RSM_SUCCESS,
+		  rsm_memseg_export_create(p->ctlr, &p->exp, mem, N * LONG_ENTRY, 0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(p->exp, &p->id, NULL, 0));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	for (k = 0; k < N; k++) {
+		memset(buf + (size_t)k * LONG_ENTRY, k + 1, LONG_ENTRY);
+		v[k] = (rsm_iovec_t) {
+			.io_type = RSM_VA_TYPE, .local.vaddr = buf,
+			.local_offset = (size_t)k * LONG_ENTRY,
+			.remote_offset = (size_t)k * LONG_ENTRY, .transfer_length = LONG_ENTRY,
+		};
+	}
+	sg.remote_handle = p->imp;
+	sg.iovec = v;
+	for (ms = 5; ms < 500 && !ret; ms += 5) {
+		memset(mem, 0, N * LONG_ENTRY);
+		alarm_in_ms((unsigned int)ms);
+		ret = rsm_memseg_import_putv(&sg);
+		/* It may have been done already. */
+		alarm_in_ms(0);
+	}
+	EXPECT_EQ(RSMERR_INTERRUPTED, ret) TH_LOG("%d ms", ms);
+	EXPECT_LT(0, sg.io_residual_count);
+	done = N - (int)sg.io_residual_count;
+	EXPECT_LE(done, first_not_put(mem));
+	/* The handle is usable, or was cut; in no case it is stuck. */
+	ret = rsm_memseg_import_put(p->imp, 0, &c, 1);
+	EXPECT_TRUE(ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED) TH_LOG("%d", ret);
+	if (!ret)
+		EXPECT_EQ('c', mem[0]);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+	munmap(buf, N * LONG_ENTRY);
+	munmap(mem, N * LONG_ENTRY);
+}
+
+static int plug(int in)
+{
+	if (in)
+		return command("rdma link add rxe0 type rxe netdev v0 && sleep 1");
+	return command("rdma link delete rxe0");
+}
+
+struct load {
+	struct r_pair	*p;
+	int		ret;
+};
+
+static void *put_until_cut(void *arg)
+{
+	static char buf[65536];
+	rsm_iovec_t v = { .io_type = RSM_VA_TYPE, .local.vaddr = buf, .transfer_length = R_SIZE };
+	struct load *l = arg;
+	rsm_scat_gath_t sg = {
+		.io_request_count = 1, .remote_handle = l->p->imp, .iovec = &v,
+	};
+
+	while (!l->ret)
+		l->ret = rsm_memseg_import_putv(&sg);
+	return NULL;
+}
+
+/* State of the connection of rdma0 to @node, 0 if there is none. */
+static int link_state(rsm_node_id_t node)
+{
+	rsm_topology_t *t;
+	unsigned int i;
+	int k, state = 0;
+
+	if (rsm_get_interconnect_topology(&t))
+		return -1;
+	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++) {
+		rsm_connections_t *c = t->connections[i];
+
+		if (strcmp(c->hdr.cntlr_name, r_ctlr()))
+			continue;
+		for (k = 0; k < c->hdr.remote_cntlr_count; k++)
+			if (c->remote_cntlr[k].remote_nodeid == node)
+				state = (int)c->remote_cntlr[k].connection_state;
+	}
+	rsm_free_interconnect_topology(t);
+	return state;
+}
+
+/* RSM check: 7 */
+TEST_F(rdma, the_topology_tells_who_answers)
+{
+	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(self->p.node));
+	EXPECT_LT(0, link_state(NODE_DEAF));
+	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(NODE_DEAF));
+	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(NODE_GONE));
+	EXPECT_EQ(0, link_state(NODE_NONE));
+}
+
+/* RSM check: 7 */
+TEST_F(rdma, an_adapter_goes_and_comes_back)
+{
+	struct r_pair *p = &self->p, q;
+	struct load l = { .p = p };
+	rsmapi_controller_attr_t attr;
+	pthread_t t;
+	char c = 0;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	ASSERT_EQ(0, pthread_create(&t, NULL, put_until_cut, &l));
+	usleep(100000);
+	peer_close(&self->peer);
+	ASSERT_EQ(0, plug(0));
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, l.ret);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(p->imp, 0, &c, 1));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(p->imp, R_WAIT_MS));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT,
+		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &q.imp));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT,
+		  rsm_memseg_export_create(p->ctlr, &q.exp, p->mem, R_SIZE, 0));
+	/* What they had can be given back, and not used. */
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
+	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(p->node));
+
+	ASSERT_EQ(0, plug(1));
+	ASSERT_EQ(0, peer_open(&self->peer));
+	ASSERT_EQ(0, r_nodes(NULL, 0, -1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_get_controller_attr(p->ctlr, &attr));
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&q));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(q.imp, 0, "b", 1));
+	EXPECT_EQ('b', q.mem[0]);
+	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(p->node));
+	r_close(&q);
+}
+
+TEST_HARNESS_MAIN
