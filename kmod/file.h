@@ -152,6 +152,7 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
 int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
 
 /* mmap.c */
+u64 dat_mmap_place(u32 id, unsigned int kind);
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);
 u64 dat_mmap_size(const struct dat_region *r);
 int dat_mmap(struct file *filp, struct vm_area_struct *vma);

@@ -8,9 +8,14 @@
 
 #define KIND_BITS	8
 
+u64 dat_mmap_place(u32 id, unsigned int kind)
+{
+	return ((u64)id << KIND_BITS | kind) << PAGE_SHIFT;
+}
+
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind)
 {
-	return ((u64)obj->id << KIND_BITS | kind) << PAGE_SHIFT;
+	return dat_mmap_place(obj->id, kind);
 }
 
 u64 dat_mmap_size(const struct dat_region *r)
@@ -57,6 +62,27 @@ static int map_object(struct vm_area_struct *vma, struct dat_ia *ia, u32 id,
 	return ret;
 }
 
+static int map_ring(struct vm_area_struct *vma, struct rsm_ctx *rsm, u32 id, unsigned int kind)
+{
+	struct dat_region *r;
+	struct rsm_obj *obj;
+	int ret = -EINVAL;
+
+	obj = rsm_obj_get(rsm, DAT_RSM_TYPE_IMPORT, id);
+	if (!obj)
+		return -ENOENT;
+	r = rsm_ring_region(to_rsm_import(obj), kind);
+	if (r)
+		ret = map_region(vma, r);
+	rsm_obj_put(obj);
+	return ret;
+}
+
+static bool is_ring(unsigned int kind)
+{
+	return kind >= DAT_REGION_RSM_SUBMIT && kind <= DAT_REGION_RSM_DATA;
+}
+
 int dat_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct dat_file *file = filp->private_data;
@@ -71,7 +97,11 @@ int dat_mmap(struct file *filp, struct vm_area_struct *vma)
 		return dat_rsm_mmap(file, vma);
 	if (kind == DAT_REGION_RSM_SLOTS)
 		return id || !rsm ? -EINVAL : map_region(vma, &rsm->slots);
-	if (!ia || id > U32_MAX)
+	if (id > U32_MAX)
+		return -EINVAL;
+	if (is_ring(kind))
+		return rsm ? map_ring(vma, rsm, id, kind) : -EINVAL;
+	if (!ia)
 		return -EINVAL;
 	if (kind != DAT_REGION_DOORBELL)
 		return map_object(vma, ia, id, kind);

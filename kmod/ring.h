@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory shared with a process.  ring.c is the only file that looks at it; the
- * protocol and its lettered barriers are in <rdma/dat_ring.h>.
+ * Memory shared with a process.  ring.c is the only file that looks at it, but for rings of
+ * RSM (rsm_ring.c); the protocol and its lettered barriers are in <rdma/dat_ring.h>.
  */
 #ifndef _DAT_RING_H
 #define _DAT_RING_H
@@ -37,6 +37,10 @@ enum dat_region_kind {
 	DAT_REGION_NEXT_STATUS	= 4,
 	/* of no object, like the doorbell page */
 	DAT_REGION_RSM_SLOTS	= 5,
+	/* of an import */
+	DAT_REGION_RSM_SUBMIT	= 6,
+	DAT_REGION_RSM_STATUS	= 7,
+	DAT_REGION_RSM_DATA	= 8,
 };
 
 /**

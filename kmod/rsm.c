@@ -89,6 +89,7 @@ err_serve:
 
 void dat_rsm_exit(void)
 {
+	rsm_watch_exit();
 	unregister_pernet_subsys(&rsm_net_ops);
 	rsm_serve_exit();
 	/* Of objects that were freed. */

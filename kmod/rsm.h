@@ -361,6 +361,7 @@ void rsm_event_add(struct rsm_obj *obj, bool accumulate);
 void rsm_event_add_many(struct rsm_obj *obj, u32 n);
 int rsm_import_post(struct rsm_import *imp, u32 flags);
 int rsm_event_post(struct rsm_ucmd *ucmd);
+int rsm_event_sleep(u64 deadline_ns);
 int rsm_event_wait(struct rsm_ucmd *ucmd);
 int rsm_event_fd(struct rsm_ucmd *ucmd);
 
@@ -419,6 +420,14 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
 int rsm_topology_init(void);
 void rsm_topology_exit(void);
 int rsm_topology(struct rsm_ucmd *ucmd);
+
+/* rsm_ring.c: rings of such imports */
+int rsm_ring_make(struct rsm_ucmd *ucmd);
+int rsm_ring_kick(struct rsm_ucmd *ucmd);
+struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
+
+/* rsm_watch.c */
+void rsm_watch_exit(void);
 
 /* rsm_cmd.c */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);

@@ -34,6 +34,8 @@ union rsm_arg {
 	struct dat_rsm_fd		fd;
 	struct dat_rsm_nodes		nodes;
 	struct dat_rsm_topology		topology;
+	struct dat_rsm_ring		ring;
+	struct dat_rsm_kick		kick;
 };
 
 /**
@@ -140,6 +142,8 @@ static const struct rsm_op rsm_ops[] = {
 	RSM_OP(FD, fd, fd, rsm_event_fd, true),
 	RSM_OP(NODES, nodes, rsvd, rsm_nodes, false),
 	RSM_OP(TOPOLOGY, topology, list, rsm_topology, false),
+	RSM_OP(RING, ring, data_size, rsm_ring_make, true),
+	RSM_OP(KICK, kick, deadline_ns, rsm_ring_kick, true),
 };
 
 static_assert(ARRAY_SIZE(rsm_ops) == DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST);

@@ -123,7 +123,7 @@ static int event_take(struct rsm_obj *obj)
 	return ret;
 }
 
-static int event_sleep(u64 deadline_ns)
+int rsm_event_sleep(u64 deadline_ns)
 {
 	int ret = dat_sleep(deadline_ns);
 
@@ -148,7 +148,7 @@ int rsm_event_wait(struct rsm_ucmd *ucmd)
 		prepare_to_wait(&obj->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = event_take(obj);
 		if (ret == -EAGAIN)
-			ret = event_sleep(arg->deadline_ns);
+			ret = rsm_event_sleep(arg->deadline_ns);
 	} while (ret == -EAGAIN);
 	finish_wait(&obj->wq, &wait);
 	rsm_obj_put(obj);

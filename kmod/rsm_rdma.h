@@ -217,6 +217,7 @@ enum rsm_channel {
 };
 
 struct rsm_conn;
+struct rsm_ring;
 
 /**
  * struct rsm_conn_ops - which side of a connection this is
@@ -262,6 +263,7 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
  * @lmr: of @mem
  * @context: of @lmr
  * @done: who is told of completions
+ * @ring: importer: mapped by the process, or NULL; set once, under @end_lock, with release
  * @lock: everything below
  * @up: requests can be posted
  * @lost: there is no connection any more, and there will be none
@@ -305,6 +307,7 @@ struct rsm_conn {
 	DAT_LMR_HANDLE			lmr;
 	DAT_LMR_CONTEXT			context;
 	rsm_done_fn			done[RSM_CHANNELS];
+	struct rsm_ring			*ring;
 	spinlock_t			lock;		/* of all that follows */
 	bool				up;
 	bool				lost;

@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "rsm_rdma.h"
+#include "rsm_ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
 #define PROBE_US	(2 * USEC_PER_SEC)
@@ -210,12 +210,14 @@ void rsm_remote_end(struct rsm_import *imp)
 	/* What was posted to the exporter shall arrive. */
 	rsm_conn_settle(r->conn);
 	rsm_conn_end(r->conn);
+	rsm_ring_end(r->conn);
 	rsm_ctlr_put(r->ctlr);
 }
 
 /* The last reference is gone. */
 void rsm_remote_release(struct rsm_import *imp)
 {
+	rsm_ring_free(imp->remote->conn);
 	rsm_conn_put(imp->remote->conn);
 	kfree(imp->remote);
 }

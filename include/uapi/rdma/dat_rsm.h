@@ -31,6 +31,43 @@
  * The window of an import, where connecting gave one, is the segment itself, to be mapped
  * shared, whole or in part, any number of times.  After a cut it shows other memory, private
  * to the import: what is written to it is lost and nobody is told but by the generation.
+ *
+ * The ring of an import, of controllers that have no windows, is three regions, each mapped
+ * as a whole.  Every one of them has one writer but the last:
+ *
+ *   submit   struct dat_rsm_submit, struct dat_rsm_entry[]    the process
+ *   status   struct dat_rsm_status                            the kernel; read-only
+ *   data     what is put, and what was got                    both, slot by slot
+ *
+ * The process copies what it puts into the data area and writes an entry that names it; where
+ * the segment is and what opens it only the kernel knows.  The kernel reads an entry once
+ * and checks the copy against the import.  Indices are free-running 32-bit counters, the slot
+ * of an entry is "index & (entries - 1)".  Entries are carried out, and complete, in order.
+ *
+ *   process                                  kernel: looks
+ *   -------                                  -------------
+ *   write data, entry[tail]                  status.flags = 0
+ *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
+ *   full barrier                  (B)        copy, check, post n entries
+ *   if status.flags & NEED_KICK              if requests are under way, or the
+ *     ioctl(DAT_IOC_RSM_KICK)                  watcher has the ring: leave
+ *                                            status.flags = NEED_KICK
+ *   use data of entries before               full barrier                 (E)
+ *     status.done                 (F)        if submit.tail != head: again (D)
+ *
+ *                                            a request completes:
+ *                                              status.done = its index + 1 (G)
+ *                                              look
+ *
+ *   (A)/(D) release/acquire: the entry and its data are whole when the tail shows them.
+ *   (B)/(E) store-barrier-load on both sides: either the process sees NEED_KICK and
+ *       enters, or the kernel sees the new tail.  Never neither.
+ *   (F)/(G) acquire/release: what was got is in the data area, and what was put has been
+ *       read from there, when done shows it.
+ *
+ * Nobody has to enter while requests are under way, since their completion looks; nor while
+ * the watcher, a thread of the kernel, has the ring, which it does as long as entries come
+ * thick and fast, and a little longer.
  */
 #ifndef _UAPI_RDMA_DAT_RSM_H
 #define _UAPI_RDMA_DAT_RSM_H
@@ -99,6 +136,8 @@ enum {
 	DAT_NR_RSM_FD,
 	DAT_NR_RSM_NODES,
 	DAT_NR_RSM_TOPOLOGY,
+	DAT_NR_RSM_RING,
+	DAT_NR_RSM_KICK,
 	DAT_NR_RSM_LAST
 };
 
@@ -569,5 +608,111 @@ struct dat_rsm_topology {
 };
 
 #define DAT_IOC_RSM_TOPOLOGY	DAT_IOC(RSM_TOPOLOGY)
+
+/* Rings of imports; see the top of this file. */
+
+enum dat_rsm_ring_op {
+	DAT_RSM_RING_PUT	= 1,	/* an entry of zeros is malformed */
+	DAT_RSM_RING_GET	= 2,
+	DAT_RSM_RING_FLUSH	= 3,	/* done when all puts before it are in the segment */
+};
+
+/**
+ * struct dat_rsm_entry - a transfer
+ * @offset: in the segment; FLUSH: 0
+ * @length: bytes, 1 to the ring's @chunk; FLUSH: 0
+ * @data: in the data area, in one of its chunks from end to end; FLUSH: 0
+ * @op: enum dat_rsm_ring_op
+ * @rsvd: 0
+ *
+ * One that is malformed, that the import has no right to, or that goes beyond the segment,
+ * cuts the import; so does a tail beyond the ring.  A library has no use for such.
+ */
+struct dat_rsm_entry {
+	__u64 offset;
+	__u32 length;
+	__u32 data;
+	__u32 op;
+	__u32 rsvd[3];
+};
+
+/**
+ * struct dat_rsm_submit - what the process writes
+ * @tail: entries posted; at first what the kernel has written there
+ * @rsvd: keeps the entries, which follow, on cache lines of their own
+ */
+struct dat_rsm_submit {
+	__u32 tail;
+	__u32 rsvd[31];
+};
+
+#define DAT_RSM_NEED_KICK	0x1
+
+/**
+ * struct dat_rsm_status - what the kernel writes
+ * @done: entries complete: all before this index, and none behind an error
+ * @flags: DAT_RSM_NEED_KICK: nobody will look at the next entry
+ * @bad: entries that have cut the import, the one behind the last that was taken
+ * @rsvd: 0
+ */
+struct dat_rsm_status {
+	__u32 done;
+	__u32 flags;
+	__u32 bad;
+	__u32 rsvd;
+};
+
+/**
+ * struct dat_rsm_ring - have the ring of an import made, or learn again where it is
+ * @size: of this structure
+ * @err: out: BAD_SEG; BAD_CTLR imports of its controller have none; CONN_ABORTED; NO_MEM;
+ *	NO_RESOURCES
+ * @id: of the import
+ * @rsvd: 0
+ * @entries: out: a power of two
+ * @chunk: out: a power of two; transfers don't cross its multiples in the data area
+ * @submit_offset: out: for mmap()
+ * @submit_size: out: bytes
+ * @status_offset: out: for mmap(); can't be mapped for writing
+ * @status_size: out: bytes
+ * @data_offset: out: for mmap()
+ * @data_size: out: bytes
+ *
+ * Pages that are mapped stay when the import ends; nobody looks at them any more.
+ */
+struct dat_rsm_ring {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 rsvd;
+	__u32 entries;
+	__u32 chunk;
+	__u64 submit_offset;
+	__u64 submit_size;
+	__u64 status_offset;
+	__u64 status_size;
+	__u64 data_offset;
+	__u64 data_size;
+};
+
+#define DAT_IOC_RSM_RING	DAT_IOC(RSM_RING)
+
+/**
+ * struct dat_rsm_kick - look at a ring, and wait for an entry of it
+ * @size: of this structure
+ * @err: out: BAD_SEG; BAD_CTLR there is no ring; CONN_ABORTED; TIMEOUT; INTERRUPTED
+ * @id: of the import
+ * @index: wait until done is behind it, as (int)(done - index) > 0 says
+ * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: don't wait
+ */
+struct dat_rsm_kick {
+	__u32 size;
+	__u32 err;
+	__u32 id;
+	__u32 index;
+	__u64 deadline_ns;
+};
+
+#define DAT_IOC_RSM_KICK	DAT_IOC(RSM_KICK)
 
 #endif /* _UAPI_RDMA_DAT_RSM_H */

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's half of the rings of imports; letters refer to <rdma/dat_rsm.h>.
+ *
+ * Nothing that is read from a page is trusted: the tail is read once and compared with a
+ * private index, an entry is copied once and the copy is what gets checked.  A process that
+ * writes what no library would loses its import.
+ *
+ * Where memory is not coherent with DMA, neither is what other processes register.
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "kdat.h"
+#include "file.h"
+#include "rsm_ring.h"
+
+/*
+ * When the watcher is worth it.  Entries that come sooner than in half of the time for which
+ * it would look in vain make a streak, and a streak that is long enough gets it.  While
+ * it has the ring, streaks go on to count; but who enters the kernel all the same, since he
+ * waits for longer than he cares to look himself, spoils them.  The next has to be longer then.
+ */
+#define STREAK_ENOUGH	8
+#define STREAK_MOST	4096	/* that may be asked for */
+#define STREAK_WATCHED	32	/* what it begins with, and what there is to lose */
+#define STREAK_MISS	4	/* lost by an entry that comes late, or a kick */
+
+static_assert(sizeof(struct dat_rsm_entry) == 32);
+static_assert(sizeof(struct dat_rsm_submit) == 128);
+static_assert(sizeof(struct dat_rsm_status) == 16);
+
+static struct dat_rsm_submit *ring_submit(const struct rsm_ring *r)
+{
+	return r->submit.va;
+}
+
+static struct dat_rsm_status *ring_status(const struct rsm_ring *r)
+{
+	return r->status.va;
+}
+
+/* Shared memory. */
+
+static bool ring_has_entry(const struct rsm_ring *r)
+{
+	return READ_ONCE(ring_submit(r)->tail) != READ_ONCE(r->head);
+}
+
+/* 1: the entry at head is in @e; 0: there is none; -EOVERFLOW: the tail is wild. */
+static int ring_fetch(const struct rsm_ring *r, struct dat_rsm_entry *e)
+{
+	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
+	u32 n = smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
+
+	if (!n)
+		return 0;
+	if (n > RSM_RING_ENTRIES)
+		return -EOVERFLOW;
+	memcpy(e, &entries[r->head & (RSM_RING_ENTRIES - 1)], sizeof(*e));
+	/* The compiler must not fetch it again for later checks. */
+	barrier();
+	return 1;
+}
+
+static void ring_set_armed(struct rsm_ring *r, bool armed)
+{
+	if (r->armed != armed)
+		WRITE_ONCE(ring_status(r)->flags, armed ? DAT_RSM_NEED_KICK : 0);
+	r->armed = armed;
+}
+
+/* Returns true if there has been an entry already. */
+static bool ring_arm(struct rsm_ring *r)
+{
+	ring_set_armed(r, true);
+	smp_mb();						/* (E) */
+	return ring_has_entry(r);
+}
+
+static void ring_show_done(const struct rsm_ring *r)
+{
+	smp_store_release(&ring_status(r)->done, r->done);	/* (G) */
+}
+
+/* Entries. */
+
+static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *e)
+{
+	u32 right = e->op == DAT_RSM_RING_PUT ? DAT_RSM_WRITE : DAT_RSM_READ;
+	u64 end;
+
+	if (!(r->imp->perm & right))
+		return -EACCES;
+	if (!e->length || e->data >= RSM_RING_DATA ||
+	    e->length > RSM_RING_CHUNK - (e->data & (RSM_RING_CHUNK - 1)))
+		return -EBADMSG;
+	if (check_add_overflow(e->offset, (u64)e->length, &end) || end > r->conn->length)
+		return -EBADMSG;
+	return 0;
+}
+
+static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e)
+{
+	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
+	DAT_LMR_TRIPLET seg = {
+		.virtual_address = (uintptr_t)page_address(r->data.pages[data >> PAGE_SHIFT]) +
+				   offset_in_page(data),
+		.segment_length = e->length, .lmr_context = r->context[data / RSM_RING_CHUNK],
+	};
+
+	return rsm_conn_rdma(r->conn, e->op == DAT_RSM_RING_PUT, e->offset, &seg,
+			     RSM_CHANNEL_RING, r->head);
+}
+
+static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e)
+{
+	int ret = -EBADMSG;
+
+	if (e->rsvd[0] || e->rsvd[1] || e->rsvd[2])
+		return -EBADMSG;
+	if (e->op == DAT_RSM_RING_PUT || e->op == DAT_RSM_RING_GET) {
+		ret = transfer_check(r, e);
+		if (!ret)
+			ret = ring_transfer(r, e);
+	} else if (e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data) {
+		ret = rsm_conn_flush(r->conn, RSM_CHANNEL_RING, r->head);
+	}
+	return ret;
+}
+
+/* The last entry was malformed, or failed: the import has come to its end. */
+static void ring_kill(struct rsm_ring *r)
+{
+	if (!r->dead)
+		queue_work(dat_wq, &r->cut);
+	WRITE_ONCE(r->dead, true);
+}
+
+static void ring_cut(struct work_struct *work)
+{
+	struct rsm_ring *r = container_of(work, struct rsm_ring, cut);
+
+	rsm_obj_cut(&r->imp->obj);
+	rsm_conn_hang_up(r->conn);
+}
+
+/* Post what there is, as far as there is room.  Returns entries. */
+static u32 ring_post(struct rsm_ring *r)
+{
+	struct dat_rsm_entry e;
+	u32 n = 0;
+	int ret;
+
+	/* Nothing completes meanwhile, for want of the lock: it has an end. */
+	for (; !r->dead && r->head - r->done < RSM_RING_WRS; n++) {
+		ret = ring_fetch(r, &e);
+		if (!ret)
+			break;
+		if (ret > 0)
+			ret = ring_issue(r, &e);
+		if (ret < 0) {
+			if (ret != -ENOTCONN)
+				WRITE_ONCE(ring_status(r)->bad, 1);
+			ring_kill(r);
+			break;
+		}
+		WRITE_ONCE(r->head, r->head + 1);
+	}
+	return n;
+}
+
+static void ring_lose(struct rsm_ring *r)
+{
+	r->streak -= min(r->streak, STREAK_MISS);
+}
+
+/* Somebody has posted. */
+static void ring_learn(struct rsm_ring *r)
+{
+	u32 most = r->watched ? STREAK_WATCHED : STREAK_MOST;
+	u64 now = ktime_get_ns();
+
+	if (now - r->last <= rsm_watch_ns() / 2)
+		r->streak = min(r->streak + 1, most);
+	else
+		ring_lose(r);
+	WRITE_ONCE(r->last, now);
+}
+
+/* Will the watcher find the next entry? */
+static bool ring_watched(struct rsm_ring *r)
+{
+	if (r->watched)
+		return true;
+	if (r->streak < r->enough || !rsm_watch_add(r))
+		return false;
+	r->streak = STREAK_WATCHED;
+	return true;
+}
+
+/* Take what there is, and see to it that somebody looks at what comes. */
+static void ring_look(struct rsm_ring *r)
+{
+	lockdep_assert_held(&r->lock);
+	if (r->dead)
+		return;
+	ring_set_armed(r, false);
+	if (ring_post(r))
+		ring_learn(r);
+	while (!r->dead && r->head == r->done && !ring_watched(r) && ring_arm(r)) {
+		ring_set_armed(r, false);
+		ring_post(r);
+	}
+}
+
+/* Without the lock: what is missed this time is seen the next. */
+static bool ring_has_work(const struct rsm_ring *r)
+{
+	return ring_has_entry(r) &&
+	       READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
+}
+
+static bool ring_worth_watching(const struct rsm_ring *r)
+{
+	return !r->dead && r->streak && ktime_get_ns() - r->last < rsm_watch_ns();
+}
+
+/* The watcher gives it up: its list is left before others may put it into the next. */
+static void ring_unwatch(struct rsm_ring *r)
+{
+	list_del(&r->watch);
+	r->watched = false;
+	/* Has it been of use? */
+	r->enough = r->streak ? STREAK_ENOUGH : min(r->enough * 2, STREAK_MOST);
+	r->streak = 0;
+	ring_look(r);
+}
+
+/**
+ * rsm_ring_look() - look at a ring as the watcher
+ * @ring: in its list
+ *
+ * Context: process.  Return: false: it has left the list, and the import is to be put.
+ */
+bool rsm_ring_look(struct rsm_ring *ring)
+{
+	bool stays;
+
+	if (!ring_has_work(ring) && !READ_ONCE(ring->dead) &&
+	    ktime_get_ns() - READ_ONCE(ring->last) < rsm_watch_ns())
+		return true;
+	spin_lock_bh(&ring->lock);
+	ring_look(ring);
+	stays = ring_worth_watching(ring);
+	if (!stays)
+		ring_unwatch(ring);
+	spin_unlock_bh(&ring->lock);
+	return stays;
+}
+
+/* Somebody waits for what is done by now. */
+static bool ring_wakes(struct rsm_ring *r)
+{
+	bool wakes = r->waiting && (s32)(r->done - r->wake_at) > 0;
+
+	if (wakes)
+		r->waiting = false;
+	return wakes;
+}
+
+/* A request has completed, in order. */
+static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
+{
+	struct rsm_ring *r = conn->ring;
+	bool wakes;
+
+	spin_lock_bh(&r->lock);
+	if (ok) {
+		WRITE_ONCE(r->done, seq + 1);
+		ring_show_done(r);
+	} else {
+		ring_kill(r);
+	}
+	ring_look(r);
+	wakes = ring_wakes(r);
+	spin_unlock_bh(&r->lock);
+	if (wakes)
+		wake_up_all(&r->imp->obj.wq);
+}
+
+/* Making and freeing. */
+
+static int data_alloc(struct dat_region *region)
+{
+	unsigned int i, n = RSM_RING_DATA / PAGE_SIZE, per = RSM_RING_CHUNK / PAGE_SIZE;
+	void *va = NULL;
+
+	region->pages = kvcalloc(n, sizeof(*region->pages), GFP_KERNEL_ACCOUNT);
+	if (!region->pages)
+		return -ENOMEM;
+	region->writable = true;
+	for (i = 0; i < n; i++) {
+		/* Pages of their own, so that each can be mapped and outlive the others. */
+		if (i % per == 0)
+			va = alloc_pages_exact(RSM_RING_CHUNK, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!va)
+			return -ENOMEM;
+		region->pages[i] = virt_to_page(va + i % per * PAGE_SIZE);
+		region->npages = i + 1;
+	}
+	return 0;
+}
+
+static void ring_release(struct rsm_ring *r)
+{
+	dat_region_free(&r->data);
+	dat_region_free(&r->status);
+	dat_region_free(&r->submit);
+	rsm_conn_put(r->conn);
+	kfree(r);
+}
+
+static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
+{
+	struct rsm_ring *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+
+	if (!r)
+		return NULL;
+	r->imp = conn->owner;
+	r->conn = conn;
+	kref_get(&conn->ref);
+	spin_lock_init(&r->lock);
+	INIT_LIST_HEAD(&r->watch);
+	INIT_WORK(&r->cut, ring_cut);
+	if (dat_region_alloc(&r->submit, sizeof(struct dat_rsm_submit) +
+			     RSM_RING_ENTRIES * sizeof(struct dat_rsm_entry), true) ||
+	    dat_region_alloc(&r->status, sizeof(struct dat_rsm_status), false) ||
+	    data_alloc(&r->data)) {
+		ring_release(r);
+		return NULL;
+	}
+	r->head = READ_ONCE(dat_ring_start);
+	r->done = r->head;
+	r->enough = STREAK_ENOUGH;
+	ring_submit(r)->tail = r->head;
+	ring_show_done(r);
+	/* It starts with nobody looking. */
+	ring_set_armed(r, true);
+	return r;
+}
+
+static void ring_unregister(struct rsm_ring *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < RSM_RING_CHUNKS && r->lmr[i]; i++)
+		kdat_lmr_free(r->lmr[i]);
+}
+
+static int ring_register(struct rsm_ring *r)
+{
+	struct rsm_ctlr *ctlr = r->conn->ctlr;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < RSM_RING_CHUNKS; i++) {
+		ret = rsm_conn_register(ctlr, ctlr->pz,
+					page_address(r->data.pages[i * RSM_RING_CHUNK / PAGE_SIZE]),
+					RSM_RING_CHUNK, &r->lmr[i], &r->context[i]);
+		if (ret) {
+			r->lmr[i] = NULL;
+			ring_unregister(r);
+			return ret;
+		}
+	}
+	return DAT_RSM_OK;
+}
+
+/* Under end_lock: who ends the connection finds the ring, or we find that it has ended. */
+static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
+{
+	int ret;
+
+	lockdep_assert_held(&conn->end_lock);
+	if (conn->ended)
+		return DAT_RSM_CONN_ABORTED;
+	if (conn->ring)
+		return DAT_RSM_OK;
+	ret = ring_register(*ring);
+	if (ret)
+		return ret;
+	conn->done[RSM_CHANNEL_RING] = ring_completed;
+	smp_store_release(&conn->ring, *ring);	/* whole, for who looks without the lock */
+	*ring = NULL;
+	return DAT_RSM_OK;
+}
+
+static int ring_add(struct rsm_conn *conn)
+{
+	struct rsm_ring *r = ring_alloc(conn);
+	int ret;
+
+	if (!r)
+		return DAT_RSM_NO_MEM;
+	rsm_watch_start();
+	mutex_lock(&conn->end_lock);
+	ret = ring_begin(conn, &r);
+	mutex_unlock(&conn->end_lock);
+	if (r)
+		ring_release(r);
+	return ret;
+}
+
+static struct rsm_ring *ring_of(const struct rsm_import *imp)
+{
+	return imp->remote ? smp_load_acquire(&imp->remote->conn->ring) : NULL;	/* whole */
+}
+
+void rsm_ring_end(struct rsm_conn *conn)
+{
+	struct rsm_ring *r = conn->ring;
+
+	if (!r)
+		return;
+	spin_lock_bh(&r->lock);
+	WRITE_ONCE(r->dead, true);
+	spin_unlock_bh(&r->lock);
+	flush_work(&r->cut);
+	ring_unregister(r);
+}
+
+void rsm_ring_free(struct rsm_conn *conn)
+{
+	if (conn->ring)
+		ring_release(conn->ring);
+}
+
+/* Calls. */
+
+static const struct {
+	unsigned int	kind;
+	size_t		offset;
+} ring_regions[] = {
+	{ DAT_REGION_RSM_SUBMIT,	offsetof(struct rsm_ring, submit) },
+	{ DAT_REGION_RSM_STATUS,	offsetof(struct rsm_ring, status) },
+	{ DAT_REGION_RSM_DATA,		offsetof(struct rsm_ring, data) },
+};
+
+/* The region of a kind, or NULL; it is there while the import is. */
+struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind)
+{
+	struct rsm_ring *r = ring_of(imp);
+	unsigned int i;
+
+	for (i = 0; r && i < ARRAY_SIZE(ring_regions); i++)
+		if (ring_regions[i].kind == kind)
+			return (void *)r + ring_regions[i].offset;
+	return NULL;
+}
+
+static void ring_answer(const struct rsm_import *imp, struct dat_rsm_ring *arg)
+{
+	const struct rsm_ring *r = ring_of(imp);
+
+	arg->entries = RSM_RING_ENTRIES;
+	arg->chunk = RSM_RING_CHUNK;
+	arg->submit_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_SUBMIT);
+	arg->submit_size = dat_mmap_size(&r->submit);
+	arg->status_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_STATUS);
+	arg->status_size = dat_mmap_size(&r->status);
+	arg->data_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_DATA);
+	arg->data_size = dat_mmap_size(&r->data);
+}
+
+int rsm_ring_make(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_ring *arg = ucmd->arg;
+	struct rsm_import *imp;
+	struct rsm_obj *obj;
+	int ret = DAT_RSM_OK;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	imp = to_rsm_import(obj);
+	if (!imp->remote)
+		ret = DAT_RSM_BAD_CTLR;
+	else if (!ring_of(imp))
+		ret = ring_add(imp->remote->conn);
+	if (!ret)
+		ring_answer(imp, arg);
+	rsm_obj_put(obj);
+	return ret;
+}
+
+/* Returns -EAGAIN if there is reason to wait; then somebody will wake us. */
+static int ring_wait_for(struct rsm_ring *r, u32 index)
+{
+	int ret = -EAGAIN;
+
+	spin_lock_bh(&r->lock);
+	if ((s32)(r->done - index) > 0) {
+		ret = DAT_RSM_OK;
+	} else if (READ_ONCE(r->imp->obj.stopped)) {
+		ret = DAT_RSM_BAD_SEG;
+	} else if (READ_ONCE(r->imp->obj.cut)) {
+		ret = DAT_RSM_CONN_ABORTED;
+	} else {
+		if (!r->waiting || (s32)(index - r->wake_at) < 0)
+			r->wake_at = index;
+		r->waiting = true;
+	}
+	spin_unlock_bh(&r->lock);
+	return ret;
+}
+
+static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
+{
+	DEFINE_WAIT(wait);
+	int ret;
+
+	do {
+		prepare_to_wait(&r->imp->obj.wq, &wait, TASK_INTERRUPTIBLE);
+		ret = ring_wait_for(r, index);
+		if (ret == -EAGAIN)
+			ret = rsm_event_sleep(deadline_ns);
+	} while (ret == -EAGAIN);
+	finish_wait(&r->imp->obj.wq, &wait);
+	return ret;
+}
+
+int rsm_ring_kick(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_kick *arg = ucmd->arg;
+	int ret = DAT_RSM_BAD_CTLR;
+	struct rsm_obj *obj;
+	struct rsm_ring *r;
+
+	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	r = ring_of(to_rsm_import(obj));
+	if (r) {
+		spin_lock_bh(&r->lock);
+		ring_look(r);
+		if (r->watched)
+			ring_lose(r);
+		spin_unlock_bh(&r->lock);
+		ret = ring_wait(r, arg->index, arg->deadline_ns);
+	}
+	rsm_obj_put(obj);
+	return ret;
+}
