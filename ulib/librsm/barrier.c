@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Barriers.  Within a host every transfer is complete when its call returns, so what
- * remains is a fence, and whether the connection has lasted.
+ * remains is a fence, and whether the connection has lasted.  Across an adapter puts are
+ * waited for here.
  */
 #define _GNU_SOURCE
 #include "librsm.h"
@@ -87,8 +88,12 @@ RSM_API int rsm_memseg_import_open_barrier(rsmapi_barrier_t *barrier)
 }
 
 /* All that was written before is where it belongs, or never will be. */
-static int barrier_result(const struct rsm_import *imp)
+static int barrier_result(struct rsm_import *imp)
 {
+	int ret = rsm_ring_settle(imp, 0);
+
+	if (ret)
+		return ret;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return rsm_import_cut(imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
 }

@@ -26,6 +26,7 @@ static void import_init(struct rsm_import *imp, struct rsm_ctx *ctx, struct rsm_
 	imp->perm = arg->perm;
 	imp->length = arg->length;
 	imp->map_offset = arg->map_offset;
+	imp->swapped = !!(arg->flags & DAT_RSM_SWAPPED);
 	imp->mode = RSM_BARRIER_MODE_IMPLICIT;
 }
 
@@ -77,6 +78,7 @@ RSM_API int rsm_memseg_import_connect(rsmapi_controller_handle_t controller,
 RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 {
 	struct rsm_import *imp = rsm_import_of(im_memseg);
+	struct rsm_ring *ring = NULL;
 	char *window = NULL;
 	int ret;
 
@@ -90,12 +92,16 @@ RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 		window = imp->window;
 		imp->window = NULL;
 		imp->no_window = 1;
+		ring = imp->ring;
+		imp->ring = NULL;
+		imp->no_ring = 1;
 	}
 	pthread_mutex_unlock(&imp->seg.lock);
 	if (ret)
 		return ret;
 	if (window)
 		munmap(window, imp->length);
+	rsm_ring_free(ring);
 	return rsm_seg_end(&imp->seg, DAT_RSM_TYPE_IMPORT);
 }
 

@@ -3,7 +3,7 @@
  * Reading and writing segments.
  *
  * Single transfers go through the window, if there is one: a copy, and a look at the
- * generation, no system call.  Vectors are carried out by the driver, in one call, which
+ * generation, no system call; or through the ring, if there is one (ring.c).  Vectors are carried out by the driver, in one call, which
  * also finds out what of the caller's memory is no memory.
  */
 #define _GNU_SOURCE
@@ -11,26 +11,6 @@
 #include <sys/mman.h>
 
 #include "librsm.h"
-
-/*
- * struct xfer - a put or get
- * @imp: import
- * @put: or a get
- * @data: the caller's
- * @offset: in the segment
- * @count: of elements
- * @width: bytes of one
- * @whole: no element may be seen half written; then all is aligned
- */
-struct xfer {
-	struct rsm_import	*imp;
-	int			put;
-	void			*data;
-	off_t			offset;
-	uint64_t		count;
-	uint32_t		width;
-	int			whole;
-};
 
 static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_ioent *e,
 		     uint32_t count, uint32_t flags, uint32_t *done)
@@ -74,31 +54,46 @@ static char *window_of(struct rsm_import *imp)
 	return window_make(imp);
 }
 
-#define COPY_WHOLE(bits)								\
-static void copy_whole##bits(volatile uint##bits##_t *to,				\
+#define COPY_WHOLE(bits, how, fn)							\
+static void copy_##how##bits(volatile uint##bits##_t *to,				\
 			     const volatile uint##bits##_t *from, uint64_t n)		\
 {											\
 	while (n--)									\
-		*to++ = *from++;							\
+		*to++ = fn(*from++);							\
 }
 
-COPY_WHOLE(16)
-COPY_WHOLE(32)
-COPY_WHOLE(64)
+COPY_WHOLE(16, whole, )
+COPY_WHOLE(32, whole, )
+COPY_WHOLE(64, whole, )
+COPY_WHOLE(16, swapped, __builtin_bswap16)
+COPY_WHOLE(32, swapped, __builtin_bswap32)
+COPY_WHOLE(64, swapped, __builtin_bswap64)
 
-static void copy(void *to, const void *from, const struct xfer *x)
+static void copy_swapped(void *to, const void *from, uint64_t n, uint32_t width)
+{
+	if (width == 8)
+		copy_swapped64(to, from, n / 8);
+	else if (width == 4)
+		copy_swapped32(to, from, n / 4);
+	else
+		copy_swapped16(to, from, n / 2);
+}
+
+void rsm_copy(void *to, const void *from, uint64_t n, const struct rsm_xfer *x)
 {
 	if (!x->whole)
-		memcpy(to, from, x->count * x->width);
+		memcpy(to, from, n);
+	else if (x->imp->swapped)
+		copy_swapped(to, from, n, x->width);
 	else if (x->width == 8)
-		copy_whole64(to, from, x->count);
+		copy_whole64(to, from, n / 8);
 	else if (x->width == 4)
-		copy_whole32(to, from, x->count);
+		copy_whole32(to, from, n / 4);
 	else
-		copy_whole16(to, from, x->count);
+		copy_whole16(to, from, n / 2);
 }
 
-static int through_driver(const struct xfer *x)
+static int through_driver(const struct rsm_xfer *x)
 {
 	struct dat_rsm_ioent e = {
 		.addr = (uintptr_t)x->data, .offset = (uint64_t)x->offset,
@@ -106,17 +101,20 @@ static int through_driver(const struct xfer *x)
 	};
 	uint32_t done;
 
+	/* The driver copies bytes as they are. */
+	if (x->whole && x->imp->swapped)
+		return RSMERR_INSUFFICIENT_RESOURCES;
 	return driver_io(x->imp, x->put, &e, 1, 0, &done);
 }
 
-static int through_window(const struct xfer *x, char *window)
+static int through_window(const struct rsm_xfer *x, char *window)
 {
 	char *at = window + x->offset;
 
 	if (x->put)
-		copy(at, x->data, x);
+		rsm_copy(at, x->data, x->count * x->width, x);
 	else
-		copy(x->data, at, x);
+		rsm_copy(x->data, at, x->count * x->width, x);
 	/*
 	 * What was stored before a cut is seen by who cut; what was stored after one went
 	 * to the trash, and by then the generation had changed.
@@ -126,7 +124,7 @@ static int through_window(const struct xfer *x, char *window)
 }
 
 /* In the range that there is, or that the program has mapped. */
-static int xfer_check_range(const struct xfer *x)
+static int xfer_check_range(const struct rsm_xfer *x)
 {
 	const struct rsm_import *imp = x->imp;
 	uint64_t map_len = __atomic_load_n(&imp->map_len, __ATOMIC_ACQUIRE);
@@ -144,7 +142,7 @@ static int xfer_check_range(const struct xfer *x)
 	return RSM_SUCCESS;
 }
 
-static int xfer_check(const struct xfer *x)
+static int xfer_check(const struct rsm_xfer *x)
 {
 	int ret;
 
@@ -160,9 +158,24 @@ static int xfer_check(const struct xfer *x)
 	return RSM_SUCCESS;
 }
 
-static int xfer(const struct xfer *x)
+static int has_ring(struct rsm_import *imp)
 {
-	char *window;
+	if (__atomic_load_n(&imp->ring, __ATOMIC_ACQUIRE))
+		return 1;
+	return !__atomic_load_n(&imp->no_ring, __ATOMIC_ACQUIRE) && rsm_ring_make(imp);
+}
+
+static int xfer_run(const struct rsm_xfer *x)
+{
+	char *window = window_of(x->imp);
+
+	if (window)
+		return through_window(x, window);
+	return has_ring(x->imp) ? rsm_ring_xfer(x) : through_driver(x);
+}
+
+static int xfer(const struct rsm_xfer *x)
+{
 	int ret;
 
 	if (!x->imp)
@@ -172,8 +185,7 @@ static int xfer(const struct xfer *x)
 	ret = xfer_check(x);
 	if (ret || !x->count)
 		return ret;
-	window = window_of(x->imp);
-	ret = window ? through_window(x, window) : through_driver(x);
+	ret = xfer_run(x);
 	/* Explicit: the barrier will tell. */
 	if (ret == RSMERR_CONN_ABORTED && !rsm_import_implicit(x->imp))
 		return RSM_SUCCESS;
@@ -181,7 +193,7 @@ static int xfer(const struct xfer *x)
 }
 
 #define XFER(handle, is_put, at, where, n, size, is_whole)				\
-	xfer(&(struct xfer) { .imp = rsm_import_of(handle), .put = (is_put), .data = (at),	\
+	xfer(&(struct rsm_xfer) { .imp = rsm_import_of(handle), .put = (is_put), .data = (at),	\
 			      .offset = (where), .count = (n), .width = (size),		\
 			      .whole = (is_whole) })
 
@@ -255,7 +267,7 @@ static uint32_t sigpost_flags(uint_t flags)
 }
 
 /* Entries before a bad one are carried out; their errors come first. */
-static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count, int put)
+static int vector_run(struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count, int put)
 {
 	struct dat_rsm_ioent e[RSM_MAX_SGIOREQS];
 	uint32_t n, done = 0, flags = sigpost_flags(sg->flags);
@@ -267,8 +279,11 @@ static int vector_run(const struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t
 		n--;
 		flags = 0;
 	}
+	/* After what was put one by one. */
 	if (n)
-		ret = driver_io(imp, put, e, n, flags, &done);
+		ret = rsm_ring_settle(imp, 1);
+	if (n && !ret)
+		ret = driver_io(imp, put, e, n, flags | DAT_RSM_INTERRUPTIBLE, &done);
 	sg->io_residual_count = count - done;
 	if (ret == RSMERR_BAD_LOCALMEM_HNDL)
 		ret = RSMERR_BAD_SGIO;

@@ -84,6 +84,7 @@ struct rsm_export {
 };
 
 struct rsm_barrier;
+struct rsm_ring;
 
 /*
  * struct rsm_import - a connection to a segment
@@ -98,6 +99,9 @@ struct rsm_barrier;
  * @barriers: all of them; seg.lock
  * @window: all of the segment, or NULL; set once, under seg.lock
  * @no_window: it can't be had
+ * @ring: for what goes without a window, or NULL; set once, under seg.lock
+ * @no_ring: it can't be had
+ * @swapped: the exporter's byte order is the other one
  * @map: what the program has mapped; @map_len 0: nothing; seg.lock to change
  * @map_off: its offset in the segment
  * @map_len: bytes
@@ -115,6 +119,9 @@ struct rsm_import {
 	struct rsm_barrier		*barriers;
 	char				*window;
 	int				no_window;
+	struct rsm_ring			*ring;
+	int				no_ring;
+	int				swapped;
 	void				*map;
 	uint64_t			map_off;
 	uint64_t			map_len;
@@ -168,6 +175,48 @@ static inline int rsm_import_implicit(const struct rsm_import *imp)
 {
 	return __atomic_load_n(&imp->mode, __ATOMIC_RELAXED) == RSM_BARRIER_MODE_IMPLICIT;
 }
+
+/* io.c */
+
+/*
+ * struct rsm_xfer - a put or get
+ * @imp: import
+ * @put: or a get
+ * @data: the caller's
+ * @offset: in the segment
+ * @count: of elements
+ * @width: bytes of one
+ * @whole: no element may be seen half written; then all is aligned
+ */
+struct rsm_xfer {
+	struct rsm_import	*imp;
+	int			put;
+	void			*data;
+	off_t			offset;
+	uint64_t		count;
+	uint32_t		width;
+	int			whole;
+};
+
+/* Copy @n bytes of @x; elements are put into the exporter's byte order, or ours. */
+void rsm_copy(void *to, const void *from, uint64_t n, const struct rsm_xfer *x);
+
+/* ring.c */
+
+/* The ring of an import that has no window, made if need be; or NULL. */
+struct rsm_ring *rsm_ring_make(struct rsm_import *imp);
+
+/* Nobody uses it any more; it may be NULL. */
+void rsm_ring_free(struct rsm_ring *ring);
+
+/* A transfer that was checked, by an import that has a ring. */
+int rsm_ring_xfer(const struct rsm_xfer *x);
+
+/*
+ * Until all that was put is in the segment, or RSMERR_CONN_ABORTED.  RSMERR_INTERRUPTED by
+ * signals, if the caller may be.
+ */
+int rsm_ring_settle(struct rsm_import *imp, int interruptible);
 
 /* barrier.c */
 

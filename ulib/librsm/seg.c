@@ -202,10 +202,16 @@ static int seg_wait(const struct rsm_seg *seg, uint64_t deadline)
 RSM_API int rsm_intr_signal_post(void *memseg, uint_t flags)
 {
 	struct rsm_seg *seg = rsm_seg_of(memseg);
+	struct rsm_import *imp = rsm_import_of(memseg);
 	struct dat_rsm_post arg = { .size = sizeof(arg) };
+	int ret;
 
 	if (!seg)
 		return RSMERR_BAD_SEG_HNDL;
+	/* Who is woken finds what was put before. */
+	ret = imp ? rsm_ring_settle(imp, 0) : RSM_SUCCESS;
+	if (ret)
+		return ret;
 	arg.id = seg->id;
 	arg.flags = flags & RSM_SIGPOST_NO_ACCUMULATE;
 	return rsm_call(seg->ctx, DAT_IOC_RSM_POST, &arg);
