@@ -151,6 +151,8 @@ TEST_F(raw, lengths_are_checked)
 		[DAT_NR_RSM_FD - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_fd),
 		[DAT_NR_RSM_NODES - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_nodes),
 		[DAT_NR_RSM_TOPOLOGY - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_topology),
+		[DAT_NR_RSM_RING - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_ring),
+		[DAT_NR_RSM_KICK - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_kick),
 	};
 	uint32_t buf[2048];
 	unsigned int i, nr;
@@ -475,6 +477,8 @@ static uint32_t arg_size(int nr)
 		sizeof(struct dat_rsm_localmem), sizeof(struct dat_rsm_free),
 		sizeof(struct dat_rsm_io), sizeof(struct dat_rsm_post),
 		sizeof(struct dat_rsm_wait), sizeof(struct dat_rsm_fd),
+		sizeof(struct dat_rsm_nodes), sizeof(struct dat_rsm_topology),
+		sizeof(struct dat_rsm_ring), sizeof(struct dat_rsm_kick),
 	};
 
 	nr -= DAT_NR_RSM_FIRST;
@@ -557,8 +561,11 @@ TEST_F(raw, noise_does_no_harm)
 			((uint32_t *)arg)[0] = arg_size(nr);
 		if (nr == DAT_NR_RSM_FREE && i % 16)
 			continue;
-		if (nr == DAT_NR_RSM_WAIT)
+		if (nr == DAT_NR_RSM_WAIT || nr == DAT_NR_RSM_KICK)
 			arg[2] = 0;
+		/* Nodes that are asked take their time. */
+		if (nr == DAT_NR_RSM_TOPOLOGY)
+			((struct dat_rsm_topology *)arg)->count = 0;
 		if (nr == DAT_NR_RSM_IO && i % 2) {
 			*(struct dat_rsm_io *)arg = (struct dat_rsm_io) {
 				.size = sizeof(struct dat_rsm_io), .id = self->imp,

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Puts and gets that go through the ring of an import: how they go, and what they cost. */
+#include "rsm_test.h"
+
+#include <pthread.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/user.h>
+
+#define WATCH		"/sys/module/dat/parameters/rsm_watch_us"
+#define WATCH_US	1000		/* as the module has it */
+#define BIG		((size_t)2 << 20)
+
+static int set_watch(unsigned int us)
+{
+	FILE *f = fopen(WATCH, "w");
+
+	return !f || fprintf(f, "%u", us) < 0 || fclose(f);
+}
+
+FIXTURE(ring) {
+	struct r_pair	p;
+	char		*mem;		/* of a larger segment */
+	void		*exp;
+	void		*imp;
+	rsmapi_barrier_t barrier;
+};
+
+static int big_export(struct _test_data_ring *self)
+{
+	rsm_memseg_id_t id = 0;
+	int ret;
+
+	self->mem = r_mem(BIG);
+	ret = rsm_memseg_export_create(self->p.ctlr, &self->exp, self->mem, BIG, 0);
+	if (!ret)
+		ret = rsm_memseg_export_publish(self->exp, &id, NULL, 0);
+	if (!ret)
+		ret = rsm_memseg_import_connect(self->p.ctlr, self->p.node, id, RSM_PERM_RDWR,
+						&self->imp);
+	return ret ? ret : rsm_memseg_import_init_barrier(self->imp, RSM_BAR_DEFAULT,
+							  &self->barrier);
+}
+
+FIXTURE_SETUP(ring)
+{
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, big_export(self));
+}
+
+FIXTURE_TEARDOWN(ring)
+{
+	rsm_memseg_import_disconnect(self->imp);
+	rsm_memseg_export_destroy(self->exp);
+	r_close(&self->p);
+	munmap(self->mem, BIG);
+	set_watch(WATCH_US);
+}
+
+static unsigned long noise_state = 7;
+
+static uint64_t noise(void)
+{
+	noise_state = noise_state * 6364136223846793005UL + 1442695040888963407UL;
+	return noise_state >> 24;
+}
+
+static void noise_fill(char *at, size_t n)
+{
+	while (n--)
+		at[n] = (char)noise();
+}
+
+/* RSM check: 40 */
+TEST_F(ring, all_sizes_make_the_round_trip)
+{
+	static const size_t sizes[] = {
+		1, 63, 64, 65, 4095, 16383, 16384, 16385, 32767, 32768, 32769, 100000, 262144,
+		262145, 1 << 20, BIG - 7,
+	};
+	char *from = r_mem(BIG), *to = r_mem(BIG);
+	size_t i, n, at;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		n = sizes[i];
+		at = noise() % (BIG - n + 1);
+		noise_fill(from, n);
+		memset(self->mem, 'g', BIG);
+		ASSERT_EQ(0, rsm_memseg_import_put(self->imp, (off_t)at, from, n));
+		ASSERT_EQ(0, memcmp(self->mem + at, from, n)) TH_LOG("%zu at %zu", n, at);
+		ASSERT_TRUE(r_all(self->mem, 'g', at) &&
+			    r_all(self->mem + at + n, 'g', BIG - at - n));
+		memset(to, 0, BIG);
+		ASSERT_EQ(0, rsm_memseg_import_get(self->imp, (off_t)at, to, n));
+		ASSERT_EQ(0, memcmp(to, from, n)) TH_LOG("%zu at %zu", n, at);
+	}
+	munmap(from, BIG);
+	munmap(to, BIG);
+}
+
+/* What a program may do to an import, in any order, against a copy of the segment. */
+TEST_F(ring, the_segment_is_what_was_put)
+{
+	char *copy = r_mem(BIG), *buf = r_mem(BIG);
+	size_t i, n, at;
+
+	for (i = 0; i < 600; i++) {
+		n = noise() % (i % 20 ? 3000 : 400000);
+		at = noise() % (BIG - n);
+		if (i % 50 == 0)
+			rsm_memseg_import_set_mode(self->imp, i / 50 % 2 ?
+						   RSM_BARRIER_MODE_IMPLICIT :
+						   RSM_BARRIER_MODE_EXPLICIT);
+		if (i % 3) {
+			noise_fill(copy + at, n);
+			ASSERT_EQ(0, rsm_memseg_import_put(self->imp, (off_t)at, copy + at, n));
+		} else {
+			/* By the same way as puts before, so it finds them. */
+			ASSERT_EQ(0, rsm_memseg_import_get(self->imp, (off_t)at, buf, n));
+			ASSERT_EQ(0, memcmp(copy + at, buf, n)) TH_LOG("%zu", i);
+		}
+	}
+	ASSERT_EQ(0, rsm_memseg_import_open_barrier(&self->barrier));
+	ASSERT_EQ(0, rsm_memseg_import_close_barrier(&self->barrier));
+	EXPECT_EQ(0, memcmp(copy, self->mem, BIG));
+	munmap(copy, BIG);
+	munmap(buf, BIG);
+}
+
+struct worker {
+	struct _test_data_ring	*self;
+	size_t			at;
+	size_t			n;
+	unsigned long		seed;
+	int			failed;
+	int			rounds;
+};
+
+/* Puts and gets within what is its own. */
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	char *buf = malloc(w->n), *back = malloc(w->n);
+	size_t i, n;
+
+	for (i = 0; (int)i < w->rounds && !w->failed; i++) {
+		w->seed = w->seed * 6364136223846793005UL + 1;
+		n = 1 + (w->seed >> 33) % (i % 8 ? 200 : w->n);
+		memset(buf, (int)(w->seed >> 40), n);
+		if (rsm_memseg_import_put(w->self->imp, (off_t)w->at, buf, n))
+			w->failed = 1;
+		else if (memcmp(w->self->mem + w->at, buf, n))
+			w->failed = 2;
+		else if (rsm_memseg_import_get(w->self->imp, (off_t)w->at, back, n))
+			w->failed = 3;
+		else if (memcmp(back, buf, n))
+			w->failed = 4;
+	}
+	free(buf);
+	free(back);
+	return NULL;
+}
+
+static int work_by(struct _test_data_ring *self, int threads, size_t n, int rounds)
+{
+	struct worker w[8];
+	pthread_t t[8];
+	int i, failed = 0;
+
+	for (i = 0; i < threads; i++) {
+		w[i] = (struct worker) {
+			.self = self, .at = (size_t)i * n, .n = n, .seed = (unsigned long)i,
+			.rounds = rounds,
+		};
+		pthread_create(&t[i], NULL, work, &w[i]);
+	}
+	for (i = 0; i < threads; i++) {
+		pthread_join(t[i], NULL);
+		failed |= w[i].failed;
+	}
+	return failed;
+}
+
+/* RSM check: 44 */
+TEST_F(ring, threads_share_an_import)
+{
+	EXPECT_EQ(0, work_by(self, 4, 4096, 400));
+	/* Together they want more of the data area than there is. */
+	EXPECT_EQ(0, work_by(self, 6, 300000, 24));
+}
+
+/* RSM check: 59 */
+TEST_F(ring, what_is_ordered_is_seen_in_order)
+{
+	volatile uint32_t *flag = (uint32_t *)self->mem, *data = (uint32_t *)(self->mem + 8192);
+	uint32_t i, n, seen;
+
+	rsm_memseg_import_set_mode(self->imp, RSM_BARRIER_MODE_EXPLICIT);
+	for (i = 1; i < 300; i++) {
+		ASSERT_EQ(0, rsm_memseg_import_open_barrier(&self->barrier));
+		for (n = 0; n < 10; n++)
+			ASSERT_EQ(0, rsm_memseg_import_put32(self->imp, 8192 + n * 4, &i, 1));
+		ASSERT_EQ(0, rsm_memseg_import_order_barrier(&self->barrier));
+		ASSERT_EQ(i, data[9]);
+		ASSERT_EQ(0, rsm_memseg_import_put32(self->imp, 0, &i, 1));
+		do {
+			seen = *flag;
+			for (n = 0; n < 10; n++)
+				ASSERT_LE(seen, data[n]);
+		} while (seen != i);
+		ASSERT_EQ(0, rsm_memseg_import_close_barrier(&self->barrier));
+	}
+}
+
+/* RSM check: 51 */
+TEST_F(ring, a_signal_comes_after_what_was_put)
+{
+	volatile uint32_t *data = (uint32_t *)self->mem;
+	uint32_t i, n;
+
+	rsm_memseg_import_set_mode(self->imp, RSM_BARRIER_MODE_EXPLICIT);
+	for (i = 1; i < 200; i++) {
+		for (n = 0; n < 20; n++)
+			ASSERT_EQ(0, rsm_memseg_import_put32(self->imp, n * 4096, &i, 1));
+		ASSERT_EQ(0, rsm_intr_signal_post(self->imp, 0));
+		ASSERT_EQ(0, rsm_intr_signal_wait(self->exp, R_WAIT_MS));
+		for (n = 0; n < 20; n++)
+			ASSERT_EQ(i, data[n * 1024]);
+	}
+}
+
+TEST_F(ring, a_vector_comes_after_what_was_put)
+{
+	uint64_t i, got = 0, two = 2;
+	rsm_iovec_t v = { .io_type = RSM_VA_TYPE, .transfer_length = 8 };
+	rsm_scat_gath_t sg = {
+		.io_request_count = 1, .remote_handle = self->imp, .iovec = &v,
+	};
+
+	rsm_memseg_import_set_mode(self->imp, RSM_BARRIER_MODE_EXPLICIT);
+	for (i = 3; i < 100; i++) {
+		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+		v.local.vaddr = (char *)&got;
+		ASSERT_EQ(0, rsm_memseg_import_getv(&sg));
+		ASSERT_EQ(i, got);
+		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+		v.local.vaddr = (char *)&two;
+		ASSERT_EQ(0, rsm_memseg_import_putv(&sg));
+		ASSERT_EQ(2, *(volatile uint64_t *)self->mem);
+	}
+}
+
+static void *unpublisher(void *arg)
+{
+	struct _test_data_ring *self = arg;
+
+	usleep(100000);
+	return (void *)(long)rsm_memseg_export_unpublish(self->exp);
+}
+
+/* RSM check: 60 */
+TEST_F(ring, a_cut_during_a_stream_is_told_by_the_barrier)
+{
+	uint64_t end, x = 1;
+	pthread_t t;
+	void *ret;
+
+	rsm_memseg_import_set_mode(self->imp, RSM_BARRIER_MODE_EXPLICIT);
+	ASSERT_EQ(0, rsm_memseg_import_open_barrier(&self->barrier));
+	pthread_create(&t, NULL, unpublisher, self);
+	for (end = r_now_ms() + 500; r_now_ms() < end; x++)
+		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, (off_t)(x % 1000 * 8), &x, 1));
+	pthread_join(t, &ret);
+	EXPECT_EQ(NULL, ret);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_close_barrier(&self->barrier));
+	ASSERT_EQ(0, rsm_memseg_import_open_barrier(&self->barrier));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_order_barrier(&self->barrier));
+	rsm_memseg_import_set_mode(self->imp, RSM_BARRIER_MODE_IMPLICIT);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_put64(self->imp, 0, &x, 1));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get64(self->imp, 0, &x, 1));
+}
+
+TEST_F(ring, a_cut_during_an_implicit_stream_is_told_at_once)
+{
+	char *buf = r_mem(BIG);
+	int err, gets;
+	pthread_t t;
+
+	for (gets = 0; gets < 2; gets++) {
+		pthread_create(&t, NULL, unpublisher, self);
+		do {
+			err = gets ? rsm_memseg_import_get(self->imp, 0, buf, BIG) :
+				     rsm_memseg_import_put(self->imp, 0, buf, BIG);
+		} while (!err);
+		EXPECT_EQ(RSMERR_CONN_ABORTED, err);
+		pthread_join(t, NULL);
+		rsm_memseg_import_disconnect(self->imp);
+		rsm_memseg_export_destroy(self->exp);
+		munmap(self->mem, BIG);
+		ASSERT_EQ(0, big_export(self));
+	}
+	munmap(buf, BIG);
+}
+
+static void nothing(int sig)
+{
+}
+
+TEST_F(ring, signals_interrupt_no_transfer)
+{
+	struct itimerval every = { { 0, 3000 }, { 0, 3000 } }, never = { };
+	struct sigaction sa = { .sa_handler = nothing };
+	char *buf = r_mem(BIG);
+	uint64_t i;
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+	for (i = 0; i < 500; i++)
+		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, rsm_memseg_import_put(self->imp, 0, buf, BIG));
+		ASSERT_EQ(0, rsm_memseg_import_get(self->imp, 0, buf, BIG));
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	munmap(buf, BIG);
+}
+
+TEST_F(ring, a_child_is_no_party_to_it)
+{
+	uint64_t x = 5;
+	int status;
+
+	ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &x, 1));
+	if (!fork())
+		_exit(rsm_memseg_import_put64(self->imp, 0, &x, 1) != RSMERR_BAD_SEG_HNDL);
+	wait(&status);
+	EXPECT_EQ(0, status);
+	x = 6;
+	EXPECT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &x, 1));
+	EXPECT_EQ(6, *(volatile uint64_t *)self->mem);
+}
+
+TEST_F(ring, an_import_may_end_with_puts_under_way)
+{
+	rsm_memseg_import_handle_t imp;
+	char *buf = r_mem(1 << 18);
+	rsmapi_barrier_t b;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, r_also(&self->p, RSM_PERM_RDWR, &imp, &b));
+		rsm_memseg_import_set_mode(imp, RSM_BARRIER_MODE_EXPLICIT);
+		ASSERT_EQ(0, rsm_memseg_import_put(imp, 0, buf, R_SIZE));
+		ASSERT_EQ(0, rsm_memseg_import_disconnect(imp));
+	}
+	munmap(buf, 1 << 18);
+}
+
+/* System calls, as a tracer counts them. */
+
+/* Calls that do nothing, and that nobody else makes with these arguments. */
+#define MARK_START	0x5eed0001
+#define MARK_END	0x5eed0002
+#define AHEAD		32
+
+static void mark(long which)
+{
+	syscall(SYS_getpriority, which, 0);
+}
+
+/* No more than a few that are not in the segment yet: the adapter keeps up. */
+static int paced_put(struct r_pair *p, uint64_t i)
+{
+	volatile uint64_t *words = (uint64_t *)p->mem;
+
+	while (i >= AHEAD && words[(i - AHEAD) % 512] != i - AHEAD)
+		;
+	return rsm_memseg_import_put64(p->imp, (off_t)(i % 512 * 8), &i, 1);
+}
+
+/* The traced process: @ops puts, once some have been made. */
+static int puts_between_marks(int explicit, int ops)
+{
+	uint64_t i, warm = 200, n = warm + (uint64_t)ops;
+	rsmapi_barrier_t b;
+	struct r_pair p;
+	int ret = 0;
+
+	if (r_pair(&p))
+		return 2;
+	if (explicit)
+		rsm_memseg_import_set_mode(p.imp, RSM_BARRIER_MODE_EXPLICIT);
+	for (i = 0; i < n && !ret; i++) {
+		if (i == warm)
+			mark(MARK_START);
+		ret = paced_put(&p, i);
+	}
+	mark(MARK_END);
+	if (ret || rsm_memseg_import_init_barrier(p.imp, RSM_BAR_DEFAULT, &b) ||
+	    rsm_memseg_import_open_barrier(&b) || rsm_memseg_import_close_barrier(&b))
+		return 3;
+	return ((volatile uint64_t *)p.mem)[(n - 1) % 512] == n - 1 ? 0 : 4;
+}
+
+/* System calls of @pid between the marks, or -1. */
+static long count_between_marks(pid_t pid, int *exit_status)
+{
+	struct user_regs_struct regs;
+	long count = -1, result = -1;
+	int status, entry = 0;
+
+	*exit_status = -1;
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
+	    ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))
+		return -1;
+	for (;;) {
+		int sig = WIFSTOPPED(status) && !(WSTOPSIG(status) & 0x80) &&
+			  WSTOPSIG(status) != SIGSTOP ? WSTOPSIG(status) : 0;
+
+		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)sig) ||
+		    waitpid(pid, &status, 0) != pid)
+			return -1;
+		if (WIFEXITED(status) || WIFSIGNALED(status))
+			break;
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
+			continue;
+		entry = !entry;
+		if (!entry || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+			continue;
+		if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_START)
+			count = 0;
+		else if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_END)
+			result = count;
+		else if (count >= 0)
+			count++;
+	}
+	*exit_status = status;
+	return result;
+}
+
+static long count_puts(int explicit, int ops, int *status)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		_exit(puts_between_marks(explicit, ops));
+	}
+	return count_between_marks(pid, status);
+}
+
+/* Here processors are taken away from the machine for longer than it waits for entries. */
+#define LONG_WATCH	2000000
+
+TEST_F(ring, a_steady_stream_of_puts_makes_no_system_call)
+{
+	int status;
+	long n;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "nobody could look at the ring meanwhile");
+	ASSERT_EQ(0, set_watch(LONG_WATCH));
+	n = count_puts(1, 5000, &status);
+	EXPECT_EQ(0, status);
+	TH_LOG("%ld in 5000", n);
+	EXPECT_EQ(0, n);
+}
+
+TEST_F(ring, an_implicit_put_makes_one_system_call_at_most)
+{
+	int status;
+	long n;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "nobody could look at the ring meanwhile");
+	ASSERT_EQ(0, set_watch(LONG_WATCH));
+	n = count_puts(0, 2000, &status);
+	EXPECT_EQ(0, status);
+	TH_LOG("%ld in 2000", n);
+	/* A wait that is longer than the library cares to look ends in the kernel. */
+	EXPECT_LE(0, n);
+	EXPECT_GE(2010, n);
+}
+
+/* That they are counted at all. */
+TEST_F(ring, without_the_watcher_there_are_some)
+{
+	int status;
+	long n;
+
+	ASSERT_EQ(0, set_watch(0));
+	n = count_puts(0, 500, &status);
+	EXPECT_EQ(0, status);
+	TH_LOG("%ld in 500", n);
+	EXPECT_LE(400, n);
+}
+
+/* The watcher sleeps when there is nothing to watch: its time does not go on. */
+static long watcher_ms(void)
+{
+	char name[64], path[64];
+	unsigned long user, system;
+	long ms = -1;
+	int pid;
+	FILE *f, *ps = popen("pgrep -x dat-rsm", "r");
+
+	if (!ps || fscanf(ps, "%d", &pid) != 1)
+		pid = 0;
+	if (ps)
+		pclose(ps);
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = pid ? fopen(path, "r") : NULL;
+	if (f && fscanf(f, "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+			name, &user, &system) == 3)
+		ms = (long)(user + system) * 1000 / sysconf(_SC_CLK_TCK);
+	if (f)
+		fclose(f);
+	return ms;
+}
+
+TEST_F(ring, the_watcher_rests_when_nobody_puts)
+{
+	uint64_t i;
+	long ms;
+
+	ASSERT_EQ(0, set_watch(10000));
+	for (i = 0; i < 500; i++)
+		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+	usleep(R_QUIET_MS * 1000);
+	ms = watcher_ms();
+	ASSERT_LE(0, ms);
+	/* Nor is it woken for what comes now and then. */
+	for (i = 0; i < 20; i++) {
+		usleep(50000);
+		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+	}
+	EXPECT_GT(ms + 100, watcher_ms());
+}
+
+TEST_HARNESS_MAIN
