@@ -361,7 +361,7 @@ static int cut_in_time(void *imp)
 	uint64_t start = r_now_ms();
 	int ret = rsm_intr_signal_wait(imp, LOST_MS);
 
-	printf("# cut after %llu ms\n", (unsigned long long)(r_now_ms() - start));
+	fprintf(stderr, "# cut after %llu ms\n", (unsigned long long)(r_now_ms() - start));
 	return ret == RSMERR_CONN_ABORTED;
 }
 

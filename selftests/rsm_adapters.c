@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Controllers that are adapters, where they lead, and who answers there.  Needs an adapter, and
+ * no peer.
+ */
+#include "rsm_nodes.h"
+
+#define SECOND	"rsm_rxe1"	/* an adapter that these tests make */
+
+/* The number of the controller that is @device, or 0. */
+static uint32_t ctlr_of(int fd, const char *device)
+{
+	struct dat_rsm_ctlr arg = { .size = sizeof(arg), .ctlr = 1 };
+
+	for (; arg.ctlr < 64; arg.ctlr++)
+		if (!CALL(fd, CTLR, &arg) && !strcmp((char *)arg.device, device))
+			return arg.ctlr;
+	return 0;
+}
+
+FIXTURE(adapters) {
+	int		fd;
+	uint32_t	first;
+};
+
+FIXTURE_SETUP(adapters)
+{
+	struct dat_adapter a = { .size = sizeof(a) };
+
+	self->fd = dat_open();
+	ASSERT_LE(0, self->fd);
+	if (ioctl(self->fd, DAT_IOC_ADAPTER, &a))
+		SKIP(return, "there is no adapter");
+	self->first = ctlr_of(self->fd, (char *)a.name);
+	ASSERT_NE(0, self->first);
+}
+
+FIXTURE_TEARDOWN(adapters)
+{
+	close(self->fd);
+}
+
+TEST_F(adapters, each_adapter_is_a_controller)
+{
+	struct dat_adapter a = { .size = sizeof(a) };
+	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
+	char name[DAT_RSM_CTLR_NAME];
+
+	for (; !ioctl(self->fd, DAT_IOC_ADAPTER, &a); a.index++) {
+		arg.ctlr = ctlr_of(self->fd, (char *)a.name);
+		ASSERT_NE(0, arg.ctlr);
+		ASSERT_EQ(0, CALL(self->fd, CTLR, &arg));
+		snprintf(name, sizeof(name), "rdma%u", arg.ctlr - 1);
+		EXPECT_STREQ(name, arg.name);
+	}
+	arg.ctlr = DAT_RSM_LOOPBACK;
+	ASSERT_EQ(0, CALL(self->fd, CTLR, &arg));
+	EXPECT_STREQ("", (char *)arg.device);
+	arg.ctlr = 64;
+	EXPECT_EQ(DAT_RSM_CTLR_NOT_PRESENT, CALL(self->fd, CTLR, &arg));
+	arg.ctlr = UINT32_MAX;
+	EXPECT_EQ(DAT_RSM_CTLR_NOT_PRESENT, CALL(self->fd, CTLR, &arg));
+}
+
+TEST_F(adapters, callers_of_version_1_know_no_device)
+{
+	struct dat_rsm_ctlr arg = {
+		.size = offsetof(struct dat_rsm_ctlr, device), .ctlr = self->first,
+		.device = "untouched",
+	};
+
+	EXPECT_EQ(0, CALL(self->fd, CTLR, &arg));
+	EXPECT_STREQ("untouched", (char *)arg.device);
+}
+
+/* RSM check: 5 */
+TEST_F(adapters, attributes_of_an_adapter_are_true)
+{
+	rsmapi_controller_attr_t attr;
+	rsmapi_controller_handle_t c;
+	char name[32];
+
+	snprintf(name, sizeof(name), "rdma%u", self->first - 1);
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c));
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller_attr(c, &attr));
+	EXPECT_EQ(0, attr.attr_direct_access_sizes);
+	EXPECT_EQ(RSM_DAS8, attr.attr_atomic_sizes);
+	EXPECT_EQ(R_PAGE, attr.attr_page_size * 1024);
+	EXPECT_LT(R_PAGE, attr.attr_max_export_segment_size);
+	EXPECT_LE(attr.attr_max_export_segment_size, attr.attr_tot_export_segment_size);
+	EXPECT_LT(0, attr.attr_max_export_segments);
+	EXPECT_LT(0, attr.attr_max_import_segments);
+	EXPECT_EQ(0, attr.attr_max_import_map_size);
+	EXPECT_EQ(0, attr.attr_tot_import_map_size);
+	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(c));
+}
+
+/* RSM check: 1 */
+TEST_F(adapters, all_names_of_an_adapter_give_the_same_handle)
+{
+	static const char *const forms[] = { "rdma%u", "RDMA%u", "Rdma%u", "rdma00%u" };
+	rsmapi_controller_handle_t loopback, first = NULL, c;
+	char name[32];
+	unsigned int i;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(NULL, &loopback));
+	for (i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), forms[i], self->first - 1);
+		ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c));
+		if (!i)
+			first = c;
+		EXPECT_EQ(first, c);
+	}
+	EXPECT_NE(loopback, first);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(first));
+	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_release_controller(first));
+	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(loopback));
+}
+
+/* RSM check: 2 */
+TEST_F(adapters, names_of_no_adapter_are_refused)
+{
+	static char *const names[] = {
+		"rdma", "rdma0x", "rdma-0", "rdma 0", "rdma63", "rdma4294967295", "rdma4294967296",
+		"rdma18446744073709551616", "xrdma0",
+	};
+	rsmapi_controller_handle_t c;
+	unsigned int i;
+
+	for (i = 0; i < 9; i++)
+		EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_get_controller(names[i], &c));
+}
+
+/* All links, in static memory. */
+static int links_get(int fd, struct dat_rsm_link **links)
+{
+	static struct dat_rsm_link all[64 * 66];
+	struct dat_rsm_topology arg = {
+		.size = sizeof(arg), .count = 64 * 66, .list = (uintptr_t)all,
+	};
+
+	*links = all;
+	return CALL(fd, TOPOLOGY, &arg) ? -1 : (int)arg.count;
+}
+
+TEST_F(adapters, a_controller_leads_to_the_own_node)
+{
+	struct dat_rsm_topology arg = { .size = sizeof(arg) };
+	struct dat_rsm_link *links;
+	int n, i, seen = 0;
+
+	n = links_get(self->fd, &links);
+	ASSERT_LE(2, n);
+	ASSERT_EQ(0, CALL(self->fd, TOPOLOGY, &arg));
+	EXPECT_EQ(n, arg.count);
+	for (i = 0; i < n; i++) {
+		if (!(links[i].flags & DAT_RSM_LINK_LOCAL))
+			continue;
+		ASSERT_LT(i + 1, n);
+		EXPECT_EQ(arg.node, links[i].node);
+		EXPECT_EQ(links[i].ctlr, links[i + 1].ctlr);
+		EXPECT_EQ(links[i].node, links[i + 1].node);
+		EXPECT_EQ(links[i].state, links[i + 1].state);
+		EXPECT_EQ(links[i].hwaddr, links[i + 1].hwaddr);
+		EXPECT_EQ(0, links[i + 1].flags);
+		if (links[i].ctlr != self->first)
+			continue;
+		EXPECT_EQ(DAT_RSM_LINK_ACTIVE, links[i].state);
+		EXPECT_NE(0, links[i].hwaddr);
+		seen++;
+	}
+	EXPECT_EQ(1, seen);
+}
+
+TEST_F(adapters, a_list_that_does_not_fit_is_not_begun)
+{
+	struct dat_rsm_link link = { .ctlr = 77 };
+	struct dat_rsm_topology arg = {
+		.size = sizeof(arg), .count = 1, .list = (uintptr_t)&link,
+	};
+
+	EXPECT_EQ(0, CALL(self->fd, TOPOLOGY, &arg));
+	EXPECT_LE(2, arg.count);
+	EXPECT_EQ(77, link.ctlr);
+	arg.list = 8;
+	EXPECT_EQ(DAT_RSM_BAD_ADDR, CALL(self->fd, TOPOLOGY, &arg));
+}
+
+/* RSM check: 7 */
+TEST_F(adapters, the_topology_has_the_shape_of_rsmapi)
+{
+	rsm_connections_t *c = NULL;
+	struct dat_rsm_link *links;
+	rsm_topology_t *t;
+	char name[32];
+	unsigned int i;
+	int n;
+
+	snprintf(name, sizeof(name), "rdma%u", self->first - 1);
+	n = links_get(self->fd, &links);
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_interconnect_topology(&t));
+	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++) {
+		EXPECT_LT((char *)t, (char *)t->connections[i]);
+		n -= 1 + t->connections[i]->hdr.remote_cntlr_count;
+		if (!strcmp(t->connections[i]->hdr.cntlr_name, name))
+			c = t->connections[i];
+	}
+	EXPECT_EQ(0, n);
+	ASSERT_NE(NULL, c);
+	ASSERT_LE(1, c->hdr.remote_cntlr_count);
+	EXPECT_EQ(t->topology_hdr.local_nodeid, c->remote_cntlr[0].remote_nodeid);
+	EXPECT_STREQ(name, c->remote_cntlr[0].remote_cntlrname);
+	EXPECT_EQ(c->hdr.local_hwaddr, c->remote_cntlr[0].remote_hwaddr);
+	EXPECT_EQ(RSM_CONNECTION_ACTIVE, c->remote_cntlr[0].connection_state);
+	rsm_free_interconnect_topology(t);
+}
+
+/* Of the machine, as others made it. */
+static int table_saved;
+static struct dat_rsm_node table_before[64 * 65];
+
+static int table_replace(int fd, const struct dat_rsm_node *list, uint32_t count)
+{
+	table_saved = table_get(fd, table_before, 64 * 65);
+	return table_saved < 0 ? -1 : table_set(fd, list, count);
+}
+
+static int table_restore(int fd)
+{
+	return table_set(fd, table_before, (uint32_t)table_saved);
+}
+
+/* RSM check: 7 */
+TEST_F(adapters, nodes_that_do_not_answer_are_not_active)
+{
+	struct dat_rsm_node silent[40];
+	struct dat_rsm_link *links;
+	uint64_t begin;
+	char text[32];
+	int n, i, seen = 0;
+
+	if (getuid())
+		SKIP(return, "needs root, for nodes");
+	for (i = 0; i < 40; i++) {
+		snprintf(text, sizeof(text), "10.9.0.%u", 100 + i);
+		silent[i] = node_at(20 + (uint32_t)i, self->first, text);
+	}
+	ASSERT_EQ(0, table_replace(self->fd, silent, 40));
+	begin = r_now_ms();
+	n = links_get(self->fd, &links);
+	EXPECT_EQ(0, table_restore(self->fd));
+	/* All at once: one by one they take more than a minute. */
+	EXPECT_GT(R_WAIT_MS, r_now_ms() - begin);
+	for (i = 0; i < n; i++) {
+		if (links[i].node < 20 || links[i].node >= 60)
+			continue;
+		EXPECT_EQ(DAT_RSM_LINK_DOWN, links[i].state);
+		EXPECT_EQ(0x0a090000 + 80 + links[i].node, links[i].hwaddr);
+		seen++;
+	}
+	EXPECT_EQ(40, seen);
+}
+
+/* An interface for it, which stays until all is over. */
+static int second_interface(void)
+{
+	if (!system("ip link show rsm_v0 >/dev/null 2>&1"))
+		return 0;
+	return system("ip link add rsm_v0 type veth peer name rsm_v1") ||
+	       system("ip addr add 10.77.0.1/24 dev rsm_v0") ||
+	       system("ip link set rsm_v0 up && ip link set rsm_v1 up && sleep 1");
+}
+
+static int second_make(void)
+{
+	return second_interface() ||
+	       system("rdma link add " SECOND " type rxe netdev rsm_v0 && sleep 1");
+}
+
+static int second_delete(void)
+{
+	return system("rdma link delete " SECOND);
+}
+
+static int second_unmake(void)
+{
+	return system("rdma link delete " SECOND " 2>/dev/null; ip link del rsm_v0 2>/dev/null");
+}
+
+TEST_F(adapters, a_number_belongs_to_a_name_for_ever)
+{
+	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
+	rsmapi_controller_handle_t c, again;
+	char name[32];
+
+	if (getuid() || second_make()) {
+		second_unmake();
+		SKIP(return, "can't make another adapter");
+	}
+	arg.ctlr = ctlr_of(self->fd, SECOND);
+	EXPECT_NE(0, arg.ctlr);
+	EXPECT_NE(self->first, arg.ctlr);
+	snprintf(name, sizeof(name), "rdma%u", arg.ctlr - 1);
+	EXPECT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c));
+	EXPECT_EQ(0, second_delete());
+	EXPECT_EQ(DAT_RSM_CTLR_NOT_PRESENT, CALL(self->fd, CTLR, &arg));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_get_controller(name, &again));
+	EXPECT_EQ(0, second_make());
+	EXPECT_EQ(arg.ctlr, ctlr_of(self->fd, SECOND));
+	EXPECT_EQ(RSM_SUCCESS, rsm_get_controller(name, &again));
+	EXPECT_EQ(c, again);
+	second_unmake();
+}
+
+TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
+{
+	rsm_memseg_export_handle_t exp[2];
+	rsm_memseg_import_handle_t imp;
+	rsm_memseg_id_t id[2] = {};
+	rsmapi_controller_handle_t c[2];
+	rsm_node_id_t node;
+	char name[32];
+	void *mem = r_mem(R_SIZE);
+	int i;
+
+	if (getuid() || second_make()) {
+		second_unmake();
+		SKIP(return, "can't make another adapter");
+	}
+	EXPECT_EQ(RSM_SUCCESS, r_node(&node));
+	for (i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "rdma%u",
+			 (i ? ctlr_of(self->fd, SECOND) : self->first) - 1);
+		EXPECT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c[i]));
+		/* Both listen at the same port. */
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(c[i], &exp[i], mem, R_SIZE, 0));
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(exp[i], &id[i], NULL, 0));
+	}
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(RSM_SUCCESS,
+			  rsm_memseg_import_connect(c[i], node, id[i], RSM_PERM_RDWR, &imp));
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
+		/* A segment is reached by way of the adapter that it was exported on. */
+		EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
+			  rsm_memseg_import_connect(c[!i], node, id[i], RSM_PERM_RDWR, &imp));
+	}
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp[i]));
+		EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(c[i]));
+	}
+	second_unmake();
+}
+
+/* RSM check: 14 */
+TEST_F(adapters, segments_of_adapters_have_lists_of_many_nodes)
+{
+	rsmapi_access_entry_t list[65];
+	rsm_memseg_export_handle_t exp;
+	rsmapi_controller_handle_t c;
+	rsm_memseg_id_t id = 0;
+	void *mem = r_mem(R_SIZE);
+	char name[32];
+	unsigned int i;
+
+	for (i = 0; i < 65; i++)
+		list[i] = (rsmapi_access_entry_t){ .ae_node = i, .ae_permission = 0600 };
+	snprintf(name, sizeof(name), "rdma%u", self->first - 1);
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_create(c, &exp, mem, R_SIZE, 0));
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_publish(exp, &id, list, 65));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(exp, &id, list, 64));
+	list[1].ae_node = 65;
+	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, list, 2));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, list, 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(c));
+}
+
+TEST_HARNESS_MAIN

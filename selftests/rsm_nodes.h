@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The driver's table of nodes, and its calls without the library, for tests. */
+#ifndef RSM_NODES_H
+#define RSM_NODES_H
+
+#include "rsm_test.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include <rdma/dat_rsm.h>
+
+/* Returns -errno, or how the call went. */
+#define CALL(fd, nr, arg) \
+	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
+
+static inline int dat_open(void)
+{
+	return open("/dev/dat", O_RDWR | O_CLOEXEC);
+}
+
+static inline struct dat_rsm_node node_at(uint32_t node, uint32_t ctlr, const char *text)
+{
+	struct dat_rsm_node e = { .node = node, .ctlr = ctlr, .family = AF_INET };
+
+	if (inet_pton(AF_INET, text, e.addr) != 1) {
+		e.family = AF_INET6;
+		inet_pton(AF_INET6, text, e.addr);
+	}
+	return e;
+}
+
+static inline int table_set(int fd, const struct dat_rsm_node *list, uint32_t count)
+{
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)list,
+		.count = count,
+	};
+
+	return CALL(fd, NODES, &arg);
+}
+
+/* How many there are; @list has room for @room of them.  Or -1. */
+static inline int table_get(int fd, struct dat_rsm_node *list, uint32_t room)
+{
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .list = (uintptr_t)list, .count = room,
+	};
+
+	return CALL(fd, NODES, &arg) ? -1 : (int)arg.count;
+}
+
+#endif /* RSM_NODES_H */
