@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug bench demo demo-rsm help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-nodes bench demo demo-rsm help kobj
 
 all: modules libs
 
@@ -82,6 +82,11 @@ check:
 check-debug:
 	$(DAT_TOP)/scripts/run-tests debug
 
+# RSM between two machines.
+check-nodes:
+	$(DAT_TOP)/scripts/run-tests programs
+	$(DAT_TOP)/scripts/two-nodes
+
 bench:
 	$(DAT_TOP)/scripts/bench
 
@@ -106,6 +111,7 @@ help:
 	@echo 'model            the ring protocol, by a model checker (part of lint)'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
+	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
 	@echo 'demo             a transfer between two processes in a VM'
 	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
