@@ -10,7 +10,8 @@
 
 #define WATCH		"/sys/module/dat/parameters/rsm_watch_us"
 #define WATCH_US	1000		/* as the module has it */
-#define BIG		((size_t)2 << 20)
+/* No multiple of 256 pages, behind whose end rxe 6.1 reads a pointer that it does not use. */
+#define BIG		(((size_t)2 << 20) + R_PAGE)
 
 static int set_watch(unsigned int us)
 {
@@ -75,7 +76,7 @@ static void noise_fill(char *at, size_t n)
 /* RSM check: 40 */
 TEST_F(ring, all_sizes_make_the_round_trip)
 {
-	static const size_t sizes[] = {
+	const size_t sizes[] = {
 		1, 63, 64, 65, 4095, 16383, 16384, 16385, 32767, 32768, 32769, 100000, 262144,
 		262145, 1 << 20, BIG - 7,
 	};

@@ -121,6 +121,23 @@ plan() {
 	needs busy  begin-check	-DNO_CHECK -DWAIT -DNO_TIMER -DSECOND
 	needs busy  both	-DNO_BOTH -DEVDS=2 -DWAIT -DNO_TIMER
 	needs busy  close-leave	-DNO_LEAVE -DCLOSE -DNO_TIMER
+	holds rsm   ring	-DPOSTS=4
+	holds rsm   ring-1	-DPOSTS=4 -DROOM=1
+	holds rsm   ring-4	-DPOSTS=4 -DENTRIES=4
+	holds rsm   watcher	-DPOSTS=3 -DWATCH
+	needs rsm   A		-DNO_A
+	needs rsm   B		-DNO_B
+	needs rsm   D		-DNO_D
+	needs rsm   E		-DNO_E
+	needs rsm   F		-DNO_F
+	needs rsm   G		-DNO_G
+	needs rsm   room	-DNO_ROOM
+	needs rsm   arm		-DNO_ARM
+	needs rsm   look-again	-DNO_LOOK
+	needs rsm   completed	-DNO_COMPLETED
+	needs rsm   watcher-B	-DPOSTS=3 -DWATCH -DNO_B
+	needs rsm   watcher-E	-DPOSTS=3 -DWATCH -DNO_E
+	needs rsm   last-look	-DPOSTS=3 -DWATCH -DNO_LAST
 	END
 	[ -n "$long" ] || return 0
 	cat <<-END

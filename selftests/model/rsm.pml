@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ring of an import of RSM: the drawing in <rdma/dat_rsm.h>, letter by letter, as librsm
+ * and the driver do it.  README.rst says which function is which.
+ *
+ *   producer    posts POSTS entries, and reads what those before it have got
+ *   kicker      enters when nobody has asked for it, as who waits does
+ *   device      completes what it was given, in order, and looks
+ *   watcher     has the ring at times, looks at times, and gives it up at any time
+ *
+ * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index, and
+ * so does what is got, so whatever comes too early or is overwritten shows as another number.
+ *
+ * -DENTRIES=n, -DPOSTS=n, -DROOM=n: requests that may be under way, -DWATCH: there is a watcher;
+ * -DNO_<X> leaves barrier or step X out.
+ */
+#ifndef ENTRIES
+#define ENTRIES	2
+#endif
+#ifndef POSTS
+#define POSTS	4
+#endif
+#ifndef ROOM
+#define ROOM	2
+#endif
+#define START	6		/* the first index: just below the wrap */
+
+/* Locations. */
+#define TAIL	0
+#define DONE	1
+#define NREL	2
+#define FLAGS	2
+#define ENTRY	3
+#define GOT	(ENTRY + ENTRIES)
+#define NLOC	(GOT + ENTRIES)
+#define HIST	(2 * POSTS + 4)
+
+#define PRODUCER 0
+#define DEVICE	1
+#define KICKER	2
+#define WATCHER	3
+#ifdef WATCH
+#define NTHREAD	4
+#else
+#define NTHREAD	3
+#endif
+
+/* The tail and entries are for those who look; all of them do. */
+#define READS(t, l)	((l) == TAIL || ((l) >= ENTRY && (l) < GOT) || (t) == PRODUCER)
+
+/* ring->lock */
+#define RLOCK	0
+#define NLOCK	1
+
+#include "mem.pml"
+
+#define MOD(n)		((n) & 7)
+#define SLOT(n)		((n) & (ENTRIES - 1))
+
+/* The driver's own, under RLOCK. */
+byte head = START;
+byte done = START;
+bool armed;
+bool watched;
+
+/* The producer's own. */
+byte tail = START;
+byte posted;
+
+#define BUSY	MOD(head - done)
+
+#ifdef NO_D
+#define load_tail()	load_relaxed(TAIL, n)
+#else
+#define load_tail()	load_acquire(TAIL, n)		/* (D) */
+#endif
+
+inline check(index)
+{
+	load_relaxed(ENTRY + SLOT(index), e);
+	assert(e == index);
+	e = 0
+}
+
+/* ring_post(), ring_fetch() */
+inline take()
+{
+	do
+	:: BUSY < ROOM ->
+		load_tail();
+		assert(MOD(n - head) <= ENTRIES);
+		if
+		:: n != head -> check(head); head = MOD(head + 1)
+		:: else -> break
+		fi
+	:: else -> break
+	od;
+	n = 0
+}
+
+inline disarm()
+{
+	if
+	:: armed -> store_relaxed(FLAGS, 0); armed = false
+	:: else
+	fi
+}
+
+/* ring_watched() */
+inline ask_watcher()
+{
+#ifdef WATCH
+	if
+	:: !watched && !giving_up -> watched = true
+	:: true
+	fi
+#else
+	skip
+#endif
+}
+
+/* ring_look(), with RLOCK, which it releases. */
+inline look()
+{
+	atomic { disarm(); take(); ask_watcher() }
+	do
+	:: head != done || watched -> break
+	:: else ->
+		/* ring_arm() */
+		armed = true;
+#ifndef NO_ARM
+		store_relaxed(FLAGS, 1);
+#endif
+#ifndef NO_E
+		full_barrier();				/* (E) */
+#endif
+#ifdef NO_LOOK
+		break
+#else
+		atomic {
+			load_tail();
+			if
+			:: n == head -> n = 0; break
+			:: else -> n = 0; disarm(); take()
+			fi
+		}
+#endif
+	od;
+	unlock(RLOCK)
+}
+
+/* rsm_ring_kick() */
+inline ioctl_kick()
+{
+	lock(RLOCK);
+	look()
+}
+
+#ifdef NO_ROOM
+#define FREE(seen)	true
+#else
+#define FREE(seen)	(MOD(tail - (seen)) < ENTRIES)
+#endif
+
+/* ring_fits(), ring_push(), ring_show() */
+inline post()
+{
+	atomic {
+#ifdef NO_F
+		PICK(DONE, FREE);
+		d_step { m_thread = me; m_loc = DONE; c_code { mem_load(0); } }
+#else
+		PICK(DONE, FREE);				/* (F) */
+		d_step { m_thread = me; m_loc = DONE; c_code { mem_load(1); } }
+#endif
+	}
+	atomic {
+		if
+		:: posted >= ENTRIES ->
+			load_relaxed(GOT + SLOT(tail), e);
+			assert(e == MOD(tail - ENTRIES));
+			e = 0
+		:: else
+		fi;
+		store_relaxed(ENTRY + SLOT(tail), tail);
+		tail = MOD(tail + 1);
+		posted++;
+#ifdef NO_A
+		store_relaxed(TAIL, tail)
+#else
+		store_release(TAIL, tail)		/* (A) */
+#endif
+	}
+#ifndef NO_B
+	full_barrier();					/* (B) */
+#endif
+	load_relaxed(FLAGS, f);
+	if
+	:: f -> f = 0; ioctl_kick()
+	:: else
+	fi
+}
+
+proctype producer(byte me)
+{
+	byte n, e, f;
+	bool giving_up;
+
+	do
+	:: posted < POSTS -> post()
+	:: else -> break
+	od;
+	leave();
+	/* Somebody has looked at all of them. */
+	MOD(done - START) == MOD(POSTS)
+}
+
+proctype kicker(byte me)
+{
+	byte n, e;
+	bool giving_up;
+
+	ioctl_kick();
+	leave()
+}
+
+/* ring_completed() */
+proctype device(byte me)
+{
+	byte n, e;
+	bool giving_up;
+
+end:	do
+	:: atomic { head != done && !held[RLOCK] ->
+		lock(RLOCK);
+#ifndef NO_G
+		/* It has read what is put, and written what is got. */
+		check(done);
+		store_relaxed(GOT + SLOT(done), done);
+#endif
+		done = MOD(done + 1) }
+#ifdef NO_G
+		store_relaxed(DONE, done);
+		check(MOD(done - 1));
+		store_relaxed(GOT + SLOT(done - 1), MOD(done - 1));
+#else
+		store_release(DONE, done);		/* (G) */
+#endif
+#ifdef NO_COMPLETED
+		unlock(RLOCK)
+#else
+		look()
+#endif
+	od
+}
+
+#ifdef WATCH
+/* rsm_ring_look(), at any time, as time and tail come to it. */
+proctype watcher(byte me)
+{
+	byte n, e;
+	bool giving_up;
+
+end:	do
+	:: watched ->
+		lock(RLOCK);
+		if
+		:: true
+		/* ring_unwatch() */
+		:: watched = false; giving_up = true
+		fi;
+#ifdef NO_LAST
+		if
+		:: giving_up -> unlock(RLOCK)
+		:: else -> look()
+		fi;
+#else
+		look();
+#endif
+		giving_up = false
+	od
+}
+#endif
+
+init
+{
+	byte l;
+
+	atomic {
+		val[TAIL * HIST] = START;
+		val[DONE * HIST] = START;
+		/* It starts with nobody looking. */
+		val[FLAGS * HIST] = 1;
+		armed = true;
+		run producer(PRODUCER);
+		run device(DEVICE);
+		run kicker(KICKER);
+#ifdef WATCH
+		run watcher(WATCHER)
+#endif
+	}
+}
