@@ -353,6 +353,7 @@ static void ctx_end(struct rsm_ctx *ctx)
 	unsigned long id;
 	bool busy = false;
 
+	ctx->settle_by = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
 	/* Windows of imports first: then no own segment finds an own import. */

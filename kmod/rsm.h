@@ -128,6 +128,7 @@ struct rsm_node {
  * @slots: struct dat_rsm_slot, by id - 1
  * @mn: tells of the end of @mm
  * @ended: objects are being freed, or have been; bit 0
+ * @settle_by: once it is ended: in jiffies, until when peers may take to hear the last
  */
 struct rsm_ctx {
 	struct mm_struct	*mm;
@@ -138,6 +139,7 @@ struct rsm_ctx {
 	struct dat_region	slots;
 	struct mmu_notifier	mn;
 	unsigned long		ended;
+	unsigned long		settle_by;
 };
 
 /**
@@ -205,6 +207,8 @@ struct rsm_mem {
  * @addr: of the memory, as last bound; node->lock
  * @mem: changed under node->lock, read under RCU
  * @segid: 0: not published; node->lock
+ * @withdrawing: it is not found by @segid any more, but importers are still being waited for;
+ *	node->lock
  * @acl: who may import, or NULL; node->lock
  * @acl_count: of them; node->lock
  * @imports: connections; node->lock
@@ -214,6 +218,7 @@ struct rsm_mem {
  * @peers: struct rsm_conn, those that are not to end; node->lock
  * @conns: connections, also those that are ending; obj.wq
  * @moving: of them, those that may use the memory of before; obj.wq
+ * @calls: that use @ctlr and @pz, under way; obj.wq
  */
 struct rsm_export {
 	struct rsm_obj		obj;
@@ -225,6 +230,7 @@ struct rsm_export {
 	u64			addr;
 	struct rsm_mem __rcu	*mem;
 	u32			segid;
+	bool			withdrawing;
 	struct dat_rsm_access	*acl;
 	u32			acl_count;
 	struct list_head	imports;
@@ -234,6 +240,7 @@ struct rsm_export {
 	struct list_head	peers;
 	atomic_t		conns;
 	atomic_t		moving;
+	atomic_t		calls;
 };
 
 /**

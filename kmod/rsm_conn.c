@@ -89,16 +89,17 @@ void rsm_conn_hang_up(struct rsm_conn *conn)
 
 /* Messages. */
 
-static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struct rsm_msg *msg)
+static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struct rsm_msg *msg,
+			   DAT_COMPLETION_FLAGS flags)
 {
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << 32 | slot };
 	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
 
 	lockdep_assert_held(&conn->lock);
 	*msg_slot(conn, slot) = *msg;
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
 	/* That it fails is told by the end of the connection. */
-	return kdat_ep_post_send(conn->ep, 1, &seg, (DAT_DTO_COOKIE) { .as_64 = 0 },
-				 DAT_COMPLETION_SUPPRESS_FLAG);
+	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 
 static void conn_ack(struct rsm_conn *conn)
@@ -107,8 +108,12 @@ static void conn_ack(struct rsm_conn *conn)
 
 	lockdep_assert_held(&conn->lock);
 	conn->ack_due = false;
-	if (conn->up)
-		msg_send(conn, MSG_ACK, &msg);
+	if (!conn->up)
+		return;
+	if (!conn->acks)
+		conn->progress = jiffies;
+	if (!msg_send(conn, MSG_ACK, &msg, DAT_COMPLETION_DEFAULT_FLAG))
+		conn->acks++;
 }
 
 static bool conn_wants(const struct rsm_conn *conn)
@@ -141,7 +146,7 @@ static void conn_push(struct rsm_conn *conn)
 	conn->want_beat = false;
 	conn->telling = true;
 	conn->told_at = jiffies;
-	msg_send(conn, MSG_TELL, &msg);
+	msg_send(conn, MSG_TELL, &msg, DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
 int rsm_conn_tell(struct rsm_conn *conn, bool single)
@@ -203,9 +208,12 @@ static bool conn_settled(struct rsm_conn *conn)
 	return settled;
 }
 
-void rsm_conn_settle(struct rsm_conn *conn)
+void rsm_conn_settle(struct rsm_conn *conn, unsigned long until)
 {
-	wait_event_timeout(conn->wq, conn_settled(conn), HZ);
+	long left = until - jiffies;
+
+	if (left > 0)
+		wait_event_timeout(conn->wq, conn_settled(conn), left);
 }
 
 static void conn_told(struct rsm_conn *conn, const struct rsm_msg *msg)
@@ -244,7 +252,8 @@ static bool msg_good(const struct rsm_conn *conn, const struct rsm_msg *msg, u32
 		return false;
 	if (msg->type == RSM_MSG_ACK)
 		return conn->telling;
-	if (msg->type != RSM_MSG_TELL || conn->ack_due)
+	/* A peer that tells on and on has had the answers; the transport may know it later. */
+	if (msg->type != RSM_MSG_TELL || conn->ack_due || READ_ONCE(conn->acks) == RSM_ACK_WRS)
 		return false;
 	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
 }
@@ -266,7 +275,8 @@ static void conn_received(struct rsm_conn *conn, const DAT_EVENT *event)
 	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
 	struct rsm_msg msg;
 
-	if (dto->status != DAT_DTO_SUCCESS)
+	/* An id is somebody else's soon after an end, and events stay. */
+	if (dto->status != DAT_DTO_SUCCESS || dto->ep_handle != conn->ep)
 		return;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
 	msg = *msg_slot(conn, slot);
@@ -293,20 +303,29 @@ static void conn_next_beat(struct rsm_conn *conn)
 		queue_delayed_work(dat_wq, &conn->beat, beat_period());
 }
 
+/* Something is under way, and has been for so long that nobody can be there. */
+static bool conn_stuck(const struct rsm_conn *conn)
+{
+	if (conn->telling && time_after(jiffies, conn->told_at + SILENCE))
+		return true;
+	return (conn->posted != conn->completed || conn->acks) &&
+	       time_after(jiffies, conn->progress + SILENCE);
+}
+
 static void conn_beat(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, beat);
-	bool silent;
+	bool stuck;
 
 	spin_lock_bh(&conn->lock);
-	silent = conn->telling && time_after(jiffies, conn->told_at + SILENCE);
+	stuck = conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->heard) + beat_period())) {
 		conn->want_beat = true;
 		conn_push(conn);
 	}
 	conn_next_beat(conn);
 	spin_unlock_bh(&conn->lock);
-	if (silent)
+	if (stuck)
 		rsm_conn_hang_up(conn);
 }
 
@@ -335,7 +354,8 @@ int rsm_conn_rdma_locked(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TR
 					    DAT_COMPLETION_DEFAULT_FLAG);
 	if (rc)
 		return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
-	conn->posted++;
+	if (conn->posted++ == conn->completed)
+		conn->progress = jiffies;
 	return 0;
 }
 
@@ -359,6 +379,16 @@ int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 	return rsm_conn_rdma(conn, false, 0, &seg, channel, seq);
 }
 
+/* Of a message: its transport is done with it.  Of TELLs only failures are told. */
+static void conn_said(struct rsm_conn *conn, unsigned int slot)
+{
+	spin_lock(&conn->lock);
+	conn->progress = jiffies;
+	if (slot == MSG_ACK)
+		conn->acks--;
+	spin_unlock(&conn->lock);
+}
+
 /* Upcall of conn->evd, in softirq; rsm_conn_end() waits for it. */
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -367,11 +397,13 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	bool ok = dto->status == DAT_DTO_SUCCESS;
 	struct rsm_conn *conn = arg;
 
-	/* Of messages only failures are told, and the connection's end tells of those. */
-	if (channel == RSM_CHANNEL_MSG)
+	if (channel == RSM_CHANNEL_MSG) {
+		conn_said(conn, (u32)dto->user_cookie.as_64);
 		return;
+	}
 	spin_lock(&conn->lock);
 	conn->completed++;
+	conn->progress = jiffies;
 	if (!ok)
 		conn->up = false;
 	if (conn->ack_due && conn->moved == conn->completed)
@@ -487,7 +519,6 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz)
 	DAT_RETURN rc;
 	int ret;
 
-	lockdep_assert_held(&conn->end_lock);
 	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, &conn->lmr,
 				&conn->context);
 	if (ret)
@@ -501,6 +532,7 @@ static void conn_up(struct rsm_conn *conn, const struct rsm_answer *answer)
 {
 	spin_lock_bh(&conn->lock);
 	conn->up = !conn->lost;
+	conn->been_up = conn->up;
 	if (answer) {
 		conn->rkey = be32_to_cpu(answer->rkey);
 		conn->addr = be64_to_cpu(answer->addr);
@@ -564,6 +596,12 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 	conn_lost(conn, err);
 }
 
+static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	conn->refused = true;
+	conn_lost(conn, DAT_RSM_UNREACHABLE);
+}
+
 static void conn_unreachable(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	conn_lost(conn, DAT_RSM_UNREACHABLE);
@@ -581,7 +619,7 @@ static const struct {
 } conn_events[] = {
 	{ DAT_CONNECTION_EVENT_ESTABLISHED,		conn_established },
 	{ DAT_CONNECTION_EVENT_PEER_REJECTED,		conn_rejected },
-	{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED,	conn_unreachable },
+	{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED,	conn_refused },
 	{ DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,	conn_ended },
 	{ DAT_CONNECTION_EVENT_DISCONNECTED,		conn_ended },
 	{ DAT_CONNECTION_EVENT_BROKEN,			conn_ended },
@@ -647,7 +685,6 @@ void rsm_conn_end(struct rsm_conn *conn)
 	spin_lock_bh(&conn->lock);
 	conn->lost = true;
 	conn->up = false;
-	conn_moved(conn);
 	spin_unlock_bh(&conn->lock);
 	wake_up_all(&conn->wq);
 	cancel_delayed_work_sync(&conn->beat);
@@ -657,4 +694,8 @@ void rsm_conn_end(struct rsm_conn *conn)
 	mutex_unlock(&conn->end_lock);
 	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);
+	/* Now the peer can't use the old key. */
+	spin_lock_bh(&conn->lock);
+	conn_moved(conn);
+	spin_unlock_bh(&conn->lock);
 }

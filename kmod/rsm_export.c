@@ -164,6 +164,26 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	return ret;
 }
 
+/* Until it has ended, whoever frees the segment waits: it uses the zone and the adapter. */
+static bool call_begin(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	bool begun;
+
+	mutex_lock(&node->lock);
+	begun = !exp->obj.stopped;
+	if (begun)
+		atomic_inc(&exp->calls);
+	mutex_unlock(&node->lock);
+	return begun;
+}
+
+static void call_end(struct rsm_export *exp)
+{
+	if (atomic_dec_and_test(&exp->calls))
+		wake_up_all(&exp->obj.wq);
+}
+
 /* Pin the new memory, swap, let go of the old.  Both are pinned for a moment. */
 static int export_rebind(struct rsm_export *exp, u64 addr)
 {
@@ -171,15 +191,19 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	bool shared;
 	int ret;
 
+	if (!call_begin(exp))
+		return DAT_RSM_BAD_SEG;
 	ret = export_pin(exp, addr, &mem);
 	if (ret)
-		return ret;
+		goto out;
 	ret = export_swap(exp, &mem, addr, &shared);
 	if (shared)
 		rsm_transfers_wait();
-	if (exp->ctlr)
+	if (!ret && exp->ctlr)
 		rsm_serve_moved(exp);
 	rsm_mem_unpin(mem);
+out:
+	call_end(exp);
 	return ret;
 }
 
@@ -294,11 +318,16 @@ static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, 
 	return ret;
 }
 
+static bool export_published(const struct rsm_export *exp)
+{
+	return exp->segid && !exp->withdrawing;
+}
+
 static int export_republish_locked(struct rsm_export *exp)
 {
 	if (exp->obj.stopped)
 		return DAT_RSM_BAD_SEG;
-	return exp->segid ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
+	return export_published(exp) ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
 }
 
 /* Publish, or republish if there is no id in @segid. */
@@ -365,16 +394,31 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* The caller waits for transfers if it was ever shared. */
+/*
+ * The caller waits for transfers if it was ever shared, and for peers.  Until he has, the
+ * segment is not published anew: or new peers would keep him waiting.
+ */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {
 	lockdep_assert_held(&node->lock);
 	xa_erase(&node->segs, exp->segid);
-	exp->segid = 0;
+	exp->withdrawing = true;
 	export_set_acl(exp, NULL, 0);
 	while (!list_empty(&exp->imports))
 		rsm_import_cut(list_first_entry(&exp->imports, struct rsm_import, node));
 	rsm_serve_cut(exp);
+}
+
+static void export_withdrawn(struct rsm_export *exp, struct rsm_node *node, bool shared)
+{
+	if (shared)
+		rsm_transfers_wait();
+	if (exp->ctlr)
+		rsm_serve_wait(exp);
+	mutex_lock(&node->lock);
+	exp->segid = 0;
+	exp->withdrawing = false;
+	mutex_unlock(&node->lock);
 }
 
 int rsm_export_unpublish(struct rsm_ucmd *ucmd)
@@ -395,12 +439,13 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 	if (!ret) {
 		export_withdraw(exp, node);
 		shared = exp->shared;
+		atomic_inc(&exp->calls);
 	}
 	mutex_unlock(&node->lock);
-	if (shared)
-		rsm_transfers_wait();
-	if (!ret)
-		rsm_export_wait(exp);
+	if (!ret) {
+		export_withdrawn(exp, node, shared);
+		call_end(exp);
+	}
 	rsm_obj_put(&exp->obj);
 	return ret;
 }
@@ -412,7 +457,7 @@ bool rsm_export_stop(struct rsm_export *exp)
 	bool shared;
 
 	mutex_lock(&node->lock);
-	if (exp->segid)
+	if (export_published(exp))
 		export_withdraw(exp, node);
 	shared = exp->shared;
 	/* Who has found it meanwhile, finds it so. */
@@ -421,11 +466,13 @@ bool rsm_export_stop(struct rsm_export *exp)
 	return shared;
 }
 
-/* Step two, of peers that were cut. */
+/* Step two, of peers that were cut, and of calls that use what the third lets go of. */
 void rsm_export_wait(struct rsm_export *exp)
 {
-	if (exp->ctlr)
-		rsm_serve_wait(exp);
+	if (!exp->ctlr)
+		return;
+	rsm_serve_wait(exp);
+	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
 }
 
 /* Step three. */

@@ -31,7 +31,8 @@
 /* Requests of a connection that are under way at most. */
 #define RSM_STAGE_SLOTS		8	/* of DAT_IOC_RSM_IO */
 #define RSM_RING_WRS		32	/* of the mapped ring */
-#define RSM_MSG_WRS		4	/* messages, and one flush of each of the others */
+#define RSM_ACK_WRS		5	/* ACKs that the transport is not done with */
+#define RSM_MSG_WRS		(RSM_ACK_WRS + 3)	/* also a TELL, and a flush of each other */
 #define RSM_CONN_WRS		(RSM_STAGE_SLOTS + RSM_RING_WRS + RSM_MSG_WRS)
 #define RSM_CONN_RECVS		4
 
@@ -266,14 +267,18 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
  * @ring: importer: mapped by the process, or NULL; set once, under @end_lock, with release
  * @lock: everything below
  * @up: requests can be posted
+ * @been_up: they could
  * @lost: there is no connection any more, and there will be none
  * @err: why, enum dat_rsm_err
+ * @refused: nobody listens there, but the host has said so
  * @swapped: importer: the exporter's byte order is the other one
  * @rkey: importer: of the segment
  * @addr: importer: of its first byte, for @rkey
  * @length: importer: of the segment
  * @posted: importer: requests that name @rkey
  * @completed: of them
+ * @acks: ACKs that the transport is not done with
+ * @progress: in jiffies, when a request completed, or one was posted while there was none
  * @moved: importer: an ACK is due when as many are @completed
  * @ack_due: there is such an ACK
  * @telling: a TELL is under way
@@ -310,14 +315,18 @@ struct rsm_conn {
 	struct rsm_ring			*ring;
 	spinlock_t			lock;		/* of all that follows */
 	bool				up;
+	bool				been_up;
 	bool				lost;
 	int				err;
+	bool				refused;
 	bool				swapped;
 	u32				rkey;
 	u64				addr;
 	u64				length;
 	u32				posted;
 	u32				completed;
+	u32				acks;
+	unsigned long			progress;
 	u32				moved;
 	bool				ack_due;
 	bool				telling;
@@ -348,7 +357,10 @@ struct rsm_conn {
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out);
 
-/* Make the endpoint in @pz.  Context: sleeps; end_lock held.  Return: enum dat_rsm_err. */
+/*
+ * Make the endpoint in @pz.  Context: sleeps; nobody else ends the connection meanwhile.
+ * Return: enum dat_rsm_err.
+ */
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz);
 
 /**
@@ -396,8 +408,8 @@ int rsm_conn_tell(struct rsm_conn *conn, bool single);
 bool rsm_conn_move(struct rsm_conn *conn, u32 rkey, u64 addr);
 bool rsm_conn_moving(struct rsm_conn *conn);
 
-/* Wait until the peer has been told all that it was to be told, but not for long. */
-void rsm_conn_settle(struct rsm_conn *conn);
+/* Wait until the peer has been told all, but not longer than until @until, in jiffies. */
+void rsm_conn_settle(struct rsm_conn *conn, unsigned long until);
 
 /* Register @va, contiguous, for requests in the zone @pz.  Context: sleeps. */
 int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size,

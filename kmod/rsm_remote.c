@@ -61,7 +61,7 @@ static void remote_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 	struct rsm_remote *r = imp->remote;
 
 	if (ok)
-		smp_store_release(&r->done, seq + 1);
+		smp_store_release(&r->done, seq + 1);	/* what was read is there */
 	else
 		WRITE_ONCE(r->failed, true);
 	wake_up_all(&conn->wq);
@@ -112,14 +112,15 @@ static int conn_begin(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout
 	ret = rsm_node_addr(ctlr, be32_to_cpu(g->to), &addr);
 	if (ret)
 		return ret;
-	mutex_lock(&conn->end_lock);
+	/* Nobody is told anything before there is a request. */
 	ret = rsm_conn_make_ep(conn, ctlr->pz);
-	mutex_unlock(&conn->end_lock);
 	if (ret)
 		return ret;
 	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&addr, READ_ONCE(rsm_port), timeout_us,
 			     sizeof(*g), g, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
-	return rc ? DAT_RSM_UNREACHABLE : DAT_RSM_OK;
+	if (DAT_GET_TYPE(rc) == DAT_INVALID_ADDRESS)
+		return DAT_RSM_UNREACHABLE;
+	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
 /* What fails is undone by rsm_conn_end(). */
@@ -133,7 +134,10 @@ static int conn_connect(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeo
 		return DAT_RSM_INTERRUPTED;
 	spin_lock_bh(&conn->lock);
 	/* That it was there for a moment is good enough: the import is cut. */
-	ret = conn->lost && conn->err != DAT_RSM_CONN_ABORTED ? conn->err : DAT_RSM_OK;
+	if (conn->been_up)
+		ret = DAT_RSM_OK;
+	else
+		ret = conn->err == DAT_RSM_CONN_ABORTED ? DAT_RSM_UNREACHABLE : conn->err;
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -206,9 +210,10 @@ int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 void rsm_remote_end(struct rsm_import *imp)
 {
 	struct rsm_remote *r = imp->remote;
+	struct rsm_ctx *ctx = imp->obj.ctx;
 
 	/* What was posted to the exporter shall arrive. */
-	rsm_conn_settle(r->conn);
+	rsm_conn_settle(r->conn, test_bit(0, &ctx->ended) ? ctx->settle_by : jiffies + HZ);
 	rsm_conn_end(r->conn);
 	rsm_ring_end(r->conn);
 	rsm_ctlr_put(r->ctlr);
@@ -234,6 +239,9 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	/* Nobody has a segment of this id, but who says so is there. */
 	greeting_fill(&g, ctlr->node->id, node, 0, 0);
 	ret = conn_connect(conn, &g, PROBE_US);
+	/* RSM listens only while somebody has a use for it. */
+	if (conn->refused)
+		ret = DAT_RSM_NOT_PUBLISHED;
 	rsm_conn_end(conn);
 	rsm_conn_put(conn);
 	return ret == DAT_RSM_NOT_PUBLISHED ? DAT_RSM_OK : ret;
@@ -299,14 +307,27 @@ static DAT_LMR_TRIPLET stage_triplet(const struct stage *s, u32 seq, u32 n)
 
 static bool stage_reached(const struct stage *s, u32 seq)
 {
-	return (s32)(smp_load_acquire(&s->r->done) - seq) > 0;
+	u32 done = smp_load_acquire(&s->r->done);	/* see remote_stage_done() */
+
+	return (s32)(done - seq) > 0;
 }
 
-/* Whether it has succeeded.  Bounded: the transport gives up, or somebody ends the import. */
+static bool stage_decided(const struct stage *s, u32 seq)
+{
+	return stage_reached(s, seq) || READ_ONCE(s->r->failed) || READ_ONCE(s->conn->lost);
+}
+
+/*
+ * Whether it has succeeded.  A peer that says neither yes nor no is given up by the heartbeat
+ * after a while; who is killed does not wait for that.
+ */
 static int stage_await(const struct stage *s, u32 seq)
 {
-	wait_event(s->conn->wq, stage_reached(s, seq) || READ_ONCE(s->r->failed) ||
-				READ_ONCE(s->conn->lost));
+	if (wait_event_killable(s->conn->wq, stage_decided(s, seq))) {
+		/* What is under way fails then, without the peer's help. */
+		rsm_conn_hang_up(s->conn);
+		wait_event(s->conn->wq, stage_decided(s, seq));
+	}
 	return stage_reached(s, seq) ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
 }
 

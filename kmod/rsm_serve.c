@@ -33,7 +33,7 @@ static void serve_end_work(struct work_struct *work)
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, end_work);
 	struct rsm_export *exp = conn->owner;
 
-	rsm_conn_settle(conn);
+	rsm_conn_settle(conn, jiffies + HZ);
 	rsm_conn_end(conn);
 	rsm_conn_put(conn);
 	if (atomic_dec_and_test(&exp->conns))
@@ -282,7 +282,7 @@ void rsm_serve_moved(struct rsm_export *exp)
 	struct rsm_node *node = exp->ctlr->node;
 	struct rsm_conn *conn, *next;
 
-	if (wait_event_timeout(exp->obj.wq, serve_all_moved(exp), MOVE_PATIENCE))
+	if (wait_event_killable_timeout(exp->obj.wq, serve_all_moved(exp), MOVE_PATIENCE) > 0)
 		return;
 	mutex_lock(&node->lock);
 	list_for_each_entry_safe(conn, next, &exp->peers, entry)

@@ -567,7 +567,7 @@ struct dat_rsm_nodes {
 
 enum dat_rsm_link_state {
 	DAT_RSM_LINK_DOWN	= 1,
-	DAT_RSM_LINK_ACTIVE	= 3,	/* just now the node has answered */
+	DAT_RSM_LINK_ACTIVE	= 3,	/* its host has just answered */
 };
 
 /**
