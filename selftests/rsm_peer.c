@@ -19,6 +19,7 @@ int peer_open(struct peer *p)
 	memset(p, 0, sizeof(*p));
 	p->mem = aligned_alloc(4096, ALL);
 	memset(p->mem, 0, ALL);
+	p->patience_ms = TIMEOUT_MS;
 	p->channel = rdma_create_event_channel();
 	return p->channel ? 0 : -1;
 }
@@ -183,7 +184,7 @@ static int post(struct peer *p, struct ibv_send_wr *wr)
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 
-	if (ibv_post_send(p->id->qp, wr, &bad) || completion(p->id->send_cq, &wc, TIMEOUT_MS))
+	if (ibv_post_send(p->id->qp, wr, &bad) || completion(p->id->send_cq, &wc, p->patience_ms))
 		return -1;
 	return (int)wc.status;
 }

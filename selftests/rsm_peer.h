@@ -68,6 +68,7 @@ struct peer_msg {
  * struct peer - one end of a connection
  * @listener: of an exporter
  * @mem: PEER_MEM bytes, then room for messages
+ * @patience_ms: with completions
  * @pd: private data of the last event
  * @pd_len: bytes of it
  */
@@ -77,6 +78,7 @@ struct peer {
 	struct rdma_cm_id		*id;
 	struct ibv_mr			*mr;
 	char				*mem;
+	int				patience_ms;
 	char				pd[256];
 	size_t				pd_len;
 };

@@ -83,8 +83,6 @@ FIXTURE_SETUP(rdma)
 	if (!has_rxe())
 		SKIP(return, "needs rxe0 on v0 at " OWN);
 	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
-	/* Now, that no topology waits for them. */
-	ASSERT_EQ(0, make_nodes());
 	ASSERT_EQ(0, peer_open(&self->peer));
 }
 
@@ -186,6 +184,7 @@ TEST_F(rdma, nodes_that_do_not_answer_are_unreachable)
 	struct r_pair *p = &self->p;
 	void *imp = p;
 
+	ASSERT_EQ(0, make_nodes());
 	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE,
 		  rsm_memseg_import_connect(p->ctlr, NODE_NONE, R_SEGID, 0600, &imp));
 	EXPECT_EQ(NULL, imp);
@@ -203,6 +202,7 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 	int before = queue_pairs();
 	void *imp;
 
+	ASSERT_EQ(0, make_nodes());
 	/* The request arrives and nobody looks at it. */
 	ASSERT_EQ(0, peer_listen(&self->peer, FAKE));
 	alarm_in_ms(1000);
@@ -261,7 +261,7 @@ static int fake_import(struct fake *f, struct r_pair *p)
 
 	if (!f->len)
 		f->len = sizeof(struct peer_answer);
-	if (!f->peer->listener && peer_listen(f->peer, FAKE))
+	if (make_nodes() || peer_listen(f->peer, FAKE))
 		return -1;
 	if (pthread_create(&t, NULL, fake_thread, f))
 		return -1;
@@ -521,6 +521,7 @@ TEST_F(rdma, forged_greetings_are_refused)
 	unsigned int i;
 
 	umask(0077);
+	ASSERT_EQ(0, make_nodes());
 	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
 	for (i = 0; i < sizeof(forgeries) / sizeof(forgeries[0]); i++) {
 		peer_greeting(&g, self->p.id);
@@ -700,7 +701,8 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, m, 0, R_SIZE));
 	EXPECT_GT(2 * R_WAIT_MS, r_now_ms() - start);
 	EXPECT_TRUE(thrown_out(&self->peer));
-	/* What it knows is worth nothing any more. */
+	/* What it knows is worth nothing any more, though it may try for long. */
+	self->peer.patience_ms = 1000;
 	memset(p->mem, 'm', R_SIZE);
 	EXPECT_NE(IBV_WC_SUCCESS,
 		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
@@ -885,6 +887,7 @@ static int link_state(rsm_node_id_t node)
 /* RSM check: 7 */
 TEST_F(rdma, the_topology_tells_who_answers)
 {
+	ASSERT_EQ(0, make_nodes());
 	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(self->p.node));
 	/* RSM listens while somebody has a use for it: that a host says no is enough. */
 	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(NODE_DEAF));
