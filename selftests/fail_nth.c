@@ -15,59 +15,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
-
-#define MAX_NTH	400
-
-static int nth_fd = -1;
-
-static int arm(unsigned int n)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", n);
-	return pwrite(nth_fd, text, strlen(text), 0) < 0 ? -errno : 0;
-}
-
-/* Was the n-th call reached?  The file says how many are still to come. */
-static int fired(void)
-{
-	char text[16] = "";
-
-	pread(nth_fd, text, sizeof(text) - 1, 0);
-	arm(0);
-	return atoi(text) == 0;
-}
-
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd >= 0) {
-		write(fd, text, strlen(text));
-		close(fd);
-	}
-}
-
-static void fault_setup(void)
-{
-	nth_fd = open("/proc/self/fail-nth", O_RDWR);
-	if (nth_fd < 0 || arm(0)) {
-		nth_fd = -1;
-		return;
-	}
-	write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	write_file("/sys/kernel/debug/failslab/verbose", "0");
-	write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
-	write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-}
-
-/* A fixture can't skip its tests; each has to. */
-#define NEED_FAULTS() do {							\
-	if (nth_fd < 0)								\
-		SKIP(return, "the kernel has no fault injection");		\
-} while (0)
+#include "fault.h"
 
 #define T_OTHER		(T_QUAL + 3)	/* a second listener */
 #define T_NOBODY	(T_QUAL + 1)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The n-th allocation or copy of this task fails; needs a kernel with fault injection. */
+#ifndef FAULT_H
+#define FAULT_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#define MAX_NTH	400
+
+static int nth_fd = -1;
+
+static inline int arm(unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	return pwrite(nth_fd, text, strlen(text), 0) < 0 ? -errno : 0;
+}
+
+/* Was the n-th call reached?  The file says how many are still to come. */
+static inline int fired(void)
+{
+	char text[16] = "";
+
+	pread(nth_fd, text, sizeof(text) - 1, 0);
+	arm(0);
+	return atoi(text) == 0;
+}
+
+static inline void fault_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd >= 0) {
+		write(fd, text, strlen(text));
+		close(fd);
+	}
+}
+
+static inline void fault_setup(void)
+{
+	nth_fd = open("/proc/self/fail-nth", O_RDWR);
+	if (nth_fd < 0 || arm(0)) {
+		nth_fd = -1;
+		return;
+	}
+	fault_write("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+	fault_write("/sys/kernel/debug/failslab/verbose", "0");
+	fault_write("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+	fault_write("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
+	fault_write("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	fault_write("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+}
+
+/* A fixture can't skip its tests; each has to. */
+#define NEED_FAULTS() do {							\
+	if (nth_fd < 0)								\
+		SKIP(return, "the kernel has no fault injection");		\
+} while (0)
+
+#endif /* FAULT_H */
