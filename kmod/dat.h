@@ -47,6 +47,7 @@
 
 #include <linux/completion.h>
 #include <linux/dma-direction.h>
+#include <linux/idr.h>
 #include <linux/irq_poll.h>
 #include <linux/kref.h>
 #include <linux/rwsem.h>
@@ -65,6 +66,7 @@
 struct dat_obj;
 struct dat_fmr;
 struct dat_lmr;
+struct dat_lmr_table;
 struct dat_regqp;
 struct dat_share;
 struct poll_table_struct;
@@ -125,10 +127,14 @@ struct dat_dev {
 /**
  * struct dat_face - a face whose objects are named by handles
  * @handle: what it calls an object, which is going to be its user_data; obj->face is set
+ * @publish: it can be found from now on; does not sleep
+ * @unpublish: and no longer
  * @release: a published object is about to be freed: free obj->face
  */
 struct dat_face {
 	u64	(*handle)(const struct dat_obj *obj);
+	void	(*publish)(struct dat_obj *obj);
+	void	(*unpublish)(struct dat_obj *obj);
 	void	(*release)(struct dat_obj *obj);
 };
 
@@ -151,7 +157,9 @@ struct dat_face {
  * @id_rounds: how often it began from the front again
  * @face: of kernel consumers, whose queues and events are in memory that nobody shares;
  *	NULL: the user face; constant
- * @lmrs: LMRs by the index part of lmr_context
+ * @lmr_lock: @lmr_ids, and changes of @lmrs; sleeps
+ * @lmr_ids: index parts of lmr_contexts
+ * @lmrs: LMRs by them; RCU; NULL before there is one
  * @lmr_gen: generation of the next lmr_context
  * @reserved: the LMR that stands for all memory, once somebody has asked for it; never freed
  *	before the rest
@@ -176,7 +184,9 @@ struct dat_ia {
 	u32			next_id;
 	atomic_t		id_rounds;
 	const struct dat_face	*face;
-	struct xarray		lmrs;
+	struct mutex		lmr_lock;	/* lmr_ids, lmrs */
+	struct ida		lmr_ids;
+	struct dat_lmr_table __rcu *lmrs;
 	atomic_t		lmr_gen;
 	struct dat_lmr		*reserved;
 	struct dat_evd		*async_evd;
@@ -388,7 +398,7 @@ struct dat_lmr_kind {
  * @start: first byte in the owner's address space
  * @length: bytes
  * @priv: DAT_PRIV_* as asked for
- * @index: in ia->lmrs, or 0
+ * @index: in ia->lmrs, of ia->lmr_ids; or 0
  * @context: lmr_context: @index and a generation, or 0; what it is good for is written
  *	before it, and it is taken back before that changes
  * @shift: from an address of the owner's to what @lkey wants
@@ -929,6 +939,7 @@ struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 /* obj.c */
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data);
 int dat_obj_publish(struct dat_obj *obj);
+void dat_obj_unpublish(struct dat_obj *obj);
 void dat_obj_abort(struct dat_obj *obj);
 void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id);
 struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id);
@@ -981,6 +992,8 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 			       const u8 *cookie);
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data);
 int dat_lmr_access(u32 priv);
+void dat_lmr_init_ia(struct dat_ia *ia);
+void dat_lmr_release_ia(struct dat_ia *ia);
 void dat_lmr_open(struct dat_lmr *lmr);
 void dat_lmr_close(struct dat_lmr *lmr);
 int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,

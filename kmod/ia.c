@@ -65,7 +65,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
 	mutex_init(&ia->map_lock);
 	INIT_LIST_HEAD(&ia->node);
 	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
-	xa_init_flags(&ia->lmrs, XA_FLAGS_ALLOC1);
+	dat_lmr_init_ia(ia);
 	ia->user_data = user_data;
 	ia->net = get_net(net);
 
@@ -99,7 +99,7 @@ static void ia_release(struct kref *ref)
 	struct dat_ia *ia = container_of(ref, struct dat_ia, ref);
 
 	xa_destroy(&ia->objs);
-	xa_destroy(&ia->lmrs);
+	dat_lmr_release_ia(ia);
 	put_net(ia->net);
 	dat_dev_put(ia->dev);
 	kfree(ia);
@@ -288,7 +288,7 @@ void dat_ia_close(struct dat_ia *ia)
 	dat_ia_wake(ia);
 	async = xchg(&ia->async_evd, NULL);
 	xa_for_each(&ia->objs, id, obj) {
-		xa_erase(&ia->objs, id);
+		dat_obj_unpublish(obj);
 		dat_obj_put(obj);
 	}
 	up_write(&ia->sem);

@@ -13,16 +13,20 @@
  * It is the user_data of its object, so events name their object by it.  It is good if the
  * object that is found by index and id has it as user_data.
  *
+ * What is named by calls that move data is also in kdat_near, a table for all IAs, in which
+ * an object has one place; where two have the same the younger has it.  Who is not found
+ * there is looked up as above.
+ *
  * Two ways to an object
  * =====================
  *
  * Calls that may sleep: kdat_get(), ..., kdat_done(): a reference, and the IA locked live.
  *
- * Calls in BH context: rcu_read_lock(), kdat_find(), the object's lock, and a look whether
- * it was shut down (ep->dead, evd->dead, !srq->srq).  As long as that lock is held and it
- * was not, it is published, and neither it nor what it stands on goes.  Afterwards its
- * memory stays until rcu_read_unlock(), but not what the memory points to.  There are no
- * references here because the last put may sleep.
+ * Calls in BH context: kdat_bh_begin() or rcu_read_lock(), kdat_find(), the object's lock,
+ * and a look whether it was shut down (ep->dead, evd->dead, !srq->srq).  As long as that
+ * lock is held and it was not, it is published, and neither it nor what it stands on goes.
+ * Afterwards its memory stays until kdat_bh_end() or rcu_read_unlock(), but not what the
+ * memory points to.  There are no references here because the last put may sleep.
  *
  * A device that goes shuts down all but the EVDs; the objects stay and can be freed, and
  * nothing else, for which there is kdat_get_gone().
@@ -160,6 +164,35 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 	p_ ? kdat_handle(&p_->obj) : DAT_HANDLE_NULL;				\
 })
 
+#define KDAT_ID_BITS		23
+#define KDAT_INDEX_SHIFT	32
+#define KDAT_KIND_SHIFT		56
+/* Makes it an address that no memory has, should somebody take it for one. */
+#define KDAT_KIND_BASE		0x40U
+
+#define KDAT_NEAR_BITS		10
+
+extern struct dat_obj __rcu *kdat_near[1 << KDAT_NEAR_BITS];
+
+static inline u64 kdat_to_u64(DAT_HANDLE handle)
+{
+	return (uintptr_t)handle;
+}
+
+/* The kind that a handle says it is of. */
+static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
+{
+	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
+}
+
+/* Objects made one after the other are neighbours; those of the next IA are elsewhere. */
+static inline struct dat_obj __rcu **kdat_near_of(u64 handle)
+{
+	u32 at = (u32)handle + (u32)(handle >> KDAT_INDEX_SHIFT) * 67;
+
+	return &kdat_near[at & ((1 << KDAT_NEAR_BITS) - 1)];
+}
+
 /* What is "Context: process" can't be done here.  A spinlock that is held is not seen. */
 static inline bool kdat_cant_sleep(void)
 {
@@ -170,6 +203,25 @@ static inline bool kdat_cant_sleep(void)
 static inline bool kdat_cant_lock(void)
 {
 	return in_hardirq() || irqs_disabled();
+}
+
+/*
+ * Begin a call in BH context.  Softirqs that are disabled do what rcu_read_lock() does.
+ * Return: for kdat_bh_end().
+ */
+static __always_inline bool kdat_bh_begin(void)
+{
+	bool enabled = !in_softirq();
+
+	if (enabled)
+		local_bh_disable();
+	return enabled;
+}
+
+static __always_inline void kdat_bh_end(bool enabled)
+{
+	if (enabled)
+		local_bh_enable();
 }
 
 #define KDAT_CONTEXT	KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
@@ -193,8 +245,6 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle);
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle);
 DAT_HANDLE kdat_ia_of_module(const struct module *owner);
 struct dat_obj *kdat_find_any(DAT_HANDLE handle);
-struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
-DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle);
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle);
 void kdat_ia_release(struct dat_ia *ia);
 void kdat_ia_done(struct kdat_ia *kia);
@@ -205,6 +255,25 @@ void kdat_done(struct dat_obj *obj);
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy);
 extern const struct dat_face kdat_face;
+
+/**
+ * kdat_find() - look an object of a kind up
+ * @handle: anything
+ * @kind: not DAT_HANDLE_TYPE_IA
+ *
+ * Context: under RCU, or with softirqs disabled.  Return: the object, see the top of this
+ * file for what may be done to it, or NULL.
+ */
+static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
+{
+	u64 h = kdat_to_u64(handle);
+	struct dat_obj *obj;
+
+	if (kdat_kind(handle) != kind)
+		return NULL;
+	obj = rcu_dereference_check(*kdat_near_of(h), rcu_read_lock_bh_held());
+	return likely(obj && obj->user_data == h) ? obj : kdat_find_any(handle);
+}
 
 /* kdat_event.c */
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
@@ -237,18 +306,19 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	DAT_RETURN rc = KDAT_BAD(EP);
 	struct dat_obj *obj;
 	struct dat_ep *ep;
+	bool bh;
 
 	if (kdat_cant_lock())
 		return KDAT_CONTEXT;
-	rcu_read_lock();
+	bh = kdat_bh_begin();
 	obj = kdat_find(handle, DAT_HANDLE_TYPE_EP);
 	if (obj) {
 		ep = to_dat_ep(obj);
-		spin_lock_bh(&ep->lock);
-		rc = ep->dead ? kdat_dead(obj, rc) : fn(ep, arg);
-		spin_unlock_bh(&ep->lock);
+		spin_lock(&ep->lock);
+		rc = unlikely(ep->dead) ? kdat_dead(obj, rc) : fn(ep, arg);
+		spin_unlock(&ep->lock);
 	}
-	rcu_read_unlock();
+	kdat_bh_end(bh);
 	return rc;
 }
 

@@ -107,19 +107,20 @@ static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
 	DAT_RETURN rc = BAD_EVD;
 	struct dat_evd *evd;
 	struct dat_obj *obj;
+	bool bh;
 
 	if (kdat_cant_lock())
 		return KDAT_CONTEXT;
-	rcu_read_lock();
+	bh = kdat_bh_begin();
 	obj = kdat_find(handle, DAT_HANDLE_TYPE_EVD);
 	if (obj) {
 		evd = to_dat_evd(obj);
-		spin_lock_bh(&evd->lock);
+		spin_lock(&evd->lock);
 		if (!evd->dead)
 			rc = fn(evd, arg);
-		spin_unlock_bh(&evd->lock);
+		spin_unlock(&evd->lock);
 	}
-	rcu_read_unlock();
+	kdat_bh_end(bh);
 	return rc;
 }
 

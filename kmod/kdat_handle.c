@@ -4,39 +4,30 @@
 
 #include "kdat.h"
 
-#define ID_BITS		23
 #define ROUND_BITS	9
 #define INDEX_BITS	24
-#define INDEX_SHIFT	(ID_BITS + ROUND_BITS)
-#define KIND_SHIFT	(INDEX_SHIFT + INDEX_BITS)
-#define ID_MASK		((1U << ID_BITS) - 1)
+#define ID_MASK		((1U << KDAT_ID_BITS) - 1)
 #define ROUND_MASK	((1U << ROUND_BITS) - 1)
 #define INDEX_MASK	((1U << INDEX_BITS) - 1)
-/* Makes it an address that no memory has, should somebody take it for one. */
-#define KIND_BASE	0x40U
+
+static_assert(KDAT_ID_BITS + ROUND_BITS == KDAT_INDEX_SHIFT);
+static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
 
 /* All IAs of modules; its index goes round, so that an old handle is not soon good again. */
 static DEFINE_XARRAY_ALLOC1(kdat_ias);
 static u32 kdat_ias_next;
 
+struct dat_obj __rcu *kdat_near[1 << KDAT_NEAR_BITS];
+
 static u64 handle_make(DAT_HANDLE_TYPE kind, u32 index, u32 low)
 {
-	return (u64)(KIND_BASE | kind) << KIND_SHIFT | (u64)index << INDEX_SHIFT | low;
+	return (u64)(KDAT_KIND_BASE | kind) << KDAT_KIND_SHIFT |
+	       (u64)index << KDAT_INDEX_SHIFT | low;
 }
 
 static u32 handle_index(u64 handle)
 {
-	return handle >> INDEX_SHIFT & INDEX_MASK;
-}
-
-static u32 handle_kind(u64 handle)
-{
-	return (u32)(handle >> KIND_SHIFT) ^ KIND_BASE;
-}
-
-static u64 to_u64(DAT_HANDLE handle)
-{
-	return (uintptr_t)handle;
+	return handle >> KDAT_INDEX_SHIFT & INDEX_MASK;
 }
 
 static const DAT_HANDLE_TYPE obj_kinds[DAT_OBJ_LAST] = {
@@ -57,7 +48,7 @@ static u64 face_handle(const struct dat_obj *obj)
 	if (obj->type == DAT_OBJ_PSP)
 		kind = ((const struct kdat_sp *)obj->face)->kind;
 	return handle_make(kind, handle_index(obj->ia->user_data),
-			   (obj->round & ROUND_MASK) << ID_BITS | obj->id);
+			   (obj->round & ROUND_MASK) << KDAT_ID_BITS | obj->id);
 }
 
 static void face_free(struct dat_obj *obj)
@@ -97,8 +88,49 @@ static void face_release(struct dat_obj *obj)
 	face_releases[obj->type](obj);
 }
 
+/* What posts and dequeues name. */
+static bool face_is_near(const struct dat_obj *obj)
+{
+	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
+}
+
+static void face_publish(struct dat_obj *obj)
+{
+	if (face_is_near(obj))
+		rcu_assign_pointer(*kdat_near_of(obj->user_data), obj);
+}
+
+static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
+{
+	/* Unless it is another's by now. */
+	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
+}
+
+static void face_unpublish(struct dat_obj *obj)
+{
+	if (face_is_near(obj))
+		near_forget(kdat_near_of(obj->user_data), obj);
+}
+
+/* Those of an IA that is going away; none is published meanwhile. */
+static void near_forget_all(const struct dat_ia *ia)
+{
+	struct dat_obj *obj;
+	unsigned int i;
+
+	rcu_read_lock();
+	for (i = 0; i < ARRAY_SIZE(kdat_near); i++) {
+		obj = rcu_dereference(kdat_near[i]);
+		if (obj && obj->ia == ia)
+			near_forget(&kdat_near[i], obj);
+	}
+	rcu_read_unlock();
+}
+
 const struct dat_face kdat_face = {
 	.handle		= face_handle,
+	.publish	= face_publish,
+	.unpublish	= face_unpublish,
 	.release	= face_release,
 };
 
@@ -125,13 +157,13 @@ int kdat_ia_reserve(struct kdat_ia *kia)
 void kdat_ia_publish(struct kdat_ia *kia)
 {
 	/* Can't fail: the index is reserved. */
-	xa_store(&kdat_ias, handle_index(to_u64(kia->handle)), kia, GFP_KERNEL);
+	xa_store(&kdat_ias, handle_index(kdat_to_u64(kia->handle)), kia, GFP_KERNEL);
 }
 
 /* It did not come to be. */
 void kdat_ia_unreserve(struct kdat_ia *kia)
 {
-	xa_erase(&kdat_ias, handle_index(to_u64(kia->handle)));
+	xa_erase(&kdat_ias, handle_index(kdat_to_u64(kia->handle)));
 }
 
 /**
@@ -142,7 +174,7 @@ void kdat_ia_unreserve(struct kdat_ia *kia)
  */
 struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 {
-	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(to_u64(handle)));
+	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(kdat_to_u64(handle)));
 
 	return kia && kia->handle == handle ? kia : NULL;
 }
@@ -157,7 +189,7 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
  */
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 {
-	u32 index = handle_index(to_u64(handle));
+	u32 index = handle_index(kdat_to_u64(handle));
 	struct kdat_ia *kia;
 
 	xa_lock(&kdat_ias);
@@ -170,10 +202,12 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	if (!kia)
 		return NULL;
 	WRITE_ONCE(kia->ia->closing, true);
-	synchronize_rcu();
 	/* Those that found it look again once they have this lock. */
 	down_write(&kia->ia->sem);
 	up_write(&kia->ia->sem);
+	/* Now no call makes objects of it any more. */
+	near_forget_all(kia->ia);
+	synchronize_rcu();
 	return kia;
 }
 
@@ -197,12 +231,12 @@ DAT_HANDLE kdat_ia_of_module(const struct module *owner)
  * kdat_find_any() - look an object up that is no IA
  * @handle: anything
  *
- * Context: rcu_read_lock().  Return: the object, see kdat.h for what may be done to it, or
- * NULL.
+ * Context: under RCU, or with softirqs disabled.  Return: the object, see kdat.h for what
+ * may be done to it, or NULL.
  */
 struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 {
-	u64 h = to_u64(handle);
+	u64 h = kdat_to_u64(handle);
 	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(h));
 	struct dat_obj *obj;
 
@@ -210,25 +244,6 @@ struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 		return NULL;
 	obj = xa_load(&kia->ia->objs, h & ID_MASK);
 	return obj && obj->user_data == h ? obj : NULL;
-}
-
-/**
- * kdat_find() - look an object of a kind up
- * @handle: anything
- * @kind: not DAT_HANDLE_TYPE_IA
- *
- * Context: rcu_read_lock().  Return: the object, see kdat.h for what may be done to it, or
- * NULL.
- */
-struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
-{
-	return handle_kind(to_u64(handle)) == kind ? kdat_find_any(handle) : NULL;
-}
-
-/* What a good handle is of. */
-DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
-{
-	return handle_kind(to_u64(handle));
 }
 
 static bool ia_is_known(DAT_HANDLE handle)
@@ -327,11 +342,11 @@ void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 
 static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool gone_too)
 {
-	u32 index = handle_index(to_u64(handle));
+	u32 index = handle_index(kdat_to_u64(handle));
 	struct kdat_ia *kia;
 	void *obj;
 
-	if (handle_kind(to_u64(handle)) != kind)
+	if (kdat_kind(handle) != kind)
 		return ERR_PTR(-ENOENT);
 	kia = ia_get((DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0), gone_too);
 	if (IS_ERR(kia))

@@ -37,7 +37,7 @@ static DAT_RETURN segment_error(int err, bool write)
  * @write: the memory will be written
  * @total: result: bytes in all
  *
- * Context: any.  Return: DAT_SUCCESS or an error.
+ * Context: under the lock of the queue.  Return: DAT_SUCCESS or an error.
  */
 DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			  bool write, u64 *total)
@@ -364,25 +364,26 @@ DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	struct dat_srq *srq;
 	struct dat_obj *obj;
 	u32 bad = 0;
+	bool bh;
 
 	if (kdat_cant_lock())
 		return KDAT_CONTEXT;
-	rcu_read_lock();
+	bh = kdat_bh_begin();
 	obj = kdat_find(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)
 		goto out;
 	srq = to_dat_srq(obj);
-	spin_lock_bh(&srq->lock);
+	spin_lock(&srq->lock);
 	rc = kdat_dead(obj, rc);
 	if (srq->srq)
 		rc = srq_post(srq, num_segments, local_iov, user_cookie);
 	if (rc == DAT_SUCCESS)
 		bad = dat_srq_pump_locked(srq);
-	spin_unlock_bh(&srq->lock);
+	spin_unlock(&srq->lock);
 	if (bad)
 		dat_srq_report_bad(srq);
 out:
-	rcu_read_unlock();
+	kdat_bh_end(bh);
 	return rc;
 }
 EXPORT_SYMBOL_DAT(kdat_srq_post_recv);

@@ -6,16 +6,69 @@
  * security boundary: user space never sees an lkey, and a segment reaches a QP
  * only after its lmr_context, zone, rights and range have been checked here.
  *
- * lmr_context is an index (low bits, dense, so that the lookup tree stays flat)
+ * lmr_context is an index (low bits, dense, so that a table will do for the lookup)
  * and a generation (high bits), so that a freed one is not good again soon.
  */
+#include <linux/log2.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
+#include <linux/slab.h>
 
 #include "dat.h"
 
 #define LMR_INDEX_BITS	20
 #define LMR_INDEX_MASK	((1U << LMR_INDEX_BITS) - 1)
-#define LMR_LIMIT	XA_LIMIT(1, LMR_INDEX_MASK)
+#define LMR_TABLE_MIN	16
+
+/**
+ * struct dat_lmr_table - LMRs by index
+ * @rcu: it is replaced by a longer one
+ * @size: entries
+ * @lmr: LMRs, or NULL
+ */
+struct dat_lmr_table {
+	struct rcu_head		rcu;
+	u32			size;
+	struct dat_lmr __rcu	*lmr[];
+};
+
+static struct dat_lmr_table *lmr_table(struct dat_ia *ia)
+{
+	return rcu_dereference_protected(ia->lmrs, lockdep_is_held(&ia->lmr_lock));
+}
+
+/* Have room for @index; the table never gets shorter. */
+static int lmr_table_grow(struct dat_ia *ia, u32 index)
+{
+	u32 size = max_t(u32, roundup_pow_of_two(index + 1), LMR_TABLE_MIN);
+	struct dat_lmr_table *old = lmr_table(ia), *table;
+
+	if (old && index < old->size)
+		return 0;
+	table = kvzalloc(struct_size(table, lmr, size), GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return -ENOMEM;
+	table->size = size;
+	if (old)
+		memcpy(table->lmr, old->lmr, old->size * sizeof(old->lmr[0]));
+	rcu_assign_pointer(ia->lmrs, table);
+	if (old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
+void dat_lmr_init_ia(struct dat_ia *ia)
+{
+	mutex_init(&ia->lmr_lock);
+	ida_init(&ia->lmr_ids);
+}
+
+/* Nobody has the IA any more. */
+void dat_lmr_release_ia(struct dat_ia *ia)
+{
+	kvfree(rcu_dereference_protected(ia->lmrs, true));
+	ida_destroy(&ia->lmr_ids);
+}
 
 /* IB_ACCESS_* of DAT_PRIV_*. */
 int dat_lmr_access(u32 priv)
@@ -34,12 +87,36 @@ int dat_lmr_access(u32 priv)
 
 static int lmr_alloc_index(struct dat_lmr *lmr)
 {
-	u32 index;
+	struct dat_ia *ia = lmr->obj.ia;
+	int index, ret = -ENOMEM;
 
-	if (xa_alloc(&lmr->obj.ia->lmrs, &index, lmr, LMR_LIMIT, GFP_KERNEL_ACCOUNT))
-		return -ENOMEM;
+	mutex_lock(&ia->lmr_lock);
+	index = ida_alloc_range(&ia->lmr_ids, 1, LMR_INDEX_MASK, GFP_KERNEL);
+	if (index < 0)
+		goto out;
+	ret = lmr_table_grow(ia, index);
+	if (ret) {
+		ida_free(&ia->lmr_ids, index);
+		goto out;
+	}
+	rcu_assign_pointer(lmr_table(ia)->lmr[index], lmr);
 	lmr->index = index;
-	return 0;
+out:
+	mutex_unlock(&ia->lmr_lock);
+	return ret;
+}
+
+static void lmr_free_index(struct dat_lmr *lmr)
+{
+	struct dat_ia *ia = lmr->obj.ia;
+
+	if (!lmr->index)
+		return;
+	mutex_lock(&ia->lmr_lock);
+	RCU_INIT_POINTER(lmr_table(ia)->lmr[lmr->index], NULL);
+	ida_free(&ia->lmr_ids, lmr->index);
+	mutex_unlock(&ia->lmr_lock);
+	lmr->index = 0;
 }
 
 /**
@@ -215,9 +292,7 @@ static void lmr_shutdown(struct dat_obj *obj)
 	struct dat_lmr *lmr = to_dat_lmr(obj);
 
 	dat_lmr_close(lmr);
-	if (lmr->index)
-		xa_erase(&obj->ia->lmrs, lmr->index);
-	lmr->index = 0;
+	lmr_free_index(lmr);
 	lmr->kind->detach(lmr);
 	if (lmr->pz)
 		dat_obj_unuse(&lmr->pz->obj);
@@ -242,11 +317,17 @@ static bool lmr_covers(const struct dat_lmr *lmr, const struct dat_sge *sge)
 	return sge->addr >= lmr->start && end <= lmr_end;
 }
 
-/* Under RCU: the LMR that has a segment's context. */
+/* Under RCU, or with softirqs disabled: the LMR that has a segment's context. */
 static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
 {
-	struct dat_lmr *lmr = xa_load(&ia->lmrs, seg->lmr & LMR_INDEX_MASK);
+	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());
+	u32 index = seg->lmr & LMR_INDEX_MASK;
+	struct dat_lmr *lmr;
 
+	if (!table || index >= table->size)
+		return NULL;
+	index = array_index_nospec(index, table->size);
+	lmr = rcu_dereference_check(table->lmr[index], rcu_read_lock_bh_held());
 	/* Pairs with dat_lmr_open(). */
 	if (!lmr || smp_load_acquire(&lmr->context) != seg->lmr)
 		return NULL;
@@ -263,37 +344,29 @@ static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
  * Local read is not asked for: programs in the field send from memory that they
  * registered for local write alone.
  *
- * Context: any.  Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of
- * another zone, -ERANGE the segment is not inside of it.
+ * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
+ * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
+ * -ERANGE the segment is not inside of it.
  */
 int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
 		    struct ib_sge *out)
 {
-	struct dat_lmr *lmr;
+	struct dat_lmr *lmr = lmr_find(pz->obj.ia, in);
 	struct dat_pz *of;
-	int ret = -EACCES;
 
-	rcu_read_lock();
-	lmr = lmr_find(pz->obj.ia, in);
 	if (!lmr)
-		goto out;
+		return -EACCES;
 	of = READ_ONCE(lmr->pz);
-	ret = -EXDEV;
 	if (of != pz && lmr->kind != &reserved_kind)
-		goto out;
-	ret = -EACCES;
+		return -EXDEV;
 	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
-		goto out;
-	ret = -ERANGE;
+		return -EACCES;
 	if (!lmr_covers(lmr, in))
-		goto out;
+		return -ERANGE;
 	out->addr = in->addr + lmr->shift;
 	out->length = in->len;
 	out->lkey = of ? lmr->lkey : pz->pd->local_dma_lkey;
-	ret = 0;
-out:
-	rcu_read_unlock();
-	return ret;
+	return 0;
 }
 
 /**

@@ -132,6 +132,8 @@ int dat_obj_publish(struct dat_obj *obj)
 		obj->published = true;
 		/* Can't fail: the id is reserved. */
 		__xa_store(&ia->objs, obj->id, obj, GFP_ATOMIC);
+		if (ia->face)
+			ia->face->publish(obj);
 		ret = 0;
 	}
 	xa_unlock(&ia->objs);
@@ -168,6 +170,16 @@ void dat_obj_shutdown(struct dat_obj *obj)
 	obj_uncharge(obj);
 }
 
+/* Let it be found no more; its id is free. */
+void dat_obj_unpublish(struct dat_obj *obj)
+{
+	struct dat_ia *ia = obj->ia;
+
+	xa_erase(&ia->objs, obj->id);
+	if (ia->face)
+		ia->face->unpublish(obj);
+}
+
 /**
  * dat_obj_abort() - take back an object
  * @obj: never published, or taken out of reach
@@ -176,7 +188,7 @@ void dat_obj_shutdown(struct dat_obj *obj)
  */
 void dat_obj_abort(struct dat_obj *obj)
 {
-	xa_erase(&obj->ia->objs, obj->id);
+	dat_obj_unpublish(obj);
 	dat_obj_shutdown(obj);
 	dat_obj_put(obj);
 }
