@@ -35,6 +35,9 @@ static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 	if (!evd)
 		return 0;
 	b = &evd->busy;
+	/* As ever with kernel consumers. */
+	if (!READ_ONCE(b->on))
+		return -EAGAIN;
 	spin_lock_bh(&b->lock);
 	if (busy_polled(b)) {
 		list_add_tail(&link->node, &b->links);

@@ -8,9 +8,17 @@
  * The device's notification is answered on the spot if that is possible: in softirq,
  * with nobody holding the lock.  Else irq_poll does it a little later.
  */
+#include <linux/indirect_call_wrapper.h>
+
 #include "dat.h"
 
 #define CQ_BUDGET	64	/* completions before others have their turn */
+
+/* Nearly all are of these two kinds. */
+static void cq_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	INDIRECT_CALL_2(wc->wr_cqe->done, dat_wc_recv_done, dat_wc_send_done, cq, wc);
+}
 
 /* Context: ep->lock held.  Return: how many were taken, at most @budget. */
 static int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
@@ -21,7 +29,7 @@ static int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
 	do {
 		n = ib_poll_cq(conn->cq, min(budget - done, DAT_BATCH), conn->wc);
 		for (i = 0; i < n; i++)
-			conn->wc[i].wr_cqe->done(conn->cq, &conn->wc[i]);
+			cq_done(conn->cq, &conn->wc[i]);
 		done += max(n, 0);
 	} while (n == DAT_BATCH && done < budget);
 	if (done && conn->established && !dat_queue_settled(conn)) {
@@ -98,10 +106,9 @@ static void cq_notified(struct ib_cq *cq, void *context)
 		irq_poll_sched(&conn->iop);
 		return;
 	}
-	rcu_read_lock();
+	/* A softirq is to RCU what rcu_read_lock() is. */
 	ep = READ_ONCE(conn->ep);
 	more = ep && cq_try(conn, ep);
-	rcu_read_unlock();
 	if (more)
 		irq_poll_sched(&conn->iop);
 }

@@ -981,7 +981,37 @@ void *dat_kring_next(const struct dat_queue *q);
 void dat_kring_push(struct dat_queue *q);
 void dat_kring_pass(struct dat_queue *q);
 u32 dat_kring_posted(const struct dat_queue *q);
+bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
+
+/* Of a ring of a kernel consumer, whose EVD's lock is held: both of its indices are true. */
+static inline u32 dat_kevring_count(const struct dat_evring *r)
+{
+	return r->tail - r->head;
+}
+
+static inline struct dat_eqe *dat_kevring_entry(const struct dat_evring *r, u32 index)
+{
+	struct dat_evd_status *status = r->status.va;
+
+	return (struct dat_eqe *)(status + 1) + (index & (r->entries - 1));
+}
+
+/* The oldest event was taken. */
+static inline void dat_kevring_drop(struct dat_evring *r)
+{
+	struct dat_evd_head *submit = r->submit.va;
+
+	submit->head = ++r->head;
+}
+
+/* A kernel consumer has nobody to tell, and most of its completions come by here. */
+static inline void dat_queue_publish(struct dat_queue *q)
+{
+	if (!q->kernel)
+		q->ops->publish(q);
+}
+
 void *dat_kring_pd(const struct dat_epring *r, u32 len);
 
 /* pz.c, lmr.c */
@@ -1089,6 +1119,7 @@ static inline bool dat_step_uses(const struct dat_step *step)
 
 /* evd.c */
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
+bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe);

@@ -64,6 +64,45 @@ static void evd_wake(struct dat_evd *evd)
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
 
+static bool evd_push(struct dat_evd *evd, const struct dat_eqe *eqe)
+{
+	return evd->obj.face ? dat_kevring_push(&evd->ring, eqe) :
+			       dat_evring_push(&evd->ring, eqe);
+}
+
+/* An async EVD that overflows has nobody left to tell. */
+static void evd_report_overflow(struct dat_evd *evd)
+{
+	if (READ_ONCE(evd->obj.ia->async_evd) != evd)
+		dat_ia_async(evd->obj.ia, DAT_EV_ASYNC_OVERFLOW, DAT_OBJ_EVD,
+			     evd->obj.user_data, 0);
+}
+
+/**
+ * dat_evd_deliver_bh() - the same as dat_evd_deliver(), with softirqs disabled
+ * @evd: where, or NULL: nobody is interested
+ * @eqe: the event
+ * @notify: it may wake a waiter
+ */
+bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
+{
+	bool ok, report;
+
+	if (!evd)
+		return true;
+	spin_lock(&evd->lock);
+	ok = evd_push(evd, eqe);
+	report = !ok && !evd->overflowed;
+	evd->overflowed = !ok;
+	if (ok && notify)
+		evd_wake(evd);
+	trace_dat_event(evd, eqe, ok);
+	spin_unlock(&evd->lock);
+	if (unlikely(report))
+		evd_report_overflow(evd);
+	return ok;
+}
+
 /**
  * dat_evd_deliver() - queue an event
  * @evd: where, or NULL: nobody is interested
@@ -78,23 +117,11 @@ static void evd_wake(struct dat_evd *evd)
  */
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
 {
-	bool ok, report;
+	bool ok;
 
-	if (!evd)
-		return true;
-	spin_lock_bh(&evd->lock);
-	ok = dat_evring_push(&evd->ring, eqe);
-	report = !ok && !evd->overflowed;
-	evd->overflowed = !ok;
-	if (ok && notify)
-		evd_wake(evd);
-	trace_dat_event(evd, eqe, ok);
-	spin_unlock_bh(&evd->lock);
-
-	/* An async EVD that overflows has nobody left to tell. */
-	if (report && READ_ONCE(evd->obj.ia->async_evd) != evd)
-		dat_ia_async(evd->obj.ia, DAT_EV_ASYNC_OVERFLOW, DAT_OBJ_EVD,
-			     evd->obj.user_data, 0);
+	local_bh_disable();
+	ok = dat_evd_deliver_bh(evd, eqe, notify);
+	local_bh_enable();
 	return ok;
 }
 

@@ -276,6 +276,7 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 }
 
 /* kdat_event.c */
+bool kdat_event_quick(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 
 /* kdat_ia.c */

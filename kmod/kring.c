@@ -118,6 +118,26 @@ const struct dat_queue_ops dat_rq_kring_ops = {
 };
 
 /**
+ * dat_kevring_push() - queue an event
+ * @r: ring of a kernel consumer; the EVD's lock is held
+ * @eqe: the event
+ *
+ * Return: false: it is full.
+ */
+bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe)
+{
+	struct dat_evd_status *status = r->status.va;
+
+	if (unlikely(dat_kevring_count(r) == r->entries)) {
+		r->dropped++;
+		return false;
+	}
+	*dat_kevring_entry(r, r->tail) = *eqe;
+	status->tail = ++r->tail;
+	return true;
+}
+
+/**
  * dat_kevring_pop() - take the oldest event
  * @r: ring of a kernel consumer; the EVD's lock is held
  * @eqe: result
@@ -126,14 +146,10 @@ const struct dat_queue_ops dat_rq_kring_ops = {
  */
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
-	const struct dat_evd_status *status = r->status.va;
-	const struct dat_eqe *events = (const struct dat_eqe *)(status + 1);
-	struct dat_evd_head *submit = r->submit.va;
-
-	if (r->head == r->tail)
+	if (!dat_kevring_count(r))
 		return false;
-	*eqe = events[r->head & (r->entries - 1)];
-	submit->head = ++r->head;
+	*eqe = *dat_kevring_entry(r, r->head);
+	dat_kevring_drop(r);
 	return true;
 }
 

@@ -28,13 +28,18 @@
  * struct dat_upcall_cpu - runners of a CPU
  * @lock: @list; leaf
  * @list: of struct dat_upcall
- * @held: somebody is going to look at @list; only by this CPU, with softirqs disabled
- * @tasklet: else it is
+ * @held: somebody is going to look at @next and @list; only by this CPU, with softirqs
+ *	disabled, as are
+ * @next: before those in @list, or NULL; only while @held
+ * @event: that is passed to upcalls here, which do not nest
+ * @tasklet: looks at @list if nobody else is going to
  */
 struct dat_upcall_cpu {
 	spinlock_t		lock;		/* list */
 	struct list_head	list;
 	u32			held;
+	struct dat_upcall	*next;
+	DAT_EVENT		event;
 	struct tasklet_struct	tasklet;
 };
 
@@ -51,6 +56,13 @@ static u32 upcall_limit(const struct dat_upcall *u)
 	return u->policy == DAT_UPCALL_NORIFY ? 1 : u->policy;
 }
 
+static void upcall_list(struct dat_upcall_cpu *c, struct dat_upcall *u)
+{
+	spin_lock(&c->lock);
+	list_add_tail(&u->node, &c->list);
+	spin_unlock(&c->lock);
+}
+
 static void upcall_queue(struct dat_upcall *u)
 {
 	struct dat_upcall_cpu *c;
@@ -62,9 +74,11 @@ static void upcall_queue(struct dat_upcall *u)
 		return;
 	}
 	c = this_cpu_ptr(&upcall_cpus);
-	spin_lock(&c->lock);
-	list_add_tail(&u->node, &c->list);
-	spin_unlock(&c->lock);
+	if (c->held && !c->next && list_empty(&c->list)) {
+		c->next = u;
+		return;
+	}
+	upcall_list(c, u);
 	if (!c->held)
 		tasklet_schedule(&c->tasklet);
 }
@@ -111,50 +125,64 @@ void dat_upcall_drained(struct dat_evd *evd)
 /**
  * struct upcall - one call
  * @object: who is called
- * @eqe: the event
+ * @event: to be passed, or where to make it of @eqe
+ * @eqe: the event, unless @quick
  * @notify: that there are events, which stay
+ * @quick: @event is it
  * @more: others are queued
  */
 struct upcall {
 	DAT_UPCALL_OBJECT	object;
+	DAT_EVENT		*event;
 	struct dat_eqe		eqe;
 	bool			notify;
+	bool			quick;
 	bool			more;
 };
+
+static bool upcall_take_notice(struct dat_upcall *u)
+{
+	if (!u->armed || !dat_kevring_count(&u->evd->ring))
+		return false;
+	u->armed = false;
+	u->again = false;
+	return true;
+}
 
 /* False: there is nothing to call for. */
 static bool upcall_take(struct dat_upcall *u, struct upcall *call)
 {
 	struct dat_evd *evd = u->evd;
+	struct dat_evring *r = &evd->ring;
+	const struct dat_eqe *eqe;
 
 	lockdep_assert_held(&evd->lock);
 	if (evd->dead || u->ending || u->running > upcall_limit(u))
 		return false;
-	call->object = u->object;
 	call->notify = u->policy == DAT_UPCALL_NORIFY;
-	if (call->notify) {
-		if (!u->armed || !dat_evring_count(&evd->ring))
-			return false;
-		u->armed = false;
-		u->again = false;
-		return true;
-	}
-	if (!dat_kevring_pop(&evd->ring, &call->eqe))
+	if (call->notify ? !upcall_take_notice(u) : !dat_kevring_count(r))
 		return false;
-	call->more = dat_evring_count(&evd->ring);
+	call->object = u->object;
+	if (call->notify)
+		return true;
+	eqe = dat_kevring_entry(r, r->head);
+	call->quick = kdat_event_quick(evd, eqe, call->event);
+	if (!call->quick)
+		call->eqe = *eqe;
+	dat_kevring_drop(r);
+	call->more = dat_kevring_count(r);
 	return true;
 }
 
 static void upcall_call(struct dat_evd *evd, const struct upcall *call)
 {
-	DAT_EVENT event;
-
-	if (call->notify) {
+	if (unlikely(call->notify)) {
 		call->object.upcall_func(call->object.instance_data, NULL, DAT_TRUE);
 		return;
 	}
-	kdat_event(evd, &call->eqe, &event);
-	call->object.upcall_func(call->object.instance_data, &event,
+	if (!call->quick)
+		kdat_event(evd, &call->eqe, call->event);
+	call->object.upcall_func(call->object.instance_data, call->event,
 				 call->more ? DAT_TRUE : DAT_FALSE);
 }
 
@@ -168,7 +196,7 @@ static bool upcall_over(struct dat_upcall *u, const struct upcall *call)
 	/* It was counted as one that takes events: who woke it relied on that. */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
-	if (!dat_evring_count(&u->evd->ring))
+	if (!dat_kevring_count(&u->evd->ring))
 		u->armed = true;
 	return !(u->armed && u->again);
 }
@@ -180,36 +208,57 @@ static bool upcall_left(const struct dat_upcall *u)
 
 	if (evd->dead || u->ending || u->queued || u->running > upcall_limit(u))
 		return false;
-	return dat_evring_count(&evd->ring) &&
+	return dat_kevring_count(&evd->ring) &&
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
-/* Returns how many upcalls it made, or 1. */
-static int upcall_run(struct dat_upcall *u)
+/* Where upcalls may sleep softirqs are enabled. */
+static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
-	struct dat_evd *evd = u->evd;
-	struct upcall call;
-	int budget;
+	if (process)
+		spin_lock_bh(&evd->lock);
+	else
+		spin_lock(&evd->lock);
+}
 
-	spin_lock_bh(&evd->lock);
+static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
+{
+	if (process)
+		spin_unlock_bh(&evd->lock);
+	else
+		spin_unlock(&evd->lock);
+}
+
+/* Returns how many upcalls it made, or 1. */
+static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
+{
+	struct upcall call = { .event = event };
+	struct dat_evd *evd = u->evd;
+	int budget;
+	bool ending;
+
+	upcall_lock(evd, process);
 	u->queued = false;
 	u->running++;
-	if (u->process)
+	if (process)
 		u->task = current;
 	for (budget = UPCALL_BUDGET; budget && upcall_take(u, &call); budget--) {
-		spin_unlock_bh(&evd->lock);
+		upcall_unlock(evd, process);
 		upcall_call(evd, &call);
-		spin_lock_bh(&evd->lock);
+		upcall_lock(evd, process);
 		if (upcall_over(u, &call))
 			break;
 	}
 	if (!budget && upcall_left(u))
 		upcall_queue(u);
 	u->running--;
-	u->task = NULL;
-	spin_unlock_bh(&evd->lock);
+	if (process)
+		u->task = NULL;
+	ending = u->ending;
+	upcall_unlock(evd, process);
 	/* Who waits may have freed it by now: this looks at the address alone. */
-	wake_up_var(u);
+	if (unlikely(ending))
+		wake_up_var(u);
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
@@ -217,12 +266,36 @@ static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
 {
 	struct dat_upcall *u;
 
+	if (list_empty(&c->list))
+		return NULL;
 	spin_lock(&c->lock);
 	u = list_first_entry_or_null(&c->list, struct dat_upcall, node);
 	if (u)
 		list_del(&u->node);
 	spin_unlock(&c->lock);
 	return u;
+}
+
+/* Of this CPU, @here, or in the list of @c. */
+static struct dat_upcall *upcall_next(struct dat_upcall_cpu *here, struct dat_upcall_cpu *c)
+{
+	struct dat_upcall *u = here->next;
+
+	if (!u)
+		return upcall_pop(c);
+	here->next = NULL;
+	return u;
+}
+
+/* The time of @here is up before its next runner has come. */
+static void upcall_put_off(struct dat_upcall_cpu *here)
+{
+	if (!here->next)
+		return;
+	spin_lock(&here->lock);
+	list_add(&here->next->node, &here->list);
+	spin_unlock(&here->lock);
+	here->next = NULL;
 }
 
 /* Runners that came while this CPU was held. */
@@ -237,17 +310,19 @@ static void upcall_look(void)
 /* In softirq: of this CPU, but for what a CPU that went has left. */
 static void upcall_run_cpu(struct dat_upcall_cpu *c)
 {
+	struct dat_upcall_cpu *here = this_cpu_ptr(&upcall_cpus);
 	struct dat_upcall *u;
 	int n = 0;
 
-	this_cpu_inc(upcall_cpus.held);
-	while (n < UPCALL_CPU && (u = upcall_pop(c)))
-		n += upcall_run(u);
-	this_cpu_dec(upcall_cpus.held);
+	here->held++;
+	while (n < UPCALL_CPU && (u = upcall_next(here, c)))
+		n += upcall_run(u, &here->event, false);
+	here->held--;
+	upcall_put_off(here);
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
 	/* When a CPU goes its tasklet moves to another, whose own list was held back. */
-	if (this_cpu_ptr(&upcall_cpus) != c)
+	if (here != c)
 		upcall_look();
 }
 
@@ -258,7 +333,9 @@ static void upcall_tasklet(struct tasklet_struct *t)
 
 static void upcall_work(struct work_struct *work)
 {
-	upcall_run(container_of(work, struct dat_upcall, work));
+	DAT_EVENT event = {};
+
+	upcall_run(container_of(work, struct dat_upcall, work), &event, true);
 }
 
 /**
@@ -280,7 +357,7 @@ void dat_upcall_release(void)
 {
 	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
 
-	if (!--c->held && !list_empty(&c->list))
+	if (!--c->held && (c->next || !list_empty(&c->list)))
 		upcall_run_cpu(c);
 }
 
@@ -318,7 +395,7 @@ bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	u->policy = policy;
 	u->object = *object;
 	u->armed = true;
-	if (now && dat_evring_count(&evd->ring))
+	if (now && dat_kevring_count(&evd->ring))
 		dat_upcall_wake(evd);
 	return true;
 }

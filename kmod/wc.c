@@ -50,19 +50,9 @@ static bool is_failure(u8 status)
 	return status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED;
 }
 
-/**
- * dat_wc_deliver() - queue a DTO event
- * @ep: endpoint
- * @recv: a receive, else a request
- * @cookie: of the entry
- * @flags: of the entry
- * @status: enum dat_dto_status
- * @len: bytes
- *
- * Context: ep->lock held.
- */
-void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
-		    u32 len)
+/* dat_wc_deliver(), for callers who know what it was. */
+static __always_inline void wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags,
+				       u8 status, u32 len)
 {
 	struct dat_eqe eqe = {
 		.type	= DAT_EV_DTO,
@@ -83,12 +73,29 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 	else
 		eqe.flags = dat_kring_op(flags) << DAT_EQE_KOP_SHIFT;
 	/* Buffers of an SRQ go back to their owner in any case. */
-	if (ep->freed && !(eqe.flags & DAT_EQE_SRQ))
+	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;
-	told = dat_evd_deliver(evd, &eqe, failed || !(flags & DAT_SQE_UNSIGNALLED)) && evd;
+	told = dat_evd_deliver_bh(evd, &eqe, failed || !(flags & DAT_SQE_UNSIGNALLED)) && evd;
 	if (!told && eqe.flags & DAT_EQE_SRQ)
 		dat_srq_lost(ep->srq);
+}
+
+/**
+ * dat_wc_deliver() - queue a DTO event
+ * @ep: endpoint
+ * @recv: a receive, else a request
+ * @cookie: of the entry
+ * @flags: of the entry
+ * @status: enum dat_dto_status
+ * @len: bytes
+ *
+ * Context: ep->lock held.
+ */
+void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
+		    u32 len)
+{
+	wc_deliver(ep, recv, cookie, flags, status, len);
 }
 
 /**
@@ -120,7 +127,7 @@ void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 stat
 	}
 	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
 	    evd && evd->streams & DAT_STREAM_RMR_BIND)
-		dat_evd_deliver(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
+		dat_evd_deliver_bh(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
 	/* Not before: the event names it. */
 	if (!IS_ERR(rmr))
 		dat_obj_put(&rmr->obj);
@@ -156,14 +163,14 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	lockdep_assert_held(&ep->lock);
 	conn->inflight -= n;
 	q->done = end;
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
 		st = at + 1 == end ? last : silent_status(conn, status, last);
 		op = dat_kring_op(slot->flags);
 		if (unlikely(op >= DAT_OP_LAST))
 			dat_fmr_end(slot->lmr, op, true, st);
-		dat_wc_deliver(ep, false, slot->cookie, slot->flags, st, slot->len);
+		wc_deliver(ep, false, slot->cookie, slot->flags, st, slot->len);
 	}
 }
 
@@ -207,9 +214,9 @@ void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_srq_complete(ep->srq, slot);
 	} else {
 		q->done++;
-		q->ops->publish(q);
+		dat_queue_publish(q);
 	}
-	dat_wc_deliver(ep, true, cookie, flags, status, len);
+	wc_deliver(ep, true, cookie, flags, status, len);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
