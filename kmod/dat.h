@@ -50,6 +50,7 @@
 #include <linux/idr.h>
 #include <linux/irq_poll.h>
 #include <linux/kref.h>
+#include <linux/nospec.h>
 #include <linux/rwsem.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
@@ -427,6 +428,18 @@ struct dat_lmr {
 	spinlock_t		lock;		/* mem, fmr */
 	struct dat_kmem		*mem;
 	struct dat_fmr		*fmr;
+};
+
+/**
+ * struct dat_lmr_table - LMRs by index
+ * @rcu: it is replaced by a longer one
+ * @size: entries
+ * @lmr: LMRs, or NULL
+ */
+struct dat_lmr_table {
+	struct rcu_head		rcu;
+	u32			size;
+	struct dat_lmr __rcu	*lmr[];
 };
 
 /**
@@ -979,7 +992,6 @@ static inline bool dat_kring_idle(const struct dat_queue *q)
 
 void *dat_kring_next(const struct dat_queue *q);
 void dat_kring_push(struct dat_queue *q);
-void dat_kring_pass(struct dat_queue *q);
 u32 dat_kring_posted(const struct dat_queue *q);
 bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
@@ -995,6 +1007,12 @@ static inline struct dat_eqe *dat_kevring_entry(const struct dat_evring *r, u32 
 	struct dat_evd_status *status = r->status.va;
 
 	return (struct dat_eqe *)(status + 1) + (index & (r->entries - 1));
+}
+
+/* Of an empty ring: an entry that was never written has been taken. */
+static inline void dat_kring_pass(struct dat_queue *q)
+{
+	q->head = ++*(u32 *)q->ring.tail;
 }
 
 /* The oldest event was taken. */
@@ -1026,9 +1044,76 @@ void dat_lmr_init_ia(struct dat_ia *ia);
 void dat_lmr_release_ia(struct dat_ia *ia);
 void dat_lmr_open(struct dat_lmr *lmr);
 void dat_lmr_close(struct dat_lmr *lmr);
-int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
+int dat_lmr_resolve(struct dat_pz *pz, u32 context, u64 addr, u32 len, bool write,
 		    struct ib_sge *out);
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu);
+
+#define DAT_LMR_INDEX_BITS	20
+#define DAT_LMR_INDEX_MASK	((1U << DAT_LMR_INDEX_BITS) - 1)
+
+extern const struct dat_lmr_kind dat_lmr_reserved_kind;
+
+static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u32 len)
+{
+	u64 offset = addr - lmr->start;
+
+	/* An address before the first is an offset beyond the end: nothing wraps around. */
+	return offset <= lmr->length && len <= lmr->length - offset;
+}
+
+/* Under RCU, or with softirqs disabled.  The LMR that has this context, or NULL. */
+static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
+{
+	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());
+	u32 index = context & DAT_LMR_INDEX_MASK;
+	struct dat_lmr *lmr;
+
+	if (unlikely(!table || index >= table->size))
+		return NULL;
+	index = array_index_nospec(index, table->size);
+	lmr = rcu_dereference_check(table->lmr[index], rcu_read_lock_bh_held());
+	/* Pairs with dat_lmr_open(). */
+	if (unlikely(!lmr || smp_load_acquire(&lmr->context) != context))
+		return NULL;
+	return lmr;
+}
+
+/**
+ * dat_lmr_resolve_quick() - turn a segment into what a QP takes
+ * @pz: protection zone of the endpoint or SRQ
+ * @context: of the LMR, as somebody says
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @write: the memory will be written
+ * @out: result
+ *
+ * Local read is not asked for: programs in the field send from memory that they
+ * registered for local write alone.
+ *
+ * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
+ * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
+ * -ERANGE the segment is not inside of it.
+ */
+static __always_inline int dat_lmr_resolve_quick(struct dat_pz *pz, u32 context, u64 addr,
+						 u32 len, bool write, struct ib_sge *out)
+{
+	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, context);
+	struct dat_pz *of;
+
+	if (unlikely(!lmr))
+		return -EACCES;
+	of = READ_ONCE(lmr->pz);
+	if (unlikely(of != pz) && lmr->kind != &dat_lmr_reserved_kind)
+		return -EXDEV;
+	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
+		return -EACCES;
+	if (unlikely(!dat_lmr_covers(lmr, addr, len)))
+		return -ERANGE;
+	out->addr = addr + lmr->shift;
+	out->length = len;
+	out->lkey = likely(of) ? lmr->lkey : pz->pd->local_dma_lkey;
+	return 0;
+}
 
 /* kmem.c */
 struct dat_kmem *dat_kmem_of_pages(struct ib_device *ibdev, struct page **pages, u32 n,
@@ -1219,18 +1304,26 @@ struct dat_flush {
 	u32 sq, rq;
 };
 
+/**
+ * dat_queue_stopped() - true if nothing may be posted before something else has happened
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+static inline bool dat_queue_stopped(const struct dat_conn *conn)
+{
+	return conn->sq_failed.set || conn->bind.set || conn->fenced;
+}
+
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
-struct dat_wr *dat_queue_direct_sq(struct dat_ep *ep);
-struct dat_wr *dat_queue_direct_rq(struct dat_ep *ep);
-int dat_queue_post_send(struct dat_conn *conn, u32 max);
-int dat_queue_post_recv(struct dat_conn *conn, u32 max);
+void dat_queue_refused_sq(struct dat_conn *conn, const struct ib_send_wr *bad);
+void dat_queue_refused_rq(struct dat_conn *conn, const struct dat_slot *slot, int err);
 bool dat_queue_settled(const struct dat_conn *conn);
 void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f);
 bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f);
 void dat_queue_forget(struct dat_ep *ep);
-bool dat_queue_stopped(const struct dat_conn *conn);
 bool dat_queue_flush_silent(struct dat_conn *conn);
 void dat_queue_flush_bind(struct dat_conn *conn);
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
@@ -1239,6 +1332,14 @@ bool dat_queue_arm(struct dat_queue *q, u32 after);
 u32 dat_queue_kick_after(const struct dat_queue *q);
 
 /* wr.c */
+
+/* IB_SEND_* of enum dat_sqe_flags. */
+static inline int dat_wr_send_flags(u8 flags)
+{
+	return (flags & DAT_SQE_SOLICITED ? IB_SEND_SOLICITED : 0) |
+	       (flags & DAT_SQE_FENCE ? IB_SEND_FENCE : 0);
+}
+
 int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
 		  u32 msg_max, struct ib_sge *sge, u32 *len);
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,

@@ -2,7 +2,12 @@
 /*
  * Posting: check, write the entry, and have the pump look, all under the lock of the queue.
  * The pump checks segments again when it takes the entry, which may be much later.
+ *
+ * Before that the quick way is tried, which is inlined and does nothing but what is needed
+ * if all is well and nothing is in the way: it posts at once.  Whatever else it meets it
+ * leaves as it was, and to the other, which finds out what it is.
  */
+#include "direct.h"
 #include "kdat.h"
 
 #define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
@@ -43,7 +48,6 @@ DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET 
 			  bool write, u64 *total)
 {
 	struct ib_sge unused;
-	struct dat_sge sge;
 	u64 sum = 0;
 	DAT_COUNT i;
 	int ret;
@@ -54,11 +58,11 @@ DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET 
 		/* An empty segment may hold anything else. */
 		if (!iov[i].segment_length)
 			continue;
-		to_sge(&iov[i], &sge);
-		ret = dat_lmr_resolve(pz, &sge, write, &unused);
+		ret = dat_lmr_resolve(pz, iov[i].lmr_context, iov[i].virtual_address,
+				      iov[i].segment_length, write, &unused);
 		if (ret)
 			return segment_error(ret, write);
-		sum += sge.len;
+		sum += iov[i].segment_length;
 	}
 	*total = sum;
 	return DAT_SUCCESS;
@@ -117,40 +121,141 @@ DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r)
 	return DAT_SUCCESS;
 }
 
-static void to_wr(const struct kdat_request *r, struct dat_wr *wr)
-{
-	DAT_COUNT i;
-
-	wr->cookie = r->cookie.as_64;
-	wr->num_sge = r->num;
-	for (i = 0; i < r->num; i++)
-		to_sge(&r->iov[i], &wr->sge[i]);
-}
-
-/*
- * Post at once what nothing is in the way of: the same as by the ring, but segments are
- * looked at once.  False: it has to go by the ring, or there is something to find fault with.
- */
-static bool post_direct(struct dat_ep *ep, const struct kdat_request *r, u32 max)
-{
-	struct dat_wr *wr = dat_queue_direct_sq(ep);
-
-	if (!wr || !iov_fits(&ep->sq, r->num) || (r->num && !r->iov))
-		return false;
-	to_wr(r, wr);
-	wr->op = r->op;
-	wr->flags = dat_kring_flags(r->op, r->flags & DAT_SQE_FLAGS_ALL);
-	wr->rkey = r->rkey;
-	wr->raddr = r->raddr;
-	return !dat_queue_post_send(ep->conn, max);
-}
-
 /* @allowed: by the operation; the EP has a say in one of them. */
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 {
 	if (!(kdat_ep_of(ep)->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		allowed &= ~DAT_COMPLETION_UNSIGNALLED_FLAG;
 	return flags & ~allowed;
+}
+
+/**
+ * struct quick - what is posted by the quick way; never more than registers
+ * @num: of a post
+ * @iov: of a post
+ * @cookie: of a post
+ * @flags: of a post
+ * @remote: of an RDMA operation
+ */
+struct quick {
+	DAT_COUNT		num;
+	const DAT_LMR_TRIPLET	*iov;
+	DAT_DTO_COOKIE		cookie;
+	DAT_COMPLETION_FLAGS	flags;
+	const DAT_RMR_TRIPLET	*remote;
+};
+
+#define QUICK_NOT	U64_MAX
+
+/* Any number of segments: as quick_sges(). */
+static noinline u64 quick_many(struct dat_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+			       bool write, struct ib_sge *sge)
+{
+	const DAT_LMR_TRIPLET *seg;
+	u64 bytes, len = 0;
+	u32 n = 0;
+
+	for (seg = iov; seg != iov + num; seg++) {
+		bytes = seg->segment_length;
+		if (!bytes)
+			continue;
+		if (!iov || dat_lmr_resolve(ep->pz, seg->lmr_context, seg->virtual_address, bytes,
+					    write, &sge[n++]))
+			return QUICK_NOT;
+		len += bytes;
+	}
+	return len <= U32_MAX ? (u64)n << 32 | len : QUICK_NOT;
+}
+
+/* Segments as the device wants them: how many have bytes, and in the low half their bytes. */
+static __always_inline u64 quick_sges(struct dat_ep *ep, const struct quick *p, bool write,
+				      struct ib_sge *sge)
+{
+	const DAT_LMR_TRIPLET *seg = p->iov;
+
+	if (unlikely(p->num != 1 || !seg || !seg->segment_length))
+		return p->num && !seg ? QUICK_NOT : quick_many(ep, p->num, seg, write, sge);
+	if (dat_lmr_resolve_quick(ep->pz, seg->lmr_context, seg->virtual_address,
+				  seg->segment_length, write, sge))
+		return QUICK_NOT;
+	return 1ULL << 32 | sge->length;
+}
+
+static __always_inline bool quick_request(struct dat_ep *ep, const struct quick *p, u8 op,
+					  u32 allowed, u64 raddr, u32 rkey, u32 max)
+{
+	struct dat_conn *conn = dat_direct_sq(ep);
+	u64 sges;
+
+	if (!conn || (u32)p->num > ep->attr.max_request_iov)
+		return false;
+	if (unlikely(p->flags) && kdat_request_flags_bad(ep, p->flags, allowed))
+		return false;
+	sges = quick_sges(ep, p, false, conn->sge);
+	if (sges == QUICK_NOT || lower_32_bits(sges) > max)
+		return false;
+	dat_direct_send(ep, conn, op, p->flags & DAT_SQE_FLAGS_ALL, upper_32_bits(sges),
+			lower_32_bits(sges), p->cookie.as_64, raddr, rkey);
+	return true;
+}
+
+static __always_inline bool quick_send(struct dat_ep *ep, const struct quick *p)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+
+	return (u32)p->num <= (u32)attr->max_request_iov &&
+	       quick_request(ep, p, DAT_OP_SEND, SEND_FLAGS, 0, 0, attr->max_message_size);
+}
+
+static __always_inline bool quick_write(struct dat_ep *ep, const struct quick *p)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+	const DAT_RMR_TRIPLET *to = p->remote;
+
+	return (u32)p->num <= (u32)attr->max_rdma_write_iov && to &&
+	       quick_request(ep, p, DAT_OP_RDMA_WRITE, RDMA_FLAGS, to->virtual_address,
+			     to->rmr_context, min(to->segment_length, attr->max_rdma_size));
+}
+
+static __always_inline bool quick_recv(struct dat_ep *ep, const struct quick *p)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+	struct dat_conn *conn;
+	u64 sges;
+
+	if ((u32)p->num > (u32)attr->max_recv_iov || ep->srq || p->flags)
+		return false;
+	conn = dat_direct_rq(ep);
+	if (!conn || (u32)p->num > ep->attr.max_recv_iov)
+		return false;
+	sges = quick_sges(ep, p, true, conn->sge);
+	if (sges == QUICK_NOT || lower_32_bits(sges) > ep->obj.ia->msg_max)
+		return false;
+	dat_direct_recv(ep, conn, 0, upper_32_bits(sges), lower_32_bits(sges), p->cookie.as_64);
+	return true;
+}
+
+/* False: nothing has happened. */
+static __always_inline bool quick_post(DAT_EP_HANDLE handle,
+				       bool (*fn)(struct dat_ep *ep, const struct quick *p),
+				       const struct quick *p)
+{
+	struct dat_obj *obj;
+	bool bh, done = false;
+	struct dat_ep *ep;
+
+	if (kdat_cant_lock())
+		return false;
+	bh = kdat_bh_begin();
+	obj = kdat_find(handle, DAT_HANDLE_TYPE_EP);
+	if (likely(obj)) {
+		ep = to_dat_ep(obj);
+		spin_lock(&ep->lock);
+		done = !ep->dead && fn(ep, p);
+		spin_unlock(&ep->lock);
+	}
+	kdat_bh_end(bh);
+	return done;
 }
 
 static DAT_RETURN post_send(struct dat_ep *ep, void *arg)
@@ -163,8 +268,6 @@ static DAT_RETURN post_send(struct dat_ep *ep, void *arg)
 		return KDAT_ARG(2);
 	if (kdat_request_flags_bad(ep, r->flags, SEND_FLAGS))
 		return KDAT_ARG(5);
-	if (post_direct(ep, r, attr->max_message_size))
-		return DAT_SUCCESS;
 	rc = kdat_check_iov(ep->pz, r->num, r->iov, false, &r->length);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -173,16 +276,58 @@ static DAT_RETURN post_send(struct dat_ep *ep, void *arg)
 	return kdat_post_locked(ep, r);
 }
 
+static DAT_RETURN post_rdma(struct dat_ep *ep, void *arg)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+	struct kdat_request *r = arg;
+	bool read = r->op == DAT_OP_RDMA_READ;
+	const DAT_RMR_TRIPLET *remote = r->remote;
+	DAT_RETURN rc;
+	u64 local;
+
+	if (r->num < 0 ||
+	    r->num > (read ? attr->max_rdma_read_iov : attr->max_rdma_write_iov))
+		return KDAT_ARG(2);
+	if (!remote)
+		return KDAT_ARG(5);
+	if (kdat_request_flags_bad(ep, r->flags, RDMA_FLAGS))
+		return KDAT_ARG(6);
+	r->rkey = remote->rmr_context;
+	r->raddr = remote->virtual_address;
+	rc = kdat_check_iov(ep->pz, r->num, r->iov, read, &local);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	r->length = read ? remote->segment_length : local;
+	if ((read ? local : remote->segment_length) < r->length ||
+	    r->length > attr->max_rdma_size)
+		return LENGTH_ERROR;
+	return kdat_post_locked(ep, r);
+}
+
+/* Not inlined: the quick way would have to keep its arguments in memory. */
+static noinline DAT_RETURN ring_request(DAT_EP_HANDLE ep_handle, u8 op, DAT_COUNT num,
+					const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+					const DAT_RMR_TRIPLET *remote,
+					DAT_COMPLETION_FLAGS flags)
+{
+	struct kdat_request r = {
+		.op = op, .flags = flags, .num = num, .iov = iov, .remote = remote,
+		.cookie = cookie,
+	};
+
+	return kdat_ep_call(ep_handle, op == DAT_OP_SEND ? post_send : post_rdma, &r);
+}
+
 DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct kdat_request r = {
-		.op = DAT_OP_SEND, .flags = completion_flags, .num = num_segments,
-		.iov = local_iov, .cookie = user_cookie,
-	};
+	struct quick p = { num_segments, local_iov, user_cookie, completion_flags };
 
-	return kdat_ep_call(ep_handle, post_send, &r);
+	if (likely(quick_post(ep_handle, quick_send, &p)))
+		return DAT_SUCCESS;
+	return ring_request(ep_handle, DAT_OP_SEND, num_segments, local_iov, user_cookie, NULL,
+			    completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send);
 
@@ -205,48 +350,14 @@ DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send_with_invalidate);
 
-static DAT_RETURN post_rdma(struct dat_ep *ep, void *arg)
-{
-	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
-	struct kdat_request *r = arg;
-	bool read = r->op == DAT_OP_RDMA_READ;
-	const DAT_RMR_TRIPLET *remote = r->remote;
-	DAT_RETURN rc;
-	u64 local;
-
-	if (r->num < 0 ||
-	    r->num > (read ? attr->max_rdma_read_iov : attr->max_rdma_write_iov))
-		return KDAT_ARG(2);
-	if (!remote)
-		return KDAT_ARG(5);
-	if (kdat_request_flags_bad(ep, r->flags, RDMA_FLAGS))
-		return KDAT_ARG(6);
-	r->rkey = remote->rmr_context;
-	r->raddr = remote->virtual_address;
-	/* Of a read the segments may have to be cut. */
-	if (!read && post_direct(ep, r, min(remote->segment_length, attr->max_rdma_size)))
-		return DAT_SUCCESS;
-	rc = kdat_check_iov(ep->pz, r->num, r->iov, read, &local);
-	if (rc != DAT_SUCCESS)
-		return rc;
-	r->length = read ? remote->segment_length : local;
-	if ((read ? local : remote->segment_length) < r->length ||
-	    r->length > attr->max_rdma_size)
-		return LENGTH_ERROR;
-	return kdat_post_locked(ep, r);
-}
-
 DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_buffer,
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct kdat_request r = {
-		.op = DAT_OP_RDMA_READ, .flags = completion_flags, .num = num_segments,
-		.iov = local_iov, .remote = remote_buffer, .cookie = user_cookie,
-	};
-
-	return kdat_ep_call(ep_handle, post_rdma, &r);
+	/* Its segments may have to be cut. */
+	return ring_request(ep_handle, DAT_OP_RDMA_READ, num_segments, local_iov, user_cookie,
+			    remote_buffer, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_read);
 
@@ -255,12 +366,14 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   const DAT_RMR_TRIPLET *remote_buffer,
 				   DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct kdat_request r = {
-		.op = DAT_OP_RDMA_WRITE, .flags = completion_flags, .num = num_segments,
-		.iov = local_iov, .remote = remote_buffer, .cookie = user_cookie,
+	struct quick p = {
+		num_segments, local_iov, user_cookie, completion_flags, remote_buffer,
 	};
 
-	return kdat_ep_call(ep_handle, post_rdma, &r);
+	if (likely(quick_post(ep_handle, quick_write, &p)))
+		return DAT_SUCCESS;
+	return ring_request(ep_handle, DAT_OP_RDMA_WRITE, num_segments, local_iov, user_cookie,
+			    remote_buffer, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 
@@ -288,18 +401,6 @@ static bool recv_push(struct dat_queue *q, u32 n, const DAT_LMR_TRIPLET *iov,
 	return true;
 }
 
-static bool recv_direct(struct dat_ep *ep, const struct kdat_request *r)
-{
-	struct dat_wr *wr = dat_queue_direct_rq(ep);
-
-	if (!wr || (r->num && !r->iov))
-		return false;
-	to_wr(r, wr);
-	wr->op = DAT_OP_INVALID;
-	wr->flags = r->flags;
-	return !dat_queue_post_recv(ep->conn, ep->obj.ia->msg_max);
-}
-
 static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
@@ -313,8 +414,6 @@ static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 		return KDAT_ARG(2);
 	if (r->flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		return KDAT_ARG(5);
-	if (recv_direct(ep, r))
-		return DAT_SUCCESS;
 	rc = kdat_check_iov(ep->pz, r->num, r->iov, true, &total);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -326,16 +425,24 @@ static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 	return DAT_SUCCESS;
 }
 
+static noinline DAT_RETURN ring_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num,
+				     const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				     DAT_COMPLETION_FLAGS flags)
+{
+	struct kdat_request r = { .flags = flags, .num = num, .iov = iov, .cookie = cookie };
+
+	return kdat_ep_call(ep_handle, post_recv, &r);
+}
+
 DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct kdat_request r = {
-		.flags = completion_flags, .num = num_segments, .iov = local_iov,
-		.cookie = user_cookie,
-	};
+	struct quick p = { num_segments, local_iov, user_cookie, completion_flags };
 
-	return kdat_ep_call(ep_handle, post_recv, &r);
+	if (likely(quick_post(ep_handle, quick_recv, &p)))
+		return DAT_SUCCESS;
+	return ring_recv(ep_handle, num_segments, local_iov, user_cookie, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_recv);
 

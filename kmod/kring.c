@@ -40,12 +40,6 @@ void dat_kring_push(struct dat_queue *q)
 	++*kring_tail(q);
 }
 
-/* Of an empty ring: an entry that was never written has been taken. */
-void dat_kring_pass(struct dat_queue *q)
-{
-	q->head = ++*kring_tail(q);
-}
-
 /* Entries posted that have not completed. */
 u32 dat_kring_posted(const struct dat_queue *q)
 {

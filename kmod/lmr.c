@@ -10,27 +10,12 @@
  * and a generation (high bits), so that a freed one is not good again soon.
  */
 #include <linux/log2.h>
-#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "dat.h"
 
-#define LMR_INDEX_BITS	20
-#define LMR_INDEX_MASK	((1U << LMR_INDEX_BITS) - 1)
 #define LMR_TABLE_MIN	16
-
-/**
- * struct dat_lmr_table - LMRs by index
- * @rcu: it is replaced by a longer one
- * @size: entries
- * @lmr: LMRs, or NULL
- */
-struct dat_lmr_table {
-	struct rcu_head		rcu;
-	u32			size;
-	struct dat_lmr __rcu	*lmr[];
-};
 
 static struct dat_lmr_table *lmr_table(struct dat_ia *ia)
 {
@@ -91,7 +76,7 @@ static int lmr_alloc_index(struct dat_lmr *lmr)
 	int index, ret = -ENOMEM;
 
 	mutex_lock(&ia->lmr_lock);
-	index = ida_alloc_range(&ia->lmr_ids, 1, LMR_INDEX_MASK, GFP_KERNEL);
+	index = ida_alloc_range(&ia->lmr_ids, 1, DAT_LMR_INDEX_MASK, GFP_KERNEL);
 	if (index < 0)
 		goto out;
 	ret = lmr_table_grow(ia, index);
@@ -129,8 +114,8 @@ void dat_lmr_open(struct dat_lmr *lmr)
 {
 	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
 
-	/* Who sees it sees what it is good for: pairs with lmr_find(). */
-	smp_store_release(&lmr->context, lmr->index | gen << LMR_INDEX_BITS);
+	/* Who sees it sees what it is good for: pairs with dat_lmr_find(). */
+	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
 }
 
 /* Nothing is resolved by its context any more, but what is being resolved. */
@@ -254,7 +239,7 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve(). */
+/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve_quick(). */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;
@@ -264,7 +249,7 @@ static void reserved_detach(struct dat_lmr *lmr)
 {
 }
 
-static const struct dat_lmr_kind reserved_kind = {
+const struct dat_lmr_kind dat_lmr_reserved_kind = {
 	.name	= "reserved",
 	.attach	= reserved_attach,
 	.detach	= reserved_detach,
@@ -280,7 +265,7 @@ static const struct dat_lmr_kind reserved_kind = {
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data)
 {
 	struct dat_lmr_param param = {
-		.kind = &reserved_kind, .length = U64_MAX, .user_data = user_data,
+		.kind = &dat_lmr_reserved_kind, .length = U64_MAX, .user_data = user_data,
 		.priv = DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE,
 	};
 
@@ -307,66 +292,11 @@ static void lmr_release(struct dat_obj *obj)
 		lmr->kind->free(lmr);
 }
 
-static bool lmr_covers(const struct dat_lmr *lmr, const struct dat_sge *sge)
-{
-	u64 end, lmr_end;
-
-	if (check_add_overflow(sge->addr, (u64)sge->len, &end) ||
-	    check_add_overflow(lmr->start, lmr->length, &lmr_end))
-		return false;
-	return sge->addr >= lmr->start && end <= lmr_end;
-}
-
-/* Under RCU, or with softirqs disabled: the LMR that has a segment's context. */
-static struct dat_lmr *lmr_find(struct dat_ia *ia, const struct dat_sge *seg)
-{
-	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());
-	u32 index = seg->lmr & LMR_INDEX_MASK;
-	struct dat_lmr *lmr;
-
-	if (!table || index >= table->size)
-		return NULL;
-	index = array_index_nospec(index, table->size);
-	lmr = rcu_dereference_check(table->lmr[index], rcu_read_lock_bh_held());
-	/* Pairs with dat_lmr_open(). */
-	if (!lmr || smp_load_acquire(&lmr->context) != seg->lmr)
-		return NULL;
-	return lmr;
-}
-
-/**
- * dat_lmr_resolve() - turn a segment into what a QP takes
- * @pz: protection zone of the endpoint or SRQ
- * @in: segment in private memory, of a length not 0
- * @write: the memory will be written
- * @out: result
- *
- * Local read is not asked for: programs in the field send from memory that they
- * registered for local write alone.
- *
- * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
- * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
- * -ERANGE the segment is not inside of it.
- */
-int dat_lmr_resolve(struct dat_pz *pz, const struct dat_sge *in, bool write,
+/* The same as dat_lmr_resolve_quick(), for those who don't count. */
+int dat_lmr_resolve(struct dat_pz *pz, u32 context, u64 addr, u32 len, bool write,
 		    struct ib_sge *out)
 {
-	struct dat_lmr *lmr = lmr_find(pz->obj.ia, in);
-	struct dat_pz *of;
-
-	if (!lmr)
-		return -EACCES;
-	of = READ_ONCE(lmr->pz);
-	if (of != pz && lmr->kind != &reserved_kind)
-		return -EXDEV;
-	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
-		return -EACCES;
-	if (!lmr_covers(lmr, in))
-		return -ERANGE;
-	out->addr = in->addr + lmr->shift;
-	out->length = in->len;
-	out->lkey = of ? lmr->lkey : pz->pd->local_dma_lkey;
-	return 0;
+	return dat_lmr_resolve_quick(pz, context, addr, len, write, out);
 }
 
 /**
@@ -383,8 +313,8 @@ int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 	int ret = -EACCES;
 
 	rcu_read_lock();
-	lmr = lmr_find(ia, seg);
-	if (!lmr || !lmr_covers(lmr, seg))
+	lmr = dat_lmr_find(ia, seg->lmr);
+	if (!lmr || !dat_lmr_covers(lmr, seg->addr, seg->len))
 		goto out;
 	ret = 0;
 	spin_lock_bh(&lmr->lock);

@@ -104,17 +104,6 @@ static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refuse
 		f->lmr = slot->lmr;
 }
 
-/**
- * dat_queue_stopped() - true if nothing may be posted before something else has happened
- * @conn: connection
- *
- * Context: ep->lock held.
- */
-bool dat_queue_stopped(const struct dat_conn *conn)
-{
-	return conn->sq_failed.set || conn->bind.set || conn->fenced;
-}
-
 static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 {
 	*bind = (struct dat_bind) {
@@ -366,59 +355,36 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_direct_sq() - may a request be posted without a detour by the ring?
- * @ep: endpoint of a kernel consumer
+ * dat_queue_refused_sq() - the device refused a request that was posted by itself
+ * @conn: where; it is counted as in flight
+ * @bad: what it says about it
  *
- * It may if nothing is before it or in its way.
- *
- * Context: ep->lock held.  Return: where to put it, for dat_queue_post_send(); or NULL.
+ * Context: ep->lock held.
  */
-struct dat_wr *dat_queue_direct_sq(struct dat_ep *ep)
+void dat_queue_refused_sq(struct dat_conn *conn, const struct ib_send_wr *bad)
 {
-	const struct dat_queue *q = &ep->sq;
-	struct dat_conn *conn = ep->conn;
-
-	lockdep_assert_held(&ep->lock);
-	if (ep->state != DAT_EP_CONNECTED || !conn || conn->closing || conn->unordered)
-		return NULL;
-	if (dat_queue_stopped(conn) || !dat_kring_idle(q) || !queue_has_room(q))
-		return NULL;
-	return &conn->wr;
+	sq_refused(conn, bad);
+	sq_see_to_stop(conn);
 }
 
 /**
- * dat_queue_post_send() - post a request that never was in the ring
- * @conn: see dat_queue_direct_sq(); its wr is a send or an RDMA operation
- * @max: bytes that it may have
+ * dat_queue_refused_rq() - a receive could not be built, or the device refused it
+ * @conn: where
+ * @slot: of it
+ * @err: why
  *
- * Context: ep->lock held.  Return: 0; or -EMSGSIZE, or what dat_wr_build_send() says, and
- * nothing has happened.  What the device refuses completes with an error.
+ * Context: ep->lock held.
  */
-int dat_queue_post_send(struct dat_conn *conn, u32 max)
+void dat_queue_refused_rq(struct dat_conn *conn, const struct dat_slot *slot, int err)
 {
-	union dat_send_wr *wr = &conn->send_wr[0];
-	struct dat_queue *q = &conn->ep->sq;
-	struct dat_slot *slot = &conn->sq_slots[q->head & (q->entries - 1)];
-	int ret;
-
-	ret = dat_wr_build_send(conn, wr, conn->sge, &slot->len);
-	if (ret)
-		return ret;
-	if (slot->len > max)
-		return -EMSGSIZE;
-	dat_kring_pass(q);
-	sq_fill_slot(conn, slot, &wr->wr);
-	wr->wr.send_flags |= IB_SEND_SIGNALED;
-	sq_post_chain(conn, 1);
-	sq_see_to_stop(conn);
-	return 0;
+	queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, err);
+	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
 /* A receive that was built, or could not be. */
 static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
 	struct ib_recv_wr *wr = &conn->recv_wr[0];
-	struct dat_ep *ep = conn->ep;
 
 	slot->cookie = conn->wr.cookie;
 	slot->flags = conn->wr.flags;
@@ -427,11 +393,10 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	if (!ret)
 		ret = ib_post_recv(conn->qp, wr, NULL);
 	if (unlikely(ret)) {
-		queue_fail(&ep->rq, &conn->rq_failed, slot->cookie, slot->flags, ret);
-		dat_conn_fail(conn, DAT_EV_BROKEN);
+		dat_queue_refused_rq(conn, slot, ret);
 		return ret;
 	}
-	trace_dat_post(&ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
+	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
 	return 1;
 }
 
@@ -454,46 +419,6 @@ static int rq_next(struct dat_conn *conn)
 	if (ret > 0)
 		ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
 	return rq_post(conn, slot, ret);
-}
-
-/**
- * dat_queue_direct_rq() - may a receive be posted without a detour by the ring?
- * @ep: endpoint of a kernel consumer, without SRQ
- *
- * Context: ep->lock held.  Return: where to put it, for dat_queue_post_recv(); or NULL.
- */
-struct dat_wr *dat_queue_direct_rq(struct dat_ep *ep)
-{
-	const struct dat_queue *q = &ep->rq;
-	struct dat_conn *conn = ep->conn;
-
-	lockdep_assert_held(&ep->lock);
-	if (!dat_ep_posting(ep->state) || !conn || conn->closing)
-		return NULL;
-	return dat_kring_idle(q) && queue_has_room(q) ? &conn->wr : NULL;
-}
-
-/**
- * dat_queue_post_recv() - post a receive that never was in the ring
- * @conn: see dat_queue_direct_rq(); its wr is a receive
- * @max: bytes that it may have
- *
- * Context: ep->lock held.  Return: as dat_queue_post_send().
- */
-int dat_queue_post_recv(struct dat_conn *conn, u32 max)
-{
-	struct dat_queue *q = &conn->ep->rq;
-	struct dat_slot *slot = &conn->rq_slots[q->head & (q->entries - 1)];
-	int ret;
-
-	ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
-	if (ret)
-		return ret;
-	if (slot->len > max)
-		return -EMSGSIZE;
-	dat_kring_pass(q);
-	rq_post(conn, slot, 0);
-	return 0;
 }
 
 /**

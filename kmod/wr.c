@@ -37,17 +37,19 @@ int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool 
 		  u32 msg_max, struct ib_sge *sge, u32 *len)
 {
 	u32 total = 0, n = 0, i;
+	const struct dat_sge *s;
 	int ret;
 
 	for (i = 0; i < wr->num_sge; i++) {
-		if (!wr->sge[i].len)
+		s = &wr->sge[i];
+		if (!s->len)
 			continue;
 		if (n == max_sge)
 			return -E2BIG;
-		ret = dat_lmr_resolve(pz, &wr->sge[i], write, &sge[n]);
+		ret = dat_lmr_resolve(pz, s->lmr, s->addr, s->len, write, &sge[n]);
 		if (ret)
 			return ret;
-		if (check_add_overflow(total, wr->sge[i].len, &total))
+		if (check_add_overflow(total, s->len, &total))
 			return -EMSGSIZE;
 		n++;
 	}
@@ -55,17 +57,6 @@ int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool 
 		return -EMSGSIZE;
 	*len = total;
 	return n;
-}
-
-static int wr_send_flags(const struct dat_wr *wr)
-{
-	int flags = 0;
-
-	if (wr->flags & DAT_SQE_SOLICITED)
-		flags |= IB_SEND_SOLICITED;
-	if (wr->flags & DAT_SQE_FENCE)
-		flags |= IB_SEND_FENCE;
-	return flags;
 }
 
 /**
@@ -87,7 +78,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	int n;
 
 	memset(out, 0, sizeof(*out));
-	out->wr.send_flags = wr_send_flags(wr);
+	out->wr.send_flags = dat_wr_send_flags(wr->flags);
 	*len = 0;
 	if (unlikely(op->build))
 		return op->build(conn, out);
