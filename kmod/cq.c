@@ -85,7 +85,8 @@ static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
 		return true;
 	dat_upcall_hold();
 	done = cq_take(conn, ep, CQ_BUDGET);
-	polled = done && done < CQ_BUDGET && dat_busy_join(conn);
+	/* Kernel consumers don't poll. */
+	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(conn);
 	spin_unlock(&ep->lock);
 	dat_upcall_release();
 	return done == CQ_BUDGET || (!polled && cq_rearm(conn->cq));

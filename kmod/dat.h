@@ -1015,6 +1015,14 @@ static inline void dat_kring_pass(struct dat_queue *q)
 	q->head = ++*(u32 *)q->ring.tail;
 }
 
+/* The entry at the tail is written. */
+static inline void dat_kevring_grow(struct dat_evring *r)
+{
+	struct dat_evd_status *status = r->status.va;
+
+	status->tail = ++r->tail;
+}
+
 /* The oldest event was taken. */
 static inline void dat_kevring_drop(struct dat_evring *r)
 {
@@ -1315,10 +1323,25 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 	return conn->sq_failed.set || conn->bind.set || conn->fenced;
 }
 
+/**
+ * dat_queue_settled() - true if neither pump nor dat_conn_progress() would find anything to do
+ * @conn: established
+ *
+ * It is a quick look, and may be false for no reason.
+ *
+ * Context: ep->lock held.
+ */
+static inline bool dat_queue_settled(const struct dat_conn *conn)
+{
+	const struct dat_ep *ep = conn->ep;
+
+	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) && !conn->graceful &&
+	       !dat_queue_stopped(conn);
+}
+
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
 void dat_queue_refused_sq(struct dat_conn *conn, const struct ib_send_wr *bad);
 void dat_queue_refused_rq(struct dat_conn *conn, const struct dat_slot *slot, int err);
-bool dat_queue_settled(const struct dat_conn *conn);
 void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f);

@@ -276,7 +276,25 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 }
 
 /* kdat_event.c */
-bool kdat_event_quick(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
+extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
+
+/* All of what a DTO event says. */
+static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
+					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	u32 op = eqe->flags >> DAT_EQE_KOP_SHIFT, status = eqe->status;
+
+	/* No transport has a part in these. */
+	if (unlikely(op >= DAT_OP_LAST) && status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
+		status = DAT_DTO_ERR_LOCAL_MM_ERROR;
+	dto->ep_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
+	dto->user_cookie.as_64 = eqe->cookie;
+	dto->status = status;
+	dto->transfered_length = eqe->data;
+	dto->operation = eqe->flags & DAT_EQE_RECV ? DAT_DTO_RECEIVE : kdat_dto_ops[op];
+	dto->rmr_context = 0;
+}
+
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 
 /* kdat_ia.c */

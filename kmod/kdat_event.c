@@ -5,7 +5,7 @@
 #define STREAM_SHIFT	12	/* the bits above tell the stream of an event number */
 
 /* Results for operations that only the user face has are never looked at. */
-static const DAT_DTOS dto_ops[DAT_KOP_LAST] = {
+const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
 	[DAT_OP_SEND]			= DAT_DTO_SEND,
 	[DAT_OP_RDMA_WRITE]		= DAT_DTO_RDMA_WRITE,
 	[DAT_OP_RDMA_READ]		= DAT_DTO_RDMA_READ,
@@ -19,25 +19,9 @@ static DAT_HANDLE owner_of(const struct dat_eqe *eqe)
 	return (DAT_HANDLE)(uintptr_t)eqe->owner;
 }
 
-static DAT_DTO_COMPLETION_STATUS dto_status(const struct dat_eqe *eqe)
-{
-	/* No transport has a part in these. */
-	if (eqe->flags >> DAT_EQE_KOP_SHIFT >= DAT_OP_LAST && eqe->status != DAT_ST_SUCCESS &&
-	    eqe->status != DAT_ST_FLUSHED)
-		return DAT_DTO_ERR_LOCAL_MM_ERROR;
-	return eqe->status;
-}
-
 static void to_dto(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA *data)
 {
-	data->dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA) {
-		.ep_handle		= owner_of(eqe),
-		.user_cookie.as_64	= eqe->cookie,
-		.status			= dto_status(eqe),
-		.transfered_length	= eqe->data,
-		.operation		= eqe->flags & DAT_EQE_RECV ? DAT_DTO_RECEIVE :
-					  dto_ops[eqe->flags >> DAT_EQE_KOP_SHIFT],
-	};
+	kdat_event_dto(eqe, &data->dto_completion_event_data);
 }
 
 static void to_bind(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA *data)
@@ -115,26 +99,6 @@ static void (*const translators[])(struct dat_evd *evd, const struct dat_eqe *eq
 	[DAT_EV_ASYNC_OVERFLOW >> STREAM_SHIFT]		= to_async,
 	[DAT_EV_SOFTWARE >> STREAM_SHIFT]		= to_software,
 };
-
-/**
- * kdat_event_quick() - translate an event, if that takes no time
- * @evd: that it is the oldest event of
- * @eqe: the event
- * @event: result; zeros, or what this or kdat_event() made the last time
- *
- * Most events are of this kind.
- *
- * Context: any.  Return: false if it has to be done by kdat_event().
- */
-bool kdat_event_quick(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
-{
-	if (unlikely(eqe->type != DAT_EV_DTO))
-		return false;
-	event->event_number = DAT_EV_DTO;
-	event->evd_handle = kdat_handle(&evd->obj);
-	to_dto(evd, eqe, &event->event_data);
-	return true;
-}
 
 /**
  * kdat_event() - translate an event that was taken from an EVD

@@ -120,14 +120,12 @@ const struct dat_queue_ops dat_rq_kring_ops = {
  */
 bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe)
 {
-	struct dat_evd_status *status = r->status.va;
-
 	if (unlikely(dat_kevring_count(r) == r->entries)) {
 		r->dropped++;
 		return false;
 	}
 	*dat_kevring_entry(r, r->tail) = *eqe;
-	status->tail = ++r->tail;
+	dat_kevring_grow(r);
 	return true;
 }
 

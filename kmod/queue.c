@@ -422,22 +422,6 @@ static int rq_next(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_settled() - true if neither pump nor dat_conn_progress() would find anything to do
- * @conn: established
- *
- * It is a quick look, and may be false for no reason.
- *
- * Context: ep->lock held.
- */
-bool dat_queue_settled(const struct dat_conn *conn)
-{
-	const struct dat_ep *ep = conn->ep;
-
-	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) && !conn->graceful &&
-	       !dat_queue_stopped(conn);
-}
-
-/**
  * dat_queue_pump_rq() - move receives from the ring to the device
  * @conn: has a QP
  *

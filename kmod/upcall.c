@@ -122,96 +122,6 @@ void dat_upcall_drained(struct dat_evd *evd)
 	upcall_of(evd)->armed = true;
 }
 
-/**
- * struct upcall - one call
- * @object: who is called
- * @event: to be passed, or where to make it of @eqe
- * @eqe: the event, unless @quick
- * @notify: that there are events, which stay
- * @quick: @event is it
- * @more: others are queued
- */
-struct upcall {
-	DAT_UPCALL_OBJECT	object;
-	DAT_EVENT		*event;
-	struct dat_eqe		eqe;
-	bool			notify;
-	bool			quick;
-	bool			more;
-};
-
-static bool upcall_take_notice(struct dat_upcall *u)
-{
-	if (!u->armed || !dat_kevring_count(&u->evd->ring))
-		return false;
-	u->armed = false;
-	u->again = false;
-	return true;
-}
-
-/* False: there is nothing to call for. */
-static bool upcall_take(struct dat_upcall *u, struct upcall *call)
-{
-	struct dat_evd *evd = u->evd;
-	struct dat_evring *r = &evd->ring;
-	const struct dat_eqe *eqe;
-
-	lockdep_assert_held(&evd->lock);
-	if (evd->dead || u->ending || u->running > upcall_limit(u))
-		return false;
-	call->notify = u->policy == DAT_UPCALL_NORIFY;
-	if (call->notify ? !upcall_take_notice(u) : !dat_kevring_count(r))
-		return false;
-	call->object = u->object;
-	if (call->notify)
-		return true;
-	eqe = dat_kevring_entry(r, r->head);
-	call->quick = kdat_event_quick(evd, eqe, call->event);
-	if (!call->quick)
-		call->eqe = *eqe;
-	dat_kevring_drop(r);
-	call->more = dat_kevring_count(r);
-	return true;
-}
-
-static void upcall_call(struct dat_evd *evd, const struct upcall *call)
-{
-	if (unlikely(call->notify)) {
-		call->object.upcall_func(call->object.instance_data, NULL, DAT_TRUE);
-		return;
-	}
-	if (!call->quick)
-		kdat_event(evd, &call->eqe, call->event);
-	call->object.upcall_func(call->object.instance_data, call->event,
-				 call->more ? DAT_TRUE : DAT_FALSE);
-}
-
-/* A notification that was heeded makes room for the next. */
-static bool upcall_over(struct dat_upcall *u, const struct upcall *call)
-{
-	lockdep_assert_held(&u->evd->lock);
-
-	if (!call->notify)
-		return false;
-	/* It was counted as one that takes events: who woke it relied on that. */
-	if (u->policy != DAT_UPCALL_NORIFY)
-		return !u->again;
-	if (!dat_kevring_count(&u->evd->ring))
-		u->armed = true;
-	return !(u->armed && u->again);
-}
-
-/* There is work left that this runner did not get to. */
-static bool upcall_left(const struct dat_upcall *u)
-{
-	struct dat_evd *evd = u->evd;
-
-	if (evd->dead || u->ending || u->queued || u->running > upcall_limit(u))
-		return false;
-	return dat_kevring_count(&evd->ring) &&
-	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
-}
-
 /* Where upcalls may sleep softirqs are enabled. */
 static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
@@ -229,12 +139,111 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
+/* False: there is nothing to call for. */
+static __always_inline bool upcall_wanted(const struct dat_upcall *u)
+{
+	const struct dat_evd *evd = u->evd;
+
+	lockdep_assert_held(&evd->lock);
+	return !evd->dead && !u->ending && u->running <= upcall_limit(u) &&
+	       dat_kevring_count(&evd->ring);
+}
+
+/* A notification that was heeded makes room for the next. */
+static bool upcall_over(struct dat_upcall *u)
+{
+	lockdep_assert_held(&u->evd->lock);
+
+	/* It was counted as one that takes events: who woke it relied on that. */
+	if (u->policy != DAT_UPCALL_NORIFY)
+		return !u->again;
+	if (!dat_kevring_count(&u->evd->ring))
+		u->armed = true;
+	return !(u->armed && u->again);
+}
+
+/* Tell that there are events, which stay.  Return: go on. */
+static noinline bool upcall_notify(struct dat_upcall *u, bool process)
+{
+	DAT_UPCALL_OBJECT object = u->object;
+	struct dat_evd *evd = u->evd;
+
+	if (!u->armed)
+		return false;
+	u->armed = false;
+	u->again = false;
+	upcall_unlock(evd, process);
+	object.upcall_func(object.instance_data, NULL, DAT_TRUE);
+	upcall_lock(evd, process);
+	return !upcall_over(u);
+}
+
+/* Take the oldest event, of any kind, and let the lock go.  Return: others are queued. */
+static noinline bool upcall_take_any(struct dat_evd *evd, DAT_EVENT *event, bool process)
+{
+	struct dat_eqe eqe;
+	bool more;
+
+	dat_kevring_pop(&evd->ring, &eqe);
+	more = dat_kevring_count(&evd->ring);
+	upcall_unlock(evd, process);
+	kdat_event(evd, &eqe, event);
+	return more;
+}
+
+/* The same; most are completions, which are translated where they lie. */
+static __always_inline bool upcall_take(struct dat_evd *evd, DAT_EVENT *event, bool process)
+{
+	struct dat_evring *r = &evd->ring;
+	const struct dat_eqe *eqe = dat_kevring_entry(r, r->head);
+	bool more;
+
+	if (unlikely(eqe->type != DAT_EV_DTO))
+		return upcall_take_any(evd, event, process);
+	/* The rest of it is zeros. */
+	event->event_number = DAT_EV_DTO;
+	event->evd_handle = kdat_handle(&evd->obj);
+	kdat_event_dto(eqe, &event->event_data.dto_completion_event_data);
+	dat_kevring_drop(r);
+	more = dat_kevring_count(r);
+	upcall_unlock(evd, process);
+	return more;
+}
+
+/* One upcall.  Return: go on. */
+static __always_inline bool upcall_one(struct dat_upcall *u, DAT_EVENT *event, bool process)
+{
+	struct dat_evd *evd = u->evd;
+	DAT_UPCALL_FUNC func;
+	DAT_PVOID data;
+	bool more;
+
+	if (unlikely(u->policy == DAT_UPCALL_NORIFY))
+		return upcall_notify(u, process);
+	func = u->object.upcall_func;
+	data = u->object.instance_data;
+	more = upcall_take(evd, event, process);
+	func(data, event, more ? DAT_TRUE : DAT_FALSE);
+	upcall_lock(evd, process);
+	return true;
+}
+
+/* There is work left that this runner did not get to. */
+static bool upcall_left(const struct dat_upcall *u)
+{
+	struct dat_evd *evd = u->evd;
+
+	if (evd->dead || u->ending || u->queued || u->running > upcall_limit(u))
+		return false;
+	return dat_kevring_count(&evd->ring) &&
+	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
+}
+
 /* Returns how many upcalls it made, or 1. */
 static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
 {
-	struct upcall call = { .event = event };
 	struct dat_evd *evd = u->evd;
-	int budget;
+	int budget = UPCALL_BUDGET;
 	bool ending;
 
 	upcall_lock(evd, process);
@@ -242,12 +251,10 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 	u->running++;
 	if (process)
 		u->task = current;
-	for (budget = UPCALL_BUDGET; budget && upcall_take(u, &call); budget--) {
-		upcall_unlock(evd, process);
-		upcall_call(evd, &call);
-		upcall_lock(evd, process);
-		if (upcall_over(u, &call))
+	while (budget && upcall_wanted(u)) {
+		if (!upcall_one(u, event, process))
 			break;
+		budget--;
 	}
 	if (!budget && upcall_left(u))
 		upcall_queue(u);
