@@ -56,31 +56,33 @@ static u32 upcall_limit(const struct dat_upcall *u)
 	return u->policy == DAT_UPCALL_NORIFY ? 1 : u->policy;
 }
 
-static void upcall_list(struct dat_upcall_cpu *c, struct dat_upcall *u)
-{
-	spin_lock(&c->lock);
-	list_add_tail(&u->node, &c->list);
-	spin_unlock(&c->lock);
-}
-
-static void upcall_queue(struct dat_upcall *u)
+/* For who looks at the list, or for a work. */
+static noinline void upcall_queue_later(struct dat_upcall *u)
 {
 	struct dat_upcall_cpu *c;
 
-	lockdep_assert_held(&u->evd->lock);
-	u->queued = true;
 	if (u->process) {
 		queue_work(upcall_wq, &u->work);
 		return;
 	}
 	c = this_cpu_ptr(&upcall_cpus);
-	if (c->held && !c->next && list_empty(&c->list)) {
-		c->next = u;
-		return;
-	}
-	upcall_list(c, u);
+	spin_lock(&c->lock);
+	list_add_tail(&u->node, &c->list);
+	spin_unlock(&c->lock);
 	if (!c->held)
 		tasklet_schedule(&c->tasklet);
+}
+
+static void upcall_queue(struct dat_upcall *u)
+{
+	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
+
+	lockdep_assert_held(&u->evd->lock);
+	u->queued = true;
+	if (!u->process && c->held && !c->next && list_empty(&c->list))
+		c->next = u;
+	else
+		upcall_queue_later(u);
 }
 
 /**

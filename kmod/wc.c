@@ -119,8 +119,8 @@ static __always_inline void wc_deliver(struct dat_ep *ep, bool recv, u64 cookie,
  *
  * Context: ep->lock held.
  */
-void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
-		    u32 len)
+noinline void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
+			     u32 len)
 {
 	wc_deliver(ep, recv, cookie, flags, status, len);
 }
@@ -222,7 +222,7 @@ static __always_inline void wc_deliver_plain(struct dat_ep *ep, bool recv, struc
 	eqe = evd_plain_begin(evd);
 	if (unlikely(!eqe)) {
 		/* Full: an event is lost, which is reported. */
-		wc_deliver(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
+		dat_wc_deliver(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
 		return;
 	}
 	eqe->type = DAT_EV_DTO;
@@ -253,18 +253,13 @@ static __always_inline bool wc_request_plain(struct dat_conn *conn, struct dat_s
 }
 
 /* The requests before it had no completion of their own, which means that they succeeded. */
-void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
+static noinline void wc_request(struct dat_conn *conn, struct dat_slot *slot,
+				const struct ib_wc *wc, const struct ib_device *ibdev)
 {
-	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
-	struct dat_conn *conn = cq->cq_context;
 	struct dat_queue *q = &conn->ep->sq;
-	u8 status;
-	u32 n;
+	u8 status = wc_to_status(wc, ibdev, false);
+	u32 n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
-	if (likely(wc_request_plain(conn, slot, wc)))
-		return;
-	status = wc_to_status(wc, cq->device, false);
-	n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 	/* Not at the device: its completions can't be counted. */
 	if (unlikely(n >= conn->inflight)) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -273,6 +268,15 @@ void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	dat_wc_requests_done(conn, n + 1, DAT_ST_SUCCESS, status);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+	struct dat_conn *conn = cq->cq_context;
+
+	if (unlikely(!wc_request_plain(conn, slot, wc)))
+		wc_request(conn, slot, wc, cq->device);
 }
 
 /**
@@ -326,18 +330,23 @@ static __always_inline bool wc_recv_plain(struct dat_conn *conn, struct dat_slot
 	return true;
 }
 
-void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+static noinline void wc_recv(struct dat_conn *conn, struct dat_slot *slot,
+			     const struct ib_wc *wc, const struct ib_device *ibdev)
 {
-	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
-	struct dat_conn *conn = cq->cq_context;
-	u8 status;
+	u8 status = wc_to_status(wc, ibdev, true);
 
-	if (likely(wc_recv_plain(conn, slot, wc)))
-		return;
-	status = wc_to_status(wc, cq->device, true);
 	slot->len = wc->byte_len;
 	if (conn->established)
 		dat_wc_recv_finish(conn, slot, status);
 	else
 		wc_recv_early(conn, slot, status);
+}
+
+void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+	struct dat_conn *conn = cq->cq_context;
+
+	if (unlikely(!wc_recv_plain(conn, slot, wc)))
+		wc_recv(conn, slot, wc, cq->device);
 }
