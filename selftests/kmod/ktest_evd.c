@@ -417,6 +417,135 @@ static void teardown_is_not_put_off_by_modifications(struct ktest *t)
 	kfree(s);
 }
 
+/* More than there are places in the table that handles are looked up in first. */
+#define CROWD	1100
+
+/* Those that have lost their place to a younger one are found elsewhere. */
+static void post_to_all(struct ktest *t, const DAT_EVD_HANDLE *evds)
+{
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i < CROWD; i++)
+		KT_OK(t, post(evds[i], i));
+	for (i = 0; i < CROWD; i++) {
+		KT_OK(t, dat_evd_dequeue(evds[i], &event));
+		KT_EQ(t, value_of(&event), i);
+		KT_TRUE(t, event.evd_handle == evds[i]);
+	}
+}
+
+static void crowd(struct ktest *t, DAT_EVD_HANDLE *evds)
+{
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i < CROWD; i++)
+		KT_OK(t, dat_evd_kcreate(t->ia, 1, DAT_UPCALL_DISABLE, NULL,
+					 DAT_EVD_SOFTWARE_FLAG, &evds[i]));
+	post_to_all(t, evds);
+	/* The younger ones go, and their places are nobody's. */
+	for (i = CROWD / 2; i < CROWD; i++) {
+		KT_OK(t, dat_evd_free(evds[i]));
+		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_INVALID_HANDLE);
+	}
+	for (i = 0; i < CROWD / 2; i++)
+		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_QUEUE_EMPTY);
+}
+
+static void handles_are_found_in_a_crowd(struct ktest *t)
+{
+	DAT_EVD_HANDLE *evds = kcalloc(CROWD, sizeof(*evds), GFP_KERNEL);
+
+	KT_TRUE(t, evds);
+	crowd(t, evds);
+	kfree(evds);
+}
+
+static void handles_end_with_their_ia(struct ktest *t)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL, evd;
+	DAT_IA_HANDLE ia;
+	DAT_EVENT event;
+
+	KT_OK(t, dat_ia_open(ktest_device, QLEN, &async, &ia));
+	KT_OK(t, dat_evd_kcreate(ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+				 &evd));
+	KT_OK(t, post(evd, 1));
+	KT_OK(t, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
+	KT_TYPE(t, post(evd, 1), DAT_INVALID_HANDLE);
+}
+
+#define HUB_EVDS	3
+#define HUB_ROUNDS	20
+
+/**
+ * struct hub - EVDs whose upcalls post to each other
+ * @evds: each with the hub as data
+ * @inside: upcalls that run on this processor
+ * @nested: one began inside of another
+ * @wrong: an EVD's events came in another order than they were posted in
+ * @next: value that comes next, of each EVD
+ * @done: all have come
+ */
+struct hub {
+	DAT_EVD_HANDLE		evds[HUB_EVDS];
+	int			inside;
+	bool			nested;
+	bool			wrong;
+	unsigned long		next[HUB_EVDS];
+	struct completion	done;
+};
+
+/* Of an upcall of the first comes one of each. */
+static void hub_spread(struct hub *h, unsigned long round)
+{
+	int i;
+
+	for (i = HUB_EVDS - 1; i >= 0; i--)
+		post(h->evds[i], round);
+}
+
+static void hub_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	unsigned long value = value_of(event);
+	struct hub *h = data;
+	int i;
+
+	h->nested |= h->inside++;
+	for (i = 0; h->evds[i] != event->evd_handle; i++)
+		;
+	h->wrong |= value != h->next[i]++;
+	if (!i && value + 1 < HUB_ROUNDS)
+		hub_spread(h, value + 1);
+	h->inside--;
+	if (h->next[0] + h->next[1] + h->next[2] == HUB_EVDS * HUB_ROUNDS)
+		complete(&h->done);
+}
+
+/* What upcalls post is told by others, after them, on the same processor. */
+static void upcalls_do_not_nest(struct ktest *t)
+{
+	struct hub *h = kzalloc(sizeof(*h), GFP_KERNEL);
+	int i;
+
+	KT_TRUE(t, h);
+	init_completion(&h->done);
+	for (i = 0; i < HUB_EVDS; i++)
+		KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, hub_upcall, h,
+			      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &h->evds[i]));
+	local_bh_disable();
+	hub_spread(h, 0);
+	local_bh_enable();
+	KT_TRUE(t, wait_for_completion_timeout(&h->done, KT_WAIT));
+	for (i = 0; i < HUB_EVDS; i++)
+		KT_OK(t, dat_evd_free(h->evds[i]));
+	KT_TRUE(t, !h->nested);
+	KT_TRUE(t, !h->wrong);
+	kfree(h);
+}
+
 static void bad_arguments_of_evds_are_refused(struct ktest *t)
 {
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
@@ -451,6 +580,9 @@ const struct ktest_case ktest_evd[] = {
 	KTEST(teardown_is_not_put_off_by_modifications),
 	KTEST(upcalls_in_softirq_may_not_sleep),
 	KTEST(nothing_is_called_with_interrupts_disabled),
+	KTEST(handles_are_found_in_a_crowd),
+	KTEST(handles_end_with_their_ia),
+	KTEST(upcalls_do_not_nest),
 	KTEST(bad_arguments_of_evds_are_refused),
 	{}
 };

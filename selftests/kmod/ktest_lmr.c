@@ -556,6 +556,50 @@ static void segments_are_checked(struct ktest *t)
 	with_rig(t, local_checks);
 }
 
+#define REGIONS	70
+
+/* All of them are good at the same time, and an end of one is none of its neighbours'. */
+static void regions(struct ktest *t, struct rig *r, struct mem *m)
+{
+	DAT_LMR_TRIPLET segs[2] = { { .segment_length = 64 }, { .segment_length = 64 } };
+	int i;
+
+	for (i = 0; i < REGIONS; i++)
+		KT_OK(t, reg_va(t, r, r->box.va + 64 * i, 64, LOCAL, &m[i]));
+	for (i = 0; i < REGIONS; i += 2)
+		KT_OK(t, dat_lmr_free(m[i].lmr));
+	for (i = 0; i < REGIONS; i++) {
+		segs[0].virtual_address = m[i].addr;
+		segs[0].lmr_context = m[i].context;
+		KT_TYPE(t, dat_ep_post_recv(r->b, 1, segs, cookie(i), 0),
+			i % 2 ? 0 : DAT_PRIVILEGES_VIOLATION);
+	}
+	/* Of two segments the second may be the bad one. */
+	segs[1] = segs[0];
+	segs[1].virtual_address += 64;
+	KT_TYPE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER);
+	segs[1].virtual_address = 0;
+	KT_TYPE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER);
+	segs[1].segment_length = 0;
+	KT_OK(t, dat_ep_post_send(r->a, 2, segs, cookie(1), 0));
+	i = status_of(r, 1);
+	KT_EQ(t, i, DAT_DTO_SUCCESS);
+}
+
+static void many_regions(struct ktest *t, struct rig *r)
+{
+	struct mem *m = kcalloc(REGIONS, sizeof(*m), GFP_KERNEL);
+
+	KT_TRUE(t, m);
+	regions(t, r, m);
+	kfree(m);
+}
+
+static void regions_are_found_among_many(struct ktest *t)
+{
+	with_rig(t, many_regions);
+}
+
 static void bad_regions(struct ktest *t, struct rig *r)
 {
 	DAT_REGION_DESCRIPTION va = { .for_va = r->box.va }, bad = {};
@@ -1119,6 +1163,7 @@ const struct ktest_case ktest_lmr[] = {
 	KTEST(dma_addresses_are_reached),
 	KTEST(keys_open_these_bytes_only),
 	KTEST(segments_are_checked),
+	KTEST(regions_are_found_among_many),
 	KTEST(bad_memory_is_refused),
 	KTEST(reserved_lmr_takes_dma_addresses),
 	KTEST(reserved_lmr_does_not_keep_the_ia_open),
