@@ -1012,7 +1012,7 @@ static inline struct dat_eqe *dat_kevring_entry(const struct dat_evring *r, u32 
 /* Of an empty ring: an entry that was never written has been taken. */
 static inline void dat_kring_pass(struct dat_queue *q)
 {
-	q->head = ++*(u32 *)q->ring.tail;
+	*(u32 *)q->ring.tail = ++q->head;
 }
 
 /* The entry at the tail is written. */
@@ -1106,20 +1106,21 @@ static __always_inline int dat_lmr_resolve_quick(struct dat_pz *pz, u32 context,
 						 u32 len, bool write, struct ib_sge *out)
 {
 	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, context);
-	struct dat_pz *of;
 
 	if (unlikely(!lmr))
 		return -EACCES;
-	of = READ_ONCE(lmr->pz);
-	if (unlikely(of != pz) && lmr->kind != &dat_lmr_reserved_kind)
-		return -EXDEV;
+	out->lkey = lmr->lkey;
+	if (unlikely(READ_ONCE(lmr->pz) != pz)) {
+		if (lmr->kind != &dat_lmr_reserved_kind)
+			return -EXDEV;
+		out->lkey = pz->pd->local_dma_lkey;
+	}
 	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
 		return -EACCES;
 	if (unlikely(!dat_lmr_covers(lmr, addr, len)))
 		return -ERANGE;
 	out->addr = addr + lmr->shift;
 	out->length = len;
-	out->lkey = likely(of) ? lmr->lkey : pz->pd->local_dma_lkey;
 	return 0;
 }
 

@@ -94,7 +94,9 @@ static __always_inline void dat_direct_send(struct dat_ep *ep, struct dat_conn *
 	wr->wr.sg_list = conn->sge;
 	wr->wr.num_sge = num_sge;
 	wr->wr.opcode = op == DAT_OP_SEND ? IB_WR_SEND : IB_WR_RDMA_WRITE;
-	wr->wr.send_flags = IB_SEND_SIGNALED | dat_wr_send_flags(flags);
+	wr->wr.send_flags = IB_SEND_SIGNALED;
+	if (unlikely(flags))
+		wr->wr.send_flags |= dat_wr_send_flags(flags);
 	if (op != DAT_OP_SEND) {
 		wr->remote_addr = raddr;
 		wr->rkey = rkey;

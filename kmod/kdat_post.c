@@ -129,6 +129,11 @@ bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 	return flags & ~allowed;
 }
 
+static bool recv_flags_bad(const DAT_EP_ATTR *attr, u32 flags)
+{
+	return flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
 /**
  * struct quick - what is posted by the quick way; never more than registers
  * @num: of a post
@@ -145,9 +150,7 @@ struct quick {
 	const DAT_RMR_TRIPLET	*remote;
 };
 
-#define QUICK_NOT	U64_MAX
-
-/* Any number of segments: as quick_sges(). */
+/* Any number of segments: how many have bytes, and in the low half their bytes; or 0. */
 static noinline u64 quick_many(struct dat_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
 			       bool write, struct ib_sge *sge)
 {
@@ -159,43 +162,51 @@ static noinline u64 quick_many(struct dat_ep *ep, DAT_COUNT num, const DAT_LMR_T
 		bytes = seg->segment_length;
 		if (!bytes)
 			continue;
-		if (!iov || dat_lmr_resolve(ep->pz, seg->lmr_context, seg->virtual_address, bytes,
-					    write, &sge[n++]))
-			return QUICK_NOT;
+		if (dat_lmr_resolve(ep->pz, seg->lmr_context, seg->virtual_address, bytes, write,
+				    &sge[n++]))
+			return 0;
 		len += bytes;
 	}
-	return len <= U32_MAX ? (u64)n << 32 | len : QUICK_NOT;
+	return len <= U32_MAX ? (u64)n << 32 | len : 0;
 }
 
-/* Segments as the device wants them: how many have bytes, and in the low half their bytes. */
-static __always_inline u64 quick_sges(struct dat_ep *ep, const struct quick *p, bool write,
-				      struct ib_sge *sge)
+/* Segments as the device wants them.  False: there may be something wrong with them. */
+static __always_inline bool quick_sges(struct dat_ep *ep, const struct quick *p, bool write,
+				       struct ib_sge *sge, u32 *n, u32 *len)
 {
 	const DAT_LMR_TRIPLET *seg = p->iov;
+	u64 many;
 
-	if (unlikely(p->num != 1 || !seg || !seg->segment_length))
-		return p->num && !seg ? QUICK_NOT : quick_many(ep, p->num, seg, write, sge);
-	if (dat_lmr_resolve_quick(ep->pz, seg->lmr_context, seg->virtual_address,
-				  seg->segment_length, write, sge))
-		return QUICK_NOT;
-	return 1ULL << 32 | sge->length;
+	*n = 0;
+	*len = 0;
+	if (unlikely(!seg))
+		return !p->num;
+	if (unlikely(p->num != 1 || !seg->segment_length)) {
+		many = quick_many(ep, p->num, seg, write, sge);
+		*n = upper_32_bits(many);
+		*len = lower_32_bits(many);
+		return many;
+	}
+	*n = 1;
+	*len = seg->segment_length;
+	return !dat_lmr_resolve_quick(ep->pz, seg->lmr_context, seg->virtual_address, *len,
+				      write, sge);
 }
 
 static __always_inline bool quick_request(struct dat_ep *ep, const struct quick *p, u8 op,
 					  u32 allowed, u64 raddr, u32 rkey, u32 max)
 {
 	struct dat_conn *conn = dat_direct_sq(ep);
-	u64 sges;
+	u32 n, len;
 
 	if (!conn || (u32)p->num > ep->attr.max_request_iov)
 		return false;
 	if (unlikely(p->flags) && kdat_request_flags_bad(ep, p->flags, allowed))
 		return false;
-	sges = quick_sges(ep, p, false, conn->sge);
-	if (sges == QUICK_NOT || lower_32_bits(sges) > max)
+	if (!quick_sges(ep, p, false, conn->sge, &n, &len) || len > max)
 		return false;
-	dat_direct_send(ep, conn, op, p->flags & DAT_SQE_FLAGS_ALL, upper_32_bits(sges),
-			lower_32_bits(sges), p->cookie.as_64, raddr, rkey);
+	dat_direct_send(ep, conn, op, p->flags & DAT_SQE_FLAGS_ALL, n, len, p->cookie.as_64,
+			raddr, rkey);
 	return true;
 }
 
@@ -221,17 +232,18 @@ static __always_inline bool quick_recv(struct dat_ep *ep, const struct quick *p)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
 	struct dat_conn *conn;
-	u64 sges;
+	u32 n, len;
 
-	if ((u32)p->num > (u32)attr->max_recv_iov || ep->srq || p->flags)
+	if ((u32)p->num > (u32)attr->max_recv_iov || ep->srq)
+		return false;
+	if (unlikely(p->flags) && recv_flags_bad(attr, p->flags))
 		return false;
 	conn = dat_direct_rq(ep);
 	if (!conn || (u32)p->num > ep->attr.max_recv_iov)
 		return false;
-	sges = quick_sges(ep, p, true, conn->sge);
-	if (sges == QUICK_NOT || lower_32_bits(sges) > ep->obj.ia->msg_max)
+	if (!quick_sges(ep, p, true, conn->sge, &n, &len) || len > ep->obj.ia->msg_max)
 		return false;
-	dat_direct_recv(ep, conn, 0, upper_32_bits(sges), lower_32_bits(sges), p->cookie.as_64);
+	dat_direct_recv(ep, conn, p->flags, n, len, p->cookie.as_64);
 	return true;
 }
 
@@ -412,7 +424,7 @@ static DAT_RETURN post_recv(struct dat_ep *ep, void *arg)
 		return KDAT_BAD(EP);
 	if (!iov_fits(&ep->rq, r->num) || r->num > attr->max_recv_iov)
 		return KDAT_ARG(2);
-	if (r->flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+	if (recv_flags_bad(attr, r->flags))
 		return KDAT_ARG(5);
 	rc = kdat_check_iov(ep->pz, r->num, r->iov, true, &total);
 	if (rc != DAT_SUCCESS)

@@ -202,8 +202,8 @@ static __always_inline bool upcall_take(struct dat_evd *evd, DAT_EVENT *event, b
 
 	if (unlikely(eqe->type != DAT_EV_DTO))
 		return upcall_take_any(evd, event, process);
-	/* The rest of it is zeros. */
-	event->event_number = DAT_EV_DTO;
+	/* The extension is zeros, as ever. */
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = kdat_handle(&evd->obj);
 	kdat_event_dto(eqe, &event->event_data.dto_completion_event_data);
 	dat_kevring_drop(r);
