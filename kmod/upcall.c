@@ -166,6 +166,7 @@ static bool upcall_over(struct dat_upcall *u)
 
 /* Tell that there are events, which stay.  Return: go on. */
 static noinline bool upcall_notify(struct dat_upcall *u, bool process)
+	__must_hold(&u->evd->lock)
 {
 	DAT_UPCALL_OBJECT object = u->object;
 	struct dat_evd *evd = u->evd;
@@ -182,6 +183,7 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 
 /* Take the oldest event, of any kind, and let the lock go.  Return: others are queued. */
 static noinline bool upcall_take_any(struct dat_evd *evd, DAT_EVENT *event, bool process)
+	__releases(&evd->lock)
 {
 	struct dat_eqe eqe;
 	bool more;

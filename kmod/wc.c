@@ -6,33 +6,6 @@
 #include "dat.h"
 #include "trace.h"
 
-/*
- * To queue an event of a kernel consumer's by hand: where it goes, and the EVD's lock is
- * taken; or NULL: there is no room.
- */
-static __always_inline struct dat_eqe *evd_plain_begin(struct dat_evd *evd)
-{
-	struct dat_evring *r = &evd->ring;
-
-	spin_lock(&evd->lock);
-	if (likely(dat_kevring_count(r) != r->entries))
-		return dat_kevring_entry(r, r->tail);
-	spin_unlock(&evd->lock);
-	return NULL;
-}
-
-/* It is written. */
-static __always_inline void evd_plain_end(struct dat_evd *evd, const struct dat_eqe *eqe,
-					      bool notify)
-{
-	dat_kevring_grow(&evd->ring);
-	evd->overflowed = false;
-	if (notify)
-		dat_upcall_wake(evd);
-	trace_dat_event(evd, eqe, true);
-	spin_unlock(&evd->lock);
-}
-
 static const u8 wc_status[] = {
 	[IB_WC_SUCCESS]			= DAT_ST_SUCCESS,
 	[IB_WC_LOC_LEN_ERR]		= DAT_ST_LOCAL_LENGTH,
@@ -212,26 +185,44 @@ static __always_inline bool wc_is_plain(const struct dat_ep *ep, const struct ib
 	       !(flags & DAT_SQE_SUPPRESS);
 }
 
-static __always_inline void wc_deliver_plain(struct dat_ep *ep, bool recv, struct dat_evd *evd,
-					     const struct dat_slot *slot, u16 eqe_flags, u32 len)
+/* Written where it stays.  False: there is no room. */
+static __always_inline bool wc_push_plain(struct dat_ep *ep, bool recv, struct dat_evd *evd,
+					  const struct dat_slot *slot, u16 eqe_flags, u32 len)
 {
+	struct dat_evring *r = &evd->ring;
 	struct dat_eqe *eqe;
 
-	lockdep_assert_held(&ep->lock);
-	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
-	eqe = evd_plain_begin(evd);
-	if (unlikely(!eqe)) {
-		/* Full: an event is lost, which is reported. */
-		dat_wc_deliver(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
-		return;
-	}
+	lockdep_assert_held(&evd->lock);
+	if (unlikely(dat_kevring_count(r) == r->entries))
+		return false;
+	eqe = dat_kevring_entry(r, r->tail);
 	eqe->type = DAT_EV_DTO;
 	eqe->status = DAT_ST_SUCCESS;
 	eqe->flags = eqe_flags;
 	eqe->owner = ep->obj.user_data;
 	eqe->cookie = slot->cookie;
 	eqe->data = len;
-	evd_plain_end(evd, eqe, !(slot->flags & DAT_SQE_UNSIGNALLED));
+	dat_kevring_grow(r);
+	evd->overflowed = false;
+	if (!(slot->flags & DAT_SQE_UNSIGNALLED))
+		dat_upcall_wake(evd);
+	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
+	trace_dat_event(evd, eqe, true);
+	return true;
+}
+
+static __always_inline void wc_deliver_plain(struct dat_ep *ep, bool recv, struct dat_evd *evd,
+					     const struct dat_slot *slot, u16 eqe_flags, u32 len)
+{
+	bool room;
+
+	lockdep_assert_held(&ep->lock);
+	spin_lock(&evd->lock);
+	room = wc_push_plain(ep, recv, evd, slot, eqe_flags, len);
+	spin_unlock(&evd->lock);
+	/* An event is lost, which is reported. */
+	if (unlikely(!room))
+		dat_wc_deliver(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
 }
 
 /* True: it was the oldest request, and all is done. */
