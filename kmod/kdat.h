@@ -256,6 +256,9 @@ DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy);
 extern const struct dat_face kdat_face;
 
+/* kdat_event.c */
+void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
+
 /**
  * kdat_find() - look an object of a kind up
  * @handle: anything
@@ -272,10 +275,11 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 	if (kdat_kind(handle) != kind)
 		return NULL;
 	obj = rcu_dereference_check(*kdat_near_of(h), rcu_read_lock_bh_held());
-	return likely(obj && obj->user_data == h) ? obj : kdat_find_any(handle);
+	if (likely(obj && obj->user_data == h))
+		return obj;
+	return kdat_find_any(handle);
 }
 
-/* kdat_event.c */
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
 /* All of what a DTO event says. */
@@ -294,8 +298,6 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->operation = eqe->flags & DAT_EQE_RECV ? DAT_DTO_RECEIVE : kdat_dto_ops[op];
 	dto->rmr_context = 0;
 }
-
-void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 
 /* kdat_ia.c */
 int kdat_init(void);
