@@ -36,7 +36,7 @@ u64 rsm_watch_ns(void)
  */
 bool rsm_watch_add(struct rsm_ring *ring)
 {
-	struct task_struct *task = smp_load_acquire(&watcher);	/* whole since it was made */
+	struct task_struct *task = smp_load_acquire(&watcher);	/* whole */
 
 	lockdep_assert_held(&ring->lock);
 	if (!task || num_online_cpus() == 1)
@@ -101,13 +101,13 @@ void rsm_watch_start(void)
 {
 	struct task_struct *task;
 
-	if (smp_load_acquire(&watcher))
+	if (READ_ONCE(watcher))
 		return;
 	mutex_lock(&watch_mutex);
 	if (!watcher) {
 		task = kthread_run(watch_run, NULL, "dat-rsm");
 		if (!IS_ERR(task))
-			smp_store_release(&watcher, task);	/* for who looks without the mutex */
+			smp_store_release(&watcher, task);	/* see rsm_watch_add() */
 	}
 	mutex_unlock(&watch_mutex);
 }

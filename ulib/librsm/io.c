@@ -3,8 +3,8 @@
  * Reading and writing segments.
  *
  * Single transfers go through the window, if there is one: a copy, and a look at the
- * generation, no system call; or through the ring, if there is one (ring.c).  Vectors are carried out by the driver, in one call, which
- * also finds out what of the caller's memory is no memory.
+ * generation, no system call; else through the ring (ring.c).  Vectors are carried out by the
+ * driver, in one call, which also finds out what of the caller's memory is no memory.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -54,6 +54,8 @@ static char *window_of(struct rsm_import *imp)
 	return window_make(imp);
 }
 
+#define AS_IT_IS(v)	(v)
+
 #define COPY_WHOLE(bits, how, fn)							\
 static void copy_##how##bits(volatile uint##bits##_t *to,				\
 			     const volatile uint##bits##_t *from, uint64_t n)		\
@@ -62,9 +64,9 @@ static void copy_##how##bits(volatile uint##bits##_t *to,				\
 		*to++ = fn(*from++);							\
 }
 
-COPY_WHOLE(16, whole, )
-COPY_WHOLE(32, whole, )
-COPY_WHOLE(64, whole, )
+COPY_WHOLE(16, whole, AS_IT_IS)
+COPY_WHOLE(32, whole, AS_IT_IS)
+COPY_WHOLE(64, whole, AS_IT_IS)
 COPY_WHOLE(16, swapped, __builtin_bswap16)
 COPY_WHOLE(32, swapped, __builtin_bswap32)
 COPY_WHOLE(64, swapped, __builtin_bswap64)

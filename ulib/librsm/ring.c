@@ -126,9 +126,13 @@ static void spin_learn(struct rsm_ring *r, int found)
 	__atomic_store_n(&r->looks, looks, __ATOMIC_RELAXED);
 }
 
-static void spin_pause(void)
+#ifndef __has_builtin
+#define __has_builtin(name)	0
+#endif
+
+static inline void spin_pause(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if __has_builtin(__builtin_ia32_pause)
 	__builtin_ia32_pause();
 #endif
 }
