@@ -359,6 +359,71 @@ TEST_F(raw, whoever_writes_nonsense_loses_the_import)
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
 
+static void set(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd >= 0)
+		write(fd, text, strlen(text));
+	close(fd);
+}
+
+/* The file that says which allocation of this process is to fail, or -1. */
+static int faults_open(void)
+{
+	set("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+	set("/sys/kernel/debug/failslab/verbose", "0");
+	set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+	set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
+	set("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	set("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	return open("/proc/self/fail-nth", O_RDWR);
+}
+
+/* Make the ring with the Nth allocation failing; @reached: there was one. */
+static int ring_make_failing(struct ring *r, int faults, unsigned int n, int *reached)
+{
+	struct dat_rsm_ring arg = { .size = sizeof(arg), .id = r->id };
+	char text[16], left[16] = "";
+	int ret, len = snprintf(text, sizeof(text), "%u", n);
+
+	pwrite(faults, text, (size_t)len, 0);
+	ret = CALL(r->fd, RING, &arg);
+	pread(faults, left, sizeof(left) - 1, 0);
+	pwrite(faults, "0", 1, 0);
+	*reached = atoi(left) == 0;
+	return ret;
+}
+
+TEST_F(raw, without_memory_there_is_no_ring_and_then_there_is)
+{
+	int ret = 0, reached = 1, faults = faults_open();
+	struct ring r;
+	unsigned int n;
+
+	if (faults < 0)
+		SKIP(return, "needs a kernel that can have allocations fail");
+	ASSERT_EQ(0, raw_connect(self, 0600, &r));
+	for (n = 1; reached && n < 1000; n++) {
+		ret = ring_make_failing(&r, faults, n, &reached);
+		/* So do copies of the argument. */
+		ASSERT_TRUE(ret == 0 || ret == DAT_RSM_NO_MEM || ret == DAT_RSM_NO_RESOURCES ||
+			    ret == -EFAULT) TH_LOG("%d in call %u", ret, n);
+		if (ret > 0 || !reached)
+			continue;
+		/* There may be one; the next is to fail with a new one. */
+		ASSERT_EQ(0, ring_free(&r));
+		ASSERT_EQ(0, raw_connect(self, 0600, &r));
+	}
+	TH_LOG("%u allocations", n - 2);
+	EXPECT_LT(20, n);
+	EXPECT_EQ(0, ret);
+	ASSERT_EQ(0, ring_open(&r));
+	EXPECT_EQ(0, ring_flush(&r));
+	ring_unmap(&r);
+	close(faults);
+}
+
 static int set_start(unsigned int start)
 {
 	FILE *f = fopen(START, "w");
