@@ -338,7 +338,8 @@ static void odd_error(struct peer_answer *a)
 TEST_F(rdma, who_answers_something_else_is_no_node)
 {
 	struct fake fakes[] = {
-		{ .spoil = no_magic }, { .spoil = new_version }, { .len = 4 }, { .spoil = an_error },
+		{ .spoil = no_magic }, { .spoil = new_version }, { .len = 4 },
+		{ .spoil = an_error },
 		{ .spoil = no_magic, .reject = 1 }, { .spoil = odd_error, .reject = 1 },
 		{ .len = 1, .reject = 1 },
 	};

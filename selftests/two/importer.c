@@ -149,7 +149,9 @@ TEST_F(two, lists_tell_nodes_apart)
 /* RSM check: 36, 40 */
 TEST_F(two, transfers_of_all_sizes_arrive)
 {
-	static const size_t sizes[] = { 1, 63, 64, 65, 4095, 4096, 4097, 65536, TWO_SIZE - 1, TWO_SIZE };
+	static const size_t sizes[] = {
+		1, 63, 64, 65, 4095, 4096, 4097, 65536, TWO_SIZE - 1, TWO_SIZE,
+	};
 	char *out = r_mem(TWO_SIZE), *in = r_mem(TWO_SIZE);
 	uint64_t sum = 0, x = 0x0102030405060708, y;
 	void *imp = self->p.imp;
