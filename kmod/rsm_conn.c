@@ -657,9 +657,7 @@ void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	struct rsm_ctlr *ctlr = arg;
 	DAT_CONTEXT context;
 
-	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
-		rsm_serve_request(ctlr, data->cr_arrival_event_data.cr_handle);
-	else if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
 		conn_event(ctlr, (u32)data->dto_completion_event_data.user_cookie.as_64, event,
 			   conn_received);
 	else if (!kdat_get_consumer_context(data->connect_event_data.ep_handle, &context))

@@ -6,8 +6,16 @@
 #include "kdat.h"
 #include "rsm_rdma.h"
 
-/* What a connection may have queued at a time: its receives, and its beginning and end. */
-#define CTLR_EVENTS	(RSM_MAX_CONNS * (RSM_CONN_RECVS + 4))
+/*
+ * A connection has no more events than this: its receives, which are posted again in their
+ * upcall, its beginning and its end.  The rest is for those that it left when it ended here.
+ * Nobody else queues anything, so there is room for each event.
+ */
+#define CTLR_CONN_EVENTS (RSM_CONN_RECVS + 2)
+#define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
+
+/* Requests, which strangers can make as many of as they like: the others are refused at once. */
+#define CTLR_REQUESTS	128
 
 #define CTLR_READS	16
 
@@ -209,17 +217,22 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 	DAT_UPCALL_OBJECT upcall = {
 		.instance_data = ctlr, .upcall_func = rsm_conn_upcall,
 	};
+	DAT_UPCALL_OBJECT requests = {
+		.instance_data = ctlr, .upcall_func = rsm_serve_upcall,
+	};
 	DAT_RETURN rc;
 
 	rc = ctlr_query(ctlr);
 	if (rc == DAT_SUCCESS)
 		rc = kdat_evd_kcreate(ctlr->ia, CTLR_EVENTS, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-				      DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
-				      DAT_EVD_DTO_FLAG, &ctlr->evd);
+				      DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG, &ctlr->evd);
+	if (rc == DAT_SUCCESS)
+		rc = kdat_evd_kcreate(ctlr->ia, CTLR_REQUESTS, DAT_UPCALL_SINGLE_INSTANCE,
+				      &requests, DAT_EVD_CR_FLAG, &ctlr->cr_evd);
 	if (rc == DAT_SUCCESS)
 		rc = kdat_pz_create(ctlr->ia, &ctlr->pz);
 	if (rc == DAT_SUCCESS)
-		rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->evd,
+		rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->cr_evd,
 				     DAT_PSP_CONSUMER_FLAG, &ctlr->psp);
 	return rc;
 }

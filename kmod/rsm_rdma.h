@@ -48,8 +48,10 @@
  * @name: of the adapter
  * @dead: its device went, or its address changed; nobody gets it any more; node->ctlr_lock
  * @ia: opened
- * @evd: requests, connections, receives; its upcalls, rsm_conn_upcall(), come one at a time
- *	and may sleep
+ * @evd: connections, receives; its upcalls, rsm_conn_upcall(), come one at a time and may
+ *	sleep
+ * @cr_evd: requests; likewise rsm_serve_upcall(), beside those of @evd, so that a flood of
+ *	requests holds up nobody who is connected
  * @psp: service point
  * @pz: of imports
  * @read_priv: what memory that is read into needs
@@ -67,6 +69,7 @@ struct rsm_ctlr {
 	bool			dead;
 	DAT_IA_HANDLE		ia;
 	DAT_EVD_HANDLE		evd;
+	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	DAT_PZ_HANDLE		pz;
 	DAT_MEM_PRIV_FLAGS	read_priv;
@@ -418,8 +421,8 @@ int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 siz
 /* Upcall of ctlr->evd; @ctlr: struct rsm_ctlr. */
 void rsm_conn_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
-/* Upcall of ctlr->evd: a peer asks for a connection.  Context: sleeps. */
-void rsm_serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr);
+/* Upcall of ctlr->cr_evd: a peer asks for a connection; @ctlr: struct rsm_ctlr. */
+void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
 /**
  * struct rsm_remote - what an import across an adapter has

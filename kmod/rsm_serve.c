@@ -184,7 +184,7 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	       be32_to_cpu(g->to) == ctlr->node->id;
 }
 
-void rsm_serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
+static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer answer = {
 		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
@@ -206,6 +206,11 @@ void rsm_serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 		return;
 	refusal.err = cpu_to_be32(ret);
 	kdat_cr_refuse(cr, &refusal, sizeof(refusal));
+}
+
+void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	serve_request(arg, event->event_data.cr_arrival_event_data.cr_handle);
 }
 
 /* For exports. */
