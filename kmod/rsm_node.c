@@ -69,15 +69,16 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out)
 	return e ? DAT_RSM_OK : DAT_RSM_UNREACHABLE;
 }
 
-bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr)
+bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known)
 {
 	struct rsm_node *node = ctlr->node;
-	bool known = false, same = false;
 	struct sockaddr_storage ss;
 	const struct rsm_table *t;
+	bool same = false;
 	u32 i;
 
-	if (id == READ_ONCE(node->id))
+	*known = id == READ_ONCE(node->id);
+	if (*known)
 		return addr_same((struct sockaddr *)&ctlr->addr, addr);
 	rcu_read_lock();
 	t = rcu_dereference(node->table);
@@ -85,12 +86,12 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr)
 	for (i = 0; t && i < t->count && !same; i++) {
 		if (t->nodes[i].node != id)
 			continue;
-		known = true;
+		*known = true;
 		entry_addr(&t->nodes[i], &ss);
 		same = addr_same((struct sockaddr *)&ss, addr);
 	}
 	rcu_read_unlock();
-	return same || !known;
+	return same || !*known;
 }
 
 /* The table. */

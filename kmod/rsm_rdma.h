@@ -107,8 +107,14 @@ int rsm_dat_error(DAT_RETURN rc);
  */
 int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 
-/* False if the table knows of the node, and not at this address. */
-bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr);
+/**
+ * rsm_node_is_at() - whether a node is where a request came from
+ * @ctlr: by way of which adapter it came
+ * @id: that it claims to be
+ * @addr: where it came from
+ * @known: result: this is the own node, or the table knows of it; if not it may be anybody
+ */
+bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
 extern unsigned int rsm_port;	/* of service points, host order */
 

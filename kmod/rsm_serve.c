@@ -94,19 +94,24 @@ static bool greeting_in_group(const struct rsm_greeting *g, kgid_t gid)
 	return false;
 }
 
-static int greeting_allowed(const struct rsm_greeting *g, const struct rsm_export *exp)
+/* @known: the node is in the table; a list would be none if anybody could be in it. */
+static int greeting_allowed(const struct rsm_greeting *g, const struct rsm_export *exp,
+			    bool known)
 {
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(g->uid)), exp->uid);
-	int ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
-				    greeting_in_group(g, exp->gid));
+	int ret;
 
+	if (!known && exp->acl_count)
+		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
+				greeting_in_group(g, exp->gid));
 	if (ret == DAT_RSM_PERM_DENIED && g->flags & RSM_GREETING_CAPABLE)
 		ret = DAT_RSM_OK;
 	return ret;
 }
 
 /* From here on the segment's end is the connection's, and a rebind is told it. */
-static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g,
+static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g, bool known,
 			struct rsm_answer *answer)
 {
 	struct rsm_node *node = conn->ctlr->node;
@@ -117,7 +122,7 @@ static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g,
 	mutex_lock(&node->lock);
 	exp = xa_load(&node->segs, be32_to_cpu(g->segid));
 	if (exp && exp->ctlr == conn->ctlr)
-		ret = greeting_allowed(g, exp);
+		ret = greeting_allowed(g, exp, known);
 	if (!ret) {
 		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
 		answer->rkey = cpu_to_be32(mem->rkey);
@@ -134,13 +139,13 @@ static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g,
 
 /* Under end_lock: whoever wants its end meanwhile waits with that. */
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
-			struct rsm_answer *answer)
+			bool known, struct rsm_answer *answer)
 {
 	struct rsm_export *exp;
 	int ret;
 
 	lockdep_assert_held(&conn->end_lock);
-	ret = serve_attach(conn, g, answer);
+	ret = serve_attach(conn, g, known, answer);
 	if (ret)
 		return ret;
 	exp = conn->owner;
@@ -151,7 +156,7 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rs
 }
 
 static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
-			 struct rsm_answer *answer)
+			 bool known, struct rsm_answer *answer)
 {
 	struct rsm_conn *conn;
 	int ret;
@@ -161,7 +166,7 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 		return ret;
 	INIT_WORK(&conn->end_work, serve_end_work);
 	mutex_lock(&conn->end_lock);
-	ret = serve_accept(conn, cr, g, answer);
+	ret = serve_accept(conn, cr, g, known, answer);
 	mutex_unlock(&conn->end_lock);
 	if (ret && conn->owner) {
 		serve_lost(conn);
@@ -192,16 +197,18 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	struct rsm_answer refusal = answer;
 	struct rsm_greeting g;
 	DAT_CR_PARAM param = {};
+	bool known;
 	int ret;
 
 	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
 		return;
 	if (!greeting_read(ctlr, &g, &param))
 		ret = DAT_RSM_UNREACHABLE;
-	else if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr))
+	else if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr,
+				 &known))
 		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	else
-		ret = serve_connect(ctlr, cr, &g, &answer);
+		ret = serve_connect(ctlr, cr, &g, known, &answer);
 	if (!ret)
 		return;
 	refusal.err = cpu_to_be32(ret);

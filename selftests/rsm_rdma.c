@@ -542,6 +542,33 @@ TEST_F(rdma, forged_greetings_are_refused)
 	EXPECT_EQ(RSM_SUCCESS, still_works(&self->p));
 }
 
+/* A greeting of a node, from here. */
+static int greet_as(struct peer *peer, struct r_pair *p, rsm_node_id_t node)
+{
+	struct peer_greeting g;
+	int ev;
+
+	peer_greeting(&g, p->id);
+	g.node = htobe32(node);
+	g.to = htobe32(p->node);
+	ev = greet(peer, &g, sizeof(g));
+	peer_close(peer);
+	return peer_open(peer) ? -1 : ev;
+}
+
+/* RSM check: 17, 68 */
+TEST_F(rdma, a_list_lets_in_nobody_who_is_in_no_table)
+{
+	rsmapi_access_entry_t list[] = { { self->p.node, 0666 }, { NODE_NONE, 0666 } };
+	struct r_pair *p = &self->p;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet_as(&self->peer, p, NODE_NONE));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(p->exp, list, 2));
+	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, greet_as(&self->peer, p, NODE_NONE));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet_as(&self->peer, p, p->node));
+}
+
 /* RSM check: 68 */
 TEST_F(rdma, rubbish_instead_of_a_greeting_is_refused)
 {
