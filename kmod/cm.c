@@ -278,6 +278,55 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	return cm_resolve(conn, &src, dst, timeout_us);
 }
 
+static int cm_qp_become(struct dat_conn *conn, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask, ret;
+
+	ret = rdma_init_qp_attr(conn->id, &attr, &mask);
+	if (ret)
+		return ret;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		attr.qp_access_flags &= ~IB_ACCESS_REMOTE_WRITE;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		attr.max_dest_rd_atomic = conn->param.responder_resources;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		attr.max_rd_atomic = conn->param.initiator_depth;
+	return ib_modify_qp(conn->qp, &attr, mask);
+}
+
+/*
+ * rdma_cm lets every peer write from before it is told that it is accepted.  So here the queue
+ * pair is made ready by us, and rdma_cm accepts as it does for who has one of his own: it is
+ * told the number.  We have the handler lock, and the undertaker waits for us, so nobody misses
+ * id->qp meanwhile.
+ */
+static int cm_accept_reader(struct dat_conn *conn)
+{
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+	struct rdma_cm_id *id = conn->id;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < ARRAY_SIZE(states); i++)
+		ret = cm_qp_become(conn, states[i]);
+	if (ret)
+		return ret;
+	conn->param.qp_num = conn->qp->qp_num;
+	conn->param.srq = !!conn->qp->srq;
+	id->qp = NULL;
+	ret = rdma_accept(id, &conn->param);
+	id->qp = conn->qp;
+	return ret;
+}
+
+static int cm_accept_peer(struct dat_conn *conn)
+{
+	if (conn->ep->traits & DAT_EP_PEER_READS)
+		return cm_accept_reader(conn);
+	return rdma_accept(conn->id, &conn->param);
+}
+
 /*
  * Called with the handler lock of conn->id.  An rdma_accept() that fails has already
  * refused the peer, so the consumer gets to know by an event.
@@ -307,7 +356,7 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 		id->event_handler = dat_cr_handler;
 		return ret;
 	}
-	if (rdma_accept(id, &conn->param))
+	if (cm_accept_peer(conn))
 		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
 	return 0;
 }

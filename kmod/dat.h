@@ -644,6 +644,14 @@ struct dat_ep_attr {
 };
 
 /**
+ * enum dat_ep_trait - what RSM wants of its connections, and nobody else can ask for
+ * @DAT_EP_PEER_READS: a peer that is accepted may read memory, and not write
+ */
+enum dat_ep_trait {
+	DAT_EP_PEER_READS	= 1,
+};
+
+/**
  * struct dat_ep - endpoint
  * @obj: base
  * @pz: reference and use held, like those of
@@ -652,6 +660,7 @@ struct dat_ep_attr {
  * @connect_evd: or NULL
  * @srq: or NULL
  * @attr: constant while there is a connection
+ * @traits: enum dat_ep_trait bits; likewise
  * @lock: everything below, and changes of what is above
  * @state: changed by dat_ep_set_state() alone
  * @dead: being shut down; no connection may begin
@@ -677,6 +686,7 @@ struct dat_ep {
 	struct dat_evd		*connect_evd;
 	struct dat_srq		*srq;
 	struct dat_ep_attr	attr;
+	u32			traits;
 	spinlock_t		lock;		/* of all that follows */
 	enum dat_ep_state	state;
 	bool			dead;

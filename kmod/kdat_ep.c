@@ -311,6 +311,26 @@ DAT_RETURN kdat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_han
 }
 EXPORT_SYMBOL_DAT(kdat_ep_create_with_srq);
 
+static DAT_RETURN ep_set_traits(struct dat_ep *ep, void *arg)
+{
+	ep->traits = *(u32 *)arg;
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdat_ep_set_traits() - want something special of an EP's connection
+ * @ep_handle: EP that nobody connects yet
+ * @traits: enum dat_ep_trait bits
+ *
+ * Not for other modules.
+ *
+ * Context: any but hard interrupt.
+ */
+DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits)
+{
+	return kdat_ep_call(ep_handle, ep_set_traits, &traits);
+}
+
 /* A copy that stays when the connection goes; NULL if there is no address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,
 				    const struct sockaddr_storage *from)

@@ -489,7 +489,7 @@ int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 siz
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
-static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz)
+static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 {
 	struct rsm_ctlr *ctlr = conn->ctlr;
 	DAT_EP_ATTR attr = {
@@ -506,6 +506,7 @@ static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz)
 	if (rc)
 		return rc;
 	WRITE_ONCE(conn->ep, ep);
+	kdat_ep_set_traits(ep, traits);
 	kdat_set_consumer_context(ep, (DAT_CONTEXT) { .as_64 = conn->id });
 	for (i = 0; i < RSM_CONN_RECVS; i++)
 		if (!conn_receive(conn, i))
@@ -514,7 +515,7 @@ static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz)
 }
 
 /* What fails is undone by rsm_conn_end(). */
-int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz)
+int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 {
 	DAT_RETURN rc;
 	int ret;
@@ -523,7 +524,7 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz)
 				&conn->context);
 	if (ret)
 		return ret;
-	rc = conn_make_ep(conn, pz);
+	rc = conn_make_ep(conn, pz, traits);
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 

@@ -8,7 +8,7 @@
  * A segment has a zone and a registration of its own; each importer has an endpoint in that
  * zone, so a key of one segment is worth nothing on a connection to another.  Importers have
  * one zone per adapter.  Who may import is settled by the exporter's kernel before it accepts;
- * that an import without DAT_RSM_WRITE does not write is up to the importer's kernel.
+ * the queue pair of an import without DAT_RSM_WRITE takes no writes.
  *
  * A connection ends with its endpoint.  Who ends it (rsm_conn_end()) knows afterwards that
  * no byte moves any more.  That the peer has ended it is an event, and cuts the import; its
@@ -366,11 +366,15 @@ struct rsm_conn {
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out);
 
-/*
- * Make the endpoint in @pz.  Context: sleeps; nobody else ends the connection meanwhile.
- * Return: enum dat_rsm_err.
+/**
+ * rsm_conn_make_ep() - make the endpoint
+ * @conn: without one
+ * @pz: its zone
+ * @traits: enum dat_ep_trait bits
+ *
+ * Context: sleeps; nobody else ends the connection meanwhile.  Return: enum dat_rsm_err.
  */
-int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz);
+int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 
 /**
  * rsm_conn_end() - end a connection

@@ -137,6 +137,12 @@ static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g, boo
 	return ret;
 }
 
+/* Who asks is told the key, but what it may do is up to its queue pair: flushes are reads. */
+static u32 greeting_traits(const struct rsm_greeting *g)
+{
+	return be32_to_cpu(g->perm) & DAT_RSM_WRITE ? 0 : DAT_EP_PEER_READS;
+}
+
 /* Under end_lock: whoever wants its end meanwhile waits with that. */
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
 			bool known, struct rsm_answer *answer)
@@ -149,7 +155,7 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rs
 	if (ret)
 		return ret;
 	exp = conn->owner;
-	ret = rsm_conn_make_ep(conn, exp->pz);
+	ret = rsm_conn_make_ep(conn, exp->pz, greeting_traits(g));
 	if (!ret && kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
 		ret = DAT_RSM_NO_RESOURCES;
 	return ret;

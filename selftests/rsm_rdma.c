@@ -621,6 +621,31 @@ TEST_F(rdma, a_key_opens_its_segment_and_no_other)
 	r_close(&q);
 }
 
+/* RSM check: 68 */
+TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
+{
+	struct r_pair *p = &self->p;
+	struct peer_greeting g;
+	struct peer_answer a;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	memset(p->mem, 'r', R_SIZE);
+	peer_greeting(&g, p->id);
+	g.node = htobe32(p->node);
+	g.to = g.node;
+	g.perm = htobe32(0400);
+	ASSERT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet(&self->peer, &g, sizeof(g)));
+	memcpy(&a, self->peer.pd, sizeof(a));
+	EXPECT_EQ(IBV_WC_SUCCESS,
+		  peer_rdma(&self->peer, 0, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
+	EXPECT_TRUE(r_all(self->peer.mem, 'r', R_PAGE));
+	memset(self->peer.mem, 'w', R_PAGE);
+	EXPECT_NE(IBV_WC_SUCCESS,
+		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
+	EXPECT_TRUE(r_all(p->mem, 'r', R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
 /* The peer is thrown out, and nobody else. */
 static int thrown_out(struct peer *peer)
 {
