@@ -6,15 +6,20 @@
  * destroy an id, and return 0: what they decide is carried out by the undertaker
  * of the connection.
  */
+#include <linux/cred.h>
 #include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/sched/task.h>
 #include <linux/string.h>
 #include <net/ipv6.h>
+#include <net/sock.h>
 #include <rdma/ib_cm.h>
 
 #include "dat.h"
 
 #define DAT_RESOLVE_MS	2000
 #define DAT_RETRIES	7	/* RNR: for ever */
+#define DAT_FIRST_PORT	512	/* of those below PROT_SOCK; what is below has known uses */
 
 static void cm_fail(struct dat_conn *conn, u32 event)
 {
@@ -206,6 +211,7 @@ static int cm_resolve_error(int err)
 	case -ENOBUFS:
 	case -EAGAIN:
 	case -EADDRNOTAVAIL:	/* no port is left */
+	case -EADDRINUSE:
 		return -ENOMEM;
 	case -ENOMEM:
 	case -EINVAL:
@@ -232,6 +238,45 @@ static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
 		return cm_start_failed(conn, cm_resolve_error(ret));
 	dat_conn_started(conn);
 	return 0;
+}
+
+static int cm_bind_port(struct rdma_cm_id *id, struct sockaddr_storage *src)
+{
+	u32 n = PROT_SOCK - DAT_FIRST_PORT, first = get_random_u32() % n, i;
+	int ret = -EADDRINUSE;
+
+	for (i = 0; i < n && (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL); i++) {
+		/* sin_port and sin6_port are at the same place. */
+		((struct sockaddr_in *)src)->sin_port =
+			cpu_to_be16(DAT_FIRST_PORT + (first + i) % n);
+		ret = rdma_bind_addr(id, (struct sockaddr *)src);
+	}
+	return ret;
+}
+
+/*
+ * rdma_cm asks whether the caller may have such a port.  It is not the process that gets it,
+ * which has nothing to do with the id, but we.  Where TCP does not carry the connection, many
+ * of ours can be from one port.
+ */
+static int cm_bind_kernel_port(struct dat_ep *ep, struct rdma_cm_id *id,
+			       struct sockaddr_storage *src)
+{
+	struct dat_ia *ia = ep->obj.ia;
+	const struct cred *old;
+	struct cred *kernel;
+	int ret;
+
+	kernel = prepare_kernel_cred(&init_task);
+	if (!kernel)
+		return -ENOMEM;
+	if (!rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
+		rdma_set_reuseaddr(id, 1);
+	old = override_creds(kernel);
+	ret = cm_bind_port(id, src);
+	revert_creds(old);
+	put_cred(kernel);
+	return ret ? cm_resolve_error(ret) : 0;
 }
 
 /**
@@ -275,6 +320,13 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	}
 	conn->id = id;
 	cm_set_param(conn, ep->attr.read_in, ep->attr.read_out, pd, pd_len);
+	if (ep->traits & DAT_EP_KERNEL_PORT) {
+		ret = cm_bind_kernel_port(ep, id, &src);
+		if (ret) {
+			dat_conn_free(conn);
+			return ret;
+		}
+	}
 	return cm_resolve(conn, &src, dst, timeout_us);
 }
 

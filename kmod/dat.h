@@ -646,9 +646,12 @@ struct dat_ep_attr {
 /**
  * enum dat_ep_trait - what RSM wants of its connections, and nobody else can ask for
  * @DAT_EP_PEER_READS: a peer that is accepted may read memory, and not write
+ * @DAT_EP_KERNEL_PORT: connect from a port that processes don't get, by which the peer sees
+ *	that a kernel asks
  */
 enum dat_ep_trait {
 	DAT_EP_PEER_READS	= 1,
+	DAT_EP_KERNEL_PORT	= 2,
 };
 
 /**

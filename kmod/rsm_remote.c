@@ -113,7 +113,7 @@ static int conn_begin(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout
 	if (ret)
 		return ret;
 	/* Nobody is told anything before there is a request. */
-	ret = rsm_conn_make_ep(conn, ctlr->pz, 0);
+	ret = rsm_conn_make_ep(conn, ctlr->pz, DAT_EP_KERNEL_PORT);
 	if (ret)
 		return ret;
 	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&addr, READ_ONCE(rsm_port), timeout_us,

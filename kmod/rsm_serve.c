@@ -9,6 +9,7 @@
  * more waits until all are gone, see rsm_serve_wait().
  */
 #include <linux/slab.h>
+#include <net/sock.h>
 
 #include "rsm_rdma.h"
 
@@ -183,10 +184,15 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	return ret;
 }
 
-/* Of another version, or of no kernel of ours: there is nothing here for it. */
+/*
+ * Of another version, or of no kernel of ours: there is nothing here for it.  A process can't
+ * have such a port, unless it may do anything anyway.
+ */
 static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 			  const DAT_CR_PARAM *param)
 {
+	if (!param->remote_port_qual || param->remote_port_qual >= PROT_SOCK)
+		return false;
 	if (!param->private_data || param->private_data_size < (DAT_COUNT)sizeof(*g))
 		return false;
 	memcpy(g, param->private_data, sizeof(*g));

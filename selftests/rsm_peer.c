@@ -110,12 +110,26 @@ static struct sockaddr_in inet_addr_of(const char *addr)
 	return sin;
 }
 
+/* A port that says that this is a kernel; who is root can. */
+static int bind_port(struct peer *p, struct sockaddr_in sin)
+{
+	int port;
+
+	for (port = 1023; port >= 512; port--) {
+		sin.sin_port = htons((uint16_t)port);
+		if (!rdma_bind_addr(p->id, (struct sockaddr *)&sin))
+			return 0;
+	}
+	return -1;
+}
+
 int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len)
 {
 	struct rdma_conn_param param = conn_param(pd, len);
 	struct sockaddr_in sin = inet_addr_of(addr);
 
 	if (rdma_create_id(p->channel, &p->id, NULL, RDMA_PS_TCP) ||
+	    (!p->process && bind_port(p, sin)) ||
 	    rdma_resolve_addr(p->id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS) ||
 	    peer_event(p, TIMEOUT_MS) != RDMA_CM_EVENT_ADDR_RESOLVED ||
 	    rdma_resolve_route(p->id, TIMEOUT_MS) ||

@@ -73,6 +73,7 @@ struct peer_msg {
  * @pd_len: bytes of it
  */
 struct peer {
+	int				process;	/* connects from a port that anybody gets */
 	struct rdma_event_channel	*channel;
 	struct rdma_cm_id		*listener;
 	struct rdma_cm_id		*id;

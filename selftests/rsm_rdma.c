@@ -542,6 +542,47 @@ TEST_F(rdma, forged_greetings_are_refused)
 	EXPECT_EQ(RSM_SUCCESS, still_works(&self->p));
 }
 
+/* A user without rights, who speaks the kernels' language: 0 if it is not let in. */
+static int greet_as_somebody(void *arg)
+{
+	struct peer_greeting *g = arg;
+	struct peer_answer *a;
+	struct peer peer;
+
+	if (setgroups(0, NULL) || setresgid(1002, 1002, 1002) || setresuid(1001, 1001, 1001) ||
+	    peer_open(&peer))
+		return 100;
+	/* Such a port is not to be had. */
+	if (!peer_connect(&peer, OWN, g, sizeof(*g)))
+		return 101;
+	peer_close(&peer);
+	if (peer_open(&peer))
+		return 102;
+	peer.process = 1;
+	if (greet(&peer, g, sizeof(*g)) != RDMA_CM_EVENT_REJECTED)
+		return 103;
+	a = (void *)peer.pd;
+	return (int)be32toh(a->err) == RSMERR_REMOTE_NODE_UNREACHABLE ? 0 : 104;
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, a_process_can_not_speak_for_its_kernel)
+{
+	struct r_pair *p = &self->p;
+	struct peer_greeting g;
+
+	ASSERT_EQ(0, command("chmod 0666 /dev/infiniband/*"));
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	peer_greeting(&g, p->id);
+	g.node = htobe32(p->node);
+	g.to = g.node;
+	/* It says that it is root, who may do anything. */
+	g.flags = 1;
+	EXPECT_EQ(0, r_child(greet_as_somebody, &g));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet(&self->peer, &g, sizeof(g)));
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
 /* A greeting of a node, from here. */
 static int greet_as(struct peer *peer, struct r_pair *p, rsm_node_id_t node)
 {
