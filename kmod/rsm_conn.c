@@ -437,6 +437,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 		  u32 stage, struct rsm_conn **out)
 {
 	struct rsm_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	u32 last = ops->moves ? RSM_MAX_CONNS : RSM_MAX_SERVED;
 	DAT_RETURN rc;
 	int ret;
 
@@ -459,7 +460,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 		ret = rsm_dat_error(rc);
 		goto err_put;
 	}
-	ret = xa_alloc_cyclic(&ctlr->conns, &conn->id, conn, XA_LIMIT(1, RSM_MAX_CONNS),
+	ret = xa_alloc_cyclic(&ctlr->conns, &conn->id, conn, XA_LIMIT(1, last),
 			      &ctlr->next_conn, GFP_KERNEL_ACCOUNT);
 	if (ret < 0) {
 		ret = ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;

@@ -38,6 +38,7 @@
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
+#define RSM_MAX_SERVED		3072	/* of them, those of others: the own ones find room */
 
 /**
  * struct rsm_ctlr - an adapter that RSM uses

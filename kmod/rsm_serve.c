@@ -8,12 +8,17 @@
  * Who takes it out has its work end it; who must know that nobody reaches the memory any
  * more waits until all are gone, see rsm_serve_wait().
  */
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 
 #include "rsm_rdma.h"
 
 #define MOVE_PATIENCE	(10 * HZ)	/* with peers that are told of a new key */
+
+static unsigned int rsm_max_importers = 256;
+module_param_named(rsm_max_importers, rsm_max_importers, uint, 0644);
+MODULE_PARM_DESC(rsm_max_importers, "Imports of a segment across an adapter (256)");
 
 /* Ends sleep until the object layer's own works are done, so these must not fill its queue. */
 static struct workqueue_struct *serve_wq;
@@ -124,6 +129,9 @@ static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g, boo
 	exp = xa_load(&node->segs, be32_to_cpu(g->segid));
 	if (exp && exp->ctlr == conn->ctlr)
 		ret = greeting_allowed(g, exp, known);
+	/* Also those that are ending: they have queue pairs. */
+	if (!ret && atomic_read(&exp->conns) >= READ_ONCE(rsm_max_importers))
+		ret = DAT_RSM_NO_RESOURCES;
 	if (!ret) {
 		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
 		answer->rkey = cpu_to_be32(mem->rkey);

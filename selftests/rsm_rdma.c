@@ -687,6 +687,29 @@ TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
+#define IMPORTERS	"/sys/module/dat/parameters/rsm_max_importers"
+
+/* RSM check: 62 */
+TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
+{
+	struct r_pair *p = &self->p;
+	void *imp[3];
+	int before;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	before = queue_pairs();
+	ASSERT_EQ(0, command("echo 2 >" IMPORTERS));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[0]));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[1]));
+	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES,
+		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[2]));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp[0]));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp[1]));
+	EXPECT_TRUE(queue_pairs_are(before));
+	ASSERT_EQ(0, command("echo 256 >" IMPORTERS));
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
 /* The peer is thrown out, and nobody else. */
 static int thrown_out(struct peer *peer)
 {
