@@ -111,6 +111,20 @@ static void obj_new_generation(struct rsm_obj *obj)
 	WRITE_ONCE(obj->slot->generation, obj->generation);
 }
 
+/*
+ * Whoever asks for the node's id after this may rely on it: it changes under the lock, while
+ * there is nobody.
+ */
+static bool obj_count(struct rsm_node *node)
+{
+	bool ok;
+
+	mutex_lock(&node->lock);
+	ok = atomic_inc_return(&node->objs) <= READ_ONCE(rsm_max_segments);
+	mutex_unlock(&node->lock);
+	return ok;
+}
+
 /**
  * rsm_obj_setup() - begin an object, whose id stays reserved
  * @ctx: context
@@ -125,7 +139,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type ty
 	bool counts = type != DAT_RSM_TYPE_LOCALMEM;
 	int ret;
 
-	if (counts && atomic_inc_return(&ctx->node->objs) > READ_ONCE(rsm_max_segments)) {
+	if (counts && !obj_count(ctx->node)) {
 		ret = -EBUSY;
 		goto err_uncount;
 	}

@@ -89,7 +89,7 @@ struct rsm_table {
  * @segs: published exports by segment id; to store in a place that is reserved, @lock
  * @next_auto: where the search for an automatic id begins
  * @id: node id; changes under @lock, while there are no objects
- * @objs: exports and imports
+ * @objs: exports and imports; grows under @lock
  * @net: the namespace, which holds the node
  * @ctlr_lock: see the top of this file
  * @ctlrs: struct rsm_ctlr: adapters that are open; @ctlr_lock
