@@ -777,6 +777,48 @@ TEST_F(rdma, a_peer_can_count_as_far_as_it_likes)
 	EXPECT_TRUE(thrown_out(&self->peer));
 }
 
+#define CROWD	200	/* more than wait for an answer */
+
+/* Ask, and ask again before there is an answer. */
+static int crowd(struct r_pair *p)
+{
+	static struct peer peers[CROWD];
+	struct peer_greeting g;
+	int i;
+
+	peer_greeting(&g, p->id);
+	g.node = htobe32(NODE_GONE);
+	g.to = htobe32(p->node);
+	for (i = 0; i < CROWD; i++)
+		if (peer_open(&peers[i]) || peer_connect(&peers[i], OWN, &g, sizeof(g)))
+			return 1;
+	for (i = 0; i < CROWD; i++)
+		if (peer_event(&peers[i], R_WAIT_MS) != RDMA_CM_EVENT_REJECTED)
+			return 2;
+	return 0;
+}
+
+/* RSM check: 62, 68 */
+TEST_F(rdma, a_crowd_that_asks_holds_up_nobody_who_is_connected)
+{
+	struct r_pair *p = &self->p;
+	int status, rounds = 0;
+	pid_t pid;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	pid = fork();
+	if (!pid)
+		_exit(crowd(p));
+	do {
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->imp, 0));
+		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p->exp, R_QUIET_MS));
+		rounds++;
+	} while (!waitpid(pid, &status, WNOHANG));
+	EXPECT_EQ(0, status) TH_LOG("after %d rounds", rounds);
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
 /* RSM check: 27, 68 */
 TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 {
