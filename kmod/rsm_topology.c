@@ -2,6 +2,7 @@
 /* The topology: which controllers there are, where they lead, and who answers there. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 
@@ -19,12 +20,26 @@ struct rsm_survey {
 };
 
 /**
+ * struct probing - all that are asked at a time
+ * @left: who have not answered
+ * @stop: nobody wants to know any more
+ * @wq: who waits for @left
+ */
+struct probing {
+	atomic_t		left;
+	bool			stop;
+	wait_queue_head_t	wq;
+};
+
+/**
  * struct probe - a question to a node whether it is alive
+ * @all: all of them
  * @work: asks it
  * @ctlr: by way of which adapter; reference held
  * @link: the node, and the answer
  */
 struct probe {
+	struct probing		*all;
 	struct work_struct	work;
 	struct rsm_ctlr		*ctlr;
 	struct dat_rsm_link	*link;
@@ -90,8 +105,11 @@ static void probe_work(struct work_struct *work)
 {
 	struct probe *p = container_of(work, struct probe, work);
 
-	if (rsm_remote_probe(p->ctlr, p->link->node))
+	if (READ_ONCE(p->all->stop) || rsm_remote_probe(p->ctlr, p->link->node))
 		p->link->state = DAT_RSM_LINK_DOWN;
+	/* What it wakes is there until this work has ended. */
+	if (atomic_dec_and_test(&p->all->left))
+		wake_up_all(&p->all->wq);
 }
 
 /* Those of one adapter that is open.  The own node is where the adapter is: it needs no asking. */
@@ -109,19 +127,27 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 		return;
 	p->ctlr = ctlr;
 	p->link = link;
+	atomic_inc(&p->all->left);
 	queue_work(probe_wq, &p->work);
 }
 
-/* Ask all at once; up to two seconds. */
-static void survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
+/*
+ * Ask all at once, as far as the machine makes so many works at a time (512): two seconds for as
+ * many.  Who is killed waits for those alone that have begun.
+ */
+static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
 {
+	struct probing all = { .left = ATOMIC_INIT(0) };
 	struct rsm_ctlr *ctlr = NULL;
+	int ret = DAT_RSM_OK;
 	u32 self = 0, i;
 
+	init_waitqueue_head(&all.wq);
 	for (i = 0; i < s->count; i++) {
 		struct dat_rsm_link *link = &s->links[i];
 
 		INIT_WORK(&probes[i].work, probe_work);
+		probes[i].all = &all;
 		if (link->flags & DAT_RSM_LINK_LOCAL) {
 			self = link->node;
 			if (rsm_ctlr_get(node, link->ctlr, &ctlr))
@@ -133,11 +159,16 @@ static void survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe
 		else
 			link->state = DAT_RSM_LINK_DOWN;
 	}
+	if (wait_event_killable(all.wq, !atomic_read(&all.left))) {
+		WRITE_ONCE(all.stop, true);
+		ret = DAT_RSM_INTERRUPTED;
+	}
 	for (i = 0; i < s->count; i++)
 		flush_work(&probes[i].work);
 	for (i = 0; i < s->count; i++)
 		if (s->links[i].flags & DAT_RSM_LINK_LOCAL && probes[i].ctlr)
 			rsm_ctlr_put(probes[i].ctlr);
+	return ret;
 }
 
 static int survey_make(struct rsm_node *node)
@@ -158,10 +189,13 @@ static int survey_make(struct rsm_node *node)
 		kvfree(s);
 		return DAT_RSM_NO_MEM;
 	}
-	survey_ask(node, s, probes);
+	ret = survey_ask(node, s, probes);
 	kvfree(probes);
-	node->survey = s;
-	return DAT_RSM_OK;
+	if (ret)
+		kvfree(s);
+	else
+		node->survey = s;
+	return ret;
 }
 
 static struct rsm_survey *survey_copy(const struct rsm_survey *s)
