@@ -689,7 +689,7 @@ TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 
 #define IMPORTERS	"/sys/module/dat/parameters/rsm_max_importers"
 
-/* RSM check: 62 */
+/* RSM check: 10 */
 TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 {
 	struct r_pair *p = &self->p;
