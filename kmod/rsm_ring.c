@@ -5,8 +5,6 @@
  * Nothing that is read from a page is trusted: the tail is read once and compared with a
  * private index, an entry is copied once and the copy is what gets checked.  A process that
  * writes what no library would loses its import.
- *
- * Where memory is not coherent with DMA, neither is what other processes register.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -113,6 +111,8 @@ static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e)
 		.segment_length = e->length, .lmr_context = r->context[data / RSM_RING_CHUNK],
 	};
 
+	if (e->op == DAT_RSM_RING_GET)
+		r->got[r->head % RSM_RING_WRS] = seg;
 	return rsm_conn_rdma(r->conn, e->op == DAT_RSM_RING_PUT, e->offset, &seg,
 			     RSM_CHANNEL_RING, r->head);
 }
@@ -121,6 +121,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e)
 {
 	int ret = -EBADMSG;
 
+	r->got[r->head % RSM_RING_WRS].segment_length = 0;
 	if (e->rsvd[0] || e->rsvd[1] || e->rsvd[2])
 		return -EBADMSG;
 	if (e->op == DAT_RSM_RING_PUT || e->op == DAT_RSM_RING_GET) {
@@ -273,6 +274,15 @@ static bool ring_wakes(struct rsm_ring *r)
 	return wakes;
 }
 
+/* The process reads what the adapter has written. */
+static void ring_sync_got(struct rsm_ring *r, u32 seq)
+{
+	DAT_LMR_TRIPLET *seg = &r->got[seq % RSM_RING_WRS];
+
+	if (seg->segment_length)
+		kdat_lmr_sync_rdma_write(r->conn->ia, seg, 1);
+}
+
 /* A request has completed, in order. */
 static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 {
@@ -281,6 +291,7 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 
 	spin_lock_bh(&r->lock);
 	if (ok) {
+		ring_sync_got(r, seq);
 		WRITE_ONCE(r->done, seq + 1);
 		ring_show_done(r);
 	} else {

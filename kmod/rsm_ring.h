@@ -30,6 +30,7 @@
  * @lock: everything below
  * @head: entries taken; so many behind @done are under way
  * @done: entries complete
+ * @got: where a GET that is under way writes, at its index modulo their number; others: length 0
  * @dead: no entry is taken any more
  * @armed: the process is asked to kick
  * @waiting: somebody sleeps until @wake_at is done
@@ -52,6 +53,7 @@ struct rsm_ring {
 	spinlock_t		lock;		/* of all that follows */
 	u32			head;
 	u32			done;
+	DAT_LMR_TRIPLET		got[RSM_RING_WRS];
 	bool			dead;
 	bool			armed;
 	bool			waiting;
