@@ -260,7 +260,8 @@ void rsm_obj_cut(struct rsm_obj *obj)
 	spin_lock(&obj->lock);
 	if (!obj->cut && obj->slot)
 		obj_new_generation(obj);
-	WRITE_ONCE(obj->cut, true);
+	/* Who is told of the cut finds the new generation. */
+	smp_store_release(&obj->cut, true);
 	spin_unlock(&obj->lock);
 	wake_up_all(&obj->wq);
 }

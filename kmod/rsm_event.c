@@ -62,7 +62,7 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
  */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
-	if (READ_ONCE(imp->obj.cut))
+	if (smp_load_acquire(&imp->obj.cut))	/* before the generation */
 		return DAT_RSM_CONN_ABORTED;
 	if (imp->remote)
 		return rsm_remote_post(imp, flags & DAT_RSM_NO_ACCUMULATE);

@@ -291,7 +291,7 @@ static int io_check(const struct io *io, const struct dat_rsm_io *arg)
 {
 	if (!arg->count || arg->count > DAT_RSM_MAX_IO)
 		return DAT_RSM_BAD_SGIO;
-	if (READ_ONCE(io->imp->obj.cut))
+	if (smp_load_acquire(&io->imp->obj.cut))	/* before the generation */
 		return DAT_RSM_CONN_ABORTED;
 	if (!(io->imp->perm & (io->put ? DAT_RSM_WRITE : DAT_RSM_READ)))
 		return DAT_RSM_PERM_DENIED;

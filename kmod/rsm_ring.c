@@ -521,7 +521,7 @@ static int ring_wait_for(struct rsm_ring *r, u32 index)
 		ret = DAT_RSM_OK;
 	} else if (READ_ONCE(r->imp->obj.stopped)) {
 		ret = DAT_RSM_BAD_SEG;
-	} else if (READ_ONCE(r->imp->obj.cut)) {
+	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* before the generation */
 		ret = DAT_RSM_CONN_ABORTED;
 	} else {
 		if (!r->waiting || (s32)(index - r->wake_at) < 0)
