@@ -150,6 +150,14 @@ static void ring_cut(struct work_struct *work)
 	rsm_conn_hang_up(r->conn);
 }
 
+/* Because of what the process has written, or of what has become of the connection. */
+static void ring_refuse(struct rsm_ring *r, int err)
+{
+	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)
+		WRITE_ONCE(ring_status(r)->bad, 1);
+	ring_kill(r);
+}
+
 /* Post what there is, as far as there is room.  Returns entries. */
 static u32 ring_post(struct rsm_ring *r)
 {
@@ -165,9 +173,7 @@ static u32 ring_post(struct rsm_ring *r)
 		if (ret > 0)
 			ret = ring_issue(r, &e);
 		if (ret < 0) {
-			if (ret != -ENOTCONN)
-				WRITE_ONCE(ring_status(r)->bad, 1);
-			ring_kill(r);
+			ring_refuse(r, ret);
 			break;
 		}
 		WRITE_ONCE(r->head, r->head + 1);
