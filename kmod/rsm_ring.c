@@ -219,10 +219,12 @@ static void ring_look(struct rsm_ring *r)
 	ring_set_armed(r, false);
 	if (ring_post(r))
 		ring_learn(r);
-	while (!r->dead && r->head == r->done && !ring_watched(r) && ring_arm(r)) {
-		ring_set_armed(r, false);
-		ring_post(r);
-	}
+	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
+		return;
+	ring_set_armed(r, false);
+	/* It was there: a tail that goes back is wild, too, and nobody runs after it. */
+	if (!ring_post(r) && !r->dead)
+		ring_refuse(r, -EOVERFLOW);
 }
 
 /* Without the lock: what is missed this time is seen the next. */
