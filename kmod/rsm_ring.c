@@ -406,7 +406,7 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 	int ret;
 
 	lockdep_assert_held(&conn->end_lock);
-	if (conn->ended)
+	if (conn->ended || READ_ONCE((*ring)->imp->obj.cut))
 		return DAT_RSM_CONN_ABORTED;
 	if (conn->ring)
 		return DAT_RSM_OK;
