@@ -519,8 +519,8 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Returns -EAGAIN if there is reason to wait; then somebody will wake us. */
-static int ring_wait_for(struct rsm_ring *r, u32 index)
+/* Returns -EAGAIN if there is reason to wait; then somebody wakes us, if we @sleep. */
+static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {
 	int ret = -EAGAIN;
 
@@ -531,7 +531,7 @@ static int ring_wait_for(struct rsm_ring *r, u32 index)
 		ret = DAT_RSM_BAD_SEG;
 	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* before the generation */
 		ret = DAT_RSM_CONN_ABORTED;
-	} else {
+	} else if (sleep) {
 		if (!r->waiting || (s32)(index - r->wake_at) < 0)
 			r->wake_at = index;
 		r->waiting = true;
@@ -545,9 +545,14 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	DEFINE_WAIT(wait);
 	int ret;
 
+	/* Who only kicks wakes nobody, with whatever index. */
+	if (!deadline_ns) {
+		ret = ring_wait_for(r, index, false);
+		return ret == -EAGAIN ? DAT_RSM_TIMEOUT : ret;
+	}
 	do {
 		prepare_to_wait(&r->imp->obj.wq, &wait, TASK_INTERRUPTIBLE);
-		ret = ring_wait_for(r, index);
+		ret = ring_wait_for(r, index, true);
 		if (ret == -EAGAIN)
 			ret = rsm_event_sleep(deadline_ns);
 	} while (ret == -EAGAIN);
