@@ -3,8 +3,9 @@
  * Reading and writing segments.
  *
  * Single transfers go through the window, if there is one: a copy, and a look at the
- * generation, no system call; else through the ring (ring.c).  Vectors are carried out by the
- * driver, in one call, which also finds out what of the caller's memory is no memory.
+ * generation, no system call; or through the ring, if there is one (ring.c).  Vectors are
+ * carried out by the driver, in one call, which also finds out what of the caller's memory
+ * is no memory.
  */
 #define _GNU_SOURCE
 #include <string.h>
