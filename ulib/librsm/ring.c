@@ -467,14 +467,17 @@ struct rsm_ring *rsm_ring_make(struct rsm_import *imp)
 {
 	struct dat_rsm_ring arg = { .size = sizeof(arg), .id = imp->seg.id };
 	struct rsm_ring *r = NULL;
+	int ret;
 
 	pthread_mutex_lock(&imp->seg.lock);
 	if (!imp->ring && !imp->no_ring) {
-		if (!rsm_call(imp->seg.ctx, DAT_IOC_RSM_RING, &arg))
+		ret = rsm_call(imp->seg.ctx, DAT_IOC_RSM_RING, &arg);
+		if (!ret)
 			r = ring_make(imp, &arg);
 		if (r)
 			__atomic_store_n(&imp->ring, r, __ATOMIC_RELEASE);
-		else
+		else if (ret == RSMERR_BAD_CTLR_HNDL)
+			/* Other failures pass: the next transfer tries again. */
 			__atomic_store_n(&imp->no_ring, 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&imp->seg.lock);
