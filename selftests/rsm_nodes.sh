@@ -71,6 +71,7 @@ refused 1 'node 65 rdma0 10.1.0.1\n' && refused 1 'node -1 rdma0 10.1.0.1\n' &&
 	refused 1 'node 1 rdma0 10.1.0\n' && refused 1 'node 1 rdma0 host.example\n' &&
 	refused 1 'node 1 rdma0\n' && refused 1 'node 1 rdma0 10.1.0.1 10.1.0.2\n' &&
 	refused 1 'local\n' && refused 1 'nodes 1 rdma0 10.1.0.1' &&
+	refused 1 'node 1 rdma0 10.1.0.1\0\n' && refused 2 '\nlocal 1\0 2\n' &&
 	refused 3 'node 1 rdma0 10.1.0.1\n# again\nnode 1 rdma0 10.1.0.2\n' && shown "$before"
 result "a bad line is named, and nothing is changed"
 

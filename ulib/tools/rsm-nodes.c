@@ -162,12 +162,17 @@ static void read_file(struct nodes *n)
 	FILE *f = strcmp(n->name, "-") ? fopen(n->name, "re") : stdin;
 	char *text = NULL;
 	size_t size = 0;
+	ssize_t len;
 
 	if (!f)
 		die("%s: %s", n->name, strerror(errno));
-	for (n->line = 1; getline(&text, &size, f) >= 0; n->line++)
+	for (n->line = 1; (len = getline(&text, &size, f)) >= 0; n->line++) {
+		if (strlen(text) != (size_t)len)
+			bad_line(n, "there is a NUL in it");
 		read_line(n, text);
-	if (ferror(f))
+	}
+	/* The table takes the place of all that was known: a part of it is worse than none. */
+	if (!feof(f))
 		die("%s: %s", n->name, strerror(errno));
 	free(text);
 	if (f != stdin)
