@@ -239,11 +239,10 @@ static bool ring_worth_watching(const struct rsm_ring *r)
 	return !r->dead && r->streak && ktime_get_ns() - r->last < rsm_watch_ns();
 }
 
-/* The watcher gives it up: its list is left before others may put it into the next. */
+/* The watcher gives it up: its place is left before others may give it the next. */
 static void ring_unwatch(struct rsm_ring *r)
 {
-	list_del(&r->watch);
-	r->watched = false;
+	rsm_watch_remove(r);
 	/* Has it been of use? */
 	r->enough = r->streak ? STREAK_ENOUGH : min(r->enough * 2, STREAK_MOST);
 	r->streak = 0;
@@ -252,9 +251,9 @@ static void ring_unwatch(struct rsm_ring *r)
 
 /**
  * rsm_ring_look() - look at a ring as the watcher
- * @ring: in its list
+ * @ring: watched
  *
- * Context: process.  Return: false: it has left the list, and the import is to be put.
+ * Context: process.  Return: false: it is watched no more, and the import is to be put.
  */
 bool rsm_ring_look(struct rsm_ring *ring)
 {
@@ -354,7 +353,6 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	r->conn = conn;
 	kref_get(&conn->ref);
 	spin_lock_init(&r->lock);
-	INIT_LIST_HEAD(&r->watch);
 	INIT_WORK(&r->cut, ring_cut);
 	if (dat_region_alloc(&r->submit, sizeof(struct dat_rsm_submit) +
 			     RSM_RING_ENTRIES * sizeof(struct dat_rsm_entry), true) ||

@@ -36,7 +36,6 @@
  * @waiting: somebody sleeps until @wake_at is done
  * @wake_at: the first that somebody sleeps for
  * @watched: the watcher looks; it holds a reference on @imp meanwhile
- * @watch: in its list; its own once it has taken it from there
  * @last: when there was an entry, in ns
  * @streak: entries that came soon after those before; see rsm_ring.c
  * @enough: of them, for the watcher to look
@@ -59,7 +58,6 @@ struct rsm_ring {
 	bool			waiting;
 	u32			wake_at;
 	bool			watched;
-	struct list_head	watch;
 	u64			last;
 	u32			streak;
 	u32			enough;
@@ -83,6 +81,7 @@ void rsm_ring_free(struct rsm_conn *conn);
 /* rsm_watch.c */
 void rsm_watch_start(void);
 bool rsm_watch_add(struct rsm_ring *ring);
+void rsm_watch_remove(struct rsm_ring *ring);
 u64 rsm_watch_ns(void);
 
 #endif /* _DAT_RSM_RING_H */

@@ -5,6 +5,9 @@
  * first.  So what imports can take of the machine, beside the time of their own processes,
  * is a processor, and that only where there is another; a ring that keeps the thread looking
  * for nothing is given up.
+ *
+ * It looks at few rings, and at few of a process, so that the round it makes is short.  The
+ * others are kicked, which is always right.
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -13,6 +16,9 @@
 #include "kdat.h"
 #include "rsm_ring.h"
 
+#define WATCH_MOST	16
+#define WATCH_MOST_CTX	4
+
 static unsigned int rsm_watch_us = 1000;
 module_param_named(rsm_watch_us, rsm_watch_us, uint, 0644);
 MODULE_PARM_DESC(rsm_watch_us,
@@ -20,12 +26,34 @@ MODULE_PARM_DESC(rsm_watch_us,
 
 static DEFINE_MUTEX(watch_mutex);	/* making of the thread */
 static struct task_struct *watcher;
-static DEFINE_SPINLOCK(watch_lock);	/* BH; rings that the thread has not taken yet */
-static LIST_HEAD(watch_new);
+static DEFINE_SPINLOCK(watch_lock);	/* BH, within ring->lock; to change what follows */
+static struct rsm_ring *watched[WATCH_MOST];	/* only the thread takes one out */
+static unsigned int watch_count;
 
 u64 rsm_watch_ns(void)
 {
 	return (u64)READ_ONCE(rsm_watch_us) * NSEC_PER_USEC;
+}
+
+/* Returns false if there are enough, of this context or of all. */
+static bool watch_insert(struct rsm_ring *ring)
+{
+	struct rsm_ring **free = NULL;
+	unsigned int i, same = 0;
+
+	lockdep_assert_held(&watch_lock);
+	for (i = 0; i < WATCH_MOST; i++) {
+		if (!watched[i])
+			free = &watched[i];
+		/* It may be gone, and is not looked into. */
+		else if (watched[i]->imp->obj.ctx == ring->imp->obj.ctx)
+			same++;
+	}
+	if (!free || same >= WATCH_MOST_CTX)
+		return false;
+	WRITE_ONCE(*free, ring);
+	WRITE_ONCE(watch_count, watch_count + 1);
+	return true;
 }
 
 /**
@@ -41,58 +69,70 @@ bool rsm_watch_add(struct rsm_ring *ring)
 	lockdep_assert_held(&ring->lock);
 	if (!task || num_online_cpus() == 1)
 		return false;
-	kref_get(&ring->imp->obj.ref);
-	ring->watched = true;
 	spin_lock(&watch_lock);
-	list_add_tail(&ring->watch, &watch_new);
+	ring->watched = watch_insert(ring);
+	if (ring->watched)
+		kref_get(&ring->imp->obj.ref);
 	spin_unlock(&watch_lock);
-	wake_up_process(task);
-	return true;
+	if (ring->watched)
+		wake_up_process(task);
+	return ring->watched;
 }
 
-static void watch_take(struct list_head *rings)
+/**
+ * rsm_watch_remove() - have a ring watched no more
+ * @ring: watched
+ *
+ * Context: the watcher, ring->lock held.  The reference on its import is the caller's.
+ */
+void rsm_watch_remove(struct rsm_ring *ring)
 {
-	if (list_empty_careful(&watch_new))
-		return;
-	spin_lock_bh(&watch_lock);
-	list_splice_tail_init(&watch_new, rings);
-	spin_unlock_bh(&watch_lock);
+	unsigned int i;
+
+	lockdep_assert_held(&ring->lock);
+	spin_lock(&watch_lock);
+	for (i = 0; i < WATCH_MOST; i++)
+		if (watched[i] == ring)
+			WRITE_ONCE(watched[i], NULL);
+	WRITE_ONCE(watch_count, watch_count - 1);
+	spin_unlock(&watch_lock);
+	ring->watched = false;
 }
 
-/* Rings that are given up are in no list any more. */
-static void watch_round(struct list_head *rings)
+/* A look posts no more than what may be under way, and then others have their turn. */
+static void watch_round(void)
 {
-	struct rsm_ring *ring, *next;
+	struct rsm_ring *ring;
+	unsigned int i;
 
-	list_for_each_entry_safe(ring, next, rings, watch)
-		if (!rsm_ring_look(ring))
+	for (i = 0; i < WATCH_MOST; i++) {
+		ring = READ_ONCE(watched[i]);
+		if (ring && !rsm_ring_look(ring))
 			rsm_obj_put(&ring->imp->obj);
+		cond_resched();
+	}
 }
 
 static void watch_sleep(void)
 {
 	set_current_state(TASK_IDLE);
-	if (list_empty_careful(&watch_new) && !kthread_should_stop())
+	if (!READ_ONCE(watch_count) && !kthread_should_stop())
 		schedule();
 	__set_current_state(TASK_RUNNING);
 }
 
 static int watch_run(void *unused)
 {
-	LIST_HEAD(rings);
-
 	while (!kthread_should_stop()) {
-		watch_take(&rings);
-		if (list_empty(&rings))
+		if (!READ_ONCE(watch_count))
 			watch_sleep();
-		watch_round(&rings);
+		watch_round();
 		/* It may run for long, and RCU's tasks must not wait for that. */
 		cond_resched_tasks_rcu_qs();
 		cpu_relax();
 	}
 	/* Their imports are gone, so none of them stays. */
-	watch_take(&rings);
-	watch_round(&rings);
+	watch_round();
 	return 0;
 }
 
