@@ -145,7 +145,7 @@ void rsm_watch_start(void)
 		return;
 	mutex_lock(&watch_mutex);
 	if (!watcher) {
-		task = kthread_run(watch_run, NULL, "dat-rsm");
+		task = kthread_run(watch_run, NULL, "dat-rsm-watch");
 		if (!IS_ERR(task))
 			smp_store_release(&watcher, task);	/* see rsm_watch_add() */
 	}
