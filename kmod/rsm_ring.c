@@ -18,10 +18,16 @@
 #include "rsm_ring.h"
 
 /*
- * When the watcher is worth it.  Entries that come sooner than in half of the time for which
- * it would look in vain make a streak, and a streak that is long enough gets it.  While
- * it has the ring, streaks go on to count; but who enters the kernel all the same, since he
- * waits for longer than he cares to look himself, spoils them.  The next has to be longer then.
+ * When the watcher is worth it.  To enter the kernel costs a process a microsecond or two, and
+ * that is what each entry is worth that it finds; it may look in vain for ten times as long,
+ * on the average, since what it saves is latency, too.  So it looks until a point in time, which
+ * each entry found puts off by what ten are worth, 2/5 of rsm_watch_us, but no further than
+ * rsm_watch_us from then.
+ *
+ * Entries that come within that of each other make a streak, and one that is long enough gets
+ * the watcher.  Who enters all the same while it has the ring, since he waits for longer than
+ * he cares to look himself, spoils the streak.  The next has to be longer then, as it has
+ * after a watch that found next to nothing.
  */
 #define STREAK_ENOUGH	8
 #define STREAK_MOST	4096	/* that may be asked for */
@@ -181,22 +187,37 @@ static u32 ring_post(struct rsm_ring *r)
 	return n;
 }
 
+/* How much longer an entry may be waited for because of the one before. */
+static u64 ring_worth_ns(void)
+{
+	return rsm_watch_ns() * 2 / 5;
+}
+
 static void ring_lose(struct rsm_ring *r)
 {
 	r->streak -= min(r->streak, STREAK_MISS);
 }
 
-/* Somebody has posted. */
+/* Somebody has posted, and the watcher does not look. */
 static void ring_learn(struct rsm_ring *r)
 {
-	u32 most = r->watched ? STREAK_WATCHED : STREAK_MOST;
 	u64 now = ktime_get_ns();
 
-	if (now - r->last <= rsm_watch_ns() / 2)
-		r->streak = min(r->streak + 1, most);
+	if (now - r->last <= ring_worth_ns())
+		r->streak = min(r->streak + 1, STREAK_MOST);
 	else
 		ring_lose(r);
-	WRITE_ONCE(r->last, now);
+	r->last = now;
+}
+
+/* The watcher has found entries. */
+static void ring_found(struct rsm_ring *r, u32 n)
+{
+	u64 most = ktime_get_ns() + rsm_watch_ns();
+
+	r->found += n;
+	r->streak = min_t(u32, r->streak + n, STREAK_WATCHED);
+	WRITE_ONCE(r->until, min(r->until + n * ring_worth_ns(), most));
 }
 
 /* Will the watcher find the next entry? */
@@ -204,27 +225,38 @@ static bool ring_watched(struct rsm_ring *r)
 {
 	if (r->watched)
 		return true;
-	if (r->streak < r->enough || !rsm_watch_add(r))
+	if (r->streak < r->enough)
 		return false;
+	if (!rsm_watch_add(r)) {
+		/* Not at once again: who asks takes a lock of all rings. */
+		r->streak = 0;
+		return false;
+	}
 	r->streak = STREAK_WATCHED;
+	r->found = 0;
+	WRITE_ONCE(r->until, ktime_get_ns() + rsm_watch_ns());
 	return true;
 }
 
-/* Take what there is, and see to it that somebody looks at what comes. */
-static void ring_look(struct rsm_ring *r)
+/* Take what there is, and see to it that somebody looks at what comes.  Returns entries. */
+static u32 ring_look(struct rsm_ring *r)
 {
+	u32 n;
+
 	lockdep_assert_held(&r->lock);
 	if (r->dead)
-		return;
+		return 0;
 	ring_set_armed(r, false);
-	if (ring_post(r))
+	n = ring_post(r);
+	if (n && !r->watched)
 		ring_learn(r);
 	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
-		return;
+		return n;
 	ring_set_armed(r, false);
 	/* It was there: a tail that goes back is wild, too, and nobody runs after it. */
 	if (!ring_post(r) && !r->dead)
 		ring_refuse(r, -EOVERFLOW);
+	return n;
 }
 
 /* Without the lock: what is missed this time is seen the next. */
@@ -236,7 +268,7 @@ static bool ring_has_work(const struct rsm_ring *r)
 
 static bool ring_worth_watching(const struct rsm_ring *r)
 {
-	return !r->dead && r->streak && ktime_get_ns() - r->last < rsm_watch_ns();
+	return !r->dead && r->streak && ktime_get_ns() < r->until;
 }
 
 /* The watcher gives it up: its place is left before others may give it the next. */
@@ -244,7 +276,10 @@ static void ring_unwatch(struct rsm_ring *r)
 {
 	rsm_watch_remove(r);
 	/* Has it been of use? */
-	r->enough = r->streak ? STREAK_ENOUGH : min(r->enough * 2, STREAK_MOST);
+	if (r->streak && r->found >= STREAK_ENOUGH)
+		r->enough = STREAK_ENOUGH;
+	else
+		r->enough = min(r->enough * 2, STREAK_MOST);
 	r->streak = 0;
 	ring_look(r);
 }
@@ -258,12 +293,15 @@ static void ring_unwatch(struct rsm_ring *r)
 bool rsm_ring_look(struct rsm_ring *ring)
 {
 	bool stays;
+	u32 n;
 
 	if (!ring_has_work(ring) && !READ_ONCE(ring->dead) &&
-	    ktime_get_ns() - READ_ONCE(ring->last) < rsm_watch_ns())
+	    ktime_get_ns() < READ_ONCE(ring->until))
 		return true;
 	spin_lock_bh(&ring->lock);
-	ring_look(ring);
+	n = ring_look(ring);
+	if (n)
+		ring_found(ring, n);
 	stays = ring_worth_watching(ring);
 	if (!stays)
 		ring_unwatch(ring);

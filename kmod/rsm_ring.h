@@ -36,7 +36,9 @@
  * @waiting: somebody sleeps until @wake_at is done
  * @wake_at: the first that somebody sleeps for
  * @watched: the watcher looks; it holds a reference on @imp meanwhile
- * @last: when there was an entry, in ns
+ * @until: when it gives up, in ns, unless it finds entries
+ * @found: entries, by it
+ * @last: when there were entries, in ns; while it does not look
  * @streak: entries that came soon after those before; see rsm_ring.c
  * @enough: of them, for the watcher to look
  * @cut: end of an import whose ring is dead
@@ -58,6 +60,8 @@ struct rsm_ring {
 	bool			waiting;
 	u32			wake_at;
 	bool			watched;
+	u64			until;
+	u32			found;
 	u64			last;
 	u32			streak;
 	u32			enough;

@@ -4,7 +4,7 @@
  * that nobody has to enter the kernel for them.  There is one for all rings, made with the
  * first.  So what imports can take of the machine, beside the time of their own processes,
  * is a processor, and that only where there is another; a ring that keeps the thread looking
- * for nothing is given up.
+ * for too little is given up, see rsm_ring.c.
  *
  * It looks at few rings, and at few of a process, so that the round it makes is short.  The
  * others are kicked, which is always right.
@@ -19,10 +19,10 @@
 #define WATCH_MOST	16
 #define WATCH_MOST_CTX	4
 
-static unsigned int rsm_watch_us = 1000;
+static unsigned int rsm_watch_us = 50;
 module_param_named(rsm_watch_us, rsm_watch_us, uint, 0644);
 MODULE_PARM_DESC(rsm_watch_us,
-		 "How long a ring of RSM is looked at in vain, in us; 0: never (1000)");
+		 "How long a ring of RSM is looked at in vain, in us; 0: never (50)");
 
 static DEFINE_MUTEX(watch_mutex);	/* making of the thread */
 static struct task_struct *watcher;
