@@ -8,8 +8,12 @@
  * So several threads may use an import, and each waits for its own entries only.
  */
 #define _GNU_SOURCE
-#include <sched.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "librsm.h"
 
@@ -23,10 +27,13 @@
 #define SPIN_VAIN	4	/* long looks in vain, after which they are short */
 #define SPIN_PROBE	64	/* waits after which a long look is tried again */
 
+#define SLOT_BUSY	1
+#define SLOT_AWAITED	2
+
 /*
  * struct ring_slot - what there is to know of an entry
  * @end: of its data, and of all before it; as a count of bytes given out
- * @busy: a get whose data has not been copied
+ * @busy: a get whose data has not been copied; SLOT_AWAITED: and somebody sleeps until it is
  */
 struct ring_slot {
 	uint32_t	end;
@@ -171,6 +178,30 @@ static int ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t slee
 	return ring_done(r, index) ? RSM_SUCCESS : ret;
 }
 
+/* Slots of gets. */
+
+static void slot_release(struct ring_slot *slot)
+{
+	/* Who sees it may use the room. */
+	if (__atomic_exchange_n(&slot->busy, 0, __ATOMIC_RELEASE) == SLOT_AWAITED)
+		syscall(SYS_futex, &slot->busy, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+}
+
+/* Without the lock: until it is released, or perhaps not as long. */
+static int slot_wait(struct ring_slot *slot, int interruptible)
+{
+	uint32_t busy = SLOT_BUSY;
+
+	__atomic_compare_exchange_n(&slot->busy, &busy, SLOT_AWAITED, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	if (!busy)
+		return RSM_SUCCESS;
+	if (syscall(SYS_futex, &slot->busy, FUTEX_WAIT_PRIVATE, SLOT_AWAITED, NULL) &&
+	    errno == EINTR && interruptible)
+		return RSMERR_INTERRUPTED;
+	return RSM_SUCCESS;
+}
+
 /* Entries; all under the lock. */
 
 static void ring_take_back(struct rsm_ring *r)
@@ -213,7 +244,8 @@ static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 	ring_show(r);
 	pthread_mutex_unlock(&r->lock);
 	if (ring_done(r, oldest))
-		sched_yield();	/* another thread copies what it got */
+		/* Another thread copies what it got. */
+		ret = slot_wait(&r->slots[oldest & r->mask], interruptible);
 	else
 		ret = ring_wait(imp, oldest, half, interruptible);
 	pthread_mutex_lock(&r->lock);
@@ -245,7 +277,7 @@ static uint32_t ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t 
 		.offset = offset, .length = n, .op = op,
 		.data = n ? at & ((uint32_t)r->data.size - 1) : 0,
 	};
-	slot->busy = op == DAT_RSM_RING_GET;
+	__atomic_store_n(&slot->busy, op == DAT_RSM_RING_GET ? SLOT_BUSY : 0, __ATOMIC_RELAXED);
 	slot->end = at + n;
 	r->given = at + n;
 	return r->tail++;
@@ -372,8 +404,7 @@ static int get_retire(const struct rsm_xfer *x, struct got *g, uint64_t size, in
 	if (!ret)
 		rsm_copy((char *)x->data + g->copied, ring_data(r, g->at[i]), n, x);
 	g->copied += n;
-	/* Who sees it may use the room. */
-	__atomic_store_n(&r->slots[g->index[i] & r->mask].busy, 0, __ATOMIC_RELEASE);
+	slot_release(&r->slots[g->index[i] & r->mask]);
 	return ret;
 }
 
