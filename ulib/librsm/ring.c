@@ -4,14 +4,21 @@
  *
  * Data goes through the data area, where room is given out in the order of the entries and
  * taken back in that order: of a put when it is done, of a get when it has been copied, too.
- * The lock is held while entries are written and their data copied, never during a wait.
- * So several threads may use an import, and each waits for its own entries only.
+ * The lock is held while entries are written and their data copied, never during a wait
+ * or a system call.  So several threads may use an import, and each waits for its own
+ * entries only.
+ *
+ * The caller's memory may fault, for long, or into a handler that never returns.  So a small
+ * transfer goes by way of the stack, and the memory of a larger one is touched, all with
+ * nothing held.  Who takes memory away in the middle of a transfer may still stop those
+ * of other threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +27,8 @@
 #define PIECE		16384	/* a larger transfer goes in as many as it takes */
 #define GET_PIECES	8	/* of a get that are under way */
 #define DATA_ALIGN	64
+#define SMALL		256	/* bytes that go by way of the stack */
+#define PAGE_LEAST	4096
 
 /* Sleeping costs more than a short look, a long look in vain more than sleeping. */
 #define SPIN_LONG	4000	/* looks */
@@ -303,49 +312,120 @@ static uint32_t piece_of(uint64_t left)
 	return left < PIECE ? (uint32_t)left : PIECE;
 }
 
-/* Under the lock.  All but the last piece are shown, so that they are under way. */
-static int put_pieces(const struct rsm_xfer *x, uint64_t size)
+/* Of what is read.  It may be memory that can't be written. */
+static void touch_to_read(const char *from, uint64_t n)
 {
-	struct rsm_ring *r = x->imp->ring;
-	uint64_t done;
-	uint32_t n, at;
+	uint64_t i;
+
+	for (i = 0; i < n; i += PAGE_LEAST)
+		(void)*(const volatile char *)(from + i);
+	(void)*(const volatile char *)(from + n - 1);
+}
+
+/* Of what is about to be written.  Until then it stays as it is, whoever writes it meanwhile. */
+static void touch_to_write(char *to, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i += PAGE_LEAST)
+		__atomic_fetch_or(to + i, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_or(to + n - 1, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * struct piece - of a put
+ * @offset: in the segment
+ * @data: of @n bytes
+ * @n: of them
+ * @x: how @data is copied; NULL: as it is
+ * @flush: out, if it is the last and somebody waits: index of a FLUSH behind it; or NULL
+ */
+struct piece {
+	uint64_t		offset;
+	const void		*data;
+	uint32_t		n;
+	const struct rsm_xfer	*x;
+	uint32_t		*flush;
+};
+
+/* Under the lock. */
+static int put_locked(const struct rsm_import *imp, const struct piece *p)
+{
+	struct rsm_ring *r = imp->ring;
+	int ret = ring_reserve(imp, p->n, 0);
+	uint32_t at;
+
+	/* Of one that fails the next FLUSH tells, by failing as well. */
+	r->dirty = 1;
+	if (ret)
+		return ret;
+	at = ring_place(r, p->n);
+	if (p->x)
+		rsm_copy(ring_data(r, at), p->data, p->n, p->x);
+	else
+		memcpy(ring_data(r, at), p->data, p->n);
+	ring_push(r, DAT_RSM_RING_PUT, p->offset, at, p->n);
+	if (p->flush)
+		ret = ring_push_flush(imp, 0);
+	if (p->flush && !ret)
+		*p->flush = r->flush;
+	return ret;
+}
+
+/* It is shown, so that it is under way while the next is copied. */
+static int put_piece(const struct rsm_import *imp, const struct piece *p)
+{
+	struct rsm_ring *r = imp->ring;
 	int ret;
 
-	for (done = 0; done < size; done += n) {
-		ring_show(r);
-		if (done && ring_needs_kick(r))
-			ring_enter(x->imp, 0, 0);
-		n = piece_of(size - done);
-		ret = ring_reserve(x->imp, n, 0);
-		if (ret)
-			return ret;
-		at = ring_place(r, n);
-		rsm_copy(ring_data(r, at), (char *)x->data + done, n, x);
-		ring_push(r, DAT_RSM_RING_PUT, (uint64_t)x->offset + done, at, n);
-		r->dirty = 1;
+	pthread_mutex_lock(&r->lock);
+	ret = put_locked(imp, p);
+	ring_show(r);
+	pthread_mutex_unlock(&r->lock);
+	/* Who waits for the FLUSH kicks if need be. */
+	if (!p->flush && ring_needs_kick(r))
+		ring_enter(imp, 0, 0);
+	return ret;
+}
+
+static int put_small(const struct rsm_xfer *x, uint32_t size, uint32_t *flush)
+{
+	struct piece p = { .offset = (uint64_t)x->offset, .n = size, .flush = flush };
+	uint64_t buf[SMALL / sizeof(uint64_t)];
+
+	rsm_copy(buf, x->data, size, x);
+	p.data = buf;
+	return put_piece(x->imp, &p);
+}
+
+static int put_pieces(const struct rsm_xfer *x, uint64_t size, uint32_t *flush)
+{
+	struct piece p = { .x = x };
+	int ret = RSM_SUCCESS;
+	uint64_t done;
+
+	for (done = 0; !ret && done < size; done += p.n) {
+		p.offset = (uint64_t)x->offset + done;
+		p.data = (char *)x->data + done;
+		p.n = piece_of(size - done);
+		p.flush = done + p.n == size ? flush : NULL;
+		touch_to_read(p.data, p.n);
+		ret = put_piece(x->imp, &p);
 	}
-	return RSM_SUCCESS;
+	return ret;
 }
 
 static int ring_put(const struct rsm_xfer *x, uint64_t size)
 {
 	int ret, implicit = rsm_import_implicit(x->imp);
-	struct rsm_ring *r = x->imp->ring;
-	uint32_t flush;
+	uint32_t flush = 0, *wanted = implicit ? &flush : NULL;
 
-	pthread_mutex_lock(&r->lock);
-	ret = put_pieces(x, size);
-	if (!ret && implicit)
-		ret = ring_push_flush(x->imp, 0);
-	flush = r->flush;
-	ring_show(r);
-	pthread_mutex_unlock(&r->lock);
-	if (!ret && implicit)
-		return ring_wait(x->imp, flush, flush, 0);
-	/* How it goes is told by the barrier. */
-	if (ring_needs_kick(r))
-		ring_enter(x->imp, 0, 0);
-	return ret;
+	if (size <= SMALL)
+		ret = put_small(x, (uint32_t)size, wanted);
+	else
+		ret = put_pieces(x, size, wanted);
+	/* Explicit: how it goes is told by the barrier. */
+	return ret || !implicit ? ret : ring_wait(x->imp, flush, flush, 0);
 }
 
 /*
@@ -393,22 +473,27 @@ static int get_post(const struct rsm_xfer *x, struct got *g, uint64_t size)
 	return ret;
 }
 
-/* The oldest one: wait for it, and copy it unless that has failed. */
-static int get_retire(const struct rsm_xfer *x, struct got *g, uint64_t size, int ret)
+/*
+ * The oldest one: wait for it, and copy it unless that has failed; to @small, as it is, if
+ * that is not NULL.
+ */
+static int get_retire(const struct rsm_xfer *x, struct got *g, uint64_t size, void *small, int ret)
 {
 	uint32_t i = g->first++ % GET_PIECES, n = piece_of(size - g->copied);
 	struct rsm_ring *r = x->imp->ring;
 
 	if (!ret)
 		ret = ring_wait(x->imp, g->index[i], g->index[i], 0);
-	if (!ret)
+	if (!ret && small)
+		memcpy(small, ring_data(r, g->at[i]), n);
+	else if (!ret)
 		rsm_copy((char *)x->data + g->copied, ring_data(r, g->at[i]), n, x);
 	g->copied += n;
 	slot_release(&r->slots[g->index[i] & r->mask]);
 	return ret;
 }
 
-static int ring_get(const struct rsm_xfer *x, uint64_t size)
+static int get_pieces(const struct rsm_xfer *x, uint64_t size, void *small)
 {
 	struct rsm_ring *r = x->imp->ring;
 	struct got g = { .posted = 0 };
@@ -419,10 +504,25 @@ static int ring_get(const struct rsm_xfer *x, uint64_t size)
 		ret = get_post(x, &g, size);
 		pthread_mutex_unlock(&r->lock);
 		if (!ret)
-			ret = get_retire(x, &g, size, ret);
+			ret = get_retire(x, &g, size, small, ret);
 	}
 	while (g.first != g.next)
-		ret = get_retire(x, &g, size, ret);
+		ret = get_retire(x, &g, size, small, ret);
+	return ret;
+}
+
+static int ring_get(const struct rsm_xfer *x, uint64_t size)
+{
+	uint64_t buf[SMALL / sizeof(uint64_t)];
+	int ret;
+
+	if (size > SMALL) {
+		touch_to_write(x->data, size);
+		return get_pieces(x, size, NULL);
+	}
+	ret = get_pieces(x, size, buf);
+	if (!ret)
+		rsm_copy(x->data, buf, size, x);
 	return ret;
 }
 
