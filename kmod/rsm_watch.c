@@ -141,13 +141,13 @@ void rsm_watch_start(void)
 {
 	struct task_struct *task;
 
-	if (READ_ONCE(watcher))
+	if (smp_load_acquire(&watcher))	/* whole */
 		return;
 	mutex_lock(&watch_mutex);
 	if (!watcher) {
 		task = kthread_run(watch_run, NULL, "dat-rsm-watch");
 		if (!IS_ERR(task))
-			smp_store_release(&watcher, task);	/* see rsm_watch_add() */
+			smp_store_release(&watcher, task);	/* it is whole */
 	}
 	mutex_unlock(&watch_mutex);
 }
