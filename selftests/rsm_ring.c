@@ -2,14 +2,19 @@
 /* Puts and gets that go through the ring of an import: how they go, and what they cost. */
 #include "rsm_test.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/user.h>
 
 #define WATCH		"/sys/module/dat/parameters/rsm_watch_us"
-#define WATCH_US	1000		/* as the module has it */
+#define WATCH_US	50		/* as the module has it */
 /* No multiple of 256 pages, behind whose end rxe 6.1 reads a pointer that it does not use. */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
 
@@ -498,19 +503,27 @@ TEST_F(ring, without_the_watcher_there_are_some)
 	EXPECT_LE(400, n);
 }
 
-/* The watcher sleeps when there is nothing to watch: its time does not go on. */
-static long watcher_ms(void)
+/* It takes longer than the watcher looks. */
+static int watcher_pid(void)
 {
-	char name[64], path[64];
-	unsigned long user, system;
-	long ms = -1;
+	FILE *ps = popen("pgrep -x dat-rsm-watch", "r");
 	int pid;
-	FILE *f, *ps = popen("pgrep -x dat-rsm", "r");
 
 	if (!ps || fscanf(ps, "%d", &pid) != 1)
 		pid = 0;
 	if (ps)
 		pclose(ps);
+	return pid;
+}
+
+/* The watcher sleeps when there is nothing to watch: its time does not go on. */
+static long watcher_ms(int pid)
+{
+	char name[64], path[64];
+	unsigned long user, system;
+	long ms = -1;
+	FILE *f;
+
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	f = pid ? fopen(path, "r") : NULL;
 	if (f && fscanf(f, "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
@@ -525,19 +538,238 @@ TEST_F(ring, the_watcher_rests_when_nobody_puts)
 {
 	uint64_t i;
 	long ms;
+	int pid;
 
-	ASSERT_EQ(0, set_watch(10000));
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "nobody could look at the ring meanwhile");
+	/* It is made with the first ring. */
+	i = 0;
+	ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+	pid = watcher_pid();
+	ASSERT_EQ(0, set_watch(LONG_WATCH));
+	rsm_memseg_import_set_mode(self->p.imp, RSM_BARRIER_MODE_EXPLICIT);
 	for (i = 0; i < 500; i++)
-		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
-	usleep(R_QUIET_MS * 1000);
-	ms = watcher_ms();
+		ASSERT_EQ(0, paced_put(&self->p, i));
+	/* This is how it looks while it looks. */
+	ms = watcher_ms(pid);
 	ASSERT_LE(0, ms);
+	usleep(2 * R_QUIET_MS * 1000);
+	EXPECT_LT(ms + 100, watcher_ms(pid));
+	usleep(2 * LONG_WATCH);
+	ms = watcher_ms(pid);
+	usleep(2 * R_QUIET_MS * 1000);
+	EXPECT_GT(ms + 100, watcher_ms(pid));
+	ASSERT_EQ(0, set_watch(10000));
+	ms = watcher_ms(pid);
 	/* Nor is it woken for what comes now and then. */
 	for (i = 0; i < 20; i++) {
 		usleep(50000);
 		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
 	}
-	EXPECT_GT(ms + 100, watcher_ms());
+	EXPECT_GT(ms + 100, watcher_ms(pid));
+}
+
+/* It looks at a few of them; the others go on all the same. */
+TEST_F(ring, many_rings_go_on_side_by_side)
+{
+	enum { RINGS = 24 };
+	rsm_memseg_import_handle_t imp[RINGS];
+	rsmapi_barrier_t b[RINGS];
+	uint64_t i, n;
+
+	ASSERT_EQ(0, set_watch(LONG_WATCH));
+	for (n = 0; n < RINGS; n++) {
+		ASSERT_EQ(0, r_also(&self->p, RSM_PERM_RDWR, &imp[n], &b[n]));
+		ASSERT_EQ(0, rsm_memseg_import_set_mode(imp[n], RSM_BARRIER_MODE_EXPLICIT));
+		ASSERT_EQ(0, rsm_memseg_import_open_barrier(&b[n]));
+	}
+	for (i = 1; i < 100; i++)
+		for (n = 0; n < RINGS; n++)
+			ASSERT_EQ(0, rsm_memseg_import_put64(imp[n], (off_t)n * 8, &i, 1));
+	for (n = 0; n < RINGS; n++) {
+		ASSERT_EQ(0, rsm_memseg_import_close_barrier(&b[n]));
+		EXPECT_EQ(99, ((volatile uint64_t *)self->p.mem)[n]);
+	}
+	/* Nor does it keep those that have gone. */
+	for (n = 0; n < RINGS; n++)
+		ASSERT_EQ(0, rsm_memseg_import_disconnect(imp[n]));
+}
+
+/* Memory that isn't there, or comes late. */
+
+static sigjmp_buf faulted;
+
+static void leave(int sig)
+{
+	siglongjmp(faulted, 1);
+}
+
+/* A put or get of @n bytes whose memory ends within; returns 1 if its handler has left it. */
+static int fault_at(struct _test_data_ring *self, int put, char *at, size_t n)
+{
+	if (sigsetjmp(faulted, 1))
+		return 1;
+	if (put)
+		rsm_memseg_import_put(self->imp, 0, at, n);
+	else
+		rsm_memseg_import_get(self->imp, 0, at, n);
+	return 0;
+}
+
+static int goes_on(struct _test_data_ring *self)
+{
+	uint64_t x = noise(), y = 0;
+
+	if (rsm_memseg_import_put64(self->imp, 64, &x, 1) ||
+	    rsm_memseg_import_get64(self->imp, 64, &y, 1))
+		return 0;
+	return x == y && *(volatile uint64_t *)(self->mem + 64) == x;
+}
+
+TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
+{
+	const size_t sizes[] = { 1, 256, 257, 4096, 16384, 40000, 600000 };
+	struct sigaction sa = { .sa_handler = leave }, was;
+	char *mem = r_mem(BIG);
+	size_t i, n, round;
+
+	sigaction(SIGSEGV, &sa, &was);
+	/* More often than there are entries, or room for data. */
+	for (round = 0; round < 150; round++) {
+		i = round % (sizeof(sizes) / sizeof(sizes[0]));
+		/* The last page but of the smallest, or all. */
+		n = (sizes[i] - 1) / 2 / R_PAGE * R_PAGE;
+		ASSERT_EQ(0, mprotect(mem + n, BIG - n, PROT_NONE));
+		EXPECT_EQ(1, fault_at(self, 1, mem, sizes[i])) TH_LOG("put of %zu", sizes[i]);
+		EXPECT_EQ(1, fault_at(self, 0, mem, sizes[i])) TH_LOG("get of %zu", sizes[i]);
+		ASSERT_EQ(0, mprotect(mem, BIG, PROT_READ | PROT_WRITE));
+		if (round % 10 == 0)
+			ASSERT_EQ(1, goes_on(self));
+	}
+	ASSERT_EQ(1, goes_on(self));
+	/* It can be read, so it can be put, and not be got into. */
+	ASSERT_EQ(0, mprotect(mem, BIG, PROT_READ));
+	EXPECT_EQ(0, fault_at(self, 1, mem, BIG));
+	EXPECT_EQ(1, fault_at(self, 0, mem, BIG));
+	EXPECT_EQ(1, fault_at(self, 0, mem, 8));
+	sigaction(SIGSEGV, &was, NULL);
+	ASSERT_EQ(1, goes_on(self));
+	munmap(mem, BIG);
+}
+
+/* Serves faults, but not before it has used the import itself. */
+struct server {
+	struct _test_data_ring	*self;
+	int			fd;
+	int			faults;
+	int			failed;
+};
+
+static void *serve(void *arg)
+{
+	char *page = aligned_alloc(R_PAGE, R_PAGE);
+	struct server *s = arg;
+	struct uffd_msg msg;
+
+	memset(page, 'u', R_PAGE);
+	while (read(s->fd, &msg, sizeof(msg)) == sizeof(msg)) {
+		struct uffdio_copy copy = {
+			.dst = msg.arg.pagefault.address & ~(R_PAGE - 1),
+			.src = (uintptr_t)page, .len = R_PAGE,
+		};
+
+		/* An event that is no fault says that there is no more to do. */
+		if (msg.event != UFFD_EVENT_PAGEFAULT)
+			break;
+		s->faults++;
+		if (!goes_on(s->self))
+			s->failed = 1;
+		if (ioctl(s->fd, UFFDIO_COPY, &copy))
+			s->failed = 2;
+	}
+	free(page);
+	return NULL;
+}
+
+/* Memory of @size bytes whose pages come from @s, or NULL. */
+static char *served_mem(struct server *s, size_t size)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *mem = r_mem(size);
+
+	s->fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	reg.range.start = (uintptr_t)mem;
+	reg.range.len = size;
+	if (s->fd < 0 || ioctl(s->fd, UFFDIO_API, &api) || ioctl(s->fd, UFFDIO_REGISTER, &reg))
+		return NULL;
+	return mem;
+}
+
+TEST_F(ring, memory_may_come_from_who_uses_the_import)
+{
+	const size_t size = 64 * R_PAGE, sizes[] = { 8, 200, 5000, 16384, 100000 };
+	struct server s = { .self = self };
+	size_t i, n, at = 0;
+	pthread_t t;
+	char *mem;
+	int ret;
+
+	mem = served_mem(&s, size);
+	if (!mem)
+		SKIP(return, "no userfaultfd");
+	pthread_create(&t, NULL, serve, &s);
+	for (i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		n = sizes[i / 2];
+		if (i % 2)
+			ret = rsm_memseg_import_get(self->imp, 4096, mem + at, n);
+		else
+			ret = rsm_memseg_import_put(self->imp, 4096, mem + at, n);
+		ASSERT_EQ(0, ret);
+		EXPECT_TRUE(r_all(self->mem + 4096, 'u', n)) TH_LOG("%zu", n);
+		EXPECT_TRUE(r_all(mem + at, 'u', n));
+		/* On to pages that nobody has seen. */
+		madvise(mem, size, MADV_DONTNEED);
+		at = i * 8 % 100;
+	}
+	EXPECT_LE(10, s.faults);
+	EXPECT_EQ(0, s.failed);
+	munmap(mem, size);
+	pthread_join(t, NULL);
+	close(s.fd);
+}
+
+/* Lines of what is mapped of the device. */
+static int device_maps(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "/dev/dat") != NULL;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+TEST_F(ring, what_has_no_ring_for_a_moment_gets_one_later)
+{
+	struct rlimit little = { 0, RLIM_INFINITY }, was;
+	int before = device_maps();
+	uint64_t x = 1;
+
+	getrlimit(RLIMIT_AS, &was);
+	little.rlim_max = was.rlim_max;
+	setrlimit(RLIMIT_AS, &little);
+	ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &x, 1));
+	setrlimit(RLIMIT_AS, &was);
+	EXPECT_EQ(before, device_maps());
+	EXPECT_EQ(1, *(volatile uint64_t *)self->mem);
+	x = 2;
+	ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &x, 1));
+	EXPECT_EQ(2, *(volatile uint64_t *)self->mem);
+	EXPECT_LT(before, device_maps());
 }
 
 TEST_HARNESS_MAIN

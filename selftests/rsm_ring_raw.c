@@ -619,6 +619,58 @@ TEST_F(raw, entries_that_change_do_no_harm)
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
 
+/* Shows an entry, and takes it back as soon as somebody seems to look. */
+static void *toggle(void *arg)
+{
+	struct scribbler *s = arg;
+	uint32_t tail = s->r->tail;
+
+	while (!__atomic_load_n(&s->end, __ATOMIC_RELAXED)) {
+		s->r->submit->tail = tail + 1;
+		while (s->r->status->flags && !__atomic_load_n(&s->end, __ATOMIC_RELAXED))
+			;
+		s->r->submit->tail = tail;
+	}
+	return NULL;
+}
+
+TEST_F(raw, a_tail_that_goes_to_and_fro_does_no_harm)
+{
+	struct scribbler s;
+	uint64_t end;
+	struct ring r;
+	pthread_t t;
+	int i, ret;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, ring_import(self, 0600, &r));
+		r.entries[r.tail & (r.info.entries - 1)].op = FLUSH;
+		s = (struct scribbler) { .r = &r };
+		pthread_create(&t, NULL, toggle, &s);
+		end = r_now_ms() + 100;
+		for (ret = 0; ret != DAT_RSM_CONN_ABORTED && r_now_ms() < end; )
+			ret = ring_kick(&r, r.tail, 0);
+		__atomic_store_n(&s.end, 1, __ATOMIC_RELAXED);
+		pthread_join(t, NULL);
+		ring_unmap(&r);
+		ASSERT_EQ(0, ring_free(&r));
+	}
+	EXPECT_EQ(0, ring_flush(&self->r));
+}
+
+TEST_F(raw, an_import_that_was_cut_gets_no_ring)
+{
+	struct dat_rsm_unpublish u = { .size = sizeof(u), .id = self->exp };
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+	struct ring r;
+
+	ASSERT_EQ(0, raw_connect(self, 0600, &r));
+	ASSERT_EQ(0, CALL(self->fd, UNPUBLISH, &u));
+	while (r.slot->generation == r.generation && r_now_ms() < end)
+		;
+	EXPECT_EQ(DAT_RSM_CONN_ABORTED, ring_open(&r));
+}
+
 TEST_F(raw, pages_can_be_unmapped_under_way)
 {
 	struct ring r;
