@@ -35,7 +35,7 @@ static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 	if (!evd)
 		return 0;
 	b = &evd->busy;
-	/* As ever with kernel consumers. */
+	/* As ever with kernel consumers.  Who misses that it is just being set is told as ever. */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
 	spin_lock_bh(&b->lock);

@@ -35,6 +35,7 @@
  *   evd->busy.lock        BH spinlock; never two at once
  *   evd->lock             BH spinlock; never two at once
  *   cno->lock             BH spinlock
+ *   ia->lmr_lock          spinlock; leaf, under ia->sem
  *
  *   pz->reg_lock          under ia->sem; around the handlers of the zone's own connection
  *   ia->map_lock          leaf, under mmap_lock or ia->sem: which pages an object shows
@@ -158,7 +159,7 @@ struct dat_face {
  * @id_rounds: how often it began from the front again
  * @face: of kernel consumers, whose queues and events are in memory that nobody shares;
  *	NULL: the user face; constant
- * @lmr_lock: @lmr_ids, and changes of @lmrs; sleeps
+ * @lmr_lock: changes of @lmrs
  * @lmr_ids: index parts of lmr_contexts
  * @lmrs: LMRs by them; RCU; NULL before there is one
  * @lmr_gen: generation of the next lmr_context
@@ -185,7 +186,7 @@ struct dat_ia {
 	u32			next_id;
 	atomic_t		id_rounds;
 	const struct dat_face	*face;
-	struct mutex		lmr_lock;	/* lmr_ids, lmrs */
+	spinlock_t		lmr_lock;	/* changes of lmrs */
 	struct ida		lmr_ids;
 	struct dat_lmr_table __rcu *lmrs;
 	atomic_t		lmr_gen;

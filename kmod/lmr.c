@@ -22,21 +22,37 @@ static struct dat_lmr_table *lmr_table(struct dat_ia *ia)
 	return rcu_dereference_protected(ia->lmrs, lockdep_is_held(&ia->lmr_lock));
 }
 
-/* Have room for @index; the table never gets shorter. */
+static bool lmr_table_has(struct dat_ia *ia, u32 index)
+{
+	struct dat_lmr_table *table = lmr_table(ia);
+
+	return table && index < table->size;
+}
+
+/*
+ * Have room for @index; the table never gets shorter.  Memory comes before the lock: who frees
+ * takes that, and may be somebody for whom memory is written back.
+ */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
 	u32 size = max_t(u32, roundup_pow_of_two(index + 1), LMR_TABLE_MIN);
-	struct dat_lmr_table *old = lmr_table(ia), *table;
+	struct dat_lmr_table *table, *old;
 
-	if (old && index < old->size)
-		return 0;
 	table = kvzalloc(struct_size(table, lmr, size), GFP_KERNEL_ACCOUNT);
 	if (!table)
 		return -ENOMEM;
 	table->size = size;
-	if (old)
-		memcpy(table->lmr, old->lmr, old->size * sizeof(old->lmr[0]));
-	rcu_assign_pointer(ia->lmrs, table);
+	spin_lock(&ia->lmr_lock);
+	old = lmr_table(ia);
+	if (lmr_table_has(ia, index)) {
+		/* Somebody was faster. */
+		old = table;
+	} else {
+		if (old)
+			memcpy(table->lmr, old->lmr, old->size * sizeof(old->lmr[0]));
+		rcu_assign_pointer(ia->lmrs, table);
+	}
+	spin_unlock(&ia->lmr_lock);
 	if (old)
 		kvfree_rcu(old, rcu);
 	return 0;
@@ -44,7 +60,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 
 void dat_lmr_init_ia(struct dat_ia *ia)
 {
-	mutex_init(&ia->lmr_lock);
+	spin_lock_init(&ia->lmr_lock);
 	ida_init(&ia->lmr_ids);
 }
 
@@ -73,22 +89,26 @@ int dat_lmr_access(u32 priv)
 static int lmr_alloc_index(struct dat_lmr *lmr)
 {
 	struct dat_ia *ia = lmr->obj.ia;
-	int index, ret = -ENOMEM;
+	int index, ret = 0;
+	bool room;
 
-	mutex_lock(&ia->lmr_lock);
-	index = ida_alloc_range(&ia->lmr_ids, 1, DAT_LMR_INDEX_MASK, GFP_KERNEL);
+	index = ida_alloc_range(&ia->lmr_ids, 1, DAT_LMR_INDEX_MASK, GFP_KERNEL_ACCOUNT);
 	if (index < 0)
-		goto out;
-	ret = lmr_table_grow(ia, index);
+		return -ENOMEM;
+	spin_lock(&ia->lmr_lock);
+	room = lmr_table_has(ia, index);
+	spin_unlock(&ia->lmr_lock);
+	if (!room)
+		ret = lmr_table_grow(ia, index);
 	if (ret) {
 		ida_free(&ia->lmr_ids, index);
-		goto out;
+		return ret;
 	}
+	spin_lock(&ia->lmr_lock);
 	rcu_assign_pointer(lmr_table(ia)->lmr[index], lmr);
+	spin_unlock(&ia->lmr_lock);
 	lmr->index = index;
-out:
-	mutex_unlock(&ia->lmr_lock);
-	return ret;
+	return 0;
 }
 
 static void lmr_free_index(struct dat_lmr *lmr)
@@ -97,10 +117,10 @@ static void lmr_free_index(struct dat_lmr *lmr)
 
 	if (!lmr->index)
 		return;
-	mutex_lock(&ia->lmr_lock);
+	spin_lock(&ia->lmr_lock);
 	RCU_INIT_POINTER(lmr_table(ia)->lmr[lmr->index], NULL);
+	spin_unlock(&ia->lmr_lock);
 	ida_free(&ia->lmr_ids, lmr->index);
-	mutex_unlock(&ia->lmr_lock);
 	lmr->index = 0;
 }
 

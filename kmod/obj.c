@@ -175,9 +175,10 @@ void dat_obj_unpublish(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
 
-	xa_erase(&ia->objs, obj->id);
+	/* Who finds it by its handle finds it by its id, too. */
 	if (ia->face)
 		ia->face->unpublish(obj);
+	xa_erase(&ia->objs, obj->id);
 }
 
 /**

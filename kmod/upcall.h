@@ -20,7 +20,7 @@ struct dat_upcall_cpu;
  * @running: upcalls that run, or whose runner is between two
  * @ending: who wait for the end of all upcalls; until then none begins
  * @queued: a runner is about to come
- * @node: in the list of a CPU while @queued; that list's lock
+ * @node: in the list of a CPU while @queued, unless it is the next of that CPU; that list's lock
  * @work: the runner, if @process
  * @task: that runs it, or NULL
  * @evd: that has it

@@ -31,7 +31,8 @@ static const struct wr_op {
  *
  * Empty segments are dropped, whatever else they say.
  *
- * Context: any.  Return: segments, -E2BIG, -EMSGSIZE, or what dat_lmr_resolve() says.
+ * Context: softirqs disabled, or RCU.  Return: segments, -E2BIG, -EMSGSIZE, or what
+ * dat_lmr_resolve() says.
  */
 int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
 		  u32 msg_max, struct ib_sge *sge, u32 *len)
