@@ -203,7 +203,8 @@ static int post(struct peer *p, struct ibv_send_wr *wr)
 	return (int)wc.status;
 }
 
-int peer_send(struct peer *p, const void *msg, size_t len)
+static int send_by(struct peer *p, const void *msg, size_t len,
+		   int (*post_it)(struct peer *p, struct ibv_send_wr *wr))
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)p->mem + SEND_AT, .length = (uint32_t)len, .lkey = p->mr->lkey,
@@ -211,7 +212,24 @@ int peer_send(struct peer *p, const void *msg, size_t len)
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND };
 
 	memcpy(p->mem + SEND_AT, msg, len);
-	return post(p, &wr);
+	return post_it(p, &wr);
+}
+
+int peer_send(struct peer *p, const void *msg, size_t len)
+{
+	return send_by(p, msg, len, post);
+}
+
+static int post_last(struct peer *p, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	return ibv_post_send(p->id->qp, wr, &bad) ? -1 : 0;
+}
+
+int peer_say(struct peer *p, const void *msg, size_t len)
+{
+	return send_by(p, msg, len, post_last);
 }
 
 int peer_receive(struct peer *p, void *msg, int ms)

@@ -103,6 +103,12 @@ int peer_reject(struct peer *p, const void *pd, size_t len);
 void peer_answer(struct peer_answer *a, struct peer *p);
 
 int peer_send(struct peer *p, const void *msg, size_t len);
+
+/*
+ * Likewise, but what becomes of it is not waited for: who hangs up on hearing it may be gone
+ * before the transport has said that it arrived.
+ */
+int peer_say(struct peer *p, const void *msg, size_t len);
 /* A message that was received: its length. */
 int peer_receive(struct peer *p, void *msg, int ms);
 /* A transfer between @mem and somewhere: its status. */
