@@ -100,7 +100,7 @@ int dat_mmap(struct file *filp, struct vm_area_struct *vma)
 	if (id > U32_MAX)
 		return -EINVAL;
 	if (is_ring(kind))
-		return rsm ? map_ring(vma, rsm, id, kind) : -EINVAL;
+		return rsm ? map_ring(vma, rsm, id, kind) : -ENOENT;
 	if (!ia)
 		return -EINVAL;
 	if (kind != DAT_REGION_DOORBELL)
