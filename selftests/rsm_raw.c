@@ -543,7 +543,7 @@ static long pinned(void)
 }
 
 /* RSM check: 68 */
-TEST_F(raw, noise_does_no_harm)
+TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 {
 	struct dat_rsm_ioent e[DAT_RSM_MAX_IO];
 	int i, k, nr, made = 2, most = 0;
