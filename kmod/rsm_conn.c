@@ -344,14 +344,14 @@ int rsm_conn_rdma_locked(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TR
 	lockdep_assert_held(&conn->lock);
 	if (!conn->up)
 		return -ENOTCONN;
-	if (put)
+	if (put) {
 		kdat_lmr_sync_rdma_read(conn->ia, local, 1);
-	if (put)
 		rc = kdat_ep_post_rdma_write(conn->ep, 1, local, cookie, &remote,
 					     DAT_COMPLETION_DEFAULT_FLAG);
-	else
+	} else {
 		rc = kdat_ep_post_rdma_read(conn->ep, 1, local, cookie, &remote,
 					    DAT_COMPLETION_DEFAULT_FLAG);
+	}
 	if (rc)
 		return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
 	if (conn->posted++ == conn->completed)

@@ -28,6 +28,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "marks.h"
 
 #define MSG		64
 #define WINDOW		64
@@ -526,10 +527,6 @@ CALL_TEST(dequeue_empty, 3)
 /* --- system calls -------------------------------------------------------------------------- */
 
 #define OPS		10000
-/* Calls that do nothing, and that nobody else makes with these arguments. */
-#define MARK_START	0x5eed0001
-#define MARK_END	0x5eed0002
-
 /*
  * struct flow - a stream
  * @s: where it flows
@@ -635,11 +632,6 @@ static long count_sending(int dat)
 	return ret ? -3 : counted;
 }
 
-static void mark(long which)
-{
-	syscall(SYS_getpriority, which, 0);
-}
-
 /*
  * The traced process.  The sending end is served by a second thread, which nobody traces,
  * and the other by the traced one, between two marks once it is warm.
@@ -661,41 +653,6 @@ static int receiver(int dat)
 	mark(MARK_END);
 	pthread_join(other, &ret);
 	return ret != NULL;
-}
-
-/* System calls of @pid between the marks, or -1. */
-static long count_between_marks(pid_t pid, int *exit_status)
-{
-	struct user_regs_struct regs;
-	long count = -1, result = -1;
-	int status, entry = 0, sig;
-
-	*exit_status = -1;
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))
-		return -1;
-	for (;;) {
-		sig = WIFSTOPPED(status) && !(WSTOPSIG(status) & 0x80) &&
-		      WSTOPSIG(status) != SIGSTOP ? WSTOPSIG(status) : 0;
-		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)sig) ||
-		    waitpid(pid, &status, 0) != pid)
-			return -1;
-		if (WIFEXITED(status) || WIFSIGNALED(status))
-			break;
-		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
-			continue;
-		entry = !entry;
-		if (!entry || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-			continue;
-		if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_START)
-			count = 0;
-		else if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_END)
-			result = count;
-		else if (count >= 0)
-			count++;
-	}
-	*exit_status = status;
-	return result;
 }
 
 static long count_receiving(int dat, int *exit_status)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Puts and gets that go through the ring of an import: how they go, and what they cost. */
 #include "rsm_test.h"
+#include "marks.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -365,15 +366,7 @@ TEST_F(ring, an_import_may_end_with_puts_under_way)
 
 /* System calls, as a tracer counts them. */
 
-/* Calls that do nothing, and that nobody else makes with these arguments. */
-#define MARK_START	0x5eed0001
-#define MARK_END	0x5eed0002
 #define AHEAD		32
-
-static void mark(long which)
-{
-	syscall(SYS_getpriority, which, 0);
-}
 
 /* No more than a few that are not in the segment yet: the adapter keeps up. */
 static int paced_put(struct r_pair *p, uint64_t i)
@@ -407,42 +400,6 @@ static int puts_between_marks(int explicit, int ops)
 	    rsm_memseg_import_open_barrier(&b) || rsm_memseg_import_close_barrier(&b))
 		return 3;
 	return ((volatile uint64_t *)p.mem)[(n - 1) % 512] == n - 1 ? 0 : 4;
-}
-
-/* System calls of @pid between the marks, or -1. */
-static long count_between_marks(pid_t pid, int *exit_status)
-{
-	struct user_regs_struct regs;
-	long count = -1, result = -1;
-	int status, entry = 0;
-
-	*exit_status = -1;
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))
-		return -1;
-	for (;;) {
-		int sig = WIFSTOPPED(status) && !(WSTOPSIG(status) & 0x80) &&
-			  WSTOPSIG(status) != SIGSTOP ? WSTOPSIG(status) : 0;
-
-		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)sig) ||
-		    waitpid(pid, &status, 0) != pid)
-			return -1;
-		if (WIFEXITED(status) || WIFSIGNALED(status))
-			break;
-		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
-			continue;
-		entry = !entry;
-		if (!entry || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-			continue;
-		if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_START)
-			count = 0;
-		else if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_END)
-			result = count;
-		else if (count >= 0)
-			count++;
-	}
-	*exit_status = status;
-	return result;
 }
 
 static long count_puts(int explicit, int ops, int *status)

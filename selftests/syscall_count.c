@@ -13,21 +13,13 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "marks.h"
 
 #define OPS		10000
 #define BUFFERS		16
 #define WINDOW		4	/* messages under way: a receiver that keeps up */
-/* Calls that do nothing, and that nobody else makes with these arguments. */
-#define MARK_START	0x5eed0001
-#define MARK_END	0x5eed0002
-
 /* Messages received so far; shared with the sender, who paces itself by it. */
 static volatile unsigned int *received;
-
-static void mark(long which)
-{
-	syscall(SYS_getpriority, which, 0);
-}
 
 /* Messages that nobody counts: the sender is a process of its own. */
 static int sender(void)
@@ -126,42 +118,6 @@ static int receiver(int wait, int ops)
 			return 6;
 	mark(MARK_END);
 	return 0;
-}
-
-/* System calls of @pid between the marks, or -1. */
-static long count_between_marks(pid_t pid, int *exit_status)
-{
-	struct user_regs_struct regs;
-	long count = -1, result = -1;
-	int status, entry = 0;
-
-	*exit_status = -1;
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))
-		return -1;
-	for (;;) {
-		int sig = WIFSTOPPED(status) && !(WSTOPSIG(status) & 0x80) &&
-			  WSTOPSIG(status) != SIGSTOP ? WSTOPSIG(status) : 0;
-
-		if (ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)sig) ||
-		    waitpid(pid, &status, 0) != pid)
-			return -1;
-		if (WIFEXITED(status) || WIFSIGNALED(status))
-			break;
-		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
-			continue;
-		entry = !entry;
-		if (!entry || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-			continue;
-		if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_START)
-			count = 0;
-		else if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_END)
-			result = count;
-		else if (count >= 0)
-			count++;
-	}
-	*exit_status = status;
-	return result;
 }
 
 static long count_receiving(int wait, int ops, int *exit_status)
