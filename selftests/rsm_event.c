@@ -61,13 +61,13 @@ TEST_F(event, no_accumulate_adds_none_to_one)
 	for (i = 0; i < 5; i++)
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
-	r_settle();
+	ASSERT_EQ(RSM_SUCCESS, r_settle(&self->p));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
-	r_settle();
+	ASSERT_EQ(RSM_SUCCESS, r_settle(&self->p));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
@@ -143,7 +143,7 @@ TEST_F(event, segments_are_polled_among_others)
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(fds, 3, R_LATE_MS, &n));
 	ASSERT_EQ(1, write(pipefd[1], &c, 1));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
-	r_settle();
+	ASSERT_EQ(1, poll(&fds[2], 1, R_WAIT_MS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(fds, 3, -1, &n));
 	EXPECT_EQ(2, n);
 	EXPECT_EQ(POLLIN, fds[0].revents);

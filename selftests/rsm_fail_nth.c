@@ -251,7 +251,7 @@ static int consume(struct world *w)
 {
 	struct dat_rsm_wait arg = { .id = w->exp };
 
-	r_settle();
+	usleep(R_LATE_MS * 1000);
 	while (!CALL(WAIT, arg))
 		;
 	return 0;

@@ -238,11 +238,16 @@ static inline void r_peer_stop(struct r_peer *peer, int sig)
 	close(peer->from);
 }
 
-/* All that was said by now has arrived. */
-static inline void r_settle(void)
+/* All that was said by the import of @p has arrived, since who leaves waits for that. */
+static inline int r_settle(struct r_pair *p)
 {
-	if (R_LATE_MS)
-		usleep(R_LATE_MS * 1000);
+	int ret;
+
+	if (!r_rdma())
+		return 0;
+	ret = rsm_memseg_import_disconnect(p->imp);
+	p->imp = NULL;
+	return ret ? ret : r_import(p, RSM_PERM_RDWR);
 }
 
 static inline uint64_t r_now_ms(void)
