@@ -85,7 +85,7 @@ result "a file that is not there is told"
 nodes load - <<<"local 5" && shown "local 5"
 result "a file without nodes leaves none"
 
-nodes status && [ "$(<"$tmp/out")" = "local 5" ]
+nodes status && [ "$(<"$tmp/out")" = "local 5" ] && grep -q "loopback is the only" "$tmp/err"
 result "without adapters there are no links"
 
 nodes frobnicate

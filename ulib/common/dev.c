@@ -25,7 +25,7 @@ static void explain_open(int err)
 		break;
 	case EACCES:
 	case EPERM:
-		du_log(DU_LOG_ERROR, "no permission to open " DU_DEVICE ": add the user to the group 'rdma' (usermod -aG rdma USER) and log in again");
+		du_log(DU_LOG_ERROR, "no permission to open " DU_DEVICE ": add the user to the group 'rdma' (usermod -aG rdma USER) and log in again; 'dat-info --check' says more");
 		break;
 	default:
 		du_log(DU_LOG_ERROR, "cannot open " DU_DEVICE ": %s", strerror(err));

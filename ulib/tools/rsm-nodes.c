@@ -15,6 +15,7 @@
 #include <rsmapi.h>
 
 #include "../common/dev.h"
+#include "rsm-error.h"
 
 #define FILE_NAME	"/etc/rsm/rsm.nodes"
 #define BLANKS		" \t\r\n"
@@ -157,6 +158,15 @@ static void read_line(struct nodes *n, char *text)
 		bad_line(n, "neither \"node ID CONTROLLER ADDRESS\" nor \"local ID\"");
 }
 
+static void __attribute__((noreturn)) no_file(const char *name)
+{
+	const char *why = strerror(errno);
+
+	if (!strcmp(name, FILE_NAME) && errno == ENOENT)
+		die("%s: %s; see rsm.nodes(5). A node that is alone needs none", name, why);
+	die("%s: %s", name, why);
+}
+
 static void read_file(struct nodes *n)
 {
 	FILE *f = strcmp(n->name, "-") ? fopen(n->name, "re") : stdin;
@@ -165,7 +175,7 @@ static void read_file(struct nodes *n)
 	ssize_t len;
 
 	if (!f)
-		die("%s: %s", n->name, strerror(errno));
+		no_file(n->name);
 	for (n->line = 1; (len = getline(&text, &size, f)) >= 0; n->line++) {
 		if (strlen(text) != (size_t)len)
 			bad_line(n, "there is a NUL in it");
@@ -297,8 +307,12 @@ static void status(void)
 
 	ret = rsm_get_interconnect_topology(&t);
 	if (ret)
-		die("the topology can't be had, RSMERR number %d", ret);
+		die("the topology can't be had, %s (%d): %s", rsm_error_name(ret), ret,
+		    rsm_error_advice(ret));
 	printf("local %u\n", t->topology_hdr.local_nodeid);
+	if (!t->topology_hdr.local_cntlr_count)
+		fputs("rsm-nodes: there is no RDMA adapter here, so loopback is the only controller\n",
+		      stderr);
 	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++)
 		print_controller(t->connections[i]);
 	rsm_free_interconnect_topology(t);

@@ -12,28 +12,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rsm-error.h"
 #include "rsm-perf.h"
 
-/* What to do about it, where there is something. */
+/* Of some errors more is known here than in general. */
 static const char *advice(int ret)
 {
 	switch (ret) {
-	case RSMERR_CTLR_NOT_PRESENT:
-		return "no such controller, or dat.ko is not loaded";
 	case RSMERR_SEG_NOT_PUBLISHED:
-		return "nobody exports that there: start rsm-perf --serve first";
-	case RSMERR_PERM_DENIED:
-		return "the exporter does not allow that to you";
+		return "nobody exports that there: start rsm-perf --serve first, with the same --controller";
 	case RSMERR_BAD_LENGTH:
 		return "the segment is smaller: give --serve the same sizes and entries";
-	case RSMERR_INSUFFICIENT_MEM:
-		return "not enough memory, or too little may be locked: see ulimit -l";
-	case RSMERR_REMOTE_NODE_UNREACHABLE:
-		return "that node does not answer";
-	case RSMERR_CONN_ABORTED:
-		return "the exporter has gone";
 	default:
-		return "see <rsmapi.h>";
+		return rsm_error_advice(ret);
 	}
 }
 
@@ -52,7 +43,7 @@ void perf_die(const char *fmt, ...)
 void perf_check(int ret, const char *what)
 {
 	if (ret)
-		perf_die("%s fails, RSMERR number %d: %s", what, ret, advice(ret));
+		perf_die("%s fails, %s (%d): %s", what, rsm_error_name(ret), ret, advice(ret));
 }
 
 static char *pages(size_t length)
