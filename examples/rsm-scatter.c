@@ -25,17 +25,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rsmapi.h>
 
 #define STRIDE		40503	/* odd, so that it reaches all slots of a power of two */
-#define ANSWER_MS	60000	/* for which the exporter waits for a file */
+#define ANSWER_MS	300000	/* for which the exporter waits for a file */
 
 static const char usage_text[] =
 	"usage: rsm-scatter --export [OPTION]... PREFIX     write what comes to PREFIX.0, ...\n"
 	"       rsm-scatter --import NODE:ID [OPTION]... FILE\n"
-	"  -c, --controller NAME  (loopback)\n"
+	"  -c, --controller NAME  loopback, rdma0, ... (loopback)\n"
+	"  -s, --segment ID       to publish, instead of one that the system chooses\n"
 	"  -p, --pages N          of the segment for each importer, a power of two (4096)\n"
 	"  -n, --importers N      1 to 64 (2)\n"
 	"  -w, --which I          which importer this is, 0 to N - 1 (0)\n"
@@ -51,7 +53,7 @@ static const char usage_text[] =
  * @importers: how many there are
  * @which: of them this is; only of an importer
  * @node: where the segment is; only of an importer
- * @id: likewise
+ * @id: of the segment; 0: the system shall choose one
  * @page: bytes of a slot
  */
 struct scatter {
@@ -86,8 +88,11 @@ static void __attribute__((noreturn)) die(const char *what, const char *why)
 static void check(int ret, const char *what)
 {
 	static const struct { int ret; const char *why; } known[] = {
-		{ RSMERR_CTLR_NOT_PRESENT, "there is no such controller" },
-		{ RSMERR_SEG_NOT_PUBLISHED, "no such segment is published" },
+		{ RSMERR_CTLR_NOT_PRESENT, "there is no such controller, or no driver: see rsm-nodes status" },
+		{ RSMERR_SEG_NOT_PUBLISHED, "no such segment is published on this controller" },
+		{ RSMERR_SEGID_IN_USE, "another segment of this node has this id" },
+		{ RSMERR_RESERVED_SEGID, "ids that one may choose are 0x400000 to 0x7fffffff" },
+		{ RSMERR_REMOTE_NODE_UNREACHABLE, "that node does not answer: see rsm-nodes status" },
 		{ RSMERR_PERM_DENIED, "the exporter does not allow it" },
 		{ RSMERR_BAD_LENGTH, "the segment is smaller: --pages differs" },
 		{ RSMERR_INSUFFICIENT_MEM, "not enough memory, or too little may be locked" },
@@ -148,7 +153,6 @@ static int do_export(struct scatter *s, const char *prefix)
 {
 	size_t size = s->slots * s->importers * s->page;
 	rsm_memseg_export_handle_t seg;
-	rsm_memseg_id_t id = 0;	/* the system shall choose one */
 	unsigned long i;
 	char *mem;
 
@@ -157,8 +161,8 @@ static int do_export(struct scatter *s, const char *prefix)
 		die("memory", strerror(errno));
 	check(rsm_memseg_export_create(s->ctlr, &seg, mem, size, 0), "create");
 	/* No list: the umask says who may import. */
-	check(rsm_memseg_export_publish(seg, &id, NULL, 0), "publish");
-	printf("%u:%#x\n", own_node(), id);
+	check(rsm_memseg_export_publish(seg, &s->id, NULL, 0), "publish");
+	printf("%u:%#x\n", own_node(), s->id);
 	fflush(stdout);
 	for (i = 0; i < s->importers; i++)
 		check(rsm_intr_signal_wait(seg, ANSWER_MS), "waiting");
@@ -222,13 +226,22 @@ static unsigned long list_pages(const struct scatter *s, const struct file *f, c
 	return k;
 }
 
-/* Move all pages, so many with each call. */
-static void move(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg,
-		 char *local, int (*call)(rsm_scat_gath_t *sg))
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Move all pages, so many with each call.  Returns the seconds that it took. */
+static double move(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg,
+		   char *local, int (*call)(rsm_scat_gath_t *sg))
 {
 	rsm_iovec_t v[RSM_MAX_SGIOREQS];
 	rsm_scat_gath_t sg = { .remote_handle = seg, .iovec = v };
 	unsigned long first, n;
+	double start = now();
 
 	for (first = 0; first * s->page < f->length; first += n) {
 		n = list_pages(s, f, local, first, v);
@@ -236,6 +249,7 @@ static void move(const struct scatter *s, struct file *f, rsm_memseg_import_hand
 		check(call(&sg), "vector");
 		f->vectors++;
 	}
+	return now() - start;
 }
 
 /* The exporter is told only now, and everything is there when it wakes. */
@@ -261,6 +275,7 @@ static int do_import(struct scatter *s, const char *name)
 {
 	rsm_memseg_import_handle_t seg;
 	struct file f = { .vectors = 0 };
+	double put, got;
 	char *back;
 
 	map_file(s, name, &f);
@@ -268,13 +283,13 @@ static int do_import(struct scatter *s, const char *name)
 	if (!back)
 		die("memory", strerror(errno));
 	check(rsm_memseg_import_connect(s->ctlr, s->node, s->id, RSM_PERM_RDWR, &seg), "connect");
-	move(s, &f, seg, f.bytes, rsm_memseg_import_putv);
-	move(s, &f, seg, back, rsm_memseg_import_getv);
+	put = move(s, &f, seg, f.bytes, rsm_memseg_import_putv);
+	got = move(s, &f, seg, back, rsm_memseg_import_getv);
 	if (memcmp(back, f.bytes, f.length))
 		die(name, "what came back is not what was put");
 	tell(s, &f, seg);
-	printf("%s: %llu bytes put and got back in %lu vectors\n", name,
-	       (unsigned long long)f.length, f.vectors);
+	printf("%s: %llu bytes put in %.3f s and got back in %.3f s, equal, in %lu vectors\n", name,
+	       (unsigned long long)f.length, put, got, f.vectors);
 	check(rsm_memseg_import_disconnect(seg), "disconnect");
 	return 0;
 }
@@ -311,6 +326,7 @@ static const struct option options[] = {
 	{ "export",	no_argument,		NULL, 'e' },
 	{ "import",	required_argument,	NULL, 'i' },
 	{ "controller",	required_argument,	NULL, 'c' },
+	{ "segment",	required_argument,	NULL, 's' },
 	{ "pages",	required_argument,	NULL, 'p' },
 	{ "importers",	required_argument,	NULL, 'n' },
 	{ "which",	required_argument,	NULL, 'w' },
@@ -323,13 +339,15 @@ static int parse(int argc, char **argv, struct scatter *s)
 {
 	int c, side = 0;
 
-	while ((c = getopt_long(argc, argv, "ei:c:p:n:w:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "ei:c:s:p:n:w:h", options, NULL)) != -1) {
 		if (c == 'e' || c == 'i')
 			side = c;
 		if (c == 'i')
 			where(s, optarg);
 		else if (c == 'c')
 			s->controller = optarg;
+		else if (c == 's')
+			s->id = number(optarg, 1, UINT32_MAX, '\0');
 		else if (c == 'p')
 			s->slots = number(optarg, 2, 1UL << 24, '\0');
 		else if (c == 'n')

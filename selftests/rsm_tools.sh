@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rsm-perf, and the example rsm-scatter: what they print, how they end.
+# rsm-perf, and the examples rsm-scatter and rsm-hello: what they print, how they end.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
 export LD_LIBRARY_PATH=$bin
@@ -27,6 +27,17 @@ result() {
 		done
 	fi
 	echo "$status $n rsm_tools.$1"
+}
+
+# on_adapter FUNCTION NAME: it is run with the name of the first adapter, if there is one.
+on_adapter() {
+	if timeout 100 "$bin/rsm-nodes" status 2>/dev/null | grep -q '^rdma0 .* active$'; then
+		"$1" rdma0
+		result "$2"
+	else
+		n=$((n + 1))
+		echo "ok $n # SKIP there is no rdma0, or it does not answer"
+	fi
 }
 
 perf() { timeout 100 "$bin/rsm-perf" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
@@ -110,20 +121,32 @@ other_processes() {
 	perf -i "$segment" -n 10 -o putv -s 4096 -e 4 && perf -i "$segment" -n 10 -o get -s 16384 || return 1
 	status 1 perf -i "$segment" -n 10 -s 16385 && says 'the segment is smaller' || return 1
 	served && status 1 perf -i "$segment" -n 10 && says 'nobody exports that there' &&
-		status 1 perf -c nonsense0 -n 10 && says 'no such controller'
+		status 1 perf -c nonsense0 -n 10 && says 'no such controller' &&
+		says 'RSMERR_CTLR_NOT_PRESENT (4)'
 }
 
-files() {
+files() { # CONTROLLER
 	local one two
+	rm -f "$tmp"/got.*
 	head -c 100000 "$bin/rsm-perf" >"$tmp/a"
 	head -c 4097 "$bin/librsm.so.2" >"$tmp/b"
-	serve "$examples/rsm-scatter" --export -p 64 "$tmp/got" || return 1
-	scatter -i "$segment" -p 64 -w 0 "$tmp/a" &
+	serve "$examples/rsm-scatter" --export -c "$1" -p 64 "$tmp/got" || return 1
+	scatter -i "$segment" -c "$1" -p 64 -w 0 "$tmp/a" &
 	one=$!
-	"$examples/rsm-scatter" -i "$segment" -p 64 -w 1 "$tmp/b" >"$tmp/second" 2>&1 &
+	"$examples/rsm-scatter" -i "$segment" -c "$1" -p 64 -w 1 "$tmp/b" >"$tmp/second" 2>&1 &
 	two=$!
 	wait $one && wait $two && served && cmp "$tmp/a" "$tmp/got.0" && cmp "$tmp/b" "$tmp/got.1" &&
-		grep -q '4097 bytes put and got back in 2 vectors' "$tmp/second"
+		grep -qE '4097 bytes put in [0-9.]+ s and got back in [0-9.]+ s, equal, in 2 vectors' "$tmp/second"
+}
+
+# What one process prints is what the other is given.
+hello() { # CONTROLLER
+	serve "$examples/rsm-hello" "$1" || return 1
+	# shellcheck disable=SC2086 # NODE ID
+	"$examples/rsm-hello" "$1" $segment "a text for $1" 2>"$tmp/err" && served &&
+		[ "$(tail -n 1 "$tmp/server")" = "a text for $1" ] &&
+		status 1 "$examples/rsm-hello" "$1" ${segment% *} 0x7123456 x 2>"$tmp/err" &&
+		says "^connect: RSMERR number 7, see rsm(7)$"
 }
 
 scatter_usage() {
@@ -134,11 +157,12 @@ scatter_usage() {
 	done
 	status 0 scatter --help && status 1 scatter -i 0:0x7123456 "$bin/librsm.so.2" &&
 		says 'no such segment is published' &&
+		status 1 scatter -e -s 1 "$tmp/got" && says 'may choose are 0x400000' &&
 		status 1 scatter -i 0:1 -p 2 "$bin/librsm.so.2" && says 'too long for the slots'
 }
 
 echo "TAP version 13"
-echo "1..7"
+echo "1..10"
 operations
 result "every operation is measured in every way"
 json
@@ -149,7 +173,11 @@ wrong_usage
 result "wrong usage is told, and help helps"
 other_processes
 result "one exports and another measures"
-files
+files loopback
 result "rsm-scatter: two files arrive as they were"
+on_adapter files "rsm-scatter: and so they do over an adapter"
+hello loopback
+result "rsm-hello: a text arrives"
+on_adapter hello "rsm-hello: and so it does over an adapter"
 scatter_usage
 result "rsm-scatter: wrong usage and errors are told"
