@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-nodes bench demo demo-rsm help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -94,11 +94,16 @@ demo: libs
 	$(DAT_TOP)/scripts/vm --mem 4096 --module $(VM_MODULE) --timeout 600 \
 		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
-# Loopback: there is no RDMA device in that machine.
+# It makes itself an RDMA device when it has shown that loopback needs none.
 demo-rsm: libs
 	$(MAKE) -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
 	$(DAT_TOP)/scripts/vm --no-rxe --mem 2048 --module $(VM_MODULE) --timeout 300 \
 		--log $(BUILD)/demo-rsm-console.log -- $(DAT_TOP)/scripts/demo-rsm-guest
+
+demo-rsm-two: libs
+	$(MAKE) -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
+	$(DAT_TOP)/scripts/two-nodes --run '$(DAT_TOP)/scripts/demo-rsm-guest exporter' \
+		'$(DAT_TOP)/scripts/demo-rsm-guest importers'
 
 help:
 	@echo 'all              the module and the libraries (default)'
@@ -115,5 +120,6 @@ help:
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
 	@echo 'demo             a transfer between two processes in a VM'
 	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
+	@echo 'demo-rsm-two     the same from one VM to another'
 	@echo 'vm               a shell in a VM with dat.ko loaded'
 	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'
