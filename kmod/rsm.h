@@ -417,7 +417,8 @@ struct rsm_transfer {
 	u32				done;
 };
 
-int rsm_remote_io(struct rsm_transfer *t);
+/* rsm_stage.c: their transfers, other than those of rings */
+int rsm_stage_io(struct rsm_transfer *t);
 
 /* rsm_node.c; likewise */
 int rsm_nodes(struct rsm_ucmd *ucmd);

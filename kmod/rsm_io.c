@@ -307,7 +307,7 @@ static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct
 	int ret = DAT_RSM_OK;
 
 	if (io->imp->remote) {
-		ret = rsm_remote_io(&t);
+		ret = rsm_stage_io(&t);
 		arg->done = t.done;
 		return ret;
 	}

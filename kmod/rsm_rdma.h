@@ -453,6 +453,9 @@ struct rsm_remote {
 	bool			failed;
 };
 
+/* rsm_stage.c; completions of the stage */
+void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
+
 /* rsm_remote.c */
 
 /**
