@@ -24,6 +24,14 @@ static unsigned int rsm_heartbeat = 2;
 module_param_named(rsm_heartbeat, rsm_heartbeat, uint, 0644);
 MODULE_PARM_DESC(rsm_heartbeat, "Seconds between looks whether an RSM peer is alive (2)");
 
+/*
+ * The cookie of a request: whose it is, how many transfers of the connection were posted
+ * before, and what its owner wants to be told.
+ */
+#define COOKIE_CHANNEL	56
+#define COOKIE_BEFORE	32
+#define COOKIE_MASK	GENMASK(COOKIE_CHANNEL - COOKIE_BEFORE - 1, 0)
+
 static unsigned long beat_period(void)
 {
 	return clamp(READ_ONCE(rsm_heartbeat), 1U, 3600U) * HZ;
@@ -92,7 +100,7 @@ void rsm_conn_hang_up(struct rsm_conn *conn)
 static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struct rsm_msg *msg,
 			   DAT_COMPLETION_FLAGS flags)
 {
-	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << 32 | slot };
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | slot };
 	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
 
 	lockdep_assert_held(&conn->lock);
@@ -216,6 +224,12 @@ void rsm_conn_settle(struct rsm_conn *conn, unsigned long until)
 		wait_event_timeout(conn->wq, conn_settled(conn), left);
 }
 
+/* Nothing is under way that was posted before the peer has told. */
+static bool conn_has_moved(const struct rsm_conn *conn)
+{
+	return (s32)(conn->completed - conn->moved) >= 0;
+}
+
 static void conn_told(struct rsm_conn *conn, const struct rsm_msg *msg)
 {
 	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
@@ -228,7 +242,7 @@ static void conn_told(struct rsm_conn *conn, const struct rsm_msg *msg)
 		/* The old key is in use until these have completed. */
 		conn->moved = conn->posted;
 	}
-	if (conn->moved == conn->completed)
+	if (conn_has_moved(conn))
 		conn_ack(conn);
 	spin_unlock_bh(&conn->lock);
 }
@@ -331,27 +345,39 @@ static void conn_beat(struct work_struct *work)
 
 /* Transfers. */
 
-int rsm_conn_rdma_locked(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *local,
-			 enum rsm_channel channel, u32 seq)
+static DAT_DTO_COOKIE request_cookie(const struct rsm_conn *conn, const struct rsm_request *req)
+{
+	return (DAT_DTO_COOKIE) {
+		.as_64 = (u64)req->channel << COOKIE_CHANNEL |
+			 (u64)(conn->posted & COOKIE_MASK) << COOKIE_BEFORE | req->seq,
+	};
+}
+
+static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 {
 	DAT_RMR_TRIPLET remote = {
-		.virtual_address = conn->addr + offset,
-		.segment_length = local->segment_length, .rmr_context = conn->rkey,
+		.virtual_address = conn->addr + req->offset,
+		.segment_length = req->local.segment_length, .rmr_context = conn->rkey,
 	};
-	DAT_DTO_COOKIE cookie = { .as_64 = (u64)channel << 32 | seq };
+	DAT_DTO_COOKIE cookie = request_cookie(conn, req);
+
+	if (!req->put)
+		return kdat_ep_post_rdma_read(conn->ep, 1, &req->local, cookie, &remote,
+					      DAT_COMPLETION_DEFAULT_FLAG);
+	kdat_lmr_sync_rdma_read(conn->ia, &req->local, 1);
+	return kdat_ep_post_rdma_write(conn->ep, 1, &req->local, cookie, &remote,
+				       req->silent ? DAT_COMPLETION_SUPPRESS_FLAG :
+						     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static int request_post_locked(struct rsm_conn *conn, struct rsm_request *req)
+{
 	DAT_RETURN rc;
 
 	lockdep_assert_held(&conn->lock);
 	if (!conn->up)
 		return -ENOTCONN;
-	if (put) {
-		kdat_lmr_sync_rdma_read(conn->ia, local, 1);
-		rc = kdat_ep_post_rdma_write(conn->ep, 1, local, cookie, &remote,
-					     DAT_COMPLETION_DEFAULT_FLAG);
-	} else {
-		rc = kdat_ep_post_rdma_read(conn->ep, 1, local, cookie, &remote,
-					    DAT_COMPLETION_DEFAULT_FLAG);
-	}
+	rc = request_post(conn, req);
 	if (rc)
 		return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
 	if (conn->posted++ == conn->completed)
@@ -359,13 +385,12 @@ int rsm_conn_rdma_locked(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TR
 	return 0;
 }
 
-int rsm_conn_rdma(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *local,
-		  enum rsm_channel channel, u32 seq)
+int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
 {
 	int ret;
 
 	spin_lock_bh(&conn->lock);
-	ret = rsm_conn_rdma_locked(conn, put, offset, local, channel, seq);
+	ret = request_post_locked(conn, req);
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -373,10 +398,12 @@ int rsm_conn_rdma(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *
 /* One byte of the segment, read: whoever looks sees what was written before. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 {
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, MSG_SCRATCH + channel);
+	struct rsm_request req = {
+		.local = msg_triplet(conn, MSG_SCRATCH + channel), .channel = channel, .seq = seq,
+	};
 
-	seg.segment_length = 1;
-	return rsm_conn_rdma(conn, false, 0, &seg, channel, seq);
+	req.local.segment_length = 1;
+	return rsm_conn_rdma(conn, &req);
 }
 
 /* Of a message: its transport is done with it.  Of TELLs only failures are told. */
@@ -393,23 +420,25 @@ static void conn_said(struct rsm_conn *conn, unsigned int slot)
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-	unsigned int channel = dto->user_cookie.as_64 >> 32;
+	u64 cookie = dto->user_cookie.as_64;
+	unsigned int channel = cookie >> COOKIE_CHANNEL;
 	bool ok = dto->status == DAT_DTO_SUCCESS;
 	struct rsm_conn *conn = arg;
 
 	if (channel == RSM_CHANNEL_MSG) {
-		conn_said(conn, (u32)dto->user_cookie.as_64);
+		conn_said(conn, (u32)cookie);
 		return;
 	}
 	spin_lock(&conn->lock);
-	conn->completed++;
+	/* And with it the silent ones before it. */
+	conn->completed += ((cookie >> COOKIE_BEFORE) - conn->completed + 1) & COOKIE_MASK;
 	conn->progress = jiffies;
 	if (!ok)
 		conn->up = false;
-	if (conn->ack_due && conn->moved == conn->completed)
+	if (conn->ack_due && conn_has_moved(conn))
 		conn_ack(conn);
 	spin_unlock(&conn->lock);
-	conn->done[channel](conn, (u32)dto->user_cookie.as_64, ok);
+	conn->done[channel](conn, (u32)cookie, ok);
 }
 
 /* Beginning. */

@@ -30,10 +30,13 @@
 
 /* Requests of a connection that are under way at most. */
 #define RSM_STAGE_SLOTS		8	/* of DAT_IOC_RSM_IO */
+#define RSM_STAGE_TELL		4	/* one in so many puts of it is not silent */
+#define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* also a flush */
 #define RSM_RING_WRS		32	/* of the mapped ring */
+#define RSM_RING_TELL		8	/* as above */
 #define RSM_ACK_WRS		5	/* ACKs that the transport is not done with */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 3)	/* also a TELL, and a flush of each other */
-#define RSM_CONN_WRS		(RSM_STAGE_SLOTS + RSM_RING_WRS + RSM_MSG_WRS)
+#define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
 #define RSM_CONN_RECVS		4
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
@@ -391,26 +394,34 @@ void rsm_conn_put(struct rsm_conn *conn);
 void rsm_conn_hang_up(struct rsm_conn *conn);
 
 /**
- * rsm_conn_rdma() - post a transfer between memory and the segment
- * @conn: of an import
+ * struct rsm_request - a transfer between memory and the segment
  * @put: or a get
+ * @silent: a put of whose success only a later request of the channel tells, which is posted
+ *	at once; of its failure it tells itself
  * @offset: in the segment; it and the length were checked
  * @local: the memory; its context of this adapter's zone
  * @channel: who is told
  * @seq: what he is told
- *
- * Every request completes with an event.  There is always room for as many of each channel
- * as the limits at the top say.
- *
- * Context: BH.  Return: 0; -ENOTCONN: it is
- * lost; -EIO: a bug, or the device is gone.
  */
-int rsm_conn_rdma(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *local,
-		  enum rsm_channel channel, u32 seq);
+struct rsm_request {
+	bool			put;
+	bool			silent;
+	u64			offset;
+	DAT_LMR_TRIPLET		local;
+	enum rsm_channel	channel;
+	u32			seq;
+};
 
-/* Likewise, under conn->lock. */
-int rsm_conn_rdma_locked(struct rsm_conn *conn, bool put, u64 offset, DAT_LMR_TRIPLET *local,
-			 enum rsm_channel channel, u32 seq);
+/**
+ * rsm_conn_rdma() - post a transfer
+ * @conn: of an import
+ * @req: what; not needed afterwards
+ *
+ * There is always room for as many of each channel as the limits at the top say.
+ *
+ * Context: BH.  Return: 0; -ENOTCONN: it is lost; -EIO: a bug, or the device is gone.
+ */
+int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 
 /* Likewise: read a byte of the segment, so that all that was put before it is there. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq);
@@ -441,8 +452,8 @@ void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
  * @conn: connection, reference held
  * @io_lock: one call at a time uses the stage; @posted
  * @posted: requests of the stage, so far
- * @done: of them, those that have succeeded; one writer, the upcall
- * @failed: one has not; likewise
+ * @done: of them, those known to have succeeded; one writer, the upcall
+ * @failed: the next one has not; likewise
  */
 struct rsm_remote {
 	struct rsm_ctlr		*ctlr;

@@ -55,20 +55,19 @@ static bool ring_has_entry(const struct rsm_ring *r)
 	return READ_ONCE(ring_submit(r)->tail) != READ_ONCE(r->head);
 }
 
-/* 1: the entry at head is in @e; 0: there is none; -EOVERFLOW: the tail is wild. */
-static int ring_fetch(const struct rsm_ring *r, struct dat_rsm_entry *e)
+/* Entries that were not fetched; more than there are in a ring: the tail is wild. */
+static u32 ring_waiting(const struct rsm_ring *r)
+{
+	return smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
+}
+
+static void ring_fetch(const struct rsm_ring *r, struct dat_rsm_entry *e)
 {
 	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
-	u32 n = smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
 
-	if (!n)
-		return 0;
-	if (n > RSM_RING_ENTRIES)
-		return -EOVERFLOW;
 	memcpy(e, &entries[r->head & (RSM_RING_ENTRIES - 1)], sizeof(*e));
 	/* The compiler must not fetch it again for later checks. */
 	barrier();
-	return 1;
 }
 
 static void ring_set_armed(struct rsm_ring *r, bool armed)
@@ -108,22 +107,25 @@ static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *
 	return 0;
 }
 
-static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e)
+static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
 {
 	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
-	DAT_LMR_TRIPLET seg = {
+	struct rsm_request req = {
+		.put = e->op == DAT_RSM_RING_PUT, .silent = silent, .offset = e->offset,
+		.channel = RSM_CHANNEL_RING, .seq = r->head,
+	};
+
+	req.local = (DAT_LMR_TRIPLET) {
 		.virtual_address = (uintptr_t)page_address(r->data.pages[data >> PAGE_SHIFT]) +
 				   offset_in_page(data),
 		.segment_length = e->length, .lmr_context = r->context[data / RSM_RING_CHUNK],
 	};
-
 	if (e->op == DAT_RSM_RING_GET)
-		r->got[r->head % RSM_RING_WRS] = seg;
-	return rsm_conn_rdma(r->conn, e->op == DAT_RSM_RING_PUT, e->offset, &seg,
-			     RSM_CHANNEL_RING, r->head);
+		r->got[r->head % RSM_RING_WRS] = req.local;
+	return rsm_conn_rdma(r->conn, &req);
 }
 
-static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e)
+static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
 {
 	int ret = -EBADMSG;
 
@@ -133,7 +135,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e)
 	if (e->op == DAT_RSM_RING_PUT || e->op == DAT_RSM_RING_GET) {
 		ret = transfer_check(r, e);
 		if (!ret)
-			ret = ring_transfer(r, e);
+			ret = ring_transfer(r, e, silent);
 	} else if (e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data) {
 		ret = rsm_conn_flush(r->conn, RSM_CHANNEL_RING, r->head);
 	}
@@ -164,27 +166,54 @@ static void ring_refuse(struct rsm_ring *r, int err)
 	ring_kill(r);
 }
 
+/* Entries that can be posted now, or -EOVERFLOW. */
+static int ring_batch(const struct rsm_ring *r)
+{
+	u32 n = ring_waiting(r);
+
+	if (n > RSM_RING_ENTRIES)
+		return -EOVERFLOW;
+	return min(n, RSM_RING_WRS - (r->head - r->done));
+}
+
+/* What is told of completions: the last of a batch, and some, so that room is made early. */
+static bool ring_is_silent(const struct rsm_ring *r, bool last)
+{
+	return !last && (r->head + 1) % RSM_RING_TELL;
+}
+
+/* Post @n entries.  After one that was not posted the ring is dead. */
+static void ring_post_batch(struct rsm_ring *r, u32 n)
+{
+	struct dat_rsm_entry e;
+	int ret = 0;
+
+	while (n-- && !ret) {
+		ring_fetch(r, &e);
+		ret = ring_issue(r, &e, ring_is_silent(r, !n));
+		if (ret)
+			ring_refuse(r, ret);
+		else
+			WRITE_ONCE(r->head, r->head + 1);
+	}
+}
+
 /* Post what there is, as far as there is room.  Returns entries. */
 static u32 ring_post(struct rsm_ring *r)
 {
-	struct dat_rsm_entry e;
-	u32 n = 0;
-	int ret;
+	u32 begin = r->head;
+	int n;
 
 	/* Nothing completes meanwhile, for want of the lock: it has an end. */
-	for (; !r->dead && r->head - r->done < RSM_RING_WRS; n++) {
-		ret = ring_fetch(r, &e);
-		if (!ret)
+	while (!r->dead) {
+		n = ring_batch(r);
+		if (n < 0)
+			ring_refuse(r, n);
+		if (n <= 0)
 			break;
-		if (ret > 0)
-			ret = ring_issue(r, &e);
-		if (ret < 0) {
-			ring_refuse(r, ret);
-			break;
-		}
-		WRITE_ONCE(r->head, r->head + 1);
+		ring_post_batch(r, n);
 	}
-	return n;
+	return r->head - begin;
 }
 
 /* How much longer an entry may be waited for because of the one before. */

@@ -34,7 +34,9 @@ struct chunk {
  * @t: the call
  * @r: of its import
  * @conn: likewise
- * @first: sequence number of the oldest chunk that was not retired
+ * @begin: sequence number of the first chunk
+ * @first: and of the oldest that was not retired
+ * @checked: entries so far
  * @filling: the chunk that is posted next has been begun
  * @err: of the first chunk that has failed: those behind it count for nothing
  * @chunk: by sequence number
@@ -44,7 +46,9 @@ struct stage {
 	struct rsm_transfer	*t;
 	struct rsm_remote	*r;
 	struct rsm_conn		*conn;
+	u32			begin;
 	u32			first;
+	u32			checked;
 	bool			filling;
 	int			err;
 	struct chunk		chunk[RSM_STAGE_SLOTS];
@@ -57,10 +61,11 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 	struct rsm_import *imp = conn->owner;
 	struct rsm_remote *r = imp->remote;
 
-	if (ok)
-		smp_store_release(&r->done, seq + 1);	/* what was read is there */
-	else
-		WRITE_ONCE(r->failed, true);
+	/* Silent ones before it have succeeded, be it the first that has not. */
+	if (!r->failed)
+		smp_store_release(&r->done, seq + ok);	/* what was read is there */
+	if (!ok)
+		smp_store_release(&r->failed, true);	/* and @done is final */
 	wake_up_all(&conn->wq);
 }
 
@@ -106,7 +111,9 @@ static bool stage_reached(const struct stage *s, u32 seq)
 
 static bool stage_decided(const struct stage *s, u32 seq)
 {
-	return stage_reached(s, seq) || READ_ONCE(s->r->failed) || READ_ONCE(s->conn->lost);
+	/* With @failed, @done is final. */
+	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
+	       READ_ONCE(s->conn->lost);
 }
 
 /*
@@ -123,13 +130,24 @@ static int stage_await(const struct stage *s, u32 seq)
 	return stage_reached(s, seq) ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
 }
 
+/* An entry is done, and so are those of no bytes behind it.  Returns how many. */
+static u32 stage_count(struct stage *s, u32 entry)
+{
+	u32 n = 1;
+
+	while (entry + n < s->checked && !s->t->e[entry + n].length)
+		n++;
+	s->t->done += n;
+	return n;
+}
+
 /* The oldest chunk is complete: what was got is copied, and the entries that end in it count. */
 static int stage_take(struct stage *s)
 {
 	const struct chunk *c = stage_chunk(s, s->first);
 	DAT_LMR_TRIPLET seg = stage_triplet(s, s->first, c->n);
-	u64 at = c->at, length;
 	u32 i = c->entry, done, n;
+	u64 at = c->at, length;
 	int ret;
 
 	if (!s->t->put)
@@ -143,8 +161,7 @@ static int stage_take(struct stage *s)
 			return ret;
 		at += n;
 		if (at == length) {
-			s->t->done++;
-			i++;
+			i += stage_count(s, i);
 			at = 0;
 		}
 	}
@@ -162,9 +179,10 @@ static int stage_retire(struct stage *s)
 	return s->err;
 }
 
-static int stage_retire_all(struct stage *s)
+/* All chunks before @seq. */
+static int stage_retire_until(struct stage *s, u32 seq)
 {
-	while (s->first != s->r->posted)
+	while (s->first != seq)
 		stage_retire(s);
 	return s->err;
 }
@@ -176,14 +194,19 @@ static int stage_post(struct stage *s)
 {
 	u32 seq = s->r->posted;
 	const struct chunk *c = stage_chunk(s, seq);
-	DAT_LMR_TRIPLET seg = stage_triplet(s, seq, c->n);
+	struct rsm_request req = {
+		.put = s->t->put, .offset = c->offset, .local = stage_triplet(s, seq, c->n),
+		.channel = RSM_CHANNEL_STAGE, .seq = seq,
+		/* There is a flush behind it, if nothing else. */
+		.silent = s->t->put && (seq + 1) % RSM_STAGE_TELL,
+	};
 
 	if (!s->filling)
 		return DAT_RSM_OK;
 	s->filling = false;
 	if (!c->n)
 		return DAT_RSM_OK;
-	if (rsm_conn_rdma(s->conn, s->t->put, c->offset, &seg, RSM_CHANNEL_STAGE, seq))
+	if (rsm_conn_rdma(s->conn, &req))
 		return DAT_RSM_CONN_ABORTED;
 	s->r->posted++;
 	return DAT_RSM_OK;
@@ -263,16 +286,12 @@ static int stage_localmem(struct stage *s, u32 entry)
 	return rsm_localmem_check(s->lm[entry], e, s->t->put);
 }
 
-/* An entry of no bytes is done when those before it are. */
+/* An entry of no bytes is done when those before it are; see stage_count(). */
 static int stage_nothing(struct stage *s)
 {
-	int ret = stage_post(s);
-
-	if (!ret)
-		ret = stage_retire_all(s);
-	if (!ret)
+	if (!s->filling && s->first == s->r->posted)
 		s->t->done++;
-	return ret;
+	return DAT_RSM_OK;
 }
 
 static int stage_entry(struct stage *s, u32 entry)
@@ -284,27 +303,30 @@ static int stage_entry(struct stage *s, u32 entry)
 		ret = stage_localmem(s, entry);
 	if (ret)
 		return ret;
+	s->checked = entry + 1;
 	return e->length ? stage_bytes(s, entry) : stage_nothing(s);
 }
 
-/* What was put is there, for whoever looks. */
-static int stage_flush(struct stage *s)
+/*
+ * What was put is there, for whoever looks.  That it can't be said whether the last one is there
+ * makes it the one that has failed.
+ */
+static int stage_finish_puts(struct stage *s)
 {
-	u32 seq = s->r->posted;
+	u32 flush = s->r->posted;
+	int ret;
 
-	if (rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, seq))
-		return DAT_RSM_CONN_ABORTED;
+	if (flush == s->begin)
+		return DAT_RSM_OK;
+	/* Without it silent ones have nobody to tell of them, but the end. */
+	if (rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
+		rsm_conn_hang_up(s->conn);
+	ret = stage_retire_until(s, flush);
 	s->r->posted++;
-	s->first = s->r->posted;
-	return stage_await(s, seq);
-}
-
-/* That it can't be said whether the last one is there makes it the one that has failed. */
-static int stage_flush_puts(struct stage *s)
-{
-	int ret = s->t->put && s->t->done ? stage_flush(s) : DAT_RSM_OK;
-
 	if (ret)
+		return ret;
+	ret = stage_await(s, flush);
+	if (ret && s->t->done)
 		s->t->done--;
 	return ret;
 }
@@ -312,11 +334,10 @@ static int stage_flush_puts(struct stage *s)
 /* What is under way comes to its end, whatever has become of the rest. */
 static int stage_finish(struct stage *s)
 {
-	int posted = stage_post(s), ret = stage_retire_all(s);
+	int posted = stage_post(s), ret;
 
-	if (!ret)
-		ret = posted;
-	return ret ?: stage_flush_puts(s);
+	ret = s->t->put ? stage_finish_puts(s) : stage_retire_until(s, s->r->posted);
+	return ret ?: posted;
 }
 
 static void stage_put(struct stage *s)
@@ -357,6 +378,7 @@ int rsm_stage_io(struct rsm_transfer *t)
 				 mutex_lock_killable(&r->io_lock);
 	if (ret)
 		return DAT_RSM_INTERRUPTED;
+	s.begin = r->posted;
 	s.first = r->posted;
 	ret = stage_run(&s);
 	mutex_unlock(&r->io_lock);

@@ -129,6 +129,57 @@ TEST_F(vector, whole_segments_go_through_handles_both_ways)
 	EXPECT_TRUE(r_all(self->buf, 0, 100));
 }
 
+/* In the segment one after the other, but for a gap; here back to front. */
+static void list_adjoin(struct _test_data_vector *self)
+{
+	size_t at = 5;
+	int i;
+
+	for (i = 0; i < N; i++) {
+		self->v[i].local_offset = (size_t)(N - 1 - i) * (R_SIZE / N);
+		self->v[i].transfer_length = i % 5 == 3 ? 0 : R_SIZE / N - 1 - (size_t)i;
+		at += i == N / 2 ? 7 : 0;
+		self->v[i].remote_offset = at;
+		at += self->v[i].transfer_length;
+	}
+}
+
+static int list_is_there(const struct _test_data_vector *self)
+{
+	int i;
+
+	for (i = 0; i < N; i++)
+		if (memcmp(self->p.mem + self->v[i].remote_offset,
+			   self->buf + self->v[i].local_offset, self->v[i].transfer_length))
+			return 0;
+	return r_all(self->p.mem, 0, 5) &&
+	       r_all(self->p.mem + self->v[N / 2].remote_offset - 7, 0, 7);
+}
+
+/* RSM check: 46 */
+TEST_F(vector, entries_that_adjoin_in_the_segment_are_entries_still)
+{
+	size_t i;
+
+	list_adjoin(self);
+	for (i = 0; i < R_SIZE; i++)
+		self->buf[i] = (char)(i * 7 + i / 256);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(0, self->sg.io_residual_count);
+	EXPECT_TRUE(list_is_there(self));
+	memset(self->buf, 0, R_SIZE);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_TRUE(list_is_there(self));
+	/* Up to the one that can't be written, and no further. */
+	self->v[N - 2].local.vaddr = (char *)R_PAGE;
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(2, self->sg.io_residual_count);
+	/* One of nothing is done with those before it. */
+	self->sg.io_request_count = 4;
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(0, self->sg.io_residual_count);
+}
+
 struct bad {
 	size_t	remote_offset;
 	size_t	length;
