@@ -23,6 +23,7 @@ static const char usage_text[] =
 "  -s, --size BYTES        of a transfer or an entry, 1 to %lu (64; bw: 65536)\n"
 "  -a, --all               all sizes from 1 to %lu in powers of two\n"
 "  -e, --entries N         of putv and getv, 1 to %d (16)\n"
+"  -g, --gap BYTES         between entries in the segment, 0 to %lu (0)\n"
 "  -n, --iters N           calls, 1 to %lu (1000)\n"
 "  -x, --explicit          one barrier around all calls, not one for each\n"
 "  -l, --local             putv and getv use a local memory handle\n"
@@ -38,7 +39,7 @@ static const char usage_text[] =
 
 static void usage(FILE *to)
 {
-	fprintf(to, usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_ITERS);
+	fprintf(to, usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_SIZE, MAX_ITERS);
 }
 
 /* Wrong usage: status 2. */
@@ -105,6 +106,7 @@ static const struct option long_options[] = {
 	{ "size",	required_argument,	NULL, 's' },
 	{ "all",	no_argument,		NULL, 'a' },
 	{ "entries",	required_argument,	NULL, 'e' },
+	{ "gap",	required_argument,	NULL, 'g' },
 	{ "iters",	required_argument,	NULL, 'n' },
 	{ "explicit",	no_argument,		NULL, 'x' },
 	{ "local",	no_argument,		NULL, 'l' },
@@ -125,6 +127,8 @@ static int parse_number(int c, struct perf_opt *o)
 		o->size = whole_number("--size", 1, MAX_SIZE);
 	else if (c == 'e')
 		o->entries = whole_number("--entries", 1, RSM_MAX_SGIOREQS);
+	else if (c == 'g')
+		o->gap = whole_number("--gap", 0, MAX_SIZE);
 	else if (c == 'n')
 		o->iters = whole_number("--iters", 1, MAX_ITERS);
 	else
@@ -169,8 +173,8 @@ static void check(struct perf_opt *o)
 		wrong("--serve exports, and --import uses what another exports");
 	if (o->all && o->size)
 		wrong("--all has all sizes, and --size one");
-	if (!o->serve && !vector && (o->entries || o->handle))
-		wrong("--entries and --local are for --op putv and getv");
+	if (!o->serve && !vector && (o->entries || o->gap || o->handle))
+		wrong("--entries, --gap and --local are for --op putv and getv");
 	if (o->write_only && (o->op == OP_GET || o->op == OP_GETV))
 		wrong("--write-only is not for --op %s, which reads", perf_op_names[o->op]);
 	if (o->op == OP_MEMCPY && (o->explicit || o->write_only || o->remote || o->serve))
@@ -188,7 +192,7 @@ void perf_options(int argc, char **argv, struct perf_opt *o)
 	int c;
 
 	*o = (struct perf_opt) { .iters = 1000, .controller = "loopback" };
-	while ((c = getopt_long(argc, argv, "o:t:s:ae:n:xlWc:i:kjh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "o:t:s:ae:g:n:xlWc:i:kjh", long_options, NULL)) != -1) {
 		if (parse_number(c, o) || parse_name(c, o) || parse_flag(c, o))
 			continue;
 		if (c == 'V')

@@ -61,7 +61,7 @@ static int (*const ops[])(struct perf *p) = {
 	[OP_MEMCPY] = op_memcpy,
 };
 
-/* Entry after entry, in our memory and in the segment. */
+/* Entry after entry in our memory, and in the segment with gaps. */
 static void vector_init(struct perf *p)
 {
 	unsigned long i;
@@ -69,7 +69,7 @@ static void vector_init(struct perf *p)
 	for (i = 0; i < p->opt.entries; i++) {
 		p->v[i] = (rsm_iovec_t) {
 			.io_type = p->opt.handle ? RSM_HANDLE_TYPE : RSM_VA_TYPE,
-			.local_offset = i * p->opt.size, .remote_offset = i * p->opt.size,
+			.local_offset = i * p->opt.size, .remote_offset = i * (p->opt.size + p->opt.gap),
 			.transfer_length = p->opt.size,
 		};
 		if (p->opt.handle)

@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 	int end = -1;
 
 	perf_options(argc, argv, &p.opt);
-	p.length = (p.opt.size * p.opt.entries + page - 1) / page * page;
+	p.length = ((p.opt.size + p.opt.gap) * p.opt.entries + page - 1) / page * page;
 	if (p.opt.serve)
 		return serve(&p.opt, p.length);
 	if (!p.opt.remote && p.opt.op != OP_MEMCPY)

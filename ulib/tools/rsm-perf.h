@@ -29,6 +29,7 @@ extern const char *const perf_test_names[];
  * @op, @test: enum perf_op, enum perf_test
  * @size: bytes of a transfer, of each entry of a vector
  * @entries: of a vector; else 1
+ * @gap: bytes between entries in the segment
  * @iters: calls
  * @explicit: the mode; one barrier around all of the calls
  * @handle: vectors use a local memory handle
@@ -44,6 +45,7 @@ struct perf_opt {
 	int			test;
 	unsigned long		size;
 	unsigned long		entries;
+	unsigned long		gap;
 	unsigned long		iters;
 	int			explicit;
 	int			handle;
