@@ -24,8 +24,8 @@
  *
  * Locks, outer to inner:
  *
- *   node->ctlr_lock       mutex: which adapters there are and are open; held while one is
- *                         opened or closed, so no upcall takes it
+ *   node->ctlr_lock       mutex: which adapters there are and are open; not held while one
+ *                         is opened or closed: that takes its time, and is a state of it
  *   node->lock            mutex: who is published, who imports what; never held while
  *                         user memory is touched, nor while memory is reclaimed
  *   import->map_lock      mutex, inside mmap_lock, too: what the window shows; likewise
@@ -92,7 +92,9 @@ struct rsm_table {
  * @objs: exports and imports; grows under @lock
  * @net: the namespace, which holds the node
  * @ctlr_lock: see the top of this file
- * @ctlrs: struct rsm_ctlr: adapters that are open; @ctlr_lock
+ * @ctlrs: struct rsm_ctlr: adapters that are open, or are being opened or closed; @ctlr_lock
+ * @ctlr_changes: of their states, so far; @ctlr_lock to write
+ * @ctlr_wq: who waits for @ctlr_changes
  * @names: of adapters: number n is at n - 1, for as long as the node lives; @ctlr_lock, but
  *	for who knows the number to be one
  * @nr_names: of them; @ctlr_lock
@@ -110,6 +112,8 @@ struct rsm_node {
 	struct net		*net;
 	struct mutex		ctlr_lock;	/* see the top of this file */
 	struct list_head	ctlrs;
+	u32			ctlr_changes;
+	wait_queue_head_t	ctlr_wq;
 	char			*names[RSM_MAX_CTLRS];
 	unsigned int		nr_names;
 	struct rsm_table __rcu	*table;

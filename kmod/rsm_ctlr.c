@@ -28,6 +28,7 @@ MODULE_PARM_DESC(rsm_port, "Port at which RSM listens on adapters that are opene
 void rsm_ctlrs_init(struct rsm_node *node)
 {
 	mutex_init(&node->ctlr_lock);
+	init_waitqueue_head(&node->ctlr_wq);
 	mutex_init(&node->survey_lock);
 	INIT_LIST_HEAD(&node->ctlrs);
 }
@@ -237,70 +238,163 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-static int ctlr_open(struct rsm_node *node, u32 number, const char *name,
-		     struct rsm_ctlr **out)
+/* Which states may follow a state. */
+static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
+	[RSM_CTLR_OPENING]	= BIT(RSM_CTLR_OPEN) | BIT(RSM_CTLR_CLOSING),
+	[RSM_CTLR_OPEN]		= BIT(RSM_CTLR_DEAD) | BIT(RSM_CTLR_CLOSING),
+	[RSM_CTLR_DEAD]		= BIT(RSM_CTLR_CLOSING),
+	[RSM_CTLR_CLOSING]	= BIT(RSM_CTLR_GONE),
+};
+
+/* The only writer of ctlr->state; who waits for a change is to look. */
+static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 {
-	struct rsm_ctlr *ctlr;
-	DAT_RETURN rc;
+	struct rsm_node *node = ctlr->node;
 
-	ctlr = kzalloc(sizeof(*ctlr), GFP_KERNEL_ACCOUNT);
-	if (!ctlr)
-		return DAT_RSM_NO_MEM;
-	ctlr->node = node;
-	ctlr->refs = 1;
-	ctlr->number = number;
-	strscpy(ctlr->name, name, sizeof(ctlr->name));
-	xa_init_flags(&ctlr->conns, XA_FLAGS_ALLOC1);
-	rc = kdat_ia_open_net(node->net, name, &ctlr->ia);
-	if (rc != DAT_SUCCESS)
-		goto err_free;
-	rc = ctlr_setup(ctlr);
-	if (rc != DAT_SUCCESS)
-		goto err_close;
-	*out = ctlr;
-	return DAT_RSM_OK;
-
-err_close:
-	/* With all that was made of it. */
-	kdat_ia_close(ctlr->ia, DAT_CLOSE_ABRUPT_FLAG);
-err_free:
-	kfree(ctlr);
-	return rsm_dat_error(rc);
+	lockdep_assert_held(&node->ctlr_lock);
+	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	if (WARN_ON_ONCE(!(ctlr_next[ctlr->state] & BIT(state))))
+		return;
+	ctlr->state = state;
+	WRITE_ONCE(node->ctlr_changes, node->ctlr_changes + 1);
+	wake_up_all(&node->ctlr_wq);
 }
 
-/* One that is open, with a reference, or NULL. */
-static struct rsm_ctlr *ctlr_find(struct rsm_node *node, u32 number)
+/* Open one that was claimed; if it can't be, it is let go of. */
+static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
+{
+	struct rsm_node *node = ctlr->node;
+	DAT_RETURN rc;
+
+	strscpy(ctlr->name, name, sizeof(ctlr->name));
+	rc = kdat_ia_open_net(node->net, name, &ctlr->ia);
+	if (rc == DAT_SUCCESS)
+		rc = ctlr_setup(ctlr);
+	if (rc != DAT_SUCCESS) {
+		rsm_ctlr_put(ctlr);
+		return rsm_dat_error(rc);
+	}
+	mutex_lock(&node->ctlr_lock);
+	ctlr_set_state(ctlr, RSM_CTLR_OPEN);
+	mutex_unlock(&node->ctlr_lock);
+	return DAT_RSM_OK;
+}
+
+/* With all that was made of it.  Who opens it next waits for that, and finds the port free. */
+static void ctlr_close(struct rsm_ctlr *ctlr)
+{
+	struct rsm_node *node = ctlr->node;
+
+	if (ctlr->ia)
+		kdat_ia_close(ctlr->ia, DAT_CLOSE_ABRUPT_FLAG);
+	xa_destroy(&ctlr->conns);
+	mutex_lock(&node->ctlr_lock);
+	list_del(&ctlr->entry);
+	ctlr_set_state(ctlr, RSM_CTLR_GONE);
+	mutex_unlock(&node->ctlr_lock);
+	kfree(ctlr);
+}
+
+/* One that is open, with a reference, or NULL; @busy: somebody opens or closes it just now. */
+static struct rsm_ctlr *ctlr_find(struct rsm_node *node, u32 number, bool *busy)
 {
 	struct rsm_ctlr *ctlr;
 
 	lockdep_assert_held(&node->ctlr_lock);
+	*busy = false;
 	list_for_each_entry(ctlr, &node->ctlrs, entry) {
-		if (ctlr->number != number || ctlr->dead)
+		if (ctlr->number != number)
 			continue;
-		if (kdat_ia_good(ctlr->ia)) {
+		if (ctlr->state == RSM_CTLR_OPEN) {
 			ctlr->refs++;
 			return ctlr;
 		}
-		/* It is left to those who have it. */
-		ctlr->dead = true;
+		*busy |= ctlr->state != RSM_CTLR_DEAD;
 	}
 	return NULL;
 }
 
-int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
+static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 {
-	int ret = DAT_RSM_OK;
-	const char *name;
+	struct rsm_ctlr *ctlr = kzalloc(sizeof(*ctlr), GFP_KERNEL_ACCOUNT);
+
+	if (!ctlr)
+		return NULL;
+	ctlr->node = node;
+	ctlr->refs = 1;
+	ctlr->number = number;
+	ctlr->state = RSM_CTLR_OPENING;
+	xa_init_flags(&ctlr->conns, XA_FLAGS_ALLOC1);
+	return ctlr;
+}
+
+/**
+ * ctlr_claim() - find one that is open, or a place for one that shall be
+ * @node: node
+ * @number: of the controller, from anybody
+ * @spare: for that place
+ * @out: result: one that was open, with a reference, or @spare, to be opened or closed
+ * @name: result: of the adapter
+ *
+ * Context: sleeps, until nobody opens or closes it.  Return: enum dat_rsm_err.
+ */
+static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
+		      struct rsm_ctlr **out, const char **name)
+{
+	bool busy = false;
+	u32 seen = 0;
+
+	do {
+		if (busy && wait_event_killable(node->ctlr_wq,
+						READ_ONCE(node->ctlr_changes) != seen))
+			return DAT_RSM_INTERRUPTED;
+		mutex_lock(&node->ctlr_lock);
+		seen = node->ctlr_changes;
+		*out = ctlr_find(node, number, &busy);
+		*name = ctlr_name(node, number);
+		if (*name && !*out && !busy) {
+			*out = spare;
+			list_add_tail(&spare->entry, &node->ctlrs);
+		}
+		mutex_unlock(&node->ctlr_lock);
+		if (!*name)
+			return DAT_RSM_CTLR_NOT_PRESENT;
+	} while (!*out);
+	return DAT_RSM_OK;
+}
+
+/* It is left to those who have it. */
+static void ctlr_bury(struct rsm_ctlr *ctlr)
+{
+	struct rsm_node *node = ctlr->node;
 
 	mutex_lock(&node->ctlr_lock);
-	*out = ctlr_find(node, number);
-	if (!*out) {
-		name = ctlr_name(node, number);
-		ret = name ? ctlr_open(node, number, name, out) : DAT_RSM_CTLR_NOT_PRESENT;
-		if (!ret)
-			list_add_tail(&(*out)->entry, &node->ctlrs);
-	}
+	if (ctlr->state == RSM_CTLR_OPEN)
+		ctlr_set_state(ctlr, RSM_CTLR_DEAD);
 	mutex_unlock(&node->ctlr_lock);
+	rsm_ctlr_put(ctlr);
+}
+
+int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
+{
+	struct rsm_ctlr *ctlr, *spare = ctlr_alloc(node, number);
+	const char *name;
+	int ret;
+
+	if (!spare)
+		return DAT_RSM_NO_MEM;
+	while (!(ret = ctlr_claim(node, number, spare, &ctlr, &name)) && ctlr != spare) {
+		/* Without the lock: it waits for a device that is just going. */
+		if (kdat_ia_good(ctlr->ia))
+			break;
+		ctlr_bury(ctlr);
+	}
+	if (ret || ctlr != spare)
+		kfree(spare);
+	else
+		ret = ctlr_open(ctlr, name);
+	if (!ret)
+		*out = ctlr;
 	return ret;
 }
 
@@ -308,16 +402,15 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
 	struct net *net = get_net(node->net);
+	bool last;
 
-	/* Who opens it next finds the port free. */
 	mutex_lock(&node->ctlr_lock);
-	if (!--ctlr->refs) {
-		list_del(&ctlr->entry);
-		kdat_ia_close(ctlr->ia, DAT_CLOSE_ABRUPT_FLAG);
-		xa_destroy(&ctlr->conns);
-		kfree(ctlr);
-	}
+	last = !--ctlr->refs;
+	if (last)
+		ctlr_set_state(ctlr, RSM_CTLR_CLOSING);
 	mutex_unlock(&node->ctlr_lock);
+	if (last)
+		ctlr_close(ctlr);
 	/* The adapter may have been what held it. */
 	put_net(net);
 }

@@ -44,13 +44,31 @@
 #define RSM_MAX_SERVED		3072	/* of them, those of others: the own ones find room */
 
 /**
+ * enum rsm_ctlr_state - how far an adapter is
+ * @RSM_CTLR_OPENING: by one caller, who alone has it; others who want it wait
+ * @RSM_CTLR_OPEN: whoever wants it gets it
+ * @RSM_CTLR_DEAD: its device went, or its address changed: left to those who have it
+ * @RSM_CTLR_CLOSING: nobody has it any more; who wants it waits, since the port is not free
+ * @RSM_CTLR_GONE: about to be freed
+ * @RSM_CTLR_NR_STATES: how many there are
+ */
+enum rsm_ctlr_state {
+	RSM_CTLR_OPENING,
+	RSM_CTLR_OPEN,
+	RSM_CTLR_DEAD,
+	RSM_CTLR_CLOSING,
+	RSM_CTLR_GONE,
+	RSM_CTLR_NR_STATES,
+};
+
+/**
  * struct rsm_ctlr - an adapter that RSM uses
  * @node: whose
  * @entry: in node->ctlrs; node->ctlr_lock
  * @refs: exports and imports; node->ctlr_lock
  * @number: for user space, from 1
  * @name: of the adapter
- * @dead: its device went, or its address changed; nobody gets it any more; node->ctlr_lock
+ * @state: changed by ctlr_set_state() alone; node->ctlr_lock
  * @ia: opened
  * @evd: connections, receives; its upcalls, rsm_conn_upcall(), come one at a time and may
  *	sleep
@@ -70,7 +88,7 @@ struct rsm_ctlr {
 	unsigned int		refs;
 	u32			number;
 	char			name[DAT_NAME_SIZE];
-	bool			dead;
+	enum rsm_ctlr_state	state;
 	DAT_IA_HANDLE		ia;
 	DAT_EVD_HANDLE		evd;
 	DAT_EVD_HANDLE		cr_evd;
@@ -91,8 +109,9 @@ struct rsm_ctlr {
  * @number: of the controller, from 1, from anybody
  * @out: result, to be given back by rsm_ctlr_put()
  *
- * Context: sleeps; opens the adapter if nobody has.  Return: DAT_RSM_OK,
- * DAT_RSM_CTLR_NOT_PRESENT, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES.
+ * Context: sleeps; opens the adapter if nobody has, and waits for who is opening or closing it.
+ * Return: DAT_RSM_OK, DAT_RSM_CTLR_NOT_PRESENT, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES;
+ * DAT_RSM_INTERRUPTED: the process is being killed.
  */
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 

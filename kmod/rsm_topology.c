@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The topology: which controllers there are, where they lead, and who answers there. */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
@@ -159,7 +160,9 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		else
 			link->state = DAT_RSM_LINK_DOWN;
 	}
-	if (wait_event_killable(all.wq, !atomic_read(&all.left))) {
+	/* Who was killed before he could ask has found nothing out. */
+	if (wait_event_killable(all.wq, !atomic_read(&all.left)) ||
+	    fatal_signal_pending(current)) {
 		WRITE_ONCE(all.stop, true);
 		ret = DAT_RSM_INTERRUPTED;
 	}

@@ -4,6 +4,7 @@
  * no peer.
  */
 #include "rsm_nodes.h"
+#include "slow.h"
 
 #define SECOND	"rsm_rxe1"	/* an adapter that these tests make */
 
@@ -350,6 +351,119 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 		EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(c[i]));
 	}
 	second_unmake();
+}
+
+/* Opens the adapter and connects to a segment that nobody has. */
+static int connect_in_vain(uint32_t ctlr)
+{
+	struct dat_rsm_connect arg = { .size = sizeof(arg), .ctlr = ctlr, .segid = R_SEGID };
+	struct dat_rsm_open file = { .size = sizeof(file) };
+	int fd = dat_open(), ret;
+
+	ret = CALL(fd, OPEN, &file);
+	if (!ret)
+		ret = CALL(fd, CONNECT, &arg);
+	close(fd);
+	return ret;
+}
+
+/* Who does that until he is killed. */
+static pid_t connector(uint32_t ctlr, int slow)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (slow && slow_enter())
+		_exit(1);
+	while (connect_in_vain(ctlr) >= 0)
+		;
+	_exit(1);
+}
+
+static int connector_end(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	return waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status);
+}
+
+/* Nearly all of its time this one opens the adapter and closes it. */
+FIXTURE(slow) {
+	int	fd;
+	pid_t	pid;
+};
+
+FIXTURE_SETUP(slow)
+{
+	self->fd = dat_open();
+	if (getuid() || !ctlr_of(self->fd, "rxe0") || slow_open())
+		SKIP(return, "needs rxe0, and a control group for processors");
+	self->pid = connector(ctlr_of(self->fd, "rxe0"), 1);
+	ASSERT_LT(0, self->pid);
+}
+
+FIXTURE_TEARDOWN(slow)
+{
+	slow_over();
+	if (self->pid)
+		EXPECT_EQ(0, connector_end(self->pid));
+	slow_close();
+	close(self->fd);
+}
+
+TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
+{
+	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
+
+	while ((begin = r_now_ms()) < end) {
+		ASSERT_LE(0, table_get(self->fd, NULL, 0));
+		if (r_now_ms() - begin > longest)
+			longest = r_now_ms() - begin;
+		usleep(20000);
+	}
+	EXPECT_GT(1000, longest);
+}
+
+TEST_F(slow, who_waits_for_opening_or_closing_can_be_killed)
+{
+	uint32_t ctlr = ctlr_of(self->fd, "rxe0");
+	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
+	pid_t waiter;
+
+	while (r_now_ms() < end) {
+		waiter = connector(ctlr, 0);
+		usleep(R_QUIET_MS * 1000);
+		begin = r_now_ms();
+		EXPECT_EQ(0, connector_end(waiter));
+		if (r_now_ms() - begin > longest)
+			longest = r_now_ms() - begin;
+	}
+	EXPECT_GT(1000, longest);
+}
+
+/* Each of them opens and closes it, or finds it open, opening or closing. */
+TEST_F(adapters, a_crowd_opens_and_closes_one_in_turn)
+{
+	pid_t pid[8];
+	int i, n, status;
+
+	for (i = 0; i < 8; i++) {
+		pid[i] = fork();
+		if (pid[i])
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (n = 0; n < 10; n++)
+			if (connect_in_vain(self->first) != DAT_RSM_NOT_PUBLISHED)
+				_exit(1);
+		_exit(0);
+	}
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
 }
 
 /* RSM check: 14 */
