@@ -299,8 +299,12 @@ static void conn_received(struct rsm_conn *conn, const DAT_EVENT *event)
 		rsm_conn_hang_up(conn);
 		return;
 	}
-	/* Before the answer, after which the next may come. */
-	conn_receive(conn, slot);
+	/*
+	 * Before the answer, after which the next may come.  With a receive less the peer would
+	 * one day wait for ever; what it has said so far counts.
+	 */
+	if (!conn_receive(conn, slot))
+		rsm_conn_hang_up(conn);
 	if (msg.type == RSM_MSG_ACK)
 		conn_acked(conn);
 	else
