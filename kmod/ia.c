@@ -3,6 +3,7 @@
 #include <linux/cgroup_rdma.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 
 #include "dat.h"
@@ -132,6 +133,32 @@ void dat_ia_unlock(struct dat_ia *ia)
 }
 
 /**
+ * dat_ia_pin_begin() - keep the device while memory of a process is pinned
+ * @ia: locked, live; the lock may be let go of afterwards
+ *
+ * Page faults take as long as the process likes.  Removal of the device waits for them, but
+ * not with the lock wanted, which would keep from their calls all others who share the IA.
+ *
+ * Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the device is going.
+ */
+int dat_ia_pin_begin(struct dat_ia *ia)
+{
+	atomic_inc(&ia->pinning);
+	/* Who wants to shut it down sees that, or is seen here. */
+	smp_mb__after_atomic();
+	if (!READ_ONCE(ia->closing))
+		return 0;
+	dat_ia_pin_end(ia);
+	return -ENODEV;
+}
+
+void dat_ia_pin_end(struct dat_ia *ia)
+{
+	if (atomic_dec_and_test(&ia->pinning))
+		wake_up_var(&ia->pinning);
+}
+
+/**
  * dat_ia_max_dto() - work requests that a queue may hold
  * @ia: adapter
  * @max_wr: what the device says of the kind of queue
@@ -231,13 +258,17 @@ static const enum dat_obj_type ia_shutdown_order[] = {
  * Used by IA close, process exit and device removal alike.  When it returns the
  * IA holds nothing of the device.
  *
- * Context: may sleep, for as long as it takes to drain queue pairs.
+ * Context: may sleep, for as long as it takes to drain queue pairs, and pages that are being
+ * pinned to be there.
  */
 void dat_ia_shutdown(struct dat_ia *ia)
 {
 	unsigned int i;
 
 	WRITE_ONCE(ia->closing, true);
+	/* Pairs with dat_ia_pin_begin(). */
+	smp_mb();
+	wait_var_event(&ia->pinning, !atomic_read(&ia->pinning));
 	down_write(&ia->sem);
 	xa_lock(&ia->objs);
 	WRITE_ONCE(ia->dead, true);

@@ -191,21 +191,38 @@ err_uncharge:
 	return ret;
 }
 
-static int mem_register(struct rsm_mem *mem, DAT_PZ_HANDLE handle, u64 addr)
+static int mem_register_in(struct rsm_mem *mem, struct dat_pz *pz, u64 addr)
 {
-	struct dat_pz *pz = kdat_get(handle, DAT_HANDLE_TYPE_PZ);
-	struct dat_lmr *lmr;
+	struct dat_lmr *lmr = dat_lmr_create(pz, addr, mem->length, RSM_PRIV, NULL);
 
-	if (IS_ERR(pz))
-		return -ENODEV;
-	lmr = dat_lmr_create(pz, addr, mem->length, RSM_PRIV, NULL);
-	kdat_done(&pz->obj);
 	if (IS_ERR(lmr))
 		return PTR_ERR(lmr);
 	mem->lmr = kdat_handle(&lmr->obj);
 	mem->rkey = lmr->rkey;
 	dat_obj_put(&lmr->obj);
 	return 0;
+}
+
+/* Not under the lock of the IA: others share it, and this process may fault for ever. */
+static int mem_register(struct rsm_mem *mem, DAT_PZ_HANDLE handle, u64 addr)
+{
+	struct dat_pz *pz = kdat_get(handle, DAT_HANDLE_TYPE_PZ);
+	struct dat_ia *ia;
+	int ret;
+
+	if (IS_ERR(pz))
+		return -ENODEV;
+	ia = pz->obj.ia;
+	ret = dat_ia_pin_begin(ia);
+	dat_ia_unlock(ia);
+	if (!ret) {
+		ret = mem_register_in(mem, pz, addr);
+		dat_ia_pin_end(ia);
+	}
+	/* What kdat_get() has taken beside the lock. */
+	dat_obj_put(&pz->obj);
+	dat_ia_put(ia);
+	return ret;
 }
 
 static int mem_register_error(int err, u64 addr, u64 length)

@@ -427,21 +427,92 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 	EXPECT_GT(1000, longest);
 }
 
-TEST_F(slow, who_waits_for_opening_or_closing_can_be_killed)
+/* Pages of a process that it has touched, or that were touched for it. */
+static long pages_of(pid_t pid)
 {
-	uint32_t ctlr = ctlr_of(self->fd, "rxe0");
-	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
-	pid_t waiter;
+	long size, resident = -1;
+	char path[64];
+	FILE *f;
 
-	while (r_now_ms() < end) {
-		waiter = connector(ctlr, 0);
-		usleep(R_QUIET_MS * 1000);
-		begin = r_now_ms();
-		EXPECT_EQ(0, connector_end(waiter));
-		if (r_now_ms() - begin > longest)
-			longest = r_now_ms() - begin;
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld %ld", &size, &resident) != 2)
+		resident = -1;
+	fclose(f);
+	return resident;
+}
+
+#define LONG_PIN	(64UL << 20)
+
+/* Registers so much memory that it takes a slow process minutes. */
+static pid_t slow_exporter(uint32_t ctlr)
+{
+	struct dat_rsm_export arg = {
+		.size = sizeof(arg), .ctlr = ctlr, .length = LONG_PIN,
+	};
+	struct dat_rsm_open file = { .size = sizeof(file) };
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	arg.addr = (uintptr_t)r_mem(LONG_PIN);
+	fd = dat_open();
+	if (CALL(fd, OPEN, &file) || slow_enter())
+		_exit(1);
+	CALL(fd, EXPORT, &arg);
+	_exit(0);
+}
+
+static int pin_begins(pid_t pid)
+{
+	long before = pages_of(pid);
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+
+	while (pages_of(pid) < before + 256) {
+		if (r_now_ms() > end)
+			return 0;
+		usleep(20000);
 	}
-	EXPECT_GT(1000, longest);
+	return 1;
+}
+
+TEST_F_TIMEOUT(adapters, removal_waits_for_who_pins_and_nobody_else_does, 120)
+{
+	struct r_pair p = {};
+	pid_t pinner, remover;
+	uint64_t begin;
+	char name[32];
+
+	if (getuid() || slow_open() || second_make()) {
+		second_unmake();
+		SKIP(return, "needs another adapter, and a control group for processors");
+	}
+	snprintf(name, sizeof(name), "rdma%u", ctlr_of(self->fd, SECOND) - 1);
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(name, &p.ctlr));
+	ASSERT_EQ(RSM_SUCCESS, r_node(&p.node));
+	ASSERT_EQ(RSM_SUCCESS, r_export(&p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	pinner = slow_exporter(ctlr_of(self->fd, SECOND));
+	EXPECT_TRUE(pin_begins(pinner));
+	remover = fork();
+	if (!remover)
+		_exit(!!second_delete());
+	usleep(R_QUIET_MS * 1000);
+	begin = r_now_ms();
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+	EXPECT_GT(5000, r_now_ms() - begin);
+	EXPECT_EQ(0, waitpid(remover, NULL, WNOHANG));
+	slow_over();
+	EXPECT_EQ(0, connector_end(pinner));
+	EXPECT_EQ(remover, waitpid(remover, NULL, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(p.ctlr));
+	second_unmake();
+	slow_close();
 }
 
 /* Each of them opens and closes it, or finds it open, opening or closing. */
