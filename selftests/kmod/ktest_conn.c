@@ -621,6 +621,64 @@ static void shared_receives_are_taken(struct ktest *t)
 	unconnected(t, shared);
 }
 
+/* The next event of the adapter, in time. */
+static bool async_comes(struct ktest *t, DAT_EVENT *event)
+{
+	unsigned long end = jiffies + KT_WAIT;
+
+	while (dat_evd_dequeue(t->async, event)) {
+		if (time_after(jiffies, end))
+			return false;
+		msleep(20);
+	}
+	return true;
+}
+
+/* @n messages arrive at an EVD that has room for two; the receives have cookies from @first. */
+static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int first, int n)
+{
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i < n; i++)
+		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(first + i), 0));
+	for (i = 0; i < n; i++)
+		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(100), 0));
+	for (i = 0; i < n; i++)
+		KT_TRUE(t, kt_box_wait(&p->dto));
+	KT_TRUE(t, async_comes(t, &event));
+	KT_EQ(t, event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	KT_TRUE(t, event.event_data.asynch_error_event_data.dat_handle == evd);
+	/* However many are lost, until one finds room again. */
+	msleep(100);
+	KT_TYPE(t, dat_evd_dequeue(t->async, &event), DAT_QUEUE_EMPTY);
+	for (i = 0; i < 2; i++) {
+		KT_OK(t, dat_evd_dequeue(evd, &event));
+		KT_EQ(t, event.event_number, DAT_DTO_COMPLETION_EVENT);
+		KT_EQ(t, event.event_data.dto_completion_event_data.user_cookie.as_64, first + i);
+	}
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void overflow(struct ktest *t, struct pair *p)
+{
+	DAT_EVD_HANDLE evd;
+
+	KT_OK(t, dat_evd_kcreate(t->ia, 2, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd));
+	KT_OK(t, dat_ep_free(p->b));
+	KT_OK(t, dat_ep_create(t->ia, p->pz, evd, p->dto_evd, p->conn_evd, NULL, &p->b));
+	pair_connect(t, p);
+	KT_TRUE(t, !t->failed);
+	overfill(t, p, evd, 1, 4);
+	KT_TRUE(t, !t->failed);
+	overfill(t, p, evd, 11, 3);
+}
+
+static void completions_that_find_no_room_are_told_of_once(struct ktest *t)
+{
+	unconnected(t, overflow);
+}
+
 static void modify(struct ktest *t, struct pair *p)
 {
 	DAT_EP_PARAM *param = kzalloc(sizeof(*param), GFP_KERNEL);
@@ -789,6 +847,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(private_data_ends_with_the_reset),
 	KTEST(accepted_connections_are_not_duplicated),
 	KTEST(shared_receives_are_taken),
+	KTEST(completions_that_find_no_room_are_told_of_once),
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),
 	KTEST(freed_endpoints_are_not_disconnected),

@@ -478,11 +478,11 @@ static void handles_end_with_their_ia(struct ktest *t)
 }
 
 #define HUB_EVDS	3
-#define HUB_ROUNDS	20
 
 /**
  * struct hub - EVDs whose upcalls post to each other
  * @evds: each with the hub as data
+ * @rounds: how often the first posts to each
  * @inside: upcalls that run on this processor
  * @nested: one began inside of another
  * @wrong: an EVD's events came in another order than they were posted in
@@ -491,6 +491,7 @@ static void handles_end_with_their_ia(struct ktest *t)
  */
 struct hub {
 	DAT_EVD_HANDLE		evds[HUB_EVDS];
+	unsigned long		rounds;
 	int			inside;
 	bool			nested;
 	bool			wrong;
@@ -517,24 +518,26 @@ static void hub_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 	for (i = 0; h->evds[i] != event->evd_handle; i++)
 		;
 	h->wrong |= value != h->next[i]++;
-	if (!i && value + 1 < HUB_ROUNDS)
+	if (!i && value + 1 < h->rounds)
 		hub_spread(h, value + 1);
 	h->inside--;
-	if (h->next[0] + h->next[1] + h->next[2] == HUB_EVDS * HUB_ROUNDS)
+	if (h->next[0] + h->next[1] + h->next[2] == HUB_EVDS * h->rounds)
 		complete(&h->done);
 }
 
 /* What upcalls post is told by others, after them, on the same processor. */
-static void upcalls_do_not_nest(struct ktest *t)
+static void hub_run(struct ktest *t, unsigned long rounds)
 {
 	struct hub *h = kzalloc(sizeof(*h), GFP_KERNEL);
+	DAT_UPCALL_OBJECT upcall = { h, hub_upcall };
 	int i;
 
 	KT_TRUE(t, h);
+	h->rounds = rounds;
 	init_completion(&h->done);
 	for (i = 0; i < HUB_EVDS; i++)
-		KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, hub_upcall, h,
-			      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &h->evds[i]));
+		KT_OK(t, dat_evd_kcreate(t->ia, rounds, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+					 DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &h->evds[i]));
 	local_bh_disable();
 	hub_spread(h, 0);
 	local_bh_enable();
@@ -544,6 +547,17 @@ static void upcalls_do_not_nest(struct ktest *t)
 	KT_TRUE(t, !h->nested);
 	KT_TRUE(t, !h->wrong);
 	kfree(h);
+}
+
+static void upcalls_do_not_nest(struct ktest *t)
+{
+	hub_run(t, 20);
+}
+
+/* After so many (128) others have their turn, whoever of the three would have been next. */
+static void upcalls_go_on_when_the_time_of_the_processor_is_up(struct ktest *t)
+{
+	hub_run(t, 3 * 128 + 20);
 }
 
 static void bad_arguments_of_evds_are_refused(struct ktest *t)
@@ -583,6 +597,7 @@ const struct ktest_case ktest_evd[] = {
 	KTEST(handles_are_found_in_a_crowd),
 	KTEST(handles_end_with_their_ia),
 	KTEST(upcalls_do_not_nest),
+	KTEST(upcalls_go_on_when_the_time_of_the_processor_is_up),
 	KTEST(bad_arguments_of_evds_are_refused),
 	{}
 };
