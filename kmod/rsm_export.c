@@ -74,26 +74,27 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	exp = export_alloc(arg);
 	if (!exp)
 		return DAT_RSM_NO_MEM;
+	/* Who has no place for it does not open and pin anything either. */
+	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
+	if (ret)
+		goto err_free;
 	if (arg->ctlr != DAT_RSM_LOOPBACK)
 		ret = rsm_serve_open(exp, node, arg->ctlr);
 	if (ret)
-		goto err_free;
+		goto err_abort;
 	ret = export_pin(exp, arg->addr, &mem);
 	if (ret)
 		goto err_close;
-	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
-	if (ret)
-		goto err_unpin;
 	RCU_INIT_POINTER(exp->mem, mem);
 	arg->id = exp->obj.id;
 	arg->slot = exp->obj.id - 1;
 	return rsm_obj_publish(ucmd, &exp->obj);
 
-err_unpin:
-	rsm_mem_unpin(mem);
 err_close:
 	if (exp->ctlr)
 		rsm_serve_close(exp);
+err_abort:
+	rsm_obj_abort(&exp->obj);
 err_free:
 	kfree(exp);
 	return ret;

@@ -103,14 +103,36 @@ TEST_F(export, memory_is_limited_and_given_back)
 
 #define BUDGET "/sys/module/dat/parameters/rsm_max_exported"
 
-static int set_budget(const char *percent)
+#define PLACES "/sys/module/dat/parameters/rsm_max_segments"
+
+static int set_parameter(const char *path, const char *value)
 {
-	FILE *f = fopen(BUDGET, "w");
+	FILE *f = fopen(path, "w");
 
 	if (!f)
 		return -1;
-	fputs(percent, f);
+	fputs(value, f);
 	return fclose(f);
+}
+
+static int set_budget(const char *percent)
+{
+	return set_parameter(BUDGET, percent);
+}
+
+/* Nor is an adapter opened for it, or memory pinned, which costs more than to refuse. */
+TEST_F(export, without_a_place_for_it_memory_is_not_looked_at)
+{
+	rsm_memseg_export_handle_t exp;
+	char *hole = r_mem(R_PAGE);
+
+	munmap(hole, R_PAGE);
+	if (getuid() || set_parameter(PLACES, "1"))
+		SKIP(return, "needs root to limit the number of segments");
+	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES,
+		  rsm_memseg_export_create(self->p.ctlr, &exp, hole, R_PAGE, 0));
+	EXPECT_EQ(0, set_parameter(PLACES, "4095"));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_export_create(self->p.ctlr, &exp, hole, R_PAGE, 0));
 }
 
 /* RSM check: 10 */
