@@ -107,6 +107,22 @@ static void cm_keep_reason(struct dat_conn *conn, const void *data, u8 len)
 }
 
 /*
+ * What the peer has said with its rejection.  siw tells of one as of a connection that was
+ * reset, which rdma_cm does not take for a consumer's word; but where nobody has rejected, siw
+ * has no data.
+ */
+static const void *cm_reject_data(struct dat_conn *conn, struct rdma_cm_event *event, u8 *len)
+{
+	const void *data = rdma_consumer_reject_data(conn->id, event, len);
+
+	if (data || event->status != -ECONNRESET ||
+	    conn->id->device->ops.driver_id != RDMA_DRIVER_SIW)
+		return data;
+	*len = event->param.conn.private_data_len;
+	return *len ? event->param.conn.private_data : NULL;
+}
+
+/*
  * "Consumer defined" is also what the CM says for a process that died, but only a
  * consumer that rejects sends data along.  A connection that stands is not rejected:
  * the peer has closed it before it heard that.
@@ -120,7 +136,7 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 		cm_disconnected(conn, event);
 		return;
 	}
-	data = rdma_consumer_reject_data(conn->id, event, &len);
+	data = cm_reject_data(conn, event, &len);
 	if (data && !memchr_inv(data, 0, len))
 		data = NULL;
 	if (data)

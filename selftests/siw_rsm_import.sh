@@ -1,0 +1,3 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+exec "$(dirname "$0")/siw.sh" rsm_import_rdma
