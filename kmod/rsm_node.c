@@ -217,15 +217,27 @@ static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
  */
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 {
+	struct rsm_table *copy = NULL;
 	const struct rsm_table *t;
+	u32 count = 0, room;
 
-	mutex_lock(&node->ctlr_lock);
-	t = rcu_dereference_protected(node->table, lockdep_is_held(&node->ctlr_lock));
-	*out = table_alloc(t ? t->count : 0);
-	if (*out && t)
-		memcpy((*out)->nodes, t->nodes, array_size(t->count, sizeof(*t->nodes)));
-	mutex_unlock(&node->ctlr_lock);
-	return *out ? DAT_RSM_OK : DAT_RSM_NO_MEM;
+	/* Memory comes before the look: it may take its time, and the table a longer one. */
+	do {
+		room = count;
+		kvfree(copy);
+		copy = table_alloc(room);
+		if (!copy)
+			return DAT_RSM_NO_MEM;
+		rcu_read_lock();
+		t = rcu_dereference(node->table);
+		count = t ? t->count : 0;
+		if (t && count <= room)
+			memcpy(copy->nodes, t->nodes, array_size(count, sizeof(*t->nodes)));
+		rcu_read_unlock();
+	} while (count > room);
+	copy->count = count;
+	*out = copy;
+	return DAT_RSM_OK;
 }
 
 static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
