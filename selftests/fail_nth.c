@@ -650,70 +650,25 @@ static int take_both(struct world *w)
 	OP(POLLER_SET, nothing, stop_poller, MAX_NTH, 1)				\
 	OP(POLLER_RUN, nothing, nothing, MAX_NTH, 1)
 
-FIXTURE(op) {
-	struct world w;
-};
+#define OP_X(x)	.last = x
+#define OPS_ALL	DAT_NR_LAST
 
-FIXTURE_VARIANT(op) {
-	unsigned int	nr;
-	int		(*before)(struct world *w);
-	int		(*call)(struct world *w);
-	int		(*after)(struct world *w);
-	unsigned int	last;
-	unsigned int	least;
-};
-
-#define OP_VARIANT(name, make, drop, max, min)					\
-FIXTURE_VARIANT_ADD(op, name) {							\
-	.nr = DAT_NR_##name, .before = make, .call = call_##name, .after = drop,	\
-	.last = max, .least = min,						\
-};
-OPS(OP_VARIANT)
-
-/* No name can be there twice, so as many as there are ioctls are all of them. */
-#define PLUS_ONE(...) + 1
-_Static_assert(0 OPS(PLUS_ONE) == DAT_NR_LAST, "an ioctl is missing in OPS");
-
-FIXTURE_SETUP(op)
+static void world_close(struct world *w)
 {
-	fault_setup();
-	if (nth_fd >= 0)
-		ASSERT_EQ(0, world_open(&self->w));
+	t_pair_close(&w->p);
 }
 
-FIXTURE_TEARDOWN(op)
+static int world_works(struct world *w)
 {
-	if (nth_fd >= 0)
-		t_pair_close(&self->w.p);
+	return t_link_works(&w->p, &w->link);
 }
 
-/* The 1st, 2nd, ... call fails, until none does any more; then it can be done after all. */
-TEST_F_TIMEOUT(op, is_whole_or_undone, 900)
+static int says_so(int ret)
 {
-	struct world *w = &self->w;
-	unsigned int n;
-	int ret, hit;
-
-	NEED_FAULTS();
-	for (n = 1; n <= variant->last; n++) {
-		ASSERT_EQ(0, variant->before(w)) TH_LOG("call %u", n);
-		ASSERT_EQ(0, arm(n));
-		ret = variant->call(w);
-		hit = fired();
-		if (hit && ret) {
-			ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT) TH_LOG("%d at %u", ret, n);
-			ret = variant->call(w);
-		}
-		ASSERT_EQ(0, ret) TH_LOG("call %u", n);
-		ASSERT_EQ(0, variant->after(w)) TH_LOG("call %u", n);
-		if (!hit)
-			break;
-	}
-	ASSERT_GT(MAX_NTH, n);
-	EXPECT_LE(variant->least, n - 1);
-	EXPECT_EQ(0, t_link_works(&w->p, &w->link));
-	TH_LOG("%u calls", n - 1);
+	return ret == -ENOMEM || ret == -EFAULT;
 }
+
+#include "fault_ops.h"
 
 /* The module has no ioctl that the header, and so the list above, doesn't know. */
 TEST(the_list_is_complete)

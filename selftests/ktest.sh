@@ -4,37 +4,11 @@
 # Tests of kDAPL: they run when dat_ktest.ko is loaded, and report to the kernel's log.
 set -u
 
-# This is in build/selftests/.
-module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_ktest.ko
-if [ ! -r "$module" ]; then
-	echo "1..0 # SKIP no $module (make ktest)"
-	exit 4
-fi
+# shellcheck source=selftests/ktest_lib.sh
+. "$(dirname "$0")/ktest_lib.sh"
 removals=${KTEST_REMOVALS:-3}
 dev=rxe0
 netdev=$(cat /sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0)
-n=0 failed=0 marks=0
-
-# What the kernel has said since a line of ours, without the times.
-mark() {
-	marks=$((marks + 1))
-	mark="${0##*/} $$ $marks: $1"
-	echo "$mark" >/dev/kmsg
-}
-
-since_mark() {
-	dmesg | sed 's/^\[ *[0-9.]*\] //' | awk -v mark="$mark" 'seen { print } $0 == mark { seen = 1 }'
-}
-
-result() { # NAME: of the command before
-	local rc=$? status=ok
-	n=$((n + 1))
-	if ((rc != 0)); then
-		status="not ok" failed=1
-		since_mark | grep '^#' | tail -n 20
-	fi
-	echo "$status $n $1"
-}
 
 # The device goes while there are objects of it, and comes again.
 removed() { # TEST

@@ -4,12 +4,8 @@
 # A consumer of kDAPL is loaded and goes, time after time, while it is busy.
 set -u
 
-# This is in build/selftests/.
-module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_ktest.ko
-if [ ! -r "$module" ]; then
-	echo "1..0 # SKIP no $module (make ktest)"
-	exit 4
-fi
+# shellcheck source=selftests/ktest_lib.sh
+. "$(dirname "$0")/ktest_lib.sh"
 # Of each way to go: 200 in all on a kernel that looks closely, unless the machine is so busy
 # that they would take too long.
 rounds=25
@@ -18,28 +14,6 @@ rounds=${KUNLOAD_ROUNDS:-$rounds}
 least=10
 seconds=${KUNLOAD_SECONDS:-240}
 done=0
-n=0 failed=0 marks=0
-
-# What the kernel has said since a line of ours, without the times.
-mark() {
-	marks=$((marks + 1))
-	mark="${0##*/} $$ $marks: $1"
-	echo "$mark" >/dev/kmsg
-}
-
-since_mark() {
-	dmesg | sed 's/^\[ *[0-9.]*\] //' | awk -v mark="$mark" 'seen { print } $0 == mark { seen = 1 }'
-}
-
-result() { # NAME: of the command before
-	local rc=$? status=ok
-	n=$((n + 1))
-	if ((rc != 0)); then
-		status="not ok" failed=1
-		since_mark | grep '^#' | tail -n 20
-	fi
-	echo "$status $n $1"
-}
 
 # Upcalls run, connections carry messages, and peers write to memory of the module.
 goes() { # HOW

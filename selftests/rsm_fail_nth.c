@@ -7,7 +7,6 @@
 
 #include <sys/ioctl.h>
 
-#include "fault.h"
 #include "rsm_node.h"
 
 /*
@@ -355,28 +354,8 @@ static int call_KICK(struct world *w)
 	OP(RING, call_CONNECT, free_import, DAT_RSM_OK, 1)			\
 	OP(KICK, make_ring, free_import, DAT_RSM_OK, 1)
 
-FIXTURE(op) {
-	struct world w;
-};
-
-FIXTURE_VARIANT(op) {
-	int		(*before)(struct world *w);
-	int		(*call)(struct world *w);
-	int		(*after)(struct world *w);
-	int		again;
-	unsigned int	least;
-};
-
-#define OP_VARIANT(name, make, drop, twice, min)				\
-FIXTURE_VARIANT_ADD(op, name) {							\
-	.before = make, .call = call_##name, .after = drop, .again = twice,	\
-	.least = min,								\
-};
-OPS(OP_VARIANT)
-
-/* No name can be there twice, so as many as there are ioctls are all of them. */
-#define PLUS_ONE(...) + 1
-_Static_assert(0 OPS(PLUS_ONE) == DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST, "an ioctl is missing");
+#define OP_X(x)	.last = MAX_NTH, .again = x
+#define OPS_ALL	(DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST)
 
 static uint32_t find_ctlr(struct world *w)
 {
@@ -412,17 +391,17 @@ static int world_open(struct world *w)
 	return ret;
 }
 
-FIXTURE_SETUP(op)
+static void world_close(struct world *w)
 {
-	fault_setup();
-	if (nth_fd >= 0)
-		ASSERT_EQ(0, world_open(&self->w));
+	close(w->fd);
 }
 
-FIXTURE_TEARDOWN(op)
+/* The import of all that is as good as before. */
+static int world_works(struct world *w)
 {
-	if (nth_fd >= 0)
-		close(self->w.fd);
+	int ret = call_LOCALMEM(w);
+
+	return ret ? ret : call_IO(w);
 }
 
 /*
@@ -436,37 +415,6 @@ static int says_so(int ret)
 	return ret == -ENOMEM || ret == -EFAULT || ret == DAT_RSM_NO_MEM || ret == DAT_RSM_BAD_ADDR;
 }
 
-/* The 1st, 2nd, ... call fails, until none does any more; then it can be done after all. */
-TEST_F_TIMEOUT(op, is_whole_or_undone, 900)
-{
-	struct world *w = &self->w;
-	unsigned int n;
-	int ret, first, hit;
-
-	NEED_FAULTS();
-	for (n = 1; n < MAX_NTH; n++) {
-		ASSERT_EQ(0, variant->before(w)) TH_LOG("call %u", n);
-		ASSERT_EQ(0, arm(n));
-		first = variant->call(w);
-		hit = fired();
-		ret = first;
-		if (hit && first) {
-			ASSERT_TRUE(says_so(first)) TH_LOG("%d at %u", first, n);
-			ret = variant->call(w);
-		}
-		if (first == -EFAULT && ret == variant->again)
-			ret = 0;
-		ASSERT_EQ(0, ret) TH_LOG("call %u", n);
-		ASSERT_EQ(0, variant->after(w)) TH_LOG("call %u", n);
-		if (!hit)
-			break;
-	}
-	ASSERT_GT(MAX_NTH, n);
-	EXPECT_LE(variant->least, n - 1);
-	/* The import of all that is as good as before. */
-	ASSERT_EQ(0, call_LOCALMEM(w));
-	EXPECT_EQ(0, call_IO(w));
-	TH_LOG("%u calls", n - 1);
-}
+#include "fault_ops.h"
 
 TEST_HARNESS_MAIN

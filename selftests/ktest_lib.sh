@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Tests that are in dat_ktest.ko, which report to the kernel's log: for ktest.sh and kunload.sh.
+
+# This is in build/selftests/.
+module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_ktest.ko
+if [ ! -r "$module" ]; then
+	echo "1..0 # SKIP no $module (make ktest)"
+	exit 4
+fi
+n=0 failed=0 marks=0
+
+# What the kernel has said since a line of ours, without the times.
+mark() {
+	marks=$((marks + 1))
+	mark="${0##*/} $$ $marks: $1"
+	echo "$mark" >/dev/kmsg
+}
+
+since_mark() {
+	dmesg | sed 's/^\[ *[0-9.]*\] //' | awk -v mark="$mark" 'seen { print } $0 == mark { seen = 1 }'
+}
+
+result() { # NAME: of the command before
+	local rc=$? status=ok
+	n=$((n + 1))
+	if ((rc != 0)); then
+		# shellcheck disable=SC2034 # the exit status of who includes this
+		status="not ok" failed=1
+		since_mark | grep '^#' | tail -n 20
+	fi
+	echo "$status $n $1"
+}
