@@ -673,6 +673,47 @@ TEST_F_TIMEOUT(peer, memory_that_comes_and_goes_is_reached_meanwhile, 120)
 	EXPECT_TRUE(await_end(l));
 }
 
+TEST_F_TIMEOUT(peer, its_pages_are_reached_until_they_are_freed, 120)
+{
+	const struct kpeer_message *answer;
+	struct a_pair *p = &self->p;
+	struct link *l = &self->first;
+	uint64_t addr;
+	uint32_t key;
+
+	NEED_MODULE();
+	ASSERT_NE(NULL, order(p, l, KPEER_FILL, PART, PART));
+	answer = order(p, l, KPEER_PAGES, PART, PART);
+	ASSERT_NE(NULL, answer);
+	key = answer->rkey;
+	addr = answer->addr;
+	EXPECT_NE(l->hello.rkey, key);
+	ASSERT_EQ(DAT_DTO_SUCCESS, fetch(p, l, key, addr, PART));
+	EXPECT_TRUE(is_filled(p->mem.va + DATA, SEED, PART));
+	ASSERT_NE(NULL, order(p, l, KPEER_FREE, 0, 0));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, fetch(p, l, key, addr, 8));
+	EXPECT_TRUE(await_end(l));
+}
+
+TEST_F_TIMEOUT(peer, its_connection_is_made_once_more, 120)
+{
+	struct a_pair *p = &self->p;
+	struct link third;
+	DAT_CR_HANDLE cr;
+
+	NEED_MODULE();
+	ASSERT_TRUE(link_make(p, &third));
+	ASSERT_TRUE(kernel_connects(p, &self->first, &self->other));
+	ASSERT_NE(NULL, order(p, &self->other, KPEER_DUP, 0, 0));
+	cr = request(p);
+	ASSERT_NE(DAT_HANDLE_NULL, cr);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
+	ASSERT_TRUE(established(third.evd, NULL));
+	EXPECT_NE(NULL, order(p, &third, KPEER_SUM, 0, 16));
+	/* Of one that was accepted it is not known where that went to. */
+	EXPECT_EQ(NULL, order(p, &self->first, KPEER_DUP, 0, 0));
+}
+
 TEST_F_TIMEOUT(peer, its_window_opens_what_it_is_bound_to, 120)
 {
 	const struct kpeer_message *answer;

@@ -72,7 +72,7 @@ static DAT_SRQ_HANDLE srq;
 static DAT_LMR_CONTEXT buffers_context;
 static u8 (*buffers)[KPEER_MESSAGE];
 
-static DAT_LMR_HANDLE memory_lmr, fmr;
+static DAT_LMR_HANDLE memory_lmr, fmr, pages_lmr;
 static DAT_RMR_HANDLE rmr;
 static DAT_RSP_HANDLE rsp;		/* of @reserved */
 static struct conn *reserved;
@@ -360,6 +360,25 @@ static DAT_RETURN connect(struct conn *c, u32 len)
 	return answer_value(c, make_another(c->in.value), 0);
 }
 
+static DAT_RETURN make_same(struct conn *as)
+{
+	struct conn *c = conn_make(false);
+	DAT_RETURN rc;
+
+	if (!c)
+		return DAT_INSUFFICIENT_RESOURCES;
+	rc = dat_ep_dup_connect(c->ep, as->ep, CONNECT_US, sizeof(hello), &hello,
+				DAT_QOS_BEST_EFFORT);
+	if (rc)
+		conn_free(c);
+	return rc;
+}
+
+static DAT_RETURN dup(struct conn *c, u32 len)
+{
+	return answer_value(c, make_same(c), 0);
+}
+
 static DAT_RETURN say_heard(struct conn *c, u32 len)
 {
 	answer_begin(c, DAT_SUCCESS);
@@ -418,26 +437,66 @@ static DAT_RETURN say_ended(struct conn *c, u32 len)
 	return answer_value(c, DAT_SUCCESS, ended_by);
 }
 
+/* The physical addresses of the part's pages; returns how many. */
+static u32 pages_of_part(const struct conn *c, DAT_PADDR *pages)
+{
+	u32 i, first = c->in.offset >> PAGE_SHIFT, n = DIV_ROUND_UP(c->in.len, PAGE_SIZE);
+
+	n = min_t(u32, n, PAGES - first);
+	for (i = 0; i < n; i++)
+		pages[i] = page_to_phys(vmalloc_to_page(memory + (first + i) * PAGE_SIZE));
+	return n;
+}
+
+static DAT_RETURN answer_key(struct conn *c, DAT_RETURN rc, u32 key, u64 addr)
+{
+	answer_begin(c, rc);
+	c->out.rkey = key;
+	c->out.addr = addr;
+	return answer(c, sizeof(c->out));
+}
+
 /* The answer follows the registration in the queue, so that it is good when that arrives. */
 static DAT_RETURN fast_register(struct conn *c, u32 len)
 {
-	DAT_PADDR pages[PAGES];
+	DAT_PADDR pages[PAGES] = { };
 	DAT_REGION_DESCRIPTION region = { .for_physical = pages };
+	u32 n = pages_of_part(c, pages);
 	DAT_RMR_CONTEXT key = 0;
-	u32 i, first = c->in.offset >> PAGE_SHIFT, n = DIV_ROUND_UP(c->in.len, PAGE_SIZE);
 	DAT_RETURN rc;
 
-	if (first + n > PAGES)
-		return DAT_INVALID_PARAMETER;
-	for (i = 0; i < n; i++)
-		pages[i] = page_to_phys(vmalloc_to_page(memory + (first + i) * PAGE_SIZE));
 	rc = dat_lmr_fmr(fmr, DAT_MEM_TYPE_PHYSICAL, region, n, DAT_MEM_PRIV_ALL_FLAG,
 			 DAT_VA_TYPE_VA, c->ep, to_cookie(c), DAT_COMPLETION_SUPPRESS_FLAG, NULL,
 			 &key);
-	answer_begin(c, rc);
-	c->out.rkey = key;
-	c->out.addr = n ? pages[0] : 0;
-	return answer(c, sizeof(c->out));
+	return answer_key(c, rc, key, pages[0]);
+}
+
+static DAT_RETURN register_pages(struct conn *c, u32 len)
+{
+	DAT_PADDR pages[PAGES] = { };
+	DAT_REGION_DESCRIPTION region = { .for_physical = pages };
+	u64 bytes = (u64)pages_of_part(c, pages) * PAGE_SIZE;
+	DAT_RMR_CONTEXT key = 0;
+	DAT_VADDR addr = 0;
+	DAT_RETURN rc;
+
+	if (pages_lmr)
+		return answer_value(c, DAT_INVALID_STATE, 0);
+	rc = dat_lmr_kcreate(ia, DAT_MEM_TYPE_PHYSICAL, region, bytes, pz, DAT_MEM_PRIV_ALL_FLAG,
+			     DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &pages_lmr, NULL, &key,
+			     NULL, &addr);
+	if (rc)
+		pages_lmr = NULL;
+	return answer_key(c, rc, key, addr);
+}
+
+static DAT_RETURN free_pages_lmr(struct conn *c, u32 len)
+{
+	DAT_RETURN rc = dat_lmr_free(pages_lmr);
+
+	if (!rc)
+		pages_lmr = NULL;
+	return answer_value(c, rc, 0);
 }
 
 static DAT_RETURN invalidate(struct conn *c, u32 len)
@@ -454,10 +513,7 @@ static DAT_RETURN bind(struct conn *c, u32 len)
 
 	rc = dat_rmr_bind(rmr, memory_lmr, &part, c->in.value, DAT_VA_TYPE_VA, c->ep,
 			  to_cookie(c), DAT_COMPLETION_SUPPRESS_FLAG, &key);
-	answer_begin(c, rc);
-	c->out.rkey = key;
-	c->out.addr = part.virtual_address;
-	return answer(c, sizeof(c->out));
+	return answer_key(c, rc, key, part.virtual_address);
 }
 
 static DAT_RETURN solicit(struct conn *c, u32 len)
@@ -488,6 +544,9 @@ static DAT_RETURN (*const ops[KPEER_OPS])(struct conn *c, u32 len) = {
 	[KPEER_FMR]	= fast_register,
 	[KPEER_INVALIDATE] = invalidate,
 	[KPEER_BIND]	= bind,
+	[KPEER_PAGES]	= register_pages,
+	[KPEER_FREE]	= free_pages_lmr,
+	[KPEER_DUP]	= dup,
 	[KPEER_SOLICIT]	= solicit,
 };
 

@@ -49,6 +49,9 @@ enum kpeer_op {
 	KPEER_FMR,	/* the part gets a key of its own, @rkey of the answer, by dat_lmr_fmr() */
 	KPEER_INVALIDATE, /* and loses it */
 	KPEER_BIND,	/* the same by a window, for privileges @value; its address is @addr */
+	KPEER_PAGES,	/* as FMR, by registering the part's pages one by one; once at a time */
+	KPEER_FREE,	/* and loses it */
+	KPEER_DUP,	/* another connection to where the module has made this one to */
 	KPEER_SOLICIT,	/* @value messages come before the answer, which alone is solicited */
 	KPEER_OPS
 };
