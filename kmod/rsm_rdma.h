@@ -30,10 +30,10 @@
 
 /* Requests of a connection that are under way at most. */
 #define RSM_STAGE_SLOTS		8	/* of DAT_IOC_RSM_IO */
-#define RSM_STAGE_TELL		4	/* one in so many puts of it is not silent */
+#define RSM_STAGE_GROUP		4	/* chunks that are posted together */
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* also a flush */
 #define RSM_RING_WRS		32	/* of the mapped ring */
-#define RSM_RING_TELL		8	/* as above */
+#define RSM_RING_TELL		8	/* one in so many puts of it is not silent */
 #define RSM_ACK_WRS		5	/* ACKs that the transport is not done with */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 3)	/* also a TELL, and a flush of each other */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
@@ -241,7 +241,7 @@ struct rsm_msg {
 	__be64	addr;
 };
 
-/* Who gets the completion of a request: the upper half of its cookie. */
+/* Who gets the completion of a request: a part of its cookie, see rsm_conn.c. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
@@ -308,7 +308,7 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
  * @addr: importer: of its first byte, for @rkey
  * @length: importer: of the segment
  * @posted: importer: requests that name @rkey
- * @completed: of them
+ * @completed: of them, those known to have completed
  * @acks: ACKs that the transport is not done with
  * @progress: in jiffies, when a request completed, or one was posted while there was none
  * @moved: importer: an ACK is due when as many are @completed
@@ -416,7 +416,7 @@ void rsm_conn_hang_up(struct rsm_conn *conn);
  * struct rsm_request - a transfer between memory and the segment
  * @put: or a get
  * @silent: a put of whose success only a later request of the channel tells, which is posted
- *	at once; of its failure it tells itself
+ *	at once, with no wait in between; of its failure it tells itself
  * @offset: in the segment; it and the length were checked
  * @local: the memory; its context of this adapter's zone
  * @channel: who is told

@@ -369,6 +369,7 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		WRITE_ONCE(r->done, seq + 1);
 		ring_show_done(r);
 	} else {
+		/* Silent ones before it may be done; after the end nobody counts them. */
 		ring_kill(r);
 	}
 	ring_look(r);

@@ -8,6 +8,10 @@
  *
  * What adjoins in the segment is one request, however many entries it is of: a request costs
  * a message on the wire and its answer, a copy of a few bytes costs nothing beside that.
+ *
+ * Puts are posted in groups, the last of which tells how all have gone: all that is posted is
+ * told of without anything being waited for.  For user memory may take for ever, and while
+ * something is untold the exporter waits that rebinds.
  */
 #include <linux/math.h>
 #include <linux/sched/signal.h>
@@ -36,8 +40,9 @@ struct chunk {
  * @conn: likewise
  * @begin: sequence number of the first chunk
  * @first: and of the oldest that was not retired
+ * @next: and of the one that is filled next; those from r->posted on were not posted yet
  * @checked: entries so far
- * @filling: the chunk that is posted next has been begun
+ * @filling: @next has been begun
  * @err: of the first chunk that has failed: those behind it count for nothing
  * @chunk: by sequence number
  * @lm: local memory of entries, reference held, or NULL: user memory, or not begun
@@ -48,6 +53,7 @@ struct stage {
 	struct rsm_conn		*conn;
 	u32			begin;
 	u32			first;
+	u32			next;
 	u32			checked;
 	bool			filling;
 	int			err;
@@ -187,51 +193,68 @@ static int stage_retire_until(struct stage *s, u32 seq)
 	return s->err;
 }
 
-/* Filling. */
+/* Posting. */
 
-/* What is being filled goes to the adapter. */
-static int stage_post(struct stage *s)
+static int stage_post_one(struct stage *s, bool silent)
 {
 	u32 seq = s->r->posted;
 	const struct chunk *c = stage_chunk(s, seq);
 	struct rsm_request req = {
-		.put = s->t->put, .offset = c->offset, .local = stage_triplet(s, seq, c->n),
-		.channel = RSM_CHANNEL_STAGE, .seq = seq,
-		/* There is a flush behind it, if nothing else. */
-		.silent = s->t->put && (seq + 1) % RSM_STAGE_TELL,
+		.put = s->t->put, .silent = silent, .offset = c->offset,
+		.local = stage_triplet(s, seq, c->n), .channel = RSM_CHANNEL_STAGE, .seq = seq,
 	};
 
-	if (!s->filling)
-		return DAT_RSM_OK;
-	s->filling = false;
-	if (!c->n)
-		return DAT_RSM_OK;
 	if (rsm_conn_rdma(s->conn, &req))
 		return DAT_RSM_CONN_ABORTED;
 	s->r->posted++;
 	return DAT_RSM_OK;
 }
 
+/* What was filled goes to the adapter.  The last one tells, unless @more is posted at once. */
+static int stage_post(struct stage *s, bool more)
+{
+	int ret = DAT_RSM_OK;
+
+	while (!ret && s->r->posted != s->next)
+		ret = stage_post_one(s, s->t->put && (more || s->r->posted + 1 != s->next));
+	return ret;
+}
+
+/* Filling. */
+
 /* Bytes at @offset of the segment for which what is being filled has room; whole elements. */
 static u32 stage_room(struct stage *s, u64 offset, u32 width)
 {
-	const struct chunk *c = stage_chunk(s, s->r->posted);
+	const struct chunk *c = stage_chunk(s, s->next);
 
-	if (!s->filling || c->offset + c->n != offset)
+	/* What is aligned stays aligned in its request, or it might be torn. */
+	if (!s->filling || c->offset + c->n != offset || c->offset & (width - 1))
 		return 0;
 	return round_down(RSM_SLOT_SIZE - c->n, width);
+}
+
+/* What is being filled is whole.  Returns true if it is not worth to wait for others. */
+static bool stage_close(struct stage *s)
+{
+	u32 n = stage_chunk(s, s->next)->n;
+
+	if (!s->filling)
+		return false;
+	s->filling = false;
+	s->next += !!n;
+	return n == RSM_SLOT_SIZE || s->next - s->r->posted == RSM_STAGE_GROUP;
 }
 
 /* Begin another chunk, at byte @at of an entry. */
 static int stage_begin(struct stage *s, u32 entry, u64 at)
 {
-	int ret = stage_post(s);
+	int ret = stage_close(s) ? stage_post(s, false) : DAT_RSM_OK;
 
-	if (!ret && s->r->posted - s->first == RSM_STAGE_SLOTS)
+	if (!ret && s->next - s->first == RSM_STAGE_SLOTS)
 		ret = stage_retire(s);
 	if (ret)
 		return ret;
-	*stage_chunk(s, s->r->posted) = (struct chunk) {
+	*stage_chunk(s, s->next) = (struct chunk) {
 		.offset = s->t->e[entry].offset + at, .entry = entry, .at = at,
 	};
 	s->filling = true;
@@ -241,11 +264,11 @@ static int stage_begin(struct stage *s, u32 entry, u64 at)
 /* @n more bytes, for which there is room. */
 static int stage_fill(struct stage *s, u32 entry, u64 at, u32 n)
 {
-	struct chunk *c = stage_chunk(s, s->r->posted);
+	struct chunk *c = stage_chunk(s, s->next);
 	int ret = DAT_RSM_OK;
 
 	if (s->t->put)
-		ret = stage_copy(s, entry, at, stage_slot(s, s->r->posted) + c->n, n);
+		ret = stage_copy(s, entry, at, stage_slot(s, s->next) + c->n, n);
 	if (!ret)
 		c->n += n;
 	return ret;
@@ -289,7 +312,7 @@ static int stage_localmem(struct stage *s, u32 entry)
 /* An entry of no bytes is done when those before it are; see stage_count(). */
 static int stage_nothing(struct stage *s)
 {
-	if (!s->filling && s->first == s->r->posted)
+	if (!s->filling && s->first == s->next)
 		s->t->done++;
 	return DAT_RSM_OK;
 }
@@ -307,37 +330,47 @@ static int stage_entry(struct stage *s, u32 entry)
 	return e->length ? stage_bytes(s, entry) : stage_nothing(s);
 }
 
-/*
- * What was put is there, for whoever looks.  That it can't be said whether the last one is there
- * makes it the one that has failed.
- */
+/* That it can't be said whether the last bytes are there makes their entry one that has failed. */
+static void stage_doubt(struct rsm_transfer *t)
+{
+	while (t->done && !t->e[--t->done].length)
+		;
+}
+
+/* What was put is there, for whoever looks. */
 static int stage_finish_puts(struct stage *s)
 {
+	int ret = stage_post(s, true);
 	u32 flush = s->r->posted;
-	int ret;
 
 	if (flush == s->begin)
-		return DAT_RSM_OK;
+		return ret;
 	/* Without it silent ones have nobody to tell of them, but the end. */
-	if (rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
+	if (ret || rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
 		rsm_conn_hang_up(s->conn);
 	ret = stage_retire_until(s, flush);
 	s->r->posted++;
 	if (ret)
 		return ret;
 	ret = stage_await(s, flush);
-	if (ret && s->t->done)
-		s->t->done--;
+	if (ret)
+		stage_doubt(s->t);
 	return ret;
+}
+
+static int stage_finish_gets(struct stage *s)
+{
+	int posted = stage_post(s, false), ret;
+
+	ret = stage_retire_until(s, s->r->posted);
+	return ret ?: posted;
 }
 
 /* What is under way comes to its end, whatever has become of the rest. */
 static int stage_finish(struct stage *s)
 {
-	int posted = stage_post(s), ret;
-
-	ret = s->t->put ? stage_finish_puts(s) : stage_retire_until(s, s->r->posted);
-	return ret ?: posted;
+	stage_close(s);
+	return s->t->put ? stage_finish_puts(s) : stage_finish_gets(s);
 }
 
 static void stage_put(struct stage *s)
@@ -380,6 +413,7 @@ int rsm_stage_io(struct rsm_transfer *t)
 		return DAT_RSM_INTERRUPTED;
 	s.begin = r->posted;
 	s.first = r->posted;
+	s.next = r->posted;
 	ret = stage_run(&s);
 	mutex_unlock(&r->io_lock);
 	if (ret == DAT_RSM_CONN_ABORTED) {

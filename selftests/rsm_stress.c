@@ -709,6 +709,57 @@ TEST(an_importer_that_is_stuck_holds_up_nobody)
 	r_close(&p);
 }
 
+struct vector {
+	rsm_scat_gath_t	sg;
+	rsm_iovec_t	v[2];
+	int		ret;
+};
+
+static void *vector_thread(void *arg)
+{
+	struct vector *vec = arg;
+
+	vec->ret = rsm_memseg_import_putv(&vec->sg);
+	return NULL;
+}
+
+#define SPENT_MS	5000	/* for what others are not to wait for */
+
+/* What was put before waits for nothing, so the exporter does not wait for it. */
+TEST(a_vector_that_is_stuck_holds_up_no_rebind)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	char *buf = r_mem(2 * R_PAGE), *other = r_mem(R_SIZE);
+	struct vector vec = { .ret = -1 };
+	struct r_pair p;
+	uint64_t start;
+	pthread_t t;
+	int i;
+
+	memset(buf, 'a', R_PAGE);
+	pfd.fd = unanswered(buf + R_PAGE, R_PAGE);
+	if (pfd.fd < 0)
+		SKIP(return, "needs userfaultfd");
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	for (i = 0; i < 2; i++)
+		vec.v[i] = (rsm_iovec_t) {
+			.io_type = RSM_VA_TYPE, .local.vaddr = buf + (size_t)i * R_PAGE,
+			.remote_offset = (size_t)i * 2 * R_PAGE, .transfer_length = R_PAGE,
+		};
+	vec.sg = (rsm_scat_gath_t) { .io_request_count = 2, .remote_handle = p.imp,
+				     .iovec = vec.v };
+	ASSERT_EQ(0, pthread_create(&t, NULL, vector_thread, &vec));
+	ASSERT_EQ(1, poll(&pfd, 1, R_WAIT_MS));
+	start = r_now_ms();
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, other, 0, R_SIZE));
+	EXPECT_LT(r_now_ms() - start, SPENT_MS);
+	close(pfd.fd);
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSM_SUCCESS, vec.ret);
+	EXPECT_EQ(0, vec.sg.io_residual_count);
+	r_close(&p);
+}
+
 static long faults(void)
 {
 	struct rusage u;

@@ -238,7 +238,7 @@ static inline void r_peer_stop(struct r_peer *peer, int sig)
 	close(peer->from);
 }
 
-/* All that was said by the import of @p has arrived, since who leaves waits for that. */
+/* All that was said by the import of @p has arrived: who leaves waits for that, for a second. */
 static inline int r_settle(struct r_pair *p)
 {
 	int ret;

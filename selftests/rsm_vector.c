@@ -180,6 +180,79 @@ TEST_F(vector, entries_that_adjoin_in_the_segment_are_entries_still)
 	EXPECT_EQ(0, self->sg.io_residual_count);
 }
 
+#define BIG	((size_t)1 << 20)
+
+static size_t big_length(unsigned int *seed)
+{
+	switch (rand_r(seed) % 6) {
+	case 0: return 0;
+	case 1: return 1 + (size_t)rand_r(seed) % 64;
+	/* About what an adapter takes at a time. */
+	case 2: return 16380 + (size_t)rand_r(seed) % 9;
+	default: return (size_t)rand_r(seed) % 40000;
+	}
+}
+
+/* Of user memory and of local memory by turns, three of four where the last one ended. */
+static void big_list(struct _test_data_vector *self, unsigned int *seed, char *buf,
+		     rsm_localmemory_handle_t local)
+{
+	size_t end = 0, n;
+	int i;
+
+	for (i = 0; i < N; i++) {
+		n = big_length(seed);
+		if (end + n > BIG || rand_r(seed) % 4 == 0)
+			end = (size_t)rand_r(seed) % (BIG - n);
+		self->v[i] = (rsm_iovec_t) {
+			.io_type = rand_r(seed) % 2 ? RSM_VA_TYPE : RSM_HANDLE_TYPE,
+			.local_offset = (size_t)rand_r(seed) % (BIG - n),
+			.remote_offset = end, .transfer_length = n,
+		};
+		if (self->v[i].io_type == RSM_VA_TYPE)
+			self->v[i].local.vaddr = buf;
+		else
+			self->v[i].local.handle = local;
+		end += n;
+	}
+}
+
+/* RSM check: 46 */
+TEST_F(vector, large_entries_arrive_as_they_are_listed)
+{
+	char *mem = r_mem(BIG), *buf = r_mem(BIG), *model = r_mem(BIG);
+	rsm_localmemory_handle_t local;
+	struct r_pair p = self->p;
+	unsigned int seed = 815, i, k;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_create(p.ctlr, &p.exp, mem, BIG, 0));
+	p.id = 0;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(p.exp, &p.id, NULL, 0));
+	ASSERT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
+	ASSERT_EQ(RSM_SUCCESS, rsm_create_localmemory_handle(p.ctlr, &local, buf, BIG));
+	for (i = 0; i < BIG; i++)
+		buf[i] = (char)(i * 13 + i / 251);
+	self->sg.remote_handle = p.imp;
+	for (i = 0; i < R_TIMES(200); i++) {
+		big_list(self, &seed, buf, local);
+		for (k = 0; k < N; k++)
+			memcpy(model + self->v[k].remote_offset, buf + self->v[k].local_offset,
+			       self->v[k].transfer_length);
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+		ASSERT_EQ(0, memcmp(model, mem, BIG));
+		memcpy(model, buf, BIG);
+		for (k = 0; k < N; k++)
+			memcpy(model + self->v[k].local_offset, mem + self->v[k].remote_offset,
+			       self->v[k].transfer_length);
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+		ASSERT_EQ(0, memcmp(model, buf, BIG));
+		memcpy(model, mem, BIG);
+	}
+	EXPECT_EQ(RSM_SUCCESS, rsm_free_localmemory_handle(p.ctlr, local));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
+}
+
 struct bad {
 	size_t	remote_offset;
 	size_t	length;
@@ -549,6 +622,15 @@ static void random_entry(struct _test_data_vector *self, rsm_iovec_t *v, unsigne
 	}
 }
 
+/* Have @next begin in the segment where @v ends, if there is room for both. */
+static void adjoin(const rsm_iovec_t *v, rsm_iovec_t *next)
+{
+	if (v->remote_offset < R_SIZE && v->transfer_length < R_SIZE &&
+	    next->transfer_length < R_SIZE &&
+	    v->remote_offset + v->transfer_length + next->transfer_length <= R_SIZE)
+		next->remote_offset = v->remote_offset + v->transfer_length;
+}
+
 /* What @model becomes: the segment of a put, our memory of a get. */
 static struct guess play(struct _test_data_vector *self, char *model, const char *ro,
 			 const char *hole, int put)
@@ -588,6 +670,9 @@ TEST_F(vector, strange_lists_fail_where_they_are_strange)
 		self->sg.io_request_count = 1 + (unsigned int)rand_r(&seed) % N;
 		for (k = 0; k < self->sg.io_request_count; k++)
 			random_entry(self, &self->v[k], &seed, ro, hole);
+		for (k = 1; k < self->sg.io_request_count; k++)
+			if (rand_r(&seed) % 2)
+				adjoin(&self->v[k - 1], &self->v[k]);
 		self->buf[rand_r(&seed) % (int)R_SIZE] = (char)i;
 		memcpy(model, put ? self->p.mem : self->buf, R_SIZE);
 		g = play(self, model, ro, hole, (int)put);

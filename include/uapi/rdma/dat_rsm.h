@@ -412,8 +412,8 @@ enum dat_rsm_op {
  * @offset: in the segment
  * @length: bytes; 0 is done at once
  * @localmem: id of local memory, or 0
- * @width: 1, 2, 4 or 8: of the elements, none of which is torn if it is aligned; @offset
- *	and @length are multiples of it
+ * @width: 1, 2, 4 or 8: of the elements, none of which is torn if it is aligned, as far as
+ *	the adapter writes aligned words as such; @offset and @length are multiples of it
  */
 struct dat_rsm_ioent {
 	__u64 addr;
