@@ -11,32 +11,150 @@
 #include <linux/indirect_call_wrapper.h>
 
 #include "dat.h"
+#include "trace.h"
 
 #define CQ_BUDGET	64	/* completions before others have their turn */
 
-/* Nearly all are of these two kinds. */
-static void cq_done(struct ib_cq *cq, struct ib_wc *wc)
+/*
+ * The most common of completions are successes of a kernel consumer's, who is told.  Events of
+ * those that follow each other are written where they stay, and told of, under one lock.  What
+ * comes of any other is the same, or found out, by the longer way of wc.c.
+ */
+
+#define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED)
+
+static __always_inline const struct dat_slot *cq_slot(const struct ib_wc *wc)
 {
-	INDIRECT_CALL_2(wc->wr_cqe->done, dat_wc_recv_done, dat_wc_send_done, cq, wc);
+	return container_of(wc->wr_cqe, struct dat_slot, cqe);
+}
+
+/* A receive, or the oldest request. */
+static __always_inline bool cq_is_plain(const struct dat_conn *conn, const struct dat_ep *ep,
+					const struct ib_wc *wc, bool recv)
+{
+	const struct dat_slot *slot = cq_slot(wc);
+	const struct dat_queue *q = &ep->sq;
+
+	if (wc->wr_cqe->done != (recv ? dat_wc_recv_done : dat_wc_send_done) ||
+	    unlikely(wc->status != IB_WC_SUCCESS || slot->flags & RARE_FLAGS))
+		return false;
+	return recv || (slot == &conn->sq_slots[q->done & (q->entries - 1)] && conn->inflight &&
+			dat_kring_op(slot->flags) < DAT_OP_LAST);
+}
+
+static __always_inline void cq_write_event(struct dat_ep *ep, const struct dat_evd *evd,
+					   struct dat_eqe *eqe, const struct ib_wc *wc,
+					   bool recv)
+{
+	const struct dat_slot *slot = cq_slot(wc);
+	u32 len = recv ? wc->byte_len : slot->len;
+
+	eqe->type = DAT_EV_DTO;
+	eqe->status = DAT_ST_SUCCESS;
+	eqe->flags = recv ? DAT_EQE_RECV : dat_kring_op(slot->flags) << DAT_EQE_KOP_SHIFT;
+	eqe->owner = ep->obj.user_data;
+	eqe->cookie = slot->cookie;
+	eqe->data = len;
+	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
+	trace_dat_event(evd, eqe, true);
+}
+
+/* From @wc, which is plain, to the first that is not.  Return: that. */
+static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct dat_ep *ep,
+						  struct dat_evd *evd, struct ib_wc *wc,
+						  const struct ib_wc *end, bool recv)
+{
+	struct dat_evring *r = &evd->ring;
+	u32 tail = r->tail;
+
+	lockdep_assert_held(&evd->lock);
+	do {
+		/* What finds no room is lost, and reported, by the longer way. */
+		if (unlikely(tail - r->head == r->entries))
+			break;
+		cq_write_event(ep, evd, dat_kevring_entry(r, tail), wc, recv);
+		tail++;
+		if (recv) {
+			ep->rq.done++;
+		} else {
+			ep->sq.done++;
+			conn->inflight--;
+		}
+	} while (++wc != end && cq_is_plain(conn, ep, wc, recv));
+	if (likely(tail != r->tail)) {
+		dat_kevring_grow(r, tail);
+		evd->overflowed = false;
+		dat_upcall_wake(evd);
+	}
+	return wc;
+}
+
+/* Those at the front that are plain and of one kind.  Return: the first of the others. */
+static __always_inline struct ib_wc *cq_take_run(struct dat_conn *conn, struct dat_ep *ep,
+						 struct ib_wc *wc, const struct ib_wc *end,
+						 bool recv)
+{
+	struct dat_evd *evd = recv ? ep->recv_evd : ep->request_evd;
+
+	if (unlikely(!evd || (recv && (!conn->established || ep->srq))))
+		return wc;
+	spin_lock(&evd->lock);
+	wc = cq_write_run(conn, ep, evd, wc, end, recv);
+	spin_unlock(&evd->lock);
+	return wc;
+}
+
+static __always_inline struct ib_wc *cq_take_plain(struct dat_conn *conn, struct dat_ep *ep,
+						   struct ib_wc *wc, const struct ib_wc *end)
+{
+	if (!ep->sq.kernel || unlikely(ep->freed))
+		return wc;
+	if (cq_is_plain(conn, ep, wc, true))
+		return cq_take_run(conn, ep, wc, end, true);
+	if (likely(cq_is_plain(conn, ep, wc, false)))
+		return cq_take_run(conn, ep, wc, end, false);
+	return wc;
+}
+
+static __always_inline void cq_take_batch(struct dat_conn *conn, struct dat_ep *ep, int n)
+{
+	struct ib_wc *wc = conn->wc, *end = wc + n;
+
+	while (wc != end) {
+		wc = cq_take_plain(conn, ep, wc, end);
+		if (likely(wc == end))
+			break;
+		/* Nearly all are of these two kinds. */
+		INDIRECT_CALL_2(wc->wr_cqe->done, dat_wc_recv_done, dat_wc_send_done,
+				conn->cq, wc);
+		wc++;
+	}
 }
 
 /* Context: ep->lock held.  Return: how many were taken, at most @budget. */
-static int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
+static __always_inline int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
 {
-	int done = 0, n, i;
+	int done = 0, n;
 
 	lockdep_assert_held(&ep->lock);
 	do {
 		n = ib_poll_cq(conn->cq, min(budget - done, DAT_BATCH), conn->wc);
-		for (i = 0; i < n; i++)
-			cq_done(conn->cq, &conn->wc[i]);
-		done += max(n, 0);
+		if (n <= 0)
+			break;
+		cq_take_batch(conn, ep, n);
+		done += n;
 	} while (n == DAT_BATCH && done < budget);
 	if (done && conn->established && !dat_queue_settled(conn)) {
 		dat_queue_pump_rq(conn);
 		dat_conn_progress(conn);
 	}
 	return done;
+}
+
+/* The same for those who are not in a hurry. */
+static noinline int cq_take_some(struct dat_conn *conn, struct dat_ep *ep, int budget)
+{
+	return cq_take(conn, ep, budget);
 }
 
 /* More to do: the queue is not empty, or was not when it was armed. */
@@ -57,7 +175,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (ep) {
 		dat_upcall_hold();
 		spin_lock_bh(&ep->lock);
-		done = cq_take(conn, ep, budget);
+		done = cq_take_some(conn, ep, budget);
 		polled = done && done < budget && dat_busy_join(conn);
 		/* Who makes it leave, schedules us: in vain as long as we are not complete. */
 		if (polled)
@@ -147,7 +265,7 @@ int dat_cq_create(struct dat_conn *conn, u32 entries)
  */
 int dat_cq_take(struct dat_conn *conn)
 {
-	return cq_take(conn, conn->ep, CQ_BUDGET);
+	return cq_take_some(conn, conn->ep, CQ_BUDGET);
 }
 
 /**
@@ -172,7 +290,7 @@ void dat_cq_take_rest(struct dat_conn *conn)
 	struct dat_ep *ep = conn->ep;
 
 	spin_lock_bh(&ep->lock);
-	while (cq_take(conn, ep, CQ_BUDGET) == CQ_BUDGET)
+	while (cq_take_some(conn, ep, CQ_BUDGET) == CQ_BUDGET)
 		dat_ep_breathe(ep);
 	spin_unlock_bh(&ep->lock);
 }

@@ -1034,12 +1034,13 @@ static inline void dat_kring_pass(struct dat_queue *q)
 	*(u32 *)q->ring.tail = ++q->head;
 }
 
-/* The entry at the tail is written. */
-static inline void dat_kevring_grow(struct dat_evring *r)
+/* The entries before @tail are written. */
+static inline void dat_kevring_grow(struct dat_evring *r, u32 tail)
 {
 	struct dat_evd_status *status = r->status.va;
 
-	status->tail = ++r->tail;
+	r->tail = tail;
+	status->tail = tail;
 }
 
 /* The oldest event was taken. */

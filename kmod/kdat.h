@@ -295,7 +295,7 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->user_cookie.as_64 = eqe->cookie;
 	dto->status = status;
 	dto->transfered_length = eqe->data;
-	dto->operation = eqe->flags & DAT_EQE_RECV ? DAT_DTO_RECEIVE : kdat_dto_ops[op];
+	dto->operation = kdat_dto_ops[op];
 	dto->rmr_context = 0;
 }
 

@@ -6,6 +6,8 @@
 
 /* Results for operations that only the user face has are never looked at. */
 const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
+	/* Of a receive the event says none. */
+	[DAT_OP_INVALID]		= DAT_DTO_RECEIVE,
 	[DAT_OP_SEND]			= DAT_DTO_SEND,
 	[DAT_OP_RDMA_WRITE]		= DAT_DTO_RDMA_WRITE,
 	[DAT_OP_RDMA_READ]		= DAT_DTO_RDMA_READ,

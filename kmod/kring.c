@@ -125,7 +125,7 @@ bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe)
 		return false;
 	}
 	*dat_kevring_entry(r, r->tail) = *eqe;
-	dat_kevring_grow(r);
+	dat_kevring_grow(r, r->tail + 1);
 	return true;
 }
 

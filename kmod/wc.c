@@ -174,81 +174,13 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	}
 }
 
-/*
- * The most common of completions: success of a kernel consumer's, who is told.  What comes
- * of any other is the same, or found out, by the longer way.
- */
-static __always_inline bool wc_is_plain(const struct dat_ep *ep, const struct ib_wc *wc,
-					const struct dat_evd *evd, u8 flags)
-{
-	return wc->status == IB_WC_SUCCESS && ep->sq.kernel && evd && !ep->freed &&
-	       !(flags & DAT_SQE_SUPPRESS);
-}
-
-/* Written where it stays.  False: there is no room. */
-static __always_inline bool wc_push_plain(struct dat_ep *ep, bool recv, struct dat_evd *evd,
-					  const struct dat_slot *slot, u16 eqe_flags, u32 len)
-{
-	struct dat_evring *r = &evd->ring;
-	struct dat_eqe *eqe;
-
-	lockdep_assert_held(&evd->lock);
-	if (unlikely(dat_kevring_count(r) == r->entries))
-		return false;
-	eqe = dat_kevring_entry(r, r->tail);
-	eqe->type = DAT_EV_DTO;
-	eqe->status = DAT_ST_SUCCESS;
-	eqe->flags = eqe_flags;
-	eqe->owner = ep->obj.user_data;
-	eqe->cookie = slot->cookie;
-	eqe->data = len;
-	dat_kevring_grow(r);
-	evd->overflowed = false;
-	if (!(slot->flags & DAT_SQE_UNSIGNALLED))
-		dat_upcall_wake(evd);
-	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
-	trace_dat_event(evd, eqe, true);
-	return true;
-}
-
-static __always_inline void wc_deliver_plain(struct dat_ep *ep, bool recv, struct dat_evd *evd,
-					     const struct dat_slot *slot, u16 eqe_flags, u32 len)
-{
-	bool room;
-
-	lockdep_assert_held(&ep->lock);
-	spin_lock(&evd->lock);
-	room = wc_push_plain(ep, recv, evd, slot, eqe_flags, len);
-	spin_unlock(&evd->lock);
-	/* An event is lost, which is reported. */
-	if (unlikely(!room))
-		dat_wc_deliver(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
-}
-
-/* True: it was the oldest request, and all is done. */
-static __always_inline bool wc_request_plain(struct dat_conn *conn, struct dat_slot *slot,
-					     const struct ib_wc *wc)
-{
-	struct dat_ep *ep = conn->ep;
-	struct dat_evd *evd = ep->request_evd;
-	struct dat_queue *q = &ep->sq;
-	u8 op = dat_kring_op(slot->flags);
-
-	if (slot != &conn->sq_slots[q->done & (q->entries - 1)] || !conn->inflight ||
-	    op >= DAT_OP_LAST || !wc_is_plain(ep, wc, evd, slot->flags))
-		return false;
-	conn->inflight--;
-	q->done++;
-	wc_deliver_plain(ep, false, evd, slot, op << DAT_EQE_KOP_SHIFT, slot->len);
-	return true;
-}
-
 /* The requests before it had no completion of their own, which means that they succeeded. */
-static noinline void wc_request(struct dat_conn *conn, struct dat_slot *slot,
-				const struct ib_wc *wc, const struct ib_device *ibdev)
+void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+	struct dat_conn *conn = cq->cq_context;
 	struct dat_queue *q = &conn->ep->sq;
-	u8 status = wc_to_status(wc, ibdev, false);
+	u8 status = wc_to_status(wc, cq->device, false);
 	u32 n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
 	/* Not at the device: its completions can't be counted. */
@@ -259,15 +191,6 @@ static noinline void wc_request(struct dat_conn *conn, struct dat_slot *slot,
 	dat_wc_requests_done(conn, n + 1, DAT_ST_SUCCESS, status);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
-}
-
-void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
-	struct dat_conn *conn = cq->cq_context;
-
-	if (unlikely(!wc_request_plain(conn, slot, wc)))
-		wc_request(conn, slot, wc, cq->device);
 }
 
 /**
@@ -308,36 +231,15 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 		queue_work(dat_wq, &conn->early_work);
 }
 
-static __always_inline bool wc_recv_plain(struct dat_conn *conn, struct dat_slot *slot,
-					  const struct ib_wc *wc)
+void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct dat_ep *ep = conn->ep;
-	struct dat_evd *evd = ep->recv_evd;
-
-	if (!conn->established || ep->srq || !wc_is_plain(ep, wc, evd, slot->flags))
-		return false;
-	ep->rq.done++;
-	wc_deliver_plain(ep, true, evd, slot, DAT_EQE_RECV, wc->byte_len);
-	return true;
-}
-
-static noinline void wc_recv(struct dat_conn *conn, struct dat_slot *slot,
-			     const struct ib_wc *wc, const struct ib_device *ibdev)
-{
-	u8 status = wc_to_status(wc, ibdev, true);
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+	struct dat_conn *conn = cq->cq_context;
+	u8 status = wc_to_status(wc, cq->device, true);
 
 	slot->len = wc->byte_len;
 	if (conn->established)
 		dat_wc_recv_finish(conn, slot, status);
 	else
 		wc_recv_early(conn, slot, status);
-}
-
-void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
-	struct dat_conn *conn = cq->cq_context;
-
-	if (unlikely(!wc_recv_plain(conn, slot, wc)))
-		wc_recv(conn, slot, wc, cq->device);
 }
