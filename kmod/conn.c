@@ -42,6 +42,7 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 	if (conn->closing)
 		return;
 	conn->closing = true;
+	dat_ep_settle(conn->ep);
 	conn->end_event = event;
 	if (dat_busy_leave(conn))
 		dat_cq_schedule(conn);
@@ -490,6 +491,18 @@ static struct dat_slot *conn_alloc_slots(u32 n, void (*done)(struct ib_cq *, str
 	return slots;
 }
 
+static void conn_init_direct(struct dat_direct *one)
+{
+	one->send.sg_list = &one->sge;
+	one->send.num_sge = 1;
+	one->send.opcode = IB_WR_SEND;
+	one->send.send_flags = IB_SEND_SIGNALED;
+	one->write.wr = one->send;
+	one->write.wr.opcode = IB_WR_RDMA_WRITE;
+	one->recv.sg_list = &one->sge;
+	one->recv.num_sge = 1;
+}
+
 static int conn_alloc_memory(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -529,6 +542,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_LIST_HEAD(&conn->early);
 	init_completion(&conn->cm_heard);
 	dat_busy_init_conn(conn);
+	conn_init_direct(&conn->one);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);
 	INIT_WORK(&conn->early_work, conn_early_work);

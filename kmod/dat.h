@@ -352,16 +352,22 @@ struct dat_evd {
 	u32			generation;
 };
 
+/* LMRs of a kernel consumer's zone that are found at once, by the low bits of their context. */
+#define DAT_PZ_NEAR	64
+
 /**
  * struct dat_pz - protection zone
  * @obj: base; users: LMRs, SRQs, EPs
  * @pd: NULL after shutdown
+ * @near: LMRs of the zone; RCU.  Of those with the same place the younger has it.  None has
+ *	the first: a context of 0 is that of no LMR, or of one that is closed
  * @reg_lock: @reg
  * @reg: registers kernel memory, once that was needed; or NULL
  */
 struct dat_pz {
 	struct dat_obj		obj;
 	struct ib_pd		*pd;
+	struct dat_lmr __rcu	*near[DAT_PZ_NEAR];
 	struct mutex		reg_lock;	/* reg */
 	struct dat_regqp	*reg;
 };
@@ -674,6 +680,8 @@ enum dat_ep_trait {
  * @freed: by its owner, who is told of nothing any more; @dead as well
  * @version: counts modifications, which a connection under construction must not miss
  * @conn: the current connection, from connect or accept to DISCONNECTED
+ * @direct: the same while a kernel consumer's posts may go to its device at once, as far as
+ *	the state tells: CONNECTED, not closing, not @dead; or NULL
  * @sq: requests
  * @rq: receives, empty with an SRQ
  * @ring: shared memory, also shows state and private data
@@ -700,6 +708,7 @@ struct dat_ep {
 	bool			freed;
 	u32			version;
 	struct dat_conn		*conn;
+	struct dat_conn		*direct;
 	struct dat_queue	sq;
 	struct dat_queue	rq;
 	struct dat_epring	ring;
@@ -764,6 +773,24 @@ union dat_send_wr {
 };
 
 /**
+ * struct dat_direct - requests with one segment, made but for what is of each
+ * @sge: the segment
+ * @send: a send
+ * @write: an RDMA write
+ * @recv: a receive
+ * @bad_send: where the device says which request it has refused; NULL until it does
+ * @bad_recv: likewise
+ */
+struct dat_direct {
+	struct ib_sge		sge;
+	struct ib_send_wr	send;
+	struct ib_rdma_wr	write;
+	struct ib_recv_wr	recv;
+	const struct ib_send_wr	*bad_send;
+	const struct ib_recv_wr	*bad_recv;
+};
+
+/**
  * struct dat_conn - one connection of an EP, with all that verbs know of it
  * @ep: reference held until the end is reported
  * @version: of the EP that it is made for
@@ -803,6 +830,7 @@ union dat_send_wr {
  * @graceful: close when the requests are done
  * @end_event: connection event that will tell of the end
  * @end_pd: bytes of private data that came with it; a kernel consumer's
+ * @one: what is posted without a detour by the ring; see direct.h
  * @busy: who polls, of recv_evd and of request_evd if that is another
  * @busy_seen: there was something to take since the timer looked
  * @wc: scratch of cq.c
@@ -849,6 +877,7 @@ struct dat_conn {
 	bool			graceful;
 	u32			end_event;
 	u32			end_pd;
+	struct dat_direct	one;
 	struct dat_busy_link	busy[2];
 	bool			busy_seen;
 	struct ib_wc		wc[DAT_BATCH];
@@ -1083,10 +1112,8 @@ extern const struct dat_lmr_kind dat_lmr_reserved_kind;
 
 static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u32 len)
 {
-	u64 offset = addr - lmr->start;
-
 	/* An address before the first is an offset beyond the end: nothing wraps around. */
-	return offset <= lmr->length && len <= lmr->length - offset;
+	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
 /* Under RCU, or with softirqs disabled.  The LMR that has this context, or NULL. */
@@ -1142,6 +1169,35 @@ static __always_inline int dat_lmr_resolve_quick(struct dat_pz *pz, u32 context,
 	out->addr = addr + lmr->shift;
 	out->length = len;
 	return 0;
+}
+
+/**
+ * dat_lmr_resolve_near() - the same for most segments of a kernel consumer's
+ * @pz: protection zone of the endpoint
+ * @context: of the LMR, as somebody says
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @write: the memory will be written
+ * @out: result
+ *
+ * Context: as dat_lmr_resolve_quick().  Return: false: that one has to look.
+ */
+static __always_inline bool dat_lmr_resolve_near(struct dat_pz *pz, u32 context, u64 addr,
+						 u32 len, bool write, struct ib_sge *out)
+{
+	struct dat_lmr *lmr = rcu_dereference_check(pz->near[context % DAT_PZ_NEAR],
+						    rcu_read_lock_bh_held());
+
+	/* Pairs with dat_lmr_open(). */
+	if (unlikely(!lmr || smp_load_acquire(&lmr->context) != context))
+		return false;
+	if (unlikely((write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE)) ||
+		     !dat_lmr_covers(lmr, addr, len)))
+		return false;
+	out->addr = addr + lmr->shift;
+	out->length = len;
+	out->lkey = lmr->lkey;
+	return true;
 }
 
 /* kmem.c */
@@ -1292,6 +1348,7 @@ struct dat_ep_parents {
 struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data);
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);
+void dat_ep_settle(struct dat_ep *ep);
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn);
 bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);

@@ -7,13 +7,16 @@
 #ifndef _DAT_DIRECT_H
 #define _DAT_DIRECT_H
 
+#include <linux/kdat_types.h>
+
 #include "dat.h"
 #include "trace.h"
 
 /* Nothing was posted that has not been taken, and there is room for one more. */
 static __always_inline bool dat_direct_room(const struct dat_queue *q)
 {
-	return *q->ring.tail == q->head && q->head - q->done < q->entries;
+	/* In this order: where there is an SRQ there is no ring. */
+	return q->head - q->done < q->entries && *q->ring.tail == q->head;
 }
 
 /**
@@ -135,6 +138,82 @@ static __always_inline void dat_direct_recv(struct dat_ep *ep, struct dat_conn *
 		dat_queue_refused_rq(conn, slot, ret);
 	else
 		trace_dat_post(&ep->obj, DAT_OP_INVALID, cookie, len, num_sge);
+}
+
+static __always_inline void dat_direct_post_send(struct dat_conn *conn,
+						 const struct ib_send_wr *wr)
+{
+	const struct ib_send_wr **bad = &conn->one.bad_send;
+
+	if (unlikely(conn->qp->device->ops.post_send(conn->qp, wr, bad))) {
+		dat_queue_refused_sq(conn, *bad);
+		*bad = NULL;
+	}
+}
+
+static __always_inline void dat_direct_post_recv(struct dat_ep *ep, struct dat_conn *conn,
+						 const struct dat_slot *slot)
+{
+	struct dat_direct *one = &conn->one;
+	int ret = conn->qp->device->ops.post_recv(conn->qp, &one->recv, &one->bad_recv);
+
+	if (unlikely(ret))
+		dat_queue_refused_rq(conn, slot, ret);
+	else
+		trace_dat_post(&ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, 1);
+}
+
+/**
+ * dat_direct_one() - post what has one segment and no flags, if nothing is in the way
+ * @ep: endpoint
+ * @op: DAT_OP_SEND, DAT_OP_RDMA_WRITE or, for a receive, DAT_OP_INVALID
+ * @seg: its segment, not empty, no longer than a message may be
+ * @cookie: the consumer's
+ * @raddr: RDMA operations
+ * @rkey: RDMA operations
+ *
+ * The device's own functions are called: those of verbs have a variable for who does not want
+ * to know which request was refused, and variables whose address is taken are guarded.
+ *
+ * Context: ep->lock held.  Return: false: nothing was posted.
+ */
+static __always_inline bool dat_direct_one(struct dat_ep *ep, u8 op,
+					   const DAT_LMR_TRIPLET *seg, u64 cookie, u64 raddr,
+					   u32 rkey)
+{
+	bool recv = op == DAT_OP_INVALID;
+	struct dat_queue *q = recv ? &ep->rq : &ep->sq;
+	struct dat_conn *conn = ep->direct;
+	u32 len = seg->segment_length;
+	struct dat_direct *one;
+	struct dat_slot *slot;
+
+	lockdep_assert_held(&ep->lock);
+	if (unlikely(!conn || (!recv && dat_queue_stopped(conn)) || !dat_direct_room(q)))
+		return false;
+	one = &conn->one;
+	if (unlikely(!dat_lmr_resolve_near(ep->pz, seg->lmr_context, seg->virtual_address, len,
+					   recv, &one->sge)))
+		return false;
+	slot = dat_direct_slot(q, recv ? conn->rq_slots : conn->sq_slots, cookie,
+			       recv ? 0 : dat_kring_flags(op, 0), len);
+	if (recv) {
+		one->recv.wr_cqe = &slot->cqe;
+		dat_direct_post_recv(ep, conn, slot);
+		return true;
+	}
+	trace_dat_post(&ep->obj, op, cookie, len, 1);
+	conn->inflight++;
+	if (op == DAT_OP_SEND) {
+		one->send.wr_cqe = &slot->cqe;
+		dat_direct_post_send(conn, &one->send);
+	} else {
+		one->write.wr.wr_cqe = &slot->cqe;
+		one->write.remote_addr = raddr;
+		one->write.rkey = rkey;
+		dat_direct_post_send(conn, &one->write.wr);
+	}
+	return true;
 }
 
 #endif /* _DAT_DIRECT_H */

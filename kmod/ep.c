@@ -25,6 +25,23 @@ static const struct {
 };
 
 /**
+ * dat_ep_settle() - find out whether posts may go to the device at once
+ * @ep: endpoint; what that depends on has changed
+ *
+ * Context: ep->lock held.
+ */
+void dat_ep_settle(struct dat_ep *ep)
+{
+	struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
+	    conn->closing || conn->unordered)
+		conn = NULL;
+	ep->direct = conn;
+}
+
+/**
  * dat_ep_set_state() - the only writer of ep->state
  * @ep: endpoint
  * @state: one that may follow the present one
@@ -40,6 +57,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 		return;
 	trace_dat_ep_state(ep, state);
 	ep->state = state;
+	dat_ep_settle(ep);
 	dat_epring_set_state(&ep->ring, state);
 }
 
@@ -518,6 +536,7 @@ static int ep_may_free(struct dat_obj *obj)
 	spin_lock_bh(&ep->lock);
 	ep->dead = true;
 	ep->freed = true;
+	dat_ep_settle(ep);
 	spin_unlock_bh(&ep->lock);
 	return 0;
 }
@@ -528,6 +547,7 @@ static void ep_begin_shutdown(struct dat_obj *obj)
 
 	spin_lock_bh(&ep->lock);
 	ep->dead = true;
+	dat_ep_settle(ep);
 	if (ep->conn)
 		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
 	spin_unlock_bh(&ep->lock);

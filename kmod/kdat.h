@@ -224,6 +224,14 @@ static __always_inline void kdat_bh_end(bool enabled)
 		local_bh_enable();
 }
 
+/* Softirqs are disabled already, and "Context: BH" can be done. */
+static __always_inline bool kdat_in_bh(void)
+{
+	u32 count = preempt_count();
+
+	return count & SOFTIRQ_MASK && !(count & HARDIRQ_MASK) && !irqs_disabled();
+}
+
 #define KDAT_CONTEXT	KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
 
 /* kdat_error.c */
@@ -278,6 +286,22 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 	if (likely(obj && obj->user_data == h))
 		return obj;
 	return kdat_find_any(handle);
+}
+
+/**
+ * kdat_near_ep() - look an EP up where most are found
+ * @handle: anything
+ *
+ * Context: as kdat_find().  Return: likewise; also of an EP it may be NULL.
+ */
+static __always_inline struct dat_ep *kdat_near_ep(DAT_EP_HANDLE handle)
+{
+	u64 h = kdat_to_u64(handle);
+	struct dat_obj *obj;
+
+	obj = rcu_dereference_check(*kdat_near_of(h), rcu_read_lock_bh_held());
+	return likely(obj && obj->user_data == h && obj->type == DAT_OBJ_EP) ?
+	       to_dat_ep(obj) : NULL;
 }
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];

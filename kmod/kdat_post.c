@@ -270,6 +270,42 @@ static __always_inline bool quick_post(DAT_EP_HANDLE handle,
 	return done;
 }
 
+/*
+ * What most posts are: one segment and no flags, from an upcall or with softirqs disabled
+ * otherwise.  All attributes allow one segment.
+ */
+
+static __always_inline bool one_fits(const struct dat_ep *ep, u8 op, u32 len,
+				     const DAT_RMR_TRIPLET *to)
+{
+	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
+
+	/* None is the longest. */
+	len--;
+	if (op == DAT_OP_INVALID)
+		return len < ep->obj.ia->msg_max;
+	if (op == DAT_OP_SEND)
+		return len < attr->max_message_size;
+	return len < attr->max_rdma_size && len < to->segment_length;
+}
+
+/* With softirqs disabled.  False: nothing has happened. */
+static __always_inline bool one_post(DAT_EP_HANDLE handle, u8 op, const DAT_LMR_TRIPLET *seg,
+				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to)
+{
+	struct dat_ep *ep = kdat_near_ep(handle);
+	bool done;
+
+	if (unlikely(!ep))
+		return false;
+	spin_lock(&ep->lock);
+	done = one_fits(ep, op, seg->segment_length, to) &&
+	       dat_direct_one(ep, op, seg, cookie.as_64, to ? to->virtual_address : 0,
+			      to ? to->rmr_context : 0);
+	spin_unlock(&ep->lock);
+	return done;
+}
+
 static DAT_RETURN post_send(struct dat_ep *ep, void *arg)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
@@ -330,16 +366,26 @@ static noinline DAT_RETURN ring_request(DAT_EP_HANDLE ep_handle, u8 op, DAT_COUN
 	return kdat_ep_call(ep_handle, op == DAT_OP_SEND ? post_send : post_rdma, &r);
 }
 
+/* Neither are the ways that are not so quick. */
+static noinline DAT_RETURN any_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num,
+				    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				    DAT_COMPLETION_FLAGS flags)
+{
+	struct quick p = { num, iov, cookie, flags };
+
+	if (likely(quick_post(ep_handle, quick_send, &p)))
+		return DAT_SUCCESS;
+	return ring_request(ep_handle, DAT_OP_SEND, num, iov, cookie, NULL, flags);
+}
+
 DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct quick p = { num_segments, local_iov, user_cookie, completion_flags };
-
-	if (likely(quick_post(ep_handle, quick_send, &p)))
+	if (likely(num_segments == 1 && local_iov && !completion_flags && kdat_in_bh()) &&
+	    likely(one_post(ep_handle, DAT_OP_SEND, local_iov, user_cookie, NULL)))
 		return DAT_SUCCESS;
-	return ring_request(ep_handle, DAT_OP_SEND, num_segments, local_iov, user_cookie, NULL,
-			    completion_flags);
+	return any_send(ep_handle, num_segments, local_iov, user_cookie, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send);
 
@@ -373,19 +419,29 @@ DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_read);
 
+static noinline DAT_RETURN any_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num,
+				     const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				     const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	struct quick p = { num, iov, cookie, flags, remote };
+
+	if (likely(quick_post(ep_handle, quick_write, &p)))
+		return DAT_SUCCESS;
+	return ring_request(ep_handle, DAT_OP_RDMA_WRITE, num, iov, cookie, remote, flags);
+}
+
 DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				   const DAT_RMR_TRIPLET *remote_buffer,
 				   DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct quick p = {
-		num_segments, local_iov, user_cookie, completion_flags, remote_buffer,
-	};
-
-	if (likely(quick_post(ep_handle, quick_write, &p)))
+	if (likely(num_segments == 1 && local_iov && remote_buffer && !completion_flags &&
+		   kdat_in_bh()) &&
+	    likely(one_post(ep_handle, DAT_OP_RDMA_WRITE, local_iov, user_cookie,
+			    remote_buffer)))
 		return DAT_SUCCESS;
-	return ring_request(ep_handle, DAT_OP_RDMA_WRITE, num_segments, local_iov, user_cookie,
-			    remote_buffer, completion_flags);
+	return any_write(ep_handle, num_segments, local_iov, user_cookie, remote_buffer,
+			 completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 
@@ -446,15 +502,25 @@ static noinline DAT_RETURN ring_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num,
 	return kdat_ep_call(ep_handle, post_recv, &r);
 }
 
+static noinline DAT_RETURN any_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num,
+				    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				    DAT_COMPLETION_FLAGS flags)
+{
+	struct quick p = { num, iov, cookie, flags };
+
+	if (likely(quick_post(ep_handle, quick_recv, &p)))
+		return DAT_SUCCESS;
+	return ring_recv(ep_handle, num, iov, cookie, flags);
+}
+
 DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct quick p = { num_segments, local_iov, user_cookie, completion_flags };
-
-	if (likely(quick_post(ep_handle, quick_recv, &p)))
+	if (likely(num_segments == 1 && local_iov && !completion_flags && kdat_in_bh()) &&
+	    likely(one_post(ep_handle, DAT_OP_INVALID, local_iov, user_cookie, NULL)))
 		return DAT_SUCCESS;
-	return ring_recv(ep_handle, num_segments, local_iov, user_cookie, completion_flags);
+	return any_recv(ep_handle, num_segments, local_iov, user_cookie, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_recv);
 

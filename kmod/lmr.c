@@ -86,6 +86,31 @@ int dat_lmr_access(u32 priv)
 	return access;
 }
 
+/* Where it is in the table of its zone, or NULL. */
+static struct dat_lmr __rcu **lmr_near(const struct dat_lmr *lmr)
+{
+	u32 at = lmr->index % DAT_PZ_NEAR;
+
+	return at && lmr->pz && lmr->obj.ia->face ? &lmr->pz->near[at] : NULL;
+}
+
+static void lmr_publish_near(struct dat_lmr *lmr)
+{
+	struct dat_lmr __rcu **near = lmr_near(lmr);
+
+	if (near)
+		rcu_assign_pointer(*near, lmr);
+}
+
+static void lmr_forget_near(struct dat_lmr *lmr)
+{
+	struct dat_lmr __rcu **near = lmr_near(lmr);
+
+	/* Unless it is another's by now. */
+	if (near)
+		unrcu_pointer(cmpxchg(near, RCU_INITIALIZER(lmr), NULL));
+}
+
 static int lmr_alloc_index(struct dat_lmr *lmr)
 {
 	struct dat_ia *ia = lmr->obj.ia;
@@ -108,6 +133,7 @@ static int lmr_alloc_index(struct dat_lmr *lmr)
 	rcu_assign_pointer(lmr_table(ia)->lmr[index], lmr);
 	spin_unlock(&ia->lmr_lock);
 	lmr->index = index;
+	lmr_publish_near(lmr);
 	return 0;
 }
 
@@ -117,6 +143,7 @@ static void lmr_free_index(struct dat_lmr *lmr)
 
 	if (!lmr->index)
 		return;
+	lmr_forget_near(lmr);
 	spin_lock(&ia->lmr_lock);
 	RCU_INIT_POINTER(lmr_table(ia)->lmr[lmr->index], NULL);
 	spin_unlock(&ia->lmr_lock);
