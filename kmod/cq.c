@@ -21,7 +21,9 @@
  * comes of any other is the same, or found out, by the longer way of wc.c.
  */
 
-#define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED)
+/* Flags of a slot: those, and the operations of binds and registrations. */
+#define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_KRING_OP_SHIFT)
+static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
 
 static __always_inline const struct dat_slot *cq_slot(const struct ib_wc *wc)
 {
@@ -33,30 +35,27 @@ static __always_inline bool cq_is_plain(const struct dat_conn *conn, const struc
 					const struct ib_wc *wc, bool recv)
 {
 	const struct dat_slot *slot = cq_slot(wc);
-	const struct dat_queue *q = &ep->sq;
 
 	if (wc->wr_cqe->done != (recv ? dat_wc_recv_done : dat_wc_send_done) ||
 	    unlikely(wc->status != IB_WC_SUCCESS || slot->flags & RARE_FLAGS))
 		return false;
-	return recv || (slot == &conn->sq_slots[q->done & (q->entries - 1)] && conn->inflight &&
-			dat_kring_op(slot->flags) < DAT_OP_LAST);
+	return recv || (slot->at == (u16)ep->sq.done && conn->inflight);
 }
 
-static __always_inline void cq_write_event(struct dat_ep *ep, const struct dat_evd *evd,
-					   struct dat_eqe *eqe, const struct ib_wc *wc,
-					   bool recv)
+static __always_inline void cq_write_event(struct dat_ep *ep, struct dat_eqe *eqe,
+					   const struct ib_wc *wc, bool recv)
 {
 	const struct dat_slot *slot = cq_slot(wc);
 	u32 len = recv ? wc->byte_len : slot->len;
+	u64 cookie = slot->cookie;
 
 	eqe->type = DAT_EV_DTO;
 	eqe->status = DAT_ST_SUCCESS;
 	eqe->flags = recv ? DAT_EQE_RECV : dat_kring_op(slot->flags) << DAT_EQE_KOP_SHIFT;
 	eqe->owner = ep->obj.user_data;
-	eqe->cookie = slot->cookie;
+	eqe->cookie = cookie;
 	eqe->data = len;
-	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
-	trace_dat_event(evd, eqe, true);
+	trace_dat_complete(ep, recv, cookie, DAT_ST_SUCCESS, len);
 }
 
 /* From @wc, which is plain, to the first that is not.  Return: that. */
@@ -65,15 +64,19 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 						  const struct ib_wc *end, bool recv)
 {
 	struct dat_evring *r = &evd->ring;
-	u32 tail = r->tail;
+	u32 tail = r->tail, full = r->head + r->entries;
+	struct ib_wc *first = wc;
+	struct dat_eqe *eqe;
 
 	lockdep_assert_held(&evd->lock);
 	do {
 		/* What finds no room is lost, and reported, by the longer way. */
-		if (unlikely(tail - r->head == r->entries))
+		if (unlikely(tail == full))
 			break;
-		cq_write_event(ep, evd, dat_kevring_entry(r, tail), wc, recv);
-		tail++;
+		eqe = dat_kevring_entry(r, tail);
+		cq_write_event(ep, eqe, wc, recv);
+		r->tail = ++tail;
+		trace_dat_event(evd, eqe, true);
 		if (recv) {
 			ep->rq.done++;
 		} else {
@@ -81,8 +84,7 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 			conn->inflight--;
 		}
 	} while (++wc != end && cq_is_plain(conn, ep, wc, recv));
-	if (likely(tail != r->tail)) {
-		dat_kevring_grow(r, tail);
+	if (likely(wc != first)) {
 		evd->overflowed = false;
 		dat_upcall_wake(evd);
 	}

@@ -524,6 +524,7 @@ struct dat_wr {
  * @len: bytes posted (requests) or received
  * @flags: of the entry
  * @status: enum dat_dto_status of an early receive
+ * @at: of a request: its index, the low half, which is more than a queue has entries
  * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
  */
 struct dat_slot {
@@ -533,6 +534,7 @@ struct dat_slot {
 	u32			len;
 	u8			flags;
 	u8			status;
+	u16			at;
 	struct dat_lmr		*lmr;
 };
 
@@ -680,8 +682,8 @@ enum dat_ep_trait {
  * @freed: by its owner, who is told of nothing any more; @dead as well
  * @version: counts modifications, which a connection under construction must not miss
  * @conn: the current connection, from connect or accept to DISCONNECTED
- * @direct: the same while a kernel consumer's posts may go to its device at once, as far as
- *	the state tells: CONNECTED, not closing, not @dead; or NULL
+ * @direct: the same while a kernel consumer's posts may go to its device at once, if there is
+ *	room and nothing in the ring before them; or NULL; see dat_ep_settle()
  * @sq: requests
  * @rq: receives, empty with an SRQ
  * @ring: shared memory, also shows state and private data
@@ -1015,6 +1017,7 @@ bool dat_obj_type_known(u32 type);
 
 /* upcall.c */
 void dat_upcall_wake(struct dat_evd *evd);
+void dat_upcall_settle(struct dat_evd *evd);
 void dat_upcall_hold(void);
 void dat_upcall_release(void);
 
@@ -1044,7 +1047,10 @@ u32 dat_kring_posted(const struct dat_queue *q);
 bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
-/* Of a ring of a kernel consumer, whose EVD's lock is held: both of its indices are true. */
+/*
+ * Of a ring of a kernel consumer, whose EVD's lock is held: both of its indices are true, and
+ * in its pages, which nobody maps, there are events alone.
+ */
 static inline u32 dat_kevring_count(const struct dat_evring *r)
 {
 	return r->tail - r->head;
@@ -1052,32 +1058,13 @@ static inline u32 dat_kevring_count(const struct dat_evring *r)
 
 static inline struct dat_eqe *dat_kevring_entry(const struct dat_evring *r, u32 index)
 {
-	struct dat_evd_status *status = r->status.va;
-
-	return (struct dat_eqe *)(status + 1) + (index & (r->entries - 1));
+	return &r->events[index & r->mask];
 }
 
 /* Of an empty ring: an entry that was never written has been taken. */
 static inline void dat_kring_pass(struct dat_queue *q)
 {
 	*(u32 *)q->ring.tail = ++q->head;
-}
-
-/* The entries before @tail are written. */
-static inline void dat_kevring_grow(struct dat_evring *r, u32 tail)
-{
-	struct dat_evd_status *status = r->status.va;
-
-	r->tail = tail;
-	status->tail = tail;
-}
-
-/* The oldest event was taken. */
-static inline void dat_kevring_drop(struct dat_evring *r)
-{
-	struct dat_evd_head *submit = r->submit.va;
-
-	submit->head = ++r->head;
 }
 
 /* A kernel consumer has nobody to tell, and most of its completions come by here. */
@@ -1110,7 +1097,7 @@ int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu);
 
 extern const struct dat_lmr_kind dat_lmr_reserved_kind;
 
-static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u32 len)
+static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 {
 	/* An address before the first is an offset beyond the end: nothing wraps around. */
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
@@ -1183,7 +1170,7 @@ static __always_inline int dat_lmr_resolve_quick(struct dat_pz *pz, u32 context,
  * Context: as dat_lmr_resolve_quick().  Return: false: that one has to look.
  */
 static __always_inline bool dat_lmr_resolve_near(struct dat_pz *pz, u32 context, u64 addr,
-						 u32 len, bool write, struct ib_sge *out)
+						 u64 len, bool write, struct ib_sge *out)
 {
 	struct dat_lmr *lmr = rcu_dereference_check(pz->near[context % DAT_PZ_NEAR],
 						    rcu_read_lock_bh_held());
@@ -1413,8 +1400,9 @@ static inline bool dat_queue_settled(const struct dat_conn *conn)
 {
 	const struct dat_ep *ep = conn->ep;
 
-	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) && !conn->graceful &&
-	       !dat_queue_stopped(conn);
+	/* Where posts may go at once it is neither stopped nor ending. */
+	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
+	       (likely(ep->direct == conn) || (!conn->graceful && !dat_queue_stopped(conn)));
 }
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);

@@ -15,8 +15,7 @@
 /* Nothing was posted that has not been taken, and there is room for one more. */
 static __always_inline bool dat_direct_room(const struct dat_queue *q)
 {
-	/* In this order: where there is an SRQ there is no ring. */
-	return q->head - q->done < q->entries && *q->ring.tail == q->head;
+	return *q->ring.tail == q->head && q->head - q->done < q->entries;
 }
 
 /**
@@ -60,6 +59,7 @@ static __always_inline struct dat_slot *dat_direct_slot(struct dat_queue *q,
 {
 	struct dat_slot *slot = &slots[q->head & (q->entries - 1)];
 
+	slot->at = q->head;
 	dat_kring_pass(q);
 	slot->cookie = cookie;
 	slot->flags = flags;
@@ -140,15 +140,15 @@ static __always_inline void dat_direct_recv(struct dat_ep *ep, struct dat_conn *
 		trace_dat_post(&ep->obj, DAT_OP_INVALID, cookie, len, num_sge);
 }
 
-static __always_inline void dat_direct_post_send(struct dat_conn *conn,
+static __always_inline void dat_direct_post_send(struct dat_ep *ep, struct dat_conn *conn,
 						 const struct ib_send_wr *wr)
 {
-	const struct ib_send_wr **bad = &conn->one.bad_send;
-
-	if (unlikely(conn->qp->device->ops.post_send(conn->qp, wr, bad))) {
-		dat_queue_refused_sq(conn, *bad);
-		*bad = NULL;
-	}
+	if (likely(!conn->qp->device->ops.post_send(conn->qp, wr, &conn->one.bad_send)))
+		return;
+	/* Not what it was called with: that would have to be kept. */
+	conn = ep->conn;
+	dat_queue_refused_sq(conn, conn->one.bad_send);
+	conn->one.bad_send = NULL;
 }
 
 static __always_inline void dat_direct_post_recv(struct dat_ep *ep, struct dat_conn *conn,
@@ -158,9 +158,7 @@ static __always_inline void dat_direct_post_recv(struct dat_ep *ep, struct dat_c
 	int ret = conn->qp->device->ops.post_recv(conn->qp, &one->recv, &one->bad_recv);
 
 	if (unlikely(ret))
-		dat_queue_refused_rq(conn, slot, ret);
-	else
-		trace_dat_post(&ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, 1);
+		dat_queue_refused_rq(ep->conn, slot, ret);
 }
 
 /**
@@ -184,34 +182,39 @@ static __always_inline bool dat_direct_one(struct dat_ep *ep, u8 op,
 	bool recv = op == DAT_OP_INVALID;
 	struct dat_queue *q = recv ? &ep->rq : &ep->sq;
 	struct dat_conn *conn = ep->direct;
-	u32 len = seg->segment_length;
+	u32 len = seg->segment_length, head = q->head, *tail = (u32 *)q->ring.tail;
 	struct dat_direct *one;
 	struct dat_slot *slot;
 
 	lockdep_assert_held(&ep->lock);
-	if (unlikely(!conn || (!recv && dat_queue_stopped(conn)) || !dat_direct_room(q)))
+	/* In this order: where there is an SRQ there is no ring. */
+	if (unlikely(!conn || head - q->done >= q->entries || *tail != head))
 		return false;
 	one = &conn->one;
 	if (unlikely(!dat_lmr_resolve_near(ep->pz, seg->lmr_context, seg->virtual_address, len,
 					   recv, &one->sge)))
 		return false;
-	slot = dat_direct_slot(q, recv ? conn->rq_slots : conn->sq_slots, cookie,
-			       recv ? 0 : dat_kring_flags(op, 0), len);
+	slot = (recv ? conn->rq_slots : conn->sq_slots) + (head & (q->entries - 1));
+	slot->cookie = cookie;
+	slot->flags = recv ? 0 : dat_kring_flags(op, 0);
+	slot->at = head;
+	slot->len = len;
+	*tail = q->head = head + 1;
+	trace_dat_post(&ep->obj, op, cookie, len, 1);
 	if (recv) {
 		one->recv.wr_cqe = &slot->cqe;
 		dat_direct_post_recv(ep, conn, slot);
 		return true;
 	}
-	trace_dat_post(&ep->obj, op, cookie, len, 1);
 	conn->inflight++;
 	if (op == DAT_OP_SEND) {
 		one->send.wr_cqe = &slot->cqe;
-		dat_direct_post_send(conn, &one->send);
+		dat_direct_post_send(ep, conn, &one->send);
 	} else {
 		one->write.wr.wr_cqe = &slot->cqe;
 		one->write.remote_addr = raddr;
 		one->write.rkey = rkey;
-		dat_direct_post_send(conn, &one->write.wr);
+		dat_direct_post_send(ep, conn, &one->write.wr);
 	}
 	return true;
 }

@@ -28,6 +28,8 @@ static const struct {
  * dat_ep_settle() - find out whether posts may go to the device at once
  * @ep: endpoint; what that depends on has changed
  *
+ * What stops the queue does so in the pump, which comes here when it is done.
+ *
  * Context: ep->lock held.
  */
 void dat_ep_settle(struct dat_ep *ep)
@@ -36,7 +38,7 @@ void dat_ep_settle(struct dat_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
-	    conn->closing || conn->unordered)
+	    conn->closing || conn->unordered || dat_queue_stopped(conn))
 		conn = NULL;
 	ep->direct = conn;
 }

@@ -44,6 +44,11 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
+static u32 evd_count(struct dat_evd *evd)
+{
+	return evd->obj.face ? dat_kevring_count(&evd->ring) : dat_evring_count(&evd->ring);
+}
+
 /* Wake the waiter if it has what it asked for; without one, whoever watches the EVD. */
 static void evd_wake(struct dat_evd *evd)
 {
@@ -54,7 +59,7 @@ static void evd_wake(struct dat_evd *evd)
 		return;
 	}
 	if (evd->waiting) {
-		if (dat_evring_count(&evd->ring) >= evd->threshold)
+		if (evd_count(evd) >= evd->threshold)
 			wake_up(&evd->wq);
 	} else if (evd->cno && !evd->disabled) {
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
@@ -131,8 +136,8 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 	bool ok = false;
 
 	lockdep_assert_held(&evd->lock);
-	if (dat_evring_count(&evd->ring) < evd->ring.entries)
-		ok = dat_evring_push(&evd->ring, eqe);
+	if (evd_count(evd) < evd->ring.entries)
+		ok = evd_push(evd, eqe);
 	if (ok) {
 		/* There was room again: the next event that finds none is news. */
 		evd->overflowed = false;
@@ -187,7 +192,7 @@ u32 dat_evd_count(struct dat_evd *evd)
 	u32 count;
 
 	spin_lock_bh(&evd->lock);
-	count = dat_evring_count(&evd->ring);
+	count = evd_count(evd);
 	spin_unlock_bh(&evd->lock);
 	return count;
 }
@@ -202,7 +207,7 @@ static int evd_ready(struct dat_evd *evd)
 		ret = -ESHUTDOWN;
 	else if (evd->unwaitable)
 		ret = -ECANCELED;
-	else if (dat_evring_count(&evd->ring) >= evd->threshold)
+	else if (evd_count(evd) >= evd->threshold)
 		ret = 1;
 	spin_unlock_bh(&evd->lock);
 	return ret;
@@ -230,7 +235,7 @@ static void evd_leave(struct dat_evd *evd, bool failed)
 {
 	spin_lock_bh(&evd->lock);
 	evd->waiting = false;
-	if (failed && evd->cno && !evd->disabled && dat_evring_count(&evd->ring))
+	if (failed && evd->cno && !evd->disabled && evd_count(evd))
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	spin_unlock_bh(&evd->lock);
 }
@@ -305,7 +310,7 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 	spin_lock_bh(&evd->lock);
 	evd->disabled = disabled;
 	/* What came meanwhile has triggered nothing. */
-	if (!disabled && evd->cno && !evd->waiting && dat_evring_count(&evd->ring))
+	if (!disabled && evd->cno && !evd->waiting && evd_count(evd))
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	spin_unlock_bh(&evd->lock);
 }
@@ -355,7 +360,7 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
 	to = evd->ring.tail;
-	from = to - dat_evring_count(&evd->ring);
+	from = to - evd_count(evd);
 	spin_unlock_bh(&evd->lock);
 	/* All but the few that come meanwhile. */
 	dat_evring_copy(&evd->ring, status, entries, from, to);
@@ -363,7 +368,7 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 	spin_lock_bh(&evd->lock);
 	if (evd->waiting && evd->threshold > entries) {
 		ret = -EBUSY;
-	} else if (dat_evring_count(&evd->ring) <= entries) {
+	} else if (evd_count(evd) <= entries) {
 		dat_evring_resize(&evd->ring, status, entries, to);
 		ret = 0;
 	}
@@ -433,6 +438,8 @@ static void evd_shutdown(struct dat_obj *obj)
 
 	spin_lock_bh(&evd->lock);
 	evd->dead = true;
+	if (obj->face)
+		dat_upcall_settle(evd);
 	wake_up_all(&evd->wq);
 	wake_up_poll(&evd->poll, EPOLLHUP);
 	spin_unlock_bh(&evd->lock);
@@ -475,7 +482,7 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 
 	poll_wait(file, &evd->poll, wait);
 	spin_lock_bh(&evd->lock);
-	if (dat_evring_count(&evd->ring))
+	if (evd_count(evd))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (evd->dead)
 		mask |= EPOLLHUP;
@@ -491,7 +498,7 @@ static void evd_show(struct seq_file *m, struct dat_obj *obj)
 	u32 count;
 
 	spin_lock_bh(&evd->lock);
-	count = dat_evring_count(&evd->ring);
+	count = evd_count(evd);
 	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u dropped=%u waiting=%d disabled=%d cno=%u users=%d",
 		   evd->streams, evd->ring.entries, evd->ring.tail, evd->ring.head, count,
 		   evd->ring.dropped, evd->waiting, evd->disabled,

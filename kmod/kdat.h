@@ -13,9 +13,9 @@
  * It is the user_data of its object, so events name their object by it.  It is good if the
  * object that is found by index and id has it as user_data.
  *
- * What is named by calls that move data is also in kdat_near, a table for all IAs, in which
- * an object has one place; where two have the same the younger has it.  Who is not found
- * there is looked up as above.
+ * What is named by calls that move data is also in kdat_near, two tables for all IAs, one of
+ * EPs and one of the rest, in which an object has one place; where two have the same the
+ * younger has it.  Who is not found there is looked up as above.
  *
  * Two ways to an object
  * =====================
@@ -172,7 +172,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 
 #define KDAT_NEAR_BITS		10
 
-extern struct dat_obj __rcu *kdat_near[1 << KDAT_NEAR_BITS];
+extern struct dat_obj __rcu *kdat_near[2][1 << KDAT_NEAR_BITS];
 
 static inline u64 kdat_to_u64(DAT_HANDLE handle)
 {
@@ -186,11 +186,11 @@ static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 }
 
 /* Objects made one after the other are neighbours; those of the next IA are elsewhere. */
-static inline struct dat_obj __rcu **kdat_near_of(u64 handle)
+static inline struct dat_obj __rcu **kdat_near_of(u64 handle, bool ep)
 {
-	u32 at = (u32)handle + (u32)(handle >> KDAT_INDEX_SHIFT) * 67;
+	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));
 
-	return &kdat_near[at & ((1 << KDAT_NEAR_BITS) - 1)];
+	return &kdat_near[!ep][at & ((1 << KDAT_NEAR_BITS) - 1)];
 }
 
 /* What is "Context: process" can't be done here.  A spinlock that is held is not seen. */
@@ -282,7 +282,8 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 
 	if (kdat_kind(handle) != kind)
 		return NULL;
-	obj = rcu_dereference_check(*kdat_near_of(h), rcu_read_lock_bh_held());
+	obj = rcu_dereference_check(*kdat_near_of(h, kind == DAT_HANDLE_TYPE_EP),
+				    rcu_read_lock_bh_held());
 	if (likely(obj && obj->user_data == h))
 		return obj;
 	return kdat_find_any(handle);
@@ -299,14 +300,13 @@ static __always_inline struct dat_ep *kdat_near_ep(DAT_EP_HANDLE handle)
 	u64 h = kdat_to_u64(handle);
 	struct dat_obj *obj;
 
-	obj = rcu_dereference_check(*kdat_near_of(h), rcu_read_lock_bh_held());
-	return likely(obj && obj->user_data == h && obj->type == DAT_OBJ_EP) ?
-	       to_dat_ep(obj) : NULL;
+	obj = rcu_dereference_check(*kdat_near_of(h, true), rcu_read_lock_bh_held());
+	return likely(obj && obj->user_data == h) ? to_dat_ep(obj) : NULL;
 }
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
-/* All of what a DTO event says. */
+/* All of what a DTO event says.  That other transports say more was cleared before. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
@@ -320,7 +320,6 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->status = status;
 	dto->transfered_length = eqe->data;
 	dto->operation = kdat_dto_ops[op];
-	dto->rmr_context = 0;
 }
 
 /* kdat_ia.c */

@@ -308,6 +308,7 @@ void kdat_evd_kill(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
 	evd->dead = true;
+	dat_upcall_settle(evd);
 	spin_unlock_bh(&evd->lock);
 }
 

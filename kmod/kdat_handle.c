@@ -17,7 +17,7 @@ static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
 static DEFINE_XARRAY_ALLOC1(kdat_ias);
 static u32 kdat_ias_next;
 
-struct dat_obj __rcu *kdat_near[1 << KDAT_NEAR_BITS];
+struct dat_obj __rcu *kdat_near[2][1 << KDAT_NEAR_BITS];
 
 static u64 handle_make(DAT_HANDLE_TYPE kind, u32 index, u32 low)
 {
@@ -94,10 +94,15 @@ static bool face_is_near(const struct dat_obj *obj)
 	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
 }
 
+static struct dat_obj __rcu **near_place(const struct dat_obj *obj)
+{
+	return kdat_near_of(obj->user_data, obj->type == DAT_OBJ_EP);
+}
+
 static void face_publish(struct dat_obj *obj)
 {
 	if (face_is_near(obj))
-		rcu_assign_pointer(*kdat_near_of(obj->user_data), obj);
+		rcu_assign_pointer(*near_place(obj), obj);
 }
 
 static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
@@ -109,20 +114,20 @@ static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 static void face_unpublish(struct dat_obj *obj)
 {
 	if (face_is_near(obj))
-		near_forget(kdat_near_of(obj->user_data), obj);
+		near_forget(near_place(obj), obj);
 }
 
 /* Those of an IA that is going away; none is published meanwhile. */
 static void near_forget_all(const struct dat_ia *ia)
 {
+	struct dat_obj __rcu **place = kdat_near[0];
 	struct dat_obj *obj;
-	unsigned int i;
 
 	rcu_read_lock();
-	for (i = 0; i < ARRAY_SIZE(kdat_near); i++) {
-		obj = rcu_dereference(kdat_near[i]);
+	for (; place != kdat_near[0] + sizeof(kdat_near) / sizeof(*place); place++) {
+		obj = rcu_dereference(*place);
 		if (obj && obj->ia == ia)
-			near_forget(&kdat_near[i], obj);
+			near_forget(place, obj);
 	}
 	rcu_read_unlock();
 }

@@ -275,6 +275,13 @@ static __always_inline bool quick_post(DAT_EP_HANDLE handle,
  * otherwise.  All attributes allow one segment.
  */
 
+static __always_inline bool is_one(DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+				   DAT_COMPLETION_FLAGS flags)
+{
+	/* Both at once. */
+	return likely(!((num ^ 1) | flags)) && likely(iov);
+}
+
 static __always_inline bool one_fits(const struct dat_ep *ep, u8 op, u32 len,
 				     const DAT_RMR_TRIPLET *to)
 {
@@ -289,13 +296,16 @@ static __always_inline bool one_fits(const struct dat_ep *ep, u8 op, u32 len,
 	return len < attr->max_rdma_size && len < to->segment_length;
 }
 
-/* With softirqs disabled.  False: nothing has happened. */
+/* False: nothing has happened. */
 static __always_inline bool one_post(DAT_EP_HANDLE handle, u8 op, const DAT_LMR_TRIPLET *seg,
 				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to)
 {
-	struct dat_ep *ep = kdat_near_ep(handle);
+	struct dat_ep *ep;
 	bool done;
 
+	if (unlikely(!kdat_in_bh()))
+		return false;
+	ep = kdat_near_ep(handle);
 	if (unlikely(!ep))
 		return false;
 	spin_lock(&ep->lock);
@@ -382,10 +392,12 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (likely(num_segments == 1 && local_iov && !completion_flags && kdat_in_bh()) &&
-	    likely(one_post(ep_handle, DAT_OP_SEND, local_iov, user_cookie, NULL)))
+	if (!is_one(num_segments, local_iov, completion_flags))
+		return any_send(ep_handle, num_segments, local_iov, user_cookie,
+				completion_flags);
+	if (likely(one_post(ep_handle, DAT_OP_SEND, local_iov, user_cookie, NULL)))
 		return DAT_SUCCESS;
-	return any_send(ep_handle, num_segments, local_iov, user_cookie, completion_flags);
+	return any_send(ep_handle, 1, local_iov, user_cookie, 0);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send);
 
@@ -435,13 +447,13 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   const DAT_RMR_TRIPLET *remote_buffer,
 				   DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (likely(num_segments == 1 && local_iov && remote_buffer && !completion_flags &&
-		   kdat_in_bh()) &&
-	    likely(one_post(ep_handle, DAT_OP_RDMA_WRITE, local_iov, user_cookie,
+	if (!is_one(num_segments, local_iov, completion_flags) || !remote_buffer)
+		return any_write(ep_handle, num_segments, local_iov, user_cookie,
+				 remote_buffer, completion_flags);
+	if (likely(one_post(ep_handle, DAT_OP_RDMA_WRITE, local_iov, user_cookie,
 			    remote_buffer)))
 		return DAT_SUCCESS;
-	return any_write(ep_handle, num_segments, local_iov, user_cookie, remote_buffer,
-			 completion_flags);
+	return any_write(ep_handle, 1, local_iov, user_cookie, remote_buffer, 0);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 
@@ -517,10 +529,12 @@ DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (likely(num_segments == 1 && local_iov && !completion_flags && kdat_in_bh()) &&
-	    likely(one_post(ep_handle, DAT_OP_INVALID, local_iov, user_cookie, NULL)))
+	if (!is_one(num_segments, local_iov, completion_flags))
+		return any_recv(ep_handle, num_segments, local_iov, user_cookie,
+				completion_flags);
+	if (likely(one_post(ep_handle, DAT_OP_INVALID, local_iov, user_cookie, NULL)))
 		return DAT_SUCCESS;
-	return any_recv(ep_handle, num_segments, local_iov, user_cookie, completion_flags);
+	return any_recv(ep_handle, 1, local_iov, user_cookie, 0);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_recv);
 

@@ -125,7 +125,7 @@ bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe)
 		return false;
 	}
 	*dat_kevring_entry(r, r->tail) = *eqe;
-	dat_kevring_grow(r, r->tail + 1);
+	r->tail++;
 	return true;
 }
 
@@ -141,7 +141,7 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 	if (!dat_kevring_count(r))
 		return false;
 	*eqe = *dat_kevring_entry(r, r->head);
-	dat_kevring_drop(r);
+	r->head++;
 	return true;
 }
 

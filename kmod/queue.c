@@ -189,6 +189,7 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 {
 	slot->cookie = conn->wr.cookie;
 	slot->flags = conn->wr.flags;
+	slot->at = conn->ep->sq.head - 1;
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
 	trace_dat_post(&conn->ep->obj, conn->wr.op, slot->cookie, slot->len, wr->num_sge);
@@ -351,6 +352,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			break;
 	}
 	q->ops->publish(q);
+	if (q->kernel)
+		dat_ep_settle(ep);
 	sq_see_to_stop(conn);
 }
 

@@ -103,6 +103,14 @@ static size_t evring_size(u32 entries)
 			size_mul(entries, sizeof(struct dat_eqe)));
 }
 
+/* @status has room for so many. */
+static void evring_use(struct dat_evring *r, u32 entries)
+{
+	r->events = (struct dat_eqe *)(evring_status(r) + 1);
+	r->entries = entries;
+	r->mask = entries - 1;
+}
+
 int dat_evring_alloc(struct dat_evring *r, u32 entries)
 {
 	u32 start = READ_ONCE(dat_ring_start);
@@ -116,7 +124,7 @@ int dat_evring_alloc(struct dat_evring *r, u32 entries)
 	if (ret)
 		goto err_free_submit;
 	head = r->submit.va;
-	r->entries = entries;
+	evring_use(r, entries);
 	r->tail = start;
 	r->head = start;
 	head->head = start;
@@ -204,7 +212,7 @@ void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entr
 	head->tail = r->tail;
 	head->dropped = r->dropped;
 	swap(r->status, *status);
-	r->entries = entries;
+	evring_use(r, entries);
 }
 
 int dat_evring_alloc_status(struct dat_region *status, u32 entries)

@@ -47,7 +47,9 @@ enum dat_region_kind {
  * struct dat_evring - an event ring
  * @submit: struct dat_evd_head, written by the process
  * @status: struct dat_evd_status and the events
+ * @events: in @status
  * @entries: a power of two
+ * @mask: @entries - 1
  * @tail: events written
  * @head: events consumed, as last believed
  * @dropped: events that found it full
@@ -55,7 +57,9 @@ enum dat_region_kind {
 struct dat_evring {
 	struct dat_region	submit;
 	struct dat_region	status;
+	struct dat_eqe		*events;
 	u32			entries;
+	u32			mask;
 	u32			tail;
 	u32			head;
 	u32			dropped;

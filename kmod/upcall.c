@@ -141,14 +141,46 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
-/* False: there is nothing to call for. */
-static __always_inline bool upcall_wanted(const struct dat_upcall *u)
+/* To one that runs, or is about to. */
+static bool upcall_allowed(const struct dat_upcall *u, const struct dat_evd *evd)
 {
-	const struct dat_evd *evd = u->evd;
+	return !evd->dead && !u->ending && max(u->running, 1U) <= upcall_limit(u);
+}
 
+/* Of an EVD that is given up as it is made @u does not know it yet. */
+static noinline void upcall_settle(struct dat_upcall *u, const struct dat_evd *evd)
+{
 	lockdep_assert_held(&evd->lock);
-	return !evd->dead && !u->ending && u->running <= upcall_limit(u) &&
-	       dat_kevring_count(&evd->ring);
+	u->plain = upcall_allowed(u, evd) && u->policy != DAT_UPCALL_NORIFY;
+}
+
+/**
+ * dat_upcall_settle() - find out whether anything is in the way of upcalls
+ * @evd: of a kernel consumer; what that depends on has changed
+ *
+ * Context: evd->lock held.
+ */
+void dat_upcall_settle(struct dat_evd *evd)
+{
+	upcall_settle(upcall_of(evd), evd);
+}
+
+/* One more or less runs; the first and only one changes nothing. */
+static __always_inline void upcall_count(struct dat_upcall *u, const struct dat_evd *evd,
+					 int diff)
+{
+	u32 running = u->running;
+
+	u->running += diff;
+	if (unlikely(diff > 0 ? running : running > 1))
+		upcall_settle(u, evd);
+}
+
+/* False: there is nothing to call for. */
+static __always_inline bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	return (likely(u->plain) || upcall_allowed(u, evd)) && dat_kevring_count(&evd->ring);
 }
 
 /* A notification that was heeded makes room for the next. */
@@ -181,10 +213,19 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	return !upcall_over(u);
 }
 
-/* Take the oldest event, of any kind, and let the lock go.  Return: others are queued. */
-static noinline bool upcall_take_any(struct dat_evd *evd, DAT_EVENT *event, bool process)
-	__releases(&evd->lock)
+/* What all completions of @evd say; the rest are zeros. */
+static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
 {
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->evd_handle = kdat_handle(&evd->obj);
+}
+
+/* An upcall with the oldest event, of any kind. */
+static noinline void upcall_one_any(struct dat_upcall *u, DAT_EVENT *event, bool process)
+	__must_hold(&u->evd->lock)
+{
+	DAT_UPCALL_OBJECT object = u->object;
+	struct dat_evd *evd = u->evd;
 	struct dat_eqe eqe;
 	bool more;
 
@@ -192,41 +233,35 @@ static noinline bool upcall_take_any(struct dat_evd *evd, DAT_EVENT *event, bool
 	more = dat_kevring_count(&evd->ring);
 	upcall_unlock(evd, process);
 	kdat_event(evd, &eqe, event);
-	return more;
+	object.upcall_func(object.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
+	memset(event, 0, sizeof(*event));
+	upcall_begin_dto(evd, event);
+	upcall_lock(evd, process);
 }
 
-/* The same; most are completions, which are translated where they lie. */
-static __always_inline bool upcall_take(struct dat_evd *evd, DAT_EVENT *event, bool process)
+/* One upcall; @event has been begun for completions.  Return: go on. */
+static __always_inline bool upcall_one(struct dat_upcall *u, struct dat_evd *evd,
+				       DAT_EVENT *event, bool process)
 {
 	struct dat_evring *r = &evd->ring;
-	const struct dat_eqe *eqe = dat_kevring_entry(r, r->head);
-	bool more;
-
-	if (unlikely(eqe->type != DAT_EV_DTO))
-		return upcall_take_any(evd, event, process);
-	/* The extension is zeros, as ever. */
-	event->event_number = DAT_DTO_COMPLETION_EVENT;
-	event->evd_handle = kdat_handle(&evd->obj);
-	kdat_event_dto(eqe, &event->event_data.dto_completion_event_data);
-	dat_kevring_drop(r);
-	more = dat_kevring_count(r);
-	upcall_unlock(evd, process);
-	return more;
-}
-
-/* One upcall.  Return: go on. */
-static __always_inline bool upcall_one(struct dat_upcall *u, DAT_EVENT *event, bool process)
-{
-	struct dat_evd *evd = u->evd;
+	const struct dat_eqe *eqe;
 	DAT_UPCALL_FUNC func;
 	DAT_PVOID data;
 	bool more;
 
-	if (unlikely(u->policy == DAT_UPCALL_NORIFY))
+	if (unlikely(!u->plain && u->policy == DAT_UPCALL_NORIFY))
 		return upcall_notify(u, process);
+	eqe = dat_kevring_entry(r, r->head);
+	if (unlikely(eqe->type != DAT_EV_DTO)) {
+		upcall_one_any(u, event, process);
+		return true;
+	}
+	/* Most are completions, which are translated where they lie. */
+	kdat_event_dto(eqe, &event->event_data.dto_completion_event_data);
+	more = r->tail != ++r->head;
 	func = u->object.upcall_func;
 	data = u->object.instance_data;
-	more = upcall_take(evd, event, process);
+	upcall_unlock(evd, process);
 	func(data, event, more ? DAT_TRUE : DAT_FALSE);
 	upcall_lock(evd, process);
 	return true;
@@ -252,17 +287,18 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 
 	upcall_lock(evd, process);
 	u->queued = false;
-	u->running++;
+	upcall_count(u, evd, 1);
 	if (process)
 		u->task = current;
-	while (budget && upcall_wanted(u)) {
-		if (!upcall_one(u, event, process))
+	upcall_begin_dto(evd, event);
+	while (budget && upcall_wanted(u, evd)) {
+		if (!upcall_one(u, evd, event, process))
 			break;
 		budget--;
 	}
 	if (!budget && upcall_left(u))
 		upcall_queue(u);
-	u->running--;
+	upcall_count(u, evd, -1);
 	if (process)
 		u->task = NULL;
 	ending = u->ending;
@@ -381,6 +417,7 @@ void dat_upcall_setup(struct dat_upcall *u, bool process)
 {
 	u->process = process;
 	u->armed = true;
+	u->plain = upcall_limit(u) && u->policy != DAT_UPCALL_NORIFY;
 	INIT_WORK(&u->work, upcall_work);
 }
 
@@ -406,6 +443,7 @@ bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	u->policy = policy;
 	u->object = *object;
 	u->armed = true;
+	upcall_settle(u, evd);
 	if (now && dat_kevring_count(&evd->ring))
 		dat_upcall_wake(evd);
 	return true;
@@ -436,11 +474,14 @@ void dat_upcall_end(struct dat_evd *evd)
 	u->policy = DAT_UPCALL_DISABLE;
 	u->again = false;
 	u->ending++;
+	upcall_settle(u, evd);
 	spin_unlock_bh(&evd->lock);
 	wait_var_event(u, upcall_idle(evd));
 	spin_lock_bh(&evd->lock);
 	/* A modification meanwhile comes after this. */
-	if (!--u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
+	u->ending--;
+	upcall_settle(u, evd);
+	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
 		dat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);
 }

@@ -19,6 +19,8 @@ struct dat_upcall_cpu;
  * @again: NORIFY: one has come while the upcall ran
  * @running: upcalls that run, or whose runner is between two
  * @ending: who wait for the end of all upcalls; until then none begins
+ * @plain: those that run take events, and nothing is in the way of the next upcall if there is
+ *	one; see dat_upcall_settle()
  * @queued: a runner is about to come
  * @node: in the list of a CPU while @queued, unless it is the next of that CPU; that list's lock
  * @work: the runner, if @process
@@ -33,6 +35,7 @@ struct dat_upcall {
 	bool			again;
 	u32			running;
 	u32			ending;
+	bool			plain;
 	bool			queued;
 	struct list_head	node;
 	struct work_struct	work;
