@@ -309,7 +309,8 @@ static __always_inline bool one_post(DAT_EP_HANDLE handle, u8 op, const DAT_LMR_
 	if (unlikely(!ep))
 		return false;
 	spin_lock(&ep->lock);
-	done = one_fits(ep, op, seg->segment_length, to) &&
+	/* Only then it is alive, and the attributes that belong to it are there. */
+	done = likely(ep->direct) && one_fits(ep, op, seg->segment_length, to) &&
 	       dat_direct_one(ep, op, seg, cookie.as_64, to ? to->virtual_address : 0,
 			      to ? to->rmr_context : 0);
 	spin_unlock(&ep->lock);
