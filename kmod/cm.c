@@ -108,8 +108,9 @@ static void cm_keep_reason(struct dat_conn *conn, const void *data, u8 len)
 
 /*
  * What the peer has said with its rejection.  siw tells of one as of a connection that was
- * reset, which rdma_cm does not take for a consumer's word; but where nobody has rejected, siw
- * has no data.
+ * reset, which rdma_cm does not take for a consumer's word.  Where nobody has rejected there is
+ * no data, unless the peer went away in the middle of its answer: so what is told here is what
+ * may have been said, and who reads it has to look for his own marks.
  */
 static const void *cm_reject_data(struct dat_conn *conn, struct rdma_cm_event *event, u8 *len)
 {

@@ -138,6 +138,7 @@ void dat_ia_unlock(struct dat_ia *ia)
  *
  * Page faults take as long as the process likes.  Removal of the device waits for them, but
  * not with the lock wanted, which would keep from their calls all others who share the IA.
+ * Closing does not wait for them: the caller keeps the IA open.
  *
  * Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the device is going.
  */

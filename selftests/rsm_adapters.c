@@ -382,11 +382,13 @@ static pid_t connector(uint32_t ctlr, int slow)
 	_exit(1);
 }
 
+/* Killed while it is slow, or it might end by itself; then it gets on with ending. */
 static int connector_end(pid_t pid)
 {
 	int status;
 
 	kill(pid, SIGKILL);
+	slow_over();
 	return waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status);
 }
 
@@ -407,7 +409,6 @@ FIXTURE_SETUP(slow)
 
 FIXTURE_TEARDOWN(slow)
 {
-	slow_over();
 	if (self->pid)
 		EXPECT_EQ(0, connector_end(self->pid));
 	slow_close();
@@ -418,13 +419,14 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 {
 	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
 
+	/* It looks through the adapters, and may find that the slow one is looking just then. */
 	while ((begin = r_now_ms()) < end) {
-		ASSERT_LE(0, table_get(self->fd, NULL, 0));
+		ASSERT_EQ(0, ctlr_of(self->fd, "nobody"));
 		if (r_now_ms() - begin > longest)
 			longest = r_now_ms() - begin;
 		usleep(20000);
 	}
-	EXPECT_GT(1000, longest);
+	EXPECT_GT(3000, longest);
 }
 
 /* Pages of a process that it has touched, or that were touched for it. */
@@ -460,6 +462,8 @@ static pid_t slow_exporter(uint32_t ctlr)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	arg.addr = (uintptr_t)r_mem(LONG_PIN);
+	/* A fault for each page. */
+	madvise((void *)(uintptr_t)arg.addr, LONG_PIN, MADV_NOHUGEPAGE);
 	fd = dat_open();
 	if (CALL(fd, OPEN, &file) || slow_enter())
 		_exit(1);
@@ -507,7 +511,6 @@ TEST_F_TIMEOUT(adapters, removal_waits_for_who_pins_and_nobody_else_does, 120)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 	EXPECT_GT(5000, r_now_ms() - begin);
 	EXPECT_EQ(0, waitpid(remover, NULL, WNOHANG));
-	slow_over();
 	EXPECT_EQ(0, connector_end(pinner));
 	EXPECT_EQ(remover, waitpid(remover, NULL, 0));
 	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(p.ctlr));
@@ -516,7 +519,7 @@ TEST_F_TIMEOUT(adapters, removal_waits_for_who_pins_and_nobody_else_does, 120)
 }
 
 /* Each of them opens and closes it, or finds it open, opening or closing. */
-TEST_F(adapters, a_crowd_opens_and_closes_one_in_turn)
+TEST_F_TIMEOUT(adapters, a_crowd_opens_and_closes_one_in_turn, 120)
 {
 	pid_t pid[8];
 	int i, n, status;
