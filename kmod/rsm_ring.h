@@ -29,7 +29,7 @@
  * @context: likewise
  * @lock: everything below
  * @head: entries taken; so many behind @done are under way
- * @done: entries complete
+ * @done: entries known to be complete; silent puts are when a later entry is
  * @got: where a GET that is under way writes, at its index modulo their number; others: length 0
  * @dead: no entry is taken any more
  * @armed: the process is asked to kick
