@@ -56,6 +56,7 @@ void dat_region_free(struct dat_region *r)
 		put_page(r->pages[i]);
 	kvfree(r->pages);
 	r->pages = NULL;
+	r->npages = 0;
 }
 
 /* What was prepared, or NULL. */

@@ -18,16 +18,18 @@
 #include "rsm_ring.h"
 
 /*
- * When the watcher is worth it.  To enter the kernel costs a process a microsecond or two, and
- * that is what each entry is worth that it finds; it may look in vain for ten times as long,
- * on the average, since what it saves is latency, too.  So it looks until a point in time, which
- * each entry found puts off by what ten are worth, 2/5 of rsm_watch_us, but no further than
- * rsm_watch_us from then.
+ * When the watcher is worth it.  An entry that it finds saves the process what it costs to
+ * enter the kernel, which is measured; for ten times as long it may look in vain, on the
+ * average, since what it saves is latency, too.  So it looks until a point in time, which each
+ * entry found puts off by what ten are worth, but no further than 25 are from then.  Where
+ * rsm_watch_us says how long that is, costs don't matter.
  *
- * Entries that come within that of each other make a streak, and one that is long enough gets
- * the watcher.  Who enters all the same while it has the ring, since he waits for longer than
- * he cares to look himself, spoils the streak.  The next has to be longer then, as it has
- * after a watch that found next to nothing.
+ * What counts is how long the process takes to come up with an entry once the adapter has
+ * nothing left to do, not how long the adapter takes.  Entries that come within what ten are
+ * worth make a streak, and one that is long enough gets the watcher.  Who enters all the
+ * same while it has the ring, since he waits for longer than he cares to look himself, spoils
+ * the streak.  The next has to be longer then, as it has after a watch that found next to
+ * nothing.
  */
 #define STREAK_ENOUGH	8
 #define STREAK_MOST	4096	/* that may be asked for */
@@ -100,7 +102,7 @@ static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *
 	if (!(r->imp->perm & right))
 		return -EACCES;
 	if (!e->length || e->data >= RSM_RING_DATA ||
-	    e->length > RSM_RING_CHUNK - (e->data & (RSM_RING_CHUNK - 1)))
+	    e->length > r->chunk - (e->data & (r->chunk - 1)))
 		return -EBADMSG;
 	if (check_add_overflow(e->offset, (u64)e->length, &end) || end > r->conn->length)
 		return -EBADMSG;
@@ -118,7 +120,7 @@ static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool
 	req.local = (DAT_LMR_TRIPLET) {
 		.virtual_address = (uintptr_t)page_address(r->data.pages[data >> PAGE_SHIFT]) +
 				   offset_in_page(data),
-		.segment_length = e->length, .lmr_context = r->context[data / RSM_RING_CHUNK],
+		.segment_length = e->length, .lmr_context = r->context[data / r->chunk],
 	};
 	if (e->op == DAT_RSM_RING_GET)
 		r->got[r->head % RSM_RING_WRS] = req.local;
@@ -216,10 +218,16 @@ static u32 ring_post(struct rsm_ring *r)
 	return r->head - begin;
 }
 
-/* How much longer an entry may be waited for because of the one before. */
-static u64 ring_worth_ns(void)
+/* How long an entry may be waited for in vain. */
+static u64 ring_patience_ns(const struct rsm_ring *r)
 {
-	return rsm_watch_ns() * 2 / 5;
+	return rsm_watch_ns(READ_ONCE(r->cost_ns));
+}
+
+/* How much longer because of the one before. */
+static u64 ring_worth_ns(const struct rsm_ring *r)
+{
+	return ring_patience_ns(r) * 2 / 5;
 }
 
 static void ring_lose(struct rsm_ring *r)
@@ -232,21 +240,31 @@ static void ring_learn(struct rsm_ring *r)
 {
 	u64 now = ktime_get_ns();
 
-	if (now - r->last <= ring_worth_ns())
+	if (now - r->last <= ring_worth_ns(r))
 		r->streak = min(r->streak + 1, STREAK_MOST);
 	else
 		ring_lose(r);
 	r->last = now;
 }
 
+/* A request has completed: the time that it took says nothing of the process. */
+static void ring_progress(struct rsm_ring *r)
+{
+	u64 now = ktime_get_ns(), until = now + ring_worth_ns(r);
+
+	r->last = now;
+	if (r->watched && r->until < until)
+		WRITE_ONCE(r->until, until);
+}
+
 /* The watcher has found entries. */
 static void ring_found(struct rsm_ring *r, u32 n)
 {
-	u64 most = ktime_get_ns() + rsm_watch_ns();
+	u64 most = ktime_get_ns() + ring_patience_ns(r);
 
 	r->found += n;
 	r->streak = min_t(u32, r->streak + n, STREAK_WATCHED);
-	WRITE_ONCE(r->until, min(r->until + n * ring_worth_ns(), most));
+	WRITE_ONCE(r->until, min(r->until + n * ring_worth_ns(r), most));
 }
 
 /* Will the watcher find the next entry? */
@@ -263,7 +281,7 @@ static bool ring_watched(struct rsm_ring *r)
 	}
 	r->streak = STREAK_WATCHED;
 	r->found = 0;
-	WRITE_ONCE(r->until, ktime_get_ns() + rsm_watch_ns());
+	WRITE_ONCE(r->until, ktime_get_ns() + ring_patience_ns(r));
 	return true;
 }
 
@@ -368,6 +386,7 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_sync_got(r, seq);
 		WRITE_ONCE(r->done, seq + 1);
 		ring_show_done(r);
+		ring_progress(r);
 	} else {
 		/* Silent ones before it may be done; after the end nobody counts them. */
 		ring_kill(r);
@@ -381,25 +400,46 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 
 /* Making and freeing. */
 
-static int data_alloc(struct dat_region *region)
+/* A chunk's pages are each of their own, so that each can be mapped and outlive the others. */
+static int data_fill(struct dat_region *region, u32 chunk, gfp_t gfp)
 {
-	unsigned int i, n = RSM_RING_DATA / PAGE_SIZE, per = RSM_RING_CHUNK / PAGE_SIZE;
+	unsigned int i, n = RSM_RING_DATA / PAGE_SIZE, per = chunk / PAGE_SIZE;
 	void *va = NULL;
 
-	region->pages = kvcalloc(n, sizeof(*region->pages), GFP_KERNEL_ACCOUNT);
-	if (!region->pages)
-		return -ENOMEM;
-	region->writable = true;
 	for (i = 0; i < n; i++) {
-		/* Pages of their own, so that each can be mapped and outlive the others. */
 		if (i % per == 0)
-			va = alloc_pages_exact(RSM_RING_CHUNK, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+			va = alloc_pages_exact(chunk, GFP_KERNEL_ACCOUNT | __GFP_ZERO | gfp);
 		if (!va)
 			return -ENOMEM;
 		region->pages[i] = virt_to_page(va + i % per * PAGE_SIZE);
 		region->npages = i + 1;
 	}
 	return 0;
+}
+
+static int data_alloc(struct dat_region *region, u32 chunk, gfp_t gfp)
+{
+	int ret;
+
+	region->pages = kvcalloc(RSM_RING_DATA / PAGE_SIZE, sizeof(*region->pages),
+				 GFP_KERNEL_ACCOUNT);
+	if (!region->pages)
+		return -ENOMEM;
+	region->writable = true;
+	ret = data_fill(region, chunk, gfp);
+	if (ret)
+		dat_region_free(region);
+	return ret;
+}
+
+/* Large chunks make few requests of a large transfer; nobody is pressed for them. */
+static int ring_alloc_data(struct rsm_ring *r)
+{
+	r->chunk = RSM_RING_CHUNK_MOST;
+	if (!data_alloc(&r->data, r->chunk, __GFP_NORETRY | __GFP_NOWARN))
+		return 0;
+	r->chunk = RSM_RING_CHUNK_LEAST;
+	return data_alloc(&r->data, r->chunk, 0);
 }
 
 static void ring_release(struct rsm_ring *r)
@@ -425,7 +465,7 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	if (dat_region_alloc(&r->submit, sizeof(struct dat_rsm_submit) +
 			     RSM_RING_ENTRIES * sizeof(struct dat_rsm_entry), true) ||
 	    dat_region_alloc(&r->status, sizeof(struct dat_rsm_status), false) ||
-	    data_alloc(&r->data)) {
+	    ring_alloc_data(r)) {
 		ring_release(r);
 		return NULL;
 	}
@@ -453,10 +493,10 @@ static int ring_register(struct rsm_ring *r)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < RSM_RING_CHUNKS; i++) {
+	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
 		ret = rsm_conn_register(ctlr, ctlr->pz,
-					page_address(r->data.pages[i * RSM_RING_CHUNK / PAGE_SIZE]),
-					RSM_RING_CHUNK, &r->lmr[i], &r->context[i]);
+					page_address(r->data.pages[i * (r->chunk / PAGE_SIZE)]),
+					r->chunk, &r->lmr[i], &r->context[i]);
 		if (ret) {
 			r->lmr[i] = NULL;
 			ring_unregister(r);
@@ -553,7 +593,7 @@ static void ring_answer(const struct rsm_import *imp, struct dat_rsm_ring *arg)
 	const struct rsm_ring *r = ring_of(imp);
 
 	arg->entries = RSM_RING_ENTRIES;
-	arg->chunk = RSM_RING_CHUNK;
+	arg->chunk = r->chunk;
 	arg->submit_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_SUBMIT);
 	arg->submit_size = dat_mmap_size(&r->submit);
 	arg->status_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_STATUS);
@@ -626,6 +666,32 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
+/* Take what there is, unless the watcher will, or a completion. */
+static u32 ring_kick(struct rsm_ring *r)
+{
+	u32 n = 0;
+
+	spin_lock_bh(&r->lock);
+	if (r->watched)
+		ring_lose(r);
+	else if (r->head == r->done)
+		n = ring_look(r);
+	spin_unlock_bh(&r->lock);
+	return n;
+}
+
+/* Some adapters are software that runs as soon as the lock is released. */
+static void ring_kick_timed(struct rsm_ring *r)
+{
+	u64 begin = ktime_get_ns(), cost;
+
+	if (!ring_kick(r))
+		return;
+	cost = min_t(u64, ktime_get_ns() - begin, NSEC_PER_MSEC);
+	/* Whoever else measures: it is a guess. */
+	WRITE_ONCE(r->cost_ns, (READ_ONCE(r->cost_ns) * 3 + cost) / 4);
+}
+
 int rsm_ring_kick(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_kick *arg = ucmd->arg;
@@ -638,11 +704,7 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 		return DAT_RSM_BAD_SEG;
 	r = ring_of(to_rsm_import(obj));
 	if (r) {
-		spin_lock_bh(&r->lock);
-		ring_look(r);
-		if (r->watched)
-			ring_lose(r);
-		spin_unlock_bh(&r->lock);
+		ring_kick_timed(r);
 		ret = ring_wait(r, arg->index, arg->deadline_ns);
 	}
 	rsm_obj_put(obj);

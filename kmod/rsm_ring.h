@@ -14,9 +14,11 @@
 #include "rsm_rdma.h"
 
 #define RSM_RING_ENTRIES	128
-#define RSM_RING_CHUNK		(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
 #define RSM_RING_DATA		262144
-#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK)
+/* Of it, each contiguous: the larger ones if there are such, and no chunk is part of a page. */
+#define RSM_RING_CHUNK_MOST	65536
+#define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
+#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* at most */
 
 /**
  * struct rsm_ring - the ring of an import
@@ -25,6 +27,7 @@
  * @submit: struct dat_rsm_submit and the entries
  * @status: struct dat_rsm_status
  * @data: the data area; only its pages, in contiguous chunks
+ * @chunk: bytes of one, which no transfer crosses; a power of two
  * @lmr: of the chunks
  * @context: likewise
  * @lock: everything below
@@ -38,9 +41,10 @@
  * @watched: the watcher looks; it holds a reference on @imp meanwhile
  * @until: when it gives up, in ns, unless it finds entries
  * @found: entries, by it
- * @last: when there were entries, in ns; while it does not look
+ * @last: when there was an entry or a completion, in ns; while it does not look
  * @streak: entries that came soon after those before; see rsm_ring.c
  * @enough: of them, for the watcher to look
+ * @cost_ns: what it costs a process to enter with an entry, a moving average; without the lock
  * @cut: end of an import whose ring is dead
  */
 struct rsm_ring {
@@ -49,6 +53,7 @@ struct rsm_ring {
 	struct dat_region	submit;
 	struct dat_region	status;
 	struct dat_region	data;
+	u32			chunk;
 	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];
 	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];
 	spinlock_t		lock;		/* of all that follows */
@@ -65,6 +70,7 @@ struct rsm_ring {
 	u64			last;
 	u32			streak;
 	u32			enough;
+	u32			cost_ns;
 	struct work_struct	cut;
 };
 
@@ -86,6 +92,6 @@ void rsm_ring_free(struct rsm_conn *conn);
 void rsm_watch_start(void);
 bool rsm_watch_add(struct rsm_ring *ring);
 void rsm_watch_remove(struct rsm_ring *ring);
-u64 rsm_watch_ns(void);
+u64 rsm_watch_ns(u32 cost_ns);
 
 #endif /* _DAT_RSM_RING_H */

@@ -19,10 +19,13 @@
 #define WATCH_MOST	16
 #define WATCH_MOST_CTX	4
 
-static unsigned int rsm_watch_us = 50;
-module_param_named(rsm_watch_us, rsm_watch_us, uint, 0644);
+#define WATCH_COSTS	25	/* as long as so many entries are worth, */
+#define WATCH_MOST_US	250	/* but no longer */
+
+static int rsm_watch_us = -1;
+module_param_named(rsm_watch_us, rsm_watch_us, int, 0644);
 MODULE_PARM_DESC(rsm_watch_us,
-		 "How long a ring of RSM is looked at in vain, in us; 0: never (50)");
+		 "How long a ring of RSM is looked at in vain, in us; 0: never; -1: 25 times what a system call with an entry takes, at most 250 us (-1)");
 
 static DEFINE_MUTEX(watch_mutex);	/* making of the thread */
 static struct task_struct *watcher;
@@ -30,9 +33,14 @@ static DEFINE_SPINLOCK(watch_lock);	/* BH, within ring->lock; to change what fol
 static struct rsm_ring *watched[WATCH_MOST];	/* only the thread takes one out */
 static unsigned int watch_count;
 
-u64 rsm_watch_ns(void)
+/* How long a ring is looked at in vain, where it costs a process @cost_ns to enter. */
+u64 rsm_watch_ns(u32 cost_ns)
 {
-	return (u64)READ_ONCE(rsm_watch_us) * NSEC_PER_USEC;
+	int us = READ_ONCE(rsm_watch_us);
+
+	if (us >= 0)
+		return (u64)us * NSEC_PER_USEC;
+	return min_t(u64, (u64)cost_ns * WATCH_COSTS, WATCH_MOST_US * NSEC_PER_USEC);
 }
 
 /* Returns false if there are enough, of this context or of all. */

@@ -149,11 +149,14 @@ inline look()
 	unlock(RLOCK)
 }
 
-/* rsm_ring_kick() */
+/* ring_kick() */
 inline ioctl_kick()
 {
 	lock(RLOCK);
-	look()
+	if
+	:: head != done || watched -> unlock(RLOCK)
+	:: else -> look()
+	fi
 }
 
 #ifdef NO_ROOM

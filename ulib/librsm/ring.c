@@ -24,8 +24,7 @@
 
 #include "librsm.h"
 
-#define PIECE		16384	/* a larger transfer goes in as many as it takes */
-#define GET_PIECES	8	/* of a get that are under way */
+#define GET_PIECES	3	/* of a get that are under way; there are four chunks, or eight */
 #define DATA_ALIGN	64
 #define SMALL		256	/* bytes that go by way of the stack */
 #define PAGE_LEAST	4096
@@ -56,7 +55,7 @@ struct ring_slot {
  * @data: what is put, and what was got
  * @entries: in @submit
  * @mask: entries - 1
- * @chunk: whose multiples no data crosses
+ * @chunk: whose multiples no data crosses; larger transfers go in as many pieces as it takes
  * @slots: of the entries
  * @looks: before who waits sleeps; a guess that any thread may improve
  * @vain: waits in a row for which that was not enough
@@ -307,9 +306,9 @@ static int ring_push_flush(const struct rsm_import *imp, int interruptible)
 
 /* Transfers. */
 
-static uint32_t piece_of(uint64_t left)
+static uint32_t piece_of(const struct rsm_ring *r, uint64_t left)
 {
-	return left < PIECE ? (uint32_t)left : PIECE;
+	return left < r->chunk ? (uint32_t)left : r->chunk;
 }
 
 /* Of what is read.  It may be memory that can't be written. */
@@ -407,7 +406,7 @@ static int put_pieces(const struct rsm_xfer *x, uint64_t size, uint32_t *flush)
 	for (done = 0; !ret && done < size; done += p.n) {
 		p.offset = (uint64_t)x->offset + done;
 		p.data = (char *)x->data + done;
-		p.n = piece_of(size - done);
+		p.n = piece_of(x->imp->ring, size - done);
 		p.flush = done + p.n == size ? flush : NULL;
 		touch_to_read(p.data, p.n);
 		ret = put_piece(x->imp, &p);
@@ -454,7 +453,7 @@ static int get_post(const struct rsm_xfer *x, struct got *g, uint64_t size)
 	uint32_t n;
 
 	while (g->posted < size && g->next - g->first < GET_PIECES) {
-		n = piece_of(size - g->posted);
+		n = piece_of(r, size - g->posted);
 		/* Who has pieces makes room by retiring them, and waits for nobody. */
 		if (g->next == g->first)
 			ret = ring_reserve(x->imp, n, 0);
@@ -479,8 +478,8 @@ static int get_post(const struct rsm_xfer *x, struct got *g, uint64_t size)
  */
 static int get_retire(const struct rsm_xfer *x, struct got *g, uint64_t size, void *small, int ret)
 {
-	uint32_t i = g->first++ % GET_PIECES, n = piece_of(size - g->copied);
 	struct rsm_ring *r = x->imp->ring;
+	uint32_t i = g->first++ % GET_PIECES, n = piece_of(r, size - g->copied);
 
 	if (!ret)
 		ret = ring_wait(x->imp, g->index[i], g->index[i], 0);
