@@ -397,8 +397,31 @@ static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 	ctx_end(container_of(mn, struct rsm_ctx, mn));
 }
 
+/* What the process knows of its memory it does not know any more.  Context: any. */
+static void ctx_mem_changes(struct mmu_notifier *mn)
+{
+	struct rsm_ctx *ctx = container_of(mn, struct rsm_ctx, mn);
+	struct dat_rsm_slot *slots = ctx->slots.va;
+
+	atomic_inc((atomic_t *)&slots[DAT_RSM_MEM_SLOT].generation);
+}
+
+static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	ctx_mem_changes(mn);
+	return 0;
+}
+
+/* Again: who asked meanwhile may have found memory that goes. */
+static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	ctx_mem_changes(mn);
+}
+
 static const struct mmu_notifier_ops ctx_mn_ops = {
-	.release = ctx_mm_released,
+	.release		= ctx_mm_released,
+	.invalidate_range_start	= ctx_mem_changing,
+	.invalidate_range_end	= ctx_mem_changed,
 };
 
 /**
@@ -422,7 +445,8 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	ctx->node = rsm_node_of(file->net);
 	ctx->mapping = filp->f_mapping;
 	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
-	ret = dat_region_alloc(&ctx->slots, DAT_RSM_SLOTS * sizeof(struct dat_rsm_slot), false);
+	ret = dat_region_alloc(&ctx->slots, (DAT_RSM_SLOTS + 1) * sizeof(struct dat_rsm_slot),
+			       false);
 	if (ret)
 		goto err_free;
 	ctx->mn.ops = &ctx_mn_ops;

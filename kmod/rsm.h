@@ -129,8 +129,8 @@ struct rsm_node {
  * @mapping: of the file; windows are zapped through it
  * @objs: by id, from 1
  * @next_id: where the search for a free id begins
- * @slots: struct dat_rsm_slot, by id - 1
- * @mn: tells of the end of @mm
+ * @slots: struct dat_rsm_slot, by id - 1, and that of @mm
+ * @mn: tells of the end of @mm, and of changes to what is mapped
  * @ended: objects are being freed, or have been; bit 0
  * @settle_by: once it is ended: in jiffies, until when peers may take to hear the last
  */
@@ -276,10 +276,12 @@ struct rsm_import {
 /**
  * struct rsm_localmem - locked memory
  * @obj: base
+ * @addr: where it was mapped when it was locked
  * @mem: read under RCU by transfers
  */
 struct rsm_localmem {
 	struct rsm_obj		obj;
+	u64			addr;
 	struct rsm_mem __rcu	*mem;
 };
 
@@ -338,6 +340,7 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out);
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from);
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
+bool rsm_localmem_mapped(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
 void rsm_mem_unpin(struct rsm_mem *mem);
 u64 rsm_mem_budget(void);
 int rsm_localmem_create(struct rsm_ucmd *ucmd);

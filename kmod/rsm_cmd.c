@@ -136,7 +136,7 @@ static const struct rsm_op rsm_ops[] = {
 	RSM_OP(CONNECT, connect, map_offset, rsm_import_connect, true),
 	RSM_OP(LOCALMEM, localmem, length, rsm_localmem_create, true),
 	RSM_OP(FREE, free, id, rsm_cmd_free, true),
-	RSM_OP(IO, io, rsvd, rsm_io, true),
+	RSM_OP(IO, io, mapped, rsm_io, true),
 	RSM_OP(POST, post, flags, rsm_event_post, true),
 	RSM_OP(WAIT, wait, deadline_ns, rsm_event_wait, true),
 	RSM_OP(FD, fd, fd, rsm_event_fd, true),

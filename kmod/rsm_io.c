@@ -228,6 +228,38 @@ int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool fr
 	return DAT_RSM_OK;
 }
 
+/**
+ * rsm_localmem_mapped() - what an entry names is still mapped where it was locked
+ * @lm: local memory, reference held
+ * @e: checked
+ * @put: it will be read, or else written
+ *
+ * Looks at page tables alone, so it may say no where a fault would help.
+ *
+ * Context: of the address space that has locked it.
+ */
+bool rsm_localmem_mapped(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
+{
+	u32 i = e->addr >> PAGE_SHIFT, end = (e->addr + e->length - 1) >> PAGE_SHIFT;
+	bool mapped = true;
+	struct rsm_mem *mem;
+	struct page *page;
+	int idx;
+
+	for (; mapped && i <= end; i++) {
+		if (!get_user_page_fast_only(lm->addr + ((u64)i << PAGE_SHIFT),
+					     put ? 0 : FOLL_WRITE, &page))
+			return false;
+		idx = srcu_read_lock(&rsm_transfers);
+		mem = srcu_dereference(lm->mem, &rsm_transfers);
+		mapped = !READ_ONCE(lm->obj.stopped) &&
+			 page == mem->pages[array_index_nospec(i, mem->npages)];
+		srcu_read_unlock(&rsm_transfers, idx);
+		put_page(page);
+	}
+	return mapped;
+}
+
 static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 {
 	struct rsm_localmem *lm;
@@ -316,6 +348,25 @@ static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct
 	return ret;
 }
 
+/* The process may copy there by itself. */
+static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
+{
+	struct rsm_obj *obj;
+	bool mapped = true;
+	u32 i;
+
+	for (i = 0; mapped && i < count; i++) {
+		if (!e[i].localmem || !e[i].length)
+			continue;
+		obj = rsm_obj_get(io->ctx, DAT_RSM_TYPE_LOCALMEM, e[i].localmem);
+		if (!obj)
+			return false;
+		mapped = rsm_localmem_mapped(to_rsm_localmem(obj), &e[i], io->put);
+		rsm_obj_put(obj);
+	}
+	return mapped;
+}
+
 static int io_run(const struct io *io, struct dat_rsm_io *arg)
 {
 	struct dat_rsm_ioent e[DAT_RSM_MAX_IO];
@@ -327,6 +378,8 @@ static int io_run(const struct io *io, struct dat_rsm_io *arg)
 	if (copy_from_user(e, (void __user *)arg->entries, arg->count * sizeof(e[0])))
 		return DAT_RSM_BAD_ADDR;
 	ret = io_entries(io, e, arg);
+	if (!ret && io->imp->remote)
+		arg->mapped = io_mapped(io, e, arg->count);
 	if (!ret && arg->flags & DAT_RSM_SIGPOST)
 		ret = rsm_import_post(io->imp, arg->flags & DAT_RSM_NO_ACCUMULATE);
 	return ret;
@@ -339,7 +392,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	struct rsm_obj *obj;
 	int ret;
 
-	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS || arg->rsvd)
+	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS || arg->mapped)
 		return -EINVAL;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)

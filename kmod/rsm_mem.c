@@ -323,6 +323,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 	if (ret)
 		goto err_free;
 	RCU_INIT_POINTER(lm->mem, mem);
+	lm->addr = arg->addr;
 	arg->id = lm->obj.id;
 	return rsm_obj_publish(ucmd, &lm->obj);
 

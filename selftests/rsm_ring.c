@@ -378,8 +378,54 @@ static int paced_put(struct r_pair *p, uint64_t i)
 	return rsm_memseg_import_put64(p->imp, (off_t)(i % 512 * 8), &i, 1);
 }
 
+static int explicit_put(struct r_pair *p, uint64_t i)
+{
+	if (!i)
+		rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_EXPLICIT);
+	return paced_put(p, i);
+}
+
+/* Two entries, each by another way to name memory, that don't adjoin; one is the number. */
+static int vector_of(struct r_pair *p, uint64_t i, int (*vector)(rsm_scat_gath_t *))
+{
+	static rsm_localmemory_handle_t local;
+	static uint64_t *words;
+	rsm_iovec_t v[2];
+	rsm_scat_gath_t sg = { .io_request_count = 2, .remote_handle = p->imp, .iovec = v };
+
+	if (!words) {
+		words = (uint64_t *)r_mem(R_PAGE);
+		if (rsm_create_localmemory_handle(p->ctlr, &local, (caddr_t)words, R_PAGE))
+			return -1;
+	}
+	words[i % 512] = i;
+	v[0] = (rsm_iovec_t) {
+		.io_type = RSM_VA_TYPE, .local.vaddr = (caddr_t)&words[i % 512],
+		.remote_offset = i % 512 * 8, .transfer_length = 8,
+	};
+	v[1] = (rsm_iovec_t) {
+		.io_type = RSM_HANDLE_TYPE, .local.handle = local, .local_offset = i % 512 * 8,
+		.remote_offset = R_PAGE + i % 512 * 8, .transfer_length = 8,
+	};
+	return vector(&sg);
+}
+
+static int put_vector(struct r_pair *p, uint64_t i)
+{
+	return vector_of(p, i, rsm_memseg_import_putv);
+}
+
+static int get_vector(struct r_pair *p, uint64_t i)
+{
+	memcpy(p->mem + i % 512 * 8, &i, 8);
+	memcpy(p->mem + R_PAGE + i % 512 * 8, &i, 8);
+	return vector_of(p, i, rsm_memseg_import_getv);
+}
+
+typedef int put_fn(struct r_pair *p, uint64_t i);
+
 /* The traced process: @ops puts, once some have been made. */
-static int puts_between_marks(int explicit, int ops)
+static int puts_between_marks(put_fn *put, int ops)
 {
 	uint64_t i, warm = 200, n = warm + (uint64_t)ops;
 	rsmapi_barrier_t b;
@@ -388,12 +434,10 @@ static int puts_between_marks(int explicit, int ops)
 
 	if (r_pair(&p))
 		return 2;
-	if (explicit)
-		rsm_memseg_import_set_mode(p.imp, RSM_BARRIER_MODE_EXPLICIT);
 	for (i = 0; i < n && !ret; i++) {
 		if (i == warm)
 			mark(MARK_START);
-		ret = paced_put(&p, i);
+		ret = put(&p, i);
 	}
 	mark(MARK_END);
 	if (ret || rsm_memseg_import_init_barrier(p.imp, RSM_BAR_DEFAULT, &b) ||
@@ -402,14 +446,14 @@ static int puts_between_marks(int explicit, int ops)
 	return ((volatile uint64_t *)p.mem)[(n - 1) % 512] == n - 1 ? 0 : 4;
 }
 
-static long count_puts(int explicit, int ops, int *status)
+static long count_puts(put_fn *put, int ops, int *status)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		raise(SIGSTOP);
-		_exit(puts_between_marks(explicit, ops));
+		_exit(puts_between_marks(put, ops));
 	}
 	return count_between_marks(pid, status);
 }
@@ -425,7 +469,7 @@ TEST_F(ring, a_steady_stream_of_puts_makes_no_system_call)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "nobody could look at the ring meanwhile");
 	ASSERT_EQ(0, set_watch(LONG_WATCH));
-	n = count_puts(1, 5000, &status);
+	n = count_puts(explicit_put, 5000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 5000", n);
 	EXPECT_EQ(0, n);
@@ -439,12 +483,35 @@ TEST_F(ring, an_implicit_put_makes_one_system_call_at_most)
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "nobody could look at the ring meanwhile");
 	ASSERT_EQ(0, set_watch(LONG_WATCH));
-	n = count_puts(0, 2000, &status);
+	n = count_puts(paced_put, 2000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 2000", n);
 	/* A wait that is longer than the library cares to look ends in the kernel. */
 	EXPECT_LE(0, n);
 	EXPECT_GE(2010, n);
+}
+
+/* Of all that it makes none is for more than to sleep. */
+static void vectors_are_no_calls(struct __test_metadata *_metadata, put_fn *put)
+{
+	int status;
+	long n;
+
+	ASSERT_EQ(0, set_watch(LONG_WATCH));
+	n = count_puts(put, 2000, &status);
+	EXPECT_EQ(0, status);
+	TH_LOG("%ld in 2000", n);
+	EXPECT_LE(0, n);
+	EXPECT_GE(1000, n);
+}
+
+/* RSM check: 46 */
+TEST_F(ring, a_steady_stream_of_vectors_goes_through_the_ring)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "nobody could look at the ring meanwhile");
+	vectors_are_no_calls(_metadata, put_vector);
+	vectors_are_no_calls(_metadata, get_vector);
 }
 
 /* That they are counted at all. */
@@ -454,7 +521,7 @@ TEST_F(ring, without_the_watcher_there_are_some)
 	long n;
 
 	ASSERT_EQ(0, set_watch(0));
-	n = count_puts(0, 500, &status);
+	n = count_puts(paced_put, 500, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 500", n);
 	EXPECT_LE(400, n);

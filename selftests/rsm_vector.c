@@ -2,6 +2,8 @@
 /* RSMAPI: putv and getv. */
 #include "rsm_test.h"
 
+#include <pthread.h>
+
 #define N RSM_MAX_SGIOREQS
 
 FIXTURE(vector) {
@@ -586,6 +588,149 @@ static int entry_error(struct _test_data_vector *self, const rsm_iovec_t *v, con
 	if (!handle && v->transfer_length && bad_addr(v, ro, hole, put))
 		return RSMERR_BAD_ADDR;
 	return RSM_SUCCESS;
+}
+
+/* A page of memory that vectors have used more than once, each way. */
+static char *used_page(struct _test_data_vector *self, int type, void *handle)
+{
+	char *page = r_mem(R_PAGE);
+	int i;
+
+	self->sg.io_request_count = 1;
+	self->v[0] = (rsm_iovec_t) {
+		.io_type = type, .local.vaddr = page, .remote_offset = 0, .transfer_length = 64,
+	};
+	if (handle) {
+		if (rsm_create_localmemory_handle(self->p.ctlr, handle, page, R_PAGE))
+			return NULL;
+		self->v[0].local.handle = *(rsm_localmemory_handle_t *)handle;
+	}
+	for (i = 0; i < 3; i++) {
+		memset(page, 'u' + i, 64);
+		if (rsm_memseg_import_putv(&self->sg) || !r_all(self->p.mem, (char)('u' + i), 64))
+			return NULL;
+		memset(self->p.mem, 'g' + i, 64);
+		if (rsm_memseg_import_getv(&self->sg) || !r_all(page, (char)('g' + i), 64))
+			return NULL;
+	}
+	return page;
+}
+
+/* RSM check: 47 */
+TEST_F(vector, memory_that_was_used_before_and_is_gone_is_bad)
+{
+	char *page = used_page(self, RSM_VA_TYPE, NULL);
+
+	ASSERT_NE(NULL, page);
+	munmap(page, R_PAGE);
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(1, self->sg.io_residual_count);
+	/* Other memory, at the same place. */
+	ASSERT_EQ(page, mmap(page, R_PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	memset(page, 'o', 64);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_TRUE(r_all(self->p.mem, 'o', 64));
+	munmap(page, R_PAGE);
+}
+
+/* RSM check: 54 */
+TEST_F(vector, memory_that_was_used_before_and_is_locked_away_is_bad)
+{
+	char *page = used_page(self, RSM_VA_TYPE, NULL);
+
+	ASSERT_NE(NULL, page);
+	mprotect(page, R_PAGE, PROT_READ);
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	mprotect(page, R_PAGE, PROT_NONE);
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	mprotect(page, R_PAGE, PROT_READ | PROT_WRITE);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(0, memcmp(page, self->p.mem, 64));
+	munmap(page, R_PAGE);
+}
+
+/* RSM check: 47 */
+TEST_F(vector, a_file_that_was_used_before_and_is_shorter_now_is_bad)
+{
+	int fd = memfd_create("used", 0);
+	char *page;
+
+	ASSERT_EQ(0, ftruncate(fd, R_PAGE));
+	page = mmap(NULL, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	self->sg.io_request_count = 1;
+	self->v[0].local.vaddr = page;
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	ASSERT_EQ(0, ftruncate(fd, 0));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	munmap(page, R_PAGE);
+	close(fd);
+}
+
+/* RSM check: 55 */
+TEST_F(vector, local_memory_is_what_was_locked_whatever_is_mapped_there_later)
+{
+	rsm_localmemory_handle_t h;
+	char *page = used_page(self, RSM_HANDLE_TYPE, &h), *moved = r_mem(R_PAGE);
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(moved, mremap(page, R_PAGE, R_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, moved));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	ASSERT_EQ(page, mmap(page, R_PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	memset(page, 'n', 64);
+	memset(moved, 'l', 64);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_TRUE(r_all(self->p.mem, 'l', 64));
+	memset(self->p.mem, 's', 64);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_TRUE(r_all(page, 'n', 64) && r_all(moved, 's', 64));
+	EXPECT_EQ(RSM_SUCCESS, rsm_free_localmemory_handle(self->p.ctlr, h));
+	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
+	munmap(page, R_PAGE);
+	munmap(moved, R_PAGE);
+}
+
+static void *vector_changer(void *arg)
+{
+	char *page = arg;
+	int i;
+
+	for (i = 0; i < R_TIMES(400); i++) {
+		/* Not at an address that anybody uses, but the address space is the same. */
+		mprotect(page, R_PAGE, i % 2 ? PROT_READ : PROT_NONE);
+		usleep(200);
+	}
+	return NULL;
+}
+
+/* RSM check: 46 */
+TEST_F(vector, vectors_go_on_while_other_memory_comes_and_goes)
+{
+	char *other = r_mem(R_PAGE);
+	pthread_t t;
+	int i;
+
+	self->sg.io_request_count = 2;
+	ASSERT_EQ(0, pthread_create(&t, NULL, vector_changer, other));
+	for (i = 0; i < R_TIMES(2000); i++) {
+		self->buf[0] = (char)i;
+		self->buf[1] = (char)(i >> 8);
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+		ASSERT_EQ((char)i, self->p.mem[0]);
+		ASSERT_EQ((char)(i >> 8), self->p.mem[1]);
+	}
+	pthread_join(t, NULL);
+	munmap(other, R_PAGE);
 }
 
 static size_t pick(unsigned int *seed, const size_t *of, unsigned int n)

@@ -3,9 +3,10 @@
  * Reading and writing segments.
  *
  * Single transfers go through the window, if there is one: a copy, and a look at the
- * generation, no system call; or through the ring, if there is one (ring.c).  Vectors are
- * carried out by the driver, in one call, which also finds out what of the caller's memory
- * is no memory.
+ * generation, no system call; or through the ring, if there is one (ring_xfer.c).  Vectors go
+ * through the ring if all of their memory is known to be memory, and nothing is wrong with
+ * them.  Others are carried out by the driver, in one call, which also finds out what of the
+ * caller's memory is none.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -13,17 +14,12 @@
 
 #include "librsm.h"
 
-static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_ioent *e,
-		     uint32_t count, uint32_t flags, uint32_t *done)
+static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_io *arg)
 {
-	struct dat_rsm_io arg = {
-		.size = sizeof(arg), .id = imp->seg.id, .op = put ? DAT_RSM_PUT : DAT_RSM_GET,
-		.flags = flags, .count = count, .entries = (uintptr_t)e,
-	};
-	int ret = rsm_call(imp->seg.ctx, DAT_IOC_RSM_IO, &arg);
-
-	*done = arg.done;
-	return ret;
+	arg->size = sizeof(*arg);
+	arg->id = imp->seg.id;
+	arg->op = put ? DAT_RSM_PUT : DAT_RSM_GET;
+	return rsm_call(imp->seg.ctx, DAT_IOC_RSM_IO, arg);
 }
 
 /* All of the segment in our address space, or NULL. */
@@ -102,12 +98,12 @@ static int through_driver(const struct rsm_xfer *x)
 		.addr = (uintptr_t)x->data, .offset = (uint64_t)x->offset,
 		.length = x->count * x->width, .width = x->whole ? x->width : 1,
 	};
-	uint32_t done;
+	struct dat_rsm_io arg = { .count = 1, .entries = (uintptr_t)&e };
 
 	/* The driver copies bytes as they are. */
 	if (x->whole && x->imp->swapped)
 		return RSMERR_INSUFFICIENT_RESOURCES;
-	return driver_io(x->imp, x->put, &e, 1, 0, &done);
+	return driver_io(x->imp, x->put, &arg);
 }
 
 static int through_window(const struct rsm_xfer *x, char *window)
@@ -233,28 +229,117 @@ RSM_API int rsm_memseg_import_put(rsm_memseg_import_handle_t im_memseg, off_t of
 
 /* Vectors. */
 
-/* What the driver can't know; ranges it checks itself. */
-static int entry_translate(const rsm_iovec_t *v, struct dat_rsm_ioent *e)
-{
-	const struct rsm_localmem *lm;
+/*
+ * struct vector - a list that is being carried out
+ * @imp: import
+ * @put: or a get
+ * @e: entries, as the driver takes them
+ * @n: of them
+ * @part: those that are not empty
+ * @entry: which of the entries each part is
+ * @parts: of them
+ * @odd: an entry goes beyond the segment, or its local memory
+ */
+struct vector {
+	struct rsm_import	*imp;
+	int			put;
+	struct dat_rsm_ioent	e[RSM_MAX_SGIOREQS];
+	uint32_t		n;
+	struct rsm_part		part[RSM_MAX_SGIOREQS];
+	uint32_t		entry[RSM_MAX_SGIOREQS];
+	uint32_t		parts;
+	int			odd;
+};
 
-	*e = (struct dat_rsm_ioent) {
-		.addr = v->local_offset, .offset = v->remote_offset,
-		.length = v->transfer_length, .width = 1,
+static int beyond(uint64_t from, uint64_t n, uint64_t length)
+{
+	return from > length || n > length - from;
+}
+
+/* The entry, as the driver takes it, is a part as well. */
+static void vector_add(struct vector *v, const struct dat_rsm_ioent *e,
+		       const struct rsm_localmem *lm)
+{
+	uint64_t addr = lm ? lm->addr + e->addr : e->addr;
+
+	v->odd |= beyond(e->offset, e->length, v->imp->length) ||
+		  (lm && beyond(e->addr, e->length, lm->length));
+	if (e->length) {
+		v->part[v->parts] = (struct rsm_part) {
+			.data = (char *)(uintptr_t)addr, .offset = e->offset, .n = e->length,
+			.localmem = e->localmem,
+		};
+		v->entry[v->parts++] = v->n;
+	}
+	v->e[v->n++] = *e;
+}
+
+/* What the driver can't know; ranges it checks itself. */
+static int vector_translate(struct vector *v, const rsm_iovec_t *io)
+{
+	struct dat_rsm_ioent e = {
+		.addr = io->local_offset, .offset = io->remote_offset,
+		.length = io->transfer_length, .width = 1,
 	};
-	if (v->io_type == RSM_HANDLE_TYPE) {
-		lm = du_slot_of(v->local.handle, RSM_LOCALMEM);
+	const struct rsm_localmem *lm = NULL;
+
+	if (io->io_type == RSM_HANDLE_TYPE) {
+		lm = du_slot_of(io->local.handle, RSM_LOCALMEM);
 		if (!lm || lm->ctx->foreign)
 			return RSMERR_BAD_SGIO;
-		e->localmem = lm->id;
-		return RSM_SUCCESS;
-	}
-	if (v->io_type != RSM_VA_TYPE)
+		e.localmem = lm->id;
+	} else if (io->io_type != RSM_VA_TYPE) {
 		return RSMERR_BAD_SGIO;
-	if (!v->local.vaddr ||
-	    __builtin_add_overflow((uint64_t)(uintptr_t)v->local.vaddr, e->addr, &e->addr))
+	} else if (!io->local.vaddr || __builtin_add_overflow((uintptr_t)io->local.vaddr, e.addr,
+							      &e.addr)) {
 		return RSMERR_BAD_ADDR;
+	}
+	vector_add(v, &e, lm);
 	return RSM_SUCCESS;
+}
+
+/* Those whose memory the driver has not found where it was locked. */
+static void vector_vouch(const struct vector *v, uint32_t generation, int mapped)
+{
+	uint32_t i;
+
+	for (i = 0; i < v->parts; i++)
+		if (mapped || !v->part[i].localmem)
+			rsm_ring_vouch(v->imp, generation, &v->part[i], 1, v->put);
+}
+
+static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *done)
+{
+	struct dat_rsm_io arg = {
+		.flags = flags | DAT_RSM_INTERRUPTIBLE, .count = v->n,
+		.entries = (uintptr_t)v->e,
+	};
+	uint32_t generation = rsm_mem_generation(v->imp->seg.ctx);
+	/* After what was put one by one. */
+	int ret = rsm_ring_settle(v->imp, 1);
+
+	if (!ret) {
+		ret = driver_io(v->imp, v->put, &arg);
+		*done = arg.done;
+	}
+	if (!ret && has_ring(v->imp))
+		vector_vouch(v, generation, (int)arg.mapped);
+	return ret == RSMERR_BAD_LOCALMEM_HNDL ? RSMERR_BAD_SGIO : ret;
+}
+
+static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done)
+{
+	struct dat_rsm_post arg = {
+		.size = sizeof(arg), .id = v->imp->seg.id, .flags = flags & DAT_RSM_NO_ACCUMULATE,
+	};
+	uint32_t parts = 0;
+	int ret = rsm_ring_parts(v->imp, v->part, v->parts, v->put, &parts);
+
+	/* One of nothing is done with those before it. */
+	*done = parts < v->parts ? v->entry[parts] : v->n;
+	if (!ret && flags & DAT_RSM_SIGPOST)
+		ret = rsm_call(v->imp->seg.ctx, DAT_IOC_RSM_POST, &arg);
+	return ret;
 }
 
 static uint32_t sigpost_flags(uint_t flags)
@@ -269,27 +354,35 @@ static uint32_t sigpost_flags(uint_t flags)
 	return f;
 }
 
+/* Nothing can go wrong but the connection. */
+static int vector_fits_ring(const struct vector *v)
+{
+	return v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE) &&
+	       rsm_ring_vouched(v->imp, v->part, v->parts, v->put);
+}
+
 /* Entries before a bad one are carried out; their errors come first. */
 static int vector_run(struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count, int put)
 {
-	struct dat_rsm_ioent e[RSM_MAX_SGIOREQS];
-	uint32_t n, done = 0, flags = sigpost_flags(sg->flags);
+	uint32_t done = 0, flags = sigpost_flags(sg->flags);
 	int ret = RSM_SUCCESS, bad = RSM_SUCCESS;
+	struct vector v;
+	ulong_t i;
 
-	for (n = 0; n < count && !bad; n++)
-		bad = entry_translate(&sg->iovec[n], &e[n]);
-	if (bad) {
-		n--;
+	v.imp = imp;
+	v.put = put;
+	v.n = 0;
+	v.parts = 0;
+	v.odd = 0;
+	for (i = 0; i < count && !bad; i++)
+		bad = vector_translate(&v, &sg->iovec[i]);
+	if (bad)
 		flags = 0;
-	}
-	/* After what was put one by one. */
-	if (n)
-		ret = rsm_ring_settle(imp, 1);
-	if (n && !ret)
-		ret = driver_io(imp, put, e, n, flags | DAT_RSM_INTERRUPTIBLE, &done);
+	if (vector_fits_ring(&v))
+		ret = vector_by_ring(&v, flags, &done);
+	else if (v.n)
+		ret = vector_by_driver(&v, flags, &done);
 	sg->io_residual_count = count - done;
-	if (ret == RSMERR_BAD_LOCALMEM_HNDL)
-		ret = RSMERR_BAD_SGIO;
 	return ret ? ret : bad;
 }
 

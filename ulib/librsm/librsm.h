@@ -127,16 +127,36 @@ struct rsm_import {
 	uint64_t			map_len;
 };
 
+/*
+ * struct rsm_localmem - memory that is locked for transfers
+ * @ctx: that it was made in
+ * @id: of the driver
+ * @addr: where it was mapped then
+ * @length: bytes
+ */
 struct rsm_localmem {
 	struct du_slot	slot;
 	struct rsm_ctx	*ctx;
 	uint32_t	id;
+	uint64_t	addr;
+	uint64_t	length;
 };
 
 /* ctx.c */
 
 /* The context of this process.  Returns RSM_SUCCESS or what is wrong. */
 int rsm_ctx_get(struct rsm_ctx **ctx);
+
+/*
+ * Changes whenever memory of the process is mapped no more, or otherwise.  What was memory
+ * when it was read, and when it was read again later, was so in between.
+ */
+static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
+{
+	const struct dat_rsm_slot *slots = ctx->slots.va;
+
+	return __atomic_load_n(&slots[DAT_RSM_MEM_SLOT].generation, __ATOMIC_SEQ_CST);
+}
 
 /* An ioctl whose argument begins with size and err.  Returns RSM_SUCCESS or RSMERR_*. */
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
@@ -201,6 +221,20 @@ struct rsm_xfer {
 /* Copy @n bytes of @x; elements are put into the exporter's byte order, or ours. */
 void rsm_copy(void *to, const void *from, uint64_t n, const struct rsm_xfer *x);
 
+/*
+ * struct rsm_part - an entry of a vector that is not empty, by what it names
+ * @data: the caller's
+ * @offset: in the segment
+ * @n: bytes
+ * @localmem: whose memory @data is to be; or 0
+ */
+struct rsm_part {
+	char		*data;
+	uint64_t	offset;
+	uint64_t	n;
+	uint32_t	localmem;
+};
+
 /* ring.c */
 
 /* The ring of an import that has no window, made if need be; or NULL. */
@@ -209,14 +243,31 @@ struct rsm_ring *rsm_ring_make(struct rsm_import *imp);
 /* Nobody uses it any more; it may be NULL. */
 void rsm_ring_free(struct rsm_ring *ring);
 
-/* A transfer that was checked, by an import that has a ring. */
-int rsm_ring_xfer(const struct rsm_xfer *x);
-
 /*
  * Until all that was put is in the segment, or RSMERR_CONN_ABORTED.  RSMERR_INTERRUPTED by
  * signals, if the caller may be.
  */
 int rsm_ring_settle(struct rsm_import *imp, int interruptible);
+
+/* ring_xfer.c; of imports that have a ring */
+
+/* A transfer that was checked. */
+int rsm_ring_xfer(const struct rsm_xfer *x);
+
+/*
+ * Put or get @count parts, ranges that were checked, of memory that is vouched for.  @done:
+ * out: parts that were.  Returns RSM_SUCCESS, RSMERR_CONN_ABORTED, RSMERR_INTERRUPTED.
+ */
+int rsm_ring_parts(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
+		   int is_put, uint32_t *done);
+
+/* All of it is known to be memory, from where it is put, or to where it is got. */
+int rsm_ring_vouched(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
+		     int is_put);
+
+/* The driver has transferred it, and the generation was @generation before. */
+void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
+		    const struct rsm_part *part, uint32_t count, int is_put);
 
 /* barrier.c */
 

@@ -18,6 +18,8 @@ static int localmem_make(const struct rsm_ctlr *ctlr, struct rsm_localmem *lm, v
 	if (ret == RSMERR_INSUFFICIENT_MEM)
 		du_explain_memlock(length);
 	lm->id = arg.id;
+	lm->addr = arg.addr;
+	lm->length = arg.length;
 	return ret;
 }
 

@@ -4,30 +4,19 @@
  *
  * Data goes through the data area, where room is given out in the order of the entries and
  * taken back in that order: of a put when it is done, of a get when it has been copied, too.
- * The lock is held while entries are written and their data copied, never during a wait
- * or a system call.  So several threads may use an import, and each waits for its own
- * entries only.
- *
- * The caller's memory may fault, for long, or into a handler that never returns.  So a small
- * transfer goes by way of the stack, and the memory of a larger one is touched, all with
- * nothing held.  Who takes memory away in the middle of a transfer may still stop those
- * of other threads.
+ * Transfers are in ring_xfer.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "librsm.h"
+#include "ring.h"
 
-#define GET_PIECES	3	/* of a get that are under way; there are four chunks, or eight */
 #define DATA_ALIGN	64
-#define SMALL		256	/* bytes that go by way of the stack */
-#define PAGE_LEAST	4096
 
 /* Sleeping costs more than a short look, a long look in vain more than sleeping. */
 #define SPIN_LONG	4000	/* looks */
@@ -38,79 +27,9 @@
 #define SLOT_BUSY	1
 #define SLOT_AWAITED	2
 
-/*
- * struct ring_slot - what there is to know of an entry
- * @end: of its data, and of all before it; as a count of bytes given out
- * @busy: a get whose data has not been copied; SLOT_AWAITED: and somebody sleeps until it is
- */
-struct ring_slot {
-	uint32_t	end;
-	uint32_t	busy;
-};
-
-/*
- * struct rsm_ring - the ring of an import
- * @submit: entries, by the process
- * @status: by the driver
- * @data: what is put, and what was got
- * @entries: in @submit
- * @mask: entries - 1
- * @chunk: whose multiples no data crosses; larger transfers go in as many pieces as it takes
- * @slots: of the entries
- * @looks: before who waits sleeps; a guess that any thread may improve
- * @vain: waits in a row for which that was not enough
- * @lock: everything below
- * @tail: entries written
- * @shown: of them, those that the driver was shown
- * @oldest: entry before which all room was taken back
- * @given: bytes of @data given out so far
- * @taken: of them, those taken back
- * @dirty: there are puts without a FLUSH behind them
- * @flushing: the FLUSH at @flush was not yet seen done
- * @flush: the last one
- */
-struct rsm_ring {
-	struct du_map		submit;
-	struct du_map		status;
-	struct du_map		data;
-	struct dat_rsm_entry	*entries;
-	uint32_t		mask;
-	uint32_t		chunk;
-	struct ring_slot	*slots;
-	uint32_t		looks;
-	uint32_t		vain;
-	pthread_mutex_t		lock;
-	uint32_t		tail;
-	uint32_t		shown;
-	uint32_t		oldest;
-	uint32_t		given;
-	uint32_t		taken;
-	int			dirty;
-	int			flushing;
-	uint32_t		flush;
-};
-
 /* Shared pages. */
 
-static const struct dat_rsm_status *ring_status(const struct rsm_ring *r)
-{
-	return r->status.va;
-}
-
-static int ring_done(const struct rsm_ring *r, uint32_t index)
-{
-	uint32_t done = __atomic_load_n(&ring_status(r)->done, __ATOMIC_ACQUIRE);	/* (F) */
-
-	return (int32_t)(done - index) > 0;
-}
-
-static int ring_needs_kick(const struct rsm_ring *r)
-{
-	return __atomic_load_n(&ring_status(r)->flags, __ATOMIC_ACQUIRE) & DAT_RSM_NEED_KICK;
-}
-
-/* Under the lock.  Afterwards it is to be kicked, or waited for, if it needs a kick. */
-static void ring_show(struct rsm_ring *r)
+void rsm_ring_show(struct rsm_ring *r)
 {
 	struct dat_rsm_submit *submit = r->submit.va;
 
@@ -128,6 +47,11 @@ static int ring_enter(const struct rsm_import *imp, uint32_t index, uint64_t dea
 	};
 
 	return rsm_call(imp->seg.ctx, DAT_IOC_RSM_KICK, &arg);
+}
+
+int rsm_ring_kick(const struct rsm_import *imp)
+{
+	return ring_enter(imp, 0, 0);
 }
 
 /* Waiting. */
@@ -158,21 +82,20 @@ static int ring_spin(struct rsm_ring *r, uint32_t index)
 	uint32_t i, looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
 
 	for (i = 0; i < looks; i++) {
-		if (ring_done(r, index)) {
+		if (rsm_ring_done(r, index)) {
 			spin_learn(r, 1);
 			return 1;
 		}
 		/* What is not done by then was not seen by anybody. */
-		if (ring_needs_kick(r))
-			return ring_done(r, index);
+		if (rsm_ring_needs_kick(r))
+			return rsm_ring_done(r, index);
 		spin_pause();
 	}
 	spin_learn(r, 0);
 	return 0;
 }
 
-/* Without the lock: until the entry at @index is done; who sleeps, sleeps until @sleep is. */
-static int ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t sleep,
+int rsm_ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t sleep,
 		     int interruptible)
 {
 	struct rsm_ring *r = imp->ring;
@@ -182,14 +105,16 @@ static int ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t slee
 		return RSM_SUCCESS;
 	do {
 		ret = ring_enter(imp, sleep, DAT_RSM_FOREVER);
-	} while (ret == RSMERR_INTERRUPTED && !interruptible && !ring_done(r, index));
-	return ring_done(r, index) ? RSM_SUCCESS : ret;
+	} while (ret == RSMERR_INTERRUPTED && !interruptible && !rsm_ring_done(r, index));
+	return rsm_ring_done(r, index) ? RSM_SUCCESS : ret;
 }
 
 /* Slots of gets. */
 
-static void slot_release(struct ring_slot *slot)
+void rsm_ring_release(struct rsm_ring *r, uint32_t index)
 {
+	struct ring_slot *slot = &r->slots[index & r->mask];
+
 	/* Who sees it may use the room. */
 	if (__atomic_exchange_n(&slot->busy, 0, __ATOMIC_RELEASE) == SLOT_AWAITED)
 		syscall(SYS_futex, &slot->busy, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
@@ -216,17 +141,16 @@ static void ring_take_back(struct rsm_ring *r)
 {
 	struct ring_slot *slot = &r->slots[r->oldest & r->mask];
 
-	if (r->flushing && ring_done(r, r->flush))
+	if (r->flushing && rsm_ring_done(r, r->flush))
 		r->flushing = 0;
-	while (r->oldest != r->tail && ring_done(r, r->oldest) &&
+	while (r->oldest != r->tail && rsm_ring_done(r, r->oldest) &&
 	       !__atomic_load_n(&slot->busy, __ATOMIC_ACQUIRE)) {
 		r->taken = slot->end;
 		slot = &r->slots[++r->oldest & r->mask];
 	}
 }
 
-/* Where @n bytes begin, as a count of bytes given out. */
-static uint32_t ring_place(const struct rsm_ring *r, uint32_t n)
+uint32_t rsm_ring_place(const struct rsm_ring *r, uint32_t n)
 {
 	uint32_t at = (r->given + DATA_ALIGN - 1) & ~(uint32_t)(DATA_ALIGN - 1);
 
@@ -235,11 +159,11 @@ static uint32_t ring_place(const struct rsm_ring *r, uint32_t n)
 	return at;
 }
 
-static int ring_fits(struct rsm_ring *r, uint32_t n)
+int rsm_ring_fits(struct rsm_ring *r, uint32_t n)
 {
 	ring_take_back(r);
 	return r->tail - r->oldest <= r->mask &&
-	       ring_place(r, n) + n - r->taken <= (uint32_t)r->data.size;
+	       rsm_ring_place(r, n) + n - r->taken <= (uint32_t)r->data.size;
 }
 
 /* Let go of the lock until the oldest entry has gone, or more of them if we have to sleep. */
@@ -249,34 +173,27 @@ static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 	uint32_t oldest = r->oldest, half = oldest + (r->tail - oldest) / 2;
 	int ret = RSM_SUCCESS;
 
-	ring_show(r);
+	rsm_ring_show(r);
 	pthread_mutex_unlock(&r->lock);
-	if (ring_done(r, oldest))
+	if (rsm_ring_done(r, oldest))
 		/* Another thread copies what it got. */
 		ret = slot_wait(&r->slots[oldest & r->mask], interruptible);
 	else
-		ret = ring_wait(imp, oldest, half, interruptible);
+		ret = rsm_ring_wait(imp, oldest, half, interruptible);
 	pthread_mutex_lock(&r->lock);
 	return ret;
 }
 
-/* Have room for an entry with @n bytes. */
-static int ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible)
+int rsm_ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible)
 {
 	int ret = RSM_SUCCESS;
 
-	while (!ret && !ring_fits(imp->ring, n))
+	while (!ret && !rsm_ring_fits(imp->ring, n))
 		ret = ring_wait_for_room(imp, interruptible);
 	return ret;
 }
 
-static void *ring_data(const struct rsm_ring *r, uint32_t at)
-{
-	return (char *)r->data.va + (at & ((uint32_t)r->data.size - 1));
-}
-
-/* Write an entry, for which there is room; its data is at @at.  Returns its index. */
-static uint32_t ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t offset,
+uint32_t rsm_ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t offset,
 			  uint32_t at, uint32_t n)
 {
 	struct ring_slot *slot = &r->slots[r->tail & r->mask];
@@ -291,245 +208,17 @@ static uint32_t ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t 
 	return r->tail++;
 }
 
-static int ring_push_flush(const struct rsm_import *imp, int interruptible)
+int rsm_ring_push_flush(const struct rsm_import *imp, int interruptible)
 {
 	struct rsm_ring *r = imp->ring;
-	int ret = ring_reserve(imp, 0, interruptible);
+	int ret = rsm_ring_reserve(imp, 0, interruptible);
 
 	if (ret)
 		return ret;
-	r->flush = ring_push(r, DAT_RSM_RING_FLUSH, 0, r->given, 0);
+	r->flush = rsm_ring_push(r, DAT_RSM_RING_FLUSH, 0, r->given, 0);
 	r->flushing = 1;
 	r->dirty = 0;
 	return RSM_SUCCESS;
-}
-
-/* Transfers. */
-
-static uint32_t piece_of(const struct rsm_ring *r, uint64_t left)
-{
-	return left < r->chunk ? (uint32_t)left : r->chunk;
-}
-
-/* Of what is read.  It may be memory that can't be written. */
-static void touch_to_read(const char *from, uint64_t n)
-{
-	uint64_t i;
-
-	for (i = 0; i < n; i += PAGE_LEAST)
-		(void)*(const volatile char *)(from + i);
-	(void)*(const volatile char *)(from + n - 1);
-}
-
-/* Of what is about to be written.  Until then it stays as it is, whoever writes it meanwhile. */
-static void touch_to_write(char *to, uint64_t n)
-{
-	uint64_t i;
-
-	for (i = 0; i < n; i += PAGE_LEAST)
-		__atomic_fetch_or(to + i, 0, __ATOMIC_RELAXED);
-	__atomic_fetch_or(to + n - 1, 0, __ATOMIC_RELAXED);
-}
-
-/*
- * struct piece - of a put
- * @offset: in the segment
- * @data: of @n bytes
- * @n: of them
- * @x: how @data is copied; NULL: as it is
- * @flush: out, if it is the last and somebody waits: index of a FLUSH behind it; or NULL
- */
-struct piece {
-	uint64_t		offset;
-	const void		*data;
-	uint32_t		n;
-	const struct rsm_xfer	*x;
-	uint32_t		*flush;
-};
-
-/* Under the lock. */
-static int put_locked(const struct rsm_import *imp, const struct piece *p)
-{
-	struct rsm_ring *r = imp->ring;
-	int ret = ring_reserve(imp, p->n, 0);
-	uint32_t at;
-
-	/* Of one that fails the next FLUSH tells, by failing as well. */
-	r->dirty = 1;
-	if (ret)
-		return ret;
-	at = ring_place(r, p->n);
-	if (p->x)
-		rsm_copy(ring_data(r, at), p->data, p->n, p->x);
-	else
-		memcpy(ring_data(r, at), p->data, p->n);
-	ring_push(r, DAT_RSM_RING_PUT, p->offset, at, p->n);
-	if (p->flush)
-		ret = ring_push_flush(imp, 0);
-	if (p->flush && !ret)
-		*p->flush = r->flush;
-	return ret;
-}
-
-/* It is shown, so that it is under way while the next is copied. */
-static int put_piece(const struct rsm_import *imp, const struct piece *p)
-{
-	struct rsm_ring *r = imp->ring;
-	int ret;
-
-	pthread_mutex_lock(&r->lock);
-	ret = put_locked(imp, p);
-	ring_show(r);
-	pthread_mutex_unlock(&r->lock);
-	/* Who waits for the FLUSH kicks if need be. */
-	if (!p->flush && ring_needs_kick(r))
-		ring_enter(imp, 0, 0);
-	return ret;
-}
-
-static int put_small(const struct rsm_xfer *x, uint32_t size, uint32_t *flush)
-{
-	struct piece p = { .offset = (uint64_t)x->offset, .n = size, .flush = flush };
-	uint64_t buf[SMALL / sizeof(uint64_t)];
-
-	rsm_copy(buf, x->data, size, x);
-	p.data = buf;
-	return put_piece(x->imp, &p);
-}
-
-static int put_pieces(const struct rsm_xfer *x, uint64_t size, uint32_t *flush)
-{
-	struct piece p = { .x = x };
-	int ret = RSM_SUCCESS;
-	uint64_t done;
-
-	for (done = 0; !ret && done < size; done += p.n) {
-		p.offset = (uint64_t)x->offset + done;
-		p.data = (char *)x->data + done;
-		p.n = piece_of(x->imp->ring, size - done);
-		p.flush = done + p.n == size ? flush : NULL;
-		touch_to_read(p.data, p.n);
-		ret = put_piece(x->imp, &p);
-	}
-	return ret;
-}
-
-static int ring_put(const struct rsm_xfer *x, uint64_t size)
-{
-	int ret, implicit = rsm_import_implicit(x->imp);
-	uint32_t flush = 0, *wanted = implicit ? &flush : NULL;
-
-	if (size <= SMALL)
-		ret = put_small(x, (uint32_t)size, wanted);
-	else
-		ret = put_pieces(x, size, wanted);
-	/* Explicit: how it goes is told by the barrier. */
-	return ret || !implicit ? ret : ring_wait(x->imp, flush, flush, 0);
-}
-
-/*
- * struct got - pieces of a get that are under way, in order
- * @index: of the entry
- * @at: of its data
- * @first: of those that were not retired
- * @next: one more
- * @posted: bytes
- * @copied: bytes
- */
-struct got {
-	uint32_t	index[GET_PIECES];
-	uint32_t	at[GET_PIECES];
-	uint32_t	first;
-	uint32_t	next;
-	uint64_t	posted;
-	uint64_t	copied;
-};
-
-/* Under the lock: as many as there is room for, at least one. */
-static int get_post(const struct rsm_xfer *x, struct got *g, uint64_t size)
-{
-	struct rsm_ring *r = x->imp->ring;
-	int ret = RSM_SUCCESS;
-	uint32_t n;
-
-	while (g->posted < size && g->next - g->first < GET_PIECES) {
-		n = piece_of(r, size - g->posted);
-		/* Who has pieces makes room by retiring them, and waits for nobody. */
-		if (g->next == g->first)
-			ret = ring_reserve(x->imp, n, 0);
-		else if (!ring_fits(r, n))
-			break;
-		if (ret)
-			break;
-		g->at[g->next % GET_PIECES] = ring_place(r, n);
-		g->index[g->next % GET_PIECES] =
-			ring_push(r, DAT_RSM_RING_GET, (uint64_t)x->offset + g->posted,
-				  g->at[g->next % GET_PIECES], n);
-		g->next++;
-		g->posted += n;
-	}
-	ring_show(r);
-	return ret;
-}
-
-/*
- * The oldest one: wait for it, and copy it unless that has failed; to @small, as it is, if
- * that is not NULL.
- */
-static int get_retire(const struct rsm_xfer *x, struct got *g, uint64_t size, void *small, int ret)
-{
-	struct rsm_ring *r = x->imp->ring;
-	uint32_t i = g->first++ % GET_PIECES, n = piece_of(r, size - g->copied);
-
-	if (!ret)
-		ret = ring_wait(x->imp, g->index[i], g->index[i], 0);
-	if (!ret && small)
-		memcpy(small, ring_data(r, g->at[i]), n);
-	else if (!ret)
-		rsm_copy((char *)x->data + g->copied, ring_data(r, g->at[i]), n, x);
-	g->copied += n;
-	slot_release(&r->slots[g->index[i] & r->mask]);
-	return ret;
-}
-
-static int get_pieces(const struct rsm_xfer *x, uint64_t size, void *small)
-{
-	struct rsm_ring *r = x->imp->ring;
-	struct got g = { .posted = 0 };
-	int ret = RSM_SUCCESS;
-
-	while (!ret && g.copied < size) {
-		pthread_mutex_lock(&r->lock);
-		ret = get_post(x, &g, size);
-		pthread_mutex_unlock(&r->lock);
-		if (!ret)
-			ret = get_retire(x, &g, size, small, ret);
-	}
-	while (g.first != g.next)
-		ret = get_retire(x, &g, size, small, ret);
-	return ret;
-}
-
-static int ring_get(const struct rsm_xfer *x, uint64_t size)
-{
-	uint64_t buf[SMALL / sizeof(uint64_t)];
-	int ret;
-
-	if (size > SMALL) {
-		touch_to_write(x->data, size);
-		return get_pieces(x, size, NULL);
-	}
-	ret = get_pieces(x, size, buf);
-	if (!ret)
-		rsm_copy(x->data, buf, size, x);
-	return ret;
-}
-
-int rsm_ring_xfer(const struct rsm_xfer *x)
-{
-	uint64_t size = x->count * x->width;
-
-	return x->put ? ring_put(x, size) : ring_get(x, size);
 }
 
 int rsm_ring_settle(struct rsm_import *imp, int interruptible)
@@ -542,15 +231,15 @@ int rsm_ring_settle(struct rsm_import *imp, int interruptible)
 		return RSM_SUCCESS;
 	pthread_mutex_lock(&r->lock);
 	if (r->dirty)
-		ret = ring_push_flush(imp, interruptible);
+		ret = rsm_ring_push_flush(imp, interruptible);
 	ring_take_back(r);
 	flushing = r->flushing;
 	flush = r->flush;
-	ring_show(r);
+	rsm_ring_show(r);
 	pthread_mutex_unlock(&r->lock);
 	if (ret || !flushing)
 		return ret;
-	return ring_wait(imp, flush, flush, interruptible);
+	return rsm_ring_wait(imp, flush, flush, interruptible);
 }
 
 /* Making and freeing. */

@@ -26,7 +26,10 @@
  *
  * The status page array (struct dat_rsm_slot, read-only) has a slot for each object.  The
  * connection of an import was cut if the generation in its slot is no longer the one that
- * connecting gave; it never is that again.
+ * connecting gave; it never is that again.  One more slot, DAT_RSM_MEM_SLOT, is that of the
+ * address space: its generation changes before memory is mapped no more, or can be accessed
+ * no more, or is another one, and again when that has happened; and at other times.  So what
+ * DAT_IOC_RSM_IO has transferred is memory for as long as it is what it was before the call.
  *
  * The window of an import, where connecting gave one, is the segment itself, to be mapped
  * shared, whole or in part, any number of times.  After a cut it shows other memory, private
@@ -79,6 +82,7 @@
 #define DAT_RSM_MAX_NODE	64	/* largest node id; entries of an access list */
 #define DAT_RSM_MAX_IO		16	/* entries of one DAT_IOC_RSM_IO */
 #define DAT_RSM_SLOTS		4096	/* objects of a file */
+#define DAT_RSM_MEM_SLOT	DAT_RSM_SLOTS	/* the slot of the address space */
 
 /* How a call went: the numbers of RSMERR_*. */
 enum dat_rsm_err {
@@ -441,9 +445,11 @@ struct dat_rsm_ioent {
  * @entries: address of struct dat_rsm_ioent
  * @done: out, also after an error: entries that were carried out.  Of the one behind them
  *	anything may have been
- * @rsvd: 0
+ * @mapped: 0; out: what entries name of local memory is still mapped where it was locked, and
+ *	can be accessed there; of imports that have rings alone
  *
- * Of a controller whose imports have rings, this is for what doesn't fit those.
+ * Of a controller whose imports have rings, this is for what doesn't fit those: vectors of
+ * memory that may be none.
  */
 struct dat_rsm_io {
 	__u32 size;
@@ -454,7 +460,7 @@ struct dat_rsm_io {
 	__u32 count;
 	__u64 entries;
 	__u32 done;
-	__u32 rsvd;
+	__u32 mapped;
 };
 
 #define DAT_IOC_RSM_IO		DAT_IOC(RSM_IO)

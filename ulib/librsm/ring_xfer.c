@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Transfers that go through the ring of an import.
+ *
+ * A transfer is parts: memory of the caller, and where in the segment it belongs.  It goes in
+ * pieces, which are entries of the ring: as much of a part as fits into a chunk of the data
+ * area, or several parts that adjoin in the segment.
+ *
+ * The caller's memory may fault, for long, or into a handler that never returns.  So a small
+ * transfer goes by way of the stack, and the memory of a larger one is touched, all with
+ * nothing held.  Who takes memory away in the middle of a transfer may still stop those
+ * of other threads.
+ */
+#include <string.h>
+
+#include "ring.h"
+
+#define GET_PIECES	16	/* of a get that are under way, */
+#define GET_CHUNKS	3	/* and chunks of data, of which there are four, or eight */
+#define SHOW_BYTES	16384	/* are worth being under way while more are copied */
+#define SMALL		256	/* bytes that go by way of the stack */
+#define PAGE_LEAST	4096
+
+/*
+ * struct stream - a transfer under way
+ * @imp: an import that has a ring
+ * @x: how data is copied; NULL: as it is
+ * @part: of @count parts, none of which is empty
+ * @count: of them
+ * @index: of puts: of the entry with the end of each part that was copied; or NULL
+ * @copied: parts, whole
+ * @interruptible: by signals
+ * @i: the next piece begins in this part,
+ * @at: so many bytes behind its begin
+ * @unshown: bytes that the driver was not shown
+ */
+struct stream {
+	const struct rsm_import	*imp;
+	const struct rsm_xfer	*x;
+	const struct rsm_part	*part;
+	uint32_t		count;
+	uint32_t		*index;
+	uint32_t		copied;
+	int			interruptible;
+	uint32_t		i;
+	uint64_t		at;
+	uint32_t		unshown;
+};
+
+/*
+ * struct piece - of a transfer
+ * @offset: in the segment
+ * @n: bytes
+ * @i: part that it begins in,
+ * @at: so many bytes behind its begin
+ * @end: part that the next piece begins in,
+ * @end_at: likewise
+ */
+struct piece {
+	uint64_t	offset;
+	uint32_t	n;
+	uint32_t	i;
+	uint64_t	at;
+	uint32_t	end;
+	uint64_t	end_at;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The next piece; the stream stays where it is. */
+static void piece_next(const struct stream *s, struct piece *p)
+{
+	uint32_t n, chunk = s->imp->ring->chunk;
+
+	*p = (struct piece) {
+		.offset = s->part[s->i].offset + s->at, .i = s->i, .at = s->at,
+		.end = s->i, .end_at = s->at,
+	};
+	do {
+		n = (uint32_t)least(s->part[p->end].n - p->end_at, chunk - p->n);
+		p->n += n;
+		p->end_at += n;
+		if (p->end_at < s->part[p->end].n)
+			break;
+		p->end++;
+		p->end_at = 0;
+	} while (p->end < s->count && p->n < chunk &&
+		 s->part[p->end].offset == p->offset + p->n);
+}
+
+static void stream_advance(struct stream *s, const struct piece *p)
+{
+	s->i = p->end;
+	s->at = p->end_at;
+}
+
+static void copy(const struct stream *s, void *to, const void *from, uint32_t n)
+{
+	if (s->x)
+		rsm_copy(to, from, n, s->x);
+	else
+		memcpy(to, from, n);
+}
+
+/* Between the caller's memory and the data area at @data. */
+static void piece_copy(const struct stream *s, const struct piece *p, char *data, int put)
+{
+	uint64_t at = p->at;
+	uint32_t i, n, left;
+	char *mem;
+
+	for (i = p->i, left = p->n; left; i++, at = 0) {
+		mem = s->part[i].data + at;
+		n = (uint32_t)least(s->part[i].n - at, left);
+		copy(s, put ? data : mem, put ? mem : data, n);
+		data += n;
+		left -= n;
+	}
+}
+
+/* Of what is read.  It may be memory that can't be written. */
+static void touch_to_read(const char *from, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i += PAGE_LEAST)
+		(void)*(const volatile char *)(from + i);
+	(void)*(const volatile char *)(from + n - 1);
+}
+
+/* Of what is about to be written.  Until then it stays as it is, whoever writes it meanwhile. */
+static void touch_to_write(char *to, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i += PAGE_LEAST)
+		__atomic_fetch_or(to + i, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_or(to + n - 1, 0, __ATOMIC_RELAXED);
+}
+
+static void piece_touch(const struct stream *s, const struct piece *p)
+{
+	uint64_t at = p->at, n;
+	uint32_t i, left;
+
+	for (i = p->i, left = p->n; left; i++, at = 0) {
+		n = least(s->part[i].n - at, left);
+		touch_to_read(s->part[i].data + at, n);
+		left -= (uint32_t)n;
+	}
+}
+
+/* Puts. */
+
+/* Under the lock.  @flush: out, if somebody waits: index of a FLUSH behind it; or NULL. */
+static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
+{
+	struct rsm_ring *r = s->imp->ring;
+	int ret = rsm_ring_reserve(s->imp, p->n, s->interruptible);
+	uint32_t at, index, i;
+
+	/* Of one that fails the next FLUSH tells, by failing as well. */
+	r->dirty = 1;
+	if (ret)
+		return ret;
+	at = rsm_ring_place(r, p->n);
+	piece_copy(s, p, rsm_ring_data(r, at), 1);
+	index = rsm_ring_push(r, DAT_RSM_RING_PUT, p->offset, at, p->n);
+	for (i = p->i; s->index && i < p->end; i++)
+		s->index[i] = index;
+	s->copied = p->end;
+	if (flush)
+		ret = rsm_ring_push_flush(s->imp, s->interruptible);
+	if (flush && !ret)
+		*flush = r->flush;
+	return ret;
+}
+
+/* Large ones are shown at once, so that they are under way while the next is copied. */
+static int put_piece(struct stream *s, const struct piece *p, uint32_t *flush)
+{
+	struct rsm_ring *r = s->imp->ring;
+	int ret, show;
+
+	pthread_mutex_lock(&r->lock);
+	ret = put_locked(s, p, flush);
+	s->unshown += p->n;
+	show = ret || p->end == s->count || s->unshown >= SHOW_BYTES;
+	if (show) {
+		rsm_ring_show(r);
+		s->unshown = 0;
+	}
+	pthread_mutex_unlock(&r->lock);
+	/* Who waits for the FLUSH kicks if need be. */
+	if (show && (ret || !flush) && rsm_ring_needs_kick(r))
+		rsm_ring_kick(s->imp);
+	return ret;
+}
+
+/* @flush: out: of a FLUSH behind it; NULL: none is needed. */
+static int put_stream(struct stream *s, uint32_t *flush)
+{
+	int ret = RSM_SUCCESS;
+	struct piece p;
+
+	while (!ret && s->i < s->count) {
+		piece_next(s, &p);
+		piece_touch(s, &p);
+		ret = put_piece(s, &p, p.end == s->count ? flush : NULL);
+		stream_advance(s, &p);
+	}
+	return ret;
+}
+
+static int put(const struct rsm_xfer *x, uint64_t size)
+{
+	struct rsm_part part = { .data = x->data, .offset = (uint64_t)x->offset, .n = size };
+	struct stream s = { .imp = x->imp, .x = x, .part = &part, .count = 1 };
+	int ret, implicit = rsm_import_implicit(x->imp);
+	uint64_t buf[SMALL / sizeof(uint64_t)];
+	uint32_t flush = 0;
+
+	if (size <= SMALL) {
+		rsm_copy(buf, x->data, size, x);
+		part.data = (char *)buf;
+		s.x = NULL;
+	}
+	ret = put_stream(&s, implicit ? &flush : NULL);
+	/* Explicit: how it goes is told by the barrier. */
+	return ret || !implicit ? ret : rsm_ring_wait(x->imp, flush, flush, 0);
+}
+
+/* Gets. */
+
+/*
+ * struct got - pieces of a get that are under way, in order
+ * @piece: of them
+ * @index: of the entry
+ * @at: of its data
+ * @first: of those that were not retired
+ * @next: one more
+ * @bytes: of all under way
+ */
+struct got {
+	struct piece	piece[GET_PIECES];
+	uint32_t	index[GET_PIECES];
+	uint32_t	at[GET_PIECES];
+	uint32_t	first;
+	uint32_t	next;
+	uint32_t	bytes;
+};
+
+static void get_push(struct stream *s, struct got *g, const struct piece *p)
+{
+	struct rsm_ring *r = s->imp->ring;
+	uint32_t i = g->next++ % GET_PIECES, at = rsm_ring_place(r, p->n);
+
+	g->piece[i] = *p;
+	g->at[i] = at;
+	g->index[i] = rsm_ring_push(r, DAT_RSM_RING_GET, p->offset, at, p->n);
+	g->bytes += p->n;
+	stream_advance(s, p);
+}
+
+/* Under the lock: as many as there is room for, at least one. */
+static int get_post(struct stream *s, struct got *g)
+{
+	struct rsm_ring *r = s->imp->ring;
+	int ret = RSM_SUCCESS;
+	struct piece p;
+
+	while (s->i < s->count && g->next - g->first < GET_PIECES) {
+		piece_next(s, &p);
+		/* Who has pieces makes room by retiring them, and waits for nobody. */
+		if (g->next == g->first)
+			ret = rsm_ring_reserve(s->imp, p.n, s->interruptible);
+		else if (g->bytes + p.n > GET_CHUNKS * r->chunk || !rsm_ring_fits(r, p.n))
+			break;
+		if (ret)
+			break;
+		get_push(s, g, &p);
+	}
+	rsm_ring_show(r);
+	return ret;
+}
+
+/* The oldest one: wait for it, and copy it unless something has failed. */
+static int get_retire(struct stream *s, struct got *g, int ret)
+{
+	uint32_t i = g->first++ % GET_PIECES, index = g->index[i];
+	struct rsm_ring *r = s->imp->ring;
+
+	if (!ret)
+		ret = rsm_ring_wait(s->imp, index, index, s->interruptible);
+	if (!ret) {
+		piece_copy(s, &g->piece[i], rsm_ring_data(r, g->at[i]), 0);
+		s->copied = g->piece[i].end;
+	}
+	g->bytes -= g->piece[i].n;
+	rsm_ring_release(r, index);
+	return ret;
+}
+
+static int get_stream(struct stream *s)
+{
+	struct rsm_ring *r = s->imp->ring;
+	int ret = RSM_SUCCESS;
+	struct got g;
+
+	g.first = 0;
+	g.next = 0;
+	g.bytes = 0;
+	while (!ret && (s->i < s->count || g.first != g.next)) {
+		pthread_mutex_lock(&r->lock);
+		ret = get_post(s, &g);
+		pthread_mutex_unlock(&r->lock);
+		if (!ret)
+			ret = get_retire(s, &g, ret);
+	}
+	while (g.first != g.next)
+		ret = get_retire(s, &g, ret);
+	return ret;
+}
+
+static int get(const struct rsm_xfer *x, uint64_t size)
+{
+	struct rsm_part part = { .data = x->data, .offset = (uint64_t)x->offset, .n = size };
+	struct stream s = { .imp = x->imp, .x = x, .part = &part, .count = 1 };
+	uint64_t buf[SMALL / sizeof(uint64_t)];
+	int ret;
+
+	if (size > SMALL) {
+		touch_to_write(x->data, size);
+		return get_stream(&s);
+	}
+	part.data = (char *)buf;
+	s.x = NULL;
+	ret = get_stream(&s);
+	if (!ret)
+		rsm_copy(x->data, buf, size, x);
+	return ret;
+}
+
+int rsm_ring_xfer(const struct rsm_xfer *x)
+{
+	uint64_t size = x->count * x->width;
+
+	return x->put ? put(x, size) : get(x, size);
+}
+
+/* Vectors. */
+
+/* Parts that are in the segment, as far as we were told; the FLUSH speaks for the last. */
+static uint32_t put_done(const struct stream *s, int ret)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->copied; i++)
+		if (!rsm_ring_done(s->imp->ring, s->index[i]))
+			break;
+	return ret && i == s->count ? i - 1 : i;
+}
+
+static int put_parts(struct stream *s, uint32_t *done)
+{
+	uint32_t flush = 0, index[RSM_MAX_SGIOREQS];
+	int ret;
+
+	s->index = index;
+	ret = put_stream(s, &flush);
+	if (!ret)
+		ret = rsm_ring_wait(s->imp, flush, flush, s->interruptible);
+	*done = put_done(s, ret);
+	return ret;
+}
+
+static int get_parts(struct stream *s, uint32_t *done)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < s->count; i++)
+		touch_to_write(s->part[i].data, s->part[i].n);
+	ret = get_stream(s);
+	*done = s->copied;
+	return ret;
+}
+
+/* Vouching. */
+
+int rsm_ring_vouched(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
+		     int is_put)
+{
+	uint32_t generation = rsm_mem_generation(imp->seg.ctx);
+	struct rsm_ring *r = imp->ring;
+	int have;
+
+	pthread_mutex_lock(&r->lock);
+	have = rsm_vouched_have(&r->vouched, generation, part, count, is_put);
+	pthread_mutex_unlock(&r->lock);
+	return have;
+}
+
+void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
+		    const struct rsm_part *part, uint32_t count, int is_put)
+{
+	struct rsm_ring *r = imp->ring;
+	uint32_t i;
+
+	pthread_mutex_lock(&r->lock);
+	if (rsm_mem_generation(imp->seg.ctx) == generation)
+		for (i = 0; i < count; i++)
+			rsm_vouched_add(&r->vouched, generation, &part[i], is_put);
+	pthread_mutex_unlock(&r->lock);
+}
+
+int rsm_ring_parts(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
+		   int is_put, uint32_t *done)
+{
+	struct stream s = { .imp = imp, .part = part, .count = count, .interruptible = 1 };
+
+	return is_put ? put_parts(&s, done) : get_parts(&s, done);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Memory of the caller that the driver has found to be such. */
+#include "vouch.h"
+
+#define PAGE_LEAST	4096	/* no page of any machine is smaller */
+
+/* What was known in another generation is not known any more. */
+static void vouched_renew(struct rsm_vouched *v, uint32_t generation)
+{
+	if (v->generation == generation)
+		return;
+	v->generation = generation;
+	v->count = 0;
+	v->oldest = 0;
+}
+
+static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *part, int put)
+{
+	uint64_t from = (uintptr_t)part->data, to = from + part->n;
+	const struct rsm_vouched_range *r;
+
+	for (r = v->range; r < v->range + v->count; r++)
+		if (r->from <= from && to <= r->to && r->localmem == part->localmem &&
+		    r->put == put)
+			return 1;
+	return 0;
+}
+
+int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
+		     uint32_t count, int put)
+{
+	vouched_renew(v, generation);
+	while (count && vouched_covers(v, part, put)) {
+		part++;
+		count--;
+	}
+	return !count;
+}
+
+static int range_join(struct rsm_vouched_range *r, const struct rsm_vouched_range *add)
+{
+	if (r->localmem != add->localmem || r->put != add->put || add->from > r->to ||
+	    r->from > add->to)
+		return 0;
+	if (add->from < r->from)
+		r->from = add->from;
+	if (add->to > r->to)
+		r->to = add->to;
+	return 1;
+}
+
+void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
+		     int put)
+{
+	uint64_t from = (uintptr_t)part->data, to = from + part->n;
+	struct rsm_vouched_range *r, add = {
+		/* What can be said of a byte can be said of its page. */
+		.from = from & ~(uint64_t)(PAGE_LEAST - 1),
+		.to = (to + PAGE_LEAST - 1) & ~(uint64_t)(PAGE_LEAST - 1),
+		.localmem = part->localmem, .put = put,
+	};
+
+	vouched_renew(v, generation);
+	for (r = v->range; r < v->range + v->count; r++)
+		if (range_join(r, &add))
+			return;
+	if (v->count < VOUCH_RANGES)
+		v->range[v->count++] = add;
+	else
+		v->range[v->oldest++ % VOUCH_RANGES] = add;
+}
