@@ -439,6 +439,17 @@ static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 	return ia;
 }
 
+/* Nobody begins to pin memory for the device, so nobody new has to be waited for. */
+static void dev_close_ias(struct dat_dev *dev)
+{
+	struct dat_ia *ia;
+
+	mutex_lock(&dat_dev_lock);
+	list_for_each_entry(ia, &dev->ias, node)
+		WRITE_ONCE(ia->closing, true);
+	mutex_unlock(&dat_dev_lock);
+}
+
 /*
  * The device goes.  When this returns nothing of it may be left: every IA is shut
  * down, which tells its consumer, and every CQ that waits to be freed is freed.
@@ -458,6 +469,7 @@ static void dat_client_remove(struct ib_device *ibdev, void *client_data)
 	if (!dev)
 		return;
 
+	dev_close_ias(dev);
 	while ((ia = dev_first_ia(dev))) {
 		/* A close takes the async EVD away under this lock. */
 		down_read(&ia->sem);
