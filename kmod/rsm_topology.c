@@ -151,7 +151,9 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		probes[i].all = &all;
 		if (link->flags & DAT_RSM_LINK_LOCAL) {
 			self = link->node;
-			if (rsm_ctlr_get(node, link->ctlr, &ctlr))
+			/* Opening takes a while: not after a kill. */
+			if (fatal_signal_pending(current) ||
+			    rsm_ctlr_get(node, link->ctlr, &ctlr))
 				ctlr = NULL;
 			probes[i].ctlr = ctlr;
 		}
