@@ -96,7 +96,7 @@ static int ring_spin(struct rsm_ring *r, uint32_t index)
 }
 
 int rsm_ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t sleep,
-		     int interruptible)
+		  int interruptible)
 {
 	struct rsm_ring *r = imp->ring;
 	int ret;
@@ -194,7 +194,7 @@ int rsm_ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible
 }
 
 uint32_t rsm_ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t offset,
-			  uint32_t at, uint32_t n)
+		       uint32_t at, uint32_t n)
 {
 	struct ring_slot *slot = &r->slots[r->tail & r->mask];
 
