@@ -340,7 +340,6 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out);
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from);
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
-bool rsm_localmem_mapped(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
 void rsm_mem_unpin(struct rsm_mem *mem);
 u64 rsm_mem_budget(void);
 int rsm_localmem_create(struct rsm_ucmd *ucmd);

@@ -228,38 +228,6 @@ int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool fr
 	return DAT_RSM_OK;
 }
 
-/**
- * rsm_localmem_mapped() - what an entry names is still mapped where it was locked
- * @lm: local memory, reference held
- * @e: checked
- * @put: it will be read, or else written
- *
- * Looks at page tables alone, so it may say no where a fault would help.
- *
- * Context: of the address space that has locked it.
- */
-bool rsm_localmem_mapped(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
-{
-	u32 i = e->addr >> PAGE_SHIFT, end = (e->addr + e->length - 1) >> PAGE_SHIFT;
-	bool mapped = true;
-	struct rsm_mem *mem;
-	struct page *page;
-	int idx;
-
-	for (; mapped && i <= end; i++) {
-		if (!get_user_page_fast_only(lm->addr + ((u64)i << PAGE_SHIFT),
-					     put ? 0 : FOLL_WRITE, &page))
-			return false;
-		idx = srcu_read_lock(&rsm_transfers);
-		mem = srcu_dereference(lm->mem, &rsm_transfers);
-		mapped = !READ_ONCE(lm->obj.stopped) &&
-			 page == mem->pages[array_index_nospec(i, mem->npages)];
-		srcu_read_unlock(&rsm_transfers, idx);
-		put_page(page);
-	}
-	return mapped;
-}
-
 static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 {
 	struct rsm_localmem *lm;
@@ -348,23 +316,70 @@ static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct
 	return ret;
 }
 
-/* The process may copy there by itself. */
-static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
+/* The page of local memory that was locked as the @i-th. */
+static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
+{
+	struct rsm_mem *mem;
+	bool is;
+	int idx;
+
+	idx = srcu_read_lock(&rsm_transfers);
+	mem = srcu_dereference(lm->mem, &rsm_transfers);
+	is = !READ_ONCE(lm->obj.stopped) && page == mem->pages[array_index_nospec(i, mem->npages)];
+	srcu_read_unlock(&rsm_transfers, idx);
+	return is;
+}
+
+/*
+ * What the entry names is mapped, and ordinary memory; of local memory, where it was locked.
+ * Looks at page tables alone, so it may say no where a fault would help.
+ */
+static bool entry_mapped(const struct dat_rsm_ioent *e, struct rsm_localmem *lm, bool put)
+{
+	u64 addr = lm ? lm->addr + e->addr : e->addr;
+	u64 at = addr & PAGE_MASK, first = e->addr >> PAGE_SHIFT, i;
+	struct page *page;
+	bool is;
+
+	for (i = 0; at < addr + e->length; i++, at += PAGE_SIZE) {
+		if (fatal_signal_pending(current) ||
+		    !get_user_page_fast_only(at, put ? 0 : FOLL_WRITE, &page))
+			return false;
+		is = !lm || localmem_is(lm, first + i, page);
+		put_page(page);
+		if (!is)
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
 {
 	struct rsm_obj *obj;
-	bool mapped = true;
+	bool mapped;
+
+	if (!e->length)
+		return true;
+	if (!e->localmem)
+		return entry_mapped(e, NULL, io->put);
+	obj = rsm_obj_get(io->ctx, DAT_RSM_TYPE_LOCALMEM, e->localmem);
+	if (!obj)
+		return false;
+	mapped = entry_mapped(e, to_rsm_localmem(obj), io->put);
+	rsm_obj_put(obj);
+	return mapped;
+}
+
+/* The process may copy to and from there by itself. */
+static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
+{
 	u32 i;
 
-	for (i = 0; mapped && i < count; i++) {
-		if (!e[i].localmem || !e[i].length)
-			continue;
-		obj = rsm_obj_get(io->ctx, DAT_RSM_TYPE_LOCALMEM, e[i].localmem);
-		if (!obj)
+	for (i = 0; i < count; i++)
+		if (!io_entry_mapped(io, &e[i]))
 			return false;
-		mapped = rsm_localmem_mapped(to_rsm_localmem(obj), &e[i], io->put);
-		rsm_obj_put(obj);
-	}
-	return mapped;
+	return true;
 }
 
 static int io_run(const struct io *io, struct dat_rsm_io *arg)
@@ -373,6 +388,7 @@ static int io_run(const struct io *io, struct dat_rsm_io *arg)
 	int ret = io_check(io, arg);
 
 	arg->done = 0;
+	arg->mapped = 0;
 	if (ret)
 		return ret;
 	if (copy_from_user(e, (void __user *)arg->entries, arg->count * sizeof(e[0])))
@@ -392,7 +408,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	struct rsm_obj *obj;
 	int ret;
 
-	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS || arg->mapped)
+	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS)
 		return -EINVAL;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)

@@ -31,6 +31,8 @@
  * the streak.  The next has to be longer then, as it has after a watch that found next to
  * nothing.
  */
+#define RSM_COST_LEAST_NS	1500
+#define RSM_COST_MOST_NS	10000	/* more would not be waited for longer */
 #define STREAK_ENOUGH	8
 #define STREAK_MOST	4096	/* that may be asked for */
 #define STREAK_WATCHED	32	/* what it begins with, and what there is to lose */
@@ -272,7 +274,7 @@ static bool ring_watched(struct rsm_ring *r)
 {
 	if (r->watched)
 		return true;
-	if (r->streak < r->enough)
+	if (r->streak < r->enough || !ring_patience_ns(r))
 		return false;
 	if (!rsm_watch_add(r)) {
 		/* Not at once again: who asks takes a lock of all rings. */
@@ -666,30 +668,36 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
-/* Take what there is, unless the watcher will, or a completion. */
-static u32 ring_kick(struct rsm_ring *r)
+/*
+ * Take what there is, unless a completion will: the last of what is under way is told of.  Nor
+ * if the watcher will; but who is about to sleep does not count on when that thread runs.
+ */
+static u32 ring_kick(struct rsm_ring *r, bool sleeps)
 {
 	u32 n = 0;
 
 	spin_lock_bh(&r->lock);
+	if (r->head == r->done && (sleeps || !r->watched))
+		n = ring_look(r);
 	if (r->watched)
 		ring_lose(r);
-	else if (r->head == r->done)
-		n = ring_look(r);
 	spin_unlock_bh(&r->lock);
 	return n;
 }
 
-/* Some adapters are software that runs as soon as the lock is released. */
-static void ring_kick_timed(struct rsm_ring *r)
+/* What an entry costs; some adapters are software that runs as soon as the lock is released. */
+static void ring_kick_timed(struct rsm_ring *r, bool sleeps)
 {
-	u64 begin = ktime_get_ns(), cost;
+	u64 begin = ktime_get_ns();
+	u32 n = ring_kick(r, sleeps), was, cost;
 
-	if (!ring_kick(r))
+	if (!n)
 		return;
-	cost = min_t(u64, ktime_get_ns() - begin, NSEC_PER_MSEC);
+	/* Beside what is measured there is the way in and out. */
+	cost = clamp_t(u64, ktime_get_ns() - begin, RSM_COST_LEAST_NS, RSM_COST_MOST_NS * n) / n;
 	/* Whoever else measures: it is a guess. */
-	WRITE_ONCE(r->cost_ns, (READ_ONCE(r->cost_ns) * 3 + cost) / 4);
+	was = READ_ONCE(r->cost_ns);
+	WRITE_ONCE(r->cost_ns, was ? (was * 3 + cost) / 4 : cost);
 }
 
 int rsm_ring_kick(struct rsm_ucmd *ucmd)
@@ -704,7 +712,7 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 		return DAT_RSM_BAD_SEG;
 	r = ring_of(to_rsm_import(obj));
 	if (r) {
-		ring_kick_timed(r);
+		ring_kick_timed(r, arg->deadline_ns);
 		ret = ring_wait(r, arg->index, arg->deadline_ns);
 	}
 	rsm_obj_put(obj);

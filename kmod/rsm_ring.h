@@ -16,7 +16,7 @@
 #define RSM_RING_ENTRIES	128
 #define RSM_RING_DATA		262144
 /* Of it, each contiguous: the larger ones if there are such, and no chunk is part of a page. */
-#define RSM_RING_CHUNK_MOST	65536
+#define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
 #define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* at most */
 
@@ -41,7 +41,7 @@
  * @watched: the watcher looks; it holds a reference on @imp meanwhile
  * @until: when it gives up, in ns, unless it finds entries
  * @found: entries, by it
- * @last: when there was an entry or a completion, in ns; while it does not look
+ * @last: when there was a completion, or, while the watcher does not look, an entry; in ns
  * @streak: entries that came soon after those before; see rsm_ring.c
  * @enough: of them, for the watcher to look
  * @cost_ns: what it costs a process to enter with an entry, a moving average; without the lock

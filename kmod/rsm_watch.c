@@ -38,6 +38,7 @@ u64 rsm_watch_ns(u32 cost_ns)
 {
 	int us = READ_ONCE(rsm_watch_us);
 
+	/* What is less than -1 means the same. */
 	if (us >= 0)
 		return (u64)us * NSEC_PER_USEC;
 	return min_t(u64, (u64)cost_ns * WATCH_COSTS, WATCH_MOST_US * NSEC_PER_USEC);

@@ -958,6 +958,7 @@ static int first_not_put(const char *mem)
 TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 {
 	char *mem = r_mem(N * LONG_ENTRY), *buf = r_mem(N * LONG_ENTRY), c = 'c';
+	char *then = r_mem(N * LONG_ENTRY);
 	rsm_scat_gath_t sg = { .io_request_count = N };
 	struct r_pair *p = &self->p;
 	int k, ret = 0, ms, done;
@@ -977,6 +978,8 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 	}
 	sg.remote_handle = p->imp;
 	sg.iovec = v;
+	/* Afterwards it is known to be memory. */
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
 	for (ms = 5; ms < 500 && !ret; ms += 5) {
 		memset(mem, 0, N * LONG_ENTRY);
 		alarm_in_ms((unsigned int)ms);
@@ -988,6 +991,10 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 	EXPECT_LT(0, sg.io_residual_count);
 	done = N - (int)sg.io_residual_count;
 	EXPECT_LE(done, first_not_put(mem));
+	/* Nothing comes later, either. */
+	memcpy(then, mem, N * LONG_ENTRY);
+	usleep(R_LATE_MS * 1000);
+	EXPECT_EQ(0, memcmp(then, mem, N * LONG_ENTRY));
 	/* The handle is usable, or was cut; in no case it is stuck. */
 	ret = rsm_memseg_import_put(p->imp, 0, &c, 1);
 	EXPECT_TRUE(ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED) TH_LOG("%d", ret);
@@ -995,6 +1002,7 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 		EXPECT_EQ('c', mem[0]);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+	munmap(then, N * LONG_ENTRY);
 	munmap(buf, N * LONG_ENTRY);
 	munmap(mem, N * LONG_ENTRY);
 }

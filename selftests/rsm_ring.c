@@ -491,7 +491,7 @@ TEST_F(ring, an_implicit_put_makes_one_system_call_at_most)
 	EXPECT_GE(2010, n);
 }
 
-/* Of all that it makes none is for more than to sleep. */
+/* A wait that is longer than the library cares to look ends in the kernel. */
 static void vectors_are_no_calls(struct __test_metadata *_metadata, put_fn *put)
 {
 	int status;
@@ -502,7 +502,7 @@ static void vectors_are_no_calls(struct __test_metadata *_metadata, put_fn *put)
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 2000", n);
 	EXPECT_LE(0, n);
-	EXPECT_GE(1000, n);
+	EXPECT_GE(200, n);
 }
 
 /* RSM check: 46 */

@@ -273,10 +273,15 @@ TEST_F(vector, a_bad_entry_ends_the_walk)
 		{ 0, 1, NULL, RSMERR_BAD_ADDR },
 		{ 0, 1, (char *)4096, RSMERR_BAD_ADDR },
 		{ 0, 1, (char *)-4096, RSMERR_BAD_ADDR },
+		{ 0, 4096, (char *)-4096, RSMERR_BAD_ADDR },
+		{ 0, 64, (char *)-1, RSMERR_BAD_ADDR },
 	};
 	static const unsigned int at[] = { 0, 7, 15 };
 	unsigned int i, k;
 
+	/* Memory that was used before makes no difference. */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		for (k = 0; k < 3; k++) {
 			list_init(self);
@@ -698,6 +703,90 @@ TEST_F(vector, local_memory_is_what_was_locked_whatever_is_mapped_there_later)
 	EXPECT_EQ(RSMERR_BAD_SGIO, rsm_memseg_import_putv(&self->sg));
 	munmap(page, R_PAGE);
 	munmap(moved, R_PAGE);
+}
+
+/* RSM check: 46 */
+TEST_F(vector, there_may_be_any_number_of_buffers)
+{
+	enum { BUFFERS = 80 };
+	char *buf[BUFFERS], *other = r_mem(R_PAGE);
+	int i, k, round;
+
+	self->sg.io_request_count = 2;
+	self->v[1].transfer_length = 0;
+	for (i = 0; i < BUFFERS; i++) {
+		/* Not side by side. */
+		buf[i] = (char *)r_mem(2 * R_PAGE) + R_PAGE;
+		memset(buf[i], i, R_PAGE);
+	}
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < BUFFERS; i++) {
+			for (k = 0; k < 2; k++) {
+				self->v[0].local.vaddr = buf[i];
+				self->v[0].transfer_length = R_PAGE;
+				ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+				ASSERT_EQ(0, self->sg.io_residual_count);
+				ASSERT_TRUE(r_all(self->p.mem, (char)i, R_PAGE));
+			}
+			self->v[0].local.vaddr = other;
+			ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+			ASSERT_TRUE(r_all(other, (char)i, R_PAGE));
+		}
+	}
+	for (i = 0; i < BUFFERS; i++)
+		munmap(buf[i] - R_PAGE, 2 * R_PAGE);
+	munmap(other, R_PAGE);
+}
+
+#define SHARES	4
+
+struct share {
+	struct _test_data_vector	*self;
+	int				nr;
+	int				bad;
+};
+
+/* A part of the segment and of the buffer that is its own, by turns of either kind. */
+static void *vectors_of_one(void *arg)
+{
+	struct share *s = arg;
+	size_t n = R_SIZE / SHARES, at = (size_t)s->nr * n, i;
+	struct _test_data_vector *self = s->self;
+	rsm_iovec_t v = { .remote_offset = at, .local_offset = at, .transfer_length = n };
+	rsm_scat_gath_t sg = { .io_request_count = 1, .remote_handle = self->p.imp, .iovec = &v };
+
+	for (i = 0; i < R_TIMES(300) && !s->bad; i++) {
+		v.io_type = i % 2 ? RSM_VA_TYPE : RSM_HANDLE_TYPE;
+		v.local.vaddr = i % 2 ? self->buf : self->local;
+		memset(self->buf + at, (char)(i + at), n);
+		s->bad |= rsm_memseg_import_putv(&sg) != RSM_SUCCESS ||
+			  !r_all(self->p.mem + at, (char)(i + at), n);
+		memset(self->p.mem + at, (char)~i, n);
+		s->bad |= rsm_memseg_import_getv(&sg) != RSM_SUCCESS ||
+			  !r_all(self->buf + at, (char)~i, n);
+	}
+	return NULL;
+}
+
+/* RSM check: 44 */
+TEST_F(vector, threads_share_an_import)
+{
+	struct share s[SHARES];
+	pthread_t t[SHARES];
+	int i, mode;
+
+	for (mode = 0; mode < 2; mode++) {
+		rsm_memseg_import_set_mode(self->p.imp, mode ? RSM_BARRIER_MODE_IMPLICIT :
+						     RSM_BARRIER_MODE_EXPLICIT);
+		for (i = 0; i < SHARES; i++) {
+			s[i] = (struct share) { .self = self, .nr = i };
+			ASSERT_EQ(0, pthread_create(&t[i], NULL, vectors_of_one, &s[i]));
+		}
+		for (i = 0; i < SHARES; i++) {
+			pthread_join(t[i], NULL);
+			EXPECT_EQ(0, s[i].bad) TH_LOG("%d", i);
+		}
+	}
 }
 
 static void *vector_changer(void *arg)

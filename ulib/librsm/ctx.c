@@ -98,6 +98,11 @@ static int ctx_setup(struct rsm_ctx *ctx)
 	} while (ret == RSMERR_INTERRUPTED);
 	if (ret)
 		goto err_close;
+	/* A driver that doesn't count what happens to memory. */
+	if (arg.slots_size < (DAT_RSM_MEM_SLOT + 1) * sizeof(struct dat_rsm_slot)) {
+		ret = RSMERR_BAD_LIBRARY_VERSION;
+		goto err_close;
+	}
 	ret = du_map(ctx->fd, arg.slots_offset, arg.slots_size, 0, &ctx->slots);
 	if (ret) {
 		ret = rsm_errno(ret);

@@ -238,7 +238,7 @@ RSM_API int rsm_memseg_import_put(rsm_memseg_import_handle_t im_memseg, off_t of
  * @part: those that are not empty
  * @entry: which of the entries each part is
  * @parts: of them
- * @odd: an entry goes beyond the segment, or its local memory
+ * @odd: an entry goes beyond the segment, or its local memory, or is nothing of that
  */
 struct vector {
 	struct rsm_import	*imp;
@@ -263,7 +263,7 @@ static void vector_add(struct vector *v, const struct dat_rsm_ioent *e,
 	uint64_t addr = lm ? lm->addr + e->addr : e->addr;
 
 	v->odd |= beyond(e->offset, e->length, v->imp->length) ||
-		  (lm && beyond(e->addr, e->length, lm->length));
+		  (lm && (!e->length || beyond(e->addr, e->length, lm->length)));
 	if (e->length) {
 		v->part[v->parts] = (struct rsm_part) {
 			.data = (char *)(uintptr_t)addr, .offset = e->offset, .n = e->length,
@@ -298,45 +298,41 @@ static int vector_translate(struct vector *v, const rsm_iovec_t *io)
 	return RSM_SUCCESS;
 }
 
-/* Those whose memory the driver has not found where it was locked. */
-static void vector_vouch(const struct vector *v, uint32_t generation, int mapped)
-{
-	uint32_t i;
-
-	for (i = 0; i < v->parts; i++)
-		if (mapped || !v->part[i].localmem)
-			rsm_ring_vouch(v->imp, generation, &v->part[i], 1, v->put);
-}
-
+/* From entry @done on. */
 static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_io arg = {
-		.flags = flags | DAT_RSM_INTERRUPTIBLE, .count = v->n,
-		.entries = (uintptr_t)v->e,
+		.flags = flags | DAT_RSM_INTERRUPTIBLE, .count = v->n - *done,
+		.entries = (uintptr_t)&v->e[*done],
 	};
 	uint32_t generation = rsm_mem_generation(v->imp->seg.ctx);
 	/* After what was put one by one. */
 	int ret = rsm_ring_settle(v->imp, 1);
 
-	if (!ret) {
-		ret = driver_io(v->imp, v->put, &arg);
-		*done = arg.done;
-	}
-	if (!ret && has_ring(v->imp))
-		vector_vouch(v, generation, (int)arg.mapped);
+	if (ret)
+		return ret;
+	ret = driver_io(v->imp, v->put, &arg);
+	/* All of it, if it was not begun elsewhere: then the next time will do. */
+	if (!ret && !*done && arg.mapped && has_ring(v->imp))
+		rsm_ring_vouch(v->imp, generation, v->part, v->parts, v->put);
+	*done += arg.done;
 	return ret == RSMERR_BAD_LOCALMEM_HNDL ? RSMERR_BAD_SGIO : ret;
 }
 
+/* RSM_BY_DRIVER: entries from @done on. */
 static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_post arg = {
 		.size = sizeof(arg), .id = v->imp->seg.id, .flags = flags & DAT_RSM_NO_ACCUMULATE,
 	};
-	uint32_t parts = 0;
+	uint32_t parts;
 	int ret = rsm_ring_parts(v->imp, v->part, v->parts, v->put, &parts);
 
 	/* One of nothing is done with those before it. */
 	*done = parts < v->parts ? v->entry[parts] : v->n;
+	/* What has begun is waited for, and that may have been all. */
+	if (ret == RSMERR_INTERRUPTED && *done == v->n)
+		ret = RSM_SUCCESS;
 	if (!ret && flags & DAT_RSM_SIGPOST)
 		ret = rsm_call(v->imp->seg.ctx, DAT_IOC_RSM_POST, &arg);
 	return ret;
@@ -354,11 +350,21 @@ static uint32_t sigpost_flags(uint_t flags)
 	return f;
 }
 
-/* Nothing can go wrong but the connection. */
-static int vector_fits_ring(const struct vector *v)
+/* Nothing is wrong with it but, perhaps, its memory; there is a ring once one has gone. */
+static int vector_suits_ring(const struct vector *v)
 {
-	return v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE) &&
-	       rsm_ring_vouched(v->imp, v->part, v->parts, v->put);
+	return v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE);
+}
+
+static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
+{
+	int ret = RSM_BY_DRIVER;
+
+	if (vector_suits_ring(v))
+		ret = vector_by_ring(v, flags, done);
+	if (ret == RSM_BY_DRIVER)
+		ret = vector_by_driver(v, flags, done);
+	return ret;
 }
 
 /* Entries before a bad one are carried out; their errors come first. */
@@ -378,10 +384,8 @@ static int vector_run(struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count
 		bad = vector_translate(&v, &sg->iovec[i]);
 	if (bad)
 		flags = 0;
-	if (vector_fits_ring(&v))
-		ret = vector_by_ring(&v, flags, &done);
-	else if (v.n)
-		ret = vector_by_driver(&v, flags, &done);
+	if (v.n)
+		ret = vector_go(&v, flags, &done);
 	sg->io_residual_count = count - done;
 	return ret ? ret : bad;
 }

@@ -254,16 +254,15 @@ int rsm_ring_settle(struct rsm_import *imp, int interruptible);
 /* A transfer that was checked. */
 int rsm_ring_xfer(const struct rsm_xfer *x);
 
-/*
- * Put or get @count parts, ranges that were checked, of memory that is vouched for.  @done:
- * out: parts that were.  Returns RSM_SUCCESS, RSMERR_CONN_ABORTED, RSMERR_INTERRUPTED.
- */
-int rsm_ring_parts(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
-		   int is_put, uint32_t *done);
+#define RSM_BY_DRIVER	(-1)
 
-/* All of it is known to be memory, from where it is put, or to where it is got. */
-int rsm_ring_vouched(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
-		     int is_put);
+/*
+ * Put or get @count parts, ranges that were checked.  @done: out: parts that were.  Returns
+ * RSM_SUCCESS, RSMERR_CONN_ABORTED, RSMERR_INTERRUPTED; RSM_BY_DRIVER: the others are to be
+ * carried out by the driver, as they are too long, or not known to be memory, or no more.
+ */
+int rsm_ring_parts(struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
+		   int is_put, uint32_t *done);
 
 /* The driver has transferred it, and the generation was @generation before. */
 void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,

@@ -29,19 +29,23 @@
  * @count: of them
  * @index: of puts: of the entry with the end of each part that was copied; or NULL
  * @copied: parts, whole
- * @interruptible: by signals
+ * @interruptible: by signals, before all of it has begun
+ * @vouched: it is known to be memory as long as
+ * @generation: is that of the address space
  * @i: the next piece begins in this part,
  * @at: so many bytes behind its begin
  * @unshown: bytes that the driver was not shown
  */
 struct stream {
-	const struct rsm_import	*imp;
+	struct rsm_import	*imp;
 	const struct rsm_xfer	*x;
 	const struct rsm_part	*part;
 	uint32_t		count;
 	uint32_t		*index;
 	uint32_t		copied;
 	int			interruptible;
+	int			vouched;
+	uint32_t		generation;
 	uint32_t		i;
 	uint64_t		at;
 	uint32_t		unshown;
@@ -89,6 +93,12 @@ static void piece_next(const struct stream *s, struct piece *p)
 		p->end_at = 0;
 	} while (p->end < s->count && p->n < chunk &&
 		 s->part[p->end].offset == p->offset + p->n);
+}
+
+/* The memory may be none any more. */
+static int stream_stale(const struct stream *s)
+{
+	return s->vouched && rsm_mem_generation(s->imp->seg.ctx) != s->generation;
 }
 
 static void stream_advance(struct stream *s, const struct piece *p)
@@ -173,7 +183,7 @@ static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 		s->index[i] = index;
 	s->copied = p->end;
 	if (flush)
-		ret = rsm_ring_push_flush(s->imp, s->interruptible);
+		ret = rsm_ring_push_flush(s->imp, 0);
 	if (flush && !ret)
 		*flush = r->flush;
 	return ret;
@@ -207,6 +217,8 @@ static int put_stream(struct stream *s, uint32_t *flush)
 	struct piece p;
 
 	while (!ret && s->i < s->count) {
+		if (stream_stale(s))
+			return RSM_BY_DRIVER;
 		piece_next(s, &p);
 		piece_touch(s, &p);
 		ret = put_piece(s, &p, p.end == s->count ? flush : NULL);
@@ -295,6 +307,8 @@ static int get_retire(struct stream *s, struct got *g, int ret)
 
 	if (!ret)
 		ret = rsm_ring_wait(s->imp, index, index, s->interruptible);
+	if (!ret && stream_stale(s))
+		ret = RSM_BY_DRIVER;
 	if (!ret) {
 		piece_copy(s, &g->piece[i], rsm_ring_data(r, g->at[i]), 0);
 		s->copied = g->piece[i].end;
@@ -354,27 +368,30 @@ int rsm_ring_xfer(const struct rsm_xfer *x)
 /* Vectors. */
 
 /* Parts that are in the segment, as far as we were told; the FLUSH speaks for the last. */
-static uint32_t put_done(const struct stream *s, int ret)
+static uint32_t put_done(const struct stream *s, int flushed)
 {
 	uint32_t i;
 
 	for (i = 0; i < s->copied; i++)
 		if (!rsm_ring_done(s->imp->ring, s->index[i]))
 			break;
-	return ret && i == s->count ? i - 1 : i;
+	return i && i == s->copied && !flushed ? i - 1 : i;
 }
 
+/* What has begun is waited for: nothing arrives after we have said that it is not there. */
 static int put_parts(struct stream *s, uint32_t *done)
 {
 	uint32_t flush = 0, index[RSM_MAX_SGIOREQS];
-	int ret;
+	int ret, end;
 
 	s->index = index;
 	ret = put_stream(s, &flush);
-	if (!ret)
-		ret = rsm_ring_wait(s->imp, flush, flush, s->interruptible);
-	*done = put_done(s, ret);
-	return ret;
+	if (ret)
+		end = rsm_ring_settle(s->imp, 0);
+	else
+		end = rsm_ring_wait(s->imp, flush, flush, 0);
+	*done = put_done(s, !end);
+	return end ? end : ret;
 }
 
 static int get_parts(struct stream *s, uint32_t *done)
@@ -382,7 +399,7 @@ static int get_parts(struct stream *s, uint32_t *done)
 	uint32_t i;
 	int ret;
 
-	for (i = 0; i < s->count; i++)
+	for (i = 0; i < s->count && !stream_stale(s); i++)
 		touch_to_write(s->part[i].data, s->part[i].n);
 	ret = get_stream(s);
 	*done = s->copied;
@@ -391,17 +408,29 @@ static int get_parts(struct stream *s, uint32_t *done)
 
 /* Vouching. */
 
-int rsm_ring_vouched(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
-		     int is_put)
+/*
+ * More than that takes long, and can be interrupted in the driver alone: nobody tells us of
+ * signals while we copy, or look.
+ */
+static int parts_fit(const struct stream *s)
 {
-	uint32_t generation = rsm_mem_generation(imp->seg.ctx);
-	struct rsm_ring *r = imp->ring;
-	int have;
+	uint64_t left = s->imp->ring->data.size;
+	uint32_t i;
+
+	for (i = 0; i < s->count && s->part[i].n <= left; i++)
+		left -= s->part[i].n;
+	return i == s->count;
+}
+
+static int parts_vouched(struct stream *s, int is_put)
+{
+	struct rsm_ring *r = s->imp->ring;
 
 	pthread_mutex_lock(&r->lock);
-	have = rsm_vouched_have(&r->vouched, generation, part, count, is_put);
+	s->generation = rsm_mem_generation(s->imp->seg.ctx);
+	s->vouched = rsm_vouched_have(&r->vouched, s->generation, s->part, s->count, is_put);
 	pthread_mutex_unlock(&r->lock);
-	return have;
+	return s->vouched;
 }
 
 void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
@@ -417,10 +446,13 @@ void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
 	pthread_mutex_unlock(&r->lock);
 }
 
-int rsm_ring_parts(const struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
+int rsm_ring_parts(struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
 		   int is_put, uint32_t *done)
 {
 	struct stream s = { .imp = imp, .part = part, .count = count, .interruptible = 1 };
 
+	*done = 0;
+	if (!parts_fit(&s) || !parts_vouched(&s, is_put))
+		return RSM_BY_DRIVER;
 	return is_put ? put_parts(&s, done) : get_parts(&s, done);
 }

@@ -16,12 +16,13 @@ static void vouched_renew(struct rsm_vouched *v, uint32_t generation)
 
 static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *part, int put)
 {
-	uint64_t from = (uintptr_t)part->data, to = from + part->n;
 	const struct rsm_vouched_range *r;
+	uint64_t from = (uintptr_t)part->data;
 
 	for (r = v->range; r < v->range + v->count; r++)
-		if (r->from <= from && to <= r->to && r->localmem == part->localmem &&
-		    r->put == put)
+		/* The end of what nobody has looked at may be before its begin. */
+		if (r->from <= from && from <= r->to && part->n <= r->to - from &&
+		    r->localmem == part->localmem && r->put == put)
 			return 1;
 	return 0;
 }

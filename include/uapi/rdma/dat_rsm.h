@@ -27,9 +27,10 @@
  * The status page array (struct dat_rsm_slot, read-only) has a slot for each object.  The
  * connection of an import was cut if the generation in its slot is no longer the one that
  * connecting gave; it never is that again.  One more slot, DAT_RSM_MEM_SLOT, is that of the
- * address space: its generation changes before memory is mapped no more, or can be accessed
- * no more, or is another one, and again when that has happened; and at other times.  So what
- * DAT_IOC_RSM_IO has transferred is memory for as long as it is what it was before the call.
+ * address space: its generation has changed by the time that a call returns after which memory
+ * is mapped no more, or can be accessed no more, or is another one; it changes at other times,
+ * too, but not with protection keys.  So what DAT_IOC_RSM_IO has transferred, and says to be
+ * mapped, is memory for as long as it is what it was before that.
  *
  * The window of an import, where connecting gave one, is the segment itself, to be mapped
  * shared, whole or in part, any number of times.  After a cut it shows other memory, private
@@ -445,8 +446,8 @@ struct dat_rsm_ioent {
  * @entries: address of struct dat_rsm_ioent
  * @done: out, also after an error: entries that were carried out.  Of the one behind them
  *	anything may have been
- * @mapped: 0; out: what entries name of local memory is still mapped where it was locked, and
- *	can be accessed there; of imports that have rings alone
+ * @mapped: out: all that entries name is ordinary memory, that can be accessed as @op needs, and
+ *	local memory is still mapped where it was locked; 0 also: that was not found out
  *
  * Of a controller whose imports have rings, this is for what doesn't fit those: vectors of
  * memory that may be none.
