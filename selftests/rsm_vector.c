@@ -679,6 +679,63 @@ TEST_F(vector, a_file_that_was_used_before_and_is_shorter_now_is_bad)
 	close(fd);
 }
 
+/* RSM check: 46 */
+TEST_F(vector, memory_that_was_used_before_and_dropped_is_zeros)
+{
+	char *page = used_page(self, RSM_VA_TYPE, NULL);
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, madvise(page, R_PAGE, MADV_DONTNEED));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_TRUE(r_all(self->p.mem, 0, 64));
+	memset(self->p.mem, 'd', 64);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_TRUE(r_all(page, 'd', 64) && r_all(page + 64, 0, R_PAGE - 64));
+	munmap(page, R_PAGE);
+}
+
+/* What the parent transfers is its own, and what the child has stays as it was. */
+static void transfers_beside_a_child(struct __test_metadata *_metadata,
+				     struct _test_data_vector *self, char *page)
+{
+	int status, go[2];
+	char c = 0;
+	pid_t pid;
+
+	memset(page, 'f', 64);
+	ASSERT_EQ(0, pipe(go));
+	pid = fork();
+	if (!pid)
+		_exit(read(go[0], &c, 1) != 1 || !r_all(page, 'f', 64));
+	memset(page, 'p', 64);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_TRUE(r_all(self->p.mem, 'p', 64));
+	memset(self->p.mem, 's', 64);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
+	EXPECT_TRUE(r_all(page, 's', 64));
+	ASSERT_EQ(1, write(go[1], &c, 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(go[0]);
+	close(go[1]);
+}
+
+/* RSM check: 46 */
+TEST_F(vector, memory_that_was_used_before_a_fork_is_the_parents)
+{
+	rsm_localmemory_handle_t h;
+	char *page = used_page(self, RSM_VA_TYPE, NULL);
+
+	ASSERT_NE(NULL, page);
+	transfers_beside_a_child(_metadata, self, page);
+	munmap(page, R_PAGE);
+	page = used_page(self, RSM_HANDLE_TYPE, &h);
+	ASSERT_NE(NULL, page);
+	transfers_beside_a_child(_metadata, self, page);
+	EXPECT_EQ(RSM_SUCCESS, rsm_free_localmemory_handle(self->p.ctlr, h));
+	munmap(page, R_PAGE);
+}
+
 /* RSM check: 55 */
 TEST_F(vector, local_memory_is_what_was_locked_whatever_is_mapped_there_later)
 {
