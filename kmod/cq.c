@@ -30,16 +30,16 @@ static __always_inline const struct dat_slot *cq_slot(const struct ib_wc *wc)
 	return container_of(wc->wr_cqe, struct dat_slot, cqe);
 }
 
-/* A receive, or the oldest request. */
+/* A receive, or the oldest request but for @ahead that are being reported. */
 static __always_inline bool cq_is_plain(const struct dat_conn *conn, const struct dat_ep *ep,
-					const struct ib_wc *wc, bool recv)
+					const struct ib_wc *wc, u32 ahead, bool recv)
 {
 	const struct dat_slot *slot = cq_slot(wc);
 
 	if (wc->wr_cqe->done != (recv ? dat_wc_recv_done : dat_wc_send_done) ||
 	    unlikely(wc->status != IB_WC_SUCCESS || slot->flags & RARE_FLAGS))
 		return false;
-	return recv || (slot->at == (u16)ep->sq.done && conn->inflight);
+	return recv || (slot->at == (u16)(ep->sq.done + ahead) && conn->inflight != ahead);
 }
 
 static __always_inline void cq_write_event(struct dat_ep *ep, struct dat_eqe *eqe,
@@ -64,30 +64,29 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 						  const struct ib_wc *end, bool recv)
 {
 	struct dat_evring *r = &evd->ring;
-	u32 tail = r->tail, full = r->head + r->entries;
-	struct ib_wc *first = wc;
+	u32 tail = r->tail, room = r->entries - dat_kevring_count(r), n = 0;
 	struct dat_eqe *eqe;
 
 	lockdep_assert_held(&evd->lock);
 	do {
 		/* What finds no room is lost, and reported, by the longer way. */
-		if (unlikely(tail == full))
+		if (unlikely(n == room))
 			break;
-		eqe = dat_kevring_entry(r, tail);
+		eqe = dat_kevring_entry(r, tail + n++);
 		cq_write_event(ep, eqe, wc, recv);
-		r->tail = ++tail;
 		trace_dat_event(evd, eqe, true);
-		if (recv) {
-			ep->rq.done++;
-		} else {
-			ep->sq.done++;
-			conn->inflight--;
-		}
-	} while (++wc != end && cq_is_plain(conn, ep, wc, recv));
-	if (likely(wc != first)) {
-		evd->overflowed = false;
-		dat_upcall_wake(evd);
+	} while (++wc != end && cq_is_plain(conn, ep, wc, n, recv));
+	if (unlikely(!n))
+		return wc;
+	r->tail = tail + n;
+	if (recv) {
+		ep->rq.done += n;
+	} else {
+		ep->sq.done += n;
+		conn->inflight -= n;
 	}
+	evd->overflowed = false;
+	dat_upcall_wake(evd);
 	return wc;
 }
 
@@ -111,9 +110,9 @@ static __always_inline struct ib_wc *cq_take_plain(struct dat_conn *conn, struct
 {
 	if (!ep->sq.kernel || unlikely(ep->freed))
 		return wc;
-	if (cq_is_plain(conn, ep, wc, true))
+	if (cq_is_plain(conn, ep, wc, 0, true))
 		return cq_take_run(conn, ep, wc, end, true);
-	if (likely(cq_is_plain(conn, ep, wc, false)))
+	if (likely(cq_is_plain(conn, ep, wc, 0, false)))
 		return cq_take_run(conn, ep, wc, end, false);
 	return wc;
 }
