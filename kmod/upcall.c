@@ -309,6 +309,12 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
+/* In softirq, for those who are not in a hurry. */
+static noinline int upcall_run_here(struct dat_upcall *u, DAT_EVENT *event)
+{
+	return upcall_run(u, event, false);
+}
+
 static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
 {
 	struct dat_upcall *u;
@@ -363,7 +369,7 @@ static void upcall_run_cpu(struct dat_upcall_cpu *c)
 
 	here->held++;
 	while (n < UPCALL_CPU && (u = upcall_next(here, c)))
-		n += upcall_run(u, &here->event, false);
+		n += upcall_run_here(u, &here->event);
 	here->held--;
 	upcall_put_off(here);
 	if (!list_empty(&c->list))
@@ -403,8 +409,14 @@ void dat_upcall_hold(void)
 void dat_upcall_release(void)
 {
 	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
+	struct dat_upcall *u = c->next;
 
-	if (!--c->held && (c->next || !list_empty(&c->list)))
+	/* What nearly all batches of completions leave is one runner, and so does that. */
+	if (likely(u && c->held == 1 && list_empty(&c->list))) {
+		c->next = NULL;
+		upcall_run(u, &c->event, false);
+	}
+	if (unlikely(!--c->held && (c->next || !list_empty(&c->list))))
 		upcall_run_cpu(c);
 }
 
