@@ -11,7 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "rsm.h"
+#include "rsm_ring.h"
 
 #define IO_WORDS	32	/* of 8 bytes, copied at a time where elements must be whole */
 #define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
@@ -371,14 +371,17 @@ static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
 	return mapped;
 }
 
-/* The process may copy to and from there by itself. */
+/* The process may copy to and from there by itself.  What no ring takes is not looked at. */
 static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
 {
+	u64 left = RSM_RING_DATA;
 	u32 i;
 
-	for (i = 0; i < count; i++)
-		if (!io_entry_mapped(io, &e[i]))
+	for (i = 0; i < count; i++) {
+		if (e[i].length > left || !io_entry_mapped(io, &e[i]))
 			return false;
+		left -= e[i].length;
+	}
 	return true;
 }
 

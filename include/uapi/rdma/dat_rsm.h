@@ -447,7 +447,8 @@ struct dat_rsm_ioent {
  * @done: out, also after an error: entries that were carried out.  Of the one behind them
  *	anything may have been
  * @mapped: out: all that entries name is ordinary memory, that can be accessed as @op needs, and
- *	local memory is still mapped where it was locked; 0 also: that was not found out
+ *	local memory is still mapped where it was locked; 0 also: that was not found out, or it
+ *	is more than the data area of a ring
  *
  * Of a controller whose imports have rings, this is for what doesn't fit those: vectors of
  * memory that may be none.
