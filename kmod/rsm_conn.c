@@ -16,7 +16,9 @@
 #define MSG_SLOT	64	/* bytes between messages in conn->mem */
 #define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
 #define MSG_ACK		(RSM_CONN_RECVS + 1)
-#define MSG_SCRATCH	(RSM_CONN_RECVS + 2)
+#define MSG_DONE	(RSM_CONN_RECVS + 2)
+#define MSG_SCATTER	(RSM_CONN_RECVS + 3)	/* elsewhere */
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 4)
 
 #define SILENCE		(30 * HZ)	/* a TELL without an ACK for so long is the end */
 
@@ -42,12 +44,41 @@ static struct rsm_msg *msg_slot(const struct rsm_conn *conn, unsigned int n)
 	return conn->mem + n * MSG_SLOT;
 }
 
-static DAT_LMR_TRIPLET msg_triplet(const struct rsm_conn *conn, unsigned int n)
+static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
 {
 	return (DAT_LMR_TRIPLET) {
-		.virtual_address = (uintptr_t)msg_slot(conn, n),
-		.segment_length = sizeof(struct rsm_msg), .lmr_context = conn->context,
+		.virtual_address = (uintptr_t)va, .segment_length = n,
+		.lmr_context = conn->context,
 	};
+}
+
+static DAT_LMR_TRIPLET msg_triplet(const struct rsm_conn *conn, unsigned int n)
+{
+	return mem_triplet(conn, msg_slot(conn, n), sizeof(struct rsm_msg));
+}
+
+/* A receive: that of a SCATTER is behind the other messages. */
+static struct rsm_msg *recv_slot(const struct rsm_conn *conn, unsigned int n)
+{
+	if (conn->recv_size == sizeof(struct rsm_msg))
+		return msg_slot(conn, n);
+	return conn->mem + PAGE_SIZE + n * conn->recv_size;
+}
+
+static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
+{
+	return mem_triplet(conn, recv_slot(conn, n), conn->recv_size);
+}
+
+/* A SCATTER of an import, at the end of its memory. */
+static struct rsm_msg *scatter_msg(const struct rsm_conn *conn)
+{
+	return conn->mem + conn->mem_size - RSM_SCATTER_SIZE;
+}
+
+void *rsm_conn_pieces(const struct rsm_conn *conn)
+{
+	return scatter_msg(conn) + 1;
 }
 
 /* Memory and its owner's count. */
@@ -110,18 +141,23 @@ static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struc
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 
-static void conn_ack(struct rsm_conn *conn)
+static void conn_answer(struct rsm_conn *conn, unsigned int slot, enum rsm_msg_type type)
 {
-	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_ACK };
+	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = type };
 
 	lockdep_assert_held(&conn->lock);
-	conn->ack_due = false;
 	if (!conn->up)
 		return;
 	if (!conn->acks)
 		conn->progress = jiffies;
-	if (!msg_send(conn, MSG_ACK, &msg, DAT_COMPLETION_DEFAULT_FLAG))
+	if (!msg_send(conn, slot, &msg, DAT_COMPLETION_DEFAULT_FLAG))
 		conn->acks++;
+}
+
+static void conn_ack(struct rsm_conn *conn)
+{
+	conn->ack_due = false;
+	conn_answer(conn, MSG_ACK, RSM_MSG_ACK);
 }
 
 static bool conn_wants(const struct rsm_conn *conn)
@@ -247,7 +283,7 @@ static void conn_told(struct rsm_conn *conn, const struct rsm_msg *msg)
 	spin_unlock_bh(&conn->lock);
 }
 
-static void conn_acked(struct rsm_conn *conn)
+static void conn_acked(struct rsm_conn *conn, const struct rsm_msg *msg)
 {
 	spin_lock_bh(&conn->lock);
 	conn->telling = false;
@@ -259,56 +295,150 @@ static void conn_acked(struct rsm_conn *conn)
 	wake_up_all(&conn->wq);
 }
 
-/* The peer's kernel says nothing else. */
-static bool msg_good(const struct rsm_conn *conn, const struct rsm_msg *msg, u32 len)
+static void conn_scattered(struct rsm_conn *conn, const struct rsm_msg *msg)
 {
-	if (len != sizeof(*msg) || msg->magic != cpu_to_be32(RSM_MAGIC))
-		return false;
-	if (msg->type == RSM_MSG_ACK)
-		return conn->telling;
-	/* A peer that tells on and on has had the answers; the transport may know it later. */
-	if (msg->type != RSM_MSG_TELL || conn->ack_due || READ_ONCE(conn->acks) == RSM_ACK_WRS)
+	spin_lock_bh(&conn->lock);
+	conn_answer(conn, MSG_DONE, RSM_MSG_DONE);
+	spin_unlock_bh(&conn->lock);
+}
+
+static void conn_done(struct rsm_conn *conn, const struct rsm_msg *msg)
+{
+	spin_lock_bh(&conn->lock);
+	conn->scattering = false;
+	spin_unlock_bh(&conn->lock);
+	conn->done[RSM_CHANNEL_RING](conn, conn->scatter_seq, true);
+}
+
+/*
+ * What the peer's kernel says: whether it may, with what behind the message, and what comes of
+ * it.  A peer that asks on and on has had the answers; the transport may know it later.
+ */
+
+static bool ack_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+{
+	return conn->telling && !more;
+}
+
+static bool can_answer(const struct rsm_conn *conn)
+{
+	return READ_ONCE(conn->acks) < RSM_ACK_WRS;
+}
+
+static bool tell_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+{
+	if (more || conn->ack_due || !can_answer(conn))
 		return false;
 	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
 }
 
-static bool conn_receive(struct rsm_conn *conn, unsigned int slot)
+static bool scatter_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
 {
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
-
-	return !kdat_ep_post_recv(conn->ep, 1, &seg,
-				  (DAT_DTO_COOKIE) { .as_64 = (u64)slot << 32 | conn->id },
-				  DAT_COMPLETION_DEFAULT_FLAG);
+	return conn->ops->scatter && conn->scatters && can_answer(conn) &&
+	       conn->ops->scatter(conn, msg + 1, more);
 }
 
-/* Under end_lock: @conn->owner is there. */
-static void conn_received(struct rsm_conn *conn, const DAT_EVENT *event)
+static bool done_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
 {
-	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-	unsigned int slot = dto->user_cookie.as_64 >> 32;
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
-	struct rsm_msg msg;
+	return conn->scattering && !more;
+}
 
-	/* An id is somebody else's soon after an end, and events stay. */
-	if (dto->status != DAT_DTO_SUCCESS || dto->ep_handle != conn->ep)
-		return;
-	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
-	msg = *msg_slot(conn, slot);
-	WRITE_ONCE(conn->heard, jiffies);
-	if (!msg_good(conn, &msg, dto->transfered_length)) {
-		rsm_conn_hang_up(conn);
-		return;
-	}
+/* @fast: wherever it comes, rather than where one may sleep. */
+static const struct {
+	bool	(*good)(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more);
+	void	(*fn)(struct rsm_conn *conn, const struct rsm_msg *msg);
+	bool	fast;
+} conn_msgs[] = {
+	[RSM_MSG_ACK]		= { ack_good, conn_acked, false },
+	[RSM_MSG_TELL]		= { tell_good, conn_told, false },
+	[RSM_MSG_SCATTER]	= { scatter_good, conn_scattered, true },
+	[RSM_MSG_DONE]		= { done_good, conn_done, true },
+};
+
+static bool msg_known(const struct rsm_msg *msg, u32 len)
+{
+	return len >= sizeof(*msg) && msg->magic == cpu_to_be32(RSM_MAGIC) &&
+	       msg->type < ARRAY_SIZE(conn_msgs) && conn_msgs[msg->type].good;
+}
+
+static bool conn_receive(struct rsm_conn *conn, u32 slot)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_RECV << COOKIE_CHANNEL | slot };
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, slot);
+
+	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* The connection has not ended.  False: it is of no use any more. */
+static bool conn_take(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	struct rsm_msg *at = recv_slot(conn, r->slot), msg;
+	bool posted;
+
+	if (!msg_known(at, r->len) ||
+	    !conn_msgs[at->type].good(conn, at, r->len - sizeof(*at)))
+		return false;
 	/*
 	 * Before the answer, after which the next may come.  With a receive less the peer would
 	 * one day wait for ever; what it has said so far counts.
 	 */
-	if (!conn_receive(conn, slot))
-		rsm_conn_hang_up(conn);
-	if (msg.type == RSM_MSG_ACK)
-		conn_acked(conn);
-	else
-		conn_told(conn, &msg);
+	msg = *at;
+	posted = conn_receive(conn, r->slot);
+	conn_msgs[msg.type].fn(conn, &msg);
+	return posted;
+}
+
+static bool conn_next(struct rsm_conn *conn, struct rsm_received *r)
+{
+	bool any;
+
+	spin_lock_bh(&conn->lock);
+	/* What comes before we know of the connection waits for that. */
+	any = conn->been_up && conn->inbox_head != conn->inbox_tail;
+	if (any)
+		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
+	spin_unlock_bh(&conn->lock);
+	return any;
+}
+
+/* Under end_lock: @conn->owner is there. */
+static void conn_inbox(struct work_struct *work)
+{
+	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
+	struct rsm_received r;
+
+	mutex_lock(&conn->end_lock);
+	while (!conn->ended && conn_next(conn, &r))
+		if (!r.len || !conn_take(conn, &r))
+			rsm_conn_hang_up(conn);
+	mutex_unlock(&conn->end_lock);
+}
+
+static void conn_put_off(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	spin_lock(&conn->lock);
+	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = *r;
+	spin_unlock(&conn->lock);
+	queue_work(dat_wq, &conn->inbox_work);
+}
+
+/* In softirq.  A slot is in the inbox once at most, and there is one for each. */
+static void conn_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
+	const struct rsm_msg *msg = recv_slot(conn, r.slot);
+
+	if (dto->status != DAT_DTO_SUCCESS)
+		return;
+	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
+	WRITE_ONCE(conn->heard, jiffies);
+	if (READ_ONCE(conn->been_up) && msg_known(msg, r.len) && conn_msgs[msg->type].fast) {
+		if (conn_take(conn, &r))
+			return;
+		r.len = 0;
+	}
+	conn_put_off(conn, &r);
 }
 
 /* Heartbeat: an idle queue pair notices nothing. */
@@ -325,6 +455,8 @@ static void conn_next_beat(struct rsm_conn *conn)
 static bool conn_stuck(const struct rsm_conn *conn)
 {
 	if (conn->telling && time_after(jiffies, conn->told_at + SILENCE))
+		return true;
+	if (conn->scattering && time_after(jiffies, conn->scattered_at + SILENCE))
 		return true;
 	return (conn->posted != conn->completed || conn->acks) &&
 	       time_after(jiffies, conn->progress + SILENCE);
@@ -374,16 +506,23 @@ static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 						     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+static int post_error(DAT_RETURN rc)
+{
+	if (!rc)
+		return 0;
+	return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
+}
+
 static int request_post_locked(struct rsm_conn *conn, struct rsm_request *req)
 {
-	DAT_RETURN rc;
+	int ret;
 
 	lockdep_assert_held(&conn->lock);
 	if (!conn->up)
 		return -ENOTCONN;
-	rc = request_post(conn, req);
-	if (rc)
-		return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
+	ret = post_error(request_post(conn, req));
+	if (ret)
+		return ret;
 	if (conn->posted++ == conn->completed)
 		conn->progress = jiffies;
 	return 0;
@@ -395,6 +534,34 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
 
 	spin_lock_bh(&conn->lock);
 	ret = request_post_locked(conn, req);
+	spin_unlock_bh(&conn->lock);
+	return ret;
+}
+
+static DAT_RETURN scatter_post(struct rsm_conn *conn, u32 len)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | MSG_SCATTER };
+	DAT_LMR_TRIPLET seg = mem_triplet(conn, scatter_msg(conn), sizeof(struct rsm_msg) + len);
+
+	*scatter_msg(conn) = (struct rsm_msg) {
+		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_SCATTER,
+	};
+	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
+	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+int rsm_conn_scatter(struct rsm_conn *conn, u32 len, u32 seq)
+{
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->up)
+		ret = post_error(scatter_post(conn, len));
+	if (!ret) {
+		conn->scattering = true;
+		conn->scattered_at = jiffies;
+		conn->scatter_seq = seq;
+	}
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -415,12 +582,12 @@ static void conn_said(struct rsm_conn *conn, unsigned int slot)
 {
 	spin_lock(&conn->lock);
 	conn->progress = jiffies;
-	if (slot == MSG_ACK)
+	if (slot == MSG_ACK || slot == MSG_DONE)
 		conn->acks--;
 	spin_unlock(&conn->lock);
 }
 
-/* Upcall of conn->evd, in softirq; rsm_conn_end() waits for it. */
+/* Upcall of conn->evd, in softirq, one at a time; rsm_conn_end() waits for it. */
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -429,6 +596,10 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	bool ok = dto->status == DAT_DTO_SUCCESS;
 	struct rsm_conn *conn = arg;
 
+	if (channel == RSM_CHANNEL_RECV) {
+		conn_received(conn, dto);
+		return;
+	}
 	if (channel == RSM_CHANNEL_MSG) {
 		conn_said(conn, (u32)cookie);
 		return;
@@ -451,7 +622,7 @@ static DAT_RETURN conn_make_evd(struct rsm_conn *conn)
 {
 	DAT_UPCALL_OBJECT upcall = { conn, conn_completed };
 
-	return kdat_evd_kcreate(conn->ia, RSM_CONN_WRS, DAT_UPCALL_SINGLE_INSTANCE,
+	return kdat_evd_kcreate(conn->ia, RSM_CONN_WRS + RSM_CONN_RECVS, DAT_UPCALL_SINGLE_INSTANCE,
 				&upcall, DAT_EVD_DTO_FLAG, &conn->evd);
 }
 
@@ -463,6 +634,7 @@ static void conn_init(struct rsm_conn *conn)
 	spin_lock_init(&conn->lock);
 	init_waitqueue_head(&conn->wq);
 	INIT_DELAYED_WORK(&conn->beat, conn_beat);
+	INIT_WORK(&conn->inbox_work, conn_inbox);
 	conn->heard = jiffies;
 }
 
@@ -481,6 +653,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 	conn->ia = ctlr->ia;
 	conn->ops = ops;
 	conn->owner = owner;
+	conn->recv_size = sizeof(struct rsm_msg);
 	conn->mem_size = PAGE_SIZE + PAGE_ALIGN(stage);
 	conn->mem = alloc_pages_exact(conn->mem_size,
 				      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
@@ -536,7 +709,7 @@ static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 trai
 	unsigned int i;
 	DAT_RETURN rc;
 
-	rc = kdat_ep_create(ctlr->ia, pz, ctlr->evd, conn->evd, ctlr->evd, &attr, &ep);
+	rc = kdat_ep_create(ctlr->ia, pz, conn->evd, conn->evd, ctlr->evd, &attr, &ep);
 	if (rc)
 		return rc;
 	WRITE_ONCE(conn->ep, ep);
@@ -573,10 +746,13 @@ static void conn_up(struct rsm_conn *conn, const struct rsm_answer *answer)
 		conn->addr = be64_to_cpu(answer->addr);
 		conn->length = be64_to_cpu(answer->length);
 		conn->swapped = answer->endian != RSM_ENDIAN;
+		conn->scatters = conn->ctlr->software &&
+				 be16_to_cpu(answer->flags) & RSM_ANSWER_SCATTERS;
 	}
 	conn_push(conn);
 	conn_next_beat(conn);
 	spin_unlock_bh(&conn->lock);
+	queue_work(dat_wq, &conn->inbox_work);
 	wake_up_all(&conn->wq);
 }
 
@@ -672,31 +848,22 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
 }
 
 /* While the connection has not ended its owner, and what the event points to, are there. */
-static void conn_event(struct rsm_ctlr *ctlr, u32 id, const DAT_EVENT *event,
-		       void (*fn)(struct rsm_conn *conn, const DAT_EVENT *event))
+void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	struct rsm_conn *conn = conn_find(ctlr, id);
+	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
+	struct rsm_conn *conn;
+	DAT_CONTEXT context;
 
+	if (kdat_get_consumer_context(ep, &context))
+		return;
+	conn = conn_find(arg, context.as_64);
 	if (!conn)
 		return;
 	mutex_lock(&conn->end_lock);
 	if (!conn->ended)
-		fn(conn, event);
+		conn_connection(conn, event);
 	mutex_unlock(&conn->end_lock);
 	rsm_conn_put(conn);
-}
-
-void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
-{
-	const DAT_EVENT_DATA *data = &event->event_data;
-	struct rsm_ctlr *ctlr = arg;
-	DAT_CONTEXT context;
-
-	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
-		conn_event(ctlr, (u32)data->dto_completion_event_data.user_cookie.as_64, event,
-			   conn_received);
-	else if (!kdat_get_consumer_context(data->connect_event_data.ep_handle, &context))
-		conn_event(ctlr, context.as_64, event, conn_connection);
 }
 
 /* The end. */
@@ -727,6 +894,7 @@ void rsm_conn_end(struct rsm_conn *conn)
 	mutex_unlock(&conn->end_lock);
 	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);
+	cancel_work_sync(&conn->inbox_work);
 	/* Now the peer can't use the old key. */
 	spin_lock_bh(&conn->lock);
 	conn_moved(conn);

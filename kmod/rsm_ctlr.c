@@ -203,6 +203,7 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	ia = kia->ia;
 	attrs = &ia->dev->ibdev->attrs;
 	ctlr->addr = kia->addr;
+	ctlr->software = ib_uses_virt_dma(ia->dev->ibdev);
 	ctlr->reads = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, CTLR_READS);
 	/* With iWARP the peer writes what was asked for. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
@@ -226,7 +227,7 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 	rc = ctlr_query(ctlr);
 	if (rc == DAT_SUCCESS)
 		rc = kdat_evd_kcreate(ctlr->ia, CTLR_EVENTS, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-				      DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG, &ctlr->evd);
+				      DAT_EVD_CONNECTION_FLAG, &ctlr->evd);
 	if (rc == DAT_SUCCESS)
 		rc = kdat_evd_kcreate(ctlr->ia, CTLR_REQUESTS, DAT_UPCALL_SINGLE_INSTANCE,
 				      &requests, DAT_EVD_CR_FLAG, &ctlr->cr_evd);

@@ -54,7 +54,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **mem)
 {
 	if (exp->ctlr)
-		return rsm_mem_register(exp->pz, addr, exp->length, mem);
+		return rsm_mem_register(exp->pz, addr, exp->length, exp->ctlr->software, mem);
 	return rsm_mem_pin(addr, exp->length, true, mem);
 }
 

@@ -68,11 +68,10 @@ err_uncharge:
 	return DAT_RSM_NO_MEM;
 }
 
-static void mem_uncharge(struct mm_struct *mm, u32 npages, bool exported)
+static void mem_uncharge(struct mm_struct *mm, u32 charged, u32 budget)
 {
-	if (exported)
-		atomic_long_sub(npages, &exported_pages);
-	atomic64_sub(npages, &mm->pinned_vm);
+	atomic_long_sub(budget, &exported_pages);
+	atomic64_sub(charged, &mm->pinned_vm);
 }
 
 static void mem_free(struct rsm_mem *mem)
@@ -175,6 +174,8 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 	mmgrab(mem->mm);
 	mem->length = length;
 	mem->exported = exported;
+	mem->charged = npages;
+	mem->budget = exported ? npages : 0;
 	ret = mem_pin_some_way(mem, addr, npages);
 	if (ret) {
 		ret = mem_error(ret, addr, length, exported);
@@ -187,7 +188,7 @@ err_unpin:
 	mem_unpin_pages(mem);
 	mem_free(mem);
 err_uncharge:
-	mem_uncharge(current->mm, npages, exported);
+	mem_uncharge(current->mm, npages, exported ? npages : 0);
 	return ret;
 }
 
@@ -237,28 +238,32 @@ static int mem_register_error(int err, u64 addr, u64 length)
  * @pz: zone of the segment
  * @addr: first byte, at a page
  * @length: bytes, not 0, a multiple of a page
+ * @pages: we write it, too
  * @out: result
  *
- * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
+ * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.  It keeps them to itself,
+ * so that they are pinned once more, but not charged, for us.
  *
  * Context: sleeps; takes mmap_lock.  Return: as rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
  */
-int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
+int rsm_mem_register(void *pz, u64 addr, u64 length, bool pages, struct rsm_mem **out)
 {
+	u32 npages = length >> PAGE_SHIFT;
 	struct rsm_mem *mem;
 	int ret;
 
 	ret = mem_check(addr, length);
 	if (ret)
 		return ret;
-	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	mem = kvzalloc(struct_size(mem, pages, pages ? npages : 0),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem)
 		return DAT_RSM_NO_MEM;
 	mem->mm = current->mm;
 	mmgrab(mem->mm);
 	mem->length = length;
 	mem->exported = true;
-	mem->budget = length >> PAGE_SHIFT;
+	mem->budget = npages;
 	if (!mem_budget_take(mem->budget)) {
 		ret = DAT_RSM_NO_MEM;
 		goto err_free;
@@ -268,9 +273,17 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 		ret = mem_register_error(ret, addr, length);
 		goto err_budget;
 	}
+	ret = pages ? mem_pin_some_way(mem, addr, npages) : 0;
+	if (ret) {
+		ret = mem_error(ret, addr, length, true);
+		goto err_unpin;
+	}
 	*out = mem;
 	return DAT_RSM_OK;
 
+err_unpin:
+	mem_unpin_pages(mem);
+	kdat_lmr_free(mem->lmr);
 err_budget:
 	atomic_long_sub(mem->budget, &exported_pages);
 err_free:
@@ -290,8 +303,7 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 		return;
 	if (mem->lmr)
 		kdat_lmr_free(mem->lmr);
-	atomic_long_sub(mem->budget, &exported_pages);
-	mem_uncharge(mem->mm, mem->npages, mem->exported);
+	mem_uncharge(mem->mm, mem->charged, mem->budget);
 	mem_unpin_pages(mem);
 	mem_free(mem);
 }

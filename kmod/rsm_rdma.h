@@ -34,12 +34,13 @@
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* also a flush */
 #define RSM_RING_WRS		32	/* of the mapped ring */
 #define RSM_RING_TELL		8	/* one in so many puts of it is not silent */
-#define RSM_ACK_WRS		5	/* ACKs that the transport is not done with */
-#define RSM_MSG_WRS		(RSM_ACK_WRS + 3)	/* also a TELL, and a flush of each other */
+#define RSM_ACK_WRS		8	/* answers that the transport is not done with */
+#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* TELL, SCATTER, a flush of each other */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
 #define RSM_CONN_RECVS		4
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
+#define RSM_SCATTER_SIZE	4096	/* and of a SCATTER, with all that it carries */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
 #define RSM_MAX_SERVED		3072	/* of them, those of others: the own ones find room */
 
@@ -70,12 +71,12 @@ enum rsm_ctlr_state {
  * @name: of the adapter
  * @state: changed by ctlr_set_state() alone; node->ctlr_lock
  * @ia: opened
- * @evd: connections, receives; its upcalls, rsm_conn_upcall(), come one at a time and may
- *	sleep
+ * @evd: connections; its upcalls, rsm_conn_upcall(), come one at a time and may sleep
  * @cr_evd: requests; likewise rsm_serve_upcall(), beside those of @evd, so that a flood of
  *	requests holds up nobody who is connected
  * @psp: service point
  * @pz: of imports
+ * @software: processors do the adapter's work
  * @read_priv: what memory that is read into needs
  * @reads: RDMA reads that an endpoint may have under way, at most 16
  * @addr: of the adapter, as it was when it was opened; where the service point is
@@ -94,6 +95,7 @@ struct rsm_ctlr {
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	DAT_PZ_HANDLE		pz;
+	bool			software;
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;
 	struct sockaddr_storage	addr;
@@ -189,7 +191,7 @@ static_assert(sizeof(struct rsm_greeting) == 56);
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the exporter
- * @rsvd: 0
+ * @flags: RSM_ANSWER_SCATTERS: SCATTER is understood
  * @err: enum dat_rsm_err; the rest counts if it is 0, else the exporter hangs up
  * @rkey: of the segment
  * @addr: of its first byte, for that key
@@ -199,23 +201,31 @@ struct rsm_answer {
 	__be32	magic;
 	u8	version;
 	u8	endian;
-	__be16	rsvd;
+	__be16	flags;
 	__be32	err;
 	__be32	rkey;
 	__be64	addr;
 	__be64	length;
 };
 
+#define RSM_ANSWER_SCATTERS	0x1
+
 /**
  * enum rsm_msg_type - what kernels say to each other on a connection
  * @RSM_MSG_ACK: the last message that was none was received, and what it asked for done
  * @RSM_MSG_TELL: events, a heartbeat if there are none, or a rebind
+ * @RSM_MSG_SCATTER: of an importer: puts that the exporter's kernel is to carry out; behind
+ *	the message each begins with struct rsm_piece
+ * @RSM_MSG_DONE: the SCATTER was carried out: its puts, and all before it, are in the segment
  *
- * Each side has at most one TELL under way, and answers one by one ACK.
+ * Each side has at most one TELL under way, and answers one by one ACK; so it is with SCATTER
+ * and DONE.
  */
 enum rsm_msg_type {
 	RSM_MSG_ACK	= 1,
 	RSM_MSG_TELL	= 2,
+	RSM_MSG_SCATTER	= 3,
+	RSM_MSG_DONE	= 4,
 };
 
 #define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; comes before the others */
@@ -241,12 +251,25 @@ struct rsm_msg {
 	__be64	addr;
 };
 
+/**
+ * struct rsm_piece - a put of a SCATTER
+ * @offset: in the segment
+ * @length: bytes, which follow, and behind them as many as it takes to a multiple of 8
+ * @rsvd: 0
+ */
+struct rsm_piece {
+	__be64	offset;
+	__be32	length;
+	__be32	rsvd;
+};
+
 /* Who gets the completion of a request: a part of its cookie, see rsm_conn.c. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
 	RSM_CHANNEL_RING,
-	RSM_CHANNELS
+	RSM_CHANNELS,
+	RSM_CHANNEL_RECV = RSM_CHANNELS		/* none: a receive */
 };
 
 struct rsm_conn;
@@ -259,15 +282,17 @@ struct rsm_ring;
  * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
  *	unless rsm_conn_end() came before
  * @moved: exporter: conn->moving is over; conn->lock held
+ * @scatter: exporter: carry out @len bytes of pieces; false: they are malformed
  *
- * The first two in process context, under end_lock, one at a time for an adapter.  There
- * conn->owner is valid.
+ * The first two in process context, under end_lock; @scatter perhaps in softirq, but before the
+ * connection has ended.  There conn->owner is valid.
  */
 struct rsm_conn_ops {
 	bool	moves;
 	void	(*told)(struct rsm_conn *conn, bool single, u32 events);
 	void	(*lost)(struct rsm_conn *conn);
 	void	(*moved)(struct rsm_conn *conn);
+	bool	(*scatter)(struct rsm_conn *conn, const void *pieces, u32 len);
 };
 
 /*
@@ -275,6 +300,16 @@ struct rsm_conn_ops {
  * was posted with.  In softirq, nothing held.  With @ok false the connection is about to end.
  */
 typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
+
+/**
+ * struct rsm_received - a receive that has completed, and was not posted again
+ * @slot: which
+ * @len: bytes; 0: none, but the connection is of no use any more
+ */
+struct rsm_received {
+	u32	slot;
+	u32	len;
+};
 
 /**
  * struct rsm_conn - a connection of an import to its segment, seen from one side
@@ -290,13 +325,15 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
  * @end_lock: @ended, and making of @ep
  * @ended: nobody is told anything any more
  * @ep: endpoint, or NULL
- * @evd: of its requests
+ * @evd: of its requests and receives
+ * @recv_size: bytes of a receive
  * @mem: messages, and the stage of an import
  * @mem_size: bytes of @mem
  * @lmr: of @mem
  * @context: of @lmr
  * @done: who is told of completions
  * @ring: importer: mapped by the process, or NULL; set once, under @end_lock, with release
+ * @inbox_work: looks at @inbox
  * @lock: everything below
  * @up: requests can be posted
  * @been_up: they could
@@ -304,12 +341,16 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
  * @err: why, enum dat_rsm_err
  * @refused: nobody listens there, but the host has said so
  * @swapped: importer: the exporter's byte order is the other one
+ * @scatters: a SCATTER is understood; constant once it is up
+ * @scattering: importer: one is under way
+ * @scattered_at: since then, in jiffies
+ * @scatter_seq: what the ring is told of it
  * @rkey: importer: of the segment
  * @addr: importer: of its first byte, for @rkey
  * @length: importer: of the segment
  * @posted: importer: requests that name @rkey
  * @completed: of them, those known to have completed
- * @acks: ACKs that the transport is not done with
+ * @acks: answers that the transport is not done with
  * @progress: in jiffies, when a request completed, or one was posted while there was none
  * @moved: importer: an ACK is due when as many are @completed
  * @ack_due: there is such an ACK
@@ -321,6 +362,9 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
  * @want_move: exporter: tell of the new key
  * @want_beat: tell anything
  * @moving: exporter: the peer has not said yet that it uses the new key
+ * @inbox: receives that were put off, a ring
+ * @inbox_head: of them, those that were taken
+ * @inbox_tail: and put there
  * @heard: in jiffies, when something came from the peer; no lock
  * @wq: those who wait for the connection, for room, or for the peer
  * @beat: heartbeat
@@ -339,12 +383,14 @@ struct rsm_conn {
 	bool				ended;
 	DAT_EP_HANDLE			ep;
 	DAT_EVD_HANDLE			evd;
+	u32				recv_size;
 	void				*mem;
 	u32				mem_size;
 	DAT_LMR_HANDLE			lmr;
 	DAT_LMR_CONTEXT			context;
 	rsm_done_fn			done[RSM_CHANNELS];
 	struct rsm_ring			*ring;
+	struct work_struct		inbox_work;
 	spinlock_t			lock;		/* of all that follows */
 	bool				up;
 	bool				been_up;
@@ -352,6 +398,10 @@ struct rsm_conn {
 	int				err;
 	bool				refused;
 	bool				swapped;
+	bool				scatters;
+	bool				scattering;
+	unsigned long			scattered_at;
+	u32				scatter_seq;
 	u32				rkey;
 	u64				addr;
 	u64				length;
@@ -369,6 +419,9 @@ struct rsm_conn {
 	bool				want_move;
 	bool				want_beat;
 	bool				moving;
+	struct rsm_received		inbox[RSM_CONN_RECVS];
+	u32				inbox_head;
+	u32				inbox_tail;
 	unsigned long			heard;
 	wait_queue_head_t		wq;
 	struct delayed_work		beat;
@@ -445,6 +498,12 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 /* Likewise: read a byte of the segment, so that all that was put before it is there. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq);
 
+/* Where a SCATTER is made: room for its pieces, while none is under way. */
+void *rsm_conn_pieces(const struct rsm_conn *conn);
+
+/* Likewise: have @len bytes of them carried out; the ring is told @seq once they are. */
+int rsm_conn_scatter(struct rsm_conn *conn, u32 len, u32 seq);
+
 /* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
 int rsm_conn_tell(struct rsm_conn *conn, bool single);
 
@@ -485,6 +544,32 @@ struct rsm_remote {
 
 /* rsm_stage.c; completions of the stage */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
+
+/* rsm_scatter.c */
+
+/**
+ * struct rsm_scatter - a SCATTER that is being made
+ * @buf: of its pieces
+ * @len: bytes so far
+ */
+struct rsm_scatter {
+	void	*buf;
+	u32	len;
+};
+
+/* One more put; false: there is no room. */
+bool rsm_scatter_add(struct rsm_scatter *s, u64 offset, const void *data, u32 n);
+
+/**
+ * rsm_scatter_run() - carry out what a peer has sent
+ * @exp: export
+ * @pieces: in kernel memory that nobody writes
+ * @len: bytes of them
+ *
+ * Context: BH or process; the peer's connection has not ended.  Return: false: they are
+ * malformed, and nothing has happened.
+ */
+bool rsm_scatter_run(struct rsm_export *exp, const void *pieces, u32 len);
 
 /* rsm_remote.c */
 

@@ -38,6 +38,8 @@
 #define STREAK_WATCHED	32	/* what it begins with, and what there is to lose */
 #define STREAK_MISS	4	/* lost by an entry that comes late, or a kick */
 
+#define SCATTER_LEAST	4	/* puts, for which one message is worth its two processors */
+
 static_assert(sizeof(struct dat_rsm_entry) == 32);
 static_assert(sizeof(struct dat_rsm_submit) == 128);
 static_assert(sizeof(struct dat_rsm_status) == 16);
@@ -65,11 +67,11 @@ static u32 ring_waiting(const struct rsm_ring *r)
 	return smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
 }
 
-static void ring_fetch(const struct rsm_ring *r, struct dat_rsm_entry *e)
+static void ring_fetch(const struct rsm_ring *r, u32 index, struct dat_rsm_entry *e)
 {
 	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
 
-	memcpy(e, &entries[r->head & (RSM_RING_ENTRIES - 1)], sizeof(*e));
+	memcpy(e, &entries[index & (RSM_RING_ENTRIES - 1)], sizeof(*e));
 	/* The compiler must not fetch it again for later checks. */
 	barrier();
 }
@@ -111,6 +113,12 @@ static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *
 	return 0;
 }
 
+/* Data of an entry that was checked. */
+static void *ring_data(const struct rsm_ring *r, u32 data)
+{
+	return page_address(r->data.pages[data >> PAGE_SHIFT]) + offset_in_page(data);
+}
+
 static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
 {
 	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
@@ -120,8 +128,7 @@ static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool
 	};
 
 	req.local = (DAT_LMR_TRIPLET) {
-		.virtual_address = (uintptr_t)page_address(r->data.pages[data >> PAGE_SHIFT]) +
-				   offset_in_page(data),
+		.virtual_address = (uintptr_t)ring_data(r, data),
 		.segment_length = e->length, .lmr_context = r->context[data / r->chunk],
 	};
 	if (e->op == DAT_RSM_RING_GET)
@@ -129,18 +136,29 @@ static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool
 	return rsm_conn_rdma(r->conn, &req);
 }
 
+static bool entry_rsvd(const struct dat_rsm_entry *e)
+{
+	return e->rsvd[0] || e->rsvd[1] || e->rsvd[2];
+}
+
+static bool entry_is_flush(const struct dat_rsm_entry *e)
+{
+	return e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data &&
+	       !entry_rsvd(e);
+}
+
 static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
 {
 	int ret = -EBADMSG;
 
 	r->got[r->head % RSM_RING_WRS].segment_length = 0;
-	if (e->rsvd[0] || e->rsvd[1] || e->rsvd[2])
+	if (entry_rsvd(e))
 		return -EBADMSG;
 	if (e->op == DAT_RSM_RING_PUT || e->op == DAT_RSM_RING_GET) {
 		ret = transfer_check(r, e);
 		if (!ret)
 			ret = ring_transfer(r, e, silent);
-	} else if (e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data) {
+	} else if (entry_is_flush(e)) {
 		ret = rsm_conn_flush(r->conn, RSM_CHANNEL_RING, r->head);
 	}
 	return ret;
@@ -177,6 +195,8 @@ static int ring_batch(const struct rsm_ring *r)
 
 	if (n > RSM_RING_ENTRIES)
 		return -EOVERFLOW;
+	if (r->scattering)
+		return 0;
 	return min(n, RSM_RING_WRS - (r->head - r->done));
 }
 
@@ -193,13 +213,69 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	int ret = 0;
 
 	while (n-- && !ret) {
-		ring_fetch(r, &e);
+		ring_fetch(r, r->head, &e);
 		ret = ring_issue(r, &e, ring_is_silent(r, !n));
 		if (ret)
 			ring_refuse(r, ret);
 		else
 			WRITE_ONCE(r->head, r->head + 1);
 	}
+}
+
+static bool ring_gather_put(const struct rsm_ring *r, const struct dat_rsm_entry *e,
+			    struct rsm_scatter *s)
+{
+	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
+
+	if (e->op != DAT_RSM_RING_PUT || entry_rsvd(e) || transfer_check(r, e))
+		return false;
+	return rsm_scatter_add(s, e->offset, ring_data(r, data), e->length);
+}
+
+/*
+ * Puts that go as one message, and a flush behind them, which its answer is, too.  Returns
+ * entries, out of @n, or 0 if it is not worth it.  What ends them is looked at again later.
+ */
+static u32 ring_gather(const struct rsm_ring *r, u32 n, struct rsm_scatter *s)
+{
+	struct dat_rsm_entry e;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		ring_fetch(r, r->head + i, &e);
+		if (!ring_gather_put(r, &e, s))
+			break;
+	}
+	if (i < SCATTER_LEAST)
+		return 0;
+	return i < n && entry_is_flush(&e) ? i + 1 : i;
+}
+
+/*
+ * Nothing is under way, so what was posted before is in the segment; and until the answer comes
+ * nothing is posted that could be there earlier.  False: nothing has happened.
+ */
+static bool ring_scatter(struct rsm_ring *r, u32 n)
+{
+	struct rsm_scatter s = { .buf = rsm_conn_pieces(r->conn) };
+	u32 last;
+	int ret;
+
+	if (!r->conn->scatters || r->head != r->done || n < SCATTER_LEAST)
+		return false;
+	n = ring_gather(r, n, &s);
+	if (!n)
+		return false;
+	last = r->head + n - 1;
+	r->got[last % RSM_RING_WRS].segment_length = 0;
+	ret = rsm_conn_scatter(r->conn, s.len, last);
+	if (ret) {
+		ring_refuse(r, ret);
+		return true;
+	}
+	r->scattering = true;
+	WRITE_ONCE(r->head, r->head + n);
+	return true;
 }
 
 /* Post what there is, as far as there is room.  Returns entries. */
@@ -215,7 +291,8 @@ static u32 ring_post(struct rsm_ring *r)
 			ring_refuse(r, n);
 		if (n <= 0)
 			break;
-		ring_post_batch(r, n);
+		if (!ring_scatter(r, n))
+			ring_post_batch(r, n);
 	}
 	return r->head - begin;
 }
@@ -311,7 +388,7 @@ static u32 ring_look(struct rsm_ring *r)
 /* Without the lock: what is missed this time is seen the next. */
 static bool ring_has_work(const struct rsm_ring *r)
 {
-	return ring_has_entry(r) &&
+	return ring_has_entry(r) && !READ_ONCE(r->scattering) &&
 	       READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
 }
 
@@ -384,6 +461,7 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 	bool wakes;
 
 	spin_lock_bh(&r->lock);
+	r->scattering = false;
 	if (ok) {
 		ring_sync_got(r, seq);
 		WRITE_ONCE(r->done, seq + 1);

@@ -13,7 +13,7 @@
 #define TIMEOUT_MS	10000
 #define RECV_AT		PEER_MEM
 #define SEND_AT		(PEER_MEM + PEER_RECVS * PEER_MSG)
-#define ALL		(PEER_MEM + 4096)
+#define ALL		(SEND_AT + PEER_MSG)
 
 int peer_open(struct peer *p)
 {
@@ -219,6 +219,24 @@ static int send_by(struct peer *p, const void *msg, size_t len,
 int peer_send(struct peer *p, const void *msg, size_t len)
 {
 	return send_by(p, msg, len, post);
+}
+
+size_t peer_scatter(void *buf)
+{
+	struct peer_msg m = { .magic = htobe32(PEER_MAGIC), .type = PEER_SCATTER };
+
+	memcpy(buf, &m, sizeof(m));
+	return sizeof(m);
+}
+
+size_t peer_piece(void *buf, size_t len, uint64_t offset, const void *data, size_t n)
+{
+	struct peer_piece piece = { .offset = htobe64(offset), .length = htobe32((uint32_t)n) };
+	char *at = (char *)buf + len;
+
+	memcpy(at, &piece, sizeof(piece));
+	memcpy(at + sizeof(piece), data, n);
+	return len + sizeof(piece) + ((n + 7) & ~(size_t)7);
 }
 
 /*

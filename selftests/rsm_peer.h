@@ -20,7 +20,7 @@
 #define PEER_BIG	2
 #define PEER_MEM	65536		/* bytes that the other side may read and write */
 #define PEER_RECVS	4
-#define PEER_MSG	64		/* bytes of a receive; of a send, the most */
+#define PEER_MSG	4096		/* bytes of a receive; of a send, the most */
 
 /* All are big-endian; whoever fills one in says so by htobe32(). */
 struct peer_greeting {
@@ -42,7 +42,7 @@ struct peer_answer {
 	uint32_t	magic;
 	uint8_t		version;
 	uint8_t		endian;
-	uint16_t	rsvd;
+	uint16_t	flags;
 	uint32_t	err;
 	uint32_t	rkey;
 	uint64_t	addr;
@@ -59,8 +59,18 @@ struct peer_msg {
 	uint64_t	addr;
 };
 
+/* A put of a SCATTER, which its data follows, filled up to a multiple of 8. */
+struct peer_piece {
+	uint64_t	offset;
+	uint32_t	length;
+	uint32_t	rsvd;
+};
+
+#define PEER_SCATTERS	1	/* of an answer */
 #define PEER_ACK	1
 #define PEER_TELL	2
+#define PEER_SCATTER	3
+#define PEER_DONE	4
 #define PEER_SINGLE	1
 #define PEER_REBIND	2
 
@@ -103,6 +113,10 @@ int peer_reject(struct peer *p, const void *pd, size_t len);
 void peer_answer(struct peer_answer *a, struct peer *p);
 
 int peer_send(struct peer *p, const void *msg, size_t len);
+
+/* In @buf, of PEER_MSG bytes: a SCATTER without a piece, and one more; its length. */
+size_t peer_scatter(void *buf);
+size_t peer_piece(void *buf, size_t len, uint64_t offset, const void *data, size_t n);
 
 /*
  * Likewise, but what becomes of it is not waited for: who hangs up on hearing it may be gone

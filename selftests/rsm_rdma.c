@@ -365,7 +365,9 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 		{ .magic = 1 },
 		{ .magic = 1, .type = PEER_TELL },
 		{ .type = PEER_ACK },
-		{ .type = 3 },
+		{ .type = PEER_SCATTER },
+		{ .type = PEER_DONE },
+		{ .type = 5 },
 		{ .type = PEER_TELL, .flags = PEER_REBIND },
 	};
 	struct r_pair *p = &self->p;
@@ -397,6 +399,126 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 		peer_close(&self->peer);
 		ASSERT_EQ(0, peer_open(&self->peer));
 	}
+}
+
+#define SMALL_PUTS	8
+
+/* Bytes 'a', 'b', ... with gaps between them; in explicit mode nobody waits for them. */
+static int put_with_gaps(struct r_pair *p)
+{
+	rsm_iovec_t v[SMALL_PUTS];
+	rsm_scat_gath_t sg = {
+		.io_request_count = SMALL_PUTS, .remote_handle = p->imp, .iovec = v,
+	};
+	static char buf[SMALL_PUTS];
+	int i;
+
+	for (i = 0; i < SMALL_PUTS; i++) {
+		buf[i] = (char)('a' + i);
+		v[i] = (rsm_iovec_t) {
+			.io_type = RSM_VA_TYPE, .local.vaddr = buf, .local_offset = (size_t)i,
+			.remote_offset = (size_t)i * 100, .transfer_length = 1,
+		};
+	}
+	return rsm_memseg_import_putv(&sg);
+}
+
+static int has_gaps(const char *mem)
+{
+	int i;
+
+	for (i = 0; i < SMALL_PUTS; i++)
+		if (mem[i * 100] != 'a' + i || !r_all(mem + i * 100 + 1, 0, 99))
+			return 0;
+	return 1;
+}
+
+static void takes_scatters(struct peer_answer *a)
+{
+	a->flags = htobe16(PEER_SCATTERS);
+}
+
+struct gaps {
+	struct r_pair	*p;
+	int		ret;
+};
+
+static void *gaps_thread(void *arg)
+{
+	struct gaps *g = arg;
+
+	g->ret = put_with_gaps(g->p);
+	return NULL;
+}
+
+/* RSM check: 45 */
+TEST_F(rdma, who_says_so_gets_small_puts_in_one_message)
+{
+	struct fake f = { .peer = &self->peer, .spoil = takes_scatters };
+	struct peer_msg done = { .magic = htobe32(PEER_MAGIC), .type = PEER_DONE };
+	struct gaps g = { .p = &self->p, .ret = -1 };
+	size_t one = sizeof(struct peer_piece) + 8;
+	struct peer_piece piece;
+	char buf[PEER_MSG];
+	pthread_t t;
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
+	ASSERT_EQ(0, f.ret);
+	/* The first is the driver's, which finds out whether it is memory. */
+	EXPECT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
+	EXPECT_TRUE(has_gaps(self->peer.mem));
+	memset(self->peer.mem, 0, R_PAGE);
+	ASSERT_EQ(0, pthread_create(&t, NULL, gaps_thread, &g));
+	ASSERT_EQ(sizeof(done) + SMALL_PUTS * one,
+		  peer_receive(&self->peer, buf, R_WAIT_MS));
+	EXPECT_EQ(PEER_SCATTER, ((struct peer_msg *)buf)->type);
+	for (i = 0; i < SMALL_PUTS; i++) {
+		memcpy(&piece, buf + sizeof(done) + i * one, sizeof(piece));
+		EXPECT_EQ(i * 100, be64toh(piece.offset));
+		EXPECT_EQ(1, be32toh(piece.length));
+		EXPECT_EQ('a' + i, buf[sizeof(done) + i * one + sizeof(piece)]);
+	}
+	/* It is not over before the answer, and nothing was written otherwise. */
+	usleep(R_QUIET_MS * 1000);
+	EXPECT_EQ(-1, __atomic_load_n(&g.ret, __ATOMIC_ACQUIRE));
+	EXPECT_TRUE(r_all(self->peer.mem, 0, R_PAGE));
+	ASSERT_EQ(0, peer_send(&self->peer, &done, sizeof(done)));
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSM_SUCCESS, g.ret);
+}
+
+/* RSM check: 45 */
+TEST_F(rdma, who_does_not_say_so_gets_writes)
+{
+	struct fake f = { .peer = &self->peer };
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
+	ASSERT_EQ(0, f.ret);
+	for (i = 0; i < 3; i++) {
+		memset(self->peer.mem, 0, R_PAGE);
+		EXPECT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
+		EXPECT_TRUE(has_gaps(self->peer.mem));
+	}
+}
+
+/* RSM check: 67 */
+TEST_F(rdma, a_vector_whose_message_is_not_answered_ends_with_the_connection)
+{
+	struct fake f = { .peer = &self->peer, .spoil = takes_scatters };
+	struct gaps g = { .p = &self->p };
+	char buf[PEER_MSG];
+	pthread_t t;
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
+	ASSERT_EQ(0, f.ret);
+	ASSERT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
+	ASSERT_EQ(0, pthread_create(&t, NULL, gaps_thread, &g));
+	ASSERT_LT(0, peer_receive(&self->peer, buf, R_WAIT_MS));
+	ASSERT_EQ(0, rdma_disconnect(self->peer.id));
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, g.ret);
 }
 
 /* RSM check: 21, 68 */
@@ -720,6 +842,8 @@ static int thrown_out(struct peer *peer)
 	return ev == RDMA_CM_EVENT_DISCONNECTED || ev == RDMA_CM_EVENT_TIMEWAIT_EXIT;
 }
 
+#define WHOLE_MSG	sizeof(struct peer_msg)
+
 /* RSM check: 68 */
 TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 {
@@ -727,9 +851,13 @@ TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 		struct peer_msg	m;
 		size_t		len;
 	} nonsense[] = {
-		{ { .magic = 1 }, 32 }, { { .type = 3 }, 32 }, { { .type = PEER_ACK }, 32 },
-		{ { .type = PEER_TELL }, 31 }, { { .type = PEER_TELL }, 0 },
-		{ { .type = PEER_TELL }, 64 }, { { .type = PEER_TELL, .flags = PEER_REBIND }, 32 },
+		{ { .magic = 1 }, WHOLE_MSG }, { { .magic = 1, .type = PEER_TELL }, WHOLE_MSG },
+		{ { .type = 0 }, WHOLE_MSG }, { { .type = 5 }, WHOLE_MSG },
+		{ { .type = PEER_ACK }, WHOLE_MSG }, { { .type = PEER_ACK }, WHOLE_MSG + 8 },
+		{ { .type = PEER_DONE }, WHOLE_MSG }, { { .type = PEER_SCATTER }, WHOLE_MSG + 7 },
+		{ { .type = PEER_TELL }, WHOLE_MSG - 1 }, { { .type = PEER_TELL }, 0 },
+		{ { .type = PEER_TELL }, WHOLE_MSG + 1 }, { { .type = PEER_TELL }, PEER_MSG },
+		{ { .type = PEER_TELL, .flags = PEER_REBIND }, WHOLE_MSG },
 	};
 	struct r_pair *p = &self->p;
 	char text[PEER_MSG] = {};
@@ -744,7 +872,6 @@ TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 		m = nonsense[i].m;
 		m.magic = htobe32(m.magic ? m.magic : PEER_MAGIC);
 		memcpy(text, &m, sizeof(m));
-		/* One that is too long for its buffer is not even received. */
 		ASSERT_EQ(0, peer_say(&self->peer, text, nonsense[i].len));
 		EXPECT_TRUE(thrown_out(&self->peer)) TH_LOG("message %u", i);
 		peer_close(&self->peer);
@@ -752,6 +879,133 @@ TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 	}
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, "x", 1));
 	EXPECT_EQ('x', p->mem[0]);
+}
+
+/* Several at a time, of all lengths, at the ends and across a page. */
+static size_t good_pieces(char *buf)
+{
+	size_t len = peer_scatter(buf);
+
+	len = peer_piece(buf, len, 0, "a", 1);
+	len = peer_piece(buf, len, R_PAGE - 3, "bcdefgh", 7);
+	len = peer_piece(buf, len, 100, "", 0);
+	len = peer_piece(buf, len, 2 * R_PAGE, "ijklmnop", 8);
+	return peer_piece(buf, len, R_SIZE - 1, "q", 1);
+}
+
+/* RSM check: 45 */
+TEST_F(rdma, the_exporters_kernel_carries_out_what_a_peer_scatters)
+{
+	char buf[PEER_MSG], *want = r_mem(R_SIZE);
+	struct r_pair *p = &self->p;
+	struct peer_answer a;
+	struct peer_msg m;
+	size_t len;
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	ASSERT_EQ(PEER_SCATTERS, be16toh(a.flags));
+	want[0] = 'a';
+	memcpy(want + R_PAGE - 3, "bcdefgh", 7);
+	memcpy(want + 2 * R_PAGE, "ijklmnop", 8);
+	want[R_SIZE - 1] = 'q';
+	len = good_pieces(buf);
+	/* More often than there are receives. */
+	for (i = 0; i < 20; i++) {
+		memset(p->mem, 0, R_SIZE);
+		ASSERT_EQ(0, peer_send(&self->peer, buf, len));
+		ASSERT_EQ(sizeof(m), peer_receive(&self->peer, buf, R_WAIT_MS));
+		memcpy(&m, buf, sizeof(m));
+		ASSERT_EQ(PEER_DONE, m.type);
+		ASSERT_EQ(0, memcmp(want, p->mem, R_SIZE));
+		len = good_pieces(buf);
+	}
+	munmap(want, R_SIZE);
+}
+
+static size_t beyond(char *buf, size_t len)
+{
+	return peer_piece(buf, len, R_SIZE - 1, "zz", 2);
+}
+
+static size_t far_beyond(char *buf, size_t len)
+{
+	return peer_piece(buf, len, UINT64_MAX, "zz", 2);
+}
+
+static size_t no_head(char *buf, size_t len)
+{
+	return peer_piece(buf, len, 8, "z", 1) - 16;
+}
+
+static size_t no_end(char *buf, size_t len)
+{
+	return peer_piece(buf, len, 8, "z", 1) - 1;
+}
+
+static size_t too_long(char *buf, size_t len)
+{
+	struct peer_piece piece = { .length = htobe32(UINT32_MAX) };
+
+	memcpy(buf + len, &piece, sizeof(piece));
+	return len + sizeof(piece);
+}
+
+static size_t reserved(char *buf, size_t len)
+{
+	struct peer_piece piece = { .rsvd = 1 };
+
+	memcpy(buf + len, &piece, sizeof(piece));
+	return len + sizeof(piece);
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, of_pieces_of_which_one_is_malformed_none_is_carried_out)
+{
+	size_t (*const bad[])(char *buf, size_t len) = {
+		beyond, far_beyond, no_head, no_end, too_long, reserved,
+	};
+	char buf[PEER_MSG] = {};
+	struct r_pair *p = &self->p;
+	struct peer_answer a;
+	unsigned int i;
+	size_t len;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+		len = bad[i](buf, good_pieces(buf));
+		ASSERT_EQ(0, peer_say(&self->peer, buf, len));
+		EXPECT_TRUE(thrown_out(&self->peer)) TH_LOG("message %u", i);
+		EXPECT_TRUE(r_all(p->mem, 0, R_SIZE));
+		peer_close(&self->peer);
+		ASSERT_EQ(0, peer_open(&self->peer));
+	}
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, who_may_only_read_scatters_nothing)
+{
+	struct r_pair *p = &self->p;
+	struct peer_greeting g;
+	struct peer_answer a;
+	char buf[PEER_MSG] = {};
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	peer_greeting(&g, p->id);
+	g.node = htobe32(p->node);
+	g.to = g.node;
+	g.perm = htobe32(0400);
+	ASSERT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet(&self->peer, &g, sizeof(g)));
+	memcpy(&a, self->peer.pd, sizeof(a));
+	EXPECT_EQ(0, a.flags);
+	/* One that is as short as a message. */
+	ASSERT_EQ(0, peer_say(&self->peer, buf, peer_scatter(buf)));
+	EXPECT_TRUE(thrown_out(&self->peer));
+	EXPECT_TRUE(r_all(p->mem, 0, R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
 /* RSM check: 62 */

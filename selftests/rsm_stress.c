@@ -435,6 +435,24 @@ TEST(importers_come_and_go_while_the_segment_changes)
 /* What a segment's memory is filled with by who has taken it back. */
 #define BACK	'#'
 
+/* Small entries that don't adjoin. */
+static int store_with_gaps(struct r_pair *p, char *buf, int i)
+{
+	rsm_iovec_t v[N];
+	rsm_scat_gath_t sg = {
+		.io_request_count = N, .remote_handle = p->imp, .iovec = v,
+	};
+	int k;
+
+	for (k = 0; k < N; k++)
+		v[k] = (rsm_iovec_t) {
+			.io_type = RSM_VA_TYPE, .local.vaddr = buf,
+			.remote_offset = (size_t)i * AREA + (size_t)k * (AREA / N),
+			.transfer_length = AREA / N / 2,
+		};
+	return rsm_memseg_import_putv(&sg);
+}
+
 /* Stores in its area, in all ways that there are, whatever becomes of the segment. */
 static int store_somehow(struct r_pair *p, rsm_scat_gath_t *sg, volatile char *area, int i)
 {
@@ -442,6 +460,8 @@ static int store_somehow(struct r_pair *p, rsm_scat_gath_t *sg, volatile char *a
 	int k;
 
 	memset(buf, buf[0] + 1, AREA);
+	if (buf[0] % 2)
+		return store_with_gaps(p, buf, i);
 	if (i % 2)
 		return rsm_memseg_import_putv(sg);
 	for (k = 0; area && k < 1000; k++)
