@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections of RSM: an endpoint of kDAPL, the messages that kernels exchange on it, and
- * its end.  Both sides are the same but for what they do with what they are told.
- *
- * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  So
- * of either there are at most a TELL and an ACK that have not been received, and receives
- * never run out.
+ * Connections of RSM: an endpoint of kDAPL, its transfers, and its end.  Both sides are the
+ * same but for what they do with what they are told.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
-#include "rsm_rdma.h"
-
-#define MSG_SLOT	64	/* bytes between messages in conn->mem */
-#define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
-#define MSG_ACK		(RSM_CONN_RECVS + 1)
-#define MSG_DONE	(RSM_CONN_RECVS + 2)
-#define MSG_SCATTER	(RSM_CONN_RECVS + 3)	/* elsewhere */
-#define MSG_SCRATCH	(RSM_CONN_RECVS + 4)
+#include "rsm_msg.h"
 
 #define SILENCE		(30 * HZ)	/* a TELL without an ACK for so long is the end */
 
@@ -26,59 +15,9 @@ static unsigned int rsm_heartbeat = 2;
 module_param_named(rsm_heartbeat, rsm_heartbeat, uint, 0644);
 MODULE_PARM_DESC(rsm_heartbeat, "Seconds between looks whether an RSM peer is alive (2)");
 
-/*
- * The cookie of a request: whose it is, how many transfers of the connection were posted
- * before, and what its owner wants to be told.
- */
-#define COOKIE_CHANNEL	56
-#define COOKIE_BEFORE	32
-#define COOKIE_MASK	GENMASK(COOKIE_CHANNEL - COOKIE_BEFORE - 1, 0)
-
 static unsigned long beat_period(void)
 {
 	return clamp(READ_ONCE(rsm_heartbeat), 1U, 3600U) * HZ;
-}
-
-static struct rsm_msg *msg_slot(const struct rsm_conn *conn, unsigned int n)
-{
-	return conn->mem + n * MSG_SLOT;
-}
-
-static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
-{
-	return (DAT_LMR_TRIPLET) {
-		.virtual_address = (uintptr_t)va, .segment_length = n,
-		.lmr_context = conn->context,
-	};
-}
-
-static DAT_LMR_TRIPLET msg_triplet(const struct rsm_conn *conn, unsigned int n)
-{
-	return mem_triplet(conn, msg_slot(conn, n), sizeof(struct rsm_msg));
-}
-
-/* A receive: that of a SCATTER is behind the other messages. */
-static struct rsm_msg *recv_slot(const struct rsm_conn *conn, unsigned int n)
-{
-	if (conn->recv_size == sizeof(struct rsm_msg))
-		return msg_slot(conn, n);
-	return conn->mem + PAGE_SIZE + n * conn->recv_size;
-}
-
-static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
-{
-	return mem_triplet(conn, recv_slot(conn, n), conn->recv_size);
-}
-
-/* A SCATTER of an import, at the end of its memory. */
-static struct rsm_msg *scatter_msg(const struct rsm_conn *conn)
-{
-	return conn->mem + conn->mem_size - RSM_SCATTER_SIZE;
-}
-
-void *rsm_conn_pieces(const struct rsm_conn *conn)
-{
-	return scatter_msg(conn) + 1;
 }
 
 /* Memory and its owner's count. */
@@ -126,321 +65,6 @@ void rsm_conn_hang_up(struct rsm_conn *conn)
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Messages. */
-
-static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struct rsm_msg *msg,
-			   DAT_COMPLETION_FLAGS flags)
-{
-	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | slot };
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
-
-	lockdep_assert_held(&conn->lock);
-	*msg_slot(conn, slot) = *msg;
-	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	/* That it fails is told by the end of the connection. */
-	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
-}
-
-static void conn_answer(struct rsm_conn *conn, unsigned int slot, enum rsm_msg_type type)
-{
-	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = type };
-
-	lockdep_assert_held(&conn->lock);
-	if (!conn->up)
-		return;
-	if (!conn->acks)
-		conn->progress = jiffies;
-	if (!msg_send(conn, slot, &msg, DAT_COMPLETION_DEFAULT_FLAG))
-		conn->acks++;
-}
-
-static void conn_ack(struct rsm_conn *conn)
-{
-	conn->ack_due = false;
-	conn_answer(conn, MSG_ACK, RSM_MSG_ACK);
-}
-
-static bool conn_wants(const struct rsm_conn *conn)
-{
-	return conn->want_single || conn->want_events || conn->want_move || conn->want_beat;
-}
-
-/* Tell what there is to tell, unless the peer has not answered the last time yet. */
-static void conn_push(struct rsm_conn *conn)
-{
-	struct rsm_msg msg = {
-		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_TELL,
-		.events = cpu_to_be32(conn->want_events),
-	};
-
-	lockdep_assert_held(&conn->lock);
-	if (!conn->up || conn->telling || !conn_wants(conn))
-		return;
-	if (conn->want_single)
-		msg.flags |= RSM_TELL_SINGLE;
-	if (conn->want_move) {
-		msg.flags |= RSM_TELL_REBIND;
-		msg.rkey = cpu_to_be32(conn->rkey);
-		msg.addr = cpu_to_be64(conn->addr);
-	}
-	conn->told_move = conn->want_move;
-	conn->want_single = false;
-	conn->want_events = 0;
-	conn->want_move = false;
-	conn->want_beat = false;
-	conn->telling = true;
-	conn->told_at = jiffies;
-	msg_send(conn, MSG_TELL, &msg, DAT_COMPLETION_SUPPRESS_FLAG);
-}
-
-int rsm_conn_tell(struct rsm_conn *conn, bool single)
-{
-	int ret = 0;
-
-	spin_lock_bh(&conn->lock);
-	if (conn->lost)
-		ret = -ENOTCONN;
-	else if (!single && conn->want_events != U32_MAX)
-		conn->want_events++;
-	else if (!conn->want_events)
-		conn->want_single = true;
-	conn_push(conn);
-	spin_unlock_bh(&conn->lock);
-	return ret;
-}
-
-/* Nobody waits for the peer's word about the new key any more. */
-static void conn_moved(struct rsm_conn *conn)
-{
-	lockdep_assert_held(&conn->lock);
-
-	if (!conn->moving)
-		return;
-	conn->moving = false;
-	conn->ops->moved(conn);
-}
-
-bool rsm_conn_move(struct rsm_conn *conn, u32 rkey, u64 addr)
-{
-	bool begun = false;
-
-	spin_lock_bh(&conn->lock);
-	conn->rkey = rkey;
-	conn->addr = addr;
-	if (!conn->lost) {
-		conn->want_move = true;
-		begun = !conn->moving;
-		conn->moving = true;
-		conn_push(conn);
-	}
-	spin_unlock_bh(&conn->lock);
-	return begun;
-}
-
-bool rsm_conn_moving(struct rsm_conn *conn)
-{
-	return READ_ONCE(conn->moving);
-}
-
-static bool conn_settled(struct rsm_conn *conn)
-{
-	bool settled;
-
-	spin_lock_bh(&conn->lock);
-	settled = !conn->up || (!conn->telling && !conn_wants(conn));
-	spin_unlock_bh(&conn->lock);
-	return settled;
-}
-
-void rsm_conn_settle(struct rsm_conn *conn, unsigned long until)
-{
-	long left = until - jiffies;
-
-	if (left > 0)
-		wait_event_timeout(conn->wq, conn_settled(conn), left);
-}
-
-/* Nothing is under way that was posted before the peer has told. */
-static bool conn_has_moved(const struct rsm_conn *conn)
-{
-	return (s32)(conn->completed - conn->moved) >= 0;
-}
-
-static void conn_told(struct rsm_conn *conn, const struct rsm_msg *msg)
-{
-	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
-	spin_lock_bh(&conn->lock);
-	conn->ack_due = true;
-	conn->moved = conn->completed;
-	if (msg->flags & RSM_TELL_REBIND) {
-		conn->rkey = be32_to_cpu(msg->rkey);
-		conn->addr = be64_to_cpu(msg->addr);
-		/* The old key is in use until these have completed. */
-		conn->moved = conn->posted;
-	}
-	if (conn_has_moved(conn))
-		conn_ack(conn);
-	spin_unlock_bh(&conn->lock);
-}
-
-static void conn_acked(struct rsm_conn *conn, const struct rsm_msg *msg)
-{
-	spin_lock_bh(&conn->lock);
-	conn->telling = false;
-	if (conn->told_move && !conn->want_move)
-		conn_moved(conn);
-	conn->told_move = false;
-	conn_push(conn);
-	spin_unlock_bh(&conn->lock);
-	wake_up_all(&conn->wq);
-}
-
-static void conn_scattered(struct rsm_conn *conn, const struct rsm_msg *msg)
-{
-	spin_lock_bh(&conn->lock);
-	conn_answer(conn, MSG_DONE, RSM_MSG_DONE);
-	spin_unlock_bh(&conn->lock);
-}
-
-static void conn_done(struct rsm_conn *conn, const struct rsm_msg *msg)
-{
-	spin_lock_bh(&conn->lock);
-	conn->scattering = false;
-	spin_unlock_bh(&conn->lock);
-	conn->done[RSM_CHANNEL_RING](conn, conn->scatter_seq, true);
-}
-
-/*
- * What the peer's kernel says: whether it may, with what behind the message, and what comes of
- * it.  A peer that asks on and on has had the answers; the transport may know it later.
- */
-
-static bool ack_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
-{
-	return conn->telling && !more;
-}
-
-static bool can_answer(const struct rsm_conn *conn)
-{
-	return READ_ONCE(conn->acks) < RSM_ACK_WRS;
-}
-
-static bool tell_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
-{
-	if (more || conn->ack_due || !can_answer(conn))
-		return false;
-	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
-}
-
-static bool scatter_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
-{
-	return conn->ops->scatter && conn->scatters && can_answer(conn) &&
-	       conn->ops->scatter(conn, msg + 1, more);
-}
-
-static bool done_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
-{
-	return conn->scattering && !more;
-}
-
-/* @fast: wherever it comes, rather than where one may sleep. */
-static const struct {
-	bool	(*good)(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more);
-	void	(*fn)(struct rsm_conn *conn, const struct rsm_msg *msg);
-	bool	fast;
-} conn_msgs[] = {
-	[RSM_MSG_ACK]		= { ack_good, conn_acked, false },
-	[RSM_MSG_TELL]		= { tell_good, conn_told, false },
-	[RSM_MSG_SCATTER]	= { scatter_good, conn_scattered, true },
-	[RSM_MSG_DONE]		= { done_good, conn_done, true },
-};
-
-static bool msg_known(const struct rsm_msg *msg, u32 len)
-{
-	return len >= sizeof(*msg) && msg->magic == cpu_to_be32(RSM_MAGIC) &&
-	       msg->type < ARRAY_SIZE(conn_msgs) && conn_msgs[msg->type].good;
-}
-
-static bool conn_receive(struct rsm_conn *conn, u32 slot)
-{
-	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_RECV << COOKIE_CHANNEL | slot };
-	DAT_LMR_TRIPLET seg = recv_triplet(conn, slot);
-
-	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-/* The connection has not ended.  False: it is of no use any more. */
-static bool conn_take(struct rsm_conn *conn, const struct rsm_received *r)
-{
-	struct rsm_msg *at = recv_slot(conn, r->slot), msg;
-	bool posted;
-
-	if (!msg_known(at, r->len) ||
-	    !conn_msgs[at->type].good(conn, at, r->len - sizeof(*at)))
-		return false;
-	/*
-	 * Before the answer, after which the next may come.  With a receive less the peer would
-	 * one day wait for ever; what it has said so far counts.
-	 */
-	msg = *at;
-	posted = conn_receive(conn, r->slot);
-	conn_msgs[msg.type].fn(conn, &msg);
-	return posted;
-}
-
-static bool conn_next(struct rsm_conn *conn, struct rsm_received *r)
-{
-	bool any;
-
-	spin_lock_bh(&conn->lock);
-	/* What comes before we know of the connection waits for that. */
-	any = conn->been_up && conn->inbox_head != conn->inbox_tail;
-	if (any)
-		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
-	spin_unlock_bh(&conn->lock);
-	return any;
-}
-
-/* Under end_lock: @conn->owner is there. */
-static void conn_inbox(struct work_struct *work)
-{
-	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
-	struct rsm_received r;
-
-	mutex_lock(&conn->end_lock);
-	while (!conn->ended && conn_next(conn, &r))
-		if (!r.len || !conn_take(conn, &r))
-			rsm_conn_hang_up(conn);
-	mutex_unlock(&conn->end_lock);
-}
-
-static void conn_put_off(struct rsm_conn *conn, const struct rsm_received *r)
-{
-	spin_lock(&conn->lock);
-	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = *r;
-	spin_unlock(&conn->lock);
-	queue_work(dat_wq, &conn->inbox_work);
-}
-
-/* In softirq.  A slot is in the inbox once at most, and there is one for each. */
-static void conn_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
-{
-	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
-	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
-	const struct rsm_msg *msg = recv_slot(conn, r.slot);
-
-	if (dto->status != DAT_DTO_SUCCESS)
-		return;
-	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
-	WRITE_ONCE(conn->heard, jiffies);
-	if (READ_ONCE(conn->been_up) && msg_known(msg, r.len) && conn_msgs[msg->type].fast) {
-		if (conn_take(conn, &r))
-			return;
-		r.len = 0;
-	}
-	conn_put_off(conn, &r);
-}
-
 /* Heartbeat: an idle queue pair notices nothing. */
 
 /* Under the lock: who ends the connection has said so before he cancels it. */
@@ -471,7 +95,7 @@ static void conn_beat(struct work_struct *work)
 	stuck = conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->heard) + beat_period())) {
 		conn->want_beat = true;
-		conn_push(conn);
+		rsm_msg_push(conn);
 	}
 	conn_next_beat(conn);
 	spin_unlock_bh(&conn->lock);
@@ -506,7 +130,7 @@ static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 						     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-static int post_error(DAT_RETURN rc)
+int rsm_conn_error(DAT_RETURN rc)
 {
 	if (!rc)
 		return 0;
@@ -520,7 +144,7 @@ static int request_post_locked(struct rsm_conn *conn, struct rsm_request *req)
 	lockdep_assert_held(&conn->lock);
 	if (!conn->up)
 		return -ENOTCONN;
-	ret = post_error(request_post(conn, req));
+	ret = rsm_conn_error(request_post(conn, req));
 	if (ret)
 		return ret;
 	if (conn->posted++ == conn->completed)
@@ -538,53 +162,14 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
 	return ret;
 }
 
-static DAT_RETURN scatter_post(struct rsm_conn *conn, u32 len)
-{
-	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | MSG_SCATTER };
-	DAT_LMR_TRIPLET seg = mem_triplet(conn, scatter_msg(conn), sizeof(struct rsm_msg) + len);
-
-	*scatter_msg(conn) = (struct rsm_msg) {
-		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_SCATTER,
-	};
-	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
-}
-
-int rsm_conn_scatter(struct rsm_conn *conn, u32 len, u32 seq)
-{
-	int ret = -ENOTCONN;
-
-	spin_lock_bh(&conn->lock);
-	if (conn->up)
-		ret = post_error(scatter_post(conn, len));
-	if (!ret) {
-		conn->scattering = true;
-		conn->scattered_at = jiffies;
-		conn->scatter_seq = seq;
-	}
-	spin_unlock_bh(&conn->lock);
-	return ret;
-}
-
 /* One byte of the segment, read: whoever looks sees what was written before. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 {
 	struct rsm_request req = {
-		.local = msg_triplet(conn, MSG_SCRATCH + channel), .channel = channel, .seq = seq,
+		.local = rsm_msg_scratch(conn, channel), .channel = channel, .seq = seq,
 	};
 
-	req.local.segment_length = 1;
 	return rsm_conn_rdma(conn, &req);
-}
-
-/* Of a message: its transport is done with it.  Of TELLs only failures are told. */
-static void conn_said(struct rsm_conn *conn, unsigned int slot)
-{
-	spin_lock(&conn->lock);
-	conn->progress = jiffies;
-	if (slot == MSG_ACK || slot == MSG_DONE)
-		conn->acks--;
-	spin_unlock(&conn->lock);
 }
 
 /* Upcall of conn->evd, in softirq, one at a time; rsm_conn_end() waits for it. */
@@ -597,11 +182,11 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	struct rsm_conn *conn = arg;
 
 	if (channel == RSM_CHANNEL_RECV) {
-		conn_received(conn, dto);
+		rsm_msg_received(conn, dto);
 		return;
 	}
 	if (channel == RSM_CHANNEL_MSG) {
-		conn_said(conn, (u32)cookie);
+		rsm_msg_said(conn, (u32)cookie);
 		return;
 	}
 	spin_lock(&conn->lock);
@@ -610,8 +195,7 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	conn->progress = jiffies;
 	if (!ok)
 		conn->up = false;
-	if (conn->ack_due && conn_has_moved(conn))
-		conn_ack(conn);
+	rsm_msg_completed(conn);
 	spin_unlock(&conn->lock);
 	conn->done[channel](conn, (u32)cookie, ok);
 }
@@ -634,7 +218,7 @@ static void conn_init(struct rsm_conn *conn)
 	spin_lock_init(&conn->lock);
 	init_waitqueue_head(&conn->wq);
 	INIT_DELAYED_WORK(&conn->beat, conn_beat);
-	INIT_WORK(&conn->inbox_work, conn_inbox);
+	INIT_WORK(&conn->inbox_work, rsm_msg_inbox);
 	conn->heard = jiffies;
 }
 
@@ -716,7 +300,7 @@ static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 trai
 	kdat_ep_set_traits(ep, traits);
 	kdat_set_consumer_context(ep, (DAT_CONTEXT) { .as_64 = conn->id });
 	for (i = 0; i < RSM_CONN_RECVS; i++)
-		if (!conn_receive(conn, i))
+		if (!rsm_msg_receive(conn, i))
 			return DAT_INSUFFICIENT_RESOURCES;
 	return DAT_SUCCESS;
 }
@@ -749,7 +333,7 @@ static void conn_up(struct rsm_conn *conn, const struct rsm_answer *answer)
 		conn->scatters = conn->ctlr->software &&
 				 be16_to_cpu(answer->flags) & RSM_ANSWER_SCATTERS;
 	}
-	conn_push(conn);
+	rsm_msg_push(conn);
 	conn_next_beat(conn);
 	spin_unlock_bh(&conn->lock);
 	queue_work(dat_wq, &conn->inbox_work);
@@ -773,7 +357,7 @@ static void conn_lost(struct rsm_conn *conn, int err)
 	conn->up = false;
 	if (first)
 		conn->err = err;
-	conn_moved(conn);
+	rsm_msg_moved(conn);
 	spin_unlock_bh(&conn->lock);
 	if (first)
 		conn->ops->lost(conn);
@@ -897,6 +481,6 @@ void rsm_conn_end(struct rsm_conn *conn)
 	cancel_work_sync(&conn->inbox_work);
 	/* Now the peer can't use the old key. */
 	spin_lock_bh(&conn->lock);
-	conn_moved(conn);
+	rsm_msg_moved(conn);
 	spin_unlock_bh(&conn->lock);
 }

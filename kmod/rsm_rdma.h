@@ -263,7 +263,7 @@ struct rsm_piece {
 	__be32	rsvd;
 };
 
-/* Who gets the completion of a request: a part of its cookie, see rsm_conn.c. */
+/* Who gets the completion of a request: a part of its cookie, see rsm_msg.h. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
@@ -498,22 +498,6 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 /* Likewise: read a byte of the segment, so that all that was put before it is there. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq);
 
-/* Where a SCATTER is made: room for its pieces, while none is under way. */
-void *rsm_conn_pieces(const struct rsm_conn *conn);
-
-/* Likewise: have @len bytes of them carried out; the ring is told @seq once they are. */
-int rsm_conn_scatter(struct rsm_conn *conn, u32 len, u32 seq);
-
-/* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
-int rsm_conn_tell(struct rsm_conn *conn, bool single);
-
-/* Exporter: have the peer told of a new key.  Return: true if conn->moving begins. */
-bool rsm_conn_move(struct rsm_conn *conn, u32 rkey, u64 addr);
-bool rsm_conn_moving(struct rsm_conn *conn);
-
-/* Wait until the peer has been told all, but not longer than until @until, in jiffies. */
-void rsm_conn_settle(struct rsm_conn *conn, unsigned long until);
-
 /* Register @va, contiguous, for requests in the zone @pz.  Context: sleeps. */
 int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size,
 		      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context);
@@ -523,6 +507,24 @@ void rsm_conn_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
 /* Upcall of ctlr->cr_evd: a peer asks for a connection; @ctlr: struct rsm_ctlr. */
 void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
+
+/* rsm_msg.c */
+
+/* Where a SCATTER is made: room for its pieces, while none is under way. */
+void *rsm_msg_pieces(const struct rsm_conn *conn);
+
+/* Likewise: have @len bytes of them carried out; the ring is told @seq once they are. */
+int rsm_msg_scatter(struct rsm_conn *conn, u32 len, u32 seq);
+
+/* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
+int rsm_msg_tell(struct rsm_conn *conn, bool single);
+
+/* Exporter: have the peer told of a new key.  Return: true if conn->moving begins. */
+bool rsm_msg_move(struct rsm_conn *conn, u32 rkey, u64 addr);
+bool rsm_msg_moving(struct rsm_conn *conn);
+
+/* Wait until the peer has been told all, but not longer than until @until, in jiffies. */
+void rsm_msg_settle(struct rsm_conn *conn, unsigned long until);
 
 /**
  * struct rsm_remote - what an import across an adapter has

@@ -195,7 +195,7 @@ void rsm_remote_end(struct rsm_import *imp)
 	struct rsm_ctx *ctx = imp->obj.ctx;
 
 	/* What was posted to the exporter shall arrive. */
-	rsm_conn_settle(r->conn, test_bit(0, &ctx->ended) ? ctx->settle_by : jiffies + HZ);
+	rsm_msg_settle(r->conn, test_bit(0, &ctx->ended) ? ctx->settle_by : jiffies + HZ);
 	rsm_conn_end(r->conn);
 	rsm_ring_end(r->conn);
 	rsm_ctlr_put(r->ctlr);
@@ -232,5 +232,5 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 /* An event for the exporter. */
 int rsm_remote_post(struct rsm_import *imp, bool single)
 {
-	return rsm_conn_tell(imp->remote->conn, single) ? DAT_RSM_CONN_ABORTED : DAT_RSM_OK;
+	return rsm_msg_tell(imp->remote->conn, single) ? DAT_RSM_CONN_ABORTED : DAT_RSM_OK;
 }

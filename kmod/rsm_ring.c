@@ -257,7 +257,7 @@ static u32 ring_gather(const struct rsm_ring *r, u32 n, struct rsm_scatter *s)
  */
 static bool ring_scatter(struct rsm_ring *r, u32 n)
 {
-	struct rsm_scatter s = { .buf = rsm_conn_pieces(r->conn) };
+	struct rsm_scatter s = { .buf = rsm_msg_pieces(r->conn) };
 	u32 last;
 	int ret;
 
@@ -268,7 +268,7 @@ static bool ring_scatter(struct rsm_ring *r, u32 n)
 		return false;
 	last = r->head + n - 1;
 	r->got[last % RSM_RING_WRS].segment_length = 0;
-	ret = rsm_conn_scatter(r->conn, s.len, last);
+	ret = rsm_msg_scatter(r->conn, s.len, last);
 	if (ret) {
 		ring_refuse(r, ret);
 		return true;

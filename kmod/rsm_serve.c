@@ -39,7 +39,7 @@ static void serve_end_work(struct work_struct *work)
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, end_work);
 	struct rsm_export *exp = conn->owner;
 
-	rsm_conn_settle(conn, jiffies + HZ);
+	rsm_msg_settle(conn, jiffies + HZ);
 	rsm_conn_end(conn);
 	rsm_conn_put(conn);
 	if (atomic_dec_and_test(&exp->conns))
@@ -314,7 +314,7 @@ void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem)
 
 	list_for_each_entry(conn, &exp->peers, entry) {
 		atomic_inc(&exp->moving);
-		if (!rsm_conn_move(conn, mem->rkey, exp->addr))
+		if (!rsm_msg_move(conn, mem->rkey, exp->addr))
 			serve_conn_moved(conn);
 	}
 }
@@ -334,7 +334,7 @@ void rsm_serve_moved(struct rsm_export *exp)
 		return;
 	mutex_lock(&node->lock);
 	list_for_each_entry_safe(conn, next, &exp->peers, entry)
-		if (rsm_conn_moving(conn))
+		if (rsm_msg_moving(conn))
 			serve_drop(conn);
 	mutex_unlock(&node->lock);
 	wait_event(exp->obj.wq, serve_all_moved(exp));
@@ -346,5 +346,5 @@ void rsm_serve_post(struct rsm_export *exp, bool single)
 	struct rsm_conn *conn;
 
 	list_for_each_entry(conn, &exp->peers, entry)
-		rsm_conn_tell(conn, single);
+		rsm_msg_tell(conn, single);
 }

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernels of both sides of a connection say to each other.
+ *
+ * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  An
+ * importer has at most one SCATTER.  So of either there are at most three that have not been
+ * received, an answer among them, and receives never run out.
+ */
+#include <linux/jiffies.h>
+
+#include "rsm_msg.h"
+
+#define MSG_SLOT	64	/* bytes between messages in conn->mem */
+#define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
+#define MSG_ACK		(RSM_CONN_RECVS + 1)
+#define MSG_DONE	(RSM_CONN_RECVS + 2)
+#define MSG_SCATTER	(RSM_CONN_RECVS + 3)	/* a name in cookies: it is elsewhere */
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 4)	/* of each channel */
+
+static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
+
+static struct rsm_msg *msg_slot(const struct rsm_conn *conn, unsigned int n)
+{
+	return conn->mem + n * MSG_SLOT;
+}
+
+static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (uintptr_t)va, .segment_length = n,
+		.lmr_context = conn->context,
+	};
+}
+
+static DAT_LMR_TRIPLET msg_triplet(const struct rsm_conn *conn, unsigned int n)
+{
+	return mem_triplet(conn, msg_slot(conn, n), sizeof(struct rsm_msg));
+}
+
+/* A receive: that of a SCATTER is behind the other messages. */
+static struct rsm_msg *recv_slot(const struct rsm_conn *conn, unsigned int n)
+{
+	if (conn->recv_size == sizeof(struct rsm_msg))
+		return msg_slot(conn, n);
+	return conn->mem + PAGE_SIZE + n * conn->recv_size;
+}
+
+static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
+{
+	return mem_triplet(conn, recv_slot(conn, n), conn->recv_size);
+}
+
+DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel)
+{
+	return mem_triplet(conn, msg_slot(conn, MSG_SCRATCH + channel), 1);
+}
+
+/* A SCATTER of an import, at the end of its memory. */
+static struct rsm_msg *scatter_msg(const struct rsm_conn *conn)
+{
+	return conn->mem + conn->mem_size - RSM_SCATTER_SIZE;
+}
+
+void *rsm_msg_pieces(const struct rsm_conn *conn)
+{
+	return scatter_msg(conn) + 1;
+}
+
+/* Saying. */
+
+static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struct rsm_msg *msg,
+			   DAT_COMPLETION_FLAGS flags)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | slot };
+	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
+
+	lockdep_assert_held(&conn->lock);
+	*msg_slot(conn, slot) = *msg;
+	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
+	/* That it fails is told by the end of the connection. */
+	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
+}
+
+static void msg_answer(struct rsm_conn *conn, unsigned int slot, enum rsm_msg_type type)
+{
+	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = type };
+
+	lockdep_assert_held(&conn->lock);
+	if (!conn->up)
+		return;
+	if (!conn->acks)
+		conn->progress = jiffies;
+	if (!msg_send(conn, slot, &msg, DAT_COMPLETION_DEFAULT_FLAG))
+		conn->acks++;
+}
+
+static void msg_ack(struct rsm_conn *conn)
+{
+	conn->ack_due = false;
+	msg_answer(conn, MSG_ACK, RSM_MSG_ACK);
+}
+
+static bool msg_wants(const struct rsm_conn *conn)
+{
+	return conn->want_single || conn->want_events || conn->want_move || conn->want_beat;
+}
+
+/* Tell what there is to tell, unless the peer has not answered the last time yet. */
+void rsm_msg_push(struct rsm_conn *conn)
+{
+	struct rsm_msg msg = {
+		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_TELL,
+		.events = cpu_to_be32(conn->want_events),
+	};
+
+	lockdep_assert_held(&conn->lock);
+	if (!conn->up || conn->telling || !msg_wants(conn))
+		return;
+	if (conn->want_single)
+		msg.flags |= RSM_TELL_SINGLE;
+	if (conn->want_move) {
+		msg.flags |= RSM_TELL_REBIND;
+		msg.rkey = cpu_to_be32(conn->rkey);
+		msg.addr = cpu_to_be64(conn->addr);
+	}
+	conn->told_move = conn->want_move;
+	conn->want_single = false;
+	conn->want_events = 0;
+	conn->want_move = false;
+	conn->want_beat = false;
+	conn->telling = true;
+	conn->told_at = jiffies;
+	msg_send(conn, MSG_TELL, &msg, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+int rsm_msg_tell(struct rsm_conn *conn, bool single)
+{
+	int ret = 0;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->lost)
+		ret = -ENOTCONN;
+	else if (!single && conn->want_events != U32_MAX)
+		conn->want_events++;
+	else if (!conn->want_events)
+		conn->want_single = true;
+	rsm_msg_push(conn);
+	spin_unlock_bh(&conn->lock);
+	return ret;
+}
+
+/* Nobody waits for the peer's word about the new key any more. */
+void rsm_msg_moved(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+
+	if (!conn->moving)
+		return;
+	conn->moving = false;
+	conn->ops->moved(conn);
+}
+
+bool rsm_msg_move(struct rsm_conn *conn, u32 rkey, u64 addr)
+{
+	bool begun = false;
+
+	spin_lock_bh(&conn->lock);
+	conn->rkey = rkey;
+	conn->addr = addr;
+	if (!conn->lost) {
+		conn->want_move = true;
+		begun = !conn->moving;
+		conn->moving = true;
+		rsm_msg_push(conn);
+	}
+	spin_unlock_bh(&conn->lock);
+	return begun;
+}
+
+bool rsm_msg_moving(struct rsm_conn *conn)
+{
+	return READ_ONCE(conn->moving);
+}
+
+static bool msg_settled(struct rsm_conn *conn)
+{
+	bool settled;
+
+	spin_lock_bh(&conn->lock);
+	settled = !conn->up || (!conn->telling && !msg_wants(conn));
+	spin_unlock_bh(&conn->lock);
+	return settled;
+}
+
+void rsm_msg_settle(struct rsm_conn *conn, unsigned long until)
+{
+	long left = until - jiffies;
+
+	if (left > 0)
+		wait_event_timeout(conn->wq, msg_settled(conn), left);
+}
+
+/* Nothing is under way that was posted before the peer has told. */
+static bool msg_has_moved(const struct rsm_conn *conn)
+{
+	return (s32)(conn->completed - conn->moved) >= 0;
+}
+
+void rsm_msg_completed(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (conn->ack_due && msg_has_moved(conn))
+		msg_ack(conn);
+}
+
+static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
+{
+	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
+	spin_lock_bh(&conn->lock);
+	conn->ack_due = true;
+	conn->moved = conn->completed;
+	if (msg->flags & RSM_TELL_REBIND) {
+		conn->rkey = be32_to_cpu(msg->rkey);
+		conn->addr = be64_to_cpu(msg->addr);
+		/* The old key is in use until these have completed. */
+		conn->moved = conn->posted;
+	}
+	rsm_msg_completed(conn);
+	spin_unlock_bh(&conn->lock);
+}
+
+static void msg_acked(struct rsm_conn *conn, const struct rsm_msg *msg)
+{
+	spin_lock_bh(&conn->lock);
+	conn->telling = false;
+	if (conn->told_move && !conn->want_move)
+		rsm_msg_moved(conn);
+	conn->told_move = false;
+	rsm_msg_push(conn);
+	spin_unlock_bh(&conn->lock);
+	wake_up_all(&conn->wq);
+}
+
+static void msg_scattered(struct rsm_conn *conn, const struct rsm_msg *msg)
+{
+	spin_lock_bh(&conn->lock);
+	msg_answer(conn, MSG_DONE, RSM_MSG_DONE);
+	spin_unlock_bh(&conn->lock);
+}
+
+static void msg_done(struct rsm_conn *conn, const struct rsm_msg *msg)
+{
+	spin_lock_bh(&conn->lock);
+	conn->scattering = false;
+	spin_unlock_bh(&conn->lock);
+	conn->done[RSM_CHANNEL_RING](conn, conn->scatter_seq, true);
+}
+
+/*
+ * What the peer's kernel says: whether it may, with what behind the message, and what comes of
+ * it.  A peer that asks on and on has had the answers; the transport may know it later.
+ */
+
+static bool ack_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+{
+	return conn->telling && !more;
+}
+
+static bool can_answer(const struct rsm_conn *conn)
+{
+	return READ_ONCE(conn->acks) < RSM_ACK_WRS;
+}
+
+static bool tell_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+{
+	if (more || conn->ack_due || !can_answer(conn))
+		return false;
+	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
+}
+
+static bool scatter_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+{
+	return conn->ops->scatter && conn->scatters && can_answer(conn) &&
+	       conn->ops->scatter(conn, msg + 1, more);
+}
+
+static bool done_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+{
+	return conn->scattering && !more;
+}
+
+/* @fast: wherever it comes, rather than where one may sleep. */
+static const struct {
+	bool	(*good)(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more);
+	void	(*fn)(struct rsm_conn *conn, const struct rsm_msg *msg);
+	bool	fast;
+} msg_kinds[] = {
+	[RSM_MSG_ACK]		= { ack_good, msg_acked, false },
+	[RSM_MSG_TELL]		= { tell_good, msg_told, false },
+	[RSM_MSG_SCATTER]	= { scatter_good, msg_scattered, true },
+	[RSM_MSG_DONE]		= { done_good, msg_done, true },
+};
+
+static bool msg_known(const struct rsm_msg *msg, u32 len)
+{
+	return len >= sizeof(*msg) && msg->magic == cpu_to_be32(RSM_MAGIC) &&
+	       msg->type < ARRAY_SIZE(msg_kinds) && msg_kinds[msg->type].good;
+}
+
+bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_RECV << COOKIE_CHANNEL | slot };
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, slot);
+
+	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* The connection has not ended.  False: it is of no use any more. */
+static bool msg_take(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	struct rsm_msg *at = recv_slot(conn, r->slot), msg;
+	bool posted;
+
+	if (!msg_known(at, r->len) ||
+	    !msg_kinds[at->type].good(conn, at, r->len - sizeof(*at)))
+		return false;
+	/*
+	 * Before the answer, after which the next may come.  With a receive less the peer would
+	 * one day wait for ever; what it has said so far counts.
+	 */
+	msg = *at;
+	posted = rsm_msg_receive(conn, r->slot);
+	msg_kinds[msg.type].fn(conn, &msg);
+	return posted;
+}
+
+static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
+{
+	bool any;
+
+	spin_lock_bh(&conn->lock);
+	/* What comes before we know of the connection waits for that. */
+	any = conn->been_up && conn->inbox_head != conn->inbox_tail;
+	if (any)
+		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
+	spin_unlock_bh(&conn->lock);
+	return any;
+}
+
+/* Under end_lock: @conn->owner is there. */
+void rsm_msg_inbox(struct work_struct *work)
+{
+	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
+	struct rsm_received r;
+
+	mutex_lock(&conn->end_lock);
+	while (!conn->ended && msg_next(conn, &r))
+		if (!r.len || !msg_take(conn, &r))
+			rsm_conn_hang_up(conn);
+	mutex_unlock(&conn->end_lock);
+}
+
+static void msg_put_off(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	spin_lock(&conn->lock);
+	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = *r;
+	spin_unlock(&conn->lock);
+	queue_work(dat_wq, &conn->inbox_work);
+}
+
+/* In softirq.  A slot is in the inbox once at most, and there is one for each. */
+void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
+	const struct rsm_msg *msg = recv_slot(conn, r.slot);
+
+	if (dto->status != DAT_DTO_SUCCESS)
+		return;
+	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
+	WRITE_ONCE(conn->heard, jiffies);
+	if (READ_ONCE(conn->been_up) && msg_known(msg, r.len) && msg_kinds[msg->type].fast) {
+		if (msg_take(conn, &r))
+			return;
+		r.len = 0;
+	}
+	msg_put_off(conn, &r);
+}
+
+static DAT_RETURN scatter_post(struct rsm_conn *conn, u32 len)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | MSG_SCATTER };
+	DAT_LMR_TRIPLET seg = mem_triplet(conn, scatter_msg(conn), sizeof(struct rsm_msg) + len);
+
+	*scatter_msg(conn) = (struct rsm_msg) {
+		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_SCATTER,
+	};
+	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
+	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+int rsm_msg_scatter(struct rsm_conn *conn, u32 len, u32 seq)
+{
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->up)
+		ret = rsm_conn_error(scatter_post(conn, len));
+	if (!ret) {
+		conn->scattering = true;
+		conn->scattered_at = jiffies;
+		conn->scatter_seq = seq;
+	}
+	spin_unlock_bh(&conn->lock);
+	return ret;
+}
+
+/* Of a message: its transport is done with it.  Of TELLs only failures are told. */
+void rsm_msg_said(struct rsm_conn *conn, unsigned int slot)
+{
+	spin_lock(&conn->lock);
+	conn->progress = jiffies;
+	if (slot == MSG_ACK || slot == MSG_DONE)
+		conn->acks--;
+	spin_unlock(&conn->lock);
+}
+
