@@ -10,7 +10,7 @@
  */
 #include <linux/indirect_call_wrapper.h>
 
-#include "dat.h"
+#include "front.h"
 #include "trace.h"
 
 #define CQ_BUDGET	64	/* completions before others have their turn */
@@ -63,7 +63,7 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 						  struct dat_evd *evd, struct ib_wc *wc,
 						  const struct ib_wc *end, bool recv)
 {
-	struct dat_evring *r = &evd->ring;
+	struct dat_evring *r = dat_upcall_ring(evd);
 	u32 tail = r->tail, room = r->entries - dat_kevring_count(r), n = 0;
 	struct dat_eqe *eqe;
 
@@ -86,7 +86,8 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 		conn->inflight -= n;
 	}
 	evd->overflowed = false;
-	dat_upcall_wake(evd);
+	if (unlikely(r == &evd->ring))
+		dat_upcall_wake(evd);
 	return wc;
 }
 

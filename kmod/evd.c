@@ -46,7 +46,10 @@ err_abort:
 
 static u32 evd_count(struct dat_evd *evd)
 {
-	return evd->obj.face ? dat_kevring_count(&evd->ring) : dat_evring_count(&evd->ring);
+	if (!evd->obj.face)
+		return dat_evring_count(&evd->ring);
+	dat_upcall_gather(evd);
+	return dat_kevring_count(&evd->ring);
 }
 
 /* Wake the waiter if it has what it asked for; without one, whoever watches the EVD. */
@@ -71,8 +74,10 @@ static void evd_wake(struct dat_evd *evd)
 
 static bool evd_push(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
-	return evd->obj.face ? dat_kevring_push(&evd->ring, eqe) :
-			       dat_evring_push(&evd->ring, eqe);
+	if (!evd->obj.face)
+		return dat_evring_push(&evd->ring, eqe);
+	dat_upcall_gather(evd);
+	return dat_kevring_push(&evd->ring, eqe);
 }
 
 /* An async EVD that overflows has nobody left to tell. */

@@ -306,6 +306,16 @@ static __always_inline struct dat_ep *kdat_near_ep(DAT_EP_HANDLE handle)
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
+/* What a DTO event says of a success. */
+static __always_inline void kdat_event_success(const struct dat_eqe *eqe,
+					       DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	dto->ep_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
+	dto->user_cookie.as_64 = eqe->cookie;
+	dto->transfered_length = eqe->data;
+	dto->operation = kdat_dto_ops[eqe->flags >> DAT_EQE_KOP_SHIFT];
+}
+
 /* All of what a DTO event says.  That other transports say more was cleared before. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
@@ -315,11 +325,8 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	/* No transport has a part in these. */
 	if (unlikely(op >= DAT_OP_LAST) && status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
 		status = DAT_DTO_ERR_LOCAL_MM_ERROR;
-	dto->ep_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
-	dto->user_cookie.as_64 = eqe->cookie;
 	dto->status = status;
-	dto->transfered_length = eqe->data;
-	dto->operation = kdat_dto_ops[op];
+	kdat_event_success(eqe, dto);
 }
 
 /* kdat_ia.c */

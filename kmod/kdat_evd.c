@@ -244,6 +244,7 @@ static DAT_RETURN evd_dequeue(struct dat_evd *evd, void *arg)
 	struct evd_taken *taken = arg;
 
 	taken->evd = evd;
+	dat_upcall_gather(evd);
 	if (dat_kevring_pop(&evd->ring, &taken->eqe))
 		return DAT_SUCCESS;
 	dat_upcall_drained(evd);
@@ -279,6 +280,7 @@ static void evd_drop_requests(struct dat_evd *evd)
 
 	do {
 		spin_lock_bh(&evd->lock);
+		dat_upcall_gather(evd);
 		got = dat_kevring_pop(&evd->ring, &eqe);
 		spin_unlock_bh(&evd->lock);
 		if (got && eqe.type == DAT_EV_CR)

@@ -13,37 +13,22 @@
  * a post of the consumer itself, is left to a tasklet: nobody's own call calls him.
  * While one runs the CPU is held, so that upcalls do not nest.
  *
+ * Nearly all completions find an EVD that is idle and empty.  Such a batch does not go into
+ * the ring of the EVD but into the front of the CPU that takes it, from where upcalls take
+ * one event after the other without a lock; see front.h.
+ *
  * Runners that may sleep are a work of their EVD.
  */
-#include <linux/interrupt.h>
-#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
 #include <linux/wait_bit.h>
 
-#include "kdat.h"
+#include "front.h"
 
 #define UPCALL_BUDGET	64	/* upcalls of a runner */
 #define UPCALL_CPU	128	/* of a CPU's runners, before others have their turn */
 
-/**
- * struct dat_upcall_cpu - runners of a CPU
- * @lock: @list; leaf
- * @list: of struct dat_upcall
- * @held: somebody is going to look at @next and @list; only by this CPU, with softirqs
- *	disabled, as are
- * @next: before those in @list, or NULL; only while @held
- * @event: that is passed to upcalls here, which do not nest
- * @tasklet: looks at @list if nobody else is going to
- */
-struct dat_upcall_cpu {
-	spinlock_t		lock;		/* list */
-	struct list_head	list;
-	u32			held;
-	struct dat_upcall	*next;
-	DAT_EVENT		event;
-	struct tasklet_struct	tasklet;
-};
-
-static DEFINE_PER_CPU(struct dat_upcall_cpu, upcall_cpus);
+DEFINE_PER_CPU(struct dat_upcall_cpu, dat_upcall_cpus);
 static struct workqueue_struct *upcall_wq;
 
 static struct dat_upcall *upcall_of(const struct dat_evd *evd)
@@ -56,6 +41,53 @@ static u32 upcall_limit(const struct dat_upcall *u)
 	return u->policy == DAT_UPCALL_NORIFY ? 1 : u->policy;
 }
 
+/* What is left of its front comes into the ring, which is empty. */
+static noinline void upcall_empty_front(struct dat_upcall *u)
+{
+	struct dat_evring *front = u->front;
+	u32 next = atomic_xchg(&u->next, 0);
+
+	/* The runner was faster. */
+	if (!next)
+		return;
+	u->running++;
+	while (next != front->tail)
+		dat_kevring_push(&u->evd->ring, dat_kevring_entry(front, next++));
+}
+
+static __always_inline void upcall_gather(struct dat_upcall *u)
+{
+	/* Whoever finds none may free the EVD next. */
+	if (unlikely(atomic_read_acquire(&u->next)))
+		upcall_empty_front(u);
+}
+
+/**
+ * dat_upcall_gather() - have all that is queued in the ring
+ * @evd: of a kernel consumer
+ *
+ * Context: evd->lock held; the ring is true as long as it is.
+ */
+void dat_upcall_gather(struct dat_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+
+	upcall_gather(upcall_of(evd));
+}
+
+/* A batch that is not the first since the CPU was held, or an EVD that is busy. */
+struct dat_evring *dat_upcall_ring_any(struct dat_evd *evd)
+{
+	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
+	struct dat_upcall *u = upcall_of(evd);
+
+	lockdep_assert_held(&evd->lock);
+	if (c->owner == u && atomic_read(&u->next))
+		return &c->front;
+	dat_upcall_gather(evd);
+	return &evd->ring;
+}
+
 /* For who looks at the list, or for a work. */
 static noinline void upcall_queue_later(struct dat_upcall *u)
 {
@@ -65,7 +97,7 @@ static noinline void upcall_queue_later(struct dat_upcall *u)
 		queue_work(upcall_wq, &u->work);
 		return;
 	}
-	c = this_cpu_ptr(&upcall_cpus);
+	c = this_cpu_ptr(&dat_upcall_cpus);
 	spin_lock(&c->lock);
 	list_add_tail(&u->node, &c->list);
 	spin_unlock(&c->lock);
@@ -75,7 +107,7 @@ static noinline void upcall_queue_later(struct dat_upcall *u)
 
 static void upcall_queue(struct dat_upcall *u)
 {
-	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
+	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
 
 	lockdep_assert_held(&u->evd->lock);
 	u->queued = true;
@@ -86,7 +118,7 @@ static void upcall_queue(struct dat_upcall *u)
 }
 
 /**
- * dat_upcall_wake() - an event that notifies was queued
+ * dat_upcall_wake() - an event that notifies was queued in the ring
  * @evd: of a kernel consumer
  *
  * Context: evd->lock held.
@@ -151,7 +183,9 @@ static bool upcall_allowed(const struct dat_upcall *u, const struct dat_evd *evd
 static noinline void upcall_settle(struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
+	upcall_gather(u);
 	u->plain = upcall_allowed(u, evd) && u->policy != DAT_UPCALL_NORIFY;
+	u->here = u->plain && !u->process;
 }
 
 /**
@@ -278,19 +312,14 @@ static bool upcall_left(const struct dat_upcall *u)
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
-/* Returns how many upcalls it made, or 1. */
-static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
+/* A runner that has been counted, with the lock, which it drops.  Return: as upcall_run(). */
+static __always_inline int upcall_go_on(struct dat_upcall *u, DAT_EVENT *event, bool process)
+	__releases(&u->evd->lock)
 {
 	struct dat_evd *evd = u->evd;
 	int budget = UPCALL_BUDGET;
 	bool ending;
 
-	upcall_lock(evd, process);
-	u->queued = false;
-	upcall_count(u, evd, 1);
-	if (process)
-		u->task = current;
-	upcall_begin_dto(evd, event);
 	while (budget && upcall_wanted(u, evd)) {
 		if (!upcall_one(u, evd, event, process))
 			break;
@@ -309,10 +338,48 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
-/* In softirq, for those who are not in a hurry. */
-static noinline int upcall_run_here(struct dat_upcall *u, DAT_EVENT *event)
+/* Returns how many upcalls it made, or 1. */
+static int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
 {
-	return upcall_run(u, event, false);
+	struct dat_evd *evd = u->evd;
+
+	upcall_lock(evd, process);
+	u->queued = false;
+	upcall_count(u, evd, 1);
+	if (process)
+		u->task = current;
+	upcall_begin_dto(evd, event);
+	return upcall_go_on(u, event, process);
+}
+
+/* Somebody has counted it, and gathered its events. */
+static noinline void upcall_run_rest(struct dat_upcall *u, DAT_EVENT *event)
+{
+	spin_lock(&u->evd->lock);
+	upcall_go_on(u, event, false);
+}
+
+/* Upcalls for all of the front of @c, with no lock. */
+static __always_inline void upcall_run_front(struct dat_upcall_cpu *c, struct dat_upcall *u)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &c->event.event_data.dto_completion_event_data;
+	const struct dat_eqe *eqe = c->front.events;
+	DAT_UPCALL_FUNC func = c->object.upcall_func;
+	DAT_PVOID data = c->object.instance_data;
+	int at = 1, end = c->front.tail, next;
+
+	upcall_begin_dto(u->evd, &c->event);
+	dto->status = DAT_DTO_SUCCESS;
+	do {
+		kdat_event_success(eqe++, dto);
+		next = at == end ? 0 : at + 1;
+		func(data, &c->event, next ? DAT_TRUE : DAT_FALSE);
+		if (unlikely(!atomic_try_cmpxchg(&u->next, &at, next))) {
+			upcall_run_rest(u, &c->event);
+			break;
+		}
+		at = next;
+	} while (next);
 }
 
 static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
@@ -354,7 +421,7 @@ static void upcall_put_off(struct dat_upcall_cpu *here)
 /* Runners that came while this CPU was held. */
 static void upcall_look(void)
 {
-	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
+	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
 
 	if (!c->held && !list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
@@ -363,14 +430,14 @@ static void upcall_look(void)
 /* In softirq: of this CPU, but for what a CPU that went has left. */
 static void upcall_run_cpu(struct dat_upcall_cpu *c)
 {
-	struct dat_upcall_cpu *here = this_cpu_ptr(&upcall_cpus);
+	struct dat_upcall_cpu *here = this_cpu_ptr(&dat_upcall_cpus);
 	struct dat_upcall *u;
 	int n = 0;
 
-	here->held++;
+	here->held += 2;
 	while (n < UPCALL_CPU && (u = upcall_next(here, c)))
-		n += upcall_run_here(u, &here->event);
-	here->held--;
+		n += upcall_run(u, &here->event, false);
+	here->held -= 2;
 	upcall_put_off(here);
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
@@ -392,29 +459,19 @@ static void upcall_work(struct work_struct *work)
 }
 
 /**
- * dat_upcall_hold() - what is queued from now on will be run by dat_upcall_release()
- *
- * Context: softirq, with the same CPU until then.
- */
-void dat_upcall_hold(void)
-{
-	this_cpu_inc(upcall_cpus.held);
-}
-
-/**
  * dat_upcall_release() - run what was queued since dat_upcall_hold()
  *
  * Context: softirq; no lock held that a consumer's call takes.
  */
 void dat_upcall_release(void)
 {
-	struct dat_upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
-	struct dat_upcall *u = c->next;
+	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
+	struct dat_upcall *u = c->owner;
 
-	/* What nearly all batches of completions leave is one runner, and so does that. */
-	if (likely(u && c->held == 1 && list_empty(&c->list))) {
-		c->next = NULL;
-		upcall_run(u, &c->event, false);
+	if (likely(u && c->held == 2)) {
+		c->owner = NULL;
+		upcall_run_front(c, u);
+		c->held--;
 	}
 	if (unlikely(!--c->held && (c->next || !list_empty(&c->list))))
 		upcall_run_cpu(c);
@@ -430,6 +487,7 @@ void dat_upcall_setup(struct dat_upcall *u, bool process)
 	u->process = process;
 	u->armed = true;
 	u->plain = upcall_limit(u) && u->policy != DAT_UPCALL_NORIFY;
+	u->here = u->plain && !process;
 	INIT_WORK(&u->work, upcall_work);
 }
 
@@ -461,15 +519,16 @@ bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	return true;
 }
 
-static bool upcall_idle(struct dat_evd *evd)
+/* After upcall_settle() with no upcalls allowed: there is no front, nor will be. */
+static bool upcall_ended(struct dat_evd *evd)
 {
 	struct dat_upcall *u = upcall_of(evd);
-	bool idle;
+	bool ended;
 
 	spin_lock_bh(&evd->lock);
-	idle = !u->running && !u->queued;
+	ended = !u->running && !u->queued;
 	spin_unlock_bh(&evd->lock);
-	return idle;
+	return ended;
 }
 
 /**
@@ -488,7 +547,7 @@ void dat_upcall_end(struct dat_evd *evd)
 	u->ending++;
 	upcall_settle(u, evd);
 	spin_unlock_bh(&evd->lock);
-	wait_var_event(u, upcall_idle(evd));
+	wait_var_event(u, upcall_ended(evd));
 	spin_lock_bh(&evd->lock);
 	/* A modification meanwhile comes after this. */
 	u->ending--;
@@ -507,22 +566,47 @@ bool dat_upcall_is_mine(struct dat_evd *evd)
 	return READ_ONCE(upcall_of(evd)->task) == current;
 }
 
+static void upcall_free_fronts(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kfree(per_cpu_ptr(&dat_upcall_cpus, cpu)->front.events);
+}
+
+static int upcall_setup_cpu(int cpu)
+{
+	struct dat_upcall_cpu *c = per_cpu_ptr(&dat_upcall_cpus, cpu);
+	struct dat_evring *front = &c->front;
+
+	spin_lock_init(&c->lock);
+	INIT_LIST_HEAD(&c->list);
+	tasklet_setup(&c->tasklet, upcall_tasklet);
+	front->mask = DAT_FRONT_MAX - 1;
+	front->events = kcalloc_node(DAT_FRONT_MAX, sizeof(*front->events), GFP_KERNEL,
+				     cpu_to_node(cpu));
+	return front->events ? 0 : -ENOMEM;
+}
+
 int dat_upcall_init(void)
 {
-	struct dat_upcall_cpu *c;
-	int cpu;
+	int cpu, ret;
 
 	/* One at a time per EVD, EVDs side by side; who reclaims memory may wait for them. */
 	upcall_wq = alloc_workqueue("dat-upcall", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!upcall_wq)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
-		c = per_cpu_ptr(&upcall_cpus, cpu);
-		spin_lock_init(&c->lock);
-		INIT_LIST_HEAD(&c->list);
-		tasklet_setup(&c->tasklet, upcall_tasklet);
+		ret = upcall_setup_cpu(cpu);
+		if (ret)
+			goto err_free;
 	}
 	return 0;
+
+err_free:
+	upcall_free_fronts();
+	destroy_workqueue(upcall_wq);
+	return ret;
 }
 
 void dat_upcall_exit(void)
@@ -530,6 +614,7 @@ void dat_upcall_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		tasklet_kill(&per_cpu_ptr(&upcall_cpus, cpu)->tasklet);
+		tasklet_kill(&per_cpu_ptr(&dat_upcall_cpus, cpu)->tasklet);
+	upcall_free_fronts();
 	destroy_workqueue(upcall_wq);
 }

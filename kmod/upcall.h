@@ -3,24 +3,30 @@
 #ifndef _DAT_UPCALL_H
 #define _DAT_UPCALL_H
 
+#include <linux/atomic.h>
 #include <linux/kdat_types.h>
 #include <linux/list.h>
 #include <linux/workqueue.h>
 
 struct dat_evd;
+struct dat_evring;
 struct dat_upcall_cpu;
 
 /**
- * struct dat_upcall - of an EVD; under evd->lock
+ * struct dat_upcall - of an EVD; under evd->lock, but for @next
  * @policy: DISABLE, SINGLE_INSTANCE, NORIFY or MANY
  * @object: what to call
  * @process: upcalls may sleep; constant
  * @armed: NORIFY: the next event that notifies is told of
  * @again: NORIFY: one has come while the upcall ran
- * @running: upcalls that run, or whose runner is between two
+ * @running: upcalls that run, or whose runner is between two; without that of a front
  * @ending: who wait for the end of all upcalls; until then none begins
  * @plain: those that run take events, and nothing is in the way of the next upcall if there is
  *	one; see dat_upcall_settle()
+ * @here: @plain, and in softirq
+ * @next: the first event in @front that nobody has taken, or its end; 0: there is no front.
+ *	From 0 under evd->lock, else by atomic operations; see front.h
+ * @front: of the CPU that has taken events last
  * @queued: a runner is about to come
  * @node: in the list of a CPU while @queued, unless it is the next of that CPU; that list's lock
  * @work: the runner, if @process
@@ -36,6 +42,9 @@ struct dat_upcall {
 	u32			running;
 	u32			ending;
 	bool			plain;
+	bool			here;
+	atomic_t		next;
+	struct dat_evring	*front;
 	bool			queued;
 	struct list_head	node;
 	struct work_struct	work;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where completions of a kernel consumer go while nothing is in the way: into the front of
+ * the CPU that takes them, from where upcalls get one after the other without a lock.  It is
+ * inlined into what takes completions, as direct.h is into what posts.
+ *
+ * Nearly all batches find an EVD that is idle and empty, which then has a front, as long as
+ * u->next is not 0.  Its ring is empty meanwhile, and its one runner is not counted in
+ * u->running.  A front is opened under the EVD's lock; the first event belongs to the runner
+ * from then on.  The others, and the end, are had by whoever changes u->next from what it was:
+ *
+ * - the runner, without the lock, from the next event to the one after it, or from the end to
+ *   0, whereupon it has done with all of the EVD;
+ * - under the lock, to 0, who wants to look at the ring, or changes what becomes of events.  He
+ *   moves what is left to the ring, and counts the runner, which finds out and goes on by the
+ *   lock like any other.  No front is opened while it runs.
+ *
+ * Both are fully ordered, and who finds 0 acquires: he sees all that the runner and its upcalls
+ * have done, be it the next upcall or who frees the EVD.  Who took the rest from a runner does
+ * so with the lock that the runner then waits for, before its CPU has another front: events are
+ * not written over while they may be read.
+ */
+#ifndef _DAT_FRONT_H
+#define _DAT_FRONT_H
+
+#include <linux/interrupt.h>
+#include <linux/percpu.h>
+
+#include "kdat.h"
+
+#define DAT_FRONT_MAX	64	/* events; a power of two */
+
+/**
+ * struct dat_upcall_cpu - runners of a CPU
+ * @lock: @list; leaf
+ * @list: of struct dat_upcall
+ * @held: somebody is going to look at @owner, @next and @list; one more while there is an @owner
+ *	or while upcalls run; only by this CPU, with softirqs disabled, as are
+ * @next: before those in @list, or NULL; only while @held
+ * @owner: whose events are in @front, until its runner begins; or NULL
+ * @front: oldest events of an EVD, from 0; written under the lock of that
+ * @object: what to call for them
+ * @event: that is passed to upcalls here, which do not nest
+ * @tasklet: looks at @list if nobody else is going to
+ */
+struct dat_upcall_cpu {
+	spinlock_t		lock;		/* list */
+	struct list_head	list;
+	u32			held;
+	struct dat_upcall	*next;
+	struct dat_upcall	*owner;
+	struct dat_evring	front;
+	DAT_UPCALL_OBJECT	object;
+	DAT_EVENT		event;
+	struct tasklet_struct	tasklet;
+};
+
+DECLARE_PER_CPU(struct dat_upcall_cpu, dat_upcall_cpus);
+
+struct dat_evring *dat_upcall_ring_any(struct dat_evd *evd);
+void dat_upcall_release(void);
+
+/**
+ * dat_upcall_hold() - what is queued from now on will be run by dat_upcall_release()
+ *
+ * Context: softirq, with the same CPU until then.
+ */
+static __always_inline void dat_upcall_hold(void)
+{
+	this_cpu_inc(dat_upcall_cpus.held);
+}
+
+/* With room for what the ring would have room for. */
+static __always_inline struct dat_evring *dat_front_open(struct dat_upcall_cpu *c,
+							 struct dat_upcall *u,
+							 const struct dat_evd *evd)
+{
+	struct dat_evring *front = &c->front;
+
+	c->held = 2;
+	c->owner = u;
+	c->object = u->object;
+	front->entries = min_t(u32, evd->ring.entries, DAT_FRONT_MAX);
+	front->tail = 0;
+	u->front = front;
+	atomic_set(&u->next, 1);
+	return front;
+}
+
+/**
+ * dat_upcall_ring() - where to write completions that notify
+ * @evd: of a kernel consumer
+ *
+ * Context: evd->lock held.  Return: its ring, for which dat_upcall_wake() is to be called when
+ * they are there; or a front, of which dat_upcall_release() knows, and which has room when it
+ * is new.
+ */
+static __always_inline struct dat_evring *dat_upcall_ring(struct dat_evd *evd)
+{
+	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
+	struct dat_upcall *u = &kdat_evd_of(evd)->upcall;
+
+	lockdep_assert_held(&evd->lock);
+	if (likely(c->held == 1 && u->here && !u->running && !u->queued &&
+		   !atomic_read_acquire(&u->next) && !dat_kevring_count(&evd->ring)))
+		return dat_front_open(c, u, evd);
+	return dat_upcall_ring_any(evd);
+}
+
+#endif /* _DAT_FRONT_H */
