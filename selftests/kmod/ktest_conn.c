@@ -14,6 +14,8 @@
 #define QUAL	7471
 #define QLEN	64
 #define RECVS	8
+#define BATCH	32	/* receives that complete together */
+#define BATCHES	50
 
 /**
  * struct pair - two endpoints and all that belongs to them
@@ -621,6 +623,182 @@ static void shared_receives_are_taken(struct ktest *t)
 	unconnected(t, shared);
 }
 
+/**
+ * struct batches - receives that complete many at a time
+ * @evd: of their events
+ * @lock: everything
+ * @times: how often each came, by its cookie
+ * @got: events in all
+ * @last: that an upcall brought
+ * @disorder: upcalls did not bring them in order
+ * @alone: upcalls dequeue what is left
+ */
+struct batches {
+	DAT_EVD_HANDLE	evd;
+	spinlock_t	lock;		/* of all that follows */
+	u8		times[BATCHES * BATCH];
+	int		got;
+	int		last;
+	bool		disorder;
+	bool		alone;
+};
+
+static void batches_add(struct batches *b, const DAT_EVENT *event, bool ordered)
+{
+	int n = event->event_data.dto_completion_event_data.user_cookie.as_64;
+
+	spin_lock_bh(&b->lock);
+	if (n >= 0 && n < ARRAY_SIZE(b->times))
+		b->times[n]++;
+	b->got++;
+	if (ordered) {
+		b->disorder |= n <= b->last;
+		b->last = n;
+	}
+	spin_unlock_bh(&b->lock);
+}
+
+static void batches_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct batches *b = data;
+	DAT_EVENT next;
+
+	batches_add(b, event, true);
+	/* Time for the other thread. */
+	if (!b->alone)
+		udelay(20);
+	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS)
+		batches_add(b, &next, true);
+}
+
+static bool batches_got(struct batches *b, int n)
+{
+	unsigned long end = jiffies + KT_WAIT;
+	bool enough;
+
+	do {
+		spin_lock_bh(&b->lock);
+		enough = b->got >= n;
+		spin_unlock_bh(&b->lock);
+		if (!enough)
+			usleep_range(50, 100);
+	} while (!enough && time_before(jiffies, end));
+	return enough;
+}
+
+/* Nothing completes before all are posted. */
+static DAT_RETURN batch_post(struct pair *p, int first)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	int i;
+
+	local_bh_disable();
+	for (i = 0; i < BATCH && rc == DAT_SUCCESS; i++)
+		rc = dat_ep_post_recv(p->b, 0, NULL, cookie(first + i), 0);
+	for (i = 0; i < BATCH && rc == DAT_SUCCESS; i++)
+		rc = dat_ep_post_send(p->a, 0, NULL, cookie(i), DAT_COMPLETION_SUPPRESS_FLAG);
+	local_bh_enable();
+	return rc;
+}
+
+static void batches_run(struct ktest *t, struct pair *p, struct batches *b)
+{
+	int i;
+
+	for (i = 0; i < BATCHES; i++) {
+		KT_OK(t, batch_post(p, i * BATCH));
+		KT_TRUE(t, batches_got(b, (i + 1) * BATCH));
+	}
+	for (i = 0; i < ARRAY_SIZE(b->times); i++)
+		KT_EQ(t, b->times[i], 1);
+	KT_EQ(t, b->got, ARRAY_SIZE(b->times));
+	KT_TRUE(t, !b->disorder);
+}
+
+/* Whatever may be done beside upcalls. */
+static int meddle(void *data)
+{
+	struct batches *b = data;
+	DAT_COUNT qlen = BATCH;
+	DAT_EVENT event;
+
+	while (!kthread_should_stop()) {
+		if (dat_evd_dequeue(b->evd, &event) == DAT_SUCCESS)
+			batches_add(b, &event, false);
+		dat_evd_modify_upcall(b->evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
+				      DAT_UPCALL_INVOC_NEW);
+		if (!dat_evd_resize(b->evd, qlen))
+			qlen = 3 * BATCH - qlen;
+		dat_evd_modify_upcall(b->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				      DAT_UPCALL_INVOC_NEW);
+		dat_evd_modify_upcall(b->evd, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_SAME,
+				      DAT_UPCALL_INVOC_ANY);
+		usleep_range(20, 200);
+	}
+	return 0;
+}
+
+/* @fn runs them, with the EVD of their receives. */
+static void batches(struct ktest *t, struct pair *p,
+		    void (*fn)(struct ktest *t, struct pair *p, struct batches *b))
+{
+	struct batches *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	DAT_UPCALL_OBJECT upcall = { b, batches_upcall };
+	DAT_EP_ATTR attr = { .max_recv_dtos = BATCH, .max_request_dtos = BATCH };
+
+	KT_TRUE(t, b);
+	spin_lock_init(&b->lock);
+	b->last = -1;
+	if (dat_evd_kcreate(t->ia, BATCH, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			    DAT_EVD_DTO_FLAG, &b->evd) ||
+	    dat_ep_free(p->a) || dat_ep_free(p->b) ||
+	    dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, &attr, &p->a) ||
+	    dat_ep_create(t->ia, p->pz, b->evd, p->dto_evd, p->conn_evd, &attr, &p->b))
+		ktest_fail(t, __FILE__, __LINE__, "made", 0, 1);
+	else
+		pair_connect(t, p);
+	if (!t->failed)
+		fn(t, p, b);
+	dat_evd_modify_upcall(b->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	kfree(b);
+}
+
+static void dequeue_alone(struct ktest *t, struct pair *p, struct batches *b)
+{
+	b->alone = true;
+	batches_run(t, p, b);
+}
+
+static void dequeued_in_upcalls(struct ktest *t, struct pair *p)
+{
+	batches(t, p, dequeue_alone);
+}
+
+static void upcalls_may_dequeue_the_rest_of_a_batch(struct ktest *t)
+{
+	unconnected(t, dequeued_in_upcalls);
+}
+
+static void run_meddled(struct ktest *t, struct pair *p, struct batches *b)
+{
+	struct task_struct *task = kthread_run(meddle, b, "ktest-meddle");
+
+	KT_TRUE(t, !IS_ERR(task));
+	batches_run(t, p, b);
+	kthread_stop(task);
+}
+
+static void meddled(struct ktest *t, struct pair *p)
+{
+	batches(t, p, run_meddled);
+}
+
+static void completions_come_once_whatever_is_done_to_their_evd(struct ktest *t)
+{
+	unconnected(t, meddled);
+}
+
 /* The next event of the adapter, in time. */
 static bool async_comes(struct ktest *t, DAT_EVENT *event)
 {
@@ -847,6 +1025,8 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(private_data_ends_with_the_reset),
 	KTEST(accepted_connections_are_not_duplicated),
 	KTEST(shared_receives_are_taken),
+	KTEST(upcalls_may_dequeue_the_rest_of_a_batch),
+	KTEST(completions_come_once_whatever_is_done_to_their_evd),
 	KTEST(completions_that_find_no_room_are_told_of_once),
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),
