@@ -201,7 +201,7 @@ struct rsm_mem {
 	u32			npages;
 	bool			exported;
 	bool			writable;
-	struct page		*pages[];
+	struct page		**pages;
 };
 
 /**
@@ -213,7 +213,8 @@ struct rsm_mem {
  * @umask_perm: for those who are in no list
  * @length: bytes
  * @addr: of the memory, as last bound; node->lock
- * @mem: changed under node->lock, read under RCU
+ * @mem: changed under node->lock, read under rsm_transfers
+ * @left: what it was before a rebind that is under way, or NULL; likewise
  * @segid: 0: not published; node->lock
  * @withdrawing: it is not found by @segid any more, but importers are still being waited for;
  *	node->lock
@@ -237,6 +238,7 @@ struct rsm_export {
 	u64			length;
 	u64			addr;
 	struct rsm_mem __rcu	*mem;
+	struct rsm_mem __rcu	*left;
 	u32			segid;
 	bool			withdrawing;
 	struct dat_rsm_access	*acl;

@@ -9,7 +9,7 @@
 
 #include "rsm_msg.h"
 
-#define SILENCE		(30 * HZ)	/* a TELL without an ACK for so long is the end */
+#define SILENCE		(30 * HZ)	/* without an answer, or a completion, for so long is the end */
 
 static unsigned int rsm_heartbeat = 2;
 module_param_named(rsm_heartbeat, rsm_heartbeat, uint, 0644);
@@ -266,11 +266,11 @@ err_put:
 	return ret;
 }
 
-int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size,
+int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size, bool reads,
 		      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context)
 {
 	DAT_MEM_PRIV_FLAGS priv = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
-				  ctlr->read_priv;
+				  (reads ? ctlr->read_priv : 0);
 	DAT_REGION_DESCRIPTION region = { .for_va = va };
 	DAT_RETURN rc;
 
@@ -311,8 +311,9 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 	DAT_RETURN rc;
 	int ret;
 
-	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, &conn->lmr,
-				&conn->context);
+	/* Where reads may go a peer may write, with iWARP; exporters read nothing. */
+	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, conn->ops->moves,
+				&conn->lmr, &conn->context);
 	if (ret)
 		return ret;
 	rc = conn_make_ep(conn, pz, traits);

@@ -7,11 +7,11 @@
 #include "rsm_rdma.h"
 
 /*
- * A connection has no more events than this: its receives, which are posted again in their
- * upcall, its beginning and its end.  The rest is for those that it left when it ended here.
- * Nobody else queues anything, so there is room for each event.
+ * A connection has no more events than this: its beginning and its end.  The rest is for
+ * those that it left when it ended here.  Nobody else queues anything, so there is room for
+ * each event.
  */
-#define CTLR_CONN_EVENTS (RSM_CONN_RECVS + 2)
+#define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
 
 /* Requests, which strangers can make as many of as they like: the others are refused at once. */

@@ -154,6 +154,7 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 		ret = DAT_RSM_BAD_SEG;
 	} else if (exp->addr != addr) {
 		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
+		rcu_assign_pointer(exp->left, *mem);
 		exp->addr = addr;
 		*shared = exp->shared;
 		list_for_each_entry(imp, &exp->imports, node)
@@ -163,6 +164,17 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	}
 	mutex_unlock(&node->lock);
 	return ret;
+}
+
+/* Nobody finds @mem any more, unless another rebind has come that shows what it has replaced. */
+static void export_leave(struct rsm_export *exp, const struct rsm_mem *mem)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+
+	mutex_lock(&node->lock);
+	if (rcu_access_pointer(exp->left) == mem)
+		RCU_INIT_POINTER(exp->left, NULL);
+	mutex_unlock(&node->lock);
 }
 
 /* Until it has ended, whoever frees the segment waits: it uses the zone and the adapter. */
@@ -198,10 +210,13 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	if (ret)
 		goto out;
 	ret = export_swap(exp, &mem, addr, &shared);
-	if (shared)
-		rsm_transfers_wait();
+	/* Peers use it until they have said that they don't. */
 	if (!ret && exp->ctlr)
 		rsm_serve_moved(exp);
+	if (!ret)
+		export_leave(exp, mem);
+	if (shared)
+		rsm_transfers_wait();
 	rsm_mem_unpin(mem);
 out:
 	call_end(exp);

@@ -77,7 +77,21 @@ static void mem_uncharge(struct mm_struct *mm, u32 charged, u32 budget)
 static void mem_free(struct rsm_mem *mem)
 {
 	mmdrop(mem->mm);
-	kvfree(mem);
+	kvfree(mem->pages);
+	kfree(mem);
+}
+
+static struct rsm_mem *mem_alloc(u64 length, bool exported)
+{
+	struct rsm_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+
+	if (!mem)
+		return NULL;
+	mem->mm = current->mm;
+	mmgrab(mem->mm);
+	mem->length = length;
+	mem->exported = exported;
+	return mem;
 }
 
 /* Returns 0 or a negative errno; mem->npages says how many are pinned in any case. */
@@ -112,6 +126,11 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
 	int ret;
+
+	mem->pages = kvmalloc_array(npages, sizeof(*mem->pages),
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mem->pages)
+		return -ENOMEM;
 
 	mem->writable = true;
 	ret = mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_LONGTERM);
@@ -165,15 +184,11 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 	ret = mem_charge(current->mm, npages, exported);
 	if (ret)
 		return ret;
-	mem = kvzalloc(struct_size(mem, pages, npages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	mem = mem_alloc(length, exported);
 	if (!mem) {
 		ret = DAT_RSM_NO_MEM;
 		goto err_uncharge;
 	}
-	mem->mm = current->mm;
-	mmgrab(mem->mm);
-	mem->length = length;
-	mem->exported = exported;
 	mem->charged = npages;
 	mem->budget = exported ? npages : 0;
 	ret = mem_pin_some_way(mem, addr, npages);
@@ -190,6 +205,23 @@ err_unpin:
 err_uncharge:
 	mem_uncharge(current->mm, npages, exported ? npages : 0);
 	return ret;
+}
+
+/**
+ * rsm_mem_unpin() - let go of memory that nobody transfers to or from
+ * @mem: or NULL
+ *
+ * Context: sleeps.
+ */
+void rsm_mem_unpin(struct rsm_mem *mem)
+{
+	if (!mem)
+		return;
+	if (mem->lmr)
+		kdat_lmr_free(mem->lmr);
+	mem_uncharge(mem->mm, mem->charged, mem->budget);
+	mem_unpin_pages(mem);
+	mem_free(mem);
 }
 
 static int mem_register_in(struct rsm_mem *mem, struct dat_pz *pz, u64 addr)
@@ -233,6 +265,54 @@ static int mem_register_error(int err, u64 addr, u64 length)
 	return mem_error(err, addr, length, true);
 }
 
+static bool mem_changes(struct mmu_interval_notifier *changes,
+			const struct mmu_notifier_range *range, unsigned long seq)
+{
+	mmu_interval_set_seq(changes, seq);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops mem_changes_ops = {
+	.invalidate	= mem_changes,
+};
+
+static int mem_register_and_pin(struct rsm_mem *mem, void *pz, u64 addr)
+{
+	u32 npages = mem->length >> PAGE_SHIFT;
+	int ret;
+
+	ret = mem_register(mem, pz, addr);
+	if (ret)
+		return mem_register_error(ret, addr, mem->length);
+	ret = mem_pin_some_way(mem, addr, npages);
+	return ret ? mem_error(ret, addr, mem->length, true) : DAT_RSM_OK;
+}
+
+/*
+ * The registration keeps its pages to itself, so those that we write are pinned once more.
+ * They are the same ones, which were charged, unless others have been mapped there meanwhile.
+ */
+static int mem_register_twice(struct rsm_mem *mem, void *pz, u64 addr)
+{
+	u32 npages = mem->length >> PAGE_SHIFT;
+	struct mmu_interval_notifier changes;
+	unsigned long seq;
+	bool changed;
+	int ret;
+
+	if (mmu_interval_notifier_insert(&changes, mem->mm, addr, mem->length, &mem_changes_ops))
+		return DAT_RSM_NO_MEM;
+	seq = mmu_interval_read_begin(&changes);
+	ret = mem_register_and_pin(mem, pz, addr);
+	changed = mmu_interval_read_retry(&changes, seq);
+	mmu_interval_notifier_remove(&changes);
+	if (!ret && changed)
+		ret = mem_charge(mem->mm, npages, false);
+	if (!ret && changed)
+		mem->charged = npages;
+	return ret;
+}
+
 /**
  * rsm_mem_register() - have an adapter reach memory of the current process
  * @pz: zone of the segment
@@ -241,71 +321,38 @@ static int mem_register_error(int err, u64 addr, u64 length)
  * @pages: we write it, too
  * @out: result
  *
- * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.  It keeps them to itself,
- * so that they are pinned once more, but not charged, for us.
+ * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
  *
  * Context: sleeps; takes mmap_lock.  Return: as rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
  */
 int rsm_mem_register(void *pz, u64 addr, u64 length, bool pages, struct rsm_mem **out)
 {
-	u32 npages = length >> PAGE_SHIFT;
 	struct rsm_mem *mem;
 	int ret;
 
 	ret = mem_check(addr, length);
 	if (ret)
 		return ret;
-	mem = kvzalloc(struct_size(mem, pages, pages ? npages : 0),
-		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	mem = mem_alloc(length, true);
 	if (!mem)
 		return DAT_RSM_NO_MEM;
-	mem->mm = current->mm;
-	mmgrab(mem->mm);
-	mem->length = length;
-	mem->exported = true;
-	mem->budget = npages;
-	if (!mem_budget_take(mem->budget)) {
-		ret = DAT_RSM_NO_MEM;
-		goto err_free;
+	if (!mem_budget_take(length >> PAGE_SHIFT)) {
+		mem_free(mem);
+		return DAT_RSM_NO_MEM;
 	}
-	ret = mem_register(mem, pz, addr);
-	if (ret) {
-		ret = mem_register_error(ret, addr, length);
-		goto err_budget;
+	mem->budget = length >> PAGE_SHIFT;
+	if (pages) {
+		ret = mem_register_twice(mem, pz, addr);
+	} else {
+		ret = mem_register(mem, pz, addr);
+		if (ret)
+			ret = mem_register_error(ret, addr, length);
 	}
-	ret = pages ? mem_pin_some_way(mem, addr, npages) : 0;
-	if (ret) {
-		ret = mem_error(ret, addr, length, true);
-		goto err_unpin;
-	}
-	*out = mem;
-	return DAT_RSM_OK;
-
-err_unpin:
-	mem_unpin_pages(mem);
-	kdat_lmr_free(mem->lmr);
-err_budget:
-	atomic_long_sub(mem->budget, &exported_pages);
-err_free:
-	mem_free(mem);
+	if (ret)
+		rsm_mem_unpin(mem);
+	else
+		*out = mem;
 	return ret;
-}
-
-/**
- * rsm_mem_unpin() - let go of memory that nobody transfers to or from
- * @mem: or NULL
- *
- * Context: sleeps.
- */
-void rsm_mem_unpin(struct rsm_mem *mem)
-{
-	if (!mem)
-		return;
-	if (mem->lmr)
-		kdat_lmr_free(mem->lmr);
-	mem_uncharge(mem->mm, mem->charged, mem->budget);
-	mem_unpin_pages(mem);
-	mem_free(mem);
 }
 
 /* Of any controller: it is pages, whoever transfers. */

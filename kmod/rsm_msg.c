@@ -3,10 +3,11 @@
  * What the kernels of both sides of a connection say to each other.
  *
  * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  An
- * importer has at most one SCATTER.  So of either there are at most three that have not been
- * received, an answer among them, and receives never run out.
+ * importer has at most one SCATTER.  With the answers to the other's there are three messages
+ * at most that a side has not received, and receives never run out.
  */
 #include <linux/jiffies.h>
+#include <linux/nospec.h>
 
 #include "rsm_msg.h"
 
@@ -213,8 +214,24 @@ void rsm_msg_completed(struct rsm_conn *conn)
 		msg_ack(conn);
 }
 
-static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
+/**
+ * struct heard - a message that was received
+ * @msg: its head; a copy, since a peer's adapter might write to where reads may go
+ * @more: bytes behind it
+ * @len: of them
+ * @seq: of a DONE: what the ring is told
+ */
+struct heard {
+	struct rsm_msg	msg;
+	const void	*more;
+	u32		len;
+	u32		seq;
+};
+
+static void msg_told(struct rsm_conn *conn, const struct heard *h)
 {
+	const struct rsm_msg *msg = &h->msg;
+
 	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
 	spin_lock_bh(&conn->lock);
 	conn->ack_due = true;
@@ -229,7 +246,7 @@ static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
 	spin_unlock_bh(&conn->lock);
 }
 
-static void msg_acked(struct rsm_conn *conn, const struct rsm_msg *msg)
+static void msg_acked(struct rsm_conn *conn, const struct heard *h)
 {
 	spin_lock_bh(&conn->lock);
 	conn->telling = false;
@@ -241,70 +258,93 @@ static void msg_acked(struct rsm_conn *conn, const struct rsm_msg *msg)
 	wake_up_all(&conn->wq);
 }
 
-static void msg_scattered(struct rsm_conn *conn, const struct rsm_msg *msg)
+static void msg_scattered(struct rsm_conn *conn, const struct heard *h)
 {
 	spin_lock_bh(&conn->lock);
 	msg_answer(conn, MSG_DONE, RSM_MSG_DONE);
 	spin_unlock_bh(&conn->lock);
 }
 
-static void msg_done(struct rsm_conn *conn, const struct rsm_msg *msg)
+static void msg_done(struct rsm_conn *conn, const struct heard *h)
 {
-	spin_lock_bh(&conn->lock);
-	conn->scattering = false;
-	spin_unlock_bh(&conn->lock);
-	conn->done[RSM_CHANNEL_RING](conn, conn->scatter_seq, true);
+	conn->done[RSM_CHANNEL_RING](conn, h->seq, true);
 }
 
 /*
- * What the peer's kernel says: whether it may, with what behind the message, and what comes of
- * it.  A peer that asks on and on has had the answers; the transport may know it later.
+ * What the peer's kernel says is taken, or it is nothing that it may say.  A peer that asks on
+ * and on has had the answers; the transport may know it later.
  */
-
-static bool ack_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
-{
-	return conn->telling && !more;
-}
 
 static bool can_answer(const struct rsm_conn *conn)
 {
-	return READ_ONCE(conn->acks) < RSM_ACK_WRS;
+	return READ_ONCE(conn->acks) < (conn->ops->moves ? RSM_ACK_WRS : RSM_SERVE_ACK_WRS);
 }
 
-static bool tell_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+static bool take_ack(struct rsm_conn *conn, struct heard *h)
 {
-	if (more || conn->ack_due || !can_answer(conn))
-		return false;
-	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
+	return conn->telling && !h->len;
 }
 
-static bool scatter_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+static bool take_tell(struct rsm_conn *conn, struct heard *h)
+{
+	if (h->len || conn->ack_due || !can_answer(conn))
+		return false;
+	return conn->ops->moves || !(h->msg.flags & RSM_TELL_REBIND);
+}
+
+static bool take_scatter(struct rsm_conn *conn, struct heard *h)
 {
 	return conn->ops->scatter && conn->scatters && can_answer(conn) &&
-	       conn->ops->scatter(conn, msg + 1, more);
+	       conn->ops->scatter(conn, be32_to_cpu(h->msg.rkey), h->more, h->len);
 }
 
-static bool done_good(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more)
+/* Each SCATTER is done once, whatever the peer says. */
+static bool take_done(struct rsm_conn *conn, struct heard *h)
 {
-	return conn->scattering && !more;
+	bool taken;
+
+	spin_lock_bh(&conn->lock);
+	taken = conn->scattering && !h->len;
+	conn->scattering = false;
+	h->seq = conn->scatter_seq;
+	spin_unlock_bh(&conn->lock);
+	return taken;
 }
 
-/* @fast: wherever it comes, rather than where one may sleep. */
-static const struct {
-	bool	(*good)(struct rsm_conn *conn, const struct rsm_msg *msg, u32 more);
-	void	(*fn)(struct rsm_conn *conn, const struct rsm_msg *msg);
-	bool	fast;
-} msg_kinds[] = {
-	[RSM_MSG_ACK]		= { ack_good, msg_acked, false },
-	[RSM_MSG_TELL]		= { tell_good, msg_told, false },
-	[RSM_MSG_SCATTER]	= { scatter_good, msg_scattered, true },
-	[RSM_MSG_DONE]		= { done_good, msg_done, true },
+/* Where a message is heard. */
+enum {
+	AT_ONCE,	/* in softirq */
+	ONCE_UP,	/* likewise, if we know of the connection already */
+	ASLEEP,		/* in process context, under end_lock */
 };
 
-static bool msg_known(const struct rsm_msg *msg, u32 len)
+static const struct {
+	bool	(*take)(struct rsm_conn *conn, struct heard *h);
+	void	(*fn)(struct rsm_conn *conn, const struct heard *h);
+	int	where;
+} msg_kinds[] = {
+	[RSM_MSG_ACK]		= { take_ack, msg_acked, ASLEEP },
+	[RSM_MSG_TELL]		= { take_tell, msg_told, ASLEEP },
+	[RSM_MSG_SCATTER]	= { take_scatter, msg_scattered, ONCE_UP },
+	[RSM_MSG_DONE]		= { take_done, msg_done, AT_ONCE },
+};
+
+/* Its kind, or 0: it is none. */
+static unsigned int msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
+			     struct heard *h)
 {
-	return len >= sizeof(*msg) && msg->magic == cpu_to_be32(RSM_MAGIC) &&
-	       msg->type < ARRAY_SIZE(msg_kinds) && msg_kinds[msg->type].good;
+	const struct rsm_msg *at = recv_slot(conn, r->slot);
+
+	if (r->len < sizeof(*at))
+		return 0;
+	memcpy(&h->msg, at, sizeof(h->msg));
+	/* The compiler must not fetch it again for later looks. */
+	barrier();
+	h->more = at + 1;
+	h->len = r->len - sizeof(*at);
+	if (h->msg.magic != cpu_to_be32(RSM_MAGIC) || h->msg.type >= ARRAY_SIZE(msg_kinds))
+		return 0;
+	return array_index_nospec(h->msg.type, ARRAY_SIZE(msg_kinds));
 }
 
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
@@ -316,21 +356,18 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 }
 
 /* The connection has not ended.  False: it is of no use any more. */
-static bool msg_take(struct rsm_conn *conn, const struct rsm_received *r)
+static bool msg_hear(struct rsm_conn *conn, unsigned int kind, u32 slot, struct heard *h)
 {
-	struct rsm_msg *at = recv_slot(conn, r->slot), msg;
 	bool posted;
 
-	if (!msg_known(at, r->len) ||
-	    !msg_kinds[at->type].good(conn, at, r->len - sizeof(*at)))
+	if (!kind || !msg_kinds[kind].take(conn, h))
 		return false;
 	/*
 	 * Before the answer, after which the next may come.  With a receive less the peer would
 	 * one day wait for ever; what it has said so far counts.
 	 */
-	msg = *at;
-	posted = rsm_msg_receive(conn, r->slot);
-	msg_kinds[msg.type].fn(conn, &msg);
+	posted = rsm_msg_receive(conn, slot);
+	msg_kinds[kind].fn(conn, h);
 	return posted;
 }
 
@@ -352,10 +389,11 @@ void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
 	struct rsm_received r;
+	struct heard h;
 
 	mutex_lock(&conn->end_lock);
 	while (!conn->ended && msg_next(conn, &r))
-		if (!r.len || !msg_take(conn, &r))
+		if (!msg_hear(conn, msg_read(conn, &r, &h), r.slot, &h))
 			rsm_conn_hang_up(conn);
 	mutex_unlock(&conn->end_lock);
 }
@@ -368,20 +406,31 @@ static void msg_put_off(struct rsm_conn *conn, const struct rsm_received *r)
 	queue_work(dat_wq, &conn->inbox_work);
 }
 
-/* In softirq.  A slot is in the inbox once at most, and there is one for each. */
+/* In softirq: false: it is heard elsewhere. */
+static bool msg_hears_now(const struct rsm_conn *conn, unsigned int kind)
+{
+	if (!kind || msg_kinds[kind].where == ASLEEP)
+		return false;
+	return msg_kinds[kind].where == AT_ONCE || READ_ONCE(conn->been_up);
+}
+
+/* A slot is in the inbox once at most, and there is room for each. */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
 	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
-	const struct rsm_msg *msg = recv_slot(conn, r.slot);
+	struct heard h;
+	unsigned int kind;
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
 	WRITE_ONCE(conn->heard, jiffies);
-	if (READ_ONCE(conn->been_up) && msg_known(msg, r.len) && msg_kinds[msg->type].fast) {
-		if (msg_take(conn, &r))
+	kind = msg_read(conn, &r, &h);
+	if (msg_hears_now(conn, kind)) {
+		if (msg_hear(conn, kind, r.slot, &h))
 			return;
+		/* To hang up takes sleep. */
 		r.len = 0;
 	}
 	msg_put_off(conn, &r);
@@ -394,9 +443,24 @@ static DAT_RETURN scatter_post(struct rsm_conn *conn, u32 len)
 
 	*scatter_msg(conn) = (struct rsm_msg) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_SCATTER,
+		.rkey = cpu_to_be32(conn->rkey),
 	};
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+/* The answer may come before the post returns. */
+static int scatter_begin(struct rsm_conn *conn, u32 len, u32 seq)
+{
+	int ret;
+
+	conn->scattering = true;
+	conn->scattered_at = jiffies;
+	conn->scatter_seq = seq;
+	ret = rsm_conn_error(scatter_post(conn, len));
+	if (ret)
+		conn->scattering = false;
+	return ret;
 }
 
 int rsm_msg_scatter(struct rsm_conn *conn, u32 len, u32 seq)
@@ -405,12 +469,7 @@ int rsm_msg_scatter(struct rsm_conn *conn, u32 len, u32 seq)
 
 	spin_lock_bh(&conn->lock);
 	if (conn->up)
-		ret = rsm_conn_error(scatter_post(conn, len));
-	if (!ret) {
-		conn->scattering = true;
-		conn->scattered_at = jiffies;
-		conn->scatter_seq = seq;
-	}
+		ret = scatter_begin(conn, len, seq);
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }

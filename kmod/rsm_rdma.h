@@ -35,8 +35,9 @@
 #define RSM_RING_WRS		32	/* of the mapped ring */
 #define RSM_RING_TELL		8	/* one in so many puts of it is not silent */
 #define RSM_ACK_WRS		8	/* answers that the transport is not done with */
-#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* TELL, SCATTER, a flush of each other */
+#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* also TELLs and SCATTERs */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
+#define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter, who transfers nothing */
 #define RSM_CONN_RECVS		4
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
@@ -238,7 +239,7 @@ enum rsm_msg_type {
  * @flags: RSM_TELL_*
  * @rsvd: 0
  * @events: how many
- * @rkey: RSM_TELL_REBIND: as in struct rsm_answer
+ * @rkey: RSM_TELL_REBIND: as in struct rsm_answer; SCATTER: for which memory its puts are
  * @addr: likewise
  */
 struct rsm_msg {
@@ -282,7 +283,8 @@ struct rsm_ring;
  * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
  *	unless rsm_conn_end() came before
  * @moved: exporter: conn->moving is over; conn->lock held
- * @scatter: exporter: carry out @len bytes of pieces; false: they are malformed
+ * @scatter: exporter: carry out @len bytes of pieces, in the memory that once had the key @rkey;
+ *	false: they are malformed
  *
  * The first two in process context, under end_lock; @scatter perhaps in softirq, but before the
  * connection has ended.  There conn->owner is valid.
@@ -292,12 +294,12 @@ struct rsm_conn_ops {
 	void	(*told)(struct rsm_conn *conn, bool single, u32 events);
 	void	(*lost)(struct rsm_conn *conn);
 	void	(*moved)(struct rsm_conn *conn);
-	bool	(*scatter)(struct rsm_conn *conn, const void *pieces, u32 len);
+	bool	(*scatter)(struct rsm_conn *conn, u32 rkey, const void *pieces, u32 len);
 };
 
 /*
  * Told of a completion on a channel, in the order of the requests: @seq is what the request
- * was posted with.  In softirq, nothing held.  With @ok false the connection is about to end.
+ * was posted with.  In softirq, nothing held, one at a time for each channel.  With @ok false the connection is about to end.
  */
 typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
 
@@ -498,8 +500,8 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 /* Likewise: read a byte of the segment, so that all that was put before it is there. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq);
 
-/* Register @va, contiguous, for requests in the zone @pz.  Context: sleeps. */
-int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size,
+/* Register @va, contiguous, in the zone @pz; reads may go there if @reads.  Context: sleeps. */
+int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size, bool reads,
 		      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context);
 
 /* Upcall of ctlr->evd; @ctlr: struct rsm_ctlr. */
@@ -565,13 +567,14 @@ bool rsm_scatter_add(struct rsm_scatter *s, u64 offset, const void *data, u32 n)
 /**
  * rsm_scatter_run() - carry out what a peer has sent
  * @exp: export
- * @pieces: in kernel memory that nobody writes
+ * @rkey: for which memory: that of a rebind that is under way, or the one there is
+ * @pieces: of them each head is read once
  * @len: bytes of them
  *
  * Context: BH or process; the peer's connection has not ended.  Return: false: they are
  * malformed, and nothing has happened.
  */
-bool rsm_scatter_run(struct rsm_export *exp, const void *pieces, u32 len);
+bool rsm_scatter_run(struct rsm_export *exp, u32 rkey, const void *pieces, u32 len);
 
 /* rsm_remote.c */
 

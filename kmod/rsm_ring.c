@@ -39,6 +39,7 @@
 #define STREAK_MISS	4	/* lost by an entry that comes late, or a kick */
 
 #define SCATTER_LEAST	4	/* puts, for which one message is worth its two processors */
+#define SCATTER_MOST	960	/* bytes of each, of which as many fit */
 
 static_assert(sizeof(struct dat_rsm_entry) == 32);
 static_assert(sizeof(struct dat_rsm_submit) == 128);
@@ -227,7 +228,8 @@ static bool ring_gather_put(const struct rsm_ring *r, const struct dat_rsm_entry
 {
 	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
 
-	if (e->op != DAT_RSM_RING_PUT || entry_rsvd(e) || transfer_check(r, e))
+	if (e->op != DAT_RSM_RING_PUT || e->length > SCATTER_MOST || entry_rsvd(e) ||
+	    transfer_check(r, e))
 		return false;
 	return rsm_scatter_add(s, e->offset, ring_data(r, data), e->length);
 }
@@ -576,7 +578,7 @@ static int ring_register(struct rsm_ring *r)
 	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
 		ret = rsm_conn_register(ctlr, ctlr->pz,
 					page_address(r->data.pages[i * (r->chunk / PAGE_SIZE)]),
-					r->chunk, &r->lmr[i], &r->context[i]);
+					r->chunk, true, &r->lmr[i], &r->context[i]);
 		if (ret) {
 			r->lmr[i] = NULL;
 			ring_unregister(r);

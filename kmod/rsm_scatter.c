@@ -51,17 +51,20 @@ struct piece {
 static bool piece_read(const struct rsm_export *exp, const void *pieces, u32 len,
 		       struct piece *p)
 {
-	const struct rsm_piece *head = pieces;
+	struct rsm_piece head;
 	u64 end;
 
-	if (len < sizeof(*head) || head->rsvd)
+	if (len < sizeof(head))
 		return false;
-	p->offset = be64_to_cpu(head->offset);
-	p->n = be32_to_cpu(head->length);
-	p->data = head + 1;
-	if (p->n > len - sizeof(*head))
+	memcpy(&head, pieces, sizeof(head));
+	/* The compiler must not fetch it again: a peer's adapter might have written it. */
+	barrier();
+	p->offset = be64_to_cpu(head.offset);
+	p->n = be32_to_cpu(head.length);
+	p->data = pieces + sizeof(head);
+	if (head.rsvd || p->n > len - sizeof(head))
 		return false;
-	p->size = sizeof(*head) + ALIGN(p->n, PIECE_ALIGN);
+	p->size = sizeof(head) + ALIGN(p->n, PIECE_ALIGN);
 	if (check_add_overflow(p->offset, (u64)p->n, &end) || end > exp->length)
 		return false;
 	return p->size <= len;
@@ -78,9 +81,20 @@ static void piece_write(const struct rsm_mem *mem, const struct piece *p)
 		memcpy(va, p->data + done, n);
 		kunmap_local(va);
 	}
+	/* Pieces are complete in order, for whoever looks. */
+	smp_wmb();
 }
 
-bool rsm_scatter_run(struct rsm_export *exp, const void *pieces, u32 len)
+/* Who has not heard of a rebind goes on to use the memory of before, by whatever way. */
+static struct rsm_mem *scatter_mem(const struct rsm_export *exp, u32 rkey)
+{
+	struct rsm_mem *mem = srcu_dereference(exp->mem, &rsm_transfers);
+	struct rsm_mem *left = srcu_dereference(exp->left, &rsm_transfers);
+
+	return mem->rkey != rkey && left && left->rkey == rkey ? left : mem;
+}
+
+bool rsm_scatter_run(struct rsm_export *exp, u32 rkey, const void *pieces, u32 len)
 {
 	struct rsm_mem *mem;
 	struct piece p;
@@ -92,11 +106,9 @@ bool rsm_scatter_run(struct rsm_export *exp, const void *pieces, u32 len)
 			return false;
 	/* A rebind waits for those who see the pages of before. */
 	idx = srcu_read_lock(&rsm_transfers);
-	mem = srcu_dereference(exp->mem, &rsm_transfers);
-	for (at = 0; at < len; at += p.size) {
-		piece_read(exp, pieces + at, len - at, &p);
+	mem = scatter_mem(exp, rkey);
+	for (at = 0; at < len && piece_read(exp, pieces + at, len - at, &p); at += p.size)
 		piece_write(mem, &p);
-	}
 	srcu_read_unlock(&rsm_transfers, idx);
 	return true;
 }

@@ -82,9 +82,9 @@ static void serve_conn_moved(struct rsm_conn *conn)
 		wake_up_all(&exp->obj.wq);
 }
 
-static bool serve_scatter(struct rsm_conn *conn, const void *pieces, u32 len)
+static bool serve_scatter(struct rsm_conn *conn, u32 rkey, const void *pieces, u32 len)
 {
-	return rsm_scatter_run(conn->owner, pieces, len);
+	return rsm_scatter_run(conn->owner, rkey, pieces, len);
 }
 
 static const struct rsm_conn_ops serve_ops = {

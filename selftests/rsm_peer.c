@@ -221,9 +221,11 @@ int peer_send(struct peer *p, const void *msg, size_t len)
 	return send_by(p, msg, len, post);
 }
 
-size_t peer_scatter(void *buf)
+size_t peer_scatter(void *buf, uint32_t rkey)
 {
-	struct peer_msg m = { .magic = htobe32(PEER_MAGIC), .type = PEER_SCATTER };
+	struct peer_msg m = {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_SCATTER, .rkey = rkey,
+	};
 
 	memcpy(buf, &m, sizeof(m));
 	return sizeof(m);

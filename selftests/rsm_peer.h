@@ -115,7 +115,7 @@ void peer_answer(struct peer_answer *a, struct peer *p);
 int peer_send(struct peer *p, const void *msg, size_t len);
 
 /* In @buf, of PEER_MSG bytes: a SCATTER without a piece, and one more; its length. */
-size_t peer_scatter(void *buf);
+size_t peer_scatter(void *buf, uint32_t rkey);
 size_t peer_piece(void *buf, size_t len, uint64_t offset, const void *data, size_t n);
 
 /*

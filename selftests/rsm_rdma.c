@@ -486,6 +486,29 @@ TEST_F(rdma, who_says_so_gets_small_puts_in_one_message)
 	ASSERT_EQ(0, peer_send(&self->peer, &done, sizeof(done)));
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSM_SUCCESS, g.ret);
+	/* Once is enough. */
+	ASSERT_EQ(0, peer_say(&self->peer, &done, sizeof(done)));
+	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->p.imp, R_WAIT_MS));
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, an_answer_with_something_behind_it_is_none)
+{
+	struct fake f = { .peer = &self->peer, .spoil = takes_scatters };
+	struct peer_msg done[2] = { { .magic = htobe32(PEER_MAGIC), .type = PEER_DONE } };
+	struct gaps g = { .p = &self->p };
+	char buf[PEER_MSG];
+	pthread_t t;
+
+	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
+	ASSERT_EQ(0, f.ret);
+	ASSERT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
+	ASSERT_EQ(0, pthread_create(&t, NULL, gaps_thread, &g));
+	ASSERT_LT(0, peer_receive(&self->peer, buf, R_WAIT_MS));
+	/* It is not even received: there is room for a message. */
+	ASSERT_EQ(0, peer_say(&self->peer, done, sizeof(done)));
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSMERR_CONN_ABORTED, g.ret);
 }
 
 /* RSM check: 45 */
@@ -884,7 +907,7 @@ TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 /* Several at a time, of all lengths, at the ends and across a page. */
 static size_t good_pieces(char *buf)
 {
-	size_t len = peer_scatter(buf);
+	size_t len = peer_scatter(buf, 0);
 
 	len = peer_piece(buf, len, 0, "a", 1);
 	len = peer_piece(buf, len, R_PAGE - 3, "bcdefgh", 7);
@@ -1002,10 +1025,68 @@ TEST_F(rdma, who_may_only_read_scatters_nothing)
 	memcpy(&a, self->peer.pd, sizeof(a));
 	EXPECT_EQ(0, a.flags);
 	/* One that is as short as a message. */
-	ASSERT_EQ(0, peer_say(&self->peer, buf, peer_scatter(buf)));
+	ASSERT_EQ(0, peer_say(&self->peer, buf, peer_scatter(buf, a.rkey)));
 	EXPECT_TRUE(thrown_out(&self->peer));
 	EXPECT_TRUE(r_all(p->mem, 0, R_SIZE));
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
+struct rebind {
+	struct r_pair	*p;
+	char		*mem;
+	int		ret;
+};
+
+static void *rebind_thread(void *arg)
+{
+	struct rebind *r = arg;
+
+	r->ret = rsm_memseg_export_rebind(r->p->exp, r->mem, 0, R_SIZE);
+	return NULL;
+}
+
+/* A byte for the memory that has @rkey; until it is there. */
+static int scatter_byte(struct peer *peer, uint32_t rkey, const char *byte)
+{
+	char buf[PEER_MSG] = {};
+	size_t len = peer_piece(buf, peer_scatter(buf, rkey), 0, byte, 1);
+
+	if (peer_send(peer, buf, len) || peer_receive(peer, buf, R_WAIT_MS) < 0)
+		return -1;
+	return ((struct peer_msg *)buf)->type == PEER_DONE ? 0 : -1;
+}
+
+/* RSM check: 21 */
+TEST_F(rdma, who_has_not_heard_of_a_rebind_scatters_where_he_writes)
+{
+	struct peer_msg ack = { .magic = htobe32(PEER_MAGIC), .type = PEER_ACK };
+	struct rebind r = { .p = &self->p, .mem = r_mem(R_SIZE), .ret = -1 };
+	struct peer *peer = &self->peer;
+	char *old, buf[PEER_MSG];
+	struct peer_answer a;
+	struct peer_msg tell;
+	pthread_t t;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	old = self->p.mem;
+	ASSERT_EQ(0, greet_well(peer, &self->p, &a));
+	ASSERT_EQ(0, pthread_create(&t, NULL, rebind_thread, &r));
+	ASSERT_EQ(sizeof(tell), peer_receive(peer, buf, R_WAIT_MS));
+	memcpy(&tell, buf, sizeof(tell));
+	ASSERT_EQ(PEER_REBIND, tell.flags);
+	EXPECT_EQ(0, scatter_byte(peer, a.rkey, "o"));
+	EXPECT_EQ('o', old[0]);
+	EXPECT_EQ(0, r.mem[0]);
+	EXPECT_EQ(0, scatter_byte(peer, tell.rkey, "n"));
+	EXPECT_EQ('o', old[0]);
+	EXPECT_EQ('n', r.mem[0]);
+	ASSERT_EQ(0, peer_send(peer, &ack, sizeof(ack)));
+	pthread_join(t, NULL);
+	EXPECT_EQ(RSM_SUCCESS, r.ret);
+	/* Now nobody reaches the old memory. */
+	EXPECT_EQ(0, scatter_byte(peer, a.rkey, "x"));
+	EXPECT_EQ('o', old[0]);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 }
 
 /* RSM check: 62 */
