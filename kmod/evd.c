@@ -364,8 +364,10 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 	if (!dat_evring_status_fits(status, entries))
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
+	/* Counted first: it may move events into the ring. */
+	from = evd_count(evd);
 	to = evd->ring.tail;
-	from = to - evd_count(evd);
+	from = to - from;
 	spin_unlock_bh(&evd->lock);
 	/* All but the few that come meanwhile. */
 	dat_evring_copy(&evd->ring, status, entries, from, to);

@@ -15,7 +15,8 @@
  *   moves what is left to the ring, and counts the runner, which finds out and goes on by the
  *   lock like any other.  No front is opened while it runs.
  *
- * Both are fully ordered, and who finds 0 acquires: he sees all that the runner and its upcalls
+ * Both are fully ordered if they change it; a runner that does not takes the lock.  Who finds 0
+ * acquires: he sees all that the runner and its upcalls
  * have done, be it the next upcall or who frees the EVD.  Who took the rest from a runner does
  * so with the lock that the runner then waits for, before its CPU has another front: events are
  * not written over while they may be read.

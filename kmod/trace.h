@@ -99,6 +99,7 @@ TRACE_EVENT(dat_event,
 		__entry->id = evd->obj.id;
 		__entry->type = eqe->type;
 		__entry->status = eqe->status;
+		/* Of the ring: what goes by a front is not in it. */
 		__entry->tail = evd->ring.tail;
 		__entry->queued = queued;
 	),

@@ -25,7 +25,7 @@
 
 #include "front.h"
 
-#define UPCALL_BUDGET	64	/* upcalls of a runner */
+#define UPCALL_BUDGET	64	/* upcalls of a runner, beside those for a front */
 #define UPCALL_CPU	128	/* of a CPU's runners, before others have their turn */
 
 DEFINE_PER_CPU(struct dat_upcall_cpu, dat_upcall_cpus);
@@ -359,6 +359,16 @@ static noinline void upcall_run_rest(struct dat_upcall *u, DAT_EVENT *event)
 	upcall_go_on(u, event, false);
 }
 
+static noinline bool upcall_has_more(struct dat_evd *evd)
+{
+	bool more;
+
+	spin_lock(&evd->lock);
+	more = dat_kevring_count(&evd->ring);
+	spin_unlock(&evd->lock);
+	return more;
+}
+
 /* Upcalls for all of the front of @c, with no lock. */
 static __always_inline void upcall_run_front(struct dat_upcall_cpu *c, struct dat_upcall *u)
 {
@@ -367,18 +377,23 @@ static __always_inline void upcall_run_front(struct dat_upcall_cpu *c, struct da
 	DAT_UPCALL_FUNC func = c->object.upcall_func;
 	DAT_PVOID data = c->object.instance_data;
 	int at = 1, end = c->front.tail, next;
+	bool more = at != end;
 
+	/* Others may have come behind them into the ring, and those behind the first as well. */
+	if (unlikely(!atomic_read(&u->next)))
+		more = upcall_has_more(u->evd);
 	upcall_begin_dto(u->evd, &c->event);
 	dto->status = DAT_DTO_SUCCESS;
 	do {
 		kdat_event_success(eqe++, dto);
+		func(data, &c->event, more ? DAT_TRUE : DAT_FALSE);
 		next = at == end ? 0 : at + 1;
-		func(data, &c->event, next ? DAT_TRUE : DAT_FALSE);
 		if (unlikely(!atomic_try_cmpxchg(&u->next, &at, next))) {
 			upcall_run_rest(u, &c->event);
 			break;
 		}
 		at = next;
+		more = at != end;
 	} while (next);
 }
 

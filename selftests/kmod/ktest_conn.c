@@ -632,6 +632,7 @@ static void shared_receives_are_taken(struct ktest *t)
  * @last: that an upcall brought
  * @disorder: upcalls did not bring them in order
  * @alone: upcalls dequeue what is left
+ * @untold: of which they were not told, though nobody can have queued it meanwhile
  */
 struct batches {
 	DAT_EVD_HANDLE	evd;
@@ -641,6 +642,7 @@ struct batches {
 	int		last;
 	bool		disorder;
 	bool		alone;
+	bool		untold;
 };
 
 static void batches_add(struct batches *b, const DAT_EVENT *event, bool ordered)
@@ -667,8 +669,10 @@ static void batches_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN m
 	/* Time for the other thread. */
 	if (!b->alone)
 		udelay(20);
-	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS)
+	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS) {
+		b->untold |= more == DAT_FALSE && num_online_cpus() == 1;
 		batches_add(b, &next, true);
+	}
 }
 
 static bool batches_got(struct batches *b, int n)
@@ -713,6 +717,7 @@ static void batches_run(struct ktest *t, struct pair *p, struct batches *b)
 		KT_EQ(t, b->times[i], 1);
 	KT_EQ(t, b->got, ARRAY_SIZE(b->times));
 	KT_TRUE(t, !b->disorder);
+	KT_TRUE(t, !b->untold);
 }
 
 /* Whatever may be done beside upcalls. */
