@@ -159,6 +159,12 @@ static noinline int cq_take_some(struct dat_conn *conn, struct dat_ep *ep, int b
 	return cq_take(conn, ep, budget);
 }
 
+/* For those who are not in a hurry, either. */
+static noinline void cq_release(void)
+{
+	dat_upcall_release();
+}
+
 /* More to do: the queue is not empty, or was not when it was armed. */
 static bool cq_rearm(struct ib_cq *cq)
 {
@@ -183,7 +189,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
-		dat_upcall_release();
+		cq_release();
 	}
 	rcu_read_unlock();
 	if (polled || done == budget)

@@ -59,7 +59,16 @@ struct dat_upcall_cpu {
 DECLARE_PER_CPU(struct dat_upcall_cpu, dat_upcall_cpus);
 
 struct dat_evring *dat_upcall_ring_any(struct dat_evd *evd);
-void dat_upcall_release(void);
+bool dat_upcall_has_more(struct dat_evd *evd);
+void dat_upcall_run_rest(struct dat_upcall *u, DAT_EVENT *event);
+void dat_upcall_run_cpu(struct dat_upcall_cpu *c);
+
+/* What all completions of @evd say; the rest are zeros. */
+static __always_inline void dat_upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
+{
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->evd_handle = kdat_handle(&evd->obj);
+}
 
 /**
  * dat_upcall_hold() - what is queued from now on will be run by dat_upcall_release()
@@ -106,6 +115,53 @@ static __always_inline struct dat_evring *dat_upcall_ring(struct dat_evd *evd)
 		   !atomic_read_acquire(&u->next) && !dat_kevring_count(&evd->ring)))
 		return dat_front_open(c, u, evd);
 	return dat_upcall_ring_any(evd);
+}
+
+/* Upcalls for all of the front of @c, with no lock. */
+static __always_inline void dat_front_run(struct dat_upcall_cpu *c, struct dat_upcall *u)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &c->event.event_data.dto_completion_event_data;
+	const struct dat_eqe *eqe = c->front.events;
+	DAT_UPCALL_FUNC func = c->object.upcall_func;
+	DAT_PVOID data = c->object.instance_data;
+	int at = 1, end = c->front.tail, next;
+	bool more = at != end;
+
+	/* Others may have come behind them into the ring, and those behind the first as well. */
+	if (unlikely(!atomic_read(&u->next)))
+		more = dat_upcall_has_more(u->evd);
+	dat_upcall_begin_dto(u->evd, &c->event);
+	dto->status = DAT_DTO_SUCCESS;
+	do {
+		kdat_event_success(eqe++, dto);
+		func(data, &c->event, more ? DAT_TRUE : DAT_FALSE);
+		next = at == end ? 0 : at + 1;
+		if (unlikely(!atomic_try_cmpxchg(&u->next, &at, next))) {
+			dat_upcall_run_rest(u, &c->event);
+			break;
+		}
+		at = next;
+		more = at != end;
+	} while (next);
+}
+
+/**
+ * dat_upcall_release() - run what was queued since dat_upcall_hold()
+ *
+ * Context: softirq; no lock held that a consumer's call takes.
+ */
+static __always_inline void dat_upcall_release(void)
+{
+	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
+	struct dat_upcall *u = c->owner;
+
+	if (likely(u && c->held == 2)) {
+		c->owner = NULL;
+		dat_front_run(c, u);
+		c->held--;
+	}
+	if (unlikely(!--c->held && (c->next || !list_empty(&c->list))))
+		dat_upcall_run_cpu(c);
 }
 
 #endif /* _DAT_FRONT_H */

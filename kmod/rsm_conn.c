@@ -9,7 +9,7 @@
 
 #include "rsm_msg.h"
 
-#define SILENCE		(30 * HZ)	/* without an answer, or a completion, for so long is the end */
+#define SILENCE		(30 * HZ)	/* without answer or completion for so long: the end */
 
 static unsigned int rsm_heartbeat = 2;
 module_param_named(rsm_heartbeat, rsm_heartbeat, uint, 0644);

@@ -299,7 +299,8 @@ struct rsm_conn_ops {
 
 /*
  * Told of a completion on a channel, in the order of the requests: @seq is what the request
- * was posted with.  In softirq, nothing held, one at a time for each channel.  With @ok false the connection is about to end.
+ * was posted with.  In softirq, nothing held.  With @ok false the connection is about to
+ * end.
  */
 typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
 

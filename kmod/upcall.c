@@ -247,13 +247,6 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	return !upcall_over(u);
 }
 
-/* What all completions of @evd say; the rest are zeros. */
-static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
-{
-	event->event_number = DAT_DTO_COMPLETION_EVENT;
-	event->evd_handle = kdat_handle(&evd->obj);
-}
-
 /* An upcall with the oldest event, of any kind. */
 static noinline void upcall_one_any(struct dat_upcall *u, DAT_EVENT *event, bool process)
 	__must_hold(&u->evd->lock)
@@ -269,7 +262,7 @@ static noinline void upcall_one_any(struct dat_upcall *u, DAT_EVENT *event, bool
 	kdat_event(evd, &eqe, event);
 	object.upcall_func(object.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
 	memset(event, 0, sizeof(*event));
-	upcall_begin_dto(evd, event);
+	dat_upcall_begin_dto(evd, event);
 	upcall_lock(evd, process);
 }
 
@@ -348,18 +341,30 @@ static int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
 	upcall_count(u, evd, 1);
 	if (process)
 		u->task = current;
-	upcall_begin_dto(evd, event);
+	dat_upcall_begin_dto(evd, event);
 	return upcall_go_on(u, event, process);
 }
 
-/* Somebody has counted it, and gathered its events. */
-static noinline void upcall_run_rest(struct dat_upcall *u, DAT_EVENT *event)
+/**
+ * dat_upcall_run_rest() - go on with what was in a front
+ * @u: gathered, by whoever has counted this runner
+ * @event: begun for completions
+ *
+ * Context: softirq.
+ */
+void dat_upcall_run_rest(struct dat_upcall *u, DAT_EVENT *event)
 {
 	spin_lock(&u->evd->lock);
 	upcall_go_on(u, event, false);
 }
 
-static noinline bool upcall_has_more(struct dat_evd *evd)
+/**
+ * dat_upcall_has_more() - is something queued behind the event that a runner has?
+ * @evd: gathered
+ *
+ * Context: softirq.
+ */
+bool dat_upcall_has_more(struct dat_evd *evd)
 {
 	bool more;
 
@@ -367,34 +372,6 @@ static noinline bool upcall_has_more(struct dat_evd *evd)
 	more = dat_kevring_count(&evd->ring);
 	spin_unlock(&evd->lock);
 	return more;
-}
-
-/* Upcalls for all of the front of @c, with no lock. */
-static __always_inline void upcall_run_front(struct dat_upcall_cpu *c, struct dat_upcall *u)
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &c->event.event_data.dto_completion_event_data;
-	const struct dat_eqe *eqe = c->front.events;
-	DAT_UPCALL_FUNC func = c->object.upcall_func;
-	DAT_PVOID data = c->object.instance_data;
-	int at = 1, end = c->front.tail, next;
-	bool more = at != end;
-
-	/* Others may have come behind them into the ring, and those behind the first as well. */
-	if (unlikely(!atomic_read(&u->next)))
-		more = upcall_has_more(u->evd);
-	upcall_begin_dto(u->evd, &c->event);
-	dto->status = DAT_DTO_SUCCESS;
-	do {
-		kdat_event_success(eqe++, dto);
-		func(data, &c->event, more ? DAT_TRUE : DAT_FALSE);
-		next = at == end ? 0 : at + 1;
-		if (unlikely(!atomic_try_cmpxchg(&u->next, &at, next))) {
-			upcall_run_rest(u, &c->event);
-			break;
-		}
-		at = next;
-		more = at != end;
-	} while (next);
 }
 
 static struct dat_upcall *upcall_pop(struct dat_upcall_cpu *c)
@@ -442,8 +419,13 @@ static void upcall_look(void)
 		tasklet_schedule(&c->tasklet);
 }
 
-/* In softirq: of this CPU, but for what a CPU that went has left. */
-static void upcall_run_cpu(struct dat_upcall_cpu *c)
+/**
+ * dat_upcall_run_cpu() - run what waits
+ * @c: of this CPU, but for what a CPU that went has left
+ *
+ * Context: softirq; no lock held that a consumer's call takes.
+ */
+void dat_upcall_run_cpu(struct dat_upcall_cpu *c)
 {
 	struct dat_upcall_cpu *here = this_cpu_ptr(&dat_upcall_cpus);
 	struct dat_upcall *u;
@@ -463,7 +445,7 @@ static void upcall_run_cpu(struct dat_upcall_cpu *c)
 
 static void upcall_tasklet(struct tasklet_struct *t)
 {
-	upcall_run_cpu(container_of(t, struct dat_upcall_cpu, tasklet));
+	dat_upcall_run_cpu(container_of(t, struct dat_upcall_cpu, tasklet));
 }
 
 static void upcall_work(struct work_struct *work)
@@ -471,25 +453,6 @@ static void upcall_work(struct work_struct *work)
 	DAT_EVENT event = {};
 
 	upcall_run(container_of(work, struct dat_upcall, work), &event, true);
-}
-
-/**
- * dat_upcall_release() - run what was queued since dat_upcall_hold()
- *
- * Context: softirq; no lock held that a consumer's call takes.
- */
-void dat_upcall_release(void)
-{
-	struct dat_upcall_cpu *c = this_cpu_ptr(&dat_upcall_cpus);
-	struct dat_upcall *u = c->owner;
-
-	if (likely(u && c->held == 2)) {
-		c->owner = NULL;
-		upcall_run_front(c, u);
-		c->held--;
-	}
-	if (unlikely(!--c->held && (c->next || !list_empty(&c->list))))
-		upcall_run_cpu(c);
 }
 
 /**
