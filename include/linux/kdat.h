@@ -342,8 +342,8 @@ DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
  * @flag: DAT_UPCALL_INVOC_ANY: if events are queued call at once; NEW: when one arrives
  *
  * An upcall that runs already, or whose event was taken for it, may end after this returns,
- * except with TEARDOWN, which waits for it and leaves the policy at DISABLE.  A modification while TEARDOWN waits takes
- * effect when that is over.
+ * except with TEARDOWN, which waits for it and leaves the policy at DISABLE.  A modification
+ * while TEARDOWN waits takes effect when that is over.
  *
  * Context: BH; with TEARDOWN process.
  * Return: DAT_SUCCESS;

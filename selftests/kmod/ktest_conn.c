@@ -668,7 +668,7 @@ static void batches_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN m
 	batches_add(b, event, true);
 	/* Time for the other thread. */
 	if (!b->alone)
-		udelay(20);
+		udelay(9);
 	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS) {
 		b->untold |= more == DAT_FALSE && num_online_cpus() == 1;
 		batches_add(b, &next, true);
