@@ -491,20 +491,28 @@ TEST_F(rdma, who_says_so_gets_small_puts_in_one_message)
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->p.imp, R_WAIT_MS));
 }
 
+/* A thread waits for the answer to a message that @f has received. */
+static int gaps_under_way(struct fake *f, struct gaps *g, pthread_t *t)
+{
+	char buf[PEER_MSG];
+
+	f->spoil = takes_scatters;
+	if (fake_import(f, g->p) || f->ret || put_with_gaps(g->p))
+		return -1;
+	if (pthread_create(t, NULL, gaps_thread, g))
+		return -1;
+	return peer_receive(f->peer, buf, R_WAIT_MS) > 0 ? 0 : -1;
+}
+
 /* RSM check: 68 */
 TEST_F(rdma, an_answer_with_something_behind_it_is_none)
 {
-	struct fake f = { .peer = &self->peer, .spoil = takes_scatters };
 	struct peer_msg done[2] = { { .magic = htobe32(PEER_MAGIC), .type = PEER_DONE } };
+	struct fake f = { .peer = &self->peer };
 	struct gaps g = { .p = &self->p };
-	char buf[PEER_MSG];
 	pthread_t t;
 
-	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
-	ASSERT_EQ(0, f.ret);
-	ASSERT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
-	ASSERT_EQ(0, pthread_create(&t, NULL, gaps_thread, &g));
-	ASSERT_LT(0, peer_receive(&self->peer, buf, R_WAIT_MS));
+	ASSERT_EQ(0, gaps_under_way(&f, &g, &t));
 	/* It is not even received: there is room for a message. */
 	ASSERT_EQ(0, peer_say(&self->peer, done, sizeof(done)));
 	pthread_join(t, NULL);
@@ -529,16 +537,11 @@ TEST_F(rdma, who_does_not_say_so_gets_writes)
 /* RSM check: 67 */
 TEST_F(rdma, a_vector_whose_message_is_not_answered_ends_with_the_connection)
 {
-	struct fake f = { .peer = &self->peer, .spoil = takes_scatters };
+	struct fake f = { .peer = &self->peer };
 	struct gaps g = { .p = &self->p };
-	char buf[PEER_MSG];
 	pthread_t t;
 
-	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
-	ASSERT_EQ(0, f.ret);
-	ASSERT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
-	ASSERT_EQ(0, pthread_create(&t, NULL, gaps_thread, &g));
-	ASSERT_LT(0, peer_receive(&self->peer, buf, R_WAIT_MS));
+	ASSERT_EQ(0, gaps_under_way(&f, &g, &t));
 	ASSERT_EQ(0, rdma_disconnect(self->peer.id));
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, g.ret);
