@@ -606,18 +606,24 @@ static int greet(struct peer *peer, const void *pd, size_t len)
 	return peer_event(peer, R_WAIT_MS);
 }
 
-/* A peer that was let in; its answer is in @a. */
-static int greet_well(struct peer *peer, struct r_pair *p, struct peer_answer *a)
+/* A peer that was let in with what it may do; its answer is in @a. */
+static int greet_with(struct peer *peer, struct r_pair *p, uint32_t perm, struct peer_answer *a)
 {
 	struct peer_greeting g;
 
 	peer_greeting(&g, p->id);
 	g.node = htobe32(p->node);
 	g.to = g.node;
+	g.perm = htobe32(perm);
 	if (greet(peer, &g, sizeof(g)) != RDMA_CM_EVENT_ESTABLISHED || peer->pd_len < sizeof(*a))
 		return -1;
 	memcpy(a, peer->pd, sizeof(*a));
 	return 0;
+}
+
+static int greet_well(struct peer *peer, struct r_pair *p, struct peer_answer *a)
+{
+	return greet_with(peer, p, 0600, a);
 }
 
 /* The segment is as good as before. */
@@ -816,17 +822,11 @@ TEST_F(rdma, a_key_opens_its_segment_and_no_other)
 TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 {
 	struct r_pair *p = &self->p;
-	struct peer_greeting g;
 	struct peer_answer a;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	memset(p->mem, 'r', R_SIZE);
-	peer_greeting(&g, p->id);
-	g.node = htobe32(p->node);
-	g.to = g.node;
-	g.perm = htobe32(0400);
-	ASSERT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet(&self->peer, &g, sizeof(g)));
-	memcpy(&a, self->peer.pd, sizeof(a));
+	ASSERT_EQ(0, greet_with(&self->peer, p, 0400, &a));
 	EXPECT_EQ(IBV_WC_SUCCESS,
 		  peer_rdma(&self->peer, 0, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(self->peer.mem, 'r', R_PAGE));
@@ -1015,17 +1015,11 @@ TEST_F(rdma, of_pieces_of_which_one_is_malformed_none_is_carried_out)
 TEST_F(rdma, who_may_only_read_scatters_nothing)
 {
 	struct r_pair *p = &self->p;
-	struct peer_greeting g;
 	struct peer_answer a;
 	char buf[PEER_MSG] = {};
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	peer_greeting(&g, p->id);
-	g.node = htobe32(p->node);
-	g.to = g.node;
-	g.perm = htobe32(0400);
-	ASSERT_EQ(RDMA_CM_EVENT_ESTABLISHED, greet(&self->peer, &g, sizeof(g)));
-	memcpy(&a, self->peer.pd, sizeof(a));
+	ASSERT_EQ(0, greet_with(&self->peer, p, 0400, &a));
 	EXPECT_EQ(0, a.flags);
 	/* One that is as short as a message. */
 	ASSERT_EQ(0, peer_say(&self->peer, buf, peer_scatter(buf, a.rkey)));
