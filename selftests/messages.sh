@@ -43,7 +43,7 @@ chmod 666 /dev/dat
 expect "too little locked memory names the limit" "ulimit -l" little_memory
 
 if [ -z "$DAT_KO" ]; then
-	echo "ok 3 # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	echo "ok 3 messages.without the module # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
 	exit 0
 fi
 for _ in {1..50}; do

@@ -36,7 +36,7 @@ on_adapter() {
 		result "$2"
 	else
 		n=$((n + 1))
-		echo "ok $n # SKIP there is no rdma0, or it does not answer"
+		echo "ok $n rsm_tools.$2 # SKIP there is no rdma0, or it does not answer"
 	fi
 }
 

@@ -114,6 +114,18 @@ leaks() {
 	tap $? "leaks.the module can be loaded again"
 }
 
+# The kselftest harness names a skipped test only in the line with which the test begins.
+name_skips() { # PROGRAM
+	awk -v program="$1" '
+		/^#  RUN / { test = $3 }
+		/^ok [0-9]+ +# *SKIP/ {
+			if (test == "") print "not ok 0 " program ": a skip without a name"
+			else sub(/# *SKIP/, test " # SKIP")
+			test = ""
+		}
+		{ print; fflush() }'
+}
+
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug 2>/dev/null
 if has_kmemleak; then
 	# What the boot has left is not ours.
@@ -125,7 +137,7 @@ pinned_before=$(pinned)
 
 for p in "$@"; do
 	echo "# begin $p"
-	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out
+	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out | name_skips "$p"
 	rc=${PIPESTATUS[0]}
 	plan=$(sed -n 's/^1\.\.//p' /tmp/out)
 	results=$(grep -cE '^(not )?ok ' /tmp/out)
