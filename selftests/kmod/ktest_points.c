@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Service points, queries of objects, and the registry. */
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <linux/string.h>
+
+#include "ktest.h"
+
+#define QUAL	7472
+#define QLEN	16
+
+/**
+ * struct points - what a request and its two service points need
+ * @conn: connection events of @ep
+ * @first: requests at the first service point
+ * @second: requests at the second service point
+ * @pz: protection zone
+ * @conn_evd: EVD of @conn
+ * @first_evd: EVD of @first
+ * @second_evd: EVD of @second
+ * @ep: endpoint that connects
+ * @addr: address of the adapter
+ */
+struct points {
+	struct kt_box		conn;
+	struct kt_box		first;
+	struct kt_box		second;
+	DAT_PZ_HANDLE		pz;
+	DAT_EVD_HANDLE		conn_evd;
+	DAT_EVD_HANDLE		first_evd;
+	DAT_EVD_HANDLE		second_evd;
+	DAT_EP_HANDLE		ep;
+	struct sockaddr_storage	addr;
+};
+
+static DAT_RETURN make_evd(struct ktest *t, struct kt_box *box, DAT_EVD_FLAGS flags,
+			   DAT_EVD_HANDLE *evd)
+{
+	DAT_UPCALL_OBJECT upcall = { box, kt_box_upcall };
+
+	kt_box_init(box);
+	return dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags, evd);
+}
+
+static DAT_RETURN points_make(struct ktest *t, struct points *p)
+{
+	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	DAT_RETURN rc;
+
+	if (!attr)
+		return DAT_INSUFFICIENT_RESOURCES;
+	rc = dat_ia_query(t->ia, NULL, DAT_IA_FIELD_ALL, attr, 0, NULL);
+	if (rc == DAT_SUCCESS)
+		memcpy(&p->addr, attr->ia_address_ptr, sizeof(struct sockaddr_in));
+	kfree(attr);
+	rc = rc ?: dat_pz_create(t->ia, &p->pz);
+	rc = rc ?: make_evd(t, &p->conn, DAT_EVD_CONNECTION_FLAG, &p->conn_evd);
+	rc = rc ?: make_evd(t, &p->first, DAT_EVD_CR_FLAG, &p->first_evd);
+	rc = rc ?: make_evd(t, &p->second, DAT_EVD_CR_FLAG, &p->second_evd);
+	return rc ?: dat_ep_create(t->ia, p->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, p->conn_evd,
+				   NULL, &p->ep);
+}
+
+/* Run @fn with points; the close of the IA ends the upcalls, which write to them. */
+static void with_points(struct ktest *t, void (*fn)(struct ktest *t, struct points *p))
+{
+	struct points *p = kzalloc(sizeof(*p), GFP_KERNEL);
+
+	KT_TRUE(t, p);
+	if (points_make(t, p))
+		t->failed = true;
+	else
+		fn(t, p);
+	dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
+	t->ia = DAT_HANDLE_NULL;
+	kfree(p);
+}
+
+static DAT_RETURN ask(struct points *p, DAT_CONN_QUAL qual)
+{
+	return dat_ep_connect(p->ep, (struct sockaddr *)&p->addr, qual, 5000000, 3, "hi",
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static DAT_CR_HANDLE request(const struct kt_box *box)
+{
+	return box->events[0].event_data.cr_arrival_event_data.cr_handle;
+}
+
+static void psp_says(struct ktest *t, struct points *p)
+{
+	DAT_PSP_PARAM param = {};
+	DAT_PSP_HANDLE psp;
+
+	KT_OK(t, dat_psp_create(t->ia, QUAL, p->first_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_OK(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
+	KT_TRUE(t, param.ia_handle == t->ia);
+	KT_EQ(t, param.conn_qual, QUAL);
+	KT_TRUE(t, param.evd_handle == p->first_evd);
+	KT_EQ(t, param.psp_flags, DAT_PSP_CONSUMER_FLAG);
+	KT_TYPE(t, dat_psp_query(psp, ~DAT_PSP_FIELD_ALL, &param), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	KT_OK(t, dat_psp_free(psp));
+	KT_TYPE(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+}
+
+static void psp_query_says_what_was_asked_for(struct ktest *t)
+{
+	with_points(t, psp_says);
+}
+
+static void rsp_says(struct ktest *t, struct points *p)
+{
+	DAT_RSP_PARAM param = {};
+	DAT_RSP_HANDLE rsp;
+
+	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->ep, p->first_evd, &rsp));
+	KT_OK(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
+	KT_TRUE(t, param.ia_handle == t->ia);
+	KT_EQ(t, param.conn_qual, QUAL);
+	KT_TRUE(t, param.evd_handle == p->first_evd);
+	KT_TRUE(t, param.ep_handle == p->ep);
+	KT_TYPE(t, dat_rsp_query(rsp, ~DAT_RSP_FIELD_ALL, &param), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	KT_OK(t, dat_rsp_free(rsp));
+	KT_TYPE(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+}
+
+static void rsp_query_says_what_was_asked_for(struct ktest *t)
+{
+	with_points(t, rsp_says);
+}
+
+static void pz_query_names_its_ia(struct ktest *t)
+{
+	DAT_PZ_PARAM param = {};
+	DAT_PZ_HANDLE pz;
+
+	KT_OK(t, dat_pz_create(t->ia, &pz));
+	KT_OK(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param));
+	KT_TRUE(t, param.ia_handle == t->ia);
+	KT_TYPE(t, dat_pz_query(pz, ~DAT_PZ_FIELD_ALL, &param), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	KT_OK(t, dat_pz_free(pz));
+	KT_TYPE(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+}
+
+static void listens_anywhere(struct ktest *t, struct points *p)
+{
+	DAT_CONN_QUAL qual = 0;
+	DAT_PSP_HANDLE psp;
+
+	KT_OK(t, dat_psp_create_any(t->ia, &qual, p->first_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_TRUE(t, qual >= 1024);
+	KT_OK(t, ask(p, qual));
+	KT_TRUE(t, kt_box_wait(&p->first));
+	KT_EQ(t, p->first.events[0].event_data.cr_arrival_event_data.conn_qual, qual);
+	KT_OK(t, dat_cr_reject(request(&p->first), 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+}
+
+static void requests_reach_a_qualifier_that_was_chosen_for_the_psp(struct ktest *t)
+{
+	with_points(t, listens_anywhere);
+}
+
+static void hands_off(struct ktest *t, struct points *p)
+{
+	DAT_PSP_HANDLE first, second;
+	DAT_CR_PARAM param;
+
+	KT_OK(t, dat_psp_create(t->ia, QUAL, p->first_evd, DAT_PSP_CONSUMER_FLAG, &first));
+	KT_OK(t, dat_psp_create(t->ia, QUAL + 1, p->second_evd, DAT_PSP_CONSUMER_FLAG, &second));
+	KT_OK(t, ask(p, QUAL));
+	KT_TRUE(t, kt_box_wait(&p->first));
+	KT_TYPE(t, dat_cr_handoff(request(&p->first), QUAL + 2), DAT_INVALID_PARAMETER);
+	KT_OK(t, dat_cr_handoff(request(&p->first), QUAL + 1));
+	KT_TRUE(t, kt_box_wait(&p->second));
+	KT_TYPE(t, dat_cr_query(request(&p->first), DAT_CR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	KT_OK(t, dat_cr_query(request(&p->second), DAT_CR_FIELD_ALL, &param));
+	KT_TRUE(t, param.private_data && !strcmp(param.private_data, "hi"));
+	KT_OK(t, dat_cr_reject(request(&p->second), 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+}
+
+static void requests_are_handed_to_another_service_point(struct ktest *t)
+{
+	with_points(t, hands_off);
+}
+
+static void only_infinite_watermarks_are_taken(struct ktest *t, struct points *p)
+{
+	KT_OK(t, dat_ep_set_watermark(p->ep, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE));
+	KT_TYPE(t, dat_ep_set_watermark(p->ep, -2, DAT_WATERMARK_INFINITE),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_set_watermark(p->ep, DAT_WATERMARK_INFINITE, -2),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_set_watermark(p->ep, 1, DAT_WATERMARK_INFINITE),
+		DAT_MODEL_NOT_SUPPORTED);
+	KT_TYPE(t, dat_ep_set_watermark(DAT_HANDLE_NULL, 1, 1), DAT_INVALID_HANDLE);
+}
+
+static void watermarks_are_infinite(struct ktest *t)
+{
+	with_points(t, only_infinite_watermarks_are_taken);
+}
+
+/* The registry needs a provider's address and never looks at what is there. */
+static void modules_can_not_register_providers(struct ktest *t)
+{
+	DAT_PROVIDER_INFO *info = kzalloc(sizeof(*info), GFP_KERNEL);
+	const DAT_PROVIDER *provider = (const DAT_PROVIDER *)t;
+	DAT_RETURN add_new, remove_new, add_used, remove_used;
+
+	KT_TRUE(t, info);
+	strscpy(info->ia_name, "nobody", sizeof(info->ia_name));
+	add_new = dat_registry_add_provider(provider, info);
+	remove_new = dat_registry_remove_provider(provider, info);
+	strscpy(info->ia_name, ktest_device, sizeof(info->ia_name));
+	add_used = dat_registry_add_provider(provider, info);
+	remove_used = dat_registry_remove_provider(provider, info);
+	kfree(info);
+	KT_TYPE(t, add_new, DAT_NOT_IMPLEMENTED);
+	KT_TYPE(t, remove_new, DAT_PROVIDER_NOT_FOUND);
+	KT_TYPE(t, add_used, DAT_PROVIDER_ALREADY_REGISTERED);
+	KT_TYPE(t, remove_used, DAT_PROVIDER_IN_USE);
+	KT_TYPE(t, dat_registry_add_provider(NULL, NULL), DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_registry_remove_provider(provider, NULL), DAT_INVALID_PARAMETER);
+}
+
+static void relations_of_providers_are_unknown(struct ktest *t)
+{
+	DAT_HA_RELATIONSHIP answer;
+
+	KT_TYPE(t, dat_registry_providers_related(ktest_device, ktest_device, &answer),
+		DAT_MODEL_NOT_SUPPORTED);
+	KT_TYPE(t, dat_registry_providers_related(ktest_device, ktest_device, NULL),
+		DAT_INVALID_PARAMETER);
+}
+
+const struct ktest_case ktest_points[] = {
+	KTEST(psp_query_says_what_was_asked_for),
+	KTEST(rsp_query_says_what_was_asked_for),
+	KTEST(pz_query_names_its_ia),
+	KTEST(requests_reach_a_qualifier_that_was_chosen_for_the_psp),
+	KTEST(requests_are_handed_to_another_service_point),
+	KTEST(watermarks_are_infinite),
+	KTEST(modules_can_not_register_providers),
+	KTEST(relations_of_providers_are_unknown),
+	{}
+};
