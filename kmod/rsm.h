@@ -35,11 +35,9 @@
 #define _DAT_RSM_H
 
 #include <linux/fs.h>
-#include <linux/highmem.h>
 #include <linux/kref.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
-#include <linux/nospec.h>
 #include <linux/rcupdate.h>
 #include <linux/srcu.h>
 #include <linux/uidgid.h>
@@ -182,11 +180,10 @@ struct rsm_obj {
  * struct rsm_mem - pinned pages
  * @mm: charged for them
  * @length: bytes
- * @lmr: of a segment that an adapter reaches: its registration, which has the pages, too
+ * @lmr: registration of a segment that an adapter reaches; it holds the pages, and @npages is 0
  * @rkey: of @lmr
- * @charged: pages that count against the limit of @mm
  * @budget: pages that count against the node's budget
- * @npages: in @pages, pinned; of a segment that an adapter reaches 0 if it does so by itself
+ * @npages: number of pages in @pages
  * @exported: of a segment
  * @writable: transfers may write
  * @pages: in order
@@ -196,7 +193,6 @@ struct rsm_mem {
 	u64			length;
 	void			*lmr;
 	u32			rkey;
-	u32			charged;
 	u32			budget;
 	u32			npages;
 	bool			exported;
@@ -214,7 +210,6 @@ struct rsm_mem {
  * @length: bytes
  * @addr: of the memory, as last bound; node->lock
  * @mem: changed under node->lock, read under rsm_transfers
- * @left: what it was before a rebind that is under way, or NULL; likewise
  * @segid: 0: not published; node->lock
  * @withdrawing: it is not found by @segid any more, but importers are still being waited for;
  *	node->lock
@@ -238,7 +233,6 @@ struct rsm_export {
 	u64			length;
 	u64			addr;
 	struct rsm_mem __rcu	*mem;
-	struct rsm_mem __rcu	*left;
 	u32			segid;
 	bool			withdrawing;
 	struct dat_rsm_access	*acl;
@@ -341,29 +335,9 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
-/**
- * rsm_mem_byte() - map the page of a byte, which is under rsm_transfers
- * @mem: memory
- * @offset: of the byte, checked, but a processor that guesses may be ahead of that
- *
- * Return: the byte, to be unmapped by kunmap_local().
- */
-static inline void *rsm_mem_byte(const struct rsm_mem *mem, u64 offset)
-{
-	u32 page = array_index_nospec(offset >> PAGE_SHIFT, mem->npages);
-
-	return kmap_local_page(mem->pages[page]) + offset_in_page(offset);
-}
-
-/* Bytes of @left that are on the page of the byte at @offset. */
-static inline u32 rsm_mem_chunk(u64 offset, u64 left)
-{
-	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
-}
-
 /* rsm_mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);
-int rsm_mem_register(void *pz, u64 addr, u64 length, bool pages, struct rsm_mem **out);
+int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out);
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from);
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
 void rsm_mem_unpin(struct rsm_mem *mem);

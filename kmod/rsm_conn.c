@@ -80,8 +80,6 @@ static bool conn_stuck(const struct rsm_conn *conn)
 {
 	if (conn->telling && time_after(jiffies, conn->told_at + SILENCE))
 		return true;
-	if (conn->scattering && time_after(jiffies, conn->scattered_at + SILENCE))
-		return true;
 	return (conn->posted != conn->completed || conn->acks) &&
 	       time_after(jiffies, conn->progress + SILENCE);
 }
@@ -130,7 +128,7 @@ static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 						     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-int rsm_conn_error(DAT_RETURN rc)
+static int request_error(DAT_RETURN rc)
 {
 	if (!rc)
 		return 0;
@@ -144,7 +142,7 @@ static int request_post_locked(struct rsm_conn *conn, struct rsm_request *req)
 	lockdep_assert_held(&conn->lock);
 	if (!conn->up)
 		return -ENOTCONN;
-	ret = rsm_conn_error(request_post(conn, req));
+	ret = request_error(request_post(conn, req));
 	if (ret)
 		return ret;
 	if (conn->posted++ == conn->completed)
@@ -237,7 +235,6 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 	conn->ia = ctlr->ia;
 	conn->ops = ops;
 	conn->owner = owner;
-	conn->recv_size = sizeof(struct rsm_msg);
 	conn->mem_size = PAGE_SIZE + PAGE_ALIGN(stage);
 	conn->mem = alloc_pages_exact(conn->mem_size,
 				      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
@@ -331,8 +328,6 @@ static void conn_up(struct rsm_conn *conn, const struct rsm_answer *answer)
 		conn->addr = be64_to_cpu(answer->addr);
 		conn->length = be64_to_cpu(answer->length);
 		conn->swapped = answer->endian != RSM_ENDIAN;
-		conn->scatters = conn->ctlr->software &&
-				 be16_to_cpu(answer->flags) & RSM_ANSWER_SCATTERS;
 	}
 	rsm_msg_push(conn);
 	conn_next_beat(conn);

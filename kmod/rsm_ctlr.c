@@ -203,7 +203,6 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	ia = kia->ia;
 	attrs = &ia->dev->ibdev->attrs;
 	ctlr->addr = kia->addr;
-	ctlr->software = ib_uses_virt_dma(ia->dev->ibdev);
 	ctlr->reads = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, CTLR_READS);
 	/* With iWARP the peer writes what was asked for. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;

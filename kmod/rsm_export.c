@@ -54,7 +54,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **mem)
 {
 	if (exp->ctlr)
-		return rsm_mem_register(exp->pz, addr, exp->length, exp->ctlr->software, mem);
+		return rsm_mem_register(exp->pz, addr, exp->length, mem);
 	return rsm_mem_pin(addr, exp->length, true, mem);
 }
 
@@ -140,20 +140,20 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 
 /*
  * Swap the pages.  Transfers see the old ones or the new ones, windows fault the new ones
- * in.  @mem: those to be let go of in any case, after export_leave().
+ * in.  @mem: those to be let go of in any case; @shared: after a grace period.
  */
-static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr)
+static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
 	struct rsm_import *imp;
 	int ret = DAT_RSM_OK;
 
 	mutex_lock(&node->lock);
+	*shared = exp->shared;
 	if (exp->obj.stopped) {
 		ret = DAT_RSM_BAD_SEG;
 	} else if (exp->addr != addr) {
 		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
-		rcu_assign_pointer(exp->left, *mem);
 		exp->addr = addr;
 		list_for_each_entry(imp, &exp->imports, node)
 			rsm_import_zap(imp);
@@ -162,23 +162,6 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr)
 	}
 	mutex_unlock(&node->lock);
 	return ret;
-}
-
-/*
- * Nobody finds @mem any more.  Return: who has found it may still use it, be it that he has
- * connected only after it was replaced.
- */
-static bool export_leave(struct rsm_export *exp, const struct rsm_mem *mem)
-{
-	struct rsm_node *node = exp->obj.ctx->node;
-	bool shared;
-
-	mutex_lock(&node->lock);
-	if (rcu_access_pointer(exp->left) == mem)
-		RCU_INIT_POINTER(exp->left, NULL);
-	shared = exp->shared;
-	mutex_unlock(&node->lock);
-	return shared;
 }
 
 /* Until it has ended, whoever frees the segment waits: it uses the zone and the adapter. */
@@ -205,6 +188,7 @@ static void call_end(struct rsm_export *exp)
 static int export_rebind(struct rsm_export *exp, u64 addr)
 {
 	struct rsm_mem *mem;
+	bool shared;
 	int ret;
 
 	if (!call_begin(exp))
@@ -212,11 +196,11 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	ret = export_pin(exp, addr, &mem);
 	if (ret)
 		goto out;
-	ret = export_swap(exp, &mem, addr);
+	ret = export_swap(exp, &mem, addr, &shared);
 	/* Peers use it until they have said that they don't. */
 	if (!ret && exp->ctlr)
 		rsm_serve_moved(exp);
-	if (!ret && export_leave(exp, mem))
+	if (!ret && shared)
 		rsm_transfers_wait();
 	rsm_mem_unpin(mem);
 out:

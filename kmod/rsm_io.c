@@ -28,12 +28,32 @@ struct io {
 	bool			put;
 };
 
+/**
+ * mem_byte() - map the page of a byte
+ * @mem: memory, under rsm_transfers
+ * @offset: checked offset of the byte; speculation may be ahead of the check
+ *
+ * Return: the byte, to be unmapped by kunmap_local().
+ */
+static void *mem_byte(const struct rsm_mem *mem, u64 offset)
+{
+	u32 page = array_index_nospec(offset >> PAGE_SHIFT, mem->npages);
+
+	return kmap_local_page(mem->pages[page]) + offset_in_page(offset);
+}
+
+/* Bytes of @left that are on the page of the byte at @offset. */
+static u32 mem_chunk(u64 offset, u64 left)
+{
+	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
+}
+
 /* The byte of the segment at @offset, or NULL: the import was cut. */
 static void *io_map(const struct io *io, u64 offset)
 {
 	if (READ_ONCE(io->imp->obj.cut))
 		return NULL;
-	return rsm_mem_byte(srcu_dereference(io->imp->export->mem, &rsm_transfers), offset);
+	return mem_byte(srcu_dereference(io->imp->export->mem, &rsm_transfers), offset);
 }
 
 /* Returns -EFAULT if the user's memory has to be faulted in first. */
@@ -74,7 +94,7 @@ static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
 		/* Memory that is taken away again and again would keep us here. */
 		if (fatal_signal_pending(current))
 			return DAT_RSM_INTERRUPTED;
-		n = rsm_mem_chunk(e->offset + done, e->length - done);
+		n = mem_chunk(e->offset + done, e->length - done);
 		ret = io_copy_user(io, e->offset + done, e->addr + done, n);
 		if (ret == -EFAULT)
 			ret = io_fault_in(io, e->addr + done, n);
@@ -128,7 +148,7 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 	while (!ret && done < e->length) {
 		if (fatal_signal_pending(current))
 			return DAT_RSM_INTERRUPTED;
-		n = min_t(u32, rsm_mem_chunk(e->offset + done, e->length - done), sizeof(buf));
+		n = min_t(u32, mem_chunk(e->offset + done, e->length - done), sizeof(buf));
 		user = (void __user *)(e->addr + done);
 		if (io->put && copy_from_user(buf, user, n))
 			return DAT_RSM_BAD_ADDR;
@@ -154,7 +174,7 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 	}
 	va = io_map(io, offset);
 	if (va) {
-		local = rsm_mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at);
+		local = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at);
 		memmove(io->put ? va : local, io->put ? local : va, n);
 		kunmap_local(local);
 		kunmap_local(va);
@@ -200,13 +220,13 @@ int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool fr
 	int idx;
 
 	for (done = 0; done < n; done += part) {
-		part = rsm_mem_chunk(at + done, n - done);
+		part = mem_chunk(at + done, n - done);
 		idx = srcu_read_lock(&rsm_transfers);
 		if (READ_ONCE(lm->obj.stopped)) {
 			srcu_read_unlock(&rsm_transfers, idx);
 			return DAT_RSM_BAD_LOCALMEM;
 		}
-		va = rsm_mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at + done);
+		va = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at + done);
 		memcpy(from ? buf + done : va, from ? va : buf + done, part);
 		kunmap_local(va);
 		srcu_read_unlock(&rsm_transfers, idx);
@@ -232,8 +252,8 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 			ret = DAT_RSM_INTERRUPTED;
 			break;
 		}
-		n = rsm_mem_chunk(e->addr + done, e->length - done);
-		n = rsm_mem_chunk(e->offset + done, n);
+		n = mem_chunk(e->addr + done, e->length - done);
+		n = mem_chunk(e->offset + done, n);
 		ret = io_copy_local(io, e->offset + done, lm, e->addr + done, n);
 		done += n;
 		cond_resched();

@@ -68,10 +68,10 @@ err_uncharge:
 	return DAT_RSM_NO_MEM;
 }
 
-static void mem_uncharge(struct mm_struct *mm, u32 charged, u32 budget)
+static void mem_uncharge(struct mm_struct *mm, u32 npages, u32 budget)
 {
 	atomic_long_sub(budget, &exported_pages);
-	atomic64_sub(charged, &mm->pinned_vm);
+	atomic64_sub(npages, &mm->pinned_vm);
 }
 
 static void mem_free(struct rsm_mem *mem)
@@ -189,7 +189,6 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 		ret = DAT_RSM_NO_MEM;
 		goto err_uncharge;
 	}
-	mem->charged = npages;
 	mem->budget = exported ? npages : 0;
 	ret = mem_pin_some_way(mem, addr, npages);
 	if (ret) {
@@ -219,7 +218,7 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 		return;
 	if (mem->lmr)
 		kdat_lmr_free(mem->lmr);
-	mem_uncharge(mem->mm, mem->charged, mem->budget);
+	mem_uncharge(mem->mm, mem->npages, mem->budget);
 	mem_unpin_pages(mem);
 	mem_free(mem);
 }
@@ -265,67 +264,18 @@ static int mem_register_error(int err, u64 addr, u64 length)
 	return mem_error(err, addr, length, true);
 }
 
-static bool mem_changes(struct mmu_interval_notifier *changes,
-			const struct mmu_notifier_range *range, unsigned long seq)
-{
-	mmu_interval_set_seq(changes, seq);
-	return true;
-}
-
-static const struct mmu_interval_notifier_ops mem_changes_ops = {
-	.invalidate	= mem_changes,
-};
-
-static int mem_register_and_pin(struct rsm_mem *mem, void *pz, u64 addr)
-{
-	u32 npages = mem->length >> PAGE_SHIFT;
-	int ret;
-
-	ret = mem_register(mem, pz, addr);
-	if (ret)
-		return mem_register_error(ret, addr, mem->length);
-	ret = mem_pin_some_way(mem, addr, npages);
-	return ret ? mem_error(ret, addr, mem->length, true) : DAT_RSM_OK;
-}
-
-/*
- * The registration keeps its pages to itself, so those that we write are pinned once more.
- * They are the same ones, which were charged, unless others have been mapped there meanwhile.
- */
-static int mem_register_twice(struct rsm_mem *mem, void *pz, u64 addr)
-{
-	u32 npages = mem->length >> PAGE_SHIFT;
-	struct mmu_interval_notifier changes;
-	unsigned long seq;
-	bool changed;
-	int ret;
-
-	if (mmu_interval_notifier_insert(&changes, mem->mm, addr, mem->length, &mem_changes_ops))
-		return DAT_RSM_NO_MEM;
-	seq = mmu_interval_read_begin(&changes);
-	ret = mem_register_and_pin(mem, pz, addr);
-	changed = mmu_interval_read_retry(&changes, seq);
-	mmu_interval_notifier_remove(&changes);
-	if (!ret && changed)
-		ret = mem_charge(mem->mm, npages, false);
-	if (!ret && changed)
-		mem->charged = npages;
-	return ret;
-}
-
 /**
  * rsm_mem_register() - have an adapter reach memory of the current process
  * @pz: zone of the segment
  * @addr: first byte, at a page
  * @length: bytes, not 0, a multiple of a page
- * @pages: we write it, too
  * @out: result
  *
  * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
  *
  * Context: sleeps; takes mmap_lock.  Return: as rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
  */
-int rsm_mem_register(void *pz, u64 addr, u64 length, bool pages, struct rsm_mem **out)
+int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 {
 	struct rsm_mem *mem;
 	int ret;
@@ -341,18 +291,13 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, bool pages, struct rsm_mem 
 		return DAT_RSM_NO_MEM;
 	}
 	mem->budget = length >> PAGE_SHIFT;
-	if (pages) {
-		ret = mem_register_twice(mem, pz, addr);
-	} else {
-		ret = mem_register(mem, pz, addr);
-		if (ret)
-			ret = mem_register_error(ret, addr, length);
-	}
-	if (ret)
+	ret = mem_register(mem, pz, addr);
+	if (ret) {
 		rsm_mem_unpin(mem);
-	else
-		*out = mem;
-	return ret;
+		return mem_register_error(ret, addr, length);
+	}
+	*out = mem;
+	return DAT_RSM_OK;
 }
 
 /* Of any controller: it is pages, whoever transfers. */

@@ -2,21 +2,18 @@
 /*
  * What the kernels of both sides of a connection say to each other.
  *
- * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  An
- * importer has at most one SCATTER.  With the answers to the other's there are three messages
- * at most that a side has not received, and receives never run out.
+ * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  With the
+ * answer to the other's there are two messages at most that a side has not received, and
+ * receives never run out.
  */
 #include <linux/jiffies.h>
-#include <linux/nospec.h>
 
 #include "rsm_msg.h"
 
 #define MSG_SLOT	64	/* bytes between messages in conn->mem */
 #define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
 #define MSG_ACK		(RSM_CONN_RECVS + 1)
-#define MSG_DONE	(RSM_CONN_RECVS + 2)
-#define MSG_SCATTER	(RSM_CONN_RECVS + 3)	/* a name in cookies: it is elsewhere */
-#define MSG_SCRATCH	(RSM_CONN_RECVS + 4)	/* of each channel */
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 2)	/* of each channel */
 
 static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
 
@@ -38,33 +35,9 @@ static DAT_LMR_TRIPLET msg_triplet(const struct rsm_conn *conn, unsigned int n)
 	return mem_triplet(conn, msg_slot(conn, n), sizeof(struct rsm_msg));
 }
 
-/* A receive: that of a SCATTER is behind the other messages. */
-static struct rsm_msg *recv_slot(const struct rsm_conn *conn, unsigned int n)
-{
-	if (conn->recv_size == sizeof(struct rsm_msg))
-		return msg_slot(conn, n);
-	return conn->mem + PAGE_SIZE + n * conn->recv_size;
-}
-
-static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
-{
-	return mem_triplet(conn, recv_slot(conn, n), conn->recv_size);
-}
-
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel)
 {
 	return mem_triplet(conn, msg_slot(conn, MSG_SCRATCH + channel), 1);
-}
-
-/* A SCATTER of an import, at the end of its memory. */
-static struct rsm_msg *scatter_msg(const struct rsm_conn *conn)
-{
-	return conn->mem + conn->mem_size - RSM_SCATTER_SIZE;
-}
-
-void *rsm_msg_pieces(const struct rsm_conn *conn)
-{
-	return scatter_msg(conn) + 1;
 }
 
 /* Saying. */
@@ -82,23 +55,18 @@ static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struc
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 
-static void msg_answer(struct rsm_conn *conn, unsigned int slot, enum rsm_msg_type type)
+static void msg_ack(struct rsm_conn *conn)
 {
-	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = type };
+	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_ACK };
 
 	lockdep_assert_held(&conn->lock);
+	conn->ack_due = false;
 	if (!conn->up)
 		return;
 	if (!conn->acks)
 		conn->progress = jiffies;
-	if (!msg_send(conn, slot, &msg, DAT_COMPLETION_DEFAULT_FLAG))
+	if (!msg_send(conn, MSG_ACK, &msg, DAT_COMPLETION_DEFAULT_FLAG))
 		conn->acks++;
-}
-
-static void msg_ack(struct rsm_conn *conn)
-{
-	conn->ack_due = false;
-	msg_answer(conn, MSG_ACK, RSM_MSG_ACK);
 }
 
 static bool msg_wants(const struct rsm_conn *conn)
@@ -214,24 +182,8 @@ void rsm_msg_completed(struct rsm_conn *conn)
 		msg_ack(conn);
 }
 
-/**
- * struct heard - a message that was received
- * @msg: its head; a copy, since a peer's adapter might write to where reads may go
- * @more: bytes behind it
- * @len: of them
- * @seq: of a DONE: what the ring is told
- */
-struct heard {
-	struct rsm_msg	msg;
-	const void	*more;
-	u32		len;
-	u32		seq;
-};
-
-static void msg_told(struct rsm_conn *conn, const struct heard *h)
+static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
 {
-	const struct rsm_msg *msg = &h->msg;
-
 	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
 	spin_lock_bh(&conn->lock);
 	conn->ack_due = true;
@@ -246,7 +198,7 @@ static void msg_told(struct rsm_conn *conn, const struct heard *h)
 	spin_unlock_bh(&conn->lock);
 }
 
-static void msg_acked(struct rsm_conn *conn, const struct heard *h)
+static void msg_acked(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
 	conn->telling = false;
@@ -258,116 +210,58 @@ static void msg_acked(struct rsm_conn *conn, const struct heard *h)
 	wake_up_all(&conn->wq);
 }
 
-static void msg_scattered(struct rsm_conn *conn, const struct heard *h)
-{
-	spin_lock_bh(&conn->lock);
-	msg_answer(conn, MSG_DONE, RSM_MSG_DONE);
-	spin_unlock_bh(&conn->lock);
-}
-
-static void msg_done(struct rsm_conn *conn, const struct heard *h)
-{
-	conn->done[RSM_CHANNEL_RING](conn, h->seq, true);
-}
-
-/*
- * What the peer's kernel says is taken, or it is nothing that it may say.  A peer that asks on
- * and on has had the answers; the transport may know it later.
- */
-
+/* A peer that asks on and on has had the answers; the transport may know it later. */
 static bool can_answer(const struct rsm_conn *conn)
 {
 	return READ_ONCE(conn->acks) < (conn->ops->moves ? RSM_ACK_WRS : RSM_SERVE_ACK_WRS);
 }
 
-static bool take_ack(struct rsm_conn *conn, struct heard *h)
+/*
+ * Copy a message from its receive.  False: it is none that the peer may send now.  All checks are
+ * of the copy: a peer's adapter may write to where the reads of an import go.
+ */
+static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
+		     struct rsm_msg *msg)
 {
-	return conn->telling && !h->len;
-}
-
-static bool take_tell(struct rsm_conn *conn, struct heard *h)
-{
-	if (h->len || conn->ack_due || !can_answer(conn))
+	if (r->len != sizeof(*msg))
 		return false;
-	return conn->ops->moves || !(h->msg.flags & RSM_TELL_REBIND);
-}
-
-static bool take_scatter(struct rsm_conn *conn, struct heard *h)
-{
-	return conn->ops->scatter && conn->scatters && can_answer(conn) &&
-	       conn->ops->scatter(conn, be32_to_cpu(h->msg.rkey), h->more, h->len);
-}
-
-/* Each SCATTER is done once, whatever the peer says. */
-static bool take_done(struct rsm_conn *conn, struct heard *h)
-{
-	bool taken;
-
-	spin_lock_bh(&conn->lock);
-	taken = conn->scattering && !h->len;
-	conn->scattering = false;
-	h->seq = conn->scatter_seq;
-	spin_unlock_bh(&conn->lock);
-	return taken;
-}
-
-/* Where a message is heard. */
-enum {
-	AT_ONCE,	/* in softirq */
-	ONCE_UP,	/* likewise, if we know of the connection already */
-	ASLEEP,		/* in process context, under end_lock */
-};
-
-static const struct {
-	bool	(*take)(struct rsm_conn *conn, struct heard *h);
-	void	(*fn)(struct rsm_conn *conn, const struct heard *h);
-	int	where;
-} msg_kinds[] = {
-	[RSM_MSG_ACK]		= { take_ack, msg_acked, ASLEEP },
-	[RSM_MSG_TELL]		= { take_tell, msg_told, ASLEEP },
-	[RSM_MSG_SCATTER]	= { take_scatter, msg_scattered, ONCE_UP },
-	[RSM_MSG_DONE]		= { take_done, msg_done, AT_ONCE },
-};
-
-/* Its kind, or 0: it is none. */
-static unsigned int msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
-			     struct heard *h)
-{
-	const struct rsm_msg *at = recv_slot(conn, r->slot);
-
-	if (r->len < sizeof(*at))
-		return 0;
-	memcpy(&h->msg, at, sizeof(h->msg));
+	memcpy(msg, msg_slot(conn, r->slot), sizeof(*msg));
 	/* The compiler must not fetch it again for later looks. */
 	barrier();
-	h->more = at + 1;
-	h->len = r->len - sizeof(*at);
-	if (h->msg.magic != cpu_to_be32(RSM_MAGIC) || h->msg.type >= ARRAY_SIZE(msg_kinds))
-		return 0;
-	return array_index_nospec(h->msg.type, ARRAY_SIZE(msg_kinds));
+	if (msg->magic != cpu_to_be32(RSM_MAGIC))
+		return false;
+	if (msg->type == RSM_MSG_ACK)
+		return conn->telling;
+	if (msg->type != RSM_MSG_TELL || conn->ack_due || !can_answer(conn))
+		return false;
+	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
 }
 
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_RECV << COOKIE_CHANNEL | slot };
-	DAT_LMR_TRIPLET seg = recv_triplet(conn, slot);
+	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
 
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 /* The connection has not ended.  False: it is of no use any more. */
-static bool msg_hear(struct rsm_conn *conn, unsigned int kind, u32 slot, struct heard *h)
+static bool msg_hear(struct rsm_conn *conn, const struct rsm_received *r)
 {
+	struct rsm_msg msg;
 	bool posted;
 
-	if (!kind || !msg_kinds[kind].take(conn, h))
+	if (!msg_read(conn, r, &msg))
 		return false;
 	/*
 	 * Before the answer, after which the next may come.  With a receive less the peer would
 	 * one day wait for ever; what it has said so far counts.
 	 */
-	posted = rsm_msg_receive(conn, slot);
-	msg_kinds[kind].fn(conn, h);
+	posted = rsm_msg_receive(conn, r->slot);
+	if (msg.type == RSM_MSG_ACK)
+		msg_acked(conn);
+	else
+		msg_told(conn, &msg);
 	return posted;
 }
 
@@ -389,89 +283,28 @@ void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
 	struct rsm_received r;
-	struct heard h;
 
 	mutex_lock(&conn->end_lock);
 	while (!conn->ended && msg_next(conn, &r))
-		if (!msg_hear(conn, msg_read(conn, &r, &h), r.slot, &h))
+		if (!msg_hear(conn, &r))
 			rsm_conn_hang_up(conn);
 	mutex_unlock(&conn->end_lock);
-}
-
-static void msg_put_off(struct rsm_conn *conn, const struct rsm_received *r)
-{
-	spin_lock(&conn->lock);
-	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = *r;
-	spin_unlock(&conn->lock);
-	queue_work(dat_wq, &conn->inbox_work);
-}
-
-/* In softirq: false: it is heard elsewhere. */
-static bool msg_hears_now(const struct rsm_conn *conn, unsigned int kind)
-{
-	if (!kind || msg_kinds[kind].where == ASLEEP)
-		return false;
-	return msg_kinds[kind].where == AT_ONCE || READ_ONCE(conn->been_up);
 }
 
 /* A slot is in the inbox once at most, and there is room for each. */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
-	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
-	struct heard h;
-	unsigned int kind;
+	DAT_LMR_TRIPLET seg = msg_triplet(conn, r.slot);
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
 	WRITE_ONCE(conn->heard, jiffies);
-	kind = msg_read(conn, &r, &h);
-	if (msg_hears_now(conn, kind)) {
-		if (msg_hear(conn, kind, r.slot, &h))
-			return;
-		/* To hang up takes sleep. */
-		r.len = 0;
-	}
-	msg_put_off(conn, &r);
-}
-
-static DAT_RETURN scatter_post(struct rsm_conn *conn, u32 len)
-{
-	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | MSG_SCATTER };
-	DAT_LMR_TRIPLET seg = mem_triplet(conn, scatter_msg(conn), sizeof(struct rsm_msg) + len);
-
-	*scatter_msg(conn) = (struct rsm_msg) {
-		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_SCATTER,
-		.rkey = cpu_to_be32(conn->rkey),
-	};
-	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
-}
-
-/* The answer may come before the post returns. */
-static int scatter_begin(struct rsm_conn *conn, u32 len, u32 seq)
-{
-	int ret;
-
-	conn->scattering = true;
-	conn->scattered_at = jiffies;
-	conn->scatter_seq = seq;
-	ret = rsm_conn_error(scatter_post(conn, len));
-	if (ret)
-		conn->scattering = false;
-	return ret;
-}
-
-int rsm_msg_scatter(struct rsm_conn *conn, u32 len, u32 seq)
-{
-	int ret = -ENOTCONN;
-
-	spin_lock_bh(&conn->lock);
-	if (conn->up)
-		ret = scatter_begin(conn, len, seq);
-	spin_unlock_bh(&conn->lock);
-	return ret;
+	spin_lock(&conn->lock);
+	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = r;
+	spin_unlock(&conn->lock);
+	queue_work(dat_wq, &conn->inbox_work);
 }
 
 /* Of a message: its transport is done with it.  Of TELLs only failures are told. */
@@ -479,7 +312,7 @@ void rsm_msg_said(struct rsm_conn *conn, unsigned int slot)
 {
 	spin_lock(&conn->lock);
 	conn->progress = jiffies;
-	if (slot == MSG_ACK || slot == MSG_DONE)
+	if (slot == MSG_ACK)
 		conn->acks--;
 	spin_unlock(&conn->lock);
 }

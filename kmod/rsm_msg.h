@@ -42,9 +42,4 @@ void rsm_msg_inbox(struct work_struct *work);
 /* A byte that flushes of a channel are read into. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
-/* rsm_conn.c */
-
-/* What a post has come to: 0; -ENOTCONN: the connection is lost; -EIO. */
-int rsm_conn_error(DAT_RETURN rc);
-
 #endif /* _DAT_RSM_MSG_H */

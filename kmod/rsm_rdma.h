@@ -35,13 +35,12 @@
 #define RSM_RING_WRS		32	/* of the mapped ring */
 #define RSM_RING_TELL		8	/* one in so many puts of it is not silent */
 #define RSM_ACK_WRS		8	/* answers that the transport is not done with */
-#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* also TELLs and SCATTERs */
+#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* also TELLs */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
 #define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter, who transfers nothing */
 #define RSM_CONN_RECVS		4
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
-#define RSM_SCATTER_SIZE	4096	/* and of a SCATTER, with all that it carries */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
 #define RSM_MAX_SERVED		3072	/* of them, those of others: the own ones find room */
 
@@ -77,7 +76,6 @@ enum rsm_ctlr_state {
  *	requests holds up nobody who is connected
  * @psp: service point
  * @pz: of imports
- * @software: processors do the adapter's work
  * @read_priv: what memory that is read into needs
  * @reads: RDMA reads that an endpoint may have under way, at most 16
  * @addr: of the adapter, as it was when it was opened; where the service point is
@@ -96,7 +94,6 @@ struct rsm_ctlr {
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	DAT_PZ_HANDLE		pz;
-	bool			software;
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;
 	struct sockaddr_storage	addr;
@@ -192,7 +189,7 @@ static_assert(sizeof(struct rsm_greeting) == 56);
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the exporter
- * @flags: RSM_ANSWER_SCATTERS: SCATTER is understood
+ * @flags: 0; bit 0 was used once and stays reserved
  * @err: enum dat_rsm_err; the rest counts if it is 0, else the exporter hangs up
  * @rkey: of the segment
  * @addr: of its first byte, for that key
@@ -209,24 +206,17 @@ struct rsm_answer {
 	__be64	length;
 };
 
-#define RSM_ANSWER_SCATTERS	0x1
-
 /**
  * enum rsm_msg_type - what kernels say to each other on a connection
  * @RSM_MSG_ACK: the last message that was none was received, and what it asked for done
  * @RSM_MSG_TELL: events, a heartbeat if there are none, or a rebind
- * @RSM_MSG_SCATTER: of an importer: puts that the exporter's kernel is to carry out; behind
- *	the message each begins with struct rsm_piece
- * @RSM_MSG_DONE: the SCATTER was carried out: its puts, and all before it, are in the segment
  *
- * Each side has at most one TELL under way, and answers one by one ACK; so it is with SCATTER
- * and DONE.
+ * Each side has at most one TELL under way, and answers one by one ACK.  Types 3 and 4 were used
+ * once and stay reserved: like any other type they end the connection.
  */
 enum rsm_msg_type {
 	RSM_MSG_ACK	= 1,
 	RSM_MSG_TELL	= 2,
-	RSM_MSG_SCATTER	= 3,
-	RSM_MSG_DONE	= 4,
 };
 
 #define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; comes before the others */
@@ -239,7 +229,7 @@ enum rsm_msg_type {
  * @flags: RSM_TELL_*
  * @rsvd: 0
  * @events: how many
- * @rkey: RSM_TELL_REBIND: as in struct rsm_answer; SCATTER: for which memory its puts are
+ * @rkey: RSM_TELL_REBIND: as in struct rsm_answer
  * @addr: likewise
  */
 struct rsm_msg {
@@ -250,18 +240,6 @@ struct rsm_msg {
 	__be32	events;
 	__be32	rkey;
 	__be64	addr;
-};
-
-/**
- * struct rsm_piece - a put of a SCATTER
- * @offset: in the segment
- * @length: bytes, which follow, and behind them as many as it takes to a multiple of 8
- * @rsvd: 0
- */
-struct rsm_piece {
-	__be64	offset;
-	__be32	length;
-	__be32	rsvd;
 };
 
 /* Who gets the completion of a request: a part of its cookie, see rsm_msg.h. */
@@ -283,18 +261,14 @@ struct rsm_ring;
  * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
  *	unless rsm_conn_end() came before
  * @moved: exporter: conn->moving is over; conn->lock held
- * @scatter: exporter: carry out @len bytes of pieces, in the memory that once had the key @rkey;
- *	false: they are malformed
  *
- * The first two in process context, under end_lock; @scatter perhaps in softirq, but before the
- * connection has ended.  There conn->owner is valid.
+ * The first two in process context, under end_lock, where conn->owner is valid.
  */
 struct rsm_conn_ops {
 	bool	moves;
 	void	(*told)(struct rsm_conn *conn, bool single, u32 events);
 	void	(*lost)(struct rsm_conn *conn);
 	void	(*moved)(struct rsm_conn *conn);
-	bool	(*scatter)(struct rsm_conn *conn, u32 rkey, const void *pieces, u32 len);
 };
 
 /*
@@ -307,7 +281,7 @@ typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
 /**
  * struct rsm_received - a receive that has completed, and was not posted again
  * @slot: which
- * @len: bytes; 0: none, but the connection is of no use any more
+ * @len: bytes
  */
 struct rsm_received {
 	u32	slot;
@@ -329,7 +303,6 @@ struct rsm_received {
  * @ended: nobody is told anything any more
  * @ep: endpoint, or NULL
  * @evd: of its requests and receives
- * @recv_size: bytes of a receive
  * @mem: messages, and the stage of an import
  * @mem_size: bytes of @mem
  * @lmr: of @mem
@@ -344,10 +317,6 @@ struct rsm_received {
  * @err: why, enum dat_rsm_err
  * @refused: nobody listens there, but the host has said so
  * @swapped: importer: the exporter's byte order is the other one
- * @scatters: a SCATTER is understood; constant once it is up
- * @scattering: importer: one is under way
- * @scattered_at: since then, in jiffies
- * @scatter_seq: what the ring is told of it
  * @rkey: importer: of the segment
  * @addr: importer: of its first byte, for @rkey
  * @length: importer: of the segment
@@ -365,7 +334,7 @@ struct rsm_received {
  * @want_move: exporter: tell of the new key
  * @want_beat: tell anything
  * @moving: exporter: the peer has not said yet that it uses the new key
- * @inbox: receives that were put off, a ring
+ * @inbox: completed receives that @inbox_work is to take, a ring
  * @inbox_head: of them, those that were taken
  * @inbox_tail: and put there
  * @heard: in jiffies, when something came from the peer; no lock
@@ -386,7 +355,6 @@ struct rsm_conn {
 	bool				ended;
 	DAT_EP_HANDLE			ep;
 	DAT_EVD_HANDLE			evd;
-	u32				recv_size;
 	void				*mem;
 	u32				mem_size;
 	DAT_LMR_HANDLE			lmr;
@@ -401,10 +369,6 @@ struct rsm_conn {
 	int				err;
 	bool				refused;
 	bool				swapped;
-	bool				scatters;
-	bool				scattering;
-	unsigned long			scattered_at;
-	u32				scatter_seq;
 	u32				rkey;
 	u64				addr;
 	u64				length;
@@ -513,12 +477,6 @@ void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
 /* rsm_msg.c */
 
-/* Where a SCATTER is made: room for its pieces, while none is under way. */
-void *rsm_msg_pieces(const struct rsm_conn *conn);
-
-/* Likewise: have @len bytes of them carried out; the ring is told @seq once they are. */
-int rsm_msg_scatter(struct rsm_conn *conn, u32 len, u32 seq);
-
 /* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
 int rsm_msg_tell(struct rsm_conn *conn, bool single);
 
@@ -549,33 +507,6 @@ struct rsm_remote {
 
 /* rsm_stage.c; completions of the stage */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
-
-/* rsm_scatter.c */
-
-/**
- * struct rsm_scatter - a SCATTER that is being made
- * @buf: of its pieces
- * @len: bytes so far
- */
-struct rsm_scatter {
-	void	*buf;
-	u32	len;
-};
-
-/* One more put; false: there is no room. */
-bool rsm_scatter_add(struct rsm_scatter *s, u64 offset, const void *data, u32 n);
-
-/**
- * rsm_scatter_run() - carry out what a peer has sent
- * @exp: export
- * @rkey: for which memory: that of a rebind that is under way, or the one there is
- * @pieces: of them each head is read once
- * @len: bytes of them
- *
- * Context: BH or process; the peer's connection has not ended.  Return: false: they are
- * malformed, and nothing has happened.
- */
-bool rsm_scatter_run(struct rsm_export *exp, u32 rkey, const void *pieces, u32 len);
 
 /* rsm_remote.c */
 

@@ -143,8 +143,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
 	if (ret)
 		return ret;
-	ret = rsm_conn_make(r->ctlr, &remote_ops, imp,
-			    RSM_STAGE_SLOTS * RSM_SLOT_SIZE + RSM_SCATTER_SIZE, &r->conn);
+	ret = rsm_conn_make(r->ctlr, &remote_ops, imp, RSM_STAGE_SLOTS * RSM_SLOT_SIZE, &r->conn);
 	if (ret)
 		goto err_ctlr;
 	r->conn->done[RSM_CHANNEL_STAGE] = rsm_stage_done;

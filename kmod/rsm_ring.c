@@ -38,9 +38,6 @@
 #define STREAK_WATCHED	32	/* what it begins with, and what there is to lose */
 #define STREAK_MISS	4	/* lost by an entry that comes late, or a kick */
 
-#define SCATTER_LEAST	4	/* puts, for which one message is worth its two processors */
-#define SCATTER_MOST	960	/* bytes of each, of which as many fit */
-
 static_assert(sizeof(struct dat_rsm_entry) == 32);
 static_assert(sizeof(struct dat_rsm_submit) == 128);
 static_assert(sizeof(struct dat_rsm_status) == 16);
@@ -196,8 +193,6 @@ static int ring_batch(const struct rsm_ring *r)
 
 	if (n > RSM_RING_ENTRIES)
 		return -EOVERFLOW;
-	if (r->scattering)
-		return 0;
 	return min(n, RSM_RING_WRS - (r->head - r->done));
 }
 
@@ -223,63 +218,6 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	}
 }
 
-static bool ring_gather_put(const struct rsm_ring *r, const struct dat_rsm_entry *e,
-			    struct rsm_scatter *s)
-{
-	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
-
-	if (e->op != DAT_RSM_RING_PUT || e->length > SCATTER_MOST || entry_rsvd(e) ||
-	    transfer_check(r, e))
-		return false;
-	return rsm_scatter_add(s, e->offset, ring_data(r, data), e->length);
-}
-
-/*
- * Puts that go as one message, and a flush behind them, which its answer is, too.  Returns
- * entries, out of @n, or 0 if it is not worth it.  What ends them is looked at again later.
- */
-static u32 ring_gather(const struct rsm_ring *r, u32 n, struct rsm_scatter *s)
-{
-	struct dat_rsm_entry e;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		ring_fetch(r, r->head + i, &e);
-		if (!ring_gather_put(r, &e, s))
-			break;
-	}
-	if (i < SCATTER_LEAST)
-		return 0;
-	return i < n && entry_is_flush(&e) ? i + 1 : i;
-}
-
-/*
- * Nothing is under way, so what was posted before is in the segment; and until the answer comes
- * nothing is posted that could be there earlier.  False: nothing has happened.
- */
-static bool ring_scatter(struct rsm_ring *r, u32 n)
-{
-	struct rsm_scatter s = { .buf = rsm_msg_pieces(r->conn) };
-	u32 last;
-	int ret;
-
-	if (!r->conn->scatters || r->head != r->done || n < SCATTER_LEAST)
-		return false;
-	n = ring_gather(r, n, &s);
-	if (!n)
-		return false;
-	last = r->head + n - 1;
-	r->got[last % RSM_RING_WRS].segment_length = 0;
-	ret = rsm_msg_scatter(r->conn, s.len, last);
-	if (ret) {
-		ring_refuse(r, ret);
-		return true;
-	}
-	r->scattering = true;
-	WRITE_ONCE(r->head, r->head + n);
-	return true;
-}
-
 /* Post what there is, as far as there is room.  Returns entries. */
 static u32 ring_post(struct rsm_ring *r)
 {
@@ -293,8 +231,7 @@ static u32 ring_post(struct rsm_ring *r)
 			ring_refuse(r, n);
 		if (n <= 0)
 			break;
-		if (!ring_scatter(r, n))
-			ring_post_batch(r, n);
+		ring_post_batch(r, n);
 	}
 	return r->head - begin;
 }
@@ -390,8 +327,7 @@ static u32 ring_look(struct rsm_ring *r)
 /* Without the lock: what is missed this time is seen the next. */
 static bool ring_has_work(const struct rsm_ring *r)
 {
-	return ring_has_entry(r) && !READ_ONCE(r->scattering) &&
-	       READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
+	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
 }
 
 static bool ring_worth_watching(const struct rsm_ring *r)
@@ -463,7 +399,6 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 	bool wakes;
 
 	spin_lock_bh(&r->lock);
-	r->scattering = false;
 	if (ok) {
 		ring_sync_got(r, seq);
 		WRITE_ONCE(r->done, seq + 1);

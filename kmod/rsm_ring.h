@@ -34,7 +34,6 @@
  * @head: entries taken; so many behind @done are under way
  * @done: entries known to be complete; silent puts are when a later entry is
  * @got: where a GET that is under way writes, at its index modulo their number; others: length 0
- * @scattering: all that is under way is a SCATTER
  * @dead: no entry is taken any more
  * @armed: the process is asked to kick
  * @waiting: somebody sleeps until @wake_at is done
@@ -61,7 +60,6 @@ struct rsm_ring {
 	u32			head;
 	u32			done;
 	DAT_LMR_TRIPLET		got[RSM_RING_WRS];
-	bool			scattering;
 	bool			dead;
 	bool			armed;
 	bool			waiting;

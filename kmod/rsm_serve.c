@@ -82,16 +82,10 @@ static void serve_conn_moved(struct rsm_conn *conn)
 		wake_up_all(&exp->obj.wq);
 }
 
-static bool serve_scatter(struct rsm_conn *conn, u32 rkey, const void *pieces, u32 len)
-{
-	return rsm_scatter_run(conn->owner, rkey, pieces, len);
-}
-
 static const struct rsm_conn_ops serve_ops = {
-	.told		= serve_told,
-	.lost		= serve_lost,
-	.moved		= serve_conn_moved,
-	.scatter	= serve_scatter,
+	.told	= serve_told,
+	.lost	= serve_lost,
+	.moved	= serve_conn_moved,
 };
 
 static bool greeting_in_group(const struct rsm_greeting *g, kgid_t gid)
@@ -144,10 +138,6 @@ static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g, boo
 		answer->addr = cpu_to_be64(exp->addr);
 		answer->length = cpu_to_be64(exp->length);
 		conn->owner = exp;
-		if (conn->scatters) {
-			answer->flags = cpu_to_be16(RSM_ANSWER_SCATTERS);
-			exp->shared = true;
-		}
 		kref_get(&exp->obj.ref);
 		atomic_inc(&exp->conns);
 		list_add_tail(&conn->entry, &exp->peers);
@@ -183,18 +173,12 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rs
 static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
 			 bool known, struct rsm_answer *answer)
 {
-	bool scatters = ctlr->software && be32_to_cpu(g->perm) & DAT_RSM_WRITE;
 	struct rsm_conn *conn;
 	int ret;
 
-	ret = rsm_conn_make(ctlr, &serve_ops, NULL,
-			    scatters ? RSM_CONN_RECVS * RSM_SCATTER_SIZE : 0, &conn);
+	ret = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
 	if (ret)
 		return ret;
-	if (scatters) {
-		conn->scatters = true;
-		conn->recv_size = RSM_SCATTER_SIZE;
-	}
 	INIT_WORK(&conn->end_work, serve_end_work);
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr, g, known, answer);

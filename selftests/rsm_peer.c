@@ -221,26 +221,6 @@ int peer_send(struct peer *p, const void *msg, size_t len)
 	return send_by(p, msg, len, post);
 }
 
-size_t peer_scatter(void *buf, uint32_t rkey)
-{
-	struct peer_msg m = {
-		.magic = htobe32(PEER_MAGIC), .type = PEER_SCATTER, .rkey = rkey,
-	};
-
-	memcpy(buf, &m, sizeof(m));
-	return sizeof(m);
-}
-
-size_t peer_piece(void *buf, size_t len, uint64_t offset, const void *data, size_t n)
-{
-	struct peer_piece piece = { .offset = htobe64(offset), .length = htobe32((uint32_t)n) };
-	char *at = (char *)buf + len;
-
-	memcpy(at, &piece, sizeof(piece));
-	memcpy(at + sizeof(piece), data, n);
-	return len + sizeof(piece) + ((n + 7) & ~(size_t)7);
-}
-
 /*
  * Of what the other side hangs up upon.  rxe of Linux 6.1 carries out the other queue pair's part
  * in this call, and writes to it once more after it has let go of it: so who destroys it

@@ -59,18 +59,11 @@ struct peer_msg {
 	uint64_t	addr;
 };
 
-/* A put of a SCATTER, which its data follows, filled up to a multiple of 8. */
-struct peer_piece {
-	uint64_t	offset;
-	uint32_t	length;
-	uint32_t	rsvd;
-};
-
-#define PEER_SCATTERS	1	/* of an answer */
+#define PEER_OLD_FLAG	1	/* reserved, of an answer */
 #define PEER_ACK	1
 #define PEER_TELL	2
-#define PEER_SCATTER	3
-#define PEER_DONE	4
+#define PEER_OLD_PUTS	3	/* reserved */
+#define PEER_OLD_DONE	4	/* reserved */
 #define PEER_SINGLE	1
 #define PEER_REBIND	2
 
@@ -113,10 +106,6 @@ int peer_reject(struct peer *p, const void *pd, size_t len);
 void peer_answer(struct peer_answer *a, struct peer *p);
 
 int peer_send(struct peer *p, const void *msg, size_t len);
-
-/* In @buf, of PEER_MSG bytes: a SCATTER without a piece, and one more; its length. */
-size_t peer_scatter(void *buf, uint32_t rkey);
-size_t peer_piece(void *buf, size_t len, uint64_t offset, const void *data, size_t n);
 
 /*
  * Likewise, but what becomes of it is not waited for: who hangs up on hearing it may be gone

@@ -365,8 +365,8 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 		{ .magic = 1 },
 		{ .magic = 1, .type = PEER_TELL },
 		{ .type = PEER_ACK },
-		{ .type = PEER_SCATTER },
-		{ .type = PEER_DONE },
+		{ .type = PEER_OLD_PUTS },
+		{ .type = PEER_OLD_DONE },
 		{ .type = 5 },
 		{ .type = PEER_TELL, .flags = PEER_REBIND },
 	};
@@ -433,96 +433,15 @@ static int has_gaps(const char *mem)
 	return 1;
 }
 
-static void takes_scatters(struct peer_answer *a)
+static void old_flag(struct peer_answer *a)
 {
-	a->flags = htobe16(PEER_SCATTERS);
-}
-
-struct gaps {
-	struct r_pair	*p;
-	int		ret;
-};
-
-static void *gaps_thread(void *arg)
-{
-	struct gaps *g = arg;
-
-	g->ret = put_with_gaps(g->p);
-	return NULL;
+	a->flags = htobe16(PEER_OLD_FLAG);
 }
 
 /* RSM check: 45 */
-TEST_F(rdma, who_says_so_gets_small_puts_in_one_message)
+TEST_F(rdma, the_reserved_flag_of_an_answer_changes_nothing)
 {
-	struct fake f = { .peer = &self->peer, .spoil = takes_scatters };
-	struct peer_msg done = { .magic = htobe32(PEER_MAGIC), .type = PEER_DONE };
-	struct gaps g = { .p = &self->p, .ret = -1 };
-	size_t one = sizeof(struct peer_piece) + 8;
-	struct peer_piece piece;
-	char buf[PEER_MSG];
-	pthread_t t;
-	int i;
-
-	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
-	ASSERT_EQ(0, f.ret);
-	/* The first is the driver's, which finds out whether it is memory. */
-	EXPECT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
-	EXPECT_TRUE(has_gaps(self->peer.mem));
-	memset(self->peer.mem, 0, R_PAGE);
-	ASSERT_EQ(0, pthread_create(&t, NULL, gaps_thread, &g));
-	ASSERT_EQ(sizeof(done) + SMALL_PUTS * one,
-		  peer_receive(&self->peer, buf, R_WAIT_MS));
-	EXPECT_EQ(PEER_SCATTER, ((struct peer_msg *)buf)->type);
-	for (i = 0; i < SMALL_PUTS; i++) {
-		memcpy(&piece, buf + sizeof(done) + i * one, sizeof(piece));
-		EXPECT_EQ(i * 100, be64toh(piece.offset));
-		EXPECT_EQ(1, be32toh(piece.length));
-		EXPECT_EQ('a' + i, buf[sizeof(done) + i * one + sizeof(piece)]);
-	}
-	/* It is not over before the answer, and nothing was written otherwise. */
-	usleep(R_QUIET_MS * 1000);
-	EXPECT_EQ(-1, __atomic_load_n(&g.ret, __ATOMIC_ACQUIRE));
-	EXPECT_TRUE(r_all(self->peer.mem, 0, R_PAGE));
-	ASSERT_EQ(0, peer_send(&self->peer, &done, sizeof(done)));
-	pthread_join(t, NULL);
-	EXPECT_EQ(RSM_SUCCESS, g.ret);
-	/* Once is enough. */
-	ASSERT_EQ(0, peer_say(&self->peer, &done, sizeof(done)));
-	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->p.imp, R_WAIT_MS));
-}
-
-/* A thread waits for the answer to a message that @f has received. */
-static int gaps_under_way(struct fake *f, struct gaps *g, pthread_t *t)
-{
-	char buf[PEER_MSG];
-
-	f->spoil = takes_scatters;
-	if (fake_import(f, g->p) || f->ret || put_with_gaps(g->p))
-		return -1;
-	if (pthread_create(t, NULL, gaps_thread, g))
-		return -1;
-	return peer_receive(f->peer, buf, R_WAIT_MS) > 0 ? 0 : -1;
-}
-
-/* RSM check: 68 */
-TEST_F(rdma, an_answer_with_something_behind_it_is_none)
-{
-	struct peer_msg done[2] = { { .magic = htobe32(PEER_MAGIC), .type = PEER_DONE } };
-	struct fake f = { .peer = &self->peer };
-	struct gaps g = { .p = &self->p };
-	pthread_t t;
-
-	ASSERT_EQ(0, gaps_under_way(&f, &g, &t));
-	/* It is not even received: there is room for a message. */
-	ASSERT_EQ(0, peer_say(&self->peer, done, sizeof(done)));
-	pthread_join(t, NULL);
-	EXPECT_EQ(RSMERR_CONN_ABORTED, g.ret);
-}
-
-/* RSM check: 45 */
-TEST_F(rdma, who_does_not_say_so_gets_writes)
-{
-	struct fake f = { .peer = &self->peer };
+	struct fake f = { .peer = &self->peer, .spoil = old_flag };
 	int i;
 
 	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
@@ -532,19 +451,6 @@ TEST_F(rdma, who_does_not_say_so_gets_writes)
 		EXPECT_EQ(RSM_SUCCESS, put_with_gaps(&self->p));
 		EXPECT_TRUE(has_gaps(self->peer.mem));
 	}
-}
-
-/* RSM check: 67 */
-TEST_F(rdma, a_vector_whose_message_is_not_answered_ends_with_the_connection)
-{
-	struct fake f = { .peer = &self->peer };
-	struct gaps g = { .p = &self->p };
-	pthread_t t;
-
-	ASSERT_EQ(0, gaps_under_way(&f, &g, &t));
-	ASSERT_EQ(0, rdma_disconnect(self->peer.id));
-	pthread_join(t, NULL);
-	EXPECT_EQ(RSMERR_CONN_ABORTED, g.ret);
 }
 
 /* RSM check: 21, 68 */
@@ -880,7 +786,7 @@ TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 		{ { .magic = 1 }, WHOLE_MSG }, { { .magic = 1, .type = PEER_TELL }, WHOLE_MSG },
 		{ { .type = 0 }, WHOLE_MSG }, { { .type = 5 }, WHOLE_MSG },
 		{ { .type = PEER_ACK }, WHOLE_MSG }, { { .type = PEER_ACK }, WHOLE_MSG + 8 },
-		{ { .type = PEER_DONE }, WHOLE_MSG }, { { .type = PEER_SCATTER }, WHOLE_MSG + 7 },
+		{ { .type = PEER_OLD_PUTS }, WHOLE_MSG }, { { .type = PEER_OLD_DONE }, WHOLE_MSG },
 		{ { .type = PEER_TELL }, WHOLE_MSG - 1 }, { { .type = PEER_TELL }, 0 },
 		{ { .type = PEER_TELL }, WHOLE_MSG + 1 }, { { .type = PEER_TELL }, PEER_MSG },
 		{ { .type = PEER_TELL, .flags = PEER_REBIND }, WHOLE_MSG },
@@ -907,127 +813,6 @@ TEST_F(rdma, an_importer_that_talks_nonsense_is_thrown_out)
 	EXPECT_EQ('x', p->mem[0]);
 }
 
-/* Several at a time, of all lengths, at the ends and across a page. */
-static size_t good_pieces(char *buf)
-{
-	size_t len = peer_scatter(buf, 0);
-
-	len = peer_piece(buf, len, 0, "a", 1);
-	len = peer_piece(buf, len, R_PAGE - 3, "bcdefgh", 7);
-	len = peer_piece(buf, len, 100, "", 0);
-	len = peer_piece(buf, len, 2 * R_PAGE, "ijklmnop", 8);
-	return peer_piece(buf, len, R_SIZE - 1, "q", 1);
-}
-
-/* RSM check: 45 */
-TEST_F(rdma, the_exporters_kernel_carries_out_what_a_peer_scatters)
-{
-	char buf[PEER_MSG], *want = r_mem(R_SIZE);
-	struct r_pair *p = &self->p;
-	struct peer_answer a;
-	struct peer_msg m;
-	size_t len;
-	int i;
-
-	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
-	ASSERT_EQ(PEER_SCATTERS, be16toh(a.flags));
-	want[0] = 'a';
-	memcpy(want + R_PAGE - 3, "bcdefgh", 7);
-	memcpy(want + 2 * R_PAGE, "ijklmnop", 8);
-	want[R_SIZE - 1] = 'q';
-	len = good_pieces(buf);
-	/* More often than there are receives. */
-	for (i = 0; i < 20; i++) {
-		memset(p->mem, 0, R_SIZE);
-		ASSERT_EQ(0, peer_send(&self->peer, buf, len));
-		ASSERT_EQ(sizeof(m), peer_receive(&self->peer, buf, R_WAIT_MS));
-		memcpy(&m, buf, sizeof(m));
-		ASSERT_EQ(PEER_DONE, m.type);
-		ASSERT_EQ(0, memcmp(want, p->mem, R_SIZE));
-		len = good_pieces(buf);
-	}
-	munmap(want, R_SIZE);
-}
-
-static size_t beyond(char *buf, size_t len)
-{
-	return peer_piece(buf, len, R_SIZE - 1, "zz", 2);
-}
-
-static size_t far_beyond(char *buf, size_t len)
-{
-	return peer_piece(buf, len, UINT64_MAX, "zz", 2);
-}
-
-static size_t no_head(char *buf, size_t len)
-{
-	return peer_piece(buf, len, 8, "z", 1) - 16;
-}
-
-static size_t no_end(char *buf, size_t len)
-{
-	return peer_piece(buf, len, 8, "z", 1) - 1;
-}
-
-static size_t too_long(char *buf, size_t len)
-{
-	struct peer_piece piece = { .length = htobe32(UINT32_MAX) };
-
-	memcpy(buf + len, &piece, sizeof(piece));
-	return len + sizeof(piece);
-}
-
-static size_t reserved(char *buf, size_t len)
-{
-	struct peer_piece piece = { .rsvd = 1 };
-
-	memcpy(buf + len, &piece, sizeof(piece));
-	return len + sizeof(piece);
-}
-
-/* RSM check: 68 */
-TEST_F(rdma, of_pieces_of_which_one_is_malformed_none_is_carried_out)
-{
-	size_t (*const bad[])(char *buf, size_t len) = {
-		beyond, far_beyond, no_head, no_end, too_long, reserved,
-	};
-	char buf[PEER_MSG] = {};
-	struct r_pair *p = &self->p;
-	struct peer_answer a;
-	unsigned int i;
-	size_t len;
-
-	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ASSERT_EQ(0, greet_well(&self->peer, p, &a));
-		len = bad[i](buf, good_pieces(buf));
-		ASSERT_EQ(0, peer_say(&self->peer, buf, len));
-		EXPECT_TRUE(thrown_out(&self->peer)) TH_LOG("message %u", i);
-		EXPECT_TRUE(r_all(p->mem, 0, R_SIZE));
-		peer_close(&self->peer);
-		ASSERT_EQ(0, peer_open(&self->peer));
-	}
-	EXPECT_EQ(RSM_SUCCESS, still_works(p));
-}
-
-/* RSM check: 68 */
-TEST_F(rdma, who_may_only_read_scatters_nothing)
-{
-	struct r_pair *p = &self->p;
-	struct peer_answer a;
-	char buf[PEER_MSG] = {};
-
-	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	ASSERT_EQ(0, greet_with(&self->peer, p, 0400, &a));
-	EXPECT_EQ(0, a.flags);
-	/* One that is as short as a message. */
-	ASSERT_EQ(0, peer_say(&self->peer, buf, peer_scatter(buf, a.rkey)));
-	EXPECT_TRUE(thrown_out(&self->peer));
-	EXPECT_TRUE(r_all(p->mem, 0, R_SIZE));
-	EXPECT_EQ(RSM_SUCCESS, still_works(p));
-}
-
 struct rebind {
 	struct r_pair	*p;
 	char		*mem;
@@ -1042,19 +827,8 @@ static void *rebind_thread(void *arg)
 	return NULL;
 }
 
-/* A byte for the memory that has @rkey; until it is there. */
-static int scatter_byte(struct peer *peer, uint32_t rkey, const char *byte)
-{
-	char buf[PEER_MSG] = {};
-	size_t len = peer_piece(buf, peer_scatter(buf, rkey), 0, byte, 1);
-
-	if (peer_send(peer, buf, len) || peer_receive(peer, buf, R_WAIT_MS) < 0)
-		return -1;
-	return ((struct peer_msg *)buf)->type == PEER_DONE ? 0 : -1;
-}
-
 /* RSM check: 21 */
-TEST_F(rdma, who_has_not_heard_of_a_rebind_scatters_where_he_writes)
+TEST_F(rdma, an_importer_reaches_the_old_memory_until_it_answers_the_rebind)
 {
 	struct peer_msg ack = { .magic = htobe32(PEER_MAGIC), .type = PEER_ACK };
 	struct rebind r = { .p = &self->p, .mem = r_mem(R_SIZE), .ret = -1 };
@@ -1071,18 +845,21 @@ TEST_F(rdma, who_has_not_heard_of_a_rebind_scatters_where_he_writes)
 	ASSERT_EQ(sizeof(tell), peer_receive(peer, buf, R_WAIT_MS));
 	memcpy(&tell, buf, sizeof(tell));
 	ASSERT_EQ(PEER_REBIND, tell.flags);
-	EXPECT_EQ(0, scatter_byte(peer, a.rkey, "o"));
+	peer->mem[0] = 'o';
+	EXPECT_EQ(IBV_WC_SUCCESS, peer_rdma(peer, 1, be64toh(a.addr), be32toh(a.rkey), 1));
 	EXPECT_EQ('o', old[0]);
 	EXPECT_EQ(0, r.mem[0]);
-	EXPECT_EQ(0, scatter_byte(peer, tell.rkey, "n"));
+	peer->mem[0] = 'n';
+	EXPECT_EQ(IBV_WC_SUCCESS, peer_rdma(peer, 1, be64toh(tell.addr), be32toh(tell.rkey), 1));
 	EXPECT_EQ('o', old[0]);
 	EXPECT_EQ('n', r.mem[0]);
 	ASSERT_EQ(0, peer_send(peer, &ack, sizeof(ack)));
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSM_SUCCESS, r.ret);
-	/* Now nobody reaches the old memory. */
-	EXPECT_EQ(0, scatter_byte(peer, a.rkey, "x"));
+	peer->mem[0] = 'x';
+	EXPECT_NE(IBV_WC_SUCCESS, peer_rdma(peer, 1, be64toh(a.addr), be32toh(a.rkey), 1));
 	EXPECT_EQ('o', old[0]);
+	EXPECT_EQ('n', r.mem[0]);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 }
 

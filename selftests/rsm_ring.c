@@ -514,71 +514,7 @@ TEST_F(ring, a_steady_stream_of_vectors_goes_through_the_ring)
 	vectors_are_no_calls(_metadata, get_vector);
 }
 
-#define SENT	"/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
-
-static long packets_sent(void)
-{
-	FILE *f = fopen(SENT, "r");
-	long n = -1;
-
-	if (f && fscanf(f, "%ld", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-#define GAPS	16
-#define STEP	192	/* from one to the next, of which two thirds are gaps */
-
-static void gaps_fill(rsm_iovec_t *v, char *buf)
-{
-	int i;
-
-	for (i = 0; i < GAPS; i++)
-		v[i] = (rsm_iovec_t) {
-			.io_type = RSM_VA_TYPE, .local.vaddr = buf,
-			.local_offset = (size_t)i * 64, .remote_offset = (size_t)(i * STEP + 5),
-			.transfer_length = 64,
-		};
-}
-
-/* It, its answer, and what the transport says of both. */
-#define PACKETS_OF_A_MESSAGE	8
-
-/* RSM check: 45 */
-TEST_F(ring, small_entries_with_gaps_go_as_one_message)
-{
-	rsm_scat_gath_t sg = { .io_request_count = GAPS, .remote_handle = self->imp };
-	char *buf = r_mem(R_PAGE), *want = r_mem(R_PAGE);
-	rsm_iovec_t v[GAPS];
-	long before, n = 100;
-	int i, k;
-
-	gaps_fill(v, buf);
-	sg.iovec = v;
-	memset(self->mem, 'g', R_PAGE);
-	memset(want, 'g', R_PAGE);
-	/* Afterwards it is known to be memory. */
-	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
-	before = packets_sent();
-	ASSERT_LE(0, before);
-	for (i = 0; i < n; i++) {
-		noise_fill(buf, GAPS * 64);
-		for (k = 0; k < GAPS; k++)
-			memcpy(want + k * STEP + 5, buf + k * 64, 64);
-		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
-		ASSERT_EQ(0, memcmp(want, self->mem, R_PAGE));
-	}
-	n = (packets_sent() - before) / n;
-	TH_LOG("%ld packets each", n);
-	EXPECT_GE(PACKETS_OF_A_MESSAGE, n);
-	munmap(want, R_PAGE);
-	munmap(buf, R_PAGE);
-}
-
-/* Those that wait gather behind one that is under way. */
-TEST_F(ring, of_small_puts_that_gather_the_last_one_wins)
+TEST_F(ring, of_puts_that_overlap_the_last_one_wins)
 {
 	uint64_t round, i, k, at, n, want[64];
 
