@@ -91,7 +91,7 @@ bool dat_busy_join(struct dat_conn *conn)
 	lockdep_assert_held(&ep->lock);
 	if (dat_busy_joined(conn))
 		return true;
-	if (conn->closing || !conn->established)
+	if (conn->closing || !conn->established || conn->solicited)
 		return false;
 	if (link_join(&conn->busy[0], ep->recv_evd) < 0)
 		return false;
@@ -297,6 +297,9 @@ static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * @evd: event dispatcher
  * @spin_ns: how long, or until others want the CPU; 0: once
  *
+ * Unsolicited receives are found by any call.  One that looks once for them does not stop
+ * other connections from notifying.
+ *
  * Context: may sleep; no lock of ours.  Return: 0: there are events; -EAGAIN: none;
  * -ESHUTDOWN: the EVD is shut down, and what it has may be of its end.
  */
@@ -305,7 +308,9 @@ int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 	u32 tail = READ_ONCE(evd->ring.tail);
 	bool found;
 
-	found = dat_evd_count(evd) || (busy_begin(evd) && busy_spin(evd, tail, spin_ns));
+	found = dat_evd_count(evd) || dat_solicited_look(evd);
+	if (!found && (spin_ns || !READ_ONCE(evd->solicited.count)))
+		found = busy_begin(evd) && busy_spin(evd, tail, spin_ns);
 	if (READ_ONCE(evd->dead))
 		return -ESHUTDOWN;
 	return found ? 0 : -EAGAIN;

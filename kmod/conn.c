@@ -46,6 +46,7 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 	conn->end_event = event;
 	if (dat_busy_leave(conn))
 		dat_cq_schedule(conn);
+	dat_solicited_leave(conn);
 	if (!conn->starting)
 		queue_work(dat_wq, &conn->close_work);
 }
@@ -142,6 +143,7 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, pd_len);
 	conn_replay(conn, false, U32_MAX);
+	dat_solicited_join(conn);
 	dat_queue_pump_rq(conn);
 	dat_queue_pump_sq(conn);
 out:
@@ -321,7 +323,7 @@ static int conn_create_qp(struct dat_conn *conn)
 		.event_handler	= conn_qp_event,
 		.qp_context	= conn,
 		.send_cq	= conn->cq,
-		.recv_cq	= conn->cq,
+		.recv_cq	= conn->recv_cq ?: conn->cq,
 		.srq		= ep->srq ? ep->srq->srq : NULL,
 		/* One more of each for the marker of a drain. */
 		.cap.max_send_wr	= ep->sq.entries + 1,
@@ -343,8 +345,26 @@ static int conn_create_qp(struct dat_conn *conn)
 	return 0;
 }
 
+/* Each queue also holds the marker of a drain. */
+static int conn_create_cqs(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	u32 requests = ep->sq.entries + 1;
+	u32 recvs = (ep->srq ? ep->srq->window : ep->rq.entries) + 1;
+	int ret;
+
+	/* The limits of dat_ia_max_dto() see to it that the device can. */
+	ret = dat_cq_create(conn, conn->solicited ? requests : requests + recvs);
+	if (ret || !conn->solicited)
+		return ret;
+	ret = dat_solicited_create(conn, recvs);
+	if (ret)
+		dat_cq_destroy(conn);
+	return ret;
+}
+
 /**
- * dat_conn_make_qp() - make CQ and QP
+ * dat_conn_make_qp() - make CQs and QP
  * @conn: its id is bound to the device; handler lock held
  *
  * Context: may sleep.  Return: 0, -ENODEV the id is bound elsewhere, or what verbs
@@ -354,14 +374,11 @@ int dat_conn_make_qp(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct ib_device *ibdev = ep->obj.ia->dev->ibdev;
-	u32 recvs = ep->srq ? ep->srq->window : ep->rq.entries;
-	/* The limits of dat_ia_max_dto() see to it that the device can. */
-	u32 cqes = ep->sq.entries + recvs + 2;
 	int ret;
 
 	if (conn->id->device != ibdev || conn->id->port_num != ep->obj.ia->port)
 		return -ENODEV;
-	ret = dat_cq_create(conn, cqes);
+	ret = conn_create_cqs(conn);
 	if (ret)
 		return ret;
 	ret = conn_create_qp(conn);
@@ -386,6 +403,7 @@ static void conn_quiesce(struct dat_conn *conn)
 	rdma_disconnect(conn->id);
 	if (!conn->qp)
 		return;
+	dat_solicited_end(conn);
 	/*
 	 * A drained SQ says nothing of receives taken from an SRQ, and waiting for
 	 * the "last WQE" event is in vain on devices that never raise it.
@@ -398,8 +416,10 @@ static void conn_quiesce(struct dat_conn *conn)
 	cancel_work_sync(&conn->error_work);
 	cancel_work_sync(&conn->early_work);
 	/* What came from an SRQ after the drain. */
-	if (conn->ep->srq)
+	if (conn->ep->srq) {
 		dat_cq_take_rest(conn);
+		dat_solicited_take_rest(conn);
+	}
 }
 
 /* Complete a slice of what is left, in order; true if there is more. */
@@ -511,6 +531,8 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	/* If it is modified after this, dat_ep_claim() refuses. */
 	spin_lock_bh(&ep->lock);
 	conn->version = ep->version;
+	/* Without an EVD nobody would look. */
+	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
 	iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
 	sq = ep->sq.entries;
 	rq = max(ep->rq.entries, 1U);
@@ -542,6 +564,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_LIST_HEAD(&conn->early);
 	init_completion(&conn->cm_heard);
 	dat_busy_init_conn(conn);
+	dat_solicited_init_conn(conn);
 	conn_init_direct(&conn->one);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->error_work, conn_error_work);

@@ -304,7 +304,7 @@ void dat_cq_take_rest(struct dat_conn *conn)
 }
 
 /**
- * dat_cq_destroy() - destroy the completion queue
+ * dat_cq_destroy() - destroy the completion queues
  * @conn: without QP; may have none
  *
  * Context: may sleep.
@@ -316,6 +316,7 @@ void dat_cq_destroy(struct dat_conn *conn)
 	irq_poll_disable(&conn->iop);
 	/* A handler that has said it is done may be about to arm the queue. */
 	synchronize_rcu();
+	dat_solicited_destroy(conn);
 	ib_destroy_cq(conn->cq);
 	conn->cq = NULL;
 }

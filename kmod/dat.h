@@ -33,6 +33,7 @@
  *   rmr->lock             BH spinlock
  *   lmr->lock             BH spinlock
  *   evd->busy.lock        BH spinlock; never two at once
+ *   evd->solicited.lock   BH spinlock; never two at once
  *   evd->lock             BH spinlock; never two at once
  *   cno->lock             BH spinlock
  *   ia->lmr_lock          spinlock; leaf, under ia->sem
@@ -49,6 +50,7 @@
 #include <linux/completion.h>
 #include <linux/dma-direction.h>
 #include <linux/idr.h>
+#include <linux/interrupt.h>
 #include <linux/irq_poll.h>
 #include <linux/kref.h>
 #include <linux/nospec.h>
@@ -315,10 +317,39 @@ struct dat_busy_link {
 };
 
 /**
+ * struct dat_solicited - connections that notify an EVD of solicited receives alone
+ * @lock: the list
+ * @conns: struct dat_conn, by their sol.node
+ * @count: connections in the list; read without the lock
+ */
+struct dat_solicited {
+	spinlock_t		lock;		/* the list */
+	struct list_head	conns;
+	u32			count;
+};
+
+/**
+ * struct dat_solicited_conn - part of a connection with a queue for its receives
+ * @node: in evd->solicited.conns; its lock
+ * @evd: EVD that the connection has joined, or NULL; ep->lock
+ * @early: a receive that notifies arrived before ESTABLISHED; ep->lock
+ * @task: answers notifications
+ * @timer: looks at the queue of a connection with an SRQ
+ */
+struct dat_solicited_conn {
+	struct list_head	node;
+	struct dat_evd		*evd;
+	bool			early;
+	struct tasklet_struct	task;
+	struct timer_list	timer;
+};
+
+/**
  * struct dat_evd - event dispatcher
  * @obj: base
  * @streams: enum dat_stream bits that may feed it
  * @busy: has a lock of its own
+ * @solicited: has a lock of its own
  * @lock: everything below
  * @ring: the events
  * @wq: the waiter sleeps here
@@ -337,6 +368,7 @@ struct dat_evd {
 	struct dat_obj		obj;
 	u32			streams;
 	struct dat_busy		busy;
+	struct dat_solicited	solicited;
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;
@@ -798,7 +830,10 @@ struct dat_direct {
  * @version: of the EP that it is made for
  * @dev: reference held
  * @id: owned; its context is this
- * @cq: sends and receives
+ * @cq: completions of sends, and of receives unless there is a @recv_cq
+ * @solicited: receives notify if the sender or an error asks for it; constant
+ * @recv_cq: completions of receives, if @solicited; else NULL
+ * @sol: what belongs to @recv_cq
  * @iop: polls @cq when its notification can't
  * @qp: owned by @id
  * @unordered: its device completes requests before RDMA reads that they follow; constant
@@ -847,6 +882,9 @@ struct dat_conn {
 	struct dat_dev		*dev;
 	struct rdma_cm_id	*id;
 	struct ib_cq		*cq;
+	bool			solicited;
+	struct ib_cq		*recv_cq;
+	struct dat_solicited_conn sol;
 	struct irq_poll		iop;
 	struct ib_qp		*qp;
 	bool			unordered;
@@ -1277,6 +1315,7 @@ static inline bool dat_step_uses(const struct dat_step *step)
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
 bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
+void dat_evd_notify(struct dat_evd *evd);
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe);
 int dat_evd_post(struct dat_evd *evd, u64 cookie);
@@ -1299,6 +1338,23 @@ void dat_busy_posted(struct dat_ep *ep);
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
 void dat_busy_stop(struct dat_evd *evd);
 void dat_busy_end(struct dat_evd *evd);
+
+/* solicited.c */
+void dat_solicited_init(struct dat_solicited *s);
+void dat_solicited_init_conn(struct dat_conn *conn);
+int dat_solicited_create(struct dat_conn *conn, u32 entries);
+void dat_solicited_join(struct dat_conn *conn);
+void dat_solicited_leave(struct dat_conn *conn);
+void dat_solicited_end(struct dat_conn *conn);
+void dat_solicited_take_rest(struct dat_conn *conn);
+void dat_solicited_destroy(struct dat_conn *conn);
+bool dat_solicited_look_all(struct dat_evd *evd);
+
+/* Most EVDs have no such connection. */
+static inline bool dat_solicited_look(struct dat_evd *evd)
+{
+	return unlikely(READ_ONCE(evd->solicited.count)) && dat_solicited_look_all(evd);
+}
 
 /* cno.c */
 struct dat_cno *dat_cno_create(struct dat_ia *ia);

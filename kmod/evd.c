@@ -30,6 +30,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	init_waitqueue_head(&evd->wq);
 	init_waitqueue_head(&evd->poll);
 	dat_busy_init(&evd->busy);
+	dat_solicited_init(&evd->solicited);
 	evd->streams = streams;
 	ret = dat_evring_alloc(&evd->ring, roundup_pow_of_two(qlen));
 	if (ret)
@@ -133,6 +134,22 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 	ok = dat_evd_deliver_bh(evd, eqe, notify);
 	local_bh_enable();
 	return ok;
+}
+
+/**
+ * dat_evd_notify() - one of the events that are queued notifies
+ * @evd: event dispatcher
+ *
+ * It may have been dequeued by now; if all have been, this does nothing.
+ *
+ * Context: softirqs disabled; not under an evd->lock.
+ */
+void dat_evd_notify(struct dat_evd *evd)
+{
+	spin_lock(&evd->lock);
+	if (evd_count(evd))
+		evd_wake(evd);
+	spin_unlock(&evd->lock);
 }
 
 /* The same as dat_evd_offer(), with evd->lock held. */
@@ -290,6 +307,8 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 		/* (J): after this, whoever queues an event sees us. */
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = evd_ready(evd);
+		if (!ret && dat_solicited_look(evd))
+			ret = evd_ready(evd);
 		if (!ret)
 			ret = dat_sleep(deadline_ns);
 	} while (!ret);

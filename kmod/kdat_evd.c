@@ -9,6 +9,7 @@
 #define EVD_PROCESS	(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_ASYNC_FLAG)
 
 #define BAD_EVD		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
+#define EVD_EMPTY	KDAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
 #define EVD_IN_USE	KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)
 
 /**
@@ -248,7 +249,7 @@ static DAT_RETURN evd_dequeue(struct dat_evd *evd, void *arg)
 	if (dat_kevring_pop(&evd->ring, &taken->eqe))
 		return DAT_SUCCESS;
 	dat_upcall_drained(evd);
-	return KDAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	return EVD_EMPTY;
 }
 
 DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
@@ -261,6 +262,8 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	/* The EVD may be freed before the event is translated, but not its memory. */
 	rcu_read_lock();
 	rc = evd_call(evd_handle, evd_dequeue, &taken);
+	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
+		rc = evd_call(evd_handle, evd_dequeue, &taken);
 	if (rc == DAT_SUCCESS)
 		kdat_event(taken.evd, &taken.eqe, event);
 	rcu_read_unlock();

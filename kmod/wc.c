@@ -206,7 +206,8 @@ void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	u8 flags = slot->flags;
+	/* What notifies of it is the queue that it comes from. */
+	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 len = slot->len;
 
 	lockdep_assert_held(&ep->lock);

@@ -142,7 +142,6 @@ TEST_F_TIMEOUT(data, a_solicited_message_wakes_a_receiver_that_waits_for_such, 6
 	uint64_t cookie;
 
 	ASSERT_EQ(DAT_SUCCESS, solicited(&self->p, self->cno, &evd, &out));
-	/* Others wake it as well: a device doesn't tell which is which. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(out, 0, NULL, a_cookie(9),
 						DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &hint));

@@ -4,10 +4,11 @@
  * (CNO), by which a thread waits for several of them.
  * Rules that hold for all functions are in udat.h.
  *
- * An event notifies unless its operation was posted UNSIGNALLED and succeeded.  (With
- * the attribute SOLICITED_WAIT a receive may notify although the sender did not ask.)  An
- * event that notifies wakes the thread in dat_evd_wait(); if there is none, and the EVD
- * is enabled and has a CNO, it triggers the CNO.
+ * An event notifies unless its operation succeeded and was posted UNSIGNALLED, or is a
+ * receive of an EP with the attribute SOLICITED_WAIT whose sender did not set that flag.
+ * An event that notifies wakes the thread in dat_evd_wait(); if there is none, and the EVD
+ * is enabled and has a CNO, it triggers the CNO.  An event that does not notify is found
+ * by the next dat_evd_dequeue() or dat_evd_wait().
  *
  * The handle of an invalid EVD is reported with the subtype DAT_INVALID_HANDLE1.
  */

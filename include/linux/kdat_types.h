@@ -867,8 +867,9 @@ typedef struct kdat_comm {
  * @max_message_size: bytes of a send or receive; 0: what the adapter can
  * @max_rdma_size: bytes of an RDMA operation; 0: what the adapter can
  * @qos: DAT_QOS_BEST_EFFORT
- * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT; with the latter too every
- *	receive notifies
+ * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT; with the latter a receive
+ *	starts upcalls if its sender set that flag or if it failed; others are brought along,
+ *	or found by dat_evd_dequeue()
  * @request_completion_flags: 0, or UNSIGNALLED
  * @max_recv_dtos: receives posted and not completed; ignored with an SRQ
  * @max_request_dtos: requests posted and not completed

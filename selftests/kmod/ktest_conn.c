@@ -804,6 +804,61 @@ static void completions_come_once_whatever_is_done_to_their_evd(struct ktest *t)
 	unconnected(t, meddled);
 }
 
+#define SILENT	9
+
+/* All but the last message do not ask for an upcall. */
+static void solicit(struct ktest *t, struct pair *p, struct kt_box *box, DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i <= SILENT; i++)
+		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(i), 0));
+	for (i = 0; i < SILENT; i++) {
+		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(100), 0));
+		KT_TRUE(t, kt_box_wait(&p->dto));
+	}
+	msleep(300);
+	KT_EQ(t, READ_ONCE(box->calls), 0);
+	KT_OK(t, dat_evd_dequeue(evd, &event));
+	KT_EQ(t, event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+	KT_EQ(t, READ_ONCE(box->calls), 0);
+	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(100),
+				  DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	for (i = 0; i < SILENT; i++)
+		KT_TRUE(t, kt_box_wait(box));
+	for (i = 0; i < SILENT; i++)
+		KT_EQ(t, box->events[i].event_data.dto_completion_event_data.user_cookie.as_64,
+		      i + 1);
+	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void solicited(struct ktest *t, struct pair *p)
+{
+	DAT_EP_ATTR attr = {
+		.max_recv_dtos = QLEN, .max_request_dtos = QLEN,
+		.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+	};
+	struct kt_box *box = kzalloc(sizeof(*box), GFP_KERNEL);
+	DAT_EVD_HANDLE evd;
+
+	KT_TRUE(t, box);
+	if (make_evd(t, box, DAT_EVD_DTO_FLAG, &evd) || dat_ep_free(p->b) ||
+	    dat_ep_create(t->ia, p->pz, evd, p->dto_evd, p->conn_evd, &attr, &p->b))
+		ktest_fail(t, __FILE__, __LINE__, "made", 0, 1);
+	else
+		pair_connect(t, p);
+	if (!t->failed)
+		solicit(t, p, box, evd);
+	dat_evd_modify_upcall(evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME, DAT_UPCALL_INVOC_NEW);
+	kfree(box);
+}
+
+static void only_the_message_that_asks_starts_upcalls(struct ktest *t)
+{
+	unconnected(t, solicited);
+}
+
 /* The next event of the adapter, in time. */
 static bool async_comes(struct ktest *t, DAT_EVENT *event)
 {
@@ -1032,6 +1087,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(shared_receives_are_taken),
 	KTEST(upcalls_may_dequeue_the_rest_of_a_batch),
 	KTEST(completions_come_once_whatever_is_done_to_their_evd),
+	KTEST(only_the_message_that_asks_starts_upcalls),
 	KTEST(completions_that_find_no_room_are_told_of_once),
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),

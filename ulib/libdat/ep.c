@@ -105,6 +105,12 @@ int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr)
 	       (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT);
 }
 
+/* The completion flags that change what the driver does. */
+uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr)
+{
+	return attr->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+}
+
 static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
 {
 	return a < b ? a : b;
@@ -197,6 +203,7 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 		.max_request = attr->max_request_dtos, .max_recv_iov = attr->max_recv_iov,
 		.max_request_iov = attr->max_request_iov,
 		.read_in = attr->max_rdma_read_in, .read_out = attr->max_rdma_read_out,
+		.recv_flags = udat_ep_recv_flags(attr),
 		.user_data = (uintptr_t)ep,
 	};
 	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EP };

@@ -138,6 +138,7 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.max_request = attr->max_request_dtos, .max_recv_iov = attr->max_recv_iov,
 		.max_request_iov = attr->max_request_iov, .read_in = attr->max_rdma_read_in,
 		.read_out = attr->max_rdma_read_out,
+		.recv_flags = udat_ep_recv_flags(attr),
 	};
 	struct udat_ep_ring r = {};
 	int ret;

@@ -174,7 +174,7 @@ int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 	if (feed_conflict(evd, kind))
 		ret = -1;
 	else
-		evd->feeds[kind]++;
+		__atomic_fetch_add(&evd->feeds[kind], 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
 	return ret;
 }
@@ -196,7 +196,7 @@ void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind)
 	if (!evd || !udat_evd(evd))
 		return;
 	du_lock(&evd->lock);
-	evd->feeds[kind]--;
+	__atomic_fetch_sub(&evd->feeds[kind], 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
 }
 
@@ -372,10 +372,17 @@ static uint32_t evd_busy_us(const struct udat_evd *evd)
 	return __atomic_load_n(&evd->busy_us, __ATOMIC_RELAXED);
 }
 
+/* Unsolicited receives stay at the device until the driver looks. */
+static int evd_hides_events(const struct udat_evd *evd)
+{
+	return __atomic_load_n(&evd->feeds[UDAT_FEED_SOLICITED], __ATOMIC_RELAXED) != 0;
+}
+
 /* The ring is empty: is it still, if the driver should look at the device? */
 static int evd_stays_empty(struct udat_evd *evd)
 {
-	return __builtin_expect(!evd_busy_us(evd), 1) || !evd_look(evd, 0);
+	return __builtin_expect(!evd_busy_us(evd) && !evd_hides_events(evd), 1) ||
+	       !evd_look(evd, 0);
 }
 
 UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec)
@@ -509,7 +516,8 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	if (du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;
 	if (!timeout)
-		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+		return evd_hides_events(evd) && evd_look(evd, 0) ? DAT_SUCCESS :
+		       DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 	arg.deadline_ns = udat_deadline(timeout);
 	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;

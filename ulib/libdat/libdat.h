@@ -455,6 +455,7 @@ struct udat_ep_ring {
 DAT_RETURN udat_ep_make(struct udat_ep *ep);
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r);
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
+uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr);
 int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr);
 int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr);

@@ -451,6 +451,8 @@ struct dat_evd_wait {
  * the ring by a poll alone; so one poll should follow another.  DAT_IOC_EVD_WAIT and
  * poll() of its descriptor end that, and so does a timer some ticks after the last poll.
  * With an event in the ring it doesn't look.
+ * Of an EVD with EPs whose receives are SOLICITED_WAIT, a poll of 0 microseconds looks for
+ * unsolicited receives alone, and all completions are notified of as before.
  * A connection that feeds two EVDs is notified of as long as one of them isn't polled.
  *
  * EAGAIN: there is no event; the time is up, or a signal or another task wants the CPU,
@@ -738,7 +740,8 @@ struct dat_srq_set_lw {
  * @max_request_iov: segments per request
  * @read_in: RDMA reads as target
  * @read_out: RDMA reads as originator
- * @recv_flags: DAT_COMPLETION_FLAGS of receives
+ * @recv_flags: DAT_COMPLETION_FLAGS of receives; with SOLICITED_WAIT unsolicited ones come to
+ *	the ring of @recv_evd by DAT_IOC_EVD_POLL or DAT_IOC_EVD_WAIT
  * @request_flags: DAT_COMPLETION_FLAGS of requests
  * @user_data: owner value of this EP's events
  * @id: out

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Receives that notify only if the sender or an error asks for it. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "api_conform.h"
+
+#define ASK		DAT_COMPLETION_SOLICITED_WAIT_FLAG
+#define SILENT		9		/* messages before the one that asks */
+#define SHORT_US	500000		/* a timeout that passes */
+
+/* @out sends to @in, whose receives complete at @evd and nothing else does. */
+struct link {
+	DAT_EP_HANDLE	in;
+	DAT_EP_HANDLE	out;
+};
+
+FIXTURE(solicited) {
+	struct a_pair p;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	struct link l;
+};
+
+static DAT_RETURN post(struct link *l, int first, int n)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	int i;
+
+	for (i = 0; i < n && rc == DAT_SUCCESS; i++)
+		rc = dat_ep_post_recv(l->in, 0, NULL, a_cookie(first + i), 0);
+	return rc;
+}
+
+/* With receives for the silent messages and for one more, whose cookies are 0 to SILENT. */
+static DAT_RETURN link_make(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l)
+{
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_RETURN rc;
+
+	attr.recv_completion_flags = ASK;
+	rc = dat_ep_create(p->ia, p->pz, evd, p->evd[0], p->evd[0], &attr, &l->in);
+	if (rc == DAT_SUCCESS)
+		rc = dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], NULL, &l->out);
+	if (rc == DAT_SUCCESS)
+		rc = post(l, 0, SILENT + 1);
+	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
+}
+
+FIXTURE_SETUP(solicited)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+	struct a_pair *p = &self->p;
+
+	ASSERT_EQ(DAT_SUCCESS, a_open(p));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(p->ia, agent, &self->cno));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &self->evd));
+	ASSERT_EQ(DAT_SUCCESS, link_make(p, self->evd, &self->l));
+}
+
+FIXTURE_TEARDOWN(solicited)
+{
+	a_close(&self->p);
+}
+
+/* @n messages of the same kind; they have arrived when this returns. */
+static int say(struct a_pair *p, struct link *l, int n, DAT_COMPLETION_FLAGS flags)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (dat_ep_post_send(l->out, 0, NULL, a_cookie(100), flags) != DAT_SUCCESS ||
+		    a_dto(p->evd[1], NULL, NULL) != DAT_DTO_SUCCESS)
+			return 0;
+	return 1;
+}
+
+/* Receives that succeeded, in order, by dequeues alone; how many. */
+static int dequeue_all(DAT_EVD_HANDLE evd, int first)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+	int n = 0;
+
+	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) {
+		dto = &event.event_data.dto_completion_event_data;
+		if (dto->status != DAT_DTO_SUCCESS ||
+		    dto->user_cookie.as_64 != (DAT_UINT64)(first + n))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+struct waiter {
+	DAT_EVD_HANDLE	evd;
+	DAT_TIMEOUT	timeout;
+	DAT_EVENT	event;
+	DAT_COUNT	nmore;
+	DAT_RETURN	rc;
+};
+
+static void *wait_for_one(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->rc = dat_evd_wait(w->evd, w->timeout, 1, &w->event, &w->nmore);
+	return NULL;
+}
+
+static int waiter_start(struct waiter *w, pthread_t *thread)
+{
+	if (pthread_create(thread, NULL, wait_for_one, w))
+		return 0;
+	/* It shall sleep before the first message is sent. */
+	usleep(A_QUIET_US);
+	return 1;
+}
+
+/* Had another woken it, fewer would be left. */
+/* Covers: dat_evd_wait; SH 18 */
+TEST_F_TIMEOUT(solicited, a_waiter_is_woken_by_the_one_message_that_asks, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = A_WAIT_US };
+	pthread_t thread;
+
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	usleep(A_QUIET_US);
+	ASSERT_TRUE(say(&self->p, &self->l, 1, ASK));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(0, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
+	EXPECT_EQ(SILENT, w.nmore);
+	EXPECT_EQ(SILENT, dequeue_all(self->evd, 1));
+}
+
+/* Covers: dat_cno_wait; SH 18, 26 */
+TEST_F_TIMEOUT(solicited, a_cno_is_triggered_by_the_one_message_that_asks, 60)
+{
+	DAT_EVD_HANDLE hint;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, A_QUIET_US, &hint));
+	ASSERT_TRUE(say(&self->p, &self->l, 1, ASK));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &hint));
+	EXPECT_EQ(self->evd, hint);
+	EXPECT_EQ(SILENT + 1, dequeue_all(self->evd, 0));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, A_QUIET_US, &hint));
+}
+
+/* Covers: dat_cno_wait; SH 18 */
+TEST_F_TIMEOUT(solicited, each_message_that_asks_triggers_again, 60)
+{
+	DAT_EVD_HANDLE hint;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	for (i = 0; i < 2 * SILENT; i += 2) {
+		ASSERT_TRUE(say(&self->p, &self->l, 1, 0));
+		ASSERT_TRUE(say(&self->p, &self->l, 1, ASK));
+		ASSERT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &hint));
+		ASSERT_EQ(2, dequeue_all(self->evd, i % (SILENT + 1)));
+		ASSERT_EQ(DAT_SUCCESS, post(&self->l, i % (SILENT + 1), 2));
+	}
+}
+
+/* Covers: dat_linux_evd_fd; SH 18 */
+TEST_F_TIMEOUT(solicited, a_descriptor_is_readable_after_the_one_message_that_asks, 60)
+{
+	struct pollfd pfd = { .events = POLLIN };
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_evd_fd(self->evd, &pfd.fd));
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	EXPECT_EQ(0, poll(&pfd, 1, A_QUIET_US / 1000));
+	ASSERT_TRUE(say(&self->p, &self->l, 1, ASK));
+	EXPECT_EQ(1, poll(&pfd, 1, A_WAIT_US / 1000));
+	EXPECT_EQ(SILENT + 1, dequeue_all(self->evd, 0));
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	close(pfd.fd);
+}
+
+/* Covers: dat_evd_dequeue; SH 18 */
+TEST_F_TIMEOUT(solicited, the_next_dequeue_finds_messages_that_do_not_ask, 60)
+{
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	EXPECT_EQ(SILENT, dequeue_all(self->evd, 0));
+}
+
+/* Covers: dat_evd_wait; SH 18, 23 */
+TEST_F_TIMEOUT(solicited, the_next_wait_finds_messages_that_do_not_ask, 60)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	ASSERT_TRUE(say(&self->p, &self->l, 1, 0));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	ASSERT_TRUE(say(&self->p, &self->l, 1, 0));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	EXPECT_EQ(1, event.event_data.dto_completion_event_data.user_cookie.as_64);
+	EXPECT_EQ(RC(DAT_TIMEOUT_EXPIRED, 0), dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+}
+
+/* Covers: dat_evd_wait TIMEOUT_EXPIRED; SH 18, 23 */
+TEST_F_TIMEOUT(solicited, the_end_of_its_time_wakes_a_waiter, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = SHORT_US };
+	pthread_t thread;
+
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(RC(DAT_TIMEOUT_EXPIRED, 0), w.rc);
+}
+
+/* Covers: dat_evd_wait; SH 18, 22 */
+TEST_F_TIMEOUT(solicited, the_end_of_its_time_finds_messages_that_do_not_ask, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = 4 * A_QUIET_US };
+	pthread_t thread;
+
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(SILENT - 1, w.nmore);
+}
+
+/* Covers: dat_evd_wait; SH 18 */
+TEST_F_TIMEOUT(solicited, an_error_wakes_a_waiter, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = A_WAIT_US };
+	pthread_t thread;
+
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->l.out, DAT_CLOSE_ABRUPT_FLAG));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, w.event.event_data.dto_completion_event_data.status);
+}
+
+/* The last receive fails, and there is none behind it that would be flushed. */
+/* Covers: dat_evd_wait; SH 18 */
+TEST_F_TIMEOUT(solicited, a_message_that_fails_wakes_a_waiter, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = A_WAIT_US };
+	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
+	pthread_t thread;
+
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	ASSERT_EQ(SILENT, dequeue_all(self->evd, 0));
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->l.out, 1, &seg, a_cookie(100), 0));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(DAT_DTO_ERR_LOCAL_LENGTH, w.event.event_data.dto_completion_event_data.status);
+}
+
+/* Covers: dat_ep_disconnect; SH 3, 18 */
+TEST_F_TIMEOUT(solicited, messages_nobody_looked_at_come_before_the_flushed_receives, 60)
+{
+	DAT_DTO_COMPLETION_STATUS status;
+	uint64_t cookie;
+	int i;
+
+	ASSERT_TRUE(say(&self->p, &self->l, SILENT, 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->l.in, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(self->p.evd[0]));
+	for (i = 0; i <= SILENT; i++) {
+		status = a_dto(self->evd, &cookie, NULL);
+		EXPECT_EQ(i < SILENT ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, status);
+		EXPECT_EQ((uint64_t)i, cookie);
+	}
+}
+
+/* Covers: dat_evd_dequeue; SH 18 */
+TEST_F_TIMEOUT(solicited, endpoints_that_share_an_evd_ask_for_themselves, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = A_WAIT_US };
+	pthread_t thread;
+	struct link other;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, link_make(&self->p, self->evd, &other));
+	ASSERT_TRUE(say(&self->p, &other, 1, 0));
+	ASSERT_TRUE(say(&self->p, &self->l, 1, 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+	ASSERT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->evd, &event)));
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_TRUE(say(&self->p, &other, 1, 0));
+	ASSERT_TRUE(say(&self->p, &self->l, 1, ASK));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(self->l.in, w.event.event_data.dto_completion_event_data.ep_handle);
+	EXPECT_EQ(0, w.nmore);
+	/* That of the other endpoint is found by the next look. */
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+	EXPECT_EQ(other.in, event.event_data.dto_completion_event_data.ep_handle);
+}
+
+/* Requests of the same endpoint notify, and bring the ones behind them to the device. */
+/* Covers: dat_ep_post_send; SH 18 */
+TEST_F_TIMEOUT(solicited, requests_of_such_an_endpoint_complete_as_ever, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_EP_PARAM param;
+	int i, n;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(self->l.in, DAT_EP_FIELD_ALL, &param));
+	n = param.ep_attr.max_request_dtos;
+	for (i = 0; i < n; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(self->l.out, 0, NULL, a_cookie(i), 0));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->l.in, 0, NULL, a_cookie(i), 0));
+	}
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+		EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	}
+}
+
+static DAT_RETURN shared(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l, int n)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_SRQ_HANDLE srq;
+	DAT_RETURN rc;
+	int i;
+
+	attr.recv_completion_flags = ASK;
+	rc = dat_srq_create(p->ia, p->pz, &srq_attr, &srq);
+	if (rc == DAT_SUCCESS)
+		rc = dat_srq_resize(srq, n);
+	for (i = 0; i < n && rc == DAT_SUCCESS; i++)
+		rc = dat_srq_post_recv(srq, 0, NULL, a_cookie(i));
+	if (rc == DAT_SUCCESS)
+		rc = dat_ep_create_with_srq(p->ia, p->pz, evd, p->evd[0], p->evd[0], srq, &attr,
+					    &l->in);
+	if (rc == DAT_SUCCESS)
+		rc = dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], NULL, &l->out);
+	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
+}
+
+/* More than the device holds at a time, which nobody looks at, and then the one that asks. */
+/* Covers: dat_srq_post_recv; SH 18, 51 */
+TEST_F_TIMEOUT(solicited, buffers_of_an_srq_go_round_though_nobody_looks, 60)
+{
+	struct waiter w = { .evd = self->evd, .timeout = A_WAIT_US };
+	enum { BUFFERS = 32 };
+	pthread_t thread;
+	struct link l;
+
+	ASSERT_EQ(DAT_SUCCESS, shared(&self->p, self->evd, &l, BUFFERS));
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_TRUE(say(&self->p, &l, BUFFERS - 1, 0));
+	ASSERT_TRUE(say(&self->p, &l, 1, ASK));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(BUFFERS - 1, w.nmore);
+	EXPECT_EQ(BUFFERS - 1, dequeue_all(self->evd, 1));
+}
+
+TEST_HARNESS_MAIN
