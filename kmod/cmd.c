@@ -226,29 +226,59 @@ static bool lmr_is_remote(u32 priv)
 	return priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
 }
 
-int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
+/* For calls that do not hold the IA's lock. */
+static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
+{
+	void *obj;
+	int ret;
+
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		return ERR_PTR(ret);
+	obj = dat_obj_get(ia, type, id);
+	dat_ia_unlock(ia);
+	return obj;
+}
+
+static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 {
 	struct dat_lmr_create *arg = ucmd->arg;
 	struct dat_lmr *lmr;
+	int ret;
+
+	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, arg->length, dat_lmr_access(arg->priv));
+	if (ret)
+		return ret;
+	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
+			     arg->flags & DAT_LMR_SHARED ? arg->cookie : NULL);
+	if (IS_ERR(lmr)) {
+		ret = PTR_ERR(lmr);
+	} else {
+		arg->id = lmr->obj.id;
+		arg->lmr_context = lmr->context;
+		arg->rmr_context = lmr_is_remote(arg->priv) ? lmr->rkey : 0;
+		ucmd->made = &lmr->obj;
+	}
+	dat_ia_pin_end(ucmd->ia);
+	return ret;
+}
+
+/* Not under the lock of the IA: page faults of this process may last for ever. */
+int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
+{
+	struct dat_lmr_create *arg = ucmd->arg;
 	struct dat_pz *pz;
 	int ret;
 
 	ret = lmr_check(arg);
 	if (ret)
 		return ret;
-	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	pz = get_live(ucmd->ia, DAT_OBJ_PZ, arg->pz);
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
-	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
-			     arg->flags & DAT_LMR_SHARED ? arg->cookie : NULL);
+	ret = lmr_make(ucmd, pz);
 	dat_obj_put(&pz->obj);
-	if (IS_ERR(lmr))
-		return PTR_ERR(lmr);
-	arg->id = lmr->obj.id;
-	arg->lmr_context = lmr->context;
-	arg->rmr_context = lmr_is_remote(arg->priv) ? lmr->rkey : 0;
-	ucmd->made = &lmr->obj;
-	return 0;
+	return ret;
 }
 
 int dat_cmd_rmr_create(struct dat_ucmd *ucmd)
@@ -271,6 +301,24 @@ int dat_cmd_rmr_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
+static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *lmr)
+{
+	struct dat_rmr_bind *arg = ucmd->arg;
+	u64 length = 0;
+	int ret;
+
+	/* dat_rmr_bind() refuses what is outside, so there is nothing to fault in. */
+	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
+		length = arg->length;
+	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, dat_lmr_access(arg->priv));
+	if (ret)
+		return ret;
+	ret = dat_rmr_bind(rmr, lmr, arg);
+	dat_ia_pin_end(ucmd->ia);
+	return ret;
+}
+
+/* Not under the lock of the IA, as dat_cmd_lmr_create(). */
 int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 {
 	struct dat_rmr_bind *arg = ucmd->arg;
@@ -281,14 +329,14 @@ int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 	if (arg->priv & ~(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ||
 	    !arg->lmr != !arg->length)
 		return -EINVAL;
-	rmr = dat_obj_get(ucmd->ia, DAT_OBJ_RMR, arg->id);
+	rmr = get_live(ucmd->ia, DAT_OBJ_RMR, arg->id);
 	if (IS_ERR(rmr))
 		return PTR_ERR(rmr);
 	if (arg->lmr)
-		lmr = dat_obj_get(ucmd->ia, DAT_OBJ_LMR, arg->lmr);
+		lmr = get_live(ucmd->ia, DAT_OBJ_LMR, arg->lmr);
 	ret = PTR_ERR_OR_ZERO(lmr);
 	if (!ret) {
-		ret = dat_rmr_bind(rmr, lmr, arg);
+		ret = rmr_bind(ucmd, rmr, lmr);
 		dat_obj_put(lmr ? &lmr->obj : NULL);
 	}
 	dat_obj_put(&rmr->obj);

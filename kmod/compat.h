@@ -68,6 +68,18 @@ static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
 #endif
 
+/* How ib_umem_get() pins pages; until 6.2 it breaks copy-on-write also for memory it only reads. */
+static inline unsigned int dat_umem_gup_flags(int access)
+{
+	if (ib_access_writable(access))
+		return FOLL_WRITE;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	return FOLL_WRITE | FOLL_FORCE;
+#else
+	return 0;
+#endif
+}
+
 /*
  * Until 6.3 rxe looks at the entry after the last one of a page table that it has just
  * copied from, and a table that is full has none.  So it gets one that nobody uses.

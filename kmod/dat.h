@@ -153,8 +153,8 @@ struct dat_face {
  * @sem: see the top of this file
  * @dead: no new objects; written under xa_lock(&objs) and @sem
  * @closing: somebody wants @sem to shut it down: what waits with it held gives up; no lock
- * @pinning: registrations of memory of processes that are made without @sem; none begins once
- *	it is @closing, and who shuts it down waits for them before he asks for @sem
+ * @pinning: number of registrations of user memory in progress, which do not hold @sem; none
+ *	begins after @closing is set; shutdown waits for 0 before it takes @sem
  * @watched: a thread of the face looks at the doorbells, so no queue needs a kick;
  *	written by that thread, read under the lock of a queue
  * @map_lock: regions of objects, against resizing them
@@ -1032,7 +1032,7 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd);
 int dat_ia_lock_live(struct dat_ia *ia);
 void dat_ia_unlock(struct dat_ia *ia);
-int dat_ia_pin_begin(struct dat_ia *ia);
+int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, int access);
 void dat_ia_pin_end(struct dat_ia *ia);
 u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr);
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);

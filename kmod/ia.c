@@ -2,10 +2,13 @@
 /* Interface adapters: opening, and the one function that ends everything. */
 #include <linux/cgroup_rdma.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 
+#include "compat.h"
 #include "dat.h"
 
 static int ia_charge(struct dat_ia *ia)
@@ -132,20 +135,60 @@ void dat_ia_unlock(struct dat_ia *ia)
 	up_read(&ia->sem);
 }
 
-/**
- * dat_ia_pin_begin() - keep the device while memory of a process is pinned
- * @ia: locked, live; the lock may be let go of afterwards
- *
- * Page faults take as long as the process likes.  Removal of the device waits for them, but
- * not with the lock wanted, which would keep from their calls all others who share the IA.
- * Closing does not wait for them: the caller keeps the IA open.
- *
- * Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the device is going.
+/*
+ * Fault the pages of a registration in, as ib_umem_get() will want them.  Errors are left to the
+ * registration, which meets them again.  Pages that the registration would refuse to pin are not
+ * faulted in either.  Without FOLL_LONGTERM: until 6.2 that keeps mmap_lock, and nothing
+ * interrupts it.
  */
-int dat_ia_pin_begin(struct dat_ia *ia)
+static void fault_in(u64 start, u64 length, int access)
 {
+	unsigned int gup = dat_umem_gup_flags(access);
+	u64 left = (PAGE_ALIGN(start + length) - (start & PAGE_MASK)) >> PAGE_SHIFT;
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long at = start & PAGE_MASK;
+	struct page **pages;
+	int n;
+
+	if (left + atomic64_read(&current->mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK))
+		return;
+	pages = (struct page **)__get_free_page(GFP_KERNEL);
+	if (!pages)
+		return;
+	while (left && !fatal_signal_pending(current)) {
+		n = pin_user_pages_fast(at, min_t(u64, left, PAGE_SIZE / sizeof(*pages)), gup,
+					pages);
+		if (n <= 0)
+			break;
+		unpin_user_pages(pages, n);
+		at += (unsigned long)n << PAGE_SHIFT;
+		left -= n;
+		cond_resched();
+	}
+	free_page((unsigned long)pages);
+}
+
+/**
+ * dat_ia_pin_begin() - fault user memory in, then keep the device while it is registered
+ * @ia: reference held; the caller does not hold its lock
+ * @start: first byte in the current process
+ * @length: bytes; 0: no memory
+ * @access: IB_ACCESS_* of the registration
+ *
+ * A page fault takes as long as the process likes: a FUSE server may answer it, or another thread
+ * of the process.  This call takes the faults while it holds nothing, so neither a close nor a
+ * removal of the device waits for them, and a fatal signal ends them.  The registration then
+ * finds the pages present.  A process that unmaps them in between faults again, inside the
+ * registration: shutdown waits for that, but other calls on the adapter do not.
+ *
+ * Context: sleeps.  Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the IA is being
+ * closed, or its device is going.
+ */
+int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, int access)
+{
+	fault_in(start, length, access);
 	atomic_inc(&ia->pinning);
-	/* Who wants to shut it down sees that, or is seen here. */
+	/* Pairs with dat_ia_shutdown(): it sees the count, or this sees @closing. */
 	smp_mb__after_atomic();
 	if (!READ_ONCE(ia->closing))
 		return 0;
@@ -259,8 +302,8 @@ static const enum dat_obj_type ia_shutdown_order[] = {
  * Used by IA close, process exit and device removal alike.  When it returns the
  * IA holds nothing of the device.
  *
- * Context: may sleep, for as long as it takes to drain queue pairs, and pages that are being
- * pinned to be there.
+ * Context: may sleep, for as long as it takes to drain queue pairs and to finish registrations in
+ * progress.
  */
 void dat_ia_shutdown(struct dat_ia *ia)
 {

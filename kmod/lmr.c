@@ -271,7 +271,7 @@ static const struct dat_lmr_kind user_kind = {
  * @priv: DAT_PRIV_*
  * @cookie: DAT_LMR_COOKIE bytes that name shared memory, or NULL
  *
- * Context: the IA is locked live, or kept by dat_ia_pin_begin(); may sleep; pins pages of
+ * Context: the IA is kept by dat_ia_pin_begin(); may sleep; pins pages of
  * current->mm.  Return: the LMR with a reference, or an ERR_PTR:
  * -EFAULT no such memory, or it can't be written; -ENOMEM also RLIMIT_MEMLOCK; -EEXIST
  * the memory is not what the cookie stands for.

@@ -245,8 +245,8 @@ static int mem_register(struct rsm_mem *mem, DAT_PZ_HANDLE handle, u64 addr)
 	if (IS_ERR(pz))
 		return -ENODEV;
 	ia = pz->obj.ia;
-	ret = dat_ia_pin_begin(ia);
 	dat_ia_unlock(ia);
+	ret = dat_ia_pin_begin(ia, addr, mem->length, dat_lmr_access(RSM_PRIV));
 	if (!ret) {
 		ret = mem_register_in(mem, pz, addr);
 		dat_ia_pin_end(ia);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A registration whose page faults hang.  No other call waits for it, nor does a close of the
+ * same adapter or a removal of the device.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+#include "hang.h"
+
+#define PAGE		4096UL
+#define HANG_PAGES	16
+
+FIXTURE(faults) {
+	struct t_file f;
+	struct hang h;
+	uint32_t pz;
+	uint32_t rmr;
+	uint32_t lmr;	/* of all pages, for a bind */
+	pthread_t thread;
+	int ret;	/* result of the thread's call */
+};
+
+FIXTURE_SETUP(faults)
+{
+	ASSERT_EQ(0, t_open(&self->f));
+	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
+	ASSERT_EQ(0, hang_open(&self->h, HANG_PAGES * PAGE)) {
+		TH_LOG("this test needs userfaultfd");
+	}
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	t_close(&self->f);
+	hang_close(&self->h);
+}
+
+static void *register_all(void *arg)
+{
+	FIXTURE_DATA(faults) *self = arg;
+	struct dat_lmr_create c = {
+		.size = sizeof(c), .pz = self->pz, .addr = (uintptr_t)self->h.va,
+		.length = self->h.size, .priv = DAT_PRIV_ALL,
+	};
+
+	self->ret = t_ioctl(self->f.fd, DAT_IOC_LMR_CREATE, &c);
+	self->lmr = c.id;
+	return NULL;
+}
+
+static void *bind_all(void *arg)
+{
+	FIXTURE_DATA(faults) *self = arg;
+	struct dat_rmr_bind b = {
+		.size = sizeof(b), .id = self->rmr, .lmr = self->lmr,
+		.addr = (uintptr_t)self->h.va, .length = self->h.size,
+		.priv = DAT_PRIV_REMOTE_READ,
+	};
+
+	self->ret = t_ioctl(self->f.fd, DAT_IOC_RMR_BIND, &b);
+	return NULL;
+}
+
+static int close_ia(struct t_file *f)
+{
+	struct dat_ia_close c = { .size = sizeof(c) };
+
+	return t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &c);
+}
+
+TEST_F_TIMEOUT(faults, a_close_does_not_wait_for_a_registration_that_hangs, 60)
+{
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, register_all, self));
+	ASSERT_EQ(0, hang_fault(&self->h, T_WAIT_MS));
+	EXPECT_EQ(0, close_ia(&self->f));
+	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
+	pthread_join(self->thread, NULL);
+	EXPECT_EQ(-ENODEV, self->ret);
+}
+
+TEST_F_TIMEOUT(faults, a_close_does_not_wait_for_a_bind_that_hangs, 60)
+{
+	struct dat_rmr_create c = { .size = sizeof(c), .pz = self->pz };
+
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_RMR_CREATE, &c));
+	self->rmr = c.id;
+	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
+	register_all(self);
+	ASSERT_EQ(0, self->ret);
+	/* The registration keeps the pages that it has; the address shows none. */
+	ASSERT_EQ(0, hang_take(&self->h, 0));
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, bind_all, self));
+	ASSERT_EQ(0, hang_fault(&self->h, T_WAIT_MS));
+	EXPECT_EQ(0, close_ia(&self->f));
+	ASSERT_EQ(0, hang_give(&self->h, 0, 1));
+	pthread_join(self->thread, NULL);
+	EXPECT_EQ(-ENODEV, self->ret);
+}
+
+TEST_F_TIMEOUT(faults, a_registration_goes_on_when_its_pages_have_come, 60)
+{
+	uint32_t pz;
+
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, register_all, self));
+	ASSERT_EQ(0, hang_fault(&self->h, T_WAIT_MS));
+	EXPECT_EQ(0, t_pz(&self->f, &pz));
+	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
+	pthread_join(self->thread, NULL);
+	EXPECT_EQ(0, self->ret);
+}
+
+static int plug(int in)
+{
+	if (in)
+		return system("rdma link add rxe0 type rxe netdev v0 && sleep 1");
+	return system("rdma link delete rxe0");
+}
+
+static int has_rxe(void)
+{
+	return !system("rdma link show rxe0/1 >/dev/null 2>&1");
+}
+
+TEST_F_TIMEOUT(faults, a_removal_of_the_device_does_not_wait_for_a_registration_that_hangs, 120)
+{
+	if (!has_rxe())
+		SKIP(return, "no rxe0 here that could be taken away");
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, register_all, self));
+	ASSERT_EQ(0, hang_fault(&self->h, T_WAIT_MS));
+	EXPECT_EQ(0, plug(0));
+	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
+	pthread_join(self->thread, NULL);
+	EXPECT_EQ(-ENODEV, self->ret);
+	EXPECT_EQ(0, plug(1));
+}
+
+TEST_HARNESS_MAIN
