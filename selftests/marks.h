@@ -19,8 +19,11 @@ static inline void mark(long which)
 	syscall(SYS_getpriority, which, 0);
 }
 
-/* System calls of @pid between the marks, or -1. */
-static inline long count_between_marks(pid_t pid, int *exit_status)
+/* Whether a system call that @pid is about to make counts. */
+typedef int count_fn(pid_t pid, const struct user_regs_struct *regs);
+
+/* System calls of @pid between the marks for which @counts is true, or -1. */
+static inline long count_some_between_marks(pid_t pid, count_fn *counts, int *exit_status)
 {
 	struct user_regs_struct regs;
 	long count = -1, result = -1;
@@ -48,11 +51,22 @@ static inline long count_between_marks(pid_t pid, int *exit_status)
 			count = 0;
 		else if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_END)
 			result = count;
-		else if (count >= 0)
+		else if (count >= 0 && counts(pid, &regs))
 			count++;
 	}
 	*exit_status = status;
 	return result;
+}
+
+static inline int count_all(pid_t pid, const struct user_regs_struct *regs)
+{
+	return 1;
+}
+
+/* System calls of @pid between the marks, or -1. */
+static inline long count_between_marks(pid_t pid, int *exit_status)
+{
+	return count_some_between_marks(pid, count_all, exit_status);
 }
 
 #endif /* MARKS_H */

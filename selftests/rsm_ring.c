@@ -7,6 +7,7 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <rdma/dat_rsm.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -446,7 +447,7 @@ static int puts_between_marks(put_fn *put, int ops)
 	return ((volatile uint64_t *)p.mem)[(n - 1) % 512] == n - 1 ? 0 : 4;
 }
 
-static long count_puts(put_fn *put, int ops, int *status)
+static long count_some_puts(put_fn *put, int ops, count_fn *counts, int *status)
 {
 	pid_t pid = fork();
 
@@ -455,7 +456,12 @@ static long count_puts(put_fn *put, int ops, int *status)
 		raise(SIGSTOP);
 		_exit(puts_between_marks(put, ops));
 	}
-	return count_between_marks(pid, status);
+	return count_some_between_marks(pid, counts, status);
+}
+
+static long count_puts(put_fn *put, int ops, int *status)
+{
+	return count_some_puts(put, ops, count_all, status);
 }
 
 /* Here processors are taken away from the machine for longer than it waits for entries. */
@@ -491,27 +497,34 @@ TEST_F(ring, an_implicit_put_makes_one_system_call_at_most)
 	EXPECT_GE(2010, n);
 }
 
-/* A wait that is longer than the library cares to look ends in the kernel. */
-static void vectors_are_no_calls(struct __test_metadata *_metadata, put_fn *put)
+/* Everything but a wait for an entry that the driver already looks at. */
+static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
+{
+	struct dat_rsm_kick *arg = (struct dat_rsm_kick *)regs->rdx;
+
+	return regs->orig_rax != SYS_ioctl || (unsigned int)regs->rsi != DAT_IOC_RSM_KICK ||
+	       ptrace(PTRACE_PEEKDATA, pid, &arg->deadline_ns, NULL) == 0;
+}
+
+/*
+ * A vector returns when it is carried out.  How often that takes longer than the library looks
+ * depends on the load of the machine, but then the call only waits.
+ */
+/* RSM check: 46 */
+TEST_F(ring, the_driver_carries_out_no_vector_of_a_steady_stream)
 {
 	int status;
 	long n;
 
-	ASSERT_EQ(0, set_watch(LONG_WATCH));
-	n = count_puts(put, 2000, &status);
-	EXPECT_EQ(0, status);
-	TH_LOG("%ld in 2000", n);
-	EXPECT_LE(0, n);
-	EXPECT_GE(200, n);
-}
-
-/* RSM check: 46 */
-TEST_F(ring, a_steady_stream_of_vectors_goes_through_the_ring)
-{
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "nobody could look at the ring meanwhile");
-	vectors_are_no_calls(_metadata, put_vector);
-	vectors_are_no_calls(_metadata, get_vector);
+	ASSERT_EQ(0, set_watch(LONG_WATCH));
+	n = count_some_puts(get_vector, 2000, is_no_wait, &status);
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, n);
+	n = count_some_puts(put_vector, 2000, is_no_wait, &status);
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, n);
 }
 
 TEST_F(ring, of_puts_that_overlap_the_last_one_wins)
