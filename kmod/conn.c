@@ -106,7 +106,10 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		if (!n--)
 			return true;
 		list_del(&slot->early);
-		dat_wc_recv_finish(conn, slot, flushed ? DAT_ST_FLUSHED : slot->status);
+		/* An error is reported as such; a message has nobody to receive it any more. */
+		if (flushed && slot->status == DAT_ST_SUCCESS)
+			slot->status = DAT_ST_FLUSHED;
+		dat_wc_recv_finish(conn, slot, slot->status);
 	}
 	return false;
 }

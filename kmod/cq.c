@@ -39,7 +39,9 @@ static __always_inline bool cq_is_plain(const struct dat_conn *conn, const struc
 	if (wc->wr_cqe->done != (recv ? dat_wc_recv_done : dat_wc_send_done) ||
 	    unlikely(wc->status != IB_WC_SUCCESS || slot->flags & RARE_FLAGS))
 		return false;
-	return recv || (slot->at == (u16)(ep->sq.done + ahead) && conn->inflight != ahead);
+	if (recv)
+		return likely(dat_wc_is_message(wc, slot->len));
+	return slot->at == (u16)(ep->sq.done + ahead) && conn->inflight != ahead;
 }
 
 static __always_inline void cq_write_event(struct dat_ep *ep, struct dat_eqe *eqe,

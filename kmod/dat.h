@@ -553,7 +553,7 @@ struct dat_wr {
  * @cqe: finds the slot from the completion
  * @early: in conn->early while a receive waits for ESTABLISHED
  * @cookie: copied from the entry, never read again from shared memory
- * @len: bytes posted (requests) or received
+ * @len: bytes posted; once a receive has completed, bytes received
  * @flags: of the entry
  * @status: enum dat_dto_status of an early receive
  * @at: of a request: its index, the low half, which is more than a queue has entries
@@ -1498,6 +1498,22 @@ void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last);
 void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status);
+
+/**
+ * dat_wc_is_message() - true if a receive holds what its completion says
+ * @wc: successful completion of a receive
+ * @posted: bytes of the receive's segments
+ *
+ * The peer chooses the kind and the length of what it sends.  An RDMA write with immediate
+ * data completes a receive with the length of the write, none of which is in its segments.
+ * A send that also invalidates a key is a message: it can only take access away.
+ */
+static __always_inline bool dat_wc_is_message(const struct ib_wc *wc, u32 posted)
+{
+	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_IMM) &&
+	       wc->byte_len <= posted;
+}
+
 void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 

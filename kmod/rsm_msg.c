@@ -299,6 +299,9 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;
+	/* kDAPL has checked that; a longer one is no message. */
+	if (r.len > seg.segment_length)
+		r.len = 0;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
 	WRITE_ONCE(conn->heard, jiffies);
 	spin_lock(&conn->lock);

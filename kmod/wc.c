@@ -227,18 +227,31 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
-	/* Its end has cancelled that work, and takes what comes after. */
-	if (conn->passive && status == DAT_ST_SUCCESS && !conn->closing)
+	/*
+	 * Whatever the peer sent, an error too, proves that the connection stands.  The end of
+	 * the connection has cancelled that work, and completes what comes after.
+	 */
+	if (conn->passive && status != DAT_ST_FLUSHED && !conn->closing)
 		queue_work(dat_wq, &conn->early_work);
+}
+
+/* A receive holds a message that fits, or it completes with an error. */
+static u8 wc_recv_status(const struct ib_wc *wc, const struct ib_device *ibdev, u32 posted)
+{
+	u8 status = wc_to_status(wc, ibdev, true);
+
+	if (status != DAT_ST_SUCCESS || likely(dat_wc_is_message(wc, posted)))
+		return status;
+	return wc->byte_len > posted ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
 }
 
 void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
 	struct dat_conn *conn = cq->cq_context;
-	u8 status = wc_to_status(wc, cq->device, true);
+	u8 status = wc_recv_status(wc, cq->device, slot->len);
 
-	slot->len = wc->byte_len;
+	slot->len = status == DAT_ST_SUCCESS ? wc->byte_len : 0;
 	if (conn->established)
 		dat_wc_recv_finish(conn, slot, status);
 	else

@@ -19,6 +19,7 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 #include "kmod/kpeer.h"
+#include "verbs_says.h"
 
 #define ANSWER		0		/* where answers go, in our memory */
 #define ORDER		KPEER_MESSAGE	/* where orders come from */
@@ -853,6 +854,41 @@ TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
 		EXPECT_EQ(sizeof(struct kpeer_message), len);
 	}
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(sends.evd, NULL, NULL));
+}
+
+/* A peer on verbs connects to the module and says something that breaks the connection. */
+static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)self->p.attr.ia_address_ptr;
+	char host[INET_ADDRSTRLEN];
+	pid_t peer;
+	int ret;
+
+	inet_ntop(AF_INET, &sin->sin_addr, host, sizeof(host));
+	peer = fork();
+	if (!peer)
+		_exit(v_peer(host, KPEER_QUAL, says));
+	ret = it_ends_by(&self->p, &self->first, DAT_CONNECTION_EVENT_BROKEN);
+	kill(peer, SIGKILL);
+	waitpid(peer, NULL, 0);
+	return ret;
+}
+
+/* kDAPL's receives have 4096 bytes, of which the peer writes more and fewer. */
+TEST_F_TIMEOUT(peer, a_write_with_immediate_is_no_message_to_the_module, 120)
+{
+	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, 64, 0 };
+
+	NEED_MODULE();
+	EXPECT_TRUE(breaks(self, &says));
+}
+
+TEST_F_TIMEOUT(peer, a_write_with_immediate_longer_than_the_receive_breaks_the_connection, 120)
+{
+	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, SAYS_MAX, 0 };
+
+	NEED_MODULE();
+	EXPECT_TRUE(breaks(self, &says));
 }
 
 TEST_HARNESS_MAIN

@@ -243,6 +243,19 @@ int peer_say(struct peer *p, const void *msg, size_t len)
 	return send_by(p, msg, len, post_last);
 }
 
+int peer_write_imm(struct peer *p, uint64_t addr, uint32_t rkey, size_t len)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)p->mem, .length = (uint32_t)len, .lkey = p->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.wr.rdma = { .remote_addr = addr, .rkey = rkey },
+	};
+
+	return post_last(p, &wr);
+}
+
 int peer_receive(struct peer *p, void *msg, int ms)
 {
 	struct ibv_wc wc;

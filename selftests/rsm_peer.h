@@ -112,6 +112,8 @@ int peer_send(struct peer *p, const void *msg, size_t len);
  * before the transport has said that it arrived.
  */
 int peer_say(struct peer *p, const void *msg, size_t len);
+/* Likewise, an RDMA write with immediate data of @len bytes of @mem. */
+int peer_write_imm(struct peer *p, uint64_t addr, uint32_t rkey, size_t len);
 /* A message that was received: its length. */
 int peer_receive(struct peer *p, void *msg, int ms);
 /* A transfer between @mem and somewhere: its status. */

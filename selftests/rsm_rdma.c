@@ -888,6 +888,47 @@ TEST_F(rdma, a_peer_can_count_as_far_as_it_likes)
 	EXPECT_TRUE(thrown_out(&self->peer));
 }
 
+/*
+ * Each receive of the exporter holds a message of the peer, which a write with immediate data would
+ * have it read once more.
+ */
+/* RSM check: 68 */
+TEST_F(rdma, a_write_with_immediate_is_no_message)
+{
+	struct peer_msg m = {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_TELL, .flags = PEER_SINGLE,
+		.events = htobe32(1),
+	}, ack;
+	struct r_pair *p = &self->p;
+	struct peer_answer a;
+	int i;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	for (i = 0; i < 2 * PEER_RECVS; i++) {
+		ASSERT_EQ(0, peer_send(&self->peer, &m, sizeof(m)));
+		do {
+			ASSERT_EQ(sizeof(ack), peer_receive(&self->peer, &ack, R_WAIT_MS));
+		} while (ack.type != PEER_ACK);
+	}
+	ASSERT_EQ(0, peer_write_imm(&self->peer, be64toh(a.addr), be32toh(a.rkey), sizeof(m)));
+	EXPECT_TRUE(thrown_out(&self->peer));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+}
+
+/* RSM check: 68 */
+TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
+{
+	struct r_pair *p = &self->p;
+	struct peer_answer a;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	ASSERT_EQ(0, peer_write_imm(&self->peer, be64toh(a.addr), be32toh(a.rkey), PEER_MEM));
+	EXPECT_TRUE(thrown_out(&self->peer));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+}
+
 #define CROWD	200	/* more than wait for an answer */
 
 /* Ask, and ask again before there is an answer. */
