@@ -246,9 +246,17 @@ static u32 chain_length(const struct ib_send_wr *wr)
 	return n;
 }
 
+/* A send waits until the peer's program posts a receive; the peer's device serves the rest. */
+static bool sq_waits_for_peer(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV;
+}
+
 /*
- * Not every request has a completion of its own: one speaks for those before it.  The
- * last of a chain always has, so that nothing waits for what may never be posted.
+ * A completion stands for the silent requests before it, so they are reported when that
+ * request is done.  A silent request is therefore never followed by one that may wait without
+ * bound: each predecessor of a send is signalled, and so is the last of a chain, since the
+ * next one may never be posted.
  */
 static void sq_moderate(struct dat_conn *conn, u32 n)
 {
@@ -258,7 +266,8 @@ static void sq_moderate(struct dat_conn *conn, u32 n)
 		struct ib_send_wr *wr = &conn->send_wr[i].wr;
 
 		bytes += container_of(wr->wr_cqe, struct dat_slot, cqe)->len;
-		if (i < n - 1 && ++silent < DAT_SILENT_WRS && bytes < DAT_SILENT_BYTES)
+		if (i < n - 1 && !sq_waits_for_peer(wr->next) && ++silent < DAT_SILENT_WRS &&
+		    bytes < DAT_SILENT_BYTES)
 			continue;
 		wr->send_flags |= IB_SEND_SIGNALED;
 		silent = 0;

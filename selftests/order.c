@@ -116,6 +116,51 @@ TEST_F_TIMEOUT(order, a_read_is_done_when_its_data_is_there, 120)
 	}
 }
 
+/* A request that is posted together with the next one. */
+static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
+{
+	struct t_queue *q = &p->ep[1].sq;
+	struct dat_sqe *sqe = t_sqe(q);
+
+	sqe->opcode = op;
+	sqe->cookie = cookie;
+	if (op != DAT_OP_SEND) {
+		sqe->raddr = (uintptr_t)p->mem.va;
+		sqe->rkey = p->mem.rkey;
+	}
+	sqe->num_sge = 0;
+	q->tail++;
+}
+
+/* The peer has no receive for the send: the write is reported all the same. */
+TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
+{
+	struct t_pair *p = &self->p;
+
+	with_the_next(p, DAT_OP_RDMA_WRITE, 0);
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, 0, 0, 0));
+	ASSERT_EQ(0, done(p, 0));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 0, 0, 0, 0));
+	ASSERT_EQ(0, done(p, 1));
+	ASSERT_TRUE(received(p));
+}
+
+/* The peer has a receive for the first, and posts others as it hears of the sends. */
+TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	with_the_next(p, DAT_OP_SEND, 0);
+	with_the_next(p, DAT_OP_SEND, 1);
+	ASSERT_EQ(0, t_send(&p->ep[1], 2, 0, 0, 0));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, 0, 0, 0));
+		ASSERT_EQ(0, done(p, i));
+		ASSERT_TRUE(received(p));
+	}
+}
+
 /* More of them than the device may have outstanding, with others in between. */
 TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 {
