@@ -634,7 +634,7 @@ struct dat_queue_ops {
  * @slots: one per buffer that the device takes
  * @free: stack of free slots, @nfree deep; buffers complete in any order
  * @nfree: free slots
- * @lost: buffers that completed and that no event tells of
+ * @lost: buffers that are done and that no event reports
  * @low_watermark: an event when fewer are available; 0: none is wanted
  * @wr: scratch of the pump
  * @sge: scratch of the pump

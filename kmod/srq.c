@@ -124,12 +124,14 @@ static void srq_break(struct dat_srq *srq)
 	dat_epring_set_state(&srq->ring, DAT_SRQ_ERROR);
 }
 
+/* No endpoint has taken the buffer, so no EVD can report it: its place counts as free again. */
 static void srq_bad_entry(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
 
 	srq->q.bad++;
 	srq->q.done++;
+	dat_epring_set_lost(&srq->ring, ++srq->lost);
 }
 
 /* Give one buffer to the device.  0, or -EBADMSG if its segments are not good. */

@@ -247,4 +247,45 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
+/* An SRQ of 8 buffers at the device, and one more behind them whose memory is gone. */
+/* Covers: dat_srq_post_recv; dat_srq_query; dat_srq_resize */
+TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64), gone;
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE in, out;
+	DAT_SRQ_HANDLE srq;
+	struct a_mem mem;
+	DAT_EVENT event;
+	uint64_t cookie;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, &srq));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 32));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
+						      p->evd[0], srq, &attr, &in));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1],
+					     &attr, &out));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_ALL_FLAG, &mem));
+	gone = a_seg(&mem, 0, 64);
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(srq, 1, &seg, a_cookie(i)));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(srq, 1, &gone, a_cookie(8)));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(mem.lmr));
+	expect_counts(_metadata, srq, 9, 9);
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(out, 1, &seg, a_cookie(i), 0));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], &cookie, NULL));
+		EXPECT_EQ(i, cookie);
+	}
+	expect_counts(_metadata, srq, 0, 0);
+	ASSERT_EQ(1, a_event(p->async, A_WAIT_US, &event));
+	for (i = 0; i < 32; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(srq, 1, &seg, a_cookie(i)));
+}
+
 TEST_HARNESS_MAIN

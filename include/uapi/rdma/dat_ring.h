@@ -289,8 +289,8 @@ enum dat_srq_health {
  * @rq: the receive queue
  * @state: DAT_EP_STATE of an EP, enum dat_srq_health of an SRQ
  * @pd_len: bytes valid in @pd
- * @lost: of an SRQ: buffers that completed without an event, for want of an EVD or of
- *	room in it
+ * @lost: of an SRQ: buffers that are done without an event, for want of an EVD, of room in
+ *	it, or of good segments when the device was to have them
  * @rsvd: 0
  * @pd: what the peer sent with its accept or reject; whole before the connection
  *	event that tells of it, valid until the EP is reset
