@@ -145,10 +145,15 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 	conn->established = true;
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, pd_len);
-	conn_replay(conn, false, U32_MAX);
-	dat_solicited_join(conn);
+	/* Receives that complete meanwhile join the end of the list. */
+	while (conn_replay(conn, false, DAT_SLICE))
+		dat_ep_breathe(ep);
+	conn->live = true;
+	/* A close in between has left already. */
+	if (!conn->closing)
+		dat_solicited_join(conn);
 	dat_queue_pump_rq(conn);
-	dat_queue_pump_sq(conn);
+	dat_conn_progress(conn);
 out:
 	spin_unlock_bh(&ep->lock);
 }

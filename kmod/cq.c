@@ -100,7 +100,7 @@ static __always_inline struct ib_wc *cq_take_run(struct dat_conn *conn, struct d
 {
 	struct dat_evd *evd = recv ? ep->recv_evd : ep->request_evd;
 
-	if (unlikely(!evd || (recv && (!conn->established || ep->srq))))
+	if (unlikely(!evd || (recv && (!conn->live || ep->srq))))
 		return wc;
 	spin_lock(&evd->lock);
 	wc = cq_write_run(conn, ep, evd, wc, end, recv);
@@ -148,7 +148,7 @@ static __always_inline int cq_take(struct dat_conn *conn, struct dat_ep *ep, int
 		cq_take_batch(conn, ep, n);
 		done += n;
 	} while (n == DAT_BATCH && done < budget);
-	if (done && conn->established && !dat_queue_settled(conn)) {
+	if (done && conn->live && !dat_queue_settled(conn)) {
 		dat_queue_pump_rq(conn);
 		dat_conn_progress(conn);
 	}

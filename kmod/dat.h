@@ -551,7 +551,7 @@ struct dat_wr {
 /**
  * struct dat_slot - the kernel's memory of a posted work request
  * @cqe: finds the slot from the completion
- * @early: in conn->early while a receive waits for ESTABLISHED
+ * @early: in conn->early while a receive waits for conn->live
  * @cookie: copied from the entry, never read again from shared memory
  * @len: bytes posted; once a receive has completed, bytes received
  * @flags: of the entry
@@ -852,7 +852,7 @@ struct dat_direct {
  *
  * Under ep->lock:
  *
- * @early: receives that completed before ESTABLISHED was queued
+ * @early: receives that completed before @live, oldest first
  * @sq_failed: malformed request; reported once all before it are complete
  * @rq_failed: malformed receive; reported when the queue is flushed
  * @bind: the entry that everything behind it waits for
@@ -861,6 +861,7 @@ struct dat_direct {
  * @inflight: requests at the device
  * @passive: accepted, not connected
  * @established: ESTABLISHED is queued
+ * @live: and the events of all early receives are: the next completion has its turn
  * @starting: the thread that connects or accepts is not done with @id
  * @closing: no more posting; @close_work is queued, or will be when started
  * @hung_up: the peer's disconnect is what closes it
@@ -911,6 +912,7 @@ struct dat_conn {
 	u32			inflight;
 	bool			passive;
 	bool			established;
+	bool			live;
 	bool			starting;
 	bool			closing;
 	bool			hung_up;

@@ -52,7 +52,7 @@ static bool sol_answer(struct dat_conn *conn, struct dat_ep *ep)
 	/* Whatever ends a connection waits for its receives, with or without the flag. */
 	ib_req_notify_cq(conn->recv_cq, conn->closing ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 	done = sol_take(conn);
-	if (conn->established)
+	if (conn->live)
 		dat_evd_notify(ep->recv_evd);
 	else
 		conn->sol.early = true;

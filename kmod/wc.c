@@ -231,7 +231,7 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 	 * Whatever the peer sent, an error too, proves that the connection stands.  The end of
 	 * the connection has cancelled that work, and completes what comes after.
 	 */
-	if (conn->passive && status != DAT_ST_FLUSHED && !conn->closing)
+	if (conn->passive && !conn->established && status != DAT_ST_FLUSHED && !conn->closing)
 		queue_work(dat_wq, &conn->early_work);
 }
 
@@ -252,7 +252,7 @@ void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	u8 status = wc_recv_status(wc, cq->device, slot->len);
 
 	slot->len = status == DAT_ST_SUCCESS ? wc->byte_len : 0;
-	if (conn->established)
+	if (conn->live)
 		dat_wc_recv_finish(conn, slot, status);
 	else
 		wc_recv_early(conn, slot, status);
