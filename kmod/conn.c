@@ -15,6 +15,9 @@
 #include "compat.h"
 #include "trace.h"
 
+/* For the NAK of a refused request to leave, after the device has reported the refusal. */
+#define CONN_NAK_TIME		(HZ / 10)
+
 static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 {
 	struct dat_eqe eqe = {
@@ -238,7 +241,7 @@ static void conn_timer(struct work_struct *work)
 
 static void conn_error_work(struct work_struct *work)
 {
-	struct dat_conn *conn = container_of(work, struct dat_conn, error_work);
+	struct dat_conn *conn = container_of(work, struct dat_conn, error_work.work);
 	struct dat_ep *ep = conn->ep;
 
 	spin_lock_bh(&ep->lock);
@@ -312,16 +315,31 @@ static void conn_pump_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* May be called in hard interrupt. */
+/*
+ * May be called in hard interrupt.
+ *
+ * A device may report an access error before it sends the NAK for it, as rxe of 7.2 does, and a
+ * QP that is taken down at once never sends it: the peer would see its request flushed instead
+ * of refused.  The delay costs nobody anything, since the QP is in error and flushes already.
+ */
 static void conn_qp_event(struct ib_event *event, void *context)
 {
 	struct dat_conn *conn = context;
 
-	if (event->event == IB_EVENT_COMM_EST)
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
 		queue_work(dat_wq, &conn->early_work);
-	else if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_REQ_ERR ||
-		 event->event == IB_EVENT_QP_ACCESS_ERR)
-		queue_work(dat_wq, &conn->error_work);
+		break;
+	case IB_EVENT_QP_ACCESS_ERR:
+		queue_delayed_work(dat_wq, &conn->error_work, CONN_NAK_TIME);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+		mod_delayed_work(dat_wq, &conn->error_work, 0);
+		break;
+	default:
+		break;
+	}
 }
 
 static int conn_create_qp(struct dat_conn *conn)
@@ -421,7 +439,9 @@ static void conn_quiesce(struct dat_conn *conn)
 	else
 		ib_drain_qp(conn->qp);
 	rdma_destroy_qp(conn->id);
-	cancel_work_sync(&conn->error_work);
+	/* The peer has hung up upon an access error: that is what ended the connection. */
+	if (cancel_delayed_work_sync(&conn->error_work))
+		conn_error_work(&conn->error_work.work);
 	cancel_work_sync(&conn->early_work);
 	/* What came from an SRQ after the drain. */
 	if (conn->ep->srq) {
@@ -575,7 +595,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	dat_solicited_init_conn(conn);
 	conn_init_direct(&conn->one);
 	INIT_WORK(&conn->close_work, conn_close_work);
-	INIT_WORK(&conn->error_work, conn_error_work);
+	INIT_DELAYED_WORK(&conn->error_work, conn_error_work);
 	INIT_WORK(&conn->early_work, conn_early_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
 	INIT_WORK(&conn->pump_work, conn_pump_work);

@@ -892,7 +892,7 @@ struct dat_conn {
 	struct dat_slot		*sq_slots;
 	struct dat_slot		*rq_slots;
 	struct work_struct	close_work;
-	struct work_struct	error_work;
+	struct delayed_work	error_work;
 	struct work_struct	early_work;
 	struct work_struct	pump_work;
 	struct work_struct	bind_work;

@@ -5,11 +5,13 @@
  */
 #include <linux/delay.h>
 #include <linux/in6.h>
+#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <rdma/ib_verbs.h>
 
 #include "ktest.h"
 
@@ -517,6 +519,66 @@ static void exactness(struct ktest *t, struct rig *r)
 static void keys_open_these_bytes_only(struct ktest *t)
 {
 	with_rig(t, exactness);
+}
+
+/*
+ * The QP that accepts a connection is made by the thread that accepts.  With it the test raises
+ * the event that the device would raise.
+ */
+static struct task_struct *accepting;
+static struct ib_qp *accepted;
+
+static int note_qp(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct ib_qp *qp = (struct ib_qp *)regs_return_value(regs);
+
+	if (current == accepting && !IS_ERR_OR_NULL(qp))
+		accepted = qp;
+	return 0;
+}
+
+static struct kretprobe qp_probe = {
+	.kp.symbol_name = "ib_create_qp_kernel", .handler = note_qp,
+};
+
+static void raise_access_error(struct ib_qp *qp)
+{
+	struct ib_event event = {
+		.device = qp->device, .element.qp = qp, .event = IB_EVENT_QP_ACCESS_ERR,
+	};
+
+	qp->event_handler(&event, qp->qp_context);
+}
+
+/*
+ * b's device reports the error before a hears of it.  One round in which a's request is refused
+ * before b's connection ends is enough: a busy machine may need more time in another.
+ */
+static void refuse_late(struct ktest *t, struct rig *r)
+{
+	int i, status = -1;
+
+	accepting = current;
+	for (i = 0; i < 10 && status != DAT_DTO_ERR_REMOTE_ACCESS; i++) {
+		KT_TRUE(t, rig_reconnect(t, r) && accepted);
+		raise_access_error(accepted);
+		msleep(20);
+		status = reads(r, r->box.addr, 8, 0xdead00);
+	}
+	KT_EQ(t, status, DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+static void access_errors_reach_the_peer_before_the_end(struct ktest *t)
+{
+	int ret = register_kretprobe(&qp_probe);
+
+	if (ret == -ENOSYS || ret == -EOPNOTSUPP) {
+		pr_info("# %s: skipped: a kernel without kretprobes\n", t->name);
+		return;
+	}
+	KT_EQ(t, ret, 0);
+	with_rig(t, refuse_late);
+	unregister_kretprobe(&qp_probe);
 }
 
 static void local_checks(struct ktest *t, struct rig *r)
@@ -1162,6 +1224,7 @@ const struct ktest_case ktest_lmr[] = {
 	KTEST(scatterlists_are_reached),
 	KTEST(dma_addresses_are_reached),
 	KTEST(keys_open_these_bytes_only),
+	KTEST(access_errors_reach_the_peer_before_the_end),
 	KTEST(segments_are_checked),
 	KTEST(regions_are_found_among_many),
 	KTEST(bad_memory_is_refused),
