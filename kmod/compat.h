@@ -61,6 +61,19 @@ static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
 }
 #endif
 
+/*
+ * True if the device raises IB_EVENT_QP_LAST_WQE_REACHED, as the InfiniBand specification asks.
+ * siw does not, and rxe of 6.1 does not; rxe of 6.12 does.
+ */
+static inline bool dat_reports_last_wqe(const struct ib_device *ibdev)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+		return false;
+#endif
+	return ibdev->ops.driver_id != RDMA_DRIVER_SIW;
+}
+
 /* 6.13 wants the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT)

@@ -17,6 +17,8 @@
 
 /* For the NAK of a refused request to leave, after the device has reported the refusal. */
 #define CONN_NAK_TIME		(HZ / 10)
+/* For the device to report the last receive that a QP has taken from its SRQ. */
+#define CONN_LAST_WQE_TIME	HZ
 
 static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 {
@@ -337,6 +339,9 @@ static void conn_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_REQ_ERR:
 		mod_delayed_work(dat_wq, &conn->error_work, 0);
 		break;
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		complete(&conn->last_wqe);
+		break;
 	default:
 		break;
 	}
@@ -413,6 +418,21 @@ int dat_conn_make_qp(struct dat_conn *conn)
 	return ret;
 }
 
+/*
+ * A drained SQ says nothing of receives that the QP has taken from an SRQ.  When the device
+ * reports the last of them, the completions of all are in the CQ.  They are taken before the QP
+ * is destroyed, since drivers remove the completions of a destroyed QP from its CQ.
+ *
+ * A QP that was never ready to receive has taken none.
+ */
+static void conn_drain_shared(struct dat_conn *conn)
+{
+	ib_drain_sq(conn->qp);
+	if ((conn->established || conn->passive) && dat_reports_last_wqe(conn->qp->device))
+		wait_for_completion_timeout(&conn->last_wqe, CONN_LAST_WQE_TIME);
+	dat_cq_take_rest(conn);
+}
+
 /* Afterwards no handler runs and every posted work request has completed. */
 static void conn_quiesce(struct dat_conn *conn)
 {
@@ -430,12 +450,8 @@ static void conn_quiesce(struct dat_conn *conn)
 	if (!conn->qp)
 		return;
 	dat_solicited_end(conn);
-	/*
-	 * A drained SQ says nothing of receives taken from an SRQ, and waiting for
-	 * the "last WQE" event is in vain on devices that never raise it.
-	 */
 	if (conn->ep->srq)
-		ib_drain_sq(conn->qp);
+		conn_drain_shared(conn);
 	else
 		ib_drain_qp(conn->qp);
 	rdma_destroy_qp(conn->id);
@@ -591,6 +607,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	conn->dev = ep->obj.ia->dev;
 	INIT_LIST_HEAD(&conn->early);
 	init_completion(&conn->cm_heard);
+	init_completion(&conn->last_wqe);
 	dat_busy_init_conn(conn);
 	dat_solicited_init_conn(conn);
 	conn_init_direct(&conn->one);

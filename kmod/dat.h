@@ -847,6 +847,7 @@ struct dat_direct {
  * @timer: the consumer's connect timeout
  * @bury_work: frees the CQ later
  * @cm_heard: rdma_cm has reported something about @id
+ * @last_wqe: @qp, in error, takes no more receives from its SRQ
  * @param: what we ask of the peer
  * @pd: private data to send
  *
@@ -899,6 +900,7 @@ struct dat_conn {
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
 	struct completion	cm_heard;
+	struct completion	last_wqe;
 	struct rdma_conn_param	param;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 

@@ -38,7 +38,7 @@ static int sol_take(struct dat_conn *conn)
 			conn->wc[i].wr_cqe->done(conn->recv_cq, &conn->wc[i]);
 		done += max(n, 0);
 	} while (n == DAT_BATCH && done < SOL_BUDGET);
-	if (done && conn->established)
+	if (done && conn->live)
 		dat_queue_pump_rq(conn);
 	return done;
 }
