@@ -86,7 +86,7 @@ static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) 
 		     const struct says *says)
 {
 	struct a_pair *p = &self->p;
-	struct target target = { (uintptr_t)p->mem.va + 4096, p->mem.rmr };
+	struct target target = { (uintptr_t)p->mem.va + 4096, p->mem.rmr, 0 };
 	DAT_EVENT event;
 
 	self->peer = fork();

@@ -20,11 +20,13 @@
  * struct target - memory that the peer may write
  * @addr: first byte
  * @rkey: key
+ * @rsvd: unused
  */
 struct target {
 	uint64_t addr;
 	uint32_t rkey;
-} __attribute__((packed));
+	uint32_t rsvd;
+};
 
 /*
  * struct says - what the peer posts
