@@ -431,6 +431,7 @@ static void conn_drain_shared(struct dat_conn *conn)
 	if ((conn->established || conn->passive) && dat_reports_last_wqe(conn->qp->device))
 		wait_for_completion_timeout(&conn->last_wqe, CONN_LAST_WQE_TIME);
 	dat_cq_take_rest(conn);
+	dat_solicited_take_rest(conn);
 }
 
 /* Afterwards no handler runs and every posted work request has completed. */
