@@ -8,6 +8,7 @@
  */
 #include <linux/cred.h>
 #include <linux/jiffies.h>
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/sched/task.h>
 #include <linux/string.h>
@@ -20,6 +21,10 @@
 #define DAT_RESOLVE_MS	2000
 #define DAT_RETRIES	7	/* RNR: for ever */
 #define DAT_FIRST_PORT	512	/* of those below PROT_SOCK; what is below has known uses */
+
+static unsigned int cm_accept_timeout = 10000;
+module_param_named(accept_timeout, cm_accept_timeout, uint, 0644);
+MODULE_PARM_DESC(accept_timeout, "Milliseconds until an accepted connection is given up (10000)");
 
 static void cm_fail(struct dat_conn *conn, u32 event)
 {
@@ -425,8 +430,13 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 		id->event_handler = dat_cr_handler;
 		return ret;
 	}
-	if (cm_accept_peer(conn))
+	if (cm_accept_peer(conn)) {
 		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
+		return 0;
+	}
+	/* The handler lock keeps ESTABLISHED out until both are set. */
+	conn->psp = xchg(&cr->psp, NULL);
+	cm_start_timer(conn, (u64)READ_ONCE(cm_accept_timeout) * USEC_PER_MSEC);
 	return 0;
 }
 

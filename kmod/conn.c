@@ -161,6 +161,7 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 	dat_conn_progress(conn);
 out:
 	spin_unlock_bh(&ep->lock);
+	dat_psp_leave(&conn->psp);
 }
 
 /* Called with ep->lock held, by cq.c. */
@@ -237,7 +238,7 @@ static void conn_timer(struct work_struct *work)
 
 	spin_lock_bh(&ep->lock);
 	if (!conn->established)
-		dat_conn_close(conn, DAT_EV_TIMED_OUT);
+		dat_conn_fail(conn, DAT_EV_TIMED_OUT);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -528,6 +529,7 @@ static void conn_close_work(struct work_struct *work)
 
 	/* Memory that is asked for here may wait for pages that are let go here. */
 	conn_quiesce(conn);
+	dat_psp_leave(&conn->psp);
 	conn_report_end(conn);
 	rdma_destroy_id(conn->id);
 	memalloc_noio_restore(noio);

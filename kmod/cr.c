@@ -44,6 +44,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
 
 	if (IS_ERR(cr))
 		return cr;
+	cr->psp = psp;
 	cr->remote = id->route.addr.dst_addr;
 	cr->param = *param;
 	cr->param.private_data = NULL;
@@ -69,7 +70,7 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 
 /**
  * dat_cr_create() - turn a peer's request into an object and an event
- * @psp: listener
+ * @psp: listener with a place in its backlog, which this function takes over even when it fails
  * @id: of the request
  * @param: what it asks for
  *
@@ -84,8 +85,10 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 	struct dat_cr *cr = cr_alloc(psp, id, param);
 	int ret;
 
-	if (IS_ERR(cr))
+	if (IS_ERR(cr)) {
+		dat_psp_leave(&psp);
 		return PTR_ERR(cr);
+	}
 	id->context = cr;
 	id->event_handler = dat_cr_handler;
 	cr->id = id;
@@ -225,6 +228,7 @@ static void cr_shutdown(struct dat_obj *obj)
 		rdma_destroy_id(id);
 	if (ep)
 		dat_obj_unuse(&ep->obj);
+	dat_psp_leave(&cr->psp);
 }
 
 static void cr_release(struct dat_obj *obj)

@@ -81,6 +81,7 @@ struct rdma_cgroup;
 #define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_MAX_PD_REJECT	148
+#define DAT_MAX_BACKLOG		1024
 #define DAT_BATCH		16	/* WRs in one chain */
 #define DAT_SLICE		128	/* entries that are dealt with under one lock */
 #define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
@@ -844,10 +845,12 @@ struct dat_direct {
  * @early_work: data came before the handshake's end, and is one
  * @pump_work: posts receives that were too many to be posted at once
  * @bind_work: carries out @bind once no request is in flight
- * @timer: the consumer's connect timeout
+ * @timer: the consumer's connect timeout, or the deadline of an accepted connection
  * @bury_work: frees the CQ later
  * @cm_heard: rdma_cm has reported something about @id
  * @last_wqe: @qp, in error, takes no more receives from its SRQ
+ * @psp: listener whose backlog counts an accepted connection until it is established;
+ *	reference held; xchg()ed to NULL by the release
  * @param: what we ask of the peer
  * @pd: private data to send
  *
@@ -901,6 +904,7 @@ struct dat_conn {
 	struct delayed_work	bury_work;
 	struct completion	cm_heard;
 	struct completion	last_wqe;
+	struct dat_psp		*psp;
 	struct rdma_conn_param	param;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 
@@ -942,6 +946,8 @@ struct dat_conn {
  * @conn_qual: port
  * @one_shot: takes one request
  * @spent: and has
+ * @pending: number of requests without an answer, and of accepted connections that are not
+ *	established
  * @node: among all of them, by @conn_qual; psp.c
  */
 struct dat_psp {
@@ -952,6 +958,7 @@ struct dat_psp {
 	u16			conn_qual;
 	bool			one_shot;
 	atomic_t		spent;
+	atomic_t		pending;
 	struct hlist_node	node;
 };
 
@@ -961,6 +968,8 @@ struct dat_psp {
  * @id: the peer's request; xchg()ed to NULL by whoever takes it over
  * @gone: the peer has given up; handler lock of @id
  * @ep: that the face has for it, use held; xchg()ed
+ * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
+ *	release
  * @refuse_work: frees a request that nobody could be told of
  * @remote: who asks
  * @param: what it asks for
@@ -972,6 +981,7 @@ struct dat_cr {
 	struct rdma_cm_id	*id;
 	bool			gone;
 	struct dat_ep		*ep;
+	struct dat_psp		*psp;
 	struct work_struct	refuse_work;
 	struct sockaddr_storage	remote;
 	struct rdma_conn_param	param;
@@ -1532,6 +1542,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u16 conn_qual);
 int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 		    const struct rdma_conn_param *param);
+void dat_psp_leave(struct dat_psp **psp);
 int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		  const struct rdma_conn_param *param);
 int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);

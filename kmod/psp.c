@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Public service points: listeners. */
 #include <linux/hashtable.h>
+#include <linux/moduleparam.h>
 
 #include "dat.h"
 
-#define DAT_BACKLOG	128
+#define PSP_CM_BACKLOG	128	/* requests inside the CM of a device; iWARP alone */
+
+static unsigned int psp_backlog = DAT_MAX_BACKLOG;
+module_param_named(backlog, psp_backlog, uint, 0644);
+MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a listener (1024)");
 
 /* Those that listen, whoever's they are.  Nothing is taken under the lock. */
 static DEFINE_MUTEX(psp_lock);
@@ -50,13 +55,44 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u16 conn_qual)
 	return found;
 }
 
+/* Take a place in the backlog, with a reference.  The count never exceeds the limit. */
+static bool psp_join(struct dat_psp *psp)
+{
+	int max = clamp_t(unsigned int, READ_ONCE(psp_backlog), 1, DAT_MAX_BACKLOG);
+	int n = atomic_read(&psp->pending);
+
+	do {
+		if (n >= max)
+			return false;
+	} while (!atomic_try_cmpxchg(&psp->pending, &n, n + 1));
+	kref_get(&psp->obj.ref);
+	return true;
+}
+
+/**
+ * dat_psp_leave() - give back a place in a listener's backlog
+ * @psp: field that holds the place, or NULL; NULL afterwards
+ *
+ * Context: may sleep.
+ */
+void dat_psp_leave(struct dat_psp **psp)
+{
+	struct dat_psp *old = xchg(psp, NULL);
+
+	if (!old)
+		return;
+	atomic_dec(&old->pending);
+	dat_obj_put(&old->obj);
+}
+
 /**
  * dat_psp_request() - a peer wants to connect
  * @psp: listener; its EVD stays for the length of the call
  * @id: of the request, its handler lock held
  * @param: what it asks for
  *
- * Return: 0: a CR owns @id; else nothing has happened to it.
+ * Return: 0: a CR owns @id; -ECONNREFUSED the backlog is full; after any error nothing has
+ * happened to @id.
  */
 int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 		    const struct rdma_conn_param *param)
@@ -65,7 +101,7 @@ int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 
 	if (psp->one_shot && atomic_xchg(&psp->spent, 1))
 		return -ECONNREFUSED;
-	ret = dat_cr_create(psp, id, param);
+	ret = psp_join(psp) ? dat_cr_create(psp, id, param) : -ECONNREFUSED;
 	if (ret)
 		atomic_set(&psp->spent, 0);
 	return ret;
@@ -112,7 +148,7 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
 	if (id->device != ia->dev->ibdev || id->port_num != ia->port)
 		return -ENETUNREACH;
 	psp->conn_qual = dat_addr_port(&id->route.addr.src_addr);
-	return rdma_listen(id, DAT_BACKLOG);
+	return rdma_listen(id, PSP_CM_BACKLOG);
 }
 
 /**
@@ -184,8 +220,8 @@ static void psp_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_psp *psp = to_dat_psp(obj);
 
-	seq_printf(m, " conn_qual=%u one_shot=%d spent=%d", psp->conn_qual, psp->one_shot,
-		   atomic_read(&psp->spent));
+	seq_printf(m, " conn_qual=%u one_shot=%d spent=%d pending=%d", psp->conn_qual,
+		   psp->one_shot, atomic_read(&psp->spent), atomic_read(&psp->pending));
 }
 
 const struct dat_obj_ops dat_psp_ops = {

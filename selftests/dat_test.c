@@ -383,12 +383,20 @@ int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uin
 	return t_push(q);
 }
 
-int t_set_ring_start(uint32_t start)
+int t_set_param(const char *name, uint32_t value)
 {
-	FILE *f = fopen("/sys/module/dat/parameters/ring_start", "w");
+	char path[80];
+	FILE *f;
 
+	snprintf(path, sizeof(path), "/sys/module/dat/parameters/%s", name);
+	f = fopen(path, "w");
 	if (!f)
 		return -errno;
-	fprintf(f, "%u\n", start);
+	fprintf(f, "%u\n", value);
 	return fclose(f) ? -errno : 0;
+}
+
+int t_set_ring_start(uint32_t start)
+{
+	return t_set_param("ring_start", start);
 }

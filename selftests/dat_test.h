@@ -163,6 +163,8 @@ int t_container_start(struct t_container *c, const struct t_file *f,
 		      int (*fn)(struct t_file *f, void *arg), void *arg);
 void t_container_end(struct t_container *c);
 
+/* Set a parameter of the module. */
+int t_set_param(const char *name, uint32_t value);
 int t_set_ring_start(uint32_t start);
 
 #endif /* DAT_TEST_H */

@@ -989,7 +989,8 @@ struct dat_cr_query {
  * @pd_len: bytes of private data
  * @pd: private data
  *
- * Exactly one of DAT_EV_ESTABLISHED and DAT_EV_ACCEPT_ERROR follows.
+ * Exactly one of DAT_EV_ESTABLISHED and DAT_EV_ACCEPT_ERROR follows, at the latest when the
+ * module's parameter "accept_timeout" is over.
  */
 struct dat_cr_accept {
 	__u32 size;
