@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connection requests, from the peer's message to accept or reject. */
+#include <linux/sched/mm.h>
 #include <rdma/ib_cm.h>
 
 #include "dat.h"
@@ -40,8 +41,18 @@ static void cr_refuse_work(struct work_struct *work)
 static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
 			       const struct rdma_conn_param *param)
 {
-	struct dat_cr *cr = dat_obj_alloc(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data);
+	struct mem_cgroup *old;
+	struct dat_cr *cr;
 
+	/*
+	 * All connections of the host share the CM's worker, so it must not reclaim memory of
+	 * this listener's cgroup.  An atomic charge may exceed the limit by a backlog; the next
+	 * allocation of the owner reclaims that.
+	 */
+	old = set_active_memcg(psp->memcg);
+	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,
+			       GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
 	if (IS_ERR(cr))
 		return cr;
 	cr->psp = psp;
@@ -245,7 +256,6 @@ static void cr_show(struct seq_file *m, struct dat_obj *obj)
 const struct dat_obj_ops dat_cr_ops = {
 	.name		= "cr",
 	.size		= sizeof(struct dat_cr),
-	.charge		= true,
 	.shutdown	= cr_shutdown,
 	.release	= cr_release,
 	.show		= cr_show,

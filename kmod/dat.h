@@ -73,6 +73,7 @@ struct dat_lmr;
 struct dat_lmr_table;
 struct dat_regqp;
 struct dat_share;
+struct mem_cgroup;
 struct poll_table_struct;
 struct rdma_cgroup;
 
@@ -948,6 +949,7 @@ struct dat_conn {
  * @spent: and has
  * @pending: number of requests without an answer, and of accepted connections that are not
  *	established
+ * @memcg: memory cgroup that pays for the requests; reference held; or NULL
  * @node: among all of them, by @conn_qual; psp.c
  */
 struct dat_psp {
@@ -959,6 +961,7 @@ struct dat_psp {
 	bool			one_shot;
 	atomic_t		spent;
 	atomic_t		pending;
+	struct mem_cgroup	*memcg;
 	struct hlist_node	node;
 };
 
@@ -1052,6 +1055,7 @@ u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr);
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 
 /* obj.c */
+void *dat_obj_alloc_gfp(struct dat_ia *ia, enum dat_obj_type type, u64 user_data, gfp_t gfp);
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data);
 int dat_obj_publish(struct dat_obj *obj);
 void dat_obj_unpublish(struct dat_obj *obj);

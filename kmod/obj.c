@@ -72,21 +72,22 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
 }
 
 /**
- * dat_obj_alloc() - reserve an id and allocate an object for it
+ * dat_obj_alloc_gfp() - reserve an id and allocate an object for it
  * @ia: parent
  * @type: enum dat_obj_type
  * @user_data: owner value of its events; of a face with handles: its memory, which is
  *	the object's once that is published
+ * @gfp: flags of the allocations
  *
- * Context: may sleep.  Return: the object, to be published or aborted, or an
+ * Context: as @gfp says.  Return: the object, to be published or aborted, or an
  * ERR_PTR: -ENOMEM, -EAGAIN (rdma cgroup limit).
  */
-void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
+void *dat_obj_alloc_gfp(struct dat_ia *ia, enum dat_obj_type type, u64 user_data, gfp_t gfp)
 {
 	struct dat_obj *obj;
 	int ret;
 
-	obj = kzalloc(dat_obj_table[type]->size, GFP_KERNEL_ACCOUNT);
+	obj = kzalloc(dat_obj_table[type]->size, gfp);
 	if (!obj)
 		return ERR_PTR(-ENOMEM);
 	obj->type = type;
@@ -97,7 +98,7 @@ void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 	if (ret)
 		goto err_free;
 	ret = xa_alloc_cyclic(&ia->objs, &obj->id, XA_ZERO_ENTRY, DAT_ID_LIMIT,
-			      &ia->next_id, GFP_KERNEL_ACCOUNT);
+			      &ia->next_id, gfp);
 	if (ret < 0)
 		goto err_uncharge;
 	obj->round = ret ? atomic_inc_return(&ia->id_rounds) : atomic_read(&ia->id_rounds);
@@ -110,6 +111,12 @@ err_uncharge:
 err_free:
 	kfree(obj);
 	return ERR_PTR(ret == -EBUSY || ret == -EAGAIN ? -ENOMEM : ret);
+}
+
+/* The caller's memory cgroup is charged.  Context: may sleep. */
+void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
+{
+	return dat_obj_alloc_gfp(ia, type, user_data, GFP_KERNEL_ACCOUNT);
 }
 
 /**

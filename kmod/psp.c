@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Public service points: listeners. */
 #include <linux/hashtable.h>
+#include <linux/memcontrol.h>
 #include <linux/moduleparam.h>
+#include <linux/sched/mm.h>
 
 #include "dat.h"
 
@@ -174,6 +176,9 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot
 	if (IS_ERR(psp))
 		return psp;
 	mutex_init(&psp->lock);
+	/* Listeners of kernel consumers belong to no process. */
+	if (!psp->obj.ia->face)
+		psp->memcg = get_mem_cgroup_from_mm(current->mm);
 	ret = dat_obj_use(&evd->obj);
 	if (ret)
 		goto err_abort;
@@ -214,6 +219,7 @@ static void psp_shutdown(struct dat_obj *obj)
 
 static void psp_release(struct dat_obj *obj)
 {
+	mem_cgroup_put(to_dat_psp(obj)->memcg);
 }
 
 static void psp_show(struct seq_file *m, struct dat_obj *obj)

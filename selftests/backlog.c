@@ -243,4 +243,95 @@ TEST_F_TIMEOUT(backlog, no_parameter_makes_it_larger_than_1024, 240)
 	EXPECT_EQ(1, a.rejects);
 }
 
+/* --- whose memory it is ---------------------------------------------------------- */
+
+#define CG	"/tmp/dat-backlog"
+
+static long cg_current(void)
+{
+	long n = -1;
+	FILE *f = fopen(CG "/one/memory.current", "r");
+
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int cg_write(const char *path, const char *what)
+{
+	int fd = open(path, O_WRONLY), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, what, strlen(what)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int cg_make(void)
+{
+	mkdir(CG, 0755);
+	if (mount("none", CG, "cgroup2", 0, NULL) ||
+	    cg_write(CG "/cgroup.subtree_control", "+memory"))
+		return -ENODEV;
+	return mkdir(CG "/one", 0755) && errno != EEXIST ? -errno : 0;
+}
+
+/* A process in the cgroup that listens, and never answers. */
+static pid_t cg_listener(int *ready)
+{
+	struct t_file f;
+	struct t_evd cr;
+	uint32_t psp;
+	int fds[2], ret;
+	pid_t pid;
+
+	pipe(fds);
+	pid = fork();
+	if (!pid) {
+		ret = cg_write(CG "/one/cgroup.procs", "0");
+		if (!ret)
+			ret = t_open(&f);
+		if (!ret)
+			ret = t_evd(&f, DAT_STREAM_CR, 2 * BACKLOG, &cr);
+		if (!ret)
+			ret = t_psp(&f, &cr, T_QUAL + 3, &psp);
+		write(fds[1], &ret, sizeof(ret));
+		if (!ret)
+			t_evd_wait(&cr, BACKLOG - 1, T_WAIT_MS);
+		write(fds[1], &ret, sizeof(ret));
+		pause();
+		_exit(0);
+	}
+	if (read(fds[0], &ret, sizeof(ret)) != sizeof(ret) || ret)
+		fprintf(stderr, "# listener: %d\n", ret);
+	*ready = fds[0];
+	return pid;
+}
+
+TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
+{
+	int ready, ret, i;
+	long before;
+	pid_t pid;
+
+	START_PEER();
+	if (cg_make())
+		SKIP(return, "no memory controller");
+	pid = cg_listener(&ready);
+	before = cg_current();
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 3, BACKLOG / 4 - 1 + (i == 3) * 3));
+	ASSERT_EQ(sizeof(ret), read(ready, &ret, sizeof(ret)));
+	/* Each takes more than half a kilobyte; a CPU's stock of 64 pages blurs the figure. */
+	EXPECT_LE(before + (BACKLOG - 1) * 512, cg_current());
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready);
+	rmdir(CG "/one");
+	umount(CG);
+}
+
 TEST_HARNESS_MAIN
