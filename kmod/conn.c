@@ -53,7 +53,7 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 		dat_cq_schedule(conn);
 	dat_solicited_leave(conn);
 	if (!conn->starting)
-		queue_work(dat_wq, &conn->close_work);
+		queue_work(dat_close_wq, &conn->close_work);
 }
 
 /**
@@ -98,7 +98,7 @@ void dat_conn_started(struct dat_conn *conn)
 	spin_lock_bh(&ep->lock);
 	conn->starting = false;
 	if (conn->closing)
-		queue_work(dat_wq, &conn->close_work);
+		queue_work(dat_close_wq, &conn->close_work);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -543,7 +543,7 @@ static void conn_close_work(struct work_struct *work)
 		wake_up_var(&ep->nconns);
 	dat_obj_put(&ep->obj);
 	if (grace)
-		queue_delayed_work(dat_wq, &conn->bury_work, grace);
+		queue_delayed_work(dat_close_wq, &conn->bury_work, grace);
 	else
 		conn_bury(conn);
 }

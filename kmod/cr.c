@@ -21,23 +21,6 @@ int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/*
- * A handler can't destroy its own id, and a process that guessed the CR's may have taken
- * it: so refusing is left to a free like any other.
- */
-static void cr_refuse_work(struct work_struct *work)
-{
-	struct dat_cr *cr = container_of(work, struct dat_cr, refuse_work);
-	struct dat_ia *ia = cr->obj.ia;
-
-	/* Also of an adapter that is gone, unless a close has taken it away. */
-	down_read(&ia->sem);
-	if (xa_load(&ia->objs, cr->obj.id) == &cr->obj)
-		dat_obj_free(&cr->obj);
-	up_read(&ia->sem);
-	dat_obj_put(&cr->obj);
-}
-
 static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
 			       const struct rdma_conn_param *param)
 {
@@ -59,7 +42,6 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
 	cr->remote = id->route.addr.dst_addr;
 	cr->param = *param;
 	cr->param.private_data = NULL;
-	INIT_WORK(&cr->refuse_work, cr_refuse_work);
 	cr->pd_len = min_t(u32, param->private_data_len, sizeof(cr->pd));
 	if (cr->pd_len)
 		memcpy(cr->pd, param->private_data, cr->pd_len);
@@ -85,10 +67,9 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
  * @id: of the request
  * @param: what it asks for
  *
- * If the EVD is full, the CR is freed at once, which refuses the peer.
- *
- * Context: handler of @id.  Return: 0: the CR owns @id; else the handler must return
- * the error, for rdma_cm to refuse the peer: no memory, or the IA closes.
+ * Context: handler of @id, or its handler lock held; no close of the IA drops its objects
+ * meanwhile.  Return: 0: the CR owned @id; else rdma_cm refuses the peer: the EVD is
+ * full, there is no memory, or the IA closes.
  */
 int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		  const struct rdma_conn_param *param)
@@ -113,10 +94,13 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		dat_obj_put(&cr->obj);
 		return 0;
 	}
-	/* Nobody was told: this was not the one request. */
+	/* The consumer never learned of it: this was not the one request. */
 	atomic_set(&psp->spent, 0);
-	queue_work(dat_refuse_wq, &cr->refuse_work);
-	return 0;
+	/* A process that guessed the CR's id may have taken @id, and then answers the peer. */
+	ret = xchg(&cr->id, NULL) ? -ECONNREFUSED : 0;
+	dat_obj_free(&cr->obj);
+	dat_obj_put(&cr->obj);
+	return ret;
 }
 
 /**

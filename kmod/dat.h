@@ -973,7 +973,6 @@ struct dat_psp {
  * @ep: that the face has for it, use held; xchg()ed
  * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
  *	release
- * @refuse_work: frees a request that nobody could be told of
  * @remote: who asks
  * @param: what it asks for
  * @pd_len: bytes of @pd
@@ -985,7 +984,6 @@ struct dat_cr {
 	bool			gone;
 	struct dat_ep		*ep;
 	struct dat_psp		*psp;
-	struct work_struct	refuse_work;
 	struct sockaddr_storage	remote;
 	struct rdma_conn_param	param;
 	u32			pd_len;
@@ -1008,7 +1006,7 @@ DAT_OBJ_CAST(cr)
 DAT_OBJ_CAST(cno)
 DAT_OBJ_CAST(rmr)
 
-extern struct workqueue_struct *dat_wq, *dat_refuse_wq;
+extern struct workqueue_struct *dat_wq, *dat_close_wq;
 extern unsigned int dat_ring_start;
 
 /* dev.c */

@@ -7,7 +7,7 @@
 #include "kdat.h"
 #include "rsm.h"
 
-struct workqueue_struct *dat_wq, *dat_refuse_wq;
+struct workqueue_struct *dat_wq, *dat_close_wq;
 
 unsigned int dat_ring_start;
 module_param_named(ring_start, dat_ring_start, uint, 0644);
@@ -17,22 +17,19 @@ static int __init dat_init(void)
 {
 	int ret;
 
-	/*
-	 * Connections are torn down side by side, and each sleeps.  Kernel consumers write
-	 * memory back: the end of their requests must not need any.
-	 */
+	/* Kernel consumers write memory back: the end of their requests must not need any. */
 	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_wq)
 		return -ENOMEM;
-	/* Waits for what only dat_wq can bring to an end. */
-	dat_refuse_wq = alloc_workqueue("dat-refuse", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!dat_refuse_wq) {
+	/* Its works wait for peers, devices and works of dat_wq. */
+	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!dat_close_wq) {
 		ret = -ENOMEM;
 		goto err_destroy_wq;
 	}
 	ret = dat_share_init();
 	if (ret)
-		goto err_destroy_refuse;
+		goto err_destroy_close;
 	ret = dat_dev_init();
 	if (ret)
 		goto err_share_exit;
@@ -55,8 +52,8 @@ err_dev_exit:
 	dat_dev_exit();
 err_share_exit:
 	dat_share_exit();
-err_destroy_refuse:
-	destroy_workqueue(dat_refuse_wq);
+err_destroy_close:
+	destroy_workqueue(dat_close_wq);
 err_destroy_wq:
 	destroy_workqueue(dat_wq);
 	return ret;
@@ -69,7 +66,7 @@ static void __exit dat_exit(void)
 	kdat_exit();
 	dat_dev_exit();
 	dat_share_exit();
-	destroy_workqueue(dat_refuse_wq);
+	destroy_workqueue(dat_close_wq);
 	destroy_workqueue(dat_wq);
 }
 
