@@ -112,42 +112,39 @@ static void cm_keep_reason(struct dat_conn *conn, const void *data, u8 len)
 }
 
 /*
- * What the peer has said with its rejection.  siw tells of one as of a connection that was
- * reset, which rdma_cm does not take for a consumer's word.  Where nobody has rejected there is
- * no data, unless the peer went away in the middle of its answer: so what is told here is what
- * may have been said, and who reads it has to look for his own marks.
+ * True if a consumer may have sent the reject.  Documentation/design.rst has the table.  On siw
+ * an MPA reply that rejects and a lost TCP connection have the same status.
  */
-static const void *cm_reject_data(struct dat_conn *conn, struct rdma_cm_event *event, u8 *len)
+static bool cm_consumer_may_reject(struct rdma_cm_id *id, const struct rdma_cm_event *event)
 {
-	const void *data = rdma_consumer_reject_data(conn->id, event, len);
+	const struct rdma_conn_param *param = &event->param.conn;
+	int status = IB_CM_REJ_CONSUMER_DEFINED;
 
-	if (data || event->status != -ECONNRESET ||
-	    conn->id->device->ops.driver_id != RDMA_DRIVER_SIW)
-		return data;
-	*len = event->param.conn.private_data_len;
-	return *len ? event->param.conn.private_data : NULL;
+	if (rdma_protocol_iwarp(id->device, id->port_num))
+		status = id->device->ops.driver_id == RDMA_DRIVER_SIW ? -ECONNRESET :
+									-ECONNREFUSED;
+	return event->status == status &&
+	       !dat_cr_reject_is_refusal(param->private_data, param->private_data_len);
 }
 
-/*
- * "Consumer defined" is also what the CM says for a process that died, but only a
- * consumer that rejects sends data along.  A connection that stands is not rejected:
- * the peer has closed it before it heard that.
- */
+/* A REJ for an established connection is a disconnect that overtook the last handshake message. */
 static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
-	const void *data;
-	u8 len = 0;
+	const struct rdma_conn_param *param = &event->param.conn;
 
 	if (conn->established) {
 		cm_disconnected(conn, event);
 		return;
 	}
-	data = cm_reject_data(conn, event, &len);
-	if (data && !memchr_inv(data, 0, len))
-		data = NULL;
-	if (data)
-		cm_keep_reason(conn, data, len);
-	cm_fail(conn, data ? DAT_EV_PEER_REJECTED : DAT_EV_NON_PEER_REJECTED);
+	if (!cm_consumer_may_reject(conn->id, event)) {
+		cm_fail(conn, DAT_EV_NON_PEER_REJECTED);
+		return;
+	}
+	/* On IB the data always has its full length, padded with zeros. */
+	if (param->private_data_len &&
+	    memchr_inv(param->private_data, 0, param->private_data_len))
+		cm_keep_reason(conn, param->private_data, param->private_data_len);
+	cm_fail(conn, DAT_EV_PEER_REJECTED);
 }
 
 static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)

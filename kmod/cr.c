@@ -5,8 +5,11 @@
 
 #include "dat.h"
 
-/* Tells a peer that a consumer rejected it, not the CM of a dead one. */
+/* A consumer rejects: peers with OFED's libraries take a reject without data for a kernel's. */
 static const char cr_reject_data[4] = "DATr";
+
+/* The kernel refuses: iWARP has no reason codes. */
+static const char cr_refusal_data[4] = "DATn";
 
 /*
  * The requester may give up, or its device vanish, while the consumer thinks: then
@@ -68,7 +71,7 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
  * @param: what it asks for
  *
  * Context: handler of @id, or its handler lock held; no close of the IA drops its objects
- * meanwhile.  Return: 0: the CR owned @id; else rdma_cm refuses the peer: the EVD is
+ * meanwhile.  Return: 0: the CR owned @id; else the caller has to refuse the peer: the EVD is
  * full, there is no memory, or the IA closes.
  */
 int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
@@ -104,6 +107,23 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 }
 
 /**
+ * dat_cr_refuse() - refuse the peer without a consumer's word
+ * @id: of the request; to be destroyed next
+ * @reason: enum ib_cm_rej_reason, not IB_CM_REJ_CONSUMER_DEFINED
+ */
+void dat_cr_refuse(struct rdma_cm_id *id, u8 reason)
+{
+	rdma_reject(id, cr_refusal_data, sizeof(cr_refusal_data), reason);
+}
+
+/* Nobody is here any more who could answer the peer. */
+static void cr_abandon(struct rdma_cm_id *id)
+{
+	dat_cr_refuse(id, IB_CM_REJ_INVALID_SERVICE_ID);
+	rdma_destroy_id(id);
+}
+
+/**
  * dat_cr_reject() - refuse the peer
  * @cr: request; to be freed next
  * @pd: private data, or NULL: what all consumers send
@@ -132,6 +152,12 @@ bool dat_cr_reject_is_plain(const void *pd, u32 pd_len)
 	       !memcmp(pd, cr_reject_data, sizeof(cr_reject_data));
 }
 
+bool dat_cr_reject_is_refusal(const void *pd, u32 pd_len)
+{
+	return pd && pd_len >= sizeof(cr_refusal_data) &&
+	       !memcmp(pd, cr_refusal_data, sizeof(cr_refusal_data));
+}
+
 /**
  * dat_cr_give_back() - return an id that could not be used
  * @cr: request that it was taken from by xchg()
@@ -150,7 +176,7 @@ void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id)
 		return;
 	id = xchg(&cr->id, NULL);
 	if (id)
-		rdma_destroy_id(id);
+		cr_abandon(id);
 }
 
 static int cr_move(struct dat_cr *cr, struct rdma_cm_id *id, struct dat_psp *psp)
@@ -212,7 +238,6 @@ out_put:
 	return ret;
 }
 
-/* Without a consumer's word the peer is told that nobody is here. */
 static void cr_shutdown(struct dat_obj *obj)
 {
 	struct dat_cr *cr = to_dat_cr(obj);
@@ -220,7 +245,7 @@ static void cr_shutdown(struct dat_obj *obj)
 	struct dat_ep *ep = xchg(&cr->ep, NULL);
 
 	if (id)
-		rdma_destroy_id(id);
+		cr_abandon(id);
 	if (ep)
 		dat_obj_unuse(&ep->obj);
 	dat_psp_leave(&cr->psp);

@@ -1549,7 +1549,9 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		  const struct rdma_conn_param *param);
 int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
+void dat_cr_refuse(struct rdma_cm_id *id, u8 reason);
 bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
+bool dat_cr_reject_is_refusal(const void *pd, u32 pd_len);
 int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id);
 

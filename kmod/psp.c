@@ -4,6 +4,7 @@
 #include <linux/memcontrol.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
+#include <rdma/ib_cm.h>
 
 #include "dat.h"
 
@@ -109,14 +110,19 @@ int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 	return ret;
 }
 
-/* Refusing the request by an error makes rdma_cm reject it and destroy the id. */
+/* An error makes rdma_cm destroy the id. */
 static int psp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct dat_psp *psp = id->context;
+	int ret;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	return dat_psp_request(psp, id, &event->param.conn);
+	ret = dat_psp_request(psp, id, &event->param.conn);
+	/* rdma_cm would send a consumer's reject, or nothing for -ENOMEM. */
+	if (ret)
+		dat_cr_refuse(id, IB_CM_REJ_NO_RESOURCES);
+	return ret;
 }
 
 /* What rdma_cm says of a port in the words of the errno contract. */

@@ -243,6 +243,41 @@ TEST_F_TIMEOUT(backlog, no_parameter_makes_it_larger_than_1024, 240)
 	EXPECT_EQ(1, a.rejects);
 }
 
+/* Answer the next request by @answer, DAT_IOC_CR_REJECT or 0 for a free, and hear the reason. */
+static uint32_t reason_of(FIXTURE_DATA(backlog) *self, int answer, uint32_t n)
+{
+	struct dat_cr_reject arg = { .size = sizeof(arg) };
+	struct roce_answers a;
+	struct dat_eqe eqe;
+
+	if (roce_request(&self->peer, T_QUAL + 1, 1) || !t_event(&self->cr, T_WAIT_MS, &eqe))
+		return 0;
+	arg.id = (uint32_t)eqe.data;
+	if (answer)
+		t_ioctl(self->p.f.fd, answer, &arg);
+	else
+		t_free(&self->p.f, DAT_OBJ_CR, arg.id);
+	return roce_answers(&self->peer, n, T_WAIT_MS, &a) ? 0 : a.reason;
+}
+
+TEST_F_TIMEOUT(backlog, the_reason_of_a_reject_tells_a_consumer_from_the_kernel, 120)
+{
+	struct roce_answers a;
+
+	START_PEER();
+	EXPECT_EQ(REJ_CONSUMER, reason_of(self, DAT_IOC_CR_REJECT, 1));
+	EXPECT_EQ(REJ_INVALID_SERVICE_ID, reason_of(self, 0, 2));
+	ASSERT_EQ(0, t_set_param("backlog", 1));
+	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 1, 1));
+	ASSERT_EQ(0, t_evd_wait(&self->cr, 1, T_WAIT_MS));
+	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 1, 1));
+	ASSERT_EQ(0, roce_answers(&self->peer, 3, T_WAIT_MS, &a));
+	EXPECT_EQ(REJ_NO_RESOURCES, a.reason);
+	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 9, 1));
+	ASSERT_EQ(0, roce_answers(&self->peer, 4, T_WAIT_MS, &a));
+	EXPECT_EQ(REJ_INVALID_SERVICE_ID, a.reason);
+}
+
 /* --- whose memory it is ---------------------------------------------------------- */
 
 #define CG	"/tmp/dat-backlog"

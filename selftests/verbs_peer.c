@@ -132,6 +132,27 @@ static int v_server(int ready)
 	return ret;
 }
 
+/*
+ * Says on @ready that it listens, and rejects with @len bytes of private data; -1: dies with
+ * the request.
+ */
+static int v_rejecter(int ready, int len)
+{
+	struct rdma_cm_id *listener = v_id(1, VERBS_QUAL), *id;
+
+	if (!listener || rdma_listen(listener, 1))
+		return 2;
+	write(ready, "y", 1);
+	if (rdma_get_request(listener, &id))
+		return 3;
+	if (len < 0)
+		_exit(0);
+	if (rdma_reject(id, "no room", len))
+		return 4;
+	rdma_destroy_ep(id);
+	return 0;
+}
+
 /* --- the DAT side --------------------------------------------------------------- */
 
 FIXTURE(verbs) {
@@ -270,6 +291,41 @@ TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 	kill(self->peer, SIGKILL);
 	ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+}
+
+/* The event of a connect to a verbs program that rejects as v_rejecter() says. */
+static DAT_EVENT_NUMBER rejected(FIXTURE_DATA(verbs) *self, int len)
+{
+	struct a_pair *p = &self->p;
+	DAT_EVENT event;
+	char y;
+
+	self->peer = fork();
+	if (!self->peer)
+		_exit(v_rejecter(self->ready[1], len));
+	read(self->ready[0], &y, 1);
+	if (dat_ep_connect(p->ep[0], p->attr.ia_address_ptr, VERBS_QUAL, A_WAIT_US, 9,
+			   "from DAT", DAT_QOS_BEST_EFFORT, 0) ||
+	    a_event(p->evd[0], A_WAIT_US, &event) != 1)
+		return 0;
+	return event.event_number;
+}
+
+/* Covers: dat_ep_connect; SH 54 */
+TEST_F_TIMEOUT(verbs, a_server_that_rejects_with_data_is_PEER_REJECTED, 120)
+{
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, 7));
+}
+
+TEST_F_TIMEOUT(verbs, a_server_that_rejects_without_data_is_PEER_REJECTED, 120)
+{
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, 0));
+}
+
+/* The wire does not tell it from a program that rejects without data. */
+TEST_F_TIMEOUT(verbs, a_server_that_dies_with_the_request_is_PEER_REJECTED, 120)
+{
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, -1));
 }
 
 TEST_HARNESS_MAIN
