@@ -21,7 +21,7 @@
 
 #define SILENT		256
 #define NEVER_MS	3600000
-#define CLOSINGS	400
+#define CLOSINGS	320
 #define WQ_ACTIVE	256	/* works of one workqueue that run at a time */
 #define BACKLOG		1024	/* the default of the module's parameter, and its largest */
 #define TIMEOUT_MS	10000
@@ -87,15 +87,17 @@ static int accept_next(FIXTURE_DATA(backlog) *self, const struct t_ep *ep)
 static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 {
 	struct roce_answers a;
-	int i, ret = 0;
+	int done = 0, m, i, ret = 0;
 
-	for (i = 0; i < n && !ret; i++) {
-		/* One at a time: the peer's socket has room for few answers. */
-		ret = roce_request(&self->peer, T_QUAL + 1, 1);
+	while (done < n && !ret) {
+		/* The peer's socket has room for few answers. */
+		m = n - done < 16 ? n - done : 16;
+		ret = roce_request(&self->peer, T_QUAL + 1, m);
+		for (i = 0; i < m && !ret; i++)
+			ret = accept_next(self, &self->ep[done + i]);
+		done += m;
 		if (!ret)
-			ret = accept_next(self, &self->ep[i]);
-		if (!ret)
-			ret = roce_answers(&self->peer, i + 1, T_WAIT_MS, &a);
+			ret = roce_answers(&self->peer, done, T_WAIT_MS, &a);
 		if (!ret && a.rejects)
 			ret = -ECONNREFUSED;
 	}
@@ -168,6 +170,7 @@ TEST_F_TIMEOUT(backlog, silent_peers_fill_it_until_their_deadline, 120)
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 1, T_WAIT_MS));
 }
 
+/* Covers: SH 58 */
 TEST_F_TIMEOUT(backlog, requests_beyond_it_are_refused, 120)
 {
 	struct dat_eqe eqe;
@@ -367,6 +370,218 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 	close(ready);
 	rmdir(CG "/one");
 	umount(CG);
+}
+
+/* --- who waits for whom ---------------------------------------------------------- */
+
+#define HUNG_FILE	"/tmp/dat-backlog-file"
+
+/* A FUSE server of one file, which says on @reads that it leaves a read without an answer. */
+static void serve_file(int dev, int reads)
+{
+	static char buf[1 << 18];
+	struct fuse_in_header *in = (void *)buf;
+
+	while (read(dev, buf, sizeof(buf)) > 0) {
+		struct {
+			struct fuse_out_header	h;
+			union {
+				struct fuse_init_out	init;
+				struct fuse_attr_out	attr;
+				struct fuse_open_out	open;
+			};
+		} out = { .h = { .unique = in->unique } };
+		size_t len = 0;
+
+		switch (in->opcode) {
+		case FUSE_INIT:
+			out.init = (struct fuse_init_out) { .major = 7, .minor = 31,
+							    .max_write = 4096 };
+			len = sizeof(out.init);
+			break;
+		case FUSE_GETATTR:
+			out.attr.attr = (struct fuse_attr) { .ino = 1, .size = 65536, .nlink = 1,
+							     .mode = S_IFREG | 0666 };
+			len = sizeof(out.attr);
+			break;
+		case FUSE_OPEN:
+			len = sizeof(out.open);
+			break;
+		case FUSE_READ:
+			write(reads, "", 1);
+			continue;
+		case FUSE_FORGET:
+			continue;
+		default:
+			out.h.error = -ENOSYS;
+		}
+		out.h.len = sizeof(out.h) + len;
+		write(dev, &out, out.h.len);
+	}
+	_exit(0);
+}
+
+/* Mount it.  @reads becomes readable when a read hangs; the server's end lets that fail. */
+static pid_t start_file(int *reads)
+{
+	char opt[64];
+	int dev, fds[2];
+	pid_t pid;
+
+	system("modprobe -q fuse");
+	close(open(HUNG_FILE, O_CREAT | O_RDWR, 0666));
+	dev = open("/dev/fuse", O_RDWR);
+	snprintf(opt, sizeof(opt), "fd=%d,rootmode=100000,user_id=0,group_id=0", dev);
+	if (dev < 0 || mount("dat-backlog", HUNG_FILE, "fuse", MS_NOSUID | MS_NODEV, opt) ||
+	    pipe(fds))
+		return -1;
+	pid = fork();
+	if (!pid)
+		serve_file(dev, fds[1]);
+	close(dev);
+	*reads = fds[0];
+	return pid;
+}
+
+struct stuck {
+	struct t_file	f;
+	uint32_t	pz;
+	void		*mem;
+};
+
+static void *register_it(void *arg)
+{
+	struct stuck *s = arg;
+	struct dat_lmr_create lmr = {
+		.size = sizeof(lmr), .pz = s->pz, .addr = (uintptr_t)s->mem, .length = 4096,
+		.priv = DAT_PRIV_ALL,
+	};
+
+	t_ioctl(s->f.fd, DAT_IOC_LMR_CREATE, &lmr);
+	return NULL;
+}
+
+static void *close_it(void *arg)
+{
+	struct dat_ia_close a = { .size = sizeof(a) };
+	struct stuck *s = arg;
+
+	t_ioctl(s->f.fd, DAT_IOC_IA_CLOSE, &a);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fault, 120)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct stuck s = { 0 };
+	struct stat st;
+	pthread_t t[2];
+	struct t_evd cr;
+	uint32_t psp;
+	pid_t server;
+	int i, fd;
+
+	server = start_file(&pfd.fd);
+	if (server < 0)
+		SKIP(return, "needs FUSE");
+	fd = open(HUNG_FILE, O_RDWR);
+	/* The kernel asks for the file's size here, and does not for a page. */
+	ASSERT_EQ(0, fstat(fd, &st));
+	s.mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, s.mem);
+	ASSERT_EQ(0, t_open(&s.f));
+	ASSERT_EQ(0, t_pz(&s.f, &s.pz));
+	ASSERT_EQ(0, t_evd(&s.f, DAT_STREAM_CR, 1, &cr));
+	ASSERT_EQ(0, t_psp(&s.f, &cr, T_QUAL + 4, &psp));
+	for (i = 0; i < (int)cr.entries; i++)
+		ASSERT_EQ(0, t_connect(&self->p.f, &self->ep[i], T_QUAL + 4, NULL, 0));
+	ASSERT_EQ(0, t_evd_wait(&cr, cr.entries, T_WAIT_MS));
+	ASSERT_EQ(0, pthread_create(&t[0], NULL, register_it, &s));
+	ASSERT_EQ(1, poll(&pfd, 1, T_WAIT_MS));
+	/* A close waits behind the fault, and readers of a lock that it wants behind the close. */
+	ASSERT_EQ(0, pthread_create(&t[1], NULL, close_it, &s));
+	usleep(300000);
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, t_connect(&self->p.f, &self->ep[20 + i], T_QUAL + 4, NULL, 0));
+		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
+	}
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	for (i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	t_close(&s.f);
+	umount2(HUNG_FILE, MNT_DETACH);
+}
+
+static int post_bind(struct t_pair *p, struct t_ep *ep, uint32_t rmr)
+{
+	struct dat_rmr_bind b = {
+		.size = sizeof(b), .id = rmr, .lmr = p->mem.id, .priv = DAT_PRIV_REMOTE_READ,
+		.addr = (uintptr_t)p->mem.va, .length = 4096,
+	};
+	struct dat_sqe *sqe;
+	int ret = t_ioctl(p->f.fd, DAT_IOC_RMR_BIND, &b);
+
+	if (ret)
+		return ret;
+	sqe = t_sqe(&ep->sq);
+	sqe->opcode = DAT_OP_RMR_BIND;
+	sqe->raddr = b.id;
+	sqe->rkey = b.ticket;
+	return t_push(&ep->sq);
+}
+
+/* The events of ended connections that are there. */
+static int ends(struct t_evd *evd)
+{
+	struct dat_eqe eqe;
+	int n = 0;
+
+	while (t_event(evd, 0, &eqe))
+		n += eqe.type == DAT_EV_DISCONNECTED;
+	return n;
+}
+
+/*
+ * A connection that came about by an early message, without the peer's confirmation, waits a
+ * second for that when it is closed.
+ */
+TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
+{
+	struct dat_rmr_create rmr = { .size = sizeof(rmr), .pz = self->p.pz };
+	struct t_pair *p = &self->p;
+	struct t_evd evd[2];
+	struct dat_eqe eqe;
+	struct t_ep ep[2];
+	int i, left;
+
+	START_PEER();
+	ASSERT_EQ(0, t_set_param("accept_timeout", NEVER_MS));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION |
+				   DAT_STREAM_RMR_BIND, 64, &evd[i]));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &evd[i], 0, i, &ep[i]));
+	}
+	ASSERT_EQ(0, t_connect_eps(p, ep, evd));
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &rmr));
+	for (i = 0; i < CLOSINGS; i++)
+		ASSERT_EQ(0, t_recv(&self->ep[i].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, silent_peers(self, CLOSINGS));
+	for (i = 0; i < CLOSINGS; i++) {
+		ASSERT_EQ(0, roce_talk(&self->peer, i));
+		ASSERT_EQ(DAT_EV_ESTABLISHED, next(&self->evd));
+		ASSERT_EQ(DAT_EV_DTO, next(&self->evd));
+	}
+	for (i = 0; i < CLOSINGS; i++)
+		ASSERT_EQ(0, t_disconnect(&p->f, &self->ep[i], 0));
+	left = CLOSINGS - ends(&self->evd);
+	if (left <= WQ_ACTIVE)
+		SKIP(return, "slow machine: %d closings are left", left);
+	ASSERT_EQ(0, post_bind(p, &ep[0], rmr.id));
+	ASSERT_EQ(1, t_event(&evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_RMR_BIND, eqe.type);
+	/* In a queue with the closings it would have been the turn of the bind after these. */
+	EXPECT_GT(left - WQ_ACTIVE, ends(&self->evd));
 }
 
 TEST_HARNESS_MAIN
