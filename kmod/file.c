@@ -3,7 +3,9 @@
 #include <linux/bitops.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/mount.h>
 #include <linux/nsproxy.h>
+#include <linux/pseudo_fs.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -12,8 +14,24 @@
 #include "rsm.h"
 #include "trace.h"
 
+#define FILE_FS_MAGIC	0x64617466UL
+
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
 #define BELL_LIMIT	XA_LIMIT(0, DAT_MAX_QUEUES - 1)
+
+static struct vfsmount *file_mnt;
+
+static int file_fs_init(struct fs_context *fc)
+{
+	return init_pseudo(fc, FILE_FS_MAGIC) ? 0 : -ENOMEM;
+}
+
+/* Without an owner: the module holds the only mount. */
+static struct file_system_type file_fs = {
+	.name			= "dat",
+	.init_fs_context	= file_fs_init,
+	.kill_sb		= kill_anon_super,
+};
 
 static int dat_open(struct inode *inode, struct file *filp)
 {
@@ -25,11 +43,15 @@ static int dat_open(struct inode *inode, struct file *filp)
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
-	ret = dat_region_alloc(&file->doorbell, sizeof(struct dat_doorbell), true);
-	if (ret) {
-		kfree(file);
-		return ret;
+	file->inode = alloc_anon_inode(file_mnt->mnt_sb);
+	if (IS_ERR(file->inode)) {
+		ret = PTR_ERR(file->inode);
+		goto err_free;
 	}
+	ret = dat_region_alloc(&file->doorbell, sizeof(struct dat_doorbell), true);
+	if (ret)
+		goto err_iput;
+	filp->f_mapping = file->inode->i_mapping;
 	mutex_init(&file->lock);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
 	dat_poller_init(&file->poller);
@@ -38,6 +60,12 @@ static int dat_open(struct inode *inode, struct file *filp)
 	mmgrab(file->mm);
 	filp->private_data = file;
 	return 0;
+
+err_iput:
+	iput(file->inode);
+err_free:
+	kfree(file);
+	return ret;
 }
 
 /**
@@ -68,6 +96,7 @@ static int dat_release(struct inode *inode, struct file *filp)
 	}
 	dat_rsm_close(file);
 	dat_region_free(&file->doorbell);
+	iput(file->inode);
 	put_net(file->net);
 	mmdrop(file->mm);
 	kfree(file);
@@ -275,10 +304,19 @@ static struct miscdevice dat_misc = {
 
 int dat_file_init(void)
 {
-	return misc_register(&dat_misc);
+	int ret;
+
+	file_mnt = kern_mount(&file_fs);
+	if (IS_ERR(file_mnt))
+		return PTR_ERR(file_mnt);
+	ret = misc_register(&dat_misc);
+	if (ret)
+		kern_unmount(file_mnt);
+	return ret;
 }
 
 void dat_file_exit(void)
 {
 	misc_deregister(&dat_misc);
+	kern_unmount(file_mnt);
 }

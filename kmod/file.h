@@ -37,6 +37,8 @@ struct dat_poller {
  * @mm: of the opener; nobody else may use the file, since memory is registered and
  *	addresses are meant in it
  * @net: network namespace of the opener
+ * @inode: anonymous; its mapping has the VMAs of this file alone, so a zap or an munmap does not
+ *	wait for those of other files
  * @lock: opening of the IA and of RSM, who has which bell, growth of @words
  * @ia: set once, by dat_file_bind(), with release; then constant
  * @doorbell: struct dat_doorbell
@@ -48,6 +50,7 @@ struct dat_poller {
 struct dat_file {
 	struct mm_struct	*mm;
 	struct net		*net;
+	struct inode		*inode;
 	struct mutex		lock;		/* binding, bells */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;
