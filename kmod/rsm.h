@@ -26,9 +26,11 @@
  *
  *   node->ctlr_lock       mutex: which adapters there are and are open; not held while one
  *                         is opened or closed: that takes its time, and is a state of it
+ *   export->move_lock     mutex: one rebind at a time
  *   node->lock            mutex: who is published, who imports what; never held while
- *                         user memory is touched, nor while memory is reclaimed
- *   import->map_lock      mutex, inside mmap_lock, too: what the window shows; likewise
+ *                         user memory is touched, windows are zapped, or memory is reclaimed
+ *   import->map_lock      mutex, not inside node->lock but inside mmap_lock: what the window
+ *                         shows; never held while user memory is touched or memory is reclaimed
  *   obj->lock             spinlock: events
  */
 #ifndef _DAT_RSM_H
@@ -42,6 +44,7 @@
 #include <linux/srcu.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/dat_rsm.h>
 
@@ -50,6 +53,9 @@
 /* Bytes of a segment, and of the room that its window has among page offsets. */
 #define RSM_MAX_SHIFT	40
 #define RSM_MAX_LENGTH	BIT_ULL(RSM_MAX_SHIFT)
+
+/* VMAs of an import's window: each is zapped when the segment is withdrawn or rebound. */
+#define RSM_MAX_MAPS	1024
 
 /* Adapters of a node, counted from the first one that it has seen. */
 #define RSM_MAX_CTLRS	63
@@ -84,12 +90,23 @@ struct rsm_table {
 };
 
 /**
+ * struct rsm_user - a user of a node
+ * @refs: contexts; lock of node->users
+ * @objs: number of exports and imports; grows under node->lock
+ */
+struct rsm_user {
+	unsigned int	refs;
+	atomic_t	objs;
+};
+
+/**
  * struct rsm_node - RSM in a network namespace
  * @lock: see the top of this file
  * @segs: published exports by segment id; to store in a place that is reserved, @lock
  * @next_auto: where the search for an automatic id begins
  * @id: node id; changes under @lock, while there are no objects
- * @objs: exports and imports; grows under @lock
+ * @objs: number of exports and imports; grows under @lock
+ * @users: struct rsm_user by uid
  * @net: the namespace, which holds the node
  * @ctlr_lock: see the top of this file
  * @ctlrs: struct rsm_ctlr: adapters that are open, or are being opened or closed; @ctlr_lock
@@ -109,6 +126,7 @@ struct rsm_node {
 	u32			next_auto;
 	u32			id;
 	atomic_t		objs;
+	struct xarray		users;
 	struct net		*net;
 	struct mutex		ctlr_lock;	/* see the top of this file */
 	struct list_head	ctlrs;
@@ -131,7 +149,12 @@ struct rsm_node {
  * @next_id: where the search for a free id begins
  * @slots: struct dat_rsm_slot, by id - 1, and that of @mm
  * @mn: tells of the end of @mm, and of changes to what is mapped
- * @ended: objects are being freed, or have been; bit 0
+ * @uid: of the opener
+ * @user: of @uid: whose places its exports and imports take
+ * @ended: objects are being stopped, or have been; bit 0
+ * @ending: stopped objects, linked by their RCU heads; set before @end_work is queued
+ * @busy: transfers may be in progress on them; likewise
+ * @end_work: waits for transfers and peers, then frees @ending
  * @settle_by: once it is ended: in jiffies, until when peers may take to hear the last
  */
 struct rsm_ctx {
@@ -142,7 +165,12 @@ struct rsm_ctx {
 	u32			next_id;
 	struct dat_region	slots;
 	struct mmu_notifier	mn;
+	kuid_t			uid;
+	struct rsm_user		*user;
 	unsigned long		ended;
+	struct callback_head	*ending;
+	bool			busy;
+	struct work_struct	end_work;
 	unsigned long		settle_by;
 };
 
@@ -215,7 +243,10 @@ struct rsm_mem {
  *	node->lock
  * @acl: who may import, or NULL; node->lock
  * @acl_count: of them; node->lock
- * @imports: connections; node->lock
+ * @imports: connections; node->lock.  An import leaves the list only after its window was zapped
+ * @move_lock: serializes rebinds from the swap of the pages until all windows are zapped; outside
+ *	node->lock
+ * @moves: number of rebinds; node->lock
  * @shared: there has been one, so transfers may be under way; node->lock
  * @ctlr: adapter, reference held until it is dropped; NULL: loopback
  * @pz: zone of @mem and of all endpoints of importers
@@ -238,6 +269,8 @@ struct rsm_export {
 	struct dat_rsm_access	*acl;
 	u32			acl_count;
 	struct list_head	imports;
+	struct mutex		move_lock;	/* rebinds */
+	u32			moves;
 	bool			shared;
 	struct rsm_ctlr		*ctlr;
 	void			*pz;
@@ -253,11 +286,12 @@ struct rsm_export {
  * @remote: what it has of an adapter; NULL: loopback
  * @length: of the segment
  * @export: loopback: the segment; reference held
- * @node: in export->imports until it is cut; node->lock
+ * @node: in export->imports until it is cut and its window zapped; node->lock
+ * @moves: export->moves when its window was last zapped, or when it connected; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
  * @window: number of its window
  * @map_lock: see the top of this file
- * @maps: VMAs of the window; @map_lock
+ * @maps: number of VMAs of the window, at most RSM_MAX_MAPS; @map_lock
  * @trash: what the window shows after a cut; made with the first VMA, under @map_lock
  */
 struct rsm_import {
@@ -266,6 +300,7 @@ struct rsm_import {
 	u64			length;
 	struct rsm_export	*export;
 	struct list_head	node;
+	u32			moves;
 	u32			perm;
 	u32			window;
 	struct mutex		map_lock;	/* see the top of this file */
@@ -357,7 +392,7 @@ void rsm_export_drop(struct rsm_export *exp);
 
 /* rsm_import.c */
 int rsm_import_connect(struct rsm_ucmd *ucmd);
-void rsm_import_cut(struct rsm_import *imp);
+void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node);
 bool rsm_import_stop(struct rsm_import *imp);
 void rsm_import_drop(struct rsm_import *imp);
 void rsm_import_release(struct rsm_import *imp);

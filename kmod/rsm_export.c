@@ -46,6 +46,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 	exp->addr = arg->addr;
 	exp->length = arg->length;
 	INIT_LIST_HEAD(&exp->imports);
+	mutex_init(&exp->move_lock);
 	INIT_LIST_HEAD(&exp->peers);
 	return exp;
 }
@@ -140,13 +141,15 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 
 /*
  * Swap the pages.  Transfers see the old ones or the new ones, windows fault the new ones
- * in.  @mem: those to be let go of in any case; @shared: after a grace period.
+ * in once they are zapped.  @mem: those to be let go of in any case; @shared: after a grace
+ * period.
  */
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
-	struct rsm_import *imp;
 	int ret = DAT_RSM_OK;
+
+	lockdep_assert_held(&exp->move_lock);
 
 	mutex_lock(&node->lock);
 	*shared = exp->shared;
@@ -155,12 +158,49 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	} else if (exp->addr != addr) {
 		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
 		exp->addr = addr;
-		list_for_each_entry(imp, &exp->imports, node)
-			rsm_import_zap(imp);
+		exp->moves++;
 		if (exp->ctlr)
 			rsm_serve_move(exp, rcu_dereference_protected(exp->mem, true));
 	}
 	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/*
+ * An import whose window may show the pages of before, with a reference; or NULL.  Those that are
+ * dealt with move to the end, where imports that connect later are as well.
+ */
+static struct rsm_import *export_next_stale(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct rsm_import *imp;
+
+	mutex_lock(&node->lock);
+	imp = list_first_entry_or_null(&exp->imports, struct rsm_import, node);
+	if (imp && imp->moves == exp->moves)
+		imp = NULL;
+	if (imp) {
+		imp->moves = exp->moves;
+		list_move_tail(&imp->node, &exp->imports);
+		kref_get(&imp->obj.ref);
+	}
+	mutex_unlock(&node->lock);
+	return imp;
+}
+
+/* Swap the pages, and zap the windows without the lock that strangers need. */
+static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
+{
+	struct rsm_import *imp;
+	int ret;
+
+	mutex_lock(&exp->move_lock);
+	ret = export_swap(exp, mem, addr, shared);
+	while ((imp = export_next_stale(exp))) {
+		rsm_import_zap(imp);
+		rsm_obj_put(&imp->obj);
+	}
+	mutex_unlock(&exp->move_lock);
 	return ret;
 }
 
@@ -196,7 +236,7 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	ret = export_pin(exp, addr, &mem);
 	if (ret)
 		goto out;
-	ret = export_swap(exp, &mem, addr, &shared);
+	ret = export_move(exp, &mem, addr, &shared);
 	/* Peers use it until they have said that they don't. */
 	if (!ret && exp->ctlr)
 		rsm_serve_moved(exp);
@@ -396,7 +436,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 }
 
 /*
- * The caller waits for transfers if it was ever shared, and for peers.  Until he has, the
+ * The caller cuts the imports, waits for transfers if it was ever shared, and for peers.  Until he has, the
  * segment is not published anew: or new peers would keep him waiting.
  */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
@@ -405,9 +445,33 @@ static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 	xa_erase(&node->segs, exp->segid);
 	exp->withdrawing = true;
 	export_set_acl(exp, NULL, 0);
-	while (!list_empty(&exp->imports))
-		rsm_import_cut(list_first_entry(&exp->imports, struct rsm_import, node));
 	rsm_serve_cut(exp);
+}
+
+static struct rsm_import *export_first_import(struct rsm_export *exp, struct rsm_node *node)
+{
+	struct rsm_import *imp;
+
+	mutex_lock(&node->lock);
+	imp = list_first_entry_or_null(&exp->imports, struct rsm_import, node);
+	if (imp)
+		kref_get(&imp->obj.ref);
+	mutex_unlock(&node->lock);
+	return imp;
+}
+
+/*
+ * Cut the imports of a segment that is withdrawn.  When this returns none is left, also if another
+ * thread cuts them at the same time.
+ */
+static void export_cut(struct rsm_export *exp, struct rsm_node *node)
+{
+	struct rsm_import *imp;
+
+	while ((imp = export_first_import(exp, node))) {
+		rsm_import_cut(imp, node);
+		rsm_obj_put(&imp->obj);
+	}
 }
 
 static void export_withdrawn(struct rsm_export *exp, struct rsm_node *node, bool shared)
@@ -444,6 +508,7 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 	}
 	mutex_unlock(&node->lock);
 	if (!ret) {
+		export_cut(exp, node);
 		export_withdrawn(exp, node, shared);
 		call_end(exp);
 	}
@@ -464,6 +529,7 @@ bool rsm_export_stop(struct rsm_export *exp)
 	/* Who has found it meanwhile, finds it so. */
 	WRITE_ONCE(exp->obj.stopped, true);
 	mutex_unlock(&node->lock);
+	export_cut(exp, node);
 	return shared;
 }
 

@@ -18,10 +18,7 @@
 #define WINDOW_LIMIT	XA_LIMIT(1, BIT(WINDOW_BITS - WINDOW_SHIFT) - 1)
 #define FAULT_AROUND	64
 
-/*
- * Imports by the number of their window.  All open files of the device share a mapping.  So
- * numbers are of the module: what is zapped is one import's, never that of a stranger.
- */
+/* Imports by the number of their window, which is unique in the module. */
 static DEFINE_XARRAY_ALLOC1(windows);
 
 static int import_allowed(const struct rsm_export *exp, const struct rsm_node *node, u32 want)
@@ -52,6 +49,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		imp->export = exp;
 		imp->length = exp->length;
 		exp->shared = true;
+		imp->moves = exp->moves;
 		list_add_tail(&imp->node, &exp->imports);
 	}
 	mutex_unlock(&node->lock);
@@ -145,47 +143,48 @@ err_free:
 
 /**
  * rsm_import_zap() - have the window faulted in anew
- * @imp: not yet stopped
+ * @imp: reference held
  *
- * Context: sleeps; under node->lock.
+ * Context: sleeps; not under node->lock.
  */
 void rsm_import_zap(struct rsm_import *imp)
 {
 	loff_t start = window_begin(imp) << PAGE_SHIFT;
 
 	mutex_lock(&imp->map_lock);
-	/* A VMA holds the file, and with it the mapping. */
+	/* A VMA holds the file, and with it the context and the mapping. */
 	if (imp->maps)
 		unmap_mapping_range(imp->obj.ctx->mapping, start, WINDOW_PAGES << PAGE_SHIFT, 1);
 	mutex_unlock(&imp->map_lock);
 }
 
 /**
- * rsm_import_cut() - the segment is withdrawn
- * @imp: in the list of its export
+ * rsm_import_cut() - end a connection of loopback
+ * @imp: reference held; any number of times, also at the same time
+ * @node: its node
  *
- * Context: sleeps; under node->lock.  The caller waits for transfers.
+ * The window shows trash before the import leaves the list of its export: an exporter that finds
+ * the list empty may unpin.
+ *
+ * Context: sleeps; not under node->lock.  The caller waits for transfers.
  */
-void rsm_import_cut(struct rsm_import *imp)
+void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 {
-	list_del_init(&imp->node);
 	rsm_obj_cut(&imp->obj);
 	rsm_import_zap(imp);
+	mutex_lock(&node->lock);
+	list_del_init(&imp->node);
+	mutex_unlock(&node->lock);
 }
 
 /* Step one of its end; see the top of rsm.h.  Returns whether it may be in a transfer. */
 bool rsm_import_stop(struct rsm_import *imp)
 {
-	struct rsm_node *node = imp->obj.ctx->node;
-
 	if (imp->remote) {
 		rsm_obj_cut(&imp->obj);
 		return false;
 	}
-	mutex_lock(&node->lock);
-	if (!list_empty(&imp->node))
-		rsm_import_cut(imp);
-	mutex_unlock(&node->lock);
+	rsm_import_cut(imp, imp->obj.ctx->node);
 	return true;
 }
 
@@ -231,6 +230,13 @@ static void window_close(struct vm_area_struct *vma)
 	rsm_obj_put(&imp->obj);
 }
 
+static int window_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	struct rsm_import *imp = vma->vm_private_data;
+
+	return READ_ONCE(imp->maps) < RSM_MAX_MAPS ? 0 : -ENOMEM;
+}
+
 /* The page that faulted, and some behind it. */
 static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 {
@@ -274,9 +280,10 @@ static vm_fault_t window_fault(struct vm_fault *vmf)
 }
 
 static const struct vm_operations_struct window_ops = {
-	.open	= window_open,
-	.close	= window_close,
-	.fault	= window_fault,
+	.open		= window_open,
+	.close		= window_close,
+	.may_split	= window_may_split,
+	.fault		= window_fault,
 };
 
 static int window_check(const struct rsm_import *imp, struct vm_area_struct *vma)
@@ -309,7 +316,9 @@ static int window_add(struct rsm_import *imp)
 	mutex_lock(&imp->map_lock);
 	if (!imp->trash)
 		swap(imp->trash, trash);
-	if (!READ_ONCE(imp->obj.cut)) {
+	if (!READ_ONCE(imp->obj.cut) && imp->maps >= RSM_MAX_MAPS) {
+		ret = -ENOMEM;
+	} else if (!READ_ONCE(imp->obj.cut)) {
 		imp->maps++;
 		ret = 0;
 	}
@@ -343,7 +352,7 @@ static struct rsm_import *window_find(const struct rsm_ctx *ctx, u64 nr)
  * @vma: for which dat_rsm_is_window()
  *
  * Return: 0; -ENOENT no such import; -EINVAL range or flags; -EACCES writing is not
- * allowed; -EOPNOTSUPP reading is not; -ENODEV cut; -ENOMEM.
+ * allowed; -EOPNOTSUPP reading is not; -ENODEV cut; -ENOMEM, also for RSM_MAX_MAPS.
  */
 int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma)
 {

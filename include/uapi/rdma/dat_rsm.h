@@ -339,7 +339,8 @@ struct dat_rsm_unpublish {
  * @length: out: bytes of the segment
  * @map_offset: out: of the window, for mmap(); 0: there is none.  It can't be mapped without
  *	DAT_RSM_READ, since no machine can keep a mapping from being read (EOPNOTSUPP),
- *	nor for writing without DAT_RSM_WRITE (EACCES), nor after a cut (ENODEV)
+ *	nor for writing without DAT_RSM_WRITE (EACCES), nor after a cut (ENODEV), nor more than
+ *	1,024 times (ENOMEM), where a mapping that is split counts as two
  */
 struct dat_rsm_connect {
 	__u32 size;

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a process of RSM can't do to others that have nothing to do with it, over loopback. */
+#include "rsm_test.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include <rdma/dat_rsm.h>
+
+#define PLACES		"/sys/module/dat/parameters/rsm_max_segments"
+#define SEGID		0x612345U
+#define MAX_MAPS	1024U	/* RSM_MAX_MAPS */
+#define NOBODY		65534
+
+/* Returns -errno, or how the call went. */
+#define CALL(fd, nr, arg) \
+	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
+
+static int rsm_file(void)
+{
+	struct dat_rsm_open o = { .size = sizeof(o) };
+	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+
+	return fd >= 0 && !CALL(fd, OPEN, &o) ? fd : -1;
+}
+
+static int export(int fd, char *mem, size_t size, uint32_t *id)
+{
+	struct dat_rsm_export e = {
+		.size = sizeof(e), .addr = (uintptr_t)mem, .length = size,
+		.flags = DAT_RSM_REBINDABLE,
+	};
+	int ret = CALL(fd, EXPORT, &e);
+
+	*id = e.id;
+	return ret;
+}
+
+static int publish(int fd, uint32_t id, uint32_t segid)
+{
+	struct dat_rsm_publish p = { .size = sizeof(p), .id = id, .segid = segid };
+
+	return CALL(fd, PUBLISH, &p);
+}
+
+static int unpublish(int fd, uint32_t id)
+{
+	struct dat_rsm_unpublish u = { .size = sizeof(u), .id = id };
+
+	return CALL(fd, UNPUBLISH, &u);
+}
+
+static int connect_to(int fd, uint32_t segid, uint32_t perm, struct dat_rsm_connect *c)
+{
+	*c = (struct dat_rsm_connect) { .size = sizeof(*c), .segid = segid, .perm = perm };
+	return CALL(fd, CONNECT, c);
+}
+
+static char *window(int fd, const struct dat_rsm_connect *c, size_t at, size_t size)
+{
+	char *va = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)(c->map_offset + at));
+
+	return va == MAP_FAILED ? NULL : va;
+}
+
+FIXTURE(strangers) {
+	int		fd;
+	char		*mem;
+	uint32_t	exp;
+};
+
+FIXTURE_SETUP(strangers)
+{
+	self->fd = rsm_file();
+	ASSERT_LE(0, self->fd);
+	self->mem = r_mem(2 * R_SIZE);
+	ASSERT_EQ(0, export(self->fd, self->mem, R_SIZE, &self->exp));
+	ASSERT_EQ(0, publish(self->fd, self->exp, SEGID));
+}
+
+FIXTURE_TEARDOWN(strangers)
+{
+	close(self->fd);
+	munmap(self->mem, 2 * R_SIZE);
+}
+
+TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
+{
+	struct dat_rsm_connect c, other;
+	char *three, *last = NULL, *before = NULL, *va;
+	unsigned int n = 1;
+
+	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
+	three = window(self->fd, &c, 0, 3 * R_PAGE);
+	ASSERT_NE(NULL, three);
+	/* The same page each time: neighbours do not become one. */
+	while (n <= MAX_MAPS && (va = window(self->fd, &c, 0, R_PAGE))) {
+		before = last;
+		last = va;
+		n++;
+	}
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(MAX_MAPS, n);
+	/* A hole makes three of one first, then two. */
+	EXPECT_EQ(-1, munmap(three + R_PAGE, R_PAGE));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(0, munmap(last, R_PAGE));
+	EXPECT_EQ(0, munmap(before, R_PAGE));
+	EXPECT_EQ(0, munmap(three + R_PAGE, R_PAGE));
+	/* Other imports have mappings of their own. */
+	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &other));
+	EXPECT_NE(NULL, window(self->fd, &other, 0, R_PAGE));
+}
+
+/* Imports until there is no place; returns their number. */
+static int imports_of(uid_t uid)
+{
+	struct dat_rsm_connect c;
+	int fd, n = 0;
+
+	if (setgid(uid) || setuid(uid))
+		return 127;
+	fd = rsm_file();
+	while (n < 126 && !connect_to(fd, SEGID, DAT_RSM_READ, &c))
+		n++;
+	/* In another file it has none either. */
+	if (!connect_to(rsm_file(), SEGID, DAT_RSM_READ, &c))
+		return 125;
+	return c.err == DAT_RSM_NO_RESOURCES ? n : 124;
+}
+
+static int imports_of_child(void *arg)
+{
+	return imports_of((uid_t)(uintptr_t)arg);
+}
+
+static int set_places(const char *n)
+{
+	FILE *f = fopen(PLACES, "w");
+
+	if (!f)
+		return -1;
+	fputs(n, f);
+	return fclose(f);
+}
+
+struct hoard {
+	int	ready[2];
+	int	go[2];
+	pid_t	pid;
+};
+
+static int hoard_start(struct hoard *h)
+{
+	char n;
+
+	if (pipe(h->ready) || pipe(h->go))
+		return -1;
+	h->pid = fork();
+	if (!h->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		n = (char)imports_of(NOBODY);
+		write(h->ready[1], &n, 1);
+		read(h->go[0], &n, 1);
+		_exit(0);
+	}
+	return read(h->ready[0], &n, 1) == 1 ? n : -1;
+}
+
+static void hoard_end(struct hoard *h)
+{
+	kill(h->pid, SIGKILL);
+	waitpid(h->pid, NULL, 0);
+}
+
+TEST_F(strangers, a_user_leaves_places_to_others)
+{
+	struct dat_rsm_connect c;
+	struct hoard h;
+	int i;
+
+	if (getuid() || chmod("/dev/dat", 0666) || set_places("80"))
+		SKIP(return, "needs root to become somebody else");
+	ASSERT_EQ(0, unpublish(self->fd, self->exp));
+	umask(0);
+	close(self->fd);
+	self->fd = rsm_file();
+	ASSERT_EQ(0, export(self->fd, self->mem, R_SIZE, &self->exp));
+	ASSERT_EQ(0, publish(self->fd, self->exp, SEGID));
+	/* A quarter of 80, while it holds them; another user has as many. */
+	EXPECT_EQ(20, hoard_start(&h));
+	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
+	/* root may have what is left: 59 beside its export. */
+	for (i = 0; i < 40; i++)
+		ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
+	hoard_end(&h);
+	/* All were given back. */
+	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
+	EXPECT_EQ(0, set_places("4095"));
+}
+
+#define CROWD_IMPORTS	32
+#define CROWD_MAPS	1000	/* of each import */
+#define CROWD		2	/* processes: one has no more than 65,530 mappings */
+
+/* Map all windows in many pieces and wait; @ready is told. */
+static void crowd(int ready)
+{
+	struct dat_rsm_connect c;
+	volatile char sum = 0;
+	int i, k, fd = rsm_file();
+	char *va;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (i = 0; i < CROWD_IMPORTS; i++) {
+		if (connect_to(fd, SEGID, DAT_RSM_READ, &c))
+			_exit(1);
+		for (k = 0; k < CROWD_MAPS; k++) {
+			va = window(fd, &c, 0, R_PAGE);
+			if (!va)
+				_exit(2);
+			sum += *va;
+		}
+	}
+	write(ready, "x", 1);
+	pause();
+	_exit(3);
+}
+
+struct count {
+	unsigned int	rounds;
+	int		stop;
+};
+
+/* Publish and unpublish a segment of its own, and count. */
+static void publisher(volatile struct count *count)
+{
+	int fd = rsm_file();
+	uint32_t id;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (export(fd, r_mem(R_PAGE), R_PAGE, &id))
+		_exit(1);
+	while (!count->stop) {
+		if (publish(fd, id, SEGID + 1) || unpublish(fd, id))
+			_exit(2);
+		count->rounds++;
+	}
+	_exit(0);
+}
+
+#define MOVES	10
+
+/*
+ * A rebind zaps 64,000 mappings.  A stranger that needs the lock of the node meanwhile gets it many
+ * times: once or twice would be between two rebinds.
+ */
+TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
+{
+	struct dat_rsm_rebind b = { .size = sizeof(b), .id = self->exp, .length = R_SIZE };
+	volatile struct count *count;
+	pid_t pid[CROWD], other;
+	int i, ready[2];
+	uint32_t before;
+	char c;
+
+	count = mmap(NULL, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(0, pipe(ready));
+	for (i = 0; i < CROWD; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			crowd(ready[1]);
+	}
+	other = fork();
+	if (!other)
+		publisher(count);
+	for (i = 0; i < CROWD; i++)
+		ASSERT_EQ(1, read(ready[0], &c, 1));
+	while (!count->rounds)
+		usleep(1000);
+	before = count->rounds;
+	for (i = 0; i < MOVES; i++) {
+		b.addr = (uintptr_t)self->mem + (i & 1 ? 0 : R_SIZE);
+		ASSERT_EQ(0, CALL(self->fd, REBIND, &b));
+	}
+	TH_LOG("%u rounds in %d rebinds", count->rounds - before, MOVES);
+	EXPECT_LT(5U * MOVES, count->rounds - before);
+	count->stop = 1;
+	EXPECT_EQ(other, waitpid(other, &i, 0));
+	EXPECT_EQ(0, i);
+	for (i = 0; i < CROWD; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+}
+
+TEST_HARNESS_MAIN
