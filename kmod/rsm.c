@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Remote Shared Memory: nodes, contexts, and the life of objects. */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
@@ -19,6 +21,11 @@ unsigned int rsm_max_segments = 4095;
 module_param_named(rsm_max_segments, rsm_max_segments, uint, 0644);
 MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
 
+static unsigned int rsm_max_user = 25;
+module_param_named(rsm_max_user, rsm_max_user, uint, 0644);
+MODULE_PARM_DESC(rsm_max_user,
+		 "Percent of a node's exports and imports that one user may have; 0: no limit (25)");
+
 unsigned int rsm_max_exported;
 module_param_named(rsm_max_exported, rsm_max_exported, uint, 0644);
 MODULE_PARM_DESC(rsm_max_exported, "Percent of memory that segments may take; 0: no limit (0)");
@@ -29,12 +36,16 @@ MODULE_PARM_DESC(rsm_node_id, "RSM node id of the first network namespace, 0 to 
 
 static unsigned int rsm_net_id;
 
+/* Runs ctx_end_work(), which waits for peers, but never for one of its kind. */
+static struct workqueue_struct *rsm_end_wq;
+
 static int __net_init rsm_net_init(struct net *net)
 {
 	struct rsm_node *node = net_generic(net, rsm_net_id);
 
 	mutex_init(&node->lock);
 	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
+	xa_init(&node->users);
 	node->next_auto = AUTO_FIRST;
 	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
 	node->net = net;
@@ -48,6 +59,7 @@ static void __net_exit rsm_net_exit(struct net *net)
 
 	/* Files hold the namespace, so there is no segment any more. */
 	xa_destroy(&node->segs);
+	xa_destroy(&node->users);
 	rsm_ctlrs_exit(node);
 }
 
@@ -69,9 +81,13 @@ int dat_rsm_init(void)
 
 	if (rsm_node_id > DAT_RSM_MAX_NODE)
 		return -EINVAL;
+	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				     WQ_UNBOUND_MAX_ACTIVE);
+	if (!rsm_end_wq)
+		return -ENOMEM;
 	ret = rsm_serve_init();
 	if (ret)
-		return ret;
+		goto err_end_wq;
 	ret = rsm_topology_init();
 	if (ret)
 		goto err_serve;
@@ -84,6 +100,8 @@ err_topology:
 	rsm_topology_exit();
 err_serve:
 	rsm_serve_exit();
+err_end_wq:
+	destroy_workqueue(rsm_end_wq);
 	return ret;
 }
 
@@ -92,6 +110,7 @@ void dat_rsm_exit(void)
 	rsm_watch_exit();
 	unregister_pernet_subsys(&rsm_net_ops);
 	rsm_serve_exit();
+	destroy_workqueue(rsm_end_wq);
 	/* Of objects that were freed. */
 	rcu_barrier();
 	rsm_topology_exit();
@@ -111,18 +130,74 @@ static void obj_new_generation(struct rsm_obj *obj)
 	WRITE_ONCE(obj->slot->generation, obj->generation);
 }
 
-/*
- * Whoever asks for the node's id after this may rely on it: it changes under the lock, while
- * there is nobody.
- */
-static bool obj_count(struct rsm_node *node)
+/* Users. */
+
+static struct rsm_user *user_get(struct rsm_node *node, kuid_t uid)
 {
+	struct rsm_user *user, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+
+	if (!new)
+		return NULL;
+	xa_lock(&node->users);
+	user = __xa_cmpxchg(&node->users, __kuid_val(uid), NULL, new, GFP_KERNEL_ACCOUNT);
+	if (!user)
+		swap(user, new);
+	if (xa_is_err(user))
+		user = NULL;
+	else
+		user->refs++;
+	xa_unlock(&node->users);
+	kfree(new);
+	return user;
+}
+
+static void user_put(struct rsm_node *node, kuid_t uid, struct rsm_user *user)
+{
+	bool last;
+
+	xa_lock(&node->users);
+	last = !--user->refs;
+	if (last)
+		__xa_erase(&node->users, __kuid_val(uid));
+	xa_unlock(&node->users);
+	if (last)
+		kfree(user);
+}
+
+/* A user leaves places to others, unless it may use what resources it likes. */
+static bool user_has_room(const struct rsm_user *user, unsigned int places)
+{
+	unsigned int percent = READ_ONCE(rsm_max_user);
+	unsigned int most = max_t(u64, (u64)places * percent / 100, 1);
+
+	return !percent || percent >= 100 || atomic_read(&user->objs) < most ||
+	       capable(CAP_SYS_RESOURCE);
+}
+
+/*
+ * Take a place.  The node's id is constant from here on: it changes under the lock, while no place
+ * is taken.
+ */
+static bool obj_count(struct rsm_ctx *ctx)
+{
+	unsigned int places = READ_ONCE(rsm_max_segments);
+	struct rsm_node *node = ctx->node;
 	bool ok;
 
 	mutex_lock(&node->lock);
-	ok = atomic_inc_return(&node->objs) <= READ_ONCE(rsm_max_segments);
+	ok = atomic_read(&node->objs) < places && user_has_room(ctx->user, places);
+	if (ok) {
+		atomic_inc(&node->objs);
+		atomic_inc(&ctx->user->objs);
+	}
 	mutex_unlock(&node->lock);
 	return ok;
+}
+
+static void obj_uncount(struct rsm_ctx *ctx)
+{
+	atomic_dec(&ctx->user->objs);
+	atomic_dec(&ctx->node->objs);
 }
 
 /**
@@ -139,10 +214,8 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type ty
 	bool counts = type != DAT_RSM_TYPE_LOCALMEM;
 	int ret;
 
-	if (counts && !obj_count(ctx->node)) {
-		ret = -EBUSY;
-		goto err_uncount;
-	}
+	if (counts && !obj_count(ctx))
+		return DAT_RSM_NO_RESOURCES;
 	ret = xa_alloc_cyclic(&ctx->objs, &obj->id, XA_ZERO_ENTRY, ID_LIMIT, &ctx->next_id,
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
@@ -161,7 +234,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type ty
 
 err_uncount:
 	if (counts)
-		atomic_dec(&ctx->node->objs);
+		obj_uncount(ctx);
 	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
 }
 
@@ -180,7 +253,7 @@ static void obj_forget(struct rsm_obj *obj)
 	struct rsm_ctx *ctx = obj->ctx;
 
 	if (obj->type != DAT_RSM_TYPE_LOCALMEM)
-		atomic_dec(&ctx->node->objs);
+		obj_uncount(ctx);
 	/* The id, and with it the slot, may be somebody else's from here on. */
 	xa_erase(&ctx->objs, obj->id);
 }
@@ -356,37 +429,56 @@ void rsm_obj_undo(struct rsm_obj *obj)
 
 /* Contexts. */
 
-/*
- * The address space is at its end, or the file: nobody is inside a call, but those on
- * the other side of a connection don't know yet.  The last to close the file may be another
- * process, at the moment when the address space ends.  Then the second has nothing to
- * do: mmu_notifier waits on both ways until the first is done.
- */
-static void ctx_end(struct rsm_ctx *ctx)
+/* Stop an object, and link it to those that ctx_end_work() frees. */
+static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 {
-	struct rsm_obj *obj, *next, *first = NULL;
+	bool busy = obj_stop(obj);
+
+	/* RCU needs the head only later. */
+	obj->rcu.next = NULL;
+	**tail = &obj->rcu;
+	*tail = &obj->rcu.next;
+	return busy;
+}
+
+/*
+ * The address space is at its end, or the file: no thread is inside a call, but the other sides of
+ * connections don't know yet.  Both may come at the same time, since the last to close the file
+ * may be another process.  Then the second has nothing to do: mmu_notifier_unregister() returns
+ * after both.
+ *
+ * This runs inside the SRCU of all MMU notifiers of the kernel.  So it cuts and zaps alone, and
+ * leaves every wait to a work item.
+ */
+static void ctx_stop(struct rsm_ctx *ctx)
+{
+	struct callback_head **tail = &ctx->ending;
+	struct rsm_obj *obj;
 	unsigned long id;
-	bool busy = false;
 
 	ctx->settle_by = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
 	/* Windows of imports first: then no own segment finds an own import. */
 	xa_for_each(&ctx->objs, id, obj)
-		if (obj->type == DAT_RSM_TYPE_IMPORT) {
-			obj_stop(obj);
-			obj_drop(obj);
-		}
-	/* What is left is strung together by the heads that RCU needs only later. */
-	xa_for_each(&ctx->objs, id, obj) {
-		busy |= obj_stop(obj);
-		obj->rcu.next = first ? &first->rcu : NULL;
-		first = obj;
-	}
-	if (busy)
+		if (obj->type == DAT_RSM_TYPE_IMPORT)
+			ctx_stop_obj(obj, &tail);
+	xa_for_each(&ctx->objs, id, obj)
+		ctx->busy |= ctx_stop_obj(obj, &tail);
+	queue_work(rsm_end_wq, &ctx->end_work);
+}
+
+static void ctx_end_work(struct work_struct *work)
+{
+	struct rsm_ctx *ctx = container_of(work, struct rsm_ctx, end_work);
+	struct callback_head *head, *next;
+	struct rsm_obj *obj;
+
+	if (ctx->busy)
 		rsm_transfers_wait();
-	for (obj = first; obj; obj = next) {
-		next = obj->rcu.next ? container_of(obj->rcu.next, struct rsm_obj, rcu) : NULL;
+	for (head = ctx->ending; head; head = next) {
+		next = head->next;
+		obj = container_of(head, struct rsm_obj, rcu);
 		obj_wait(obj);
 		obj_drop(obj);
 	}
@@ -394,7 +486,7 @@ static void ctx_end(struct rsm_ctx *ctx)
 
 static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 {
-	ctx_end(container_of(mn, struct rsm_ctx, mn));
+	ctx_stop(container_of(mn, struct rsm_ctx, mn));
 }
 
 /* What the process knows of its memory it does not know any more.  Context: any. */
@@ -444,11 +536,17 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	ctx->mm = file->mm;
 	ctx->node = rsm_node_of(file->net);
 	ctx->mapping = filp->f_mapping;
+	ctx->uid = current_uid();
+	INIT_WORK(&ctx->end_work, ctx_end_work);
 	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
+	ret = -ENOMEM;
+	ctx->user = user_get(ctx->node, ctx->uid);
+	if (!ctx->user)
+		goto err_free;
 	ret = dat_region_alloc(&ctx->slots, (DAT_RSM_SLOTS + 1) * sizeof(struct dat_rsm_slot),
 			       false);
 	if (ret)
-		goto err_free;
+		goto err_put_user;
 	ctx->mn.ops = &ctx_mn_ops;
 	ret = mmu_notifier_register(&ctx->mn, ctx->mm);
 	if (ret)
@@ -458,6 +556,8 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 
 err_free_slots:
 	dat_region_free(&ctx->slots);
+err_put_user:
+	user_put(ctx->node, ctx->uid, ctx->user);
 err_free:
 	kfree(ctx);
 	return ret == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
@@ -472,6 +572,8 @@ void dat_rsm_close(struct dat_file *file)
 		return;
 	/* Ends the context if the address space has not. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
+	flush_work(&ctx->end_work);
+	user_put(ctx->node, ctx->uid, ctx->user);
 	xa_destroy(&ctx->objs);
 	dat_region_free(&ctx->slots);
 	kfree(ctx);

@@ -7,9 +7,12 @@
 #include "rsm_test.h"
 
 #include <endian.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
+#include <rdma/dat_rsm.h>
 
 #include "rsm_node.h"
 #include "rsm_peer.h"
@@ -740,6 +743,78 @@ TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 	EXPECT_NE(IBV_WC_SUCCESS,
 		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(p->mem, 'r', R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
+#define CROWD	200	/* imports of one process */
+
+/* Import often, tell that, and wait to be killed. */
+static void import_crowd(struct r_pair *of, int ready)
+{
+	struct r_pair p;
+	void *imp;
+	int i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (r_open(&p))
+		_exit(1);
+	for (i = 0; i < CROWD; i++)
+		if (rsm_memseg_import_connect(p.ctlr, p.node, of->id, 0600, &imp))
+			_exit(2);
+	write(ready, "x", 1);
+	pause();
+	_exit(3);
+}
+
+/* Open a file of RSM and close it, and count. */
+static void open_and_close(volatile unsigned int *count)
+{
+	struct dat_rsm_open o;
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		o = (struct dat_rsm_open) { .size = sizeof(o) };
+		fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+		if (fd < 0 || ioctl(fd, DAT_IOC_RSM_OPEN, &o) || o.err)
+			_exit(1);
+		close(fd);
+		++*count;
+	}
+}
+
+/*
+ * A close waits until no MMU notifier runs anywhere.  Of those that begin and end while another
+ * process ends its imports there are several.
+ */
+TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 240)
+{
+	volatile unsigned int *count;
+	struct r_pair *p = &self->p;
+	pid_t crowd, other;
+	unsigned int before;
+	int ready[2];
+	char c;
+
+	count = mmap(NULL, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, pipe(ready));
+	crowd = fork();
+	if (!crowd)
+		import_crowd(p, ready[1]);
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	other = fork();
+	if (!other)
+		open_and_close(count);
+	while (*count < 2)
+		usleep(1000);
+	before = *count;
+	kill(crowd, SIGKILL);
+	EXPECT_EQ(crowd, waitpid(crowd, NULL, 0));
+	TH_LOG("%u closes meanwhile", *count - before);
+	EXPECT_LT(4U, *count - before);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
