@@ -21,7 +21,7 @@ static void fdinfo_show_poller(struct seq_file *m, struct dat_file *file)
 	mutex_lock(&p->lock);
 	if (p->task)
 		seq_printf(m, "poller:\tthread=%d idle_us=%u awake=%d\n",
-			   task_pid_nr(p->task), READ_ONCE(p->idle_us),
+			   task_pid_vnr(p->task), READ_ONCE(p->idle_us),
 			   READ_ONCE(file->ia->watched));
 	mutex_unlock(&p->lock);
 }

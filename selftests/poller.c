@@ -122,6 +122,23 @@ static int start_poller(struct t_file *f)
 	return await_awake(f, 1) ? 0 : -ETIMEDOUT;
 }
 
+/* In a new pid namespace: 0 if fdinfo names the poller by the id that it has there. */
+static int poller_names_itself(void)
+{
+	struct t_file f;
+	int ret = 0;
+
+	if (t_open(&f) || start_poller(&f))
+		return 1;
+	/* The first process is 1, and a thread of it 2: neither has so low an id outside. */
+	if (getpid() != 1 || poller_says(&f, "thread=") != 2)
+		ret = 2;
+	set_poller(&f, 0);
+	poller_returns();
+	t_close(&f);
+	return ret;
+}
+
 static int needs_kick(const struct t_queue *q)
 {
 	return q->status->flags & DAT_QUEUE_NEED_KICK &&
@@ -323,6 +340,20 @@ TEST_F_TIMEOUT(poller, an_srq_is_refilled_without_a_kick, 60)
 		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	}
 	EXPECT_GT(20, kicks);
+}
+
+TEST(fdinfo_shows_ids_of_the_readers_pid_namespace)
+{
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		SKIP(return, "needs root to make a pid namespace");
+	pid = fork();
+	if (!pid)
+		_exit(poller_names_itself());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 }
 
 TEST_F(poller, what_it_cannot_be_is_EINVAL)
