@@ -24,7 +24,7 @@ MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
 static unsigned int rsm_max_user = 25;
 module_param_named(rsm_max_user, rsm_max_user, uint, 0644);
 MODULE_PARM_DESC(rsm_max_user,
-		 "Percent of a node's exports and imports that one user may have; 0: no limit (25)");
+		 "Percent of a node's exports and imports for one user; 0: no limit (25)");
 
 unsigned int rsm_max_exported;
 module_param_named(rsm_max_exported, rsm_max_exported, uint, 0644);

@@ -436,8 +436,8 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 }
 
 /*
- * The caller cuts the imports, waits for transfers if it was ever shared, and for peers.  Until he has, the
- * segment is not published anew: or new peers would keep him waiting.
+ * The caller cuts the imports, then waits for transfers, if the segment was ever shared, and for
+ * peers.  Until then the segment is not published anew: new peers would prolong the wait.
  */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {
