@@ -216,6 +216,27 @@ TEST_F(event, descriptors_are_counted)
 }
 
 /* RSM check: 66 */
+/* The program closes what it was told to release, and the number is used again. */
+TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
+{
+	struct pollfd a, b;
+	int n, copy;
+
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &a));
+	close(a.fd);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.imp, &b));
+	ASSERT_EQ(a.fd, b.fd);
+	copy = dup(b.fd);
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
+	ASSERT_EQ(b.fd, dup2(copy, b.fd));
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+	/* A descriptor of a segment consumes the event; any other only tells of it. */
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(&b, 1, R_WAIT_MS, &n));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(&b, 1, 0, &n));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.imp));
+	close(copy);
+}
+
 TEST_F(event, plain_poll_sees_events_and_leaves_them)
 {
 	struct pollfd fd;

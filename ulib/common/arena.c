@@ -9,6 +9,7 @@
 #define ARENA_SIZE	(sizeof(void *) == 8 ? (size_t)4 << 30 : (size_t)64 << 20)
 #define ARENA_LEAST	((size_t)1 << 20)
 #define ARENA_STEP	((size_t)64 << 10)	/* made usable at a time */
+#define QUARANTINE	1024	/* slots that are freed after a slot before it is reused */
 
 uintptr_t du_arena_base;
 size_t du_arena_used;
@@ -16,6 +17,7 @@ size_t du_arena_used;
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t arena_size, arena_usable;
 static struct du_slot *free_first, **free_last = &free_first;
+static size_t free_count;
 
 /* With RLIMIT_AS, or after mlockall(), address space may be scarce: leave most to others. */
 static int arena_reserve(void)
@@ -67,6 +69,7 @@ static struct du_slot *slot_reuse(void)
 	free_first = slot->next;
 	if (!free_first)
 		free_last = &free_first;
+	free_count--;
 	/* All but the type, at which others may look. */
 	memset((char *)slot + sizeof(slot->type), 0, DU_SLOT_SIZE - sizeof(slot->type));
 	return slot;
@@ -87,9 +90,10 @@ void *du_arena_alloc(void)
 	struct du_slot *slot;
 
 	pthread_mutex_lock(&arena_lock);
-	slot = slot_reuse();
+	slot = free_count > QUARANTINE ? slot_reuse() : slot_new();
+	/* A full arena ends the quarantine early. */
 	if (!slot)
-		slot = slot_new();
+		slot = slot_reuse();
 	pthread_mutex_unlock(&arena_lock);
 	return slot;
 }
@@ -103,5 +107,6 @@ void du_arena_free(void *p)
 	slot->next = NULL;
 	*free_last = slot;
 	free_last = &slot->next;
+	free_count++;
 	pthread_mutex_unlock(&arena_lock);
 }

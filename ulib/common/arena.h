@@ -30,7 +30,10 @@ extern size_t du_arena_used __attribute__((visibility("hidden")));
 /* A zeroed slot without type, or NULL. */
 void *du_arena_alloc(void);
 
-/* The oldest free slot is used first: the longer a stale handle is recognised. */
+/*
+ * The oldest free slot is reused first, and only after 1,024 later ones have been freed: a
+ * stale handle is recognised until then.
+ */
 void du_arena_free(void *slot);
 
 /* Around fork(), where the library works in the child: nobody else is in the middle. */

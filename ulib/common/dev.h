@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+_Static_assert(sizeof(off_t) == 8, "offsets of mappings hold an object's number above bit 32");
 
 /* Shared pages, as an object's creation names them. */
 struct du_map {

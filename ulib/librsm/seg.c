@@ -78,21 +78,14 @@ static struct rsm_seg **poll_head(int fd)
 	return &poll_segs[(unsigned int)fd % POLL_BUCKETS];
 }
 
-static struct rsm_seg **poll_place(int fd)
-{
-	struct rsm_seg **at = poll_head(fd);
-
-	while (*at && (*at)->poll_fd != fd)
-		at = &(*at)->poll_next;
-	return at;
-}
-
 static struct rsm_seg *poll_find(int fd)
 {
 	struct rsm_seg *seg;
 
 	pthread_mutex_lock(&poll_lock);
-	seg = fd < 0 ? NULL : *poll_place(fd);
+	seg = fd < 0 ? NULL : *poll_head(fd);
+	while (seg && seg->poll_fd != fd)
+		seg = seg->poll_next;
 	if (seg && seg->ctx->foreign)
 		seg = NULL;
 	pthread_mutex_unlock(&poll_lock);
@@ -118,10 +111,14 @@ static int poll_open(struct rsm_seg *seg)
 /* Under seg->lock. */
 static void poll_close(struct rsm_seg *seg)
 {
+	struct rsm_seg **at;
 	int fd = seg->poll_fd;
 
 	pthread_mutex_lock(&poll_lock);
-	*poll_place(fd) = seg->poll_next;
+	/* By address: a caller that has closed @fd itself may have it for another segment. */
+	for (at = poll_head(fd); *at != seg; at = &(*at)->poll_next)
+		;
+	*at = seg->poll_next;
 	seg->poll_fd = -1;
 	pthread_mutex_unlock(&poll_lock);
 	close(fd);

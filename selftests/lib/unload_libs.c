@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The memory behind handles outlives dlclose(): the libraries are never unloaded. */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+/* Whether @name is in memory after its last dlclose(), in a namespace that is its alone. */
+static int stays(const char *name, const char *symbol)
+{
+	void *lib = dlmopen(LM_ID_NEWLM, name, RTLD_NOW);
+	unsigned char there;
+	uintptr_t at;
+
+	if (!lib)
+		return -1;
+	at = (uintptr_t)dlsym(lib, symbol);
+	if (!at || dlclose(lib))
+		return -1;
+	return !mincore((void *)(at & ~((uintptr_t)getpagesize() - 1)), 1, &there);
+}
+
+TEST(libdat_stays_in_memory)
+{
+	EXPECT_EQ(1, stays("libdat.so.1", "dat_ia_openv"));
+}
+
+TEST(librsm_stays_in_memory)
+{
+	EXPECT_EQ(1, stays("librsm.so.2", "rsm_get_controller"));
+}
+
+TEST_HARNESS_MAIN
