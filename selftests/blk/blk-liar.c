@@ -58,7 +58,8 @@ static unsigned int port;
 static void link_open(struct link *l, const char *device)
 {
 	tool_open(&l->tool, device, 64);
-	tool_alloc(&l->tool, &l->mem, 2 * MESSAGE_SIZE + DATA_SIZE);
+	tool_alloc(&l->tool, &l->mem, 2 * MESSAGE_SIZE + DATA_SIZE,
+		   DAT_MEM_PRIV_ALL_FLAG);
 }
 
 /* The next event of this connection; 0: none comes. */

@@ -532,16 +532,16 @@ static DAT_RETURN client_memory_alloc(struct client *c)
 	struct tool *t = &c->server->tool;
 	DAT_RETURN rc;
 
-	rc = tool_try_alloc_for(t, &c->boxes, c->depth * sizeof(struct datblk_request), local);
+	rc = tool_try_alloc(t, &c->boxes, c->depth * sizeof(struct datblk_request), local);
 	if (rc == DAT_SUCCESS)
-		rc = tool_try_alloc_for(t, &c->replies,
-					c->depth * 2 * sizeof(struct datblk_reply), local);
+		rc = tool_try_alloc(t, &c->replies,
+				    c->depth * 2 * sizeof(struct datblk_reply), local);
 	/*
 	 * One page is not used: until Linux 6.3 rxe looks at the entry behind the last one of
 	 * a page table, and one that is full, as of whole MiBs, has none.
 	 */
 	if (rc == DAT_SUCCESS)
-		rc = tool_try_alloc_for(t, &c->data, data + 4096, local | c->server->more_rights);
+		rc = tool_try_alloc(t, &c->data, data + 4096, local | c->server->more_rights);
 	return rc;
 }
 

@@ -19,9 +19,11 @@ const char *tool_prog = "dat";
 static void say(const char *fmt, va_list ap)
 {
 	fflush(stdout);
+	flockfile(stderr);
 	fprintf(stderr, "%s: ", tool_prog);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
+	funlockfile(stderr);
 }
 
 void tool_warn(const char *fmt, ...)
@@ -55,7 +57,7 @@ void tool_usage(const char *fmt, ...)
 
 const char *tool_strerror(DAT_RETURN rc)
 {
-	static char text[160];
+	static _Thread_local char text[160];
 	const char *major = "?", *minor = "";
 
 	if (dat_strerror(rc, &major, &minor) != DAT_SUCCESS)
@@ -127,8 +129,29 @@ void tool_close(struct tool *t)
 	dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-DAT_RETURN tool_try_alloc_for(struct tool *t, struct tool_mem *mem, size_t size,
-			      DAT_MEM_PRIV_FLAGS priv)
+DAT_RETURN tool_try_share(const struct tool *from, struct tool *t, DAT_COUNT qlen)
+{
+	DAT_RETURN rc;
+
+	*t = *from;
+	rc = dat_pz_create(t->ia, &t->pz);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	rc = dat_evd_create(t->ia, qlen, DAT_HANDLE_NULL,
+			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &t->evd);
+	if (rc != DAT_SUCCESS)
+		dat_pz_free(t->pz);
+	return rc;
+}
+
+void tool_unshare(struct tool *t)
+{
+	dat_evd_free(t->evd);
+	dat_pz_free(t->pz);
+}
+
+DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size,
+			  DAT_MEM_PRIV_FLAGS priv)
 {
 	DAT_REGION_DESCRIPTION region;
 	DAT_RETURN rc;
@@ -150,14 +173,9 @@ DAT_RETURN tool_try_alloc_for(struct tool *t, struct tool_mem *mem, size_t size,
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size)
+void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
-	return tool_try_alloc_for(t, mem, size, DAT_MEM_PRIV_ALL_FLAG);
-}
-
-void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size)
-{
-	tool_check(tool_try_alloc(t, mem, size), "cannot register memory");
+	tool_check(tool_try_alloc(t, mem, size, priv), "cannot register memory");
 }
 
 void tool_free(struct tool_mem *mem)
@@ -239,12 +257,19 @@ static const char *connect_advice(DAT_EVENT_NUMBER number)
 void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
 			const void *pd, size_t pd_len)
 {
-	struct addrinfo *ai = resolve(host);
+	struct addrinfo *list = resolve(host), *ai;
+	DAT_RETURN rc = DAT_SUCCESS;
 
-	tool_check(dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, (DAT_COUNT)pd_len,
-				  (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
-				  DAT_CONNECT_DEFAULT_FLAG), "cannot connect");
-	freeaddrinfo(ai);
+	/* An address of a family that the adapter lacks is refused at once: try the next. */
+	for (ai = list; ai; ai = ai->ai_next) {
+		rc = dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, (DAT_COUNT)pd_len,
+				    (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
+				    DAT_CONNECT_DEFAULT_FLAG);
+		if (DAT_GET_TYPE(rc) != DAT_INVALID_ADDRESS)
+			break;
+	}
+	freeaddrinfo(list);
+	tool_check(rc, "cannot connect");
 }
 
 void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
@@ -274,11 +299,10 @@ int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVE
 			rc = dat_evd_dequeue(evd, event);
 		else
 			rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
-	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY);
+		/* Stopped and continued, or looked at by a debugger: nothing was taken. */
+	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY || DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
 	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)
 		return 0;
-	if (DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL)
-		tool_die("interrupted");
 	tool_check(rc, "cannot wait for events");
 	return 1;
 }

@@ -27,6 +27,9 @@ struct tool {
 	DAT_IA_ATTR	attr;
 };
 
+/* Privileges of memory that only this side's own messages and requests use. */
+#define TOOL_LOCAL	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+
 /* Registered memory. */
 struct tool_mem {
 	char		*va;
@@ -54,11 +57,13 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 /* @name: NULL for the first adapter there is. */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
+/* The open adapter of @from with a zone and an event queue of its own, for one client. */
+DAT_RETURN tool_try_share(const struct tool *from, struct tool *t, DAT_COUNT qlen);
+void tool_unshare(struct tool *t);
 /* The try functions leave the decision to the caller; the others exit. */
-DAT_RETURN tool_try_alloc_for(struct tool *t, struct tool_mem *mem, size_t size,
-			      DAT_MEM_PRIV_FLAGS priv);
-DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size);
-void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size);
+DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size,
+			  DAT_MEM_PRIV_FLAGS priv);
+void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 void tool_free(struct tool_mem *mem);
 DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len);
 DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
@@ -66,14 +71,17 @@ DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);
 
-/* Begin to connect; exits if there is no such address, or the call fails. */
+/*
+ * Begin to connect to the first address of @host that the adapter can reach; exits if there
+ * is none, or the call fails.
+ */
 void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
 			const void *pd, size_t pd_len);
 /* Connect, and wait until it is done; exits with the reason if it can't be. */
 void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
 		  const void *pd, size_t pd_len);
 
-/* The next event.  @poll: spin instead of sleeping.  0: timeout (ms; 0: none). */
+/* The next event; a signal does not end the wait.  @poll: spin instead of sleeping.  0: timeout (ms; 0: none). */
 int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 const char *tool_event_name(DAT_EVENT_NUMBER number);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * dat-cp, the receiving side: any number of clients, one SRQ, one event queue.
+ * dat-cp, the receiving side.  The main thread takes connection requests from an event
+ * queue of their own.  Each client has a thread, an event queue, a protection zone and
+ * memory of its own, so a slow disk or a hostile client holds up nobody else.
  *
- * Nothing that a client says is believed: names lose their directories, sizes and
- * slots are checked, and a file gets its name when its digest is right.
+ * Nothing that a client says is believed: names lose their directories, sizes and slots are
+ * checked, and a file gets its name when its digest is right.  Until then it has none: a
+ * receiver that is killed leaves nothing behind.  A file system without O_TMPFILE takes a
+ * temporary name instead, which SIGKILL leaves there.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -11,64 +15,84 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "dat-cp.h"
+#include "text.h"
 
-#define SRQ_DEPTH	256
 #define SENDS		(CP_SLOTS + 4)
+#define RECVS		(CP_SLOTS + 4)
+#define COOKIE_SEND	0x10000
 #define MAX_CLIENTS	64
+#define REQUESTS	256		/* that may wait; the driver refuses more */
+#define SYNC_STEP	(8ULL << 20)	/* bytes between two waits for the disk */
+#define TEMP_PREFIX	".dat-cp."	/* of no file that a client names */
 
 /*
- * struct client - a connection
- * @out: SENDS messages, used in turn; @out_busy under way
+ * struct client - a connection, owned by its thread
+ * @tool: the server's adapter, with this client's zone and event queue
+ * @cr: request to accept
+ * @in: RECVS messages
+ * @out: SENDS messages, used in turn
+ * @out_busy: messages that are being sent
  * @slots: CP_SLOTS buffers that the client may write when it has a credit
+ * @chunk: copy of a slot, which the client cannot change
  * @granted: bit per slot: the client may write it
- * @fd: temporary file, or -1 between files
+ * @up: the connection was established
+ * @over: the connection has ended, or shall end
+ * @fd: file without its name yet, or -1
+ * @temp: temporary name of the file, or empty; under server->lock
  * @refused: the rest of this file is ignored
- * @heard_ns: when it last said something
+ * @synced: bytes that the disk was told to write
  */
 struct client {
 	struct server		*server;
+	struct tool		tool;
+	DAT_CR_HANDLE		cr;
 	DAT_EP_HANDLE		ep;
+	struct tool_mem		in;
 	struct tool_mem		out;
 	unsigned int		out_next;
 	unsigned int		out_busy;
 	struct tool_mem		slots;
+	char			*chunk;
 	uint32_t		granted;
+	int			up;
+	int			over;
 	int			fd;
 	int			refused;
-	uint64_t		heard_ns;
 	char			name[CP_NAME_MAX + 1];
-	char			temp[CP_NAME_MAX + 1];
+	char			temp[sizeof(TEMP_PREFIX) + 32];
 	uint64_t		size;
 	uint64_t		received;
+	uint64_t		synced;
 	EVP_MD_CTX		*sha;
-	struct cp_progress	progress;
 };
 
 /*
  * struct server - the receiver
- * @in: SRQ_DEPTH messages
- * @client: those who are connected, in the first places
- * @clients: how many they are
- * @served: clients that have gone
+ * @dir: directory of the files
+ * @signals: signals that end the server
+ * @lock: protects all below, and the temporary names in @dir
+ * @client: connected clients, in the first @clients places
  * @failed: a file did not arrive
  */
 struct server {
 	const struct cp_opt	*opt;
 	struct tool		tool;
-	DAT_SRQ_HANDLE		srq;
-	struct tool_mem		in;
 	int			dir;
+	sigset_t		signals;
+	pthread_mutex_t		lock;
 	struct client		*client[MAX_CLIENTS];
 	unsigned int		clients;
-	unsigned int		served;
 	int			failed;
 };
 
@@ -79,23 +103,38 @@ static DAT_DTO_COOKIE cookie(uint64_t n)
 	return c;
 }
 
-#define COOKIE_SEND	0x10000
-
-static void post_recv(struct server *v, uint64_t i)
+static void set_failed(struct server *v)
 {
-	DAT_LMR_TRIPLET seg = tool_seg(&v->in, i * sizeof(struct cp_msg),
-				       sizeof(struct cp_msg));
-
-	tool_check(dat_srq_post_recv(v->srq, 1, &seg, cookie(i)), "cannot post a receive");
+	__atomic_store_n(&v->failed, 1, __ATOMIC_RELAXED);
 }
 
-/* A client that doesn't leave room for answers has itself to blame. */
+static void hang_up(struct client *c, const char *why)
+{
+	if (!c->over)
+		tool_warn("dropping a client: %s", why);
+	set_failed(c->server);
+	c->over = 1;
+}
+
+/* --- messages ------------------------------------------------------------------------- */
+
+static DAT_RETURN post_recv(struct client *c, uint64_t i)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&c->in, i * sizeof(struct cp_msg),
+				       sizeof(struct cp_msg));
+
+	return dat_ep_post_recv(c->ep, 1, &seg, cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* Returns NULL to a client that leaves no room for answers. */
 static struct cp_msg *next_message(struct client *c)
 {
 	struct cp_msg *m = (struct cp_msg *)c->out.va + c->out_next;
 
-	if (c->out_busy == SENDS)
+	if (c->out_busy == SENDS) {
+		hang_up(c, "it takes no answers");
 		return NULL;
+	}
 	memset(m, 0, sizeof(*m));
 	return m;
 }
@@ -113,21 +152,12 @@ static void send_message(struct client *c)
 	c->out_busy++;
 }
 
-static void hang_up(struct client *c, const char *why)
-{
-	tool_warn("dropping a client: %s", why);
-	c->server->failed = 1;
-	dat_ep_disconnect(c->ep, DAT_CLOSE_ABRUPT_FLAG);
-}
-
 static void grant(struct client *c, uint32_t slot)
 {
 	struct cp_msg *m = next_message(c);
 
-	if (!m) {
-		hang_up(c, "it takes no answers");
+	if (!m)
 		return;
-	}
 	m->type = htonl(CP_CREDIT);
 	m->slot = htonl(slot);
 	m->size = htobe64(CP_SLOT_SIZE);
@@ -137,15 +167,48 @@ static void grant(struct client *c, uint32_t slot)
 	c->granted |= 1U << slot;
 }
 
+/* --- the file ------------------------------------------------------------------------- */
+
+/* Nobody can guess the name before it is there. */
+static int random_name(struct client *c)
+{
+	uint64_t n[2];
+
+	if (getrandom(n, sizeof(n), 0) != sizeof(n))
+		return -1;
+	snprintf(c->temp, sizeof(c->temp), TEMP_PREFIX "%016llx%016llx",
+		 (unsigned long long)n[0], (unsigned long long)n[1]);
+	return 0;
+}
+
+static int open_file(struct client *c)
+{
+	struct server *v = c->server;
+
+	c->fd = openat(v->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+	if (c->fd >= 0)
+		return 0;
+	pthread_mutex_lock(&v->lock);
+	if (!random_name(c))
+		c->fd = openat(v->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (c->fd < 0)
+		c->temp[0] = 0;
+	pthread_mutex_unlock(&v->lock);
+	return c->fd < 0 ? -1 : 0;
+}
+
 static void close_file(struct client *c)
 {
-	if (c->fd < 0)
-		return;
-	close(c->fd);
+	struct server *v = c->server;
+
+	if (c->fd >= 0)
+		close(c->fd);
 	c->fd = -1;
+	pthread_mutex_lock(&v->lock);
 	if (c->temp[0])
-		unlinkat(c->server->dir, c->temp, 0);
+		unlinkat(v->dir, c->temp, 0);
 	c->temp[0] = 0;
+	pthread_mutex_unlock(&v->lock);
 	EVP_MD_CTX_free(c->sha);
 	c->sha = NULL;
 }
@@ -161,11 +224,9 @@ static void refuse(struct client *c, const char *fmt, ...)
 
 	close_file(c);
 	c->refused = 1;
-	c->server->failed = 1;
-	if (!m) {
-		hang_up(c, "it takes no answers");
+	set_failed(c->server);
+	if (!m)
 		return;
-	}
 	m->type = htonl(CP_RESULT);
 	m->size = htobe64(1);
 	va_start(ap, fmt);
@@ -175,18 +236,15 @@ static void refuse(struct client *c, const char *fmt, ...)
 	send_message(c);
 }
 
-/* What is left of a name without its directories; 0 if that is nothing. */
+/* What is left of a name without its directories; 0 if that is no name for a file. */
 static int clean_name(const char *from, char to[CP_NAME_MAX + 1])
 {
 	const char *slash = strrchr(from, '/');
-	const char *base = slash ? slash + 1 : from;
-	size_t i;
 
-	snprintf(to, CP_NAME_MAX + 1, "%s", base);
-	for (i = 0; to[i]; i++)
-		if ((unsigned char)to[i] < 0x20 || to[i] == 0x7f)
-			to[i] = '_';
-	return to[0] && strcmp(to, ".") && strcmp(to, "..");
+	snprintf(to, CP_NAME_MAX + 1, "%s", slash ? slash + 1 : from);
+	text_clean(to, 0);
+	return to[0] && strcmp(to, ".") && strcmp(to, "..") &&
+	       strncmp(to, TEMP_PREFIX, strlen(TEMP_PREFIX));
 }
 
 static void got_offer(struct client *c, const struct cp_msg *m)
@@ -199,24 +257,44 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 	}
 	c->refused = 0;
 	c->received = 0;
+	c->synced = 0;
 	c->size = be64toh(m->size);
 	if (!clean_name(m->text, c->name)) {
 		strcpy(c->name, "(no name)");
 		refuse(c, "that is no name for a file");
 		return;
 	}
-	snprintf(c->temp, sizeof(c->temp), ".dat-cp.%d.%p", (int)getpid(), (void *)c);
-	c->fd = openat(c->server->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	c->sha = EVP_MD_CTX_new();
-	if (c->fd < 0 || !c->sha || !EVP_DigestInit_ex(c->sha, EVP_sha256(), NULL)) {
+	if (!c->sha || !EVP_DigestInit_ex(c->sha, EVP_sha256(), NULL)) {
+		refuse(c, "no SHA-256 in libcrypto");
+		return;
+	}
+	if (open_file(c)) {
 		refuse(c, "cannot create a file in %s: %s", c->server->opt->dir,
 		       strerror(errno));
 		return;
 	}
-	cp_progress_start(&c->progress, c->name, c->size, 1);
 	for (slot = 0; slot < CP_SLOTS; slot++)
 		if (!(c->granted & 1U << slot))
 			grant(c, slot);
+}
+
+/*
+ * Have the disk work while data comes in, and wait until it is at most two steps behind: the
+ * fsync() at the end is then short, whatever the size of the file.
+ */
+static int sync_step(struct client *c)
+{
+	const unsigned int wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				  SYNC_FILE_RANGE_WAIT_AFTER;
+	off_t from = (off_t)c->synced;
+
+	if (c->received - c->synced < SYNC_STEP)
+		return 0;
+	c->synced += SYNC_STEP;
+	if (sync_file_range(c->fd, from, SYNC_STEP, SYNC_FILE_RANGE_WRITE))
+		return -1;
+	return from ? sync_file_range(c->fd, from - (off_t)SYNC_STEP, SYNC_STEP, wait) : 0;
 }
 
 static int write_full(int fd, const char *from, size_t len)
@@ -237,7 +315,6 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 {
 	uint32_t slot = ntohl(m->slot);
 	uint64_t len = be64toh(m->size);
-	const char *data = c->slots.va + (size_t)slot * CP_SLOT_SIZE;
 
 	if (slot >= CP_SLOTS || !(c->granted & 1U << slot) || len > CP_SLOT_SIZE) {
 		hang_up(c, "it used a buffer without a credit");
@@ -254,23 +331,54 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 		refuse(c, "more data than was offered");
 		return;
 	}
-	/* One pass over the data, so that what is hashed is what is written. */
-	if (write_full(c->fd, data, len)) {
+	/* The client can still write to the slot: hash and write what it cannot reach. */
+	memcpy(c->chunk, c->slots.va + (size_t)slot * CP_SLOT_SIZE, len);
+	EVP_DigestUpdate(c->sha, c->chunk, len);
+	c->received += len;
+	if (write_full(c->fd, c->chunk, len) || sync_step(c)) {
 		refuse(c, "cannot write: %s", strerror(errno));
 		return;
 	}
-	EVP_DigestUpdate(c->sha, data, len);
-	c->received += len;
 	grant(c, slot);
+}
+
+/* Under server->lock. */
+static int name_file(struct client *c)
+{
+	int dir = c->server->dir;
+	char path[32];
+
+	if (!c->temp[0]) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", c->fd);
+		if (!linkat(AT_FDCWD, path, dir, c->name, AT_SYMLINK_FOLLOW))
+			return 0;
+		/* Only a rename takes the place of another file. */
+		if (errno != EEXIST || random_name(c))
+			return -1;
+		if (linkat(AT_FDCWD, path, dir, c->temp, AT_SYMLINK_FOLLOW)) {
+			c->temp[0] = 0;
+			return -1;
+		}
+	}
+	if (renameat(dir, c->temp, dir, c->name))
+		return -1;
+	c->temp[0] = 0;
+	return 0;
 }
 
 /* Give the file its name.  0, or the errno. */
 static int keep_file(struct client *c)
 {
-	if (fsync(c->fd) || renameat(c->server->dir, c->temp, c->server->dir, c->name))
+	struct server *v = c->server;
+	int err = 0;
+
+	if (fsync(c->fd))
 		return errno;
-	c->temp[0] = 0;
-	return 0;
+	pthread_mutex_lock(&v->lock);
+	if (name_file(c))
+		err = errno;
+	pthread_mutex_unlock(&v->lock);
+	return err;
 }
 
 static void got_done(struct client *c, const struct cp_msg *m)
@@ -302,14 +410,33 @@ static void got_done(struct client *c, const struct cp_msg *m)
 	printf("sha256 %s  %s\n", hex, c->name);
 	fflush(stdout);
 	answer = next_message(c);
-	if (!answer) {
-		hang_up(c, "it takes no answers");
+	if (!answer)
 		return;
-	}
 	answer->type = htonl(CP_RESULT);
 	memcpy(answer->digest, digest, sizeof(digest));
 	send_message(c);
 }
+
+/* --- the end --------------------------------------------------------------------------- */
+
+/* Under the lock: no temporary name appears any more. */
+static void remove_temps(struct server *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < v->clients; i++)
+		if (v->client[i]->temp[0])
+			unlinkat(v->dir, v->client[i]->temp, 0);
+}
+
+static void server_exit(struct server *v)
+{
+	pthread_mutex_lock(&v->lock);
+	remove_temps(v);
+	exit(v->failed);
+}
+
+/* --- clients -------------------------------------------------------------------------- */
 
 static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 {
@@ -318,7 +445,6 @@ static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 		return;
 	}
 	m->text[CP_NAME_MAX] = 0;
-	c->heard_ns = tool_now_ns();
 	switch (ntohl(m->type)) {
 	case CP_OFFER:
 		got_offer(c, m);
@@ -334,96 +460,156 @@ static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 	}
 }
 
-static void client_destroy(struct client *c)
+static void client_free(struct client *c)
 {
+	close_file(c);
 	if (c->ep)
 		dat_ep_free(c->ep);
+	tool_free(&c->in);
 	tool_free(&c->out);
 	tool_free(&c->slots);
+	if (c->tool.evd)
+		tool_unshare(&c->tool);
+	free(c->chunk);
 	free(c);
 }
 
-/* Its connection is over. */
-static void client_free(struct client *c)
+/* Everything but the connection: without the means for a client it is refused. */
+static DAT_RETURN client_prepare(struct client *c)
 {
 	struct server *v = c->server;
+	DAT_RETURN rc;
+	uint64_t i;
+
+	c->chunk = malloc(CP_SLOT_SIZE);
+	if (!c->chunk)
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+	rc = tool_try_share(&v->tool, &c->tool, 2 * (SENDS + RECVS) + 8);
+	if (rc != DAT_SUCCESS) {
+		c->tool.evd = DAT_HANDLE_NULL;
+		return rc;
+	}
+	rc = tool_try_alloc(&c->tool, &c->in, RECVS * sizeof(struct cp_msg), TOOL_LOCAL);
+	if (rc == DAT_SUCCESS)
+		rc = tool_try_alloc(&c->tool, &c->out, SENDS * sizeof(struct cp_msg), TOOL_LOCAL);
+	if (rc == DAT_SUCCESS)
+		rc = tool_try_alloc(&c->tool, &c->slots, CP_SLOTS * CP_SLOT_SIZE,
+				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	if (rc == DAT_SUCCESS)
+		rc = tool_try_ep(&c->tool, NULL, RECVS, SENDS, &c->ep);
+	for (i = 0; rc == DAT_SUCCESS && i < RECVS; i++)
+		rc = post_recv(c, i);
+	return rc;
+}
+
+static void got_completion(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	uint64_t what = dto->user_cookie.as_64;
+
+	if (what == COOKIE_SEND) {
+		c->out_busy--;
+		return;
+	}
+	if (dto->status != DAT_DTO_SUCCESS)
+		return;
+	got_message(c, (struct cp_msg *)c->in.va + what, dto->transfered_length);
+	if (!c->over && post_recv(c, what) != DAT_SUCCESS)
+		hang_up(c, "no receive can be posted");
+}
+
+static void got_event(struct client *c, const DAT_EVENT *event)
+{
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		got_completion(c, &event->event_data.dto_completion_event_data);
+	else if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		c->up = 1;
+	else
+		c->over = 1;
+}
+
+/* With --once the first client that was connected ends the server. */
+static void client_end(struct client *c)
+{
+	struct server *v = c->server;
+	int last = v->opt->once && c->up;
 	unsigned int i;
 
 	if (c->fd >= 0) {
 		tool_warn("%s: the client went away after %llu of %llu bytes", c->name,
 			  (unsigned long long)c->received, (unsigned long long)c->size);
-		v->failed = 1;
+		set_failed(v);
 	}
-	close_file(c);
+	pthread_mutex_lock(&v->lock);
 	for (i = 0; v->client[i] != c; i++)
 		;
 	v->client[i] = v->client[--v->clients];
-	v->served++;
-	client_destroy(c);
+	pthread_mutex_unlock(&v->lock);
+	client_free(c);
+	if (last)
+		server_exit(v);
 }
 
-static DAT_RETURN client_accept(struct client *c, DAT_CR_HANDLE cr)
+static void *client_thread(void *arg)
 {
-	DAT_CONTEXT context = { .as_ptr = c };
-	struct server *v = c->server;
-	DAT_RETURN rc;
+	struct client *c = arg;
+	DAT_RETURN rc = dat_cr_accept(c->cr, c->ep, 0, NULL);
+	DAT_EVENT event;
 
-	rc = tool_try_alloc(&v->tool, &c->out, SENDS * sizeof(struct cp_msg));
-	if (rc == DAT_SUCCESS)
-		rc = tool_try_alloc(&v->tool, &c->slots, CP_SLOTS * CP_SLOT_SIZE);
-	if (rc == DAT_SUCCESS)
-		rc = tool_try_ep(&v->tool, v->srq, 0, SENDS, &c->ep);
-	if (rc != DAT_SUCCESS)
-		return rc;
-	dat_set_consumer_context(c->ep, context);
-	return dat_cr_accept(cr, c->ep, 0, NULL);
-}
-
-static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
-{
-	tool_warn("cannot accept a client: %s", why);
-	dat_cr_reject(cr);
-	v->failed = 1;
-	v->served++;
-}
-
-/* Without the means for one more client the others go on. */
-static void client_new(struct server *v, DAT_CR_HANDLE cr)
-{
-	struct client *c = calloc(1, sizeof(*c));
-	DAT_RETURN rc;
-
-	if (!c) {
-		client_refuse(v, cr, "no memory");
-		return;
+	if (rc != DAT_SUCCESS) {
+		hang_up(c, tool_strerror(rc));
+		dat_cr_reject(c->cr);
 	}
-	c->server = v;
-	c->fd = -1;
-	c->heard_ns = tool_now_ns();
-	rc = client_accept(c, cr);
-	if (rc == DAT_SUCCESS) {
-		v->client[v->clients++] = c;
-		return;
+	while (!c->over) {
+		if (tool_event(&c->tool, 0, c->name[0] ? CP_IDLE_MS : CP_HELLO_MS, &event))
+			got_event(c, &event);
+		else
+			hang_up(c, "it is silent");
 	}
-	client_refuse(v, cr, tool_strerror(rc));
-	client_destroy(c);
+	client_end(c);
+	return NULL;
 }
 
-/*
- * A dead host's connection would stand for ever.  To be called when nothing waits to be
- * read: until then a client that seems to be silent may have spoken.
- */
-static void drop_silent(struct server *v)
-{
-	uint64_t now = tool_now_ns();
-	unsigned int i;
+/* --- the server ----------------------------------------------------------------------- */
 
-	for (i = 0; i < v->clients; i++) {
-		if (now - v->client[i]->heard_ns < CP_IDLE_MS * 1000000ULL)
-			continue;
-		v->client[i]->heard_ns = now;
-		hang_up(v->client[i], "it is silent");
-	}
+/* All threads block the signals; this one removes what has a temporary name and dies. */
+static void *signal_thread(void *arg)
+{
+	struct server *v = arg;
+	int sig;
+
+	if (sigwait(&v->signals, &sig))
+		return NULL;
+	pthread_mutex_lock(&v->lock);
+	remove_temps(v);
+	pthread_sigmask(SIG_UNBLOCK, &v->signals, NULL);
+	raise(sig);
+	return NULL;
+}
+
+static int start_thread(void *(*run)(void *arg), void *arg)
+{
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, run, arg);
+
+	if (!err)
+		pthread_detach(thread);
+	return err;
+}
+
+/* A signal that was ignored at the start, as by nohup(1), stays so. */
+static void catch_signals(struct server *v)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction old;
+	size_t i;
+
+	sigemptyset(&v->signals);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaddset(&v->signals, signals[i]);
+	pthread_sigmask(SIG_BLOCK, &v->signals, NULL);
+	if (start_thread(signal_thread, v))
+		tool_die("cannot start a thread");
 }
 
 static int hello_good(DAT_CR_HANDLE cr)
@@ -438,73 +624,69 @@ static int hello_good(DAT_CR_HANDLE cr)
 	return ntohl(hello.magic) == CP_MAGIC && ntohl(hello.version) == CP_VERSION;
 }
 
-static void got_request(struct server *v, const DAT_EVENT *event)
+/* Takes a place for @c, unless all are taken. */
+static int client_add(struct server *v, struct client *c)
 {
-	DAT_CR_HANDLE cr = event->event_data.cr_arrival_event_data.cr_handle;
+	int full;
 
-	if (v->clients == MAX_CLIENTS || !hello_good(cr)) {
-		tool_warn("refusing a client: %s", v->clients == MAX_CLIENTS ?
-			  "there are too many" : "it isn't dat-cp of this version");
+	pthread_mutex_lock(&v->lock);
+	full = v->clients == MAX_CLIENTS;
+	if (!full)
+		v->client[v->clients++] = c;
+	pthread_mutex_unlock(&v->lock);
+	return full ? -1 : 0;
+}
+
+static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
+{
+	tool_warn("refusing a client: %s", why);
+	dat_cr_reject(cr);
+	set_failed(v);
+	if (v->opt->once)
+		server_exit(v);
+}
+
+/* Without the means for one more client the others go on. */
+static void got_request(struct server *v, DAT_CR_HANDLE cr)
+{
+	struct client *c;
+	DAT_RETURN rc;
+
+	if (!hello_good(cr)) {
+		tool_warn("refusing a client: it isn't dat-cp of this version");
 		dat_cr_reject(cr);
 		return;
 	}
-	client_new(v, cr);
-}
-
-static struct client *client_of(DAT_EP_HANDLE ep)
-{
-	DAT_CONTEXT context;
-
-	return dat_get_consumer_context(ep, &context) == DAT_SUCCESS ? context.as_ptr : NULL;
-}
-
-static void got_completion(struct server *v, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
-{
-	struct client *c = client_of(dto->ep_handle);
-	uint64_t what = dto->user_cookie.as_64;
-
-	if (what >= SRQ_DEPTH) {
-		if (c)
-			c->out_busy--;
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		client_refuse(v, cr, "no memory");
 		return;
 	}
-	if (c && dto->status == DAT_DTO_SUCCESS)
-		got_message(c, (struct cp_msg *)v->in.va + what, dto->transfered_length);
-	post_recv(v, what);
-}
-
-static void got_event(struct server *v, const DAT_EVENT *event)
-{
-	struct client *c;
-
-	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT) {
-		got_request(v, event);
-		return;
-	}
-	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
-		got_completion(v, &event->event_data.dto_completion_event_data);
-		return;
-	}
-	c = client_of(event->event_data.connect_event_data.ep_handle);
-	if (c && event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+	c->server = v;
+	c->fd = -1;
+	c->cr = cr;
+	rc = client_prepare(c);
+	if (rc != DAT_SUCCESS) {
+		client_refuse(v, cr, tool_strerror(rc));
 		client_free(c);
+	} else if (client_add(v, c)) {
+		client_refuse(v, cr, "there are too many");
+		client_free(c);
+	} else if (start_thread(client_thread, c)) {
+		client_refuse(v, cr, "no thread");
+		c->up = 1;
+		client_end(c);
+	}
 }
 
 static void server_open(struct server *v)
 {
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 1 };
 	DAT_PSP_HANDLE psp;
-	uint64_t i;
 
 	v->dir = open(v->opt->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (v->dir < 0)
 		tool_die("cannot open the directory %s: %s", v->opt->dir, strerror(errno));
-	tool_open(&v->tool, v->opt->device, 4096);
-	tool_alloc(&v->tool, &v->in, SRQ_DEPTH * sizeof(struct cp_msg));
-	tool_check(dat_srq_create(v->tool.ia, v->tool.pz, &attr, &v->srq),
-		   "cannot make a shared receive queue");
-	for (i = 0; i < SRQ_DEPTH; i++)
-		post_recv(v, i);
+	tool_open(&v->tool, v->opt->device, REQUESTS);
 	tool_check(dat_psp_create(v->tool.ia, v->opt->port, v->tool.evd, DAT_PSP_CONSUMER_FLAG,
 				  &psp), "cannot listen");
 	fprintf(stderr, "dat-cp: %s, waiting at port %u, files go to %s\n", v->tool.name,
@@ -513,19 +695,15 @@ static void server_open(struct server *v)
 
 int cp_serve(const struct cp_opt *opt)
 {
-	struct server v = { .opt = opt };
+	static struct server v = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	DAT_EVENT event;
 
+	v.opt = opt;
+	catch_signals(&v);
 	server_open(&v);
-	while (!opt->once || !v.served) {
-		if (dat_evd_dequeue(v.tool.evd, &event) == DAT_SUCCESS) {
-			got_event(&v, &event);
-			continue;
-		}
-		drop_silent(&v);
-		if (tool_event(&v.tool, 0, CP_IDLE_MS / 8, &event))
-			got_event(&v, &event);
+	for (;;) {
+		tool_event(&v.tool, 0, 0, &event);
+		if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
+			got_request(&v, event.event_data.cr_arrival_event_data.cr_handle);
 	}
-	tool_close(&v.tool);
-	return v.failed;
 }

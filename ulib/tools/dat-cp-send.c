@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dat-cp.h"
+#include "text.h"
 
 /* Cookies: a message of ours by its place, or a receive by its own. */
 #define RECVS		(CP_SLOTS + 4)
@@ -93,6 +94,7 @@ static void got_message(struct sender *s, const struct cp_msg *m)
 	case CP_RESULT:
 		s->result = *m;
 		s->result.text[CP_NAME_MAX] = 0;
+		text_clean(s->result.text, 0);
 		s->have_result = 1;
 		break;
 	default:
@@ -100,16 +102,15 @@ static void got_message(struct sender *s, const struct cp_msg *m)
 	}
 }
 
-/* Handle one event. */
-static void pump(struct sender *s)
+/* Handle one event; exits if none comes in time. */
+static void pump(struct sender *s, unsigned int limit_ms)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 	uint64_t what;
 
-	if (!tool_event(&s->tool, 0, CP_SILENCE_MS, &event))
-		tool_die("the receiver has been silent for %d s: giving up",
-			 CP_SILENCE_MS / 1000);
+	if (!tool_event(&s->tool, 0, limit_ms, &event))
+		tool_die("the receiver has been silent for %u s: giving up", limit_ms / 1000);
 	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
 		tool_die("the connection ended before the file was through: %s",
 			 tool_event_name(event.event_number));
@@ -133,7 +134,7 @@ static struct cp_msg *next_message(struct sender *s)
 	struct cp_msg *m;
 
 	while (s->out_busy == SENDS)
-		pump(s);
+		pump(s, CP_SILENCE_MS);
 	m = (struct cp_msg *)s->out.va + s->out_next;
 	memset(m, 0, sizeof(*m));
 	return m;
@@ -220,7 +221,7 @@ static int conclude(struct sender *s, struct outgoing *o)
 	memcpy(m->digest, digest, sizeof(digest));
 	send_message(s);
 	while (!s->have_result)
-		pump(s);
+		pump(s, CP_RESULT_MS);
 	cp_progress_end(&o->progress);
 	if (be64toh(s->result.size)) {
 		tool_warn("%s: the receiver says: %s", o->path, s->result.text);
@@ -243,7 +244,7 @@ static int send_file(struct sender *s, struct outgoing *o, const char *as)
 	offer(s, o, as);
 	while (o->sent < o->size && !s->have_result) {
 		while (!s->ncredits && !s->have_result)
-			pump(s);
+			pump(s, CP_SILENCE_MS);
 		if (s->ncredits)
 			send_chunk(s, o);
 	}
@@ -259,9 +260,12 @@ static int open_file(struct outgoing *o, const char *path, int quiet)
 	struct stat st;
 
 	*o = (struct outgoing) { .path = path, .progress.quiet = quiet };
-	o->fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Without waiting: a FIFO would not open before it has a writer. */
+	o->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		tool_warn("cannot open %s: %s", path, strerror(errno));
+		if (o->fd >= 0)
+			close(o->fd);
 		return -1;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -282,9 +286,9 @@ static void connect_to(struct sender *s, const struct cp_opt *opt, const char *h
 	unsigned int i;
 
 	tool_open(&s->tool, opt->device, 256);
-	tool_alloc(&s->tool, &s->data, CP_SLOTS * CP_SLOT_SIZE);
-	tool_alloc(&s->tool, &s->out, SENDS * sizeof(struct cp_msg));
-	tool_alloc(&s->tool, &s->in, RECVS * sizeof(struct cp_msg));
+	tool_alloc(&s->tool, &s->data, CP_SLOTS * CP_SLOT_SIZE, TOOL_LOCAL);
+	tool_alloc(&s->tool, &s->out, SENDS * sizeof(struct cp_msg), TOOL_LOCAL);
+	tool_alloc(&s->tool, &s->in, RECVS * sizeof(struct cp_msg), TOOL_LOCAL);
 	s->ep = tool_ep(&s->tool, NULL, RECVS, SENDS + CP_SLOTS);
 	for (i = 0; i < RECVS; i++)
 		post_recv(s, i);

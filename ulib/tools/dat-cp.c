@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dat-cp.h"
+#include "text.h"
 
 void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1])
 {
@@ -143,6 +144,7 @@ int main(int argc, char **argv)
 	int c, n;
 
 	tool_prog = "dat-cp";
+	text_check_stdout(tool_prog);
 	while ((c = getopt_long(argc, argv, "1d:p:qh", long_options, NULL)) != -1)
 		parse_one(c, &opt);
 	n = argc - optind;

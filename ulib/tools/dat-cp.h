@@ -58,8 +58,10 @@ struct cp_msg {
 
 #define CP_SLOTS	8
 #define CP_SLOT_SIZE	(256U << 10)
-#define CP_SILENCE_MS	30000	/* a server that is silent for so long is dead */
-#define CP_IDLE_MS	300000	/* a client may wait for its disk, but not for ever */
+#define CP_HELLO_MS	30000	/* from a client's connection to its first offer */
+#define CP_IDLE_MS	300000	/* silence of a client, which may wait for its disk */
+#define CP_SILENCE_MS	120000	/* silence of a server in the middle of a file */
+#define CP_RESULT_MS	600000	/* silence of a server that has the whole file to make durable */
 
 struct cp_opt {
 	const char	*device;

@@ -40,7 +40,7 @@ static void loop_open(struct loop *l, const char *name)
 	size_t i;
 
 	tool_open(&l->tool, name, 16);
-	tool_alloc(&l->tool, &l->mem, LOOP_SIZE);
+	tool_alloc(&l->tool, &l->mem, LOOP_SIZE, TOOL_LOCAL);
 	for (i = 0; i < LOOP_MESSAGE; i++)
 		l->mem.va[i] = (char)(i * 7 + 1);
 	l->ep[0] = tool_ep(&l->tool, NULL, 1, 1);

@@ -10,19 +10,18 @@
 #include <string.h>
 
 #include "dat-info.h"
+#include "text.h"
 
 /* Names of processes and files are anybody's choice: none shall steer the terminal. */
 void text_print(FILE *to, const char *fmt, ...)
 {
-	char text[4096], *s;
+	char text[4096];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (s = text; *s; s++)
-		if (((unsigned char)*s < ' ' && *s != '\n') || *s == 0x7f)
-			*s = '?';
+	text_clean(text, 1);
 	fputs(text, to);
 }
 

@@ -15,6 +15,7 @@
 
 #include "common.h"
 #include "dat-info.h"
+#include "text.h"
 
 #define COLUMNS	6
 
@@ -298,6 +299,7 @@ int main(int argc, char **argv)
 	int c, all = 0, check = 0, json = 0;
 
 	tool_prog = "dat-info";
+	text_check_stdout(tool_prog);
 	while ((c = getopt_long(argc, argv, "acjh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'a':

@@ -8,6 +8,8 @@
  */
 #include <arpa/inet.h>
 #include <endian.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,28 @@ struct where {
 	uint32_t	rsvd;
 };
 
+/* --- giving up ------------------------------------------------------------------------ */
+
+void perf_fail(struct perf *p, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (p->client || !p->args.keep)
+		tool_die("%s", text);
+	tool_warn("giving up a client: %s", text);
+	longjmp(p->next_client, 1);
+}
+
+void perf_check(struct perf *p, DAT_RETURN rc, const char *what)
+{
+	if (__builtin_expect(rc != DAT_SUCCESS, 0))
+		perf_fail(p, "%s: %s", what, tool_strerror(rc));
+}
+
 /* --- queues and memory ---------------------------------------------------------------- */
 
 static void make_srq(struct perf *p)
@@ -59,7 +83,7 @@ static void make_srq(struct perf *p)
 	};
 	uint32_t i;
 
-	tool_check(dat_srq_create(p->tool.ia, p->tool.pz, &attr, &p->srq),
+	perf_check(p, dat_srq_create(p->tool.ia, p->tool.pz, &attr, &p->srq),
 		   "cannot make a shared receive queue: lower --eps or --window");
 	for (i = 0; i < p->recvs; i++)
 		perf_repost(p, NULL);
@@ -69,7 +93,8 @@ static void make_ep(struct perf *p, struct perf_conn *c, uint32_t recvs, uint32_
 {
 	uint32_t i;
 
-	tool_check(tool_try_ep(&p->tool, p->srq, (DAT_COUNT)recvs, (DAT_COUNT)requests, &c->ep),
+	perf_check(p,
+		   tool_try_ep(&p->tool, p->srq, (DAT_COUNT)recvs, (DAT_COUNT)requests, &c->ep),
 		   "cannot make an endpoint: lower --eps, --idle or --window");
 	for (i = 0; !p->srq && i < recvs; i++)
 		perf_repost(p, c->ep);
@@ -81,12 +106,11 @@ static void make_conns(struct perf *p)
 
 	p->conn = calloc(perf_conns(&p->opt), sizeof(*p->conn));
 	if (!p->conn)
-		tool_die("no memory for %u connections", perf_conns(&p->opt));
+		perf_fail(p, "no memory for %u connections", perf_conns(&p->opt));
 	p->recvs = perf_recvs(p);
-	p->srq = NULL;
 	if (p->opt.srq && !p->client)
 		make_srq(p);
-	tool_check(dat_evd_resize(p->tool.evd, (DAT_COUNT)perf_evd_entries(p)),
+	perf_check(p, dat_evd_resize(p->tool.evd, (DAT_COUNT)perf_evd_entries(p)),
 		   "cannot make the event queue as long as it takes: lower --eps or --window");
 	requests = perf_at_most(requests, (uint64_t)p->tool.attr.max_dto_per_ep);
 	for (i = 0; i < p->opt.eps; i++)
@@ -96,13 +120,26 @@ static void make_conns(struct perf *p)
 }
 
 /* Memory that has been touched: the first touch is none of what is measured. */
-static void *touched(size_t n, size_t size)
+static void *touched(struct perf *p, size_t n, size_t size)
 {
 	void *mem = malloc(n * size);
 
 	if (!mem)
-		tool_die("no memory for %zu samples: lower --iters", n);
+		perf_fail(p, "no memory for %zu samples: lower --iters", n);
 	return memset(mem, 0xff, n * size);
+}
+
+/*
+ * What the peer's requests do to the memory.  The progress of who receives is read; the other
+ * tests' messages go through receives.
+ */
+static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
+{
+	if (p->opt.op == OP_WRITE)
+		return TOOL_LOCAL | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	if (p->opt.op == OP_READ || p->opt.test == TEST_RECV)
+		return TOOL_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	return TOOL_LOCAL;
 }
 
 /* Everything that is needed before connecting. */
@@ -115,16 +152,17 @@ void perf_prepare(struct perf *p)
 	p->next = 0;
 	p->stamps = 0;
 	p->slot = (p->opt.size + CTRL_SIZE + 63) & ~(size_t)63;
-	tool_alloc(&p->tool, &p->mem, 2 * p->slot);
+	perf_check(p, tool_try_alloc(&p->tool, &p->mem, 2 * p->slot, privileges(p)),
+		   "cannot register memory");
 	/* All receives land in one place: who measures doesn't look. */
 	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
 	p->send_seg = tool_seg(&p->mem, p->opt.op == OP_READ ? p->slot : 0, p->opt.size);
 	make_conns(p);
 	/* Of an earlier client there may be one that this one doesn't want. */
-	tool_check(dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
+	perf_check(p, dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
 		   "cannot start the driver's poller: leave out --poller");
-	p->at = touched((size_t)p->opt.iters + 1, sizeof(*p->at));
-	p->done = touched((size_t)p->opt.iters + 1, sizeof(*p->done));
+	p->at = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->at));
+	p->done = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->done));
 }
 
 /* --- hello -------------------------------------------------------------------------- */
@@ -387,34 +425,39 @@ static void await_end(struct perf *p)
 	}
 }
 
-static void free_conns(struct perf *p)
+/* Free what the run has, also in the middle of its preparation. */
+void perf_drop(struct perf *p)
 {
 	DAT_EVENT event;
 	uint32_t i;
 
-	for (i = 0; i < perf_conns(&p->opt); i++)
-		dat_ep_free(p->conn[i].ep);
+	for (i = 0; p->conn && i < perf_conns(&p->opt); i++)
+		if (p->conn[i].ep)
+			dat_ep_free(p->conn[i].ep);
 	if (p->srq)
 		dat_srq_free(p->srq);
+	p->srq = NULL;
 	free(p->conn);
+	p->conn = NULL;
 	/* What is left of them would be taken for the next client's. */
 	while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 		;
-}
-
-/* The client disconnects, the server waits for that unless the client's part was missing. */
-void perf_end(struct perf *p)
-{
-	int whole = p->up == perf_conns(&p->opt);
-	uint32_t i;
-
-	if (whole && perf_server_is_busy(&p->opt))
-		say_done(p);
-	for (i = 0; (p->client || !whole) && i < p->up; i++)
-		dat_ep_disconnect(p->conn[i].ep, DAT_CLOSE_GRACEFUL_FLAG);
-	await_end(p);
-	free_conns(p);
 	tool_free(&p->mem);
 	free(p->at);
+	p->at = NULL;
 	free(p->done);
+	p->done = NULL;
+}
+
+/* The client disconnects, and the server waits for that. */
+void perf_end(struct perf *p)
+{
+	uint32_t i;
+
+	if (perf_server_is_busy(&p->opt))
+		say_done(p);
+	for (i = 0; p->client && i < p->up; i++)
+		dat_ep_disconnect(p->conn[i].ep, DAT_CLOSE_GRACEFUL_FLAG);
+	await_end(p);
+	perf_drop(p);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dat-perf.h"
+#include "text.h"
 
 static int by_value(const void *a, const void *b)
 {
@@ -45,12 +46,13 @@ static void json_head(const struct perf *p)
 {
 	const struct perf_opt *o = &p->opt;
 
-	printf("{\"op\":\"%s\",\"test\":\"%s\",\"device\":\"%s\",\"event\":%s,\"bytes\":%u,"
-	       "\"iterations\":%u,\"eps\":%u,\"idle\":%u,\"srq\":%s,\"poller\":%u,"
-	       "\"busy_poll\":%u", perf_op_names[o->op],
-	       perf_test_names[o->test], p->tool.name, o->event ? "true" : "false", o->size,
-	       o->iters, o->eps, o->idle, o->srq ? "true" : "false",
-	       o->poller, o->busy);
+	printf("{\"op\":\"%s\",\"test\":\"%s\",\"device\":", perf_op_names[o->op],
+	       perf_test_names[o->test]);
+	text_json(p->tool.name);
+	printf(",\"event\":%s,\"bytes\":%u,\"iterations\":%u,\"eps\":%u,\"idle\":%u,"
+	       "\"srq\":%s,\"poller\":%u,\"busy_poll\":%u", o->event ? "true" : "false",
+	       o->size, o->iters, o->eps, o->idle, o->srq ? "true" : "false", o->poller,
+	       o->busy);
 }
 
 static void report_lat(struct perf *p)

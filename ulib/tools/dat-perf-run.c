@@ -7,14 +7,14 @@
 #include "dat-perf.h"
 #include "dat-perf-clock.h"
 
-static void __attribute__((noreturn, cold)) unexpected(const DAT_EVENT *event)
+static void __attribute__((noreturn, cold)) unexpected(struct perf *p, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
 	if (event->event_number != DAT_DTO_COMPLETION_EVENT)
-		tool_die("the connection ended in the middle of the test: %s",
-			 tool_event_name(event->event_number));
-	tool_die("a request failed: %s", tool_dto_name(dto->status));
+		perf_fail(p, "the connection ended in the middle of the test: %s",
+			  tool_event_name(event->event_number));
+	perf_fail(p, "a request failed: %s", tool_dto_name(dto->status));
 }
 
 /* --- one request, one completion ------------------------------------------------------ */
@@ -37,7 +37,7 @@ void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 		rc = dat_ep_post_recv(ep, 1, &p->recv_seg, cookie(COOKIE_RECV),
 				      DAT_COMPLETION_DEFAULT_FLAG);
 	if (__builtin_expect(rc != DAT_SUCCESS, 0))
-		tool_check(rc, "cannot post a receive");
+		perf_check(p, rc, "cannot post a receive");
 }
 
 /* Whose turn it is. */
@@ -58,8 +58,8 @@ void perf_post_send_from(struct perf *p, size_t at, uint32_t len)
 	DAT_LMR_TRIPLET seg = tool_seg(&p->mem, at, len);
 
 	turn(p)->busy++;
-	tool_check(dat_ep_post_send(turn(p)->ep, 1, &seg, cookie(cookie_send(1, p->next)),
-				    DAT_COMPLETION_DEFAULT_FLAG), "cannot post a send");
+	perf_check(p, dat_ep_post_send(turn(p)->ep, 1, &seg, cookie(cookie_send(1, p->next)),
+				       DAT_COMPLETION_DEFAULT_FLAG), "cannot post a send");
 }
 
 void perf_post_send(struct perf *p, uint32_t len)
@@ -83,7 +83,7 @@ static void post(struct perf *p, int report)
 	else
 		rc = dat_ep_post_rdma_read(c->ep, 1, &p->send_seg, id, &p->remote, flags);
 	if (__builtin_expect(rc != DAT_SUCCESS, 0))
-		tool_check(rc, "cannot post a request");
+		perf_check(p, rc, "cannot post a request");
 	c->busy++;
 	if (report)
 		c->silent = 0;
@@ -96,7 +96,7 @@ void perf_count(struct perf *p, const DAT_EVENT *event)
 
 	if (__builtin_expect(event->event_number != DAT_DTO_COMPLETION_EVENT ||
 			     dto->status != DAT_DTO_SUCCESS, 0))
-		unexpected(event);
+		unexpected(p, event);
 	if (id == COOKIE_RECV) {
 		p->received++;
 		return;
@@ -283,8 +283,8 @@ static uint64_t read_progress(struct perf *p)
 
 	remote.segment_length = sizeof(uint64_t);
 	p->conn[0].busy++;
-	tool_check(dat_ep_post_rdma_read(p->conn[0].ep, 1, &seg, cookie(cookie_send(1, 0)),
-					 &remote, DAT_COMPLETION_DEFAULT_FLAG),
+	perf_check(p, dat_ep_post_rdma_read(p->conn[0].ep, 1, &seg, cookie(cookie_send(1, 0)),
+					    &remote, DAT_COMPLETION_DEFAULT_FLAG),
 		   "cannot read the client's progress");
 	perf_reap(p, p->sent + 1, 0);
 	return *(uint64_t *)(p->mem.va + p->slot);
@@ -328,7 +328,7 @@ static void run_part(struct perf *p)
 
 static void busy_poll(struct perf *p, uint32_t usec)
 {
-	tool_check(dat_linux_evd_busy_poll(p->tool.evd, usec),
+	perf_check(p, dat_linux_evd_busy_poll(p->tool.evd, usec),
 		   "cannot poll the device: leave out --busy-poll");
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "dat-perf.h"
+#include "text.h"
 
 #define EVD_ENTRIES	64	/* to begin with; each run has its own length */
 
@@ -21,12 +22,16 @@ static void server(struct perf *p)
 	tool_check(dat_psp_create(p->tool.ia, p->args.port, p->cr_evd, DAT_PSP_CONSUMER_FLAG,
 				  &psp), "cannot listen");
 	fprintf(stderr, "dat-perf: %s, waiting at port %u\n", p->tool.name, p->args.port);
+	if (setjmp(p->next_client))
+		perf_drop(p);
 	while (p->args.keep || !p->served) {
-		if (perf_accept(p)) {
-			perf_run(p);
-			p->served++;
+		if (!perf_accept(p)) {
+			perf_drop(p);
+			continue;
 		}
+		perf_run(p);
 		perf_end(p);
+		p->served++;
 	}
 	tool_close(&p->tool);
 }
@@ -69,6 +74,7 @@ int main(int argc, char **argv)
 	static struct perf p;
 
 	tool_prog = "dat-perf";
+	text_check_stdout(tool_prog);
 	perf_options(argc, argv, &p);
 	if (p.args.syscalls && p.args.host)
 		return perf_count_syscalls(&p);

@@ -13,6 +13,8 @@
 #ifndef DAT_PERF_H
 #define DAT_PERF_H
 
+#include <setjmp.h>
+
 #include "common.h"
 
 #define PERF_PORT	18515
@@ -129,6 +131,7 @@ struct perf_request {
  * @stamps: of them
  * @ns_per_tick: measured during the run
  * @served: clients
+ * @next_client: where a server that keeps on serving continues without this client
  */
 struct perf {
 	struct perf_opt		opt;
@@ -157,6 +160,7 @@ struct perf {
 	uint32_t		stamps;
 	double			ns_per_tick;
 	unsigned int		served;
+	jmp_buf			next_client;
 };
 
 /* dat-perf-opt.c */
@@ -180,7 +184,15 @@ const char *perf_too_much(const struct perf *p);
 uint32_t perf_recvs(const struct perf *p);
 uint32_t perf_evd_entries(const struct perf *p);
 
-/* dat-perf-conn.c */
+/*
+ * dat-perf-conn.c.  perf_fail() ends the program, except that a server with --keep gives up
+ * the client and never returns to the caller: what a client does, or asks for, ends no server.
+ */
+void perf_fail(struct perf *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn, cold));
+/* Fails with the names of the code unless it is DAT_SUCCESS. */
+void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
+void perf_drop(struct perf *p);
 void perf_prepare(struct perf *p);
 void perf_connect(struct perf *p);
 int perf_accept(struct perf *p);

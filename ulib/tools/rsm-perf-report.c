@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "rsm-perf.h"
+#include "text.h"
 
 static int by_value(const void *a, const void *b)
 {
@@ -41,24 +42,11 @@ static void lat_stats(struct perf *p, struct stats *s)
 	s->p999 = (double)p->at[n * 999 / 1000] * scale;
 }
 
-/* A name from the command line. */
-static void json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putchar('\\');
-		if ((unsigned char)*s >= ' ')
-			putchar(*s);
-	}
-	putchar('"');
-}
-
 static void json_head(const struct perf_opt *o)
 {
 	printf("{\"op\":\"%s\",\"test\":\"%s\",\"controller\":", perf_op_names[o->op],
 	       perf_test_names[o->test]);
-	json_string(o->controller);
+	text_json(o->controller);
 	printf(",\"explicit\":%s,\"local\":%s,\"write_only\":%s,\"bytes\":%lu,\"entries\":%lu,"
 	       "\"iterations\":%lu", o->explicit ? "true" : "false", o->handle ? "true" : "false",
 	       o->write_only ? "true" : "false", o->size, o->entries, o->iters);

@@ -14,6 +14,7 @@
 
 #include "rsm-error.h"
 #include "rsm-perf.h"
+#include "text.h"
 
 /* Of some errors more is known here than in general. */
 static const char *advice(int ret)
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
 	struct perf p = { };
 	int end = -1;
 
+	text_check_stdout("rsm-perf");
 	perf_options(argc, argv, &p.opt);
 	p.length = ((p.opt.size + p.opt.gap) * p.opt.entries + page - 1) / page * page;
 	if (p.opt.serve)

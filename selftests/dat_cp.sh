@@ -1,0 +1,290 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dat-cp with a stranger on the other side (cp/cp-peer.c), with a slow disk, and when a copy
+# is interrupted.  With the argument "slow" only the slow disk, whose rate in MB/s is
+# DAT_CP_SLOW_RATE and whose file has DAT_CP_SLOW_MB.
+here=$(cd "$(dirname "$0")" && pwd)
+bin=${DAT_BIN:-$here/../ulib}
+peer=$here/cp/cp-peer
+export LD_LIBRARY_PATH=$here/../ulib
+host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
+host=${host:-127.0.0.1}
+port=18600
+slow_mb=${DAT_CP_SLOW_MB:-40}
+slow_rate=${DAT_CP_SLOW_RATE:-1}
+group=/sys/fs/cgroup/dat_cp
+tmp=$(mktemp -d)
+n=0
+server=
+
+stop_server() {
+	[ -z "$server" ] || { kill -9 "$server"; wait "$server"; } 2>/dev/null
+	server=
+}
+
+cleanup() {
+	stop_server
+	! mountpoint -q "$tmp/slow" || umount "$tmp/slow"
+	[ ! -e $group ] || rmdir $group
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+# result NAME: of the command before.
+result() {
+	local rc=$? status=ok f
+	n=$((n + 1))
+	if [ $rc != 0 ]; then
+		status="not ok"
+		for f in "$tmp"/*.log; do
+			echo "# ${f##*/}:"
+			cat -v "$f" | tail -20 | sed 's/^/# /'
+		done
+	fi
+	stop_server
+	rm -f "$tmp"/*.log
+	echo "$status $n dat_cp.$1"
+}
+
+# seen FILE TEXT: within 20 s.
+seen() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		! grep -q -- "$2" "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# serve [OPTION]...: into $dir, which is empty.  Signals have their default actions.
+serve() {
+	port=$((port + 1))
+	dir=${dir_of_disk:-$tmp/in}
+	mkdir -p "$dir"
+	rm -rf "${dir:?}"/{*,.[!.]*}
+	env --default-signal "$bin/dat-cp" --serve "$dir" --port $port "$@" \
+		>"$tmp/server.out.log" 2>"$tmp/server.err.log" &
+	server=$!
+	seen "$tmp/server.err.log" 'waiting at port'
+}
+
+send() { # FILE...
+	timeout "${limit:-100}" "$bin/dat-cp" -q --port $port "$@" "$host:" >"$tmp/send.log" 2>&1
+}
+
+stranger() { timeout 100 "$peer" "$host" $port "$@" >"$tmp/peer.log" 2>&1; }
+
+empty() { [ -z "$(ls -A "$1")" ]; }
+
+# Within 20 s.
+becomes_empty() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		! empty "$1" || return 0
+		sleep 0.1
+	done
+	ls -lA "$1" >"$tmp/left.log"
+	return 1
+}
+
+# No control character but newline, in 7 or 8 bits or as UTF-8, and no mark of direction.
+harmless() {
+	! LC_ALL=C grep -qP '[\x01-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\xc2-\xf4])(?<![\xc2-\xf4][\x80-\xbf])(?<![\xf0-\xf4][\x80-\xbf]{2})[\x80-\x9f]|\xe2\x80\xae' "$1"
+}
+
+what_is_hashed_is_on_the_disk() {
+	local hash name
+	serve && stranger torn 64 && seen "$tmp/peer.log" '64 files offered' || return 1
+	while read -r _ hash name; do
+		[ "$(sha256sum <"$dir/$name")" = "$hash  -" ] ||
+			{ echo "$name is not $hash" >>"$tmp/peer.log"; return 1; }
+	done <"$tmp/server.out.log"
+}
+
+names_of_unfinished_files() {
+	serve && stranger name .dat-cp.1.0x1 && seen "$tmp/peer.log" '^refused that is no name' &&
+		empty "$dir"
+}
+
+half_a_file_has_no_name() {
+	local rc
+	serve || return 1
+	"$peer" "$host" $port half f >"$tmp/peer.log" 2>&1 &
+	local p=$!
+	seen "$tmp/peer.log" half && empty "$dir"
+	rc=$?
+	kill -9 $p
+	wait $p 2>/dev/null
+	return $rc
+}
+
+memory_is_for_its_purpose() {
+	serve && stranger reach &&
+		seen "$tmp/peer.log" "^a write to another client's slot: remote access error" &&
+		seen "$tmp/peer.log" '^a read from a slot: remote access error'
+}
+
+a_name_that_steers_terminals() {
+	serve && stranger name $'x\302\2332J\033[31m\233\342\200\256y' &&
+		seen "$tmp/peer.log" '^accepted' && harmless "$tmp/server.out.log" &&
+		harmless "$tmp/server.err.log" && ! empty "$dir"
+}
+
+a_result_that_steers_terminals() {
+	port=$((port + 1))
+	"$peer" - $port serve >"$tmp/peer.log" 2>&1 &
+	server=$!
+	seen "$tmp/peer.log" listening || return 1
+	echo data >"$tmp/f"
+	send "$tmp/f"
+	seen "$tmp/send.log" 'the receiver says: no' && harmless "$tmp/send.log"
+}
+
+# The requests wait in a queue of their own while the server cannot run.
+a_flood_of_requests() {
+	local copy rc p
+	serve || return 1
+	head -c 20000000 /dev/zero >"$tmp/f"
+	send "$tmp/f" &
+	copy=$!
+	sleep 0.3
+	kill -STOP "$server"
+	stranger flood 600 &
+	p=$!
+	sleep 5
+	kill -CONT "$server"
+	wait $copy
+	rc=$?
+	wait $p
+	return $rc
+}
+
+stopped_and_continued() {
+	local copy
+	serve || return 1
+	head -c 60000000 /dev/zero >"$tmp/f"
+	send "$tmp/f" &
+	copy=$!
+	for _ in 1 2 3 4 5; do
+		sleep 0.3
+		kill -STOP "$server"
+		sleep 0.1
+		kill -CONT "$server"
+	done
+	wait $copy && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
+}
+
+# interrupted SIGNAL WHO: in the middle of a copy; nothing is left.
+interrupted() {
+	local who=$2 p rc=0
+	serve || return 1
+	"$peer" "$host" $port half f >"$tmp/peer.log" 2>&1 &
+	p=$!
+	seen "$tmp/peer.log" half || rc=1
+	if [ "$who" = server ]; then
+		kill "-$1" "$server"
+		wait "$server" 2>/dev/null
+		server=
+	else
+		kill "-$1" $p
+	fi
+	becomes_empty "$dir" || rc=1
+	kill -9 $p 2>/dev/null
+	wait $p 2>/dev/null
+	return $rc
+}
+
+interrupts() {
+	local s w
+	for s in INT TERM KILL; do
+		for w in server client; do
+			interrupted $s $w || { echo "$s of the $w" >>"$tmp/left.log"; return 1; }
+			stop_server
+		done
+	done
+}
+
+once_leaves_nothing() {
+	local p
+	serve --once || return 1
+	"$peer" "$host" $port half f >"$tmp/peer.log" 2>&1 &
+	p=$!
+	seen "$tmp/peer.log" half && echo data >"$tmp/f" && send "$tmp/f" && wait "$server"
+	local rc=$?
+	server=
+	kill -9 $p
+	wait $p 2>/dev/null
+	[ $rc = 0 ] && [ "$(ls -A "$dir")" = f ]
+}
+
+replaces_a_file() {
+	serve || return 1
+	echo old >"$dir/f"
+	echo new >"$tmp/f"
+	send "$tmp/f" && [ "$(cat "$dir/f")" = new ] && [ "$(ls -A "$dir")" = f ]
+}
+
+# make_slow_disk MB: ext4 at $tmp/slow, and a control group for which it is slow.
+make_slow_disk() {
+	modprobe -a loop ext4 && mkdir -p "$tmp/slow" || return 1
+	truncate -s "$1M" "$tmp/disk"
+	mkfs.ext4 -q -F -O ^has_journal -N 64 "$tmp/disk" >"$tmp/disk.log" 2>&1 || return 1
+	mount -o loop "$tmp/disk" "$tmp/slow" || return 1
+	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	echo '+io +memory' >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || return 1
+	echo "$(mountpoint -d "$tmp/slow") wbps=$((slow_rate * 1000000))" >$group/io.max
+}
+
+a_slow_disk() {
+	local limit=$((slow_mb * 2 / slow_rate + 200)) dir_of_disk=$tmp/slow/in start=$SECONDS
+	make_slow_disk $((slow_mb + 64)) && serve && echo "$server" >$group/cgroup.procs || return 1
+	truncate -s "${slow_mb}M" "$tmp/f"
+	send "$tmp/f" || return 1
+	echo "# $slow_mb MiB at $slow_rate MB/s took $((SECONDS - start)) s"
+	cmp "$tmp/f" "$dir/f"
+}
+
+a_fifo_is_refused() {
+	serve || return 1
+	mkfifo "$tmp/fifo"
+	limit=10 send "$tmp/fifo"
+	seen "$tmp/send.log" 'fifo is not a regular file'
+}
+
+echo "TAP version 13"
+if [ "$1" = slow ]; then
+	echo "1..1"
+	a_slow_disk
+	result a_slow_disk_delays_a_copy_and_does_not_fail_it
+	exit
+fi
+echo "1..14"
+what_is_hashed_is_on_the_disk
+result what_is_hashed_is_what_is_on_the_disk
+names_of_unfinished_files
+result a_client_cannot_name_an_unfinished_file
+half_a_file_has_no_name
+result an_unfinished_file_has_no_name
+memory_is_for_its_purpose
+result a_client_reaches_only_its_own_slots_and_only_to_write
+a_name_that_steers_terminals
+result the_name_of_a_file_does_not_steer_the_terminal
+a_result_that_steers_terminals
+result the_text_of_a_result_does_not_steer_the_terminal
+a_flood_of_requests
+result a_flood_of_requests_does_not_disturb_a_copy
+stopped_and_continued
+result a_server_that_is_stopped_and_continued_goes_on
+replaces_a_file
+result a_file_takes_the_place_of_another
+interrupts
+result an_interrupted_copy_leaves_nothing_behind
+once_leaves_nothing
+result once_leaves_nothing_of_other_clients_behind
+a_fifo_is_refused
+result a_fifo_is_refused_at_once
+a_slow_disk
+result a_slow_disk_delays_a_copy_and_does_not_fail_it
+[ "$("$bin/dat-cp" --version 2>&1 >/dev/full)" ] && ! "$bin/dat-cp" --version >/dev/full 2>&1
+result output_that_cannot_be_written_is_an_error

@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dat-perf --keep outlives its clients, and what a name resolves to.
+here=$(cd "$(dirname "$0")" && pwd)
+bin=${DAT_BIN:-$here/../ulib}
+export LD_LIBRARY_PATH=$here/../ulib
+host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
+host=${host:-127.0.0.1}
+port=18700
+tmp=$(mktemp -d)
+n=0
+server=
+
+stop_server() {
+	[ -z "$server" ] || { kill -9 "$server"; wait "$server"; } 2>/dev/null
+	server=
+}
+trap 'stop_server; rm -rf "$tmp"' EXIT
+
+# result NAME: of the command before.
+result() {
+	local rc=$? status=ok f
+	n=$((n + 1))
+	if [ $rc != 0 ]; then
+		status="not ok"
+		for f in "$tmp"/*.log; do
+			echo "# ${f##*/}:"
+			tail -20 "$f" | sed 's/^/# /'
+		done
+	fi
+	stop_server
+	rm -f "$tmp"/*.log
+	echo "$status $n dat_perf.$1"
+}
+
+# seen FILE TEXT: within 20 s.
+seen() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		! grep -q -- "$2" "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+
+# serve [COMMAND]...: the command runs the server.
+serve() {
+	port=$((port + 1))
+	"$@" "$bin/dat-perf" --keep --port $port >"$tmp/server.log" 2>&1 &
+	server=$!
+	seen "$tmp/server.log" 'waiting at port'
+}
+
+client() { # [OPTION]... HOST
+	timeout 60 "$bin/dat-perf" --port $port --iters 100 --size 64 "$@" >"$tmp/client.log" 2>&1
+}
+
+# connected PID: the process has a connection, within 20 s.
+connected() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		! grep -qs ' state=CONNECTED ' /proc/"$1"/fdinfo/* || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# killed_in TEST...: the client dies while the server takes part, and the next is served.
+killed_in() {
+	local p
+	serve env || return 1
+	"$bin/dat-perf" --port $port --iters 10000000 "$@" "$host" >"$tmp/killed.log" 2>&1 &
+	p=$!
+	connected $p && sleep 1 && kill -0 $p || return 1
+	kill -9 $p
+	wait $p 2>/dev/null
+	seen "$tmp/server.log" 'giving up a client' && client "$host" && kill -0 "$server"
+}
+
+too_little_memory() {
+	local mode
+	mode=$(stat -c %a /dev/dat)
+	chmod 666 /dev/dat
+	serve as_nobody prlimit --memlock=524288 --
+	chmod "$mode" /dev/dat
+	! client --size 4194304 "$host" && seen "$tmp/server.log" 'cannot register' &&
+		client "$host" && kill -0 "$server"
+}
+
+stopped_and_continued() {
+	local p
+	serve env || return 1
+	client --event --iters 2000 "$host" &
+	p=$!
+	for _ in 1 2 3 4 5; do
+		sleep 0.2
+		kill -STOP "$server"
+		sleep 0.1
+		kill -CONT "$server"
+	done
+	wait $p && kill -0 "$server"
+}
+
+# The adapter has no address of the family that is tried first.
+the_next_address() {
+	local hosts first
+	hosts=$(cat /etc/hosts)
+	ip -6 addr add 2001:db8::1/128 dev lo || return 1
+	printf '2001:db8::1 dat-two\n%s dat-two\n' "$host" >>/etc/hosts
+	first=$(getent ahosts dat-two | awk '{ print $1; exit }')
+	echo "first address: $first" >"$tmp/names.log"
+	[ "$first" = 2001:db8::1 ] && for f in /proc/sys/net/ipv6/conf/v0/disable_ipv6; do
+		echo 1 >$f
+	done
+	serve env && client dat-two
+	local rc=$?
+	echo 0 >/proc/sys/net/ipv6/conf/v0/disable_ipv6
+	ip -6 addr del 2001:db8::1/128 dev lo
+	printf '%s\n' "$hosts" >/etc/hosts
+	[ $rc = 0 ] && [ "$first" = 2001:db8::1 ]
+}
+
+echo "TAP version 13"
+echo "1..7"
+killed_in --op send --test lat
+result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
+killed_in --op send --test bw
+result a_client_that_is_killed_while_it_sends_does_not_end_the_server
+killed_in --op write --test lat
+result a_client_that_is_killed_while_it_writes_does_not_end_the_server
+too_little_memory
+result a_client_that_asks_for_more_than_can_be_registered_does_not_end_the_server
+stopped_and_continued
+result a_server_that_is_stopped_and_continued_goes_on
+the_next_address
+result the_next_address_of_a_name_is_tried
+! "$bin/dat-perf" --version >/dev/full 2>"$tmp/full.log" && ! "$bin/dat-info" --version >/dev/full 2>&1
+result output_that_cannot_be_written_is_an_error
