@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 		ASSERT_EQ(DAT_SUCCESS, rc);
 	}
 	until_idle(self->p.ep[1]);
-	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(self->p.evd[1], &event));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->p.evd[1], &event));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 7, 0));
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->p.evd[1], NULL, NULL));
 }

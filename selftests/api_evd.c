@@ -155,4 +155,15 @@ TEST_F(share, a_threshold_is_for_the_waiter_to_choose_or_not)
 	EXPECT_EQ(RC(DAT_TIMEOUT_EXPIRED, 0), dat_evd_wait(self->evd, 0, 2, &event, &more));
 }
 
+/* Covers: dat_evd_dequeue QUEUE_EMPTY; SH 69 */
+TEST_F(share, an_empty_EVD_of_transfers_is_the_bare_type_and_others_have_the_class)
+{
+	DAT_EVENT event;
+
+	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(self->connect, &event));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->evd, &event)));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->connect, &event)));
+}
+
 TEST_HARNESS_MAIN

@@ -244,7 +244,7 @@ TEST_F_TIMEOUT(transfer, suppressed_requests_free_their_slots, 60)
 		} while (TYPE(rc) == DAT_INSUFFICIENT_RESOURCES);
 		ASSERT_EQ(DAT_SUCCESS, rc);
 	}
-	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_evd_dequeue(p->evd[1], &event));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(p->evd[1], &event));
 }
 
 /* Covers: SH 36, 63 */

@@ -173,7 +173,8 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
  * Never blocks.
  *
  * Return: DAT_SUCCESS;
- * DAT_QUEUE_EMPTY: there is none;
+ * DAT_QUEUE_EMPTY: there is none; without DAT_CLASS_ERROR if the EVD has
+ * DAT_EVD_DTO_FLAG;
  * DAT_INVALID_STATE: a thread waits on it (DAT_INVALID_STATE_EVD_WAITER);
  * DAT_INVALID_PARAMETER: @event is NULL (DAT_INVALID_ARG2).
  *

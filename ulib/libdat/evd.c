@@ -397,6 +397,16 @@ UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UI
 	return DAT_SUCCESS;
 }
 
+/*
+ * Programs in the field that poll an EVD for data transfers compare the return code with the bare
+ * type, as OFED's library returns it there, or with its type alone.  The bare type satisfies both.
+ */
+static DAT_RETURN queue_empty(const struct udat_evd *evd)
+{
+	return evd->flags & DAT_EVD_DTO_FLAG ? DAT_QUEUE_EMPTY :
+					       DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+}
+
 UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct udat_evd *evd = udat_evd(evd_handle);
@@ -411,12 +421,12 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 	/* Polling an empty queue takes no lock. */
 	if (!du_events_count(&evd->events) &&
 	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED) && evd_stays_empty(evd))
-		return DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+		return queue_empty(evd);
 	du_lock(&evd->lock);
 	if (evd->waiting)
 		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	else if (!evd->lock.single && !du_events_count(&evd->events))
-		rc = DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+		rc = queue_empty(evd);
 	else
 		evd_take(evd, &eqe, event);
 	du_unlock(&evd->lock);
