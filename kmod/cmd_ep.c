@@ -245,10 +245,10 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	if (arg->rsvd || !arg->conn_qual || arg->conn_qual > U16_MAX || !arg->timeout_us ||
+	if (!arg->conn_qual || !arg->timeout_us ||
 	    arg->pd_len > DAT_MAX_PD_REQUEST)
 		return -EINVAL;
-	ret = addr_from_user(&dst, arg->addr, arg->conn_qual);
+	ret = addr_from_user(&dst, arg->addr, dat_qual_port(arg->conn_qual));
 	if (ret)
 		return ret;
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
@@ -322,7 +322,7 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 	struct dat_evd *evd;
 	struct dat_psp *psp;
 
-	if (arg->flags & ~DAT_PSP_ONE_SHOT || arg->conn_qual > U16_MAX)
+	if (arg->flags & ~DAT_PSP_ONE_SHOT)
 		return -EINVAL;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
@@ -399,7 +399,7 @@ int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
 	struct dat_cr *cr;
 	int ret;
 
-	if (!arg->conn_qual || arg->conn_qual > U16_MAX)
+	if (!arg->conn_qual)
 		return -EINVAL;
 	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))

@@ -211,7 +211,7 @@ static int cr_move(struct dat_cr *cr, struct rdma_cm_id *id, struct dat_psp *psp
  * -EADDRNOTAVAIL no such service point, or it takes no more, -ENOENT the request is taken,
  * -ENOMEM; after an error @cr is as before.
  */
-int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual)
+int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 {
 	struct rdma_cm_id *id;
 	struct dat_psp *psp;

@@ -53,6 +53,7 @@
 #include <linux/interrupt.h>
 #include <linux/irq_poll.h>
 #include <linux/kref.h>
+#include <linux/math64.h>
 #include <linux/nospec.h>
 #include <linux/rwsem.h>
 #include <linux/scatterlist.h>
@@ -944,20 +945,22 @@ struct dat_conn {
  * @evd: reference and use held; @lock, but not for handlers of @id
  * @lock: @evd, for those who bring a request from elsewhere
  * @id: listener; NULL after shutdown
- * @conn_qual: port
+ * @conn_qual: qualifier, as the consumer gave it
+ * @port: port that it maps to; see dat_qual_port()
  * @one_shot: takes one request
  * @spent: and has
  * @pending: number of requests without an answer, and of accepted connections that are not
  *	established
  * @memcg: memory cgroup that pays for the requests; reference held; or NULL
- * @node: among all of them, by @conn_qual; psp.c
+ * @node: entry among all listeners, by @port; psp.c
  */
 struct dat_psp {
 	struct dat_obj		obj;
 	struct dat_evd		*evd;
 	struct mutex		lock;		/* evd */
 	struct rdma_cm_id	*id;
-	u16			conn_qual;
+	u64			conn_qual;
+	u16			port;
 	bool			one_shot;
 	atomic_t		spent;
 	atomic_t		pending;
@@ -1539,9 +1542,9 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_len);
 
 /* psp.c, cr.c */
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot,
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
 			       u64 user_data);
-struct dat_psp *dat_psp_find(const struct dat_ia *ia, u16 conn_qual);
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
 int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
 		    const struct rdma_conn_param *param);
 void dat_psp_leave(struct dat_psp **psp);
@@ -1552,7 +1555,7 @@ void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
 void dat_cr_refuse(struct rdma_cm_id *id, u8 reason);
 bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
 bool dat_cr_reject_is_refusal(const void *pd, u32 pd_len);
-int dat_cr_handoff(struct dat_cr *cr, u16 conn_qual);
+int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id);
 
 /* A free has won: nobody wants to hear of the object again. */
@@ -1570,6 +1573,20 @@ static inline u16 dat_addr_port(const struct sockaddr_storage *ss)
 static inline bool dat_ep_posting(enum dat_ep_state state)
 {
 	return state == DAT_EP_CONNECTED || state == DAT_EP_DISC_PENDING;
+}
+
+/*
+ * The port of rdma_cm that a connection qualifier stands for.  A larger one than a port maps to
+ * the range from 33534 to 65534 as in OFED's uDAPL, so that both libraries reach each other.
+ */
+static inline u16 dat_qual_port(u64 qual)
+{
+	u32 rest;
+
+	if (qual <= U16_MAX)
+		return qual;
+	div_u64_rem(qual, 32001, &rest);
+	return rest + 33534;
 }
 
 #endif /* _DAT_H */

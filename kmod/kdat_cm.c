@@ -130,7 +130,7 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 
 	if (!remote_ia_address)
 		return KDAT_ARG(2);
-	if (!remote_conn_qual || remote_conn_qual > U16_MAX)
+	if (!remote_conn_qual)
 		return KDAT_ARG(3);
 	rc = connect_check(&a);
 	if (rc != DAT_SUCCESS)
@@ -142,7 +142,7 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 	rc = kdat_addr(&dst, remote_ia_address);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	kdat_addr_set_port(&dst, remote_conn_qual);
+	kdat_addr_set_port(&dst, dat_qual_port(remote_conn_qual));
 	return connect_to(ep_handle, &dst, &a);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_connect);

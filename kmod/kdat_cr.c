@@ -293,7 +293,7 @@ DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	struct dat_ia *ia;
 	int ret;
 
-	if (!handoff || handoff > U16_MAX)
+	if (!handoff)
 		return KDAT_ARG(2);
 	cr = cr_get(cr_handle, kdat_get);
 	if (IS_ERR(cr))

@@ -15,7 +15,7 @@
 struct sp_args {
 	struct kdat_sp	*sp;
 	DAT_EVD_HANDLE	evd;
-	u16		qual;
+	u64		qual;
 	DAT_RETURN	in_use;
 };
 
@@ -35,7 +35,7 @@ static DAT_RETURN sp_error(int err, DAT_RETURN in_use)
 
 /* Listen.  *@psp is made without a reference, for a look at what it got. */
 static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HANDLE *handle,
-			    u16 *qual)
+			    u64 *qual)
 {
 	struct dat_evd *evd = kdat_get_in(ia, a->evd, DAT_HANDLE_TYPE_EVD);
 	struct dat_psp *psp;
@@ -68,8 +68,8 @@ static void sp_free(struct kdat_sp *sp)
 	kfree_rcu(sp, rcu);
 }
 
-static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, u16 want, DAT_EVD_HANDLE evd,
-			     DAT_RETURN in_use, DAT_PSP_HANDLE *out, u16 *qual)
+static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, u64 want, DAT_EVD_HANDLE evd,
+			     DAT_RETURN in_use, DAT_PSP_HANDLE *out, u64 *qual)
 {
 	struct sp_args a = { .evd = evd, .qual = want, .in_use = in_use };
 	struct kdat_ia *kia = kdat_ia_get(ia_handle);
@@ -100,9 +100,9 @@ DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			   DAT_PSP_HANDLE *psp_handle)
 {
 	DAT_RETURN rc;
-	u16 unused;
+	u64 unused;
 
-	if (!conn_qual || conn_qual > U16_MAX)
+	if (!conn_qual)
 		return KDAT_ARG(2);
 	rc = psp_check(psp_flags, psp_handle);
 	if (rc != DAT_SUCCESS)
@@ -117,7 +117,7 @@ DAT_RETURN kdat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 			       DAT_PSP_HANDLE *psp_handle)
 {
 	DAT_RETURN rc;
-	u16 qual;
+	u64 qual;
 
 	if (!conn_qual)
 		return KDAT_ARG(2);
@@ -199,7 +199,7 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 static DAT_RETURN rsp_create(struct dat_ep *ep, struct sp_args *a, DAT_RSP_HANDLE *out)
 {
 	DAT_RETURN rc;
-	u16 unused;
+	u64 unused;
 
 	a->sp = sp_alloc(DAT_HANDLE_TYPE_RSP);
 	if (!a->sp)
@@ -226,7 +226,7 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	struct dat_ep *ep;
 	DAT_RETURN rc;
 
-	if (!conn_qual || conn_qual > U16_MAX)
+	if (!conn_qual)
 		return KDAT_ARG(2);
 	if (!rsp_handle)
 		return KDAT_ARG(5);
@@ -332,7 +332,7 @@ static DAT_RETURN csp_make(struct dat_ia *ia, const DAT_COMM *comm,
 		.in_use = KDAT_ERR(DAT_PORT_IN_USE, DAT_NO_SUBTYPE),
 	};
 	DAT_RETURN rc;
-	u16 qual;
+	u64 qual;
 
 	rc = csp_check_addr(ia, addr);
 	if (rc != DAT_SUCCESS)
@@ -391,7 +391,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_para
 		return kdat_lookup_error(PTR_ERR(psp), KDAT_BAD(CSP));
 	sp = kdat_sp_of(psp);
 	/* All who ask write the same. */
-	kdat_addr_set_port(&sp->addr, psp->conn_qual);
+	kdat_addr_set_port(&sp->addr, psp->port);
 	csp_param->ia_handle = kdat_ia_handle(psp->obj.ia);
 	csp_param->comm = &sp->comm;
 	csp_param->address_ptr = (struct sockaddr *)&sp->addr;

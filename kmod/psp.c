@@ -21,7 +21,7 @@ static DEFINE_HASHTABLE(psps, 10);
 static void psp_show_up(struct dat_psp *psp)
 {
 	mutex_lock(&psp_lock);
-	hash_add(psps, &psp->node, psp->conn_qual);
+	hash_add(psps, &psp->node, psp->port);
 	mutex_unlock(&psp_lock);
 }
 
@@ -35,19 +35,20 @@ static void psp_hide(struct dat_psp *psp)
 /**
  * dat_psp_find() - find a listener of a port, whoever's it is
  * @ia: an opening of the port
- * @conn_qual: the listener's
+ * @conn_qual: a qualifier that maps to the listener's port
  *
  * Context: may sleep.  Return: it, with a reference, or NULL.
  */
-struct dat_psp *dat_psp_find(const struct dat_ia *ia, u16 conn_qual)
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 {
 	struct dat_psp *psp, *found = NULL;
+	u16 port = dat_qual_port(conn_qual);
 
 	mutex_lock(&psp_lock);
-	hash_for_each_possible(psps, psp, node, conn_qual) {
+	hash_for_each_possible(psps, psp, node, port) {
 		const struct dat_ia *other = psp->obj.ia;
 
-		if (psp->conn_qual == conn_qual && other->dev == ia->dev &&
+		if (psp->port == port && other->dev == ia->dev &&
 		    other->port == ia->port && net_eq(other->net, ia->net) &&
 		    kref_get_unless_zero(&psp->obj.ref)) {
 			found = psp;
@@ -133,7 +134,7 @@ static int psp_bind_error(int err)
 	return err == -EACCES ? -EPERM : err;
 }
 
-static int psp_listen(struct dat_psp *psp, u16 conn_qual)
+static int psp_listen(struct dat_psp *psp, u64 conn_qual)
 {
 	struct dat_ia *ia = psp->obj.ia;
 	struct sockaddr_storage addr;
@@ -144,7 +145,7 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
-	((struct sockaddr_in *)&addr)->sin_port = cpu_to_be16(conn_qual);
+	((struct sockaddr_in *)&addr)->sin_port = cpu_to_be16(dat_qual_port(conn_qual));
 	id = rdma_create_id(ia->net, psp_handler, psp, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
@@ -155,14 +156,15 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
 	/* Another device may have the same address; its requests would be no use. */
 	if (id->device != ia->dev->ibdev || id->port_num != ia->port)
 		return -ENETUNREACH;
-	psp->conn_qual = dat_addr_port(&id->route.addr.src_addr);
+	psp->port = dat_addr_port(&id->route.addr.src_addr);
+	psp->conn_qual = conn_qual ?: psp->port;
 	return rdma_listen(id, PSP_CM_BACKLOG);
 }
 
 /**
  * dat_psp_create() - listen
  * @evd: where requests are reported
- * @conn_qual: port, or 0 for any
+ * @conn_qual: qualifier, or 0 for any
  * @one_shot: refuse every request but one
  * @user_data: owner value of the requests' events
  *
@@ -170,7 +172,7 @@ static int psp_listen(struct dat_psp *psp, u16 conn_qual)
  * requests, -EADDRINUSE, -EPERM a privileged port, -ENETUNREACH the adapter has no
  * address.
  */
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u16 conn_qual, bool one_shot,
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
 			       u64 user_data)
 {
 	struct dat_psp *psp;
@@ -232,8 +234,9 @@ static void psp_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_psp *psp = to_dat_psp(obj);
 
-	seq_printf(m, " conn_qual=%u one_shot=%d spent=%d pending=%d", psp->conn_qual,
-		   psp->one_shot, atomic_read(&psp->spent), atomic_read(&psp->pending));
+	seq_printf(m, " conn_qual=%llu port=%u one_shot=%d spent=%d pending=%d", psp->conn_qual,
+		   psp->port, psp->one_shot, atomic_read(&psp->spent),
+		   atomic_read(&psp->pending));
 }
 
 const struct dat_obj_ops dat_psp_ops = {

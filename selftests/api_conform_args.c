@@ -207,9 +207,6 @@ TEST_F(args, psp_create)
 	DAT_PSP_HANDLE out;
 
 	EXPECT_EQ(IP(2), psp(p, 0, 0, &out));
-	EXPECT_EQ(IP(2), psp(p, 65536, 0, &out));
-	EXPECT_EQ(IP(2), psp(p, 65536 + A_QUAL + 1, 0, &out));
-	EXPECT_EQ(IP(2), psp(p, ~0ULL, 0, &out));
 	EXPECT_EQ(IP(4), psp(p, A_QUAL + 1, 2, &out));
 	EXPECT_EQ(IP(5), psp(p, A_QUAL + 1, 0, NULL));
 	EXPECT_EQ(DAT_SUCCESS, psp(p, 65535, 0, &out));

@@ -119,8 +119,6 @@ TEST_F(connect, arguments_are_checked)
 	EXPECT_EQ(RC(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED),
 		  CONNECT(&unknown, 1, 1, 0, NULL, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), CONNECT(good, 0, 1, 0, NULL, 0, 0));
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  CONNECT(good, 65536, 1, 0, NULL, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4), CONNECT(good, 1, 0, 0, NULL, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), CONNECT(good, 1, 1, 57, pd, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), CONNECT(good, 1, 1, -1, pd, 0, 0));
@@ -180,8 +178,113 @@ TEST_F(connect, a_qualifier_in_use_is_told)
 	EXPECT_EQ(DAT_SUCCESS, dat_psp_free(psp));
 }
 
-static DAT_RETURN connect_to(struct a_pair *p, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
+#define LARGE_QUAL	(1ULL << 40 | 4194304)
+#define LARGE_PORT	(LARGE_QUAL % 32001 + 33534)
+
+/* Covers: dat_psp_create; dat_psp_query; dat_ep_connect; dat_cr_accept; SH 62 */
+TEST_F_TIMEOUT(connect, a_qualifier_beyond_a_port_is_listened_at_and_reached, 60)
 {
+	struct a_pair *p = &self->p;
+	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+	DAT_PSP_PARAM param;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_PARAM ep;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_create(p->ia, LARGE_QUAL, p->cr, DAT_PSP_CONSUMER_FLAG,
+					      &psp));
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
+	EXPECT_EQ(LARGE_QUAL, param.conn_qual);
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, LARGE_QUAL, NULL, 0));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	arrival = &event.event_data.cr_arrival_event_data;
+	EXPECT_EQ(psp, arrival->sp_handle.psp_handle);
+	EXPECT_EQ(LARGE_QUAL, arrival->conn_qual);
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(arrival->cr_handle, p->ep[0], 0, NULL));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[1], DAT_EP_FIELD_ALL, &ep));
+	EXPECT_EQ(LARGE_PORT, ep.remote_port_qual);
+}
+
+/* Covers: dat_psp_create CONN_QUAL_IN_USE; dat_rsp_create CONN_QUAL_IN_USE; SH 62 */
+TEST_F(connect, qualifiers_of_the_same_port_exclude_each_other)
+{
+	struct a_pair *p = &self->p;
+	DAT_PSP_HANDLE psp, other;
+	DAT_RSP_HANDLE rsp;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_create(p->ia, LARGE_QUAL, p->cr, DAT_PSP_CONSUMER_FLAG,
+					      &psp));
+	EXPECT_EQ(RC(DAT_CONN_QUAL_IN_USE, 0),
+		  dat_psp_create(p->ia, LARGE_PORT, p->cr, DAT_PSP_CONSUMER_FLAG, &other));
+	EXPECT_EQ(RC(DAT_CONN_QUAL_IN_USE, 0),
+		  dat_psp_create(p->ia, LARGE_QUAL + 32001, p->cr, DAT_PSP_CONSUMER_FLAG, &other));
+	EXPECT_EQ(RC(DAT_CONN_QUAL_IN_USE, 0),
+		  dat_rsp_create(p->ia, LARGE_QUAL - 32001, p->ep[0], p->cr, &rsp));
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(psp));
+	EXPECT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, LARGE_QUAL, p->ep[0], p->cr, &rsp));
+}
+
+/* Covers: dat_ep_connect; SH 62 */
+TEST_F_TIMEOUT(connect, qualifiers_map_to_the_ports_of_other_libraries, 60)
+{
+	static const struct {
+		DAT_CONN_QUAL qual, port;
+	} map[] = {
+		{ 65536, 35068 }, { 4194304, 35707 }, { ~0ULL, 45303 },
+	};
+	struct a_pair *p = &self->p;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT event;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_psp_create(p->ia, map[i].port, p->cr,
+						      DAT_PSP_CONSUMER_FLAG, &psp));
+		ASSERT_EQ(DAT_SUCCESS, do_connect(p, map[i].qual, NULL, 0));
+		ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event)) TH_LOG("%u", i);
+		EXPECT_EQ(map[i].port, event.event_data.cr_arrival_event_data.conn_qual);
+		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle);
+		ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
+		ASSERT_EQ(DAT_SUCCESS, dat_psp_free(psp));
+	}
+}
+
+/* Covers: dat_ep_query; SH 52 */
+TEST_F_TIMEOUT(connect, a_connected_endpoint_tells_the_depths_of_reads_that_hold, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE ep[2];
+	DAT_EP_PARAM param;
+	DAT_EVENT event;
+
+	attr.max_rdma_read_in = 1;
+	attr.max_rdma_read_out = 4;
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
+					     &ep[0]));
+	attr.max_rdma_read_in = 2;
+	attr.max_rdma_read_out = 3;
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,
+					     &ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, ep[1], ep[0], p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep[0], DAT_EP_FIELD_ALL, &param));
+	EXPECT_EQ(1, param.ep_attr.max_rdma_read_in);
+	EXPECT_EQ(2, param.ep_attr.max_rdma_read_out);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep[1], DAT_EP_FIELD_ALL, &param));
+	EXPECT_EQ(2, param.ep_attr.max_rdma_read_in);
+	EXPECT_EQ(1, param.ep_attr.max_rdma_read_out);
+	/* For another connection all that was asked for may be had. */
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(ep[1], DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(ep[1]));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep[1], DAT_EP_FIELD_ALL, &param));
+	EXPECT_EQ(2, param.ep_attr.max_rdma_read_in);
+	EXPECT_EQ(3, param.ep_attr.max_rdma_read_out);
+}
+
 	return dat_ep_connect(p->ep[1], to, A_QUAL, us, 0, NULL, DAT_QOS_BEST_EFFORT,
 			      DAT_CONNECT_DEFAULT_FLAG);
 }

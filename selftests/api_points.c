@@ -376,8 +376,6 @@ TEST_F(points, bad_arguments_of_rsp)
 		  dat_rsp_create(p->pz, 5, p->ep[0], p->cr, &rsp));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		  dat_rsp_create(p->ia, 0, p->ep[0], p->cr, &rsp));
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_rsp_create(p->ia, 65536, p->ep[0], p->cr, &rsp));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
 		  dat_rsp_create(p->ia, RSP_QUAL, p->pz, p->cr, &rsp));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),

@@ -148,8 +148,8 @@ TEST_F(handoff, to_what_is_no_service_point_leaves_the_request)
 		uint64_t	qual;
 		int		err;
 	} bad[] = {
-		{ 0, -EINVAL }, { 65536, -EINVAL }, { ~0ULL, -EINVAL },
-		{ 1ULL << 32 | OTHER, -EINVAL }, { NO_PSP, -EADDRNOTAVAIL },
+		{ 0, -EINVAL }, { 65536, -EADDRNOTAVAIL }, { ~0ULL, -EADDRNOTAVAIL },
+		{ 1ULL << 32 | OTHER, -EADDRNOTAVAIL }, { NO_PSP, -EADDRNOTAVAIL },
 		{ 1, -EADDRNOTAVAIL }, { 65535, -EADDRNOTAVAIL },
 	};
 	struct t_pair *p = &self->p;

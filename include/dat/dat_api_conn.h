@@ -3,8 +3,9 @@
  * Waiting for peers: public service points (PSP), reserved service points (RSP) and
  * connection requests (CR).  Rules that hold for all functions are in udat.h.
  *
- * Connection qualifiers are 64 bits wide in DAT; this library has those from 1 to 65535,
- * the ports of rdma_cm's TCP space, and the ones below 1024 are privileged.
+ * Connection qualifiers are 64 bits wide.  Those up to 65535 are ports of rdma_cm's TCP space,
+ * and the ones below 1024 are privileged.  A larger one stands for the port
+ * qual % 32001 + 33534, as in OFED's uDAPL.  0 is no qualifier.
  */
 #ifndef DAT_API_CONN_H
 #define DAT_API_CONN_H
@@ -26,9 +27,10 @@ extern "C" {
  * @psp_handle: out; requests may arrive before the call returns
  *
  * Return: DAT_SUCCESS;
- * DAT_CONN_QUAL_IN_USE: somebody listens there, perhaps another process;
+ * DAT_CONN_QUAL_IN_USE: somebody listens there, perhaps another process, or at another
+ * qualifier that stands for the same port;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
- * DAT_INVALID_PARAMETER: @conn_qual is out of range (DAT_INVALID_ARG2), unknown
+ * DAT_INVALID_PARAMETER: @conn_qual is 0 (DAT_INVALID_ARG2), unknown
  * @psp_flags (DAT_INVALID_ARG4), @psp_handle is NULL (DAT_INVALID_ARG5);
  * DAT_PRIVILEGES_VIOLATION: @conn_qual is below 1024 and the process lacks
  * CAP_NET_BIND_SERVICE;
@@ -99,7 +101,7 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  * DAT_CONN_QUAL_IN_USE: somebody listens there;
  * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
- * DAT_INVALID_PARAMETER: @conn_qual is out of range (DAT_INVALID_ARG2), @rsp_handle is
+ * DAT_INVALID_PARAMETER: @conn_qual is 0 (DAT_INVALID_ARG2), @rsp_handle is
  * NULL (DAT_INVALID_ARG5);
  * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
  * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE); memory.

@@ -167,7 +167,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * dat_ep_connect - ask a peer for a connection
  * @ep_handle: unconnected EP with a connect EVD
  * @remote_ia_address: sockaddr_in or sockaddr_in6 of the peer; its port is ignored
- * @remote_conn_qual: connection qualifier of the peer's service point, 1 to 65535
+ * @remote_conn_qual: connection qualifier of the peer's service point, not 0
  * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves it to the transport
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: goes to the peer with the request; may be NULL if its size is 0

@@ -854,7 +854,7 @@ DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * kdat_ep_connect() - ask a peer for a connection
  * @ep_handle: unconnected EP with a connect EVD
  * @remote_ia_address: sockaddr_in or sockaddr_in6 of the peer; its port is ignored
- * @remote_conn_qual: qualifier of the peer's service point, 1 to 65535
+ * @remote_conn_qual: qualifier of the peer's service point, not 0; see kdat_psp_create()
  * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves it to the transport
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: goes to the peer; may be NULL if its size is 0
@@ -1195,7 +1195,8 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 /**
  * kdat_psp_create() - listen at a connection qualifier
  * @ia_handle: parent
- * @conn_qual: 1 to 65535
+ * @conn_qual: not 0; up to 65535 a port of rdma_cm; a larger one stands for the port
+ *	conn_qual % 32001 + 33534, as in OFED's uDAPL
  * @evd_handle: EVD with DAT_EVD_CR_FLAG; requests that find it full are refused
  * @psp_flags: DAT_PSP_CONSUMER_FLAG
  * @psp_handle: out; requests may arrive before the call returns
@@ -1258,7 +1259,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
 /**
  * kdat_rsp_create() - listen at a connection qualifier for one request
  * @ia_handle: parent
- * @conn_qual: 1 to 65535
+ * @conn_qual: not 0; see kdat_psp_create()
  * @ep_handle: unconnected EP, the one that can accept the request; it is reserved, and
  *	passive connection pending when the request has come
  * @evd_handle: EVD with DAT_EVD_CR_FLAG

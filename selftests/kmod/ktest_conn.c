@@ -11,6 +11,8 @@
 
 #include "ktest.h"
 
+#define LARGE_QUAL	(1ULL << 40 | 4194304)
+#define LARGE_PORT	(LARGE_QUAL % 32001 + 33534)
 #define QUAL	7471
 #define QLEN	64
 #define RECVS	8
@@ -283,6 +285,49 @@ static void bad_posts_are_refused(struct ktest *t)
 	connected(t, bad_posts);
 }
 
+static DAT_RETURN start_at(struct pair *p, DAT_CONN_QUAL qual, DAT_QOS qos)
+{
+	return dat_ep_connect(p->a, (struct sockaddr *)&p->addr, qual, 5000000, 0, NULL, qos,
+			      DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static void large_qualifier(struct ktest *t, struct pair *p)
+{
+	DAT_PSP_HANDLE psp, other;
+	DAT_PSP_PARAM param;
+
+	KT_OK(t, dat_psp_create(t->ia, LARGE_QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	KT_OK(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
+	KT_EQ(t, param.conn_qual, LARGE_QUAL);
+	KT_TYPE(t, dat_psp_create(t->ia, LARGE_PORT, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &other),
+		DAT_CONN_QUAL_IN_USE);
+	KT_OK(t, start_at(p, LARGE_QUAL, DAT_QOS_BEST_EFFORT));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	KT_EQ(t, arrival(p, 0)->conn_qual, LARGE_QUAL);
+	KT_OK(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_OK(t, dat_psp_free(psp));
+}
+
+static void qualities_of_service(struct ktest *t, struct pair *p)
+{
+	static const DAT_QOS qos[] = {
+		DAT_QOS_HIGH_THROUGHPUT, DAT_QOS_LOW_LATENCY, DAT_QOS_ECONOMY, DAT_QOS_PREMIUM,
+	};
+	unsigned int i;
+
+	KT_TYPE(t, start_at(p, QUAL, DAT_QOS_LOW_LATENCY | DAT_QOS_PREMIUM),
+		DAT_MODEL_NOT_SUPPORTED);
+	KT_TYPE(t, start_at(p, QUAL, 2 * DAT_QOS_PREMIUM), DAT_MODEL_NOT_SUPPORTED);
+	for (i = 0; i < ARRAY_SIZE(qos); i++) {
+		/* Nobody listens: that it is told so shows that it was asked. */
+		KT_OK(t, start_at(p, QUAL, qos[i]));
+		KT_TRUE(t, kt_box_wait(&p->conn));
+		KT_OK(t, dat_ep_reset(p->a));
+	}
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), ARRAY_SIZE(qos));
+}
+
 static void reject(struct ktest *t, struct pair *p)
 {
 	DAT_PSP_HANDLE psp;
@@ -330,6 +375,16 @@ static void unconnected(struct ktest *t, void (*fn)(struct ktest *t, struct pair
 static void requests_are_rejected(struct ktest *t)
 {
 	unconnected(t, reject);
+}
+
+static void qualifiers_beyond_ports_are_reached(struct ktest *t)
+{
+	unconnected(t, large_qualifier);
+}
+
+static void connections_have_a_quality_of_service(struct ktest *t)
+{
+	unconnected(t, qualities_of_service);
 }
 
 static void requests_nobody_is_told_of_are_refused(struct ktest *t)
@@ -1076,6 +1131,8 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(disconnect_flushes),
 	KTEST(bad_posts_are_refused),
 	KTEST(requests_are_rejected),
+	KTEST(qualifiers_beyond_ports_are_reached),
+	KTEST(connections_have_a_quality_of_service),
 	KTEST(requests_nobody_is_told_of_are_refused),
 	KTEST(reserved_endpoint_takes_the_request),
 	KTEST(request_without_room_does_not_spend_the_reservation),

@@ -178,7 +178,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL han
 	UDAT_FORWARD(cr_handle, cr_handoff, handoff);
 	if (!cr)
 		return BAD_CR;
-	if (!handoff || handoff > 0xffff)
+	if (!handoff)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;

@@ -510,8 +510,7 @@ static DAT_RETURN address_check(const struct sockaddr *addr, DAT_CONN_QUAL qual)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6)
 		return DAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
-	/* The port space of rdma_cm has 16 bits. */
-	if (!qual || qual > 0xffff)
+	if (!qual)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	return DAT_SUCCESS;
 }

@@ -75,7 +75,7 @@ UDAT_EXPORT DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	UDAT_FORWARD(ia_handle, psp_create, conn_qual, evd_handle, psp_flags, psp_handle);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	if (!conn_qual || conn_qual > 0xffff)
+	if (!conn_qual)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	rc = psp_check(ia, evd_handle, psp_flags, psp_handle);
 	return rc == DAT_SUCCESS ? psp_make(ia, &conn_qual, evd_handle, psp_flags,

@@ -93,7 +93,7 @@ static DAT_RETURN rsp_check(const struct udat_ia *ia, DAT_CONN_QUAL qual,
 
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	if (!qual || qual > 0xffff)
+	if (!qual)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (ep_handle != DAT_HANDLE_NULL && (!ep || ep->obj.ia != ia))
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);

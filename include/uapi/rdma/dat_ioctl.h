@@ -856,7 +856,7 @@ struct dat_ep_modify {
  * @size: of this structure
  * @id: of the EP
  * @addr: struct sockaddr_in or sockaddr_in6 of the peer; its port is ignored
- * @conn_qual: qualifier of the peer's service point, 1 to 65535
+ * @conn_qual: qualifier of the peer's service point, not 0; see struct dat_psp_create
  * @timeout_us: until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER leaves it to the transport
  * @pd_len: bytes of private data
  * @rsvd: 0
@@ -943,10 +943,13 @@ struct dat_ep_query {
  * struct dat_psp_create - listen
  * @size: of this structure
  * @evd: id of the EVD for connection requests
- * @conn_qual: 1 to 65535; 0 lets the kernel choose; out: the one in use
+ * @conn_qual: any but 0; 0 lets the kernel choose a port; out: the one in use
  * @user_data: owner value of the requests' events
  * @id: out
  * @flags: DAT_PSP_ONE_SHOT
+ *
+ * A qualifier up to 65535 is a port of rdma_cm.  A larger one maps to the port
+ * conn_qual % 32001 + 33534.  EADDRINUSE: somebody has the port.
  *
  * A request that finds the EVD full is refused.
  */
