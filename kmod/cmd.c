@@ -71,7 +71,7 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
 
 	arg->max_eps = attrs->max_qp;
-	arg->max_dto_per_ep = dat_ia_max_dto(ia, attrs->max_qp_wr - 1);
+	arg->max_dto_per_ep = dat_ia_max_dto(ia, attrs->max_qp_wr);
 	arg->max_evd_qlen = DAT_MAX_EVD_QLEN;
 	arg->max_iov = min_t(u32, min(attrs->max_send_sge, attrs->max_recv_sge), DAT_MAX_SGE);
 	arg->max_iov_read = min_t(u32, attrs->max_sge_rd, arg->max_iov);

@@ -9,8 +9,7 @@
 static int ep_check_limits(struct dat_ia *ia, const struct dat_ep_create *arg)
 {
 	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
-	/* One more is for the marker of a drain. */
-	u32 max_dto = dat_ia_max_dto(ia, attrs->max_qp_wr - 1);
+	u32 max_dto = dat_ia_max_dto(ia, attrs->max_qp_wr);
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
 
 	if (arg->rsvd || arg->max_recv > max_dto || arg->max_request > max_dto ||

@@ -7,6 +7,7 @@
  * context, and one undertaker, conn_close_work().  Once "closing" is set under
  * ep->lock nothing is posted any more and the handlers of rdma_cm do nothing.
  */
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -348,7 +349,8 @@ static void conn_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-static int conn_create_qp(struct dat_conn *conn)
+/* @sq: work requests that the SQ must hold */
+static int conn_create_qp(struct dat_conn *conn, u32 sq)
 {
 	struct dat_ep *ep = conn->ep;
 	struct ib_qp_init_attr init = {
@@ -357,9 +359,8 @@ static int conn_create_qp(struct dat_conn *conn)
 		.send_cq	= conn->cq,
 		.recv_cq	= conn->recv_cq ?: conn->cq,
 		.srq		= ep->srq ? ep->srq->srq : NULL,
-		/* One more of each for the marker of a drain. */
-		.cap.max_send_wr	= ep->sq.entries + 1,
-		.cap.max_recv_wr	= ep->srq ? 0 : ep->rq.entries + 1,
+		.cap.max_send_wr	= sq,
+		.cap.max_recv_wr	= ep->rq.entries,
 		.cap.max_send_sge	= ep->attr.max_request_iov,
 		.cap.max_recv_sge	= ep->srq ? 0 : ep->attr.max_recv_iov,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
@@ -377,22 +378,48 @@ static int conn_create_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Each queue also holds the marker of a drain. */
-static int conn_create_cqs(struct dat_conn *conn)
+/* @sq and @recvs: completions that the queues must hold, markers of a drain among them. */
+static int conn_create_cqs(struct dat_conn *conn, u32 sq, u32 recvs)
 {
-	struct dat_ep *ep = conn->ep;
-	u32 requests = ep->sq.entries + 1;
-	u32 recvs = (ep->srq ? ep->srq->window : ep->rq.entries) + 1;
 	int ret;
 
-	/* The limits of dat_ia_max_dto() see to it that the device can. */
-	ret = dat_cq_create(conn, conn->solicited ? requests : requests + recvs);
+	ret = dat_cq_create(conn, conn->solicited ? sq : sq + recvs);
 	if (ret || !conn->solicited)
 		return ret;
 	ret = dat_solicited_create(conn, recvs);
 	if (ret)
 		dat_cq_destroy(conn);
 	return ret;
+}
+
+/*
+ * Work requests to ask of the device for the SQ, one of them for the marker of a drain.  Where
+ * queues are powers of two, one more than the ring has would double a long queue, or exceed the
+ * device's limit: there the last entry of a full ring waits for the first to complete.
+ */
+static u32 conn_sq_size(const struct dat_conn *conn, u32 recvs)
+{
+	const struct ib_device_attr *attrs = &conn->ep->obj.ia->dev->ibdev->attrs;
+	u32 entries = conn->ep->sq.entries;
+
+	return min3(entries > DAT_BATCH ? entries : entries + 1,
+		    (u32)attrs->max_qp_wr, attrs->max_cqe - recvs);
+}
+
+/*
+ * The limit that a device tells holds for the smallest work requests.  If ours are too large for
+ * so many, the device takes fewer at a time and the rest wait in the ring.
+ */
+static int conn_create_longest_qp(struct dat_conn *conn, u32 *sq)
+{
+	int ret;
+
+	for (;;) {
+		ret = conn_create_qp(conn, *sq);
+		if ((ret != -ENOMEM && ret != -EINVAL) || *sq <= DAT_MIN_SQ)
+			return ret;
+		*sq = max_t(u32, *sq / 2, DAT_MIN_SQ);
+	}
 }
 
 /**
@@ -406,17 +433,39 @@ int dat_conn_make_qp(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct ib_device *ibdev = ep->obj.ia->dev->ibdev;
+	u32 recvs = ep->srq ? ep->srq->window : ep->rq.entries;
+	u32 sq = conn_sq_size(conn, recvs);
 	int ret;
 
 	if (conn->id->device != ibdev || conn->id->port_num != ep->obj.ia->port)
 		return -ENODEV;
-	ret = conn_create_cqs(conn);
+	ret = conn_create_cqs(conn, sq, recvs);
 	if (ret)
 		return ret;
-	ret = conn_create_qp(conn);
-	if (ret)
+	ret = conn_create_longest_qp(conn, &sq);
+	if (ret) {
 		dat_cq_destroy(conn);
-	return ret;
+		return ret;
+	}
+	spin_lock_bh(&ep->lock);
+	ep->sq.window = min(ep->sq.entries, sq - 1);
+	ep->rq.window = ep->rq.entries;
+	spin_unlock_bh(&ep->lock);
+	return 0;
+}
+
+/* Every receive that the RQ can hold may be at the device. */
+static bool conn_rq_full(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	bool full;
+
+	spin_lock_bh(&ep->lock);
+	dat_cq_take(conn);
+	full = ep->rq.head - ep->rq.done == ep->rq.entries && list_empty(&conn->early) &&
+	       !conn->rq_failed.set;
+	spin_unlock_bh(&ep->lock);
+	return full;
 }
 
 /*
@@ -433,6 +482,23 @@ static void conn_drain_shared(struct dat_conn *conn)
 		wait_for_completion_timeout(&conn->last_wqe, CONN_LAST_WQE_TIME);
 	dat_cq_take_rest(conn);
 	dat_solicited_take_rest(conn);
+}
+
+/* The SQ has a place for the marker of a drain, the RQ has one once a receive was flushed. */
+static void conn_drain(struct dat_conn *conn)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (conn->ep->srq) {
+		conn_drain_shared(conn);
+		return;
+	}
+	/* As in ib_drain_qp(): a QP that can't be flushed has nothing to drain. */
+	if (ib_modify_qp(conn->qp, &attr, IB_QP_STATE))
+		return;
+	while (conn_rq_full(conn))
+		usleep_range(50, 200);
+	ib_drain_qp(conn->qp);
 }
 
 /* Afterwards no handler runs and every posted work request has completed. */
@@ -452,10 +518,7 @@ static void conn_quiesce(struct dat_conn *conn)
 	if (!conn->qp)
 		return;
 	dat_solicited_end(conn);
-	if (conn->ep->srq)
-		conn_drain_shared(conn);
-	else
-		ib_drain_qp(conn->qp);
+	conn_drain(conn);
 	rdma_destroy_qp(conn->id);
 	/* The peer has hung up upon an access error: that is what ended the connection. */
 	if (cancel_delayed_work_sync(&conn->error_work))

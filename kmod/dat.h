@@ -79,12 +79,13 @@ struct poll_table_struct;
 struct rdma_cgroup;
 
 #define DAT_MAX_EVD_QLEN	65536
-#define DAT_MAX_DTO		16384
+#define DAT_MAX_DTO		65536
 #define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_MAX_PD_REJECT	148
 #define DAT_MAX_BACKLOG		1024
 #define DAT_BATCH		16	/* WRs in one chain */
+#define DAT_MIN_SQ		(DAT_BATCH + 1)	/* WRs of the smallest SQ, one for a drain */
 #define DAT_SLICE		128	/* entries that are dealt with under one lock */
 #define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
 #define DAT_SILENT_BYTES	16384	/* and what they may transfer */
@@ -559,7 +560,8 @@ struct dat_wr {
  * @len: bytes posted; once a receive has completed, bytes received
  * @flags: of the entry
  * @status: enum dat_dto_status of an early receive
- * @at: of a request: its index, the low half, which is more than a queue has entries
+ * @at: low half of the index of a request; differs among the entries of a queue, of which there
+ *	are at most DAT_MAX_DTO
  * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
  */
 struct dat_slot {
@@ -579,6 +581,8 @@ struct dat_slot {
  * @ring: the ring; only ring.c and kring.c look inside
  * @obj: the EP or SRQ
  * @entries: of the ring, a power of two
+ * @window: entries that may be at the device at a time, at most @entries; set when a connection
+ *	gets its QP
  * @head: entries taken so far
  * @done: entries completed so far; head - done are at the device
  * @peak: largest head - done of this connection; bounds the low-water mark
@@ -597,6 +601,7 @@ struct dat_queue {
 	struct dat_subring	ring;
 	struct dat_obj		*obj;
 	u32			entries;
+	u32			window;
 	u32			head;
 	u32			done;
 	u32			peak;

@@ -15,7 +15,7 @@
 /* Nothing was posted that has not been taken, and there is room for one more. */
 static __always_inline bool dat_direct_room(const struct dat_queue *q)
 {
-	return *q->ring.tail == q->head && q->head - q->done < q->entries;
+	return *q->ring.tail == q->head && q->head - q->done < q->window;
 }
 
 /**
@@ -188,7 +188,7 @@ static __always_inline bool dat_direct_one(struct dat_ep *ep, u8 op,
 
 	lockdep_assert_held(&ep->lock);
 	/* In this order: where there is an SRQ there is no ring. */
-	if (unlikely(!conn || head - q->done >= q->entries || *tail != head))
+	if (unlikely(!conn || head - q->done >= q->window || *tail != head))
 		return false;
 	one = &conn->one;
 	if (unlikely(!dat_lmr_resolve_near(ep->pz, seg->lmr_context, seg->virtual_address, len,

@@ -205,14 +205,14 @@ void dat_ia_pin_end(struct dat_ia *ia)
 /**
  * dat_ia_max_dto() - work requests that a queue may hold
  * @ia: adapter
- * @max_wr: what the device says of the kind of queue
+ * @max_wr: limit of the device for this kind of queue
  *
- * Rings are powers of two, and the CQ of an EP has to hold two queues and a drain's
- * marker for each.
+ * Rings are powers of two.  The CQ of an EP has to hold all receives and the smallest window of
+ * requests; see dat_conn_make_qp().
  */
 u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr)
 {
-	int n = min3(max_wr, (ia->dev->ibdev->attrs.max_cqe - 2) / 2, DAT_MAX_DTO);
+	int n = min3(max_wr, ia->dev->ibdev->attrs.max_cqe - DAT_MIN_SQ, DAT_MAX_DTO);
 
 	return n > 0 ? rounddown_pow_of_two(n) : 0;
 }

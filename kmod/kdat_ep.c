@@ -71,8 +71,7 @@ static bool over(DAT_COUNT value, u32 limit)
 static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 {
 	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
-	/* One more is for the marker of a drain. */
-	u32 max_dto = dat_ia_max_dto(ia, dev->max_qp_wr - 1);
+	u32 max_dto = dat_ia_max_dto(ia, dev->max_qp_wr);
 	u32 send_sge = min_t(u32, dev->max_send_sge, DAT_MAX_SGE);
 
 	return over(attr->max_recv_dtos, max_dto) || over(attr->max_request_dtos, max_dto) ||

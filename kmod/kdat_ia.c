@@ -213,7 +213,7 @@ static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
 	u32 iov = min_t(u32, min(dev->max_send_sge, dev->max_recv_sge), DAT_MAX_SGE);
 
 	attr->max_eps = dev->max_qp;
-	attr->max_dto_per_ep = dat_ia_max_dto(ia, dev->max_qp_wr - 1);
+	attr->max_dto_per_ep = dat_ia_max_dto(ia, dev->max_qp_wr);
 	attr->max_rdma_read_per_ep_in = min_t(u32, dev->max_qp_rd_atom, U8_MAX);
 	attr->max_rdma_read_per_ep_out = min_t(u32, dev->max_qp_init_rd_atom, U8_MAX);
 	attr->max_evds = 1 << 22;

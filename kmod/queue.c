@@ -60,7 +60,7 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 /* The device and the slots have room: the producer's word is not enough for that. */
 static bool queue_has_room(const struct dat_queue *q)
 {
-	return q->head - q->done < q->entries;
+	return q->head - q->done < q->window;
 }
 
 /* The producer's index is beyond its ring: nothing it says can be believed. */

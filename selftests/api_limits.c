@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the attributes of an adapter promise, a connection delivers. */
+#define _GNU_SOURCE
+#include <stddef.h>
+
+#include "kselftest_harness.h"
+#include "dat_api.h"
+
+#define LENGTH	8	/* bytes of a message */
+
+FIXTURE(limits) {
+	struct a_pair p;
+	DAT_EVD_HANDLE evd[2];	/* of the longest kind */
+	DAT_EP_HANDLE ep[2];
+};
+
+FIXTURE_SETUP(limits)
+{
+	struct a_pair *p = &self->p;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, a_open(p));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, p->attr.max_evd_qlen, DAT_HANDLE_NULL,
+						      DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG,
+						      &self->evd[i]));
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	a_close(&self->p);
+}
+
+static DAT_RETURN make_eps(FIXTURE_DATA(limits) *self, DAT_EP_ATTR *attr)
+{
+	struct a_pair *p = &self->p;
+	DAT_RETURN rc = DAT_SUCCESS;
+	int i;
+
+	for (i = 0; i < 2 && rc == DAT_SUCCESS; i++)
+		rc = dat_ep_create(p->ia, p->pz, self->evd[i], self->evd[i], self->evd[i], attr,
+				   &self->ep[i]);
+	return rc;
+}
+
+static DAT_RETURN post(FIXTURE_DATA(limits) *self, int side, int i)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, side * LENGTH, LENGTH);
+
+	if (side)
+		return dat_ep_post_send(self->ep[1], 1, &seg, a_cookie(i),
+					DAT_COMPLETION_DEFAULT_FLAG);
+	return dat_ep_post_recv(self->ep[0], 1, &seg, a_cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN connect_eps(FIXTURE_DATA(limits) *self)
+{
+	return a_connect(&self->p, self->ep[1], self->ep[0], self->evd[1], self->evd[0]);
+}
+
+/* @n messages of ep[1] to ep[0] complete in order at both. */
+static void expect_messages(struct __test_metadata *_metadata, FIXTURE_DATA(limits) *self, int n)
+{
+	uint64_t cookie;
+	int side, i;
+
+	for (side = 0; side < 2; side++)
+		for (i = 0; i < n; i++) {
+			ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(self->evd[side], &cookie, NULL)) TH_LOG(
+				"side %d, message %d", side, i);
+			ASSERT_EQ(i, cookie);
+		}
+}
+
+static void disconnect_eps(struct __test_metadata *_metadata, FIXTURE_DATA(limits) *self)
+{
+	DAT_EVENT event;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->ep[1], DAT_CLOSE_ABRUPT_FLAG));
+	for (i = 0; i < 2; i++) {
+		do {
+			ASSERT_EQ(1, a_event(self->evd[i], A_WAIT_US, &event));
+		} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
+		EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->ep[i]));
+	}
+}
+
+/* Covers: dat_ep_post_recv INSUFFICIENT_RESOURCES */
+TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
+{
+	struct a_pair *p = &self->p;
+	int n = p->attr.max_dto_per_ep, i;
+	DAT_EP_ATTR attr = a_attr(p);
+
+	/* The software devices have completion queues for so many of both. */
+	EXPECT_LE(16384, n);
+	attr.max_recv_dtos = n;
+	attr.max_request_dtos = n;
+	ASSERT_EQ(DAT_SUCCESS, make_eps(self, &attr));
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(DAT_SUCCESS, post(self, 0, i)) TH_LOG("receive %d", i);
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, TYPE(post(self, 0, i)));
+	ASSERT_EQ(DAT_SUCCESS, connect_eps(self));
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(DAT_SUCCESS, post(self, 1, i)) TH_LOG("send %d", i);
+	expect_messages(_metadata, self, n);
+	disconnect_eps(_metadata, self);
+}
+
+/* A queue whose every entry is at the device has no place for the marker of a drain. */
+TEST_F_TIMEOUT(limits, full_receive_queues_of_every_length_are_flushed, 300)
+{
+	DAT_EP_ATTR attr = a_attr(&self->p);
+	uint64_t cookie;
+	DAT_EVENT event;
+	int n, i;
+
+	for (n = 1; n <= 256; n *= 2) {
+		attr.max_recv_dtos = n;
+		ASSERT_EQ(DAT_SUCCESS, make_eps(self, &attr));
+		for (i = 0; i < n; i++)
+			ASSERT_EQ(DAT_SUCCESS, post(self, 0, i));
+		ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES, TYPE(post(self, 0, i)));
+		ASSERT_EQ(DAT_SUCCESS, connect_eps(self));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->ep[0], DAT_CLOSE_ABRUPT_FLAG));
+		for (i = 0; i < n; i++) {
+			ASSERT_EQ(DAT_DTO_ERR_FLUSHED, a_dto(self->evd[0], &cookie, NULL));
+			ASSERT_EQ(i, cookie);
+		}
+		for (i = 0; i < 2; i++) {
+			ASSERT_EQ(1, a_event(self->evd[i], A_WAIT_US, &event));
+			EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
+			ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->ep[i]));
+		}
+	}
+}
+
+/* Covers: dat_ep_create; dat_ia_query */
+TEST_F_TIMEOUT(limits, every_attribute_at_its_maximum_connects, 300)
+{
+	const DAT_IA_ATTR *ia = &self->p.attr;
+	const struct {
+		size_t		at;
+		DAT_COUNT	max;
+	} most[] = {
+#define MOST(field, max)	{ offsetof(DAT_EP_ATTR, field), ia->max }
+		MOST(max_recv_dtos, max_dto_per_ep),
+		MOST(max_request_dtos, max_dto_per_ep),
+		MOST(max_recv_iov, max_iov_segments_per_dto),
+		MOST(max_request_iov, max_iov_segments_per_dto),
+		MOST(max_rdma_read_in, max_rdma_read_per_ep_in),
+		MOST(max_rdma_read_out, max_rdma_read_per_ep_out),
+		MOST(max_rdma_read_iov, max_iov_segments_per_rdma_read),
+		MOST(max_rdma_write_iov, max_iov_segments_per_rdma_write),
+	};
+	const int n = sizeof(most) / sizeof(most[0]);
+	DAT_EP_ATTR attr, all = a_attr(&self->p);
+	int i;
+
+	/* Each alone, and at last all of them. */
+	for (i = 0; i <= n; i++) {
+		attr = i < n ? a_attr(&self->p) : all;
+		if (i < n) {
+			*(DAT_COUNT *)((char *)&attr + most[i].at) = most[i].max;
+			*(DAT_COUNT *)((char *)&all + most[i].at) = most[i].max;
+		}
+		ASSERT_EQ(DAT_SUCCESS, make_eps(self, &attr)) TH_LOG("attribute %d", i);
+		ASSERT_EQ(DAT_SUCCESS, post(self, 0, 0));
+		ASSERT_EQ(DAT_SUCCESS, connect_eps(self)) TH_LOG("attribute %d", i);
+		ASSERT_EQ(DAT_SUCCESS, post(self, 1, 0));
+		expect_messages(_metadata, self, 1);
+		disconnect_eps(_metadata, self);
+	}
+}
+
+TEST_HARNESS_MAIN
