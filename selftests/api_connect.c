@@ -285,6 +285,8 @@ TEST_F_TIMEOUT(connect, a_connected_endpoint_tells_the_depths_of_reads_that_hold
 	EXPECT_EQ(3, param.ep_attr.max_rdma_read_out);
 }
 
+static DAT_RETURN connect_to(struct a_pair *p, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
+{
 	return dat_ep_connect(p->ep[1], to, A_QUAL, us, 0, NULL, DAT_QOS_BEST_EFFORT,
 			      DAT_CONNECT_DEFAULT_FLAG);
 }

@@ -767,5 +767,9 @@ UDAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK m
 	param->connect_evd_handle = ep->connect_evd;
 	param->srq_handle = ep->srq;
 	param->ep_attr = ep->attr;
+	if (param->ep_state == DAT_EP_STATE_CONNECTED) {
+		param->ep_attr.max_rdma_read_in = (DAT_COUNT)arg.read_in;
+		param->ep_attr.max_rdma_read_out = (DAT_COUNT)arg.read_out;
+	}
 	return DAT_SUCCESS;
 }
