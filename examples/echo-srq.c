@@ -19,6 +19,7 @@
 
 #define MESSAGE		1024	/* bytes of a buffer */
 #define WINDOW		8	/* messages that a client may have under way */
+#define ANSWERS		(4 * WINDOW)	/* sends that we may have under way to a client */
 #define BLOCK		8	/* buffers that are added at a time */
 #define LOW		4	/* add some when fewer than these are left */
 #define MAX_BLOCKS	256
@@ -113,7 +114,11 @@ static void start_server(struct server *s, const struct options *opt)
 
 static void got_request(struct server *s, DAT_CR_HANDLE cr)
 {
-	DAT_EP_ATTR attr = ep_attr(&s->node, 0, WINDOW);
+	/*
+	 * A client that has an answer sends again, perhaps before the send of that answer is
+	 * complete here: WINDOW places are too few.
+	 */
+	DAT_EP_ATTR attr = ep_attr(&s->node, 0, ANSWERS);
 	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 	DAT_RETURN rc;
 
@@ -148,7 +153,7 @@ static void return_message(struct server *s, const DAT_DTO_COMPLETION_EVENT_DATA
 	/* It is on its way out, and the event of that follows. */
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return;
-	/* More than WINDOW are under way: it asks, and takes no answers. */
+	/* ANSWERS are under way: it asks, and takes none. */
 	complain("dropping a client: %s", rc_name(rc));
 	check(dat_ep_disconnect(in->ep_handle, DAT_CLOSE_ABRUPT_FLAG), "disconnect");
 }
