@@ -298,20 +298,48 @@ static int cm_bind_kernel_port(struct dat_ep *ep, struct rdma_cm_id *id,
 	return ret ? cm_resolve_error(ret) : 0;
 }
 
+/*
+ * The classes of RFC 4594 that are named like DAT's, and expedited forwarding for premium.  RoCE
+ * packets of both directions carry the type of service, which also selects the priority that
+ * Ethernet gives them; on InfiniBand it selects the service level of the path.
+ */
+static int cm_set_qos(struct rdma_cm_id *id, u32 qos)
+{
+	switch (qos) {
+	case 0:	/* best effort: the system's default */
+		return 0;
+	case DAT_QOS_CLASS_HIGH_THROUGHPUT:
+		rdma_set_service_type(id, 0x28);
+		return 0;
+	case DAT_QOS_CLASS_LOW_LATENCY:
+		rdma_set_service_type(id, 0x48);
+		return 0;
+	case DAT_QOS_CLASS_ECONOMY:
+		rdma_set_service_type(id, 0x20);
+		return 0;
+	case DAT_QOS_CLASS_PREMIUM:
+		rdma_set_service_type(id, 0xb8);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
 /**
  * dat_cm_connect() - begin to connect
  * @ep: UNCONNECTED
  * @dst: address of the peer with the qualifier as its port
  * @timeout_us: until DAT_EV_TIMED_OUT, or DAT_WAIT_FOREVER
+ * @qos: 0 or enum dat_qos_class
  * @pd: private data
  * @pd_len: of it, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0, and one connection event will follow; or
  * -ENETUNREACH the adapter has no address of the family, there is no route to @dst, or it
- * is IPv6 loopback; -EISCONN, -ENOMEM.
+ * is IPv6 loopback; -EINVAL @qos is neither; -EISCONN, -ENOMEM.
  */
 int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
-		   const void *pd, u32 pd_len)
+		   u32 qos, const void *pd, u32 pd_len)
 {
 	struct dat_ia *ia = ep->obj.ia;
 	struct sockaddr_storage src;
@@ -339,12 +367,12 @@ int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	}
 	conn->id = id;
 	cm_set_param(conn, ep->attr.read_in, ep->attr.read_out, pd, pd_len);
-	if (ep->traits & DAT_EP_KERNEL_PORT) {
+	ret = cm_set_qos(id, qos);
+	if (!ret && ep->traits & DAT_EP_KERNEL_PORT)
 		ret = cm_bind_kernel_port(ep, id, &src);
-		if (ret) {
-			dat_conn_free(conn);
-			return ret;
-		}
+	if (ret) {
+		dat_conn_free(conn);
+		return ret;
 	}
 	return cm_resolve(conn, &src, dst, timeout_us);
 }

@@ -253,7 +253,7 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	ret = dat_cm_connect(ep, &dst, arg->timeout_us, arg->pd, arg->pd_len);
+	ret = dat_cm_connect(ep, &dst, arg->timeout_us, arg->qos, arg->pd, arg->pd_len);
 	dat_obj_put(&ep->obj);
 	return ret;
 }

@@ -1543,7 +1543,7 @@ void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* cm.c */
 int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
-		   const void *pd, u32 pd_len);
+		   u32 qos, const void *pd, u32 pd_len);
 int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_len);
 
 /* psp.c, cr.c */
@@ -1575,11 +1575,6 @@ static inline u16 dat_addr_port(const struct sockaddr_storage *ss)
 	return be16_to_cpu(((const struct sockaddr_in *)ss)->sin_port);
 }
 
-static inline bool dat_ep_posting(enum dat_ep_state state)
-{
-	return state == DAT_EP_CONNECTED || state == DAT_EP_DISC_PENDING;
-}
-
 /*
  * The port of rdma_cm that a connection qualifier stands for.  A larger one than a port maps to
  * the range from 33534 to 65534 as in OFED's uDAPL, so that both libraries reach each other.
@@ -1592,6 +1587,11 @@ static inline u16 dat_qual_port(u64 qual)
 		return qual;
 	div_u64_rem(qual, 32001, &rest);
 	return rest + 33534;
+}
+
+static inline bool dat_ep_posting(enum dat_ep_state state)
+{
+	return state == DAT_EP_CONNECTED || state == DAT_EP_DISC_PENDING;
 }
 
 #endif /* _DAT_H */

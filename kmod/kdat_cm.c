@@ -2,6 +2,7 @@
 /* Connecting and disconnecting endpoints of kernel consumers. */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/log2.h>
 
 #include "kdat.h"
 
@@ -10,10 +11,17 @@ struct connect_args {
 	DAT_TIMEOUT	timeout;
 	DAT_COUNT	pd_size;
 	const void	*pd;
+	DAT_QOS		qos;
 	DAT_RETURN	bad_timeout;
 	DAT_RETURN	bad_size;
 	DAT_RETURN	bad_pd;
 };
+
+/* One of the classes, whose numbers are those of enum dat_qos_class. */
+static bool qos_known(DAT_QOS qos)
+{
+	return !qos || (is_power_of_2(qos) && !(qos & ~KDAT_QOS_ALL));
+}
 
 static DAT_RETURN connect_check(const struct connect_args *a)
 {
@@ -97,7 +105,7 @@ static DAT_RETURN ep_connect(struct dat_ep *ep, const struct sockaddr_storage *d
 	rc = connect_begin(ep, dst);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	ret = dat_cm_connect(ep, dst, timeout_us, a->pd ?: "", a->pd_size);
+	ret = dat_cm_connect(ep, dst, timeout_us, a->qos, a->pd ?: "", a->pd_size);
 	if (ret == -EISCONN)
 		return ep_state_error(ep);
 	return ret ? kdat_error(ret) : DAT_SUCCESS;
@@ -122,7 +130,8 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 			   DAT_QOS quality_of_service, DAT_CONNECT_FLAGS connect_flags)
 {
 	struct connect_args a = {
-		timeout, private_data_size, private_data, KDAT_ARG(4), KDAT_ARG(5), KDAT_ARG(6),
+		timeout, private_data_size, private_data, quality_of_service,
+		KDAT_ARG(4), KDAT_ARG(5), KDAT_ARG(6),
 	};
 	u32 multipath = DAT_CONNECT_MULTIPATH_FLAG | DAT_CONNECT_MULTIPATH_REQUIRED_FLAG;
 	struct sockaddr_storage dst;
@@ -137,7 +146,7 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 		return rc;
 	if (connect_flags & ~multipath)
 		return KDAT_ARG(8);
-	if (quality_of_service != DAT_QOS_BEST_EFFORT || connect_flags)
+	if (!qos_known(quality_of_service) || connect_flags)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	rc = kdat_addr(&dst, remote_ia_address);
 	if (rc != DAT_SUCCESS)
@@ -170,7 +179,8 @@ DAT_RETURN kdat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_han
 			       const DAT_PVOID private_data, DAT_QOS quality_of_service)
 {
 	struct connect_args a = {
-		timeout, private_data_size, private_data, KDAT_ARG(3), KDAT_ARG(4), KDAT_ARG(5),
+		timeout, private_data_size, private_data, quality_of_service,
+		KDAT_ARG(3), KDAT_ARG(4), KDAT_ARG(5),
 	};
 	struct sockaddr_storage dst;
 	struct dat_ep *ep;
@@ -179,7 +189,7 @@ DAT_RETURN kdat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_han
 	rc = connect_check(&a);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	if (quality_of_service != DAT_QOS_BEST_EFFORT)
+	if (!qos_known(quality_of_service))
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (IS_ERR(ep))
@@ -197,7 +207,8 @@ DAT_RETURN kdat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 				  DAT_COUNT private_data_size, const DAT_PVOID private_data)
 {
 	struct connect_args a = {
-		timeout, private_data_size, private_data, KDAT_ARG(3), KDAT_ARG(4), KDAT_ARG(5),
+		timeout, private_data_size, private_data, DAT_QOS_BEST_EFFORT,
+		KDAT_ARG(3), KDAT_ARG(4), KDAT_ARG(5),
 	};
 	struct sockaddr_storage dst;
 	DAT_RETURN rc;

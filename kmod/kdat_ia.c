@@ -280,6 +280,7 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->lmr_mem_types_supported = kdat_mem_types();
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+	attr->dat_qos_supported = KDAT_QOS_ALL;
 	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
 					   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 					   DAT_COMPLETION_UNSIGNALLED_FLAG |

@@ -349,7 +349,7 @@ TEST_F_TIMEOUT(points, dup_connect_goes_where_the_other_went, 60)
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
 		  dat_ep_dup_connect(ep[1], p->ep[1], 1, 1, NULL, DAT_QOS_BEST_EFFORT));
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
-		  dat_ep_dup_connect(ep[1], p->ep[1], 1, 0, NULL, DAT_QOS_PREMIUM));
+		  dat_ep_dup_connect(ep[1], p->ep[1], 1, 0, NULL, (DAT_QOS)0x10));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
 		  dat_ep_dup_connect(p->ep[1], p->ep[1], 1, 0, NULL, DAT_QOS_BEST_EFFORT));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_dup_connect(ep[1], p->ep[1], A_WAIT_US, 3, "dup",

@@ -67,7 +67,7 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 			    .id = evd, .threshold = 1, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_POLL, (struct dat_evd_poll) { .id = evd, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_CREATE, (struct dat_ep_create) { .pz = pz, .rsvd = bit });
-	EXPECT_UNKNOWN_BITS(0, EP_CONNECT, (connect.rsvd = bit, connect));
+	EXPECT_UNKNOWN_BITS(0xf, EP_CONNECT, (connect.qos = bit, connect));
 	EXPECT_UNKNOWN_BITS(0, EP_DISCONNECT, (struct dat_ep_disconnect) {
 			    .id = ep, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, LMR_CREATE, (struct dat_lmr_create) {

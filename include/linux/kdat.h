@@ -858,7 +858,7 @@ DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves it to the transport
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: goes to the peer; may be NULL if its size is 0
- * @quality_of_service: DAT_QOS_BEST_EFFORT
+ * @quality_of_service: type of service of the connection; see dat_ep_connect(3)
  * @connect_flags: DAT_CONNECT_DEFAULT_FLAG
  *
  * One event follows at the connect EVD: ESTABLISHED, PEER_REJECTED, NON_PEER_REJECTED,

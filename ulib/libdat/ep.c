@@ -497,7 +497,7 @@ static DAT_RETURN connect_check(const struct udat_ep *ep, const struct connect *
 		return ARG(c->timeout_arg + 1);
 	if (c->pd_size && !c->pd)
 		return ARG(c->timeout_arg + 2);
-	if (c->qos != DAT_QOS_BEST_EFFORT)
+	if (c->qos & ~UDAT_QOS_ALL || c->qos & (c->qos - 1))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (ep->stage)
 		return udat_state_error(ep->stage);
@@ -533,7 +533,7 @@ static DAT_RETURN ep_connect(struct udat_ep *ep, const struct connect *c)
 	struct dat_ep_connect arg = {
 		.size = sizeof(arg), .id = ep->obj.id, .conn_qual = ep->target_qual,
 		.timeout_us = c->timeout == DAT_TIMEOUT_INFINITE ? DAT_WAIT_FOREVER : c->timeout,
-		.pd_len = c->pd_size,
+		.pd_len = c->pd_size, .qos = c->qos,
 	};
 	int ret;
 

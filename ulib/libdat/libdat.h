@@ -43,6 +43,9 @@
 #include "err.h"
 
 #define UDAT_EXPORT	__attribute__((visibility("default")))
+/* Qualities of service beside best effort. */
+#define UDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
+			 DAT_QOS_PREMIUM)
 #define UDAT_PD_MAX	56	/* what a connect can carry, see max_private_data_size */
 
 /* Types of slots: 0 is free, so DAT_HANDLE_TYPE is shifted by one. */

@@ -851,6 +851,14 @@ struct dat_ep_modify {
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
 
+/* Quality of service of a connection, with DAT_QOS's numbers; 0 is best effort. */
+enum dat_qos_class {
+	DAT_QOS_CLASS_HIGH_THROUGHPUT	= 0x1,	/* AF11: type of service 0x28 */
+	DAT_QOS_CLASS_LOW_LATENCY	= 0x2,	/* AF21: 0x48 */
+	DAT_QOS_CLASS_ECONOMY		= 0x4,	/* CS1: 0x20 */
+	DAT_QOS_CLASS_PREMIUM		= 0x8,	/* EF: 0xb8 */
+};
+
 /**
  * struct dat_ep_connect - connect to a peer
  * @size: of this structure
@@ -859,7 +867,7 @@ struct dat_ep_modify {
  * @conn_qual: qualifier of the peer's service point, not 0; see struct dat_psp_create
  * @timeout_us: until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER leaves it to the transport
  * @pd_len: bytes of private data
- * @rsvd: 0
+ * @qos: 0 or enum dat_qos_class: the connection's type of service; EINVAL: another value
  * @pd: private data
  *
  * Exactly one connection event follows.
@@ -871,7 +879,7 @@ struct dat_ep_connect {
 	__u64 conn_qual;
 	__u64 timeout_us;
 	__u32 pd_len;
-	__u32 rsvd;
+	__u32 qos;
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
 
