@@ -471,7 +471,7 @@ struct dat_rsm_io {
 /**
  * struct dat_rsm_post - an event for the other side: the exporter, or every importer
  * @size: of this structure
- * @err: out: BAD_SEG, CONN_ABORTED, UNREACHABLE
+ * @err: out: BAD_SEG, CONN_ABORTED
  * @id: of an import or an export
  * @flags: 0 or DAT_RSM_NO_ACCUMULATE
  */
