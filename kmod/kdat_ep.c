@@ -367,6 +367,8 @@ static DAT_RETURN ep_query(struct dat_ep *ep, void *arg)
 	param->connect_evd_handle = KDAT_HANDLE(ep->connect_evd);
 	param->srq_handle = KDAT_HANDLE(ep->srq);
 	param->ep_attr = kdat_ep_of(ep)->attr;
+	if (ep->srq)
+		param->ep_attr.max_recv_dtos = READ_ONCE(ep->srq->q.entries);
 	if (ep->state == DAT_EP_CONNECTED) {
 		param->ep_attr.max_rdma_read_in = ep->read_in;
 		param->ep_attr.max_rdma_read_out = ep->read_out;

@@ -55,6 +55,34 @@ static void expect_counts(struct __test_metadata *_metadata, DAT_SRQ_HANDLE srq,
 	EXPECT_EQ(DAT_SRQ_STATE_OPERATIONAL, param.srq_state);
 }
 
+/* Covers: dat_ep_create_with_srq; dat_ep_query; SH 45 */
+TEST_F(srq, an_ep_may_hold_every_buffer_and_its_query_says_so)
+{
+	DAT_EP_ATTR attr = a_attr(&self->p);
+	struct a_pair *p = &self->p;
+	DAT_EP_HANDLE in, out;
+	DAT_SRQ_PARAM srq;
+	DAT_EP_PARAM ep;
+	int i;
+
+	attr.max_recv_dtos = 1;
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
+						      p->evd[0], self->srq, &attr, &in));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], NULL,
+					     &out));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &srq));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(in, DAT_EP_FIELD_ALL, &ep));
+	EXPECT_EQ(srq.max_recv_dtos, ep.ep_attr.max_recv_dtos);
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 0, NULL, a_cookie(i)));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(out, 0, NULL, a_cookie(i), 0));
+		EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	}
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+}
+
 /* Covers: dat_ep_create_with_srq */
 TEST_F(srq, what_an_ep_says_of_receive_segments_is_ignored)
 {

@@ -382,7 +382,8 @@ typedef enum dat_service_type {
  * @qos: quality of service of its connections
  * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT or EVD_THRESHOLD
  * @request_completion_flags: 0, or UNSIGNALLED or EVD_THRESHOLD
- * @max_recv_dtos: receives posted and not completed; with an SRQ, buffers held
+ * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and dat_ep_query()
+ *	tells the length of the SRQ, all of whose buffers the EP may hold
  * @max_request_dtos: requests posted and not completed, binds included
  * @max_recv_iov: segments of a receive
  * @max_request_iov: segments of a request

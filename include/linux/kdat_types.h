@@ -871,7 +871,8 @@ typedef struct kdat_comm {
  *	starts upcalls if its sender set that flag or if it failed; others are brought along,
  *	or found by dat_evd_dequeue()
  * @request_completion_flags: 0, or UNSIGNALLED
- * @max_recv_dtos: receives posted and not completed; ignored with an SRQ
+ * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and dat_ep_query()
+ *	tells the length of the SRQ, all of whose buffers the EP may hold
  * @max_request_dtos: requests posted and not completed
  * @max_recv_iov: segments of a receive; 0: one
  * @max_request_iov: segments of a request; 0: one

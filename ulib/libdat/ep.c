@@ -771,5 +771,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK m
 		param->ep_attr.max_rdma_read_in = (DAT_COUNT)arg.read_in;
 		param->ep_attr.max_rdma_read_out = (DAT_COUNT)arg.read_out;
 	}
+	if (ep->srq)
+		param->ep_attr.max_recv_dtos = ep->srq->attr.max_recv_dtos;
 	return DAT_SUCCESS;
 }
