@@ -548,6 +548,39 @@ TEST_F_TIMEOUT(data, remote_write_alone_is_enough_to_be_written_to, 60)
 	EXPECT_EQ(0x77, m.va[63]);
 }
 
+/* Devices always grant local read, and programs send from memory without it. */
+/* Covers: dat_lmr_create; dat_rmr_bind; dat_ep_post_send; SH 39 */
+TEST_F_TIMEOUT(data, memory_without_local_read_may_be_sent_and_opened, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET to = a_seg(&p->mem, 0, 64), from;
+	DAT_RMR_COOKIE cookie = { .as_64 = 9 };
+	DAT_RMR_CONTEXT key;
+	DAT_RMR_TRIPLET remote;
+	DAT_RMR_HANDLE rmr;
+	struct a_mem m;
+
+	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &m));
+	memset(m.va, 0x3c, 64);
+	from = a_seg(&m, 0, 64);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &to, a_cookie(1), 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &from, a_cookie(2), 0));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	EXPECT_EQ(0x3c, p->mem.va[63]);
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->pz, &rmr));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_bind(rmr, &from, DAT_MEM_PRIV_REMOTE_READ_FLAG, p->ep[0],
+					    cookie, DAT_COMPLETION_SUPPRESS_FLAG, &key));
+	until_idle(p->ep[0]);
+	remote = (DAT_RMR_TRIPLET) {
+		.target_address = from.virtual_address, .segment_length = 64, .rmr_context = key,
+	};
+	memset(p->mem.va, 0, 64);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_read(p->ep[1], 1, &to, a_cookie(3), &remote, 0));
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	EXPECT_EQ(0x3c, p->mem.va[63]);
+}
+
 /* Covers: dat_lmr_create; SH 40 */
 TEST_F(data, a_context_that_was_freed_is_not_the_next_one)
 {

@@ -279,7 +279,7 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
  * or @local_iov is NULL (DAT_INVALID_ARG3), wrong @completion_flags (DAT_INVALID_ARG5);
  * DAT_LENGTH_ERROR: longer than max_message_size;
  * DAT_PROTECTION_VIOLATION: an LMR is of another zone than the EP;
- * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be read.
+ * DAT_PRIVILEGES_VIOLATION: no such LMR.
  *
  * Threads: one per object.  Page: dat_ep_post_send(3).
  */
@@ -355,7 +355,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
  *
  * Return: as dat_ep_post_rdma_read(), but
  * DAT_LENGTH_ERROR: @remote_buffer is shorter than @local_iov;
- * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be read.
+ * DAT_PRIVILEGES_VIOLATION: no such LMR.
  *
  * Threads: one per object.  Page: dat_ep_post_rdma_write(3).
  */

@@ -195,7 +195,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
  * (DAT_INVALID_ARG6), @rmr_context is NULL (DAT_INVALID_ARG7);
  * DAT_INVALID_STATE: the EP is neither connected nor disconnected;
  * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of the same zone;
- * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege;
+ * DAT_PRIVILEGES_VIOLATION: remote write of an LMR without local write;
  * DAT_MODEL_NOT_SUPPORTED: the provider can't.
  *
  * Threads: one per object.  Page: dat_rmr_bind(3).
