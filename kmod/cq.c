@@ -36,6 +36,9 @@ static __always_inline bool cq_is_plain(const struct dat_conn *conn, const struc
 {
 	const struct dat_slot *slot = cq_slot(wc);
 
+	/* A window may have been closed with it. */
+	if (recv && unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE))
+		return false;
 	if (wc->wr_cqe->done != (recv ? dat_wc_recv_done : dat_wc_send_done) ||
 	    unlikely(wc->status != IB_WC_SUCCESS || slot->flags & RARE_FLAGS))
 		return false;

@@ -30,6 +30,7 @@
  *   rdma_cm handler lock  (rdma_lock_handler); its handlers never take ia->sem
  *   ep->lock              BH spinlock; never two at once
  *   srq->lock             BH spinlock
+ *   pz->rmr_lock          BH spinlock
  *   rmr->lock             BH spinlock
  *   lmr->lock             BH spinlock
  *   evd->busy.lock        BH spinlock; never two at once
@@ -95,11 +96,18 @@ struct rdma_cgroup;
 enum dat_kop {
 	DAT_KOP_LMR_FMR		= DAT_OP_LAST,
 	DAT_KOP_LMR_INVALIDATE,
+	DAT_KOP_READ_TO_RMR,		/* its segment names a key in place of an LMR */
 	DAT_KOP_LAST
 };
 
 /* In raddr of an invalidation, beside the id of the LMR: all before it have completed. */
 #define DAT_KOP_FENCE		BIT_ULL(32)
+
+/* In raddr of a kernel consumer's send: it invalidates the key in rkey at the peer. */
+#define DAT_KOP_SEND_INVALIDATE	BIT_ULL(33)
+
+/* In the data of a kernel consumer's DTO event: what a receive has invalidated. */
+#define DAT_EQE_RKEY_SHIFT	32
 
 /* The operation in the flags of a kernel consumer's struct dat_eqe. */
 #define DAT_EQE_KOP_SHIFT	8
@@ -399,6 +407,8 @@ struct dat_evd {
  *	the first: a context of 0 is that of no LMR, or of one that is closed
  * @reg_lock: @reg
  * @reg: registers kernel memory, once that was needed; or NULL
+ * @rmr_lock: @rmrs
+ * @rmrs: RMRs of the zone, by their in_pz
  */
 struct dat_pz {
 	struct dat_obj		obj;
@@ -406,6 +416,8 @@ struct dat_pz {
 	struct dat_lmr __rcu	*near[DAT_PZ_NEAR];
 	struct mutex		reg_lock;	/* reg */
 	struct dat_regqp	*reg;
+	spinlock_t		rmr_lock;	/* rmrs */
+	struct list_head	rmrs;
 };
 
 /**
@@ -512,6 +524,7 @@ struct dat_binding;
  * struct dat_rmr - remote memory region
  * @obj: base
  * @pz: reference and use held
+ * @in_pz: in pz->rmrs; its lock
  * @lock: everything below
  * @bound: what peers reach with its key, or NULL
  * @prepared: bindings that wait for their entry
@@ -523,6 +536,7 @@ struct dat_binding;
 struct dat_rmr {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;
+	struct list_head	in_pz;
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_binding	*bound;
 	struct list_head	prepared;
@@ -560,6 +574,7 @@ struct dat_wr {
  * @len: bytes posted; once a receive has completed, bytes received
  * @flags: of the entry
  * @status: enum dat_dto_status of an early receive
+ * @rkey: of a receive: key that the peer has invalidated, or 0
  * @at: low half of the index of a request; differs among the entries of a queue, of which there
  *	are at most DAT_MAX_DTO
  * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
@@ -572,6 +587,7 @@ struct dat_slot {
 	u8			flags;
 	u8			status;
 	u16			at;
+	u32			rkey;
 	struct dat_lmr		*lmr;
 };
 
@@ -1190,8 +1206,8 @@ static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 conte
  * @write: the memory will be written
  * @out: result
  *
- * Local read is not asked for: programs in the field send from memory that they
- * registered for local write alone.
+ * Every LMR has local read: devices grant it always, and programs in the field send from
+ * memory that they registered for local write alone.
  *
  * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
  * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
@@ -1306,6 +1322,8 @@ int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe
 void dat_binding_free(struct dat_binding *b);
 u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b);
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
+bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey);
+int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out);
 
 /* share.c */
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,

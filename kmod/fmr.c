@@ -343,7 +343,7 @@ struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr)
 {
 	struct dat_obj *obj;
 
-	if (likely(wr->op < DAT_OP_LAST))
+	if (likely(wr->op < DAT_OP_LAST) || wr->op == DAT_KOP_READ_TO_RMR)
 		return NULL;
 	rcu_read_lock();
 	obj = xa_load(&ia->objs, (u32)wr->raddr);

@@ -14,6 +14,7 @@ const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
 	[DAT_OP_RMR_BIND]		= DAT_DTO_BIND_MW,
 	[DAT_KOP_LMR_FMR]		= DAT_DTO_LMR_FMR,
 	[DAT_KOP_LMR_INVALIDATE]	= DAT_DTO_LMR_INVALIDATE,
+	[DAT_KOP_READ_TO_RMR]		= DAT_DTO_RDMA_READ,
 };
 
 static DAT_HANDLE owner_of(const struct dat_eqe *eqe)

@@ -402,9 +402,17 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send);
 
-static DAT_RETURN not_supported(struct dat_ep *ep, void *arg)
+/* Devices that register memory in a queue also take such requests. */
+static bool can_invalidate(const struct dat_ep *ep)
 {
-	return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return ep->obj.ia->dev->ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS;
+}
+
+static DAT_RETURN post_send_invalidate(struct dat_ep *ep, void *arg)
+{
+	if (!can_invalidate(ep))
+		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return post_send(ep, arg);
 }
 
 DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -414,8 +422,14 @@ DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 					     DAT_BOOLEAN invalidate_flag,
 					     DAT_RMR_CONTEXT rmr_context)
 {
+	struct kdat_request r = {
+		.op = DAT_OP_SEND, .flags = completion_flags, .num = num_segments,
+		.iov = local_iov, .cookie = user_cookie, .rkey = rmr_context,
+		.raddr = DAT_KOP_SEND_INVALIDATE,
+	};
+
 	if (invalidate_flag == DAT_TRUE)
-		return kdat_ep_call(ep_handle, not_supported, NULL);
+		return kdat_ep_call(ep_handle, post_send_invalidate, &r);
 	return kdat_ep_post_send(ep_handle, num_segments, local_iov, user_cookie,
 				 completion_flags);
 }
@@ -458,13 +472,45 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 
+/* Whether the window is bound is found when the request has its turn: a bind may be before it. */
+static DAT_RETURN post_read_to_rmr(struct dat_ep *ep, void *arg)
+{
+	struct kdat_request *r = arg;
+	const DAT_RMR_TRIPLET *remote = r->remote;
+
+	if (kdat_request_flags_bad(ep, r->flags, RDMA_FLAGS))
+		return KDAT_ARG(5);
+	r->rkey = remote->rmr_context;
+	r->raddr = remote->virtual_address;
+	r->length = remote->segment_length;
+	if (r->iov->segment_length < r->length ||
+	    r->length > kdat_ep_of(ep)->attr.max_rdma_size)
+		return LENGTH_ERROR;
+	return kdat_post_locked(ep, r);
+}
+
 DAT_RETURN kdat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 					 const DAT_RMR_TRIPLET *local_buffer,
 					 DAT_DTO_COOKIE user_cookie,
 					 const DAT_RMR_TRIPLET *remote_buffer,
 					 DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdat_ep_call(ep_handle, not_supported, NULL);
+	DAT_LMR_TRIPLET window;
+	struct kdat_request r = {
+		.op = DAT_KOP_READ_TO_RMR, .flags = completion_flags, .num = 1, .iov = &window,
+		.remote = remote_buffer, .cookie = user_cookie,
+	};
+
+	if (!local_buffer)
+		return KDAT_ARG(2);
+	if (!remote_buffer)
+		return KDAT_ARG(4);
+	window = (DAT_LMR_TRIPLET) {
+		.virtual_address = local_buffer->virtual_address,
+		.segment_length = local_buffer->segment_length,
+		.lmr_context = local_buffer->rmr_context,
+	};
+	return kdat_ep_call(ep_handle, post_read_to_rmr, &r);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_read_to_rmr);
 

@@ -11,6 +11,8 @@ struct dat_pz *dat_pz_create(struct dat_ia *ia)
 	if (IS_ERR(pz))
 		return pz;
 	mutex_init(&pz->reg_lock);
+	spin_lock_init(&pz->rmr_lock);
+	INIT_LIST_HEAD(&pz->rmrs);
 	pd = ib_alloc_pd(ia->dev->ibdev, 0);
 	if (IS_ERR(pd)) {
 		ret = PTR_ERR(pd);

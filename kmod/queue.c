@@ -136,7 +136,7 @@ static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 
 	if (!n && !conn->inflight)
 		conn->reads = 0;
-	if (wr->op != DAT_OP_RDMA_READ)
+	if (wr->op != DAT_OP_RDMA_READ && wr->op != DAT_KOP_READ_TO_RMR)
 		return conn->reads;
 	if (conn->reads && (wr->flags & DAT_SQE_FENCE || conn->reads >= conn->ep->read_out))
 		return true;

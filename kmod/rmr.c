@@ -90,7 +90,7 @@ static int binding_access(u32 priv)
 	return access;
 }
 
-/* Local read isn't asked for, as it isn't for sends. */
+/* Remote read needs no privilege of the LMR: every LMR has local read. */
 static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u32 priv,
 			 u64 addr, u64 length)
 {
@@ -269,12 +269,16 @@ struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 	if (IS_ERR(rmr))
 		return rmr;
 	spin_lock_init(&rmr->lock);
+	INIT_LIST_HEAD(&rmr->in_pz);
 	INIT_LIST_HEAD(&rmr->prepared);
 	INIT_WORK(&rmr->purge_work, rmr_purge_work);
 	ret = dat_obj_use(&pz->obj);
 	if (ret)
 		goto err_abort;
 	rmr->pz = pz;
+	spin_lock_bh(&pz->rmr_lock);
+	list_add_tail(&rmr->in_pz, &pz->rmrs);
+	spin_unlock_bh(&pz->rmr_lock);
 	ret = dat_obj_publish(&rmr->obj);
 	if (ret)
 		goto err_abort;
@@ -463,6 +467,103 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 	spin_unlock_bh(&rmr->lock);
 }
 
+static bool binding_has_key(const struct dat_binding *b, u32 rkey)
+{
+	return b && b->mr && b->mr->rkey == rkey;
+}
+
+/* The device has ended the registration: the LMR is free at once, the rest goes later. */
+static bool rmr_drop(struct dat_rmr *rmr, u32 rkey)
+{
+	struct dat_binding *b;
+	bool found;
+
+	spin_lock_bh(&rmr->lock);
+	b = rmr->bound;
+	found = binding_has_key(b, rkey);
+	if (found) {
+		rmr->bound = NULL;
+		list_add_tail(&b->node, &rmr->prepared);
+		rmr->nprepared++;
+		rmr_forget(rmr, b);
+		if (b->in_effect)
+			dat_obj_unuse(&b->lmr->obj);
+		b->in_effect = false;
+	}
+	spin_unlock_bh(&rmr->lock);
+	return found;
+}
+
+/**
+ * dat_rmr_invalidated() - a peer has ended the key of a window
+ * @pz: zone of the endpoint
+ * @rkey: the key, which the device has invalidated
+ *
+ * Context: any but hard interrupt.  Return: false: no window of the zone is bound to it.
+ */
+bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
+{
+	struct dat_rmr *rmr;
+	bool found = false;
+
+	spin_lock_bh(&pz->rmr_lock);
+	list_for_each_entry(rmr, &pz->rmrs, in_pz) {
+		found = rmr_drop(rmr, rkey);
+		if (found)
+			break;
+	}
+	spin_unlock_bh(&pz->rmr_lock);
+	return found;
+}
+
+/* -ENOENT: the window has another key, or is not bound. */
+static int rmr_sge(struct dat_rmr *rmr, const struct dat_sge *seg, struct ib_sge *out)
+{
+	const struct dat_binding *b;
+	int ret = -ENOENT;
+
+	spin_lock_bh(&rmr->lock);
+	b = rmr->bound;
+	if (!binding_has_key(b, seg->lmr))
+		goto out;
+	ret = -EACCES;
+	/* Binding gives local write along with it. */
+	if (!(b->priv & DAT_PRIV_REMOTE_WRITE))
+		goto out;
+	ret = -ERANGE;
+	if (seg->len > b->length || seg->addr - b->addr > b->length - seg->len)
+		goto out;
+	*out = (struct ib_sge) { .addr = seg->addr, .length = seg->len, .lkey = b->mr->lkey };
+	ret = 0;
+out:
+	spin_unlock_bh(&rmr->lock);
+	return ret;
+}
+
+/**
+ * dat_rmr_to_sge() - turn a part of a window into the sink of a read
+ * @pz: zone of the endpoint
+ * @seg: part; its lmr is the key of the window
+ * @out: result
+ *
+ * Context: any but hard interrupt.  Return: 0, -EACCES no window of the zone has the key, or
+ * peers may not write to it; -ERANGE the part is not inside of it.
+ */
+int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out)
+{
+	struct dat_rmr *rmr;
+	int ret = -ENOENT;
+
+	spin_lock_bh(&pz->rmr_lock);
+	list_for_each_entry(rmr, &pz->rmrs, in_pz) {
+		ret = rmr_sge(rmr, seg, out);
+		if (ret != -ENOENT)
+			break;
+	}
+	spin_unlock_bh(&pz->rmr_lock);
+	return ret == -ENOENT ? -EACCES : ret;
+}
+
 /**
  * dat_rmr_query() - tell what an RMR is bound to
  * @rmr: region
@@ -500,8 +601,12 @@ static void rmr_shutdown(struct dat_obj *obj)
 	/* Nothing is prepared any more, so nothing queues it again. */
 	cancel_work_sync(&rmr->purge_work);
 	bindings_free(&all);
-	if (rmr->pz)
-		dat_obj_unuse(&rmr->pz->obj);
+	if (!rmr->pz)
+		return;
+	spin_lock_bh(&rmr->pz->rmr_lock);
+	list_del(&rmr->in_pz);
+	spin_unlock_bh(&rmr->pz->rmr_lock);
+	dat_obj_unuse(&rmr->pz->obj);
 	rmr->pz = NULL;
 }
 

@@ -52,7 +52,7 @@ static bool is_failure(u8 status)
 
 /* dat_wc_deliver(), for callers who know what it was. */
 static __always_inline void wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags,
-				       u8 status, u32 len)
+				       u8 status, u64 len)
 {
 	struct dat_eqe eqe = {
 		.type	= DAT_EV_DTO,
@@ -168,7 +168,7 @@ void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last)
 		slot = &conn->sq_slots[at & (q->entries - 1)];
 		st = at + 1 == end ? last : silent_status(conn, status, last);
 		op = dat_kring_op(slot->flags);
-		if (unlikely(op >= DAT_OP_LAST))
+		if (unlikely(op >= DAT_OP_LAST) && slot->lmr)
 			dat_fmr_end(slot->lmr, op, true, st);
 		wc_deliver(ep, false, slot->cookie, slot->flags, st, slot->len);
 	}
@@ -208,9 +208,17 @@ void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	u64 cookie = slot->cookie;
 	/* What notifies of it is the queue that it comes from. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
-	u32 len = slot->len;
+	u32 rkey = slot->rkey;
+	u64 len = slot->len;
 
 	lockdep_assert_held(&ep->lock);
+	if (unlikely(rkey) && status == DAT_ST_SUCCESS) {
+		/* Only windows are for the peer to close. */
+		if (!dat_rmr_invalidated(ep->pz, rkey))
+			status = DAT_ST_BAD_RESPONSE;
+		if (ep->sq.kernel)
+			len |= (u64)rkey << DAT_EQE_RKEY_SHIFT;
+	}
 	if (ep->srq) {
 		dat_srq_complete(ep->srq, slot);
 	} else {
@@ -251,6 +259,9 @@ void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dat_conn *conn = cq->cq_context;
 	u8 status = wc_recv_status(wc, cq->device, slot->len);
 
+	slot->rkey = 0;
+	if (wc->status == IB_WC_SUCCESS && wc->wc_flags & IB_WC_WITH_INVALIDATE)
+		slot->rkey = wc->ex.invalidate_rkey;
 	slot->len = status == DAT_ST_SUCCESS ? wc->byte_len : 0;
 	if (conn->live)
 		dat_wc_recv_finish(conn, slot, status);

@@ -17,6 +17,7 @@ static const struct wr_op {
 	[DAT_OP_RDMA_READ]		= { IB_WR_RDMA_READ,	true,	true },
 	[DAT_KOP_LMR_FMR]		= { .build = dat_fmr_build_reg },
 	[DAT_KOP_LMR_INVALIDATE]	= { .build = dat_fmr_build_inv },
+	[DAT_KOP_READ_TO_RMR]		= { IB_WR_RDMA_READ,	true,	true },
 };
 
 /**
@@ -60,6 +61,39 @@ int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool 
 	return n;
 }
 
+/* A send that ends a key of the peer, which kernel consumers can ask for. */
+static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
+			       struct ib_sge *sge, u32 *len)
+{
+	const struct dat_wr *wr = &conn->wr;
+	struct dat_ep *ep = conn->ep;
+	int n;
+
+	if (!ep->sq.kernel || wr->raddr != DAT_KOP_SEND_INVALIDATE)
+		return -EINVAL;
+	n = dat_wr_to_sge(ep->pz, wr, ep->attr.max_request_iov, false, ep->obj.ia->msg_max, sge,
+			  len);
+	if (n < 0)
+		return n;
+	out->wr.opcode = IB_WR_SEND_WITH_INV;
+	out->wr.ex.invalidate_rkey = wr->rkey;
+	out->wr.sg_list = sge;
+	out->wr.num_sge = n;
+	return 0;
+}
+
+/* An empty part needs no window. */
+static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct ib_sge *sge,
+			    u32 *len)
+{
+	const struct dat_sge *seg = &wr->sge[0];
+
+	*len = seg->len;
+	if (!seg->len)
+		return 0;
+	return dat_rmr_to_sge(ep->pz, seg, sge) ?: 1;
+}
+
 /**
  * dat_wr_build_send() - make a verbs request of conn->wr
  * @conn: where it will be posted
@@ -84,14 +118,18 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	if (unlikely(op->build))
 		return op->build(conn, out);
 	if (!op->rdma && (wr->rkey || wr->raddr))
-		return -EINVAL;
-	if (wr->op == DAT_OP_RDMA_READ) {
+		return wr_build_invalidate(conn, out, sge, len);
+	if (op->opcode == IB_WR_RDMA_READ) {
 		/* A device waits for ever for a credit that was never negotiated. */
 		if (!ep->read_out)
 			return -EINVAL;
 		max_sge = min_t(u32, max_sge, conn->qp->device->attrs.max_sge_rd);
 	}
-	n = dat_wr_to_sge(ep->pz, wr, max_sge, op->writes, ep->obj.ia->msg_max, sge, len);
+	if (unlikely(wr->op == DAT_KOP_READ_TO_RMR))
+		n = wr_window_to_sge(ep, wr, sge, len);
+	else
+		n = dat_wr_to_sge(ep->pz, wr, max_sge, op->writes, ep->obj.ia->msg_max, sge,
+				  len);
 	if (n < 0)
 		return n;
 	out->wr.opcode = op->opcode;

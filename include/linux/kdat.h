@@ -719,7 +719,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
  * (DAT_INVALID_ARG8), @rmr_context is NULL (DAT_INVALID_ARG9);
  * DAT_INVALID_STATE: the EP is neither connected nor disconnected;
  * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of one zone;
- * DAT_PRIVILEGES_VIOLATION: the LMR lacks a privilege;
+ * DAT_PRIVILEGES_VIOLATION: remote write of an LMR without local write;
  * DAT_RESERVED_LMR: the LMR is the reserved one;
  * DAT_MODEL_NOT_SUPPORTED: zero-based, or the LMR is of dat_lmr_allocate().
  */
@@ -988,12 +988,16 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * @user_cookie: as for dat_ep_post_send()
  * @completion_flags: as for dat_ep_post_send()
  * @invalidate_flag: DAT_FALSE: a plain send
- * @rmr_context: the key
+ * @rmr_context: the key, which must be that of a window (RMR)
+ *
+ * The receive at the peer is a RECEIVE_WITH_INVALIDATE that names the key.  The window is then
+ * bound to nothing, as after an unbind, and its LMR can be freed.  The device of the peer
+ * refuses keys that are not its own or are not registered in a queue; the peer's kernel breaks
+ * the connection if a key of an LMR has been ended: LMRs are for their owner to end.
  *
  * Context: BH.
  * Return: as dat_ep_post_send(), and
- * DAT_MODEL_NOT_SUPPORTED: with @invalidate_flag: what the peer of another DAT has given
- * may be a key that only its own calls can end, and the device breaks the connection.
+ * DAT_MODEL_NOT_SUPPORTED: with @invalidate_flag: the device has no such request.
  */
 DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 					     DAT_LMR_TRIPLET *local_iov,
@@ -1044,15 +1048,21 @@ DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 /**
  * kdat_ep_post_rdma_read_to_rmr() - read memory of the peer into a window
  * @ep_handle: connected EP
- * @local_buffer: the window
+ * @local_buffer: a part of a window (RMR) of the EP's zone that is bound with remote write
  * @user_cookie: returned in the completion
- * @remote_buffer: the peer's memory
+ * @remote_buffer: the peer's memory; its length is read
  * @completion_flags: as for dat_ep_post_rdma_read()
  *
+ * A bind before it in the queue of @ep_handle counts.  A key that is not bound when the request
+ * has its turn, or a part outside of the window, completes with
+ * DAT_DTO_ERR_LOCAL_PROTECTION.
+ *
  * Context: BH.
- * Return: DAT_MODEL_NOT_SUPPORTED: kernel verbs have no such request; on the devices that
- * need it the local memory wants DAT_MEM_PRIV_REMOTE_WRITE_FLAG instead, see
- * rdma_write_for_rdma_read_req.
+ * Return: as dat_ep_post_rdma_read(), but
+ * DAT_LENGTH_ERROR: @local_buffer is shorter than @remote_buffer, or that longer than
+ * max_rdma_size;
+ * DAT_INVALID_PARAMETER: @local_buffer (DAT_INVALID_ARG2) or @remote_buffer
+ * (DAT_INVALID_ARG4) is NULL, flags (DAT_INVALID_ARG5).
  */
 DAT_RETURN kdat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 					 const DAT_RMR_TRIPLET *local_buffer,

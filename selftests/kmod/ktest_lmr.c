@@ -1160,6 +1160,167 @@ static void windows_open_what_they_are_bound_to(struct ktest *t)
 	with_rig(t, rmrs);
 }
 
+static DAT_RETURN bind_all(struct rig *r, DAT_RMR_HANDLE rmr, const struct mem *m, u64 n,
+			   DAT_RMR_CONTEXT *key)
+{
+	DAT_LMR_TRIPLET seg = { m->addr, m->length, m->context };
+
+	return dat_rmr_bind(rmr, m->lmr, &seg, ALL, DAT_VA_TYPE_VA, r->b, cookie(n), 0, key);
+}
+
+/* A message of a to b that ends @key. */
+static DAT_RETURN send_end(struct rig *r, DAT_RMR_CONTEXT key, u64 n)
+{
+	return dat_ep_post_recv(r->b, 0, NULL, cookie(n), 0) ?:
+	       dat_ep_post_send_with_invalidate(r->a, 0, NULL, cookie(n + 1),
+						DAT_COMPLETION_SUPPRESS_FLAG, DAT_TRUE, key);
+}
+
+static void peer_closes(struct ktest *t, struct rig *r, struct mem *m)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_RMR_CONTEXT key = 0, old;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT event;
+
+	KT_OK(t, dat_rmr_create(r->pz, &rmr));
+	KT_OK(t, bind_all(r, rmr, m, 1, &key));
+	KT_EQ(t, status_of(r, 1), DAT_RMR_BIND_SUCCESS);
+	KT_EQ(t, reads(r, m->addr, 50, key), DAT_DTO_SUCCESS);
+	KT_OK(t, send_end(r, key, 11));
+	KT_EQ(t, next(r->evd, &event), DAT_DTO_COMPLETION_EVENT);
+	dto = &event.event_data.dto_completion_event_data;
+	KT_EQ(t, dto->status, DAT_DTO_SUCCESS);
+	KT_EQ(t, dto->user_cookie.as_64, 11);
+	KT_EQ(t, dto->operation, DAT_DTO_RECEIVE_WITH_INVALIDATE);
+	KT_EQ(t, dto->rmr_context, key);
+	KT_EQ(t, dto->transfered_length, 0);
+	KT_OK(t, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	KT_EQ(t, param.lmr_triplet.segment_length, 0);
+	old = key;
+	KT_OK(t, bind_all(r, rmr, m, 2, &key));
+	KT_EQ(t, status_of(r, 2), DAT_RMR_BIND_SUCCESS);
+	KT_EQ(t, reads(r, m->addr, 50, key), DAT_DTO_SUCCESS);
+	KT_EQ(t, reads(r, m->addr, 50, old), DAT_DTO_ERR_REMOTE_ACCESS);
+	KT_TRUE(t, rig_reconnect(t, r));
+	KT_OK(t, send_end(r, key, 21));
+	KT_EQ(t, status_of(r, 21), DAT_DTO_SUCCESS);
+	/* Nothing of the window is left in its way. */
+	KT_OK(t, dat_lmr_free(m->lmr));
+	KT_OK(t, dat_rmr_free(rmr));
+}
+
+static void window_closes(struct ktest *t, struct rig *r)
+{
+	u8 *va = vmalloc(SIZE);
+	struct mem m = {};
+
+	KT_TRUE(t, va);
+	if (reg_va(t, r, va, SIZE, LOCAL, &m))
+		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
+	else
+		peer_closes(t, r, &m);
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	vfree(va);
+}
+
+static void peers_close_windows_and_the_receive_says_so(struct ktest *t)
+{
+	with_rig(t, window_closes);
+}
+
+static void peer_ends(struct ktest *t, struct rig *r, struct mem *m)
+{
+	KT_OK(t, send_end(r, m->rkey, 1));
+	KT_EQ(t, status_of(r, 1), DAT_DTO_ERR_BAD_RESPONSE);
+	KT_TRUE(t, rig_reconnect(t, r));
+	/* No key at all: the device refuses it. */
+	KT_OK(t, send_end(r, m->rkey ^ 0x7700, 3));
+	KT_TRUE(t, status_of(r, 3) != DAT_DTO_SUCCESS);
+}
+
+static void region_ends(struct ktest *t, struct rig *r)
+{
+	u8 *va = vmalloc(SIZE);
+	struct mem m = {};
+
+	KT_TRUE(t, va);
+	if (reg_va(t, r, va, SIZE, ALL, &m))
+		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
+	else
+		peer_ends(t, r, &m);
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	vfree(va);
+}
+
+static void a_peer_that_ends_a_region_breaks_its_connection(struct ktest *t)
+{
+	with_rig(t, region_ends);
+}
+
+static void read_window(struct ktest *t, struct rig *r, struct mem *m, struct mem *from)
+{
+	DAT_RMR_TRIPLET to = {}, remote = { from->addr, 5000, from->rkey };
+	DAT_RMR_CONTEXT key = 0;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT event;
+
+	KT_OK(t, dat_rmr_create(r->pz, &rmr));
+	KT_OK(t, bind_all(r, rmr, m, 1, &key));
+	KT_EQ(t, status_of(r, 1), DAT_RMR_BIND_SUCCESS);
+	fill(from->va, SIZE, 3);
+	memset(m->va, 0, SIZE);
+	to.virtual_address = m->addr + 100;
+	to.segment_length = 5000;
+	to.rmr_context = key;
+	KT_OK(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(2), &remote, 0));
+	KT_EQ(t, next(r->evd, &event), DAT_DTO_COMPLETION_EVENT);
+	KT_EQ(t, event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	KT_EQ(t, event.event_data.dto_completion_event_data.operation, DAT_DTO_RDMA_READ);
+	KT_TRUE(t, !memcmp(m->va + 100, from->va, 5000) && !m->va[99] && !m->va[5100]);
+	to.segment_length = 4999;
+	KT_TYPE(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(3), &remote, 0),
+		DAT_LENGTH_ERROR);
+	KT_TYPE(t, dat_ep_post_rdma_read_to_rmr(r->a, NULL, cookie(3), &remote, 0),
+		DAT_INVALID_PARAMETER);
+	KT_TYPE(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(3), NULL, 0),
+		DAT_INVALID_PARAMETER);
+	to.segment_length = SIZE;
+	remote.segment_length = SIZE;
+	KT_OK(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(4), &remote, 0));
+	KT_EQ(t, status_of(r, 4), DAT_DTO_ERR_LOCAL_PROTECTION);
+	KT_TRUE(t, rig_reconnect(t, r));
+	to.virtual_address = m->addr;
+	to.rmr_context = m->context;
+	KT_OK(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(5), &remote, 0));
+	KT_EQ(t, status_of(r, 5), DAT_DTO_ERR_LOCAL_PROTECTION);
+	KT_OK(t, dat_rmr_free(rmr));
+}
+
+static void window_reads(struct ktest *t, struct rig *r)
+{
+	u8 *va = vmalloc(SIZE), *other = vmalloc(SIZE);
+	struct mem m = {}, from = {};
+
+	if (!va || !other || reg_va(t, r, va, SIZE, LOCAL, &m) ||
+	    reg_va(t, r, other, SIZE, ALL, &from))
+		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
+	else
+		read_window(t, r, &m, &from);
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	vfree(other);
+	vfree(va);
+}
+
+static void reads_fill_windows(struct ktest *t)
+{
+	with_rig(t, window_reads);
+}
+
 /* Larger than a registration can list in small pages, and in one piece. */
 static void large(struct ktest *t, struct rig *r)
 {
@@ -1237,6 +1398,9 @@ const struct ktest_case ktest_lmr[] = {
 	KTEST(flushed_requests_on_memory_leave_it_usable),
 	KTEST(invalidation_does_not_overtake_its_bind),
 	KTEST(windows_open_what_they_are_bound_to),
+	KTEST(peers_close_windows_and_the_receive_says_so),
+	KTEST(a_peer_that_ends_a_region_breaks_its_connection),
+	KTEST(reads_fill_windows),
 	KTEST(large_memory_gets_large_pages),
 	KTEST(close_takes_memory_along),
 	{}
