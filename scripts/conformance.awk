@@ -24,6 +24,14 @@ kind == "codes" && in_enum && $1 ~ /^DAT_[A-Z0-9_]+$/ {
 	else is_type[$1] = 1
 }
 
+# What the specification names: a type without class, for each function.
+kind == "spec" && !/^#/ {
+	for (i = 2; i <= NF; i++) {
+		spec[$1, ++nspec[$1]] = $i
+		in_spec[$1, $i] = 1
+	}
+}
+
 # The paragraph that begins with "Return:", and the prototype behind the comment.
 kind == "doc" && /^\/\*\*$/ { in_doc = 1; doc_fn = ""; in_return = 0; next }
 kind == "doc" && in_doc && !doc_fn { doc_fn = $2; next }
@@ -94,6 +102,42 @@ kind == "tests" && test {
 			called[test, h] = 1
 			covers[++ncovers] = test ";" helper[h]
 		}
+}
+
+# --- tests of kDAPL: what each function of the test modules calls ----------------------
+
+kind == "kdapl" && /^[A-Z][A-Za-z_ ]*[ *]kdat_[a-z_]+\(/ {
+	match($0, /kdat_[a-z_]+/)
+	kfn[++nkfn] = substr($0, RSTART, RLENGTH)
+	is_kfn[kfn[nkfn]] = 1
+}
+
+kind == "ktests" && FNR == 1 { suite = FILENAME; gsub(/.*\/|\.c$/, "", suite); in_fn = "" }
+# The line may go on behind its first argument; a macro or a table has no such line.
+kind == "ktests" && /^[a-z][A-Za-z0-9_ *]*[ *][a-z0-9_]+\(/ && !/;/ {
+	match($0, /[a-z0-9_]+\(/)
+	in_fn = suite " " substr($0, RSTART, RLENGTH - 1)
+}
+kind == "ktests" && /^}/ { in_fn = "" }
+kind == "ktests" && /KTEST\(/ {
+	line = $0
+	while (match(line, /KTEST\([a-z0-9_]+/)) {
+		ktest[++nktests] = suite " " substr(line, RSTART + 6, RLENGTH - 6)
+		line = substr(line, RSTART + RLENGTH)
+	}
+}
+# Arguments, too: an upcall is a function that is named and not called.
+kind == "ktests" && in_fn {
+	line = $0
+	while (match(line, /[a-z][a-z0-9_]+/)) {
+		word1 = substr(line, RSTART, RLENGTH)
+		line = substr(line, RSTART + RLENGTH)
+		if (word1 ~ /^dat_/) word1 = "k" word1
+		if (!((in_fn, word1) in names)) {
+			names[in_fn, word1] = 1
+			named[in_fn, ++nnamed[in_fn]] = word1
+		}
+	}
 }
 
 # --- how they went -------------------------------------------------------------------
@@ -204,6 +248,36 @@ function resolve(f, text, clause, n, i, types, rest, inherited, len) {
 	for (i = 1; i <= n; i++) add_row(f, "INVALID_HANDLE|" clause[i])
 }
 
+# What the specification names has a row, whatever the description says.
+function specify(f, i) {
+	for (i = 1; i <= nspec[f]; i++)
+		if (!has_type(f, spec[f, i])) add_row(f, spec[f, i])
+}
+
+function beyond_spec(f, code) {
+	sub(/\|.*/, "", code)
+	return nspec[f] && code != "SUCCESS" && !((f, code) in in_spec)
+}
+
+# The functions of kDAPL that @at, a function of a test module, or its helpers name.
+function reach(test, at, i, word) {
+	if ((test, at) in reached) return
+	reached[test, at] = 1
+	for (i = 1; i <= nnamed[at]; i++) {
+		word = named[at, i]
+		if (word in is_kfn) cover("kDAPL", word, test)
+		split(at, part, " ")
+		reach(test, part[1] " " word)
+	}
+}
+
+function join_calls(i, part) {
+	for (i = 1; i <= nktests; i++) {
+		split(ktest[i], part, " ")
+		reach(part[1] "/" part[2], ktest[i])
+	}
+}
+
 # --- joining ---------------------------------------------------------------------------
 
 function cover(f, code, test) {
@@ -304,13 +378,13 @@ function table_row(first, second, f, code, why) {
 	why = waived(f, code)
 	if (why == "") {
 		missing++
-		problem((f == "SH" ? "rule " code " (" title[code] ")" : f "() " code) ": no test")
+		problem(f == "kDAPL" ? code "(): no test calls it" : (f == "SH" ? "rule " code " (" title[code] ")" : f "() " code) ": no test")
 	}
 	print "     - *" (why == "" ? "nothing" : "none: " why) "*"
 	if (results) print "     -"
 }
 
-function page(i, k, f) {
+function page(i, k, f, n, caller) {
 	print ".. SPDX-License-Identifier: GPL-2.0"
 	print ".. Made by scripts/conformance --write; not to be edited.\n"
 	print "Conformance\n===========\n"
@@ -319,12 +393,25 @@ function page(i, k, f) {
 	print "``PROGRAM/FIXTURE.TEST`` in ``selftests/``.  Codes are those of the descriptions in"
 	print "``include/dat/``, shortened: ``INVALID_PARAMETER|ARG2`` is ``DAT_INVALID_PARAMETER``"
 	print "with the subtype ``DAT_INVALID_ARG2``.\n"
+	print "Each function has a row for each type of code that the DAT 1.2 specification names"
+	print "(``selftests/lib/dat_codes.txt``), whatever its description here says.  *ours*: the"
+	print "specification does not name it.\n"
 	print "Functions\n---------\n"
 	table("Function", "Returns")
 	for (i = 1; i <= nfn; i++) {
 		f = fn[i]
 		for (k = 1; k <= nrows[f]; k++)
-			table_row(k == 1 ? "``" f "``" : "", "``" row[f, k] "``", f, row[f, k])
+			table_row(k == 1 ? "``" f "``" : "", "``" row[f, k] "``" \
+				(beyond_spec(f, row[f, k]) ? ", *ours*" : ""), f, row[f, k])
+	}
+	print "\nkDAPL\n-----\n"
+	print "How many tests in ``selftests/kmod/`` call a function of ``include/linux/kdat.h``, and"
+	print "the first of them.\n"
+	table("Function", "Callers")
+	for (i = 1; i <= nkfn; i++) {
+		n = split(tests["kDAPL", kfn[i]], caller, " ")
+		if (n > 3) tests["kDAPL", kfn[i]] = caller[1] " " caller[2] " " caller[3]
+		table_row("``" kfn[i] "``", n, "kDAPL", kfn[i])
 	}
 	print "\nRules\n-----\n"
 	table("Number", "Rule")
@@ -339,8 +426,10 @@ END {
 		if (!(fn[i] in text_of) && fn[i] !~ /^dat_(ia_open|provider_(init|fini))$/)
 			problem(fn[i] "(): no description of what it returns in include/dat")
 		resolve(fn[i])
+		specify(fn[i])
 	}
 	join_covers()
+	join_calls()
 	page()
 	for (i = 1; i <= nwaivers; i++)
 		if (!waiver_used[i])
