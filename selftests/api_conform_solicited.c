@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(solicited, each_message_that_asks_triggers_again, 60)
 	}
 }
 
-/* Covers: dat_linux_evd_fd; SH 18 */
+/* Covers: SH 18 */
 TEST_F_TIMEOUT(solicited, a_descriptor_is_readable_after_the_one_message_that_asks, 60)
 {
 	struct pollfd pfd = { .events = POLLIN };
