@@ -999,7 +999,7 @@ TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
-	ASSERT_EQ(0, peer_write_imm(&self->peer, be64toh(a.addr), be32toh(a.rkey), PEER_MEM));
+	ASSERT_EQ(0, peer_write_imm(&self->peer, be64toh(a.addr), be32toh(a.rkey), R_SIZE));
 	EXPECT_TRUE(thrown_out(&self->peer));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 }
