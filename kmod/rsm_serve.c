@@ -180,6 +180,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	if (ret)
 		return ret;
 	INIT_WORK(&conn->end_work, serve_end_work);
+	/* Once attached, an unpublish may end and put the connection as soon as end_lock is free. */
+	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr, g, known, answer);
 	mutex_unlock(&conn->end_lock);
@@ -189,6 +191,7 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 		rsm_conn_end(conn);
 		rsm_conn_put(conn);
 	}
+	rsm_conn_put(conn);
 	return ret;
 }
 
