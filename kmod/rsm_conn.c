@@ -28,6 +28,7 @@ static void conn_free(struct kref *ref)
 
 	if (conn->mem)
 		free_pages_exact(conn->mem, conn->mem_size);
+	mutex_destroy(&conn->ring_lock);
 	mutex_destroy(&conn->end_lock);
 	kfree_rcu(conn, rcu);
 }
@@ -213,6 +214,7 @@ static void conn_init(struct rsm_conn *conn)
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->entry);
 	mutex_init(&conn->end_lock);
+	mutex_init(&conn->ring_lock);
 	spin_lock_init(&conn->lock);
 	init_waitqueue_head(&conn->wq);
 	INIT_DELAYED_WORK(&conn->beat, conn_beat);
@@ -470,7 +472,7 @@ void rsm_conn_end(struct rsm_conn *conn)
 	cancel_delayed_work_sync(&conn->beat);
 	/* Who is told something meanwhile is done then. */
 	mutex_lock(&conn->end_lock);
-	conn->ended = true;
+	WRITE_ONCE(conn->ended, true);
 	mutex_unlock(&conn->end_lock);
 	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);

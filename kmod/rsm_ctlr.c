@@ -231,8 +231,6 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 		rc = kdat_evd_kcreate(ctlr->ia, CTLR_REQUESTS, DAT_UPCALL_SINGLE_INSTANCE,
 				      &requests, DAT_EVD_CR_FLAG, &ctlr->cr_evd);
 	if (rc == DAT_SUCCESS)
-		rc = kdat_pz_create(ctlr->ia, &ctlr->pz);
-	if (rc == DAT_SUCCESS)
 		rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->cr_evd,
 				     DAT_PSP_CONSUMER_FLAG, &ctlr->psp);
 	return rc;

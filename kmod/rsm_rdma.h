@@ -6,8 +6,9 @@
  *    └ rsm_conn           a connection of an import to its segment, seen from one side
  *
  * A segment has a zone and a registration of its own; each importer has an endpoint in that
- * zone, so a key of one segment is worth nothing on a connection to another.  Importers have
- * one zone per adapter.  Who may import is settled by the exporter's kernel before it accepts;
+ * zone, so a key of one segment is worth nothing on a connection to another.  An import has a
+ * zone of its own, too: with iWARP its exporter may write to the memory that reads go to, and
+ * must not reach that of another import.  Who may import is settled by the exporter's kernel before it accepts;
  * the queue pair of an import without DAT_RSM_WRITE takes no writes.
  *
  * A connection ends with its endpoint.  Who ends it (rsm_conn_end()) knows afterwards that
@@ -18,6 +19,7 @@
  *
  *   conn->end_lock        mutex, also outside node->lock: the owner is told, the endpoint made
  *   remote->io_lock       mutex: one call at a time transfers through the stage
+ *   conn->ring_lock       mutex: one call at a time makes the ring
  *   conn->lock            BH spinlock; kDAPL posts are made under it
  *
  * None of them but conn->lock is taken in an upcall that frees could wait for.
@@ -75,7 +77,6 @@ enum rsm_ctlr_state {
  * @cr_evd: requests; likewise rsm_serve_upcall(), beside those of @evd, so that a flood of
  *	requests holds up nobody who is connected
  * @psp: service point
- * @pz: of imports
  * @read_priv: what memory that is read into needs
  * @reads: RDMA reads that an endpoint may have under way, at most 16
  * @addr: of the adapter, as it was when it was opened; where the service point is
@@ -93,7 +94,6 @@ struct rsm_ctlr {
 	DAT_EVD_HANDLE		evd;
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
-	DAT_PZ_HANDLE		pz;
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;
 	struct sockaddr_storage	addr;
@@ -303,12 +303,14 @@ struct rsm_received {
  * @ended: nobody is told anything any more
  * @ep: endpoint, or NULL
  * @evd: of its requests and receives
+ * @pz: zone of an importer's side: @mem, its ring and @ep
  * @mem: messages, and the stage of an import
  * @mem_size: bytes of @mem
  * @lmr: of @mem
  * @context: of @lmr
  * @done: who is told of completions
- * @ring: importer: mapped by the process, or NULL; set once, under @end_lock, with release
+ * @ring_lock: making of @ring
+ * @ring: importer: mapped by the process, or NULL; set once, under @ring_lock, with release
  * @inbox_work: looks at @inbox
  * @lock: everything below
  * @up: requests can be posted
@@ -355,11 +357,13 @@ struct rsm_conn {
 	bool				ended;
 	DAT_EP_HANDLE			ep;
 	DAT_EVD_HANDLE			evd;
+	DAT_PZ_HANDLE			pz;
 	void				*mem;
 	u32				mem_size;
 	DAT_LMR_HANDLE			lmr;
 	DAT_LMR_CONTEXT			context;
 	rsm_done_fn			done[RSM_CHANNELS];
+	struct mutex			ring_lock;	/* ring */
 	struct rsm_ring			*ring;
 	struct work_struct		inbox_work;
 	spinlock_t			lock;		/* of all that follows */

@@ -94,8 +94,11 @@ static int conn_begin(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout
 	ret = rsm_node_addr(ctlr, be32_to_cpu(g->to), &addr);
 	if (ret)
 		return ret;
+	rc = kdat_pz_create(ctlr->ia, &conn->pz);
+	if (rc)
+		return rsm_dat_error(rc);
 	/* Nobody is told anything before there is a request. */
-	ret = rsm_conn_make_ep(conn, ctlr->pz, DAT_EP_KERNEL_PORT);
+	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
 	if (ret)
 		return ret;
 	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&addr, READ_ONCE(rsm_port), timeout_us,
@@ -105,7 +108,7 @@ static int conn_begin(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
-/* What fails is undone by rsm_conn_end(). */
+/* What fails is undone by conn_close(). */
 static int conn_connect(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout_us)
 {
 	int ret = conn_begin(conn, g, timeout_us);
@@ -122,6 +125,14 @@ static int conn_connect(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeo
 		ret = conn->err == DAT_RSM_CONN_ABORTED ? DAT_RSM_UNREACHABLE : conn->err;
 	spin_unlock_bh(&conn->lock);
 	return ret;
+}
+
+/* Nothing of the connection is left but its memory. */
+static void conn_close(struct rsm_conn *conn)
+{
+	rsm_conn_end(conn);
+	rsm_ring_end(conn);
+	kdat_pz_free(conn->pz);
 }
 
 static struct rsm_remote *remote_alloc(void)
@@ -155,7 +166,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	return DAT_RSM_OK;
 
 err_conn:
-	rsm_conn_end(r->conn);
+	conn_close(r->conn);
 	rsm_conn_put(r->conn);
 err_ctlr:
 	rsm_ctlr_put(r->ctlr);
@@ -195,8 +206,7 @@ void rsm_remote_end(struct rsm_import *imp)
 
 	/* What was posted to the exporter shall arrive. */
 	rsm_msg_settle(r->conn, test_bit(0, &ctx->ended) ? ctx->settle_by : jiffies + HZ);
-	rsm_conn_end(r->conn);
-	rsm_ring_end(r->conn);
+	conn_close(r->conn);
 	rsm_ctlr_put(r->ctlr);
 }
 
@@ -223,7 +233,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	/* RSM listens only while somebody has a use for it. */
 	if (conn->refused)
 		ret = DAT_RSM_NOT_PUBLISHED;
-	rsm_conn_end(conn);
+	conn_close(conn);
 	rsm_conn_put(conn);
 	return ret == DAT_RSM_NOT_PUBLISHED ? DAT_RSM_OK : ret;
 }

@@ -510,8 +510,10 @@ static int ring_register(struct rsm_ring *r)
 	unsigned int i;
 	int ret;
 
+	/* Connection upcalls of all imports wait for end_lock: no process may be slow with it. */
+	lockdep_assert_not_held(&r->conn->end_lock);
 	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
-		ret = rsm_conn_register(ctlr, ctlr->pz,
+		ret = rsm_conn_register(ctlr, r->conn->pz,
 					page_address(r->data.pages[i * (r->chunk / PAGE_SIZE)]),
 					r->chunk, true, &r->lmr[i], &r->context[i]);
 		if (ret) {
@@ -523,13 +525,17 @@ static int ring_register(struct rsm_ring *r)
 	return DAT_RSM_OK;
 }
 
-/* Under end_lock: who ends the connection finds the ring, or we find that it has ended. */
+/*
+ * The adapter and the zone stay while ring_lock is held: rsm_ring_end() takes it after @ended is
+ * set.  So either this sees @ended, or rsm_ring_end() finds the ring.  It is a lock of this import
+ * alone: a process that registers slowly delays the end of its own import and nothing else.
+ */
 static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 {
 	int ret;
 
-	lockdep_assert_held(&conn->end_lock);
-	if (conn->ended || READ_ONCE((*ring)->imp->obj.cut))
+	lockdep_assert_held(&conn->ring_lock);
+	if (READ_ONCE(conn->ended) || READ_ONCE((*ring)->imp->obj.cut))
 		return DAT_RSM_CONN_ABORTED;
 	if (conn->ring)
 		return DAT_RSM_OK;
@@ -550,9 +556,9 @@ static int ring_add(struct rsm_conn *conn)
 	if (!r)
 		return DAT_RSM_NO_MEM;
 	rsm_watch_start();
-	mutex_lock(&conn->end_lock);
+	mutex_lock(&conn->ring_lock);
 	ret = ring_begin(conn, &r);
-	mutex_unlock(&conn->end_lock);
+	mutex_unlock(&conn->ring_lock);
 	if (r)
 		ring_release(r);
 	return ret;
@@ -565,8 +571,12 @@ static struct rsm_ring *ring_of(const struct rsm_import *imp)
 
 void rsm_ring_end(struct rsm_conn *conn)
 {
-	struct rsm_ring *r = conn->ring;
+	struct rsm_ring *r;
 
+	/* A call that is making the ring has made it, or has seen that the connection ended. */
+	mutex_lock(&conn->ring_lock);
+	r = conn->ring;
+	mutex_unlock(&conn->ring_lock);
 	if (!r)
 		return;
 	spin_lock_bh(&r->lock);

@@ -50,17 +50,33 @@ static int make_nodes(void)
 	return r_nodes(nodes, 3, -1);
 }
 
-/* Queue pairs of this machine. */
-static int queue_pairs(void)
+/* Lines that a command prints. */
+static int lines_of(const char *text)
 {
-	FILE *f = popen("rdma resource show qp | wc -l", "r");
+	char pipe[64];
+	FILE *f;
 	int n = -1;
+
+	snprintf(pipe, sizeof(pipe), "%s | wc -l", text);
+	f = popen(pipe, "r");
 
 	if (f) {
 		fscanf(f, "%d", &n);
 		pclose(f);
 	}
 	return n;
+}
+
+/* Queue pairs of this machine. */
+static int queue_pairs(void)
+{
+	return lines_of("rdma resource show qp");
+}
+
+/* Protection domains of this machine. */
+static int zones(void)
+{
+	return lines_of("rdma resource show pd");
 }
 
 /* They come back to @n in time. */
@@ -1100,6 +1116,34 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ('n', c);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+}
+
+/*
+ * With iWARP the memory that an import reads into can be written by its exporter.  Another import's
+ * must be in another protection domain.
+ */
+TEST_F(rdma, each_import_has_a_zone_of_its_own)
+{
+	struct r_pair *p = &self->p;
+	rsmapi_barrier_t barrier;
+	int before, n = 0;
+	char c = 'x';
+	void *imp;
+
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
+	before = zones();
+	ASSERT_LT(0, before);
+	ASSERT_EQ(RSM_SUCCESS, r_also(p, RSM_PERM_RDWR, &imp, &barrier));
+	EXPECT_EQ(before + 1, zones());
+	/* Its ring is in that zone. */
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(imp, 0, &c, 1));
+	EXPECT_EQ(before + 1, zones());
+	EXPECT_EQ('x', p->mem[0]);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
+	while (zones() != before && n++ < R_WAIT_MS / 100)
+		usleep(100000);
+	EXPECT_EQ(before, zones());
 }
 
 /* --- ends ------------------------------------------------------------------------- */
