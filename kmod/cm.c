@@ -20,7 +20,6 @@
 
 #define DAT_RESOLVE_MS	2000
 #define DAT_RETRIES	7	/* RNR: for ever */
-#define DAT_FIRST_PORT	512	/* of those below PROT_SOCK; what is below has known uses */
 
 static unsigned int cm_accept_timeout = 10000;
 module_param_named(accept_timeout, cm_accept_timeout, uint, 0644);

@@ -711,6 +711,9 @@ struct dat_ep_attr {
 	u32	request_flags;
 };
 
+/* DAT_EP_KERNEL_PORT: the first of the ports, up to PROT_SOCK; those below have known uses. */
+#define DAT_FIRST_PORT	512
+
 /**
  * enum dat_ep_trait - what RSM wants of its connections, and nobody else can ask for
  * @DAT_EP_PEER_READS: a peer that is accepted may read memory, and not write

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Controllers: the numbers of adapters, and those that are open. */
+#include <linux/cred.h>
 #include <linux/module.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "kdat.h"
@@ -21,9 +23,26 @@
 
 static_assert(CTLR_EVENTS <= DAT_MAX_EVD_QLEN);
 
-unsigned int rsm_port = 21075;
-module_param_named(rsm_port, rsm_port, uint, 0644);
-MODULE_PARM_DESC(rsm_port, "Port at which RSM listens on adapters that are opened later (21075)");
+/*
+ * rdma_cm gives ports below PROT_SOCK only to processes with CAP_NET_BIND_SERVICE in the first user
+ * namespace, whatever the network namespace.  From DAT_FIRST_PORT on kernels connect.
+ */
+#define RSM_PORT_MAX	(DAT_FIRST_PORT - 1)
+
+unsigned int rsm_port = 341;
+
+static int port_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, RSM_PORT_MAX);
+}
+
+static const struct kernel_param_ops port_ops = {
+	.set = port_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(rsm_port, &port_ops, &rsm_port, 0644);
+MODULE_PARM_DESC(rsm_port, "Port, 1 to 511, at which RSM listens on adapters that are opened later (341)");
 
 void rsm_ctlrs_init(struct rsm_node *node)
 {
@@ -212,6 +231,23 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	return DAT_SUCCESS;
 }
 
+/* Processes that export need not be privileged, so the kernel asks for the port in its own name. */
+static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
+{
+	struct cred *kernel = prepare_kernel_cred(&init_task);
+	const struct cred *old;
+	DAT_RETURN rc;
+
+	if (!kernel)
+		return kdat_error(-ENOMEM);
+	old = override_creds(kernel);
+	rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->cr_evd, DAT_PSP_CONSUMER_FLAG,
+			     &ctlr->psp);
+	revert_creds(old);
+	put_cred(kernel);
+	return rc;
+}
+
 /* The service point comes last: with it come requests, which find the rest. */
 static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 {
@@ -231,8 +267,7 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 		rc = kdat_evd_kcreate(ctlr->ia, CTLR_REQUESTS, DAT_UPCALL_SINGLE_INSTANCE,
 				      &requests, DAT_EVD_CR_FLAG, &ctlr->cr_evd);
 	if (rc == DAT_SUCCESS)
-		rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->cr_evd,
-				     DAT_PSP_CONSUMER_FLAG, &ctlr->psp);
+		rc = ctlr_listen(ctlr);
 	return rc;
 }
 

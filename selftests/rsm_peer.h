@@ -13,7 +13,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#define PEER_PORT	21075		/* rsm_port of the module */
+#define PEER_PORT	341		/* rsm_port of the module */
 #define PEER_MAGIC	0x44525331
 #define PEER_VERSION	1
 #define PEER_LITTLE	1
