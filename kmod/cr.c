@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connection requests, from the peer's message to accept or reject. */
 #include <linux/sched/mm.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 
 #include "dat.h"
@@ -24,6 +25,20 @@ int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+/*
+ * The address that a request claims is a part of its private data.  With RoCE the path's GID, to
+ * which the answers go, is made of an address, too.
+ */
+static bool cr_off_path(const struct rdma_cm_id *id)
+{
+	union ib_gid gid;
+
+	if (!rdma_protocol_roce(id->device, id->port_num))
+		return false;
+	rdma_ip2gid((struct sockaddr *)&id->route.addr.dst_addr, &gid);
+	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
+}
+
 static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
 			       const struct rdma_conn_param *param)
 {
@@ -43,6 +58,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, struct rdma_cm_id *id,
 		return cr;
 	cr->psp = psp;
 	cr->remote = id->route.addr.dst_addr;
+	cr->off_path = cr_off_path(id);
 	cr->param = *param;
 	cr->param.private_data = NULL;
 	cr->pd_len = min_t(u32, param->private_data_len, sizeof(cr->pd));

@@ -1001,6 +1001,7 @@ struct dat_psp {
  * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
  *	release
  * @remote: who asks
+ * @off_path: @remote, which the peer claims, is not the address of the path; constant
  * @param: what it asks for
  * @pd_len: bytes of @pd
  * @pd: private data
@@ -1012,6 +1013,7 @@ struct dat_cr {
 	struct dat_ep		*ep;
 	struct dat_psp		*psp;
 	struct sockaddr_storage	remote;
+	bool			off_path;
 	struct rdma_conn_param	param;
 	u32			pd_len;
 	u8			pd[DAT_MAX_PRIVATE_DATA];

@@ -398,6 +398,7 @@ bool kdat_comm_good(const DAT_COMM *comm);
 /* kdat_cr.c */
 void kdat_cr_take_ep(struct dat_cr *cr);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
+bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 
 /* kdat_post.c */

@@ -96,6 +96,24 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
+/**
+ * kdat_cr_off_path() - tell whether a request claims an address that its path does not have
+ * @cr_handle: from a consumer
+ *
+ * Only RoCE shows that.  Context: may sleep.  Return: false also if there is no such request.
+ */
+bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
+{
+	struct dat_cr *cr = cr_get(cr_handle, kdat_get);
+	bool off_path;
+
+	if (IS_ERR(cr))
+		return false;
+	off_path = cr->off_path;
+	kdat_done(&cr->obj);
+	return off_path;
+}
+
 /*
  * Who gives it an EP from now on sees that it dies, and who did before is seen here.  The
  * object layer would let go of the EP as well, but leave it CONNECTION_PENDING.
