@@ -92,6 +92,7 @@ static void check(int ret, const char *what)
 		{ RSMERR_SEG_NOT_PUBLISHED, "no such segment is published on this controller" },
 		{ RSMERR_SEGID_IN_USE, "another segment of this node has this id" },
 		{ RSMERR_RESERVED_SEGID, "ids that one may choose are 0x400000 to 0x7fffffff" },
+		{ RSMERR_BAD_CONF, "no cluster key, or the other node has another one: see rsm-nodes key" },
 		{ RSMERR_REMOTE_NODE_UNREACHABLE, "that node does not answer: see rsm-nodes status" },
 		{ RSMERR_PERM_DENIED, "the exporter does not allow it" },
 		{ RSMERR_BAD_LENGTH, "the segment is smaller: --pages differs" },

@@ -385,7 +385,7 @@ static int cm_qp_become(struct dat_conn *conn, enum ib_qp_state state)
 	if (ret)
 		return ret;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		attr.qp_access_flags &= ~IB_ACCESS_REMOTE_WRITE;
+		attr.qp_access_flags = 0;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		attr.max_dest_rd_atomic = conn->param.responder_resources;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
@@ -394,12 +394,12 @@ static int cm_qp_become(struct dat_conn *conn, enum ib_qp_state state)
 }
 
 /*
- * rdma_cm lets every peer write from before it is told that it is accepted.  So here the queue
- * pair is made ready by us, and rdma_cm accepts as it does for who has one of his own: it is
- * told the number.  We have the handler lock, and the undertaker waits for us, so nobody misses
- * id->qp meanwhile.
+ * rdma_cm lets every peer read and write from before the peer hears that it is accepted.  So this
+ * makes the queue pair ready by itself, and has rdma_cm accept by the number of the queue pair
+ * alone.  The handler lock is held and the undertaker waits for the end of the accept, so nobody
+ * misses id->qp meanwhile.
  */
-static int cm_accept_reader(struct dat_conn *conn)
+static int cm_accept_without_access(struct dat_conn *conn)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
 	struct rdma_cm_id *id = conn->id;
@@ -420,8 +420,8 @@ static int cm_accept_reader(struct dat_conn *conn)
 
 static int cm_accept_peer(struct dat_conn *conn)
 {
-	if (conn->ep->traits & DAT_EP_PEER_READS)
-		return cm_accept_reader(conn);
+	if (conn->ep->traits & DAT_EP_PEER_WAITS)
+		return cm_accept_without_access(conn);
 	return rdma_accept(conn->id, &conn->param);
 }
 
@@ -484,6 +484,7 @@ int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_l
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	conn->passive = true;
+	conn->peer_qpn = cr->param.qp_num;
 	cm_set_param(conn, min_t(u32, ep->attr.read_in, cr->param.responder_resources),
 		     min_t(u32, ep->attr.read_out, cr->param.initiator_depth), pd, pd_len);
 	id = xchg(&cr->id, NULL);

@@ -11,6 +11,7 @@
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <rdma/ib_addr.h>
 
 #include "dat.h"
 #include "compat.h"
@@ -128,6 +129,8 @@ static void conn_note_peer(struct dat_conn *conn, const struct rdma_conn_param *
 	ep->remote = conn->id->route.addr.dst_addr;
 	ep->read_in = min_t(u32, ep->attr.read_in, param->responder_resources);
 	ep->read_out = min_t(u32, ep->attr.read_out, param->initiator_depth);
+	if (!conn->passive)
+		conn->peer_qpn = param->qp_num;
 }
 
 /**
@@ -163,6 +166,71 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 out:
 	spin_unlock_bh(&ep->lock);
 	dat_psp_leave(&conn->psp);
+}
+
+static void conn_path(const struct dat_conn *conn, struct dat_path *path)
+{
+	const struct rdma_route *route = &conn->id->route;
+
+	memset(path, 0, sizeof(*path));
+	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num)) {
+		rdma_ip2gid((struct sockaddr *)&route->addr.src_addr, &path->local);
+		rdma_ip2gid((struct sockaddr *)&route->addr.dst_addr, &path->remote);
+		return;
+	}
+	path->local = route->path_rec->sgid;
+	path->remote = route->path_rec->dgid;
+	path->local_qpn = conn->qp->qp_num;
+	path->remote_qpn = conn->peer_qpn;
+}
+
+/**
+ * dat_ep_path() - tell between which queue pairs a connection is
+ * @ep: endpoint
+ * @path: result
+ *
+ * Context: BH.  Return: 0; -ENOTCONN.
+ */
+int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
+{
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->conn && ep->conn->established && !ep->conn->closing) {
+		conn_path(ep->conn, path);
+		ret = 0;
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/**
+ * dat_ep_let_peer() - let a peer that was accepted with DAT_EP_PEER_WAITS reach memory
+ * @ep: endpoint
+ * @write: the peer may write, too, and not only read
+ *
+ * Context: may sleep.  Return: 0; -ENOTCONN; or why the device refuses.
+ */
+int dat_ep_let_peer(struct dat_ep *ep, bool write)
+{
+	struct ib_qp_attr attr = {
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | (write ? IB_ACCESS_REMOTE_WRITE : 0),
+	};
+	struct dat_conn *conn;
+	int ret;
+
+	spin_lock_bh(&ep->lock);
+	conn = ep->conn;
+	if (!conn || !conn->established || conn->closing || conn->starting) {
+		spin_unlock_bh(&ep->lock);
+		return -ENOTCONN;
+	}
+	/* Keeps the undertaker away from the queue pair. */
+	conn->starting = true;
+	spin_unlock_bh(&ep->lock);
+	ret = ib_modify_qp(conn->qp, &attr, IB_QP_ACCESS_FLAGS);
+	dat_conn_started(conn);
+	return ret;
 }
 
 /* Called with ep->lock held, by cq.c. */

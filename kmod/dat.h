@@ -716,12 +716,12 @@ struct dat_ep_attr {
 
 /**
  * enum dat_ep_trait - what RSM wants of its connections, and nobody else can ask for
- * @DAT_EP_PEER_READS: a peer that is accepted may read memory, and not write
+ * @DAT_EP_PEER_WAITS: a peer that is accepted reaches no memory before dat_ep_let_peer()
  * @DAT_EP_KERNEL_PORT: connect from a port that processes don't get, by which the peer sees
  *	that a kernel asks
  */
 enum dat_ep_trait {
-	DAT_EP_PEER_READS	= 1,
+	DAT_EP_PEER_WAITS	= 1,
 	DAT_EP_KERNEL_PORT	= 2,
 };
 
@@ -879,6 +879,7 @@ struct dat_direct {
  *	reference held; xchg()ed to NULL by the release
  * @param: what we ask of the peer
  * @pd: private data to send
+ * @peer_qpn: number of the peer's queue pair; 0 with iWARP; set before @established
  *
  * Under ep->lock:
  *
@@ -933,6 +934,7 @@ struct dat_conn {
 	struct dat_psp		*psp;
 	struct rdma_conn_param	param;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
+	u32			peer_qpn;
 
 	/* Under ep->lock. */
 	struct list_head	early;
@@ -990,6 +992,20 @@ struct dat_psp {
 	atomic_t		pending;
 	struct mem_cgroup	*memcg;
 	struct hlist_node	node;
+};
+
+/**
+ * struct dat_path - between which queue pairs a connection is
+ * @local: GID of this end; with iWARP made of its IP address
+ * @remote: GID of the peer; likewise
+ * @local_qpn: number of this end's queue pair; 0 with iWARP, which does not tell the peer
+ * @remote_qpn: number of the peer's queue pair; likewise
+ */
+struct dat_path {
+	union ib_gid	local;
+	union ib_gid	remote;
+	u32		local_qpn;
+	u32		remote_qpn;
 };
 
 /**
@@ -1452,6 +1468,8 @@ void dat_ep_breathe(struct dat_ep *ep);
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
 void dat_conn_free(struct dat_conn *conn);
 int dat_conn_make_qp(struct dat_conn *conn);
+int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
+int dat_ep_let_peer(struct dat_ep *ep, bool write);
 void dat_conn_started(struct dat_conn *conn);
 void dat_conn_close(struct dat_conn *conn, u32 event);
 void dat_conn_fail(struct dat_conn *conn, u32 event);

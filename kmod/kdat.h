@@ -389,6 +389,8 @@ DAT_MEM_TYPE kdat_mem_types(void);
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
 DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits);
+DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path);
+DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write);
 
 /* kdat_cm.c */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);

@@ -330,6 +330,44 @@ DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits)
 	return kdat_ep_call(ep_handle, ep_set_traits, &traits);
 }
 
+/**
+ * kdat_ep_path() - dat_ep_path() for a consumer of kDAPL
+ * @ep_handle: connected EP
+ * @path: result
+ *
+ * Not for other modules.  Context: may sleep.
+ */
+DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
+{
+	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	int ret;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	ret = dat_ep_path(ep, path);
+	kdat_done(&ep->obj);
+	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
+}
+
+/**
+ * kdat_ep_let_peer() - dat_ep_let_peer() for a consumer of kDAPL
+ * @ep_handle: EP with the trait DAT_EP_PEER_WAITS, connected
+ * @write: the peer may write, too
+ *
+ * Not for other modules.  Context: may sleep.
+ */
+DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write)
+{
+	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	int ret;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	ret = dat_ep_let_peer(ep, write);
+	kdat_done(&ep->obj);
+	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
+}
+
 /* A copy that stays when the connection goes; NULL if there is no address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,
 				    const struct sockaddr_storage *from)

@@ -61,6 +61,7 @@
 #define RSM_MAX_CTLRS	63
 
 struct dat_file;
+struct key;
 struct net;
 struct rsm_conn;
 struct rsm_ctlr;
@@ -116,6 +117,9 @@ struct rsm_user {
  *	for who knows the number to be one
  * @nr_names: of them; @ctlr_lock
  * @table: or NULL; changed under @ctlr_lock, read under RCU
+ * @key_lock: spinlock: @key
+ * @key: logon key with the cluster key, reference held, or NULL
+ * @trusts: the administrator has said that all hosts of the network are trusted
  * @survey_lock: one survey at a time; outer to @ctlr_lock
  * @surveys: that have begun; @survey_lock
  * @survey: what the last one found, or NULL; @survey_lock
@@ -135,6 +139,9 @@ struct rsm_node {
 	char			*names[RSM_MAX_CTLRS];
 	unsigned int		nr_names;
 	struct rsm_table __rcu	*table;
+	spinlock_t		key_lock;	/* key */
+	struct key		*key;
+	bool			trusts;
 	struct mutex		survey_lock;	/* surveys, survey */
 	u32			surveys;
 	struct rsm_survey	*survey;
@@ -252,6 +259,7 @@ struct rsm_mem {
  * @pz: zone of @mem and of all endpoints of importers
  * @peers: struct rsm_conn, those that are not to end; node->lock
  * @conns: connections, also those that are ending; obj.wq
+ * @importers: number of @conns whose peer was told the key
  * @moving: of them, those that may use the memory of before; obj.wq
  * @calls: that use @ctlr and @pz, under way; obj.wq
  */
@@ -276,6 +284,7 @@ struct rsm_export {
 	void			*pz;
 	struct list_head	peers;
 	atomic_t		conns;
+	atomic_t		importers;
 	atomic_t		moving;
 	atomic_t		calls;
 };
@@ -460,6 +469,19 @@ struct rsm_transfer {
 
 /* rsm_stage.c: their transfers, other than those of rings */
 int rsm_stage_io(struct rsm_transfer *t);
+
+/* rsm_auth.c */
+
+/**
+ * rsm_auth_ready() - tell whether adapters may be used
+ * @node: node
+ *
+ * Return: DAT_RSM_OK; DAT_RSM_BAD_CONF: the node has no cluster key, and does not trust the network.
+ */
+int rsm_auth_ready(struct rsm_node *node);
+
+/* Have a logon key of the caller be the cluster key; @serial 0: none.  Return: enum dat_rsm_err. */
+int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 
 /* rsm_node.c; likewise */
 int rsm_nodes(struct rsm_ucmd *ucmd);

@@ -91,7 +91,8 @@ static void conn_beat(struct work_struct *work)
 	bool stuck;
 
 	spin_lock_bh(&conn->lock);
-	stuck = conn_stuck(conn);
+	/* An exporter's patience with a peer that has proven nothing is over. */
+	stuck = !conn->been_up || conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->heard) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
@@ -213,6 +214,7 @@ static void conn_init(struct rsm_conn *conn)
 {
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->entry);
+	INIT_LIST_HEAD(&conn->unproven);
 	mutex_init(&conn->end_lock);
 	mutex_init(&conn->ring_lock);
 	spin_lock_init(&conn->lock);
@@ -237,6 +239,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 	conn->ia = ctlr->ia;
 	conn->ops = ops;
 	conn->owner = owner;
+	conn->trusts = READ_ONCE(ctlr->node->trusts);
 	conn->mem_size = PAGE_SIZE + PAGE_ALIGN(stage);
 	conn->mem = alloc_pages_exact(conn->mem_size,
 				      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
@@ -319,23 +322,34 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
-/* Established, with end_lock held. */
-static void conn_up(struct rsm_conn *conn, const struct rsm_answer *answer)
+void rsm_conn_up(struct rsm_conn *conn)
 {
-	spin_lock_bh(&conn->lock);
+	const struct rsm_grant *grant = &conn->said.grant;
+
+	lockdep_assert_held(&conn->lock);
 	conn->up = !conn->lost;
 	conn->been_up = conn->up;
-	if (answer) {
-		conn->rkey = be32_to_cpu(answer->rkey);
-		conn->addr = be64_to_cpu(answer->addr);
-		conn->length = be64_to_cpu(answer->length);
-		conn->swapped = answer->endian != RSM_ENDIAN;
+	if (conn->ops->moves) {
+		conn->rkey = be32_to_cpu(grant->rkey);
+		conn->addr = be64_to_cpu(grant->addr);
+		conn->length = be64_to_cpu(grant->length);
+		conn->swapped = conn->said.answer.endian != RSM_ENDIAN;
 	}
 	rsm_msg_push(conn);
-	conn_next_beat(conn);
-	spin_unlock_bh(&conn->lock);
-	queue_work(dat_wq, &conn->inbox_work);
+	if (!conn->lost)
+		mod_delayed_work(dat_wq, &conn->beat, beat_period());
 	wake_up_all(&conn->wq);
+}
+
+/* Established, with end_lock held: the handshake goes on by messages. */
+static void conn_link(struct rsm_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->linked = true;
+	spin_unlock_bh(&conn->lock);
+	if (conn->ops->moves)
+		rsm_auth_prove(conn);
+	queue_work(dat_wq, &conn->inbox_work);
 }
 
 static bool answer_good(const struct rsm_answer *a, DAT_COUNT len)
@@ -344,7 +358,7 @@ static bool answer_good(const struct rsm_answer *a, DAT_COUNT len)
 	       a->version == RSM_VERSION;
 }
 
-static void conn_lost(struct rsm_conn *conn, int err)
+void rsm_conn_lost(struct rsm_conn *conn, int err)
 {
 	bool first;
 
@@ -366,13 +380,31 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 {
 	const struct rsm_answer *answer = data->private_data;
 
-	if (!conn->ops->moves)
-		conn_up(conn, NULL);
-	else if (answer_good(answer, data->private_data_size) && !answer->err)
-		conn_up(conn, answer);
-	else
+	if (!conn->ops->moves) {
+		conn_link(conn);
+	} else if (answer_good(answer, data->private_data_size) && !answer->err) {
+		conn->said.answer = *answer;
+		conn_link(conn);
+	} else {
 		/* Somebody else listens at that port. */
-		conn_lost(conn, DAT_RSM_UNREACHABLE);
+		rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+	}
+}
+
+/* The errors that rsm_serve.c may send; what else a peer says is an unreachable node. */
+int rsm_conn_refusal(u32 err)
+{
+	switch (err) {
+	case DAT_RSM_NOT_PUBLISHED:
+	case DAT_RSM_NOT_PUBLISHED_TO_NODE:
+	case DAT_RSM_PERM_DENIED:
+	case DAT_RSM_NO_RESOURCES:
+	case DAT_RSM_NO_MEM:
+	case DAT_RSM_BAD_CONF:
+		return err;
+	default:
+		return DAT_RSM_UNREACHABLE;
+	}
 }
 
 static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
@@ -382,27 +414,23 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 
 	if (answer_good(answer, data->private_data_size))
 		err = be32_to_cpu(answer->err);
-	/* What an exporter may say; see rsm_serve.c. */
-	if (err != DAT_RSM_NOT_PUBLISHED && err != DAT_RSM_NOT_PUBLISHED_TO_NODE &&
-	    err != DAT_RSM_PERM_DENIED && err != DAT_RSM_NO_RESOURCES && err != DAT_RSM_NO_MEM)
-		err = DAT_RSM_UNREACHABLE;
-	conn_lost(conn, err);
+	rsm_conn_lost(conn, rsm_conn_refusal(err));
 }
 
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	conn->refused = true;
-	conn_lost(conn, DAT_RSM_UNREACHABLE);
+	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
 }
 
 static void conn_unreachable(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	conn_lost(conn, DAT_RSM_UNREACHABLE);
+	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
 }
 
 static void conn_ended(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	conn_lost(conn, DAT_RSM_CONN_ABORTED);
+	rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
 }
 
 static const struct {

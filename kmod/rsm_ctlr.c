@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Controllers: the numbers of adapters, and those that are open. */
 #include <linux/cred.h>
+#include <linux/key.h>
 #include <linux/module.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -48,6 +49,7 @@ void rsm_ctlrs_init(struct rsm_node *node)
 {
 	mutex_init(&node->ctlr_lock);
 	init_waitqueue_head(&node->ctlr_wq);
+	spin_lock_init(&node->key_lock);
 	mutex_init(&node->survey_lock);
 	INIT_LIST_HEAD(&node->ctlrs);
 }
@@ -59,6 +61,7 @@ void rsm_ctlrs_exit(struct rsm_node *node)
 		kfree(node->names[--node->nr_names]);
 	kvfree(rcu_dereference_protected(node->table, true));
 	kvfree(node->survey);
+	key_put(node->key);
 }
 
 /* Numbers. */
@@ -358,6 +361,7 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 	ctlr->number = number;
 	ctlr->state = RSM_CTLR_OPENING;
 	xa_init_flags(&ctlr->conns, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&ctlr->unproven);
 	return ctlr;
 }
 

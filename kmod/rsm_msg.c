@@ -10,14 +10,16 @@
 
 #include "rsm_msg.h"
 
-#define MSG_SLOT	64	/* bytes between messages in conn->mem */
+#define MSG_SLOT	256	/* bytes between messages in conn->mem, and of a receive */
 #define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
 #define MSG_ACK		(RSM_CONN_RECVS + 1)
-#define MSG_SCRATCH	(RSM_CONN_RECVS + 2)	/* of each channel */
+#define MSG_HANDSHAKE	(RSM_CONN_RECVS + 2)
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 3)	/* of each channel */
 
 static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
+static_assert(sizeof(struct rsm_proof) <= MSG_SLOT && sizeof(struct rsm_grant) <= MSG_SLOT);
 
-static struct rsm_msg *msg_slot(const struct rsm_conn *conn, unsigned int n)
+static void *msg_slot(const struct rsm_conn *conn, unsigned int n)
 {
 	return conn->mem + n * MSG_SLOT;
 }
@@ -30,9 +32,10 @@ static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
 	};
 }
 
-static DAT_LMR_TRIPLET msg_triplet(const struct rsm_conn *conn, unsigned int n)
+/* A receive takes every kind of message; msg_read() and rsm_auth_heard() look at the length. */
+static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
 {
-	return mem_triplet(conn, msg_slot(conn, n), sizeof(struct rsm_msg));
+	return mem_triplet(conn, msg_slot(conn, n), MSG_SLOT);
 }
 
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel)
@@ -42,17 +45,22 @@ DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel ch
 
 /* Saying. */
 
-static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const struct rsm_msg *msg,
+static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void *msg, u32 len,
 			   DAT_COMPLETION_FLAGS flags)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | slot };
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
+	DAT_LMR_TRIPLET seg = mem_triplet(conn, msg_slot(conn, slot), len);
 
 	lockdep_assert_held(&conn->lock);
-	*msg_slot(conn, slot) = *msg;
+	memcpy(msg_slot(conn, slot), msg, len);
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
 	/* That it fails is told by the end of the connection. */
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
+}
+
+void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len)
+{
+	msg_send(conn, MSG_HANDSHAKE, msg, len, DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
 static void msg_ack(struct rsm_conn *conn)
@@ -65,7 +73,7 @@ static void msg_ack(struct rsm_conn *conn)
 		return;
 	if (!conn->acks)
 		conn->progress = jiffies;
-	if (!msg_send(conn, MSG_ACK, &msg, DAT_COMPLETION_DEFAULT_FLAG))
+	if (!msg_send(conn, MSG_ACK, &msg, sizeof(msg), DAT_COMPLETION_DEFAULT_FLAG))
 		conn->acks++;
 }
 
@@ -99,7 +107,7 @@ void rsm_msg_push(struct rsm_conn *conn)
 	conn->want_beat = false;
 	conn->telling = true;
 	conn->told_at = jiffies;
-	msg_send(conn, MSG_TELL, &msg, DAT_COMPLETION_SUPPRESS_FLAG);
+	msg_send(conn, MSG_TELL, &msg, sizeof(msg), DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
 int rsm_msg_tell(struct rsm_conn *conn, bool single)
@@ -240,9 +248,25 @@ static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_RECV << COOKIE_CHANNEL | slot };
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, slot);
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, slot);
 
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* A message before the handshake is over; there is no other kind of it than those of rsm_auth.c. */
+static bool msg_hear_handshake(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	union {
+		struct rsm_proof	proof;
+		struct rsm_grant	grant;
+	} msg;
+
+	if (r->len > sizeof(msg))
+		return false;
+	memcpy(&msg, msg_slot(conn, r->slot), r->len);
+	/* The compiler must not fetch it again for later looks. */
+	barrier();
+	return rsm_msg_receive(conn, r->slot) && rsm_auth_heard(conn, &msg, r->len);
 }
 
 /* The connection has not ended.  False: it is of no use any more. */
@@ -251,6 +275,8 @@ static bool msg_hear(struct rsm_conn *conn, const struct rsm_received *r)
 	struct rsm_msg msg;
 	bool posted;
 
+	if (!READ_ONCE(conn->been_up))
+		return msg_hear_handshake(conn, r);
 	if (!msg_read(conn, r, &msg))
 		return false;
 	/*
@@ -271,7 +297,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 
 	spin_lock_bh(&conn->lock);
 	/* What comes before we know of the connection waits for that. */
-	any = conn->been_up && conn->inbox_head != conn->inbox_tail;
+	any = conn->linked && conn->inbox_head != conn->inbox_tail;
 	if (any)
 		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
 	spin_unlock_bh(&conn->lock);
@@ -295,7 +321,7 @@ void rsm_msg_inbox(struct work_struct *work)
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
-	DAT_LMR_TRIPLET seg = msg_triplet(conn, r.slot);
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;

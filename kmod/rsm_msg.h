@@ -36,10 +36,44 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 /* Post a receive; false: the endpoint does not take it. */
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot);
 
+/**
+ * rsm_msg_handshake() - send a message of the handshake
+ * @conn: linked; conn->lock held
+ * @msg: struct rsm_proof or struct rsm_grant
+ * @len: bytes of @msg
+ */
+void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
+
 /* conn->inbox_work */
 void rsm_msg_inbox(struct work_struct *work);
 
 /* A byte that flushes of a channel are read into. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
+
+/* rsm_auth.c; under end_lock, in process context */
+
+/* Importer: the exporter has accepted.  Prove what was greeted. */
+void rsm_auth_prove(struct rsm_conn *conn);
+
+/**
+ * rsm_auth_heard() - take a message of a connection whose handshake is not over
+ * @conn: linked
+ * @msg: private copy
+ * @len: bytes of @msg
+ *
+ * Return: false: the connection is of no use any more.
+ */
+bool rsm_auth_heard(struct rsm_conn *conn, const void *msg, u32 len);
+
+/* rsm_conn.c */
+
+/* The handshake is over; conn->lock held, all that the peer needs has been sent. */
+void rsm_conn_up(struct rsm_conn *conn);
+
+/* What an importer tells its process of an exporter's error, which may be any number. */
+int rsm_conn_refusal(u32 err);
+
+/* The connection has come to nothing.  Under end_lock, in process context. */
+void rsm_conn_lost(struct rsm_conn *conn, int err);
 
 #endif /* _DAT_RSM_MSG_H */

@@ -10,7 +10,8 @@
 #include "kdat.h"
 #include "rsm_rdma.h"
 
-#define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL)
+#define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL | DAT_RSM_NODES_KEY | \
+			 DAT_RSM_NODES_TRUST)
 #define NODES_MAX	(RSM_MAX_CTLRS * (DAT_RSM_MAX_NODE + 1))
 
 static void entry_addr(const struct dat_rsm_node *e, struct sockaddr_storage *out)
@@ -240,6 +241,20 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	return DAT_RSM_OK;
 }
 
+/* What says who is believed is for the administrator of the host, whatever the namespace. */
+static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
+{
+	if (arg->size < offsetofend(struct dat_rsm_nodes, state) ||
+	    hweight32(arg->flags) != 1 || arg->state & ~DAT_RSM_NODE_TRUSTS)
+		return -EINVAL;
+	if (!capable(CAP_SYS_ADMIN))
+		return DAT_RSM_PERM_DENIED;
+	if (arg->flags & DAT_RSM_NODES_KEY)
+		return rsm_auth_set_key(node, arg->key);
+	WRITE_ONCE(node->trusts, arg->state & DAT_RSM_NODE_TRUSTS);
+	return DAT_RSM_OK;
+}
+
 static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 {
 	struct rsm_table *t;
@@ -254,6 +269,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 		ret = DAT_RSM_BAD_ADDR;
 	arg->count = t->count;
 	arg->local = READ_ONCE(node->id);
+	arg->state = (READ_ONCE(node->key) ? DAT_RSM_NODE_KEYED : 0) |
+		     (READ_ONCE(node->trusts) ? DAT_RSM_NODE_TRUSTS : 0);
 	kvfree(t);
 	return ret;
 }
@@ -265,5 +282,7 @@ int rsm_nodes(struct rsm_ucmd *ucmd)
 
 	if (arg->rsvd || arg->flags & ~NODES_FLAGS)
 		return -EINVAL;
+	if (arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST))
+		return trust_set(node, arg);
 	return arg->flags ? nodes_set(node, arg) : nodes_get(node, arg);
 }

@@ -42,6 +42,13 @@
 #define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter, who transfers nothing */
 #define RSM_CONN_RECVS		4
 
+/*
+ * Importers of an adapter that have proven nothing yet.  When there are more, the oldest goes: strangers
+ * who stay silent don't keep others out, who need no longer than a few messages take.
+ */
+#define RSM_MAX_UNPROVEN	64
+#define RSM_PROOF_PATIENCE	(10 * HZ)	/* of an exporter, from the accept on */
+
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
 #define RSM_MAX_SERVED		3072	/* of them, those of others: the own ones find room */
@@ -80,6 +87,9 @@ enum rsm_ctlr_state {
  * @read_priv: what memory that is read into needs
  * @reads: RDMA reads that an endpoint may have under way, at most 16
  * @addr: of the adapter, as it was when it was opened; where the service point is
+ * @unproven: struct rsm_conn, those of importers that have proven nothing yet, oldest first;
+ *	node->lock
+ * @nr_unproven: length of @unproven; node->lock
  * @conns: by id; found under RCU
  * @next_conn: where the search for an id begins
  */
@@ -97,6 +107,8 @@ struct rsm_ctlr {
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;
 	struct sockaddr_storage	addr;
+	struct list_head	unproven;
+	unsigned int		nr_unproven;
 	struct xarray		conns;
 	u32			next_conn;
 };
@@ -141,42 +153,55 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 
 extern unsigned int rsm_port;	/* of service points, host order */
 
+/*
+ * The handshake of version 2, in which both kernels prove that they know the cluster key:
+ *
+ *   importer                          exporter
+ *   --------                          --------
+ *   greeting, in the request    ->    finds the segment; accepts, without access to memory
+ *                               <-    answer, in the reply
+ *   PROOF, a message            ->    checks it, then the permissions; gives access to memory
+ *                               <-    GRANT, a message: the key of the memory
+ *   checks it, uses the key
+ *
+ * The proofs are HMAC-SHA256 over struct rsm_transcript, which has all that was said, and between
+ * which queue pairs.  Nonces of both sides make it fresh, and labels keep the one side's proof from
+ * being the other's.  See rsm_auth.c.
+ */
+
+#define RSM_NONCE	32
+#define RSM_MAC		32	/* of SHA-256 */
+#define RSM_KEY_MIN	32	/* bytes of a cluster key, at least */
+
 /**
  * struct rsm_greeting - private data of a connection request: 56 bytes
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the importer
- * @flags: RSM_GREETING_CAPABLE: may override permissions
+ * @flags: RSM_GREETING_TRUSTS: the importer trusts the network: there is no proof, nor is one wanted
  * @node: of the importer
  * @to: node that is meant
  * @segid: of the segment
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @uid: effective, by the importer's kernel, in its first user namespace
- * @gid: likewise
- * @groups: likewise; what there is room for
- * @ngroups: of them
+ * @nonce: random bytes
  */
-#define RSM_GREETING_GROUPS	6
 struct rsm_greeting {
 	__be32	magic;
 	u8	version;
 	u8	endian;
-	u8	flags;
-	u8	ngroups;
+	__be16	flags;
 	__be32	node;
 	__be32	to;
 	__be32	segid;
 	__be32	perm;
-	__be32	uid;
-	__be32	gid;
-	__be32	groups[RSM_GREETING_GROUPS];
+	u8	nonce[RSM_NONCE];
 };
 
 static_assert(sizeof(struct rsm_greeting) == 56);
 
 #define RSM_MAGIC		0x44525331	/* "DRS1" */
-#define RSM_VERSION		1
-#define RSM_GREETING_CAPABLE	0x1
+#define RSM_VERSION		2
+#define RSM_GREETING_TRUSTS	0x1
 
 #ifdef __LITTLE_ENDIAN
 #define RSM_ENDIAN		1
@@ -185,31 +210,29 @@ static_assert(sizeof(struct rsm_greeting) == 56);
 #endif
 
 /**
- * struct rsm_answer - private data of the answer
+ * struct rsm_answer - private data of the answer, also when that is a rejection
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the exporter
- * @flags: 0; bit 0 was used once and stays reserved
- * @err: enum dat_rsm_err; the rest counts if it is 0, else the exporter hangs up
- * @rkey: of the segment
- * @addr: of its first byte, for that key
- * @length: of it
+ * @rsvd: 0
+ * @err: enum dat_rsm_err; 0 in an answer that accepts
+ * @nonce: random bytes; of a rejection 0
  */
 struct rsm_answer {
 	__be32	magic;
 	u8	version;
 	u8	endian;
-	__be16	flags;
+	__be16	rsvd;
 	__be32	err;
-	__be32	rkey;
-	__be64	addr;
-	__be64	length;
+	u8	nonce[RSM_NONCE];
 };
 
 /**
  * enum rsm_msg_type - what kernels say to each other on a connection
  * @RSM_MSG_ACK: the last message that was none was received, and what it asked for done
  * @RSM_MSG_TELL: events, a heartbeat if there are none, or a rebind
+ * @RSM_MSG_PROOF: struct rsm_proof; the first message of an importer, once
+ * @RSM_MSG_GRANT: struct rsm_grant; the first message of an exporter, once
  *
  * Each side has at most one TELL under way, and answers one by one ACK.  Types 3 and 4 were used
  * once and stay reserved: like any other type they end the connection.
@@ -217,7 +240,92 @@ struct rsm_answer {
 enum rsm_msg_type {
 	RSM_MSG_ACK	= 1,
 	RSM_MSG_TELL	= 2,
+	RSM_MSG_PROOF	= 5,
+	RSM_MSG_GRANT	= 6,
 };
+
+/**
+ * struct rsm_proof - the importer's side of the proof, and for whom it imports
+ * @magic: RSM_MAGIC
+ * @type: RSM_MSG_PROOF
+ * @flags: RSM_PROOF_CAPABLE: may override permissions
+ * @ngroups: number of @groups
+ * @uid: effective, by the importer's kernel, in its first user namespace
+ * @gid: effective, likewise
+ * @groups: supplementary groups, likewise; those beyond the last place do not count
+ * @mac: with the cluster key, over the transcript with this field, and the grant, zero
+ */
+#define RSM_PROOF_GROUPS	32
+struct rsm_proof {
+	__be32	magic;
+	u8	type;
+	u8	flags;
+	__be16	ngroups;
+	__be32	uid;
+	__be32	gid;
+	__be32	groups[RSM_PROOF_GROUPS];
+	u8	mac[RSM_MAC];
+};
+
+#define RSM_PROOF_CAPABLE	0x1
+
+/**
+ * struct rsm_grant - the exporter's side of the proof, and what the importer needs
+ * @magic: RSM_MAGIC
+ * @type: RSM_MSG_GRANT
+ * @flags: 0
+ * @rsvd: 0
+ * @err: enum dat_rsm_err; the rest counts if it is 0
+ * @rkey: of the segment
+ * @addr: of its first byte, for that key
+ * @length: bytes of the segment
+ * @mac: with the cluster key, over the transcript with this field zero; zero if the importer's proof
+ *	is wrong
+ */
+struct rsm_grant {
+	__be32	magic;
+	u8	type;
+	u8	flags;
+	__be16	rsvd;
+	__be32	err;
+	__be32	rkey;
+	__be64	addr;
+	__be64	length;
+	u8	mac[RSM_MAC];
+};
+
+static_assert(sizeof(struct rsm_answer) == 44);
+static_assert(sizeof(struct rsm_proof) == 176);
+static_assert(sizeof(struct rsm_grant) == 64);
+
+/**
+ * struct rsm_transcript - what both kernels prove to each other
+ * @label: which of them proves, so that nobody can send a proof back to its maker
+ * @importer_gid: of the path; with iWARP made of the IP address
+ * @exporter_gid: of the path, likewise
+ * @importer_qpn: number of the queue pair; 0 with iWARP
+ * @exporter_qpn: number of the queue pair; 0 with iWARP
+ * @greeting: as sent
+ * @answer: as sent
+ * @proof: as sent
+ * @zero: 0
+ * @grant: as sent
+ */
+struct rsm_transcript {
+	char			label[16];
+	u8			importer_gid[16];
+	u8			exporter_gid[16];
+	__be32			importer_qpn;
+	__be32			exporter_qpn;
+	struct rsm_greeting	greeting;
+	struct rsm_answer	answer;
+	struct rsm_proof	proof;
+	__be32			zero;
+	struct rsm_grant	grant;
+};
+
+/* There is no padding, whose bytes nobody sets. */
+static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 4 + 64);
 
 #define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; comes before the others */
 #define RSM_TELL_REBIND	0x2	/* the segment has moved */
@@ -229,7 +337,7 @@ enum rsm_msg_type {
  * @flags: RSM_TELL_*
  * @rsvd: 0
  * @events: how many
- * @rkey: RSM_TELL_REBIND: as in struct rsm_answer
+ * @rkey: RSM_TELL_REBIND: as in struct rsm_grant
  * @addr: likewise
  */
 struct rsm_msg {
@@ -257,15 +365,18 @@ struct rsm_ring;
 /**
  * struct rsm_conn_ops - which side of a connection this is
  * @moves: the importer's: it is told of the segment's key, and when that changes
+ * @proven: exporter: the importer has proven that it is a kernel of the cluster, or need not; fills
+ *	conn->said.grant.  Return: false: the connection is of no use any more
  * @told: events came from the peer: one unless one is pending if @single, then @events
  * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
  *	unless rsm_conn_end() came before
  * @moved: exporter: conn->moving is over; conn->lock held
  *
- * The first two in process context, under end_lock, where conn->owner is valid.
+ * @proven, @told and @lost are called in process context, under end_lock, where conn->owner is valid.
  */
 struct rsm_conn_ops {
 	bool	moves;
+	bool	(*proven)(struct rsm_conn *conn);
 	void	(*told)(struct rsm_conn *conn, bool single, u32 events);
 	void	(*lost)(struct rsm_conn *conn);
 	void	(*moved)(struct rsm_conn *conn);
@@ -298,6 +409,12 @@ struct rsm_received {
  * @rcu: lookups are under RCU
  * @id: in ctlr->conns
  * @entry: exporter: in export->peers; node->lock
+ * @unproven: exporter: in ctlr->unproven; node->lock
+ * @known: exporter: the importer's node is in the table; constant
+ * @granted: exporter: the importer is told the key, or was; node->lock
+ * @trusts: the node trusts the network, so there are no proofs; constant
+ * @said: what was said in the handshake; @end_lock
+ * @proof_heard: exporter: a PROOF came; @end_lock
  * @end_work: exporter: ends it, once it is in that list no more
  * @end_lock: @ended, and making of @ep
  * @ended: nobody is told anything any more
@@ -313,8 +430,9 @@ struct rsm_received {
  * @ring: importer: mapped by the process, or NULL; set once, under @ring_lock, with release
  * @inbox_work: looks at @inbox
  * @lock: everything below
- * @up: requests can be posted
- * @been_up: they could
+ * @linked: the transport's connection is there, and the handshake goes on
+ * @up: requests can be posted: the handshake is over
+ * @been_up: @up is or was set
  * @lost: there is no connection any more, and there will be none
  * @err: why, enum dat_rsm_err
  * @refused: nobody listens there, but the host has said so
@@ -341,7 +459,7 @@ struct rsm_received {
  * @inbox_tail: and put there
  * @heard: in jiffies, when something came from the peer; no lock
  * @wq: those who wait for the connection, for room, or for the peer
- * @beat: heartbeat
+ * @beat: heartbeat; before, of an exporter, the end of its patience with an unproven peer
  */
 struct rsm_conn {
 	struct rsm_ctlr			*ctlr;
@@ -352,6 +470,12 @@ struct rsm_conn {
 	struct rcu_head			rcu;
 	u32				id;
 	struct list_head		entry;
+	struct list_head		unproven;
+	bool				known;
+	bool				granted;
+	bool				trusts;
+	struct rsm_transcript		said;
+	bool				proof_heard;
 	struct work_struct		end_work;
 	struct mutex			end_lock;	/* ended, ep */
 	bool				ended;
@@ -367,6 +491,7 @@ struct rsm_conn {
 	struct rsm_ring			*ring;
 	struct work_struct		inbox_work;
 	spinlock_t			lock;		/* of all that follows */
+	bool				linked;
 	bool				up;
 	bool				been_up;
 	bool				lost;
@@ -397,6 +522,14 @@ struct rsm_conn {
 	wait_queue_head_t		wq;
 	struct delayed_work		beat;
 };
+
+/* rsm_auth.c */
+
+/* Importer: fill the greeting and the unsigned proof, of the caller who imports from @node. */
+void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
+
+/* Exporter: whether an importer that greets so and this node agree on proofs.  Return: enum dat_rsm_err. */
+int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
 
 /* rsm_conn.c */
 

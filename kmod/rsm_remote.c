@@ -2,8 +2,6 @@
 /*
  * The importer's side of connections: connecting, leaving, telling.
  */
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/slab.h>
 
 #include "rsm_ring.h"
@@ -51,29 +49,6 @@ static const struct rsm_conn_ops probe_ops = {
 
 /* Connecting. */
 
-static u8 greeting_groups(struct rsm_greeting *g)
-{
-	const struct group_info *info = current_cred()->group_info;
-	u32 n = min_t(u32, info->ngroups, RSM_GREETING_GROUPS), i;
-
-	for (i = 0; i < n; i++)
-		g->groups[i] = cpu_to_be32(from_kgid_munged(&init_user_ns, info->gid[i]));
-	return n;
-}
-
-static void greeting_fill(struct rsm_greeting *g, u32 own, u32 node, u32 segid, u32 perm)
-{
-	*g = (struct rsm_greeting) {
-		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
-		.node = cpu_to_be32(own), .to = cpu_to_be32(node),
-		.segid = cpu_to_be32(segid), .perm = cpu_to_be32(perm),
-		.uid = cpu_to_be32(from_kuid_munged(&init_user_ns, current_euid())),
-		.gid = cpu_to_be32(from_kgid_munged(&init_user_ns, current_egid())),
-		.flags = capable(CAP_DAC_OVERRIDE) ? RSM_GREETING_CAPABLE : 0,
-	};
-	g->ngroups = greeting_groups(g);
-}
-
 static bool conn_decided(struct rsm_conn *conn)
 {
 	bool decided;
@@ -84,8 +59,9 @@ static bool conn_decided(struct rsm_conn *conn)
 	return decided;
 }
 
-static int conn_begin(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout_us)
+static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 {
+	struct rsm_greeting *g = &conn->said.greeting;
 	struct rsm_ctlr *ctlr = conn->ctlr;
 	struct sockaddr_storage addr;
 	DAT_RETURN rc;
@@ -109,20 +85,29 @@ static int conn_begin(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout
 }
 
 /* What fails is undone by conn_close(). */
-static int conn_connect(struct rsm_conn *conn, struct rsm_greeting *g, u32 timeout_us)
+static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
-	int ret = conn_begin(conn, g, timeout_us);
+	int ret = conn_begin(conn, timeout_us);
+	long left;
 
 	if (ret)
 		return ret;
-	if (wait_event_interruptible(conn->wq, conn_decided(conn)))
+	/* The transport keeps to its time by itself; an exporter that accepts may stay silent. */
+	left = wait_event_interruptible_timeout(conn->wq, conn_decided(conn),
+						2 * usecs_to_jiffies(timeout_us));
+	if (left < 0)
 		return DAT_RSM_INTERRUPTED;
+	if (!left)
+		return DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
 	/* That it was there for a moment is good enough: the import is cut. */
 	if (conn->been_up)
 		ret = DAT_RSM_OK;
+	else if (conn->err != DAT_RSM_CONN_ABORTED)
+		ret = conn->err;
 	else
-		ret = conn->err == DAT_RSM_CONN_ABORTED ? DAT_RSM_UNREACHABLE : conn->err;
+		/* The exporter was there, and has left in the middle of the handshake. */
+		ret = conn->linked ? DAT_RSM_NOT_PUBLISHED : DAT_RSM_UNREACHABLE;
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -148,9 +133,11 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
 {
 	struct rsm_remote *r = imp->remote;
-	struct rsm_greeting g;
 	int ret;
 
+	ret = rsm_auth_ready(node);
+	if (ret)
+		return ret;
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
 	if (ret)
 		return ret;
@@ -158,8 +145,8 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	if (ret)
 		goto err_ctlr;
 	r->conn->done[RSM_CHANNEL_STAGE] = rsm_stage_done;
-	greeting_fill(&g, node->id, arg->node, arg->segid, arg->perm);
-	ret = conn_connect(r->conn, &g, CONNECT_US);
+	rsm_auth_greet(r->conn, arg->node, arg->segid, arg->perm);
+	ret = conn_connect(r->conn, CONNECT_US);
 	if (ret)
 		goto err_conn;
 	imp->length = r->conn->length;
@@ -220,7 +207,6 @@ void rsm_remote_release(struct rsm_import *imp)
 
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 {
-	struct rsm_greeting g;
 	struct rsm_conn *conn;
 	int ret;
 
@@ -228,8 +214,8 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	if (ret)
 		return ret;
 	/* Nobody has a segment of this id, but who says so is there. */
-	greeting_fill(&g, ctlr->node->id, node, 0, 0);
-	ret = conn_connect(conn, &g, PROBE_US);
+	rsm_auth_greet(conn, node, 0, 0);
+	ret = conn_connect(conn, PROBE_US);
 	/* RSM listens only while somebody has a use for it. */
 	if (conn->refused)
 		ret = DAT_RSM_NOT_PUBLISHED;

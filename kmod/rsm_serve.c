@@ -9,6 +9,7 @@
  * more waits until all are gone, see rsm_serve_wait().
  */
 #include <linux/moduleparam.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <net/sock.h>
 
@@ -41,14 +42,26 @@ static void serve_end_work(struct work_struct *work)
 
 	rsm_msg_settle(conn, jiffies + HZ);
 	rsm_conn_end(conn);
+	if (conn->granted)
+		atomic_dec(&exp->importers);
 	rsm_conn_put(conn);
 	if (atomic_dec_and_test(&exp->conns))
 		wake_up_all(&exp->obj.wq);
 	rsm_obj_put(&exp->obj);
 }
 
+/* Context: node->lock held. */
+static void serve_not_unproven(struct rsm_conn *conn)
+{
+	if (list_empty(&conn->unproven))
+		return;
+	list_del_init(&conn->unproven);
+	conn->ctlr->nr_unproven--;
+}
+
 static void serve_drop(struct rsm_conn *conn)
 {
+	serve_not_unproven(conn);
 	list_del_init(&conn->entry);
 	queue_work(serve_wq, &conn->end_work);
 }
@@ -82,96 +95,142 @@ static void serve_conn_moved(struct rsm_conn *conn)
 		wake_up_all(&exp->obj.wq);
 }
 
-static const struct rsm_conn_ops serve_ops = {
-	.told	= serve_told,
-	.lost	= serve_lost,
-	.moved	= serve_conn_moved,
-};
-
-static bool greeting_in_group(const struct rsm_greeting *g, kgid_t gid)
+static bool proof_in_group(const struct rsm_proof *p, kgid_t gid)
 {
 	unsigned int i;
 
-	if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(g->gid)), gid))
+	if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(p->gid)), gid))
 		return true;
-	for (i = 0; i < min_t(u32, g->ngroups, RSM_GREETING_GROUPS); i++)
-		if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(g->groups[i])), gid))
+	for (i = 0; i < min_t(u32, be16_to_cpu(p->ngroups), RSM_PROOF_GROUPS); i++)
+		if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(p->groups[i])), gid))
 			return true;
 	return false;
 }
 
-/* @known: the node is in the table; a list would be none if anybody could be in it. */
-static int greeting_allowed(const struct rsm_greeting *g, const struct rsm_export *exp,
-			    bool known)
+static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *exp)
 {
-	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(g->uid)), exp->uid);
+	const struct rsm_greeting *g = &conn->said.greeting;
+	const struct rsm_proof *p = &conn->said.proof;
+	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
-	if (!known && exp->acl_count)
+	/* A list would be worth nothing if a node that is in no table could be in it. */
+	if (!conn->known && exp->acl_count)
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
-				greeting_in_group(g, exp->gid));
-	if (ret == DAT_RSM_PERM_DENIED && g->flags & RSM_GREETING_CAPABLE)
+				proof_in_group(p, exp->gid));
+	if (ret == DAT_RSM_PERM_DENIED && p->flags & RSM_PROOF_CAPABLE)
 		ret = DAT_RSM_OK;
 	return ret;
 }
 
-/* From here on the segment's end is the connection's, and a rebind is told it. */
-static int serve_attach(struct rsm_conn *conn, const struct rsm_greeting *g, bool known,
-			struct rsm_answer *answer)
+/* From here on a rebind tells the peer of the new key, and events go to it. */
+static int serve_grant(struct rsm_conn *conn)
 {
+	struct rsm_grant *grant = &conn->said.grant;
 	struct rsm_node *node = conn->ctlr->node;
-	struct rsm_export *exp;
+	struct rsm_export *exp = conn->owner;
 	struct rsm_mem *mem;
-	int ret = DAT_RSM_NOT_PUBLISHED;
+	int ret;
 
 	mutex_lock(&node->lock);
-	exp = xa_load(&node->segs, be32_to_cpu(g->segid));
-	if (exp && exp->ctlr == conn->ctlr)
-		ret = greeting_allowed(g, exp, known);
+	ret = list_empty(&conn->entry) ? DAT_RSM_NOT_PUBLISHED : serve_allowed(conn, exp);
 	/* Also those that are ending: they have queue pairs. */
-	if (!ret && atomic_read(&exp->conns) >= READ_ONCE(rsm_max_importers))
+	if (!ret && atomic_read(&exp->importers) >= READ_ONCE(rsm_max_importers))
 		ret = DAT_RSM_NO_RESOURCES;
 	if (!ret) {
 		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
-		answer->rkey = cpu_to_be32(mem->rkey);
-		answer->addr = cpu_to_be64(exp->addr);
-		answer->length = cpu_to_be64(exp->length);
-		conn->owner = exp;
-		kref_get(&exp->obj.ref);
-		atomic_inc(&exp->conns);
-		list_add_tail(&conn->entry, &exp->peers);
+		grant->rkey = cpu_to_be32(mem->rkey);
+		grant->addr = cpu_to_be64(exp->addr);
+		grant->length = cpu_to_be64(exp->length);
+		atomic_inc(&exp->importers);
+		conn->granted = true;
+		serve_not_unproven(conn);
 	}
 	mutex_unlock(&node->lock);
 	return ret;
 }
 
-/* Who asks is told the key, but what it may do is up to its queue pair: flushes are reads. */
-static u32 greeting_traits(const struct rsm_greeting *g)
+/* Flushes are reads, so every importer may read; its kernel sees to it that no process does. */
+static bool serve_proven(struct rsm_conn *conn)
 {
-	return be32_to_cpu(g->perm) & DAT_RSM_WRITE ? 0 : DAT_EP_PEER_READS;
+	bool write = be32_to_cpu(conn->said.greeting.perm) & DAT_RSM_WRITE;
+	int ret = serve_grant(conn);
+
+	conn->said.grant.err = cpu_to_be32(ret);
+	return ret || kdat_ep_let_peer(conn->ep, write) == DAT_SUCCESS;
+}
+
+static const struct rsm_conn_ops serve_ops = {
+	.proven	= serve_proven,
+	.told	= serve_told,
+	.lost	= serve_lost,
+	.moved	= serve_conn_moved,
+};
+
+/* Strangers who stay silent don't keep others out: the oldest of them goes.  node->lock held. */
+static void serve_make_room(struct rsm_ctlr *ctlr)
+{
+	if (ctlr->nr_unproven >= RSM_MAX_UNPROVEN)
+		serve_drop(list_first_entry(&ctlr->unproven, struct rsm_conn, unproven));
+}
+
+/* From here on the segment's end is the connection's. */
+static int serve_attach(struct rsm_conn *conn)
+{
+	struct rsm_ctlr *ctlr = conn->ctlr;
+	struct rsm_node *node = ctlr->node;
+	struct rsm_export *exp;
+	int ret = DAT_RSM_NOT_PUBLISHED;
+
+	mutex_lock(&node->lock);
+	exp = xa_load(&node->segs, be32_to_cpu(conn->said.greeting.segid));
+	if (exp && exp->ctlr == ctlr) {
+		serve_make_room(ctlr);
+		conn->owner = exp;
+		kref_get(&exp->obj.ref);
+		atomic_inc(&exp->conns);
+		list_add_tail(&conn->entry, &exp->peers);
+		list_add_tail(&conn->unproven, &ctlr->unproven);
+		ctlr->nr_unproven++;
+		ret = DAT_RSM_OK;
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* The peer has so long to prove what it is. */
+static void serve_lose_patience(struct rsm_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	if (!conn->lost)
+		queue_delayed_work(dat_wq, &conn->beat, RSM_PROOF_PATIENCE);
+	spin_unlock_bh(&conn->lock);
 }
 
 /* Under end_lock: whoever wants its end meanwhile waits with that. */
-static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
-			bool known, struct rsm_answer *answer)
+static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
+	struct rsm_answer *answer = &conn->said.answer;
 	struct rsm_export *exp;
 	int ret;
 
 	lockdep_assert_held(&conn->end_lock);
-	ret = serve_attach(conn, g, known, answer);
+	ret = serve_attach(conn);
 	if (ret)
 		return ret;
 	exp = conn->owner;
-	ret = rsm_conn_make_ep(conn, exp->pz, greeting_traits(g));
-	if (!ret && kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
-		ret = DAT_RSM_NO_RESOURCES;
-	return ret;
+	ret = rsm_conn_make_ep(conn, exp->pz, DAT_EP_PEER_WAITS);
+	if (ret)
+		return ret;
+	serve_lose_patience(conn);
+	if (kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
+		return DAT_RSM_NO_RESOURCES;
+	return DAT_RSM_OK;
 }
 
 static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
-			 bool known, struct rsm_answer *answer)
+			 bool known, const struct rsm_answer *answer)
 {
 	struct rsm_conn *conn;
 	int ret;
@@ -180,10 +239,15 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	if (ret)
 		return ret;
 	INIT_WORK(&conn->end_work, serve_end_work);
+	conn->known = known;
+	conn->trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
+	conn->said.greeting = *g;
+	conn->said.answer = *answer;
+	get_random_bytes(conn->said.answer.nonce, sizeof(conn->said.answer.nonce));
 	/* Once attached, an unpublish may end and put the connection as soon as end_lock is free. */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
-	ret = serve_accept(conn, cr, g, known, answer);
+	ret = serve_accept(conn, cr);
 	mutex_unlock(&conn->end_lock);
 	if (ret && conn->owner) {
 		serve_lost(conn);
@@ -209,6 +273,7 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	memcpy(g, param->private_data, sizeof(*g));
 	return g->magic == cpu_to_be32(RSM_MAGIC) && g->version == RSM_VERSION &&
 	       !(be32_to_cpu(g->perm) & ~(DAT_RSM_READ | DAT_RSM_WRITE)) &&
+	       !(g->flags & ~cpu_to_be16(RSM_GREETING_TRUSTS)) &&
 	       be32_to_cpu(g->to) == ctlr->node->id;
 }
 
@@ -217,7 +282,6 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	struct rsm_answer answer = {
 		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
 	};
-	struct rsm_answer refusal = answer;
 	struct rsm_greeting g;
 	DAT_CR_PARAM param = {};
 	bool known;
@@ -231,11 +295,13 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 		 !rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr, &known))
 		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	else
+		ret = rsm_auth_agree(ctlr->node, &g);
+	if (!ret)
 		ret = serve_connect(ctlr, cr, &g, known, &answer);
 	if (!ret)
 		return;
-	refusal.err = cpu_to_be32(ret);
-	kdat_cr_refuse(cr, &refusal, sizeof(refusal));
+	answer.err = cpu_to_be32(ret);
+	kdat_cr_refuse(cr, &answer, sizeof(answer));
 }
 
 void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
@@ -258,6 +324,9 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 	DAT_RETURN rc;
 	int ret;
 
+	ret = rsm_auth_ready(node);
+	if (ret)
+		return ret;
 	ret = rsm_ctlr_get(node, ctlr, &exp->ctlr);
 	if (ret)
 		return ret;
@@ -300,6 +369,8 @@ void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem)
 	struct rsm_conn *conn;
 
 	list_for_each_entry(conn, &exp->peers, entry) {
+		if (!conn->granted)
+			continue;
 		atomic_inc(&exp->moving);
 		if (!rsm_msg_move(conn, mem->rkey, exp->addr))
 			serve_conn_moved(conn);
@@ -333,5 +404,6 @@ void rsm_serve_post(struct rsm_export *exp, bool single)
 	struct rsm_conn *conn;
 
 	list_for_each_entry(conn, &exp->peers, entry)
-		rsm_msg_tell(conn, single);
+		if (conn->granted)
+			rsm_msg_tell(conn, single);
 }

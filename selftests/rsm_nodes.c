@@ -120,7 +120,7 @@ TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 
 TEST_F(nodes, a_call_that_is_none_leaves_the_table_as_it_was)
 {
-	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = 4 };
+	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = 0x10 };
 
 	ASSERT_EQ(0, table_set(self->fd, self->two, 2));
 	EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg));

@@ -29,7 +29,8 @@ result() {
 }
 
 nodes() { timeout 60 "$bin/rsm-nodes" "$@" >"$tmp/out" 2>"$tmp/err"; }
-shown() { nodes show && [ "$(<"$tmp/out")" = "$1" ]; }
+# Without what it says of the key.
+shown() { nodes show && [ "$(grep -v '^#' "$tmp/out")" = "$1" ]; }
 
 # refused LINE-NUMBER TEXT: such a file is not loaded, and the message says where it is wrong.
 refused() {
@@ -87,6 +88,37 @@ result "a file without nodes leaves none"
 
 nodes status && [ "$(<"$tmp/out")" = "local 5" ] && grep -q "loopback is the only" "$tmp/err"
 result "without adapters there are no links"
+
+key=$tmp/cluster.key
+nodes keygen "$key" && [ "$(stat -c %a "$key")" = 600 ] && grep -qE '^[0-9a-f]{64}$' "$key"
+result "keygen makes a key that only its owner can read"
+
+cp "$key" "$tmp/key.before"
+! nodes keygen "$key" && grep -q -- --force "$tmp/err" && cmp "$key" "$tmp/key.before" &&
+	nodes keygen --force "$key" && ! cmp -s "$key" "$tmp/key.before" &&
+	[ "$(stat -c %a "$key")" = 600 ]
+result "keygen replaces a key only by force"
+
+nodes show && grep -q '^# no cluster key' "$tmp/out" && nodes key "$key" && nodes show &&
+	grep -q '^# cluster key set' "$tmp/out" && nodes load "$tmp/out" && nodes key --forget &&
+	nodes show && grep -q '^# no cluster key' "$tmp/out" && nodes key - <"$key"
+result "a key is loaded and forgotten, and show tells"
+
+chmod 640 "$key"
+! nodes key "$key" && grep -q "others than its owner" "$tmp/err" && chmod 600 "$key" &&
+	! nodes key - <<<"0123" && ! nodes key - <<<"$(tr 0-9a-f g <"$key")" &&
+	! nodes key "$tmp/none" && grep -q "rsm-nodes keygen" "$tmp/err"
+result "what is no key, or is not secret, is refused"
+
+nodes trust-network on && nodes show && grep -q '^# trust-network on' "$tmp/out" &&
+	nodes trust-network off && nodes show && grep -q '^# cluster key set' "$tmp/out"
+result "trust in the network is shown"
+
+setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null &&
+	chmod 666 /dev/dat && ! timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups \
+	"$bin/rsm-nodes" trust-network on >"$tmp/out" 2>"$tmp/err" &&
+	grep -q CAP_SYS_ADMIN "$tmp/err"
+result "trust takes an administrator"
 
 nodes frobnicate
 [ $? = 2 ] && nodes

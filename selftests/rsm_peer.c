@@ -2,11 +2,18 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <endian.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <openssl/hmac.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <rdma/dat_rsm.h>
 
 #include "rsm_peer.h"
 
@@ -15,9 +22,24 @@
 #define SEND_AT		(PEER_MEM + PEER_RECVS * PEER_MSG)
 #define ALL		(SEND_AT + PEER_MSG)
 
+const uint8_t peer_key[PEER_KEY] = "the cluster key of these tests.";
+
+int peer_key_set(void)
+{
+	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = DAT_RSM_NODES_KEY };
+	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC), ret;
+
+	arg.key = (int)syscall(SYS_add_key, "logon", "rsm:cluster", peer_key, sizeof(peer_key),
+			       KEY_SPEC_PROCESS_KEYRING);
+	ret = ioctl(fd, DAT_IOC_RSM_NODES, &arg);
+	close(fd);
+	return ret || arg.err || arg.key < 0 ? -1 : 0;
+}
+
 int peer_open(struct peer *p)
 {
 	memset(p, 0, sizeof(*p));
+	memcpy(p->key, peer_key, sizeof(p->key));
 	p->mem = aligned_alloc(4096, ALL);
 	memset(p->mem, 0, ALL);
 	p->patience_ms = TIMEOUT_MS;
@@ -56,8 +78,15 @@ int peer_event(struct peer *p, int ms)
 		p->pd_len = e->param.conn.private_data_len;
 		memcpy(p->pd, e->param.conn.private_data, p->pd_len);
 	}
-	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		p->id = e->id;
+		p->exporter = 1;
+		p->said.importer_qpn = htobe32(e->param.conn.qp_num);
+		memcpy(&p->said.greeting, p->pd, sizeof(p->said.greeting));
+	} else if (type == RDMA_CM_EVENT_ESTABLISHED && !p->exporter) {
+		p->said.exporter_qpn = htobe32(e->param.conn.qp_num);
+		memcpy(&p->said.answer, p->pd, sizeof(p->said.answer));
+	}
 	rdma_ack_cm_event(e);
 	return type;
 }
@@ -136,6 +165,8 @@ int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len)
 	    rdma_resolve_route(p->id, TIMEOUT_MS) ||
 	    peer_event(p, TIMEOUT_MS) != RDMA_CM_EVENT_ROUTE_RESOLVED || ready(p))
 		return -1;
+	if (len == sizeof(p->said.greeting))
+		memcpy(&p->said.greeting, pd, len);
 	return rdma_connect(p->id, &param) ? -1 : 0;
 }
 
@@ -143,8 +174,7 @@ void peer_greeting(struct peer_greeting *g, uint32_t segid)
 {
 	*g = (struct peer_greeting) {
 		.magic = htobe32(PEER_MAGIC), .version = PEER_VERSION, .endian = PEER_LITTLE,
-		.segid = htobe32(segid), .perm = htobe32(0600), .uid = htobe32(getuid()),
-		.gid = htobe32(getgid()),
+		.segid = htobe32(segid), .perm = htobe32(0600),
 	};
 }
 
@@ -161,6 +191,8 @@ int peer_accept(struct peer *p, const void *pd, size_t len)
 {
 	struct rdma_conn_param param = conn_param(pd, len);
 
+	if (len == sizeof(p->said.answer))
+		memcpy(&p->said.answer, pd, len);
 	return rdma_accept(p->id, &param) ? -1 : 0;
 }
 
@@ -175,11 +207,13 @@ void peer_answer(struct peer_answer *a, struct peer *p)
 	*a = (struct peer_answer) {
 		.magic = htobe32(PEER_MAGIC), .version = PEER_VERSION, .endian = PEER_LITTLE,
 	};
+	memset(a->nonce, 'n', sizeof(a->nonce));
 	if (!p->mr && ready(p))
 		return;
-	a->rkey = htobe32(p->mr->rkey);
-	a->addr = htobe64((uintptr_t)p->mem);
-	a->length = htobe64(PEER_MEM);
+	p->said.grant = (struct peer_grant) {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_GRANT, .rkey = htobe32(p->mr->rkey),
+		.addr = htobe64((uintptr_t)p->mem), .length = htobe64(PEER_MEM),
+	};
 }
 
 static int completion(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
@@ -278,4 +312,84 @@ int peer_rdma(struct peer *p, int write, uint64_t addr, uint32_t rkey, size_t le
 	};
 
 	return post(p, &wr);
+}
+
+/* --- the handshake ---------------------------------------------------------------- */
+
+/* The GID of RoCE that an address of IPv4 makes. */
+static void gid_of(const struct sockaddr *addr, uint8_t *gid)
+{
+	memset(gid, 0, 10);
+	memset(gid + 10, 0xff, 2);
+	memcpy(gid + 12, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+}
+
+void peer_mac(struct peer *p, int importer, uint8_t *mac)
+{
+	struct peer_transcript t = p->said;
+	unsigned int len = PEER_MAC;
+	uint8_t own[16], other[16];
+
+	gid_of(rdma_get_local_addr(p->id), own);
+	gid_of(rdma_get_peer_addr(p->id), other);
+	memset(t.label, 0, sizeof(t.label));
+	strcpy(t.label, importer ? "RSM 2 importer" : "RSM 2 exporter");
+	memcpy(t.importer_gid, p->exporter ? other : own, 16);
+	memcpy(t.exporter_gid, p->exporter ? own : other, 16);
+	if (p->exporter)
+		t.exporter_qpn = htobe32(p->id->qp->qp_num);
+	else
+		t.importer_qpn = htobe32(p->id->qp->qp_num);
+	if (importer) {
+		memset(t.proof.mac, 0, PEER_MAC);
+		memset(&t.grant, 0, sizeof(t.grant));
+	}
+	memset(t.grant.mac, 0, PEER_MAC);
+	HMAC(EVP_sha256(), p->key, PEER_KEY, (unsigned char *)&t, sizeof(t), mac, &len);
+}
+
+void peer_proof(struct peer *p)
+{
+	p->said.proof = (struct peer_proof) {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_PROOF, .uid = htobe32(getuid()),
+		.gid = htobe32(getgid()),
+	};
+}
+
+int peer_prove(struct peer *p)
+{
+	peer_mac(p, 1, p->said.proof.mac);
+	return peer_send(p, &p->said.proof, sizeof(p->said.proof)) ? -1 : 0;
+}
+
+int peer_granted(struct peer *p)
+{
+	uint8_t mac[PEER_MAC];
+	char buf[PEER_MSG];
+
+	if (peer_receive(p, buf, TIMEOUT_MS) != sizeof(p->said.grant))
+		return -1;
+	memcpy(&p->said.grant, buf, sizeof(p->said.grant));
+	peer_mac(p, 0, mac);
+	if (p->said.grant.type != PEER_GRANT || memcmp(mac, p->said.grant.mac, PEER_MAC))
+		return -1;
+	return (int)be32toh(p->said.grant.err);
+}
+
+int peer_proven(struct peer *p)
+{
+	uint8_t mac[PEER_MAC];
+	char buf[PEER_MSG];
+
+	if (peer_receive(p, buf, TIMEOUT_MS) != sizeof(p->said.proof))
+		return -1;
+	memcpy(&p->said.proof, buf, sizeof(p->said.proof));
+	peer_mac(p, 1, mac);
+	return p->said.proof.type != PEER_PROOF || memcmp(mac, p->said.proof.mac, PEER_MAC);
+}
+
+int peer_grant(struct peer *p)
+{
+	peer_mac(p, 0, p->said.grant.mac);
+	return peer_send(p, &p->said.grant, sizeof(p->said.grant)) ? -1 : 0;
 }

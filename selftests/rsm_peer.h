@@ -15,38 +15,76 @@
 
 #define PEER_PORT	341		/* rsm_port of the module */
 #define PEER_MAGIC	0x44525331
-#define PEER_VERSION	1
+#define PEER_VERSION	2
 #define PEER_LITTLE	1
 #define PEER_BIG	2
 #define PEER_MEM	65536		/* bytes that the other side may read and write */
 #define PEER_RECVS	4
 #define PEER_MSG	4096		/* bytes of a receive; of a send, the most */
 
+#define PEER_NONCE	32
+#define PEER_MAC	32
+#define PEER_KEY	32		/* bytes of the cluster key of these tests */
+#define PEER_TRUSTS	1		/* flag of a greeting: there are no proofs */
+#define PEER_CAPABLE	1		/* flag of a proof */
+
 /* All are big-endian; whoever fills one in says so by htobe32(). */
 struct peer_greeting {
 	uint32_t	magic;
 	uint8_t		version;
 	uint8_t		endian;
-	uint8_t		flags;
-	uint8_t		ngroups;
+	uint16_t	flags;
 	uint32_t	node;
 	uint32_t	to;
 	uint32_t	segid;
 	uint32_t	perm;
-	uint32_t	uid;
-	uint32_t	gid;
-	uint32_t	groups[6];
+	uint8_t		nonce[PEER_NONCE];
 };
 
 struct peer_answer {
 	uint32_t	magic;
 	uint8_t		version;
 	uint8_t		endian;
-	uint16_t	flags;
+	uint16_t	rsvd;
+	uint32_t	err;
+	uint8_t		nonce[PEER_NONCE];
+};
+
+struct peer_proof {
+	uint32_t	magic;
+	uint8_t		type;
+	uint8_t		flags;
+	uint16_t	ngroups;
+	uint32_t	uid;
+	uint32_t	gid;
+	uint32_t	groups[32];
+	uint8_t		mac[PEER_MAC];
+};
+
+struct peer_grant {
+	uint32_t	magic;
+	uint8_t		type;
+	uint8_t		flags;
+	uint16_t	rsvd;
 	uint32_t	err;
 	uint32_t	rkey;
 	uint64_t	addr;
 	uint64_t	length;
+	uint8_t		mac[PEER_MAC];
+};
+
+/* What both sides prove: all that was said, and between which queue pairs. */
+struct peer_transcript {
+	char			label[16];
+	uint8_t			importer_gid[16];
+	uint8_t			exporter_gid[16];
+	uint32_t		importer_qpn;
+	uint32_t		exporter_qpn;
+	struct peer_greeting	greeting;
+	struct peer_answer	answer;
+	struct peer_proof	proof;
+	uint32_t		zero;
+	struct peer_grant	grant;
 };
 
 struct peer_msg {
@@ -62,6 +100,8 @@ struct peer_msg {
 #define PEER_OLD_FLAG	1	/* reserved, of an answer */
 #define PEER_ACK	1
 #define PEER_TELL	2
+#define PEER_PROOF	5
+#define PEER_GRANT	6
 #define PEER_OLD_PUTS	3	/* reserved */
 #define PEER_OLD_DONE	4	/* reserved */
 #define PEER_SINGLE	1
@@ -72,6 +112,9 @@ struct peer_msg {
  * @listener: of an exporter
  * @mem: PEER_MEM bytes, then room for messages
  * @patience_ms: with completions
+ * @exporter: this end exports
+ * @key: cluster key by which it proves
+ * @said: the handshake as this end knows it
  * @pd: private data of the last event
  * @pd_len: bytes of it
  */
@@ -83,6 +126,9 @@ struct peer {
 	struct ibv_mr			*mr;
 	char				*mem;
 	int				patience_ms;
+	int				exporter;
+	uint8_t				key[PEER_KEY];
+	struct peer_transcript		said;
 	char				pd[256];
 	size_t				pd_len;
 };
@@ -98,6 +144,25 @@ int peer_event(struct peer *p, int ms);
 /* As an importer: peer_connect() only sends the request; what comes of it is an event. */
 int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len);
 void peer_greeting(struct peer_greeting *g, uint32_t segid);
+
+/* The key of these tests, which peer_open() takes, as that of the driver; needs root. */
+int peer_key_set(void);
+extern const uint8_t peer_key[PEER_KEY];
+
+/*
+ * The proof of an importer (or of an exporter) over @said, whichever end this is, in @mac.
+ * peer_prove(): fill, sign and send a proof; the user's ids and @flags are those of @said.proof, which
+ * peer_proof() fills with this process's.  peer_granted(): wait for the grant: its error, 0 or more; -1:
+ * there is none, or the exporter does not know the key.
+ */
+void peer_mac(struct peer *p, int importer, uint8_t *mac);
+void peer_proof(struct peer *p);
+int peer_prove(struct peer *p);
+int peer_granted(struct peer *p);
+
+/* As an exporter: wait for the importer's proof: 0 if it is right; and grant, whose fields are there. */
+int peer_proven(struct peer *p);
+int peer_grant(struct peer *p);
 
 /* As an exporter. */
 int peer_listen(struct peer *p, const char *addr);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "librsm.h"
+#include "../common/log.h"
 
 /* What every argument begins with. */
 struct head {
@@ -72,6 +73,12 @@ static int rsm_errno(int err)
 	default:
 		return RSMERR_CTLR_NOT_PRESENT;
 	}
+}
+
+void rsm_explain_key(void)
+{
+	du_log(DU_LOG_ERROR,
+	       "RSM uses adapters among nodes with the same cluster key, which this one does not have: 'rsm-nodes keygen' makes a key, once for all nodes, and 'rsm-nodes key' loads it; see rsm-nodes(8)");
 }
 
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)

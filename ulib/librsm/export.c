@@ -29,6 +29,8 @@ static int export_make(struct rsm_ctlr *ctlr, struct rsm_export *exp, void *vadd
 	ret = rsm_ctx_get(&ctx);
 	if (!ret)
 		ret = rsm_call(ctx, DAT_IOC_RSM_EXPORT, &arg);
+	if (ret == RSMERR_BAD_CONF)
+		rsm_explain_key();
 	if (ret == RSMERR_INSUFFICIENT_MEM)
 		du_explain_memlock(length);
 	if (!ret)

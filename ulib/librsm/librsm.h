@@ -161,6 +161,9 @@ static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
 /* An ioctl whose argument begins with size and err.  Returns RSM_SUCCESS or RSMERR_*. */
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
 
+/* Say on stderr what an administrator has to do about RSMERR_BAD_CONF of an adapter. */
+void rsm_explain_key(void);
+
 /* ctlr.c */
 
 /* Around fork(). */

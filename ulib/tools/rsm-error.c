@@ -93,6 +93,8 @@ const char *rsm_error_advice(int ret)
 		return "that node does not answer, or has no line in rsm.nodes(5): see 'rsm-nodes status'";
 	case RSMERR_CONN_ABORTED:
 		return "the exporter has gone";
+	case RSMERR_BAD_CONF:
+		return "no cluster key, or the other node has another one: see 'rsm-nodes key' in rsm-nodes(8)";
 	default:
 		return "see rsm(7)";
 	}

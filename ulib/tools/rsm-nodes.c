@@ -3,12 +3,17 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rdma/dat_rsm.h>
@@ -18,6 +23,11 @@
 #include "rsm-error.h"
 
 #define FILE_NAME	"/etc/rsm/rsm.nodes"
+#define KEY_DIR		"/etc/rsm"
+#define KEY_FILE	KEY_DIR "/cluster.key"
+#define KEY_NAME	"rsm:cluster"
+#define KEY_BYTES	32	/* of a key that is made, and the least that the driver takes */
+#define KEY_BYTES_MAX	128
 #define BLANKS		" \t\r\n"
 #define WORDS		4
 
@@ -201,12 +211,16 @@ static int device(void)
 	return fd;
 }
 
-static const char *reason(uint32_t err)
+static const char *reason(const struct dat_rsm_nodes *arg)
 {
-	switch (err) {
+	int trust = arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST);
+
+	switch (arg->err) {
 	case DAT_RSM_PERM_DENIED:
-		return "not without CAP_NET_ADMIN";
+		return trust ? "not without CAP_SYS_ADMIN" : "not without CAP_NET_ADMIN";
 	case DAT_RSM_BAD_CONF:
+		if (trust)
+			return "the driver can't use that key";
 		return "an address that no node has, or a controller beyond rdma62";
 	case DAT_RSM_ALREADY_PUBLISHED:
 		return "the own id can't change while there are segments or imports";
@@ -225,7 +239,7 @@ static void call(int fd, struct dat_rsm_nodes *arg)
 		die("/dev/dat: %s", ret == -ENOTTY ? "this dat.ko knows no nodes" :
 						       strerror(-ret));
 	if (arg->err)
-		die("%s", reason(arg->err));
+		die("%s", reason(arg));
 }
 
 static void load(const char *name)
@@ -253,6 +267,136 @@ static void clear(void)
 
 	call(fd, &arg);
 	close(fd);
+}
+
+/* The cluster key. */
+
+/* 64 hexadecimal digits and a newline. */
+static void key_make(char *text)
+{
+	unsigned char key[KEY_BYTES];
+	size_t i;
+
+	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
+		die("getrandom: %s", strerror(errno));
+	for (i = 0; i < sizeof(key); i++)
+		sprintf(text + 2 * i, "%02x", key[i]);
+	strcat(text, "\n");
+	explicit_bzero(key, sizeof(key));
+}
+
+/* The file is new, or takes the place of another one as a whole. */
+static void keygen(const char *name, int force)
+{
+	char text[2 * KEY_BYTES + 2] = "", *tmp;
+	ssize_t written;
+	int fd;
+
+	if (!strcmp(name, KEY_FILE) && mkdir(KEY_DIR, 0755) && errno != EEXIST)
+		die("%s: %s", KEY_DIR, strerror(errno));
+	if (asprintf(&tmp, "%s.new", name) < 0)
+		die("no memory");
+	if (force)
+		unlink(tmp);
+	fd = open(force ? tmp : name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		die("%s exists: nodes that have it won't know those that have another one; see --force",
+		    name);
+	if (fd < 0)
+		die("%s: %s", name, strerror(errno));
+	key_make(text);
+	written = write(fd, text, strlen(text));
+	explicit_bzero(text, sizeof(text));
+	if (written != 2 * KEY_BYTES + 1 || fchmod(fd, 0600) || fsync(fd) || close(fd) ||
+	    (force && rename(tmp, name)))
+		die("%s: %s", name, strerror(errno));
+	free(tmp);
+}
+
+static int digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c | 0x20) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Nobody else may read it: who has it can be a kernel of the cluster. */
+static size_t key_read(const char *name, unsigned char *key)
+{
+	char text[2 * KEY_BYTES_MAX + 2];
+	struct stat st;
+	size_t len, i;
+	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
+
+	if (!f)
+		die("%s: %s%s", name, strerror(errno),
+		    errno == ENOENT ? "; 'rsm-nodes keygen' makes it, once for all nodes" : "");
+	if (f != stdin && (fstat(fileno(f), &st) || (S_ISREG(st.st_mode) && st.st_mode & 077)))
+		die("%s: others than its owner can read or write it", name);
+	setbuf(f, NULL);
+	len = fread(text, 1, sizeof(text), f);
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (len < 2 * KEY_BYTES || len > 2 * KEY_BYTES_MAX || len % 2)
+		die("%s: no key of %d to %d bytes in hexadecimal digits", name, KEY_BYTES,
+		    KEY_BYTES_MAX);
+	for (i = 0; i < len; i++)
+		if (digit(text[i]) < 0)
+			die("%s: there is something else than hexadecimal digits in it", name);
+	for (i = 0; i < len / 2; i++)
+		key[i] = (unsigned char)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+	explicit_bzero(text, sizeof(text));
+	if (f != stdin)
+		fclose(f);
+	return len / 2;
+}
+
+/* The driver takes a reference; the keyring that the key is in ends with this process. */
+static void key_set(int32_t serial)
+{
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .flags = DAT_RSM_NODES_KEY, .key = serial,
+	};
+	int fd = device();
+
+	call(fd, &arg);
+	close(fd);
+}
+
+static void key_load(const char *name)
+{
+	unsigned char key[KEY_BYTES_MAX];
+	size_t len = key_read(name, key);
+	long serial;
+
+	serial = syscall(SYS_add_key, "logon", KEY_NAME, key, len, KEY_SPEC_PROCESS_KEYRING);
+	explicit_bzero(key, sizeof(key));
+	if (serial < 0)
+		die("the kernel takes no key: %s", strerror(errno));
+	key_set((int32_t)serial);
+}
+
+static void trust_network(int on)
+{
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .flags = DAT_RSM_NODES_TRUST,
+		.state = on ? DAT_RSM_NODE_TRUSTS : 0,
+	};
+	int fd = device();
+
+	call(fd, &arg);
+	close(fd);
+}
+
+static void print_state(uint32_t state)
+{
+	if (state & DAT_RSM_NODE_TRUSTS)
+		puts("# trust-network on: other nodes prove nothing");
+	else if (state & DAT_RSM_NODE_KEYED)
+		puts("# cluster key set");
+	else
+		puts("# no cluster key: adapters are not used");
 }
 
 static void print_node(const struct dat_rsm_node *e)
@@ -283,6 +427,7 @@ static void show(void)
 		call(fd, &arg);
 	} while (arg.count > room);
 	printf("local %u\n", arg.local);
+	print_state(arg.state);
 	for (i = 0; i < arg.count; i++)
 		print_node(&list[i]);
 	free(list);
@@ -323,8 +468,31 @@ static void __attribute__((noreturn)) usage(FILE *f, int ret)
 	fputs("usage: rsm-nodes show\n"
 	      "       rsm-nodes status\n"
 	      "       rsm-nodes load [FILE]     " FILE_NAME "; - is standard input\n"
-	      "       rsm-nodes clear\n", f);
+	      "       rsm-nodes clear\n"
+	      "       rsm-nodes keygen [--force] [FILE]     " KEY_FILE "\n"
+	      "       rsm-nodes key [FILE | --forget]       " KEY_FILE "; - is standard input\n"
+	      "       rsm-nodes trust-network on | off\n", f);
 	exit(ret);
+}
+
+/* Returns 0 if it is none of these commands. */
+static int key_command(int argc, char **argv)
+{
+	const char *last = argv[argc - 1];
+	int force = argc > 2 && !strcmp(argv[2], "--force");
+
+	if (!strcmp(argv[1], "keygen") && argc <= 3 + force)
+		keygen(argc == 3 + force ? last : KEY_FILE, force);
+	else if (!strcmp(argv[1], "key") && argc == 3 && !strcmp(last, "--forget"))
+		key_set(0);
+	else if (!strcmp(argv[1], "key") && argc <= 3)
+		key_load(argc == 3 ? last : KEY_FILE);
+	else if (!strcmp(argv[1], "trust-network") && argc == 3 &&
+		 (!strcmp(last, "on") || !strcmp(last, "off")))
+		trust_network(!strcmp(last, "on"));
+	else
+		return 0;
+	return 1;
 }
 
 int main(int argc, char **argv)
@@ -341,7 +509,7 @@ int main(int argc, char **argv)
 		status();
 	else if (!strcmp(what, "clear") && argc == 2)
 		clear();
-	else
+	else if (argc < 2 || !key_command(argc, argv))
 		usage(stderr, 2);
 	if (fflush(stdout))
 		die("standard output: %s", strerror(errno));

@@ -222,7 +222,8 @@ struct dat_rsm_ctlr {
 /**
  * struct dat_rsm_export - make a segment of memory of the caller
  * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped; BAD_LENGTH 0 or over 1 TiB; BAD_ALIGNMENT
+ * @err: out: CTLR_NOT_PRESENT; BAD_CONF an adapter, and this node has no cluster key (see struct
+ *	dat_rsm_nodes); BAD_ADDR not mapped; BAD_LENGTH 0 or over 1 TiB; BAD_ALIGNMENT
  *	@addr or @length no multiple of a page; PERM_DENIED the memory can't be written;
  *	NO_MEM also RLIMIT_MEMLOCK or over the node's budget; NO_RESOURCES too many segments
  * @ctlr: controller
@@ -327,7 +328,8 @@ struct dat_rsm_unpublish {
  * struct dat_rsm_connect - import a segment
  * @size: of this structure
  * @err: out: CTLR_NOT_PRESENT also: not the way to @node; NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE;
- *	PERM_DENIED; UNREACHABLE; INTERRUPTED; NO_MEM; NO_RESOURCES too many imports
+ *	PERM_DENIED; UNREACHABLE; INTERRUPTED; NO_MEM; NO_RESOURCES too many imports; BAD_CONF an
+ *	adapter, and this node has no cluster key, or the other one has not the same
  * @ctlr: controller
  * @node: of the segment
  * @segid: of the segment
@@ -542,21 +544,34 @@ struct dat_rsm_node {
 /* Flags of struct dat_rsm_nodes. */
 #define DAT_RSM_NODES_TABLE	0x1
 #define DAT_RSM_NODES_LOCAL	0x2
+#define DAT_RSM_NODES_KEY	0x4
+#define DAT_RSM_NODES_TRUST	0x8
+
+/* State of a node, in struct dat_rsm_nodes. */
+#define DAT_RSM_NODE_KEYED	0x1	/* it has a cluster key */
+#define DAT_RSM_NODE_TRUSTS	0x2	/* it trusts the network, and neither gives nor wants a proof */
 
 /**
  * struct dat_rsm_nodes - who this node is and where others are; without flags: tell
  * @size: of this structure
  * @err: out: BAD_ADDR @list; NO_MEM.  With flags also: PERM_DENIED no CAP_NET_ADMIN in the user
- *	namespace of the network namespace; BAD_CONF an entry, their number or @local is
- *	wrong, or one controller leads twice to a node; ALREADY_PUBLISHED there are exports or
- *	imports, and @local is another id than before
+ *	namespace of the network namespace, or for DAT_RSM_NODES_KEY and DAT_RSM_NODES_TRUST no
+ *	CAP_SYS_ADMIN in the first user namespace; BAD_CONF an entry, their number or @local is
+ *	wrong, one controller leads twice to a node, or @key is no good key;
+ *	ALREADY_PUBLISHED there are exports or imports, and @local is another id than before
  * @flags: DAT_RSM_NODES_TABLE: @list is all that is known from now on; DAT_RSM_NODES_LOCAL:
- *	@local is the id of this node from now on.  With both, both are done or none
+ *	@local is the id of this node from now on.  With both, both are done or none.
+ *	DAT_RSM_NODES_KEY, alone: @key is the cluster key from now on.  DAT_RSM_NODES_TRUST, alone:
+ *	DAT_RSM_NODE_TRUSTS of @state counts from now on
  * @local: id; out, without flags
  * @list: address of struct dat_rsm_node.  Without flags: out, as many as there is room for
  * @count: of entries of @list; out, without flags: of those that there are
  * @rsvd: 0
+ * @key: serial number of a key of the type "logon" that the caller may search, named "rsm:cluster",
+ *	with a payload of 32 bytes or more; 0: forget the key that there is.  Not in version 1
+ * @state: DAT_RSM_NODE_*; out, without flags.  Not in version 1
  *
+ * The driver holds a reference on the key.  A key that is revoked or expires is as good as none.
  * Connections that there are don't end when a node goes from the table.  An entry of the own
  * node is of no use, and does no harm: it is at its adapters' own addresses.
  */
@@ -568,6 +583,8 @@ struct dat_rsm_nodes {
 	__u64 list;
 	__u32 count;
 	__u32 rsvd;
+	__s32 key;
+	__u32 state;
 };
 
 #define DAT_IOC_RSM_NODES	DAT_IOC(RSM_NODES)

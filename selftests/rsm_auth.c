@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cluster key: which kernels of RSM believe each other.  A peer of this process knows the key, or
+ * another one, or none; see rsm_peer.h.  Needs root and the virtual machine's rxe0 on v0.
+ */
+#include "rsm_test.h"
+
+#include <endian.h>
+#include <grp.h>
+#include <linux/keyctl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "dat_test.h"
+#include "rsm_node.h"
+#include "rsm_peer.h"
+
+#define OWN		"10.9.0.1"	/* address of rxe0 */
+#define FAKE		"10.9.0.63"	/* an address of this machine where tests listen */
+#define NODE_FAKE	63
+#define SILENT		100		/* more than the unproven importers that an adapter keeps */
+
+static int nodes_call(struct dat_rsm_nodes *arg)
+{
+	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	int ret;
+
+	arg->size = sizeof(*arg);
+	ret = ioctl(fd, DAT_IOC_RSM_NODES, arg) ? -errno : (int)arg->err;
+	close(fd);
+	return ret;
+}
+
+static int trust(int on)
+{
+	struct dat_rsm_nodes arg = {
+		.flags = DAT_RSM_NODES_TRUST, .state = on ? DAT_RSM_NODE_TRUSTS : 0,
+	};
+
+	return nodes_call(&arg);
+}
+
+static int key_use(int32_t serial)
+{
+	struct dat_rsm_nodes arg = { .flags = DAT_RSM_NODES_KEY, .key = serial };
+
+	return nodes_call(&arg);
+}
+
+static int32_t key_add(const char *type, const char *name, const void *key, size_t len)
+{
+	return (int32_t)syscall(SYS_add_key, type, name, key, len, KEY_SPEC_PROCESS_KEYRING);
+}
+
+static int state(void)
+{
+	struct dat_rsm_nodes arg = {};
+
+	return nodes_call(&arg) ? -1 : (int)arg.state;
+}
+
+FIXTURE(auth) {
+	struct r_pair		p;
+	struct peer		peer;
+	struct peer_greeting	g;
+};
+
+FIXTURE_SETUP(auth)
+{
+	if (getuid() || system("rdma link show rxe0/1 >/dev/null 2>&1"))
+		SKIP(return, "needs root, and rxe0 at " OWN);
+	ASSERT_EQ(0, peer_key_set());
+	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	ASSERT_EQ(0, peer_open(&self->peer));
+	peer_greeting(&self->g, self->p.id);
+	self->g.node = htobe32(self->p.node);
+	self->g.to = self->g.node;
+}
+
+FIXTURE_TEARDOWN(auth)
+{
+	peer_close(&self->peer);
+	r_close(&self->p);
+	trust(0);
+	peer_key_set();
+	r_nodes(NULL, 0, -1);
+}
+
+static int greet(struct peer *peer, const struct peer_greeting *g)
+{
+	return peer_connect(peer, OWN, g, sizeof(*g)) ? -1 : peer_event(peer, R_WAIT_MS);
+}
+
+/* Greet, and be let in; the proof is prepared. */
+static int accepted(struct peer *peer, const struct peer_greeting *g)
+{
+	if (greet(peer, g) != RDMA_CM_EVENT_ESTABLISHED)
+		return 0;
+	peer_proof(peer);
+	return 1;
+}
+
+/* A grant that says so; nobody has signed it. */
+static int refused(struct peer *peer)
+{
+	static const uint8_t nothing[PEER_MAC];
+	char buf[PEER_MSG];
+	struct peer_grant *g = (void *)buf;
+
+	return peer_receive(peer, buf, R_WAIT_MS) == sizeof(*g) && g->type == PEER_GRANT &&
+	       be32toh(g->err) == RSMERR_BAD_CONF && !g->rkey && !g->addr && !g->length &&
+	       !memcmp(g->mac, nothing, sizeof(nothing));
+}
+
+static int cut(struct peer *peer)
+{
+	int ev = peer_event(peer, R_WAIT_MS);
+
+	return ev == RDMA_CM_EVENT_DISCONNECTED || ev == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+}
+
+/* --- importers -------------------------------------------------------------------- */
+
+TEST_F(auth, an_importer_that_knows_the_key_is_told_the_memory)
+{
+	struct peer *peer = &self->peer;
+
+	ASSERT_TRUE(accepted(peer, &self->g));
+	ASSERT_EQ(0, peer_prove(peer));
+	ASSERT_EQ(0, peer_granted(peer));
+	EXPECT_EQ(R_SIZE, be64toh(peer->said.grant.length));
+	peer->mem[0] = 'k';
+	EXPECT_EQ(IBV_WC_SUCCESS, peer_rdma(peer, 1, be64toh(peer->said.grant.addr),
+					    be32toh(peer->said.grant.rkey), 1));
+	EXPECT_EQ('k', self->p.mem[0]);
+}
+
+TEST_F(auth, an_importer_with_another_key_is_refused)
+{
+	self->peer.key[31] ^= 1;
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	ASSERT_EQ(0, peer_prove(&self->peer));
+	EXPECT_TRUE(refused(&self->peer));
+}
+
+TEST_F(auth, an_importer_that_was_refused_may_not_try_again)
+{
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	self->peer.key[0] ^= 1;
+	ASSERT_EQ(0, peer_prove(&self->peer));
+	ASSERT_TRUE(refused(&self->peer));
+	self->peer.key[0] ^= 1;
+	peer_mac(&self->peer, 1, self->peer.said.proof.mac);
+	peer_say(&self->peer, &self->peer.said.proof, sizeof(self->peer.said.proof));
+	EXPECT_TRUE(cut(&self->peer));
+}
+
+/* All of @at, of a transcript in which only the peer is wrong. */
+static int altered(struct peer *peer, const struct peer_greeting *g, size_t at)
+{
+	int was_refused;
+
+	if (peer_open(peer) || !accepted(peer, g))
+		return 0;
+	((char *)&peer->said)[at] ^= 1;
+	was_refused = !peer_prove(peer) && refused(peer);
+	peer_close(peer);
+	return was_refused;
+}
+
+#define SAID(field) offsetof(struct peer_transcript, field)
+
+TEST_F(auth, a_proof_of_anything_else_than_was_said_is_refused)
+{
+	static const size_t fields[] = {
+		SAID(greeting.endian), SAID(greeting.node), SAID(greeting.to),
+		SAID(greeting.segid), SAID(greeting.perm), SAID(greeting.nonce),
+		SAID(answer.endian), SAID(answer.err), SAID(answer.nonce) + 31,
+		SAID(exporter_qpn) + 3,
+	};
+	unsigned int i;
+
+	peer_close(&self->peer);
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		EXPECT_TRUE(altered(&self->peer, &self->g, fields[i])) TH_LOG("field %u", i);
+	ASSERT_EQ(0, peer_open(&self->peer));
+}
+
+TEST_F(auth, a_proof_whose_user_was_altered_is_refused)
+{
+	struct peer *peer = &self->peer;
+
+	ASSERT_TRUE(accepted(peer, &self->g));
+	peer_mac(peer, 1, peer->said.proof.mac);
+	peer->said.proof.flags = PEER_CAPABLE;
+	ASSERT_EQ(0, peer_send(peer, &peer->said.proof, sizeof(peer->said.proof)));
+	EXPECT_TRUE(refused(peer));
+}
+
+TEST_F(auth, a_proof_of_another_connection_is_refused)
+{
+	struct peer_proof old;
+
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	ASSERT_EQ(0, peer_prove(&self->peer));
+	ASSERT_EQ(0, peer_granted(&self->peer));
+	old = self->peer.said.proof;
+	peer_close(&self->peer);
+	ASSERT_EQ(0, peer_open(&self->peer));
+	/* With the same nonce of the importer. */
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	ASSERT_EQ(0, peer_send(&self->peer, &old, sizeof(old)));
+	EXPECT_TRUE(refused(&self->peer));
+}
+
+TEST_F(auth, the_exporters_nonce_is_new_each_time)
+{
+	uint8_t nonce[PEER_NONCE];
+
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	memcpy(nonce, self->peer.said.answer.nonce, sizeof(nonce));
+	peer_close(&self->peer);
+	ASSERT_EQ(0, peer_open(&self->peer));
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	EXPECT_NE(0, memcmp(nonce, self->peer.said.answer.nonce, sizeof(nonce)));
+}
+
+TEST_F(auth, an_importer_that_wants_no_proof_is_refused)
+{
+	struct peer_answer *a = (void *)self->peer.pd;
+
+	self->g.flags = htobe16(PEER_TRUSTS);
+	ASSERT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, &self->g));
+	EXPECT_EQ(RSMERR_BAD_CONF, be32toh(a->err));
+}
+
+TEST_F(auth, a_user_without_rights_is_refused_by_a_signed_grant)
+{
+	struct peer *peer = &self->peer;
+
+	umask(0077);
+	rsm_memseg_export_destroy(self->p.exp);
+	self->p.id = 0;
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	self->g.segid = htobe32(self->p.id);
+	ASSERT_TRUE(accepted(peer, &self->g));
+	peer->said.proof.uid = htobe32(4711);
+	peer->said.proof.gid = htobe32(4711);
+	ASSERT_EQ(0, peer_prove(peer));
+	EXPECT_EQ(RSMERR_PERM_DENIED, peer_granted(peer));
+	EXPECT_EQ(0, peer->said.grant.rkey);
+	EXPECT_EQ(0, peer->said.grant.addr);
+}
+
+/* The key of the segment, by another connection. */
+static int key_of(struct peer_greeting *g, struct peer_grant *grant)
+{
+	struct peer other;
+	int err = -1;
+
+	if (peer_open(&other))
+		return -1;
+	if (accepted(&other, g) && !peer_prove(&other))
+		err = peer_granted(&other);
+	*grant = other.said.grant;
+	peer_close(&other);
+	return err;
+}
+
+TEST_F(auth, who_has_proven_nothing_reaches_no_memory_with_a_key_that_it_guessed)
+{
+	struct peer *peer = &self->peer;
+	struct peer_grant grant;
+	int write;
+
+	ASSERT_EQ(0, key_of(&self->g, &grant));
+	for (write = 0; write < 2; write++) {
+		memset(self->p.mem, 's', R_SIZE);
+		ASSERT_TRUE(accepted(peer, &self->g));
+		EXPECT_NE(IBV_WC_SUCCESS, peer_rdma(peer, write, be64toh(grant.addr),
+						    be32toh(grant.rkey), R_PAGE));
+		EXPECT_TRUE(r_all(peer->mem, 0, R_PAGE));
+		EXPECT_TRUE(r_all(self->p.mem, 's', R_SIZE));
+		peer_close(peer);
+		ASSERT_EQ(0, peer_open(peer));
+	}
+}
+
+TEST_F(auth, who_has_proven_nothing_is_told_no_event_and_no_key)
+{
+	char buf[PEER_MSG];
+
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, r_mem(R_SIZE), 0, R_SIZE));
+	EXPECT_EQ(-1, peer_receive(&self->peer, buf, R_QUIET_MS));
+}
+
+TEST_F(auth, who_has_proven_nothing_wakes_nobody)
+{
+	struct peer_msg m = {
+		.magic = htobe32(PEER_MAGIC), .type = PEER_TELL, .events = htobe32(1),
+	};
+
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	ASSERT_EQ(0, peer_say(&self->peer, &m, sizeof(m)));
+	EXPECT_TRUE(cut(&self->peer));
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
+}
+
+TEST_F(auth, who_stays_silent_is_cut_after_ten_seconds)
+{
+	uint64_t begin = r_now_ms();
+
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	EXPECT_TRUE(cut(&self->peer));
+	EXPECT_LE(9000, r_now_ms() - begin);
+}
+
+/* All connect, and none proves anything. */
+TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
+{
+	static struct peer crowd[SILENT];
+	int i;
+
+	for (i = 0; i < SILENT; i++) {
+		ASSERT_EQ(0, peer_open(&crowd[i]));
+		ASSERT_EQ(0, peer_connect(&crowd[i], OWN, &self->g, sizeof(self->g)));
+	}
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
+	for (i = 0; i < SILENT; i++)
+		peer_close(&crowd[i]);
+}
+
+/* --- exporters -------------------------------------------------------------------- */
+
+/*
+ * struct impostor - an exporter that is not one
+ * @reflects: it sends the importer's proof back
+ * @says_nothing: it accepts, and that is all
+ */
+struct impostor {
+	struct peer	*peer;
+	int		reflects;
+	int		says_nothing;
+	int		bad;
+};
+
+static int pretend(struct impostor *im)
+{
+	struct peer *peer = im->peer;
+	struct peer_answer a;
+
+	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 1;
+	peer_answer(&a, peer);
+	/* The same nonce, too: its transcript is as like the importer's as can be. */
+	if (im->reflects)
+		memcpy(a.nonce, peer->said.greeting.nonce, sizeof(a.nonce));
+	if (peer_accept(peer, &a, sizeof(a)))
+		return 2;
+	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_ESTABLISHED)
+		return 3;
+	if (im->says_nothing)
+		return 0;
+	peer_proven(peer);
+	if (im->reflects)
+		memcpy(peer->said.grant.mac, peer->said.proof.mac, PEER_MAC);
+	else
+		peer_mac(peer, 0, peer->said.grant.mac);
+	return peer_send(peer, &peer->said.grant, sizeof(peer->said.grant)) ? 4 : 0;
+}
+
+static void *impostor_thread(void *arg)
+{
+	struct impostor *im = arg;
+
+	im->bad = pretend(im);
+	return NULL;
+}
+
+/* What importing from it returns. */
+static int import_from(struct impostor *im, struct r_pair *p)
+{
+	struct dat_rsm_node node = r_node_at(NODE_FAKE, FAKE);
+	pthread_t t;
+	int ret;
+
+	if (system("ip addr show dev v0 | grep -q " FAKE "/ || "
+		   "{ ip addr add " FAKE "/24 dev v0 && sleep 0.5; }") ||
+	    r_nodes(&node, 1, -1) || peer_listen(im->peer, FAKE) ||
+	    pthread_create(&t, NULL, impostor_thread, im))
+		return -1;
+	ret = rsm_memseg_import_connect(p->ctlr, NODE_FAKE, R_SEGID, 0600, &p->imp);
+	pthread_join(t, NULL);
+	return ret;
+}
+
+TEST_F(auth, an_exporter_that_knows_the_key_is_imported_from)
+{
+	struct impostor im = { .peer = &self->peer };
+
+	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
+TEST_F(auth, an_exporter_with_another_key_is_refused)
+{
+	struct impostor im = { .peer = &self->peer };
+
+	self->peer.key[31] ^= 1;
+	EXPECT_EQ(RSMERR_BAD_CONF, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
+TEST_F(auth, an_exporter_that_sends_the_importers_proof_back_is_refused)
+{
+	struct impostor im = { .peer = &self->peer, .reflects = 1 };
+
+	EXPECT_EQ(RSMERR_BAD_CONF, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
+TEST_F(auth, an_exporter_that_says_nothing_is_given_up)
+{
+	struct impostor im = { .peer = &self->peer, .says_nothing = 1 };
+
+	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
+/* --- without a key ---------------------------------------------------------------- */
+
+TEST_F(auth, without_a_key_adapters_are_not_used_and_loopback_is)
+{
+	rsmapi_controller_handle_t loopback;
+	rsm_memseg_export_handle_t exp;
+	void *mem = r_mem(R_SIZE), *imp;
+
+	ASSERT_EQ(0, key_use(0));
+	EXPECT_EQ(0, state());
+	EXPECT_EQ(RSMERR_BAD_CONF,
+		  rsm_memseg_export_create(self->p.ctlr, &exp, mem, R_SIZE, 0));
+	EXPECT_EQ(RSMERR_BAD_CONF, rsm_memseg_import_connect(self->p.ctlr, self->p.node,
+							     self->p.id, 0600, &imp));
+	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(NULL, &loopback));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(loopback, &exp, mem, R_SIZE, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_release_controller(loopback));
+}
+
+TEST_F(auth, without_a_key_the_library_says_what_to_do)
+{
+	rsm_memseg_export_handle_t exp;
+	char text[512] = "";
+	int out[2], saved = dup(2);
+
+	ASSERT_EQ(0, key_use(0));
+	ASSERT_EQ(0, pipe(out));
+	dup2(out[1], 2);
+	EXPECT_EQ(RSMERR_BAD_CONF,
+		  rsm_memseg_export_create(self->p.ctlr, &exp, r_mem(R_SIZE), R_SIZE, 0));
+	dup2(saved, 2);
+	EXPECT_LT(0, read(out[0], text, sizeof(text) - 1));
+	EXPECT_NE(NULL, strstr(text, "rsm-nodes key"));
+}
+
+TEST_F(auth, an_exporter_that_lost_its_key_lets_nobody_in)
+{
+	struct peer_answer *a = (void *)self->peer.pd;
+
+	ASSERT_EQ(0, key_use(0));
+	ASSERT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, &self->g));
+	EXPECT_EQ(RSMERR_BAD_CONF, be32toh(a->err));
+}
+
+TEST_F(auth, a_key_that_is_revoked_is_none)
+{
+	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);
+
+	ASSERT_LT(0, serial);
+	ASSERT_EQ(0, key_use(serial));
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	ASSERT_EQ(0, syscall(SYS_keyctl, KEYCTL_REVOKE, serial));
+	EXPECT_EQ(RSMERR_BAD_CONF, r_import(&self->p, RSM_PERM_RDWR));
+}
+
+TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
+{
+	ASSERT_EQ(0, key_use(0));
+	ASSERT_EQ(0, trust(1));
+	EXPECT_EQ(DAT_RSM_NODE_TRUSTS, state());
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "t", 1));
+	EXPECT_EQ('t', self->p.mem[0]);
+	self->g.flags = htobe16(PEER_TRUSTS);
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	memset(self->peer.key, 0, PEER_KEY);
+	ASSERT_EQ(0, peer_prove(&self->peer));
+	/* What it says in the place of a proof is none. */
+	EXPECT_EQ(-1, peer_granted(&self->peer));
+	EXPECT_EQ(0, self->peer.said.grant.err);
+	EXPECT_NE(0, self->peer.said.grant.rkey);
+}
+
+/* --- keys ------------------------------------------------------------------------- */
+
+/* In a process of its own: in the keyring of this one the first would be the old key, changed. */
+static int use_bad_keys(void *arg)
+{
+	(void)arg;
+	if (key_use(key_add("logon", "rsm:cluster", peer_key, 31)) != DAT_RSM_BAD_CONF)
+		return 1;
+	if (key_use(key_add("logon", "rsm:other", peer_key, 32)) != DAT_RSM_BAD_CONF)
+		return 2;
+	if (key_use(key_add("user", "rsm:cluster", peer_key, 32)) != DAT_RSM_BAD_CONF)
+		return 3;
+	return key_use(0x7fffffff) == DAT_RSM_BAD_CONF ? 0 : 4;
+}
+
+TEST_F(auth, only_a_long_logon_key_of_the_right_name_is_taken)
+{
+	EXPECT_EQ(0, r_child(use_bad_keys, NULL));
+	EXPECT_EQ(DAT_RSM_NODE_KEYED, state());
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+}
+
+TEST_F(auth, nobody_reads_the_key_back)
+{
+	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);
+	char buf[PEER_KEY];
+
+	ASSERT_EQ(0, key_use(serial));
+	EXPECT_EQ(-1, syscall(SYS_keyctl, KEYCTL_READ, serial, buf, sizeof(buf)));
+}
+
+static int plant_as_nobody(void *arg)
+{
+	(void)arg;
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 100;
+	if (key_use(key_add("logon", "rsm:cluster", "a key that a stranger has planted", 32)) !=
+	    DAT_RSM_PERM_DENIED)
+		return 101;
+	if (key_use(0) != DAT_RSM_PERM_DENIED)
+		return 102;
+	return trust(1) == DAT_RSM_PERM_DENIED ? 0 : 103;
+}
+
+TEST_F(auth, a_process_without_privileges_can_neither_plant_a_key_nor_trust)
+{
+	ASSERT_EQ(0, system("chmod 0666 /dev/dat"));
+	EXPECT_EQ(0, r_child(plant_as_nobody, NULL));
+	EXPECT_EQ(DAT_RSM_NODE_KEYED, state());
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+}
+
+/* --- the port --------------------------------------------------------------------- */
+
+static int take_port_as_nobody(void *arg)
+{
+	struct t_file f;
+	struct t_evd cr;
+	struct peer peer;
+	uint32_t psp;
+
+	(void)arg;
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 100;
+	if (t_open(&f) || t_evd(&f, DAT_STREAM_CR, 16, &cr))
+		return 101;
+	if (t_psp(&f, &cr, PEER_PORT, &psp) != -EPERM)
+		return 102;
+	if (peer_open(&peer) || !peer_listen(&peer, OWN))
+		return 103;
+	return 0;
+}
+
+TEST_F(auth, a_process_without_privileges_does_not_get_the_port)
+{
+	ASSERT_EQ(0, system("chmod 0666 /dev/dat /dev/infiniband/*"));
+	/* The adapter is closed: nobody has the port. */
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
+	self->p.exp = NULL;
+	EXPECT_EQ(0, r_child(take_port_as_nobody, NULL));
+}
+
+/* The umask and the rights of the exporter are its own. */
+static int export_as_nobody(void *arg)
+{
+	struct r_pair p;
+
+	(void)arg;
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 100;
+	return r_open(&p) ? 101 : r_export(&p);
+}
+
+TEST_F(auth, a_process_without_privileges_can_be_the_first_to_export)
+{
+	ASSERT_EQ(0, system("chmod 0666 /dev/dat"));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
+	self->p.exp = NULL;
+	EXPECT_EQ(0, r_child(export_as_nobody, NULL));
+}
+
+#define PORT "/sys/module/dat/parameters/rsm_port"
+
+TEST_F(auth, the_port_is_one_of_those_that_no_process_gets)
+{
+	EXPECT_NE(0, system("echo 1024 2>/dev/null >" PORT));
+	EXPECT_NE(0, system("echo 512 2>/dev/null >" PORT));
+	EXPECT_NE(0, system("echo 0 2>/dev/null >" PORT));
+	EXPECT_EQ(0, system("echo 511 >" PORT " && echo 341 >" PORT));
+}
+
+TEST_HARNESS_MAIN
