@@ -8,7 +8,8 @@
  * A segment has a zone and a registration of its own; each importer has an endpoint in that
  * zone, so a key of one segment is worth nothing on a connection to another.  An import has a
  * zone of its own, too: with iWARP its exporter may write to the memory that reads go to, and
- * must not reach that of another import.  Who may import is settled by the exporter's kernel before it accepts;
+ * must not reach that of another import.  The exporter's kernel settles who may import
+ * before it tells the key;
  * the queue pair of an import without DAT_RSM_WRITE takes no writes.
  *
  * A connection ends with its endpoint.  Who ends it (rsm_conn_end()) knows afterwards that
@@ -43,8 +44,8 @@
 #define RSM_CONN_RECVS		4
 
 /*
- * Importers of an adapter that have proven nothing yet.  When there are more, the oldest goes: strangers
- * who stay silent don't keep others out, who need no longer than a few messages take.
+ * Importers of an adapter that have proven nothing yet.  When there are more, the oldest goes:
+ * silent strangers keep nobody out, since an honest handshake is a matter of a few messages.
  */
 #define RSM_MAX_UNPROVEN	64
 #define RSM_PROOF_PATIENCE	(10 * HZ)	/* of an exporter, from the accept on */
@@ -178,7 +179,7 @@ extern unsigned int rsm_port;	/* of service points, host order */
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the importer
- * @flags: RSM_GREETING_TRUSTS: the importer trusts the network: there is no proof, nor is one wanted
+ * @flags: RSM_GREETING_TRUSTS: the importer trusts the network: it neither gives nor wants a proof
  * @node: of the importer
  * @to: node that is meant
  * @segid: of the segment
@@ -279,8 +280,8 @@ struct rsm_proof {
  * @rkey: of the segment
  * @addr: of its first byte, for that key
  * @length: bytes of the segment
- * @mac: with the cluster key, over the transcript with this field zero; zero if the importer's proof
- *	is wrong
+ * @mac: with the cluster key, over the transcript with this field zero; zero if the importer's
+ *	proof is wrong
  */
 struct rsm_grant {
 	__be32	magic;
@@ -372,7 +373,8 @@ struct rsm_ring;
  *	unless rsm_conn_end() came before
  * @moved: exporter: conn->moving is over; conn->lock held
  *
- * @proven, @told and @lost are called in process context, under end_lock, where conn->owner is valid.
+ * @proven, @told and @lost are called in process context, under end_lock, where conn->owner is
+ * valid.
  */
 struct rsm_conn_ops {
 	bool	moves;
@@ -528,7 +530,7 @@ struct rsm_conn {
 /* Importer: fill the greeting and the unsigned proof, of the caller who imports from @node. */
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
-/* Exporter: whether an importer that greets so and this node agree on proofs.  Return: enum dat_rsm_err. */
+/* Exporter: whether the importer and this node agree on proofs.  Return: enum dat_rsm_err. */
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
 
 /* rsm_conn.c */

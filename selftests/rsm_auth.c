@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cluster key: which kernels of RSM believe each other.  A peer of this process knows the key, or
- * another one, or none; see rsm_peer.h.  Needs root and the virtual machine's rxe0 on v0.
+ * The cluster key: which kernels of RSM believe each other.  A peer in this process knows the
+ * key, or another one; see rsm_peer.h.  Needs root and the virtual machine's rxe0 on v0.
  */
 #include "rsm_test.h"
 

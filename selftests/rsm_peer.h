@@ -151,16 +151,16 @@ extern const uint8_t peer_key[PEER_KEY];
 
 /*
  * The proof of an importer (or of an exporter) over @said, whichever end this is, in @mac.
- * peer_prove(): fill, sign and send a proof; the user's ids and @flags are those of @said.proof, which
- * peer_proof() fills with this process's.  peer_granted(): wait for the grant: its error, 0 or more; -1:
- * there is none, or the exporter does not know the key.
+ * peer_proof(): fill @said.proof with the ids of this process.  peer_prove(): sign and send it.
+ * peer_granted(): wait for the grant: its error, 0 or more; -1: there is none, or the exporter
+ * does not know the key.
  */
 void peer_mac(struct peer *p, int importer, uint8_t *mac);
 void peer_proof(struct peer *p);
 int peer_prove(struct peer *p);
 int peer_granted(struct peer *p);
 
-/* As an exporter: wait for the importer's proof: 0 if it is right; and grant, whose fields are there. */
+/* As an exporter: wait for the importer's proof, 0 if it is right; sign and send @said.grant. */
 int peer_proven(struct peer *p);
 int peer_grant(struct peer *p);
 

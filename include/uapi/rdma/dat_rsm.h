@@ -561,8 +561,8 @@ struct dat_rsm_node {
  *	ALREADY_PUBLISHED there are exports or imports, and @local is another id than before
  * @flags: DAT_RSM_NODES_TABLE: @list is all that is known from now on; DAT_RSM_NODES_LOCAL:
  *	@local is the id of this node from now on.  With both, both are done or none.
- *	DAT_RSM_NODES_KEY, alone: @key is the cluster key from now on.  DAT_RSM_NODES_TRUST, alone:
- *	DAT_RSM_NODE_TRUSTS of @state counts from now on
+ *	DAT_RSM_NODES_KEY, alone: @key is the cluster key from now on.  DAT_RSM_NODES_TRUST,
+ *	alone: DAT_RSM_NODE_TRUSTS of @state counts from now on
  * @local: id; out, without flags
  * @list: address of struct dat_rsm_node.  Without flags: out, as many as there is room for
  * @count: of entries of @list; out, without flags: of those that there are
