@@ -141,7 +141,7 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  * @evd: result: user_data of an EVD that triggered it, or 0
  *
- * Context: may sleep.  Return: 0, -ETIMEDOUT, -EINTR, -ESHUTDOWN.
+ * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -ESHUTDOWN.
  */
 int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 {
@@ -159,7 +159,7 @@ int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  * @evd: result: user_data of an EVD that triggered it, or 0
  *
- * Context: may sleep.  Return: 0, -ETIMEDOUT, -EINTR, -ESHUTDOWN.
+ * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -ESHUTDOWN.
  */
 int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd)
 {

@@ -266,7 +266,10 @@ static void evd_leave(struct dat_evd *evd, bool failed)
  * dat_sleep() - sleep once, on a queue that the task is on
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
- * Return: 0: woken or time is up, look again; -ETIMEDOUT, -EINTR.
+ * Deadlines are absolute, so a wait may be restarted: only a signal that has a handler ends
+ * it with EINTR, not a stop and a continue, a debugger or the freezer.
+ *
+ * Return: 0: woken or time is up, look again; -ETIMEDOUT, -ERESTARTNOHAND.
  */
 int dat_sleep(u64 deadline_ns)
 {
@@ -276,7 +279,7 @@ int dat_sleep(u64 deadline_ns)
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
-		return -EINTR;
+		return -ERESTARTNOHAND;
 	if (deadline_ns == DAT_WAIT_FOREVER) {
 		schedule();
 		return 0;
@@ -291,7 +294,7 @@ int dat_sleep(u64 deadline_ns)
  * @threshold: how many are enough
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
- * Context: may sleep.  Return: 0, -ETIMEDOUT, -EINTR, -EBUSY (another waiter),
+ * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -EBUSY (another waiter),
  * -ECANCELED (unwaitable), -ESHUTDOWN.
  */
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)

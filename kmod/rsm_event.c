@@ -129,7 +129,7 @@ int rsm_event_sleep(u64 deadline_ns)
 
 	if (!ret)
 		return -EAGAIN;
-	return ret == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_TIMEOUT;
+	return ret == -ETIMEDOUT ? DAT_RSM_TIMEOUT : DAT_RSM_INTERRUPTED;
 }
 
 int rsm_event_wait(struct rsm_ucmd *ucmd)

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -168,6 +169,29 @@ TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 	EXPECT_EQ(-EINTR, t_evd_wait(&self->evd, 2, T_WAIT_MS));
 	ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
 	EXPECT_EQ(5, eqe.cookie);
+}
+
+/* By another process: who is stopped cannot continue itself. */
+static pid_t stop_and_continue(pid_t who)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	usleep(200000);
+	kill(who, SIGSTOP);
+	usleep(200000);
+	kill(who, SIGCONT);
+	_exit(0);
+}
+
+TEST_F(evd, a_stop_and_a_continue_do_not_end_a_wait)
+{
+	pid_t pid = stop_and_continue(getpid());
+
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 1000));
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
 /* Covers: SH 30 */

@@ -40,7 +40,7 @@
  *   ENOSPC        the event ring is full (software events only)
  *   EAGAIN        there is no event, and the call doesn't sleep for one
  *   ETIMEDOUT     the time is over
- *   EINTR         a signal came; nothing was consumed
+ *   EINTR         a signal handler ran; nothing was consumed
  *   ECANCELED     the EVD is, or was made, unwaitable
  *   ESTALE        another ring has been prepared since, or this one committed or
  *                 cancelled
