@@ -237,7 +237,8 @@ make_slow_disk() {
 }
 
 a_slow_disk() {
-	local limit=$((slow_mb * 2 / slow_rate + 200)) dir_of_disk=$tmp/slow/in start=$SECONDS
+	local limit=$((slow_mb * 2 / slow_rate + slow_mb / 2 + 200))
+	local dir_of_disk=$tmp/slow/in start=$SECONDS
 	make_slow_disk $((slow_mb + 64)) && serve && echo "$server" >$group/cgroup.procs || return 1
 	truncate -s "${slow_mb}M" "$tmp/f"
 	send "$tmp/f" || return 1

@@ -44,8 +44,6 @@ seen() {
 	return 1
 }
 
-as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
-
 # serve [COMMAND]...: the command runs the server.
 serve() {
 	port=$((port + 1))
@@ -84,7 +82,7 @@ too_little_memory() {
 	local mode
 	mode=$(stat -c %a /dev/dat)
 	chmod 666 /dev/dat
-	serve as_nobody prlimit --memlock=524288 --
+	serve setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --memlock=524288
 	chmod "$mode" /dev/dat
 	! client --size 4194304 "$host" && seen "$tmp/server.log" 'cannot register' &&
 		client "$host" && kill -0 "$server"
