@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Quality of service, as it is seen on the wire.  The peer is an address that nobody has, behind
- * the virtual machine's v0: the request to connect comes out at v1.
+ * Quality of service, as it is seen on the wire.  The peers are addresses that nobody has, behind
+ * the virtual machine's v0: requests to connect come out at v1.  Each quality has a peer of its
+ * own, since packets of an earlier attempt may come late.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 #include <netinet/ip.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,7 +22,7 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define NOBODY		"10.9.0.77"
+#define NOBODY		0x0a090040	/* and the quality: 10.9.0.64 to 10.9.0.72 */
 #define ROCE_PORT	4791
 
 FIXTURE(qos) {
@@ -43,11 +45,21 @@ static int open_wire(void)
 	return fd;
 }
 
+/* An entry for @addr in the table of neighbours, or none. */
+static int neighbour(uint32_t addr, int add)
+{
+	struct in_addr in = { htonl(addr) };
+	char line[128];
+
+	snprintf(line, sizeof(line), "ip neigh %s %s dev v0 %s", add ? "replace" : "del",
+		 inet_ntoa(in), add ? "lladdr 02:00:00:00:00:77" : "2>/dev/null");
+	return system(line);
+}
+
 FIXTURE_SETUP(qos)
 {
 	self->wire = -1;
-	if (getuid() || !if_nametoindex("v1") ||
-	    system("ip neigh replace " NOBODY " lladdr 02:00:00:00:00:77 dev v0"))
+	if (getuid() || !if_nametoindex("v1") || !if_nametoindex("v0"))
 		SKIP(return, "needs root and the virtual machine's v0 and v1");
 	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
 	self->wire = open_wire();
@@ -60,12 +72,10 @@ FIXTURE_TEARDOWN(qos)
 		return;
 	close(self->wire);
 	a_close(&self->p);
-	if (system("ip neigh del " NOBODY " dev v0"))
-		TH_LOG("the neighbour is left");
 }
 
-/* The type of service of the next RoCE packet to nobody, or -1. */
-static int next_tos(int wire)
+/* The type of service of the next RoCE packet to @addr, or -1. */
+static int next_tos(int wire, uint32_t addr)
 {
 	struct pollfd in = { .fd = wire, .events = POLLIN };
 	unsigned char buf[2048];
@@ -78,7 +88,7 @@ static int next_tos(int wire)
 		memcpy(&ip, buf, sizeof(ip));
 		memcpy(&udp, buf + ip.ihl * 4, sizeof(udp));
 		if (ip.protocol == IPPROTO_UDP && udp.dest == htons(ROCE_PORT) &&
-		    ip.daddr == inet_addr(NOBODY))
+		    ip.daddr == htonl(addr))
 			return ip.tos;
 	}
 	return -1;
@@ -90,16 +100,16 @@ static int tos_of(FIXTURE_DATA(qos) *self, DAT_QOS qos)
 	struct sockaddr_in nobody = { .sin_family = AF_INET };
 	DAT_EP_HANDLE ep = self->p.ep[1];
 	DAT_EVENT event;
-	char old[2048];
+	uint32_t addr = NOBODY + qos;
 	int tos;
 
-	while (recv(self->wire, old, sizeof(old), MSG_DONTWAIT) > 0)
-		;
-	nobody.sin_addr.s_addr = inet_addr(NOBODY);
-	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&nobody, A_QUAL, A_WAIT_US, 0, NULL, qos,
+	nobody.sin_addr.s_addr = htonl(addr);
+	if (neighbour(addr, 1) ||
+	    dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&nobody, A_QUAL, A_WAIT_US, 0, NULL, qos,
 			   DAT_CONNECT_DEFAULT_FLAG) != DAT_SUCCESS)
 		return -2;
-	tos = next_tos(self->wire);
+	tos = next_tos(self->wire, addr);
+	neighbour(addr, 0);
 	if (dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS ||
 	    !a_event(self->p.evd[1], A_WAIT_US, &event) || dat_ep_reset(ep) != DAT_SUCCESS)
 		return -3;
