@@ -12,9 +12,9 @@
  *
  *	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
  *
- * and not "ret == DAT_QUEUE_EMPTY", which is true of dat_evd_dequeue() on an EVD with
- * DAT_EVD_DTO_FLAG alone: there the code comes without its class.  The subtype is for people: it may change from
- * one provider to the next.  dat_strerror(3) names both.
+ * and not "ret == DAT_QUEUE_EMPTY": that holds only for dat_evd_dequeue() on an EVD with
+ * DAT_EVD_DTO_FLAG, whose code comes without its class.  The subtype is for people: it may
+ * change from one provider to the next.  dat_strerror(3) names both.
  */
 #ifndef DAT_ERROR_H
 #define DAT_ERROR_H

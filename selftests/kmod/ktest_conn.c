@@ -11,7 +11,7 @@
 
 #include "ktest.h"
 
-#define LARGE_QUAL	(1ULL << 40 | 4194304)
+#define LARGE_QUAL	(BIT_ULL(40) | 4194304)
 #define LARGE_PORT	(LARGE_QUAL % 32001 + 33534)
 #define QUAL	7471
 #define QLEN	64
