@@ -1007,7 +1007,7 @@ TEST_F(rdma, a_write_with_immediate_is_no_message)
 		.events = htobe32(1),
 	}, ack;
 	struct r_pair *p = &self->p;
-	struct peer_answer a;
+	struct peer_grant a;
 	int i;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
@@ -1027,7 +1027,7 @@ TEST_F(rdma, a_write_with_immediate_is_no_message)
 TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 {
 	struct r_pair *p = &self->p;
-	struct peer_answer a;
+	struct peer_grant a;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
