@@ -113,33 +113,41 @@ int rsm_auth_set_key(struct rsm_node *node, s32 serial)
 
 /* Proofs. */
 
+bool rsm_auth_link(struct rsm_conn *conn)
+{
+	struct rsm_transcript *t = &conn->said;
+	struct dat_path path;
+
+	if (kdat_ep_path(conn->ep, &path) != DAT_SUCCESS)
+		return false;
+	if (!conn->ops->moves) {
+		swap(path.local, path.remote);
+		swap(path.local_qpn, path.remote_qpn);
+	}
+	memcpy(t->importer_gid, &path.local, sizeof(t->importer_gid));
+	memcpy(t->exporter_gid, &path.remote, sizeof(t->exporter_gid));
+	t->importer_qpn = cpu_to_be32(path.local_qpn);
+	t->exporter_qpn = cpu_to_be32(path.remote_qpn);
+	return true;
+}
+
 /* The proof of one side: over what was said so far, but its own code.  False: there is no key. */
 static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {
 	struct key *key = node_key(conn->ctlr->node);
 	struct rsm_transcript t = conn->said;
-	struct dat_path path;
 	bool made;
 
 	if (!key)
 		return false;
-	made = kdat_ep_path(conn->ep, &path) == DAT_SUCCESS;
 	memcpy(t.label, importer ? importer_label : exporter_label, sizeof(t.label));
-	if (!conn->ops->moves) {
-		swap(path.local, path.remote);
-		swap(path.local_qpn, path.remote_qpn);
-	}
-	memcpy(t.importer_gid, &path.local, sizeof(t.importer_gid));
-	memcpy(t.exporter_gid, &path.remote, sizeof(t.exporter_gid));
-	t.importer_qpn = cpu_to_be32(path.local_qpn);
-	t.exporter_qpn = cpu_to_be32(path.remote_qpn);
 	if (importer) {
 		memset(&t.proof.mac, 0, sizeof(t.proof.mac));
 		memset(&t.grant, 0, sizeof(t.grant));
 	} else {
 		memset(&t.grant.mac, 0, sizeof(t.grant.mac));
 	}
-	made = made && !key_digest(key, &t, mac);
+	made = !key_digest(key, &t, mac);
 	key_put(key);
 	return made;
 }

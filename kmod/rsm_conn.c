@@ -347,6 +347,10 @@ static void conn_link(struct rsm_conn *conn)
 	spin_lock_bh(&conn->lock);
 	conn->linked = true;
 	spin_unlock_bh(&conn->lock);
+	if (!rsm_auth_link(conn)) {
+		rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
+		return;
+	}
 	if (conn->ops->moves)
 		rsm_auth_prove(conn);
 	queue_work(dat_wq, &conn->inbox_work);

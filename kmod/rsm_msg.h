@@ -52,6 +52,9 @@ DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel ch
 
 /* rsm_auth.c; under end_lock, in process context */
 
+/* Note between which queue pairs the connection is.  Return: false: it is ending already. */
+bool rsm_auth_link(struct rsm_conn *conn);
+
 /* Importer: the exporter has accepted.  Prove what was greeted. */
 void rsm_auth_prove(struct rsm_conn *conn);
 

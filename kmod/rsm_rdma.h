@@ -8,9 +8,8 @@
  * A segment has a zone and a registration of its own; each importer has an endpoint in that
  * zone, so a key of one segment is worth nothing on a connection to another.  An import has a
  * zone of its own, too: with iWARP its exporter may write to the memory that reads go to, and
- * must not reach that of another import.  The exporter's kernel settles who may import
- * before it tells the key;
- * the queue pair of an import without DAT_RSM_WRITE takes no writes.
+ * must not reach that of another import.  The exporter's kernel settles who may import before it
+ * tells the key; the queue pair of an import without DAT_RSM_WRITE takes no writes.
  *
  * A connection ends with its endpoint.  Who ends it (rsm_conn_end()) knows afterwards that
  * no byte moves any more.  That the peer has ended it is an event, and cuts the import; its
