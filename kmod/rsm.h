@@ -476,7 +476,7 @@ int rsm_stage_io(struct rsm_transfer *t);
  * rsm_auth_ready() - tell whether adapters may be used
  * @node: node
  *
- * Return: DAT_RSM_OK; DAT_RSM_BAD_CONF: the node has no cluster key, and does not trust the network.
+ * Return: DAT_RSM_OK; DAT_RSM_BAD_CONF: the node has no cluster key and does not trust the network.
  */
 int rsm_auth_ready(struct rsm_node *node);
 

@@ -244,7 +244,7 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	conn->said.greeting = *g;
 	conn->said.answer = *answer;
 	get_random_bytes(conn->said.answer.nonce, sizeof(conn->said.answer.nonce));
-	/* Once attached, an unpublish may end and put the connection as soon as end_lock is free. */
+	/* Once attached, an unpublish may end and put the connection once end_lock is free. */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr);

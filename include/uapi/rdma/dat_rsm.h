@@ -549,7 +549,7 @@ struct dat_rsm_node {
 
 /* State of a node, in struct dat_rsm_nodes. */
 #define DAT_RSM_NODE_KEYED	0x1	/* it has a cluster key */
-#define DAT_RSM_NODE_TRUSTS	0x2	/* it trusts the network, and neither gives nor wants a proof */
+#define DAT_RSM_NODE_TRUSTS	0x2	/* it neither gives nor wants a proof */
 
 /**
  * struct dat_rsm_nodes - who this node is and where others are; without flags: tell
