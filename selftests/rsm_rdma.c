@@ -834,6 +834,7 @@ TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 24
 	crowd = fork();
 	if (!crowd)
 		import_crowd(p, ready[1]);
+	close(ready[1]);
 	ASSERT_EQ(1, read(ready[0], &c, 1));
 	other = fork();
 	if (!other)
