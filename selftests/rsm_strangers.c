@@ -252,8 +252,8 @@ static void publisher(volatile struct count *count)
 #define MOVES	10
 
 /*
- * A rebind zaps 64,000 mappings.  A stranger that needs the lock of the node meanwhile gets it many
- * times: once or twice would be between two rebinds.
+ * A rebind zaps 64,000 mappings of 64 imports.  A stranger that needs the lock of the node
+ * meanwhile gets it many more times than there are imports.
  */
 TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 {
@@ -286,7 +286,7 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 		ASSERT_EQ(0, CALL(self->fd, REBIND, &b));
 	}
 	TH_LOG("%u rounds in %d rebinds", count->rounds - before, MOVES);
-	EXPECT_LT(5U * MOVES, count->rounds - before);
+	EXPECT_LT(200U * MOVES, count->rounds - before);
 	count->stop = 1;
 	EXPECT_EQ(other, waitpid(other, &i, 0));
 	EXPECT_EQ(0, i);
