@@ -327,7 +327,8 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	u32 op = eqe->flags >> DAT_EQE_KOP_SHIFT, status = eqe->status;
 
 	/* No transport has a part in these. */
-	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR && status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
+	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
+	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
 		status = DAT_DTO_ERR_LOCAL_MM_ERROR;
 	dto->status = status;
 	kdat_event_success(eqe, dto);

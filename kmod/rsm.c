@@ -572,7 +572,7 @@ void dat_rsm_close(struct dat_file *file)
 		return;
 	/* Ends the context if the address space has not. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
-	/* A worker may be long in coming: others have work queued.  So this thread does it instead. */
+	/* Others may have work queued before ours, so this thread does it instead. */
 	if (cancel_work_sync(&ctx->end_work))
 		ctx_end_work(&ctx->end_work);
 	user_put(ctx->node, ctx->uid, ctx->user);

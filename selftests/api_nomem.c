@@ -38,6 +38,12 @@ void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
 }
 
+/* The name that mmap() has where offsets are made to have 64 bits. */
+void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return mmap(addr, len, prot, flags, fd, offset);
+}
+
 void *mremap(void *from, size_t len, size_t new_len, int flags, ...)
 {
 	va_list ap;

@@ -81,7 +81,10 @@ void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
 void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
 		  const void *pd, size_t pd_len);
 
-/* The next event; a signal does not end the wait.  @poll: spin instead of sleeping.  0: timeout (ms; 0: none). */
+/*
+ * The next event within @timeout_ms, 0: without limit; a signal does not end the wait.
+ * @poll: spin instead of sleeping.  Return: 0: the time is over.
+ */
 int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 const char *tool_event_name(DAT_EVENT_NUMBER number);

@@ -188,8 +188,7 @@ uint32_t perf_evd_entries(const struct perf *p);
  * dat-perf-conn.c.  perf_fail() ends the program, except that a server with --keep gives up
  * the client and never returns to the caller: what a client does, or asks for, ends no server.
  */
-void perf_fail(struct perf *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3), noreturn, cold));
+void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 /* Fails with the names of the code unless it is DAT_SUCCESS. */
 void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
 void perf_drop(struct perf *p);
