@@ -135,7 +135,15 @@ fi
 before=$(resources)
 pinned_before=$(pinned)
 
+# The cluster key goes with the module, which some programs load anew.
+set_cluster_key() {
+	local key=/tmp/cluster.key tool=$dir/../ulib/rsm-nodes
+	[ -e "$key" ] || "$tool" keygen "$key"
+	"$tool" key "$key"
+}
+
 for p in "$@"; do
+	set_cluster_key >/dev/null 2>&1
 	echo "# begin $p"
 	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out | name_skips "$p"
 	rc=${PIPESTATUS[0]}
