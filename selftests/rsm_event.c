@@ -215,7 +215,6 @@ TEST_F(event, descriptors_are_counted)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 }
 
-/* RSM check: 66 */
 /* The program closes what it was told to release, and the number is used again. */
 TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 {
@@ -237,6 +236,7 @@ TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 	close(copy);
 }
 
+/* RSM check: 66 */
 TEST_F(event, plain_poll_sees_events_and_leaves_them)
 {
 	struct pollfd fd;
