@@ -154,14 +154,19 @@ TEST_F(raw, lengths_are_checked)
 		[DAT_NR_RSM_RING - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_ring),
 		[DAT_NR_RSM_KICK - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_kick),
 	};
+	/* Two have grown: their first version is still taken. */
+	static const uint32_t first[] = {
+		[DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST] = offsetof(struct dat_rsm_ctlr, device),
+		[DAT_NR_RSM_NODES - DAT_NR_RSM_FIRST] = offsetof(struct dat_rsm_nodes, key),
+		[DAT_NR_RSM_KICK - DAT_NR_RSM_FIRST] = 0,
+	};
 	uint32_t buf[2048];
 	unsigned int i, nr;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		nr = _IO(DAT_IOC_MAGIC, DAT_NR_RSM_FIRST + i);
 		memset(buf, 0, sizeof(buf));
-		buf[0] = (i == DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST ?
-			  offsetof(struct dat_rsm_ctlr, device) : sizes[i]) - 1;
+		buf[0] = (first[i] ? first[i] : sizes[i]) - 1;
 		EXPECT_EQ(-1, ioctl(self->fd, nr, buf));
 		EXPECT_EQ(EINVAL, errno);
 		buf[0] = sizes[i] + 4;
