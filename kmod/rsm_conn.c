@@ -418,6 +418,9 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 
 	if (answer_good(answer, data->private_data_size))
 		err = be32_to_cpu(answer->err);
+	else
+		/* rdma_cm also rejects a request for an address that has no listener. */
+		conn->refused = true;
 	rsm_conn_lost(conn, rsm_conn_refusal(err));
 }
 
