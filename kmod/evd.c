@@ -310,7 +310,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 		/* (J): after this, whoever queues an event sees us. */
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = evd_ready(evd);
-		if (!ret && dat_solicited_look(evd))
+		while (!ret && dat_solicited_look(evd))
 			ret = evd_ready(evd);
 		if (!ret)
 			ret = dat_sleep(deadline_ns);

@@ -27,11 +27,11 @@
 #define SOL_PERIOD	(HZ / 10)	/* of the timer of a connection with an SRQ */
 
 /* Context: ep->lock held.  Return: how many were taken; from SOL_BUDGET on there may be more. */
-static int sol_take(struct dat_conn *conn)
+static int sol_take(struct dat_conn *conn, struct dat_ep *ep)
 {
 	int done = 0, n, i;
 
-	lockdep_assert_held(&conn->ep->lock);
+	lockdep_assert_held(&ep->lock);
 	do {
 		n = ib_poll_cq(conn->recv_cq, DAT_BATCH, conn->wc);
 		for (i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static bool sol_answer(struct dat_conn *conn, struct dat_ep *ep)
 	lockdep_assert_held(&ep->lock);
 	/* Whatever ends a connection waits for its receives, with or without the flag. */
 	ib_req_notify_cq(conn->recv_cq, conn->closing ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
-	done = sol_take(conn);
+	done = sol_take(conn, ep);
 	if (conn->live)
 		dat_evd_notify(ep->recv_evd);
 	else
@@ -64,13 +64,15 @@ static void sol_task(struct tasklet_struct *t)
 {
 	struct dat_conn *conn = from_tasklet(conn, t, sol.task);
 	struct dat_ep *ep = READ_ONCE(conn->ep);
-	bool more;
+	bool more = false;
 
 	if (!ep)
 		return;
 	dat_upcall_hold();
 	spin_lock(&ep->lock);
-	more = sol_answer(conn, ep);
+	/* A connection that has left its EP has no EVD any more. */
+	if (conn->ep == ep)
+		more = sol_answer(conn, ep);
 	spin_unlock(&ep->lock);
 	dat_upcall_release();
 	if (more)
@@ -94,7 +96,7 @@ static void sol_timer(struct timer_list *timer)
 		return;
 	spin_lock(&ep->lock);
 	if (conn->sol.evd) {
-		sol_take(conn);
+		sol_take(conn, ep);
 		mod_timer(timer, jiffies + SOL_PERIOD);
 	}
 	spin_unlock(&ep->lock);
@@ -205,7 +207,7 @@ void dat_solicited_take_rest(struct dat_conn *conn)
 	if (!conn->recv_cq)
 		return;
 	spin_lock_bh(&ep->lock);
-	while (sol_take(conn) >= SOL_BUDGET)
+	while (sol_take(conn, ep) >= SOL_BUDGET)
 		dat_ep_breathe(ep);
 	spin_unlock_bh(&ep->lock);
 }
@@ -247,7 +249,7 @@ static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
 		return 0;
 	spin_lock_bh(&ep->lock);
 	if (conn->sol.evd == evd)
-		done = sol_take(conn);
+		done = sol_take(conn, ep);
 	spin_unlock_bh(&ep->lock);
 	return done;
 }
