@@ -407,8 +407,8 @@ struct dat_evd {
  *	the first: a context of 0 is that of no LMR, or of one that is closed
  * @reg_lock: @reg
  * @reg: registers kernel memory, once that was needed; or NULL
- * @rmr_lock: @rmrs
- * @rmrs: RMRs of the zone, by their in_pz
+ * @rmr_lock: @windows
+ * @windows: bindings of the zone's RMRs that have a key, by that key
  */
 struct dat_pz {
 	struct dat_obj		obj;
@@ -416,8 +416,8 @@ struct dat_pz {
 	struct dat_lmr __rcu	*near[DAT_PZ_NEAR];
 	struct mutex		reg_lock;	/* reg */
 	struct dat_regqp	*reg;
-	spinlock_t		rmr_lock;	/* rmrs */
-	struct list_head	rmrs;
+	spinlock_t		rmr_lock;	/* windows */
+	struct rb_root		windows;
 };
 
 /**
@@ -524,9 +524,8 @@ struct dat_binding;
  * struct dat_rmr - remote memory region
  * @obj: base
  * @pz: reference and use held
- * @in_pz: in pz->rmrs; its lock
  * @lock: everything below
- * @bound: what peers reach with its key, or NULL
+ * @bound: what peers reach with its key, or NULL; changes under pz->rmr_lock, too
  * @prepared: bindings that wait for their entry
  * @nprepared: of them
  * @ticket: of the last one prepared
@@ -536,7 +535,6 @@ struct dat_binding;
 struct dat_rmr {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;
-	struct list_head	in_pz;
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_binding	*bound;
 	struct list_head	prepared;

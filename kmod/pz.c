@@ -12,7 +12,7 @@ struct dat_pz *dat_pz_create(struct dat_ia *ia)
 		return pz;
 	mutex_init(&pz->reg_lock);
 	spin_lock_init(&pz->rmr_lock);
-	INIT_LIST_HEAD(&pz->rmrs);
+	pz->windows = RB_ROOT;
 	pd = ib_alloc_pd(ia->dev->ibdev, 0);
 	if (IS_ERR(pd)) {
 		ret = PTR_ERR(pd);

@@ -11,6 +11,7 @@
  * What is too large to be registered in a queue is registered when it is prepared; such a
  * key works too early.
  */
+#include <linux/rbtree.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -25,6 +26,9 @@
 /**
  * struct dat_binding - what an RMR is bound to, or will be
  * @node: in rmr->prepared
+ * @in_pz: in pz->windows, while it is what @rmr is bound to and peers have a key for it
+ * @rmr: region that it is of
+ * @pz: its zone, which stays until the binding is carried out or freed
  * @ticket: names it in the entry that carries it out; 0: there will be none
  * @lmr: reference held, and once it has its turn a use; NULL: unbound
  * @in_effect: @lmr can't be freed; kernel memory is not pinned, so its LMR never can
@@ -38,6 +42,9 @@
  */
 struct dat_binding {
 	struct list_head	node;
+	struct rb_node		in_pz;
+	struct dat_rmr		*rmr;
+	struct dat_pz		*pz;
 	u32			ticket;
 	struct dat_lmr		*lmr;
 	bool			in_effect;
@@ -269,16 +276,12 @@ struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 	if (IS_ERR(rmr))
 		return rmr;
 	spin_lock_init(&rmr->lock);
-	INIT_LIST_HEAD(&rmr->in_pz);
 	INIT_LIST_HEAD(&rmr->prepared);
 	INIT_WORK(&rmr->purge_work, rmr_purge_work);
 	ret = dat_obj_use(&pz->obj);
 	if (ret)
 		goto err_abort;
 	rmr->pz = pz;
-	spin_lock_bh(&pz->rmr_lock);
-	list_add_tail(&rmr->in_pz, &pz->rmrs);
-	spin_unlock_bh(&pz->rmr_lock);
 	ret = dat_obj_publish(&rmr->obj);
 	if (ret)
 		goto err_abort;
@@ -319,6 +322,9 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 		ret = binding_check(rmr, lmr, arg->priv, arg->addr, arg->length);
 	if (ret)
 		goto err_free;
+	b->rmr = rmr;
+	b->pz = rmr->pz;
+	RB_CLEAR_NODE(&b->in_pz);
 	b->lmr = lmr;
 	if (lmr) {
 		kref_get(&lmr->obj.ref);
@@ -428,6 +434,47 @@ int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe
 	return ret ?: 1;
 }
 
+static int binding_compare_key(const void *key, const struct rb_node *node)
+{
+	const struct dat_binding *b = rb_entry(node, struct dat_binding, in_pz);
+	u32 rkey = *(const u32 *)key;
+
+	return rkey < b->mr->rkey ? -1 : rkey > b->mr->rkey;
+}
+
+static int binding_compare(struct rb_node *node, const struct rb_node *other)
+{
+	return binding_compare_key(&rb_entry(node, struct dat_binding, in_pz)->mr->rkey, other);
+}
+
+/* The binding that peers have a key for, or NULL. */
+static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
+{
+	struct rb_node *node;
+
+	lockdep_assert_held(&pz->rmr_lock);
+	node = rb_find(&rkey, &pz->windows, binding_compare_key);
+	return node ? rb_entry(node, struct dat_binding, in_pz) : NULL;
+}
+
+/* Let @b, or nothing, take the place of what @rmr is bound to.  Return: that. */
+static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
+					struct dat_binding *b)
+{
+	struct dat_binding *old = rmr->bound;
+
+	lockdep_assert_held(&pz->rmr_lock);
+	lockdep_assert_held(&rmr->lock);
+	if (old && !RB_EMPTY_NODE(&old->in_pz)) {
+		rb_erase(&old->in_pz, &pz->windows);
+		RB_CLEAR_NODE(&old->in_pz);
+	}
+	if (b && b->mr)
+		rb_find_add(&b->in_pz, &pz->windows, binding_compare);
+	rmr->bound = b;
+	return old;
+}
+
 /**
  * dat_rmr_carry_out() - let a binding take the place of the present one
  * @rmr: region
@@ -438,13 +485,14 @@ int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe
 u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	struct dat_binding *old = b;
+	struct dat_pz *pz = b->pz;
 
-	spin_lock_bh(&rmr->lock);
-	if (!rmr->dead) {
-		old = rmr->bound;
-		rmr->bound = b;
-	}
-	spin_unlock_bh(&rmr->lock);
+	spin_lock_bh(&pz->rmr_lock);
+	spin_lock(&rmr->lock);
+	if (!rmr->dead)
+		old = rmr_exchange(rmr, pz, b);
+	spin_unlock(&rmr->lock);
+	spin_unlock_bh(&pz->rmr_lock);
 	dat_binding_free(old);
 	return old == b ? DAT_ST_RMR_FAILED : DAT_ST_SUCCESS;
 }
@@ -467,31 +515,20 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 	spin_unlock_bh(&rmr->lock);
 }
 
-static bool binding_has_key(const struct dat_binding *b, u32 rkey)
-{
-	return b && b->mr && b->mr->rkey == rkey;
-}
-
 /* The device has ended the registration: the LMR is free at once, the rest goes later. */
-static bool rmr_drop(struct dat_rmr *rmr, u32 rkey)
+static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 {
-	struct dat_binding *b;
-	bool found;
+	struct dat_rmr *rmr = b->rmr;
 
-	spin_lock_bh(&rmr->lock);
-	b = rmr->bound;
-	found = binding_has_key(b, rkey);
-	if (found) {
-		rmr->bound = NULL;
-		list_add_tail(&b->node, &rmr->prepared);
-		rmr->nprepared++;
-		rmr_forget(rmr, b);
-		if (b->in_effect)
-			dat_obj_unuse(&b->lmr->obj);
-		b->in_effect = false;
-	}
-	spin_unlock_bh(&rmr->lock);
-	return found;
+	spin_lock(&rmr->lock);
+	rmr_exchange(rmr, pz, NULL);
+	list_add_tail(&b->node, &rmr->prepared);
+	rmr->nprepared++;
+	rmr_forget(rmr, b);
+	if (b->in_effect)
+		dat_obj_unuse(&b->lmr->obj);
+	b->in_effect = false;
+	spin_unlock(&rmr->lock);
 }
 
 /**
@@ -503,41 +540,25 @@ static bool rmr_drop(struct dat_rmr *rmr, u32 rkey)
  */
 bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 {
-	struct dat_rmr *rmr;
-	bool found = false;
+	struct dat_binding *b;
 
 	spin_lock_bh(&pz->rmr_lock);
-	list_for_each_entry(rmr, &pz->rmrs, in_pz) {
-		found = rmr_drop(rmr, rkey);
-		if (found)
-			break;
-	}
+	b = window_find(pz, rkey);
+	if (b)
+		window_drop(pz, b);
 	spin_unlock_bh(&pz->rmr_lock);
-	return found;
+	return b;
 }
 
-/* -ENOENT: the window has another key, or is not bound. */
-static int rmr_sge(struct dat_rmr *rmr, const struct dat_sge *seg, struct ib_sge *out)
+static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, struct ib_sge *out)
 {
-	const struct dat_binding *b;
-	int ret = -ENOENT;
-
-	spin_lock_bh(&rmr->lock);
-	b = rmr->bound;
-	if (!binding_has_key(b, seg->lmr))
-		goto out;
-	ret = -EACCES;
 	/* Binding gives local write along with it. */
 	if (!(b->priv & DAT_PRIV_REMOTE_WRITE))
-		goto out;
-	ret = -ERANGE;
+		return -EACCES;
 	if (seg->len > b->length || seg->addr - b->addr > b->length - seg->len)
-		goto out;
+		return -ERANGE;
 	*out = (struct ib_sge) { .addr = seg->addr, .length = seg->len, .lkey = b->mr->lkey };
-	ret = 0;
-out:
-	spin_unlock_bh(&rmr->lock);
-	return ret;
+	return 0;
 }
 
 /**
@@ -551,17 +572,14 @@ out:
  */
 int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out)
 {
-	struct dat_rmr *rmr;
-	int ret = -ENOENT;
+	const struct dat_binding *b;
+	int ret;
 
 	spin_lock_bh(&pz->rmr_lock);
-	list_for_each_entry(rmr, &pz->rmrs, in_pz) {
-		ret = rmr_sge(rmr, seg, out);
-		if (ret != -ENOENT)
-			break;
-	}
+	b = window_find(pz, seg->lmr);
+	ret = b ? window_sge(b, seg, out) : -EACCES;
 	spin_unlock_bh(&pz->rmr_lock);
-	return ret == -ENOENT ? -EACCES : ret;
+	return ret;
 }
 
 /**
@@ -589,25 +607,25 @@ void dat_rmr_query(struct dat_rmr *rmr, struct dat_rmr_state *state)
 static void rmr_shutdown(struct dat_obj *obj)
 {
 	struct dat_rmr *rmr = to_dat_rmr(obj);
+	struct dat_pz *pz = rmr->pz;
+	struct dat_binding *bound;
 	LIST_HEAD(all);
 
-	spin_lock_bh(&rmr->lock);
+	if (!pz)
+		return;
+	spin_lock_bh(&pz->rmr_lock);
+	spin_lock(&rmr->lock);
 	rmr->dead = true;
 	list_splice_init(&rmr->prepared, &all);
-	if (rmr->bound)
-		list_add(&rmr->bound->node, &all);
-	rmr->bound = NULL;
-	spin_unlock_bh(&rmr->lock);
+	bound = rmr_exchange(rmr, pz, NULL);
+	spin_unlock(&rmr->lock);
+	spin_unlock_bh(&pz->rmr_lock);
 	/* Nothing is prepared any more, so nothing queues it again. */
 	cancel_work_sync(&rmr->purge_work);
 	bindings_free(&all);
-	if (!rmr->pz)
-		return;
-	spin_lock_bh(&rmr->pz->rmr_lock);
-	list_del(&rmr->in_pz);
-	spin_unlock_bh(&rmr->pz->rmr_lock);
-	dat_obj_unuse(&rmr->pz->obj);
+	dat_binding_free(bound);
 	rmr->pz = NULL;
+	dat_obj_unuse(&pz->obj);
 }
 
 static void rmr_release(struct dat_obj *obj)

@@ -209,14 +209,16 @@ void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	/* What notifies of it is the queue that it comes from. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey;
+	bool good = status == DAT_ST_SUCCESS;
 	u64 len = slot->len;
 
 	lockdep_assert_held(&ep->lock);
-	if (unlikely(rkey) && status == DAT_ST_SUCCESS) {
+	/* The device has ended the key, even if the receive is reported as flushed. */
+	if (unlikely(rkey)) {
 		/* Only windows are for the peer to close. */
-		if (!dat_rmr_invalidated(ep->pz, rkey))
+		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
 			status = DAT_ST_BAD_RESPONSE;
-		if (ep->sq.kernel)
+		if (good && ep->sq.kernel)
 			len |= (u64)rkey << DAT_EQE_RKEY_SHIFT;
 	}
 	if (ep->srq) {
