@@ -113,10 +113,11 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 		dat_obj_put(&cr->obj);
 		return 0;
 	}
-	/* The consumer never learned of it: this was not the one request. */
-	atomic_set(&psp->spent, 0);
 	/* A process that guessed the CR's id may have taken @id, and then answers the peer. */
 	ret = xchg(&cr->id, NULL) ? -ECONNREFUSED : 0;
+	/* The consumer never learned of it: this was not the one request.  On errors see the caller. */
+	if (!ret)
+		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);
 	dat_obj_put(&cr->obj);
 	return ret;
