@@ -204,6 +204,17 @@ void rsm_auth_prove(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
+/*
+ * For an importer that waits for its grant.  siw forgets to look at what comes while it ends an
+ * accept, until more comes.
+ */
+void rsm_auth_prove_again(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!conn->lost)
+		rsm_msg_handshake(conn, &conn->said.proof, sizeof(conn->said.proof));
+}
+
 /* Who has another key than we have can say nothing that we understand. */
 static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
 {
@@ -239,8 +250,9 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
 	struct rsm_grant *grant = &conn->said.grant;
 
+	/* An importer that hears nothing says its proof again. */
 	if (conn->proof_heard)
-		return false;
+		return !memcmp(&conn->said.proof, proof, sizeof(*proof));
 	conn->proof_heard = true;
 	conn->said.proof = *proof;
 	*grant = (struct rsm_grant) {

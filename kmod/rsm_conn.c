@@ -91,6 +91,11 @@ static void conn_beat(struct work_struct *work)
 	bool stuck;
 
 	spin_lock_bh(&conn->lock);
+	if (!conn->been_up && conn->ops->moves) {
+		rsm_auth_prove_again(conn);
+		spin_unlock_bh(&conn->lock);
+		return;
+	}
 	/* An exporter's patience with a peer that has proven nothing is over. */
 	stuck = !conn->been_up || conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->heard) + beat_period())) {
@@ -341,18 +346,28 @@ void rsm_conn_up(struct rsm_conn *conn)
 	wake_up_all(&conn->wq);
 }
 
+/* The importer's proof; once more if a second passes without a grant. */
+static void conn_prove(struct rsm_conn *conn)
+{
+	rsm_auth_prove(conn);
+	spin_lock_bh(&conn->lock);
+	if (!conn->lost)
+		queue_delayed_work(dat_wq, &conn->beat, HZ);
+	spin_unlock_bh(&conn->lock);
+}
+
 /* Established, with end_lock held: the handshake goes on by messages. */
 static void conn_link(struct rsm_conn *conn)
 {
-	spin_lock_bh(&conn->lock);
-	conn->linked = true;
-	spin_unlock_bh(&conn->lock);
 	if (!rsm_auth_link(conn)) {
 		rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
 		return;
 	}
+	spin_lock_bh(&conn->lock);
+	conn->linked = true;
+	spin_unlock_bh(&conn->lock);
 	if (conn->ops->moves)
-		rsm_auth_prove(conn);
+		conn_prove(conn);
 	queue_work(dat_wq, &conn->inbox_work);
 }
 

@@ -253,7 +253,7 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* A message before the handshake is over; there is no other kind of it than those of rsm_auth.c. */
+/* A message of the handshake: those of rsm_auth.c. */
 static bool msg_hear_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {
@@ -275,7 +275,7 @@ static bool msg_hear(struct rsm_conn *conn, const struct rsm_received *r)
 	struct rsm_msg msg;
 	bool posted;
 
-	if (!READ_ONCE(conn->been_up))
+	if (!READ_ONCE(conn->been_up) || r->len == sizeof(struct rsm_proof))
 		return msg_hear_handshake(conn, r);
 	if (!msg_read(conn, r, &msg))
 		return false;

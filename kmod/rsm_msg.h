@@ -58,6 +58,9 @@ bool rsm_auth_link(struct rsm_conn *conn);
 /* Importer: the exporter has accepted.  Prove what was greeted. */
 void rsm_auth_prove(struct rsm_conn *conn);
 
+/* Once more; under conn->lock. */
+void rsm_auth_prove_again(struct rsm_conn *conn);
+
 /**
  * rsm_auth_heard() - take a message of a connection whose handshake is not over
  * @conn: linked
