@@ -84,7 +84,7 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
-/* What fails is undone by conn_close(). */
+/* What fails is undone by conn_close().  -EAGAIN: the exporter left in mid-handshake. */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
 	int ret = conn_begin(conn, timeout_us);
@@ -106,8 +106,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	else if (conn->err != DAT_RSM_CONN_ABORTED)
 		ret = conn->err;
 	else
-		/* The exporter was there, and has left in the middle of the handshake. */
-		ret = conn->linked ? DAT_RSM_NOT_PUBLISHED : DAT_RSM_UNREACHABLE;
+		ret = conn->linked ? -EAGAIN : DAT_RSM_UNREACHABLE;
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -129,6 +128,28 @@ static struct rsm_remote *remote_alloc(void)
 	return r;
 }
 
+static int remote_try(struct rsm_import *imp, const struct dat_rsm_connect *arg)
+{
+	struct rsm_remote *r = imp->remote;
+	int ret;
+
+	ret = rsm_conn_make(r->ctlr, &remote_ops, imp, RSM_STAGE_SLOTS * RSM_SLOT_SIZE, &r->conn);
+	if (ret)
+		return ret;
+	r->conn->done[RSM_CHANNEL_STAGE] = rsm_stage_done;
+	rsm_auth_greet(r->conn, arg->node, arg->segid, arg->perm);
+	ret = conn_connect(r->conn, CONNECT_US);
+	if (ret)
+		goto err_conn;
+	imp->length = r->conn->length;
+	return DAT_RSM_OK;
+
+err_conn:
+	conn_close(r->conn);
+	rsm_conn_put(r->conn);
+	return ret;
+}
+
 static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
 {
@@ -141,22 +162,14 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
 	if (ret)
 		return ret;
-	ret = rsm_conn_make(r->ctlr, &remote_ops, imp, RSM_STAGE_SLOTS * RSM_SLOT_SIZE, &r->conn);
+	ret = remote_try(imp, arg);
+	/* The segment was withdrawn, or the exporter had no room for a moment: the next answer tells. */
+	if (ret == -EAGAIN)
+		ret = remote_try(imp, arg);
+	if (ret == -EAGAIN)
+		ret = DAT_RSM_NO_RESOURCES;
 	if (ret)
-		goto err_ctlr;
-	r->conn->done[RSM_CHANNEL_STAGE] = rsm_stage_done;
-	rsm_auth_greet(r->conn, arg->node, arg->segid, arg->perm);
-	ret = conn_connect(r->conn, CONNECT_US);
-	if (ret)
-		goto err_conn;
-	imp->length = r->conn->length;
-	return DAT_RSM_OK;
-
-err_conn:
-	conn_close(r->conn);
-	rsm_conn_put(r->conn);
-err_ctlr:
-	rsm_ctlr_put(r->ctlr);
+		rsm_ctlr_put(r->ctlr);
 	return ret;
 }
 
@@ -217,7 +230,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
 	/* RSM listens only while somebody has a use for it. */
-	if (conn->refused)
+	if (conn->refused || ret == -EAGAIN)
 		ret = DAT_RSM_NOT_PUBLISHED;
 	conn_close(conn);
 	rsm_conn_put(conn);
