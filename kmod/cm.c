@@ -274,8 +274,8 @@ static int cm_bind_port(struct rdma_cm_id *id, struct sockaddr_storage *src)
 
 /*
  * rdma_cm asks whether the caller may have such a port.  It is not the process that gets it,
- * which has nothing to do with the id, but we.  Where TCP does not carry the connection, many
- * of ours can be from one port.
+ * which has nothing to do with the id, but we.  Many of ours can be from one port, except where
+ * TCP carries the connection: there the port says nothing.
  */
 static int cm_bind_kernel_port(struct dat_ep *ep, struct rdma_cm_id *id,
 			       struct sockaddr_storage *src)
@@ -285,11 +285,13 @@ static int cm_bind_kernel_port(struct dat_ep *ep, struct rdma_cm_id *id,
 	struct cred *kernel;
 	int ret;
 
+	/* A port of TCP is for one of them, and for nobody for a minute after its end. */
+	if (rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
+		return 0;
 	kernel = prepare_kernel_cred(&init_task);
 	if (!kernel)
 		return -ENOMEM;
-	if (!rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
-		rdma_set_reuseaddr(id, 1);
+	rdma_set_reuseaddr(id, 1);
 	old = override_creds(kernel);
 	ret = cm_bind_port(id, src);
 	revert_creds(old);

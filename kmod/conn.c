@@ -229,6 +229,7 @@ int dat_ep_let_peer(struct dat_ep *ep, bool write)
 	conn->starting = true;
 	spin_unlock_bh(&ep->lock);
 	ret = ib_modify_qp(conn->qp, &attr, IB_QP_ACCESS_FLAGS);
+	conn->peer_let = !ret;
 	dat_conn_started(conn);
 	return ret;
 }
@@ -569,6 +570,11 @@ static void conn_drain(struct dat_conn *conn)
 	ib_drain_qp(conn->qp);
 }
 
+static bool conn_peer_waits(const struct dat_conn *conn)
+{
+	return conn->ep->traits & DAT_EP_PEER_WAITS && !conn->peer_let;
+}
+
 /* Afterwards no handler runs and every posted work request has completed. */
 static void conn_quiesce(struct dat_conn *conn)
 {
@@ -576,8 +582,11 @@ static void conn_quiesce(struct dat_conn *conn)
 	cancel_work_sync(&conn->bind_work);
 	cancel_work_sync(&conn->pump_work);
 	cancel_work_sync(&conn->early_work);
-	/* To a CM that still waits for the handshake's end, a disconnect means nothing. */
-	if (conn->passive && conn->established)
+	/*
+	 * To a CM that still waits for the handshake's end, a disconnect means nothing.  Strangers
+	 * could make many wait, so those that were not let in are rejected instead.
+	 */
+	if (conn->passive && conn->established && !conn_peer_waits(conn))
 		wait_for_completion_timeout(&conn->cm_heard, HZ);
 	/* A handler that began before "closing" was set has ended after this. */
 	rdma_lock_handler(conn->id);

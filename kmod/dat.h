@@ -871,6 +871,7 @@ struct dat_direct {
  * @bind_work: carries out @bind once no request is in flight
  * @timer: the consumer's connect timeout, or the deadline of an accepted connection
  * @bury_work: frees the CQ later
+ * @peer_let: dat_ep_let_peer() was called; constant once @closing
  * @cm_heard: rdma_cm has reported something about @id
  * @last_wqe: @qp, in error, takes no more receives from its SRQ
  * @psp: listener whose backlog counts an accepted connection until it is established;
@@ -927,6 +928,7 @@ struct dat_conn {
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct delayed_work	bury_work;
+	bool			peer_let;
 	struct completion	cm_heard;
 	struct completion	last_wqe;
 	struct dat_psp		*psp;

@@ -24,7 +24,7 @@ MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
 static unsigned int rsm_max_user = 25;
 module_param_named(rsm_max_user, rsm_max_user, uint, 0644);
 MODULE_PARM_DESC(rsm_max_user,
-		 "Percent of a node's exports and imports for one user; 0: no limit (25)");
+		 "Percent of a node's places and connections for one user; 0: no limit (25)");
 
 unsigned int rsm_max_exported;
 module_param_named(rsm_max_exported, rsm_max_exported, uint, 0644);
@@ -164,14 +164,17 @@ static void user_put(struct rsm_node *node, kuid_t uid, struct rsm_user *user)
 		kfree(user);
 }
 
+unsigned int rsm_user_share(unsigned int places)
+{
+	unsigned int percent = READ_ONCE(rsm_max_user);
+
+	return !percent || percent >= 100 ? places : max_t(u64, (u64)places * percent / 100, 1);
+}
+
 /* A user leaves places to others, unless it may use what resources it likes. */
 static bool user_has_room(const struct rsm_user *user, unsigned int places)
 {
-	unsigned int percent = READ_ONCE(rsm_max_user);
-	unsigned int most = max_t(u64, (u64)places * percent / 100, 1);
-
-	return !percent || percent >= 100 || atomic_read(&user->objs) < most ||
-	       capable(CAP_SYS_RESOURCE);
+	return atomic_read(&user->objs) < rsm_user_share(places) || capable(CAP_SYS_RESOURCE);
 }
 
 /*

@@ -94,10 +94,12 @@ struct rsm_table {
  * struct rsm_user - a user of a node
  * @refs: contexts; lock of node->users
  * @objs: number of exports and imports; grows under node->lock
+ * @served: connections of importers to its segments; grows under node->lock
  */
 struct rsm_user {
 	unsigned int	refs;
 	atomic_t	objs;
+	atomic_t	served;
 };
 
 /**
@@ -240,6 +242,7 @@ struct rsm_mem {
  * @obj: base
  * @flags: DAT_RSM_REBINDABLE, ...
  * @uid: of the creator
+ * @unlimited: the creator may use what resources it likes
  * @gid: of the creator
  * @umask_perm: for those who are in no list
  * @length: bytes
@@ -267,6 +270,7 @@ struct rsm_export {
 	struct rsm_obj		obj;
 	u32			flags;
 	kuid_t			uid;
+	bool			unlimited;
 	kgid_t			gid;
 	u32			umask_perm;
 	u64			length;
@@ -378,6 +382,9 @@ void rsm_obj_put(struct rsm_obj *obj);
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
+
+/* How many of so many places one user may have. */
+unsigned int rsm_user_share(unsigned int places);
 
 /* rsm_mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);

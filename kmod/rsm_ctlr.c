@@ -226,9 +226,10 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	attrs = &ia->dev->ibdev->attrs;
 	ctlr->addr = kia->addr;
 	ctlr->reads = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, CTLR_READS);
+	ctlr->iwarp = rdma_protocol_iwarp(ia->dev->ibdev, ia->port);
 	/* With iWARP the peer writes what was asked for. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-	if (rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
+	if (ctlr->iwarp)
 		ctlr->read_priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	kdat_ia_done(kia);
 	return DAT_SUCCESS;

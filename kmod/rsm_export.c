@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Segments: made of memory, published under an id, and taken back. */
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
 #include <linux/mm.h>
@@ -41,6 +42,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 		return NULL;
 	exp->flags = arg->flags;
 	exp->uid = current_euid();
+	exp->unlimited = capable(CAP_SYS_RESOURCE);
 	exp->gid = current_egid();
 	exp->umask_perm = PERM_BITS & ~current_umask();
 	exp->addr = arg->addr;

@@ -47,6 +47,7 @@
  * silent strangers keep nobody out, since an honest handshake is a matter of a few messages.
  */
 #define RSM_MAX_UNPROVEN	64
+#define RSM_MAX_STRANGERS	512	/* also those that are ending */
 #define RSM_PROOF_PATIENCE	(10 * HZ)	/* of an exporter, from the accept on */
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
@@ -84,12 +85,15 @@ enum rsm_ctlr_state {
  * @cr_evd: requests; likewise rsm_serve_upcall(), beside those of @evd, so that a flood of
  *	requests holds up nobody who is connected
  * @psp: service point
+ * @iwarp: TCP carries its connections
  * @read_priv: what memory that is read into needs
  * @reads: RDMA reads that an endpoint may have under way, at most 16
  * @addr: of the adapter, as it was when it was opened; where the service point is
  * @unproven: struct rsm_conn, those of importers that have proven nothing yet, oldest first;
  *	node->lock
  * @nr_unproven: length of @unproven; node->lock
+ * @strangers: served connections of nodes that are in no table and have proven nothing, also those
+ *	that are ending; grows under node->lock
  * @conns: by id; found under RCU
  * @next_conn: where the search for an id begins
  */
@@ -104,11 +108,13 @@ struct rsm_ctlr {
 	DAT_EVD_HANDLE		evd;
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
+	bool			iwarp;
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;
 	struct sockaddr_storage	addr;
 	struct list_head	unproven;
 	unsigned int		nr_unproven;
+	atomic_t		strangers;
 	struct xarray		conns;
 	u32			next_conn;
 };
@@ -231,7 +237,7 @@ struct rsm_answer {
  * enum rsm_msg_type - what kernels say to each other on a connection
  * @RSM_MSG_ACK: the last message that was none was received, and what it asked for done
  * @RSM_MSG_TELL: events, a heartbeat if there are none, or a rebind
- * @RSM_MSG_PROOF: struct rsm_proof; the first message of an importer, once
+ * @RSM_MSG_PROOF: struct rsm_proof; the first message of an importer; it may be said again
  * @RSM_MSG_GRANT: struct rsm_grant; the first message of an exporter, once
  *
  * Each side has at most one TELL under way, and answers one by one ACK.  Types 3 and 4 were used
@@ -412,6 +418,7 @@ struct rsm_received {
  * @entry: exporter: in export->peers; node->lock
  * @unproven: exporter: in ctlr->unproven; node->lock
  * @known: exporter: the importer's node is in the table; constant
+ * @stranger: exporter: counts in ctlr->strangers; node->lock, then @end_work
  * @granted: exporter: the importer is told the key, or was; node->lock
  * @trusts: the node trusts the network, so there are no proofs; constant
  * @said: what was said in the handshake; @end_lock
@@ -473,6 +480,7 @@ struct rsm_conn {
 	struct list_head		entry;
 	struct list_head		unproven;
 	bool				known;
+	bool				stranger;
 	bool				granted;
 	bool				trusts;
 	struct rsm_transcript		said;

@@ -42,8 +42,12 @@ static void serve_end_work(struct work_struct *work)
 
 	rsm_msg_settle(conn, jiffies + HZ);
 	rsm_conn_end(conn);
-	if (conn->granted)
+	if (conn->granted) {
+		atomic_dec(&exp->obj.ctx->user->served);
 		atomic_dec(&exp->importers);
+	}
+	if (conn->stranger)
+		atomic_dec(&conn->ctlr->strangers);
 	rsm_conn_put(conn);
 	if (atomic_dec_and_test(&exp->conns))
 		wake_up_all(&exp->obj.wq);
@@ -124,6 +128,15 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	return ret;
 }
 
+/* Connections that are ending count, too: they have queue pairs. */
+static bool serve_has_room(const struct rsm_export *exp)
+{
+	unsigned int share = rsm_user_share(RSM_MAX_SERVED);
+
+	return atomic_read(&exp->importers) < READ_ONCE(rsm_max_importers) &&
+	       (exp->unlimited || atomic_read(&exp->obj.ctx->user->served) < share);
+}
+
 /* From here on a rebind tells the peer of the new key, and events go to it. */
 static int serve_grant(struct rsm_conn *conn)
 {
@@ -135,8 +148,7 @@ static int serve_grant(struct rsm_conn *conn)
 
 	mutex_lock(&node->lock);
 	ret = list_empty(&conn->entry) ? DAT_RSM_NOT_PUBLISHED : serve_allowed(conn, exp);
-	/* Also those that are ending: they have queue pairs. */
-	if (!ret && atomic_read(&exp->importers) >= READ_ONCE(rsm_max_importers))
+	if (!ret && !serve_has_room(exp))
 		ret = DAT_RSM_NO_RESOURCES;
 	if (!ret) {
 		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
@@ -144,7 +156,11 @@ static int serve_grant(struct rsm_conn *conn)
 		grant->addr = cpu_to_be64(exp->addr);
 		grant->length = cpu_to_be64(exp->length);
 		atomic_inc(&exp->importers);
+		atomic_inc(&exp->obj.ctx->user->served);
 		conn->granted = true;
+		if (conn->stranger)
+			atomic_dec(&conn->ctlr->strangers);
+		conn->stranger = false;
 		serve_not_unproven(conn);
 	}
 	mutex_unlock(&node->lock);
@@ -168,11 +184,52 @@ static const struct rsm_conn_ops serve_ops = {
 	.moved	= serve_conn_moved,
 };
 
-/* Strangers who stay silent don't keep others out: the oldest of them goes.  node->lock held. */
+/*
+ * Peers that stay silent don't keep others out: the oldest of them goes, and nodes of the table
+ * only when there is nobody else.  node->lock held.
+ */
 static void serve_make_room(struct rsm_ctlr *ctlr)
 {
-	if (ctlr->nr_unproven >= RSM_MAX_UNPROVEN)
-		serve_drop(list_first_entry(&ctlr->unproven, struct rsm_conn, unproven));
+	struct rsm_conn *oldest, *conn;
+
+	if (ctlr->nr_unproven < RSM_MAX_UNPROVEN)
+		return;
+	oldest = list_first_entry(&ctlr->unproven, struct rsm_conn, unproven);
+	list_for_each_entry(conn, &ctlr->unproven, unproven)
+		if (!conn->known) {
+			oldest = conn;
+			break;
+		}
+	serve_drop(oldest);
+}
+
+/*
+ * The segment that a peer asks for.  A stranger counts until its connection has ended, so strangers
+ * leave ids, queue pairs and memory to the others.  node->lock held.
+ */
+static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known,
+		      struct rsm_export **out)
+{
+	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
+
+	if (!exp || exp->ctlr != ctlr)
+		return DAT_RSM_NOT_PUBLISHED;
+	if (!known && atomic_read(&ctlr->strangers) >= RSM_MAX_STRANGERS)
+		return DAT_RSM_NO_RESOURCES;
+	*out = exp;
+	return DAT_RSM_OK;
+}
+
+/* Whether a connection would be of use, before one is made. */
+static int serve_look(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
+{
+	struct rsm_export *exp;
+	int ret;
+
+	mutex_lock(&ctlr->node->lock);
+	ret = serve_find(ctlr, g, known, &exp);
+	mutex_unlock(&ctlr->node->lock);
+	return ret;
 }
 
 /* From here on the segment's end is the connection's. */
@@ -181,11 +238,11 @@ static int serve_attach(struct rsm_conn *conn)
 	struct rsm_ctlr *ctlr = conn->ctlr;
 	struct rsm_node *node = ctlr->node;
 	struct rsm_export *exp;
-	int ret = DAT_RSM_NOT_PUBLISHED;
+	int ret;
 
 	mutex_lock(&node->lock);
-	exp = xa_load(&node->segs, be32_to_cpu(conn->said.greeting.segid));
-	if (exp && exp->ctlr == ctlr) {
+	ret = serve_find(ctlr, &conn->said.greeting, conn->known, &exp);
+	if (!ret) {
 		serve_make_room(ctlr);
 		conn->owner = exp;
 		kref_get(&exp->obj.ref);
@@ -193,7 +250,9 @@ static int serve_attach(struct rsm_conn *conn)
 		list_add_tail(&conn->entry, &exp->peers);
 		list_add_tail(&conn->unproven, &ctlr->unproven);
 		ctlr->nr_unproven++;
-		ret = DAT_RSM_OK;
+		conn->stranger = !conn->known;
+		if (conn->stranger)
+			atomic_inc(&ctlr->strangers);
 	}
 	mutex_unlock(&node->lock);
 	return ret;
@@ -259,14 +318,17 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	return ret;
 }
 
-/*
- * Of another version, or of no kernel of ours: there is nothing here for it.  A process can't
- * have such a port, unless it may do anything anyway.
- */
+/* A process can't have such a port, unless it may do anything anyway; with TCP see cm.c. */
+static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
+{
+	return ctlr->iwarp || (port && port < PROT_SOCK);
+}
+
+/* Of another version, or of no kernel of ours: there is nothing here for it. */
 static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 			  const DAT_CR_PARAM *param)
 {
-	if (!param->remote_port_qual || param->remote_port_qual >= PROT_SOCK)
+	if (!port_is_kernels(ctlr, param->remote_port_qual))
 		return false;
 	if (!param->private_data || param->private_data_size < (DAT_COUNT)sizeof(*g))
 		return false;
@@ -296,6 +358,8 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	else
 		ret = rsm_auth_agree(ctlr->node, &g);
+	if (!ret)
+		ret = serve_look(ctlr, &g, known);
 	if (!ret)
 		ret = serve_connect(ctlr, cr, &g, known, &answer);
 	if (!ret)

@@ -890,6 +890,53 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
+#define USER_SHARE	"/sys/module/dat/parameters/rsm_max_user"
+#define SHARE_OF_1	30	/* connections: 1 percent of 3,072 */
+
+/* A segment that everybody may import, of a user without privileges. */
+static int somebodys_segment(struct r_peer *owner, uid_t uid)
+{
+	int ret;
+
+	umask(0);
+	if (command("chmod 0666 /dev/dat") || setresuid(uid, uid, 0))
+		return -1;
+	ret = r_peer_start(owner, NULL);
+	return setresuid(0, 0, 0) ?: ret;
+}
+
+TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
+{
+	static const uid_t uids[] = { 65534, 65533 };
+	struct r_pair *p = &self->p;
+	struct r_peer owners[2];
+	void *imp[SHARE_OF_1], *more;
+	int i, before = queue_pairs();
+
+	ASSERT_EQ(0, command("echo 1 >" USER_SHARE));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, somebodys_segment(&owners[i], uids[i]));
+	for (i = 0; i < SHARE_OF_1; i++)
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, owners[0].id,
+								 0600, &imp[i]));
+	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES,
+		  rsm_memseg_import_connect(p->ctlr, p->node, owners[0].id, 0600, &more));
+	/* Another user has a share of its own. */
+	EXPECT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_connect(p->ctlr, p->node, owners[1].id, 0600, &more));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(more));
+	for (i = 0; i < SHARE_OF_1; i++)
+		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp[i]));
+	EXPECT_TRUE(queue_pairs_are(before));
+	/* All places were given back. */
+	EXPECT_EQ(RSM_SUCCESS,
+		  rsm_memseg_import_connect(p->ctlr, p->node, owners[0].id, 0600, &more));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(more));
+	for (i = 0; i < 2; i++)
+		r_peer_stop(&owners[i], SIGKILL);
+	EXPECT_EQ(0, command("echo 25 >" USER_SHARE));
+}
+
 /* The peer is thrown out, and nobody else. */
 static int thrown_out(struct peer *peer)
 {
