@@ -87,20 +87,15 @@ static int accept_next(FIXTURE_DATA(backlog) *self, const struct t_ep *ep)
 static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 {
 	struct roce_answers a;
-	int done = 0, m, i, ret = 0;
+	int ret, i;
 
-	while (done < n && !ret) {
-		/* The peer's socket has room for few answers. */
-		m = n - done < 16 ? n - done : 16;
-		ret = roce_request(&self->peer, T_QUAL + 1, m);
-		for (i = 0; i < m && !ret; i++)
-			ret = accept_next(self, &self->ep[done + i]);
-		done += m;
-		if (!ret)
-			ret = roce_answers(&self->peer, done, T_WAIT_MS, &a);
-		if (!ret && a.rejects)
-			ret = -ECONNREFUSED;
-	}
+	ret = roce_request(&self->peer, T_QUAL + 1, n);
+	for (i = 0; i < n && !ret; i++)
+		ret = accept_next(self, &self->ep[i]);
+	if (!ret)
+		ret = roce_answers(&self->peer, n, T_WAIT_MS, &a);
+	if (!ret && a.rejects)
+		ret = -ECONNREFUSED;
 	return ret;
 }
 

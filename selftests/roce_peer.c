@@ -20,11 +20,12 @@
 #include "roce_peer.h"
 
 #define ROCE_PORT	4791
-#define OWN_ADDR	"10.9.0.3"
 #define FIRST_QPN	0x1000
 #define FIRST_PSN	0x1000
 #define FIRST_COMM	0x51000000
 #define FIRST_PORT	600
+#define WINDOW		100	/* requests of a flood without an answer: no backlog is full */
+#define RCVBUF		(4 << 20)	/* room for thousands of answers */
 
 #define OP_SEND_ONLY	0x04
 #define OP_UD_SEND	0x64
@@ -58,10 +59,10 @@ struct mad {
 };
 
 struct order {
-	enum { REQUEST, ANSWERS, TALK } what;
+	enum { REQUEST, ANSWERS, TALK, FLOOD } what;
 	uint32_t	n;
-	uint16_t	qual;
 	uint32_t	ms;
+	struct roce_ask	ask;
 };
 
 /* The state of the child process. */
@@ -69,6 +70,7 @@ struct roce {
 	int			fd;
 	struct in_addr		own, to;
 	uint32_t		n;
+	int			talks;		/* at once, to whoever replies */
 	struct roce_answers	answers;
 	struct {
 		int		answered;
@@ -153,8 +155,10 @@ static void put_gid(uint8_t *p, struct in_addr a)
 	memcpy(p + 12, &a, 4);
 }
 
-static int send_req(struct roce *r, uint16_t qual, uint32_t i)
+static int send_req(struct roce *r, const struct roce_ask *ask, uint32_t i)
 {
+	const struct in_addr *claims = ask->claims.s_addr ? &ask->claims : &r->own;
+	uint16_t port = ask->port ?: FIRST_PORT + i;
 	struct {
 		struct deth	deth;
 		struct mad	mad;
@@ -167,7 +171,7 @@ static int send_req(struct roce *r, uint16_t qual, uint32_t i)
 
 	put32(d, FIRST_COMM + i);
 	put32(d + 8, 0);
-	put32(d + 12, 0x01060000 | qual);		/* service id: RDMA_PS_TCP and the port */
+	put32(d + 12, 0x01060000 | ask->qual);		/* service id: RDMA_PS_TCP and the port */
 	put32(d + 16, 0x0200abcd);			/* CA GUID */
 	put32(d + 20, FIRST_COMM + i);
 	put32(d + 32, (FIRST_QPN + i) << 8 | 4);	/* responder resources */
@@ -183,11 +187,22 @@ static int send_req(struct roce *r, uint16_t qual, uint32_t i)
 	d[95] = 20 << 3;				/* ACK timeout */
 	/* rdma_cm's header of the private data: IPv4, port, addresses. */
 	cma[1] = 0x40;
-	cma[2] = (FIRST_PORT + i) >> 8;
-	cma[3] = (uint8_t)(FIRST_PORT + i);
-	memcpy(cma + 16, &r->own, 4);
+	cma[2] = port >> 8;
+	cma[3] = (uint8_t)port;
+	memcpy(cma + 16, claims, 4);
 	memcpy(cma + 32, &r->to, 4);
+	memcpy(cma + 36, ask->pd, sizeof(ask->pd));
 	return transmit(r, OP_UD_SEND, GSI_QPN, 0, &m, sizeof(m));
+}
+
+static int talk(struct roce *r, uint32_t i)
+{
+	uint8_t message[ROCE_PAYLOAD] = "early";
+
+	if (i >= r->n || r->conn[i].answered <= 0)
+		return -ENOTCONN;
+	return transmit(r, OP_SEND_ONLY, r->conn[i].qpn, r->conn[i].psn++, message,
+			sizeof(message));
 }
 
 static void hear(struct roce *r, const struct mad *mad)
@@ -203,10 +218,13 @@ static void hear(struct roce *r, const struct mad *mad)
 		/* Each side says where the other begins. */
 		r->conn[i].psn = get32(mad->data + 20) >> 8;
 		r->answers.replies++;
+		if (r->talks)
+			talk(r, i);
 	} else if (attr == CM_REJ) {
 		r->conn[i].answered = -1;
 		r->answers.rejects++;
 		r->answers.reason = get32(mad->data + 8) & 0xffff;
+		memcpy(r->answers.pd, mad->data + 84, sizeof(r->answers.pd));
 	}
 }
 
@@ -218,15 +236,21 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static int listen_for(struct roce *r, uint32_t n, uint32_t ms)
+static uint32_t answered(const struct roce *r)
+{
+	return r->answers.replies + r->answers.rejects;
+}
+
+/* Until @n requests have an answer, or now_ms() is @end. */
+static int listen_for(struct roce *r, uint32_t n, long end)
 {
 	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };
-	long end = now_ms() + ms, left;
 	uint8_t packet[2048];
 	struct mad mad;
 	ssize_t len;
+	long left;
 
-	while (r->answers.replies + r->answers.rejects < n) {
+	while (answered(r) < n) {
 		left = end - now_ms();
 		if (left <= 0 || poll(&pfd, 1, left) <= 0)
 			return -ETIMEDOUT;
@@ -239,26 +263,44 @@ static int listen_for(struct roce *r, uint32_t n, uint32_t ms)
 	return 0;
 }
 
-static int obey(struct roce *r, const struct order *o)
+static int request(struct roce *r, const struct roce_ask *ask, uint32_t n)
 {
-	uint8_t message[ROCE_PAYLOAD] = "early";
-	uint32_t i;
 	int ret = 0;
 
+	if (n > ROCE_MAX - r->n)
+		return -EINVAL;
+	while (n-- && !ret)
+		ret = send_req(r, ask, r->n++);
+	return ret;
+}
+
+static int flood(struct roce *r, const struct roce_ask *ask, uint32_t n, long end)
+{
+	int ret = 0;
+
+	r->talks = 1;
+	while (n-- && !ret) {
+		ret = request(r, ask, 1);
+		if (!ret && r->n - answered(r) >= WINDOW)
+			ret = listen_for(r, answered(r) + 1, end);
+	}
+	if (!ret)
+		ret = listen_for(r, r->n, end);
+	r->talks = 0;
+	return ret;
+}
+
+static int obey(struct roce *r, const struct order *o)
+{
 	switch (o->what) {
 	case REQUEST:
-		if (o->n > ROCE_MAX - r->n)
-			return -EINVAL;
-		for (i = 0; i < o->n && !ret; i++)
-			ret = send_req(r, o->qual, r->n++);
-		return ret;
+		return request(r, &o->ask, o->n);
 	case ANSWERS:
-		return listen_for(r, o->n, o->ms);
+		return listen_for(r, o->n, now_ms() + o->ms);
 	case TALK:
-		if (o->n >= r->n || r->conn[o->n].answered <= 0)
-			return -ENOTCONN;
-		return transmit(r, OP_SEND_ONLY, r->conn[o->n].qpn, r->conn[o->n].psn++,
-				message, sizeof(message));
+		return talk(r, o->n);
+	case FLOOD:
+		return flood(r, &o->ask, o->n, now_ms() + o->ms);
 	}
 	return -EINVAL;
 }
@@ -267,10 +309,11 @@ static int child_socket(struct roce *r)
 {
 	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT),
 				   .sin_addr = r->own };
-	int pmtu = IP_PMTUDISC_DO;
+	int pmtu = IP_PMTUDISC_DO, rcvbuf = RCVBUF;
 
 	r->fd = socket(AF_INET, SOCK_DGRAM, 0);
 	if (r->fd < 0 || setsockopt(r->fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu)) ||
+	    setsockopt(r->fd, SOL_SOCKET, SO_RCVBUFFORCE, &rcvbuf, sizeof(rcvbuf)) ||
 	    bind(r->fd, (struct sockaddr *)&own, sizeof(own)))
 		return -errno;
 	return 0;
@@ -284,13 +327,13 @@ static void child_main(struct roce_peer *p, struct in_addr to)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	r.to = to;
-	inet_pton(AF_INET, OWN_ADDR, &r.own);
+	inet_pton(AF_INET, ROCE_ADDR, &r.own);
 	ret = unshare(CLONE_NEWNET) ? -errno : 0;
 	write(p->report[1], &ret, sizeof(ret));
 	while (read(p->order[0], &o, sizeof(o)) == sizeof(o)) {
 		ret = 0;
 		if (!r.fd) {
-			system("ip addr add " OWN_ADDR "/24 dev roce-peer && "
+			system("ip addr add " ROCE_ADDR "/24 dev roce-peer && "
 			       "ip link set roce-peer up");
 			ret = child_socket(&r);
 		}
@@ -355,11 +398,18 @@ void roce_end(struct roce_peer *p)
 	}
 }
 
-int roce_request(struct roce_peer *p, uint16_t qual, uint32_t n)
+int roce_ask(struct roce_peer *p, const struct roce_ask *ask, uint32_t n)
 {
-	struct order o = { .what = REQUEST, .n = n, .qual = qual };
+	struct order o = { .what = REQUEST, .n = n, .ask = *ask };
 
 	return command(p, &o, NULL);
+}
+
+int roce_request(struct roce_peer *p, uint16_t qual, uint32_t n)
+{
+	struct roce_ask ask = { .qual = qual };
+
+	return roce_ask(p, &ask, n);
 }
 
 int roce_answers(struct roce_peer *p, uint32_t n, unsigned int ms, struct roce_answers *a)
@@ -374,4 +424,12 @@ int roce_talk(struct roce_peer *p, uint32_t i)
 	struct order o = { .what = TALK, .n = i };
 
 	return command(p, &o, NULL);
+}
+
+int roce_flood(struct roce_peer *p, const struct roce_ask *ask, uint32_t n, unsigned int ms,
+	       struct roce_answers *a)
+{
+	struct order o = { .what = FLOOD, .n = n, .ms = ms, .ask = *ask };
+
+	return command(p, &o, a);
 }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a host on the wire can say to an exporter that no rdma_cm would say for it.  The peer
+ * writes packets; see roce_peer.h.  Needs root and the virtual machine's rxe0 on v0.
+ */
+#include "rsm_test.h"
+
+#include <endian.h>
+
+#include "roce_peer.h"
+#include "rsm_node.h"
+#include "rsm_peer.h"
+
+#define OWN		"10.9.0.1"	/* address of rxe0 */
+#define ELSEWHERE	"10.9.0.62"	/* of the same network, and nobody's */
+#define NODE_KNOWN	62
+#define NODE_UNKNOWN	61
+#define PORT_KERNEL	1023
+#define PORT_PROCESS	4000
+#define STRANGERS	6000
+#define FLOOD_MS	30000	/* for all of them: a slow machine meets fewer */
+#define PATIENCE_MS	5000	/* of who has nothing to do with strangers */
+
+FIXTURE(wire) {
+	struct r_pair		p;
+	struct roce_peer	peer;
+	struct roce_ask		ask;
+	struct peer_greeting	g;
+};
+
+FIXTURE_SETUP(wire)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET };
+	int ret;
+
+	inet_pton(AF_INET, OWN, &own.sin_addr);
+	/* First, for the peer's process inherits what is open. */
+	ret = getuid() ? -EPERM : roce_start(&self->peer, &own);
+	if (ret == -EPERM || ret == -ENODEV)
+		SKIP(return, "needs root, and soft-RoCE on a veth pair");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, peer_key_set());
+	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, r_export(&self->p));
+	peer_greeting(&self->g, self->p.id);
+	self->g.to = htobe32(self->p.node);
+	self->g.node = htobe32(NODE_UNKNOWN);
+	self->ask = (struct roce_ask) { .qual = PEER_PORT, .port = PORT_KERNEL };
+}
+
+FIXTURE_TEARDOWN(wire)
+{
+	r_close(&self->p);
+	r_nodes(NULL, 0, -1);
+	roce_end(&self->peer);
+}
+
+/* Greet; true if there is an answer. */
+static int greet(FIXTURE_DATA(wire) *self, struct roce_answers *a)
+{
+	memcpy(self->ask.pd, &self->g, sizeof(self->g));
+	return !roce_ask(&self->peer, &self->ask, 1) &&
+	       !roce_answers(&self->peer, 1, R_WAIT_MS, a);
+}
+
+/* Of the last reject. */
+static uint32_t error_of(const struct roce_answers *a)
+{
+	struct peer_answer answer;
+
+	memcpy(&answer, a->pd, sizeof(answer));
+	return be32toh(answer.magic) == PEER_MAGIC ? be32toh(answer.err) : 0;
+}
+
+TEST_F(wire, a_request_that_claims_another_nodes_address_than_that_of_its_path_is_refused)
+{
+	struct dat_rsm_node node = r_node_at(NODE_KNOWN, ELSEWHERE);
+	struct roce_answers a;
+
+	ASSERT_EQ(0, r_nodes(&node, 1, -1));
+	self->g.node = htobe32(NODE_KNOWN);
+	inet_pton(AF_INET, ELSEWHERE, &self->ask.claims);
+	ASSERT_TRUE(greet(self, &a));
+	EXPECT_EQ(1, a.rejects);
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED_TO_NODE, error_of(&a));
+}
+
+TEST_F(wire, a_node_that_is_in_no_table_is_heard_at_the_address_of_its_path)
+{
+	struct dat_rsm_node node = r_node_at(NODE_KNOWN, ELSEWHERE);
+	struct roce_answers a;
+
+	ASSERT_EQ(0, r_nodes(&node, 1, -1));
+	inet_pton(AF_INET, ROCE_ADDR, &self->ask.claims);
+	ASSERT_TRUE(greet(self, &a));
+	EXPECT_EQ(1, a.replies);
+}
+
+TEST_F(wire, a_greeting_from_a_port_that_any_process_can_have_is_refused)
+{
+	struct roce_answers a;
+
+	self->ask.port = PORT_PROCESS;
+	ASSERT_TRUE(greet(self, &a));
+	EXPECT_EQ(1, a.rejects);
+	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE, error_of(&a));
+}
+
+TEST_F(wire, a_greeting_from_a_port_of_kernels_is_heard)
+{
+	struct roce_answers a;
+
+	self->ask.port = PORT_KERNEL;
+	ASSERT_TRUE(greet(self, &a));
+	EXPECT_EQ(1, a.replies);
+}
+
+/*
+ * Strangers who connect and say something that is no proof, and neither confirm the connection
+ * before nor answer when it ends.
+ */
+static int strangers(FIXTURE_DATA(wire) *self)
+{
+	struct roce_answers a = { 0 };
+	int ret;
+
+	memcpy(self->ask.pd, &self->g, sizeof(self->g));
+	ret = roce_flood(&self->peer, &self->ask, STRANGERS, FLOOD_MS, &a);
+	if (ret && ret != -ETIMEDOUT)
+		return ret;
+	return a.replies ? 0 : -ECONNREFUSED;
+}
+
+TEST_F_TIMEOUT(wire, strangers_who_connect_speak_and_never_finish_keep_nobody_out, 300)
+{
+	uint64_t begin;
+
+	ASSERT_EQ(0, strangers(self));
+	begin = r_now_ms();
+	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	EXPECT_GE(PATIENCE_MS, r_now_ms() - begin);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
+	EXPECT_EQ('x', self->p.mem[0]);
+}
+
+TEST_F_TIMEOUT(wire, strangers_who_connect_speak_and_never_finish_hold_up_no_unpublish, 300)
+{
+	uint64_t begin;
+
+	ASSERT_EQ(0, strangers(self));
+	begin = r_now_ms();
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
+	EXPECT_GE(PATIENCE_MS, r_now_ms() - begin);
+}
+
+TEST_F_TIMEOUT(wire, strangers_who_connect_speak_and_never_finish_hold_up_no_disconnect, 300)
+{
+	uint64_t begin;
+
+	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	ASSERT_EQ(0, strangers(self));
+	begin = r_now_ms();
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
+	self->p.imp = NULL;
+	EXPECT_GE(PATIENCE_MS, r_now_ms() - begin);
+}
+
+TEST_HARNESS_MAIN
