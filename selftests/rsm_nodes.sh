@@ -9,8 +9,9 @@ n=0
 
 if [ "${1:-}" != inside ]; then
 	echo "TAP version 13"
-	unshare -n true 2>/dev/null && exec unshare -n "$0" inside
-	echo "1..0 # SKIP this machine makes no network namespaces"
+	# What is mounted goes with the process, too.
+	unshare -nm true 2>/dev/null && exec unshare -nm "$0" inside
+	echo "1..0 # SKIP this machine makes no namespaces"
 	exit 4
 fi
 tmp=$(mktemp -d)
@@ -99,6 +100,22 @@ cp "$key" "$tmp/key.before"
 	[ "$(stat -c %a "$key")" = 600 ]
 result "keygen replaces a key only by force"
 
+# no_room FILE [--force]: the key can't be written, that is told, and no file is left behind.
+no_room() {
+	local rc=0
+	nodes keygen ${2:+"$2"} "$full/$1" || rc=$?
+	[ $rc = 1 ] && grep -q "^rsm-nodes: $full/$1: No space" "$tmp/err" &&
+		[ "$(ls -A "$full")" = old ] && cmp "$full/old" "$tmp/key.before"
+}
+
+# A page, which the first key takes.
+full=$tmp/full
+mkdir "$full" && mount -t tmpfs -o size=4k none "$full" && cp "$tmp/key.before" "$full/old" &&
+	no_room new && no_room new --force && no_room old --force && umount "$full" &&
+	nodes keygen "$full/new" && [ "$(ls -A "$full")" = new ] &&
+	nodes keygen --force "$full/new" && [ "$(ls -A "$full")" = new ]
+result "keygen leaves nothing else behind, even if there is no room"
+
 nodes show && grep -q '^# no cluster key' "$tmp/out" && nodes key "$key" && nodes show &&
 	grep -q '^# cluster key set' "$tmp/out" && nodes load "$tmp/out" && nodes key --forget &&
 	nodes show && grep -q '^# no cluster key' "$tmp/out" && nodes key - <"$key"
@@ -109,6 +126,21 @@ chmod 640 "$key"
 	! nodes key - <<<"0123" && ! nodes key - <<<"$(tr 0-9a-f g <"$key")" &&
 	! nodes key "$tmp/none" && grep -q "rsm-nodes keygen" "$tmp/err"
 result "what is no key, or is not secret, is refused"
+
+# Bytes, in octal, beside digits or with some of their bits; 021 is a '1' without one.
+for c in 001 021 057 072 100 107 140 147; do
+	{ printf '%b' "\\0$c" && tail -c +2 "$key"; } >"$tmp/key.bad"
+	chmod 600 "$tmp/key.bad"
+	! nodes key "$tmp/key.bad" && grep -q "something else than hexadecimal" "$tmp/err" || break
+	c=
+done
+[ -z "$c" ] && tr a-f A-F <"$key" >"$tmp/key.upper" && nodes key - <"$tmp/key.upper"
+result "a byte that is no digit is refused"
+
+cp "$key" "$tmp/key.other" && chown 65534 "$tmp/key.other" &&
+	! nodes key "$tmp/key.other" && grep -q "belongs to user 65534.*chown" "$tmp/err" &&
+	chown 0 "$tmp/key.other" && nodes key "$tmp/key.other"
+result "a key of another owner is refused"
 
 nodes trust-network on && nodes show && grep -q '^# trust-network on' "$tmp/out" &&
 	nodes trust-network off && nodes show && grep -q '^# cluster key set' "$tmp/out"

@@ -285,55 +285,93 @@ static void key_make(char *text)
 	explicit_bzero(key, sizeof(key));
 }
 
-/* The file is new, or takes the place of another one as a whole. */
+static int write_all(int fd, const char *text, size_t len)
+{
+	ssize_t n;
+
+	for (; len; text += n, len -= (size_t)n) {
+		n = write(fd, text, len);
+		if (n < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* On the disk; the file is closed in any case. */
+static int key_write(int fd, const char *text)
+{
+	int ret = write_all(fd, text, strlen(text)) || fchmod(fd, 0600) || fsync(fd);
+
+	return close(fd) || ret ? -1 : 0;
+}
+
+/*
+ * The file is new, or takes the place of another one as a whole.  Nobody sees a part of a key, and
+ * what fails leaves nothing behind: so it is written under another name first.
+ */
 static void keygen(const char *name, int force)
 {
 	char text[2 * KEY_BYTES + 2] = "", *tmp;
-	ssize_t written;
-	int fd;
+	int fd, err;
 
 	if (!strcmp(name, KEY_FILE) && mkdir(KEY_DIR, 0755) && errno != EEXIST)
 		die("%s: %s", KEY_DIR, strerror(errno));
-	if (asprintf(&tmp, "%s.new", name) < 0)
+	if (asprintf(&tmp, "%s.XXXXXX", name) < 0)
 		die("no memory");
-	if (force)
-		unlink(tmp);
-	fd = open(force ? tmp : name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST)
-		die("%s exists: nodes that have it won't know those that have another one; see --force",
-		    name);
+	key_make(text);
+	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		die("%s: %s", name, strerror(errno));
-	key_make(text);
-	written = write(fd, text, strlen(text));
+	/* Unlike rename(), link() replaces nothing. */
+	err = key_write(fd, text) || (force ? rename(tmp, name) : link(tmp, name)) ? errno : 0;
 	explicit_bzero(text, sizeof(text));
-	if (written != 2 * KEY_BYTES + 1 || fchmod(fd, 0600) || fsync(fd) || close(fd) ||
-	    (force && rename(tmp, name)))
-		die("%s: %s", name, strerror(errno));
+	if (err || !force)
+		unlink(tmp);
+	if (err == EEXIST)
+		die("%s exists: nodes that have it won't know those that have another one; see --force",
+		    name);
+	if (err)
+		die("%s: %s", name, strerror(err));
 	free(tmp);
 }
 
 static int digit(char c)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c | 0x20) : NULL;
-
-	return at ? (int)(at - digits) : -1;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Nobody else may read it: who has it can be a kernel of the cluster. */
+/*
+ * Nobody else may read it: who has it can be a kernel of the cluster.  And whoever owns it may
+ * write it, so the owner must be somebody who may set the key anyway.
+ */
+static void key_file_check(const char *name, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		die("%s: %s", name, strerror(errno));
+	if (st.st_uid && st.st_uid != geteuid())
+		die("%s: it belongs to user %u, who may change it; see whose key it is, then 'chown 0 %s'",
+		    name, st.st_uid, name);
+	if (S_ISREG(st.st_mode) && st.st_mode & 077)
+		die("%s: others than its owner can read or write it", name);
+}
+
 static size_t key_read(const char *name, unsigned char *key)
 {
 	char text[2 * KEY_BYTES_MAX + 2];
-	struct stat st;
 	size_t len, i;
 	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
 
 	if (!f)
 		die("%s: %s%s", name, strerror(errno),
 		    errno == ENOENT ? "; 'rsm-nodes keygen' makes it, once for all nodes" : "");
-	if (f != stdin && (fstat(fileno(f), &st) || (S_ISREG(st.st_mode) && st.st_mode & 077)))
-		die("%s: others than its owner can read or write it", name);
+	if (f != stdin)
+		key_file_check(name, fileno(f));
 	setbuf(f, NULL);
 	len = fread(text, 1, sizeof(text), f);
 	if (len && text[len - 1] == '\n')
