@@ -275,12 +275,20 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	return ret;
 }
 
+/* What has no meaning is 0, so that it can get one later.  Of version 1 all of it is 0 here. */
+static bool nodes_good(const struct dat_rsm_nodes *arg)
+{
+	return !arg->rsvd && !(arg->flags & ~NODES_FLAGS) &&
+	       (!arg->key || arg->flags & DAT_RSM_NODES_KEY) &&
+	       (!arg->state || arg->flags & DAT_RSM_NODES_TRUST);
+}
+
 int rsm_nodes(struct rsm_ucmd *ucmd)
 {
 	struct rsm_node *node = rsm_ucmd_node(ucmd);
 	struct dat_rsm_nodes *arg = ucmd->arg;
 
-	if (arg->rsvd || arg->flags & ~NODES_FLAGS)
+	if (!nodes_good(arg))
 		return -EINVAL;
 	if (arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST))
 		return trust_set(node, arg);

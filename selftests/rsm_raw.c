@@ -192,6 +192,37 @@ TEST_F(raw, lengths_are_checked)
 	EXPECT_EQ(ENOTTY, errno);
 }
 
+/* In the struct of nodes, key and state are each of use to one flag. */
+TEST_F(raw, what_has_no_meaning_is_to_be_0)
+{
+	static const uint32_t flags[] = {
+		0, DAT_RSM_NODES_TABLE, DAT_RSM_NODES_LOCAL,
+		DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL,
+		DAT_RSM_NODES_KEY, DAT_RSM_NODES_TRUST,
+	};
+	struct dat_rsm_nodes arg;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		arg = (struct dat_rsm_nodes) {
+			.size = sizeof(arg), .flags = flags[i], .local = DAT_RSM_MAX_NODE + 1,
+		};
+		arg.key = flags[i] != DAT_RSM_NODES_KEY;
+		arg.state = flags[i] == DAT_RSM_NODES_KEY ? DAT_RSM_NODE_TRUSTS : 0;
+		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
+		arg.state = flags[i] != DAT_RSM_NODES_TRUST ? DAT_RSM_NODE_TRUSTS : 0;
+		arg.key = flags[i] == DAT_RSM_NODES_TRUST;
+		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
+	}
+	/* A caller of version 1 has something else there. */
+	arg = (struct dat_rsm_nodes) {
+		.size = offsetof(struct dat_rsm_nodes, key), .key = 4711, .state = 4712,
+	};
+	EXPECT_EQ(0, CALL(self->fd, NODES, &arg));
+	EXPECT_EQ(4711, arg.key);
+	EXPECT_EQ(4712, arg.state);
+}
+
 TEST_F(raw, unknown_bits_are_refused)
 {
 	struct dat_rsm_export exp = { .size = sizeof(exp), .flags = 8 };

@@ -462,6 +462,7 @@ static void show(void)
 		if (!list)
 			die("no memory");
 		arg.list = (uintptr_t)list;
+		arg.state = 0;
 		call(fd, &arg);
 	} while (arg.count > room);
 	printf("local %u\n", arg.local);

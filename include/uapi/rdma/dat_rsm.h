@@ -568,8 +568,12 @@ struct dat_rsm_node {
  * @count: of entries of @list; out, without flags: of those that there are
  * @rsvd: 0
  * @key: serial number of a key of the type "logon" that the caller may search, named "rsm:cluster",
- *	with a payload of 32 bytes or more; 0: forget the key that there is.  Not in version 1
- * @state: DAT_RSM_NODE_*; out, without flags.  Not in version 1
+ *	with a payload of 32 bytes or more; 0: forget the key that there is.  0 without
+ *	DAT_RSM_NODES_KEY.  Not in version 1
+ * @state: DAT_RSM_NODE_*; out, without flags.  In: 0 without DAT_RSM_NODES_TRUST, that is,
+ *	also without flags.  Not in version 1
+ *
+ * -EINVAL: other flags or combinations, or anything that is to be 0 and is not.
  *
  * The driver holds a reference on the key.  A key that is revoked or expires is as good as none.
  * Connections that there are don't end when a node goes from the table.  An entry of the own
