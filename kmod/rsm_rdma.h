@@ -661,8 +661,8 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
  * @ctlr: by way of which adapter
  * @node: its id
  *
- * Context: sleeps, up to two seconds.  Return: DAT_RSM_OK, DAT_RSM_UNREACHABLE, or why it
- * was not found out.
+ * Context: sleeps, up to two seconds, or four if the node accepts and then says nothing.
+ * Return: DAT_RSM_OK, DAT_RSM_UNREACHABLE, or why it was not found out.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 

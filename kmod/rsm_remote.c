@@ -7,7 +7,7 @@
 #include "rsm_ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
-#define PROBE_US	(2 * USEC_PER_SEC)
+#define PROBE_US	(2 * USEC_PER_SEC)	/* for the answer; in all, twice that */
 
 /* Upcalls. */
 

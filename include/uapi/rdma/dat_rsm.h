@@ -626,8 +626,8 @@ struct dat_rsm_link {
  * @list: address of struct dat_rsm_link: out, if there is room for all: each adapter with
  *	DAT_RSM_LINK_LOCAL, behind it the own node, and then the others of the table
  *
- * Unless @count is 0 all nodes are asked whether they are alive, 512 at once, which takes up to
- * two seconds for as many if one is not.
+ * Unless @count is 0 all nodes are asked whether they are alive, 512 at once.  As many take up
+ * to two seconds if one is not, and up to four if one accepts the request and says no more.
  */
 struct dat_rsm_topology {
 	__u32 size;
