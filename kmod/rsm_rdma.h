@@ -657,7 +657,7 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
 /* rsm_remote.c */
 
 /**
- * rsm_remote_probe() - does a node answer?
+ * rsm_remote_probe() - ask whether a node answers, if only to refuse us
  * @ctlr: by way of which adapter
  * @node: its id
  *

@@ -218,6 +218,22 @@ void rsm_remote_release(struct rsm_import *imp)
 	kfree(imp->remote);
 }
 
+/*
+ * The node has said anything: that it refuses us, for whatever reason, shows that it is there.
+ * UNREACHABLE is also the answer of a host that is another node; ABORTED comes from the transport.
+ */
+static bool conn_answered(struct rsm_conn *conn)
+{
+	bool answered;
+
+	spin_lock_bh(&conn->lock);
+	answered = conn->refused || conn->linked ||
+		   (conn->err && conn->err != DAT_RSM_UNREACHABLE &&
+		    conn->err != DAT_RSM_CONN_ABORTED);
+	spin_unlock_bh(&conn->lock);
+	return answered;
+}
+
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 {
 	struct rsm_conn *conn;
@@ -229,12 +245,12 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	/* Nobody has a segment of this id, but who says so is there. */
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
-	/* RSM listens only while somebody has a use for it. */
-	if (conn->refused || ret == -EAGAIN)
-		ret = DAT_RSM_NOT_PUBLISHED;
+	/* RSM listens only while somebody has a use for it: a host without it is good, too. */
+	if (conn_answered(conn))
+		ret = DAT_RSM_OK;
 	conn_close(conn);
 	rsm_conn_put(conn);
-	return ret == DAT_RSM_NOT_PUBLISHED ? DAT_RSM_OK : ret;
+	return ret;
 }
 
 /* An event for the exporter. */

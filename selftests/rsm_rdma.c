@@ -1417,6 +1417,63 @@ TEST_F(rdma, the_topology_tells_who_answers)
 	EXPECT_EQ(0, link_state(NODE_NONE));
 }
 
+static void other_trust(struct peer_answer *a)
+{
+	a->err = htobe32(RSMERR_BAD_CONF);
+}
+
+static void not_to_us(struct peer_answer *a)
+{
+	a->err = htobe32(RSMERR_SEG_NOT_PUBLISHED_TO_NODE);
+}
+
+static void too_busy(struct peer_answer *a)
+{
+	a->err = htobe32(RSMERR_INSUFFICIENT_RESOURCES);
+}
+
+static void other_node(struct peer_answer *a)
+{
+	a->err = htobe32(RSMERR_REMOTE_NODE_UNREACHABLE);
+}
+
+/* State of the connection to a peer that answers like that, or -1. */
+static int fake_state(struct fake *f)
+{
+	pthread_t t;
+	int state;
+
+	f->len = sizeof(struct peer_answer);
+	if (make_nodes() || peer_open(f->peer))
+		return -1;
+	if (peer_listen(f->peer, FAKE) || pthread_create(&t, NULL, fake_thread, f))
+		return -1;
+	state = link_state(NODE_FAKE);
+	pthread_join(t, NULL);
+	peer_close(f->peer);
+	return f->ret ? -1 : state;
+}
+
+/* RSM check: 7 */
+TEST_F(rdma, a_node_that_refuses_us_is_there)
+{
+	struct fake f[] = {
+		{ .spoil = other_trust, .reject = 1 }, { .spoil = not_to_us, .reject = 1 },
+		{ .spoil = too_busy, .reject = 1 }, { .stop = 1 },
+		/* This one is not there. */
+		{ .spoil = other_node, .reject = 1 },
+	};
+	unsigned int i;
+
+	peer_close(&self->peer);
+	for (i = 0; i < 5; i++) {
+		f[i].peer = &self->peer;
+		EXPECT_EQ(i < 4, fake_state(&f[i]) == RSM_CONNECTION_ACTIVE) TH_LOG("%u", i);
+		EXPECT_EQ(0, f[i].ret);
+	}
+	ASSERT_EQ(0, peer_open(&self->peer));
+}
+
 /* RSM check: 7 */
 TEST_F(rdma, an_adapter_goes_and_comes_back)
 {

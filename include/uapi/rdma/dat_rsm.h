@@ -597,7 +597,7 @@ struct dat_rsm_nodes {
 
 enum dat_rsm_link_state {
 	DAT_RSM_LINK_DOWN	= 1,
-	DAT_RSM_LINK_ACTIVE	= 3,	/* its host has just answered */
+	DAT_RSM_LINK_ACTIVE	= 3,	/* it has just answered; see below */
 };
 
 /**
@@ -605,7 +605,8 @@ enum dat_rsm_link_state {
  * @ctlr: number of the controller
  * @node: of this node, or of the other
  * @flags: DAT_RSM_LINK_LOCAL
- * @state: enum dat_rsm_link_state
+ * @state: enum dat_rsm_link_state.  ACTIVE: the host answers, be it that RSM refuses us, or that
+ *	nobody listens there.  Whether one may import CONNECT says: BAD_CONF without a common key
  * @hwaddr: a number made of the network address of the adapter at its end: IPv4: the address,
  *	host order; IPv6: its lower half, likewise; 0: unknown
  */
