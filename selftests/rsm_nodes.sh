@@ -131,7 +131,9 @@ result "what is no key, or is not secret, is refused"
 for c in 001 021 057 072 100 107 140 147; do
 	{ printf '%b' "\\0$c" && tail -c +2 "$key"; } >"$tmp/key.bad"
 	chmod 600 "$tmp/key.bad"
-	! nodes key "$tmp/key.bad" && grep -q "something else than hexadecimal" "$tmp/err" || break
+	if nodes key "$tmp/key.bad" || ! grep -q "something else than hexadecimal" "$tmp/err"; then
+		break
+	fi
 	c=
 done
 [ -z "$c" ] && tr a-f A-F <"$key" >"$tmp/key.upper" && nodes key - <"$tmp/key.upper"
