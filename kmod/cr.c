@@ -115,7 +115,7 @@ int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
 	}
 	/* A process that guessed the CR's id may have taken @id, and then answers the peer. */
 	ret = xchg(&cr->id, NULL) ? -ECONNREFUSED : 0;
-	/* The consumer never learned of it: this was not the one request.  On errors see the caller. */
+	/* The consumer never learned of it: this was not the one request. */
 	if (!ret)
 		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);

@@ -163,7 +163,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	if (ret)
 		return ret;
 	ret = remote_try(imp, arg);
-	/* The segment was withdrawn, or the exporter had no room for a moment: the next answer tells. */
+	/* The segment was withdrawn, or there was no room for a moment: the next answer tells. */
 	if (ret == -EAGAIN)
 		ret = remote_try(imp, arg);
 	if (ret == -EAGAIN)

@@ -56,7 +56,7 @@ struct cp_msg {
 	char		text[CP_NAME_MAX + 1];
 };
 
-/* Not 8: at the end of a registration of a multiple of 256 pages rxe of 6.1 reads beyond its table. */
+/* Not 8: at the end of a registration of 512 pages rxe of 6.1 reads beyond its table. */
 #define CP_SLOTS	7
 #define CP_SLOT_SIZE	(256U << 10)
 #define CP_HELLO_MS	30000	/* from a client's connection to its first offer */
