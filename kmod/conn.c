@@ -570,9 +570,9 @@ static void conn_drain(struct dat_conn *conn)
 	ib_drain_qp(conn->qp);
 }
 
-static bool conn_peer_waits(const struct dat_conn *conn)
+static bool conn_is_strangers(const struct dat_conn *conn)
 {
-	return conn->ep->traits & DAT_EP_PEER_WAITS && !conn->peer_let;
+	return conn->ep->traits & DAT_EP_STRANGER && !conn->peer_let;
 }
 
 /* Afterwards no handler runs and every posted work request has completed. */
@@ -586,7 +586,7 @@ static void conn_quiesce(struct dat_conn *conn)
 	 * To a CM that still waits for the handshake's end, a disconnect means nothing.  Strangers
 	 * could make many wait, so those that were not let in are rejected instead.
 	 */
-	if (conn->passive && conn->established && !conn_peer_waits(conn))
+	if (conn->passive && conn->established && !conn_is_strangers(conn))
 		wait_for_completion_timeout(&conn->cm_heard, HZ);
 	/* A handler that began before "closing" was set has ended after this. */
 	rdma_lock_handler(conn->id);

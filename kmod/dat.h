@@ -715,12 +715,14 @@ struct dat_ep_attr {
 /**
  * enum dat_ep_trait - what RSM wants of its connections, and nobody else can ask for
  * @DAT_EP_PEER_WAITS: a peer that is accepted reaches no memory before dat_ep_let_peer()
+ * @DAT_EP_STRANGER: the peer is not worth a wait for its CM, unless it was let reach memory
  * @DAT_EP_KERNEL_PORT: connect from a port that processes don't get, by which the peer sees
  *	that a kernel asks
  */
 enum dat_ep_trait {
 	DAT_EP_PEER_WAITS	= 1,
 	DAT_EP_KERNEL_PORT	= 2,
+	DAT_EP_STRANGER		= 4,
 };
 
 /**

@@ -106,7 +106,8 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	else if (conn->err != DAT_RSM_CONN_ABORTED)
 		ret = conn->err;
 	else
-		ret = conn->linked ? -EAGAIN : DAT_RSM_UNREACHABLE;
+		/* The exporter was there, and has left in the middle of the handshake. */
+		ret = -EAGAIN;
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -167,7 +168,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	if (ret == -EAGAIN)
 		ret = remote_try(imp, arg);
 	if (ret == -EAGAIN)
-		ret = DAT_RSM_NO_RESOURCES;
+		ret = DAT_RSM_NOT_PUBLISHED;
 	if (ret)
 		rsm_ctlr_put(r->ctlr);
 	return ret;
@@ -228,8 +229,7 @@ static bool conn_answered(struct rsm_conn *conn)
 
 	spin_lock_bh(&conn->lock);
 	answered = conn->refused || conn->linked ||
-		   (conn->err && conn->err != DAT_RSM_UNREACHABLE &&
-		    conn->err != DAT_RSM_CONN_ABORTED);
+		   (conn->err && conn->err != DAT_RSM_UNREACHABLE);
 	spin_unlock_bh(&conn->lock);
 	return answered;
 }

@@ -271,6 +271,7 @@ static void serve_lose_patience(struct rsm_conn *conn)
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer *answer = &conn->said.answer;
+	u32 traits = DAT_EP_PEER_WAITS | (conn->known ? 0 : DAT_EP_STRANGER);
 	struct rsm_export *exp;
 	int ret;
 
@@ -279,7 +280,7 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 	if (ret)
 		return ret;
 	exp = conn->owner;
-	ret = rsm_conn_make_ep(conn, exp->pz, DAT_EP_PEER_WAITS);
+	ret = rsm_conn_make_ep(conn, exp->pz, traits);
 	if (ret)
 		return ret;
 	serve_lose_patience(conn);

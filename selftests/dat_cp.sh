@@ -227,7 +227,7 @@ replaces_a_file() {
 
 # make_slow_disk MB: ext4 at $tmp/slow, and a control group for which it is slow.
 make_slow_disk() {
-	modprobe -a loop ext4 && mkdir -p "$tmp/slow" || return 1
+	mkdir -p "$tmp/slow" || return 1
 	truncate -s "$1M" "$tmp/disk"
 	mkfs.ext4 -q -F -O ^has_journal -N 64 "$tmp/disk" >"$tmp/disk.log" 2>&1 || return 1
 	mount -o loop "$tmp/disk" "$tmp/slow" || return 1
@@ -255,6 +255,10 @@ a_fifo_is_refused() {
 
 echo "TAP version 13"
 if [ "$1" = slow ]; then
+	modprobe -a loop ext4 2>/dev/null || {
+		echo "1..0 # SKIP this kernel has no loop device or no ext4"
+		exit 4
+	}
 	echo "1..1"
 	a_slow_disk
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it

@@ -379,7 +379,7 @@ static int come_and_go(struct shared *s, int i)
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
 			continue;
 		if (ret)
-			return 2;
+			return 50 + ret;
 		s->rounds[i]++;
 		ret = rsm_memseg_import_map(p.imp, (void **)&va, RSM_MAP_NONE, RSM_PERM_RDWR, 0,
 					    R_SIZE);
