@@ -285,7 +285,7 @@ static int cm_bind_kernel_port(struct dat_ep *ep, struct rdma_cm_id *id,
 	struct cred *kernel;
 	int ret;
 
-	/* A port of TCP is for one of them, and for nobody for a minute after its end. */
+	/* TCP uses a port for one connection, and keeps it unused for a minute after that. */
 	if (rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
 		return 0;
 	kernel = prepare_kernel_cred(&init_task);

@@ -715,7 +715,8 @@ struct dat_ep_attr {
 /**
  * enum dat_ep_trait - what RSM wants of its connections, and nobody else can ask for
  * @DAT_EP_PEER_WAITS: a peer that is accepted reaches no memory before dat_ep_let_peer()
- * @DAT_EP_STRANGER: the peer is not worth a wait for its CM, unless it was let reach memory
+ * @DAT_EP_STRANGER: the end of the connection does not wait for the peer's CM, unless
+ *	dat_ep_let_peer() was called
  * @DAT_EP_KERNEL_PORT: connect from a port that processes don't get, by which the peer sees
  *	that a kernel asks
  */

@@ -275,7 +275,10 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	return ret;
 }
 
-/* What has no meaning is 0, so that it can get one later.  Of version 1 all of it is 0 here. */
+/*
+ * A field that the flags give no meaning has to be 0, so that a later version can give it one.  The
+ * fields that version 1 lacks are 0 here.
+ */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {
 	return !arg->rsvd && !(arg->flags & ~NODES_FLAGS) &&

@@ -84,7 +84,10 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
-/* What fails is undone by conn_close().  -EAGAIN: the exporter left in mid-handshake. */
+/*
+ * After an error the caller undoes all by conn_close().  -EAGAIN: the exporter ended the connection
+ * in the middle of the handshake.
+ */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
 	int ret = conn_begin(conn, timeout_us);

@@ -325,7 +325,7 @@ static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 	return ctlr->iwarp || (port && port < PROT_SOCK);
 }
 
-/* Of another version, or of no kernel of ours: there is nothing here for it. */
+/* Copy and check a greeting.  False: it has another version, or comes from no kernel of RSM. */
 static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 			  const DAT_CR_PARAM *param)
 {

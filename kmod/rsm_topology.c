@@ -133,9 +133,9 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 }
 
 /*
- * Ask all at once, as far as the machine makes so many works at a time (512).  As many take two
- * seconds if a node is silent, and four if one accepts and then is.  Who is killed waits for
- * those alone that have begun.
+ * Ask all nodes at once; the kernel runs 512 works at a time.  Each 512 nodes take two seconds if
+ * a node is silent, and four if a node accepts and is silent then.  A caller that is killed waits
+ * only for the works that have begun.
  */
 static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a host on the wire can say to an exporter that no rdma_cm would say for it.  The peer
- * writes packets; see roce_peer.h.  Needs root and the virtual machine's rxe0 on v0.
+ * A host on the wire sends an exporter what no rdma_cm would send.  The peer writes its own
+ * packets; see roce_peer.h.  Needs root and the virtual machine's rxe0 on v0.
  */
 #include "rsm_test.h"
 
@@ -19,7 +19,7 @@
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
 #define FLOOD_MS	30000	/* for all of them: a slow machine meets fewer */
-#define PATIENCE_MS	5000	/* of who has nothing to do with strangers */
+#define PATIENCE_MS	5000	/* for calls of users that the strangers must not disturb */
 
 FIXTURE(wire) {
 	struct r_pair		p;
@@ -63,7 +63,7 @@ static int greet(FIXTURE_DATA(wire) *self, struct roce_answers *a)
 	       !roce_answers(&self->peer, 1, R_WAIT_MS, a);
 }
 
-/* Of the last reject. */
+/* The RSM error in the private data of the last reject; 0 if it has none. */
 static uint32_t error_of(const struct roce_answers *a)
 {
 	struct peer_answer answer;
