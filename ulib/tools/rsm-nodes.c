@@ -345,7 +345,8 @@ static int digit(char c)
 }
 
 /*
- * Other users must not read the key file: a host that has the key can pose as a node of the cluster.
+ * Other users must not read the key file: a host that has the key can pose as a node of the
+ * cluster.
  * The owner can change the file, so the owner must be a user who may set the key anyway.
  */
 static void key_file_check(const char *name, int fd)
