@@ -29,7 +29,7 @@ all: modules libs
 kobj:
 	@test -n "$(KREL)" || { echo "KDIR=$(KDIR) holds no kernel headers: run scripts/deps, or pass KDIR=" >&2; exit 1; }
 	@mkdir -p $(KOBJ)
-	@ln -sf $(DAT_TOP)/kmod/* $(KOBJ)/
+	@cp -rsf $(DAT_TOP)/kmod/. $(KOBJ)/
 	@find $(KOBJ) -xtype l -delete
 
 modules: kobj

@@ -2,10 +2,10 @@
 /* The module: what it needs before the first device and after the last. */
 #include <linux/module.h>
 
-#include "dat.h"
-#include "file.h"
-#include "kdat.h"
-#include "rsm.h"
+#include "core/dat.h"
+#include "user/file.h"
+#include "kdapl/kdapl.h"
+#include "rsm/rsm.h"
 
 struct workqueue_struct *dat_wq, *dat_close_wq;
 

@@ -2,7 +2,7 @@
 /*
  * Peers of RSM that are none: programs on librdmacm and libibverbs that say what no kernel
  * of ours would.  What goes over the wire is written down here once more, in bytes; the
- * driver's own definitions are in kmod/rsm_rdma.h.
+ * driver's own definitions are in kmod/rsm/rdma.h.
  */
 #ifndef RSM_PEER_H
 #define RSM_PEER_H

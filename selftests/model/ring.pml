@@ -120,7 +120,7 @@ bool up;		/* there is a connection */
 #define BLOCK	atomic
 #endif
 
-/* ---- the pump, under QLOCK: kmod/queue.c, kmod/srq.c ---- */
+/* ---- the pump, under QLOCK: kmod/core/queue.c, kmod/core/srq.c ---- */
 
 #ifdef NO_D
 #define load_tail()	load_relaxed(TAIL, n)

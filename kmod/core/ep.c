@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Endpoints: their states and their queues, across connections. */
+#include <linux/log2.h>
+
+#include "core/dat.h"
+#include "core/trace.h"
+
+/* Which states may follow a state. */
+static const struct {
+	const char	*name;
+	unsigned long	next;
+} ep_states[DAT_EP_NR_STATES] = {
+	[DAT_EP_UNCONNECTED] = { "UNCONNECTED",
+		BIT(DAT_EP_ACTIVE_PENDING) | BIT(DAT_EP_COMPL_PENDING) },
+	[DAT_EP_ACTIVE_PENDING] = { "ACTIVE_PENDING",
+		BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) | BIT(DAT_EP_UNCONNECTED) },
+	[DAT_EP_COMPL_PENDING] = { "COMPLETION_PENDING",
+		BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) | BIT(DAT_EP_UNCONNECTED) },
+	[DAT_EP_CONNECTED] = { "CONNECTED",
+		BIT(DAT_EP_DISC_PENDING) | BIT(DAT_EP_DISCONNECTED) },
+	[DAT_EP_DISC_PENDING] = { "DISCONNECT_PENDING",
+		BIT(DAT_EP_DISCONNECTED) },
+	[DAT_EP_DISCONNECTED] = { "DISCONNECTED",
+		BIT(DAT_EP_UNCONNECTED) },
+};
+
+/**
+ * dat_ep_settle() - find out whether posts may go to the device at once
+ * @ep: endpoint; what that depends on has changed
+ *
+ * What stops the queue does so in the pump, which comes here when it is done.
+ *
+ * Context: ep->lock held.
+ */
+void dat_ep_settle(struct dat_ep *ep)
+{
+	struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
+	    conn->closing || conn->unordered || dat_queue_stopped(conn))
+		conn = NULL;
+	ep->direct = conn;
+}
+
+/**
+ * dat_ep_set_state() - the only writer of ep->state
+ * @ep: endpoint
+ * @state: one that may follow the present one
+ *
+ * Context: ep->lock held.
+ */
+void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
+{
+	lockdep_assert_held(&ep->lock);
+
+	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	if (WARN_ON_ONCE(!(ep_states[ep->state].next & BIT(state))))
+		return;
+	trace_dat_ep_state(ep, state);
+	ep->state = state;
+	dat_ep_settle(ep);
+	dat_epring_set_state(&ep->ring, state);
+}
+
+/**
+ * dat_ep_claim() - begin to connect
+ * @ep: endpoint
+ * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
+ * @conn: what will be its connection; marked as starting
+ *
+ * Return: 0, -EISCONN in any state but UNCONNECTED or if @conn was made for an EP that
+ * has been modified since, or is being, -ENODEV while it is freed.
+ */
+int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->dead) {
+		ret = -ENODEV;
+	} else if (ep->state != DAT_EP_UNCONNECTED || conn->version != ep->version ||
+		   ep->sq.frozen) {
+		ret = -EISCONN;
+	} else {
+		conn->starting = true;
+		ep->conn = conn;
+		dat_ep_set_state(ep, state);
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/**
+ * dat_ep_unclaim() - the claimed connection could not be started
+ * @ep: endpoint
+ *
+ * Return: true: the EP is as before the claim and the connection the caller's
+ * again; false: somebody has closed the connection and will be told of its end.
+ */
+bool dat_ep_unclaim(struct dat_ep *ep)
+{
+	bool mine;
+
+	spin_lock_bh(&ep->lock);
+	mine = !ep->conn->closing;
+	if (mine) {
+		ep->conn = NULL;
+		dat_ep_set_state(ep, DAT_EP_UNCONNECTED);
+	}
+	spin_unlock_bh(&ep->lock);
+	return mine;
+}
+
+/**
+ * dat_ep_breathe() - let others have the lock
+ * @ep: may be another one when this returns
+ *
+ * Context: ep->lock held, nothing else; may sleep.
+ */
+void dat_ep_breathe(struct dat_ep *ep)
+{
+	spin_unlock_bh(&ep->lock);
+	cond_resched();
+	spin_lock_bh(&ep->lock);
+}
+
+static void ep_disconnect_graceful(struct dat_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	ep->conn->graceful = true;
+	dat_conn_progress(ep->conn);
+}
+
+/**
+ * dat_ep_disconnect() - end a connection or its establishment
+ * @ep: endpoint
+ * @graceful: let requests finish first
+ *
+ * Abrupt while a graceful one is under way hastens it.
+ *
+ * Context: any but hard interrupt.  Return: 0, also if there is nothing left to
+ * do; -EISCONN if there never was a connection.
+ */
+int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->state == DAT_EP_UNCONNECTED)
+		ret = -EISCONN;
+	if (!ep->conn)
+		goto out;
+	if (ep->state == DAT_EP_CONNECTED)
+		dat_ep_set_state(ep, DAT_EP_DISC_PENDING);
+	if (ep->state == DAT_EP_DISC_PENDING && graceful)
+		ep_disconnect_graceful(ep);
+	else
+		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
+out:
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/* What is posted to an EP without connection completes, in slices of the lock. */
+static void ep_flush(struct dat_ep *ep)
+{
+	struct dat_flush f;
+
+	lockdep_assert_held(&ep->lock);
+	dat_queue_flush_begin(ep, &f);
+	while (ep->state == DAT_EP_DISCONNECTED && dat_queue_flush(ep, &f))
+		dat_ep_breathe(ep);
+}
+
+/**
+ * dat_ep_reset() - make a disconnected endpoint connectable
+ * @ep: endpoint
+ *
+ * Context: may sleep.  Return: 0, also if it is UNCONNECTED already; -EISCONN in other
+ * states, and for ever if a queue is broken: what its producer means by its index can't
+ * be known.
+ */
+int dat_ep_reset(struct dat_ep *ep)
+{
+	int ret = 0;
+
+	spin_lock_bh(&ep->lock);
+	/* Posted before the reset means posted to the old connection. */
+	if (ep->state == DAT_EP_DISCONNECTED)
+		ep_flush(ep);
+	if (ep->sq.broken || ep->rq.broken) {
+		ret = -EISCONN;
+	} else if (ep->state == DAT_EP_DISCONNECTED) {
+		dat_queue_disarm(&ep->sq);
+		dat_queue_disarm(&ep->rq);
+		memset(&ep->local, 0, sizeof(ep->local));
+		memset(&ep->remote, 0, sizeof(ep->remote));
+		ep->read_in = ep->attr.read_in;
+		ep->read_out = ep->attr.read_out;
+		ep->rq.peak = 0;
+		dat_epring_set_pd(&ep->ring, NULL, 0);
+		dat_ep_set_state(ep, DAT_EP_UNCONNECTED);
+	} else if (ep->state != DAT_EP_UNCONNECTED) {
+		ret = -EISCONN;
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!ep->conn || !dat_ep_posting(ep->state))
+		;	/* taken when it is connected */
+	else if (q == &ep->sq)
+		dat_queue_pump_sq(ep->conn);
+	else
+		dat_queue_pump_rq(ep->conn);
+}
+
+/**
+ * dat_ep_kick_locked() - look at a queue in which there is little
+ * @ep: endpoint of a kernel consumer, whose every post does this
+ * @q: its SQ or RQ
+ *
+ * Context: ep->lock held; never sleeps.
+ */
+void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
+{
+	struct dat_flush f;
+
+	if (ep->state != DAT_EP_DISCONNECTED) {
+		ep_pump(ep, q);
+		return;
+	}
+	dat_queue_flush_begin(ep, &f);
+	while (dat_queue_flush(ep, &f))
+		;
+}
+
+/**
+ * dat_ep_kick() - look at a queue now
+ * @ep: endpoint
+ * @q: its SQ or RQ
+ *
+ * Context: may sleep.
+ */
+void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
+{
+	bool polled;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->state == DAT_EP_DISCONNECTED)
+		ep_flush(ep);
+	else
+		ep_pump(ep, q);
+	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
+	spin_unlock_bh(&ep->lock);
+	if (polled)
+		dat_busy_posted(ep);
+}
+
+static void parents_unuse(const struct dat_ep_parents *p)
+{
+	if (p->srq)
+		dat_obj_unuse(&p->srq->obj);
+	if (p->connect_evd)
+		dat_obj_unuse(&p->connect_evd->obj);
+	if (p->request_evd)
+		dat_obj_unuse(&p->request_evd->obj);
+	if (p->recv_evd)
+		dat_obj_unuse(&p->recv_evd->obj);
+	if (p->pz)
+		dat_obj_unuse(&p->pz->obj);
+}
+
+/* Each of them is optional but the zone.  0, or -ENOENT and none of them is used. */
+static int parents_use(const struct dat_ep_parents *p)
+{
+	struct dat_ep_parents used = {};
+
+	if (dat_obj_use(&p->pz->obj))
+		goto err_unuse;
+	used.pz = p->pz;
+	if (p->recv_evd && dat_obj_use(&p->recv_evd->obj))
+		goto err_unuse;
+	used.recv_evd = p->recv_evd;
+	if (p->request_evd && dat_obj_use(&p->request_evd->obj))
+		goto err_unuse;
+	used.request_evd = p->request_evd;
+	if (p->connect_evd && dat_obj_use(&p->connect_evd->obj))
+		goto err_unuse;
+	used.connect_evd = p->connect_evd;
+	if (p->srq && dat_obj_use(&p->srq->obj))
+		goto err_unuse;
+	return 0;
+
+err_unuse:
+	parents_unuse(&used);
+	return -ENOENT;
+}
+
+/* Whoever holds ep->lock may use the parents, so they change under it. */
+static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
+{
+	lockdep_assert_held(&ep->lock);
+
+	swap(ep->pz, p->pz);
+	swap(ep->recv_evd, p->recv_evd);
+	swap(ep->request_evd, p->request_evd);
+	swap(ep->connect_evd, p->connect_evd);
+	swap(ep->srq, p->srq);
+}
+
+static bool evd_takes(const struct dat_evd *evd, u32 stream)
+{
+	return !evd || evd->streams & stream;
+}
+
+static int ep_check_parents(const struct dat_ep_parents *p)
+{
+	if (!evd_takes(p->recv_evd, DAT_STREAM_DTO) ||
+	    !evd_takes(p->request_evd, DAT_STREAM_DTO) ||
+	    !evd_takes(p->connect_evd, DAT_STREAM_CONNECTION))
+		return -EINVAL;
+	if (p->srq && p->srq->pz != p->pz)
+		return -EXDEV;
+	return 0;
+}
+
+/* Entries of the rings that hold what @attr wants. */
+static u32 sq_entries(const struct dat_ep_attr *attr)
+{
+	return roundup_pow_of_two(max(attr->max_request, 1U));
+}
+
+static u32 rq_entries(const struct dat_ep_attr *attr, const struct dat_srq *srq)
+{
+	return srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
+}
+
+static int ring_alloc(struct dat_epring *ring, const struct dat_ep_attr *attr,
+		      const struct dat_srq *srq)
+{
+	return dat_epring_alloc(ring, sq_entries(attr), attr->max_request_iov,
+				rq_entries(attr, srq), attr->max_recv_iov);
+}
+
+static bool ring_fits(const struct dat_epring *ring, const struct dat_ep_attr *attr,
+		      const struct dat_srq *srq)
+{
+	return dat_epring_fits(ring, sq_entries(attr), attr->max_request_iov,
+			       rq_entries(attr, srq), attr->max_recv_iov);
+}
+
+static int ep_alloc_queues(struct dat_ep *ep)
+{
+	const struct dat_ep_attr *attr = &ep->attr;
+	int ret;
+
+	ret = ring_alloc(&ep->ring, attr, ep->srq);
+	if (ret)
+		return ret;
+	dat_queue_init(&ep->sq, &ep->obj, sq_entries(attr));
+	dat_queue_init(&ep->rq, &ep->obj, rq_entries(attr, ep->srq));
+	dat_epring_bind(&ep->ring, &ep->sq, &ep->rq);
+	return 0;
+}
+
+/**
+ * dat_ep_create() - make an endpoint
+ * @parents: what it is built on; EVDs and SRQ may be NULL
+ * @attr: within the adapter's limits
+ * @user_data: owner value of its events
+ *
+ * Context: may sleep.  Return: the EP with a reference, or an ERR_PTR: -EINVAL an EVD doesn't take
+ * the stream, -EXDEV the SRQ is of another zone, -ENOENT a parent is being freed,
+ * -ENOMEM.
+ */
+struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
+			     const struct dat_ep_attr *attr, u64 user_data)
+{
+	struct dat_ep *ep;
+	int ret;
+
+	ret = ep_check_parents(parents);
+	if (ret)
+		return ERR_PTR(ret);
+	ep = dat_obj_alloc(parents->pz->obj.ia, DAT_OBJ_EP, user_data);
+	if (IS_ERR(ep))
+		return ep;
+	spin_lock_init(&ep->lock);
+	ep->attr = *attr;
+	ep->read_in = attr->read_in;
+	ep->read_out = attr->read_out;
+	ret = parents_use(parents);
+	if (ret)
+		goto err_abort;
+	ep->pz = parents->pz;
+	ep->recv_evd = parents->recv_evd;
+	ep->request_evd = parents->request_evd;
+	ep->connect_evd = parents->connect_evd;
+	ep->srq = parents->srq;
+	ret = ep_alloc_queues(ep);
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&ep->obj);
+	if (ret)
+		goto err_abort;
+	return ep;
+
+err_abort:
+	dat_obj_abort(&ep->obj);
+	return ERR_PTR(ret);
+}
+
+static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
+{
+	int ret = -EISCONN;
+
+	spin_lock_bh(&ep->lock);
+	if (!ep->dead && ep->state == DAT_EP_UNCONNECTED)
+		ret = dat_epring_begin_move(m);
+	ep->sq.frozen = !ret;
+	ep->rq.frozen = !ret;
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/* Nothing can fail any more, but for an EP that has been freed meanwhile. */
+static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
+			 const struct dat_ep_attr *attr, const struct dat_epmove *m)
+{
+	int ret = -EISCONN;
+
+	spin_lock_bh(&ep->lock);
+	ep->sq.frozen = false;
+	ep->rq.frozen = false;
+	if (!ep->dead) {
+		dat_epring_end_move(m);
+		ep_swap_parents(ep, parents);
+		ep->attr = *attr;
+		ep->read_in = attr->read_in;
+		ep->read_out = attr->read_out;
+		ep->version++;
+		ret = 0;
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/* Let @ep go on with @ring, which on return is the one that is not in use. */
+static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
+		       const struct dat_ep_attr *attr, struct dat_epring *ring)
+{
+	struct dat_epmove m = {
+		.ring = &ep->ring, .next = ring,
+		.sq = &ep->sq, .sq_entries = sq_entries(attr),
+		.rq = parents->srq ? NULL : &ep->rq, .rq_entries = rq_entries(attr, parents->srq),
+	};
+	int ret;
+
+	if (!ring_fits(ring, attr, parents->srq))
+		return -EINVAL;
+	ret = ep_begin_change(ep, &m);
+	if (ret)
+		return ret;
+	dat_epring_copy(&m);
+	return ep_end_change(ep, parents, attr, &m);
+}
+
+/* @ring: a new one or an empty one; on return, what is needed no more. */
+static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
+		   const struct dat_ep_attr *attr, struct dat_epring *ring,
+		   struct dat_step *step)
+{
+	bool at_once = step->what == DAT_RING_AT_ONCE;
+	int ret;
+
+	lockdep_assert_held(&ep->obj.ia->map_lock);
+	ret = dat_region_step(&ep->next.submit, &ep->generation, step);
+	if (!ret && dat_step_uses(step))
+		ret = ep_use_ring(ep, parents, attr, at_once ? ring : &ep->next);
+	if (!ret && !at_once)
+		swap(ep->next, *ring);
+	return ret;
+}
+
+/**
+ * dat_ep_modify() - make an unconnected endpoint another one
+ * @ep: endpoint
+ * @parents: what it will be built on; the SRQ has to be the one that it has
+ * @attr: within the adapter's limits
+ * @step: all of it, or which part
+ *
+ * Posted entries stay.
+ *
+ * Context: may sleep.  Return: 0, -EISCONN not UNCONNECTED or more is posted than fits,
+ * -ESTALE nothing of that generation is prepared, -EINVAL what is was prepared for other
+ * parameters, and the errors of dat_ep_create(); after an error all is what it was.
+ */
+int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
+		  const struct dat_ep_attr *attr, struct dat_step *step)
+{
+	struct dat_ep_parents p = *parents;
+	struct dat_epring ring = {};
+	int ret;
+
+	ret = ep_check_parents(parents);
+	if (!ret)
+		ret = parents_use(parents);
+	if (ret)
+		return ret;
+	if (dat_step_makes(step))
+		ret = ring_alloc(&ring, attr, parents->srq);
+	if (!ret) {
+		mutex_lock(&ep->obj.ia->map_lock);
+		ret = ep_step(ep, &p, attr, &ring, step);
+		mutex_unlock(&ep->obj.ia->map_lock);
+	}
+	/* The old ones, or the new ones that were not needed. */
+	parents_unuse(&p);
+	dat_epring_free(&ring);
+	return ret;
+}
+
+/*
+ * What is posted is either refused or completes: so nobody is told of anything from the
+ * moment on, under the lock of posts, when they are refused.
+ */
+static int ep_may_free(struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	spin_lock_bh(&ep->lock);
+	ep->dead = true;
+	ep->freed = true;
+	dat_ep_settle(ep);
+	spin_unlock_bh(&ep->lock);
+	return 0;
+}
+
+static void ep_begin_shutdown(struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	spin_lock_bh(&ep->lock);
+	ep->dead = true;
+	dat_ep_settle(ep);
+	if (ep->conn)
+		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
+	spin_unlock_bh(&ep->lock);
+}
+
+static void ep_shutdown(struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+	struct dat_ep_parents parents = {};
+
+	ep_begin_shutdown(obj);
+	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
+	/* A modification that had begun has ended. */
+	mutex_lock(&obj->ia->map_lock);
+	dat_queue_forget(ep);
+	mutex_unlock(&obj->ia->map_lock);
+	spin_lock_bh(&ep->lock);
+	ep_swap_parents(ep, &parents);
+	spin_unlock_bh(&ep->lock);
+	parents_unuse(&parents);
+}
+
+static void ep_release(struct dat_obj *obj)
+{
+	dat_epring_free(&to_dat_ep(obj)->ring);
+	dat_epring_free(&to_dat_ep(obj)->next);
+}
+
+static struct dat_region *ep_region(struct dat_obj *obj, unsigned int kind)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	return dat_epring_region(&ep->ring, &ep->next, kind);
+}
+
+static void ep_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_ep *ep = to_dat_ep(obj);
+
+	spin_lock_bh(&ep->lock);
+	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%u sq_armed=%u",
+		   ep_states[ep->state].name, ep->sq.entries, ep->sq.head, ep->sq.done,
+		   ep->sq.bad, ep->sq.armed);
+	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%u rq_armed=%u srq=%u",
+		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,
+		   ep->srq ? ep->srq->obj.id : 0);
+	seq_printf(m, " inflight=%u conns=%d", ep->conn ? ep->conn->inflight : 0,
+		   atomic_read(&ep->nconns));
+	spin_unlock_bh(&ep->lock);
+}
+
+const struct dat_obj_ops dat_ep_ops = {
+	.name		= "ep",
+	.size		= sizeof(struct dat_ep),
+	.charge		= true,
+	.may_free	= ep_may_free,
+	.begin_shutdown	= ep_begin_shutdown,
+	.shutdown	= ep_shutdown,
+	.release	= ep_release,
+	.region		= ep_region,
+	.show		= ep_show,
+};

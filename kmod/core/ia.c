@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Interface adapters: opening, and the one function that ends everything. */
+#include <linux/cgroup_rdma.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/net_namespace.h>
+
+#include "compat.h"
+#include "core/dat.h"
+
+static int ia_charge(struct dat_ia *ia)
+{
+#ifdef CONFIG_CGROUP_RDMA
+	return rdmacg_try_charge(&ia->cg, &ia->dev->ibdev->cg_device,
+				 RDMACG_RESOURCE_HCA_HANDLE);
+#else
+	return 0;
+#endif
+}
+
+static void ia_uncharge(struct dat_ia *ia)
+{
+#ifdef CONFIG_CGROUP_RDMA
+	struct rdma_cgroup *cg = xchg(&ia->cg, NULL);
+
+	if (cg)
+		rdmacg_uncharge(cg, &ia->dev->ibdev->cg_device,
+				RDMACG_RESOURCE_HCA_HANDLE);
+#endif
+}
+
+static u32 ia_msg_max(struct dat_ia *ia)
+{
+	struct ib_port_attr attr;
+
+	if (ib_query_port(ia->dev->ibdev, ia->port, &attr) || !attr.max_msg_sz)
+		return SZ_1G;
+	return min_t(u32, attr.max_msg_sz, SZ_1G);
+}
+
+/**
+ * dat_ia_open() - open a port of an RDMA device
+ * @name: IA name
+ * @net: network namespace
+ * @user_data: owner value of events about the IA itself
+ *
+ * Context: may sleep.  Return: the IA or an ERR_PTR: -ENOENT, -EOPNOTSUPP (see
+ * dat_dev_find()), -ENOMEM.
+ */
+struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
+{
+	struct dat_ia *ia;
+	int ret;
+
+	ia = kzalloc(sizeof(*ia), GFP_KERNEL_ACCOUNT);
+	if (!ia)
+		return ERR_PTR(-ENOMEM);
+	ia->dev = dat_dev_find(name, net, &ia->port);
+	if (IS_ERR(ia->dev)) {
+		ret = PTR_ERR(ia->dev);
+		goto err_free;
+	}
+	strscpy(ia->name, name, sizeof(ia->name));
+	kref_init(&ia->ref);
+	init_rwsem(&ia->sem);
+	mutex_init(&ia->map_lock);
+	INIT_LIST_HEAD(&ia->node);
+	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
+	dat_lmr_init_ia(ia);
+	ia->user_data = user_data;
+	ia->net = get_net(net);
+
+	/* Until it is attached, removal of the device doesn't know of us. */
+	ret = -ENOENT;
+	if (!dat_dev_attach(ia->dev, ia))
+		goto err_put;
+	down_read(&ia->sem);
+	if (!READ_ONCE(ia->dead)) {
+		ia->msg_max = ia_msg_max(ia);
+		ret = ia_charge(ia);
+	}
+	up_read(&ia->sem);
+	if (ret)
+		goto err_detach;
+	return ia;
+
+err_detach:
+	dat_dev_detach(ia);
+err_put:
+	dat_ia_put(ia);
+	return ERR_PTR(ret == -EAGAIN ? -ENOMEM : ret);
+
+err_free:
+	kfree(ia);
+	return ERR_PTR(ret);
+}
+
+static void ia_release(struct kref *ref)
+{
+	struct dat_ia *ia = container_of(ref, struct dat_ia, ref);
+
+	xa_destroy(&ia->objs);
+	dat_lmr_release_ia(ia);
+	put_net(ia->net);
+	dat_dev_put(ia->dev);
+	kfree(ia);
+}
+
+void dat_ia_put(struct dat_ia *ia)
+{
+	kref_put(&ia->ref, ia_release);
+}
+
+/**
+ * dat_ia_lock_live() - keep the IA and its device for the length of a call
+ * @ia: any
+ *
+ * Context: may sleep.  Return: 0, to be followed by dat_ia_unlock(); or -ENODEV: the
+ * IA was closed or its device is gone.
+ */
+int dat_ia_lock_live(struct dat_ia *ia)
+{
+	down_read(&ia->sem);
+	if (!READ_ONCE(ia->dead))
+		return 0;
+	up_read(&ia->sem);
+	return -ENODEV;
+}
+
+void dat_ia_unlock(struct dat_ia *ia)
+{
+	up_read(&ia->sem);
+}
+
+/*
+ * Fault the pages of a registration in, as ib_umem_get() will want them.  Errors are left to the
+ * registration, which meets them again.  Pages that the registration would refuse to pin are not
+ * faulted in either.  Without FOLL_LONGTERM: until 6.2 that keeps mmap_lock, and nothing
+ * interrupts it.
+ */
+static void fault_in(u64 start, u64 length, int access)
+{
+	unsigned int gup = dat_umem_gup_flags(access);
+	u64 left = (PAGE_ALIGN(start + length) - (start & PAGE_MASK)) >> PAGE_SHIFT;
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long at = start & PAGE_MASK;
+	struct page **pages;
+	int n;
+
+	if (left + atomic64_read(&current->mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK))
+		return;
+	pages = (struct page **)__get_free_page(GFP_KERNEL);
+	if (!pages)
+		return;
+	while (left && !fatal_signal_pending(current)) {
+		n = pin_user_pages_fast(at, min_t(u64, left, PAGE_SIZE / sizeof(*pages)), gup,
+					pages);
+		if (n <= 0)
+			break;
+		unpin_user_pages(pages, n);
+		at += (unsigned long)n << PAGE_SHIFT;
+		left -= n;
+		cond_resched();
+	}
+	free_page((unsigned long)pages);
+}
+
+/**
+ * dat_ia_pin_begin() - fault user memory in, then keep the device while it is registered
+ * @ia: reference held; the caller does not hold its lock
+ * @start: first byte in the current process
+ * @length: bytes; 0: no memory
+ * @access: IB_ACCESS_* of the registration
+ *
+ * A page fault takes as long as the process likes: a FUSE server may answer it, or another thread
+ * of the process.  This call takes the faults while it holds nothing, so neither a close nor a
+ * removal of the device waits for them, and a fatal signal ends them.  The registration then
+ * finds the pages present.  A process that unmaps them in between faults again, inside the
+ * registration: shutdown waits for that, but other calls on the adapter do not.
+ *
+ * Context: sleeps.  Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the IA is being
+ * closed, or its device is going.
+ */
+int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, int access)
+{
+	fault_in(start, length, access);
+	atomic_inc(&ia->pinning);
+	/* Pairs with dat_ia_shutdown(): it sees the count, or this sees @closing. */
+	smp_mb__after_atomic();
+	if (!READ_ONCE(ia->closing))
+		return 0;
+	dat_ia_pin_end(ia);
+	return -ENODEV;
+}
+
+void dat_ia_pin_end(struct dat_ia *ia)
+{
+	if (atomic_dec_and_test(&ia->pinning))
+		wake_up_var(&ia->pinning);
+}
+
+/**
+ * dat_ia_max_dto() - work requests that a queue may hold
+ * @ia: adapter
+ * @max_wr: limit of the device for this kind of queue
+ *
+ * Rings are powers of two.  The CQ of an EP has to hold all receives and the smallest window of
+ * requests; see dat_conn_make_qp().
+ */
+u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr)
+{
+	int n = min3(max_wr, ia->dev->ibdev->attrs.max_cqe - DAT_MIN_SQ, DAT_MAX_DTO);
+
+	return n > 0 ? rounddown_pow_of_two(n) : 0;
+}
+
+/**
+ * dat_ia_set_async_evd() - the first EVD with the async stream is it; later ones are plain
+ * @ia: locked, live
+ * @evd: known to its owner
+ *
+ * A free of @evd either sees that it is the one, and fails, or was seen here.
+ */
+void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	if (!dat_obj_dying(&evd->obj) && !cmpxchg(&ia->async_evd, NULL, evd))
+		kref_get(&evd->obj.ref);
+	spin_unlock_bh(&evd->lock);
+}
+
+/**
+ * dat_ia_async() - report an asynchronous event
+ * @ia: where
+ * @type: DAT_EV_ASYNC_*
+ * @kind: type of the object it is about
+ * @owner: user_data of that object
+ * @reason: DAT's reason code for the type of object
+ *
+ * Context: any but hard interrupt; not under an evd->lock.
+ */
+void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
+		  u16 reason)
+{
+	struct dat_evd *evd = READ_ONCE(ia->async_evd);
+	struct dat_eqe eqe = {
+		.type = type, .status = reason, .owner = owner, .cookie = kind,
+	};
+
+	if (evd)
+		dat_evd_deliver(evd, &eqe, true);
+}
+
+/* The next object with an id of at least *@id, with a reference. */
+struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
+{
+	struct dat_obj *obj;
+
+	rcu_read_lock();
+	obj = xa_find(&ia->objs, id, ULONG_MAX, XA_PRESENT);
+	while (obj && !kref_get_unless_zero(&obj->ref))
+		obj = xa_find_after(&ia->objs, id, ULONG_MAX, XA_PRESENT);
+	rcu_read_unlock();
+	return obj;
+}
+
+/* Call @fn for each object of @type, without locks held; others may be freed meanwhile. */
+static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
+			void (*fn)(struct dat_obj *obj))
+{
+	struct dat_obj *obj;
+	unsigned long id;
+
+	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
+		if (obj->type == type)
+			fn(obj);
+		dat_obj_put(obj);
+	}
+}
+
+static void ia_begin_shutdown(struct dat_obj *obj)
+{
+	dat_obj_ops(obj)->begin_shutdown(obj);
+}
+
+/*
+ * Stop input first (listeners, then requests), then the connections, all at once,
+ * then what they stood on.  EVDs belong to no device: they stay until close.
+ */
+static const enum dat_obj_type ia_shutdown_order[] = {
+	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR,
+	DAT_OBJ_PZ,
+};
+
+/**
+ * dat_ia_shutdown() - let go of the device
+ * @ia: any; any number of times
+ *
+ * Used by IA close, process exit and device removal alike.  When it returns the
+ * IA holds nothing of the device.
+ *
+ * Context: may sleep, for as long as it takes to drain queue pairs and to finish registrations in
+ * progress.
+ */
+void dat_ia_shutdown(struct dat_ia *ia)
+{
+	unsigned int i;
+
+	WRITE_ONCE(ia->closing, true);
+	/* Pairs with dat_ia_pin_begin(). */
+	smp_mb();
+	wait_var_event(&ia->pinning, !atomic_read(&ia->pinning));
+	down_write(&ia->sem);
+	xa_lock(&ia->objs);
+	WRITE_ONCE(ia->dead, true);
+	xa_unlock(&ia->objs);
+
+	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);
+	for (i = 0; i < ARRAY_SIZE(ia_shutdown_order); i++)
+		ia_for_each(ia, ia_shutdown_order[i], dat_obj_shutdown);
+	ia_uncharge(ia);
+	up_write(&ia->sem);
+}
+
+/**
+ * dat_ia_wake() - send all waiters home
+ * @ia: about to be closed: EVDs and CNOs take no waiters any more
+ *
+ * Comes first, so that none of them returns with an event of the close itself.
+ *
+ * Context: may sleep.
+ */
+void dat_ia_wake(struct dat_ia *ia)
+{
+	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
+	ia_for_each(ia, DAT_OBJ_CNO, dat_obj_shutdown);
+}
+
+/**
+ * dat_ia_close() - destroy everything
+ * @ia: the face's reference stays the face's
+ *
+ * Wakes all waiters, shuts down, and drops every object.  Any number of times.
+ *
+ * Context: may sleep.
+ */
+void dat_ia_close(struct dat_ia *ia)
+{
+	struct dat_evd *async;
+	struct dat_obj *obj;
+	unsigned long id;
+
+	dat_ia_wake(ia);
+	dat_ia_shutdown(ia);
+	/* Not before: until here removal of the device has to wait for us. */
+	dat_dev_detach(ia);
+
+	down_write(&ia->sem);
+	/* Those that were published while the first sweep ran. */
+	dat_ia_wake(ia);
+	async = xchg(&ia->async_evd, NULL);
+	xa_for_each(&ia->objs, id, obj) {
+		dat_obj_unpublish(obj);
+		dat_obj_put(obj);
+	}
+	up_write(&ia->sem);
+	if (async)
+		dat_obj_put(&async->obj);
+}

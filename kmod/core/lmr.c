@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registered memory, and the resolution of segments to what verbs take.
+ *
+ * A kernel QP believes every lkey and every address it is given, so this is the
+ * security boundary: user space never sees an lkey, and a segment reaches a QP
+ * only after its lmr_context, zone, rights and range have been checked here.
+ *
+ * lmr_context is an index (low bits, dense, so that a table will do for the lookup)
+ * and a generation (high bits), so that a freed one is not good again soon.
+ */
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "core/dat.h"
+
+#define LMR_TABLE_MIN	16
+
+static struct dat_lmr_table *lmr_table(struct dat_ia *ia)
+{
+	return rcu_dereference_protected(ia->lmrs, lockdep_is_held(&ia->lmr_lock));
+}
+
+static bool lmr_table_has(struct dat_ia *ia, u32 index)
+{
+	struct dat_lmr_table *table = lmr_table(ia);
+
+	return table && index < table->size;
+}
+
+/*
+ * Have room for @index; the table never gets shorter.  Memory comes before the lock: who frees
+ * takes that, and may be somebody for whom memory is written back.
+ */
+static int lmr_table_grow(struct dat_ia *ia, u32 index)
+{
+	u32 size = max_t(u32, roundup_pow_of_two(index + 1), LMR_TABLE_MIN);
+	struct dat_lmr_table *table, *old;
+
+	table = kvzalloc(struct_size(table, lmr, size), GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return -ENOMEM;
+	table->size = size;
+	spin_lock(&ia->lmr_lock);
+	old = lmr_table(ia);
+	if (lmr_table_has(ia, index)) {
+		/* Somebody was faster. */
+		old = table;
+	} else {
+		if (old)
+			memcpy(table->lmr, old->lmr, old->size * sizeof(old->lmr[0]));
+		rcu_assign_pointer(ia->lmrs, table);
+	}
+	spin_unlock(&ia->lmr_lock);
+	if (old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
+void dat_lmr_init_ia(struct dat_ia *ia)
+{
+	spin_lock_init(&ia->lmr_lock);
+	ida_init(&ia->lmr_ids);
+}
+
+/* Nobody has the IA any more. */
+void dat_lmr_release_ia(struct dat_ia *ia)
+{
+	kvfree(rcu_dereference_protected(ia->lmrs, true));
+	ida_destroy(&ia->lmr_ids);
+}
+
+/* IB_ACCESS_* of DAT_PRIV_*. */
+int dat_lmr_access(u32 priv)
+{
+	int access = 0;
+
+	if (priv & DAT_PRIV_LOCAL_WRITE)
+		access |= IB_ACCESS_LOCAL_WRITE;
+	if (priv & DAT_PRIV_REMOTE_READ)
+		access |= IB_ACCESS_REMOTE_READ;
+	/* Verbs want local write along; dat_lmr_resolve() still denies it. */
+	if (priv & DAT_PRIV_REMOTE_WRITE)
+		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+/* Where it is in the table of its zone, or NULL. */
+static struct dat_lmr __rcu **lmr_near(const struct dat_lmr *lmr)
+{
+	u32 at = lmr->index % DAT_PZ_NEAR;
+
+	return at && lmr->pz && lmr->obj.ia->face ? &lmr->pz->near[at] : NULL;
+}
+
+static void lmr_publish_near(struct dat_lmr *lmr)
+{
+	struct dat_lmr __rcu **near = lmr_near(lmr);
+
+	if (near)
+		rcu_assign_pointer(*near, lmr);
+}
+
+static void lmr_forget_near(struct dat_lmr *lmr)
+{
+	struct dat_lmr __rcu **near = lmr_near(lmr);
+
+	/* Unless it is another's by now. */
+	if (near)
+		unrcu_pointer(cmpxchg(near, RCU_INITIALIZER(lmr), NULL));
+}
+
+static int lmr_alloc_index(struct dat_lmr *lmr)
+{
+	struct dat_ia *ia = lmr->obj.ia;
+	int index, ret = 0;
+	bool room;
+
+	index = ida_alloc_range(&ia->lmr_ids, 1, DAT_LMR_INDEX_MASK, GFP_KERNEL_ACCOUNT);
+	if (index < 0)
+		return -ENOMEM;
+	spin_lock(&ia->lmr_lock);
+	room = lmr_table_has(ia, index);
+	spin_unlock(&ia->lmr_lock);
+	if (!room)
+		ret = lmr_table_grow(ia, index);
+	if (ret) {
+		ida_free(&ia->lmr_ids, index);
+		return ret;
+	}
+	spin_lock(&ia->lmr_lock);
+	rcu_assign_pointer(lmr_table(ia)->lmr[index], lmr);
+	spin_unlock(&ia->lmr_lock);
+	lmr->index = index;
+	lmr_publish_near(lmr);
+	return 0;
+}
+
+static void lmr_free_index(struct dat_lmr *lmr)
+{
+	struct dat_ia *ia = lmr->obj.ia;
+
+	if (!lmr->index)
+		return;
+	lmr_forget_near(lmr);
+	spin_lock(&ia->lmr_lock);
+	RCU_INIT_POINTER(lmr_table(ia)->lmr[lmr->index], NULL);
+	spin_unlock(&ia->lmr_lock);
+	ida_free(&ia->lmr_ids, lmr->index);
+	lmr->index = 0;
+}
+
+/**
+ * dat_lmr_open() - give an LMR a context, by which its memory can be used from now on
+ * @lmr: has none; range and keys are set
+ *
+ * Context: any.
+ */
+void dat_lmr_open(struct dat_lmr *lmr)
+{
+	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
+
+	/* Who sees it sees what it is good for: pairs with dat_lmr_find(). */
+	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
+}
+
+/* Nothing is resolved by its context any more, but what is being resolved. */
+void dat_lmr_close(struct dat_lmr *lmr)
+{
+	WRITE_ONCE(lmr->context, 0);
+}
+
+/**
+ * dat_lmr_make() - make an LMR of some kind
+ * @ia: of @pz
+ * @pz: protection zone; NULL: all
+ * @param: what it is to be
+ *
+ * Its context is 0 if @param says that it has no bytes.
+ *
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: what ->attach()
+ * says, -ENOMEM, -ENOENT the zone is being freed.
+ */
+struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
+			     const struct dat_lmr_param *param)
+{
+	struct dat_lmr *lmr;
+	int ret;
+
+	lmr = dat_obj_alloc(ia, DAT_OBJ_LMR, param->user_data);
+	if (IS_ERR(lmr))
+		return lmr;
+	spin_lock_init(&lmr->lock);
+	lmr->kind = param->kind;
+	lmr->start = param->start;
+	lmr->length = param->length;
+	lmr->priv = param->priv;
+	ret = pz ? dat_obj_use(&pz->obj) : 0;
+	if (ret)
+		goto err_abort;
+	lmr->pz = pz;
+	ret = lmr->kind->attach(lmr, param->arg);
+	if (ret)
+		goto err_abort;
+	ret = lmr_alloc_index(lmr);
+	if (ret)
+		goto err_abort;
+	if (lmr->length)
+		dat_lmr_open(lmr);
+	ret = dat_obj_publish(&lmr->obj);
+	if (ret)
+		goto err_abort;
+	return lmr;
+
+err_abort:
+	dat_obj_abort(&lmr->obj);
+	return ERR_PTR(ret);
+}
+
+static int user_register(struct dat_lmr *lmr)
+{
+	struct ib_mr *mr;
+
+	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->start,
+			    dat_lmr_access(lmr->priv));
+	if (IS_ERR(mr))
+		/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
+		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
+	lmr->mr = mr;
+	lmr->lkey = mr->lkey;
+	lmr->rkey = mr->rkey;
+	return 0;
+}
+
+static int user_attach(struct dat_lmr *lmr, const void *cookie)
+{
+	struct dat_share *share;
+
+	if (cookie) {
+		share = dat_share_get(lmr->obj.ia, lmr->start, lmr->length, cookie);
+		if (IS_ERR(share))
+			return PTR_ERR(share);
+		lmr->share = share;
+	}
+	return user_register(lmr);
+}
+
+static void user_detach(struct dat_lmr *lmr)
+{
+	struct ib_mr *mr = xchg(&lmr->mr, NULL);
+
+	if (mr)
+		ib_dereg_mr(mr);
+	if (lmr->share)
+		dat_share_put(lmr->share);
+	lmr->share = NULL;
+}
+
+static const struct dat_lmr_kind user_kind = {
+	.name	= "user",
+	.attach	= user_attach,
+	.detach	= user_detach,
+};
+
+/**
+ * dat_lmr_create() - register memory of the current process
+ * @pz: protection zone
+ * @start: first byte
+ * @length: bytes, not 0
+ * @priv: DAT_PRIV_*
+ * @cookie: DAT_LMR_COOKIE bytes that name shared memory, or NULL
+ *
+ * Context: the IA is kept by dat_ia_pin_begin(); may sleep; pins pages of
+ * current->mm.  Return: the LMR with a reference, or an ERR_PTR:
+ * -EFAULT no such memory, or it can't be written; -ENOMEM also RLIMIT_MEMLOCK; -EEXIST
+ * the memory is not what the cookie stands for.
+ */
+struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
+			       const u8 *cookie)
+{
+	struct dat_lmr_param param = {
+		.kind = &user_kind, .start = start, .length = length, .priv = priv,
+		.arg = cookie,
+	};
+
+	return dat_lmr_make(pz->obj.ia, pz, &param);
+}
+
+/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve_quick(). */
+static int reserved_attach(struct dat_lmr *lmr, const void *arg)
+{
+	return 0;
+}
+
+static void reserved_detach(struct dat_lmr *lmr)
+{
+}
+
+const struct dat_lmr_kind dat_lmr_reserved_kind = {
+	.name	= "reserved",
+	.attach	= reserved_attach,
+	.detach	= reserved_detach,
+};
+
+/**
+ * dat_lmr_create_reserved() - make the LMR that stands for all DMA addresses
+ * @ia: of a kernel consumer, whose word for them is good
+ * @user_data: owner value
+ *
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM.
+ */
+struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data)
+{
+	struct dat_lmr_param param = {
+		.kind = &dat_lmr_reserved_kind, .length = U64_MAX, .user_data = user_data,
+		.priv = DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE,
+	};
+
+	return dat_lmr_make(ia, NULL, &param);
+}
+
+static void lmr_shutdown(struct dat_obj *obj)
+{
+	struct dat_lmr *lmr = to_dat_lmr(obj);
+
+	dat_lmr_close(lmr);
+	lmr_free_index(lmr);
+	lmr->kind->detach(lmr);
+	if (lmr->pz)
+		dat_obj_unuse(&lmr->pz->obj);
+	lmr->pz = NULL;
+}
+
+static void lmr_release(struct dat_obj *obj)
+{
+	struct dat_lmr *lmr = to_dat_lmr(obj);
+
+	if (lmr->kind->free)
+		lmr->kind->free(lmr);
+}
+
+/* The same as dat_lmr_resolve_quick(), for those who don't count. */
+int dat_lmr_resolve(struct dat_pz *pz, u32 context, u64 addr, u32 len, bool write,
+		    struct ib_sge *out)
+{
+	return dat_lmr_resolve_quick(pz, context, addr, len, write, out);
+}
+
+/**
+ * dat_lmr_sync() - let CPU and device see the same in kernel memory
+ * @ia: adapter, with its device
+ * @seg: part of an LMR
+ * @for_cpu: what the device has written; else what the CPU has
+ *
+ * Context: any but hard interrupt.  Return: 0, -EACCES no LMR holds the segment.
+ */
+int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
+{
+	struct dat_lmr *lmr;
+	int ret = -EACCES;
+
+	rcu_read_lock();
+	lmr = dat_lmr_find(ia, seg->lmr);
+	if (!lmr || !dat_lmr_covers(lmr, seg->addr, seg->len))
+		goto out;
+	ret = 0;
+	spin_lock_bh(&lmr->lock);
+	if (lmr->mem)
+		dat_kmem_sync(lmr->mem, ia->dev->ibdev, seg->addr - lmr->start, seg->len,
+			      for_cpu);
+	spin_unlock_bh(&lmr->lock);
+out:
+	rcu_read_unlock();
+	return ret;
+}
+
+static void lmr_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_lmr *lmr = to_dat_lmr(obj);
+
+	seq_printf(m, " context=%#x length=%llu priv=%#x kind=%s", lmr->context, lmr->length,
+		   lmr->priv, lmr->kind->name);
+}
+
+const struct dat_obj_ops dat_lmr_ops = {
+	.name		= "lmr",
+	.size		= sizeof(struct dat_lmr),
+	.charge		= true,
+	.shutdown	= lmr_shutdown,
+	.release	= lmr_release,
+	.show		= lmr_show,
+};

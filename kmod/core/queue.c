@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pump: from the rings of an endpoint to the device, and, once there is no
+ * device to take them, straight to flushed completions.
+ *
+ * Who looks at a queue next is always settled when the pump leaves it: either work
+ * in flight, whose completion comes back here, or the producer, who finds NEED_KICK.
+ *
+ * Rings may be long, and a lock with softirqs off must not be held for so long: what
+ * deals with all of one does so in slices.
+ */
+#include "core/dat.h"
+#include "core/trace.h"
+
+void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)
+{
+	q->obj = obj;
+	q->entries = entries;
+	q->bell = DAT_NO_BELL;
+}
+
+void dat_queue_disarm(struct dat_queue *q)
+{
+	if (q->armed)
+		q->ops->disarm(q);
+	q->armed = 0;
+}
+
+/* True: the entries are there already; the pump must look again. */
+bool dat_queue_arm(struct dat_queue *q, u32 after)
+{
+	q->armed = after;
+	return q->ops->arm(q, after);
+}
+
+/* Somebody looks at its doorbell all the time. */
+static bool queue_watched(const struct dat_queue *q)
+{
+	return READ_ONCE(q->obj->ia->watched);
+}
+
+/*
+ * After how many more receives the producer should kick; 0: it need not.
+ *
+ * With none at the device nobody would look again.  With few, a completion will, but
+ * it may come when the peer has used them up; so a kick brings some at a time.
+ */
+u32 dat_queue_kick_after(const struct dat_queue *q)
+{
+	u32 low = max(min(q->entries, q->peak) / 2, 1U);
+	u32 busy = q->head - q->done;
+
+	if (queue_watched(q))
+		return 0;
+	if (!busy)
+		return 1;
+	return busy < low ? max(low / 2, 1U) : 0;
+}
+
+/* The device and the slots have room: the producer's word is not enough for that. */
+static bool queue_has_room(const struct dat_queue *q)
+{
+	return q->head - q->done < q->window;
+}
+
+/* The producer's index is beyond its ring: nothing it says can be believed. */
+static void queue_break(struct dat_ep *ep, struct dat_queue *q)
+{
+	lockdep_assert_held(&ep->lock);
+
+	q->broken = true;
+	q->bad++;
+	dat_ia_async(ep->obj.ia, DAT_EV_ASYNC_EP_BROKEN, DAT_OBJ_EP, ep->obj.user_data, 0);
+	if (ep->conn)
+		dat_conn_fail(ep->conn, DAT_EV_BROKEN);
+}
+
+static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, u8 flags,
+		       int err)
+{
+	q->bad++;
+	*f = (struct dat_failure) {
+		.set = true, .cookie = cookie, .flags = flags, .status = dat_wr_error(err),
+	};
+}
+
+static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
+{
+	/* The entry was just fetched, so head is one past it. */
+	return &slots[(q->head - 1) & (q->entries - 1)];
+}
+
+/*
+ * The device refused WRs that were good for us.  Put those after the first back
+ * into the ring, from where the end of the connection flushes them.
+ */
+static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refused,
+			  const struct dat_slot *slot)
+{
+	q->head -= refused - 1;
+	queue_fail(q, f, slot->cookie, slot->flags, -EIO);
+	f->op = dat_kring_op(slot->flags);
+	if (f->op >= DAT_OP_LAST)
+		f->lmr = slot->lmr;
+}
+
+static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
+{
+	*bind = (struct dat_bind) {
+		.set = true, .cookie = wr->cookie, .flags = wr->flags,
+		.rmr = wr->raddr > U32_MAX ? 0 : wr->raddr, .ticket = wr->rkey,
+	};
+}
+
+/* A bind has its turn when all before it are complete. */
+static int sq_take_bind(struct dat_conn *conn)
+{
+	const struct dat_wr *wr = &conn->wr;
+
+	if (wr->num_sge || wr->raddr > U32_MAX)
+		return -EINVAL;
+	wr_to_bind(wr, &conn->bind);
+	return 0;
+}
+
+/*
+ * One completion speaks for those before it, so they have to come in the order of the
+ * requests.  siw completes others when they are sent, but an RDMA read when the answer is
+ * there; so what follows a read waits for it here.  Fences of siw would do it too, but
+ * while one waits siw answers no reads: two peers that do this wait for ever.  So do two
+ * with more reads than they have credits for.  And a read with a fence it refuses.
+ */
+static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
+{
+	const struct dat_wr *wr = &conn->wr;
+
+	if (!n && !conn->inflight)
+		conn->reads = 0;
+	if (wr->op != DAT_OP_RDMA_READ && wr->op != DAT_KOP_READ_TO_RMR)
+		return conn->reads;
+	if (conn->reads && (wr->flags & DAT_SQE_FENCE || conn->reads >= conn->ep->read_out))
+		return true;
+	conn->reads++;
+	return false;
+}
+
+/* An invalidation may want to be alone; see dat_conn_progress(). */
+static bool sq_alone(const struct dat_conn *conn, unsigned int n)
+{
+	const struct dat_wr *wr = &conn->wr;
+
+	return wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
+	       (n || conn->inflight);
+}
+
+/* Few requests have to, on few devices: this is in the way of all. */
+static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
+{
+	if (likely(conn->wr.op < DAT_OP_LAST && !conn->unordered))
+		return false;
+	conn->fenced = sq_alone(conn, n) || (conn->unordered && sq_reads_first(conn, n));
+	return conn->fenced;
+}
+
+/* None speaks for others where a flush may overtake, see silent_status(). */
+static void sq_tells_itself(struct ib_send_wr *wr)
+{
+	wr->send_flags |= IB_SEND_SIGNALED;
+	/* It has waited already. */
+	if (wr->opcode == IB_WR_RDMA_READ)
+		wr->send_flags &= ~IB_SEND_FENCE;
+}
+
+static void sq_refuse(struct dat_conn *conn, int err)
+{
+	struct dat_failure *f = &conn->sq_failed;
+	struct dat_wr *wr = &conn->wr;
+
+	queue_fail(&conn->ep->sq, f, wr->cookie, wr->flags, err);
+	/* Also of a malformed one: whatever it names waits in vain for another. */
+	if (wr->op == DAT_OP_RMR_BIND)
+		wr_to_bind(wr, &f->bind);
+	f->op = wr->op;
+	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
+}
+
+/* What its completion will tell. */
+static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
+{
+	slot->cookie = conn->wr.cookie;
+	slot->flags = conn->wr.flags;
+	slot->at = conn->ep->sq.head - 1;
+	wr->wr_cqe = &slot->cqe;
+	wr->next = NULL;
+	trace_dat_post(&conn->ep->obj, conn->wr.op, slot->cookie, slot->len, wr->num_sge);
+}
+
+/* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
+static int sq_next(struct dat_conn *conn, unsigned int n)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	struct ib_sge *sge = conn->sge + n * ep->attr.max_request_iov;
+	struct dat_slot *slot;
+	int ret;
+
+	ret = q->ops->fetch(q, &conn->wr);
+	if (!ret)
+		return 0;
+	if (ret == -EOVERFLOW) {
+		queue_break(ep, q);
+		return ret;
+	}
+	if (ret > 0 && sq_must_wait(conn, n)) {
+		q->head--;
+		return 0;
+	}
+	slot = queue_slot(q, conn->sq_slots);
+	if (ret > 0 && conn->wr.op == DAT_OP_RMR_BIND) {
+		ret = sq_take_bind(conn);
+		if (!ret)
+			return 0;
+	} else if (ret > 0) {
+		ret = dat_wr_build_send(conn, &conn->send_wr[n], sge, &slot->len);
+	}
+	if (ret < 0) {
+		sq_refuse(conn, ret);
+		return ret;
+	}
+	sq_fill_slot(conn, slot, &conn->send_wr[n].wr);
+	if (unlikely(conn->unordered))
+		sq_tells_itself(&conn->send_wr[n].wr);
+	if (unlikely(conn->wr.op >= DAT_OP_LAST))
+		slot->lmr = dat_fmr_find(ep->obj.ia, &conn->wr);
+	if (n)
+		conn->send_wr[n - 1].wr.next = &conn->send_wr[n].wr;
+	return 1;
+}
+
+static u32 chain_length(const struct ib_send_wr *wr)
+{
+	u32 n = 0;
+
+	for (; wr; wr = wr->next)
+		n++;
+	return n;
+}
+
+/* A send waits until the peer's program posts a receive; the peer's device serves the rest. */
+static bool sq_waits_for_peer(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV;
+}
+
+/*
+ * A completion stands for the silent requests before it, so they are reported when that
+ * request is done.  A silent request is therefore never followed by one that may wait without
+ * bound: each predecessor of a send is signalled, and so is the last of a chain, since the
+ * next one may never be posted.
+ */
+static void sq_moderate(struct dat_conn *conn, u32 n)
+{
+	u32 silent = 0, bytes = 0, i;
+
+	for (i = 0; i < n; i++) {
+		struct ib_send_wr *wr = &conn->send_wr[i].wr;
+
+		bytes += container_of(wr->wr_cqe, struct dat_slot, cqe)->len;
+		if (i < n - 1 && !sq_waits_for_peer(wr->next) && ++silent < DAT_SILENT_WRS &&
+		    bytes < DAT_SILENT_BYTES)
+			continue;
+		wr->send_flags |= IB_SEND_SIGNALED;
+		silent = 0;
+		bytes = 0;
+	}
+}
+
+static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
+{
+	struct dat_queue *q = &conn->ep->sq;
+	struct dat_slot *slot;
+	u32 refused;
+
+	/* siw: they all are in its queue, which stands at one, until the QP is flushed. */
+	if (!bad) {
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return;
+	}
+	refused = chain_length(bad);
+	conn->inflight -= refused;
+	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
+	/* What ended this chain is behind those put back. */
+	if (conn->sq_failed.set || conn->bind.set)
+		refused++;
+	conn->bind.set = false;
+	conn->fenced = false;
+	queue_refused(q, &conn->sq_failed, refused, slot);
+	/* The one that would have spoken for those at the device may be among them. */
+	dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+static void sq_post_chain(struct dat_conn *conn, u32 n)
+{
+	const struct ib_send_wr *bad = NULL;
+
+	conn->inflight += n;
+	if (unlikely(ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
+		sq_refused(conn, bad);
+}
+
+/* One chain; true if there may be more. */
+static bool sq_chain(struct dat_conn *conn)
+{
+	struct dat_queue *q = &conn->ep->sq;
+	u32 n = 0;
+
+	while (n < DAT_BATCH && queue_has_room(q) && sq_next(conn, n) > 0)
+		n++;
+	if (n) {
+		sq_moderate(conn, n);
+		sq_post_chain(conn, n);
+	}
+	return n == DAT_BATCH && !dat_queue_stopped(conn);
+}
+
+/* Nothing before what has stopped it is in flight: nobody else would see to it. */
+static void sq_see_to_stop(struct dat_conn *conn)
+{
+	if (dat_queue_stopped(conn) && !conn->inflight)
+		dat_conn_progress(conn);
+}
+
+/**
+ * dat_queue_pump_sq() - move requests from the ring to the device
+ * @conn: connected
+ *
+ * After a slice of them it leaves; those that it has posted bring it back.
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_pump_sq(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	u32 end = q->head + DAT_SLICE;
+
+	lockdep_assert_held(&ep->lock);
+	for (;;) {
+		if (conn->closing || dat_queue_stopped(conn) || q->broken)
+			break;
+		while ((int)(end - q->head) > 0 && sq_chain(conn))
+			;
+		if (q->broken || dat_queue_stopped(conn))
+			break;
+		/* A request in flight will bring us back, and so will the poller. */
+		if (conn->inflight || queue_watched(q)) {
+			dat_queue_disarm(q);
+			break;
+		}
+		if (!dat_queue_arm(q, 1))
+			break;
+	}
+	q->ops->publish(q);
+	if (q->kernel)
+		dat_ep_settle(ep);
+	sq_see_to_stop(conn);
+}
+
+/**
+ * dat_queue_refused_sq() - the device refused a request that was posted by itself
+ * @conn: where; it is counted as in flight
+ * @bad: what it says about it
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_refused_sq(struct dat_conn *conn, const struct ib_send_wr *bad)
+{
+	sq_refused(conn, bad);
+	sq_see_to_stop(conn);
+}
+
+/**
+ * dat_queue_refused_rq() - a receive could not be built, or the device refused it
+ * @conn: where
+ * @slot: of it
+ * @err: why
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_refused_rq(struct dat_conn *conn, const struct dat_slot *slot, int err)
+{
+	queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, err);
+	dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/* A receive that was built, or could not be. */
+static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
+{
+	struct ib_recv_wr *wr = &conn->recv_wr[0];
+
+	slot->cookie = conn->wr.cookie;
+	slot->flags = conn->wr.flags;
+	wr->wr_cqe = &slot->cqe;
+	wr->next = NULL;
+	if (!ret)
+		ret = ib_post_recv(conn->qp, wr, NULL);
+	if (unlikely(ret)) {
+		dat_queue_refused_rq(conn, slot, ret);
+		return ret;
+	}
+	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
+	return 1;
+}
+
+/* Fetch, build and post one receive: 1, 0 none, negative: a reason to stop. */
+static int rq_next(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+	struct dat_slot *slot;
+	int ret;
+
+	ret = q->ops->fetch(q, &conn->wr);
+	if (!ret)
+		return 0;
+	if (ret == -EOVERFLOW) {
+		queue_break(ep, q);
+		return ret;
+	}
+	slot = queue_slot(q, conn->rq_slots);
+	if (ret > 0)
+		ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
+	return rq_post(conn, slot, ret);
+}
+
+/**
+ * dat_queue_pump_rq() - move receives from the ring to the device
+ * @conn: has a QP
+ *
+ * After a slice of them it leaves the rest to @conn->pump_work.
+ *
+ * Context: ep->lock held.  Return: true if there is such a rest.
+ */
+bool dat_queue_pump_rq(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+	u32 end = q->head + DAT_SLICE;
+	bool more = false;
+	u32 after;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->srq)
+		return false;
+	while (!conn->closing && !q->broken) {
+		while (q->head != end && queue_has_room(q) && rq_next(conn) > 0)
+			;
+		if (q->broken || conn->closing)
+			break;
+		if (q->head == end) {
+			queue_work(dat_wq, &conn->pump_work);
+			more = true;
+			break;
+		}
+		q->peak = max(q->peak, q->head - q->done);
+		after = dat_queue_kick_after(q);
+		if (!after)
+			dat_queue_disarm(q);
+		if (!after || !dat_queue_arm(q, after))
+			break;
+	}
+	q->ops->publish(q);
+	return more;
+}
+
+/* Complete the entry that was found to be bad. */
+void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (!f->set)
+		return;
+	f->set = false;
+	q->done++;
+	q->ops->publish(q);
+	if (f->lmr)
+		dat_fmr_end(f->lmr, f->op, false, f->status);
+	if (f->bind.set)
+		dat_wc_deliver_bind(ep, &f->bind, f->status);
+	else
+		dat_wc_deliver(ep, q == &ep->rq, f->cookie, f->flags, f->status, 0);
+}
+
+static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
+{
+	struct dat_lmr *lmr = dat_fmr_find(ep->obj.ia, wr);
+	struct dat_bind bind;
+
+	if (lmr)
+		dat_fmr_end(lmr, wr->op, false, DAT_ST_FLUSHED);
+	if (recv || wr->op != DAT_OP_RMR_BIND) {
+		dat_wc_deliver(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0);
+		return;
+	}
+	wr_to_bind(wr, &bind);
+	dat_wc_deliver_bind(ep, &bind, DAT_ST_FLUSHED);
+}
+
+/* Returns how many of @left still may be flushed; 0: there are no more. */
+static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
+{
+	u32 n = min_t(u32, left, DAT_SLICE);
+	struct dat_wr wr;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < n && !q->broken; i++) {
+		ret = q->ops->fetch(q, &wr);
+		if (ret == -EOVERFLOW)
+			queue_break(ep, q);
+		if (!ret || ret == -EOVERFLOW)
+			break;
+		q->done++;
+		q->ops->publish(q);
+		wr_flush(ep, q == &ep->rq, &wr);
+	}
+	q->ops->publish(q);
+	return i < n ? 0 : left - n;
+}
+
+/**
+ * dat_queue_flush_silent() - complete requests that no completion spoke for
+ * @conn: drained
+ *
+ * There are some only if the device has refused what followed them.
+ *
+ * Context: ep->lock held.  Return: true if there may be more.
+ */
+bool dat_queue_flush_silent(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	u32 n = min_t(u32, conn->inflight, DAT_SLICE);
+
+	lockdep_assert_held(&ep->lock);
+	if (n)
+		dat_wc_requests_done(conn, n, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
+	if (conn->inflight)
+		return true;
+	dat_queue_fail_one(ep, q, &conn->sq_failed);
+	return false;
+}
+
+/**
+ * dat_queue_flush_bind() - the connection is over before its bind had its turn
+ * @conn: connection
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_flush_bind(struct dat_conn *conn)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+
+	lockdep_assert_held(&ep->lock);
+	if (!conn->bind.set)
+		return;
+	conn->bind.set = false;
+	q->done++;
+	q->ops->publish(q);
+	dat_wc_deliver_bind(ep, &conn->bind, DAT_ST_FLUSHED);
+}
+
+/**
+ * dat_queue_flush_begin() - before what is in the rings is flushed
+ * @ep: nothing of it is at the device
+ * @f: result
+ *
+ * What is posted before the producer can see NEED_KICK is at most a ring full; what comes
+ * later comes with a kick.
+ *
+ * Context: ep->lock held.
+ */
+void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f)
+{
+	lockdep_assert_held(&ep->lock);
+
+	dat_queue_arm(&ep->sq, 1);
+	f->sq = ep->sq.entries;
+	f->rq = 0;
+	if (ep->srq)
+		return;
+	dat_queue_arm(&ep->rq, 1);
+	f->rq = ep->rq.entries;
+}
+
+/**
+ * dat_queue_flush() - complete as flushed a slice of what is in the rings
+ * @ep: nothing of it is at the device
+ * @f: begun
+ *
+ * Context: ep->lock held.  Return: true if there may be more.
+ */
+bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
+{
+	lockdep_assert_held(&ep->lock);
+
+	if (f->sq)
+		f->sq = queue_flush(ep, &ep->sq, f->sq);
+	else if (f->rq)
+		f->rq = queue_flush(ep, &ep->rq, f->rq);
+	return f->sq || f->rq;
+}
+
+/* An entry of an EP that goes: nobody is told of it, but what was prepared for it goes too. */
+static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
+{
+	struct dat_lmr *lmr = dat_fmr_find(ep->obj.ia, wr);
+	struct dat_bind bind;
+	struct dat_rmr *rmr;
+
+	if (lmr)
+		dat_fmr_end(lmr, wr->op, false, DAT_ST_FLUSHED);
+	if (wr->op != DAT_OP_RMR_BIND)
+		return;
+	wr_to_bind(wr, &bind);
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind.rmr);
+	if (IS_ERR(rmr))
+		return;
+	dat_rmr_forget(rmr, bind.ticket);
+	dat_obj_put(&rmr->obj);
+}
+
+/**
+ * dat_queue_forget() - take the requests that will never be carried out
+ * @ep: dead, without connection
+ *
+ * Context: may sleep.
+ */
+void dat_queue_forget(struct dat_ep *ep)
+{
+	struct dat_queue *q = &ep->sq;
+	struct dat_wr wr;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < q->entries; i++) {
+		spin_lock_bh(&ep->lock);
+		ret = q->broken ? 0 : q->ops->fetch(q, &wr);
+		if (ret && ret != -EOVERFLOW)
+			wr_forget(ep, &wr);
+		spin_unlock_bh(&ep->lock);
+		if (!ret || ret == -EOVERFLOW)
+			return;
+	}
+}

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's half of the ring protocol: allocation of shared pages, and the
+ * only reads and writes of them.  Letters refer to <rdma/dat_ring.h>.
+ *
+ * Nothing that is read here is trusted: indices are read once and compared with
+ * private ones, entries are copied once and the copy is what gets checked.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "core/dat.h"
+
+int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
+{
+	unsigned int n = DIV_ROUND_UP(size, PAGE_SIZE);
+	unsigned int i;
+
+	r->pages = kvcalloc(n, sizeof(*r->pages), GFP_KERNEL_ACCOUNT);
+	if (!r->pages)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		r->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!r->pages[i])
+			goto err_free_pages;
+	}
+	r->va = vmap(r->pages, n, VM_MAP, PAGE_KERNEL);
+	if (!r->va)
+		goto err_free_pages;
+	r->npages = n;
+	r->writable = writable;
+	return 0;
+
+err_free_pages:
+	while (i--)
+		put_page(r->pages[i]);
+	kvfree(r->pages);
+	r->pages = NULL;
+	return -ENOMEM;
+}
+
+/* A process that still maps the pages keeps them by its own references. */
+void dat_region_free(struct dat_region *r)
+{
+	unsigned int i;
+
+	if (!r->pages)
+		return;
+	vunmap(r->va);
+	for (i = 0; i < r->npages; i++)
+		put_page(r->pages[i]);
+	kvfree(r->pages);
+	r->pages = NULL;
+	r->npages = 0;
+}
+
+/* What was prepared, or NULL. */
+struct dat_region *dat_region_if(struct dat_region *r)
+{
+	return r->pages ? r : NULL;
+}
+
+/**
+ * dat_region_step() - begin a step of replacing a ring
+ * @next: what is prepared, or empty
+ * @generation: of what was prepared last
+ * @step: PREPARE is given its generation
+ *
+ * Context: ia->map_lock held.  Return: 0, or -ESTALE: @step is about something that is
+ * not prepared any more, or never was.
+ */
+int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step)
+{
+	switch (step->what) {
+	case DAT_RING_PREPARE:
+		/* 0 is what those say who name none. */
+		if (!++*generation)
+			++*generation;
+		step->generation = *generation;
+		return 0;
+	case DAT_RING_COMMIT:
+	case DAT_RING_CANCEL:
+		return next->pages && step->generation == *generation ? 0 : -ESTALE;
+	default:
+		return 0;
+	}
+}
+
+/* Event rings. */
+
+static struct dat_evd_status *evring_status(struct dat_evring *r)
+{
+	return r->status.va;
+}
+
+static size_t evring_size(u32 entries)
+{
+	return size_add(sizeof(struct dat_evd_status),
+			size_mul(entries, sizeof(struct dat_eqe)));
+}
+
+/* @status has room for so many. */
+static void evring_use(struct dat_evring *r, u32 entries)
+{
+	r->events = (struct dat_eqe *)(evring_status(r) + 1);
+	r->entries = entries;
+	r->mask = entries - 1;
+}
+
+int dat_evring_alloc(struct dat_evring *r, u32 entries)
+{
+	u32 start = READ_ONCE(dat_ring_start);
+	struct dat_evd_head *head;
+	int ret;
+
+	ret = dat_region_alloc(&r->submit, sizeof(struct dat_evd_head), true);
+	if (ret)
+		return ret;
+	ret = dat_region_alloc(&r->status, evring_size(entries), false);
+	if (ret)
+		goto err_free_submit;
+	head = r->submit.va;
+	evring_use(r, entries);
+	r->tail = start;
+	r->head = start;
+	head->head = start;
+	evring_status(r)->tail = start;
+	return 0;
+
+err_free_submit:
+	dat_region_free(&r->submit);
+	return ret;
+}
+
+void dat_evring_free(struct dat_evring *r)
+{
+	dat_region_free(&r->status);
+	dat_region_free(&r->submit);
+}
+
+/*
+ * Events that the process has not consumed.  Its head must lie between what it
+ * said before and the tail; any other value is ignored and hurts only itself.
+ */
+u32 dat_evring_count(struct dat_evring *r)
+{
+	struct dat_evd_head *submit = r->submit.va;
+	u32 head = smp_load_acquire(&submit->head);	/* (G) */
+
+	if (r->tail - head <= r->tail - r->head)
+		r->head = head;
+	return r->tail - r->head;
+}
+
+bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe)
+{
+	struct dat_evd_status *status = evring_status(r);
+	struct dat_eqe *ring = (struct dat_eqe *)(status + 1);
+
+	if (dat_evring_count(r) == r->entries) {
+		WRITE_ONCE(status->dropped, ++r->dropped);
+		return false;
+	}
+	ring[r->tail & (r->entries - 1)] = *eqe;
+	smp_store_release(&status->tail, ++r->tail);	/* (H) */
+	return true;
+}
+
+/**
+ * dat_evring_copy() - copy events to the pages that a ring will have
+ * @r: ring
+ * @status: status region of the new length
+ * @entries: a power of two
+ * @from: first event
+ * @to: behind the last event, not after the tail
+ *
+ * Needs no lock, but for @r not to be replaced: events do not change before they are
+ * consumed, and those that have been meanwhile are looked at by nobody.
+ */
+void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
+		     u32 from, u32 to)
+{
+	const struct dat_eqe *old = r->status.va + sizeof(struct dat_evd_status);
+	struct dat_eqe *new = status->va + sizeof(struct dat_evd_status);
+
+	for (; from != to; from++)
+		new[from & (entries - 1)] = old[from & (r->entries - 1)];
+}
+
+/**
+ * dat_evring_resize() - give a ring another length
+ * @r: ring; the caller keeps others off it
+ * @status: status region of the new length, on return the old one
+ * @entries: a power of two, enough for what is queued
+ * @copied: events before it have been copied
+ *
+ * Indices go on, so whoever knows the head can go on.
+ */
+void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries,
+		       u32 copied)
+{
+	struct dat_evd_status *head = status->va;
+
+	/* The consumer may have overtaken the copy. */
+	if (r->tail - copied > r->tail - r->head)
+		copied = r->head;
+	dat_evring_copy(r, status, entries, copied, r->tail);
+	head->tail = r->tail;
+	head->dropped = r->dropped;
+	swap(r->status, *status);
+	evring_use(r, entries);
+}
+
+int dat_evring_alloc_status(struct dat_region *status, u32 entries)
+{
+	return dat_region_alloc(status, evring_size(entries), false);
+}
+
+/* Was @status made for that many? */
+bool dat_evring_status_fits(const struct dat_region *status, u32 entries)
+{
+	return status->pages &&
+	       status->npages == DIV_ROUND_UP(evring_size(entries), PAGE_SIZE);
+}
+
+/* Queues of work requests. */
+
+static u32 stride_shift(size_t header, u32 sges)
+{
+	return order_base_2(header + sges * sizeof(struct dat_sge));
+}
+
+/* Returns the size of the submit region. */
+static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
+			    u32 rq_entries, u32 rq_sge)
+{
+	size_t size = sizeof(struct dat_submit);
+
+	r->sq_shift = stride_shift(sizeof(struct dat_sqe), sq_sge);
+	r->rq_shift = stride_shift(sizeof(struct dat_rqe), rq_sge);
+	r->sq_offset = size;
+	size += (size_t)sq_entries << r->sq_shift;
+	r->rq_offset = size;
+	return size + ((size_t)rq_entries << r->rq_shift);
+}
+
+int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge)
+{
+	size_t size = epring_layout(r, sq_entries, sq_sge, rq_entries, rq_sge);
+	struct dat_submit *submit;
+	struct dat_status *status;
+	int ret;
+
+	ret = dat_region_alloc(&r->submit, size, true);
+	if (ret)
+		return ret;
+	ret = dat_region_alloc(&r->status, sizeof(struct dat_status), false);
+	if (ret)
+		goto err_free_submit;
+
+	submit = r->submit.va;
+	status = r->status.va;
+	r->start = READ_ONCE(dat_ring_start);
+	submit->sq_tail = r->start;
+	submit->rq_tail = r->start;
+	status->sq.head = r->start;
+	status->sq.done = r->start;
+	status->rq.head = r->start;
+	status->rq.done = r->start;
+	return 0;
+
+err_free_submit:
+	dat_region_free(&r->submit);
+	return ret;
+}
+
+/* Was @r made with these arguments?  At least it is as good as one that was. */
+bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
+		     u32 rq_sge)
+{
+	struct dat_epring want;
+	size_t size = epring_layout(&want, sq_entries, sq_sge, rq_entries, rq_sge);
+
+	return r->submit.pages && r->submit.npages == DIV_ROUND_UP(size, PAGE_SIZE) &&
+	       r->sq_shift == want.sq_shift && r->rq_shift == want.rq_shift &&
+	       r->rq_offset == want.rq_offset;
+}
+
+void dat_epring_free(struct dat_epring *r)
+{
+	dat_region_free(&r->status);
+	dat_region_free(&r->submit);
+}
+
+/* Region number @kind of an object that uses @r and may have prepared @next. */
+struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
+				     unsigned int kind)
+{
+	switch (kind) {
+	case DAT_REGION_SUBMIT:
+		return &r->submit;
+	case DAT_REGION_STATUS:
+		return &r->status;
+	case DAT_REGION_NEXT_SUBMIT:
+		return dat_region_if(&next->submit);
+	case DAT_REGION_NEXT_STATUS:
+		return dat_region_if(&next->status);
+	default:
+		return NULL;
+	}
+}
+
+static u32 sges_in_stride(u32 shift, size_t header)
+{
+	return min_t(u32, DAT_MAX_SGE, ((1U << shift) - header) / sizeof(struct dat_sge));
+}
+
+static void epring_bind_queue(struct dat_epring *r, struct dat_queue *q)
+{
+	q->head = r->start;
+	q->done = r->start;
+}
+
+static void epring_sq(struct dat_epring *r, struct dat_subring *sq)
+{
+	struct dat_submit *submit = r->submit.va;
+	struct dat_status *status = r->status.va;
+
+	sq->tail = &submit->sq_tail;
+	sq->entries = r->submit.va + r->sq_offset;
+	sq->status = &status->sq;
+	sq->shift = r->sq_shift;
+	sq->max_sge = sges_in_stride(r->sq_shift, sizeof(struct dat_sqe));
+}
+
+static void epring_rq(struct dat_epring *r, struct dat_subring *rq)
+{
+	struct dat_submit *submit = r->submit.va;
+	struct dat_status *status = r->status.va;
+
+	rq->tail = &submit->rq_tail;
+	rq->entries = r->submit.va + r->rq_offset;
+	rq->status = &status->rq;
+	rq->shift = r->rq_shift;
+	rq->max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
+}
+
+/* Either queue may be NULL. */
+void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
+{
+	if (sq) {
+		epring_bind_queue(r, sq);
+		sq->kernel = sq->obj->ia->face;
+		sq->ops = sq->kernel ? &dat_sq_kring_ops : &dat_sq_ring_ops;
+		epring_sq(r, &sq->ring);
+	}
+	if (rq) {
+		epring_bind_queue(r, rq);
+		rq->kernel = rq->obj->ia->face;
+		rq->ops = rq->kernel ? &dat_rq_kring_ops : &dat_rq_ring_ops;
+		epring_rq(r, &rq->ring);
+	}
+}
+
+/* Entries posted that were not taken; a wild tail counts as a full ring. */
+static u32 ring_pending(const struct dat_queue *q)
+{
+	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
+
+	return min(n, q->entries);
+}
+
+/* Entries posted that are not complete. */
+u32 dat_ring_posted(const struct dat_queue *q)
+{
+	return q->head - q->done + ring_pending(q);
+}
+
+/* The @n that were not taken yet go along, unchecked: they are checked when taken. */
+static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
+		      u32 n)
+{
+	size_t stride = 1UL << min(q->ring.shift, to->shift);
+	u32 i;
+
+	for (i = q->head; i != q->head + n; i++) {
+		memcpy((void *)to->entries + ((size_t)(i & (entries - 1)) << to->shift),
+		       q->ring.entries + ((size_t)(i & (q->entries - 1)) << q->ring.shift),
+		       stride);
+		cond_resched();
+	}
+	*(u32 *)to->tail = q->head + n;
+}
+
+static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 entries)
+{
+	q->ring = *to;
+	q->entries = entries;
+	q->armed = 0;
+	q->ops->publish(q);
+}
+
+static void epring_move_status(struct dat_epring *to, const struct dat_epring *from)
+{
+	const struct dat_status *old = from->status.va;
+	struct dat_status *status = to->status.va;
+
+	status->state = old->state;
+	status->pd_len = old->pd_len;
+	status->lost = old->lost;
+	memcpy(status->pd, old->pd, sizeof(status->pd));
+}
+
+/**
+ * dat_epring_begin_move() - before other shared memory is gone on with
+ * @m: @nsq and @nrq are results
+ *
+ * Nothing may be taken from the queues before dat_epring_end_move().
+ *
+ * Context: lock of the queues held.  Return: 0, or -EISCONN: broken, or more is posted
+ * than fits.
+ */
+int dat_epring_begin_move(struct dat_epmove *m)
+{
+	const struct dat_queue *sq = m->sq, *rq = m->rq;
+
+	/* Each tail is read once: what is checked is what is moved. */
+	m->nsq = sq ? ring_pending(sq) : 0;
+	m->nrq = rq ? ring_pending(rq) : 0;
+	if (sq && (sq->broken || sq->head - sq->done + m->nsq > m->sq_entries))
+		return -EISCONN;
+	if (rq && (rq->broken || rq->head - rq->done + m->nrq > m->rq_entries))
+		return -EISCONN;
+	return 0;
+}
+
+/**
+ * dat_epring_copy() - copy what was posted and not taken
+ * @m: begun
+ *
+ * Context: may sleep.
+ */
+void dat_epring_copy(const struct dat_epmove *m)
+{
+	struct dat_subring to;
+
+	if (m->sq) {
+		epring_sq(m->next, &to);
+		ring_copy(m->sq, &to, m->sq_entries, m->nsq);
+	}
+	if (m->rq) {
+		epring_rq(m->next, &to);
+		ring_copy(m->rq, &to, m->rq_entries, m->nrq);
+	}
+}
+
+/**
+ * dat_epring_end_move() - go on with other shared memory
+ * @m: begun and copied
+ *
+ * Indices go on.  What was in use is @m->next then.
+ *
+ * Context: lock of the queues held; they are disarmed or pumped afterwards.
+ */
+void dat_epring_end_move(const struct dat_epmove *m)
+{
+	struct dat_subring to;
+
+	epring_move_status(m->next, m->ring);
+	if (m->sq) {
+		epring_sq(m->next, &to);
+		ring_go_on(m->sq, &to, m->sq_entries);
+	}
+	if (m->rq) {
+		epring_rq(m->next, &to);
+		ring_go_on(m->rq, &to, m->rq_entries);
+	}
+	swap(*m->ring, *m->next);
+}
+
+void dat_epring_set_state(struct dat_epring *r, u32 state)
+{
+	struct dat_status *status = r->status.va;
+
+	/* What led to the state is visible to whoever sees the state. */
+	smp_store_release(&status->state, state);
+}
+
+void dat_epring_set_lost(struct dat_epring *r, u32 lost)
+{
+	struct dat_status *status = r->status.va;
+
+	WRITE_ONCE(status->lost, lost);
+}
+
+void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
+{
+	struct dat_status *status = r->status.va;
+
+	len = min_t(u32, len, sizeof(status->pd));
+	memset(status->pd, 0, sizeof(status->pd));
+	if (len)
+		memcpy(status->pd, pd, len);
+	WRITE_ONCE(status->pd_len, len);
+}
+
+/* 1: there is an entry at head; 0: none; -EOVERFLOW: the tail is wild. */
+static int ring_peek(struct dat_queue *q)
+{
+	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
+
+	if (!n)
+		return 0;
+	return n <= q->entries ? 1 : -EOVERFLOW;
+}
+
+static const void *ring_entry(struct dat_queue *q)
+{
+	return q->ring.entries + ((size_t)(q->head & (q->entries - 1)) << q->ring.shift);
+}
+
+/* Copy the segments; the caller has bounded the count in its private copy. */
+static void ring_copy_sge(struct dat_wr *wr, const void *from)
+{
+	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
+	/* The compiler must not fetch them again for later checks. */
+	barrier();
+}
+
+static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
+{
+	const struct dat_sqe *entry = ring_entry(q);
+	struct dat_sqe sqe;
+	int ret = ring_peek(q);
+
+	if (ret <= 0)
+		return ret;
+	memcpy(&sqe, entry, sizeof(sqe));
+	barrier();
+	q->head++;
+	wr->cookie = sqe.cookie;
+	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
+	/* Of an entry that is refused too it goes into an event. */
+	wr->flags = sqe.flags & DAT_SQE_FLAGS_ALL;
+	wr->num_sge = sqe.num_sge;
+	wr->rkey = sqe.rkey;
+	wr->raddr = sqe.raddr;
+	if (sqe.num_sge > q->ring.max_sge || sqe.rsvd || sqe.rsvd2 ||
+	    sqe.flags & ~DAT_SQE_FLAGS_ALL ||
+	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
+		return -EBADMSG;
+	ring_copy_sge(wr, entry + 1);
+	return 1;
+}
+
+static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
+{
+	const struct dat_rqe *entry = ring_entry(q);
+	struct dat_rqe rqe;
+	int ret = ring_peek(q);
+
+	if (ret <= 0)
+		return ret;
+	memcpy(&rqe, entry, sizeof(rqe));
+	barrier();
+	q->head++;
+	wr->cookie = rqe.cookie;
+	wr->op = DAT_OP_INVALID;
+	wr->flags = rqe.flags & DAT_SQE_UNSIGNALLED;
+	wr->num_sge = rqe.num_sge;
+	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED ||
+	    rqe.rsvd[0] || rqe.rsvd[1] || rqe.rsvd[2])
+		return -EBADMSG;
+	ring_copy_sge(wr, entry + 1);
+	return 1;
+}
+
+static void ring_publish(struct dat_queue *q)
+{
+	struct dat_queue_status *status = q->ring.status;
+
+	WRITE_ONCE(status->bad, q->bad);
+	WRITE_ONCE(status->head, q->head);
+	/* Before the event that tells of it: who sees that may post again. */
+	smp_store_release(&status->done, q->done);
+}
+
+static bool ring_arm(struct dat_queue *q, u32 after)
+{
+	struct dat_queue_status *status = q->ring.status;
+	u32 n;
+
+	WRITE_ONCE(status->kick_at, q->head + after);
+	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
+	smp_mb();						/* (E) */
+	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
+	/* A wild tail counts as work: the fetch will find out. */
+	return n >= after;
+}
+
+static void ring_disarm(struct dat_queue *q)
+{
+	WRITE_ONCE(q->ring.status->flags, 0);
+}
+
+const struct dat_queue_ops dat_sq_ring_ops = {
+	.fetch		= sq_fetch,
+	.publish	= ring_publish,
+	.arm		= ring_arm,
+	.disarm		= ring_disarm,
+};
+
+const struct dat_queue_ops dat_rq_ring_ops = {
+	.fetch		= rq_fetch,
+	.publish	= ring_publish,
+	.arm		= ring_arm,
+	.disarm		= ring_disarm,
+};
+
+/* Whether there are any, without taking them. */
+bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
+{
+	const struct dat_doorbell *db = r->va;
+
+	return READ_ONCE(db->dirty[word]);
+}
+
+/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
+u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
+{
+	struct dat_doorbell *db = r->va;
+
+	if (!READ_ONCE(db->dirty[word]))
+		return 0;
+	return xchg(&db->dirty[word], 0);			/* (F) */
+}

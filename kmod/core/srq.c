@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues.  The ring is the SRQ that the consumer sees; the verbs
+ * SRQ behind it is filled from the ring by kicks and by completions.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "core/dat.h"
+#include "core/trace.h"
+
+/* Caused by the device, not by a peer: worth an event, not a log line. */
+static void srq_error_work(struct work_struct *work)
+{
+	struct dat_srq *srq = container_of(work, struct dat_srq, error_work);
+
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
+		     DAT_SRQ_REASON_ERROR);
+}
+
+static void srq_pump_work(struct work_struct *work)
+{
+	dat_srq_pump(container_of(work, struct dat_srq, pump_work));
+}
+
+/* May be called in hard interrupt. */
+static void srq_event(struct ib_event *event, void *context)
+{
+	struct dat_srq *srq = context;
+
+	if (event->event == IB_EVENT_SRQ_ERR)
+		queue_work(dat_wq, &srq->error_work);
+}
+
+static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
+{
+	u32 i;
+
+	srq->slots = kvcalloc(entries, sizeof(*srq->slots), GFP_KERNEL_ACCOUNT);
+	srq->free = kvcalloc(entries, sizeof(*srq->free), GFP_KERNEL_ACCOUNT);
+	if (!srq->slots || !srq->free)
+		return -ENOMEM;
+	for (i = 0; i < entries; i++) {
+		srq->slots[i].cqe.done = dat_wc_recv_done;
+		srq->free[i] = i;
+	}
+	srq->nfree = entries;
+	srq->window = entries;
+	return 0;
+}
+
+static int srq_create_verbs(struct dat_srq *srq, u32 entries, u32 max_iov)
+{
+	struct ib_srq_init_attr init = {
+		.event_handler	= srq_event,
+		.srq_context	= srq,
+		.attr.max_wr	= entries,
+		.attr.max_sge	= max_iov,
+		.srq_type	= IB_SRQT_BASIC,
+	};
+	struct ib_srq *ibsrq = ib_create_srq(srq->pz->pd, &init);
+
+	if (IS_ERR(ibsrq))
+		return PTR_ERR(ibsrq);
+	srq->srq = ibsrq;
+	return 0;
+}
+
+/**
+ * dat_srq_create() - make a shared receive queue
+ * @pz: protection zone
+ * @max_recv: buffers, 1 to the adapter's limit
+ * @max_iov: segments per buffer, 1 to the adapter's limit
+ * @user_data: owner value of async events about it
+ *
+ * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR.
+ */
+struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
+			       u64 user_data)
+{
+	u32 entries = roundup_pow_of_two(max_recv);
+	struct dat_srq *srq;
+	int ret;
+
+	srq = dat_obj_alloc(pz->obj.ia, DAT_OBJ_SRQ, user_data);
+	if (IS_ERR(srq))
+		return srq;
+	spin_lock_init(&srq->lock);
+	INIT_WORK(&srq->error_work, srq_error_work);
+	INIT_WORK(&srq->pump_work, srq_pump_work);
+	srq->max_iov = max_iov;
+	ret = dat_obj_use(&pz->obj);
+	if (ret)
+		goto err_abort;
+	srq->pz = pz;
+	ret = dat_epring_alloc(&srq->ring, 0, 1, entries, max_iov);
+	if (ret)
+		goto err_abort;
+	dat_queue_init(&srq->q, &srq->obj, entries);
+	dat_epring_bind(&srq->ring, NULL, &srq->q);
+	ret = srq_alloc_slots(srq, entries);
+	if (ret)
+		goto err_abort;
+	ret = srq_create_verbs(srq, entries, max_iov);
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&srq->obj);
+	if (ret)
+		goto err_abort;
+	dat_srq_pump(srq);
+	return srq;
+
+err_abort:
+	dat_obj_abort(&srq->obj);
+	return ERR_PTR(ret);
+}
+
+/* The ring can't be trusted any more; what is at the device still completes. */
+static void srq_break(struct dat_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+
+	srq->q.broken = true;
+	dat_epring_set_state(&srq->ring, DAT_SRQ_ERROR);
+}
+
+/* No endpoint has taken the buffer, so no EVD can report it: its place counts as free again. */
+static void srq_bad_entry(struct dat_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+
+	srq->q.bad++;
+	srq->q.done++;
+	dat_epring_set_lost(&srq->ring, ++srq->lost);
+}
+
+/* Give one buffer to the device.  0, or -EBADMSG if its segments are not good. */
+static int srq_post(struct dat_srq *srq)
+{
+	struct dat_slot *slot = &srq->slots[srq->free[srq->nfree - 1]];
+	struct ib_recv_wr rwr = { .wr_cqe = &slot->cqe, .sg_list = srq->sge };
+	int n;
+
+	lockdep_assert_held(&srq->lock);
+	if (srq->wr.flags)
+		return -EBADMSG;
+	n = dat_wr_to_sge(srq->pz, &srq->wr, srq->max_iov, true, U32_MAX, srq->sge,
+			  &slot->len);
+	if (n < 0)
+		return -EBADMSG;
+	rwr.num_sge = n;
+	slot->cookie = srq->wr.cookie;
+	slot->flags = 0;
+	if (ib_post_srq_recv(srq->srq, &rwr, NULL))
+		return -EBADMSG;
+	srq->nfree--;
+	trace_dat_post(&srq->obj, DAT_OP_INVALID, slot->cookie, slot->len, n);
+	return 0;
+}
+
+/* Take what the ring holds and the device has room for, or a slice of it. */
+static void srq_take(struct dat_srq *srq)
+{
+	struct dat_queue *q = &srq->q;
+	u32 i;
+	int ret;
+
+	lockdep_assert_held(&srq->lock);
+	for (i = 0; i < DAT_SLICE && srq->nfree && srq->srq && !q->broken; i++) {
+		ret = q->ops->fetch(q, &srq->wr);
+		if (!ret)
+			break;
+		if (ret == -EOVERFLOW) {
+			srq_break(srq);
+			q->bad++;
+			break;
+		}
+		if (ret > 0)
+			ret = srq_post(srq);
+		if (ret < 0)
+			srq_bad_entry(srq);
+	}
+	q->peak = max(q->peak, q->head - q->done);
+	q->ops->publish(q);
+}
+
+/* Take, and settle who looks next. */
+static void srq_pump(struct dat_srq *srq)
+{
+	struct dat_queue *q = &srq->q;
+	u32 after, end = q->head + DAT_SLICE;
+
+	lockdep_assert_held(&srq->lock);
+	for (;;) {
+		srq_take(srq);
+		if (q->broken || !srq->srq)
+			return;
+		/* Perhaps all of them were bad: nothing posted would bring us back. */
+		if ((int)(end - q->head) <= 0) {
+			queue_work(dat_wq, &srq->pump_work);
+			return;
+		}
+		after = dat_queue_kick_after(q);
+		if (!after)
+			dat_queue_disarm(q);
+		if (!after || !dat_queue_arm(q, after))
+			return;
+	}
+}
+
+/**
+ * dat_srq_pump_locked() - move buffers from the ring to the device
+ * @srq: queue
+ *
+ * Context: srq->lock held.  Return: how many were bad, for dat_srq_report_bad().
+ */
+u32 dat_srq_pump_locked(struct dat_srq *srq)
+{
+	u32 bad = srq->q.bad;
+
+	lockdep_assert_held(&srq->lock);
+	if (!srq->q.frozen)
+		srq_pump(srq);
+	return srq->q.bad - bad;
+}
+
+/* Some buffers were not good; no lock held. */
+void dat_srq_report_bad(struct dat_srq *srq)
+{
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
+		     DAT_SRQ_REASON_OTHER);
+}
+
+/**
+ * dat_srq_pump() - move buffers from the ring to the device
+ * @srq: queue
+ *
+ * After a slice of them it leaves the rest to @srq->pump_work.
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_srq_pump(struct dat_srq *srq)
+{
+	u32 bad;
+
+	spin_lock_bh(&srq->lock);
+	bad = dat_srq_pump_locked(srq);
+	spin_unlock_bh(&srq->lock);
+	if (bad)
+		dat_srq_report_bad(srq);
+}
+
+/* Buffers have become fewer than the consumer wants; says so once. */
+static bool srq_is_low(struct dat_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+
+	if (dat_ring_posted(&srq->q) >= srq->low_watermark)
+		return false;
+	srq->low_watermark = 0;
+	return true;
+}
+
+/* No lock held. */
+void dat_srq_report_low(struct dat_srq *srq)
+{
+	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
+		     DAT_SRQ_REASON_LOW_WATERMARK);
+}
+
+/* A buffer is about to be reported to its consumer: its slot is free. */
+void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
+{
+	bool low;
+
+	spin_lock_bh(&srq->lock);
+	srq->free[srq->nfree++] = slot - srq->slots;
+	srq->q.done++;
+	low = srq_is_low(srq);
+	spin_unlock_bh(&srq->lock);
+	dat_srq_pump(srq);
+	if (low)
+		dat_srq_report_low(srq);
+}
+
+/* Its consumer counts buffers by their events: say how many come without one. */
+void dat_srq_lost(struct dat_srq *srq)
+{
+	spin_lock_bh(&srq->lock);
+	dat_epring_set_lost(&srq->ring, ++srq->lost);
+	spin_unlock_bh(&srq->lock);
+}
+
+/* True: it is to be reported at once. */
+bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
+{
+	lockdep_assert_held(&srq->lock);
+
+	srq->low_watermark = low_watermark;
+	return srq_is_low(srq);
+}
+
+/**
+ * dat_srq_set_lw() - arm the low watermark
+ * @srq: queue
+ * @low_watermark: one async event when fewer buffers are available; 0 disarms
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
+{
+	bool low;
+
+	spin_lock_bh(&srq->lock);
+	low = dat_srq_set_lw_locked(srq, low_watermark);
+	spin_unlock_bh(&srq->lock);
+	if (low)
+		dat_srq_report_low(srq);
+}
+
+static int srq_use_ring(struct dat_srq *srq, struct dat_epring *ring, u32 entries)
+{
+	struct dat_epmove m = {
+		.ring = &srq->ring, .next = ring, .rq = &srq->q, .rq_entries = entries,
+	};
+	int ret;
+
+	if (!dat_epring_fits(ring, 0, 1, entries, srq->max_iov))
+		return -EINVAL;
+	spin_lock_bh(&srq->lock);
+	ret = dat_epring_begin_move(&m);
+	srq->q.frozen = !ret;
+	spin_unlock_bh(&srq->lock);
+	if (ret)
+		return ret;
+	dat_epring_copy(&m);
+	spin_lock_bh(&srq->lock);
+	dat_epring_end_move(&m);
+	srq->q.frozen = false;
+	spin_unlock_bh(&srq->lock);
+	return 0;
+}
+
+/* @ring: a new one or an empty one; on return, what is needed no more. */
+static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
+		    struct dat_step *step)
+{
+	bool at_once = step->what == DAT_RING_AT_ONCE;
+	int ret;
+
+	lockdep_assert_held(&srq->obj.ia->map_lock);
+	ret = dat_region_step(&srq->next.submit, &srq->generation, step);
+	if (!ret && dat_step_uses(step))
+		ret = srq_use_ring(srq, at_once ? ring : &srq->next, entries);
+	if (!ret && !at_once)
+		swap(srq->next, *ring);
+	return ret;
+}
+
+/**
+ * dat_srq_resize() - change the length of the ring
+ * @srq: queue; messages may arrive meanwhile
+ * @max_recv: buffers, 1 to the adapter's limit
+ * @step: all of it, or which part
+ *
+ * The verbs SRQ keeps its size: it is a window on the ring, filled as it empties.
+ *
+ * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN, -ESTALE nothing of that generation
+ * is prepared, -EINVAL what is has another length; after an error all is what it was.
+ */
+int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
+{
+	u32 entries = roundup_pow_of_two(max_recv);
+	struct dat_epring ring = {};
+	int ret = 0;
+
+	if (dat_step_makes(step))
+		ret = dat_epring_alloc(&ring, 0, 1, entries, srq->max_iov);
+	if (ret)
+		return ret;
+	mutex_lock(&srq->obj.ia->map_lock);
+	ret = srq_step(srq, &ring, entries, step);
+	mutex_unlock(&srq->obj.ia->map_lock);
+	/* The old ring, or the one that was not needed. */
+	dat_epring_free(&ring);
+	if (!ret && dat_step_uses(step))
+		dat_srq_pump(srq);
+	return ret;
+}
+
+static void srq_shutdown(struct dat_obj *obj)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+	struct ib_srq *ibsrq;
+
+	spin_lock_bh(&srq->lock);
+	ibsrq = srq->srq;
+	srq->srq = NULL;
+	spin_unlock_bh(&srq->lock);
+	if (ibsrq)
+		ib_destroy_srq(ibsrq);
+	/* They report to an EVD, which a close is about to take away. */
+	cancel_work_sync(&srq->error_work);
+	cancel_work_sync(&srq->pump_work);
+	if (srq->pz)
+		dat_obj_unuse(&srq->pz->obj);
+	srq->pz = NULL;
+}
+
+static void srq_release(struct dat_obj *obj)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+
+	dat_epring_free(&srq->ring);
+	dat_epring_free(&srq->next);
+	kvfree(srq->slots);
+	kvfree(srq->free);
+}
+
+static struct dat_region *srq_region(struct dat_obj *obj, unsigned int kind)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+
+	return dat_epring_region(&srq->ring, &srq->next, kind);
+}
+
+static void srq_show(struct seq_file *m, struct dat_obj *obj)
+{
+	struct dat_srq *srq = to_dat_srq(obj);
+
+	spin_lock_bh(&srq->lock);
+	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%u armed=%u users=%d",
+		   srq->q.broken ? "ERROR" : "OPERATIONAL", srq->q.entries, srq->q.head,
+		   srq->q.done, srq->q.bad, srq->q.armed, atomic_read(&obj->users));
+	spin_unlock_bh(&srq->lock);
+}
+
+const struct dat_obj_ops dat_srq_ops = {
+	.name		= "srq",
+	.size		= sizeof(struct dat_srq),
+	.charge		= true,
+	.shutdown	= srq_shutdown,
+	.release	= srq_release,
+	.region		= srq_region,
+	.show		= srq_show,
+};

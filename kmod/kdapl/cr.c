@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connection requests to kernel consumers. */
+#include "kdapl/kdapl.h"
+
+/* The request is gone or goes elsewhere: give its EP back. */
+static void cr_release_ep(struct dat_cr *cr)
+{
+	struct dat_ep *ep = xchg(&cr->ep, NULL);
+
+	if (!ep)
+		return;
+	kdat_ep_reserve(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONNECTED);
+	dat_obj_unuse(&ep->obj);
+}
+
+/*
+ * An EP was given to a request that somebody may have freed meanwhile, and found none.  Both
+ * write first, the EP and the death, and then look at the other's word.
+ */
+static void cr_recheck(struct dat_cr *cr)
+{
+	if (dat_obj_dying(&cr->obj))
+		cr_release_ep(cr);
+}
+
+/**
+ * kdat_cr_take_ep() - let a request have the EP that its service point was reserved for
+ * @cr: request
+ *
+ * Context: any but hard interrupt; nobody shuts the request down meanwhile, or the caller
+ * looks for that afterwards.
+ */
+void kdat_cr_take_ep(struct dat_cr *cr)
+{
+	struct dat_obj *obj;
+	struct dat_ep *ep;
+
+	rcu_read_lock();
+	obj = kdat_find((DAT_HANDLE)cr->obj.face, DAT_HANDLE_TYPE_RSP);
+	ep = obj ? kdat_sp_take(obj->face) : NULL;
+	if (ep) {
+		kdat_ep_reserve(ep, DAT_EP_STATE_RESERVED,
+				DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+		xchg(&cr->ep, ep);
+	}
+	rcu_read_unlock();
+}
+
+/*
+ * Begin a call on a request.  When its event was translated its service point may not have
+ * been there to be found: it listens before it is published.
+ */
+static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
+{
+	struct dat_cr *cr = get(handle, DAT_HANDLE_TYPE_CR);
+
+	if (IS_ERR(cr))
+		return cr;
+	kdat_cr_take_ep(cr);
+	cr_recheck(cr);
+	return cr;
+}
+
+/* The EP that an RSP had for it; a handle is all that can be had without taking it. */
+static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
+{
+	DAT_EP_HANDLE handle;
+	struct dat_ep *ep;
+
+	rcu_read_lock();
+	ep = READ_ONCE(cr->ep);
+	handle = KDAT_HANDLE(ep);
+	rcu_read_unlock();
+	return handle;
+}
+
+DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
+			 DAT_CR_PARAM *cr_param)
+{
+	struct dat_cr *cr;
+
+	if (cr_param_mask & ~DAT_CR_FIELD_ALL)
+		return KDAT_ARG(2);
+	if (!cr_param)
+		return KDAT_ARG(3);
+	cr = cr_get(cr_handle, kdat_get);
+	if (IS_ERR(cr))
+		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	cr_param->remote_ia_address_ptr = (struct sockaddr *)&cr->remote;
+	cr_param->remote_port_qual = dat_addr_port(&cr->remote);
+	cr_param->private_data_size = cr->pd_len;
+	cr_param->private_data = cr->pd_len ? cr->pd : NULL;
+	cr_param->local_ep_handle = cr_ep(cr);
+	kdat_done(&cr->obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_cr_query);
+
+/**
+ * kdat_cr_off_path() - tell whether a request claims an address that its path does not have
+ * @cr_handle: from a consumer
+ *
+ * Only RoCE shows that.  Context: may sleep.  Return: false also if there is no such request.
+ */
+bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
+{
+	struct dat_cr *cr = cr_get(cr_handle, kdat_get);
+	bool off_path;
+
+	if (IS_ERR(cr))
+		return false;
+	off_path = cr->off_path;
+	kdat_done(&cr->obj);
+	return off_path;
+}
+
+/*
+ * Who gives it an EP from now on sees that it dies, and who did before is seen here.  The
+ * object layer would let go of the EP as well, but leave it CONNECTION_PENDING.
+ */
+static int cr_free(struct dat_cr *cr)
+{
+	int ret = dat_obj_begin_free(&cr->obj);
+
+	if (ret)
+		return ret;
+	cr_release_ep(cr);
+	dat_obj_abort(&cr->obj);
+	return 0;
+}
+
+/* Also if the adapter is gone, unless a close has taken it away. */
+static void cr_end(struct dat_cr *cr)
+{
+	struct dat_ia *ia = cr->obj.ia;
+
+	down_read(&ia->sem);
+	if (xa_load(&ia->objs, cr->obj.id) == &cr->obj)
+		cr_free(cr);
+	up_read(&ia->sem);
+}
+
+/**
+ * kdat_cr_drop() - free a request that nobody was told of
+ * @ia: locked
+ * @id: that it has or had
+ *
+ * The peer is refused without a consumer's word.  Nobody has its handle.
+ *
+ * Context: may sleep.
+ */
+void kdat_cr_drop(struct dat_ia *ia, u32 id)
+{
+	struct dat_cr *cr = dat_obj_get(ia, DAT_OBJ_CR, id);
+
+	if (IS_ERR(cr))
+		return;
+	cr_free(cr);
+	dat_obj_put(&cr->obj);
+}
+
+static DAT_RETURN accept_error(struct dat_ep *ep, int err)
+{
+	DAT_EP_STATE state;
+
+	if (err != -EISCONN)
+		return kdat_lookup_error(err, KDAT_BAD(CR));
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	spin_unlock_bh(&ep->lock);
+	return kdat_state_error(state);
+}
+
+static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	spin_lock_bh(&ep->lock);
+	if (!ep->connect_evd)
+		rc = KDAT_BAD(EP);
+	else if (kdat_ep_state(ep) != want)
+		rc = kdat_state_error(kdat_ep_state(ep));
+	else
+		/* It has no peer that a dup_connect could go to. */
+		memset(&kdat_ep_of(ep)->target, 0, sizeof(kdat_ep_of(ep)->target));
+	spin_unlock_bh(&ep->lock);
+	return rc;
+}
+
+/* @ep is what the consumer gave, or what an RSP had, which is PASSIVE_CONNECTION_PENDING. */
+static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE stage,
+			    const void *pd, u32 pd_len)
+{
+	DAT_RETURN rc = accept_check_ep(ep, stage);
+	int ret;
+
+	if (rc != DAT_SUCCESS)
+		return rc;
+	/* Before: when it is accepted another thread may have the EP. */
+	kdat_ep_reserve(ep, stage, DAT_EP_STATE_UNCONNECTED);
+	ret = dat_cm_accept(cr, ep, pd, pd_len);
+	if (ret) {
+		kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, stage);
+		return accept_error(ep, ret);
+	}
+	cr_free(cr);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN accept_reserved(struct dat_cr *cr, struct dat_ep *ep, const void *pd,
+				  u32 pd_len)
+{
+	DAT_RETURN rc;
+
+	rc = cr_accept(cr, ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, pd, pd_len);
+	if (rc == DAT_SUCCESS) {
+		dat_obj_unuse(&ep->obj);
+		return rc;
+	}
+	xchg(&cr->ep, ep);
+	cr_recheck(cr);
+	return rc;
+}
+
+static DAT_RETURN accept_given(struct dat_cr *cr, DAT_EP_HANDLE handle, const void *pd,
+			       u32 pd_len)
+{
+	struct dat_ep *ep = kdat_get_in(cr->obj.ia, handle, DAT_HANDLE_TYPE_EP);
+	DAT_RETURN rc;
+
+	if (IS_ERR(ep))
+		return KDAT_BAD(EP);
+	rc = cr_accept(cr, ep, DAT_EP_STATE_UNCONNECTED, pd, pd_len);
+	dat_obj_put(&ep->obj);
+	return rc;
+}
+
+DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
+			  DAT_COUNT private_data_size, const DAT_PVOID private_data)
+{
+	const void *pd = private_data ?: "";
+	struct dat_ep *ep = NULL;
+	struct dat_cr *cr;
+	DAT_RETURN rc;
+
+	if (private_data_size < 0 || private_data_size > KDAT_PD_MAX)
+		return KDAT_ARG(3);
+	if (private_data_size && !private_data)
+		return KDAT_ARG(4);
+	cr = cr_get(cr_handle, kdat_get);
+	if (IS_ERR(cr))
+		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	if (ep_handle == DAT_HANDLE_NULL)
+		ep = xchg(&cr->ep, NULL);
+	if (ep)
+		rc = accept_reserved(cr, ep, pd, private_data_size);
+	else if (READ_ONCE(cr->ep))
+		rc = KDAT_BAD(EP);
+	else
+		rc = accept_given(cr, ep_handle, pd, private_data_size);
+	kdat_done(&cr->obj);
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_cr_accept);
+
+/**
+ * kdat_cr_refuse() - dat_cr_reject() with private data
+ * @cr_handle: from a consumer
+ * @pd: or NULL
+ * @pd_len: at most DAT_MAX_PD_REJECT
+ *
+ * kDAPL has no place for such data; another consumer of ours finds it in the event.
+ *
+ * Context: may sleep.
+ */
+DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len)
+{
+	struct dat_cr *cr = cr_get(cr_handle, kdat_get_gone);
+	int ret;
+
+	if (IS_ERR(cr))
+		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	dat_cr_reject(cr, pd, pd_len);
+	ret = cr_free(cr);
+	kdat_done(&cr->obj);
+	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+			  const DAT_PVOID private_data)
+{
+	if (private_data_size < 0)
+		return KDAT_ARG(2);
+	if (private_data_size && !private_data)
+		return KDAT_ARG(3);
+	if (private_data_size)
+		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return kdat_cr_refuse(cr_handle, NULL, 0);
+}
+EXPORT_SYMBOL_DAT(kdat_cr_reject);
+
+static DAT_RETURN handoff_error(int err)
+{
+	return err == -EADDRNOTAVAIL ? KDAT_ARG(2) : kdat_lookup_error(err, KDAT_BAD(CR));
+}
+
+/* Without the IA's lock: the service point may be of an IA that is being closed. */
+DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
+{
+	struct dat_cr *cr;
+	struct dat_ia *ia;
+	int ret;
+
+	if (!handoff)
+		return KDAT_ARG(2);
+	cr = cr_get(cr_handle, kdat_get);
+	if (IS_ERR(cr))
+		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	ia = cr->obj.ia;
+	kdat_ia_release(ia);
+	ret = dat_cr_handoff(cr, handoff);
+	if (!ret)
+		cr_end(cr);
+	dat_obj_put(&cr->obj);
+	return ret ? handoff_error(ret) : DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_cr_handoff);

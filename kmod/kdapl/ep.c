@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Endpoints of kernel consumers: making, asking, changing; their posts are elsewhere. */
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "kdapl/kdapl.h"
+
+/* For consumers that pass no attributes. */
+#define DEFAULT_DTOS	64
+#define DEFAULT_IOV	4
+#define DEFAULT_READS	4
+
+/* Fields that nobody can change. */
+#define EP_FIXED (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |			\
+		  DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |	\
+		  DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |	\
+		  DAT_EP_FIELD_SRQ_HANDLE)
+
+static const DAT_COMM ep_comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP };
+
+/* Context: ep->lock held. */
+DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+
+	/* The numbers are the same. */
+	return ep->state == DAT_EP_UNCONNECTED ? kdat_ep_of(ep)->stage :
+						 (DAT_EP_STATE)ep->state;
+}
+
+/**
+ * kdat_ep_reserve() - change a state that the object layer knows nothing of
+ * @ep: endpoint, reference held
+ * @from: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
+ * @to: likewise
+ *
+ * Context: any but hard interrupt.  Return: the state it was in, @from if this worked.
+ */
+DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
+{
+	DAT_EP_STATE state;
+
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	if (state == from)
+		kdat_ep_of(ep)->stage = to;
+	spin_unlock_bh(&ep->lock);
+	return state;
+}
+
+static void attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
+{
+	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
+
+	*attr = (DAT_EP_ATTR) {
+		.max_recv_dtos		= DEFAULT_DTOS,
+		.max_request_dtos	= DEFAULT_DTOS,
+		.max_recv_iov		= min(DEFAULT_IOV, dev->max_recv_sge),
+		.max_request_iov	= min(DEFAULT_IOV, dev->max_send_sge),
+		.max_rdma_read_in	= min(DEFAULT_READS, dev->max_qp_rd_atom),
+		.max_rdma_read_out	= min(DEFAULT_READS, dev->max_qp_init_rd_atom),
+		.srq_soft_hw		= DAT_HW_DEFAULT,
+	};
+}
+
+static bool over(DAT_COUNT value, u32 limit)
+{
+	return value < 0 || (u32)value > limit;
+}
+
+static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
+{
+	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
+	u32 max_dto = dat_ia_max_dto(ia, dev->max_qp_wr);
+	u32 send_sge = min_t(u32, dev->max_send_sge, DAT_MAX_SGE);
+
+	return over(attr->max_recv_dtos, max_dto) || over(attr->max_request_dtos, max_dto) ||
+	       over(attr->max_recv_iov, min_t(u32, dev->max_recv_sge, DAT_MAX_SGE)) ||
+	       over(attr->max_request_iov, send_sge) ||
+	       over(attr->max_rdma_read_in, min_t(u32, dev->max_qp_rd_atom, U8_MAX)) ||
+	       over(attr->max_rdma_read_out, min_t(u32, dev->max_qp_init_rd_atom, U8_MAX)) ||
+	       over(attr->max_rdma_read_iov, min_t(u32, dev->max_sge_rd, send_sge)) ||
+	       over(attr->max_rdma_write_iov, send_sge) ||
+	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
+}
+
+/* DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
+static DAT_RETURN attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
+{
+	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	/* Consumers also set SUPPRESS here; it means that posts may. */
+	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
+
+	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
+	    attr->recv_completion_flags & ~recv || attr->request_completion_flags & ~request ||
+	    attr->ep_transport_specific_count || attr->ep_provider_specific_count ||
+	    attr_sizes_bad(ia, attr))
+		return bad;
+	/* Of a soft high watermark 0 is what consumers leave that don't know it. */
+	if (attr->qos != DAT_QOS_BEST_EFFORT ||
+	    (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT))
+		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/* What the consumer left to us. */
+static void attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
+{
+	DAT_COUNT max_read = ia->dev->ibdev->attrs.max_sge_rd;
+
+	attr->max_message_size = attr->max_message_size ?: ia->msg_max;
+	attr->max_rdma_size = attr->max_rdma_size ?: ia->msg_max;
+	attr->max_request_iov = attr->max_request_iov ?: 1;
+	attr->max_recv_iov = attr->max_recv_iov ?: 1;
+	attr->max_rdma_read_iov = attr->max_rdma_read_iov ?:
+				  min(attr->max_request_iov, max_read);
+	attr->max_rdma_write_iov = attr->max_rdma_write_iov ?: attr->max_request_iov;
+	attr->max_rdma_read_iov = min(attr->max_rdma_read_iov, attr->max_request_iov);
+	attr->max_rdma_write_iov = min(attr->max_rdma_write_iov, attr->max_request_iov);
+	attr->ep_transport_specific = NULL;
+	attr->ep_provider_specific = NULL;
+}
+
+static struct dat_ep_attr attr_of_object(const DAT_EP_ATTR *attr, bool srq)
+{
+	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
+
+	return (struct dat_ep_attr) {
+		.max_recv		= srq ? 0 : attr->max_recv_dtos,
+		.max_request		= attr->max_request_dtos,
+		.max_recv_iov		= attr->max_recv_iov,
+		.max_request_iov	= attr->max_request_iov,
+		.read_in		= attr->max_rdma_read_in,
+		.read_out		= attr->max_rdma_read_out,
+		.recv_flags		= attr->recv_completion_flags & flags,
+		.request_flags		= attr->request_completion_flags & flags,
+	};
+}
+
+/* What the object layer gave. */
+static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
+{
+	attr->max_request_dtos = ep->sq.entries;
+	if (!ep->srq)
+		attr->max_recv_dtos = ep->rq.entries;
+}
+
+/* The handles that an EP is built on. */
+struct ep_handles {
+	DAT_PZ_HANDLE	pz;
+	DAT_EVD_HANDLE	recv_evd;
+	DAT_EVD_HANDLE	request_evd;
+	DAT_EVD_HANDLE	connect_evd;
+	DAT_SRQ_HANDLE	srq;
+};
+
+static void parents_put(const struct dat_ep_parents *p)
+{
+	if (p->srq)
+		dat_obj_put(&p->srq->obj);
+	if (p->connect_evd)
+		dat_obj_put(&p->connect_evd->obj);
+	if (p->request_evd)
+		dat_obj_put(&p->request_evd->obj);
+	if (p->recv_evd)
+		dat_obj_put(&p->recv_evd->obj);
+	if (p->pz)
+		dat_obj_put(&p->pz->obj);
+}
+
+/* True if it is NULL, or an EVD that takes the stream, with a reference in *@evd. */
+static bool evd_get(struct dat_ia *ia, DAT_EVD_HANDLE handle, u32 stream, struct dat_evd **evd)
+{
+	struct dat_evd *found;
+
+	if (handle == DAT_HANDLE_NULL)
+		return true;
+	found = kdat_get_in(ia, handle, DAT_HANDLE_TYPE_EVD);
+	if (IS_ERR(found))
+		return false;
+	*evd = found;
+	return found->streams & stream;
+}
+
+static DAT_RETURN parents_find(struct dat_ia *ia, const struct ep_handles *h,
+			       struct dat_ep_parents *p)
+{
+	void *obj = kdat_get_in(ia, h->pz, DAT_HANDLE_TYPE_PZ);
+
+	if (IS_ERR(obj))
+		return KDAT_BAD(PZ);
+	p->pz = obj;
+	if (!evd_get(ia, h->recv_evd, DAT_STREAM_DTO, &p->recv_evd))
+		return KDAT_BAD(EVD_RECV);
+	if (!evd_get(ia, h->request_evd, DAT_STREAM_DTO, &p->request_evd))
+		return KDAT_BAD(EVD_REQUEST);
+	if (!evd_get(ia, h->connect_evd, DAT_STREAM_CONNECTION, &p->connect_evd))
+		return KDAT_BAD(EVD_CONN);
+	if (h->srq == DAT_HANDLE_NULL)
+		return DAT_SUCCESS;
+	obj = kdat_get_in(ia, h->srq, DAT_HANDLE_TYPE_SRQ);
+	if (IS_ERR(obj))
+		return KDAT_BAD(SRQ);
+	p->srq = obj;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN parents_get(struct dat_ia *ia, const struct ep_handles *h,
+			      struct dat_ep_parents *p)
+{
+	DAT_RETURN rc;
+
+	*p = (struct dat_ep_parents) {};
+	rc = parents_find(ia, h, p);
+	if (rc != DAT_SUCCESS)
+		parents_put(p);
+	return rc;
+}
+
+static DAT_RETURN ep_make(const struct dat_ep_parents *p, const DAT_EP_ATTR *attr,
+			  DAT_EP_HANDLE *out)
+{
+	const struct dat_ep_attr oattr = attr_of_object(attr, p->srq);
+	struct kdat_ep *kep = kzalloc(sizeof(*kep), GFP_KERNEL);
+	struct dat_ep *ep;
+
+	if (!kep)
+		return kdat_error(-ENOMEM);
+	kep->attr = *attr;
+	mutex_init(&kep->modify);
+	ep = dat_ep_create(p, &oattr, (uintptr_t)kep);
+	if (IS_ERR(ep)) {
+		kfree(kep);
+		return ep == ERR_PTR(-ENOMEM) ?
+		       KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
+		       ep == ERR_PTR(-EXDEV) ? KDAT_ARG(2) : kdat_error(PTR_ERR(ep));
+	}
+	/* Nobody has the handle yet. */
+	attr_note_rings(ep, &kep->attr);
+	*out = kdat_handle(&ep->obj);
+	dat_obj_put(&ep->obj);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_create(DAT_IA_HANDLE ia_handle, const struct ep_handles *h,
+			    const DAT_EP_ATTR *wanted, DAT_RETURN bad_attr, DAT_EP_HANDLE *out)
+{
+	struct kdat_ia *kia = kdat_ia_get(ia_handle);
+	struct dat_ep_parents parents;
+	DAT_EP_ATTR attr;
+	DAT_RETURN rc;
+
+	if (IS_ERR(kia))
+		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	rc = parents_get(kia->ia, h, &parents);
+	if (rc != DAT_SUCCESS)
+		goto out_done;
+	if (wanted)
+		attr = *wanted;
+	else
+		attr_default(kia->ia, &attr);
+	rc = attr_check(kia->ia, &attr, bad_attr);
+	if (rc == DAT_SUCCESS) {
+		attr_complete(kia->ia, &attr);
+		rc = ep_make(&parents, &attr, out);
+	}
+	parents_put(&parents);
+out_done:
+	kdat_ia_done(kia);
+	return rc;
+}
+
+DAT_RETURN kdat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			  DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
+			  DAT_EVD_HANDLE connect_evd_handle, const DAT_EP_ATTR *ep_attributes,
+			  DAT_EP_HANDLE *ep_handle)
+{
+	struct ep_handles h = {
+		.pz = pz_handle, .recv_evd = recv_evd_handle,
+		.request_evd = request_evd_handle, .connect_evd = connect_evd_handle,
+	};
+
+	if (!ep_handle)
+		return KDAT_ARG(7);
+	return ep_create(ia_handle, &h, ep_attributes, KDAT_ARG(6), ep_handle);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_create);
+
+DAT_RETURN kdat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+				   DAT_EVD_HANDLE recv_evd_handle,
+				   DAT_EVD_HANDLE request_evd_handle,
+				   DAT_EVD_HANDLE connect_evd_handle,
+				   DAT_SRQ_HANDLE srq_handle,
+				   const DAT_EP_ATTR *ep_attributes,
+				   DAT_EP_HANDLE *ep_handle)
+{
+	struct ep_handles h = {
+		.pz = pz_handle, .recv_evd = recv_evd_handle,
+		.request_evd = request_evd_handle, .connect_evd = connect_evd_handle,
+		.srq = srq_handle,
+	};
+
+	if (srq_handle == DAT_HANDLE_NULL)
+		return KDAT_BAD(SRQ);
+	if (!ep_attributes)
+		return KDAT_ARG(7);
+	if (!ep_handle)
+		return KDAT_ARG(8);
+	return ep_create(ia_handle, &h, ep_attributes, KDAT_ARG(7), ep_handle);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_create_with_srq);
+
+static DAT_RETURN ep_set_traits(struct dat_ep *ep, void *arg)
+{
+	ep->traits = *(u32 *)arg;
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdat_ep_set_traits() - want something special of an EP's connection
+ * @ep_handle: EP that nobody connects yet
+ * @traits: enum dat_ep_trait bits
+ *
+ * Not for other modules.
+ *
+ * Context: any but hard interrupt.
+ */
+DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits)
+{
+	return kdat_ep_call(ep_handle, ep_set_traits, &traits);
+}
+
+/**
+ * kdat_ep_path() - dat_ep_path() for a consumer of kDAPL
+ * @ep_handle: connected EP
+ * @path: result
+ *
+ * Not for other modules.  Context: may sleep.
+ */
+DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
+{
+	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	int ret;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	ret = dat_ep_path(ep, path);
+	kdat_done(&ep->obj);
+	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
+}
+
+/**
+ * kdat_ep_let_peer() - dat_ep_let_peer() for a consumer of kDAPL
+ * @ep_handle: EP with the trait DAT_EP_PEER_WAITS, connected
+ * @write: the peer may write, too
+ *
+ * Not for other modules.  Context: may sleep.
+ */
+DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write)
+{
+	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	int ret;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	ret = dat_ep_let_peer(ep, write);
+	kdat_done(&ep->obj);
+	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
+}
+
+/* A copy that stays when the connection goes; NULL if there is no address. */
+static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,
+				    const struct sockaddr_storage *from)
+{
+	*to = *from;
+	return to->ss_family ? (DAT_IA_ADDRESS_PTR)to : NULL;
+}
+
+static void query_addresses(struct dat_ep *ep, DAT_EP_PARAM *param)
+{
+	struct kdat_ep *kep = kdat_ep_of(ep);
+	struct kdat_ia *kia = kdat_ia_find(kdat_ia_handle(ep->obj.ia));
+
+	param->comm = ep_comm;
+	param->local_ia_address_ptr = addr_copy(&kep->local, &ep->local);
+	param->local_port_qual = dat_addr_port(&ep->local);
+	param->remote_ia_address_ptr = addr_copy(&kep->remote, &ep->remote);
+	param->remote_port_qual = dat_addr_port(&ep->remote);
+	if (kia && !param->local_ia_address_ptr)
+		param->local_ia_address_ptr = kdat_ia_addr(kia);
+	if (param->local_ia_address_ptr)
+		param->comm.domain = param->local_ia_address_ptr->sa_family;
+}
+
+static DAT_RETURN ep_query(struct dat_ep *ep, void *arg)
+{
+	DAT_EP_PARAM *param = arg;
+
+	query_addresses(ep, param);
+	param->ia_handle = kdat_ia_handle(ep->obj.ia);
+	param->ep_state = kdat_ep_state(ep);
+	param->pz_handle = KDAT_HANDLE(ep->pz);
+	param->recv_evd_handle = KDAT_HANDLE(ep->recv_evd);
+	param->request_evd_handle = KDAT_HANDLE(ep->request_evd);
+	param->connect_evd_handle = KDAT_HANDLE(ep->connect_evd);
+	param->srq_handle = KDAT_HANDLE(ep->srq);
+	param->ep_attr = kdat_ep_of(ep)->attr;
+	if (ep->srq)
+		param->ep_attr.max_recv_dtos = READ_ONCE(ep->srq->q.entries);
+	if (ep->state == DAT_EP_CONNECTED) {
+		param->ep_attr.max_rdma_read_in = ep->read_in;
+		param->ep_attr.max_rdma_read_out = ep->read_out;
+	}
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
+			 DAT_EP_PARAM *ep_param)
+{
+	if (ep_param_mask & ~DAT_EP_FIELD_ALL)
+		return KDAT_ARG(2);
+	return ep_param ? kdat_ep_call(ep_handle, ep_query, ep_param) : KDAT_ARG(3);
+}
+EXPORT_SYMBOL_DAT(kdat_ep_query);
+
+/* Attributes that can be given one by one; all of them have four bytes. */
+#define ATTR(FIELD, field)	\
+	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
+
+static const struct {
+	DAT_EP_PARAM_MASK	bit;
+	size_t			offset;
+} ep_attrs[] = {
+	ATTR(SERVICE_TYPE, service_type),
+	ATTR(MAX_MESSAGE_SIZE, max_message_size),
+	ATTR(MAX_RDMA_SIZE, max_rdma_size),
+	ATTR(QOS, qos),
+	ATTR(RECV_COMPLETION_FLAGS, recv_completion_flags),
+	ATTR(REQUEST_COMPLETION_FLAGS, request_completion_flags),
+	ATTR(MAX_RECV_DTOS, max_recv_dtos),
+	ATTR(MAX_REQUEST_DTOS, max_request_dtos),
+	ATTR(MAX_RECV_IOV, max_recv_iov),
+	ATTR(MAX_REQUEST_IOV, max_request_iov),
+	ATTR(MAX_RDMA_READ_IN, max_rdma_read_in),
+	ATTR(MAX_RDMA_READ_OUT, max_rdma_read_out),
+	ATTR(SRQ_SOFT_HW, srq_soft_hw),
+	ATTR(MAX_RDMA_READ_IOV, max_rdma_read_iov),
+	ATTR(MAX_RDMA_WRITE_IOV, max_rdma_write_iov),
+	ATTR(NUM_TRANSPORT_ATTR, ep_transport_specific_count),
+	ATTR(NUM_PROVIDER_ATTR, ep_provider_specific_count),
+};
+
+static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
+{
+	unsigned int i;
+	size_t at;
+
+	for (i = 0; i < ARRAY_SIZE(ep_attrs); i++) {
+		at = ep_attrs[i].offset;
+		if (mask & ep_attrs[i].bit)
+			memcpy((void *)to + at, (const void *)from + at, sizeof(u32));
+	}
+}
+
+/* What the EP is, as far as a modification goes; or why it can't be modified. */
+static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
+			       DAT_EP_ATTR *attr)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_EP_STATE state;
+
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	*attr = kdat_ep_of(ep)->attr;
+	*h = (struct ep_handles) {
+		.pz = KDAT_HANDLE(ep->pz), .recv_evd = KDAT_HANDLE(ep->recv_evd),
+		.request_evd = KDAT_HANDLE(ep->request_evd),
+		.connect_evd = KDAT_HANDLE(ep->connect_evd), .srq = KDAT_HANDLE(ep->srq),
+	};
+	if (ep->state != DAT_EP_UNCONNECTED ||
+	    (state != DAT_EP_STATE_UNCONNECTED && mask & DAT_EP_FIELD_PZ_HANDLE))
+		rc = kdat_state_error(state);
+	/* Completions of receives that are posted were promised by the old flags. */
+	else if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && !ep->srq &&
+		 dat_kring_posted(&ep->rq))
+		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	spin_unlock_bh(&ep->lock);
+	return rc;
+}
+
+static void take_handles(struct ep_handles *h, const DAT_EP_PARAM *param,
+			 DAT_EP_PARAM_MASK mask)
+{
+	if (mask & DAT_EP_FIELD_PZ_HANDLE)
+		h->pz = param->pz_handle;
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
+		h->recv_evd = param->recv_evd_handle;
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+		h->request_evd = param->request_evd_handle;
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+		h->connect_evd = param->connect_evd_handle;
+}
+
+static DAT_RETURN modify_commit(struct dat_ep *ep, const struct ep_handles *h,
+				DAT_EP_ATTR *attr)
+{
+	struct dat_step step = { .what = DAT_RING_AT_ONCE };
+	struct dat_ia *ia = ep->obj.ia;
+	struct dat_ep_parents parents;
+	struct dat_ep_attr oattr;
+	DAT_RETURN rc;
+	int ret;
+
+	rc = parents_get(ia, h, &parents);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	attr_complete(ia, attr);
+	oattr = attr_of_object(attr, parents.srq);
+	ret = dat_ep_modify(ep, &parents, &oattr, &step);
+	parents_put(&parents);
+	if (ret)
+		return ret == -EXDEV ? KDAT_ARG(3) : kdat_error(ret);
+	spin_lock_bh(&ep->lock);
+	attr_note_rings(ep, attr);
+	kdat_ep_of(ep)->attr = *attr;
+	spin_unlock_bh(&ep->lock);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
+			    const DAT_EP_PARAM *param)
+{
+	struct ep_handles h;
+	DAT_EP_ATTR attr;
+	DAT_RETURN rc;
+
+	rc = modify_begin(ep, mask, &h, &attr);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	take_handles(&h, param, mask);
+	take_attr(&attr, &param->ep_attr, mask);
+	rc = attr_check(ep->obj.ia, &attr, KDAT_ARG(3));
+	return rc == DAT_SUCCESS ? modify_commit(ep, &h, &attr) : rc;
+}
+
+DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
+			  const DAT_EP_PARAM *ep_param)
+{
+	struct kdat_ep *kep;
+	struct dat_ep *ep;
+	DAT_RETURN rc;
+
+	if (ep_param_mask & ~DAT_EP_FIELD_ALL || ep_param_mask & EP_FIXED)
+		return KDAT_ARG(2);
+	if (!ep_param)
+		return KDAT_ARG(3);
+	if (ep_param_mask & DAT_EP_FIELD_COMM && !kdat_comm_good(&ep_param->comm))
+		return KDAT_ERR(DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	kep = kdat_ep_of(ep);
+	mutex_lock(&kep->modify);
+	rc = ep_modify(ep, ep_param_mask, ep_param);
+	mutex_unlock(&kep->modify);
+	kdat_done(&ep->obj);
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_ep_modify);
+
+/* What of an EP can be asked for without its parameters. */
+struct ep_status {
+	DAT_EP_STATE	state;
+	bool		srq;
+	u32		recvs;
+	u32		requests;
+};
+
+static DAT_RETURN ep_status(struct dat_ep *ep, void *arg)
+{
+	struct ep_status *status = arg;
+
+	status->state = kdat_ep_state(ep);
+	status->srq = ep->srq;
+	status->recvs = ep->srq ? 0 : dat_kring_posted(&ep->rq);
+	status->requests = dat_kring_posted(&ep->sq);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
+			      DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
+{
+	struct ep_status status;
+	DAT_RETURN rc = kdat_ep_call(ep_handle, ep_status, &status);
+
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (ep_state)
+		*ep_state = status.state;
+	if (recv_idle)
+		*recv_idle = status.recvs ? DAT_FALSE : DAT_TRUE;
+	if (request_idle)
+		*request_idle = status.requests ? DAT_FALSE : DAT_TRUE;
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_ep_get_status);
+
+DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_EP_STATE state;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	/* To the object layer it is UNCONNECTED while a service point has it. */
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	spin_unlock_bh(&ep->lock);
+	if (state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) {
+		rc = kdat_state_error(state);
+	} else if (dat_ep_reset(ep)) {
+		spin_lock_bh(&ep->lock);
+		rc = kdat_state_error(kdat_ep_state(ep));
+		spin_unlock_bh(&ep->lock);
+	}
+	kdat_done(&ep->obj);
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_ep_reset);
+
+/* What holds it is a service point or the request that came for it. */
+static DAT_RETURN ep_busy(struct dat_ep *ep)
+{
+	DAT_EP_STATE state;
+
+	spin_lock_bh(&ep->lock);
+	state = kdat_ep_state(ep);
+	spin_unlock_bh(&ep->lock);
+	return kdat_state_error(state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ?
+				state : DAT_EP_STATE_RESERVED);
+}
+
+DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle)
+{
+	struct dat_ep *ep = kdat_get_gone(ep_handle, DAT_HANDLE_TYPE_EP);
+	DAT_RETURN rc = DAT_SUCCESS;
+	int ret;
+
+	if (IS_ERR(ep))
+		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
+	ret = dat_obj_free(&ep->obj);
+	if (ret)
+		rc = ret == -EBUSY ? ep_busy(ep) : kdat_lookup_error(ret, KDAT_BAD(EP));
+	kdat_done(&ep->obj);
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_ep_free);
+
+DAT_RETURN kdat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
+			      DAT_COUNT *bufs_alloc_span)
+{
+	struct ep_status status;
+	DAT_RETURN rc = kdat_ep_call(ep_handle, ep_status, &status);
+	DAT_COUNT recvs;
+
+	if (rc != DAT_SUCCESS)
+		return rc;
+	recvs = status.srq ? DAT_VALUE_UNKNOWN : (DAT_COUNT)status.recvs;
+	if (nbufs_allocated)
+		*nbufs_allocated = recvs;
+	if (bufs_alloc_span)
+		*bufs_alloc_span = recvs;
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_ep_recv_query);
+
+static bool watermark_bad(DAT_COUNT mark)
+{
+	return mark < 0 && mark != DAT_WATERMARK_INFINITE;
+}
+
+DAT_RETURN kdat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
+				 DAT_COUNT hard_high_watermark)
+{
+	struct ep_status status;
+	DAT_RETURN rc = kdat_ep_call(ep_handle, ep_status, &status);
+
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (watermark_bad(soft_high_watermark))
+		return KDAT_ARG(2);
+	if (watermark_bad(hard_high_watermark))
+		return KDAT_ARG(3);
+	if (soft_high_watermark != DAT_WATERMARK_INFINITE ||
+	    hard_high_watermark != DAT_WATERMARK_INFINITE)
+		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_ep_set_watermark);

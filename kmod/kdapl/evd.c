@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Event dispatchers of kernel consumers. */
+#include <linux/slab.h>
+
+#include "kdapl/kdapl.h"
+
+#define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
+/* These make their consumer sleep. */
+#define EVD_PROCESS	(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_ASYNC_FLAG)
+
+#define BAD_EVD		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
+#define EVD_EMPTY	KDAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
+#define EVD_IN_USE	KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)
+
+/**
+ * kdat_evd_make() - make an event dispatcher
+ * @ia: locked live
+ * @qlen: events, 1 to DAT_MAX_EVD_QLEN
+ * @policy: any but TEARDOWN
+ * @upcall: or NULL: none
+ * @flags: streams
+ *
+ * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
+ */
+struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
+			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags)
+{
+	struct kdat_evd *kevd = kzalloc(sizeof(*kevd), GFP_KERNEL);
+	struct dat_evd *evd;
+
+	if (!kevd)
+		return ERR_PTR(-ENOMEM);
+	kevd->flags = flags;
+	kevd->upcall.policy = policy;
+	if (upcall)
+		kevd->upcall.object = *upcall;
+	dat_upcall_setup(&kevd->upcall, flags & EVD_PROCESS);
+	evd = dat_evd_create(ia, flags, qlen, (uintptr_t)kevd);
+	if (IS_ERR(evd))
+		kfree(kevd);
+	else
+		/* Nobody can feed it yet. */
+		kevd->upcall.evd = evd;
+	return evd;
+}
+
+static bool policy_known(DAT_UPCALL_POLICY policy)
+{
+	return policy == DAT_UPCALL_DISABLE || policy == DAT_UPCALL_SINGLE_INSTANCE ||
+	       policy == DAT_UPCALL_NORIFY || policy == DAT_UPCALL_MANY;
+}
+
+static DAT_RETURN kcreate_check(DAT_COUNT qlen, DAT_UPCALL_POLICY policy,
+				const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags,
+				const DAT_EVD_HANDLE *out)
+{
+	if (qlen <= 0)
+		return KDAT_ARG(2);
+	if (qlen > DAT_MAX_EVD_QLEN)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	if (!policy_known(policy))
+		return KDAT_ARG(3);
+	if (policy != DAT_UPCALL_DISABLE && (!upcall || !upcall->upcall_func))
+		return KDAT_ARG(4);
+	if (!flags || flags & ~EVD_FLAGS_ALL)
+		return KDAT_ARG(5);
+	return out ? DAT_SUCCESS : KDAT_ARG(6);
+}
+
+DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
+			    DAT_UPCALL_POLICY upcall_policy, const DAT_UPCALL_OBJECT *upcall,
+			    DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle)
+{
+	struct kdat_ia *kia;
+	struct dat_evd *evd;
+	DAT_RETURN rc;
+
+	rc = kcreate_check(evd_min_qlen, upcall_policy, upcall, evd_flags, evd_handle);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	kia = kdat_ia_get(ia_handle);
+	if (IS_ERR(kia))
+		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	evd = kdat_evd_make(kia->ia, evd_min_qlen, upcall_policy, upcall, evd_flags);
+	if (IS_ERR(evd)) {
+		rc = kdat_error(PTR_ERR(evd));
+	} else {
+		*evd_handle = kdat_handle(&evd->obj);
+		if (evd_flags & DAT_EVD_ASYNC_FLAG)
+			dat_ia_set_async_evd(kia->ia, evd);
+		dat_obj_put(&evd->obj);
+	}
+	kdat_ia_done(kia);
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_evd_kcreate);
+
+/**
+ * evd_call() - do something to an EVD, locked and not shut down
+ * @handle: anything
+ * @fn: what
+ * @arg: for it
+ */
+static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
+					   DAT_RETURN (*fn)(struct dat_evd *evd, void *arg),
+					   void *arg)
+{
+	DAT_RETURN rc = BAD_EVD;
+	struct dat_evd *evd;
+	struct dat_obj *obj;
+	bool bh;
+
+	if (kdat_cant_lock())
+		return KDAT_CONTEXT;
+	bh = kdat_bh_begin();
+	obj = kdat_find(handle, DAT_HANDLE_TYPE_EVD);
+	if (obj) {
+		evd = to_dat_evd(obj);
+		spin_lock(&evd->lock);
+		if (!evd->dead)
+			rc = fn(evd, arg);
+		spin_unlock(&evd->lock);
+	}
+	kdat_bh_end(bh);
+	return rc;
+}
+
+static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
+{
+	struct dat_evd *evd;
+	struct dat_ia *ia;
+
+	/* Not where one can't sleep: that may well be the upcall that would be waited for. */
+	evd = kdat_get_gone(handle, DAT_HANDLE_TYPE_EVD);
+	if (IS_ERR(evd))
+		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
+	ia = evd->obj.ia;
+	/* Upcalls may be waiting for the lock. */
+	kdat_ia_release(ia);
+	if (dat_upcall_is_mine(evd)) {
+		dat_obj_put(&evd->obj);
+		return KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	}
+	dat_upcall_end(evd);
+	dat_obj_put(&evd->obj);
+	return DAT_SUCCESS;
+}
+
+struct evd_modification {
+	DAT_UPCALL_POLICY	policy;
+	const DAT_UPCALL_OBJECT	*upcall;
+	DAT_UPCALL_FLAG		flag;
+};
+
+static DAT_RETURN evd_modify(struct dat_evd *evd, void *arg)
+{
+	const struct evd_modification *m = arg;
+
+	return dat_upcall_modify(evd, m->policy, m->upcall, m->flag == DAT_UPCALL_INVOC_ANY) ?
+	       DAT_SUCCESS : KDAT_ARG(3);
+}
+
+DAT_RETURN kdat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY upcall_policy,
+				  const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag)
+{
+	struct evd_modification m = { upcall_policy, upcall, flag };
+
+	if (upcall_policy != DAT_UPCALL_TEARDOWN && !policy_known(upcall_policy))
+		return KDAT_ARG(2);
+	if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)
+		return KDAT_ARG(4);
+	if (upcall_policy == DAT_UPCALL_TEARDOWN)
+		return evd_teardown(evd_handle);
+	return evd_call(evd_handle, evd_modify, &m);
+}
+EXPORT_SYMBOL_DAT(kdat_evd_modify_upcall);
+
+static DAT_RETURN evd_query(struct dat_evd *evd, void *arg)
+{
+	const struct kdat_evd *kevd = kdat_evd_of(evd);
+	DAT_EVD_PARAM *param = arg;
+
+	param->ia_handle = kdat_ia_handle(evd->obj.ia);
+	param->evd_qlen = evd->ring.entries;
+	param->upcall_policy = kevd->upcall.policy;
+	param->upcall = kevd->upcall.object;
+	param->evd_flags = kevd->flags;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
+			  DAT_EVD_PARAM *evd_param)
+{
+	if (evd_param_mask & ~DAT_EVD_FIELD_ALL)
+		return KDAT_ARG(2);
+	return evd_param ? evd_call(evd_handle, evd_query, evd_param) : KDAT_ARG(3);
+}
+EXPORT_SYMBOL_DAT(kdat_evd_query);
+
+DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
+{
+	struct dat_step step = { .what = DAT_RING_AT_ONCE };
+	struct dat_evd *evd;
+	int ret;
+
+	if (evd_min_qlen <= 0)
+		return KDAT_ARG(2);
+	if (evd_min_qlen > DAT_MAX_EVD_QLEN)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (IS_ERR(evd))
+		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
+	ret = dat_obj_dying(&evd->obj) ? -ENOENT : dat_evd_resize(evd, evd_min_qlen, &step);
+	kdat_done(&evd->obj);
+	return ret ? kdat_lookup_error(ret, BAD_EVD) : DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_evd_resize);
+
+static DAT_RETURN evd_post(struct dat_evd *evd, void *arg)
+{
+	if (!(evd->streams & DAT_STREAM_SOFTWARE))
+		return BAD_EVD;
+	return dat_evd_offer_locked(evd, arg) ? DAT_SUCCESS :
+						KDAT_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN kdat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
+{
+	struct dat_eqe eqe = { .type = DAT_EV_SOFTWARE };
+
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return KDAT_ARG(2);
+	eqe.cookie = (uintptr_t)event->event_data.software_event_data.pointer;
+	return evd_call(evd_handle, evd_post, &eqe);
+}
+EXPORT_SYMBOL_DAT(kdat_evd_post_se);
+
+struct evd_taken {
+	struct dat_evd	*evd;
+	struct dat_eqe	eqe;
+};
+
+static DAT_RETURN evd_dequeue(struct dat_evd *evd, void *arg)
+{
+	struct evd_taken *taken = arg;
+
+	taken->evd = evd;
+	dat_upcall_gather(evd);
+	if (dat_kevring_pop(&evd->ring, &taken->eqe))
+		return DAT_SUCCESS;
+	dat_upcall_drained(evd);
+	return EVD_EMPTY;
+}
+
+DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	struct evd_taken taken;
+	DAT_RETURN rc;
+
+	if (!event)
+		return KDAT_ARG(2);
+	/* The EVD may be freed before the event is translated, but not its memory. */
+	rcu_read_lock();
+	rc = evd_call(evd_handle, evd_dequeue, &taken);
+	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
+		rc = evd_call(evd_handle, evd_dequeue, &taken);
+	if (rc == DAT_SUCCESS)
+		kdat_event(taken.evd, &taken.eqe, event);
+	rcu_read_unlock();
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
+
+/*
+ * Requests whose events are lost have nobody who could answer them, and would be in the way
+ * of a graceful close, also of an IA whose device is gone.
+ */
+static void evd_drop_requests(struct dat_evd *evd)
+{
+	struct dat_ia *ia = evd->obj.ia;
+	struct dat_eqe eqe;
+	bool got;
+
+	do {
+		spin_lock_bh(&evd->lock);
+		dat_upcall_gather(evd);
+		got = dat_kevring_pop(&evd->ring, &eqe);
+		spin_unlock_bh(&evd->lock);
+		if (got && eqe.type == DAT_EV_CR)
+			kdat_cr_drop(ia, eqe.data);
+	} while (got);
+}
+
+/*
+ * Nobody can use it any more: let its upcalls end, then take it away.  Not the other way
+ * round: a close has to find it, to wait for its upcalls or to be refused in one.
+ */
+static void evd_end(struct dat_evd *evd)
+{
+	struct dat_ia *ia = evd->obj.ia;
+
+	dat_upcall_end(evd);
+	down_read(&ia->sem);
+	evd_drop_requests(evd);
+	/* A close may have taken it away. */
+	if (xa_load(&ia->objs, evd->obj.id) == &evd->obj)
+		dat_obj_abort(&evd->obj);
+	up_read(&ia->sem);
+}
+
+/* No upcall begins: that of an event which comes now, or of a modification. */
+void kdat_evd_kill(struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	evd->dead = true;
+	dat_upcall_settle(evd);
+	spin_unlock_bh(&evd->lock);
+}
+
+DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
+{
+	struct dat_evd *evd = kdat_get_gone(evd_handle, DAT_HANDLE_TYPE_EVD);
+	struct dat_ia *ia;
+	int ret;
+
+	if (IS_ERR(evd))
+		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
+	ia = evd->obj.ia;
+	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
+	if (!ret)
+		kdat_evd_kill(evd);
+	/* Upcalls that run may wait for the lock. */
+	kdat_ia_release(ia);
+	if (!ret)
+		evd_end(evd);
+	dat_obj_put(&evd->obj);
+	if (ret == -EBUSY)
+		return EVD_IN_USE;
+	return ret ? kdat_lookup_error(ret, BAD_EVD) : DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_evd_free);

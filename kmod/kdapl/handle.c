@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handles: what they are made of, and the ways to the objects behind them; see kdat.h. */
+#include <linux/slab.h>
+
+#include "kdapl/kdapl.h"
+
+#define ROUND_BITS	9
+#define INDEX_BITS	24
+#define ID_MASK		((1U << KDAT_ID_BITS) - 1)
+#define ROUND_MASK	((1U << ROUND_BITS) - 1)
+#define INDEX_MASK	((1U << INDEX_BITS) - 1)
+
+static_assert(KDAT_ID_BITS + ROUND_BITS == KDAT_INDEX_SHIFT);
+static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
+
+/* All IAs of modules; its index goes round, so that an old handle is not soon good again. */
+static DEFINE_XARRAY_ALLOC1(kdat_ias);
+static u32 kdat_ias_next;
+
+struct dat_obj __rcu *kdat_near[2][1 << KDAT_NEAR_BITS];
+
+static u64 handle_make(DAT_HANDLE_TYPE kind, u32 index, u32 low)
+{
+	return (u64)(KDAT_KIND_BASE | kind) << KDAT_KIND_SHIFT |
+	       (u64)index << KDAT_INDEX_SHIFT | low;
+}
+
+static u32 handle_index(u64 handle)
+{
+	return handle >> KDAT_INDEX_SHIFT & INDEX_MASK;
+}
+
+static const DAT_HANDLE_TYPE obj_kinds[DAT_OBJ_LAST] = {
+	[DAT_OBJ_PZ]	= DAT_HANDLE_TYPE_PZ,
+	[DAT_OBJ_LMR]	= DAT_HANDLE_TYPE_LMR,
+	[DAT_OBJ_EVD]	= DAT_HANDLE_TYPE_EVD,
+	[DAT_OBJ_SRQ]	= DAT_HANDLE_TYPE_SRQ,
+	[DAT_OBJ_EP]	= DAT_HANDLE_TYPE_EP,
+	[DAT_OBJ_CR]	= DAT_HANDLE_TYPE_CR,
+	[DAT_OBJ_RMR]	= DAT_HANDLE_TYPE_RMR,
+};
+
+static u64 face_handle(const struct dat_obj *obj)
+{
+	DAT_HANDLE_TYPE kind = obj_kinds[obj->type];
+
+	/* There are three kinds of listeners. */
+	if (obj->type == DAT_OBJ_PSP)
+		kind = ((const struct kdat_sp *)obj->face)->kind;
+	return handle_make(kind, handle_index(obj->ia->user_data),
+			   (obj->round & ROUND_MASK) << KDAT_ID_BITS | obj->id);
+}
+
+static void face_free(struct dat_obj *obj)
+{
+	kfree(obj->face);
+}
+
+static void sp_release(struct dat_obj *obj)
+{
+	struct kdat_sp *sp = obj->face;
+	struct dat_ep *ep = kdat_sp_take(sp);
+
+	if (ep)
+		dat_obj_unuse(&ep->obj);
+	/* A request of it may be being looked at, without a reference. */
+	kfree_rcu(sp, rcu);
+}
+
+/* Of a request obj->face is no memory, but the name of its service point. */
+static void cr_release(struct dat_obj *obj)
+{
+}
+
+static void (*const face_releases[DAT_OBJ_LAST])(struct dat_obj *obj) = {
+	[DAT_OBJ_PZ]	= face_free,
+	[DAT_OBJ_LMR]	= face_free,
+	[DAT_OBJ_EVD]	= face_free,
+	[DAT_OBJ_SRQ]	= face_free,
+	[DAT_OBJ_EP]	= face_free,
+	[DAT_OBJ_RMR]	= face_free,
+	[DAT_OBJ_PSP]	= sp_release,
+	[DAT_OBJ_CR]	= cr_release,
+};
+
+static void face_release(struct dat_obj *obj)
+{
+	face_releases[obj->type](obj);
+}
+
+/* What posts and dequeues name. */
+static bool face_is_near(const struct dat_obj *obj)
+{
+	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
+}
+
+static struct dat_obj __rcu **near_place(const struct dat_obj *obj)
+{
+	return kdat_near_of(obj->user_data, obj->type == DAT_OBJ_EP);
+}
+
+static void face_publish(struct dat_obj *obj)
+{
+	if (face_is_near(obj))
+		rcu_assign_pointer(*near_place(obj), obj);
+}
+
+static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
+{
+	/* Unless it is another's by now. */
+	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
+}
+
+static void face_unpublish(struct dat_obj *obj)
+{
+	if (face_is_near(obj))
+		near_forget(near_place(obj), obj);
+}
+
+/* Those of an IA that is going away; none is published meanwhile. */
+static void near_forget_all(const struct dat_ia *ia)
+{
+	struct dat_obj __rcu **place = kdat_near[0];
+	struct dat_obj *obj;
+
+	rcu_read_lock();
+	for (; place != kdat_near[0] + sizeof(kdat_near) / sizeof(*place); place++) {
+		obj = rcu_dereference(*place);
+		if (obj && obj->ia == ia)
+			near_forget(place, obj);
+	}
+	rcu_read_unlock();
+}
+
+const struct dat_face kdat_face = {
+	.handle		= face_handle,
+	.publish	= face_publish,
+	.unpublish	= face_unpublish,
+	.release	= face_release,
+};
+
+/**
+ * kdat_ia_reserve() - give an IA that is being opened its handle
+ * @kia: to be published or unpublished
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int kdat_ia_reserve(struct kdat_ia *kia)
+{
+	u32 index;
+	int ret;
+
+	ret = xa_alloc_cyclic(&kdat_ias, &index, XA_ZERO_ENTRY, XA_LIMIT(1, INDEX_MASK),
+			      &kdat_ias_next, GFP_KERNEL);
+	if (ret < 0)
+		return -ENOMEM;
+	kia->handle = (DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0);
+	return 0;
+}
+
+/* Let it be found. */
+void kdat_ia_publish(struct kdat_ia *kia)
+{
+	/* Can't fail: the index is reserved. */
+	xa_store(&kdat_ias, handle_index(kdat_to_u64(kia->handle)), kia, GFP_KERNEL);
+}
+
+/* It did not come to be. */
+void kdat_ia_unreserve(struct kdat_ia *kia)
+{
+	xa_erase(&kdat_ias, handle_index(kdat_to_u64(kia->handle)));
+}
+
+/**
+ * kdat_ia_find() - look an IA up
+ * @handle: anything
+ *
+ * Context: rcu_read_lock().  Return: the IA, or NULL.
+ */
+struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
+{
+	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(kdat_to_u64(handle)));
+
+	return kia && kia->handle == handle ? kia : NULL;
+}
+
+/**
+ * kdat_ia_take() - make an IA and its objects unreachable
+ * @handle: anything
+ *
+ * When it returns nobody is in a call on it any more.
+ *
+ * Context: may sleep; in no such call.  Return: the IA, the caller's now; or NULL.
+ */
+struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
+{
+	u32 index = handle_index(kdat_to_u64(handle));
+	struct kdat_ia *kia;
+
+	xa_lock(&kdat_ias);
+	kia = xa_load(&kdat_ias, index);
+	if (kia && kia->handle == handle)
+		__xa_erase(&kdat_ias, index);
+	else
+		kia = NULL;
+	xa_unlock(&kdat_ias);
+	if (!kia)
+		return NULL;
+	WRITE_ONCE(kia->ia->closing, true);
+	/* Those that found it look again once they have this lock. */
+	down_write(&kia->ia->sem);
+	up_write(&kia->ia->sem);
+	/* Now no call makes objects of it any more. */
+	near_forget_all(kia->ia);
+	synchronize_rcu();
+	return kia;
+}
+
+/* One that @owner has left open, or DAT_HANDLE_NULL. */
+DAT_HANDLE kdat_ia_of_module(const struct module *owner)
+{
+	DAT_HANDLE handle = DAT_HANDLE_NULL;
+	struct kdat_ia *kia;
+	unsigned long index;
+
+	rcu_read_lock();
+	xa_for_each(&kdat_ias, index, kia) {
+		if (kia->owner == owner)
+			handle = kia->handle;
+	}
+	rcu_read_unlock();
+	return handle;
+}
+
+/**
+ * kdat_find_any() - look an object up that is no IA
+ * @handle: anything
+ *
+ * Context: under RCU, or with softirqs disabled.  Return: the object, see kdat.h for what
+ * may be done to it, or NULL.
+ */
+struct dat_obj *kdat_find_any(DAT_HANDLE handle)
+{
+	u64 h = kdat_to_u64(handle);
+	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(h));
+	struct dat_obj *obj;
+
+	if (!kia)
+		return NULL;
+	obj = xa_load(&kia->ia->objs, h & ID_MASK);
+	return obj && obj->user_data == h ? obj : NULL;
+}
+
+static bool ia_is_known(DAT_HANDLE handle)
+{
+	bool known;
+
+	rcu_read_lock();
+	known = kdat_ia_find(handle);
+	rcu_read_unlock();
+	return known;
+}
+
+/**
+ * kdat_ia_release() - what kdat_ia_done() and kdat_done() do, but for the object
+ * @ia: locked by kdat_ia_get() or kdat_get()
+ *
+ * The reference goes last: a close that waits for the lock may have it, and be done, before
+ * the unlock is through with the memory of the lock.
+ *
+ * Context: may sleep.
+ */
+void kdat_ia_release(struct dat_ia *ia)
+{
+	dat_ia_unlock(ia);
+	dat_ia_put(ia);
+}
+
+/* kdat_ia_get(), of one whose device is gone as well if @gone_too. */
+static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
+{
+	struct dat_ia *ia = NULL;
+	struct kdat_ia *kia;
+	int ret = 0;
+
+	/* Consumers call from where upcalls of theirs run, by mistake. */
+	if (kdat_cant_sleep())
+		return ERR_PTR(-EDEADLK);
+	might_sleep();
+	rcu_read_lock();
+	kia = kdat_ia_find(handle);
+	if (kia) {
+		ia = kia->ia;
+		kref_get(&ia->ref);
+	}
+	rcu_read_unlock();
+	if (!ia)
+		return ERR_PTR(-ENOENT);
+	down_read(&ia->sem);
+	/* A close waits for the lock after it has made the IA unknown. */
+	if (!ia_is_known(handle))
+		ret = -ENOENT;
+	else if (!gone_too && READ_ONCE(ia->dead))
+		ret = -ENODEV;
+	if (!ret)
+		return kia;
+	kdat_ia_release(ia);
+	return ERR_PTR(ret);
+}
+
+/**
+ * kdat_ia_get() - begin a call on an IA
+ * @handle: anything
+ *
+ * Context: may sleep.  Return: the IA, locked live, to be followed by kdat_ia_done(); or an
+ * ERR_PTR: -ENOENT no such IA, -ENODEV its device is gone, -EDEADLK it may not sleep.
+ */
+struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
+{
+	return ia_get(handle, false);
+}
+
+void kdat_ia_done(struct kdat_ia *kia)
+{
+	kdat_ia_release(kia->ia);
+}
+
+/**
+ * kdat_get_in() - get an object of an IA
+ * @ia: locked by kdat_ia_get() or kdat_get()
+ * @handle: anything
+ * @kind: not DAT_HANDLE_TYPE_IA
+ *
+ * Context: any.  Return: the object with a reference, or ERR_PTR(-ENOENT).
+ */
+void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
+{
+	struct dat_obj *obj;
+
+	rcu_read_lock();
+	obj = kdat_find(handle, kind);
+	if (obj && (obj->ia != ia || !kref_get_unless_zero(&obj->ref)))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj ?: ERR_PTR(-ENOENT);
+}
+
+static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool gone_too)
+{
+	u32 index = handle_index(kdat_to_u64(handle));
+	struct kdat_ia *kia;
+	void *obj;
+
+	if (kdat_kind(handle) != kind)
+		return ERR_PTR(-ENOENT);
+	kia = ia_get((DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0), gone_too);
+	if (IS_ERR(kia))
+		return kia;
+	obj = kdat_get_in(kia->ia, handle, kind);
+	if (IS_ERR(obj))
+		kdat_ia_done(kia);
+	return obj;
+}
+
+/**
+ * kdat_get() - begin a call on an object
+ * @handle: anything
+ * @kind: not DAT_HANDLE_TYPE_IA
+ *
+ * Context: may sleep.  Return: the object with a reference, its IA locked live, to be
+ * followed by kdat_done(); or an ERR_PTR: -ENOENT no such object, -ENODEV its device is
+ * gone, -EDEADLK it may not sleep.
+ */
+void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
+{
+	return obj_get(handle, kind, false);
+}
+
+/**
+ * kdat_get_gone() - the same to end something, for which no device is needed
+ * @handle: anything
+ * @kind: not DAT_HANDLE_TYPE_IA
+ *
+ * When the device went its objects were shut down; a free does that again, which does
+ * nothing, and takes them away.
+ *
+ * Context: may sleep.  Return: as kdat_get(), but for -ENODEV.
+ */
+void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
+{
+	return obj_get(handle, kind, true);
+}
+
+void kdat_done(struct dat_obj *obj)
+{
+	struct dat_ia *ia = obj->ia;
+
+	dat_obj_put(obj);
+	kdat_ia_release(ia);
+}
+
+/**
+ * kdat_free() - free an object
+ * @handle: anything
+ * @kind: not DAT_HANDLE_TYPE_IA
+ * @bad: what to return if there is no such object
+ * @busy: what to return if it can't be freed now
+ *
+ * Context: may sleep.  Return: DAT_SUCCESS or an error.
+ */
+DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
+		     DAT_RETURN busy)
+{
+	struct dat_obj *obj = kdat_get_gone(handle, kind);
+	int ret;
+
+	if (IS_ERR(obj))
+		return kdat_lookup_error(PTR_ERR(obj), bad);
+	ret = dat_obj_free(obj);
+	kdat_done(obj);
+	if (ret == -EBUSY || ret == -EISCONN)
+		return busy;
+	return ret ? kdat_lookup_error(ret, bad) : DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	struct dat_obj *obj;
+	struct kdat_ia *kia;
+
+	rcu_read_lock();
+	kia = kdat_ia_find(dat_handle);
+	obj = kia ? NULL : kdat_find_any(dat_handle);
+	if (kia)
+		WRITE_ONCE(kia->context, context.as_64);
+	else if (obj)
+		WRITE_ONCE(obj->context, context.as_64);
+	else
+		rc = KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	rcu_read_unlock();
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_set_consumer_context);
+
+DAT_RETURN kdat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+	struct dat_obj *obj;
+	struct kdat_ia *kia;
+
+	if (!context)
+		return KDAT_ARG(2);
+	rcu_read_lock();
+	kia = kdat_ia_find(dat_handle);
+	obj = kia ? NULL : kdat_find_any(dat_handle);
+	if (kia)
+		context->as_64 = READ_ONCE(kia->context);
+	else if (obj)
+		context->as_64 = READ_ONCE(obj->context);
+	else
+		rc = KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	rcu_read_unlock();
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_get_consumer_context);
+
+DAT_RETURN kdat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type)
+{
+	bool known;
+
+	if (!handle_type)
+		return KDAT_ARG(2);
+	rcu_read_lock();
+	known = kdat_ia_find(dat_handle) || kdat_find_any(dat_handle);
+	rcu_read_unlock();
+	if (!known)
+		return KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	*handle_type = kdat_kind(dat_handle);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_get_handle_type);

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Adapters of kernel consumers: registry, open, query, close. */
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "kdapl/kdapl.h"
+
+#define NOT_FOUND(subtype)	KDAT_ERR(DAT_PROVIDER_NOT_FOUND, subtype)
+
+/* That of the caller; tasks of the kernel have the first. */
+static struct net *caller_net(void)
+{
+	return current->nsproxy ? current->nsproxy->net_ns : &init_net;
+}
+
+static DAT_RETURN open_error(int err)
+{
+	return err == -ENOENT ? NOT_FOUND(DAT_NAME_NOT_REGISTERED) : kdat_error(err);
+}
+
+static DAT_RETURN open_check(const char *name, DAT_COUNT qlen, const DAT_EVD_HANDLE *async_evd,
+			     const DAT_IA_HANDLE *ia)
+{
+	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return KDAT_ARG(1);
+	if (!async_evd)
+		return KDAT_ARG(3);
+	if (*async_evd == DAT_HANDLE_NULL && qlen <= 0)
+		return KDAT_ARG(2);
+	if (*async_evd == DAT_HANDLE_NULL && qlen > DAT_MAX_EVD_QLEN)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	return ia ? DAT_SUCCESS : KDAT_ARG(4);
+}
+
+static DAT_RETURN version_check(u32 major, u32 minor)
+{
+	if (major != DAT_VERSION_MAJOR)
+		return NOT_FOUND(DAT_MAJOR_NOT_FOUND);
+	return minor > DAT_VERSION_MINOR ? NOT_FOUND(DAT_MINOR_NOT_FOUND) : DAT_SUCCESS;
+}
+
+/* An EVD of another IA can't be fed by this one's adapter. */
+static DAT_RETURN foreign_evd(DAT_EVD_HANDLE handle)
+{
+	bool known;
+
+	rcu_read_lock();
+	known = kdat_find(handle, DAT_HANDLE_TYPE_EVD);
+	rcu_read_unlock();
+	return known ? KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE) : KDAT_BAD(EVD_ASYNC);
+}
+
+static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
+{
+	struct dat_evd *evd;
+	int ret;
+
+	if (*async_evd == DAT_EVD_ASYNC_EXISTS)
+		return 0;
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		return ret;
+	evd = kdat_evd_make(ia, qlen, DAT_UPCALL_DISABLE, NULL, DAT_EVD_ASYNC_FLAG);
+	ret = PTR_ERR_OR_ZERO(evd);
+	if (!ret) {
+		dat_ia_set_async_evd(ia, evd);
+		*async_evd = kdat_handle(&evd->obj);
+		dat_obj_put(&evd->obj);
+	}
+	dat_ia_unlock(ia);
+	return ret;
+}
+
+static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_COUNT qlen,
+		   DAT_EVD_HANDLE *async_evd)
+{
+	struct dat_ia *ia;
+	int ret;
+
+	ret = kdat_ia_reserve(kia);
+	if (ret)
+		return ret;
+	ia = dat_ia_open(name, net, (uintptr_t)kia->handle);
+	if (IS_ERR(ia)) {
+		ret = PTR_ERR(ia);
+		goto err_unreserve;
+	}
+	ia->face = &kdat_face;
+	kia->ia = ia;
+	dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
+	ret = ia_make_async(ia, qlen, async_evd);
+	if (ret)
+		goto err_close;
+	kdat_ia_publish(kia);
+	return 0;
+
+err_close:
+	dat_ia_close(ia);
+	dat_ia_put(ia);
+err_unreserve:
+	kdat_ia_unreserve(kia);
+	return ret;
+}
+
+static DAT_RETURN ia_make(struct net *net, const char *name, DAT_COUNT qlen,
+			  DAT_EVD_HANDLE *async_evd, struct module *owner, DAT_IA_HANDLE *out)
+{
+	struct kdat_ia *kia;
+	int ret;
+
+	kia = kzalloc(sizeof(*kia), GFP_KERNEL);
+	if (!kia)
+		return kdat_error(-ENOMEM);
+	kia->owner = owner;
+	ret = ia_open(kia, net, name, qlen, async_evd);
+	if (ret) {
+		kfree(kia);
+		return open_error(ret);
+	}
+	*out = kia->handle;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
+			 DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+			 DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
+			 DAT_BOOLEAN thread_safety, struct module *owner)
+{
+	DAT_EVD_HANDLE async_evd;
+	DAT_RETURN rc;
+
+	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
+	if (rc == DAT_SUCCESS)
+		rc = version_check(dat_major, dat_minor);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
+	async_evd = *async_evd_handle;
+	if (async_evd != DAT_HANDLE_NULL && async_evd != DAT_EVD_ASYNC_EXISTS)
+		return foreign_evd(async_evd);
+	rc = ia_make(caller_net(), ia_name, async_evd_min_qlen, &async_evd, owner, ia_handle);
+	if (rc == DAT_SUCCESS)
+		*async_evd_handle = async_evd;
+	return rc;
+}
+EXPORT_SYMBOL_DAT(kdat_ia_openv);
+
+/**
+ * kdat_ia_open_net() - open an adapter of a namespace, for a consumer in this module
+ * @net: whose adapter; the IA holds it until it is closed
+ * @name: IA name
+ * @ia: out; it has no async EVD
+ *
+ * Nobody closes what such a consumer leaves open.
+ *
+ * Context: may sleep.  Return: as kdat_ia_openv().
+ */
+DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE async_evd = DAT_EVD_ASYNC_EXISTS;
+
+	return ia_make(net, name, 0, &async_evd, NULL, ia);
+}
+
+/**
+ * kdat_ia_good() - tell whether it is worth while to use an IA for something new
+ * @ia: the IA
+ *
+ * Its device is there, and the address that listeners of it were bound to is still that of
+ * the adapter.
+ *
+ * Context: may sleep.
+ */
+bool kdat_ia_good(DAT_IA_HANDLE ia)
+{
+	struct kdat_ia *kia = kdat_ia_get(ia);
+	struct sockaddr_storage now;
+	bool good = true;
+
+	if (IS_ERR(kia))
+		return false;
+	if (!dat_dev_addr(kia->ia, AF_UNSPEC, &now))
+		good = !memcmp(&now, &kia->addr, sizeof(now));
+	kdat_ia_done(kia);
+	return good;
+}
+
+/* Address of the port; valid until the IA is closed. */
+DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
+{
+	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
+}
+
+/* Version numbers in the form that devices print them, "20.31.1014" or nothing. */
+static void fill_firmware(struct ib_device *ibdev, DAT_IA_ATTR *attr)
+{
+	char fw[IB_FW_VERSION_NAME_MAX] = {};
+
+	ib_get_device_fw_str(ibdev, fw);
+	if (sscanf(fw, "%u.%u", &attr->firmware_version_major,
+		   &attr->firmware_version_minor) < 1)
+		attr->firmware_version_major = 0;
+}
+
+static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
+{
+	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
+	u32 iov = min_t(u32, min(dev->max_send_sge, dev->max_recv_sge), DAT_MAX_SGE);
+
+	attr->max_eps = dev->max_qp;
+	attr->max_dto_per_ep = dat_ia_max_dto(ia, dev->max_qp_wr);
+	attr->max_rdma_read_per_ep_in = min_t(u32, dev->max_qp_rd_atom, U8_MAX);
+	attr->max_rdma_read_per_ep_out = min_t(u32, dev->max_qp_init_rd_atom, U8_MAX);
+	attr->max_evds = 1 << 22;
+	attr->max_evd_qlen = DAT_MAX_EVD_QLEN;
+	attr->max_iov_segments_per_dto = iov;
+	attr->max_lmrs = dev->max_mr;
+	attr->max_lmr_block_size = min_t(u64, dev->max_mr_size, U32_MAX);
+	attr->max_lmr_virtual_address = ~(DAT_VADDR)0;
+	attr->max_pzs = dev->max_pd;
+	attr->max_message_size = ia->msg_max;
+	attr->max_rdma_size = ia->msg_max;
+	/* Each binding is a registration. */
+	attr->max_rmrs = dev->max_mr;
+	attr->max_rmr_target_address = ~(DAT_VADDR)0;
+	attr->max_srqs = dev->max_srq;
+	attr->max_ep_per_srq = dev->max_srq ? dev->max_qp : 0;
+	attr->max_recv_per_srq = dat_ia_max_dto(ia, dev->max_srq_wr);
+	attr->max_iov_segments_per_rdma_read = min_t(u32, dev->max_sge_rd, iov);
+	attr->max_iov_segments_per_rdma_write = iov;
+}
+
+static void fill_ia_attr(struct kdat_ia *kia, DAT_IA_ATTR *attr)
+{
+	struct dat_ia *ia = kia->ia;
+	struct ib_device *ibdev = ia->dev->ibdev;
+
+	memset(attr, 0, sizeof(*attr));
+	strscpy(attr->adapter_name, ia->name, sizeof(attr->adapter_name));
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s %#x",
+		 dev_name(&ibdev->dev), ibdev->attrs.vendor_id);
+	attr->hardware_version_major = ibdev->attrs.hw_ver;
+	fill_firmware(ibdev, attr);
+	attr->ia_address_ptr = kdat_ia_addr(kia);
+	fill_limits(ia, attr);
+	attr->max_rdma_read_in = attr->max_rdma_read_per_ep_in;
+	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
+	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+	attr->zb_supported = DAT_FALSE;
+	attr->reserved_lmr_supported = DAT_TRUE;
+}
+
+static void fill_merging(DAT_PROVIDER_ATTR *attr)
+{
+	unsigned int i, j;
+
+	/* They all meet in one ring. */
+	for (i = 0; i < ARRAY_SIZE(attr->evd_stream_merging_supported); i++)
+		for (j = 0; j < ARRAY_SIZE(attr->evd_stream_merging_supported[i]); j++)
+			attr->evd_stream_merging_supported[i][j] = DAT_TRUE;
+}
+
+static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
+{
+	struct dat_ia *ia = kia->ia;
+	struct ib_device *ibdev = ia->dev->ibdev;
+	bool iwarp = rdma_protocol_iwarp(ibdev, ia->port);
+
+	memset(attr, 0, sizeof(*attr));
+	strscpy(attr->provider_name, ia->name, sizeof(attr->provider_name));
+	attr->provider_version_major = 1;
+	attr->dapl_version_major = DAT_VERSION_MAJOR;
+	attr->dapl_version_minor = DAT_VERSION_MINOR;
+	attr->lmr_mem_types_supported = kdat_mem_types();
+	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
+	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+	attr->dat_qos_supported = KDAT_QOS_ALL;
+	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
+					   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+					   DAT_COMPLETION_UNSIGNALLED_FLAG |
+					   DAT_COMPLETION_BARRIER_FENCE_FLAG |
+					   DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
+	attr->is_thread_safe = DAT_TRUE;
+	attr->max_private_data_size = KDAT_PD_MAX;
+	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	attr->upcall_policy = DAT_UPCALL_MANY;
+	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
+	fill_merging(attr);
+	attr->srq_supported = ibdev->attrs.max_srq ? DAT_TRUE : DAT_FALSE;
+	attr->srq_watermarks_supported = 0x001;	/* the low one */
+	attr->srq_info_supported = 0x01;
+	attr->ep_recv_info_supported = 0x11;	/* of EPs without an SRQ */
+	/* Whether it is needed depends on how the platform maps memory; it costs little. */
+	attr->lmr_sync_req = ib_uses_virt_dma(ibdev) ? DAT_FALSE : DAT_TRUE;
+	attr->rdma_write_for_rdma_read_req = iwarp ? DAT_TRUE : DAT_FALSE;
+	attr->rdma_read_lmr_rmr_context_exposure = iwarp ? DAT_TRUE : DAT_FALSE;
+	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
+	attr->is_interrupt_safe = DAT_FALSE;
+	attr->fmr_supported = ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS ?
+			      DAT_TRUE : DAT_FALSE;
+	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
+}
+
+static DAT_EVD_HANDLE ia_async_evd(struct dat_ia *ia)
+{
+	struct dat_evd *evd = READ_ONCE(ia->async_evd);
+
+	return evd ? kdat_handle(&evd->obj) : DAT_EVD_OUT_OF_SCOPE;
+}
+
+DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
+			 DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
+			 DAT_PROVIDER_ATTR_MASK provider_attr_mask,
+			 DAT_PROVIDER_ATTR *provider_attr)
+{
+	struct kdat_ia *kia;
+
+	if (ia_attr_mask & ~DAT_IA_FIELD_ALL)
+		return KDAT_ARG(3);
+	if (ia_attr_mask && !ia_attr)
+		return KDAT_ARG(4);
+	if (provider_attr_mask & ~DAT_PROVIDER_FIELD_ALL)
+		return KDAT_ARG(5);
+	if (provider_attr_mask && !provider_attr)
+		return KDAT_ARG(6);
+	kia = kdat_ia_get(ia_handle);
+	if (IS_ERR(kia))
+		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	if (async_evd_handle)
+		*async_evd_handle = ia_async_evd(kia->ia);
+	if (ia_attr_mask)
+		fill_ia_attr(kia, ia_attr);
+	if (provider_attr_mask)
+		fill_provider_attr(kia, provider_attr);
+	kdat_ia_done(kia);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_ia_query);
+
+/* Call @fn for each EVD; true if it said so for any. */
+static bool ia_any_evd(struct dat_ia *ia, bool (*fn)(struct dat_evd *evd))
+{
+	struct dat_obj *obj;
+	unsigned long id;
+	bool any = false;
+
+	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
+		if (obj->type == DAT_OBJ_EVD)
+			any |= fn(to_dat_evd(obj));
+		dat_obj_put(obj);
+	}
+	return any;
+}
+
+static bool end_upcalls(struct dat_evd *evd)
+{
+	kdat_evd_kill(evd);
+	dat_upcall_end(evd);
+	return false;
+}
+
+/* Of what the consumer has made. */
+static bool ia_in_use(struct dat_ia *ia)
+{
+	struct dat_lmr *reserved = READ_ONCE(ia->reserved);
+	struct dat_evd *async = READ_ONCE(ia->async_evd);
+	struct dat_obj *obj;
+	unsigned long id;
+	bool used = false;
+
+	for (id = 0; !used && (obj = dat_ia_next(ia, &id)); id++) {
+		used = !(async && obj == &async->obj) && !(reserved && obj == &reserved->obj);
+		dat_obj_put(obj);
+	}
+	return used;
+}
+
+/* The IA may have lost its device, so this is no ordinary call. */
+static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
+{
+	struct dat_ia *ia = NULL;
+	struct kdat_ia *kia;
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	rcu_read_lock();
+	kia = kdat_ia_find(handle);
+	if (kia) {
+		ia = kia->ia;
+		kref_get(&ia->ref);
+	}
+	rcu_read_unlock();
+	if (!ia)
+		return KDAT_BAD(IA);
+	if (ia_any_evd(ia, dat_upcall_is_mine))
+		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	else if (flags == DAT_CLOSE_GRACEFUL_FLAG && ia_in_use(ia))
+		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	dat_ia_put(ia);
+	return rc;
+}
+
+DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
+{
+	struct kdat_ia *kia;
+	DAT_RETURN rc;
+
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
+	if (ia_flags != DAT_CLOSE_ABRUPT_FLAG && ia_flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return KDAT_ARG(2);
+	rc = close_check(ia_handle, ia_flags);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	kia = kdat_ia_take(ia_handle);
+	if (!kia)
+		return KDAT_BAD(IA);
+	ia_any_evd(kia->ia, end_upcalls);
+	dat_ia_close(kia->ia);
+	dat_ia_put(kia->ia);
+	kfree(kia);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_ia_close);
+
+static void fill_info(DAT_PROVIDER_INFO *info, const char *name)
+{
+	memset(info, 0, sizeof(*info));
+	strscpy(info->ia_name, name, sizeof(info->ia_name));
+	info->dapl_version_major = DAT_VERSION_MAJOR;
+	info->dapl_version_minor = DAT_VERSION_MINOR;
+	info->is_thread_safe = DAT_TRUE;
+}
+
+DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
+					DAT_PROVIDER_INFO **provider_list)
+{
+	char name[DAT_NAME_SIZE];
+	DAT_COUNT n;
+	bool active;
+	u32 port;
+
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
+	if (max_to_return < 0)
+		return KDAT_ARG(1);
+	if (!number_entries)
+		return KDAT_ARG(2);
+	if (max_to_return && !provider_list)
+		return KDAT_ARG(3);
+	for (n = 0; !dat_dev_nth(caller_net(), n, name, sizeof(name), &port, &active); n++)
+		if (n < max_to_return && provider_list[n])
+			fill_info(provider_list[n], name);
+	*number_entries = n;
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT(kdat_registry_list_providers);
+
+/* One of ours has the name. */
+static bool name_taken(const DAT_PROVIDER_INFO *info)
+{
+	struct dat_dev *dev;
+	u32 port;
+
+	if (strnlen(info->ia_name, sizeof(info->ia_name)) == sizeof(info->ia_name))
+		return false;
+	dev = dat_dev_find(info->ia_name, caller_net(), &port);
+	if (!IS_ERR(dev))
+		dat_dev_put(dev);
+	return !IS_ERR(dev);
+}
+
+DAT_RETURN kdat_registry_add_provider(const DAT_PROVIDER *provider,
+				      const DAT_PROVIDER_INFO *provider_info)
+{
+	if (!provider)
+		return KDAT_ARG(1);
+	if (!provider_info)
+		return KDAT_ARG(2);
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
+	if (name_taken(provider_info))
+		return KDAT_ERR(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
+	return KDAT_ERR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+}
+EXPORT_SYMBOL_DAT(kdat_registry_add_provider);
+
+DAT_RETURN kdat_registry_remove_provider(const DAT_PROVIDER *provider,
+					 const DAT_PROVIDER_INFO *provider_info)
+{
+	if (!provider)
+		return KDAT_ARG(1);
+	if (!provider_info)
+		return KDAT_ARG(2);
+	if (kdat_cant_sleep())
+		return KDAT_CONTEXT;
+	might_sleep();
+	if (name_taken(provider_info))
+		return KDAT_ERR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE);
+	return NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+}
+EXPORT_SYMBOL_DAT(kdat_registry_remove_provider);
+
+DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_NAME_PTR name2,
+					   DAT_HA_RELATIONSHIP *answer)
+{
+	if (!name1)
+		return KDAT_ARG(1);
+	if (!name2)
+		return KDAT_ARG(2);
+	if (!answer)
+		return KDAT_ARG(3);
+	return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+}
+EXPORT_SYMBOL_DAT(kdat_registry_providers_related);
+
+/* What a module leaves open would call into where it was. */
+static int module_event(struct notifier_block *nb, unsigned long state, void *data)
+{
+	struct module *mod = data;
+	DAT_IA_HANDLE handle;
+	DAT_RETURN rc;
+
+	if (state != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	while ((handle = kdat_ia_of_module(mod)) != DAT_HANDLE_NULL) {
+		pr_warn("dat: module %s has left an IA open\n", mod->name);
+		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
+		/* Another thread is just closing that one; there may be more. */
+		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
+			break;
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_nb = { .notifier_call = module_event };
+
+int kdat_init(void)
+{
+	int ret = dat_upcall_init();
+
+	if (ret)
+		return ret;
+	ret = register_module_notifier(&module_nb);
+	if (ret)
+		dat_upcall_exit();
+	return ret;
+}
+
+/* Who has an IA open holds this module. */
+void kdat_exit(void)
+{
+	unregister_module_notifier(&module_nb);
+	dat_upcall_exit();
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The handshake by which two kernels prove to each other that they know the cluster key; see
+ * struct rsm_greeting.  What crypto there is comes from the kernel's crypto API.
+ */
+#include <crypto/algapi.h>
+#include <crypto/hash.h>
+#include <keys/user-type.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/key.h>
+#include <linux/random.h>
+
+#include "kdapl/kdapl.h"
+#include "rsm/msg.h"
+
+#define KEY_NAME	"rsm:cluster"
+
+static const char importer_label[16] = "RSM 2 importer";
+static const char exporter_label[16] = "RSM 2 exporter";
+
+/* The key. */
+
+static struct key *node_key(struct rsm_node *node)
+{
+	struct key *key;
+
+	spin_lock(&node->key_lock);
+	key = key_get(node->key);
+	spin_unlock(&node->key_lock);
+	return key;
+}
+
+/* Under key->sem: the length is good for a cluster key.  A revoked key has no payload. */
+static const struct user_key_payload *key_payload(const struct key *key)
+{
+	const struct user_key_payload *payload = user_key_payload_locked(key);
+
+	return payload && payload->datalen >= RSM_KEY_MIN ? payload : NULL;
+}
+
+static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
+{
+	const struct user_key_payload *payload;
+	struct crypto_shash *tfm;
+	int ret;
+
+	ret = key_validate(key);
+	if (ret)
+		return ret;
+	tfm = crypto_alloc_shash("hmac(sha256)", 0, 0);
+	if (IS_ERR(tfm))
+		return PTR_ERR(tfm);
+	down_read(&key->sem);
+	payload = key_payload(key);
+	ret = payload ? crypto_shash_setkey(tfm, payload->data, payload->datalen) : -ENOKEY;
+	up_read(&key->sem);
+	if (!ret)
+		ret = crypto_shash_tfm_digest(tfm, (const u8 *)t, sizeof(*t), mac);
+	/* Zeroes the key that it has. */
+	crypto_free_shash(tfm);
+	return ret;
+}
+
+int rsm_auth_ready(struct rsm_node *node)
+{
+	struct key *key;
+	bool good;
+
+	if (READ_ONCE(node->trusts))
+		return DAT_RSM_OK;
+	key = node_key(node);
+	good = key && !key_validate(key);
+	key_put(key);
+	return good ? DAT_RSM_OK : DAT_RSM_BAD_CONF;
+}
+
+/* Also loads the algorithm while an administrator can be told that there is none. */
+static int key_check(struct key *key)
+{
+	static const struct rsm_transcript nothing;
+	u8 mac[RSM_MAC];
+
+	if (key->type != &key_type_logon || strcmp(key->description, KEY_NAME) ||
+	    key_digest(key, &nothing, mac))
+		return DAT_RSM_BAD_CONF;
+	return DAT_RSM_OK;
+}
+
+int rsm_auth_set_key(struct rsm_node *node, s32 serial)
+{
+	struct key *key = NULL;
+	key_ref_t ref;
+	int ret;
+
+	if (serial) {
+		ref = lookup_user_key(serial, 0, KEY_NEED_SEARCH);
+		if (IS_ERR(ref))
+			return DAT_RSM_BAD_CONF;
+		key = key_ref_to_ptr(ref);
+		ret = key_check(key);
+		if (ret) {
+			key_put(key);
+			return ret;
+		}
+	}
+	spin_lock(&node->key_lock);
+	swap(node->key, key);
+	spin_unlock(&node->key_lock);
+	key_put(key);
+	return DAT_RSM_OK;
+}
+
+/* Proofs. */
+
+bool rsm_auth_link(struct rsm_conn *conn)
+{
+	struct rsm_transcript *t = &conn->said;
+	struct dat_path path;
+
+	if (kdat_ep_path(conn->ep, &path) != DAT_SUCCESS)
+		return false;
+	if (!conn->ops->moves) {
+		swap(path.local, path.remote);
+		swap(path.local_qpn, path.remote_qpn);
+	}
+	memcpy(t->importer_gid, &path.local, sizeof(t->importer_gid));
+	memcpy(t->exporter_gid, &path.remote, sizeof(t->exporter_gid));
+	t->importer_qpn = cpu_to_be32(path.local_qpn);
+	t->exporter_qpn = cpu_to_be32(path.remote_qpn);
+	return true;
+}
+
+/* The proof of one side: over what was said so far, but its own code.  False: there is no key. */
+static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
+{
+	struct key *key = node_key(conn->ctlr->node);
+	struct rsm_transcript t = conn->said;
+	bool made;
+
+	if (!key)
+		return false;
+	memcpy(t.label, importer ? importer_label : exporter_label, sizeof(t.label));
+	if (importer) {
+		memset(&t.proof.mac, 0, sizeof(t.proof.mac));
+		memset(&t.grant, 0, sizeof(t.grant));
+	} else {
+		memset(&t.grant.mac, 0, sizeof(t.grant.mac));
+	}
+	made = !key_digest(key, &t, mac);
+	key_put(key);
+	return made;
+}
+
+static bool auth_good(struct rsm_conn *conn, bool importer, const u8 *mac)
+{
+	u8 own[RSM_MAC];
+
+	return conn->trusts || (auth_mac(conn, importer, own) && !crypto_memneq(own, mac, RSM_MAC));
+}
+
+static bool auth_sign(struct rsm_conn *conn, bool importer, u8 *mac)
+{
+	return conn->trusts || auth_mac(conn, importer, mac);
+}
+
+/* The importer. */
+
+void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
+{
+	const struct group_info *info = current_cred()->group_info;
+	struct rsm_proof *p = &conn->said.proof;
+	u32 n = min_t(u32, info->ngroups, RSM_PROOF_GROUPS), i;
+
+	conn->said.greeting = (struct rsm_greeting) {
+		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
+		.flags = cpu_to_be16(conn->trusts ? RSM_GREETING_TRUSTS : 0),
+		.node = cpu_to_be32(READ_ONCE(conn->ctlr->node->id)), .to = cpu_to_be32(node),
+		.segid = cpu_to_be32(segid), .perm = cpu_to_be32(perm),
+	};
+	get_random_bytes(conn->said.greeting.nonce, RSM_NONCE);
+	*p = (struct rsm_proof) {
+		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_PROOF,
+		.flags = capable(CAP_DAC_OVERRIDE) ? RSM_PROOF_CAPABLE : 0,
+		.ngroups = cpu_to_be16(n),
+		.uid = cpu_to_be32(from_kuid_munged(&init_user_ns, current_euid())),
+		.gid = cpu_to_be32(from_kgid_munged(&init_user_ns, current_egid())),
+	};
+	for (i = 0; i < n; i++)
+		p->groups[i] = cpu_to_be32(from_kgid_munged(&init_user_ns, info->gid[i]));
+}
+
+void rsm_auth_prove(struct rsm_conn *conn)
+{
+	struct rsm_proof *p = &conn->said.proof;
+
+	if (!auth_sign(conn, true, p->mac)) {
+		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
+		return;
+	}
+	spin_lock_bh(&conn->lock);
+	if (!conn->lost)
+		rsm_msg_handshake(conn, p, sizeof(*p));
+	spin_unlock_bh(&conn->lock);
+}
+
+/*
+ * For an importer that waits for its grant.  siw forgets to look at what comes while it ends an
+ * accept, until more comes.
+ */
+void rsm_auth_prove_again(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!conn->lost)
+		rsm_msg_handshake(conn, &conn->said.proof, sizeof(conn->said.proof));
+}
+
+/* Who has another key than we have can say nothing that we understand. */
+static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
+{
+	conn->said.grant = *grant;
+	if (!auth_good(conn, false, grant->mac)) {
+		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
+		return true;
+	}
+	if (grant->err) {
+		rsm_conn_lost(conn, rsm_conn_refusal(be32_to_cpu(grant->err)));
+		return true;
+	}
+	spin_lock_bh(&conn->lock);
+	rsm_conn_up(conn);
+	spin_unlock_bh(&conn->lock);
+	return true;
+}
+
+/* The exporter. */
+
+int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
+{
+	bool trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
+
+	return trusts == READ_ONCE(node->trusts) ? rsm_auth_ready(node) : DAT_RSM_BAD_CONF;
+}
+
+/*
+ * A grant that refuses leaves the connection to the importer, who hears of it and ends it, or to
+ * the end of the exporter's patience.
+ */
+static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
+{
+	struct rsm_grant *grant = &conn->said.grant;
+
+	/* An importer that hears nothing says its proof again. */
+	if (conn->proof_heard)
+		return !memcmp(&conn->said.proof, proof, sizeof(*proof));
+	conn->proof_heard = true;
+	conn->said.proof = *proof;
+	*grant = (struct rsm_grant) {
+		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_GRANT,
+	};
+	if (!auth_good(conn, true, proof->mac))
+		grant->err = cpu_to_be32(DAT_RSM_BAD_CONF);
+	else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac))
+		return false;
+	spin_lock_bh(&conn->lock);
+	if (!conn->lost) {
+		rsm_msg_handshake(conn, grant, sizeof(*grant));
+		if (!grant->err)
+			rsm_conn_up(conn);
+	}
+	spin_unlock_bh(&conn->lock);
+	return true;
+}
+
+bool rsm_auth_heard(struct rsm_conn *conn, const void *msg, u32 len)
+{
+	const struct rsm_proof *proof = msg;
+	const struct rsm_grant *grant = msg;
+
+	if (conn->ops->moves)
+		return len == sizeof(*grant) && grant->magic == cpu_to_be32(RSM_MAGIC) &&
+		       grant->type == RSM_MSG_GRANT && auth_granted(conn, grant);
+	return len == sizeof(*proof) && proof->magic == cpu_to_be32(RSM_MAGIC) &&
+	       proof->type == RSM_MSG_PROOF && auth_proven(conn, proof);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctls of RSM, and their dispatcher, the only place where arguments are copied.  How
+ * a call went is said in the argument; see the top of <rdma/dat_rsm.h>.
+ */
+#include <linux/file.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+
+#include "user/file.h"
+#include "rsm/rsm.h"
+
+/* What every argument begins with. */
+struct rsm_head {
+	u32 size;
+	u32 err;
+};
+
+union rsm_arg {
+	struct rsm_head			head;
+	struct dat_rsm_open		open;
+	struct dat_rsm_ctlr		ctlr;
+	struct dat_rsm_export		export;
+	struct dat_rsm_rebind		rebind;
+	struct dat_rsm_publish		publish;
+	struct dat_rsm_unpublish	unpublish;
+	struct dat_rsm_connect		connect;
+	struct dat_rsm_localmem		localmem;
+	struct dat_rsm_free		free;
+	struct dat_rsm_io		io;
+	struct dat_rsm_post		post;
+	struct dat_rsm_wait		wait;
+	struct dat_rsm_fd		fd;
+	struct dat_rsm_nodes		nodes;
+	struct dat_rsm_topology		topology;
+	struct dat_rsm_ring		ring;
+	struct dat_rsm_kick		kick;
+};
+
+/**
+ * struct rsm_op - what a number stands for
+ * @fn: do it; enum dat_rsm_err, or a negative errno: that was no call
+ * @size: of the argument
+ * @min_size: of what every caller knows
+ * @needs_ctx: the file must be one of RSM
+ */
+struct rsm_op {
+	int	(*fn)(struct rsm_ucmd *ucmd);
+	u32	size;
+	u32	min_size;
+	bool	needs_ctx;
+};
+
+static int rsm_cmd_open(struct rsm_ucmd *ucmd)
+{
+	struct dat_file *file = ucmd->file->private_data;
+	struct dat_rsm_open *arg = ucmd->arg;
+	struct rsm_ctx *ctx;
+	int ret = DAT_RSM_BAD_CTLR;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	mutex_lock(&file->lock);
+	if (!file->rsm) {
+		ret = rsm_ctx_open(ucmd->file, &ctx);
+		if (!ret)
+			smp_store_release(&file->rsm, ctx);	/* for who looks without the lock */
+	}
+	mutex_unlock(&file->lock);
+	if (ret)
+		return ret;
+	arg->node = ctx->node->id;
+	arg->slots_offset = (u64)DAT_REGION_RSM_SLOTS << PAGE_SHIFT;
+	arg->slots_size = dat_mmap_size(&ctx->slots);
+	return DAT_RSM_OK;
+}
+
+/* Also of a file that has no context. */
+struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd)
+{
+	const struct dat_file *file = ucmd->file->private_data;
+
+	return rsm_node_of(file->net);
+}
+
+static int rsm_cmd_ctlr(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_ctlr *arg = ucmd->arg;
+	u64 budget = rsm_mem_budget();
+
+	if (arg->ctlr != DAT_RSM_LOOPBACK)
+		return rsm_ctlr_describe(rsm_ucmd_node(ucmd), arg);
+	strscpy(arg->name, "loopback", sizeof(arg->name));
+	arg->device[0] = '\0';
+	arg->direct_sizes = 0xf;
+	arg->atomic_sizes = 0xf;
+	arg->page_sizes = PAGE_SIZE >> 10;
+	arg->max_exports = READ_ONCE(rsm_max_segments);
+	arg->max_imports = arg->max_exports;
+	arg->max_export_size = budget;
+	arg->tot_export_size = budget;
+	arg->max_map_size = budget;
+	arg->tot_map_size = budget;
+	return DAT_RSM_OK;
+}
+
+static int rsm_cmd_free(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_free *arg = ucmd->arg;
+	int ret;
+
+	if (arg->type < DAT_RSM_TYPE_EXPORT || arg->type > DAT_RSM_TYPE_LOCALMEM)
+		return -EINVAL;
+	ret = rsm_obj_end(ucmd->ctx, arg->type, arg->id);
+	return ret && arg->type == DAT_RSM_TYPE_LOCALMEM ? DAT_RSM_BAD_LOCALMEM : ret;
+}
+
+#define RSM_OP(nr, name, last, func, ctx)				\
+	[DAT_NR_RSM_##nr - DAT_NR_RSM_FIRST] = {			\
+		.fn		= func,					\
+		.size		= sizeof(struct dat_rsm_##name),	\
+		.min_size	= offsetofend(struct dat_rsm_##name, last), \
+		.needs_ctx	= ctx,					\
+	}
+
+/* "last" is the last field of version 1: what every caller knows. */
+static const struct rsm_op rsm_ops[] = {
+	RSM_OP(OPEN, open, slots_size, rsm_cmd_open, false),
+	RSM_OP(CTLR, ctlr, tot_map_size, rsm_cmd_ctlr, false),
+	RSM_OP(EXPORT, export, slot, rsm_export_create, true),
+	RSM_OP(REBIND, rebind, length, rsm_export_rebind, true),
+	RSM_OP(PUBLISH, publish, rsvd, rsm_export_publish, true),
+	RSM_OP(REPUBLISH, publish, rsvd, rsm_export_republish, true),
+	RSM_OP(UNPUBLISH, unpublish, rsvd, rsm_export_unpublish, true),
+	RSM_OP(CONNECT, connect, map_offset, rsm_import_connect, true),
+	RSM_OP(LOCALMEM, localmem, length, rsm_localmem_create, true),
+	RSM_OP(FREE, free, id, rsm_cmd_free, true),
+	RSM_OP(IO, io, mapped, rsm_io, true),
+	RSM_OP(POST, post, flags, rsm_event_post, true),
+	RSM_OP(WAIT, wait, deadline_ns, rsm_event_wait, true),
+	RSM_OP(FD, fd, fd, rsm_event_fd, true),
+	RSM_OP(NODES, nodes, rsvd, rsm_nodes, false),
+	RSM_OP(TOPOLOGY, topology, list, rsm_topology, false),
+	RSM_OP(RING, ring, data_size, rsm_ring_make, true),
+	RSM_OP(KICK, kick, deadline_ns, rsm_ring_kick, true),
+};
+
+static_assert(ARRAY_SIZE(rsm_ops) == DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST);
+
+/* The caller can't be told of what was made: nobody else knows of it yet. */
+static void ucmd_undo(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_fd *fd = ucmd->arg;
+
+	if (ucmd->made_file) {
+		put_unused_fd(fd->fd);
+		fput(ucmd->made_file);
+	}
+	if (ucmd->made) {
+		rsm_obj_undo(ucmd->made);
+		rsm_obj_put(ucmd->made);
+	}
+}
+
+static int ucmd_run(struct rsm_ucmd *ucmd, const struct rsm_op *op)
+{
+	struct dat_file *file = ucmd->file->private_data;
+
+	if (current->mm != file->mm)
+		return DAT_RSM_NOT_CREATOR;
+	ucmd->ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
+	if (op->needs_ctx && !ucmd->ctx)
+		return -EINVAL;
+	return op->fn(ucmd);
+}
+
+static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user *ubuf, u32 size)
+{
+	struct rsm_head *head = ucmd->arg;
+	int ret;
+
+	/* A call that fails has changed nothing: so what can't be told is not done. */
+	if (copy_to_user(ubuf, head, size))
+		return -EFAULT;
+	ret = ucmd_run(ucmd, op);
+	if (ret < 0)
+		return ret;
+	head->err = ret;
+	if (copy_to_user(ubuf, head, size)) {
+		ucmd_undo(ucmd);
+		return -EFAULT;
+	}
+	if (ucmd->made_file)
+		fd_install(((struct dat_rsm_fd *)ucmd->arg)->fd, ucmd->made_file);
+	if (ucmd->made)
+		rsm_obj_put(ucmd->made);
+	return 0;
+}
+
+long dat_rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	void __user *ubuf = (void __user *)arg;
+	unsigned int nr = _IOC_NR(cmd) - DAT_NR_RSM_FIRST;
+	union rsm_arg karg = {};
+	struct rsm_ucmd ucmd = { .file = filp, .arg = &karg };
+	const struct rsm_op *op;
+	u32 size;
+	int ret;
+
+	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_IOC_MAGIC, _IOC_NR(cmd)))
+		return -ENOTTY;
+	op = &rsm_ops[array_index_nospec(nr, ARRAY_SIZE(rsm_ops))];
+	if (get_user(size, (u32 __user *)ubuf))
+		return -EFAULT;
+	if (size < op->min_size)
+		return -EINVAL;
+	/* Nobody needs more, and the search for zeros must not take long. */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	ret = copy_struct_from_user(&karg, op->size, ubuf, size);
+	if (ret)
+		return ret;
+	/* It may have changed between the two reads: only the first one counts. */
+	karg.head.size = size;
+	return ucmd_call(&ucmd, op, ubuf, min(size, op->size));
+}

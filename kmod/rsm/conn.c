@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections of RSM: an endpoint of kDAPL, its transfers, and its end.  Both sides are the
+ * same but for what they do with what they are told.
+ */
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+
+#include "rsm/msg.h"
+
+#define SILENCE		(30 * HZ)	/* without answer or completion for so long: the end */
+
+static unsigned int rsm_heartbeat = 2;
+module_param_named(rsm_heartbeat, rsm_heartbeat, uint, 0644);
+MODULE_PARM_DESC(rsm_heartbeat, "Seconds between looks whether an RSM peer is alive (2)");
+
+static unsigned long beat_period(void)
+{
+	return clamp(READ_ONCE(rsm_heartbeat), 1U, 3600U) * HZ;
+}
+
+/* Memory and its owner's count. */
+
+static void conn_free(struct kref *ref)
+{
+	struct rsm_conn *conn = container_of(ref, struct rsm_conn, ref);
+
+	if (conn->mem)
+		free_pages_exact(conn->mem, conn->mem_size);
+	mutex_destroy(&conn->ring_lock);
+	mutex_destroy(&conn->end_lock);
+	kfree_rcu(conn, rcu);
+}
+
+void rsm_conn_put(struct rsm_conn *conn)
+{
+	kref_put(&conn->ref, conn_free);
+}
+
+static struct rsm_conn *conn_find(struct rsm_ctlr *ctlr, u32 id)
+{
+	struct rsm_conn *conn;
+
+	rcu_read_lock();
+	conn = xa_load(&ctlr->conns, id);
+	if (conn && !kref_get_unless_zero(&conn->ref))
+		conn = NULL;
+	rcu_read_unlock();
+	return conn;
+}
+
+/* It is of no use any more; whoever waits is to look. */
+static void conn_down(struct rsm_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->up = false;
+	spin_unlock_bh(&conn->lock);
+	wake_up_all(&conn->wq);
+}
+
+void rsm_conn_hang_up(struct rsm_conn *conn)
+{
+	conn_down(conn);
+	/* The handle is a number: if the endpoint is gone nothing happens. */
+	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/* Heartbeat: an idle queue pair notices nothing. */
+
+/* Under the lock: who ends the connection has said so before he cancels it. */
+static void conn_next_beat(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!conn->lost)
+		queue_delayed_work(dat_wq, &conn->beat, beat_period());
+}
+
+/* Something is under way, and has been for so long that nobody can be there. */
+static bool conn_stuck(const struct rsm_conn *conn)
+{
+	if (conn->telling && time_after(jiffies, conn->told_at + SILENCE))
+		return true;
+	return (conn->posted != conn->completed || conn->acks) &&
+	       time_after(jiffies, conn->progress + SILENCE);
+}
+
+static void conn_beat(struct work_struct *work)
+{
+	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, beat);
+	bool stuck;
+
+	spin_lock_bh(&conn->lock);
+	if (!conn->been_up && conn->ops->moves) {
+		rsm_auth_prove_again(conn);
+		spin_unlock_bh(&conn->lock);
+		return;
+	}
+	/* An exporter's patience with a peer that has proven nothing is over. */
+	stuck = !conn->been_up || conn_stuck(conn);
+	if (time_after_eq(jiffies, READ_ONCE(conn->heard) + beat_period())) {
+		conn->want_beat = true;
+		rsm_msg_push(conn);
+	}
+	conn_next_beat(conn);
+	spin_unlock_bh(&conn->lock);
+	if (stuck)
+		rsm_conn_hang_up(conn);
+}
+
+/* Transfers. */
+
+static DAT_DTO_COOKIE request_cookie(const struct rsm_conn *conn, const struct rsm_request *req)
+{
+	return (DAT_DTO_COOKIE) {
+		.as_64 = (u64)req->channel << COOKIE_CHANNEL |
+			 (u64)(conn->posted & COOKIE_MASK) << COOKIE_BEFORE | req->seq,
+	};
+}
+
+static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
+{
+	DAT_RMR_TRIPLET remote = {
+		.virtual_address = conn->addr + req->offset,
+		.segment_length = req->local.segment_length, .rmr_context = conn->rkey,
+	};
+	DAT_DTO_COOKIE cookie = request_cookie(conn, req);
+
+	if (!req->put)
+		return kdat_ep_post_rdma_read(conn->ep, 1, &req->local, cookie, &remote,
+					      DAT_COMPLETION_DEFAULT_FLAG);
+	kdat_lmr_sync_rdma_read(conn->ia, &req->local, 1);
+	return kdat_ep_post_rdma_write(conn->ep, 1, &req->local, cookie, &remote,
+				       req->silent ? DAT_COMPLETION_SUPPRESS_FLAG :
+						     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static int request_error(DAT_RETURN rc)
+{
+	if (!rc)
+		return 0;
+	return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
+}
+
+static int request_post_locked(struct rsm_conn *conn, struct rsm_request *req)
+{
+	int ret;
+
+	lockdep_assert_held(&conn->lock);
+	if (!conn->up)
+		return -ENOTCONN;
+	ret = request_error(request_post(conn, req));
+	if (ret)
+		return ret;
+	if (conn->posted++ == conn->completed)
+		conn->progress = jiffies;
+	return 0;
+}
+
+int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
+{
+	int ret;
+
+	spin_lock_bh(&conn->lock);
+	ret = request_post_locked(conn, req);
+	spin_unlock_bh(&conn->lock);
+	return ret;
+}
+
+/* One byte of the segment, read: whoever looks sees what was written before. */
+int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
+{
+	struct rsm_request req = {
+		.local = rsm_msg_scratch(conn, channel), .channel = channel, .seq = seq,
+	};
+
+	return rsm_conn_rdma(conn, &req);
+}
+
+/* Upcall of conn->evd, in softirq, one at a time; rsm_conn_end() waits for it. */
+static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	u64 cookie = dto->user_cookie.as_64;
+	unsigned int channel = cookie >> COOKIE_CHANNEL;
+	bool ok = dto->status == DAT_DTO_SUCCESS;
+	struct rsm_conn *conn = arg;
+
+	if (channel == RSM_CHANNEL_RECV) {
+		rsm_msg_received(conn, dto);
+		return;
+	}
+	if (channel == RSM_CHANNEL_MSG) {
+		rsm_msg_said(conn, (u32)cookie);
+		return;
+	}
+	spin_lock(&conn->lock);
+	/* And with it the silent ones before it. */
+	conn->completed += ((cookie >> COOKIE_BEFORE) - conn->completed + 1) & COOKIE_MASK;
+	conn->progress = jiffies;
+	if (!ok)
+		conn->up = false;
+	rsm_msg_completed(conn);
+	spin_unlock(&conn->lock);
+	conn->done[channel](conn, (u32)cookie, ok);
+}
+
+/* Beginning. */
+
+static DAT_RETURN conn_make_evd(struct rsm_conn *conn)
+{
+	DAT_UPCALL_OBJECT upcall = { conn, conn_completed };
+
+	return kdat_evd_kcreate(conn->ia, RSM_CONN_WRS + RSM_CONN_RECVS, DAT_UPCALL_SINGLE_INSTANCE,
+				&upcall, DAT_EVD_DTO_FLAG, &conn->evd);
+}
+
+static void conn_init(struct rsm_conn *conn)
+{
+	kref_init(&conn->ref);
+	INIT_LIST_HEAD(&conn->entry);
+	INIT_LIST_HEAD(&conn->unproven);
+	mutex_init(&conn->end_lock);
+	mutex_init(&conn->ring_lock);
+	spin_lock_init(&conn->lock);
+	init_waitqueue_head(&conn->wq);
+	INIT_DELAYED_WORK(&conn->beat, conn_beat);
+	INIT_WORK(&conn->inbox_work, rsm_msg_inbox);
+	conn->heard = jiffies;
+}
+
+int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
+		  u32 stage, struct rsm_conn **out)
+{
+	struct rsm_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	u32 last = ops->moves ? RSM_MAX_CONNS : RSM_MAX_SERVED;
+	DAT_RETURN rc;
+	int ret;
+
+	if (!conn)
+		return DAT_RSM_NO_MEM;
+	conn_init(conn);
+	conn->ctlr = ctlr;
+	conn->ia = ctlr->ia;
+	conn->ops = ops;
+	conn->owner = owner;
+	conn->trusts = READ_ONCE(ctlr->node->trusts);
+	conn->mem_size = PAGE_SIZE + PAGE_ALIGN(stage);
+	conn->mem = alloc_pages_exact(conn->mem_size,
+				      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!conn->mem) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_put;
+	}
+	rc = conn_make_evd(conn);
+	if (rc) {
+		ret = rsm_dat_error(rc);
+		goto err_put;
+	}
+	ret = xa_alloc_cyclic(&ctlr->conns, &conn->id, conn, XA_LIMIT(1, last),
+			      &ctlr->next_conn, GFP_KERNEL_ACCOUNT);
+	if (ret < 0) {
+		ret = ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
+		goto err_evd;
+	}
+	*out = conn;
+	return DAT_RSM_OK;
+
+err_evd:
+	kdat_evd_free(conn->evd);
+err_put:
+	rsm_conn_put(conn);
+	return ret;
+}
+
+int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size, bool reads,
+		      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context)
+{
+	DAT_MEM_PRIV_FLAGS priv = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
+				  (reads ? ctlr->read_priv : 0);
+	DAT_REGION_DESCRIPTION region = { .for_va = va };
+	DAT_RETURN rc;
+
+	rc = kdat_lmr_kcreate(ctlr->ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, priv,
+			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, lmr, context, NULL,
+			      NULL, NULL);
+	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
+}
+
+static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
+{
+	struct rsm_ctlr *ctlr = conn->ctlr;
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC, .qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = RSM_CONN_RECVS, .max_request_dtos = RSM_CONN_WRS,
+		.max_recv_iov = 1, .max_request_iov = 1,
+		.max_rdma_read_in = ctlr->reads, .max_rdma_read_out = ctlr->reads,
+	};
+	DAT_EP_HANDLE ep;
+	unsigned int i;
+	DAT_RETURN rc;
+
+	rc = kdat_ep_create(ctlr->ia, pz, conn->evd, conn->evd, ctlr->evd, &attr, &ep);
+	if (rc)
+		return rc;
+	WRITE_ONCE(conn->ep, ep);
+	kdat_ep_set_traits(ep, traits);
+	kdat_set_consumer_context(ep, (DAT_CONTEXT) { .as_64 = conn->id });
+	for (i = 0; i < RSM_CONN_RECVS; i++)
+		if (!rsm_msg_receive(conn, i))
+			return DAT_INSUFFICIENT_RESOURCES;
+	return DAT_SUCCESS;
+}
+
+/* What fails is undone by rsm_conn_end(). */
+int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
+{
+	DAT_RETURN rc;
+	int ret;
+
+	/* Where reads may go a peer may write, with iWARP; exporters read nothing. */
+	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, conn->ops->moves,
+				&conn->lmr, &conn->context);
+	if (ret)
+		return ret;
+	rc = conn_make_ep(conn, pz, traits);
+	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
+}
+
+void rsm_conn_up(struct rsm_conn *conn)
+{
+	const struct rsm_grant *grant = &conn->said.grant;
+
+	lockdep_assert_held(&conn->lock);
+	conn->up = !conn->lost;
+	conn->been_up = conn->up;
+	if (conn->ops->moves) {
+		conn->rkey = be32_to_cpu(grant->rkey);
+		conn->addr = be64_to_cpu(grant->addr);
+		conn->length = be64_to_cpu(grant->length);
+		conn->swapped = conn->said.answer.endian != RSM_ENDIAN;
+	}
+	rsm_msg_push(conn);
+	if (!conn->lost)
+		mod_delayed_work(dat_wq, &conn->beat, beat_period());
+	wake_up_all(&conn->wq);
+}
+
+/* The importer's proof; once more if a second passes without a grant. */
+static void conn_prove(struct rsm_conn *conn)
+{
+	rsm_auth_prove(conn);
+	spin_lock_bh(&conn->lock);
+	if (!conn->lost)
+		queue_delayed_work(dat_wq, &conn->beat, HZ);
+	spin_unlock_bh(&conn->lock);
+}
+
+/* Established, with end_lock held: the handshake goes on by messages. */
+static void conn_link(struct rsm_conn *conn)
+{
+	if (!rsm_auth_link(conn)) {
+		rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
+		return;
+	}
+	spin_lock_bh(&conn->lock);
+	conn->linked = true;
+	spin_unlock_bh(&conn->lock);
+	if (conn->ops->moves)
+		conn_prove(conn);
+	queue_work(dat_wq, &conn->inbox_work);
+}
+
+static bool answer_good(const struct rsm_answer *a, DAT_COUNT len)
+{
+	return a && len >= (DAT_COUNT)sizeof(*a) && a->magic == cpu_to_be32(RSM_MAGIC) &&
+	       a->version == RSM_VERSION;
+}
+
+void rsm_conn_lost(struct rsm_conn *conn, int err)
+{
+	bool first;
+
+	lockdep_assert_held(&conn->end_lock);
+	spin_lock_bh(&conn->lock);
+	first = !conn->lost;
+	conn->lost = true;
+	conn->up = false;
+	if (first)
+		conn->err = err;
+	rsm_msg_moved(conn);
+	spin_unlock_bh(&conn->lock);
+	if (first)
+		conn->ops->lost(conn);
+	wake_up_all(&conn->wq);
+}
+
+static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	const struct rsm_answer *answer = data->private_data;
+
+	if (!conn->ops->moves) {
+		conn_link(conn);
+	} else if (answer_good(answer, data->private_data_size) && !answer->err) {
+		conn->said.answer = *answer;
+		conn_link(conn);
+	} else {
+		/* Somebody else listens at that port. */
+		rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+	}
+}
+
+/* The errors that rsm_serve.c may send; what else a peer says is an unreachable node. */
+int rsm_conn_refusal(u32 err)
+{
+	switch (err) {
+	case DAT_RSM_NOT_PUBLISHED:
+	case DAT_RSM_NOT_PUBLISHED_TO_NODE:
+	case DAT_RSM_PERM_DENIED:
+	case DAT_RSM_NO_RESOURCES:
+	case DAT_RSM_NO_MEM:
+	case DAT_RSM_BAD_CONF:
+		return err;
+	default:
+		return DAT_RSM_UNREACHABLE;
+	}
+}
+
+static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	const struct rsm_answer *answer = data->private_data;
+	u32 err = DAT_RSM_UNREACHABLE;
+
+	if (answer_good(answer, data->private_data_size))
+		err = be32_to_cpu(answer->err);
+	else
+		/* rdma_cm also rejects a request for an address that has no listener. */
+		conn->refused = true;
+	rsm_conn_lost(conn, rsm_conn_refusal(err));
+}
+
+static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	conn->refused = true;
+	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+}
+
+static void conn_unreachable(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+}
+
+static void conn_ended(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
+}
+
+static const struct {
+	DAT_EVENT_NUMBER	event;
+	void			(*fn)(struct rsm_conn *conn,
+				      const DAT_CONNECTION_EVENT_DATA *data);
+} conn_events[] = {
+	{ DAT_CONNECTION_EVENT_ESTABLISHED,		conn_established },
+	{ DAT_CONNECTION_EVENT_PEER_REJECTED,		conn_rejected },
+	{ DAT_CONNECTION_EVENT_NON_PEER_REJECTED,	conn_refused },
+	{ DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,	conn_ended },
+	{ DAT_CONNECTION_EVENT_DISCONNECTED,		conn_ended },
+	{ DAT_CONNECTION_EVENT_BROKEN,			conn_ended },
+	{ DAT_CONNECTION_EVENT_TIMED_OUT,		conn_unreachable },
+	{ DAT_CONNECTION_EVENT_UNREACHABLE,		conn_unreachable },
+};
+
+static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(conn_events); i++)
+		if (conn_events[i].event == event->event_number)
+			conn_events[i].fn(conn, &event->event_data.connect_event_data);
+}
+
+/* While the connection has not ended its owner, and what the event points to, are there. */
+void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
+	struct rsm_conn *conn;
+	DAT_CONTEXT context;
+
+	if (kdat_get_consumer_context(ep, &context))
+		return;
+	conn = conn_find(arg, context.as_64);
+	if (!conn)
+		return;
+	mutex_lock(&conn->end_lock);
+	if (!conn->ended)
+		conn_connection(conn, event);
+	mutex_unlock(&conn->end_lock);
+	rsm_conn_put(conn);
+}
+
+/* The end. */
+
+static void conn_free_ep(struct rsm_conn *conn)
+{
+	if (conn->ep) {
+		kdat_ep_disconnect(conn->ep, DAT_CLOSE_ABRUPT_FLAG);
+		kdat_ep_free(conn->ep);
+	}
+	if (conn->lmr)
+		kdat_lmr_free(conn->lmr);
+	/* Waits for upcalls. */
+	kdat_evd_free(conn->evd);
+}
+
+void rsm_conn_end(struct rsm_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->lost = true;
+	conn->up = false;
+	spin_unlock_bh(&conn->lock);
+	wake_up_all(&conn->wq);
+	cancel_delayed_work_sync(&conn->beat);
+	/* Who is told something meanwhile is done then. */
+	mutex_lock(&conn->end_lock);
+	WRITE_ONCE(conn->ended, true);
+	mutex_unlock(&conn->end_lock);
+	xa_erase(&conn->ctlr->conns, conn->id);
+	conn_free_ep(conn);
+	cancel_work_sync(&conn->inbox_work);
+	/* Now the peer can't use the old key. */
+	spin_lock_bh(&conn->lock);
+	rsm_msg_moved(conn);
+	spin_unlock_bh(&conn->lock);
+}

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Controllers: the numbers of adapters, and those that are open. */
+#include <linux/cred.h>
+#include <linux/key.h>
+#include <linux/module.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "kdapl/kdapl.h"
+#include "rsm/rdma.h"
+
+/*
+ * A connection has no more events than this: its beginning and its end.  The rest is for
+ * those that it left when it ended here.  Nobody else queues anything, so there is room for
+ * each event.
+ */
+#define CTLR_CONN_EVENTS 2
+#define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
+
+/* Requests, which strangers can make as many of as they like: the others are refused at once. */
+#define CTLR_REQUESTS	128
+
+#define CTLR_READS	16
+
+static_assert(CTLR_EVENTS <= DAT_MAX_EVD_QLEN);
+
+/*
+ * rdma_cm gives ports below PROT_SOCK only to processes with CAP_NET_BIND_SERVICE in the first user
+ * namespace, whatever the network namespace.  From DAT_FIRST_PORT on kernels connect.
+ */
+#define RSM_PORT_MAX	(DAT_FIRST_PORT - 1)
+
+unsigned int rsm_port = 341;
+
+static int port_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, RSM_PORT_MAX);
+}
+
+static const struct kernel_param_ops port_ops = {
+	.set = port_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(rsm_port, &port_ops, &rsm_port, 0644);
+MODULE_PARM_DESC(rsm_port, "Port, 1 to 511, where RSM listens on adapters opened later (341)");
+
+void rsm_ctlrs_init(struct rsm_node *node)
+{
+	mutex_init(&node->ctlr_lock);
+	init_waitqueue_head(&node->ctlr_wq);
+	spin_lock_init(&node->key_lock);
+	mutex_init(&node->survey_lock);
+	INIT_LIST_HEAD(&node->ctlrs);
+}
+
+/* What is open holds the namespace, so nothing is. */
+void rsm_ctlrs_exit(struct rsm_node *node)
+{
+	while (node->nr_names)
+		kfree(node->names[--node->nr_names]);
+	kvfree(rcu_dereference_protected(node->table, true));
+	kvfree(node->survey);
+	key_put(node->key);
+}
+
+/* Numbers. */
+
+static bool name_known(const struct rsm_node *node, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->nr_names; i++)
+		if (!strcmp(node->names[i], name))
+			return true;
+	return false;
+}
+
+/* Adapters that nobody has seen yet get numbers; those that went keep theirs. */
+static void names_update(struct rsm_node *node)
+{
+	char name[DAT_NAME_SIZE];
+	unsigned int i;
+	bool active;
+	u32 port;
+
+	lockdep_assert_held(&node->ctlr_lock);
+	for (i = 0; node->nr_names < RSM_MAX_CTLRS; i++) {
+		if (dat_dev_nth(node->net, i, name, sizeof(name), &port, &active))
+			break;
+		if (name_known(node, name))
+			continue;
+		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);
+		if (!node->names[node->nr_names])
+			break;
+		node->nr_names++;
+	}
+}
+
+/**
+ * ctlr_name() - the adapter that a number stands for
+ * @node: node; ctlr_lock held
+ * @number: of the controller, from anybody
+ *
+ * Return: its name, which stays; it may not be there just now.  Or NULL.
+ */
+static const char *ctlr_name(struct rsm_node *node, u32 number)
+{
+	lockdep_assert_held(&node->ctlr_lock);
+	if (number == DAT_RSM_LOOPBACK || number > RSM_MAX_CTLRS)
+		return NULL;
+	if (number > node->nr_names)
+		names_update(node);
+	return number <= node->nr_names ? node->names[number - 1] : NULL;
+}
+
+static bool ctlr_limits(struct rsm_node *node, u32 number, const char **name,
+			struct dat_dev_limits *limits)
+{
+	mutex_lock(&node->ctlr_lock);
+	*name = ctlr_name(node, number);
+	mutex_unlock(&node->ctlr_lock);
+	return *name && !dat_dev_limits(*name, node->net, limits);
+}
+
+/**
+ * rsm_ctlr_present() - tell whether there is such a controller
+ * @node: node
+ * @number: of the controller, from anybody
+ *
+ * Context: sleeps.
+ */
+bool rsm_ctlr_present(struct rsm_node *node, u32 number)
+{
+	struct dat_dev_limits unused;
+	const char *name;
+
+	return number == DAT_RSM_LOOPBACK || ctlr_limits(node, number, &name, &unused);
+}
+
+/**
+ * rsm_ctlr_next() - enumerate the controllers that are there just now, but for loopback
+ * @node: node
+ * @number: of the one before; 0: begin
+ * @active: result: its port is up
+ *
+ * Context: sleeps.  Return: its number; 0: that was the last.
+ */
+u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
+{
+	struct dat_dev_limits limits;
+	unsigned int last;
+
+	mutex_lock(&node->ctlr_lock);
+	names_update(node);
+	last = node->nr_names;
+	mutex_unlock(&node->ctlr_lock);
+	while (number++ < last) {
+		if (dat_dev_limits(node->names[number - 1], node->net, &limits))
+			continue;
+		*active = limits.active;
+		return number;
+	}
+	return 0;
+}
+
+/* DAT_IOC_RSM_CTLR, of an adapter. */
+int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
+{
+	u32 slots = READ_ONCE(rsm_max_segments);
+	u64 budget = rsm_mem_budget();
+	struct dat_dev_limits limits;
+	const char *name;
+
+	if (!ctlr_limits(node, arg->ctlr, &name, &limits))
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
+	strscpy(arg->device, name, sizeof(arg->device));
+	/* Nothing can be mapped, and a byte is all that no adapter tears. */
+	arg->direct_sizes = 0;
+	arg->max_map_size = 0;
+	arg->tot_map_size = 0;
+	arg->atomic_sizes = 0x1;
+	arg->page_sizes = PAGE_SIZE >> 10;
+	arg->max_exports = min(limits.max_mr, slots);
+	arg->max_imports = min3(limits.max_qp, slots, (u32)RSM_MAX_CONNS);
+	arg->max_export_size = min(limits.max_mr_size, budget);
+	arg->tot_export_size = budget;
+	return DAT_RSM_OK;
+}
+
+/* Those that are open. */
+
+/**
+ * rsm_dat_error() - say in RSM's words why an adapter refuses something
+ * @rc: what kDAPL has returned, not DAT_SUCCESS
+ */
+int rsm_dat_error(DAT_RETURN rc)
+{
+	switch (DAT_GET_TYPE(rc)) {
+	case DAT_PROVIDER_NOT_FOUND:
+	case DAT_MODEL_NOT_SUPPORTED:
+	case DAT_INTERNAL_ERROR:
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	case DAT_INSUFFICIENT_RESOURCES:
+		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
+			return DAT_RSM_NO_MEM;
+		/* It has no address, or is gone. */
+		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
+			return DAT_RSM_CTLR_NOT_PRESENT;
+		break;
+	}
+	return DAT_RSM_NO_RESOURCES;
+}
+
+/* What the adapter is like. */
+static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
+{
+	struct kdat_ia *kia = kdat_ia_get(ctlr->ia);
+	const struct ib_device_attr *attrs;
+	struct dat_ia *ia;
+
+	if (IS_ERR(kia))
+		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	ia = kia->ia;
+	attrs = &ia->dev->ibdev->attrs;
+	ctlr->addr = kia->addr;
+	ctlr->reads = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, CTLR_READS);
+	ctlr->iwarp = rdma_protocol_iwarp(ia->dev->ibdev, ia->port);
+	/* With iWARP the peer writes what was asked for. */
+	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	if (ctlr->iwarp)
+		ctlr->read_priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	kdat_ia_done(kia);
+	return DAT_SUCCESS;
+}
+
+/* Processes that export need not be privileged, so the kernel asks for the port in its own name. */
+static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
+{
+	struct cred *kernel = prepare_kernel_cred(&init_task);
+	const struct cred *old;
+	DAT_RETURN rc;
+
+	if (!kernel)
+		return kdat_error(-ENOMEM);
+	old = override_creds(kernel);
+	rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->cr_evd, DAT_PSP_CONSUMER_FLAG,
+			     &ctlr->psp);
+	revert_creds(old);
+	put_cred(kernel);
+	return rc;
+}
+
+/* The service point comes last: with it come requests, which find the rest. */
+static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
+{
+	DAT_UPCALL_OBJECT upcall = {
+		.instance_data = ctlr, .upcall_func = rsm_conn_upcall,
+	};
+	DAT_UPCALL_OBJECT requests = {
+		.instance_data = ctlr, .upcall_func = rsm_serve_upcall,
+	};
+	DAT_RETURN rc;
+
+	rc = ctlr_query(ctlr);
+	if (rc == DAT_SUCCESS)
+		rc = kdat_evd_kcreate(ctlr->ia, CTLR_EVENTS, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				      DAT_EVD_CONNECTION_FLAG, &ctlr->evd);
+	if (rc == DAT_SUCCESS)
+		rc = kdat_evd_kcreate(ctlr->ia, CTLR_REQUESTS, DAT_UPCALL_SINGLE_INSTANCE,
+				      &requests, DAT_EVD_CR_FLAG, &ctlr->cr_evd);
+	if (rc == DAT_SUCCESS)
+		rc = ctlr_listen(ctlr);
+	return rc;
+}
+
+/* Which states may follow a state. */
+static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
+	[RSM_CTLR_OPENING]	= BIT(RSM_CTLR_OPEN) | BIT(RSM_CTLR_CLOSING),
+	[RSM_CTLR_OPEN]		= BIT(RSM_CTLR_DEAD) | BIT(RSM_CTLR_CLOSING),
+	[RSM_CTLR_DEAD]		= BIT(RSM_CTLR_CLOSING),
+	[RSM_CTLR_CLOSING]	= BIT(RSM_CTLR_GONE),
+};
+
+/* The only writer of ctlr->state; who waits for a change is to look. */
+static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
+{
+	struct rsm_node *node = ctlr->node;
+
+	lockdep_assert_held(&node->ctlr_lock);
+	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	if (WARN_ON_ONCE(!(ctlr_next[ctlr->state] & BIT(state))))
+		return;
+	ctlr->state = state;
+	WRITE_ONCE(node->ctlr_changes, node->ctlr_changes + 1);
+	wake_up_all(&node->ctlr_wq);
+}
+
+/* Open one that was claimed; if it can't be, it is let go of. */
+static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
+{
+	struct rsm_node *node = ctlr->node;
+	DAT_RETURN rc;
+
+	strscpy(ctlr->name, name, sizeof(ctlr->name));
+	rc = kdat_ia_open_net(node->net, name, &ctlr->ia);
+	if (rc == DAT_SUCCESS)
+		rc = ctlr_setup(ctlr);
+	if (rc != DAT_SUCCESS) {
+		rsm_ctlr_put(ctlr);
+		return rsm_dat_error(rc);
+	}
+	mutex_lock(&node->ctlr_lock);
+	ctlr_set_state(ctlr, RSM_CTLR_OPEN);
+	mutex_unlock(&node->ctlr_lock);
+	return DAT_RSM_OK;
+}
+
+/* With all that was made of it.  Who opens it next waits for that, and finds the port free. */
+static void ctlr_close(struct rsm_ctlr *ctlr)
+{
+	struct rsm_node *node = ctlr->node;
+
+	if (ctlr->ia)
+		kdat_ia_close(ctlr->ia, DAT_CLOSE_ABRUPT_FLAG);
+	xa_destroy(&ctlr->conns);
+	mutex_lock(&node->ctlr_lock);
+	list_del(&ctlr->entry);
+	ctlr_set_state(ctlr, RSM_CTLR_GONE);
+	mutex_unlock(&node->ctlr_lock);
+	kfree(ctlr);
+}
+
+/* One that is open, with a reference, or NULL; @busy: somebody opens or closes it just now. */
+static struct rsm_ctlr *ctlr_find(struct rsm_node *node, u32 number, bool *busy)
+{
+	struct rsm_ctlr *ctlr;
+
+	lockdep_assert_held(&node->ctlr_lock);
+	*busy = false;
+	list_for_each_entry(ctlr, &node->ctlrs, entry) {
+		if (ctlr->number != number)
+			continue;
+		if (ctlr->state == RSM_CTLR_OPEN) {
+			ctlr->refs++;
+			return ctlr;
+		}
+		*busy |= ctlr->state != RSM_CTLR_DEAD;
+	}
+	return NULL;
+}
+
+static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
+{
+	struct rsm_ctlr *ctlr = kzalloc(sizeof(*ctlr), GFP_KERNEL_ACCOUNT);
+
+	if (!ctlr)
+		return NULL;
+	ctlr->node = node;
+	ctlr->refs = 1;
+	ctlr->number = number;
+	ctlr->state = RSM_CTLR_OPENING;
+	xa_init_flags(&ctlr->conns, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&ctlr->unproven);
+	return ctlr;
+}
+
+/**
+ * ctlr_claim() - find one that is open, or a place for one that shall be
+ * @node: node
+ * @number: of the controller, from anybody
+ * @spare: for that place
+ * @out: result: one that was open, with a reference, or @spare, to be opened or closed
+ * @name: result: of the adapter
+ *
+ * Context: sleeps, until nobody opens or closes it.  Return: enum dat_rsm_err.
+ */
+static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
+		      struct rsm_ctlr **out, const char **name)
+{
+	bool busy = false;
+	u32 seen = 0;
+
+	do {
+		if (busy && wait_event_killable(node->ctlr_wq,
+						READ_ONCE(node->ctlr_changes) != seen))
+			return DAT_RSM_INTERRUPTED;
+		mutex_lock(&node->ctlr_lock);
+		seen = node->ctlr_changes;
+		*out = ctlr_find(node, number, &busy);
+		*name = ctlr_name(node, number);
+		if (*name && !*out && !busy) {
+			*out = spare;
+			list_add_tail(&spare->entry, &node->ctlrs);
+		}
+		mutex_unlock(&node->ctlr_lock);
+		if (!*name)
+			return DAT_RSM_CTLR_NOT_PRESENT;
+	} while (!*out);
+	return DAT_RSM_OK;
+}
+
+/* It is left to those who have it. */
+static void ctlr_bury(struct rsm_ctlr *ctlr)
+{
+	struct rsm_node *node = ctlr->node;
+
+	mutex_lock(&node->ctlr_lock);
+	if (ctlr->state == RSM_CTLR_OPEN)
+		ctlr_set_state(ctlr, RSM_CTLR_DEAD);
+	mutex_unlock(&node->ctlr_lock);
+	rsm_ctlr_put(ctlr);
+}
+
+int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
+{
+	struct rsm_ctlr *ctlr, *spare = ctlr_alloc(node, number);
+	const char *name;
+	int ret;
+
+	if (!spare)
+		return DAT_RSM_NO_MEM;
+	while (!(ret = ctlr_claim(node, number, spare, &ctlr, &name)) && ctlr != spare) {
+		/* Without the lock: it waits for a device that is just going. */
+		if (kdat_ia_good(ctlr->ia))
+			break;
+		ctlr_bury(ctlr);
+	}
+	if (ret || ctlr != spare)
+		kfree(spare);
+	else
+		ret = ctlr_open(ctlr, name);
+	if (!ret)
+		*out = ctlr;
+	return ret;
+}
+
+void rsm_ctlr_put(struct rsm_ctlr *ctlr)
+{
+	struct rsm_node *node = ctlr->node;
+	struct net *net = get_net(node->net);
+	bool last;
+
+	mutex_lock(&node->ctlr_lock);
+	last = !--ctlr->refs;
+	if (last)
+		ctlr_set_state(ctlr, RSM_CTLR_CLOSING);
+	mutex_unlock(&node->ctlr_lock);
+	if (last)
+		ctlr_close(ctlr);
+	/* The adapter may have been what held it. */
+	put_net(net);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events: each export and each import counts its own, and hands them out one by one. */
+#include <linux/anon_inodes.h>
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+
+#include "core/dat.h"
+#include "rsm/rsm.h"
+
+static void obj_set_pending(struct rsm_obj *obj, u32 pending)
+{
+	obj->pending = pending;
+	if (obj->slot)
+		WRITE_ONCE(obj->slot->pending, pending);
+}
+
+/**
+ * rsm_event_add() - an event for an object
+ * @obj: export or import
+ * @accumulate: also if one is pending
+ *
+ * Context: any process context.
+ */
+void rsm_event_add(struct rsm_obj *obj, bool accumulate)
+{
+	bool added = false;
+
+	spin_lock(&obj->lock);
+	if (!obj->stopped && obj->pending != U32_MAX && (accumulate || !obj->pending)) {
+		obj_set_pending(obj, obj->pending + 1);
+		added = true;
+	}
+	spin_unlock(&obj->lock);
+	if (added)
+		wake_up_all(&obj->wq);
+}
+
+/* @n events, whatever is pending.  Context: any process context. */
+void rsm_event_add_many(struct rsm_obj *obj, u32 n)
+{
+	bool added = false;
+
+	spin_lock(&obj->lock);
+	if (!obj->stopped && n) {
+		obj_set_pending(obj, obj->pending + min(n, U32_MAX - obj->pending));
+		added = true;
+	}
+	spin_unlock(&obj->lock);
+	if (added)
+		wake_up_all(&obj->wq);
+}
+
+/**
+ * rsm_import_post() - an event for the segment of an import
+ * @imp: import
+ * @flags: 0 or DAT_RSM_NO_ACCUMULATE
+ *
+ * Return: DAT_RSM_OK, DAT_RSM_CONN_ABORTED.
+ */
+int rsm_import_post(struct rsm_import *imp, u32 flags)
+{
+	if (smp_load_acquire(&imp->obj.cut))	/* before the generation */
+		return DAT_RSM_CONN_ABORTED;
+	if (imp->remote)
+		return rsm_remote_post(imp, flags & DAT_RSM_NO_ACCUMULATE);
+	/* Data that was put before is there when the exporter wakes. */
+	smp_mb();
+	rsm_event_add(&imp->export->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
+	return DAT_RSM_OK;
+}
+
+/* For every importer, once. */
+static int export_post(struct rsm_export *exp, u32 flags)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct rsm_import *imp;
+
+	mutex_lock(&node->lock);
+	list_for_each_entry(imp, &exp->imports, node)
+		rsm_event_add(&imp->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
+	rsm_serve_post(exp, flags & DAT_RSM_NO_ACCUMULATE);
+	mutex_unlock(&node->lock);
+	return DAT_RSM_OK;
+}
+
+int rsm_event_post(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_post *arg = ucmd->arg;
+	struct rsm_obj *obj;
+	int ret;
+
+	if (arg->flags & ~DAT_RSM_NO_ACCUMULATE)
+		return -EINVAL;
+	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		ret = export_post(to_rsm_export(obj), arg->flags);
+	else
+		ret = rsm_import_post(to_rsm_import(obj), arg->flags);
+	rsm_obj_put(obj);
+	return ret;
+}
+
+/* Returns -EAGAIN if there is reason to wait. */
+static int event_take(struct rsm_obj *obj)
+{
+	int ret = -EAGAIN;
+
+	spin_lock(&obj->lock);
+	if (obj->stopped) {
+		ret = DAT_RSM_BAD_SEG;
+	} else if (obj->pending) {
+		obj_set_pending(obj, obj->pending - 1);
+		ret = DAT_RSM_OK;
+	} else if (obj->cut) {
+		ret = DAT_RSM_CONN_ABORTED;
+	}
+	spin_unlock(&obj->lock);
+	return ret;
+}
+
+int rsm_event_sleep(u64 deadline_ns)
+{
+	int ret = dat_sleep(deadline_ns);
+
+	if (!ret)
+		return -EAGAIN;
+	return ret == -ETIMEDOUT ? DAT_RSM_TIMEOUT : DAT_RSM_INTERRUPTED;
+}
+
+int rsm_event_wait(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_wait *arg = ucmd->arg;
+	struct rsm_obj *obj;
+	DEFINE_WAIT(wait);
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	do {
+		prepare_to_wait(&obj->wq, &wait, TASK_INTERRUPTIBLE);
+		ret = event_take(obj);
+		if (ret == -EAGAIN)
+			ret = rsm_event_sleep(arg->deadline_ns);
+	} while (ret == -EAGAIN);
+	finish_wait(&obj->wq, &wait);
+	rsm_obj_put(obj);
+	return ret;
+}
+
+static __poll_t event_poll(struct file *file, struct poll_table_struct *wait)
+{
+	struct rsm_obj *obj = file->private_data;
+	__poll_t mask = 0;
+
+	poll_wait(file, &obj->wq, wait);
+	spin_lock(&obj->lock);
+	if (obj->pending && !obj->stopped)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (obj->cut || obj->stopped)
+		mask |= EPOLLHUP;
+	spin_unlock(&obj->lock);
+	return mask;
+}
+
+static int event_release(struct inode *inode, struct file *file)
+{
+	rsm_obj_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations event_fops = {
+	.owner		= THIS_MODULE,
+	.poll		= event_poll,
+	.release	= event_release,
+	.llseek		= noop_llseek,
+};
+
+int rsm_event_fd(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_fd *arg = ucmd->arg;
+	struct rsm_obj *obj;
+	struct file *file;
+	int fd;
+
+	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		goto err_put;
+	file = anon_inode_getfile("[rsm]", &event_fops, obj, O_RDWR | O_CLOEXEC);
+	if (IS_ERR(file))
+		goto err_unused;
+	arg->fd = fd;
+	ucmd->made_file = file;
+	return DAT_RSM_OK;
+
+err_unused:
+	put_unused_fd(fd);
+	fd = PTR_ERR(file);
+err_put:
+	rsm_obj_put(obj);
+	return fd == -ENOMEM ? DAT_RSM_NO_MEM : DAT_RSM_NO_RESOURCES;
+}

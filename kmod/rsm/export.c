@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Segments: made of memory, published under an id, and taken back. */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/fs_struct.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "rsm/rdma.h"
+
+#define SEGID_FIRST	0x400000U	/* below are those of the system */
+#define SEGID_AUTO	0x80000000U	/* from here on the system chooses */
+#define PERM_BITS	0666U
+#define EXPORT_FLAGS	(DAT_RSM_REBINDABLE | DAT_RSM_DONT_WAIT | DAT_RSM_LOCK_OPS)
+
+static struct rsm_export *export_get(struct rsm_ctx *ctx, u32 id)
+{
+	struct rsm_obj *obj = rsm_obj_get(ctx, DAT_RSM_TYPE_EXPORT, id);
+
+	return obj ? to_rsm_export(obj) : NULL;
+}
+
+static int export_check(struct rsm_node *node, const struct dat_rsm_export *arg)
+{
+	if (!rsm_ctlr_present(node, arg->ctlr))
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	if (!arg->addr)
+		return DAT_RSM_BAD_ADDR;
+	if (!arg->length)
+		return DAT_RSM_BAD_LENGTH;
+	if (!PAGE_ALIGNED(arg->addr) || !PAGE_ALIGNED(arg->length))
+		return DAT_RSM_BAD_ALIGNMENT;
+	return DAT_RSM_OK;
+}
+
+static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
+{
+	struct rsm_export *exp = kzalloc(sizeof(*exp), GFP_KERNEL_ACCOUNT);
+
+	if (!exp)
+		return NULL;
+	exp->flags = arg->flags;
+	exp->uid = current_euid();
+	exp->unlimited = capable(CAP_SYS_RESOURCE);
+	exp->gid = current_egid();
+	exp->umask_perm = PERM_BITS & ~current_umask();
+	exp->addr = arg->addr;
+	exp->length = arg->length;
+	INIT_LIST_HEAD(&exp->imports);
+	mutex_init(&exp->move_lock);
+	INIT_LIST_HEAD(&exp->peers);
+	return exp;
+}
+
+/* Memory of the caller for the segment: pages, or what its adapter reaches. */
+static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **mem)
+{
+	if (exp->ctlr)
+		return rsm_mem_register(exp->pz, addr, exp->length, mem);
+	return rsm_mem_pin(addr, exp->length, true, mem);
+}
+
+int rsm_export_create(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_export *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_export *exp;
+	struct rsm_mem *mem;
+	int ret;
+
+	if (arg->flags & ~EXPORT_FLAGS)
+		return -EINVAL;
+	ret = export_check(node, arg);
+	if (ret)
+		return ret;
+	exp = export_alloc(arg);
+	if (!exp)
+		return DAT_RSM_NO_MEM;
+	/* Who has no place for it does not open and pin anything either. */
+	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
+	if (ret)
+		goto err_free;
+	if (arg->ctlr != DAT_RSM_LOOPBACK)
+		ret = rsm_serve_open(exp, node, arg->ctlr);
+	if (ret)
+		goto err_abort;
+	ret = export_pin(exp, arg->addr, &mem);
+	if (ret)
+		goto err_close;
+	RCU_INIT_POINTER(exp->mem, mem);
+	arg->id = exp->obj.id;
+	arg->slot = exp->obj.id - 1;
+	return rsm_obj_publish(ucmd, &exp->obj);
+
+err_close:
+	if (exp->ctlr)
+		rsm_serve_close(exp);
+err_abort:
+	rsm_obj_abort(&exp->obj);
+err_free:
+	kfree(exp);
+	return ret;
+}
+
+/**
+ * rsm_export_allows() - may somebody import a segment?
+ * @exp: published; node->lock held
+ * @node: of who asks
+ * @want: DAT_RSM_READ, DAT_RSM_WRITE
+ * @owner: who asks is the exporter's user
+ * @group: or of its group
+ *
+ * Return: DAT_RSM_OK, DAT_RSM_NOT_PUBLISHED_TO_NODE, DAT_RSM_PERM_DENIED.
+ */
+int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group)
+{
+	u32 perm = exp->umask_perm, i;
+
+	for (i = 0; i < exp->acl_count; i++)
+		if (exp->acl[i].node == node)
+			break;
+	if (exp->acl_count && i == exp->acl_count)
+		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	if (exp->acl_count)
+		perm = exp->acl[i].perm;
+	/* The digit that counts, as the two bits of 0600. */
+	if (!owner)
+		perm <<= group ? 3 : 6;
+	perm &= DAT_RSM_READ | DAT_RSM_WRITE;
+	/* Who may do nothing to a segment may not wake its exporter either. */
+	return want & ~perm || !perm ? DAT_RSM_PERM_DENIED : DAT_RSM_OK;
+}
+
+static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebind *arg)
+{
+	if (!(exp->flags & DAT_RSM_REBINDABLE))
+		return DAT_RSM_REBIND_NOT_ALLOWED;
+	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
+		return DAT_RSM_BAD_ADDR;
+	return arg->length == exp->length ? DAT_RSM_OK : DAT_RSM_BAD_LENGTH;
+}
+
+/*
+ * Swap the pages.  Transfers see the old ones or the new ones, windows fault the new ones
+ * in once they are zapped.  @mem: those to be let go of in any case; @shared: after a grace
+ * period.
+ */
+static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	int ret = DAT_RSM_OK;
+
+	lockdep_assert_held(&exp->move_lock);
+
+	mutex_lock(&node->lock);
+	*shared = exp->shared;
+	if (exp->obj.stopped) {
+		ret = DAT_RSM_BAD_SEG;
+	} else if (exp->addr != addr) {
+		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
+		exp->addr = addr;
+		exp->moves++;
+		if (exp->ctlr)
+			rsm_serve_move(exp, rcu_dereference_protected(exp->mem, true));
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/*
+ * An import whose window may show the pages of before, with a reference; or NULL.  Those that are
+ * dealt with move to the end, where imports that connect later are as well.
+ */
+static struct rsm_import *export_next_stale(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct rsm_import *imp;
+
+	mutex_lock(&node->lock);
+	imp = list_first_entry_or_null(&exp->imports, struct rsm_import, node);
+	if (imp && imp->moves == exp->moves)
+		imp = NULL;
+	if (imp) {
+		imp->moves = exp->moves;
+		list_move_tail(&imp->node, &exp->imports);
+		kref_get(&imp->obj.ref);
+	}
+	mutex_unlock(&node->lock);
+	return imp;
+}
+
+/* Swap the pages, and zap the windows without the lock that strangers need. */
+static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
+{
+	struct rsm_import *imp;
+	int ret;
+
+	mutex_lock(&exp->move_lock);
+	ret = export_swap(exp, mem, addr, shared);
+	while ((imp = export_next_stale(exp))) {
+		rsm_import_zap(imp);
+		rsm_obj_put(&imp->obj);
+	}
+	mutex_unlock(&exp->move_lock);
+	return ret;
+}
+
+/* Until it has ended, whoever frees the segment waits: it uses the zone and the adapter. */
+static bool call_begin(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	bool begun;
+
+	mutex_lock(&node->lock);
+	begun = !exp->obj.stopped;
+	if (begun)
+		atomic_inc(&exp->calls);
+	mutex_unlock(&node->lock);
+	return begun;
+}
+
+static void call_end(struct rsm_export *exp)
+{
+	if (atomic_dec_and_test(&exp->calls))
+		wake_up_all(&exp->obj.wq);
+}
+
+/* Pin the new memory, swap, let go of the old.  Both are pinned for a moment. */
+static int export_rebind(struct rsm_export *exp, u64 addr)
+{
+	struct rsm_mem *mem;
+	bool shared;
+	int ret;
+
+	if (!call_begin(exp))
+		return DAT_RSM_BAD_SEG;
+	ret = export_pin(exp, addr, &mem);
+	if (ret)
+		goto out;
+	ret = export_move(exp, &mem, addr, &shared);
+	/* Peers use it until they have said that they don't. */
+	if (!ret && exp->ctlr)
+		rsm_serve_moved(exp);
+	if (!ret && shared)
+		rsm_transfers_wait();
+	rsm_mem_unpin(mem);
+out:
+	call_end(exp);
+	return ret;
+}
+
+int rsm_export_rebind(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_rebind *arg = ucmd->arg;
+	struct rsm_export *exp;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	ret = rebind_check(exp, arg);
+	if (!ret && READ_ONCE(exp->addr) != arg->addr)
+		ret = export_rebind(exp, arg->addr);
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+/* What every list must be, and what loopback can have: an entry for this node. */
+static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *acl, u32 count)
+{
+	const struct rsm_node *node = exp->obj.ctx->node;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (acl[i].node > DAT_RSM_MAX_NODE || acl[i].perm & ~PERM_BITS)
+			return DAT_RSM_BAD_ACL;
+	if (!exp->ctlr && (count > 1 || (count && acl[0].node != node->id)))
+		return DAT_RSM_BAD_ACL;
+	return DAT_RSM_OK;
+}
+
+/* @out: the list, or NULL if there is none. */
+static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *arg,
+		    struct dat_rsm_access **out)
+{
+	struct dat_rsm_access *acl;
+	int ret;
+
+	*out = NULL;
+	if (!arg->count)
+		return DAT_RSM_OK;
+	if (!arg->list || arg->count > DAT_RSM_MAX_NODE)
+		return DAT_RSM_BAD_ACL;
+	acl = kmalloc_array(arg->count, sizeof(*acl), GFP_KERNEL_ACCOUNT);
+	if (!acl)
+		return DAT_RSM_NO_MEM;
+	if (copy_from_user(acl, (void __user *)arg->list, arg->count * sizeof(*acl)))
+		ret = DAT_RSM_BAD_ADDR;
+	else
+		ret = acl_check(exp, acl, arg->count);
+	if (ret)
+		kfree(acl);
+	else
+		*out = acl;
+	return ret;
+}
+
+static int segid_check(u32 segid)
+{
+	return segid && (segid < SEGID_FIRST || segid >= SEGID_AUTO) ? DAT_RSM_RESERVED_SEGID :
+								       DAT_RSM_OK;
+}
+
+/*
+ * Have a place in the node's table; *@segid 0: under an id that nobody has.  Without the lock,
+ * which others need to end their segments: memory may take its time.
+ */
+static int segid_reserve(struct rsm_node *node, u32 *segid)
+{
+	int ret;
+
+	if (*segid)
+		ret = xa_insert(&node->segs, *segid, XA_ZERO_ENTRY, GFP_KERNEL_ACCOUNT);
+	else
+		ret = xa_alloc_cyclic(&node->segs, segid, XA_ZERO_ENTRY,
+				      XA_LIMIT(SEGID_AUTO, U32_MAX), &node->next_auto,
+				      GFP_KERNEL_ACCOUNT);
+	if (ret == -EBUSY)
+		return *segid ? DAT_RSM_SEGID_IN_USE : DAT_RSM_NO_RESOURCES;
+	return ret < 0 ? DAT_RSM_NO_MEM : DAT_RSM_OK;
+}
+
+static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u32 count)
+{
+	kfree(exp->acl);
+	exp->acl = acl;
+	exp->acl_count = count;
+}
+
+/* @reserved: whether there is a place for @segid, or why not. */
+static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 segid,
+				 int reserved)
+{
+	int ret = reserved;
+
+	lockdep_assert_held(&node->lock);
+	if (exp->obj.stopped)
+		ret = DAT_RSM_BAD_SEG;
+	else if (exp->segid)
+		ret = DAT_RSM_ALREADY_PUBLISHED;
+	if (!ret) {
+		/* There is nothing to allocate. */
+		xa_store(&node->segs, segid, exp, GFP_KERNEL_ACCOUNT);
+		exp->segid = segid;
+	} else if (!reserved) {
+		xa_erase(&node->segs, segid);
+	}
+	return ret;
+}
+
+static bool export_published(const struct rsm_export *exp)
+{
+	return exp->segid && !exp->withdrawing;
+}
+
+static int export_republish_locked(struct rsm_export *exp)
+{
+	if (exp->obj.stopped)
+		return DAT_RSM_BAD_SEG;
+	return export_published(exp) ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
+}
+
+/* Publish, or republish if there is no id in @segid. */
+static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, u32 *segid)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct dat_rsm_access *acl;
+	int ret, reserved = DAT_RSM_OK;
+
+	ret = acl_copy(exp, arg, &acl);
+	if (ret)
+		return ret;
+	if (segid)
+		reserved = segid_reserve(node, segid);
+	mutex_lock(&node->lock);
+	if (segid)
+		ret = export_publish_locked(exp, node, *segid, reserved);
+	else
+		ret = export_republish_locked(exp);
+	if (!ret)
+		export_set_acl(exp, acl, arg->count);
+	mutex_unlock(&node->lock);
+	if (ret)
+		kfree(acl);
+	return ret;
+}
+
+int rsm_export_publish(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_publish *arg = ucmd->arg;
+	struct rsm_export *exp;
+	u32 segid = arg->segid;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	ret = segid_check(segid);
+	if (!ret && exp->flags & DAT_RSM_LOCK_OPS)
+		ret = DAT_RSM_LOCKS_NOT_SUPPORTED;
+	if (!ret)
+		ret = export_announce(exp, arg, &segid);
+	if (!ret)
+		arg->segid = segid;
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+int rsm_export_republish(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_publish *arg = ucmd->arg;
+	struct rsm_export *exp;
+	int ret;
+
+	if (arg->rsvd || arg->segid)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	ret = export_announce(exp, arg, NULL);
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+/*
+ * The caller cuts the imports, then waits for transfers, if the segment was ever shared, and for
+ * peers.  Until then the segment is not published anew: new peers would prolong the wait.
+ */
+static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
+{
+	lockdep_assert_held(&node->lock);
+	xa_erase(&node->segs, exp->segid);
+	exp->withdrawing = true;
+	export_set_acl(exp, NULL, 0);
+	rsm_serve_cut(exp);
+}
+
+static struct rsm_import *export_first_import(struct rsm_export *exp, struct rsm_node *node)
+{
+	struct rsm_import *imp;
+
+	mutex_lock(&node->lock);
+	imp = list_first_entry_or_null(&exp->imports, struct rsm_import, node);
+	if (imp)
+		kref_get(&imp->obj.ref);
+	mutex_unlock(&node->lock);
+	return imp;
+}
+
+/*
+ * Cut the imports of a segment that is withdrawn.  When this returns none is left, also if another
+ * thread cuts them at the same time.
+ */
+static void export_cut(struct rsm_export *exp, struct rsm_node *node)
+{
+	struct rsm_import *imp;
+
+	while ((imp = export_first_import(exp, node))) {
+		rsm_import_cut(imp, node);
+		rsm_obj_put(&imp->obj);
+	}
+}
+
+static void export_withdrawn(struct rsm_export *exp, struct rsm_node *node, bool shared)
+{
+	if (shared)
+		rsm_transfers_wait();
+	if (exp->ctlr)
+		rsm_serve_wait(exp);
+	mutex_lock(&node->lock);
+	exp->segid = 0;
+	exp->withdrawing = false;
+	mutex_unlock(&node->lock);
+}
+
+int rsm_export_unpublish(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_unpublish *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_export *exp;
+	bool shared = false;
+	int ret;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	exp = export_get(ucmd->ctx, arg->id);
+	if (!exp)
+		return DAT_RSM_BAD_SEG;
+	mutex_lock(&node->lock);
+	ret = export_republish_locked(exp);
+	if (!ret) {
+		export_withdraw(exp, node);
+		shared = exp->shared;
+		atomic_inc(&exp->calls);
+	}
+	mutex_unlock(&node->lock);
+	if (!ret) {
+		export_cut(exp, node);
+		export_withdrawn(exp, node, shared);
+		call_end(exp);
+	}
+	rsm_obj_put(&exp->obj);
+	return ret;
+}
+
+/* Step one of its end; see the top of rsm.h. */
+bool rsm_export_stop(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	bool shared;
+
+	mutex_lock(&node->lock);
+	if (export_published(exp))
+		export_withdraw(exp, node);
+	shared = exp->shared;
+	/* Who has found it meanwhile, finds it so. */
+	WRITE_ONCE(exp->obj.stopped, true);
+	mutex_unlock(&node->lock);
+	export_cut(exp, node);
+	return shared;
+}
+
+/* Step two, of peers that were cut, and of calls that use what the third lets go of. */
+void rsm_export_wait(struct rsm_export *exp)
+{
+	if (!exp->ctlr)
+		return;
+	rsm_serve_wait(exp);
+	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
+}
+
+/* Step three. */
+void rsm_export_drop(struct rsm_export *exp)
+{
+	rsm_mem_unpin(rcu_replace_pointer(exp->mem, NULL, true));
+	if (exp->ctlr)
+		rsm_serve_close(exp);
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Imports: connections to segments, and the windows that show them. */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "user/file.h"
+#include "rsm/rdma.h"
+
+/* Page offsets of windows: a mark, the window's number, the page of the segment. */
+#define WINDOW_BITS	(62 - PAGE_SHIFT)	/* as a byte offset, that is positive */
+#define WINDOW_MARK	BIT_ULL(WINDOW_BITS)
+#define WINDOW_SHIFT	(RSM_MAX_SHIFT - PAGE_SHIFT)
+#define WINDOW_PAGES	BIT_ULL(WINDOW_SHIFT)
+#define WINDOW_LIMIT	XA_LIMIT(1, BIT(WINDOW_BITS - WINDOW_SHIFT) - 1)
+#define FAULT_AROUND	64
+
+/* Imports by the number of their window, which is unique in the module. */
+static DEFINE_XARRAY_ALLOC1(windows);
+
+static int import_allowed(const struct rsm_export *exp, const struct rsm_node *node, u32 want)
+{
+	int ret;
+
+	lockdep_assert_held(&node->lock);
+	/* What is of an adapter is not reached by loopback. */
+	if (exp->ctlr)
+		return DAT_RSM_NOT_PUBLISHED;
+	ret = rsm_export_allows(exp, node->id, want, uid_eq(current_euid(), exp->uid),
+				in_egroup_p(exp->gid));
+	if (ret == DAT_RSM_PERM_DENIED && capable(CAP_DAC_OVERRIDE))
+		ret = DAT_RSM_OK;
+	return ret;
+}
+
+static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segid)
+{
+	struct rsm_export *exp;
+	int ret;
+
+	mutex_lock(&node->lock);
+	exp = xa_load(&node->segs, segid);
+	ret = exp ? import_allowed(exp, node, imp->perm) : DAT_RSM_NOT_PUBLISHED;
+	if (!ret) {
+		kref_get(&exp->obj.ref);
+		imp->export = exp;
+		imp->length = exp->length;
+		exp->shared = true;
+		imp->moves = exp->moves;
+		list_add_tail(&imp->node, &exp->imports);
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* Page offset at which the window begins. */
+static u64 window_begin(const struct rsm_import *imp)
+{
+	return WINDOW_MARK | (u64)imp->window << WINDOW_SHIFT;
+}
+
+/* To a segment of the own node, which a window shows. */
+static int import_local(struct rsm_import *imp, struct rsm_node *node, u32 segid)
+{
+	int ret;
+
+	if (xa_alloc(&windows, &imp->window, XA_ZERO_ENTRY, WINDOW_LIMIT, GFP_KERNEL_ACCOUNT))
+		return DAT_RSM_NO_MEM;
+	ret = import_attach(imp, node, segid);
+	if (ret)
+		xa_erase(&windows, imp->window);
+	else
+		/* The entry is reserved, so there is nothing to allocate. */
+		xa_store(&windows, imp->window, imp, GFP_KERNEL_ACCOUNT);
+	return ret;
+}
+
+static void import_answer(const struct rsm_import *imp, u32 generation,
+			  struct dat_rsm_connect *arg)
+{
+	arg->id = imp->obj.id;
+	arg->slot = imp->obj.id - 1;
+	arg->generation = generation;
+	arg->length = imp->length;
+	if (!imp->remote)
+		arg->map_offset = window_begin(imp) << PAGE_SHIFT;
+	else if (imp->remote->conn->swapped)
+		arg->flags = DAT_RSM_SWAPPED;
+}
+
+static int connect_check(const struct rsm_node *node, const struct dat_rsm_connect *arg)
+{
+	/* Loopback leads nowhere else. */
+	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	if (arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
+		return DAT_RSM_PERM_DENIED;
+	return DAT_RSM_OK;
+}
+
+int rsm_import_connect(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_connect *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_import *imp;
+	u32 generation;
+	int ret;
+
+	if (arg->flags)
+		return -EINVAL;
+	ret = connect_check(node, arg);
+	if (ret)
+		return ret;
+	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
+	if (!imp)
+		return DAT_RSM_NO_MEM;
+	ret = rsm_obj_setup(ucmd->ctx, &imp->obj, DAT_RSM_TYPE_IMPORT);
+	if (ret)
+		goto err_free;
+	imp->perm = arg->perm;
+	mutex_init(&imp->map_lock);
+	INIT_LIST_HEAD(&imp->node);
+	/* That of before: the segment may be gone as soon as there is a connection. */
+	generation = imp->obj.generation;
+	if (arg->ctlr == DAT_RSM_LOOPBACK)
+		ret = import_local(imp, node, arg->segid);
+	else
+		ret = rsm_remote_connect(imp, node, arg);
+	if (ret)
+		goto err_abort;
+	import_answer(imp, generation, arg);
+	return rsm_obj_publish(ucmd, &imp->obj);
+
+err_abort:
+	rsm_obj_abort(&imp->obj);
+err_free:
+	kfree(imp);
+	return ret;
+}
+
+/**
+ * rsm_import_zap() - have the window faulted in anew
+ * @imp: reference held
+ *
+ * Context: sleeps; not under node->lock.
+ */
+void rsm_import_zap(struct rsm_import *imp)
+{
+	loff_t start = window_begin(imp) << PAGE_SHIFT;
+
+	mutex_lock(&imp->map_lock);
+	/* A VMA holds the file, and with it the context and the mapping. */
+	if (imp->maps)
+		unmap_mapping_range(imp->obj.ctx->mapping, start, WINDOW_PAGES << PAGE_SHIFT, 1);
+	mutex_unlock(&imp->map_lock);
+}
+
+/**
+ * rsm_import_cut() - end a connection of loopback
+ * @imp: reference held; any number of times, also at the same time
+ * @node: its node
+ *
+ * The window shows trash before the import leaves the list of its export: an exporter that finds
+ * the list empty may unpin.
+ *
+ * Context: sleeps; not under node->lock.  The caller waits for transfers.
+ */
+void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
+{
+	rsm_obj_cut(&imp->obj);
+	rsm_import_zap(imp);
+	mutex_lock(&node->lock);
+	list_del_init(&imp->node);
+	mutex_unlock(&node->lock);
+}
+
+/* Step one of its end; see the top of rsm.h.  Returns whether it may be in a transfer. */
+bool rsm_import_stop(struct rsm_import *imp)
+{
+	if (imp->remote) {
+		rsm_obj_cut(&imp->obj);
+		return false;
+	}
+	rsm_import_cut(imp, imp->obj.ctx->node);
+	return true;
+}
+
+/* Step three. */
+void rsm_import_drop(struct rsm_import *imp)
+{
+	if (imp->remote)
+		rsm_remote_end(imp);
+}
+
+/* The last reference, that of a VMA perhaps, is gone. */
+void rsm_import_release(struct rsm_import *imp)
+{
+	if (imp->remote) {
+		rsm_remote_release(imp);
+		return;
+	}
+	xa_erase(&windows, imp->window);
+	if (imp->trash)
+		put_page(imp->trash);
+	rsm_obj_put(&imp->export->obj);
+}
+
+/* Windows. */
+
+static void window_open(struct vm_area_struct *vma)
+{
+	struct rsm_import *imp = vma->vm_private_data;
+
+	kref_get(&imp->obj.ref);
+	mutex_lock(&imp->map_lock);
+	imp->maps++;
+	mutex_unlock(&imp->map_lock);
+}
+
+static void window_close(struct vm_area_struct *vma)
+{
+	struct rsm_import *imp = vma->vm_private_data;
+
+	mutex_lock(&imp->map_lock);
+	imp->maps--;
+	mutex_unlock(&imp->map_lock);
+	rsm_obj_put(&imp->obj);
+}
+
+static int window_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	struct rsm_import *imp = vma->vm_private_data;
+
+	return READ_ONCE(imp->maps) < RSM_MAX_MAPS ? 0 : -ENOMEM;
+}
+
+/* The page that faulted, and some behind it. */
+static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
+{
+	struct rsm_mem *mem = rcu_dereference_protected(imp->export->mem,
+							lockdep_is_held(&imp->map_lock));
+	u64 page = vmf->pgoff & (WINDOW_PAGES - 1);
+	unsigned long addr = vmf->address & PAGE_MASK;
+	unsigned long end = min(vmf->vma->vm_end, addr + FAULT_AROUND * PAGE_SIZE);
+	vm_fault_t ret, first;
+
+	/* The mapping was checked against the length, which is what is pinned. */
+	if (WARN_ON_ONCE(page >= mem->npages || mem->npages - page < (end - addr) >> PAGE_SHIFT))
+		return VM_FAULT_SIGBUS;
+	first = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[page]));
+	ret = first;
+	while (ret == VM_FAULT_NOPAGE && (addr += PAGE_SIZE) < end)
+		ret = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[++page]));
+	return first;
+}
+
+/*
+ * Who cuts an import, or rebinds the segment, zaps the window under the same lock, so no
+ * page of before is left in it.  The exporter waits for that lock: page tables, a few pages,
+ * come from what there is, or the fault is taken again.
+ */
+static vm_fault_t window_fault(struct vm_fault *vmf)
+{
+	struct rsm_import *imp = vmf->vma->vm_private_data;
+	unsigned int flags;
+	vm_fault_t ret;
+
+	mutex_lock(&imp->map_lock);
+	flags = memalloc_noreclaim_save();
+	if (READ_ONCE(imp->obj.cut))
+		ret = vmf_insert_pfn(vmf->vma, vmf->address & PAGE_MASK, page_to_pfn(imp->trash));
+	else
+		ret = window_fill(vmf, imp);
+	memalloc_noreclaim_restore(flags);
+	mutex_unlock(&imp->map_lock);
+	return ret;
+}
+
+static const struct vm_operations_struct window_ops = {
+	.open		= window_open,
+	.close		= window_close,
+	.may_split	= window_may_split,
+	.fault		= window_fault,
+};
+
+static int window_check(const struct rsm_import *imp, struct vm_area_struct *vma)
+{
+	u64 first = vma->vm_pgoff & (WINDOW_PAGES - 1);
+	u64 pages = imp->length >> PAGE_SHIFT;
+
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
+		return -EINVAL;
+	if (first >= pages || vma_pages(vma) > pages - first)
+		return -EINVAL;
+	if (!(imp->perm & DAT_RSM_READ))
+		return -EOPNOTSUPP;
+	if (vma->vm_flags & VM_WRITE && !(imp->perm & DAT_RSM_WRITE))
+		return -EACCES;
+	return 0;
+}
+
+static int window_add(struct rsm_import *imp)
+{
+	struct page *trash = NULL;
+	int ret = -ENODEV;
+
+	/* Before the lock, which the exporter may wait for. */
+	if (!READ_ONCE(imp->trash)) {
+		trash = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!trash)
+			return -ENOMEM;
+	}
+	mutex_lock(&imp->map_lock);
+	if (!imp->trash)
+		swap(imp->trash, trash);
+	if (!READ_ONCE(imp->obj.cut) && imp->maps >= RSM_MAX_MAPS) {
+		ret = -ENOMEM;
+	} else if (!READ_ONCE(imp->obj.cut)) {
+		imp->maps++;
+		ret = 0;
+	}
+	mutex_unlock(&imp->map_lock);
+	if (trash)
+		__free_page(trash);
+	return ret;
+}
+
+bool dat_rsm_is_window(const struct vm_area_struct *vma)
+{
+	return vma->vm_pgoff & WINDOW_MARK;
+}
+
+static struct rsm_import *window_find(const struct rsm_ctx *ctx, u64 nr)
+{
+	struct rsm_import *imp;
+
+	rcu_read_lock();
+	imp = xa_load(&windows, nr);
+	if (imp && (imp->obj.ctx != ctx || READ_ONCE(imp->obj.stopped) ||
+		    !kref_get_unless_zero(&imp->obj.ref)))
+		imp = NULL;
+	rcu_read_unlock();
+	return imp;
+}
+
+/**
+ * dat_rsm_mmap() - map the window of an import, or a part of it
+ * @file: of the current process
+ * @vma: for which dat_rsm_is_window()
+ *
+ * Return: 0; -ENOENT no such import; -EINVAL range or flags; -EACCES writing is not
+ * allowed; -EOPNOTSUPP reading is not; -ENODEV cut; -ENOMEM, also for RSM_MAX_MAPS.
+ */
+int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma)
+{
+	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
+	unsigned long clear = VM_MAYEXEC;
+	struct rsm_import *imp;
+	int ret;
+
+	imp = ctx ? window_find(ctx, (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT) : NULL;
+	if (!imp)
+		return -ENOENT;
+	ret = window_check(imp, vma);
+	if (!ret)
+		ret = window_add(imp);
+	if (ret) {
+		rsm_obj_put(&imp->obj);
+		return ret;
+	}
+	/* Nor may mprotect() change that later, nor madvise() that no child has it: VM_IO. */
+	if (!(imp->perm & DAT_RSM_WRITE))
+		clear |= VM_MAYWRITE;
+	dat_vm_flags_mod(vma, VM_PFNMAP | VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+			 clear);
+	vma->vm_ops = &window_ops;
+	vma->vm_private_data = imp;	/* the reference goes along */
+	return 0;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transfers within the host: copies between the pages of a segment and memory of the
+ * caller, with page faults disabled and for no more than a page at a time; see the top
+ * of rsm.h.  What faults is faulted in with nothing held.
+ */
+#include <linux/highmem.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "rsm/ring.h"
+
+#define IO_WORDS	32	/* of 8 bytes, copied at a time where elements must be whole */
+#define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
+
+/**
+ * struct io - a call under way
+ * @ctx: of the caller
+ * @imp: reference held
+ * @put: or a get
+ */
+struct io {
+	struct rsm_ctx		*ctx;
+	struct rsm_import	*imp;
+	bool			put;
+};
+
+/**
+ * mem_byte() - map the page of a byte
+ * @mem: memory, under rsm_transfers
+ * @offset: checked offset of the byte; speculation may be ahead of the check
+ *
+ * Return: the byte, to be unmapped by kunmap_local().
+ */
+static void *mem_byte(const struct rsm_mem *mem, u64 offset)
+{
+	u32 page = array_index_nospec(offset >> PAGE_SHIFT, mem->npages);
+
+	return kmap_local_page(mem->pages[page]) + offset_in_page(offset);
+}
+
+/* Bytes of @left that are on the page of the byte at @offset. */
+static u32 mem_chunk(u64 offset, u64 left)
+{
+	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
+}
+
+/* The byte of the segment at @offset, or NULL: the import was cut. */
+static void *io_map(const struct io *io, u64 offset)
+{
+	if (READ_ONCE(io->imp->obj.cut))
+		return NULL;
+	return mem_byte(srcu_dereference(io->imp->export->mem, &rsm_transfers), offset);
+}
+
+/* Returns -EFAULT if the user's memory has to be faulted in first. */
+static int io_copy_user(const struct io *io, u64 offset, u64 addr, u32 n)
+{
+	int idx, ret = DAT_RSM_CONN_ABORTED;
+	void *va;
+
+	idx = srcu_read_lock(&rsm_transfers);
+	va = io_map(io, offset);
+	if (va) {
+		ret = io->put ? copy_from_user_nofault(va, (void __user *)addr, n) :
+				copy_to_user_nofault((void __user *)addr, va, n);
+		kunmap_local(va);
+	}
+	srcu_read_unlock(&rsm_transfers, idx);
+	return ret;
+}
+
+static int io_fault_in(const struct io *io, u64 addr, u32 n)
+{
+	size_t left;
+
+	if (!access_ok((void __user *)addr, n))
+		return DAT_RSM_BAD_ADDR;
+	left = io->put ? fault_in_readable((void __user *)addr, n) :
+			 fault_in_safe_writeable((void __user *)addr, n);
+	return left ? DAT_RSM_BAD_ADDR : DAT_RSM_OK;
+}
+
+static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
+{
+	u64 done = 0;
+	int ret = 0;
+	u32 n;
+
+	while (!ret && done < e->length) {
+		/* Memory that is taken away again and again would keep us here. */
+		if (fatal_signal_pending(current))
+			return DAT_RSM_INTERRUPTED;
+		n = mem_chunk(e->offset + done, e->length - done);
+		ret = io_copy_user(io, e->offset + done, e->addr + done, n);
+		if (ret == -EFAULT)
+			ret = io_fault_in(io, e->addr + done, n);
+		else
+			done += n;
+		cond_resched();
+	}
+	return ret;
+}
+
+/* Elements one by one, so that nobody sees half of one. */
+static void io_copy_words(void *to, const void *from, u32 n, u32 width)
+{
+	u32 i;
+
+	for (i = 0; i < n; i += width) {
+		if (width == 8)
+			WRITE_ONCE(*(u64 *)(to + i), READ_ONCE(*(const u64 *)(from + i)));
+		else if (width == 4)
+			WRITE_ONCE(*(u32 *)(to + i), READ_ONCE(*(const u32 *)(from + i)));
+		else
+			WRITE_ONCE(*(u16 *)(to + i), READ_ONCE(*(const u16 *)(from + i)));
+	}
+}
+
+static int io_copy_buf(const struct io *io, u64 offset, u64 *buf, u32 n, u32 width)
+{
+	void *va;
+	int idx;
+
+	idx = srcu_read_lock(&rsm_transfers);
+	va = io_map(io, offset);
+	if (va) {
+		if (io->put)
+			io_copy_words(va, buf, n, width);
+		else
+			io_copy_words(buf, va, n, width);
+		kunmap_local(va);
+	}
+	srcu_read_unlock(&rsm_transfers, idx);
+	return va ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
+}
+
+static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
+{
+	u64 buf[IO_WORDS], done = 0;
+	void __user *user;
+	int ret = 0;
+	u32 n;
+
+	while (!ret && done < e->length) {
+		if (fatal_signal_pending(current))
+			return DAT_RSM_INTERRUPTED;
+		n = min_t(u32, mem_chunk(e->offset + done, e->length - done), sizeof(buf));
+		user = (void __user *)(e->addr + done);
+		if (io->put && copy_from_user(buf, user, n))
+			return DAT_RSM_BAD_ADDR;
+		ret = io_copy_buf(io, e->offset + done, buf, n, e->width);
+		if (!ret && !io->put && copy_to_user(user, buf, n))
+			return DAT_RSM_BAD_ADDR;
+		done += n;
+		cond_resched();
+	}
+	return ret;
+}
+
+/* From page to page.  They may be the same. */
+static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
+{
+	int idx, ret = DAT_RSM_CONN_ABORTED;
+	void *va, *local;
+
+	idx = srcu_read_lock(&rsm_transfers);
+	if (READ_ONCE(lm->obj.stopped)) {
+		srcu_read_unlock(&rsm_transfers, idx);
+		return DAT_RSM_BAD_LOCALMEM;
+	}
+	va = io_map(io, offset);
+	if (va) {
+		local = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at);
+		memmove(io->put ? va : local, io->put ? local : va, n);
+		kunmap_local(local);
+		kunmap_local(va);
+		ret = DAT_RSM_OK;
+	}
+	srcu_read_unlock(&rsm_transfers, idx);
+	return ret;
+}
+
+/* Whether a transfer may have to do with it. */
+int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
+{
+	struct rsm_mem *mem;
+	int idx, ret = DAT_RSM_OK;
+	u64 end;
+
+	idx = srcu_read_lock(&rsm_transfers);
+	mem = srcu_dereference(lm->mem, &rsm_transfers);
+	if (READ_ONCE(lm->obj.stopped))
+		ret = DAT_RSM_BAD_LOCALMEM;
+	else if (check_add_overflow(e->addr, e->length, &end) || end > mem->length)
+		ret = DAT_RSM_BAD_LENGTH;
+	else if (!put && !mem->writable)
+		ret = DAT_RSM_BAD_ADDR;
+	srcu_read_unlock(&rsm_transfers, idx);
+	return ret;
+}
+
+/**
+ * rsm_localmem_copy() - copy from or to local memory
+ * @lm: local memory, reference held
+ * @at: offset in it; checked
+ * @buf: kernel memory
+ * @n: bytes, checked
+ * @from: to @buf, or from it
+ *
+ * Return: DAT_RSM_OK, or DAT_RSM_BAD_LOCALMEM: it was freed.
+ */
+int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from)
+{
+	u32 done, part;
+	void *va;
+	int idx;
+
+	for (done = 0; done < n; done += part) {
+		part = mem_chunk(at + done, n - done);
+		idx = srcu_read_lock(&rsm_transfers);
+		if (READ_ONCE(lm->obj.stopped)) {
+			srcu_read_unlock(&rsm_transfers, idx);
+			return DAT_RSM_BAD_LOCALMEM;
+		}
+		va = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at + done);
+		memcpy(from ? buf + done : va, from ? va : buf + done, part);
+		kunmap_local(va);
+		srcu_read_unlock(&rsm_transfers, idx);
+	}
+	return DAT_RSM_OK;
+}
+
+static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
+{
+	struct rsm_localmem *lm;
+	struct rsm_obj *obj;
+	u64 done = 0;
+	int ret;
+	u32 n;
+
+	obj = rsm_obj_get(io->ctx, DAT_RSM_TYPE_LOCALMEM, e->localmem);
+	if (!obj)
+		return DAT_RSM_BAD_LOCALMEM;
+	lm = to_rsm_localmem(obj);
+	ret = rsm_localmem_check(lm, e, io->put);
+	while (!ret && done < e->length) {
+		if (fatal_signal_pending(current)) {
+			ret = DAT_RSM_INTERRUPTED;
+			break;
+		}
+		n = mem_chunk(e->addr + done, e->length - done);
+		n = mem_chunk(e->offset + done, n);
+		ret = io_copy_local(io, e->offset + done, lm, e->addr + done, n);
+		done += n;
+		cond_resched();
+	}
+	rsm_obj_put(obj);
+	return ret;
+}
+
+/* What can be said of an entry without a look at memory. */
+int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e)
+{
+	u64 size = imp->length, end;
+
+	if (!is_power_of_2(e->width) || e->width > 8 || (e->localmem && e->width > 1))
+		return DAT_RSM_BAD_SGIO;
+	if ((e->offset | e->length) & (e->width - 1))
+		return DAT_RSM_BAD_ALIGNMENT;
+	if (e->offset > size)
+		return DAT_RSM_BAD_OFFSET;
+	if (check_add_overflow(e->offset, e->length, &end) || end > size)
+		return DAT_RSM_BAD_LENGTH;
+	return DAT_RSM_OK;
+}
+
+static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
+{
+	int ret = rsm_io_entry_check(io->imp, e);
+
+	if (ret)
+		return ret;
+	if (e->localmem)
+		ret = io_local(io, e);
+	else
+		ret = e->width > 1 ? io_words(io, e) : io_user(io, e);
+	/* Entries are complete in order, for whoever looks. */
+	smp_mb();
+	return ret;
+}
+
+static int io_check(const struct io *io, const struct dat_rsm_io *arg)
+{
+	if (!arg->count || arg->count > DAT_RSM_MAX_IO)
+		return DAT_RSM_BAD_SGIO;
+	if (smp_load_acquire(&io->imp->obj.cut))	/* before the generation */
+		return DAT_RSM_CONN_ABORTED;
+	if (!(io->imp->perm & (io->put ? DAT_RSM_WRITE : DAT_RSM_READ)))
+		return DAT_RSM_PERM_DENIED;
+	return DAT_RSM_OK;
+}
+
+static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct dat_rsm_io *arg)
+{
+	struct rsm_transfer t = {
+		.ctx = io->ctx, .imp = io->imp, .put = io->put, .e = e, .count = arg->count,
+		.interruptible = arg->flags & DAT_RSM_INTERRUPTIBLE,
+	};
+	int ret = DAT_RSM_OK;
+
+	if (io->imp->remote) {
+		ret = rsm_stage_io(&t);
+		arg->done = t.done;
+		return ret;
+	}
+	for (; !ret && arg->done < arg->count; arg->done += !ret)
+		ret = io_entry(io, &e[arg->done]);
+	return ret;
+}
+
+/* The page of local memory that was locked as the @i-th. */
+static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
+{
+	struct rsm_mem *mem;
+	bool is;
+	int idx;
+
+	idx = srcu_read_lock(&rsm_transfers);
+	mem = srcu_dereference(lm->mem, &rsm_transfers);
+	is = !READ_ONCE(lm->obj.stopped) && page == mem->pages[array_index_nospec(i, mem->npages)];
+	srcu_read_unlock(&rsm_transfers, idx);
+	return is;
+}
+
+/*
+ * What the entry names is mapped, and ordinary memory; of local memory, where it was locked.
+ * Looks at page tables alone, so it may say no where a fault would help.
+ */
+static bool entry_mapped(const struct dat_rsm_ioent *e, struct rsm_localmem *lm, bool put)
+{
+	u64 addr = lm ? lm->addr + e->addr : e->addr;
+	u64 at = addr & PAGE_MASK, first = e->addr >> PAGE_SHIFT, i;
+	struct page *page;
+	bool is;
+
+	for (i = 0; at < addr + e->length; i++, at += PAGE_SIZE) {
+		if (fatal_signal_pending(current) ||
+		    !get_user_page_fast_only(at, put ? 0 : FOLL_WRITE, &page))
+			return false;
+		is = !lm || localmem_is(lm, first + i, page);
+		put_page(page);
+		if (!is)
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
+{
+	struct rsm_obj *obj;
+	bool mapped;
+
+	if (!e->length)
+		return true;
+	if (!e->localmem)
+		return entry_mapped(e, NULL, io->put);
+	obj = rsm_obj_get(io->ctx, DAT_RSM_TYPE_LOCALMEM, e->localmem);
+	if (!obj)
+		return false;
+	mapped = entry_mapped(e, to_rsm_localmem(obj), io->put);
+	rsm_obj_put(obj);
+	return mapped;
+}
+
+/* The process may copy to and from there by itself.  What no ring takes is not looked at. */
+static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
+{
+	u64 left = RSM_RING_DATA;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (e[i].length > left || !io_entry_mapped(io, &e[i]))
+			return false;
+		left -= e[i].length;
+	}
+	return true;
+}
+
+static int io_run(const struct io *io, struct dat_rsm_io *arg)
+{
+	struct dat_rsm_ioent e[DAT_RSM_MAX_IO];
+	int ret = io_check(io, arg);
+
+	arg->done = 0;
+	arg->mapped = 0;
+	if (ret)
+		return ret;
+	if (copy_from_user(e, (void __user *)arg->entries, arg->count * sizeof(e[0])))
+		return DAT_RSM_BAD_ADDR;
+	ret = io_entries(io, e, arg);
+	if (!ret && io->imp->remote)
+		arg->mapped = io_mapped(io, e, arg->count);
+	if (!ret && arg->flags & DAT_RSM_SIGPOST)
+		ret = rsm_import_post(io->imp, arg->flags & DAT_RSM_NO_ACCUMULATE);
+	return ret;
+}
+
+int rsm_io(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_io *arg = ucmd->arg;
+	struct io io = { .ctx = ucmd->ctx, .put = arg->op == DAT_RSM_PUT };
+	struct rsm_obj *obj;
+	int ret;
+
+	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS)
+		return -EINVAL;
+	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	io.imp = to_rsm_import(obj);
+	/* Who ends the import finds that we hold it, or we find that it is cut. */
+	smp_mb__after_atomic();
+	ret = io_run(&io, arg);
+	rsm_obj_put(obj);
+	return ret;
+}

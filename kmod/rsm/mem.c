@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Pinned memory: of segments, and local memory for transfers. */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "rsm/rdma.h"
+
+#define PIN_BATCH	512U
+/* What importers may do, and what that takes. */
+#define RSM_PRIV	(DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE |	\
+			 DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE)
+
+/* Pages of all segments of the machine. */
+static atomic_long_t exported_pages;
+
+/* Bytes that segments may take. */
+u64 rsm_mem_budget(void)
+{
+	unsigned int percent = READ_ONCE(rsm_max_exported);
+
+	if (!percent || percent > 100)
+		percent = 100;
+	return (u64)totalram_pages() * percent / 100 << PAGE_SHIFT;
+}
+
+/* All of [addr, addr + length) is mapped, whatever it may be used for. */
+static bool mem_mapped(u64 addr, u64 length)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	u64 at = addr;
+
+	mmap_read_lock(mm);
+	while (at < addr + length) {
+		vma = vma_lookup(mm, at);
+		if (!vma)
+			break;
+		at = vma->vm_end;
+	}
+	mmap_read_unlock(mm);
+	return at >= addr + length;
+}
+
+static bool mem_budget_take(u32 npages)
+{
+	if ((u64)atomic_long_add_return(npages, &exported_pages) << PAGE_SHIFT <= rsm_mem_budget())
+		return true;
+	atomic_long_sub(npages, &exported_pages);
+	return false;
+}
+
+static int mem_charge(struct mm_struct *mm, u32 npages, bool exported)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	u64 pinned = atomic64_add_return(npages, &mm->pinned_vm);
+
+	if (pinned > limit && !capable(CAP_IPC_LOCK))
+		goto err_uncharge;
+	if (exported && !mem_budget_take(npages))
+		goto err_uncharge;
+	return DAT_RSM_OK;
+
+err_uncharge:
+	atomic64_sub(npages, &mm->pinned_vm);
+	return DAT_RSM_NO_MEM;
+}
+
+static void mem_uncharge(struct mm_struct *mm, u32 npages, u32 budget)
+{
+	atomic_long_sub(budget, &exported_pages);
+	atomic64_sub(npages, &mm->pinned_vm);
+}
+
+static void mem_free(struct rsm_mem *mem)
+{
+	mmdrop(mem->mm);
+	kvfree(mem->pages);
+	kfree(mem);
+}
+
+static struct rsm_mem *mem_alloc(u64 length, bool exported)
+{
+	struct rsm_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+
+	if (!mem)
+		return NULL;
+	mem->mm = current->mm;
+	mmgrab(mem->mm);
+	mem->length = length;
+	mem->exported = exported;
+	return mem;
+}
+
+/* Returns 0 or a negative errno; mem->npages says how many are pinned in any case. */
+static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int gup)
+{
+	int n;
+
+	while (mem->npages < npages) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		n = pin_user_pages_fast(addr + ((u64)mem->npages << PAGE_SHIFT),
+					min(npages - mem->npages, PIN_BATCH), gup,
+					&mem->pages[mem->npages]);
+		if (n <= 0)
+			return n ? n : -EFAULT;
+		mem->npages += n;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void mem_unpin_pages(struct rsm_mem *mem)
+{
+	unpin_user_pages_dirty_lock(mem->pages, mem->npages, mem->writable);
+	mem->npages = 0;
+}
+
+/*
+ * Local memory that can't be written is good for puts.  To write by force makes private
+ * pages the caller's own first, so that it goes on to see what is transferred.
+ */
+static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
+{
+	int ret;
+
+	mem->pages = kvmalloc_array(npages, sizeof(*mem->pages),
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mem->pages)
+		return -ENOMEM;
+
+	mem->writable = true;
+	ret = mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_LONGTERM);
+	if (ret != -EFAULT || mem->exported)
+		return ret;
+	mem_unpin_pages(mem);
+	mem->writable = false;
+	return mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_FORCE | FOLL_LONGTERM);
+}
+
+static int mem_error(int err, u64 addr, u64 length, bool exported)
+{
+	if (err == -EFAULT)
+		return exported && mem_mapped(addr, length) ? DAT_RSM_PERM_DENIED :
+							      DAT_RSM_BAD_ADDR;
+	return err == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
+}
+
+static int mem_check(u64 addr, u64 length)
+{
+	if (addr + length < addr || !access_ok((void __user *)addr, length))
+		return DAT_RSM_BAD_ADDR;
+	if (length > (u64)totalram_pages() << PAGE_SHIFT)
+		return mem_mapped(addr, length) ? DAT_RSM_NO_MEM : DAT_RSM_BAD_ADDR;
+	return length > RSM_MAX_LENGTH ? DAT_RSM_BAD_LENGTH : DAT_RSM_OK;
+}
+
+/**
+ * rsm_mem_pin() - pin memory of the current process
+ * @addr: first byte, at a page
+ * @length: bytes, not 0; all of the last page is pinned
+ * @exported: for a segment: must be writable, counts against the budget
+ * @out: result
+ *
+ * Context: sleeps; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR not mapped;
+ * DAT_RSM_BAD_LENGTH over RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED not writable; DAT_RSM_NO_MEM
+ * more than there is, RLIMIT_MEMLOCK, or the budget;
+ * DAT_RSM_INTERRUPTED the process is being killed.
+ */
+int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
+{
+	struct rsm_mem *mem;
+	u32 npages;
+	int ret;
+
+	ret = mem_check(addr, length);
+	if (ret)
+		return ret;
+	npages = PAGE_ALIGN(length) >> PAGE_SHIFT;
+	/* Who is over a limit does not get the array either. */
+	ret = mem_charge(current->mm, npages, exported);
+	if (ret)
+		return ret;
+	mem = mem_alloc(length, exported);
+	if (!mem) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_uncharge;
+	}
+	mem->budget = exported ? npages : 0;
+	ret = mem_pin_some_way(mem, addr, npages);
+	if (ret) {
+		ret = mem_error(ret, addr, length, exported);
+		goto err_unpin;
+	}
+	*out = mem;
+	return DAT_RSM_OK;
+
+err_unpin:
+	mem_unpin_pages(mem);
+	mem_free(mem);
+err_uncharge:
+	mem_uncharge(current->mm, npages, exported ? npages : 0);
+	return ret;
+}
+
+/**
+ * rsm_mem_unpin() - let go of memory that nobody transfers to or from
+ * @mem: or NULL
+ *
+ * Context: sleeps.
+ */
+void rsm_mem_unpin(struct rsm_mem *mem)
+{
+	if (!mem)
+		return;
+	if (mem->lmr)
+		kdat_lmr_free(mem->lmr);
+	mem_uncharge(mem->mm, mem->npages, mem->budget);
+	mem_unpin_pages(mem);
+	mem_free(mem);
+}
+
+static int mem_register_in(struct rsm_mem *mem, struct dat_pz *pz, u64 addr)
+{
+	struct dat_lmr *lmr = dat_lmr_create(pz, addr, mem->length, RSM_PRIV, NULL);
+
+	if (IS_ERR(lmr))
+		return PTR_ERR(lmr);
+	mem->lmr = kdat_handle(&lmr->obj);
+	mem->rkey = lmr->rkey;
+	dat_obj_put(&lmr->obj);
+	return 0;
+}
+
+/* Not under the lock of the IA: others share it, and this process may fault for ever. */
+static int mem_register(struct rsm_mem *mem, DAT_PZ_HANDLE handle, u64 addr)
+{
+	struct dat_pz *pz = kdat_get(handle, DAT_HANDLE_TYPE_PZ);
+	struct dat_ia *ia;
+	int ret;
+
+	if (IS_ERR(pz))
+		return -ENODEV;
+	ia = pz->obj.ia;
+	dat_ia_unlock(ia);
+	ret = dat_ia_pin_begin(ia, addr, mem->length, dat_lmr_access(RSM_PRIV));
+	if (!ret) {
+		ret = mem_register_in(mem, pz, addr);
+		dat_ia_pin_end(ia);
+	}
+	/* What kdat_get() has taken beside the lock. */
+	dat_obj_put(&pz->obj);
+	dat_ia_put(ia);
+	return ret;
+}
+
+static int mem_register_error(int err, u64 addr, u64 length)
+{
+	if (err == -ENODEV)
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	return mem_error(err, addr, length, true);
+}
+
+/**
+ * rsm_mem_register() - have an adapter reach memory of the current process
+ * @pz: zone of the segment
+ * @addr: first byte, at a page
+ * @length: bytes, not 0, a multiple of a page
+ * @out: result
+ *
+ * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
+ *
+ * Context: sleeps; takes mmap_lock.  Return: as rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
+ */
+int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
+{
+	struct rsm_mem *mem;
+	int ret;
+
+	ret = mem_check(addr, length);
+	if (ret)
+		return ret;
+	mem = mem_alloc(length, true);
+	if (!mem)
+		return DAT_RSM_NO_MEM;
+	if (!mem_budget_take(length >> PAGE_SHIFT)) {
+		mem_free(mem);
+		return DAT_RSM_NO_MEM;
+	}
+	mem->budget = length >> PAGE_SHIFT;
+	ret = mem_register(mem, pz, addr);
+	if (ret) {
+		rsm_mem_unpin(mem);
+		return mem_register_error(ret, addr, length);
+	}
+	*out = mem;
+	return DAT_RSM_OK;
+}
+
+/* Of any controller: it is pages, whoever transfers. */
+int rsm_localmem_create(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_localmem *arg = ucmd->arg;
+	struct rsm_localmem *lm;
+	struct rsm_mem *mem;
+	int ret;
+
+	/* Pages are all that transfers need, by whatever way they go. */
+	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
+		return DAT_RSM_CTLR_NOT_PRESENT;
+	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
+		return DAT_RSM_BAD_ADDR;
+	if (!arg->length)
+		return DAT_RSM_BAD_LENGTH;
+	ret = rsm_mem_pin(arg->addr, arg->length, false, &mem);
+	if (ret)
+		return ret;
+	lm = kzalloc(sizeof(*lm), GFP_KERNEL_ACCOUNT);
+	if (!lm) {
+		ret = DAT_RSM_NO_MEM;
+		goto err_unpin;
+	}
+	ret = rsm_obj_setup(ucmd->ctx, &lm->obj, DAT_RSM_TYPE_LOCALMEM);
+	if (ret)
+		goto err_free;
+	RCU_INIT_POINTER(lm->mem, mem);
+	lm->addr = arg->addr;
+	arg->id = lm->obj.id;
+	return rsm_obj_publish(ucmd, &lm->obj);
+
+err_free:
+	kfree(lm);
+err_unpin:
+	rsm_mem_unpin(mem);
+	return ret;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernels of both sides of a connection say to each other.
+ *
+ * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  With the
+ * answer to the other's there are two messages at most that a side has not received, and
+ * receives never run out.
+ */
+#include <linux/jiffies.h>
+
+#include "rsm/msg.h"
+
+#define MSG_SLOT	256	/* bytes between messages in conn->mem, and of a receive */
+#define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
+#define MSG_ACK		(RSM_CONN_RECVS + 1)
+#define MSG_HANDSHAKE	(RSM_CONN_RECVS + 2)
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 3)	/* of each channel */
+
+static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
+static_assert(sizeof(struct rsm_proof) <= MSG_SLOT && sizeof(struct rsm_grant) <= MSG_SLOT);
+
+static void *msg_slot(const struct rsm_conn *conn, unsigned int n)
+{
+	return conn->mem + n * MSG_SLOT;
+}
+
+static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (uintptr_t)va, .segment_length = n,
+		.lmr_context = conn->context,
+	};
+}
+
+/* A receive takes every kind of message; msg_read() and rsm_auth_heard() look at the length. */
+static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
+{
+	return mem_triplet(conn, msg_slot(conn, n), MSG_SLOT);
+}
+
+DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel)
+{
+	return mem_triplet(conn, msg_slot(conn, MSG_SCRATCH + channel), 1);
+}
+
+/* Saying. */
+
+static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void *msg, u32 len,
+			   DAT_COMPLETION_FLAGS flags)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_MSG << COOKIE_CHANNEL | slot };
+	DAT_LMR_TRIPLET seg = mem_triplet(conn, msg_slot(conn, slot), len);
+
+	lockdep_assert_held(&conn->lock);
+	memcpy(msg_slot(conn, slot), msg, len);
+	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
+	/* That it fails is told by the end of the connection. */
+	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
+}
+
+void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len)
+{
+	msg_send(conn, MSG_HANDSHAKE, msg, len, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+static void msg_ack(struct rsm_conn *conn)
+{
+	struct rsm_msg msg = { .magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_ACK };
+
+	lockdep_assert_held(&conn->lock);
+	conn->ack_due = false;
+	if (!conn->up)
+		return;
+	if (!conn->acks)
+		conn->progress = jiffies;
+	if (!msg_send(conn, MSG_ACK, &msg, sizeof(msg), DAT_COMPLETION_DEFAULT_FLAG))
+		conn->acks++;
+}
+
+static bool msg_wants(const struct rsm_conn *conn)
+{
+	return conn->want_single || conn->want_events || conn->want_move || conn->want_beat;
+}
+
+/* Tell what there is to tell, unless the peer has not answered the last time yet. */
+void rsm_msg_push(struct rsm_conn *conn)
+{
+	struct rsm_msg msg = {
+		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_TELL,
+		.events = cpu_to_be32(conn->want_events),
+	};
+
+	lockdep_assert_held(&conn->lock);
+	if (!conn->up || conn->telling || !msg_wants(conn))
+		return;
+	if (conn->want_single)
+		msg.flags |= RSM_TELL_SINGLE;
+	if (conn->want_move) {
+		msg.flags |= RSM_TELL_REBIND;
+		msg.rkey = cpu_to_be32(conn->rkey);
+		msg.addr = cpu_to_be64(conn->addr);
+	}
+	conn->told_move = conn->want_move;
+	conn->want_single = false;
+	conn->want_events = 0;
+	conn->want_move = false;
+	conn->want_beat = false;
+	conn->telling = true;
+	conn->told_at = jiffies;
+	msg_send(conn, MSG_TELL, &msg, sizeof(msg), DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+int rsm_msg_tell(struct rsm_conn *conn, bool single)
+{
+	int ret = 0;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->lost)
+		ret = -ENOTCONN;
+	else if (!single && conn->want_events != U32_MAX)
+		conn->want_events++;
+	else if (!conn->want_events)
+		conn->want_single = true;
+	rsm_msg_push(conn);
+	spin_unlock_bh(&conn->lock);
+	return ret;
+}
+
+/* Nobody waits for the peer's word about the new key any more. */
+void rsm_msg_moved(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+
+	if (!conn->moving)
+		return;
+	conn->moving = false;
+	conn->ops->moved(conn);
+}
+
+bool rsm_msg_move(struct rsm_conn *conn, u32 rkey, u64 addr)
+{
+	bool begun = false;
+
+	spin_lock_bh(&conn->lock);
+	conn->rkey = rkey;
+	conn->addr = addr;
+	if (!conn->lost) {
+		conn->want_move = true;
+		begun = !conn->moving;
+		conn->moving = true;
+		rsm_msg_push(conn);
+	}
+	spin_unlock_bh(&conn->lock);
+	return begun;
+}
+
+bool rsm_msg_moving(struct rsm_conn *conn)
+{
+	return READ_ONCE(conn->moving);
+}
+
+static bool msg_settled(struct rsm_conn *conn)
+{
+	bool settled;
+
+	spin_lock_bh(&conn->lock);
+	settled = !conn->up || (!conn->telling && !msg_wants(conn));
+	spin_unlock_bh(&conn->lock);
+	return settled;
+}
+
+void rsm_msg_settle(struct rsm_conn *conn, unsigned long until)
+{
+	long left = until - jiffies;
+
+	if (left > 0)
+		wait_event_timeout(conn->wq, msg_settled(conn), left);
+}
+
+/* Nothing is under way that was posted before the peer has told. */
+static bool msg_has_moved(const struct rsm_conn *conn)
+{
+	return (s32)(conn->completed - conn->moved) >= 0;
+}
+
+void rsm_msg_completed(struct rsm_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	if (conn->ack_due && msg_has_moved(conn))
+		msg_ack(conn);
+}
+
+static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
+{
+	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
+	spin_lock_bh(&conn->lock);
+	conn->ack_due = true;
+	conn->moved = conn->completed;
+	if (msg->flags & RSM_TELL_REBIND) {
+		conn->rkey = be32_to_cpu(msg->rkey);
+		conn->addr = be64_to_cpu(msg->addr);
+		/* The old key is in use until these have completed. */
+		conn->moved = conn->posted;
+	}
+	rsm_msg_completed(conn);
+	spin_unlock_bh(&conn->lock);
+}
+
+static void msg_acked(struct rsm_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->telling = false;
+	if (conn->told_move && !conn->want_move)
+		rsm_msg_moved(conn);
+	conn->told_move = false;
+	rsm_msg_push(conn);
+	spin_unlock_bh(&conn->lock);
+	wake_up_all(&conn->wq);
+}
+
+/* A peer that asks on and on has had the answers; the transport may know it later. */
+static bool can_answer(const struct rsm_conn *conn)
+{
+	return READ_ONCE(conn->acks) < (conn->ops->moves ? RSM_ACK_WRS : RSM_SERVE_ACK_WRS);
+}
+
+/*
+ * Copy a message from its receive.  False: it is none that the peer may send now.  All checks are
+ * of the copy: a peer's adapter may write to where the reads of an import go.
+ */
+static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
+		     struct rsm_msg *msg)
+{
+	if (r->len != sizeof(*msg))
+		return false;
+	memcpy(msg, msg_slot(conn, r->slot), sizeof(*msg));
+	/* The compiler must not fetch it again for later looks. */
+	barrier();
+	if (msg->magic != cpu_to_be32(RSM_MAGIC))
+		return false;
+	if (msg->type == RSM_MSG_ACK)
+		return conn->telling;
+	if (msg->type != RSM_MSG_TELL || conn->ack_due || !can_answer(conn))
+		return false;
+	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
+}
+
+bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = (u64)RSM_CHANNEL_RECV << COOKIE_CHANNEL | slot };
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, slot);
+
+	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* A message of the handshake: those of rsm_auth.c. */
+static bool msg_hear_handshake(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	union {
+		struct rsm_proof	proof;
+		struct rsm_grant	grant;
+	} msg;
+
+	if (r->len > sizeof(msg))
+		return false;
+	memcpy(&msg, msg_slot(conn, r->slot), r->len);
+	/* The compiler must not fetch it again for later looks. */
+	barrier();
+	return rsm_msg_receive(conn, r->slot) && rsm_auth_heard(conn, &msg, r->len);
+}
+
+/* The connection has not ended.  False: it is of no use any more. */
+static bool msg_hear(struct rsm_conn *conn, const struct rsm_received *r)
+{
+	struct rsm_msg msg;
+	bool posted;
+
+	if (!READ_ONCE(conn->been_up) || r->len == sizeof(struct rsm_proof))
+		return msg_hear_handshake(conn, r);
+	if (!msg_read(conn, r, &msg))
+		return false;
+	/*
+	 * Before the answer, after which the next may come.  With a receive less the peer would
+	 * one day wait for ever; what it has said so far counts.
+	 */
+	posted = rsm_msg_receive(conn, r->slot);
+	if (msg.type == RSM_MSG_ACK)
+		msg_acked(conn);
+	else
+		msg_told(conn, &msg);
+	return posted;
+}
+
+static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
+{
+	bool any;
+
+	spin_lock_bh(&conn->lock);
+	/* What comes before we know of the connection waits for that. */
+	any = conn->linked && conn->inbox_head != conn->inbox_tail;
+	if (any)
+		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
+	spin_unlock_bh(&conn->lock);
+	return any;
+}
+
+/* Under end_lock: @conn->owner is there. */
+void rsm_msg_inbox(struct work_struct *work)
+{
+	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
+	struct rsm_received r;
+
+	mutex_lock(&conn->end_lock);
+	while (!conn->ended && msg_next(conn, &r))
+		if (!msg_hear(conn, &r))
+			rsm_conn_hang_up(conn);
+	mutex_unlock(&conn->end_lock);
+}
+
+/* A slot is in the inbox once at most, and there is room for each. */
+void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
+	DAT_LMR_TRIPLET seg = recv_triplet(conn, r.slot);
+
+	if (dto->status != DAT_DTO_SUCCESS)
+		return;
+	/* kDAPL has checked that; a longer one is no message. */
+	if (r.len > seg.segment_length)
+		r.len = 0;
+	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
+	WRITE_ONCE(conn->heard, jiffies);
+	spin_lock(&conn->lock);
+	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = r;
+	spin_unlock(&conn->lock);
+	queue_work(dat_wq, &conn->inbox_work);
+}
+
+/* Of a message: its transport is done with it.  Of TELLs only failures are told. */
+void rsm_msg_said(struct rsm_conn *conn, unsigned int slot)
+{
+	spin_lock(&conn->lock);
+	conn->progress = jiffies;
+	if (slot == MSG_ACK)
+		conn->acks--;
+	spin_unlock(&conn->lock);
+}
+

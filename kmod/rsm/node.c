@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Nodes: who this one is, and where the others are.  The table comes from user space. */
+#include <linux/capability.h>
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+
+#include "kdapl/kdapl.h"
+#include "rsm/rdma.h"
+
+#define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL | DAT_RSM_NODES_KEY | \
+			 DAT_RSM_NODES_TRUST)
+#define NODES_MAX	(RSM_MAX_CTLRS * (DAT_RSM_MAX_NODE + 1))
+
+static void entry_addr(const struct dat_rsm_node *e, struct sockaddr_storage *out)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+	struct sockaddr_in *in = (struct sockaddr_in *)out;
+
+	memset(out, 0, sizeof(*out));
+	out->ss_family = e->family;
+	if (e->family == AF_INET) {
+		memcpy(&in->sin_addr, e->addr, sizeof(in->sin_addr));
+	} else {
+		memcpy(&in6->sin6_addr, e->addr, sizeof(in6->sin6_addr));
+		in6->sin6_scope_id = e->scope;
+	}
+}
+
+/* Of the same host, whatever the ports. */
+static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return a->sa_family == AF_INET6 &&
+	       ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+			       &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+/* The entry of a node for a controller, or NULL.  Under RCU. */
+static const struct dat_rsm_node *table_find(const struct rsm_table *t, u32 id, u32 ctlr)
+{
+	u32 i;
+
+	for (i = 0; t && i < t->count; i++)
+		if (t->nodes[i].node == id && t->nodes[i].ctlr == ctlr)
+			return &t->nodes[i];
+	return NULL;
+}
+
+int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out)
+{
+	struct rsm_node *node = ctlr->node;
+	const struct dat_rsm_node *e;
+
+	if (id == READ_ONCE(node->id)) {
+		*out = ctlr->addr;
+		return DAT_RSM_OK;
+	}
+	rcu_read_lock();
+	e = table_find(rcu_dereference(node->table), id, ctlr->number);
+	if (e)
+		entry_addr(e, out);
+	rcu_read_unlock();
+	return e ? DAT_RSM_OK : DAT_RSM_UNREACHABLE;
+}
+
+bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known)
+{
+	struct rsm_node *node = ctlr->node;
+	struct sockaddr_storage ss;
+	const struct rsm_table *t;
+	bool same = false;
+	u32 i;
+
+	*known = id == READ_ONCE(node->id);
+	if (*known)
+		return addr_same((struct sockaddr *)&ctlr->addr, addr);
+	rcu_read_lock();
+	t = rcu_dereference(node->table);
+	/* By whatever adapter: the address is that node's. */
+	for (i = 0; t && i < t->count && !same; i++) {
+		if (t->nodes[i].node != id)
+			continue;
+		*known = true;
+		entry_addr(&t->nodes[i], &ss);
+		same = addr_same((struct sockaddr *)&ss, addr);
+	}
+	rcu_read_unlock();
+	return same || !*known;
+}
+
+/* The table. */
+
+static bool addr_good(const struct dat_rsm_node *e)
+{
+	static const u8 zeros[sizeof(e->addr)];
+	struct in6_addr in6;
+	__be32 in;
+	int type;
+
+	if (e->family == AF_INET) {
+		memcpy(&in, e->addr, sizeof(in));
+		return in && !ipv4_is_multicast(in) && !ipv4_is_lbcast(in) && !e->scope &&
+		       !memcmp(e->addr + sizeof(in), zeros, sizeof(e->addr) - sizeof(in));
+	}
+	memcpy(&in6, e->addr, sizeof(in6));
+	type = ipv6_addr_type(&in6);
+	/* What stands for an address of IPv4 is to be one. */
+	return e->family == AF_INET6 && type != IPV6_ADDR_ANY &&
+	       !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
+}
+
+static bool entry_good(const struct rsm_table *t, u32 i)
+{
+	const struct dat_rsm_node *e = &t->nodes[i];
+
+	return e->node <= DAT_RSM_MAX_NODE && e->ctlr != DAT_RSM_LOOPBACK &&
+	       e->ctlr <= RSM_MAX_CTLRS && addr_good(e);
+}
+
+/* No node is in two places by way of one controller. */
+static bool table_good(const struct rsm_table *t)
+{
+	DECLARE_BITMAP(seen, (RSM_MAX_CTLRS + 1) * (DAT_RSM_MAX_NODE + 1)) = {};
+	u32 i;
+
+	for (i = 0; i < t->count; i++)
+		if (!entry_good(t, i) ||
+		    __test_and_set_bit(t->nodes[i].ctlr * (DAT_RSM_MAX_NODE + 1) +
+				       t->nodes[i].node, seen))
+			return false;
+	return true;
+}
+
+static struct rsm_table *table_alloc(u32 count)
+{
+	struct rsm_table *t;
+
+	t = kvmalloc(struct_size(t, nodes, count), GFP_KERNEL_ACCOUNT);
+	if (t)
+		t->count = count;
+	return t;
+}
+
+static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
+{
+	struct rsm_table *t;
+	int ret = DAT_RSM_OK;
+
+	if (arg->count > NODES_MAX)
+		return DAT_RSM_BAD_CONF;
+	t = table_alloc(arg->count);
+	if (!t)
+		return DAT_RSM_NO_MEM;
+	if (copy_from_user(t->nodes, u64_to_user_ptr(arg->list),
+			   array_size(t->count, sizeof(*t->nodes))))
+		ret = DAT_RSM_BAD_ADDR;
+	else if (!table_good(t))
+		ret = DAT_RSM_BAD_CONF;
+	if (ret)
+		kvfree(t);
+	else
+		*out = t;
+	return ret;
+}
+
+/* Who has its id in lists, or in requests to others, may rely on it. */
+static int own_id_set(struct rsm_node *node, u32 id)
+{
+	int ret = DAT_RSM_OK;
+
+	mutex_lock(&node->lock);
+	if (id != node->id && atomic_read(&node->objs))
+		ret = DAT_RSM_ALREADY_PUBLISHED;
+	else
+		WRITE_ONCE(node->id, id);
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* All of it or nothing. */
+static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
+{
+	struct rsm_table *t = NULL;
+	int ret = DAT_RSM_OK;
+
+	if (!ns_capable(node->net->user_ns, CAP_NET_ADMIN))
+		return DAT_RSM_PERM_DENIED;
+	if (arg->flags & DAT_RSM_NODES_LOCAL && arg->local > DAT_RSM_MAX_NODE)
+		return DAT_RSM_BAD_CONF;
+	if (arg->flags & DAT_RSM_NODES_TABLE)
+		ret = table_read(arg, &t);
+	if (ret)
+		return ret;
+	mutex_lock(&node->ctlr_lock);
+	if (arg->flags & DAT_RSM_NODES_LOCAL)
+		ret = own_id_set(node, arg->local);
+	if (!ret && t)
+		t = rcu_replace_pointer(node->table, t, lockdep_is_held(&node->ctlr_lock));
+	mutex_unlock(&node->ctlr_lock);
+	if (t)
+		kvfree_rcu(t, rcu);
+	return ret;
+}
+
+/**
+ * rsm_table_copy() - have the table as it is now
+ * @node: node
+ * @out: result, to be freed by kvfree()
+ *
+ * Context: sleeps.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
+ */
+int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
+{
+	struct rsm_table *copy = NULL;
+	const struct rsm_table *t;
+	u32 count = 0, room;
+
+	/* Memory comes before the look: it may take its time, and the table a longer one. */
+	do {
+		room = count;
+		kvfree(copy);
+		copy = table_alloc(room);
+		if (!copy)
+			return DAT_RSM_NO_MEM;
+		rcu_read_lock();
+		t = rcu_dereference(node->table);
+		count = t ? t->count : 0;
+		if (t && count <= room)
+			memcpy(copy->nodes, t->nodes, array_size(count, sizeof(*t->nodes)));
+		rcu_read_unlock();
+	} while (count > room);
+	copy->count = count;
+	*out = copy;
+	return DAT_RSM_OK;
+}
+
+/* What says who is believed is for the administrator of the host, whatever the namespace. */
+static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
+{
+	if (arg->size < offsetofend(struct dat_rsm_nodes, state) ||
+	    hweight32(arg->flags) != 1 || arg->state & ~DAT_RSM_NODE_TRUSTS)
+		return -EINVAL;
+	if (!capable(CAP_SYS_ADMIN))
+		return DAT_RSM_PERM_DENIED;
+	if (arg->flags & DAT_RSM_NODES_KEY)
+		return rsm_auth_set_key(node, arg->key);
+	WRITE_ONCE(node->trusts, arg->state & DAT_RSM_NODE_TRUSTS);
+	return DAT_RSM_OK;
+}
+
+static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
+{
+	struct rsm_table *t;
+	int ret;
+
+	ret = rsm_table_copy(node, &t);
+	if (ret)
+		return ret;
+	/* Outside of locks: the caller's memory may take its time. */
+	if (copy_to_user(u64_to_user_ptr(arg->list), t->nodes,
+			 array_size(min(arg->count, t->count), sizeof(*t->nodes))))
+		ret = DAT_RSM_BAD_ADDR;
+	arg->count = t->count;
+	arg->local = READ_ONCE(node->id);
+	arg->state = (READ_ONCE(node->key) ? DAT_RSM_NODE_KEYED : 0) |
+		     (READ_ONCE(node->trusts) ? DAT_RSM_NODE_TRUSTS : 0);
+	kvfree(t);
+	return ret;
+}
+
+/*
+ * A field that the flags give no meaning has to be 0, so that a later version can give it one.  The
+ * fields that version 1 lacks are 0 here.
+ */
+static bool nodes_good(const struct dat_rsm_nodes *arg)
+{
+	return !arg->rsvd && !(arg->flags & ~NODES_FLAGS) &&
+	       (!arg->key || arg->flags & DAT_RSM_NODES_KEY) &&
+	       (!arg->state || arg->flags & DAT_RSM_NODES_TRUST);
+}
+
+int rsm_nodes(struct rsm_ucmd *ucmd)
+{
+	struct rsm_node *node = rsm_ucmd_node(ucmd);
+	struct dat_rsm_nodes *arg = ucmd->arg;
+
+	if (!nodes_good(arg))
+		return -EINVAL;
+	if (arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST))
+		return trust_set(node, arg);
+	return arg->flags ? nodes_set(node, arg) : nodes_get(node, arg);
+}

@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Remote Shared Memory: nodes, contexts, and the life of objects. */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "user/file.h"
+#include "rsm/rsm.h"
+
+#define AUTO_FIRST	0x80000000U
+#define ID_LIMIT	XA_LIMIT(1, DAT_RSM_SLOTS)
+
+DEFINE_SRCU(rsm_transfers);
+
+unsigned int rsm_max_segments = 4095;
+module_param_named(rsm_max_segments, rsm_max_segments, uint, 0644);
+MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
+
+static unsigned int rsm_max_user = 25;
+module_param_named(rsm_max_user, rsm_max_user, uint, 0644);
+MODULE_PARM_DESC(rsm_max_user,
+		 "Percent of a node's places and connections for one user; 0: no limit (25)");
+
+unsigned int rsm_max_exported;
+module_param_named(rsm_max_exported, rsm_max_exported, uint, 0644);
+MODULE_PARM_DESC(rsm_max_exported, "Percent of memory that segments may take; 0: no limit (0)");
+
+static unsigned int rsm_node_id;
+module_param_named(rsm_node_id, rsm_node_id, uint, 0444);
+MODULE_PARM_DESC(rsm_node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
+
+static unsigned int rsm_net_id;
+
+/* Runs ctx_end_work(), which waits for peers, but never for one of its kind. */
+static struct workqueue_struct *rsm_end_wq;
+
+static int __net_init rsm_net_init(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	mutex_init(&node->lock);
+	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
+	xa_init(&node->users);
+	node->next_auto = AUTO_FIRST;
+	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
+	node->net = net;
+	rsm_ctlrs_init(node);
+	return 0;
+}
+
+static void __net_exit rsm_net_exit(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	/* Files hold the namespace, so there is no segment any more. */
+	xa_destroy(&node->segs);
+	xa_destroy(&node->users);
+	rsm_ctlrs_exit(node);
+}
+
+static struct pernet_operations rsm_net_ops = {
+	.init	= rsm_net_init,
+	.exit	= rsm_net_exit,
+	.id	= &rsm_net_id,
+	.size	= sizeof(struct rsm_node),
+};
+
+struct rsm_node *rsm_node_of(struct net *net)
+{
+	return net_generic(net, rsm_net_id);
+}
+
+int dat_rsm_init(void)
+{
+	int ret;
+
+	if (rsm_node_id > DAT_RSM_MAX_NODE)
+		return -EINVAL;
+	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				     WQ_UNBOUND_MAX_ACTIVE);
+	if (!rsm_end_wq)
+		return -ENOMEM;
+	ret = rsm_serve_init();
+	if (ret)
+		goto err_end_wq;
+	ret = rsm_topology_init();
+	if (ret)
+		goto err_serve;
+	ret = register_pernet_subsys(&rsm_net_ops);
+	if (ret)
+		goto err_topology;
+	return 0;
+
+err_topology:
+	rsm_topology_exit();
+err_serve:
+	rsm_serve_exit();
+err_end_wq:
+	destroy_workqueue(rsm_end_wq);
+	return ret;
+}
+
+void dat_rsm_exit(void)
+{
+	rsm_watch_exit();
+	unregister_pernet_subsys(&rsm_net_ops);
+	rsm_serve_exit();
+	destroy_workqueue(rsm_end_wq);
+	/* Of objects that were freed. */
+	rcu_barrier();
+	rsm_topology_exit();
+}
+
+/* Objects. */
+
+static struct dat_rsm_slot *obj_slot(const struct rsm_obj *obj)
+{
+	return (struct dat_rsm_slot *)obj->ctx->slots.va + obj->id - 1;
+}
+
+/* A number that the slot has not had lately. */
+static void obj_new_generation(struct rsm_obj *obj)
+{
+	obj->generation++;
+	WRITE_ONCE(obj->slot->generation, obj->generation);
+}
+
+/* Users. */
+
+static struct rsm_user *user_get(struct rsm_node *node, kuid_t uid)
+{
+	struct rsm_user *user, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+
+	if (!new)
+		return NULL;
+	xa_lock(&node->users);
+	user = __xa_cmpxchg(&node->users, __kuid_val(uid), NULL, new, GFP_KERNEL_ACCOUNT);
+	if (!user)
+		swap(user, new);
+	if (xa_is_err(user))
+		user = NULL;
+	else
+		user->refs++;
+	xa_unlock(&node->users);
+	kfree(new);
+	return user;
+}
+
+static void user_put(struct rsm_node *node, kuid_t uid, struct rsm_user *user)
+{
+	bool last;
+
+	xa_lock(&node->users);
+	last = !--user->refs;
+	if (last)
+		__xa_erase(&node->users, __kuid_val(uid));
+	xa_unlock(&node->users);
+	if (last)
+		kfree(user);
+}
+
+unsigned int rsm_user_share(unsigned int places)
+{
+	unsigned int percent = READ_ONCE(rsm_max_user);
+
+	return !percent || percent >= 100 ? places : max_t(u64, (u64)places * percent / 100, 1);
+}
+
+/* A user leaves places to others, unless it may use what resources it likes. */
+static bool user_has_room(const struct rsm_user *user, unsigned int places)
+{
+	return atomic_read(&user->objs) < rsm_user_share(places) || capable(CAP_SYS_RESOURCE);
+}
+
+/*
+ * Take a place.  The node's id is constant from here on: it changes under the lock, while no place
+ * is taken.
+ */
+static bool obj_count(struct rsm_ctx *ctx)
+{
+	unsigned int places = READ_ONCE(rsm_max_segments);
+	struct rsm_node *node = ctx->node;
+	bool ok;
+
+	mutex_lock(&node->lock);
+	ok = atomic_read(&node->objs) < places && user_has_room(ctx->user, places);
+	if (ok) {
+		atomic_inc(&node->objs);
+		atomic_inc(&ctx->user->objs);
+	}
+	mutex_unlock(&node->lock);
+	return ok;
+}
+
+static void obj_uncount(struct rsm_ctx *ctx)
+{
+	atomic_dec(&ctx->user->objs);
+	atomic_dec(&ctx->node->objs);
+}
+
+/**
+ * rsm_obj_setup() - begin an object, whose id stays reserved
+ * @ctx: context
+ * @obj: zeroed
+ * @type: of it
+ *
+ * Return: DAT_RSM_OK, to be followed by rsm_obj_publish() or rsm_obj_abort();
+ * DAT_RSM_NO_RESOURCES, DAT_RSM_NO_MEM: the caller frees it.
+ */
+int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type)
+{
+	bool counts = type != DAT_RSM_TYPE_LOCALMEM;
+	int ret;
+
+	if (counts && !obj_count(ctx))
+		return DAT_RSM_NO_RESOURCES;
+	ret = xa_alloc_cyclic(&ctx->objs, &obj->id, XA_ZERO_ENTRY, ID_LIMIT, &ctx->next_id,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret < 0)
+		goto err_uncount;
+	obj->type = type;
+	obj->ctx = ctx;
+	kref_init(&obj->ref);
+	spin_lock_init(&obj->lock);
+	init_waitqueue_head(&obj->wq);
+	obj->slot = obj_slot(obj);
+	/* Only this module writes it, and the process can't. */
+	obj->generation = obj->slot->generation;
+	obj_new_generation(obj);
+	WRITE_ONCE(obj->slot->pending, 0);
+	return DAT_RSM_OK;
+
+err_uncount:
+	if (counts)
+		obj_uncount(ctx);
+	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
+}
+
+/* The object is whole: from now on others find it, and may free it. */
+int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj)
+{
+	kref_get(&obj->ref);
+	ucmd->made = obj;
+	/* The entry is reserved, so there is nothing to allocate. */
+	xa_store(&obj->ctx->objs, obj->id, obj, GFP_KERNEL_ACCOUNT);
+	return DAT_RSM_OK;
+}
+
+static void obj_forget(struct rsm_obj *obj)
+{
+	struct rsm_ctx *ctx = obj->ctx;
+
+	if (obj->type != DAT_RSM_TYPE_LOCALMEM)
+		obj_uncount(ctx);
+	/* The id, and with it the slot, may be somebody else's from here on. */
+	xa_erase(&ctx->objs, obj->id);
+}
+
+/* Undoes rsm_obj_setup(); the caller frees it. */
+void rsm_obj_abort(struct rsm_obj *obj)
+{
+	obj_forget(obj);
+}
+
+static struct rsm_obj *obj_find(struct rsm_ctx *ctx, u32 id)
+{
+	struct rsm_obj *obj;
+
+	rcu_read_lock();
+	obj = id ? xa_load(&ctx->objs, id) : NULL;
+	if (obj && !kref_get_unless_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+/**
+ * rsm_obj_get() - look an object up
+ * @ctx: context
+ * @type: that it must have
+ * @id: from anybody
+ *
+ * Context: any.  Return: it, with a reference, or NULL.
+ */
+struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
+{
+	struct rsm_obj *obj = obj_find(ctx, id);
+
+	if (obj && obj->type != type) {
+		rsm_obj_put(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+/* Likewise, of any type that has events. */
+struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id)
+{
+	struct rsm_obj *obj = obj_find(ctx, id);
+
+	if (obj && obj->type == DAT_RSM_TYPE_LOCALMEM) {
+		rsm_obj_put(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+static void obj_release(struct kref *ref)
+{
+	struct rsm_obj *obj = container_of(ref, struct rsm_obj, ref);
+
+	if (obj->type == DAT_RSM_TYPE_IMPORT)
+		rsm_import_release(to_rsm_import(obj));
+	/* It is the first member of all three. */
+	kfree_rcu(obj, rcu);
+}
+
+void rsm_obj_put(struct rsm_obj *obj)
+{
+	kref_put(&obj->ref, obj_release);
+}
+
+/**
+ * rsm_obj_cut() - the connection of an import is no more
+ * @obj: of the import, with a context that lives
+ *
+ * Context: any.  Transfers that begin later see it, those under way are to be waited for.
+ */
+void rsm_obj_cut(struct rsm_obj *obj)
+{
+	spin_lock(&obj->lock);
+	if (!obj->cut && obj->slot)
+		obj_new_generation(obj);
+	/* Who is told of the cut finds the new generation. */
+	smp_store_release(&obj->cut, true);
+	spin_unlock(&obj->lock);
+	wake_up_all(&obj->wq);
+}
+
+static void obj_stop_events(struct rsm_obj *obj)
+{
+	spin_lock(&obj->lock);
+	WRITE_ONCE(obj->stopped, true);
+	obj->slot = NULL;
+	spin_unlock(&obj->lock);
+	wake_up_all(&obj->wq);
+}
+
+/* Step one.  Returns true if somebody may be in the middle of a transfer. */
+static bool obj_stop(struct rsm_obj *obj)
+{
+	bool busy = true;
+
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		busy = rsm_export_stop(to_rsm_export(obj));
+	else if (obj->type == DAT_RSM_TYPE_IMPORT)
+		busy = rsm_import_stop(to_rsm_import(obj));
+	obj_stop_events(obj);
+	obj_forget(obj);
+	if (obj->type != DAT_RSM_TYPE_IMPORT)
+		return busy;
+	/* Who transfers with it holds it, and looks at the cut after that; see rsm_io(). */
+	smp_mb();
+	return busy && kref_read(&obj->ref) > 1;
+}
+
+/* Step two, beside the grace period: those who reach the memory by an adapter. */
+static void obj_wait(struct rsm_obj *obj)
+{
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		rsm_export_wait(to_rsm_export(obj));
+}
+
+/* Step three; drops the context's reference. */
+static void obj_drop(struct rsm_obj *obj)
+{
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		rsm_export_drop(to_rsm_export(obj));
+	else if (obj->type == DAT_RSM_TYPE_LOCALMEM)
+		rsm_mem_unpin(rcu_dereference_protected(to_rsm_localmem(obj)->mem, true));
+	else
+		rsm_import_drop(to_rsm_import(obj));
+	rsm_obj_put(obj);
+}
+
+static void obj_end(struct rsm_obj *obj)
+{
+	if (obj_stop(obj))
+		rsm_transfers_wait();
+	obj_wait(obj);
+	obj_drop(obj);
+}
+
+/**
+ * rsm_obj_end() - free an object
+ * @ctx: context
+ * @type: that it must have
+ * @id: from anybody
+ *
+ * Context: sleeps.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG: there is none, or somebody else
+ * frees it.
+ */
+int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
+{
+	struct rsm_obj *obj;
+
+	xa_lock(&ctx->objs);
+	obj = id ? xa_load(&ctx->objs, id) : NULL;
+	if (obj && obj->type == type)
+		/* Reserved until it is stopped: nobody gets its slot meanwhile. */
+		__xa_cmpxchg(&ctx->objs, id, obj, XA_ZERO_ENTRY, GFP_ATOMIC);
+	else
+		obj = NULL;
+	xa_unlock(&ctx->objs);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	obj_end(obj);
+	return DAT_RSM_OK;
+}
+
+/* Likewise, of one that the caller holds, unless somebody has been faster. */
+void rsm_obj_undo(struct rsm_obj *obj)
+{
+	if (xa_cmpxchg(&obj->ctx->objs, obj->id, obj, XA_ZERO_ENTRY, GFP_KERNEL) == obj)
+		obj_end(obj);
+}
+
+/* Contexts. */
+
+/* Stop an object, and link it to those that ctx_end_work() frees. */
+static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
+{
+	bool busy = obj_stop(obj);
+
+	/* RCU needs the head only later. */
+	obj->rcu.next = NULL;
+	**tail = &obj->rcu;
+	*tail = &obj->rcu.next;
+	return busy;
+}
+
+/*
+ * The address space is at its end, or the file: no thread is inside a call, but the other sides of
+ * connections don't know yet.  Both may come at the same time, since the last to close the file
+ * may be another process.  Then the second has nothing to do: mmu_notifier_unregister() returns
+ * after both.
+ *
+ * This runs inside the SRCU of all MMU notifiers of the kernel.  So it cuts and zaps alone, and
+ * leaves every wait to a work item.
+ */
+static void ctx_stop(struct rsm_ctx *ctx)
+{
+	struct callback_head **tail = &ctx->ending;
+	struct rsm_obj *obj;
+	unsigned long id;
+
+	ctx->settle_by = jiffies + HZ;
+	if (test_and_set_bit(0, &ctx->ended))
+		return;
+	/* Windows of imports first: then no own segment finds an own import. */
+	xa_for_each(&ctx->objs, id, obj)
+		if (obj->type == DAT_RSM_TYPE_IMPORT)
+			ctx_stop_obj(obj, &tail);
+	xa_for_each(&ctx->objs, id, obj)
+		ctx->busy |= ctx_stop_obj(obj, &tail);
+	queue_work(rsm_end_wq, &ctx->end_work);
+}
+
+static void ctx_end_work(struct work_struct *work)
+{
+	struct rsm_ctx *ctx = container_of(work, struct rsm_ctx, end_work);
+	struct callback_head *head, *next;
+	struct rsm_obj *obj;
+
+	if (ctx->busy)
+		rsm_transfers_wait();
+	for (head = ctx->ending; head; head = next) {
+		next = head->next;
+		obj = container_of(head, struct rsm_obj, rcu);
+		obj_wait(obj);
+		obj_drop(obj);
+	}
+}
+
+static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
+{
+	ctx_stop(container_of(mn, struct rsm_ctx, mn));
+}
+
+/* What the process knows of its memory it does not know any more.  Context: any. */
+static void ctx_mem_changes(struct mmu_notifier *mn)
+{
+	struct rsm_ctx *ctx = container_of(mn, struct rsm_ctx, mn);
+	struct dat_rsm_slot *slots = ctx->slots.va;
+
+	atomic_inc((atomic_t *)&slots[DAT_RSM_MEM_SLOT].generation);
+}
+
+static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	ctx_mem_changes(mn);
+	return 0;
+}
+
+/* Again: who asked meanwhile may have found memory that goes. */
+static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	ctx_mem_changes(mn);
+}
+
+static const struct mmu_notifier_ops ctx_mn_ops = {
+	.release		= ctx_mm_released,
+	.invalidate_range_start	= ctx_mem_changing,
+	.invalidate_range_end	= ctx_mem_changed,
+};
+
+/**
+ * rsm_ctx_open() - make the context of a file
+ * @filp: of the current process
+ * @out: result
+ *
+ * Context: sleeps; takes mmap_lock.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM,
+ * DAT_RSM_INTERRUPTED.
+ */
+int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
+{
+	struct dat_file *file = filp->private_data;
+	struct rsm_ctx *ctx;
+	int ret;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return DAT_RSM_NO_MEM;
+	ctx->mm = file->mm;
+	ctx->node = rsm_node_of(file->net);
+	ctx->mapping = filp->f_mapping;
+	ctx->uid = current_uid();
+	INIT_WORK(&ctx->end_work, ctx_end_work);
+	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
+	ret = -ENOMEM;
+	ctx->user = user_get(ctx->node, ctx->uid);
+	if (!ctx->user)
+		goto err_free;
+	ret = dat_region_alloc(&ctx->slots, (DAT_RSM_SLOTS + 1) * sizeof(struct dat_rsm_slot),
+			       false);
+	if (ret)
+		goto err_put_user;
+	ctx->mn.ops = &ctx_mn_ops;
+	ret = mmu_notifier_register(&ctx->mn, ctx->mm);
+	if (ret)
+		goto err_free_slots;
+	*out = ctx;
+	return DAT_RSM_OK;
+
+err_free_slots:
+	dat_region_free(&ctx->slots);
+err_put_user:
+	user_put(ctx->node, ctx->uid, ctx->user);
+err_free:
+	kfree(ctx);
+	return ret == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
+}
+
+/* The file is released. */
+void dat_rsm_close(struct dat_file *file)
+{
+	struct rsm_ctx *ctx = file->rsm;
+
+	if (!ctx)
+		return;
+	/* Ends the context if the address space has not. */
+	mmu_notifier_unregister(&ctx->mn, ctx->mm);
+	/* Others may have work queued before ours, so this thread does it instead. */
+	if (cancel_work_sync(&ctx->end_work))
+		ctx_end_work(&ctx->end_work);
+	user_put(ctx->node, ctx->uid, ctx->user);
+	xa_destroy(&ctx->objs);
+	dat_region_free(&ctx->slots);
+	kfree(ctx);
+}
+
+static void obj_show(struct seq_file *m, struct rsm_obj *obj)
+{
+	if (obj->type == DAT_RSM_TYPE_EXPORT)
+		seq_printf(m, "rsm-export:\tid=%u segid=%#x length=%llu pending=%u\n", obj->id,
+			   READ_ONCE(to_rsm_export(obj)->segid), to_rsm_export(obj)->length,
+			   READ_ONCE(obj->pending));
+	else if (obj->type == DAT_RSM_TYPE_IMPORT)
+		seq_printf(m, "rsm-import:\tid=%u perm=%#o cut=%d maps=%u pending=%u\n", obj->id,
+			   to_rsm_import(obj)->perm, READ_ONCE(obj->cut),
+			   READ_ONCE(to_rsm_import(obj)->maps), READ_ONCE(obj->pending));
+	else
+		seq_printf(m, "rsm-localmem:\tid=%u\n", obj->id);
+}
+
+/* One line for each object; they are freed after a grace period. */
+void dat_rsm_show_fdinfo(struct seq_file *m, struct dat_file *file)
+{
+	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
+	struct rsm_obj *obj;
+	unsigned long id;
+
+	if (!ctx)
+		return;
+	seq_printf(m, "rsm:\tnode=%u\n", ctx->node->id);
+	rcu_read_lock();
+	xa_for_each(&ctx->objs, id, obj)
+		obj_show(m, obj);
+	rcu_read_unlock();
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The importer's side of connections: connecting, leaving, telling.
+ */
+#include <linux/slab.h>
+
+#include "rsm/ring.h"
+
+#define CONNECT_US	(5 * USEC_PER_SEC)
+#define PROBE_US	(2 * USEC_PER_SEC)	/* for the answer; in all, twice that */
+
+/* Upcalls. */
+
+static void remote_told(struct rsm_conn *conn, bool single, u32 events)
+{
+	struct rsm_import *imp = conn->owner;
+
+	if (single)
+		rsm_event_add(&imp->obj, false);
+	rsm_event_add_many(&imp->obj, events);
+}
+
+static void remote_lost(struct rsm_conn *conn)
+{
+	struct rsm_import *imp = conn->owner;
+
+	rsm_obj_cut(&imp->obj);
+}
+
+static const struct rsm_conn_ops remote_ops = {
+	.moves	= true,
+	.told	= remote_told,
+	.lost	= remote_lost,
+};
+
+static void probe_told(struct rsm_conn *conn, bool single, u32 events)
+{
+}
+
+static void probe_lost(struct rsm_conn *conn)
+{
+}
+
+static const struct rsm_conn_ops probe_ops = {
+	.moves	= true,
+	.told	= probe_told,
+	.lost	= probe_lost,
+};
+
+/* Connecting. */
+
+static bool conn_decided(struct rsm_conn *conn)
+{
+	bool decided;
+
+	spin_lock_bh(&conn->lock);
+	decided = conn->up || conn->lost;
+	spin_unlock_bh(&conn->lock);
+	return decided;
+}
+
+static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
+{
+	struct rsm_greeting *g = &conn->said.greeting;
+	struct rsm_ctlr *ctlr = conn->ctlr;
+	struct sockaddr_storage addr;
+	DAT_RETURN rc;
+	int ret;
+
+	ret = rsm_node_addr(ctlr, be32_to_cpu(g->to), &addr);
+	if (ret)
+		return ret;
+	rc = kdat_pz_create(ctlr->ia, &conn->pz);
+	if (rc)
+		return rsm_dat_error(rc);
+	/* Nobody is told anything before there is a request. */
+	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
+	if (ret)
+		return ret;
+	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&addr, READ_ONCE(rsm_port), timeout_us,
+			     sizeof(*g), g, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (DAT_GET_TYPE(rc) == DAT_INVALID_ADDRESS)
+		return DAT_RSM_UNREACHABLE;
+	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
+}
+
+/*
+ * After an error the caller undoes all by conn_close().  -EAGAIN: the exporter ended the connection
+ * in the middle of the handshake.
+ */
+static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
+{
+	int ret = conn_begin(conn, timeout_us);
+	long left;
+
+	if (ret)
+		return ret;
+	/* The transport keeps to its time by itself; an exporter that accepts may stay silent. */
+	left = wait_event_interruptible_timeout(conn->wq, conn_decided(conn),
+						2 * usecs_to_jiffies(timeout_us));
+	if (left < 0)
+		return DAT_RSM_INTERRUPTED;
+	if (!left)
+		return DAT_RSM_UNREACHABLE;
+	spin_lock_bh(&conn->lock);
+	/* That it was there for a moment is good enough: the import is cut. */
+	if (conn->been_up)
+		ret = DAT_RSM_OK;
+	else if (conn->err != DAT_RSM_CONN_ABORTED)
+		ret = conn->err;
+	else
+		/* The exporter was there, and has left in the middle of the handshake. */
+		ret = -EAGAIN;
+	spin_unlock_bh(&conn->lock);
+	return ret;
+}
+
+/* Nothing of the connection is left but its memory. */
+static void conn_close(struct rsm_conn *conn)
+{
+	rsm_conn_end(conn);
+	rsm_ring_end(conn);
+	kdat_pz_free(conn->pz);
+}
+
+static struct rsm_remote *remote_alloc(void)
+{
+	struct rsm_remote *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+
+	if (r)
+		mutex_init(&r->io_lock);
+	return r;
+}
+
+static int remote_try(struct rsm_import *imp, const struct dat_rsm_connect *arg)
+{
+	struct rsm_remote *r = imp->remote;
+	int ret;
+
+	ret = rsm_conn_make(r->ctlr, &remote_ops, imp, RSM_STAGE_SLOTS * RSM_SLOT_SIZE, &r->conn);
+	if (ret)
+		return ret;
+	r->conn->done[RSM_CHANNEL_STAGE] = rsm_stage_done;
+	rsm_auth_greet(r->conn, arg->node, arg->segid, arg->perm);
+	ret = conn_connect(r->conn, CONNECT_US);
+	if (ret)
+		goto err_conn;
+	imp->length = r->conn->length;
+	return DAT_RSM_OK;
+
+err_conn:
+	conn_close(r->conn);
+	rsm_conn_put(r->conn);
+	return ret;
+}
+
+static int remote_open(struct rsm_import *imp, struct rsm_node *node,
+		       const struct dat_rsm_connect *arg)
+{
+	struct rsm_remote *r = imp->remote;
+	int ret;
+
+	ret = rsm_auth_ready(node);
+	if (ret)
+		return ret;
+	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
+	if (ret)
+		return ret;
+	ret = remote_try(imp, arg);
+	/* The segment was withdrawn, or there was no room for a moment: the next answer tells. */
+	if (ret == -EAGAIN)
+		ret = remote_try(imp, arg);
+	if (ret == -EAGAIN)
+		ret = DAT_RSM_NOT_PUBLISHED;
+	if (ret)
+		rsm_ctlr_put(r->ctlr);
+	return ret;
+}
+
+/**
+ * rsm_remote_connect() - connect an import to its segment
+ * @imp: set up, not published
+ * @node: its node
+ * @arg: which segment
+ *
+ * Context: sleeps, until the other side has answered.  Return: enum dat_rsm_err; to be
+ * undone by rsm_remote_end() and rsm_remote_release().
+ */
+int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
+		       const struct dat_rsm_connect *arg)
+{
+	int ret;
+
+	imp->remote = remote_alloc();
+	if (!imp->remote)
+		return DAT_RSM_NO_MEM;
+	ret = remote_open(imp, node, arg);
+	if (ret) {
+		kfree(imp->remote);
+		imp->remote = NULL;
+	}
+	return ret;
+}
+
+/* The import was stopped: nobody is told anything any more.  Context: sleeps. */
+void rsm_remote_end(struct rsm_import *imp)
+{
+	struct rsm_remote *r = imp->remote;
+	struct rsm_ctx *ctx = imp->obj.ctx;
+
+	/* What was posted to the exporter shall arrive. */
+	rsm_msg_settle(r->conn, test_bit(0, &ctx->ended) ? ctx->settle_by : jiffies + HZ);
+	conn_close(r->conn);
+	rsm_ctlr_put(r->ctlr);
+}
+
+/* The last reference is gone. */
+void rsm_remote_release(struct rsm_import *imp)
+{
+	rsm_ring_free(imp->remote->conn);
+	rsm_conn_put(imp->remote->conn);
+	kfree(imp->remote);
+}
+
+/*
+ * The node has said anything: that it refuses us, for whatever reason, shows that it is there.
+ * UNREACHABLE is also the answer of a host that is another node; ABORTED comes from the transport.
+ */
+static bool conn_answered(struct rsm_conn *conn)
+{
+	bool answered;
+
+	spin_lock_bh(&conn->lock);
+	answered = conn->refused || conn->linked ||
+		   (conn->err && conn->err != DAT_RSM_UNREACHABLE);
+	spin_unlock_bh(&conn->lock);
+	return answered;
+}
+
+int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
+{
+	struct rsm_conn *conn;
+	int ret;
+
+	ret = rsm_conn_make(ctlr, &probe_ops, NULL, 0, &conn);
+	if (ret)
+		return ret;
+	/* Nobody has a segment of this id, but who says so is there. */
+	rsm_auth_greet(conn, node, 0, 0);
+	ret = conn_connect(conn, PROBE_US);
+	/* RSM listens only while somebody has a use for it: a host without it is good, too. */
+	if (conn_answered(conn))
+		ret = DAT_RSM_OK;
+	conn_close(conn);
+	rsm_conn_put(conn);
+	return ret;
+}
+
+/* An event for the exporter. */
+int rsm_remote_post(struct rsm_import *imp, bool single)
+{
+	return rsm_msg_tell(imp->remote->conn, single) ? DAT_RSM_CONN_ABORTED : DAT_RSM_OK;
+}

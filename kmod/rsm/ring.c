@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kernel's half of the rings of imports; letters refer to <rdma/dat_rsm.h>.
+ *
+ * Nothing that is read from a page is trusted: the tail is read once and compared with a
+ * private index, an entry is copied once and the copy is what gets checked.  A process that
+ * writes what no library would loses its import.
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "kdapl/kdapl.h"
+#include "user/file.h"
+#include "rsm/ring.h"
+
+/*
+ * When the watcher is worth it.  An entry that it finds saves the process what it costs to
+ * enter the kernel, which is measured; for ten times as long it may look in vain, on the
+ * average, since what it saves is latency, too.  So it looks until a point in time, which each
+ * entry found puts off by what ten are worth, but no further than 25 are from then.  Where
+ * rsm_watch_us says how long that is, costs don't matter.
+ *
+ * What counts is how long the process takes to come up with an entry once the adapter has
+ * nothing left to do, not how long the adapter takes.  Entries that come within what ten are
+ * worth make a streak, and one that is long enough gets the watcher.  Who enters all the
+ * same while it has the ring, since he waits for longer than he cares to look himself, spoils
+ * the streak.  The next has to be longer then, as it has after a watch that found next to
+ * nothing.
+ */
+#define RSM_COST_LEAST_NS	1500
+#define RSM_COST_MOST_NS	10000	/* more would not be waited for longer */
+#define STREAK_ENOUGH	8
+#define STREAK_MOST	4096	/* that may be asked for */
+#define STREAK_WATCHED	32	/* what it begins with, and what there is to lose */
+#define STREAK_MISS	4	/* lost by an entry that comes late, or a kick */
+
+static_assert(sizeof(struct dat_rsm_entry) == 32);
+static_assert(sizeof(struct dat_rsm_submit) == 128);
+static_assert(sizeof(struct dat_rsm_status) == 16);
+
+static struct dat_rsm_submit *ring_submit(const struct rsm_ring *r)
+{
+	return r->submit.va;
+}
+
+static struct dat_rsm_status *ring_status(const struct rsm_ring *r)
+{
+	return r->status.va;
+}
+
+/* Shared memory. */
+
+static bool ring_has_entry(const struct rsm_ring *r)
+{
+	return READ_ONCE(ring_submit(r)->tail) != READ_ONCE(r->head);
+}
+
+/* Entries that were not fetched; more than there are in a ring: the tail is wild. */
+static u32 ring_waiting(const struct rsm_ring *r)
+{
+	return smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
+}
+
+static void ring_fetch(const struct rsm_ring *r, u32 index, struct dat_rsm_entry *e)
+{
+	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
+
+	memcpy(e, &entries[index & (RSM_RING_ENTRIES - 1)], sizeof(*e));
+	/* The compiler must not fetch it again for later checks. */
+	barrier();
+}
+
+static void ring_set_armed(struct rsm_ring *r, bool armed)
+{
+	if (r->armed != armed)
+		WRITE_ONCE(ring_status(r)->flags, armed ? DAT_RSM_NEED_KICK : 0);
+	r->armed = armed;
+}
+
+/* Returns true if there has been an entry already. */
+static bool ring_arm(struct rsm_ring *r)
+{
+	ring_set_armed(r, true);
+	smp_mb();						/* (E) */
+	return ring_has_entry(r);
+}
+
+static void ring_show_done(const struct rsm_ring *r)
+{
+	smp_store_release(&ring_status(r)->done, r->done);	/* (G) */
+}
+
+/* Entries. */
+
+static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *e)
+{
+	u32 right = e->op == DAT_RSM_RING_PUT ? DAT_RSM_WRITE : DAT_RSM_READ;
+	u64 end;
+
+	if (!(r->imp->perm & right))
+		return -EACCES;
+	if (!e->length || e->data >= RSM_RING_DATA ||
+	    e->length > r->chunk - (e->data & (r->chunk - 1)))
+		return -EBADMSG;
+	if (check_add_overflow(e->offset, (u64)e->length, &end) || end > r->conn->length)
+		return -EBADMSG;
+	return 0;
+}
+
+/* Data of an entry that was checked. */
+static void *ring_data(const struct rsm_ring *r, u32 data)
+{
+	return page_address(r->data.pages[data >> PAGE_SHIFT]) + offset_in_page(data);
+}
+
+static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
+{
+	u32 data = array_index_nospec(e->data, RSM_RING_DATA);
+	struct rsm_request req = {
+		.put = e->op == DAT_RSM_RING_PUT, .silent = silent, .offset = e->offset,
+		.channel = RSM_CHANNEL_RING, .seq = r->head,
+	};
+
+	req.local = (DAT_LMR_TRIPLET) {
+		.virtual_address = (uintptr_t)ring_data(r, data),
+		.segment_length = e->length, .lmr_context = r->context[data / r->chunk],
+	};
+	if (e->op == DAT_RSM_RING_GET)
+		r->got[r->head % RSM_RING_WRS] = req.local;
+	return rsm_conn_rdma(r->conn, &req);
+}
+
+static bool entry_rsvd(const struct dat_rsm_entry *e)
+{
+	return e->rsvd[0] || e->rsvd[1] || e->rsvd[2];
+}
+
+static bool entry_is_flush(const struct dat_rsm_entry *e)
+{
+	return e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data &&
+	       !entry_rsvd(e);
+}
+
+static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
+{
+	int ret = -EBADMSG;
+
+	r->got[r->head % RSM_RING_WRS].segment_length = 0;
+	if (entry_rsvd(e))
+		return -EBADMSG;
+	if (e->op == DAT_RSM_RING_PUT || e->op == DAT_RSM_RING_GET) {
+		ret = transfer_check(r, e);
+		if (!ret)
+			ret = ring_transfer(r, e, silent);
+	} else if (entry_is_flush(e)) {
+		ret = rsm_conn_flush(r->conn, RSM_CHANNEL_RING, r->head);
+	}
+	return ret;
+}
+
+/* The last entry was malformed, or failed: the import has come to its end. */
+static void ring_kill(struct rsm_ring *r)
+{
+	if (!r->dead)
+		queue_work(dat_wq, &r->cut);
+	WRITE_ONCE(r->dead, true);
+}
+
+static void ring_cut(struct work_struct *work)
+{
+	struct rsm_ring *r = container_of(work, struct rsm_ring, cut);
+
+	rsm_obj_cut(&r->imp->obj);
+	rsm_conn_hang_up(r->conn);
+}
+
+/* Because of what the process has written, or of what has become of the connection. */
+static void ring_refuse(struct rsm_ring *r, int err)
+{
+	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)
+		WRITE_ONCE(ring_status(r)->bad, 1);
+	ring_kill(r);
+}
+
+/* Entries that can be posted now, or -EOVERFLOW. */
+static int ring_batch(const struct rsm_ring *r)
+{
+	u32 n = ring_waiting(r);
+
+	if (n > RSM_RING_ENTRIES)
+		return -EOVERFLOW;
+	return min(n, RSM_RING_WRS - (r->head - r->done));
+}
+
+/* What is told of completions: the last of a batch, and some, so that room is made early. */
+static bool ring_is_silent(const struct rsm_ring *r, bool last)
+{
+	return !last && (r->head + 1) % RSM_RING_TELL;
+}
+
+/* Post @n entries.  After one that was not posted the ring is dead. */
+static void ring_post_batch(struct rsm_ring *r, u32 n)
+{
+	struct dat_rsm_entry e;
+	int ret = 0;
+
+	while (n-- && !ret) {
+		ring_fetch(r, r->head, &e);
+		ret = ring_issue(r, &e, ring_is_silent(r, !n));
+		if (ret)
+			ring_refuse(r, ret);
+		else
+			WRITE_ONCE(r->head, r->head + 1);
+	}
+}
+
+/* Post what there is, as far as there is room.  Returns entries. */
+static u32 ring_post(struct rsm_ring *r)
+{
+	u32 begin = r->head;
+	int n;
+
+	/* Nothing completes meanwhile, for want of the lock: it has an end. */
+	while (!r->dead) {
+		n = ring_batch(r);
+		if (n < 0)
+			ring_refuse(r, n);
+		if (n <= 0)
+			break;
+		ring_post_batch(r, n);
+	}
+	return r->head - begin;
+}
+
+/* How long an entry may be waited for in vain. */
+static u64 ring_patience_ns(const struct rsm_ring *r)
+{
+	return rsm_watch_ns(READ_ONCE(r->cost_ns));
+}
+
+/* How much longer because of the one before. */
+static u64 ring_worth_ns(const struct rsm_ring *r)
+{
+	return ring_patience_ns(r) * 2 / 5;
+}
+
+static void ring_lose(struct rsm_ring *r)
+{
+	r->streak -= min(r->streak, STREAK_MISS);
+}
+
+/* Somebody has posted, and the watcher does not look. */
+static void ring_learn(struct rsm_ring *r)
+{
+	u64 now = ktime_get_ns();
+
+	if (now - r->last <= ring_worth_ns(r))
+		r->streak = min(r->streak + 1, STREAK_MOST);
+	else
+		ring_lose(r);
+	r->last = now;
+}
+
+/* A request has completed: the time that it took says nothing of the process. */
+static void ring_progress(struct rsm_ring *r)
+{
+	u64 now = ktime_get_ns(), until = now + ring_worth_ns(r);
+
+	r->last = now;
+	if (r->watched && r->until < until)
+		WRITE_ONCE(r->until, until);
+}
+
+/* The watcher has found entries. */
+static void ring_found(struct rsm_ring *r, u32 n)
+{
+	u64 most = ktime_get_ns() + ring_patience_ns(r);
+
+	r->found += n;
+	r->streak = min_t(u32, r->streak + n, STREAK_WATCHED);
+	WRITE_ONCE(r->until, min(r->until + n * ring_worth_ns(r), most));
+}
+
+/* Will the watcher find the next entry? */
+static bool ring_watched(struct rsm_ring *r)
+{
+	if (r->watched)
+		return true;
+	if (r->streak < r->enough || !ring_patience_ns(r))
+		return false;
+	if (!rsm_watch_add(r)) {
+		/* Not at once again: who asks takes a lock of all rings. */
+		r->streak = 0;
+		return false;
+	}
+	r->streak = STREAK_WATCHED;
+	r->found = 0;
+	WRITE_ONCE(r->until, ktime_get_ns() + ring_patience_ns(r));
+	return true;
+}
+
+/* Take what there is, and see to it that somebody looks at what comes.  Returns entries. */
+static u32 ring_look(struct rsm_ring *r)
+{
+	u32 n;
+
+	lockdep_assert_held(&r->lock);
+	if (r->dead)
+		return 0;
+	ring_set_armed(r, false);
+	n = ring_post(r);
+	if (n && !r->watched)
+		ring_learn(r);
+	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
+		return n;
+	ring_set_armed(r, false);
+	/* It was there: a tail that goes back is wild, too, and nobody runs after it. */
+	if (!ring_post(r) && !r->dead)
+		ring_refuse(r, -EOVERFLOW);
+	return n;
+}
+
+/* Without the lock: what is missed this time is seen the next. */
+static bool ring_has_work(const struct rsm_ring *r)
+{
+	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
+}
+
+static bool ring_worth_watching(const struct rsm_ring *r)
+{
+	return !r->dead && r->streak && ktime_get_ns() < r->until;
+}
+
+/* The watcher gives it up: its place is left before others may give it the next. */
+static void ring_unwatch(struct rsm_ring *r)
+{
+	rsm_watch_remove(r);
+	/* Has it been of use? */
+	if (r->streak && r->found >= STREAK_ENOUGH)
+		r->enough = STREAK_ENOUGH;
+	else
+		r->enough = min(r->enough * 2, STREAK_MOST);
+	r->streak = 0;
+	ring_look(r);
+}
+
+/**
+ * rsm_ring_look() - look at a ring as the watcher
+ * @ring: watched
+ *
+ * Context: process.  Return: false: it is watched no more, and the import is to be put.
+ */
+bool rsm_ring_look(struct rsm_ring *ring)
+{
+	bool stays;
+	u32 n;
+
+	if (!ring_has_work(ring) && !READ_ONCE(ring->dead) &&
+	    ktime_get_ns() < READ_ONCE(ring->until))
+		return true;
+	spin_lock_bh(&ring->lock);
+	n = ring_look(ring);
+	if (n)
+		ring_found(ring, n);
+	stays = ring_worth_watching(ring);
+	if (!stays)
+		ring_unwatch(ring);
+	spin_unlock_bh(&ring->lock);
+	return stays;
+}
+
+/* Somebody waits for what is done by now. */
+static bool ring_wakes(struct rsm_ring *r)
+{
+	bool wakes = r->waiting && (s32)(r->done - r->wake_at) > 0;
+
+	if (wakes)
+		r->waiting = false;
+	return wakes;
+}
+
+/* The process reads what the adapter has written. */
+static void ring_sync_got(struct rsm_ring *r, u32 seq)
+{
+	DAT_LMR_TRIPLET *seg = &r->got[seq % RSM_RING_WRS];
+
+	if (seg->segment_length)
+		kdat_lmr_sync_rdma_write(r->conn->ia, seg, 1);
+}
+
+/* A request has completed, in order. */
+static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
+{
+	struct rsm_ring *r = conn->ring;
+	bool wakes;
+
+	spin_lock_bh(&r->lock);
+	if (ok) {
+		ring_sync_got(r, seq);
+		WRITE_ONCE(r->done, seq + 1);
+		ring_show_done(r);
+		ring_progress(r);
+	} else {
+		/* Silent ones before it may be done; after the end nobody counts them. */
+		ring_kill(r);
+	}
+	ring_look(r);
+	wakes = ring_wakes(r);
+	spin_unlock_bh(&r->lock);
+	if (wakes)
+		wake_up_all(&r->imp->obj.wq);
+}
+
+/* Making and freeing. */
+
+/* A chunk's pages are each of their own, so that each can be mapped and outlive the others. */
+static int data_fill(struct dat_region *region, u32 chunk, gfp_t gfp)
+{
+	unsigned int i, n = RSM_RING_DATA / PAGE_SIZE, per = chunk / PAGE_SIZE;
+	void *va = NULL;
+
+	for (i = 0; i < n; i++) {
+		if (i % per == 0)
+			va = alloc_pages_exact(chunk, GFP_KERNEL_ACCOUNT | __GFP_ZERO | gfp);
+		if (!va)
+			return -ENOMEM;
+		region->pages[i] = virt_to_page(va + i % per * PAGE_SIZE);
+		region->npages = i + 1;
+	}
+	return 0;
+}
+
+static int data_alloc(struct dat_region *region, u32 chunk, gfp_t gfp)
+{
+	int ret;
+
+	region->pages = kvcalloc(RSM_RING_DATA / PAGE_SIZE, sizeof(*region->pages),
+				 GFP_KERNEL_ACCOUNT);
+	if (!region->pages)
+		return -ENOMEM;
+	region->writable = true;
+	ret = data_fill(region, chunk, gfp);
+	if (ret)
+		dat_region_free(region);
+	return ret;
+}
+
+/* Large chunks make few requests of a large transfer; nobody is pressed for them. */
+static int ring_alloc_data(struct rsm_ring *r)
+{
+	r->chunk = RSM_RING_CHUNK_MOST;
+	if (!data_alloc(&r->data, r->chunk, __GFP_NORETRY | __GFP_NOWARN))
+		return 0;
+	r->chunk = RSM_RING_CHUNK_LEAST;
+	return data_alloc(&r->data, r->chunk, 0);
+}
+
+static void ring_release(struct rsm_ring *r)
+{
+	dat_region_free(&r->data);
+	dat_region_free(&r->status);
+	dat_region_free(&r->submit);
+	rsm_conn_put(r->conn);
+	kfree(r);
+}
+
+static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
+{
+	struct rsm_ring *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+
+	if (!r)
+		return NULL;
+	r->imp = conn->owner;
+	r->conn = conn;
+	kref_get(&conn->ref);
+	spin_lock_init(&r->lock);
+	INIT_WORK(&r->cut, ring_cut);
+	if (dat_region_alloc(&r->submit, sizeof(struct dat_rsm_submit) +
+			     RSM_RING_ENTRIES * sizeof(struct dat_rsm_entry), true) ||
+	    dat_region_alloc(&r->status, sizeof(struct dat_rsm_status), false) ||
+	    ring_alloc_data(r)) {
+		ring_release(r);
+		return NULL;
+	}
+	r->head = READ_ONCE(dat_ring_start);
+	r->done = r->head;
+	r->enough = STREAK_ENOUGH;
+	ring_submit(r)->tail = r->head;
+	ring_show_done(r);
+	/* It starts with nobody looking. */
+	ring_set_armed(r, true);
+	return r;
+}
+
+static void ring_unregister(struct rsm_ring *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < RSM_RING_CHUNKS && r->lmr[i]; i++)
+		kdat_lmr_free(r->lmr[i]);
+}
+
+static int ring_register(struct rsm_ring *r)
+{
+	struct rsm_ctlr *ctlr = r->conn->ctlr;
+	unsigned int i;
+	int ret;
+
+	/* Connection upcalls of all imports wait for end_lock: no process may be slow with it. */
+	lockdep_assert_not_held(&r->conn->end_lock);
+	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
+		ret = rsm_conn_register(ctlr, r->conn->pz,
+					page_address(r->data.pages[i * (r->chunk / PAGE_SIZE)]),
+					r->chunk, true, &r->lmr[i], &r->context[i]);
+		if (ret) {
+			r->lmr[i] = NULL;
+			ring_unregister(r);
+			return ret;
+		}
+	}
+	return DAT_RSM_OK;
+}
+
+/*
+ * The adapter and the zone stay while ring_lock is held: rsm_ring_end() takes it after @ended is
+ * set.  So either this sees @ended, or rsm_ring_end() finds the ring.  It is a lock of this import
+ * alone: a process that registers slowly delays the end of its own import and nothing else.
+ */
+static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
+{
+	int ret;
+
+	lockdep_assert_held(&conn->ring_lock);
+	if (READ_ONCE(conn->ended) || READ_ONCE((*ring)->imp->obj.cut))
+		return DAT_RSM_CONN_ABORTED;
+	if (conn->ring)
+		return DAT_RSM_OK;
+	ret = ring_register(*ring);
+	if (ret)
+		return ret;
+	conn->done[RSM_CHANNEL_RING] = ring_completed;
+	smp_store_release(&conn->ring, *ring);	/* whole, for who looks without the lock */
+	*ring = NULL;
+	return DAT_RSM_OK;
+}
+
+static int ring_add(struct rsm_conn *conn)
+{
+	struct rsm_ring *r = ring_alloc(conn);
+	int ret;
+
+	if (!r)
+		return DAT_RSM_NO_MEM;
+	rsm_watch_start();
+	mutex_lock(&conn->ring_lock);
+	ret = ring_begin(conn, &r);
+	mutex_unlock(&conn->ring_lock);
+	if (r)
+		ring_release(r);
+	return ret;
+}
+
+static struct rsm_ring *ring_of(const struct rsm_import *imp)
+{
+	return imp->remote ? smp_load_acquire(&imp->remote->conn->ring) : NULL;	/* whole */
+}
+
+void rsm_ring_end(struct rsm_conn *conn)
+{
+	struct rsm_ring *r;
+
+	/* A call that is making the ring has made it, or has seen that the connection ended. */
+	mutex_lock(&conn->ring_lock);
+	r = conn->ring;
+	mutex_unlock(&conn->ring_lock);
+	if (!r)
+		return;
+	spin_lock_bh(&r->lock);
+	WRITE_ONCE(r->dead, true);
+	spin_unlock_bh(&r->lock);
+	flush_work(&r->cut);
+	ring_unregister(r);
+}
+
+void rsm_ring_free(struct rsm_conn *conn)
+{
+	if (conn->ring)
+		ring_release(conn->ring);
+}
+
+/* Calls. */
+
+static const struct {
+	unsigned int	kind;
+	size_t		offset;
+} ring_regions[] = {
+	{ DAT_REGION_RSM_SUBMIT,	offsetof(struct rsm_ring, submit) },
+	{ DAT_REGION_RSM_STATUS,	offsetof(struct rsm_ring, status) },
+	{ DAT_REGION_RSM_DATA,		offsetof(struct rsm_ring, data) },
+};
+
+/* The region of a kind, or NULL; it is there while the import is. */
+struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind)
+{
+	struct rsm_ring *r = ring_of(imp);
+	unsigned int i;
+
+	for (i = 0; r && i < ARRAY_SIZE(ring_regions); i++)
+		if (ring_regions[i].kind == kind)
+			return (void *)r + ring_regions[i].offset;
+	return NULL;
+}
+
+static void ring_answer(const struct rsm_import *imp, struct dat_rsm_ring *arg)
+{
+	const struct rsm_ring *r = ring_of(imp);
+
+	arg->entries = RSM_RING_ENTRIES;
+	arg->chunk = r->chunk;
+	arg->submit_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_SUBMIT);
+	arg->submit_size = dat_mmap_size(&r->submit);
+	arg->status_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_STATUS);
+	arg->status_size = dat_mmap_size(&r->status);
+	arg->data_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_DATA);
+	arg->data_size = dat_mmap_size(&r->data);
+}
+
+int rsm_ring_make(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_ring *arg = ucmd->arg;
+	struct rsm_import *imp;
+	struct rsm_obj *obj;
+	int ret = DAT_RSM_OK;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	imp = to_rsm_import(obj);
+	if (!imp->remote)
+		ret = DAT_RSM_BAD_CTLR;
+	else if (!ring_of(imp))
+		ret = ring_add(imp->remote->conn);
+	if (!ret)
+		ring_answer(imp, arg);
+	rsm_obj_put(obj);
+	return ret;
+}
+
+/* Returns -EAGAIN if there is reason to wait; then somebody wakes us, if we @sleep. */
+static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
+{
+	int ret = -EAGAIN;
+
+	spin_lock_bh(&r->lock);
+	if ((s32)(r->done - index) > 0) {
+		ret = DAT_RSM_OK;
+	} else if (READ_ONCE(r->imp->obj.stopped)) {
+		ret = DAT_RSM_BAD_SEG;
+	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* before the generation */
+		ret = DAT_RSM_CONN_ABORTED;
+	} else if (sleep) {
+		if (!r->waiting || (s32)(index - r->wake_at) < 0)
+			r->wake_at = index;
+		r->waiting = true;
+	}
+	spin_unlock_bh(&r->lock);
+	return ret;
+}
+
+static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
+{
+	DEFINE_WAIT(wait);
+	int ret;
+
+	/* Who only kicks wakes nobody, with whatever index. */
+	if (!deadline_ns) {
+		ret = ring_wait_for(r, index, false);
+		return ret == -EAGAIN ? DAT_RSM_TIMEOUT : ret;
+	}
+	do {
+		prepare_to_wait(&r->imp->obj.wq, &wait, TASK_INTERRUPTIBLE);
+		ret = ring_wait_for(r, index, true);
+		if (ret == -EAGAIN)
+			ret = rsm_event_sleep(deadline_ns);
+	} while (ret == -EAGAIN);
+	finish_wait(&r->imp->obj.wq, &wait);
+	return ret;
+}
+
+/*
+ * Take what there is, unless a completion will: the last of what is under way is told of.  Nor
+ * if the watcher will; but who is about to sleep does not count on when that thread runs.
+ */
+static u32 ring_kick(struct rsm_ring *r, bool sleeps)
+{
+	u32 n = 0;
+
+	spin_lock_bh(&r->lock);
+	if (r->head == r->done && (sleeps || !r->watched))
+		n = ring_look(r);
+	if (r->watched)
+		ring_lose(r);
+	spin_unlock_bh(&r->lock);
+	return n;
+}
+
+/* What an entry costs; some adapters are software that runs as soon as the lock is released. */
+static void ring_kick_timed(struct rsm_ring *r, bool sleeps)
+{
+	u64 begin = ktime_get_ns();
+	u32 n = ring_kick(r, sleeps), was, cost;
+
+	if (!n)
+		return;
+	/* Beside what is measured there is the way in and out. */
+	cost = clamp_t(u64, ktime_get_ns() - begin, RSM_COST_LEAST_NS, RSM_COST_MOST_NS * n) / n;
+	/* Whoever else measures: it is a guess. */
+	was = READ_ONCE(r->cost_ns);
+	WRITE_ONCE(r->cost_ns, was ? (was * 3 + cost) / 4 : cost);
+}
+
+int rsm_ring_kick(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_kick *arg = ucmd->arg;
+	int ret = DAT_RSM_BAD_CTLR;
+	struct rsm_obj *obj;
+	struct rsm_ring *r;
+
+	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	if (!obj)
+		return DAT_RSM_BAD_SEG;
+	r = ring_of(to_rsm_import(obj));
+	if (r) {
+		ring_kick_timed(r, arg->deadline_ns);
+		ret = ring_wait(r, arg->index, arg->deadline_ns);
+	}
+	rsm_obj_put(obj);
+	return ret;
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The exporter's side of connections.  Nobody of the exporting process has a part in it: a
+ * request is answered in the upcall of the adapter, and what connects is cut when the
+ * segment is withdrawn.
+ *
+ * A connection is in export->peers until somebody wants its end, the peer or the segment.
+ * Who takes it out has its work end it; who must know that nobody reaches the memory any
+ * more waits until all are gone, see rsm_serve_wait().
+ */
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "rsm/rdma.h"
+
+#define MOVE_PATIENCE	(10 * HZ)	/* with peers that are told of a new key */
+
+static unsigned int rsm_max_importers = 256;
+module_param_named(rsm_max_importers, rsm_max_importers, uint, 0644);
+MODULE_PARM_DESC(rsm_max_importers, "Imports of a segment across an adapter (256)");
+
+/* Ends sleep until the object layer's own works are done, so these must not fill its queue. */
+static struct workqueue_struct *serve_wq;
+
+int rsm_serve_init(void)
+{
+	serve_wq = alloc_workqueue("dat-rsm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return serve_wq ? 0 : -ENOMEM;
+}
+
+void rsm_serve_exit(void)
+{
+	destroy_workqueue(serve_wq);
+}
+
+static void serve_end_work(struct work_struct *work)
+{
+	struct rsm_conn *conn = container_of(work, struct rsm_conn, end_work);
+	struct rsm_export *exp = conn->owner;
+
+	rsm_msg_settle(conn, jiffies + HZ);
+	rsm_conn_end(conn);
+	if (conn->granted) {
+		atomic_dec(&exp->obj.ctx->user->served);
+		atomic_dec(&exp->importers);
+	}
+	if (conn->stranger)
+		atomic_dec(&conn->ctlr->strangers);
+	rsm_conn_put(conn);
+	if (atomic_dec_and_test(&exp->conns))
+		wake_up_all(&exp->obj.wq);
+	rsm_obj_put(&exp->obj);
+}
+
+/* Context: node->lock held. */
+static void serve_not_unproven(struct rsm_conn *conn)
+{
+	if (list_empty(&conn->unproven))
+		return;
+	list_del_init(&conn->unproven);
+	conn->ctlr->nr_unproven--;
+}
+
+static void serve_drop(struct rsm_conn *conn)
+{
+	serve_not_unproven(conn);
+	list_del_init(&conn->entry);
+	queue_work(serve_wq, &conn->end_work);
+}
+
+/* Upcalls. */
+
+static void serve_told(struct rsm_conn *conn, bool single, u32 events)
+{
+	struct rsm_export *exp = conn->owner;
+
+	if (single)
+		rsm_event_add(&exp->obj, false);
+	rsm_event_add_many(&exp->obj, events);
+}
+
+static void serve_lost(struct rsm_conn *conn)
+{
+	struct rsm_node *node = conn->ctlr->node;
+
+	mutex_lock(&node->lock);
+	if (!list_empty(&conn->entry))
+		serve_drop(conn);
+	mutex_unlock(&node->lock);
+}
+
+static void serve_conn_moved(struct rsm_conn *conn)
+{
+	struct rsm_export *exp = conn->owner;
+
+	if (atomic_dec_and_test(&exp->moving))
+		wake_up_all(&exp->obj.wq);
+}
+
+static bool proof_in_group(const struct rsm_proof *p, kgid_t gid)
+{
+	unsigned int i;
+
+	if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(p->gid)), gid))
+		return true;
+	for (i = 0; i < min_t(u32, be16_to_cpu(p->ngroups), RSM_PROOF_GROUPS); i++)
+		if (gid_eq(make_kgid(&init_user_ns, be32_to_cpu(p->groups[i])), gid))
+			return true;
+	return false;
+}
+
+static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *exp)
+{
+	const struct rsm_greeting *g = &conn->said.greeting;
+	const struct rsm_proof *p = &conn->said.proof;
+	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
+	int ret;
+
+	/* A list would be worth nothing if a node that is in no table could be in it. */
+	if (!conn->known && exp->acl_count)
+		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
+				proof_in_group(p, exp->gid));
+	if (ret == DAT_RSM_PERM_DENIED && p->flags & RSM_PROOF_CAPABLE)
+		ret = DAT_RSM_OK;
+	return ret;
+}
+
+/* Connections that are ending count, too: they have queue pairs. */
+static bool serve_has_room(const struct rsm_export *exp)
+{
+	unsigned int share = rsm_user_share(RSM_MAX_SERVED);
+
+	return atomic_read(&exp->importers) < READ_ONCE(rsm_max_importers) &&
+	       (exp->unlimited || atomic_read(&exp->obj.ctx->user->served) < share);
+}
+
+/* From here on a rebind tells the peer of the new key, and events go to it. */
+static int serve_grant(struct rsm_conn *conn)
+{
+	struct rsm_grant *grant = &conn->said.grant;
+	struct rsm_node *node = conn->ctlr->node;
+	struct rsm_export *exp = conn->owner;
+	struct rsm_mem *mem;
+	int ret;
+
+	mutex_lock(&node->lock);
+	ret = list_empty(&conn->entry) ? DAT_RSM_NOT_PUBLISHED : serve_allowed(conn, exp);
+	if (!ret && !serve_has_room(exp))
+		ret = DAT_RSM_NO_RESOURCES;
+	if (!ret) {
+		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
+		grant->rkey = cpu_to_be32(mem->rkey);
+		grant->addr = cpu_to_be64(exp->addr);
+		grant->length = cpu_to_be64(exp->length);
+		atomic_inc(&exp->importers);
+		atomic_inc(&exp->obj.ctx->user->served);
+		conn->granted = true;
+		if (conn->stranger)
+			atomic_dec(&conn->ctlr->strangers);
+		conn->stranger = false;
+		serve_not_unproven(conn);
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* Flushes are reads, so every importer may read; its kernel sees to it that no process does. */
+static bool serve_proven(struct rsm_conn *conn)
+{
+	bool write = be32_to_cpu(conn->said.greeting.perm) & DAT_RSM_WRITE;
+	int ret = serve_grant(conn);
+
+	conn->said.grant.err = cpu_to_be32(ret);
+	return ret || kdat_ep_let_peer(conn->ep, write) == DAT_SUCCESS;
+}
+
+static const struct rsm_conn_ops serve_ops = {
+	.proven	= serve_proven,
+	.told	= serve_told,
+	.lost	= serve_lost,
+	.moved	= serve_conn_moved,
+};
+
+/*
+ * Peers that stay silent don't keep others out: the oldest of them goes, and nodes of the table
+ * only when there is nobody else.  node->lock held.
+ */
+static void serve_make_room(struct rsm_ctlr *ctlr)
+{
+	struct rsm_conn *oldest, *conn;
+
+	if (ctlr->nr_unproven < RSM_MAX_UNPROVEN)
+		return;
+	oldest = list_first_entry(&ctlr->unproven, struct rsm_conn, unproven);
+	list_for_each_entry(conn, &ctlr->unproven, unproven)
+		if (!conn->known) {
+			oldest = conn;
+			break;
+		}
+	serve_drop(oldest);
+}
+
+/*
+ * The segment that a peer asks for.  A stranger counts until its connection has ended, so strangers
+ * leave ids, queue pairs and memory to the others.  node->lock held.
+ */
+static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known,
+		      struct rsm_export **out)
+{
+	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
+
+	if (!exp || exp->ctlr != ctlr)
+		return DAT_RSM_NOT_PUBLISHED;
+	if (!known && atomic_read(&ctlr->strangers) >= RSM_MAX_STRANGERS)
+		return DAT_RSM_NO_RESOURCES;
+	*out = exp;
+	return DAT_RSM_OK;
+}
+
+/* Whether a connection would be of use, before one is made. */
+static int serve_look(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
+{
+	struct rsm_export *exp;
+	int ret;
+
+	mutex_lock(&ctlr->node->lock);
+	ret = serve_find(ctlr, g, known, &exp);
+	mutex_unlock(&ctlr->node->lock);
+	return ret;
+}
+
+/* From here on the segment's end is the connection's. */
+static int serve_attach(struct rsm_conn *conn)
+{
+	struct rsm_ctlr *ctlr = conn->ctlr;
+	struct rsm_node *node = ctlr->node;
+	struct rsm_export *exp;
+	int ret;
+
+	mutex_lock(&node->lock);
+	ret = serve_find(ctlr, &conn->said.greeting, conn->known, &exp);
+	if (!ret) {
+		serve_make_room(ctlr);
+		conn->owner = exp;
+		kref_get(&exp->obj.ref);
+		atomic_inc(&exp->conns);
+		list_add_tail(&conn->entry, &exp->peers);
+		list_add_tail(&conn->unproven, &ctlr->unproven);
+		ctlr->nr_unproven++;
+		conn->stranger = !conn->known;
+		if (conn->stranger)
+			atomic_inc(&ctlr->strangers);
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}
+
+/* The peer has so long to prove what it is. */
+static void serve_lose_patience(struct rsm_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	if (!conn->lost)
+		queue_delayed_work(dat_wq, &conn->beat, RSM_PROOF_PATIENCE);
+	spin_unlock_bh(&conn->lock);
+}
+
+/* Under end_lock: whoever wants its end meanwhile waits with that. */
+static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
+{
+	struct rsm_answer *answer = &conn->said.answer;
+	u32 traits = DAT_EP_PEER_WAITS | (conn->known ? 0 : DAT_EP_STRANGER);
+	struct rsm_export *exp;
+	int ret;
+
+	lockdep_assert_held(&conn->end_lock);
+	ret = serve_attach(conn);
+	if (ret)
+		return ret;
+	exp = conn->owner;
+	ret = rsm_conn_make_ep(conn, exp->pz, traits);
+	if (ret)
+		return ret;
+	serve_lose_patience(conn);
+	if (kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
+		return DAT_RSM_NO_RESOURCES;
+	return DAT_RSM_OK;
+}
+
+static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
+			 bool known, const struct rsm_answer *answer)
+{
+	struct rsm_conn *conn;
+	int ret;
+
+	ret = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
+	if (ret)
+		return ret;
+	INIT_WORK(&conn->end_work, serve_end_work);
+	conn->known = known;
+	conn->trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
+	conn->said.greeting = *g;
+	conn->said.answer = *answer;
+	get_random_bytes(conn->said.answer.nonce, sizeof(conn->said.answer.nonce));
+	/* Once attached, an unpublish may end and put the connection once end_lock is free. */
+	kref_get(&conn->ref);
+	mutex_lock(&conn->end_lock);
+	ret = serve_accept(conn, cr);
+	mutex_unlock(&conn->end_lock);
+	if (ret && conn->owner) {
+		serve_lost(conn);
+	} else if (ret) {
+		rsm_conn_end(conn);
+		rsm_conn_put(conn);
+	}
+	rsm_conn_put(conn);
+	return ret;
+}
+
+/* A process can't have such a port, unless it may do anything anyway; with TCP see cm.c. */
+static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
+{
+	return ctlr->iwarp || (port && port < PROT_SOCK);
+}
+
+/* Copy and check a greeting.  False: it has another version, or comes from no kernel of RSM. */
+static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
+			  const DAT_CR_PARAM *param)
+{
+	if (!port_is_kernels(ctlr, param->remote_port_qual))
+		return false;
+	if (!param->private_data || param->private_data_size < (DAT_COUNT)sizeof(*g))
+		return false;
+	memcpy(g, param->private_data, sizeof(*g));
+	return g->magic == cpu_to_be32(RSM_MAGIC) && g->version == RSM_VERSION &&
+	       !(be32_to_cpu(g->perm) & ~(DAT_RSM_READ | DAT_RSM_WRITE)) &&
+	       !(g->flags & ~cpu_to_be16(RSM_GREETING_TRUSTS)) &&
+	       be32_to_cpu(g->to) == ctlr->node->id;
+}
+
+static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
+{
+	struct rsm_answer answer = {
+		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
+	};
+	struct rsm_greeting g;
+	DAT_CR_PARAM param = {};
+	bool known;
+	int ret;
+
+	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
+		return;
+	if (!greeting_read(ctlr, &g, &param))
+		ret = DAT_RSM_UNREACHABLE;
+	else if (kdat_cr_off_path(cr) ||
+		 !rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr, &known))
+		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	else
+		ret = rsm_auth_agree(ctlr->node, &g);
+	if (!ret)
+		ret = serve_look(ctlr, &g, known);
+	if (!ret)
+		ret = serve_connect(ctlr, cr, &g, known, &answer);
+	if (!ret)
+		return;
+	answer.err = cpu_to_be32(ret);
+	kdat_cr_refuse(cr, &answer, sizeof(answer));
+}
+
+void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	serve_request(arg, event->event_data.cr_arrival_event_data.cr_handle);
+}
+
+/* For exports. */
+
+/**
+ * rsm_serve_open() - have what a segment of an adapter needs
+ * @exp: export, not published
+ * @node: its node
+ * @ctlr: number of the controller
+ *
+ * Context: sleeps.  Return: enum dat_rsm_err; to be undone by rsm_serve_close().
+ */
+int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
+{
+	DAT_RETURN rc;
+	int ret;
+
+	ret = rsm_auth_ready(node);
+	if (ret)
+		return ret;
+	ret = rsm_ctlr_get(node, ctlr, &exp->ctlr);
+	if (ret)
+		return ret;
+	rc = kdat_pz_create(exp->ctlr->ia, &exp->pz);
+	if (!rc)
+		return DAT_RSM_OK;
+	rsm_ctlr_put(exp->ctlr);
+	return rsm_dat_error(rc);
+}
+
+/* Nobody is connected, and there is no memory in the zone any more.  Context: sleeps. */
+void rsm_serve_close(struct rsm_export *exp)
+{
+	kdat_pz_free(exp->pz);
+	rsm_ctlr_put(exp->ctlr);
+}
+
+/* The segment is withdrawn.  Context: node->lock held. */
+void rsm_serve_cut(struct rsm_export *exp)
+{
+	while (!list_empty(&exp->peers))
+		serve_drop(list_first_entry(&exp->peers, struct rsm_conn, entry));
+}
+
+/* Until nobody reaches the memory who was cut.  Context: sleeps. */
+void rsm_serve_wait(struct rsm_export *exp)
+{
+	wait_event(exp->obj.wq, !atomic_read(&exp->conns));
+}
+
+/**
+ * rsm_serve_move() - the segment has other memory now
+ * @exp: export
+ * @mem: that memory
+ *
+ * Context: node->lock held.  That of before is in use until rsm_serve_moved() returns.
+ */
+void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem)
+{
+	struct rsm_conn *conn;
+
+	list_for_each_entry(conn, &exp->peers, entry) {
+		if (!conn->granted)
+			continue;
+		atomic_inc(&exp->moving);
+		if (!rsm_msg_move(conn, mem->rkey, exp->addr))
+			serve_conn_moved(conn);
+	}
+}
+
+static bool serve_all_moved(const struct rsm_export *exp)
+{
+	return !atomic_read(&exp->moving);
+}
+
+/* Those that do not answer are cut.  Context: sleeps. */
+void rsm_serve_moved(struct rsm_export *exp)
+{
+	struct rsm_node *node = exp->ctlr->node;
+	struct rsm_conn *conn, *next;
+
+	if (wait_event_killable_timeout(exp->obj.wq, serve_all_moved(exp), MOVE_PATIENCE) > 0)
+		return;
+	mutex_lock(&node->lock);
+	list_for_each_entry_safe(conn, next, &exp->peers, entry)
+		if (rsm_msg_moving(conn))
+			serve_drop(conn);
+	mutex_unlock(&node->lock);
+	wait_event(exp->obj.wq, serve_all_moved(exp));
+}
+
+/* An event for each importer.  Context: node->lock held. */
+void rsm_serve_post(struct rsm_export *exp, bool single)
+{
+	struct rsm_conn *conn;
+
+	list_for_each_entry(conn, &exp->peers, entry)
+		if (conn->granted)
+			rsm_msg_tell(conn, single);
+}

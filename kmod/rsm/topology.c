@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The topology: which controllers there are, where they lead, and who answers there. */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <net/ipv6.h>
+
+#include "kdapl/kdapl.h"
+#include "rsm/rdma.h"
+
+/**
+ * struct rsm_survey - what was found
+ * @count: of @links
+ * @links: each controller, and behind it the nodes to which it leads, the own one first
+ */
+struct rsm_survey {
+	u32			count;
+	struct dat_rsm_link	links[];
+};
+
+/**
+ * struct probing - all that are asked at a time
+ * @left: who have not answered
+ * @stop: nobody wants to know any more
+ * @wq: who waits for @left
+ */
+struct probing {
+	atomic_t		left;
+	bool			stop;
+	wait_queue_head_t	wq;
+};
+
+/**
+ * struct probe - a question to a node whether it is alive
+ * @all: all of them
+ * @work: asks it
+ * @ctlr: by way of which adapter; reference held
+ * @link: the node, and the answer
+ */
+struct probe {
+	struct probing		*all;
+	struct work_struct	work;
+	struct rsm_ctlr		*ctlr;
+	struct dat_rsm_link	*link;
+};
+
+static struct workqueue_struct *probe_wq;
+
+/* A number that is the address, or of IPv6 its lower half. */
+static u64 addr_number(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+
+	if (ss->ss_family == AF_INET)
+		return be32_to_cpu(((const struct sockaddr_in *)ss)->sin_addr.s_addr);
+	return ss->ss_family == AF_INET6 ? get_unaligned_be64(&in6->sin6_addr.s6_addr[8]) : 0;
+}
+
+static void survey_add(struct rsm_survey *s, u32 ctlr, u32 node, u32 flags, bool active)
+{
+	s->links[s->count++] = (struct dat_rsm_link) {
+		.ctlr = ctlr, .node = node, .flags = flags,
+		.state = active ? DAT_RSM_LINK_ACTIVE : DAT_RSM_LINK_DOWN,
+	};
+}
+
+/**
+ * survey_list() - find out which links there are; nobody is asked
+ * @node: node
+ * @out: result, to be freed by kvfree(): those of adapters that are up are ACTIVE
+ *
+ * Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
+ */
+static int survey_list(struct rsm_node *node, struct rsm_survey **out)
+{
+	u32 self = READ_ONCE(node->id), n = 0, i;
+	struct rsm_survey *s;
+	struct rsm_table *t;
+	bool active;
+	int ret;
+
+	ret = rsm_table_copy(node, &t);
+	if (ret)
+		return ret;
+	s = kvmalloc(struct_size(s, links, 2 * RSM_MAX_CTLRS + t->count), GFP_KERNEL_ACCOUNT);
+	if (!s) {
+		kvfree(t);
+		return DAT_RSM_NO_MEM;
+	}
+	s->count = 0;
+	while ((n = rsm_ctlr_next(node, n, &active))) {
+		survey_add(s, n, self, DAT_RSM_LINK_LOCAL, active);
+		survey_add(s, n, self, 0, active);
+		for (i = 0; i < t->count; i++)
+			if (t->nodes[i].ctlr == n && t->nodes[i].node != self)
+				survey_add(s, n, t->nodes[i].node, 0, active);
+	}
+	kvfree(t);
+	*out = s;
+	return DAT_RSM_OK;
+}
+
+static void probe_work(struct work_struct *work)
+{
+	struct probe *p = container_of(work, struct probe, work);
+
+	if (READ_ONCE(p->all->stop) || rsm_remote_probe(p->ctlr, p->link->node))
+		p->link->state = DAT_RSM_LINK_DOWN;
+	/* What it wakes is there until this work has ended. */
+	if (atomic_dec_and_test(&p->all->left))
+		wake_up_all(&p->all->wq);
+}
+
+/* Those of one adapter that is open.  The own node is where the adapter is: it needs no asking. */
+static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link *link, u32 self)
+{
+	struct sockaddr_storage addr;
+
+	if (rsm_node_addr(ctlr, link->node, &addr)) {
+		/* The table has changed. */
+		link->state = DAT_RSM_LINK_DOWN;
+		return;
+	}
+	link->hwaddr = addr_number(&addr);
+	if (link->node == self || link->state != DAT_RSM_LINK_ACTIVE)
+		return;
+	p->ctlr = ctlr;
+	p->link = link;
+	atomic_inc(&p->all->left);
+	queue_work(probe_wq, &p->work);
+}
+
+/*
+ * Ask all nodes at once; the kernel runs 512 works at a time.  Each 512 nodes take two seconds if
+ * a node is silent, and four if a node accepts and is silent then.  A caller that is killed waits
+ * only for the works that have begun.
+ */
+static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
+{
+	struct probing all = { .left = ATOMIC_INIT(0) };
+	struct rsm_ctlr *ctlr = NULL;
+	int ret = DAT_RSM_OK;
+	u32 self = 0, i;
+
+	init_waitqueue_head(&all.wq);
+	for (i = 0; i < s->count; i++) {
+		struct dat_rsm_link *link = &s->links[i];
+
+		INIT_WORK(&probes[i].work, probe_work);
+		probes[i].all = &all;
+		if (link->flags & DAT_RSM_LINK_LOCAL) {
+			self = link->node;
+			/* Opening takes a while: not after a kill. */
+			if (fatal_signal_pending(current) ||
+			    rsm_ctlr_get(node, link->ctlr, &ctlr))
+				ctlr = NULL;
+			probes[i].ctlr = ctlr;
+		}
+		if (ctlr)
+			link_ask(&probes[i], ctlr, link, self);
+		else
+			link->state = DAT_RSM_LINK_DOWN;
+	}
+	/* Who was killed before he could ask has found nothing out. */
+	if (wait_event_killable(all.wq, !atomic_read(&all.left)) ||
+	    fatal_signal_pending(current)) {
+		WRITE_ONCE(all.stop, true);
+		ret = DAT_RSM_INTERRUPTED;
+	}
+	for (i = 0; i < s->count; i++)
+		flush_work(&probes[i].work);
+	for (i = 0; i < s->count; i++)
+		if (s->links[i].flags & DAT_RSM_LINK_LOCAL && probes[i].ctlr)
+			rsm_ctlr_put(probes[i].ctlr);
+	return ret;
+}
+
+static int survey_make(struct rsm_node *node)
+{
+	struct rsm_survey *s;
+	struct probe *probes;
+	int ret;
+
+	lockdep_assert_held(&node->survey_lock);
+	WRITE_ONCE(node->surveys, node->surveys + 1);
+	kvfree(node->survey);
+	node->survey = NULL;
+	ret = survey_list(node, &s);
+	if (ret)
+		return ret;
+	probes = kvcalloc(s->count, sizeof(*probes), GFP_KERNEL_ACCOUNT);
+	if (!probes && s->count) {
+		kvfree(s);
+		return DAT_RSM_NO_MEM;
+	}
+	ret = survey_ask(node, s, probes);
+	kvfree(probes);
+	if (ret)
+		kvfree(s);
+	else
+		node->survey = s;
+	return ret;
+}
+
+static struct rsm_survey *survey_copy(const struct rsm_survey *s)
+{
+	struct rsm_survey *copy;
+
+	copy = kvmalloc(struct_size(s, links, s->count), GFP_KERNEL_ACCOUNT);
+	if (copy)
+		memcpy(copy, s, struct_size(s, links, s->count));
+	return copy;
+}
+
+/*
+ * One at a time, so that no crowd of callers keeps the network busy; who has waited takes
+ * what another found meanwhile, if that one has begun later.
+ */
+static int survey_get(struct rsm_node *node, struct rsm_survey **out)
+{
+	u32 before = READ_ONCE(node->surveys);
+	int ret = DAT_RSM_OK;
+
+	if (mutex_lock_killable(&node->survey_lock))
+		return DAT_RSM_INTERRUPTED;
+	if (node->surveys == before || !node->survey)
+		ret = survey_make(node);
+	if (!ret) {
+		*out = survey_copy(node->survey);
+		ret = *out ? DAT_RSM_OK : DAT_RSM_NO_MEM;
+	}
+	mutex_unlock(&node->survey_lock);
+	return ret;
+}
+
+int rsm_topology(struct rsm_ucmd *ucmd)
+{
+	struct rsm_node *node = rsm_ucmd_node(ucmd);
+	struct dat_rsm_topology *arg = ucmd->arg;
+	u32 room = arg->count;
+	struct rsm_survey *s;
+	int ret;
+
+	/* Who has no room wants to know how many there are, and nobody is asked for him. */
+	ret = room ? survey_get(node, &s) : survey_list(node, &s);
+	if (ret)
+		return ret;
+	if (s->count <= room && copy_to_user(u64_to_user_ptr(arg->list), s->links,
+					     array_size(s->count, sizeof(*s->links))))
+		ret = DAT_RSM_BAD_ADDR;
+	arg->count = s->count;
+	arg->node = READ_ONCE(node->id);
+	kvfree(s);
+	return ret;
+}
+
+int rsm_topology_init(void)
+{
+	probe_wq = alloc_workqueue("dat-rsm-probe", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	return probe_wq ? 0 : -ENOMEM;
+}
+
+void rsm_topology_exit(void)
+{
+	destroy_workqueue(probe_wq);
+}

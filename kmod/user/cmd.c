@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations on an adapter, its memory and its SRQs.
+ *
+ * An operation checks the argument, finds the objects, calls the object layer and
+ * fills in the answer.  Limits of the adapter are checked here once, so the object
+ * layer can take them for granted.
+ */
+#include <linux/cpumask.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "user/file.h"
+
+int dat_cmd_abi(struct dat_ucmd *ucmd)
+{
+	struct dat_abi *arg = ucmd->arg;
+
+	arg->version = DAT_ABI_VERSION;
+	arg->features = 0;
+	return 0;
+}
+
+int dat_cmd_adapter(struct dat_ucmd *ucmd)
+{
+	struct dat_adapter *arg = ucmd->arg;
+	bool active;
+	int ret;
+
+	memset(arg->name, 0, sizeof(arg->name));
+	ret = dat_dev_nth(ucmd->file->net, arg->index, arg->name, sizeof(arg->name),
+			  &arg->port, &active);
+	if (ret)
+		return ret;
+	arg->active = active;
+	return 0;
+}
+
+int dat_cmd_ia_open(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_open *arg = ucmd->arg;
+	struct dat_ia *ia;
+
+	if (arg->rsvd || !memchr(arg->name, 0, sizeof(arg->name)))
+		return -EINVAL;
+	if (dat_file_ia(ucmd->file))
+		return -EINVAL;
+	ia = dat_ia_open(arg->name, ucmd->file->net, arg->user_data);
+	if (IS_ERR(ia))
+		return PTR_ERR(ia);
+	arg->doorbell_offset = DAT_REGION_DOORBELL;
+	arg->doorbell_size = dat_mmap_size(&ucmd->file->doorbell);
+	ucmd->ia = ia;
+	return 0;
+}
+
+/* Not before: a file can't lose its IA again. */
+int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
+{
+	if (!ret)
+		ret = dat_file_bind(ucmd->file, ucmd->ia);
+	if (ret) {
+		dat_ia_close(ucmd->ia);
+		dat_ia_put(ucmd->ia);
+	}
+	return ret;
+}
+
+static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
+{
+	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+
+	arg->max_eps = attrs->max_qp;
+	arg->max_dto_per_ep = dat_ia_max_dto(ia, attrs->max_qp_wr);
+	arg->max_evd_qlen = DAT_MAX_EVD_QLEN;
+	arg->max_iov = min_t(u32, min(attrs->max_send_sge, attrs->max_recv_sge), DAT_MAX_SGE);
+	arg->max_iov_read = min_t(u32, attrs->max_sge_rd, arg->max_iov);
+	arg->max_lmrs = attrs->max_mr;
+	arg->max_pzs = attrs->max_pd;
+	arg->max_srqs = attrs->max_srq;
+	arg->max_recv_per_srq = dat_ia_max_dto(ia, attrs->max_srq_wr);
+	arg->max_rdma_read_in = min_t(u32, attrs->max_qp_rd_atom, U8_MAX);
+	arg->max_rdma_read_out = min_t(u32, attrs->max_qp_init_rd_atom, U8_MAX);
+	arg->max_pd_request = DAT_MAX_PD_REQUEST;
+	arg->max_pd_reply = DAT_MAX_PD_REPLY;
+	arg->max_message_size = ia->msg_max;
+	arg->max_lmr_size = attrs->max_mr_size;
+}
+
+/* sockaddr_in6 is the longest there is, and fits. */
+static u32 addr_to_user(u8 *to, size_t len, const struct sockaddr_storage *ss)
+{
+	size_t n = 0;
+
+	if (ss->ss_family == AF_INET)
+		n = sizeof(struct sockaddr_in);
+	else if (ss->ss_family == AF_INET6)
+		n = sizeof(struct sockaddr_in6);
+	memset(to, 0, len);
+	memcpy(to, ss, n);
+	return n;
+}
+
+int dat_cmd_ia_query(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_query *arg = ucmd->arg;
+	struct dat_ia *ia = ucmd->ia;
+	struct ib_device *ibdev = ia->dev->ibdev;
+	struct sockaddr_storage addr;
+	char fw[IB_FW_VERSION_NAME_MAX];
+
+	memset(arg, 0, sizeof(*arg));
+	arg->size = ucmd->size;
+	dat_dev_addr(ia, AF_UNSPEC, &addr);
+	arg->addr_len = addr_to_user(arg->addr, sizeof(arg->addr), &addr);
+	strscpy(arg->device, dev_name(&ibdev->dev), sizeof(arg->device));
+	ib_get_device_fw_str(ibdev, fw);
+	strscpy(arg->fw, fw, sizeof(arg->fw));
+	arg->vendor_id = ibdev->attrs.vendor_id;
+	arg->vendor_part_id = ibdev->attrs.vendor_part_id;
+	arg->hw_ver = ibdev->attrs.hw_ver;
+	arg->port = ia->port;
+	if (rdma_protocol_iwarp(ibdev, ia->port))
+		arg->flags |= DAT_IA_FLAG_IWARP;
+	ia_query_limits(ia, arg);
+	return 0;
+}
+
+int dat_cmd_ia_close(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_close *arg = ucmd->arg;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs)) {
+		/* The device may have gone while it slept. */
+		dat_poller_wake(&ucmd->file->poller);
+		return -ENODEV;
+	}
+	dat_file_close_ia(ucmd->file);
+	return 0;
+}
+
+int dat_cmd_poller_set(struct dat_ucmd *ucmd)
+{
+	struct dat_poller_set *arg = ucmd->arg;
+
+	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
+		return -EINVAL;
+	/* Also without the device: one that sleeps has not noticed. */
+	dat_poller_set(&ucmd->file->poller, arg->idle_us);
+	return READ_ONCE(ucmd->ia->dead) ? -ENODEV : 0;
+}
+
+/* Lasts, like a wait, and takes the lock of the IA only to look. */
+int dat_cmd_poller_run(struct dat_ucmd *ucmd)
+{
+	struct dat_poller_run *arg = ucmd->arg;
+
+	return arg->rsvd ? -EINVAL : dat_poller_run(ucmd->file);
+}
+
+int dat_cmd_free(struct dat_ucmd *ucmd)
+{
+	struct dat_free *arg = ucmd->arg;
+	struct dat_obj *obj;
+	int ret;
+
+	if (arg->rsvd || !dat_obj_type_known(arg->type))
+		return -EINVAL;
+	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ret = dat_obj_free(obj);
+	if (!ret)
+		dat_file_del_bells(ucmd->file, obj);
+	dat_obj_put(obj);
+	return ret;
+}
+
+/* The caller can't know of the object, so it goes; a closed IA has seen to that itself. */
+static void made_in_vain(struct dat_ucmd *ucmd)
+{
+	if (dat_ia_lock_live(ucmd->ia))
+		return;
+	if (!dat_obj_free(ucmd->made))
+		dat_file_del_bells(ucmd->file, ucmd->made);
+	dat_ia_unlock(ucmd->ia);
+}
+
+int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
+{
+	if (ret)
+		made_in_vain(ucmd);
+	dat_obj_put(ucmd->made);
+	return ret;
+}
+
+int dat_cmd_pz_create(struct dat_ucmd *ucmd)
+{
+	struct dat_pz_create *arg = ucmd->arg;
+	struct dat_pz *pz = dat_pz_create(ucmd->ia);
+
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	arg->id = pz->obj.id;
+	ucmd->made = &pz->obj;
+	return 0;
+}
+
+static int lmr_check(const struct dat_lmr_create *arg)
+{
+	if (arg->priv & ~DAT_PRIV_ALL || !arg->length || arg->addr + arg->length < arg->addr ||
+	    arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
+		return -EINVAL;
+	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
+		return -EINVAL;
+	/* An address that no process of this machine has. */
+	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
+		return -EFAULT;
+	return 0;
+}
+
+static bool lmr_is_remote(u32 priv)
+{
+	return priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
+}
+
+/* For calls that do not hold the IA's lock. */
+static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
+{
+	void *obj;
+	int ret;
+
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		return ERR_PTR(ret);
+	obj = dat_obj_get(ia, type, id);
+	dat_ia_unlock(ia);
+	return obj;
+}
+
+static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
+{
+	struct dat_lmr_create *arg = ucmd->arg;
+	struct dat_lmr *lmr;
+	int ret;
+
+	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, arg->length, dat_lmr_access(arg->priv));
+	if (ret)
+		return ret;
+	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
+			     arg->flags & DAT_LMR_SHARED ? arg->cookie : NULL);
+	if (IS_ERR(lmr)) {
+		ret = PTR_ERR(lmr);
+	} else {
+		arg->id = lmr->obj.id;
+		arg->lmr_context = lmr->context;
+		arg->rmr_context = lmr_is_remote(arg->priv) ? lmr->rkey : 0;
+		ucmd->made = &lmr->obj;
+	}
+	dat_ia_pin_end(ucmd->ia);
+	return ret;
+}
+
+/* Not under the lock of the IA: page faults of this process may last for ever. */
+int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
+{
+	struct dat_lmr_create *arg = ucmd->arg;
+	struct dat_pz *pz;
+	int ret;
+
+	ret = lmr_check(arg);
+	if (ret)
+		return ret;
+	pz = get_live(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	ret = lmr_make(ucmd, pz);
+	dat_obj_put(&pz->obj);
+	return ret;
+}
+
+int dat_cmd_rmr_create(struct dat_ucmd *ucmd)
+{
+	struct dat_rmr_create *arg = ucmd->arg;
+	struct dat_rmr *rmr;
+	struct dat_pz *pz;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	rmr = dat_rmr_create(pz, arg->user_data);
+	dat_obj_put(&pz->obj);
+	if (IS_ERR(rmr))
+		return PTR_ERR(rmr);
+	arg->id = rmr->obj.id;
+	ucmd->made = &rmr->obj;
+	return 0;
+}
+
+static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *lmr)
+{
+	struct dat_rmr_bind *arg = ucmd->arg;
+	u64 length = 0;
+	int ret;
+
+	/* dat_rmr_bind() refuses what is outside, so there is nothing to fault in. */
+	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
+		length = arg->length;
+	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, dat_lmr_access(arg->priv));
+	if (ret)
+		return ret;
+	ret = dat_rmr_bind(rmr, lmr, arg);
+	dat_ia_pin_end(ucmd->ia);
+	return ret;
+}
+
+/* Not under the lock of the IA, as dat_cmd_lmr_create(). */
+int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
+{
+	struct dat_rmr_bind *arg = ucmd->arg;
+	struct dat_lmr *lmr = NULL;
+	struct dat_rmr *rmr;
+	int ret;
+
+	if (arg->priv & ~(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ||
+	    !arg->lmr != !arg->length)
+		return -EINVAL;
+	rmr = get_live(ucmd->ia, DAT_OBJ_RMR, arg->id);
+	if (IS_ERR(rmr))
+		return PTR_ERR(rmr);
+	if (arg->lmr)
+		lmr = get_live(ucmd->ia, DAT_OBJ_LMR, arg->lmr);
+	ret = PTR_ERR_OR_ZERO(lmr);
+	if (!ret) {
+		ret = rmr_bind(ucmd, rmr, lmr);
+		dat_obj_put(lmr ? &lmr->obj : NULL);
+	}
+	dat_obj_put(&rmr->obj);
+	return ret;
+}
+
+static int srq_check(struct dat_ia *ia, const struct dat_srq_create *arg)
+{
+	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+
+	if (!attrs->max_srq)
+		return -EOPNOTSUPP;
+	if (!arg->max_recv || arg->max_recv > dat_ia_max_dto(ia, attrs->max_srq_wr) ||
+	    !arg->max_iov || arg->max_iov > min_t(u32, attrs->max_srq_sge, DAT_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+int dat_cmd_srq_create(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_create *arg = ucmd->arg;
+	struct dat_srq *srq;
+	struct dat_pz *pz;
+	int ret;
+
+	ret = srq_check(ucmd->ia, arg);
+	if (ret)
+		return ret;
+	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	if (IS_ERR(pz))
+		return PTR_ERR(pz);
+	srq = dat_srq_create(pz, arg->max_recv, arg->max_iov, arg->user_data);
+	dat_obj_put(&pz->obj);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	ret = dat_file_add_bells(ucmd->file, &srq->obj);
+	if (ret) {
+		dat_obj_free(&srq->obj);
+		dat_obj_put(&srq->obj);
+		return ret;
+	}
+	arg->max_recv = srq->q.entries;
+	arg->id = srq->obj.id;
+	arg->queue = srq->q.bell;
+	arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&srq->ring.submit);
+	arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&srq->ring.status);
+	arg->rq_offset = srq->ring.rq_offset;
+	arg->rq_shift = srq->ring.rq_shift;
+	ucmd->made = &srq->obj;
+	return 0;
+}
+
+static void srq_resize_fill(struct dat_srq_resize *arg, struct dat_srq *srq,
+			    const struct dat_step *step)
+{
+	bool prepare = step->what == DAT_RING_PREPARE;
+	struct dat_epring *ring = prepare ? &srq->next : &srq->ring;
+	u32 submit = prepare ? DAT_REGION_NEXT_SUBMIT : DAT_REGION_SUBMIT;
+	u32 status = prepare ? DAT_REGION_NEXT_STATUS : DAT_REGION_STATUS;
+
+	mutex_lock(&srq->obj.ia->map_lock);
+	arg->submit_offset = dat_mmap_offset(&srq->obj, submit);
+	arg->submit_size = dat_mmap_size(&ring->submit);
+	arg->status_offset = dat_mmap_offset(&srq->obj, status);
+	arg->status_size = dat_mmap_size(&ring->status);
+	if (prepare) {
+		arg->generation = step->generation;
+	} else {
+		arg->max_recv = srq->q.entries;
+		arg->rq_offset = ring->rq_offset;
+	}
+	mutex_unlock(&srq->obj.ia->map_lock);
+}
+
+int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_resize *arg = ucmd->arg;
+	struct dat_step step;
+	struct dat_srq *srq;
+	int ret;
+
+	if (dat_cmd_step(arg->step, arg->generation, &step) || !arg->max_recv ||
+	    arg->max_recv > dat_ia_max_dto(ucmd->ia, ucmd->ia->dev->ibdev->attrs.max_srq_wr))
+		return -EINVAL;
+	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	ret = dat_srq_resize(srq, arg->max_recv, &step);
+	srq_resize_fill(arg, srq, &step);
+	dat_obj_put(&srq->obj);
+	return ret;
+}
+
+int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd)
+{
+	struct dat_srq_set_lw *arg = ucmd->arg;
+	struct dat_srq *srq;
+
+	if (arg->rsvd || arg->low_watermark > DAT_MAX_DTO)
+		return -EINVAL;
+	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	dat_srq_set_lw(srq, arg->low_watermark);
+	dat_obj_put(&srq->obj);
+	return 0;
+}

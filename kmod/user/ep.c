@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations on endpoints and on what connects them. */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/string.h>
+
+#include "user/file.h"
+
+static int ep_check_limits(struct dat_ia *ia, const struct dat_ep_create *arg)
+{
+	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+	u32 max_dto = dat_ia_max_dto(ia, attrs->max_qp_wr);
+	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
+
+	if (arg->rsvd || arg->max_recv > max_dto || arg->max_request > max_dto ||
+	    arg->max_recv_iov > min_t(u32, attrs->max_recv_sge, DAT_MAX_SGE) ||
+	    arg->max_request_iov > min_t(u32, attrs->max_send_sge, DAT_MAX_SGE) ||
+	    arg->read_in > min_t(u32, attrs->max_qp_rd_atom, U8_MAX) ||
+	    arg->read_out > min_t(u32, attrs->max_qp_init_rd_atom, U8_MAX) ||
+	    (arg->recv_flags | arg->request_flags) & ~flags)
+		return -EINVAL;
+	return arg->srq && arg->max_recv ? -EINVAL : 0;
+}
+
+/* An id of 0 is no object. */
+static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
+{
+	return id ? dat_obj_get(ia, type, id) : NULL;
+}
+
+static void ep_put_parents(const struct dat_ep_parents *p)
+{
+	if (!IS_ERR_OR_NULL(p->srq))
+		dat_obj_put(&p->srq->obj);
+	if (!IS_ERR_OR_NULL(p->connect_evd))
+		dat_obj_put(&p->connect_evd->obj);
+	if (!IS_ERR_OR_NULL(p->request_evd))
+		dat_obj_put(&p->request_evd->obj);
+	if (!IS_ERR_OR_NULL(p->recv_evd))
+		dat_obj_put(&p->recv_evd->obj);
+	if (!IS_ERR_OR_NULL(p->pz))
+		dat_obj_put(&p->pz->obj);
+}
+
+static int ep_get_parents(struct dat_ia *ia, const struct dat_ep_create *arg,
+			  struct dat_ep_parents *p)
+{
+	p->pz = dat_obj_get(ia, DAT_OBJ_PZ, arg->pz);
+	p->recv_evd = ep_find(ia, DAT_OBJ_EVD, arg->recv_evd);
+	p->request_evd = ep_find(ia, DAT_OBJ_EVD, arg->request_evd);
+	p->connect_evd = ep_find(ia, DAT_OBJ_EVD, arg->connect_evd);
+	p->srq = ep_find(ia, DAT_OBJ_SRQ, arg->srq);
+	if (!IS_ERR(p->pz) && !IS_ERR(p->recv_evd) && !IS_ERR(p->request_evd) &&
+	    !IS_ERR(p->connect_evd) && !IS_ERR(p->srq))
+		return 0;
+	ep_put_parents(p);
+	return -ENOENT;
+}
+
+static struct dat_ep_attr ep_attr(const struct dat_ep_create *arg)
+{
+	return (struct dat_ep_attr) {
+		.max_recv		= arg->max_recv,
+		.max_request		= arg->max_request,
+		.max_recv_iov		= max(arg->max_recv_iov, 1U),
+		.max_request_iov	= max(arg->max_request_iov, 1U),
+		.read_in		= arg->read_in,
+		.read_out		= arg->read_out,
+		.recv_flags		= arg->recv_flags,
+		.request_flags		= arg->request_flags,
+	};
+}
+
+/* 0 if it has none. */
+static u32 ep_srq_id(struct dat_ep *ep)
+{
+	u32 id;
+
+	spin_lock_bh(&ep->lock);
+	id = ep->srq ? ep->srq->obj.id : 0;
+	spin_unlock_bh(&ep->lock);
+	return id;
+}
+
+static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg)
+{
+	const struct dat_ep_attr attr = ep_attr(arg);
+	struct dat_ep_parents parents;
+	struct dat_ep *ep;
+	int ret;
+
+	ret = ep_get_parents(ia, arg, &parents);
+	if (ret)
+		return ERR_PTR(ret);
+	ep = dat_ep_create(&parents, &attr, arg->user_data);
+	ep_put_parents(&parents);
+	return ep;
+}
+
+static void ep_fill(struct dat_ep_create *arg, struct dat_ep *ep)
+{
+	arg->max_recv = ep->rq.entries;
+	arg->max_request = ep->sq.entries;
+	arg->id = ep->obj.id;
+	arg->sq_queue = ep->sq.bell;
+	arg->rq_queue = ep->rq.bell;
+	arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&ep->ring.submit);
+	arg->status_offset = dat_mmap_offset(&ep->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&ep->ring.status);
+	arg->sq_offset = ep->ring.sq_offset;
+	arg->sq_shift = ep->ring.sq_shift;
+	arg->rq_offset = ep->ring.rq_offset;
+	arg->rq_shift = ep->ring.rq_shift;
+}
+
+int dat_cmd_ep_create(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_create *arg = ucmd->arg;
+	struct dat_ep *ep;
+	int ret;
+
+	ret = ep_check_limits(ucmd->ia, arg);
+	if (ret)
+		return ret;
+	ep = ep_make(ucmd->ia, arg);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ret = dat_file_add_bells(ucmd->file, &ep->obj);
+	if (ret) {
+		dat_obj_free(&ep->obj);
+		dat_obj_put(&ep->obj);
+		return ret;
+	}
+	ep_fill(arg, ep);
+	ucmd->made = &ep->obj;
+	return 0;
+}
+
+/* The parameters that a modification has in common with a creation. */
+static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
+				struct dat_ep_create *create)
+{
+	*create = (struct dat_ep_create) {
+		.pz			= arg->pz,
+		.recv_evd		= arg->recv_evd,
+		.request_evd		= arg->request_evd,
+		.connect_evd		= arg->connect_evd,
+		.srq			= srq,
+		.max_recv		= arg->max_recv,
+		.max_request		= arg->max_request,
+		.max_recv_iov		= arg->max_recv_iov,
+		.max_request_iov	= arg->max_request_iov,
+		.read_in		= arg->read_in,
+		.read_out		= arg->read_out,
+		.recv_flags		= arg->recv_flags,
+		.request_flags		= arg->request_flags,
+	};
+}
+
+static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
+			   const struct dat_step *step)
+{
+	bool prepare = step->what == DAT_RING_PREPARE;
+	struct dat_epring *ring = prepare ? &ep->next : &ep->ring;
+	u32 submit = prepare ? DAT_REGION_NEXT_SUBMIT : DAT_REGION_SUBMIT;
+	u32 status = prepare ? DAT_REGION_NEXT_STATUS : DAT_REGION_STATUS;
+
+	mutex_lock(&ep->obj.ia->map_lock);
+	arg->submit_offset = dat_mmap_offset(&ep->obj, submit);
+	arg->submit_size = dat_mmap_size(&ring->submit);
+	arg->status_offset = dat_mmap_offset(&ep->obj, status);
+	arg->status_size = dat_mmap_size(&ring->status);
+	if (prepare) {
+		arg->generation = step->generation;
+	} else {
+		arg->max_recv = ep->rq.entries;
+		arg->max_request = ep->sq.entries;
+		arg->sq_offset = ring->sq_offset;
+		arg->sq_shift = ring->sq_shift;
+		arg->rq_offset = ring->rq_offset;
+		arg->rq_shift = ring->rq_shift;
+	}
+	mutex_unlock(&ep->obj.ia->map_lock);
+}
+
+static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg,
+		     struct dat_step *step)
+{
+	struct dat_ep_parents parents;
+	struct dat_ep_attr attr;
+	int ret;
+
+	ret = ep_check_limits(ia, arg);
+	if (!ret)
+		ret = ep_get_parents(ia, arg, &parents);
+	if (ret)
+		return ret;
+	attr = ep_attr(arg);
+	ret = dat_ep_modify(ep, &parents, &attr, step);
+	ep_put_parents(&parents);
+	return ret;
+}
+
+int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_modify *arg = ucmd->arg;
+	struct dat_ep_create create;
+	struct dat_step step;
+	struct dat_ep *ep;
+	int ret;
+
+	if (dat_cmd_step(arg->step, arg->generation, &step))
+		return -EINVAL;
+	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	/* The EP has a use of its SRQ for as long as it lives, and we have a reference. */
+	ep_modify_to_create(arg, ep_srq_id(ep), &create);
+	ret = ep_modify(ucmd->ia, ep, &create, &step);
+	ep_modify_fill(arg, ep, &step);
+	dat_obj_put(&ep->obj);
+	return ret;
+}
+
+static int addr_from_user(struct sockaddr_storage *ss, const u8 *from, u16 port)
+{
+	memset(ss, 0, sizeof(*ss));
+	memcpy(&ss->ss_family, from, sizeof(ss->ss_family));
+	if (ss->ss_family == AF_INET)
+		memcpy(ss, from, sizeof(struct sockaddr_in));
+	else if (ss->ss_family == AF_INET6)
+		memcpy(ss, from, sizeof(struct sockaddr_in6));
+	else
+		return -EAFNOSUPPORT;
+	((struct sockaddr_in *)ss)->sin_port = cpu_to_be16(port);
+	return 0;
+}
+
+int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_connect *arg = ucmd->arg;
+	struct sockaddr_storage dst;
+	struct dat_ep *ep;
+	int ret;
+
+	if (!arg->conn_qual || !arg->timeout_us ||
+	    arg->pd_len > DAT_MAX_PD_REQUEST)
+		return -EINVAL;
+	ret = addr_from_user(&dst, arg->addr, dat_qual_port(arg->conn_qual));
+	if (ret)
+		return ret;
+	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ret = dat_cm_connect(ep, &dst, arg->timeout_us, arg->qos, arg->pd, arg->pd_len);
+	dat_obj_put(&ep->obj);
+	return ret;
+}
+
+int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_disconnect *arg = ucmd->arg;
+	struct dat_ep *ep;
+	int ret;
+
+	if (arg->rsvd || arg->flags & ~DAT_DISCONNECT_GRACEFUL)
+		return -EINVAL;
+	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ret = dat_ep_disconnect(ep, arg->flags & DAT_DISCONNECT_GRACEFUL);
+	dat_obj_put(&ep->obj);
+	return ret;
+}
+
+int dat_cmd_ep_reset(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_reset *arg = ucmd->arg;
+	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	int ret;
+
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ret = dat_ep_reset(ep);
+	dat_obj_put(&ep->obj);
+	return ret;
+}
+
+static void ep_query_fill(struct dat_ep_query *arg, struct dat_ep *ep)
+{
+	BUILD_BUG_ON(sizeof(arg->local) < sizeof(struct sockaddr_in6));
+
+	spin_lock_bh(&ep->lock);
+	arg->state = ep->state;
+	arg->read_in = ep->read_in;
+	arg->read_out = ep->read_out;
+	arg->local_port = dat_addr_port(&ep->local);
+	arg->remote_port = dat_addr_port(&ep->remote);
+	memcpy(arg->local, &ep->local, sizeof(arg->local));
+	memcpy(arg->remote, &ep->remote, sizeof(arg->remote));
+	spin_unlock_bh(&ep->lock);
+}
+
+int dat_cmd_ep_query(struct dat_ucmd *ucmd)
+{
+	struct dat_ep_query *arg = ucmd->arg;
+	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	arg->rsvd = 0;
+	ep_query_fill(arg, ep);
+	dat_obj_put(&ep->obj);
+	return 0;
+}
+
+int dat_cmd_psp_create(struct dat_ucmd *ucmd)
+{
+	struct dat_psp_create *arg = ucmd->arg;
+	struct dat_evd *evd;
+	struct dat_psp *psp;
+
+	if (arg->flags & ~DAT_PSP_ONE_SHOT)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	psp = dat_psp_create(evd, arg->conn_qual, arg->flags & DAT_PSP_ONE_SHOT,
+			     arg->user_data);
+	dat_obj_put(&evd->obj);
+	if (IS_ERR(psp))
+		return PTR_ERR(psp);
+	arg->conn_qual = psp->conn_qual;
+	arg->id = psp->obj.id;
+	ucmd->made = &psp->obj;
+	return 0;
+}
+
+int dat_cmd_cr_query(struct dat_ucmd *ucmd)
+{
+	struct dat_cr_query *arg = ucmd->arg;
+	struct dat_cr *cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+
+	if (IS_ERR(cr))
+		return PTR_ERR(cr);
+	memcpy(arg->remote, &cr->remote, sizeof(arg->remote));
+	arg->remote_port = dat_addr_port(&cr->remote);
+	arg->pd_len = cr->pd_len;
+	memcpy(arg->pd, cr->pd, sizeof(arg->pd));
+	dat_obj_put(&cr->obj);
+	return 0;
+}
+
+int dat_cmd_cr_accept(struct dat_ucmd *ucmd)
+{
+	struct dat_cr_accept *arg = ucmd->arg;
+	struct dat_cr *cr;
+	struct dat_ep *ep;
+	int ret;
+
+	if (arg->pd_len > DAT_MAX_PD_REPLY)
+		return -EINVAL;
+	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	if (IS_ERR(cr))
+		return PTR_ERR(cr);
+	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->ep);
+	ret = PTR_ERR_OR_ZERO(ep);
+	if (ret)
+		goto out_put_cr;
+	ret = dat_cm_accept(cr, ep, arg->pd, arg->pd_len);
+	if (!ret)
+		dat_obj_free(&cr->obj);
+	dat_obj_put(&ep->obj);
+out_put_cr:
+	dat_obj_put(&cr->obj);
+	return ret;
+}
+
+int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
+{
+	struct dat_cr_reject *arg = ucmd->arg;
+	struct dat_cr *cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	int ret;
+
+	if (IS_ERR(cr))
+		return PTR_ERR(cr);
+	dat_cr_reject(cr, NULL, 0);
+	ret = dat_obj_free(&cr->obj);
+	dat_obj_put(&cr->obj);
+	return ret;
+}
+
+/* Without the IA's lock: the service point may be of an IA that is being closed. */
+int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
+{
+	struct dat_cr_handoff *arg = ucmd->arg;
+	struct dat_cr *cr;
+	int ret;
+
+	if (!arg->conn_qual)
+		return -EINVAL;
+	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	if (IS_ERR(cr))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cr);
+	ret = dat_cr_handoff(cr, arg->conn_qual);
+	if (!ret && !dat_ia_lock_live(ucmd->ia)) {
+		dat_obj_free(&cr->obj);
+		dat_ia_unlock(ucmd->ia);
+	}
+	dat_obj_put(&cr->obj);
+	return ret;
+}

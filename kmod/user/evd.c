@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations on event dispatchers, and on what waits for them. */
+#include <linux/file.h>
+
+#include "user/file.h"
+
+int dat_cmd_evd_create(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_create *arg = ucmd->arg;
+	struct dat_evd *evd;
+
+	if (!arg->streams || arg->streams & ~DAT_STREAM_ALL || !arg->qlen ||
+	    arg->qlen > DAT_MAX_EVD_QLEN)
+		return -EINVAL;
+	evd = dat_evd_create(ucmd->ia, arg->streams, arg->qlen, arg->user_data);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	arg->id = evd->obj.id;
+	arg->qlen = evd->ring.entries;
+	arg->submit_offset = dat_mmap_offset(&evd->obj, DAT_REGION_SUBMIT);
+	arg->submit_size = dat_mmap_size(&evd->ring.submit);
+	arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
+	arg->status_size = dat_mmap_size(&evd->ring.status);
+	ucmd->made = &evd->obj;
+	return 0;
+}
+
+/* Async events go to an EVD that somebody knows of. */
+int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
+{
+	struct dat_evd *evd = to_dat_evd(ucmd->made);
+
+	if (!ret && evd->streams & DAT_STREAM_ASYNC) {
+		ret = dat_ia_lock_live(ucmd->ia);
+		if (ret)
+			goto out;
+		dat_ia_set_async_evd(ucmd->ia, evd);
+		dat_ia_unlock(ucmd->ia);
+	}
+out:
+	return dat_cmd_finish_obj(ucmd, ret);
+}
+
+/* Sleeps without the IA's lock, so that the IA can be closed meanwhile. */
+int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_wait *arg = ucmd->arg;
+	struct dat_evd *evd;
+	int ret = -EINVAL;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
+	if (arg->threshold && arg->threshold <= evd->ring.entries)
+		ret = dat_evd_wait(evd, arg->threshold, arg->deadline_ns);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+/* Spins without the IA's lock. */
+int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_poll *arg = ucmd->arg;
+	struct dat_evd *evd;
+	int ret;
+
+	if (arg->rsvd || arg->spin_us > DAT_MAX_SPIN_US)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
+	ret = dat_busy_poll(evd, (u64)arg->spin_us * NSEC_PER_USEC);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+int dat_cmd_evd_post(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_post *arg = ucmd->arg;
+	struct dat_evd *evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	int ret;
+
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	ret = dat_evd_post(evd, arg->cookie);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+int dat_cmd_evd_set(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_set *arg = ucmd->arg;
+	struct dat_evd *evd;
+
+	if ((arg->flags | arg->mask) & ~(DAT_EVD_UNWAITABLE | DAT_EVD_DISABLED))
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	if (arg->mask & DAT_EVD_UNWAITABLE)
+		dat_evd_set_unwaitable(evd, arg->flags & DAT_EVD_UNWAITABLE);
+	if (arg->mask & DAT_EVD_DISABLED)
+		dat_evd_set_disabled(evd, arg->flags & DAT_EVD_DISABLED);
+	dat_obj_put(&evd->obj);
+	return 0;
+}
+
+int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_modify_cno *arg = ucmd->arg;
+	struct dat_cno *cno = NULL;
+	struct dat_evd *evd;
+	int ret = 0;
+
+	if (arg->rsvd)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	if (arg->cno)
+		cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->cno);
+	ret = PTR_ERR_OR_ZERO(cno);
+	if (!ret) {
+		ret = dat_evd_set_cno(evd, cno);
+		dat_obj_put(cno ? &cno->obj : NULL);
+	}
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+/**
+ * dat_cmd_step() - check the step that a caller asks for
+ * @what: enum dat_ring_step
+ * @generation: as the caller says
+ * @step: result
+ *
+ * Return: 0, or -EINVAL.
+ */
+int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
+{
+	if (what > DAT_RING_CANCEL)
+		return -EINVAL;
+	step->what = what;
+	step->generation = generation;
+	return dat_step_makes(step) && generation ? -EINVAL : 0;
+}
+
+static void evd_resize_fill(struct dat_evd_resize *arg, struct dat_evd *evd,
+			    const struct dat_step *step)
+{
+	mutex_lock(&evd->obj.ia->map_lock);
+	if (step->what == DAT_RING_PREPARE) {
+		arg->generation = step->generation;
+		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_NEXT_STATUS);
+		arg->status_size = dat_mmap_size(&evd->next);
+	} else {
+		arg->qlen = evd->ring.entries;
+		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
+		arg->status_size = dat_mmap_size(&evd->ring.status);
+	}
+	mutex_unlock(&evd->obj.ia->map_lock);
+}
+
+int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_resize *arg = ucmd->arg;
+	struct dat_step step;
+	struct dat_evd *evd;
+	int ret;
+
+	if (arg->rsvd || dat_cmd_step(arg->step, arg->generation, &step) || !arg->qlen ||
+	    arg->qlen > DAT_MAX_EVD_QLEN)
+		return -EINVAL;
+	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	ret = dat_evd_resize(evd, arg->qlen, &step);
+	evd_resize_fill(arg, evd, &step);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
+int dat_cmd_cno_create(struct dat_ucmd *ucmd)
+{
+	struct dat_cno_create *arg = ucmd->arg;
+	struct dat_cno *cno = dat_cno_create(ucmd->ia);
+
+	if (IS_ERR(cno))
+		return PTR_ERR(cno);
+	arg->id = cno->obj.id;
+	ucmd->made = &cno->obj;
+	return 0;
+}
+
+int dat_cmd_cno_query(struct dat_ucmd *ucmd)
+{
+	struct dat_cno_query *arg = ucmd->arg;
+	struct dat_cno *cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->id);
+
+	if (IS_ERR(cno))
+		return PTR_ERR(cno);
+	arg->triggered = dat_cno_query(cno, &arg->generation);
+	dat_obj_put(&cno->obj);
+	return 0;
+}
+
+/* Sleeps without the IA's lock, like a wait for an EVD. */
+int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
+{
+	struct dat_cno_wait *arg = ucmd->arg;
+	struct dat_cno *cno;
+	int ret;
+
+	if (arg->flags & ~DAT_CNO_WATCH)
+		return -EINVAL;
+	cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->id);
+	if (IS_ERR(cno))
+		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cno);
+	if (arg->flags & DAT_CNO_WATCH)
+		ret = dat_cno_watch(cno, &arg->generation, arg->deadline_ns, &arg->evd);
+	else
+		ret = dat_cno_wait(cno, arg->deadline_ns, &arg->evd);
+	dat_obj_put(&cno->obj);
+	return ret;
+}
+
+int dat_cmd_fd(struct dat_ucmd *ucmd)
+{
+	struct dat_fd *arg = ucmd->arg;
+	struct dat_obj *obj;
+	int ret;
+
+	if (!dat_obj_type_known(arg->type))
+		return -EINVAL;
+	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ucmd->made_file = dat_fd_file(obj);
+	dat_obj_put(obj);
+	if (IS_ERR(ucmd->made_file))
+		return PTR_ERR(ucmd->made_file);
+	ret = get_unused_fd_flags(O_CLOEXEC);
+	if (ret < 0)
+		fput(ucmd->made_file);
+	else
+		arg->fd = ret;
+	return min(ret, 0);
+}
+
+/* Nobody can use or close a descriptor before its owner knows of it. */
+int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
+{
+	struct dat_fd *arg = ucmd->arg;
+
+	if (ret) {
+		put_unused_fd(arg->fd);
+		fput(ucmd->made_file);
+	} else {
+		fd_install(arg->fd, ucmd->made_file);
+	}
+	return ret;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * File descriptors of EVDs and CNOs, for poll() and epoll.  They hold the object's
+ * memory, not the object: after a free they report a hang-up.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+
+#include "core/dat.h"
+
+static __poll_t fd_poll(struct file *file, struct poll_table_struct *wait)
+{
+	struct dat_obj *obj = file->private_data;
+
+	return dat_obj_ops(obj)->poll(obj, file, wait);
+}
+
+static int fd_release(struct inode *inode, struct file *file)
+{
+	dat_obj_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations fd_fops = {
+	.owner		= THIS_MODULE,
+	.poll		= fd_poll,
+	.release	= fd_release,
+	.llseek		= noop_llseek,
+};
+
+/**
+ * dat_fd_file() - make a file that can be polled
+ * @obj: object
+ *
+ * Context: may sleep.  Return: the file, which has a reference to @obj, or an ERR_PTR:
+ * -EOPNOTSUPP nobody can wait for this type.
+ */
+struct file *dat_fd_file(struct dat_obj *obj)
+{
+	const struct dat_obj_ops *ops = dat_obj_ops(obj);
+	struct file *file;
+
+	if (!ops->poll)
+		return ERR_PTR(-EOPNOTSUPP);
+	file = anon_inode_getfile(ops->name, &fd_fops, obj, O_RDWR | O_CLOEXEC);
+	if (!IS_ERR(file))
+		kref_get(&obj->ref);
+	return file;
+}

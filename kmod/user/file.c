@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/dat: open, release, and the doorbell page. */
+#include <linux/bitops.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/nsproxy.h>
+#include <linux/pseudo_fs.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "user/file.h"
+#include "rsm/rsm.h"
+#include "core/trace.h"
+
+#define FILE_FS_MAGIC	0x64617466UL
+
+#define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
+#define BELL_LIMIT	XA_LIMIT(0, DAT_MAX_QUEUES - 1)
+
+static struct vfsmount *file_mnt;
+
+static int file_fs_init(struct fs_context *fc)
+{
+	return init_pseudo(fc, FILE_FS_MAGIC) ? 0 : -ENOMEM;
+}
+
+/* Without an owner: the module holds the only mount. */
+static struct file_system_type file_fs = {
+	.name			= "dat",
+	.init_fs_context	= file_fs_init,
+	.kill_sb		= kill_anon_super,
+};
+
+static int dat_open(struct inode *inode, struct file *filp)
+{
+	struct dat_file *file;
+	int ret;
+
+	if (!current->mm)
+		return -EINVAL;
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	file->inode = alloc_anon_inode(file_mnt->mnt_sb);
+	if (IS_ERR(file->inode)) {
+		ret = PTR_ERR(file->inode);
+		goto err_free;
+	}
+	ret = dat_region_alloc(&file->doorbell, sizeof(struct dat_doorbell), true);
+	if (ret)
+		goto err_iput;
+	filp->f_mapping = file->inode->i_mapping;
+	mutex_init(&file->lock);
+	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
+	dat_poller_init(&file->poller);
+	file->net = get_net(current->nsproxy->net_ns);
+	file->mm = current->mm;
+	mmgrab(file->mm);
+	filp->private_data = file;
+	return 0;
+
+err_iput:
+	iput(file->inode);
+err_free:
+	kfree(file);
+	return ret;
+}
+
+/**
+ * dat_file_close_ia() - destroy every object of the file
+ * @file: has an IA
+ *
+ * Context: may sleep.  Any number of times.
+ */
+void dat_file_close_ia(struct dat_file *file)
+{
+	dat_ia_wake(file->ia);
+	/* Afterwards no call is under way that could add bells. */
+	dat_ia_shutdown(file->ia);
+	/* It looks at them only while the IA lives, and goes home now. */
+	dat_poller_wake(&file->poller);
+	xa_destroy(&file->bells);
+	dat_ia_close(file->ia);
+}
+
+/* Also the end of a process that was killed: everything goes, in order. */
+static int dat_release(struct inode *inode, struct file *filp)
+{
+	struct dat_file *file = filp->private_data;
+
+	if (file->ia) {
+		dat_file_close_ia(file);
+		dat_ia_put(file->ia);
+	}
+	dat_rsm_close(file);
+	dat_region_free(&file->doorbell);
+	iput(file->inode);
+	put_net(file->net);
+	mmdrop(file->mm);
+	kfree(file);
+	return 0;
+}
+
+/**
+ * dat_file_bind() - give a file its IA
+ * @file: open file
+ * @ia: opened; the caller's reference becomes the file's
+ *
+ * Return: 0, or -EINVAL if it has one already.
+ */
+int dat_file_bind(struct dat_file *file, struct dat_ia *ia)
+{
+	int ret = -EINVAL;
+
+	mutex_lock(&file->lock);
+	if (!file->ia) {
+		smp_store_release(&file->ia, ia);	/* for dat_file_ia() */
+		ret = 0;
+	}
+	mutex_unlock(&file->lock);
+	return ret;
+}
+
+static int file_add_bell(struct dat_file *file, struct dat_queue *q, unsigned long tag)
+{
+	unsigned int word;
+	u32 bell;
+	int ret;
+
+	lockdep_assert_held(&file->lock);
+	ret = xa_alloc(&file->bells, &bell, xa_tag_pointer(q->obj, tag), BELL_LIMIT,
+		       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return -ENOMEM;
+	q->bell = bell;
+	word = bell / 64 + 1;
+	if (word > file->words)
+		WRITE_ONCE(file->words, word);
+	return 0;
+}
+
+static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
+{
+	int ret = file_add_bell(file, &ep->sq, 0);
+
+	if (ret)
+		return ret;
+	ret = file_add_bell(file, &ep->rq, BELL_RQ);
+	if (ret) {
+		xa_erase(&file->bells, ep->sq.bell);
+		ep->sq.bell = DAT_NO_BELL;
+	}
+	return ret;
+}
+
+/**
+ * dat_file_add_bells() - give the queues of an object bits in the doorbell page
+ * @file: open file
+ * @obj: EP or SRQ, published: another thread may be freeing it
+ *
+ * Return: 0, -ENOMEM, or -ENOENT if it is being freed.
+ */
+int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
+{
+	int ret;
+
+	mutex_lock(&file->lock);
+	if (dat_obj_dying(obj))
+		ret = -ENOENT;
+	else if (obj->type == DAT_OBJ_SRQ)
+		ret = file_add_bell(file, &to_dat_srq(obj)->q, 0);
+	else
+		ret = file_add_ep_bells(file, to_dat_ep(obj));
+	mutex_unlock(&file->lock);
+	return ret;
+}
+
+static void file_del_bell(struct dat_file *file, struct dat_queue *q)
+{
+	if (q->bell != DAT_NO_BELL)
+		xa_erase(&file->bells, q->bell);
+	q->bell = DAT_NO_BELL;
+}
+
+/**
+ * dat_file_del_bells() - take them back
+ * @file: open file
+ * @obj: of any type, freed: no bells can be added any more
+ *
+ * The bells hold no reference, so this comes before the last one is dropped.
+ */
+void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
+{
+	mutex_lock(&file->lock);
+	if (obj->type == DAT_OBJ_SRQ) {
+		file_del_bell(file, &to_dat_srq(obj)->q);
+	} else if (obj->type == DAT_OBJ_EP) {
+		file_del_bell(file, &to_dat_ep(obj)->sq);
+		file_del_bell(file, &to_dat_ep(obj)->rq);
+	}
+	mutex_unlock(&file->lock);
+}
+
+static void file_kick_one(struct dat_file *file, u32 bell)
+{
+	struct dat_obj *obj;
+	void *entry;
+
+	rcu_read_lock();
+	entry = xa_load(&file->bells, bell);
+	obj = entry ? xa_untag_pointer(entry) : NULL;
+	if (obj && !kref_get_unless_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	if (!obj)
+		return;
+
+	trace_dat_kick(obj, bell);
+	if (obj->type == DAT_OBJ_SRQ)
+		dat_srq_pump(to_dat_srq(obj));
+	else if (xa_pointer_tag(entry) == BELL_RQ)
+		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
+	else
+		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
+	dat_obj_put(obj);
+}
+
+/**
+ * dat_file_kick() - look at every queue that has been rung for
+ * @file: open file
+ *
+ * Bits that belong to no queue are dropped.
+ *
+ * Context: may sleep.
+ */
+void dat_file_kick(struct dat_file *file)
+{
+	unsigned int words = READ_ONCE(file->words);
+	unsigned int i;
+	u64 bits;
+
+	for (i = 0; i < words; i++) {
+		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
+			file_kick_one(file, i * 64 + __ffs64(bits));
+			/* A ring full of work may have been done. */
+			cond_resched_tasks_rcu_qs();
+		}
+	}
+}
+
+/**
+ * dat_file_kick_all() - look at every queue, rung for or not
+ * @file: open file
+ *
+ * Context: may sleep.
+ */
+void dat_file_kick_all(struct dat_file *file)
+{
+	unsigned long bell;
+	void *entry;
+
+	xa_for_each(&file->bells, bell, entry) {
+		file_kick_one(file, bell);
+		cond_resched_tasks_rcu_qs();
+	}
+}
+
+/**
+ * dat_file_rung() - true if somebody has rung since the last kick
+ * @file: open file
+ *
+ * Context: any.
+ */
+bool dat_file_rung(const struct dat_file *file)
+{
+	unsigned int words = READ_ONCE(file->words);
+	unsigned int i;
+
+	for (i = 0; i < words; i++)
+		if (dat_doorbell_rung(&file->doorbell, i))
+			return true;
+	return false;
+}
+
+static const struct file_operations dat_fops = {
+	.owner		= THIS_MODULE,
+	.open		= dat_open,
+	.release	= dat_release,
+	.unlocked_ioctl	= dat_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= dat_mmap,
+	.show_fdinfo	= dat_show_fdinfo,
+	.llseek		= noop_llseek,
+};
+
+static struct miscdevice dat_misc = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "dat",
+	.fops	= &dat_fops,
+	.mode	= 0660,
+};
+
+int dat_file_init(void)
+{
+	int ret;
+
+	file_mnt = kern_mount(&file_fs);
+	if (IS_ERR(file_mnt))
+		return PTR_ERR(file_mnt);
+	ret = misc_register(&dat_misc);
+	if (ret)
+		kern_unmount(file_mnt);
+	return ret;
+}
+
+void dat_file_exit(void)
+{
+	misc_deregister(&dat_misc);
+	kern_unmount(file_mnt);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The user face: an open file of /dev/dat.  It names objects by id, copies arguments,
+ * maps pages and finds the queue behind a dirty bit; what happens to objects happens
+ * in the object layer.
+ */
+#ifndef _DAT_FILE_H
+#define _DAT_FILE_H
+
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "core/dat.h"
+
+struct rsm_ctx;
+
+/**
+ * struct dat_poller - the thread that looks at the doorbells of a file
+ * @lock: @task; nothing is taken under it
+ * @task: who is inside DAT_IOC_POLLER_RUN, or NULL
+ * @wq: where it is parked
+ * @parked: it sleeps until somebody rings; set by the thread, cleared by anybody
+ * @idle_us: how long it looks in vain; 0: it ends
+ */
+struct dat_poller {
+	struct mutex		lock;		/* task */
+	struct task_struct	*task;
+	wait_queue_head_t	wq;
+	bool			parked;
+	u32			idle_us;
+};
+
+/**
+ * struct dat_file - an open file
+ * @mm: of the opener; nobody else may use the file, since memory is registered and
+ *	addresses are meant in it
+ * @net: network namespace of the opener
+ * @inode: anonymous; its mapping has the VMAs of this file alone, so a zap or an munmap does not
+ *	wait for those of other files
+ * @lock: opening of the IA and of RSM, who has which bell, growth of @words
+ * @ia: set once, by dat_file_bind(), with release; then constant
+ * @doorbell: struct dat_doorbell
+ * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
+ * @words: words of the doorbell page that have had a bit; only grows
+ * @poller: looks at them, if it was asked to
+ * @rsm: set once, under @lock, with release
+ */
+struct dat_file {
+	struct mm_struct	*mm;
+	struct net		*net;
+	struct inode		*inode;
+	struct mutex		lock;		/* binding, bells */
+	struct dat_ia		*ia;
+	struct dat_region	doorbell;
+	struct xarray		bells;
+	unsigned int		words;
+	struct dat_poller	poller;
+	struct rsm_ctx		*rsm;
+};
+
+int dat_file_init(void);
+void dat_file_exit(void);
+int dat_file_bind(struct dat_file *file, struct dat_ia *ia);
+void dat_file_close_ia(struct dat_file *file);
+int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj);
+void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj);
+void dat_file_kick(struct dat_file *file);
+void dat_file_kick_all(struct dat_file *file);
+bool dat_file_rung(const struct dat_file *file);
+
+static inline struct dat_ia *dat_file_ia(struct dat_file *file)
+{
+	return smp_load_acquire(&file->ia);	/* whole since dat_file_bind() */
+}
+
+/* poller.c */
+void dat_poller_init(struct dat_poller *p);
+int dat_poller_run(struct dat_file *file);
+void dat_poller_set(struct dat_poller *p, u32 idle_us);
+void dat_poller_wake(struct dat_poller *p);
+void dat_poller_unpark(struct dat_poller *p);
+
+/* ioctl.c */
+
+/**
+ * struct dat_ucmd - a call under way
+ * @file: of the caller
+ * @ia: of @file; NULL if the operation needs none
+ * @arg: private copy of the argument
+ * @ubuf: the caller's
+ * @size: bytes that the caller knows, at most those of @arg
+ * @made: object that the call made, published, with a reference
+ * @made_file: likewise, no descriptor refers to it yet
+ */
+struct dat_ucmd {
+	struct dat_file	*file;
+	struct dat_ia	*ia;
+	void		*arg;
+	void __user	*ubuf;
+	u32		size;
+	struct dat_obj	*made;
+	struct file	*made_file;
+};
+
+long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+/* cmd.c */
+int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_abi(struct dat_ucmd *ucmd);
+int dat_cmd_adapter(struct dat_ucmd *ucmd);
+int dat_cmd_ia_open(struct dat_ucmd *ucmd);
+int dat_cmd_ia_query(struct dat_ucmd *ucmd);
+int dat_cmd_ia_close(struct dat_ucmd *ucmd);
+int dat_cmd_poller_set(struct dat_ucmd *ucmd);
+int dat_cmd_poller_run(struct dat_ucmd *ucmd);
+int dat_cmd_free(struct dat_ucmd *ucmd);
+int dat_cmd_pz_create(struct dat_ucmd *ucmd);
+int dat_cmd_lmr_create(struct dat_ucmd *ucmd);
+int dat_cmd_rmr_create(struct dat_ucmd *ucmd);
+int dat_cmd_rmr_bind(struct dat_ucmd *ucmd);
+int dat_cmd_srq_create(struct dat_ucmd *ucmd);
+int dat_cmd_srq_resize(struct dat_ucmd *ucmd);
+int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd);
+
+/* cmd_evd.c */
+int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret);
+int dat_cmd_evd_create(struct dat_ucmd *ucmd);
+int dat_cmd_evd_wait(struct dat_ucmd *ucmd);
+int dat_cmd_evd_poll(struct dat_ucmd *ucmd);
+int dat_cmd_evd_post(struct dat_ucmd *ucmd);
+int dat_cmd_evd_set(struct dat_ucmd *ucmd);
+int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd);
+int dat_cmd_step(u32 what, u32 generation, struct dat_step *step);
+int dat_cmd_evd_resize(struct dat_ucmd *ucmd);
+int dat_cmd_cno_create(struct dat_ucmd *ucmd);
+int dat_cmd_cno_query(struct dat_ucmd *ucmd);
+int dat_cmd_cno_wait(struct dat_ucmd *ucmd);
+int dat_cmd_fd(struct dat_ucmd *ucmd);
+
+/* cmd_ep.c */
+int dat_cmd_ep_create(struct dat_ucmd *ucmd);
+int dat_cmd_ep_modify(struct dat_ucmd *ucmd);
+int dat_cmd_ep_connect(struct dat_ucmd *ucmd);
+int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd);
+int dat_cmd_ep_reset(struct dat_ucmd *ucmd);
+int dat_cmd_ep_query(struct dat_ucmd *ucmd);
+int dat_cmd_psp_create(struct dat_ucmd *ucmd);
+int dat_cmd_cr_query(struct dat_ucmd *ucmd);
+int dat_cmd_cr_accept(struct dat_ucmd *ucmd);
+int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
+int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
+
+/* mmap.c */
+u64 dat_mmap_place(u32 id, unsigned int kind);
+u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);
+u64 dat_mmap_size(const struct dat_region *r);
+int dat_mmap(struct file *filp, struct vm_area_struct *vma);
+
+/* fdinfo.c */
+void dat_show_fdinfo(struct seq_file *m, struct file *filp);
+
+#endif /* _DAT_FILE_H */

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ioctl table and its dispatcher, the only place where arguments are copied.
+ * The rules for sizes and errors are at the top of <rdma/dat_ioctl.h>.
+ */
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+
+#include "user/file.h"
+#include "rsm/rsm.h"
+
+/* How much of an IA an operation needs. */
+enum need {
+	NEED_NONE,	/* none at all */
+	NEED_IA,	/* opened; takes its lock itself, if at all */
+	NEED_LIVE,	/* with its device, for as long as the call lasts */
+};
+
+/* All arguments, for their largest size. */
+union ucmd_arg {
+	struct dat_abi			abi;
+	struct dat_adapter		adapter;
+	struct dat_ia_open		ia_open;
+	struct dat_ia_query		ia_query;
+	struct dat_ia_close		ia_close;
+	struct dat_poller_set		poller_set;
+	struct dat_poller_run		poller_run;
+	struct dat_free			free;
+	struct dat_pz_create		pz_create;
+	struct dat_lmr_create		lmr_create;
+	struct dat_evd_create		evd_create;
+	struct dat_evd_wait		evd_wait;
+	struct dat_evd_poll		evd_poll;
+	struct dat_evd_post		evd_post;
+	struct dat_evd_set		evd_set;
+	struct dat_rmr_create		rmr_create;
+	struct dat_rmr_bind		rmr_bind;
+	struct dat_evd_modify_cno	evd_modify_cno;
+	struct dat_evd_resize		evd_resize;
+	struct dat_cno_create		cno_create;
+	struct dat_cno_query		cno_query;
+	struct dat_cno_wait		cno_wait;
+	struct dat_fd			fd;
+	struct dat_srq_create		srq_create;
+	struct dat_srq_resize		srq_resize;
+	struct dat_srq_set_lw		srq_set_lw;
+	struct dat_ep_create		ep_create;
+	struct dat_ep_modify		ep_modify;
+	struct dat_ep_connect		ep_connect;
+	struct dat_ep_disconnect	ep_disconnect;
+	struct dat_ep_reset		ep_reset;
+	struct dat_ep_query		ep_query;
+	struct dat_psp_create		psp_create;
+	struct dat_cr_query		cr_query;
+	struct dat_cr_accept		cr_accept;
+	struct dat_cr_reject		cr_reject;
+	struct dat_cr_handoff		cr_handoff;
+};
+
+/**
+ * struct ioctl_op - what a number stands for
+ * @fn: do it; the results are left in the argument
+ * @finish: the results have reached the caller, or (-EFAULT) have not: commit or
+ *	undo, and say what the call returns; optional
+ * @size: of the argument
+ * @min_size: of what every caller knows
+ * @need: before @fn
+ * @answers: there are results
+ * @changes: and nobody undoes what was done if they can't be given
+ *
+ * Results are copied between the two without a lock, because user space decides how
+ * long a fault of its own takes.
+ */
+struct ioctl_op {
+	int		(*fn)(struct dat_ucmd *ucmd);
+	int		(*finish)(struct dat_ucmd *ucmd, int ret);
+	u32		size;
+	u32		min_size;
+	enum need	need;
+	bool		answers;
+	bool		changes;
+};
+
+#define IOCTL_OP(nr, name, last, how, ...)				\
+	[DAT_NR_##nr] = {						\
+		.fn		= dat_cmd_##name,			\
+		.size		= sizeof(struct dat_##name),		\
+		.min_size	= offsetofend(struct dat_##name, last),	\
+		.need		= how,					\
+		__VA_ARGS__						\
+	}
+
+#define ANSWERS		.answers = true
+#define CHANGES		.answers = true, .changes = true
+#define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
+
+/* "last" is the last field of version 1: what every caller knows. */
+static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
+	IOCTL_OP(ABI, abi, features, NEED_NONE, ANSWERS),
+	IOCTL_OP(ADAPTER, adapter, active, NEED_NONE, ANSWERS),
+	IOCTL_OP(IA_OPEN, ia_open, doorbell_size, NEED_NONE, MAKES(ia)),
+	IOCTL_OP(IA_QUERY, ia_query, max_lmr_size, NEED_LIVE, ANSWERS),
+	IOCTL_OP(IA_CLOSE, ia_close, rsvd, NEED_IA),
+	IOCTL_OP(POLLER_SET, poller_set, idle_us, NEED_IA),
+	IOCTL_OP(POLLER_RUN, poller_run, rsvd, NEED_IA),
+	IOCTL_OP(FREE, free, rsvd, NEED_LIVE),
+	IOCTL_OP(PZ_CREATE, pz_create, id, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(LMR_CREATE, lmr_create, rmr_context, NEED_IA, MAKES(obj)),
+	IOCTL_OP(EVD_CREATE, evd_create, status_size, NEED_LIVE, MAKES(evd)),
+	IOCTL_OP(EVD_WAIT, evd_wait, deadline_ns, NEED_IA),
+	IOCTL_OP(EVD_POLL, evd_poll, rsvd, NEED_IA),
+	IOCTL_OP(EVD_POST, evd_post, cookie, NEED_LIVE),
+	IOCTL_OP(EVD_SET, evd_set, mask, NEED_LIVE),
+	IOCTL_OP(RMR_CREATE, rmr_create, rsvd, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(RMR_BIND, rmr_bind, ticket, NEED_IA, CHANGES),
+	IOCTL_OP(EVD_MODIFY_CNO, evd_modify_cno, rsvd, NEED_LIVE),
+	IOCTL_OP(EVD_RESIZE, evd_resize, status_size, NEED_LIVE, CHANGES),
+	IOCTL_OP(CNO_CREATE, cno_create, id, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(CNO_QUERY, cno_query, triggered, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CNO_WAIT, cno_wait, evd, NEED_IA, CHANGES),
+	IOCTL_OP(FD, fd, fd, NEED_LIVE, MAKES(fd)),
+	IOCTL_OP(SRQ_CREATE, srq_create, rq_shift, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(SRQ_RESIZE, srq_resize, status_size, NEED_LIVE, CHANGES),
+	IOCTL_OP(SRQ_SET_LW, srq_set_lw, rsvd, NEED_LIVE),
+	IOCTL_OP(EP_MODIFY, ep_modify, rq_shift, NEED_LIVE, CHANGES),
+	IOCTL_OP(EP_CREATE, ep_create, rq_shift, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(EP_CONNECT, ep_connect, pd, NEED_LIVE),
+	IOCTL_OP(EP_DISCONNECT, ep_disconnect, rsvd, NEED_LIVE),
+	IOCTL_OP(EP_RESET, ep_reset, id, NEED_LIVE),
+	IOCTL_OP(EP_QUERY, ep_query, remote, NEED_LIVE, ANSWERS),
+	IOCTL_OP(PSP_CREATE, psp_create, flags, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(CR_QUERY, cr_query, pd, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CR_ACCEPT, cr_accept, pd, NEED_LIVE),
+	IOCTL_OP(CR_REJECT, cr_reject, id, NEED_LIVE),
+	IOCTL_OP(CR_HANDOFF, cr_handoff, conn_qual, NEED_IA),
+};
+
+static int ucmd_run(struct dat_ucmd *ucmd, const struct ioctl_op *op)
+{
+	int ret;
+
+	if (op->need == NEED_NONE)
+		return op->fn(ucmd);
+	ucmd->ia = dat_file_ia(ucmd->file);
+	if (!ucmd->ia)
+		return -EINVAL;
+	if (op->need == NEED_IA)
+		return op->fn(ucmd);
+	ret = dat_ia_lock_live(ucmd->ia);
+	if (ret)
+		return ret;
+	ret = op->fn(ucmd);
+	dat_ia_unlock(ucmd->ia);
+	return ret;
+}
+
+static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
+{
+	int ret;
+
+	/* A call that fails has changed nothing: so what can't be told is not done. */
+	if (op->changes && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
+		return -EFAULT;
+	ret = ucmd_run(ucmd, op);
+	if (ret)
+		return ret;
+	if (op->answers && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
+		ret = -EFAULT;
+	return op->finish ? op->finish(ucmd, ret) : ret;
+}
+
+static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void __user *ubuf)
+{
+	struct dat_ucmd ucmd = { .file = file, .ubuf = ubuf };
+	union ucmd_arg arg;
+	u32 size;
+	int ret;
+
+	if (get_user(size, (u32 __user *)ubuf))
+		return -EFAULT;
+	if (size < op->min_size)
+		return -EINVAL;
+	/* Nobody needs more, and the search for zeros must not take long. */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	/* All of what belongs to the call: the rest is nobody's. */
+	ret = copy_struct_from_user(&arg, op->size, ubuf, size);
+	if (ret)
+		return ret;
+	ucmd.arg = &arg;
+	ucmd.size = min(size, op->size);
+	/* It may have changed between the two reads: only the first one counts. */
+	arg.abi.size = size;
+	return ucmd_call(&ucmd, op);
+}
+
+static int ioctl_kick(struct dat_file *file, unsigned long arg)
+{
+	struct dat_ia *ia = dat_file_ia(file);
+	int ret;
+
+	if (arg || !ia)
+		return -EINVAL;
+	/* What is kicked may report to EVDs, which a close would take away. */
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		return ret;
+	dat_poller_unpark(&file->poller);
+	dat_file_kick(file);
+	dat_ia_unlock(ia);
+	return 0;
+}
+
+long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct dat_file *file = filp->private_data;
+	unsigned int nr = _IOC_NR(cmd);
+
+	if (nr >= DAT_NR_RSM_FIRST)
+		return dat_rsm_ioctl(filp, cmd, arg);
+	if (current->mm != file->mm)
+		return -EPERM;
+	if (cmd == DAT_IOC_KICK)
+		return ioctl_kick(file, arg);
+	if (nr >= DAT_NR_LAST || cmd != _IO(DAT_IOC_MAGIC, nr))
+		return -ENOTTY;
+	nr = array_index_nospec(nr, DAT_NR_LAST);
+	if (!ioctl_ops[nr].fn)
+		return -ENOTTY;
+	return ioctl_struct(file, &ioctl_ops[nr], (void __user *)arg);
+}

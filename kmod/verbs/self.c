@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registering memory of the kernel for peers.
+ *
+ * Verbs do that by a request in a send queue, REG_MR, which wants a QP of the zone that is
+ * connected.  The consumer may have none yet: a key may well go out in the private data of
+ * the first connection.  So a zone that needs it gets a connection of its own, made by
+ * rdma_cm from the adapter's address to itself, as that is what all transports have.  It
+ * carries nothing.
+ *
+ * Nobody else gets a QP of the zone that way: the listener is there for the length of the
+ * handshake, and takes a request that brings the right 32 random bytes.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <crypto/algapi.h>
+
+#include "core/dat.h"
+
+#define REG_RESOLVE_MS	2000
+#define REG_TIMEOUT	(10 * HZ)	/* of the handshake, and of a registration */
+#define REG_SLICE	(HZ / 10)	/* of waiting, until it is seen that it is in vain */
+#define REG_SECRET	32
+
+/**
+ * struct dat_regqp - a connection to itself
+ * @pd: of the zone
+ * @cq: of both ends; polled by whoever waits
+ * @listener: during the handshake
+ * @id: the end that asked and the one that answered; each owns a QP
+ * @secret: tells its request from others
+ * @connected: or failed
+ * @error: why it failed, or 0
+ * @cqe: of a registration
+ * @done: it has completed
+ * @status: of its completion
+ */
+struct dat_regqp {
+	struct ib_pd		*pd;
+	struct ib_cq		*cq;
+	struct rdma_cm_id	*listener;
+	struct rdma_cm_id	*id[2];
+	u8			secret[REG_SECRET];
+	struct completion	connected;
+	int			error;
+	struct ib_cqe		cqe;
+	bool			done;
+	enum ib_wc_status	status;
+};
+
+static int reg_make_qp(struct dat_regqp *r, struct rdma_cm_id *id)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq	= r->cq,
+		.recv_cq	= r->cq,
+		.cap		= { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+				    .max_recv_sge = 1 },
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+
+	/* Another device may have the same address. */
+	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
+}
+
+/* Nothing is ever read, but iWARP adapters may begin with an empty read. */
+static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
+{
+	u8 reads = rdma_protocol_iwarp(id->device, id->port_num);
+
+	return (struct rdma_conn_param) {
+		.responder_resources = reads, .initiator_depth = reads,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+}
+
+static void reg_finish(struct dat_regqp *r, int error)
+{
+	r->error = error;
+	complete_all(&r->connected);
+}
+
+static int reg_resolve_route(struct dat_regqp *r, struct rdma_cm_id *id)
+{
+	return rdma_resolve_route(id, REG_RESOLVE_MS);
+}
+
+static int reg_connect(struct dat_regqp *r, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = reg_param(id);
+	int ret = reg_make_qp(r, id);
+
+	if (ret)
+		return ret;
+	param.private_data = r->secret;
+	param.private_data_len = REG_SECRET;
+	return rdma_connect_locked(id, &param);
+}
+
+static int reg_established(struct dat_regqp *r, struct rdma_cm_id *id)
+{
+	reg_finish(r, 0);
+	return 0;
+}
+
+static int (*const reg_steps[])(struct dat_regqp *r, struct rdma_cm_id *id) = {
+	[RDMA_CM_EVENT_ADDR_RESOLVED]	= reg_resolve_route,
+	[RDMA_CM_EVENT_ROUTE_RESOLVED]	= reg_connect,
+	[RDMA_CM_EVENT_ESTABLISHED]	= reg_established,
+};
+
+static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct dat_regqp *r = id->context;
+	unsigned int type = event->event;
+	int ret = -ENETUNREACH;
+
+	/* Given up, or connected: what comes now is found by the next registration. */
+	if (completion_done(&r->connected))
+		return 0;
+	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])
+		ret = reg_steps[type](r, id);
+	if (ret)
+		reg_finish(r, ret);
+	return 0;
+}
+
+/* Of the end that answers; it is told nothing that the other one is not. */
+static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/* An error makes rdma_cm refuse the request, and destroy @id with its QP. */
+static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *asked = &event->param.conn;
+	struct dat_regqp *r = id->context;
+	struct rdma_conn_param param;
+	int ret;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	if (r->id[1] || asked->private_data_len < REG_SECRET ||
+	    crypto_memneq(asked->private_data, r->secret, REG_SECRET))
+		return -ECONNREFUSED;
+	ret = reg_make_qp(r, id);
+	if (ret)
+		return ret;
+	id->event_handler = reg_answering;
+	param = reg_param(id);
+	ret = rdma_accept(id, &param);
+	if (ret) {
+		rdma_destroy_qp(id);
+		return ret;
+	}
+	r->id[1] = id;
+	return 0;
+}
+
+static int reg_listen(struct dat_regqp *r, const struct dat_ia *ia,
+		      struct sockaddr_storage *addr)
+{
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = rdma_create_id(ia->net, reg_listening, r, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	r->listener = id;
+	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
+	if (ret)
+		return ret;
+	ret = rdma_listen(id, 1);
+	*addr = id->route.addr.src_addr;
+	return ret;
+}
+
+static int reg_await(struct dat_regqp *r, const struct dat_ia *ia)
+{
+	unsigned long end = jiffies + REG_TIMEOUT;
+
+	while (!wait_for_completion_timeout(&r->connected, REG_SLICE)) {
+		if (READ_ONCE(ia->closing))
+			return -ENODEV;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+	}
+	return r->error;
+}
+
+static int reg_ask(struct dat_regqp *r, const struct dat_ia *ia,
+		   const struct sockaddr_storage *addr)
+{
+	struct sockaddr_storage src = *addr;
+	struct rdma_cm_id *id;
+	int ret;
+
+	((struct sockaddr_in *)&src)->sin_port = 0;
+	id = rdma_create_id(ia->net, reg_asking, r, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	r->id[0] = id;
+	ret = rdma_resolve_addr(id, (struct sockaddr *)&src, (const struct sockaddr *)addr,
+				REG_RESOLVE_MS);
+	return ret ? ret : reg_await(r, ia);
+}
+
+static void reg_destroy_id(struct rdma_cm_id *id)
+{
+	if (!id)
+		return;
+	if (id->qp)
+		rdma_disconnect(id);
+	rdma_lock_handler(id);
+	rdma_unlock_handler(id);
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+/**
+ * dat_regqp_free() - end the connection of a zone
+ * @r: nobody registers by it; or NULL
+ *
+ * Context: may sleep.
+ */
+void dat_regqp_free(struct dat_regqp *r)
+{
+	if (!r)
+		return;
+	/* Nobody makes a QP after that, but who does it now. */
+	complete_all(&r->connected);
+	if (r->listener)
+		rdma_destroy_id(r->listener);
+	reg_destroy_id(r->id[0]);
+	reg_destroy_id(r->id[1]);
+	if (r->cq)
+		ib_free_cq(r->cq);
+	kfree(r);
+}
+
+static int reg_make(struct dat_regqp *r, const struct dat_ia *ia)
+{
+	struct sockaddr_storage addr;
+	struct ib_cq *cq;
+	int ret;
+
+	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
+	if (ret)
+		return ret;
+	/* Never armed: it has no handler that could come too late, see dat_cq_grace(). */
+	cq = ib_alloc_cq(ia->dev->ibdev, r, 4, 0, IB_POLL_DIRECT);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	r->cq = cq;
+	ret = reg_listen(r, ia, &addr);
+	if (!ret)
+		ret = reg_ask(r, ia, &addr);
+	if (r->listener)
+		rdma_destroy_id(r->listener);
+	r->listener = NULL;
+	memzero_explicit(r->secret, sizeof(r->secret));
+	return ret;
+}
+
+static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dat_regqp *r = container_of(wc->wr_cqe, struct dat_regqp, cqe);
+
+	r->status = wc->status;
+	r->done = true;
+}
+
+static struct dat_regqp *regqp_create(struct dat_pz *pz)
+{
+	struct dat_regqp *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	int ret;
+
+	if (!r)
+		return ERR_PTR(-ENOMEM);
+	r->pd = pz->pd;
+	r->cqe.done = reg_done;
+	init_completion(&r->connected);
+	get_random_bytes(r->secret, sizeof(r->secret));
+	ret = reg_make(r, pz->obj.ia);
+	if (!ret)
+		return r;
+	dat_regqp_free(r);
+	if (READ_ONCE(pz->obj.ia->closing))
+		return ERR_PTR(-ENODEV);
+	return ERR_PTR(ret == -ENOMEM ? ret : -ENETUNREACH);
+}
+
+static int reg_result(enum ib_wc_status status)
+{
+	if (status == IB_WC_WR_FLUSH_ERR)
+		return -ENOTCONN;
+	return status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/*
+ * Return: 0, -ENOTCONN: it is broken, -EIO: the device refused the registration, or does
+ * not answer, or -ENODEV: somebody closes the IA.
+ */
+static int regqp_register(struct dat_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
+			  int access)
+{
+	struct ib_reg_wr reg = {
+		.wr.opcode	= IB_WR_REG_MR,
+		.wr.send_flags	= IB_SEND_SIGNALED,
+		.wr.wr_cqe	= &r->cqe,
+		.mr		= mr,
+		.key		= mr->rkey,
+		.access		= access,
+	};
+	unsigned long end = jiffies + REG_TIMEOUT;
+
+	r->done = false;
+	/* Some refuse it if the connection is broken. */
+	if (ib_post_send(r->id[0]->qp, &reg.wr, NULL))
+		return -ENOTCONN;
+	for (;;) {
+		ib_process_cq_direct(r->cq, -1);
+		if (r->done)
+			return reg_result(r->status);
+		if (READ_ONCE(ia->closing))
+			return -ENODEV;
+		if (time_after(jiffies, end))
+			return -EIO;
+		usleep_range(10, 50);
+	}
+}
+
+static int pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
+{
+	int ret;
+
+	lockdep_assert_held(&pz->reg_lock);
+	if (!pz->reg) {
+		struct dat_regqp *r = regqp_create(pz);
+
+		if (IS_ERR(r))
+			return PTR_ERR(r);
+		pz->reg = r;
+	}
+	ret = regqp_register(pz->reg, pz->obj.ia, mr, access);
+	if (ret) {
+		/* With the QP ends what it still had to do. */
+		dat_regqp_free(pz->reg);
+		pz->reg = NULL;
+	}
+	return ret;
+}
+
+/**
+ * dat_pz_register() - bring a registration into effect
+ * @pz: its zone
+ * @mr: mapped, and not in effect
+ * @access: IB_ACCESS_*
+ *
+ * Context: may sleep, the first time for as long as a connection takes.  Return: 0,
+ * -ENETUNREACH the adapter has no address or can't reach itself, -EIO the device refused
+ * the registration, -ENODEV @pz is about to be shut down, -ENOMEM; @mr can only be
+ * deregistered then.
+ */
+int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
+{
+	bool had;
+	int ret;
+
+	mutex_lock(&pz->reg_lock);
+	had = pz->reg;
+	ret = pz_register(pz, mr, access);
+	/* The connection may have broken long ago. */
+	if (ret == -ENOTCONN && had)
+		ret = pz_register(pz, mr, access);
+	mutex_unlock(&pz->reg_lock);
+	return ret == -ENOTCONN ? -EIO : ret;
+}
