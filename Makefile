@@ -38,7 +38,8 @@ modules: kobj
 # Consumers of kDAPL, tests, a benchmark and an example, beside the module that they need.
 ktest: modules
 	@mkdir -p $(KOBJ)/ktest
-	@ln -sf $(DAT_TOP)/selftests/kmod/* $(DAT_TOP)/examples/kernel/*.c $(KOBJ)/ktest/
+	@ln -sf $(DAT_TOP)/selftests/kdapl/*.[ch] $(DAT_TOP)/selftests/kdapl/Kbuild \
+		$(DAT_TOP)/examples/kernel/*.c $(KOBJ)/ktest/
 	@find $(KOBJ)/ktest -xtype l -delete
 	+$(MAKE) -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
 		KBUILD_EXTRA_SYMBOLS=$(KOBJ)/Module.symvers modules

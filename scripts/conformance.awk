@@ -394,7 +394,7 @@ function page(i, k, f, n, caller) {
 	print "``include/dat/``, shortened: ``INVALID_PARAMETER|ARG2`` is ``DAT_INVALID_PARAMETER``"
 	print "with the subtype ``DAT_INVALID_ARG2``.\n"
 	print "Each function has a row for each type of code that the DAT 1.2 specification names"
-	print "(``selftests/lib/dat_codes.txt``), whatever its description here says.  *ours*: the"
+	print "(``selftests/libdat/dat_codes.txt``), whatever its description here says.  *ours*: the"
 	print "specification does not name it.\n"
 	print "Functions\n---------\n"
 	table("Function", "Returns")
@@ -405,7 +405,7 @@ function page(i, k, f, n, caller) {
 				(beyond_spec(f, row[f, k]) ? ", *ours*" : ""), f, row[f, k])
 	}
 	print "\nkDAPL\n-----\n"
-	print "How many tests in ``selftests/kmod/`` call a function of ``include/linux/kdat.h``, and"
+	print "How many tests in ``selftests/kdapl/`` call a function of ``include/linux/kdat.h``, and"
 	print "the first of them.\n"
 	table("Function", "Callers")
 	for (i = 1; i <= nkfn; i++) {
@@ -433,5 +433,5 @@ END {
 	page()
 	for (i = 1; i <= nwaivers; i++)
 		if (!waiver_used[i])
-			problem("selftests/conformance.waived:" waiver_line[i] ": needless, all that it stands for has tests")
+			problem("selftests/libdat/conformance.waived:" waiver_line[i] ": needless, all that it stands for has tests")
 }

@@ -2,7 +2,7 @@
 /*
  * The types that user and kernel DAT have in common.  Programs include <dat/udat.h>.
  *
- * Numbers and layouts are DAT 1.2's; selftests/lib/dat_abi.c pins them.
+ * Numbers and layouts are DAT 1.2's; selftests/libdat/dat_abi.c pins them.
  */
 #ifndef DAT_H
 #define DAT_H

@@ -18,7 +18,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
-#include "kmod/kpeer.h"
+#include "kpeer.h"
 #include "verbs_says.h"
 
 #define ANSWER		0		/* where answers go, in our memory */

@@ -3,7 +3,7 @@
 #
 # What can happen to a disk over DAT: servers that die, hang or lie, clients that lie, and
 # more.
-# shellcheck source=selftests/blk/disk.sh
+# shellcheck source=selftests/kdapl/blk/disk.sh
 . "$(dirname "$0")/blk/disk.sh"
 
 verifier=

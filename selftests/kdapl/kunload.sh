@@ -4,7 +4,7 @@
 # A consumer of kDAPL is loaded and goes, time after time, while it is busy.
 set -u
 
-# shellcheck source=selftests/ktest_lib.sh
+# shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
 # Of each way to go: 200 in all on a kernel that looks closely, unless the machine is so busy
 # that they would take too long.

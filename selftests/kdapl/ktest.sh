@@ -4,7 +4,7 @@
 # Tests of kDAPL: they run when dat_ktest.ko is loaded, and report to the kernel's log.
 set -u
 
-# shellcheck source=selftests/ktest_lib.sh
+# shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
 removals=${KTEST_REMOVALS:-3}
 dev=rxe0

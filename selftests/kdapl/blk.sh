@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # dat_blk.ko and dat-blkd: a disk over DAT.
-# shellcheck source=selftests/blk/disk.sh
+# shellcheck source=selftests/kdapl/blk/disk.sh
 . "$(dirname "$0")/blk/disk.sh"
 
 file_system() {
