@@ -16,49 +16,6 @@
 
 #include "core/dat.h"
 
-int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
-{
-	unsigned int n = DIV_ROUND_UP(size, PAGE_SIZE);
-	unsigned int i;
-
-	r->pages = kvcalloc(n, sizeof(*r->pages), GFP_KERNEL_ACCOUNT);
-	if (!r->pages)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		r->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!r->pages[i])
-			goto err_free_pages;
-	}
-	r->va = vmap(r->pages, n, VM_MAP, PAGE_KERNEL);
-	if (!r->va)
-		goto err_free_pages;
-	r->npages = n;
-	r->writable = writable;
-	return 0;
-
-err_free_pages:
-	while (i--)
-		put_page(r->pages[i]);
-	kvfree(r->pages);
-	r->pages = NULL;
-	return -ENOMEM;
-}
-
-/* A process that still maps the pages keeps them by its own references. */
-void dat_region_free(struct dat_region *r)
-{
-	unsigned int i;
-
-	if (!r->pages)
-		return;
-	vunmap(r->va);
-	for (i = 0; i < r->npages; i++)
-		put_page(r->pages[i]);
-	kvfree(r->pages);
-	r->pages = NULL;
-	r->npages = 0;
-}
-
 /* What was prepared, or NULL. */
 struct dat_region *dat_region_if(struct dat_region *r)
 {

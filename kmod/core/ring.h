@@ -6,26 +6,13 @@
 #ifndef _DAT_RING_H
 #define _DAT_RING_H
 
-#include <linux/mm_types.h>
 #include <rdma/dat_ring.h>
+
+#include "region.h"
 
 struct dat_queue;
 struct dat_queue_ops;
 struct dat_step;
-
-/**
- * struct dat_region - pages that a process can map
- * @pages: each held once here and once per mapping
- * @npages: of them
- * @va: the kernel's mapping
- * @writable: the process may map it for writing
- */
-struct dat_region {
-	struct page	**pages;
-	unsigned int	npages;
-	void		*va;
-	bool		writable;
-};
 
 /* Kinds of region in an mmap offset. */
 enum dat_region_kind {
@@ -126,8 +113,6 @@ struct dat_subring {
 extern const struct dat_queue_ops dat_sq_ring_ops, dat_rq_ring_ops;
 extern const struct dat_queue_ops dat_sq_kring_ops, dat_rq_kring_ops;
 
-int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
-void dat_region_free(struct dat_region *r);
 struct dat_region *dat_region_if(struct dat_region *r);
 int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step);
 

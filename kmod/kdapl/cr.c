@@ -113,6 +113,7 @@ bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
 	kdat_done(&cr->obj);
 	return off_path;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_off_path);
 
 /*
  * Who gives it an EP from now on sees that it dies, and who did before is seen here.  The
@@ -285,6 +286,7 @@ DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len)
 	kdat_done(&cr->obj);
 	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_refuse);
 
 DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data)

@@ -329,6 +329,7 @@ DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits)
 {
 	return kdat_ep_call(ep_handle, ep_set_traits, &traits);
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_set_traits);
 
 /**
  * kdat_ep_path() - dat_ep_path() for a consumer of kDAPL
@@ -348,6 +349,7 @@ DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
 	kdat_done(&ep->obj);
 	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_path);
 
 /**
  * kdat_ep_let_peer() - dat_ep_let_peer() for a consumer of kDAPL
@@ -367,6 +369,7 @@ DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write)
 	kdat_done(&ep->obj);
 	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_let_peer);
 
 /* A copy that stays when the connection goes; NULL if there is no address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,

@@ -166,6 +166,7 @@ DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia
 
 	return ia_make(net, name, 0, &async_evd, NULL, ia);
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
 
 /**
  * kdat_ia_good() - tell whether it is worth while to use an IA for something new
@@ -189,6 +190,7 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 	kdat_ia_done(kia);
 	return good;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
 /* Address of the port; valid until the IA is closed. */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)

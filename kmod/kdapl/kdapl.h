@@ -37,17 +37,12 @@
 #ifndef _DAT_KDAT_H
 #define _DAT_KDAT_H
 
-#define KDAT_NO_PUBLIC_NAMES
-
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
-#include "core/dat.h"
-/* The user face's size of a cookie; here it is a type. */
-#undef DAT_LMR_COOKIE
-#include <linux/kdat.h>
-
 #include "compat.h"
+#include "core/dat.h"
+#include "kdapl/internal.h"
 #include "kdapl/upcall.h"
 
 #define KDAT_ERR(type, subtype)	\
@@ -343,8 +338,6 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 int kdat_init(void);
 void kdat_exit(void);
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
-DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia);
-bool kdat_ia_good(DAT_IA_HANDLE ia);
 
 /* kdat_evd.c */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
@@ -389,9 +382,6 @@ DAT_MEM_TYPE kdat_mem_types(void);
 /* kdat_ep.c */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
-DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits);
-DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path);
-DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write);
 
 /* kdat_cm.c */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
@@ -401,8 +391,6 @@ bool kdat_comm_good(const DAT_COMM *comm);
 /* kdat_cr.c */
 void kdat_cr_take_ep(struct dat_cr *cr);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
-bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle);
-DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 
 /* kdat_post.c */
 /**

@@ -11,7 +11,6 @@
 #include <linux/key.h>
 #include <linux/random.h>
 
-#include "kdapl/kdapl.h"
 #include "rsm/msg.h"
 
 #define KEY_NAME	"rsm:cluster"

@@ -73,7 +73,7 @@ static void conn_next_beat(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
 	if (!conn->lost)
-		queue_delayed_work(dat_wq, &conn->beat, beat_period());
+		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 }
 
 /* Something is under way, and has been for so long that nobody can be there. */
@@ -342,7 +342,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	}
 	rsm_msg_push(conn);
 	if (!conn->lost)
-		mod_delayed_work(dat_wq, &conn->beat, beat_period());
+		mod_delayed_work(rsm_wq, &conn->beat, beat_period());
 	wake_up_all(&conn->wq);
 }
 
@@ -352,7 +352,7 @@ static void conn_prove(struct rsm_conn *conn)
 	rsm_auth_prove(conn);
 	spin_lock_bh(&conn->lock);
 	if (!conn->lost)
-		queue_delayed_work(dat_wq, &conn->beat, HZ);
+		queue_delayed_work(rsm_wq, &conn->beat, HZ);
 	spin_unlock_bh(&conn->lock);
 }
 
@@ -368,7 +368,7 @@ static void conn_link(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	if (conn->ops->moves)
 		conn_prove(conn);
-	queue_work(dat_wq, &conn->inbox_work);
+	queue_work(rsm_wq, &conn->inbox_work);
 }
 
 static bool answer_good(const struct rsm_answer *a, DAT_COUNT len)

@@ -6,7 +6,6 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "kdapl/kdapl.h"
 #include "rsm/rdma.h"
 
 /*
@@ -20,9 +19,9 @@
 /* Requests, which strangers can make as many of as they like: the others are refused at once. */
 #define CTLR_REQUESTS	128
 
-#define CTLR_READS	16
+#define CTLR_READS	16U
 
-static_assert(CTLR_EVENTS <= DAT_MAX_EVD_QLEN);
+static_assert(CTLR_EVENTS <= KDAT_MAX_EVD_QLEN);
 
 /*
  * rdma_cm gives ports below PROT_SOCK only to processes with CAP_NET_BIND_SERVICE in the first user
@@ -79,18 +78,16 @@ static bool name_known(const struct rsm_node *node, const char *name)
 /* Adapters that nobody has seen yet get numbers; those that went keep theirs. */
 static void names_update(struct rsm_node *node)
 {
-	char name[DAT_NAME_SIZE];
+	struct kdat_adapter a;
 	unsigned int i;
-	bool active;
-	u32 port;
 
 	lockdep_assert_held(&node->ctlr_lock);
 	for (i = 0; node->nr_names < RSM_MAX_CTLRS; i++) {
-		if (dat_dev_nth(node->net, i, name, sizeof(name), &port, &active))
+		if (kdat_adapter_nth(node->net, i, &a))
 			break;
-		if (name_known(node, name))
+		if (name_known(node, a.name))
 			continue;
-		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);
+		node->names[node->nr_names] = kstrdup(a.name, GFP_KERNEL);
 		if (!node->names[node->nr_names])
 			break;
 		node->nr_names++;
@@ -114,13 +111,14 @@ static const char *ctlr_name(struct rsm_node *node, u32 number)
 	return number <= node->nr_names ? node->names[number - 1] : NULL;
 }
 
-static bool ctlr_limits(struct rsm_node *node, u32 number, const char **name,
-			struct dat_dev_limits *limits)
+static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter *out)
 {
+	const char *name;
+
 	mutex_lock(&node->ctlr_lock);
-	*name = ctlr_name(node, number);
+	name = ctlr_name(node, number);
 	mutex_unlock(&node->ctlr_lock);
-	return *name && !dat_dev_limits(*name, node->net, limits);
+	return name && !kdat_adapter_find(node->net, name, out);
 }
 
 /**
@@ -132,10 +130,9 @@ static bool ctlr_limits(struct rsm_node *node, u32 number, const char **name,
  */
 bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 {
-	struct dat_dev_limits unused;
-	const char *name;
+	struct kdat_adapter unused;
 
-	return number == DAT_RSM_LOOPBACK || ctlr_limits(node, number, &name, &unused);
+	return number == DAT_RSM_LOOPBACK || ctlr_adapter(node, number, &unused);
 }
 
 /**
@@ -148,7 +145,7 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number)
  */
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 {
-	struct dat_dev_limits limits;
+	struct kdat_adapter a;
 	unsigned int last;
 
 	mutex_lock(&node->ctlr_lock);
@@ -156,9 +153,9 @@ u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 	last = node->nr_names;
 	mutex_unlock(&node->ctlr_lock);
 	while (number++ < last) {
-		if (dat_dev_limits(node->names[number - 1], node->net, &limits))
+		if (kdat_adapter_find(node->net, node->names[number - 1], &a))
 			continue;
-		*active = limits.active;
+		*active = a.active;
 		return number;
 	}
 	return 0;
@@ -169,22 +166,21 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 {
 	u32 slots = READ_ONCE(rsm_max_segments);
 	u64 budget = rsm_mem_budget();
-	struct dat_dev_limits limits;
-	const char *name;
+	struct kdat_adapter a;
 
-	if (!ctlr_limits(node, arg->ctlr, &name, &limits))
+	if (!ctlr_adapter(node, arg->ctlr, &a))
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
-	strscpy(arg->device, name, sizeof(arg->device));
+	strscpy(arg->device, a.name, sizeof(arg->device));
 	/* Nothing can be mapped, and a byte is all that no adapter tears. */
 	arg->direct_sizes = 0;
 	arg->max_map_size = 0;
 	arg->tot_map_size = 0;
 	arg->atomic_sizes = 0x1;
 	arg->page_sizes = PAGE_SIZE >> 10;
-	arg->max_exports = min(limits.max_mr, slots);
-	arg->max_imports = min3(limits.max_qp, slots, (u32)RSM_MAX_CONNS);
-	arg->max_export_size = min(limits.max_mr_size, budget);
+	arg->max_exports = min(a.max_mr, slots);
+	arg->max_imports = min3(a.max_qp, slots, (u32)RSM_MAX_CONNS);
+	arg->max_export_size = min(a.max_mr_size, budget);
 	arg->tot_export_size = budget;
 	return DAT_RSM_OK;
 }
@@ -213,25 +209,21 @@ int rsm_dat_error(DAT_RETURN rc)
 	return DAT_RSM_NO_RESOURCES;
 }
 
-/* What the adapter is like. */
 static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 {
-	struct kdat_ia *kia = kdat_ia_get(ctlr->ia);
-	const struct ib_device_attr *attrs;
-	struct dat_ia *ia;
+	struct kdat_ia_traits traits;
+	DAT_RETURN rc;
 
-	if (IS_ERR(kia))
-		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	ia = kia->ia;
-	attrs = &ia->dev->ibdev->attrs;
-	ctlr->addr = kia->addr;
-	ctlr->reads = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, CTLR_READS);
-	ctlr->iwarp = rdma_protocol_iwarp(ia->dev->ibdev, ia->port);
+	rc = kdat_ia_traits(ctlr->ia, &traits);
+	if (rc)
+		return rc;
+	ctlr->addr = traits.addr;
+	ctlr->reads = min(traits.reads, CTLR_READS);
+	ctlr->iwarp = traits.iwarp;
 	/* With iWARP the peer writes what was asked for. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	if (ctlr->iwarp)
 		ctlr->read_priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
-	kdat_ia_done(kia);
 	return DAT_SUCCESS;
 }
 
@@ -243,7 +235,7 @@ static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 	DAT_RETURN rc;
 
 	if (!kernel)
-		return kdat_error(-ENOMEM);
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
 	old = override_creds(kernel);
 	rc = kdat_psp_create(ctlr->ia, READ_ONCE(rsm_port), ctlr->cr_evd, DAT_PSP_CONSUMER_FLAG,
 			     &ctlr->psp);

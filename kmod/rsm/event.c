@@ -7,7 +7,6 @@
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
-#include "core/dat.h"
 #include "rsm/rsm.h"
 
 static void obj_set_pending(struct rsm_obj *obj, u32 pending)
@@ -125,11 +124,18 @@ static int event_take(struct rsm_obj *obj)
 
 int rsm_event_sleep(u64 deadline_ns)
 {
-	int ret = dat_sleep(deadline_ns);
+	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	if (!ret)
-		return -EAGAIN;
-	return ret == -ETIMEDOUT ? DAT_RSM_TIMEOUT : DAT_RSM_INTERRUPTED;
+	/* A poll never says that it was interrupted. */
+	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
+		return DAT_RSM_TIMEOUT;
+	if (signal_pending(current))
+		return DAT_RSM_INTERRUPTED;
+	if (deadline_ns == DAT_WAIT_FOREVER)
+		schedule();
+	else
+		schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
+	return -EAGAIN;
 }
 
 int rsm_event_wait(struct rsm_ucmd *ucmd)

@@ -10,8 +10,8 @@
 
 #define PIN_BATCH	512U
 /* What importers may do, and what that takes. */
-#define RSM_PRIV	(DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE |	\
-			 DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE)
+#define RSM_PRIV	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |	\
+			 DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /* Pages of all segments of the machine. */
 static atomic_long_t exported_pages;
@@ -223,40 +223,6 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 	mem_free(mem);
 }
 
-static int mem_register_in(struct rsm_mem *mem, struct dat_pz *pz, u64 addr)
-{
-	struct dat_lmr *lmr = dat_lmr_create(pz, addr, mem->length, RSM_PRIV, NULL);
-
-	if (IS_ERR(lmr))
-		return PTR_ERR(lmr);
-	mem->lmr = kdat_handle(&lmr->obj);
-	mem->rkey = lmr->rkey;
-	dat_obj_put(&lmr->obj);
-	return 0;
-}
-
-/* Not under the lock of the IA: others share it, and this process may fault for ever. */
-static int mem_register(struct rsm_mem *mem, DAT_PZ_HANDLE handle, u64 addr)
-{
-	struct dat_pz *pz = kdat_get(handle, DAT_HANDLE_TYPE_PZ);
-	struct dat_ia *ia;
-	int ret;
-
-	if (IS_ERR(pz))
-		return -ENODEV;
-	ia = pz->obj.ia;
-	dat_ia_unlock(ia);
-	ret = dat_ia_pin_begin(ia, addr, mem->length, dat_lmr_access(RSM_PRIV));
-	if (!ret) {
-		ret = mem_register_in(mem, pz, addr);
-		dat_ia_pin_end(ia);
-	}
-	/* What kdat_get() has taken beside the lock. */
-	dat_obj_put(&pz->obj);
-	dat_ia_put(ia);
-	return ret;
-}
-
 static int mem_register_error(int err, u64 addr, u64 length)
 {
 	if (err == -ENODEV)
@@ -291,7 +257,7 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 		return DAT_RSM_NO_MEM;
 	}
 	mem->budget = length >> PAGE_SHIFT;
-	ret = mem_register(mem, pz, addr);
+	ret = kdat_lmr_of_user(pz, addr, length, RSM_PRIV, &mem->lmr, &mem->rkey);
 	if (ret) {
 		rsm_mem_unpin(mem);
 		return mem_register_error(ret, addr, length);

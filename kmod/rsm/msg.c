@@ -333,7 +333,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 	spin_lock(&conn->lock);
 	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = r;
 	spin_unlock(&conn->lock);
-	queue_work(dat_wq, &conn->inbox_work);
+	queue_work(rsm_wq, &conn->inbox_work);
 }
 
 /* Of a message: its transport is done with it.  Of TELLs only failures are told. */

@@ -7,7 +7,6 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
-#include "kdapl/kdapl.h"
 #include "rsm/rdma.h"
 
 #define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL | DAT_RSM_NODES_KEY | \

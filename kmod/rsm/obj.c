@@ -75,6 +75,8 @@ struct rsm_node *rsm_node_of(struct net *net)
 	return net_generic(net, rsm_net_id);
 }
 
+struct workqueue_struct *rsm_wq;
+
 int dat_rsm_init(void)
 {
 	int ret;
@@ -85,9 +87,13 @@ int dat_rsm_init(void)
 				     WQ_UNBOUND_MAX_ACTIVE);
 	if (!rsm_end_wq)
 		return -ENOMEM;
+	ret = -ENOMEM;
+	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rsm_wq)
+		goto err_end_wq;
 	ret = rsm_serve_init();
 	if (ret)
-		goto err_end_wq;
+		goto err_wq;
 	ret = rsm_topology_init();
 	if (ret)
 		goto err_serve;
@@ -100,6 +106,8 @@ err_topology:
 	rsm_topology_exit();
 err_serve:
 	rsm_serve_exit();
+err_wq:
+	destroy_workqueue(rsm_wq);
 err_end_wq:
 	destroy_workqueue(rsm_end_wq);
 	return ret;
@@ -111,6 +119,7 @@ void dat_rsm_exit(void)
 	unregister_pernet_subsys(&rsm_net_ops);
 	rsm_serve_exit();
 	destroy_workqueue(rsm_end_wq);
+	destroy_workqueue(rsm_wq);
 	/* Of objects that were freed. */
 	rcu_barrier();
 	rsm_topology_exit();

@@ -27,7 +27,7 @@
 #ifndef _DAT_RSM_RDMA_H
 #define _DAT_RSM_RDMA_H
 
-#include "kdapl/kdapl.h"
+#include "kdapl/internal.h"
 #include "rsm/rsm.h"
 
 /* Requests of a connection that are under way at most. */
@@ -653,6 +653,9 @@ struct rsm_remote {
 
 /* rsm_stage.c; completions of the stage */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
+
+/* Heartbeats and messages of connections; ends of them have queues of their own. */
+extern struct workqueue_struct *rsm_wq;
 
 /* rsm_remote.c */
 

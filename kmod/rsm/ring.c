@@ -13,7 +13,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "kdapl/kdapl.h"
 #include "user/file.h"
 #include "rsm/ring.h"
 
@@ -166,7 +165,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 static void ring_kill(struct rsm_ring *r)
 {
 	if (!r->dead)
-		queue_work(dat_wq, &r->cut);
+		queue_work(rsm_wq, &r->cut);
 	WRITE_ONCE(r->dead, true);
 }
 

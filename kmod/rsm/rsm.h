@@ -48,7 +48,7 @@
 #include <linux/xarray.h>
 #include <rdma/dat_rsm.h>
 
-#include "core/ring.h"
+#include "region.h"
 
 /* Bytes of a segment, and of the room that its window has among page offsets. */
 #define RSM_MAX_SHIFT	40

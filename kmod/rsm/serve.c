@@ -263,7 +263,7 @@ static void serve_lose_patience(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
 	if (!conn->lost)
-		queue_delayed_work(dat_wq, &conn->beat, RSM_PROOF_PATIENCE);
+		queue_delayed_work(rsm_wq, &conn->beat, RSM_PROOF_PATIENCE);
 	spin_unlock_bh(&conn->lock);
 }
 

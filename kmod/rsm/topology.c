@@ -7,7 +7,6 @@
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 
-#include "kdapl/kdapl.h"
 #include "rsm/rdma.h"
 
 /**
@@ -52,10 +51,12 @@ static struct workqueue_struct *probe_wq;
 static u64 addr_number(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
+	__be64 half;
 
 	if (ss->ss_family == AF_INET)
 		return be32_to_cpu(((const struct sockaddr_in *)ss)->sin_addr.s_addr);
-	return ss->ss_family == AF_INET6 ? get_unaligned_be64(&in6->sin6_addr.s6_addr[8]) : 0;
+	memcpy(&half, &in6->sin6_addr.s6_addr[8], sizeof(half));
+	return ss->ss_family == AF_INET6 ? be64_to_cpu(half) : 0;
 }
 
 static void survey_add(struct rsm_survey *s, u32 ctlr, u32 node, u32 flags, bool active)

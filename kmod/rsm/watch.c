@@ -13,7 +13,6 @@
 #include <linux/ktime.h>
 #include <linux/moduleparam.h>
 
-#include "kdapl/kdapl.h"
 #include "rsm/ring.h"
 
 #define WATCH_MOST	16

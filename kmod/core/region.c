@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Pages that the driver shares with a process. */
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "region.h"
+
+int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
+{
+	unsigned int n = DIV_ROUND_UP(size, PAGE_SIZE);
+	unsigned int i;
+
+	r->pages = kvcalloc(n, sizeof(*r->pages), GFP_KERNEL_ACCOUNT);
+	if (!r->pages)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		r->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!r->pages[i])
+			goto err_free_pages;
+	}
+	r->va = vmap(r->pages, n, VM_MAP, PAGE_KERNEL);
+	if (!r->va)
+		goto err_free_pages;
+	r->npages = n;
+	r->writable = writable;
+	return 0;
+
+err_free_pages:
+	while (i--)
+		put_page(r->pages[i]);
+	kvfree(r->pages);
+	r->pages = NULL;
+	return -ENOMEM;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(dat_region_alloc);
+
+void dat_region_free(struct dat_region *r)
+{
+	unsigned int i;
+
+	if (!r->pages)
+		return;
+	vunmap(r->va);
+	for (i = 0; i < r->npages; i++)
+		put_page(r->pages[i]);
+	kvfree(r->pages);
+	r->pages = NULL;
+	r->npages = 0;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(dat_region_free);

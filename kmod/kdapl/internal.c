@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What dat_rsm.ko needs beyond kDAPL; see internal.h. */
+#include <linux/string.h>
+
+#include "kdapl/kdapl.h"
+
+static_assert(KDAT_MAX_EVD_QLEN == DAT_MAX_EVD_QLEN);
+
+int kdat_adapter_nth(struct net *net, unsigned int index, struct kdat_adapter *out)
+{
+	bool active;
+	u32 port;
+	int ret;
+
+	ret = dat_dev_nth(net, index, out->name, sizeof(out->name), &port, &active);
+	return ret ?: kdat_adapter_find(net, out->name, out);
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_nth);
+
+int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out)
+{
+	struct dat_dev_limits limits;
+	int ret = dat_dev_limits(name, net, &limits);
+
+	if (ret)
+		return ret;
+	if (out->name != name)
+		strscpy(out->name, name, sizeof(out->name));
+	out->max_mr_size = limits.max_mr_size;
+	out->max_mr = limits.max_mr;
+	out->max_qp = limits.max_qp;
+	out->active = limits.active;
+	return 0;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_find);
+
+/**
+ * kdat_ia_traits() - tell what an open adapter is like
+ * @ia: the IA
+ * @out: result
+ *
+ * Context: may sleep.  Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out)
+{
+	struct kdat_ia *kia = kdat_ia_get(ia);
+	const struct ib_device_attr *attrs;
+
+	if (IS_ERR(kia))
+		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	attrs = &kia->ia->dev->ibdev->attrs;
+	out->addr = kia->addr;
+	out->reads = min(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom);
+	out->iwarp = rdma_protocol_iwarp(kia->ia->dev->ibdev, kia->ia->port);
+	kdat_ia_done(kia);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_traits);
+
+static int lmr_make(struct dat_pz *pz, u64 addr, u64 length, u32 priv, DAT_LMR_HANDLE *handle,
+		    u32 *rkey)
+{
+	struct dat_lmr *lmr = dat_lmr_create(pz, addr, length, priv, NULL);
+
+	if (IS_ERR(lmr))
+		return PTR_ERR(lmr);
+	*handle = kdat_handle(&lmr->obj);
+	*rkey = lmr->rkey;
+	dat_obj_put(&lmr->obj);
+	return 0;
+}
+
+int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS priv,
+		     DAT_LMR_HANDLE *lmr, u32 *rkey)
+{
+	struct dat_pz *pz = kdat_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	struct dat_ia *ia;
+	int ret;
+
+	if (IS_ERR(pz))
+		return -ENODEV;
+	ia = pz->obj.ia;
+	/* Others share the lock of the IA, and this process may fault for ever. */
+	dat_ia_unlock(ia);
+	ret = dat_ia_pin_begin(ia, addr, length, dat_lmr_access(priv));
+	if (!ret) {
+		ret = lmr_make(pz, addr, length, priv, lmr, rkey);
+		dat_ia_pin_end(ia);
+	}
+	/* What kdat_get() has taken beside the lock. */
+	dat_obj_put(&pz->obj);
+	dat_ia_put(ia);
+	return ret;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_lmr_of_user);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What dat_rsm.ko needs of dat.ko beyond <linux/kdat.h>, in the namespace DAT_INTERNAL.  No other
+ * module may rely on it.
+ */
+#ifndef _DAT_KDAPL_INTERNAL_H
+#define _DAT_KDAPL_INTERNAL_H
+
+/* The driver has functions of its own with the names that the API has for consumers. */
+#define KDAT_NO_PUBLIC_NAMES
+
+#include <rdma/dat_ioctl.h>
+/* The user face's size of a cookie; in kDAPL it is a type. */
+#undef DAT_LMR_COOKIE
+#include <linux/kdat.h>
+
+#include "peer.h"
+
+#define KDAT_MAX_EVD_QLEN	65536
+
+struct net;
+
+/**
+ * struct kdat_adapter - an adapter as it is just now
+ * @name: IA name
+ * @max_mr_size: bytes of a registration
+ * @max_mr: registrations
+ * @max_qp: queue pairs
+ * @active: the port is up
+ */
+struct kdat_adapter {
+	char	name[DAT_NAME_SIZE];
+	u64	max_mr_size;
+	u32	max_mr;
+	u32	max_qp;
+	bool	active;
+};
+
+/**
+ * struct kdat_ia_traits - what an open adapter is like
+ * @addr: of the port, as it was when the IA was opened
+ * @reads: RDMA reads that an endpoint can have in flight, in either direction
+ * @iwarp: TCP carries its connections; the peer of a read writes to its sink by a key
+ */
+struct kdat_ia_traits {
+	struct sockaddr_storage	addr;
+	u32			reads;
+	bool			iwarp;
+};
+
+/**
+ * kdat_adapter_nth() - enumerate the adapters that a network namespace may use
+ * @net: network namespace
+ * @index: from 0
+ * @out: result
+ *
+ * Context: may sleep.  Return: 0; -ENOENT there are fewer.
+ */
+int kdat_adapter_nth(struct net *net, unsigned int index, struct kdat_adapter *out);
+
+/**
+ * kdat_adapter_find() - look at an adapter of a network namespace
+ * @net: network namespace
+ * @name: IA name
+ * @out: result
+ *
+ * Context: may sleep.  Return: 0; -ENODEV there is none of that name.
+ */
+int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out);
+
+DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia);
+bool kdat_ia_good(DAT_IA_HANDLE ia);
+DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
+
+/**
+ * kdat_lmr_of_user() - register memory of the current process
+ * @pz: protection zone
+ * @addr: first byte, at a page
+ * @length: bytes, whole pages
+ * @priv: DAT_MEM_PRIV_*
+ * @lmr: result
+ * @rkey: result: key for peers
+ *
+ * The pages are pinned and charged to RLIMIT_MEMLOCK.  They are faulted in without any lock, since
+ * the process may make that take for ever.
+ *
+ * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV the adapter is gone; -EFAULT; -EINTR;
+ * -ENOMEM no memory, or RLIMIT_MEMLOCK.
+ */
+int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS priv,
+		     DAT_LMR_HANDLE *lmr, u32 *rkey);
+
+DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits);
+DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path);
+DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write);
+bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle);
+DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
+
+#endif /* _DAT_KDAPL_INTERNAL_H */
