@@ -65,11 +65,11 @@ install: libs
 clean:
 	rm -rf $(BUILD)
 
-# dat.ko for the kernel that the VM boots, whatever KDIR is.
-VM_MODULE = $$($(DAT_TOP)/scripts/run-tests modules stock)
+# The modules for the kernel that the VM boots, whatever KDIR is.
+VM_MODULES = $$($(DAT_TOP)/scripts/run-tests modules stock)
 
 vm: libs
-	$(DAT_TOP)/scripts/vm --module $(VM_MODULE) --interactive
+	$(DAT_TOP)/scripts/vm --modules $(VM_MODULES) --interactive
 
 lint:
 	$(DAT_TOP)/scripts/run-tests lint
@@ -92,13 +92,13 @@ bench:
 	$(DAT_TOP)/scripts/bench
 
 demo: libs
-	$(DAT_TOP)/scripts/vm --mem 4096 --module $(VM_MODULE) --timeout 600 \
+	$(DAT_TOP)/scripts/vm --mem 4096 --modules $(VM_MODULES) --timeout 600 \
 		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
 # It makes itself an RDMA device when it has shown that loopback needs none.
 demo-rsm: libs
 	$(MAKE) -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
-	$(DAT_TOP)/scripts/vm --no-rxe --mem 2048 --module $(VM_MODULE) --timeout 300 \
+	$(DAT_TOP)/scripts/vm --no-rxe --mem 2048 --modules $(VM_MODULES) --timeout 300 \
 		--log $(BUILD)/demo-rsm-console.log -- $(DAT_TOP)/scripts/demo-rsm-guest
 
 demo-rsm-two: libs
@@ -107,11 +107,11 @@ demo-rsm-two: libs
 		'$(DAT_TOP)/scripts/demo-rsm-guest importers'
 
 help:
-	@echo 'all              the module and the libraries (default)'
-	@echo 'modules          dat.ko for KDIR=$(KDIR)'
+	@echo 'all              the modules and the libraries (default)'
+	@echo 'modules          dat.ko and dat_rsm.ko for KDIR=$(KDIR)'
 	@echo 'ktest            modules that test, measure and show kDAPL, into ktest/ beside dat.ko'
 	@echo 'libs             libdat, librsm and the tools, into build/ulib/'
-	@echo 'modules_install  install dat.ko for that kernel (DESTDIR=)'
+	@echo 'modules_install  install them for that kernel (DESTDIR=)'
 	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
 	@echo 'model            the ring protocol, by a model checker (part of lint)'
@@ -122,5 +122,5 @@ help:
 	@echo 'demo             a transfer between two processes in a VM'
 	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
 	@echo 'demo-rsm-two     the same from one VM to another'
-	@echo 'vm               a shell in a VM with dat.ko loaded'
+	@echo 'vm               a shell in a VM with both modules loaded'
 	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'

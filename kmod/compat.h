@@ -78,9 +78,11 @@ static inline bool dat_reports_last_wqe(const struct ib_device *ibdev)
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT)
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_INTERNAL)
+#define IMPORT_DAT_NAMESPACES()	MODULE_IMPORT_NS(DAT); MODULE_IMPORT_NS(DAT_INTERNAL)
 #else
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT_INTERNAL")
+#define IMPORT_DAT_NAMESPACES()	MODULE_IMPORT_NS("DAT"); MODULE_IMPORT_NS("DAT_INTERNAL")
 #endif
 
 /* How ib_umem_get() pins pages; until 6.2 it breaks copy-on-write also for memory it only reads. */

@@ -5,7 +5,6 @@
 #include "core/dat.h"
 #include "user/file.h"
 #include "kdapl/kdapl.h"
-#include "rsm/rsm.h"
 
 struct workqueue_struct *dat_wq, *dat_close_wq;
 
@@ -27,31 +26,31 @@ static int __init dat_init(void)
 		ret = -ENOMEM;
 		goto err_destroy_wq;
 	}
-	ret = dat_share_init();
+	ret = dat_mapping_init();
 	if (ret)
 		goto err_destroy_close;
+	ret = dat_share_init();
+	if (ret)
+		goto err_mapping_exit;
 	ret = dat_dev_init();
 	if (ret)
 		goto err_share_exit;
 	ret = kdat_init();
 	if (ret)
 		goto err_dev_exit;
-	ret = dat_rsm_init();
-	if (ret)
-		goto err_kdat_exit;
 	ret = dat_file_init();
 	if (ret)
-		goto err_rsm_exit;
+		goto err_kdat_exit;
 	return 0;
 
-err_rsm_exit:
-	dat_rsm_exit();
 err_kdat_exit:
 	kdat_exit();
 err_dev_exit:
 	dat_dev_exit();
 err_share_exit:
 	dat_share_exit();
+err_mapping_exit:
+	dat_mapping_exit();
 err_destroy_close:
 	destroy_workqueue(dat_close_wq);
 err_destroy_wq:
@@ -62,10 +61,10 @@ err_destroy_wq:
 static void __exit dat_exit(void)
 {
 	dat_file_exit();
-	dat_rsm_exit();
 	kdat_exit();
 	dat_dev_exit();
 	dat_share_exit();
+	dat_mapping_exit();
 	destroy_workqueue(dat_close_wq);
 	destroy_workqueue(dat_wq);
 }

@@ -41,4 +41,29 @@ int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
  */
 void dat_region_free(struct dat_region *r);
 
+/**
+ * dat_region_map() - map all pages of a region
+ * @vma: shared, as long as the region, without a handler of its own
+ * @r: allocated
+ *
+ * Each mapped page is referenced, so a mapping may outlive the region.
+ *
+ * Context: under mmap_lock.  Return: 0; -EINVAL the length is another, or the mapping is private;
+ * -EPERM to write what is not writable, or to execute; -ENOMEM.
+ */
+int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
+
+/* An offset for mmap() is the id of an object and a kind of region. */
+#define DAT_REGION_KIND_BITS	8
+
+static inline u64 dat_mmap_place(u32 id, unsigned int kind)
+{
+	return ((u64)id << DAT_REGION_KIND_BITS | kind) << PAGE_SHIFT;
+}
+
+static inline u64 dat_mmap_size(const struct dat_region *r)
+{
+	return (u64)r->npages << PAGE_SHIFT;
+}
+
 #endif /* _DAT_REGION_H */

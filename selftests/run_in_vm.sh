@@ -37,7 +37,7 @@ same_resources() {
 	return 1
 }
 
-# Objects in the slabs that dat.ko takes its own from.  Shrinking a cache first also empties
+# Objects in the slabs that the modules take their own from.  Shrinking a cache first also empties
 # KASAN's quarantine of it and what the processors hold.
 slab_objects() {
 	local cache total=0 n
@@ -62,12 +62,19 @@ slab_settled() {
 	echo "$now"
 }
 
-# The module from load to unload, with connections in between.
+load() { insmod "$DAT_KO" && insmod "$DAT_RSM_KO"; }
+
+unload() {
+	! lsmod | grep -q '^dat_rsm ' || rmmod dat_rsm || return 1
+	! lsmod | grep -q '^dat ' || rmmod dat
+}
+
+# The modules from load to unload, with connections in between.
 slab_rounds() { # N
 	local i
 	for ((i = 0; i < $1; i++)); do
-		insmod "$DAT_KO" && "$dir/connect" >/tmp/connect 2>&1
-		rmmod dat || return 1
+		load && "$dir/connect" >/tmp/connect 2>&1
+		unload || return 1
 	done
 }
 
@@ -95,8 +102,8 @@ leaks() {
 	tap $? "leaks.no RDMA object is left"
 	[ "$(pinned)" = "$pinned_before" ]
 	tap $? "leaks.no page is left pinned"
-	if lsmod | grep -q '^dat '; then rmmod dat; fi
-	tap $? "leaks.the module can be removed"
+	unload
+	tap $? "leaks.the modules can be removed"
 	same_resources && [ "$(pinned)" = "$pinned_before" ]
 	tap $? "leaks.nothing is left after it"
 	no_slab_growth
@@ -110,8 +117,8 @@ leaks() {
 		[ ! -s /tmp/kmemleak ] && ! dmesg | grep -q 'kmemleak.*disabled'
 		tap $? "leaks.kmemleak finds nothing"
 	fi
-	insmod "$DAT_KO"
-	tap $? "leaks.the module can be loaded again"
+	load
+	tap $? "leaks.the modules can be loaded again"
 }
 
 # The kselftest harness names a skipped test only in the line with which the test begins.

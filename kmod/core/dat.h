@@ -1042,6 +1042,10 @@ struct dat_dev_limits {
 	bool	active;
 };
 
+/* mapping.c */
+int dat_mapping_init(void);
+void dat_mapping_exit(void);
+
 int dat_dev_init(void);
 void dat_dev_exit(void);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);

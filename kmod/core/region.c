@@ -51,3 +51,22 @@ void dat_region_free(struct dat_region *r)
 	r->npages = 0;
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_region_free);
+
+int dat_region_map(struct vm_area_struct *vma, struct dat_region *r)
+{
+	unsigned long n = r->npages, clear = VM_MAYEXEC;
+
+	if (!(vma->vm_flags & VM_SHARED) || vma_pages(vma) != n)
+		return -EINVAL;
+	if (!r->writable && vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	/* Nor may mprotect() change that later. */
+	if (!r->writable)
+		clear |= VM_MAYWRITE;
+	dat_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
+	/* Each mapped page is referenced, so it may outlive the object. */
+	return vm_insert_pages(vma, vma->vm_start, r->pages, &n);
+}
+EXPORT_SYMBOL_DAT_INTERNAL(dat_region_map);

@@ -22,12 +22,7 @@ enum dat_region_kind {
 	/* prepared, not in use yet */
 	DAT_REGION_NEXT_SUBMIT	= 3,
 	DAT_REGION_NEXT_STATUS	= 4,
-	/* of no object, like the doorbell page */
-	DAT_REGION_RSM_SLOTS	= 5,
-	/* of an import */
-	DAT_REGION_RSM_SUBMIT	= 6,
-	DAT_REGION_RSM_STATUS	= 7,
-	DAT_REGION_RSM_DATA	= 8,
+	/* 5 to 8 are those of /dev/rsm */
 };
 
 /**

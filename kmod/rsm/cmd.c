@@ -8,7 +8,7 @@
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
-#include "user/file.h"
+#include "device.h"
 #include "rsm/rsm.h"
 
 /* What every argument begins with. */
@@ -54,7 +54,7 @@ struct rsm_op {
 
 static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 {
-	struct dat_file *file = ucmd->file->private_data;
+	struct rsm_file *file = ucmd->file->private_data;
 	struct dat_rsm_open *arg = ucmd->arg;
 	struct rsm_ctx *ctx;
 	int ret = DAT_RSM_BAD_CTLR;
@@ -62,16 +62,16 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EINVAL;
 	mutex_lock(&file->lock);
-	if (!file->rsm) {
+	if (!file->ctx) {
 		ret = rsm_ctx_open(ucmd->file, &ctx);
 		if (!ret)
-			smp_store_release(&file->rsm, ctx);	/* for who looks without the lock */
+			smp_store_release(&file->ctx, ctx);	/* for who looks without the lock */
 	}
 	mutex_unlock(&file->lock);
 	if (ret)
 		return ret;
 	arg->node = ctx->node->id;
-	arg->slots_offset = (u64)DAT_REGION_RSM_SLOTS << PAGE_SHIFT;
+	arg->slots_offset = (u64)RSM_REGION_SLOTS << PAGE_SHIFT;
 	arg->slots_size = dat_mmap_size(&ctx->slots);
 	return DAT_RSM_OK;
 }
@@ -79,7 +79,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 /* Also of a file that has no context. */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd)
 {
-	const struct dat_file *file = ucmd->file->private_data;
+	const struct rsm_file *file = ucmd->file->private_data;
 
 	return rsm_node_of(file->net);
 }
@@ -165,11 +165,11 @@ static void ucmd_undo(struct rsm_ucmd *ucmd)
 
 static int ucmd_run(struct rsm_ucmd *ucmd, const struct rsm_op *op)
 {
-	struct dat_file *file = ucmd->file->private_data;
+	struct rsm_file *file = ucmd->file->private_data;
 
 	if (current->mm != file->mm)
 		return DAT_RSM_NOT_CREATOR;
-	ucmd->ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
+	ucmd->ctx = rsm_file_ctx(file);
 	if (op->needs_ctx && !ucmd->ctx)
 		return -EINVAL;
 	return op->fn(ucmd);
@@ -198,7 +198,7 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 	return 0;
 }
 
-long dat_rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	void __user *ubuf = (void __user *)arg;
 	unsigned int nr = _IOC_NR(cmd) - DAT_NR_RSM_FIRST;
@@ -208,6 +208,8 @@ long dat_rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	u32 size;
 	int ret;
 
+	if (cmd == DAT_IOC_ABI)
+		return dat_ioctl_abi(ubuf);
 	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_IOC_MAGIC, _IOC_NR(cmd)))
 		return -ENOTTY;
 	op = &rsm_ops[array_index_nospec(nr, ARRAY_SIZE(rsm_ops))];

@@ -12,8 +12,8 @@
 #define SILENCE		(30 * HZ)	/* without answer or completion for so long: the end */
 
 static unsigned int rsm_heartbeat = 2;
-module_param_named(rsm_heartbeat, rsm_heartbeat, uint, 0644);
-MODULE_PARM_DESC(rsm_heartbeat, "Seconds between looks whether an RSM peer is alive (2)");
+module_param_named(heartbeat, rsm_heartbeat, uint, 0644);
+MODULE_PARM_DESC(heartbeat, "Seconds between looks whether an RSM peer is alive (2)");
 
 static unsigned long beat_period(void)
 {

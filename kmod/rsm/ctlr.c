@@ -41,8 +41,8 @@ static const struct kernel_param_ops port_ops = {
 	.get = param_get_uint,
 };
 
-module_param_cb(rsm_port, &port_ops, &rsm_port, 0644);
-MODULE_PARM_DESC(rsm_port, "Port, 1 to 511, where RSM listens on adapters opened later (341)");
+module_param_cb(port, &port_ops, &rsm_port, 0644);
+MODULE_PARM_DESC(port, "Port, 1 to 511, where RSM listens on adapters opened later (341)");
 
 void rsm_ctlrs_init(struct rsm_node *node)
 {

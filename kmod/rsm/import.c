@@ -7,7 +7,6 @@
 #include <linux/slab.h>
 
 #include "compat.h"
-#include "user/file.h"
 #include "rsm/rdma.h"
 
 /* Page offsets of windows: a mark, the window's number, the page of the segment. */
@@ -328,7 +327,7 @@ static int window_add(struct rsm_import *imp)
 	return ret;
 }
 
-bool dat_rsm_is_window(const struct vm_area_struct *vma)
+bool rsm_window_is(const struct vm_area_struct *vma)
 {
 	return vma->vm_pgoff & WINDOW_MARK;
 }
@@ -347,21 +346,20 @@ static struct rsm_import *window_find(const struct rsm_ctx *ctx, u64 nr)
 }
 
 /**
- * dat_rsm_mmap() - map the window of an import, or a part of it
- * @file: of the current process
- * @vma: for which dat_rsm_is_window()
+ * rsm_window_map() - map the window of an import, or a part of it
+ * @ctx: of the current process
+ * @vma: for which rsm_window_is()
  *
  * Return: 0; -ENOENT no such import; -EINVAL range or flags; -EACCES writing is not
  * allowed; -EOPNOTSUPP reading is not; -ENODEV cut; -ENOMEM, also for RSM_MAX_MAPS.
  */
-int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma)
+int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {
-	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
 	unsigned long clear = VM_MAYEXEC;
 	struct rsm_import *imp;
 	int ret;
 
-	imp = ctx ? window_find(ctx, (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT) : NULL;
+	imp = window_find(ctx, (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT);
 	if (!imp)
 		return -ENOENT;
 	ret = window_check(imp, vma);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Remote Shared Memory: nodes, contexts, and the life of objects. */
+/* Contexts, users, and the life of objects. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -7,123 +7,25 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
-#include "user/file.h"
 #include "rsm/rsm.h"
 
-#define AUTO_FIRST	0x80000000U
 #define ID_LIMIT	XA_LIMIT(1, DAT_RSM_SLOTS)
 
 DEFINE_SRCU(rsm_transfers);
 
 unsigned int rsm_max_segments = 4095;
-module_param_named(rsm_max_segments, rsm_max_segments, uint, 0644);
-MODULE_PARM_DESC(rsm_max_segments, "Exports and imports of a node (4095)");
+module_param_named(max_segments, rsm_max_segments, uint, 0644);
+MODULE_PARM_DESC(max_segments, "Exports and imports of a node (4095)");
 
 static unsigned int rsm_max_user = 25;
-module_param_named(rsm_max_user, rsm_max_user, uint, 0644);
-MODULE_PARM_DESC(rsm_max_user,
+module_param_named(max_user, rsm_max_user, uint, 0644);
+MODULE_PARM_DESC(max_user,
 		 "Percent of a node's places and connections for one user; 0: no limit (25)");
 
 unsigned int rsm_max_exported;
-module_param_named(rsm_max_exported, rsm_max_exported, uint, 0644);
-MODULE_PARM_DESC(rsm_max_exported, "Percent of memory that segments may take; 0: no limit (0)");
-
-static unsigned int rsm_node_id;
-module_param_named(rsm_node_id, rsm_node_id, uint, 0444);
-MODULE_PARM_DESC(rsm_node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
-
-static unsigned int rsm_net_id;
-
-/* Runs ctx_end_work(), which waits for peers, but never for one of its kind. */
-static struct workqueue_struct *rsm_end_wq;
-
-static int __net_init rsm_net_init(struct net *net)
-{
-	struct rsm_node *node = net_generic(net, rsm_net_id);
-
-	mutex_init(&node->lock);
-	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
-	xa_init(&node->users);
-	node->next_auto = AUTO_FIRST;
-	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
-	node->net = net;
-	rsm_ctlrs_init(node);
-	return 0;
-}
-
-static void __net_exit rsm_net_exit(struct net *net)
-{
-	struct rsm_node *node = net_generic(net, rsm_net_id);
-
-	/* Files hold the namespace, so there is no segment any more. */
-	xa_destroy(&node->segs);
-	xa_destroy(&node->users);
-	rsm_ctlrs_exit(node);
-}
-
-static struct pernet_operations rsm_net_ops = {
-	.init	= rsm_net_init,
-	.exit	= rsm_net_exit,
-	.id	= &rsm_net_id,
-	.size	= sizeof(struct rsm_node),
-};
-
-struct rsm_node *rsm_node_of(struct net *net)
-{
-	return net_generic(net, rsm_net_id);
-}
-
-struct workqueue_struct *rsm_wq;
-
-int dat_rsm_init(void)
-{
-	int ret;
-
-	if (rsm_node_id > DAT_RSM_MAX_NODE)
-		return -EINVAL;
-	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM,
-				     WQ_UNBOUND_MAX_ACTIVE);
-	if (!rsm_end_wq)
-		return -ENOMEM;
-	ret = -ENOMEM;
-	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rsm_wq)
-		goto err_end_wq;
-	ret = rsm_serve_init();
-	if (ret)
-		goto err_wq;
-	ret = rsm_topology_init();
-	if (ret)
-		goto err_serve;
-	ret = register_pernet_subsys(&rsm_net_ops);
-	if (ret)
-		goto err_topology;
-	return 0;
-
-err_topology:
-	rsm_topology_exit();
-err_serve:
-	rsm_serve_exit();
-err_wq:
-	destroy_workqueue(rsm_wq);
-err_end_wq:
-	destroy_workqueue(rsm_end_wq);
-	return ret;
-}
-
-void dat_rsm_exit(void)
-{
-	rsm_watch_exit();
-	unregister_pernet_subsys(&rsm_net_ops);
-	rsm_serve_exit();
-	destroy_workqueue(rsm_end_wq);
-	destroy_workqueue(rsm_wq);
-	/* Of objects that were freed. */
-	rcu_barrier();
-	rsm_topology_exit();
-}
+module_param_named(max_exported, rsm_max_exported, uint, 0644);
+MODULE_PARM_DESC(max_exported, "Percent of memory that segments may take; 0: no limit (0)");
 
 /* Objects. */
 
@@ -538,7 +440,7 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
  */
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 {
-	struct dat_file *file = filp->private_data;
+	struct rsm_file *file = filp->private_data;
 	struct rsm_ctx *ctx;
 	int ret;
 
@@ -575,13 +477,14 @@ err_free:
 	return ret == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
 }
 
-/* The file is released. */
-void dat_rsm_close(struct dat_file *file)
+/**
+ * rsm_ctx_close() - end a context whose file is released
+ * @ctx: whole
+ *
+ * Context: sleeps.
+ */
+void rsm_ctx_close(struct rsm_ctx *ctx)
 {
-	struct rsm_ctx *ctx = file->rsm;
-
-	if (!ctx)
-		return;
 	/* Ends the context if the address space has not. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
 	/* Others may have work queued before ours, so this thread does it instead. */
@@ -608,14 +511,11 @@ static void obj_show(struct seq_file *m, struct rsm_obj *obj)
 }
 
 /* One line for each object; they are freed after a grace period. */
-void dat_rsm_show_fdinfo(struct seq_file *m, struct dat_file *file)
+void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 {
-	struct rsm_ctx *ctx = smp_load_acquire(&file->rsm);	/* whole since it was opened */
 	struct rsm_obj *obj;
 	unsigned long id;
 
-	if (!ctx)
-		return;
 	seq_printf(m, "rsm:\tnode=%u\n", ctx->node->id);
 	rcu_read_lock();
 	xa_for_each(&ctx->objs, id, obj)

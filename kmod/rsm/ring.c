@@ -13,8 +13,11 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "user/file.h"
 #include "rsm/ring.h"
+
+static unsigned int ring_start;
+module_param(ring_start, uint, 0644);
+MODULE_PARM_DESC(ring_start, "First index of new rings; lets tests cross the wrap at 2^32 (0)");
 
 /*
  * When the watcher is worth it.  An entry that it finds saves the process what it costs to
@@ -485,7 +488,7 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 		ring_release(r);
 		return NULL;
 	}
-	r->head = READ_ONCE(dat_ring_start);
+	r->head = READ_ONCE(ring_start);
 	r->done = r->head;
 	r->enough = STREAK_ENOUGH;
 	ring_submit(r)->tail = r->head;
@@ -597,9 +600,9 @@ static const struct {
 	unsigned int	kind;
 	size_t		offset;
 } ring_regions[] = {
-	{ DAT_REGION_RSM_SUBMIT,	offsetof(struct rsm_ring, submit) },
-	{ DAT_REGION_RSM_STATUS,	offsetof(struct rsm_ring, status) },
-	{ DAT_REGION_RSM_DATA,		offsetof(struct rsm_ring, data) },
+	{ RSM_REGION_SUBMIT,	offsetof(struct rsm_ring, submit) },
+	{ RSM_REGION_STATUS,	offsetof(struct rsm_ring, status) },
+	{ RSM_REGION_DATA,		offsetof(struct rsm_ring, data) },
 };
 
 /* The region of a kind, or NULL; it is there while the import is. */
@@ -620,11 +623,11 @@ static void ring_answer(const struct rsm_import *imp, struct dat_rsm_ring *arg)
 
 	arg->entries = RSM_RING_ENTRIES;
 	arg->chunk = r->chunk;
-	arg->submit_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_SUBMIT);
+	arg->submit_offset = dat_mmap_place(imp->obj.id, RSM_REGION_SUBMIT);
 	arg->submit_size = dat_mmap_size(&r->submit);
-	arg->status_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_STATUS);
+	arg->status_offset = dat_mmap_place(imp->obj.id, RSM_REGION_STATUS);
 	arg->status_size = dat_mmap_size(&r->status);
-	arg->data_offset = dat_mmap_place(imp->obj.id, DAT_REGION_RSM_DATA);
+	arg->data_offset = dat_mmap_place(imp->obj.id, RSM_REGION_DATA);
 	arg->data_size = dat_mmap_size(&r->data);
 }
 

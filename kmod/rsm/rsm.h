@@ -60,7 +60,6 @@
 /* Adapters of a node, counted from the first one that it has seen. */
 #define RSM_MAX_CTLRS	63
 
-struct dat_file;
 struct key;
 struct net;
 struct rsm_conn;
@@ -147,6 +146,35 @@ struct rsm_node {
 	struct mutex		survey_lock;	/* surveys, survey */
 	u32			surveys;
 	struct rsm_survey	*survey;
+};
+
+/**
+ * struct rsm_file - an open file of /dev/rsm
+ * @mm: of the opener; nobody else may use the file, since addresses are meant in it
+ * @net: network namespace of the opener
+ * @inode: anonymous; see dat_mapping_alloc()
+ * @lock: opening of @ctx
+ * @ctx: set once, with release
+ */
+struct rsm_file {
+	struct mm_struct	*mm;
+	struct net		*net;
+	struct inode		*inode;
+	struct mutex		lock;		/* ctx */
+	struct rsm_ctx		*ctx;
+};
+
+static inline struct rsm_ctx *rsm_file_ctx(struct rsm_file *file)
+{
+	return smp_load_acquire(&file->ctx);	/* whole since it was opened */
+}
+
+/* Kinds of region in an mmap offset; the slots are of no object, the others of an import. */
+enum rsm_region_kind {
+	RSM_REGION_SLOTS	= 5,
+	RSM_REGION_SUBMIT	= 6,
+	RSM_REGION_STATUS	= 7,
+	RSM_REGION_DATA		= 8,
 };
 
 /**
@@ -366,13 +394,20 @@ struct rsm_ucmd {
 
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
-/* rsm.c */
-int dat_rsm_init(void);
-void dat_rsm_exit(void);
+/* Runs the ends of contexts, which wait for peers, but never for one of their kind. */
+extern struct workqueue_struct *rsm_end_wq;
+
+/* main.c */
 struct rsm_node *rsm_node_of(struct net *net);
+
+/* file.c */
+int rsm_file_init(void);
+void rsm_file_exit(void);
+
+/* obj.c */
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out);
-void dat_rsm_close(struct dat_file *file);
-void dat_rsm_show_fdinfo(struct seq_file *m, struct dat_file *file);
+void rsm_ctx_close(struct rsm_ctx *ctx);
+void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx);
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type);
 int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj);
 void rsm_obj_abort(struct rsm_obj *obj);
@@ -413,8 +448,8 @@ bool rsm_import_stop(struct rsm_import *imp);
 void rsm_import_drop(struct rsm_import *imp);
 void rsm_import_release(struct rsm_import *imp);
 void rsm_import_zap(struct rsm_import *imp);
-bool dat_rsm_is_window(const struct vm_area_struct *vma);
-int dat_rsm_mmap(struct dat_file *file, struct vm_area_struct *vma);
+bool rsm_window_is(const struct vm_area_struct *vma);
+int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma);
 
 /* rsm_io.c */
 int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e);
@@ -509,6 +544,6 @@ void rsm_watch_exit(void);
 
 /* rsm_cmd.c */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);
-long dat_rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 #endif /* _DAT_RSM_H */

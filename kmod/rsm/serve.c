@@ -18,8 +18,8 @@
 #define MOVE_PATIENCE	(10 * HZ)	/* with peers that are told of a new key */
 
 static unsigned int rsm_max_importers = 256;
-module_param_named(rsm_max_importers, rsm_max_importers, uint, 0644);
-MODULE_PARM_DESC(rsm_max_importers, "Imports of a segment across an adapter (256)");
+module_param_named(max_importers, rsm_max_importers, uint, 0644);
+MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
 /* Ends sleep until the object layer's own works are done, so these must not fill its queue. */
 static struct workqueue_struct *serve_wq;

@@ -22,8 +22,8 @@
 #define WATCH_MOST_US	250	/* but no longer */
 
 static int rsm_watch_us = -1;
-module_param_named(rsm_watch_us, rsm_watch_us, int, 0644);
-MODULE_PARM_DESC(rsm_watch_us,
+module_param_named(watch_us, rsm_watch_us, int, 0644);
+MODULE_PARM_DESC(watch_us,
 		 "How long a ring of RSM is looked at in vain, in us; 0: never; -1: 25 times what a system call with an entry takes, at most 250 us (-1)");
 
 static DEFINE_MUTEX(watch_mutex);	/* making of the thread */

@@ -3,7 +3,6 @@
 #include <linux/sched.h>
 
 #include "user/file.h"
-#include "rsm/rsm.h"
 
 static void fdinfo_show_one(struct seq_file *m, struct dat_obj *obj)
 {
@@ -33,7 +32,6 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	struct dat_obj *obj;
 	unsigned long id;
 
-	dat_rsm_show_fdinfo(m, file);
 	if (!ia)
 		return;
 	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,

@@ -3,35 +3,17 @@
 #include <linux/bitops.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/mount.h>
 #include <linux/nsproxy.h>
-#include <linux/pseudo_fs.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "device.h"
 #include "user/file.h"
-#include "rsm/rsm.h"
 #include "core/trace.h"
-
-#define FILE_FS_MAGIC	0x64617466UL
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
 #define BELL_LIMIT	XA_LIMIT(0, DAT_MAX_QUEUES - 1)
-
-static struct vfsmount *file_mnt;
-
-static int file_fs_init(struct fs_context *fc)
-{
-	return init_pseudo(fc, FILE_FS_MAGIC) ? 0 : -ENOMEM;
-}
-
-/* Without an owner: the module holds the only mount. */
-static struct file_system_type file_fs = {
-	.name			= "dat",
-	.init_fs_context	= file_fs_init,
-	.kill_sb		= kill_anon_super,
-};
 
 static int dat_open(struct inode *inode, struct file *filp)
 {
@@ -43,7 +25,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
-	file->inode = alloc_anon_inode(file_mnt->mnt_sb);
+	file->inode = dat_mapping_alloc();
 	if (IS_ERR(file->inode)) {
 		ret = PTR_ERR(file->inode);
 		goto err_free;
@@ -94,7 +76,6 @@ static int dat_release(struct inode *inode, struct file *filp)
 		dat_file_close_ia(file);
 		dat_ia_put(file->ia);
 	}
-	dat_rsm_close(file);
 	dat_region_free(&file->doorbell);
 	iput(file->inode);
 	put_net(file->net);
@@ -304,19 +285,10 @@ static struct miscdevice dat_misc = {
 
 int dat_file_init(void)
 {
-	int ret;
-
-	file_mnt = kern_mount(&file_fs);
-	if (IS_ERR(file_mnt))
-		return PTR_ERR(file_mnt);
-	ret = misc_register(&dat_misc);
-	if (ret)
-		kern_unmount(file_mnt);
-	return ret;
+	return misc_register(&dat_misc);
 }
 
 void dat_file_exit(void)
 {
 	misc_deregister(&dat_misc);
-	kern_unmount(file_mnt);
 }

@@ -39,13 +39,12 @@ struct dat_poller {
  * @net: network namespace of the opener
  * @inode: anonymous; its mapping has the VMAs of this file alone, so a zap or an munmap does not
  *	wait for those of other files
- * @lock: opening of the IA and of RSM, who has which bell, growth of @words
+ * @lock: opening of the IA, who has which bell, growth of @words
  * @ia: set once, by dat_file_bind(), with release; then constant
  * @doorbell: struct dat_doorbell
  * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
  * @words: words of the doorbell page that have had a bit; only grows
  * @poller: looks at them, if it was asked to
- * @rsm: set once, under @lock, with release
  */
 struct dat_file {
 	struct mm_struct	*mm;
@@ -57,7 +56,6 @@ struct dat_file {
 	struct xarray		bells;
 	unsigned int		words;
 	struct dat_poller	poller;
-	struct rsm_ctx		*rsm;
 };
 
 int dat_file_init(void);
@@ -155,9 +153,7 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
 int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
 
 /* mmap.c */
-u64 dat_mmap_place(u32 id, unsigned int kind);
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);
-u64 dat_mmap_size(const struct dat_region *r);
 int dat_mmap(struct file *filp, struct vm_area_struct *vma);
 
 /* fdinfo.c */

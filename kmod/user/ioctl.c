@@ -6,8 +6,9 @@
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
+#include "device.h"
 #include "user/file.h"
-#include "rsm/rsm.h"
 
 /* How much of an IA an operation needs. */
 enum need {
@@ -211,13 +212,17 @@ static int ioctl_kick(struct dat_file *file, unsigned long arg)
 	return 0;
 }
 
+long dat_ioctl_abi(void __user *ubuf)
+{
+	return ioctl_struct(NULL, &ioctl_ops[DAT_NR_ABI], ubuf);
+}
+EXPORT_SYMBOL_DAT_INTERNAL(dat_ioctl_abi);
+
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct dat_file *file = filp->private_data;
 	unsigned int nr = _IOC_NR(cmd);
 
-	if (nr >= DAT_NR_RSM_FIRST)
-		return dat_rsm_ioctl(filp, cmd, arg);
 	if (current->mm != file->mm)
 		return -EPERM;
 	if (cmd == DAT_IOC_KICK)

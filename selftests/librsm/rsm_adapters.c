@@ -21,6 +21,7 @@ static uint32_t ctlr_of(int fd, const char *device)
 
 FIXTURE(adapters) {
 	int		fd;
+	int		dat;
 	uint32_t	first;
 };
 
@@ -28,9 +29,11 @@ FIXTURE_SETUP(adapters)
 {
 	struct dat_adapter a = { .size = sizeof(a) };
 
-	self->fd = dat_open();
+	self->fd = device_open();
 	ASSERT_LE(0, self->fd);
-	if (ioctl(self->fd, DAT_IOC_ADAPTER, &a))
+	self->dat = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->dat);
+	if (ioctl(self->dat, DAT_IOC_ADAPTER, &a))
 		SKIP(return, "there is no adapter");
 	self->first = ctlr_of(self->fd, (char *)a.name);
 	ASSERT_NE(0, self->first);
@@ -38,6 +41,7 @@ FIXTURE_SETUP(adapters)
 
 FIXTURE_TEARDOWN(adapters)
 {
+	close(self->dat);
 	close(self->fd);
 }
 
@@ -47,7 +51,7 @@ TEST_F(adapters, each_adapter_is_a_controller)
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
 	char name[DAT_RSM_CTLR_NAME];
 
-	for (; !ioctl(self->fd, DAT_IOC_ADAPTER, &a); a.index++) {
+	for (; !ioctl(self->dat, DAT_IOC_ADAPTER, &a); a.index++) {
 		arg.ctlr = ctlr_of(self->fd, (char *)a.name);
 		ASSERT_NE(0, arg.ctlr);
 		ASSERT_EQ(0, CALL(self->fd, CTLR, &arg));
@@ -358,7 +362,7 @@ static int connect_in_vain(uint32_t ctlr)
 {
 	struct dat_rsm_connect arg = { .size = sizeof(arg), .ctlr = ctlr, .segid = R_SEGID };
 	struct dat_rsm_open file = { .size = sizeof(file) };
-	int fd = dat_open(), ret;
+	int fd = device_open(), ret;
 
 	ret = CALL(fd, OPEN, &file);
 	if (!ret)
@@ -400,7 +404,7 @@ FIXTURE(slow) {
 
 FIXTURE_SETUP(slow)
 {
-	self->fd = dat_open();
+	self->fd = device_open();
 	if (getuid() || !ctlr_of(self->fd, "rxe0") || slow_open())
 		SKIP(return, "needs rxe0, and a control group for processors");
 	self->pid = connector(ctlr_of(self->fd, "rxe0"), 1);
@@ -464,7 +468,7 @@ static pid_t slow_exporter(uint32_t ctlr)
 	arg.addr = (uintptr_t)r_mem(LONG_PIN);
 	/* A fault for each page. */
 	madvise((void *)(uintptr_t)arg.addr, LONG_PIN, MADV_NOHUGEPAGE);
-	fd = dat_open();
+	fd = device_open();
 	if (CALL(fd, OPEN, &file) || slow_enter())
 		_exit(1);
 	CALL(fd, EXPORT, &arg);

@@ -22,7 +22,7 @@
 
 static int nodes_call(struct dat_rsm_nodes *arg)
 {
-	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 	int ret;
 
 	arg->size = sizeof(*arg);
@@ -580,7 +580,7 @@ static int plant_as_nobody(void *arg)
 
 TEST_F(auth, a_process_without_privileges_can_neither_plant_a_key_nor_trust)
 {
-	ASSERT_EQ(0, system("chmod 0666 /dev/dat"));
+	ASSERT_EQ(0, system("chmod 0666 /dev/rsm"));
 	EXPECT_EQ(0, r_child(plant_as_nobody, NULL));
 	EXPECT_EQ(DAT_RSM_NODE_KEYED, state());
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
@@ -629,13 +629,13 @@ static int export_as_nobody(void *arg)
 
 TEST_F(auth, a_process_without_privileges_can_be_the_first_to_export)
 {
-	ASSERT_EQ(0, system("chmod 0666 /dev/dat"));
+	ASSERT_EQ(0, system("chmod 0666 /dev/rsm"));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 	self->p.exp = NULL;
 	EXPECT_EQ(0, r_child(export_as_nobody, NULL));
 }
 
-#define PORT "/sys/module/dat/parameters/rsm_port"
+#define PORT "/sys/module/dat_rsm/parameters/port"
 
 TEST_F(auth, the_port_is_one_of_those_that_no_process_gets)
 {

@@ -64,7 +64,7 @@ static int with_device(void *arg)
 
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return 100;
-	if (arg ? mount(arg, "/dev/dat", NULL, MS_BIND, NULL) :
+	if (arg ? mount(arg, "/dev/rsm", NULL, MS_BIND, NULL) :
 		  mount("none", "/dev", "tmpfs", 0, NULL))
 		return 101;
 	return rsm_get_controller(NULL, &c);

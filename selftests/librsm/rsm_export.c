@@ -101,9 +101,9 @@ TEST_F(export, memory_is_limited_and_given_back)
 	EXPECT_EQ(RSM_SUCCESS, r_child(over_memlock, NULL));
 }
 
-#define BUDGET "/sys/module/dat/parameters/rsm_max_exported"
+#define BUDGET "/sys/module/dat_rsm/parameters/max_exported"
 
-#define PLACES "/sys/module/dat/parameters/rsm_max_segments"
+#define PLACES "/sys/module/dat_rsm/parameters/max_segments"
 
 static int set_parameter(const char *path, const char *value)
 {

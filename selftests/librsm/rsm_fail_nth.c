@@ -47,7 +47,7 @@ static int nothing(struct world *w)
 
 static int open_other(struct world *w)
 {
-	w->other = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	w->other = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 	return w->other < 0;
 }
 
@@ -374,7 +374,7 @@ static int world_open(struct world *w)
 	struct dat_rsm_open open_arg = { 0 };
 	int ret;
 
-	w->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	w->fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 	ret = CALL(OPEN, open_arg);
 	w->node = open_arg.node;
 	w->ctlr = find_ctlr(w);

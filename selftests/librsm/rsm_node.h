@@ -18,7 +18,7 @@ static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int l
 		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)list,
 		.count = n,
 	};
-	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC), ret;
+	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC), ret;
 
 	if (local >= 0) {
 		arg.flags |= DAT_RSM_NODES_LOCAL;

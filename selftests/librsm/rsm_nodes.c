@@ -30,7 +30,7 @@ FIXTURE_SETUP(nodes)
 {
 	if (getuid() || unshare(CLONE_NEWNET))
 		SKIP(return, "needs root, for a network namespace");
-	self->fd = dat_open();
+	self->fd = device_open();
 	ASSERT_LE(0, self->fd);
 	self->two[0] = node_at(1, 1, "10.1.0.1");
 	self->two[1] = node_at(2, 63, "fd00::2");
@@ -152,7 +152,7 @@ TEST_F(nodes, administrators_of_other_namespaces_are_none_here)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		SKIP(return, "this machine makes no user namespaces");
 	EXPECT_EQ(DAT_RSM_PERM_DENIED, table_set(self->fd, self->two, 2));
-	own = dat_open();
+	own = device_open();
 	ASSERT_LE(0, own);
 	EXPECT_EQ(0, table_set(own, self->two, 2));
 	EXPECT_EQ(2, table_get(own, NULL, 0));

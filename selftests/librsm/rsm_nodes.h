@@ -15,9 +15,9 @@
 #define CALL(fd, nr, arg) \
 	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
-static inline int dat_open(void)
+static inline int device_open(void)
 {
-	return open("/dev/dat", O_RDWR | O_CLOEXEC);
+	return open("/dev/rsm", O_RDWR | O_CLOEXEC);
 }
 
 static inline struct dat_rsm_node node_at(uint32_t node, uint32_t ctlr, const char *text)

@@ -149,7 +149,7 @@ nodes trust-network on && nodes show && grep -q '^# trust-network on' "$tmp/out"
 result "trust in the network is shown"
 
 setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null &&
-	chmod 666 /dev/dat && ! timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups \
+	chmod 666 /dev/rsm && ! timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups \
 	"$bin/rsm-nodes" trust-network on >"$tmp/out" 2>"$tmp/err" &&
 	grep -q CAP_SYS_ADMIN "$tmp/err"
 result "trust takes an administrator"

@@ -27,7 +27,7 @@ const uint8_t peer_key[PEER_KEY] = "the cluster key of these tests.";
 int peer_key_set(void)
 {
 	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = DAT_RSM_NODES_KEY };
-	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC), ret;
+	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC), ret;
 
 	arg.key = (int)syscall(SYS_add_key, "logon", "rsm:cluster", peer_key, sizeof(peer_key),
 			       KEY_SPEC_PROCESS_KEYRING);

@@ -71,7 +71,7 @@ FIXTURE_SETUP(raw)
 	struct dat_rsm_open open_arg = { .size = sizeof(open_arg) };
 	struct dat_rsm_connect conn = { .size = sizeof(conn), .perm = 0600 };
 
-	self->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	self->fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
 	self->mem = r_mem(R_SIZE);
 	ASSERT_EQ(0, CALL(self->fd, OPEN, &open_arg));
@@ -111,7 +111,7 @@ TEST_F(raw, a_file_is_opened_for_rsm_once)
 TEST_F(raw, a_file_that_is_not_of_rsm_has_no_objects)
 {
 	struct dat_rsm_wait arg = { .size = sizeof(arg), .id = 1 };
-	int fd = open("/dev/dat", O_RDWR);
+	int fd = open("/dev/rsm", O_RDWR);
 
 	EXPECT_EQ(-EINVAL, CALL(fd, WAIT, &arg));
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, self->slots_size, PROT_READ, MAP_SHARED, fd,
@@ -456,7 +456,7 @@ static int raw_many(int fd, char *mem)
 /* Its address space ends while its child, which has inherited the file, closes that. */
 static int end_twice(int done)
 {
-	int fd = open("/dev/dat", O_RDWR), go[2];
+	int fd = open("/dev/rsm", O_RDWR), go[2];
 	char c;
 
 	if (fd < 0 || raw_many(fd, r_mem(R_SIZE)) || pipe(go))

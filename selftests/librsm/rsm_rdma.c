@@ -813,7 +813,7 @@ static void open_and_close(volatile struct closes *c)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		o = (struct dat_rsm_open) { .size = sizeof(o) };
-		fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+		fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 		if (fd < 0 || ioctl(fd, DAT_IOC_RSM_OPEN, &o) || o.err)
 			_exit(1);
 		start = r_now_ms();
@@ -867,7 +867,7 @@ TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 24
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
-#define IMPORTERS	"/sys/module/dat/parameters/rsm_max_importers"
+#define IMPORTERS	"/sys/module/dat_rsm/parameters/max_importers"
 
 /* RSM check: 10 */
 TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
@@ -890,7 +890,7 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
-#define USER_SHARE	"/sys/module/dat/parameters/rsm_max_user"
+#define USER_SHARE	"/sys/module/dat_rsm/parameters/max_user"
 #define SHARE_OF_1	30	/* connections: 1 percent of 3,072 */
 
 /* A segment that everybody may import, of a user without privileges. */
@@ -899,7 +899,7 @@ static int somebodys_segment(struct r_peer *owner, uid_t uid)
 	int ret;
 
 	umask(0);
-	if (command("chmod 0666 /dev/dat") || setresuid(uid, uid, 0))
+	if (command("chmod 0666 /dev/rsm") || setresuid(uid, uid, 0))
 		return -1;
 	ret = r_peer_start(owner, NULL);
 	return setresuid(0, 0, 0) ?: ret;

@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <sys/user.h>
 
-#define WATCH		"/sys/module/dat/parameters/rsm_watch_us"
+#define WATCH		"/sys/module/dat_rsm/parameters/watch_us"
 #define WATCH_US	(-1)		/* as the module has it */
 /* No multiple of 256 pages, behind whose end rxe 6.1 reads a pointer that it does not use. */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
@@ -806,7 +806,7 @@ static int device_maps(void)
 	int n = 0;
 
 	while (f && fgets(line, sizeof(line), f))
-		n += strstr(line, "/dev/dat") != NULL;
+		n += strstr(line, "/dev/rsm") != NULL;
 	if (f)
 		fclose(f);
 	return n;

@@ -8,7 +8,7 @@
 
 #include <rdma/dat_rsm.h>
 
-#define START	"/sys/module/dat/parameters/ring_start"
+#define START	"/sys/module/dat_rsm/parameters/ring_start"
 
 /* Returns -errno, or how the call went. */
 #define CALL(fd, nr, arg) \
@@ -156,7 +156,7 @@ FIXTURE_SETUP(raw)
 	struct dat_rsm_export e = { .size = sizeof(e), .length = R_SIZE };
 	struct dat_rsm_publish p = { .size = sizeof(p) };
 
-	self->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	self->fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
 	self->mem = r_mem(R_SIZE);
 	ASSERT_EQ(0, CALL(self->fd, OPEN, &o));
@@ -711,7 +711,7 @@ static int stream_to_death(struct _test_data_raw *self, useconds_t after)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		self->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+		self->fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 		if (CALL(self->fd, OPEN, &o))
 			_exit(1);
 		self->slots = raw_map(self->fd, o.slots_offset, o.slots_size, PROT_READ);

@@ -7,7 +7,7 @@
 
 #include <rdma/dat_rsm.h>
 
-#define PLACES		"/sys/module/dat/parameters/rsm_max_segments"
+#define PLACES		"/sys/module/dat_rsm/parameters/max_segments"
 #define SEGID		0x612345U
 #define MAX_MAPS	1024U	/* RSM_MAX_MAPS */
 #define NOBODY		65534
@@ -19,7 +19,7 @@
 static int rsm_file(void)
 {
 	struct dat_rsm_open o = { .size = sizeof(o) };
-	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 
 	return fd >= 0 && !CALL(fd, OPEN, &o) ? fd : -1;
 }
@@ -180,7 +180,7 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	struct hoard h;
 	int i;
 
-	if (getuid() || chmod("/dev/dat", 0666) || set_places("80"))
+	if (getuid() || chmod("/dev/rsm", 0666) || set_places("80"))
 		SKIP(return, "needs root to become somebody else");
 	ASSERT_EQ(0, unpublish(self->fd, self->exp));
 	umask(0);

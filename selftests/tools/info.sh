@@ -91,6 +91,9 @@ conf=$(mktemp)
 read -r mode group < <(stat -c '%a %g' /dev/dat)
 restore() {
 	[ -e /dev/dat ] || insmod "$DAT_KO"
+	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO"
+	chgrp "$group" /dev/rsm
+	chmod "$mode" /dev/rsm
 	chgrp "$group" /dev/dat
 	chmod "$mode" /dev/dat
 	rm -f "$conf"
@@ -134,6 +137,7 @@ if [ -z "$DAT_KO" ]; then
 	exit 0
 fi
 for _ in {1..50}; do
+	rmmod dat_rsm 2>/dev/null
 	rmmod dat 2>/dev/null && break
 	sleep 0.1
 done

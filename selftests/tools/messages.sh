@@ -28,11 +28,13 @@ little_memory() {
 }
 
 echo "TAP version 13"
-echo "1..3"
+echo "1..4"
 
 mode=$(stat -c %a /dev/dat)
 restore() {
 	[ -e /dev/dat ] || insmod "$DAT_KO"
+	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO"
+	chmod 660 /dev/rsm
 	chmod "$mode" /dev/dat
 }
 trap restore EXIT
@@ -43,11 +45,19 @@ chmod 666 /dev/dat
 expect "too little locked memory names the limit" "ulimit -l" little_memory
 
 if [ -z "$DAT_KO" ]; then
-	echo "ok 3 messages.without the module # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	echo "ok 3 messages.no RSM driver names modprobe # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	echo "ok 4 messages.no driver names modprobe # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
 	exit 0
 fi
-for _ in {1..50}; do
-	rmmod dat 2>/dev/null && break
-	sleep 0.1
-done
+rmmod_soon() { # MODULE
+	local i
+	for ((i = 0; i < 50; i++)); do
+		rmmod "$1" 2>/dev/null && break
+		sleep 0.1
+	done
+}
+
+rmmod_soon dat_rsm
+expect "no RSM driver names modprobe" "modprobe dat_rsm" "$bin/rsm-nodes" show
+rmmod_soon dat
 expect "no driver names modprobe" "modprobe dat" "$bin/dat-perf" 127.0.0.1

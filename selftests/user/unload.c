@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module stays while anybody uses it, and goes and comes back when nobody does. */
+/* A module stays while it is in use, and goes and comes back when it is not. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,14 +11,15 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-static int unload(void)
+static int unload(const char *module)
 {
-	return syscall(SYS_delete_module, "dat", O_NONBLOCK) ? -errno : 0;
+	return syscall(SYS_delete_module, module, O_NONBLOCK) ? -errno : 0;
 }
 
-static int load(void)
+/* @path: the environment variable that has the path */
+static int load(const char *path)
 {
-	int fd = open(getenv("DAT_KO"), O_RDONLY | O_CLOEXEC);
+	int fd = open(getenv(path), O_RDONLY | O_CLOEXEC);
 	int ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
 
 	close(fd);
@@ -26,12 +27,12 @@ static int load(void)
 }
 
 /* The last reference to a file may be dropped a little after the call that closed it. */
-static int unload_soon(void)
+static int unload_soon(const char *module)
 {
 	int i, ret = -EAGAIN;
 
 	for (i = 0; i < 100 && ret == -EAGAIN; i++) {
-		ret = unload();
+		ret = unload(module);
 		if (ret)
 			usleep(50000);
 	}
@@ -48,14 +49,21 @@ FIXTURE(unload) {
 	int unused;
 };
 
+/* dat_rsm.ko uses dat.ko: it goes before the tests of the latter. */
 FIXTURE_SETUP(unload)
 {
+	if (getenv("DAT_KO"))
+		ASSERT_EQ(0, unload_soon("dat_rsm"));
 }
 
 FIXTURE_TEARDOWN(unload)
 {
-	if (access("/dev/dat", F_OK) && getenv("DAT_KO"))
-		EXPECT_EQ(0, load());
+	if (!getenv("DAT_KO"))
+		return;
+	if (access("/dev/dat", F_OK))
+		EXPECT_EQ(0, load("DAT_KO"));
+	if (access("/dev/rsm", F_OK))
+		EXPECT_EQ(0, load("DAT_RSM_KO"));
 }
 
 TEST_F_TIMEOUT(unload, an_open_file_keeps_the_module, 60)
@@ -65,9 +73,9 @@ TEST_F_TIMEOUT(unload, an_open_file_keeps_the_module, 60)
 	NEED_MODULE();
 	fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, unload("dat"));
 	close(fd);
-	EXPECT_EQ(0, unload_soon());
+	EXPECT_EQ(0, unload_soon("dat"));
 }
 
 TEST_F_TIMEOUT(unload, a_mapping_keeps_the_module, 60)
@@ -77,9 +85,9 @@ TEST_F_TIMEOUT(unload, a_mapping_keeps_the_module, 60)
 	NEED_MODULE();
 	ASSERT_EQ(0, t_open(&f));
 	close(f.fd);
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, unload("dat"));
 	t_unmap(&f.db);
-	EXPECT_EQ(0, unload_soon());
+	EXPECT_EQ(0, unload_soon("dat"));
 }
 
 TEST_F_TIMEOUT(unload, a_connection_keeps_the_module_until_its_process_dies, 120)
@@ -101,10 +109,10 @@ TEST_F_TIMEOUT(unload, a_connection_keeps_the_module_until_its_process_dies, 120
 	}
 	ASSERT_EQ(1, read(ready[0], &c, 1));
 	EXPECT_EQ('y', c);
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, unload("dat"));
 	kill(pid, SIGKILL);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, unload_soon());
+	EXPECT_EQ(0, unload_soon("dat"));
 }
 
 TEST_F_TIMEOUT(unload, loaded_again_it_works, 300)
@@ -114,14 +122,37 @@ TEST_F_TIMEOUT(unload, loaded_again_it_works, 300)
 
 	NEED_MODULE();
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(0, unload_soon()) TH_LOG("round %d", i);
+		ASSERT_EQ(0, unload_soon("dat")) TH_LOG("round %d", i);
 		EXPECT_NE(0, access("/dev/dat", F_OK));
-		ASSERT_EQ(0, load()) TH_LOG("round %d", i);
+		ASSERT_EQ(0, load("DAT_KO")) TH_LOG("round %d", i);
 		ASSERT_EQ(0, t_pair_open(&p)) TH_LOG("round %d", i);
 		ASSERT_EQ(0, t_pair_connect(&p)) TH_LOG("round %d", i);
 		t_pair_close(&p);
 		t_pair_unmap(&p);
 	}
+}
+
+TEST_F_TIMEOUT(unload, dat_rsm_keeps_dat, 60)
+{
+	NEED_MODULE();
+	ASSERT_EQ(0, load("DAT_RSM_KO"));
+	EXPECT_EQ(-EWOULDBLOCK, unload("dat"));
+	EXPECT_EQ(0, unload_soon("dat_rsm"));
+	EXPECT_NE(0, access("/dev/rsm", F_OK));
+	EXPECT_EQ(0, unload_soon("dat"));
+}
+
+TEST_F_TIMEOUT(unload, an_open_file_keeps_dat_rsm, 60)
+{
+	int fd;
+
+	NEED_MODULE();
+	ASSERT_EQ(0, load("DAT_RSM_KO"));
+	fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EAGAIN, unload("dat_rsm"));
+	close(fd);
+	EXPECT_EQ(0, unload_soon("dat_rsm"));
 }
 
 TEST_HARNESS_MAIN

@@ -13,22 +13,29 @@
 #include "dev.h"
 #include "log.h"
 
-#define DU_DEVICE "/dev/dat"
+static const struct device {
+	const char *path, *module;
+} devices[] = {
+	[DU_DEV_DAT] = { "/dev/dat", "dat" },
+	[DU_DEV_RSM] = { "/dev/rsm", "dat_rsm" },
+};
 
-static void explain_open(int err)
+static void explain_open(const struct device *d, int err)
 {
 	switch (err) {
 	case ENOENT:
 	case ENXIO:
 	case ENODEV:
-		du_log(DU_LOG_ERROR, DU_DEVICE " is missing: load the driver with 'modprobe dat' as root");
+		du_log(DU_LOG_ERROR, "%s is missing: load the driver with 'modprobe %s' as root",
+		       d->path, d->module);
 		break;
 	case EACCES:
 	case EPERM:
-		du_log(DU_LOG_ERROR, "no permission to open " DU_DEVICE ": add the user to the group 'rdma' (usermod -aG rdma USER) and log in again; 'dat-info --check' says more");
+		du_log(DU_LOG_ERROR, "no permission to open %s: add the user to the group 'rdma' (usermod -aG rdma USER) and log in again; 'dat-info --check' says more",
+		       d->path);
 		break;
 	default:
-		du_log(DU_LOG_ERROR, "cannot open " DU_DEVICE ": %s", strerror(err));
+		du_log(DU_LOG_ERROR, "cannot open %s: %s", d->path, strerror(err));
 	}
 }
 
@@ -45,15 +52,15 @@ static int check_version(int fd, int quiet)
 	return -EPROTO;
 }
 
-int du_dev_open(int quiet)
+int du_dev_open(enum du_dev dev, int quiet)
 {
 	int fd, ret;
 
-	fd = open(DU_DEVICE, O_RDWR | O_CLOEXEC);
+	fd = open(devices[dev].path, O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		ret = -errno;
 		if (!quiet)
-			explain_open(-ret);
+			explain_open(&devices[dev], -ret);
 		return ret;
 	}
 	ret = check_version(fd, quiet);

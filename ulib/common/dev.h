@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An open /dev/dat: ioctls, mappings, and words for what can go wrong with them. */
+/* An open /dev/dat or /dev/rsm: ioctls, mappings, and words for what can go wrong with them. */
 #ifndef DU_DEV_H
 #define DU_DEV_H
 
@@ -27,11 +27,13 @@ struct du_regions {
 #define DU_REGIONS(arg)	((struct du_regions) {						\
 	(arg)->submit_offset, (arg)->submit_size, (arg)->status_offset, (arg)->status_size })
 
+enum du_dev { DU_DEV_DAT, DU_DEV_RSM };
+
 /*
- * Open the device.  Returns the descriptor or a negative errno; @quiet leaves the
+ * Open a device.  Returns the descriptor or a negative errno; @quiet leaves the
  * explanation out.
  */
-int du_dev_open(int quiet);
+int du_dev_open(enum du_dev dev, int quiet);
 
 /* Returns 0 or a negative errno.  Never restarts: a wait must see its signal. */
 int du_ioctl(int fd, unsigned long cmd, void *arg);

@@ -35,7 +35,7 @@ static void explain_missing(const char *name)
 
 	if (udat_conf_alias(name, device))
 		name = device;
-	fd = du_dev_open(0);
+	fd = du_dev_open(DU_DEV_DAT, 0);
 	if (fd < 0)
 		return;
 	close(fd);
@@ -88,7 +88,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 		goto err_free;
 	}
-	ia->fd = du_dev_open(1);
+	ia->fd = du_dev_open(DU_DEV_DAT, 1);
 	if (ia->fd < 0) {
 		rc = device_error(-ia->fd);
 		goto err_free;

@@ -339,7 +339,7 @@ static int list_adapters(struct listing *l)
 	DAT_PROVIDER_INFO info = { .dapl_version_major = DAT_VERSION_MAJOR,
 				   .dapl_version_minor = DAT_VERSION_MINOR };
 	struct dat_adapter arg = { .size = sizeof(arg) };
-	int fd = du_dev_open(1), ret = 0;
+	int fd = du_dev_open(DU_DEV_DAT, 1), ret = 0;
 
 	/* No driver means no adapters, which is an answer. */
 	if (fd < 0)

@@ -97,7 +97,7 @@ static int ctx_setup(struct rsm_ctx *ctx)
 	struct dat_rsm_open arg = { .size = sizeof(arg) };
 	int ret;
 
-	ctx->fd = du_dev_open(0);
+	ctx->fd = du_dev_open(DU_DEV_RSM, 0);
 	if (ctx->fd < 0)
 		return rsm_errno(ctx->fd);
 	do {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * librsm: RSMAPI over /dev/dat.
+ * librsm: RSMAPI over /dev/rsm.
  *
  * Handles are slots of the arena (../common/arena.h), so that a wrong one is recognised.
  * A process has one context, the open device, made when first needed.  A child by fork()

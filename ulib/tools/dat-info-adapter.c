@@ -47,7 +47,7 @@ static int query(int fd, struct adapter *a)
 
 void adapter_query(struct adapter *a)
 {
-	int fd = du_dev_open(1);
+	int fd = du_dev_open(DU_DEV_DAT, 1);
 
 	a->addr[0] = '\0';
 	if (fd < 0) {
@@ -66,7 +66,7 @@ int adapter_list(struct adapter **list)
 {
 	struct dat_adapter arg = { .size = sizeof(arg) };
 	struct adapter *bigger;
-	int fd = du_dev_open(1);
+	int fd = du_dev_open(DU_DEV_DAT, 1);
 	int n;
 
 	*list = NULL;

@@ -7,7 +7,7 @@
 
 #include "rsm-error.h"
 
-#define DEVICE	"/dev/dat"
+#define DEVICE	"/dev/rsm"
 
 static const char *const names[] = {
 	[RSMERR_BAD_LIBRARY_VERSION] = "RSMERR_BAD_LIBRARY_VERSION",
@@ -67,8 +67,10 @@ const char *rsm_error_name(int ret)
 /* Without the device there is no controller at all. */
 static const char *no_controller(void)
 {
+	if (access(DEVICE, F_OK))
+		return DEVICE " is missing: load the driver with 'modprobe dat_rsm' as root";
 	if (access(DEVICE, R_OK | W_OK))
-		return DEVICE " can't be opened: see 'dat-info --check'";
+		return "no permission to open " DEVICE ": add the user to the group 'rdma'";
 	return "no such controller (they are called loopback, rdma0, rdma1, ...), or it does not lead to that node: see 'rsm-nodes status'";
 }
 

@@ -203,7 +203,7 @@ static void read_file(struct nodes *n)
 
 static int device(void)
 {
-	int fd = du_dev_open(0);
+	int fd = du_dev_open(DU_DEV_RSM, 0);
 
 	/* It has said why. */
 	if (fd < 0)
@@ -236,7 +236,7 @@ static void call(int fd, struct dat_rsm_nodes *arg)
 	int ret = du_ioctl(fd, DAT_IOC_RSM_NODES, arg);
 
 	if (ret)
-		die("/dev/dat: %s", ret == -ENOTTY ? "this dat.ko knows no nodes" :
+		die("/dev/rsm: %s", ret == -ENOTTY ? "this dat_rsm.ko knows no nodes" :
 						       strerror(-ret));
 	if (arg->err)
 		die("%s", reason(arg));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * ioctls of /dev/dat for Remote Shared Memory.
+ * ioctls of /dev/rsm, the device of Remote Shared Memory.
  *
  * Rules for all of them
  * =====================
@@ -13,7 +13,8 @@
  * argument itself is taken away during the call, what was made is undone, but not what was
  * published, posted or consumed, nor are the file of an OPEN and the nodes as before.
  *
- * A file becomes one of RSM by DAT_IOC_RSM_OPEN.  It belongs to the address space that
+ * A file also answers DAT_IOC_ABI of <rdma/dat_ioctl.h>.  DAT_IOC_RSM_OPEN comes before all
+ * others but DAT_IOC_RSM_NODES.  The file belongs to the address space that
  * opened it; to others every call fails with DAT_RSM_NOT_CREATOR.  When that address
  * space ends, by exit or by exec, so does everything made on the file, whoever else may
  * have it open.

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* dat_rsm.ko, Remote Shared Memory: the module, and a node for each network namespace. */
+#include <linux/module.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "compat.h"
+#include "rsm/rdma.h"
+
+#define AUTO_FIRST	0x80000000U
+
+static unsigned int rsm_node_id;
+module_param_named(node_id, rsm_node_id, uint, 0444);
+MODULE_PARM_DESC(node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
+
+static unsigned int rsm_net_id;
+
+struct workqueue_struct *rsm_wq, *rsm_end_wq;
+
+static int __net_init rsm_net_init(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	mutex_init(&node->lock);
+	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
+	xa_init(&node->users);
+	node->next_auto = AUTO_FIRST;
+	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
+	node->net = net;
+	rsm_ctlrs_init(node);
+	return 0;
+}
+
+static void __net_exit rsm_net_exit(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	/* Files hold the namespace, so there is no segment any more. */
+	xa_destroy(&node->segs);
+	xa_destroy(&node->users);
+	rsm_ctlrs_exit(node);
+}
+
+static struct pernet_operations rsm_net_ops = {
+	.init	= rsm_net_init,
+	.exit	= rsm_net_exit,
+	.id	= &rsm_net_id,
+	.size	= sizeof(struct rsm_node),
+};
+
+struct rsm_node *rsm_node_of(struct net *net)
+{
+	return net_generic(net, rsm_net_id);
+}
+
+static int __init rsm_init(void)
+{
+	int ret = -ENOMEM;
+
+	if (rsm_node_id > DAT_RSM_MAX_NODE)
+		return -EINVAL;
+	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				     WQ_UNBOUND_MAX_ACTIVE);
+	if (!rsm_end_wq)
+		return ret;
+	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rsm_wq)
+		goto err_end_wq;
+	ret = rsm_serve_init();
+	if (ret)
+		goto err_wq;
+	ret = rsm_topology_init();
+	if (ret)
+		goto err_serve;
+	ret = register_pernet_subsys(&rsm_net_ops);
+	if (ret)
+		goto err_topology;
+	ret = rsm_file_init();
+	if (ret)
+		goto err_pernet;
+	return 0;
+
+err_pernet:
+	unregister_pernet_subsys(&rsm_net_ops);
+err_topology:
+	rsm_topology_exit();
+err_serve:
+	rsm_serve_exit();
+err_wq:
+	destroy_workqueue(rsm_wq);
+err_end_wq:
+	destroy_workqueue(rsm_end_wq);
+	return ret;
+}
+
+static void __exit rsm_exit(void)
+{
+	rsm_file_exit();
+	rsm_watch_exit();
+	unregister_pernet_subsys(&rsm_net_ops);
+	rsm_serve_exit();
+	destroy_workqueue(rsm_end_wq);
+	destroy_workqueue(rsm_wq);
+	/* Of objects that were freed. */
+	rcu_barrier();
+	rsm_topology_exit();
+}
+
+module_init(rsm_init);
+module_exit(rsm_exit);
+
+MODULE_DESCRIPTION("Remote Shared Memory over Direct Access Transport");
+MODULE_LICENSE("GPL");
+IMPORT_DAT_NAMESPACES();
