@@ -210,6 +210,8 @@ long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 
 	if (cmd == DAT_IOC_ABI)
 		return dat_ioctl_abi(ubuf);
+	if (cmd == DAT_IOC_POLLER_SET || cmd == DAT_IOC_POLLER_RUN)
+		return rsm_ioctl_poller(filp->private_data, cmd, ubuf);
 	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_IOC_MAGIC, _IOC_NR(cmd)))
 		return -ENOTTY;
 	op = &rsm_ops[array_index_nospec(nr, ARRAY_SIZE(rsm_ops))];

@@ -96,7 +96,6 @@ err_end_wq:
 static void __exit rsm_exit(void)
 {
 	rsm_file_exit();
-	rsm_watch_exit();
 	unregister_pernet_subsys(&rsm_net_ops);
 	rsm_serve_exit();
 	destroy_workqueue(rsm_end_wq);

@@ -452,6 +452,9 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	ctx->mapping = filp->f_mapping;
 	ctx->uid = current_uid();
 	INIT_WORK(&ctx->end_work, ctx_end_work);
+	mutex_init(&ctx->rings_lock);
+	INIT_LIST_HEAD(&ctx->rings);
+	dat_poller_init(&ctx->poller, &rsm_poller_ops);
 	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
 	ret = -ENOMEM;
 	ctx->user = user_get(ctx->node, ctx->uid);
@@ -517,6 +520,7 @@ void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 	unsigned long id;
 
 	seq_printf(m, "rsm:\tnode=%u\n", ctx->node->id);
+	dat_poller_show(m, &ctx->poller, READ_ONCE(ctx->watched));
 	rcu_read_lock();
 	xa_for_each(&ctx->objs, id, obj)
 		obj_show(m, obj);

@@ -6,7 +6,6 @@
  * private index, an entry is copied once and the copy is what gets checked.  A process that
  * writes what no library would loses its import.
  */
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
@@ -18,27 +17,6 @@
 static unsigned int ring_start;
 module_param(ring_start, uint, 0644);
 MODULE_PARM_DESC(ring_start, "First index of new rings; lets tests cross the wrap at 2^32 (0)");
-
-/*
- * When the watcher is worth it.  An entry that it finds saves the process what it costs to
- * enter the kernel, which is measured; for ten times as long it may look in vain, on the
- * average, since what it saves is latency, too.  So it looks until a point in time, which each
- * entry found puts off by what ten are worth, but no further than 25 are from then.  Where
- * rsm_watch_us says how long that is, costs don't matter.
- *
- * What counts is how long the process takes to come up with an entry once the adapter has
- * nothing left to do, not how long the adapter takes.  Entries that come within what ten are
- * worth make a streak, and one that is long enough gets the watcher.  Who enters all the
- * same while it has the ring, since he waits for longer than he cares to look himself, spoils
- * the streak.  The next has to be longer then, as it has after a watch that found next to
- * nothing.
- */
-#define RSM_COST_LEAST_NS	1500
-#define RSM_COST_MOST_NS	10000	/* more would not be waited for longer */
-#define STREAK_ENOUGH	8
-#define STREAK_MOST	4096	/* that may be asked for */
-#define STREAK_WATCHED	32	/* what it begins with, and what there is to lose */
-#define STREAK_MISS	4	/* lost by an entry that comes late, or a kick */
 
 static_assert(sizeof(struct dat_rsm_entry) == 32);
 static_assert(sizeof(struct dat_rsm_submit) == 128);
@@ -220,8 +198,8 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	}
 }
 
-/* Post what there is, as far as there is room.  Returns entries. */
-static u32 ring_post(struct rsm_ring *r)
+/* Post what there is, as far as there is room.  Returns whether there was something. */
+static bool ring_post(struct rsm_ring *r)
 {
 	u32 begin = r->head;
 	int n;
@@ -235,95 +213,29 @@ static u32 ring_post(struct rsm_ring *r)
 			break;
 		ring_post_batch(r, n);
 	}
-	return r->head - begin;
+	return r->head != begin;
 }
 
-/* How long an entry may be waited for in vain. */
-static u64 ring_patience_ns(const struct rsm_ring *r)
+/* The poller takes what comes.  The context outlives a ring that is not dead. */
+static bool ring_watched(const struct rsm_ring *r)
 {
-	return rsm_watch_ns(READ_ONCE(r->cost_ns));
+	return READ_ONCE(r->imp->obj.ctx->watched);
 }
 
-/* How much longer because of the one before. */
-static u64 ring_worth_ns(const struct rsm_ring *r)
+/* Take what there is.  A completion or the poller looks at what comes, or the ring is armed. */
+static void ring_look(struct rsm_ring *r)
 {
-	return ring_patience_ns(r) * 2 / 5;
-}
-
-static void ring_lose(struct rsm_ring *r)
-{
-	r->streak -= min(r->streak, STREAK_MISS);
-}
-
-/* Somebody has posted, and the watcher does not look. */
-static void ring_learn(struct rsm_ring *r)
-{
-	u64 now = ktime_get_ns();
-
-	if (now - r->last <= ring_worth_ns(r))
-		r->streak = min(r->streak + 1, STREAK_MOST);
-	else
-		ring_lose(r);
-	r->last = now;
-}
-
-/* A request has completed: the time that it took says nothing of the process. */
-static void ring_progress(struct rsm_ring *r)
-{
-	u64 now = ktime_get_ns(), until = now + ring_worth_ns(r);
-
-	r->last = now;
-	if (r->watched && r->until < until)
-		WRITE_ONCE(r->until, until);
-}
-
-/* The watcher has found entries. */
-static void ring_found(struct rsm_ring *r, u32 n)
-{
-	u64 most = ktime_get_ns() + ring_patience_ns(r);
-
-	r->found += n;
-	r->streak = min_t(u32, r->streak + n, STREAK_WATCHED);
-	WRITE_ONCE(r->until, min(r->until + n * ring_worth_ns(r), most));
-}
-
-/* Will the watcher find the next entry? */
-static bool ring_watched(struct rsm_ring *r)
-{
-	if (r->watched)
-		return true;
-	if (r->streak < r->enough || !ring_patience_ns(r))
-		return false;
-	if (!rsm_watch_add(r)) {
-		/* Not at once again: who asks takes a lock of all rings. */
-		r->streak = 0;
-		return false;
-	}
-	r->streak = STREAK_WATCHED;
-	r->found = 0;
-	WRITE_ONCE(r->until, ktime_get_ns() + ring_patience_ns(r));
-	return true;
-}
-
-/* Take what there is, and see to it that somebody looks at what comes.  Returns entries. */
-static u32 ring_look(struct rsm_ring *r)
-{
-	u32 n;
-
 	lockdep_assert_held(&r->lock);
 	if (r->dead)
-		return 0;
+		return;
 	ring_set_armed(r, false);
-	n = ring_post(r);
-	if (n && !r->watched)
-		ring_learn(r);
+	ring_post(r);
 	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
-		return n;
+		return;
 	ring_set_armed(r, false);
 	/* It was there: a tail that goes back is wild, too, and nobody runs after it. */
 	if (!ring_post(r) && !r->dead)
 		ring_refuse(r, -EOVERFLOW);
-	return n;
 }
 
 /* Without the lock: what is missed this time is seen the next. */
@@ -332,47 +244,26 @@ static bool ring_has_work(const struct rsm_ring *r)
 	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
 }
 
-static bool ring_worth_watching(const struct rsm_ring *r)
-{
-	return !r->dead && r->streak && ktime_get_ns() < r->until;
-}
-
-/* The watcher gives it up: its place is left before others may give it the next. */
-static void ring_unwatch(struct rsm_ring *r)
-{
-	rsm_watch_remove(r);
-	/* Has it been of use? */
-	if (r->streak && r->found >= STREAK_ENOUGH)
-		r->enough = STREAK_ENOUGH;
-	else
-		r->enough = min(r->enough * 2, STREAK_MOST);
-	r->streak = 0;
-	ring_look(r);
-}
-
 /**
- * rsm_ring_look() - look at a ring as the watcher
- * @ring: watched
+ * rsm_ring_look() - look at a ring as the poller
+ * @ring: in ctx->rings, whose lock is held
  *
- * Context: process.  Return: false: it is watched no more, and the import is to be put.
+ * Context: process.  Return: whether there was something to take.
  */
 bool rsm_ring_look(struct rsm_ring *ring)
 {
-	bool stays;
-	u32 n;
+	if (READ_ONCE(ring->dead) || !ring_has_work(ring))
+		return false;
+	rsm_ring_rearm(ring);
+	return true;
+}
 
-	if (!ring_has_work(ring) && !READ_ONCE(ring->dead) &&
-	    ktime_get_ns() < READ_ONCE(ring->until))
-		return true;
+/* Likewise, whether or not something is there: so a ring that is not watched any more is armed. */
+void rsm_ring_rearm(struct rsm_ring *ring)
+{
 	spin_lock_bh(&ring->lock);
-	n = ring_look(ring);
-	if (n)
-		ring_found(ring, n);
-	stays = ring_worth_watching(ring);
-	if (!stays)
-		ring_unwatch(ring);
+	ring_look(ring);
 	spin_unlock_bh(&ring->lock);
-	return stays;
 }
 
 /* Somebody waits for what is done by now. */
@@ -405,7 +296,6 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_sync_got(r, seq);
 		WRITE_ONCE(r->done, seq + 1);
 		ring_show_done(r);
-		ring_progress(r);
 	} else {
 		/* Silent ones before it may be done; after the end nobody counts them. */
 		ring_kill(r);
@@ -490,7 +380,6 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	}
 	r->head = READ_ONCE(ring_start);
 	r->done = r->head;
-	r->enough = STREAK_ENOUGH;
 	ring_submit(r)->tail = r->head;
 	ring_show_done(r);
 	/* It starts with nobody looking. */
@@ -534,6 +423,7 @@ static int ring_register(struct rsm_ring *r)
  */
 static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 {
+	struct rsm_ctx *ctx = (*ring)->imp->obj.ctx;
 	int ret;
 
 	lockdep_assert_held(&conn->ring_lock);
@@ -544,6 +434,9 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 	ret = ring_register(*ring);
 	if (ret)
 		return ret;
+	mutex_lock(&ctx->rings_lock);
+	list_add_tail(&(*ring)->node, &ctx->rings);
+	mutex_unlock(&ctx->rings_lock);
 	conn->done[RSM_CHANNEL_RING] = ring_completed;
 	smp_store_release(&conn->ring, *ring);	/* whole, for who looks without the lock */
 	*ring = NULL;
@@ -557,7 +450,6 @@ static int ring_add(struct rsm_conn *conn)
 
 	if (!r)
 		return DAT_RSM_NO_MEM;
-	rsm_watch_start();
 	mutex_lock(&conn->ring_lock);
 	ret = ring_begin(conn, &r);
 	mutex_unlock(&conn->ring_lock);
@@ -573,6 +465,7 @@ static struct rsm_ring *ring_of(const struct rsm_import *imp)
 
 void rsm_ring_end(struct rsm_conn *conn)
 {
+	struct rsm_ctx *ctx;
 	struct rsm_ring *r;
 
 	/* A call that is making the ring has made it, or has seen that the connection ended. */
@@ -581,9 +474,13 @@ void rsm_ring_end(struct rsm_conn *conn)
 	mutex_unlock(&conn->ring_lock);
 	if (!r)
 		return;
+	ctx = r->imp->obj.ctx;
 	spin_lock_bh(&r->lock);
 	WRITE_ONCE(r->dead, true);
 	spin_unlock_bh(&r->lock);
+	mutex_lock(&ctx->rings_lock);
+	list_del(&r->node);
+	mutex_unlock(&ctx->rings_lock);
 	flush_work(&r->cut);
 	ring_unregister(r);
 }
@@ -695,36 +592,13 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
-/*
- * Take what there is, unless a completion will: the last of what is under way is told of.  Nor
- * if the watcher will; but who is about to sleep does not count on when that thread runs.
- */
-static u32 ring_kick(struct rsm_ring *r, bool sleeps)
+/* Take what there is, unless a completion will: the last of what is under way is told of. */
+static void ring_kick(struct rsm_ring *r)
 {
-	u32 n = 0;
-
 	spin_lock_bh(&r->lock);
-	if (r->head == r->done && (sleeps || !r->watched))
-		n = ring_look(r);
-	if (r->watched)
-		ring_lose(r);
+	if (r->head == r->done)
+		ring_look(r);
 	spin_unlock_bh(&r->lock);
-	return n;
-}
-
-/* What an entry costs; some adapters are software that runs as soon as the lock is released. */
-static void ring_kick_timed(struct rsm_ring *r, bool sleeps)
-{
-	u64 begin = ktime_get_ns();
-	u32 n = ring_kick(r, sleeps), was, cost;
-
-	if (!n)
-		return;
-	/* Beside what is measured there is the way in and out. */
-	cost = clamp_t(u64, ktime_get_ns() - begin, RSM_COST_LEAST_NS, RSM_COST_MOST_NS * n) / n;
-	/* Whoever else measures: it is a guess. */
-	was = READ_ONCE(r->cost_ns);
-	WRITE_ONCE(r->cost_ns, was ? (was * 3 + cost) / 4 : cost);
 }
 
 int rsm_ring_kick(struct rsm_ucmd *ucmd)
@@ -739,7 +613,8 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 		return DAT_RSM_BAD_SEG;
 	r = ring_of(to_rsm_import(obj));
 	if (r) {
-		ring_kick_timed(r, arg->deadline_ns);
+		dat_poller_unpark(&ucmd->ctx->poller);
+		ring_kick(r);
 		ret = ring_wait(r, arg->index, arg->deadline_ns);
 	}
 	rsm_obj_put(obj);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Rings of imports: transfers that a process posts without a system call.  The protocol is
- * at the top of <rdma/dat_rsm.h>; rsm_ring.c is the only file that looks at the pages.
+ * at the top of <rdma/dat_rsm.h>; rsm/ring.c is the only file that looks at the pages.
  *
  * A ring is made when the process first asks for it, and ends with the connection; its memory
  * lives as long as the import's.
  *
- *   ring->lock            BH spinlock, outside of conn->lock and of the watcher's
+ *   ring->lock            BH spinlock, outside of conn->lock
  */
 #ifndef _DAT_RSM_RING_H
 #define _DAT_RSM_RING_H
@@ -30,6 +30,7 @@
  * @chunk: bytes of one, which no transfer crosses; a power of two
  * @lmr: of the chunks
  * @context: likewise
+ * @node: in ctx->rings
  * @lock: everything below
  * @head: entries taken; so many behind @done are under way
  * @done: entries known to be complete; silent puts are when a later entry is
@@ -38,13 +39,6 @@
  * @armed: the process is asked to kick
  * @waiting: somebody sleeps until @wake_at is done
  * @wake_at: the first that somebody sleeps for
- * @watched: the watcher looks; it holds a reference on @imp meanwhile
- * @until: when it gives up, in ns, unless it finds entries
- * @found: entries, by it
- * @last: when there was a completion, or, while the watcher does not look, an entry; in ns
- * @streak: entries that came soon after those before; see rsm_ring.c
- * @enough: of them, for the watcher to look
- * @cost_ns: what it costs a process to enter with an entry, a moving average; without the lock
  * @cut: end of an import whose ring is dead
  */
 struct rsm_ring {
@@ -56,6 +50,7 @@ struct rsm_ring {
 	u32			chunk;
 	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];
 	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];
+	struct list_head	node;
 	spinlock_t		lock;		/* of all that follows */
 	u32			head;
 	u32			done;
@@ -64,18 +59,12 @@ struct rsm_ring {
 	bool			armed;
 	bool			waiting;
 	u32			wake_at;
-	bool			watched;
-	u64			until;
-	u32			found;
-	u64			last;
-	u32			streak;
-	u32			enough;
-	u32			cost_ns;
 	struct work_struct	cut;
 };
 
-/* rsm_ring.c; the rest is in rsm.h */
+/* ring.c; the rest is in rsm.h */
 bool rsm_ring_look(struct rsm_ring *ring);
+void rsm_ring_rearm(struct rsm_ring *ring);
 
 /**
  * rsm_ring_end() - its connection has ended
@@ -87,11 +76,5 @@ void rsm_ring_end(struct rsm_conn *conn);
 
 /* The import's memory goes.  Context: sleeps. */
 void rsm_ring_free(struct rsm_conn *conn);
-
-/* rsm_watch.c */
-void rsm_watch_start(void);
-bool rsm_watch_add(struct rsm_ring *ring);
-void rsm_watch_remove(struct rsm_ring *ring);
-u64 rsm_watch_ns(u32 cost_ns);
 
 #endif /* _DAT_RSM_RING_H */

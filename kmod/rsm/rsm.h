@@ -48,6 +48,7 @@
 #include <linux/xarray.h>
 #include <rdma/dat_rsm.h>
 
+#include "poller.h"
 #include "region.h"
 
 /* Bytes of a segment, and of the room that its window has among page offsets. */
@@ -193,6 +194,10 @@ enum rsm_region_kind {
  * @busy: transfers may be in progress on them; likewise
  * @end_work: waits for transfers and peers, then frees @ending
  * @settle_by: once it is ended: in jiffies, until when peers may take to hear the last
+ * @rings_lock: mutex, inside conn->ring_lock: @rings
+ * @rings: struct rsm_ring, from registration to the end of the connection
+ * @poller: looks at @rings, if the process asked for that
+ * @watched: it does now; rings read it under their locks
  */
 struct rsm_ctx {
 	struct mm_struct	*mm;
@@ -209,6 +214,10 @@ struct rsm_ctx {
 	bool			busy;
 	struct work_struct	end_work;
 	unsigned long		settle_by;
+	struct mutex		rings_lock;	/* rings */
+	struct list_head	rings;
+	struct dat_poller	poller;
+	bool			watched;
 };
 
 /**
@@ -217,7 +226,7 @@ struct rsm_ctx {
  * @id: in ctx->objs
  * @ref: memory lives while it is held
  * @rcu: lookups are under RCU
- * @ctx: valid until the object is stopped
+ * @ctx: valid until the object is dropped
  * @lock: everything below
  * @slot: in ctx->slots; NULL once stopped
  * @generation: of the connection
@@ -396,6 +405,10 @@ extern unsigned int rsm_max_segments, rsm_max_exported;
 
 /* Runs the ends of contexts, which wait for peers, but never for one of their kind. */
 extern struct workqueue_struct *rsm_end_wq;
+
+/* poller.c */
+extern const struct dat_poller_ops rsm_poller_ops;
+long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf);
 
 /* main.c */
 struct rsm_node *rsm_node_of(struct net *net);

@@ -157,7 +157,7 @@ int dat_cmd_poller_run(struct dat_ucmd *ucmd)
 {
 	struct dat_poller_run *arg = ucmd->arg;
 
-	return arg->rsvd ? -EINVAL : dat_poller_run(ucmd->file);
+	return arg->rsvd ? -EINVAL : dat_poller_run(&ucmd->file->poller);
 }
 
 int dat_cmd_free(struct dat_ucmd *ucmd)

@@ -36,7 +36,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 	filp->f_mapping = file->inode->i_mapping;
 	mutex_init(&file->lock);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
-	dat_poller_init(&file->poller);
+	dat_poller_init(&file->poller, &dat_file_poller_ops);
 	file->net = get_net(current->nsproxy->net_ns);
 	file->mm = current->mm;
 	mmgrab(file->mm);

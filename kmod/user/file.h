@@ -13,24 +13,7 @@
 #include <linux/xarray.h>
 
 #include "core/dat.h"
-
-struct rsm_ctx;
-
-/**
- * struct dat_poller - the thread that looks at the doorbells of a file
- * @lock: @task; nothing is taken under it
- * @task: who is inside DAT_IOC_POLLER_RUN, or NULL
- * @wq: where it is parked
- * @parked: it sleeps until somebody rings; set by the thread, cleared by anybody
- * @idle_us: how long it looks in vain; 0: it ends
- */
-struct dat_poller {
-	struct mutex		lock;		/* task */
-	struct task_struct	*task;
-	wait_queue_head_t	wq;
-	bool			parked;
-	u32			idle_us;
-};
+#include "poller.h"
 
 /**
  * struct dat_file - an open file
@@ -74,11 +57,7 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 }
 
 /* poller.c */
-void dat_poller_init(struct dat_poller *p);
-int dat_poller_run(struct dat_file *file);
-void dat_poller_set(struct dat_poller *p, u32 idle_us);
-void dat_poller_wake(struct dat_poller *p);
-void dat_poller_unpark(struct dat_poller *p);
+extern const struct dat_poller_ops dat_file_poller_ops;
 
 /* ioctl.c */
 

@@ -15,17 +15,8 @@
 #include <sys/time.h>
 #include <sys/user.h>
 
-#define WATCH		"/sys/module/dat_rsm/parameters/watch_us"
-#define WATCH_US	(-1)		/* as the module has it */
 /* No multiple of 256 pages, behind whose end rxe 6.1 reads a pointer that it does not use. */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
-
-static int set_watch(int us)
-{
-	FILE *f = fopen(WATCH, "w");
-
-	return !f || fprintf(f, "%d", us) < 0 || fclose(f);
-}
 
 FIXTURE(ring) {
 	struct r_pair	p;
@@ -63,7 +54,6 @@ FIXTURE_TEARDOWN(ring)
 	rsm_memseg_export_destroy(self->exp);
 	r_close(&self->p);
 	munmap(self->mem, BIG);
-	set_watch(WATCH_US);
 }
 
 static unsigned long noise_state = 7;
@@ -464,31 +454,44 @@ static long count_puts(put_fn *put, int ops, int *status)
 	return count_some_puts(put, ops, count_all, status);
 }
 
-/* Here processors are taken away from the machine for longer than it waits for entries. */
-#define LONG_WATCH	2000000
+/* --- with the poller ----------------------------------------------------------------- */
 
-TEST_F(ring, a_steady_stream_of_puts_makes_no_system_call)
+/* The machine may take the processor away from a process for longer than any other time here. */
+#define LONG_LOOK	"1000000"
+
+FIXTURE(polled) {
+	int unused;
+};
+
+FIXTURE_SETUP(polled)
+{
+	ASSERT_EQ(0, setenv("RSM_POLLER_US", LONG_LOOK, 1));
+}
+
+FIXTURE_TEARDOWN(polled)
+{
+}
+
+TEST_F(polled, a_steady_stream_of_puts_makes_no_system_call)
 {
 	int status;
 	long n;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "nobody could look at the ring meanwhile");
-	ASSERT_EQ(0, set_watch(LONG_WATCH));
 	n = count_puts(explicit_put, 5000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 5000", n);
 	EXPECT_EQ(0, n);
 }
 
-TEST_F(ring, an_implicit_put_makes_one_system_call_at_most)
+TEST_F(polled, an_implicit_put_makes_one_system_call_at_most)
 {
 	int status;
 	long n;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "nobody could look at the ring meanwhile");
-	ASSERT_EQ(0, set_watch(LONG_WATCH));
 	n = count_puts(paced_put, 2000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 2000", n);
@@ -511,14 +514,13 @@ static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
  * depends on the load of the machine, but then the call only waits.
  */
 /* RSM check: 46 */
-TEST_F(ring, the_driver_carries_out_no_vector_of_a_steady_stream)
+TEST_F(polled, the_driver_carries_out_no_vector_of_a_steady_stream)
 {
 	int status;
 	long n;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "nobody could look at the ring meanwhile");
-	ASSERT_EQ(0, set_watch(LONG_WATCH));
 	n = count_some_puts(get_vector, 2000, is_no_wait, &status);
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, n);
@@ -550,85 +552,112 @@ TEST_F(ring, of_puts_that_overlap_the_last_one_wins)
 }
 
 /* That they are counted at all. */
-TEST_F(ring, without_the_watcher_there_are_some)
+TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system_call)
 {
 	int status;
 	long n;
 
-	ASSERT_EQ(0, set_watch(0));
 	n = count_puts(paced_put, 500, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 500", n);
 	EXPECT_LE(400, n);
 }
 
-/* It takes longer than the watcher looks. */
-static int watcher_pid(void)
+/* fdinfo of the open device says whether the poller looks. */
+static int poller_awake(void)
 {
-	FILE *ps = popen("pgrep -x dat-rsm-watch", "r");
-	int pid;
-
-	if (!ps || fscanf(ps, "%d", &pid) != 1)
-		pid = 0;
-	if (ps)
-		pclose(ps);
-	return pid;
-}
-
-/* The watcher sleeps when there is nothing to watch: its time does not go on. */
-static long watcher_ms(int pid)
-{
-	char name[64], path[64];
-	unsigned long user, system;
-	long ms = -1;
+	char path[64], line[256], target[64];
+	int fd, awake = -1;
+	ssize_t n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = pid ? fopen(path, "r") : NULL;
-	if (f && fscanf(f, "%*d (%63[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-			name, &user, &system) == 3)
-		ms = (long)(user + system) * 1000 / sysconf(_SC_CLK_TCK);
-	if (f)
-		fclose(f);
-	return ms;
-}
-
-TEST_F(ring, the_watcher_rests_when_nobody_puts)
-{
-	uint64_t i;
-	long ms;
-	int pid;
-
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "nobody could look at the ring meanwhile");
-	/* It is made with the first ring. */
-	i = 0;
-	ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
-	pid = watcher_pid();
-	ASSERT_EQ(0, set_watch(LONG_WATCH));
-	rsm_memseg_import_set_mode(self->p.imp, RSM_BARRIER_MODE_EXPLICIT);
-	for (i = 0; i < 500; i++)
-		ASSERT_EQ(0, paced_put(&self->p, i));
-	/* This is how it looks while it looks. */
-	ms = watcher_ms(pid);
-	ASSERT_LE(0, ms);
-	usleep(2 * R_QUIET_MS * 1000);
-	EXPECT_LT(ms + 100, watcher_ms(pid));
-	usleep(2 * LONG_WATCH);
-	ms = watcher_ms(pid);
-	usleep(2 * R_QUIET_MS * 1000);
-	EXPECT_GT(ms + 100, watcher_ms(pid));
-	ASSERT_EQ(0, set_watch(10000));
-	ms = watcher_ms(pid);
-	/* Nor is it woken for what comes now and then. */
-	for (i = 0; i < 20; i++) {
-		usleep(50000);
-		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, 0, &i, 1));
+	for (fd = 0; fd < 64 && awake < 0; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target));
+		if (n != 8 || memcmp(target, "/dev/rsm", 8))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			sscanf(line, "poller: thread=%*d idle_us=%*d awake=%d", &awake);
+		if (f)
+			fclose(f);
 	}
-	EXPECT_GT(ms + 100, watcher_ms(pid));
+	return awake;
 }
 
-/* It looks at a few of them; the others go on all the same. */
+static int poller_is(int awake)
+{
+	int i;
+
+	for (i = 0; i < 500 && poller_awake() != awake; i++)
+		usleep(10000);
+	return poller_awake() == awake;
+}
+
+TEST_F(ring, without_RSM_POLLER_US_there_is_no_poller)
+{
+	EXPECT_EQ(-1, poller_awake());
+}
+
+TEST_F(polled, it_sleeps_when_nobody_puts_and_wakes_for_a_put)
+{
+	uint64_t one = 1;
+	struct r_pair p;
+
+	ASSERT_EQ(0, setenv("RSM_POLLER_US", "1000", 1));
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	ASSERT_TRUE(poller_is(0));
+	ASSERT_EQ(0, setenv("RSM_POLLER_US", LONG_LOOK, 1));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
+	EXPECT_EQ(1, *(volatile uint64_t *)p.mem);
+	ASSERT_TRUE(poller_is(0));
+	/* Asleep it has left the ring in a state in which a put enters. */
+	one = 2;
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
+	EXPECT_EQ(2, *(volatile uint64_t *)p.mem);
+	r_close(&p);
+}
+
+TEST_F(polled, a_put_wakes_it)
+{
+	uint64_t one = 1;
+	struct r_pair p;
+
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	ASSERT_TRUE(poller_is(0));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
+	EXPECT_TRUE(poller_is(1));
+	r_close(&p);
+}
+
+TEST_F(polled, a_value_that_is_none_is_left_alone)
+{
+	struct r_pair p;
+
+	ASSERT_EQ(0, setenv("RSM_POLLER_US", "0x10", 1));
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	EXPECT_EQ(-1, poller_awake());
+	r_close(&p);
+}
+
+TEST_F(polled, imports_come_and_go_under_it)
+{
+	rsm_memseg_import_handle_t imp;
+	rsmapi_barrier_t b;
+	uint64_t i;
+	struct r_pair p;
+
+	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
+	for (i = 1; i <= 30; i++) {
+		ASSERT_EQ(0, r_also(&p, RSM_PERM_RDWR, &imp, &b));
+		ASSERT_EQ(0, rsm_memseg_import_put64(imp, 0, &i, 1));
+		EXPECT_EQ(i, *(volatile uint64_t *)p.mem);
+		ASSERT_EQ(0, rsm_memseg_import_disconnect(imp));
+	}
+	r_close(&p);
+}
+
 TEST_F(ring, many_rings_go_on_side_by_side)
 {
 	enum { RINGS = 24 };
@@ -636,7 +665,6 @@ TEST_F(ring, many_rings_go_on_side_by_side)
 	rsmapi_barrier_t b[RINGS];
 	uint64_t i, n;
 
-	ASSERT_EQ(0, set_watch(LONG_WATCH));
 	for (n = 0; n < RINGS; n++) {
 		ASSERT_EQ(0, r_also(&self->p, RSM_PERM_RDWR, &imp[n], &b[n]));
 		ASSERT_EQ(0, rsm_memseg_import_set_mode(imp[n], RSM_BARRIER_MODE_EXPLICIT));
@@ -649,7 +677,6 @@ TEST_F(ring, many_rings_go_on_side_by_side)
 		ASSERT_EQ(0, rsm_memseg_import_close_barrier(&b[n]));
 		EXPECT_EQ(99, ((volatile uint64_t *)self->p.mem)[n]);
 	}
-	/* Nor does it keep those that have gone. */
 	for (n = 0; n < RINGS; n++)
 		ASSERT_EQ(0, rsm_memseg_import_disconnect(imp[n]));
 }

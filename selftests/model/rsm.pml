@@ -6,12 +6,12 @@
  *   producer    posts POSTS entries, and reads what those before it have got
  *   kicker      enters when nobody has asked for it, as who waits does
  *   device      completes what it was given, in order, and looks
- *   watcher     has the ring at times, looks at times, and gives it up at any time
+ *   poller      watches at times, looks at times, and parks at any time
  *
  * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index, and
  * so does what is got, so whatever comes too early or is overwritten shows as another number.
  *
- * -DENTRIES=n, -DPOSTS=n, -DROOM=n: requests that may be under way, -DWATCH: there is a watcher;
+ * -DENTRIES=n, -DPOSTS=n, -DROOM=n: requests that may be under way, -DWATCH: there is a poller;
  * -DNO_<X> leaves barrier or step X out.
  */
 #ifndef ENTRIES
@@ -33,12 +33,17 @@
 #define ENTRY	3
 #define GOT	(ENTRY + ENTRIES)
 #define NLOC	(GOT + ENTRIES)
+/* Stores to a location; the flags also change with the poller. */
+#ifdef WATCH
+#define HIST	(2 * POSTS + 10)
+#else
 #define HIST	(2 * POSTS + 4)
+#endif
 
 #define PRODUCER 0
 #define DEVICE	1
 #define KICKER	2
-#define WATCHER	3
+#define POLLER	3
 #ifdef WATCH
 #define NTHREAD	4
 #else
@@ -61,6 +66,8 @@
 byte head = START;
 byte done = START;
 bool armed;
+
+/* The poller's: ctx->watched, which others read under RLOCK. */
 bool watched;
 
 /* The producer's own. */
@@ -106,23 +113,10 @@ inline disarm()
 	fi
 }
 
-/* ring_watched() */
-inline ask_watcher()
-{
-#ifdef WATCH
-	if
-	:: !watched && !giving_up -> watched = true
-	:: true
-	fi
-#else
-	skip
-#endif
-}
-
 /* ring_look(), with RLOCK, which it releases. */
 inline look()
 {
-	atomic { disarm(); take(); ask_watcher() }
+	atomic { disarm(); take() }
 	do
 	:: head != done || watched -> break
 	:: else ->
@@ -154,7 +148,7 @@ inline ioctl_kick()
 {
 	lock(RLOCK);
 	if
-	:: head != done || watched -> unlock(RLOCK)
+	:: head != done -> unlock(RLOCK)
 	:: else -> look()
 	fi
 }
@@ -207,7 +201,6 @@ inline post()
 proctype producer(byte me)
 {
 	byte n, e, f;
-	bool giving_up;
 
 	do
 	:: posted < POSTS -> post()
@@ -221,7 +214,6 @@ proctype producer(byte me)
 proctype kicker(byte me)
 {
 	byte n, e;
-	bool giving_up;
 
 	ioctl_kick();
 	leave()
@@ -231,7 +223,6 @@ proctype kicker(byte me)
 proctype device(byte me)
 {
 	byte n, e;
-	bool giving_up;
 
 end:	do
 	:: atomic { head != done && !held[RLOCK] ->
@@ -258,30 +249,29 @@ end:	do
 }
 
 #ifdef WATCH
-/* rsm_ring_look(), at any time, as time and tail come to it. */
-proctype watcher(byte me)
+/* poller_watch(), poller_park() */
+proctype poller(byte me)
 {
-	byte n, e;
-	bool giving_up;
+	byte n, e, rounds;
 
-end:	do
-	:: watched ->
+	do
+	:: rounds < 2 ->
+		rounds++;
+		watched = true;
+		do
+		/* rsm_ring_look(), at any time, as the tail comes to it */
+		:: true -> lock(RLOCK); look()
+		:: true -> break
+		od;
+		watched = false;
+#ifndef NO_LAST
+		/* rsm_ring_rearm() */
 		lock(RLOCK);
-		if
-		:: true
-		/* ring_unwatch() */
-		:: watched = false; giving_up = true
-		fi;
-#ifdef NO_LAST
-		if
-		:: giving_up -> unlock(RLOCK)
-		:: else -> look()
-		fi;
-#else
-		look();
+		look()
 #endif
-		giving_up = false
-	od
+	:: true -> break
+	od;
+	leave()
 }
 #endif
 
@@ -299,7 +289,7 @@ init
 		run device(DEVICE);
 		run kicker(KICKER);
 #ifdef WATCH
-		run watcher(WATCHER)
+		run poller(POLLER)
 #endif
 	}
 }

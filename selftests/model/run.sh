@@ -124,7 +124,7 @@ plan() {
 	holds rsm   ring	-DPOSTS=4
 	holds rsm   ring-1	-DPOSTS=4 -DROOM=1
 	holds rsm   ring-4	-DPOSTS=4 -DENTRIES=4
-	holds rsm   watcher	-DPOSTS=3 -DWATCH
+	holds rsm   poller	-DPOSTS=2 -DWATCH
 	needs rsm   A		-DNO_A
 	needs rsm   B		-DNO_B
 	needs rsm   D		-DNO_D
@@ -135,8 +135,8 @@ plan() {
 	needs rsm   arm		-DNO_ARM
 	needs rsm   look-again	-DNO_LOOK
 	needs rsm   completed	-DNO_COMPLETED
-	needs rsm   watcher-B	-DPOSTS=3 -DWATCH -DNO_B
-	needs rsm   watcher-E	-DPOSTS=3 -DWATCH -DNO_E
+	needs rsm   poller-B	-DPOSTS=3 -DWATCH -DNO_B
+	needs rsm   poller-E	-DPOSTS=3 -DWATCH -DNO_E
 	needs rsm   last-look	-DPOSTS=3 -DWATCH -DNO_LAST
 	END
 	[ -n "$long" ] || return 0

@@ -80,7 +80,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	ia->obj.ia = ia;
 	pthread_mutex_init(&ia->feed_lock, NULL);
 	pthread_mutex_init(&ia->lock, NULL);
-	pthread_mutex_init(&ia->poller.lock, NULL);
+	pthread_mutex_init(&ia->poller_lock, NULL);
 	udat_list_init(&ia->objs);
 	udat_list_init(&ia->graves);
 	ia->name = strdup(name);
@@ -103,7 +103,7 @@ err_close:
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
 err_free:
-	pthread_mutex_destroy(&ia->poller.lock);
+	pthread_mutex_destroy(&ia->poller_lock);
 	pthread_mutex_destroy(&ia->lock);
 	pthread_mutex_destroy(&ia->feed_lock);
 	free(ia->name);
@@ -114,7 +114,7 @@ err_free:
 /* Forget all objects; the driver has let go of them. */
 static void ia_destroy(struct udat_ia *ia)
 {
-	udat_poller_end(ia);
+	du_poller_end(&ia->poller);
 	udat_cnos_end(ia);
 	while (ia->objs.next != &ia->objs)
 		udat_obj_forget(ia->objs.next);
@@ -123,7 +123,7 @@ static void ia_destroy(struct udat_ia *ia)
 	udat_lmr_table_free(ia);
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
-	pthread_mutex_destroy(&ia->poller.lock);
+	pthread_mutex_destroy(&ia->poller_lock);
 	pthread_mutex_destroy(&ia->lock);
 	pthread_mutex_destroy(&ia->feed_lock);
 	free(ia->name);

@@ -39,6 +39,7 @@
 #include "../common/arena.h"
 #include "../common/dev.h"
 #include "../common/lock.h"
+#include "../common/poller.h"
 #include "../common/ring.h"
 #include "err.h"
 
@@ -89,18 +90,6 @@ struct udat_lmr_chunk {
 };
 
 /*
- * struct udat_poller - the thread that looks at what is posted
- * @lock: of what follows
- * @thread: valid in the process @pid
- * @pid: whose it is; 0: there is none
- */
-struct udat_poller {
-	pthread_mutex_t	lock;
-	pthread_t	thread;
-	pid_t		pid;
-};
-
-/*
  * struct udat_ia - interface adapter
  * @obj: ia is itself
  * @name: as it was opened by
@@ -120,6 +109,7 @@ struct udat_poller {
  * @named_graves: of them, when we last looked for events that name them
  * @lmrs: by the index part of lmr_context
  * @waiters: threads inside dat_evd_wait(); atomic
+ * @poller_lock: @poller
  * @poller: if the program wants one
  */
 struct udat_ia {
@@ -141,7 +131,8 @@ struct udat_ia {
 	unsigned int		named_graves;
 	struct udat_lmr_chunk	**lmrs;
 	int			waiters;
-	struct udat_poller	poller;
+	pthread_mutex_t		poller_lock;
+	struct du_poller	poller;
 };
 
 /*
@@ -403,9 +394,6 @@ uint64_t udat_deadline(DAT_TIMEOUT timeout);
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind);
 int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind);
 void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
-
-/* poller.c */
-void udat_poller_end(struct udat_ia *ia);
 
 /* cno.c */
 void udat_cno_end(struct udat_cno *cno);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "librsm.h"
@@ -92,6 +93,32 @@ int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
 	return ret ? rsm_errno(ret) : (int)head->err;
 }
 
+/* Without the poller transfers go all the same. */
+static void ctx_start_poller(struct rsm_ctx *ctx)
+{
+	const char *env = secure_getenv("RSM_POLLER_US");
+	unsigned long us;
+	char *end;
+	int ret;
+
+	if (!env || !*env)
+		return;
+	us = strtoul(env, &end, 10);
+	if (*end || !us || us > DAT_MAX_POLLER_IDLE_US) {
+		du_log(DU_LOG_ERROR, "RSM_POLLER_US is %s, not 1 to %d microseconds: there is no poller",
+		       env, DAT_MAX_POLLER_IDLE_US);
+		return;
+	}
+	ret = du_poller_set(ctx->fd, (uint32_t)us);
+	if (!ret) {
+		ret = du_poller_start(&ctx->poller, ctx->fd);
+		if (ret)
+			du_poller_set(ctx->fd, 0);
+	}
+	if (ret)
+		du_log(DU_LOG_ERROR, "the poller of RSM_POLLER_US does not start: %s", strerror(-ret));
+}
+
 static int ctx_setup(struct rsm_ctx *ctx)
 {
 	struct dat_rsm_open arg = { .size = sizeof(arg) };
@@ -115,6 +142,7 @@ static int ctx_setup(struct rsm_ctx *ctx)
 		ret = rsm_errno(ret);
 		goto err_close;
 	}
+	ctx_start_poller(ctx);
 	return RSM_SUCCESS;
 
 err_close:

@@ -21,6 +21,7 @@
 
 #include "../common/arena.h"
 #include "../common/dev.h"
+#include "../common/poller.h"
 
 /* In librsm.map. */
 #define RSM_API __attribute__((visibility("default")))
@@ -38,11 +39,13 @@ enum rsm_type {
  * @fd: of it
  * @foreign: it is that of the parent
  * @slots: struct dat_rsm_slot, written by the driver
+ * @poller: of RSM_POLLER_US
  */
 struct rsm_ctx {
 	int		fd;
 	int		foreign;
 	struct du_map	slots;
+	struct du_poller poller;
 };
 
 /*

@@ -1052,7 +1052,8 @@ struct dat_cr_handoff {
  * @idle_us: after so many microseconds in which nothing was posted it sleeps until the
  *	next kick, at most DAT_MAX_POLLER_IDLE_US; 0, as at first: none may
  *
- * Changes a thread that does so already, or ends it.
+ * Changes a thread that does so already, or ends it.  A file of /dev/rsm answers this and
+ * DAT_IOC_POLLER_RUN as well, for the rings of its imports, after DAT_IOC_RSM_OPEN.
  */
 struct dat_poller_set {
 	__u32 size;

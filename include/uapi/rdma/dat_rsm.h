@@ -55,7 +55,7 @@
  *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
  *   full barrier                  (B)        copy, check, post n entries
  *   if status.flags & NEED_KICK              if requests are under way, or the
- *     ioctl(DAT_IOC_RSM_KICK)                  watcher has the ring: leave
+ *     ioctl(DAT_IOC_RSM_KICK)                  poller is awake: leave
  *                                            status.flags = NEED_KICK
  *   use data of entries before               full barrier                 (E)
  *     status.done                 (F)        if submit.tail != head: again (D)
@@ -71,8 +71,7 @@
  *       read from there, when done shows it.
  *
  * Nobody has to enter while requests are under way, since their completion looks; nor while
- * the watcher, a thread of the kernel, has the ring, which it does as long as entries come
- * thick and fast, and a little longer.
+ * a thread of the process is inside DAT_IOC_POLLER_RUN and awake.
  */
 #ifndef _UAPI_RDMA_DAT_RSM_H
 #define _UAPI_RDMA_DAT_RSM_H

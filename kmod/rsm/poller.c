@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The poller of a file of /dev/rsm: it looks at the rings of the imports. */
+#include <linux/uaccess.h>
+#include <rdma/dat_ioctl.h>
+
+#include "rsm/ring.h"
+
+static struct rsm_ctx *ctx_of(const struct dat_poller *p)
+{
+	return container_of(p, struct rsm_ctx, poller);
+}
+
+static bool rings_look(struct dat_poller *p)
+{
+	struct rsm_ctx *ctx = ctx_of(p);
+	struct rsm_ring *ring;
+	bool found = false;
+
+	mutex_lock(&ctx->rings_lock);
+	list_for_each_entry(ring, &ctx->rings, node)
+		found |= rsm_ring_look(ring);
+	mutex_unlock(&ctx->rings_lock);
+	return found;
+}
+
+static void rings_watch(struct dat_poller *p, bool on)
+{
+	struct rsm_ctx *ctx = ctx_of(p);
+	struct rsm_ring *ring;
+
+	WRITE_ONCE(ctx->watched, on);
+	if (on)
+		return;
+	mutex_lock(&ctx->rings_lock);
+	list_for_each_entry(ring, &ctx->rings, node)
+		rsm_ring_rearm(ring);
+	mutex_unlock(&ctx->rings_lock);
+}
+
+static bool rings_gone(const struct dat_poller *p)
+{
+	return test_bit(0, &ctx_of(p)->ended);
+}
+
+const struct dat_poller_ops rsm_poller_ops = {
+	.look	= rings_look,
+	.watch	= rings_watch,
+	.gone	= rings_gone,
+};
+
+static long poller_set(struct rsm_ctx *ctx, const struct dat_poller_set *arg)
+{
+	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
+		return -EINVAL;
+	dat_poller_set(&ctx->poller, arg->idle_us);
+	return 0;
+}
+
+/**
+ * rsm_ioctl_poller() - DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN
+ * @file: of the caller
+ * @cmd: either
+ * @ubuf: struct dat_poller_set or struct dat_poller_run of the caller
+ *
+ * Context: sleeps; DAT_IOC_POLLER_RUN until it is ended.  Return: 0 or an errno as at the top of
+ * <rdma/dat_ioctl.h>; -EINVAL also before DAT_IOC_RSM_OPEN; -EPERM: another address space.
+ */
+long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf)
+{
+	struct rsm_ctx *ctx = rsm_file_ctx(file);
+	union {
+		struct dat_poller_set	set;
+		struct dat_poller_run	run;
+	} arg;
+	u32 size;
+	int ret;
+
+	static_assert(sizeof(arg.set) == sizeof(arg.run));
+	if (current->mm != file->mm)
+		return -EPERM;
+	if (get_user(size, (u32 __user *)ubuf))
+		return -EFAULT;
+	if (!ctx || size < sizeof(arg))
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	ret = copy_struct_from_user(&arg, sizeof(arg), ubuf, size);
+	if (ret)
+		return ret;
+	if (cmd == DAT_IOC_POLLER_SET)
+		return poller_set(ctx, &arg.set);
+	return arg.run.rsvd ? -EINVAL : dat_poller_run(&ctx->poller);
+}

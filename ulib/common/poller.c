@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <rdma/dat_ioctl.h>
+
+#include "dev.h"
+#include "poller.h"
+
+/* It touches nothing of the library but its argument. */
+static void *poller_thread(void *arg)
+{
+	const struct du_poller *p = arg;
+	struct dat_poller_run run = { .size = sizeof(run) };
+
+	/* It has no handlers, but a stop and a continue interrupt it, too. */
+	while (du_ioctl(p->fd, DAT_IOC_POLLER_RUN, &run) == -EINTR)
+		;
+	return NULL;
+}
+
+int du_poller_set(int fd, uint32_t idle_us)
+{
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };
+
+	return du_ioctl(fd, DAT_IOC_POLLER_SET, &arg);
+}
+
+int du_poller_start(struct du_poller *p, int fd)
+{
+	sigset_t all, old;
+	int ret;
+
+	p->fd = fd;
+	/* Signals are for the threads of the program. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&p->thread, NULL, poller_thread, p);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		return -ret;
+	pthread_setname_np(p->thread, "dat-poll");
+	p->pid = getpid();
+	return 0;
+}
+
+void du_poller_end(struct du_poller *p)
+{
+	if (p->pid == getpid())
+		pthread_join(p->thread, NULL);
+	p->pid = 0;
+}
