@@ -76,14 +76,13 @@ static inline bool dat_reports_last_wqe(const struct ib_device *ibdev)
 
 /* 6.13 wants the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-#define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT)
-#define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_INTERNAL)
-#define IMPORT_DAT_NAMESPACES()	MODULE_IMPORT_NS(DAT); MODULE_IMPORT_NS(DAT_INTERNAL)
+#define DAT_NS(ns)	ns
 #else
-#define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT")
-#define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "DAT_INTERNAL")
-#define IMPORT_DAT_NAMESPACES()	MODULE_IMPORT_NS("DAT"); MODULE_IMPORT_NS("DAT_INTERNAL")
+#define DAT_NS(ns)	#ns
 #endif
+
+#define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT))
+#define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT_INTERNAL))
 
 /* How ib_umem_get() pins pages; until 6.2 it breaks copy-on-write also for memory it only reads. */
 static inline unsigned int dat_umem_gup_flags(int access)

@@ -110,4 +110,5 @@ module_exit(rsm_exit);
 
 MODULE_DESCRIPTION("Remote Shared Memory over Direct Access Transport");
 MODULE_LICENSE("GPL");
-IMPORT_DAT_NAMESPACES();
+MODULE_IMPORT_NS(DAT_NS(DAT));
+MODULE_IMPORT_NS(DAT_NS(DAT_INTERNAL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The poller: a thread that spends its life in one ioctl, where the driver looks at what is posted. */
+/* The poller: a thread inside one ioctl, where the driver looks at what is posted. */
 #ifndef _DU_POLLER_H
 #define _DU_POLLER_H
 
