@@ -12,6 +12,9 @@
  * unarmed is armed then.
  */
 #include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/processor.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>

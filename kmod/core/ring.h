@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Memory shared with a process.  ring.c is the only file that looks at it, but for rings of
- * RSM (rsm_ring.c); the protocol and its lettered barriers are in <rdma/dat_ring.h>.
+ * RSM (rsm/ring.c); the protocol and its lettered barriers are in <rdma/dat_ring.h>.
  */
 #ifndef _DAT_RING_H
 #define _DAT_RING_H

@@ -151,20 +151,20 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 EXPORT_SYMBOL_DAT(kdat_ia_openv);
 
 /**
- * kdat_ia_open_net() - open an adapter of a namespace, for a consumer in this module
- * @net: whose adapter; the IA holds it until it is closed
+ * kdat_ia_open_net() - open an adapter of a network namespace, which need not be the caller's
+ * @net: network namespace; the IA holds it until it is closed
  * @name: IA name
+ * @owner: module of the consumer; when it goes, what it has left open is closed
  * @ia: out; it has no async EVD
- *
- * Nobody closes what such a consumer leaves open.
  *
  * Context: may sleep.  Return: as kdat_ia_openv().
  */
-DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia)
+DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *owner,
+			    DAT_IA_HANDLE *ia)
 {
 	DAT_EVD_HANDLE async_evd = DAT_EVD_ASYNC_EXISTS;
 
-	return ia_make(net, name, 0, &async_evd, NULL, ia);
+	return ia_make(net, name, 0, &async_evd, owner, ia);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
 

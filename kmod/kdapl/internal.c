@@ -6,14 +6,12 @@
 
 static_assert(KDAT_MAX_EVD_QLEN == DAT_MAX_EVD_QLEN);
 
-int kdat_adapter_nth(struct net *net, unsigned int index, struct kdat_adapter *out)
+int kdat_adapter_nth(struct net *net, unsigned int index, char *name)
 {
 	bool active;
 	u32 port;
-	int ret;
 
-	ret = dat_dev_nth(net, index, out->name, sizeof(out->name), &port, &active);
-	return ret ?: kdat_adapter_find(net, out->name, out);
+	return dat_dev_nth(net, index, name, DAT_NAME_SIZE, &port, &active);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_nth);
 

@@ -18,6 +18,7 @@
 
 #define KDAT_MAX_EVD_QLEN	65536
 
+struct module;
 struct net;
 
 /**
@@ -52,11 +53,11 @@ struct kdat_ia_traits {
  * kdat_adapter_nth() - enumerate the adapters that a network namespace may use
  * @net: network namespace
  * @index: from 0
- * @out: result
+ * @name: result, of DAT_NAME_SIZE bytes
  *
  * Context: may sleep.  Return: 0; -ENOENT there are fewer.
  */
-int kdat_adapter_nth(struct net *net, unsigned int index, struct kdat_adapter *out);
+int kdat_adapter_nth(struct net *net, unsigned int index, char *name);
 
 /**
  * kdat_adapter_find() - look at an adapter of a network namespace
@@ -64,11 +65,13 @@ int kdat_adapter_nth(struct net *net, unsigned int index, struct kdat_adapter *o
  * @name: IA name
  * @out: result
  *
- * Context: may sleep.  Return: 0; -ENODEV there is none of that name.
+ * Context: may sleep.  Return: 0; -ENOENT there is none of that name; -EOPNOTSUPP its
+ * driver is not known to be good.
  */
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out);
 
-DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, DAT_IA_HANDLE *ia);
+DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *owner,
+			    DAT_IA_HANDLE *ia);
 bool kdat_ia_good(DAT_IA_HANDLE ia);
 DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
 

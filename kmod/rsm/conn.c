@@ -410,7 +410,7 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 	}
 }
 
-/* The errors that rsm_serve.c may send; what else a peer says is an unreachable node. */
+/* The errors that rsm/serve.c may send; what else a peer says is an unreachable node. */
 int rsm_conn_refusal(u32 err)
 {
 	switch (err) {

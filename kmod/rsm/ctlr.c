@@ -78,16 +78,16 @@ static bool name_known(const struct rsm_node *node, const char *name)
 /* Adapters that nobody has seen yet get numbers; those that went keep theirs. */
 static void names_update(struct rsm_node *node)
 {
-	struct kdat_adapter a;
+	char name[DAT_NAME_SIZE];
 	unsigned int i;
 
 	lockdep_assert_held(&node->ctlr_lock);
 	for (i = 0; node->nr_names < RSM_MAX_CTLRS; i++) {
-		if (kdat_adapter_nth(node->net, i, &a))
+		if (kdat_adapter_nth(node->net, i, name))
 			break;
-		if (name_known(node, a.name))
+		if (name_known(node, name))
 			continue;
-		node->names[node->nr_names] = kstrdup(a.name, GFP_KERNEL);
+		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);
 		if (!node->names[node->nr_names])
 			break;
 		node->nr_names++;
@@ -296,7 +296,7 @@ static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 	DAT_RETURN rc;
 
 	strscpy(ctlr->name, name, sizeof(ctlr->name));
-	rc = kdat_ia_open_net(node->net, name, &ctlr->ia);
+	rc = kdat_ia_open_net(node->net, name, THIS_MODULE, &ctlr->ia);
 	if (rc == DAT_SUCCESS)
 		rc = ctlr_setup(ctlr);
 	if (rc != DAT_SUCCESS) {

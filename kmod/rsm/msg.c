@@ -253,7 +253,7 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* A message of the handshake: those of rsm_auth.c. */
+/* A message of the handshake: those of rsm/auth.c. */
 static bool msg_hear_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rsm_msg.c and rsm_conn.c have of each other: the words of a connection, and the
+ * What rsm/msg.c and rsm/conn.c have of each other: the words of a connection, and the
  * connection.
  */
 #ifndef _DAT_RSM_MSG_H
@@ -16,7 +16,7 @@
 #define COOKIE_BEFORE	32
 #define COOKIE_MASK	GENMASK(COOKIE_CHANNEL - COOKIE_BEFORE - 1, 0)
 
-/* rsm_msg.c; what is "under conn->lock" posts, unless the connection is not up */
+/* rsm/msg.c; what is "under conn->lock" posts, unless the connection is not up */
 
 /* Tell what there is to tell, unless the peer has not answered the last time.  Under conn->lock. */
 void rsm_msg_push(struct rsm_conn *conn);
@@ -50,7 +50,7 @@ void rsm_msg_inbox(struct work_struct *work);
 /* A byte that flushes of a channel are read into. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
-/* rsm_auth.c; under end_lock, in process context */
+/* rsm/auth.c; under end_lock, in process context */
 
 /* Note between which queue pairs the connection is.  Return: false: it is ending already. */
 bool rsm_auth_link(struct rsm_conn *conn);
@@ -71,7 +71,7 @@ void rsm_auth_prove_again(struct rsm_conn *conn);
  */
 bool rsm_auth_heard(struct rsm_conn *conn, const void *msg, u32 len);
 
-/* rsm_conn.c */
+/* rsm/conn.c */
 
 /* The handshake is over; conn->lock held, all that the peer needs has been sent. */
 void rsm_conn_up(struct rsm_conn *conn);

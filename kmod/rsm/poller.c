@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The poller of a file of /dev/rsm: it looks at the rings of the imports. */
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <rdma/dat_ioctl.h>
 
@@ -17,8 +18,10 @@ static bool rings_look(struct dat_poller *p)
 	bool found = false;
 
 	mutex_lock(&ctx->rings_lock);
-	list_for_each_entry(ring, &ctx->rings, node)
+	list_for_each_entry(ring, &ctx->rings, node) {
 		found |= rsm_ring_look(ring);
+		cond_resched();
+	}
 	mutex_unlock(&ctx->rings_lock);
 	return found;
 }
@@ -32,8 +35,10 @@ static void rings_watch(struct dat_poller *p, bool on)
 	if (on)
 		return;
 	mutex_lock(&ctx->rings_lock);
-	list_for_each_entry(ring, &ctx->rings, node)
+	list_for_each_entry(ring, &ctx->rings, node) {
 		rsm_ring_rearm(ring);
+		cond_resched();
+	}
 	mutex_unlock(&ctx->rings_lock);
 }
 

@@ -119,7 +119,7 @@ struct rsm_ctlr {
 	u32			next_conn;
 };
 
-/* rsm_ctlr.c, rsm_node.c */
+/* rsm/ctlr.c, rsm/node.c */
 
 /**
  * rsm_ctlr_get() - have an adapter open
@@ -172,7 +172,7 @@ extern unsigned int rsm_port;	/* of service points, host order */
  *
  * The proofs are HMAC-SHA256 over struct rsm_transcript, which has all that was said, and between
  * which queue pairs.  Nonces of both sides make it fresh, and labels keep the one side's proof from
- * being the other's.  See rsm_auth.c.
+ * being the other's.  See rsm/auth.c.
  */
 
 #define RSM_NONCE	32
@@ -356,7 +356,7 @@ struct rsm_msg {
 	__be64	addr;
 };
 
-/* Who gets the completion of a request: a part of its cookie, see rsm_msg.h. */
+/* Who gets the completion of a request: a part of its cookie, see rsm/msg.h. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
@@ -532,7 +532,7 @@ struct rsm_conn {
 	struct delayed_work		beat;
 };
 
-/* rsm_auth.c */
+/* rsm/auth.c */
 
 /* Importer: fill the greeting and the unsigned proof, of the caller who imports from @node. */
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
@@ -540,7 +540,7 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 /* Exporter: whether the importer and this node agree on proofs.  Return: enum dat_rsm_err. */
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
 
-/* rsm_conn.c */
+/* rsm/conn.c */
 
 /**
  * rsm_conn_make() - begin a connection
@@ -621,7 +621,7 @@ void rsm_conn_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 /* Upcall of ctlr->cr_evd: a peer asks for a connection; @ctlr: struct rsm_ctlr. */
 void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
-/* rsm_msg.c */
+/* rsm/msg.c */
 
 /* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
 int rsm_msg_tell(struct rsm_conn *conn, bool single);
@@ -651,13 +651,13 @@ struct rsm_remote {
 	bool			failed;
 };
 
-/* rsm_stage.c; completions of the stage */
+/* rsm/stage.c; completions of the stage */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
 
 /* Heartbeats and messages of connections; ends of them have queues of their own. */
 extern struct workqueue_struct *rsm_wq;
 
-/* rsm_remote.c */
+/* rsm/remote.c */
 
 /**
  * rsm_remote_probe() - ask whether a node answers, if only to refuse us

@@ -31,6 +31,8 @@
  *                         user memory is touched, windows are zapped, or memory is reclaimed
  *   import->map_lock      mutex, not inside node->lock but inside mmap_lock: what the window
  *                         shows; never held while user memory is touched or memory is reclaimed
+ *   ctx->rings_lock       mutex, inside conn->ring_lock and outside of ring->lock: the rings that
+ *                         the poller looks at; nothing under it waits for a peer or a process
  *   obj->lock             spinlock: events
  */
 #ifndef _DAT_RSM_H
@@ -434,7 +436,7 @@ void rsm_obj_cut(struct rsm_obj *obj);
 /* How many of so many places one user may have. */
 unsigned int rsm_user_share(unsigned int places);
 
-/* rsm_mem.c */
+/* rsm/mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out);
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from);
@@ -443,7 +445,7 @@ void rsm_mem_unpin(struct rsm_mem *mem);
 u64 rsm_mem_budget(void);
 int rsm_localmem_create(struct rsm_ucmd *ucmd);
 
-/* rsm_export.c */
+/* rsm/export.c */
 int rsm_export_create(struct rsm_ucmd *ucmd);
 int rsm_export_rebind(struct rsm_ucmd *ucmd);
 int rsm_export_publish(struct rsm_ucmd *ucmd);
@@ -454,7 +456,7 @@ void rsm_export_wait(struct rsm_export *exp);
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group);
 void rsm_export_drop(struct rsm_export *exp);
 
-/* rsm_import.c */
+/* rsm/import.c */
 int rsm_import_connect(struct rsm_ucmd *ucmd);
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node);
 bool rsm_import_stop(struct rsm_import *imp);
@@ -464,11 +466,11 @@ void rsm_import_zap(struct rsm_import *imp);
 bool rsm_window_is(const struct vm_area_struct *vma);
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma);
 
-/* rsm_io.c */
+/* rsm/io.c */
 int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e);
 int rsm_io(struct rsm_ucmd *ucmd);
 
-/* rsm_event.c */
+/* rsm/event.c */
 void rsm_event_add(struct rsm_obj *obj, bool accumulate);
 void rsm_event_add_many(struct rsm_obj *obj, u32 n);
 int rsm_import_post(struct rsm_import *imp, u32 flags);
@@ -477,14 +479,14 @@ int rsm_event_sleep(u64 deadline_ns);
 int rsm_event_wait(struct rsm_ucmd *ucmd);
 int rsm_event_fd(struct rsm_ucmd *ucmd);
 
-/* rsm_ctlr.c; the rest is in rsm_rdma.h */
+/* rsm/ctlr.c; the rest is in rsm/rdma.h */
 void rsm_ctlrs_init(struct rsm_node *node);
 void rsm_ctlrs_exit(struct rsm_node *node);
 bool rsm_ctlr_present(struct rsm_node *node, u32 number);
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active);
 int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg);
 
-/* rsm_serve.c: what exports have of adapters */
+/* rsm/serve.c: what exports have of adapters */
 int rsm_serve_init(void);
 void rsm_serve_exit(void);
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr);
@@ -495,7 +497,7 @@ void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem);
 void rsm_serve_moved(struct rsm_export *exp);
 void rsm_serve_post(struct rsm_export *exp, bool single);
 
-/* rsm_remote.c: what imports have of adapters */
+/* rsm/remote.c: what imports have of adapters */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg);
 void rsm_remote_end(struct rsm_import *imp);
@@ -522,10 +524,10 @@ struct rsm_transfer {
 	u32				done;
 };
 
-/* rsm_stage.c: their transfers, other than those of rings */
+/* rsm/stage.c: their transfers, other than those of rings */
 int rsm_stage_io(struct rsm_transfer *t);
 
-/* rsm_auth.c */
+/* rsm/auth.c */
 
 /**
  * rsm_auth_ready() - tell whether adapters may be used
@@ -538,24 +540,21 @@ int rsm_auth_ready(struct rsm_node *node);
 /* Have a logon key of the caller be the cluster key; @serial 0: none.  Return: enum dat_rsm_err. */
 int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 
-/* rsm_node.c; likewise */
+/* rsm/node.c; likewise */
 int rsm_nodes(struct rsm_ucmd *ucmd);
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
 
-/* rsm_topology.c */
+/* rsm/topology.c */
 int rsm_topology_init(void);
 void rsm_topology_exit(void);
 int rsm_topology(struct rsm_ucmd *ucmd);
 
-/* rsm_ring.c: rings of such imports */
+/* rsm/ring.c: rings of such imports */
 int rsm_ring_make(struct rsm_ucmd *ucmd);
 int rsm_ring_kick(struct rsm_ucmd *ucmd);
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 
-/* rsm_watch.c */
-void rsm_watch_exit(void);
-
-/* rsm_cmd.c */
+/* rsm/cmd.c */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);
 long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 

@@ -671,6 +671,119 @@ TEST_F(raw, an_import_that_was_cut_gets_no_ring)
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, ring_open(&r));
 }
 
+/* --- DAT_IOC_POLLER_SET, DAT_IOC_POLLER_RUN ---------------------------------------------- */
+
+static int poller_set(int fd, uint32_t idle_us)
+{
+	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };
+
+	return ioctl(fd, DAT_IOC_POLLER_SET, &arg) ? -errno : 0;
+}
+
+static int poller_run(int fd)
+{
+	struct dat_poller_run arg = { .size = sizeof(arg) };
+
+	return ioctl(fd, DAT_IOC_POLLER_RUN, &arg) ? -errno : 0;
+}
+
+static void *poller_thread(void *arg)
+{
+	return (void *)(long)poller_run(*(int *)arg);
+}
+
+TEST_F(raw, a_file_that_is_not_one_of_RSM_has_no_poller)
+{
+	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
+
+	EXPECT_EQ(-EINVAL, poller_set(fd, 1000));
+	EXPECT_EQ(-EINVAL, poller_run(fd));
+	close(fd);
+}
+
+TEST_F(raw, what_a_poller_cannot_be_is_EINVAL)
+{
+	struct dat_poller_set set = { .size = sizeof(set) - 1 };
+	struct dat_poller_run run = { .size = sizeof(run), .rsvd = 1 };
+
+	EXPECT_EQ(-EINVAL, poller_set(self->fd, DAT_MAX_POLLER_IDLE_US + 1));
+	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_SET, &set));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_RUN, &run));
+	EXPECT_EQ(EINVAL, errno);
+	set.size = 1 << 20;
+	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_SET, &set));
+	EXPECT_EQ(E2BIG, errno);
+	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_SET, NULL));
+	EXPECT_EQ(EFAULT, errno);
+}
+
+TEST_F(raw, no_poller_runs_before_it_may)
+{
+	EXPECT_EQ(0, poller_run(self->fd));
+}
+
+TEST_F(raw, a_child_can_be_no_poller)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(poller_set(self->fd, 1000) != -EPERM || poller_run(self->fd) != -EPERM);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* Whether fdinfo shows one. */
+static int poller_there(int fd)
+{
+	char path[64], line[256];
+	int there = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		there |= !strncmp(line, "poller:", 7);
+	if (f)
+		fclose(f);
+	return there;
+}
+
+TEST_F(raw, there_is_one_poller_at_a_time)
+{
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+	pthread_t t;
+	void *ret;
+
+	ASSERT_EQ(0, poller_set(self->fd, 1000));
+	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
+	while (!poller_there(self->fd) && r_now_ms() < end)
+		usleep(1000);
+	EXPECT_EQ(-EBUSY, poller_run(self->fd));
+	ASSERT_EQ(0, poller_set(self->fd, 0));
+	ASSERT_EQ(0, pthread_join(t, &ret));
+	EXPECT_EQ(0, (long)ret);
+	EXPECT_EQ(0, poller_there(self->fd));
+}
+
+/* It parks and wakes all the time, between the entries and beside them. */
+TEST_F_TIMEOUT(raw, nothing_is_lost_while_a_poller_parks, 120)
+{
+	pthread_t t;
+	void *ret;
+	int i;
+
+	ASSERT_EQ(0, poller_set(self->fd, 1));
+	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
+	for (i = 0; i < 2000; i++)
+		ASSERT_EQ(0, ring_flush(&self->r)) TH_LOG("entry %d", i);
+	ASSERT_EQ(0, poller_set(self->fd, 0));
+	ASSERT_EQ(0, pthread_join(t, &ret));
+	EXPECT_EQ(0, (long)ret);
+	EXPECT_EQ(0, ring_flush(&self->r));
+}
+
 TEST_F(raw, pages_can_be_unmapped_under_way)
 {
 	struct ring r;

@@ -31,7 +31,7 @@ static void explain_open(const struct device *d, int err)
 		break;
 	case EACCES:
 	case EPERM:
-		du_log(DU_LOG_ERROR, "no permission to open %s: add the user to the group 'rdma' (usermod -aG rdma USER) and log in again; 'dat-info --check' says more",
+		du_log(DU_LOG_ERROR, "no permission to open %s: add the user to the group 'rdma' (usermod -aG rdma USER) and log in again",
 		       d->path);
 		break;
 	default:

@@ -94,7 +94,7 @@ int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
 }
 
 /* Without the poller transfers go all the same. */
-static void ctx_start_poller(struct rsm_ctx *ctx)
+static void start_poller(struct rsm_ctx *ctx)
 {
 	const char *env = secure_getenv("RSM_POLLER_US");
 	unsigned long us;
@@ -104,8 +104,10 @@ static void ctx_start_poller(struct rsm_ctx *ctx)
 	if (!env || !*env)
 		return;
 	us = strtoul(env, &end, 10);
-	if (*end || !us || us > DAT_MAX_POLLER_IDLE_US) {
-		du_log(DU_LOG_ERROR, "RSM_POLLER_US is %s, not 1 to %d microseconds: there is no poller",
+	if (!*end && !us)
+		return;
+	if (*end || us > DAT_MAX_POLLER_IDLE_US) {
+		du_log(DU_LOG_ERROR, "RSM_POLLER_US is %s, not 0 to %d microseconds: there is no poller",
 		       env, DAT_MAX_POLLER_IDLE_US);
 		return;
 	}
@@ -117,6 +119,15 @@ static void ctx_start_poller(struct rsm_ctx *ctx)
 	}
 	if (ret)
 		du_log(DU_LOG_ERROR, "the poller of RSM_POLLER_US does not start: %s", strerror(-ret));
+}
+
+void rsm_ctx_start_poller(struct rsm_ctx *ctx)
+{
+	pthread_mutex_lock(&ctx_lock);
+	if (!ctx->poller_asked)
+		start_poller(ctx);
+	ctx->poller_asked = 1;
+	pthread_mutex_unlock(&ctx_lock);
 }
 
 static int ctx_setup(struct rsm_ctx *ctx)
@@ -142,7 +153,6 @@ static int ctx_setup(struct rsm_ctx *ctx)
 		ret = rsm_errno(ret);
 		goto err_close;
 	}
-	ctx_start_poller(ctx);
 	return RSM_SUCCESS;
 
 err_close:

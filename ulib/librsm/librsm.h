@@ -40,12 +40,14 @@ enum rsm_type {
  * @foreign: it is that of the parent
  * @slots: struct dat_rsm_slot, written by the driver
  * @poller: of RSM_POLLER_US
+ * @poller_asked: whether there is to be one was found out; lock of ctx.c
  */
 struct rsm_ctx {
 	int		fd;
 	int		foreign;
 	struct du_map	slots;
 	struct du_poller poller;
+	int		poller_asked;
 };
 
 /*
@@ -149,6 +151,9 @@ struct rsm_localmem {
 
 /* The context of this process.  Returns RSM_SUCCESS or what is wrong. */
 int rsm_ctx_get(struct rsm_ctx **ctx);
+
+/* There is something for the poller of RSM_POLLER_US to look at. */
+void rsm_ctx_start_poller(struct rsm_ctx *ctx);
 
 /*
  * Changes whenever memory of the process is mapped no more, or otherwise.  What was memory

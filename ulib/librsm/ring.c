@@ -293,11 +293,13 @@ struct rsm_ring *rsm_ring_make(struct rsm_import *imp)
 		ret = rsm_call(imp->seg.ctx, DAT_IOC_RSM_RING, &arg);
 		if (!ret)
 			r = ring_make(imp, &arg);
-		if (r)
+		if (r) {
+			rsm_ctx_start_poller(imp->seg.ctx);
 			__atomic_store_n(&imp->ring, r, __ATOMIC_RELEASE);
-		else if (ret == RSMERR_BAD_CTLR_HNDL)
+		} else if (ret == RSMERR_BAD_CTLR_HNDL) {
 			/* Other failures pass: the next transfer tries again. */
 			__atomic_store_n(&imp->no_ring, 1, __ATOMIC_RELEASE);
+		}
 	}
 	pthread_mutex_unlock(&imp->seg.lock);
 	return imp->ring;

@@ -13,11 +13,17 @@
  * argument itself is taken away during the call, what was made is undone, but not what was
  * published, posted or consumed, nor are the file of an OPEN and the nodes as before.
  *
- * A file also answers DAT_IOC_ABI of <rdma/dat_ioctl.h>.  DAT_IOC_RSM_OPEN comes before all
- * others but DAT_IOC_RSM_NODES.  The file belongs to the address space that
- * opened it; to others every call fails with DAT_RSM_NOT_CREATOR.  When that address
+ * DAT_IOC_RSM_OPEN comes before all others but DAT_IOC_RSM_NODES, DAT_IOC_RSM_CTLR and
+ * DAT_IOC_RSM_TOPOLOGY.  The file belongs to the address space that opened it; to others
+ * every call fails with DAT_RSM_NOT_CREATOR.  When that address
  * space ends, by exit or by exec, so does everything made on the file, whoever else may
  * have it open.
+ *
+ * The file also answers three calls of <rdma/dat_ioctl.h>: DAT_IOC_ABI, to anybody; and, after
+ * DAT_IOC_RSM_OPEN, DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN, for the rings of all imports.
+ * Their results are errnos as there; EINVAL also before DAT_IOC_RSM_OPEN, EPERM: another
+ * address space.  Of a poller nothing but DAT_IOC_POLLER_SET, a signal, or the end of the
+ * process is the end.
  *
  * A node is a network namespace.  Segment ids are those of a node, object ids those
  * of a file.
