@@ -734,37 +734,95 @@ TEST_F(raw, a_child_can_be_no_poller)
 	EXPECT_EQ(0, status);
 }
 
-/* Whether fdinfo shows one. */
-static int poller_there(int fd)
+/* Whether the poller is awake, by fdinfo; -1: there is none. */
+static int poller_awake(int fd)
 {
 	char path[64], line[256];
-	int there = 0;
+	int awake = -1;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f))
-		there |= !strncmp(line, "poller:", 7);
+		sscanf(line, "poller: thread=%*d idle_us=%*d awake=%d", &awake);
 	if (f)
 		fclose(f);
-	return there;
+	return awake;
+}
+
+static int poller_is(int fd, int awake)
+{
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+
+	while (poller_awake(fd) != awake && r_now_ms() < end)
+		usleep(1000);
+	return poller_awake(fd) == awake;
 }
 
 TEST_F(raw, there_is_one_poller_at_a_time)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
 	pthread_t t;
 	void *ret;
 
 	ASSERT_EQ(0, poller_set(self->fd, 1000));
 	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
-	while (!poller_there(self->fd) && r_now_ms() < end)
-		usleep(1000);
+	ASSERT_TRUE(poller_is(self->fd, 0));
 	EXPECT_EQ(-EBUSY, poller_run(self->fd));
 	ASSERT_EQ(0, poller_set(self->fd, 0));
 	ASSERT_EQ(0, pthread_join(t, &ret));
 	EXPECT_EQ(0, (long)ret);
-	EXPECT_EQ(0, poller_there(self->fd));
+	EXPECT_EQ(-1, poller_awake(self->fd));
+}
+
+/* Post a flush by the rules, enter only if asked to, and watch.  0, or -ETIMEDOUT. */
+static int flush_by_the_rules(struct ring *r)
+{
+	const struct dat_rsm_entry flush = { .op = DAT_RSM_RING_FLUSH };
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint32_t index = ring_push(r, &flush);
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (r->status->flags & DAT_RSM_NEED_KICK)
+		ring_kick(r, 0, 0);
+	while ((int32_t)(r->status->done - index) <= 0)
+		if (r_now_ms() > end)
+			return -ETIMEDOUT;
+	return 0;
+}
+
+static int ring_asks(struct ring *r, uint32_t flags)
+{
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+
+	while (r->status->flags != flags && r_now_ms() < end)
+		usleep(1000);
+	return r->status->flags == flags;
+}
+
+/* A ring that was armed before is so until the next entry; and the poller may sleep early. */
+static int ring_is_watched(struct ring *r)
+{
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+
+	do {
+		if (flush_by_the_rules(r))
+			return 0;
+		usleep(1000);
+	} while (r->status->flags && r_now_ms() < end);
+	return !r->status->flags;
+}
+
+TEST_F(raw, a_ring_asks_for_kicks_while_the_poller_sleeps_and_only_then)
+{
+	pthread_t t;
+
+	ASSERT_EQ(0, poller_set(self->fd, 1000000));
+	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
+	EXPECT_TRUE(ring_is_watched(&self->r));
+	EXPECT_TRUE(ring_asks(&self->r, DAT_RSM_NEED_KICK));
+	EXPECT_TRUE(poller_is(self->fd, 0));
+	ASSERT_EQ(0, poller_set(self->fd, 0));
+	ASSERT_EQ(0, pthread_join(t, NULL));
 }
 
 /* It parks and wakes all the time, between the entries and beside them. */
@@ -777,7 +835,7 @@ TEST_F_TIMEOUT(raw, nothing_is_lost_while_a_poller_parks, 120)
 	ASSERT_EQ(0, poller_set(self->fd, 1));
 	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
 	for (i = 0; i < 2000; i++)
-		ASSERT_EQ(0, ring_flush(&self->r)) TH_LOG("entry %d", i);
+		ASSERT_EQ(0, flush_by_the_rules(&self->r)) TH_LOG("entry %d", i);
 	ASSERT_EQ(0, poller_set(self->fd, 0));
 	ASSERT_EQ(0, pthread_join(t, &ret));
 	EXPECT_EQ(0, (long)ret);
