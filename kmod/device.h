@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of /dev/dat and /dev/rsm have in common. */
+/* Functions that both /dev/dat and /dev/rsm use for their open files. */
 #ifndef _DAT_DEVICE_H
 #define _DAT_DEVICE_H
 

@@ -33,7 +33,7 @@ struct dat_poller_ops {
  * @task: the thread inside dat_poller_run(), or NULL
  * @wq: where the thread is parked
  * @parked: the thread sleeps until somebody rings; set by the thread, cleared by anybody
- * @idle_us: how long the thread looks in vain; 0: it ends
+ * @idle_us: microseconds without an entry after which the thread parks; 0: the thread ends
  */
 struct dat_poller {
 	const struct dat_poller_ops	*ops;

@@ -8,7 +8,7 @@
 /**
  * struct dat_region - pages that a process can map
  * @pages: each held once here and once per mapping
- * @npages: of them
+ * @npages: number of @pages
  * @va: the kernel's mapping
  * @writable: the process may map it for writing
  */

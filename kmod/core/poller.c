@@ -119,7 +119,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_run);
 /**
  * dat_poller_set() - say whether there may be a poller, and how long it looks
  * @p: poller
- * @idle_us: how long it looks in vain before it parks; 0: it ends
+ * @idle_us: microseconds without an entry after which the poller parks; 0: the poller ends
  *
  * Also wakes it: the caller has something to post, or wants it to leave.
  */

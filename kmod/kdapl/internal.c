@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What dat_rsm.ko needs beyond kDAPL; see internal.h. */
+/* Functions for dat_rsm.ko that are not part of kDAPL; see internal.h. */
 #include <linux/string.h>
 
 #include "kdapl/kdapl.h"
@@ -85,7 +85,7 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 		ret = lmr_make(pz, addr, length, priv, lmr, rkey);
 		dat_ia_pin_end(ia);
 	}
-	/* What kdat_get() has taken beside the lock. */
+	/* kdat_get() also took these two references. */
 	dat_obj_put(&pz->obj);
 	dat_ia_put(ia);
 	return ret;

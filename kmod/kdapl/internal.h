@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What dat_rsm.ko needs of dat.ko beyond <linux/kdat.h>, in the namespace DAT_INTERNAL.  No other
- * module may rely on it.
+ * Functions of dat.ko for dat_rsm.ko that are not part of <linux/kdat.h>.  They are exported in the
+ * namespace DAT_INTERNAL, and no other module may rely on them.
  */
 #ifndef _DAT_KDAPL_INTERNAL_H
 #define _DAT_KDAPL_INTERNAL_H

@@ -65,7 +65,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	if (!file->ctx) {
 		ret = rsm_ctx_open(ucmd->file, &ctx);
 		if (!ret)
-			smp_store_release(&file->ctx, ctx);	/* for who looks without the lock */
+			smp_store_release(&file->ctx, ctx);	/* whole for rsm_file_ctx() */
 	}
 	mutex_unlock(&file->lock);
 	if (ret)

@@ -100,7 +100,7 @@ static void __exit rsm_exit(void)
 	rsm_serve_exit();
 	destroy_workqueue(rsm_end_wq);
 	destroy_workqueue(rsm_wq);
-	/* Of objects that were freed. */
+	/* kfree_rcu() callbacks of freed objects are still queued. */
 	rcu_barrier();
 	rsm_topology_exit();
 }

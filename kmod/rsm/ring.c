@@ -438,7 +438,7 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 	list_add_tail(&(*ring)->node, &ctx->rings);
 	mutex_unlock(&ctx->rings_lock);
 	conn->done[RSM_CHANNEL_RING] = ring_completed;
-	smp_store_release(&conn->ring, *ring);	/* whole, for who looks without the lock */
+	smp_store_release(&conn->ring, *ring);	/* whole for ring_of() */
 	*ring = NULL;
 	return DAT_RSM_OK;
 }
@@ -592,7 +592,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
-/* Take what there is, unless a completion will: the last of what is under way is told of. */
+/* With requests in flight the last of them looks when it completes; otherwise look now. */
 static void ring_kick(struct rsm_ring *r)
 {
 	spin_lock_bh(&r->lock);

@@ -22,7 +22,7 @@
  * @net: network namespace of the opener
  * @inode: anonymous; its mapping has the VMAs of this file alone, so a zap or an munmap does not
  *	wait for those of other files
- * @lock: opening of the IA, who has which bell, growth of @words
+ * @lock: opening of the IA, @bells, growth of @words
  * @ia: set once, by dat_file_bind(), with release; then constant
  * @doorbell: struct dat_doorbell
  * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue

@@ -19,7 +19,10 @@ struct du_poller {
 	int		fd;
 };
 
-/* Say how long it may look in vain; 0 ends it.  Returns 0 or a negative errno. */
+/*
+ * Set the microseconds without an entry after which the poller sleeps; 0 ends the poller.  Returns
+ * 0 or a negative errno.
+ */
 int du_poller_set(int fd, uint32_t idle_us);
 
 /* Start the thread; du_poller_set() comes first.  Returns 0 or a negative errno. */
