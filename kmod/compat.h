@@ -45,34 +45,16 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * Until 6.12 an rxe CQ holds a tasklet that nobody kills when the CQ is freed: one
- * that was scheduled just before would run on freed memory.  No call can wait for it;
- * a second is many times what softirq may be put off, but it is a bet.
+ * Until 6.12 an rxe CQ holds a tasklet that nobody kills when the CQ is freed: one that was
+ * scheduled just before would run on freed memory.  No call can wait for it; a second is many
+ * times what softirq may be put off, but it is a bet.  Nor did rxe raise
+ * IB_EVENT_QP_LAST_WQE_REACHED, as the InfiniBand specification asks.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
-{
-	return ibdev->ops.driver_id == RDMA_DRIVER_RXE ? HZ : 0;
-}
+#define RXE_QUIRKS_BEFORE_6_12	(DAT_QUIRK_CQ_GRACE | DAT_QUIRK_NO_LAST_WQE)
 #else
-static inline unsigned long dat_cq_grace(const struct ib_device *ibdev)
-{
-	return 0;
-}
+#define RXE_QUIRKS_BEFORE_6_12	0
 #endif
-
-/*
- * True if the device raises IB_EVENT_QP_LAST_WQE_REACHED, as the InfiniBand specification asks.
- * siw does not, and rxe of 6.1 does not; rxe of 6.12 does.
- */
-static inline bool dat_reports_last_wqe(const struct ib_device *ibdev)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
-		return false;
-#endif
-	return ibdev->ops.driver_id != RDMA_DRIVER_SIW;
-}
 
 /* 6.13 wants the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)

@@ -32,12 +32,12 @@ static int __init dat_init(void)
 	ret = dat_share_init();
 	if (ret)
 		goto err_mapping_exit;
-	ret = dat_dev_init();
+	ret = dat_verbs_init();
 	if (ret)
 		goto err_share_exit;
 	ret = kdat_init();
 	if (ret)
-		goto err_dev_exit;
+		goto err_verbs_exit;
 	ret = dat_file_init();
 	if (ret)
 		goto err_kdat_exit;
@@ -45,8 +45,8 @@ static int __init dat_init(void)
 
 err_kdat_exit:
 	kdat_exit();
-err_dev_exit:
-	dat_dev_exit();
+err_verbs_exit:
+	dat_verbs_exit();
 err_share_exit:
 	dat_share_exit();
 err_mapping_exit:
@@ -62,7 +62,7 @@ static void __exit dat_exit(void)
 {
 	dat_file_exit();
 	kdat_exit();
-	dat_dev_exit();
+	dat_verbs_exit();
 	dat_share_exit();
 	dat_mapping_exit();
 	destroy_workqueue(dat_close_wq);

@@ -441,7 +441,7 @@ static int conn_create_qp(struct dat_conn *conn, u32 sq)
 	if (ret)
 		return ret;
 	conn->qp = conn->id->qp;
-	conn->unordered = conn->qp->device->ops.driver_id == RDMA_DRIVER_SIW;
+	conn->unordered = conn->dev->quirks & DAT_QUIRK_UNORDERED;
 	/* The default of rdma_cm makes a late receive cost the sender 655 ms. */
 	rdma_set_min_rnr_timer(conn->id, IB_RNR_TIMER_000_64);
 	return 0;
@@ -547,7 +547,7 @@ static bool conn_rq_full(struct dat_conn *conn)
 static void conn_drain_shared(struct dat_conn *conn)
 {
 	ib_drain_sq(conn->qp);
-	if ((conn->established || conn->passive) && dat_reports_last_wqe(conn->qp->device))
+	if ((conn->established || conn->passive) && !(conn->dev->quirks & DAT_QUIRK_NO_LAST_WQE))
 		wait_for_completion_timeout(&conn->last_wqe, CONN_LAST_WQE_TIME);
 	dat_cq_take_rest(conn);
 	dat_solicited_take_rest(conn);
@@ -676,7 +676,7 @@ static void conn_close_work(struct work_struct *work)
 	conn->id = NULL;
 
 	/* The CQ outlives the EP's interest in it, but not the device. */
-	grace = conn->cq ? dat_cq_grace(conn->cq->device) : 0;
+	grace = conn->cq && conn->dev->quirks & DAT_QUIRK_CQ_GRACE ? HZ : 0;
 	atomic_inc(&dat_dev_get(conn->dev)->zombies);
 	WRITE_ONCE(conn->ep, NULL);	/* for the handlers in cq.c, which RCU lets finish */
 	if (atomic_dec_and_test(&ep->nconns))

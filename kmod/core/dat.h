@@ -67,6 +67,7 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/dat_ioctl.h>
 
+#include "core/xport.h"
 #include "core/ring.h"
 #include "peer.h"
 
@@ -126,19 +127,29 @@ enum dat_ep_state {
 
 /**
  * struct dat_dev - an RDMA device that DAT can use
- * @ref: one for the ib_client, one per IA
+ * @ref: one for the transport, one per IA
+ * @ops: of the transport
  * @ibdev: valid until the ib_client is removed, that is while an IA of it that
  *	is not dead is locked
+ * @nports: its ports are 1 to @nports; this and what follows is constant since registration
+ * @usable: its driver is known to be good
+ * @quirks: enum dat_quirk
+ * @limits: what it can do
  * @node: in the list of devices; dat_dev_lock
  * @ias: open IAs; dat_dev_lock
  * @zombies: conns whose CQ waits to be freed; see dat_conn_bury()
  */
 struct dat_dev {
-	struct kref		ref;
-	struct ib_device	*ibdev;
-	struct list_head	node;
-	struct list_head	ias;
-	atomic_t		zombies;
+	struct kref			ref;
+	const struct dat_xport_ops	*ops;
+	struct ib_device		*ibdev;
+	u32				nports;
+	bool				usable;
+	unsigned long			quirks;
+	struct dat_limits		limits;
+	struct list_head		node;
+	struct list_head		ias;
+	atomic_t			zombies;
 };
 
 /**
@@ -185,6 +196,7 @@ struct dat_face {
  * @async_evd: where async events go; set once, reference held
  * @user_data: owner value of events about the IA itself
  * @msg_max: largest message of the port
+ * @iwarp: the port speaks iWARP
  * @cg: what the opening was charged to
  */
 struct dat_ia {
@@ -212,6 +224,7 @@ struct dat_ia {
 	struct dat_evd		*async_evd;
 	u64			user_data;
 	u32			msg_max;
+	bool			iwarp;
 	struct rdma_cgroup	*cg;
 };
 
@@ -1027,29 +1040,21 @@ DAT_OBJ_CAST(rmr)
 extern struct workqueue_struct *dat_wq, *dat_close_wq;
 extern unsigned int dat_ring_start;
 
-/* dev.c */
-/**
- * struct dat_dev_limits - what an adapter can do
- * @max_mr_size: bytes of a registration
- * @max_mr: registrations
- * @max_qp: queue pairs
- * @active: the port is up
- */
-struct dat_dev_limits {
-	u64	max_mr_size;
-	u32	max_mr;
-	u32	max_qp;
-	bool	active;
-};
-
 /* mapping.c */
 int dat_mapping_init(void);
 void dat_mapping_exit(void);
 
-int dat_dev_init(void);
-void dat_dev_exit(void);
+/* verbs/device.c */
+int dat_verbs_init(void);
+void dat_verbs_exit(void);
+
+/* adapter.c */
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops);
+void dat_dev_register(struct dat_dev *dev);
+void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
-int dat_dev_limits(const char *name, struct net *net, struct dat_dev_limits *limits);
+int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
+		  struct dat_port *port);
 int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len,
 		u32 *port, bool *active);
 struct dat_dev *dat_dev_get(struct dat_dev *dev);
@@ -1071,7 +1076,6 @@ int dat_ia_lock_live(struct dat_ia *ia);
 void dat_ia_unlock(struct dat_ia *ia);
 int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, int access);
 void dat_ia_pin_end(struct dat_ia *ia);
-u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr);
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 
 /* obj.c */

@@ -164,14 +164,14 @@ static const struct dat_lmr_kind fmr_kind = {
  */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data)
 {
-	const struct ib_device_attr *attrs = &pz->obj.ia->dev->ibdev->attrs;
+	u32 most = min(pz->obj.ia->dev->limits.fast_reg_pages, FMR_MAX_PAGES);
 	struct dat_lmr_param param = {
 		.kind = &fmr_kind, .arg = &max_pages, .user_data = user_data,
 	};
 
-	if (!(attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	if (!most)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (max_pages > min(attrs->max_fast_reg_page_list_len, FMR_MAX_PAGES))
+	if (max_pages > most)
 		return ERR_PTR(-E2BIG);
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }

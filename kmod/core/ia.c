@@ -32,15 +32,6 @@ static void ia_uncharge(struct dat_ia *ia)
 #endif
 }
 
-static u32 ia_msg_max(struct dat_ia *ia)
-{
-	struct ib_port_attr attr;
-
-	if (ib_query_port(ia->dev->ibdev, ia->port, &attr) || !attr.max_msg_sz)
-		return SZ_1G;
-	return min_t(u32, attr.max_msg_sz, SZ_1G);
-}
-
 /**
  * dat_ia_open() - open a port of an RDMA device
  * @name: IA name
@@ -52,6 +43,7 @@ static u32 ia_msg_max(struct dat_ia *ia)
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
 {
+	struct dat_port port;
 	struct dat_ia *ia;
 	int ret;
 
@@ -79,7 +71,9 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
 		goto err_put;
 	down_read(&ia->sem);
 	if (!READ_ONCE(ia->dead)) {
-		ia->msg_max = ia_msg_max(ia);
+		ia->dev->ops->port_query(ia->dev, ia->port, &port);
+		ia->msg_max = port.msg_max;
+		ia->iwarp = port.iwarp;
 		ret = ia_charge(ia);
 	}
 	up_read(&ia->sem);
@@ -200,21 +194,6 @@ void dat_ia_pin_end(struct dat_ia *ia)
 {
 	if (atomic_dec_and_test(&ia->pinning))
 		wake_up_var(&ia->pinning);
-}
-
-/**
- * dat_ia_max_dto() - work requests that a queue may hold
- * @ia: adapter
- * @max_wr: limit of the device for this kind of queue
- *
- * Rings are powers of two.  The CQ of an EP has to hold all receives and the smallest window of
- * requests; see dat_conn_make_qp().
- */
-u32 dat_ia_max_dto(const struct dat_ia *ia, int max_wr)
-{
-	int n = min3(max_wr, ia->dev->ibdev->attrs.max_cqe - DAT_MIN_SQ, DAT_MAX_DTO);
-
-	return n > 0 ? rounddown_pow_of_two(n) : 0;
 }
 
 /**

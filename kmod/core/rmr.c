@@ -116,10 +116,9 @@ static u64 pages_of(u64 addr, u64 length)
 	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
 }
 
-static bool fits_queue(const struct ib_device *ibdev, u64 addr, u64 length)
+static bool fits_queue(const struct dat_dev *dev, u64 addr, u64 length)
 {
-	return ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
-	       pages_of(addr, length) <= ibdev->attrs.max_fast_reg_page_list_len;
+	return pages_of(addr, length) <= dev->limits.fast_reg_pages;
 }
 
 /* Tell @mr its pages, from the first byte to the last.  A umem has whole pages. */
@@ -204,7 +203,7 @@ static int binding_make(struct dat_binding *b, struct ib_pd *pd)
 	b->access = binding_access(b->priv);
 	if (b->lmr->obj.ia->face)
 		return binding_make_kernel(b, pd);
-	b->queued = fits_queue(pd->device, b->addr, b->length);
+	b->queued = fits_queue(b->lmr->obj.ia->dev, b->addr, b->length);
 	if (b->queued)
 		ret = binding_pin(b, pd, b->addr, b->length);
 	else

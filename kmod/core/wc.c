@@ -31,14 +31,10 @@ static const u8 wc_status[] = {
 	[IB_WC_GENERAL_ERR]		= DAT_ST_TRANSPORT,
 };
 
-static u8 wc_to_status(const struct ib_wc *wc, const struct ib_device *ibdev, bool recv)
+static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
 {
-	/*
-	 * rxe says "QP operation" of a message longer than its receive.  Its other
-	 * causes for that can't be: the segments were checked before posting.
-	 */
-	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR &&
-	    ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+	/* Other causes for that status can't be: the segments were checked before posting. */
+	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
 		return DAT_ST_LOCAL_LENGTH;
 	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
 		return DAT_ST_TRANSPORT;
@@ -180,7 +176,7 @@ void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
 	struct dat_conn *conn = cq->cq_context;
 	struct dat_queue *q = &conn->ep->sq;
-	u8 status = wc_to_status(wc, cq->device, false);
+	u8 status = wc_to_status(wc, conn->dev, false);
 	u32 n = ((u32)(slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
 	/* Not at the device: its completions can't be counted. */
@@ -246,9 +242,9 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 }
 
 /* A receive holds a message that fits, or it completes with an error. */
-static u8 wc_recv_status(const struct ib_wc *wc, const struct ib_device *ibdev, u32 posted)
+static u8 wc_recv_status(const struct ib_wc *wc, const struct dat_dev *dev, u32 posted)
 {
-	u8 status = wc_to_status(wc, ibdev, true);
+	u8 status = wc_to_status(wc, dev, true);
 
 	if (status != DAT_ST_SUCCESS || likely(dat_wc_is_message(wc, posted)))
 		return status;
@@ -259,7 +255,7 @@ void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
 	struct dat_conn *conn = cq->cq_context;
-	u8 status = wc_recv_status(wc, cq->device, slot->len);
+	u8 status = wc_recv_status(wc, conn->dev, slot->len);
 
 	slot->rkey = 0;
 	if (wc->status == IB_WC_SUCCESS && wc->wc_flags & IB_WC_WITH_INVALIDATE)

@@ -123,7 +123,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 		/* A device waits for ever for a credit that was never negotiated. */
 		if (!ep->read_out)
 			return -EINVAL;
-		max_sge = min_t(u32, max_sge, conn->qp->device->attrs.max_sge_rd);
+		max_sge = min(max_sge, ep->obj.ia->dev->limits.read_sge);
 	}
 	if (unlikely(wr->op == DAT_KOP_READ_TO_RMR))
 		n = wr_window_to_sge(ep, wr, sge, len);

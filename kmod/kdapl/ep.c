@@ -50,15 +50,15 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 
 static void attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
-	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
+	const struct dat_limits *limits = &ia->dev->limits;
 
 	*attr = (DAT_EP_ATTR) {
 		.max_recv_dtos		= DEFAULT_DTOS,
 		.max_request_dtos	= DEFAULT_DTOS,
-		.max_recv_iov		= min(DEFAULT_IOV, dev->max_recv_sge),
-		.max_request_iov	= min(DEFAULT_IOV, dev->max_send_sge),
-		.max_rdma_read_in	= min(DEFAULT_READS, dev->max_qp_rd_atom),
-		.max_rdma_read_out	= min(DEFAULT_READS, dev->max_qp_init_rd_atom),
+		.max_recv_iov		= min_t(u32, DEFAULT_IOV, limits->recv_sge),
+		.max_request_iov	= min_t(u32, DEFAULT_IOV, limits->send_sge),
+		.max_rdma_read_in	= min_t(u32, DEFAULT_READS, limits->read_in),
+		.max_rdma_read_out	= min_t(u32, DEFAULT_READS, limits->read_out),
 		.srq_soft_hw		= DAT_HW_DEFAULT,
 	};
 }
@@ -70,17 +70,16 @@ static bool over(DAT_COUNT value, u32 limit)
 
 static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 {
-	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
-	u32 max_dto = dat_ia_max_dto(ia, dev->max_qp_wr);
-	u32 send_sge = min_t(u32, dev->max_send_sge, DAT_MAX_SGE);
+	const struct dat_limits *limits = &ia->dev->limits;
 
-	return over(attr->max_recv_dtos, max_dto) || over(attr->max_request_dtos, max_dto) ||
-	       over(attr->max_recv_iov, min_t(u32, dev->max_recv_sge, DAT_MAX_SGE)) ||
-	       over(attr->max_request_iov, send_sge) ||
-	       over(attr->max_rdma_read_in, min_t(u32, dev->max_qp_rd_atom, U8_MAX)) ||
-	       over(attr->max_rdma_read_out, min_t(u32, dev->max_qp_init_rd_atom, U8_MAX)) ||
-	       over(attr->max_rdma_read_iov, min_t(u32, dev->max_sge_rd, send_sge)) ||
-	       over(attr->max_rdma_write_iov, send_sge) ||
+	return over(attr->max_recv_dtos, limits->max_dto) ||
+	       over(attr->max_request_dtos, limits->max_dto) ||
+	       over(attr->max_recv_iov, limits->recv_sge) ||
+	       over(attr->max_request_iov, limits->send_sge) ||
+	       over(attr->max_rdma_read_in, limits->read_in) ||
+	       over(attr->max_rdma_read_out, limits->read_out) ||
+	       over(attr->max_rdma_read_iov, min(limits->read_sge, limits->send_sge)) ||
+	       over(attr->max_rdma_write_iov, limits->send_sge) ||
 	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
 }
 
@@ -106,7 +105,7 @@ static DAT_RETURN attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, D
 /* What the consumer left to us. */
 static void attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
-	DAT_COUNT max_read = ia->dev->ibdev->attrs.max_sge_rd;
+	DAT_COUNT max_read = ia->dev->limits.read_sge;
 
 	attr->max_message_size = attr->max_message_size ?: ia->msg_max;
 	attr->max_rdma_size = attr->max_rdma_size ?: ia->msg_max;

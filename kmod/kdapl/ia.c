@@ -199,55 +199,54 @@ DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 }
 
 /* Version numbers in the form that devices print them, "20.31.1014" or nothing. */
-static void fill_firmware(struct ib_device *ibdev, DAT_IA_ATTR *attr)
+static void fill_firmware(const struct dat_limits *limits, DAT_IA_ATTR *attr)
 {
-	char fw[IB_FW_VERSION_NAME_MAX] = {};
-
-	ib_get_device_fw_str(ibdev, fw);
-	if (sscanf(fw, "%u.%u", &attr->firmware_version_major,
+	if (sscanf(limits->fw, "%u.%u", &attr->firmware_version_major,
 		   &attr->firmware_version_minor) < 1)
 		attr->firmware_version_major = 0;
 }
 
 static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
-	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
-	u32 iov = min_t(u32, min(dev->max_send_sge, dev->max_recv_sge), DAT_MAX_SGE);
+	const struct dat_limits *limits = &ia->dev->limits;
+	u32 iov = min(limits->send_sge, limits->recv_sge);
 
-	attr->max_eps = dev->max_qp;
-	attr->max_dto_per_ep = dat_ia_max_dto(ia, dev->max_qp_wr);
-	attr->max_rdma_read_per_ep_in = min_t(u32, dev->max_qp_rd_atom, U8_MAX);
-	attr->max_rdma_read_per_ep_out = min_t(u32, dev->max_qp_init_rd_atom, U8_MAX);
+	attr->max_eps = limits->max_qp;
+	attr->max_dto_per_ep = limits->max_dto;
+	attr->max_rdma_read_per_ep_in = limits->read_in;
+	attr->max_rdma_read_per_ep_out = limits->read_out;
 	attr->max_evds = 1 << 22;
 	attr->max_evd_qlen = DAT_MAX_EVD_QLEN;
 	attr->max_iov_segments_per_dto = iov;
-	attr->max_lmrs = dev->max_mr;
-	attr->max_lmr_block_size = min_t(u64, dev->max_mr_size, U32_MAX);
+	attr->max_lmrs = limits->max_mr;
+	attr->max_lmr_block_size = min_t(u64, limits->max_mr_size, U32_MAX);
 	attr->max_lmr_virtual_address = ~(DAT_VADDR)0;
-	attr->max_pzs = dev->max_pd;
+	attr->max_pzs = limits->max_pd;
 	attr->max_message_size = ia->msg_max;
 	attr->max_rdma_size = ia->msg_max;
 	/* Each binding is a registration. */
-	attr->max_rmrs = dev->max_mr;
+	attr->max_rmrs = limits->max_mr;
 	attr->max_rmr_target_address = ~(DAT_VADDR)0;
-	attr->max_srqs = dev->max_srq;
-	attr->max_ep_per_srq = dev->max_srq ? dev->max_qp : 0;
-	attr->max_recv_per_srq = dat_ia_max_dto(ia, dev->max_srq_wr);
-	attr->max_iov_segments_per_rdma_read = min_t(u32, dev->max_sge_rd, iov);
+	attr->max_srqs = limits->max_srq;
+	attr->max_ep_per_srq = limits->max_srq ? limits->max_qp : 0;
+	attr->max_recv_per_srq = limits->max_srq_dto;
+	attr->max_iov_segments_per_rdma_read = min(limits->read_sge, iov);
 	attr->max_iov_segments_per_rdma_write = iov;
 }
 
 static void fill_ia_attr(struct kdat_ia *kia, DAT_IA_ATTR *attr)
 {
 	struct dat_ia *ia = kia->ia;
-	struct ib_device *ibdev = ia->dev->ibdev;
+	const struct dat_limits *limits = &ia->dev->limits;
+	char device[DAT_NAME_SIZE];
 
 	memset(attr, 0, sizeof(*attr));
 	strscpy(attr->adapter_name, ia->name, sizeof(attr->adapter_name));
-	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s %#x",
-		 dev_name(&ibdev->dev), ibdev->attrs.vendor_id);
-	attr->hardware_version_major = ibdev->attrs.hw_ver;
-	fill_firmware(ibdev, attr);
+	ia->dev->ops->name(ia->dev, device, sizeof(device));
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s %#x", device,
+		 limits->vendor_id);
+	attr->hardware_version_major = limits->hw_ver;
+	fill_firmware(limits, attr);
 	attr->ia_address_ptr = kdat_ia_addr(kia);
 	fill_limits(ia, attr);
 	attr->max_rdma_read_in = attr->max_rdma_read_per_ep_in;
@@ -271,8 +270,7 @@ static void fill_merging(DAT_PROVIDER_ATTR *attr)
 static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 {
 	struct dat_ia *ia = kia->ia;
-	struct ib_device *ibdev = ia->dev->ibdev;
-	bool iwarp = rdma_protocol_iwarp(ibdev, ia->port);
+	const struct dat_limits *limits = &ia->dev->limits;
 
 	memset(attr, 0, sizeof(*attr));
 	strscpy(attr->provider_name, ia->name, sizeof(attr->provider_name));
@@ -294,18 +292,17 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->upcall_policy = DAT_UPCALL_MANY;
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	fill_merging(attr);
-	attr->srq_supported = ibdev->attrs.max_srq ? DAT_TRUE : DAT_FALSE;
+	attr->srq_supported = limits->max_srq ? DAT_TRUE : DAT_FALSE;
 	attr->srq_watermarks_supported = 0x001;	/* the low one */
 	attr->srq_info_supported = 0x01;
 	attr->ep_recv_info_supported = 0x11;	/* of EPs without an SRQ */
 	/* Whether it is needed depends on how the platform maps memory; it costs little. */
-	attr->lmr_sync_req = ib_uses_virt_dma(ibdev) ? DAT_FALSE : DAT_TRUE;
-	attr->rdma_write_for_rdma_read_req = iwarp ? DAT_TRUE : DAT_FALSE;
-	attr->rdma_read_lmr_rmr_context_exposure = iwarp ? DAT_TRUE : DAT_FALSE;
+	attr->lmr_sync_req = limits->virt_dma ? DAT_FALSE : DAT_TRUE;
+	attr->rdma_write_for_rdma_read_req = ia->iwarp ? DAT_TRUE : DAT_FALSE;
+	attr->rdma_read_lmr_rmr_context_exposure = ia->iwarp ? DAT_TRUE : DAT_FALSE;
 	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
 	attr->is_interrupt_safe = DAT_FALSE;
-	attr->fmr_supported = ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS ?
-			      DAT_TRUE : DAT_FALSE;
+	attr->fmr_supported = limits->fast_reg_pages ? DAT_TRUE : DAT_FALSE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 }
 

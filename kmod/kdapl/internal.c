@@ -17,8 +17,9 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_nth);
 
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out)
 {
-	struct dat_dev_limits limits;
-	int ret = dat_dev_limits(name, net, &limits);
+	struct dat_limits limits;
+	struct dat_port port;
+	int ret = dat_dev_query(name, net, &limits, &port);
 
 	if (ret)
 		return ret;
@@ -27,7 +28,7 @@ int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *ou
 	out->max_mr_size = limits.max_mr_size;
 	out->max_mr = limits.max_mr;
 	out->max_qp = limits.max_qp;
-	out->active = limits.active;
+	out->active = port.active;
 	return 0;
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_find);
@@ -42,14 +43,14 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_find);
 DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out)
 {
 	struct kdat_ia *kia = kdat_ia_get(ia);
-	const struct ib_device_attr *attrs;
+	const struct dat_limits *limits;
 
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	attrs = &kia->ia->dev->ibdev->attrs;
+	limits = &kia->ia->dev->limits;
 	out->addr = kia->addr;
-	out->reads = min(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom);
-	out->iwarp = rdma_protocol_iwarp(kia->ia->dev->ibdev, kia->ia->port);
+	out->reads = min(limits->read_in, limits->read_out);
+	out->iwarp = kia->ia->iwarp;
 	kdat_ia_done(kia);
 	return DAT_SUCCESS;
 }

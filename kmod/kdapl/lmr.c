@@ -521,7 +521,7 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 				DAT_VLEN length, DAT_MEM_OPTIMIZE_FLAGS mem_opt,
 				DAT_VLEN *preferred_length, DAT_VADDR *preferred_alignment)
 {
-	const struct ib_device_attr *attrs;
+	const struct dat_limits *limits;
 	struct kdat_ia *kia;
 	u64 most;
 
@@ -539,9 +539,9 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
 	/* What a registration holds if no two pages lie side by side. */
-	attrs = &kia->ia->dev->ibdev->attrs;
-	most = (u64)max(attrs->max_fast_reg_page_list_len, 1U) * PAGE_SIZE;
-	most = min3(most, attrs->max_mr_size, (u64)U32_MAX);
+	limits = &kia->ia->dev->limits;
+	most = (u64)max(limits->fast_reg_pages, 1U) * PAGE_SIZE;
+	most = min3(most, limits->max_mr_size, (u64)U32_MAX);
 	kdat_ia_done(kia);
 	/* Registrations are exact to the byte, so pages save nothing but list entries. */
 	*preferred_alignment = mem_opt & EXPOSURE ? 1 : PAGE_SIZE;

@@ -405,7 +405,7 @@ EXPORT_SYMBOL_DAT(kdat_ep_post_send);
 /* Devices that register memory in a queue also take such requests. */
 static bool can_invalidate(const struct dat_ep *ep)
 {
-	return ep->obj.ia->dev->ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS;
+	return ep->obj.ia->dev->limits.fast_reg_pages;
 }
 
 static DAT_RETURN post_send_invalidate(struct dat_ep *ep, void *arg)

@@ -4,18 +4,17 @@
 
 static DAT_COUNT srq_max_recv(const struct dat_ia *ia)
 {
-	return dat_ia_max_dto(ia, ia->dev->ibdev->attrs.max_srq_wr);
+	return ia->dev->limits.max_srq_dto;
 }
 
 static DAT_RETURN srq_check(const struct dat_ia *ia, const DAT_SRQ_ATTR *attr)
 {
-	const struct ib_device_attr *dev = &ia->dev->ibdev->attrs;
+	const struct dat_limits *limits = &ia->dev->limits;
 
-	if (!dev->max_srq)
+	if (!limits->max_srq)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (attr->max_recv_dtos <= 0 || attr->max_recv_dtos > srq_max_recv(ia) ||
-	    attr->max_recv_iov <= 0 ||
-	    attr->max_recv_iov > min_t(int, dev->max_srq_sge, DAT_MAX_SGE) ||
+	    attr->max_recv_iov <= 0 || attr->max_recv_iov > (DAT_COUNT)limits->srq_sge ||
 	    attr->low_watermark != DAT_SRQ_LW_DEFAULT)
 		return KDAT_ARG(3);
 	return DAT_SUCCESS;

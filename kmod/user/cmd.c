@@ -68,23 +68,23 @@ int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 
 static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 {
-	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+	const struct dat_limits *limits = &ia->dev->limits;
 
-	arg->max_eps = attrs->max_qp;
-	arg->max_dto_per_ep = dat_ia_max_dto(ia, attrs->max_qp_wr);
+	arg->max_eps = limits->max_qp;
+	arg->max_dto_per_ep = limits->max_dto;
 	arg->max_evd_qlen = DAT_MAX_EVD_QLEN;
-	arg->max_iov = min_t(u32, min(attrs->max_send_sge, attrs->max_recv_sge), DAT_MAX_SGE);
-	arg->max_iov_read = min_t(u32, attrs->max_sge_rd, arg->max_iov);
-	arg->max_lmrs = attrs->max_mr;
-	arg->max_pzs = attrs->max_pd;
-	arg->max_srqs = attrs->max_srq;
-	arg->max_recv_per_srq = dat_ia_max_dto(ia, attrs->max_srq_wr);
-	arg->max_rdma_read_in = min_t(u32, attrs->max_qp_rd_atom, U8_MAX);
-	arg->max_rdma_read_out = min_t(u32, attrs->max_qp_init_rd_atom, U8_MAX);
+	arg->max_iov = min(limits->send_sge, limits->recv_sge);
+	arg->max_iov_read = min(limits->read_sge, arg->max_iov);
+	arg->max_lmrs = limits->max_mr;
+	arg->max_pzs = limits->max_pd;
+	arg->max_srqs = limits->max_srq;
+	arg->max_recv_per_srq = limits->max_srq_dto;
+	arg->max_rdma_read_in = limits->read_in;
+	arg->max_rdma_read_out = limits->read_out;
 	arg->max_pd_request = DAT_MAX_PD_REQUEST;
 	arg->max_pd_reply = DAT_MAX_PD_REPLY;
 	arg->max_message_size = ia->msg_max;
-	arg->max_lmr_size = attrs->max_mr_size;
+	arg->max_lmr_size = limits->max_mr_size;
 }
 
 /* sockaddr_in6 is the longest there is, and fits. */
@@ -105,22 +105,20 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 {
 	struct dat_ia_query *arg = ucmd->arg;
 	struct dat_ia *ia = ucmd->ia;
-	struct ib_device *ibdev = ia->dev->ibdev;
+	const struct dat_limits *limits = &ia->dev->limits;
 	struct sockaddr_storage addr;
-	char fw[IB_FW_VERSION_NAME_MAX];
 
 	memset(arg, 0, sizeof(*arg));
 	arg->size = ucmd->size;
 	dat_dev_addr(ia, AF_UNSPEC, &addr);
 	arg->addr_len = addr_to_user(arg->addr, sizeof(arg->addr), &addr);
-	strscpy(arg->device, dev_name(&ibdev->dev), sizeof(arg->device));
-	ib_get_device_fw_str(ibdev, fw);
-	strscpy(arg->fw, fw, sizeof(arg->fw));
-	arg->vendor_id = ibdev->attrs.vendor_id;
-	arg->vendor_part_id = ibdev->attrs.vendor_part_id;
-	arg->hw_ver = ibdev->attrs.hw_ver;
+	ia->dev->ops->name(ia->dev, arg->device, sizeof(arg->device));
+	strscpy(arg->fw, limits->fw, sizeof(arg->fw));
+	arg->vendor_id = limits->vendor_id;
+	arg->vendor_part_id = limits->vendor_part_id;
+	arg->hw_ver = limits->hw_ver;
 	arg->port = ia->port;
-	if (rdma_protocol_iwarp(ibdev, ia->port))
+	if (ia->iwarp)
 		arg->flags |= DAT_IA_FLAG_IWARP;
 	ia_query_limits(ia, arg);
 	return 0;
@@ -345,12 +343,12 @@ int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 
 static int srq_check(struct dat_ia *ia, const struct dat_srq_create *arg)
 {
-	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
+	const struct dat_limits *limits = &ia->dev->limits;
 
-	if (!attrs->max_srq)
+	if (!limits->max_srq)
 		return -EOPNOTSUPP;
-	if (!arg->max_recv || arg->max_recv > dat_ia_max_dto(ia, attrs->max_srq_wr) ||
-	    !arg->max_iov || arg->max_iov > min_t(u32, attrs->max_srq_sge, DAT_MAX_SGE))
+	if (!arg->max_recv || arg->max_recv > limits->max_srq_dto ||
+	    !arg->max_iov || arg->max_iov > limits->srq_sge)
 		return -EINVAL;
 	return 0;
 }
@@ -421,7 +419,7 @@ int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
 	int ret;
 
 	if (dat_cmd_step(arg->step, arg->generation, &step) || !arg->max_recv ||
-	    arg->max_recv > dat_ia_max_dto(ucmd->ia, ucmd->ia->dev->ibdev->attrs.max_srq_wr))
+	    arg->max_recv > ucmd->ia->dev->limits.max_srq_dto)
 		return -EINVAL;
 	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
 	if (IS_ERR(srq))

@@ -8,15 +8,13 @@
 
 static int ep_check_limits(struct dat_ia *ia, const struct dat_ep_create *arg)
 {
-	const struct ib_device_attr *attrs = &ia->dev->ibdev->attrs;
-	u32 max_dto = dat_ia_max_dto(ia, attrs->max_qp_wr);
+	const struct dat_limits *limits = &ia->dev->limits;
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
 
-	if (arg->rsvd || arg->max_recv > max_dto || arg->max_request > max_dto ||
-	    arg->max_recv_iov > min_t(u32, attrs->max_recv_sge, DAT_MAX_SGE) ||
-	    arg->max_request_iov > min_t(u32, attrs->max_send_sge, DAT_MAX_SGE) ||
-	    arg->read_in > min_t(u32, attrs->max_qp_rd_atom, U8_MAX) ||
-	    arg->read_out > min_t(u32, attrs->max_qp_init_rd_atom, U8_MAX) ||
+	if (arg->rsvd || arg->max_recv > limits->max_dto ||
+	    arg->max_request > limits->max_dto ||
+	    arg->max_recv_iov > limits->recv_sge || arg->max_request_iov > limits->send_sge ||
+	    arg->read_in > limits->read_in || arg->read_out > limits->read_out ||
 	    (arg->recv_flags | arg->request_flags) & ~flags)
 		return -EINVAL;
 	return arg->srq && arg->max_recv ? -EINVAL : 0;

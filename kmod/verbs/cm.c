@@ -286,7 +286,7 @@ static int cm_bind_kernel_port(struct dat_ep *ep, struct rdma_cm_id *id,
 	int ret;
 
 	/* TCP uses a port for one connection, and keeps it unused for a minute after that. */
-	if (rdma_protocol_iwarp(ia->dev->ibdev, ia->port))
+	if (ia->iwarp)
 		return 0;
 	kernel = prepare_kernel_cred(&init_task);
 	if (!kernel)

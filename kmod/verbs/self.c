@@ -252,7 +252,7 @@ static int reg_make(struct dat_regqp *r, const struct dat_ia *ia)
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
-	/* Never armed: it has no handler that could come too late, see dat_cq_grace(). */
+	/* Never armed: it has no handler that could come too late, see DAT_QUIRK_CQ_GRACE. */
 	cq = ib_alloc_cq(ia->dev->ibdev, r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);

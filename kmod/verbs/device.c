@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Verbs devices as they come and go, and what they can do. */
+#include <linux/log2.h>
+#include <linux/sizes.h>
+
+#include "verbs/verbs.h"
+
+static void verbs_name(const struct dat_dev *dev, char *name, size_t len)
+{
+	strscpy(name, dev_name(&dev->ibdev->dev), len);
+}
+
+static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_port *out)
+{
+	struct ib_port_attr attr;
+
+	*out = (struct dat_port) {
+		.msg_max = SZ_1G,
+		.iwarp = rdma_protocol_iwarp(dev->ibdev, port),
+	};
+	if (ib_query_port(dev->ibdev, port, &attr))
+		return;
+	out->active = attr.state == IB_PORT_ACTIVE;
+	if (attr.max_msg_sz)
+		out->msg_max = min_t(u32, attr.max_msg_sz, SZ_1G);
+}
+
+static const struct dat_xport_ops verbs_ops = {
+	.name		= verbs_name,
+	.port_visible	= verbs_port_visible,
+	.port_query	= verbs_port_query,
+	.addr		= verbs_addr,
+};
+
+/*
+ * Work requests of a queue, of which the device takes @max_wr.  Rings are powers of two.  The CQ of
+ * an EP has to hold all receives and the smallest window of requests; see dat_conn_make_qp().
+ */
+static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)
+{
+	int n = min3(max_wr, attrs->max_cqe - DAT_MIN_SQ, DAT_MAX_DTO);
+
+	return n > 0 ? rounddown_pow_of_two(n) : 0;
+}
+
+static u32 sge_limit(int max_sge)
+{
+	return clamp_t(int, max_sge, 0, DAT_MAX_SGE);
+}
+
+static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
+{
+	const struct ib_device_attr *attrs = &ibdev->attrs;
+
+	l->max_qp = attrs->max_qp;
+	l->max_pd = attrs->max_pd;
+	l->max_mr = attrs->max_mr;
+	l->max_srq = attrs->max_srq;
+	l->max_mr_size = attrs->max_mr_size;
+	l->max_dto = queue_limit(attrs, attrs->max_qp_wr);
+	l->max_srq_dto = queue_limit(attrs, attrs->max_srq_wr);
+	l->send_sge = sge_limit(attrs->max_send_sge);
+	l->recv_sge = sge_limit(attrs->max_recv_sge);
+	l->read_sge = sge_limit(attrs->max_sge_rd);
+	l->srq_sge = sge_limit(attrs->max_srq_sge);
+	l->read_in = clamp_t(int, attrs->max_qp_rd_atom, 0, U8_MAX);
+	l->read_out = clamp_t(int, attrs->max_qp_init_rd_atom, 0, U8_MAX);
+	if (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)
+		l->fast_reg_pages = attrs->max_fast_reg_page_list_len;
+	l->vendor_id = attrs->vendor_id;
+	l->vendor_part_id = attrs->vendor_part_id;
+	l->hw_ver = attrs->hw_ver;
+	l->virt_dma = ib_uses_virt_dma((struct ib_device *)ibdev);
+}
+
+static int client_add(struct ib_device *ibdev);
+
+static void client_remove(struct ib_device *ibdev, void *client_data)
+{
+	dat_dev_unregister(client_data);
+}
+
+static struct ib_client verbs_client = {
+	.name	= "dat",
+	.add	= client_add,
+	.remove	= client_remove,
+};
+
+static int client_add(struct ib_device *ibdev)
+{
+	char fw[IB_FW_VERSION_NAME_MAX] = {};
+	struct dat_dev *dev;
+
+	dev = dat_dev_alloc(&verbs_ops);
+	if (!dev)
+		return -ENOMEM;
+	dev->ibdev = ibdev;
+	dev->nports = rdma_end_port(ibdev);
+	dev->usable = verbs_driver_good(ibdev);
+	dev->quirks = verbs_quirks(ibdev);
+	fill_limits(ibdev, &dev->limits);
+	ib_get_device_fw_str(ibdev, fw);
+	strscpy(dev->limits.fw, fw, sizeof(dev->limits.fw));
+	ib_set_client_data(ibdev, &verbs_client, dev);
+	dat_dev_register(dev);
+	return 0;
+}
+
+int dat_verbs_init(void)
+{
+	return ib_register_client(&verbs_client);
+}
+
+void dat_verbs_exit(void)
+{
+	ib_unregister_client(&verbs_client);
+}
