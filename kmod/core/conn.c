@@ -4,8 +4,8 @@
  * last completion.
  *
  * A connection has one end, dat_conn_close(), that anybody may ask for from any
- * context, and one undertaker, conn_close_work().  Once "closing" is set under
- * ep->lock nothing is posted any more and the handlers of rdma_cm do nothing.
+ * context, and one teardown, conn_close_work().  Once its state says that it is closing
+ * nothing is posted any more and the handlers of rdma_cm do nothing.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -33,6 +33,45 @@ static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 		dat_evd_deliver(ep->connect_evd, &eqe, true);
 }
 
+/* The states that may follow each. */
+static const u8 conn_next[DAT_CONN_NR_STATES] = {
+	[DAT_CONN_CONNECTING]	= BIT(DAT_CONN_ABORTING) | BIT(DAT_CONN_ESTABLISHED),
+	[DAT_CONN_ABORTING]	= 0,
+	[DAT_CONN_ESTABLISHED]	= BIT(DAT_CONN_DRAINING) | BIT(DAT_CONN_HUNG_UP) |
+				  BIT(DAT_CONN_CLOSING),
+	[DAT_CONN_DRAINING]	= BIT(DAT_CONN_HUNG_UP) | BIT(DAT_CONN_CLOSING),
+	/* The peer's disconnect may be here before the failure that it answers. */
+	[DAT_CONN_HUNG_UP]	= BIT(DAT_CONN_CLOSING),
+	[DAT_CONN_CLOSING]	= 0,
+};
+
+/* The only writer of conn->state. */
+static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
+{
+	lockdep_assert_held(&conn->ep->lock);
+
+	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	if (WARN_ON_ONCE(!(conn_next[conn->state] & BIT(state))))
+		return;
+	trace_dat_conn_state(conn, state);
+	WRITE_ONCE(conn->state, state);
+}
+
+/* @closing: DAT_CONN_HUNG_UP or DAT_CONN_CLOSING, if the handshake is over */
+static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 event)
+{
+	if (dat_conn_is_closing(conn))
+		return;
+	conn_set_state(conn, dat_conn_was_established(conn) ? closing : DAT_CONN_ABORTING);
+	dat_ep_settle(conn->ep);
+	conn->end_event = event;
+	if (dat_busy_leave(conn))
+		dat_cq_schedule(conn);
+	dat_solicited_leave(conn);
+	if (!conn->held)
+		queue_work(dat_close_wq, &conn->close_work);
+}
+
 /**
  * dat_conn_close() - begin the end of a connection
  * @conn: connection
@@ -44,18 +83,7 @@ static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
  */
 void dat_conn_close(struct dat_conn *conn, u32 event)
 {
-	lockdep_assert_held(&conn->ep->lock);
-
-	if (conn->closing)
-		return;
-	conn->closing = true;
-	dat_ep_settle(conn->ep);
-	conn->end_event = event;
-	if (dat_busy_leave(conn))
-		dat_cq_schedule(conn);
-	dat_solicited_leave(conn);
-	if (!conn->starting)
-		queue_work(dat_close_wq, &conn->close_work);
+	conn_close(conn, DAT_CONN_CLOSING, event);
 }
 
 /**
@@ -67,12 +95,13 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
  */
 void dat_conn_fail(struct dat_conn *conn, u32 event)
 {
-	if (conn->passive && !conn->established)
+	if (conn->passive && !dat_conn_was_established(conn))
 		event = DAT_EV_ACCEPT_ERROR;
-	/* The peer's disconnect may be here before the failure that it answers. */
-	if (conn->closing && conn->hung_up && event == DAT_EV_BROKEN)
+	if (conn->state == DAT_CONN_HUNG_UP && event == DAT_EV_BROKEN) {
+		conn_set_state(conn, DAT_CONN_CLOSING);
 		conn->end_event = event;
-	dat_conn_close(conn, event);
+	}
+	conn_close(conn, DAT_CONN_CLOSING, event);
 }
 
 /**
@@ -83,23 +112,36 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
  */
 void dat_conn_hung_up(struct dat_conn *conn)
 {
-	lockdep_assert_held(&conn->ep->lock);
-
-	conn->hung_up = !conn->closing;
-	dat_conn_fail(conn, DAT_EV_DISCONNECTED);
+	if (dat_conn_was_established(conn))
+		conn_close(conn, DAT_CONN_HUNG_UP, DAT_EV_DISCONNECTED);
+	else
+		dat_conn_fail(conn, DAT_EV_DISCONNECTED);
 }
 
 /**
- * dat_conn_started() - the thread that connects or accepts is done
- * @conn: connection; the undertaker may have it
+ * dat_conn_drain() - close a connection once its requests are done
+ * @conn: connection
+ *
+ * Context: ep->lock held.
  */
-void dat_conn_started(struct dat_conn *conn)
+void dat_conn_drain(struct dat_conn *conn)
+{
+	if (conn->state == DAT_CONN_ESTABLISHED)
+		conn_set_state(conn, DAT_CONN_DRAINING);
+	dat_conn_progress(conn);
+}
+
+/**
+ * dat_conn_unhold() - the thread that connects, accepts or changes the QP is done
+ * @conn: held; from here on its teardown may run
+ */
+void dat_conn_unhold(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 
 	spin_lock_bh(&ep->lock);
-	conn->starting = false;
-	if (conn->closing)
+	conn->held = false;
+	if (dat_conn_is_closing(conn))
 		queue_work(dat_close_wq, &conn->close_work);
 	spin_unlock_bh(&ep->lock);
 }
@@ -146,12 +188,12 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 	u32 pd_len = param ? param->private_data_len : 0;
 
 	spin_lock_bh(&ep->lock);
-	if (conn->closing || conn->established)
+	if (conn->state != DAT_CONN_CONNECTING)
 		goto out;
 	cancel_delayed_work(&conn->timer);
 	conn_note_peer(conn, param ?: &conn->param);
 	dat_epring_set_pd(&ep->ring, param ? param->private_data : NULL, pd_len);
-	conn->established = true;
+	conn_set_state(conn, DAT_CONN_ESTABLISHED);
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, pd_len);
 	/* Receives that complete meanwhile join the end of the list. */
@@ -159,7 +201,7 @@ void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *p
 		dat_ep_breathe(ep);
 	conn->live = true;
 	/* A close in between has left already. */
-	if (!conn->closing)
+	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
 	dat_queue_pump_rq(conn);
 	dat_conn_progress(conn);
@@ -196,7 +238,7 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 	int ret = -ENOTCONN;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->conn && ep->conn->established && !ep->conn->closing) {
+	if (ep->conn && dat_conn_is_open(ep->conn)) {
 		conn_path(ep->conn, path);
 		ret = 0;
 	}
@@ -221,16 +263,16 @@ int dat_ep_let_peer(struct dat_ep *ep, bool write)
 
 	spin_lock_bh(&ep->lock);
 	conn = ep->conn;
-	if (!conn || !conn->established || conn->closing || conn->starting) {
+	if (!conn || !dat_conn_is_open(conn) || conn->held) {
 		spin_unlock_bh(&ep->lock);
 		return -ENOTCONN;
 	}
-	/* Keeps the undertaker away from the queue pair. */
-	conn->starting = true;
+	/* Keeps the teardown away from the queue pair. */
+	conn->held = true;
 	spin_unlock_bh(&ep->lock);
 	ret = ib_modify_qp(conn->qp, &attr, IB_QP_ACCESS_FLAGS);
 	conn->peer_let = !ret;
-	dat_conn_started(conn);
+	dat_conn_unhold(conn);
 	return ret;
 }
 
@@ -240,7 +282,7 @@ static void conn_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dat_conn *conn = cq->cq_context;
 
 	/* The end of the connection is near, or here, and flushes it. */
-	if (wc->status == IB_WC_WR_FLUSH_ERR || conn->closing)
+	if (wc->status == IB_WC_WR_FLUSH_ERR || dat_conn_is_closing(conn))
 		return;
 	conn->bind.failed = wc->status != IB_WC_SUCCESS;
 	queue_work(dat_wq, &conn->bind_work);
@@ -289,7 +331,7 @@ void dat_conn_progress(struct dat_conn *conn)
 		return;
 	}
 	if (conn->bind.set) {
-		if (!conn->inflight && !conn->closing && !conn->bind.started)
+		if (!conn->inflight && !dat_conn_is_closing(conn) && !conn->bind.started)
 			conn_start_bind(conn);
 		return;
 	}
@@ -297,7 +339,7 @@ void dat_conn_progress(struct dat_conn *conn)
 		return;
 	conn->fenced = false;
 	dat_queue_pump_sq(conn);
-	if (conn->graceful && !conn->inflight && !dat_queue_stopped(conn))
+	if (conn->state == DAT_CONN_DRAINING && !conn->inflight && !dat_queue_stopped(conn))
 		dat_conn_close(conn, DAT_EV_DISCONNECTED);
 }
 
@@ -307,7 +349,7 @@ static void conn_timer(struct work_struct *work)
 	struct dat_ep *ep = conn->ep;
 
 	spin_lock_bh(&ep->lock);
-	if (!conn->established)
+	if (!dat_conn_was_established(conn))
 		dat_conn_fail(conn, DAT_EV_TIMED_OUT);
 	spin_unlock_bh(&ep->lock);
 }
@@ -547,7 +589,8 @@ static bool conn_rq_full(struct dat_conn *conn)
 static void conn_drain_shared(struct dat_conn *conn)
 {
 	ib_drain_sq(conn->qp);
-	if ((conn->established || conn->passive) && !(conn->dev->quirks & DAT_QUIRK_NO_LAST_WQE))
+	if ((dat_conn_was_established(conn) || conn->passive) &&
+	    !(conn->dev->quirks & DAT_QUIRK_NO_LAST_WQE))
 		wait_for_completion_timeout(&conn->last_wqe, CONN_LAST_WQE_TIME);
 	dat_cq_take_rest(conn);
 	dat_solicited_take_rest(conn);
@@ -586,9 +629,9 @@ static void conn_quiesce(struct dat_conn *conn)
 	 * To a CM that still waits for the handshake's end, a disconnect means nothing.  Strangers
 	 * could make many wait, so those that were not let in are rejected instead.
 	 */
-	if (conn->passive && conn->established && !conn_is_strangers(conn))
+	if (conn->passive && dat_conn_was_established(conn) && !conn_is_strangers(conn))
 		wait_for_completion_timeout(&conn->cm_heard, HZ);
-	/* A handler that began before "closing" was set has ended after this. */
+	/* A handler that began before the connection was closing has ended after this. */
 	rdma_lock_handler(conn->id);
 	rdma_unlock_handler(conn->id);
 	rdma_disconnect(conn->id);

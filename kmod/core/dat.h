@@ -850,6 +850,28 @@ struct dat_direct {
 };
 
 /**
+ * enum dat_conn_state - where a connection is between its request and its end
+ * @DAT_CONN_CONNECTING: from connect or accept to the end of the handshake
+ * @DAT_CONN_ABORTING: its end has begun before the end of the handshake
+ * @DAT_CONN_ESTABLISHED: the handshake is over, and ESTABLISHED is queued
+ * @DAT_CONN_DRAINING: it closes when its requests are done: a graceful disconnect
+ * @DAT_CONN_HUNG_UP: the peer's disconnect has begun its end
+ * @DAT_CONN_CLOSING: anything else has begun its end
+ *
+ * The order lets two compares answer what is asked most; see dat_conn_was_established() and
+ * dat_conn_is_closing().
+ */
+enum dat_conn_state {
+	DAT_CONN_CONNECTING,
+	DAT_CONN_ABORTING,
+	DAT_CONN_ESTABLISHED,
+	DAT_CONN_DRAINING,
+	DAT_CONN_HUNG_UP,
+	DAT_CONN_CLOSING,
+	DAT_CONN_NR_STATES
+};
+
+/**
  * struct dat_conn - one connection of an EP, with all that verbs know of it
  * @ep: reference held until the end is reported
  * @version: of the EP that it is made for
@@ -871,14 +893,14 @@ struct dat_direct {
  * @bind_work: carries out @bind once no request is in flight
  * @timer: the consumer's connect timeout, or the deadline of an accepted connection
  * @bury_work: frees the CQ later
- * @peer_let: dat_ep_let_peer() was called; constant once @closing
+ * @peer_let: dat_ep_let_peer() was called; constant once it is closing
  * @cm_heard: rdma_cm has reported something about @id
  * @last_wqe: @qp, in error, takes no more receives from its SRQ
  * @psp: listener whose backlog counts an accepted connection until it is established;
  *	reference held; xchg()ed to NULL by the release
  * @param: what we ask of the peer
  * @pd: private data to send
- * @peer_qpn: number of the peer's queue pair; 0 with iWARP; set before @established
+ * @peer_qpn: number of the peer's queue pair; 0 with iWARP; set before it is established
  *
  * Under ep->lock:
  *
@@ -890,12 +912,9 @@ struct dat_direct {
  * @reads: RDMA reads posted since none was in flight, if @unordered
  * @inflight: requests at the device
  * @passive: accepted, not connected
- * @established: ESTABLISHED is queued
- * @live: and the events of all early receives are: the next completion has its turn
- * @starting: the thread that connects or accepts is not done with @id
- * @closing: no more posting; @close_work is queued, or will be when started
- * @hung_up: the peer's disconnect is what closes it
- * @graceful: close when the requests are done
+ * @state: written by dat_conn_set_state() alone
+ * @live: the events of all early receives are queued: the next completion has its turn
+ * @held: a thread uses @id or @qp: @close_work is queued by dat_conn_unhold()
  * @end_event: connection event that will tell of the end
  * @end_pd: bytes of private data that came with it; a kernel consumer's
  * @one: what is posted without a detour by the ring; see direct.h
@@ -945,12 +964,9 @@ struct dat_conn {
 	u32			reads;
 	u32			inflight;
 	bool			passive;
-	bool			established;
+	enum dat_conn_state	state;
 	bool			live;
-	bool			starting;
-	bool			closing;
-	bool			hung_up;
-	bool			graceful;
+	bool			held;
 	u32			end_event;
 	u32			end_pd;
 	struct dat_direct	one;
@@ -964,6 +980,27 @@ struct dat_conn {
 	};
 	struct ib_sge		*sge;
 };
+
+/* The handshake was over at some time; it stays true. */
+static inline bool dat_conn_was_established(const struct dat_conn *conn)
+{
+	return READ_ONCE(conn->state) >= DAT_CONN_ESTABLISHED;
+}
+
+/* Nothing is posted any more: @close_work is queued, or will be when nobody holds it. */
+static inline bool dat_conn_is_closing(const struct dat_conn *conn)
+{
+	enum dat_conn_state state = READ_ONCE(conn->state);
+
+	return state >= DAT_CONN_HUNG_UP || state == DAT_CONN_ABORTING;
+}
+
+static inline bool dat_conn_is_open(const struct dat_conn *conn)
+{
+	enum dat_conn_state state = READ_ONCE(conn->state);
+
+	return state == DAT_CONN_ESTABLISHED || state == DAT_CONN_DRAINING;
+}
 
 /**
  * struct dat_psp - public service point
@@ -1451,7 +1488,8 @@ void dat_conn_free(struct dat_conn *conn);
 int dat_conn_make_qp(struct dat_conn *conn);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
 int dat_ep_let_peer(struct dat_ep *ep, bool write);
-void dat_conn_started(struct dat_conn *conn);
+void dat_conn_drain(struct dat_conn *conn);
+void dat_conn_unhold(struct dat_conn *conn);
 void dat_conn_close(struct dat_conn *conn, u32 event);
 void dat_conn_fail(struct dat_conn *conn, u32 event);
 void dat_conn_hung_up(struct dat_conn *conn);
@@ -1503,7 +1541,8 @@ static inline bool dat_queue_settled(const struct dat_conn *conn)
 
 	/* Where posts may go at once it is neither stopped nor ending. */
 	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
-	       (likely(ep->direct == conn) || (!conn->graceful && !dat_queue_stopped(conn)));
+	       (likely(ep->direct == conn) ||
+		(conn->state == DAT_CONN_ESTABLISHED && !dat_queue_stopped(conn)));
 }
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);

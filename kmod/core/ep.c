@@ -38,7 +38,7 @@ void dat_ep_settle(struct dat_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
-	    conn->closing || conn->unordered || dat_queue_stopped(conn))
+	    dat_conn_is_closing(conn) || conn->unordered || dat_queue_stopped(conn))
 		conn = NULL;
 	ep->direct = conn;
 }
@@ -67,7 +67,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
  * dat_ep_claim() - begin to connect
  * @ep: endpoint
  * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
- * @conn: what will be its connection; marked as starting
+ * @conn: what will be its connection; held
  *
  * Return: 0, -EISCONN in any state but UNCONNECTED or if @conn was made for an EP that
  * has been modified since, or is being, -ENODEV while it is freed.
@@ -83,7 +83,7 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 		   ep->sq.frozen) {
 		ret = -EISCONN;
 	} else {
-		conn->starting = true;
+		conn->held = true;
 		ep->conn = conn;
 		dat_ep_set_state(ep, state);
 	}
@@ -103,7 +103,7 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 	bool mine;
 
 	spin_lock_bh(&ep->lock);
-	mine = !ep->conn->closing;
+	mine = !dat_conn_is_closing(ep->conn);
 	if (mine) {
 		ep->conn = NULL;
 		dat_ep_set_state(ep, DAT_EP_UNCONNECTED);
@@ -123,14 +123,6 @@ void dat_ep_breathe(struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 	cond_resched();
 	spin_lock_bh(&ep->lock);
-}
-
-static void ep_disconnect_graceful(struct dat_ep *ep)
-{
-	lockdep_assert_held(&ep->lock);
-
-	ep->conn->graceful = true;
-	dat_conn_progress(ep->conn);
 }
 
 /**
@@ -155,7 +147,7 @@ int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
 	if (ep->state == DAT_EP_CONNECTED)
 		dat_ep_set_state(ep, DAT_EP_DISC_PENDING);
 	if (ep->state == DAT_EP_DISC_PENDING && graceful)
-		ep_disconnect_graceful(ep);
+		dat_conn_drain(ep->conn);
 	else
 		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
 out:

@@ -91,7 +91,7 @@ bool dat_busy_join(struct dat_conn *conn)
 	lockdep_assert_held(&ep->lock);
 	if (dat_busy_joined(conn))
 		return true;
-	if (conn->closing || !conn->established || conn->solicited)
+	if (!dat_conn_is_open(conn) || conn->solicited)
 		return false;
 	if (link_join(&conn->busy[0], ep->recv_evd) < 0)
 		return false;

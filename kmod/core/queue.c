@@ -346,7 +346,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 
 	lockdep_assert_held(&ep->lock);
 	for (;;) {
-		if (conn->closing || dat_queue_stopped(conn) || q->broken)
+		if (dat_conn_is_closing(conn) || dat_queue_stopped(conn) || q->broken)
 			break;
 		while ((int)(end - q->head) > 0 && sq_chain(conn))
 			;
@@ -452,10 +452,10 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 	lockdep_assert_held(&ep->lock);
 	if (ep->srq)
 		return false;
-	while (!conn->closing && !q->broken) {
+	while (!dat_conn_is_closing(conn) && !q->broken) {
 		while (q->head != end && queue_has_room(q) && rq_next(conn) > 0)
 			;
-		if (q->broken || conn->closing)
+		if (q->broken || dat_conn_is_closing(conn))
 			break;
 		if (q->head == end) {
 			queue_work(dat_wq, &conn->pump_work);

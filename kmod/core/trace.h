@@ -41,6 +41,32 @@ TRACE_EVENT(dat_ep_state,
 		  dat_show_state(__entry->new))
 );
 
+#define dat_show_conn_state(state)				\
+	__print_symbolic(state,					\
+		{ DAT_CONN_CONNECTING,	"CONNECTING" },		\
+		{ DAT_CONN_ABORTING,	"ABORTING" },		\
+		{ DAT_CONN_ESTABLISHED,	"ESTABLISHED" },	\
+		{ DAT_CONN_DRAINING,	"DRAINING" },		\
+		{ DAT_CONN_HUNG_UP,	"HUNG_UP" },		\
+		{ DAT_CONN_CLOSING,	"CLOSING" })
+
+TRACE_EVENT(dat_conn_state,
+	TP_PROTO(const struct dat_conn *conn, u32 new),
+	TP_ARGS(conn, new),
+	TP_STRUCT__entry(
+		__field(u32, id)
+		__field(u32, old)
+		__field(u32, new)
+	),
+	TP_fast_assign(
+		__entry->id = conn->ep->obj.id;
+		__entry->old = conn->state;
+		__entry->new = new;
+	),
+	TP_printk("ep=%u %s -> %s", __entry->id, dat_show_conn_state(__entry->old),
+		  dat_show_conn_state(__entry->new))
+);
+
 TRACE_EVENT(dat_post,
 	TP_PROTO(const struct dat_obj *obj, u8 op, u64 cookie, u32 len, u32 num_sge),
 	TP_ARGS(obj, op, cookie, len, num_sge),

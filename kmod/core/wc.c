@@ -237,7 +237,7 @@ static void wc_recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 statu
 	 * Whatever the peer sent, an error too, proves that the connection stands.  The end of
 	 * the connection has cancelled that work, and completes what comes after.
 	 */
-	if (conn->passive && !conn->established && status != DAT_ST_FLUSHED && !conn->closing)
+	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
 		queue_work(dat_wq, &conn->early_work);
 }
 

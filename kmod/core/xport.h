@@ -16,12 +16,14 @@ struct net;
  * @DAT_QUIRK_NO_LAST_WQE: there is no event for the last receive of a QP with an SRQ
  * @DAT_QUIRK_LONG_IS_QP_OP: a message longer than its receive ends that as a QP operation error
  * @DAT_QUIRK_UNORDERED: requests may complete before RDMA reads that were posted before them
+ * @DAT_QUIRK_REJECT_IS_RESET: a reply that rejects has the same status as a lost connection
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
 	DAT_QUIRK_NO_LAST_WQE	= BIT(1),
 	DAT_QUIRK_LONG_IS_QP_OP	= BIT(2),
 	DAT_QUIRK_UNORDERED	= BIT(3),
+	DAT_QUIRK_REJECT_IS_RESET = BIT(4),
 };
 
 #define DAT_FW_SIZE	32

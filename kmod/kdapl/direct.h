@@ -32,7 +32,7 @@ static __always_inline struct dat_conn *dat_direct_sq(const struct dat_ep *ep)
 	struct dat_conn *conn = ep->conn;
 
 	lockdep_assert_held(&ep->lock);
-	if (ep->state != DAT_EP_CONNECTED || !conn || conn->closing || conn->unordered)
+	if (ep->state != DAT_EP_CONNECTED || !conn || dat_conn_is_closing(conn) || conn->unordered)
 		return NULL;
 	return !dat_queue_stopped(conn) && dat_direct_room(&ep->sq) ? conn : NULL;
 }
@@ -48,7 +48,7 @@ static __always_inline struct dat_conn *dat_direct_rq(const struct dat_ep *ep)
 	struct dat_conn *conn = ep->conn;
 
 	lockdep_assert_held(&ep->lock);
-	if (!dat_ep_posting(ep->state) || !conn || conn->closing)
+	if (!dat_ep_posting(ep->state) || !conn || dat_conn_is_closing(conn))
 		return NULL;
 	return dat_direct_room(&ep->rq) ? conn : NULL;
 }

@@ -35,7 +35,7 @@ static void cm_fail(struct dat_conn *conn, u32 event)
 }
 
 /*
- * The undertaker waits for a handler that saw "not closing" here, so what such a
+ * The teardown waits for a handler that saw a connection that is not closing here, so what such a
  * handler makes is found and undone.
  */
 static bool cm_closing(struct dat_conn *conn)
@@ -44,7 +44,7 @@ static bool cm_closing(struct dat_conn *conn)
 	bool closing;
 
 	spin_lock_bh(&ep->lock);
-	closing = conn->closing;
+	closing = dat_conn_is_closing(conn);
 	spin_unlock_bh(&ep->lock);
 	return closing;
 }
@@ -78,12 +78,12 @@ static void cm_route_resolved(struct dat_conn *conn, struct rdma_cm_event *event
 
 static void cm_unreachable(struct dat_conn *conn, struct rdma_cm_event *event)
 {
-	cm_fail(conn, conn->established ? DAT_EV_BROKEN : DAT_EV_UNREACHABLE);
+	cm_fail(conn, dat_conn_was_established(conn) ? DAT_EV_BROKEN : DAT_EV_UNREACHABLE);
 }
 
 static void cm_connect_error(struct dat_conn *conn, struct rdma_cm_event *event)
 {
-	cm_fail(conn, conn->established ? DAT_EV_BROKEN : DAT_EV_NON_PEER_REJECTED);
+	cm_fail(conn, dat_conn_was_established(conn) ? DAT_EV_BROKEN : DAT_EV_NON_PEER_REJECTED);
 }
 
 static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
@@ -103,25 +103,24 @@ static void cm_keep_reason(struct dat_conn *conn, const void *data, u8 len)
 	if (!ep->obj.ia->face || dat_cr_reject_is_plain(data, len))
 		return;
 	spin_lock_bh(&ep->lock);
-	if (!conn->closing) {
+	if (!dat_conn_is_closing(conn)) {
 		conn->end_pd = len;
 		dat_epring_set_pd(&ep->ring, data, len);
 	}
 	spin_unlock_bh(&ep->lock);
 }
 
-/*
- * True if a consumer may have sent the reject.  Documentation/design.rst has the table.  On siw
- * an MPA reply that rejects and a lost TCP connection have the same status.
- */
-static bool cm_consumer_may_reject(struct rdma_cm_id *id, const struct rdma_cm_event *event)
+/* True if a consumer may have sent the reject.  Documentation/design.rst has the table. */
+static bool cm_consumer_may_reject(const struct dat_conn *conn,
+				   const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
 	int status = IB_CM_REJ_CONSUMER_DEFINED;
 
-	if (rdma_protocol_iwarp(id->device, id->port_num))
-		status = id->device->ops.driver_id == RDMA_DRIVER_SIW ? -ECONNRESET :
-									-ECONNREFUSED;
+	if (conn->dev->quirks & DAT_QUIRK_REJECT_IS_RESET)
+		status = -ECONNRESET;
+	else if (conn->ep->obj.ia->iwarp)
+		status = -ECONNREFUSED;
 	return event->status == status &&
 	       !dat_cr_reject_is_refusal(param->private_data, param->private_data_len);
 }
@@ -131,11 +130,11 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
 
-	if (conn->established) {
+	if (dat_conn_was_established(conn)) {
 		cm_disconnected(conn, event);
 		return;
 	}
-	if (!cm_consumer_may_reject(conn->id, event)) {
+	if (!cm_consumer_may_reject(conn, event)) {
 		cm_fail(conn, DAT_EV_NON_PEER_REJECTED);
 		return;
 	}
@@ -214,7 +213,7 @@ static void cm_start_timer(struct dat_conn *conn, u64 timeout_us)
 static int cm_start_failed(struct dat_conn *conn, int err)
 {
 	if (!dat_ep_unclaim(conn->ep)) {
-		dat_conn_started(conn);
+		dat_conn_unhold(conn);
 		return 0;
 	}
 	cancel_delayed_work_sync(&conn->timer);
@@ -254,7 +253,7 @@ static int cm_resolve(struct dat_conn *conn, struct sockaddr_storage *src,
 				(const struct sockaddr *)dst, DAT_RESOLVE_MS);
 	if (ret)
 		return cm_start_failed(conn, cm_resolve_error(ret));
-	dat_conn_started(conn);
+	dat_conn_unhold(conn);
 	return 0;
 }
 
@@ -503,7 +502,7 @@ int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_l
 	ret = cm_accept_locked(conn, cr);
 	rdma_unlock_handler(id);
 	if (!ret) {
-		dat_conn_started(conn);
+		dat_conn_unhold(conn);
 		return 0;
 	}
 	conn->id = NULL;

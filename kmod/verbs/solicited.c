@@ -50,7 +50,7 @@ static bool sol_answer(struct dat_conn *conn, struct dat_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	/* Whatever ends a connection waits for its receives, with or without the flag. */
-	ib_req_notify_cq(conn->recv_cq, conn->closing ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
+	ib_req_notify_cq(conn->recv_cq, dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 	done = sol_take(conn, ep);
 	if (conn->live)
 		dat_evd_notify(ep->recv_evd);

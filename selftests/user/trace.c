@@ -91,6 +91,77 @@ TEST_F(trace, states_of_a_connection)
 	}
 }
 
+/* --- the table of conn_set_state() ---------------------------------------------------- */
+
+static int conn_went(char *log, uint32_t ep, const char *states)
+{
+	char line[96], from[32], to[32];
+	const char *at = log;
+	int n;
+
+	for (; sscanf(states, "%31s -> %31s%n", from, to, &n) == 2; states += n - strlen(to)) {
+		snprintf(line, sizeof(line), "dat_conn_state: ep=%u %s -> %s", ep, from, to);
+		at = after(at, line);
+		if (!at) {
+			fprintf(stderr, "# not there, or too early: %s\n", line);
+			return 0;
+		}
+	}
+	return 1;
+}
+
+TEST_F(trace, of_two_ends_one_closes_and_the_other_is_hung_up)
+{
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[1], count));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[0], count));
+	collect(self->log, sizeof(self->log));
+	EXPECT_TRUE(conn_went(self->log, self->p.ep[1].id, "CONNECTING -> ESTABLISHED -> CLOSING"));
+	EXPECT_TRUE(conn_went(self->log, self->p.ep[0].id, "CONNECTING -> ESTABLISHED -> HUNG_UP"));
+}
+
+TEST_F(trace, a_graceful_disconnect_drains)
+{
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 1));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[1], count));
+	collect(self->log, sizeof(self->log));
+	EXPECT_TRUE(conn_went(self->log, self->p.ep[1].id,
+			      "CONNECTING -> ESTABLISHED -> DRAINING -> CLOSING"));
+}
+
+TEST_F(trace, what_drains_may_be_hung_up)
+{
+	unsigned int count[16];
+
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	/* It has nobody to receive it, so it is not done before the peer hangs up. */
+	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 1));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[0], 0));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[0], count));
+	ASSERT_NE(0, t_end(&self->p.evd[1], count));
+	collect(self->log, sizeof(self->log));
+	EXPECT_TRUE(conn_went(self->log, self->p.ep[1].id,
+			      "CONNECTING -> ESTABLISHED -> DRAINING -> HUNG_UP"));
+}
+
+TEST_F(trace, what_nobody_accepts_aborts)
+{
+	unsigned int count[16];
+
+	/* Nobody listens there. */
+	ASSERT_EQ(0, t_connect(&self->p.f, &self->p.ep[1], T_QUAL + 77, NULL, 0));
+	ASSERT_NE(0, t_end(&self->p.evd[1], count));
+	collect(self->log, sizeof(self->log));
+	EXPECT_TRUE(conn_went(self->log, self->p.ep[1].id, "CONNECTING -> ABORTING"));
+}
+
 TEST_F(trace, a_send_from_kick_to_event)
 {
 	char text[4][96];
