@@ -1134,8 +1134,8 @@ bool dat_obj_type_known(u32 type);
 
 /* upcall.c */
 void dat_upcall_wake(struct dat_evd *evd);
-void dat_upcall_gather(struct dat_evd *evd);
-void dat_upcall_settle(struct dat_evd *evd);
+void dat_upcall_hold(void);
+void dat_upcall_release(void);
 
 /* kring.c */
 #define DAT_KRING_OP_SHIFT	4	/* of the operation, in the flags of struct dat_wr */
@@ -1164,8 +1164,8 @@ bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
- * Of a ring of a kernel consumer, whose EVD's lock is held: both of its indices are true after
- * dat_upcall_gather(), and in its pages, which nobody maps, there are events alone.
+ * Of a ring of a kernel consumer, whose EVD's lock is held: both of its indices are true, and
+ * in its pages, which nobody maps, there are events alone.
  */
 static inline u32 dat_kevring_count(const struct dat_evring *r)
 {

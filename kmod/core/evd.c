@@ -49,7 +49,6 @@ static u32 evd_count(struct dat_evd *evd)
 {
 	if (!evd->obj.face)
 		return dat_evring_count(&evd->ring);
-	dat_upcall_gather(evd);
 	return dat_kevring_count(&evd->ring);
 }
 
@@ -77,7 +76,6 @@ static bool evd_push(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
 	if (!evd->obj.face)
 		return dat_evring_push(&evd->ring, eqe);
-	dat_upcall_gather(evd);
 	return dat_kevring_push(&evd->ring, eqe);
 }
 
@@ -467,8 +465,6 @@ static void evd_shutdown(struct dat_obj *obj)
 
 	spin_lock_bh(&evd->lock);
 	evd->dead = true;
-	if (obj->face)
-		dat_upcall_settle(evd);
 	wake_up_all(&evd->wq);
 	wake_up_poll(&evd->poll, EPOLLHUP);
 	spin_unlock_bh(&evd->lock);

@@ -245,7 +245,6 @@ static DAT_RETURN evd_dequeue(struct dat_evd *evd, void *arg)
 	struct evd_taken *taken = arg;
 
 	taken->evd = evd;
-	dat_upcall_gather(evd);
 	if (dat_kevring_pop(&evd->ring, &taken->eqe))
 		return DAT_SUCCESS;
 	dat_upcall_drained(evd);
@@ -283,7 +282,6 @@ static void evd_drop_requests(struct dat_evd *evd)
 
 	do {
 		spin_lock_bh(&evd->lock);
-		dat_upcall_gather(evd);
 		got = dat_kevring_pop(&evd->ring, &eqe);
 		spin_unlock_bh(&evd->lock);
 		if (got && eqe.type == DAT_EV_CR)
@@ -313,7 +311,6 @@ void kdat_evd_kill(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
 	evd->dead = true;
-	dat_upcall_settle(evd);
 	spin_unlock_bh(&evd->lock);
 }
 

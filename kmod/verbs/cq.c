@@ -10,7 +10,7 @@
  */
 #include <linux/indirect_call_wrapper.h>
 
-#include "kdapl/front.h"
+#include "core/dat.h"
 #include "core/trace.h"
 
 #define CQ_BUDGET	64	/* completions before others have their turn */
@@ -68,7 +68,7 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 						  struct dat_evd *evd, struct ib_wc *wc,
 						  const struct ib_wc *end, bool recv)
 {
-	struct dat_evring *r = dat_upcall_ring(evd);
+	struct dat_evring *r = &evd->ring;
 	u32 tail = r->tail, room = r->entries - dat_kevring_count(r), n = 0;
 	struct dat_eqe *eqe;
 
@@ -91,8 +91,7 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 		conn->inflight -= n;
 	}
 	evd->overflowed = false;
-	if (unlikely(r == &evd->ring))
-		dat_upcall_wake(evd);
+	dat_upcall_wake(evd);
 	return wc;
 }
 
@@ -164,12 +163,6 @@ static noinline int cq_take_some(struct dat_conn *conn, struct dat_ep *ep, int b
 	return cq_take(conn, ep, budget);
 }
 
-/* For those who are not in a hurry, either. */
-static noinline void cq_release(void)
-{
-	dat_upcall_release();
-}
-
 /* More to do: the queue is not empty, or was not when it was armed. */
 static bool cq_rearm(struct ib_cq *cq)
 {
@@ -194,7 +187,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
-		cq_release();
+		dat_upcall_release();
 	}
 	rcu_read_unlock();
 	if (polled || done == budget)

@@ -21,7 +21,7 @@
 #include <linux/jiffies.h>
 
 #include "compat.h"
-#include "kdapl/front.h"
+#include "core/dat.h"
 
 #define SOL_BUDGET	64		/* completions before others have their turn */
 #define SOL_PERIOD	(HZ / 10)	/* of the timer of a connection with an SRQ */
