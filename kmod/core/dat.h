@@ -67,6 +67,7 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/dat_ioctl.h>
 
+#include "core/face.h"
 #include "core/xport.h"
 #include "core/ring.h"
 #include "peer.h"
@@ -153,20 +154,6 @@ struct dat_dev {
 };
 
 /**
- * struct dat_face - a face whose objects are named by handles
- * @handle: what it calls an object, which is going to be its user_data; obj->face is set
- * @publish: it can be found from now on; does not sleep
- * @unpublish: and no longer
- * @release: a published object is about to be freed: free obj->face
- */
-struct dat_face {
-	u64	(*handle)(const struct dat_obj *obj);
-	void	(*publish)(struct dat_obj *obj);
-	void	(*unpublish)(struct dat_obj *obj);
-	void	(*release)(struct dat_obj *obj);
-};
-
-/**
  * struct dat_ia - interface adapter: one opening of one port
  * @ref: the face's, and one per object
  * @dev: the device
@@ -185,8 +172,7 @@ struct dat_face {
  * @objs: all objects by id
  * @next_id: where the search for a free id begins; xa_lock(&objs)
  * @id_rounds: how often it began from the front again
- * @face: of kernel consumers, whose queues and events are in memory that nobody shares;
- *	NULL: the user face; constant
+ * @face: the face that has opened it; constant
  * @lmr_lock: changes of @lmrs
  * @lmr_ids: index parts of lmr_contexts
  * @lmrs: LMRs by them; RCU; NULL before there is one
@@ -237,7 +223,7 @@ struct dat_ia {
  * @ia: reference held
  * @user_data: owner value of the object's events
  * @published: it was
- * @face: what a face with handles remembers of it; the object's once it is published
+ * @priv: what a face with handles remembers of it; owned once the object is published
  * @context: of that face's consumer
  * @round: ia->id_rounds when it got its id
  * @cg: what the object was charged to
@@ -251,7 +237,7 @@ struct dat_obj {
 	struct dat_ia		*ia;
 	u64			user_data;
 	bool			published;
-	void			*face;
+	void			*priv;
 	u64			context;
 	u32			round;
 	struct rdma_cgroup	*cg;
@@ -374,6 +360,7 @@ struct dat_solicited_conn {
  * struct dat_evd - event dispatcher
  * @obj: base
  * @streams: enum dat_stream bits that may feed it
+ * @sink: where its events go; constant
  * @busy: has a lock of its own
  * @solicited: has a lock of its own
  * @lock: everything below
@@ -393,6 +380,7 @@ struct dat_solicited_conn {
 struct dat_evd {
 	struct dat_obj		obj;
 	u32			streams;
+	const struct dat_sink	*sink;
 	struct dat_busy		busy;
 	struct dat_solicited	solicited;
 	spinlock_t		lock;		/* of all that follows */
@@ -606,7 +594,7 @@ struct dat_slot {
 /**
  * struct dat_queue - a send, receive or shared receive queue
  * @ops: where work requests come from: a ring shared with a process, or one of the kernel's
- * @ring: the ring; only ring.c and kring.c look inside
+ * @ring: the ring; only the ring.c of each folder looks inside
  * @obj: the EP or SRQ
  * @entries: of the ring, a power of two
  * @window: entries that may be at the device at a time, at most @entries; set when a connection
@@ -618,7 +606,7 @@ struct dat_slot {
  * @armed: NEED_KICK is set; 0, or after how many more entries
  * @broken: the producer's index made no sense; nothing more is taken
  * @frozen: its ring is being replaced; nothing is taken meanwhile
- * @kernel: nobody shares its ring: who posts has the pump look, and is never asked to
+ * @kernel: no process maps its ring: a post has the pump look, so no kick is asked for
  *
  * All under the lock of the owner, ep->lock or srq->lock, but
  *
@@ -646,6 +634,7 @@ struct dat_queue {
  * @fetch: take the entry at head into @wr: 1 taken, 0 none there, -EBADMSG
  *	malformed (the cookie is valid), -EOVERFLOW the producer's index is wild
  * @publish: make head, done, bad and NEED_KICK visible to the producer
+ * @pending: number of entries posted that were not taken; a wild index counts as a full ring
  * @arm: ask for a kick once @after more entries are there, then look again: true if
  *	they are there already
  * @disarm: clear NEED_KICK
@@ -653,6 +642,7 @@ struct dat_queue {
 struct dat_queue_ops {
 	int	(*fetch)(struct dat_queue *q, struct dat_wr *wr);
 	void	(*publish)(struct dat_queue *q);
+	u32	(*pending)(const struct dat_queue *q);
 	bool	(*arm)(struct dat_queue *q, u32 after);
 	void	(*disarm)(struct dat_queue *q);
 };
@@ -1074,8 +1064,12 @@ DAT_OBJ_CAST(cr)
 DAT_OBJ_CAST(cno)
 DAT_OBJ_CAST(rmr)
 
+/* core.c */
 extern struct workqueue_struct *dat_wq, *dat_close_wq;
 extern unsigned int dat_ring_start;
+
+int dat_core_init(void);
+void dat_core_exit(void);
 
 /* mapping.c */
 int dat_mapping_init(void);
@@ -1101,7 +1095,8 @@ void dat_dev_detach(struct dat_ia *ia);
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss);
 
 /* ia.c */
-struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data);
+struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
+			   u64 user_data);
 void dat_ia_shutdown(struct dat_ia *ia);
 void dat_ia_wake(struct dat_ia *ia);
 void dat_ia_close(struct dat_ia *ia);
@@ -1132,11 +1127,6 @@ void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
-/* upcall.c */
-void dat_upcall_wake(struct dat_evd *evd);
-void dat_upcall_hold(void);
-void dat_upcall_release(void);
-
 /* kring.c */
 #define DAT_KRING_OP_SHIFT	4	/* of the operation, in the flags of struct dat_wr */
 
@@ -1159,8 +1149,6 @@ static inline bool dat_kring_idle(const struct dat_queue *q)
 
 void *dat_kring_next(const struct dat_queue *q);
 void dat_kring_push(struct dat_queue *q);
-u32 dat_kring_posted(const struct dat_queue *q);
-bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
@@ -1401,6 +1389,7 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe);
 int dat_evd_post(struct dat_evd *evd, u64 cookie);
 u32 dat_evd_count(struct dat_evd *evd);
+void dat_evd_wake_waiters(struct dat_evd *evd);
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
@@ -1578,6 +1567,25 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 u8 dat_wr_error(int err);
 
 /* wc.c */
+
+/* A batch of completions of @ep begins, in softirq; RCU keeps @ep until it ends. */
+static __always_inline void dat_complete_begin(const struct dat_ep *ep)
+{
+	const struct dat_sink *sink = ep->obj.ia->face->sink;
+
+	if (sink->begin)
+		sink->begin();
+}
+
+/* The batch has ended: the upcalls of its events run here, with no lock held. */
+static __always_inline void dat_complete_end(const struct dat_ep *ep)
+{
+	const struct dat_sink *sink = ep->obj.ia->face->sink;
+
+	if (sink->release)
+		sink->release();
+}
+
 void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
 		    u32 len);
 void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last);

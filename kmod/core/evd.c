@@ -32,6 +32,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	dat_busy_init(&evd->busy);
 	dat_solicited_init(&evd->solicited);
 	evd->streams = streams;
+	evd->sink = ia->face->sink;
 	ret = dat_evring_alloc(&evd->ring, roundup_pow_of_two(qlen));
 	if (ret)
 		goto err_abort;
@@ -47,36 +48,51 @@ err_abort:
 
 static u32 evd_count(struct dat_evd *evd)
 {
-	if (!evd->obj.face)
-		return dat_evring_count(&evd->ring);
-	return dat_kevring_count(&evd->ring);
+	lockdep_assert_held(&evd->lock);
+	return evd->sink->count(evd);
 }
 
-/* Wake the waiter if it has what it asked for; without one, whoever watches the EVD. */
-static void evd_wake(struct dat_evd *evd)
+/**
+ * dat_evd_wake_waiters() - events that notify were stored in the EVD of a process
+ * @evd: event dispatcher
+ *
+ * It wakes the waiter if that has what it asked for; without a waiter, it triggers the CNO.
+ *
+ * Context: evd->lock held.
+ */
+void dat_evd_wake_waiters(struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
 
-	if (evd->obj.face) {
-		dat_upcall_wake(evd);
-		return;
-	}
 	if (evd->waiting) {
 		if (evd_count(evd) >= evd->threshold)
 			wake_up(&evd->wq);
 	} else if (evd->cno && !evd->disabled) {
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	}
-	/* Whoever polls looks under the lock after joining the queue: no barrier is needed. */
+	/* A poll looks under the lock after it has joined the queue: no barrier is needed. */
 	if (waitqueue_active(&evd->poll))
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
 
-static bool evd_push(struct dat_evd *evd, const struct dat_eqe *eqe)
+/* The consumer is asked how far it is only when the ring looks full. */
+static bool evd_has_room(struct dat_evd *evd)
 {
-	if (!evd->obj.face)
-		return dat_evring_push(&evd->ring, eqe);
-	return dat_kevring_push(&evd->ring, eqe);
+	const struct dat_evring *r = &evd->ring;
+
+	return likely(r->tail - r->head < r->entries) || evd_count(evd) < r->entries;
+}
+
+static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
+{
+	bool ok = evd_has_room(evd);
+
+	if (ok)
+		dat_evring_store(&evd->ring, eqe);
+	else
+		dat_evring_drop(&evd->ring);
+	trace_dat_event(evd, eqe, ok);
+	return ok;
 }
 
 /* An async EVD that overflows has nobody left to tell. */
@@ -100,12 +116,11 @@ bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool not
 	if (!evd)
 		return true;
 	spin_lock(&evd->lock);
-	ok = evd_push(evd, eqe);
+	ok = evd_store(evd, eqe);
 	report = !ok && !evd->overflowed;
 	evd->overflowed = !ok;
 	if (ok && notify)
-		evd_wake(evd);
-	trace_dat_event(evd, eqe, ok);
+		evd->sink->wake(evd);
 	spin_unlock(&evd->lock);
 	if (unlikely(report))
 		evd_report_overflow(evd);
@@ -146,25 +161,23 @@ void dat_evd_notify(struct dat_evd *evd)
 {
 	spin_lock(&evd->lock);
 	if (evd_count(evd))
-		evd_wake(evd);
+		evd->sink->wake(evd);
 	spin_unlock(&evd->lock);
 }
 
 /* The same as dat_evd_offer(), with evd->lock held. */
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
-	bool ok = false;
-
 	lockdep_assert_held(&evd->lock);
-	if (evd_count(evd) < evd->ring.entries)
-		ok = evd_push(evd, eqe);
-	if (ok) {
-		/* There was room again: the next event that finds none is news. */
-		evd->overflowed = false;
-		evd_wake(evd);
+	if (!evd_has_room(evd)) {
+		trace_dat_event(evd, eqe, false);
+		return false;
 	}
-	trace_dat_event(evd, eqe, ok);
-	return ok;
+	evd_store(evd, eqe);
+	/* There was room again: the next event that finds none is reported. */
+	evd->overflowed = false;
+	evd->sink->wake(evd);
+	return true;
 }
 
 /**

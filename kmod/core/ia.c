@@ -36,12 +36,14 @@ static void ia_uncharge(struct dat_ia *ia)
  * dat_ia_open() - open a port of an RDMA device
  * @name: IA name
  * @net: network namespace
+ * @face: of the opener
  * @user_data: owner value of events about the IA itself
  *
  * Context: may sleep.  Return: the IA or an ERR_PTR: -ENOENT, -EOPNOTSUPP (see
  * dat_dev_find()), -ENOMEM.
  */
-struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
+struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
+			   u64 user_data)
 {
 	struct dat_port port;
 	struct dat_ia *ia;
@@ -62,6 +64,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, u64 user_data)
 	INIT_LIST_HEAD(&ia->node);
 	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
 	dat_lmr_init_ia(ia);
+	ia->face = face;
 	ia->user_data = user_data;
 	ia->net = get_net(net);
 

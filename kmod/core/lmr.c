@@ -91,7 +91,7 @@ static struct dat_lmr __rcu **lmr_near(const struct dat_lmr *lmr)
 {
 	u32 at = lmr->index % DAT_PZ_NEAR;
 
-	return at && lmr->pz && lmr->obj.ia->face ? &lmr->pz->near[at] : NULL;
+	return at && lmr->pz && lmr->obj.ia->face->kernel ? &lmr->pz->near[at] : NULL;
 }
 
 static void lmr_publish_near(struct dat_lmr *lmr)

@@ -65,9 +65,9 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
 	const struct dat_face *face = obj->ia->face;
 
 	obj->user_data = user_data;
-	if (!face)
+	if (!face->handle)
 		return;
-	obj->face = (void *)(uintptr_t)user_data;
+	obj->priv = (void *)(uintptr_t)user_data;
 	obj->user_data = face->handle(obj);
 }
 
@@ -139,7 +139,7 @@ int dat_obj_publish(struct dat_obj *obj)
 		obj->published = true;
 		/* Can't fail: the id is reserved. */
 		__xa_store(&ia->objs, obj->id, obj, GFP_ATOMIC);
-		if (ia->face)
+		if (ia->face->publish)
 			ia->face->publish(obj);
 		ret = 0;
 	}
@@ -153,7 +153,7 @@ static void obj_destroy(struct kref *ref)
 	struct dat_ia *ia = obj->ia;
 
 	dat_obj_ops(obj)->release(obj);
-	if (ia->face && obj->published)
+	if (ia->face->release && obj->published)
 		ia->face->release(obj);
 	kfree_rcu(obj, rcu);
 	dat_ia_put(ia);
@@ -183,7 +183,7 @@ void dat_obj_unpublish(struct dat_obj *obj)
 	struct dat_ia *ia = obj->ia;
 
 	/* Who finds it by its handle finds it by its id, too. */
-	if (ia->face)
+	if (ia->face->unpublish)
 		ia->face->unpublish(obj);
 	xa_erase(&ia->objs, obj->id);
 }

@@ -185,7 +185,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 		return psp;
 	mutex_init(&psp->lock);
 	/* Listeners of kernel consumers belong to no process. */
-	if (!psp->obj.ia->face)
+	if (!psp->obj.ia->face->kernel)
 		psp->memcg = get_mem_cgroup_from_mm(current->mm);
 	ret = dat_obj_use(&evd->obj);
 	if (ret)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's half of the ring protocol: allocation of shared pages, and the
- * only reads and writes of them.  Letters refer to <rdma/dat_ring.h>.
- *
- * Nothing that is read here is trusted: indices are read once and compared with
- * private ones, entries are copied once and the copy is what gets checked.
+ * Rings: their layout in pages that a process may map, and what the driver writes there.
+ * Letters refer to <rdma/dat_ring.h>.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -100,32 +97,23 @@ void dat_evring_free(struct dat_evring *r)
 	dat_region_free(&r->submit);
 }
 
-/*
- * Events that the process has not consumed.  Its head must lie between what it
- * said before and the tail; any other value is ignored and hurts only itself.
+/**
+ * dat_evring_store() - write an event
+ * @r: ring with room for it
+ * @eqe: the event
+ *
+ * Context: evd->lock held.
  */
-u32 dat_evring_count(struct dat_evring *r)
+void dat_evring_store(struct dat_evring *r, const struct dat_eqe *eqe)
 {
-	struct dat_evd_head *submit = r->submit.va;
-	u32 head = smp_load_acquire(&submit->head);	/* (G) */
-
-	if (r->tail - head <= r->tail - r->head)
-		r->head = head;
-	return r->tail - r->head;
+	r->events[r->tail & r->mask] = *eqe;
+	smp_store_release(&evring_status(r)->tail, ++r->tail);	/* (H) */
 }
 
-bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe)
+/* An event found no room. */
+void dat_evring_drop(struct dat_evring *r)
 {
-	struct dat_evd_status *status = evring_status(r);
-	struct dat_eqe *ring = (struct dat_eqe *)(status + 1);
-
-	if (dat_evring_count(r) == r->entries) {
-		WRITE_ONCE(status->dropped, ++r->dropped);
-		return false;
-	}
-	ring[r->tail & (r->entries - 1)] = *eqe;
-	smp_store_release(&status->tail, ++r->tail);	/* (H) */
-	return true;
+	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
 }
 
 /**
@@ -313,30 +301,22 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 {
 	if (sq) {
 		epring_bind_queue(r, sq);
-		sq->kernel = sq->obj->ia->face;
-		sq->ops = sq->kernel ? &dat_sq_kring_ops : &dat_sq_ring_ops;
+		sq->kernel = sq->obj->ia->face->kernel;
+		sq->ops = sq->obj->ia->face->sq;
 		epring_sq(r, &sq->ring);
 	}
 	if (rq) {
 		epring_bind_queue(r, rq);
-		rq->kernel = rq->obj->ia->face;
-		rq->ops = rq->kernel ? &dat_rq_kring_ops : &dat_rq_ring_ops;
+		rq->kernel = rq->obj->ia->face->kernel;
+		rq->ops = rq->obj->ia->face->rq;
 		epring_rq(r, &rq->ring);
 	}
-}
-
-/* Entries posted that were not taken; a wild tail counts as a full ring. */
-static u32 ring_pending(const struct dat_queue *q)
-{
-	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
-
-	return min(n, q->entries);
 }
 
 /* Entries posted that are not complete. */
 u32 dat_ring_posted(const struct dat_queue *q)
 {
-	return q->head - q->done + ring_pending(q);
+	return q->head - q->done + q->ops->pending(q);
 }
 
 /* The @n that were not taken yet go along, unchecked: they are checked when taken. */
@@ -388,8 +368,8 @@ int dat_epring_begin_move(struct dat_epmove *m)
 	const struct dat_queue *sq = m->sq, *rq = m->rq;
 
 	/* Each tail is read once: what is checked is what is moved. */
-	m->nsq = sq ? ring_pending(sq) : 0;
-	m->nrq = rq ? ring_pending(rq) : 0;
+	m->nsq = sq ? sq->ops->pending(sq) : 0;
+	m->nrq = rq ? rq->ops->pending(rq) : 0;
 	if (sq && (sq->broken || sq->head - sq->done + m->nsq > m->sq_entries))
 		return -EISCONN;
 	if (rq && (rq->broken || rq->head - rq->done + m->nrq > m->rq_entries))
@@ -465,135 +445,4 @@ void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
 	if (len)
 		memcpy(status->pd, pd, len);
 	WRITE_ONCE(status->pd_len, len);
-}
-
-/* 1: there is an entry at head; 0: none; -EOVERFLOW: the tail is wild. */
-static int ring_peek(struct dat_queue *q)
-{
-	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
-
-	if (!n)
-		return 0;
-	return n <= q->entries ? 1 : -EOVERFLOW;
-}
-
-static const void *ring_entry(struct dat_queue *q)
-{
-	return q->ring.entries + ((size_t)(q->head & (q->entries - 1)) << q->ring.shift);
-}
-
-/* Copy the segments; the caller has bounded the count in its private copy. */
-static void ring_copy_sge(struct dat_wr *wr, const void *from)
-{
-	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
-	/* The compiler must not fetch them again for later checks. */
-	barrier();
-}
-
-static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
-{
-	const struct dat_sqe *entry = ring_entry(q);
-	struct dat_sqe sqe;
-	int ret = ring_peek(q);
-
-	if (ret <= 0)
-		return ret;
-	memcpy(&sqe, entry, sizeof(sqe));
-	barrier();
-	q->head++;
-	wr->cookie = sqe.cookie;
-	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
-	/* Of an entry that is refused too it goes into an event. */
-	wr->flags = sqe.flags & DAT_SQE_FLAGS_ALL;
-	wr->num_sge = sqe.num_sge;
-	wr->rkey = sqe.rkey;
-	wr->raddr = sqe.raddr;
-	if (sqe.num_sge > q->ring.max_sge || sqe.rsvd || sqe.rsvd2 ||
-	    sqe.flags & ~DAT_SQE_FLAGS_ALL ||
-	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
-		return -EBADMSG;
-	ring_copy_sge(wr, entry + 1);
-	return 1;
-}
-
-static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
-{
-	const struct dat_rqe *entry = ring_entry(q);
-	struct dat_rqe rqe;
-	int ret = ring_peek(q);
-
-	if (ret <= 0)
-		return ret;
-	memcpy(&rqe, entry, sizeof(rqe));
-	barrier();
-	q->head++;
-	wr->cookie = rqe.cookie;
-	wr->op = DAT_OP_INVALID;
-	wr->flags = rqe.flags & DAT_SQE_UNSIGNALLED;
-	wr->num_sge = rqe.num_sge;
-	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED ||
-	    rqe.rsvd[0] || rqe.rsvd[1] || rqe.rsvd[2])
-		return -EBADMSG;
-	ring_copy_sge(wr, entry + 1);
-	return 1;
-}
-
-static void ring_publish(struct dat_queue *q)
-{
-	struct dat_queue_status *status = q->ring.status;
-
-	WRITE_ONCE(status->bad, q->bad);
-	WRITE_ONCE(status->head, q->head);
-	/* Before the event that tells of it: who sees that may post again. */
-	smp_store_release(&status->done, q->done);
-}
-
-static bool ring_arm(struct dat_queue *q, u32 after)
-{
-	struct dat_queue_status *status = q->ring.status;
-	u32 n;
-
-	WRITE_ONCE(status->kick_at, q->head + after);
-	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
-	smp_mb();						/* (E) */
-	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
-	/* A wild tail counts as work: the fetch will find out. */
-	return n >= after;
-}
-
-static void ring_disarm(struct dat_queue *q)
-{
-	WRITE_ONCE(q->ring.status->flags, 0);
-}
-
-const struct dat_queue_ops dat_sq_ring_ops = {
-	.fetch		= sq_fetch,
-	.publish	= ring_publish,
-	.arm		= ring_arm,
-	.disarm		= ring_disarm,
-};
-
-const struct dat_queue_ops dat_rq_ring_ops = {
-	.fetch		= rq_fetch,
-	.publish	= ring_publish,
-	.arm		= ring_arm,
-	.disarm		= ring_disarm,
-};
-
-/* Whether there are any, without taking them. */
-bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
-{
-	const struct dat_doorbell *db = r->va;
-
-	return READ_ONCE(db->dirty[word]);
-}
-
-/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
-u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
-{
-	struct dat_doorbell *db = r->va;
-
-	if (!READ_ONCE(db->dirty[word]))
-		return 0;
-	return xchg(&db->dirty[word], 0);			/* (F) */
 }

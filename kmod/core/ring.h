@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory shared with a process.  ring.c is the only file that looks at it, but for rings of
- * RSM (rsm/ring.c); the protocol and its lettered barriers are in <rdma/dat_ring.h>.
+ * Memory that a process may map: its layout, and what the driver writes.  What a process writes
+ * is read in user/ring.c alone; the protocol and its lettered barriers are in
+ * <rdma/dat_ring.h>.
  */
 #ifndef _DAT_RING_H
 #define _DAT_RING_H
@@ -105,16 +106,13 @@ struct dat_subring {
 	u32			max_sge;
 };
 
-extern const struct dat_queue_ops dat_sq_ring_ops, dat_rq_ring_ops;
-extern const struct dat_queue_ops dat_sq_kring_ops, dat_rq_kring_ops;
-
 struct dat_region *dat_region_if(struct dat_region *r);
 int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step);
 
 int dat_evring_alloc(struct dat_evring *r, u32 entries);
 void dat_evring_free(struct dat_evring *r);
-u32 dat_evring_count(struct dat_evring *r);
-bool dat_evring_push(struct dat_evring *r, const struct dat_eqe *eqe);
+void dat_evring_store(struct dat_evring *r, const struct dat_eqe *eqe);
+void dat_evring_drop(struct dat_evring *r);
 int dat_evring_alloc_status(struct dat_region *status, u32 entries);
 bool dat_evring_status_fits(const struct dat_region *status, u32 entries);
 void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
@@ -137,8 +135,5 @@ u32 dat_ring_posted(const struct dat_queue *q);
 void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
-
-bool dat_doorbell_rung(const struct dat_region *r, unsigned int word);
-u64 dat_doorbell_take(struct dat_region *r, unsigned int word);
 
 #endif /* _DAT_RING_H */

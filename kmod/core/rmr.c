@@ -201,7 +201,7 @@ static int binding_make(struct dat_binding *b, struct ib_pd *pd)
 	int ret;
 
 	b->access = binding_access(b->priv);
-	if (b->lmr->obj.ia->face)
+	if (b->lmr->obj.ia->face->kernel)
 		return binding_make_kernel(b, pd);
 	b->queued = fits_queue(b->lmr->obj.ia->dev, b->addr, b->length);
 	if (b->queued)

@@ -36,8 +36,8 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 	struct dat_ep *ep;
 
 	rcu_read_lock();
-	obj = kdat_find((DAT_HANDLE)cr->obj.face, DAT_HANDLE_TYPE_RSP);
-	ep = obj ? kdat_sp_take(obj->face) : NULL;
+	obj = kdat_find((DAT_HANDLE)cr->obj.priv, DAT_HANDLE_TYPE_RSP);
+	ep = obj ? kdat_sp_take(obj->priv) : NULL;
 	if (ep) {
 		kdat_ep_reserve(ep, DAT_EP_STATE_RESERVED,
 				DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);

@@ -484,7 +484,7 @@ static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct
 		rc = kdat_state_error(state);
 	/* Completions of receives that are posted were promised by the old flags. */
 	else if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && !ep->srq &&
-		 dat_kring_posted(&ep->rq))
+		 dat_ring_posted(&ep->rq))
 		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	spin_unlock_bh(&ep->lock);
 	return rc;
@@ -584,8 +584,8 @@ static DAT_RETURN ep_status(struct dat_ep *ep, void *arg)
 
 	status->state = kdat_ep_state(ep);
 	status->srq = ep->srq;
-	status->recvs = ep->srq ? 0 : dat_kring_posted(&ep->rq);
-	status->requests = dat_kring_posted(&ep->sq);
+	status->recvs = ep->srq ? 0 : dat_ring_posted(&ep->rq);
+	status->requests = dat_ring_posted(&ep->sq);
 	return DAT_SUCCESS;
 }
 

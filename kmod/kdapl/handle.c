@@ -46,19 +46,19 @@ static u64 face_handle(const struct dat_obj *obj)
 
 	/* There are three kinds of listeners. */
 	if (obj->type == DAT_OBJ_PSP)
-		kind = ((const struct kdat_sp *)obj->face)->kind;
+		kind = ((const struct kdat_sp *)obj->priv)->kind;
 	return handle_make(kind, handle_index(obj->ia->user_data),
 			   (obj->round & ROUND_MASK) << KDAT_ID_BITS | obj->id);
 }
 
 static void face_free(struct dat_obj *obj)
 {
-	kfree(obj->face);
+	kfree(obj->priv);
 }
 
 static void sp_release(struct dat_obj *obj)
 {
-	struct kdat_sp *sp = obj->face;
+	struct kdat_sp *sp = obj->priv;
 	struct dat_ep *ep = kdat_sp_take(sp);
 
 	if (ep)
@@ -67,7 +67,7 @@ static void sp_release(struct dat_obj *obj)
 	kfree_rcu(sp, rcu);
 }
 
-/* Of a request obj->face is no memory, but the name of its service point. */
+/* Of a request obj->priv is no memory, but the name of its service point. */
 static void cr_release(struct dat_obj *obj)
 {
 }
@@ -133,6 +133,10 @@ static void near_forget_all(const struct dat_ia *ia)
 }
 
 const struct dat_face kdat_face = {
+	.sink		= &kdat_sink,
+	.sq		= &kdat_sq_ops,
+	.rq		= &kdat_rq_ops,
+	.kernel		= true,
 	.handle		= face_handle,
 	.publish	= face_publish,
 	.unpublish	= face_unpublish,

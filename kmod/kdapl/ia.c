@@ -83,12 +83,11 @@ static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_C
 	ret = kdat_ia_reserve(kia);
 	if (ret)
 		return ret;
-	ia = dat_ia_open(name, net, (uintptr_t)kia->handle);
+	ia = dat_ia_open(name, net, &kdat_face, (uintptr_t)kia->handle);
 	if (IS_ERR(ia)) {
 		ret = PTR_ERR(ia);
 		goto err_unreserve;
 	}
-	ia->face = &kdat_face;
 	kia->ia = ia;
 	dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
 	ret = ia_make_async(ia, qlen, async_evd);

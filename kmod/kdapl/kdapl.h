@@ -130,16 +130,16 @@ struct kdat_sp {
 	struct rcu_head		rcu;
 };
 
-#define KDAT_FACE(name, type)							\
+#define KDAT_PRIV(name, type)							\
 static inline struct kdat_##name *kdat_##name##_of(const struct dat_##type *obj) \
 {										\
-	return obj->obj.face;							\
+	return obj->obj.priv;							\
 }
 
-KDAT_FACE(evd, evd)
-KDAT_FACE(ep, ep)
-KDAT_FACE(lmr, lmr)
-KDAT_FACE(sp, psp)
+KDAT_PRIV(evd, evd)
+KDAT_PRIV(ep, ep)
+KDAT_PRIV(lmr, lmr)
+KDAT_PRIV(sp, psp)
 
 /* The EP of an RSP, to the first who asks, or NULL. */
 static inline struct dat_ep *kdat_sp_take(struct kdat_sp *sp)
@@ -262,6 +262,10 @@ void kdat_done(struct dat_obj *obj);
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy);
 extern const struct dat_face kdat_face;
+
+/* ring.c */
+extern const struct dat_sink kdat_sink;
+extern const struct dat_queue_ops kdat_sq_ops, kdat_rq_ops;
 
 /* kdat_event.c */
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);

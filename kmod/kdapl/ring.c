@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings of kernel consumers: the same memory as those of ring.c, but nobody maps it.  Who
- * posts or dequeues holds the lock of the queue or EVD, so indices are simply true and
- * nobody has to be asked to kick.  What entries say is checked by the pump as ever.
+ * Rings of kernel consumers: the same memory as those of processes, but no process maps it.
+ * Posts and dequeues hold the lock of the queue or the EVD, so indices are exact and no kick is
+ * ever needed.  The pump checks entries as it checks those of processes.
  */
-#include "core/dat.h"
+#include "kdapl/kdapl.h"
 
 static u32 *kring_tail(const struct dat_queue *q)
 {
@@ -38,12 +38,6 @@ void *dat_kring_next(const struct dat_queue *q)
 void dat_kring_push(struct dat_queue *q)
 {
 	++*kring_tail(q);
-}
-
-/* Entries posted that have not completed. */
-u32 dat_kring_posted(const struct dat_queue *q)
-{
-	return *kring_tail(q) - q->done;
 }
 
 static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
@@ -88,46 +82,48 @@ static void kring_publish(struct dat_queue *q)
 {
 }
 
+static u32 kring_pending(const struct dat_queue *q)
+{
+	return *kring_tail(q) - q->head;
+}
+
 static bool kring_arm(struct dat_queue *q, u32 after)
 {
-	return *kring_tail(q) - q->head >= after;
+	return kring_pending(q) >= after;
 }
 
 static void kring_disarm(struct dat_queue *q)
 {
 }
 
-const struct dat_queue_ops dat_sq_kring_ops = {
+const struct dat_queue_ops kdat_sq_ops = {
 	.fetch		= ksq_fetch,
 	.publish	= kring_publish,
+	.pending	= kring_pending,
 	.arm		= kring_arm,
 	.disarm		= kring_disarm,
 };
 
-const struct dat_queue_ops dat_rq_kring_ops = {
+const struct dat_queue_ops kdat_rq_ops = {
 	.fetch		= krq_fetch,
 	.publish	= kring_publish,
+	.pending	= kring_pending,
 	.arm		= kring_arm,
 	.disarm		= kring_disarm,
 };
 
-/**
- * dat_kevring_push() - queue an event
- * @r: ring of a kernel consumer; the EVD's lock is held
- * @eqe: the event
- *
- * Return: false: it is full.
- */
-bool dat_kevring_push(struct dat_evring *r, const struct dat_eqe *eqe)
+static u32 kevring_count(struct dat_evd *evd)
 {
-	if (unlikely(dat_kevring_count(r) == r->entries)) {
-		r->dropped++;
-		return false;
-	}
-	*dat_kevring_entry(r, r->tail) = *eqe;
-	r->tail++;
-	return true;
+	return dat_kevring_count(&evd->ring);
 }
+
+const struct dat_sink kdat_sink = {
+	.count		= kevring_count,
+	.wake		= dat_upcall_wake,
+	.begin		= dat_upcall_hold,
+	.release	= dat_upcall_release,
+	.reject_data	= true,
+};
 
 /**
  * dat_kevring_pop() - take the oldest event

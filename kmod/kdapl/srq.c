@@ -79,7 +79,7 @@ static void srq_query(const struct dat_srq *srq, DAT_SRQ_PARAM *param)
 	param->max_recv_dtos = srq->q.entries;
 	param->max_recv_iov = srq->max_iov;
 	param->low_watermark = srq->low_watermark;
-	param->available_dto_count = dat_kring_posted(&srq->q);
+	param->available_dto_count = dat_ring_posted(&srq->q);
 	param->outstanding_dto_count = DAT_VALUE_UNKNOWN;
 }
 

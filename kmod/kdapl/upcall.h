@@ -43,6 +43,9 @@ struct dat_upcall {
 
 int dat_upcall_init(void);
 void dat_upcall_exit(void);
+void dat_upcall_hold(void);
+void dat_upcall_release(void);
+void dat_upcall_wake(struct dat_evd *evd);
 void dat_upcall_setup(struct dat_upcall *u, bool process);
 void dat_upcall_drained(struct dat_evd *evd);
 bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,

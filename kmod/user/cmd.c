@@ -45,7 +45,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 		return -EINVAL;
 	if (dat_file_ia(ucmd->file))
 		return -EINVAL;
-	ia = dat_ia_open(arg->name, ucmd->file->net, arg->user_data);
+	ia = dat_ia_open(arg->name, ucmd->file->net, &dat_user_face, arg->user_data);
 	if (IS_ERR(ia))
 		return PTR_ERR(ia);
 	arg->doorbell_offset = DAT_REGION_DOORBELL;

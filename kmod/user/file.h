@@ -56,6 +56,12 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 	return smp_load_acquire(&file->ia);	/* whole since dat_file_bind() */
 }
 
+/* ring.c */
+extern const struct dat_face dat_user_face;
+
+bool dat_doorbell_rung(const struct dat_region *r, unsigned int word);
+u64 dat_doorbell_take(struct dat_region *r, unsigned int word);
+
 /* poller.c */
 extern const struct dat_poller_ops dat_file_poller_ops;
 

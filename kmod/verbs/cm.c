@@ -100,7 +100,7 @@ static void cm_keep_reason(struct dat_conn *conn, const void *data, u8 len)
 {
 	struct dat_ep *ep = conn->ep;
 
-	if (!ep->obj.ia->face || dat_cr_reject_is_plain(data, len))
+	if (!ep->obj.ia->face->sink->reject_data || dat_cr_reject_is_plain(data, len))
 		return;
 	spin_lock_bh(&ep->lock);
 	if (!dat_conn_is_closing(conn)) {

@@ -91,7 +91,7 @@ static __always_inline struct ib_wc *cq_write_run(struct dat_conn *conn, struct 
 		conn->inflight -= n;
 	}
 	evd->overflowed = false;
-	dat_upcall_wake(evd);
+	evd->sink->wake(evd);
 	return wc;
 }
 
@@ -179,7 +179,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	rcu_read_lock();
 	ep = READ_ONCE(conn->ep);
 	if (ep) {
-		dat_upcall_hold();
+		dat_complete_begin(ep);
 		spin_lock_bh(&ep->lock);
 		done = cq_take_some(conn, ep, budget);
 		polled = done && done < budget && dat_busy_join(conn);
@@ -187,7 +187,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
-		dat_upcall_release();
+		dat_complete_end(ep);
 	}
 	rcu_read_unlock();
 	if (polled || done == budget)
@@ -207,12 +207,12 @@ static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
 
 	if (!spin_trylock(&ep->lock))
 		return true;
-	dat_upcall_hold();
+	dat_complete_begin(ep);
 	done = cq_take(conn, ep, CQ_BUDGET);
 	/* Kernel consumers don't poll. */
 	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(conn);
 	spin_unlock(&ep->lock);
-	dat_upcall_release();
+	dat_complete_end(ep);
 	return done == CQ_BUDGET || (!polled && cq_rearm(conn->cq));
 }
 

@@ -68,13 +68,13 @@ static void sol_task(struct tasklet_struct *t)
 
 	if (!ep)
 		return;
-	dat_upcall_hold();
+	dat_complete_begin(ep);
 	spin_lock(&ep->lock);
 	/* A connection that has left its EP has no EVD any more. */
 	if (conn->ep == ep)
 		more = sol_answer(conn, ep);
 	spin_unlock(&ep->lock);
-	dat_upcall_release();
+	dat_complete_end(ep);
 	if (more)
 		tasklet_schedule(t);
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the object layer needs before the first adapter and after the last. */
+#include <linux/module.h>
+
+#include "core/dat.h"
+
+struct workqueue_struct *dat_wq, *dat_close_wq;
+
+unsigned int dat_ring_start;
+module_param_named(ring_start, dat_ring_start, uint, 0644);
+MODULE_PARM_DESC(ring_start, "First index of new rings; lets tests cross the wrap at 2^32 (0)");
+
+int __init dat_core_init(void)
+{
+	int ret;
+
+	/* Kernel consumers write memory back: the end of their requests must not need any. */
+	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!dat_wq)
+		return -ENOMEM;
+	/* Its works wait for peers, devices and works of dat_wq. */
+	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!dat_close_wq) {
+		ret = -ENOMEM;
+		goto err_destroy_wq;
+	}
+	ret = dat_mapping_init();
+	if (ret)
+		goto err_destroy_close;
+	ret = dat_share_init();
+	if (ret)
+		goto err_mapping_exit;
+	return 0;
+
+err_mapping_exit:
+	dat_mapping_exit();
+err_destroy_close:
+	destroy_workqueue(dat_close_wq);
+err_destroy_wq:
+	destroy_workqueue(dat_wq);
+	return ret;
+}
+
+void dat_core_exit(void)
+{
+	dat_share_exit();
+	dat_mapping_exit();
+	destroy_workqueue(dat_close_wq);
+	destroy_workqueue(dat_wq);
+}

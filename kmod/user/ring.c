@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rings of processes, and the only reads of what a process writes there.  Letters refer
+ * to <rdma/dat_ring.h>.
+ *
+ * Nothing that is read here is trusted: indices are read once and compared with private ones,
+ * entries are copied once and the copy is what gets checked.
+ */
+#include <linux/nospec.h>
+
+#include "user/file.h"
+
+/*
+ * Events that the process has not consumed.  Its head must lie between what it said before and
+ * the tail; any other value is ignored and hurts only itself.
+ */
+static u32 user_count(struct dat_evd *evd)
+{
+	struct dat_evring *r = &evd->ring;
+	const struct dat_evd_head *submit = r->submit.va;
+	u32 head = smp_load_acquire(&submit->head);	/* (G) */
+
+	lockdep_assert_held(&evd->lock);
+	if (r->tail - head <= r->tail - r->head)
+		r->head = head;
+	return r->tail - r->head;
+}
+
+static const struct dat_sink user_sink = {
+	.count	= user_count,
+	.wake	= dat_evd_wake_waiters,
+};
+
+static u32 ring_pending(const struct dat_queue *q)
+{
+	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
+
+	return min(n, q->entries);
+}
+
+/* 1: there is an entry at head; 0: none; -EOVERFLOW: the tail is wild. */
+static int ring_peek(struct dat_queue *q)
+{
+	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
+
+	if (!n)
+		return 0;
+	return n <= q->entries ? 1 : -EOVERFLOW;
+}
+
+static const void *ring_entry(struct dat_queue *q)
+{
+	return q->ring.entries + ((size_t)(q->head & (q->entries - 1)) << q->ring.shift);
+}
+
+/* Copy the segments; the caller has bounded the count in its private copy. */
+static void ring_copy_sge(struct dat_wr *wr, const void *from)
+{
+	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
+	/* The compiler must not fetch them again for later checks. */
+	barrier();
+}
+
+static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
+{
+	const struct dat_sqe *entry = ring_entry(q);
+	struct dat_sqe sqe;
+	int ret = ring_peek(q);
+
+	if (ret <= 0)
+		return ret;
+	memcpy(&sqe, entry, sizeof(sqe));
+	barrier();
+	q->head++;
+	wr->cookie = sqe.cookie;
+	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
+	/* Of an entry that is refused too it goes into an event. */
+	wr->flags = sqe.flags & DAT_SQE_FLAGS_ALL;
+	wr->num_sge = sqe.num_sge;
+	wr->rkey = sqe.rkey;
+	wr->raddr = sqe.raddr;
+	if (sqe.num_sge > q->ring.max_sge || sqe.rsvd || sqe.rsvd2 ||
+	    sqe.flags & ~DAT_SQE_FLAGS_ALL ||
+	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
+		return -EBADMSG;
+	ring_copy_sge(wr, entry + 1);
+	return 1;
+}
+
+static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
+{
+	const struct dat_rqe *entry = ring_entry(q);
+	struct dat_rqe rqe;
+	int ret = ring_peek(q);
+
+	if (ret <= 0)
+		return ret;
+	memcpy(&rqe, entry, sizeof(rqe));
+	barrier();
+	q->head++;
+	wr->cookie = rqe.cookie;
+	wr->op = DAT_OP_INVALID;
+	wr->flags = rqe.flags & DAT_SQE_UNSIGNALLED;
+	wr->num_sge = rqe.num_sge;
+	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED ||
+	    rqe.rsvd[0] || rqe.rsvd[1] || rqe.rsvd[2])
+		return -EBADMSG;
+	ring_copy_sge(wr, entry + 1);
+	return 1;
+}
+
+static void ring_publish(struct dat_queue *q)
+{
+	struct dat_queue_status *status = q->ring.status;
+
+	WRITE_ONCE(status->bad, q->bad);
+	WRITE_ONCE(status->head, q->head);
+	/* Before the event that tells of it: who sees that may post again. */
+	smp_store_release(&status->done, q->done);
+}
+
+static bool ring_arm(struct dat_queue *q, u32 after)
+{
+	struct dat_queue_status *status = q->ring.status;
+	u32 n;
+
+	WRITE_ONCE(status->kick_at, q->head + after);
+	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
+	smp_mb();						/* (E) */
+	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
+	/* A wild tail counts as work: the fetch will find out. */
+	return n >= after;
+}
+
+static void ring_disarm(struct dat_queue *q)
+{
+	WRITE_ONCE(q->ring.status->flags, 0);
+}
+
+static const struct dat_queue_ops user_sq_ops = {
+	.fetch		= sq_fetch,
+	.publish	= ring_publish,
+	.pending	= ring_pending,
+	.arm		= ring_arm,
+	.disarm		= ring_disarm,
+};
+
+static const struct dat_queue_ops user_rq_ops = {
+	.fetch		= rq_fetch,
+	.publish	= ring_publish,
+	.pending	= ring_pending,
+	.arm		= ring_arm,
+	.disarm		= ring_disarm,
+};
+
+const struct dat_face dat_user_face = {
+	.sink	= &user_sink,
+	.sq	= &user_sq_ops,
+	.rq	= &user_rq_ops,
+};
+
+/* True if a bit of the word is set, which stays. */
+bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
+{
+	const struct dat_doorbell *db = r->va;
+
+	return READ_ONCE(db->dirty[word]);
+}
+
+/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
+u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
+{
+	struct dat_doorbell *db = r->va;
+
+	if (!READ_ONCE(db->dirty[word]))
+		return 0;
+	return xchg(&db->dirty[word], 0);			/* (F) */
+}
