@@ -158,7 +158,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		/* An error is reported as such; a message has nobody to receive it any more. */
 		if (flushed && slot->status == DAT_ST_SUCCESS)
 			slot->status = DAT_ST_FLUSHED;
-		dat_wc_recv_finish(conn, slot, slot->status);
+		dat_complete_recv(conn, slot, slot->status);
 	}
 	return false;
 }
@@ -413,7 +413,7 @@ static void conn_bind_work(struct work_struct *work)
 	conn->bind.set = false;
 	q->done++;
 	q->ops->publish(q);
-	dat_wc_deliver_bind(ep, &conn->bind, status);
+	dat_report_bind(ep, &conn->bind, status);
 	if (status != DAT_ST_SUCCESS)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 	dat_conn_progress(conn);
@@ -731,13 +731,13 @@ static void conn_close_work(struct work_struct *work)
 		conn_bury(conn);
 }
 
-static struct dat_slot *conn_alloc_slots(u32 n, void (*done)(struct ib_cq *, struct ib_wc *))
+static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 {
 	struct dat_slot *slots = kvcalloc(n, sizeof(*slots), GFP_KERNEL_ACCOUNT);
 	u32 i;
 
 	for (i = 0; slots && i < n; i++)
-		slots[i].cqe.done = done;
+		slots[i].recv = recv;
 	return slots;
 }
 
@@ -768,8 +768,8 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	rq = max(ep->rq.entries, 1U);
 	spin_unlock_bh(&ep->lock);
 
-	conn->sq_slots = conn_alloc_slots(sq, dat_wc_send_done);
-	conn->rq_slots = conn_alloc_slots(rq, dat_wc_recv_done);
+	conn->sq_slots = conn_alloc_slots(sq, false);
+	conn->rq_slots = conn_alloc_slots(rq, true);
 	conn->sge = kvcalloc(DAT_BATCH * iov, sizeof(*conn->sge), GFP_KERNEL_ACCOUNT);
 	return conn->sq_slots && conn->rq_slots && conn->sge ? 0 : -ENOMEM;
 }

@@ -574,6 +574,7 @@ struct dat_wr {
  * @len: bytes posted; once a receive has completed, bytes received
  * @flags: of the entry
  * @status: enum dat_dto_status of an early receive
+ * @recv: a receive, else a request; constant
  * @rkey: of a receive: key that the peer has invalidated, or 0
  * @at: low half of the index of a request; differs among the entries of a queue, of which there
  *	are at most DAT_MAX_DTO
@@ -586,9 +587,24 @@ struct dat_slot {
 	u32			len;
 	u8			flags;
 	u8			status;
+	bool			recv;
 	u16			at;
 	u32			rkey;
 	struct dat_lmr		*lmr;
+};
+
+/**
+ * struct dat_completion - completion of a work request, as a transport reports it
+ * @slot: slot of the work request
+ * @len: bytes received; successful receives only
+ * @rkey: key that the peer has invalidated with the message, or 0; receives only
+ * @status: enum dat_dto_status
+ */
+struct dat_completion {
+	struct dat_slot		*slot;
+	u32			len;
+	u32			rkey;
+	u8			status;
 };
 
 /**
@@ -911,6 +927,7 @@ enum dat_conn_state {
  * @busy: who polls, of recv_evd and of request_evd if that is another
  * @busy_seen: there was something to take since the timer looked
  * @wc: scratch of cq.c
+ * @done: scratch of cq.c
  * @wr: scratch of the pump
  * @send_wr: scratch of the pump
  * @recv_wr: scratch of the pump
@@ -963,6 +980,7 @@ struct dat_conn {
 	struct dat_busy_link	busy[2];
 	bool			busy_seen;
 	struct ib_wc		wc[DAT_BATCH];
+	struct dat_completion	done[DAT_BATCH];
 	struct dat_wr		wr;
 	union {
 		union dat_send_wr	send_wr[DAT_BATCH];
@@ -1158,11 +1176,6 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 static inline u32 dat_kevring_count(const struct dat_evring *r)
 {
 	return r->tail - r->head;
-}
-
-static inline struct dat_eqe *dat_kevring_entry(const struct dat_evring *r, u32 index)
-{
-	return &r->events[index & r->mask];
 }
 
 /* Of an empty ring: an entry that was never written has been taken. */
@@ -1390,6 +1403,17 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe);
 int dat_evd_post(struct dat_evd *evd, u64 cookie);
 u32 dat_evd_count(struct dat_evd *evd);
 void dat_evd_wake_waiters(struct dat_evd *evd);
+
+/* Room for events: at least @want, or all there is.  evd->lock held. */
+static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
+{
+	const struct dat_evring *r = &evd->ring;
+	u32 room = r->entries - (r->tail - r->head);
+
+	/* The consumer is asked how far it is only when the ring looks full. */
+	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);
+}
+
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
@@ -1566,7 +1590,7 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 		      u32 *len);
 u8 dat_wr_error(int err);
 
-/* wc.c */
+/* complete.c */
 
 /* A batch of completions of @ep begins, in softirq; RCU keeps @ep until it ends. */
 static __always_inline void dat_complete_begin(const struct dat_ep *ep)
@@ -1586,29 +1610,11 @@ static __always_inline void dat_complete_end(const struct dat_ep *ep)
 		sink->release();
 }
 
-void dat_wc_deliver(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status,
-		    u32 len);
-void dat_wc_requests_done(struct dat_conn *conn, u32 n, u8 status, u8 last);
-void dat_wc_deliver_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
-void dat_wc_recv_finish(struct dat_conn *conn, struct dat_slot *slot, u8 status);
-
-/**
- * dat_wc_is_message() - true if a receive holds what its completion says
- * @wc: successful completion of a receive
- * @posted: bytes of the receive's segments
- *
- * The peer chooses the kind and the length of what it sends.  An RDMA write with immediate
- * data completes a receive with the length of the write, none of which is in its segments.
- * A send that also invalidates a key is a message: it can only take access away.
- */
-static __always_inline bool dat_wc_is_message(const struct ib_wc *wc, u32 posted)
-{
-	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_IMM) &&
-	       wc->byte_len <= posted;
-}
-
-void dat_wc_send_done(struct ib_cq *cq, struct ib_wc *wc);
-void dat_wc_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n);
+void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last);
+void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status);
+void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u64 len);
+void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 
 /* cm.c */
 int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,

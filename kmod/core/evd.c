@@ -75,22 +75,16 @@ void dat_evd_wake_waiters(struct dat_evd *evd)
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
 
-/* The consumer is asked how far it is only when the ring looks full. */
-static bool evd_has_room(struct dat_evd *evd)
-{
-	const struct dat_evring *r = &evd->ring;
-
-	return likely(r->tail - r->head < r->entries) || evd_count(evd) < r->entries;
-}
-
 static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
-	bool ok = evd_has_room(evd);
+	bool ok = dat_evd_room(evd, 1);
 
-	if (ok)
-		dat_evring_store(&evd->ring, eqe);
-	else
+	if (ok) {
+		*dat_evring_at(&evd->ring, evd->ring.tail) = *eqe;
+		dat_evring_publish(&evd->ring, 1);
+	} else {
 		dat_evring_drop(&evd->ring);
+	}
 	trace_dat_event(evd, eqe, ok);
 	return ok;
 }
@@ -169,7 +163,7 @@ void dat_evd_notify(struct dat_evd *evd)
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
 	lockdep_assert_held(&evd->lock);
-	if (!evd_has_room(evd)) {
+	if (!dat_evd_room(evd, 1)) {
 		trace_dat_event(evd, eqe, false);
 		return false;
 	}

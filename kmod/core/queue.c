@@ -486,9 +486,9 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 	if (f->lmr)
 		dat_fmr_end(f->lmr, f->op, false, f->status);
 	if (f->bind.set)
-		dat_wc_deliver_bind(ep, &f->bind, f->status);
+		dat_report_bind(ep, &f->bind, f->status);
 	else
-		dat_wc_deliver(ep, q == &ep->rq, f->cookie, f->flags, f->status, 0);
+		dat_report_dto(ep, q == &ep->rq, f->cookie, f->flags, f->status, 0);
 }
 
 static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
@@ -499,11 +499,11 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 	if (lmr)
 		dat_fmr_end(lmr, wr->op, false, DAT_ST_FLUSHED);
 	if (recv || wr->op != DAT_OP_RMR_BIND) {
-		dat_wc_deliver(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0);
+		dat_report_dto(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0);
 		return;
 	}
 	wr_to_bind(wr, &bind);
-	dat_wc_deliver_bind(ep, &bind, DAT_ST_FLUSHED);
+	dat_report_bind(ep, &bind, DAT_ST_FLUSHED);
 }
 
 /* Returns how many of @left still may be flushed; 0: there are no more. */
@@ -544,7 +544,7 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 
 	lockdep_assert_held(&ep->lock);
 	if (n)
-		dat_wc_requests_done(conn, n, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
+		dat_complete_requests(conn, n, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
 	if (conn->inflight)
 		return true;
 	dat_queue_fail_one(ep, q, &conn->sq_failed);
@@ -568,7 +568,7 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 	conn->bind.set = false;
 	q->done++;
 	q->ops->publish(q);
-	dat_wc_deliver_bind(ep, &conn->bind, DAT_ST_FLUSHED);
+	dat_report_bind(ep, &conn->bind, DAT_ST_FLUSHED);
 }
 
 /**

@@ -97,19 +97,6 @@ void dat_evring_free(struct dat_evring *r)
 	dat_region_free(&r->submit);
 }
 
-/**
- * dat_evring_store() - write an event
- * @r: ring with room for it
- * @eqe: the event
- *
- * Context: evd->lock held.
- */
-void dat_evring_store(struct dat_evring *r, const struct dat_eqe *eqe)
-{
-	r->events[r->tail & r->mask] = *eqe;
-	smp_store_release(&evring_status(r)->tail, ++r->tail);	/* (H) */
-}
-
 /* An event found no room. */
 void dat_evring_drop(struct dat_evring *r)
 {

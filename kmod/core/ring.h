@@ -111,7 +111,6 @@ int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_s
 
 int dat_evring_alloc(struct dat_evring *r, u32 entries);
 void dat_evring_free(struct dat_evring *r);
-void dat_evring_store(struct dat_evring *r, const struct dat_eqe *eqe);
 void dat_evring_drop(struct dat_evring *r);
 int dat_evring_alloc_status(struct dat_region *status, u32 entries);
 bool dat_evring_status_fits(const struct dat_region *status, u32 entries);
@@ -135,5 +134,26 @@ u32 dat_ring_posted(const struct dat_queue *q);
 void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
+
+/* The place of an event. */
+static inline struct dat_eqe *dat_evring_at(const struct dat_evring *r, u32 index)
+{
+	return &r->events[index & r->mask];
+}
+
+/**
+ * dat_evring_publish() - show events that were written behind the tail
+ * @r: ring
+ * @n: number of them
+ *
+ * Context: evd->lock held.
+ */
+static inline void dat_evring_publish(struct dat_evring *r, u32 n)
+{
+	struct dat_evd_status *status = r->status.va;
+
+	r->tail += n;
+	smp_store_release(&status->tail, r->tail);	/* (H) */
+}
 
 #endif /* _DAT_RING_H */

@@ -41,7 +41,7 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 	if (!srq->slots || !srq->free)
 		return -ENOMEM;
 	for (i = 0; i < entries; i++) {
-		srq->slots[i].cqe.done = dat_wc_recv_done;
+		srq->slots[i].recv = true;
 		srq->free[i] = i;
 	}
 	srq->nfree = entries;

@@ -136,7 +136,7 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
 	if (!dat_kevring_count(r))
 		return false;
-	*eqe = *dat_kevring_entry(r, r->head);
+	*eqe = *dat_evring_at(r, r->head);
 	r->head++;
 	return true;
 }

@@ -24,7 +24,7 @@
 #include "kdapl/kdapl.h"
 
 #define UPCALL_BUDGET	64	/* upcalls of one runner */
-#define UPCALL_CPU	128	/* upcalls of a CPU's runners, before other softirqs have their turn */
+#define UPCALL_CPU	128	/* upcalls of a CPU's runners in one go; then other softirqs run */
 
 /**
  * struct upcall_cpu - runners of a CPU
@@ -202,7 +202,7 @@ static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *ev
 
 	if (unlikely(u->policy == DAT_UPCALL_NORIFY))
 		return upcall_notify(u, process);
-	eqe = dat_kevring_entry(r, r->head);
+	eqe = dat_evring_at(r, r->head);
 	if (unlikely(eqe->type != DAT_EV_DTO)) {
 		upcall_other(u, event, process);
 		return true;

@@ -22,6 +22,7 @@
 
 #include "compat.h"
 #include "core/dat.h"
+#include "verbs/verbs.h"
 
 #define SOL_BUDGET	64		/* completions before others have their turn */
 #define SOL_PERIOD	(HZ / 10)	/* of the timer of a connection with an SRQ */
@@ -29,14 +30,15 @@
 /* Context: ep->lock held.  Return: how many were taken; from SOL_BUDGET on there may be more. */
 static int sol_take(struct dat_conn *conn, struct dat_ep *ep)
 {
-	int done = 0, n, i;
+	int done = 0, n;
 
 	lockdep_assert_held(&ep->lock);
 	do {
 		n = ib_poll_cq(conn->recv_cq, DAT_BATCH, conn->wc);
-		for (i = 0; i < n; i++)
-			conn->wc[i].wr_cqe->done(conn->recv_cq, &conn->wc[i]);
-		done += max(n, 0);
+		if (n <= 0)
+			break;
+		verbs_complete(conn, conn->recv_cq, n);
+		done += n;
 	} while (n == DAT_BATCH && done < SOL_BUDGET);
 	if (done && conn->live)
 		dat_queue_pump_rq(conn);
@@ -50,7 +52,8 @@ static bool sol_answer(struct dat_conn *conn, struct dat_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	/* Whatever ends a connection waits for its receives, with or without the flag. */
-	ib_req_notify_cq(conn->recv_cq, dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
+	ib_req_notify_cq(conn->recv_cq,
+			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 	done = sol_take(conn, ep);
 	if (conn->live)
 		dat_evd_notify(ep->recv_evd);

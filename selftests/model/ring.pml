@@ -551,7 +551,7 @@ proctype kicker(byte me)
 }
 
 /*
- * dat_wc_send_done(), dat_wc_recv_done(), dat_srq_complete().  It finishes all that it has;
+ * complete_request(), dat_complete_recv(), dat_srq_complete().  It finishes all that it has;
  * that somebody looks again is the pump's business.  If an entry is lost this waits for
  * ever, or a producer that waits for room: an invalid end state.
  */

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From a completion to a DAT event.  A transport reports the completions of its queues in
+ * batches, by dat_complete(); those of requests that never reached a device come from the pump.
+ *
+ * Most completions are successes that are reported one for one.  Events of consecutive ones are
+ * stored under one lock of the EVD, which is woken once.  Every other completion is reported by
+ * itself.
+ */
+#include "core/dat.h"
+#include "core/trace.h"
+
+/* Flags of a slot that make a completion special: those, and operations of kernel consumers. */
+#define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_KRING_OP_SHIFT)
+static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
+
+static bool is_failure(u8 status)
+{
+	return status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED;
+}
+
+/**
+ * dat_report_dto() - queue the event of a request or a receive
+ * @ep: endpoint
+ * @recv: a receive, else a request
+ * @cookie: of the entry
+ * @flags: of the entry
+ * @status: enum dat_dto_status
+ * @len: bytes
+ *
+ * Context: ep->lock held.
+ */
+void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u64 len)
+{
+	struct dat_eqe eqe = {
+		.type	= DAT_EV_DTO,
+		.status	= status,
+		.owner	= ep->obj.user_data,
+		.cookie	= cookie,
+		.data	= status == DAT_ST_SUCCESS ? len : 0,
+	};
+	bool failed = status != DAT_ST_SUCCESS, reported;
+	struct dat_evd *evd;
+
+	lockdep_assert_held(&ep->lock);
+	trace_dat_complete(ep, recv, cookie, status, len);
+	if (!failed && flags & DAT_SQE_SUPPRESS)
+		return;
+	if (recv)
+		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
+	else
+		eqe.flags = dat_kring_op(flags) << DAT_EQE_KOP_SHIFT;
+	/* Buffers of an SRQ go back to their owner in any case. */
+	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
+		return;
+	evd = recv ? ep->recv_evd : ep->request_evd;
+	reported = dat_evd_deliver_bh(evd, &eqe, failed || !(flags & DAT_SQE_UNSIGNALLED)) && evd;
+	if (!reported && eqe.flags & DAT_EQE_SRQ)
+		dat_srq_lost(ep->srq);
+}
+
+/**
+ * dat_report_bind() - queue the event of a bind
+ * @ep: endpoint
+ * @bind: the bind
+ * @status: enum dat_dto_status
+ *
+ * One that is not carried out is forgotten.
+ *
+ * Context: ep->lock held.
+ */
+void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
+{
+	struct dat_eqe eqe = {
+		.type = DAT_EV_RMR_BIND, .status = status, .cookie = bind->cookie,
+	};
+	bool failed = status != DAT_ST_SUCCESS;
+	struct dat_evd *evd = ep->request_evd;
+	struct dat_rmr *rmr;
+
+	lockdep_assert_held(&ep->lock);
+	trace_dat_complete(ep, false, bind->cookie, status, 0);
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
+	if (!IS_ERR(rmr)) {
+		eqe.owner = rmr->obj.user_data;
+		if (failed)
+			dat_rmr_forget(rmr, bind->ticket);
+	}
+	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
+	    evd && evd->streams & DAT_STREAM_RMR_BIND)
+		dat_evd_deliver_bh(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
+	/* Not before: the event names it. */
+	if (!IS_ERR(rmr))
+		dat_obj_put(&rmr->obj);
+}
+
+/*
+ * The status of a request without a completion of its own that is followed by one of status
+ * @last.  siw flushes a post that meets the end of the connection ahead of requests that are
+ * still in its queue, so a flushed request says nothing of those before it.  An invalidation
+ * that was wrongly taken for done would leave memory open to the peer.
+ */
+static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
+{
+	return unlikely(conn->unordered) && last != DAT_ST_SUCCESS ? DAT_ST_FLUSHED : status;
+}
+
+/**
+ * dat_complete_requests() - report requests, oldest first
+ * @conn: connection
+ * @n: how many, at least 1
+ * @status: enum dat_dto_status of all but the last, for which no completion came
+ * @last: enum dat_dto_status of the last
+ *
+ * Context: ep->lock held.
+ */
+void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->sq;
+	u32 at = q->done, end = at + n;
+	struct dat_slot *slot;
+	u8 st, op;
+
+	lockdep_assert_held(&ep->lock);
+	conn->inflight -= n;
+	q->done = end;
+	dat_queue_publish(q);
+	for (; at != end; at++) {
+		slot = &conn->sq_slots[at & (q->entries - 1)];
+		st = at + 1 == end ? last : silent_status(conn, status, last);
+		op = dat_kring_op(slot->flags);
+		if (unlikely(op >= DAT_OP_LAST) && slot->lmr)
+			dat_fmr_end(slot->lmr, op, true, st);
+		dat_report_dto(ep, false, slot->cookie, slot->flags, st, slot->len);
+	}
+}
+
+/* The requests before it had no completion of their own, which means that they succeeded. */
+static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
+{
+	struct dat_queue *q = &conn->ep->sq;
+	u32 n = ((u32)(c->slot - conn->sq_slots) - q->done) & (q->entries - 1);
+
+	/* No such request is at the device: its completions can't be counted. */
+	if (unlikely(n >= conn->inflight)) {
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+		return;
+	}
+	dat_complete_requests(conn, n + 1, DAT_ST_SUCCESS, c->status);
+	if (is_failure(c->status))
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/**
+ * dat_complete_recv() - report a receive
+ * @conn: connection
+ * @slot: of the RQ or the SRQ; free afterwards
+ * @status: enum dat_dto_status
+ *
+ * Context: ep->lock held.
+ */
+void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+	u64 cookie = slot->cookie;
+	/* What notifies of it is the queue that it comes from. */
+	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
+	u32 rkey = slot->rkey;
+	bool good = status == DAT_ST_SUCCESS;
+	u64 len = slot->len;
+
+	lockdep_assert_held(&ep->lock);
+	/* The device has ended the key, even if the receive is reported as flushed. */
+	if (unlikely(rkey)) {
+		/* Only windows are for the peer to close. */
+		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
+			status = DAT_ST_BAD_RESPONSE;
+		if (good && ep->sq.kernel)
+			len |= (u64)rkey << DAT_EQE_RKEY_SHIFT;
+	}
+	if (ep->srq) {
+		dat_srq_complete(ep->srq, slot);
+	} else {
+		q->done++;
+		dat_queue_publish(q);
+	}
+	dat_report_dto(ep, true, cookie, flags, status, len);
+	if (is_failure(status))
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/* The peer may send before the last message of the handshake is here: keep it for later. */
+static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
+{
+	slot->status = status;
+	list_add_tail(&slot->early, &conn->early);
+	/*
+	 * Whatever the peer sent, an error too, proves that the connection stands.  The end of
+	 * the connection has cancelled that work, and completes what comes after.
+	 */
+	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
+		queue_work(dat_wq, &conn->early_work);
+}
+
+static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
+{
+	struct dat_slot *slot = c->slot;
+
+	if (!slot->recv) {
+		complete_request(conn, c);
+		return;
+	}
+	slot->rkey = c->rkey;
+	slot->len = c->status == DAT_ST_SUCCESS ? c->len : 0;
+	if (conn->live)
+		dat_complete_recv(conn, slot, c->status);
+	else
+		recv_early(conn, slot, c->status);
+}
+
+/* A success with an event of its own; a request is the oldest but for @ahead. */
+static __always_inline bool is_plain(const struct dat_conn *conn, const struct dat_completion *c,
+				     u32 ahead, bool recv)
+{
+	const struct dat_slot *slot = c->slot;
+
+	/* A key that was invalidated may be that of a window. */
+	if (unlikely(c->status != DAT_ST_SUCCESS || slot->flags & RARE_FLAGS || c->rkey) ||
+	    slot->recv != recv)
+		return false;
+	return recv || (slot->at == (u16)(conn->ep->sq.done + ahead) && conn->inflight != ahead);
+}
+
+/* The number of plain completions of one kind from @c on. */
+static __always_inline u32 plain_run(const struct dat_conn *conn, const struct dat_completion *c,
+				     const struct dat_completion *end)
+{
+	bool recv = c->slot->recv;
+	u32 n = 0;
+
+	while (c + n != end && is_plain(conn, c + n, n, recv))
+		n++;
+	return n;
+}
+
+static __always_inline void write_event(const struct dat_ep *ep, struct dat_evd *evd, u32 n,
+					const struct dat_completion *c, bool recv)
+{
+	struct dat_eqe *eqe = dat_evring_at(&evd->ring, evd->ring.tail + n);
+	const struct dat_slot *slot = c->slot;
+	u32 len = recv ? c->len : slot->len;
+
+	*eqe = (struct dat_eqe) {
+		.type	= DAT_EV_DTO,
+		.status	= DAT_ST_SUCCESS,
+		.flags	= recv ? DAT_EQE_RECV : dat_kring_op(slot->flags) << DAT_EQE_KOP_SHIFT,
+		.owner	= ep->obj.user_data,
+		.cookie	= slot->cookie,
+		.data	= len,
+	};
+	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
+	trace_dat_event(evd, eqe, true);
+}
+
+static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
+{
+	struct dat_queue *q = recv ? &conn->ep->rq : &conn->ep->sq;
+
+	q->done += n;
+	if (!recv)
+		conn->inflight -= n;
+	dat_queue_publish(q);
+}
+
+/* Report the plain completions from @c on.  Return: how many there were and had room. */
+static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
+					const struct dat_completion *end)
+{
+	struct dat_ep *ep = conn->ep;
+	bool recv = c->slot->recv;
+	struct dat_evd *evd = recv ? ep->recv_evd : ep->request_evd;
+	u32 n, i;
+
+	if (unlikely(!evd || ep->freed || (recv && (!conn->live || ep->srq || conn->solicited))))
+		return 0;
+	n = plain_run(conn, c, end);
+	if (unlikely(!n))
+		return 0;
+	spin_lock(&evd->lock);
+	/* The first that finds no room is lost, and reported, by the other way. */
+	n = min(n, dat_evd_room(evd, n));
+	for (i = 0; i < n; i++)
+		write_event(ep, evd, i, c + i, recv);
+	if (likely(n)) {
+		/* Before the events: a consumer that sees one may post again. */
+		queue_done(conn, n, recv);
+		dat_evring_publish(&evd->ring, n);
+		evd->overflowed = false;
+		evd->sink->wake(evd);
+	}
+	spin_unlock(&evd->lock);
+	return n;
+}
+
+/**
+ * dat_complete() - report completions
+ * @conn: connection
+ * @c: completions of its requests and receives, each kind in the order of its queue
+ * @n: number of them
+ *
+ * Context: ep->lock held, softirqs disabled.
+ */
+void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n)
+{
+	const struct dat_completion *end = c + n;
+	u32 run;
+
+	lockdep_assert_held(&conn->ep->lock);
+	while (c != end) {
+		run = complete_run(conn, c, end);
+		if (unlikely(!run)) {
+			complete_one(conn, c);
+			run = 1;
+		}
+		c += run;
+	}
+}

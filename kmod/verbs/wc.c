@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From verbs completions to those of the object layer. */
+#include "core/dat.h"
+#include "verbs/verbs.h"
+
+static const u8 wc_status[] = {
+	[IB_WC_SUCCESS]			= DAT_ST_SUCCESS,
+	[IB_WC_LOC_LEN_ERR]		= DAT_ST_LOCAL_LENGTH,
+	[IB_WC_LOC_QP_OP_ERR]		= DAT_ST_LOCAL_EP,
+	[IB_WC_LOC_EEC_OP_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_LOC_PROT_ERR]		= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_WR_FLUSH_ERR]		= DAT_ST_FLUSHED,
+	[IB_WC_MW_BIND_ERR]		= DAT_ST_RMR_FAILED,
+	[IB_WC_BAD_RESP_ERR]		= DAT_ST_BAD_RESPONSE,
+	[IB_WC_LOC_ACCESS_ERR]		= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_REQ_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_REM_ACCESS_ERR]		= DAT_ST_REMOTE_ACCESS,
+	[IB_WC_REM_OP_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_RETRY_EXC_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_RNR_RETRY_EXC_ERR]	= DAT_ST_RECEIVER_NOT_READY,
+	[IB_WC_LOC_RDD_VIOL_ERR]	= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_RD_REQ_ERR]	= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_REM_ABORT_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_INV_EECN_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_INV_EEC_STATE_ERR]	= DAT_ST_TRANSPORT,
+	[IB_WC_FATAL_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_RESP_TIMEOUT_ERR]	= DAT_ST_RECEIVER_NOT_READY,
+	[IB_WC_GENERAL_ERR]		= DAT_ST_TRANSPORT,
+};
+
+static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
+{
+	/* Other causes for that status can't be: the segments were checked before posting. */
+	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
+		return DAT_ST_LOCAL_LENGTH;
+	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
+		return DAT_ST_TRANSPORT;
+	return wc_status[wc->status];
+}
+
+/*
+ * The peer chooses the kind and the length of what it sends.  An RDMA write with immediate data
+ * completes a receive with the length of the write, none of which is in the receive's segments.
+ * A send that also invalidates a key is a message: it can only take access away.
+ */
+static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
+{
+	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_IMM) &&
+	       wc->byte_len <= posted;
+}
+
+/* A successful receive: it holds a message that fits, or it completes with an error. */
+static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
+					       struct dat_completion *c)
+{
+	c->status = DAT_ST_SUCCESS;
+	c->len = wc->byte_len;
+	if (unlikely(!is_message(wc, posted)))
+		c->status = wc->byte_len > posted ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
+	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE))
+		c->rkey = wc->ex.invalidate_rkey;
+}
+
+static __always_inline void to_completion(const struct ib_wc *wc, const struct dat_dev *dev,
+					  struct dat_completion *c)
+{
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+
+	c->slot = slot;
+	c->rkey = 0;
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		c->status = wc_to_status(wc, dev, slot->recv);
+	else if (slot->recv)
+		recv_to_completion(wc, slot->len, c);
+	else
+		c->status = DAT_ST_SUCCESS;
+}
+
+/**
+ * verbs_complete() - report what was polled from a queue
+ * @conn: connection
+ * @cq: one of its queues
+ * @n: completions in conn->wc
+ *
+ * Slots have no done(): binds and drains do.
+ *
+ * Context: ep->lock held, softirqs disabled.
+ */
+void verbs_complete(struct dat_conn *conn, struct ib_cq *cq, int n)
+{
+	struct ib_wc *wc = conn->wc, *end = wc + n;
+	struct dat_completion *c = conn->done;
+	u32 k = 0;
+
+	for (; wc != end; wc++) {
+		if (likely(!wc->wr_cqe->done)) {
+			to_completion(wc, conn->dev, &c[k++]);
+			continue;
+		}
+		dat_complete(conn, c, k);
+		k = 0;
+		wc->wr_cqe->done(cq, wc);
+	}
+	dat_complete(conn, c, k);
+}
