@@ -30,14 +30,17 @@
  * struct upcall_cpu - runners of a CPU
  * @lock: @list; leaf
  * @list: queued runners, by struct dat_upcall's node
- * @held: number of callers that are going to look at @list, on this CPU; changes with softirqs
- *	disabled
+ * @first: queued runner that comes before those in @list, so that a CPU with one runner takes no
+ *	lock; NULL unless @held
+ * @held: number of callers that are going to look at @first and @list, on this CPU; like @first
+ *	it changes with softirqs disabled
  * @event: argument of upcalls on this CPU, which do not nest
  * @tasklet: looks at @list when no caller is going to
  */
 struct upcall_cpu {
 	spinlock_t		lock;		/* list */
 	struct list_head	list;
+	struct dat_upcall	*first;
 	u32			held;
 	DAT_EVENT		event;
 	struct tasklet_struct	tasklet;
@@ -64,6 +67,10 @@ static void upcall_queue(struct dat_upcall *u)
 	u->queued = true;
 	if (u->process) {
 		queue_work(upcall_wq, &u->work);
+		return;
+	}
+	if (likely(c->held && !c->first && list_empty(&c->list))) {
+		c->first = u;
 		return;
 	}
 	spin_lock(&c->lock);
@@ -260,18 +267,33 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
-static struct dat_upcall *upcall_pop(struct upcall_cpu *c)
+/* @here: this CPU; @c: it, or one that is offline, which has only a list */
+static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu *c)
 {
-	struct dat_upcall *u;
+	struct dat_upcall *u = here->first;
 
-	if (list_empty(&c->list))
-		return NULL;
+	here->first = NULL;
+	if (u || list_empty(&c->list))
+		return u;
 	spin_lock(&c->lock);
 	u = list_first_entry_or_null(&c->list, struct dat_upcall, node);
 	if (u)
 		list_del(&u->node);
 	spin_unlock(&c->lock);
 	return u;
+}
+
+/* The budget of this CPU is used up: its first runner waits in the list like the others. */
+static void upcall_put_off(struct upcall_cpu *here)
+{
+	struct dat_upcall *u = here->first;
+
+	if (!u)
+		return;
+	here->first = NULL;
+	spin_lock(&here->lock);
+	list_add(&u->node, &here->list);
+	spin_unlock(&here->lock);
 }
 
 /* Runners that were queued while this CPU was held for those of a CPU that is offline. */
@@ -295,11 +317,12 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 
 	here->held++;
 	while (n < UPCALL_CPU) {
-		u = upcall_pop(c);
+		u = upcall_pop(here, c);
 		if (!u)
 			break;
 		n += upcall_run(u, &here->event, false);
 	}
+	upcall_put_off(here);
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
@@ -338,7 +361,7 @@ void dat_upcall_release(void)
 {
 	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
 
-	if (!--c->held && !list_empty(&c->list))
+	if (!--c->held && (c->first || !list_empty(&c->list)))
 		upcall_run_cpu(c);
 }
 
