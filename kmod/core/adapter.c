@@ -261,6 +261,6 @@ void dat_dev_unregister(struct dat_dev *dev)
 		dat_ia_shutdown(ia);
 		dat_ia_put(ia);
 	}
-	wait_var_event(&dev->zombies, !atomic_read(&dev->zombies));
+	wait_var_event(&dev->ending, !atomic_read(&dev->ending));
 	dat_dev_put(dev);
 }

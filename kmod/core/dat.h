@@ -138,7 +138,7 @@ enum dat_ep_state {
  * @limits: what it can do
  * @node: in the list of devices; dat_dev_lock
  * @ias: open IAs; dat_dev_lock
- * @zombies: conns whose CQ waits to be freed; see dat_conn_bury()
+ * @ending: number of connections that have left their EP and not the transport; see dat_conn_gone()
  */
 struct dat_dev {
 	struct kref			ref;
@@ -150,7 +150,7 @@ struct dat_dev {
 	struct dat_limits		limits;
 	struct list_head		node;
 	struct list_head		ias;
-	atomic_t			zombies;
+	atomic_t			ending;
 };
 
 /**
@@ -345,14 +345,12 @@ struct dat_solicited {
  * @node: in evd->solicited.conns; its lock
  * @evd: EVD that the connection has joined, or NULL; ep->lock
  * @early: a receive that notifies arrived before ESTABLISHED; ep->lock
- * @task: answers notifications
  * @timer: looks at the queue of a connection with an SRQ
  */
 struct dat_solicited_conn {
 	struct list_head	node;
 	struct dat_evd		*evd;
 	bool			early;
-	struct tasklet_struct	task;
 	struct timer_list	timer;
 };
 
@@ -796,7 +794,6 @@ struct dat_ep {
  * @rmr: id of the region, or 0
  * @ticket: of the prepared binding
  * @taken: the prepared binding, once started; owned
- * @cqe: of its registration
  */
 struct dat_bind {
 	bool			set;
@@ -807,7 +804,6 @@ struct dat_bind {
 	u32			rmr;
 	u32			ticket;
 	struct dat_binding	*taken;
-	struct ib_cqe		cqe;
 };
 
 /**
@@ -878,35 +874,26 @@ enum dat_conn_state {
 };
 
 /**
- * struct dat_conn - one connection of an EP, with all that verbs know of it
+ * struct dat_conn - one connection of an EP
  * @ep: reference held until the end is reported
  * @version: of the EP that it is made for
  * @dev: reference held
- * @id: owned; its context is this
- * @cq: completions of sends, and of receives unless there is a @recv_cq
  * @solicited: receives notify if the sender or an error asks for it; constant
- * @recv_cq: completions of receives, if @solicited; else NULL
- * @sol: what belongs to @recv_cq
- * @iop: polls @cq when its notification can't
- * @qp: owned by @id
+ * @sol: for a @solicited connection
  * @unordered: its device completes requests before RDMA reads that they follow; constant
  * @sq_slots: one per SQ entry
  * @rq_slots: one per RQ entry
  * @close_work: tears down; queued once
- * @error_work: the QP reported an error, perhaps in hard interrupt
- * @early_work: data came before the handshake's end, and is one
+ * @early_work: the transport's: data came before the end of the handshake, and proves it
  * @pump_work: posts receives that were too many to be posted at once
  * @bind_work: carries out @bind once no request is in flight
  * @timer: the consumer's connect timeout, or the deadline of an accepted connection
- * @bury_work: frees the CQ later
- * @peer_let: dat_ep_let_peer() was called; constant once it is closing
- * @cm_heard: rdma_cm has reported something about @id
- * @last_wqe: @qp, in error, takes no more receives from its SRQ
  * @psp: listener whose backlog counts an accepted connection until it is established;
  *	reference held; xchg()ed to NULL by the release
- * @param: what we ask of the peer
+ * @read_in: RDMA reads of the peer in flight that this end asks for, or agrees to
+ * @read_out: own RDMA reads in flight, likewise
  * @pd: private data to send
- * @peer_qpn: number of the peer's queue pair; 0 with iWARP; set before it is established
+ * @pd_len: bytes of it
  *
  * Under ep->lock:
  *
@@ -920,14 +907,12 @@ enum dat_conn_state {
  * @passive: accepted, not connected
  * @state: written by dat_conn_set_state() alone
  * @live: the events of all early receives are queued: the next completion has its turn
- * @held: a thread uses @id or @qp: @close_work is queued by dat_conn_unhold()
+ * @held: a thread uses the transport's part: dat_conn_unhold() queues @close_work
  * @end_event: connection event that will tell of the end
  * @end_pd: bytes of private data that came with it; a kernel consumer's
  * @one: what is posted without a detour by the ring; see direct.h
  * @busy: who polls, of recv_evd and of request_evd if that is another
  * @busy_seen: there was something to take since the timer looked
- * @wc: scratch of cq.c
- * @done: scratch of cq.c
  * @wr: scratch of the pump
  * @send_wr: scratch of the pump
  * @recv_wr: scratch of the pump
@@ -937,30 +922,21 @@ struct dat_conn {
 	struct dat_ep		*ep;
 	u32			version;
 	struct dat_dev		*dev;
-	struct rdma_cm_id	*id;
-	struct ib_cq		*cq;
 	bool			solicited;
-	struct ib_cq		*recv_cq;
 	struct dat_solicited_conn sol;
-	struct irq_poll		iop;
-	struct ib_qp		*qp;
 	bool			unordered;
 	struct dat_slot		*sq_slots;
 	struct dat_slot		*rq_slots;
 	struct work_struct	close_work;
-	struct delayed_work	error_work;
 	struct work_struct	early_work;
 	struct work_struct	pump_work;
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
-	struct delayed_work	bury_work;
-	bool			peer_let;
-	struct completion	cm_heard;
-	struct completion	last_wqe;
 	struct dat_psp		*psp;
-	struct rdma_conn_param	param;
+	u32			read_in;
+	u32			read_out;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
-	u32			peer_qpn;
+	u32			pd_len;
 
 	/* Under ep->lock. */
 	struct list_head	early;
@@ -979,8 +955,6 @@ struct dat_conn {
 	struct dat_direct	one;
 	struct dat_busy_link	busy[2];
 	bool			busy_seen;
-	struct ib_wc		wc[DAT_BATCH];
-	struct dat_completion	done[DAT_BATCH];
 	struct dat_wr		wr;
 	union {
 		union dat_send_wr	send_wr[DAT_BATCH];
@@ -1013,9 +987,9 @@ static inline bool dat_conn_is_open(const struct dat_conn *conn)
 /**
  * struct dat_psp - public service point
  * @obj: base
- * @evd: reference and use held; @lock, but not for handlers of @id
+ * @evd: reference and use held; @lock, but not for requests that @listener reports
  * @lock: @evd, for those who bring a request from elsewhere
- * @id: listener; NULL after shutdown
+ * @listener: the transport's; NULL after shutdown
  * @conn_qual: qualifier, as the consumer gave it
  * @port: port that it maps to; see dat_qual_port()
  * @one_shot: takes one request
@@ -1029,7 +1003,7 @@ struct dat_psp {
 	struct dat_obj		obj;
 	struct dat_evd		*evd;
 	struct mutex		lock;		/* evd */
-	struct rdma_cm_id	*id;
+	void			*listener;
 	u64			conn_qual;
 	u16			port;
 	bool			one_shot;
@@ -1042,26 +1016,30 @@ struct dat_psp {
 /**
  * struct dat_cr - connection request
  * @obj: base
- * @id: the peer's request; xchg()ed to NULL by whoever takes it over
- * @gone: the peer has given up; handler lock of @id
+ * @request: the transport's; owned; xchg()ed to NULL by the thread that takes it over
+ * @gone: the peer has given up; lock of @request
  * @ep: that the face has for it, use held; xchg()ed
  * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
  *	release
- * @remote: who asks
+ * @remote: address that the peer claims
  * @off_path: @remote, which the peer claims, is not the address of the path; constant
- * @param: what it asks for
+ * @read_in: RDMA reads that the peer wants to have in flight
+ * @read_out: RDMA reads that the peer answers at a time
+ * @qpn: number of the peer's queue pair; 0 with iWARP
  * @pd_len: bytes of @pd
  * @pd: private data
  */
 struct dat_cr {
 	struct dat_obj		obj;
-	struct rdma_cm_id	*id;
+	void			*request;
 	bool			gone;
 	struct dat_ep		*ep;
 	struct dat_psp		*psp;
 	struct sockaddr_storage	remote;
 	bool			off_path;
-	struct rdma_conn_param	param;
+	u32			read_in;
+	u32			read_out;
+	u32			qpn;
 	u32			pd_len;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 };
@@ -1436,12 +1414,10 @@ void dat_busy_end(struct dat_evd *evd);
 /* solicited.c */
 void dat_solicited_init(struct dat_solicited *s);
 void dat_solicited_init_conn(struct dat_conn *conn);
-int dat_solicited_create(struct dat_conn *conn, u32 entries);
+void dat_solicited_exit_conn(struct dat_conn *conn);
 void dat_solicited_join(struct dat_conn *conn);
 void dat_solicited_leave(struct dat_conn *conn);
-void dat_solicited_end(struct dat_conn *conn);
-void dat_solicited_take_rest(struct dat_conn *conn);
-void dat_solicited_destroy(struct dat_conn *conn);
+void dat_solicited_notify(struct dat_conn *conn);
 bool dat_solicited_look_all(struct dat_evd *evd);
 
 /* Most EVDs have no such connection. */
@@ -1498,7 +1474,8 @@ void dat_ep_breathe(struct dat_ep *ep);
 /* conn.c */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
 void dat_conn_free(struct dat_conn *conn);
-int dat_conn_make_qp(struct dat_conn *conn);
+void dat_conn_gone(struct dat_conn *conn);
+void dat_conn_bind_done(struct dat_conn *conn, bool failed);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
 int dat_ep_let_peer(struct dat_ep *ep, bool write);
 void dat_conn_drain(struct dat_conn *conn);
@@ -1506,15 +1483,8 @@ void dat_conn_unhold(struct dat_conn *conn);
 void dat_conn_close(struct dat_conn *conn, u32 event);
 void dat_conn_fail(struct dat_conn *conn, u32 event);
 void dat_conn_hung_up(struct dat_conn *conn);
-void dat_conn_established(struct dat_conn *conn, const struct rdma_conn_param *param);
+void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h);
 void dat_conn_progress(struct dat_conn *conn);
-
-/* cq.c */
-int dat_cq_create(struct dat_conn *conn, u32 entries);
-int dat_cq_take(struct dat_conn *conn);
-void dat_cq_schedule(struct dat_conn *conn);
-void dat_cq_take_rest(struct dat_conn *conn);
-void dat_cq_destroy(struct dat_conn *conn);
 
 /* queue.c */
 
@@ -1616,27 +1586,26 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status);
 void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u64 len);
 void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 
-/* cm.c */
-int dat_cm_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
+/* connect.c */
+int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len);
-int dat_cm_accept(struct dat_cr *cr, struct dat_ep *ep, const void *pd, u32 pd_len);
+int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_len);
+void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr);
+void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len);
 
 /* psp.c, cr.c */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
 			       u64 user_data);
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
-int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
-		    const struct rdma_conn_param *param);
+void dat_psp_bound(struct dat_psp *psp, u16 port);
+int dat_psp_request(struct dat_psp *psp, const struct dat_request *req);
 void dat_psp_leave(struct dat_psp **psp);
-int dat_cr_create(struct dat_psp *psp, struct rdma_cm_id *id,
-		  const struct rdma_conn_param *param);
-int dat_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+int dat_cr_create(struct dat_psp *psp, const struct dat_request *req);
+void dat_cr_gone(struct dat_cr *cr);
 void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
-void dat_cr_refuse(struct rdma_cm_id *id, u8 reason);
 bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
-bool dat_cr_reject_is_refusal(const void *pd, u32 pd_len);
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual);
-void dat_cr_give_back(struct dat_cr *cr, struct rdma_cm_id *id);
+void dat_cr_give_back(struct dat_cr *cr, void *request);
 
 /* A free has won: nobody wants to hear of the object again. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
@@ -1648,6 +1617,11 @@ static inline u16 dat_addr_port(const struct sockaddr_storage *ss)
 {
 	/* sin_port and sin6_port are at the same place. */
 	return be16_to_cpu(((const struct sockaddr_in *)ss)->sin_port);
+}
+
+static inline void dat_addr_set_port(struct sockaddr_storage *ss, u16 port)
+{
+	((struct sockaddr_in *)ss)->sin_port = cpu_to_be16(port);
 }
 
 /*

@@ -121,7 +121,7 @@ bool dat_busy_leave(struct dat_conn *conn)
 
 static void busy_take(struct dat_conn *conn)
 {
-	if (dat_busy_joined(conn) && dat_cq_take(conn))
+	if (dat_busy_joined(conn) && conn->dev->ops->take(conn))
 		conn->busy_seen = true;
 }
 
@@ -131,7 +131,7 @@ static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 	if (!all && conn->busy_seen)
 		conn->busy_seen = false;
 	else if (dat_busy_leave(conn))
-		dat_cq_schedule(conn);
+		conn->dev->ops->rearm(conn);
 	spin_unlock_bh(&ep->lock);
 }
 

@@ -4,17 +4,14 @@
 #include <linux/memcontrol.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
-#include <rdma/ib_cm.h>
 
 #include "core/dat.h"
-
-#define PSP_CM_BACKLOG	128	/* requests inside the CM of a device; iWARP alone */
 
 static unsigned int psp_backlog = DAT_MAX_BACKLOG;
 module_param_named(backlog, psp_backlog, uint, 0644);
 MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a listener (1024)");
 
-/* Those that listen, whoever's they are.  Nothing is taken under the lock. */
+/* All listeners, of every process and kernel consumer.  Nothing is taken under the lock. */
 static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
@@ -33,7 +30,7 @@ static void psp_hide(struct dat_psp *psp)
 }
 
 /**
- * dat_psp_find() - find a listener of a port, whoever's it is
+ * dat_psp_find() - find a listener of a port, of any process or kernel consumer
  * @ia: an opening of the port
  * @conn_qual: a qualifier that maps to the listener's port
  *
@@ -92,73 +89,33 @@ void dat_psp_leave(struct dat_psp **psp)
 /**
  * dat_psp_request() - a peer wants to connect
  * @psp: listener; its EVD stays for the length of the call
- * @id: of the request, its handler lock held
- * @param: what it asks for
+ * @req: the request, its lock held
  *
- * Return: 0: a CR owns @id; -ECONNREFUSED the backlog is full; after any error nothing has
- * happened to @id.
+ * Return: 0: a CR owns @req->handle; -ECONNREFUSED the backlog is full, or the one request of a
+ * one-shot listener has come; after any error @req->handle is the caller's.
  */
-int dat_psp_request(struct dat_psp *psp, struct rdma_cm_id *id,
-		    const struct rdma_conn_param *param)
+int dat_psp_request(struct dat_psp *psp, const struct dat_request *req)
 {
 	int ret;
 
 	if (psp->one_shot && atomic_xchg(&psp->spent, 1))
 		return -ECONNREFUSED;
-	ret = psp_join(psp) ? dat_cr_create(psp, id, param) : -ECONNREFUSED;
+	ret = psp_join(psp) ? dat_cr_create(psp, req) : -ECONNREFUSED;
 	if (ret)
 		atomic_set(&psp->spent, 0);
 	return ret;
 }
 
-/* An error makes rdma_cm destroy the id. */
-static int psp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+/**
+ * dat_psp_bound() - a listener has its port
+ * @psp: listener; no request has come yet
+ * @port: its port
+ */
+void dat_psp_bound(struct dat_psp *psp, u16 port)
 {
-	struct dat_psp *psp = id->context;
-	int ret;
-
-	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return 0;
-	ret = dat_psp_request(psp, id, &event->param.conn);
-	/* rdma_cm would send a consumer's reject, or nothing for -ENOMEM. */
-	if (ret)
-		dat_cr_refuse(id, IB_CM_REJ_NO_RESOURCES);
-	return ret;
-}
-
-/* What rdma_cm says of a port in the words of the errno contract. */
-static int psp_bind_error(int err)
-{
-	if (err == -EADDRNOTAVAIL)
-		return -EADDRINUSE;
-	return err == -EACCES ? -EPERM : err;
-}
-
-static int psp_listen(struct dat_psp *psp, u64 conn_qual)
-{
-	struct dat_ia *ia = psp->obj.ia;
-	struct sockaddr_storage addr;
-	struct rdma_cm_id *id;
-	int ret;
-
-	/* The wildcard address would listen on every device there is. */
-	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
-	if (ret)
-		return ret;
-	((struct sockaddr_in *)&addr)->sin_port = cpu_to_be16(dat_qual_port(conn_qual));
-	id = rdma_create_id(ia->net, psp_handler, psp, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	psp->id = id;
-	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
-	if (ret)
-		return psp_bind_error(ret);
-	/* Another device may have the same address; its requests would be no use. */
-	if (id->device != ia->dev->ibdev || id->port_num != ia->port)
-		return -ENETUNREACH;
-	psp->port = dat_addr_port(&id->route.addr.src_addr);
-	psp->conn_qual = conn_qual ?: psp->port;
-	return rdma_listen(id, PSP_CM_BACKLOG);
+	psp->port = port;
+	if (!psp->conn_qual)
+		psp->conn_qual = port;
 }
 
 /**
@@ -192,7 +149,8 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 		goto err_abort;
 	psp->evd = evd;
 	psp->one_shot = one_shot;
-	ret = psp_listen(psp, conn_qual);
+	psp->conn_qual = conn_qual;
+	ret = psp->obj.ia->dev->ops->listen(psp, dat_qual_port(conn_qual));
 	if (ret)
 		goto err_abort;
 	/* Not later: once it is published it may be freed. */
@@ -207,16 +165,15 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* Requests that are CRs by now stay; those in rdma_cm's hands are rejected. */
+/* Requests that are CRs by now stay; the transport refuses those that it still has. */
 static void psp_shutdown(struct dat_obj *obj)
 {
 	struct dat_psp *psp = to_dat_psp(obj);
 	struct dat_evd *evd;
 
 	psp_hide(psp);
-	if (psp->id)
-		rdma_destroy_id(psp->id);
-	psp->id = NULL;
+	if (psp->listener)
+		obj->ia->dev->ops->unlisten(psp);
 	mutex_lock(&psp->lock);
 	evd = psp->evd;
 	psp->evd = NULL;

@@ -304,7 +304,7 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 	const struct ib_send_wr *bad = NULL;
 
 	conn->inflight += n;
-	if (unlikely(ib_post_send(conn->qp, &conn->send_wr[0].wr, &bad)))
+	if (unlikely(conn->dev->ops->post_send(conn, &conn->send_wr[0].wr, &bad)))
 		sq_refused(conn, bad);
 }
 
@@ -403,7 +403,7 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
 	if (!ret)
-		ret = ib_post_recv(conn->qp, wr, NULL);
+		ret = conn->dev->ops->post_recv(conn, wr);
 	if (unlikely(ret)) {
 		dat_queue_refused_rq(conn, slot, ret);
 		return ret;

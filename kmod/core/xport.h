@@ -7,7 +7,14 @@
 #include <linux/socket.h>
 #include <linux/types.h>
 
+struct dat_binding;
+struct dat_conn;
+struct dat_cr;
 struct dat_dev;
+struct dat_path;
+struct dat_psp;
+struct ib_recv_wr;
+struct ib_send_wr;
 struct net;
 
 /**
@@ -85,21 +92,116 @@ struct dat_port {
 };
 
 /**
+ * struct dat_request - a peer's connection request, as a transport reports it
+ * @handle: the transport's own; the CR that is made of it owns it
+ * @remote: address that the peer claims
+ * @off_path: @remote is not the address of the path
+ * @gone: the peer has given up
+ * @read_in: RDMA reads that the peer wants to have in flight
+ * @read_out: RDMA reads that the peer answers at a time
+ * @qpn: number of the peer's queue pair; 0 with iWARP
+ * @pd: private data
+ * @pd_len: bytes of it
+ */
+struct dat_request {
+	void				*handle;
+	struct sockaddr_storage		remote;
+	bool				off_path;
+	bool				gone;
+	u32				read_in;
+	u32				read_out;
+	u32				qpn;
+	const void			*pd;
+	u32				pd_len;
+};
+
+/**
+ * struct dat_handshake - what the handshake of a connection has led to
+ * @local: address of this end
+ * @remote: address of the peer
+ * @read_in: RDMA reads of the peer in flight
+ * @read_out: own RDMA reads in flight
+ * @pd: private data of the peer's answer; none on the accepting side
+ * @pd_len: bytes of it
+ */
+struct dat_handshake {
+	const struct sockaddr_storage	*local;
+	const struct sockaddr_storage	*remote;
+	u32				read_in;
+	u32				read_out;
+	const void			*pd;
+	u32				pd_len;
+};
+
+/**
  * struct dat_xport_ops - how a transport is asked
+ * @conn_size: size of the transport's connection, whose first member is struct dat_conn
  * @name: write the name of the device, which may change
  * @port_visible: whether a port is for the network namespace
  * @port_query: tell what a port is like
  * @addr: find the address of a port in a network namespace: of family AF_INET or AF_INET6, or the
  *	best for AF_UNSPEC; of no family while there is none
+ * @listen: listen at a port, 0 for any: call dat_psp_bound(), then report requests to
+ *	dat_psp_request(); after an error there is no listener
+ * @unlisten: end that; no request is reported afterwards, and those that were not taken are refused
+ * @request_lock: keep the events of a request out; dat_psp_request() is called with this lock
+ * @request_unlock: let them come
+ * @request_own: the end of a request is reported by dat_cr_gone() of this CR; @request_lock held
+ * @reject: refuse a request as a consumer does, with private data, and let go of it
+ * @abandon: refuse a request that no consumer is left for, and let go of it
+ * @connect: begin to connect a connection that the EP has claimed; events may come before it
+ *	returns; -ENETUNREACH, -EINVAL bad @qos, -ENOMEM
+ * @accept: accept a request with a connection that the EP has claimed, and call
+ *	dat_conn_accepted(); after an error the claim is undone, and the request is @cr's again
+ * @conn_init: prepare the transport's part of a connection, conn->early_work among it
+ * @conn_quiesce: disconnect; afterwards no event comes, and every work request has completed
+ * @conn_unbind: let go of the address, the peer and the request; may be called again
+ * @conn_exit: let go of the rest of a connection that has left its EP, and call dat_conn_gone(),
+ *	perhaps later
+ * @path: tell between which queue pairs a connection is; ep->lock held
+ * @let_peer: let the peer of a connection that was accepted with DAT_EP_PEER_WAITS read memory, and
+ *	write it
+ * @bind_start: register a binding in its turn: 1, and dat_conn_bind_done() follows, 0 nothing is
+ *	to be done, or an error; ep->lock held
+ * @post_send: post a chain of requests; ep->lock held
+ * @post_recv: post a receive; ep->lock held
+ * @take: report completions without having been notified, by dat_complete(); ep->lock held;
+ *	returns how many, and there may be more
+ * @take_unsolicited: the same for receives of a solicited connection
+ * @rearm: look at completions soon, and be notified when there are none; ep->lock held
  *
  * The device is there during a call: dat_dev_lock is held, or an IA of it is locked and not dead.
  */
 struct dat_xport_ops {
+	size_t	conn_size;
+
 	void (*name)(const struct dat_dev *dev, char *name, size_t len);
 	bool (*port_visible)(const struct dat_dev *dev, u32 port, struct net *net);
 	void (*port_query)(const struct dat_dev *dev, u32 port, struct dat_port *out);
 	void (*addr)(const struct dat_dev *dev, u32 port, const struct net *net,
 		     sa_family_t family, struct sockaddr_storage *ss);
+	int  (*listen)(struct dat_psp *psp, u16 port);
+	void (*unlisten)(struct dat_psp *psp);
+	void (*request_lock)(void *request);
+	void (*request_unlock)(void *request);
+	void (*request_own)(void *request, struct dat_cr *cr);
+	void (*reject)(void *request, const void *pd, u32 pd_len);
+	void (*abandon)(void *request);
+	int  (*connect)(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
+	int  (*accept)(struct dat_conn *conn, struct dat_cr *cr, void *request);
+	void (*conn_init)(struct dat_conn *conn);
+	void (*conn_quiesce)(struct dat_conn *conn);
+	void (*conn_unbind)(struct dat_conn *conn);
+	void (*conn_exit)(struct dat_conn *conn);
+	void (*path)(struct dat_conn *conn, struct dat_path *path);
+	int  (*let_peer)(struct dat_conn *conn, bool write);
+	int  (*bind_start)(struct dat_conn *conn, struct dat_binding *b);
+	int  (*post_send)(struct dat_conn *conn, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad);
+	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr);
+	int  (*take)(struct dat_conn *conn);
+	int  (*take_unsolicited)(struct dat_conn *conn);
+	void (*rearm)(struct dat_conn *conn);
 };
 
 #endif /* _DAT_XPORT_H */

@@ -51,12 +51,6 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	return DAT_SUCCESS;
 }
 
-void kdat_addr_set_port(struct sockaddr_storage *ss, u16 port)
-{
-	/* sin_port and sin6_port are at the same place. */
-	((struct sockaddr_in *)ss)->sin_port = cpu_to_be16(port);
-}
-
 /* Of the only kind of connection that there is. */
 bool kdat_comm_good(const DAT_COMM *comm)
 {
@@ -105,7 +99,7 @@ static DAT_RETURN ep_connect(struct dat_ep *ep, const struct sockaddr_storage *d
 	rc = connect_begin(ep, dst);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	ret = dat_cm_connect(ep, dst, timeout_us, a->qos, a->pd ?: "", a->pd_size);
+	ret = dat_ep_connect(ep, dst, timeout_us, a->qos, a->pd ?: "", a->pd_size);
 	if (ret == -EISCONN)
 		return ep_state_error(ep);
 	return ret ? kdat_error(ret) : DAT_SUCCESS;
@@ -151,7 +145,7 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 	rc = kdat_addr(&dst, remote_ia_address);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	kdat_addr_set_port(&dst, dat_qual_port(remote_conn_qual));
+	dat_addr_set_port(&dst, dat_qual_port(remote_conn_qual));
 	return connect_to(ep_handle, &dst, &a);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_connect);

@@ -199,7 +199,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 		return rc;
 	/* Before: when it is accepted another thread may have the EP. */
 	kdat_ep_reserve(ep, stage, DAT_EP_STATE_UNCONNECTED);
-	ret = dat_cm_accept(cr, ep, pd, pd_len);
+	ret = dat_ep_accept(ep, cr, pd, pd_len);
 	if (ret) {
 		kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, stage);
 		return accept_error(ep, ret);

@@ -106,7 +106,7 @@ static __always_inline void dat_direct_send(struct dat_ep *ep, struct dat_conn *
 	}
 	trace_dat_post(&ep->obj, op, cookie, len, num_sge);
 	conn->inflight++;
-	if (unlikely(ib_post_send(conn->qp, &wr->wr, &bad)))
+	if (unlikely(conn->dev->ops->post_send(conn, &wr->wr, &bad)))
 		dat_queue_refused_sq(conn, bad);
 }
 
@@ -133,7 +133,7 @@ static __always_inline void dat_direct_recv(struct dat_ep *ep, struct dat_conn *
 	wr->wr_cqe = &slot->cqe;
 	wr->sg_list = conn->sge;
 	wr->num_sge = num_sge;
-	ret = ib_post_recv(conn->qp, wr, NULL);
+	ret = conn->dev->ops->post_recv(conn, wr);
 	if (unlikely(ret))
 		dat_queue_refused_rq(conn, slot, ret);
 	else
@@ -143,7 +143,7 @@ static __always_inline void dat_direct_recv(struct dat_ep *ep, struct dat_conn *
 static __always_inline void dat_direct_post_send(struct dat_ep *ep, struct dat_conn *conn,
 						 const struct ib_send_wr *wr)
 {
-	if (likely(!conn->qp->device->ops.post_send(conn->qp, wr, &conn->one.bad_send)))
+	if (likely(!conn->dev->ops->post_send(conn, wr, &conn->one.bad_send)))
 		return;
 	/* Not what it was called with: that would have to be kept. */
 	conn = ep->conn;
@@ -155,7 +155,7 @@ static __always_inline void dat_direct_post_recv(struct dat_ep *ep, struct dat_c
 						 const struct dat_slot *slot)
 {
 	struct dat_direct *one = &conn->one;
-	int ret = conn->qp->device->ops.post_recv(conn->qp, &one->recv, &one->bad_recv);
+	int ret = conn->dev->ops->post_recv(conn, &one->recv);
 
 	if (unlikely(ret))
 		dat_queue_refused_rq(ep->conn, slot, ret);

@@ -389,7 +389,6 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 
 /* kdat_cm.c */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
-void kdat_addr_set_port(struct sockaddr_storage *ss, u16 port);
 bool kdat_comm_good(const DAT_COMM *comm);
 
 /* kdat_cr.c */

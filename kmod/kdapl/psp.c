@@ -391,7 +391,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_para
 		return kdat_lookup_error(PTR_ERR(psp), KDAT_BAD(CSP));
 	sp = kdat_sp_of(psp);
 	/* All who ask write the same. */
-	kdat_addr_set_port(&sp->addr, psp->port);
+	dat_addr_set_port(&sp->addr, psp->port);
 	csp_param->ia_handle = kdat_ia_handle(psp->obj.ia);
 	csp_param->comm = &sp->comm;
 	csp_param->address_ptr = (struct sockaddr *)&sp->addr;

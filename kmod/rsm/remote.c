@@ -2,6 +2,8 @@
 /*
  * The importer's side of connections: connecting, leaving, telling.
  */
+#include <linux/cred.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "rsm/ring.h"
@@ -59,6 +61,28 @@ static bool conn_decided(struct rsm_conn *conn)
 	return decided;
 }
 
+/*
+ * The exporter takes the peer's port as proof that a kernel asks.  rdma_cm asks whether the caller
+ * may have such a port: the kernel may, on behalf of every process that imports.
+ */
+static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_storage *addr,
+				    u32 timeout_us)
+{
+	struct cred *kernel = prepare_kernel_cred(&init_task);
+	struct rsm_greeting *g = &conn->said.greeting;
+	const struct cred *old;
+	DAT_RETURN rc;
+
+	if (!kernel)
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
+	old = override_creds(kernel);
+	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)addr, READ_ONCE(rsm_port), timeout_us,
+			     sizeof(*g), g, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	revert_creds(old);
+	put_cred(kernel);
+	return rc;
+}
+
 static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 {
 	struct rsm_greeting *g = &conn->said.greeting;
@@ -77,8 +101,7 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
 	if (ret)
 		return ret;
-	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&addr, READ_ONCE(rsm_port), timeout_us,
-			     sizeof(*g), g, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	rc = connect_as_kernel(conn, &addr, timeout_us);
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_ADDRESS)
 		return DAT_RSM_UNREACHABLE;
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;

@@ -231,7 +231,7 @@ static int addr_from_user(struct sockaddr_storage *ss, const u8 *from, u16 port)
 		memcpy(ss, from, sizeof(struct sockaddr_in6));
 	else
 		return -EAFNOSUPPORT;
-	((struct sockaddr_in *)ss)->sin_port = cpu_to_be16(port);
+	dat_addr_set_port(ss, port);
 	return 0;
 }
 
@@ -251,7 +251,7 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	ret = dat_cm_connect(ep, &dst, arg->timeout_us, arg->qos, arg->pd, arg->pd_len);
+	ret = dat_ep_connect(ep, &dst, arg->timeout_us, arg->qos, arg->pd, arg->pd_len);
 	dat_obj_put(&ep->obj);
 	return ret;
 }
@@ -366,7 +366,7 @@ int dat_cmd_cr_accept(struct dat_ucmd *ucmd)
 	ret = PTR_ERR_OR_ZERO(ep);
 	if (ret)
 		goto out_put_cr;
-	ret = dat_cm_accept(cr, ep, arg->pd, arg->pd_len);
+	ret = dat_ep_accept(ep, cr, arg->pd, arg->pd_len);
 	if (!ret)
 		dat_obj_free(&cr->obj);
 	dat_obj_put(&ep->obj);

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The completion queue of a connection: who polls it, and when.
+ * The completion queue of a connection: which context polls it, and when.
  *
  * Completions are taken in batches under ep->lock, and the rings are looked at once per
  * batch.  ib_core's own poll loops would take the lock, and pump, for each of them.
  *
- * The device's notification is answered on the spot if that is possible: in softirq,
- * with nobody holding the lock.  Else irq_poll does it a little later.
+ * The device's notification is answered on the spot if that is possible: in softirq, with the
+ * lock free.  Else irq_poll answers it a little later.
  */
-#include "core/dat.h"
 #include "verbs/verbs.h"
 
 #define CQ_BUDGET	64	/* completions before others have their turn */
 
 /* Context: ep->lock held.  Return: how many were taken, at most @budget. */
-static int cq_take(struct dat_conn *conn, struct dat_ep *ep, int budget)
+static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
 {
+	struct dat_conn *conn = &vc->conn;
 	int done = 0, n;
 
 	lockdep_assert_held(&ep->lock);
 	do {
-		n = ib_poll_cq(conn->cq, min(budget - done, DAT_BATCH), conn->wc);
+		n = ib_poll_cq(vc->cq, min(budget - done, DAT_BATCH), vc->wc);
 		if (n <= 0)
 			break;
-		verbs_complete(conn, conn->cq, n);
+		verbs_complete(vc, vc->cq, n);
 		done += n;
 	} while (n == DAT_BATCH && done < budget);
 	if (done && conn->live && !dat_queue_settled(conn)) {
@@ -41,19 +41,19 @@ static bool cq_rearm(struct ib_cq *cq)
 
 static int cq_irq_poll(struct irq_poll *iop, int budget)
 {
-	struct dat_conn *conn = container_of(iop, struct dat_conn, iop);
+	struct verbs_conn *vc = container_of(iop, struct verbs_conn, iop);
 	bool polled = false;
 	struct dat_ep *ep;
 	int done = 0;
 
 	rcu_read_lock();
-	ep = READ_ONCE(conn->ep);
+	ep = READ_ONCE(vc->conn.ep);
 	if (ep) {
 		dat_complete_begin(ep);
 		spin_lock_bh(&ep->lock);
-		done = cq_take(conn, ep, budget);
-		polled = done && done < budget && dat_busy_join(conn);
-		/* Who makes it leave, schedules us: in vain as long as we are not complete. */
+		done = cq_take(vc, ep, budget);
+		polled = done && done < budget && dat_busy_join(&vc->conn);
+		/* A leave schedules this, which has no effect before the poll is complete. */
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
@@ -64,13 +64,13 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		return done;
 	irq_poll_complete(iop);
 	/* Without its EP the connection is over: nothing comes any more. */
-	if (ep && cq_rearm(conn->cq))
+	if (ep && cq_rearm(vc->cq))
 		irq_poll_sched(iop);
 	return done;
 }
 
-/* True if somebody has to look again. */
-static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
+/* True if the queue has to be looked at again. */
+static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 {
 	bool polled;
 	int done;
@@ -78,113 +78,106 @@ static bool cq_try(struct dat_conn *conn, struct dat_ep *ep)
 	if (!spin_trylock(&ep->lock))
 		return true;
 	dat_complete_begin(ep);
-	done = cq_take(conn, ep, CQ_BUDGET);
-	/* Kernel consumers don't poll. */
-	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(conn);
+	done = cq_take(vc, ep, CQ_BUDGET);
+	polled = done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(ep);
-	return done == CQ_BUDGET || (!polled && cq_rearm(conn->cq));
+	return done == CQ_BUDGET || (!polled && cq_rearm(vc->cq));
 }
 
 /*
- * Called by the driver in any context, perhaps from within a post of ours, which holds
+ * Called by the driver in any context, perhaps from within a post of this CPU, which holds
  * the lock.
  */
 static void cq_notified(struct ib_cq *cq, void *context)
 {
-	struct dat_conn *conn = context;
+	struct verbs_conn *vc = context;
 	struct dat_ep *ep;
 	bool more;
 
-	/* A hard interrupt may have come while this CPU holds a lock of ours. */
+	/* A hard interrupt may have come while this CPU holds a lock of this module. */
 	if (!in_serving_softirq() || in_hardirq() || irqs_disabled()) {
-		irq_poll_sched(&conn->iop);
+		irq_poll_sched(&vc->iop);
 		return;
 	}
 	/* A softirq is to RCU what rcu_read_lock() is. */
-	ep = READ_ONCE(conn->ep);
-	more = ep && cq_try(conn, ep);
+	ep = READ_ONCE(vc->conn.ep);
+	more = ep && cq_try(vc, ep);
 	if (more)
-		irq_poll_sched(&conn->iop);
+		irq_poll_sched(&vc->iop);
 }
 
 /**
- * dat_cq_create() - make the completion queue of a connection
- * @conn: has none
+ * verbs_cq_create() - make the completion queue of a connection
+ * @vc: has none
  * @entries: completions that it must hold
  *
  * Context: may sleep.  Return: 0, or what verbs say.
  */
-int dat_cq_create(struct dat_conn *conn, u32 entries)
+int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 {
-	struct ib_device *ibdev = conn->dev->ibdev;
+	struct ib_device *ibdev = vc->conn.dev->ibdev;
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
-		.comp_vector = conn->ep->obj.id % max(ibdev->num_comp_vectors, 1),
+		.comp_vector = vc->conn.ep->obj.id % max(ibdev->num_comp_vectors, 1),
 	};
 	struct ib_cq *cq;
 
-	irq_poll_init(&conn->iop, DAT_BATCH, cq_irq_poll);
-	cq = ib_create_cq(ibdev, cq_notified, NULL, conn, &attr);
+	irq_poll_init(&vc->iop, DAT_BATCH, cq_irq_poll);
+	cq = ib_create_cq(ibdev, cq_notified, NULL, vc, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	conn->cq = cq;
+	vc->cq = cq;
 	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 	return 0;
 }
 
-/**
- * dat_cq_take() - take completions without having been notified
- * @conn: connection
- *
- * Context: ep->lock held.  Return: how many; there may be more.
- */
-int dat_cq_take(struct dat_conn *conn)
+int verbs_take(struct dat_conn *conn)
 {
-	return cq_take(conn, conn->ep, CQ_BUDGET);
+	return cq_take(to_verbs_conn(conn), conn->ep, CQ_BUDGET);
+}
+
+void verbs_rearm(struct dat_conn *conn)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+
+	/* The end of a connection that never had a queue pair asks for it, too. */
+	if (vc->cq)
+		irq_poll_sched(&vc->iop);
 }
 
 /**
- * dat_cq_schedule() - look at the queue soon, and arm it when it is empty
- * @conn: has a queue
- *
- * Context: any.
- */
-void dat_cq_schedule(struct dat_conn *conn)
-{
-	irq_poll_sched(&conn->iop);
-}
-
-/**
- * dat_cq_take_rest() - take what is left, once nothing is added any more
- * @conn: without QP
+ * verbs_take_rest() - take what is left, once nothing is added any more
+ * @vc: connection with queues, drained
  *
  * Context: process.
  */
-void dat_cq_take_rest(struct dat_conn *conn)
+void verbs_take_rest(struct verbs_conn *vc)
 {
-	struct dat_ep *ep = conn->ep;
+	struct dat_ep *ep = vc->conn.ep;
 
 	spin_lock_bh(&ep->lock);
-	while (cq_take(conn, ep, CQ_BUDGET) == CQ_BUDGET)
+	while (cq_take(vc, ep, CQ_BUDGET) == CQ_BUDGET)
+		dat_ep_breathe(ep);
+	while (verbs_recv_take(&vc->conn) >= CQ_BUDGET)
 		dat_ep_breathe(ep);
 	spin_unlock_bh(&ep->lock);
 }
 
 /**
- * dat_cq_destroy() - destroy the completion queues
- * @conn: without QP; may have none
+ * verbs_cq_destroy() - destroy the completion queues
+ * @vc: without QP; may have none
  *
  * Context: may sleep.
  */
-void dat_cq_destroy(struct dat_conn *conn)
+void verbs_cq_destroy(struct verbs_conn *vc)
 {
-	if (!conn->cq)
+	if (!vc->cq)
 		return;
-	irq_poll_disable(&conn->iop);
+	irq_poll_disable(&vc->iop);
 	/* A handler that has said it is done may be about to arm the queue. */
 	synchronize_rcu();
-	dat_solicited_destroy(conn);
-	ib_destroy_cq(conn->cq);
-	conn->cq = NULL;
+	verbs_recv_cq_destroy(vc);
+	ib_destroy_cq(vc->cq);
+	vc->cq = NULL;
 }

@@ -26,10 +26,32 @@ static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_por
 }
 
 static const struct dat_xport_ops verbs_ops = {
+	.conn_size	= sizeof(struct verbs_conn),
 	.name		= verbs_name,
 	.port_visible	= verbs_port_visible,
 	.port_query	= verbs_port_query,
 	.addr		= verbs_addr,
+	.listen		= verbs_listen,
+	.unlisten	= verbs_unlisten,
+	.request_lock	= verbs_request_lock,
+	.request_unlock	= verbs_request_unlock,
+	.request_own	= verbs_request_own,
+	.reject		= verbs_reject,
+	.abandon	= verbs_abandon,
+	.connect	= verbs_connect,
+	.accept		= verbs_accept,
+	.conn_init	= verbs_conn_init,
+	.conn_quiesce	= verbs_conn_quiesce,
+	.conn_unbind	= verbs_conn_unbind,
+	.conn_exit	= verbs_conn_exit,
+	.path		= verbs_path,
+	.let_peer	= verbs_let_peer,
+	.bind_start	= verbs_bind_start,
+	.post_send	= verbs_post_send,
+	.post_recv	= verbs_post_recv,
+	.take		= verbs_take,
+	.take_unsolicited = verbs_recv_take,
+	.rearm		= verbs_rearm,
 };
 
 /*

@@ -1,72 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receives that notify only if the sender or an error asks for it (SOLICITED_WAIT).
+ * The completion queue for the receives of a connection that asks for SOLICITED_WAIT; see
+ * core/solicited.c.  The queue of its requests is armed as usual, so a request in flight still
+ * brings the pump back.
  *
- * A completion does not say whether its message was solicited; only the notification of a
- * completion queue tells.  So such a connection has a second queue, for its receives alone,
- * and arms it for solicited completions.  The queue of its requests is armed as ever, so a
- * request in flight still brings the pump back.
- *
- * Unsolicited receives stay in the second queue until somebody looks: a dequeue that finds the
- * EVD empty, a wait before it sleeps and when it ends, or the next notification.  Their events
- * are written like those of UNSIGNALLED receives.  The notification wakes the EVD once, after
- * all that has arrived is in the ring.
- *
- * The queue is armed before it is emptied.  A solicited message that arrives in between
- * notifies again, and an unsolicited one never does.
- *
- * Buffers of an SRQ serve other connections as well, so a timer returns those that nobody
- * looks at.
+ * The queue is armed before it is emptied.  A solicited message that arrives in between notifies
+ * again, and an unsolicited one never does.
  */
-#include <linux/jiffies.h>
-
-#include "compat.h"
-#include "core/dat.h"
 #include "verbs/verbs.h"
 
-#define SOL_BUDGET	64		/* completions before others have their turn */
-#define SOL_PERIOD	(HZ / 10)	/* of the timer of a connection with an SRQ */
+#define RECV_BUDGET	64	/* completions before others have their turn */
 
-/* Context: ep->lock held.  Return: how many were taken; from SOL_BUDGET on there may be more. */
-static int sol_take(struct dat_conn *conn, struct dat_ep *ep)
+/**
+ * verbs_recv_take() - take receives, solicited or not
+ * @conn: connection; one without such a queue has none
+ *
+ * Context: ep->lock held.  Return: how many were taken; from RECV_BUDGET on there may be more.
+ */
+int verbs_recv_take(struct dat_conn *conn)
 {
+	struct verbs_conn *vc = to_verbs_conn(conn);
 	int done = 0, n;
 
-	lockdep_assert_held(&ep->lock);
+	lockdep_assert_held(&conn->ep->lock);
+	if (!vc->recv_cq)
+		return 0;
 	do {
-		n = ib_poll_cq(conn->recv_cq, DAT_BATCH, conn->wc);
+		n = ib_poll_cq(vc->recv_cq, DAT_BATCH, vc->wc);
 		if (n <= 0)
 			break;
-		verbs_complete(conn, conn->recv_cq, n);
+		verbs_complete(vc, vc->recv_cq, n);
 		done += n;
-	} while (n == DAT_BATCH && done < SOL_BUDGET);
+	} while (n == DAT_BATCH && done < RECV_BUDGET);
 	if (done && conn->live)
 		dat_queue_pump_rq(conn);
 	return done;
 }
 
 /* Take what a notification announces.  Return: true if there may be more. */
-static bool sol_answer(struct dat_conn *conn, struct dat_ep *ep)
+static bool recv_answer(struct verbs_conn *vc)
 {
+	struct dat_conn *conn = &vc->conn;
 	int done;
 
-	lockdep_assert_held(&ep->lock);
-	/* Whatever ends a connection waits for its receives, with or without the flag. */
-	ib_req_notify_cq(conn->recv_cq,
+	/* The end of a connection waits for its receives, with or without the flag. */
+	ib_req_notify_cq(vc->recv_cq,
 			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
-	done = sol_take(conn, ep);
-	if (conn->live)
-		dat_evd_notify(ep->recv_evd);
-	else
-		conn->sol.early = true;
-	return done >= SOL_BUDGET;
+	done = verbs_recv_take(conn);
+	dat_solicited_notify(conn);
+	return done >= RECV_BUDGET;
 }
 
 /* A softirq is to RCU what rcu_read_lock() is, and RCU keeps the EP. */
-static void sol_task(struct tasklet_struct *t)
+static void recv_task(struct tasklet_struct *t)
 {
-	struct dat_conn *conn = from_tasklet(conn, t, sol.task);
-	struct dat_ep *ep = READ_ONCE(conn->ep);
+	struct verbs_conn *vc = from_tasklet(vc, t, recv_task);
+	struct dat_ep *ep = READ_ONCE(vc->conn.ep);
 	bool more = false;
 
 	if (!ep)
@@ -74,8 +63,8 @@ static void sol_task(struct tasklet_struct *t)
 	dat_complete_begin(ep);
 	spin_lock(&ep->lock);
 	/* A connection that has left its EP has no EVD any more. */
-	if (conn->ep == ep)
-		more = sol_answer(conn, ep);
+	if (vc->conn.ep == ep)
+		more = recv_answer(vc);
 	spin_unlock(&ep->lock);
 	dat_complete_end(ep);
 	if (more)
@@ -83,208 +72,63 @@ static void sol_task(struct tasklet_struct *t)
 }
 
 /* Called by the driver in any context, perhaps under ep->lock. */
-static void sol_notified(struct ib_cq *cq, void *context)
+static void recv_notified(struct ib_cq *cq, void *context)
 {
-	struct dat_conn *conn = context;
+	struct verbs_conn *vc = context;
 
-	tasklet_schedule(&conn->sol.task);
+	tasklet_schedule(&vc->recv_task);
 }
 
-static void sol_timer(struct timer_list *timer)
+void verbs_recv_cq_init(struct verbs_conn *vc)
 {
-	struct dat_conn *conn = container_of(timer, struct dat_conn, sol.timer);
-	struct dat_ep *ep = READ_ONCE(conn->ep);
-
-	if (!ep)
-		return;
-	spin_lock(&ep->lock);
-	if (conn->sol.evd) {
-		sol_take(conn, ep);
-		mod_timer(timer, jiffies + SOL_PERIOD);
-	}
-	spin_unlock(&ep->lock);
+	tasklet_setup(&vc->recv_task, recv_task);
 }
 
 /**
- * dat_solicited_init_conn() - prepare a connection, solicited or not
- * @conn: connection
- */
-void dat_solicited_init_conn(struct dat_conn *conn)
-{
-	tasklet_setup(&conn->sol.task, sol_task);
-	timer_setup(&conn->sol.timer, sol_timer, 0);
-}
-
-/**
- * dat_solicited_create() - make the completion queue of the receives
- * @conn: solicited, without QP
+ * verbs_recv_cq_create() - make the completion queue of the receives
+ * @vc: solicited, without QP
  * @entries: completions that it must hold
  *
  * Context: may sleep.  Return: 0, or what verbs say.
  */
-int dat_solicited_create(struct dat_conn *conn, u32 entries)
+int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 {
-	struct ib_device *ibdev = conn->dev->ibdev;
+	struct ib_device *ibdev = vc->conn.dev->ibdev;
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
-		.comp_vector = conn->ep->obj.id % max(ibdev->num_comp_vectors, 1),
+		.comp_vector = vc->conn.ep->obj.id % max(ibdev->num_comp_vectors, 1),
 	};
-	struct ib_cq *cq = ib_create_cq(ibdev, sol_notified, NULL, conn, &attr);
+	struct ib_cq *cq = ib_create_cq(ibdev, recv_notified, NULL, vc, &attr);
 
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	conn->recv_cq = cq;
+	vc->recv_cq = cq;
 	ib_req_notify_cq(cq, IB_CQ_SOLICITED);
 	return 0;
 }
 
 /**
- * dat_solicited_join() - let those who look at the EVD find the receives
- * @conn: established, its early receives reported
- *
- * Context: ep->lock held.
- */
-void dat_solicited_join(struct dat_conn *conn)
-{
-	struct dat_ep *ep = conn->ep;
-	struct dat_solicited *s;
-
-	lockdep_assert_held(&ep->lock);
-	if (!conn->recv_cq)
-		return;
-	s = &ep->recv_evd->solicited;
-	conn->sol.evd = ep->recv_evd;
-	spin_lock(&s->lock);
-	list_add_tail(&conn->sol.node, &s->conns);
-	WRITE_ONCE(s->count, s->count + 1);
-	spin_unlock(&s->lock);
-	if (conn->sol.early)
-		dat_evd_notify(ep->recv_evd);
-	if (ep->srq)
-		mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
-}
-
-/**
- * dat_solicited_leave() - the connection is closing
- * @conn: connection
- *
- * Context: ep->lock held.
- */
-void dat_solicited_leave(struct dat_conn *conn)
-{
-	struct dat_solicited *s;
-
-	lockdep_assert_held(&conn->ep->lock);
-	if (!conn->sol.evd)
-		return;
-	s = &conn->sol.evd->solicited;
-	spin_lock(&s->lock);
-	list_del(&conn->sol.node);
-	WRITE_ONCE(s->count, s->count - 1);
-	spin_unlock(&s->lock);
-	conn->sol.evd = NULL;
-}
-
-/**
- * dat_solicited_end() - from now on every receive notifies
- * @conn: closing, with QP; solicited or not
+ * verbs_recv_notify_all() - from now on every receive notifies
+ * @vc: closing, with QP; solicited or not
  *
  * Context: any.
  */
-void dat_solicited_end(struct dat_conn *conn)
+void verbs_recv_notify_all(struct verbs_conn *vc)
 {
-	if (conn->recv_cq)
-		tasklet_schedule(&conn->sol.task);
+	if (vc->recv_cq)
+		tasklet_schedule(&vc->recv_task);
 }
 
 /**
- * dat_solicited_take_rest() - take what is left, once nothing is added any more
- * @conn: without QP; solicited or not
- *
- * Context: process.
- */
-void dat_solicited_take_rest(struct dat_conn *conn)
-{
-	struct dat_ep *ep = conn->ep;
-
-	if (!conn->recv_cq)
-		return;
-	spin_lock_bh(&ep->lock);
-	while (sol_take(conn, ep) >= SOL_BUDGET)
-		dat_ep_breathe(ep);
-	spin_unlock_bh(&ep->lock);
-}
-
-/**
- * dat_solicited_destroy() - destroy the completion queue of the receives
- * @conn: without QP; nobody that has read conn->ep is left; solicited or not
+ * verbs_recv_cq_destroy() - destroy the completion queue of the receives
+ * @vc: without QP and EP, no reader of conn->ep is left; solicited or not
  *
  * Context: may sleep.
  */
-void dat_solicited_destroy(struct dat_conn *conn)
+void verbs_recv_cq_destroy(struct verbs_conn *vc)
 {
-	if (conn->recv_cq)
-		ib_destroy_cq(conn->recv_cq);
-	conn->recv_cq = NULL;
-	tasklet_kill(&conn->sol.task);
-	dat_timer_delete_sync(&conn->sol.timer);
-}
-
-/* The next connection in turn, or NULL.  RCU keeps it and its EP. */
-static struct dat_conn *sol_turn(struct dat_solicited *s)
-{
-	struct dat_conn *conn;
-
-	spin_lock_bh(&s->lock);
-	conn = list_first_entry_or_null(&s->conns, struct dat_conn, sol.node);
-	if (conn)
-		list_move_tail(&conn->sol.node, &s->conns);
-	spin_unlock_bh(&s->lock);
-	return conn;
-}
-
-static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
-{
-	struct dat_ep *ep = READ_ONCE(conn->ep);
-	int done = 0;
-
-	if (!ep)
-		return 0;
-	spin_lock_bh(&ep->lock);
-	if (conn->sol.evd == evd)
-		done = sol_take(conn, ep);
-	spin_unlock_bh(&ep->lock);
-	return done;
-}
-
-/**
- * dat_solicited_look_all() - look for unsolicited receives
- * @evd: event dispatcher
- *
- * It ends with the first connection that has some; the next look begins behind that.
- *
- * Context: any but hard interrupt; no lock of ours.  Return: true if there were some.
- */
-bool dat_solicited_look_all(struct dat_evd *evd)
-{
-	struct dat_solicited *s = &evd->solicited;
-	u32 n = READ_ONCE(s->count);
-	struct dat_conn *conn;
-	int done = 0;
-
-	rcu_read_lock();
-	while (n-- && !done) {
-		conn = sol_turn(s);
-		if (!conn)
-			break;
-		done = sol_look(evd, conn);
-	}
-	rcu_read_unlock();
-	return done;
-}
-
-void dat_solicited_init(struct dat_solicited *s)
-{
-	spin_lock_init(&s->lock);
-	INIT_LIST_HEAD(&s->conns);
+	if (vc->recv_cq)
+		ib_destroy_cq(vc->recv_cq);
+	vc->recv_cq = NULL;
+	tasklet_kill(&vc->recv_task);
 }

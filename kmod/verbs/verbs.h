@@ -3,15 +3,108 @@
 #ifndef _DAT_VERBS_H
 #define _DAT_VERBS_H
 
+#include <linux/completion.h>
+#include <linux/interrupt.h>
+#include <linux/irq_poll.h>
+#include <rdma/ib_verbs.h>
+
 #include "core/dat.h"
+
+struct rdma_cm_id;
+struct rdma_conn_param;
+
+/**
+ * struct verbs_conn - what verbs know of a connection
+ * @conn: the connection
+ * @id: its id at rdma_cm; owned; its context is @conn
+ * @qp: owned by @id
+ * @cq: completions of requests, and of receives unless there is a @recv_cq
+ * @recv_cq: completions of receives of a solicited connection; else NULL
+ * @iop: polls @cq when its notification can't
+ * @recv_task: answers notifications of @recv_cq
+ * @error_work: the QP reported an error, perhaps in hard interrupt
+ * @exit_work: destroys the queues, perhaps later
+ * @cm_heard: rdma_cm has reported something about @id
+ * @last_wqe: @qp, in error, takes no more receives from its SRQ
+ * @peer_qpn: number of the peer's queue pair; 0 with iWARP; set before ESTABLISHED
+ * @peer_let: the peer was let to memory; constant once the connection is closing
+ * @bind_cqe: of the registration of conn->bind
+ * @wc: completions as they are polled; ep->lock
+ * @done: the same for the object layer; ep->lock
+ */
+struct verbs_conn {
+	struct dat_conn		conn;
+	struct rdma_cm_id	*id;
+	struct ib_qp		*qp;
+	struct ib_cq		*cq;
+	struct ib_cq		*recv_cq;
+	struct irq_poll		iop;
+	struct tasklet_struct	recv_task;
+	struct delayed_work	error_work;
+	struct delayed_work	exit_work;
+	struct completion	cm_heard;
+	struct completion	last_wqe;
+	u32			peer_qpn;
+	bool			peer_let;
+	struct ib_cqe		bind_cqe;
+	struct ib_wc		wc[DAT_BATCH];
+	struct dat_completion	done[DAT_BATCH];
+};
+
+static inline struct verbs_conn *to_verbs_conn(struct dat_conn *conn)
+{
+	return container_of(conn, struct verbs_conn, conn);
+}
 
 /* addr.c */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net);
 void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 		sa_family_t family, struct sockaddr_storage *ss);
 
+/* listen.c */
+bool verbs_is_refusal(const void *pd, u32 pd_len);
+int verbs_listen(struct dat_psp *psp, u16 port);
+void verbs_unlisten(struct dat_psp *psp);
+void verbs_request_lock(void *request);
+void verbs_request_unlock(void *request);
+void verbs_request_own(void *request, struct dat_cr *cr);
+void verbs_reject(void *request, const void *pd, u32 pd_len);
+void verbs_abandon(void *request);
+
+/* cm.c */
+void verbs_established(struct dat_conn *conn, const struct rdma_conn_param *param);
+int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
+int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
+
 /* wc.c */
-void verbs_complete(struct dat_conn *conn, struct ib_cq *cq, int n);
+void verbs_complete(struct verbs_conn *vc, struct ib_cq *cq, int n);
+
+/* qp.c */
+int verbs_make_qp(struct dat_conn *conn);
+void verbs_conn_init(struct dat_conn *conn);
+void verbs_conn_quiesce(struct dat_conn *conn);
+void verbs_conn_unbind(struct dat_conn *conn);
+void verbs_conn_exit(struct dat_conn *conn);
+void verbs_path(struct dat_conn *conn, struct dat_path *path);
+int verbs_let_peer(struct dat_conn *conn, bool write);
+int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b);
+int verbs_post_send(struct dat_conn *conn, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad);
+int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
+
+/* cq.c */
+int verbs_cq_create(struct verbs_conn *vc, u32 entries);
+void verbs_cq_destroy(struct verbs_conn *vc);
+int verbs_take(struct dat_conn *conn);
+void verbs_take_rest(struct verbs_conn *vc);
+void verbs_rearm(struct dat_conn *conn);
+
+/* solicited.c */
+void verbs_recv_cq_init(struct verbs_conn *vc);
+int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries);
+void verbs_recv_cq_destroy(struct verbs_conn *vc);
+int verbs_recv_take(struct dat_conn *conn);
+void verbs_recv_notify_all(struct verbs_conn *vc);
 
 /* quirks.c */
 bool verbs_driver_good(const struct ib_device *ibdev);

@@ -78,18 +78,19 @@ static __always_inline void to_completion(const struct ib_wc *wc, const struct d
 
 /**
  * verbs_complete() - report what was polled from a queue
- * @conn: connection
+ * @vc: connection
  * @cq: one of its queues
- * @n: completions in conn->wc
+ * @n: completions in vc->wc
  *
  * Slots have no done(): binds and drains do.
  *
  * Context: ep->lock held, softirqs disabled.
  */
-void verbs_complete(struct dat_conn *conn, struct ib_cq *cq, int n)
+void verbs_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 {
-	struct ib_wc *wc = conn->wc, *end = wc + n;
-	struct dat_completion *c = conn->done;
+	struct ib_wc *wc = vc->wc, *end = wc + n;
+	struct dat_completion *c = vc->done;
+	struct dat_conn *conn = &vc->conn;
 	u32 k = 0;
 
 	for (; wc != end; wc++) {

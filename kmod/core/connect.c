@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a connection begins: the EP is claimed, then the transport connects or accepts.
+ *
+ * The thread that does so holds the connection, so its teardown waits.  Either the transport
+ * takes it from there, and one connection event follows; or the claim is undone, and the EP is as
+ * before.
+ */
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+
+#include "core/dat.h"
+
+static unsigned int accept_timeout = 10000;
+module_param(accept_timeout, uint, 0644);
+MODULE_PARM_DESC(accept_timeout, "Milliseconds until an accepted connection is given up (10000)");
+
+static void conn_offer(struct dat_conn *conn, u32 read_in, u32 read_out, const void *pd,
+		       u32 pd_len)
+{
+	conn->read_in = read_in;
+	conn->read_out = read_out;
+	conn->pd_len = pd_len;
+	memcpy(conn->pd, pd, pd_len);
+}
+
+static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
+{
+	u64 ticks;
+
+	if (timeout_us == DAT_WAIT_FOREVER)
+		return;
+	ticks = nsecs_to_jiffies64(min_t(u64, timeout_us, U64_MAX / NSEC_PER_USEC) *
+				   NSEC_PER_USEC) + 1;
+	queue_delayed_work(dat_wq, &conn->timer, min_t(u64, ticks, MAX_JIFFY_OFFSET));
+}
+
+/*
+ * Undo a claim whose connection could not be started.  If the consumer has closed it
+ * meanwhile, its end is on the way and the call counts as successful.
+ */
+static int conn_start_failed(struct dat_conn *conn, int err)
+{
+	if (!dat_ep_unclaim(conn->ep)) {
+		dat_conn_unhold(conn);
+		return 0;
+	}
+	cancel_delayed_work_sync(&conn->timer);
+	dat_conn_free(conn);
+	return err;
+}
+
+/**
+ * dat_ep_connect() - begin to connect
+ * @ep: UNCONNECTED
+ * @dst: address of the peer with the qualifier as its port
+ * @timeout_us: until DAT_EV_TIMED_OUT, or DAT_WAIT_FOREVER
+ * @qos: 0 or enum dat_qos_class
+ * @pd: private data
+ * @pd_len: bytes of it, at most DAT_MAX_PD_REQUEST
+ *
+ * Context: may sleep.  Return: 0, and one connection event will follow; or
+ * -ENETUNREACH the adapter has no address of the family, there is no route to @dst, or it
+ * is IPv6 loopback; -EINVAL @qos is neither; -EISCONN, -ENOMEM.
+ */
+int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
+		   u32 qos, const void *pd, u32 pd_len)
+{
+	struct dat_conn *conn;
+	int ret;
+
+	conn = dat_conn_alloc(ep);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	conn_offer(conn, ep->attr.read_in, ep->attr.read_out, pd, pd_len);
+	ret = dat_ep_claim(ep, DAT_EP_ACTIVE_PENDING, conn);
+	if (ret) {
+		dat_conn_free(conn);
+		return ret;
+	}
+	conn_start_timer(conn, timeout_us);
+	ret = conn->dev->ops->connect(conn, dst, qos);
+	if (ret)
+		return conn_start_failed(conn, ret);
+	dat_conn_unhold(conn);
+	return 0;
+}
+
+/**
+ * dat_conn_accepted() - the transport has accepted a request
+ * @conn: its connection
+ * @cr: the request
+ *
+ * Context: lock of the request held, which keeps ESTABLISHED out until this is done.
+ */
+void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
+{
+	conn->psp = xchg(&cr->psp, NULL);
+	conn_start_timer(conn, (u64)READ_ONCE(accept_timeout) * USEC_PER_MSEC);
+}
+
+/**
+ * dat_ep_accept() - accept a connection request
+ * @ep: UNCONNECTED
+ * @cr: the request; on success the transport's request is gone, and @cr should be freed
+ * @pd: private data
+ * @pd_len: bytes of it, at most DAT_MAX_PD_REPLY
+ *
+ * Context: may sleep.  Return: 0, and one connection event will follow; -ENOENT the
+ * request is taken, -EISCONN, -ENOMEM.  After an error both are as before.
+ */
+int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_len)
+{
+	struct dat_conn *conn;
+	void *request;
+	int ret;
+
+	conn = dat_conn_alloc(ep);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	conn->passive = true;
+	conn_offer(conn, min(ep->attr.read_in, cr->read_in), min(ep->attr.read_out, cr->read_out),
+		   pd, pd_len);
+	request = xchg(&cr->request, NULL);
+	if (!request) {
+		ret = -ENOENT;
+		goto err_free;
+	}
+	ret = dat_ep_claim(ep, DAT_EP_COMPL_PENDING, conn);
+	if (ret)
+		goto err_give_back;
+	ret = conn->dev->ops->accept(conn, cr, request);
+	if (ret)
+		goto err_give_back;
+	dat_conn_unhold(conn);
+	return 0;
+
+err_give_back:
+	dat_cr_give_back(cr, request);
+err_free:
+	dat_conn_free(conn);
+	return ret;
+}
+
+/**
+ * dat_conn_rejected() - a consumer has rejected the connection
+ * @conn: connection
+ * @pd: private data of the rejection
+ * @pd_len: bytes of it
+ *
+ * The private data belongs to kernel consumers; it is there when the event is.
+ *
+ * Context: no lock.
+ */
+void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
+{
+	struct dat_ep *ep = conn->ep;
+	bool keep;
+
+	/* On IB the data always has its full length, padded with zeros. */
+	keep = ep->obj.ia->face->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
+	       !dat_cr_reject_is_plain(pd, pd_len);
+	spin_lock_bh(&ep->lock);
+	if (keep && !dat_conn_is_closing(conn)) {
+		conn->end_pd = pd_len;
+		dat_epring_set_pd(&ep->ring, pd, pd_len);
+	}
+	dat_conn_fail(conn, DAT_EV_PEER_REJECTED);
+	spin_unlock_bh(&ep->lock);
+}

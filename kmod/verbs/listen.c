@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listeners and the requests of peers, as ids of rdma_cm.
+ *
+ * The context of a listener's id is the PSP; that of a request's id is the CR that owns it.
+ */
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "verbs/verbs.h"
+
+#define CM_BACKLOG	128	/* requests inside the CM of a device; iWARP alone */
+
+/* The kernel refuses: iWARP has no reason codes. */
+static const char refusal_data[4] = "DATn";
+
+/* True if a kernel has refused the connection, without a consumer's word. */
+bool verbs_is_refusal(const void *pd, u32 pd_len)
+{
+	return pd && pd_len >= sizeof(refusal_data) &&
+	       !memcmp(pd, refusal_data, sizeof(refusal_data));
+}
+
+/* @reason: enum ib_cm_rej_reason, not IB_CM_REJ_CONSUMER_DEFINED; the id is to be destroyed next */
+static void refuse(struct rdma_cm_id *id, u8 reason)
+{
+	rdma_reject(id, refusal_data, sizeof(refusal_data), reason);
+}
+
+/*
+ * The address that a request claims is a part of its private data.  With RoCE the path's GID, to
+ * which the answers go, is made of an address, too.
+ */
+static bool is_off_path(const struct rdma_cm_id *id)
+{
+	union ib_gid gid;
+
+	if (!rdma_protocol_roce(id->device, id->port_num))
+		return false;
+	rdma_ip2gid((struct sockaddr *)&id->route.addr.dst_addr, &gid);
+	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
+}
+
+/* An error makes rdma_cm destroy the id. */
+static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	struct dat_psp *psp = id->context;
+	struct dat_request req;
+	int ret;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	req = (struct dat_request) {
+		.handle		= id,
+		.remote		= id->route.addr.dst_addr,
+		.off_path	= is_off_path(id),
+		.read_in	= param->responder_resources,
+		.read_out	= param->initiator_depth,
+		.qpn		= param->qp_num,
+		.pd		= param->private_data,
+		.pd_len		= param->private_data_len,
+	};
+	ret = dat_psp_request(psp, &req);
+	/* rdma_cm would send a consumer's reject, or nothing for -ENOMEM. */
+	if (ret)
+		refuse(id, IB_CM_REJ_NO_RESOURCES);
+	return ret;
+}
+
+/* What rdma_cm says of a port in the words of the errno contract. */
+static int bind_error(int err)
+{
+	if (err == -EADDRNOTAVAIL)
+		return -EADDRINUSE;
+	return err == -EACCES ? -EPERM : err;
+}
+
+static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
+		     const struct sockaddr_storage *addr)
+{
+	const struct dat_ia *ia = psp->obj.ia;
+	int ret;
+
+	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
+	if (ret)
+		return bind_error(ret);
+	/* Another device may have the same address; its requests would be no use. */
+	if (id->device != ia->dev->ibdev || id->port_num != ia->port)
+		return -ENETUNREACH;
+	dat_psp_bound(psp, dat_addr_port(&id->route.addr.src_addr));
+	return rdma_listen(id, CM_BACKLOG);
+}
+
+int verbs_listen(struct dat_psp *psp, u16 port)
+{
+	struct dat_ia *ia = psp->obj.ia;
+	struct sockaddr_storage addr;
+	struct rdma_cm_id *id;
+	int ret;
+
+	/* The wildcard address would listen on every device there is. */
+	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
+	if (ret)
+		return ret;
+	dat_addr_set_port(&addr, port);
+	id = rdma_create_id(ia->net, listen_handler, psp, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = listen_at(id, psp, &addr);
+	if (ret)
+		rdma_destroy_id(id);
+	else
+		psp->listener = id;
+	return ret;
+}
+
+void verbs_unlisten(struct dat_psp *psp)
+{
+	rdma_destroy_id(psp->listener);
+	psp->listener = NULL;
+}
+
+void verbs_request_lock(void *request)
+{
+	rdma_lock_handler(request);
+}
+
+void verbs_request_unlock(void *request)
+{
+	rdma_unlock_handler(request);
+}
+
+/* Of all events only the end of the request can come before it is answered. */
+static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	dat_cr_gone(id->context);
+	return 0;
+}
+
+void verbs_request_own(void *request, struct dat_cr *cr)
+{
+	struct rdma_cm_id *id = request;
+
+	id->context = cr;
+	id->event_handler = request_handler;
+}
+
+void verbs_reject(void *request, const void *pd, u32 pd_len)
+{
+	rdma_reject(request, pd, pd_len, IB_CM_REJ_CONSUMER_DEFINED);
+	rdma_destroy_id(request);
+}
+
+void verbs_abandon(void *request)
+{
+	refuse(request, IB_CM_REJ_INVALID_SERVICE_ID);
+	rdma_destroy_id(request);
+}
