@@ -205,7 +205,6 @@ long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	union rsm_arg karg = {};
 	struct rsm_ucmd ucmd = { .file = filp, .arg = &karg };
 	const struct rsm_op *op;
-	u32 size;
 	int ret;
 
 	if (cmd == DAT_IOC_ABI)
@@ -215,17 +214,8 @@ long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_IOC_MAGIC, _IOC_NR(cmd)))
 		return -ENOTTY;
 	op = &rsm_ops[array_index_nospec(nr, ARRAY_SIZE(rsm_ops))];
-	if (get_user(size, (u32 __user *)ubuf))
-		return -EFAULT;
-	if (size < op->min_size)
-		return -EINVAL;
-	/* Nobody needs more, and the search for zeros must not take long. */
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-	ret = copy_struct_from_user(&karg, op->size, ubuf, size);
+	ret = dat_copy_arg(&karg, op->size, op->min_size, ubuf);
 	if (ret)
 		return ret;
-	/* It may have changed between the two reads: only the first one counts. */
-	karg.head.size = size;
-	return ucmd_call(&ucmd, op, ubuf, min(size, op->size));
+	return ucmd_call(&ucmd, op, ubuf, min(karg.head.size, op->size));
 }

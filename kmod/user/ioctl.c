@@ -174,24 +174,13 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 {
 	struct dat_ucmd ucmd = { .file = file, .ubuf = ubuf };
 	union ucmd_arg arg;
-	u32 size;
 	int ret;
 
-	if (get_user(size, (u32 __user *)ubuf))
-		return -EFAULT;
-	if (size < op->min_size)
-		return -EINVAL;
-	/* Nobody needs more, and the search for zeros must not take long. */
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-	/* All of what belongs to the call: the rest is nobody's. */
-	ret = copy_struct_from_user(&arg, op->size, ubuf, size);
+	ret = dat_copy_arg(&arg, op->size, op->min_size, ubuf);
 	if (ret)
 		return ret;
 	ucmd.arg = &arg;
-	ucmd.size = min(size, op->size);
-	/* It may have changed between the two reads: only the first one counts. */
-	arg.abi.size = size;
+	ucmd.size = min(arg.abi.size, op->size);
 	return ucmd_call(&ucmd, op);
 }
 

@@ -79,7 +79,8 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 		return true;
 	dat_complete_begin(ep);
 	done = cq_take(vc, ep, CQ_BUDGET);
-	polled = done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
+	/* Kernel consumers don't poll. */
+	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(ep);
 	return done == CQ_BUDGET || (!polled && cq_rearm(vc->cq));
