@@ -1438,6 +1438,7 @@ int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *ev
 struct file *dat_fd_file(struct dat_obj *obj);
 
 /* srq.c */
+int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov);
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
 void dat_srq_pump(struct dat_srq *srq);
@@ -1457,6 +1458,7 @@ struct dat_ep_parents {
 	struct dat_srq *srq;
 };
 
+bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);
 struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data);
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);

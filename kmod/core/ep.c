@@ -363,6 +363,23 @@ static int ep_alloc_queues(struct dat_ep *ep)
 }
 
 /**
+ * dat_ep_attr_fits() - tell whether an adapter can have such an endpoint
+ * @ia: adapter
+ * @attr: as a consumer asks for it
+ */
+bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
+{
+	const struct dat_limits *limits = &ia->dev->limits;
+	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
+
+	return attr->max_recv <= limits->max_dto && attr->max_request <= limits->max_dto &&
+	       attr->max_recv_iov <= limits->recv_sge &&
+	       attr->max_request_iov <= limits->send_sge &&
+	       attr->read_in <= limits->read_in && attr->read_out <= limits->read_out &&
+	       !((attr->recv_flags | attr->request_flags) & ~flags);
+}
+
+/**
  * dat_ep_create() - make an endpoint
  * @parents: what it is built on; EVDs and SRQ may be NULL
  * @attr: within the adapter's limits

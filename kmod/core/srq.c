@@ -32,6 +32,25 @@ static void srq_event(struct ib_event *event, void *context)
 		queue_work(dat_wq, &srq->error_work);
 }
 
+/**
+ * dat_srq_fits() - tell whether an adapter can have such an SRQ
+ * @ia: adapter
+ * @max_recv: buffers
+ * @max_iov: segments of a buffer
+ *
+ * Return: 0; -EOPNOTSUPP it has no SRQs; -EINVAL none of these sizes.
+ */
+int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
+{
+	const struct dat_limits *limits = &ia->dev->limits;
+
+	if (!limits->max_srq)
+		return -EOPNOTSUPP;
+	if (!max_recv || max_recv > limits->max_srq_dto || !max_iov || max_iov > limits->srq_sge)
+		return -EINVAL;
+	return 0;
+}
+
 static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 {
 	u32 i;

@@ -63,6 +63,22 @@ static void attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	};
 }
 
+static struct dat_ep_attr attr_of_object(const DAT_EP_ATTR *attr, bool srq)
+{
+	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
+
+	return (struct dat_ep_attr) {
+		.max_recv		= srq ? 0 : attr->max_recv_dtos,
+		.max_request		= attr->max_request_dtos,
+		.max_recv_iov		= attr->max_recv_iov,
+		.max_request_iov	= attr->max_request_iov,
+		.read_in		= attr->max_rdma_read_in,
+		.read_out		= attr->max_rdma_read_out,
+		.recv_flags		= attr->recv_completion_flags & flags,
+		.request_flags		= attr->request_completion_flags & flags,
+	};
+}
+
 static bool over(DAT_COUNT value, u32 limit)
 {
 	return value < 0 || (u32)value > limit;
@@ -71,13 +87,10 @@ static bool over(DAT_COUNT value, u32 limit)
 static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 {
 	const struct dat_limits *limits = &ia->dev->limits;
+	const struct dat_ep_attr sizes = attr_of_object(attr, false);
 
-	return over(attr->max_recv_dtos, limits->max_dto) ||
-	       over(attr->max_request_dtos, limits->max_dto) ||
-	       over(attr->max_recv_iov, limits->recv_sge) ||
-	       over(attr->max_request_iov, limits->send_sge) ||
-	       over(attr->max_rdma_read_in, limits->read_in) ||
-	       over(attr->max_rdma_read_out, limits->read_out) ||
+	/* A negative size is larger than every limit. */
+	return !dat_ep_attr_fits(ia, &sizes) ||
 	       over(attr->max_rdma_read_iov, min(limits->read_sge, limits->send_sge)) ||
 	       over(attr->max_rdma_write_iov, limits->send_sge) ||
 	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
@@ -118,22 +131,6 @@ static void attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	attr->max_rdma_write_iov = min(attr->max_rdma_write_iov, attr->max_request_iov);
 	attr->ep_transport_specific = NULL;
 	attr->ep_provider_specific = NULL;
-}
-
-static struct dat_ep_attr attr_of_object(const DAT_EP_ATTR *attr, bool srq)
-{
-	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
-
-	return (struct dat_ep_attr) {
-		.max_recv		= srq ? 0 : attr->max_recv_dtos,
-		.max_request		= attr->max_request_dtos,
-		.max_recv_iov		= attr->max_recv_iov,
-		.max_request_iov	= attr->max_request_iov,
-		.read_in		= attr->max_rdma_read_in,
-		.read_out		= attr->max_rdma_read_out,
-		.recv_flags		= attr->recv_completion_flags & flags,
-		.request_flags		= attr->request_completion_flags & flags,
-	};
 }
 
 /* What the object layer gave. */

@@ -9,15 +9,12 @@ static DAT_COUNT srq_max_recv(const struct dat_ia *ia)
 
 static DAT_RETURN srq_check(const struct dat_ia *ia, const DAT_SRQ_ATTR *attr)
 {
-	const struct dat_limits *limits = &ia->dev->limits;
+	/* A negative size is larger than every limit. */
+	int ret = dat_srq_fits(ia, attr->max_recv_dtos, attr->max_recv_iov);
 
-	if (!limits->max_srq)
+	if (ret == -EOPNOTSUPP)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if (attr->max_recv_dtos <= 0 || attr->max_recv_dtos > srq_max_recv(ia) ||
-	    attr->max_recv_iov <= 0 || attr->max_recv_iov > (DAT_COUNT)limits->srq_sge ||
-	    attr->low_watermark != DAT_SRQ_LW_DEFAULT)
-		return KDAT_ARG(3);
-	return DAT_SUCCESS;
+	return ret || attr->low_watermark != DAT_SRQ_LW_DEFAULT ? KDAT_ARG(3) : DAT_SUCCESS;
 }
 
 static DAT_RETURN srq_make(struct dat_pz *pz, const DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *out)

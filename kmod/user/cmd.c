@@ -341,18 +341,6 @@ int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-static int srq_check(struct dat_ia *ia, const struct dat_srq_create *arg)
-{
-	const struct dat_limits *limits = &ia->dev->limits;
-
-	if (!limits->max_srq)
-		return -EOPNOTSUPP;
-	if (!arg->max_recv || arg->max_recv > limits->max_srq_dto ||
-	    !arg->max_iov || arg->max_iov > limits->srq_sge)
-		return -EINVAL;
-	return 0;
-}
-
 int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 {
 	struct dat_srq_create *arg = ucmd->arg;
@@ -360,7 +348,7 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	struct dat_pz *pz;
 	int ret;
 
-	ret = srq_check(ucmd->ia, arg);
+	ret = dat_srq_fits(ucmd->ia, arg->max_recv, arg->max_iov);
 	if (ret)
 		return ret;
 	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);

@@ -6,20 +6,6 @@
 
 #include "user/file.h"
 
-static int ep_check_limits(struct dat_ia *ia, const struct dat_ep_create *arg)
-{
-	const struct dat_limits *limits = &ia->dev->limits;
-	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
-
-	if (arg->rsvd || arg->max_recv > limits->max_dto ||
-	    arg->max_request > limits->max_dto ||
-	    arg->max_recv_iov > limits->recv_sge || arg->max_request_iov > limits->send_sge ||
-	    arg->read_in > limits->read_in || arg->read_out > limits->read_out ||
-	    (arg->recv_flags | arg->request_flags) & ~flags)
-		return -EINVAL;
-	return arg->srq && arg->max_recv ? -EINVAL : 0;
-}
-
 /* An id of 0 is no object. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
@@ -67,6 +53,15 @@ static struct dat_ep_attr ep_attr(const struct dat_ep_create *arg)
 		.recv_flags		= arg->recv_flags,
 		.request_flags		= arg->request_flags,
 	};
+}
+
+static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
+{
+	const struct dat_ep_attr attr = ep_attr(arg);
+
+	if (arg->rsvd || (arg->srq && arg->max_recv) || !dat_ep_attr_fits(ia, &attr))
+		return -EINVAL;
+	return 0;
 }
 
 /* 0 if it has none. */
@@ -118,7 +113,7 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	ret = ep_check_limits(ucmd->ia, arg);
+	ret = ep_check(ucmd->ia, arg);
 	if (ret)
 		return ret;
 	ep = ep_make(ucmd->ia, arg);
@@ -189,7 +184,7 @@ static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_c
 	struct dat_ep_attr attr;
 	int ret;
 
-	ret = ep_check_limits(ia, arg);
+	ret = ep_check(ia, arg);
 	if (!ret)
 		ret = ep_get_parents(ia, arg, &parents);
 	if (ret)
