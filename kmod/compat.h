@@ -56,6 +56,13 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_12	0
 #endif
 
+/* rxe looks at the entry after the last one of a page table that it has just copied from. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define RXE_QUIRKS_BEFORE_6_3	DAT_QUIRK_MR_SPARE
+#else
+#define RXE_QUIRKS_BEFORE_6_3	0
+#endif
+
 /* 6.13 wants the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define DAT_NS(ns)	ns
@@ -67,28 +74,15 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT_INTERNAL))
 
 /* How ib_umem_get() pins pages; until 6.2 it breaks copy-on-write also for memory it only reads. */
-static inline unsigned int dat_umem_gup_flags(int access)
+static inline unsigned int dat_umem_gup_flags(bool write)
 {
-	if (ib_access_writable(access))
+	if (write)
 		return FOLL_WRITE;
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 	return FOLL_WRITE | FOLL_FORCE;
 #else
 	return 0;
 #endif
-}
-
-/*
- * Until 6.3 rxe looks at the entry after the last one of a page table that it has just
- * copied from, and a table that is full has none.  So it gets one that nobody uses.
- */
-static inline struct ib_mr *dat_alloc_mr(struct ib_pd *pd, u32 pages)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-	if (pd->device->ops.driver_id == RDMA_DRIVER_RXE)
-		pages++;
-#endif
-	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pages);
 }
 
 #endif /* _DAT_COMPAT_H */

@@ -32,8 +32,8 @@ long dat_ioctl_abi(void __user *ubuf);
  * @min_size: bytes that every caller knows
  * @ubuf: the caller's
  *
- * Context: may sleep.  Return: 0, -EFAULT, -EINVAL the caller knows too little, -E2BIG the caller has
- * set what the driver does not know.
+ * Context: may sleep.  Return: 0, -EFAULT, -EINVAL the caller knows too little, -E2BIG the caller
+ * has set what the driver does not know.
  */
 static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *ubuf)
 {

@@ -39,7 +39,6 @@
  *   cno->lock             BH spinlock
  *   ia->lmr_lock          spinlock; leaf, under ia->sem
  *
- *   pz->reg_lock          under ia->sem; around the handlers of the zone's own connection
  *   ia->map_lock          leaf, under mmap_lock or ia->sem: which pages an object shows
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
@@ -48,11 +47,9 @@
 #ifndef _DAT_H
 #define _DAT_H
 
-#include <linux/completion.h>
 #include <linux/dma-direction.h>
 #include <linux/idr.h>
 #include <linux/interrupt.h>
-#include <linux/irq_poll.h>
 #include <linux/kref.h>
 #include <linux/math64.h>
 #include <linux/nospec.h>
@@ -64,7 +61,6 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/rdma_cm.h>
 #include <rdma/dat_ioctl.h>
 
 #include "core/face.h"
@@ -76,11 +72,11 @@ struct dat_obj;
 struct dat_fmr;
 struct dat_lmr;
 struct dat_lmr_table;
-struct dat_regqp;
 struct dat_share;
 struct mem_cgroup;
 struct poll_table_struct;
 struct rdma_cgroup;
+struct rdmacg_device;
 
 #define DAT_MAX_EVD_QLEN	65536
 #define DAT_MAX_DTO		65536
@@ -130,8 +126,9 @@ enum dat_ep_state {
  * struct dat_dev - an RDMA device that DAT can use
  * @ref: one for the transport, one per IA
  * @ops: of the transport
- * @ibdev: valid until the ib_client is removed, that is while an IA of it that
+ * @priv: the transport's; valid until dat_dev_unregister(), that is while an IA of the device that
  *	is not dead is locked
+ * @cg: what the rdma cgroup counts against; valid as long as @priv
  * @nports: its ports are 1 to @nports; this and what follows is constant since registration
  * @usable: its driver is known to be good
  * @quirks: enum dat_quirk
@@ -143,7 +140,8 @@ enum dat_ep_state {
 struct dat_dev {
 	struct kref			ref;
 	const struct dat_xport_ops	*ops;
-	struct ib_device		*ibdev;
+	void				*priv;
+	struct rdmacg_device		*cg;
 	u32				nports;
 	bool				usable;
 	unsigned long			quirks;
@@ -402,20 +400,16 @@ struct dat_evd {
 /**
  * struct dat_pz - protection zone
  * @obj: base; users: LMRs, SRQs, EPs
- * @pd: NULL after shutdown
+ * @dma_key: for segments of the reserved LMR, whose addresses are DMA addresses
  * @near: LMRs of the zone; RCU.  Of those with the same place the younger has it.  None has
  *	the first: a context of 0 is that of no LMR, or of one that is closed
- * @reg_lock: @reg
- * @reg: registers kernel memory, once that was needed; or NULL
  * @rmr_lock: @windows
  * @windows: bindings of the zone's RMRs that have a key, by that key
  */
 struct dat_pz {
 	struct dat_obj		obj;
-	struct ib_pd		*pd;
+	u32			dma_key;
 	struct dat_lmr __rcu	*near[DAT_PZ_NEAR];
-	struct mutex		reg_lock;	/* reg */
-	struct dat_regqp	*reg;
 	spinlock_t		rmr_lock;	/* windows */
 	struct rb_root		windows;
 };
@@ -464,7 +458,6 @@ struct dat_lmr_kind {
  * @lkey: for segments
  * @rkey: for peers
  * @share: its name among processes, or NULL
- * @mr: NULL after shutdown, or if there is none
  * @lock: @mem, and what is in @fmr
  * @mem: kernel memory that it has now, or NULL
  * @fmr: for memory that comes and goes; or NULL
@@ -482,7 +475,6 @@ struct dat_lmr {
 	u32			lkey;
 	u32			rkey;
 	struct dat_share	*share;
-	struct ib_mr		*mr;
 	spinlock_t		lock;		/* mem, fmr */
 	struct dat_kmem		*mem;
 	struct dat_fmr		*fmr;
@@ -518,7 +510,35 @@ struct dat_lmr_param {
 	u64			user_data;
 };
 
-struct dat_binding;
+/**
+ * struct dat_binding - what an RMR is bound to, or will be
+ * @node: in rmr->prepared
+ * @in_pz: in pz->windows, while it is what @rmr is bound to and peers have a key for it
+ * @rmr: region that it is of
+ * @pz: its zone, which stays until the binding is carried out or freed
+ * @ticket: names it in the entry that carries it out; 0: there will be none
+ * @lmr: reference held, and once it has its turn a use; NULL: unbound
+ * @in_effect: @lmr can't be freed; kernel memory is not pinned, so its LMR never can
+ * @addr: first byte
+ * @length: bytes
+ * @priv: DAT_PRIV_REMOTE_*
+ * @lkey: for segments, if @lmr
+ * @rkey: for peers, if @lmr; else 0
+ */
+struct dat_binding {
+	struct list_head	node;
+	struct rb_node		in_pz;
+	struct dat_rmr		*rmr;
+	struct dat_pz		*pz;
+	u32			ticket;
+	struct dat_lmr		*lmr;
+	bool			in_effect;
+	u64			addr;
+	u64			length;
+	u32			priv;
+	u32			lkey;
+	u32			rkey;
+};
 
 /**
  * struct dat_rmr - remote memory region
@@ -665,7 +685,6 @@ struct dat_queue_ops {
  * struct dat_srq - shared receive queue
  * @obj: base; users: EPs
  * @pz: reference and use held
- * @srq: NULL after shutdown; srq->lock to post
  * @max_iov: segments per buffer
  * @lock: everything below
  * @ring: shared memory
@@ -674,6 +693,7 @@ struct dat_queue_ops {
  * @slots: one per buffer that the device takes
  * @free: stack of free slots, @nfree deep; buffers complete in any order
  * @nfree: free slots
+ * @live: the transport takes buffers: from its creation to the shutdown
  * @lost: buffers that are done and that no event reports
  * @low_watermark: an event when fewer are available; 0: none is wanted
  * @wr: scratch of the pump
@@ -686,7 +706,6 @@ struct dat_queue_ops {
 struct dat_srq {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;
-	struct ib_srq		*srq;
 	u32			max_iov;
 	spinlock_t		lock;		/* of all that follows */
 	struct dat_epring	ring;
@@ -695,6 +714,7 @@ struct dat_srq {
 	struct dat_slot		*slots;
 	u32			*free;
 	u32			nfree;
+	bool			live;
 	u32			lost;
 	u32			low_watermark;
 	struct dat_wr		wr;
@@ -1102,7 +1122,7 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd);
 int dat_ia_lock_live(struct dat_ia *ia);
 void dat_ia_unlock(struct dat_ia *ia);
-int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, int access);
+int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv);
 void dat_ia_pin_end(struct dat_ia *ia);
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 
@@ -1178,7 +1198,6 @@ struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
 			       const u8 *cookie);
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data);
-int dat_lmr_access(u32 priv);
 void dat_lmr_init_ia(struct dat_ia *ia);
 void dat_lmr_release_ia(struct dat_ia *ia);
 void dat_lmr_open(struct dat_lmr *lmr);
@@ -1242,7 +1261,7 @@ static __always_inline int dat_lmr_resolve_quick(struct dat_pz *pz, u32 context,
 	if (unlikely(READ_ONCE(lmr->pz) != pz)) {
 		if (lmr->kind != &dat_lmr_reserved_kind)
 			return -EXDEV;
-		out->lkey = pz->pd->local_dma_lkey;
+		out->lkey = pz->dma_key;
 	}
 	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
 		return -EACCES;
@@ -1283,24 +1302,13 @@ static __always_inline bool dat_lmr_resolve_near(struct dat_pz *pz, u32 context,
 }
 
 /* kmem.c */
-struct dat_kmem *dat_kmem_of_pages(struct ib_device *ibdev, struct page **pages, u32 n,
+struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages, u32 n,
 				   u32 offset, u64 length);
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length);
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem);
-void dat_kmem_free(struct dat_kmem *mem, struct ib_device *ibdev);
-int dat_kmem_map(struct dat_kmem *mem, struct ib_device *ibdev, u32 priv);
-void dat_kmem_unmap(struct dat_kmem *mem, struct ib_device *ibdev);
-void dat_kmem_sync(struct dat_kmem *mem, struct ib_device *ibdev, u64 offset, u64 length,
-		   bool for_cpu);
-int dat_kmem_into_mr(struct dat_kmem *mem, struct ib_mr *mr, u32 max_pages, u64 iova);
-struct ib_mr *dat_kmem_mr(struct dat_kmem *mem, struct ib_pd *pd, u64 offset, u64 length,
-			  u64 iova);
+void dat_kmem_free(struct dat_kmem *mem, struct dat_dev *dev);
 struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
 				    u64 length, u32 priv, u64 user_data);
-
-/* regqp.c */
-int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access);
-void dat_regqp_free(struct dat_regqp *r);
 
 /* fmr.c */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data);
@@ -1312,8 +1320,7 @@ void dat_fmr_unclaim(struct dat_lmr *lmr);
 int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep);
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr);
 void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status);
-int dat_fmr_build_reg(struct dat_conn *conn, union dat_send_wr *out);
-int dat_fmr_build_inv(struct dat_conn *conn, union dat_send_wr *out);
+int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out);
 
 /* rmr.c */
 /**
@@ -1336,7 +1343,6 @@ void dat_rmr_query(struct dat_rmr *rmr, struct dat_rmr_state *state);
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data);
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg);
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket);
-int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe);
 void dat_binding_free(struct dat_binding *b);
 u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b);
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket);
@@ -1441,6 +1447,7 @@ struct file *dat_fd_file(struct dat_obj *obj);
 int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov);
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
+void dat_srq_broken(struct dat_srq *srq);
 void dat_srq_pump(struct dat_srq *srq);
 u32 dat_srq_pump_locked(struct dat_srq *srq);
 void dat_srq_report_bad(struct dat_srq *srq);

@@ -24,7 +24,6 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "compat.h"
 
 /* The memory is unmapped where its end is reported, with softirqs off. */
 #define FMR_MAX_PAGES	1024U
@@ -37,7 +36,6 @@ enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
  * @sg: room for @max_pages entries
  * @max_pages: constant
  * @mem: of @sg; lmr->mem while it is good
- * @access: IB_ACCESS_* of the present memory
  * @renew_work: see the top of this file
  *
  * Under lmr->lock:
@@ -47,13 +45,13 @@ enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
  * @ep: where the bind's is, if that has not; only to be compared
  * @lost: the bind never got to the device, and a leave follows it
  * @broken: @renew_work has to come
+ * @registered: the transport has a registration for it
  */
 struct dat_fmr {
 	struct dat_lmr		*lmr;
 	struct scatterlist	*sg;
 	u32			max_pages;
 	struct dat_kmem		mem;
-	int			access;
 	struct work_struct	renew_work;
 
 	/* Under lmr->lock. */
@@ -62,6 +60,7 @@ struct dat_fmr {
 	const struct dat_ep	*ep;
 	bool			lost;
 	bool			broken;
+	bool			registered;
 };
 
 /* Its memory is the consumer's again; no device reaches it. */
@@ -73,7 +72,7 @@ static void fmr_release(struct dat_lmr *lmr)
 	dat_lmr_close(lmr);
 	lmr->mem = NULL;
 	lmr->length = 0;
-	dat_kmem_unmap(&fmr->mem, lmr->obj.ia->dev->ibdev);
+	lmr->obj.ia->dev->ops->mem_unmap(lmr->obj.ia->dev, &fmr->mem);
 	fmr->state = FMR_FREE;
 }
 
@@ -82,28 +81,24 @@ static void fmr_renew(struct work_struct *work)
 	struct dat_fmr *fmr = container_of(work, struct dat_fmr, renew_work);
 	struct dat_lmr *lmr = fmr->lmr;
 	unsigned int noio;
-	struct ib_mr *mr;
+	int ret;
 
 	dat_lmr_close(lmr);
-	mr = xchg(&lmr->mr, NULL);
-	if (mr)
-		ib_dereg_mr(mr);
 	/* The pages of this one may be what memory is to be gained from. */
 	noio = memalloc_noio_save();
-	mr = dat_alloc_mr(lmr->pz->pd, fmr->max_pages);
+	ret = lmr->obj.ia->dev->ops->lmr_empty(lmr, fmr->max_pages);
 	memalloc_noio_restore(noio);
 	spin_lock_bh(&lmr->lock);
 	fmr_release(lmr);
 	fmr->broken = false;
-	lmr->mr = IS_ERR(mr) ? NULL : mr;
+	fmr->registered = !ret;
 	spin_unlock_bh(&lmr->lock);
 }
 
 static int fmr_attach(struct dat_lmr *lmr, const void *arg)
 {
-	struct ib_pd *pd = lmr->pz->pd;
 	struct dat_fmr *fmr;
-	struct ib_mr *mr;
+	int ret;
 
 	fmr = kzalloc(sizeof(*fmr), GFP_KERNEL);
 	if (!fmr)
@@ -116,24 +111,19 @@ static int fmr_attach(struct dat_lmr *lmr, const void *arg)
 	if (!fmr->sg)
 		return -ENOMEM;
 	sg_init_table(fmr->sg, fmr->max_pages);
-	mr = dat_alloc_mr(pd, fmr->max_pages);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	lmr->mr = mr;
-	return 0;
+	ret = lmr->obj.ia->dev->ops->lmr_empty(lmr, fmr->max_pages);
+	fmr->registered = !ret;
+	return ret;
 }
 
 static void fmr_detach(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;
-	struct ib_mr *mr;
 
 	if (!fmr)
 		return;
 	cancel_work_sync(&fmr->renew_work);
-	mr = xchg(&lmr->mr, NULL);
-	if (mr)
-		ib_dereg_mr(mr);
+	lmr->obj.ia->dev->ops->lmr_exit(lmr);
 	spin_lock_bh(&lmr->lock);
 	fmr_release(lmr);
 	spin_unlock_bh(&lmr->lock);
@@ -195,7 +185,7 @@ struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 	spin_lock_bh(&lmr->lock);
 	if (fmr->state != FMR_FREE || fmr->pending || fmr->broken)
 		ret = -EBUSY;
-	else if (!lmr->mr)
+	else if (!fmr->registered)
 		ret = -ENOMEM;
 	else
 		fmr->state = FMR_CLAIMED;
@@ -211,9 +201,9 @@ struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 	return fmr->sg;
 }
 
-static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv)
+static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv, struct dat_keys *keys)
 {
-	struct ib_device *ibdev = lmr->obj.ia->dev->ibdev;
+	struct dat_dev *dev = lmr->obj.ia->dev;
 	struct dat_fmr *fmr = lmr->fmr;
 	int ret;
 
@@ -221,12 +211,12 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv)
 	fmr->mem = (struct dat_kmem) {
 		.sgt = { .sgl = fmr->sg, .nents = nents, .orig_nents = nents },
 	};
-	ret = dat_kmem_map(&fmr->mem, ibdev, priv);
+	ret = dev->ops->mem_map(dev, &fmr->mem, priv);
 	if (ret)
 		return ret;
-	ret = dat_kmem_into_mr(&fmr->mem, lmr->mr, fmr->max_pages, start);
+	ret = dev->ops->lmr_map(lmr, &fmr->mem, fmr->max_pages, start, priv, keys);
 	if (ret)
-		dat_kmem_unmap(&fmr->mem, ibdev);
+		dev->ops->mem_unmap(dev, &fmr->mem);
 	return ret;
 }
 
@@ -244,23 +234,21 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv)
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
 	struct dat_fmr *fmr = lmr->fmr;
-	struct ib_mr *mr = lmr->mr;
+	struct dat_keys keys;
 	int ret;
 
-	ret = fmr_map(lmr, nents, start, priv);
+	ret = fmr_map(lmr, nents, start, priv, &keys);
 	if (ret)
 		return ret;
-	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	spin_lock_bh(&lmr->lock);
 	fmr->state = FMR_BINDING;
 	fmr->lost = false;
-	fmr->access = dat_lmr_access(priv);
 	lmr->mem = &fmr->mem;
 	lmr->start = start;
 	lmr->length = length;
 	lmr->priv = priv;
-	lmr->lkey = mr->lkey;
-	lmr->rkey = priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ? mr->rkey : 0;
+	lmr->lkey = keys.lkey;
+	lmr->rkey = keys.rkey;
 	dat_lmr_open(lmr);
 	spin_unlock_bh(&lmr->lock);
 	return 0;
@@ -406,30 +394,15 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 	dat_obj_unuse(&lmr->obj);
 }
 
-/* Make a verbs request of conn->wr.  Return: 0, or -EINVAL. */
-int dat_fmr_build_reg(struct dat_conn *conn, union dat_send_wr *out)
+/* Make the transport's request of conn->wr.  Return: 0, or -EINVAL. */
+int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out)
 {
 	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->wr);
 
 	if (!lmr || lmr->pz != conn->ep->pz)
 		return -EINVAL;
-	out->wr.opcode = IB_WR_REG_MR;
-	out->reg.mr = lmr->mr;
-	out->reg.key = lmr->mr->rkey;
-	out->reg.access = lmr->fmr->access;
-	return 0;
-}
-
-int dat_fmr_build_inv(struct dat_conn *conn, union dat_send_wr *out)
-{
-	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->wr);
-
-	if (!lmr || lmr->pz != conn->ep->pz)
-		return -EINVAL;
-	dat_lmr_close(lmr);
-	/* Reads before it may write to the memory. */
-	out->wr.send_flags |= IB_SEND_FENCE;
-	out->wr.opcode = IB_WR_LOCAL_INV;
-	out->wr.ex.invalidate_rkey = lmr->mr->rkey;
+	if (conn->wr.op == DAT_KOP_LMR_INVALIDATE)
+		dat_lmr_close(lmr);
+	conn->dev->ops->lmr_build(lmr, conn->wr.op, out);
 	return 0;
 }

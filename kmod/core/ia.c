@@ -14,7 +14,7 @@
 static int ia_charge(struct dat_ia *ia)
 {
 #ifdef CONFIG_CGROUP_RDMA
-	return rdmacg_try_charge(&ia->cg, &ia->dev->ibdev->cg_device,
+	return rdmacg_try_charge(&ia->cg, ia->dev->cg,
 				 RDMACG_RESOURCE_HCA_HANDLE);
 #else
 	return 0;
@@ -27,7 +27,7 @@ static void ia_uncharge(struct dat_ia *ia)
 	struct rdma_cgroup *cg = xchg(&ia->cg, NULL);
 
 	if (cg)
-		rdmacg_uncharge(cg, &ia->dev->ibdev->cg_device,
+		rdmacg_uncharge(cg, ia->dev->cg,
 				RDMACG_RESOURCE_HCA_HANDLE);
 #endif
 }
@@ -138,9 +138,9 @@ void dat_ia_unlock(struct dat_ia *ia)
  * faulted in either.  Without FOLL_LONGTERM: until 6.2 that keeps mmap_lock, and nothing
  * interrupts it.
  */
-static void fault_in(u64 start, u64 length, int access)
+static void fault_in(u64 start, u64 length, bool write)
 {
-	unsigned int gup = dat_umem_gup_flags(access);
+	unsigned int gup = dat_umem_gup_flags(write);
 	u64 left = (PAGE_ALIGN(start + length) - (start & PAGE_MASK)) >> PAGE_SHIFT;
 	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	unsigned long at = start & PAGE_MASK;
@@ -170,7 +170,7 @@ static void fault_in(u64 start, u64 length, int access)
  * @ia: reference held; the caller does not hold its lock
  * @start: first byte in the current process
  * @length: bytes; 0: no memory
- * @access: IB_ACCESS_* of the registration
+ * @priv: DAT_PRIV_* of the registration
  *
  * A page fault takes as long as the process likes: a FUSE server may answer it, or another thread
  * of the process.  This call takes the faults while it holds nothing, so neither a close nor a
@@ -181,9 +181,9 @@ static void fault_in(u64 start, u64 length, int access)
  * Context: sleeps.  Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the IA is being
  * closed, or its device is going.
  */
-int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, int access)
+int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 {
-	fault_in(start, length, access);
+	fault_in(start, length, priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE));
 	atomic_inc(&ia->pinning);
 	/* Pairs with dat_ia_shutdown(): it sees the count, or this sees @closing. */
 	smp_mb__after_atomic();

@@ -71,21 +71,6 @@ void dat_lmr_release_ia(struct dat_ia *ia)
 	ida_destroy(&ia->lmr_ids);
 }
 
-/* IB_ACCESS_* of DAT_PRIV_*. */
-int dat_lmr_access(u32 priv)
-{
-	int access = 0;
-
-	if (priv & DAT_PRIV_LOCAL_WRITE)
-		access |= IB_ACCESS_LOCAL_WRITE;
-	if (priv & DAT_PRIV_REMOTE_READ)
-		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs want local write along; dat_lmr_resolve() still denies it. */
-	if (priv & DAT_PRIV_REMOTE_WRITE)
-		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	return access;
-}
-
 /* Where it is in the table of its zone, or NULL. */
 static struct dat_lmr __rcu **lmr_near(const struct dat_lmr *lmr)
 {
@@ -218,21 +203,6 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-static int user_register(struct dat_lmr *lmr)
-{
-	struct ib_mr *mr;
-
-	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->start,
-			    dat_lmr_access(lmr->priv));
-	if (IS_ERR(mr))
-		/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
-		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
-	lmr->mr = mr;
-	lmr->lkey = mr->lkey;
-	lmr->rkey = mr->rkey;
-	return 0;
-}
-
 static int user_attach(struct dat_lmr *lmr, const void *cookie)
 {
 	struct dat_share *share;
@@ -243,15 +213,12 @@ static int user_attach(struct dat_lmr *lmr, const void *cookie)
 			return PTR_ERR(share);
 		lmr->share = share;
 	}
-	return user_register(lmr);
+	return lmr->obj.ia->dev->ops->lmr_user(lmr);
 }
 
 static void user_detach(struct dat_lmr *lmr)
 {
-	struct ib_mr *mr = xchg(&lmr->mr, NULL);
-
-	if (mr)
-		ib_dereg_mr(mr);
+	lmr->obj.ia->dev->ops->lmr_exit(lmr);
 	if (lmr->share)
 		dat_share_put(lmr->share);
 	lmr->share = NULL;
@@ -367,8 +334,8 @@ int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 	ret = 0;
 	spin_lock_bh(&lmr->lock);
 	if (lmr->mem)
-		dat_kmem_sync(lmr->mem, ia->dev->ibdev, seg->addr - lmr->start, seg->len,
-			      for_cpu);
+		ia->dev->ops->mem_sync(ia->dev, lmr->mem, seg->addr - lmr->start, seg->len,
+				       for_cpu);
 	spin_unlock_bh(&lmr->lock);
 out:
 	rcu_read_unlock();

@@ -41,7 +41,7 @@ static int obj_charge(struct dat_obj *obj)
 {
 #ifdef CONFIG_CGROUP_RDMA
 	if (dat_obj_ops(obj)->charge)
-		return rdmacg_try_charge(&obj->cg, &obj->ia->dev->ibdev->cg_device,
+		return rdmacg_try_charge(&obj->cg, obj->ia->dev->cg,
 					 RDMACG_RESOURCE_HCA_OBJECT);
 #endif
 	return 0;
@@ -54,7 +54,7 @@ static void obj_uncharge(struct dat_obj *obj)
 	struct rdma_cgroup *cg = xchg(&obj->cg, NULL);
 
 	if (cg)
-		rdmacg_uncharge(cg, &obj->ia->dev->ibdev->cg_device,
+		rdmacg_uncharge(cg, obj->ia->dev->cg,
 				RDMACG_RESOURCE_HCA_OBJECT);
 #endif
 }
@@ -87,7 +87,7 @@ void *dat_obj_alloc_gfp(struct dat_ia *ia, enum dat_obj_type type, u64 user_data
 	struct dat_obj *obj;
 	int ret;
 
-	obj = kzalloc(dat_obj_table[type]->size, gfp);
+	obj = kzalloc(max(dat_obj_table[type]->size, ia->dev->ops->obj_size[type]), gfp);
 	if (!obj)
 		return ERR_PTR(-ENOMEM);
 	obj->type = type;

@@ -5,20 +5,15 @@
 struct dat_pz *dat_pz_create(struct dat_ia *ia)
 {
 	struct dat_pz *pz = dat_obj_alloc(ia, DAT_OBJ_PZ, 0);
-	struct ib_pd *pd;
 	int ret;
 
 	if (IS_ERR(pz))
 		return pz;
-	mutex_init(&pz->reg_lock);
 	spin_lock_init(&pz->rmr_lock);
 	pz->windows = RB_ROOT;
-	pd = ib_alloc_pd(ia->dev->ibdev, 0);
-	if (IS_ERR(pd)) {
-		ret = PTR_ERR(pd);
+	ret = ia->dev->ops->pz_init(pz);
+	if (ret)
 		goto err_abort;
-	}
-	pz->pd = pd;
 	ret = dat_obj_publish(&pz->obj);
 	if (ret)
 		goto err_abort;
@@ -31,13 +26,7 @@ err_abort:
 
 static void pz_shutdown(struct dat_obj *obj)
 {
-	struct dat_pz *pz = to_dat_pz(obj);
-
-	dat_regqp_free(pz->reg);
-	pz->reg = NULL;
-	if (pz->pd)
-		ib_dealloc_pd(pz->pd);
-	pz->pd = NULL;
+	obj->ia->dev->ops->pz_exit(to_dat_pz(obj));
 }
 
 static void pz_release(struct dat_obj *obj)

@@ -12,50 +12,13 @@
  * key works too early.
  */
 #include <linux/rbtree.h>
-#include <linux/scatterlist.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 
 #include "core/dat.h"
-#include "compat.h"
 #include "core/trace.h"
 
 /* Each is a registration, of which only the RMR is charged for. */
 #define RMR_MAX_PREPARED	64
-
-/**
- * struct dat_binding - what an RMR is bound to, or will be
- * @node: in rmr->prepared
- * @in_pz: in pz->windows, while it is what @rmr is bound to and peers have a key for it
- * @rmr: region that it is of
- * @pz: its zone, which stays until the binding is carried out or freed
- * @ticket: names it in the entry that carries it out; 0: there will be none
- * @lmr: reference held, and once it has its turn a use; NULL: unbound
- * @in_effect: @lmr can't be freed; kernel memory is not pinned, so its LMR never can
- * @addr: first byte
- * @length: bytes
- * @priv: DAT_PRIV_REMOTE_*
- * @mr: the registration, or NULL
- * @queued: it is registered in a queue
- * @umem: its pages, if it is and a process has them; else NULL
- * @access: IB_ACCESS_*
- */
-struct dat_binding {
-	struct list_head	node;
-	struct rb_node		in_pz;
-	struct dat_rmr		*rmr;
-	struct dat_pz		*pz;
-	u32			ticket;
-	struct dat_lmr		*lmr;
-	bool			in_effect;
-	u64			addr;
-	u64			length;
-	u32			priv;
-	struct ib_mr		*mr;
-	bool			queued;
-	struct ib_umem		*umem;
-	int			access;
-};
 
 /**
  * dat_binding_free() - end a binding
@@ -67,9 +30,7 @@ void dat_binding_free(struct dat_binding *b)
 {
 	if (!b)
 		return;
-	if (b->mr)
-		ib_dereg_mr(b->mr);
-	ib_umem_release(b->umem);
+	b->pz->obj.ia->dev->ops->bind_exit(b);
 	if (b->lmr && b->in_effect)
 		dat_obj_unuse(&b->lmr->obj);
 	if (b->lmr)
@@ -83,18 +44,6 @@ static void bindings_free(struct list_head *list)
 
 	list_for_each_entry_safe(b, next, list, node)
 		dat_binding_free(b);
-}
-
-static int binding_access(u32 priv)
-{
-	int access = 0;
-
-	if (priv & DAT_PRIV_REMOTE_READ)
-		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs want local write along; nobody has the lkey. */
-	if (priv & DAT_PRIV_REMOTE_WRITE)
-		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	return access;
 }
 
 /* Remote read needs no privilege of the LMR: every LMR has local read. */
@@ -111,105 +60,20 @@ static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u
 	return 0;
 }
 
-static u64 pages_of(u64 addr, u64 length)
-{
-	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
-}
-
-static bool fits_queue(const struct dat_dev *dev, u64 addr, u64 length)
-{
-	return pages_of(addr, length) <= dev->limits.fast_reg_pages;
-}
-
-/* Tell @mr its pages, from the first byte to the last.  A umem has whole pages. */
-static int binding_map(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
-{
-	const struct sg_table *pages = &umem->sgt_append.sgt;
-	u32 skip = offset_in_page(addr);
-	struct scatterlist *sg, *to;
-	struct sg_table exact;
-	unsigned int i;
-	int n;
-
-	n = sg_alloc_table(&exact, pages->nents, GFP_KERNEL);
-	if (n)
-		return n;
-	to = exact.sgl;
-	for_each_sgtable_dma_sg(pages, sg, i) {
-		sg_dma_address(to) = sg_dma_address(sg) + skip;
-		sg_dma_len(to) = min_t(u64, sg_dma_len(sg) - skip, length);
-		length -= sg_dma_len(to);
-		skip = 0;
-		to = sg_next(to);
-	}
-	n = ib_map_mr_sg(mr, exact.sgl, pages->nents, NULL, PAGE_SIZE);
-	sg_free_table(&exact);
-	if (n < 0)
-		return n;
-	/* Peers name it by its address in the process, which has the same offset in its page. */
-	mr->iova = addr;
-	return n == pages->nents ? 0 : -EINVAL;
-}
-
-/* Pin the pages and choose a key; the rest is dat_binding_post(). */
-static int binding_pin(struct dat_binding *b, struct ib_pd *pd, u64 addr, u64 length)
-{
-	struct ib_umem *umem = ib_umem_get(pd->device, addr, length, b->access);
-	struct ib_mr *mr;
-
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	b->umem = umem;
-	mr = dat_alloc_mr(pd, pages_of(addr, length));
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	b->mr = mr;
-	return binding_map(mr, umem, addr, length);
-}
-
-static int binding_register(struct dat_binding *b, struct ib_pd *pd, u64 addr, u64 length)
-{
-	struct ib_mr *mr = ib_reg_user_mr(pd, addr, length, addr, b->access);
-
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	b->mr = mr;
-	return 0;
-}
-
-static int binding_make_kernel(struct dat_binding *b, struct ib_pd *pd)
+static int binding_make(struct dat_binding *b)
 {
 	struct dat_lmr *lmr = b->lmr;
-	struct ib_mr *mr;
 
-	if (dat_obj_use(&lmr->obj))
-		return -ENOENT;
-	b->in_effect = true;
-	/* The reserved LMR, or memory that goes when others want it. */
-	if (!lmr->mem || lmr->fmr)
-		return -EOPNOTSUPP;
-	mr = dat_kmem_mr(lmr->mem, pd, b->addr - lmr->start, b->length, b->addr);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	b->mr = mr;
-	b->queued = true;
-	return 0;
-}
-
-static int binding_make(struct dat_binding *b, struct ib_pd *pd)
-{
-	int ret;
-
-	b->access = binding_access(b->priv);
-	if (b->lmr->obj.ia->face->kernel)
-		return binding_make_kernel(b, pd);
-	b->queued = fits_queue(b->lmr->obj.ia->dev, b->addr, b->length);
-	if (b->queued)
-		ret = binding_pin(b, pd, b->addr, b->length);
-	else
-		ret = binding_register(b, pd, b->addr, b->length);
-	/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
-	return ret == -EPERM ? -ENOMEM : ret;
+	/* Kernel memory is not pinned: its LMR stays until the binding goes. */
+	if (lmr->obj.ia->face->kernel) {
+		if (dat_obj_use(&lmr->obj))
+			return -ENOENT;
+		b->in_effect = true;
+		/* The reserved LMR, or memory that goes when others want it. */
+		if (!lmr->mem || lmr->fmr)
+			return -EOPNOTSUPP;
+	}
+	return lmr->obj.ia->dev->ops->bind_init(b);
 }
 
 /*
@@ -312,29 +176,29 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 		return -ENOENT;
 	/* Not later: what is forgotten is not in the way of what comes now. */
 	rmr_purge(rmr);
-	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	b = kzalloc(rmr->obj.ia->dev->ops->binding_size, GFP_KERNEL_ACCOUNT);
 	if (!b) {
 		dat_obj_unuse(&rmr->obj);
 		return -ENOMEM;
 	}
+	b->rmr = rmr;
+	b->pz = rmr->pz;
+	RB_CLEAR_NODE(&b->in_pz);
 	if (lmr)
 		ret = binding_check(rmr, lmr, arg->priv, arg->addr, arg->length);
 	if (ret)
 		goto err_free;
-	b->rmr = rmr;
-	b->pz = rmr->pz;
-	RB_CLEAR_NODE(&b->in_pz);
 	b->lmr = lmr;
 	if (lmr) {
 		kref_get(&lmr->obj.ref);
 		b->addr = arg->addr;
 		b->length = arg->length;
 		b->priv = arg->priv;
-		ret = binding_make(b, rmr->pz->pd);
+		ret = binding_make(b);
 	}
 	if (ret)
 		goto err_free;
-	arg->rmr_context = b->mr ? b->mr->rkey : 0;
+	arg->rmr_context = b->rkey;
 	ret = rmr_prepare(rmr, b, &arg->ticket);
 	if (ret)
 		goto err_free;
@@ -407,43 +271,17 @@ struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u
 	return b;
 }
 
-/**
- * dat_binding_post() - register the memory of a binding
- * @b: taken
- * @qp: of the same zone, with room for one
- * @cqe: of the registration; @b stays until it completes
- *
- * Return: 1, or 0 if nothing is left to do, or what verbs say.
- */
-int dat_binding_post(struct dat_binding *b, struct ib_qp *qp, struct ib_cqe *cqe)
-{
-	struct ib_reg_wr reg = {
-		.wr.opcode	= IB_WR_REG_MR,
-		.wr.send_flags	= IB_SEND_SIGNALED,
-		.wr.wr_cqe	= cqe,
-		.mr		= b->mr,
-		.access		= b->access,
-	};
-	int ret;
-
-	if (!b->queued)
-		return 0;
-	reg.key = b->mr->rkey;
-	ret = ib_post_send(qp, &reg.wr, NULL);
-	return ret ?: 1;
-}
-
 static int binding_compare_key(const void *key, const struct rb_node *node)
 {
 	const struct dat_binding *b = rb_entry(node, struct dat_binding, in_pz);
 	u32 rkey = *(const u32 *)key;
 
-	return rkey < b->mr->rkey ? -1 : rkey > b->mr->rkey;
+	return rkey < b->rkey ? -1 : rkey > b->rkey;
 }
 
 static int binding_compare(struct rb_node *node, const struct rb_node *other)
 {
-	return binding_compare_key(&rb_entry(node, struct dat_binding, in_pz)->mr->rkey, other);
+	return binding_compare_key(&rb_entry(node, struct dat_binding, in_pz)->rkey, other);
 }
 
 /* The binding that peers have a key for, or NULL. */
@@ -468,7 +306,7 @@ static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 		rb_erase(&old->in_pz, &pz->windows);
 		RB_CLEAR_NODE(&old->in_pz);
 	}
-	if (b && b->mr)
+	if (b && b->rkey)
 		rb_find_add(&b->in_pz, &pz->windows, binding_compare);
 	rmr->bound = b;
 	return old;
@@ -556,7 +394,7 @@ static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, st
 		return -EACCES;
 	if (seg->len > b->length || seg->addr - b->addr > b->length - seg->len)
 		return -ERANGE;
-	*out = (struct ib_sge) { .addr = seg->addr, .length = seg->len, .lkey = b->mr->lkey };
+	*out = (struct ib_sge) { .addr = seg->addr, .length = seg->len, .lkey = b->lkey };
 	return 0;
 }
 
@@ -598,7 +436,7 @@ void dat_rmr_query(struct dat_rmr *rmr, struct dat_rmr_state *state)
 	if (b && b->lmr)
 		*state = (struct dat_rmr_state) {
 			.context = b->lmr->context, .addr = b->addr, .length = b->length,
-			.priv = b->priv, .rkey = b->mr->rkey,
+			.priv = b->priv, .rkey = b->rkey,
 		};
 	spin_unlock_bh(&rmr->lock);
 }

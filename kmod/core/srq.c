@@ -23,13 +23,15 @@ static void srq_pump_work(struct work_struct *work)
 	dat_srq_pump(container_of(work, struct dat_srq, pump_work));
 }
 
-/* May be called in hard interrupt. */
-static void srq_event(struct ib_event *event, void *context)
+/**
+ * dat_srq_broken() - the transport reports that the SRQ has failed
+ * @srq: queue
+ *
+ * Context: any, also hard interrupt.
+ */
+void dat_srq_broken(struct dat_srq *srq)
 {
-	struct dat_srq *srq = context;
-
-	if (event->event == IB_EVENT_SRQ_ERR)
-		queue_work(dat_wq, &srq->error_work);
+	queue_work(dat_wq, &srq->error_work);
 }
 
 /**
@@ -68,23 +70,6 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 	return 0;
 }
 
-static int srq_create_verbs(struct dat_srq *srq, u32 entries, u32 max_iov)
-{
-	struct ib_srq_init_attr init = {
-		.event_handler	= srq_event,
-		.srq_context	= srq,
-		.attr.max_wr	= entries,
-		.attr.max_sge	= max_iov,
-		.srq_type	= IB_SRQT_BASIC,
-	};
-	struct ib_srq *ibsrq = ib_create_srq(srq->pz->pd, &init);
-
-	if (IS_ERR(ibsrq))
-		return PTR_ERR(ibsrq);
-	srq->srq = ibsrq;
-	return 0;
-}
-
 /**
  * dat_srq_create() - make a shared receive queue
  * @pz: protection zone
@@ -120,9 +105,10 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	ret = srq_alloc_slots(srq, entries);
 	if (ret)
 		goto err_abort;
-	ret = srq_create_verbs(srq, entries, max_iov);
+	ret = pz->obj.ia->dev->ops->srq_init(srq, entries, max_iov);
 	if (ret)
 		goto err_abort;
+	srq->live = true;
 	ret = dat_obj_publish(&srq->obj);
 	if (ret)
 		goto err_abort;
@@ -170,7 +156,7 @@ static int srq_post(struct dat_srq *srq)
 	rwr.num_sge = n;
 	slot->cookie = srq->wr.cookie;
 	slot->flags = 0;
-	if (ib_post_srq_recv(srq->srq, &rwr, NULL))
+	if (srq->obj.ia->dev->ops->srq_post(srq, &rwr))
 		return -EBADMSG;
 	srq->nfree--;
 	trace_dat_post(&srq->obj, DAT_OP_INVALID, slot->cookie, slot->len, n);
@@ -185,7 +171,7 @@ static void srq_take(struct dat_srq *srq)
 	int ret;
 
 	lockdep_assert_held(&srq->lock);
-	for (i = 0; i < DAT_SLICE && srq->nfree && srq->srq && !q->broken; i++) {
+	for (i = 0; i < DAT_SLICE && srq->nfree && srq->live && !q->broken; i++) {
 		ret = q->ops->fetch(q, &srq->wr);
 		if (!ret)
 			break;
@@ -212,7 +198,7 @@ static void srq_pump(struct dat_srq *srq)
 	lockdep_assert_held(&srq->lock);
 	for (;;) {
 		srq_take(srq);
-		if (q->broken || !srq->srq)
+		if (q->broken || !srq->live)
 			return;
 		/* Perhaps all of them were bad: nothing posted would bring us back. */
 		if ((int)(end - q->head) <= 0) {
@@ -410,14 +396,11 @@ int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 static void srq_shutdown(struct dat_obj *obj)
 {
 	struct dat_srq *srq = to_dat_srq(obj);
-	struct ib_srq *ibsrq;
 
 	spin_lock_bh(&srq->lock);
-	ibsrq = srq->srq;
-	srq->srq = NULL;
+	srq->live = false;
 	spin_unlock_bh(&srq->lock);
-	if (ibsrq)
-		ib_destroy_srq(ibsrq);
+	obj->ia->dev->ops->srq_exit(srq);
 	/* They report to an EVD, which a close is about to take away. */
 	cancel_work_sync(&srq->error_work);
 	cancel_work_sync(&srq->pump_work);

@@ -15,8 +15,8 @@ static const struct wr_op {
 	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
 	[DAT_OP_RDMA_WRITE]		= { IB_WR_RDMA_WRITE,	true,	false },
 	[DAT_OP_RDMA_READ]		= { IB_WR_RDMA_READ,	true,	true },
-	[DAT_KOP_LMR_FMR]		= { .build = dat_fmr_build_reg },
-	[DAT_KOP_LMR_INVALIDATE]	= { .build = dat_fmr_build_inv },
+	[DAT_KOP_LMR_FMR]		= { .build = dat_fmr_build },
+	[DAT_KOP_LMR_INVALIDATE]	= { .build = dat_fmr_build },
 	[DAT_KOP_READ_TO_RMR]		= { IB_WR_RDMA_READ,	true,	true },
 };
 

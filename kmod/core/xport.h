@@ -6,16 +6,22 @@
 #include <linux/bits.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <rdma/dat_ioctl.h>
 
 struct dat_binding;
 struct dat_conn;
 struct dat_cr;
 struct dat_dev;
+struct dat_kmem;
+struct dat_lmr;
 struct dat_path;
 struct dat_psp;
+struct dat_pz;
+struct dat_srq;
 struct ib_recv_wr;
 struct ib_send_wr;
 struct net;
+union dat_send_wr;
 
 /**
  * enum dat_quirk - what a device does otherwise than the specifications say
@@ -23,6 +29,9 @@ struct net;
  * @DAT_QUIRK_NO_LAST_WQE: there is no event for the last receive of a QP with an SRQ
  * @DAT_QUIRK_LONG_IS_QP_OP: a message longer than its receive ends that as a QP operation error
  * @DAT_QUIRK_UNORDERED: requests may complete before RDMA reads that were posted before them
+ * @DAT_QUIRK_REG_PAGES: a registration by work request heeds the size of its pages; one without
+ *	this flag takes them for PAGE_SIZE, whatever the request says
+ * @DAT_QUIRK_MR_SPARE: a registration needs an entry more than it has pages
  * @DAT_QUIRK_REJECT_IS_RESET: a reply that rejects has the same status as a lost connection
  */
 enum dat_quirk {
@@ -31,6 +40,8 @@ enum dat_quirk {
 	DAT_QUIRK_LONG_IS_QP_OP	= BIT(2),
 	DAT_QUIRK_UNORDERED	= BIT(3),
 	DAT_QUIRK_REJECT_IS_RESET = BIT(4),
+	DAT_QUIRK_REG_PAGES	= BIT(5),
+	DAT_QUIRK_MR_SPARE	= BIT(6),
 };
 
 #define DAT_FW_SIZE	32
@@ -55,6 +66,7 @@ enum dat_quirk {
  * @vendor_part_id: likewise
  * @hw_ver: likewise
  * @fw: version of the firmware; may be empty
+ * @max_seg: bytes of an entry of a scatterlist
  * @virt_dma: the device copies by the processor, so memory needs no syncs
  */
 struct dat_limits {
@@ -76,6 +88,7 @@ struct dat_limits {
 	u32	vendor_part_id;
 	u32	hw_ver;
 	char	fw[DAT_FW_SIZE];
+	u32	max_seg;
 	bool	virt_dma;
 };
 
@@ -89,6 +102,16 @@ struct dat_port {
 	u32	msg_max;
 	bool	active;
 	bool	iwarp;
+};
+
+/**
+ * struct dat_keys - keys of a registration
+ * @lkey: for segments
+ * @rkey: for peers; 0: they may do nothing
+ */
+struct dat_keys {
+	u32	lkey;
+	u32	rkey;
 };
 
 /**
@@ -135,12 +158,35 @@ struct dat_handshake {
 
 /**
  * struct dat_xport_ops - how a transport is asked
+ * @obj_size: size of the transport's object, by type; its first member is the object layer's, or 0:
+ *	it adds nothing
  * @conn_size: size of the transport's connection, whose first member is struct dat_conn
+ * @binding_size: size of the transport's binding, whose first member is struct dat_binding
  * @name: write the name of the device, which may change
  * @port_visible: whether a port is for the network namespace
  * @port_query: tell what a port is like
  * @addr: find the address of a port in a network namespace: of family AF_INET or AF_INET6, or the
  *	best for AF_UNSPEC; of no family while there is none
+ * @pz_init: make a zone, and set @dma_key; may sleep
+ * @pz_exit: end it; may be called again, and without @pz_init
+ * @mem_map: get DMA addresses of kernel memory that is to be used with DAT_PRIV_* rights
+ * @mem_unmap: give them back, if there are some
+ * @mem_sync: let CPU and device see the same; bytes beyond the memory are ignored
+ * @lmr_user: register memory of the current process, and set @lkey and @rkey; may sleep
+ * @lmr_kernel: register lmr->mem, which is mapped, and set @lkey, @rkey and @shift; may sleep,
+ *	the first time in a zone for as long as a connection takes; -EINVAL there are holes in the
+ *	memory, -E2BIG too many pages, -EOPNOTSUPP no such registrations, or the mapping has holes,
+ *	-ENETUNREACH, -EIO the device refused it, -ENODEV the IA is closing, -ENOMEM
+ * @lmr_empty: make a registration without memory, in place of the present one; may sleep
+ * @lmr_map: tell it of memory, which is mapped, and choose new keys; the request of @lmr_build
+ *	brings it into effect
+ * @lmr_build: make a request of op DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
+ * @lmr_exit: end the registration; may be called again, and without one; may sleep
+ * @bind_init: make a registration of a binding, and set its keys; may sleep
+ * @bind_exit: end it; may be called without @bind_init; may sleep
+ * @srq_init: make the transport's SRQ; may sleep
+ * @srq_exit: end it; may be called again, and without @srq_init; may sleep
+ * @srq_post: give it a buffer; srq->lock held
  * @listen: listen at a port, 0 for any: call dat_psp_bound(), then report requests to
  *	dat_psp_request(); after an error there is no listener
  * @unlisten: end that; no request is reported afterwards, and those that were not taken are refused
@@ -173,13 +219,33 @@ struct dat_handshake {
  * The device is there during a call: dat_dev_lock is held, or an IA of it is locked and not dead.
  */
 struct dat_xport_ops {
+	size_t	obj_size[DAT_OBJ_LAST];
 	size_t	conn_size;
+	size_t	binding_size;
 
 	void (*name)(const struct dat_dev *dev, char *name, size_t len);
 	bool (*port_visible)(const struct dat_dev *dev, u32 port, struct net *net);
 	void (*port_query)(const struct dat_dev *dev, u32 port, struct dat_port *out);
 	void (*addr)(const struct dat_dev *dev, u32 port, const struct net *net,
 		     sa_family_t family, struct sockaddr_storage *ss);
+	int  (*pz_init)(struct dat_pz *pz);
+	void (*pz_exit)(struct dat_pz *pz);
+	int  (*mem_map)(struct dat_dev *dev, struct dat_kmem *mem, u32 priv);
+	void (*mem_unmap)(struct dat_dev *dev, struct dat_kmem *mem);
+	void (*mem_sync)(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
+			 bool for_cpu);
+	int  (*lmr_user)(struct dat_lmr *lmr);
+	int  (*lmr_kernel)(struct dat_lmr *lmr);
+	int  (*lmr_empty)(struct dat_lmr *lmr, u32 max_pages);
+	int  (*lmr_map)(struct dat_lmr *lmr, struct dat_kmem *mem, u32 max_pages, u64 start,
+			u32 priv, struct dat_keys *keys);
+	void (*lmr_build)(struct dat_lmr *lmr, u8 op, union dat_send_wr *out);
+	void (*lmr_exit)(struct dat_lmr *lmr);
+	int  (*bind_init)(struct dat_binding *b);
+	void (*bind_exit)(struct dat_binding *b);
+	int  (*srq_init)(struct dat_srq *srq, u32 max_recv, u32 max_iov);
+	void (*srq_exit)(struct dat_srq *srq);
+	int  (*srq_post)(struct dat_srq *srq, const struct ib_recv_wr *wr);
 	int  (*listen)(struct dat_psp *psp, u16 port);
 	void (*unlisten)(struct dat_psp *psp);
 	void (*request_lock)(void *request);

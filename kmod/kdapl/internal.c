@@ -81,7 +81,7 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 	ia = pz->obj.ia;
 	/* Others share the lock of the IA, and this process may fault for ever. */
 	dat_ia_unlock(ia);
-	ret = dat_ia_pin_begin(ia, addr, length, dat_lmr_access(priv));
+	ret = dat_ia_pin_begin(ia, addr, length, priv);
 	if (!ret) {
 		ret = lmr_make(pz, addr, length, priv, lmr, rkey);
 		dat_ia_pin_end(ia);

@@ -23,7 +23,7 @@
  * Calls that may sleep: kdat_get(), ..., kdat_done(): a reference, and the IA locked live.
  *
  * Calls in BH context: kdat_bh_begin() or rcu_read_lock(), kdat_find(), the object's lock,
- * and a look whether it was shut down (ep->dead, evd->dead, !srq->srq).  As long as that
+ * and a look whether it was shut down (ep->dead, evd->dead, !srq->live).  As long as that
  * lock is held and it was not, it is published, and neither it nor what it stands on goes.
  * Afterwards its memory stays until kdat_bh_end() or rcu_read_unlock(), but not what the
  * memory points to.  There are no references here because the last put may sleep.

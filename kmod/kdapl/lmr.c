@@ -342,7 +342,7 @@ static u64 region_start(const struct region *r, const struct page_list *l)
 	return page_to_phys(l->page[0]) + l->offset;
 }
 
-static struct dat_kmem *kmem_of_pages(struct ib_device *ibdev, const struct mem_kind *kind,
+static struct dat_kmem *kmem_of_pages(const struct dat_dev *dev, const struct mem_kind *kind,
 				      const struct region *r, u64 *start)
 {
 	struct page_list l = {};
@@ -353,7 +353,7 @@ static struct dat_kmem *kmem_of_pages(struct ib_device *ibdev, const struct mem_
 	mem = ERR_PTR(ret);
 	if (!ret) {
 		*start = region_start(r, &l);
-		mem = dat_kmem_of_pages(ibdev, l.page, l.n, l.offset, r->length);
+		mem = dat_kmem_of_pages(dev, l.page, l.n, l.offset, r->length);
 	}
 	kvfree(l.page);
 	return mem;
@@ -379,7 +379,7 @@ static DAT_RETURN lmr_make(struct dat_pz *pz, const struct region *r, struct dat
 	struct dat_lmr *lmr;
 
 	if (!klmr) {
-		dat_kmem_free(mem, pz->obj.ia->dev->ibdev);
+		dat_kmem_free(mem, pz->obj.ia->dev);
 		return kdat_error(-ENOMEM);
 	}
 	mutex_init(&klmr->lock);
@@ -402,7 +402,7 @@ static DAT_RETURN create_new(struct dat_pz *pz, struct region *r, struct dat_lmr
 	struct dat_kmem *mem;
 	u64 start = 0;
 
-	mem = kind->pages ? kmem_of_pages(pz->obj.ia->dev->ibdev, kind, r, &start) :
+	mem = kind->pages ? kmem_of_pages(pz->obj.ia->dev, kind, r, &start) :
 			    kmem_of_dma(r, &start);
 	return IS_ERR(mem) ? mem_error(PTR_ERR(mem)) : lmr_make(pz, r, mem, start, out);
 }

@@ -621,7 +621,7 @@ DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	srq = to_dat_srq(obj);
 	spin_lock(&srq->lock);
 	rc = kdat_dead(obj, rc);
-	if (srq->srq)
+	if (srq->live)
 		rc = srq_post(srq, num_segments, local_iov, user_cookie);
 	if (rc == DAT_SUCCESS)
 		bad = dat_srq_pump_locked(srq);

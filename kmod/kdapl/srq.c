@@ -99,7 +99,7 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
 		srq = to_dat_srq(obj);
 		spin_lock_bh(&srq->lock);
 		rc = kdat_dead(obj, rc);
-		if (srq->srq) {
+		if (srq->live) {
 			srq_query(srq, srq_param);
 			rc = DAT_SUCCESS;
 		}
@@ -156,7 +156,7 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 	srq = to_dat_srq(obj);
 	spin_lock_bh(&srq->lock);
 	rc = kdat_dead(obj, rc);
-	if (srq->srq)
+	if (srq->live)
 		rc = low_watermark < 0 || (u32)low_watermark > srq->q.entries ?
 		     KDAT_ARG(2) : DAT_SUCCESS;
 	if (rc == DAT_SUCCESS)

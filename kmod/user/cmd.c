@@ -244,7 +244,7 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 	struct dat_lmr *lmr;
 	int ret;
 
-	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, arg->length, dat_lmr_access(arg->priv));
+	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, arg->length, arg->priv);
 	if (ret)
 		return ret;
 	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
@@ -308,7 +308,7 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	/* dat_rmr_bind() refuses what is outside, so there is nothing to fault in. */
 	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
 		length = arg->length;
-	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, dat_lmr_access(arg->priv));
+	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, arg->priv);
 	if (ret)
 		return ret;
 	ret = dat_rmr_bind(rmr, lmr, arg);

@@ -92,7 +92,7 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 /* A port is for the network namespace that its network interface is in. */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
-	struct ib_device *ibdev = dev->ibdev;
+	struct ib_device *ibdev = verbs_device(dev);
 	struct net_device *ndev;
 	bool visible;
 	int i;
@@ -198,10 +198,10 @@ void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 	struct net_device *ndev;
 
 	memset(ss, 0, sizeof(*ss));
-	if (rdma_protocol_roce(dev->ibdev, port)) {
-		dev_addr_roce(dev->ibdev, port, net, family, ss);
+	if (rdma_protocol_roce(verbs_device(dev), port)) {
+		dev_addr_roce(verbs_device(dev), port, net, family, ss);
 	} else if (family != AF_INET6) {
-		ndev = dev_netdev(dev->ibdev, port, net);
+		ndev = dev_netdev(verbs_device(dev), port, net);
 		if (ndev)
 			dev_addr_netdev(ndev, ss);
 		dev_put(ndev);

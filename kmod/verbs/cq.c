@@ -117,7 +117,7 @@ static void cq_notified(struct ib_cq *cq, void *context)
  */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 {
-	struct ib_device *ibdev = vc->conn.dev->ibdev;
+	struct ib_device *ibdev = verbs_device(vc->conn.dev);
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
 		.comp_vector = vc->conn.ep->obj.id % max(ibdev->num_comp_vectors, 1),

@@ -7,7 +7,7 @@
 
 static void verbs_name(const struct dat_dev *dev, char *name, size_t len)
 {
-	strscpy(name, dev_name(&dev->ibdev->dev), len);
+	strscpy(name, dev_name(&verbs_device(dev)->dev), len);
 }
 
 static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_port *out)
@@ -16,9 +16,9 @@ static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_por
 
 	*out = (struct dat_port) {
 		.msg_max = SZ_1G,
-		.iwarp = rdma_protocol_iwarp(dev->ibdev, port),
+		.iwarp = rdma_protocol_iwarp(verbs_device(dev), port),
 	};
-	if (ib_query_port(dev->ibdev, port, &attr))
+	if (ib_query_port(verbs_device(dev), port, &attr))
 		return;
 	out->active = attr.state == IB_PORT_ACTIVE;
 	if (attr.max_msg_sz)
@@ -26,11 +26,33 @@ static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_por
 }
 
 static const struct dat_xport_ops verbs_ops = {
+	.obj_size	= {
+		[DAT_OBJ_PZ]	= sizeof(struct verbs_pz),
+		[DAT_OBJ_LMR]	= sizeof(struct verbs_lmr),
+		[DAT_OBJ_SRQ]	= sizeof(struct verbs_srq),
+	},
 	.conn_size	= sizeof(struct verbs_conn),
+	.binding_size	= sizeof(struct verbs_binding),
 	.name		= verbs_name,
 	.port_visible	= verbs_port_visible,
 	.port_query	= verbs_port_query,
 	.addr		= verbs_addr,
+	.pz_init	= verbs_pz_init,
+	.pz_exit	= verbs_pz_exit,
+	.mem_map	= verbs_mem_map,
+	.mem_unmap	= verbs_mem_unmap,
+	.mem_sync	= verbs_mem_sync,
+	.lmr_user	= verbs_lmr_user,
+	.lmr_kernel	= verbs_lmr_kernel,
+	.lmr_empty	= verbs_lmr_empty,
+	.lmr_map	= verbs_lmr_map,
+	.lmr_build	= verbs_lmr_build,
+	.lmr_exit	= verbs_lmr_exit,
+	.bind_init	= verbs_bind_init,
+	.bind_exit	= verbs_bind_exit,
+	.srq_init	= verbs_srq_init,
+	.srq_exit	= verbs_srq_exit,
+	.srq_post	= verbs_srq_post,
 	.listen		= verbs_listen,
 	.unlisten	= verbs_unlisten,
 	.request_lock	= verbs_request_lock,
@@ -92,6 +114,7 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 	l->vendor_id = attrs->vendor_id;
 	l->vendor_part_id = attrs->vendor_part_id;
 	l->hw_ver = attrs->hw_ver;
+	l->max_seg = ib_dma_max_seg_size((struct ib_device *)ibdev);
 	l->virt_dma = ib_uses_virt_dma((struct ib_device *)ibdev);
 }
 
@@ -116,7 +139,10 @@ static int client_add(struct ib_device *ibdev)
 	dev = dat_dev_alloc(&verbs_ops);
 	if (!dev)
 		return -ENOMEM;
-	dev->ibdev = ibdev;
+	dev->priv = ibdev;
+#ifdef CONFIG_CGROUP_RDMA
+	dev->cg = &ibdev->cg_device;
+#endif
 	dev->nports = rdma_end_port(ibdev);
 	dev->usable = verbs_driver_good(ibdev);
 	dev->quirks = verbs_quirks(ibdev);

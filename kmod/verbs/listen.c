@@ -87,7 +87,7 @@ static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
 	if (ret)
 		return bind_error(ret);
 	/* Another device may have the same address; its requests would be no use. */
-	if (id->device != ia->dev->ibdev || id->port_num != ia->port)
+	if (id->device != verbs_device(ia->dev) || id->port_num != ia->port)
 		return -ENETUNREACH;
 	dat_psp_bound(psp, dat_addr_port(&id->route.addr.src_addr));
 	return rdma_listen(id, CM_BACKLOG);

@@ -42,24 +42,6 @@ int verbs_let_peer(struct dat_conn *conn, bool write)
 	return ret;
 }
 
-/* Called with ep->lock held, by verbs_complete(). */
-static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct verbs_conn *vc = cq->cq_context;
-
-	/* The end of the connection is near, or here, and flushes it. */
-	if (wc->status != IB_WC_WR_FLUSH_ERR)
-		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
-}
-
-int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b)
-{
-	struct verbs_conn *vc = to_verbs_conn(conn);
-
-	vc->bind_cqe.done = bind_done;
-	return dat_binding_post(b, vc->qp, &vc->bind_cqe);
-}
-
 static void error_work(struct work_struct *work)
 {
 	struct verbs_conn *vc = container_of(work, struct verbs_conn, error_work.work);
@@ -127,7 +109,7 @@ static int create_qp(struct verbs_conn *vc, u32 sq)
 		.qp_context	= vc,
 		.send_cq	= vc->cq,
 		.recv_cq	= vc->recv_cq ?: vc->cq,
-		.srq		= ep->srq ? ep->srq->srq : NULL,
+		.srq		= ep->srq ? to_verbs_srq(ep->srq)->srq : NULL,
 		.cap.max_send_wr	= sq,
 		.cap.max_recv_wr	= ep->rq.entries,
 		.cap.max_send_sge	= ep->attr.max_request_iov,
@@ -137,7 +119,7 @@ static int create_qp(struct verbs_conn *vc, u32 sq)
 	};
 	int ret;
 
-	ret = rdma_create_qp(vc->id, ep->pz->pd, &init);
+	ret = rdma_create_qp(vc->id, to_verbs_pz(ep->pz)->pd, &init);
 	if (ret)
 		return ret;
 	vc->qp = vc->id->qp;
@@ -168,7 +150,7 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
-	const struct ib_device_attr *attrs = &conn->dev->ibdev->attrs;
+	const struct ib_device_attr *attrs = &verbs_device(conn->dev)->attrs;
 	u32 entries = conn->ep->sq.entries;
 
 	return min3(entries > DAT_BATCH ? entries : entries + 1,
@@ -202,7 +184,7 @@ int verbs_make_qp(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	struct dat_ep *ep = conn->ep;
-	struct ib_device *ibdev = conn->dev->ibdev;
+	struct ib_device *ibdev = verbs_device(conn->dev);
 	u32 recvs = ep->srq ? ep->srq->window : ep->rq.entries;
 	u32 sq = sq_size(conn, recvs);
 	int ret;

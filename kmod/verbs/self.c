@@ -17,8 +17,9 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <crypto/algapi.h>
+#include <rdma/rdma_cm.h>
 
-#include "core/dat.h"
+#include "verbs/verbs.h"
 
 #define REG_RESOLVE_MS	2000
 #define REG_TIMEOUT	(10 * HZ)	/* of the handshake, and of a registration */
@@ -26,7 +27,7 @@
 #define REG_SECRET	32
 
 /**
- * struct dat_regqp - a connection to itself
+ * struct verbs_regqp - a connection to itself
  * @pd: of the zone
  * @cq: of both ends; polled by whoever waits
  * @listener: during the handshake
@@ -38,7 +39,7 @@
  * @done: it has completed
  * @status: of its completion
  */
-struct dat_regqp {
+struct verbs_regqp {
 	struct ib_pd		*pd;
 	struct ib_cq		*cq;
 	struct rdma_cm_id	*listener;
@@ -51,7 +52,7 @@ struct dat_regqp {
 	enum ib_wc_status	status;
 };
 
-static int reg_make_qp(struct dat_regqp *r, struct rdma_cm_id *id)
+static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 {
 	struct ib_qp_init_attr init = {
 		.send_cq	= r->cq,
@@ -77,18 +78,18 @@ static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
 	};
 }
 
-static void reg_finish(struct dat_regqp *r, int error)
+static void reg_finish(struct verbs_regqp *r, int error)
 {
 	r->error = error;
 	complete_all(&r->connected);
 }
 
-static int reg_resolve_route(struct dat_regqp *r, struct rdma_cm_id *id)
+static int reg_resolve_route(struct verbs_regqp *r, struct rdma_cm_id *id)
 {
 	return rdma_resolve_route(id, REG_RESOLVE_MS);
 }
 
-static int reg_connect(struct dat_regqp *r, struct rdma_cm_id *id)
+static int reg_connect(struct verbs_regqp *r, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = reg_param(id);
 	int ret = reg_make_qp(r, id);
@@ -100,13 +101,13 @@ static int reg_connect(struct dat_regqp *r, struct rdma_cm_id *id)
 	return rdma_connect_locked(id, &param);
 }
 
-static int reg_established(struct dat_regqp *r, struct rdma_cm_id *id)
+static int reg_established(struct verbs_regqp *r, struct rdma_cm_id *id)
 {
 	reg_finish(r, 0);
 	return 0;
 }
 
-static int (*const reg_steps[])(struct dat_regqp *r, struct rdma_cm_id *id) = {
+static int (*const reg_steps[])(struct verbs_regqp *r, struct rdma_cm_id *id) = {
 	[RDMA_CM_EVENT_ADDR_RESOLVED]	= reg_resolve_route,
 	[RDMA_CM_EVENT_ROUTE_RESOLVED]	= reg_connect,
 	[RDMA_CM_EVENT_ESTABLISHED]	= reg_established,
@@ -114,7 +115,7 @@ static int (*const reg_steps[])(struct dat_regqp *r, struct rdma_cm_id *id) = {
 
 static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	struct dat_regqp *r = id->context;
+	struct verbs_regqp *r = id->context;
 	unsigned int type = event->event;
 	int ret = -ENETUNREACH;
 
@@ -138,7 +139,7 @@ static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
 static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
-	struct dat_regqp *r = id->context;
+	struct verbs_regqp *r = id->context;
 	struct rdma_conn_param param;
 	int ret;
 
@@ -161,7 +162,7 @@ static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static int reg_listen(struct dat_regqp *r, const struct dat_ia *ia,
+static int reg_listen(struct verbs_regqp *r, const struct dat_ia *ia,
 		      struct sockaddr_storage *addr)
 {
 	struct rdma_cm_id *id;
@@ -179,7 +180,7 @@ static int reg_listen(struct dat_regqp *r, const struct dat_ia *ia,
 	return ret;
 }
 
-static int reg_await(struct dat_regqp *r, const struct dat_ia *ia)
+static int reg_await(struct verbs_regqp *r, const struct dat_ia *ia)
 {
 	unsigned long end = jiffies + REG_TIMEOUT;
 
@@ -192,14 +193,14 @@ static int reg_await(struct dat_regqp *r, const struct dat_ia *ia)
 	return r->error;
 }
 
-static int reg_ask(struct dat_regqp *r, const struct dat_ia *ia,
+static int reg_ask(struct verbs_regqp *r, const struct dat_ia *ia,
 		   const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage src = *addr;
 	struct rdma_cm_id *id;
 	int ret;
 
-	((struct sockaddr_in *)&src)->sin_port = 0;
+	dat_addr_set_port(&src, 0);
 	id = rdma_create_id(ia->net, reg_asking, r, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
@@ -223,12 +224,12 @@ static void reg_destroy_id(struct rdma_cm_id *id)
 }
 
 /**
- * dat_regqp_free() - end the connection of a zone
+ * verbs_regqp_free() - end the connection of a zone
  * @r: nobody registers by it; or NULL
  *
  * Context: may sleep.
  */
-void dat_regqp_free(struct dat_regqp *r)
+void verbs_regqp_free(struct verbs_regqp *r)
 {
 	if (!r)
 		return;
@@ -243,7 +244,7 @@ void dat_regqp_free(struct dat_regqp *r)
 	kfree(r);
 }
 
-static int reg_make(struct dat_regqp *r, const struct dat_ia *ia)
+static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
 {
 	struct sockaddr_storage addr;
 	struct ib_cq *cq;
@@ -253,7 +254,7 @@ static int reg_make(struct dat_regqp *r, const struct dat_ia *ia)
 	if (ret)
 		return ret;
 	/* Never armed: it has no handler that could come too late, see DAT_QUIRK_CQ_GRACE. */
-	cq = ib_alloc_cq(ia->dev->ibdev, r, 4, 0, IB_POLL_DIRECT);
+	cq = ib_alloc_cq(verbs_device(ia->dev), r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	r->cq = cq;
@@ -269,27 +270,27 @@ static int reg_make(struct dat_regqp *r, const struct dat_ia *ia)
 
 static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct dat_regqp *r = container_of(wc->wr_cqe, struct dat_regqp, cqe);
+	struct verbs_regqp *r = container_of(wc->wr_cqe, struct verbs_regqp, cqe);
 
 	r->status = wc->status;
 	r->done = true;
 }
 
-static struct dat_regqp *regqp_create(struct dat_pz *pz)
+static struct verbs_regqp *regqp_create(struct dat_pz *pz)
 {
-	struct dat_regqp *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	struct verbs_regqp *r = kzalloc(sizeof(*r), GFP_KERNEL);
 	int ret;
 
 	if (!r)
 		return ERR_PTR(-ENOMEM);
-	r->pd = pz->pd;
+	r->pd = to_verbs_pz(pz)->pd;
 	r->cqe.done = reg_done;
 	init_completion(&r->connected);
 	get_random_bytes(r->secret, sizeof(r->secret));
 	ret = reg_make(r, pz->obj.ia);
 	if (!ret)
 		return r;
-	dat_regqp_free(r);
+	verbs_regqp_free(r);
 	if (READ_ONCE(pz->obj.ia->closing))
 		return ERR_PTR(-ENODEV);
 	return ERR_PTR(ret == -ENOMEM ? ret : -ENETUNREACH);
@@ -306,7 +307,7 @@ static int reg_result(enum ib_wc_status status)
  * Return: 0, -ENOTCONN: it is broken, -EIO: the device refused the registration, or does
  * not answer, or -ENODEV: somebody closes the IA.
  */
-static int regqp_register(struct dat_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
+static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
 			  int access)
 {
 	struct ib_reg_wr reg = {
@@ -335,29 +336,30 @@ static int regqp_register(struct dat_regqp *r, const struct dat_ia *ia, struct i
 	}
 }
 
-static int pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
+static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 {
+	struct dat_pz *pz = &vpz->pz;
 	int ret;
 
-	lockdep_assert_held(&pz->reg_lock);
-	if (!pz->reg) {
-		struct dat_regqp *r = regqp_create(pz);
+	lockdep_assert_held(&vpz->reg_lock);
+	if (!vpz->reg) {
+		struct verbs_regqp *r = regqp_create(pz);
 
 		if (IS_ERR(r))
 			return PTR_ERR(r);
-		pz->reg = r;
+		vpz->reg = r;
 	}
-	ret = regqp_register(pz->reg, pz->obj.ia, mr, access);
+	ret = regqp_register(vpz->reg, pz->obj.ia, mr, access);
 	if (ret) {
 		/* With the QP ends what it still had to do. */
-		dat_regqp_free(pz->reg);
-		pz->reg = NULL;
+		verbs_regqp_free(vpz->reg);
+		vpz->reg = NULL;
 	}
 	return ret;
 }
 
 /**
- * dat_pz_register() - bring a registration into effect
+ * verbs_pz_register() - bring a registration into effect
  * @pz: its zone
  * @mr: mapped, and not in effect
  * @access: IB_ACCESS_*
@@ -367,17 +369,18 @@ static int pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
  * the registration, -ENODEV @pz is about to be shut down, -ENOMEM; @mr can only be
  * deregistered then.
  */
-int dat_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
+int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
+	struct verbs_pz *vpz = to_verbs_pz(pz);
 	bool had;
 	int ret;
 
-	mutex_lock(&pz->reg_lock);
-	had = pz->reg;
-	ret = pz_register(pz, mr, access);
+	mutex_lock(&vpz->reg_lock);
+	had = vpz->reg;
+	ret = pz_register(vpz, mr, access);
 	/* The connection may have broken long ago. */
 	if (ret == -ENOTCONN && had)
-		ret = pz_register(pz, mr, access);
-	mutex_unlock(&pz->reg_lock);
+		ret = pz_register(vpz, mr, access);
+	mutex_unlock(&vpz->reg_lock);
 	return ret == -ENOTCONN ? -EIO : ret;
 }

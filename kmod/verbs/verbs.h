@@ -10,8 +10,82 @@
 
 #include "core/dat.h"
 
+struct ib_umem;
 struct rdma_cm_id;
 struct rdma_conn_param;
+struct verbs_regqp;
+
+/**
+ * struct verbs_pz - what verbs know of a zone
+ * @pz: the zone
+ * @pd: NULL after shutdown
+ * @reg_lock: @reg; under ia->sem, around the handlers of that connection
+ * @reg: registers kernel memory, once that was needed; or NULL
+ */
+struct verbs_pz {
+	struct dat_pz		pz;
+	struct ib_pd		*pd;
+	struct mutex		reg_lock;	/* reg */
+	struct verbs_regqp	*reg;
+};
+
+/**
+ * struct verbs_lmr - what verbs know of an LMR
+ * @lmr: the LMR
+ * @mr: its registration; NULL after shutdown, or if there is none
+ * @access: IB_ACCESS_* of the memory that it has now, if that comes and goes
+ */
+struct verbs_lmr {
+	struct dat_lmr		lmr;
+	struct ib_mr		*mr;
+	int			access;
+};
+
+/**
+ * struct verbs_binding - what verbs know of a binding
+ * @b: the binding
+ * @mr: its registration, or NULL
+ * @queued: a work request brings @mr into effect
+ * @umem: pinned pages of a process, if @queued; else NULL
+ * @access: IB_ACCESS_*
+ */
+struct verbs_binding {
+	struct dat_binding	b;
+	struct ib_mr		*mr;
+	bool			queued;
+	struct ib_umem		*umem;
+	int			access;
+};
+
+/**
+ * struct verbs_srq - what verbs know of an SRQ
+ * @srq_obj: the SRQ
+ * @srq: NULL after shutdown; srq->lock to post
+ */
+struct verbs_srq {
+	struct dat_srq		srq_obj;
+	struct ib_srq		*srq;
+};
+
+static inline struct verbs_pz *to_verbs_pz(struct dat_pz *pz)
+{
+	return container_of(pz, struct verbs_pz, pz);
+}
+
+static inline struct verbs_lmr *to_verbs_lmr(struct dat_lmr *lmr)
+{
+	return container_of(lmr, struct verbs_lmr, lmr);
+}
+
+static inline struct verbs_binding *to_verbs_binding(struct dat_binding *b)
+{
+	return container_of(b, struct verbs_binding, b);
+}
+
+static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
+{
+	return container_of(srq, struct verbs_srq, srq_obj);
+}
 
 /**
  * struct verbs_conn - what verbs know of a connection
@@ -56,10 +130,47 @@ static inline struct verbs_conn *to_verbs_conn(struct dat_conn *conn)
 	return container_of(conn, struct verbs_conn, conn);
 }
 
+static inline struct ib_device *verbs_device(const struct dat_dev *dev)
+{
+	return dev->priv;
+}
+
 /* addr.c */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net);
 void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 		sa_family_t family, struct sockaddr_storage *ss);
+
+/* mr.c */
+int verbs_pz_init(struct dat_pz *pz);
+void verbs_pz_exit(struct dat_pz *pz);
+int verbs_mem_map(struct dat_dev *dev, struct dat_kmem *mem, u32 priv);
+void verbs_mem_unmap(struct dat_dev *dev, struct dat_kmem *mem);
+void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
+		    bool for_cpu);
+struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages);
+struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
+			       u64 iova);
+int verbs_lmr_user(struct dat_lmr *lmr);
+int verbs_lmr_kernel(struct dat_lmr *lmr);
+void verbs_lmr_exit(struct dat_lmr *lmr);
+int verbs_lmr_empty(struct dat_lmr *lmr, u32 max_pages);
+int verbs_lmr_map(struct dat_lmr *lmr, struct dat_kmem *mem, u32 max_pages, u64 start, u32 priv,
+		  struct dat_keys *keys);
+void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out);
+
+/* bind.c */
+int verbs_bind_init(struct dat_binding *b);
+void verbs_bind_exit(struct dat_binding *b);
+int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b);
+
+/* srq.c */
+int verbs_srq_init(struct dat_srq *srq, u32 max_recv, u32 max_iov);
+void verbs_srq_exit(struct dat_srq *srq);
+int verbs_srq_post(struct dat_srq *srq, const struct ib_recv_wr *wr);
+
+/* self.c */
+int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access);
+void verbs_regqp_free(struct verbs_regqp *r);
 
 /* listen.c */
 bool verbs_is_refusal(const void *pd, u32 pd_len);
@@ -87,7 +198,6 @@ void verbs_conn_unbind(struct dat_conn *conn);
 void verbs_conn_exit(struct dat_conn *conn);
 void verbs_path(struct dat_conn *conn, struct dat_path *path);
 int verbs_let_peer(struct dat_conn *conn, bool write);
-int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b);
 int verbs_post_send(struct dat_conn *conn, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad);
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registrations of bindings.  One that fits a work request is made by one, in its turn in the send
+ * queue; before that its pages are pinned, and a key is chosen, which opens nothing yet.  A larger
+ * one is registered at once; its key works too early.
+ */
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_umem.h>
+
+#include "verbs/verbs.h"
+
+static int bind_access(u32 priv)
+{
+	int access = 0;
+
+	if (priv & DAT_PRIV_REMOTE_READ)
+		access |= IB_ACCESS_REMOTE_READ;
+	/* Verbs want local write along; no consumer has the lkey. */
+	if (priv & DAT_PRIV_REMOTE_WRITE)
+		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+static u64 pages_of(u64 addr, u64 length)
+{
+	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
+}
+
+static bool fits_request(const struct dat_dev *dev, u64 addr, u64 length)
+{
+	return pages_of(addr, length) <= dev->limits.fast_reg_pages;
+}
+
+/* Tell @mr its pages, from the first byte to the last.  A umem has whole pages. */
+static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
+{
+	const struct sg_table *pages = &umem->sgt_append.sgt;
+	u32 skip = offset_in_page(addr);
+	struct scatterlist *sg, *to;
+	struct sg_table exact;
+	unsigned int i;
+	int n;
+
+	n = sg_alloc_table(&exact, pages->nents, GFP_KERNEL);
+	if (n)
+		return n;
+	to = exact.sgl;
+	for_each_sgtable_dma_sg(pages, sg, i) {
+		sg_dma_address(to) = sg_dma_address(sg) + skip;
+		sg_dma_len(to) = min_t(u64, sg_dma_len(sg) - skip, length);
+		length -= sg_dma_len(to);
+		skip = 0;
+		to = sg_next(to);
+	}
+	n = ib_map_mr_sg(mr, exact.sgl, pages->nents, NULL, PAGE_SIZE);
+	sg_free_table(&exact);
+	if (n < 0)
+		return n;
+	/* Peers name it by its address in the process, which has the same offset in its page. */
+	mr->iova = addr;
+	return n == pages->nents ? 0 : -EINVAL;
+}
+
+/* Pin the pages and choose a key; verbs_bind_start() does the rest. */
+static int pin(struct verbs_binding *vb)
+{
+	struct dat_binding *b = &vb->b;
+	struct ib_umem *umem;
+	struct ib_mr *mr;
+
+	umem = ib_umem_get(verbs_device(b->pz->obj.ia->dev), b->addr, b->length, vb->access);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	vb->umem = umem;
+	mr = verbs_alloc_mr(b->pz, pages_of(b->addr, b->length));
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	vb->mr = mr;
+	return map_umem(mr, umem, b->addr, b->length);
+}
+
+static int set_mr(struct verbs_binding *vb, struct ib_mr *mr)
+{
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	vb->mr = mr;
+	return 0;
+}
+
+static int make(struct verbs_binding *vb)
+{
+	struct dat_binding *b = &vb->b;
+	struct dat_kmem *mem = b->lmr->mem;
+
+	if (mem) {
+		vb->queued = true;
+		return set_mr(vb, verbs_mr_of_part(b->pz, mem, b->addr - b->lmr->start, b->length,
+						   b->addr));
+	}
+	vb->queued = fits_request(b->pz->obj.ia->dev, b->addr, b->length);
+	if (vb->queued)
+		return pin(vb);
+	return set_mr(vb, ib_reg_user_mr(to_verbs_pz(b->pz)->pd, b->addr, b->length, b->addr,
+					 vb->access));
+}
+
+int verbs_bind_init(struct dat_binding *b)
+{
+	struct verbs_binding *vb = to_verbs_binding(b);
+	int ret;
+
+	vb->access = bind_access(b->priv);
+	ret = make(vb);
+	/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
+	if (ret)
+		return ret == -EPERM ? -ENOMEM : ret;
+	b->lkey = vb->mr->lkey;
+	b->rkey = vb->mr->rkey;
+	return 0;
+}
+
+void verbs_bind_exit(struct dat_binding *b)
+{
+	struct verbs_binding *vb = to_verbs_binding(b);
+
+	if (vb->mr)
+		ib_dereg_mr(vb->mr);
+	ib_umem_release(vb->umem);
+}
+
+/* Called with ep->lock held, by verbs_complete(). */
+static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct verbs_conn *vc = cq->cq_context;
+
+	/* The end of the connection is near, or here, and flushes it. */
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
+}
+
+int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+	struct verbs_binding *vb = to_verbs_binding(b);
+	struct ib_reg_wr reg = {
+		.wr.opcode	= IB_WR_REG_MR,
+		.wr.send_flags	= IB_SEND_SIGNALED,
+		.wr.wr_cqe	= &vc->bind_cqe,
+		.mr		= vb->mr,
+		.access		= vb->access,
+	};
+	int ret;
+
+	if (!vb->queued)
+		return 0;
+	reg.key = vb->mr->rkey;
+	vc->bind_cqe.done = bind_done;
+	ret = ib_post_send(vc->qp, &reg.wr, NULL);
+	return ret ?: 1;
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zones, and registrations of memory.
+ *
+ * Kernel memory that is one piece for the device, and for local use only, is reached by the zone's
+ * key for DMA addresses, within the range that dat_lmr_resolve() checks.  All else gets a
+ * registration, by which a segment is one piece again and a peer reaches these bytes and
+ * no others.
+ */
+#include <linux/mm.h>
+#include <rdma/ib_verbs.h>
+
+#include "verbs/verbs.h"
+
+int verbs_pz_init(struct dat_pz *pz)
+{
+	struct verbs_pz *vpz = to_verbs_pz(pz);
+	struct ib_pd *pd;
+
+	mutex_init(&vpz->reg_lock);
+	pd = ib_alloc_pd(verbs_device(pz->obj.ia->dev), 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	vpz->pd = pd;
+	pz->dma_key = pd->local_dma_lkey;
+	return 0;
+}
+
+void verbs_pz_exit(struct dat_pz *pz)
+{
+	struct verbs_pz *vpz = to_verbs_pz(pz);
+
+	verbs_regqp_free(vpz->reg);
+	vpz->reg = NULL;
+	if (vpz->pd)
+		ib_dealloc_pd(vpz->pd);
+	vpz->pd = NULL;
+}
+
+/* IB_ACCESS_* of DAT_PRIV_*. */
+static int lmr_access(u32 priv)
+{
+	int access = 0;
+
+	if (priv & DAT_PRIV_LOCAL_WRITE)
+		access |= IB_ACCESS_LOCAL_WRITE;
+	if (priv & DAT_PRIV_REMOTE_READ)
+		access |= IB_ACCESS_REMOTE_READ;
+	/* Verbs want local write along; dat_lmr_resolve() still denies it. */
+	if (priv & DAT_PRIV_REMOTE_WRITE)
+		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+int verbs_mem_map(struct dat_dev *dev, struct dat_kmem *mem, u32 priv)
+{
+	bool written = priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE);
+	int ret;
+
+	if (mem->foreign)
+		return 0;
+	mem->dir = written ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	ret = ib_dma_map_sgtable_attrs(verbs_device(dev), &mem->sgt, mem->dir, 0);
+	mem->mapped = !ret;
+	return ret;
+}
+
+void verbs_mem_unmap(struct dat_dev *dev, struct dat_kmem *mem)
+{
+	if (mem->mapped)
+		ib_dma_unmap_sgtable_attrs(verbs_device(dev), &mem->sgt, mem->dir, 0);
+	mem->mapped = false;
+}
+
+/* Memory that the consumer has mapped is the consumer's to sync. */
+void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
+		    bool for_cpu)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+	u64 addr;
+	u32 len;
+
+	if (!mem->mapped)
+		return;
+	for_each_sgtable_dma_sg(&mem->sgt, sg, i) {
+		if (offset >= sg_dma_len(sg)) {
+			offset -= sg_dma_len(sg);
+			continue;
+		}
+		if (!length)
+			break;
+		addr = sg_dma_address(sg) + offset;
+		len = min_t(u64, sg_dma_len(sg) - offset, length);
+		if (for_cpu)
+			ib_dma_sync_single_for_cpu(verbs_device(dev), addr, len, mem->dir);
+		else
+			ib_dma_sync_single_for_device(verbs_device(dev), addr, len, mem->dir);
+		length -= len;
+		offset = 0;
+	}
+}
+
+/*
+ * Pages that a registration by work request may be made of.  What a driver says of page sizes is
+ * about registrations of processes; with a device that takes all pages for PAGE_SIZE a peer would
+ * reach other memory.
+ */
+static u64 reg_page_sizes(const struct dat_dev *dev)
+{
+	u64 sizes = PAGE_SIZE;
+
+	if (dev->quirks & DAT_QUIRK_REG_PAGES)
+		sizes |= verbs_device(dev)->attrs.page_size_cap;
+	return sizes;
+}
+
+/* Bits of addresses where a page has to begin or end; see mr_page_shift(). */
+static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
+{
+	u64 bits = sg_dma_address(sgl) ^ iova;
+	struct scatterlist *sg;
+	u32 i;
+
+	for_each_sg(sgl, sg, n, i) {
+		if (i)
+			bits |= sg_dma_address(sg);
+		if (i < n - 1)
+			bits |= sg_dma_address(sg) + sg_dma_len(sg);
+	}
+	return bits;
+}
+
+static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
+{
+	struct scatterlist *sg;
+	u64 pages = 0;
+	u32 i;
+
+	for_each_sg(sgl, sg, n, i)
+		pages += ((sg_dma_address(sg) + sg_dma_len(sg) - 1) >> shift) -
+			 (sg_dma_address(sg) >> shift) + 1;
+	return pages;
+}
+
+/*
+ * The smallest page of the device of which at most *@pages are enough, which is then set to
+ * how many.  Only the first page may begin, and only the last one end, with something else.
+ * -EINVAL: there are holes; -E2BIG.
+ */
+static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
+			 u32 *pages)
+{
+	u64 bits = boundaries(sgl, n, iova), sizes = reg_page_sizes(dev), count;
+	u32 shift;
+
+	if (bits & ~PAGE_MASK)
+		return -EINVAL;
+	for (shift = PAGE_SHIFT; shift < 31; shift++) {
+		if (bits & (BIT_ULL(shift) - 1))
+			break;
+		count = pages_of(sgl, n, shift);
+		if (!(sizes & BIT_ULL(shift)) || count > *pages)
+			continue;
+		*pages = count;
+		return shift;
+	}
+	return -E2BIG;
+}
+
+/*
+ * Whether the fault is not the memory's: bounce buffers need not begin where the pages do,
+ * unless the driver asks for it.
+ */
+static bool mapping_moved(const struct dat_kmem *mem)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+	u64 bits = 0;
+
+	if (mem->foreign)
+		return false;
+	for_each_sgtable_sg(&mem->sgt, sg, i) {
+		if (i)
+			bits |= sg->offset;
+		if (i < mem->sgt.orig_nents - 1)
+			bits |= sg->offset + sg->length;
+	}
+	return !(bits & ~PAGE_MASK);
+}
+
+static int map_mr(struct ib_mr *mr, struct scatterlist *sgl, u32 n, u32 shift, u64 iova)
+{
+	int ret = ib_map_mr_sg(mr, sgl, n, NULL, 1U << shift);
+
+	if (ret < 0)
+		return ret;
+	mr->iova = iova;
+	return (u32)ret == n ? 0 : -EINVAL;
+}
+
+struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages)
+{
+	if (pz->obj.ia->dev->quirks & DAT_QUIRK_MR_SPARE)
+		pages++;
+	return ib_alloc_mr(to_verbs_pz((struct dat_pz *)pz)->pd, IB_MR_TYPE_MEM_REG, pages);
+}
+
+static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u64 iova)
+{
+	const struct dat_dev *dev = pz->obj.ia->dev;
+	u32 pages = dev->limits.fast_reg_pages;
+	struct ib_mr *mr;
+	int shift, ret;
+
+	if (!pages)
+		return ERR_PTR(-EOPNOTSUPP);
+	shift = mr_page_shift(dev, sgl, n, iova, &pages);
+	if (shift < 0)
+		return ERR_PTR(shift);
+	/* Some devices count entries. */
+	mr = verbs_alloc_mr(pz, max(pages, n));
+	if (IS_ERR(mr))
+		return mr;
+	ret = map_mr(mr, sgl, n, shift, iova);
+	if (!ret)
+		return mr;
+	ib_dereg_mr(mr);
+	return ERR_PTR(ret);
+}
+
+/**
+ * verbs_mr_of_part() - make a registration of a part of kernel memory, not in effect yet
+ * @pz: zone
+ * @mem: memory, mapped
+ * @offset: of the first byte
+ * @length: bytes, at least 1
+ * @iova: address of the first byte for those who will use it
+ *
+ * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL there are holes in the
+ * memory, or less of it; -E2BIG too many pages; -ENOMEM; -EOPNOTSUPP no such MRs, or the
+ * mapping has holes.
+ */
+struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
+			       u64 iova)
+{
+	struct dat_kmem *part = dat_kmem_of_dma(mem->sgt.sgl, mem->sgt.nents, offset, length);
+	struct ib_mr *mr;
+
+	if (IS_ERR(part))
+		return ERR_CAST(part);
+	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, iova);
+	dat_kmem_free(part, pz->obj.ia->dev);
+	if (mr == ERR_PTR(-EINVAL) && mapping_moved(mem))
+		return ERR_PTR(-EOPNOTSUPP);
+	return mr;
+}
+
+int verbs_lmr_user(struct dat_lmr *lmr)
+{
+	struct ib_mr *mr;
+
+	mr = ib_reg_user_mr(to_verbs_pz(lmr->pz)->pd, lmr->start, lmr->length, lmr->start,
+			    lmr_access(lmr->priv));
+	if (IS_ERR(mr))
+		/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
+		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
+	to_verbs_lmr(lmr)->mr = mr;
+	lmr->lkey = mr->lkey;
+	lmr->rkey = mr->rkey;
+	return 0;
+}
+
+int verbs_lmr_kernel(struct dat_lmr *lmr)
+{
+	bool remote = lmr->priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
+	struct dat_kmem *mem = lmr->mem;
+	struct ib_mr *mr;
+
+	if (mem->sgt.nents == 1 && !remote) {
+		lmr->shift = sg_dma_address(mem->sgt.sgl) - lmr->start;
+		lmr->lkey = lmr->pz->dma_key;
+		return 0;
+	}
+	mr = verbs_mr_of_part(lmr->pz, mem, 0, lmr->length, lmr->start);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	to_verbs_lmr(lmr)->mr = mr;
+	lmr->lkey = mr->lkey;
+	if (remote)
+		lmr->rkey = mr->rkey;
+	return verbs_pz_register(lmr->pz, mr, lmr_access(lmr->priv));
+}
+
+void verbs_lmr_exit(struct dat_lmr *lmr)
+{
+	struct ib_mr *mr = xchg(&to_verbs_lmr(lmr)->mr, NULL);
+
+	if (mr)
+		ib_dereg_mr(mr);
+}
+
+int verbs_lmr_empty(struct dat_lmr *lmr, u32 max_pages)
+{
+	struct ib_mr *mr;
+
+	verbs_lmr_exit(lmr);
+	mr = verbs_alloc_mr(lmr->pz, max_pages);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	to_verbs_lmr(lmr)->mr = mr;
+	return 0;
+}
+
+int verbs_lmr_map(struct dat_lmr *lmr, struct dat_kmem *mem, u32 max_pages, u64 start, u32 priv,
+		  struct dat_keys *keys)
+{
+	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
+	struct ib_mr *mr = vlmr->mr;
+	u32 pages = max_pages;
+	int shift, ret;
+
+	shift = mr_page_shift(lmr->obj.ia->dev, mem->sgt.sgl, mem->sgt.nents, start, &pages);
+	if (shift == -EINVAL && mapping_moved(mem))
+		return -EOPNOTSUPP;
+	if (shift < 0)
+		return shift;
+	ret = map_mr(mr, mem->sgt.sgl, mem->sgt.nents, shift, start);
+	if (ret)
+		return ret;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	vlmr->access = lmr_access(priv);
+	keys->lkey = mr->lkey;
+	keys->rkey = priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ? mr->rkey : 0;
+	return 0;
+}
+
+void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out)
+{
+	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
+
+	if (op == DAT_KOP_LMR_INVALIDATE) {
+		/* Reads before it may write to the memory. */
+		out->wr.send_flags |= IB_SEND_FENCE;
+		out->wr.opcode = IB_WR_LOCAL_INV;
+		out->wr.ex.invalidate_rkey = vlmr->mr->rkey;
+		return;
+	}
+	out->wr.opcode = IB_WR_REG_MR;
+	out->reg.mr = vlmr->mr;
+	out->reg.key = vlmr->mr->rkey;
+	out->reg.access = vlmr->access;
+}
