@@ -390,7 +390,11 @@ void udat_obj_forget(struct udat_obj *obj);
 DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			 struct udat_evd **evd);
 void udat_evd_unmap(struct udat_evd *evd);
+
+/* evd_wait.c */
 uint64_t udat_deadline(DAT_TIMEOUT timeout);
+
+/* evd_feed.c */
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind);
 int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind);
 void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);

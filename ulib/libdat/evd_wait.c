@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Taking events: dequeue and wait.  A dequeue reads shared memory and nothing else; a wait asks
+ * the driver to sleep only when there is not enough to read.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "foreign.h"
+#include "libdat.h"
+
+#define SPIN_LONG	256	/* looks at the ring while that pays, */
+#define SPIN_SHORT	4	/* and while it does not */
+#define SPIN_VAIN	4	/* so many in vain, and it does not */
+#define SPIN_PROBE	64	/* one in so many sees whether it does again */
+
+/* From the driver's event to DAT's, one translator per stream. */
+
+static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
+	struct udat_ep *ep = (struct udat_ep *)(uintptr_t)eqe->owner;
+
+	data->ep_handle = ep;
+	data->user_cookie.as_64 = eqe->cookie;
+	data->status = (DAT_DTO_COMPLETION_STATUS)eqe->status;
+	data->transfered_length = eqe->data;
+	/* An SRQ's buffer counts as outstanding until now. */
+	if (eqe->flags & DAT_EQE_SRQ)
+		__atomic_fetch_add(&ep->srq->reaped, 1, __ATOMIC_RELAXED);
+}
+
+static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
+	struct udat_ia *ia = evd->obj.ia;
+	struct dat_cr_reject refuse = { .size = sizeof(refuse), .id = eqe->data };
+	struct udat_cr *cr = udat_obj_new(ia);
+
+	data->sp_handle.psp_handle = (DAT_PSP_HANDLE)(uintptr_t)eqe->owner;
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)ia->info.addr;
+	data->conn_qual = eqe->cookie;
+	data->cr_handle = cr;
+	if (!cr) {
+		du_ioctl(ia->fd, DAT_IOC_CR_REJECT, &refuse);
+		return;
+	}
+	cr->obj.id = eqe->data;
+	udat_cr_arrived(cr, (void *)(uintptr_t)eqe->owner);
+	udat_obj_publish(&cr->obj, UDAT_TYPE(CR));
+}
+
+static void to_bind(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
+		&event->event_data.rmr_completion_event_data;
+
+	data->rmr_handle = (DAT_RMR_HANDLE)(uintptr_t)eqe->owner;
+	data->user_cookie.as_64 = eqe->cookie;
+	data->status = (DAT_RMR_BIND_COMPLETION_STATUS)eqe->status;
+}
+
+static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
+			  DAT_EVENT *event)
+{
+	DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
+	struct udat_ep *ep = udat_ep((void *)(uintptr_t)eqe->owner);
+	const struct dat_status *status;
+
+	data->ep_handle = (DAT_EP_HANDLE)(uintptr_t)eqe->owner;
+	data->private_data_size = 0;
+	data->private_data = NULL;
+	if (!ep || !eqe->data || eqe->data > sizeof(ep->pd))
+		return;
+	/* Of a connection before the last reset: its data is gone, and the pages may be. */
+	if (ep->connect_evd != evd)
+		return;
+	status = ep->status.va;
+	memcpy(ep->pd, status->pd, eqe->data);
+	data->private_data_size = (DAT_COUNT)eqe->data;
+	data->private_data = ep->pd;
+}
+
+static void to_async(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_ASYNCH_ERROR_EVENT_DATA *data = &event->event_data.asynch_error_event_data;
+
+	data->dat_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
+	data->reason = eqe->status;
+}
+
+/* All but DTOs: @eqe is a copy, for what evd_translate() does after the head has advanced. */
+static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
+						     const struct dat_eqe *eqe,
+						     DAT_EVENT *event)
+{
+	if (eqe->type == DAT_EV_RMR_BIND)
+		to_bind(eqe, event);
+	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
+		to_connection(evd, eqe, event);
+	/* Until the service point is looked up its slot isn't used again. */
+	if (eqe->type == DAT_EV_CR)
+		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
+}
+
+/*
+ * Take the next event, under evd->lock.  What touches an EP comes before the head is
+ * advanced: afterwards the slot of a freed EP may be used again.
+ */
+static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	const struct dat_eqe *next = du_events_next(&evd->events);
+
+	eqe->type = next->type;
+	event->event_number = (DAT_EVENT_NUMBER)eqe->type;
+	event->evd_handle = evd;
+	if (__builtin_expect(eqe->type == DAT_EV_DTO, 1)) {
+		to_dto(next, event);
+	} else {
+		*eqe = *next;
+		evd_take_other(evd, eqe, event);
+	}
+	du_events_pop(&evd->events);
+}
+
+/* The rest of an event that is no DTO, which takes no EP but may take locks. */
+static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
+						    const struct dat_eqe *eqe,
+						    DAT_EVENT *event)
+{
+	if (eqe->type == DAT_EV_CR) {
+		to_cr(evd, eqe, event);
+		__atomic_fetch_sub(&evd->translating, 1, __ATOMIC_ACQ_REL);
+	} else if (eqe->type == DAT_EV_SOFTWARE) {
+		event->event_data.software_event_data.pointer =
+			(DAT_PVOID)(uintptr_t)eqe->cookie;
+	} else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW) {
+		to_async(eqe, event);
+	}
+}
+
+/* Have the driver look at the device for so long, or once.  True: there are events. */
+static int evd_look(struct udat_evd *evd, uint32_t spin_us)
+{
+	struct dat_evd_poll arg = {
+		.size = sizeof(arg), .id = evd->obj.id, .spin_us = spin_us,
+	};
+
+	return !du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_POLL, &arg);
+}
+
+static uint32_t evd_busy_us(const struct udat_evd *evd)
+{
+	return __atomic_load_n(&evd->busy_us, __ATOMIC_RELAXED);
+}
+
+/* Unsolicited receives stay at the device until the driver looks. */
+static int evd_hides_events(const struct udat_evd *evd)
+{
+	return __atomic_load_n(&evd->feeds[UDAT_FEED_SOLICITED], __ATOMIC_RELAXED) != 0;
+}
+
+/* The ring is empty: is it still, if the driver should look at the device? */
+static int evd_stays_empty(struct udat_evd *evd)
+{
+	return __builtin_expect(!evd_busy_us(evd) && !evd_hides_events(evd), 1) ||
+	       !evd_look(evd, 0);
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (usec > DAT_MAX_SPIN_US)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	__atomic_store_n(&evd->busy_us, usec, __ATOMIC_RELAXED);
+	return DAT_SUCCESS;
+}
+
+/*
+ * Programs in the field that poll an EVD for data transfers compare the return code with the bare
+ * type, as OFED's library returns it there, or with its type alone.  The bare type satisfies both.
+ */
+static DAT_RETURN queue_empty(const struct udat_evd *evd)
+{
+	return evd->flags & DAT_EVD_DTO_FLAG ? DAT_QUEUE_EMPTY :
+					       DAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	DAT_RETURN rc = DAT_SUCCESS;
+	struct dat_eqe eqe;
+
+	UDAT_FORWARD(evd_handle, evd_dequeue, event);
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (!event)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	/* Polling an empty queue takes no lock. */
+	if (!du_events_count(&evd->events) &&
+	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED) && evd_stays_empty(evd))
+		return queue_empty(evd);
+	du_lock(&evd->lock);
+	if (evd->waiting)
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	else if (!evd->lock.single && !du_events_count(&evd->events))
+		rc = queue_empty(evd);
+	else
+		evd_take(evd, &eqe, event);
+	du_unlock(&evd->lock);
+	if (rc == DAT_SUCCESS && eqe.type != DAT_EV_DTO)
+		evd_translate(evd, &eqe, event);
+	return rc;
+}
+
+/* Timeouts are in microseconds, deadlines in nanoseconds of CLOCK_MONOTONIC. */
+uint64_t udat_deadline(DAT_TIMEOUT timeout)
+{
+	struct timespec now;
+
+	if (timeout == DAT_TIMEOUT_INFINITE)
+		return DAT_WAIT_FOREVER;
+	if (!timeout)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec + (uint64_t)timeout * 1000;
+}
+
+static DAT_RETURN wait_error(int err)
+{
+	switch (err) {
+	case ETIMEDOUT:
+		return DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	case EINTR:
+		return DAT_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	case ECANCELED:
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	case EBUSY:
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	case EINVAL:
+		/* A resize has overtaken us. */
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	default:
+		/* The IA is closed, the EVD freed or the device gone. */
+		return DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
+	}
+}
+
+#ifndef __has_builtin
+#define __has_builtin(name)	0
+#endif
+
+static inline void spin_pause(void)
+{
+#if __has_builtin(__builtin_ia32_pause)
+	__builtin_ia32_pause();
+#endif
+}
+
+/* Sleeping costs more than a short look, a long look in vain more than sleeping. */
+static void spin_learn(struct udat_spin *s, int found)
+{
+	if (found) {
+		s->looks = SPIN_LONG;
+		s->vain = 0;
+	} else if (++s->vain % SPIN_PROBE == 0) {
+		s->looks = SPIN_LONG;
+	} else if (s->vain >= SPIN_VAIN) {
+		s->looks = SPIN_SHORT;
+	}
+}
+
+static int evd_spin(struct udat_evd *evd, uint32_t threshold)
+{
+	int found = 0;
+	uint32_t i;
+
+	for (i = 0; i < evd->spin.looks && !found; i++) {
+		spin_pause();
+		found = du_events_count(&evd->events) >= threshold;
+	}
+	spin_learn(&evd->spin, found);
+	return found;
+}
+
+/* With events in the ring the driver would not look: for more of them one has to sleep. */
+static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
+{
+	uint32_t us = evd_busy_us(evd);
+
+	if (__builtin_expect(!us, 1) || du_events_count(&evd->events))
+		return 0;
+	return evd_look(evd, us < timeout ? us : timeout);
+}
+
+/* As the only waiter. */
+static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32_t threshold)
+{
+	struct dat_evd_wait arg = {
+		.size = sizeof(arg), .id = evd->obj.id, .threshold = threshold,
+	};
+	int ret;
+
+	if (du_events_count(&evd->events) >= threshold)
+		return DAT_SUCCESS;
+	if (!timeout)
+		return evd_hides_events(evd) && evd_look(evd, 0) ? DAT_SUCCESS :
+		       DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	arg.deadline_ns = udat_deadline(timeout);
+	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
+		return DAT_SUCCESS;
+	/* A CNO is not triggered for a waiter that the driver knows of. */
+	if (!evd->cno && evd_spin(evd, threshold))
+		return DAT_SUCCESS;
+	do {
+		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
+	} while (!ret && du_events_count(&evd->events) < threshold);
+	return ret ? wait_error(-ret) : DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	du_lock(&evd->lock);
+	if (evd->waiting)
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	else if (evd->unwaitable)
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	else if (threshold > 1 && (evd->feeds[UDAT_FEED_NOTIFY] ||
+				   evd->feeds[UDAT_FEED_SOLICITED]))
+		rc = DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+	else
+		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);
+	du_unlock(&evd->lock);
+	return rc;
+}
+
+/* Returns the events that are left; takes one first if @eqe is not NULL. */
+static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_COUNT left;
+
+	du_lock(&evd->lock);
+	if (eqe)
+		evd_take(evd, eqe, event);
+	left = (DAT_COUNT)du_events_count(&evd->events);
+	__atomic_store_n(&evd->waiting, 0, __ATOMIC_RELAXED);
+	du_unlock(&evd->lock);
+	return left;
+}
+
+static DAT_RETURN wait_check(const struct udat_evd *evd, DAT_COUNT threshold,
+			     const DAT_EVENT *event, const DAT_COUNT *nmore)
+{
+	if (threshold <= 0 || (uint32_t)threshold > evd->events.mask + 1)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (!event)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!nmore)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
+				    DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct udat_evd *evd = udat_evd(evd_handle);
+	struct udat_ia *ia;
+	struct dat_eqe eqe;
+	DAT_RETURN rc;
+
+	UDAT_FORWARD(evd_handle, evd_wait, timeout, threshold, event, nmore);
+	if (!evd)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	rc = wait_check(evd, threshold, event, nmore);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	ia = evd->obj.ia;
+	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
+	/* A close that did not count us has made the handles invalid before it looked. */
+	rc = udat_ia(ia) && udat_evd(evd) ? evd_enter(evd, threshold) :
+					    DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
+	if (rc != DAT_SUCCESS)
+		goto out;
+	rc = evd_wait_for(evd, timeout, (uint32_t)threshold);
+	*nmore = evd_leave(evd, rc == DAT_SUCCESS ? &eqe : NULL, event);
+	if (rc == DAT_SUCCESS && eqe.type != DAT_EV_DTO)
+		evd_translate(evd, &eqe, event);
+out:
+	__atomic_fetch_sub(&ia->waiters, 1, __ATOMIC_ACQ_REL);
+	return rc;
+}
