@@ -98,35 +98,14 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 	return DAT_SUCCESS;
 }
 
-/* Have the driver change the EP once its new pages are mapped. */
-static int ep_change(struct udat_ep *ep, struct dat_ep_modify *arg, struct udat_ep_ring *r)
+static int ep_map_ring(int fd, const void *p, struct du_map pages[2])
 {
-	int fd = ep->obj.ia->fd;
-	int ret;
+	const struct dat_ep_modify *arg = p;
 
-	arg->step = DAT_RING_PREPARE;
-	ret = du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
-	if (ret)
-		return ret;
-	ret = du_map_pair(fd, DU_REGIONS(arg), &r->submit, &r->status);
-	if (ret)
-		goto err_cancel;
-	arg->step = DAT_RING_COMMIT;
-	ret = du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
-	if (ret)
-		goto err_unmap;
-	return 0;
-
-err_unmap:
-	du_unmap(&r->status);
-	du_unmap(&r->submit);
-err_cancel:
-	arg->step = DAT_RING_CANCEL;
-	du_ioctl(fd, DAT_IOC_EP_MODIFY, arg);
-	return ret;
+	return du_map_pair(fd, DU_REGIONS(arg), &pages[0], &pages[1]);
 }
 
-/* Tell the driver, and look at its new pages. */
+/* Have the driver make @ep what @next is, in a new ring. */
 static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 {
 	const DAT_EP_ATTR *attr = &next->attr;
@@ -140,20 +119,23 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.read_out = attr->max_rdma_read_out,
 		.recv_flags = udat_ep_recv_flags(attr),
 	};
-	struct udat_ep_ring r = {};
+	struct udat_ring_change c = {
+		.cmd = DAT_IOC_EP_MODIFY, .arg = &arg, .step = &arg.step, .map = ep_map_ring,
+	};
+	struct udat_ep_ring r;
 	int ret;
 
-	ret = ep_change(ep, &arg, &r);
+	ret = udat_ring_replace(ep->obj.ia->fd, &c);
 	if (ret == -EISCONN)
 		return udat_state_error(udat_ep_state(ep));
 	if (ret)
 		return dat_err_from_errno(-ret);
-	r.sq_offset = arg.sq_offset;
-	r.sq_shift = arg.sq_shift;
-	r.rq_offset = arg.rq_offset;
-	r.rq_shift = arg.rq_shift;
-	r.max_request = arg.max_request;
-	r.max_recv = arg.max_recv;
+	r = (struct udat_ep_ring) {
+		.submit = c.pages[0], .status = c.pages[1],
+		.sq_offset = arg.sq_offset, .sq_shift = arg.sq_shift,
+		.rq_offset = arg.rq_offset, .rq_shift = arg.rq_shift,
+		.max_request = arg.max_request, .max_recv = arg.max_recv,
+	};
 	udat_ep_use_ring(ep, next, &r);
 	return DAT_SUCCESS;
 }

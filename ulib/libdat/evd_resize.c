@@ -5,67 +5,45 @@
 #include "foreign.h"
 #include "libdat.h"
 
-/* A ring that the driver has prepared: all of its pages, and those again for the first. */
-struct evd_ring {
-	struct du_map	all;
-	struct du_map	first;
-};
+enum { ALL, FIRST };
 
-static int evd_map_ring(struct udat_evd *evd, const struct dat_evd_resize *arg,
-			struct evd_ring *r)
+/*
+ * The status region twice: all of its pages, and the first page once more, which takes the place
+ * of the old first page.
+ */
+static int evd_map_ring(int fd, const void *p, struct du_map pages[2])
 {
-	int fd = evd->obj.ia->fd;
-	int ret = du_map(fd, arg->status_offset, arg->status_size, 0, &r->all);
+	const struct dat_evd_resize *arg = p;
+	int ret = du_map(fd, arg->status_offset, arg->status_size, 0, &pages[ALL]);
 
 	if (ret)
 		return ret;
-	ret = du_map(fd, arg->status_offset, arg->status_size, 0, &r->first);
+	ret = du_map(fd, arg->status_offset, arg->status_size, 0, &pages[FIRST]);
 	if (ret)
-		du_unmap(&r->all);
+		du_unmap(&pages[ALL]);
 	return ret;
 }
 
-/* Look at the new ring.  Until here events were taken from the old one, which has them too. */
-static void evd_use_ring(struct udat_evd *evd, uint32_t qlen, struct evd_ring *r)
+/* Under the IA's lock: one resize at a time, and udat_obj_bury() reads the pages. */
+static int evd_replace_ring(struct udat_evd *evd, uint32_t qlen)
 {
-	du_lock(&evd->lock);
-	du_map_over(&evd->status, &r->first);
-	du_unmap(&evd->ring);
-	evd->ring = r->all;
-	du_events_move(&evd->events, qlen, evd->status.va, evd->ring.va);
-	du_unlock(&evd->lock);
-}
-
-/* Under the IA's lock: one resize at a time, and udat_obj_bury() looks at the pages. */
-static int evd_change(struct udat_evd *evd, uint32_t qlen)
-{
-	struct dat_evd_resize arg = {
-		.size = sizeof(arg), .id = evd->obj.id, .qlen = qlen, .step = DAT_RING_PREPARE,
+	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->obj.id, .qlen = qlen };
+	struct udat_ring_change c = {
+		.cmd = DAT_IOC_EVD_RESIZE, .arg = &arg, .step = &arg.step, .map = evd_map_ring,
 	};
-	int fd = evd->obj.ia->fd;
-	struct evd_ring r = {};
 	int ret;
 
-	ret = du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
+	ret = udat_ring_replace(evd->obj.ia->fd, &c);
 	if (ret)
 		return ret;
-	ret = evd_map_ring(evd, &arg, &r);
-	if (ret)
-		goto err_cancel;
-	arg.step = DAT_RING_COMMIT;
-	ret = du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
-	if (ret)
-		goto err_unmap;
-	evd_use_ring(evd, arg.qlen, &r);
+	/* Until here, events were taken from the old ring; the new one holds them as well. */
+	du_lock(&evd->lock);
+	du_map_over(&evd->status, &c.pages[FIRST]);
+	du_unmap(&evd->ring);
+	evd->ring = c.pages[ALL];
+	du_events_move(&evd->events, arg.qlen, evd->status.va, evd->ring.va);
+	du_unlock(&evd->lock);
 	return 0;
-
-err_unmap:
-	du_unmap(&r.first);
-	du_unmap(&r.all);
-err_cancel:
-	arg.step = DAT_RING_CANCEL;
-	du_ioctl(fd, DAT_IOC_EVD_RESIZE, &arg);
-	return ret;
 }
 
 static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
@@ -73,7 +51,7 @@ static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 	int ret;
 
 	pthread_mutex_lock(&evd->obj.ia->lock);
-	ret = evd_change(evd, qlen);
+	ret = evd_replace_ring(evd, qlen);
 	pthread_mutex_unlock(&evd->obj.ia->lock);
 	switch (-ret) {
 	case 0:
@@ -81,7 +59,7 @@ static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 	case EISCONN:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	case EBUSY:
-		/* One that came meanwhile, for more events than it would hold. */
+		/* A waiter came meanwhile, for more events than the new ring holds. */
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	case ENOMEM:
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);

@@ -446,6 +446,29 @@ struct udat_ep_ring {
 	uint32_t	max_recv;
 };
 
+/*
+ * struct udat_ring_change - a ring that is being replaced
+ * @cmd: ioctl that carries out the steps
+ * @arg: argument of @cmd; the offsets in it are written by PREPARE
+ * @step: field of @arg that names the step
+ * @map: maps the pages that @arg names after PREPARE, both or none
+ * @pages: the new pages; valid once the ring is replaced
+ */
+struct udat_ring_change {
+	unsigned long	cmd;
+	void		*arg;
+	uint32_t	*step;
+	int		(*map)(int fd, const void *arg, struct du_map pages[2]);
+	struct du_map	pages[2];
+};
+
+/*
+ * Have the driver prepare the new ring, map it, and commit; after a failure the old ring is
+ * still in use.  The caller holds off posts; events may be taken from the old ring meanwhile.
+ * Returns 0 or a negative errno.
+ */
+int udat_ring_replace(int fd, struct udat_ring_change *change);
+
 /* ep.c, srq.c */
 DAT_RETURN udat_ep_make(struct udat_ep *ep);
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r);

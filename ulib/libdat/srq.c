@@ -24,12 +24,6 @@ struct srq_ring {
 	uint32_t	entries;
 };
 
-static void ring_unmap(struct srq_ring *r)
-{
-	du_unmap(&r->status);
-	du_unmap(&r->submit);
-}
-
 /* Look at @r from now on. */
 static void srq_use_ring(struct udat_srq *srq, const struct srq_ring *r)
 {
@@ -217,31 +211,11 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	return rc;
 }
 
-/* Have the driver change the ring once the new one is mapped. */
-static int srq_change(struct udat_srq *srq, struct dat_srq_resize *arg, struct srq_ring *r)
+static int srq_map_ring(int fd, const void *p, struct du_map pages[2])
 {
-	int fd = srq->obj.ia->fd;
-	int ret;
+	const struct dat_srq_resize *arg = p;
 
-	arg->step = DAT_RING_PREPARE;
-	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
-	if (ret)
-		return ret;
-	ret = du_map_pair(fd, DU_REGIONS(arg), &r->submit, &r->status);
-	if (ret)
-		goto err_cancel;
-	arg->step = DAT_RING_COMMIT;
-	ret = du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
-	if (ret)
-		goto err_unmap;
-	return 0;
-
-err_unmap:
-	ring_unmap(r);
-err_cancel:
-	arg->step = DAT_RING_CANCEL;
-	du_ioctl(fd, DAT_IOC_SRQ_RESIZE, arg);
-	return ret;
+	return du_map_pair(fd, DU_REGIONS(arg), &pages[0], &pages[1]);
 }
 
 /* Under the lock of the queue, so that nobody posts to the old ring. */
@@ -250,18 +224,25 @@ static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 	struct dat_srq_resize arg = {
 		.size = sizeof(arg), .id = srq->obj.id, .max_recv = max_recv_dtos,
 	};
-	struct srq_ring old = { .submit = srq->submit, .status = srq->status }, r = {};
+	struct udat_ring_change c = {
+		.cmd = DAT_IOC_SRQ_RESIZE, .arg = &arg, .step = &arg.step, .map = srq_map_ring,
+	};
+	struct du_map old_submit = srq->submit, old_status = srq->status;
+	struct srq_ring r;
 	int ret;
 
 	if (srq_outstanding(srq) > max_recv_dtos || srq->attr.low_watermark > max_recv_dtos)
 		return -EISCONN;
-	ret = srq_change(srq, &arg, &r);
+	ret = udat_ring_replace(srq->obj.ia->fd, &c);
 	if (ret)
 		return ret;
-	r.offset = arg.rq_offset;
-	r.entries = arg.max_recv;
+	r = (struct srq_ring) {
+		.submit = c.pages[0], .status = c.pages[1],
+		.offset = arg.rq_offset, .entries = arg.max_recv,
+	};
 	srq_use_ring(srq, &r);
-	ring_unmap(&old);
+	du_unmap(&old_status);
+	du_unmap(&old_submit);
 	return 0;
 }
 
