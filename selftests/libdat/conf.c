@@ -13,6 +13,8 @@
 #include "kselftest_harness.h"
 
 #undef _GNU_SOURCE
+#include "../../ulib/common/lines.c"
+#undef _GNU_SOURCE
 #include "../../ulib/libdat/conf.c"
 
 static char messages[1 << 16];

@@ -13,6 +13,8 @@
 #include "kselftest_harness.h"
 
 #undef _GNU_SOURCE
+#include "../../ulib/common/lines.c"
+#undef _GNU_SOURCE
 #include "../../ulib/librsm/segid.c"
 
 #define UNTOUCHED	0xdeadbeef

@@ -3,13 +3,12 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../common/lines.h"
 #include "../common/log.h"
 #include "conf.h"
 
@@ -18,50 +17,47 @@ enum {
 	PLATFORM_PARAMS, FIELDS
 };
 
-/* An answer of parse_line() besides what is wrong: the line is none of our business. */
+/* Result of parse_line() for a line that is valid and not for this library. */
 static const char not_ours[] = "";
 
 /*
- * struct line - a line being taken apart
- * @in, @end: what is left of it
- * @out: where the next field goes
- * @text: fields without quotes, each with a NUL in the place of the blank or quote behind it
+ * struct line - a line that is split into fields
+ * @in: the rest of the line
+ * @out: where the next field goes, in @text
+ * @text: fields without their quotes, each with a NUL behind it
  */
 struct line {
-	const char	*in;
-	const char	*end;
+	struct du_span	in;
 	char		*out;
 	char		text[CONF_LINE_MAX + 1];
 };
 
-/* isspace() of the C locale; the file means the same in all. */
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
 static const char *quoted_field(struct line *l)
 {
-	for (l->in++; l->in < l->end && *l->in != '"'; l->in++) {
-		if (*l->in == '\\' && ++l->in == l->end)
+	const char *s = l->in.at + 1, *end = l->in.at + l->in.len;
+
+	for (; s < end && *s != '"'; s++) {
+		if (*s == '\\' && ++s == end)
 			break;
-		*l->out++ = *l->in;
+		*l->out++ = *s;
 	}
-	if (l->in == l->end)
+	if (s == end)
 		return "a quoted string does not end on this line";
-	l->in++;
-	if (l->in < l->end && !is_blank(*l->in))
+	s++;
+	if (s < end && !du_is_blank(*s))
 		return "a blank is missing behind a quoted string";
+	l->in.at = s;
+	l->in.len = (size_t)(end - s);
 	return NULL;
 }
 
-static const char *plain_field(struct line *l)
+static const char *unquoted_field(struct line *l)
 {
-	for (; l->in < l->end && !is_blank(*l->in); l->in++) {
-		if (*l->in == '"')
-			return "a quote in the middle of a field";
-		*l->out++ = *l->in;
-	}
+	struct du_span word = du_next_word(&l->in);
+
+	if (memchr(word.at, '"', word.len))
+		return "a quote in the middle of a field";
+	l->out = mempcpy(l->out, word.at, word.len);
 	return NULL;
 }
 
@@ -70,13 +66,12 @@ static const char *next_field(struct line *l, char **field)
 {
 	const char *wrong;
 
-	while (l->in < l->end && is_blank(*l->in))
-		l->in++;
+	du_skip_blanks(&l->in);
 	*field = NULL;
-	if (l->in == l->end || *l->in == '#')
+	if (!l->in.len || *l->in.at == '#')
 		return NULL;
 	*field = l->out;
-	wrong = *l->in == '"' ? quoted_field(l) : plain_field(l);
+	wrong = *l->in.at == '"' ? quoted_field(l) : unquoted_field(l);
 	*l->out++ = '\0';
 	return wrong;
 }
@@ -146,7 +141,7 @@ static const char *parse_line(struct line *l, struct conf_entry *e)
 		wrong = next_field(l, &f[n]);
 		if (wrong || !f[n])
 			break;
-		/* Others may write the rest of their lines as they like. */
+		/* The rest of a line for another version of DAT may have any form. */
 		if (n == API_VERSION)
 			wrong = parse_api_version(f[n], e);
 	}
@@ -162,11 +157,9 @@ static const char *parse_line(struct line *l, struct conf_entry *e)
 
 static const char *check_line(struct line *l, struct conf_entry *e)
 {
-	size_t len = (size_t)(l->end - l->in);
-
-	if (len > CONF_LINE_MAX)
+	if (l->in.len > CONF_LINE_MAX)
 		return "longer than 4096 bytes";
-	if (memchr(l->in, '\0', len))
+	if (memchr(l->in.at, '\0', l->in.len))
 		return "a NUL byte: this is no text";
 	l->out = l->text;
 	return parse_line(l, e);
@@ -174,17 +167,13 @@ static const char *check_line(struct line *l, struct conf_entry *e)
 
 int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn, void *arg)
 {
+	struct du_span rest = { .at = text, .len = len };
 	struct conf_entry e = { .file = file };
-	const char *eol, *wrong;
+	const char *wrong;
 	struct line l;
 	int bad = 0;
 
-	while (len) {
-		eol = memchr(text, '\n', len);
-		l.in = text;
-		l.end = eol ? eol : text + len;
-		len -= (size_t)(l.end - text) + (eol ? 1 : 0);
-		text = eol ? eol + 1 : NULL;
+	while (du_next_line(&rest, &l.in)) {
 		e.line++;
 		wrong = check_line(&l, &e);
 		if (!wrong)
@@ -197,48 +186,17 @@ int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn
 	return bad;
 }
 
-/* Returns the length or a negative errno. */
-static ssize_t read_all(int fd, char *buf, size_t size)
-{
-	size_t len = 0;
-	ssize_t n;
-
-	while (len < size) {
-		n = read(fd, buf + len, size - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return (ssize_t)len;
-		len += (size_t)n;
-	}
-	return -EFBIG;
-}
-
-static ssize_t read_file(const char *file, char *buf, size_t size)
-{
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
-
-	if (fd < 0)
-		return -errno;
-	len = read_all(fd, buf, size);
-	close(fd);
-	return len;
-}
-
-/* @need: complain if there is none */
+/* @need: report a file that is missing */
 static void load_file(const char *file, int need, conf_entry_fn *fn, void *arg)
 {
-	char *buf = malloc(CONF_FILE_MAX + 1);
-	ssize_t len = buf ? read_file(file, buf, CONF_FILE_MAX + 1) : -ENOMEM;
+	char *text = NULL;
+	ssize_t len = du_read_file(file, CONF_FILE_MAX, &text);
 
 	if (len >= 0)
-		conf_parse(buf, (size_t)len, file, fn, arg);
+		conf_parse(text, (size_t)len, file, fn, arg);
 	else if (need || (len != -ENOENT && len != -ENOTDIR))
 		du_log(DU_LOG_ERROR, "cannot read %s: %s", file, strerror((int)-len));
-	free(buf);
+	free(text);
 }
 
 static int is_conf(const struct dirent *d)
