@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../common/spin.h"
 #include "foreign.h"
 #include "libdat.h"
 
@@ -251,17 +252,6 @@ static DAT_RETURN wait_error(int err)
 	}
 }
 
-#ifndef __has_builtin
-#define __has_builtin(name)	0
-#endif
-
-static inline void spin_pause(void)
-{
-#if __has_builtin(__builtin_ia32_pause)
-	__builtin_ia32_pause();
-#endif
-}
-
 /* Sleeping costs more than a short look, a long look in vain more than sleeping. */
 static void spin_learn(struct udat_spin *s, int found)
 {
@@ -281,7 +271,7 @@ static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 	uint32_t i;
 
 	for (i = 0; i < evd->spin.looks && !found; i++) {
-		spin_pause();
+		du_spin_pause();
 		found = du_events_count(&evd->events) >= threshold;
 	}
 	spin_learn(&evd->spin, found);

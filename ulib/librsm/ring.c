@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../common/spin.h"
 #include "ring.h"
 
 #define DATA_ALIGN	64
@@ -65,17 +66,6 @@ static void spin_learn(struct rsm_ring *r, int found)
 	__atomic_store_n(&r->looks, looks, __ATOMIC_RELAXED);
 }
 
-#ifndef __has_builtin
-#define __has_builtin(name)	0
-#endif
-
-static inline void spin_pause(void)
-{
-#if __has_builtin(__builtin_ia32_pause)
-	__builtin_ia32_pause();
-#endif
-}
-
 /* Looks for a while, unless nobody else does. */
 static int ring_spin(struct rsm_ring *r, uint32_t index)
 {
@@ -89,7 +79,7 @@ static int ring_spin(struct rsm_ring *r, uint32_t index)
 		/* What is not done by then was not seen by anybody. */
 		if (rsm_ring_needs_kick(r))
 			return rsm_ring_done(r, index);
-		spin_pause();
+		du_spin_pause();
 	}
 	spin_learn(r, 0);
 	return 0;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A pause between two looks of a loop that spins. */
+#ifndef DU_SPIN_H
+#define DU_SPIN_H
+
+#ifndef __has_builtin
+#define __has_builtin(name)	0
+#endif
+
+static inline void du_spin_pause(void)
+{
+#if __has_builtin(__builtin_ia32_pause)
+	__builtin_ia32_pause();
+#endif
+}
+
+#endif /* DU_SPIN_H */
