@@ -228,6 +228,14 @@ DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 	return ep;
 }
 
+void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd)
+{
+	DAT_PSP_HANDLE psp;
+
+	tool_check(dat_psp_create(t->ia, port, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		   "cannot listen");
+}
+
 static struct addrinfo *resolve(const char *host)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *ai;

@@ -66,10 +66,21 @@ DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size,
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
 void tool_free(struct tool_mem *mem);
 DAT_LMR_TRIPLET tool_seg(const struct tool_mem *mem, size_t offset, size_t len);
+
+static inline DAT_DTO_COOKIE tool_cookie(uint64_t n)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = n };
+
+	return cookie;
+}
+
 DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		       DAT_COUNT requests, DAT_EP_HANDLE *ep);
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);
+
+/* Listen at @port; requests come to @evd.  Exits with the reason if it fails. */
+void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd);
 
 /*
  * Begin to connect to the first address of @host that the adapter can reach; exits if there

@@ -96,13 +96,6 @@ struct server {
 	int			failed;
 };
 
-static DAT_DTO_COOKIE cookie(uint64_t n)
-{
-	DAT_DTO_COOKIE c = { .as_64 = n };
-
-	return c;
-}
-
 static void set_failed(struct server *v)
 {
 	__atomic_store_n(&v->failed, 1, __ATOMIC_RELAXED);
@@ -123,7 +116,7 @@ static DAT_RETURN post_recv(struct client *c, uint64_t i)
 	DAT_LMR_TRIPLET seg = tool_seg(&c->in, i * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	return dat_ep_post_recv(c->ep, 1, &seg, cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
+	return dat_ep_post_recv(c->ep, 1, &seg, tool_cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 /* Returns NULL to a client that leaves no room for answers. */
@@ -145,7 +138,7 @@ static void send_message(struct client *c)
 				       sizeof(struct cp_msg));
 
 	/* It fails if the client has just gone: the event of that is on its way. */
-	if (dat_ep_post_send(c->ep, 1, &seg, cookie(COOKIE_SEND),
+	if (dat_ep_post_send(c->ep, 1, &seg, tool_cookie(COOKIE_SEND),
 			     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
 		return;
 	c->out_next = (c->out_next + 1) % SENDS;
@@ -681,14 +674,11 @@ static void got_request(struct server *v, DAT_CR_HANDLE cr)
 
 static void server_open(struct server *v)
 {
-	DAT_PSP_HANDLE psp;
-
 	v->dir = open(v->opt->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (v->dir < 0)
 		tool_die("cannot open the directory %s: %s", v->opt->dir, strerror(errno));
 	tool_open(&v->tool, v->opt->device, REQUESTS);
-	tool_check(dat_psp_create(v->tool.ia, v->opt->port, v->tool.evd, DAT_PSP_CONSUMER_FLAG,
-				  &psp), "cannot listen");
+	tool_listen(&v->tool, v->opt->port, v->tool.evd);
 	fprintf(stderr, "dat-cp: %s, waiting at port %u, files go to %s\n", v->tool.name,
 		v->opt->port, v->opt->dir);
 }

@@ -56,19 +56,12 @@ struct outgoing {
 	struct cp_progress	progress;
 };
 
-static DAT_DTO_COOKIE cookie(uint64_t n)
-{
-	DAT_DTO_COOKIE c = { .as_64 = n };
-
-	return c;
-}
-
 static void post_recv(struct sender *s, unsigned int i)
 {
 	DAT_LMR_TRIPLET seg = tool_seg(&s->in, i * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	tool_check(dat_ep_post_recv(s->ep, 1, &seg, cookie(i), DAT_COMPLETION_DEFAULT_FLAG),
+	tool_check(dat_ep_post_recv(s->ep, 1, &seg, tool_cookie(i), DAT_COMPLETION_DEFAULT_FLAG),
 		   "cannot post a receive");
 }
 
@@ -145,7 +138,7 @@ static void send_message(struct sender *s)
 	DAT_LMR_TRIPLET seg = tool_seg(&s->out, s->out_next * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	tool_check(dat_ep_post_send(s->ep, 1, &seg, cookie(COOKIE_SEND),
+	tool_check(dat_ep_post_send(s->ep, 1, &seg, tool_cookie(COOKIE_SEND),
 				    DAT_COMPLETION_DEFAULT_FLAG), "cannot send");
 	s->out_next = (s->out_next + 1) % SENDS;
 	s->out_busy++;
@@ -184,7 +177,7 @@ static void send_chunk(struct sender *s, struct outgoing *o)
 	EVP_DigestUpdate(o->sha, s->data.va + offset, len);
 	m = next_message(s);
 	seg = tool_seg(&s->data, offset, len);
-	tool_check(dat_ep_post_rdma_write(s->ep, 1, &seg, cookie(COOKIE_WRITE), &s->peer[slot],
+	tool_check(dat_ep_post_rdma_write(s->ep, 1, &seg, tool_cookie(COOKIE_WRITE), &s->peer[slot],
 					  DAT_COMPLETION_SUPPRESS_FLAG), "cannot write");
 	m->type = htonl(CP_CHUNK);
 	m->slot = htonl(slot);

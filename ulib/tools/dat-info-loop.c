@@ -25,7 +25,7 @@ struct loop {
 static void post(struct loop *l, int side)
 {
 	DAT_LMR_TRIPLET seg = tool_seg(&l->mem, side ? LOOP_SIZE / 2 : 0, LOOP_MESSAGE);
-	DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)side };
+	DAT_DTO_COOKIE cookie = tool_cookie((uint64_t)side);
 
 	if (side)
 		tool_check(dat_ep_post_recv(l->ep[1], 1, &seg, cookie,

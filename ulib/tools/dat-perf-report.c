@@ -1,46 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* From time stamps to what is printed. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "dat-perf.h"
+#include "stats.h"
 #include "text.h"
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-struct stats {
-	double min, max, typical, avg, stdev, p99, p999;
-};
-
-/* In microseconds; a ping-pong counts one way. */
-static void lat_stats(struct perf *p, struct stats *s)
-{
-	double scale = p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3);
-	double sum = 0, dev = 0;
-	uint32_t n = p->stamps, i;
-
-	for (i = 0; i < n; i++)
-		p->at[i] = p->at[i + 1] - p->at[i];
-	qsort(p->at, n, sizeof(*p->at), by_value);
-	for (i = 0; i < n; i++)
-		sum += (double)p->at[i];
-	s->avg = sum / n;
-	for (i = 0; i < n; i++)
-		dev += ((double)p->at[i] - s->avg) * ((double)p->at[i] - s->avg);
-	s->avg *= scale;
-	s->stdev = sqrt(dev / n) * scale;
-	s->min = (double)p->at[0] * scale;
-	s->max = (double)p->at[n - 1] * scale;
-	s->typical = (double)p->at[n / 2] * scale;
-	s->p99 = (double)p->at[(uint64_t)n * 99 / 100] * scale;
-	s->p999 = (double)p->at[(uint64_t)n * 999 / 1000] * scale;
-}
 
 static void json_head(const struct perf *p)
 {
@@ -59,12 +23,11 @@ static void report_lat(struct perf *p)
 {
 	struct stats s;
 
-	lat_stats(p, &s);
+	/* In microseconds; a ping-pong counts one way. */
+	stats_of(p->at, p->stamps, p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3), &s);
 	if (p->args.json) {
 		json_head(p);
-		printf(",\"t_min\":%.3f,\"t_max\":%.3f,\"t_typical\":%.3f,\"t_avg\":%.3f,"
-		       "\"t_stdev\":%.3f,\"t_99\":%.3f,\"t_99_9\":%.3f}", s.min, s.max,
-		       s.typical, s.avg, s.stdev, s.p99, s.p999);
+		stats_json(&s);
 		return;
 	}
 	printf(" %-10u %-12u %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",

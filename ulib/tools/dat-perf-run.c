@@ -19,22 +19,15 @@ static void __attribute__((noreturn, cold)) unexpected(struct perf *p, const DAT
 
 /* --- one request, one completion ------------------------------------------------------ */
 
-static DAT_DTO_COOKIE cookie(uint64_t n)
-{
-	DAT_DTO_COOKIE c = { .as_64 = n };
-
-	return c;
-}
-
 /* A receive is used up: post another.  @ep: unused with an SRQ. */
 void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 {
 	DAT_RETURN rc;
 
 	if (p->srq)
-		rc = dat_srq_post_recv(p->srq, 1, &p->recv_seg, cookie(COOKIE_RECV));
+		rc = dat_srq_post_recv(p->srq, 1, &p->recv_seg, tool_cookie(COOKIE_RECV));
 	else
-		rc = dat_ep_post_recv(ep, 1, &p->recv_seg, cookie(COOKIE_RECV),
+		rc = dat_ep_post_recv(ep, 1, &p->recv_seg, tool_cookie(COOKIE_RECV),
 				      DAT_COMPLETION_DEFAULT_FLAG);
 	if (__builtin_expect(rc != DAT_SUCCESS, 0))
 		perf_check(p, rc, "cannot post a receive");
@@ -58,7 +51,7 @@ void perf_post_send_from(struct perf *p, size_t at, uint32_t len)
 	DAT_LMR_TRIPLET seg = tool_seg(&p->mem, at, len);
 
 	turn(p)->busy++;
-	perf_check(p, dat_ep_post_send(turn(p)->ep, 1, &seg, cookie(cookie_send(1, p->next)),
+	perf_check(p, dat_ep_post_send(turn(p)->ep, 1, &seg, tool_cookie(cookie_send(1, p->next)),
 				       DAT_COMPLETION_DEFAULT_FLAG), "cannot post a send");
 }
 
@@ -73,7 +66,7 @@ static void post(struct perf *p, int report)
 	struct perf_conn *c = turn(p);
 	DAT_COMPLETION_FLAGS flags = report ? DAT_COMPLETION_DEFAULT_FLAG :
 					      DAT_COMPLETION_SUPPRESS_FLAG;
-	DAT_DTO_COOKIE id = cookie(cookie_send(++c->silent, p->next));
+	DAT_DTO_COOKIE id = tool_cookie(cookie_send(++c->silent, p->next));
 	DAT_RETURN rc;
 
 	if (p->opt.op == OP_SEND)
@@ -283,7 +276,7 @@ static uint64_t read_progress(struct perf *p)
 
 	remote.segment_length = sizeof(uint64_t);
 	p->conn[0].busy++;
-	perf_check(p, dat_ep_post_rdma_read(p->conn[0].ep, 1, &seg, cookie(cookie_send(1, 0)),
+	perf_check(p, dat_ep_post_rdma_read(p->conn[0].ep, 1, &seg, tool_cookie(cookie_send(1, 0)),
 					    &remote, DAT_COMPLETION_DEFAULT_FLAG),
 		   "cannot read the client's progress");
 	perf_reap(p, p->sent + 1, 0);

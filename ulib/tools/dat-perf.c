@@ -14,13 +14,10 @@
 
 static void server(struct perf *p)
 {
-	DAT_PSP_HANDLE psp;
-
 	tool_open(&p->tool, p->args.device, EVD_ENTRIES);
 	tool_check(dat_evd_create(p->tool.ia, 64, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &p->cr_evd),
 		   "cannot make an event queue");
-	tool_check(dat_psp_create(p->tool.ia, p->args.port, p->cr_evd, DAT_PSP_CONSUMER_FLAG,
-				  &psp), "cannot listen");
+	tool_listen(&p->tool, p->args.port, p->cr_evd);
 	fprintf(stderr, "dat-perf: %s, waiting at port %u\n", p->tool.name, p->args.port);
 	if (setjmp(p->next_client))
 		perf_drop(p);

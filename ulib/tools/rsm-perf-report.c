@@ -1,46 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* From time stamps to what is printed. */
 #define _GNU_SOURCE
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "rsm-perf.h"
+#include "stats.h"
 #include "text.h"
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-struct stats {
-	double min, max, typical, avg, stdev, p99, p999;
-};
-
-/* In microseconds. */
-static void lat_stats(struct perf *p, struct stats *s)
-{
-	double scale = p->ns_per_tick * 1e-3, sum = 0, dev = 0;
-	unsigned long n = p->opt.iters, i;
-
-	for (i = 0; i < n; i++)
-		p->at[i] = p->at[i + 1] - p->at[i];
-	qsort(p->at, n, sizeof(*p->at), by_value);
-	for (i = 0; i < n; i++)
-		sum += (double)p->at[i];
-	s->avg = sum / (double)n;
-	for (i = 0; i < n; i++)
-		dev += ((double)p->at[i] - s->avg) * ((double)p->at[i] - s->avg);
-	s->avg *= scale;
-	s->stdev = sqrt(dev / (double)n) * scale;
-	s->min = (double)p->at[0] * scale;
-	s->max = (double)p->at[n - 1] * scale;
-	s->typical = (double)p->at[n / 2] * scale;
-	s->p99 = (double)p->at[n * 99 / 100] * scale;
-	s->p999 = (double)p->at[n * 999 / 1000] * scale;
-}
 
 static void json_head(const struct perf_opt *o)
 {
@@ -56,12 +21,11 @@ static void report_lat(struct perf *p)
 {
 	struct stats s;
 
-	lat_stats(p, &s);
+	/* In microseconds. */
+	stats_of(p->at, p->opt.iters, p->ns_per_tick * 1e-3, &s);
 	if (p->opt.json) {
 		json_head(&p->opt);
-		printf(",\"t_min\":%.3f,\"t_max\":%.3f,\"t_typical\":%.3f,\"t_avg\":%.3f,"
-		       "\"t_stdev\":%.3f,\"t_99\":%.3f,\"t_99_9\":%.3f}", s.min, s.max,
-		       s.typical, s.avg, s.stdev, s.p99, s.p999);
+		stats_json(&s);
 		return;
 	}
 	printf(" %-10lu %-10lu %-12lu %-13.3f %-13.3f %-18.3f %-13.3f %-13.3f %-13.3f %.3f\n",
