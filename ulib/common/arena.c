@@ -19,7 +19,7 @@ static size_t arena_size, arena_usable;
 static struct du_slot *free_first, **free_last = &free_first;
 static size_t free_count;
 
-/* With RLIMIT_AS, or after mlockall(), address space may be scarce: leave most to others. */
+/* With RLIMIT_AS or mlockall(), address space may be scarce: go down in large steps. */
 static int arena_reserve(void)
 {
 	size_t size;
@@ -70,7 +70,7 @@ static struct du_slot *slot_reuse(void)
 	if (!free_first)
 		free_last = &free_first;
 	free_count--;
-	/* All but the type, at which others may look. */
+	/* All but the type, which other threads may read. */
 	memset((char *)slot + sizeof(slot->type), 0, DU_SLOT_SIZE - sizeof(slot->type));
 	return slot;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handles are addresses of slots in memory that is never given back, so that a
- * handle can be told from garbage, and a stale one from a live one, by looking at it.
+ * Handles are addresses of slots in memory that is never unmapped: the type in the slot tells a
+ * live handle from a stale one, and the address tells a handle from garbage.
  */
 #ifndef DU_ARENA_H
 #define DU_ARENA_H
@@ -22,7 +22,7 @@ struct du_slot {
 	struct du_slot	*next;
 };
 
-/* Hidden, or every look at a handle takes the way through the offset table. */
+/* Hidden: otherwise each check of a handle would go through the global offset table. */
 extern uintptr_t du_arena_base __attribute__((visibility("hidden")));
 /* Bytes that hold slots; only grows. */
 extern size_t du_arena_used __attribute__((visibility("hidden")));
@@ -31,12 +31,12 @@ extern size_t du_arena_used __attribute__((visibility("hidden")));
 void *du_arena_alloc(void);
 
 /*
- * The oldest free slot is reused first, and only after 1,024 later ones have been freed: a
- * stale handle is recognised until then.
+ * Free a slot.  It is reused after 1,024 later slots have been freed, oldest first: until then a
+ * stale handle is recognised.
  */
 void du_arena_free(void *slot);
 
-/* Around fork(), where the library works in the child: nobody else is in the middle. */
+/* Held around fork(): no other thread is inside the arena when the child is made. */
 void du_arena_lock(void);
 void du_arena_unlock(void);
 
@@ -60,13 +60,13 @@ static inline void *du_slot_of(const void *handle, uint32_t type)
 	return slot;
 }
 
-/* The object is whole: let its handle be valid. */
+/* Make the handle of a complete object valid. */
 static inline void du_slot_publish(struct du_slot *slot, uint32_t type)
 {
 	__atomic_store_n(&slot->type, type, __ATOMIC_RELEASE);
 }
 
-/* Make the handle invalid; false if somebody else was first. */
+/* Make the handle invalid.  Returns 0 if another thread has done so. */
 static inline int du_slot_revoke(struct du_slot *slot, uint32_t type)
 {
 	return __atomic_compare_exchange_n(&slot->type, &type, 0, 0, __ATOMIC_ACQ_REL,

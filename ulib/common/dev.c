@@ -81,7 +81,7 @@ int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *
 	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	void *va = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
 
-	/* With mlockall(), the limit of locked memory is one of mappings. */
+	/* EAGAIN: after mlockall(), mappings count against the limit of locked memory. */
 	if (va == MAP_FAILED)
 		return errno == EAGAIN ? -ENOMEM : -errno;
 	map->va = va;
@@ -107,7 +107,7 @@ void du_map_over(struct du_map *to, struct du_map *from)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	/* The kernel changes both under one lock, for which a reader's page fault waits. */
+	/* The kernel unmaps and maps under one lock; a reader's page fault waits for it. */
 	if (mremap(from->va, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, to->va) != MAP_FAILED) {
 		unmap_behind(from, page);
 		unmap_behind(to, page);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An open /dev/dat or /dev/rsm: ioctls, mappings, and words for what can go wrong with them. */
+/* An open /dev/dat or /dev/rsm: ioctls, mappings, and messages about their errors. */
 #ifndef DU_DEV_H
 #define DU_DEV_H
 
@@ -9,13 +9,13 @@
 
 _Static_assert(sizeof(off_t) == 8, "offsets of mappings hold an object's number above bit 32");
 
-/* Shared pages, as an object's creation names them. */
+/* A mapping of shared pages. */
 struct du_map {
 	void	*va;	/* NULL: not mapped */
 	size_t	size;
 };
 
-/* Where the driver has the two regions of a ring. */
+/* Offsets and sizes of the two regions of a ring. */
 struct du_regions {
 	uint64_t	submit_offset;
 	uint64_t	submit_size;
@@ -23,7 +23,7 @@ struct du_regions {
 	uint64_t	status_size;
 };
 
-/* From an argument that has fields of these names. */
+/* The regions of an ioctl argument that has fields of these names. */
 #define DU_REGIONS(arg)	((struct du_regions) {						\
 	(arg)->submit_offset, (arg)->submit_size, (arg)->status_offset, (arg)->status_size })
 
@@ -43,17 +43,16 @@ int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *
 void du_unmap(struct du_map *map);
 
 /*
- * Have the first page of @to show what the first page of @from does.  Who reads there
- * meanwhile sees the one or the other.  @from is used up, and @to has no other pages any
- * more.  For want of memory @to may be elsewhere afterwards; then what was there before
- * is never unmapped, so that readers still find something.
+ * Map the first page of @from over the first page of @to.  A concurrent reader sees either the
+ * old page or the new one.  @from is unmapped, and so are the other pages of @to.  If memory is
+ * short, @to moves to the address of @from; the old mapping then stays for its readers.
  */
 void du_map_over(struct du_map *to, struct du_map *from);
 
-/* Both or none. */
+/* Map both regions or none.  Returns 0 or a negative errno. */
 int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status);
 
-/* Says what to do if @length bytes could not be registered for want of RLIMIT_MEMLOCK. */
+/* Log what to do about RLIMIT_MEMLOCK after @length bytes could not be registered. */
 void du_explain_memlock(uint64_t length);
 
 #endif /* DU_DEV_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A lock for a few dozen instructions: no system call, not even when contended,
- * which on the post and reap paths would cost more than what it protects.
+ * A spinlock for a few dozen instructions.  A short wait makes no system call: on the post and
+ * reap paths, one would cost more than what the lock protects.
  */
 #ifndef DU_LOCK_H
 #define DU_LOCK_H
@@ -10,19 +10,19 @@
 #include <stdint.h>
 #include <time.h>
 
-#define DU_LOCK_YIELDS	16	/* before it sleeps */
+#define DU_LOCK_YIELDS	16	/* yields before a waiter sleeps */
 
 /*
- * struct du_lock - zeros are a lock that nobody holds
- * @held: somebody does
- * @single: constant: the program promises to have no two threads here
+ * struct du_lock - spinlock; zeros are a free lock
+ * @held: 1 while the lock is held
+ * @single: the lock does nothing, as only one thread uses what it protects
  */
 struct du_lock {
 	uint32_t held;
 	uint32_t single;
 };
 
-/* The holder may have lost its processor, and to us if it has a lower priority. */
+/* Yield or sleep now and then: this thread may have preempted the holder of the lock. */
 static inline void du_lock_pause(int spins)
 {
 	static const struct timespec nap = { .tv_nsec = 50000 };
@@ -35,7 +35,7 @@ static inline void du_lock_pause(int spins)
 		nanosleep(&nap, NULL);
 }
 
-/* Apart from du_lock(), whose callers would otherwise save registers for this. */
+/* Out of line: inlined, it would make the callers of du_lock() save registers. */
 static void __attribute__((noinline, cold, unused)) du_lock_wait(struct du_lock *l)
 {
 	int spins = 0;

@@ -9,13 +9,13 @@
 #include "dev.h"
 #include "poller.h"
 
-/* It touches nothing of the library but its argument. */
+/* The thread uses nothing of the library but its argument. */
 static void *poller_thread(void *arg)
 {
 	const struct du_poller *p = arg;
 	struct dat_poller_run run = { .size = sizeof(run) };
 
-	/* It has no handlers, but a stop and a continue interrupt it, too. */
+	/* EINTR: all signals are blocked, but a stop and continue still interrupt the ioctl. */
 	while (du_ioctl(p->fd, DAT_IOC_POLLER_RUN, &run) == -EINTR)
 		;
 	return NULL;
@@ -34,7 +34,7 @@ int du_poller_start(struct du_poller *p, int fd)
 	int ret;
 
 	p->fd = fd;
-	/* Signals are for the threads of the program. */
+	/* The thread blocks all signals: they are for the program's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&p->thread, NULL, poller_thread, p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The poller: a thread inside one ioctl, where the driver looks at what is posted. */
+/* The poller: a thread inside one ioctl, in which the driver polls the queues. */
 #ifndef _DU_POLLER_H
 #define _DU_POLLER_H
 
@@ -9,9 +9,9 @@
 
 /**
  * struct du_poller - the thread of an open device
- * @thread: valid if @pid is that of the process
- * @pid: process that started it, or 0; a child has our memory, but no such thread
- * @fd: of the device
+ * @thread: poller thread; valid if @pid is that of the calling process
+ * @pid: process that started @thread, or 0; a forked child has the memory but not the thread
+ * @fd: open device
  */
 struct du_poller {
 	pthread_t	thread;
@@ -28,7 +28,7 @@ int du_poller_set(int fd, uint32_t idle_us);
 /* Start the thread; du_poller_set() comes first.  Returns 0 or a negative errno. */
 int du_poller_start(struct du_poller *p, int fd);
 
-/* Wait for the end of the thread, which the driver was told, or whose device is closed. */
+/* Wait for the thread to end.  du_poller_set(fd, 0) or the close of the device ends it. */
 void du_poller_end(struct du_poller *p);
 
 #endif /* _DU_POLLER_H */

@@ -2,8 +2,8 @@
 /*
  * The process's half of the ring protocol.  Letters refer to <rdma/dat_ring.h>.
  *
- * Posting and reaping make no system call, except a kick when the driver has said
- * that nobody will look at the queue.
+ * Posting and reaping make no system call, except a kick when the driver asks for one because
+ * nothing else will make it look at the queue.
  */
 #ifndef DU_RING_H
 #define DU_RING_H
@@ -17,16 +17,16 @@
 
 /*
  * struct du_queue - a send, receive or shared receive queue
- * @lock: @tail, and the entry at it
- * @tail: entries posted
+ * @lock: protects @tail and the entry at @tail
+ * @tail: number of entries posted
  * @mask: entries - 1
  * @shift: log2 of the stride
- * @fd: to kick
- * @entries: in the submit page
- * @shared_tail: in the submit page
- * @status: in the status page
- * @dirty: word of the doorbell page that has the bit of the queue
- * @bit: in @dirty
+ * @fd: open device, for kicks
+ * @entries: entries, in the submit region
+ * @shared_tail: tail that the driver reads, in the submit region
+ * @status: status of the queue, in the status region
+ * @dirty: word of the doorbell page that holds the bit of the queue
+ * @bit: mask of the queue in @dirty
  */
 struct du_queue {
 	struct du_lock			lock;
@@ -41,7 +41,7 @@ struct du_queue {
 	uint64_t			bit;
 };
 
-/* What stays when the ring is replaced; du_queue_move() says where that is. */
+/* Set the fields that stay when the ring is replaced; du_queue_move() sets the others. */
 static inline void du_queue_init(struct du_queue *q, int fd, struct dat_doorbell *db,
 				 uint32_t bell, uint32_t shift, int single)
 {
@@ -58,13 +58,13 @@ static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
 	q->mask = n - 1;
 	q->entries = entries;
 	q->shared_tail = shared_tail;
-	/* Those who ask how busy it is do so without the lock. */
+	/* du_queue_busy() reads @status without the lock. */
 	if (q->status != status)
 		__atomic_store_n(&q->status, status, __ATOMIC_RELEASE);
 	__atomic_store_n(&q->tail, *shared_tail, __ATOMIC_RELAXED);
 }
 
-/* Entries that the driver has not completed; anybody may ask. */
+/* Number of entries that the driver has not completed; needs no lock. */
 static inline uint32_t du_queue_busy(const struct du_queue *q)
 {
 	const struct dat_queue_status *status = __atomic_load_n(&q->status, __ATOMIC_ACQUIRE);
@@ -73,19 +73,19 @@ static inline uint32_t du_queue_busy(const struct du_queue *q)
 	       __atomic_load_n(&status->done, __ATOMIC_ACQUIRE);
 }
 
-/* Under the lock. */
+/* All entries are in use.  Under the lock. */
 static inline int du_queue_full(const struct du_queue *q)
 {
 	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) > q->mask;
 }
 
-/* Where to write the next entry; under the lock, when the queue is not full. */
+/* The next entry to write.  Under the lock; the queue is not full. */
 static inline void *du_queue_entry(struct du_queue *q)
 {
 	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
 }
 
-/* After (C). */
+/* The driver wants to be told of the entries.  After (C). */
 static inline int du_queue_needs_kick(const struct du_queue *q)
 {
 	const struct dat_queue_status *st = q->status;
@@ -95,7 +95,7 @@ static inline int du_queue_needs_kick(const struct du_queue *q)
 	return (int32_t)(q->tail - __atomic_load_n(&st->kick_at, __ATOMIC_RELAXED)) >= 0;
 }
 
-/* The entry is written: show it.  Returns 0, or -1 with errno of the kick. */
+/* Publish the entry that was written.  Returns 0, or -1 with the errno of the kick. */
 static inline int du_queue_push(struct du_queue *q)
 {
 	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELAXED);
@@ -112,11 +112,11 @@ static inline int du_queue_push(struct du_queue *q)
 
 /*
  * struct du_events - the event ring of an EVD
- * @head: events consumed; under the lock of the EVD
+ * @head: number of events consumed; written under the lock of the EVD
  * @mask: entries - 1
- * @shared_head: in the submit page
- * @status: in the status page
- * @ring: in the status page
+ * @shared_head: head that the driver reads, in the submit page
+ * @status: status of the EVD, in the status region
+ * @ring: events, in the status region
  */
 struct du_events {
 	uint32_t			head;
@@ -137,12 +137,12 @@ static inline void du_events_init(struct du_events *e, uint32_t n,
 	e->head = submit->head;
 }
 
-/* The ring is replaced; @head and what is consumed stay. */
+/* Go over to another ring; @head stays. */
 static inline void du_events_move(struct du_events *e, uint32_t n,
 				  const struct dat_evd_status *status,
 				  const struct dat_evd_status *ring)
 {
-	/* Others look at the status without a lock, which is where it was nearly always. */
+	/* Pollers read @status without a lock; its address changes only if du_map_over() failed. */
 	if (e->status != status)
 		__atomic_store_n(&e->status, status, __ATOMIC_RELEASE);
 	e->mask = n - 1;
@@ -155,7 +155,7 @@ static inline uint32_t du_events_count(const struct du_events *e)
 	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
 }
 
-/* The next event; there must be one, and it stays until the pop. */
+/* The next event, which stays until the pop.  The ring is not empty. */
 static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 {
 	return &e->ring[e->head & e->mask];
@@ -163,7 +163,7 @@ static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 
 static inline void du_events_pop(struct du_events *e)
 {
-	/* Release: whoever sees it may let go of what the event named. */
+	/* Release: a thread that sees the new head may free what the event named. */
 	__atomic_store_n(&e->head, e->head + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(e->shared_head, e->head, __ATOMIC_RELEASE);	/* (L) */
 }

@@ -2,8 +2,8 @@
 /*
  * Consumer notification objects.
  *
- * An agent is called by a thread that the CNO gets with its first agent and keeps until
- * its end.  The driver counts triggers, so the thread needn't be waiting when one comes.
+ * A thread of the CNO calls its agents.  The first agent starts the thread, which runs until the
+ * CNO is freed.  The driver counts triggers, so none is lost while the thread is not waiting.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static int cno_generation(struct udat_cno *cno, uint32_t *generation)
 	return ret;
 }
 
-/* Detach the agent if it is to hear of trigger number @generation, and return it. */
+/* Detach and return the agent if it was set before trigger number @generation. */
 static DAT_OS_WAIT_PROXY_AGENT cno_claim_agent(struct udat_cno *cno, uint32_t generation)
 {
 	DAT_OS_WAIT_PROXY_AGENT none = DAT_OS_WAIT_PROXY_AGENT_NULL, agent = none;
@@ -44,7 +44,7 @@ static void cno_run_agent(struct udat_cno *cno, uint32_t generation, struct udat
 		agent.proxy_agent_func(agent.instance_data, evd);
 }
 
-/* Set by an agent that destroys its own CNO: its thread has nothing to come back to. */
+/* An agent has destroyed its own CNO: the thread must not access it again. */
 static __thread int cno_gone;
 
 static void *cno_thread(void *arg)
@@ -64,12 +64,12 @@ static void *cno_thread(void *arg)
 		if (cno_gone)
 			return NULL;
 	} while (!ret || ret == -EINTR);
-	/* The end: the agent that is left hears of it. */
+	/* The CNO is gone: call the agent that is left, with no EVD. */
 	cno_run_agent(cno, cno->armed + 1, NULL);
 	return NULL;
 }
 
-/* Signals are for the threads of the program. */
+/* The thread blocks all signals: they are for the program's threads. */
 static int cno_start_thread(struct udat_cno *cno)
 {
 	sigset_t all, old;
@@ -84,7 +84,7 @@ static int cno_start_thread(struct udat_cno *cno)
 	return -ret;
 }
 
-/* The driver has let go of the CNO: its thread is on its way out. */
+/* Wait for the thread, which ends because the driver has freed the CNO. */
 void udat_cno_end(struct udat_cno *cno)
 {
 	if (cno->has_thread) {
@@ -118,7 +118,7 @@ static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT ag
 	cno->agent = agent;
 	if (agent.proxy_agent_func && !cno->has_thread)
 		ret = cno_start_thread(cno);
-	/* Without a thread nobody looks at what it is armed for. */
+	/* Without the thread no agent would be called. */
 	if (ret)
 		cno->agent = former;
 	pthread_mutex_unlock(&cno->lock);
@@ -239,7 +239,7 @@ static DAT_RETURN cno_wait(struct udat_cno *cno, DAT_TIMEOUT timeout, struct uda
 	case EINTR:
 		return DAT_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 	case ESHUTDOWN:
-		/* The IA is closed: that counts as a notification, of no EVD. */
+		/* The IA is closed: a notification without an EVD. */
 		return DAT_SUCCESS;
 	default:
 		return udat_ia(cno->obj.ia) ? dat_err_from_errno(-ret) : DAT_SUCCESS;
@@ -261,7 +261,7 @@ UDAT_EXPORT DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeo
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	ia = cno->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
-	/* A close that did not count us has made the handles invalid before it looked. */
+	/* A close that read @waiters before this has revoked the handles before that. */
 	if (udat_ia(ia) && udat_cno(cno))
 		rc = cno_wait(cno, timeout, &evd);
 	*evd_handle = evd;

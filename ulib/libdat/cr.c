@@ -8,7 +8,7 @@
 
 #define BAD_CR	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
 
-/* The driver is asked once; what it says doesn't change. */
+/* Query the driver once: a request does not change. */
 static int cr_fetch(struct udat_cr *cr)
 {
 	struct dat_cr_query arg = { .size = sizeof(arg), .id = cr->obj.id };
@@ -31,9 +31,8 @@ out:
 }
 
 /*
- * A request's event is dequeued: an RSP has its EP ready and is spent; for a service
- * point that wants one we make it.  @sp may be freed meanwhile, then the request is like
- * that of any other.
+ * The event of a request is dequeued.  A request for an RSP gets the RSP's EP; one for a PSP with
+ * DAT_PSP_PROVIDER_FLAG gets an EP that is made here.  If @sp has been freed, it gets none.
  */
 void udat_cr_arrived(struct udat_cr *cr, void *sp)
 {
@@ -48,7 +47,7 @@ void udat_cr_arrived(struct udat_cr *cr, void *sp)
 	}
 }
 
-/* The request goes elsewhere: give its EP back. */
+/* The request is rejected or handed off: give up its EP. */
 static void cr_release_ep(struct udat_cr *cr)
 {
 	if (!cr->ep)
@@ -95,14 +94,14 @@ static DAT_RETURN accept_error(const struct udat_ep *ep, int err)
 	}
 }
 
-/* Either the request has an EP, or the consumer brings one.  NULL: neither, or both. */
+/* The EP of the request, or else the consumer's.  NULL: neither, both, or one that is unfit. */
 static struct udat_ep *accept_ep(const struct udat_cr *cr, DAT_EP_HANDLE ep_handle)
 {
 	struct udat_ep *ep = udat_ep(ep_handle);
 
 	if (cr->ep)
 		ep = ep_handle == DAT_HANDLE_NULL ? cr->ep : NULL;
-	/* One that we made has neither until the consumer has given them. */
+	/* An EP that the library made has no EVD and no zone until the consumer sets them. */
 	if (!ep || ep->obj.ia != cr->obj.ia || !ep->connect_evd || !ep->obj.id)
 		return NULL;
 	return ep;
@@ -137,7 +136,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 		memcpy(arg.pd, private_data, private_data_size);
 	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
-	/* Before: when it is accepted another thread may have the EP, and free it. */
+	/* Before the accept: after it, another thread may free the EP. */
 	stage = ep->stage;
 	target_qual = ep->target_qual;
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
@@ -162,7 +161,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 	if (!cr || !du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
 	arg.id = cr->obj.id;
-	/* Whatever it says, the request is no more. */
+	/* The request is gone, whatever the result. */
 	du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_REJECT, &arg);
 	cr_release_ep(cr);
 	udat_obj_drop(&cr->obj);
@@ -186,7 +185,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL han
 	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_HANDOFF, &arg);
 	if (ret) {
 		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
-		/* No such service point, or one that takes no more. */
+		/* No such service point, or it takes no more requests. */
 		return ret == -EADDRNOTAVAIL ?
 		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2) :
 		       ret == -ENOENT ? BAD_CR : dat_err_from_errno(-ret);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Endpoints: making, connecting, asking. */
+/* Endpoints: create, connect, query. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "foreign.h"
 #include "libdat.h"
 
-/* For consumers that pass no attributes. */
+/* Defaults for consumers that pass no attributes. */
 #define DEFAULT_DTOS	64
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
@@ -23,7 +23,7 @@ DAT_EP_STATE udat_ep_state(const struct udat_ep *ep)
 	const struct dat_status *status = ep->status.va;
 	DAT_EP_STATE state;
 
-	/* One that we made, without a zone yet. */
+	/* An EP that the library made has no status page until it has a zone. */
 	if (!status)
 		return ep->stage;
 	state = (DAT_EP_STATE)__atomic_load_n(&status->state, __ATOMIC_ACQUIRE);
@@ -78,7 +78,7 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	DAT_COMPLETION_FLAGS recv = DAT_COMPLETION_UNSIGNALLED_FLAG |
 				    DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 				    DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-	/* Programs also set SUPPRESS here; it means that posts may. */
+	/* Some programs set SUPPRESS here, to say that posts may use it. */
 	DAT_COMPLETION_FLAGS request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
 
 	return attr->service_type != DAT_SERVICE_TYPE_RC ||
@@ -97,15 +97,15 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	       attr->ep_transport_specific_count || attr->ep_provider_specific_count;
 }
 
-/* What nobody can have: see the provider's attributes. */
+/* Attributes that no EP can have: see the provider's attributes. */
 int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr)
 {
-	/* Of a soft high watermark 0 is what programs leave that don't know it. */
+	/* 0: programs that do not know the soft high watermark leave it so. */
 	return attr->qos != DAT_QOS_BEST_EFFORT ||
 	       (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT);
 }
 
-/* The completion flags that change what the driver does. */
+/* The completion flags that the driver needs to know. */
 uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr)
 {
 	return attr->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
@@ -116,12 +116,12 @@ static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
 	return a < b ? a : b;
 }
 
-/* What the consumer left to us. */
+/* Complete the attributes that the consumer has left out. */
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = (DAT_COUNT)ia->info.max_iov_read;
 
-	/* Programs that fill in what they know leave zeros elsewhere. */
+	/* Programs leave zeros in attributes that they do not know. */
 	if (!attr->max_message_size)
 		attr->max_message_size = ia->info.max_message_size;
 	if (!attr->max_rdma_size)
@@ -142,7 +142,7 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* Use the rings from now on; @next learns what the driver gave. */
+/* Go over to the rings @r; @next->attr gets the lengths that the driver granted. */
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r)
 {
 	struct dat_submit *head = r->submit.va;
@@ -150,7 +150,7 @@ void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_r
 	const struct dat_status *st;
 
 	ep->submit = r->submit;
-	/* Others ask for the state without a lock. */
+	/* The state is read without a lock: the address of the page must not change. */
 	if (ep->status.va)
 		du_map_over(&ep->status, &r->status);
 	else
@@ -191,7 +191,7 @@ static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 	return 0;
 }
 
-/* Have the driver make the EP that @ep describes. */
+/* Have the driver create the EP that @ep describes. */
 DAT_RETURN udat_ep_make(struct udat_ep *ep)
 {
 	DAT_EP_ATTR *attr = &ep->attr;
@@ -230,10 +230,10 @@ static enum udat_feed feed_of(DAT_COMPLETION_FLAGS flags)
 	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		return UDAT_FEED_NOTIFY;
 	return flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG ? UDAT_FEED_THRESHOLD :
-							   UDAT_FEED_PLAIN;
+							   UDAT_FEED_DEFAULT;
 }
 
-/* Posts to an SRQ carry no flags: what UNSIGNALLED says doesn't hold there. */
+/* Posts to an SRQ carry no flags: UNSIGNALLED has no effect there. */
 static enum udat_feed recv_feed(const struct udat_ep *ep)
 {
 	DAT_COMPLETION_FLAGS flags = ep->attr.recv_completion_flags;
@@ -241,7 +241,7 @@ static enum udat_feed recv_feed(const struct udat_ep *ep)
 	return feed_of(ep->srq ? flags & ~DAT_COMPLETION_UNSIGNALLED_FLAG : flags);
 }
 
-/* Let the streams of @ep feed its EVDs.  -1: one of them is no company for another. */
+/* Let the streams of @ep feed its EVDs.  -1: two of the streams conflict. */
 int udat_ep_feed(const struct udat_ep *ep)
 {
 	if (udat_evd_feed(ep->recv_evd, recv_feed(ep)))
@@ -266,7 +266,7 @@ void udat_ep_unfeed(const struct udat_ep *ep)
 	udat_evd_unfeed(ep->recv_evd, recv_feed(ep));
 }
 
-/* A handle that may be NULL, else an EVD of @ia that takes the stream. */
+/* The handle is neither NULL nor an EVD of @ia that takes the stream. */
 static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream)
 {
 	struct udat_evd *evd;
@@ -277,7 +277,7 @@ static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAG
 	return !evd || evd->obj.ia != ia || !(evd->flags & stream);
 }
 
-/* The EVDs of @ep are handles that the consumer gave. */
+/* Check the EVDs of @ep, which are handles that the consumer passed. */
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep)
 {
 	if (evd_bad(ia, ep->recv_evd, DAT_EVD_DTO_FLAG))
@@ -298,7 +298,7 @@ static DAT_RETURN create_check(const struct udat_ia *ia, const struct udat_ep *e
 	return udat_ep_check_evds(ia, ep);
 }
 
-/* The handles in @proto are checked; its attributes are complete. */
+/* Create an EP like @proto, whose handles are checked and whose attributes are complete. */
 static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 			    DAT_EP_HANDLE *out)
 {
@@ -336,8 +336,8 @@ err_drop:
 }
 
 /*
- * An EP for a request: without zone and EVDs, which the consumer gives it before it
- * accepts.  NULL: no memory.
+ * Make an EP for a request.  It has no zone and no EVDs: the consumer sets them before it accepts
+ * the request.  NULL: no memory.
  */
 struct udat_ep *udat_ep_tentative(struct udat_ia *ia)
 {
@@ -412,7 +412,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	if (!attr)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	proto.attr = *attr;
-	/* Nothing is received but into the buffers of the SRQ: what it says is ignored. */
+	/* All receives use buffers of the SRQ: the attribute of the EP is ignored. */
 	proto.attr.max_recv_iov = proto.srq->attr.max_recv_iov;
 	if (udat_ep_attr_bad(ia, &proto.attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
@@ -424,19 +424,19 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	return ep_create(ia, &proto, ep_handle);
 }
 
-/* The driver has let go of it. */
-static void ep_bury(struct udat_ep *ep)
+/* Free what the library keeps of an EP that the driver has freed. */
+static void ep_release(struct udat_ep *ep)
 {
 	struct udat_evd *evds[] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
 
 	udat_ep_unfeed(ep);
-	/* Who dequeues a connection event reads private data in the pages. */
+	/* A thread that dequeues a connection event reads private data in the pages. */
 	if (ep->connect_evd)
 		du_lock(&ep->connect_evd->lock);
 	udat_ep_unmap(ep);
 	if (ep->connect_evd)
 		du_unlock(&ep->connect_evd->lock);
-	udat_obj_bury(&ep->obj, evds, 3);
+	udat_obj_free_deferred(&ep->obj, evds, 3);
 }
 
 UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
@@ -448,17 +448,17 @@ UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	UDAT_FORWARD(ep_handle, ep_free);
 	if (!ep)
 		return bad;
-	/* A service point or a request has it. */
+	/* A service point or a request owns it. */
 	if (ep->stage)
 		return udat_state_error(ep->stage);
 	rc = udat_obj_free(&ep->obj, UDAT_TYPE(EP), DAT_OBJ_EP, bad,
 			   DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
 	if (rc == DAT_SUCCESS)
-		ep_bury(ep);
+		ep_release(ep);
 	return rc;
 }
 
-/* One that we made and that nobody wants. */
+/* Destroy an EP that the library made for a request. */
 void udat_ep_discard(struct udat_ep *ep)
 {
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
@@ -471,9 +471,9 @@ void udat_ep_discard(struct udat_ep *ep)
 }
 
 /*
- * struct connect - what both ways to connect have in common
- * @timeout: of the consumer
- * @timeout_arg: its place among the arguments; private data and its size follow
+ * struct connect - arguments that dat_ep_connect() and dat_ep_dup_connect() share
+ * @timeout: timeout
+ * @timeout_arg: number of the timeout argument; the private data and its size follow it
  * @pd_size, @pd: private data
  * @qos: quality of service
  */
@@ -582,7 +582,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 	return ep_connect(ep, &c);
 }
 
-/* Where @dup connected to; if it was connected to, where its peer is. */
+/* The target of @dup's own connect, or else the address of its peer. */
 static int dup_target(struct udat_ep *dup, struct udat_ep *ep)
 {
 	struct dat_ep_query arg = { .size = sizeof(arg), .id = dup->obj.id };
@@ -661,7 +661,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
 }
 
-/* Receives of the EP that are not complete. */
+/* Number of receives that are not complete. */
 DAT_COUNT udat_ep_recvs(const struct udat_ep *ep)
 {
 	return ep->srq || !ep->obj.id ? 0 : (DAT_COUNT)du_queue_busy(&ep->rq);
@@ -693,11 +693,11 @@ UDAT_EXPORT DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbu
 	UDAT_FORWARD(ep_handle, ep_recv_query, nbufs_allocated, bufs_alloc_span);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	/* Which buffers of an SRQ a device has taken for an EP it doesn't tell. */
+	/* A device does not report which buffers of an SRQ it has taken for an EP. */
 	n = ep->srq ? DAT_VALUE_UNKNOWN : udat_ep_recvs(ep);
 	if (nbufs_allocated)
 		*nbufs_allocated = n;
-	/* Messages of a connection come in order, into buffers in order. */
+	/* Messages of a connection come in order and fill buffers in order. */
 	if (bufs_alloc_span)
 		*bufs_alloc_span = n;
 	return DAT_SUCCESS;
@@ -716,11 +716,11 @@ UDAT_EXPORT DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (hard_high_watermark < DAT_WATERMARK_INFINITE)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	/* Neither is set, ever. */
+	/* No watermark is ever set: infinite is what they are. */
 	if (soft_high_watermark == DAT_WATERMARK_INFINITE &&
 	    hard_high_watermark == DAT_WATERMARK_INFINITE)
 		return DAT_SUCCESS;
-	/* srq_watermarks_supported has the low one alone. */
+	/* Only the low watermark is in srq_watermarks_supported. */
 	return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Changing the parameters of an endpoint: all that are asked for, or none. */
+/* Modify the parameters of an endpoint: all that @mask names, or none. */
 #include <errno.h>
 
 #include "foreign.h"
@@ -16,7 +16,7 @@
 		  DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |				\
 		  DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
-/* In which states a parameter can be changed. */
+/* The state of the EP allows the parameters to be changed. */
 static DAT_RETURN state_check(const struct udat_ep *ep, DAT_EP_PARAM_MASK mask)
 {
 	DAT_EP_STATE state = udat_ep_state(ep);
@@ -35,7 +35,7 @@ static DAT_RETURN state_check(const struct udat_ep *ep, DAT_EP_PARAM_MASK mask)
 	}
 }
 
-/* Copy the attributes that are wanted. */
+/* Copy the attributes that @mask names. */
 static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
 {
 #define TAKE(FIELD, field) do {								\
@@ -62,7 +62,7 @@ static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MAS
 #undef TAKE
 }
 
-/* What the EP would be afterwards. */
+/* Make @next the EP as it is to be afterwards. */
 static void take_param(struct udat_ep *next, const DAT_EP_PARAM *param, DAT_EP_PARAM_MASK mask)
 {
 	if (mask & DAT_EP_FIELD_PZ_HANDLE)
@@ -93,7 +93,7 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 		return IP(3);
 	if (udat_ep_attr_unsupported(&next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	/* No operation has more segments than an entry of the new ring. */
+	/* Also limits the segments of RDMA operations to those of an entry of the new ring. */
 	udat_ep_attr_complete(ia, &next->attr);
 	return DAT_SUCCESS;
 }
@@ -147,7 +147,7 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	ep->pz = next->pz;
 	ep->recv_evd = next->recv_evd;
 	ep->request_evd = next->request_evd;
-	/* Whoever takes an event from there has done with the pages of the EP. */
+	/* A thread that takes an event from @evd reads the pages of the EP under its lock. */
 	if (evd)
 		du_lock(&evd->lock);
 	ep->connect_evd = next->connect_evd;
@@ -156,23 +156,23 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	ep->attr = next->attr;
 }
 
-/* Events of @ep may be in the EVDs that it gives up. */
-static void ep_mourn(struct udat_ep *ep, const struct udat_ep *next)
+/* Events of @ep may still be in the EVDs that it leaves. */
+static void ep_defer_on_old_evds(struct udat_ep *ep, const struct udat_ep *next)
 {
 	if (next->recv_evd != ep->recv_evd)
-		udat_obj_mourn(&ep->obj, ep->recv_evd);
+		udat_obj_defer_on(&ep->obj, ep->recv_evd);
 	if (next->request_evd != ep->request_evd)
-		udat_obj_mourn(&ep->obj, ep->request_evd);
+		udat_obj_defer_on(&ep->obj, ep->request_evd);
 	if (next->connect_evd != ep->connect_evd)
-		udat_obj_mourn(&ep->obj, ep->connect_evd);
+		udat_obj_defer_on(&ep->obj, ep->connect_evd);
 }
 
 static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 {
 	DAT_RETURN rc;
 
-	/* Takes the IA's lock, which comes before these; if it was in vain, no harm is done. */
-	ep_mourn(ep, next);
+	/* First, as it takes the IA's lock.  It does no harm if the change fails. */
+	ep_defer_on_old_evds(ep, next);
 	du_lock(&ep->sq.lock);
 	du_lock(&ep->rq.lock);
 	rc = ep_remake(ep, next);
@@ -183,7 +183,7 @@ static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 	return rc;
 }
 
-/* One that waits for its zone: once it has that, the driver can have it. */
+/* An EP that has no zone yet exists in the library only; with a zone, the driver creates it. */
 static DAT_RETURN ep_modify_unmade(struct udat_ep *ep, const struct udat_ep *next)
 {
 	const struct udat_ep old = *ep;
@@ -231,7 +231,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	rc = state_check(ep, mask);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Completions of receives that are posted were promised by the old flags. */
+	/* Receives that are posted complete by the flags that were valid then. */
 	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	next = *ep;
@@ -239,7 +239,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	rc = next_check(ep, &next, mask);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* What it gives up it can take back if it is refused. */
+	/* The lock keeps the old feeds free: they are taken back if the change fails. */
 	pthread_mutex_lock(&ep->obj.ia->feed_lock);
 	rc = ep_modify(ep, &next);
 	pthread_mutex_unlock(&ep->obj.ia->feed_lock);

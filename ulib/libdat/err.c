@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* From errnos to DAT_RETURNs. */
+/* Errnos as DAT_RETURNs. */
 #include <errno.h>
 
 #include "err.h"
@@ -13,9 +13,9 @@ static const struct {
 	{ EINVAL,	DAT_INVALID_PARAMETER,		DAT_NO_SUBTYPE },
 	{ EOPNOTSUPP,	DAT_MODEL_NOT_SUPPORTED,	DAT_NO_SUBTYPE },
 	{ ENOENT,	DAT_INVALID_HANDLE,		DAT_NO_SUBTYPE },
-	/* memory that is not there, or not writable: of the consumer's choosing */
+	/* the consumer's memory is unmapped or not writable */
 	{ EFAULT,	DAT_INVALID_PARAMETER,		DAT_NO_SUBTYPE },
-	/* a privileged qualifier, or a child that uses its parent's handles */
+	/* a privileged qualifier, or a child process that uses its parent's handles */
 	{ EPERM,	DAT_PRIVILEGES_VIOLATION,	DAT_NO_SUBTYPE },
 	{ EACCES,	DAT_PRIVILEGES_VIOLATION,	DAT_NO_SUBTYPE },
 	{ EXDEV,	DAT_PROTECTION_VIOLATION,	DAT_NO_SUBTYPE },
@@ -29,7 +29,7 @@ static const struct {
 	{ EINTR,	DAT_INTERRUPTED_CALL,		DAT_NO_SUBTYPE },
 	{ ECANCELED,	DAT_INVALID_STATE,		DAT_INVALID_STATE_EVD_UNWAITABLE },
 	{ ESHUTDOWN,	DAT_ABORT,			DAT_NO_SUBTYPE },
-	/* open files: of the process, of the host */
+	/* too many open files, in the process or in the host */
 	{ EMFILE,	DAT_INSUFFICIENT_RESOURCES,	DAT_RESOURCE_DEVICE },
 	{ ENFILE,	DAT_INSUFFICIENT_RESOURCES,	DAT_RESOURCE_DEVICE },
 	{ ENODEV,	DAT_INTERNAL_ERROR,		DAT_RESOURCE_DEVICE },
@@ -42,6 +42,6 @@ DAT_RETURN dat_err_from_errno(int err)
 	for (i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++)
 		if (errnos[i].err == err)
 			return DAT_ERR(errnos[i].type, errnos[i].subtype);
-	/* ENOTTY, E2BIG and what the contract does not know: a bug */
+	/* ENOTTY, E2BIG, and errnos outside the contract are bugs */
 	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Making DAT_RETURNs. */
+/* How DAT_RETURNs are made. */
 #ifndef LIBDAT_ERR_H
 #define LIBDAT_ERR_H
 
@@ -10,9 +10,8 @@
 	((DAT_RETURN)(DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype)))
 
 /*
- * What an errno of a /dev/dat ioctl means to DAT, by the contract in dat_ioctl.h.
- * @err is positive.  Callers that know which argument or state it was say so
- * themselves and ask here about the rest.
+ * The DAT_RETURN of an errno of a /dev/dat ioctl, by the contract in dat_ioctl.h.  @err is
+ * positive.  Callers that know which argument or state is at fault do not ask here.
  */
 DAT_RETURN dat_err_from_errno(int err);
 

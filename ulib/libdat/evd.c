@@ -68,7 +68,7 @@ err_drop:
 	return rc;
 }
 
-/* A handle that may be NULL, else a CNO of @ia. */
+/* The handle is neither NULL nor a CNO of @ia. */
 static int cno_bad(const struct udat_ia *ia, DAT_CNO_HANDLE handle)
 {
 	struct udat_cno *cno = udat_cno(handle);
@@ -190,8 +190,8 @@ static int evd_occupy(struct udat_evd *evd)
 }
 
 /*
- * Buffers of an SRQ whose events nobody will take: they are outstanding no more (1), or
- * are after all (-1).  As long as the EVD is there, so are the EPs that they name.
+ * The events of a freed EVD are lost: their SRQ buffers are no longer outstanding (@by 1), or are
+ * again if the free is refused (-1).  The EPs that events name live as long as the EVD.
  */
 static void evd_disown_srq(struct udat_evd *evd, int by)
 {
@@ -217,13 +217,13 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	UDAT_FORWARD(evd_handle, evd_free);
 	if (!evd)
 		return bad;
-	/* Nobody begins to wait on pages that are about to go. */
+	/* Act as the waiter: no other thread can begin to wait on pages that are about to go. */
 	if (!evd_occupy(evd))
 		return in_use;
 	evd_disown_srq(evd, 1);
 	/*
-	 * Under the lock: those who bury look at the pages of a live handle, and one that
-	 * is only dead until the driver has refused has events that name others.
+	 * udat_obj_free_deferred() reads the pages of live EVDs under this lock.  It must not see
+	 * the handle revoked before the driver has agreed: the events still name other objects.
 	 */
 	pthread_mutex_lock(&evd->obj.ia->lock);
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
@@ -237,12 +237,12 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 		du_unlock(&evd->lock);
 		return rc;
 	}
-	/* An overflow is told of by an async event that names it. */
-	udat_obj_bury(&evd->obj, NULL, 0);
+	/* An async event about an overflow may name it. */
+	udat_obj_free_deferred(&evd->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 
-/* Set or clear one of DAT_EVD_*, there and here. */
+/* Set or clear one of DAT_EVD_* at the driver, and its copy @mine. */
 static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on)
 {
 	struct dat_evd_set arg = {
@@ -250,7 +250,7 @@ static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on
 	};
 	int ret;
 
-	/* One at a time, so that both say the same afterwards. */
+	/* One change at a time: driver and copy agree afterwards. */
 	pthread_mutex_lock(&evd->obj.ia->lock);
 	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
 	if (!ret) {

@@ -2,7 +2,7 @@
 /* The streams that feed an EVD, and which of them may share one. */
 #include "libdat.h"
 
-/* Which kinds of streams an EVD can't have beside one of a kind. */
+/* A stream of @kind conflicts with the streams that feed @evd. */
 static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
 {
 	const uint32_t *n = evd->feeds;
@@ -20,7 +20,10 @@ static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
 	}
 }
 
-/* One more stream feeds @evd, or NULL.  -1: not beside those that do.  ia->feed_lock. */
+/*
+ * Add a stream to @evd, which may be NULL.  Returns -1 if it conflicts with those that feed it.
+ * Under ia->feed_lock.
+ */
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 {
 	int ret = 0;
@@ -36,7 +39,7 @@ int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 	return ret;
 }
 
-/* The same, for objects that feed one EVD. */
+/* udat_evd_feed() for objects that feed one EVD; takes ia->feed_lock. */
 int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind)
 {
 	int ret;
@@ -49,7 +52,7 @@ int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind)
 
 void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind)
 {
-	/* It may have been freed, if what fed it is being freed by a close. */
+	/* During a close the EVD may have been freed before the object that feeds it. */
 	if (!evd || !udat_evd(evd))
 		return;
 	du_lock(&evd->lock);

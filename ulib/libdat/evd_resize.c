@@ -24,7 +24,7 @@ static int evd_map_ring(int fd, const void *p, struct du_map pages[2])
 	return ret;
 }
 
-/* Under the IA's lock: one resize at a time, and udat_obj_bury() reads the pages. */
+/* Under the IA's lock: one resize at a time, and udat_obj_free_deferred() reads the pages. */
 static int evd_replace_ring(struct udat_evd *evd, uint32_t qlen)
 {
 	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->obj.id, .qlen = qlen };

@@ -11,12 +11,13 @@
 #include "foreign.h"
 #include "libdat.h"
 
-#define SPIN_LONG	256	/* looks at the ring while that pays, */
-#define SPIN_SHORT	4	/* and while it does not */
-#define SPIN_VAIN	4	/* so many in vain, and it does not */
-#define SPIN_PROBE	64	/* one in so many sees whether it does again */
+/* Sleeping costs more than a short spin, and a long spin that finds nothing more than sleeping. */
+#define SPIN_LONG	256	/* looks at the ring */
+#define SPIN_SHORT	4
+#define SPIN_MISSES	4	/* long spins without success, after which spins are short */
+#define SPIN_PROBE	64	/* misses after which a long spin is tried again */
 
-/* From the driver's event to DAT's, one translator per stream. */
+/* Translators from the driver's events to DAT's, one per stream. */
 
 static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 {
@@ -27,7 +28,7 @@ static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->user_cookie.as_64 = eqe->cookie;
 	data->status = (DAT_DTO_COMPLETION_STATUS)eqe->status;
 	data->transfered_length = eqe->data;
-	/* An SRQ's buffer counts as outstanding until now. */
+	/* A buffer of an SRQ is outstanding until its completion is dequeued. */
 	if (eqe->flags & DAT_EQE_SRQ)
 		__atomic_fetch_add(&ep->srq->reaped, 1, __ATOMIC_RELAXED);
 }
@@ -74,7 +75,7 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	data->private_data = NULL;
 	if (!ep || !eqe->data || eqe->data > sizeof(ep->pd))
 		return;
-	/* Of a connection before the last reset: its data is gone, and the pages may be. */
+	/* A connection before the last reset: its data is gone, and perhaps the pages. */
 	if (ep->connect_evd != evd)
 		return;
 	status = ep->status.va;
@@ -91,7 +92,10 @@ static void to_async(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->reason = eqe->status;
 }
 
-/* All but DTOs: @eqe is a copy, for what evd_translate() does after the head has advanced. */
+/*
+ * Events other than DTOs, before the head is advanced.  @eqe is a copy: evd_translate() reads it
+ * after that.
+ */
 static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 						     const struct dat_eqe *eqe,
 						     DAT_EVENT *event)
@@ -100,14 +104,14 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(evd, eqe, event);
-	/* Until the service point is looked up its slot isn't used again. */
+	/* No slot is used again until evd_translate() has looked the service point up. */
 	if (eqe->type == DAT_EV_CR)
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
 }
 
 /*
- * Take the next event, under evd->lock.  What touches an EP comes before the head is
- * advanced: afterwards the slot of a freed EP may be used again.
+ * Take the next event, under evd->lock.  EPs are accessed before the head is advanced: after
+ * that the slot of a freed EP may be used again.
  */
 static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
@@ -125,7 +129,7 @@ static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT
 	du_events_pop(&evd->events);
 }
 
-/* The rest of an event that is no DTO, which takes no EP but may take locks. */
+/* The part of a non-DTO event that may take locks; it accesses no EP. */
 static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 						    const struct dat_eqe *eqe,
 						    DAT_EVENT *event)
@@ -141,7 +145,7 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 	}
 }
 
-/* Have the driver look at the device for so long, or once.  True: there are events. */
+/* Have the driver look at the device for @spin_us, or once.  True: there are events. */
 static int evd_look(struct udat_evd *evd, uint32_t spin_us)
 {
 	struct dat_evd_poll arg = {
@@ -156,13 +160,13 @@ static uint32_t evd_busy_us(const struct udat_evd *evd)
 	return __atomic_load_n(&evd->busy_us, __ATOMIC_RELAXED);
 }
 
-/* Unsolicited receives stay at the device until the driver looks. */
+/* With SOLICITED_WAIT, unsolicited receives stay at the device until the driver looks. */
 static int evd_hides_events(const struct udat_evd *evd)
 {
 	return __atomic_load_n(&evd->feeds[UDAT_FEED_SOLICITED], __ATOMIC_RELAXED) != 0;
 }
 
-/* The ring is empty: is it still, if the driver should look at the device? */
+/* The ring was empty: have the driver look at the device if events may be there. */
 static int evd_stays_empty(struct udat_evd *evd)
 {
 	return __builtin_expect(!evd_busy_us(evd) && !evd_hides_events(evd), 1) ||
@@ -182,8 +186,8 @@ UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UI
 }
 
 /*
- * Programs in the field that poll an EVD for data transfers compare the return code with the bare
- * type, as OFED's library returns it there, or with its type alone.  The bare type satisfies both.
+ * The bare type for EVDs of data transfers: programs compare the return code with it, as OFED's
+ * library returns it, or compare the type alone.  Both succeed.
  */
 static DAT_RETURN queue_empty(const struct udat_evd *evd)
 {
@@ -244,7 +248,7 @@ static DAT_RETURN wait_error(int err)
 	case EBUSY:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	case EINVAL:
-		/* A resize has overtaken us. */
+		/* A resize came first: the threshold exceeds the new ring. */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	default:
 		/* The IA is closed, the EVD freed or the device gone. */
@@ -252,15 +256,14 @@ static DAT_RETURN wait_error(int err)
 	}
 }
 
-/* Sleeping costs more than a short look, a long look in vain more than sleeping. */
 static void spin_learn(struct udat_spin *s, int found)
 {
 	if (found) {
 		s->looks = SPIN_LONG;
-		s->vain = 0;
-	} else if (++s->vain % SPIN_PROBE == 0) {
+		s->misses = 0;
+	} else if (++s->misses % SPIN_PROBE == 0) {
 		s->looks = SPIN_LONG;
-	} else if (s->vain >= SPIN_VAIN) {
+	} else if (s->misses >= SPIN_MISSES) {
 		s->looks = SPIN_SHORT;
 	}
 }
@@ -278,7 +281,7 @@ static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 	return found;
 }
 
-/* With events in the ring the driver would not look: for more of them one has to sleep. */
+/* The driver looks only when the ring is empty: with events in it, go on to sleep. */
 static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
 {
 	uint32_t us = evd_busy_us(evd);
@@ -288,7 +291,7 @@ static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
 	return evd_look(evd, us < timeout ? us : timeout);
 }
 
-/* As the only waiter. */
+/* Wait until the ring holds @threshold events.  The caller is the only waiter. */
 static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32_t threshold)
 {
 	struct dat_evd_wait arg = {
@@ -304,7 +307,7 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	arg.deadline_ns = udat_deadline(timeout);
 	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;
-	/* A CNO is not triggered for a waiter that the driver knows of. */
+	/* With a CNO, do not spin: events trigger it unless the driver knows of a waiter. */
 	if (!evd->cno && evd_spin(evd, threshold))
 		return DAT_SUCCESS;
 	do {
@@ -331,7 +334,7 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 	return rc;
 }
 
-/* Returns the events that are left; takes one first if @eqe is not NULL. */
+/* End the wait; take an event first if @eqe is not NULL.  Returns the number left. */
 static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
 	DAT_COUNT left;
@@ -373,7 +376,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 		return rc;
 	ia = evd->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
-	/* A close that did not count us has made the handles invalid before it looked. */
+	/* A close that read @waiters before this has revoked the handles before that. */
 	rc = udat_ia(ia) && udat_evd(evd) ? evd_enter(evd, threshold) :
 					    DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
 	if (rc != DAT_SUCCESS)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What all handles have in common: lists, graves, and the calls that take any. */
+/* Common to all handles: lists, deferred free, and the calls that take a handle of any type. */
 #include <errno.h>
 
 #include "foreign.h"
 #include "libdat.h"
 
-#define GRAVES_MANY	4096	/* so many are worth a look at every event that is queued */
+#define DEFERRED_MANY	4096	/* deferred slots that justify a search of all queued events */
 
 void udat_list_init(struct udat_obj *head)
 {
@@ -28,21 +28,21 @@ static void list_del(struct udat_obj *obj)
 	obj->next = NULL;
 }
 
-static int grave_passed(const struct udat_obj *obj)
+static int deferred_passed(const struct udat_obj *obj)
 {
 	int i;
 
-	if (obj->grave_vague)
+	if (obj->defer_overflow)
 		return 0;
-	for (i = 0; i < UDAT_GRAVES; i++) {
-		struct udat_evd *evd = obj->grave_evd[i];
+	for (i = 0; i < UDAT_DEFER_EVDS; i++) {
+		struct udat_evd *evd = obj->defer_evd[i];
 		uint32_t head;
 
 		if (!evd || !udat_evd(evd))
 			continue;
-		/* Who takes a request says so before it takes it: look the other way round. */
+		/* Pairs with evd_take(), which counts in @translating before it pops. */
 		head = __atomic_load_n(&evd->events.head, __ATOMIC_ACQUIRE);
-		if ((int32_t)(head - obj->grave_mark[i]) < 0)
+		if ((int32_t)(head - obj->defer_mark[i]) < 0)
 			return 0;
 		if (__atomic_load_n(&evd->translating, __ATOMIC_ACQUIRE))
 			return 0;
@@ -50,21 +50,21 @@ static int grave_passed(const struct udat_obj *obj)
 	return 1;
 }
 
-static void grave_open(struct udat_ia *ia, struct udat_obj *obj)
+static void deferred_free(struct udat_ia *ia, struct udat_obj *obj)
 {
 	list_del(obj);
-	ia->ngraves--;
+	ia->ndeferred--;
 	du_arena_free(obj);
 }
 
-/* In order: events that name an EP count on its SRQ too, which is buried after it. */
-static void graves_sweep(struct udat_ia *ia)
+/* Oldest first: events that name an EP also use its SRQ, which is freed after the EP. */
+static void deferred_sweep(struct udat_ia *ia)
 {
-	while (ia->graves.next != &ia->graves && grave_passed(ia->graves.next))
-		grave_open(ia, ia->graves.next);
+	while (ia->deferred.next != &ia->deferred && deferred_passed(ia->deferred.next))
+		deferred_free(ia, ia->deferred.next);
 }
 
-/* Mark what events in @evd name.  -1: somebody is about to look at what one has named. */
+/* Mark the objects that events in @evd name.  -1: a dequeued request is still being looked up. */
 static int evd_mark_named(struct udat_evd *evd)
 {
 	const struct du_events *e = &evd->events;
@@ -79,22 +79,22 @@ static int evd_mark_named(struct udat_evd *evd)
 
 		if (!obj)
 			continue;
-		obj->grave_named = 1;
+		obj->defer_named = 1;
 		if (eqe->type == DAT_EV_DTO && eqe->flags & DAT_EQE_SRQ)
-			((struct udat_ep *)obj)->srq->obj.grave_named = 1;
+			((struct udat_ep *)obj)->srq->obj.defer_named = 1;
 	}
 	ret = __atomic_load_n(&evd->translating, __ATOMIC_ACQUIRE) ? -1 : 0;
 	du_unlock(&evd->lock);
 	return ret;
 }
 
-static int graves_mark_named(struct udat_ia *ia)
+static int deferred_mark_named(struct udat_ia *ia)
 {
 	struct udat_obj *obj;
 	int ret = 0;
 
-	for (obj = ia->graves.next; obj != &ia->graves; obj = obj->next)
-		obj->grave_named = 0;
+	for (obj = ia->deferred.next; obj != &ia->deferred; obj = obj->next)
+		obj->defer_named = 0;
 	for (obj = ia->objs.next; obj != &ia->objs && !ret; obj = obj->next)
 		if (udat_evd(obj))
 			ret = evd_mark_named(udat_evd(obj));
@@ -102,27 +102,27 @@ static int graves_mark_named(struct udat_ia *ia)
 }
 
 /*
- * An EVD that nobody reads keeps all graves closed.  When there are many, open those that
- * no event names: what is left is no more than there are events, and when twice as many
- * have come we look again.
+ * An EVD that the consumer never reads holds back all deferred slots.  When there are many, free
+ * those that no event names.  At most one slot per event is left; the next search comes when the
+ * number of deferred slots has doubled.
  */
-static void graves_search(struct udat_ia *ia)
+static void deferred_search(struct udat_ia *ia)
 {
 	struct udat_obj *obj, *next;
 
-	if (ia->ngraves <= GRAVES_MANY || ia->ngraves / 2 <= ia->named_graves)
+	if (ia->ndeferred <= DEFERRED_MANY || ia->ndeferred / 2 <= ia->ndeferred_named)
 		return;
-	if (graves_mark_named(ia))
+	if (deferred_mark_named(ia))
 		return;
-	for (obj = ia->graves.next; obj != &ia->graves; obj = next) {
+	for (obj = ia->deferred.next; obj != &ia->deferred; obj = next) {
 		next = obj->next;
-		if (!obj->grave_named)
-			grave_open(ia, obj);
+		if (!obj->defer_named)
+			deferred_free(ia, obj);
 	}
-	ia->named_graves = ia->ngraves;
+	ia->ndeferred_named = ia->ndeferred;
 }
 
-/* A slot that belongs to the IA; not valid yet.  NULL: no memory. */
+/* Allocate an object of @ia, whose handle is not valid yet.  NULL: no memory. */
 void *udat_obj_new(struct udat_ia *ia)
 {
 	struct udat_obj *obj = du_arena_alloc();
@@ -131,7 +131,7 @@ void *udat_obj_new(struct udat_ia *ia)
 		return NULL;
 	obj->ia = ia;
 	pthread_mutex_lock(&ia->lock);
-	graves_sweep(ia);
+	deferred_sweep(ia);
 	list_add(obj, &ia->objs);
 	ia->nobjs++;
 	pthread_mutex_unlock(&ia->lock);
@@ -149,7 +149,7 @@ static void obj_unlist(struct udat_obj *obj)
 	obj->ia->nobjs--;
 }
 
-/* No event names it. */
+/* Free an object that no event names. */
 void udat_obj_drop(struct udat_obj *obj)
 {
 	struct udat_ia *ia = obj->ia;
@@ -160,34 +160,34 @@ void udat_obj_drop(struct udat_obj *obj)
 	du_arena_free(obj);
 }
 
-static void grave_add(struct udat_obj *obj, struct udat_evd *evd)
+static void defer_add(struct udat_obj *obj, struct udat_evd *evd)
 {
 	int i;
 
-	for (i = 0; i < UDAT_GRAVES && obj->grave_evd[i]; i++)
-		if (obj->grave_evd[i] == evd)
+	for (i = 0; i < UDAT_DEFER_EVDS && obj->defer_evd[i]; i++)
+		if (obj->defer_evd[i] == evd)
 			return;
-	if (i < UDAT_GRAVES)
-		obj->grave_evd[i] = evd;
+	if (i < UDAT_DEFER_EVDS)
+		obj->defer_evd[i] = evd;
 	else
-		obj->grave_vague = 1;
+		obj->defer_overflow = 1;
 }
 
-/* Events of the object go elsewhere from now on; some may still be in @evd. */
-void udat_obj_mourn(struct udat_obj *obj, struct udat_evd *evd)
+/* The object leaves @evd.  Its events may still be queued there: the free waits for them. */
+void udat_obj_defer_on(struct udat_obj *obj, struct udat_evd *evd)
 {
 	if (!evd)
 		return;
 	pthread_mutex_lock(&obj->ia->lock);
-	grave_add(obj, evd);
+	defer_add(obj, evd);
 	pthread_mutex_unlock(&obj->ia->lock);
 }
 
 /*
- * Events in @evds, in those it was taken away from, and in the async EVD may name it.
- * The driver queues no more of them.
+ * Free the slot once no queued event can name the object.  Events in @evds, in the EVDs that it
+ * has left, and in the async EVD may; the driver queues no more of them.
  */
-void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n)
+void udat_obj_free_deferred(struct udat_obj *obj, struct udat_evd *const *evds, int n)
 {
 	struct udat_ia *ia = obj->ia;
 	int i;
@@ -195,30 +195,30 @@ void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n)
 	pthread_mutex_lock(&ia->lock);
 	for (i = 0; i < n; i++)
 		if (evds[i])
-			grave_add(obj, evds[i]);
+			defer_add(obj, evds[i]);
 	if (ia->async_evd)
-		grave_add(obj, ia->async_evd);
-	for (i = 0; i < UDAT_GRAVES; i++) {
-		struct udat_evd *evd = udat_evd(obj->grave_evd[i]);
+		defer_add(obj, ia->async_evd);
+	for (i = 0; i < UDAT_DEFER_EVDS; i++) {
+		struct udat_evd *evd = udat_evd(obj->defer_evd[i]);
 
-		/* One that was freed has no pages any more, and its events are lost. */
+		/* A freed EVD has no pages, and its events are lost. */
 		if (!evd || evd->obj.ia != ia)
-			obj->grave_evd[i] = NULL;
+			obj->defer_evd[i] = NULL;
 		else
-			obj->grave_mark[i] = __atomic_load_n(&evd->events.status->tail,
+			obj->defer_mark[i] = __atomic_load_n(&evd->events.status->tail,
 							     __ATOMIC_ACQUIRE);
 	}
 	obj_unlist(obj);
-	list_add(obj, &ia->graves);
-	ia->ngraves++;
-	graves_sweep(ia);
-	graves_search(ia);
+	list_add(obj, &ia->deferred);
+	ia->ndeferred++;
+	deferred_sweep(ia);
+	deferred_search(ia);
 	pthread_mutex_unlock(&ia->lock);
 }
 
 /*
- * Let the driver free the object.  The handle is dead before, so that no other call
- * begins with it, and comes back to life if the driver refuses.
+ * Have the driver free the object.  The handle is revoked first, so that no other call begins
+ * with it, and published again if the driver refuses.
  */
 DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 			 DAT_RETURN bad_handle, DAT_RETURN busy)
@@ -229,7 +229,7 @@ DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 	if (!du_slot_revoke(&obj->slot, type))
 		return bad_handle;
 	ret = du_ioctl(obj->ia->fd, DAT_IOC_FREE, &arg);
-	/* The device is gone, and with it the object. */
+	/* ENODEV, ENOENT: the device is gone, and the object with it. */
 	if (!ret || ret == -ENODEV || ret == -ENOENT)
 		return DAT_SUCCESS;
 	du_slot_publish(&obj->slot, type);
@@ -248,7 +248,7 @@ static void lock_on(struct udat_obj *obj)
 	}
 }
 
-/* Before the first thread that calls agents: from now on there are two of us. */
+/* Turn locking on before the first thread that calls agents: the program is no longer alone. */
 void udat_locks_on(struct udat_ia *ia)
 {
 	struct udat_obj *obj;
@@ -272,7 +272,7 @@ static struct udat_obj *first_cno(struct udat_ia *ia)
 	return found;
 }
 
-/* From IA close: agents may use other objects until their threads have ended. */
+/* Called by IA close, before other objects go: agents may use those until their threads end. */
 void udat_cnos_end(struct udat_ia *ia)
 {
 	struct udat_obj *obj;
@@ -284,7 +284,7 @@ void udat_cnos_end(struct udat_ia *ia)
 	}
 }
 
-/* Take a slot of any type, from IA close: its memory is unmapped, its handle dead. */
+/* Called by IA close: revoke the handle, unmap the pages and free the slot, whatever the type. */
 void udat_obj_forget(struct udat_obj *obj)
 {
 	uint32_t type = __atomic_exchange_n(&obj->slot.type, 0, __ATOMIC_ACQ_REL);

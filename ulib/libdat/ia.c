@@ -27,7 +27,7 @@ static DAT_RETURN open_error(int err, const char *name)
 	}
 }
 
-/* Nobody has the name: say why that may be. */
+/* Log why no provider has the name. */
 static void explain_missing(const char *name)
 {
 	char device[UDAT_ALIAS_SIZE];
@@ -62,7 +62,7 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
-/* Without the driver there is no adapter; without descriptors there might be one. */
+/* A missing driver means no such adapter; a lack of descriptors or memory does not. */
 static DAT_RETURN device_error(int err)
 {
 	return err == EMFILE || err == ENFILE || err == ENOMEM ?
@@ -82,7 +82,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	pthread_mutex_init(&ia->lock, NULL);
 	pthread_mutex_init(&ia->poller_lock, NULL);
 	udat_list_init(&ia->objs);
-	udat_list_init(&ia->graves);
+	udat_list_init(&ia->deferred);
 	ia->name = strdup(name);
 	if (!ia->name) {
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -111,15 +111,15 @@ err_free:
 	return rc;
 }
 
-/* Forget all objects; the driver has let go of them. */
+/* Free all objects, which the driver has freed already, and the IA. */
 static void ia_destroy(struct udat_ia *ia)
 {
 	du_poller_end(&ia->poller);
 	udat_cnos_end(ia);
 	while (ia->objs.next != &ia->objs)
 		udat_obj_forget(ia->objs.next);
-	while (ia->graves.next != &ia->graves)
-		udat_obj_forget(ia->graves.next);
+	while (ia->deferred.next != &ia->deferred)
+		udat_obj_forget(ia->deferred.next);
 	udat_lmr_table_free(ia);
 	du_unmap(&ia->doorbell);
 	close(ia->fd);
@@ -130,7 +130,7 @@ static void ia_destroy(struct udat_ia *ia)
 	du_arena_free(ia);
 }
 
-/* An EVD of another open file can't be fed by this one's adapter. */
+/* The async EVD.  An IA cannot feed an EVD of another IA, which has a file of its own. */
 static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
 {
 	DAT_RETURN rc;
@@ -175,7 +175,7 @@ static DAT_RETURN version_check(DAT_UINT32 major, DAT_UINT32 minor)
 	return DAT_SUCCESS;
 }
 
-/* The adapter of this name; or else the one that dat.conf says it is a name of. */
+/* Open the adapter of this name, or else the one that dat.conf gives the name to. */
 static DAT_RETURN ia_find(const char *name, struct udat_ia **ia)
 {
 	char device[UDAT_ALIAS_SIZE];
@@ -230,7 +230,7 @@ UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	return rc;
 }
 
-/* Version numbers in the form that devices print them, "20.31.1014" or nothing. */
+/* Devices print their firmware version as "20.31.1014", or print nothing. */
 static void fill_firmware(DAT_IA_ATTR *attr, const struct dat_ia_query *info)
 {
 	unsigned int major = 0, minor = 0;
@@ -270,7 +270,7 @@ static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_pzs = to_count(info->max_pzs);
 	attr->max_message_size = info->max_message_size;
 	attr->max_rdma_size = info->max_message_size;
-	/* Each binding is a registration. */
+	/* A bound RMR takes a registration. */
 	attr->max_rmrs = to_count(info->max_lmrs);
 	attr->max_rmr_target_address = ~(DAT_VADDR)0;
 	attr->max_srqs = to_count(info->max_srqs);
@@ -284,7 +284,7 @@ static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
 }
 
-/* Every stream may share an EVD with every other: they all meet in one ring. */
+/* Streams of all kinds may share an EVD. */
 static void fill_merging(DAT_PROVIDER_ATTR *attr)
 {
 	DAT_BOOLEAN *merge = (DAT_BOOLEAN *)attr->evd_stream_merging_supported;
@@ -319,9 +319,9 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	fill_merging(attr);
 	attr->srq_supported = ia->info.max_srqs ? DAT_TRUE : DAT_FALSE;
-	attr->srq_watermarks_supported = 0x001;	/* the low one */
-	attr->srq_info_supported = 0x11;	/* both counts */
-	attr->ep_recv_info_supported = 0x11;	/* both, of EPs without an SRQ */
+	attr->srq_watermarks_supported = 0x001;	/* low watermark only */
+	attr->srq_info_supported = 0x11;	/* available and outstanding counts */
+	attr->ep_recv_info_supported = 0x11;	/* both counts, for EPs without an SRQ */
 	attr->rdma_write_for_rdma_read_req =
 		ia->info.flags & DAT_IA_FLAG_IWARP ? DAT_TRUE : DAT_FALSE;
 }
@@ -383,7 +383,7 @@ UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS fla
 	if (!du_slot_revoke(&ia->obj.slot, UDAT_TYPE(IA)))
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 
-	/* Wakes the waiters, who must be gone before their pages are. */
+	/* The ioctl wakes all waiters; they must have returned before the pages are unmapped. */
 	du_ioctl(ia->fd, DAT_IOC_IA_CLOSE, &arg);
 	while (__atomic_load_n(&ia->waiters, __ATOMIC_ACQUIRE))
 		sched_yield();

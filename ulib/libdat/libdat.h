@@ -3,29 +3,28 @@
  * The objects of libdat, parents first.
  *
  *   udat_ia              an open /dev/dat bound to an adapter
- *    ├ udat_cno          what several event rings wake
+ *    ├ udat_cno          wait object that several event rings trigger
  *    ├ udat_evd          event ring
  *    ├ udat_pz           protection zone
  *    ├ udat_lmr          registered memory, also in the IA's table by lmr_context
- *    ├ udat_rmr          key for a part of it
+ *    ├ udat_rmr          remote key for a part of an LMR
  *    ├ udat_srq          shared receive queue
  *    ├ udat_ep           endpoint
  *    ├ udat_psp          listener
  *    ├ udat_rsp          listener for one request, with an EP that waits for it
  *    └ udat_cr           connection request; made when its event is dequeued
  *
- * A handle is the address of an object, which is a slot of the arena: it stays
- * readable for ever, and its type tells whether it is alive.  What the driver knows
- * is not kept here a second time: state and indices are read from its pages.  Handles
+ * A handle is the address of an object, which is a slot of the arena.  The slot stays
+ * readable for ever, and its type says whether the object is alive.  State and indices
+ * are not kept a second time: the library reads them from the driver's pages.  Handles
  * of other providers are passed on to them before anything else: foreign.h, provider.h.
  *
- * A freed object whose events may still be queued is laid to rest in the IA's
- * graveyard until its EVDs have been read past them, so that an old event never
- * names a new object.
+ * The slot of a freed object whose events may still be queued is freed later, when the
+ * consumer has read its EVDs past those events: an old event never names a new object.
  *
  * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
- * srq->rq.lock; evd->lock, one at a time.  From those of queues on they spin, and nothing
- * else is taken inside them; the arena's is taken inside ia->lock.
+ * srq->rq.lock; evd->lock, one at a time.  The locks of queues and EVDs are spinlocks, and
+ * no other lock is taken inside them.  The arena's lock is taken inside ia->lock.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
@@ -44,27 +43,28 @@
 #include "err.h"
 
 #define UDAT_EXPORT	__attribute__((visibility("default")))
-/* Qualities of service beside best effort. */
+/* Qualities of service that are accepted besides best effort. */
 #define UDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
 			 DAT_QOS_PREMIUM)
-#define UDAT_PD_MAX	56	/* what a connect can carry, see max_private_data_size */
+#define UDAT_PD_MAX	56	/* bytes that a connect can carry, see max_private_data_size */
 
 /* Types of slots: 0 is free, so DAT_HANDLE_TYPE is shifted by one. */
 #define UDAT_TYPE(name)	(DAT_HANDLE_TYPE_##name + 1)
 
-#define UDAT_GRAVES	8	/* EVDs that may hold events of one object */
+#define UDAT_DEFER_EVDS	8	/* EVDs that are tracked for one object */
 
 /*
- * struct udat_obj - what all objects but the IA begin with
+ * struct udat_obj - common head of all objects
  * @slot: type and free list
  * @ia: parent
- * @context: the consumer's, unlocked
- * @id: the driver's name for the object
- * @next, @prev: in ia->objs or the graveyard; ia->lock
- * @grave_evd, @grave_mark: EVDs that may hold its events, and, once it is freed, how far
- *	they must be read before the slot is used again; ia->lock
- * @grave_vague: there were more EVDs than that; ia->lock
- * @grave_named: an event names it, when we last looked; ia->lock
+ * @context: consumer context, no lock
+ * @id: number of the object at the driver
+ * @next, @prev: neighbours in ia->objs or ia->deferred; ia->lock
+ * @defer_evd: EVDs that may hold events of the object; ia->lock
+ * @defer_mark: for each of @defer_evd, the head that it must reach before the slot of the
+ *	freed object is used again; ia->lock
+ * @defer_overflow: more EVDs than @defer_evd has room for; ia->lock
+ * @defer_named: a queued event named the object at the last search; ia->lock
  */
 struct udat_obj {
 	struct du_slot		slot;
@@ -73,13 +73,13 @@ struct udat_obj {
 	uint32_t		id;
 	struct udat_obj		*next;
 	struct udat_obj		*prev;
-	struct udat_evd		*grave_evd[UDAT_GRAVES];
-	uint32_t		grave_mark[UDAT_GRAVES];
-	int			grave_vague;
-	int			grave_named;
+	struct udat_evd		*defer_evd[UDAT_DEFER_EVDS];
+	uint32_t		defer_mark[UDAT_DEFER_EVDS];
+	int			defer_overflow;
+	int			defer_named;
 };
 
-/* Two levels, so that posts look up without a lock while the table grows. */
+/* Two levels: posts look up without a lock while the table grows. */
 #define UDAT_LMR_BITS	10
 #define UDAT_LMR_MASK	((1U << (2 * UDAT_LMR_BITS)) - 1)
 
@@ -91,26 +91,26 @@ struct udat_lmr_chunk {
 
 /*
  * struct udat_ia - interface adapter
- * @obj: ia is itself
- * @name: as it was opened by
- * @fd: the device
+ * @obj: base; its @ia is the object itself
+ * @name: name that the consumer opened
+ * @fd: open /dev/dat
  * @single: opened for a program without threads; constant
- * @agents: it has one all the same, of ours, which calls its agents
+ * @agents: the library has started a thread that calls CNO agents
  * @info: limits and identity; constant
- * @doorbell: page
- * @async_evd: of this IA or NULL; constant
- * @own_async: made by open, freed by close
- * @feed_lock: streams begin to feed EVDs one object at a time
- * @lock: lists, counters and the LMR table's growth
- * @objs: all objects
- * @nobjs: of them
- * @graves: freed objects, oldest first
- * @ngraves: of them
- * @named_graves: of them, when we last looked for events that name them
- * @lmrs: by the index part of lmr_context
- * @waiters: threads inside dat_evd_wait(); atomic
- * @poller_lock: @poller
- * @poller: if the program wants one
+ * @doorbell: doorbell page
+ * @async_evd: async EVD of this IA or NULL; constant
+ * @own_async: open has created @async_evd, and close frees it
+ * @feed_lock: serializes objects whose streams begin to feed EVDs
+ * @lock: protects lists, counters and the growth of @lmrs
+ * @objs: live objects
+ * @nobjs: number of @objs
+ * @deferred: freed objects whose slots are not free yet, oldest first
+ * @ndeferred: number of @deferred
+ * @ndeferred_named: @ndeferred after the last search for events that name them
+ * @lmrs: LMRs by the index part of lmr_context
+ * @waiters: threads inside dat_evd_wait() or dat_cno_wait(); atomic
+ * @poller_lock: protects @poller
+ * @poller: poller thread, if the consumer has asked for one
  */
 struct udat_ia {
 	struct udat_obj		obj;
@@ -126,9 +126,9 @@ struct udat_ia {
 	pthread_mutex_t		lock;
 	struct udat_obj		objs;
 	unsigned int		nobjs;
-	struct udat_obj		graves;
-	unsigned int		ngraves;
-	unsigned int		named_graves;
+	struct udat_obj		deferred;
+	unsigned int		ndeferred;
+	unsigned int		ndeferred_named;
 	struct udat_lmr_chunk	**lmrs;
 	int			waiters;
 	pthread_mutex_t		poller_lock;
@@ -136,14 +136,14 @@ struct udat_ia {
 };
 
 /*
- * What a stream asks of the EVD that it feeds, which decides about its neighbours there:
- * DTOs by the completion flags of their EP, and everything else.
+ * Kinds of streams that feed an EVD: DTOs by the completion flags of their EP, and all others.
+ * The kind decides which streams may share the EVD.
  */
 enum udat_feed {
-	UDAT_FEED_PLAIN,	/* no flags: gets along with all */
-	UDAT_FEED_NOTIFY,	/* UNSIGNALLED: who posts decides what notifies */
-	UDAT_FEED_SOLICITED,	/* SOLICITED_WAIT: who sends decides */
-	UDAT_FEED_THRESHOLD,	/* EVD_THRESHOLD: who waits decides */
+	UDAT_FEED_DEFAULT,	/* no flags: shares with every kind */
+	UDAT_FEED_NOTIFY,	/* UNSIGNALLED: the poster decides what notifies */
+	UDAT_FEED_SOLICITED,	/* SOLICITED_WAIT: the sender decides */
+	UDAT_FEED_THRESHOLD,	/* EVD_THRESHOLD: the waiter decides */
 	UDAT_FEED_OTHER,	/* connections, requests */
 	UDAT_FEED_KINDS
 };
@@ -151,11 +151,11 @@ enum udat_feed {
 /*
  * struct udat_cno - consumer notification object
  * @obj: base
- * @lock: of what follows
- * @agent: called at the next trigger and then detached
- * @armed: triggers that the agent need not hear of
- * @thread: calls agents
- * @has_thread: it was started
+ * @lock: protects the fields below
+ * @agent: agent of the next trigger, which detaches it
+ * @armed: number of triggers before @agent was set; it is called for later ones
+ * @thread: thread that calls agents
+ * @has_thread: @thread was started
  */
 struct udat_cno {
 	struct udat_obj		obj;
@@ -167,34 +167,34 @@ struct udat_cno {
 };
 
 /*
- * struct udat_spin - what waiting on an EVD was like
- * @looks: at the ring, before the driver is asked to sleep
- * @vain: waits in a row that looked in vain
+ * struct udat_spin - adaptive spinning before a wait sleeps
+ * @looks: number of looks at the ring before the wait sleeps
+ * @misses: consecutive waits whose looks found too few events
  */
 struct udat_spin {
 	uint32_t		looks;
-	uint32_t		vain;
+	uint32_t		misses;
 };
 
 /*
  * struct udat_evd - event dispatcher
  * @obj: base
  * @flags: streams; constant
- * @submit: page
- * @status: pages, of which after a resize only the first is left, always in the same
- *	place: who polls reads there without a lock
+ * @submit: submit page
+ * @status: status pages; after a resize only the first is left.  Its address never changes,
+ *	because pollers read it without a lock
  * @ring: all pages of the status region after a resize
- * @lock: of what follows
- * @events: the ring
- * @cno: or NULL
- * @disabled: it isn't triggered
- * @waiting: a thread is in dat_evd_wait(); read without the lock by those who poll
- * @unwaitable: no thread may be
- * @translating: requests that were taken and whose service point is being looked up;
- *	atomic; meanwhile no grave opens
- * @feeds: how many streams of each kind feed it
- * @spin: whether looking pays before sleeping; the waiter's
- * @busy_us: how long an empty ring has the driver look at the device; atomic
+ * @lock: protects the fields below
+ * @events: event ring
+ * @cno: CNO that events trigger, or NULL
+ * @disabled: events do not trigger @cno
+ * @waiting: a thread is in dat_evd_wait(); pollers read it without the lock
+ * @unwaitable: dat_evd_wait() is refused
+ * @translating: number of dequeued requests whose service point is being looked up; no
+ *	deferred slot is freed meanwhile; atomic
+ * @feeds: number of streams of each kind that feed the EVD
+ * @spin: spinning before a sleep; owned by the waiter
+ * @busy_us: time for which the driver looks at the device when the ring is empty; atomic
  */
 struct udat_evd {
 	struct udat_obj		obj;
@@ -237,7 +237,7 @@ struct udat_lmr {
  * struct udat_rmr - remote memory region
  * @obj: base
  * @pz: constant
- * @segment, @priv, @context: of the last bind
+ * @segment, @priv, @context: result of the last bind
  */
 struct udat_rmr {
 	struct udat_obj		obj;
@@ -251,10 +251,10 @@ struct udat_rmr {
  * struct udat_srq - shared receive queue
  * @obj: base
  * @pz: constant
- * @attr: as given by the driver; with @submit and @status changed under the lock of @rq
- * @submit, @status: pages
- * @rq: the buffers
- * @reaped: completions dequeued; a buffer is outstanding until then; atomic
+ * @attr: attributes as the driver granted them; changed under the lock of @rq
+ * @submit, @status: mapped pages; changed under the lock of @rq
+ * @rq: queue of posted buffers
+ * @reaped: number of dequeued completions; each ends a buffer's being outstanding; atomic
  */
 struct udat_srq {
 	struct udat_obj		obj;
@@ -268,18 +268,18 @@ struct udat_srq {
 
 /*
  * struct udat_ep - endpoint
- * @obj: base; @obj.id is 0 until an EP that we made for a request has a zone
+ * @obj: base; @obj.id is 0 while an EP that the library made for a request has no zone
  * @pz, @recv_evd, @request_evd, @connect_evd: NULL if none
  * @srq: constant; NULL if none
- * @attr: as given by the driver
- * @stage: state that the driver knows nothing of: RESERVED, PASSIVE_CONNECTION_PENDING,
+ * @attr: attributes as the driver granted them
+ * @stage: state that the library alone keeps: RESERVED, PASSIVE_CONNECTION_PENDING,
  *	TENTATIVE_CONNECTION_PENDING, or 0
- * @submit: pages; what is above changes with dat_ep_modify()
- * @status: page; always in the same place, where it is read without a lock
+ * @submit: submit pages; dat_ep_modify() changes them and all fields above but @srq
+ * @status: status page; its address never changes, as it is read without a lock
  * @sq, @rq: queues; @rq is unused with an SRQ
  * @pd: private data of the peer, copied when its event is dequeued
- * @local, @remote: for dat_ep_query()
- * @target, @target_qual: of the last connect, for dat_ep_dup_connect()
+ * @local, @remote: addresses that dat_ep_query() returns pointers to
+ * @target, @target_qual: target of the last connect, for dat_ep_dup_connect()
  */
 struct udat_ep {
 	struct udat_obj		obj;
@@ -310,10 +310,10 @@ struct udat_psp {
 
 /*
  * struct udat_rsp - reserved service point
- * @obj: base; @obj.id is the driver's listener, 0 once the request came; ia->lock
- * @evd: constant
- * @ep: RESERVED; NULL: one is made for the request, or it came; ia->lock
- * @spent: the request came, or nobody waits for it any more; ia->lock
+ * @obj: base; @obj.id is the driver's listener, 0 once the request has come; ia->lock
+ * @evd: EVD of the request; constant
+ * @ep: reserved EP; NULL if one is made for the request, or the request has come; ia->lock
+ * @spent: the request has come, or the RSP is being freed; ia->lock
  * @conn_qual: constant
  */
 struct udat_rsp {
@@ -327,9 +327,9 @@ struct udat_rsp {
 /*
  * struct udat_cr - connection request
  * @obj: base
- * @ep: that an RSP or we have for it, or NULL
- * @ep_is_ours: we made @ep: a reject destroys it
- * @queried: the rest is filled in; ia->lock
+ * @ep: EP that an RSP or the library provides, or NULL
+ * @ep_is_ours: the library has made @ep, and a reject destroys it
+ * @queried: the fields below are filled in; ia->lock
  */
 struct udat_cr {
 	struct udat_obj	obj;
@@ -351,7 +351,7 @@ UDAT_FITS(ep);
 UDAT_FITS(cr);
 UDAT_FITS(cno);
 
-/* The object behind a handle, or NULL: as C has no generics, one per type. */
+/* Lookups by handle, one per type: the object, or NULL if the handle is not one of that type. */
 #define UDAT_FIND(name, TYPE)						\
 static inline struct udat_##name *udat_##name(const void *handle)	\
 {									\
@@ -369,7 +369,7 @@ UDAT_FIND(cno, CNO)
 UDAT_FIND(rsp, RSP)
 UDAT_FIND(rmr, RMR)
 
-/* Whether objects of the IA may do without their locks. */
+/* Objects of the IA need no locks: the program has no threads, and the library started none. */
 static inline int udat_unlocked(const struct udat_ia *ia)
 {
 	return ia->single && !ia->agents;
@@ -380,8 +380,8 @@ void udat_list_init(struct udat_obj *head);
 void *udat_obj_new(struct udat_ia *ia);
 void udat_obj_publish(struct udat_obj *obj, uint32_t type);
 void udat_obj_drop(struct udat_obj *obj);
-void udat_obj_mourn(struct udat_obj *obj, struct udat_evd *evd);
-void udat_obj_bury(struct udat_obj *obj, struct udat_evd *const *evds, int n);
+void udat_obj_defer_on(struct udat_obj *obj, struct udat_evd *evd);
+void udat_obj_free_deferred(struct udat_obj *obj, struct udat_evd *const *evds, int n);
 DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 			 DAT_RETURN bad_handle, DAT_RETURN busy);
 void udat_obj_forget(struct udat_obj *obj);
@@ -404,7 +404,7 @@ void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
 void udat_locks_on(struct udat_ia *ia);
 
-/* Where the LMR of a context is, if it is; NULL: there never was one near it. */
+/* The place of a context in the table; NULL if the table has no chunk for it. */
 static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_t context)
 {
 	uint32_t index = context & UDAT_LMR_MASK;
@@ -429,11 +429,11 @@ static inline struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t 
 /* lmr.c */
 void udat_lmr_table_free(struct udat_ia *ia);
 
-/* The driver's name for an object that may be NULL. */
+/* Number of an object at the driver; 0 for NULL. */
 #define UDAT_ID(p)	((p) ? (p)->obj.id : 0)
 
 /*
- * struct udat_ep_ring - the driver's rings of an EP, mapped
+ * struct udat_ep_ring - rings of an EP: mapped pages, and where the queues are in them
  */
 struct udat_ep_ring {
 	struct du_map	submit;

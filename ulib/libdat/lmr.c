@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Registered memory, and the table that posts look it up in. */
+/* Registered memory, and the table in which posts look it up. */
 #include <errno.h>
 #include <string.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void lmr_remove(struct udat_lmr *lmr)
 {
 	struct udat_lmr **place = udat_lmr_place(lmr->obj.ia, lmr->context);
 
-	/* The driver may have given the index to another one already. */
+	/* The driver may have reused the index: remove this LMR only. */
 	if (place)
 		__atomic_compare_exchange_n(place, &lmr, NULL, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
@@ -72,7 +72,7 @@ static DAT_RETURN lmr_error(int err, uint64_t length)
 	case ENOENT:
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	case EEXIST:
-		/* Not memory that processes share, or its cookie names another. */
+		/* The memory is not shared, or its cookie names other memory. */
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	default:
 		return dat_err_from_errno(err);
@@ -109,7 +109,7 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
-/* Where the memory is that the consumer describes. */
+/* Find address and length of the memory that the consumer describes. */
 static DAT_RETURN lmr_locate(struct udat_lmr *lmr)
 {
 	struct udat_lmr *from;
@@ -123,7 +123,7 @@ static DAT_RETURN lmr_locate(struct udat_lmr *lmr)
 		return lmr->region.for_shared_memory.shared_memory_id ? DAT_SUCCESS :
 		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	}
-	/* Registered once more, so that it outlives the one that it is like. */
+	/* A registration of its own: the LMR may outlive the one that it is made from. */
 	from = udat_lmr(lmr->region.for_lmr_handle);
 	if (!from || from->obj.ia != lmr->obj.ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
@@ -240,7 +240,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	return DAT_SUCCESS;
 }
 
-/* RDMA is coherent with the processors of every machine that Linux has it on. */
+/* Only checks: RDMA is coherent on every machine that Linux supports it on. */
 static DAT_RETURN lmr_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
 			   DAT_VLEN num_segments)
 {

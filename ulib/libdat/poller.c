@@ -15,7 +15,7 @@ static size_t set_size(void)
 	return CPU_ALLOC_SIZE(POLLER_CPUS);
 }
 
-/* The CPUs of the thread: @cpu, or those of the caller.  0, or -EINVAL. */
+/* CPUs of the poller: @cpu, or for -1 those of the caller.  Returns 0 or a negative errno. */
 static int poller_cpus(int cpu, cpu_set_t *set)
 {
 	memset(set, 0, set_size());
@@ -66,10 +66,10 @@ UDAT_EXPORT DAT_RETURN dat_linux_ia_poller(DAT_IA_HANDLE ia_handle, DAT_UINT32 i
 	pthread_mutex_lock(&ia->poller_lock);
 	ret = poller_change(ia, idle_usec, (cpu_set_t *)cpus);
 	pthread_mutex_unlock(&ia->poller_lock);
-	/* RLIMIT_NPROC, or the pids controller. */
+	/* EAGAIN comes from RLIMIT_NPROC or the pids controller. */
 	if (ret == -EAGAIN)
 		ret = -ENOMEM;
-	/* The CPU is gone since we looked. */
+	/* EINVAL: the CPU went offline after the check. */
 	if (ret == -EINVAL)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Posting: check everything that can be checked here, write the entry, show it.  The
- * driver checks it all again, but all that it could say then is a failed completion
- * and a broken connection.
+ * Posting: check the arguments, write the entry, publish it.  The driver repeats all checks, but
+ * by then the only error it can report is a failed completion and a broken connection.
  */
 #include <errno.h>
 
@@ -34,7 +33,7 @@ static DAT_RETURN check_segment(struct udat_ia *ia, struct udat_pz *pz,
 	return lmr_covers(lmr, seg) ? DAT_SUCCESS : IP(3);
 }
 
-/* 0 if the segment is inside of its LMR, whose zone it is and what for it is. */
+/* Returns 0 if the segment is inside its LMR, whatever the zone and the privileges. */
 int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg)
 {
 	struct udat_lmr *lmr = udat_lmr_find(ia, seg->lmr_context);
@@ -43,9 +42,9 @@ int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg)
 }
 
 /*
- * Check the segments of a local IOV, which is always the third argument.  @need: the
- * privileges that the operation takes; local read isn't asked for, as programs in the
- * field send from memory registered for local write alone.
+ * Check the segments of a local IOV, which is always the third argument.  @need: privileges that
+ * the operation requires.  Local read is never among them: programs in the field send from memory
+ * that is registered for local write only.
  */
 DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 			  const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need,
@@ -58,7 +57,7 @@ DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 	if (n && !iov)
 		return IP(3);
 	for (i = 0; i < n; i++) {
-		/* An empty segment may hold anything else. */
+		/* The other fields of an empty segment are not checked. */
 		if (!iov[i].segment_length)
 			continue;
 		rc = check_segment(ia, pz, &iov[i], need);
@@ -96,10 +95,10 @@ static void trim_sge(struct dat_sge *sge, DAT_COUNT n, uint64_t bytes)
 }
 
 /*
- * struct request - what differs between requests
+ * struct request - parameters of a request
  * @op: enum dat_op
  * @n, @iov: local segments
- * @cookie: of the consumer
+ * @cookie: cookie of the consumer
  * @flags: completion flags
  * @remote: memory of the peer, or NULL
  * @length: bytes to move
@@ -278,7 +277,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 	/* An EP with an SRQ has no receive queue to post to. */
 	if (!ep || ep->srq)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	/* Nor has one that we made and that has no zone yet. */
+	/* An EP that the library made has no receive queue until it has a zone. */
 	if (!ep->obj.id)
 		return DAT_ERR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE);
 	if (num_segments < 0 || num_segments > ep->attr.max_recv_iov)

@@ -36,7 +36,7 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 	}
 	psp->evd = evd;
 	psp->flags = flags;
-	/* Requests may come in before the call is over, and name the handle. */
+	/* Requests may come, and name the handle, before the call returns. */
 	udat_obj_publish(&psp->obj, UDAT_TYPE(PSP));
 	ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
 	if (ret) {
@@ -135,6 +135,6 @@ UDAT_EXPORT DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 	if (rc != DAT_SUCCESS)
 		return rc;
 	udat_evd_unfeed(psp->evd, UDAT_FEED_OTHER);
-	udat_obj_bury(&psp->obj, &psp->evd, 1);
+	udat_obj_free_deferred(&psp->obj, &psp->evd, 1);
 	return DAT_SUCCESS;
 }

@@ -2,8 +2,8 @@
 /*
  * Remote memory regions.
  *
- * A bind is prepared by the driver, which says what the new key will be, and carried out
- * by an entry in the send queue, so that it is in order with other requests.
+ * The driver prepares a bind and returns the new key.  An entry in the send queue carries it out,
+ * in order with other requests.
  */
 #include <errno.h>
 
@@ -75,13 +75,13 @@ UDAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	rc = udat_obj_free(&rmr->obj, UDAT_TYPE(RMR), DAT_OBJ_RMR, BAD_RMR, BAD_RMR);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	udat_obj_bury(&rmr->obj, NULL, 0);
+	udat_obj_free_deferred(&rmr->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 
 static DAT_RETURN check_privileges(const struct udat_lmr *lmr, DAT_MEM_PRIV_FLAGS priv)
 {
-	/* Remote read takes local read, which isn't asked for anywhere. */
+	/* Remote read needs local read, which the library never requires. */
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
 	    !(lmr->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
@@ -155,8 +155,8 @@ static DAT_RETURN bind_error(int err)
 }
 
 /*
- * Prepare and queue, under the lock of the queue: between its being found to have room
- * and the entry nobody else may take it.
+ * Prepare and queue.  The lock of the queue is held from the check for room until the entry is
+ * written: no other post takes the place.
  */
 static DAT_RETURN bind_post(struct udat_ep *ep, struct udat_rmr *rmr, struct dat_rmr_bind *arg,
 			    const struct dat_sqe *sqe)
@@ -210,7 +210,7 @@ UDAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 	du_unlock(&ep->sq.lock);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	udat_obj_mourn(&rmr->obj, ep->request_evd);
+	udat_obj_defer_on(&rmr->obj, ep->request_evd);
 	rmr->segment = *lmr_triplet;
 	rmr->priv = mem_priv;
 	rmr->context = arg.rmr_context;

@@ -15,7 +15,7 @@ static void listener_free(const struct udat_ia *ia, uint32_t id)
 		du_ioctl(ia->fd, DAT_IOC_FREE, &arg);
 }
 
-/* Nobody is to listen any more; its EP, if nobody came for it yet, is @stage now. */
+/* End listening.  Returns the EP that was still reserved, now in @stage, or NULL. */
 static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
 {
 	struct udat_ia *ia = rsp->obj.ia;
@@ -36,8 +36,8 @@ static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
 }
 
 /*
- * Its request came: nobody listens any more, and the qualifier is free.  The handle
- * stays good, for dat_rsp_free().
+ * The request has come: the listener ends, and the qualifier is free.  The handle stays valid
+ * until dat_rsp_free().
  */
 struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp)
 {
@@ -61,13 +61,13 @@ static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
 	if (!spent)
 		rsp->obj.id = arg.id;
 	pthread_mutex_unlock(&ia->lock);
-	/* The request was faster than we. */
+	/* The request came before @obj.id was stored. */
 	if (spent)
 		listener_free(ia, arg.id);
 	return DAT_SUCCESS;
 }
 
-/* The EP waits for this RSP alone. */
+/* Reserve @ep, which may be NULL, for the request. */
 static DAT_RETURN rsp_reserve(struct udat_rsp *rsp, struct udat_ep *ep)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -132,7 +132,7 @@ UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	rc = rsp_reserve(rsp, ep);
 	if (rc != DAT_SUCCESS)
 		goto err_unfeed;
-	/* The request may come, and name the handle, before the call is over. */
+	/* The request may come, and name the handle, before the call returns. */
 	udat_obj_publish(&rsp->obj, UDAT_TYPE(RSP));
 	rc = rsp_listen(rsp);
 	if (rc != DAT_SUCCESS)
@@ -176,6 +176,6 @@ UDAT_EXPORT DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 		return BAD_RSP;
 	rsp_end(rsp, DAT_EP_STATE_UNCONNECTED);
 	udat_evd_unfeed(rsp->evd, UDAT_FEED_OTHER);
-	udat_obj_bury(&rsp->obj, &rsp->evd, 1);
+	udat_obj_free_deferred(&rsp->obj, &rsp->evd, 1);
 	return DAT_SUCCESS;
 }

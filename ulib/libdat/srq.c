@@ -12,10 +12,10 @@ void udat_srq_unmap(struct udat_srq *srq)
 }
 
 /*
- * struct srq_ring - where the driver's ring is
- * @submit, @status: pages
- * @offset: of the entries
- * @entries: of them
+ * struct srq_ring - a mapped ring
+ * @submit, @status: mapped pages
+ * @offset: offset of the entries in the submit region
+ * @entries: number of entries
  */
 struct srq_ring {
 	struct du_map	submit;
@@ -24,7 +24,7 @@ struct srq_ring {
 	uint32_t	entries;
 };
 
-/* Look at @r from now on. */
+/* Go over to the ring @r. */
 static void srq_use_ring(struct udat_srq *srq, const struct srq_ring *r)
 {
 	const struct dat_status *status = r->status.va;
@@ -136,8 +136,8 @@ UDAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	if (rc != DAT_SUCCESS)
 		return rc;
 	udat_srq_unmap(srq);
-	/* Events of its EPs still count on it; graves open in order, theirs first. */
-	udat_obj_bury(&srq->obj, NULL, 0);
+	/* Events of its EPs still use the SRQ; slots are freed in order, those of the EPs first. */
+	udat_obj_free_deferred(&srq->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 
@@ -218,7 +218,7 @@ static int srq_map_ring(int fd, const void *p, struct du_map pages[2])
 	return du_map_pair(fd, DU_REGIONS(arg), &pages[0], &pages[1]);
 }
 
-/* Under the lock of the queue, so that nobody posts to the old ring. */
+/* Under the lock of the queue: no thread posts to the old ring. */
 static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 {
 	struct dat_srq_resize arg = {
