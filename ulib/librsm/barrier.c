@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Barriers.  Within a host every transfer is complete when its call returns, so what
- * remains is a fence, and whether the connection has lasted.  Across an adapter puts are
- * waited for here.
+ * Barriers.  Within a host a transfer is complete when its call returns: a barrier is a fence and
+ * a check of the connection.  Across an adapter a barrier also waits for puts.
  */
 #define _GNU_SOURCE
 #include "librsm.h"
 
 /*
- * struct rsm_barrier - what the program's rsmapi_barrier_t stands for
- * @imp: of it; valid while the handle is, and of its serial
- * @serial: of @imp
- * @next: in imp->barriers
- * @open: in a span
+ * struct rsm_barrier - object behind an rsmapi_barrier_t
+ * @imp: import; valid while its handle is valid and its serial is @serial
+ * @serial: serial of @imp
+ * @next: next in imp->barriers
+ * @open: a span is open
  */
 struct rsm_barrier {
 	struct du_slot		slot;
@@ -40,7 +39,7 @@ RSM_API int rsm_memseg_import_init_barrier(rsm_memseg_import_handle_t im_memseg,
 	struct rsm_import *imp = rsm_import_of(im_memseg);
 	struct rsm_barrier *b;
 
-	(void)type;	/* whatever is asked for, the whole node gets it */
+	(void)type;	/* every type is a barrier of the whole node */
 	if (!imp)
 		return RSMERR_BAD_SEG_HNDL;
 	if (!barrier)
@@ -87,10 +86,10 @@ RSM_API int rsm_memseg_import_open_barrier(rsmapi_barrier_t *barrier)
 	return ret;
 }
 
-/* All that was written before is where it belongs, or never will be. */
+/* Wait for all earlier writes, and return how they went. */
 static int barrier_result(struct rsm_import *imp)
 {
-	int ret = rsm_ring_settle(imp, 0);
+	int ret = rsm_ring_drain(imp, 0);
 
 	if (ret)
 		return ret;
@@ -119,7 +118,7 @@ RSM_API int rsm_memseg_import_close_barrier(rsmapi_barrier_t *barrier)
 
 	if (ret)
 		return ret;
-	/* The span is over, however it went. */
+	/* Closing ends the span even if the barrier fails. */
 	if (!__atomic_exchange_n(&b->open, 0, __ATOMIC_SEQ_CST))
 		return RSMERR_BARRIER_NOT_OPENED;
 	return barrier_result(imp);

@@ -21,7 +21,7 @@ void rsm_ctlr_unlock(void)
 	pthread_mutex_unlock(&ctlr_lock);
 }
 
-/* A type in any case, and a number in decimal: where that begins in @name, or NULL. */
+/* @name is @type, in upper or lower case, and a decimal number: returns the number, or NULL. */
 static const char *unit_of(const char *name, const char *type)
 {
 	size_t len = strlen(type);
@@ -33,8 +33,8 @@ static const char *unit_of(const char *name, const char *type)
 }
 
 /*
- * There is one loopback, whatever its number, if it has any; no name at all means it, too.
- * Returns 0, and the driver's id; -1: no such name.
+ * Any loopback name, with or without a number, means the one loopback; so does NULL.  Returns 0
+ * and the driver's id, or -1 for an invalid name.
  */
 static int ctlr_parse(const char *name, uint32_t *id)
 {
@@ -48,7 +48,7 @@ static int ctlr_parse(const char *name, uint32_t *id)
 		return -1;
 	n = strtoul(unit, NULL, 10);
 	*id = (uint32_t)n + 1;
-	/* So large that it is a small one again, it is none. */
+	/* The id of a larger number would wrap. */
 	return n < UINT32_MAX ? 0 : -1;
 }
 
@@ -70,7 +70,7 @@ static int ctlr_open(uint32_t id, struct rsm_ctlr **out)
 	struct rsm_ctx *ctx;
 	int ret;
 
-	/* One that was there may have gone. */
+	/* Ask the driver even if @ctlr is known: the adapter may be gone. */
 	ret = rsm_ctx_get(&ctx);
 	if (!ret)
 		ret = rsm_call(ctx, DAT_IOC_RSM_CTLR, &arg);

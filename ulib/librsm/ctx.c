@@ -10,7 +10,7 @@
 #include "librsm.h"
 #include "../common/log.h"
 
-/* What every argument begins with. */
+/* The head of every ioctl argument. */
 struct head {
 	uint32_t size;
 	uint32_t err;
@@ -20,7 +20,7 @@ static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
 static struct rsm_ctx *ctx_now;
 
-/* All that a child needs, in order: another thread of ours may have it just now. */
+/* Take all locks that a child needs, outer to inner: another thread may hold them now. */
 static void fork_prepare(void)
 {
 	rsm_ctlr_lock();
@@ -37,7 +37,7 @@ static void fork_parent(void)
 	rsm_ctlr_unlock();
 }
 
-/* The device is the parent's, and so is all that was made on it. */
+/* The device and all objects on it belong to the parent: mark the context as foreign. */
 static void fork_child(void)
 {
 	if (ctx_now) {
@@ -58,7 +58,7 @@ static int rsm_errno(int err)
 	switch (-err) {
 	case EPROTO:
 	case ENOTTY:
-	case EINVAL:	/* what is checked here is right, so they differ about what it is */
+	case EINVAL:	/* the library has checked the arguments: the ABI must differ */
 	case E2BIG:
 		return RSMERR_BAD_LIBRARY_VERSION;
 	case ENOMEM:
@@ -93,7 +93,7 @@ int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
 	return ret ? rsm_errno(ret) : (int)head->err;
 }
 
-/* Without the poller transfers go all the same. */
+/* Failures are logged only: transfers work without the poller. */
 static void start_poller(struct rsm_ctx *ctx)
 {
 	const char *env = secure_getenv("RSM_POLLER_US");
@@ -143,7 +143,7 @@ static int ctx_setup(struct rsm_ctx *ctx)
 	} while (ret == RSMERR_INTERRUPTED);
 	if (ret)
 		goto err_close;
-	/* A driver that doesn't count what happens to memory. */
+	/* The driver has no slot for the generation of memory. */
 	if (arg.slots_size < (DAT_RSM_MEM_SLOT + 1) * sizeof(struct dat_rsm_slot)) {
 		ret = RSMERR_BAD_LIBRARY_VERSION;
 		goto err_close;

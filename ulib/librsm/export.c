@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Exporting: segments, and who may import them. */
+/* Exports: segments, and their access lists. */
 #define _GNU_SOURCE
 #include "librsm.h"
 
-/* The driver takes the list as it is. */
+/* The access list is passed to the driver as it is. */
 _Static_assert(sizeof(rsmapi_access_entry_t) == sizeof(struct dat_rsm_access) &&
 	       offsetof(rsmapi_access_entry_t, ae_permission) ==
 	       offsetof(struct dat_rsm_access, perm), "access lists");
 
 #define EXPORT_FLAGS (RSM_ALLOW_REBIND | RSM_CREATE_SEG_DONTWAIT | RSM_LOCK_OPS)
 
-/* Also one of the parent process: the driver, or rsm_call(), will say who created it. */
+/* Also finds an export of the parent process, for which rsm_call() returns RSMERR_NOT_CREATOR. */
 static struct rsm_export *export_of(rsm_memseg_export_handle_t handle)
 {
 	return du_slot_of(handle, RSM_EXPORT);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Importing: connections, and what a program maps of a segment. */
+/* Imports: connections, and mappings that a program makes of segments. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
@@ -87,7 +87,7 @@ RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 	if (!imp)
 		return RSMERR_BAD_SEG_HNDL;
 	pthread_mutex_lock(&imp->seg.lock);
-	/* All of it or nothing, whatever other threads do to the import meanwhile. */
+	/* Detach window, ring and barriers under one lock: other threads may use the import. */
 	ret = imp->map_len ? RSMERR_SEG_STILL_MAPPED : rsm_seg_revoke(&imp->seg, RSM_IMPORT);
 	if (!ret) {
 		rsm_barriers_free(imp);
@@ -164,7 +164,7 @@ static int map_make(struct rsm_import *imp, void **address, int fixed, rsm_permi
 	int prot = 0;
 	void *va;
 
-	/* What can be written can be read. */
+	/* A mapping that can be written can also be read. */
 	if (perm & RSM_PERM_READ)
 		prot |= PROT_READ;
 	if (perm & RSM_PERM_WRITE)

@@ -2,11 +2,10 @@
 /*
  * Reading and writing segments.
  *
- * Single transfers go through the window, if there is one: a copy, and a look at the
- * generation, no system call; or through the ring, if there is one (ring_xfer.c).  Vectors go
- * through the ring if all of their memory is known to be memory, and nothing is wrong with
- * them.  Others are carried out by the driver, in one call, which also finds out what of the
- * caller's memory is none.
+ * A single transfer goes through the window, if there is one: a copy and a check of the generation,
+ * without a system call.  Otherwise it goes through the ring, if there is one (ring_xfer.c).  A
+ * vector goes through the ring if its entries are correct and its memory is known to be valid.
+ * All others are carried out by the driver in one call, which also finds invalid memory.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -22,7 +21,7 @@ static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_io *a
 	return rsm_call(imp->seg.ctx, DAT_IOC_RSM_IO, arg);
 }
 
-/* All of the segment in our address space, or NULL. */
+/* Map the whole segment.  Returns NULL if it has no window. */
 static char *window_make(struct rsm_import *imp)
 {
 	int prot = imp->perm & RSM_PERM_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
@@ -100,7 +99,7 @@ static int through_driver(const struct rsm_xfer *x)
 	};
 	struct dat_rsm_io arg = { .count = 1, .entries = (uintptr_t)&e };
 
-	/* The driver copies bytes as they are. */
+	/* The driver does not swap bytes. */
 	if (x->whole && x->imp->swapped)
 		return RSMERR_INSUFFICIENT_RESOURCES;
 	return driver_io(x->imp, x->put, &arg);
@@ -115,14 +114,14 @@ static int through_window(const struct rsm_xfer *x, char *window)
 	else
 		rsm_copy(x->data, at, x->count * x->width, x);
 	/*
-	 * What was stored before a cut is seen by who cut; what was stored after one went
-	 * to the trash, and by then the generation had changed.
+	 * A store before the cut is visible to the side that cuts.  A store after it went to a
+	 * page that nobody reads, and the generation had changed before.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return rsm_import_cut(x->imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
 }
 
-/* In the range that there is, or that the program has mapped. */
+/* The range is inside the segment, and inside the mapping if the program has one. */
 static int xfer_check_range(const struct rsm_xfer *x)
 {
 	const struct rsm_import *imp = x->imp;
@@ -185,7 +184,7 @@ static int xfer(const struct rsm_xfer *x)
 	if (ret || !x->count)
 		return ret;
 	ret = xfer_run(x);
-	/* Explicit: the barrier will tell. */
+	/* Explicit mode: the barrier reports it. */
 	if (ret == RSMERR_CONN_ABORTED && !rsm_import_implicit(x->imp))
 		return RSM_SUCCESS;
 	return ret;
@@ -230,15 +229,15 @@ RSM_API int rsm_memseg_import_put(rsm_memseg_import_handle_t im_memseg, off_t of
 /* Vectors. */
 
 /*
- * struct vector - a list that is being carried out
+ * struct vector - a list of transfers that is being carried out
  * @imp: import
- * @put: or a get
- * @e: entries, as the driver takes them
- * @n: of them
- * @part: those that are not empty
- * @entry: which of the entries each part is
- * @parts: of them
- * @odd: an entry goes beyond the segment, or its local memory, or is nothing of that
+ * @put: 1 for puts, 0 for gets
+ * @e: entries in the form of the driver
+ * @n: number of @e
+ * @part: entries that are not empty
+ * @entry: index in @e of each part
+ * @parts: number of @part
+ * @odd: an entry goes beyond the segment or its local memory, or is an empty one of local memory
  */
 struct vector {
 	struct rsm_import	*imp;
@@ -256,7 +255,7 @@ static int beyond(uint64_t from, uint64_t n, uint64_t length)
 	return from > length || n > length - from;
 }
 
-/* The entry, as the driver takes it, is a part as well. */
+/* Add an entry, and unless it is empty a part. */
 static void vector_add(struct vector *v, const struct dat_rsm_ioent *e,
 		       const struct rsm_localmem *lm)
 {
@@ -274,7 +273,7 @@ static void vector_add(struct vector *v, const struct dat_rsm_ioent *e,
 	v->e[v->n++] = *e;
 }
 
-/* What the driver can't know; ranges it checks itself. */
+/* Translate an entry and check its handle; the driver checks ranges. */
 static int vector_translate(struct vector *v, const rsm_iovec_t *io)
 {
 	struct dat_rsm_ioent e = {
@@ -298,7 +297,7 @@ static int vector_translate(struct vector *v, const rsm_iovec_t *io)
 	return RSM_SUCCESS;
 }
 
-/* From entry @done on. */
+/* Have the driver carry out the entries from @done on. */
 static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_io arg = {
@@ -306,20 +305,20 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 		.entries = (uintptr_t)&v->e[*done],
 	};
 	uint32_t generation = rsm_mem_generation(v->imp->seg.ctx);
-	/* After what was put one by one. */
-	int ret = rsm_ring_settle(v->imp, 1);
+	/* Earlier puts come first. */
+	int ret = rsm_ring_drain(v->imp, 1);
 
 	if (ret)
 		return ret;
 	ret = driver_io(v->imp, v->put, &arg);
-	/* All of it, if it was not begun elsewhere: then the next time will do. */
+	/* Only if the driver has carried out the whole vector. */
 	if (!ret && !*done && arg.mapped && has_ring(v->imp))
 		rsm_ring_vouch(v->imp, generation, v->part, v->parts, v->put);
 	*done += arg.done;
 	return ret == RSMERR_BAD_LOCALMEM_HNDL ? RSMERR_BAD_SGIO : ret;
 }
 
-/* RSM_BY_DRIVER: entries from @done on. */
+/* RSM_BY_DRIVER: the driver has to carry out the entries from @done on. */
 static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_post arg = {
@@ -328,9 +327,9 @@ static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done
 	uint32_t parts;
 	int ret = rsm_ring_parts(v->imp, v->part, v->parts, v->put, &parts);
 
-	/* One of nothing is done with those before it. */
+	/* An empty entry is done with those before it. */
 	*done = parts < v->parts ? v->entry[parts] : v->n;
-	/* What has begun is waited for, and that may have been all. */
+	/* The wait for parts in flight may have completed the whole vector. */
 	if (ret == RSMERR_INTERRUPTED && *done == v->n)
 		ret = RSM_SUCCESS;
 	if (!ret && flags & DAT_RSM_SIGPOST)
@@ -350,7 +349,7 @@ static uint32_t sigpost_flags(uint_t flags)
 	return f;
 }
 
-/* Nothing is wrong with it but, perhaps, its memory; there is a ring once one has gone. */
+/* All checks but those of memory passed.  The first vector, by the driver, makes the ring. */
 static int vector_suits_ring(const struct vector *v)
 {
 	return v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE);
@@ -367,7 +366,7 @@ static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
 	return ret;
 }
 
-/* Entries before a bad one are carried out; their errors come first. */
+/* Entries before a bad one are carried out, and their errors take precedence. */
 static int vector_run(struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count, int put)
 {
 	uint32_t done = 0, flags = sigpost_flags(sg->flags);
@@ -402,7 +401,7 @@ static int vector(rsm_scat_gath_t *sg, int put)
 		return RSMERR_BAD_SEG_HNDL;
 	if (!rsm_ctlr_of(imp->seg.ctlr))
 		return RSMERR_BAD_CTLR_HNDL;
-	/* What is checked is what is used, whoever writes there meanwhile. */
+	/* Read once: the program may change the count during the call. */
 	count = __atomic_load_n(&sg->io_request_count, __ATOMIC_RELAXED);
 	if (!count || count > RSM_MAX_SGIOREQS)
 		return RSMERR_BAD_SGIO;

@@ -2,13 +2,13 @@
 /*
  * librsm: RSMAPI over /dev/rsm.
  *
- * Handles are slots of the arena (../common/arena.h), so that a wrong one is recognised.
- * A process has one context, the open device, made when first needed.  A child by fork()
- * makes its own; handles that it has inherited are "foreign" and good for nothing.
+ * Handles are slots of the arena (../common/arena.h), which recognises invalid ones.  A process
+ * has one context, the open device, made at the first call that needs it.  A forked child makes
+ * its own; the handles that it has inherited are "foreign" and cannot be used.
  *
- * Who may do what is up to the driver.  Here arguments are checked, in the order in which
- * RSMAPI says which error comes first, and the window of an import, its segment in our
- * address space, is written and read without a system call.
+ * The driver checks permissions.  The library checks arguments, in the order in which RSMAPI
+ * ranks errors.  It reads and writes the window of an import, the mapping of its segment, without
+ * a system call.
  */
 #ifndef LIBRSM_H
 #define LIBRSM_H
@@ -23,7 +23,7 @@
 #include "../common/dev.h"
 #include "../common/poller.h"
 
-/* In librsm.map. */
+/* A symbol that librsm.map exports. */
 #define RSM_API __attribute__((visibility("default")))
 
 enum rsm_type {
@@ -36,11 +36,11 @@ enum rsm_type {
 
 /*
  * struct rsm_ctx - the open device
- * @fd: of it
- * @foreign: it is that of the parent
- * @slots: struct dat_rsm_slot, written by the driver
- * @poller: of RSM_POLLER_US
- * @poller_asked: whether there is to be one was found out; lock of ctx.c
+ * @fd: open /dev/rsm
+ * @foreign: the context is that of the parent process
+ * @slots: array of struct dat_rsm_slot, written by the driver
+ * @poller: poller thread that RSM_POLLER_US asks for
+ * @poller_asked: RSM_POLLER_US has been evaluated; lock of ctx.c
  */
 struct rsm_ctx {
 	int		fd;
@@ -52,9 +52,9 @@ struct rsm_ctx {
 
 /*
  * struct rsm_ctlr - a controller; never freed
- * @refs: of programs
- * @id: of the driver
- * @next: in the list of all
+ * @refs: number of rsm_get_controller() calls that were not released
+ * @id: number of the controller at the driver
+ * @next: next in the list of all controllers
  */
 struct rsm_ctlr {
 	struct du_slot	slot;
@@ -64,14 +64,14 @@ struct rsm_ctlr {
 };
 
 /*
- * struct rsm_seg - what exports and imports have in common
- * @ctx: that it was made in
- * @ctlr: likewise
- * @id: of the driver
- * @lock: everything below, and what is said of it elsewhere
- * @poll_refs: of programs on the descriptor
- * @poll_fd: while there are any
- * @poll_next: in a list of those that have descriptors
+ * struct rsm_seg - common part of exports and imports
+ * @ctx: context in which it was made
+ * @ctlr: controller on which it was made
+ * @id: number of the segment at the driver
+ * @lock: protects the fields below, and others that name it
+ * @poll_refs: number of references to @poll_fd that the program holds
+ * @poll_fd: descriptor for events, while @poll_refs is not 0
+ * @poll_next: next in the bucket of segments that have descriptors
  */
 struct rsm_seg {
 	struct du_slot	slot;
@@ -93,23 +93,23 @@ struct rsm_ring;
 
 /*
  * struct rsm_import - a connection to a segment
- * @serial: nobody else ever has it
- * @view: generation and events, by the driver
- * @generation: of the connection
- * @perm: as connected
- * @length: of the segment
- * @map_offset: of the window; 0: there is none
+ * @serial: unique among all imports of the process
+ * @view: generation and events, written by the driver
+ * @generation: generation of the connection
+ * @perm: permissions of the connection
+ * @length: bytes of the segment
+ * @map_offset: mmap offset of the window; 0: there is none
  * @mode: rsm_barrier_mode_t
  * @implicit: barrier of implicit transfers; seg.lock to change
- * @barriers: all of them; seg.lock
- * @window: all of the segment, or NULL; set once, under seg.lock
- * @no_window: it can't be had
- * @ring: for what goes without a window, or NULL; set once, under seg.lock
- * @no_ring: it can't be had
- * @swapped: the exporter's byte order is the other one
- * @map: what the program has mapped; @map_len 0: nothing; seg.lock to change
- * @map_off: its offset in the segment
- * @map_len: bytes
+ * @barriers: all barriers of the import; seg.lock
+ * @window: mapping of the whole segment, or NULL; set once, under seg.lock
+ * @no_window: the segment has no window
+ * @ring: ring for transfers without a window, or NULL; set once, under seg.lock
+ * @no_ring: the import cannot have a ring
+ * @swapped: the byte order of the exporter differs
+ * @map: memory that the program has mapped; seg.lock to change
+ * @map_off: offset of @map in the segment
+ * @map_len: bytes of @map; 0: nothing is mapped
  */
 struct rsm_import {
 	struct rsm_seg			seg;
@@ -134,9 +134,9 @@ struct rsm_import {
 
 /*
  * struct rsm_localmem - memory that is locked for transfers
- * @ctx: that it was made in
- * @id: of the driver
- * @addr: where it was mapped then
+ * @ctx: context in which it was made
+ * @id: number of the memory at the driver
+ * @addr: address of the memory when it was locked
  * @length: bytes
  */
 struct rsm_localmem {
@@ -149,15 +149,15 @@ struct rsm_localmem {
 
 /* ctx.c */
 
-/* The context of this process.  Returns RSM_SUCCESS or what is wrong. */
+/* The context of this process, made at the first call.  Returns RSM_SUCCESS or RSMERR_*. */
 int rsm_ctx_get(struct rsm_ctx **ctx);
 
-/* There is something for the poller of RSM_POLLER_US to look at. */
+/* Start the poller if RSM_POLLER_US asks for one: the first ring is there. */
 void rsm_ctx_start_poller(struct rsm_ctx *ctx);
 
 /*
- * Changes whenever memory of the process is mapped no more, or otherwise.  What was memory
- * when it was read, and when it was read again later, was so in between.
+ * A counter that changes whenever a mapping of the process is removed or changed.  Memory that
+ * was valid when it was read stays valid for as long as it reads the same.
  */
 static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
 {
@@ -169,16 +169,16 @@ static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
 /* An ioctl whose argument begins with size and err.  Returns RSM_SUCCESS or RSMERR_*. */
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
 
-/* Say on stderr what an administrator has to do about RSMERR_BAD_CONF of an adapter. */
+/* Log what an administrator has to do about RSMERR_BAD_CONF of an adapter. */
 void rsm_explain_key(void);
 
 /* ctlr.c */
 
-/* Around fork(). */
+/* Held around fork(). */
 void rsm_ctlr_lock(void);
 void rsm_ctlr_unlock(void);
 
-/* NULL unless the program holds it. */
+/* The controller of a handle; NULL unless the program holds a reference. */
 struct rsm_ctlr *rsm_ctlr_of(rsmapi_controller_handle_t handle);
 
 /* seg.c */
@@ -187,7 +187,7 @@ int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type);
 int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type);
 int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type);
 
-/* Around fork(). */
+/* Held around fork(). */
 void rsm_poll_lock(void);
 void rsm_poll_unlock(void);
 
@@ -212,12 +212,12 @@ static inline int rsm_import_implicit(const struct rsm_import *imp)
 /*
  * struct rsm_xfer - a put or get
  * @imp: import
- * @put: or a get
- * @data: the caller's
- * @offset: in the segment
- * @count: of elements
- * @width: bytes of one
- * @whole: no element may be seen half written; then all is aligned
+ * @put: 1 for a put, 0 for a get
+ * @data: memory of the caller
+ * @offset: offset in the segment
+ * @count: number of elements
+ * @width: bytes of an element
+ * @whole: elements are copied whole; then all addresses are aligned
  */
 struct rsm_xfer {
 	struct rsm_import	*imp;
@@ -229,15 +229,15 @@ struct rsm_xfer {
 	int			whole;
 };
 
-/* Copy @n bytes of @x; elements are put into the exporter's byte order, or ours. */
+/* Copy @n bytes for @x; whole elements are converted from or to the exporter's byte order. */
 void rsm_copy(void *to, const void *from, uint64_t n, const struct rsm_xfer *x);
 
 /*
- * struct rsm_part - an entry of a vector that is not empty, by what it names
- * @data: the caller's
- * @offset: in the segment
+ * struct rsm_part - an entry of a vector that is not empty
+ * @data: memory of the caller
+ * @offset: offset in the segment
  * @n: bytes
- * @localmem: whose memory @data is to be; or 0
+ * @localmem: local memory that @data must be in, or 0
  */
 struct rsm_part {
 	char		*data;
@@ -248,40 +248,40 @@ struct rsm_part {
 
 /* ring.c */
 
-/* The ring of an import that has no window, made if need be; or NULL. */
+/* The ring of an import that has no window, made at the first call; NULL if it cannot be made. */
 struct rsm_ring *rsm_ring_make(struct rsm_import *imp);
 
-/* Nobody uses it any more; it may be NULL. */
+/* Free a ring that no thread uses; @ring may be NULL. */
 void rsm_ring_free(struct rsm_ring *ring);
 
 /*
- * Until all that was put is in the segment, or RSMERR_CONN_ABORTED.  RSMERR_INTERRUPTED by
- * signals, if the caller may be.
+ * Wait until all earlier puts are in the segment.  Returns RSM_SUCCESS, RSMERR_CONN_ABORTED, or,
+ * if @interruptible, RSMERR_INTERRUPTED after a signal.
  */
-int rsm_ring_settle(struct rsm_import *imp, int interruptible);
+int rsm_ring_drain(struct rsm_import *imp, int interruptible);
 
 /* ring_xfer.c; of imports that have a ring */
 
-/* A transfer that was checked. */
+/* Carry out a transfer whose arguments are checked. */
 int rsm_ring_xfer(const struct rsm_xfer *x);
 
 #define RSM_BY_DRIVER	(-1)
 
 /*
- * Put or get @count parts, ranges that were checked.  @done: out: parts that were.  Returns
- * RSM_SUCCESS, RSMERR_CONN_ABORTED, RSMERR_INTERRUPTED; RSM_BY_DRIVER: the others are to be
- * carried out by the driver, as they are too long, or not known to be memory, or no more.
+ * Put or get @count parts, whose ranges are checked.  @done: out: number of parts transferred.
+ * Returns RSM_SUCCESS, RSMERR_CONN_ABORTED or RSMERR_INTERRUPTED.  RSM_BY_DRIVER: the driver has to
+ * carry out the other parts, which are too long, or not known to be valid memory.
  */
 int rsm_ring_parts(struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
 		   int is_put, uint32_t *done);
 
-/* The driver has transferred it, and the generation was @generation before. */
+/* Note that the driver has transferred the parts; @generation was read before that. */
 void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
 		    const struct rsm_part *part, uint32_t count, int is_put);
 
 /* barrier.c */
 
-/* The import is about to go: so do its barriers.  Under seg.lock. */
+/* Free the barriers of an import that is about to go.  Under seg.lock. */
 void rsm_barriers_free(struct rsm_import *imp);
 
 #endif /* LIBRSM_H */

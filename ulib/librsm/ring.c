@@ -2,8 +2,8 @@
 /*
  * The process's half of the ring of an import; letters refer to <rdma/dat_rsm.h>.
  *
- * Data goes through the data area, where room is given out in the order of the entries and
- * taken back in that order: of a put when it is done, of a get when it has been copied, too.
+ * Data goes through the data area.  Its room is given out in the order of the entries and
+ * reclaimed in that order: for a put when it is done, for a get when its data has been copied.
  * Transfers are in ring_xfer.c.
  */
 #define _GNU_SOURCE
@@ -19,11 +19,11 @@
 
 #define DATA_ALIGN	64
 
-/* Sleeping costs more than a short look, a long look in vain more than sleeping. */
+/* Sleeping costs more than a short spin, and a long spin that finds nothing more than sleeping. */
 #define SPIN_LONG	4000	/* looks */
 #define SPIN_SHORT	50
-#define SPIN_VAIN	4	/* long looks in vain, after which they are short */
-#define SPIN_PROBE	64	/* waits after which a long look is tried again */
+#define SPIN_MISSES	4	/* long spins without success, after which spins are short */
+#define SPIN_PROBE	64	/* misses after which a long spin is tried again */
 
 #define SLOT_BUSY	1
 #define SLOT_AWAITED	2
@@ -59,14 +59,14 @@ int rsm_ring_kick(const struct rsm_import *imp)
 
 static void spin_learn(struct rsm_ring *r, int found)
 {
-	uint32_t vain = found ? 0 : __atomic_load_n(&r->vain, __ATOMIC_RELAXED) + 1;
-	uint32_t looks = vain < SPIN_VAIN || vain % SPIN_PROBE == 0 ? SPIN_LONG : SPIN_SHORT;
+	uint32_t misses = found ? 0 : __atomic_load_n(&r->misses, __ATOMIC_RELAXED) + 1;
+	uint32_t looks = misses < SPIN_MISSES || misses % SPIN_PROBE == 0 ? SPIN_LONG : SPIN_SHORT;
 
-	__atomic_store_n(&r->vain, vain, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->misses, misses, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->looks, looks, __ATOMIC_RELAXED);
 }
 
-/* Looks for a while, unless nobody else does. */
+/* Spin for a while, unless the driver needs a kick. */
 static int ring_spin(struct rsm_ring *r, uint32_t index)
 {
 	uint32_t i, looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ static int ring_spin(struct rsm_ring *r, uint32_t index)
 			spin_learn(r, 1);
 			return 1;
 		}
-		/* What is not done by then was not seen by anybody. */
+		/* The driver sleeps: an entry that is not done by now was not seen. */
 		if (rsm_ring_needs_kick(r))
 			return rsm_ring_done(r, index);
 		du_spin_pause();
@@ -105,12 +105,12 @@ void rsm_ring_release(struct rsm_ring *r, uint32_t index)
 {
 	struct ring_slot *slot = &r->slots[index & r->mask];
 
-	/* Who sees it may use the room. */
+	/* Release: a thread that sees 0 may reuse the room. */
 	if (__atomic_exchange_n(&slot->busy, 0, __ATOMIC_RELEASE) == SLOT_AWAITED)
 		syscall(SYS_futex, &slot->busy, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
 }
 
-/* Without the lock: until it is released, or perhaps not as long. */
+/* Sleep until the slot is released; may return early.  Without the lock. */
 static int slot_wait(struct ring_slot *slot, int interruptible)
 {
 	uint32_t busy = SLOT_BUSY;
@@ -156,7 +156,9 @@ int rsm_ring_fits(struct rsm_ring *r, uint32_t n)
 	       rsm_ring_place(r, n) + n - r->taken <= (uint32_t)r->data.size;
 }
 
-/* Let go of the lock until the oldest entry has gone, or more of them if we have to sleep. */
+/*
+ * Drop the lock until the oldest entry is done.  A sleep lasts until half of the entries are.
+ */
 static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 {
 	struct rsm_ring *r = imp->ring;
@@ -166,7 +168,7 @@ static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 	rsm_ring_show(r);
 	pthread_mutex_unlock(&r->lock);
 	if (rsm_ring_done(r, oldest))
-		/* Another thread copies what it got. */
+		/* The entry is a get, whose data another thread is copying. */
 		ret = slot_wait(&r->slots[oldest & r->mask], interruptible);
 	else
 		ret = rsm_ring_wait(imp, oldest, half, interruptible);
@@ -211,7 +213,7 @@ int rsm_ring_push_flush(const struct rsm_import *imp, int interruptible)
 	return RSM_SUCCESS;
 }
 
-int rsm_ring_settle(struct rsm_import *imp, int interruptible)
+int rsm_ring_drain(struct rsm_import *imp, int interruptible)
 {
 	struct rsm_ring *r = __atomic_load_n(&imp->ring, __ATOMIC_ACQUIRE);
 	int ret = RSM_SUCCESS, flushing;

@@ -13,9 +13,9 @@
 #include "vouch.h"
 
 /*
- * struct ring_slot - what there is to know of an entry
- * @end: of its data, and of all before it; as a count of bytes given out
- * @busy: a get whose data has not been copied; and whether somebody sleeps until it is
+ * struct ring_slot - state of an entry
+ * @end: end of its data, as a count of bytes given out
+ * @busy: SLOT_BUSY: a get whose data is not copied yet; SLOT_AWAITED: a thread also sleeps on it
  */
 struct ring_slot {
 	uint32_t	end;
@@ -24,25 +24,25 @@ struct ring_slot {
 
 /*
  * struct rsm_ring - the ring of an import
- * @submit: entries, by the process
- * @status: by the driver
- * @data: what is put, and what was got
- * @entries: in @submit
+ * @submit: submit region, written by the process
+ * @status: status region, written by the driver
+ * @data: data area, for the data of puts and gets
+ * @entries: entries, in @submit
  * @mask: entries - 1
- * @chunk: whose multiples no data crosses; larger transfers go in as many pieces as it takes
- * @slots: of the entries
- * @looks: before who waits sleeps; a guess that any thread may improve
- * @vain: waits in a row for which that was not enough
- * @lock: everything below
- * @tail: entries written
- * @shown: of them, those that the driver was shown
- * @oldest: entry before which all room was taken back
- * @given: bytes of @data given out so far
- * @taken: of them, those taken back
+ * @chunk: the data of an entry crosses no multiple of this; larger transfers are split
+ * @slots: state of each entry
+ * @looks: number of looks before a wait sleeps; a guess that any thread may improve
+ * @misses: consecutive waits for which @looks did not suffice
+ * @lock: protects the fields below
+ * @tail: number of entries written
+ * @shown: number of entries that are published to the driver
+ * @oldest: first entry whose room in @data is not reclaimed
+ * @given: number of bytes of @data given out so far
+ * @taken: number of bytes of @data reclaimed so far
  * @dirty: there are puts without a FLUSH behind them
- * @flushing: the FLUSH at @flush was not yet seen done
- * @flush: the last one
- * @vouched: memory of the caller that entries of vectors may be in
+ * @flushing: the FLUSH at @flush may still be in flight
+ * @flush: index of the last FLUSH
+ * @vouched: valid memory of the caller, for vectors
  */
 struct rsm_ring {
 	struct du_map		submit;
@@ -53,7 +53,7 @@ struct rsm_ring {
 	uint32_t		chunk;
 	struct ring_slot	*slots;
 	uint32_t		looks;
-	uint32_t		vain;
+	uint32_t		misses;
 	pthread_mutex_t		lock;
 	uint32_t		tail;
 	uint32_t		shown;
@@ -74,7 +74,7 @@ static inline int rsm_ring_done(const struct rsm_ring *r, uint32_t index)
 	return (int32_t)(__atomic_load_n(&status->done, __ATOMIC_ACQUIRE) - index) > 0;	/* (F) */
 }
 
-/* Nobody will look at the entries that were shown. */
+/* The driver will look at published entries only after a kick. */
 static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 {
 	const struct dat_rsm_status *status = r->status.va;
@@ -82,7 +82,7 @@ static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 	return __atomic_load_n(&status->flags, __ATOMIC_ACQUIRE) & DAT_RSM_NEED_KICK;
 }
 
-/* Where the data of an entry is, @at bytes given out. */
+/* The data of an entry whose place is @at, a count of bytes given out. */
 static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 {
 	return (char *)r->data.va + (at & ((uint32_t)r->data.size - 1));
@@ -90,38 +90,38 @@ static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 
 /* Without the lock. */
 
-/* Have the driver look now, and return. */
+/* Have the driver look at the ring now; does not wait. */
 int rsm_ring_kick(const struct rsm_import *imp);
 
 /*
- * Until the entry at @index is done; who sleeps, sleeps until @sleep is.  Returns RSM_SUCCESS
- * or RSMERR_CONN_ABORTED, if it may also RSMERR_INTERRUPTED.
+ * Wait until the entry at @index is done; a sleep lasts until the entry at @sleep is.  Returns
+ * RSM_SUCCESS, RSMERR_CONN_ABORTED or, if @interruptible, RSMERR_INTERRUPTED.
  */
 int rsm_ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t sleep,
 		  int interruptible);
 
-/* The data of a get is in use no more. */
+/* The data of a get has been copied: release its room. */
 void rsm_ring_release(struct rsm_ring *r, uint32_t index);
 
 /* With the lock. */
 
-/* Whether there is room for an entry with @n bytes. */
+/* There is room for an entry with @n bytes. */
 int rsm_ring_fits(struct rsm_ring *r, uint32_t n);
 
-/* Have room for one; lets go of the lock meanwhile.  Returns as rsm_ring_wait(). */
+/* Wait for room for an entry; drops the lock meanwhile.  Returns as rsm_ring_wait(). */
 int rsm_ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible);
 
-/* Where its data goes, as a count of bytes given out. */
+/* The place of the next @n bytes of data, as a count of bytes given out. */
 uint32_t rsm_ring_place(const struct rsm_ring *r, uint32_t n);
 
-/* Write it; its data is at @at.  Returns its index. */
+/* Write an entry whose data is at @at.  Returns its index. */
 uint32_t rsm_ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t offset,
 		       uint32_t at, uint32_t n);
 
-/* Have room for a FLUSH, and write it: its index is in @flush.  Returns as rsm_ring_wait(). */
+/* Wait for room, and write a FLUSH; its index is in @flush.  Returns as rsm_ring_wait(). */
 int rsm_ring_push_flush(const struct rsm_import *imp, int interruptible);
 
-/* Show the driver what was written.  Then it is to be kicked or waited for, if need be. */
+/* Publish the entries written.  The caller then waits, or kicks if the driver needs that. */
 void rsm_ring_show(struct rsm_ring *r);
 
 #endif /* LIBRSM_RING_H */

@@ -2,39 +2,39 @@
 /*
  * Transfers that go through the ring of an import.
  *
- * A transfer is parts: memory of the caller, and where in the segment it belongs.  It goes in
- * pieces, which are entries of the ring: as much of a part as fits into a chunk of the data
+ * A transfer consists of parts: memory of the caller, and its place in the segment.  It is carried
+ * out in pieces, one entry of the ring each: as much of a part as fits into a chunk of the data
  * area, or several parts that adjoin in the segment.
  *
- * The caller's memory may fault, for long, or into a handler that never returns.  So a small
- * transfer goes by way of the stack, and the memory of a larger one is touched, all with
- * nothing held.  Who takes memory away in the middle of a transfer may still stop those
- * of other threads.
+ * An access to the caller's memory may fault, take long, or raise a signal whose handler never
+ * returns.  So no lock is held at the first access: a small transfer is copied through the stack,
+ * and the memory of a larger one is touched first.  A program that unmaps memory in the middle of
+ * a transfer may still block other threads' transfers.
  */
 #include <string.h>
 
 #include "ring.h"
 
-#define GET_PIECES	16	/* of a get that are under way, */
-#define GET_CHUNKS	3	/* and chunks of data, of which there are four, or eight */
-#define SHOW_BYTES	16384	/* are worth being under way while more are copied */
-#define SMALL		256	/* bytes that go by way of the stack */
+#define GET_PIECES	16	/* pieces of a get in flight */
+#define GET_CHUNKS	3	/* chunks of their data; a data area has four or eight */
+#define SHOW_BYTES	16384	/* bytes of a put that are published before more are copied */
+#define SMALL		256	/* bytes of the largest transfer through the stack */
 #define PAGE_LEAST	4096
 
 /*
- * struct stream - a transfer under way
- * @imp: an import that has a ring
- * @x: how data is copied; NULL: as it is
- * @part: of @count parts, none of which is empty
- * @count: of them
- * @index: of puts: of the entry with the end of each part that was copied; or NULL
- * @copied: parts, whole
- * @interruptible: by signals, before all of it has begun
- * @vouched: it is known to be memory as long as
- * @generation: is that of the address space
- * @i: the next piece begins in this part,
- * @at: so many bytes behind its begin
- * @unshown: bytes that the driver was not shown
+ * struct stream - a transfer in progress
+ * @imp: import; it has a ring
+ * @x: transfer that says how data is copied; NULL: as bytes
+ * @part: parts, none of which is empty
+ * @count: number of @part
+ * @index: for puts: index of the entry that holds the end of each copied part; or NULL
+ * @copied: number of parts that are copied as a whole
+ * @interruptible: signals end the transfer before all pieces have begun
+ * @vouched: the memory of all parts is known to be valid at @generation
+ * @generation: generation of the address space
+ * @i: part in which the next piece begins
+ * @at: offset of the next piece in that part
+ * @unshown: number of bytes in entries that are not published
  */
 struct stream {
 	struct rsm_import	*imp;
@@ -52,13 +52,13 @@ struct stream {
 };
 
 /*
- * struct piece - of a transfer
- * @offset: in the segment
+ * struct piece - a piece of a transfer
+ * @offset: offset in the segment
  * @n: bytes
- * @i: part that it begins in,
- * @at: so many bytes behind its begin
- * @end: part that the next piece begins in,
- * @end_at: likewise
+ * @i: part in which the piece begins
+ * @at: offset of the piece in that part
+ * @end: part in which the next piece begins
+ * @end_at: offset of the next piece in that part
  */
 struct piece {
 	uint64_t	offset;
@@ -74,7 +74,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The next piece; the stream stays where it is. */
+/* Compute the next piece without advancing the stream. */
 static void piece_next(const struct stream *s, struct piece *p)
 {
 	uint32_t n, chunk = s->imp->ring->chunk;
@@ -95,7 +95,7 @@ static void piece_next(const struct stream *s, struct piece *p)
 		 s->part[p->end].offset == p->offset + p->n);
 }
 
-/* The memory may be none any more. */
+/* The address space has changed: the memory may be invalid now. */
 static int stream_stale(const struct stream *s)
 {
 	return s->vouched && rsm_mem_generation(s->imp->seg.ctx) != s->generation;
@@ -115,7 +115,7 @@ static void copy(const struct stream *s, void *to, const void *from, uint32_t n)
 		memcpy(to, from, n);
 }
 
-/* Between the caller's memory and the data area at @data. */
+/* Copy between the caller's memory and the data area at @data. */
 static void piece_copy(const struct stream *s, const struct piece *p, char *data, int put)
 {
 	uint64_t at = p->at;
@@ -131,7 +131,7 @@ static void piece_copy(const struct stream *s, const struct piece *p, char *data
 	}
 }
 
-/* Of what is read.  It may be memory that can't be written. */
+/* Touch memory that is about to be read; it may not be writable. */
 static void touch_to_read(const char *from, uint64_t n)
 {
 	uint64_t i;
@@ -141,7 +141,7 @@ static void touch_to_read(const char *from, uint64_t n)
 	(void)*(const volatile char *)(from + n - 1);
 }
 
-/* Of what is about to be written.  Until then it stays as it is, whoever writes it meanwhile. */
+/* Touch memory that is about to be written, without changing it or losing a concurrent write. */
 static void touch_to_write(char *to, uint64_t n)
 {
 	uint64_t i;
@@ -165,14 +165,14 @@ static void piece_touch(const struct stream *s, const struct piece *p)
 
 /* Puts. */
 
-/* Under the lock.  @flush: out, if somebody waits: index of a FLUSH behind it; or NULL. */
+/* Under the lock.  @flush: if not NULL, a FLUSH follows the piece; out: its index. */
 static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 {
 	struct rsm_ring *r = s->imp->ring;
 	int ret = rsm_ring_reserve(s->imp, p->n, s->interruptible);
 	uint32_t at, index, i;
 
-	/* Of one that fails the next FLUSH tells, by failing as well. */
+	/* The next FLUSH reports a put that fails, by failing as well. */
 	r->dirty = 1;
 	if (ret)
 		return ret;
@@ -189,7 +189,7 @@ static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 	return ret;
 }
 
-/* Large ones are shown at once, so that they are under way while the next is copied. */
+/* Large pieces are published at once: they are in flight while the next is copied. */
 static int put_piece(struct stream *s, const struct piece *p, uint32_t *flush)
 {
 	struct rsm_ring *r = s->imp->ring;
@@ -204,13 +204,13 @@ static int put_piece(struct stream *s, const struct piece *p, uint32_t *flush)
 		s->unshown = 0;
 	}
 	pthread_mutex_unlock(&r->lock);
-	/* Who waits for the FLUSH kicks if need be. */
+	/* With a FLUSH, the wait for it kicks. */
 	if (show && (ret || !flush) && rsm_ring_needs_kick(r))
 		rsm_ring_kick(s->imp);
 	return ret;
 }
 
-/* @flush: out: of a FLUSH behind it; NULL: none is needed. */
+/* @flush: if not NULL, a FLUSH follows the last piece; out: its index. */
 static int put_stream(struct stream *s, uint32_t *flush)
 {
 	int ret = RSM_SUCCESS;
@@ -241,20 +241,20 @@ static int put(const struct rsm_xfer *x, uint64_t size)
 		s.x = NULL;
 	}
 	ret = put_stream(&s, implicit ? &flush : NULL);
-	/* Explicit: how it goes is told by the barrier. */
+	/* Explicit mode: the barrier reports errors. */
 	return ret || !implicit ? ret : rsm_ring_wait(x->imp, flush, flush, 0);
 }
 
 /* Gets. */
 
 /*
- * struct got - pieces of a get that are under way, in order
- * @piece: of them
- * @index: of the entry
- * @at: of its data
- * @first: of those that were not retired
- * @next: one more
- * @bytes: of all under way
+ * struct got - pieces of a get in flight, in order
+ * @piece: the pieces
+ * @index: index of the entry of each piece
+ * @at: place of the data of each piece
+ * @first: number of pieces that are retired
+ * @next: number of pieces that are posted
+ * @bytes: bytes of all pieces in flight
  */
 struct got {
 	struct piece	piece[GET_PIECES];
@@ -277,7 +277,7 @@ static void get_push(struct stream *s, struct got *g, const struct piece *p)
 	stream_advance(s, p);
 }
 
-/* Under the lock: as many as there is room for, at least one. */
+/* Post as many pieces as there is room for, at least one.  Under the lock. */
 static int get_post(struct stream *s, struct got *g)
 {
 	struct rsm_ring *r = s->imp->ring;
@@ -286,7 +286,7 @@ static int get_post(struct stream *s, struct got *g)
 
 	while (s->i < s->count && g->next - g->first < GET_PIECES) {
 		piece_next(s, &p);
-		/* Who has pieces makes room by retiring them, and waits for nobody. */
+		/* With pieces in flight, retire them to make room instead of waiting. */
 		if (g->next == g->first)
 			ret = rsm_ring_reserve(s->imp, p.n, s->interruptible);
 		else if (g->bytes + p.n > GET_CHUNKS * r->chunk || !rsm_ring_fits(r, p.n))
@@ -299,7 +299,7 @@ static int get_post(struct stream *s, struct got *g)
 	return ret;
 }
 
-/* The oldest one: wait for it, and copy it unless something has failed. */
+/* Wait for the oldest piece, and copy its data unless an error has come first. */
 static int get_retire(struct stream *s, struct got *g, int ret)
 {
 	uint32_t i = g->first++ % GET_PIECES, index = g->index[i];
@@ -367,7 +367,7 @@ int rsm_ring_xfer(const struct rsm_xfer *x)
 
 /* Vectors. */
 
-/* Parts that are in the segment, as far as we were told; the FLUSH speaks for the last. */
+/* Number of parts that are known to be in the segment.  Only a FLUSH confirms the last one. */
 static uint32_t put_done(const struct stream *s, int flushed)
 {
 	uint32_t i;
@@ -378,7 +378,7 @@ static uint32_t put_done(const struct stream *s, int flushed)
 	return i && i == s->copied && !flushed ? i - 1 : i;
 }
 
-/* What has begun is waited for: nothing arrives after we have said that it is not there. */
+/* Wait for all parts that were posted: none arrives after the call has reported it missing. */
 static int put_parts(struct stream *s, uint32_t *done)
 {
 	uint32_t flush = 0, index[RSM_MAX_SGIOREQS];
@@ -387,7 +387,7 @@ static int put_parts(struct stream *s, uint32_t *done)
 	s->index = index;
 	ret = put_stream(s, &flush);
 	if (ret)
-		end = rsm_ring_settle(s->imp, 0);
+		end = rsm_ring_drain(s->imp, 0);
 	else
 		end = rsm_ring_wait(s->imp, flush, flush, 0);
 	*done = put_done(s, !end);
@@ -409,8 +409,8 @@ static int get_parts(struct stream *s, uint32_t *done)
 /* Vouching. */
 
 /*
- * More than that takes long, and can be interrupted in the driver alone: nobody tells us of
- * signals while we copy, or look.
+ * All parts fit into the data area.  A longer transfer must be interruptible, and only the driver
+ * notices signals while it copies.
  */
 static int parts_fit(const struct stream *s)
 {

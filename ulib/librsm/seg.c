@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What exports and imports have in common: their end, events and descriptors. */
+/* The common part of exports and imports: their end, events and descriptors. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -49,7 +49,7 @@ int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
 	return du_slot_revoke(&seg->slot, type) ? RSM_SUCCESS : RSMERR_BAD_SEG_HNDL;
 }
 
-/* End the object behind @seg, whose handle is none any more. */
+/* Free the object behind @seg, whose handle is revoked. */
 int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type)
 {
 	struct dat_rsm_free arg = { .size = sizeof(arg), .type = driver_type, .id = seg->id };
@@ -60,7 +60,7 @@ int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type)
 	return ret;
 }
 
-/* Both. */
+/* Revoke the handle and free the object. */
 int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type)
 {
 	int ret;
@@ -115,7 +115,7 @@ static void poll_close(struct rsm_seg *seg)
 	int fd = seg->poll_fd;
 
 	pthread_mutex_lock(&poll_lock);
-	/* By address: a caller that has closed @fd itself may have it for another segment. */
+	/* By address: if the program has closed @fd, another segment may have the same number. */
 	for (at = poll_head(fd); *at != seg; at = &(*at)->poll_next)
 		;
 	*at = seg->poll_next;
@@ -176,7 +176,7 @@ static uint64_t deadline_of(int timeout_ms)
 	return timeout_ms ? now_ns() + (uint64_t)timeout_ms * 1000000 : 0;
 }
 
-/* For poll(): rounded up, so that it doesn't end early. */
+/* The timeout for poll(), rounded up so that it does not end early. */
 static int timeout_of(uint64_t deadline)
 {
 	uint64_t now;
@@ -205,8 +205,8 @@ RSM_API int rsm_intr_signal_post(void *memseg, uint_t flags)
 
 	if (!seg)
 		return RSMERR_BAD_SEG_HNDL;
-	/* Who is woken finds what was put before. */
-	ret = imp ? rsm_ring_settle(imp, 0) : RSM_SUCCESS;
+	/* A peer that the event wakes must find all earlier puts. */
+	ret = imp ? rsm_ring_drain(imp, 0) : RSM_SUCCESS;
 	if (ret)
 		return ret;
 	arg.id = seg->id;
@@ -237,7 +237,7 @@ static int poll_error(int err)
 	}
 }
 
-/* What poll() found is an event only if we get it: another thread may have been faster. */
+/* Take the event that poll() has reported: another thread may have taken it first. */
 static int take_event(struct pollfd *fd)
 {
 	struct rsm_seg *seg = poll_find(fd->fd);
@@ -250,7 +250,7 @@ static int take_event(struct pollfd *fd)
 		fd->revents = POLLRDNORM;
 	else if (ret == RSMERR_TIMEOUT)
 		fd->revents = 0;
-	/* Else it has hung up, which is not going to change. */
+	/* After other errors, revents stays as poll() has set it: the segment has hung up. */
 	return fd->revents != 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The topology: what the driver lists as links, in the shape of RSMAPI. */
+/* The topology: the driver's list of links in the form of RSMAPI. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "librsm.h"
 
 /*
- * Nodes and adapters come and go, so ask until there is room for all.  Returns RSM_SUCCESS
- * or RSMERR_*; the list is the caller's in any case.
+ * Query until the list has room for all links, as their number changes.  Returns RSM_SUCCESS or
+ * RSMERR_*; the caller frees the list in either case.
  */
 static int links_get(const struct rsm_ctx *ctx, struct dat_rsm_topology *arg,
 		     struct dat_rsm_link **list)
@@ -37,7 +37,7 @@ static int is_local(const struct dat_rsm_link *link)
 	return !!(link->flags & DAT_RSM_LINK_LOCAL);
 }
 
-/* One block: the head, where the controllers are, and each with those it leads to. */
+/* Size of the one block that holds the header, the pointers and all connections. */
 static size_t topology_size(const struct dat_rsm_link *links, uint32_t count, uint32_t *locals)
 {
 	size_t size = sizeof(rsm_topology_hdr_t);
@@ -62,7 +62,7 @@ static rsm_connections_t *add_local(char *at, const struct dat_rsm_link *link)
 	return c;
 }
 
-/* An interconnect has one name on all nodes. */
+/* A controller has the same name on all nodes of an interconnect. */
 static void add_remote(char *at, const struct dat_rsm_link *link)
 {
 	rsm_remote_cntlr_t *r = (rsm_remote_cntlr_t *)at;

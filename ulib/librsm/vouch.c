@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Memory of the caller that the driver has found to be such. */
+/* Memory of the caller that the driver has found valid. */
 #include "vouch.h"
 
 #define PAGE_LEAST	4096	/* no page of any machine is smaller */
 
-/* What was known in another generation is not known any more. */
+/* Ranges of another generation are stale. */
 static void vouched_renew(struct rsm_vouched *v, uint32_t generation)
 {
 	if (v->generation == generation)
@@ -20,7 +20,7 @@ static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *pa
 	uint64_t from = (uintptr_t)part->data;
 
 	for (r = v->range; r < v->range + v->count; r++)
-		/* The end of what nobody has looked at may be before its begin. */
+		/* Subtract instead of adding: nothing has checked that the part does not wrap. */
 		if (r->from <= from && from <= r->to && part->n <= r->to - from &&
 		    r->localmem == part->localmem && r->put == put)
 			return 1;
@@ -55,7 +55,7 @@ void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rs
 {
 	uint64_t from = (uintptr_t)part->data, to = from + part->n;
 	struct rsm_vouched_range *r, add = {
-		/* What can be said of a byte can be said of its page. */
+		/* If one byte is valid, its page is. */
 		.from = from & ~(uint64_t)(PAGE_LEAST - 1),
 		.to = (to + PAGE_LEAST - 1) & ~(uint64_t)(PAGE_LEAST - 1),
 		.localmem = part->localmem, .put = put,

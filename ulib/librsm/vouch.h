@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory of the caller that the driver has found to be such.
+ * Memory of the caller that the driver has found valid.
  *
- * RSMAPI asks for RSMERR_BAD_ADDR where an entry of a vector names what is no memory, and who
- * copies there himself gets a signal.  So the driver carries out a vector the first time.
- * What it did not stumble over is memory until the generation of the address space changes,
- * and for as long the library copies.
+ * RSMAPI wants RSMERR_BAD_ADDR if an entry of a vector names invalid memory.  A copy by the library
+ * would raise a signal instead, so the driver carries out a vector the first time.  Memory that it
+ * could access stays valid until the generation of the address space changes.  Until then the
+ * library copies.
  */
 #ifndef LIBRSM_VOUCH_H
 #define LIBRSM_VOUCH_H
@@ -15,11 +15,11 @@
 #define VOUCH_RANGES	32
 
 /*
- * struct rsm_vouched_range - memory, and what it is good for
- * @from: first byte
- * @to: behind the last one
- * @localmem: whose memory it is that is mapped there; 0: it does not matter
- * @put: it may be the source of puts, or else the target of gets
+ * struct rsm_vouched_range - a range of valid memory
+ * @from: address of the first byte
+ * @to: address behind the last byte
+ * @localmem: local memory that is mapped there; 0: any
+ * @put: 1: a source of puts; 0: a target of gets
  */
 struct rsm_vouched_range {
 	uint64_t	from;
@@ -29,11 +29,11 @@ struct rsm_vouched_range {
 };
 
 /*
- * struct rsm_vouched - the ranges known; by the lock of what it is in
- * @generation: of the address space, in which they were
- * @count: of them
- * @oldest: the next one to be forgotten
- * @range: of them
+ * struct rsm_vouched - the valid ranges; protected by the lock of the ring
+ * @generation: generation of the address space in which the ranges were found valid
+ * @count: number of ranges
+ * @oldest: number of ranges that were replaced; gives the next to replace
+ * @range: the ranges
  */
 struct rsm_vouched {
 	uint32_t			generation;
@@ -42,11 +42,11 @@ struct rsm_vouched {
 	struct rsm_vouched_range	range[VOUCH_RANGES];
 };
 
-/* All of @part may be copied @put or got. */
+/* All @count parts are known to be valid for a put, or else for a get. */
 int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
 		     uint32_t count, int put);
 
-/* The driver has copied @part, and the generation was @generation before. */
+/* Note that the driver has copied @part; @generation was read before that. */
 void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
 		     int put);
 
