@@ -76,7 +76,7 @@ static const char *next_field(struct line *l, char **field)
 	return wrong;
 }
 
-/* Up to nine digits, so that nothing overflows. */
+/* Parse up to nine digits, which cannot overflow. */
 static int number(const char **s, unsigned int *n)
 {
 	int digits;
@@ -105,7 +105,7 @@ static const char *parse_provider_version(const char *s)
 	unsigned int major, minor;
 	const char *dot = strrchr(s, '.');
 
-	/* The id may contain dots itself: look for the last but one. */
+	/* The id may contain dots: find the last dot but one. */
 	while (dot && dot > s && *--dot != '.')
 		;
 	if (!dot || dot == s || !version(dot + 1, &major, &minor))
@@ -206,7 +206,7 @@ static int is_conf(const struct dirent *d)
 	return d->d_name[0] != '.' && dot && !strcmp(dot, ".conf");
 }
 
-/* alphasort() would go by the locale. */
+/* Not alphasort(), which depends on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -236,7 +236,7 @@ struct shared {
 	void		*arg;
 };
 
-/* The file is older than we are, and lists the providers of other registries. */
+/* /etc/dat.conf is shared with other registries: take entries of version 1.2 only. */
 static void shared_entry(const struct conf_entry *e, void *arg)
 {
 	const struct shared *s = arg;

@@ -9,9 +9,8 @@
  *
  *	eth0 u1.2 threadsafe default libother.so.1 other.1.0 "eth0 1" ""
  *
- * A field may be quoted: "two words"; within quotes, a backslash takes the meaning from
- * the character behind it.  A '#' where a field could begin starts a comment.  A string
- * ends on the line where it began.
+ * A field may be quoted: "two words".  Within quotes, a backslash escapes the next character.  A
+ * '#' at the place of a field starts a comment.  A quoted string ends on the line where it began.
  */
 #ifndef LIBDAT_CONF_H
 #define LIBDAT_CONF_H
@@ -21,16 +20,16 @@
 #define CONF_NAME_MAX	255		/* bytes of an IA name, as DAT has it */
 #define CONF_LINE_MAX	4096		/* bytes of a line */
 #define CONF_FILE_MAX	(1 << 20)	/* bytes of a file */
-#define CONF_BAD_MAX	20		/* malformed lines of a file that are told one by one */
+#define CONF_BAD_MAX	20		/* malformed lines of a file that are reported one by one */
 
 /*
  * struct conf_entry - a line; strings are valid during the call
  * @ia_name: not empty, at most CONF_NAME_MAX bytes
- * @major, @minor: of the API; @major is 1
+ * @major, @minor: version of the API; @major is 1
  * @threadsafe: 0 or 1
- * @library: for dlopen(); not empty
- * @ia_params: for the provider
- * @file, @line: where it is
+ * @library: library to dlopen(); not empty
+ * @ia_params: argument for the provider
+ * @file, @line: place of the line
  */
 struct conf_entry {
 	const char	*ia_name;
@@ -46,21 +45,21 @@ struct conf_entry {
 typedef void conf_entry_fn(const struct conf_entry *entry, void *arg);
 
 /*
- * Call @fn for the lines of @text that concern us: user API 1, default.  Malformed
- * lines are reported as of @file, and skipped.  Returns the number of these.
+ * Call @fn for the lines of @text that are default and for version 1 of the user API.  Malformed
+ * lines are reported with the name @file, and skipped.  Returns the number of these.
  */
 int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn, void *arg);
 
 /*
- * Do so with the files: the one that DAT_OVERRIDE names, or else those in /etc, of which
- * dat.conf is shared with other versions of DAT.
+ * Parse the file that DAT_OVERRIDE names, or else those in /etc, of which dat.conf is shared with
+ * other versions of DAT.
  */
 void conf_load(conf_entry_fn *fn, void *arg);
 
-/* The same without DAT_OVERRIDE, and with the files below @etc. */
+/* Parse the files below @etc, without regard to DAT_OVERRIDE. */
 void conf_load_etc(const char *etc, conf_entry_fn *fn, void *arg);
 
-/* Whether this library is meant, so that the IA parameters name an adapter of the driver. */
+/* The library is this one: the IA parameters name an adapter of the driver. */
 int conf_is_libdat(const char *library);
 
 #endif /* LIBDAT_CONF_H */

@@ -14,10 +14,10 @@
 
 /*
  * struct opened - an IA that a provider has opened
- * @ia: the provider's handle
- * @provider: its table
- * @reg: where that is registered
- * @next: in the list; list_lock
+ * @ia: handle that the provider has made
+ * @provider: function table of the provider
+ * @reg: entry of @provider in the registry
+ * @next: next in the list; list_lock
  */
 struct opened {
 	DAT_IA_HANDLE		ia;
@@ -29,7 +29,7 @@ struct opened {
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct opened *opened_first;
 
-/* A provider's init, fini and constructors may come back to us: the same thread may. */
+/* Recursive: init, fini and constructors of a provider may call the library again. */
 static pthread_mutex_t load_lock;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
@@ -71,7 +71,7 @@ static int library_init(struct udat_conf *c)
 	if (!init || !c->fini) {
 		du_log(DU_LOG_ERROR, "%s: %s is no provider: it lacks %s()", c->where, c->library,
 		       init ? DAT_PROVIDER_FINI_FUNC_STR : DAT_PROVIDER_INIT_FUNC_STR);
-		/* A constructor may have registered. */
+		/* A constructor may have registered a table. */
 		udat_registered_purge(c);
 		dlclose(c->lib);
 		c->lib = NULL;
@@ -98,7 +98,7 @@ static int library_load(struct udat_conf *c)
 static void library_unload(struct udat_conf *c)
 {
 	c->fini(&c->info);
-	/* The tables are about to be unmapped, whatever the library thinks. */
+	/* dlclose() is about to unmap the tables: remove those that are still registered. */
 	if (udat_registered_purge(c))
 		du_log(DU_LOG_ERROR, "%s: %s did not remove what it had registered", c->where,
 		       c->library);
@@ -123,7 +123,7 @@ static int opened_load(struct opened *o, struct udat_conf *c, const DAT_PROVIDER
 {
 	DAT_RETURN_SUBTYPE why = DAT_NO_SUBTYPE;
 
-	/* Loaded: we have looked already.  Being loaded: it asks for itself. */
+	/* A loaded library has been searched already; one being loaded asks for its own IA. */
 	if (c->loading || library_load(c))
 		return 0;
 	if (opened_find(o, want, &why))
@@ -219,7 +219,7 @@ int udat_provider_known(const char *name)
 	return udat_registered_name(name);
 }
 
-/* The provider's part, which runs without a lock: it may open others below it. */
+/* Call the provider without a lock: it may open further IAs. */
 static DAT_RETURN call_open(const DAT_PROVIDER *provider, const char *name, DAT_COUNT qlen,
 			    DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
 {
@@ -227,7 +227,7 @@ static DAT_RETURN call_open(const DAT_PROVIDER *provider, const char *name, DAT_
 
 	if (rc != DAT_SUCCESS || udat_foreign(*ia))
 		return rc;
-	/* Its calls could not be told from those with garbage. */
+	/* Calls with this handle could not be forwarded. */
 	du_log(DU_LOG_ERROR, "the provider of '%s' made a handle without its table", name);
 	provider->ia_close_func(*ia, DAT_CLOSE_ABRUPT_FLAG);
 	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
@@ -265,7 +265,7 @@ DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *
 DAT_RETURN udat_provider_close(const DAT_PROVIDER *provider, DAT_IA_HANDLE ia,
 			       DAT_CLOSE_FLAGS flags)
 {
-	/* Off the list first: the next open may be given the same address. */
+	/* Take it off the list first: the next open may return the same address. */
 	struct opened *o = opened_take(ia);
 	DAT_RETURN rc = provider->ia_close_func(ia, flags);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Providers besides ours.
+ * Providers other than this library.
  *
  *   struct udat_conf         a line of dat.conf; the list of them is the static registry
- *   struct udat_registered   a table of functions, which the library that a line names,
- *                            or the program, has registered: the dynamic registry
+ *   struct udat_registered   a function table that a provider library or the program has
+ *                            registered; the list of them is the dynamic registry
  *
- * Locks, outer to inner: the loader's, which its holder may take again and which is held
- * over all of a provider's code that loading runs; the registry's, never held over calls.
+ * Locks, outer to inner: the loader lock, which is recursive and held while loading runs code of
+ * a provider; the registry lock, which is never held over such code.
  */
 #ifndef LIBDAT_PROVIDER_H
 #define LIBDAT_PROVIDER_H
@@ -18,15 +18,15 @@
 
 /*
  * struct udat_conf - a line of dat.conf; never freed
- * @next: in the order in which they are tried
- * @info: what a provider is asked for
- * @alias: the library is this one, and @params the name of an adapter
- * @where: file and line, for messages
- * @library, @params: constant like the above
- * @loading: the library is loaded, or about to be; loader lock, like the rest
- * @lib: from dlopen()
- * @fini: of the library
- * @opens: IAs that are open through it
+ * @next: next line, in the order of the search; constant
+ * @info: key of the provider; constant
+ * @alias: the library is this one, and @params the name of an adapter; constant
+ * @where: file and line, for messages; constant
+ * @library, @params: fields of the line; constant
+ * @loading: the library is loaded or being loaded; loader lock
+ * @lib: result of dlopen(); loader lock
+ * @fini: fini function of the library; loader lock
+ * @opens: number of IAs that are open through the library; loader lock
  */
 struct udat_conf {
 	struct udat_conf	*next;
@@ -44,8 +44,8 @@ struct udat_conf {
 /*
  * struct udat_registered - an entry of the dynamic registry; registry lock
  * @info: key
- * @owner: what was being loaded when it was made, or NULL
- * @opens: IAs that are open through it
+ * @owner: line whose library was being loaded at the registration, or NULL
+ * @opens: number of IAs that are open through the table
  */
 struct udat_registered {
 	DAT_PROVIDER_INFO	info;
@@ -56,36 +56,36 @@ struct udat_registered {
 /* registry.c */
 struct udat_conf *udat_conf_first(void);
 
-/* The first thing in which @have is not what is wanted, or DAT_NO_SUBTYPE. */
+/* The first mismatch between @have and @want, or DAT_NO_SUBTYPE. */
 DAT_RETURN_SUBTYPE udat_mismatch(const DAT_PROVIDER_INFO *have, const DAT_PROVIDER_INFO *want);
 
 /*
- * Find an entry and keep it from being removed.  NULL: there is none, and *@why is the
- * mismatch of that which came nearest, if it is nearer than *@why.
+ * Find an entry and take a reference, which keeps it registered.  NULL: there is none; *@why is
+ * raised to the mismatch of the best candidate.
  */
 struct udat_registered *udat_registered_get(const DAT_PROVIDER_INFO *want,
 					    const DAT_PROVIDER **provider,
 					    DAT_RETURN_SUBTYPE *why);
 void udat_registered_put(struct udat_registered *r);
 
-/* Whether there is one of this name. */
+/* An entry of this name is registered. */
 int udat_registered_name(const char *name);
 
-/* Remove what @owner has left behind; returns how much. */
+/* Remove the entries that @owner has left registered; returns their number. */
 int udat_registered_purge(const struct udat_conf *owner);
 
-/* What this thread is loading. */
+/* The line whose library this thread is loading, or NULL. */
 extern __thread struct udat_conf *udat_loading;
 
 /* provider.c */
 
-/* The adapter that @name is another name of, by dat.conf; 0 if there is no such line. */
+/* The adapter that dat.conf gives the name @name to.  Returns 0 if there is no such line. */
 int udat_conf_alias(const char *name, char device[UDAT_ALIAS_SIZE]);
 
-/* Whether there is anything of the name for udat_provider_open(), of whatever version. */
+/* A provider of the name exists, of any version. */
 int udat_provider_known(const char *name);
 
-/* dat_ia_openv() through a provider that is not ours; pointers have been checked. */
+/* dat_ia_openv() through another provider; the pointers are checked. */
 DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			      DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
 			      DAT_BOOLEAN thread_safety);

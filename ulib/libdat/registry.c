@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What can be opened.  The static registry: adapters of the driver, then lines of
- * dat.conf.  The dynamic registry: the tables of functions of providers.
+ * The registries of what can be opened.  Static: adapters of the driver, then lines of dat.conf.
+ * Dynamic: the function tables that providers have registered.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static const char *append(char **to, const char *s)
 	return start;
 }
 
-/* One piece of memory, with the strings behind the structure. */
+/* One allocation: the strings follow the structure. */
 static struct udat_conf *conf_new(const struct conf_entry *e, const char *where)
 {
 	struct udat_conf *c;
@@ -90,7 +90,7 @@ static void conf_load_all(void)
 	conf_load(conf_add, NULL);
 }
 
-/* Nobody reads the files of whom nothing is asked that the driver can't answer. */
+/* Read the files at the first call: a program that opens adapters of the driver never does. */
 struct udat_conf *udat_conf_first(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -106,8 +106,8 @@ __thread struct udat_conf *udat_loading;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Tables are found by their address without a lock, and for that are apart from what
- * is known about them, which has the same index.  NULL: a free place.
+ * The registered tables; NULL is a free place.  They are searched by address without a lock, so
+ * they stand apart from @registered, which has the same index.
  */
 static const DAT_PROVIDER *tables[TABLES_MAX];
 static struct udat_registered registered[TABLES_MAX];
@@ -119,7 +119,7 @@ const DAT_PROVIDER *udat_foreign_find(DAT_HANDLE handle)
 	const DAT_PROVIDER *table;
 	unsigned int i, n;
 
-	/* Nor are NULL and the constants that stand for an EVD read from. */
+	/* Do not dereference NULL, constants that stand for an EVD, or handles of this library. */
 	if (address < 4096 || address % sizeof(void *) ||
 	    address - du_arena_base < __atomic_load_n(&du_arena_used, __ATOMIC_ACQUIRE))
 		return NULL;
@@ -315,7 +315,7 @@ static int listing_has(const struct listing *l, const DAT_PROVIDER_INFO *info)
 	return 0;
 }
 
-/* The first of equal keys counts.  Returns 0, or -1 for want of memory. */
+/* Add @info unless its key is listed.  Returns 0, or -1 without memory. */
 static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 {
 	DAT_PROVIDER_INFO *bigger;
@@ -333,7 +333,7 @@ static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 	return 0;
 }
 
-/* Each adapter is there twice: for threads that lock and for those that needn't. */
+/* Each adapter is listed twice: thread-safe and not. */
 static int list_adapters(struct listing *l)
 {
 	DAT_PROVIDER_INFO info = { .dapl_version_major = DAT_VERSION_MAJOR,
@@ -341,7 +341,7 @@ static int list_adapters(struct listing *l)
 	struct dat_adapter arg = { .size = sizeof(arg) };
 	int fd = du_dev_open(DU_DEV_DAT, 1), ret = 0;
 
-	/* No driver means no adapters, which is an answer. */
+	/* Without the driver the list is empty, which is no error. */
 	if (fd < 0)
 		return 0;
 	for (; !ret && !du_ioctl(fd, DAT_IOC_ADAPTER, &arg); arg.index++) {
@@ -400,6 +400,6 @@ UDAT_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 		*dat_provider_list[i] = l.info[i];
 	free(l.info);
 	*entries_returned = l.n;
-	/* The page has a list that is too small fail; the count says how large it must be. */
+	/* By the manual page a list that is too small is an error; the count says what it needs. */
 	return !max_to_return || l.n > max_to_return ? IP(1) : DAT_SUCCESS;
 }
