@@ -104,7 +104,7 @@ static void first_adapter(char name[TOOL_NAME_SIZE])
 	for (i = 0; i < MAX_ADAPTERS; i++)
 		list[i] = &info[i];
 	dat_registry_list_providers(MAX_ADAPTERS, &n, list);
-	/* Without adapters, opening says what is wrong. */
+	/* Without adapters, the open of this one reports what is wrong. */
 	snprintf(name, TOOL_NAME_SIZE, "%.*s", TOOL_NAME_SIZE - 1, n ? info[0].ia_name : "rxe0");
 }
 
@@ -286,7 +286,7 @@ void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned i
 	DAT_EVENT event;
 
 	tool_start_connect(ep, host, port, pd, pd_len);
-	/* Receives that were posted before are flushed first if it fails. */
+	/* If it fails, completions of flushed receives come first. */
 	do {
 		tool_event(t, 0, 0, &event);
 	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
@@ -307,7 +307,7 @@ int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVE
 			rc = dat_evd_dequeue(evd, event);
 		else
 			rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
-		/* Stopped and continued, or looked at by a debugger: nothing was taken. */
+		/* A signal, or a stop and continue, interrupted the wait: no event was taken. */
 	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY || DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
 	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)
 		return 0;

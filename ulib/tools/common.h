@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs share: an adapter with one EVD, connecting, and giving up. */
+/* Common to the tools: an adapter with one EVD, connections, and errors. */
 #ifndef TOOLS_COMMON_H
 #define TOOLS_COMMON_H
 
@@ -12,11 +12,11 @@
 
 /*
  * struct tool - an open adapter
- * @name: of the adapter
+ * @name: name of the adapter
  * @ia: adapter
- * @async: its async EVD
- * @evd: for everything else
- * @pz: the only zone
+ * @async: async EVD
+ * @evd: EVD of all other events
+ * @pz: protection zone
  */
 struct tool {
 	char		name[TOOL_NAME_SIZE];
@@ -43,7 +43,7 @@ extern const char *tool_prog;
 
 /* Print "prog: message" and exit with status 1. */
 void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* The same with status 2, for wrong usage. */
+/* Print "prog: message" and exit with status 2, for wrong usage. */
 void tool_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Exit with the names of the code unless it is DAT_SUCCESS. */
@@ -54,7 +54,7 @@ uint64_t tool_now_ns(void);
 unsigned long tool_number(const char *text, const char *option, unsigned long min,
 			  unsigned long max);
 
-/* @name: NULL for the first adapter there is. */
+/* Open the adapter @name, or for NULL the first one. */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
 /* The open adapter of @from with a zone and an event queue of its own, for one client. */
@@ -83,18 +83,18 @@ DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd);
 
 /*
- * Begin to connect to the first address of @host that the adapter can reach; exits if there
- * is none, or the call fails.
+ * Begin to connect to the first address of @host that the adapter can reach.  Exits if there is
+ * none, or if the call fails.
  */
 void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
 			const void *pd, size_t pd_len);
-/* Connect, and wait until it is done; exits with the reason if it can't be. */
+/* Connect, and wait for the result.  Exits with the reason if it fails. */
 void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
 		  const void *pd, size_t pd_len);
 
 /*
- * The next event within @timeout_ms, 0: without limit; a signal does not end the wait.
- * @poll: spin instead of sleeping.  Return: 0: the time is over.
+ * Take the next event within @timeout_ms (0: no limit); a signal does not end the wait.  @poll:
+ * spin instead of sleeping.  Returns 0 after the timeout.
  */
 int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);

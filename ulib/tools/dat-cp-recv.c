@@ -2,9 +2,9 @@
 /*
  * dat-cp, the receiving side.  The main thread takes connection requests from an event
  * queue of their own.  Each client has a thread, an event queue, a protection zone and
- * memory of its own, so a slow disk or a hostile client holds up nobody else.
+ * memory of its own, so a slow disk or a hostile client delays no other client.
  *
- * Nothing that a client says is believed: names lose their directories, sizes and slots are
+ * Clients are not trusted: names lose their directories, sizes and slots are
  * checked, and a file gets its name when its digest is right.  Until then it has none: a
  * receiver that is killed leaves nothing behind.  A file system without O_TMPFILE takes a
  * temporary name instead, which SIGKILL leaves there.
@@ -32,9 +32,9 @@
 #define RECVS		(CP_SLOTS + 4)
 #define COOKIE_SEND	0x10000
 #define MAX_CLIENTS	64
-#define REQUESTS	256		/* that may wait; the driver refuses more */
+#define REQUESTS	256		/* pending requests; the driver refuses more */
 #define SYNC_STEP	(8ULL << 20)	/* bytes between two waits for the disk */
-#define TEMP_PREFIX	".dat-cp."	/* of no file that a client names */
+#define TEMP_PREFIX	".dat-cp."	/* no name that a client gives begins so */
 
 /*
  * struct client - a connection, owned by its thread
@@ -42,7 +42,7 @@
  * @cr: request to accept
  * @in: RECVS messages
  * @out: SENDS messages, used in turn
- * @out_busy: messages that are being sent
+ * @out_busy: number of messages in flight
  * @slots: CP_SLOTS buffers that the client may write when it has a credit
  * @chunk: copy of a slot, which the client cannot change
  * @granted: bit per slot: the client may write it
@@ -51,7 +51,7 @@
  * @fd: file without its name yet, or -1
  * @temp: temporary name of the file, or empty; under server->lock
  * @refused: the rest of this file is ignored
- * @synced: bytes that the disk was told to write
+ * @synced: bytes whose writeback was started
  */
 struct client {
 	struct server		*server;
@@ -119,7 +119,7 @@ static DAT_RETURN post_recv(struct client *c, uint64_t i)
 	return dat_ep_post_recv(c->ep, 1, &seg, tool_cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Returns NULL to a client that leaves no room for answers. */
+/* Returns NULL if the client does not receive answers, and no message is free. */
 static struct cp_msg *next_message(struct client *c)
 {
 	struct cp_msg *m = (struct cp_msg *)c->out.va + c->out_next;
@@ -137,7 +137,7 @@ static void send_message(struct client *c)
 	DAT_LMR_TRIPLET seg = tool_seg(&c->out, c->out_next * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	/* It fails if the client has just gone: the event of that is on its way. */
+	/* It fails if the connection has just ended; the event of that follows. */
 	if (dat_ep_post_send(c->ep, 1, &seg, tool_cookie(COOKIE_SEND),
 			     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
 		return;
@@ -162,7 +162,7 @@ static void grant(struct client *c, uint32_t slot)
 
 /* --- the file ------------------------------------------------------------------------- */
 
-/* Nobody can guess the name before it is there. */
+/* A random name, which others cannot create first. */
 static int random_name(struct client *c)
 {
 	uint64_t n[2];
@@ -206,7 +206,7 @@ static void close_file(struct client *c)
 	c->sha = NULL;
 }
 
-/* Say no, once per file; the client stops sending. */
+/* Send a refusal, once per file; the client then stops sending. */
 static void refuse(struct client *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -229,7 +229,7 @@ static void refuse(struct client *c, const char *fmt, ...)
 	send_message(c);
 }
 
-/* What is left of a name without its directories; 0 if that is no name for a file. */
+/* Strip the directories off a name.  Returns 0 if the rest is not valid for a file. */
 static int clean_name(const char *from, char to[CP_NAME_MAX + 1])
 {
 	const char *slash = strrchr(from, '/');
@@ -273,8 +273,8 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 }
 
 /*
- * Have the disk work while data comes in, and wait until it is at most two steps behind: the
- * fsync() at the end is then short, whatever the size of the file.
+ * Start writeback while data comes in, and wait until it is at most two steps behind: the fsync()
+ * at the end is then short, whatever the size of the file.
  */
 static int sync_step(struct client *c)
 {
@@ -315,7 +315,7 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 	}
 	c->granted &= ~(1U << slot);
 	if (c->fd < 0) {
-		/* On its way while the file was refused. */
+		/* The client sent it before the refusal arrived. */
 		if (!c->refused)
 			hang_up(c, "it sent data of no file");
 		return;
@@ -324,7 +324,7 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 		refuse(c, "more data than was offered");
 		return;
 	}
-	/* The client can still write to the slot: hash and write what it cannot reach. */
+	/* The client can still write to the slot: hash and store a private copy. */
 	memcpy(c->chunk, c->slots.va + (size_t)slot * CP_SLOT_SIZE, len);
 	EVP_DigestUpdate(c->sha, c->chunk, len);
 	c->received += len;
@@ -345,7 +345,7 @@ static int name_file(struct client *c)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", c->fd);
 		if (!linkat(AT_FDCWD, path, dir, c->name, AT_SYMLINK_FOLLOW))
 			return 0;
-		/* Only a rename takes the place of another file. */
+		/* The name exists: only a rename replaces a file. */
 		if (errno != EEXIST || random_name(c))
 			return -1;
 		if (linkat(AT_FDCWD, path, dir, c->temp, AT_SYMLINK_FOLLOW)) {
@@ -412,7 +412,7 @@ static void got_done(struct client *c, const struct cp_msg *m)
 
 /* --- the end --------------------------------------------------------------------------- */
 
-/* Under the lock: no temporary name appears any more. */
+/* Under the lock: no thread creates a temporary name meanwhile. */
 static void remove_temps(struct server *v)
 {
 	unsigned int i;
@@ -467,7 +467,7 @@ static void client_free(struct client *c)
 	free(c);
 }
 
-/* Everything but the connection: without the means for a client it is refused. */
+/* Allocate everything before the accept: if that fails, the client is refused. */
 static DAT_RETURN client_prepare(struct client *c)
 {
 	struct server *v = c->server;
@@ -520,7 +520,7 @@ static void got_event(struct client *c, const DAT_EVENT *event)
 		c->over = 1;
 }
 
-/* With --once the first client that was connected ends the server. */
+/* With --once, the server ends with the first client that was connected. */
 static void client_end(struct client *c)
 {
 	struct server *v = c->server;
@@ -564,7 +564,7 @@ static void *client_thread(void *arg)
 
 /* --- the server ----------------------------------------------------------------------- */
 
-/* All threads block the signals; this one removes what has a temporary name and dies. */
+/* All threads block the signals; this one takes them, removes temporary files, and exits. */
 static void *signal_thread(void *arg)
 {
 	struct server *v = arg;
@@ -589,7 +589,7 @@ static int start_thread(void *(*run)(void *arg), void *arg)
 	return err;
 }
 
-/* A signal that was ignored at the start, as by nohup(1), stays so. */
+/* A signal that was ignored at the start, as by nohup(1), stays ignored. */
 static void catch_signals(struct server *v)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
@@ -617,7 +617,7 @@ static int hello_good(DAT_CR_HANDLE cr)
 	return ntohl(hello.magic) == CP_MAGIC && ntohl(hello.version) == CP_VERSION;
 }
 
-/* Takes a place for @c, unless all are taken. */
+/* Enter @c into the table of clients.  Fails if the table is full. */
 static int client_add(struct server *v, struct client *c)
 {
 	int full;
@@ -639,7 +639,7 @@ static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
 		server_exit(v);
 }
 
-/* Without the means for one more client the others go on. */
+/* A lack of resources refuses this client only. */
 static void got_request(struct server *v, DAT_CR_HANDLE cr)
 {
 	struct client *c;

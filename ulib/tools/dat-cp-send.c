@@ -15,7 +15,7 @@
 #include "dat-cp.h"
 #include "text.h"
 
-/* Cookies: a message of ours by its place, or a receive by its own. */
+/* Cookies: below RECVS, the index of a receive; else the kind of request. */
 #define RECVS		(CP_SLOTS + 4)
 #define SENDS		(CP_SLOTS + 4)
 #define COOKIE_SEND	0x100
@@ -26,10 +26,10 @@
  * @data: CP_SLOTS buffers to write from, one per slot of the receiver
  * @out: SENDS messages, used in turn
  * @in: RECVS messages
- * @peer: where the receiver's slots are
+ * @peer: slots of the receiver
  * @credits: slots that may be written, @ncredits of them
  * @out_next: message to use next
- * @out_busy: messages under way
+ * @out_busy: number of messages in flight
  */
 struct sender {
 	struct tool		tool;
@@ -230,7 +230,7 @@ static int conclude(struct sender *s, struct outgoing *o)
 	return 0;
 }
 
-/* 0: arrived.  A receiver that can't store it says so at any time. */
+/* Returns 0 if the file has arrived.  A receiver that cannot store it may say so at any time. */
 static int send_file(struct sender *s, struct outgoing *o, const char *as)
 {
 	s->have_result = 0;
@@ -253,7 +253,7 @@ static int open_file(struct outgoing *o, const char *path, int quiet)
 	struct stat st;
 
 	*o = (struct outgoing) { .path = path, .progress.quiet = quiet };
-	/* Without waiting: a FIFO would not open before it has a writer. */
+	/* O_NONBLOCK: the open of a FIFO would wait for a writer. */
 	o->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		tool_warn("cannot open %s: %s", path, strerror(errno));

@@ -20,10 +20,10 @@
  * Read until the child has closed its end; 0, or -1 if that takes longer.  What finds
  * no room is dropped.
  */
-static int read_all(int fd, uint64_t deadline_ns, char *said, size_t size)
+static int read_all(int fd, uint64_t deadline_ns, char *output, size_t size)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	size_t len = strlen(said);
+	size_t len = strlen(output);
 	uint64_t now;
 	char buf[256];
 	ssize_t n;
@@ -39,9 +39,9 @@ static int read_all(int fd, uint64_t deadline_ns, char *said, size_t size)
 			return 0;
 		if ((size_t)n > size - 1 - len)
 			n = (ssize_t)(size - 1 - len);
-		memcpy(said + len, buf, (size_t)n);
+		memcpy(output + len, buf, (size_t)n);
 		len += (size_t)n;
-		said[len] = '\0';
+		output[len] = '\0';
 	}
 }
 
@@ -62,49 +62,49 @@ static void child(int (*fn)(const void *arg), const void *arg, const int pipe[2]
 	_exit(fn(arg));
 }
 
-static void one_line(char *said)
+static void one_line(char *output)
 {
-	size_t len = strlen(said);
+	size_t len = strlen(output);
 	char *p;
 
-	while (len && said[len - 1] == '\n')
-		said[--len] = '\0';
-	for (p = said; *p; p++)
+	while (len && output[len - 1] == '\n')
+		output[--len] = '\0';
+	for (p = output; *p; p++)
 		if (*p == '\n')
 			*p = ';';
 }
 
-static int wait_for(pid_t pid, int fd, int seconds, char *said, size_t size)
+static int wait_for(pid_t pid, int fd, int seconds, char *output, size_t size)
 {
 	uint64_t deadline = tool_now_ns() + (uint64_t)seconds * 1000000000;
 	int status;
 
-	if (read_all(fd, deadline, said, size)) {
+	if (read_all(fd, deadline, output, size)) {
 		kill(pid, SIGKILL);
 		/* One that sleeps in the kernel may not even go then. */
-		read_all(fd, tool_now_ns() + GRACE_MS * 1000000ULL, said, size);
+		read_all(fd, tool_now_ns() + GRACE_MS * 1000000ULL, output, size);
 		waitpid(pid, &status, WNOHANG);
-		snprintf(said, size, "no end within %d s", seconds);
+		snprintf(output, size, "no end within %d s", seconds);
 		return -1;
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
 	if (WIFSIGNALED(status)) {
-		snprintf(said, size, "died of signal %d", WTERMSIG(status));
+		snprintf(output, size, "died of signal %d", WTERMSIG(status));
 		return -1;
 	}
 	return WEXITSTATUS(status);
 }
 
-int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *said, size_t size)
+int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *output, size_t size)
 {
 	int ends[2], ret;
 	pid_t pid;
 
-	said[0] = '\0';
+	output[0] = '\0';
 	fflush(NULL);
 	if (pipe2(ends, O_CLOEXEC)) {
-		snprintf(said, size, "no pipe: %s", strerror(errno));
+		snprintf(output, size, "no pipe: %s", strerror(errno));
 		return -1;
 	}
 	pid = fork();
@@ -112,12 +112,12 @@ int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *sa
 		child(fn, arg, ends);
 	close(ends[1]);
 	if (pid < 0) {
-		snprintf(said, size, "no child: %s", strerror(errno));
+		snprintf(output, size, "no child: %s", strerror(errno));
 		ret = -1;
 	} else {
-		ret = wait_for(pid, ends[0], seconds, said, size);
+		ret = wait_for(pid, ends[0], seconds, output, size);
 	}
 	close(ends[0]);
-	one_line(said);
+	one_line(output);
 	return ret;
 }

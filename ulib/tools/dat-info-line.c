@@ -30,19 +30,19 @@ static int load(const void *library)
 
 static void check_provider(const struct conf_line *l)
 {
-	char said[1024];
-	int ret = child_run(load, l->library, LOAD_SECONDS, said, sizeof(said));
+	char output[1024];
+	int ret = child_run(load, l->library, LOAD_SECONDS, output, sizeof(output));
 
 	if (!ret)
 		check_report(CHECK_OK, "provider", "%s: %s can be loaded", l->where, l->library);
 	else if (ret < 0)
 		check_report(CHECK_FAIL, "provider",
 			     "%s: loading %s: %s -> replace the library, or remove the line",
-			     l->where, l->library, said);
+			     l->where, l->library, output);
 	else
 		check_report(CHECK_FAIL, "provider",
 			     "%s: %s -> install the library, or correct field 5 of the line",
-			     l->where, said);
+			     l->where, output);
 }
 
 static void check_alias(const struct conf_line *l, struct adapter *list, int n)

@@ -104,13 +104,13 @@ static int loop(const void *name)
 
 void check_loop(const struct adapter *a)
 {
-	char said[1024];
-	int ret = child_run(loop, a->name, LOOP_SECONDS, said, sizeof(said));
+	char output[1024];
+	int ret = child_run(loop, a->name, LOOP_SECONDS, output, sizeof(output));
 
 	if (!ret)
 		check_report(CHECK_OK, "loopback", "%s: a message to itself arrived", a->name);
 	else
 		check_report(CHECK_FAIL, "loopback",
 			     "no message to itself: %s -> see what the kernel says (dmesg), and whether a firewall drops UDP port 4791",
-			     said);
+			     output);
 }

@@ -141,8 +141,8 @@ void check_loop(const struct adapter *a);
 
 /*
  * Run @fn in a child.  Returns its value if that is all that happens within @seconds, or
- * -1.  @said: what it wrote to stderr, in one line, or why there is no value.
+ * -1.  @output: what it wrote to stderr, in one line, or why there is no value.
  */
-int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *said, size_t size);
+int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *output, size_t size);
 
 #endif /* TOOLS_DAT_INFO_H */

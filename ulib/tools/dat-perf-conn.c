@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a run needs, and its connections.
+ * Memory, queues and connections of a run.
  *
- * The client connects them one after the other, those that stay idle last, and tells in
- * the private data of each what is measured.  Afterwards the sides exchange where their
- * memory is.
+ * The client connects one after the other, idle connections last, and describes the test in the
+ * private data of each.  Afterwards the sides exchange the addresses of their memory.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -23,10 +22,10 @@
 #define HELLO_SRQ	0x2
 #define HELLO_FLAGS	0x3
 #define CTRL_SIZE	64		/* at the end of the buffer */
-#define GATHER_MS	5000		/* between two connections of a client, in which */
-#define GATHER_LOOKS	50		/* we look so often whether it is there at all */
+#define GATHER_MS	5000		/* timeout for the next connection of a client */
+#define GATHER_LOOKS	50		/* checks meanwhile that the client is still there */
 
-/* What the client tells the server; big endian. */
+/* Private data of a connection request; big endian. */
 struct hello {
 	uint32_t	magic;
 	uint32_t	version;
@@ -44,7 +43,7 @@ struct hello {
 	uint32_t	busy;
 };
 
-/* Where the peer's buffer is; big endian. */
+/* Address and key of a side's buffer; big endian. */
 struct where {
 	uint64_t	addr;
 	uint32_t	rkey;
@@ -119,7 +118,7 @@ static void make_conns(struct perf *p)
 		make_ep(p, &p->conn[i], 0, 1);
 }
 
-/* Memory that has been touched: the first touch is none of what is measured. */
+/* Allocate memory and touch it: page faults must not be measured. */
 static void *touched(struct perf *p, size_t n, size_t size)
 {
 	void *mem = malloc(n * size);
@@ -130,8 +129,8 @@ static void *touched(struct perf *p, size_t n, size_t size)
 }
 
 /*
- * What the peer's requests do to the memory.  The progress of who receives is read; the other
- * tests' messages go through receives.
+ * Privileges that the peer's requests need.  In TEST_RECV the server reads the client's progress;
+ * the messages of other sends go through receives.
  */
 static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
 {
@@ -142,7 +141,7 @@ static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
 	return TOOL_LOCAL;
 }
 
-/* Everything that is needed before connecting. */
+/* Allocate everything that the run needs before it connects. */
 void perf_prepare(struct perf *p)
 {
 	p->sent = 0;
@@ -154,11 +153,11 @@ void perf_prepare(struct perf *p)
 	p->slot = (p->opt.size + CTRL_SIZE + 63) & ~(size_t)63;
 	perf_check(p, tool_try_alloc(&p->tool, &p->mem, 2 * p->slot, privileges(p)),
 		   "cannot register memory");
-	/* All receives land in one place: who measures doesn't look. */
+	/* All receives use one buffer: the content does not matter. */
 	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
 	p->send_seg = tool_seg(&p->mem, p->opt.op == OP_READ ? p->slot : 0, p->opt.size);
 	make_conns(p);
-	/* Of an earlier client there may be one that this one doesn't want. */
+	/* Set it even to 0: an earlier client may have started a poller. */
 	perf_check(p, dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
 		   "cannot start the driver's poller: leave out --poller");
 	p->at = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->at));
@@ -188,7 +187,7 @@ static int hello_good(const struct perf_opt *o)
 	       o->poller <= MAX_POLLER && o->busy <= MAX_POLLER && !perf_opt_wrong(o);
 }
 
-/* What comes from the net is checked like what comes from the command line. */
+/* Parse and check the hello of a client by the rules of the command line. */
 static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *session,
 			uint32_t *index)
 {
@@ -213,7 +212,7 @@ static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *se
 
 /* --- connecting --------------------------------------------------------------------- */
 
-/* From a place that no test uses. */
+/* Send the address of the buffer, from a place in it that no test uses. */
 static void tell_where(struct perf *p)
 {
 	size_t at = p->slot - CTRL_SIZE;
@@ -241,9 +240,9 @@ static void learn_where(struct perf *p)
 }
 
 /*
- * Exchange buffer addresses.  The client begins when it has the server's, which comes
- * when the server is ready for whatever the client does.  Its first messages may be here
- * before the server's own completion: they count.
+ * Exchange buffer addresses.  The server sends its address once it is ready, and the client then
+ * begins the test.  The client's first messages may arrive before the completion of the server's
+ * send, and are counted.
  */
 static void exchange(struct perf *p)
 {
@@ -272,7 +271,7 @@ void perf_connect(struct perf *p)
 	exchange(p);
 }
 
-/* The next request of a dat-perf.  @timeout_ms: 0 for none.  0: no request came. */
+/* Take the next request of a dat-perf.  @timeout_ms: 0: no limit.  Returns 0 after the timeout. */
 static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_request *r)
 {
 	DAT_CR_PARAM param;
@@ -290,7 +289,7 @@ static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_req
 	return 0;
 }
 
-/* The first request of a client that can be served. */
+/* Take the first request of a client that can be served. */
 static void first_request(struct perf *p, struct perf_request *r)
 {
 	const char *why;
@@ -306,14 +305,14 @@ static void first_request(struct perf *p, struct perf_request *r)
 		why = perf_too_much(p);
 		if (!why && !r->index)
 			return;
-		/* Further ones of a client that has been given up are of no use. */
+		/* Further requests of a client that was given up are refused silently. */
 		if (why)
 			tool_warn("refusing a client: %s", why);
 		dat_cr_reject(r->cr);
 	}
 }
 
-/* Whether a connection that was there has ended. */
+/* Returns 1 if a connection of the run has ended. */
 static int lost_one(struct perf *p)
 {
 	DAT_EVENT event;
@@ -327,7 +326,7 @@ static int lost_one(struct perf *p)
 	return 0;
 }
 
-/* Not the client's that we wait for: one waits until that is served, others come again. */
+/* A request of another client: hold one for the next run, and refuse others. */
 static void hold(struct perf *p, struct perf_request *r)
 {
 	if (p->held.cr || r->index)
@@ -336,7 +335,7 @@ static void hold(struct perf *p, struct perf_request *r)
 		p->held = *r;
 }
 
-/* Those that follow the first. */
+/* Take the request of the next connection of the client. */
 static int further_request(struct perf *p, struct perf_request *r)
 {
 	uint32_t all = p->up;
@@ -371,7 +370,7 @@ static int accept_one(struct perf *p, struct perf_request *r)
 			tool_warn("a client went away: %s", tool_event_name(event.event_number));
 			return 0;
 		}
-		/* The client's first message may be faster; what fails, ends soon. */
+		/* The client's first message may come first.  An error ends the connection soon. */
 		if (dto->status == DAT_DTO_SUCCESS)
 			perf_count(p, &event);
 	}
@@ -379,7 +378,7 @@ static int accept_one(struct perf *p, struct perf_request *r)
 	return 1;
 }
 
-/* Wait for a client and accept all of its connections.  0: they didn't all come. */
+/* Wait for a client and accept all of its connections.  Returns 0 if some did not come. */
 int perf_accept(struct perf *p)
 {
 	struct perf_request r;
@@ -401,7 +400,7 @@ int perf_accept(struct perf *p)
 /* --- the end ------------------------------------------------------------------------ */
 
 /*
- * A server that has a part in the test says when it has seen all of it, which may be before
+ * A server that takes part in the test sends a message when it has seen all of it, perhaps before
  * the client has.
  */
 static void say_done(struct perf *p)
@@ -413,7 +412,7 @@ static void say_done(struct perf *p)
 		perf_post_send(p, 1);
 }
 
-/* Wait until none is up. */
+/* Wait until all connections have ended. */
 static void await_end(struct perf *p)
 {
 	DAT_EVENT event;
@@ -425,7 +424,7 @@ static void await_end(struct perf *p)
 	}
 }
 
-/* Free what the run has, also in the middle of its preparation. */
+/* Free the resources of a run, complete or not. */
 void perf_drop(struct perf *p)
 {
 	DAT_EVENT event;
@@ -439,7 +438,7 @@ void perf_drop(struct perf *p)
 	p->srq = NULL;
 	free(p->conn);
 	p->conn = NULL;
-	/* What is left of them would be taken for the next client's. */
+	/* Drain the queue: the next client must not get events of this one. */
 	while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 		;
 	tool_free(&p->mem);
