@@ -13,15 +13,6 @@
 
 #define BAD_CNO	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
 
-static int cno_generation(struct udat_cno *cno, uint32_t *generation)
-{
-	struct dat_cno_query arg = { .size = sizeof(arg), .id = cno->obj.id };
-	int ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_QUERY, &arg);
-
-	*generation = arg.generation;
-	return ret;
-}
-
 /* Detach and return the agent if it was set before trigger number @generation. */
 static DAT_OS_WAIT_PROXY_AGENT cno_claim_agent(struct udat_cno *cno, uint32_t generation)
 {
@@ -105,16 +96,16 @@ static int agent_bad(const DAT_OS_WAIT_PROXY_AGENT *agent)
 
 static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
 {
+	struct dat_cno_query arg = { .size = sizeof(arg), .id = cno->obj.id };
 	DAT_OS_WAIT_PROXY_AGENT former;
-	uint32_t now;
 	int ret;
 
-	ret = cno_generation(cno, &now);
+	ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_QUERY, &arg);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	pthread_mutex_lock(&cno->lock);
 	former = cno->agent;
-	cno->armed = now;
+	cno->armed = arg.generation;
 	cno->agent = agent;
 	if (agent.proxy_agent_func && !cno->has_thread)
 		ret = cno_start_thread(cno);

@@ -26,12 +26,6 @@ static DAT_RETURN evd_map(struct udat_evd *evd, const struct dat_evd_create *arg
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN evd_create_error(int err)
-{
-	return err == ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD) :
-			       dat_err_from_errno(err);
-}
-
 DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			 struct udat_evd **out)
 {
@@ -46,7 +40,8 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 	arg.user_data = (uintptr_t)evd;
 	ret = du_ioctl(ia->fd, DAT_IOC_EVD_CREATE, &arg);
 	if (ret) {
-		rc = evd_create_error(-ret);
+		rc = ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD) :
+				      dat_err_from_errno(-ret);
 		goto err_drop;
 	}
 	evd->obj.id = arg.id;

@@ -84,14 +84,6 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	data->private_data = ep->pd;
 }
 
-static void to_async(const struct dat_eqe *eqe, DAT_EVENT *event)
-{
-	DAT_ASYNCH_ERROR_EVENT_DATA *data = &event->event_data.asynch_error_event_data;
-
-	data->dat_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
-	data->reason = eqe->status;
-}
-
 /*
  * Events other than DTOs, before the head is advanced.  @eqe is a copy: evd_translate() reads it
  * after that.
@@ -134,6 +126,8 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 						    const struct dat_eqe *eqe,
 						    DAT_EVENT *event)
 {
+	DAT_ASYNCH_ERROR_EVENT_DATA *async = &event->event_data.asynch_error_event_data;
+
 	if (eqe->type == DAT_EV_CR) {
 		to_cr(evd, eqe, event);
 		__atomic_fetch_sub(&evd->translating, 1, __ATOMIC_ACQ_REL);
@@ -141,7 +135,8 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 		event->event_data.software_event_data.pointer =
 			(DAT_PVOID)(uintptr_t)eqe->cookie;
 	} else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW) {
-		to_async(eqe, event);
+		async->dat_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
+		async->reason = eqe->status;
 	}
 }
 

@@ -62,14 +62,6 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
-/* A missing driver means no such adapter; a lack of descriptors or memory does not. */
-static DAT_RETURN device_error(int err)
-{
-	return err == EMFILE || err == ENFILE || err == ENOMEM ?
-	       DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE) :
-	       NOT_FOUND(DAT_NAME_NOT_REGISTERED);
-}
-
 static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **out)
 {
 	struct udat_ia *ia = du_arena_alloc();
@@ -90,7 +82,11 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	}
 	ia->fd = du_dev_open(DU_DEV_DAT, 1);
 	if (ia->fd < 0) {
-		rc = device_error(-ia->fd);
+		/* A missing driver means no such adapter; a lack of resources does not. */
+		if (ia->fd == -EMFILE || ia->fd == -ENFILE || ia->fd == -ENOMEM)
+			rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
+		else
+			rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
 		goto err_free;
 	}
 	rc = ia_bind(ia, device);
@@ -166,15 +162,6 @@ static DAT_RETURN open_check(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN version_check(DAT_UINT32 major, DAT_UINT32 minor)
-{
-	if (major != DAT_VERSION_MAJOR)
-		return NOT_FOUND(DAT_MAJOR_NOT_FOUND);
-	if (minor > DAT_VERSION_MINOR)
-		return NOT_FOUND(DAT_MINOR_NOT_FOUND);
-	return DAT_SUCCESS;
-}
-
 /* Open the adapter of this name, or else the one that dat.conf gives the name to. */
 static DAT_RETURN ia_find(const char *name, struct udat_ia **ia)
 {
@@ -216,8 +203,11 @@ UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	rc = open_check(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	rc = version_check(dat_major, dat_minor);
-	if (rc == DAT_SUCCESS)
+	if (dat_major != DAT_VERSION_MAJOR)
+		rc = NOT_FOUND(DAT_MAJOR_NOT_FOUND);
+	else if (dat_minor > DAT_VERSION_MINOR)
+		rc = NOT_FOUND(DAT_MINOR_NOT_FOUND);
+	else
 		rc = ia_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle,
 			     thread_safety);
 	if (DAT_GET_TYPE(rc) != DAT_PROVIDER_NOT_FOUND)

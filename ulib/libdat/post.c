@@ -258,13 +258,6 @@ static void recv_write(struct udat_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *i
 	udat_copy_iov((struct dat_sge *)(rqe + 1), n, iov);
 }
 
-static int recv_flags_bad(const struct udat_ep *ep, DAT_COMPLETION_FLAGS flags)
-{
-	DAT_COMPLETION_FLAGS attr = ep->attr.recv_completion_flags;
-
-	return flags & ~(attr & DAT_COMPLETION_UNSIGNALLED_FLAG);
-}
-
 UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 					DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 					DAT_COMPLETION_FLAGS flags)
@@ -282,7 +275,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 		return DAT_ERR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE);
 	if (num_segments < 0 || num_segments > ep->attr.max_recv_iov)
 		return IP(2);
-	if (recv_flags_bad(ep, flags))
+	if (flags & ~(ep->attr.recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		return IP(5);
 	rc = udat_check_iov(ep->obj.ia, ep->pz, num_segments, local_iov,
 			    DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &total);

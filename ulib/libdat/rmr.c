@@ -79,15 +79,6 @@ UDAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN check_privileges(const struct udat_lmr *lmr, DAT_MEM_PRIV_FLAGS priv)
-{
-	/* Remote read needs local read, which the library never requires. */
-	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
-	    !(lmr->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
-		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
-	return DAT_SUCCESS;
-}
-
 /* The LMR behind the triplet, or NULL to unbind. */
 static DAT_RETURN find_lmr(const struct udat_rmr *rmr, const DAT_LMR_TRIPLET *seg,
 			   DAT_MEM_PRIV_FLAGS priv, struct udat_lmr **lmr)
@@ -102,7 +93,11 @@ static DAT_RETURN find_lmr(const struct udat_rmr *rmr, const DAT_LMR_TRIPLET *se
 		return DAT_ERR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	if (udat_check_range(rmr->obj.ia, seg))
 		return IP(2);
-	return check_privileges(*lmr, priv);
+	/* Remote read needs local read, which the library never requires. */
+	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
+	    !((*lmr)->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	return DAT_SUCCESS;
 }
 
 #define BIND_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \

@@ -349,17 +349,12 @@ static uint32_t sigpost_flags(uint_t flags)
 	return f;
 }
 
-/* All checks but those of memory passed.  The first vector, by the driver, makes the ring. */
-static int vector_suits_ring(const struct vector *v)
-{
-	return v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE);
-}
-
 static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	int ret = RSM_BY_DRIVER;
 
-	if (vector_suits_ring(v))
+	/* Only the memory is unchecked.  The driver's first vector makes the ring. */
+	if (v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE))
 		ret = vector_by_ring(v, flags, done);
 	if (ret == RSM_BY_DRIVER)
 		ret = vector_by_driver(v, flags, done);
