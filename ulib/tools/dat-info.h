@@ -81,7 +81,7 @@ struct conf_line {
 
 /*
  * struct conf - all files
- * @wrong: what was said about lines that are malformed and files that can't be read
+ * @wrong: messages about malformed lines and unreadable files
  */
 struct conf {
 	struct conf_line	*lines;
@@ -112,7 +112,7 @@ void user_json(const char *device);
 enum check_status { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 
 /*
- * Tell the result of a check.  @what: a word that scripts may look for.  What is no ok
+ * Report the result of a check.  @what: a word that scripts may look for.  A result other than ok
  * ends in " -> " and what to do.
  */
 void check_report(enum check_status status, const char *what, const char *fmt, ...)
@@ -140,8 +140,8 @@ void check_loop(const struct adapter *a);
 /* ---- dat-info-child.c: what may hang or crash ---- */
 
 /*
- * Run @fn in a child.  Returns its value if that is all that happens within @seconds, or
- * -1.  @output: what it wrote to stderr, in one line, or why there is no value.
+ * Run @fn in a child.  Returns its value, or -1 if the child crashes or takes longer than @seconds.
+ * @output: what it wrote to stderr, in one line, or the reason of the failure.
  */
 int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *output, size_t size);
 

@@ -2,7 +2,7 @@
 /*
  * Time stamps that cost a few instructions, in ticks: the cycle counter where there is
  * a built-in function for it, as reading the clock may take a system call and an access
- * to a device.  How long a tick is, is measured beside.
+ * to a device.  The length of a tick is measured during the run.
  */
 #ifndef DAT_PERF_CLOCK_H
 #define DAT_PERF_CLOCK_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How many system calls does steady receiving make?  Counted from outside: the client
- * runs as a child that is stopped at every system call, between two calls that mark
- * the stretch of interest.
+ * Count the system calls of steady receiving, from outside: the client runs as a child that is
+ * stopped at every system call.  Two calls mark the part of the run that counts.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +17,7 @@
 
 #include "dat-perf.h"
 
-/* getpgid() of process ids that don't exist: nobody else calls it. */
+/* The marks: getpgid() of process ids that do not exist, which no other code calls. */
 #define MARK_BEGIN	0x7fdabe61
 #define MARK_END	0x7fdae4d0
 
@@ -117,7 +116,7 @@ int perf_count_syscalls(struct perf *p)
 	if (!pid)
 		child(p);
 	status = trace(pid, &c);
-	/* It has said why it can't do what was asked for. */
+	/* The child has reported the reason. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
 		return 2;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || !c.seen_end)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* From time stamps to what is printed. */
+/* The report: figures from time stamps. */
 #include <stdio.h>
 
 #include "dat-perf.h"

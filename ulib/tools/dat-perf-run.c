@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What is measured.  The loops do per message what a program would, and nothing else:
- * post as long as the windows allow, take completions until there are none, and look at
- * the clock once for all of those.
+ * The loops that are measured.  They do per message what a program would, and nothing else: post
+ * while the windows allow, reap completions until there are none, and read the clock once for all
+ * of those.
  */
 #include "dat-perf.h"
 #include "dat-perf-clock.h"
@@ -19,7 +19,7 @@ static void __attribute__((noreturn, cold)) unexpected(struct perf *p, const DAT
 
 /* --- one request, one completion ------------------------------------------------------ */
 
-/* A receive is used up: post another.  @ep: unused with an SRQ. */
+/* Post a receive in place of a completed one.  @ep: unused with an SRQ. */
 void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 {
 	DAT_RETURN rc;
@@ -33,7 +33,7 @@ void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 		perf_check(p, rc, "cannot post a receive");
 }
 
-/* Whose turn it is. */
+/* The connection whose turn it is. */
 static struct perf_conn *turn(struct perf *p)
 {
 	return &p->conn[p->next];
@@ -45,7 +45,7 @@ static void next_turn(struct perf *p)
 		p->next = 0;
 }
 
-/* The message of another length than that of the test. */
+/* Send a message whose length is not that of the test. */
 void perf_post_send_from(struct perf *p, size_t at, uint32_t len)
 {
 	DAT_LMR_TRIPLET seg = tool_seg(&p->mem, at, len);
@@ -60,7 +60,7 @@ void perf_post_send(struct perf *p, uint32_t len)
 	perf_post_send_from(p, 0, len);
 }
 
-/* @report: its completion reports all since the last that did. */
+/* @report: signal it; its completion stands for all requests since the last signalled one. */
 static void post(struct perf *p, int report)
 {
 	struct perf_conn *c = turn(p);
@@ -98,7 +98,7 @@ void perf_count(struct perf *p, const DAT_EVENT *event)
 	p->conn[(uint32_t)id >> 1].busy -= id >> 32;
 }
 
-/* The next event, when it comes. */
+/* Wait for the next event. */
 static void await(struct perf *p, DAT_EVENT *event)
 {
 	if (p->opt.event) {
@@ -109,7 +109,7 @@ static void await(struct perf *p, DAT_EVENT *event)
 		;
 }
 
-/* Take events until both counters have reached what is asked for. */
+/* Take events until both counters have reached their targets. */
 void perf_reap(struct perf *p, uint64_t sent, uint64_t received)
 {
 	DAT_EVENT event;
@@ -120,7 +120,7 @@ void perf_reap(struct perf *p, uint64_t sent, uint64_t received)
 	}
 }
 
-/* Take all events there are, and one if need be by waiting for it. */
+/* Take all queued events; if there are none, wait for one. */
 static void reap_batch(struct perf *p)
 {
 	DAT_EVENT event;
@@ -133,9 +133,9 @@ static void reap_batch(struct perf *p)
 
 /* --- latency -------------------------------------------------------------------------- */
 
-#define LOOKS	1024	/* at memory, between those at the queue */
+#define LOOKS	1024	/* at memory, for each look at the queue */
 
-/* The last byte of a message that is written tells of its arrival. */
+/* Wait until the last byte of a write has arrived. */
 static void await_byte(struct perf *p, uint8_t value)
 {
 	volatile uint8_t *last = (uint8_t *)p->mem.va + p->slot + p->opt.size - 1;
@@ -143,7 +143,7 @@ static void await_byte(struct perf *p, uint8_t value)
 	uint32_t looks;
 
 	for (looks = 1; *last != value; looks++) {
-		/* Nothing tells of it but the memory; yet the peer may die. */
+		/* A write makes no event.  Look at the queue now and then: the peer may die. */
 		if (looks % LOOKS == 0 &&
 		    dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 			perf_count(p, &event);
@@ -159,7 +159,7 @@ static void lat_send(struct perf *p, uint64_t i)
 		perf_reap(p, i, i);
 		perf_repost(p, ep);
 	} else {
-		/* The answer is what the client waits for, so it comes first. */
+		/* Post the answer first: the client waits for it. */
 		perf_reap(p, i - 1, i);
 		post(p, 1);
 		perf_repost(p, ep);
@@ -189,7 +189,7 @@ static void (*const lat_ops[])(struct perf *p, uint64_t i) = {
 	lat_send, lat_write, lat_read,
 };
 
-/* One after the other, on one connection after the other. */
+/* Send messages one after the other, on the connections in turn. */
 static void run_lat(struct perf *p)
 {
 	void (*one)(struct perf *p, uint64_t i) = lat_ops[p->opt.op];
@@ -211,8 +211,8 @@ static void run_lat(struct perf *p)
 /* --- bandwidth ------------------------------------------------------------------------ */
 
 /*
- * Post what the windows allow.  One in cq_mod reports, on each connection, and the last
- * of each does, as none follows that would report them.
+ * Post what the windows allow.  On each connection, one request in cq_mod is signalled, and the
+ * last one is.
  */
 static uint64_t post_batch(struct perf *p, uint64_t posted)
 {
@@ -237,7 +237,7 @@ static void run_bw(struct perf *p)
 		posted = post_batch(p, posted);
 		sent = p->sent;
 		reap_batch(p);
-		/* The server's word that it is done may come alone. */
+		/* Nothing was sent: the event was the server's message that it is done. */
 		if (p->sent == sent)
 			continue;
 		p->stamps++;
@@ -247,8 +247,8 @@ static void run_bw(struct perf *p)
 }
 
 /*
- * Receive and offer again; also what the count of system calls is taken of.  The
- * number received is in memory, where a server that feeds us can read it.
+ * Receive and repost; the system calls of this loop are counted.  The number received is in
+ * memory, where the server reads it.
  */
 void perf_receive(struct perf *p, uint64_t n)
 {
@@ -284,8 +284,8 @@ static uint64_t read_progress(struct perf *p)
 }
 
 /*
- * Send no more than the client has receives for, which is what a protocol with credits
- * does.  Credits would cost the client system calls, so its progress is read instead.
+ * Send no more than the client has receives for.  Credits would cost the client system calls, so
+ * the server reads the client's progress instead.
  */
 static void feed(struct perf *p)
 {
@@ -299,9 +299,9 @@ static void feed(struct perf *p)
 	}
 }
 
-/* --- who does what ------------------------------------------------------------------- */
+/* --- roles --------------------------------------------------------------------------- */
 
-/* Whether the server has a part in the test, or only memory. */
+/* The server takes part in the test, and does not only provide memory. */
 int perf_server_is_busy(const struct perf_opt *o)
 {
 	return o->op == OP_SEND || (o->op == OP_WRITE && o->test == TEST_LAT);
@@ -325,7 +325,7 @@ static void busy_poll(struct perf *p, uint32_t usec)
 		   "cannot poll the device: leave out --busy-poll");
 }
 
-/* Our part of the test. */
+/* Run the part of this side in the test. */
 void perf_run(struct perf *p)
 {
 	uint64_t ns, ticks;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* How long the queues are that a run needs, and whether the adapter has them. */
+/* Lengths of the queues that a run needs, checked against the limits of the adapter. */
 #include <stdio.h>
 
 #include "dat-perf.h"
 
-/* Whether the messages of the test come to this side's receives. */
+/* The messages of the test arrive at receives of this side. */
 static int receives(const struct perf *p)
 {
 	if (p->opt.op != OP_SEND)
@@ -12,7 +12,7 @@ static int receives(const struct perf *p)
 	return p->opt.test == TEST_LAT || p->client == (p->opt.test == TEST_RECV);
 }
 
-/* Receives of a connection, if nothing limits them. */
+/* Number of receives that a connection needs. */
 static uint32_t wanted_recvs(const struct perf *p)
 {
 	if (!receives(p))
@@ -27,17 +27,17 @@ static uint32_t request_events(const struct perf *p)
 
 	if (!p->client || o->test != TEST_BW)
 		return PERF_LAT_RECVS;
-	/* The last one of each connection reports, whatever its number. */
+	/* The last request of each connection is always signalled. */
 	return o->eps * ((o->window + o->cq_mod - 1) / o->cq_mod + (o->cq_mod > 1));
 }
 
-/* Room that the end takes in the EVD besides what all receives take. */
+/* Entries of the EVD that the end of a run needs besides those of all receives. */
 static uint32_t end_events(const struct perf *p)
 {
 	return perf_conns(&p->opt) + 16;
 }
 
-/* Receives of each connection, or of the SRQ; 0: there is no room for any. */
+/* Number of receives of each connection, or of the SRQ; 0: there is no room for any. */
 uint32_t perf_recvs(const struct perf *p)
 {
 	uint32_t max_evd = (uint32_t)p->tool.attr.max_evd_qlen, room, n;
@@ -54,13 +54,13 @@ uint32_t perf_recvs(const struct perf *p)
 	return perf_at_most(n, srq ? room : room / p->opt.eps);
 }
 
-/* The server's last message, and disconnects, may come before the client has looked. */
+/* Includes the server's last message and disconnects, which the client may not have taken yet. */
 uint32_t perf_evd_entries(const struct perf *p)
 {
 	return request_events(p) + end_events(p) + p->recvs * (p->srq ? 1 : p->opt.eps);
 }
 
-/* Why the adapter can't do it, with what to do about it; or NULL. */
+/* The reason why the adapter cannot do the run, and what to do about it; or NULL. */
 const char *perf_too_much(const struct perf *p)
 {
 	static char text[256];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * dat-perf: what the files share.
+ * dat-perf: declarations that the files share.
  *
  *   dat-perf.c		the client and the server
  *   dat-perf-opt.c	options
- *   dat-perf-size.c	how long queues are
+ *   dat-perf-size.c	lengths of queues
  *   dat-perf-conn.c	memory, queues and connections, from the first to the last
- *   dat-perf-run.c	what is measured
- *   dat-perf-report.c	what is printed
+ *   dat-perf-run.c	loops that are measured
+ *   dat-perf-report.c	output
  *   dat-perf-count.c	system calls
  */
 #ifndef DAT_PERF_H
@@ -36,10 +36,10 @@ extern const char *const perf_test_names[];
  * @op, @test: enum perf_op, enum perf_test
  * @size: bytes of a message
  * @iters: messages
- * @window: requests under way on each connection
- * @cq_mod: one request in so many reports its completion
- * @eps: connections that are used
- * @idle: and that are not
+ * @window: requests in flight on each connection
+ * @cq_mod: one request in @cq_mod is signalled
+ * @eps: number of connections that are used
+ * @idle: number of connections that are not used
  * @srq: the server receives through an SRQ
  * @event: wait instead of polling
  * @poller: microseconds that the driver's poller looks before it sleeps; 0: none
@@ -60,7 +60,7 @@ struct perf_opt {
 	uint32_t	busy;
 };
 
-/* What the command line says besides. */
+/* Options that do not concern what is measured. */
 struct perf_args {
 	const char	*device;
 	const char	*host;
@@ -72,8 +72,8 @@ struct perf_args {
 };
 
 /*
- * Cookies: of receives 1; of requests how many are complete when it is, and the number of
- * their connection.
+ * Cookies: 1 for receives; for requests, the number of requests that the completion stands for, and
+ * the number of their connection.
  */
 #define COOKIE_RECV	1ULL
 
@@ -85,8 +85,8 @@ static inline uint64_t cookie_send(uint32_t n, uint32_t conn)
 /*
  * struct perf_conn - a connection
  * @ep: endpoint
- * @busy: requests under way, as far as we know
- * @silent: requests since the last one that reports
+ * @busy: requests whose completion was not seen
+ * @silent: requests since the last signalled one
  */
 struct perf_conn {
 	DAT_EP_HANDLE	ep;
@@ -95,9 +95,9 @@ struct perf_conn {
 };
 
 /*
- * struct perf_request - a client knocks
- * @cr: to accept or reject
- * @opt, @session, @index: what it says
+ * struct perf_request - a connection request of a client
+ * @cr: request to accept or reject
+ * @opt, @session, @index: contents of its hello
  */
 struct perf_request {
 	DAT_CR_HANDLE	cr;
@@ -110,28 +110,28 @@ struct perf_request {
  * struct perf - a run
  * @opt: from the command line, or from the client
  * @args: from the command line
- * @client: which side we are
+ * @client: this side is the client
  * @tool: adapter
- * @cr_evd: where the server's clients knock
- * @session: tells one client from another
- * @held: the next client
- * @conn: of @opt.eps that are used, and @opt.idle that are not
- * @srq: or NULL
- * @recvs: receives of each connection, or of the SRQ
- * @up: connections that are established
+ * @cr_evd: EVD of connection requests, at the server
+ * @session: number that the client chose for the run
+ * @held: request of the next client
+ * @conn: @opt.eps connections that are used, then @opt.idle that are not
+ * @srq: shared receive queue, or NULL
+ * @recvs: number of receives of each connection, or of the SRQ
+ * @up: number of established connections
  * @next: connection whose turn it is
  * @mem: a slot to send from and one to receive into
- * @slot: bytes of each
- * @recv_seg, @send_seg, @remote: what all requests have in common
- * @peer: the peer's memory
- * @sent, @received: completions so far
- * @due: messages of the test that come to us, as far as it has come
- * @at: clock ticks: of the start, and of what follows
- * @done: completions at that time (bandwidth)
- * @stamps: of them
- * @ns_per_tick: measured during the run
- * @served: clients
- * @next_client: where a server that keeps on serving continues without this client
+ * @slot: bytes of each slot of @mem
+ * @recv_seg, @send_seg, @remote: segments that all requests use
+ * @peer: memory of the peer
+ * @sent, @received: number of completions so far
+ * @due: number of messages of the test that this side has to receive
+ * @at: time stamps in ticks: the start, then one per sample
+ * @done: number of completions at each time stamp (bandwidth)
+ * @stamps: number of time stamps after the start
+ * @ns_per_tick: nanoseconds of a tick, measured during the run
+ * @served: number of clients served
+ * @next_client: where a server with --keep goes on after it has given up a client
  */
 struct perf {
 	struct perf_opt		opt;
@@ -168,7 +168,7 @@ void perf_options(int argc, char **argv, struct perf *p);
 const char *perf_opt_wrong(const struct perf_opt *o);
 
 /* dat-perf-size.c */
-#define PERF_LAT_RECVS	16	/* on each connection, where one message is under way */
+#define PERF_LAT_RECVS	16	/* on each connection, where one message is in flight */
 
 static inline uint32_t perf_conns(const struct perf_opt *o)
 {
@@ -189,7 +189,7 @@ uint32_t perf_evd_entries(const struct perf *p);
  * the client and never returns to the caller: what a client does, or asks for, ends no server.
  */
 void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
-/* Fails with the names of the code unless it is DAT_SUCCESS. */
+/* perf_fail() with the names of @rc unless it is DAT_SUCCESS. */
 void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
 void perf_drop(struct perf *p);
 void perf_prepare(struct perf *p);

@@ -2,10 +2,10 @@
 #ifndef RSM_ERROR_H
 #define RSM_ERROR_H
 
-/* As <rsmapi.h> calls it. */
+/* The name of the error in <rsmapi.h>. */
 const char *rsm_error_name(int ret);
 
-/* What it is likely to mean, and what to do about it. */
+/* The likely cause of the error, and what to do about it. */
 const char *rsm_error_advice(int ret);
 
 #endif /* RSM_ERROR_H */

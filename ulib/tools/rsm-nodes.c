@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rsm-nodes: tells the driver where the nodes of Remote Shared Memory are, and shows it. */
+/* rsm-nodes: load the table of RSM nodes and the cluster key into the driver, and show them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,12 +32,12 @@
 #define WORDS		4
 
 /*
- * struct nodes - what a file says
- * @name: of the file
- * @line: that is being read, from 1
- * @has_local: there is an own id
- * @local: it
- * @count: of @list
+ * struct nodes - contents of a file
+ * @name: name of the file
+ * @line: number of the line that is being read, from 1
+ * @has_local: the file has the id of this node
+ * @local: id of this node
+ * @count: number of nodes in @list
  * @list: nodes
  */
 struct nodes {
@@ -81,7 +81,7 @@ static int number(const char *word, unsigned long max, uint32_t *out)
 	return 0;
 }
 
-/* Link-local ones have an interface behind a %. */
+/* Link-local addresses have an interface behind a %. */
 static int address6(const char *word, struct dat_rsm_node *e)
 {
 	struct addrinfo hints = {
@@ -138,7 +138,7 @@ static void read_local(struct nodes *n, char *const *words)
 	n->has_local = 1;
 }
 
-/* Returns how many there are, which may be more than WORDS. */
+/* Returns the number of words, which may be more than WORDS. */
 static int split(char *text, char **words)
 {
 	char *save, *word = strtok_r(text, BLANKS, &save);
@@ -191,7 +191,7 @@ static void read_file(struct nodes *n)
 			bad_line(n, "there is a NUL in it");
 		read_line(n, text);
 	}
-	/* The table takes the place of all that was known: a part of it is worse than none. */
+	/* The table replaces the old one: an incomplete one must not be loaded. */
 	if (!feof(f))
 		die("%s: %s", n->name, strerror(errno));
 	free(text);
@@ -205,7 +205,7 @@ static int device(void)
 {
 	int fd = du_dev_open(DU_DEV_RSM, 0);
 
-	/* It has said why. */
+	/* du_dev_open() has reported the reason. */
 	if (fd < 0)
 		exit(1);
 	return fd;
@@ -297,7 +297,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* On the disk; the file is closed in any case. */
+/* Sync and close the file; it is closed in any case. */
 static int key_write(int fd, const char *text)
 {
 	int ret = write_all(fd, text, strlen(text)) || fchmod(fd, 0600) || fsync(fd);
@@ -306,8 +306,8 @@ static int key_write(int fd, const char *text)
 }
 
 /*
- * The file is new, or takes the place of another one as a whole.  Nobody sees a part of a key, and
- * what fails leaves nothing behind: so it is written under another name first.
+ * Create the file, or replace another one as a whole.  It is written under a temporary name first:
+ * no reader sees a part of a key, and a failure leaves nothing behind.
  */
 static void keygen(const char *name, int force)
 {
@@ -449,7 +449,7 @@ static void print_node(const struct dat_rsm_node *e)
 	putchar('\n');
 }
 
-/* What it prints can be loaded. */
+/* Print the table in the form of the file. */
 static void show(void)
 {
 	struct dat_rsm_nodes arg = { .size = sizeof(arg) };
@@ -515,7 +515,7 @@ static void __attribute__((noreturn)) usage(FILE *f, int ret)
 	exit(ret);
 }
 
-/* Returns 0 if it is none of these commands. */
+/* Returns 0 for other commands. */
 static int key_command(int argc, char **argv)
 {
 	const char *last = argv[argc - 1];

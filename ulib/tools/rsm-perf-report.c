@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* From time stamps to what is printed. */
+/* The report: figures from time stamps. */
 #define _GNU_SOURCE
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static void report_lat(struct perf *p)
 	       s.stdev, s.p99, s.p999);
 }
 
-/* The barrier at the end of explicit calls included.  0: the clock has not moved. */
+/* Includes the barrier at the end of explicit calls.  0: no time has passed by the clock. */
 static void report_bw(const struct perf *p)
 {
 	double seconds = (double)(p->end_ns - p->start_ns) * 1e-9;

@@ -18,7 +18,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A put takes less than reading the clock may. */
+/* Time stamps in ticks: a put may take less than reading the clock. */
 static inline uint64_t ticks(void)
 {
 #if __has_builtin(__builtin_ia32_rdtsc)
@@ -51,7 +51,7 @@ static int op_getv(struct perf *p)
 static int op_memcpy(struct perf *p)
 {
 	memcpy(p->to, p->buf, p->opt.size);
-	/* It has to be there each time. */
+	/* The copy must not be optimized away. */
 	__asm__ volatile("" : : "r"(p->to) : "memory");
 	return RSM_SUCCESS;
 }
@@ -61,7 +61,7 @@ static int (*const ops[])(struct perf *p) = {
 	[OP_MEMCPY] = op_memcpy,
 };
 
-/* Entry after entry in our memory, and in the segment with gaps. */
+/* Entries adjoin in local memory and have gaps between them in the segment. */
 static void vector_init(struct perf *p)
 {
 	unsigned long i;
@@ -118,7 +118,7 @@ static void run(struct perf *p, unsigned long n)
 		perf_check(rsm_memseg_import_close_barrier(&p->barrier), "close_barrier");
 }
 
-/* As many as a tenth first, which don't count: they map the segment, fault pages in. */
+/* A tenth of the calls first, not measured: they map the segment and fault pages in. */
 void perf_run(struct perf *p)
 {
 	uint64_t start;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rsm-perf: what the files share.
+ * rsm-perf: declarations that the files share.
  *
  *   rsm-perf.c		the exporter and the importer
  *   rsm-perf-opt.c	options
- *   rsm-perf-run.c	what is measured
- *   rsm-perf-report.c	what is printed
+ *   rsm-perf-run.c	calls that are measured
+ *   rsm-perf-report.c	output
  */
 #ifndef RSM_PERF_H
 #define RSM_PERF_H
@@ -25,20 +25,20 @@ extern const char *const perf_op_names[];
 extern const char *const perf_test_names[];
 
 /*
- * struct perf_opt - what the command line says
+ * struct perf_opt - options
  * @op, @test: enum perf_op, enum perf_test
  * @size: bytes of a transfer, of each entry of a vector
- * @entries: of a vector; else 1
+ * @entries: number of entries of a vector; 1 for other calls
  * @gap: bytes between entries in the segment
- * @iters: calls
+ * @iters: number of calls
  * @explicit: the mode; one barrier around all of the calls
  * @handle: vectors use a local memory handle
  * @write_only: the import may not read
  * @all: sizes from 1 to MAX_ALL in powers of two
  * @json: print an array
- * @controller: name
+ * @controller: name of the controller
  * @serve: export, and measure nothing
- * @remote: somebody else exports: @node and @segment
+ * @remote: import @segment of @node instead of an own export
  */
 struct perf_opt {
 	int			op;
@@ -61,13 +61,13 @@ struct perf_opt {
 
 /*
  * struct perf - a run
- * @opt: what is measured; of --all the size changes
- * @buf: our memory, @length bytes
- * @to: where memcpy() copies to
- * @at: clock ticks: of the start, and after each call (latency)
- * @start_ns: of the calls
- * @end_ns: after all of them, and the barrier
- * @ns_per_tick: measured during the run
+ * @opt: options; --all changes the size
+ * @buf: local memory, @length bytes
+ * @to: target of memcpy()
+ * @at: time stamps in ticks: the start, and after each call (latency)
+ * @start_ns: time before the calls
+ * @end_ns: time after all calls and the barrier
+ * @ns_per_tick: nanoseconds of a tick, measured during the run
  */
 struct perf {
 	struct perf_opt			opt;
@@ -91,7 +91,7 @@ static inline int perf_vector(const struct perf_opt *o)
 	return o->op == OP_PUTV || o->op == OP_GETV;
 }
 
-/* rsm-perf.c: give up with status 1; the second unless @ret is RSM_SUCCESS. */
+/* rsm-perf.c: exit with status 1; perf_check() only unless @ret is RSM_SUCCESS. */
 void perf_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void perf_check(int ret, const char *what);
 

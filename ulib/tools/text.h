@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Text that a stranger chose, and standard output that must not fail in silence. */
+/* Untrusted text, and standard output whose errors must not be ignored. */
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
 
