@@ -34,7 +34,7 @@ int t_pair_open(struct t_pair *p)
 	return ret ? ret : t_psp(&p->f, &p->cr, T_QUAL, &p->psp);
 }
 
-/* Connect @ep[1] to @ep[0] through the pair's listener; neither has events waiting. */
+/* Connect @ep[1] to @ep[0] through the pair's listener.  Both EVDs must be empty. */
 int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
 {
 	struct dat_eqe eqe;
@@ -60,7 +60,7 @@ int t_pair_connect(struct t_pair *p)
 	return t_connect_eps(p, p->ep, p->evd);
 }
 
-/* Mappings go with the process, or with t_pair_unmap(). */
+/* The mappings stay until t_pair_unmap() or the end of the process. */
 void t_pair_close(struct t_pair *p)
 {
 	t_close(&p->f);
@@ -99,7 +99,7 @@ int t_link_open(struct t_pair *p, struct t_link *l)
 	return ret ? ret : t_connect_eps(p, l->ep, l->evd);
 }
 
-/* A message arrives, and nothing else has. */
+/* Return 0 if one message arrives and both EVDs deliver nothing but its completions. */
 int t_link_works(struct t_pair *p, struct t_link *l)
 {
 	uint64_t addr = (uintptr_t)p->mem.va;
@@ -167,7 +167,7 @@ static void container_main(struct t_container *c, int (*fn)(struct t_file *f, vo
 	_exit(0);
 }
 
-/* The network interface of the device: an empty string if there is none. */
+/* Set @name to the network interface of the device, or to "" if it has none. */
 static void interface(const struct t_file *f, char *name, size_t len)
 {
 	char path[PATH_MAX];

@@ -67,7 +67,7 @@ static void *poller_thread(void *arg)
 	return NULL;
 }
 
-/* It was told to go.  A child has no such thread. */
+/* The poller has been told to stop: join its thread, which a forked child does not have. */
 static void poller_end(struct t_file *f)
 {
 	if (f->poller_of == getpid())
@@ -75,7 +75,7 @@ static void poller_end(struct t_file *f)
 	f->poller_of = 0;
 }
 
-/* Mappings that are left would keep the file open, and the adapter with it. */
+/* Remaining mappings keep the file, and with it the adapter, open after this. */
 void t_close(struct t_file *f)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };
@@ -270,7 +270,7 @@ int t_reset(struct t_file *f, const struct t_ep *ep)
 	return t_ioctl(f->fd, DAT_IOC_EP_RESET, &arg);
 }
 
-/* A thread that looks at the doorbells until the file is closed; 0: none. */
+/* Run a thread that polls the doorbells until the file is closed.  @idle_us 0 stops it. */
 int t_poller(struct t_file *f, uint32_t idle_us)
 {
 	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * /dev/dat without a library, for tests that say what a library never would.
+ * /dev/dat without a library, for tests that make calls which a library never makes.
  *
  * t_*() functions return 0 or a negative errno, like the ioctls behind them.
  */
@@ -15,10 +15,10 @@
 
 #include <rdma/dat_ioctl.h>
 
-#define T_QUAL		4711	/* qualifier of the tests' listeners */
-#define T_WAIT_MS	20000	/* for events that must come; the debug kernel is slow */
-#define T_QUIET_MS	300	/* for events that must not come */
-#define T_QUEUE		16	/* entries of queues, unless said otherwise */
+#define T_QUAL		4711	/* connection qualifier of the tests' listeners */
+#define T_WAIT_MS	20000	/* timeout for expected events; the debug kernel is slow */
+#define T_QUIET_MS	300	/* wait that shows that no event comes */
+#define T_QUEUE		16	/* default length of queues */
 
 struct t_map {
 	void	*va;
@@ -30,7 +30,7 @@ struct t_file {
 	struct dat_ia_query	info;
 	struct t_map		db;
 	pthread_t		poller;
-	pid_t			poller_of;	/* whose it is; 0: there is none */
+	pid_t			poller_of;	/* process that runs @poller; 0: no poller */
 };
 
 struct t_evd {
@@ -77,7 +77,7 @@ struct t_lmr {
 	size_t			size;
 };
 
-/* Two EPs of one process, the EVD of each, and memory for both. */
+/* Two EPs of one process, an EVD for each, and memory for both. */
 struct t_pair {
 	struct t_file		f;
 	uint32_t		pz;
@@ -88,7 +88,7 @@ struct t_pair {
 	struct t_lmr		mem;
 };
 
-/* One more connection on the file of a pair. */
+/* Another connection on the file of a pair. */
 struct t_link {
 	struct t_evd		evd[2];
 	struct t_ep		ep[2];
@@ -120,11 +120,14 @@ int t_reset(struct t_file *f, const struct t_ep *ep);
 int t_kick(struct t_file *f);
 int t_poller(struct t_file *f, uint32_t idle_us);
 
-/* 1: an event; 0: none within @ms. */
+/* t_event() returns 1 with an event in @eqe, or 0 if none comes within @ms. */
 int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe);
 int t_evd_wait(struct t_evd *evd, uint32_t threshold, unsigned int ms);
 
-/* Write an entry without showing it; then show it and kick if asked to. */
+/*
+ * t_sqe() and t_rqe() return the next entry, cleared, to be filled in.  t_push() publishes it
+ * and kicks if the kernel asks for kicks.
+ */
 struct dat_sqe *t_sqe(struct t_queue *q);
 struct dat_rqe *t_rqe(struct t_queue *q);
 int t_push(struct t_queue *q);
@@ -133,19 +136,22 @@ int t_rdma(struct t_ep *ep, int op, uint64_t cookie, uint64_t addr, uint32_t lke
 	   uint32_t len, uint64_t raddr, uint32_t rkey);
 int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uint32_t len);
 
-/* Open all of a pair, unconnected; then connect ep[1] to ep[0]. */
+/* Open everything of a pair, unconnected; then connect ep[1] to ep[0]. */
 int t_pair_open(struct t_pair *p);
 int t_pair_connect(struct t_pair *p);
 int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd);
 void t_pair_close(struct t_pair *p);
 void t_pair_unmap(struct t_pair *p);
 
-/* A neighbour of the pair's connection, and proof that it is well: 0 or -errno. */
+/* Open another connection beside the pair's; t_link_works() returns 0 if it carries a message. */
 int t_link_open(struct t_pair *p, struct t_link *l);
 int t_link_works(struct t_pair *p, struct t_link *l);
 void t_link_close(struct t_pair *p, struct t_link *l);
 
-/* Wait for the end of ep[i]'s connection; returns its event, counts DTOs by status. */
+/*
+ * Wait for the event that ends a connection and return its type, or 0 on timeout.  Count DTO
+ * events by status meanwhile.
+ */
 int t_end(struct t_evd *evd, unsigned int count[16]);
 
 /* A process in a network namespace of its own, with an interface of the same device. */
@@ -156,14 +162,14 @@ struct t_container {
 };
 
 /*
- * Have it open the device and call @fn; it stays until t_container_end().  Returns what
- * @fn did; -ENODEV: this machine has no network namespaces or no macvlan.
+ * Fork a process that opens the device and calls @fn, and stays until t_container_end().  Return
+ * the result of @fn; -ENODEV: this machine has no network namespaces or no macvlan.
  */
 int t_container_start(struct t_container *c, const struct t_file *f,
 		      int (*fn)(struct t_file *f, void *arg), void *arg);
 void t_container_end(struct t_container *c);
 
-/* Set a parameter of the module. */
+/* Set a parameter of dat.ko. */
 int t_set_param(const char *name, uint32_t value);
 int t_set_ring_start(uint32_t start);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The n-th allocation or copy of this task fails; needs a kernel with fault injection. */
+/* Fail the n-th allocation or copy of this task; needs a kernel with fault injection. */
 #ifndef FAULT_H
 #define FAULT_H
 
@@ -24,7 +24,7 @@ static inline int arm(unsigned int n)
 	return pwrite(nth_fd, text, strlen(text), 0) < 0 ? -errno : 0;
 }
 
-/* Was the n-th call reached?  The file says how many are still to come. */
+/* Was the n-th call reached?  The file holds the number of calls still to come. */
 static inline int fired(void)
 {
 	char text[16] = "";
@@ -59,7 +59,7 @@ static inline void fault_setup(void)
 	fault_write("/sys/kernel/debug/fail_page_alloc/verbose", "0");
 }
 
-/* A fixture can't skip its tests; each has to. */
+/* A skip in the fixture does not skip its tests, so each test skips itself. */
 #define NEED_FAULTS() do {							\
 	if (nth_fd < 0)								\
 		SKIP(return, "the kernel has no fault injection");		\

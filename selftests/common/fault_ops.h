@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Each allocation and each copy of each ioctl fails once.  Who includes this has
+ * Fail each allocation and each copy of each ioctl once.  A test that includes this defines:
  *
- *   struct world          what the calls have to work on
- *   OPS(OP)               OP(NAME, before, after, X, least) for each ioctl: what is done before
- *                         and after call_NAME(), OP_X(X), and how few calls of it can fail at
- *                         least
+ *   struct world          objects that the calls work on
+ *   OPS(OP)               OP(NAME, before, after, X, least) for each ioctl: functions called
+ *                         before and after call_NAME(), OP_X(X), and the least number of its
+ *                         allocations and copies that can fail
  *   OP_X(x)               .last and .again of a variant, see below
- *   OPS_ALL               how many ioctls there are
+ *   OPS_ALL               number of ioctls
  *   world_open(), world_close(), world_works()
- *   says_so()             what a call may say of memory that it has not got
+ *   says_so()             true for an error that may report missing memory
  */
 #ifndef FAULT_OPS_H
 #define FAULT_OPS_H
@@ -21,9 +21,9 @@ FIXTURE(op) {
 };
 
 /*
- * @last: which of its calls is the last to fail, or MAX_NTH: whichever that is
- * @again: what is said of a second one if all that has failed is to hand over the result of
- *	the first; or 0
+ * @last: number of the last allocation or copy to fail; MAX_NTH: all of them
+ * @again: error of the second call that is accepted if only copying out the result of the first
+ *	call has failed; or 0
  */
 FIXTURE_VARIANT(op) {
 	int		(*before)(struct world *w);
@@ -41,7 +41,7 @@ FIXTURE_VARIANT_ADD(op, name) {							\
 };
 OPS(OP_VARIANT)
 
-/* No name can be there twice, so as many as there are ioctls are all of them. */
+/* Names are unique, so a list of OPS_ALL entries is complete. */
 #define PLUS_ONE(...) + 1
 _Static_assert(0 OPS(PLUS_ONE) == OPS_ALL, "an ioctl is missing in OPS");
 
@@ -58,7 +58,7 @@ FIXTURE_TEARDOWN(op)
 		world_close(&self->w);
 }
 
-/* The 1st, 2nd, ... call fails, until none does any more; then it can be done after all. */
+/* Fail the 1st, 2nd, ... allocation until none fails; after each failure the call works. */
 TEST_F_TIMEOUT(op, is_whole_or_undone, 900)
 {
 	struct world *w = &self->w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory whose page faults hang until the test resolves them: userfaultfd tells of each fault, in
- * order, so a test knows that a call of another thread has arrived there, whatever the load.
+ * Memory whose page faults hang until the test resolves them.  userfaultfd reports the faults in
+ * order, so a test knows that a call of another thread has reached one, whatever the load.
  */
 #ifndef HANG_H
 #define HANG_H
@@ -21,7 +21,7 @@ struct hang {
 	size_t	size;
 };
 
-/* @size bytes without a page.  -1: userfaultfd is not available. */
+/* Map @size bytes without a page.  Return -1 if userfaultfd is not available. */
 static inline int hang_open(struct hang *h, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -38,7 +38,7 @@ static inline int hang_open(struct hang *h, size_t size)
 	return 0;
 }
 
-/* Offset of the next fault, which hangs from now on; -1: none within @ms. */
+/* Return the offset of the next fault, which hangs from now on; -1: none within @ms. */
 static inline long hang_fault(struct hang *h, int ms)
 {
 	struct pollfd p = { .fd = h->fd, .events = POLLIN };
@@ -50,7 +50,7 @@ static inline long hang_fault(struct hang *h, int ms)
 	return (long)(msg.arg.pagefault.address - (unsigned long)h->va) & -4096L;
 }
 
-/* Give @n pages from @offset on, and end the faults that hang there. */
+/* Map @n zero pages from @offset on, and end the faults that hang there. */
 static inline int hang_give(struct hang *h, size_t offset, size_t n)
 {
 	struct uffdio_zeropage zero = {
@@ -60,7 +60,7 @@ static inline int hang_give(struct hang *h, size_t offset, size_t n)
 	return ioctl(h->fd, UFFDIO_ZEROPAGE, &zero);
 }
 
-/* Take a page away again: the next access hangs. */
+/* Unmap a page again: the next access hangs. */
 static inline int hang_take(struct hang *h, size_t offset)
 {
 	return madvise(h->va + offset, 4096, MADV_DONTNEED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counting the system calls that a traced process makes between two marks. */
+/* Count the system calls that a traced process makes between two marks. */
 #ifndef MARKS_H
 #define MARKS_H
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Calls that do nothing, and that nobody else makes with these arguments. */
+/* Arguments of calls that do nothing and that no other code makes. */
 #define MARK_START	0x5eed0001
 #define MARK_END	0x5eed0002
 
@@ -19,10 +19,10 @@ static inline void mark(long which)
 	syscall(SYS_getpriority, which, 0);
 }
 
-/* Whether a system call that @pid is about to make counts. */
+/* Return whether a system call that @pid is about to make counts. */
 typedef int count_fn(pid_t pid, const struct user_regs_struct *regs);
 
-/* System calls of @pid between the marks for which @counts is true, or -1. */
+/* Return the system calls of @pid between the marks for which @counts is true, or -1. */
 static inline long count_some_between_marks(pid_t pid, count_fn *counts, int *exit_status)
 {
 	struct user_regs_struct regs;
@@ -63,7 +63,7 @@ static inline int count_all(pid_t pid, const struct user_regs_struct *regs)
 	return 1;
 }
 
-/* System calls of @pid between the marks, or -1. */
+/* Return the number of system calls of @pid between the marks, or -1. */
 static inline long count_between_marks(pid_t pid, int *exit_status)
 {
 	return count_some_between_marks(pid, count_all, exit_status);

@@ -24,7 +24,7 @@
 #define FIRST_PSN	0x1000
 #define FIRST_COMM	0x51000000
 #define FIRST_PORT	600
-#define WINDOW		100	/* requests of a flood without an answer: no backlog is full */
+#define WINDOW		100	/* unanswered requests of a flood; few enough for any backlog */
 #define RCVBUF		(4 << 20)	/* room for thousands of answers */
 
 #define OP_SEND_ONLY	0x04
@@ -70,7 +70,7 @@ struct roce {
 	int			fd;
 	struct in_addr		own, to;
 	uint32_t		n;
-	int			talks;		/* at once, to whoever replies */
+	int			talks;		/* send a message as soon as a reply arrives */
 	struct roce_answers	answers;
 	struct {
 		int		answered;
@@ -91,7 +91,7 @@ static uint32_t crc32_le(uint32_t crc, const void *data, size_t len)
 	return crc;
 }
 
-/* The invariant CRC covers the headers with every field that changes on the way set to ones. */
+/* The invariant CRC covers the headers, with every field that changes on the way set to ones. */
 static uint32_t icrc(const struct roce *r, const void *packet, size_t len)
 {
 	uint16_t ip[14] = {
@@ -107,7 +107,9 @@ static uint32_t icrc(const struct roce *r, const void *packet, size_t len)
 	ip[12] = htons(8 + len + 4);
 	ip[13] = 0xffff;
 	bth.qpn |= htonl(0xff000000);
-	/* The register after the eight bytes of ones that stand for the local route header. */
+	/*
+	 * 0xdebb20e3: the register after eight bytes of ones in place of the local route header.
+	 */
 	crc = crc32_le(0xdebb20e3, ip, sizeof(ip));
 	crc = crc32_le(crc, &bth, sizeof(bth));
 	return ~crc32_le(crc, (const char *)packet + sizeof(bth), len - sizeof(bth));
@@ -185,7 +187,7 @@ static int send_req(struct roce *r, const struct roce_ask *ask, uint32_t i)
 	d[93] = 64;					/* hop limit */
 	d[94] = 8;					/* subnet local */
 	d[95] = 20 << 3;				/* ACK timeout */
-	/* rdma_cm's header of the private data: IPv4, port, addresses. */
+	/* The header of rdma_cm in the private data: IPv4, port, addresses. */
 	cma[1] = 0x40;
 	cma[2] = port >> 8;
 	cma[3] = (uint8_t)port;
@@ -215,7 +217,7 @@ static void hear(struct roce *r, const struct mad *mad)
 	if (attr == CM_REP) {
 		r->conn[i].answered = 1;
 		r->conn[i].qpn = get32(mad->data + 12) >> 8;
-		/* Each side says where the other begins. */
+		/* Each side sends the PSN at which the other starts. */
 		r->conn[i].psn = get32(mad->data + 20) >> 8;
 		r->answers.replies++;
 		if (r->talks)
@@ -241,7 +243,7 @@ static uint32_t answered(const struct roce *r)
 	return r->answers.replies + r->answers.rejects;
 }
 
-/* Until @n requests have an answer, or now_ms() is @end. */
+/* Receive until @n requests have an answer, or until now_ms() reaches @end. */
 static int listen_for(struct roce *r, uint32_t n, long end)
 {
 	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };

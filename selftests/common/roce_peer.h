@@ -2,8 +2,8 @@
 /*
  * A RoCE v2 peer made of a UDP socket, in a process and a network namespace of its own.
  *
- * The peer needs no RDMA device.  It sends connection requests and completes none of them
- * unless a test orders it to.
+ * The peer needs no RDMA device.  It sends connection requests and completes none of them unless
+ * a test orders it to.
  */
 #ifndef ROCE_PEER_H
 #define ROCE_PEER_H
@@ -13,11 +13,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ROCE_MAX	8192	/* requests of one peer */
+#define ROCE_MAX	8192	/* largest number of requests of one peer */
 #define ROCE_PAYLOAD	8	/* bytes of a message from roce_talk() */
-#define ROCE_PD_REQ	56	/* private data of a request, at most */
-#define ROCE_PD_REJ	148	/* and of a reject, always */
-#define ROCE_ADDR	"10.9.0.3"	/* where the peer is */
+#define ROCE_PD_REQ	56	/* largest private data of a request */
+#define ROCE_PD_REJ	148	/* size of the private data of every reject */
+#define ROCE_ADDR	"10.9.0.3"	/* address of the peer */
 
 struct roce_peer {
 	pid_t	pid;
@@ -34,11 +34,12 @@ struct roce_answers {
 };
 
 /*
- * struct roce_ask - what a request says
- * @qual: port that is asked for
- * @port: own port; 0: each request has one of its own
- * @claims: own address; 0: the true one.  That of the path, where answers go, is always true.
- * @pd: private data, behind rdma_cm's header
+ * struct roce_ask - contents of a connection request
+ * @qual: port to connect to
+ * @port: source port; 0: a different one for each request
+ * @claims: source address in the header of rdma_cm; 0: the true one.  The address of the path,
+ *	where answers go, is always true.
+ * @pd: private data behind the header of rdma_cm
  */
 struct roce_ask {
 	uint16_t	qual;
@@ -48,8 +49,8 @@ struct roce_ask {
 };
 
 /*
- * 0, or -errno; -ENODEV: the adapter is no soft-RoCE on one end, v0, of a veth pair.
- * @addr is the struct sockaddr_in of the adapter.
+ * Return 0 or -errno; -ENODEV: the adapter is not soft-RoCE on v0, one end of a veth pair.
+ * @addr points to the struct sockaddr_in of the adapter.
  */
 int roce_start(struct roce_peer *r, const void *addr);
 void roce_end(struct roce_peer *r);
@@ -58,15 +59,15 @@ void roce_end(struct roce_peer *r);
 int roce_request(struct roce_peer *r, uint16_t qual, uint32_t n);
 int roce_ask(struct roce_peer *r, const struct roce_ask *ask, uint32_t n);
 
-/* Wait until @n requests have an answer, or for @ms. */
+/* Wait for at most @ms until @n requests have an answer. */
 int roce_answers(struct roce_peer *r, uint32_t n, unsigned int ms, struct roce_answers *a);
 
-/* Send a message over the connection of request @i, which has a reply, and no RTU before it. */
+/* Send a message on the connection of request @i, which has a reply, without an RTU before it. */
 int roce_talk(struct roce_peer *r, uint32_t i);
 
 /*
- * Send @n requests as fast as they are answered, and at once a message over each connection, as
- * by roce_talk().  @ms: for all of them; -ETIMEDOUT: the rest had to do without.
+ * Send @n requests as fast as they are answered, and a message on each connection as soon as its
+ * reply arrives, like roce_talk().  @ms limits the whole; -ETIMEDOUT: the rest is not done.
  */
 int roce_flood(struct roce_peer *r, const struct roce_ask *ask, uint32_t n, unsigned int ms,
 	       struct roce_answers *a);

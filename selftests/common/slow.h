@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process that hardly gets on, also within a call: a control group gives it a thousandth of
- * a processor.  What the kernel does for it in a few milliseconds takes as many seconds,
- * and whoever waits for it in the kernel is seen to wait.
+ * A process that makes almost no progress, even within a call: a control group gives it a
+ * thousandth of a CPU.  Kernel work of a few milliseconds takes seconds on its behalf, so a test
+ * can see which threads wait for it in the kernel.
  */
 #ifndef SLOW_H
 #define SLOW_H
@@ -27,7 +27,7 @@ static inline int slow_write(const char *path, const char *text)
 	return ret;
 }
 
-/* -1: this machine has no such groups, or nobody may make one. */
+/* Return -1 if this machine has no cgroup2 or does not let us make a group. */
 static inline int slow_open(void)
 {
 	mkdir(SLOW_ROOT, 0700);
@@ -40,19 +40,19 @@ static inline int slow_open(void)
 	return slow_write(SLOW_GROUP "/cpu.max", "1000 1000000");
 }
 
-/* From here on this process is slow. */
+/* Make this process slow from here on. */
 static inline int slow_enter(void)
 {
 	return slow_write(SLOW_GROUP "/cgroup.procs", "0");
 }
 
-/* All of them get on again. */
+/* Let all slow processes run at full speed again. */
 static inline int slow_over(void)
 {
 	return slow_write(SLOW_GROUP "/cpu.max", "max");
 }
 
-/* They have ended. */
+/* Remove the group.  Its processes must have ended. */
 static inline void slow_close(void)
 {
 	rmdir(SLOW_GROUP);
