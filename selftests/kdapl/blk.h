@@ -3,12 +3,12 @@
  * dat_blk.ko: block devices that a dat-blkd serves over DAT.
  *
  *	echo add IA ADDRESS PORT >/dev/dat_blk		makes /dev/datblk0, or the next
- *	echo remove datblk0 >/dev/dat_blk		unless somebody has it open
- *	echo remove datblk0 force >/dev/dat_blk		in any case
- *	cat /dev/dat_blk				lists them
+ *	echo remove datblk0 >/dev/dat_blk		fails if the device is open
+ *	echo remove datblk0 force >/dev/dat_blk		removes it in any case
+ *	cat /dev/dat_blk				lists the devices
  *
- * A request, and who may end it
- * =============================
+ * The life of a request
+ * =====================
  *
  *	queue_rq                  server                 upcall
  *	--------                  ------                 ------
@@ -20,12 +20,12 @@
  *	                                                 all three: settle
  *	                                                 settled: clear BUSY, complete
  *
- * Who clears BUSY completes the request: that is the last of these steps, or, if the
- * connection is lost, datblk_lost_work().  That one first sees to it that queue_rq runs
- * nowhere and that the connection is gone, with the queue pair: memory is given back when
- * the peer can't reach it any more.
+ * The context that clears BUSY completes the request: normally the last of these steps, or
+ * datblk_lost_work() if the connection is lost.  datblk_lost_work() first quiesces queue_rq and
+ * destroys the connection with its queue pair, so that the peer cannot reach memory that has
+ * been given back.
  *
- * A connection that is lost stays lost: requests fail until the device is removed.
+ * A lost connection stays lost: requests fail until the device is removed.
  */
 #ifndef _BLK_H
 #define _BLK_H
@@ -50,31 +50,31 @@
 
 /**
  * struct datblk_rq - the driver's part of a request of the block layer
- * @since: jiffies, when there was first not enough of something for it
+ * @since: jiffies of the first failure to get a resource for the request
  */
 struct datblk_rq {
 	unsigned long	since;
 };
 
 /**
- * struct datblk_io - what a tag of the block layer is used for
+ * struct datblk_io - state of a block layer tag
  * @dev: device
  * @rq: request, valid while BUSY
  * @flags: DATBLK_IO_*
- * @left: steps until it is settled
- * @tag: on the wire: number of uses of this one, and its index
+ * @left: steps until the request is settled
+ * @tag: tag on the wire: use count of this tag, and its index
  * @op: DATBLK_READ, ...
  * @length: bytes
- * @answer: of the server
- * @status: for the block layer; its owner's who has cleared BUSY
- * @addr: of the pages, for the peer
- * @rkey: likewise
- * @bounce: its part of the bounce memory
- * @bounce_addr: of it, for the peer
- * @bounce_rkey: of it
- * @bounce_context: of it
- * @lmr: for its pages
- * @sg: its pages
+ * @answer: status that the server replied
+ * @status: status for the block layer; owned by the context that has cleared BUSY
+ * @addr: address of the pages, for the peer
+ * @rkey: key of the pages, for the peer
+ * @bounce: this tag's part of the bounce memory
+ * @bounce_addr: address of @bounce, for the peer
+ * @bounce_rkey: key of @bounce, for the peer
+ * @bounce_context: LMR context of @bounce
+ * @lmr: LMR that registers the pages
+ * @sg: pages
  */
 struct datblk_io {
 	struct datblk	*dev;
@@ -97,16 +97,16 @@ struct datblk_io {
 };
 
 /**
- * struct datblk_mem_ops - how the peer gets at the pages of a request
- * @name: for people
+ * struct datblk_mem_ops - a way to give the peer access to the pages of a request
+ * @name: name in messages
  * @blocking: @map may sleep
- * @setup: before connecting; what it makes goes with the IA, or by @cleanup
- * @cleanup: after the IA is closed; also after a @setup that has failed
- * @limit: what the block layer has to respect
- * @map: set addr and rkey; BLK_STS_RESOURCE: it may work later; queue_rq's context
- * @settle: take it back: datblk_settled() is called by it, or follows; BH
- * @revoke: likewise, when there is no connection any more; may sleep
- * @finish: the request was good; the block layer's completion context
+ * @setup: called before connecting; what it makes ends with the IA or in @cleanup
+ * @cleanup: called after the IA is closed, and after a @setup that has failed
+ * @limit: set the limits that the block layer has to respect
+ * @map: set addr and rkey; called by queue_rq; BLK_STS_RESOURCE: try again later
+ * @settle: end the access; calls datblk_settled() now or from a later completion; BH
+ * @revoke: end the access after the connection is gone; may sleep
+ * @finish: called for a request that has succeeded, in the block layer's completion context
  */
 struct datblk_mem_ops {
 	const char	*name;
@@ -121,7 +121,7 @@ struct datblk_mem_ops {
 };
 
 /**
- * struct datblk_msgs - memory for messages; of every kind one per tag
+ * struct datblk_msgs - memory for messages, one of each kind per tag
  * @request: sent for the tag of this index
  * @reply: posted as receives
  */
@@ -134,36 +134,36 @@ struct datblk_msgs {
 
 /**
  * struct datblk - a device
- * @node: in the list of all
- * @index: number of its name
- * @ia_name: as asked for
- * @address: as asked for
- * @port: as asked for
- * @flags: DATBLK_LIVE: there was a connection; DATBLK_DEAD: it is lost, or not wanted
- * @ia: everything of DAT is closed with it
+ * @node: entry in the list of devices
+ * @index: number in the device's name
+ * @ia_name: adapter, from the command
+ * @address: server, from the command
+ * @port: port of the server, from the command
+ * @flags: DATBLK_LIVE: the connection was established; DATBLK_DEAD: it is lost or being closed
+ * @ia: adapter; closing it closes all other DAT objects
  * @async_evd: upcalls may sleep
  * @connect_evd: upcalls may sleep
  * @dto_evd: upcalls in BH, one at a time
- * @pz: of everything
- * @ep: connected once
- * @connected: the attempt has ended; @error tells how
+ * @pz: zone of all objects
+ * @ep: endpoint, connected once
+ * @connected: completed when the attempt to connect has ended; @error has its result
  * @error: 0, or why there is no connection
- * @sync: memory that stays registered has to be synchronized
- * @reads: RDMA reads of the server at a time
- * @depth: tags; what the adapter can and the server allows
- * @max_bytes: of a request; likewise
+ * @sync: registered memory has to be synchronized
+ * @reads: RDMA reads that the server may have in flight
+ * @depth: tags; at most what the adapter supports and the server allows
+ * @max_bytes: largest request; at most what the adapter supports and the server allows
  * @block_size: bytes
  * @size: bytes
  * @export_flags: DATBLK_EXPORT_*
  * @msgs: messages
- * @mem: how pages are given to the peer
- * @bounce: memory of all tags
+ * @mem: operations that give pages to the peer
+ * @bounce: bounce memory of all tags
  * @sg: pages of all tags
- * @ios: one per tag
- * @lost_work: queued by who sets DEAD
- * @set: tags
- * @disk: of the block layer, NULL before it is made
- * @added: it can be used, and its last user frees this
+ * @ios: state of each tag
+ * @lost_work: work queued by the context that sets DEAD
+ * @set: tag set
+ * @disk: disk of the block layer, NULL before it is made
+ * @added: the disk is in use, and its last user frees this structure
  */
 struct datblk {
 	struct list_head	node;

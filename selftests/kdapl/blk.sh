@@ -10,7 +10,7 @@ file_system() {
 		fill "$tmp/mnt" && sums "$tmp/mnt" >"$tmp/before" && umount "$tmp/mnt"
 }
 
-# Another device, another server: nothing comes from a cache.
+# A new device and a new server: no data can come from a cache.
 files_survive_a_remount() {
 	finish && serve && add && mount $disk "$tmp/mnt" && sums "$tmp/mnt" >"$tmp/after" &&
 		umount "$tmp/mnt" && cmp "$tmp/before" "$tmp/after" >>"$tmp/log" &&
@@ -43,14 +43,14 @@ size_is_that_of_the_file() {
 	local rc=0
 	fresh 17 || return 1
 	[ "$(blockdev --getsize64 $disk)" = $((17 << 20)) ] || fail "another size" || rc=1
-	# The last sector is there, and none behind it.
+	# The last sector is accessible, and none follows it.
 	dd if=/dev/urandom of="$tmp/sector" bs=512 count=1 status=none
 	dd if="$tmp/sector" of=$disk bs=512 seek=$(((17 << 11) - 1)) oflag=direct status=none || rc=1
 	tail -c 512 "$tmp/image" | cmp - "$tmp/sector" || rc=1
 	finish && return $rc
 }
 
-# The server's system calls say what a flush is worth.
+# The server's system calls show that a flush and FUA reach the file.
 flush_reaches_the_file() {
 	local rc=0
 	fresh 16 || return 1
@@ -92,7 +92,7 @@ read_only_export() {
 	[ "$(blockdev --getro $disk)" = 1 ] || fail "it can be written" || rc=1
 	! dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct 2>>"$tmp/log" || rc=1
 	cmp -n $((1 << 17)) $disk /dev/zero >>"$tmp/log" 2>&1 || rc=1
-	# Nor by who does not ask.
+	# Nor by a client that does not ask.
 	timeout 60 "$here/blk/blk-liar" -d "$adapter" -r "$host" $port >>"$tmp/log" 2>&1 || rc=1
 	finish && return $rc
 }
@@ -104,7 +104,7 @@ nobody_there() {
 		! order 5 "remove datblk0" && ! order 5 nonsense && [ ! -s $control ]
 }
 
-# What is under way fails, and the module can go at once.
+# Requests in flight fail, and the module can be unloaded at once.
 a_round() { # BOUNCE
 	local verifier rc
 	load && parameter bounce "$1" && add || return 1
@@ -114,7 +114,7 @@ a_round() { # BOUNCE
 	order 30 remove datblk0 force || return 1
 	wait $verifier
 	rc=$?
-	# It may not have been there in time.
+	# The device may have been removed before blk-verify could start.
 	[ $rc = 3 ] || [ $rc = 2 ] || fail "I/O ended with $rc" || return 1
 	rmmod dat_blk 2>>"$tmp/log" || fail "it can't be unloaded"
 }
@@ -132,7 +132,7 @@ rounds() {
 
 sent_packets() { cat "/sys/class/infiniband/$adapter/ports/1/hw_counters/sent_pkts"; }
 
-# It does not end the connection, and is done.
+# The probe neither ends the connection nor stays outstanding.
 idle_client_is_looked_at() {
 	local before
 	fresh 16 --probe 1 || return 1
@@ -155,7 +155,7 @@ several_at_once() {
 		io+=($!)
 	done
 	for i in "${io[@]}"; do wait "$i" || rc=1; done
-	# The name that is free is the next one's.
+	# A new device takes the name that has become free.
 	order 30 remove datblk0 && [ ! -e $disk ] && add && [ -e $disk ] || rc=1
 	for i in 1 0; do order 30 remove datblk$i || rc=1; done
 	stop_server TERM

@@ -7,14 +7,14 @@
 #include <linux/blkdev.h>
 #include <linux/version.h>
 
-/* 6.14 merges always. */
+/* Since 6.14 merging is always on. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define DATBLK_TAGS_MERGE	BLK_MQ_F_SHOULD_MERGE
 #else
 #define DATBLK_TAGS_MERGE	0
 #endif
 
-/* 6.16 took the queue away. */
+/* Since 6.16 blk_rq_map_sg() takes no queue. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 static inline int datblk_map_sg(struct request *rq, struct scatterlist *sg)
 {
@@ -27,7 +27,7 @@ static inline int datblk_map_sg(struct request *rq, struct scatterlist *sg)
 }
 #endif
 
-/* 6.11 made these a part of the limits: a cache, FUA, and nothing that turns. */
+/* Since 6.11 these flags are limits: a write cache, FUA, non-rotational. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 static inline void datblk_queue_features(struct request_queue *q)
 {
@@ -50,7 +50,7 @@ static inline void datblk_limit_features(struct queue_limits *lim)
 }
 #endif
 
-/* 6.9 takes the limits when the disk is made; before, they are the queue's, one by one. */
+/* Since 6.9 the limits are passed when the disk is made; before, they are set on the queue. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
 static inline struct gendisk *datblk_alloc_limited(struct blk_mq_tag_set *set,
 						   const struct queue_limits *lim, void *data)
@@ -79,7 +79,7 @@ static inline struct gendisk *datblk_alloc_limited(struct blk_mq_tag_set *set,
 }
 #endif
 
-/* A disk of blk_mq_alloc_disk(), with these limits and a cache that can be flushed. */
+/* Allocate a disk with these limits and a write cache that can be flushed. */
 static inline struct gendisk *datblk_alloc_disk(struct blk_mq_tag_set *set,
 						struct queue_limits *lim, void *data)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The connection of a device: what it is made of, how it begins and ends. */
+/* The connection of a device: its objects, its begin and its end. */
 #include <linux/dma-mapping.h>
 #include <linux/inet.h>
 #include <linux/nsproxy.h>
@@ -11,7 +11,7 @@
 #define ASYNC_QLEN		16
 #define CONNECT_QLEN		4
 #define CONNECT_TIMEOUT_US	(10 * USEC_PER_SEC)
-/* Of a request: the message, and what memory wants before and after it. */
+/* Per request: the message, and the posts of registering and invalidating its memory. */
 #define POSTS_PER_IO		3
 #define MAX_READS		16
 
@@ -38,8 +38,8 @@ int datblk_errno(DAT_RETURN rc)
 }
 
 /*
- * The connection is of no use any more: whoever finds out calls this, in any context but
- * hard interrupt; the first call counts.
+ * Declare the connection unusable.  Any context but hard interrupt may call this; only the first
+ * call counts.
  */
 void datblk_fail(struct datblk *dev, const char *why)
 {
@@ -63,7 +63,7 @@ int datblk_register(struct datblk *dev, void *memory, size_t size, DAT_MEM_PRIV_
 	return datblk_errno(rc);
 }
 
-/* What the CPU has written is for the adapter to read. */
+/* Make data that the CPU has written visible to the adapter. */
 void datblk_sync_out(struct datblk *dev, const void *at, size_t len, DAT_LMR_CONTEXT context)
 {
 	DAT_LMR_TRIPLET seg = {
@@ -74,7 +74,7 @@ void datblk_sync_out(struct datblk *dev, const void *at, size_t len, DAT_LMR_CON
 		dat_lmr_sync_rdma_read(dev->ia, &seg, 1);
 }
 
-/* What the adapter has written is for the CPU to read. */
+/* Make data that the adapter has written visible to the CPU. */
 void datblk_sync_in(struct datblk *dev, const void *at, size_t len, DAT_LMR_CONTEXT context)
 {
 	DAT_LMR_TRIPLET seg = {
@@ -88,7 +88,7 @@ void datblk_sync_in(struct datblk *dev, const void *at, size_t len, DAT_LMR_CONT
 /**
  * datblk_connected() - the attempt to connect has ended
  * @dev: device
- * @error: how: 0 or a negative errno; what comes first is what its caller is told
+ * @error: 0 or a negative errno; the first error is what datblk_connect() returns
  *
  * Context: process.
  */
@@ -109,7 +109,7 @@ static bool export_good(const struct datblk *dev, const struct datblk_export *e)
 	       le16_to_cpu(e->version) == DATBLK_VERSION &&
 	       le32_to_cpu(e->depth) >= 1 && le32_to_cpu(e->depth) <= dev->depth &&
 	       max_bytes >= 4096 && max_bytes <= dev->max_bytes && max_bytes % 4096 == 0 &&
-	       /* The block layer does not make do with less than a page. */
+	       /* The block layer needs requests of at least a page. */
 	       max_bytes >= PAGE_SIZE &&
 	       is_power_of_2(block_size) && block_size >= 512 && block_size <= 4096 &&
 	       size && size <= LLONG_MAX && size % block_size == 0 && !e->reserved &&
@@ -169,9 +169,9 @@ static void async_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 		    "the adapter is gone" : "the adapter has reported an error");
 }
 
-/* ---- Making it ---- */
+/* ---- Making the objects ---- */
 
-/* Requests that begin and end within pages: one page more than their length. */
+/* A request that is not page-aligned takes one page more than its length. */
 static int limit_bytes(struct datblk *dev)
 {
 	DAT_VADDR alignment;
@@ -188,7 +188,7 @@ static int limit_bytes(struct datblk *dev)
 	return 0;
 }
 
-/* What the adapter can. */
+/* Read the limits of the adapter. */
 static int read_limits(struct datblk *dev)
 {
 	struct {
@@ -208,7 +208,7 @@ static int read_limits(struct datblk *dev)
 	kfree(attr);
 	if (rc != DAT_SUCCESS)
 		return datblk_errno(rc);
-	/* The server reads what is written. */
+	/* reads: the server fetches the data of writes by RDMA read. */
 	return dev->depth && dev->reads ? limit_bytes(dev) : -EOPNOTSUPP;
 }
 
@@ -227,7 +227,7 @@ static DAT_RETURN make_evds(struct datblk *dev)
 			     DAT_EVD_CONNECTION_FLAG, &dev->connect_evd);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Room for all that can be outstanding. */
+	/* Leave room for the completions of everything that can be outstanding. */
 	return dat_evd_kcreate(dev->ia, (POSTS_PER_IO + 1) * dev->depth,
 			       DAT_UPCALL_SINGLE_INSTANCE, &dto, DAT_EVD_DTO_FLAG,
 			       &dev->dto_evd);
@@ -236,7 +236,7 @@ static DAT_RETURN make_evds(struct datblk *dev)
 static int make_msgs(struct datblk *dev)
 {
 	struct datblk_msgs *m = &dev->msgs;
-	/* The adapter writes replies: not into cache lines that the CPU writes. */
+	/* The adapter writes replies: keep them out of cache lines that the CPU writes. */
 	size_t requests = ALIGN(dev->depth * sizeof(*m->request), dma_get_cache_alignment());
 	size_t size = requests + dev->depth * sizeof(*m->reply);
 
@@ -313,7 +313,7 @@ static int handshake(struct datblk *dev)
 			    DAT_CONNECT_DEFAULT_FLAG);
 	if (rc != DAT_SUCCESS)
 		return datblk_errno(rc);
-	/* An event comes in any case; who does not want to wait closes the IA. */
+	/* An event always comes.  If the wait is killed, the caller closes the IA. */
 	if (wait_for_completion_killable(&dev->connected))
 		return -EINTR;
 	return READ_ONCE(dev->error);
@@ -321,10 +321,10 @@ static int handshake(struct datblk *dev)
 
 /**
  * datblk_connect() - connect to the server
- * @dev: knows where; the depth and the size of requests may get smaller
+ * @dev: device with the server's address; its depth and max_bytes may be reduced
  *
- * Context: process; of the network namespace whose adapters are meant.
- * Return: 0, or why it failed, and nothing is left.
+ * Context: process, in the network namespace that has the adapter.
+ * Return: 0, or a negative errno with everything undone.
  */
 int datblk_connect(struct datblk *dev)
 {
@@ -342,13 +342,16 @@ int datblk_connect(struct datblk *dev)
 
 /**
  * datblk_disconnect() - close everything
- * @dev: without requests
+ * @dev: device without requests
  *
  * Context: process.  Neither an upcall nor the work runs when this returns.
  */
 void datblk_disconnect(struct datblk *dev)
 {
-	/* This is no failure; who has just found one may still be about to queue the work. */
+	/*
+	 * Setting DEAD first: later errors are no failure.  An earlier one may still queue the
+	 * work.
+	 */
 	set_bit(DATBLK_DEAD, &dev->flags);
 	dat_ia_close(dev->ia, DAT_CLOSE_ABRUPT_FLAG);
 	cancel_work_sync(&dev->lost_work);

@@ -53,11 +53,11 @@ static int make_tags(struct datblk *dev)
 }
 
 /**
- * datblk_disk_add() - let the device be used
- * @dev: connected
+ * datblk_disk_add() - add the disk to the block layer
+ * @dev: connected device
  *
  * Context: process; reads the partition table.
- * Return: 0 or a negative errno; datblk_disk_remove() follows sooner or later.
+ * Return: 0 or a negative errno; the caller must call datblk_disk_remove() in both cases.
  */
 int datblk_disk_add(struct datblk *dev)
 {
@@ -76,16 +76,16 @@ int datblk_disk_add(struct datblk *dev)
 	disk->private_data = dev;
 	set_capacity(disk, dev->size >> SECTOR_SHIFT);
 	set_disk_ro(disk, dev->export_flags & DATBLK_EXPORT_READ_ONLY);
-	/* From now on the work quiesces its queue. */
+	/* From here on lost_work quiesces the queue of this disk. */
 	smp_store_release(&dev->disk, disk);
-	/* The work that has missed it has come after DEAD, which requests will see. */
+	/* If lost_work has missed the disk, DEAD was set before, and requests will see it. */
 	smp_mb();
 	err = device_add_disk(NULL, disk, NULL);
 	dev->added = !err;
 	return err;
 }
 
-/* A disk that was never added does not free @dev, and uses the tags to the end. */
+/* No last user frees @dev if the disk was never added; the tags are freed last. */
 static void disk_undo(struct datblk *dev)
 {
 	if (dev->disk)
@@ -96,16 +96,16 @@ static void disk_undo(struct datblk *dev)
 }
 
 /**
- * datblk_disk_remove() - let it go, and @dev, when its last user has
- * @dev: connected, perhaps not wholly added
+ * datblk_disk_remove() - remove the disk; its last user frees @dev
+ * @dev: connected device, possibly not completely added
  *
- * Context: process; returns when all requests are over, which takes up to the timeout.
+ * Context: process; waits for all requests, for up to their timeout.
  */
 void datblk_disk_remove(struct datblk *dev)
 {
 	if (dev->added)
 		del_gendisk(dev->disk);
-	/* The work may be looking at the disk until here. */
+	/* Until this returns, lost_work may use the disk. */
 	datblk_disconnect(dev);
 	if (!dev->added) {
 		disk_undo(dev);

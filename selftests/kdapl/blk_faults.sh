@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What can happen to a disk over DAT: servers that die, hang or lie, clients that lie, and
-# more.
+# Faults of a disk over DAT: servers that die, hang or lie, clients that lie, and more.
 # shellcheck source=selftests/kdapl/blk/disk.sh
 . "$(dirname "$0")/blk/disk.sh"
 
 verifier=
 
-# A file system that is mounted and has files, and I/O that goes on.
+# A mounted file system with files, and I/O in flight.
 disk_in_use() {
 	file_system_on 16 && fill "$tmp/mnt" && truncate -s 6M "$tmp/mnt/io" &&
 		verify_begin "$tmp/mnt/io"
@@ -49,8 +48,8 @@ comes_back() {
 	load && serve && add && mount $disk "$tmp/mnt" && umount "$tmp/mnt" && finish
 }
 
-# Memory can only be had by writing to the disk, which is just what can't be done any more.
-# No file system: one that has given up keeps who writes to it waiting.
+# Memory reclaim has to write to the disk, which no longer works.  There is no file system here:
+# one that has shut down keeps its writers waiting.
 killed_under_pressure() {
 	local group=$tmp/cg/dat-blk writer i
 	mkdir -p "$tmp/cg" && mount -t cgroup2 none "$tmp/cg" 2>>"$tmp/log" &&
@@ -74,7 +73,7 @@ killed_under_pressure() {
 
 # --- The server lies -----------------------------------------------------------
 
-# Whatever the server says, the client neither believes it nor waits for better.
+# The client neither believes a false reply nor waits for a better one.
 garbage_reply() { # FAULT
 	local rc=0 why='has sent garbage'
 	case $1 in
@@ -94,7 +93,7 @@ garbage_reply() { # FAULT
 	remove
 }
 
-# A server that gives each client the next of these.
+# Run a server that injects the next of these faults for each client.
 serve_faults() { # FAULT...
 	local IFS=,
 	serve --after 8 --fault "$*"
@@ -139,7 +138,7 @@ garbage_clients() {
 	add && works_within 20 dd if=$disk of=/dev/null bs=64k count=16 iflag=direct && finish
 }
 
-# --- Who takes it away ---------------------------------------------------------
+# --- The disk or its adapter is removed ------------------------------------------
 
 forced_removal() {
 	local rc
@@ -164,7 +163,7 @@ removal_while_mounted() {
 	within 15 umount "$tmp/mnt" && ! mountpoint -q "$tmp/mnt" && stop_server TERM
 }
 
-# The RDMA device goes, with I/O under way.
+# The RDMA device is removed while I/O is in flight.
 adapter_goes() {
 	local rc i
 	fresh 16 && verify_begin $disk && rdma link delete "$adapter" || return 1
@@ -207,7 +206,8 @@ mapfile -t exports < <(printf '%s\n' "${faults[@]}" | grep '^export-')
 mapfile -t replies < <(printf '%s\n' "${faults[@]}" | grep -v '^export-')
 garbage_exports "${exports[@]}"
 result "a server whose export is garbage is not connected to"
-# What finds them out is the same code everywhere; what follows is what is slow to watch.
+# All faults are found by the same code.  On a slow debug kernel, test only those that differ in
+# what follows.
 [ ! -e /sys/kernel/debug/kmemleak ] || replies=(noise tag-stale message-long twice silent)
 garbage_replies N "${replies[@]}"
 result "garbage from the server ends the connection (in place)"

@@ -5,12 +5,12 @@
 
 #include "blk.h"
 
-/* What a completion is of.  Receives are counted from 0, and are no tags. */
+/* Cookies tell what has completed.  Receives are counted from 0 and are no tags. */
 #define COOKIE_SEND	BIT_ULL(63)
 #define COOKIE_SETTLE	BIT_ULL(62)
 #define COOKIE_KIND	(COOKIE_SEND | COOKIE_SETTLE)
 
-/* Of a tag: the index, and how often it was used. */
+/* A tag holds the index of the io and its use count. */
 #define TAG_INDEX(tag)	((u32)(tag) & 0xffff)
 #define TAG_STEP	0x10000ULL
 
@@ -38,7 +38,7 @@ static bool io_has_data(const struct datblk_io *io)
 
 /* ---- The end of a request ---- */
 
-/* For one caller only; false for the others. */
+/* Return true to one caller only. */
 static bool io_claim(struct datblk_io *io)
 {
 	return test_and_clear_bit(DATBLK_IO_BUSY, &io->flags);
@@ -63,8 +63,8 @@ static void io_step(struct datblk_io *io)
 }
 
 /**
- * datblk_settled() - the server's answer is here, and its access to the pages over
- * @io: BUSY, unless the connection was lost
+ * datblk_settled() - the server has replied and cannot access the pages any more
+ * @io: io, BUSY unless the connection was lost
  *
  * Context: BH.
  */
@@ -73,7 +73,7 @@ void datblk_settled(struct datblk_io *io)
 	io_end(io, io->answer);
 }
 
-/* Of the request whose completion calls for datblk_settled(). */
+/* Return the cookie of the request whose completion leads to datblk_settled(). */
 DAT_DTO_COOKIE datblk_settle_cookie(const struct datblk_io *io)
 {
 	return (DAT_DTO_COOKIE) { .as_64 = io->tag | COOKIE_SETTLE };
@@ -109,7 +109,7 @@ static void io_begin(struct datblk_io *io, struct request *rq)
 	clear_bit(DATBLK_IO_ANSWERED, &io->flags);
 	atomic_set(&io->left, IO_STEPS);
 	WRITE_ONCE(io->tag, tag & ~COOKIE_KIND);
-	/* Before BUSY everything else, for whoever sees a reply that came too early. */
+	/* Publish everything else before BUSY, for a reply that comes too early. */
 	smp_mb__before_atomic();
 	set_bit(DATBLK_IO_BUSY, &io->flags);
 }
@@ -140,7 +140,7 @@ static DAT_RETURN io_post(struct datblk_io *io)
 	return dat_ep_post_send(io->dev->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Nothing that other requests use up lacks for so long. */
+/* Other requests free resources within the timeout; a longer shortage is an error. */
 static blk_status_t io_later(struct datblk_io *io)
 {
 	struct datblk_rq *own = blk_mq_rq_to_pdu(io->rq);
@@ -153,10 +153,10 @@ static blk_status_t io_later(struct datblk_io *io)
 		BLK_STS_IOERR : BLK_STS_RESOURCE;
 }
 
-/* Unless this works, nobody has seen @io. */
+/* If this fails, no other context has seen @io. */
 static blk_status_t io_map(struct datblk_io *io)
 {
-	/* It may be memory reclaim that waits for this request. */
+	/* Memory reclaim may be waiting for this request. */
 	unsigned int noio = memalloc_noio_save();
 	blk_status_t status = io->dev->mem->map(io);
 
@@ -185,8 +185,8 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	if (status != BLK_STS_OK)
 		return status;
 	/*
-	 * The queues have room for all tags, so it fails only if the connection does.  The
-	 * pages may be mapped, and the work waits for the end of that.
+	 * The queues have room for all tags, so posting fails only if the connection does.  The
+	 * pages may be mapped already; datblk_lost_work() unmaps them.
 	 */
 	if (io_post(io) != DAT_SUCCESS)
 		datblk_fail(dev, "a request can't be posted");
@@ -195,7 +195,7 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	return BLK_STS_OK;
 }
 
-/* A server that is silent for so long is as good as none. */
+/* A server that stays silent for the timeout counts as lost. */
 static enum blk_eh_timer_return datblk_timed_out(struct request *rq)
 {
 	datblk_fail(rq->q->queuedata, "the server does not answer");
@@ -211,9 +211,9 @@ const struct blk_mq_ops datblk_mq_ops = {
 /* ---- What comes from the server ---- */
 
 /*
- * A server that replies before it has the request, and guesses the tag, may have the reply
- * taken for one to the next use of it: it could have given that one as early, and no request
- * ends before it was posted and sent.
+ * A server that guesses a tag can reply before it has the request, and the reply then counts for
+ * the next use of the tag.  This is harmless: the server could give the same reply later, and no
+ * request ends before it was posted and sent.
  */
 static struct datblk_io *io_of(struct datblk *dev, u64 tag)
 {
@@ -228,7 +228,7 @@ static struct datblk_io *io_of(struct datblk *dev, u64 tag)
 	return io;
 }
 
-/* The request that a reply is to, for the first reply that is as it must be, or NULL. */
+/* Return the request of a valid first reply, or NULL. */
 static struct datblk_io *reply_io(struct datblk *dev, const struct datblk_reply *r)
 {
 	u32 status = le32_to_cpu(r->status);
@@ -252,14 +252,14 @@ static void got_reply(struct datblk *dev, u32 index, u32 length)
 	struct datblk_io *io;
 
 	datblk_sync_in(dev, &dev->msgs.reply[index], sizeof(reply), dev->msgs.context);
-	/* Its bytes are checked and used once each, and the buffer is posted again. */
+	/* The reply is copied first: the server could change it between check and use. */
 	reply = dev->msgs.reply[index];
 	io = length == sizeof(reply) ? reply_io(dev, &reply) : NULL;
 	if (!io) {
 		datblk_fail(dev, "the server has sent garbage");
 		return;
 	}
-	/* First the buffer: the next request may be sent as soon as this one ends. */
+	/* Post the buffer first: the next request may be sent as soon as this one ends. */
 	if (datblk_post_reply(dev, index) != DAT_SUCCESS) {
 		datblk_fail(dev, "a receive can't be posted");
 		return;
@@ -288,7 +288,7 @@ void datblk_dto_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 	struct datblk *dev = instance_data;
 	u64 cookie = dto->user_cookie.as_64;
 
-	/* Of a connection that never was: an event tells why. */
+	/* The connection was never established: the connection event says why. */
 	if (!test_bit(DATBLK_LIVE, &dev->flags))
 		return;
 	if (dto->status != DAT_DTO_SUCCESS)
@@ -301,8 +301,8 @@ void datblk_dto_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 }
 
 /**
- * datblk_lost_work() - end what can't be ended any more by the server
- * @work: of a device
+ * datblk_lost_work() - end the requests of a lost connection
+ * @work: lost_work of a device
  */
 void datblk_lost_work(struct work_struct *work)
 {
@@ -311,22 +311,22 @@ void datblk_lost_work(struct work_struct *work)
 	unsigned int noio;
 	u32 i;
 
-	/* With all that datblk_disk_add() has set up. */
+	/* Pairs with datblk_disk_add(): everything that was set up before the disk is visible. */
 	disk = smp_load_acquire(&dev->disk);
-	/* Without a disk no request was posted, and none will be; perhaps it is waited for. */
+	/* Without a disk there are no requests; datblk_connect() may be waiting, though. */
 	if (!disk) {
 		datblk_connected(dev, -ECONNRESET);
 		return;
 	}
-	/* Reclaim would wait for what is stopped here. */
+	/* Reclaim in here would wait for the queue that is stopped. */
 	noio = memalloc_noio_save();
 	blk_mq_quiesce_queue(disk->queue);
 	/*
-	 * However this ends, for the device may be gone: when it returns there is no
-	 * queue pair any more that the peer could use, and no request in a queue.
+	 * Ignore the result: the device may be gone.  When this returns, no queue pair exists
+	 * that the peer could use, and no request is in a queue.
 	 */
 	dat_ep_free(dev->ep);
-	/* Nor an upcall that would still try to take back a registration. */
+	/* After this no upcall tries to end a registration. */
 	dat_evd_modify_upcall(dev->dto_evd, DAT_UPCALL_TEARDOWN, NULL,
 			      DAT_UPCALL_INVOC_ANY);
 	for (i = 0; i < dev->depth; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module, and the file by which devices are made and removed. */
+/* The module, and the file through which devices are made and removed. */
 #include <linux/blkdev.h>
 #include <linux/idr.h>
 #include <linux/miscdevice.h>
@@ -33,9 +33,9 @@ MODULE_PARM_DESC(bounce, "copy the data, so that the server reaches no other mem
 struct workqueue_struct *datblk_wq;
 
 static LIST_HEAD(devices);
-static DEFINE_MUTEX(devices_lock);	/* devices, and making and removing one */
+static DEFINE_MUTEX(devices_lock);	/* protects devices; one is made or removed at a time */
 static DEFINE_IDA(indices);
-static atomic_t users = ATOMIC_INIT(1);	/* devices that are not freed, and the module */
+static atomic_t users = ATOMIC_INIT(1);	/* devices that are not freed, plus the module */
 
 void datblk_free(struct datblk *dev)
 {
@@ -99,7 +99,7 @@ static int add_device(const char *ia_name, const char *address, u16 port)
 		return err;
 	}
 	err = datblk_disk_add(dev);
-	/* Partitions were looked for: the server has had its chance to fail. */
+	/* device_add_disk() has looked for partitions, so the server may have failed already. */
 	if (!err && datblk_dead(dev))
 		err = -ECONNRESET;
 	if (err) {
@@ -126,7 +126,7 @@ static struct datblk *find_device(const char *name)
 	return NULL;
 }
 
-/* Who opens it while it goes gets errors, as with any device that is unplugged. */
+/* An open that races with this gets errors, like one of any unplugged device. */
 static int remove_named(const char *name, bool force)
 {
 	struct datblk *dev = find_device(name);
@@ -141,7 +141,7 @@ static int remove_named(const char *name, bool force)
 
 /* ---- /dev/dat_blk ---- */
 
-static_assert(DISK_NAME_LEN == 32);	/* the width of a name below */
+static_assert(DISK_NAME_LEN == 32);	/* a name below has this width */
 
 static int command(const char *line)
 {
@@ -197,7 +197,7 @@ static int control_show(struct seq_file *m, void *unused)
 
 static int control_open(struct inode *inode, struct file *file)
 {
-	/* The misc device's, which seq_file would not expect there. */
+	/* Clear the pointer of the misc device, which seq_file does not expect. */
 	file->private_data = NULL;
 	return single_open(file, control_show, NULL);
 }
@@ -232,8 +232,8 @@ static int __init datblk_init(void)
 }
 
 /*
- * Open files and devices hold the module, so that nobody uses either any more.  But who has
- * just closed one, or looks at it in sysfs, may still have to let go of the disk.
+ * Open files and devices hold the module, so neither is in use here.  A context that has just
+ * closed a device, or reads its sysfs files, may still hold a reference to the disk.
  */
 static void __exit datblk_exit(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How the server gets at the pages of a request. */
+/* Ways to give the server access to the pages of a request. */
 #include <linux/bvec.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -8,13 +8,13 @@
 #include "blk_compat.h"
 
 /*
- * ---- Bounce memory: always registered, and the data are copied ----
+ * ---- Bounce memory: always registered, data are copied ----
  *
- * It is the server's to read and write at any time; what it does outside of its turn ends
- * up in the data that it serves anyway.
+ * The server may read and write it at any time.  Writes at the wrong time only change data that
+ * the server provides anyway.
  */
 
-/* One registration of all would have more pages than adapters take. */
+/* One registration of all the memory would have more pages than adapters take. */
 static int bounce_setup_io(struct datblk *dev, struct datblk_io *io)
 {
 	return datblk_register(dev, io->bounce, dev->max_bytes, DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
@@ -96,9 +96,9 @@ static const struct datblk_mem_ops bounce_ops = {
 	.finish		= bounce_finish,
 };
 
-/* ---- In place: the pages themselves, registered for as long as it takes ---- */
+/* ---- In place: the pages themselves, registered for the duration of the request ---- */
 
-/* The first and the last may be used in part. */
+/* The first and the last page may be used in part. */
 static u32 max_pages(const struct datblk *dev)
 {
 	return DIV_ROUND_UP(dev->max_bytes, PAGE_SIZE) + 1;
@@ -129,11 +129,11 @@ static void place_cleanup(struct datblk *dev)
 static void place_limit(struct datblk *dev, struct queue_limits *lim)
 {
 	lim->max_segments = max_pages(dev);
-	/* No holes between pages. */
+	/* Disallow holes between pages. */
 	lim->virt_boundary_mask = PAGE_SIZE - 1;
 }
 
-/* The DMA layer or the driver may be short of something for a while; else it is for good. */
+/* A shortage in the DMA layer or the driver may pass; other errors are permanent. */
 static blk_status_t place_error(DAT_RETURN rc)
 {
 	return DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES ? BLK_STS_RESOURCE : BLK_STS_IOERR;
@@ -152,14 +152,16 @@ static blk_status_t place_map(struct datblk_io *io)
 	sg_init_table(io->sg, pages);
 	mem.nents = datblk_map_sg(io->rq, io->sg);
 	io->addr = sg_phys(io->sg);
-	/* Of its completion only a failure is of interest, and that ends the connection. */
+	/*
+	 * The completion is suppressed: only its failure matters, and that ends the connection.
+	 */
 	rc = dat_lmr_fmr(io->lmr, DAT_MEM_TYPE_PLATFORM, region, pages, priv, DAT_VA_TYPE_VA,
 			 io->dev->ep, datblk_settle_cookie(io), DAT_COMPLETION_SUPPRESS_FLAG,
 			 NULL, &io->rkey);
 	return rc == DAT_SUCCESS ? BLK_STS_OK : place_error(rc);
 }
 
-/* The pages are the block layer's again when this has completed, and not before. */
+/* The block layer gets its pages back when this has completed, not before. */
 static void place_settle(struct datblk_io *io)
 {
 	DAT_RETURN rc;
@@ -170,7 +172,7 @@ static void place_settle(struct datblk_io *io)
 		datblk_fail(io->dev, "a registration can't be ended");
 }
 
-/* No request of an LMR without a connection: with it goes what it holds. */
+/* Without a connection nothing can be posted; freeing the LMR ends the registration. */
 static void place_revoke(struct datblk_io *io)
 {
 	dat_lmr_free(io->lmr);
@@ -192,13 +194,14 @@ static const struct datblk_mem_ops place_ops = {
 	.finish		= place_finish,
 };
 
-/* ---- Which of them ---- */
+/* ---- Choice ---- */
 
 /**
  * datblk_mem_setup() - choose a way and prepare it
- * @dev: with IA, PZ and ios, not connected
+ * @dev: device with IA, PZ and ios, not connected
  *
- * Context: process.  Return: 0 or a negative errno.
+ * Context: process.
+ * Return: 0 or a negative errno.
  */
 int datblk_mem_setup(struct datblk *dev)
 {

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A block device over DAT: what dat_blk.ko and dat-blkd say to each other.
+ * A block device over DAT: the protocol of dat_blk.ko and dat-blkd.
  *
- * All numbers are little endian; structures have no holes, and reserved fields are 0.
- * Every structure begins with DATBLK_MAGIC and DATBLK_VERSION: who finds something else
- * there ends the connection, and so does who finds anything that is forbidden here.
+ * All numbers are little endian.  Structures have no holes, and reserved fields are 0.  Every
+ * structure begins with DATBLK_MAGIC and DATBLK_VERSION.  A side that receives other values
+ * there, or anything else that is forbidden here, ends the connection.
  *
- *	client                                          server
- *	------                                          ------
- *	dat_ep_connect(), datblk_hello    ------->
- *	                                  <-------      dat_cr_accept(), datblk_export
+ *	client                                  server
+ *	------                                  ------
+ *	dat_ep_connect(), datblk_hello  ------->
+ *	                                <-------  dat_cr_accept(), datblk_export
  *
- *	send datblk_request               ------->
- *	                    READ          <-------      RDMA write into the client's memory
- *	                    WRITE         <------>      RDMA read from the client's memory
- *	                                  <-------      send datblk_reply
+ *	send datblk_request             ------->
+ *	  READ                          <-------  RDMA write into the client's memory
+ *	  WRITE                         <------>  RDMA read from the client's memory
+ *	                                <-------  send datblk_reply
  *
- * Both private data are padded with zeros by some transports.
+ * Some transports pad both private data with zeros.
  *
- * The client has at most export.depth requests without a reply, each of them of at most
- * export.max_bytes.  It has a receive posted for every reply before it sends the request,
- * and the server likewise for every request before it replies.  Requests may be served
- * and replied to in any order.  The client's memory (addr, rkey, length) is the server's
- * to use from the request until its reply is sent, and the data of a READ are in place when
- * the reply arrives.
+ * The client has at most export.depth requests outstanding, each of at most export.max_bytes.
+ * It posts a receive for every reply before it sends the request.  The server posts a receive
+ * for the next request before it replies.  Requests may be served and replied to in any order.
+ * The server may use the client's memory (addr, rkey, length) from the request until its reply
+ * is sent.  The data of a READ are in place when the reply arrives.
  *
- * What a reply to a WRITE, a DISCARD or a flag promises:
+ * A reply promises:
  *
- *	WRITE, DISCARD		later requests see it; a crash of the server's machine may
- *				undo it
- *	FLUSH			all that was replied to before the FLUSH was sent is safe
- *	WRITE with FUA		this one is safe
+ *	WRITE, DISCARD    later requests see it; a crash of the server's machine may
+ *	                  undo it
+ *	FLUSH             everything replied to before the FLUSH was sent is safe
+ *	WRITE with FUA    this write is safe
  *
  * The data of a discarded range are undefined until they are written again.
  */
@@ -42,7 +41,7 @@
 #define DATBLK_MAGIC	0x6b62	/* "bk" in memory */
 #define DATBLK_VERSION	1
 
-#define DATBLK_PORT	5098	/* unless told otherwise */
+#define DATBLK_PORT	5098	/* default port */
 
 /* ---- Connecting ---- */
 
@@ -50,8 +49,8 @@
  * struct datblk_hello - private data of the client
  * @magic: DATBLK_MAGIC
  * @version: DATBLK_VERSION
- * @depth: requests that it would like to have outstanding, from 1
- * @max_bytes: that it would like to have in one of them
+ * @depth: requested number of outstanding requests, from 1
+ * @max_bytes: requested size limit of a request
  * @reserved: 0
  */
 struct datblk_hello {
@@ -63,16 +62,16 @@ struct datblk_hello {
 };
 
 #define DATBLK_EXPORT_READ_ONLY	0x1	/* writes and discards fail */
-#define DATBLK_EXPORT_DISCARD	0x2	/* there is DATBLK_DISCARD */
+#define DATBLK_EXPORT_DISCARD	0x2	/* DATBLK_DISCARD is supported */
 
 /**
  * struct datblk_export - private data of the server
  * @magic: DATBLK_MAGIC
  * @version: DATBLK_VERSION
- * @depth: requests that may be outstanding, from 1 to hello.depth
- * @max_bytes: of a READ or WRITE, from 4096 to hello.max_bytes, multiple of 4096
- * @block_size: offsets and lengths are multiples of it: a power of two from 512 to 4096
- * @size: of the device in bytes, a multiple of @block_size, not 0
+ * @depth: limit of outstanding requests, from 1 to hello.depth
+ * @max_bytes: limit of a READ or WRITE, from 4096 to hello.max_bytes, multiple of 4096
+ * @block_size: unit of offsets and lengths: a power of two from 512 to 4096
+ * @size: size of the device in bytes, a multiple of @block_size, not 0
  * @flags: DATBLK_EXPORT_*
  * @reserved: 0
  */
@@ -94,19 +93,19 @@ struct datblk_export {
 #define DATBLK_FLUSH	3	/* offset and length are 0 */
 #define DATBLK_DISCARD	4	/* length is not limited by max_bytes */
 
-#define DATBLK_FUA	0x1	/* of a WRITE */
+#define DATBLK_FUA	0x1	/* for a WRITE */
 
 /**
- * struct datblk_request - from the client
+ * struct datblk_request - a request of the client
  * @magic: DATBLK_MAGIC
  * @version: DATBLK_VERSION
  * @op: DATBLK_READ, ...
  * @flags: DATBLK_FUA
- * @tag: comes back in the reply; no two outstanding requests have the same
- * @offset: first byte of the device
- * @length: bytes, not 0 unless it is a FLUSH
- * @rkey: of READ and WRITE: key of the client's memory, @length bytes at @addr
- * @addr: see @rkey
+ * @tag: value that the reply repeats; unique among outstanding requests
+ * @offset: first byte on the device
+ * @length: bytes; 0 for a FLUSH only
+ * @rkey: READ, WRITE: key of the client's memory, @length bytes at @addr
+ * @addr: READ, WRITE: address of the client's memory
  */
 struct datblk_request {
 	__le16	magic;
@@ -128,13 +127,13 @@ struct datblk_request {
 #define DATBLK_STATUS_MAX	4
 
 /**
- * struct datblk_reply - from the server
+ * struct datblk_reply - a reply of the server
  * @magic: DATBLK_MAGIC
  * @version: DATBLK_VERSION
- * @op: of the request
- * @status: DATBLK_OK, or why nothing or not all was done
- * @tag: of the request
- * @length: bytes done: of an OK the request's, else 0
+ * @op: operation of the request
+ * @status: DATBLK_OK, or why the request was not completely carried out
+ * @tag: tag of the request
+ * @length: with DATBLK_OK the length of the request, else 0
  * @reserved: 0
  */
 struct datblk_reply {

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# examples/kernel/kdat_echo.c serves examples/echo-srq, a program.
+# The module examples/kernel/kdat_echo.c serves the program examples/echo-srq.
 set -u
 
 bin=$(cd "$(dirname "$0")/../examples" && pwd)
 LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
-# This is in build/selftests/.
+# This script runs from build/selftests/.
 module=$(dirname "$0")/../kmod-$(uname -r)/ktest/kdat_echo.ko
 if [ ! -r "$module" ]; then
 	echo "1..0 # SKIP no $module (make ktest)"
@@ -43,7 +43,7 @@ several() {
 	return $bad
 }
 
-# Together they have more messages under way than the module has buffers.
+# Together the clients have more messages in flight than the module has buffers.
 killed() {
 	local round i victims
 	for ((round = 0; round < 4; round++)); do
@@ -62,7 +62,7 @@ killed() {
 	ask next 300
 }
 
-# What is under way ends with an error, and soon.
+# Messages in flight end with an error, and soon.
 unloaded() {
 	local client start
 	timeout 60 "$bin/echo-srq" "$host" 100000000 >"$tmp/client" 2>&1 &
@@ -73,7 +73,7 @@ unloaded() {
 	[ $? = 1 ] && ((SECONDS - start < 30))
 }
 
-# That it is not there already would be another reason.
+# The module must not be loaded before: that would be another reason for a failure.
 nobody() {
 	[ ! -e /sys/module/kdat_echo ] && ! insmod "$module" device=nobody 2>"$tmp/nobody" &&
 		[ ! -e /sys/module/kdat_echo ]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_kpeer: a consumer of kDAPL whose peer is a program on libdat, api_kernel.c; kpeer.h
- * has what they say to each other.
+ * dat_kpeer: a consumer of kDAPL whose peer is the program api_kernel.c.  kpeer.h has their
+ * protocol.
  *
- * Everything arrives at one EVD, whose upcalls are made in process context then, one after
- * the other: so nothing needs a lock, and a connection's end comes after all else of it.
+ * One EVD receives all events and calls its upcall in process context, one event at a time.  So
+ * nothing needs a lock, and the end of a connection comes after all its other events.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -21,7 +21,7 @@
 #define EVENTS		1024
 #define ASYNC_EVENTS	16
 #define PAGES		(KPEER_MEMORY >> PAGE_SHIFT)
-#define REQUESTS	64	/* of an EP */
+#define REQUESTS	64	/* queue length of an EP */
 #define CONNECT_US	(10 * USEC_PER_SEC)
 
 static char *device = "rxe0";
@@ -30,17 +30,17 @@ MODULE_PARM_DESC(device, "adapter (rxe0)");
 
 /**
  * struct conn - a connection
- * @node: in conns
- * @ep: of it
- * @lmr: of the whole structure
- * @context: of @lmr
- * @shared: it receives into buffers of the SRQ
- * @again: when it ends it connects to this qualifier, unless 0
+ * @node: entry in conns
+ * @ep: endpoint
+ * @lmr: registration of this structure
+ * @context: LMR context of @lmr
+ * @shared: the EP receives into buffers of the SRQ
+ * @again: qualifier to connect to when the connection ends, or 0
  * @heard: private data of the peer's request
  * @in: order
- * @in_bytes: with what follows it
+ * @in_bytes: order with its data
  * @out: answer
- * @out_bytes: with what follows it
+ * @out_bytes: answer with its data
  */
 struct conn {
 	struct list_head	node;
@@ -74,9 +74,9 @@ static u8 (*buffers)[KPEER_MESSAGE];
 
 static DAT_LMR_HANDLE memory_lmr, fmr, pages_lmr;
 static DAT_RMR_HANDLE rmr;
-static DAT_RSP_HANDLE rsp;		/* of @reserved */
+static DAT_RSP_HANDLE rsp;		/* makes requests for @reserved */
 static struct conn *reserved;
-static DAT_RETURN (*on_request)(DAT_CR_HANDLE cr);	/* once, instead of accepting */
+static DAT_RETURN (*on_request)(DAT_CR_HANDLE cr);	/* replaces one accept */
 static DAT_CONN_QUAL handoff_to;
 static DAT_EVENT_NUMBER ended_by;
 
@@ -95,7 +95,7 @@ static DAT_LMR_TRIPLET seg_of(const struct conn *c, const void *p, u32 len)
 	};
 }
 
-/* Cookies of shared buffers are their numbers. */
+/* The cookie of a shared buffer is its number. */
 static DAT_RETURN give_buffer(u64 n)
 {
 	DAT_LMR_TRIPLET seg = { (uintptr_t)buffers[n], KPEER_MESSAGE, buffers_context };
@@ -112,7 +112,9 @@ static DAT_RETURN await_order(struct conn *c)
 	return dat_ep_post_recv(c->ep, 1, &seg, to_cookie(c), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Nothing of it is under way.  If that fails, as without the device, it goes with the IA. */
+/*
+ * Nothing of @c is in flight.  If freeing fails, as without the device, the IA's close frees it.
+ */
 static void conn_free(struct conn *c)
 {
 	if (dat_ep_free(c->ep) || dat_lmr_free(c->lmr))
@@ -193,7 +195,7 @@ static void hear(struct conn *c, DAT_CR_HANDLE cr)
 		       min_t(u32, param.private_data_size, KPEER_HEARD));
 }
 
-/* The reservation is good for one. */
+/* A reservation accepts one connection. */
 static DAT_RETURN accept_reserved(DAT_CR_HANDLE cr)
 {
 	DAT_RETURN rc;
@@ -247,11 +249,11 @@ static DAT_RETURN send(struct conn *c, u32 len, DAT_COMPLETION_FLAGS flags)
 
 static DAT_RETURN answer(struct conn *c, u32 len)
 {
-	/* The next may come as soon as this is there. */
+	/* Post the receive first: the next order may come as soon as the answer is there. */
 	return await_order(c) ?: send(c, len, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* An answer that says nothing yet. */
+/* Prepare an answer without a value. */
 static void answer_begin(struct conn *c, DAT_RETURN status)
 {
 	c->out = c->in;
@@ -306,7 +308,7 @@ static DAT_RMR_TRIPLET remote_part(const struct conn *c)
 	};
 }
 
-/* What is written is there before the answer. */
+/* The data arrive before the answer. */
 static DAT_RETURN write(struct conn *c, u32 len)
 {
 	DAT_LMR_TRIPLET from = local_part(c);
@@ -317,7 +319,7 @@ static DAT_RETURN write(struct conn *c, u32 len)
 	       answer_value(c, DAT_SUCCESS, 0);
 }
 
-/* Its completion makes the answer. */
+/* The completion of the read sends the answer. */
 static DAT_RETURN read(struct conn *c, u32 len)
 {
 	DAT_RMR_TRIPLET from = remote_part(c);
@@ -327,7 +329,7 @@ static DAT_RETURN read(struct conn *c, u32 len)
 				     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* To a program that listens at this adapter. */
+/* Connect to a program that listens on the same adapter. */
 static DAT_RETURN call(struct conn *c, DAT_CONN_QUAL qual)
 {
 	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
@@ -425,7 +427,7 @@ static DAT_RETURN come_again(struct conn *c, u32 len)
 	return answer_value(c, DAT_SUCCESS, 0);
 }
 
-/* What is under way arrives before. */
+/* A graceful disconnect delivers what is in flight first. */
 static DAT_RETURN leave(struct conn *c, u32 len)
 {
 	return answer_value(c, DAT_SUCCESS, 0) ?:
@@ -437,7 +439,7 @@ static DAT_RETURN say_ended(struct conn *c, u32 len)
 	return answer_value(c, DAT_SUCCESS, ended_by);
 }
 
-/* The physical addresses of the part's pages; returns how many. */
+/* Store the physical addresses of the part's pages; return their number. */
 static u32 pages_of_part(const struct conn *c, DAT_PADDR *pages)
 {
 	u32 i, first = c->in.offset >> PAGE_SHIFT, n = DIV_ROUND_UP(c->in.len, PAGE_SIZE);
@@ -456,7 +458,7 @@ static DAT_RETURN answer_key(struct conn *c, DAT_RETURN rc, u32 key, u64 addr)
 	return answer(c, sizeof(c->out));
 }
 
-/* The answer follows the registration in the queue, so that it is good when that arrives. */
+/* The answer follows the registration in the queue, so the key is valid when it arrives. */
 static DAT_RETURN fast_register(struct conn *c, u32 len)
 {
 	DAT_PADDR pages[PAGES] = { };
@@ -572,7 +574,7 @@ static struct conn *conn_of(DAT_EP_HANDLE ep)
 	return dat_get_consumer_context(ep, &context) ? NULL : context.as_ptr;
 }
 
-/* A message in a shared buffer, which goes back at once; or NULL. */
+/* Return the EP's conn with the message of a shared buffer, or NULL; repost the buffer. */
 static struct conn *take_shared(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u64 n = dto->user_cookie.as_64;
@@ -603,7 +605,7 @@ static void completed(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 
 	if (shared)
 		c = take_shared(dto);
-	/* The end of the connection comes behind it. */
+	/* An error needs no handling: the event of the connection's end follows. */
 	else if (dto->status == DAT_DTO_SUCCESS)
 		c = take_own(dto);
 	if (!c)
@@ -644,7 +646,7 @@ static void upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_even
 		completed(&event->event_data.dto_completion_event_data);
 		break;
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
-	/* Of a bind that failed, whose connection ends. */
+	/* A bind failed; the connection ends. */
 	case DAT_RMR_BIND_COMPLETION_EVENT:
 		break;
 	default:
@@ -660,7 +662,7 @@ static DAT_RETURN make_memory(void)
 	DAT_VADDR addr = 0;
 	DAT_RETURN rc;
 
-	/* In pieces, and for peers: by the device's registration. */
+	/* Memory of vmalloc() is not contiguous; the device registers it for peers. */
 	rc = dat_lmr_kcreate(ia, DAT_MEM_TYPE_VIRTUAL, region, KPEER_MEMORY, pz,
 			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 			     &memory_lmr, &memory_context, &hello.rkey, NULL, &addr);
@@ -702,7 +704,7 @@ static DAT_RETURN make(void)
 	       dat_psp_create(ia, KPEER_SHARED, evd, DAT_PSP_CONSUMER_FLAG, &psp);
 }
 
-/* What was made, in part perhaps. */
+/* Undo everything, even if only part of it was made. */
 static void end(void)
 {
 	struct conn *c, *next;
@@ -729,7 +731,7 @@ static int __init kpeer_init(void)
 	if (!rc)
 		return 0;
 	pr_err("%s: %#x\n", device, rc);
-	/* An IA that could not be opened has no handle, and its close does nothing. */
+	/* If the IA could not be opened its handle is invalid, and closing it does nothing. */
 	end();
 	return -EIO;
 }

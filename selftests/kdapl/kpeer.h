@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What dat_kpeer.ko and api_kernel.c, the program at the other end, have agreed upon.
+ * The protocol of dat_kpeer.ko and the program api_kernel.c at the other end.
  *
  * The module listens at KPEER_QUAL, and at KPEER_SHARED, whose connections receive into the
- * buffers of an SRQ.  Whoever accepts or connects gets a struct kpeer_hello as private data
- * from it: memory of the kernel that he may write and read.  Messages are orders to the
- * module, and come back as answers, one at a time for each connection.  Numbers are in host
- * byte order: both are on one machine.
+ * buffers of an SRQ.  The private data of its accept or connect request is a struct kpeer_hello:
+ * memory of the kernel that the program may read and write.  The program sends orders, and the
+ * module returns each as an answer, one at a time per connection.  Numbers are in host byte
+ * order: both run on one machine.
  */
 #ifndef _KPEER_H
 #define _KPEER_H
@@ -15,16 +15,16 @@
 
 #define KPEER_QUAL	7472
 #define KPEER_SHARED	7473
-#define KPEER_BUFFERS	4		/* of the SRQ */
+#define KPEER_BUFFERS	4		/* buffers of the SRQ */
 #define KPEER_HEARD	64		/* bytes of private data that the module remembers */
 #define KPEER_MEMORY	(256 << 10)	/* bytes of the module's memory */
-#define KPEER_MESSAGE	4096		/* bytes of a message, at most */
+#define KPEER_MESSAGE	4096		/* largest message */
 
 /**
  * struct kpeer_hello - private data of the module
- * @addr: where its memory begins
- * @rkey: key to it
- * @len: bytes of it
+ * @addr: address of its memory
+ * @rkey: key of its memory
+ * @len: length of its memory
  */
 struct kpeer_hello {
 	__u64	addr;
@@ -34,38 +34,38 @@ struct kpeer_hello {
 
 enum kpeer_op {
 	KPEER_ECHO,	/* the message comes back whole */
-	KPEER_FILL,	/* a part of the module's memory is filled by kpeer_byte() */
+	KPEER_FILL,	/* fill a part of the module's memory by kpeer_byte() */
 	KPEER_SUM,	/* @value of the answer: kpeer_sum() of a part */
-	KPEER_WRITE,	/* the part is written to the other end's memory */
-	KPEER_READ,	/* the part is read from there */
-	KPEER_CONNECT,	/* the module makes another connection, to qualifier @value */
-	KPEER_PRIVATE,	/* behind the answer: KPEER_HEARD bytes of this connection's request */
-	KPEER_REJECT,	/* the next request is rejected */
-	KPEER_HANDOFF,	/* the next request is passed on to qualifier @value */
-	KPEER_RESERVE,	/* qualifier @value is good for one connection */
-	KPEER_AGAIN,	/* when this connection ends its EP connects to qualifier @value */
-	KPEER_LEAVE,	/* the module disconnects, behind the answer */
-	KPEER_ENDED,	/* @value of the answer: the event that ended a connection last */
-	KPEER_FMR,	/* the part gets a key of its own, @rkey of the answer, by dat_lmr_fmr() */
-	KPEER_INVALIDATE, /* and loses it */
-	KPEER_BIND,	/* the same by a window, for privileges @value; its address is @addr */
-	KPEER_PAGES,	/* as FMR, by registering the part's pages one by one; once at a time */
-	KPEER_FREE,	/* and loses it */
-	KPEER_DUP,	/* another connection to where the module has made this one to */
-	KPEER_SOLICIT,	/* @value messages come before the answer, which alone is solicited */
+	KPEER_WRITE,	/* write the part to the other end's memory */
+	KPEER_READ,	/* read the part from the other end's memory */
+	KPEER_CONNECT,	/* open another connection to qualifier @value */
+	KPEER_PRIVATE,	/* append KPEER_HEARD bytes of this connection's request to the answer */
+	KPEER_REJECT,	/* reject the next request */
+	KPEER_HANDOFF,	/* pass the next request on to qualifier @value */
+	KPEER_RESERVE,	/* reserve qualifier @value for one connection */
+	KPEER_AGAIN,	/* connect this EP to qualifier @value when its connection ends */
+	KPEER_LEAVE,	/* disconnect after the answer */
+	KPEER_ENDED,	/* @value of the answer: the last event that ended a connection */
+	KPEER_FMR,	/* register the part by dat_lmr_fmr(); @rkey of the answer */
+	KPEER_INVALIDATE, /* invalidate the key of KPEER_FMR */
+	KPEER_BIND,	/* bind a window to the part; @value: privileges, @addr: its address */
+	KPEER_PAGES,	/* register the part page by page, one registration at a time */
+	KPEER_FREE,	/* free the registration of KPEER_PAGES */
+	KPEER_DUP,	/* open another connection to the same peer, by dat_ep_dup_connect() */
+	KPEER_SOLICIT,	/* send @value messages before the answer, which alone is solicited */
 	KPEER_OPS
 };
 
 /**
- * struct kpeer_message - an order or an answer; an ECHO may go on behind it
+ * struct kpeer_message - an order or an answer; an ECHO may have more data behind it
  * @op: enum kpeer_op
- * @status: of the answer: 0, or what the module did not like
- * @offset: of the part
- * @len: of the part
- * @rkey: of the other end's memory
+ * @status: status of the answer: 0, or a DAT_RETURN
+ * @offset: offset of the part
+ * @len: length of the part
+ * @rkey: key of the other end's memory
  * @unused: 0
- * @addr: of it
- * @value: depends
+ * @addr: address in the other end's memory
+ * @value: depends on @op
  */
 struct kpeer_message {
 	__u32	op;

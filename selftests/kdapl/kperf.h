@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dat_kperf: what messages cost inside of the kernel, over kDAPL and over plain verbs.
+ * dat_kperf: the cost of messages inside the kernel, over kDAPL and over plain verbs.
  *
  * kperf_main.c	takes orders and prints results
- * kperf_run.c	the tests; they know two ends of a connection and nothing of what is below
+ * kperf_run.c	the tests; they use two ends of a connection through struct kperf_side
  * kperf_dat.c	a side: a consumer of <linux/kdat.h>
  * kperf_verbs.c	a side: a consumer of ib_core and rdma_cm
  */
@@ -14,22 +14,22 @@
 #include <linux/completion.h>
 #include <linux/types.h>
 
-#define KPERF_MAX_SIZE		65536	/* bytes of a message */
+#define KPERF_MAX_SIZE		65536	/* largest message */
 #define KPERF_MAX_COUNT		1000000	/* messages, or round trips */
-#define KPERF_MAX_WINDOW	1024	/* messages under way */
-#define KPERF_WAIT		(20 * HZ)	/* for a connection */
-#define KPERF_LIMIT		(120 * HZ)	/* for a test */
+#define KPERF_MAX_WINDOW	1024	/* most messages in flight */
+#define KPERF_WAIT		(20 * HZ)	/* timeout of connecting */
+#define KPERF_LIMIT		(120 * HZ)	/* timeout of a test */
 
 struct kperf_run;
 
 /**
- * struct kperf_end - an end of the connection; but for constants of its upcalls
- * @run: that it belongs to
- * @buf: 2 * KPERF_MAX_SIZE bytes: what is sent, then where messages arrive
- * @priv: the side's
- * @posted: sends or writes
- * @sent: of those, over
- * @received: messages
+ * struct kperf_end - an end of the connection; written by its upcalls only, but for constants
+ * @run: run that the end belongs to
+ * @buf: 2 * KPERF_MAX_SIZE bytes: send buffer, then receive buffer
+ * @priv: private data of the side
+ * @posted: sends or writes posted
+ * @sent: sends or writes completed
+ * @received: messages received
  */
 struct kperf_end {
 	struct kperf_run	*run;
@@ -41,15 +41,15 @@ struct kperf_end {
 };
 
 /**
- * struct kperf_test - what is done with a connection
- * @name: as orders name it
- * @depth: receives that each end has posted, for a window
+ * struct kperf_test - a test
+ * @name: name in orders
+ * @depth: number of receives that each end has posted, for a window
  * @write: the client writes memory of the server
- * @waits: ends that say that they are through
+ * @waits: number of ends that report completion
  * @start: the client's first step, in process context
- * @sent: a send or write of an end is over; BH
- * @received: a message has arrived, its buffer is posted again; BH
- * @report: what comes out
+ * @sent: called when a send or write has completed; BH
+ * @received: called when a message has arrived and its buffer is posted again; BH
+ * @report: format the result
  */
 struct kperf_test {
 	const char	*name;
@@ -63,14 +63,14 @@ struct kperf_test {
 };
 
 /**
- * struct kperf_side - what is measured
- * @name: as orders name it
- * @open: connect run->client with run->server, run->depth receives posted at each; clean
- *	up after an error
- * @close: end it; nobody calls kperf_*() afterwards
- * @post_recv: the whole buffer of an end; BH
- * @post_send: run->size bytes; BH
- * @post_write: run->size bytes into the peer's buffer; BH
+ * struct kperf_side - an interface that is measured
+ * @name: name in orders
+ * @open: connect run->client with run->server, with run->depth receives posted at each; undoes
+ *	everything on error
+ * @close: close the connection; makes no calls of kperf_*() after it returns
+ * @post_recv: post the whole receive buffer of an end; BH
+ * @post_send: send run->size bytes; BH
+ * @post_write: write run->size bytes into the peer's buffer; BH
  */
 struct kperf_side {
 	const char	*name;
@@ -83,22 +83,22 @@ struct kperf_side {
 
 /**
  * struct kperf_run - a run of a test
- * @side: what is measured
- * @test: what is done
+ * @side: interface that is measured
+ * @test: test
  * @size: bytes of a message
  * @count: messages, or round trips
- * @window: messages under way
+ * @window: messages in flight
  * @depth: receives posted at each end
- * @client: begins
- * @server: answers
- * @priv: the side's
- * @waits: what has to happen until @done
- * @done: it is over, well or not
- * @failed: not; the first to say so
- * @begun: ns
- * @ended: ns
+ * @client: end that starts
+ * @server: end that answers
+ * @priv: private data of the side
+ * @waits: number of ends that have not completed
+ * @done: completed when the run is over, successful or not
+ * @failed: the run has failed; the first to set it logs the reason
+ * @begun: start of the run, ns
+ * @ended: end of the run, ns
  * @last: end of the last round trip, ns
- * @trips: time of each, ns; of who measures them
+ * @trips: time of each round trip, ns; used by tests that measure it
  */
 struct kperf_run {
 	const struct kperf_side	*side;

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat_kperf.ko: both of its sides do all of its tests; wrong orders are refused.
+# dat_kperf.ko: both sides run all tests; invalid orders are refused.
 set -u
 
-# This is in build/selftests/.
+# This script runs from build/selftests/.
 module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_kperf.ko
 if [ ! -r "$module" ]; then
 	echo "1..0 # SKIP no $module (make ktest)"
@@ -19,7 +19,7 @@ if [ -z "$host" ]; then
 fi
 run=/sys/kernel/debug/dat_kperf/run
 n=0 failed=0
-# Whatever becomes of this, those that follow want it.
+# Later tests need rxe0, whatever happens here.
 trap 'rdma link show rxe0/1 >/dev/null 2>&1 || plug_in' EXIT
 
 result() { # NAME: of the command before
@@ -44,7 +44,7 @@ wrong() {
 	done
 }
 
-# Whoever is killed takes its connections along.
+# Killing the process that gave the order ends its connections.
 killed() {
 	local side
 	for side in dat verbs; do
@@ -54,7 +54,7 @@ killed() {
 	done
 }
 
-# There is no such device, and no such address.
+# Neither the device nor the address exists.
 nobody() {
 	local side start=$SECONDS
 	insmod "$module" device=nobody address=192.0.2.99 || return 1
@@ -66,7 +66,8 @@ nobody() {
 
 plug_in() { rdma link add rxe0 type rxe netdev "$netdev" && sleep 1; }
 
-# The device is removed under a test, which fails, long before its time is up, and comes again.
+# The device is removed during a test, which fails long before its timeout.  Then the device is
+# added again.
 unplugged() {
 	local side pid start
 	for side in dat verbs; do
@@ -79,7 +80,7 @@ unplugged() {
 	done
 }
 
-# The module can't go while an order is carried out, and one follows the other.
+# The module cannot be unloaded while an order runs, and orders run one after the other.
 two_at_once() {
 	local long pids=() i bad=0
 	bash -c "echo dat lat 64 1000000 1 >$run" 2>/dev/null &
@@ -91,7 +92,7 @@ two_at_once() {
 	done
 	sleep 0.5
 	! rmmod dat_kperf 2>/dev/null || bad=1
-	# They wait.
+	# The orders are waiting.
 	for i in $long "${pids[@]}"; do kill -0 "$i" || bad=1; done
 	{ kill -KILL $long; wait $long; } 2>/dev/null
 	for i in "${pids[@]}"; do wait "$i" || bad=1; done

@@ -11,13 +11,13 @@
 #define CONNECT_US	(15 * USEC_PER_SEC)
 
 /**
- * struct dat_end - of an end
- * @end: it
+ * struct dat_end - the kDAPL part of an end
+ * @end: generic part
  * @evd: DTO events
  * @ep: endpoint
- * @lmr: of the buffer
- * @tx: what is sent
- * @rx: where messages arrive
+ * @lmr: registration of the buffer
+ * @tx: send buffer
+ * @rx: receive buffer
  * @remote: the peer's @rx
  */
 struct dat_end {
@@ -31,16 +31,16 @@ struct dat_end {
 };
 
 /**
- * struct dat_pair - of a run
- * @run: it
+ * struct dat_pair - the kDAPL part of a run
+ * @run: generic part
  * @ia: adapter
- * @pz: zone of everything
+ * @pz: zone of all objects
  * @conn_evd: connection events and requests
- * @psp: where the server listens
- * @client: end
- * @server: end
- * @accepted: a request was
- * @connected: completed for each end, or for good if that will not be
+ * @psp: listener of the server
+ * @client: end that connects
+ * @server: end that accepts
+ * @accepted: a request was accepted
+ * @connected: completed once per end, or completed for all if connecting fails
  */
 struct dat_pair {
 	struct kperf_run	*run;
@@ -97,7 +97,10 @@ static void pair_failed(struct dat_pair *p, const char *what, int code)
 	complete_all(&p->connected);
 }
 
-/* The first is the client's, or else the client's is refused, and it says so. */
+/*
+ * The first request is taken for the client's.  If it is a stranger's, the client's is refused
+ * and the run fails.
+ */
 static void accept(struct dat_pair *p, DAT_CR_HANDLE cr)
 {
 	DAT_RETURN rc;
@@ -256,7 +259,7 @@ static void dat_close(struct kperf_run *run)
 {
 	struct dat_pair *p = run->priv;
 
-	/* All that was made goes with it, and no upcall runs afterwards. */
+	/* This ends all objects of the IA, and no upcall runs afterwards. */
 	if (p->ia)
 		dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG);
 	kfree(p);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module.  A line "SIDE TEST SIZE COUNT WINDOW" written to dat_kperf/run in debugfs runs
- * a test; what is read from there afterwards is its result:
+ * The module.  Writing a line "SIDE TEST SIZE COUNT WINDOW" to dat_kperf/run in debugfs runs a
+ * test; reading the file afterwards returns its result:
  *
- *	# echo "dat send 64 10000 64" >/sys/kernel/debug/dat_kperf/run
- *	# cat /sys/kernel/debug/dat_kperf/run
- *	side=dat test=send size=64 count=10000 window=64 rate=123456 avg_ns=8100
+ *   # echo "dat send 64 10000 64" >/sys/kernel/debug/dat_kperf/run
+ *   # cat /sys/kernel/debug/dat_kperf/run
+ *   side=dat test=send size=64 count=10000 window=64 rate=123456 avg_ns=8100
  *
- * Sides are dat and verbs.  Tests are lat: COUNT round trips of a ping-pong, times are one
- * way; send, write: a stream of COUNT messages, WINDOW of them under way.
+ * SIDE is dat or verbs.  TEST is lat: COUNT round trips of a ping-pong, reported as one-way
+ * times; or send, write: a stream of COUNT messages with WINDOW in flight.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -21,7 +21,7 @@
 #include "kperf.h"
 
 #define LINE	256
-#define WORDS	5	/* of an order */
+#define WORDS	5	/* words of an order */
 
 char *kperf_device = "rxe0";
 module_param_named(device, kperf_device, charp, 0444);
@@ -31,7 +31,7 @@ char *kperf_address = "10.9.0.1";
 module_param_named(address, kperf_address, charp, 0444);
 MODULE_PARM_DESC(address, "IP address of the device (10.9.0.1)");
 
-static DEFINE_MUTEX(lock);	/* result, and one run at a time */
+static DEFINE_MUTEX(lock);	/* protects result; one run at a time */
 static char result[LINE];
 static struct dentry *dir;
 
@@ -145,7 +145,7 @@ static int __init kperf_init(void)
 
 static void __exit kperf_exit(void)
 {
-	/* Waits for who reads or writes. */
+	/* Waits for readers and writers of the file. */
 	debugfs_remove(dir);
 }
 

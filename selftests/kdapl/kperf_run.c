@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tests.  Steps happen in the upcalls of the ends, one at a time for each; nobody
- * waits for anything but who has ordered the run.
+ * The tests.  Their steps run in the upcalls of the ends, one at a time for each end.  Only the
+ * process that gave the order waits.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,12 +17,12 @@
 #include "kperf.h"
 
 /**
- * kperf_failed() - a side could not go on
- * @run: the run
- * @what: did not work
- * @code: why
+ * kperf_failed() - a side has failed
+ * @run: run
+ * @what: operation that failed
+ * @code: error code
  *
- * What is said after the end of the run is not heard: it is due to that.
+ * A report after the end of the run is ignored: tearing down causes errors.
  *
  * Context: any.
  */
@@ -43,8 +43,8 @@ static void through(struct kperf_run *run)
 }
 
 /**
- * kperf_sent() - a send or write is over
- * @end: where it was posted
+ * kperf_sent() - a send or write has completed
+ * @end: end that posted it
  *
  * Context: BH; one at a time for an end.
  */
@@ -56,7 +56,7 @@ void kperf_sent(struct kperf_end *end)
 
 /**
  * kperf_received() - a message has arrived
- * @end: where
+ * @end: end that received it
  *
  * Context: BH; one at a time for an end.
  */
@@ -124,7 +124,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* One way is half of a round trip. */
+/* A one-way time is half of a round trip. */
 static int lat_report(struct kperf_run *run, char *out, size_t size)
 {
 	sort(run->trips, run->count, sizeof(run->trips[0]), compare, NULL);
@@ -135,8 +135,8 @@ static int lat_report(struct kperf_run *run, char *out, size_t size)
 /* ---- Streams ---- */
 
 /*
- * More than are under way: that a message was received, and its sender told, is known
- * before its buffer is posted again.
+ * Post more receives than messages are in flight: a completion lets the sender go on before the
+ * receiver has posted the buffer again.
  */
 static u32 send_depth(u32 window)
 {
@@ -219,7 +219,7 @@ static int run_connected(struct kperf_run *run, char *out, size_t size)
 	left = wait_for_completion_killable_timeout(&run->done, KPERF_LIMIT);
 	if (left <= 0) {
 		left = left ?: -ETIMEDOUT;
-		/* What is flushed from now on is no news. */
+		/* Mark the run as failed: flushes from now on are not reported. */
 		kperf_failed(run, "not done", left);
 		return left;
 	}
@@ -246,12 +246,13 @@ static int end_init(struct kperf_end *end, struct kperf_run *run)
 
 /**
  * kperf_run() - run a test
- * @run: zeros but for what was ordered
+ * @run: the order; other fields zero
  * @out: result, a line
- * @size: of @out
+ * @size: size of @out
  *
- * Context: may sleep.  Return: 0; -ERESTARTSYS: the caller is being killed; -ETIMEDOUT;
- * -EIO: the log has more; or what the side says.
+ * Context: may sleep.
+ * Return: 0; -ERESTARTSYS: the caller is being killed; -ETIMEDOUT; -EIO: see the log; or the
+ * error of the side.
  */
 int kperf_run(struct kperf_run *run, char *out, size_t size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The side of plain verbs: the same as kernel consumers write it today.  A CQ for each end,
- * whose completions are taken in softirq; rdma_cm makes the connection.
+ * The side of plain verbs, written like other kernel consumers: a CQ for each end, polled in
+ * softirq, and a connection made by rdma_cm.
  */
 #include <linux/cpu.h>
 #include <linux/inet.h>
@@ -21,14 +21,14 @@
 #define BACKLOG		1
 
 /**
- * struct verbs_end - of an end
- * @end: it
- * @id: of rdma_cm
- * @cq: of its QP
- * @dma: address of the buffer
- * @mapped: @dma is good
- * @send_cqe: of sends and writes
- * @recv_cqe: of receives
+ * struct verbs_end - the verbs part of an end
+ * @end: generic part
+ * @id: id of rdma_cm
+ * @cq: CQ of its QP
+ * @dma: DMA address of the buffer
+ * @mapped: @dma is valid
+ * @send_cqe: completion handler of sends and writes
+ * @recv_cqe: completion handler of receives
  */
 struct verbs_end {
 	struct kperf_end	*end;
@@ -41,18 +41,18 @@ struct verbs_end {
 };
 
 /**
- * struct verbs_pair - of a run
- * @run: it
- * @listener: of the server
- * @pd: of everything
- * @client: end
- * @server: end
- * @mr: of the server's buffer, if it is written to
- * @reg_cqe: of its registration
+ * struct verbs_pair - the verbs part of a run
+ * @run: generic part
+ * @listener: listening id of the server
+ * @pd: PD of all objects
+ * @client: end that connects
+ * @server: end that accepts
+ * @mr: registration of the server's buffer for writes
+ * @reg_cqe: completion handler of the registration
  * @step: completed when rdma_cm or the device has answered the client
  * @accepted: completed when the server's end is connected
- * @answer: the event, or completion status
- * @connected: the client's end is
+ * @answer: event or completion status behind @step
+ * @connected: the client's end is connected
  */
 struct verbs_pair {
 	struct kperf_run	*run;
@@ -70,7 +70,7 @@ struct verbs_pair {
 
 /* ---- Posts and completions ---- */
 
-/* To some devices an empty one means 2 GiB. */
+/* Some devices take an empty segment for 2 GiB. */
 static int segments(const struct kperf_run *run)
 {
 	return run->size ? 1 : 0;
@@ -163,7 +163,9 @@ static int end_create_qp(struct verbs_pair *p, struct verbs_end *e)
 		.send_cq	= e->cq,
 		.recv_cq	= e->cq,
 		.cap = {
-			/* A registration; one more of each for the marker of a drain. */
+			/*
+			 * Room for a registration, and in each queue for the marker of a drain.
+			 */
 			.max_send_wr	= run->window + 3,
 			.max_recv_wr	= run->depth + 2,
 			.max_send_sge	= 1,
@@ -180,7 +182,7 @@ static int end_create_qp(struct verbs_pair *p, struct verbs_end *e)
 	return ret;
 }
 
-/* @vector: the two ends may have different processors, as DAT's may. */
+/* @vector: lets the two ends use different CPUs, as those of DAT may. */
 static int end_make(struct verbs_pair *p, struct verbs_end *e, struct kperf_end *end, int vector)
 {
 	struct kperf_run *run = p->run;
@@ -228,15 +230,15 @@ static long flush_tasklets_here(void *unused)
 
 	tasklet_setup(&t, nothing);
 	tasklet_schedule(&t);
-	/* Waits until it has run, behind those that were queued before. */
+	/* Waits until it has run, after those that were queued before. */
 	tasklet_kill(&t);
 	return 0;
 }
 
 /*
- * Until 6.12 an rxe CQ holds a tasklet that nobody kills when the CQ is freed.  Without a
- * QP it is not queued any more, and what is queued is run now; once more for one that was
- * put off because it ran on another processor.
+ * Until 6.12 an rxe CQ has a tasklet that is not killed when the CQ is freed.  Without a QP the
+ * tasklet is not queued again, so run what is queued now.  The second round catches a tasklet
+ * that was put off because it ran on another CPU.
  */
 static void flush_tasklets(void)
 {
@@ -281,7 +283,7 @@ static int server_accept(struct verbs_pair *p, struct rdma_cm_id *id)
 		kperf_failed(p->run, "accept", ret);
 		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
 	}
-	/* It is destroyed with the pair in any case. */
+	/* The pair's close destroys the id in any case. */
 	return 0;
 }
 
@@ -312,7 +314,7 @@ static int server_bind(struct verbs_pair *p, struct sockaddr_storage *addr)
 		return PTR_ERR(id);
 	p->listener = id;
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
-	/* With the port that it got. */
+	/* The address includes the port that was assigned. */
 	*addr = id->route.addr.src_addr;
 	return ret;
 }
@@ -323,7 +325,7 @@ static int client_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct verbs_pair *p = id->context;
 
-	/* What comes after the connection is its end. */
+	/* Any event after ESTABLISHED means the end of the connection. */
 	if (p->connected)
 		kperf_failed(p->run, rdma_event_msg(event->event), event->status);
 	p->connected = event->event == RDMA_CM_EVENT_ESTABLISHED;
@@ -438,14 +440,14 @@ static void verbs_close(struct kperf_run *run)
 {
 	struct verbs_pair *p = run->priv;
 
-	/* From here on no request comes. */
+	/* No request comes after this. */
 	if (p->listener)
 		rdma_destroy_id(p->listener);
 	if (p->client.id && p->client.id->qp)
 		rdma_disconnect(p->client.id);
 	end_drain(&p->client);
 	end_drain(&p->server);
-	/* Before what it is of is unmapped. */
+	/* Deregister before the memory is unmapped. */
 	if (p->mr)
 		ib_dereg_mr(p->mr);
 	end_destroy_qp(&p->client);
@@ -455,7 +457,7 @@ static void verbs_close(struct kperf_run *run)
 	end_unmake(&p->server);
 	if (p->pd)
 		ib_dealloc_pd(p->pd);
-	/* As long as there are ids the device is not removed. */
+	/* The ids hold the device: destroy them last. */
 	end_destroy(&p->client);
 	end_destroy(&p->server);
 	kfree(p);
@@ -474,7 +476,7 @@ static int verbs_set_up(struct verbs_pair *p)
 		ret = client_resolve(p, &addr);
 	if (!ret)
 		ret = make_pd(p);
-	/* Requests want the PD, and the first need not be the client's. */
+	/* A request needs the PD, and the first one may be a stranger's: make the PD before. */
 	if (!ret)
 		ret = rdma_listen(p->listener, BACKLOG);
 	if (!ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tests of kDAPL in a module.  A test is a function of one line in a table; it runs in the
- * module's init, on an IA of its own, and says what is wrong by KT_*().
+ * Tests of kDAPL in a module.  A test is a function with an entry in a table.  It runs in the
+ * module's init, on an IA of its own, and reports failures by KT_*().
  */
 #ifndef _KTEST_H
 #define _KTEST_H
@@ -11,11 +11,11 @@
 #include <linux/kernel.h>
 
 /**
- * struct ktest - a test that runs
- * @name: of the test
- * @ia: opened for it, closed after it unless it is DAT_HANDLE_NULL then
- * @async: its async EVD
- * @failed: something was wrong
+ * struct ktest - a running test
+ * @name: name of the test
+ * @ia: IA opened for the test, closed after it unless the test sets DAT_HANDLE_NULL
+ * @async: async EVD of @ia
+ * @failed: a check has failed
  */
 struct ktest {
 	const char	*name;
@@ -25,9 +25,9 @@ struct ktest {
 };
 
 /**
- * struct ktest_case - a test
- * @name: one behaviour
- * @run: does it
+ * struct ktest_case - an entry in a table of tests
+ * @name: behaviour that the test shows
+ * @run: function of the test
  */
 struct ktest_case {
 	const char	*name;
@@ -48,7 +48,7 @@ void ktest_left(bool close);
 void ktest_goes_under_traffic(struct ktest *t);
 void ktest_goes_beside_a_close(struct ktest *t);
 
-/* On failure the test ends, but for what the IA's close cleans up. */
+/* On failure the test returns; closing the IA cleans up. */
 #define KT_EQ(t, got, want) do {							\
 	u64 got_ = (u64)(got), want_ = (u64)(want);					\
 	if (got_ != want_) {								\
@@ -63,16 +63,16 @@ void ktest_goes_beside_a_close(struct ktest *t);
 #define KT_WAIT		(10 * HZ)
 
 /**
- * struct kt_box - what upcalls leave behind
- * @lock: everything but @done
- * @done: completed per upcall
- * @calls: how many there were
- * @events: copies of what they brought
- * @more: what they said
- * @atomic: one could not sleep
+ * struct kt_box - record of upcalls
+ * @lock: protects everything but @done
+ * @done: completed once per upcall
+ * @calls: number of upcalls
+ * @events: copies of the events
+ * @more: more_events of each upcall
+ * @atomic: an upcall ran in atomic context
  */
 struct kt_box {
-	spinlock_t		lock;		/* all but done */
+	spinlock_t		lock;		/* protects all but done */
 	struct completion	done;
 	unsigned int		calls;
 	DAT_EVENT		events[64];

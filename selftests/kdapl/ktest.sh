@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of kDAPL: they run when dat_ktest.ko is loaded, and report to the kernel's log.
+# Tests of kDAPL, which run when dat_ktest.ko is loaded and report to the kernel's log.
 set -u
 
 # shellcheck source=selftests/kdapl/ktest_lib.sh
@@ -10,7 +10,7 @@ removals=${KTEST_REMOVALS:-3}
 dev=rxe0
 netdev=$(cat /sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0)
 
-# The device goes while there are objects of it, and comes again.
+# The device is removed while objects of it exist, and added again.
 removed() { # TEST
 	local pid i ready=N ok=0
 	mark "removed $1"

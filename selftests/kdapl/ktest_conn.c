@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections between two endpoints of the module, over the adapter's loopback.  Messages
- * are empty, so that no memory need be registered.
+ * Connections between two endpoints of the module, over the adapter's loopback.  Messages are
+ * empty, so that no memory has to be registered.
  */
 #include <linux/delay.h>
 #include <linux/in.h>
@@ -20,18 +20,18 @@
 #define BATCHES	50
 
 /**
- * struct pair - two endpoints and all that belongs to them
+ * struct pair - two endpoints and the objects they need
  * @pz: zone
  * @dto: DTO events of both
  * @conn: connection events of both
- * @cr: requests
+ * @cr: connection requests
  * @dto_evd: EVD of @dto
  * @conn_evd: EVD of @conn
  * @cr_evd: EVD of @cr
- * @a: connects
- * @b: accepts
- * @addr: of the adapter
- * @rejected: another thread has
+ * @a: endpoint that connects
+ * @b: endpoint that accepts
+ * @addr: address of the adapter
+ * @rejected: completed when the rejecting thread is done
  */
 struct pair {
 	DAT_PZ_HANDLE		pz;
@@ -77,7 +77,7 @@ static DAT_RETURN make_ep(struct ktest *t, struct pair *p, DAT_EP_HANDLE *ep)
 	return dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, NULL, ep);
 }
 
-/* The IA's close takes care of everything but the memory. */
+/* Closing the IA frees everything but the memory. */
 static struct pair *pair_make(struct ktest *t)
 {
 	struct pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -96,7 +96,7 @@ static struct pair *pair_make(struct ktest *t)
 	return p;
 }
 
-/* Upcalls write into the memory: what calls them goes first. */
+/* Upcalls write into the memory: free their sources first. */
 static void pair_free(struct pair *p)
 {
 	dat_ep_free(p->a);
@@ -122,7 +122,7 @@ static const DAT_CR_ARRIVAL_EVENT_DATA *arrival(const struct pair *p, int n)
 	return &p->cr.events[n].event_data.cr_arrival_event_data;
 }
 
-/* How many of the connection events so far are @number. */
+/* Count the connection events with this number. */
 static int conn_events(struct pair *p, DAT_EVENT_NUMBER number)
 {
 	unsigned int i;
@@ -216,7 +216,7 @@ static void disconnect(struct ktest *t, struct pair *p)
 	KT_TRUE(t, kt_box_wait(&p->dto));
 	dto = find_dto(p, 300);
 	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED);
-	/* On a disconnected one posts are flushed at once. */
+	/* Posts on a disconnected endpoint are flushed at once. */
 	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(301), 0));
 	KT_TRUE(t, kt_box_wait(&p->dto));
 	dto = find_dto(p, 301);
@@ -320,7 +320,7 @@ static void qualities_of_service(struct ktest *t, struct pair *p)
 		DAT_MODEL_NOT_SUPPORTED);
 	KT_TYPE(t, start_at(p, QUAL, 2 * DAT_QOS_PREMIUM), DAT_MODEL_NOT_SUPPORTED);
 	for (i = 0; i < ARRAY_SIZE(qos); i++) {
-		/* Nobody listens: that it is told so shows that it was asked. */
+		/* Nobody listens: the rejection shows that a request was sent. */
 		KT_OK(t, start_at(p, QUAL, qos[i]));
 		KT_TRUE(t, kt_box_wait(&p->conn));
 		KT_OK(t, dat_ep_reset(p->a));
@@ -355,7 +355,10 @@ static void untold(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG, &evd));
 	KT_OK(t, dat_psp_create(t->ia, QUAL, evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	KT_OK(t, start(p, p->a, ""));
-	/* Nothing but the event tells that it is there, which is not to be taken. */
+	/*
+	 * Give the request time to arrive.  Only its event would show that, and the event has to
+	 * stay in the queue.
+	 */
 	msleep(500);
 	KT_OK(t, dat_psp_free(psp));
 	KT_OK(t, dat_evd_free(evd));
@@ -436,11 +439,11 @@ static int reject_it(void *data)
 	struct pair *p = data;
 
 	dat_cr_reject(arrival(p, p->cr.calls - 1)->cr_handle, 0, NULL);
-	/* Not in code of the module any more. */
+	/* Unloading must not find the thread in code of the module. */
 	kthread_complete_and_exit(&p->rejected, 0);
 }
 
-/* Who accepts fails, or who rejects does; in any case the EP is nobody's afterwards. */
+/* Accept or reject fails, whichever is second.  In both cases the EP is unused afterwards. */
 static bool contend(struct ktest *t, struct pair *p)
 {
 	struct task_struct *task;
@@ -459,7 +462,7 @@ static bool contend(struct ktest *t, struct pair *p)
 	if (dat_ep_get_status(p->b, &state, NULL, NULL) ||
 	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
 		return false;
-	/* Both EPs anew: the connection may have come to be. */
+	/* The connection may exist: make new EPs. */
 	return !dat_rsp_free(rsp) && !dat_ep_free(p->a) && !dat_ep_free(p->b) &&
 	       !make_ep(t, p, &p->a) && !make_ep(t, p, &p->b);
 }
@@ -562,7 +565,7 @@ static void common_service_points_take_ports(struct ktest *t)
 	unconnected(t, common);
 }
 
-/* The one that has connected accepts, and the other way round. */
+/* The endpoint that has connected accepts, and the other way round. */
 static void turn(struct ktest *t, struct pair *p)
 {
 	DAT_EP_HANDLE c = NULL;
@@ -597,7 +600,7 @@ static DAT_RETURN take(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return rc;
 }
 
-/* Its events are taken after the reset. */
+/* The events of a connection are taken after the reset. */
 static void late(struct ktest *t, struct pair *p)
 {
 	DAT_EVD_HANDLE evd;
@@ -680,18 +683,19 @@ static void shared_receives_are_taken(struct ktest *t)
 
 /**
  * struct batches - receives that complete many at a time
- * @evd: of their events
- * @lock: everything
- * @times: how often each came, by its cookie
- * @got: events in all
- * @last: that an upcall brought
- * @disorder: upcalls did not bring them in order
- * @alone: upcalls dequeue what is left
- * @untold: of which they were not told, though nobody can have queued it meanwhile
+ * @evd: EVD of the receives
+ * @lock: protects all that follows
+ * @times: number of events per cookie
+ * @got: number of events
+ * @last: last cookie that an upcall brought
+ * @disorder: upcalls brought events out of order
+ * @alone: upcalls dequeue the remaining events
+ * @untold: an upcall dequeued an event though more_events was false and nothing could have
+ *	queued it meanwhile
  */
 struct batches {
 	DAT_EVD_HANDLE	evd;
-	spinlock_t	lock;		/* of all that follows */
+	spinlock_t	lock;		/* protects all that follows */
 	u8		times[BATCHES * BATCH];
 	int		got;
 	int		last;
@@ -721,7 +725,7 @@ static void batches_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN m
 	DAT_EVENT next;
 
 	batches_add(b, event, true);
-	/* Time for the other thread. */
+	/* Give the other thread time. */
 	if (!b->alone)
 		udelay(9);
 	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS) {
@@ -745,7 +749,7 @@ static bool batches_got(struct batches *b, int n)
 	return enough;
 }
 
-/* Nothing completes before all are posted. */
+/* Post with softirqs disabled, so that nothing completes before all are posted. */
 static DAT_RETURN batch_post(struct pair *p, int first)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -775,7 +779,7 @@ static void batches_run(struct ktest *t, struct pair *p, struct batches *b)
 	KT_TRUE(t, !b->untold);
 }
 
-/* Whatever may be done beside upcalls. */
+/* Calls that are allowed beside upcalls. */
 static int meddle(void *data)
 {
 	struct batches *b = data;
@@ -798,7 +802,7 @@ static int meddle(void *data)
 	return 0;
 }
 
-/* @fn runs them, with the EVD of their receives. */
+/* Run @fn with endpoints whose receives report to the EVD of the batches. */
 static void batches(struct ktest *t, struct pair *p,
 		    void (*fn)(struct ktest *t, struct pair *p, struct batches *b))
 {
@@ -861,7 +865,7 @@ static void completions_come_once_whatever_is_done_to_their_evd(struct ktest *t)
 
 #define SILENT	9
 
-/* All but the last message do not ask for an upcall. */
+/* Only the last message is solicited and calls the upcall. */
 static void solicit(struct ktest *t, struct pair *p, struct kt_box *box, DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -914,7 +918,7 @@ static void only_the_message_that_asks_starts_upcalls(struct ktest *t)
 	unconnected(t, solicited);
 }
 
-/* The next event of the adapter, in time. */
+/* Wait for the next event of the adapter; false on timeout. */
 static bool async_comes(struct ktest *t, DAT_EVENT *event)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -927,7 +931,7 @@ static bool async_comes(struct ktest *t, DAT_EVENT *event)
 	return true;
 }
 
-/* @n messages arrive at an EVD that has room for two; the receives have cookies from @first. */
+/* @n messages arrive at an EVD that has room for two; the receives' cookies start at @first. */
 static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int first, int n)
 {
 	DAT_EVENT event;
@@ -942,7 +946,7 @@ static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int fi
 	KT_TRUE(t, async_comes(t, &event));
 	KT_EQ(t, event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	KT_TRUE(t, event.event_data.asynch_error_event_data.dat_handle == evd);
-	/* However many are lost, until one finds room again. */
+	/* One overflow is reported until an event finds room again, however many are lost. */
 	msleep(100);
 	KT_TYPE(t, dat_evd_dequeue(t->async, &event), DAT_QUEUE_EMPTY);
 	for (i = 0; i < 2; i++) {
@@ -1004,7 +1008,7 @@ static void modified_endpoints_work(struct ktest *t)
 #define WIDE		4
 #define WIDE_ROUNDS	200
 
-/* Posts receives of as many segments as ever were allowed, to whatever is there. */
+/* Post receives of the largest number of segments to the EP that p->a names at the moment. */
 static int post_wide(void *data)
 {
 	DAT_LMR_TRIPLET iov[WIDE] = {};
@@ -1017,7 +1021,10 @@ static int post_wide(void *data)
 	return 0;
 }
 
-/* Receives nearly fill a page, so that one that is too wide at the end leaves the ring. */
+/*
+ * Fill nearly a page with narrow receives, so that one that is too wide would end beyond the
+ * ring.
+ */
 static DAT_RETURN narrow_round(struct ktest *t, struct pair *p, DAT_EP_PARAM *param)
 {
 	DAT_EP_ATTR attr = {
@@ -1065,7 +1072,7 @@ static void posts_beside_a_modification_fit(struct ktest *t)
 	unconnected(t, narrow);
 }
 
-/* Disconnects whatever is there, which never was connected. */
+/* Disconnect the EP that p->a names at the moment, which never was connected. */
 static int disconnect_freed(void *data)
 {
 	struct pair *p = data;
@@ -1086,7 +1093,7 @@ static void disconnect_beside_free(struct ktest *t, struct pair *p)
 
 	KT_TRUE(t, !IS_ERR(task));
 	for (i = 0; !rc && i < 500; i++) {
-		/* The other thread has the handle while the EP goes. */
+		/* The other thread uses the handle while the EP is freed. */
 		rc = dat_ep_free(p->a);
 		if (!rc)
 			rc = make_ep(t, p, &ep);
@@ -1105,7 +1112,7 @@ static void freed_endpoints_are_not_disconnected(struct ktest *t)
 	unconnected(t, disconnect_beside_free);
 }
 
-/* The memory of the boxes has to stay until the close, so it is leaked to the next test. */
+/* The memory of the boxes must stay valid until the close, so it is leaked to the next test. */
 static void close_ends_everything(struct ktest *t)
 {
 	struct pair *p = pair_make(t);

@@ -85,7 +85,7 @@ static void single_upcall_brings_events_in_order(struct ktest *t)
 	kt_box_init(box);
 	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, kt_box_upcall, box,
 		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &evd));
-	/* One's own posts never call one. */
+	/* A post never calls an upcall itself. */
 	local_bh_disable();
 	for (i = 0; i < 8; i++)
 		post(evd, i);
@@ -154,7 +154,7 @@ struct switching {
 	DAT_UPCALL_POLICY	policy;
 };
 
-/* Told that there is work, switches to being called with it. */
+/* On the call that announces work without an event, switch to upcalls that bring the event. */
 static void switching_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct switching *s = data;
@@ -172,7 +172,7 @@ static void switch_to(struct ktest *t, struct switching *s, DAT_UPCALL_POLICY po
 	s->policy = policy;
 	KT_OK(t, make(t, DAT_UPCALL_NORIFY, switching_upcall, s, DAT_EVD_SOFTWARE_FLAG,
 		      &s->evd));
-	/* Both are there when it is called. */
+	/* Queue both before the upcall can run. */
 	local_bh_disable();
 	post(s->evd, 1);
 	post(s->evd, 2);
@@ -230,7 +230,7 @@ static void modification_says_whether_queued_events_count(struct ktest *t)
 	kfree(box);
 }
 
-/* What an upcall that takes its time says of the calls that it makes. */
+/* Results of the calls that a slow upcall makes. */
 struct slow {
 	struct completion	begun;
 	DAT_EVD_HANDLE		evd;
@@ -274,7 +274,7 @@ static void teardown_waits_but_not_for_itself(struct ktest *t)
 	KT_OK(t, dat_evd_free(slow.evd));
 }
 
-/* What calls from a context that they can't be made in say. */
+/* Results of calls from a context in which they are not allowed. */
 struct wrong {
 	struct completion	done;
 	DAT_EVD_HANDLE		evd;
@@ -346,11 +346,11 @@ static int free_slow(void *data)
 	struct slow *slow = data;
 
 	slow->freed = dat_evd_free(slow->evd);
-	/* Not in code of the module any more. */
+	/* Unloading must not find the thread in code of the module. */
 	kthread_complete_and_exit(&slow->done, 0);
 }
 
-/* The upcall's own close is refused though its EVD is being freed. */
+/* The close from within the upcall is refused even though the upcall's EVD is being freed. */
 static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
 {
 	struct slow slow = { .ia = t->ia };
@@ -378,7 +378,7 @@ static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
 	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
 }
 
-/* An upcall that others make sure is not the last. */
+/* An upcall that makes sure that another one follows. */
 struct stubborn {
 	struct completion	begun;
 	atomic_t		running;
@@ -410,17 +410,17 @@ static void teardown_is_not_put_off_by_modifications(struct ktest *t)
 	KT_TRUE(t, wait_for_completion_timeout(&s->begun, KT_WAIT));
 	KT_OK(t, dat_evd_modify_upcall(s->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				       DAT_UPCALL_INVOC_NEW));
-	/* The modification came later than the TEARDOWN, so it counts. */
+	/* The modification came after the TEARDOWN, so it is in force. */
 	KT_TRUE(t, wait_for_completion_timeout(&s->begun, KT_WAIT));
 	KT_OK(t, dat_evd_free(s->evd));
 	KT_EQ(t, atomic_read(&s->running), 0);
 	kfree(s);
 }
 
-/* More than there are places in the table that handles are looked up in first. */
+/* More EVDs than the cache of handles has places. */
 #define CROWD	1100
 
-/* Those that have lost their place to a younger one are found elsewhere. */
+/* A handle that was displaced from the cache is found by the full lookup. */
 static void post_to_all(struct ktest *t, const DAT_EVD_HANDLE *evds)
 {
 	DAT_EVENT event;
@@ -444,7 +444,7 @@ static void crowd(struct ktest *t, DAT_EVD_HANDLE *evds)
 		KT_OK(t, dat_evd_kcreate(t->ia, 1, DAT_UPCALL_DISABLE, NULL,
 					 DAT_EVD_SOFTWARE_FLAG, &evds[i]));
 	post_to_all(t, evds);
-	/* The younger ones go, and their places are nobody's. */
+	/* After the younger ones are freed, their cache places are empty. */
 	for (i = CROWD / 2; i < CROWD; i++) {
 		KT_OK(t, dat_evd_free(evds[i]));
 		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_INVALID_HANDLE);
@@ -481,13 +481,13 @@ static void handles_end_with_their_ia(struct ktest *t)
 
 /**
  * struct hub - EVDs whose upcalls post to each other
- * @evds: each with the hub as data
- * @rounds: how often the first posts to each
- * @inside: upcalls that run on this processor
- * @nested: one began inside of another
- * @wrong: an EVD's events came in another order than they were posted in
- * @next: value that comes next, of each EVD
- * @done: all have come
+ * @evds: EVDs; the upcalls' data is the hub
+ * @rounds: number of times that the first posts to each
+ * @inside: number of upcalls that run on this CPU
+ * @nested: an upcall began inside another one
+ * @wrong: events of an EVD came out of order
+ * @next: next expected value of each EVD
+ * @done: completed when all events have come
  */
 struct hub {
 	DAT_EVD_HANDLE		evds[HUB_EVDS];
@@ -499,7 +499,7 @@ struct hub {
 	struct completion	done;
 };
 
-/* Of an upcall of the first comes one of each. */
+/* An upcall of the first EVD posts one event to each. */
 static void hub_spread(struct hub *h, unsigned long round)
 {
 	int i;
@@ -525,7 +525,7 @@ static void hub_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 		complete(&h->done);
 }
 
-/* What upcalls post is told by others, after them, on the same processor. */
+/* Events that upcalls post are delivered by later upcalls on the same CPU. */
 static void hub_run(struct ktest *t, unsigned long rounds)
 {
 	struct hub *h = kzalloc(sizeof(*h), GFP_KERNEL);
@@ -554,7 +554,7 @@ static void upcalls_do_not_nest(struct ktest *t)
 	hub_run(t, 20);
 }
 
-/* After so many (128) others have their turn, whoever of the three would have been next. */
+/* After 128 upcalls the CPU yields to other work, at any of the three EVDs. */
 static void upcalls_go_on_when_the_time_of_the_processor_is_up(struct ktest *t)
 {
 	hub_run(t, 3 * 128 + 20);

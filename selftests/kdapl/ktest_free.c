@@ -10,12 +10,12 @@
 #define QLEN	256
 
 /**
- * struct beside - an endpoint that is freed while it is posted to
- * @ep: disconnected, so that posts are flushed at once
- * @dto: where that is told
+ * struct beside - an endpoint that is freed while another thread posts to it
+ * @ep: endpoint, disconnected, so that posts are flushed at once
+ * @dto: EVD of the flushed posts
  * @conn: its connect EVD
- * @posts: that were taken
- * @lost: of them
+ * @posts: posts that succeeded
+ * @lost: succeeded posts without a completion
  */
 struct beside {
 	DAT_EP_HANDLE	ep;
@@ -55,7 +55,7 @@ static bool await_event(DAT_EVD_HANDLE evd)
 	return true;
 }
 
-/* Nobody listens there; whatever is the first to end it, the EP is disconnected. */
+/* Nobody listens there; the refusal or the disconnect leaves the EP disconnected. */
 static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 		     DAT_IA_ADDRESS_PTR addr)
 {

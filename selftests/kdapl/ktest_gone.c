@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is left when the device is gone, which ktest.sh removes when it is told to. */
+/* Objects after their device is gone.  ktest.sh removes the device on request. */
 #include <linux/delay.h>
 #include <linux/slab.h>
 
@@ -8,7 +8,7 @@
 #define QLEN	32
 
 /**
- * struct gone - objects of an IA whose device goes
+ * struct gone - objects of an IA whose device is removed
  * @async: events of the adapter
  * @soft: software events
  * @evd: EVD of @soft
@@ -42,7 +42,7 @@ static DAT_RETURN gone_make(struct ktest *t, struct gone *g)
 	       dat_ep_create(t->ia, g->pz, g->evd, g->evd, g->conn, NULL, &g->ep);
 }
 
-/* The event comes first. */
+/* The event of the removal comes before calls fail. */
 static DAT_RETURN until_gone(struct ktest *t)
 {
 	DAT_PZ_HANDLE pz;
@@ -93,7 +93,7 @@ static void frees_need_no_device(struct ktest *t)
 
 	KT_TRUE(t, g);
 	check(t, g);
-	/* Upcalls write into the memory. */
+	/* Upcalls write into the memory: end them first. */
 	if (t->ia != DAT_HANDLE_NULL)
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 	t->ia = DAT_HANDLE_NULL;

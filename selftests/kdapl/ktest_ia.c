@@ -53,7 +53,7 @@ static void registry_lists_the_adapter(struct ktest *t)
 	KT_TRUE(t, n >= 1 && found);
 }
 
-/* Handles of no object, freed ones, and those of other kinds. */
+/* Handles that are garbage, freed, or of another kind. */
 static void bad_handles_are_invalid(struct ktest *t)
 {
 	static const u64 garbage[] = {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Tests that are in dat_ktest.ko, which report to the kernel's log: for ktest.sh and kunload.sh.
+# Running the tests of dat_ktest.ko, which report to the kernel's log; for ktest.sh and
+# kunload.sh.
 
-# This is in build/selftests/.
+# This script runs from build/selftests/.
 module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_ktest.ko
 if [ ! -r "$module" ]; then
 	echo "1..0 # SKIP no $module (make ktest)"
@@ -11,7 +12,7 @@ if [ ! -r "$module" ]; then
 fi
 n=0 failed=0 marks=0
 
-# What the kernel has said since a line of ours, without the times.
+# Mark the kernel's log; since_mark prints what follows, without the times.
 mark() {
 	marks=$((marks + 1))
 	mark="${0##*/} $$ $marks: $1"
@@ -26,7 +27,7 @@ result() { # NAME: of the command before
 	local rc=$? status=ok
 	n=$((n + 1))
 	if ((rc != 0)); then
-		# shellcheck disable=SC2034 # the exit status of who includes this
+		# shellcheck disable=SC2034 # exit status of the including script
 		status="not ok" failed=1
 		since_mark | grep '^#' | tail -n 20
 	fi

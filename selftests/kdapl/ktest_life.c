@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A consumer whose upcalls are under way when it ends, or its device does.
+ * A consumer whose upcalls are running when it ends or when its device is removed.
  *
- * The adapter has a connection with itself, over which messages and writes go, some with each
- * tick of the clock; an allocated LMR holds memory, a window is bound, somebody listens.
- * All of it is the module's own memory, as that is there until dat.ko has closed what it
+ * The adapter is connected with itself.  Messages and writes flow, and each tick of the clock
+ * posts some more; an allocated LMR holds memory, a window is bound, and a listener is open.
+ * All memory is static memory of the module, which stays until dat.ko has closed what the module
  * left.
  */
 #include <linux/delay.h>
@@ -16,39 +16,39 @@
 
 #include "ktest.h"
 
-#define ENDS		2	/* of one connection; more would make it longer, not busier */
-#define RECVS		8	/* of each end */
-#define REQUESTS	16	/* under way at most, of all ends */
+#define ENDS		2	/* ends of one connection; more would only take longer */
+#define RECVS		8	/* receives posted at each end */
+#define REQUESTS	16	/* most requests in flight, of all ends */
 #define MESSAGE		64	/* bytes of a message, and of a write */
 #define QLEN		256
 #define ASYNC_QLEN	16
-#define FLOWING		20	/* writes that have gone through */
+#define FLOWING		20	/* writes that show that traffic flows */
 
 /**
- * struct busy - a consumer that never rests
+ * struct busy - a consumer with constant traffic
  * @ia: adapter
  * @async: its async EVD
  * @soft: EVD of software events
  * @dto: EVD of everything posted
  * @conn: EVD of connections and requests
  * @pz: zone
- * @lmr: all of the memory
- * @context: of @lmr
- * @phys: where it is, for peers
+ * @lmr: registration of all the memory
+ * @context: LMR context of @lmr
+ * @phys: physical address of the memory, for peers
  * @fmr: allocated LMR that holds the memory
- * @key: of @fmr, for writes
+ * @key: rkey of @fmr, for writes
  * @rmr: window of @lmr
- * @psp: where the ends with odd numbers accept
+ * @psp: listener of the ends with odd numbers
  * @ep: ends; the even ones connect
- * @accepted: requests so far
- * @up: ends that were connected
- * @down: ends that are not any more
- * @gone: what the async EVD has told
- * @posted: operations, less those that were refused
- * @completed: of them
- * @writes: completed, with success
+ * @accepted: requests accepted so far
+ * @up: number of ends that were connected
+ * @down: number of ends that are disconnected
+ * @gone: number of removal events at the async EVD
+ * @posted: operations posted, without those refused
+ * @completed: operations completed
+ * @writes: writes completed with success
  * @calls: upcalls of any kind
- * @work: posts, time after time
+ * @work: work that posts more, repeatedly
  */
 struct busy {
 	DAT_IA_HANDLE	ia;
@@ -112,7 +112,7 @@ static DAT_RETURN post_one(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op)
 	return dat_ep_post_rdma_write(ep, 1, &seg, cookie(op), &to, 0);
 }
 
-/* It may complete before the post returns. */
+/* Count before posting: the operation may complete before the post returns. */
 static DAT_RETURN post(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op, unsigned int n)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -126,7 +126,7 @@ static DAT_RETURN post(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op, unsigned i
 	return rc;
 }
 
-/* In softirq: the buffer of a message waits for the next. */
+/* Upcall in softirq: post the buffer of a message again. */
 static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -139,11 +139,11 @@ static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_
 		if (dto->operation == DAT_DTO_RECEIVE)
 			post(b, dto->ep_handle, DAT_DTO_RECEIVE, 1);
 	}
-	/* Not before: no fewer are under way than it seems. */
+	/* Count last, so that posted - completed never falls below what is in flight. */
 	atomic_inc(&b->completed);
 }
 
-/* A little more, but no more than goes through: upcalls come before everything else. */
+/* Post a little more, but stay within what completes: upcalls would starve everything else. */
 static void post_more(struct work_struct *work)
 {
 	struct busy *b = container_of(to_delayed_work(work), struct busy, work);
@@ -164,7 +164,10 @@ static void post_more(struct work_struct *work)
 
 /* ---- Connections ---- */
 
-/* All ends are connected: memory that peers reach; writes follow it in the same queue. */
+/*
+ * All ends are connected: register the memory for peers.  Writes follow the registration in the
+ * same queue.
+ */
 static DAT_RETURN open_memory(struct busy *b)
 {
 	DAT_LMR_TRIPLET seg = { (uintptr_t)memory, PAGE_SIZE, b->context };
@@ -272,7 +275,7 @@ static DAT_RETURN connect_ends(struct busy *b)
 	return rc;
 }
 
-/* Memory and upcalls are in use from now on, until busy_end() and the IA's close. */
+/* From here on memory and upcalls are in use, until busy_end() and the IA's close. */
 static DAT_RETURN busy_start(struct busy *b, DAT_IA_HANDLE ia, DAT_EVD_HANDLE async)
 {
 	DAT_RETURN rc;
@@ -290,14 +293,14 @@ static DAT_RETURN busy_start(struct busy *b, DAT_IA_HANDLE ia, DAT_EVD_HANDLE as
 	return rc;
 }
 
-/* What is under way stays so. */
+/* Operations in flight stay in flight. */
 static void busy_end(struct busy *b)
 {
 	cancel_delayed_work_sync(&b->work);
 }
 
 /**
- * ktest_leave() - begin what is under way when the module goes
+ * ktest_leave() - start traffic that is in flight when the module is unloaded
  *
  * Return: 0 or -EIO.
  */
@@ -320,8 +323,8 @@ int ktest_leave(void)
 }
 
 /**
- * ktest_left() - the module goes
- * @close: as an exit function should; else this leaves that to dat.ko
+ * ktest_left() - the module is unloaded
+ * @close: close the IA, as an exit function should; else leave that to dat.ko
  */
 void ktest_left(bool close)
 {
@@ -356,7 +359,7 @@ static void frees_after_traffic(struct ktest *t, struct busy *b)
 	KT_TRUE(t, reaches(&b->down, ENDS));
 	busy_end(b);
 	KT_TRUE(t, reaches(&b->completed, atomic_read(&b->posted)));
-	/* Nothing is posted any more. */
+	/* Posting is over. */
 	KT_EQ(t, atomic_read(&b->completed), atomic_read(&b->posted));
 	KT_EQ(t, atomic_read(&b->down), ENDS);
 	for (i = 0; i < ENDS; i++) {
@@ -375,20 +378,20 @@ static void frees_after_traffic(struct ktest *t, struct busy *b)
 	t->ia = DAT_HANDLE_NULL;
 }
 
-/* One of ktest_gone[]. */
+/* An entry of ktest_gone[]. */
 void ktest_goes_under_traffic(struct ktest *t)
 {
 	until_gone(t);
 	if (!t->failed)
 		frees_after_traffic(t, &busy);
 	busy_end(&busy);
-	/* Before the module is no more: this may be its init. */
+	/* Close now: if this runs in the module's init, the module may disappear next. */
 	if (t->ia != DAT_HANDLE_NULL)
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 	t->ia = DAT_HANDLE_NULL;
 }
 
-/* Likewise.  The news comes first: everything is still there. */
+/* An entry of ktest_gone[].  The event comes first: all objects still exist. */
 void ktest_goes_beside_a_close(struct ktest *t)
 {
 	DAT_RETURN rc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory: registrations of all kinds, allocated ones, windows.  Data goes from one endpoint
- * of the module to another, over the adapter's loopback.
+ * Memory: registrations of all kinds, allocated LMRs, windows.  Data go from one endpoint of the
+ * module to another, over the adapter's loopback.
  */
 #include <linux/delay.h>
 #include <linux/in6.h>
@@ -24,11 +24,11 @@
 
 /**
  * struct mem - registered memory
- * @va: where the CPU finds it, if it is in one piece there
- * @lmr: the LMR
- * @context: of it
- * @rkey: of it
- * @addr: of its first byte, for segments
+ * @va: address for the CPU, if contiguous there
+ * @lmr: LMR
+ * @context: LMR context of @lmr
+ * @rkey: rkey of @lmr
+ * @addr: address of its first byte, for segments
  * @length: bytes
  */
 struct mem {
@@ -41,14 +41,14 @@ struct mem {
 };
 
 /**
- * struct rig - two endpoints of a zone, connected
+ * struct rig - two connected endpoints of a zone
  * @pz: zone
  * @evd: DTO and bind events of both
  * @conn: connection events of both
- * @cr: requests
- * @a: connects
- * @b: accepts
- * @box: an ordinary piece of memory for the end that asks
+ * @cr: connection requests
+ * @a: endpoint that connects
+ * @b: endpoint that accepts
+ * @box: registered memory of the end that sends requests
  */
 struct rig {
 	DAT_PZ_HANDLE	pz;
@@ -65,7 +65,7 @@ static DAT_RETURN evd_make(struct ktest *t, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE 
 	return dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, flags, evd);
 }
 
-/* The next event, waited for; its number, or 0. */
+/* Wait for the next event; return its number, or 0 on timeout. */
 static DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -78,7 +78,7 @@ static DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return 0;
 }
 
-/* Status of the next DTO or bind event, which has to be @cookie's; or -1. */
+/* Return the status of the next DTO or bind event; -1 unless it has @cookie. */
 static int status_of(struct rig *r, u64 cookie)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind;
@@ -149,7 +149,7 @@ static void swallow(DAT_EVD_HANDLE evd)
 		;
 }
 
-/* After an error has broken it. */
+/* Reconnect after an error has ended the connection. */
 static bool rig_reconnect(struct ktest *t, struct rig *r)
 {
 	DAT_EVENT event;
@@ -202,7 +202,7 @@ static DAT_RETURN rdma(struct rig *r, bool read, const struct mem *local, u64 at
 		      dat_ep_post_rdma_write(r->a, 1, &seg, cookie(n), &rmr, 0);
 }
 
-/* What a's read of @length bytes at @addr of b's memory into the box says. */
+/* Return the status of a's RDMA read of @length bytes at @addr of b's memory. */
 static int reads(struct rig *r, u64 addr, u64 length, DAT_RMR_CONTEXT key)
 {
 	return rdma(r, true, &r->box, 0, length, addr, key, 77) ? -2 : status_of(r, 77);
@@ -213,7 +213,7 @@ static int writes(struct rig *r, u64 addr, u64 length, DAT_RMR_CONTEXT key)
 	return rdma(r, false, &r->box, 0, length, addr, key, 78) ? -2 : status_of(r, 78);
 }
 
-/* Run @fn with two connected endpoints and SIZE bytes to ask with. */
+/* Run @fn with two connected endpoints and SIZE bytes of requester memory. */
 static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r))
 {
 	struct rig *r = kzalloc(sizeof(*r), GFP_KERNEL);
@@ -224,7 +224,7 @@ static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r)
 		ktest_fail(t, __FILE__, __LINE__, "rig", 0, 1);
 	else
 		fn(t, r);
-	/* The memory has to stay for longer than anything that reaches it. */
+	/* Free everything that reaches the memory before the memory. */
 	if (r) {
 		dat_ep_free(r->a);
 		dat_ep_free(r->b);
@@ -235,7 +235,7 @@ static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r)
 	kfree(r);
 }
 
-/* b's memory is read, written, sent to, and sent from; @m has SIZE bytes of ALL. */
+/* Read, write, send to and send from b's memory @m, SIZE bytes with all privileges. */
 static void traffic(struct ktest *t, struct rig *r, struct mem *m)
 {
 	DAT_LMR_TRIPLET from = {
@@ -313,7 +313,7 @@ static void vmalloc_memory_is_reached(struct ktest *t)
 	with_rig(t, mapped);
 }
 
-/* Pages that do not lie side by side, and one way to look at them. */
+/* Pages that are not contiguous, in several descriptions. */
 struct pages {
 	struct page		*page[6];
 	DAT_PADDR		addr[6];
@@ -359,7 +359,7 @@ static void pages_free(struct pages *p)
 	kfree(p);
 }
 
-/* Traffic with memory of one of the kinds that are made of pages. */
+/* Run traffic with memory that is registered by a list of pages. */
 static void paged(struct ktest *t, struct rig *r, struct pages *p, DAT_MEM_TYPE type,
 		  DAT_REGION_DESCRIPTION region, u32 skip)
 {
@@ -376,7 +376,7 @@ static void paged(struct ktest *t, struct rig *r, struct pages *p, DAT_MEM_TYPE 
 	KT_EQ(t, param.rmr_context, m.rkey);
 	KT_EQ(t, param.lmr_state.bound, DAT_TRUE);
 	KT_EQ(t, param.lmr_state.fmr_support, DAT_FALSE);
-	/* The same memory, which is there when the first LMR isn't. */
+	/* A second LMR of the same memory outlives the first. */
 	same.for_lmr_handle = m.lmr;
 	KT_OK(t, reg(t, r, DAT_MEM_TYPE_LMR, same, 0, ALL, &copy));
 	KT_TRUE(t, copy.rkey != m.rkey && copy.context != m.context);
@@ -442,7 +442,7 @@ static void scatterlists_are_reached(struct ktest *t)
 	with_rig(t, platform);
 }
 
-/* DMA addresses of a software device are those of the CPU. */
+/* The DMA addresses of a software device are kernel addresses. */
 static void dma_traffic(struct ktest *t, struct rig *r, struct pages *p)
 {
 	DAT_PLATFORM_MEMORY mem = { .sg = p->sg, .nents = 6, .offset = 100 };
@@ -479,7 +479,7 @@ static void dma_addresses_are_reached(struct ktest *t)
 	with_rig(t, bypass);
 }
 
-/* None beside them, neither for reading nor for writing, and only with the privilege. */
+/* Bytes in the range can be accessed with the privilege, bytes outside never. */
 static void exact(struct ktest *t, struct rig *r, struct mem *whole)
 {
 	static const struct {
@@ -501,7 +501,7 @@ static void exact(struct ktest *t, struct rig *r, struct mem *whole)
 	KT_EQ(t, reads(r, ro.addr, 64, ro.rkey), DAT_DTO_SUCCESS);
 	KT_EQ(t, writes(r, ro.addr, 64, ro.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_TRUE(t, rig_reconnect(t, r));
-	/* Its key opens nothing once it is gone. */
+	/* After the free the key is invalid. */
 	KT_OK(t, dat_lmr_free(m.lmr));
 	KT_EQ(t, reads(r, m.addr, 1, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
 }
@@ -522,8 +522,8 @@ static void keys_open_these_bytes_only(struct ktest *t)
 }
 
 /*
- * The QP that accepts a connection is made by the thread that accepts.  With it the test raises
- * the event that the device would raise.
+ * The accepting thread creates the QP of a connection.  The test remembers this QP and raises
+ * the device's event for it.
  */
 static struct task_struct *accepting;
 static struct ib_qp *accepted;
@@ -551,8 +551,8 @@ static void raise_access_error(struct ib_qp *qp)
 }
 
 /*
- * b's device reports the error before a hears of it.  One round in which a's request is refused
- * before b's connection ends is enough: a busy machine may need more time in another.
+ * b's device reports the error before it reaches a.  One round in which a's request is refused
+ * before b's connection ends is enough; a busy machine may need several.
  */
 static void refuse_late(struct ktest *t, struct rig *r)
 {
@@ -587,7 +587,7 @@ static void local_checks(struct ktest *t, struct rig *r)
 	struct mem m = {}, other = {};
 	DAT_PZ_HANDLE pz = r->pz;
 
-	/* Without a remote privilege there is no key, and without the local one no writing. */
+	/* Without a remote privilege there is no key, and without LOCAL_WRITE no receive. */
 	KT_OK(t, reg_va(t, r, r->box.va, 64, DAT_MEM_PRIV_LOCAL_READ_FLAG, &m));
 	KT_EQ(t, m.rkey, 0);
 	seg.virtual_address = m.addr;
@@ -620,7 +620,7 @@ static void segments_are_checked(struct ktest *t)
 
 #define REGIONS	70
 
-/* All of them are good at the same time, and an end of one is none of its neighbours'. */
+/* All LMRs are valid at the same time, and none reaches beyond its end into a neighbour. */
 static void regions(struct ktest *t, struct rig *r, struct mem *m)
 {
 	DAT_LMR_TRIPLET segs[2] = { { .segment_length = 64 }, { .segment_length = 64 } };
@@ -636,7 +636,7 @@ static void regions(struct ktest *t, struct rig *r, struct mem *m)
 		KT_TYPE(t, dat_ep_post_recv(r->b, 1, segs, cookie(i), 0),
 			i % 2 ? 0 : DAT_PRIVILEGES_VIOLATION);
 	}
-	/* Of two segments the second may be the bad one. */
+	/* The second of two segments may be the bad one. */
 	segs[1] = segs[0];
 	segs[1].virtual_address += 64;
 	KT_TYPE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER);
@@ -676,7 +676,7 @@ static void bad_regions(struct ktest *t, struct rig *r)
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_IA, va, 8, ALL, &m), DAT_MODEL_NOT_SUPPORTED);
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 8, 0x100, &m), DAT_INVALID_PARAMETER);
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
-	/* Of a process, of nobody, and beyond the end of the address space. */
+	/* Addresses of a process, of nothing, and beyond the end of the address space. */
 	bad.for_va = (void *)0x400000;
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
 	bad.for_va = (void *)(VMALLOC_END - PAGE_SIZE);
@@ -690,7 +690,7 @@ static void bad_regions(struct ktest *t, struct rig *r)
 	bad.for_array = (DAT_PHYSICAL_VAR_PAGES) { .page_size = 512, .pages = addr };
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, bad, 8, ALL, &m),
 		DAT_INVALID_PARAMETER);
-	/* A list with a hole, and one that is too short. */
+	/* A list with a hole, and a list that is too short. */
 	sg_init_table(sg, 2);
 	sg_set_buf(&sg[0], r->box.va, 100);
 	sg_set_buf(&sg[1], r->box.va + PAGE_SIZE, 100);
@@ -724,7 +724,7 @@ static void reserved(struct ktest *t, struct rig *r)
 	KT_OK(t, dat_ia_reserved_lmr(t->ia, &lmr, &context));
 	KT_OK(t, dat_ia_reserved_lmr(t->ia, &again, &context));
 	KT_TRUE(t, lmr == again);
-	/* The DMA address of what one registers of linear memory on a software device. */
+	/* The DMA address that a registration of linear memory has on a software device. */
 	seg = (DAT_LMR_TRIPLET) {
 		.virtual_address = (uintptr_t)r->box.va, .segment_length = 64,
 		.lmr_context = context,
@@ -803,7 +803,7 @@ static void hints_are_given_and_memory_is_synced(struct ktest *t)
 	with_rig(t, hints_and_sync);
 }
 
-/* An allocated LMR gets memory, loses it, and gets other memory; b's queue does it. */
+/* An allocated LMR is bound, invalidated and bound to other memory, through b's queue. */
 static void cycle(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
 	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr };
@@ -857,7 +857,7 @@ static void allocated_lmr_gets_and_loses_memory(struct ktest *t)
 	with_rig(t, fmr);
 }
 
-/* One after the other in the queue, without waiting: each finds what the one before it did. */
+/* Requests in one queue, posted without waiting: each sees the effect of the one before it. */
 static void chain(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
 	DAT_PLATFORM_MEMORY mem = { .sg = p->sg, .nents = 6, .offset = 100 };
@@ -882,7 +882,7 @@ static void chain(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDL
 		n = e.event_data.dto_completion_event_data.user_cookie.as_64;
 		if (n == 1)
 			continue;
-		/* Requests complete in order; the suppressed one does not tell. */
+		/* Requests complete in order; the suppressed one has no event. */
 		KT_TRUE(t, n > first && n != 2);
 		first = n;
 		if (n == 4)
@@ -944,7 +944,7 @@ static void bad_fmr(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 #undef FMR
 	KT_TYPE(t, dat_lmr_invalidate(lmr, r->b, cookie(1), 0), DAT_INVALID_STATE);
 	KT_TYPE(t, dat_lmr_invalidate(r->box.lmr, r->b, cookie(1), 0), DAT_INVALID_HANDLE);
-	/* None of that has left anything. */
+	/* None of the failures has left a trace. */
 	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 4, ALL, DAT_VA_TYPE_VA, r->b,
 			     cookie(2), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 2), DAT_DTO_SUCCESS);
@@ -972,7 +972,7 @@ static void bad_requests_on_memory_are_refused(struct ktest *t)
 	with_rig(t, refusals);
 }
 
-/* Bound in vain: the connection is gone, or goes, before the request has its turn. */
+/* Binds that are flushed, on a connection that has ended. */
 static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
 	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr };
@@ -991,14 +991,14 @@ static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 			     cookie(3), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 3), DAT_DTO_SUCCESS);
 	traffic(t, r, &m);
-	/* An invalidation that is flushed leaves the memory where it is. */
+	/* An invalidation that is flushed leaves the memory bound. */
 	KT_OK(t, dat_ep_disconnect(r->b, DAT_CLOSE_ABRUPT_FLAG));
 	KT_TRUE(t, next(r->conn, &event) && next(r->conn, &event));
 	KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(4), 0));
 	KT_EQ(t, status_of(r, 4), DAT_DTO_ERR_FLUSHED);
 	KT_TRUE(t, !dat_ep_reset(r->a) && !dat_ep_reset(r->b) && rig_connect(t, r));
 	traffic(t, r, &m);
-	/* The same with a race: whatever happens, the LMR comes back, or can be freed. */
+	/* The same as a race: in each case the LMR can be freed in the end. */
 	KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(5), 0));
 	KT_OK(t, dat_ep_disconnect(r->b, DAT_CLOSE_ABRUPT_FLAG));
 	KT_TRUE(t, next(r->conn, &event) && next(r->conn, &event));
@@ -1026,7 +1026,7 @@ static void flushed_requests_on_memory_leave_it_usable(struct ktest *t)
 	with_rig(t, flushes);
 }
 
-/* DTO events that come and tell of success, of @n. */
+/* Return how many of @n DTO events come and report success. */
 static int successes(struct rig *r, int n)
 {
 	DAT_EVENT e;
@@ -1039,8 +1039,8 @@ static int successes(struct rig *r, int n)
 }
 
 /*
- * b's queue stands: a fence waits for a send that nobody receives.  Behind it is a bind,
- * and an invalidation in a's queue would be done before it.
+ * b's queue is stalled: a fence waits for a send without a receive.  A bind waits behind the
+ * fence, and an invalidation in a's queue would overtake it.
  */
 static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE *lmr)
 {
@@ -1058,7 +1058,7 @@ static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HA
 	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, cookie(6), 0));
 	KT_EQ(t, successes(r, 4), 4);
 	traffic(t, r, &m);
-	/* Now it may be any of the zone. */
+	/* Now the bind has completed, and any queue of the zone may invalidate. */
 	KT_OK(t, dat_lmr_invalidate(lmr[1], r->a, cookie(7), 0));
 	KT_EQ(t, status_of(r, 7), DAT_DTO_SUCCESS);
 	KT_EQ(t, reads(r, m.addr, 8, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
@@ -1108,7 +1108,7 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 	KT_EQ(t, param.lmr_triplet.virtual_address, seg.virtual_address);
 	KT_EQ(t, param.lmr_triplet.segment_length, 5000);
 	KT_TYPE(t, dat_lmr_free(m->lmr), DAT_INVALID_STATE);
-	/* Another part, whose key ends the first. */
+	/* Bind to another part, which invalidates the first key. */
 	old = key;
 	seg.virtual_address = m->addr;
 	seg.segment_length = 50;
@@ -1119,7 +1119,7 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 	KT_TRUE(t, rig_reconnect(t, r));
 	KT_EQ(t, reads(r, m->addr, 51, key), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_TRUE(t, rig_reconnect(t, r));
-	/* To nothing. */
+	/* Unbind. */
 	old = key;
 	KT_OK(t, BIND(DAT_HANDLE_NULL, &none, r->b, 3));
 	KT_EQ(t, status_of(r, 3), DAT_RMR_BIND_SUCCESS);
@@ -1168,7 +1168,7 @@ static DAT_RETURN bind_all(struct rig *r, DAT_RMR_HANDLE rmr, const struct mem *
 	return dat_rmr_bind(rmr, m->lmr, &seg, ALL, DAT_VA_TYPE_VA, r->b, cookie(n), 0, key);
 }
 
-/* A message of a to b that ends @key. */
+/* a sends b a message that invalidates @key. */
 static DAT_RETURN send_end(struct rig *r, DAT_RMR_CONTEXT key, u64 n)
 {
 	return dat_ep_post_recv(r->b, 0, NULL, cookie(n), 0) ?:
@@ -1206,7 +1206,7 @@ static void peer_closes(struct ktest *t, struct rig *r, struct mem *m)
 	KT_TRUE(t, rig_reconnect(t, r));
 	KT_OK(t, send_end(r, key, 21));
 	KT_EQ(t, status_of(r, 21), DAT_DTO_SUCCESS);
-	/* Nothing of the window is left in its way. */
+	/* The window no longer blocks the free of the LMR. */
 	KT_OK(t, dat_lmr_free(m->lmr));
 	KT_OK(t, dat_rmr_free(rmr));
 }
@@ -1236,7 +1236,7 @@ static void peer_ends(struct ktest *t, struct rig *r, struct mem *m)
 	KT_OK(t, send_end(r, m->rkey, 1));
 	KT_EQ(t, status_of(r, 1), DAT_DTO_ERR_BAD_RESPONSE);
 	KT_TRUE(t, rig_reconnect(t, r));
-	/* No key at all: the device refuses it. */
+	/* The key does not exist: the device refuses the message. */
 	KT_OK(t, send_end(r, m->rkey ^ 0x7700, 3));
 	KT_TRUE(t, status_of(r, 3) != DAT_DTO_SUCCESS);
 }
@@ -1321,7 +1321,7 @@ static void reads_fill_windows(struct ktest *t)
 	with_rig(t, window_reads);
 }
 
-/* Larger than a registration can list in small pages, and in one piece. */
+/* Memory larger than one registration can list in small pages, and contiguous. */
 static void large(struct ktest *t, struct rig *r)
 {
 	size_t size = 4 << 20;
@@ -1350,7 +1350,7 @@ static void large_memory_gets_large_pages(struct ktest *t)
 	with_rig(t, large);
 }
 
-/* Memory stays reachable by its kind until the close ends it, used, bound and allocated. */
+/* Memory stays reachable until the close ends it: in use, bound and allocated. */
 static void close_takes_memory_along(struct ktest *t)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

@@ -11,7 +11,7 @@
 #define QLEN	16
 
 /**
- * struct points - what a request and its two service points need
+ * struct points - a connection request and the objects of two service points
  * @conn: connection events of @ep
  * @first: requests at the first service point
  * @second: requests at the second service point
@@ -62,7 +62,7 @@ static DAT_RETURN points_make(struct ktest *t, struct points *p)
 				   NULL, &p->ep);
 }
 
-/* Run @fn with points; the close of the IA ends the upcalls, which write to them. */
+/* Run @fn with points.  Closing the IA ends the upcalls, which write into them. */
 static void with_points(struct ktest *t, void (*fn)(struct ktest *t, struct points *p))
 {
 	struct points *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -206,7 +206,7 @@ static void watermarks_are_infinite(struct ktest *t)
 	with_points(t, only_infinite_watermarks_are_taken);
 }
 
-/* The registry needs a provider's address and never looks at what is there. */
+/* The registry needs a provider's address and never dereferences it. */
 static void modules_can_not_register_providers(struct ktest *t)
 {
 	DAT_PROVIDER_INFO *info = kzalloc(sizeof(*info), GFP_KERNEL);

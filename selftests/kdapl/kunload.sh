@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A consumer of kDAPL is loaded and goes, time after time, while it is busy.
+# A consumer of kDAPL is loaded and unloaded repeatedly while it is busy.
 set -u
 
 # shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
-# Of each way to go: 200 in all on a kernel that looks closely, unless the machine is so busy
-# that they would take too long.
+# Rounds of each way to unload: 200 in all on a debug kernel, unless the machine is so busy that
+# they would take too long.
 rounds=25
 [ ! -e /sys/kernel/debug/kmemleak ] || rounds=100
 rounds=${KUNLOAD_ROUNDS:-$rounds}

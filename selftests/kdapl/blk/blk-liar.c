@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * blk-liar [-d IA] [-r] HOST PORT: what a client of dat-blkd may not say, and dat-blkd not
- * heed; with -r only what it may not say to one that serves its file read-only.
+ * blk-liar [-d IA] [-r] HOST PORT: send dat-blkd everything that a client must not send.  With
+ * -r, send only what a read-only server has to refuse.
  *
- * For each lie the server has to refuse the connection or to end it, and an honest client
- * beside has to be served as before.  Exit status: 0 if so; else 1, and what went wrong.
+ * For each lie the server must refuse or end the connection, and must still serve an honest
+ * client beside it.  Exit status: 0 if so; else 1, with the reason on stderr.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -19,7 +19,7 @@
 
 #define DATA_SIZE	65536
 #define MESSAGE_SIZE	64	/* more than a request */
-#define MAX_CLIENTS	8	/* the server's */
+#define MAX_CLIENTS	8	/* limit of the server */
 #define PATIENCE_MS	15000
 #define NOISE_ROUNDS	40
 #define COOKIE_SEND	1
@@ -27,9 +27,10 @@
 
 /*
  * struct link - a connection to the server
- * @tool: with an event queue of its own
+ * @tool: tool with an event queue of its own
  * @mem: a message, a reply, and data
- * @export: what the server has said
+ * @ep: endpoint
+ * @export: private data of the server
  */
 struct link {
 	struct tool		tool;
@@ -62,7 +63,7 @@ static void link_open(struct link *l, const char *device)
 		   DAT_MEM_PRIV_ALL_FLAG);
 }
 
-/* The next event of this connection; 0: none comes. */
+/* Return 1 with the next event of this connection, or 0 on timeout. */
 static int link_event(struct link *l, DAT_EVENT *event)
 {
 	DAT_EP_HANDLE ep;
@@ -77,7 +78,7 @@ static int link_event(struct link *l, DAT_EVENT *event)
 	return 1;
 }
 
-/* Return: the event that this has led to. */
+/* Return the event that ends the attempt. */
 static DAT_EVENT_NUMBER link_connect(struct link *l, const void *hello, size_t len)
 {
 	const DAT_CONNECTION_EVENT_DATA *data;
@@ -107,7 +108,7 @@ static void link_up(struct link *l)
 	DAT_EVENT_NUMBER number;
 	int i;
 
-	/* The server may not have noticed yet that another has gone. */
+	/* The server may not have seen yet that an earlier client is gone. */
 	for (i = 0; i < 200; i++) {
 		number = link_connect(l, &hello, sizeof(hello));
 		if (number == DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -147,7 +148,7 @@ static enum outcome say(struct link *l, size_t len)
 	return SILENT;
 }
 
-/* A request that nothing is wrong with. */
+/* Return a valid request. */
 static struct datblk_request *request(struct link *l, unsigned int op)
 {
 	struct datblk_request *r = message(l);
@@ -171,7 +172,7 @@ static void honest(struct link *l, const char *after)
 	tool_die("after '%s' an honest client is not served", after);
 }
 
-/* ---- Lies at the door ---- */
+/* ---- Lies in the private data ---- */
 
 static size_t hello_short(struct datblk_hello *h)
 {
@@ -236,7 +237,7 @@ static void lie_at_the_door(struct link *l, struct link *other)
 	}
 }
 
-/* Who asks for everything gets what the server is ready to give. */
+/* A client that asks for everything gets what the server is ready to give. */
 static void ask_for_too_much(struct link *l)
 {
 	struct datblk_hello hello = good_hello();
@@ -255,10 +256,11 @@ static void ask_for_too_much(struct link *l)
 /* ---- Lies about requests ---- */
 
 /*
- * struct lie - a request that the server may not carry out
- * @op: of the request
- * @tell: change it, or NULL
- * @length: of the message if it isn't a request's
+ * struct lie - a request that the server must not carry out
+ * @name: name in messages
+ * @op: operation
+ * @tell: function that corrupts the request, or NULL
+ * @length: length of the message if it is not that of a request
  */
 struct lie {
 	const char	*name;
@@ -350,7 +352,7 @@ static uint64_t noise(void)
 	return state >> 16;
 }
 
-/* A request with a few bytes of something else; it may still be a good one. */
+/* Send requests with a few random bytes; some of them may still be valid. */
 static void make_noise(struct link *l, struct link *other)
 {
 	unsigned int i, dropped = 0;
@@ -377,7 +379,7 @@ static void make_noise(struct link *l, struct link *other)
 	printf("noise: %u of %u dropped\n", dropped, NOISE_ROUNDS);
 }
 
-/* Requests whose client goes before they are carried out. */
+/* Send requests and disconnect before the server can carry them out. */
 static void hit_and_run(struct link *l, struct link *other)
 {
 	DAT_LMR_TRIPLET out = tool_seg(&l->mem, 0, sizeof(struct datblk_request));
@@ -395,7 +397,7 @@ static void hit_and_run(struct link *l, struct link *other)
 	honest(other, "hit and run");
 }
 
-/* More clients than there may be: one of them is @other. */
+/* Connect more clients than the server allows; @other is one of the allowed ones. */
 static void crowd(struct link *l, struct link *other)
 {
 	struct datblk_hello hello = good_hello();
@@ -414,7 +416,7 @@ static void crowd(struct link *l, struct link *other)
 		dat_ep_free(in[i]);
 }
 
-/* No lie, but it is not done, and the connection stays. */
+/* A write to a read-only server is refused, but is no lie: the connection stays. */
 static void write_read_only(struct link *l)
 {
 	static const unsigned int writes[] = { DATBLK_WRITE, DATBLK_DISCARD };

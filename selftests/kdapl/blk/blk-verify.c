@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * blk-verify SECONDS THREADS DEVICE: random reads and writes that are compared.
+ * blk-verify SECONDS THREADS DEVICE: compare random reads with what was written before.
  *
- * DEVICE, or a file, is all zero.  Each thread has its own part of it.  Every sector that it
- * has written holds its number, how often it was written, and a pattern of both.
+ * DEVICE, or a file, must be all zero.  Each thread uses a part of its own.  A sector that was
+ * written holds its number, its write count, and a pattern of both.
  *
- * Exit status: 0 all was as it must be, 1 something else was read, 2 it could not be tried,
- * 3 an I/O error came first; it is told on stdout when.
+ * Exit status: 0 all data were right, 1 a read returned wrong data, 2 the test could not run, 3
+ * an I/O error came first; stdout says when.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define SECTOR		512
-#define MAX_SECTORS	1024	/* of an operation: more than a request takes */
+#define MAX_SECTORS	1024	/* largest operation; more than the largest request */
 #define MAX_THREADS	32
 
 struct worker {
@@ -28,7 +28,7 @@ struct worker {
 	int		fd;
 	uint64_t	first;		/* sector */
 	uint64_t	sectors;
-	uint32_t	*written;	/* per sector: how often */
+	uint32_t	*written;	/* write count of each sector */
 	unsigned int	seed;
 	double		until;
 	uint64_t	bytes;
@@ -56,7 +56,7 @@ static void fill(uint64_t *to, uint64_t sector, uint32_t times)
 		to[i] = word;
 }
 
-/* 0, or the errno of the I/O. */
+/* Return 0, or the errno of the I/O. */
 static int do_write(struct worker *w, char *buf, uint64_t at, unsigned int n)
 {
 	unsigned int i;
@@ -101,7 +101,10 @@ static void *work(void *arg)
 		return NULL;
 	}
 	while (!err && !w->result && now() < w->until) {
-		/* Mostly short, sometimes as long as can be; also not on a page boundary. */
+		/*
+		 * Operations are mostly short, some as long as possible, and not always
+		 * page-aligned.
+		 */
 		n = 1 + rand_r(&w->seed) % (rand_r(&w->seed) % 4 ? 16 : MAX_SECTORS);
 		at = (uint64_t)rand_r(&w->seed) % (w->sectors - n);
 		err = (rand_r(&w->seed) % 2 ? do_write : do_read)
@@ -128,7 +131,7 @@ static int run(struct worker *w, unsigned int n)
 	for (i = 0; i < n; i++) {
 		pthread_join(w[i].thread, NULL);
 		bytes += w[i].bytes;
-		/* Wrong data are worse than none. */
+		/* Wrong data override any other result. */
 		if (result != 1 && w[i].result)
 			result = w[i].result;
 	}

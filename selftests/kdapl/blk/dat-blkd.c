@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * dat-blkd: lets dat_blk.ko use a file or a block device as one of its own.
+ * dat-blkd: serve a file or a block device to dat_blk.ko.
  *
- * One event queue for all clients, and one for those who want to be; each has a thread, and
- * only one of them works at a time.  A client has boxes, in which its requests
- * arrive, and slots, in which they are carried out; as many of each as it may have requests
- * outstanding.  It is not trusted: what it says is looked at in a copy, in a slot.
+ * One thread handles the events of all clients, another the connection requests; the server's
+ * @lock lets only one of the two work at a time.  A client has boxes, which receive its
+ * requests, and slots, in which they are carried out.  It has as many of each as it may have
+ * requests outstanding.  The client is not trusted: requests are checked in the slot's copy,
+ * which the client cannot change.
  *
- *	box:	posted --request--> full --copied to a slot--> posted
+ *	box: posted --request--> full --copied to a slot--> posted
  *
- *	slot:	free --> READ: pread, RDMA write, send the reply ----------------+--> free
- *		  \----> WRITE: RDMA read --completion--> pwrite, send the reply -+
- *		   \---> FLUSH, DISCARD: do it, send the reply ------------------+
+ *	slot: free --> READ: pread, RDMA write, send the reply ----------------+--> free
+ *	         \----> WRITE: RDMA read --completion--> pwrite, send the reply -+
+ *	          \---> FLUSH, DISCARD: do it, send the reply ------------------+
  *
- * A slot is free when its reply's completion is here.  The client may know of the reply
- * earlier and send the next request: that waits in its box if no slot is free.
+ * A slot is free when its reply has completed.  The client may receive the reply earlier and
+ * send the next request, which then waits in its box until a slot is free.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -35,15 +36,15 @@
 #define MAX_CLIENTS	8
 #define MAX_DEPTH	256
 #define MAX_BYTES	(1024 * 1024)
-/* Of a client: nobody is to pin more by asking for it. */
+/* Limit for one client, so that a client cannot make the server pin more. */
 #define MAX_MEMORY	(32 * 1024 * 1024)
 #define BLOCK_SIZE	512
 #define MAX_FAULTS	64
-/* Of a client: a completion for each box, two requests per slot, and what it ends with. */
+/* Per client: a completion for each box, two requests per slot, and the final events. */
 #define QLEN		(MAX_CLIENTS * (3 * MAX_DEPTH + 5))
-/* Who finds it full is refused. */
+/* A connection request that finds this queue full is refused. */
 #define DOOR_QLEN	16
-/* What was written, and was not told to reach the disk yet: a FLUSH has to wait for it. */
+/* Limit on written data that are not on their way to the disk: a FLUSH waits for all of it. */
 #define MAX_DIRTY	(16 * 1024 * 1024)
 
 static const char usage[] =
@@ -74,10 +75,10 @@ struct options {
 
 /*
  * struct slot - a request that is carried out
- * @client: whose
- * @request: as it came; its fields were checked
- * @index: among the client's
- * @reading: an RDMA read is under way
+ * @client: owner
+ * @request: copy of the request, whose fields have been checked
+ * @index: index in the client's slots
+ * @reading: an RDMA read is in flight
  */
 struct slot {
 	struct client		*client;
@@ -88,19 +89,24 @@ struct slot {
 
 /*
  * struct client - a connection
- * @depth: requests that it may have outstanding
- * @max_bytes: of one of them
+ * @server: back pointer
+ * @ep: endpoint
+ * @depth: largest number of outstanding requests
+ * @max_bytes: largest data of a request
  * @boxes: @depth requests, posted or full
  * @replies: @depth replies, one per slot
  * @data: @depth times @max_bytes, one per slot
- * @slot: @depth of them
- * @free: the last @nfree are free
- * @full: boxes that wait for a slot, @nfull from @first on
- * @dropped: it was told to go, and nothing more is done for it
- * @heard: it has said something since the last look
- * @probing: whether it lives is just being found out
- * @fault: what is done wrong for it, or NULL
- * @sent: replies so far, for faults that come later
+ * @slot: slots, @depth in use
+ * @free: stack of free slots
+ * @nfree: depth of @free
+ * @full: ring of boxes that wait for a slot
+ * @first: first entry of @full
+ * @nfull: length of @full
+ * @dropped: the server has disconnected it and ignores its requests
+ * @heard: an event has come since the last probe
+ * @probing: a probe is in flight
+ * @fault: fault to inject for this client, or NULL
+ * @sent: replies so far, for faults that start later
  */
 struct client {
 	struct server	*server;
@@ -125,13 +131,18 @@ struct client {
 
 /*
  * struct server - this process
- * @lock: of who works, for all of it
- * @door: where connection requests arrive
+ * @opt: options of the command line
+ * @tool: adapter and event queue of the clients
+ * @lock: serializes the threads and protects all of this
+ * @door: event queue of connection requests
+ * @fd: the file
  * @size: bytes that clients see; the file may grow
- * @dirty: bytes that were written since the last that were told to reach the disk
- * @unsafe: some of what was written is lost, and nobody knows what
- * @more_rights: that data memory needs beyond local ones
- * @client: those that there are, @clients of them
+ * @dirty: bytes written since the last writeback was started
+ * @unsafe: a write error has lost data of unknown clients
+ * @can_discard: the file supports DISCARD
+ * @more_rights: rights that data memory needs beyond the local ones
+ * @client: connected clients
+ * @clients: number of entries in @client
  * @seen: clients so far
  */
 struct server {
@@ -150,7 +161,7 @@ struct server {
 	unsigned long		seen;
 };
 
-/* Cookies: a box by its number, a slot by its address; and of what asks if a client lives: */
+/* Cookies: a box by its number, a slot by its address, and this one for a probe. */
 #define PROBE_COOKIE	MAX_DEPTH
 
 static DAT_DTO_COOKIE box_cookie(unsigned int box)
@@ -170,7 +181,7 @@ static void hang_up(struct client *c, const char *why)
 	dat_ep_disconnect(c->ep, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* What a post says: it fails if the client has just gone, and an event tells of that. */
+/* Return 1 if the post succeeded.  A client that is gone fails it; an event reports that. */
 static int posted(struct client *c, DAT_RETURN rc)
 {
 	if (rc == DAT_SUCCESS)
@@ -205,7 +216,9 @@ static int file_read(int fd, char *to, size_t len, uint64_t offset)
 		n = pread(fd, to, len, (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* An end before the size that the file had: somebody has cut it. */
+		/*
+		 * A read or write that ends before the file's old size: the file was truncated.
+		 */
 		if (n <= 0)
 			return DATBLK_EIO;
 		to += n;
@@ -215,7 +228,10 @@ static int file_read(int fd, char *to, size_t len, uint64_t offset)
 	return DATBLK_OK;
 }
 
-/* The system tells of it once, and not of whose data they are: from then on none are safe. */
+/*
+ * The kernel reports a writeback error once and does not say which data were lost.  From then on
+ * no data of any client are safe.
+ */
 static int file_unsafe(struct server *v, int err)
 {
 	tool_warn("%s: what was written may be lost: %s", v->opt->file, strerror(err));
@@ -232,8 +248,8 @@ static int file_flush(struct server *v)
 }
 
 /*
- * Of what was written no more waits for the disk than twice MAX_DIRTY, or a FLUSH could take
- * longer than clients wait.
+ * Start writeback of each MAX_DIRTY bytes, after waiting for the previous ones.  This limits the
+ * data a FLUSH waits for to twice MAX_DIRTY, so that it ends before the client's timeout.
  */
 static void file_wrote(struct server *v, size_t len)
 {
@@ -241,7 +257,7 @@ static void file_wrote(struct server *v, size_t len)
 	if (v->dirty < MAX_DIRTY)
 		return;
 	v->dirty = 0;
-	/* A file that can't do this has nothing to wait for. */
+	/* ESPIPE: the file does not support this and has nothing to write back. */
 	if (sync_file_range(v->fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE) &&
 	    errno != ESPIPE)
 		file_unsafe(v, errno);
@@ -280,7 +296,7 @@ static void file_open(struct server *v)
 	struct stat st;
 	off_t size;
 
-	/* Not one that is mounted. */
+	/* O_EXCL refuses a block device that is mounted. */
 	if (!v->opt->read_only && !stat(v->opt->file, &st) && S_ISBLK(st.st_mode))
 		flags |= O_EXCL;
 	v->fd = open(v->opt->file, flags | O_CLOEXEC);
@@ -290,7 +306,7 @@ static void file_open(struct server *v)
 	if (size < BLOCK_SIZE)
 		tool_die("%s has no block of %u bytes", v->opt->file, BLOCK_SIZE);
 	v->size = (uint64_t)size / BLOCK_SIZE * BLOCK_SIZE;
-	/* Beyond its end there is nothing to lose. */
+	/* Probe for DISCARD beyond the end, where no data can be lost. */
 	v->can_discard = !v->opt->read_only &&
 			 file_discard(v->fd, (uint64_t)size, BLOCK_SIZE) == DATBLK_OK;
 }
@@ -314,7 +330,7 @@ static char *slot_data(const struct slot *s)
 static int reply_send(struct slot *s, size_t len, int signalled)
 {
 	struct client *c = s->client;
-	/* The message of a fault may be longer than a reply. */
+	/* Each slot has memory for two replies: the message of a fault may be longer than one. */
 	DAT_LMR_TRIPLET seg = tool_seg(&c->replies, s->index * 2 * sizeof(struct datblk_reply),
 				       len);
 
@@ -373,7 +389,7 @@ static void do_read(struct slot *s)
 
 	status = file_read(c->server->fd, slot_data(s), len, le64toh(s->request.offset));
 	from = tool_seg(&c->data, (size_t)s->index * c->max_bytes, len);
-	/* The data arrive before the reply does: requests are carried out in order. */
+	/* Requests are carried out in order, so the data arrive before the reply. */
 	if (status == DATBLK_OK &&
 	    !posted(c, dat_ep_post_rdma_write(c->ep, 1, &from, slot_cookie(s), &to,
 					      DAT_COMPLETION_SUPPRESS_FLAG)))
@@ -393,7 +409,7 @@ static void do_write(struct slot *s)
 					DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* The data are here. */
+/* The data have arrived by RDMA read. */
 static void end_write(struct slot *s)
 {
 	int fua = le32toh(s->request.flags) & DATBLK_FUA;
@@ -438,7 +454,7 @@ static const struct op {
 
 #define NOPS	(sizeof(ops) / sizeof(ops[0]))
 
-/* What is wrong with the request of a slot, or NULL. */
+/* Return what is wrong with the request of a slot, or NULL. */
 static const char *request_bad(const struct slot *s)
 {
 	uint64_t offset = le64toh(s->request.offset), size = s->client->server->size;
@@ -477,7 +493,7 @@ static void slot_start(struct slot *s)
 		op->run(s);
 }
 
-/* Carry out what is in a box; the box is free before the reply is sent. */
+/* Carry out the request of a box.  The box is posted again before the reply is sent. */
 static void box_empty(struct client *c, unsigned int box)
 {
 	struct slot *s = c->free[--c->nfree];
@@ -521,8 +537,8 @@ static void slot_done(struct slot *s)
 /* ---- Clients ---- */
 
 /*
- * No client gets at memory of this process: the rights are local, but for the data on
- * adapters whose RDMA reads need more.
+ * Clients must not reach memory of this process.  The rights are local, except for the data
+ * memory on adapters whose RDMA reads need more.
  */
 static DAT_RETURN client_memory_alloc(struct client *c)
 {
@@ -537,8 +553,8 @@ static DAT_RETURN client_memory_alloc(struct client *c)
 		rc = tool_try_alloc(t, &c->replies,
 				    c->depth * 2 * sizeof(struct datblk_reply), local);
 	/*
-	 * One page is not used: until Linux 6.3 rxe looks at the entry behind the last one of
-	 * a page table, and one that is full, as of whole MiBs, has none.
+	 * The last page is unused.  Until Linux 6.3 rxe reads the entry behind the last one of a
+	 * page table, which does not exist if the table is full, as for a whole number of MiB.
 	 */
 	if (rc == DAT_SUCCESS)
 		rc = tool_try_alloc(t, &c->data, data + 4096, local | c->server->more_rights);
@@ -630,7 +646,7 @@ static unsigned int at_most(uint32_t n, unsigned int max)
 	return n < max ? n : max;
 }
 
-/* NULL, and why not; or a client that is not connected yet. */
+/* Return a client that is not connected yet, or NULL with the reason in @why. */
 static struct client *client_new(struct server *v, DAT_CR_HANDLE cr, const char **why)
 {
 	struct datblk_hello hello;
@@ -687,7 +703,7 @@ static void got_completion(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	if (!c || c->dropped || dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	c->heard = 1;
-	/* This has ended the connection, and the event of that follows. */
+	/* The error has ended the connection; the event of its end follows. */
 	if (dto->status != DAT_DTO_SUCCESS)
 		tool_warn("a client: %s", tool_dto_name(dto->status));
 	else if (dto->user_cookie.as_64 == PROBE_COOKIE)
@@ -710,7 +726,7 @@ static void got_event(struct server *v, const DAT_EVENT *event)
 		printf("a client\n");
 		break;
 	default:
-		/* The last event of a connection. */
+		/* This is the last event of a connection. */
 		c = client_of(event->event_data.connect_event_data.ep_handle);
 		if (!c)
 			break;
@@ -720,11 +736,11 @@ static void got_event(struct server *v, const DAT_EVENT *event)
 	}
 }
 
-/* ---- Clients that have gone without a word ---- */
+/* ---- Clients that disappear without disconnecting ---- */
 
 /*
- * A write of nothing: its peer needs no memory for it, and if nobody is there to acknowledge
- * it the connection ends.  Only while there are no requests, which do that just as well.
+ * Probe with an RDMA write of 0 bytes: it needs no memory of the peer, and the connection breaks
+ * if no peer acknowledges it.  Outstanding requests do the same, so they need no probe.
  */
 static void client_probe(struct client *c)
 {
@@ -739,7 +755,7 @@ static void client_probe(struct client *c)
 					    DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS;
 }
 
-/* A thread: or clients whose machines die would keep their places for ever. */
+/* Thread: without it, clients whose machines have died would keep their places. */
 static void *watch_clients(void *arg)
 {
 	struct server *v = arg;
@@ -820,7 +836,7 @@ static void parse(int argc, char **argv, struct options *opt)
 
 /* ---- Events ---- */
 
-/* Stopped and continued, or traced: that is no reason to end. */
+/* DAT_INTERRUPTED_CALL, from a stop or a tracer, is no reason to end. */
 static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	DAT_COUNT nmore;
@@ -832,7 +848,7 @@ static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	tool_check(rc, "cannot wait for events");
 }
 
-/* A thread: without its adapter the server is of no use.  Other errors end a connection. */
+/* Thread: exit when the adapter is gone.  Other errors end a connection only. */
 static void *watch_adapter(void *arg)
 {
 	struct server *v = arg;
@@ -844,7 +860,7 @@ static void *watch_adapter(void *arg)
 	tool_die("the adapter is gone");
 }
 
-/* A thread: who waits to be let in takes no room from the completions of who is. */
+/* Thread: connection requests have a queue of their own, apart from the completions. */
 static void *watch_door(void *arg)
 {
 	struct server *v = arg;

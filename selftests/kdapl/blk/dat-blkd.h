@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What dat-blkd does wrong when it is told to, for tests of its clients. */
+/* Faults that dat-blkd injects on request, for tests of its clients. */
 #ifndef DAT_BLKD_H
 #define DAT_BLKD_H
 
@@ -8,11 +8,12 @@
 #include "blk_proto.h"
 
 /*
- * struct fault - a lie
- * @export: change what a client is told of the device, or NULL
+ * struct fault - a fault in what dat-blkd sends
+ * @name: name of the fault
+ * @export: change the export data, or NULL
  * @reply: change a reply, or NULL
- * @copies: of a reply; 0: none is sent
- * @length: of the message of a reply
+ * @copies: number of copies of a reply; 0: no reply
+ * @length: length of a reply's message
  */
 struct fault {
 	const char	*name;
@@ -22,9 +23,9 @@ struct fault {
 	size_t		length;
 };
 
-/* Those that there are, up to one without a name. */
+/* All faults; the last entry has no name. */
 extern const struct fault faults[];
-/* By name, or NULL. */
+/* Find a fault by name; NULL if there is none. */
 const struct fault *fault_find(const char *name);
 
 #endif /* DAT_BLKD_H */

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What blk.sh and blk_faults.sh share: a server, a disk, and results.
+# Server, disk and results, shared by blk.sh and blk_faults.sh.
 here=$(cd "$(dirname "$0")" && pwd)
 LD_LIBRARY_PATH=$here/../ulib
 export LD_LIBRARY_PATH
 module=${DAT_BLK_KO:-$here/../kmod-$(uname -r)/ktest/dat_blk.ko}
 control=/dev/dat_blk disk=/dev/datblk0 port=5098
-# Of a disk, unless a test wants more: each costs time to make, much of it under emulation.
+# Default depth of a disk: each tag takes time to make, under emulation especially.
 depth=16
 began=$SECONDS
 hung=/proc/sys/kernel/hung_task_timeout_secs hung_before=
@@ -29,7 +29,7 @@ adapter=$(rdma link | awk '/netdev v0/ { sub("/.*", "", $2); print $2 }')
 tmp=$(mktemp -d)
 mkdir "$tmp/mnt"
 
-# What a test that has failed leaves behind.
+# Clean up after a test that has failed.
 tidy() {
 	local name rest
 	stop_server
@@ -55,7 +55,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# result NAME: of the command before; the log says why it failed.
+# result NAME: report the exit status of the previous command, with the log if it failed.
 result() {
 	local rc=$? status=ok
 	n=$((n + 1))
@@ -128,7 +128,7 @@ defaults() {
 	parameter max_kb 128
 }
 
-# within SECONDS COMMAND...: and not later; whatever it says.
+# within SECONDS COMMAND...: the command ends in time, with any status.
 within() {
 	local limit=$1 t=$SECONDS
 	shift
@@ -136,14 +136,14 @@ within() {
 	[ $((SECONDS - t)) -le "$limit" ] || fail "$1 took $((SECONDS - t)) s"
 }
 
-# Likewise, and it works.
+# works_within SECONDS COMMAND...: the command succeeds in time.
 works_within() {
 	local limit=$1
 	shift
 	timeout -k 1 "$limit" "$@" >>"$tmp/log" 2>&1 || fail "status $?: $*"
 }
 
-# Likewise, and it fails.
+# fails_within SECONDS COMMAND...: the command fails in time.
 fails_within() {
 	local limit=$1 t=$SECONDS
 	shift
@@ -156,7 +156,7 @@ fresh() { # MEGABYTES [OPTION]...
 	serve "${@:2}" && add
 }
 
-# Small: under emulation a MiB takes up to a second.
+# Keep it small: under emulation a MiB takes up to a second.
 file_system_on() { # MEGABYTES
 	fresh "$1" && mkfs.ext4 -q -J size=1 -N 256 $disk >>"$tmp/log" 2>&1 &&
 		mount $disk "$tmp/mnt"
@@ -169,21 +169,21 @@ finish() {
 	return $rc
 }
 
-# lost_within SECONDS RC: RC is of blk-verify, which was running at $since.
+# lost_within SECONDS STATUS: STATUS is that of the blk-verify that was running at $since.
 lost_within() {
 	[ "$2" = 3 ] || fail "I/O ended with $2" || return 1
 	[ $((SECONDS - since)) -le "$1" ] || fail "errors after $((SECONDS - since)) s" || return 1
 	[ "$(state)" = lost ] || fail "it is not lost"
 }
 
-# The kernel's log since TEXT, which we have written there.
+# The kernel's log since TEXT, which the test has written there.
 log_since() { # TEXT
 	dmesg >"$tmp/dmesg"
 	grep -q "$1" "$tmp/dmesg" || fail "the kernel's log is too short" || return 1
 	sed -n "/$1/,\$p" "$tmp/dmesg"
 }
 
-# It has none of what the kernel says when it is in trouble.
+# The log has none of the messages with which the kernel reports a bug.
 log_is_clean() {
 	log_since "$mark" >"$tmp/since" && ! grep -E \
 		'blocked for more than|WARNING:|BUG:|possible (recursive|circular)|cut here|Oops|general protection|UBSAN|ODEBUG|DMA-API' \
@@ -201,7 +201,7 @@ sums() { (cd "$1" && sha256sum f*); }
 
 mark="dat-blk-test $$ $RANDOM"
 echo "$mark" >/dev/kmsg
-# A task that waits for so long is hung; everything here has shorter limits.
+# The hung task detector fires after 40 s; all limits here are shorter.
 [ ! -w $hung ] || { hung_before=$(cat $hung) && echo 40 >$hung; }
 load || { echo "Bail out! insmod $module"; exit 1; }
 : >"$tmp/log"
