@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What strangers can make a listener hold: requests without an answer, and accepted
+ * What remote peers can make a listener hold: requests without an answer, and accepted
  * connections that the peer never confirms.
  */
 #define _GNU_SOURCE
@@ -22,8 +22,8 @@
 #define SILENT		256
 #define NEVER_MS	3600000
 #define CLOSINGS	320
-#define WQ_ACTIVE	256	/* works of one workqueue that run at a time */
-#define BACKLOG		1024	/* the default of the module's parameter, and its largest */
+#define WQ_ACTIVE	256	/* works of one workqueue that run concurrently */
+#define BACKLOG		1024	/* default and maximum of the module parameter */
 #define TIMEOUT_MS	10000
 
 /* Reasons of a reject, as the InfiniBand specification numbers them. */
@@ -61,7 +61,7 @@ FIXTURE_TEARDOWN(backlog)
 	t_pair_close(&self->p);
 }
 
-/* The next event of @evd, or 0 if none comes. */
+/* Return the type of the next event of @evd, or 0 on timeout. */
 static uint32_t next(struct t_evd *evd)
 {
 	struct dat_eqe eqe;
@@ -83,7 +83,7 @@ static int accept_next(FIXTURE_DATA(backlog) *self, const struct t_ep *ep)
 	return t_accept(&self->p.f, (uint32_t)eqe.data, ep, NULL, 0);
 }
 
-/* Connect @n silent peers to the endpoints from the first on: they are accepted, no more. */
+/* Connect @n silent peers to the first endpoints; they never confirm the accept. */
 static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 {
 	struct roce_answers a;
@@ -113,7 +113,7 @@ TEST_F_TIMEOUT(backlog, an_accepted_connection_that_is_never_confirmed_ends, 120
 	ASSERT_EQ(0, silent_peers(self, 1));
 	EXPECT_EQ(DAT_EV_ACCEPT_ERROR, next(&self->evd));
 	EXPECT_EQ(11, self->ep[0].st->state);
-	/* The endpoint is as good as new. */
+	/* The endpoint can be used again. */
 	ASSERT_EQ(0, t_reset(&self->p.f, &self->ep[0]));
 	ASSERT_EQ(0, t_connect(&self->p.f, &self->ep[0], T_QUAL, NULL, 0));
 }
@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(backlog, honest_peers_connect_while_256_silent_ones_hang, 240)
 	ASSERT_EQ(0, accept_next(self, &self->p.ep[0]));
 	EXPECT_EQ(DAT_EV_ESTABLISHED, next(&self->p.evd[0]));
 	EXPECT_EQ(DAT_EV_ESTABLISHED, next(&self->p.evd[1]));
-	/* All the others hang still. */
+	/* The other connections are still pending. */
 	EXPECT_EQ(0, t_event(&self->evd, 0, &eqe));
 }
 
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(backlog, silent_peers_fill_it_until_their_deadline, 120)
 	ASSERT_EQ(0, t_set_param("accept_timeout", 1000));
 	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 1, 3));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 2, T_WAIT_MS));
-	/* Two accepted, two without an answer: there is no fifth place. */
+	/* Two accepted and two unanswered requests use up the limit of four. */
 	ASSERT_EQ(0, roce_answers(&self->peer, 3, T_WAIT_MS, &a));
 	EXPECT_EQ(1, a.rejects);
 	ASSERT_EQ(0, accept_next(self, &self->ep[2]));
@@ -175,12 +175,12 @@ TEST_F_TIMEOUT(backlog, requests_beyond_it_are_refused, 120)
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, request(self, i));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 3, T_WAIT_MS));
-	/* The events have been dequeued, and the requests are there still. */
+	/* The events have been dequeued, but the requests still count. */
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(1, t_event(&self->cr, 0, &eqe));
 	ASSERT_EQ(0, request(self, 3));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
-	/* An answer makes room for one. */
+	/* Each answer makes room for one request. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.data));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
 	ASSERT_EQ(0, request(self, 4));
@@ -241,7 +241,7 @@ TEST_F_TIMEOUT(backlog, no_parameter_makes_it_larger_than_1024, 240)
 	EXPECT_EQ(1, a.rejects);
 }
 
-/* Answer the next request by @answer, DAT_IOC_CR_REJECT or 0 for a free, and hear the reason. */
+/* Answer a request by @answer: DAT_IOC_CR_REJECT, or 0 for a free.  Return the peer's reason. */
 static uint32_t reason_of(FIXTURE_DATA(backlog) *self, int answer, uint32_t n)
 {
 	struct dat_cr_reject arg = { .size = sizeof(arg) };
@@ -276,7 +276,7 @@ TEST_F_TIMEOUT(backlog, the_reason_of_a_reject_tells_a_consumer_from_the_kernel,
 	EXPECT_EQ(REJ_INVALID_SERVICE_ID, a.reason);
 }
 
-/* --- whose memory it is ---------------------------------------------------------- */
+/* --- memory accounting ------------------------------------------------------------ */
 
 #define CG	"/tmp/dat-backlog"
 
@@ -312,7 +312,7 @@ static int cg_make(void)
 	return mkdir(CG "/one", 0755) && errno != EEXIST ? -errno : 0;
 }
 
-/* A process in the cgroup that listens, and never answers. */
+/* Start a process in the cgroup that listens and never answers. */
 static pid_t cg_listener(int *ready)
 {
 	struct t_file f;
@@ -358,7 +358,10 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 3, BACKLOG / 4 - 1 + (i == 3) * 3));
 	ASSERT_EQ(sizeof(ret), read(ready, &ret, sizeof(ret)));
-	/* Each takes more than half a kilobyte; a CPU's stock of 64 pages blurs the figure. */
+	/*
+	 * A request takes more than 512 bytes; a CPU's stock of 64 pages makes the figure
+	 * inexact.
+	 */
 	EXPECT_LE(before + (BACKLOG - 1) * 512, cg_current());
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -367,11 +370,11 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 	umount(CG);
 }
 
-/* --- who waits for whom ---------------------------------------------------------- */
+/* --- waiting --------------------------------------------------------------------- */
 
 #define HUNG_FILE	"/tmp/dat-backlog-file"
 
-/* A FUSE server of one file, which says on @reads that it leaves a read without an answer. */
+/* A FUSE server of one file.  It never answers a read, and reports each on @reads. */
 static void serve_file(int dev, int reads)
 {
 	static char buf[1 << 18];
@@ -416,7 +419,10 @@ static void serve_file(int dev, int reads)
 	_exit(0);
 }
 
-/* Mount it.  @reads becomes readable when a read hangs; the server's end lets that fail. */
+/*
+ * Mount the file.  @reads becomes readable when a read hangs; killing the server fails that
+ * read.
+ */
 static pid_t start_file(int *reads)
 {
 	char opt[64];
@@ -480,7 +486,7 @@ TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fau
 	if (server < 0)
 		SKIP(return, "needs FUSE");
 	fd = open(HUNG_FILE, O_RDWR);
-	/* The kernel asks for the file's size here, and does not for a page. */
+	/* This fetches the file's size, which a page fault does not do. */
 	ASSERT_EQ(0, fstat(fd, &st));
 	s.mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	ASSERT_NE(MAP_FAILED, s.mem);
@@ -493,7 +499,10 @@ TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fau
 	ASSERT_EQ(0, t_evd_wait(&cr, cr.entries, T_WAIT_MS));
 	ASSERT_EQ(0, pthread_create(&t[0], NULL, register_it, &s));
 	ASSERT_EQ(1, poll(&pfd, 1, T_WAIT_MS));
-	/* A close waits behind the fault, and readers of a lock that it wants behind the close. */
+	/*
+	 * The close waits for the fault, and readers of the lock that it wants wait for the
+	 * close.
+	 */
 	ASSERT_EQ(0, pthread_create(&t[1], NULL, close_it, &s));
 	usleep(300000);
 	for (i = 0; i < 8; i++) {
@@ -526,7 +535,7 @@ static int post_bind(struct t_pair *p, struct t_ep *ep, uint32_t rmr)
 	return t_push(&ep->sq);
 }
 
-/* The events of ended connections that are there. */
+/* Return the number of queued events of ended connections. */
 static int ends(struct t_evd *evd)
 {
 	struct dat_eqe eqe;
@@ -538,8 +547,8 @@ static int ends(struct t_evd *evd)
 }
 
 /*
- * A connection that came about by an early message, without the peer's confirmation, waits a
- * second for that when it is closed.
+ * Closing a connection that was established by an early message, without the peer's
+ * confirmation, waits a second for the confirmation.
  */
 TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
 {
@@ -575,7 +584,7 @@ TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
 	ASSERT_EQ(0, post_bind(p, &ep[0], rmr.id));
 	ASSERT_EQ(1, t_event(&evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_RMR_BIND, eqe.type);
-	/* In a queue with the closings it would have been the turn of the bind after these. */
+	/* In one queue with the closings the bind would have run only after these. */
 	EXPECT_GT(left - WQ_ACTIVE, ends(&self->evd));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* DAT_IOC_EVD_POLL: who looks at the device himself, and who is told when he stops. */
+/* DAT_IOC_EVD_POLL: consumers that poll the device themselves, and the wakeup when they stop. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* Of the EVD's line in fdinfo: a number, or -1. */
+/* Return a number from the EVD's line in fdinfo, or -1. */
 static long evd_says(const struct t_evd *evd, const char *what)
 {
 	char path[64], line[512], want[32], *at;
@@ -53,7 +53,7 @@ static long evd_says(const struct t_evd *evd, const char *what)
 	return n;
 }
 
-/* Is there an event?  Without asking the driver, who would take it that nobody polls. */
+/* Is there an event?  Asking the driver instead would end the polling. */
 static int there_is_one(const struct t_evd *evd)
 {
 	struct dat_evd_status *status = evd->status.va;
@@ -66,7 +66,7 @@ static int take(struct t_evd *evd, struct dat_eqe *eqe)
 	return there_is_one(evd) ? t_event(evd, 0, eqe) : 0;
 }
 
-/* Ways to get an event.  All but the first two do without EVD_POLL. */
+/* Ways to get an event.  Only the first two use EVD_POLL. */
 static int by_looking(struct t_evd *evd)
 {
 	uint64_t end = now_ms() + T_WAIT_MS;
@@ -98,7 +98,7 @@ static int by_waiting(struct t_evd *evd)
 {
 	uint64_t end = now_ms() + T_WAIT_MS;
 
-	/* Others may be waiting. */
+	/* -EBUSY: another thread is waiting. */
 	while (!there_is_one(evd) && t_evd_wait(evd, 1, T_WAIT_MS) == -EBUSY && now_ms() < end)
 		usleep(100);
 	return there_is_one(evd);
@@ -136,7 +136,7 @@ static int expect(struct t_evd *evd, uint64_t cookie, int (*way)(struct t_evd *e
 	return eqe.type == DAT_EV_DTO && !eqe.status && eqe.cookie == cookie ? 0 : -EIO;
 }
 
-/* A message from ep[1] to ep[0] is on its way. */
+/* Send a message from ep[1] to ep[0]. */
 static int post_message(struct t_pair *p, struct t_ep *ep, uint64_t n)
 {
 	uint64_t addr = (uintptr_t)p->mem.va;
@@ -150,7 +150,7 @@ static int message(struct t_pair *p, struct t_ep *ep, struct t_evd *evd, uint64_
 {
 	int ret;
 
-	/* Who looks, has looked before: a notification of what is there already is no use. */
+	/* Poll before posting, so that an earlier notification does not deliver the event. */
 	if (way == by_looking || way == by_spinning) {
 		busy_poll(&evd[0], 0);
 		busy_poll(&evd[1], 0);
@@ -162,8 +162,8 @@ static int message(struct t_pair *p, struct t_ep *ep, struct t_evd *evd, uint64_
 }
 
 /*
- * Messages until the connection of ep[0] is polled by its EVD: it joins with a completion
- * that the device notifies of, and leaves if the host gives us no time to go on.
+ * Send messages until the EVD polls the connection of ep[0].  The connection joins with a
+ * completion that the device notifies of, and leaves if the host does not schedule us in time.
  */
 static int join(struct t_pair *p)
 {
@@ -271,7 +271,7 @@ TEST_F_TIMEOUT(busy, nobody_is_polled_some_ticks_after_the_last_poll, 60)
 	EXPECT_EQ(0, evd_says(evd, "joined="));
 }
 
-/* Sends come while the other side goes from polling to sleeping. */
+/* Send while the other side switches between polling and sleeping. */
 struct sender {
 	struct t_pair	*p;
 	unsigned int	messages;
@@ -291,7 +291,7 @@ static void *sender_main(void *arg)
 		s->ret = t_send(&p->ep[1], n, addr, p->mem.lkey, 64);
 		if (!s->ret)
 			s->ret = expect(&p->evd[1], n, ways[n % NWAYS]);
-		/* Not before there is a receive for it. */
+		/* Wait until there is a receive for the next message. */
 		while (!s->ret && (int32_t)(p->ep[0].rq.tail - n) < 2)
 			usleep(10);
 	}
@@ -327,7 +327,7 @@ TEST_F_TIMEOUT(busy, a_watcher_right_after_a_poll_is_woken, 120)
 	EXPECT_EQ(0, poll_then(&self->p, 300, by_its_descriptor));
 }
 
-/* A wait makes all leave at once: it doesn't rely on the timer. */
+/* A wait ends the polling at once, without the timer. */
 TEST_F_TIMEOUT(busy, who_waits_is_polled_no_more, 60)
 {
 	struct t_evd *evd = &self->p.evd[0];
@@ -351,7 +351,7 @@ TEST_F_TIMEOUT(busy, who_is_watched_is_polled_no_more, 60)
 	close(p.fd);
 }
 
-/* Of no use: it ends at once, whatever the time asked for. */
+/* Return 1 if polling is refused: EVD_POLL returns at once, whatever the time asked for. */
 static int in_vain(const struct t_evd *evd)
 {
 	uint64_t start = now_ms();
@@ -380,7 +380,7 @@ TEST_F_TIMEOUT(busy, with_a_watched_descriptor_it_is_of_no_use_and_no_harm, 60)
 	}
 	close(ep);
 	close(fd);
-	/* It goes on when nobody watches. */
+	/* Polling works again when nobody watches the EVD. */
 	EXPECT_EQ(0, join(p));
 }
 
@@ -433,7 +433,7 @@ TEST_F_TIMEOUT(busy, with_a_CNO_it_is_of_no_use_and_no_harm, 60)
 	EXPECT_EQ(0, expect(&p->evd[0], 3, by_itself));
 }
 
-/* Two more EPs, connected, of which the first has an EVD for each kind of event. */
+/* Connect two more EPs; the first has an EVD for each kind of event. */
 static int open_split(struct t_pair *p, struct t_evd evd[3], struct t_ep ep[2])
 {
 	struct dat_ep_create arg = {
@@ -463,7 +463,7 @@ static int open_split(struct t_pair *p, struct t_evd evd[3], struct t_ep ep[2])
 	return ret;
 }
 
-/* Both ways: what is received by one EVD is what was sent by another. */
+/* Send one message each way; receives and requests of ep[0] complete at different EVDs. */
 static int split_message(struct t_pair *p, struct t_evd evd[3], struct t_ep ep[2], uint64_t n,
 			 int (*recv)(struct t_evd *evd), int (*request)(struct t_evd *evd))
 {
@@ -497,7 +497,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_an_EVD_that_is_not_polled_goes_on_being_notified
 		ASSERT_EQ(0, split_message(p, evd, ep, n, by_looking, by_itself));
 		ASSERT_EQ(0, evd_says(&evd[0], "joined="));
 	}
-	/* A wait is the end of polling. */
+	/* A wait ends the polling. */
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&evd[0], 1, 0));
 	for (n = 0; n < 50; n++) {
 		busy_poll(&evd[1], 0);
@@ -506,7 +506,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_an_EVD_that_is_not_polled_goes_on_being_notified
 	}
 }
 
-/* Looks at the second EVD too. */
+/* Poll a second EVD, @beside, too. */
 static struct t_evd *beside;
 
 static int by_looking_at_both(struct t_evd *evd)
@@ -539,7 +539,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_two_EVDs_joins_when_both_are_polled, 60)
 		ASSERT_EQ(0, expect(&p->evd[1], n, by_itself));
 	}
 	EXPECT_EQ(1, joined);
-	/* The end of polling one is that of polling the other. */
+	/* Ending the polling of one EVD ends that of the other. */
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&evd[1], 1, 0));
 	EXPECT_EQ(0, evd_says(&evd[0], "joined="));
 	EXPECT_EQ(0, evd_says(&evd[1], "joined="));
@@ -610,7 +610,7 @@ static void *bell_main(void *arg)
 	return NULL;
 }
 
-/* Others may have ended it before: the signal is what it has in common with all tries. */
+/* Other things may end a spin as well, so this shows only that it ends soon after the signal. */
 TEST_F_TIMEOUT(busy, a_signal_ends_a_spin, 60)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -630,7 +630,7 @@ struct spinner {
 	pthread_t	thread;
 };
 
-/* Until there is something else to say than that there is no event. */
+/* Poll until the result is not -EAGAIN. */
 static void *spinner_main(void *arg)
 {
 	struct spinner *s = arg;
@@ -702,10 +702,10 @@ TEST_F_TIMEOUT(busy, exit_in_the_midst_of_it_is_no_harm, 60)
 	spinner_start(&s[0], &p->evd[0]);
 	spinner_start(&s[1], &p->evd[1]);
 	ASSERT_EQ(0, post_message(p, p->ep, 1));
-	/* The process ends with them. */
+	/* The threads end with the process. */
 }
 
-/* Disturbs the main pair: polls, waits and watches its EVDs, takes nothing. */
+/* Disturb the main pair: poll, wait on and watch its EVDs, but take no event. */
 static int stop;
 
 static void *meddler_main(void *arg)
@@ -743,7 +743,7 @@ struct churn {
 	pthread_t	thread;
 };
 
-/* A connection that feeds the EVDs of the main pair and ends in the midst of its traffic. */
+/* Run a connection that feeds the EVDs of the main pair and ends while it has traffic. */
 static int churn_once(struct t_pair *p, struct t_evd own[2], unsigned int n)
 {
 	struct dat_ep_create arg = {
@@ -771,7 +771,7 @@ static int churn_once(struct t_pair *p, struct t_evd own[2], unsigned int n)
 		t_unmap(&ep[i].submit);
 		t_unmap(&ep[i].status);
 	}
-	/* What they told of their ends. */
+	/* Skip the connection events. */
 	for (i = 0; i < 2; i++)
 		own[i].head = ((struct dat_evd_status *)own[i].status.va)->tail;
 	return ret;
@@ -794,7 +794,7 @@ static void *churn_main(void *arg)
 	return NULL;
 }
 
-/* The next event of the main pair itself. */
+/* Wait for the next event of the main pair itself. */
 static int await_own(struct t_evd *evd, uint64_t n, unsigned int *seed)
 {
 	struct dat_eqe eqe;
@@ -820,7 +820,7 @@ static int own_traffic(struct t_pair *p, unsigned int seconds, uint64_t *n)
 	return ret;
 }
 
-/* Each event has to come by whatever way it is awaited, whatever others do. */
+/* Every event must come by the way that waits for it, whatever other threads do. */
 TEST_F_TIMEOUT(busy, no_event_is_lost_among_those_who_poll_wait_watch_and_close, 120)
 {
 	struct t_pair *p = &self->p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections: how they come about, how they end, and which event tells of it. */
+/* Connections: how they start and end, and which events report that. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <string.h>
@@ -61,7 +61,7 @@ TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
 	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
 	EXPECT_EQ(sizeof(reply), eqe.data);
 	EXPECT_EQ(0, memcmp(reply, (void *)p->ep[1].st->pd, sizeof(reply)));
-	/* The accepting side is sent none. */
+	/* The accepting side receives no private data. */
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(0, eqe.data);
 }
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(connect, a_request_that_nobody_answers_for_is_NON_PEER_REJECTED, 
 	struct t_pair *p = &self->p;
 	struct dat_eqe eqe;
 
-	/* Freed without an answer, as by a process that dies. */
+	/* Freed without an answer, as when a process dies. */
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.data));
@@ -111,11 +111,11 @@ TEST_F_TIMEOUT(connect, a_full_queue_of_requests_refuses, 120)
 		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 9, &ep));
 		ASSERT_EQ(0, t_connect(&p->f, &ep, T_QUAL, NULL, 0));
 	}
-	/* All of them are there, and none is taken. */
+	/* All requests have arrived and none is dequeued. */
 	ASSERT_EQ(0, t_evd_wait(&p->cr, p->cr.entries, T_WAIT_MS));
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_NON_PEER_REJECTED);
-	/* It was refused, not lost. */
+	/* The request was refused; the event queue dropped nothing. */
 	EXPECT_EQ(0, ((struct dat_evd_status *)p->cr.status.va)->dropped);
 }
 
@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 		.timeout_us = 200000,
 	};
 
-	/* The request waits in the other side's queue. */
+	/* The request is unanswered in the other side's queue. */
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_TIMED_OUT);
@@ -179,7 +179,7 @@ TEST_F_TIMEOUT(connect, only_an_UNCONNECTED_ep_can_connect_or_accept, 60)
 	ASSERT_EQ(0, t_connect(&p->f, &third, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	EXPECT_EQ(-EISCONN, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
-	/* The request is as good as before. */
+	/* The failed accept has not changed the request. */
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
 	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 4, &p->ep[0]));
 	EXPECT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
@@ -197,7 +197,7 @@ TEST_F_TIMEOUT(connect, abrupt_disconnect_is_DISCONNECTED_at_both_ends, 60)
 	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
 	EXPECT_EQ(11, self->p.ep[0].st->state);
 	EXPECT_EQ(11, self->p.ep[1].st->state);
-	/* Again does nothing. */
+	/* A second disconnect does nothing. */
 	EXPECT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
 }
 
@@ -232,7 +232,7 @@ TEST_F_TIMEOUT(connect, abrupt_hastens_a_graceful_disconnect, 60)
 	struct t_pair *p = &self->p;
 
 	ASSERT_EQ(0, t_pair_connect(p));
-	/* Without a receive at the other side it would last for ever. */
+	/* Without a receive at the other side the graceful disconnect would never end. */
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], DAT_DISCONNECT_GRACEFUL));
 	EXPECT_EQ(10, p->ep[1].st->state);
@@ -251,7 +251,7 @@ TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_DISCONNECTED);
-	/* Exactly one event. */
+	/* There is exactly one event. */
 	EXPECT_EQ(0, t_event(&p->evd[1], T_QUIET_MS, &eqe));
 }
 
@@ -286,7 +286,7 @@ TEST_F_TIMEOUT(connect, freeing_a_connected_ep_disconnects_the_peer, 60)
 	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
 }
 
-/* The end may overtake the handshake's; the connecting side hears of both in order. */
+/* The disconnect may overtake the end of the handshake.  The events still come in order. */
 TEST_F_TIMEOUT(connect, freeing_what_was_just_accepted_is_no_rejection_of_what_stood, 120)
 {
 	struct t_pair *p = &self->p;
@@ -357,7 +357,7 @@ TEST_F_TIMEOUT(connect, receives_posted_before_and_messages_sent_early_arrive, 6
 	EXPECT_EVENT(&p->evd[1], DAT_EV_ESTABLISHED);
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	/* ESTABLISHED first, whatever overtook it on the wire. */
+	/* ESTABLISHED comes first, even if a message has overtaken it on the wire. */
 	EXPECT_EVENT(&p->evd[0], DAT_EV_ESTABLISHED);
 	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event dispatchers: waiting, and what happens when they are full. */
+/* Event dispatchers: waiting, and overflow. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -171,7 +171,7 @@ TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 	EXPECT_EQ(5, eqe.cookie);
 }
 
-/* By another process: who is stopped cannot continue itself. */
+/* Stop and continue @who from another process, which a stopped process cannot do itself. */
 static pid_t stop_and_continue(pid_t who)
 {
 	pid_t pid = fork();
@@ -211,7 +211,7 @@ TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 	EXPECT_EQ(0, post(&self->evd, 8));
 }
 
-/* A pair whose ep[0] tells of its receives in an EVD of eight. */
+/* A pair whose ep[0] reports receives to an EVD of eight entries. */
 struct tight {
 	struct t_pair	p;
 	struct t_evd	async;
@@ -247,7 +247,7 @@ static int tight_open(struct tight *t)
 	return 0;
 }
 
-/* Connect, and have @n receives flushed; returns the event that told of the end. */
+/* Connect and disconnect with @n receives posted; return the type of the event that follows. */
 static int tight_flush(struct tight *t, int n)
 {
 	struct t_pair *p = &t->p;
@@ -270,7 +270,7 @@ TEST_F(evd, overflow_by_completions_is_one_async_event)
 	struct dat_eqe eqe;
 	struct tight t;
 
-	/* Twelve receives flushed into a queue of eight. */
+	/* Twelve receives are flushed into a queue of eight. */
 	ASSERT_EQ(0, tight_open(&t));
 	ASSERT_EQ(DAT_EV_DISCONNECTED, tight_flush(&t, 12));
 	ASSERT_EQ(1, t_event(&t.async, T_WAIT_MS, &eqe));

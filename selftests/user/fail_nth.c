@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation, and each copy from or to the process, of each operation fails once: the
- * operation fails cleanly or succeeds all the same, and leaves nothing behind.  Needs a
- * kernel with fault injection.
+ * Fail each allocation and each copy from or to the process once, in each operation.  The
+ * operation fails cleanly or succeeds nevertheless, and leaves nothing behind.  Needs a kernel
+ * with fault injection.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,11 +17,11 @@
 #include "dat_test.h"
 #include "fault.h"
 
-#define T_OTHER		(T_QUAL + 3)	/* a second listener */
+#define T_OTHER		(T_QUAL + 3)	/* qualifier of a second listener */
 #define T_NOBODY	(T_QUAL + 1)
-#define SHARED		65536	/* bytes of memory that can have a name */
+#define SHARED		65536	/* bytes of memory that can be shared by name */
 
-/* What the operations have to work on, and what one of them has made. */
+/* Objects that the operations use, and the results of the operation under test. */
 struct world {
 	struct t_pair	p;
 	struct t_link	link;
@@ -69,7 +69,7 @@ static int nothing(struct world *w)
 	return 0;
 }
 
-/* CALL(fd, NR, arg): with its size filled in. */
+/* CALL(fd, NR, arg): an ioctl; fills in the size of its argument. */
 #define CALL(f, nr, arg) ((arg).size = sizeof(arg), t_ioctl((f)->fd, DAT_IOC_##nr, &(arg)))
 
 static int call_ABI(struct world *w)
@@ -112,7 +112,7 @@ static int call_IA_QUERY(struct world *w)
 	return CALL(&w->p.f, IA_QUERY, arg);
 }
 
-/* A whole adapter with an endpoint, to be closed. */
+/* Open an adapter with an endpoint, for IA_CLOSE. */
 static int open_ia(struct world *w)
 {
 	struct dat_ep_create ep = { .max_recv = 4, .max_request = 4 };
@@ -142,7 +142,7 @@ static int call_POLLER_SET(struct world *w)
 	return set_poller(w, 1000);
 }
 
-/* It may not run, so the call returns at once. */
+/* No poller is allowed to run, so the call returns at once. */
 static int call_POLLER_RUN(struct world *w)
 {
 	struct dat_poller_run arg = {};
@@ -183,7 +183,7 @@ static int call_PZ_CREATE(struct world *w)
 	return t_pz(&w->p.f, &w->id);
 }
 
-/* One that has a name: there is more to it. */
+/* A shared registration, which takes more steps than a private one. */
 static int call_LMR_CREATE(struct world *w)
 {
 	struct dat_lmr_create arg = {
@@ -310,7 +310,7 @@ static int trigger_cno(struct world *w)
 	return ret ? ret : call_EVD_POST(w);
 }
 
-/* One that consumes nothing can be tried again. */
+/* DAT_CNO_WATCH consumes no event, so the call can be repeated. */
 static int call_CNO_WAIT(struct world *w)
 {
 	struct dat_cno_wait arg = { .id = w->cno, .flags = DAT_CNO_WATCH };
@@ -401,7 +401,7 @@ static int drop_out(struct world *w)
 	return ret;
 }
 
-/* Whatever the call said, the attempt ends with an event. */
+/* The attempt ends with an event, whether or not the call failed. */
 static int drop_refused(struct world *w)
 {
 	struct dat_eqe eqe;
@@ -440,7 +440,7 @@ static int call_PSP_CREATE(struct world *w)
 	return t_psp(&w->p.f, &w->p.cr, T_QUAL + 7, &w->id);
 }
 
-/* Two new EPs, and the request of one of them. */
+/* Make two EPs, one of which sends a connection request. */
 static int make_cr(struct world *w)
 {
 	struct dat_eqe eqe;
@@ -465,8 +465,8 @@ static void refuse_all(struct world *w)
 }
 
 /*
- * The peer hears of every end of a request; if there is no memory to tell it, it asks again
- * after some seconds.
+ * The peer is notified whenever a request ends.  If there is no memory for the notification, the
+ * peer repeats its request after some seconds.
  */
 static int drop_cr(struct world *w)
 {
@@ -532,7 +532,7 @@ static int call_EP_DISCONNECT(struct world *w)
 	return t_disconnect(&w->p.f, &w->out, 0);
 }
 
-/* One object of each type that can be freed on its own. */
+/* Make one object of each type that can be freed on its own. */
 static int make_all(struct world *w)
 {
 	static const struct {
@@ -567,7 +567,7 @@ static int call_FREE(struct world *w)
 	return ret;
 }
 
-/* A receive that the device has, and a send that only a kick brings there. */
+/* Post a receive that reaches the device, and a send that only a kick submits. */
 static int post_quietly(struct world *w)
 {
 	struct t_queue *q = &w->link.ep[1].sq;
@@ -601,15 +601,12 @@ static int take_both(struct world *w)
 }
 
 /*
- * Of the calls of an accept only ours, two copies and four allocations: rxe 6.1 deletes
- * timers that it has not set up yet when one fails inside its creation of a queue pair.
+ * Fail only our own calls in an accept: two copies and four allocations.  If an allocation in
+ * the creation of a QP fails, rxe of Linux 6.1 deletes timers that are not initialized.
  */
 #define ACCEPT_NTH	6
 
-/*
- * Every ioctl: before it, after it, which calls are made to fail, and how few of them there
- * are at least.
- */
+/* Every ioctl: before, after, calls that are made to fail, and the least number of them. */
 #define OPS(OP)									\
 	OP(ABI, nothing, nothing, MAX_NTH, 1)					\
 	OP(ADAPTER, nothing, nothing, MAX_NTH, 1)				\
@@ -670,7 +667,7 @@ static int says_so(int ret)
 
 #include "fault_ops.h"
 
-/* The module has no ioctl that the header, and so the list above, doesn't know. */
+/* The module has no ioctl that is missing in the header and so in the list above. */
 TEST(the_list_is_complete)
 {
 	int fd = open("/dev/dat", O_RDWR);
@@ -679,7 +676,7 @@ TEST(the_list_is_complete)
 
 	ASSERT_LE(0, fd);
 	for (nr = DAT_NR_LAST; nr < 256; nr++) {
-		/* RSM, which has a file of its own. */
+		/* These belong to RSM and have a test of their own. */
 		if (nr >= DAT_NR_RSM_FIRST && nr < DAT_NR_RSM_LAST)
 			continue;
 		EXPECT_EQ(-ENOTTY, t_ioctl(fd, _IO(DAT_IOC_MAGIC, nr), arg)) TH_LOG("%u", nr);
@@ -704,7 +701,7 @@ FIXTURE_TEARDOWN(fail)
 		t_pair_close(&self->p);
 }
 
-/* Opening the device, and the adapter: each on a file of its own. */
+/* Open the device and the adapter, on a new file each time. */
 TEST_F_TIMEOUT(fail, open, 300)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg) };
@@ -722,7 +719,7 @@ TEST_F_TIMEOUT(fail, open, 300)
 		if (ret)
 			ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT)
 				TH_LOG("%d at call %u", ret, n);
-		/* One that failed can be tried again. */
+		/* A failed open can be repeated. */
 		if (fd >= 0 && ret)
 			EXPECT_EQ(0, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("call %u", n);
 		if (fd >= 0)
@@ -733,7 +730,7 @@ TEST_F_TIMEOUT(fail, open, 300)
 	close(fd);
 }
 
-/* What is mapped after a failure is mapped whole. */
+/* A mapping that works after a failure is complete. */
 TEST_F_TIMEOUT(fail, mmap, 300)
 {
 	struct dat_evd_create arg = {

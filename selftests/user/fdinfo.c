@@ -8,7 +8,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-/* The line of an object, or "". */
+/* Copy the line of an object to @line, or "". */
 static void line_of(int fd, const char *type, uint32_t id, char line[512])
 {
 	char path[64], want[64];
@@ -55,7 +55,7 @@ TEST(every_object_has_a_line)
 	EXPECT_NE(NULL, strstr(line, "rq_head=1 rq_done=0"));
 	line_of(p.f.fd, "psp", p.psp, line);
 	EXPECT_NE(NULL, strstr(line, "conn_qual=4711"));
-	/* A request that waits for its answer. */
+	/* A request without an answer. */
 	ASSERT_EQ(0, t_ep(&p.f, p.pz, &p.evd[1], 0, 7, &asking));
 	ASSERT_EQ(0, t_connect(&p.f, &asking, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p.cr, T_WAIT_MS, &eqe));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whatever was posted completes once, flushed if need be, before the end is told. */
+/* Every posted entry completes exactly once, possibly flushed, before the end is reported. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -60,7 +60,7 @@ TEST_F_TIMEOUT(flush, receives_are_flushed_in_order, 60)
 
 TEST_F_TIMEOUT(flush, requests_are_flushed_too, 60)
 {
-	/* No receives at the other side: nothing can be sent. */
+	/* The other side has no receives, so nothing can be sent. */
 	ASSERT_EQ(0, post_sends(&self->p, 1, T_QUEUE));
 	ASSERT_EQ(0, post_recvs(&self->p, 1, T_QUEUE));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_show_when_they_fail, 60)
 	struct dat_sqe *sqe;
 	struct dat_eqe eqe;
 
-	/* One that succeeds silently... */
+	/* A suppressed send that succeeds... */
 	ASSERT_EQ(0, post_recvs(p, 0, 1));
 	sqe = t_sqe(&p->ep[1].sq);
 	sqe->opcode = DAT_OP_SEND;
@@ -117,7 +117,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_show_when_they_fail, 60)
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(0, t_event(&p->evd[1], T_QUIET_MS, &eqe));
 	EXPECT_EQ(p->ep[1].sq.tail, p->ep[1].sq.status->done);
-	/* ...and one that can't. */
+	/* ...and one that cannot succeed. */
 	sqe = t_sqe(&p->ep[1].sq);
 	sqe->opcode = DAT_OP_SEND;
 	sqe->flags = DAT_SQE_SUPPRESS;

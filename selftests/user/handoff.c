@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests that are handed on, while somebody closes, accepts, refuses, or dies. */
+/* Requests that are handed off, while others close, accept, reject, or die. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* A file that can do nothing but listen. */
+/* A file that only listens. */
 struct listener {
 	struct t_file	f;
 	struct t_evd	cr;
@@ -101,7 +101,7 @@ FIXTURE_TEARDOWN(handoff)
 	t_pair_close(&self->p);
 }
 
-/* The next request at @evd, or 0. */
+/* Return the next request at @evd, or 0. */
 static uint32_t next_cr(struct t_evd *evd, unsigned int ms)
 {
 	struct dat_eqe eqe;
@@ -123,7 +123,7 @@ static void forget(struct t_pair *p, struct t_ep *ep)
 	t_unmap(&ep->status);
 }
 
-/* What the asker hears in the end; 0: nothing. */
+/* Return the type of the event that ends the attempt of the connecting side, or 0. */
 static uint32_t answer(struct t_pair *p)
 {
 	struct dat_eqe eqe;
@@ -131,7 +131,7 @@ static uint32_t answer(struct t_pair *p)
 	return t_event(&p->evd[1], T_WAIT_MS, &eqe) ? eqe.type : 0;
 }
 
-/* The request that came is as good as it was: it can be accepted. */
+/* The request is unchanged: it can be accepted. */
 static void expect_good(struct __test_metadata *_metadata, struct t_pair *p, uint32_t cr)
 {
 	struct dat_eqe eqe;
@@ -169,7 +169,7 @@ TEST_F(handoff, to_what_is_no_service_point_leaves_the_request)
 	expect_good(_metadata, p, cr);
 }
 
-/* Again and again, and at last accepted; what it was before is gone each time. */
+/* Hand off repeatedly, then accept.  Each handoff invalidates the previous id. */
 TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 {
 	struct t_pair *p = &self->p;
@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 	ASSERT_EQ(0, ask(p, &out, T_QUAL));
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	for (i = 0; i < 50; i++) {
-		/* To where it is, and to the other one. */
+		/* Alternate between the listener that has it and the other one. */
 		ASSERT_EQ(0, handoff(&p->f, cr, i % 3 ? OTHER : T_QUAL)) TH_LOG("%d", i);
 		EXPECT_EQ(-ENOENT, query(&p->f, cr, &q));
 		EXPECT_EQ(-ENOENT, reject(&p->f, cr));
@@ -238,13 +238,13 @@ TEST_F(handoff, to_one_whose_EVD_is_full_leaves_the_request)
 		ASSERT_EQ(0, reject(&p->f, cr));
 		EXPECT_EQ(DAT_EV_PEER_REJECTED, answer(p));
 	}
-	/* Those that were there hear of the end of their listener. */
+	/* The requests that were queued are refused when their listener is closed. */
 	listener_close(&l);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, answer(p));
 }
 
-/* Another user's process takes it, and when that dies the peer hears of it. */
+/* Another user's process takes the request.  When it dies, the peer is notified. */
 TEST_F_TIMEOUT(handoff, to_another_process_that_dies, 60)
 {
 	struct t_pair *p = &self->p;
@@ -283,7 +283,7 @@ TEST_F_TIMEOUT(handoff, to_another_process_that_dies, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, answer(p));
 }
 
-/* Whoever asked is gone: the one who gets the request finds that out, by an event. */
+/* The connecting side is gone; the new owner of the request learns that by an event. */
 TEST_F_TIMEOUT(handoff, of_a_request_whose_peer_is_gone, 120)
 {
 	struct t_pair *p = &self->p;
@@ -318,7 +318,7 @@ static int listen_there(struct t_file *f, void *arg)
 	(void)arg;
 	if (!ret)
 		ret = t_psp(f, &evd, NO_PSP, &psp);
-	/* Nor is what the others have its business: the qualifier is free here. */
+	/* Qualifiers of the other namespace do not count: this one is free here. */
 	return ret ? ret : t_psp(f, &evd, OTHER, &psp);
 }
 
@@ -338,7 +338,7 @@ TEST_F_TIMEOUT(handoff, to_another_network_namespace_leaves_the_request, 60)
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	ASSERT_NE(0, cr);
 	EXPECT_EQ(-EADDRNOTAVAIL, handoff(&p->f, cr, NO_PSP));
-	/* What both have is the one at home. */
+	/* A handoff goes to the listener in the request's own namespace. */
 	EXPECT_EQ(0, handoff(&p->f, cr, OTHER));
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	ASSERT_NE(0, cr);
@@ -348,7 +348,7 @@ TEST_F_TIMEOUT(handoff, to_another_network_namespace_leaves_the_request, 60)
 
 static volatile int stop;
 
-/* Listens and closes, listens and closes. */
+/* Listen and close, repeatedly. */
 static void *fickle(void *arg)
 {
 	unsigned long *rounds = arg;
@@ -384,7 +384,7 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_receiver, 300)
 		ASSERT_NE(0, cr);
 		ret = handoff(&p->f, cr, NO_PSP);
 		ASSERT_TRUE(!ret || ret == -EADDRNOTAVAIL) TH_LOG("%d", ret);
-		/* It is still ours, or the receiver's, and goes with that. */
+		/* The request belongs to us or to the receiver, and ends with its owner. */
 		EXPECT_EQ(ret ? 0 : -ENOENT, t_free(&p->f, DAT_OBJ_CR, cr));
 		ret ? kept++ : given++;
 		ASSERT_EQ(DAT_EV_NON_PEER_REJECTED, answer(p));
@@ -447,7 +447,7 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_giver, 300)
 	TH_LOG("%u given, %u kept", given, kept);
 }
 
-/* Everything that can be done to a request, by three threads at once. */
+/* All operations on a request, by three threads at once. */
 struct claim {
 	struct t_pair		*p;
 	volatile uint32_t	cr;
@@ -484,7 +484,7 @@ static void *accept_it(void *arg)
 	}
 }
 
-/* Accepted: both ends hear of it, and are as new afterwards. */
+/* After an accept, take the events of both ends, disconnect and reset them. */
 static void finish_accepted(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	struct dat_eqe eqe;
@@ -523,7 +523,10 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 		ASSERT_TRUE(!c.handed || c.handed == -ENOENT) TH_LOG("%d", c.handed);
 		ASSERT_TRUE(!c.accepted || c.accepted == -ENOENT) TH_LOG("%d", c.accepted);
 		ASSERT_TRUE(!c.ended || c.ended == -ENOENT) TH_LOG("%d", c.ended);
-		/* Only one can have it, but ending what another took is no failure. */
+		/*
+		 * Only one thread gets the request; ending it after another took it is no
+		 * failure.
+		 */
 		ASSERT_FALSE(!c.handed && !c.accepted);
 		won[!c.handed ? 0 : !c.accepted ? 1 : 2]++;
 		if (!c.accepted) {
@@ -544,7 +547,7 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 	TH_LOG("%u handed on, %u accepted, %u ended", won[0], won[1], won[2]);
 }
 
-/* Each hands the other all that comes to it. */
+/* Hand every request to the other listener. */
 static void *play(void *arg)
 {
 	struct listener *l = arg;
@@ -558,7 +561,7 @@ static void *play(void *arg)
 	return NULL;
 }
 
-/* Two files that hand on to each other, until both are closed at once. */
+/* Two files hand off to each other until both are closed at once. */
 TEST_F_TIMEOUT(handoff, to_and_fro_ends_with_the_files, 300)
 {
 	struct t_pair *p = &self->p;
@@ -590,7 +593,10 @@ TEST_F_TIMEOUT(handoff, to_and_fro_ends_with_the_files, 300)
 			pthread_join(thread[i], NULL);
 		for (i = 0; i < 2; i++)
 			listener_close(&l[i]);
-		/* rdma_cm rejects as a consumer does while the listener's id is being destroyed. */
+		/*
+		 * While the listener's id is being destroyed, rdma_cm itself rejects like a
+		 * consumer.
+		 */
 		for (i = 0; i < 4; i++) {
 			uint32_t type = answer(p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The RDMA device is taken away under traffic; needs a soft-RoCE device on v0. */
+/* The RDMA device is removed under traffic; needs a soft-RoCE device on v0. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	for (i = 0; i < T_QUEUE; i++)
 		t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
 	ASSERT_EQ(0, plug(0));
-	/* The adapter's end, everything flushed, the connection's end. */
+	/* Order of events: the adapter's end, everything flushed, the connection's end. */
 	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
 	EXPECT_NE(0, t_end(&p->evd[0], self->count));
@@ -69,7 +69,7 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	EXPECT_EQ(0, t_pair_connect(p));
 }
 
-/* Nothing but the adapter, and a poller that sleeps. */
+/* An adapter without other objects, and a poller that sleeps. */
 FIXTURE(sleeper) {
 	struct t_file f;
 };
@@ -81,7 +81,7 @@ FIXTURE_SETUP(sleeper)
 
 FIXTURE_TEARDOWN(sleeper)
 {
-	/* Waits for the poller. */
+	/* Closing waits for the poller. */
 	t_close(&self->f);
 }
 
@@ -101,7 +101,7 @@ TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 
 	if (!has_rxe())
 		SKIP(return, "no rxe0 here that could be taken away");
-	/* An object, so that a close would wake it anyway. */
+	/* With an object, the close of the adapter would wake the poller anyway. */
 	ASSERT_EQ(0, t_pz(&self->f, &pz));
 	ASSERT_EQ(0, t_poller(&self->f, 1));
 	usleep(T_QUIET_MS * 1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Each ioctl against each length, and each kind of memory, of its argument. */
+/* Each ioctl with each length of its argument, in memory of each kind. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 	{ #nr, DAT_IOC_##nr, sizeof(struct name),				\
 	  offsetof(struct name, last) + sizeof(((struct name *)0)->last), needs }
 
-/* "last" is the last field of version 1: what every caller knows. */
+/* "last" is the last field of version 1, which every caller knows. */
 static const struct cmd {
 	char		name[16];
 	unsigned long	cmd;
@@ -70,7 +70,7 @@ FIXTURE(length) {
 	struct t_file f;
 	uint32_t pz;
 	struct t_evd evd;
-	char *buf;		/* two pages, the second of them not there */
+	char *buf;		/* two pages, the second of them not mapped */
 	char *edge;
 };
 
@@ -91,7 +91,7 @@ FIXTURE_TEARDOWN(length)
 	t_close(&self->f);
 }
 
-/* @cmd with an argument of @size bytes, all zero but the size. */
+/* Call @cmd with an argument of @size bytes, all zero but the size. */
 static int call(FIXTURE_DATA(length) *self, const struct cmd *cmd, uint32_t size)
 {
 	memset(self->buf, 0, 2 * PAGE);
@@ -215,7 +215,7 @@ static unsigned int count_objects(int fd)
 	return n;
 }
 
-/* The argument can be read but the answer not be written: nothing may have been made. */
+/* The argument is readable but not writable: the call must not make an object. */
 #define EXPECT_NOTHING_MADE(CMD, ...) do {					\
 	typeof(__VA_ARGS__) _arg = __VA_ARGS__;					\
 	unsigned int _before = count_objects(self->f.fd);			\
@@ -253,12 +253,15 @@ TEST_F(length, an_unwritable_argument_is_EFAULT_and_makes_nothing)
 		.pz = pz, .max_recv = 4, .max_request = 4 });
 	EXPECT_NOTHING_MADE(PSP_CREATE, (struct dat_psp_create) {
 		.evd = self->evd.id, .conn_qual = T_QUAL });
-	/* All parents are free again. */
+	/* No parent is in use any more. */
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_PZ, pz));
 }
 
-/* The first EVD for async events is the IA's, and not free to go; but not if it failed. */
+/*
+ * The first EVD for async events belongs to the IA and cannot be freed.  If its creation has
+ * failed there must be none.
+ */
 TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
 {
 	struct dat_evd_create arg = {
@@ -272,7 +275,7 @@ TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
 	EXPECT_EQ(before, count_objects(self->f.fd));
 }
 
-/* So that a caller who did not hear that it worked can do it again. */
+/* A caller that got no answer can open again. */
 TEST(an_IA_OPEN_whose_answer_is_lost_did_not_happen)
 {
 	struct dat_adapter adapter = { .size = sizeof(adapter) };
@@ -303,7 +306,7 @@ static void *change_size(void *arg)
 	return NULL;
 }
 
-/* The bytes behind the structure are not zero: whatever size counts, it counts for all. */
+/* Bytes behind the structure are not zero: one read of the size must decide everything. */
 TEST_F_TIMEOUT(length, a_size_that_changes_during_the_call, 120)
 {
 	pthread_t thread;

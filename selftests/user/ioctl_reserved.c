@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an argument must not contain: reserved fields, unknown bits, counts out of range. */
+/* Invalid arguments: reserved fields, unknown bits, counts out of range. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(reserved)
 		TH_LOG("%s", #__VA_ARGS__);					\
 } while (0)
 
-/* @expr with each bit that is not in @known. */
+/* Expect @expr to fail with each bit that is not in @known. */
 #define EXPECT_UNKNOWN_BITS(known, CMD, ...) do {				\
 	unsigned int _n;							\
 										\
@@ -198,7 +198,7 @@ TEST_F(reserved, counts_out_of_range_are_EINVAL)
 		   .pz = pz, .read_out = lim->max_rdma_read_out + 1 });
 }
 
-/* What IA_QUERY promises can be had. */
+/* The limits that IA_QUERY reports work. */
 TEST_F_TIMEOUT(reserved, the_limits_themselves_are_not_out_of_range, 60)
 {
 	const struct dat_ia_query *lim = &self->f.info;
@@ -239,7 +239,7 @@ TEST_F(reserved, connect_checks_its_argument)
 	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);
 	arg = good, memset(arg.addr, 0, 2);
 	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);
-	/* None of them has touched the EP. */
+	/* None of the calls has changed the EP. */
 	EXPECT_EQ(0, self->ep.st->state);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* SIGKILL of either end at random points: the other end hears of it, nothing is left. */
+/* SIGKILL of either end at random points: the other end is notified, and nothing is left. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -38,10 +38,10 @@ static int side_open(struct side *s)
 	return ret ? ret : t_ep(&s->f, s->pz, &s->evd, 0, 1, &s->ep);
 }
 
-/* In memory of all processes: both ends have been connected in this round. */
+/* Shared by all processes: both ends have been connected in this round. */
 static volatile int *connected;
 
-/* Keep all queues busy until the connection ends; returns the event of the end. */
+/* Keep all queues busy until the connection ends; return the event of its end. */
 static int traffic(struct side *s)
 {
 	struct dat_eqe eqe;
@@ -67,7 +67,7 @@ static int traffic(struct side *s)
 	}
 }
 
-/* Exit status: 0 the connection ended as it should when the peer is killed. */
+/* Exit status 0: the connection ended as it should when the peer is killed. */
 static int good_end(int event)
 {
 	return event == DAT_EV_DISCONNECTED || event == DAT_EV_BROKEN ||
@@ -83,7 +83,7 @@ static int passive(void)
 	if (side_open(&s) || t_psp(&s.f, &s.evd, T_QUAL, &psp))
 		return 2;
 	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
-		return 0;	/* killed before it asked */
+		return 0;	/* killed before it sent a request */
 	if (t_accept(&s.f, eqe.data, &s.ep, NULL, 0))
 		return 4;
 	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
@@ -106,7 +106,7 @@ static int active(void)
 			return 4;
 		if (eqe.type == DAT_EV_ESTABLISHED)
 			return good_end(traffic(&s));
-		/* Nobody listens yet. */
+		/* The listener does not exist yet. */
 		if (eqe.type != DAT_EV_NON_PEER_REJECTED || t_reset(&s.f, &s.ep))
 			return 6;
 		usleep(20000);
@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 		victim = rand() % 2;
 		kill(pid[victim], SIGKILL);
 		waitpid(pid[victim], &status, 0);
-		/* One that waits for a peer that never asked would wait long. */
+		/* Kill the survivor too if it would wait for a peer that never connected. */
 		if (!*connected)
 			kill(pid[!victim], SIGKILL);
 		waitpid(pid[!victim], &status, 0);
@@ -163,7 +163,7 @@ TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 		ASSERT_TRUE(WIFEXITED(status)) TH_LOG("round %d", i);
 		ASSERT_EQ(0, WEXITSTATUS(status)) TH_LOG("round %d, victim %d", i, victim);
 	}
-	/* Most rounds get as far as that. */
+	/* Most rounds get as far as a connection. */
 	EXPECT_LT(5, tested);
 }
 
@@ -183,7 +183,7 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 	}
 }
 
-/* The listener's port and the adapter are free for the next at once. */
+/* The listener's port and the adapter are free at once. */
 /* Covers: SH 62, 64 */
 TEST_F(kill, the_qualifier_is_free_afterwards)
 {

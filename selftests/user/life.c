@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How long pages and connections live, and who keeps them alive. */
+/* Lifetime of pages and connections, and the references that keep them. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -56,7 +56,7 @@ static void unmap_far(FIXTURE_DATA(life) *self)
 	t_unmap(&self->far_ep.status);
 }
 
-/* The end that the near side hears of, or 0 if there is none yet. */
+/* Return the type of the event that ends the near side's connection, or 0. */
 static int near_end(FIXTURE_DATA(life) *self, unsigned int ms)
 {
 	struct dat_eqe eqe;
@@ -71,7 +71,7 @@ TEST_F_TIMEOUT(life, close_without_mappings_disconnects, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* A mapping holds the file, as mappings do; the last one ends it. */
+/* A mapping holds the file; the last munmap closes it. */
 TEST_F_TIMEOUT(life, a_mapping_holds_the_connection_after_close, 60)
 {
 	close(self->far.fd);
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(life, IA_CLOSE_ends_it_whatever_is_mapped, 60)
 
 	ASSERT_EQ(0, t_ioctl(self->far.fd, DAT_IOC_IA_CLOSE, &arg));
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
-	/* The pages are still there to be read, and written where that was allowed. */
+	/* The pages are still readable, and writable where that was allowed. */
 	*(volatile uint32_t *)self->far_evd.submit.va = 5;
 	EXPECT_EQ(5, *(volatile uint32_t *)self->far_evd.submit.va);
 	EXPECT_LE(0, (int)self->far_ep.st->state);
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(life, a_dup_keeps_the_connection, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* The child can do nothing with it, but it holds it. */
+/* The child cannot use the connection, but it holds the file. */
 /* Covers: SH 73 */
 TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 {
@@ -119,7 +119,7 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 	ASSERT_LE(0, pid);
 	if (!pid) {
 		close(hold[1]);
-		/* Of its parent's two files it wants the far one. */
+		/* Of the parent's two files the child keeps only the far one. */
 		close(self->p.f.fd);
 		_exit(read(hold[0], &c, 1) < 0);
 	}
@@ -132,7 +132,7 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* exec ends the address space: what it had mapped goes, the file is good for nothing. */
+/* exec ends the address space: its mappings are gone and the file is unusable. */
 /* Covers: SH 73 */
 TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
 {
@@ -169,7 +169,7 @@ TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
 	EXPECT_EQ(0, status);
 }
 
-/* Parts of a mapping may be unmapped, at any time. */
+/* Parts of a mapping may be unmapped at any time. */
 TEST_F_TIMEOUT(life, half_a_region_can_be_unmapped, 60)
 {
 	struct dat_evd_create evd = {
@@ -230,7 +230,7 @@ static void *kicker(void *arg)
 	return NULL;
 }
 
-/* Connected EPs with work on their queues, freed while others kick and map them. */
+/* Free connected EPs with posted work while other threads kick and map them. */
 TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 {
 	struct t_pair *p = &self->p;
@@ -262,7 +262,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[rounds % 2].id));
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[!(rounds % 2)].id));
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-		/* No retransmission of the CM may keep the caller waiting. */
+		/* The caller must not wait for retransmissions of the CM. */
 		ASSERT_GT(10, seconds() - begun) TH_LOG("round %d", rounds);
 		for (i = 0; i < 2; i++) {
 			t_unmap(&ep[i].submit);
@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	EXPECT_LT(0, rounds);
-	/* The bystander has seen nothing of it. */
+	/* The connection that took no part is unaffected. */
 	EXPECT_EQ(9, p->ep[0].st->state);
 	EXPECT_EQ(9, self->far_ep.st->state);
 }

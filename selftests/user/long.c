@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings that the driver deals with in slices: nothing is left over, and order stays. */
+/* Rings that the driver processes in slices: nothing is left over, and order is kept. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -62,7 +62,9 @@ static int post_sends(FIXTURE_DATA(rings) *self, int side, int n)
 	return ret;
 }
 
-/* The next @n events of @flags are those of cookies 0, 1, ... with @status: how many are. */
+/*
+ * Count the next events that come in order of their cookies 0, 1, ..., with @flags and @status.
+ */
 static int in_order(struct t_evd *evd, int n, int flags, int status)
 {
 	struct dat_eqe eqe;
@@ -75,7 +77,7 @@ static int in_order(struct t_evd *evd, int n, int flags, int status)
 	return i;
 }
 
-/* Everything is there when the connection begins, and nobody kicks later. */
+/* Everything is posted before the connection, and there is no kick afterwards. */
 TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -85,7 +87,7 @@ TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 	EXPECT_EQ(LONG, in_order(&self->evd[0], LONG, DAT_EQE_RECV, DAT_ST_SUCCESS));
 }
 
-/* All receives are at the device before the peer can send. */
+/* All receives reach the device before the peer can send. */
 TEST_F_TIMEOUT(rings, receives_posted_before_the_connection_are_at_the_device, 60)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -126,7 +128,7 @@ static void *kicker(void *arg)
 	return NULL;
 }
 
-/* Requests, receives, and the end, whatever others do while the lock is let go. */
+/* Requests, receives and the end stay in order while other threads take the lock in between. */
 TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 {
 	struct dat_eqe eqe;
@@ -134,7 +136,7 @@ TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 	int n, last = 0;
 
 	ASSERT_EQ(0, connect_them(self));
-	/* No receives at the other side. */
+	/* The other side has no receives. */
 	ASSERT_EQ(0, post_sends(self, 1, LONG));
 	ASSERT_EQ(0, post_recvs(self, 1, LONG));
 	stop = 0;
@@ -151,7 +153,7 @@ TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 	pthread_join(thread, NULL);
 }
 
-/* One that posts while the connection ends: its kicks are not in vain. */
+/* Post while the connection ends; each kick must still process the ring. */
 static void *poster(void *arg)
 {
 	FIXTURE_DATA(rings) *self = arg;
@@ -234,7 +236,7 @@ TEST_F_TIMEOUT(rings, an_EP_that_is_modified_takes_its_entries_along, 120)
 	EXPECT_EQ(LONG, in_order(&self->evd[0], LONG, DAT_EQE_RECV, DAT_ST_SUCCESS));
 }
 
-/* An SRQ instead of the receive queue of side 0. */
+/* Use an SRQ in place of the receive queue of side 0. */
 static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 {
 	struct t_pair *p = &self->p;
@@ -243,7 +245,7 @@ static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 	return ret ? ret : t_long_ep(&p->f, p->pz, &self->evd[0], srq->id, 9, 16, &self->ep[0]);
 }
 
-/* More than a slice of nothing but bad ones, and one kick for all. */
+/* A slice and more of invalid entries, and one kick for all. */
 TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 {
 	struct dat_doorbell *db = self->p.f.db.va;
@@ -284,7 +286,7 @@ static void *resizer(void *arg)
 	return (void *)(intptr_t)ret;
 }
 
-/* Buffers are taken while the ring is replaced: none twice, none not. */
+/* Buffers are taken while the ring is replaced: each exactly once. */
 TEST_F_TIMEOUT(rings, an_SRQ_that_is_resized_loses_no_buffer, 120)
 {
 	struct t_pair *p = &self->p;
@@ -297,7 +299,7 @@ TEST_F_TIMEOUT(rings, an_SRQ_that_is_resized_loses_no_buffer, 120)
 	for (i = 0; i < LONG; i++)
 		ASSERT_EQ(0, t_recv(&srq.rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(0, connect_them(self));
-	self->ep[0].rq.bell = srq.id;	/* of no use else */
+	self->ep[0].rq.bell = srq.id;	/* for resizer(); unused with an SRQ */
 	stop = 0;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, resizer, self));
 	ASSERT_EQ(0, post_sends(self, 1, LONG));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pinned pages are counted, limited, and given back on every way out. */
+/* Pinned pages are counted, limited, and given back on every path. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define NOBODY	65534
 
-/* A number that a line of a /proc file begins with, or -1. */
+/* Return the number behind @key in a /proc file, or -1. */
 static long proc_number(const char *path, const char *key)
 {
 	char line[256];
@@ -34,7 +34,7 @@ static long vm_pin_kb(void)
 	return proc_number("/proc/self/status", "VmPin");
 }
 
-/* Pages pinned in the whole system; a write makes the CPUs add up their counts. */
+/* Pages pinned in the whole system.  The write makes the CPUs sum up their counts. */
 static long pinned_pages(void)
 {
 	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
@@ -63,7 +63,7 @@ FIXTURE_SETUP(memlock)
 	ASSERT_LE(0, self->pin);
 }
 
-/* Whatever a test did: after the close nothing is pinned. */
+/* After the close nothing is pinned, whatever a test did. */
 FIXTURE_TEARDOWN(memlock)
 {
 	ASSERT_EQ(0, seteuid(0));
@@ -137,7 +137,7 @@ TEST_F(memlock, the_limit_is_exact_for_those_without_privilege)
 	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 8 << 10, DAT_PRIV_ALL, &b));
 	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 4 << 10, DAT_PRIV_ALL, &b));
 	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 1, DAT_PRIV_ALL, &c));
-	/* Refusals are not charged: what is freed is all there again. */
+	/* Refused registrations are not charged: all that is freed can be used again. */
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, a.id));
 	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, DAT_PRIV_ALL, &a));
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registered memory is the security boundary: what a segment may name and what not. */
+/*
+ * Registered memory is the security boundary: the segments that are valid and those that are
+ * not.
+ */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +14,7 @@
 
 FIXTURE(memory) {
 	struct t_pair p;
-	struct t_lmr other;	/* of another zone */
+	struct t_lmr other;	/* registration of another zone */
 	struct t_lmr no_write;
 	struct t_lmr no_remote;
 };
@@ -35,7 +38,7 @@ FIXTURE_TEARDOWN(memory)
 	t_pair_close(&self->p);
 }
 
-/* A send from the segment must fail with @status and break the connection. */
+/* A send from this segment must fail with @status and break the connection. */
 static void expect_send_fails(struct __test_metadata *_metadata, struct t_pair *p,
 			      uint64_t addr, uint32_t lkey, uint32_t len, int status)
 {
@@ -110,7 +113,7 @@ TEST_F_TIMEOUT(memory, stale_lmr, 60)
 	struct t_lmr again;
 
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->no_remote.id));
-	/* The index is used again, the context not. */
+	/* The index is reused, the context is not. */
 	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_ALL, &again));
 	EXPECT_NE(again.lkey, self->no_remote.lkey);
 	expect_send_fails(_metadata, &self->p, VA(again), self->no_remote.lkey, 64,
@@ -138,7 +141,7 @@ TEST_F_TIMEOUT(memory, read_into_memory_without_write_privilege, 60)
 	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
 }
 
-/* Each place where the lengths of a request could be added up wrongly. */
+/* Sums of segment lengths that overflow 32 bits, in each place that adds them. */
 TEST_F_TIMEOUT(memory, segments_whose_lengths_sum_to_more_than_32_bits, 60)
 {
 	struct t_lmr *m = &self->p.mem;
@@ -156,7 +159,7 @@ TEST_F_TIMEOUT(memory, segments_whose_lengths_sum_to_more_than_32_bits, 60)
 	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
 }
 
-/* Only the last of several segments is bad. */
+/* Only the last of several segments is invalid. */
 TEST_F_TIMEOUT(memory, every_segment_is_checked, 60)
 {
 	struct t_lmr *m = &self->p.mem;
@@ -181,7 +184,7 @@ TEST_F_TIMEOUT(memory, the_last_byte_is_still_inside, 60)
 	struct dat_eqe eqe;
 	struct t_lmr m;
 
-	/* Not of 256 pages: rxe of 6.1 then reads one entry beyond its page table. */
+	/* Not 256 pages: rxe of 6.1 then reads one entry beyond its page table. */
 	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, DAT_PRIV_ALL, &m));
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, VA(m) + m.size - 128, m.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 2, VA(m) + m.size - 64, m.lkey, 64));
@@ -207,7 +210,7 @@ TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 }
 
-/* Remote access: the peer refuses, the sender's connection breaks. */
+/* Remote access: the peer refuses, and the sender's connection breaks. */
 static void expect_remote_access(struct __test_metadata *_metadata, struct t_pair *p, int op,
 				 uint64_t raddr, uint32_t rkey)
 {
@@ -329,7 +332,7 @@ TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 	ASSERT_EQ(0, t_pz(&f, &pz));
 	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &lmr));
 	EXPECT_EQ(before + 1024, pinned_kb());
-	/* Unmapped memory is still the device's. */
+	/* Unmapped memory still belongs to the device. */
 	ASSERT_EQ(0, munmap(lmr.va, lmr.size));
 	EXPECT_EQ(before + 1024, pinned_kb());
 	ASSERT_EQ(0, t_free(&f, DAT_OBJ_LMR, lmr.id));
@@ -339,7 +342,7 @@ TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 	EXPECT_EQ(before, pinned_kb());
 }
 
-/* Without CAP_IPC_LOCK the limit holds, and what is freed can be had again. */
+/* Without CAP_IPC_LOCK the limit applies; freed memory no longer counts. */
 TEST_F(memory, RLIMIT_MEMLOCK_is_charged_and_given_back)
 {
 	struct rlimit lim = { 256 << 10, 256 << 10 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who may map what, how, and for how long. */
+/* Mappings: the regions that a process may map, with which access, and their lifetime. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ TEST_F(mmap, offsets_that_name_nothing_are_refused)
 	EXPECT_EQ(-ENOENT, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, 7 * page));
 	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
 				   self->evd.submit_offset + 8 * page));
-	/* A zone has no pages. */
+	/* A zone has no pages to map. */
 	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
 				   ((uint64_t)self->pz << 8 | 1) * page));
 	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, 1ULL << 50));
@@ -164,7 +164,7 @@ TEST_F(mmap, mappings_can_be_moved)
 	ASSERT_EQ(to, mremap((void *)va, e->status_size, e->status_size,
 			     MREMAP_MAYMOVE | MREMAP_FIXED, to));
 	EXPECT_EQ(tail, *(volatile uint32_t *)to);
-	/* Still the same pages, and still nothing to be written. */
+	/* The mapping still shows the same pages, read-only. */
 	EXPECT_EQ(-1, mprotect(to, e->status_size, PROT_READ | PROT_WRITE));
 }
 
@@ -179,7 +179,7 @@ TEST_F(mmap, a_part_can_be_unmapped)
 	EXPECT_EQ(0, munmap(va, e->status_size));
 }
 
-/* One that was mapped twice is one, and seen by the kernel through either. */
+/* Two mappings of a region show the same pages, also to the kernel. */
 TEST_F(mmap, the_same_region_can_be_mapped_twice)
 {
 	struct dat_evd_post post = { .size = sizeof(post), .cookie = 5 };
@@ -199,7 +199,7 @@ TEST_F(mmap, the_same_region_can_be_mapped_twice)
 	EXPECT_EQ(0, memcmp(m[0].va, m[1].va, arg.status_size));
 }
 
-/* The pages of a ring must not become a peer's to write. */
+/* A peer must not be able to write the pages of a ring. */
 TEST_F(mmap, status_pages_cannot_be_registered_for_writing)
 {
 	struct dat_evd_create *e = &self->evd;
@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(mmap, unmapping_under_traffic_is_harmless, 120)
 		ASSERT_EQ(0, t_recv(&p.ep[0].rq, i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
 	for (i = 0; i < T_QUEUE; i++)
 		ASSERT_EQ(0, t_send(&p.ep[1], i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
-	/* Completions go on being written to pages that nobody has mapped any more. */
+	/* The kernel goes on writing completions to pages that are not mapped any more. */
 	t_unmap(&p.evd[0].status);
 	t_unmap(&p.evd[1].submit);
 	t_unmap(&p.ep[0].submit);

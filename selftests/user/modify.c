@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* EPs, SRQs and EVDs that change their size while everything else goes on. */
+/* EPs, SRQs and EVDs that change size while everything else goes on. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ FIXTURE_VARIANT(modify) {
 FIXTURE_VARIANT_ADD(modify, kicks) {
 };
 
-/* It parks now and then, which is one more thing to happen meanwhile. */
+/* A poller that parks now and then races with the other threads. */
 FIXTURE_VARIANT_ADD(modify, poller) {
 	.poller_us = 1000,
 };
@@ -78,7 +78,7 @@ static void queue_move(struct t_queue *q, void *ring, uint32_t entries, uint32_t
 	q->status = status;
 }
 
-/* Go on with what a modification has answered. */
+/* Map the rings that a modification has made, and use them. */
 static int ep_remap(struct t_file *f, struct t_ep *ep, const struct dat_ep_modify *arg)
 {
 	struct dat_submit *submit;
@@ -135,7 +135,7 @@ static int evd_resize(struct t_evd *evd, uint32_t qlen)
 	return t_map(evd->f, arg.status_offset, arg.status_size, PROT_READ, &evd->status);
 }
 
-/* @nr with its argument in memory that can't be written. */
+/* Call @nr with its argument in read-only memory. */
 static int call_sealed(struct t_file *f, unsigned long nr, const void *arg, size_t size)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -158,7 +158,7 @@ static int post_soft(struct t_evd *evd, uint64_t cookie)
 	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
 }
 
-/* A message from ep[1] to ep[0] of the pair, into a buffer of @rq. */
+/* Send a message from @from to ep[0], into a buffer of @rq. */
 static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
 {
 	uint64_t addr = (uintptr_t)p->mem.va;
@@ -175,7 +175,7 @@ static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
 	return ret;
 }
 
-/* Nobody would know where the new rings are, so the old ones stay. */
+/* The caller cannot know where the new rings are, so the old ones stay. */
 TEST_F(modify, an_EP_whose_answer_cannot_be_given_is_as_it_was)
 {
 	struct t_pair *p = &self->p;
@@ -233,7 +233,7 @@ TEST_F(modify, a_CNO_whose_answer_cannot_be_given_stays_triggered)
 	EXPECT_EQ(-ETIMEDOUT, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
 }
 
-/* 64 of these would be all that an RMR takes. */
+/* An RMR takes 64 prepared bindings, so leaked ones would show. */
 TEST_F(modify, an_RMR_whose_answer_cannot_be_given_has_nothing_prepared)
 {
 	struct t_pair *p = &self->p;
@@ -253,7 +253,7 @@ TEST_F(modify, an_RMR_whose_answer_cannot_be_given_has_nothing_prepared)
 
 static volatile int stop;
 
-/* Every doorbell there is, and a kick. */
+/* Ring every doorbell, and kick. */
 static void *kicker(void *arg)
 {
 	struct t_file *f = arg;
@@ -297,7 +297,7 @@ static int change_one(struct job *j)
 		struct dat_ep_modify arg = modify_arg(j->p, j->id, rand() & 1 ? &j->evd :
 						      &j->p->evd[0], n, 1 + rand() % 64);
 
-		/* What may be at the pair's EVD must be its own EP's to the end. */
+		/* Events at the pair's EVD must all be of its own EP. */
 		arg.connect_evd = j->p->evd[0].id;
 		return t_ioctl(j->p->f.fd, DAT_IOC_EP_MODIFY, &arg);
 	}
@@ -313,7 +313,7 @@ static int change_one(struct job *j)
 	return t_ioctl(j->p->f.fd, DAT_IOC_EVD_RESIZE, &arg);
 }
 
-/* Changes an object as often as it can. */
+/* Change an object as often as possible. */
 static void *changer(void *arg)
 {
 	struct job *j = arg;
@@ -323,7 +323,7 @@ static void *changer(void *arg)
 	return NULL;
 }
 
-/* Garbage for entries, and tails that move: with luck a queue takes some of that. */
+/* Write garbage into the entries and advance the tails, so that a queue may take some. */
 static void scribble(struct t_map *m)
 {
 	volatile uint32_t *w = m->va;
@@ -349,7 +349,7 @@ static void map_one(struct job *j, int kind, uint64_t size)
 	}
 }
 
-/* Maps and unmaps what an object shows now, whatever size that has. */
+/* Map and unmap the object's current regions, with every size. */
 static void *mapper(void *arg)
 {
 	struct job *j = arg;
@@ -375,7 +375,7 @@ static void join(pthread_t *t, int n)
 		pthread_join(t[n], NULL);
 }
 
-/* Until the EP, or another one if that has a broken queue, can be connected again. */
+/* Disconnect until the EP, or a new one if a queue is broken, can be connected again. */
 static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	struct dat_ep_query q = { .size = sizeof(q), .id = p->ep[0].id };
@@ -404,7 +404,7 @@ static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
 		t_free(&p->f, DAT_OBJ_CR, eqe.data);
 }
 
-/* ep[0] is modified all the time; only while it is connected that can't be. */
+/* Modify ep[0] all the time; only while it is connected that must fail. */
 TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 300)
 {
 	struct t_pair *p = &self->p;
@@ -425,7 +425,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 		ret = t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0);
-		/* Modified between its look at the EP and the claim. */
+		/* -EISCONN: the EP was modified between the accept's check and its claim. */
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
 		ret ? refused++ : accepted++;
 		if (ret)
@@ -445,7 +445,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EVD, j.evd.id));
 }
 
-/* Without a process that writes garbage it goes on as well as ever. */
+/* Without a process that writes garbage, the EP works in the end. */
 TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 {
 	struct t_pair *p = &self->p;
@@ -461,7 +461,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	start(_metadata, &t[0], changer, &j);
 	start(_metadata, &t[1], kicker, &p->f);
 	while (seconds() < end) {
-		/* Nobody listens there. */
+		/* Nobody listens at this qualifier. */
 		ret = t_connect(&p->f, &p->ep[0], T_QUAL + 1, NULL, 0);
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
 		ret ? refused++ : connected++;
@@ -482,7 +482,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	EXPECT_EQ(0, message(p, &p->ep[0].rq, &p->ep[1]));
 }
 
-/* Objects that are freed in the midst of it leave their parents free. */
+/* Objects that are freed during a modification release their parents. */
 TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 {
 	static const uint32_t types[] = { DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_EVD };
@@ -510,7 +510,7 @@ TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 		usleep(rand() % 5000);
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep.id));
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-		/* A modification that comes too late has used it for a moment. */
+		/* A late modification may hold a reference to it for a moment. */
 		while ((ret = t_free(&p->f, DAT_OBJ_EVD, j.evd.id)) == -EBUSY && !stop)
 			;
 		EXPECT_EQ(0, ret);
@@ -538,7 +538,7 @@ struct supplier {
 	int		bad;
 };
 
-/* The owner of the SRQ: gives it another size, and as many buffers as it then holds. */
+/* The SRQ's owner changes its size and posts as many buffers as it then holds. */
 static void *supplier(void *arg)
 {
 	struct supplier *s = arg;
@@ -571,7 +571,7 @@ static void *low_watermark(void *arg)
 	return NULL;
 }
 
-/* Every message finds a buffer, and each has its event. */
+/* Every message finds a buffer, and each has an event. */
 TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
 {
 	struct t_pair *p = &self->p;
@@ -613,7 +613,7 @@ struct poster {
 	int		bad;
 };
 
-/* 0, 1, 2, ... each once. */
+/* Post 0, 1, 2, ..., each once. */
 static void *numbers(void *arg)
 {
 	struct poster *s = arg;
@@ -629,7 +629,7 @@ static void *numbers(void *arg)
 	return NULL;
 }
 
-/* A second waiter, to whom the size may become too small. */
+/* A second waiter, whose threshold may exceed the new size. */
 static void *waiter(void *arg)
 {
 	struct poster *s = arg;
@@ -643,7 +643,7 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
-/* Nothing is lost, doubled or out of order, whatever size the ring has by and by. */
+/* Nothing is lost, duplicated or out of order, whatever sizes the ring has. */
 TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
 {
 	struct poster s = { .evd = &self->soft };

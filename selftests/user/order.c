@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests complete in the order in which they were posted, and when they are done: also
- * where the device answers RDMA reads later than it sends what is posted behind them.
+ * Requests complete in the order of posting, and not later than they are done.  This also holds
+ * on devices that answer RDMA reads after they have sent later requests.
  */
 #define _GNU_SOURCE
 #include <glob.h>
@@ -12,7 +12,7 @@
 #include "dat_test.h"
 
 #define ROUNDS	60
-#define PART	(256 << 10)	/* memory is in four parts */
+#define PART	(256 << 10)	/* the memory has four parts of this size */
 
 FIXTURE(order) {
 	struct t_pair p;
@@ -29,7 +29,7 @@ FIXTURE_TEARDOWN(order)
 	t_pair_close(&self->p);
 }
 
-/* The peer's memory is our own. */
+/* Local and remote memory are the same registration. */
 static int transfer_on(struct t_pair *p, struct t_queue *q, int op, int flags, uint64_t cookie,
 		       int local, int remote, uint32_t len)
 {
@@ -60,7 +60,7 @@ static int transfer(struct t_pair *p, int op, int flags, uint64_t cookie, int lo
 	return transfer_from(p, 1, op, flags, cookie, local, remote, len);
 }
 
-/* A message of no bytes, and somebody who takes it. */
+/* Send an empty message, for which a receive is posted. */
 static int message(struct t_pair *p, uint64_t cookie)
 {
 	int ret = t_recv(&p->ep[0].rq, cookie, 0, 0, 0);
@@ -68,7 +68,7 @@ static int message(struct t_pair *p, uint64_t cookie)
 	return ret ? ret : t_send(&p->ep[1], cookie, 0, 0, 0);
 }
 
-/* The next request's event has this cookie: 0, or what is wrong. */
+/* Return 0 if the next event is the success of @cookie, else what is wrong. */
 static int done_at(struct t_pair *p, int side, uint64_t cookie)
 {
 	struct dat_eqe eqe;
@@ -117,7 +117,7 @@ TEST_F_TIMEOUT(order, a_read_is_done_when_its_data_is_there, 120)
 	}
 }
 
-/* A request that is posted together with the next one. */
+/* Write a request that is published together with the next one. */
 static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
 {
 	struct t_queue *q = &p->ep[1].sq;
@@ -133,7 +133,7 @@ static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
 	q->tail++;
 }
 
-/* The only device of the machine is one of iWARP. */
+/* Return whether the first device of the machine is iWARP. */
 static int is_iwarp(void)
 {
 	char type[16] = "";
@@ -153,7 +153,7 @@ static int is_iwarp(void)
 
 #define NO_RNR "with iWARP a send that finds no receive ends the connection"
 
-/* The peer has no receive for the send: the write is reported all the same. */
+/* The peer has no receive for the send; the write completes nevertheless. */
 TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
 {
 	struct t_pair *p = &self->p;
@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
 	ASSERT_TRUE(received(p));
 }
 
-/* The peer has a receive for the first, and posts others as it hears of the sends. */
+/* Post a receive for each send only after the previous send has completed. */
 TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 {
 	struct t_pair *p = &self->p;
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 	}
 }
 
-/* More of them than the device may have outstanding, with others in between. */
+/* More reads than the device may have outstanding, with other requests in between. */
 TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 {
 	struct t_pair *p = &self->p;
@@ -206,7 +206,7 @@ TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 	}
 }
 
-/* Each answers the other's reads though it waits for its own. */
+/* Each side answers the other's reads while it waits for its own. */
 TEST_F_TIMEOUT(order, both_peers_may_read_and_write, 120)
 {
 	struct t_pair *p = &self->p;
@@ -229,7 +229,7 @@ TEST_F_TIMEOUT(order, both_peers_may_read_and_write, 120)
 	}
 }
 
-/* The second reads what the first has written, here. */
+/* The second read fetches the data of the first. */
 TEST_F_TIMEOUT(order, a_read_with_a_fence_waits_for_others, 120)
 {
 	struct t_pair *p = &self->p;
@@ -246,7 +246,7 @@ TEST_F_TIMEOUT(order, a_read_with_a_fence_waits_for_others, 120)
 	}
 }
 
-/* What was under way when the connection broke is either done or not. */
+/* When the connection breaks, a read in flight is either done or reported as not done. */
 TEST_F_TIMEOUT(order, a_read_of_a_broken_connection_is_not_called_done, 120)
 {
 	struct t_pair *p = &self->p;
@@ -267,7 +267,7 @@ TEST_F_TIMEOUT(order, a_read_of_a_broken_connection_is_not_called_done, 120)
 	EXPECT_EQ(1, reads);
 }
 
-/* An EP and its EVD, for which the peer may have no reads outstanding, nor it itself. */
+/* An EP and its EVD, with no RDMA reads allowed in either direction. */
 static int make_end_without_reads(struct t_pair *p, struct t_evd *evd, struct t_ep *ep)
 {
 	struct dat_ep_create arg = {
@@ -282,7 +282,7 @@ static int make_end_without_reads(struct t_pair *p, struct t_evd *evd, struct t_
 	return ret ? ret : t_any_ep(&p->f, &arg, ep);
 }
 
-/* Some devices do not begin it, some refuse it in one way or another. */
+/* Some devices do not start such a read, others fail it in different ways. */
 TEST_F_TIMEOUT(order, a_read_beyond_what_was_agreed_on_is_never_done, 120)
 {
 	struct t_pair *p = &self->p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A thread that looks at the doorbells: it makes kicks needless, and needs them again. */
+/* A thread that polls the doorbells: while it polls, kicks are not needed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-#define LONG_US		DAT_MAX_POLLER_IDLE_US	/* parks only if the host is slow */
+#define LONG_US		DAT_MAX_POLLER_IDLE_US	/* a poller parks only on a slow host */
 #define SHORT_US	1000
 
 FIXTURE(poller) {
@@ -46,11 +46,11 @@ static void *poller_thread(void *f)
 	return (void *)(intptr_t)run_poller(f);
 }
 
-/* The thread that is the poller, if there is one. */
+/* The thread that runs the poller, if has_thread is set. */
 static pthread_t thread;
 static int has_thread;
 
-/* Let there be one. */
+/* Start a poller unless there is one. */
 static int have_poller(struct t_file *f, uint32_t idle_us)
 {
 	int ret = set_poller(f, idle_us);
@@ -62,7 +62,7 @@ static int have_poller(struct t_file *f, uint32_t idle_us)
 	return ret;
 }
 
-/* It has been told to go: what its call returned. */
+/* After the poller was told to stop: return the result of its ioctl. */
 static int poller_returns(void)
 {
 	void *ret;
@@ -81,7 +81,7 @@ FIXTURE_TEARDOWN(poller)
 	t_pair_close(&self->p);
 }
 
-/* Of the poller's line in fdinfo: a number, or -1 if there is none. */
+/* Return a number from the poller's line in fdinfo, or -1 without a poller. */
 static long poller_says(struct t_file *f, const char *what)
 {
 	char path[64], line[512], *at;
@@ -112,7 +112,7 @@ static int await_awake(struct t_file *f, long awake)
 	return 0;
 }
 
-/* Start one, and let it begin to look. */
+/* Start a poller and wait until it polls. */
 static int start_poller(struct t_file *f)
 {
 	int ret = have_poller(f, LONG_US);
@@ -122,7 +122,7 @@ static int start_poller(struct t_file *f)
 	return await_awake(f, 1) ? 0 : -ETIMEDOUT;
 }
 
-/* In a new pid namespace: 0 if fdinfo names the poller by the id that it has there. */
+/* In a new PID namespace: 0 if fdinfo shows the poller's id in that namespace. */
 static int poller_names_itself(void)
 {
 	struct t_file f;
@@ -130,7 +130,7 @@ static int poller_names_itself(void)
 
 	if (t_open(&f) || start_poller(&f))
 		return 1;
-	/* The first process is 1, and a thread of it 2: neither has so low an id outside. */
+	/* The first process has id 1 and its thread id 2; outside, ids so low do not occur. */
 	if (getpid() != 1 || poller_says(&f, "thread=") != 2)
 		ret = 2;
 	set_poller(&f, 0);
@@ -147,7 +147,7 @@ static int needs_kick(const struct t_queue *q)
 
 static unsigned int kicks;
 
-/* Post, by the rules, and count the kicks that these ask for. */
+/* Post by the rules, and count the kicks that they require. */
 static void push(struct t_queue *q)
 {
 	struct dat_doorbell *db = q->f->db.va;
@@ -159,7 +159,7 @@ static void push(struct t_queue *q)
 		return;
 	kicks++;
 	t_kick(q->f);
-	/* If the host lets it sleep that long, it shall not count for more than that. */
+	/* If the host is slow the poller parks; wait, so that this costs one kick only. */
 	if (!poller_says(q->f, "awake="))
 		await_awake(q->f, 1);
 }
@@ -185,7 +185,7 @@ static void push_recv(struct t_pair *p, int at, uint64_t cookie)
 	push(&p->ep[at].rq);
 }
 
-/* One message from 1 to 0: 0, or what went wrong. */
+/* Send one message from side 1 to side 0: 0, or the side that failed plus one. */
 static int message(struct t_pair *p, uint64_t n)
 {
 	struct dat_eqe eqe;
@@ -218,11 +218,11 @@ TEST_F_TIMEOUT(poller, with_it_they_do_not, 60)
 	kicks = 0;
 	for (n = 0; n < 200; n++)
 		ASSERT_EQ(0, message(&self->p, n)) TH_LOG("message %llu", (unsigned long long)n);
-	/* One per queue until it was seen, and some if the host let it sleep. */
+	/* One kick per queue until the poller sees it, and some if the host is slow. */
 	EXPECT_GT(20, kicks);
 }
 
-/* Nobody is asked to kick while it is awake, even with nothing in flight. */
+/* No kick is required while the poller is awake, even with nothing in flight. */
 TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
 {
 	struct t_pair *p = &self->p;
@@ -233,7 +233,7 @@ TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
 		ASSERT_EQ(0, message(p, tries));
 		asked = (p->ep[1].sq.status->flags | p->ep[0].rq.status->flags) &
 			DAT_QUEUE_NEED_KICK;
-		/* It may have parked before we looked. */
+		/* The poller may have parked before the flags were read. */
 		if (!asked || poller_says(&p->f, "awake=") == 1)
 			break;
 	}
@@ -268,7 +268,7 @@ TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
 	EXPECT_GT(20, kicks);
 }
 
-/* Parking and posting meet as often as can be; by the rules, no post is lost. */
+/* Parking and posting race as often as possible; by the rules no post is lost. */
 TEST_F_TIMEOUT(poller, nothing_is_lost_while_it_parks, 120)
 {
 	struct t_pair *p = &self->p;
@@ -298,7 +298,7 @@ TEST_F_TIMEOUT(poller, ended_it_leaves_queues_that_ask_for_kicks, 60)
 	EXPECT_EQ(0, poller_returns());
 	EXPECT_EQ(-1, poller_says(&p->f, "thread="));
 	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
-	/* Ending what there is not is no error. */
+	/* Stopping a poller that does not exist is no error. */
 	EXPECT_EQ(0, set_poller(&p->f, 0));
 }
 
@@ -379,7 +379,7 @@ TEST_F(poller, there_is_one_at_a_time)
 	EXPECT_EQ(0, message(&self->p, 1));
 }
 
-/* It is a thread of the process, with all that this means. */
+/* The poller is a thread of the process. */
 TEST_F(poller, it_is_the_calling_thread)
 {
 	char path[64];
@@ -448,7 +448,7 @@ static void *setter(void *arg)
 	return NULL;
 }
 
-/* Whenever it is ended it begins again. */
+/* Start the poller again whenever it ends. */
 static void *runner(void *arg)
 {
 	while (!stop) {
@@ -458,7 +458,7 @@ static void *runner(void *arg)
 	return NULL;
 }
 
-/* Objects go while it looks at them; two threads change it, and two want to be it. */
+/* Free objects that are polled, while two threads set the poller and two try to run it. */
 TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 {
 	struct t_pair *p = &self->p;
@@ -495,7 +495,7 @@ TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 	ASSERT_EQ(0, set_poller(&p->f, 0));
 	for (; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	/* The connection that was there all the time is well. */
+	/* The connection that existed all the time still works. */
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(0, t_send(&p->ep[1], 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads of one process against each other, on one file, with ids that they guess. */
+/* Threads of one process race with each other on one file, with ids that they guess. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-#define ID_GUESSES	4	/* ids are given in turn: the next ones are known */
+#define ID_GUESSES	4	/* ids are assigned in turn, so the next ones are known */
 
 static volatile int stop;
 static volatile uint32_t last_id;
@@ -58,7 +58,7 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* "cm_id 3 mr 0 ..." of all RDMA devices, or -1 without the tool. */
+/* Sum of a resource of all RDMA devices ("cm_id 3 mr 0 ..."), or -1 without the tool. */
 static int count_resource(const char *what)
 {
 	char line[512], *p;
@@ -75,7 +75,7 @@ static int count_resource(const char *what)
 	return sum;
 }
 
-/* Ends of connections take their time: wait for what there was. */
+/* Wait until the count has fallen to @before: ending a connection takes time. */
 static int settles_to(const char *what, int before)
 {
 	int i;
@@ -103,7 +103,7 @@ FIXTURE_TEARDOWN(race)
 	EXPECT_EQ(self->cm_ids, settles_to(" cm_id ", self->cm_ids));
 }
 
-/* A message over the pair, whose queues live on what doorbells and kicks do. */
+/* Send messages over the pair, whose queues depend on doorbells and kicks. */
 static void expect_traffic(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	struct dat_eqe eqe;
@@ -119,7 +119,7 @@ static void expect_traffic(struct __test_metadata *_metadata, struct t_pair *p)
 	}
 }
 
-/* An EP or SRQ that is freed before its creation has returned. */
+/* Free an EP or SRQ before its creation has returned. */
 TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 {
 	struct t_pair *p = &self->p;
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	EXPECT_LT(10, made);
-	/* The neighbours' doorbell bits are still theirs. */
+	/* The doorbell bits of other objects still work. */
 	expect_traffic(_metadata, p);
 }
 
@@ -167,7 +167,7 @@ struct cr_job {
 	pthread_barrier_t	done;
 };
 
-/* Accepts that fail, because the EP is connected already. */
+/* Accept with an EP that is connected, which fails. */
 static void *failing_acceptor(void *arg)
 {
 	struct cr_job *job = arg;
@@ -182,7 +182,7 @@ static void *failing_acceptor(void *arg)
 	}
 }
 
-/* Whoever has the request while it is freed must not put it back and forget it. */
+/* A failing accept must not put a request back that has been freed meanwhile. */
 TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
 {
 	struct t_pair *p = &self->p;
@@ -206,7 +206,7 @@ TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
 		usleep(rand() % 300);
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_CR, job.cr)) TH_LOG("round %d", i);
 		pthread_barrier_wait(&job.done);
-		/* Nobody has it any more, so the peer must hear that. */
+		/* The request has no owner any more, so the peer must be notified. */
 		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe)) TH_LOG("round %d", i);
 		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, eqe.type);
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, out.id));
@@ -231,7 +231,7 @@ static void *withdraw(void *arg)
 	return NULL;
 }
 
-/* The peer's CM, ours and the consumer hear of it one after the other. */
+/* The peer's CM, our CM and the consumer learn of the withdrawal one after the other. */
 TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 {
 	struct t_pair *p = &self->p;
@@ -268,7 +268,7 @@ TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 	TH_LOG("%u established, %u failed", established, failed);
 }
 
-/* Posting to a DISCONNECTED EP makes events at once, in the midst of the close. */
+/* Post to a DISCONNECTED EP, which causes events at once, during the close. */
 static void *poster(void *arg)
 {
 	struct t_pair *p = arg;
@@ -293,7 +293,7 @@ TEST_F_TIMEOUT(race, closing_while_posting, 300)
 	pthread_t thread[2];
 	struct t_pair p;
 
-	/* The fixture's listener is in the way of those made here. */
+	/* The fixture's listener uses the qualifier that is needed here. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
 	while (seconds() < end) {
 		ASSERT_EQ(0, t_pair_open(&p));
@@ -344,7 +344,7 @@ TEST_F_TIMEOUT(race, opening_one_file_twice_at_once, 120)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, open_ia, &o[1]));
 		open_ia(&o[0]);
 		pthread_join(thread, NULL);
-		/* One of them wins, and the other's IA leaves nothing. */
+		/* One of them wins; the loser's IA leaves nothing behind. */
 		EXPECT_EQ(-EINVAL, o[0].ret + o[1].ret);
 		close(o[0].fd);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings: the wrap of the indices, and everything a hostile process can write. */
+/* Rings: wrapping indices, and everything that a hostile process can write. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(wrap)
 	t_pair_close(&self->p);
 }
 
-/* Send one message at a time; every index crosses 2^32 on the way. */
+/* Send one message at a time; every index crosses 2^32 meanwhile. */
 static void stream(struct __test_metadata *_metadata, struct t_pair *p, struct t_queue *rq)
 {
 	char *from = p->mem.va + 4096, *to = p->mem.va;
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(wrap, an_srq_crosses_2_to_the_32, 120)
 
 FIXTURE(garbage) {
 	struct t_pair p;
-	struct t_link neighbour;	/* on the same file */
+	struct t_link neighbour;	/* another connection on the same file */
 	unsigned int count[16];
 };
 
@@ -84,7 +84,7 @@ FIXTURE_SETUP(garbage)
 	ASSERT_EQ(0, t_link_open(&self->p, &self->neighbour));
 }
 
-/* Whatever was done to one connection, its neighbour still works. */
+/* The neighbour still works, whatever was done to the other connection. */
 FIXTURE_TEARDOWN(garbage)
 {
 	EXPECT_EQ(0, t_link_works(&self->p, &self->neighbour));
@@ -172,7 +172,7 @@ TEST_F_TIMEOUT(garbage, a_receive_with_more_segments_than_fit, 60)
 	EXPECT_EQ(1, self->p.ep[0].st->rq.bad);
 }
 
-/* The bad one fails, those before it succeed, those behind it are flushed, in order. */
+/* Entries before the invalid one succeed, and those behind it are flushed in order. */
 TEST_F_TIMEOUT(garbage, a_bad_sqe_among_good_ones, 60)
 {
 	struct t_pair *p = &self->p;
@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(garbage, a_wild_event_head, 60)
 	head->head += 0x1000;
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	/* It is ignored: the event is there. */
+	/* The wild head is ignored: the event is there. */
 	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	while (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == p->evd[0].head)
 		usleep(1000);
@@ -272,7 +272,7 @@ TEST_F_TIMEOUT(garbage, bad_srq_entries_are_counted_and_dropped, 60)
 	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_INTERNAL, eqe.type);
 	EXPECT_EQ(DAT_OBJ_SRQ, eqe.cookie);
-	/* A wild tail is the end of it. */
+	/* A wild tail breaks the queue. */
 	srq.rq.tail += 1000;
 	t_push(&srq.rq);
 	t_kick(&self->p.f);
@@ -295,7 +295,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Entries and tails change under the kernel's eyes. */
+/* Entries and tails change while the kernel reads them. */
 TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 {
 	struct t_map *maps[] = {
@@ -320,7 +320,7 @@ TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 		stop = 1;
 		for (i = 0; i < 3; i++)
 			pthread_join(thread[i], NULL);
-		/* A new one: that queue is broken for good. */
+		/* Make new objects: that queue is broken for good. */
 		for (i = 0; i < 2; i++) {
 			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
 			t_unmap(&p->ep[i].submit);

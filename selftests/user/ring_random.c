@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random bytes in everything that a process may write.  A connection may break of it;
- * the neighbour on the same file may not, nor may the kernel complain.
+ * Random bytes in everything that a process may write.  A connection may break, but its
+ * neighbour on the same file must work, and the kernel must not report a bug.
  *
- * The seed is printed, and DAT_SEED=n repeats a run.
+ * The seed is printed; DAT_SEED=n repeats a run.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(random)
 	t_pair_close(&self->p);
 }
 
-/* The entry that is next in @q, so that its bytes can be changed before t_push(). */
+/* Return the next entry of @q, so that its bytes can be changed before t_push(). */
 static void *next_entry(struct t_queue *q, size_t *size)
 {
 	*size = 1UL << q->shift;
@@ -88,7 +88,7 @@ static void good_rqe(struct t_pair *p, struct t_queue *q)
 	*(struct dat_sge *)(rqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 64 };
 }
 
-/* Those that came after the connection broke are flushed behind the event that tells of it. */
+/* Entries that arrive after the connection broke are flushed after the event of its end. */
 static bool all_done(const struct t_ep *ep)
 {
 	unsigned int ms;
@@ -102,7 +102,7 @@ static bool all_done(const struct t_ep *ep)
 	return false;
 }
 
-/* In the end all entries have completed, each of them once at most. */
+/* In the end all entries are done, each with at most one event. */
 static void expect_all_done(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	unsigned int count[16], events, i, side;
@@ -132,7 +132,7 @@ static void renew(struct __test_metadata *_metadata, struct t_pair *p)
 
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
-		/* That an entry is done is seen before its event. */
+		/* An entry's done count is visible before its event: take late events. */
 		while (t_event(&p->evd[i], 0, &eqe))
 			;
 		t_unmap(&p->ep[i].submit);
@@ -158,7 +158,10 @@ TEST_F_TIMEOUT(random, bits_of_good_requests, 400)
 
 			good_sqe(p, &p->ep[1].sq);
 			e = next_entry(&p->ep[1].sq, &size);
-			/* Header and first segment; further on nobody looks. */
+			/*
+			 * Change the header and the first segment; the driver reads nothing
+			 * behind them.
+			 */
 			flip_bits(e, sizeof(struct dat_sqe) + 16, rnd() % 3);
 			ASSERT_EQ(0, t_push(&p->ep[1].sq));
 		}
@@ -212,7 +215,7 @@ TEST_F_TIMEOUT(random, whole_entries, 400)
 	}
 }
 
-/* How wild a tail is does not matter: the end comes, and soon. */
+/* Any wild tail ends the connection soon. */
 TEST_F_TIMEOUT(random, tails, 400)
 {
 	struct t_pair *p = &self->p;
@@ -221,7 +224,7 @@ TEST_F_TIMEOUT(random, tails, 400)
 
 	for (round = 0; round < ROUNDS; round++) {
 		q = rnd() % 2 ? &p->ep[1].sq : &p->ep[1].rq;
-		/* Beyond what the ring holds, or before what was taken. */
+		/* Beyond what the ring holds, or behind what was taken. */
 		q->tail += q->entries + 1 + rnd() % (0xffffffffU - 2 * q->entries);
 		q->tail--;	/* t_push() adds one */
 		t_push(q);
@@ -246,7 +249,7 @@ TEST_F_TIMEOUT(random, doorbells, 120)
 	ASSERT_EQ(0, t_link_works(&self->p, &self->neighbour));
 }
 
-/* The kernel writes where it wants to, whatever the process says that it has read. */
+/* The kernel writes to its own position, whatever head the process shows. */
 TEST_F_TIMEOUT(random, event_heads, 240)
 {
 	struct t_pair *p = &self->p;
@@ -268,7 +271,7 @@ TEST_F_TIMEOUT(random, event_heads, 240)
 		ASSERT_TRUE(ret == 0 || ret == -ENOSPC);
 		ASSERT_EQ(before + !ret, status->tail);
 	}
-	/* One that tells the truth again is served again. */
+	/* A process that shows a true head again gets events again. */
 	evd.head = status->tail;
 	__atomic_store_n(&head->head, evd.head, __ATOMIC_RELEASE);
 	EXPECT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EVD_POST, &post));
@@ -290,7 +293,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* The queue is shared with a live connection, which it may take down with it. */
+/* The SRQ is shared with a live connection, which may break with it. */
 TEST_F_TIMEOUT(random, srq_scribbled_over_while_kicking, 240)
 {
 	struct t_pair *p = &self->p;
@@ -305,7 +308,7 @@ TEST_F_TIMEOUT(random, srq_scribbled_over_while_kicking, 240)
 		stop = 0;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &srq.submit));
 		for (i = 0; i < 300; i++) {
-			/* Few words of many are the tail: see to it as well. */
+			/* Few of the random words hit the tail, so write it as well. */
 			__atomic_store_n(srq.rq.shared_tail, srq.rq.status->head + rnd() % 17,
 					 __ATOMIC_RELEASE);
 			memset(p->f.db.va, 0xff, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Replacing rings in two steps: what is prepared, what is committed, and what fits what. */
+/* Replacing rings in two steps: prepare and commit, and the sizes that must agree. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-/* Numbers of regions that are prepared: an offset is id, 8 bits of kind, and the page. */
+/* Kinds of prepared regions; an offset consists of the id, 8 bits of kind, and the page. */
 #define NEXT_SUBMIT	3
 #define NEXT_STATUS	4
 
@@ -17,7 +17,7 @@ FIXTURE(steps) {
 	struct t_evd evd;
 	struct t_srq srq;
 	struct t_ep ep;
-	uint32_t gen;		/* of what was prepared last; COMMIT and CANCEL name it */
+	uint32_t gen;		/* generation of the last preparation, for COMMIT and CANCEL */
 };
 
 FIXTURE_SETUP(steps)
@@ -41,7 +41,7 @@ static int map_next(struct t_file *f, uint32_t id, unsigned int kind, uint64_t s
 	return t_map(f, ((uint64_t)id << 8 | kind) * 4096, size, PROT_READ, m);
 }
 
-/* What the answer of a step, or its argument, has to say of generations. */
+/* Call a step; PREPARE returns the generation that COMMIT and CANCEL pass. */
 #define CALL_STEP(self, CMD, arg) ({						\
 	if ((arg)->step == DAT_RING_COMMIT || (arg)->step == DAT_RING_CANCEL)	\
 		(arg)->generation = (self)->gen;				\
@@ -114,7 +114,7 @@ TEST_F(steps, nothing_prepared_is_nothing_to_commit_or_map)
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->ep.id, NEXT_STATUS, 4096, &m));
 }
 
-/* An EVD has one submit region for ever. */
+/* The submit region of an EVD is never replaced. */
 TEST_F(steps, an_evd_prepares_no_submit_region)
 {
 	struct t_map m;
@@ -139,7 +139,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 	ASSERT_EQ(0, t_map(&self->f, arg.status_offset, arg.status_size, PROT_READ, &next));
 	EXPECT_EQ(-EPERM, t_map(&self->f, arg.status_offset, arg.status_size,
 				PROT_READ | PROT_WRITE, &(struct t_map){}));
-	/* Still the old one, which is full after three more. */
+	/* The old ring is still in use, and is full after three more. */
 	for (; i < 8; i++)
 		ASSERT_EQ(0, post(self, i));
 	EXPECT_EQ(-ENOSPC, post(self, i));
@@ -156,7 +156,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
 		EXPECT_EQ(i, eqe.cookie);
 	}
-	/* It is used up. */
+	/* The preparation has been used. */
 	evd_step(self, DAT_RING_COMMIT, 100, &ret);
 	EXPECT_EQ(-ESTALE, ret);
 }
@@ -166,7 +166,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	struct dat_eqe eqe;
 	int ret, i;
 
-	/* Not what was prepared, the wrong way and the other. */
+	/* Commit other sizes than were prepared, both larger and smaller. */
 	evd_step(self, DAT_RING_PREPARE, 8, &ret);
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 1024, &ret);
@@ -175,7 +175,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 8, &ret);
 	EXPECT_EQ(-EINVAL, ret);
-	/* More is queued than fits. */
+	/* More events are queued than fit. */
 	for (i = 0; i < 8; i++)
 		ASSERT_EQ(0, post(self, i));
 	evd_step(self, DAT_RING_PREPARE, 4, &ret);
@@ -200,7 +200,7 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_STATUS, 4096, &m));
 	evd_step(self, DAT_RING_COMMIT, 64, &ret);
 	EXPECT_EQ(-ESTALE, ret);
-	/* Without a use for it. */
+	/* Cancel without a preparation. */
 	evd_step(self, DAT_RING_CANCEL, 64, &ret);
 	EXPECT_EQ(-ESTALE, ret);
 	srq_step(self, DAT_RING_CANCEL, 8, &ret);
@@ -209,7 +209,7 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	EXPECT_EQ(-ESTALE, ret);
 }
 
-/* What fails can be repeated, once the reason is gone. */
+/* A failed commit can be repeated when its reason is gone. */
 TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
 {
 	struct dat_evd_resize arg;
@@ -241,7 +241,7 @@ TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
 	}
 }
 
-/* Two that do it at once: the one whose preparation has gone learns of it. */
+/* With two concurrent users, the one whose preparation was replaced gets -ESTALE. */
 TEST_F(steps, neither_commit_nor_cancel_touches_what_another_has_prepared)
 {
 	static const uint32_t steps[] = { DAT_RING_COMMIT, DAT_RING_CANCEL };
@@ -294,7 +294,7 @@ TEST_F(steps, the_last_preparation_counts)
 	EXPECT_EQ(-EINVAL, ret);
 }
 
-/* Each size by itself: the kernel will believe them. */
+/* Each size alone: the kernel would otherwise rely on it. */
 TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
 {
 	static const uint32_t want[][3] = {
@@ -319,7 +319,7 @@ TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
 	EXPECT_EQ(16, arg.max_request);
 }
 
-/* With rings prepared and mapped, of objects that go. */
+/* Objects that are freed with rings prepared and mapped. */
 TEST_F(steps, what_is_prepared_goes_with_its_object)
 {
 	struct dat_ep_modify ep;

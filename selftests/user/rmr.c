@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Remote memory regions: tickets that are stale, foreign, made up, or never used. */
+/* Remote memory regions: tickets that are stale, foreign, forged, or never used. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +15,10 @@
 #include "dat_test.h"
 
 #define NOBODY		65534
-#define KB		64	/* of a binding */
+#define KB		64	/* size of a binding in KiB */
 #define PREPARED	64	/* bindings that may wait for their entries */
 
-/* A number that a line of a /proc file begins with, or -1. */
+/* Return the number behind @key in a /proc file, or -1. */
 static long proc_number(const char *path, const char *key)
 {
 	char line[256];
@@ -39,7 +39,7 @@ static long vm_pin_kb(void)
 	return proc_number("/proc/self/status", "VmPin");
 }
 
-/* Pages pinned in the whole system; a write makes the CPUs add up their counts. */
+/* Pages pinned in the whole system.  The write makes the CPUs sum up their counts. */
 static long pinned_pages(void)
 {
 	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
@@ -126,7 +126,7 @@ static int post_bind(struct t_ep *ep, uint64_t rmr, uint32_t ticket, int num_sge
 	return t_push(&ep->sq);
 }
 
-/* The status of the next event, if it is of @type; else -1. */
+/* Return the status of the next event if it has @type; else -1. */
 static int next_status(struct t_evd *evd, uint32_t type)
 {
 	struct dat_eqe eqe;
@@ -136,7 +136,7 @@ static int next_status(struct t_evd *evd, uint32_t type)
 	return eqe.status;
 }
 
-/* After an end of the connection: both EPs are as new, and connected again. */
+/* Disconnect and reset both EPs, and connect them again. */
 static int reconnect(FIXTURE_DATA(rmr) *self)
 {
 	struct dat_eqe eqe;
@@ -156,7 +156,7 @@ static int reconnect(FIXTURE_DATA(rmr) *self)
 	return ret ? ret : t_connect_eps(&self->p, self->ep, self->evd);
 }
 
-/* The status of a read through @key by the peer. */
+/* Return the status of the peer's RDMA read with @key. */
 static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 {
 	int ret = t_rdma(&self->ep[1], DAT_OP_RDMA_READ, 9, (uintptr_t)self->p.mem.va,
@@ -165,7 +165,7 @@ static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 	return ret ? ret : next_status(&self->evd[1], DAT_EV_DTO);
 }
 
-/* The pins of what nobody needs go in their own time. */
+/* Wait until @kb are pinned: unpinning is deferred. */
 static long pin_settles(long kb)
 {
 	int i;
@@ -187,13 +187,13 @@ TEST_F(rmr, a_ticket_works_once)
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
-	/* The failure has not ended the binding. */
+	/* The failed access has not ended the binding. */
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
 	EXPECT_EQ(-EBUSY, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
 }
 
-/* Ids, tickets and segments that make no sense end their own connection alone. */
+/* Invalid ids, tickets and segments break only their own connection. */
 TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 {
 	struct dat_rmr_bind b;
@@ -221,13 +221,13 @@ TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN)) TH_LOG("entry %u", i);
 		ASSERT_EQ(0, reconnect(self)) TH_LOG("entry %u", i);
 	}
-	/* None of them was the ticket's entry. */
+	/* None of them has used the ticket. */
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
 }
 
-/* The pump refuses it, so it is the ticket's entry and has failed. */
+/* The pump refuses the entry, which uses up the ticket. */
 TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 {
 	static const int segments[] = { 1, 255 };
@@ -242,7 +242,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 		EXPECT_EQ(self->pin, pin_settles(self->pin));
 		ASSERT_EQ(0, reconnect(self));
 	}
-	/* The same of one that is flushed. */
+	/* The same for an entry that is flushed. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
@@ -251,7 +251,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 	EXPECT_EQ(self->pin, pin_settles(self->pin));
 }
 
-/* A peer that guesses it, or was told too early, gets nowhere. */
+/* A peer that guesses the key, or gets it too early, has no access. */
 TEST_F(rmr, a_key_opens_nothing_before_its_bind_has_had_its_turn)
 {
 	struct dat_rmr_bind b;
@@ -279,7 +279,7 @@ static int bind_part(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at
 	return ret ? ret : next_status(&self->evd[0], DAT_EV_RMR_BIND);
 }
 
-/* What a read of @len bytes at @at says, and whether it brought what is there. */
+/* Status of the peer's read of @len bytes at @at; -EIO if the data are wrong. */
 static int peer_reads_at(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at,
 			 size_t len, uint32_t key)
 {
@@ -293,8 +293,8 @@ static int peer_reads_at(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_
 }
 
 /*
- * From the first byte to the last, wherever they lie in their pages, and none beside.  No
- * part ends in the last of a multiple of 256 pages: rxe of 6.1 looks beyond its table then.
+ * Access covers the first to the last byte, at any place in their pages, and no other byte.  No
+ * part ends in the last page of a multiple of 256: rxe of 6.1 then reads beyond its page table.
  */
 TEST_F_TIMEOUT(rmr, exactly_the_bytes_that_were_bound_can_be_reached, 120)
 {
@@ -374,7 +374,7 @@ TEST_F(rmr, bindings_of_what_is_not_there_or_not_allowed)
 	EXPECT_EQ(self->pin, vm_pin_kb());
 }
 
-/* The zone of the EP counts, not only that of the memory. */
+/* The zone of the EP is checked, not only that of the memory. */
 TEST_F(rmr, a_ticket_of_another_zone_fails)
 {
 	struct dat_rmr_bind b;
@@ -403,7 +403,7 @@ TEST_F(rmr, a_ticket_of_another_file_fails)
 	ASSERT_EQ(0, t_open(&f));
 	ASSERT_EQ(0, t_pz(&f, &pz));
 	ASSERT_EQ(0, t_lmr(&f, pz, KB << 10, DAT_PRIV_ALL, &mem));
-	/* An id that is an RMR's on both. */
+	/* Make RMRs until an id exists on both files. */
 	do {
 		ASSERT_EQ(0, make_rmr(&f, pz, &rmr));
 	} while (rmr < self->rmr);
@@ -412,7 +412,7 @@ TEST_F(rmr, a_ticket_of_another_file_fails)
 		ASSERT_EQ(0, prepare(&f, rmr, &mem, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], rmr, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	/* It is as good there as it was. */
+	/* The ticket is still valid on its own file. */
 	EXPECT_EQ(self->pin + 6 * KB, vm_pin_kb());
 	t_close(&f);
 	EXPECT_EQ(self->pin, vm_pin_kb());
@@ -426,7 +426,7 @@ TEST_F(rmr, memory_that_is_freed_before_its_bind_is_not_bound)
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	/* Neither registration is left, and so no way in. */
+	/* Neither registration is left, so the key gives no access. */
 	EXPECT_EQ(self->pin - KB, pin_settles(self->pin - KB));
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
@@ -472,7 +472,7 @@ TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 	ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, ep.id));
 	EXPECT_EQ(self->pin, pin_settles(self->pin));
-	/* The region is as good as before. */
+	/* The region can still be used. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
@@ -492,12 +492,12 @@ TEST_F(rmr, a_flood_of_tickets_ends_and_is_given_back)
 	EXPECT_EQ(PREPARED, n);
 	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
 	EXPECT_EQ(self->pin + PREPARED * KB, vm_pin_kb());
-	/* One that is carried out makes room for one. */
+	/* Each bind that is carried out makes room for another. */
 	ASSERT_EQ(0, post_bind(&self->ep[0], first.id, first.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(0, prepare_it(self, &b));
 	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
-	/* Each of the others that fails does as well. */
+	/* So does each bind that fails. */
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
 	for (i = 1; i <= PREPARED; i++) {
@@ -525,7 +525,7 @@ TEST_F(rmr, bindings_are_charged_to_the_limit_and_refusals_are_not)
 	EXPECT_EQ(self->pin + KB, vm_pin_kb());
 }
 
-/* Prepared, posted and carried out: whatever a process has when it is killed. */
+/* Bindings that are prepared, posted and carried out when the process is killed. */
 TEST_F_TIMEOUT(rmr, a_killed_process_leaves_nothing_pinned, 60)
 {
 	int ready[2], i;
@@ -570,7 +570,7 @@ struct racer {
 	volatile uint32_t lmr;
 };
 
-/* Frees the memory and the region that the other thread binds, as it finds them. */
+/* Free the memory and the region that the other thread binds. */
 static void *freer(void *arg)
 {
 	struct racer *r = arg;
@@ -584,7 +584,7 @@ static void *freer(void *arg)
 	return NULL;
 }
 
-/* Memory is busy until the free of its region, here or there, is through. */
+/* The LMR is busy until the free of its region, by either thread, is complete. */
 static void free_both(struct t_file *f, uint32_t rmr, uint32_t lmr)
 {
 	t_free(f, DAT_OBJ_RMR, rmr);
@@ -623,7 +623,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 
 		if (ret) {
 			ASSERT_TRUE(ret == -ENOENT || ret == -EXDEV) TH_LOG("%d", ret);
-			/* One of them is gone; both are made anew. */
+			/* One of the two is gone: make both again. */
 			free_both(&self->p.f, r.rmr, mem.id);
 			ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &lmr));
 			ASSERT_EQ(0, make_rmr(&self->p.f, self->p.pz, &b.id));

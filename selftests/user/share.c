@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of shared memory, given by processes that do not trust each other. */
+/* Names of shared memory, used by processes that do not trust each other. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -22,7 +22,7 @@
 #define PAGE	4096
 #define SIZE	(4 * PAGE)
 
-/* Give [va, va + length) the name @cookie. */
+/* Register [va, va + length) as shared memory with the name @cookie. */
 static int name_memory(struct t_file *f, uint32_t pz, const void *va, uint64_t length,
 		       const char *cookie, uint32_t *id)
 {
@@ -66,8 +66,8 @@ static long vm_pin_kb(void)
 }
 
 /*
- * Another process: it names the memory of @fd, says what came of that, and keeps it until
- * it is killed or told to go.
+ * Another process, which registers the memory of @fd under a name, reports the result, and keeps
+ * the registration until it is stopped or killed.
  */
 struct other {
 	pid_t	pid;
@@ -114,7 +114,7 @@ static int other_start(struct other *o, int fd, size_t size, const char *cookie,
 	return o->ret;
 }
 
-/* It frees its memory and exits. */
+/* Let the process free its memory and exit; return its status. */
 static int other_stop(struct other *o)
 {
 	int status;
@@ -161,7 +161,7 @@ static int name_it(FIXTURE_DATA(share) *self, const void *va, uint64_t length,
 	return name_memory(&self->p.f, self->p.pz, va, length, cookie, id);
 }
 
-/* Not even a process of another user may give it to memory of its own. */
+/* A process of another user cannot take the name for other memory either. */
 TEST_F(share, a_name_that_is_guessed_is_EEXIST_for_other_memory)
 {
 	struct other o;
@@ -171,7 +171,7 @@ TEST_F(share, a_name_that_is_guessed_is_EEXIST_for_other_memory)
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "guess", &id));
 	EXPECT_EQ(-EEXIST, other_start(&o, theirs, SIZE, "guess", NOBODY));
 	other_stop(&o);
-	/* That did not take it from us, nor makes it anything else harder. */
+	/* We still have the name, and other names still work. */
 	EXPECT_EQ(0, other_start(&o, theirs, SIZE, "guest", NOBODY));
 	EXPECT_EQ(0, other_stop(&o));
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "guess", NULL));
@@ -186,7 +186,7 @@ TEST_F(share, a_user_who_was_given_the_memory_shares_the_name)
 	EXPECT_EQ(0, other_stop(&o));
 }
 
-/* The memory is the same if file, offset and length are. */
+/* Memory is the same if its file, offset and length are. */
 TEST_F(share, other_parts_of_the_same_file_are_other_memory)
 {
 	char *page = map_fd(self->fd, PAGE, PAGE);
@@ -199,11 +199,11 @@ TEST_F(share, other_parts_of_the_same_file_are_other_memory)
 	EXPECT_EQ(-EEXIST, name_it(self, self->va + PAGE + 1, PAGE, "part", NULL));
 	EXPECT_EQ(0, name_it(self, page, PAGE, "part", NULL));
 	EXPECT_EQ(0, name_it(self, again + PAGE, PAGE, "part", NULL));
-	/* One name more for the same memory is another name. */
+	/* The same memory can have a second name. */
 	EXPECT_EQ(0, name_it(self, again + PAGE, PAGE, "port", NULL));
 }
 
-/* All 40 bytes count, and a zero ends nothing. */
+/* All 40 bytes count; a zero byte does not end the name. */
 TEST_F(share, a_name_is_all_of_its_bytes)
 {
 	struct dat_lmr_create arg = {
@@ -223,7 +223,7 @@ TEST_F(share, a_name_is_all_of_its_bytes)
 	}
 }
 
-/* What it is not a name for: all that other processes can't have a mapping of. */
+/* Memory that other processes cannot map cannot have a name. */
 TEST_F(share, memory_that_is_not_one_shared_file_is_EEXIST)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS, rw = PROT_READ | PROT_WRITE;
@@ -233,17 +233,17 @@ TEST_F(share, memory_that_is_not_one_shared_file_is_EEXIST)
 
 	EXPECT_EQ(-EEXIST, name_it(self, own, SIZE, "bad", NULL));
 	EXPECT_EQ(-EEXIST, name_it(self, copy, SIZE, "bad", NULL));
-	/* The driver's own pages are of a device. */
+	/* Pages of the driver belong to a device, not to a file. */
 	EXPECT_EQ(-EEXIST, name_it(self, self->p.f.db.va, PAGE, "bad", NULL));
 	EXPECT_EQ(-EEXIST, name_it(self, self->p.cr.status.va, PAGE, "bad", NULL));
-	/* A file and what follows it; the file twice; the file with a hole. */
+	/* The file and what follows it, the file twice, the file with a hole. */
 	mmap(two, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
 	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE + 1, "bad", NULL));
 	mmap(two + SIZE, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
 	EXPECT_EQ(-EEXIST, name_it(self, two, 2 * SIZE, "bad", NULL));
 	munmap(two + PAGE, PAGE);
 	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE, "bad", NULL));
-	/* Nothing of that has used the name up, or pinned a page. */
+	/* The failures have not used up the name or pinned a page. */
 	EXPECT_EQ(self->pin, vm_pin_kb());
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "bad", NULL));
 }
@@ -263,12 +263,12 @@ TEST_F(share, lengths_at_the_limits)
 	EXPECT_EQ(-EEXIST, name_it(self, self->va + SIZE - 2, 1, "len", NULL));
 }
 
-/* A mapping in pieces is one piece of memory to those who share it. */
+/* A file that is mapped in adjacent pieces is one memory. */
 TEST_F(share, pieces_of_a_file_in_order_are_one_memory)
 {
 	struct other o;
 
-	/* Flags of their own split the mapping. */
+	/* A different flag splits the mapping. */
 	ASSERT_EQ(0, madvise(self->va + PAGE, PAGE, MADV_DONTDUMP));
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "pieces", NULL));
 	EXPECT_EQ(0, other_start(&o, self->fd, SIZE, "pieces", 0));
@@ -284,7 +284,7 @@ TEST_F(share, a_name_lasts_until_its_last_user_frees)
 
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
 	ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "last", NOBODY));
-	/* The one who came first goes first. */
+	/* The first owner of the name frees it first. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
 	EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "last", NULL));
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
@@ -307,7 +307,7 @@ TEST_F(share, a_killed_process_leaves_no_name)
 		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
 		ASSERT_EQ(0, name_it(self, self->va, SIZE, "killed", &id));
 		other_kill(&o);
-		/* Ours outlives it. */
+		/* Our registration outlives the other process. */
 		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
 		ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
 		EXPECT_EQ(0, name_it(self, more, SIZE, "killed", &id));
@@ -315,7 +315,7 @@ TEST_F(share, a_killed_process_leaves_no_name)
 	}
 }
 
-/* Memory is what it is, whatever becomes of its mapping and of its file's name. */
+/* A name refers to the file, whatever happens to the mapping and the path. */
 TEST_F(share, a_name_keeps_its_file)
 {
 	char path[] = "/dev/shm/dat-share-XXXXXX";
@@ -333,7 +333,7 @@ TEST_F(share, a_name_keeps_its_file)
 	EXPECT_EQ(0, name_it(self, va, SIZE, "file", NULL));
 	munmap(va, SIZE);
 	close(fd);
-	/* A new one with the old path, and perhaps the old inode number. */
+	/* A new file with the old path, and possibly the old inode number. */
 	next = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	ASSERT_LE(0, next);
 	unlink(path);
@@ -367,7 +367,7 @@ TEST_F(share, a_file_system_can_be_unmounted_afterwards)
 	rmdir(dir);
 }
 
-/* As many as RLIMIT_MEMLOCK allows, and those that were refused are not charged. */
+/* RLIMIT_MEMLOCK limits the names; refused ones are not charged. */
 TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 {
 	struct rlimit lim = { 1 << 20, 1 << 20 };
@@ -376,7 +376,7 @@ TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 	int ret = 0;
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
-	/* What the fixture has pinned is over that already. */
+	/* The fixture has already pinned more than this limit. */
 	ASSERT_EQ(0, seteuid(NOBODY));
 	EXPECT_EQ(-ENOMEM, name_it(self, self->va, PAGE, "flood", NULL));
 	ASSERT_EQ(0, seteuid(0));
@@ -389,13 +389,13 @@ TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 		ret = name_it(self, self->va, PAGE, name, &id[n]);
 		if (ret)
 			break;
-		/* A clash comes before the pages are counted. */
+		/* A name clash is found before pages are counted. */
 		snprintf(name, sizeof(name), "flood%u", n / 2);
 		ASSERT_EQ(-EEXIST, name_it(self, self->va + 1, PAGE, name, NULL));
 	}
 	EXPECT_EQ(-ENOMEM, ret);
 	EXPECT_EQ(256, n);
-	/* The name that found no memory is free for any other. */
+	/* A name that failed for lack of memory is free for any other memory. */
 	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id[--n]));
 	EXPECT_EQ(0, name_it(self, self->va + PAGE, PAGE, "flood256", &id[n++]));
 	for (i = 0; i < n; i++)
@@ -404,7 +404,7 @@ TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 	ASSERT_EQ(0, seteuid(0));
 }
 
-/* Name the memory that @arg is the descriptor of. */
+/* Register the memory of the descriptor in @arg. */
 static int name_contained(struct t_file *f, void *arg)
 {
 	uint32_t pz;
@@ -414,7 +414,7 @@ static int name_contained(struct t_file *f, void *arg)
 				       NULL);
 }
 
-/* Whoever guesses the names of another container can't find out that they are in use. */
+/* A process in another container cannot find out which names are in use. */
 TEST_F_TIMEOUT(share, another_network_namespace_has_names_of_its_own, 60)
 {
 	int theirs = memory(SIZE), ret;
@@ -429,10 +429,13 @@ TEST_F_TIMEOUT(share, another_network_namespace_has_names_of_its_own, 60)
 	t_container_end(&c);
 }
 
-/* How many have the name for the one memory and for the other. */
+/* Number of processes that have the name, for each memory. */
 static volatile int *holders;
 
-/* Name one of two memories, look, free; until killed.  Exit status 1: both had the name. */
+/*
+ * Register one of two memories, check, and free, until killed.  Exit status 1: both had the
+ * name.
+ */
 static void contend(const int fd[2], int which)
 {
 	struct t_file f;
@@ -461,7 +464,7 @@ static void contend(const int fd[2], int which)
 		__atomic_sub_fetch(&holders[i], 1, __ATOMIC_SEQ_CST);
 		if (t_free(&f, DAT_OBJ_LMR, id))
 			_exit(4);
-		/* Longer than with it, or there is never a moment when nobody has it. */
+		/* Sleep longer than the name is held, so that it is free at times. */
 		usleep(rand() % 2000);
 	}
 }
@@ -478,7 +481,7 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 			contend(fd, i & 1);
 	}
 	sleep(4);
-	/* All of them before the first is killed, whose word then stands for nothing. */
+	/* Check all before killing the first: a killed one no longer lowers its count. */
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, waitpid(pid[i], &status, WNOHANG)) TH_LOG("%d", status >> 8);
 	for (i = 0; i < 4; i++)
@@ -488,7 +491,7 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 	TH_LOG("%d and %d times", holders[2], holders[3]);
 	EXPECT_LT(0, holders[2]);
 	EXPECT_LT(0, holders[3]);
-	/* Killed at any point they have left nothing. */
+	/* Processes that were killed at any point have left nothing. */
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "contended", NULL));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: many connections, one supply of buffers. */
+/* Shared receive queues: buffers shared by many connections. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -56,7 +56,7 @@ static int offer(FIXTURE_DATA(srq) *self, unsigned int i)
 	return t_recv(&self->srq.rq, i, (uintptr_t)buffer(self, i), self->p.mem.lkey, MSG);
 }
 
-/* Message @n of connection @i says so in every word. */
+/* Send message @n of connection @i, whose words all hold both numbers. */
 static int send_one(FIXTURE_DATA(srq) *self, int i, uint32_t n)
 {
 	char *at = self->p.mem.va + (1 << 19) + (i * PER_EP + n) * MSG;
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 		ASSERT_EQ(0, offer(self, i));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->in[0], 0));
 	ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
-	/* None of them was flushed... */
+	/* No buffer was flushed... */
 	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
 	/* ...and each still takes a message of another connection. */
 	for (i = 0; i < 4; i++) {

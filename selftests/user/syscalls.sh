@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Steady receiving makes no system call: counted with ptrace, by dat-perf.
+# Steady receiving makes no system call: dat-perf counts them with ptrace.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 host=$(ip -4 -o addr show dev v0 | awk '{ sub("/.*", "", $4); print $4; exit }')

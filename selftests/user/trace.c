@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The tracepoints tell the story of a message in order, each with its object's id. */
+/* The tracepoints report the steps of a message in order, with the ids of the objects. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ FIXTURE(trace) {
 
 FIXTURE_SETUP(trace)
 {
-	/* It may be mounted already, and then this fails. */
+	/* This fails if tracefs is mounted already. */
 	mount("none", TRACEFS, "tracefs", 0, NULL);
 	ASSERT_EQ(0, t_pair_open(&self->p));
 	ASSERT_EQ(0, put("trace", "\n"));
@@ -58,7 +58,7 @@ static void collect(char *log, size_t size)
 	close(fd);
 }
 
-/* What follows the line that holds @text, or NULL. */
+/* Return the end of the line that holds @text, or NULL. */
 static const char *after(const char *log, const char *text)
 {
 	log = log ? strstr(log, text) : NULL;
@@ -170,13 +170,16 @@ TEST_F(trace, a_send_from_kick_to_event)
 	int i;
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
-	/* Else the one who establishes takes the request before it is armed. */
+	/*
+	 * Otherwise the context that establishes the connection posts the request, without a
+	 * kick.
+	 */
 	while (!(self->p.ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK))
 		usleep(1000);
 	ASSERT_EQ(0, t_recv(&self->p.ep[0].rq, 1, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 64));
 	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
 	ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
-	/* The event is there before its line is. */
+	/* The event is visible before its line in the trace. */
 	usleep(100000);
 	collect(self->log, sizeof(self->log));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module stays while it is in use, and goes and comes back when it is not. */
+/* A module cannot be unloaded while it is in use, and can be reloaded when it is not. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int unload(const char *module)
 	return syscall(SYS_delete_module, module, O_NONBLOCK) ? -errno : 0;
 }
 
-/* @path: the environment variable that has the path */
+/* @path: environment variable with the path of the module */
 static int load(const char *path)
 {
 	int fd = open(getenv(path), O_RDONLY | O_CLOEXEC);
@@ -26,7 +26,7 @@ static int load(const char *path)
 	return ret;
 }
 
-/* The last reference to a file may be dropped a little after the call that closed it. */
+/* The last reference to a file may be dropped shortly after the close has returned. */
 static int unload_soon(const char *module)
 {
 	int i, ret = -EAGAIN;
@@ -39,7 +39,7 @@ static int unload_soon(const char *module)
 	return ret;
 }
 
-/* A fixture can't skip its tests; each has to. */
+/* A skip in the fixture does not skip its tests, so each test skips itself. */
 #define NEED_MODULE() do {							\
 	if (!getenv("DAT_KO"))							\
 		SKIP(return, "DAT_KO does not say where dat.ko is");		\
@@ -49,7 +49,7 @@ FIXTURE(unload) {
 	int unused;
 };
 
-/* dat_rsm.ko uses dat.ko: it goes before the tests of the latter. */
+/* dat_rsm.ko uses dat.ko: unload it before the tests of dat.ko. */
 FIXTURE_SETUP(unload)
 {
 	if (getenv("DAT_KO"))
