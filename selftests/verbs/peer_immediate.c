@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer on libibverbs completes our receives with what is no message: RDMA writes and sends
- * with immediate data.  An RDMA write reports its own length, whatever the receive has room for.
+ * A peer on libibverbs completes our receives with something other than a message: RDMA writes
+ * and sends with immediate data.  An RDMA write reports its own length, whatever the size of the
+ * receive.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -15,7 +16,7 @@
 #include "dat_api.h"
 #include "verbs_says.h"
 
-#define POSTED	64	/* bytes of each of our receives */
+#define POSTED	64	/* size of each of our receives */
 #define LONG	3000
 #define RECVS	3
 
@@ -37,7 +38,7 @@ FIXTURE_VARIANT_ADD(immediate, srq) { .shared = 1 };
 FIXTURE_VARIANT_ADD(immediate, before_established) { .silent = 1 };
 FIXTURE_VARIANT_ADD(immediate, srq_before_established) { .shared = 1, .silent = 1 };
 
-/* An endpoint with RECVS receives of POSTED bytes. */
+/* Make an endpoint with RECVS receives of POSTED bytes. */
 static DAT_RETURN make_ep(FIXTURE_DATA(immediate) *self, int shared)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = RECVS, .max_recv_iov = 1 };
@@ -81,7 +82,7 @@ FIXTURE_TEARDOWN(immediate)
 	a_close(&self->p);
 }
 
-/* The peer says @says once the connection stands, or, if it is silent, before. */
+/* Accept the peer, which posts @says after ESTABLISHED or, if it is silent, before. */
 static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
 		     const struct says *says)
 {
@@ -99,7 +100,7 @@ static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) 
 	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
 }
 
-/* The oldest receive fails with @status and the connection is broken. */
+/* Expect the oldest receive to fail with @status, and the connection to be broken. */
 static void expect_broken(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
 			  int shared, int status)
 {
@@ -139,7 +140,7 @@ TEST_F_TIMEOUT(immediate, a_send_with_immediate_is_refused, 60)
 	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
 }
 
-/* The control: what the others differ from. */
+/* Control: an ordinary send works. */
 TEST_F_TIMEOUT(immediate, a_plain_send_arrives, 60)
 {
 	const struct says says = { IBV_WR_SEND, POSTED, variant->silent };

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# siw.sh [PROGRAM]: a test that says something else on iWARP, with soft iWARP in place of soft
-# RoCE: in the virtual machine, where rxe0 on v0 is nobody else's.  rsm_data is none of them:
-# what a short read finds behind the end of a page, siw 6.1 sends from a wrong place.
+# siw.sh [PROGRAM]: run a test that differs on iWARP with soft iWARP in place of soft RoCE.  Run
+# it in the virtual machine, where nothing else uses rxe0 on v0.  rsm_data cannot run here: the
+# bytes that a short read finds behind the end of a page are sent by siw 6.1 from a wrong place.
 dir=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$dir/../ulib
 
@@ -27,7 +27,7 @@ rdma link delete rxe0 || skip "rxe0 can't be taken away"
 trap back EXIT
 rdma link add siw0 type siw netdev v0 || skip "siw takes no v0"
 sleep 1
-# To RSM it is another adapter, which has another number.
+# For RSM it is another adapter, with another number.
 RSM_CTLR=$("$dir/../ulib/rsm-nodes" status | grep -o 'rdma[0-9]*' | head -n 1)
 export RSM_CTLR
 "$dir/${1:-order}"

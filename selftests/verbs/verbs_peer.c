@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The other end is a program on libibverbs and librdmacm that knows nothing of DAT. */
+/* The other end is a program on libibverbs and librdmacm that does not use DAT. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -45,7 +45,7 @@ static struct rdma_cm_id *v_id(int listen, int port)
 	return id;
 }
 
-/* Message @n of each side says whose it is. */
+/* Fill message @n of side @who. */
 static void fill(char *buf, char who, int n)
 {
 	int i;
@@ -54,7 +54,7 @@ static void fill(char *buf, char who, int n)
 		buf[i] = (char)(who + n + i * 7);
 }
 
-/* DAT's message comes first, ours answers. */
+/* Receive DAT's message, then send ours. */
 static int v_exchange(struct rdma_cm_id *id, struct ibv_mr *in, struct ibv_mr *out)
 {
 	char want[MSG];
@@ -107,7 +107,7 @@ static int v_client(void)
 	return ret;
 }
 
-/* Says on @ready that it listens. */
+/* Write to @ready when listening. */
 static int v_server(int ready)
 {
 	struct rdma_conn_param param = {
@@ -133,8 +133,8 @@ static int v_server(int ready)
 }
 
 /*
- * Says on @ready that it listens, and rejects with @len bytes of private data; -1: dies with
- * the request.
+ * Write to @ready when listening, and reject the request with @len bytes of private data; -1:
+ * exit with the request.
  */
 static int v_rejecter(int ready, int len)
 {
@@ -206,7 +206,7 @@ static void exchange(struct __test_metadata *_metadata, FIXTURE_DATA(verbs) *sel
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &in, a_cookie(i), 0));
 		fill(p->mem.va + 8192, 'd', i);
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[0], 1, &out, a_cookie(i), 0));
-		/* Its completion and the answer come in either order. */
+		/* The completion of our send and the answer come in either order. */
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, &len));
 		EXPECT_EQ(MSG, len);
@@ -227,7 +227,7 @@ static void expect_end(struct __test_metadata *_metadata, FIXTURE_DATA(verbs) *s
 	EXPECT_EQ(0, status) TH_LOG("the verbs side says %d", WEXITSTATUS(status));
 }
 
-/* That verbs work here at all. */
+/* Control: verbs work on this machine. */
 TEST_F_TIMEOUT(verbs, control_rping, 120)
 {
 	char cmd[256];
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(verbs, our_ep_connects_to_a_server, 120)
 	expect_end(_metadata, self);
 }
 
-/* Without a message and without a word: its connection ends all the same. */
+/* The client sends nothing and does not disconnect, but its connection ends. */
 /* Covers: SH 64 */
 TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 {
@@ -293,7 +293,7 @@ TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
 }
 
-/* The event of a connect to a verbs program that rejects as v_rejecter() says. */
+/* Connect to v_rejecter() and return the event. */
 static DAT_EVENT_NUMBER rejected(FIXTURE_DATA(verbs) *self, int len)
 {
 	struct a_pair *p = &self->p;
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(verbs, a_server_that_rejects_without_data_is_PEER_REJECTED, 120)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, 0));
 }
 
-/* The wire does not tell it from a program that rejects without data. */
+/* On the wire this is the same as a reject without data. */
 TEST_F_TIMEOUT(verbs, a_server_that_dies_with_the_request_is_PEER_REJECTED, 120)
 {
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, -1));

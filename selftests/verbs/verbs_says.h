@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A peer on libibverbs and librdmacm that connects and posts one request of any kind.  The private
- * data that accepts it begins with a struct target.
+ * A peer on libibverbs and librdmacm that connects and posts one request of any kind.  The
+ * private data of the accept starts with a struct target.
  */
 #ifndef VERBS_SAYS_H
 #define VERBS_SAYS_H
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAYS_MAX	8192	/* bytes of a request */
+#define SAYS_MAX	8192	/* largest request */
 
 /*
  * struct target - memory that the peer may write
@@ -29,10 +29,10 @@ struct target {
 };
 
 /*
- * struct says - what the peer posts
+ * struct says - request that the peer posts
  * @opcode: IBV_WR_*
  * @len: bytes
- * @silent: the peer does not end the handshake
+ * @silent: the peer does not complete the handshake
  */
 struct says {
 	enum ibv_wr_opcode	opcode;
@@ -40,7 +40,7 @@ struct says {
 	int			silent;
 };
 
-/* Bring the QP to @state with the attributes that the connection manager wants. */
+/* Move the QP to @state with the attributes that the connection manager requires. */
 static int v_modify(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
@@ -62,7 +62,7 @@ static struct rdma_cm_id *v_id(const char *host, int port)
 	return id;
 }
 
-/* The QP is not librdmacm's: that would end the handshake for us. */
+/* The peer makes the QP itself: with a QP of its own, librdmacm completes the handshake. */
 static struct ibv_qp *v_connect(struct rdma_cm_id *id, struct ibv_pd *pd, struct target *target,
 				int silent)
 {
@@ -92,8 +92,9 @@ static struct ibv_qp *v_connect(struct rdma_cm_id *id, struct ibv_pd *pd, struct
 }
 
 /*
- * The other side hangs up on receiving it.  rxe of Linux 6.1 carries out that side's part in
- * this call, and uses its QP once more afterwards: who destroys the QP must not run before.
+ * The other side disconnects when it receives the request.  rxe of Linux 6.1 runs that side's
+ * receive path in this call and uses its QP once more afterwards, so the thread that destroys
+ * the QP must not run before: hence SCHED_FIFO.
  */
 static int v_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 {
