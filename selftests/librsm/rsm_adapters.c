@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Controllers that are adapters, where they lead, and who answers there.  Needs an adapter, and
- * no peer.
+ * Controllers that are adapters: names, attributes, and nodes that they reach.  Needs an
+ * adapter, and no peer.
  */
 #include "rsm_nodes.h"
 #include "slow.h"
 
 #define SECOND	"rsm_rxe1"	/* an adapter that these tests make */
 
-/* The number of the controller that is @device, or 0. */
+/* Return the number of the controller that is @device, or 0. */
 static uint32_t ctlr_of(int fd, const char *device)
 {
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg), .ctlr = 1 };
@@ -137,7 +137,7 @@ TEST_F(adapters, names_of_no_adapter_are_refused)
 		EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_get_controller(names[i], &c));
 }
 
-/* All links, in static memory. */
+/* Return the number of links, which are in static memory, or -1. */
 static int links_get(int fd, struct dat_rsm_link **links)
 {
 	static struct dat_rsm_link all[64 * 66];
@@ -221,7 +221,7 @@ TEST_F(adapters, the_topology_has_the_shape_of_rsmapi)
 	rsm_free_interconnect_topology(t);
 }
 
-/* Of the machine, as others made it. */
+/* The machine's table, restored after the test. */
 static int table_saved;
 static struct dat_rsm_node table_before[64 * 65];
 
@@ -255,7 +255,7 @@ TEST_F(adapters, nodes_that_do_not_answer_are_not_active)
 	begin = r_now_ms();
 	n = links_get(self->fd, &links);
 	EXPECT_EQ(0, table_restore(self->fd));
-	/* All at once: one by one they take more than a minute. */
+	/* The nodes are asked concurrently; one after the other would take more than a minute. */
 	EXPECT_GT(R_WAIT_MS, r_now_ms() - begin);
 	for (i = 0; i < n; i++) {
 		if (links[i].node < 20 || links[i].node >= 60)
@@ -267,7 +267,7 @@ TEST_F(adapters, nodes_that_do_not_answer_are_not_active)
 	EXPECT_EQ(40, seen);
 }
 
-/* An interface for it, which stays until all is over. */
+/* Make an interface for the second adapter, which stays until the tests end. */
 static int second_interface(void)
 {
 	if (!system("ip link show rsm_v0 >/dev/null 2>&1"))
@@ -338,7 +338,7 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 		snprintf(name, sizeof(name), "rdma%u",
 			 (i ? ctlr_of(self->fd, SECOND) : self->first) - 1);
 		EXPECT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c[i]));
-		/* Both listen at the same port. */
+		/* Both listen on the same port. */
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(c[i], &exp[i], mem, R_SIZE, 0));
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(exp[i], &id[i], NULL, 0));
 	}
@@ -346,7 +346,7 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 		EXPECT_EQ(RSM_SUCCESS,
 			  rsm_memseg_import_connect(c[i], node, id[i], RSM_PERM_RDWR, &imp));
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
-		/* A segment is reached by way of the adapter that it was exported on. */
+		/* A segment is reached only through the adapter that it was exported on. */
 		EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 			  rsm_memseg_import_connect(c[!i], node, id[i], RSM_PERM_RDWR, &imp));
 	}
@@ -357,7 +357,7 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 	second_unmake();
 }
 
-/* Opens the adapter and connects to a segment that nobody has. */
+/* Open the adapter, and connect to a segment that does not exist. */
 static int connect_in_vain(uint32_t ctlr)
 {
 	struct dat_rsm_connect arg = { .size = sizeof(arg), .ctlr = ctlr, .segid = R_SEGID };
@@ -371,7 +371,7 @@ static int connect_in_vain(uint32_t ctlr)
 	return ret;
 }
 
-/* Who does that until he is killed. */
+/* Start a process that does this until it is killed. */
 static pid_t connector(uint32_t ctlr, int slow)
 {
 	pid_t pid = fork();
@@ -386,7 +386,10 @@ static pid_t connector(uint32_t ctlr, int slow)
 	_exit(1);
 }
 
-/* Killed while it is slow, or it might end by itself; then it gets on with ending. */
+/*
+ * Kill the process while it is slow, so that it cannot exit by itself before; then let it end at
+ * full speed.
+ */
 static int connector_end(pid_t pid)
 {
 	int status;
@@ -396,7 +399,7 @@ static int connector_end(pid_t pid)
 	return waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status);
 }
 
-/* Nearly all of its time this one opens the adapter and closes it. */
+/* A process that opens and closes the adapter nearly all the time, slowly. */
 FIXTURE(slow) {
 	int	fd;
 	pid_t	pid;
@@ -423,7 +426,7 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 {
 	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
 
-	/* It looks through the adapters, and may find that the slow one is looking just then. */
+	/* This searches the adapters and may find the slow process holding one. */
 	while ((begin = r_now_ms()) < end) {
 		ASSERT_EQ(0, ctlr_of(self->fd, "nobody"));
 		if (r_now_ms() - begin > longest)
@@ -433,7 +436,7 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 	EXPECT_GT(3000, longest);
 }
 
-/* Pages of a process that it has touched, or that were touched for it. */
+/* Return the resident pages of a process. */
 static long pages_of(pid_t pid)
 {
 	long size, resident = -1;
@@ -452,7 +455,7 @@ static long pages_of(pid_t pid)
 
 #define LONG_PIN	(64UL << 20)
 
-/* Registers so much memory that it takes a slow process minutes. */
+/* Start a process that registers enough memory to take minutes when slow. */
 static pid_t slow_exporter(uint32_t ctlr)
 {
 	struct dat_rsm_export arg = {
@@ -466,7 +469,7 @@ static pid_t slow_exporter(uint32_t ctlr)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	arg.addr = (uintptr_t)r_mem(LONG_PIN);
-	/* A fault for each page. */
+	/* Small pages cause a page fault each. */
 	madvise((void *)(uintptr_t)arg.addr, LONG_PIN, MADV_NOHUGEPAGE);
 	fd = device_open();
 	if (CALL(fd, OPEN, &file) || slow_enter())
@@ -522,7 +525,7 @@ TEST_F_TIMEOUT(adapters, removal_waits_for_who_pins_and_nobody_else_does, 120)
 	slow_close();
 }
 
-/* Each of them opens and closes it, or finds it open, opening or closing. */
+/* Each process opens and closes the adapter, or finds it open, opening or closing. */
 TEST_F_TIMEOUT(adapters, a_crowd_opens_and_closes_one_in_turn, 120)
 {
 	pid_t pid[8];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cluster key: which kernels of RSM believe each other.  A peer in this process knows the
- * key, or another one; see rsm_peer.h.  Needs root and the virtual machine's rxe0 on v0.
+ * The cluster key, by which kernels of RSM authenticate each other.  A peer in this process
+ * knows the key, or another one; see rsm_peer.h.  Needs root and the virtual machine's rxe0 on
+ * v0.
  */
 #include "rsm_test.h"
 
@@ -92,7 +93,7 @@ static int greet(struct peer *peer, const struct peer_greeting *g)
 	return peer_connect(peer, OWN, g, sizeof(*g)) ? -1 : peer_event(peer, R_WAIT_MS);
 }
 
-/* Greet, and be let in; the proof is prepared. */
+/* Send a greeting that is accepted, and prepare the proof. */
 static int accepted(struct peer *peer, const struct peer_greeting *g)
 {
 	if (greet(peer, g) != RDMA_CM_EVENT_ESTABLISHED)
@@ -101,7 +102,7 @@ static int accepted(struct peer *peer, const struct peer_greeting *g)
 	return 1;
 }
 
-/* A grant that says so; nobody has signed it. */
+/* Return 1 if the grant is a refusal, which is not signed. */
 static int refused(struct peer *peer)
 {
 	static const uint8_t nothing[PEER_MAC];
@@ -156,7 +157,7 @@ TEST_F(auth, an_importer_that_was_refused_may_not_try_again)
 	EXPECT_TRUE(cut(&self->peer));
 }
 
-/* All of @at, of a transcript in which only the peer is wrong. */
+/* Return whether a proof is refused whose transcript differs in byte @at. */
 static int altered(struct peer *peer, const struct peer_greeting *g, size_t at)
 {
 	int was_refused;
@@ -208,7 +209,7 @@ TEST_F(auth, a_proof_of_another_connection_is_refused)
 	old = self->peer.said.proof;
 	peer_close(&self->peer);
 	ASSERT_EQ(0, peer_open(&self->peer));
-	/* With the same nonce of the importer. */
+	/* The importer's nonce is the same. */
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	ASSERT_EQ(0, peer_send(&self->peer, &old, sizeof(old)));
 	EXPECT_TRUE(refused(&self->peer));
@@ -268,7 +269,7 @@ TEST_F(auth, a_user_without_rights_is_refused_by_a_signed_grant)
 	EXPECT_EQ(0, peer->said.grant.addr);
 }
 
-/* The key of the segment, by another connection. */
+/* Get the key of the segment through another connection. */
 static int key_of(struct peer_greeting *g, struct peer_grant *grant)
 {
 	struct peer other;
@@ -333,7 +334,7 @@ TEST_F(auth, who_stays_silent_is_cut_after_ten_seconds)
 	EXPECT_LE(9000, r_now_ms() - begin);
 }
 
-/* All connect, and none proves anything. */
+/* All connect, and none sends a proof. */
 TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 {
 	static struct peer crowd[SILENT];
@@ -352,10 +353,12 @@ TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 /* --- exporters -------------------------------------------------------------------- */
 
 /*
- * struct impostor - an exporter that is not one
+ * struct impostor - an exporter that does not know the key
+ * @peer: its end of the connection
  * @reflects: it sends the importer's proof back
- * @says_nothing: it accepts, and that is all
- * @overhears: it takes no notice of the first proof
+ * @says_nothing: it accepts and sends nothing
+ * @overhears: it ignores the first proof
+ * @bad: result of the thread, 0 if all went as planned
  */
 struct impostor {
 	struct peer	*peer;
@@ -373,7 +376,7 @@ static int pretend(struct impostor *im)
 	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 1;
 	peer_answer(&a, peer);
-	/* The same nonce, too: its transcript is as like the importer's as can be. */
+	/* With the same nonce its transcript is as close to the importer's as possible. */
 	if (im->reflects)
 		memcpy(a.nonce, peer->said.greeting.nonce, sizeof(a.nonce));
 	if (peer_accept(peer, &a, sizeof(a)))
@@ -389,7 +392,7 @@ static int pretend(struct impostor *im)
 		memcpy(peer->said.grant.mac, peer->said.proof.mac, PEER_MAC);
 	else
 		peer_mac(peer, 0, peer->said.grant.mac);
-	/* The importer may hang up on a liar before its adapter acknowledges. */
+	/* The importer may disconnect before its adapter acknowledges, so ignore errors. */
 	peer_send(peer, &peer->said.grant, sizeof(peer->said.grant));
 	return 0;
 }
@@ -402,7 +405,7 @@ static void *impostor_thread(void *arg)
 	return NULL;
 }
 
-/* What importing from it returns. */
+/* Import from the impostor and return the result. */
 static int import_from(struct impostor *im, struct r_pair *p)
 {
 	struct dat_rsm_node node = r_node_at(NODE_FAKE, FAKE);
@@ -528,7 +531,7 @@ TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	memset(self->peer.key, 0, PEER_KEY);
 	ASSERT_EQ(0, peer_prove(&self->peer));
-	/* What it says in the place of a proof is none. */
+	/* The grant is not signed, so peer_granted() fails. */
 	EXPECT_EQ(-1, peer_granted(&self->peer));
 	EXPECT_EQ(0, self->peer.said.grant.err);
 	EXPECT_NE(0, self->peer.said.grant.rkey);
@@ -536,7 +539,7 @@ TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
 
 /* --- keys ------------------------------------------------------------------------- */
 
-/* In a process of its own: in the keyring of this one the first would be the old key, changed. */
+/* Run in a child: in this process's keyring, adding the first key would change the old one. */
 static int use_bad_keys(void *arg)
 {
 	(void)arg;
@@ -610,13 +613,13 @@ static int take_port_as_nobody(void *arg)
 TEST_F(auth, a_process_without_privileges_does_not_get_the_port)
 {
 	ASSERT_EQ(0, system("chmod 0666 /dev/dat /dev/infiniband/*"));
-	/* The adapter is closed: nobody has the port. */
+	/* The adapter is closed, so the port is free. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 	self->p.exp = NULL;
 	EXPECT_EQ(0, r_child(take_port_as_nobody, NULL));
 }
 
-/* The umask and the rights of the exporter are its own. */
+/* Export with the umask and the credentials of another user. */
 static int export_as_nobody(void *arg)
 {
 	struct r_pair p;

@@ -70,7 +70,7 @@ TEST_F(barrier, a_span_begins_with_open)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_order_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(b));
 	EXPECT_EQ(RSMERR_BARRIER_NOT_OPENED, rsm_memseg_import_close_barrier(b));
-	/* To open twice is to begin anew. */
+	/* Opening twice begins a new span. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(b));
@@ -96,7 +96,7 @@ TEST_F(barrier, modes)
 
 #define ROUNDS R_TIMES(20000)
 
-/* Data, order, flag. */
+/* Put the data, order, put the flag. */
 static int put_in_order(void *arg)
 {
 	struct r_pair *parent = arg, p;
@@ -162,7 +162,7 @@ TEST_F(barrier, explicit_puts_fail_at_the_close)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_order_barrier(b));
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_close_barrier(b));
-	/* Published again it is another segment to this import. */
+	/* After the unpublish, a new publication is another segment for this import. */
 	self->p.id = 0;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(self->p.exp, &self->p.id, NULL, 0));
 	rsm_memseg_import_set_mode(imp, RSM_BARRIER_MODE_IMPLICIT);
@@ -182,7 +182,10 @@ TEST_F(barrier, spans_overlap_and_barriers_come_and_go)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(a));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_destroy_barrier(&b));
 	EXPECT_EQ(RSMERR_BARRIER_UNINITIALIZED, rsm_memseg_import_destroy_barrier(&b));
-	/* The one that was initialised last was that of implicit transfers. */
+	/*
+	 * The barrier that was initialised last belonged to implicit transfers, and is
+	 * destroyed.
+	 */
 	EXPECT_EQ(RSMERR_BARRIER_UNINITIALIZED, rsm_memseg_import_put64(self->p.imp, 0, &x, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(a));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(a));

@@ -57,7 +57,7 @@ TEST(a_controller_released_too_often_is_none)
 	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_release_controller(NULL));
 }
 
-/* Where the device should be is @arg, or nothing. */
+/* Replace the device by @arg, or hide it, and get the controller. */
 static int with_device(void *arg)
 {
 	rsmapi_controller_handle_t c;
@@ -76,7 +76,7 @@ TEST(a_driver_that_is_not_there_or_too_old_is_told_apart)
 	if (getuid())
 		SKIP(return, "needs root to hide the device");
 	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, r_child(with_device, NULL));
-	/* It knows none of our calls. */
+	/* /dev/null knows no ioctl of RSM. */
 	EXPECT_EQ(RSMERR_BAD_LIBRARY_VERSION, r_child(with_device, "/dev/null"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: single puts and gets, each also without a window (a write-only import has none). */
+/* RSMAPI: single puts and gets, also on an import without a window, which is write-only. */
 #include "rsm_test.h"
 
 #include <pthread.h>
@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(data)
 	r_close(&self->p);
 }
 
-/* What was put is in the segment, and can be got; nothing around it has changed. */
+/* Put and get data; nothing else in the segment may change. */
 #define ROUND_TRIP(bits)							\
 static int round_trip##bits(struct r_pair *p, size_t offset, unsigned long n, int get)	\
 {										\
@@ -123,7 +123,7 @@ TEST_F(data, nothing_is_put_at_once)
 	EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
 }
 
-/* What was put explicitly is there. */
+/* Wait until explicit puts are in the segment. */
 static int land(struct r_pair *p)
 {
 	rsmapi_barrier_t b;
@@ -223,7 +223,7 @@ struct worker {
 	int		failed;
 };
 
-/* Each has its own part of the segment. */
+/* Each worker has its own part of the segment. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;

@@ -23,7 +23,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Interrupts what sleeps; restarts nothing. */
+/* Send a signal that interrupts a sleep, without restarting calls. */
 static void alarm_in_ms(unsigned int ms)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -73,7 +73,7 @@ TEST_F(event, no_accumulate_adds_none_to_one)
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 }
 
-/* Two handles, each of which gets one event and no more. */
+/* Import with two handles, each of which gets exactly one event. */
 static int hear_once(void *arg)
 {
 	struct r_pair *parent = arg, p;
@@ -85,7 +85,7 @@ static int hear_once(void *arg)
 	p.id = parent->id;
 	if (r_import(&p, 0) || rsm_memseg_import_connect(p.ctlr, p.node, p.id, 0, &second))
 		return 2;
-	/* We are there. */
+	/* Report that both imports exist. */
 	if (rsm_intr_signal_post(p.imp, 0))
 		return 3;
 	for (i = 0; i < 2; i++)
@@ -215,7 +215,7 @@ TEST_F(event, descriptors_are_counted)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 }
 
-/* The program closes what it was told to release, and the number is used again. */
+/* A program closes the descriptor itself, and its number is used again. */
 TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 {
 	struct pollfd a, b;
@@ -229,7 +229,7 @@ TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
 	ASSERT_EQ(b.fd, dup2(copy, b.fd));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
-	/* A descriptor of a segment consumes the event; any other only tells of it. */
+	/* The descriptor of a segment consumes the event; another one would only report it. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(&b, 1, R_WAIT_MS, &n));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(&b, 1, 0, &n));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.imp));

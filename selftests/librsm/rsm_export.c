@@ -64,7 +64,7 @@ static long status_kb(const char *name)
 	return kb;
 }
 
-/* Without CAP_IPC_LOCK, and what was allowed before. */
+/* Export without CAP_IPC_LOCK beyond the limit, after an export within it. */
 static int over_memlock(void *arg)
 {
 	struct rlimit lim = { .rlim_cur = 4 * R_PAGE, .rlim_max = 4 * R_PAGE };
@@ -120,7 +120,7 @@ static int set_budget(const char *percent)
 	return set_parameter(BUDGET, percent);
 }
 
-/* Nor is an adapter opened for it, or memory pinned, which costs more than to refuse. */
+/* The limit on segments is checked before an adapter is opened or memory is pinned. */
 TEST_F(export, without_a_place_for_it_memory_is_not_looked_at)
 {
 	rsm_memseg_export_handle_t exp;
@@ -149,7 +149,7 @@ TEST_F(export, the_budget_is_that_of_all_segments)
 	most = attr.attr_max_export_segment_size / R_PAGE * R_PAGE;
 	half = most / R_PAGE / 2 * R_PAGE;
 	m = r_mem(most);
-	/* The segment of this test counts, too. */
+	/* The segment of the fixture counts too. */
 	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM,
 		  rsm_memseg_export_create(self->p.ctlr, &a, m, most, 0));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &a, m, half, 0));
@@ -257,7 +257,7 @@ TEST_F(export, access_lists_are_checked)
 		l[i].ae_node = self->p.node;
 	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, NULL, 1));
 	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 65));
-	/* Loopback leads to one node. */
+	/* Loopback reaches one node only. */
 	EXPECT_EQ(r_rdma() ? RSM_SUCCESS : RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 2));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, l, 1));
 	l[0].ae_permission = 0667;
@@ -279,7 +279,7 @@ struct who {
 	gid_t			gid;
 };
 
-/* Returns a bit for each of 0200, 0400, 0600 that was granted; 64: something else. */
+/* Return a bit for each of 0200, 0400, 0600 that was granted; 64: another error. */
 static int granted_to(void *arg)
 {
 	static const rsm_permission_t perm[] = { 0200, 0400, 0600 };
@@ -306,7 +306,7 @@ struct guarded {
 	int		got[3];
 };
 
-/* An exporter of uid 1001, gid 1002 asks what others may do. */
+/* Export as uid 1001, gid 1002, and test what other users are granted. */
 static int export_guarded(void *arg)
 {
 	struct guarded *g = arg;
@@ -323,14 +323,14 @@ static int export_guarded(void *arg)
 	acl = (rsmapi_access_entry_t) { .ae_node = p.node, .ae_permission = 0624 };
 	if (!g->use_umask && rsm_memseg_export_republish(p.exp, &acl, 1))
 		return 102;
-	/* Root again, that children can become others. */
+	/* Become root again, so that children can become other users. */
 	if (setresuid(0, 0, 0) || setresgid(0, 0, 0))
 		return 103;
 	for (i = 0; i < 3; i++) {
 		g->who[i].id = p.id;
 		g->got[i] = r_child(granted_to, &g->who[i]);
 	}
-	/* Writing is bit 0, reading bit 1, both have all three. */
+	/* Bit 0 is writing, bit 1 reading; both together have all three bits. */
 	return g->got[0] != 7 || g->got[1] != 1 || g->got[2] != 2;
 }
 
@@ -378,7 +378,7 @@ static int use_parents(void *arg)
 TEST_F(export, a_forked_child_is_not_the_creator)
 {
 	EXPECT_EQ(0, r_child(use_parents, &self->p));
-	/* The child is gone, the segment is not. */
+	/* The child has exited; the segment remains. */
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
 	EXPECT_EQ('x', self->p.mem[0]);
@@ -454,7 +454,7 @@ struct load {
 	unsigned long	rounds;
 };
 
-/* Single transfers and vectors, one after the other. */
+/* Single transfers and vectors in turn. */
 static void *load(void *arg)
 {
 	static char buf[4096];
@@ -546,7 +546,7 @@ TEST(a_killed_exporter_leaves_nothing)
 	r_close(&p);
 }
 
-/* It leaves a child that has all its descriptors. */
+/* Leave a child that has inherited all descriptors. */
 static void leave_a_child(struct r_pair *p)
 {
 	(void)p;

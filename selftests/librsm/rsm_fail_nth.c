@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation and each copy of each ioctl of RSM fails once: the call fails and says why,
- * or succeeds all the same, and leaves nothing behind.
+ * Fail each allocation and each copy of each ioctl of RSM once.  The call fails with the reason,
+ * or succeeds nevertheless, and leaves nothing behind.
  */
 #include "rsm_test.h"
 
@@ -10,13 +10,14 @@
 #include "rsm_node.h"
 
 /*
- * struct world - what the calls have to work on
- * @fd: a file of RSM
- * @other: one that is none yet
- * @ctlr: the controller that this program is built for
- * @exp, @segid: a segment, published
- * @imp: of it
- * @id, @made: by the call, or for it
+ * struct world - objects that the calls use
+ * @fd: open file of RSM
+ * @other: file that is not opened for RSM yet
+ * @ctlr: controller that this program is built for
+ * @node: node of this machine @mem, @spare: memory of R_SIZE bytes @exp, @segid: published
+ *	segment
+ * @imp: import of it @id, @made: objects made by the call, or for it
+ * @made_fd: descriptor made by the call
  */
 struct world {
 	int		fd;
@@ -33,7 +34,7 @@ struct world {
 	int		made_fd;
 };
 
-/* -errno, or how the call went. */
+/* Return -errno, or the result that the call reports. */
 #define CALL_ON(on, nr, arg)							\
 	((arg).size = sizeof(arg),						\
 	 ioctl(on, DAT_IOC_RSM_##nr, &(arg)) ? -errno : (int)(arg).err)
@@ -104,7 +105,7 @@ static int call_EXPORT(struct world *w)
 	return ret;
 }
 
-/* With an importer, who is told of it. */
+/* Rebind with an importer, which has to be notified. */
 static int call_REBIND(struct world *w)
 {
 	struct dat_rsm_rebind arg = {
@@ -209,7 +210,7 @@ static int call_FREE(struct world *w)
 		if (!w->made[i].id)
 			continue;
 		ret = CALL(FREE, w->made[i]);
-		/* It may have been the result alone that was lost. */
+		/* The free may have succeeded and only its result been lost. */
 		if (ret == DAT_RSM_BAD_SEG || ret == DAT_RSM_BAD_LOCALMEM)
 			ret = 0;
 		if (!ret)
@@ -218,7 +219,7 @@ static int call_FREE(struct world *w)
 	return ret;
 }
 
-/* A put and a get, of memory and through a handle. */
+/* Put and get, with user memory and with a local memory handle. */
 static int call_IO(struct world *w)
 {
 	struct dat_rsm_ioent e[2] = {
@@ -256,7 +257,7 @@ static int consume(struct world *w)
 	return 0;
 }
 
-/* One for each try. */
+/* Post an event for each try of WAIT, which would otherwise wait forever. */
 static int post_twice(struct world *w)
 {
 	int ret = call_POST(w);
@@ -310,7 +311,7 @@ static int call_RING(struct world *w)
 	struct dat_rsm_ring arg = { .id = w->id };
 	int ret = CALL(RING, arg);
 
-	/* Imports over loopback have none. */
+	/* Imports over loopback have no ring. */
 	return !r_rdma() && ret == DAT_RSM_BAD_CTLR ? 0 : ret;
 }
 
@@ -321,7 +322,7 @@ static int make_ring(struct world *w)
 	return ret ? ret : call_RING(w);
 }
 
-/* It waits for nothing. */
+/* With deadline_ns 0 the call does not wait. */
 static int call_KICK(struct world *w)
 {
 	struct dat_rsm_kick arg = { .id = w->id, .index = ~0U };
@@ -331,8 +332,8 @@ static int call_KICK(struct world *w)
 }
 
 /*
- * Every ioctl: before it, after it, what is said of a second one if all that has failed is to
- * hand over the result of the first, and how few calls of it can fail at least.
+ * Every ioctl: before, after, the error of a second call that is accepted if only copying out
+ * the result of the first has failed, and the least number of its calls that can fail.
  */
 #define OPS(OP)									\
 	OP(OPEN, open_other, close_other, DAT_RSM_BAD_CTLR, 3)			\
@@ -396,7 +397,7 @@ static void world_close(struct world *w)
 	close(w->fd);
 }
 
-/* The import of all that is as good as before. */
+/* The import still works. */
 static int world_works(struct world *w)
 {
 	int ret = call_LOCALMEM(w);
@@ -405,8 +406,8 @@ static int world_works(struct world *w)
 }
 
 /*
- * What a call may say of memory that it has not got, or could not copy.  Of what fails in an
- * adapter, or in rdma_cm, no more is known.
+ * Errors that may report missing memory or a failed copy.  Failures in an adapter or in rdma_cm
+ * are less specific.
  */
 static int says_so(int ret)
 {

@@ -37,7 +37,7 @@ TEST_F(import, connect_checks_its_arguments)
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0x7123456, 0400, &imp));
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0, 0400, &imp));
-	/* Loopback leads to one node; of an adapter it is one that nobody knows. */
+	/* Loopback reaches one node; for an adapter this node is in no table. */
 	EXPECT_EQ(r_rdma() ? RSMERR_REMOTE_NODE_UNREACHABLE : RSMERR_CTLR_NOT_PRESENT,
 		  rsm_memseg_import_connect(p->ctlr, p->node + 1, p->id, 0400, &imp));
 }
@@ -75,7 +75,7 @@ struct somebody {
 	rsm_permission_t	perm;
 };
 
-/* Another user, of no group. */
+/* Connect as another user without groups. */
 static int connects_as_somebody(void *arg)
 {
 	struct somebody *s = arg;
@@ -121,7 +121,7 @@ TEST_F(import, republish_is_for_those_who_come_later)
 	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &s));
 }
 
-/* What the parent has imported is not ours; what we import is not the parent's. */
+/* The parent's imports are invalid in the child, and the child's own imports work. */
 static int use_parents_import(void *arg)
 {
 	struct r_pair *parent = arg, p;
@@ -145,7 +145,7 @@ static int use_parents_import(void *arg)
 	return rsm_memseg_import_disconnect(p.imp);
 }
 
-/* Or it would not end like this. */
+/* Not dumpable, so that the expected fault leaves no core file. */
 static int touch_parents_window(void *arg)
 {
 	prctl(PR_SET_DUMPABLE, 0);
@@ -199,7 +199,7 @@ TEST_F(import, disconnect_minds_mappings_and_descriptors)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(p->imp, &fd));
 	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_import_disconnect(p->imp));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(p->imp));
-	/* The mapping that a get makes is not in the way, nor is an abort. */
+	/* Neither the internal mapping of a get nor a cut import blocks a disconnect. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The table of nodes, for tests; a system has rsm-nodes for that. */
+/* Set the table of nodes; outside of tests rsm-nodes does that. */
 #ifndef RSM_NODE_H
 #define RSM_NODE_H
 
@@ -11,7 +11,7 @@
 
 #include <rdma/dat_rsm.h>
 
-/* @n entries are all that is known from now on; with @local we are another node.  0 or -1. */
+/* Replace the table by @n entries; with @local >= 0 also set the own node.  Return 0 or -1. */
 static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int local)
 {
 	struct dat_rsm_nodes arg = {
@@ -29,7 +29,7 @@ static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int l
 	return ret || arg.err ? -1 : 0;
 }
 
-/* By way of the first controller. */
+/* Make a node that is reached through the first controller. */
 static inline struct dat_rsm_node r_node_at(unsigned int id, const char *addr)
 {
 	struct dat_rsm_node node = { .node = id, .ctlr = 1, .family = AF_INET };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where nodes are, and which this one is: the table that the driver is given. */
+/* The table of nodes that the driver is given, and the own node. */
 #include "rsm_nodes.h"
 
 #include <sched.h>
@@ -20,7 +20,7 @@ static int local_get(int fd)
 	return CALL(fd, NODES, &arg) ? -1 : (int)arg.local;
 }
 
-/* In a network namespace of its own: the machine's nodes are left alone. */
+/* A network namespace of its own leaves the machine's nodes unchanged. */
 FIXTURE(nodes) {
 	int			fd;
 	struct dat_rsm_node	two[2];
@@ -107,7 +107,7 @@ TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 	bad[11] = node_at(3, 3, "::");
 	bad[12] = node_at(3, 3, "ff02::1");
 	bad[13] = node_at(3, 3, "::ffff:10.1.0.3");
-	bad[14] = node_at(1, 1, "10.1.0.99");	/* is in the list already */
+	bad[14] = node_at(1, 1, "10.1.0.99");	/* duplicate of an entry in the list */
 	ASSERT_EQ(0, table_set(self->fd, self->two, 2));
 	for (i = 0; i < 15; i++) {
 		tried[0] = self->two[0];
@@ -148,7 +148,7 @@ TEST_F(nodes, administrators_of_other_namespaces_are_none_here)
 {
 	int own;
 
-	/* From here on all rights are those of a new user namespace, and of what is made in it. */
+	/* From here on we have rights only in new user and network namespaces. */
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		SKIP(return, "this machine makes no user namespaces");
 	EXPECT_EQ(DAT_RSM_PERM_DENIED, table_set(self->fd, self->two, 2));
@@ -172,7 +172,7 @@ TEST_F(nodes, the_own_id_is_everywhere_the_same)
 	EXPECT_EQ(64, t->topology_hdr.local_nodeid);
 	EXPECT_EQ(0, t->topology_hdr.local_cntlr_count);
 	rsm_free_interconnect_topology(t);
-	/* The library has the device open by now, and must not stay with what it was told then. */
+	/* The library has the device open already and must not cache the old node. */
 	ASSERT_EQ(0, local_set(self->fd, 7));
 	ASSERT_EQ(RSM_SUCCESS, rsm_get_interconnect_topology(&t));
 	EXPECT_EQ(7, t->topology_hdr.local_nodeid);
@@ -215,7 +215,7 @@ TEST_F(nodes, the_own_id_stays_while_somebody_relies_on_it)
 	EXPECT_EQ(DAT_RSM_ALREADY_PUBLISHED, CALL(self->fd, NODES, &arg));
 	EXPECT_EQ(2, local_get(self->fd));
 	EXPECT_EQ(0, table_get(self->fd, NULL, 0));
-	/* That it is what it is, is no change. */
+	/* Setting the same node is no change. */
 	arg.local = 2;
 	EXPECT_EQ(0, CALL(self->fd, NODES, &arg));
 	r_close(&p);

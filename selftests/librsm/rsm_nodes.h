@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The driver's table of nodes, and its calls without the library, for tests. */
+/* Access to the driver's table of nodes without the library, for tests. */
 #ifndef RSM_NODES_H
 #define RSM_NODES_H
 
@@ -11,7 +11,7 @@
 
 #include <rdma/dat_rsm.h>
 
-/* Returns -errno, or how the call went. */
+/* Return -errno, or the result that the call reports. */
 #define CALL(fd, nr, arg) \
 	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
@@ -41,7 +41,7 @@ static inline int table_set(int fd, const struct dat_rsm_node *list, uint32_t co
 	return CALL(fd, NODES, &arg);
 }
 
-/* How many there are; @list has room for @room of them.  Or -1. */
+/* Return the size of the table, or -1; fill in up to @room entries of @list. */
 static inline int table_get(int fd, struct dat_rsm_node *list, uint32_t room)
 {
 	struct dat_rsm_nodes arg = {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rsm-nodes: what it takes for a file of nodes, what it says, how it ends.  In a network
+# rsm-nodes: syntax of the file of nodes, messages, and exit status.  Runs in a network
 # namespace, which has nodes of its own.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
@@ -9,7 +9,7 @@ n=0
 
 if [ "${1:-}" != inside ]; then
 	echo "TAP version 13"
-	# What is mounted goes with the process, too.
+	# The mount namespace makes mounts end with the process.
 	unshare -nm true 2>/dev/null && exec unshare -nm "$0" inside
 	echo "1..0 # SKIP this machine makes no namespaces"
 	exit 4
@@ -17,7 +17,7 @@ fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# result NAME: of the command before.
+# result NAME: report the exit status of the previous command.
 result() {
 	local rc=$? status=ok
 	n=$((n + 1))
@@ -30,10 +30,10 @@ result() {
 }
 
 nodes() { timeout 60 "$bin/rsm-nodes" "$@" >"$tmp/out" 2>"$tmp/err"; }
-# Without what it says of the key.
+# Compare the output without the comments about the key.
 shown() { nodes show && [ "$(grep -v '^#' "$tmp/out")" = "$1" ]; }
 
-# refused LINE-NUMBER TEXT: such a file is not loaded, and the message says where it is wrong.
+# refused LINE-NUMBER TEXT: the file is not loaded, and the message names the line.
 refused() {
 	local rc=0
 	printf '%b' "$2" >"$tmp/file"
@@ -100,7 +100,7 @@ cp "$key" "$tmp/key.before"
 	[ "$(stat -c %a "$key")" = 600 ]
 result "keygen replaces a key only by force"
 
-# no_room FILE [--force]: the key can't be written, that is told, and no file is left behind.
+# no_room FILE [--force]: writing the key fails with a message and leaves no file behind.
 no_room() {
 	local rc=0
 	nodes keygen ${2:+"$2"} "$full/$1" || rc=$?
@@ -108,7 +108,7 @@ no_room() {
 		[ "$(ls -A "$full")" = old ] && cmp "$full/old" "$tmp/key.before"
 }
 
-# A page, which the first key takes.
+# A file system of one page, which the first key fills.
 full=$tmp/full
 mkdir "$full" && mount -t tmpfs -o size=4k none "$full" && cp "$tmp/key.before" "$full/old" &&
 	no_room new && no_room new --force && no_room old --force && umount "$full" &&
@@ -127,7 +127,7 @@ chmod 640 "$key"
 	! nodes key "$tmp/none" && grep -q "rsm-nodes keygen" "$tmp/err"
 result "what is no key, or is not secret, is refused"
 
-# Bytes, in octal, beside digits or with some of their bits; 021 is a '1' without one.
+# Octal bytes beside the digits, or differing in a bit; 021 is a '1' with a bit cleared.
 for c in 001 021 057 072 100 107 140 147; do
 	{ printf '%b' "\\0$c" && tail -c +2 "$key"; } >"$tmp/key.bad"
 	chmod 600 "$tmp/key.bad"

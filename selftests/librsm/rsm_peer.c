@@ -102,7 +102,7 @@ static int post_recv(struct peer *p, int n)
 	return ibv_post_recv(p->id->qp, &wr, &bad) ? -1 : 0;
 }
 
-/* A queue pair, memory, and receives. */
+/* Make a queue pair, register memory, and post receives. */
 static int ready(struct peer *p)
 {
 	struct ibv_qp_init_attr attr = {
@@ -140,7 +140,7 @@ static struct sockaddr_in inet_addr_of(const char *addr)
 	return sin;
 }
 
-/* A port that says that this is a kernel; who is root can. */
+/* Bind a port below 1024, which identifies a kernel; only root can. */
 static int bind_port(struct peer *p, struct sockaddr_in sin)
 {
 	int port;
@@ -201,7 +201,7 @@ int peer_reject(struct peer *p, const void *pd, size_t len)
 	return rdma_reject(p->id, pd, (uint8_t)len) ? -1 : 0;
 }
 
-/* What an exporter says whose segment is all of @p's memory; the request was received. */
+/* Answer like an exporter whose segment is all of @p's memory, after a request. */
 void peer_answer(struct peer_answer *a, struct peer *p)
 {
 	*a = (struct peer_answer) {
@@ -256,9 +256,9 @@ int peer_send(struct peer *p, const void *msg, size_t len)
 }
 
 /*
- * Of what the other side hangs up upon.  rxe of Linux 6.1 carries out the other queue pair's part
- * in this call, and writes to it once more after it has let go of it: so who destroys it
- * must not come before us, where there is one processor.
+ * Post a message on which the other side disconnects.  rxe of Linux 6.1 runs that side's receive
+ * path in this call and writes to its QP once more after dropping its reference.  On one CPU,
+ * SCHED_FIFO keeps the thread that destroys the QP from running before.
  */
 static int post_last(struct peer *p, struct ibv_send_wr *wr)
 {
@@ -316,7 +316,7 @@ int peer_rdma(struct peer *p, int write, uint64_t addr, uint32_t rkey, size_t le
 
 /* --- the handshake ---------------------------------------------------------------- */
 
-/* The GID of RoCE that an address of IPv4 makes. */
+/* The RoCE GID of an IPv4 address. */
 static void gid_of(const struct sockaddr *addr, uint8_t *gid)
 {
 	memset(gid, 0, 10);

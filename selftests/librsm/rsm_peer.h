@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Peers of RSM that are none: programs on librdmacm and libibverbs that say what no kernel
- * of ours would.  What goes over the wire is written down here once more, in bytes; the
- * driver's own definitions are in kmod/rsm/rdma.h.
+ * Peers of RSM that are programs on librdmacm and libibverbs.  They send what a kernel with RSM
+ * would not send.  The wire format is repeated here as a check; the driver's own definitions are
+ * in kmod/rsm/rdma.h.
  */
 #ifndef RSM_PEER_H
 #define RSM_PEER_H
@@ -20,15 +20,15 @@
 #define PEER_BIG	2
 #define PEER_MEM	65536		/* bytes that the other side may read and write */
 #define PEER_RECVS	4
-#define PEER_MSG	4096		/* bytes of a receive; of a send, the most */
+#define PEER_MSG	4096		/* size of a receive, and largest send */
 
 #define PEER_NONCE	32
 #define PEER_MAC	32
 #define PEER_KEY	32		/* bytes of the cluster key of these tests */
-#define PEER_TRUSTS	1		/* flag of a greeting: there are no proofs */
+#define PEER_TRUSTS	1		/* flag of a greeting: no proofs */
 #define PEER_CAPABLE	1		/* flag of a proof */
 
-/* All are big-endian; whoever fills one in says so by htobe32(). */
+/* All fields are big-endian; fill them in by htobe32(). */
 struct peer_greeting {
 	uint32_t	magic;
 	uint8_t		version;
@@ -73,7 +73,7 @@ struct peer_grant {
 	uint8_t		mac[PEER_MAC];
 };
 
-/* What both sides prove: all that was said, and between which queue pairs. */
+/* What both sides sign: the whole handshake, and the queue pairs. */
 struct peer_transcript {
 	char			label[16];
 	uint8_t			importer_gid[16];
@@ -97,7 +97,7 @@ struct peer_msg {
 	uint64_t	addr;
 };
 
-#define PEER_OLD_FLAG	1	/* reserved, of an answer */
+#define PEER_OLD_FLAG	1	/* reserved flag of an answer */
 #define PEER_ACK	1
 #define PEER_TELL	2
 #define PEER_PROOF	5
@@ -109,17 +109,21 @@ struct peer_msg {
 
 /*
  * struct peer - one end of a connection
- * @listener: of an exporter
+ * @process: connect from a port that any user can get
+ * @channel: event channel
+ * @listener: listening id of an exporter
+ * @id: id of the connection
+ * @mr: registration of @mem
  * @mem: PEER_MEM bytes, then room for messages
- * @patience_ms: with completions
+ * @patience_ms: timeout of completions
  * @exporter: this end exports
- * @key: cluster key by which it proves
- * @said: the handshake as this end knows it
+ * @key: cluster key of this end
+ * @said: transcript of the handshake at this end
  * @pd: private data of the last event
- * @pd_len: bytes of it
+ * @pd_len: length of @pd
  */
 struct peer {
-	int				process;	/* connects from a port that anybody gets */
+	int				process;	/* use a port above 1023 */
 	struct rdma_event_channel	*channel;
 	struct rdma_cm_id		*listener;
 	struct rdma_cm_id		*id;
@@ -134,37 +138,40 @@ struct peer {
 };
 
 /*
- * Those that return int: 0 or more if all went well, -1 if the machine doesn't play along.
- * peer_event(): the next event, or -1 after @ms.
+ * Functions that return int return 0 or more for success, -1 if something in the machine fails.
+ * peer_event() returns the next event, or -1 after @ms.
  */
 int peer_open(struct peer *p);
 void peer_close(struct peer *p);
 int peer_event(struct peer *p, int ms);
 
-/* As an importer: peer_connect() only sends the request; what comes of it is an event. */
+/* Importer: peer_connect() only sends the request; its result is an event. */
 int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len);
 void peer_greeting(struct peer_greeting *g, uint32_t segid);
 
-/* The key of these tests, which peer_open() takes, as that of the driver; needs root. */
+/* Set the key of these tests, which peer_open() uses, in the driver; needs root. */
 int peer_key_set(void);
 extern const uint8_t peer_key[PEER_KEY];
 
 /*
- * The proof of an importer (or of an exporter) over @said, whichever end this is, in @mac.
- * peer_proof(): fill @said.proof with the ids of this process.  peer_prove(): sign and send it.
- * peer_granted(): wait for the grant: its error, 0 or more; -1: there is none, or the exporter
- * does not know the key.
+ * Importer: peer_mac() computes the proof of the importer, or of the exporter, over @said in
+ * @mac.  peer_proof() fills @said.proof with the ids of this process.  peer_prove() signs and
+ * sends it.  peer_granted() waits for the grant and returns its error, 0 or more; -1: no grant,
+ * or the exporter does not know the key.
  */
 void peer_mac(struct peer *p, int importer, uint8_t *mac);
 void peer_proof(struct peer *p);
 int peer_prove(struct peer *p);
 int peer_granted(struct peer *p);
 
-/* As an exporter: wait for the importer's proof, 0 if it is right; sign and send @said.grant. */
+/*
+ * Exporter: peer_proven() waits for the importer's proof and returns 0 if it is right.
+ * peer_grant() signs and sends @said.grant.
+ */
 int peer_proven(struct peer *p);
 int peer_grant(struct peer *p);
 
-/* As an exporter. */
+/* Exporter: listen, and answer requests. */
 int peer_listen(struct peer *p, const char *addr);
 int peer_accept(struct peer *p, const void *pd, size_t len);
 int peer_reject(struct peer *p, const void *pd, size_t len);
@@ -173,15 +180,15 @@ void peer_answer(struct peer_answer *a, struct peer *p);
 int peer_send(struct peer *p, const void *msg, size_t len);
 
 /*
- * Likewise, but what becomes of it is not waited for: who hangs up on hearing it may be gone
- * before the transport has said that it arrived.
+ * Send without waiting for the completion: a receiver that disconnects on the message may be
+ * gone before the transport acknowledges it.
  */
 int peer_say(struct peer *p, const void *msg, size_t len);
-/* Likewise, an RDMA write with immediate data of @len bytes of @mem. */
+/* The same for an RDMA write of @len bytes of @mem with immediate data. */
 int peer_write_imm(struct peer *p, uint64_t addr, uint32_t rkey, size_t len);
-/* A message that was received: its length. */
+/* Wait for a message and return its length. */
 int peer_receive(struct peer *p, void *msg, int ms);
-/* A transfer between @mem and somewhere: its status. */
+/* Read or write remote memory from @mem; return the completion status. */
 int peer_rdma(struct peer *p, int write, uint64_t addr, uint32_t rkey, size_t len);
 
 #endif /* RSM_PEER_H */

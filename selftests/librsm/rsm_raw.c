@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ioctls of RSM without the library: what it would never say. */
+/* The ioctls of RSM without the library, with arguments that it would never pass. */
 #include "rsm_test.h"
 
 #include <fcntl.h>
@@ -20,11 +20,11 @@ FIXTURE(raw) {
 	uint64_t	slots_size;
 };
 
-/* Returns -errno, or how the call went. */
+/* Return -errno, or the result that the call reports. */
 #define CALL(fd, nr, arg) \
 	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
-/* The number of the controller that this program is built for. */
+/* Return the number of the controller that this program is built for. */
 static uint32_t raw_ctlr(int fd)
 {
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
@@ -91,7 +91,7 @@ FIXTURE_SETUP(raw)
 	self->window = conn.map_offset;
 	EXPECT_EQ(conn.generation, self->slots[conn.slot].generation);
 	EXPECT_EQ(R_SIZE, conn.length);
-	/* Of an adapter there is nothing to map. */
+	/* Segments of an adapter cannot be mapped. */
 	EXPECT_EQ(r_rdma(), conn.map_offset == 0);
 }
 
@@ -122,16 +122,16 @@ TEST_F(raw, a_file_that_is_not_of_rsm_has_no_objects)
 	close(fd);
 }
 
-/* Of arguments that are 0, it says something. */
+/* Queries succeed with arguments that are all 0. */
 static int asks_only(unsigned int nr)
 {
 	return nr == DAT_NR_RSM_CTLR || nr == DAT_NR_RSM_NODES || nr == DAT_NR_RSM_TOPOLOGY;
 }
 
-/* The only one that has grown: of its first version. */
+/* The first version of the only argument that has grown. */
 #define FIRST_CTLR	offsetof(struct dat_rsm_ctlr, device)
 
-/* Sizes that an argument may have, for all numbers. */
+/* Sizes of the arguments, by number. */
 TEST_F(raw, lengths_are_checked)
 {
 	static const uint32_t sizes[] = {
@@ -154,7 +154,7 @@ TEST_F(raw, lengths_are_checked)
 		[DAT_NR_RSM_RING - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_ring),
 		[DAT_NR_RSM_KICK - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_kick),
 	};
-	/* Two have grown: their first version is still taken. */
+	/* These two have grown; the size of their first version is still accepted. */
 	static const uint32_t first[] = {
 		[DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST] = offsetof(struct dat_rsm_ctlr, device),
 		[DAT_NR_RSM_NODES - DAT_NR_RSM_FIRST] = offsetof(struct dat_rsm_nodes, key),
@@ -178,7 +178,10 @@ TEST_F(raw, lengths_are_checked)
 		EXPECT_EQ(E2BIG, errno);
 		EXPECT_EQ(-1, ioctl(self->fd, nr, (void *)8));
 		EXPECT_EQ(EFAULT, errno);
-		/* No object has id 0; OPEN is late, and those that ask, FREE aside, need none. */
+		/*
+		 * No object has id 0, OPEN comes too late, and queries need no object; FREE is
+		 * left out.
+		 */
 		memset(buf, 0, sizeof(buf));
 		buf[0] = sizes[i] + 8;
 		if (i == DAT_NR_RSM_FREE - DAT_NR_RSM_FIRST)
@@ -192,7 +195,7 @@ TEST_F(raw, lengths_are_checked)
 	EXPECT_EQ(ENOTTY, errno);
 }
 
-/* In the struct of nodes, key and state are each of use to one flag. */
+/* In the struct of nodes, key and state are each used with one flag only. */
 TEST_F(raw, what_has_no_meaning_is_to_be_0)
 {
 	static const uint32_t flags[] = {
@@ -214,7 +217,7 @@ TEST_F(raw, what_has_no_meaning_is_to_be_0)
 		arg.key = flags[i] == DAT_RSM_NODES_TRUST;
 		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
 	}
-	/* A caller of version 1 has something else there. */
+	/* For a caller of version 1 the bytes behind are not part of the argument. */
 	arg = (struct dat_rsm_nodes) {
 		.size = offsetof(struct dat_rsm_nodes, key), .key = 4711, .state = 4712,
 	};
@@ -329,7 +332,7 @@ TEST_F(raw, windows_end_where_the_segment_ends)
 	EXPECT_EQ('x', self->mem[R_SIZE - 1]);
 	EXPECT_EQ(MAP_FAILED, mremap(va, R_PAGE, 2 * R_PAGE, MREMAP_MAYMOVE));
 	EXPECT_EQ(-1, mprotect(va, R_PAGE, rw | PROT_EXEC));
-	/* Nor has a child anything of it. */
+	/* A child must not inherit the mapping, so DOFORK is refused. */
 	EXPECT_EQ(-1, madvise(va, R_PAGE, MADV_DOFORK));
 	munmap(va, R_PAGE);
 }
@@ -385,7 +388,7 @@ TEST_F(raw, the_status_pages_are_for_reading)
 	EXPECT_EQ(-1, mprotect((void *)self->slots, self->slots_size, PROT_READ | PROT_WRITE));
 }
 
-/* It becomes something else than @old, over loopback at once. */
+/* Wait until the value differs from @old; over loopback that is immediate. */
 static int soon(const volatile uint32_t *at, uint32_t old)
 {
 	uint64_t end = r_now_ms() + R_SOON_MS;
@@ -430,7 +433,7 @@ TEST_F(raw, fdinfo_has_a_line_for_each_object)
 
 #define OBJECTS R_TIMES(200)
 
-/* Many segments, imports, and memory. */
+/* Make many segments, imports, and local memories. */
 static int raw_many(int fd, char *mem)
 {
 	struct dat_rsm_open o = { .size = sizeof(o) };
@@ -453,7 +456,7 @@ static int raw_many(int fd, char *mem)
 	return 0;
 }
 
-/* Its address space ends while its child, which has inherited the file, closes that. */
+/* The address space ends while a child closes the inherited file. */
 static int end_twice(int done)
 {
 	int fd = open("/dev/rsm", O_RDWR), go[2];
@@ -468,7 +471,7 @@ static int end_twice(int done)
 		_exit(0);
 	}
 	close(fd);
-	/* Now, both. */
+	/* Let both happen now. */
 	write(go[1], "g", 1);
 	return 0;
 }
@@ -499,7 +502,7 @@ static uint64_t noise(void)
 	seed ^= seed << 13;
 	seed ^= seed >> 17;
 	seed ^= seed << 5;
-	/* Mostly what might be right. */
+	/* Return plausible values most of the time. */
 	switch (seed % 8) {
 	case 0:
 		return (uint64_t)seed << 32 | seed;
@@ -512,7 +515,7 @@ static uint64_t noise(void)
 	}
 }
 
-/* Of the arguments, by number; 0: not known here. */
+/* Return the size of an argument by its number; 0: unknown here. */
 static uint32_t arg_size(int nr)
 {
 	static const uint32_t sizes[] = {
@@ -531,7 +534,7 @@ static uint32_t arg_size(int nr)
 	return nr < (int)(sizeof(sizes) / sizeof(sizes[0])) ? sizes[nr] : 0;
 }
 
-/* One that makes a segment or local memory, if the numbers are right. */
+/* Fill in an argument that makes a segment or local memory if the numbers are valid. */
 static void noisy_memory(uint64_t *arg, int nr, uint32_t ctlr, char *mem)
 {
 	uint64_t addr = (uintptr_t)mem + noise() % R_PAGES * R_PAGE;
@@ -549,7 +552,7 @@ static void noisy_memory(uint64_t *arg, int nr, uint32_t ctlr, char *mem)
 		};
 }
 
-/* Objects more after a call that went well. */
+/* Return how many objects a successful call adds. */
 static int made_by(int nr)
 {
 	if (nr == DAT_NR_RSM_FREE)
@@ -557,7 +560,7 @@ static int made_by(int nr)
 	return nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_CONNECT || nr == DAT_NR_RSM_LOCALMEM;
 }
 
-/* Objects of the file, as the kernel tells. */
+/* Count the objects of the file in fdinfo. */
 static int objects(int fd)
 {
 	char path[64], line[256];
@@ -573,7 +576,7 @@ static int objects(int fd)
 	return f ? n : -1;
 }
 
-/* KiB that are pinned for this process. */
+/* Return the KiB that are pinned for this process. */
 static long pinned(void)
 {
 	char line[256];
@@ -609,7 +612,7 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 			continue;
 		if (nr == DAT_NR_RSM_WAIT || nr == DAT_NR_RSM_KICK)
 			arg[2] = 0;
-		/* Nodes that are asked take their time. */
+		/* Asking nodes takes long, so ask for none. */
 		if (nr == DAT_NR_RSM_TOPOLOGY)
 			((struct dat_rsm_topology *)arg)->count = 0;
 		if (nr == DAT_NR_RSM_IO && i % 2) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RSMAPI over an adapter: what loopback has not.  Peers that are no kernels of ours are in
- * this process, see rsm_peer.h; nodes of which there is none are addresses of v0, where
- * nobody listens unless a test does.  Needs the virtual machine's rxe0 on v0.
+ * RSMAPI over an adapter: what loopback does not have.  Peers without a kernel of RSM are in
+ * this process, see rsm_peer.h.  Nodes that do not exist are addresses of v0, where nobody
+ * listens unless a test does.  Needs the virtual machine's rxe0 on v0.
  */
 #include "rsm_test.h"
 
@@ -19,9 +19,9 @@
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define NODE_DEAF	61		/* an address of this machine where nobody listens */
-#define NODE_GONE	62		/* nobody has the address */
+#define NODE_GONE	62		/* an address that no machine has */
 #define NODE_FAKE	63		/* an address of this machine where tests listen */
-#define NODE_NONE	64		/* in no table */
+#define NODE_NONE	64		/* a node in no table */
 #define FAKE		"10.9.0.63"
 #define N		RSM_MAX_SGIOREQS
 
@@ -36,7 +36,7 @@ static int has_rxe(void)
 			"ip -4 addr show dev v0 2>/dev/null | grep -q '" OWN "/'");
 }
 
-/* Nodes that there are not. */
+/* Make the nodes that do not exist. */
 static int make_nodes(void)
 {
 	const struct dat_rsm_node nodes[] = {
@@ -50,7 +50,7 @@ static int make_nodes(void)
 	return r_nodes(nodes, 3, -1);
 }
 
-/* Lines that a command prints. */
+/* Count the lines that a command prints. */
 static int lines_of(const char *text)
 {
 	char pipe[64];
@@ -67,19 +67,19 @@ static int lines_of(const char *text)
 	return n;
 }
 
-/* Queue pairs of this machine. */
+/* Count the queue pairs of this machine. */
 static int queue_pairs(void)
 {
 	return lines_of("rdma resource show qp");
 }
 
-/* Protection domains of this machine. */
+/* Count the protection domains of this machine. */
 static int zones(void)
 {
 	return lines_of("rdma resource show pd");
 }
 
-/* They come back to @n in time. */
+/* Wait until there are @n queue pairs. */
 static int queue_pairs_are(int n)
 {
 	uint64_t end = r_now_ms() + R_WAIT_MS;
@@ -147,7 +147,7 @@ struct listed {
 	rsmapi_access_entry_t	list[3];
 };
 
-/* Another user, of no group: which of both lists lets it in. */
+/* Connect as another user without groups. */
 static int connect_as_somebody(void *arg)
 {
 	struct r_pair *exporter = arg, p;
@@ -223,7 +223,7 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 	void *imp;
 
 	ASSERT_EQ(0, make_nodes());
-	/* The request arrives and nobody looks at it. */
+	/* The request arrives and gets no answer. */
 	ASSERT_EQ(0, peer_listen(&self->peer, FAKE));
 	alarm_in_ms(1000);
 	EXPECT_EQ(RSMERR_INTERRUPTED,
@@ -233,13 +233,15 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 	EXPECT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
 }
 
-/* --- an exporter that is no kernel of ours --------------------------------------- */
+/* --- an exporter that is a program ------------------------------------------------ */
 
 /*
- * struct fake - what one thread does as an exporter while another imports from it
- * @spoil: changes what it would answer
- * @reject: reject with the answer, not accept
- * @stop: go no further than the answer
+ * struct fake - what a thread does as an exporter while another thread imports from it
+ * @peer: its end of the connection
+ * @spoil: function that changes the answer, or NULL
+ * @len: length of the answer
+ * @reject: reject with the answer instead of accepting
+ * @stop: stop after the answer
  * @ret: 0, or what went wrong
  */
 struct fake {
@@ -279,7 +281,7 @@ static void *fake_thread(void *arg)
 	return NULL;
 }
 
-/* Import from it: what that returns; the other side's success is in @f->ret. */
+/* Import from the fake and return the result.  @f->ret is the result of the fake. */
 static int fake_import(struct fake *f, struct r_pair *p)
 {
 	pthread_t t;
@@ -326,7 +328,7 @@ TEST_F(rdma, numbers_are_swapped_for_a_peer_of_the_other_byte_order)
 	EXPECT_EQ(0, memcmp(mem + 8, "\1\2\3\4", 4));
 	EXPECT_EQ(0, memcmp(mem + 16, "\1\2", 2));
 	EXPECT_EQ(0x12, mem[24]);
-	/* Of bytes nobody knows what they are. */
+	/* Plain bytes are not swapped. */
 	EXPECT_EQ(0, memcmp(mem + 32, &x32, 4));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get64(p->imp, 80, &y64, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get32(p->imp, 8, &y32, 1));
@@ -336,7 +338,7 @@ TEST_F(rdma, numbers_are_swapped_for_a_peer_of_the_other_byte_order)
 	EXPECT_EQ(x32, y32);
 	EXPECT_EQ(x16, y16);
 	EXPECT_EQ(x8, y8);
-	/* The sources are as they were. */
+	/* The sources are unchanged. */
 	EXPECT_EQ(0x0102030405060708, x64[2]);
 }
 
@@ -379,7 +381,7 @@ TEST_F(rdma, who_answers_something_else_is_no_node)
 		peer_close(&self->peer);
 		ASSERT_EQ(0, peer_open(&self->peer));
 	}
-	/* But an error of RSM in a reject is believed. */
+	/* An RSM error in a reject, though, is believed. */
 	fakes[0] = (struct fake) { .peer = &self->peer, .spoil = an_error, .reject = 1 };
 	EXPECT_EQ(RSMERR_PERM_DENIED, fake_import(&fakes[0], p));
 }
@@ -410,7 +412,7 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 		EXPECT_EQ('x', self->peer.mem[0]);
 		m = nonsense[i];
 		m.magic = htobe32(m.magic ? m.magic : PEER_MAGIC);
-		/* The last one is well-formed: no memory has that key. */
+		/* The last one is well-formed, but its key belongs to no memory. */
 		if (!nonsense[i].flags) {
 			ASSERT_EQ(0, peer_say(&self->peer, &m, sizeof(m)));
 		} else {
@@ -429,7 +431,7 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 
 #define SMALL_PUTS	8
 
-/* Bytes 'a', 'b', ... with gaps between them; in explicit mode nobody waits for them. */
+/* Put bytes 'a', 'b', ... with gaps between them; in explicit mode there is no wait. */
 static int put_with_gaps(struct r_pair *p)
 {
 	rsm_iovec_t v[SMALL_PUTS];
@@ -503,7 +505,7 @@ TEST_F(rdma, events_and_a_rebind_come_from_whoever_exports)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, &c, 1));
 	EXPECT_EQ('x', self->peer.mem[4096]);
 	EXPECT_EQ(0, self->peer.mem[0]);
-	/* The other way round. */
+	/* The other direction. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->imp, 0));
 	ASSERT_EQ(sizeof(m), peer_receive(&self->peer, &m, R_WAIT_MS));
 	EXPECT_EQ(PEER_TELL, m.type);
@@ -528,9 +530,9 @@ TEST_F(rdma, a_key_that_is_worth_nothing_is_noticed_at_the_close)
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_put(p->imp, 0, "x", 1));
 }
 
-/* --- an importer that is no kernel of ours --------------------------------------- */
+/* --- an importer that is a program ------------------------------------------------ */
 
-/* Connect; how that ends, as an event. */
+/* Connect and return the event of the result. */
 static int greet(struct peer *peer, const void *pd, size_t len)
 {
 	if (peer_connect(peer, OWN, pd, len))
@@ -538,7 +540,7 @@ static int greet(struct peer *peer, const void *pd, size_t len)
 	return peer_event(peer, R_WAIT_MS);
 }
 
-/* A greeting of this node to itself, with what it wants to do. */
+/* Fill in a greeting of this node to itself that asks for @perm. */
 static void own_greeting(struct peer_greeting *g, struct r_pair *p, uint32_t perm)
 {
 	peer_greeting(g, p->id);
@@ -547,7 +549,7 @@ static void own_greeting(struct peer_greeting *g, struct r_pair *p, uint32_t per
 	g->perm = htobe32(perm);
 }
 
-/* Go through the handshake: the error that the exporter grants, 0 or more. */
+/* Go through the handshake; return the error in the grant, 0 or more, or -1. */
 static int shake_hands(struct peer *peer, const struct peer_greeting *g)
 {
 	if (greet(peer, g, sizeof(*g)) != RDMA_CM_EVENT_ESTABLISHED)
@@ -556,7 +558,7 @@ static int shake_hands(struct peer *peer, const struct peer_greeting *g)
 	return peer_prove(peer) ? -1 : peer_granted(peer);
 }
 
-/* A peer that was let in with what it may do; what it was granted is in @a. */
+/* Connect with @perm; store the grant in @a. */
 static int greet_with(struct peer *peer, struct r_pair *p, uint32_t perm, struct peer_grant *a)
 {
 	struct peer_greeting g;
@@ -573,7 +575,7 @@ static int greet_well(struct peer *peer, struct r_pair *p, struct peer_grant *a)
 	return greet_with(peer, p, 0600, a);
 }
 
-/* The segment is as good as before. */
+/* Return 0 if the segment still works. */
 static int still_works(struct r_pair *p)
 {
 	char c = 's', d = 0;
@@ -590,10 +592,11 @@ static int still_works(struct r_pair *p)
 }
 
 /*
- * struct forgery - one wrong thing in a greeting
+ * struct forgery - one wrong field in a greeting
  * @at, @size: bytes that are replaced by those of @by
- * @len: of the greeting
- * @err: what is answered
+ * @by: new value
+ * @len: length of the greeting
+ * @err: error in the answer
  */
 struct forgery {
 	size_t		at;
@@ -615,7 +618,7 @@ TEST_F(rdma, forged_greetings_are_refused)
 		{ AT(segid), 0x7123456, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
 		{ AT(segid), 0, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
 		{ AT(perm), 0777, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
-		/* The table says that this one lives elsewhere. */
+		/* In the table this node has another address. */
 		{ AT(node), NODE_GONE, WHOLE, RSMERR_SEG_NOT_PUBLISHED_TO_NODE },
 		{ AT(version), 0x02010002, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
 		{ AT(version), 0x01010000, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
@@ -644,7 +647,7 @@ TEST_F(rdma, forged_greetings_are_refused)
 	EXPECT_EQ(RSM_SUCCESS, still_works(&self->p));
 }
 
-/* A user without rights, who speaks the kernels' language: 0 if it is not let in. */
+/* A user without rights sends a valid greeting; return 0 if it is refused. */
 static int greet_as_somebody(void *arg)
 {
 	struct peer_greeting *g = arg;
@@ -654,7 +657,7 @@ static int greet_as_somebody(void *arg)
 	if (setgroups(0, NULL) || setresgid(1002, 1002, 1002) || setresuid(1001, 1001, 1001) ||
 	    peer_open(&peer))
 		return 100;
-	/* Such a port is not to be had. */
+	/* The user cannot bind a privileged port. */
 	if (!peer_connect(&peer, OWN, g, sizeof(*g)))
 		return 101;
 	peer_close(&peer);
@@ -681,7 +684,7 @@ TEST_F(rdma, a_process_can_not_speak_for_its_kernel)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
-/* The handshake of a node, from here. */
+/* Go through the handshake as @node; return the error in the grant. */
 static int greet_as(struct peer *peer, struct r_pair *p, rsm_node_id_t node)
 {
 	struct peer_greeting g;
@@ -748,7 +751,7 @@ TEST_F(rdma, a_key_opens_its_segment_and_no_other)
 		  peer_rdma(&self->peer, 1, be64toh(b.addr), be32toh(b.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(p->mem, 'x', R_PAGE));
 	EXPECT_TRUE(r_all(q.mem, 0, R_SIZE));
-	/* Nor what is behind it. */
+	/* Memory behind the segment is not accessible either. */
 	memset(other.mem, 'y', R_PAGE);
 	EXPECT_NE(IBV_WC_SUCCESS, peer_rdma(&other, 1, be64toh(b.addr) + R_SIZE - R_PAGE / 2,
 					    be32toh(b.rkey), R_PAGE));
@@ -780,7 +783,7 @@ TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 
 #define CROWD	200	/* imports of one process */
 
-/* Import often, tell that, and wait to be killed. */
+/* Import many times, report that, and wait to be killed. */
 static void import_crowd(struct r_pair *of, int ready)
 {
 	struct r_pair p;
@@ -803,7 +806,7 @@ struct closes {
 	uint64_t	longest_ms;
 };
 
-/* Open a file of RSM and close it, again and again. */
+/* Open and close a file of RSM, repeatedly. */
 static void open_and_close(volatile struct closes *c)
 {
 	struct dat_rsm_open o;
@@ -826,8 +829,8 @@ static void open_and_close(volatile struct closes *c)
 }
 
 /*
- * A close waits until no MMU notifier runs anywhere.  None takes nearly as long as a process needs
- * to end its imports.
+ * A close waits until no MMU notifier runs anywhere.  None may take nearly as long as a process
+ * needs to end its imports.
  */
 TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 240)
 {
@@ -856,7 +859,7 @@ TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 24
 	kill(crowd, SIGKILL);
 	EXPECT_EQ(crowd, waitpid(crowd, NULL, 0));
 	ms = r_now_ms() - start;
-	/* One that was held up may end just after the process. */
+	/* A close that was held up may end just after the process. */
 	closes->count = 0;
 	while (closes->count < 2)
 		usleep(1000);
@@ -893,7 +896,7 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 #define USER_SHARE	"/sys/module/dat_rsm/parameters/max_user"
 #define SHARE_OF_1	30	/* connections: 1 percent of 3,072 */
 
-/* A segment that everybody may import, of a user without privileges. */
+/* Export, as a user without privileges, a segment that everybody may import. */
 static int somebodys_segment(struct r_peer *owner, uid_t uid)
 {
 	int ret;
@@ -921,14 +924,14 @@ TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
 								 0600, &imp[i]));
 	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES,
 		  rsm_memseg_import_connect(p->ctlr, p->node, owners[0].id, 0600, &more));
-	/* Another user has a share of its own. */
+	/* Another user has its own share. */
 	EXPECT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_connect(p->ctlr, p->node, owners[1].id, 0600, &more));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(more));
 	for (i = 0; i < SHARE_OF_1; i++)
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp[i]));
 	EXPECT_TRUE(queue_pairs_are(before));
-	/* All places were given back. */
+	/* All connections were given back to the share. */
 	EXPECT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_connect(p->ctlr, p->node, owners[0].id, 0600, &more));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(more));
@@ -937,7 +940,7 @@ TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
 	EXPECT_EQ(0, command("echo 25 >" USER_SHARE));
 }
 
-/* The peer is thrown out, and nobody else. */
+/* Return whether the peer is disconnected. */
 static int thrown_out(struct peer *peer)
 {
 	int ev = peer_event(peer, R_WAIT_MS);
@@ -1060,8 +1063,8 @@ TEST_F(rdma, a_peer_can_count_as_far_as_it_likes)
 }
 
 /*
- * Each receive of the exporter holds a message of the peer, which a write with immediate data would
- * have it read once more.
+ * Each receive of the exporter still holds an old message of the peer.  A write with immediate
+ * data must not make the exporter read that message again.
  */
 /* RSM check: 68 */
 TEST_F(rdma, a_write_with_immediate_is_no_message)
@@ -1100,9 +1103,9 @@ TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 }
 
-#define CROWD	200	/* more than wait for an answer */
+#define CROWD	200	/* more than may wait for an answer */
 
-/* Ask, and ask again before there is an answer. */
+/* Send requests, and more requests before the answers. */
 static int crowd(struct r_pair *p)
 {
 	static struct peer peers[CROWD];
@@ -1128,7 +1131,7 @@ TEST_F(rdma, a_crowd_that_asks_holds_up_nobody_who_is_connected)
 	int status, rounds = 0;
 	pid_t pid;
 
-	/* Who claims to be one of them from here is refused. */
+	/* Requests that claim to come from one of these nodes are refused. */
 	ASSERT_EQ(0, make_nodes());
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
@@ -1156,7 +1159,7 @@ TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 	peer_greeting(&g, p->id);
 	g.node = htobe32(p->node);
 	g.to = g.node;
-	/* It never looks at the answer, so nobody confirms it. */
+	/* The peer never handles the answer, so the connection is not confirmed. */
 	ASSERT_EQ(0, peer_connect(&self->peer, OWN, &g, sizeof(g)));
 	usleep(R_QUIET_MS * 1000);
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
@@ -1185,13 +1188,13 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, m, 0, R_SIZE));
 	EXPECT_GT(2 * R_WAIT_MS, r_now_ms() - start);
 	EXPECT_TRUE(thrown_out(&self->peer));
-	/* What it knows is worth nothing any more, though it may try for long. */
+	/* The peer's key is invalid now, however long it tries. */
 	self->peer.patience_ms = 1000;
 	memset(p->mem, 'm', R_SIZE);
 	EXPECT_NE(IBV_WC_SUCCESS,
 		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(p->mem, 'm', R_SIZE));
-	/* The others have not noticed. */
+	/* The other importer is not affected. */
 	m[0] = 'n';
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ('n', c);
@@ -1199,8 +1202,8 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 }
 
 /*
- * With iWARP the memory that an import reads into can be written by its exporter.  Another import's
- * must be in another protection domain.
+ * With iWARP, the exporter can write the memory that an import reads into.  Memory of other
+ * imports must be in another protection domain.
  */
 TEST_F(rdma, each_import_has_a_zone_of_its_own)
 {
@@ -1216,7 +1219,7 @@ TEST_F(rdma, each_import_has_a_zone_of_its_own)
 	ASSERT_LT(0, before);
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, RSM_PERM_RDWR, &imp, &barrier));
 	EXPECT_EQ(before + 1, zones());
-	/* Its ring is in that zone. */
+	/* The ring of the import is in its zone. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(imp, 0, &c, 1));
 	EXPECT_EQ(before + 1, zones());
 	EXPECT_EQ('x', p->mem[0]);
@@ -1291,10 +1294,10 @@ TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
 }
 
 #define LONG_ENTRY	(1UL << 20)
-/* No multiple of 256 pages, behind whose end rxe 6.1 reads a pointer that it does not use. */
+/* Avoid a multiple of 256 pages: rxe 6.1 reads a pointer behind it, without using it. */
 #define LONG_LIST	(N * LONG_ENTRY + R_PAGE)
 
-/* Entry k is all k + 1 wherever it was carried out. */
+/* Return the first entry that was not carried out; entry k is filled with k + 1. */
 static int first_not_put(const char *mem)
 {
 	int k;
@@ -1329,24 +1332,24 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 	}
 	sg.remote_handle = p->imp;
 	sg.iovec = v;
-	/* Afterwards it is known to be memory. */
+	/* The driver knows the memory from now on. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
 	for (ms = 5; ms < 500 && !ret; ms += 5) {
 		memset(mem, 0, N * LONG_ENTRY);
 		alarm_in_ms((unsigned int)ms);
 		ret = rsm_memseg_import_putv(&sg);
-		/* It may have been done already. */
+		/* The vector may have been done before the signal. */
 		alarm_in_ms(0);
 	}
 	EXPECT_EQ(RSMERR_INTERRUPTED, ret) TH_LOG("%d ms", ms);
 	EXPECT_LT(0, sg.io_residual_count);
 	done = N - (int)sg.io_residual_count;
 	EXPECT_LE(done, first_not_put(mem));
-	/* Nothing comes later, either. */
+	/* Nothing arrives later, either. */
 	memcpy(then, mem, N * LONG_ENTRY);
 	usleep(R_LATE_MS * 1000);
 	EXPECT_EQ(0, memcmp(then, mem, N * LONG_ENTRY));
-	/* The handle is usable, or was cut; in no case it is stuck. */
+	/* The handle works or was cut; it is never stuck. */
 	ret = rsm_memseg_import_put(p->imp, 0, &c, 1);
 	EXPECT_TRUE(ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED) TH_LOG("%d", ret);
 	if (!ret)
@@ -1384,7 +1387,7 @@ static void *put_until_cut(void *arg)
 	return NULL;
 }
 
-/* State of the connection of rdma0 to @node, 0 if there is none. */
+/* Return the state of the connection of rdma0 to @node, 0 if there is none. */
 static int link_state(rsm_node_id_t node)
 {
 	rsm_topology_t *t;
@@ -1411,7 +1414,7 @@ TEST_F(rdma, the_topology_tells_who_answers)
 {
 	ASSERT_EQ(0, make_nodes());
 	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(self->p.node));
-	/* RSM listens while somebody has a use for it: that a host says no is enough. */
+	/* RSM listens only while it is in use, so a reject from the host is enough. */
 	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(NODE_DEAF));
 	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(NODE_GONE));
 	EXPECT_EQ(0, link_state(NODE_NONE));
@@ -1437,7 +1440,7 @@ static void other_node(struct peer_answer *a)
 	a->err = htobe32(RSMERR_REMOTE_NODE_UNREACHABLE);
 }
 
-/* State of the connection to a peer that answers like that, or -1. */
+/* Return the state of the connection to a peer that answers like @f, or -1. */
 static int fake_state(struct fake *f)
 {
 	pthread_t t;
@@ -1460,7 +1463,7 @@ TEST_F(rdma, a_node_that_refuses_us_is_there)
 	struct fake f[] = {
 		{ .spoil = other_trust, .reject = 1 }, { .spoil = not_to_us, .reject = 1 },
 		{ .spoil = too_busy, .reject = 1 }, { .stop = 1 },
-		/* This one is not there. */
+		/* This is another node. */
 		{ .spoil = other_node, .reject = 1 },
 	};
 	unsigned int i;
@@ -1497,7 +1500,7 @@ TEST_F(rdma, an_adapter_goes_and_comes_back)
 		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &q.imp));
 	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT,
 		  rsm_memseg_export_create(p->ctlr, &q.exp, p->mem, R_SIZE, 0));
-	/* What they had can be given back, and not used. */
+	/* Objects of the removed adapter can be freed, but not used. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
 	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(p->node));

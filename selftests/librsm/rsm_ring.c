@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Puts and gets that go through the ring of an import: how they go, and what they cost. */
+/* Puts and gets through the ring of an import: results, and system calls. */
 #include "rsm_test.h"
 #include "marks.h"
 
@@ -15,12 +15,12 @@
 #include <sys/time.h>
 #include <sys/user.h>
 
-/* No multiple of 256 pages, behind whose end rxe 6.1 reads a pointer that it does not use. */
+/* Avoid a multiple of 256 pages: rxe 6.1 reads a pointer behind it, without using it. */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
 
 FIXTURE(ring) {
 	struct r_pair	p;
-	char		*mem;		/* of a larger segment */
+	char		*mem;		/* memory of a segment larger than R_SIZE */
 	void		*exp;
 	void		*imp;
 	rsmapi_barrier_t barrier;
@@ -97,7 +97,7 @@ TEST_F(ring, all_sizes_make_the_round_trip)
 	munmap(to, BIG);
 }
 
-/* What a program may do to an import, in any order, against a copy of the segment. */
+/* Random operations on an import, compared with a copy of the segment. */
 TEST_F(ring, the_segment_is_what_was_put)
 {
 	char *copy = r_mem(BIG), *buf = r_mem(BIG);
@@ -114,7 +114,7 @@ TEST_F(ring, the_segment_is_what_was_put)
 			noise_fill(copy + at, n);
 			ASSERT_EQ(0, rsm_memseg_import_put(self->imp, (off_t)at, copy + at, n));
 		} else {
-			/* By the same way as puts before, so it finds them. */
+			/* A get takes the same path as earlier puts, so it sees them. */
 			ASSERT_EQ(0, rsm_memseg_import_get(self->imp, (off_t)at, buf, n));
 			ASSERT_EQ(0, memcmp(copy + at, buf, n)) TH_LOG("%zu", i);
 		}
@@ -135,7 +135,7 @@ struct worker {
 	int			rounds;
 };
 
-/* Puts and gets within what is its own. */
+/* Put and get within the worker's own area. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -184,7 +184,7 @@ static int work_by(struct _test_data_ring *self, int threads, size_t n, int roun
 TEST_F(ring, threads_share_an_import)
 {
 	EXPECT_EQ(0, work_by(self, 4, 4096, 400));
-	/* Together they want more of the data area than there is. */
+	/* Together they need more of the data area than there is. */
 	EXPECT_EQ(0, work_by(self, 6, 300000, 24));
 }
 
@@ -355,11 +355,11 @@ TEST_F(ring, an_import_may_end_with_puts_under_way)
 	munmap(buf, 1 << 18);
 }
 
-/* System calls, as a tracer counts them. */
+/* System calls, counted by a tracer. */
 
 #define AHEAD		32
 
-/* No more than a few that are not in the segment yet: the adapter keeps up. */
+/* Keep at most AHEAD puts in flight, so that the adapter keeps up. */
 static int paced_put(struct r_pair *p, uint64_t i)
 {
 	volatile uint64_t *words = (uint64_t *)p->mem;
@@ -376,7 +376,7 @@ static int explicit_put(struct r_pair *p, uint64_t i)
 	return paced_put(p, i);
 }
 
-/* Two entries, each by another way to name memory, that don't adjoin; one is the number. */
+/* Two entries that do not adjoin, one by address and one by handle; one holds @i. */
 static int vector_of(struct r_pair *p, uint64_t i, int (*vector)(rsm_scat_gath_t *))
 {
 	static rsm_localmemory_handle_t local;
@@ -415,7 +415,7 @@ static int get_vector(struct r_pair *p, uint64_t i)
 
 typedef int put_fn(struct r_pair *p, uint64_t i);
 
-/* The traced process: @ops puts, once some have been made. */
+/* Run @ops puts between the marks in the traced process, after a warm-up. */
 static int puts_between_marks(put_fn *put, int ops)
 {
 	uint64_t i, warm = 200, n = warm + (uint64_t)ops;
@@ -456,7 +456,7 @@ static long count_puts(put_fn *put, int ops, int *status)
 
 /* --- with the poller ----------------------------------------------------------------- */
 
-/* The machine may take the processor away from a process for longer than any other time here. */
+/* Long enough that the poller stays awake when the host stops the process for a while. */
 #define LONG_LOOK	"1000000"
 
 FIXTURE(polled) {
@@ -495,12 +495,12 @@ TEST_F(polled, an_implicit_put_makes_one_system_call_at_most)
 	n = count_puts(paced_put, 2000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 2000", n);
-	/* A wait that is longer than the library cares to look ends in the kernel. */
+	/* A wait that exceeds the library's spin ends in the kernel. */
 	EXPECT_LE(0, n);
 	EXPECT_GE(2010, n);
 }
 
-/* Everything but a wait for an entry that the driver already looks at. */
+/* Count every call but a wait for an entry that the driver already handles. */
 static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 {
 	struct dat_rsm_kick *arg = (struct dat_rsm_kick *)regs->rdx;
@@ -510,7 +510,7 @@ static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 }
 
 /*
- * A vector returns when it is carried out.  How often that takes longer than the library looks
+ * A vector returns when it has been carried out.  How often that exceeds the library's spin
  * depends on the load of the machine, but then the call only waits.
  */
 /* RSM check: 46 */
@@ -551,7 +551,7 @@ TEST_F(ring, of_puts_that_overlap_the_last_one_wins)
 	}
 }
 
-/* That they are counted at all. */
+/* Control: system calls are counted at all. */
 TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system_call)
 {
 	int status;
@@ -563,7 +563,7 @@ TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system
 	EXPECT_LE(400, n);
 }
 
-/* fdinfo of the open device says whether the poller looks. */
+/* Return whether the poller is awake, from fdinfo of the open device. */
 static int poller_awake(void)
 {
 	char path[64], line[256], target[64];
@@ -610,7 +610,7 @@ TEST_F(polled, it_sleeps_when_nobody_puts_and_wakes_for_a_put)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(1, *(volatile uint64_t *)p.mem);
 	ASSERT_TRUE(poller_is(0));
-	/* Asleep it has left the ring in a state in which a put enters. */
+	/* Before it slept, the poller has set the ring to require a kick, so this put enters. */
 	one = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(2, *(volatile uint64_t *)p.mem);
@@ -626,7 +626,7 @@ TEST_F(polled, a_put_wakes_it)
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	ASSERT_TRUE(poller_is(0));
-	/* On a busy machine it may be asleep again when we look. */
+	/* On a busy machine the poller may sleep again before the check. */
 	for (i = 0; i < 20 && poller_awake() != 1; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_GT(20, i);
@@ -697,7 +697,7 @@ TEST_F(ring, many_rings_go_on_side_by_side)
 		ASSERT_EQ(0, rsm_memseg_import_disconnect(imp[n]));
 }
 
-/* Memory that isn't there, or comes late. */
+/* Memory that is missing, or arrives late. */
 
 static sigjmp_buf faulted;
 
@@ -706,7 +706,7 @@ static void leave(int sig)
 	siglongjmp(faulted, 1);
 }
 
-/* A put or get of @n bytes whose memory ends within; returns 1 if its handler has left it. */
+/* Put or get @n bytes whose memory ends within; return 1 if the signal handler left the call. */
 static int fault_at(struct _test_data_ring *self, int put, char *at, size_t n)
 {
 	if (sigsetjmp(faulted, 1))
@@ -736,10 +736,10 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 	size_t i, n, round;
 
 	sigaction(SIGSEGV, &sa, &was);
-	/* More often than there are entries, or room for data. */
+	/* More rounds than there are entries, or room for data. */
 	for (round = 0; round < 150; round++) {
 		i = round % (sizeof(sizes) / sizeof(sizes[0]));
-		/* The last page but of the smallest, or all. */
+		/* Take away the second half, or everything if the size is at most two pages. */
 		n = (sizes[i] - 1) / 2 / R_PAGE * R_PAGE;
 		ASSERT_EQ(0, mprotect(mem + n, BIG - n, PROT_NONE));
 		EXPECT_EQ(1, fault_at(self, 1, mem, sizes[i])) TH_LOG("put of %zu", sizes[i]);
@@ -749,7 +749,7 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 			ASSERT_EQ(1, goes_on(self));
 	}
 	ASSERT_EQ(1, goes_on(self));
-	/* It can be read, so it can be put, and not be got into. */
+	/* Read-only memory can be put, but not be got into. */
 	ASSERT_EQ(0, mprotect(mem, BIG, PROT_READ));
 	EXPECT_EQ(0, fault_at(self, 1, mem, BIG));
 	EXPECT_EQ(1, fault_at(self, 0, mem, BIG));
@@ -759,7 +759,7 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 	munmap(mem, BIG);
 }
 
-/* Serves faults, but not before it has used the import itself. */
+/* A thread that serves page faults after it has used the import itself. */
 struct server {
 	struct _test_data_ring	*self;
 	int			fd;
@@ -780,7 +780,7 @@ static void *serve(void *arg)
 			.src = (uintptr_t)page, .len = R_PAGE,
 		};
 
-		/* An event that is no fault says that there is no more to do. */
+		/* An event that is no fault tells the thread to end. */
 		if (msg.event != UFFD_EVENT_PAGEFAULT)
 			break;
 		s->faults++;
@@ -793,7 +793,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Memory of @size bytes whose pages come from @s, or NULL. */
+/* Map @size bytes whose pages come from @s; NULL on failure. */
 static char *served_mem(struct server *s, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP };
@@ -830,7 +830,7 @@ TEST_F(ring, memory_may_come_from_who_uses_the_import)
 		ASSERT_EQ(0, ret);
 		EXPECT_TRUE(r_all(self->mem + 4096, 'u', n)) TH_LOG("%zu", n);
 		EXPECT_TRUE(r_all(mem + at, 'u', n));
-		/* On to pages that nobody has seen. */
+		/* Drop the pages, so that they fault again. */
 		madvise(mem, size, MADV_DONTNEED);
 		at = i * 8 % 100;
 	}
@@ -841,7 +841,7 @@ TEST_F(ring, memory_may_come_from_who_uses_the_import)
 	close(s.fd);
 }
 
-/* Lines of what is mapped of the device. */
+/* Count the mappings of the device. */
 static int device_maps(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The rings of imports without the library: their bounds, and what it would never write. */
+/* The rings of imports without the library: bounds, and invalid entries. */
 #include "rsm_test.h"
 
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 
 #define START	"/sys/module/dat_rsm/parameters/ring_start"
 
-/* Returns -errno, or how the call went. */
+/* Return -errno, or the result that the call reports. */
 #define CALL(fd, nr, arg) \
 	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
-/* An import, and its ring. */
+/* An import and its ring. */
 struct ring {
 	int				fd;
 	uint32_t			id;
@@ -135,7 +135,7 @@ static uint32_t ring_push(struct ring *r, const struct dat_rsm_entry *e)
 	return r->tail - 1;
 }
 
-/* Returns how it went. */
+/* Carry out one entry; return its result. */
 static int ring_do(struct ring *r, uint32_t op, uint64_t offset, uint32_t length, uint32_t data)
 {
 	struct dat_rsm_entry e = {
@@ -203,7 +203,7 @@ TEST_F(raw, a_ring_is_made_once)
 
 	EXPECT_EQ(0, CALL(self->fd, RING, &again));
 	EXPECT_EQ(0, memcmp(&again, &self->r.info, sizeof(again)));
-	/* Each import has its own. */
+	/* Each import has a ring of its own. */
 	ASSERT_EQ(0, ring_import(self, 0600, &other));
 	EXPECT_NE(again.submit_offset, other.info.submit_offset);
 	ring_unmap(&other);
@@ -256,7 +256,7 @@ TEST_F(raw, regions_are_mapped_as_they_are_meant)
 	strcpy(self->r.data + i->data_size - 8, "same");
 	EXPECT_STREQ("same", (char *)va + i->data_size - 8);
 	munmap(va, i->data_size);
-	/* Those of an import that has made none, and of nobody. */
+	/* Offsets of an import without a ring, and of no import. */
 	ASSERT_EQ(0, raw_connect(self, 0600, &none));
 	EXPECT_EQ(MAP_FAILED, raw_map(fd, i->data_offset + ((none.id - self->r.id) << 8) * R_PAGE,
 				      i->data_size, rw));
@@ -282,7 +282,10 @@ TEST_F(raw, what_reaches_to_the_ends_fits)
 	EXPECT_EQ(0, ring_do(r, DAT_RSM_RING_GET, 0, 1, (uint32_t)r->info.data_size - 1));
 }
 
-/* Whether an import of @perm survives the entry, or @ahead of them. */
+/*
+ * Return whether an import with @perm survives the entry; with @ahead, a tail that is so far
+ * ahead.
+ */
 static int survives(struct _test_data_raw *self, uint32_t perm, const struct dat_rsm_entry *e,
 		    uint32_t ahead)
 {
@@ -298,7 +301,7 @@ static int survives(struct _test_data_raw *self, uint32_t perm, const struct dat
 	ret = ring_kick(&r, index, in_ms(R_WAIT_MS));
 	if (ret == DAT_RSM_CONN_ABORTED && r.slot->generation == r.generation)
 		ret = -2;
-	/* It is not looked at again. */
+	/* The ring is not processed again. */
 	if (ret == DAT_RSM_CONN_ABORTED && ring_kick(&r, index, 0) != ret)
 		ret = -3;
 	ring_unmap(&r);
@@ -354,7 +357,7 @@ TEST_F(raw, whoever_writes_nonsense_loses_the_import)
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, ~0U));
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, 1U << 31));
 	EXPECT_EQ(0, survives(self, 0600, &good, 0));
-	/* Neither the segment nor a neighbour has noticed. */
+	/* Neither the segment nor another import is affected. */
 	EXPECT_TRUE(r_all(self->mem, 0, R_SIZE));
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
@@ -368,7 +371,7 @@ static void set(const char *path, const char *text)
 	close(fd);
 }
 
-/* The file that says which allocation of this process is to fail, or -1. */
+/* Open the file that selects the allocation of this process to fail; -1 on failure. */
 static int faults_open(void)
 {
 	set("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
@@ -380,7 +383,7 @@ static int faults_open(void)
 	return open("/proc/self/fail-nth", O_RDWR);
 }
 
-/* Make the ring with the Nth allocation failing; @reached: there was one. */
+/* Make the ring with allocation @n failing; set @reached if there was one. */
 static int ring_make_failing(struct ring *r, int faults, unsigned int n, int *reached)
 {
 	struct dat_rsm_ring arg = { .size = sizeof(arg), .id = r->id };
@@ -406,12 +409,12 @@ TEST_F(raw, without_memory_there_is_no_ring_and_then_there_is)
 	ASSERT_EQ(0, raw_connect(self, 0600, &r));
 	for (n = 1; reached && n < 1000; n++) {
 		ret = ring_make_failing(&r, faults, n, &reached);
-		/* So do copies of the argument. */
+		/* Copies of the argument fail as well. */
 		ASSERT_TRUE(ret == 0 || ret == DAT_RSM_NO_MEM || ret == DAT_RSM_NO_RESOURCES ||
 			    ret == -EFAULT) TH_LOG("%d in call %u", ret, n);
 		if (ret > 0 || !reached)
 			continue;
-		/* There may be one; the next is to fail with a new one. */
+		/* The ring may exist; use a new import for the next round. */
 		ASSERT_EQ(0, ring_free(&r));
 		ASSERT_EQ(0, raw_connect(self, 0600, &r));
 	}
@@ -431,7 +434,7 @@ static int set_start(unsigned int start)
 	return !f || fprintf(f, "%u", start) < 0 || fclose(f);
 }
 
-/* Each entry puts its number, at a place of its own; some at once, then all of the ring. */
+/* Each entry puts its number at its own place, until the whole ring is in use. */
 static int stream(struct ring *r, char *mem, uint32_t n)
 {
 	uint32_t i, first = r->tail, room = r->info.entries - 1, at;
@@ -503,7 +506,7 @@ TEST_F(raw, waiting_has_an_end)
 	pthread_create(&t, NULL, signaller, &me);
 	EXPECT_EQ(DAT_RSM_INTERRUPTED, ring_kick(r, r->tail, DAT_RSM_FOREVER));
 	pthread_join(t, NULL);
-	/* What is done is done. */
+	/* Entries that are done stay done. */
 	EXPECT_EQ(0, ring_flush(r));
 	EXPECT_EQ(0, ring_kick(r, r->tail - 1, 0));
 	EXPECT_EQ(0, ring_kick(r, r->tail - 1, DAT_RSM_FOREVER));
@@ -534,12 +537,12 @@ TEST_F(raw, who_waits_is_told_of_the_end)
 	ASSERT_EQ(0, ring_import(self, 0600, &r));
 	pthread_create(&t, NULL, freer, &r);
 	err = ring_kick(&r, r.tail, DAT_RSM_FOREVER);
-	/* It is cut first, and then gone. */
+	/* The import is first cut and then gone. */
 	EXPECT_TRUE(err == DAT_RSM_BAD_SEG || err == DAT_RSM_CONN_ABORTED) TH_LOG("%d", err);
 	pthread_join(t, &ret);
 	EXPECT_EQ(NULL, ret);
 	EXPECT_EQ(DAT_RSM_BAD_SEG, ring_kick(&r, r.tail, 0));
-	/* Pages that are mapped stay, and mean nothing. */
+	/* Mapped pages stay, without a meaning. */
 	r.data[0] = 'x';
 	ring_push(&r, &(struct dat_rsm_entry) { .op = FLUSH });
 	EXPECT_EQ(DAT_RSM_BAD_SEG, ring_kick(&r, r.tail - 1, 0));
@@ -566,7 +569,7 @@ struct scribbler {
 	int		end;
 };
 
-/* Writes all over what it may write. */
+/* Write random values over the entries. */
 static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
@@ -581,7 +584,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* One import's life under fire: its entries change while they are being read. */
+/* Use an import while its entries change under the driver. */
 static int life_under_fire(struct _test_data_raw *self)
 {
 	struct scribbler s = { .end = 0 };
@@ -611,7 +614,7 @@ TEST_F(raw, entries_that_change_do_no_harm)
 	char *fence = r_mem(3 * R_PAGE);
 	int i;
 
-	/* What is beside the segment, in whatever direction. */
+	/* Watch the memory on both sides of the segment. */
 	memset(fence, 'f', 3 * R_PAGE);
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(0, life_under_fire(self));
@@ -619,7 +622,7 @@ TEST_F(raw, entries_that_change_do_no_harm)
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
 
-/* Shows an entry, and takes it back as soon as somebody seems to look. */
+/* Publish an entry, and withdraw it as soon as the driver seems to read the ring. */
 static void *toggle(void *arg)
 {
 	struct scribbler *s = arg;
@@ -734,7 +737,7 @@ TEST_F(raw, a_child_can_be_no_poller)
 	EXPECT_EQ(0, status);
 }
 
-/* Whether the poller is awake, by fdinfo; -1: there is none. */
+/* Return whether the poller is awake, from fdinfo; -1: there is no poller. */
 static int poller_awake(int fd)
 {
 	char path[64], line[256];
@@ -774,7 +777,10 @@ TEST_F(raw, there_is_one_poller_at_a_time)
 	EXPECT_EQ(-1, poller_awake(self->fd));
 }
 
-/* Post a flush by the rules, enter only if asked to, and watch.  0, or -ETIMEDOUT. */
+/*
+ * Post a flush, enter only if a kick is required, and poll for its completion.  Return 0 or
+ * -ETIMEDOUT.
+ */
 static int flush_by_the_rules(struct ring *r)
 {
 	const struct dat_rsm_entry flush = { .op = DAT_RSM_RING_FLUSH };
@@ -799,7 +805,10 @@ static int ring_asks(struct ring *r, uint32_t flags)
 	return r->status->flags == flags;
 }
 
-/* A ring that was armed before is so until the next entry; and the poller may sleep early. */
+/*
+ * Wait until the ring requires no kicks.  A ring that was armed before stays so until the next
+ * entry, and the poller may sleep early.
+ */
 static int ring_is_watched(struct ring *r)
 {
 	uint64_t end = r_now_ms() + R_WAIT_MS;
@@ -825,7 +834,7 @@ TEST_F(raw, a_ring_asks_for_kicks_while_the_poller_sleeps_and_only_then)
 	ASSERT_EQ(0, pthread_join(t, NULL));
 }
 
-/* It parks and wakes all the time, between the entries and beside them. */
+/* The poller parks and wakes all the time, between and during entries. */
 TEST_F_TIMEOUT(raw, nothing_is_lost_while_a_poller_parks, 120)
 {
 	pthread_t t;
@@ -859,7 +868,7 @@ TEST_F(raw, pages_can_be_unmapped_under_way)
 	EXPECT_EQ(0, ring_free(&r));
 }
 
-/* For ever. */
+/* Post entries forever. */
 static void stream_on(struct ring *r)
 {
 	for (;;) {
@@ -933,7 +942,7 @@ TEST_F(raw, kicks_and_the_end_may_meet)
 	for (i = 0; i < 30; i++) {
 		ASSERT_EQ(0, raw_connect(self, 0600, &r));
 		arg.id = r.id;
-		/* Some are made while they are about to end. */
+		/* Some rings are made just before their import ends. */
 		if (i % 2)
 			ASSERT_EQ(0, CALL(self->fd, RING, &arg));
 		for (j = 0; j < i; j++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rsm.segmentid, line by line.  The parser's source is part of this program: the library
- * keeps it to itself.
+ * rsm.segmentid, line by line.  The parser is internal to the library, so its source is compiled
+ * into this program.
  */
 #include <stdint.h>
 #include <stdio.h>

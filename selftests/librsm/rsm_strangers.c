@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a process of RSM can't do to others that have nothing to do with it, over loopback. */
+/* What a process using RSM cannot do to unrelated processes, over loopback. */
 #include "rsm_test.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #define MAX_MAPS	1024U	/* RSM_MAX_MAPS */
 #define NOBODY		65534
 
-/* Returns -errno, or how the call went. */
+/* Return -errno, or the result that the call reports. */
 #define CALL(fd, nr, arg) \
 	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
@@ -104,7 +104,7 @@ TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
 	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
 	three = window(self->fd, &c, 0, 3 * R_PAGE);
 	ASSERT_NE(NULL, three);
-	/* The same page each time: neighbours do not become one. */
+	/* Map the same page each time, so that adjacent mappings are not merged. */
 	while (n <= MAX_MAPS && (va = window(self->fd, &c, 0, R_PAGE))) {
 		before = last;
 		last = va;
@@ -112,18 +112,18 @@ TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
 	}
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(MAX_MAPS, n);
-	/* A hole makes three of one first, then two. */
+	/* A hole splits one mapping into three first, of which the middle one then goes. */
 	EXPECT_EQ(-1, munmap(three + R_PAGE, R_PAGE));
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(0, munmap(last, R_PAGE));
 	EXPECT_EQ(0, munmap(before, R_PAGE));
 	EXPECT_EQ(0, munmap(three + R_PAGE, R_PAGE));
-	/* Other imports have mappings of their own. */
+	/* Other imports have limits of their own. */
 	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &other));
 	EXPECT_NE(NULL, window(self->fd, &other, 0, R_PAGE));
 }
 
-/* Imports until there is no place; returns their number. */
+/* Import until the limit is reached; return the number of imports. */
 static int imports_of(uid_t uid)
 {
 	struct dat_rsm_connect c;
@@ -134,7 +134,7 @@ static int imports_of(uid_t uid)
 	fd = rsm_file();
 	while (n < 126 && !connect_to(fd, SEGID, DAT_RSM_READ, &c))
 		n++;
-	/* In another file it has none either. */
+	/* The limit also holds for another file of the same user. */
 	if (!connect_to(rsm_file(), SEGID, DAT_RSM_READ, &c))
 		return 125;
 	return c.err == DAT_RSM_NO_RESOURCES ? n : 124;
@@ -188,22 +188,22 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	self->fd = rsm_file();
 	ASSERT_EQ(0, export(self->fd, self->mem, R_SIZE, &self->exp));
 	ASSERT_EQ(0, publish(self->fd, self->exp, SEGID));
-	/* A quarter of 80, while it holds them; another user has as many. */
+	/* A quarter of 80, as long as they are held; another user gets as many. */
 	EXPECT_EQ(20, hoard_start(&h));
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
-	/* root may have what is left: 59 beside its export. */
+	/* root may use what is left: 59 beside its export. */
 	for (i = 0; i < 40; i++)
 		ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
 	hoard_end(&h);
-	/* All were given back. */
+	/* All places were given back. */
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
 }
 
 #define CROWD_IMPORTS	32
-#define CROWD_MAPS	1000	/* of each import */
-#define CROWD		2	/* processes: one has no more than 65,530 mappings */
+#define CROWD_MAPS	1000	/* mappings of each import */
+#define CROWD		2	/* processes: one can have at most 65,530 mappings */
 
-/* Map all windows in many pieces and wait; @ready is told. */
+/* Map all windows in many pieces, report on @ready, and wait. */
 static void crowd(int ready)
 {
 	struct dat_rsm_connect c;
@@ -232,7 +232,7 @@ struct count {
 	int		stop;
 };
 
-/* Publish and unpublish a segment of its own, and count. */
+/* Publish and unpublish a segment repeatedly, and count. */
 static void publisher(volatile struct count *count)
 {
 	int fd = rsm_file();
@@ -252,8 +252,8 @@ static void publisher(volatile struct count *count)
 #define MOVES	10
 
 /*
- * A rebind zaps 64,000 mappings.  A stranger that needs the lock of the node meanwhile gets on at
- * least a quarter as fast as it does afterwards.
+ * A rebind zaps 64,000 mappings.  A process that needs the node's lock meanwhile must run at
+ * least a quarter as fast as afterwards.
  */
 TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 {
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 	other = fork();
 	if (!other)
 		publisher(count);
-	/* The end of a process that failed is the end of the pipe. */
+	/* If a process fails, its end of the pipe closes and the read below fails. */
 	close(ready[1]);
 	for (i = 0; i < CROWD; i++)
 		ASSERT_EQ(1, read(ready[0], &c, 1));

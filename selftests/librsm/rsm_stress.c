@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RSMAPI under load: many processes, ends in the middle of things.  Segments are of shared
- * memory, so that what was done to them can be looked at when their exporter is gone.
+ * RSMAPI under load: many processes, which end while they transfer.  Segments are shared memory,
+ * so that their contents can be checked after their exporter is gone.
  */
 #include "rsm_test.h"
 
@@ -12,20 +12,20 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-/* More than three waits of R_WAIT_MS, which a test has at least. */
+/* More than three times R_WAIT_MS, which a test may need. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 
 #define N		RSM_MAX_SGIOREQS
 #define WORKERS		8
-#define RUN_MS		2000	/* of what has no end of its own */
-#define AREA		R_PAGE	/* of each worker, in a segment of R_SIZE */
+#define RUN_MS		2000	/* run time of loops without an end of their own */
+#define AREA		R_PAGE	/* part of each worker in a segment of R_SIZE */
 
 /*
- * struct shared - what all processes of a test see
- * @stop: workers end
- * @id: of the segment
- * @rounds: of each worker
+ * struct shared - memory shared by all processes of a test
+ * @stop: tells workers to end
+ * @id: id of the segment
+ * @rounds: rounds of each worker
  */
 struct shared {
 	int		stop;
@@ -50,7 +50,7 @@ static void stop(struct shared *s)
 	__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
 }
 
-/* A process of @fn, which returns 0 if all went well. */
+/* Start a process that runs @fn, which returns 0 for success. */
 static pid_t worker(int (*fn)(struct shared *s, int i), struct shared *s, int i)
 {
 	pid_t pid = fork();
@@ -59,7 +59,7 @@ static pid_t worker(int (*fn)(struct shared *s, int i), struct shared *s, int i)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ret = fn(s, i);
-		/* Others may wait for it for as long as the test has. */
+		/* Report the failure now: other workers may wait until the test's timeout. */
 		if (ret)
 			fprintf(stderr, "# worker %d ends: %d\n", i, ret);
 		_exit(ret);
@@ -76,7 +76,7 @@ static int exit_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Export @mem, and let workers know. */
+/* Export @mem and publish the id to the workers. */
 static int export_shared(struct r_pair *p, struct shared *s, char *mem)
 {
 	int ret = r_open(p);
@@ -97,7 +97,7 @@ static int import_shared(struct r_pair *p, const struct shared *s)
 	return ret ? ret : r_import(p, RSM_PERM_RDWR);
 }
 
-/* N entries, in a part of the segment that is ours. */
+/* Fill in N entries within the area of worker @i. */
 static void area_list(rsm_scat_gath_t *sg, rsm_iovec_t *v, void *imp, char *buf, int i)
 {
 	size_t len = AREA / N, k;
@@ -112,7 +112,7 @@ static void area_list(rsm_scat_gath_t *sg, rsm_iovec_t *v, void *imp, char *buf,
 	};
 }
 
-/* Puts, vectors and gets in its own area; each round is signalled. */
+/* Put, get and use vectors in the worker's own area; each round posts a signal. */
 static int write_and_read(struct shared *s, int i)
 {
 	char *buf = r_mem(AREA), *back = r_mem(AREA);
@@ -168,12 +168,12 @@ TEST(many_importers_write_and_read_their_areas)
 		EXPECT_TRUE(r_all(mem + (size_t)i * AREA, (char)s->rounds[i], AREA));
 		events -= s->rounds[i];
 	}
-	/* One for each vector, neither lost nor made up. */
+	/* Exactly one event for each vector. */
 	EXPECT_EQ(0, events);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 }
 
-/* Its answer to each number in the segment is that number in the other one. */
+/* Answer each number in the segment by putting it into the other segment. */
 static int echo(struct shared *s, int i)
 {
 	struct r_pair out, in = { };
@@ -186,7 +186,7 @@ static int echo(struct shared *s, int i)
 	if (rsm_memseg_export_create(in.ctlr, &in.exp, mem, R_SIZE, 0) ||
 	    rsm_memseg_export_publish(in.exp, &in.id, NULL, 0))
 		return 2;
-	/* The first thing that is put is who we are. */
+	/* The first put sends the id of our segment. */
 	n = in.id;
 	if (rsm_memseg_import_put64(out.imp, 0, &n, 1) || rsm_intr_signal_post(out.imp, 0))
 		return 3;
@@ -232,7 +232,7 @@ TEST(two_processes_answer_each_other)
 	rsm_memseg_export_destroy(p.exp);
 }
 
-/* Puts rounds of vectors until it is cut; looks whether what it was told is true. */
+/* Put vectors until the import is cut; check the reported results. */
 static int putv_until_cut(struct shared *s, char *mem, int i)
 {
 	size_t len = AREA / N, done, k;
@@ -254,7 +254,7 @@ static int putv_until_cut(struct shared *s, char *mem, int i)
 	if (ret != RSMERR_CONN_ABORTED || !sg.io_residual_count || sg.io_residual_count > N)
 		return 2;
 	done = N - sg.io_residual_count;
-	/* What comes behind the one that failed may be on its way at an adapter. */
+	/* With an adapter, entries behind the failed one may be in flight. */
 	for (k = 0; k < (r_rdma() ? done : N); k++)
 		if (k != done && !r_all(area + k * len, (char)(k < done ? n : n - 1), len))
 			return 3;
@@ -263,7 +263,7 @@ static int putv_until_cut(struct shared *s, char *mem, int i)
 	return rsm_memseg_import_disconnect(p.imp);
 }
 
-/* What the workers of the next tests write to. */
+/* Memory that the workers of the next tests write to. */
 static char *victim_mem;
 
 static int putv_worker(struct shared *s, int i)
@@ -321,7 +321,7 @@ static int putv_forever(struct shared *s, int i)
 {
 	int ret = putv_until_cut(s, victim_mem, i);
 
-	/* It was to be killed. */
+	/* The process was to be killed before. */
 	return ret ? ret : 99;
 }
 
@@ -346,7 +346,7 @@ TEST(importers_that_are_killed_disturb_nobody)
 		EXPECT_EQ(128 + SIGKILL, exit_of(pid[i]));
 	stop(s);
 	EXPECT_EQ(0, exit_of(other));
-	/* None is left that could be signalled, and the segment is as good as before. */
+	/* No import is left to be signalled, and the segment still works. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p.exp, 0));
 	EXPECT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p.imp, 0, "x", 1));
@@ -360,7 +360,7 @@ static int cut_or(int ret, int other)
 	return ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED || ret == other;
 }
 
-/* Connects, does a bit of everything, and goes; again and again. */
+/* Connect, use everything a little, and disconnect, repeatedly. */
 static int come_and_go(struct shared *s, int i)
 {
 	char buf[64] = "", *va;
@@ -373,7 +373,7 @@ static int come_and_go(struct shared *s, int i)
 	while (!stopped(s)) {
 		p.id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
 		ret = r_import(&p, RSM_PERM_RDWR);
-		/* It may need the processor to be published again. */
+		/* Let the exporter run, so that it can publish the segment again. */
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
 			usleep(1000);
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
@@ -436,10 +436,10 @@ TEST(importers_come_and_go_while_the_segment_changes)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 }
 
-/* What a segment's memory is filled with by who has taken it back. */
+/* Fill byte of memory that its owner has taken back. */
 #define BACK	'#'
 
-/* Small entries that don't adjoin. */
+/* Put small entries that do not adjoin. */
 static int store_with_gaps(struct r_pair *p, char *buf, int i)
 {
 	rsm_iovec_t v[N];
@@ -457,7 +457,7 @@ static int store_with_gaps(struct r_pair *p, char *buf, int i)
 	return rsm_memseg_import_putv(&sg);
 }
 
-/* Stores in its area, in all ways that there are, whatever becomes of the segment. */
+/* Store in the worker's area in all ways, whatever happens to the segment. */
 static int store_somehow(struct r_pair *p, rsm_scat_gath_t *sg, volatile char *area, int i)
 {
 	char *buf = sg->iovec[0].local.vaddr;
@@ -508,7 +508,7 @@ static int store_without_end(struct shared *s, int i)
 	return 0;
 }
 
-/* Workers whose area of @mem has been stored in. */
+/* Count the workers that have stored in their area of @mem. */
 static int storing(const char *mem)
 {
 	int i, n = 0;
@@ -519,8 +519,8 @@ static int storing(const char *mem)
 }
 
 /*
- * Half of the workers store in @mem.  Those that do keep the processors from those that still
- * connect, so on a busy machine the last of them takes long.
+ * Wait until half of the workers store in @mem.  On a busy machine they delay those that still
+ * connect, so waiting for all would take long.
  */
 static int stored(const char *mem)
 {
@@ -534,7 +534,7 @@ static int stored(const char *mem)
 	return 1;
 }
 
-/* The memory is its owner's again, and nobody else's. */
+/* Return whether nobody but the owner writes to the memory any more. */
 static int taken_back(char *mem)
 {
 	memset(mem, BACK, R_SIZE);
@@ -640,8 +640,10 @@ TEST(nobody_stores_in_memory_of_an_exporter_that_was_killed)
 
 /*
  * struct busy - a thread that puts vectors
- * @started: it is at it
- * @ret: of the last
+ * @p: segment and import
+ * @buf: source
+ * @started: the thread has begun
+ * @ret: result of the last vector
  */
 struct busy {
 	struct r_pair	*p;
@@ -688,7 +690,7 @@ TEST(a_disconnect_waits_for_vectors)
 			;
 		usleep((unsigned int)i * 100);
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
-		/* What is there now, stays. */
+		/* The contents must not change any more. */
 		memset(b.buf, 'x', R_SIZE);
 		memcpy(now, p.mem, R_SIZE);
 		pthread_join(t, NULL);
@@ -700,7 +702,7 @@ TEST(a_disconnect_waits_for_vectors)
 	free(now);
 }
 
-/* Memory whose faults nobody answers, or -1. */
+/* Make page faults in @mem hang; return the userfaultfd, or -1. */
 static int unanswered(char *mem, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -731,12 +733,12 @@ TEST(an_importer_that_is_stuck_holds_up_nobody)
 	b.p = &p;
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(0, pthread_create(&t, NULL, putv_thread, &b));
-	/* It has begun to read, and will go on to do so. */
+	/* The transfer has begun to read and hangs. */
 	ASSERT_EQ(1, poll(&pfd, 1, R_WAIT_MS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 	EXPECT_EQ(0, b.ret);
-	/* Zeros for all; then it sees that it was cut. */
+	/* Closing resolves all faults with zeros; the thread then sees that it was cut. */
 	close(pfd.fd);
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, b.ret);
@@ -758,9 +760,9 @@ static void *vector_thread(void *arg)
 	return NULL;
 }
 
-#define SPENT_MS	5000	/* for what others are not to wait for */
+#define SPENT_MS	5000	/* upper limit of calls that must not wait */
 
-/* What was put before waits for nothing, so the exporter does not wait for it. */
+/* The rebind waits neither for the first entry, which is done, nor for the stuck second one. */
 TEST(a_vector_that_is_stuck_holds_up_no_rebind)
 {
 	struct pollfd pfd = { .events = POLLIN };
@@ -803,7 +805,7 @@ static long faults(void)
 	return u.ru_minflt;
 }
 
-/* Reads its window again and again; returns how often that faulted after the first time. */
+/* Read the window repeatedly; return the number of faults after the first one. */
 static int watch_window(struct shared *s, int i)
 {
 	volatile char *va;
@@ -835,7 +837,7 @@ TEST(a_rebind_empties_no_windows_of_strangers)
 
 	R_LOOPBACK_ONLY("there are no windows");
 	pid = worker(watch_window, s, 0);
-	/* Objects of this process have the same ids as those of the other. */
+	/* Objects of this process have the same ids as those of the worker. */
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_map(p.imp, &va, RSM_MAP_NONE, RSM_PERM_RDWR, 0, R_PAGE));
@@ -845,7 +847,7 @@ TEST(a_rebind_empties_no_windows_of_strangers)
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_memseg_export_rebind(p.exp, i % 2 ? p.mem : m, 0, R_SIZE));
 	stop(s);
-	/* A few for reasons of its own. */
+	/* The worker has a few page faults of its own. */
 	EXPECT_GT(20, exit_of(pid));
 	r_close(&p);
 }

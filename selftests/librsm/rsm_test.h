@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RSMAPI for tests.  A test says in a comment "RSM check: N" which of the numbered checks
- * of conformance it is.
+ * RSMAPI for tests.  A test says in a comment "RSM check: N" which of the numbered checks of
+ * conformance it covers.
  *
- * Most programs are built twice: for loopback, and as NAME_rdma for the first adapter.  There
- * the segment is of the same machine, too, but everything goes through the adapter: signals,
- * the data of explicit puts and the news of a cut come some time after the call.  R_SOON_MS,
- * R_LATE_MS and r_settle() are for that; what one of both can't do says r_rdma() or
+ * Most programs are built twice: for loopback, and as NAME_rdma for the first adapter.  With the
+ * adapter the segment is on the same machine, but everything goes through the adapter: signals,
+ * data of explicit puts and the report of a cut arrive some time after the call.  R_SOON_MS,
+ * R_LATE_MS and r_settle() account for that.  Tests for one of the two use r_rdma() or
  * R_LOOPBACK_ONLY().
  */
 #ifndef RSM_TEST_H
@@ -32,7 +32,7 @@
 #include "kselftest_harness.h"
 
 #ifdef R_RDMA
-/* Each connection is one of a real stack, below which is an emulated machine. */
+/* Connections use a real stack on an emulated machine, which takes time. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 #endif
@@ -41,16 +41,16 @@
 #define R_PAGES		8
 #define R_SIZE		(R_PAGES * R_PAGE)
 #define R_SEGID		0x600000
-#define R_WAIT_MS	20000	/* for what must come; the debug kernel is slow */
-#define R_QUIET_MS	200	/* for what must not come */
-#define R_SOON_MS	(r_rdma() ? R_WAIT_MS : 0)	/* for what has come, over loopback */
-#define R_LATE_MS	(r_rdma() ? R_QUIET_MS : 0)	/* for what could have come by now */
+#define R_WAIT_MS	20000	/* for expected events; the debug kernel is slow */
+#define R_QUIET_MS	200	/* for events that must not come */
+#define R_SOON_MS	(r_rdma() ? R_WAIT_MS : 0)	/* for what is immediate over loopback */
+#define R_LATE_MS	(r_rdma() ? R_QUIET_MS : 0)	/* time in which nothing more may come */
 
-/* Which controller a program is built for. */
+/* The controller that the program is built for. */
 #ifdef R_RDMA
 static inline int r_rdma(void) { return 1; }
 
-/* The first adapter, but where somebody knows better. */
+/* The first adapter, unless RSM_CTLR names another one. */
 static inline char *r_ctlr(void)
 {
 	char *name = getenv("RSM_CTLR");
@@ -62,16 +62,16 @@ static inline int r_rdma(void) { return 0; }
 static inline char *r_ctlr(void) { return NULL; }
 #endif
 
-/* At the beginning of a test; scripts/rsm-conformance looks for it, too. */
+/* Put this at the beginning of a test; scripts/rsm-conformance looks for it too. */
 #define R_LOOPBACK_ONLY(why) do {						\
 	if (r_rdma())								\
 		SKIP(return, why);						\
 } while (0)
 
-/* So often; less where it takes long. */
+/* Number of repetitions, reduced where each takes long. */
 #define R_TIMES(n)	(r_rdma() ? (n) / 10 : (n))
 
-/* A segment of this process, published, and an import of it by this process. */
+/* A published segment of this process, and an import of it by this process. */
 struct r_pair {
 	rsmapi_controller_handle_t	ctlr;
 	rsm_node_id_t			node;
@@ -126,7 +126,7 @@ static inline int r_import(struct r_pair *p, rsm_permission_t perm)
 	return ret ? ret : rsm_memseg_import_init_barrier(p->imp, RSM_BAR_DEFAULT, &p->barrier);
 }
 
-/* One more import, of which implicit transfers can be made. */
+/* Make another import with a barrier for implicit transfers. */
 static inline int r_also(struct r_pair *p, rsm_permission_t perm, void **imp,
 			 rsmapi_barrier_t *barrier)
 {
@@ -156,7 +156,7 @@ static inline void r_close(struct r_pair *p)
 		munmap(p->mem, R_SIZE);
 }
 
-/* All 0 .. size - 1 are @c. */
+/* Return whether @size bytes are all @c. */
 static inline int r_all(const char *at, char c, size_t size)
 {
 	while (size--)
@@ -165,7 +165,7 @@ static inline int r_all(const char *at, char c, size_t size)
 	return 1;
 }
 
-/* Run @fn in a child; it returns a number below 128, which this returns. */
+/* Run @fn in a child and return its result, a number below 128; -1 if the child failed. */
 static inline int r_child(int (*fn)(void *arg), void *arg)
 {
 	int status;
@@ -181,8 +181,8 @@ static inline int r_child(int (*fn)(void *arg), void *arg)
 }
 
 /*
- * A process that exports: it tells the id through a pipe and stays until it is told to
- * go on, when it does as its function says, and then exits.
+ * A process that exports.  It sends the segment id through a pipe and waits until it is told to
+ * go on.  Then it runs its function, and exits.
  */
 struct r_peer {
 	pid_t			pid;
@@ -221,7 +221,7 @@ static inline int r_peer_start(struct r_peer *peer, void (*then)(struct r_pair *
 	return read(peer->from, &peer->id, sizeof(peer->id)) == sizeof(peer->id) ? 0 : -1;
 }
 
-/* Have it do its work once, and wait until it has. */
+/* Let the process run its function, and wait until it has. */
 static inline int r_peer_go(struct r_peer *peer)
 {
 	char c = 'g';
@@ -238,7 +238,7 @@ static inline void r_peer_stop(struct r_peer *peer, int sig)
 	close(peer->from);
 }
 
-/* All that was said by the import of @p has arrived: who leaves waits for that, for a second. */
+/* Wait until everything sent by the import of @p has arrived, which a disconnect does. */
 static inline int r_settle(struct r_pair *p)
 {
 	int ret;

@@ -9,12 +9,12 @@
 FIXTURE(vector) {
 	struct r_pair			p;
 	char				*buf;	/* R_SIZE bytes */
-	rsm_localmemory_handle_t	local;	/* of them */
+	rsm_localmemory_handle_t	local;	/* handle of @buf */
 	rsm_iovec_t			v[N];
 	rsm_scat_gath_t			sg;
 };
 
-/* N entries of a byte each, from the start of the buffer to the start of the segment. */
+/* Fill in N entries of a byte each, from the start of the buffer to that of the segment. */
 static void list_init(struct _test_data_vector *self)
 {
 	int i;
@@ -131,7 +131,7 @@ TEST_F(vector, whole_segments_go_through_handles_both_ways)
 	EXPECT_TRUE(r_all(self->buf, 0, 100));
 }
 
-/* In the segment one after the other, but for a gap; here back to front. */
+/* Entries that adjoin in the segment, but for a gap, and are in reverse order in the buffer. */
 static void list_adjoin(struct _test_data_vector *self)
 {
 	size_t at = 5;
@@ -172,17 +172,17 @@ TEST_F(vector, entries_that_adjoin_in_the_segment_are_entries_still)
 	memset(self->buf, 0, R_SIZE);
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
 	EXPECT_TRUE(list_is_there(self));
-	/* Up to the one that can't be written, and no further. */
+	/* Entries are done up to the one that cannot be written. */
 	self->v[N - 2].local.vaddr = (char *)R_PAGE;
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ(2, self->sg.io_residual_count);
-	/* One of nothing is done with those before it. */
+	/* An empty entry is done with those before it. */
 	self->sg.io_request_count = 4;
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(0, self->sg.io_residual_count);
 }
 
-/* With a registration of 256 pages rxe of Linux 6.1 looks beyond the end of a table. */
+/* rxe of Linux 6.1 reads beyond a table with a registration of 256 pages. */
 #define BIG	((size_t)250 * R_PAGE)
 
 static size_t big_length(unsigned int *seed)
@@ -190,13 +190,16 @@ static size_t big_length(unsigned int *seed)
 	switch (rand_r(seed) % 6) {
 	case 0: return 0;
 	case 1: return 1 + (size_t)rand_r(seed) % 64;
-	/* About what an adapter takes at a time. */
+	/* About the size of a chunk of an adapter's transfers. */
 	case 2: return 16380 + (size_t)rand_r(seed) % 9;
 	default: return (size_t)rand_r(seed) % 40000;
 	}
 }
 
-/* Of user memory and of local memory by turns, three of four where the last one ended. */
+/*
+ * Random entries of user memory and of local memory.  Three of four begin in the segment where
+ * the last one ended.
+ */
 static void big_list(struct _test_data_vector *self, unsigned int *seed, char *buf,
 		     rsm_localmemory_handle_t local)
 {
@@ -279,7 +282,7 @@ TEST_F(vector, a_bad_entry_ends_the_walk)
 	static const unsigned int at[] = { 0, 7, 15 };
 	unsigned int i, k;
 
-	/* Memory that was used before makes no difference. */
+	/* Use the memory before: errors must not depend on whether it is known. */
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -329,7 +332,7 @@ TEST_F(vector, later_entries_win)
 	for (i = 0; i < N - 1; i++)
 		EXPECT_EQ('a' + i, self->p.mem[i]);
 	EXPECT_TRUE(r_all(self->p.mem + N - 1, 'a' + N - 1, N + 1));
-	/* What one call wrote the next one reads. */
+	/* A call reads what the previous call wrote. */
 	self->sg.io_request_count = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ('a', self->buf[0]);
@@ -358,7 +361,7 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 	self->sg.remote_handle = self->p.imp;
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, R_SOON_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
-	/* Alone it means nothing. */
+	/* This flag alone has no effect. */
 	self->sg.flags = RSM_SIG_POST_NO_ACCUMULATE;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
@@ -366,7 +369,7 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 
 #define ROUNDS R_TIMES(2000)
 
-/* Puts the number of the round all over the first page, and signals. */
+/* Put the number of the round all over the first page, and signal. */
 static int put_rounds(void *arg)
 {
 	rsm_memseg_id_t id = *(rsm_memseg_id_t *)arg;
@@ -402,7 +405,7 @@ TEST_F(vector, who_is_woken_by_a_signal_sees_the_data)
 	pid = fork();
 	if (!pid)
 		_exit(put_rounds(&self->p.id));
-	/* Only that one is to be signalled back. */
+	/* Signals go to all imports, so only that of the child may be left. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
 	for (i = 1; i <= ROUNDS; i++) {
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
@@ -556,16 +559,16 @@ TEST_F(vector, random_lists_do_as_their_entries_say)
 }
 
 /*
- * struct guess - what a list should do
- * @k: entries that are carried out
- * @ret: what is returned
+ * struct guess - expected result of a list
+ * @k: number of entries that are carried out
+ * @ret: return value
  */
 struct guess {
 	unsigned int	k;
 	int		ret;
 };
 
-/* An address that is none, or only for one direction. */
+/* Return whether the address is invalid for this direction. */
 static int bad_addr(const rsm_iovec_t *v, const char *ro, const char *hole, int put)
 {
 	const char *at = v->local.vaddr;
@@ -573,7 +576,7 @@ static int bad_addr(const rsm_iovec_t *v, const char *ro, const char *hole, int 
 	return !at || at == hole || (at == ro && !put);
 }
 
-/* What entry @v does, or RSM_SUCCESS; in the order of RSMAPI. */
+/* Return the expected error of entry @v, checked in the order of RSMAPI, or RSM_SUCCESS. */
 static int entry_error(struct _test_data_vector *self, const rsm_iovec_t *v, const char *ro,
 		       const char *hole, int put)
 {
@@ -595,7 +598,7 @@ static int entry_error(struct _test_data_vector *self, const rsm_iovec_t *v, con
 	return RSM_SUCCESS;
 }
 
-/* A page of memory that vectors have used more than once, each way. */
+/* Map a page and use it in vectors several times in each direction. */
 static char *used_page(struct _test_data_vector *self, int type, void *handle)
 {
 	char *page = r_mem(R_PAGE);
@@ -631,7 +634,7 @@ TEST_F(vector, memory_that_was_used_before_and_is_gone_is_bad)
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ(1, self->sg.io_residual_count);
-	/* Other memory, at the same place. */
+	/* Map other memory at the same address. */
 	ASSERT_EQ(page, mmap(page, R_PAGE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	memset(page, 'o', 64);
@@ -694,7 +697,7 @@ TEST_F(vector, memory_that_was_used_before_and_dropped_is_zeros)
 	munmap(page, R_PAGE);
 }
 
-/* What the parent transfers is its own, and what the child has stays as it was. */
+/* Transfers use the parent's memory, and the child's copy does not change. */
 static void transfers_beside_a_child(struct __test_metadata *_metadata,
 				     struct _test_data_vector *self, char *page)
 {
@@ -772,7 +775,7 @@ TEST_F(vector, there_may_be_any_number_of_buffers)
 	self->sg.io_request_count = 2;
 	self->v[1].transfer_length = 0;
 	for (i = 0; i < BUFFERS; i++) {
-		/* Not side by side. */
+		/* Keep the buffers apart. */
 		buf[i] = (char *)r_mem(2 * R_PAGE) + R_PAGE;
 		memset(buf[i], i, R_PAGE);
 	}
@@ -803,7 +806,7 @@ struct share {
 	int				bad;
 };
 
-/* A part of the segment and of the buffer that is its own, by turns of either kind. */
+/* Transfer a separate part of segment and buffer, by address and by handle in turn. */
 static void *vectors_of_one(void *arg)
 {
 	struct share *s = arg;
@@ -852,7 +855,7 @@ static void *vector_changer(void *arg)
 	int i;
 
 	for (i = 0; i < R_TIMES(400); i++) {
-		/* Not at an address that anybody uses, but the address space is the same. */
+		/* No transfer uses this address, but the address space is the same. */
 		mprotect(page, R_PAGE, i % 2 ? PROT_READ : PROT_NONE);
 		usleep(200);
 	}
@@ -908,13 +911,13 @@ static void random_entry(struct _test_data_vector *self, rsm_iovec_t *v, unsigne
 			v->local_offset = pick(seed, odd, 8);
 	} else {
 		v->local.vaddr = where[strange ? rand_r(seed) % 6 : 0];
-		/* All of it is as its first byte is. */
+		/* All of these buffers have the same byte everywhere. */
 		if (v->local.vaddr != self->buf || v->transfer_length > R_PAGE)
 			v->local_offset = 0;
 	}
 }
 
-/* Have @next begin in the segment where @v ends, if there is room for both. */
+/* Let @next begin in the segment where @v ends, if there is room for both. */
 static void adjoin(const rsm_iovec_t *v, rsm_iovec_t *next)
 {
 	if (v->remote_offset < R_SIZE && v->transfer_length < R_SIZE &&
@@ -923,7 +926,7 @@ static void adjoin(const rsm_iovec_t *v, rsm_iovec_t *next)
 		next->remote_offset = v->remote_offset + v->transfer_length;
 }
 
-/* What @model becomes: the segment of a put, our memory of a get. */
+/* Update @model: the segment for a put, local memory for a get. */
 static struct guess play(struct _test_data_vector *self, char *model, const char *ro,
 			 const char *hole, int put)
 {
@@ -974,7 +977,7 @@ TEST_F(vector, strange_lists_fail_where_they_are_strange)
 		ASSERT_EQ(0, memcmp(model, put ? self->p.mem : self->buf, R_SIZE));
 		codes |= 1U << ret;
 	}
-	/* All there are. */
+	/* All codes have occurred. */
 	EXPECT_EQ(1U << RSM_SUCCESS | 1U << RSMERR_BAD_SGIO | 1U << RSMERR_BAD_ADDR |
 		  1U << RSMERR_BAD_OFFSET | 1U << RSMERR_BAD_LENGTH, codes);
 	munmap(model, R_SIZE);

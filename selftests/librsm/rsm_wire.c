@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A host on the wire sends an exporter what no rdma_cm would send.  The peer writes its own
+ * A host sends an exporter packets that rdma_cm would not send.  The peer writes its own
  * packets; see roce_peer.h.  Needs root and the virtual machine's rxe0 on v0.
  */
 #include "rsm_test.h"
@@ -12,14 +12,14 @@
 #include "rsm_peer.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
-#define ELSEWHERE	"10.9.0.62"	/* of the same network, and nobody's */
+#define ELSEWHERE	"10.9.0.62"	/* an unused address of the same network */
 #define NODE_KNOWN	62
 #define NODE_UNKNOWN	61
 #define PORT_KERNEL	1023
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
-#define FLOOD_MS	30000	/* for all of them: a slow machine meets fewer */
-#define PATIENCE_MS	5000	/* for calls of users that the strangers must not disturb */
+#define FLOOD_MS	30000	/* time for all peers; a slow machine meets fewer */
+#define PATIENCE_MS	5000	/* limit of calls that the peers must not disturb */
 
 FIXTURE(wire) {
 	struct r_pair		p;
@@ -34,7 +34,7 @@ FIXTURE_SETUP(wire)
 	int ret;
 
 	inet_pton(AF_INET, OWN, &own.sin_addr);
-	/* First, for the peer's process inherits what is open. */
+	/* First, because the peer's process inherits open descriptors. */
 	ret = getuid() ? -EPERM : roce_start(&self->peer, &own);
 	if (ret == -EPERM || ret == -ENODEV)
 		SKIP(return, "needs root, and soft-RoCE on a veth pair");
@@ -55,7 +55,7 @@ FIXTURE_TEARDOWN(wire)
 	roce_end(&self->peer);
 }
 
-/* Greet; true if there is an answer. */
+/* Send a greeting; return whether there is an answer. */
 static int greet(FIXTURE_DATA(wire) *self, struct roce_answers *a)
 {
 	memcpy(self->ask.pd, &self->g, sizeof(self->g));
@@ -63,7 +63,7 @@ static int greet(FIXTURE_DATA(wire) *self, struct roce_answers *a)
 	       !roce_answers(&self->peer, 1, R_WAIT_MS, a);
 }
 
-/* The RSM error in the private data of the last reject; 0 if it has none. */
+/* Return the RSM error in the private data of the last reject; 0 if there is none. */
 static uint32_t error_of(const struct roce_answers *a)
 {
 	struct peer_answer answer;
@@ -116,8 +116,8 @@ TEST_F(wire, a_greeting_from_a_port_of_kernels_is_heard)
 }
 
 /*
- * Strangers who connect and say something that is no proof, and neither confirm the connection
- * before nor answer when it ends.
+ * Peers that connect and send something that is no proof.  They never confirm the connection and
+ * do not answer its end.
  */
 static int strangers(FIXTURE_DATA(wire) *self)
 {

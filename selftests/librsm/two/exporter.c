@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The machine that exports; see two.h. */
+/* The exporting machine; see two.h. */
 #include <sys/reboot.h>
 
 #include "rsm_node.h"
@@ -10,7 +10,7 @@ struct exporter {
 	void			*ctlr;
 	struct two_control	*control;
 	rsm_memseg_export_handle_t control_exp;
-	char			*mem[2];	/* of the data segment, by turns */
+	char			*mem[2];	/* memory of the data segment, used in turn */
 	int			now;
 	rsm_memseg_export_handle_t data_exp;
 };
@@ -79,7 +79,10 @@ static uint64_t op_publish(struct exporter *e, uint64_t arg)
 	return (uint64_t)rsm_memseg_export_publish(e->data_exp, &id, NULL, 0);
 }
 
-/* Until the flag is @last, which is said to be done at once: the other side is to put now. */
+/*
+ * Watch until the flag is @last.  Report the command as done at once, so that the importer
+ * starts to put.
+ */
 static uint64_t op_watch(struct exporter *e, uint64_t last)
 {
 	volatile uint64_t *flag = (volatile uint64_t *)(e->mem[e->now] + TWO_FLAG);
@@ -102,7 +105,7 @@ static uint64_t op_kill(struct exporter *e, uint64_t arg)
 	return 0;
 }
 
-/* The virtual machine is gone with that; a real one starts anew. */
+/* This ends the virtual machine; a real one reboots. */
 static uint64_t op_power_off(struct exporter *e, uint64_t arg)
 {
 	(void)e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The machine that imports, and tests; see two.h.  In this order: at the end nobody exports. */
+/* The importing machine, which runs the tests in this order; the last one ends the exporter. */
 #include "rsm_test.h"
 
 #include <pthread.h>
@@ -8,10 +8,10 @@
 #include "two.h"
 
 #define N		RSM_MAX_SGIOREQS
-#define LOST_MS		60000	/* until a peer is given up that says nothing any more */
-#define BACK_MS		60000	/* until another exporter has been started */
+#define LOST_MS		60000	/* time after which a silent peer is given up */
+#define BACK_MS		60000	/* time after which another exporter has been started */
 
-/* The data segment, that for control, and the number of the last command. */
+/* The data segment, the control segment, and the number of the last command. */
 FIXTURE(two) {
 	struct r_pair			p;
 	rsm_memseg_import_handle_t	control;
@@ -21,7 +21,7 @@ FIXTURE(two) {
 
 #define SELF struct _test_data_two *self
 
-/* As soon as somebody exports it. */
+/* Connect as soon as the segment is exported. */
 static int connect_soon(struct r_pair *p, rsm_memseg_id_t id, void **imp)
 {
 	uint64_t end = r_now_ms() + BACK_MS;
@@ -72,7 +72,7 @@ FIXTURE_TEARDOWN(two)
 	two_close(self);
 }
 
-/* Say that something is to be done, and don't wait. */
+/* Send a command without waiting. */
 static int order(SELF, enum two_op op, uint64_t arg)
 {
 	uint64_t cmd[] = { ++self->seq, op, arg };
@@ -81,7 +81,7 @@ static int order(SELF, enum two_op op, uint64_t arg)
 	return ret ? ret : rsm_intr_signal_post(self->control, 0);
 }
 
-/* Until it is done: its result, or ~1. */
+/* Wait until the command is done; return its result, or ~1. */
 static uint64_t done(SELF)
 {
 	uint64_t answer[2] = {}, end = r_now_ms() + 2 * R_WAIT_MS;
@@ -102,7 +102,7 @@ static uint64_t tell(SELF, enum two_op op, uint64_t arg)
 	return order(self, op, arg) ? ~1ULL : done(self);
 }
 
-/* State of the connection of rdma0 to the other node, 0 if there is none. */
+/* Return the state of the connection of rdma0 to the other node, 0 if there is none. */
 static int link_state(void)
 {
 	rsm_topology_t *t;
@@ -141,7 +141,7 @@ TEST_F(two, lists_tell_nodes_apart)
 		  rsm_memseg_import_connect(self->p.ctlr, TWO_EXPORTER, TWO_PRIVATE, 0600, &imp));
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(self->p.ctlr, TWO_EXPORTER, 0x7123456, 0600, &imp));
-	/* Ours are not those of the other. */
+	/* Our own segments are not those of the other node. */
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(self->p.ctlr, TWO_IMPORTER, TWO_DATA, 0600, &imp));
 }
@@ -245,7 +245,7 @@ TEST_F(two, who_sees_the_flag_sees_the_data)
 	uint64_t i, last = 1000;
 
 	ASSERT_EQ(0, tell(self, TWO_FILL, 0));
-	/* It says that it has begun; what it has seen comes later. */
+	/* This returns when the exporter has begun; the result comes later. */
 	tell(self, TWO_WATCH, last);
 	rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_EXPLICIT);
 	for (i = 1; i <= last; i++) {
@@ -285,7 +285,7 @@ static void *load(void *arg)
 	return NULL;
 }
 
-/* Start it, and wait until it puts. */
+/* Start the thread and wait until it puts. */
 static int load_start(struct load *l, pthread_t *t)
 {
 	uint64_t end = r_now_ms() + R_WAIT_MS;
@@ -351,13 +351,13 @@ TEST_F(two, an_exporter_that_is_killed_during_putv_is_an_abort)
 	EXPECT_LT(0, l.residual);
 	EXPECT_GT(R_WAIT_MS, r_now_ms() - start);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->control, R_WAIT_MS));
-	/* Another one can be connected to. */
+	/* A new exporter can be connected to. */
 	two_close(self);
 	ASSERT_EQ(RSM_SUCCESS, two_open(self));
 	EXPECT_EQ(0, tell(self, TWO_FILL, 1));
 }
 
-/* Somebody who does nothing is told that the other side was lost at @start: 1; else 0. */
+/* An idle import must be cut; return 1 if it is.  @start is when the peer was lost. */
 static int cut_in_time(void *imp, uint64_t start)
 {
 	int ret = rsm_intr_signal_wait(imp, LOST_MS);
@@ -367,8 +367,8 @@ static int cut_in_time(void *imp, uint64_t start)
 }
 
 /*
- * What is sent from now on goes to nobody.  To take eth0 down would be too much: queue pair 1
- * of soft RoCE is deaf for ever when it could not send.
+ * Packets sent from now on are lost.  Taking eth0 down would do too much: after a failed
+ * transmission, queue pair 1 of soft RoCE never receives again.
  */
 #define NEIGH	TWO_ADDR_1 " dev eth0"
 #define LOSE	"ip neigh replace " NEIGH " lladdr 52:54:00:00:09:99 nud permanent"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two machines: one exports and does as it is told by the other, which tests.
+ * Two machines: one exports and obeys the other, which runs the tests.
  *
- * The exporter has three segments: one for control, one for data, and one that it alone may
- * import.  A command is put into the control segment and signalled; the exporter writes
- * there what came of it, and then the command's number.
+ * The exporter has three segments: one for control, one for data, and one that only the exporter
+ * may import.  The importer puts a command into the control segment and signals it.  The
+ * exporter writes the result into the control segment, and then the command's number.
  */
 #ifndef RSM_TWO_H
 #define RSM_TWO_H
 
 #include <stdint.h>
 
-#define TWO_EXPORTER	1		/* node ids; addresses are those of scripts/vm --link */
+#define TWO_EXPORTER	1		/* node ids; the addresses are those of scripts/vm --link */
 #define TWO_IMPORTER	2
 #define TWO_ADDR_1	"10.9.1.1"
 #define TWO_ADDR_2	"10.9.1.2"
@@ -22,30 +22,30 @@
 #define TWO_SIZE	(1UL << 20)	/* bytes of the data segment */
 
 enum two_op {
-	TWO_FILL,	/* the data segment with a byte */
-	TWO_SUM,	/* result: of its bytes */
-	TWO_POST,	/* so many events for importers of the data segment */
-	TWO_EVENTS,	/* result: events that came for the data segment */
-	TWO_REBIND,	/* the data segment, to memory filled with a byte */
-	TWO_UNPUBLISH,	/* the data segment */
+	TWO_FILL,	/* fill the data segment with a byte */
+	TWO_SUM,	/* result: sum of the data segment's bytes */
+	TWO_POST,	/* post this many events to importers of the data segment */
+	TWO_EVENTS,	/* result: number of events at the data segment */
+	TWO_REBIND,	/* rebind the data segment to memory filled with a byte */
+	TWO_UNPUBLISH,	/* unpublish the data segment */
 	TWO_PUBLISH,
-	TWO_WATCH,	/* data and a flag while they are put; result: how often in disorder */
-	TWO_KILL,	/* itself; another exporter is started */
-	TWO_POWER_OFF,	/* the machine: at once, without a word to anybody */
+	TWO_WATCH,	/* watch data and flag during puts; result: times out of order */
+	TWO_KILL,	/* kill the exporter; another one is started */
+	TWO_POWER_OFF,	/* power off at once, without disconnecting */
 };
 
-/* What TWO_WATCH looks at, in the data segment. */
+/* Places in the data segment that TWO_WATCH reads. */
 #define TWO_FLAG	0
 #define TWO_SLOTS	4096
 #define TWO_NR_SLOTS	64
 
 /*
  * struct two_control - the control segment
- * @seq: of the command, by the importer
+ * @seq: number of the command, by the importer
  * @op: enum two_op
- * @arg: of it
+ * @arg: argument of the command
  * @done: seq of the last command that was carried out
- * @result: of it
+ * @result: result of that command
  */
 struct two_control {
 	uint64_t	seq;
