@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One thing to wait for, for many event dispatchers: CNOs, their agents and descriptors. */
+/* One object to wait on for many EVDs: CNOs, their agents and descriptors. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -430,7 +430,7 @@ TEST_F(cno, resizing_keeps_events_and_their_order)
 		event.event_data.software_event_data.pointer = (void *)i;
 		ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(self->evd[0], &event));
 	}
-	/* Too many for a smaller one. */
+	/* More events are queued than fit. */
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(dat_evd_resize(self->evd[0], 64)));
 	for (i = 0; i < 95; i++) {
 		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd[0], &event));

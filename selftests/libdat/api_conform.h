@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the api_conform_*.c have in common besides dat_api.h. */
+/* Helpers of the api_conform_*.c, besides dat_api.h. */
 #ifndef API_CONFORM_H
 #define API_CONFORM_H
 
@@ -18,7 +18,7 @@ static inline DAT_EP_STATE c_state(DAT_EP_HANDLE ep)
 	return state;
 }
 
-/* The number of the next event, or 0. */
+/* Return the number of the next event, or 0. */
 static inline DAT_EVENT_NUMBER c_next(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -26,7 +26,7 @@ static inline DAT_EVENT_NUMBER c_next(DAT_EVD_HANDLE evd)
 	return a_event(evd, A_WAIT_US, &event) ? event.event_number : (DAT_EVENT_NUMBER)0;
 }
 
-/* No event within A_QUIET_US. */
+/* Return whether no event comes within A_QUIET_US. */
 static inline int c_quiet(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -40,7 +40,7 @@ static inline DAT_RETURN c_ask(struct a_pair *p, DAT_EP_HANDLE ep)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* The request that comes next, or NULL. */
+/* Return the next connection request, or NULL. */
 static inline DAT_CR_HANDLE c_request(struct a_pair *p)
 {
 	DAT_EVENT event;
@@ -51,13 +51,13 @@ static inline DAT_CR_HANDLE c_request(struct a_pair *p)
 	return event.event_data.cr_arrival_event_data.cr_handle;
 }
 
-/* ep[1] to ep[0]. */
+/* Connect ep[1] to ep[0]. */
 static inline DAT_RETURN c_connect(struct a_pair *p)
 {
 	return a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]);
 }
 
-/* An EP whose requests may be UNSIGNALLED, and the EVD that takes them and nothing else. */
+/* Make an EP whose requests may be UNSIGNALLED, and an EVD for its requests only. */
 static inline DAT_RETURN c_unsignalled(struct a_pair *p, DAT_EP_HANDLE *ep, DAT_EVD_HANDLE *evd)
 {
 	DAT_EP_ATTR attr = a_attr(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What moves and how it is told: flags, lengths, empty messages, memory that goes away. */
+/* Data transfer and its completions: flags, lengths, empty messages, memory that is freed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void until_idle(DAT_EP_HANDLE ep)
 		;
 }
 
-/* --- what notifies --------- */
+/* --- notification --------- */
 
 struct waiter {
 	DAT_EVD_HANDLE	evd;
@@ -64,7 +64,7 @@ static void *wait_for_one(void *arg)
 	return NULL;
 }
 
-/* Connect ep[1] anew, as an EP whose requests go to @evd and may be UNSIGNALLED. */
+/* Replace ep[1] by an EP whose requests go to @evd and may be UNSIGNALLED, and connect it. */
 static DAT_RETURN unsignalled(struct a_pair *p, DAT_EVD_HANDLE *evd)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_wakes_no_waiter, 60)
 	EXPECT_EQ(0, __atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 2, 0));
 	pthread_join(thread, NULL);
-	/* It was there all the same, and before the other. */
+	/* The unsignalled event was queued, before the other one. */
 	EXPECT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(1, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
 	EXPECT_EQ(1, w.nmore);
@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_triggers_no_cno, 60)
 	EXPECT_EQ(evd, hint);
 }
 
-/* Receives of an EP whose attribute is SOLICITED_WAIT, into an EVD with the CNO. */
+/* Make an EP with the SOLICITED_WAIT attribute, whose receives go to an EVD with the CNO. */
 static DAT_RETURN solicited(struct a_pair *p, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd,
 			    DAT_EP_HANDLE *out)
 {
@@ -163,8 +163,8 @@ TEST_F_TIMEOUT(data, errors_wake_it_in_any_case, 60)
 }
 
 /*
- * All that feed one EVD say the same about what notifies, or nothing.  DEFAULT goes with
- * everything.
+ * All streams of an EVD have the same kind of notification; DEFAULT is compatible with every
+ * kind.
  */
 /* Covers: dat_ep_create INVALID_PARAMETER|ARG6; SH 20 */
 TEST_F(data, one_evd_has_one_kind_of_notification)
@@ -186,7 +186,7 @@ TEST_F(data, one_evd_has_one_kind_of_notification)
 
 /* --- suppressed and dropped --------- */
 
-/* Many times the queue: the slots come back without any completion. */
+/* Many times the queue length: entries are released without a completion event. */
 /* Covers: SH 16, 45 */
 TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 {
@@ -206,7 +206,7 @@ TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->p.evd[1], NULL, NULL));
 }
 
-/* Two connected EPs without EVDs for completions. */
+/* Connect two EPs without EVDs for completions. */
 static DAT_RETURN without_evds(struct a_pair *p, DAT_EP_HANDLE *in, DAT_EP_HANDLE *out)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -412,7 +412,7 @@ TEST_F_TIMEOUT(data, segments_are_the_consumers_again_after_the_post, 60)
 	EXPECT_EQ(0, memcmp("contents", p->mem.va + 4096, 8));
 }
 
-/* Not only when it is dequeued. */
+/* Room is made by the completion, not only by dequeueing its event. */
 /* Covers: SH 45, 71 */
 TEST_F_TIMEOUT(data, a_completion_makes_room, 60)
 {
@@ -470,10 +470,10 @@ TEST_F_TIMEOUT(data, a_receive_into_freed_memory_fails, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(m.lmr));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &from, a_cookie(2), 0));
 	status = a_dto(p->evd[0], NULL, NULL);
-	/* rxe says of both that the queue pair could not do it. */
+	/* rxe does not distinguish these two errors. */
 	EXPECT_TRUE(status == DAT_DTO_ERR_LOCAL_PROTECTION || status == DAT_DTO_ERR_LOCAL_LENGTH);
 	EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, c_next(p->evd[0]));
-	/* The memory itself is as it was. */
+	/* The memory itself is unchanged. */
 	EXPECT_EQ(0, m.va[0]);
 	m.va[0] = 1;
 }
@@ -531,7 +531,7 @@ TEST_F(data, an_rmr_context_needs_a_remote_privilege)
 	EXPECT_NE(0, m.rmr);
 }
 
-/* What the device needs besides is the library's business. */
+/* The library adds the rights that the device needs besides. */
 /* Covers: SH 39 */
 TEST_F_TIMEOUT(data, remote_write_alone_is_enough_to_be_written_to, 60)
 {
@@ -548,7 +548,7 @@ TEST_F_TIMEOUT(data, remote_write_alone_is_enough_to_be_written_to, 60)
 	EXPECT_EQ(0x77, m.va[63]);
 }
 
-/* Devices always grant local read, and programs send from memory without it. */
+/* Devices always grant local read, and programs rely on that for sends. */
 /* Covers: dat_lmr_create; dat_rmr_bind; dat_ep_post_send; SH 39 */
 TEST_F_TIMEOUT(data, memory_without_local_read_may_be_sent_and_opened, 60)
 {

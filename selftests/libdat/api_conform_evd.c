@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting for events: thresholds, deadlines, who may wait, and queues that are full. */
+/* Waiting for events: thresholds, deadlines, concurrent waiters, and full queues. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 FIXTURE(evd) {
 	struct a_pair p;
-	DAT_EVD_HANDLE soft;	/* of 8 */
+	DAT_EVD_HANDLE soft;	/* queue length 8 */
 	DAT_CNO_HANDLE cno;
 };
 
@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(evd)
 	a_close(&self->p);
 }
 
-/* A thread inside dat_evd_wait(). */
+/* A thread in dat_evd_wait(). */
 struct waiter {
 	DAT_EVD_HANDLE	evd;
 	DAT_TIMEOUT	timeout;
@@ -52,7 +52,7 @@ static void *wait_thread(void *arg)
 	return NULL;
 }
 
-/* It is asleep when this returns. */
+/* Start the thread and give it time to sleep. */
 static int wait_begin(struct waiter *w)
 {
 	int ret = pthread_create(&w->thread, NULL, wait_thread, w);
@@ -158,7 +158,7 @@ static void *post_six(void *evd)
 	return NULL;
 }
 
-/* Events that are too few do not begin the time anew. */
+/* Events below the threshold do not restart the timeout. */
 /* Covers: dat_evd_wait TIMEOUT_EXPIRED; SH 21, 23 */
 TEST_F_TIMEOUT(evd, events_do_not_put_the_deadline_off, 60)
 {
@@ -213,7 +213,7 @@ TEST_F_TIMEOUT(evd, a_signal_takes_nothing, 60)
 	EXPECT_EQ(5, number(&event));
 }
 
-/* --- who may wait --------- */
+/* --- concurrent waiters --------- */
 
 /*
  * Covers: dat_evd_wait dat_evd_dequeue dat_evd_resize INVALID_STATE|EVD_WAITER; dat_evd_free
@@ -298,7 +298,7 @@ TEST_F(evd, a_disabled_one_can_be_waited_on)
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->soft, 0, 1, &event, &n));
 }
 
-/* --- queues that are full or change their length --------- */
+/* --- full queues, and queues that are resized --------- */
 
 /* Covers: dat_evd_post_se QUEUE_FULL; SH 30 */
 TEST_F(evd, a_software_event_too_many_is_an_error_and_nothing_else)
@@ -398,7 +398,7 @@ TEST_F_TIMEOUT(evd, completions_keep_their_order_while_it_grows, 60)
 	}
 }
 
-/* --- what may feed it --------- */
+/* --- streams of an EVD --------- */
 
 /*
  * Covers: dat_ep_create INVALID_HANDLE|EVD_RECV|EVD_REQUEST|EVD_CONN; dat_psp_create
@@ -484,7 +484,7 @@ TEST_F(evd, each_open_has_an_async_evd_of_its_own_or_none)
 	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
 	DAT_EVD_PARAM param;
 
-	/* An open file of the driver can't feed the EVD of another. */
+	/* A file of the driver cannot deliver events to an EVD of another file. */
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
 		  dat_ia_open(self->p.attr.adapter_name, 8, &async, &ia));
 	EXPECT_EQ(self->p.async, async);

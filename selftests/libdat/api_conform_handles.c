@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every function refuses every handle that is no good, and says which of its handles. */
+/* Every function refuses invalid handles and reports which one is invalid. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ FIXTURE_TEARDOWN(handles)
 	a_close(&self->p);
 }
 
-/* Where the handle stands is named first; all other arguments are good. */
+/* The name starts with the function whose handle is bad; all other arguments are valid. */
 #define CALL(name, ...)							\
 static DAT_RETURN name(struct a_pair *p, DAT_HANDLE h)			\
 {									\
@@ -142,7 +142,7 @@ TEST_F(handles, not_aligned)
 		expect_refused(_metadata, &self->p, (char *)self->p.ep[0] + i);
 }
 
-/* In the middle of an object. */
+/* An address inside an object. */
 TEST_F(handles, inside_of_one)
 {
 	expect_refused(_metadata, &self->p, (char *)self->p.ep[0] + 8);
@@ -176,7 +176,7 @@ TEST_F(handles, of_a_type_that_nothing_takes)
 	expect_refused(_metadata, &self->p, self->p.psp);
 }
 
-/* One of each type; each was good before. */
+/* One object of each type, freed before the calls. */
 TEST_F(handles, freed)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
@@ -204,7 +204,7 @@ TEST_F(handles, freed)
 	expect_refused(_metadata, p, rsp);
 }
 
-/* A request is over once it was answered. */
+/* A request ends when it is answered. */
 /* Covers: dat_cr_query dat_cr_accept dat_cr_reject dat_cr_handoff INVALID_HANDLE|CR; SH 13 */
 TEST_F_TIMEOUT(handles, of_a_request_that_was_answered, 60)
 {
@@ -222,7 +222,7 @@ TEST_F_TIMEOUT(handles, of_a_request_that_was_answered, 60)
 	EXPECT_EQ(IH(CR), dat_cr_handoff(cr, A_QUAL));
 }
 
-/* Nothing of a closed IA is good any more, the IA itself included. */
+/* After a close, neither the IA nor its objects are valid. */
 /* Covers: dat_ia_query dat_ia_close INVALID_HANDLE|IA; dat_ia_close; SH 65, 66 */
 TEST_F(handles, of_a_closed_ia)
 {
@@ -242,7 +242,7 @@ TEST_F(handles, of_a_closed_ia)
 	EXPECT_EQ(IH(IA), dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* Objects of another IA are as bad as none, in each place that takes a second object. */
+/* An object of another IA is invalid wherever a function takes a second object. */
 FIXTURE(stranger) {
 	struct a_pair p;
 	DAT_IA_HANDLE ia;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an endpoint may be made of, and which posts it refuses before it queues them. */
+/* Valid attributes of endpoints, and posts that are refused before they are queued. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -8,8 +8,8 @@
 
 FIXTURE(post) {
 	struct a_pair p;
-	struct a_mem other;	/* in a zone of its own */
-	struct a_mem ro;	/* may only be read */
+	struct a_mem other;	/* in another zone */
+	struct a_mem ro;	/* read-only */
 	DAT_SRQ_HANDLE srq;
 };
 
@@ -45,7 +45,7 @@ static DAT_RETURN make(struct a_pair *p, const DAT_EP_ATTR *attr)
 	return rc;
 }
 
-/* With one attribute changed. */
+/* Make an EP with one attribute changed. */
 #define WITH(member, value) ({				\
 	DAT_EP_ATTR attr_ = a_attr(&self->p);		\
 	attr_.member = (value);				\
@@ -331,7 +331,9 @@ TEST_F_TIMEOUT(post, a_full_queue_of_requests, 60)
 	DAT_EP_PARAM param;
 	int i;
 
-	/* The first waits for a receive that nobody posts, and the others for it. */
+	/*
+	 * The first request waits for a receive that is never posted, and the others behind it.
+	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[1], DAT_EP_FIELD_ALL, &param));
 	for (i = 0; i < param.ep_attr.max_request_dtos; i++)
 		ASSERT_EQ(DAT_SUCCESS, post_send(p, 1, &seg));
@@ -340,7 +342,7 @@ TEST_F_TIMEOUT(post, a_full_queue_of_requests, 60)
 	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP), rdma(p, 1, 1, &seg));
 }
 
-/* A post that is refused has queued nothing and hurts no connection. */
+/* A refused post has queued nothing, and the connection stays. */
 /* Covers: SH 37 */
 TEST_F_TIMEOUT(post, a_refused_post_leaves_no_trace, 60)
 {

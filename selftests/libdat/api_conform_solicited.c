@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receives that notify only if the sender or an error asks for it. */
+/* Receives that notify only if the sender or an error requires it. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -9,10 +9,10 @@
 #include "api_conform.h"
 
 #define ASK		DAT_COMPLETION_SOLICITED_WAIT_FLAG
-#define SILENT		9		/* messages before the one that asks */
-#define SHORT_US	500000		/* a timeout that passes */
+#define SILENT		9		/* messages before the solicited one */
+#define SHORT_US	500000		/* a timeout that expires */
 
-/* @out sends to @in, whose receives complete at @evd and nothing else does. */
+/* @out sends to @in, whose receives are the only source of @evd. */
 struct link {
 	DAT_EP_HANDLE	in;
 	DAT_EP_HANDLE	out;
@@ -35,7 +35,7 @@ static DAT_RETURN post(struct link *l, int first, int n)
 	return rc;
 }
 
-/* With receives for the silent messages and for one more, whose cookies are 0 to SILENT. */
+/* Post receives with cookies 0 to SILENT, for the silent messages and one more; connect. */
 static DAT_RETURN link_make(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -67,7 +67,7 @@ FIXTURE_TEARDOWN(solicited)
 	a_close(&self->p);
 }
 
-/* @n messages of the same kind; they have arrived when this returns. */
+/* Send @n messages with @flags, and wait until they have arrived. */
 static int say(struct a_pair *p, struct link *l, int n, DAT_COMPLETION_FLAGS flags)
 {
 	int i;
@@ -79,7 +79,7 @@ static int say(struct a_pair *p, struct link *l, int n, DAT_COMPLETION_FLAGS fla
 	return 1;
 }
 
-/* Receives that succeeded, in order, by dequeues alone; how many. */
+/* Dequeue receives, in order of cookies from @first; return their number, or -1. */
 static int dequeue_all(DAT_EVD_HANDLE evd, int first)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -116,12 +116,12 @@ static int waiter_start(struct waiter *w, pthread_t *thread)
 {
 	if (pthread_create(thread, NULL, wait_for_one, w))
 		return 0;
-	/* It shall sleep before the first message is sent. */
+	/* Let the waiter sleep before the first message is sent. */
 	usleep(A_QUIET_US);
 	return 1;
 }
 
-/* Had another woken it, fewer would be left. */
+/* If another message had woken the waiter, fewer events would be left. */
 /* Covers: dat_evd_wait; SH 18 */
 TEST_F_TIMEOUT(solicited, a_waiter_is_woken_by_the_one_message_that_asks, 60)
 {
@@ -243,7 +243,7 @@ TEST_F_TIMEOUT(solicited, an_error_wakes_a_waiter, 60)
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, w.event.event_data.dto_completion_event_data.status);
 }
 
-/* The last receive fails, and there is none behind it that would be flushed. */
+/* The last receive fails, so there is no flushed receive behind it. */
 /* Covers: dat_evd_wait; SH 18 */
 TEST_F_TIMEOUT(solicited, a_message_that_fails_wakes_a_waiter, 60)
 {
@@ -298,12 +298,12 @@ TEST_F_TIMEOUT(solicited, endpoints_that_share_an_evd_ask_for_themselves, 60)
 	ASSERT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(self->l.in, w.event.event_data.dto_completion_event_data.ep_handle);
 	EXPECT_EQ(0, w.nmore);
-	/* That of the other endpoint is found by the next look. */
+	/* The event of the other endpoint is found by the next dequeue. */
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
 	EXPECT_EQ(other.in, event.event_data.dto_completion_event_data.ep_handle);
 }
 
-/* Requests of the same endpoint notify, and bring the ones behind them to the device. */
+/* Requests of the same endpoint notify, which lets later ones reach the device. */
 /* Covers: dat_ep_post_send; SH 18 */
 TEST_F_TIMEOUT(solicited, requests_of_such_an_endpoint_complete_as_ever, 60)
 {
@@ -345,7 +345,7 @@ static DAT_RETURN shared(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l, i
 	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
 }
 
-/* More than the device holds at a time, which nobody looks at, and then the one that asks. */
+/* More silent messages than the device holds receives, and then the solicited one. */
 /* Covers: dat_srq_post_recv; SH 18, 51 */
 TEST_F_TIMEOUT(solicited, buffers_of_an_srq_go_round_though_nobody_looks, 60)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Posting in each state of an endpoint: receives always, requests when there was a connection. */
+/* Posts in each state of an endpoint: receives in all, requests once it was connected. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -38,7 +38,7 @@ static DAT_RETURN post_bind(struct a_pair *p, DAT_RMR_HANDLE rmr, DAT_EP_HANDLE 
 	return dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_ALL_FLAG, ep, a_cookie(4), 0, &key);
 }
 
-/* Each kind of request gives @want; a receive is taken. */
+/* Expect @want from each kind of request; a receive succeeds. */
 static void expect_posts(struct __test_metadata *_metadata, struct a_pair *p, DAT_RMR_HANDLE rmr,
 			 DAT_EP_HANDLE ep, DAT_EP_STATE state, DAT_RETURN want)
 {
@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(states, passive_and_active_connection_pending, 60)
 		     IS(EP_ACTCONNPENDING));
 }
 
-/* The EP that a service point of the provider makes for a request. */
+/* Return the EP that a PSP with the provider flag makes for a request. */
 static DAT_EP_HANDLE provided(struct a_pair *p)
 {
 	DAT_CR_PARAM info;
@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(states, tentative_connection_pending, 60)
 		     IS(EP_TENTCONNPENDING));
 }
 
-/* Without a zone no segment is good, and nothing else can be asked of the EP. */
+/* Without a zone every segment is invalid. */
 /* Covers: dat_ep_post_recv PROTECTION_VIOLATION; dat_ep_post_send PROTECTION_VIOLATION; SH 12 */
 TEST_F_TIMEOUT(states, tentative_without_a_zone, 60)
 {
@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(states, connected_and_disconnected, 60)
 	expect_posts(_metadata, p, self->rmr, p->ep[0], DAT_EP_STATE_DISCONNECTED, DAT_SUCCESS);
 }
 
-/* The send finds no receive, so a graceful disconnect waits for it. */
+/* The send has no receive, so the graceful disconnect waits for it. */
 /* Covers: dat_ep_post_recv; dat_ep_post_send INVALID_STATE; SH 6 */
 TEST_F_TIMEOUT(states, disconnect_pending, 60)
 {
@@ -170,7 +170,7 @@ TEST_F_TIMEOUT(states, disconnect_pending, 60)
 		     IS(EP_DISCPENDING));
 }
 
-/* --- a peer that never says that it is ready -------------------------------------- */
+/* --- a peer that never completes the handshake ------------------------------------- */
 
 static int next_cm_event(struct rdma_event_channel *channel)
 {
@@ -185,8 +185,8 @@ static int next_cm_event(struct rdma_event_channel *channel)
 }
 
 /*
- * The library sends the last message of the handshake when its caller asks for the event
- * of the answer, which this one never does.
+ * librdmacm sends the last message of the handshake when its caller gets the event of the
+ * answer, which this caller never does.
  */
 static int connect_and_fall_silent(const struct sockaddr_in *addr)
 {

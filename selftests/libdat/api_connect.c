@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(connect, states_forbid_what_they_should, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_GRACEFUL_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
-	/* In DISCONNECTED posts succeed and come back flushed. */
+	/* In DISCONNECTED, posts succeed and are flushed. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(9), 0));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, a_dto(p->evd[1], NULL, NULL));
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(connect, a_connected_endpoint_tells_the_depths_of_reads_that_hold
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep[1], DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(2, param.ep_attr.max_rdma_read_in);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_out);
-	/* For another connection all that was asked for may be had. */
+	/* A later connection may use everything that was asked for. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(ep[1]));
@@ -299,13 +299,13 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_over, 60)
 	struct a_pair *p = &self->p;
 	DAT_EVENT event;
 
-	/* The request waits in a queue that nobody looks at. */
+	/* The request gets no answer. */
 	ASSERT_EQ(DAT_SUCCESS, connect_to(p, p->attr.ia_address_ptr, 300000));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_TIMED_OUT, event.event_number);
 	EXPECT_EQ(p->ep[1], event.event_data.connect_event_data.ep_handle);
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
-	/* Exactly one event, whatever the network still has to say. */
+	/* There is exactly one event, whatever arrives from the network later. */
 	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
 }
 
@@ -324,7 +324,7 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
 }
 
-/* Every byte passed arrives; the transport may pad what it is given. */
+/* Every byte arrives; the transport may add padding. */
 /* Covers: dat_ep_connect; dat_cr_accept; dat_ep_reset; SH 10, 56 */
 TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 {
@@ -353,7 +353,7 @@ TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 		EXPECT_EQ(0, memcmp(reply, event.event_data.connect_event_data.private_data, len))
 			TH_LOG("reply of %d", len);
 		ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
-		/* Either side ends it, and both can be used again. */
+		/* Either side disconnects, and both can be connected again. */
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[len % 2], DAT_CLOSE_ABRUPT_FLAG));
 		for (i = 0; i < 2; i++) {
 			ASSERT_EQ(1, a_event(p->evd[i], A_WAIT_US, &event));
@@ -377,7 +377,7 @@ TEST_F_TIMEOUT(connect, private_data_that_is_too_long, 60)
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_cr_accept(cr, p->ep[0], sizeof(pd), pd));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), dat_cr_accept(cr, p->ep[0], -1, pd));
-	/* The request is as good as before. */
+	/* The refused accept has not changed the request. */
 	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, p->ep[0], 0, NULL));
 	ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
@@ -406,7 +406,7 @@ TEST_F_TIMEOUT(connect, accept_wants_an_ep_that_is_free, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
 }
 
-/* Requests that came before live on; those that come later find nobody. */
+/* Earlier requests stay valid; later ones find no listener. */
 /* Covers: dat_psp_free; dat_psp_create; SH 58, 62 */
 TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
 {
@@ -427,7 +427,7 @@ TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
 	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, event.event_number);
-	/* And the qualifier can be had again. */
+	/* The qualifier can be used again. */
 	EXPECT_EQ(DAT_SUCCESS,
 		  dat_psp_create(p->ia, A_QUAL, p->cr, DAT_PSP_CONSUMER_FLAG, &p->psp));
 }

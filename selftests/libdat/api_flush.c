@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Through libdat: what was posted completes exactly once before the end is told. */
+/* libdat: all that was posted completes exactly once before the end is reported. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "dat_api.h"
 
 #define QUEUE	32
-#define RECV	1000	/* cookies of receives; those of requests are below */
+#define RECV	1000	/* first cookie of receives; those of requests are lower */
 
 FIXTURE(flush) {
 	struct a_pair p;
@@ -41,7 +41,7 @@ static DAT_RETURN post(struct a_pair *p, int side, int recv, int n)
 	return rc;
 }
 
-/* Take completions until the event that ends the connection; returns its number. */
+/* Take completions up to the event that ends the connection; return its number. */
 static int end_of(FIXTURE_DATA(flush) *self, int side)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -77,7 +77,7 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 	for (i = 0; i < receives; i++)
 		EXPECT_EQ(1, self->seen[RECV + i]) TH_LOG("receive %d", i);
 	EXPECT_EQ(requests + receives, self->success + self->flushed + self->other);
-	/* Nothing comes later. */
+	/* Nothing follows it. */
 	for (side = 0; side < 2; side++)
 		EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->p.evd[side], &event)));
 }
@@ -86,7 +86,7 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 TEST_F_TIMEOUT(flush, at_the_side_that_disconnects, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 1, QUEUE));
-	/* Nobody receives at the other side. */
+	/* The other side has no receives. */
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 0, QUEUE));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->p.ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, end_of(self, 0));
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(flush, at_the_side_that_is_disconnected, 60)
 	expect_each_once(_metadata, self, 0, QUEUE);
 }
 
-/* Some of them have succeeded by then, and which is not ours to say. */
+/* How many of them succeed before the disconnect is not defined. */
 /* Covers: SH 3, 5 */
 TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 {
@@ -120,7 +120,7 @@ TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 	expect_each_once(_metadata, self, 0, QUEUE);
 }
 
-/* Requests go out, then the connection; only receives have nothing to wait for. */
+/* The requests complete before the connection ends; only receives are flushed. */
 /* Covers: dat_ep_disconnect; SH 3, 5, 6 */
 TEST_F_TIMEOUT(flush, graceful_lets_requests_succeed, 60)
 {
@@ -141,12 +141,12 @@ TEST_F_TIMEOUT(flush, no_new_requests_after_a_graceful_disconnect, 60)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
 
-	/* It can't end while this one has nowhere to go. */
+	/* The disconnect cannot end, because this request has no receive. */
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 0, 1));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->p.ep[1], DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING),
 		  dat_ep_post_send(self->p.ep[1], 1, &seg, a_cookie(1), 0));
-	/* Receives are still welcome. */
+	/* Receives can still be posted. */
 	EXPECT_EQ(DAT_SUCCESS, post(&self->p, 1, 1, 1));
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 0, 1, 1));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, end_of(self, 1));
@@ -169,7 +169,7 @@ TEST_F_TIMEOUT(flush, posts_after_the_end_come_back_flushed, 60)
 	EXPECT_EQ(RECV, cookie);
 }
 
-/* Suppression is for successes. */
+/* Suppression applies to successful completions only. */
 /* Covers: SH 16 */
 TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 {
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 	expect_each_once(_metadata, self, 4, 0);
 }
 
-/* Receives of an attempt that fails have waited in vain. */
+/* Receives of an attempt that fails are flushed. */
 /* Covers: dat_ep_post_recv; SH 1, 5, 54 */
 TEST_F_TIMEOUT(flush, receives_of_a_rejected_ep, 60)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The other end is a module, dat_kpeer.ko: kDAPL and libdat talk to each other, whoever of
- * them connects, and each writes and reads the other's memory.
+ * The other end is the module dat_kpeer.ko.  kDAPL and libdat connect in both directions, and
+ * each reads and writes the other's memory.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,20 +21,20 @@
 #include "kpeer.h"
 #include "verbs_says.h"
 
-#define ANSWER		0		/* where answers go, in our memory */
-#define ORDER		KPEER_MESSAGE	/* where orders come from */
-#define DATA		65536		/* where the module writes and reads */
+#define ANSWER		0		/* offset of answers in our memory */
+#define ORDER		KPEER_MESSAGE	/* offset of orders */
+#define DATA		65536		/* offset of memory for the module's RDMA */
 #define SEED		0x5a
-#define POLL_MS		50		/* between two questions */
+#define POLL_MS		50		/* interval of polling */
 
-/* A connection with the module. */
+/* A connection to the module. */
 struct link {
 	DAT_EP_HANDLE		ep;
 	DAT_EVD_HANDLE		evd;
 	struct kpeer_hello	hello;
 };
 
-/* This is in build/selftests/. */
+/* The module is found relative to build/selftests/, where this program is. */
 static int module_open(void)
 {
 	char self[PATH_MAX] = "", path[PATH_MAX + 128];
@@ -63,7 +63,7 @@ static int module_unload(void)
 	return syscall(SYS_delete_module, "dat_kpeer", 0) ? -errno : 0;
 }
 
-/* Of a test that could not set up the module may be left, for which there is no teardown. */
+/* The module may be left from a test whose setup failed, which gets no teardown. */
 static int module_begin(void)
 {
 	int ret = module_load();
@@ -78,7 +78,7 @@ static DAT_RETURN await_answer(struct a_pair *p, struct link *l)
 	return dat_ep_post_recv(l->ep, 1, &seg, a_cookie(ANSWER), 0);
 }
 
-/* The message at ORDER goes, its answer comes; its length, or negative: the status of a DTO. */
+/* Send the message at ORDER and wait for the answer; its length, or minus the DTO status. */
 static int talk(struct a_pair *p, struct link *l, size_t len)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, ORDER, len);
@@ -109,7 +109,7 @@ static struct kpeer_message *order_at(struct a_pair *p, uint32_t op, uint32_t of
 	return m;
 }
 
-/* Have the module do what is at ORDER; its answer, or NULL. */
+/* Let the module carry out the order at ORDER; return its answer, or NULL. */
 static const struct kpeer_message *obeyed(struct a_pair *p, struct link *l)
 {
 	const struct kpeer_message *m = (const struct kpeer_message *)(p->mem.va + ORDER);
@@ -186,7 +186,7 @@ static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
 	return a_event(evd, A_WAIT_US, &event) ? event.event_number : 0;
 }
 
-/* An unconnected endpoint more. */
+/* Make an unconnected endpoint. */
 static int link_make(struct a_pair *p, struct link *l)
 {
 	DAT_EVD_FLAGS flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG;
@@ -197,7 +197,7 @@ static int link_make(struct a_pair *p, struct link *l)
 	       !dat_ep_create(p->ia, p->pz, l->evd, l->evd, l->evd, &attr, &l->ep);
 }
 
-/* By order over @first the module connects to us. */
+/* Order the module over @first to connect to us. */
 static int kernel_connects(struct a_pair *p, struct link *first, struct link *l)
 {
 	struct kpeer_message *m = order_at(p, KPEER_CONNECT, 0, 0);
@@ -276,13 +276,13 @@ FIXTURE_TEARDOWN(kernel)
 	EXPECT_EQ(0, module_unload());
 }
 
-/* A fixture can't skip its tests; each has to. */
+/* A skip in the fixture does not skip its tests, so each test skips itself. */
 #define NEED_MODULE() do {							\
 	if (self->loaded)							\
 		SKIP(return, "no dat_kpeer.ko (make ktest)");			\
 } while (0)
 
-/* Parts of the module's memory: within a page, whole ones, across many, all. */
+/* Parts of the module's memory: within a page, whole pages, across many, everything. */
 static const struct {
 	uint32_t offset, len;
 } parts[] = {
@@ -391,7 +391,7 @@ TEST_F_TIMEOUT(kernel, it_reads_memory_of_a_process, 120)
 	}
 }
 
-/* Beyond what it has registered nothing is reached, and the connection is over. */
+/* An access beyond the registered memory fails and ends the connection. */
 TEST_F_TIMEOUT(kernel, beyond_its_memory_nothing_is_reached, 120)
 {
 	struct a_pair *p = &self->p;
@@ -411,7 +411,7 @@ static int is_end(const DAT_EVENT *event)
 	       event->event_number == DAT_CONNECTION_EVENT_BROKEN;
 }
 
-/* The end of the connection, after flushed completions. */
+/* Wait for the end of the connection, after flushed completions. */
 static int await_end(struct link *l)
 {
 	DAT_EVENT event;
@@ -422,7 +422,7 @@ static int await_end(struct link *l)
 	return 0;
 }
 
-/* An order that makes no sense is no message that could break more than its connection. */
+/* An invalid order breaks no more than its connection. */
 TEST_F_TIMEOUT(kernel, a_bad_order_ends_the_connection_alone, 120)
 {
 	struct a_pair *p = &self->p;
@@ -448,11 +448,11 @@ TEST_F_TIMEOUT(kernel, its_module_goes_while_it_is_connected, 120)
 	ASSERT_EQ(DAT_SUCCESS, await_answer(&self->p, &self->link));
 	ASSERT_EQ(0, module_unload());
 	EXPECT_TRUE(await_end(&self->link));
-	/* It was good at it: what is left can be closed, and a new one listens. */
+	/* The IA can be closed, and a new module can listen. */
 	ASSERT_EQ(0, module_load());
 }
 
-/* A process of its own, whose memory the module writes to until it is killed. */
+/* A process whose memory the module writes to until it is killed. */
 static void victim(int ready, int kernel_connects_to_it)
 {
 	struct link first = {}, link;
@@ -476,7 +476,7 @@ TEST_F_TIMEOUT(kernel, a_process_is_killed_while_it_writes, 120)
 	char c;
 
 	NEED_MODULE();
-	/* Its qualifier is ours, too. */
+	/* The process listens at the same qualifier. */
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(p->psp));
 	ASSERT_EQ(0, pipe(ready));
 	pid = fork();
@@ -494,12 +494,12 @@ TEST_F_TIMEOUT(kernel, a_process_is_killed_while_it_writes, 120)
 	EXPECT_NE(NULL, order(p, &self->link, KPEER_WRITE, 0, 16));
 }
 
-/* ---- What else there is between the two ---- */
+/* ---- Other functions of both ---- */
 
 FIXTURE(peer) {
 	struct a_pair p;
 	struct link first;	/* connected */
-	struct link other;	/* not */
+	struct link other;	/* not connected */
 	int loaded;
 };
 
@@ -535,7 +535,7 @@ TEST_F_TIMEOUT(peer, it_hears_private_data, 120)
 	EXPECT_EQ(0, memcmp(data, p->mem.va + ANSWER + sizeof(struct kpeer_message), sizeof(data)));
 }
 
-/* What ended a connection of the module's last, once it is that. */
+/* Wait until the module's last ended connection was ended by event @number. */
 static int it_ends_by(struct a_pair *p, struct link *l, DAT_EVENT_NUMBER number)
 {
 	const struct kpeer_message *answer;
@@ -564,7 +564,7 @@ TEST_F_TIMEOUT(peer, it_rejects_and_is_rejected, 120)
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 	EXPECT_TRUE(it_ends_by(p, &self->first, DAT_CONNECTION_EVENT_PEER_REJECTED));
-	/* The next one it takes. */
+	/* The module accepts the next request. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(self->other.ep));
 	EXPECT_TRUE(connect_link(p, &self->other, KPEER_QUAL));
 }
@@ -633,7 +633,7 @@ TEST_F_TIMEOUT(peer, it_connects_to_what_a_process_has_reserved, 120)
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 }
 
-/* Ask for @len bytes of the module's at @addr; the status of that. */
+/* Read @len bytes of the module's memory at @addr; return the status. */
 static int fetch(struct a_pair *p, struct link *l, uint32_t key, uint64_t addr, uint32_t len)
 {
 	DAT_LMR_TRIPLET to = a_seg(&p->mem, DATA, len);
@@ -647,7 +647,7 @@ static int fetch(struct a_pair *p, struct link *l, uint32_t key, uint64_t addr, 
 	return a_dto(l->evd, NULL, NULL);
 }
 
-#define PART	8192	/* a part of the module's memory, in whole pages */
+#define PART	8192	/* length of a part of the module's memory, in whole pages */
 
 TEST_F_TIMEOUT(peer, memory_that_comes_and_goes_is_reached_meanwhile, 120)
 {
@@ -711,7 +711,7 @@ TEST_F_TIMEOUT(peer, its_connection_is_made_once_more, 120)
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
 	ASSERT_TRUE(established(third.evd, NULL));
 	EXPECT_NE(NULL, order(p, &third, KPEER_SUM, 0, 16));
-	/* Of one that was accepted it is not known where that went to. */
+	/* An accepted connection has no destination to connect to again. */
 	EXPECT_EQ(NULL, order(p, &self->first, KPEER_DUP, 0, 0));
 }
 
@@ -733,7 +733,7 @@ TEST_F_TIMEOUT(peer, its_window_opens_what_it_is_bound_to, 120)
 	EXPECT_NE(l->hello.rkey, key);
 	ASSERT_EQ(DAT_DTO_SUCCESS, fetch(p, l, key, addr, 500));
 	EXPECT_TRUE(is_filled(p->mem.va + DATA, SEED, 500));
-	/* The byte behind it is not in it. */
+	/* The byte behind the window is not accessible. */
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, fetch(p, l, key, addr + 1, 500));
 }
 
@@ -795,7 +795,7 @@ TEST_F_TIMEOUT(peer, its_endpoint_is_reset_and_connects, 120)
 	}
 }
 
-/* Receives that tell only of solicited messages, at an EVD of their own. */
+/* Make an EP whose receives notify for solicited messages only, at their own EVD. */
 static int solicited_link(struct a_pair *p, struct link *l, struct link *sends)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -806,7 +806,7 @@ static int solicited_link(struct a_pair *p, struct link *l, struct link *sends)
 	       !dat_ep_create(p->ia, p->pz, l->evd, sends->evd, sends->evd, &attr, &l->ep);
 }
 
-/* More than its buffers, over two connections, of which one ends with a message under way. */
+/* Send more than its buffers, over two connections; one ends with a message in flight. */
 TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
 {
 	struct a_pair *p = &self->p;
@@ -828,7 +828,7 @@ TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
 		ASSERT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
 }
 
-/* With the flag and without, to one that waits for those with it. */
+/* Messages with and without the flag, to a receiver that waits for solicited ones. */
 TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
 {
 	enum { PLAIN = 5 };
@@ -856,7 +856,7 @@ TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(sends.evd, NULL, NULL));
 }
 
-/* A peer on verbs connects to the module and says something that breaks the connection. */
+/* A peer on verbs connects to the module and posts a request that breaks the connection. */
 static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)self->p.attr.ia_address_ptr;
@@ -874,7 +874,7 @@ static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
 	return ret;
 }
 
-/* kDAPL's receives have 4096 bytes, of which the peer writes more and fewer. */
+/* The receives of kDAPL have 4096 bytes; the peer writes more and fewer. */
 TEST_F_TIMEOUT(peer, a_write_with_immediate_is_no_message_to_the_module, 120)
 {
 	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, 64, 0 };

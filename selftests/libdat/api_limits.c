@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the attributes of an adapter promise, a connection delivers. */
+/* A connection can use the limits that an adapter's attributes report. */
 #define _GNU_SOURCE
 #include <stddef.h>
 
@@ -10,7 +10,7 @@
 
 FIXTURE(limits) {
 	struct a_pair p;
-	DAT_EVD_HANDLE evd[2];	/* of the longest kind */
+	DAT_EVD_HANDLE evd[2];	/* of the maximum length */
 	DAT_EP_HANDLE ep[2];
 };
 
@@ -58,7 +58,7 @@ static DAT_RETURN connect_eps(FIXTURE_DATA(limits) *self)
 	return a_connect(&self->p, self->ep[1], self->ep[0], self->evd[1], self->evd[0]);
 }
 
-/* @n messages of ep[1] to ep[0] complete in order at both. */
+/* @n messages of ep[1] to ep[0] complete in order at both ends. */
 static void expect_messages(struct __test_metadata *_metadata, FIXTURE_DATA(limits) *self, int n)
 {
 	uint64_t cookie;
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
 	int n = p->attr.max_dto_per_ep, i;
 	DAT_EP_ATTR attr = a_attr(p);
 
-	/* The software devices have completion queues for so many of both. */
+	/* The completion queues of the software devices hold this many of both. */
 	EXPECT_LE(16384, n);
 	attr.max_recv_dtos = n;
 	attr.max_request_dtos = n;
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
 	disconnect_eps(_metadata, self);
 }
 
-/* A queue whose every entry is at the device has no place for the marker of a drain. */
+/* A queue that is full has no room for the marker of a drain. */
 TEST_F_TIMEOUT(limits, full_receive_queues_of_every_length_are_flushed, 300)
 {
 	DAT_EP_ATTR attr = a_attr(&self->p);
@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(limits, every_attribute_at_its_maximum_connects, 300)
 	DAT_EP_ATTR attr, all = a_attr(&self->p);
 	int i;
 
-	/* Each alone, and at last all of them. */
+	/* Each attribute alone, and then all together. */
 	for (i = 0; i <= n; i++) {
 		attr = i < n ? a_attr(&self->p) : all;
 		if (i < n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Changing what an object is: endpoints, SRQs, and memory that stands on other memory. */
+/* Modifying objects: endpoints, SRQs, and LMRs of other LMRs. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ TEST_F_TIMEOUT(modify, receives_that_are_posted_stay, 60)
 	EXPECT_EQ(256, param.ep_attr.max_recv_dtos);
 	EXPECT_EQ(128, param.ep_attr.max_request_dtos);
 	EXPECT_EQ(4, param.ep_attr.max_recv_iov);
-	/* Behind them, one that only the new EP can hold. */
+	/* One more receive, which only the larger EP can hold. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 4, seg, a_cookie(4), 0));
 	ASSERT_EQ(DAT_SUCCESS, connect_pair(p));
 	for (i = 0; i < 5; i++) {
@@ -180,7 +180,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	param.ep_attr.max_recv_dtos = -1;
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
-	/* Six are posted. */
+	/* Six receives are posted. */
 	param.ep_attr.max_recv_dtos = 4;
 	EXPECT_EQ(DAT_INVALID_STATE,
 		  TYPE(dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param)));
@@ -188,7 +188,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 }
 
-/* Else a longer one would be written beyond its entry of the ring. */
+/* Otherwise a longer request would be written beyond its ring entry. */
 TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
 {
 	DAT_EP_PARAM param = { .ep_attr.max_request_iov = 1 };
@@ -200,7 +200,7 @@ TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
 	EXPECT_EQ(1, param.ep_attr.max_request_iov);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_write_iov);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_iov);
-	/* Nor can they be raised beyond it. */
+	/* They cannot be raised beyond it either. */
 	param.ep_attr.max_rdma_write_iov = 3;
 	param.ep_attr.max_rdma_read_iov = 3;
 	dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV |
@@ -249,7 +249,7 @@ TEST_F(modify, high_watermarks_can_only_be_off)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), dat_ep_set_watermark(NULL, 4, 4));
 }
 
-/* An SRQ of 8 and a pair of EPs of which ep[0] uses it. */
+/* Make an SRQ of 8 buffers and a pair of EPs, of which ep[0] uses it. */
 static DAT_RETURN with_srq(struct a_pair *p, DAT_SRQ_HANDLE *srq)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(modify, an_srq_grows_and_shrinks_with_its_buffers, 60)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ), dat_srq_resize(p->ia, 4));
 }
 
-/* The low watermark's event, within @us. */
+/* Wait for the event of the low watermark for @us. */
 static int low_event(struct a_pair *p, DAT_SRQ_HANDLE srq, unsigned int us)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(3, param.low_watermark);
 	EXPECT_EQ(0, low_event(p, srq, A_QUIET_US));
-	/* 3 are left: not fewer.  Then 2. */
+	/* First 3 are left, which is not below the watermark, then 2. */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(9), 0));
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
@@ -359,7 +359,7 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(9), 0));
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 	EXPECT_EQ(0, low_event(p, srq, A_QUIET_US));
-	/* Below it already: inside the call. */
+	/* The count is below it already, so the event comes within the call. */
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 3));
 	EXPECT_EQ(1, low_event(p, srq, 0));
 }
@@ -419,7 +419,7 @@ TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 	int status;
 	pid_t pid;
 
-	/* Private memory isn't shared, whatever it is called. */
+	/* Private memory cannot be shared by any name. */
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(share(p, p->mem.va, 4096, &name, &lmr[0])));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  share(p, shared, 65536, NULL, &lmr[0]));
@@ -440,7 +440,7 @@ TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	/* Whoever is last takes the name away. */
+	/* The name is free when its last owner has gone. */
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(lmr[0]));
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(share(p, more, 65536, &name, &lmr[0])));
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(lmr[1]));

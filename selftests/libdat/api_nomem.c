@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each mmap() and pthread_create() of libdat fails once: the call says so, everything is
- * as before and works, and nothing is left behind.
+ * Each mmap() and pthread_create() of libdat fails once.  The call reports that, everything
+ * works as before, and nothing is left behind.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,13 +22,13 @@
 #define MAX_NTH		20
 #define MADE_QUAL	(A_QUAL + 1)
 
-/* How many calls until one fails; 0: none does. */
+/* Number of the call that fails; 0: none. */
 static int mmap_nth, thread_nth;
 
-/* Address space is not to be reserved, nor pages to be moved in it. */
+/* Reserving address space and moving pages fail. */
 static int no_addresses;
 
-/* The library calls the program's functions. */
+/* The library calls these functions of the program. */
 void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	if ((mmap_nth && !--mmap_nth) || (no_addresses && prot == PROT_NONE)) {
@@ -38,7 +38,7 @@ void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
 }
 
-/* The name that mmap() has where offsets are made to have 64 bits. */
+/* The name of mmap() in programs with 64-bit file offsets. */
 void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	return mmap(addr, len, prot, flags, fd, offset);
@@ -69,7 +69,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(vo
 	return real(thread, attr, fn, arg);
 }
 
-/* Of the heap there may be more lines each time that it grows. */
+/* The heap is left out: it may get another line each time it grows. */
 static int count_lines(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -114,7 +114,7 @@ static struct held held(void)
 typedef DAT_RETURN (*call_fn)(void *ctx);
 typedef void (*check_fn)(struct __test_metadata *_metadata, void *ctx);
 
-/* 1: the @n-th mmap() of @call has failed, and so has the call, without a trace. */
+/* Return 1 if the @n-th mmap() of @call has failed, and with it the call, without a trace. */
 static int fails_at(struct __test_metadata *_metadata, int n, call_fn call, void *ctx,
 		    DAT_RETURN *rc)
 {
@@ -135,7 +135,7 @@ static int fails_at(struct __test_metadata *_metadata, int n, call_fn call, void
 	return 1;
 }
 
-/* Call it with the 1st, 2nd, ... mmap() failing until it succeeds; there are @want. */
+/* Call it with the 1st, 2nd, ... mmap() failing until it succeeds; it must have @want. */
 static void fail_each(struct __test_metadata *_metadata, int want, call_fn call,
 		      check_fn check, void *ctx)
 {
@@ -152,7 +152,7 @@ static void fail_each(struct __test_metadata *_metadata, int want, call_fn call,
 	ASSERT_EQ(DAT_SUCCESS, rc);
 }
 
-/* Opening. */
+/* --- opening --- */
 
 static DAT_RETURN open_ia(void *ctx)
 {
@@ -161,7 +161,7 @@ static DAT_RETURN open_ia(void *ctx)
 	return a_ia(ctx, &async);
 }
 
-/* The memory that handles are in is the first that the library maps, and stays. */
+/* The memory of handles is the first that the library maps, and is never unmapped. */
 TEST(ia_open_without_memory_for_handles)
 {
 	struct held before = held(), after;
@@ -185,7 +185,7 @@ TEST(ia_open)
 	ASSERT_EQ(DAT_SUCCESS, open_ia(&ia));
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	before = held();
-	/* Doorbell, two parts of the async EVD. */
+	/* The doorbell, and two parts of the async EVD. */
 	fail_each(_metadata, 3, open_ia, NULL, &ia);
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	after = held();
@@ -212,7 +212,7 @@ FIXTURE_TEARDOWN(nomem)
 	a_close(&self->p);
 }
 
-/* Creation. */
+/* --- creation --- */
 
 static DAT_RETURN create_evd(void *ctx)
 {
@@ -263,7 +263,7 @@ TEST_F(nomem, ep_create)
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
 }
 
-/* Another length. */
+/* --- resizing --- */
 
 static DAT_RETURN grow_evd(void *ctx)
 {
@@ -292,7 +292,7 @@ static void expect_event(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) 
 		  event.event_data.software_event_data.pointer);
 }
 
-/* Fill it, take half. */
+/* Fill the queue, and take half of it. */
 static void evd_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *self,
 		      DAT_COUNT qlen)
 {
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(nomem, evd_resize, 60)
 	evd_works(_metadata, self, 128);
 }
 
-/* Then those who poll it have to look elsewhere. */
+/* The ring then gets a new address, which polling threads have to find. */
 TEST_F_TIMEOUT(nomem, evd_resize_of_pages_that_cannot_be_moved, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, create_evd(self));
@@ -353,7 +353,7 @@ static DAT_RETURN connect_srq(FIXTURE_DATA(nomem) *self)
 	       a_connect(p, p->ep[1], self->ep, p->evd[1], p->evd[0]) : rc;
 }
 
-/* Fill it, use half: each message is in the next buffer. */
+/* Fill the queue, and use half of it: each message is in the next buffer. */
 static void srq_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *self,
 		      DAT_COUNT entries)
 {
@@ -396,7 +396,7 @@ TEST_F_TIMEOUT(nomem, srq_resize, 60)
 	srq_works(_metadata, self, 32);
 }
 
-/* Another EP. */
+/* --- modifying --- */
 
 static DAT_RETURN modify_ep(void *ctx)
 {
@@ -434,7 +434,7 @@ static void expect_ep(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *se
 	EXPECT_EQ(evd, param.connect_evd_handle);
 }
 
-/* It is the old one still, down to what the new EVDs say, and takes receives. */
+/* The EP is unmodified, has no reference to the new EVDs, and takes receives. */
 static void ep_is_old(struct __test_metadata *_metadata, void *ctx)
 {
 	FIXTURE_DATA(nomem) *self = ctx;
@@ -445,7 +445,7 @@ static void ep_is_old(struct __test_metadata *_metadata, void *ctx)
 	ASSERT_EQ(DAT_SUCCESS, post_recv(self));
 }
 
-/* All receives that were posted come, in order, and it sends. */
+/* All posted receives complete, in order, and the EP can send. */
 static void ep_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *self,
 		     DAT_EVD_HANDLE evd)
 {
@@ -485,7 +485,7 @@ TEST_F_TIMEOUT(nomem, ep_modify, 60)
 	ep_works(_metadata, self, self->evd);
 }
 
-/* Without a success behind it. */
+/* The same without a successful call after the failures. */
 TEST_F_TIMEOUT(nomem, ep_that_was_not_modified, 60)
 {
 	struct a_pair *p = &self->p;
@@ -503,7 +503,7 @@ TEST_F_TIMEOUT(nomem, ep_that_was_not_modified, 60)
 	ep_works(_metadata, self, p->evd[0]);
 }
 
-/* An EP that was made for a request. */
+/* Configure an EP that was made for a request. */
 
 static DAT_RETURN give_zone(void *ctx)
 {
@@ -564,7 +564,7 @@ TEST_F_TIMEOUT(nomem, made_ep_gets_its_zone, 60)
 	ep_works(_metadata, self, self->evd);
 }
 
-/* Agents. */
+/* --- agents --- */
 
 static void count_call(DAT_PVOID instance, DAT_EVD_HANDLE evd)
 {
@@ -621,7 +621,7 @@ TEST_F_TIMEOUT(nomem, thread_of_a_first_agent, 60)
 		  dat_cno_modify_agent(cno, agent));
 	EXPECT_EQ(0, thread_nth);
 	expect_agent(_metadata, cno, NULL);
-	/* Whoever waits hears of it, and no agent does. */
+	/* The waiter is woken, and no agent runs. */
 	ASSERT_EQ(DAT_SUCCESS, post_event(self));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(cno, A_WAIT_US, &evd));
 	EXPECT_EQ(self->evd, evd);
@@ -636,7 +636,7 @@ TEST_F_TIMEOUT(nomem, thread_of_a_first_agent, 60)
 	expect_agent(_metadata, cno, NULL);
 }
 
-/* The library would like to have 4 GB of addresses for handles. */
+/* The library normally reserves 4 GB of addresses for handles. */
 /* Covers: dat_ia_open */
 TEST(little_address_space)
 {

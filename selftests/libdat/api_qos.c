@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Quality of service, as it is seen on the wire.  The peers are addresses that nobody has, behind
- * the virtual machine's v0: requests to connect come out at v1.  Each quality has a peer of its
- * own, since packets of an earlier attempt may come late.
+ * Quality of service, as seen on the wire.  The peers are unused addresses behind the virtual
+ * machine's v0: connection requests come out at v1.  Each quality has a peer of its own, since
+ * packets of an earlier attempt may come late.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define NOBODY		0x0a090040	/* and the quality: 10.9.0.64 to 10.9.0.72 */
+#define NOBODY		0x0a090040	/* plus the quality: 10.9.0.64 to 10.9.0.72 */
 #define ROCE_PORT	4791
 
 FIXTURE(qos) {
@@ -45,7 +45,7 @@ static int open_wire(void)
 	return fd;
 }
 
-/* An entry for @addr in the table of neighbours, or none. */
+/* Add or delete an entry for @addr in the neighbour table. */
 static int neighbour(uint32_t addr, int add)
 {
 	struct in_addr in = { htonl(addr) };
@@ -74,7 +74,7 @@ FIXTURE_TEARDOWN(qos)
 	a_close(&self->p);
 }
 
-/* The type of service of the next RoCE packet to @addr, or -1. */
+/* Return the type of service of the next RoCE packet to @addr, or -1. */
 static int next_tos(int wire, uint32_t addr)
 {
 	struct pollfd in = { .fd = wire, .events = POLLIN };
@@ -94,7 +94,7 @@ static int next_tos(int wire, uint32_t addr)
 	return -1;
 }
 
-/* What a connection that asks for @qos is sent with. */
+/* Return the type of service of a connection request with @qos. */
 static int tos_of(FIXTURE_DATA(qos) *self, DAT_QOS qos)
 {
 	struct sockaddr_in nobody = { .sin_family = AF_INET };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pages that are replaced or go away while other threads read them. */
+/* Pages that are replaced or unmapped while other threads read them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -24,10 +24,14 @@ FIXTURE_TEARDOWN(remap)
 }
 
 /*
- * struct job - a thread that does something until it is told to stop
- * @rounds: how often it has
- * @events: it got
- * @rc: the first answer that it did not expect
+ * struct job - a thread that repeats a call until it is stopped
+ * @p: pair
+ * @handle: object of the call
+ * @thread: thread
+ * @stop: tells the thread to end
+ * @rounds: number of calls
+ * @events: events taken
+ * @rc: first unexpected result
  */
 struct job {
 	struct a_pair	*p;
@@ -93,7 +97,7 @@ TEST_F_TIMEOUT(remap, a_queue_is_resized_under_a_thread_that_polls_it, 120)
 	ASSERT_EQ(DAT_SUCCESS, software_evd(&self->p, &j.handle));
 	ASSERT_EQ(0, start(&j, dequeue));
 	for (i = 0; i < ROUNDS; i++) {
-		/* All that is queued must fit into the shortest. */
+		/* All queued events must fit into the smallest queue. */
 		while (sent - __atomic_load_n(&j.events, __ATOMIC_RELAXED) > 4 &&
 		       __atomic_load_n(&j.rc, __ATOMIC_RELAXED) == DAT_SUCCESS)
 			sched_yield();
@@ -161,7 +165,7 @@ static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 	return 0;
 }
 
-/* Connect ep[1], whose peer says @pd; nobody takes its event. */
+/* Connect ep[1] to a peer with private data @pd, and leave its event queued. */
 static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
 {
 	DAT_EVENT event;
@@ -178,7 +182,7 @@ static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
 	       DAT_TIMEOUT_EXPIRED : rc;
 }
 
-/* It is not valid any more, and the EP may be freed while the event is taken. */
+/* The private data are no longer valid; the EP may be freed while the event is taken. */
 /* Covers: dat_ep_modify; dat_ep_reset; SH 57 */
 TEST_F_TIMEOUT(remap, an_event_of_an_earlier_connection_has_no_private_data, 60)
 {

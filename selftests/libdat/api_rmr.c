@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Windows on registered memory: what a key opens, since when, and until when. */
+/* Memory windows: the memory that a key exposes, and when the key becomes valid and invalid. */
 #define _GNU_SOURCE
 #include <string.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define WINDOW	8192	/* where the window begins, */
-#define LENGTH	777	/* and how long it is */
+#define WINDOW	8192	/* offset of the window */
+#define LENGTH	777	/* length of the window */
 
 FIXTURE(rmr) {
 	struct a_pair p;
@@ -42,7 +42,7 @@ static DAT_RETURN bind_window(struct a_pair *p, DAT_RMR_HANDLE rmr, DAT_RMR_CONT
 		       DAT_COMPLETION_DEFAULT_FLAG, key);
 }
 
-/* The status of the next event of @evd, which must be that of a bind; else -1. */
+/* Return the status of the next event of @evd, which must be that of a bind; else -1. */
 static int bound(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data;
@@ -55,7 +55,7 @@ static int bound(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr)
 	return data->rmr_handle == rmr && data->user_cookie.as_64 == 42 ? (int)data->status : -2;
 }
 
-/* The peer writes @len bytes at @offset with @key: the status of that. */
+/* Return the status of the peer's RDMA write of @len bytes at @offset with @key. */
 static int peer_writes(struct a_pair *p, DAT_RMR_CONTEXT key, size_t offset, size_t len)
 {
 	DAT_LMR_TRIPLET from = a_seg(&p->mem, 1 << 20, len);
@@ -167,8 +167,8 @@ TEST_F_TIMEOUT(rmr, freeing_it_ends_the_key, 60)
 }
 
 /*
- * The key goes out in the very next send, and the peer uses it at once.  So often, because
- * the kick of that send comes at any moment of the bind.
+ * The next send carries the key, and the peer uses it at once.  Many rounds, because the kick of
+ * that send may race with any step of the bind.
  */
 TEST_F_TIMEOUT(rmr, what_is_posted_behind_a_bind_may_carry_its_key, 120)
 {
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(rmr, on_a_disconnected_ep_it_is_flushed, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
 	ASSERT_EQ(DAT_SUCCESS, bind_window(p, self->rmr, &self->key));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, bound(p->evd[0], self->rmr));
-	/* It was never bound. */
+	/* The memory was never bound. */
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(p->mem.lmr));
 }
 
@@ -252,7 +252,7 @@ TEST_F_TIMEOUT(rmr, memory_freed_before_its_turn_breaks_the_connection, 60)
 	int status;
 
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 65536, DAT_MEM_PRIV_ALL_FLAG, &m));
-	/* A send without a receive holds it up. */
+	/* A send without a receive delays the bind. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[0], 0, NULL, a_cookie(1), 0));
 	ASSERT_EQ(DAT_SUCCESS, bind_to(p, self->rmr, a_seg(&m, 0, 64), DAT_MEM_PRIV_ALL_FLAG, 0,
 				       &self->key));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues through libdat: counts, identity, order. */
+/* Shared receive queues through libdat: counts, endpoints, order. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -98,7 +98,7 @@ TEST_F(srq, what_an_ep_says_of_receive_segments_is_ignored)
 	EXPECT_EQ(2, param.ep_attr.max_recv_iov);
 }
 
-/* The example of the specification: a buffer is outstanding until it is dequeued. */
+/* The example of the specification: a buffer is outstanding until its event is dequeued. */
 /* Covers: dat_srq_post_recv; dat_srq_query; SH 47 */
 TEST_F_TIMEOUT(srq, counts_change_at_arrival_and_at_dequeue, 60)
 {
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(srq, buffers_of_a_freed_ep_do_not_stay_outstanding, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->out[0], 1, &seg, a_cookie(0), 0));
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->in[0]));
-	/* Its message is still in the queue. */
+	/* The message of the EP is still in the queue. */
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 	expect_counts(_metadata, self->srq, 2, 2);
 }
@@ -198,7 +198,7 @@ TEST_F(srq, the_queue_has_an_end)
 		  dat_ep_post_recv(self->in[0], 1, &seg, a_cookie(0), 0));
 }
 
-/* Message @n of connection @i says so in every word. */
+/* Send message @n of connection @i, whose words all hold both numbers. */
 static DAT_RETURN send_one(FIXTURE_DATA(srq) *self, int i, int n)
 {
 	size_t at = A_MEM / 2 + (size_t)(i * PER_EP + n) * MSG;
@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
 	expect_counts(_metadata, self->srq, BUFFERS, BUFFERS);
 }
 
-/* What no connection has taken stays when one of them goes. */
+/* Buffers that no connection has taken stay when one disconnects. */
 /* Covers: SH 46 */
 TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 {
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
-/* An SRQ of 8 buffers at the device, and one more behind them whose memory is gone. */
+/* 8 buffers at the device, and one more whose memory has been freed. */
 /* Covers: dat_srq_post_recv; dat_srq_query; dat_srq_resize */
 TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
 {

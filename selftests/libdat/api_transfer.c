@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data gets there whole: send, receive, RDMA write and read through libdat. */
+/* Data integrity through libdat: send, receive, RDMA write and read. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sched.h>
@@ -56,7 +56,7 @@ TEST_F_TIMEOUT(transfer, send_of_every_size, 120)
 		EXPECT_EQ(i, cookie);
 		EXPECT_EQ(sizes[i], len);
 		EXPECT_EQ(0, memcmp(p->mem.va + 5, p->mem.va + HALF + 3, sizes[i]));
-		/* Not a byte more, not a byte less. */
+		/* Exactly the bytes of the message were written. */
 		EXPECT_EQ((char)0xee, p->mem.va[HALF + 2]);
 		EXPECT_EQ((char)0xee, p->mem.va[HALF + 3 + sizes[i]]);
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], &cookie, &len));
@@ -93,7 +93,7 @@ TEST_F_TIMEOUT(transfer, rdma_read_of_every_size, 120)
 	size_t i;
 
 	for (i = 0; i < NSIZES; i++) {
-		/* The sink may be larger than what is read. */
+		/* The sink may be larger than the source. */
 		DAT_LMR_TRIPLET to = a_seg(&p->mem, HALF + 1, sizes[i] + 100);
 		DAT_RMR_TRIPLET from = a_rseg(&p->mem, 9, sizes[i]);
 
@@ -115,7 +115,7 @@ TEST_F_TIMEOUT(transfer, scatter_and_gather, 60)
 	char *want = p->mem.va + HALF - 16384;
 	uint64_t len;
 
-	/* Pieces that don't line up, one of them empty with garbage in it. */
+	/* Pieces of different lengths; one is empty with an invalid address. */
 	from[0] = a_seg(&p->mem, 100, 10);
 	from[1] = (DAT_LMR_TRIPLET) { .lmr_context = 0xdead, .virtual_address = 42 };
 	from[2] = a_seg(&p->mem, 5000, 4000);
@@ -214,7 +214,7 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
 					     &ep[0]));
-	/* Where the consumer decides what notifies, connections have no place. */
+	/* An EVD with consumer-controlled notification cannot take connection events. */
 	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, evd, evd, p->evd[1], &attr, &ep[1]));
@@ -265,7 +265,7 @@ TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection
 	}
 }
 
-/* The rmr_context of nobody, of another zone, and one without the privilege. */
+/* Access with a bad rmr_context: unknown, of another zone, and without the privilege. */
 /* Covers: SH 63 */
 static void expect_remote_access(struct __test_metadata *_metadata, struct a_pair *p, int write,
 				 DAT_RMR_TRIPLET remote)
@@ -323,7 +323,7 @@ TEST_F_TIMEOUT(transfer, reading_memory_that_was_freed, 60)
 	expect_remote_access(_metadata, &self->p, 0, a_rseg(&m, 0, 64));
 }
 
-/* With as many segments as the adapter has. */
+/* Use as many segments as the adapter supports. */
 TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 {
 	struct a_pair *p = &self->p;
@@ -342,7 +342,7 @@ TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[side], p->evd[side],
 						     p->evd[side], &attr, &ep[side]));
 	ASSERT_EQ(DAT_SUCCESS, a_connect(p, ep[1], ep[0], p->evd[1], p->evd[0]));
-	/* Odd lengths, backwards at the one side and forwards at the other. */
+	/* Odd lengths, in descending order on one side and ascending on the other. */
 	for (i = 0; i < n; i++) {
 		from[i] = a_seg(&p->mem, (n - i) * 1000, 301);
 		to[i] = a_seg(&p->mem, HALF + i * 1000, 301);
@@ -358,7 +358,7 @@ TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 	}
 }
 
-/* A fenced send tells of data that an earlier read has fetched. */
+/* The fenced send carries data that an earlier read has fetched. */
 /* Covers: SH 19 */
 TEST_F_TIMEOUT(transfer, a_fence_waits_for_reads, 60)
 {
@@ -398,7 +398,7 @@ TEST_F_TIMEOUT(transfer, a_solicited_message_arrives_like_any_other, 60)
 	EXPECT_EQ(0, memcmp(p->mem.va, p->mem.va + HALF, 64));
 }
 
-/* A ping-pong long enough for it to park and to wake a few times. */
+/* A ping-pong, long enough that the poller parks and wakes a few times. */
 TEST_F_TIMEOUT(transfer, the_poller_changes_nothing_but_who_looks, 60)
 {
 	struct a_pair *p = &self->p;
@@ -419,7 +419,7 @@ TEST_F_TIMEOUT(transfer, the_poller_changes_nothing_but_who_looks, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 0, -1));
 }
 
-/* The poller's thread, or 0. */
+/* Return the thread id of the poller, or 0. */
 static pid_t poller_tid(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -440,7 +440,7 @@ static pid_t poller_tid(void)
 	return tid;
 }
 
-/* One that has been joined may be listed for another moment. */
+/* A thread that has been joined may be listed for another moment. */
 static int poller_goes(void)
 {
 	int ms;
@@ -465,13 +465,13 @@ TEST_F(transfer, the_poller_is_a_thread_that_runs_where_it_was_told_to)
 	ASSERT_EQ(0, sched_getaffinity(poller_tid(), sizeof(set), &set));
 	EXPECT_EQ(1, CPU_COUNT(&set));
 	EXPECT_TRUE(CPU_ISSET(cpu, &set));
-	/* Another call changes it. */
+	/* Another call changes the settings. */
 	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 2000, -1));
 	ASSERT_EQ(0, sched_getaffinity(poller_tid(), sizeof(set), &set));
 	EXPECT_TRUE(CPU_EQUAL(&all, &set));
 	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 0, -1));
 	EXPECT_TRUE(poller_goes());
-	/* Close ends it as well. */
+	/* Closing the IA ends the poller as well. */
 	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 1000, -1));
 	EXPECT_NE(0, poller_tid());
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
@@ -479,7 +479,7 @@ TEST_F(transfer, the_poller_is_a_thread_that_runs_where_it_was_told_to)
 	p->ia = DAT_HANDLE_NULL;
 }
 
-/* As many threads as the process has, and no more. */
+/* Run with a limit on threads that allows no poller. */
 static int limited_child(void)
 {
 	const struct rlimit one = { 1, 1 };
@@ -494,7 +494,7 @@ static int limited_child(void)
 	rc = dat_linux_ia_poller(ia, 1000, -1);
 	if (rc != RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY))
 		return 4;
-	/* Without it all is as before. */
+	/* Without the poller the IA works as before. */
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) ? 5 : 0;
 }
 
@@ -510,7 +510,7 @@ TEST_F(transfer, the_poller_counts_against_the_limit_of_threads)
 	EXPECT_EQ(0, status);
 }
 
-/* It has the handle, and no such thread. */
+/* The child has the handle but not the thread. */
 TEST_F_TIMEOUT(transfer, a_child_closes_an_IA_that_has_a_poller, 60)
 {
 	struct a_pair *p = &self->p;

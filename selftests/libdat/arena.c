@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where handles come from.  Its source is part of this program. */
+/* The allocator of handles, whose source is compiled into this program. */
 #include <stdlib.h>
 #include <sys/resource.h>
 

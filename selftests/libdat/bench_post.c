@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What posting and reaping cost, beside verbs in the same process.  Both sides take
- * turns, and the median counts.  A figure is a line
+ * Cost of posting and polling, compared with verbs in the same process.  Both sides take turns,
+ * and the median counts.  A result is a line
  *
- *	# bench: NAME UNIT DAT PEER RATIO
+ *   # bench: NAME UNIT DAT PEER RATIO
  *
- * of which the ratio is over 1 where DAT is better.  DAT_BENCH_CALLS in the environment:
- * nothing but the calls.
+ * with a ratio above 1 where DAT is better.  With DAT_BENCH_CALLS in the environment only the
+ * calls are measured.
  */
 #define _GNU_SOURCE
 #include <infiniband/verbs.h>
@@ -34,8 +34,8 @@
 #define WINDOW		64
 #define RECVS		256
 #define MAX_ROUNDS	400
-#define EMPTY		32	/* looks at a queue that holds nothing */
-#define SETTLE_US	500	/* until completions are where they are looked for */
+#define EMPTY		32	/* polls of an empty queue */
+#define SETTLE_US	500	/* time until completions are visible */
 
 static double ns_per_tick;
 
@@ -69,7 +69,7 @@ static double median(double *t, int n)
 	return n ? t[n / 2] : 0;
 }
 
-/* Less is better in all of them. */
+/* Print a result; for all of them less is better. */
 static void figure(const char *name, const char *unit, double dat, double peer)
 {
 	printf("# bench: %s %s %.1f %.1f %.3f\n", name, unit, dat, peer,
@@ -80,10 +80,9 @@ static void figure(const char *name, const char *unit, double dat, double peer)
 /* --- the two sides --------------------------------------------------------------------- */
 
 /*
- * struct side - two endpoints, of which the first sends to the second
- * @post_recv, @post_send: post @n at once; 0, or not
- * @poll_recv, @poll_send: take up to @n completions, one a call; how many there were,
- *	negative: one that failed
+ * struct side - two endpoints; the first sends to the second
+ * @post_recv, @post_send: post @n at once; 0 for success @poll_recv, @poll_send: take up to @n
+ *	completions, one per call; return their number, or a negative value if one failed
  */
 struct side {
 	int (*post_recv)(struct side *s, int n);
@@ -196,7 +195,7 @@ static DAT_RETURN d_open(struct a_pair *p, DAT_BOOLEAN threads)
 	return rc;
 }
 
-/* NULL: something failed. */
+/* Return NULL on failure. */
 static struct side *d_side(DAT_BOOLEAN threads)
 {
 	struct dat_side *d = calloc(1, sizeof(*d));
@@ -275,7 +274,7 @@ static int v_poll_send(struct side *s, int n)
 	return v_poll(((struct verbs_side *)s)->cq[0], n);
 }
 
-/* The first GID that is an IPv4 address. */
+/* Return the index of the first GID that is an IPv4 address. */
 static int v_gid(struct ibv_context *ctx, union ibv_gid *gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -337,7 +336,7 @@ static int v_qps(struct verbs_side *v)
 	       v_to_rts(v->qp[1], v->qp[0]->qp_num, &gid, index);
 }
 
-/* NULL: something failed. */
+/* Return NULL on failure. */
 static struct side *v_side(void)
 {
 	struct verbs_side *v = calloc(1, sizeof(*v));
@@ -354,9 +353,9 @@ static struct side *v_side(void)
 	return &v->side;
 }
 
-/* --- what a call costs ------------------------------------------------------------------- */
+/* --- cost of a call -------------------------------------------------------------------- */
 
-/* Ticks of the calls of one round. */
+/* TSC ticks of the calls of one round. */
 struct round {
 	double post_recv, post_send, dequeue, empty;
 };
@@ -391,7 +390,7 @@ static int poll_empty(struct side *s, int n)
 	return found;
 }
 
-/* Bring @n messages from one end to the other.  1: not all were there in time. */
+/* Send @n messages from one end to the other.  Return 1 if not all arrived in time. */
 static int one_round(struct side *s, int n, struct round *r)
 {
 	int ret, late = 0, got;
@@ -461,7 +460,7 @@ FIXTURE_TEARDOWN(calls)
 	dat_ia_close(((struct dat_side *)self->dat)->p.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* A full queue of receives on both sides, below those that the rounds use. */
+/* Fill the receive queue of both sides, except for the receives of a round. */
 static int fill(struct side *s)
 {
 	return s->post_recv(s, RECVS - WINDOW);
@@ -479,7 +478,7 @@ static int measure(FIXTURE_DATA(calls) *self, int depth, int rounds)
 		b = one_round(self->verbs, depth, &v);
 		if (a < 0 || b < 0)
 			return -1;
-		/* Of the first ones not all is in the caches. */
+		/* Leave out the first rounds, in which the caches are cold. */
 		if (a || b || i < rounds / 10)
 			continue;
 		self->d[0][k] = d.post_recv - self->overhead / depth;
@@ -528,9 +527,9 @@ CALL_TEST(dequeue_empty, 3)
 
 #define OPS		10000
 /*
- * struct flow - a stream
- * @s: where it flows
- * @received: so far; the sender is a window ahead of it at most
+ * struct flow - a stream of messages
+ * @s: side that carries it
+ * @received: messages received; the sender is at most a window ahead
  */
 struct flow {
 	struct side		*s;
@@ -551,7 +550,7 @@ static int receive(struct flow *f, int n)
 	return 0;
 }
 
-/* @n messages, as many under way as the window and the receiver allow. */
+/* Send @n messages, as many in flight as the window and the receiver allow. */
 static int send_all(struct flow *f, unsigned int n, unsigned int base)
 {
 	unsigned int posted = 0, done = 0, room;
@@ -585,8 +584,8 @@ static void *other_sends(void *arg)
 }
 
 /*
- * A tracer that stops the sender at each call makes it so slow that no send finds another
- * under way.  So the calls of a sender are counted where the libraries make them.
+ * A tracer that stops the sender at each call slows it so much that no send finds another in
+ * flight.  So the calls of a sender are counted at the libraries' calls of ioctl().
  */
 static __thread int counting;
 static long counted;
@@ -609,7 +608,7 @@ ssize_t write(int fd, const void *buf, size_t n)
 	return syscall(SYS_write, fd, buf, n);
 }
 
-/* The other end is served by a second thread.  Negative: something failed. */
+/* A second thread serves the other end.  Return a negative value on failure. */
 static long count_sending(int dat)
 {
 	struct flow f = { .s = dat ? d_side(DAT_TRUE) : v_side() };
@@ -633,8 +632,8 @@ static long count_sending(int dat)
 }
 
 /*
- * The traced process.  The sending end is served by a second thread, which nobody traces,
- * and the other by the traced one, between two marks once it is warm.
+ * The traced process.  It serves the receiving end, after a warm-up between two marks.  A second
+ * thread, which is not traced, serves the sending end.
  */
 static int receiver(int dat)
 {
@@ -705,7 +704,7 @@ TEST_F_TIMEOUT(syscalls, sending_10000, 120)
 
 #define EPS	1024
 
-/* Ticks of a message when a window of them goes from end to end. */
+/* Return the ticks per message when a window of them is sent. */
 static double message(struct side *s)
 {
 	uint64_t begun = __rdtsc();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which files are dat.conf, in which order, and the limits of the parser, whose source
- * is part of this program: the library keeps it to itself.  See registry.c for the rest.
+ * Files that make up dat.conf, their order, and the limits of the parser.  The parser is
+ * internal to the library, so its source is compiled into this program.  See registry.c for the
+ * rest.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 static char messages[1 << 16];
 static char entries[1 << 12];
 
-/* In place of the library's. */
+/* Replaces the function of the library. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	size_t len = strlen(messages);
@@ -33,7 +34,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	strcat(messages, "\n");
 }
 
-/* Names, with a blank behind each. */
+/* Append the name and a blank. */
 static void note(const struct conf_entry *e, void *arg)
 {
 	(void)arg;
@@ -126,7 +127,7 @@ TEST_F(files, override)
 	EXPECT_STREQ(path, messages);
 }
 
-/* One that can't be read does not take the others with it. */
+/* An unreadable file does not affect the others. */
 TEST_F(files, unreadable)
 {
 	char path[128], want[256];
@@ -180,7 +181,7 @@ TEST(not_text)
 	EXPECT_EQ(0, parse(text, 0));
 }
 
-/* Not a screenful for each file that is something else. */
+/* A file of another kind causes a few messages only. */
 TEST(many_bad_lines)
 {
 	char text[256], *to = text;

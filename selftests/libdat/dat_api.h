@@ -5,12 +5,12 @@
 
 #include <stdint.h>
 
-/* Some of the tests have threads. */
+/* Some tests use threads. */
 #define DAT_THREADSAFE DAT_TRUE
 #include <dat/udat.h>
 
 #define A_QUAL		4811
-#define A_WAIT_US	20000000	/* for events that must come */
+#define A_WAIT_US	20000000	/* for expected events */
 #define A_QUIET_US	300000		/* for events that must not come */
 #define A_MEM		(4 << 20)
 
@@ -34,7 +34,7 @@ struct a_pair {
 	struct a_mem	mem;
 };
 
-/* All return DAT_SUCCESS or the first error. */
+/* These return DAT_SUCCESS or the first error. */
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async);
 DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m);
 DAT_EP_ATTR a_attr(const struct a_pair *p);
@@ -43,9 +43,9 @@ DAT_RETURN a_connect(struct a_pair *p, DAT_EP_HANDLE active, DAT_EP_HANDLE passi
 		     DAT_EVD_HANDLE active_evd, DAT_EVD_HANDLE passive_evd);
 void a_close(struct a_pair *p);
 
-/* 1: got one of any kind within @us. */
+/* Return 1 with any event that comes within @us, else 0. */
 int a_event(DAT_EVD_HANDLE evd, unsigned int us, DAT_EVENT *event);
-/* The status of the next DTO; -1 if none comes, or less another event's number. */
+/* Return the status of the next DTO; -1 on timeout, or less for another event's number. */
 int a_dto(DAT_EVD_HANDLE evd, uint64_t *cookie, uint64_t *len);
 
 DAT_LMR_TRIPLET a_seg(const struct a_mem *m, size_t offset, size_t len);
@@ -54,7 +54,7 @@ DAT_DTO_COOKIE a_cookie(uint64_t n);
 
 #define TYPE(rc)	DAT_GET_TYPE(rc)
 #define SUBTYPE(rc)	DAT_GET_SUBTYPE(rc)
-/* The whole code, as functions return it. */
+/* The whole return code of a function. */
 #define RC(type, subtype)	(DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
 
 #endif /* DAT_API_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry, seen by programs and by providers: what dat.conf lists, the dynamic
- * registry, and a provider that is not ours from loading to unloading.  It needs no
- * driver and no device; with them, their adapters are in the lists too.
+ * The registry, as used by programs and by providers: the lines of dat.conf, the dynamic
+ * registry, and an independent provider from loading to unloading.  It needs no driver and no
+ * device; with them, their adapters are listed too.
  *
- * The library reads dat.conf once per process, and each test is one.
+ * The library reads dat.conf once per process, and each test is a process.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 
 /* ---- Files and messages ---- */
 
-/* The providers lie beside the program. */
+/* The providers are beside the program. */
 static void beside(char *path, size_t size, const char *name)
 {
 	char exe[PATH_MAX] = "";
@@ -58,7 +58,7 @@ static int so_loaded(void)
 	return lib != NULL;
 }
 
-/* Let dat.conf be this text; returns its name as messages have it. */
+/* Make this text the dat.conf; return its name as it appears in messages. */
 __attribute__((format(printf, 1, 2))) static const char *conf(const char *fmt, ...)
 {
 	static char name[64];
@@ -83,7 +83,7 @@ static void stderr_begin(void)
 	dup2(stderr_file, 2);
 }
 
-/* What was written to a descriptor since the last call. */
+/* Return what was written to a descriptor since the last call. */
 static const char *said(int fd)
 {
 	static char text[1 << 16];
@@ -131,7 +131,7 @@ static DAT_RETURN list_get(struct list *l, DAT_COUNT max)
 	return dat_registry_list_providers(max, &l->n, l->ptr);
 }
 
-/* How often the list has the name with this version and thread safety. */
+/* Count the entries with this name, version and thread safety. */
 static int listed(const struct list *l, const char *name, unsigned int minor, int safe)
 {
 	int i, n = 0;
@@ -181,7 +181,7 @@ TEST(lines_of_others)
 	EXPECT_EQ(0, listed(&l, "spare", 2, 1));
 }
 
-/* The first counts; other versions and thread safeties are others. */
+/* The first line counts; lines with another version or thread safety are different entries. */
 TEST(duplicate_lines)
 {
 	struct list l;
@@ -208,7 +208,7 @@ TEST(list_arguments)
 	EXPECT_EQ(IP(3), dat_registry_list_providers(2, &n, NULL));
 	EXPECT_EQ(IP(2), dat_registry_list_providers(2, &n, ptr));
 	EXPECT_EQ(-1, n);
-	/* That is how a program asks for the number. */
+	/* A program gets the number of entries by this call. */
 	EXPECT_EQ(IP(1), dat_registry_list_providers(0, &all, NULL));
 	EXPECT_GE(all, 1);
 	EXPECT_EQ(IP(1), dat_registry_list_providers(0, &n, ptr));
@@ -287,7 +287,7 @@ TEST(malformed_lines)
 	EXPECT_EQ(0, listed(&l, "a", 2, 1));
 }
 
-/* Once: not at each call. */
+/* The message comes once, not at each call. */
 TEST(malformed_lines_once)
 {
 	struct list l;
@@ -427,7 +427,7 @@ static DAT_RETURN open_as(const char *name, unsigned int major, unsigned int min
 
 #define NOT_FOUND(sub)	ERR(DAT_PROVIDER_NOT_FOUND, sub)
 
-/* A program may be its own provider.  A later minor version will do. */
+/* A program may be its own provider; a later minor version is compatible. */
 /*
  * Covers: dat_ia_openv; dat_ia_openv
  * PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND|THREAD_SAFETY_NOT_FOUND|NAME_NOT_REGISTERED;
@@ -449,7 +449,7 @@ TEST(open_registered)
 	ASSERT_EQ(DAT_SUCCESS, open_as("own", 1, 2, 1, &ia));
 	EXPECT_EQ(&own, ia);
 	EXPECT_EQ(ERR(DAT_PROVIDER_IN_USE, 0), dat_registry_remove_provider(&table, &info));
-	/* What the provider does not close, stays open. */
+	/* An IA that the provider refuses to close stays open. */
 	own.close = TEST_REFUSED;
 	EXPECT_EQ(TEST_REFUSED, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(ERR(DAT_PROVIDER_IN_USE, 0), dat_registry_remove_provider(&table, &info));
@@ -461,7 +461,7 @@ TEST(open_registered)
 	EXPECT_NE(0, strlen(stderr_end()));
 }
 
-/* What is no handle of a provider, is not called through, and not read if it can't be. */
+/* A value that is no provider's handle is not called through, and not read if unreadable. */
 /* Covers: SH 66 */
 TEST(handles_of_nobody)
 {
@@ -496,7 +496,7 @@ FIXTURE(provider) {
 FIXTURE_SETUP(provider)
 {
 	self->trace = memfd_create("trace", MFD_CLOEXEC);
-	/* Threads write to it at the same time. */
+	/* Several threads write to it concurrently. */
 	fcntl(self->trace, F_SETFL, O_APPEND);
 	if (access(so_path(), R_OK))
 		SKIP(return, "test_provider.so is not beside the program");
@@ -536,7 +536,7 @@ TEST_F(provider, life)
 	EXPECT_FALSE(so_loaded());
 	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_ia_close(NULL, DAT_CLOSE_ABRUPT_FLAG)));
 
-	/* And again. */
+	/* The provider can be loaded again. */
 	ASSERT_EQ(DAT_SUCCESS, open_as("t", 1, 2, 1, &self->ia));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(1, count_of(said(self->trace), "fini t"));
@@ -632,7 +632,7 @@ TEST_F(provider, forwards_transfers)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* As many words as any function takes arguments; nobody looks at them. */
+/* As many words as any function has arguments; the provider ignores them. */
 typedef DAT_RETURN (*any_fn)(DAT_HANDLE, long, long, long, long, long, long, long, long, long,
 			     long);
 
@@ -642,7 +642,7 @@ static const struct {
 	DAT_RETURN	answer;
 } any_fns[] = { TEST_STUBS(ANY) };
 
-/* Whatever the library exports, those included that the tests above do not know. */
+/* All exported functions, including those without a test of their own. */
 TEST_F(provider, forwards_all)
 {
 	any_fn fn;
@@ -660,7 +660,7 @@ TEST_F(provider, forwards_all)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* One library, three lines: each is initialised for itself. */
+/* Each of three lines with one library is initialised separately. */
 TEST_F(provider, lines_of_one_library)
 {
 	DAT_IA_HANDLE u, v, w;
@@ -690,7 +690,7 @@ TEST_F(provider, mismatches)
 	EXPECT_EQ(NOT_FOUND(DAT_MAJOR_NOT_FOUND), open_as("t", 2, 2, 1, &self->ia));
 	EXPECT_EQ(NOT_FOUND(DAT_MINOR_NOT_FOUND), open_as("t", 1, 3, 1, &self->ia));
 	EXPECT_EQ(NOT_FOUND(DAT_THREAD_SAFETY_NOT_FOUND), open_as("t", 1, 2, 0, &self->ia));
-	/* For that, nobody has loaded anything. */
+	/* The mismatch alone has loaded nothing. */
 	EXPECT_STREQ("", said(self->trace));
 }
 
@@ -715,7 +715,7 @@ TEST_F(provider, next_line_after_failure)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* Its constructor has registered a table, which goes with it. */
+/* Its constructor has registered a table, which is removed with the library. */
 TEST_F(provider, half_a_provider)
 {
 	char path[PATH_MAX + 32] = "";
@@ -736,11 +736,11 @@ TEST_F(provider, no_library)
 	conf(LINE("t") "\"\" \"\"\n", "/nonexistent/lib.so");
 	stderr_begin();
 	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("t", 1, 2, 1, &self->ia));
-	/* One message: the driver, which nobody has asked for, is not the trouble. */
+	/* There is one message; the driver, which was not asked for, causes none. */
 	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
 }
 
-/* What fitted and failed says more than what did not fit. */
+/* The failure of a matching line is reported rather than a mismatch. */
 TEST_F(provider, no_library_and_mismatch)
 {
 	conf("t u1.2 nonthreadsafe default %s test.1.0 \"\" \"\"\n" LINE("t") "\"\" \"\"\n",
@@ -750,7 +750,7 @@ TEST_F(provider, no_library_and_mismatch)
 	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
 }
 
-/* An alias whose adapter is not there leaves its name to others. */
+/* An alias of a missing adapter leaves its name to other lines. */
 TEST_F(provider, alias_without_adapter)
 {
 	conf(LINE("t") "none0 \"\"\n" LINE("t") "\"fd=%d\" \"\"\n", "libdat.so.1", so_path(),
@@ -806,7 +806,7 @@ TEST_F(provider, handle_without_table)
 	EXPECT_FALSE(so_loaded());
 }
 
-/* It must not, but it does not hang either. */
+/* A provider must not do this, but it does not hang either. */
 TEST_F(provider, init_calls_back)
 {
 	char want[256];
@@ -869,7 +869,7 @@ TEST(alias_without_adapter)
 	EXPECT_EQ(NOT_FOUND(DAT_MINOR_NOT_FOUND), open_as("net0", 1, 3, 1, &ia));
 }
 
-/* The first adapter of the driver, from a process without a dat.conf, or "". */
+/* Get the first adapter of the driver, from a process without a dat.conf, or "". */
 static void first_adapter(char *name, size_t size)
 {
 	DAT_PROVIDER_INFO info, *ptr[1] = { &info };
@@ -900,7 +900,7 @@ TEST(alias)
 	first_adapter(adapter, sizeof(adapter));
 	if (!adapter[0])
 		SKIP(return, "no adapter, or no driver");
-	/* As long as they may be. */
+	/* The longest possible name. */
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	conf("%s u1.2 threadsafe default libdat.so.1 dat.1.0 \"%s\" \"\"\n", name, adapter);
@@ -908,7 +908,7 @@ TEST(alias)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	EXPECT_STREQ(name, attr.adapter_name);
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	/* The adapter's own name is not taken away by a line that has it too. */
+	/* A line with the adapter's own name does not hide the adapter. */
 	EXPECT_EQ(DAT_SUCCESS, open_as(adapter, 1, 2, 0, &ia));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }

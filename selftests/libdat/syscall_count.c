@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How many system calls steady receiving makes, as a tracer counts them. */
+/* System calls of steady receiving, counted by a tracer. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -17,11 +17,11 @@
 
 #define OPS		10000
 #define BUFFERS		16
-#define WINDOW		4	/* messages under way: a receiver that keeps up */
-/* Messages received so far; shared with the sender, who paces itself by it. */
+#define WINDOW		4	/* messages in flight; the receiver keeps up */
+/* Messages received so far; shared with the sender, which limits itself by it. */
 static volatile unsigned int *received;
 
-/* Messages that nobody counts: the sender is a process of its own. */
+/* The sender is a process of its own, whose calls are not counted. */
 static int sender(void)
 {
 	struct a_pair p = { 0 };
@@ -50,7 +50,7 @@ static int sender(void)
 		usleep(50000);
 	}
 	seg = a_seg(&p.mem, 0, 64);
-	/* Until the receiver has enough and goes. */
+	/* Send until the receiver disconnects. */
 	for (sent = 0;; sent++) {
 		while (sent - *received >= WINDOW)
 			sched_yield();
@@ -61,7 +61,7 @@ static int sender(void)
 	}
 }
 
-/* Whether the receiver has the driver look at the device, or had. */
+/* Whether the receiver uses busy polling: never, no longer, or all the time. */
 static enum { NEVER, NO_MORE, ALWAYS } busy;
 
 static int set_busy(const struct a_pair *p, int on)
@@ -89,7 +89,7 @@ static int receive_one(struct a_pair *p, int wait)
 	return 0;
 }
 
-/* The traced process: connected, warm, and then @ops times between two marks. */
+/* The traced process: warm up, then receive @ops messages between two marks. */
 static int receiver(int wait, int ops)
 {
 	struct a_pair p;
@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(syscalls, polling_makes_none_once_the_driver_need_not_look_any_mo
 	EXPECT_EQ(0, self->status);
 }
 
-/* One for each look at an empty queue. */
+/* A call for each poll of an empty queue. */
 TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
 {
 	busy = ALWAYS;
@@ -176,7 +176,7 @@ TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
 	EXPECT_EQ(0, self->status);
 }
 
-/* That they are counted at all: one who waits does sleep. */
+/* Control: calls are counted at all, since a waiter sleeps. */
 TEST_F_TIMEOUT(syscalls, waiting_makes_some, 300)
 {
 	long count = count_receiving(1, 500, &self->status);

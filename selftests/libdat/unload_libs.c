@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 
-/* Whether @name is in memory after its last dlclose(), in a namespace that is its alone. */
+/* Return whether @name stays mapped after its last dlclose(), in a namespace of its own. */
 static int stays(const char *name, const char *symbol)
 {
 	void *lib = dlmopen(LM_ID_NEWLM, name, RTLD_NOW);

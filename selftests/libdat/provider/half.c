@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Half a provider, for registry.c: it registers while it is loaded, and can't end. */
+/* Half a provider, for registry.c: it registers when it is loaded and has no fini function. */
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
 

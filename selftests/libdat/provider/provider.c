@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider that is not ours, for registry.c: what is sent on an EP, completes at the
- * next dequeue.  Other calls return an error that tells their place in the table.
+ * An independent provider, for registry.c.  A send on an EP completes at the next dequeue.
+ * Other calls return an error with their index in the table.
  *
  * Its IA parameters are words separated by blanks:
  *
- *	fd=N	write to this descriptor what the registry does
- *	silent	register nothing
- *	forget	do not remove what was registered
- *	refuse	open no IA
- *	bare	make handles that do not name the table
- *	reenter	open the IA, and list providers, while initialised
+ *	fd=N		write the registry's calls to this descriptor
+ *	silent		register nothing
+ *	forget		do not remove what was registered
+ *	refuse		open no IA
+ *	bare		make handles that do not name the table
+ *	reenter		open the IA, and list providers, in init
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 #define MAX_INSTANCES	4
 #define MAX_EVENTS	16
 
-/* One for each dat_provider_init(). */
+/* One per dat_provider_init(). */
 struct instance {
 	DAT_PROVIDER			table;
 	const DAT_PROVIDER_INFO		*info;
@@ -36,7 +36,7 @@ struct instance {
 	char				params[256];
 };
 
-/* Any object: what DAT wants of a handle is that the table comes first. */
+/* Any object; DAT requires that a handle points to the table's address first. */
 struct object {
 	const DAT_PROVIDER	*table;
 	struct object		*ia;
@@ -171,7 +171,7 @@ static DAT_RETURN ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLE
 	return DAT_SUCCESS;
 }
 
-/* A function for each slot that has no other; arguments stay where the caller put them. */
+/* A function for each unused slot, which ignores its arguments. */
 #define STUB(slot)								\
 	static DAT_RETURN stub_##slot(void)					\
 	{									\
@@ -197,7 +197,7 @@ static const DAT_PROVIDER template = {
 	.ep_free_func = object_free,
 };
 
-/* ---- For the registry ---- */
+/* ---- Called by the registry ---- */
 
 static void reenter(const struct instance *in, const DAT_PROVIDER_INFO *info)
 {

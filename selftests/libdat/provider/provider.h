@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the test provider answers. */
+/* Answers of the test provider. */
 #ifndef TEST_PROVIDER_H
 #define TEST_PROVIDER_H
 
 #define TEST_REFUSED	((DAT_RETURN)(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | 0x7777))
 
-/* Of a function that does nothing else: its place, from 0 for the device's name. */
+/* Result of a function that does nothing: its index, from 0 for the device's name. */
 #define TEST_STUB(slot) \
 	((DAT_RETURN)(DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED | \
 		      offsetof(struct dat_provider, slot##_func) / sizeof(void *)))
 
-/* Those that do nothing else. */
+/* Functions that do nothing. */
 #define TEST_STUBS(X) \
 	X(ia_query) X(get_handle_type) X(cno_create) X(cno_modify_agent) X(cno_query) \
 	X(cno_free) X(cno_wait) X(cr_query) X(cr_accept) X(cr_reject) X(cr_handoff) \
