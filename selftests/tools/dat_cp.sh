@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-cp with a stranger on the other side (cp/cp-peer.c), with a slow disk, and when a copy
-# is interrupted.  The argument "slow" selects the slow disk, which takes DAT_CP_SLOW_RATE
-# MB/s, and a file of DAT_CP_SLOW_MB.
+# dat-cp with a misbehaving peer (cp/cp-peer.c), with a slow disk, and with interrupted copies.
+# The argument "slow" selects the slow disk, which takes DAT_CP_SLOW_RATE MB/s, and a file of
+# DAT_CP_SLOW_MB.
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${DAT_BIN:-$here/../ulib}
 peer=$here/cp/cp-peer
@@ -31,7 +31,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# result NAME: of the command before.
+# result NAME: report the exit status of the previous command.
 result() {
 	local rc=$? status=ok f
 	n=$((n + 1))
@@ -47,7 +47,7 @@ result() {
 	echo "$status $n dat_cp.$1"
 }
 
-# seen FILE TEXT: within 20 s.
+# seen FILE TEXT: wait up to 20 s for the text.
 seen() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -57,7 +57,7 @@ seen() {
 	return 1
 }
 
-# serve [OPTION]...: into $dir, which is empty.  Signals have their default actions.
+# serve [OPTION]...: serve the empty directory $dir, with default actions of signals.
 serve() {
 	port=$((port + 1))
 	dir=${dir_of_disk:-$tmp/in}
@@ -77,7 +77,7 @@ stranger() { timeout 100 "$peer" "$host" $port "$@" >"$tmp/peer.log" 2>&1; }
 
 empty() { [ -z "$(ls -A "$1")" ]; }
 
-# Within 20 s.
+# becomes_empty DIRECTORY: wait up to 20 s.
 becomes_empty() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -88,7 +88,7 @@ becomes_empty() {
 	return 1
 }
 
-# No control character but newline, in 7 or 8 bits or as UTF-8, and no mark of direction.
+# harmless FILE: no control characters but newline, in any encoding, and no direction marks.
 harmless() {
 	! LC_ALL=C grep -qP '[\x01-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\xc2-\xf4])(?<![\xc2-\xf4][\x80-\xbf])(?<![\xf0-\xf4][\x80-\xbf]{2})[\x80-\x9f]|\xe2\x80\xae' "$1"
 }
@@ -141,7 +141,7 @@ a_result_that_steers_terminals() {
 	seen "$tmp/send.log" 'the receiver says: no' && harmless "$tmp/send.log"
 }
 
-# The requests wait in a queue of their own while the server cannot run.
+# The requests have a queue of their own while the server is stopped.
 a_flood_of_requests() {
 	local copy rc p
 	serve || return 1
@@ -175,7 +175,7 @@ stopped_and_continued() {
 	wait $copy && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
 }
 
-# interrupted SIGNAL WHO: in the middle of a copy; nothing is left.
+# interrupted SIGNAL WHO: interrupt one side in the middle of a copy; nothing is left.
 interrupted() {
 	local who=$2 p rc=0
 	serve || return 1
@@ -225,7 +225,7 @@ replaces_a_file() {
 	send "$tmp/f" && [ "$(cat "$dir/f")" = new ] && [ "$(ls -A "$dir")" = f ]
 }
 
-# make_slow_disk MB: ext4 at $tmp/slow, and a control group for which it is slow.
+# make_slow_disk MB: ext4 at $tmp/slow, slow for a control group.
 make_slow_disk() {
 	mkdir -p "$tmp/slow" || return 1
 	truncate -s "$1M" "$tmp/disk"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-perf --keep outlives its clients, and what a name resolves to.
+# dat-perf --keep serves on when clients die, and dat-perf tries all addresses of a name.
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${DAT_BIN:-$here/../ulib}
 export LD_LIBRARY_PATH=$here/../ulib
@@ -18,7 +18,7 @@ stop_server() {
 }
 trap 'stop_server; rm -rf "$tmp"' EXIT
 
-# result NAME: of the command before.
+# result NAME: report the exit status of the previous command.
 result() {
 	local rc=$? status=ok f
 	n=$((n + 1))
@@ -34,7 +34,7 @@ result() {
 	echo "$status $n dat_perf.$1"
 }
 
-# seen FILE TEXT: within 20 s.
+# seen FILE TEXT: wait up to 20 s for the text.
 seen() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -44,7 +44,7 @@ seen() {
 	return 1
 }
 
-# serve [COMMAND]...: the command runs the server.
+# serve [COMMAND]...: start the server by the command.
 serve() {
 	port=$((port + 1))
 	"$@" "$bin/dat-perf" --keep --port $port >"$tmp/server.log" 2>&1 &
@@ -56,7 +56,7 @@ client() { # [OPTION]... HOST
 	timeout 60 "$bin/dat-perf" --port $port --iters 100 --size 64 "$@" >"$tmp/client.log" 2>&1
 }
 
-# connected PID: the process has a connection, within 20 s.
+# connected PID: wait up to 20 s until the process has a connection.
 connected() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -66,7 +66,7 @@ connected() {
 	return 1
 }
 
-# killed_in TEST...: the client dies while the server takes part, and the next is served.
+# killed_in TEST...: kill the client during the test; the server must serve the next client.
 killed_in() {
 	local p
 	serve env || return 1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The programs of examples/, between two or more processes: what they print, how they end.
+# The programs of examples/, run in two or more processes: their output and exit status.
 bin=$(cd "$(dirname "$0")/../examples" && pwd)
 LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
@@ -18,7 +18,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# result NAME FILE...: of the command before; the files say why it failed.
+# result NAME FILE...: report the exit status of the previous command; show FILEs if it failed.
 result() {
 	local rc=$? name=$1 status=ok
 	shift
@@ -33,7 +33,7 @@ result() {
 	echo "$status $n examples.$name"
 }
 
-# seen FILE TEXT [COUNT]: COUNT lines (1) of the file have the text, within 20 s.
+# seen FILE TEXT [COUNT]: wait up to 20 s for COUNT lines (1) with the text.
 seen() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -43,8 +43,8 @@ seen() {
 	return 1
 }
 
-# serve PROGRAM [OPTION]...: in the background; $server is its id.  Its input is a pipe,
-# which ends when descriptor 3 is closed.
+# serve PROGRAM [OPTION]...: start it in the background; $server is its process.  Its input is a
+# pipe, which ends when descriptor 3 is closed.
 serve() {
 	rm -f "$tmp/input"
 	mkfifo "$tmp/input"
@@ -55,7 +55,7 @@ serve() {
 	seen "$tmp/server" 'listening at'
 }
 
-# The server ends by itself, well.
+# The server exits by itself, with status 0.
 served() {
 	local rc
 	wait "$server"
@@ -73,7 +73,7 @@ ask() { # PROGRAM FILE [ARG]...
 	return $rc
 }
 
-# So many that the buffers of the beginning are not enough.
+# Enough clients to make the server add buffers to the initial ones.
 five_clients() {
 	local i pids=() bad=0
 	serve echo-srq --clients 5 || return 1
@@ -87,7 +87,7 @@ five_clients() {
 		seen "$tmp/client5" '^300 messages came back as they were$'
 }
 
-# One client is killed in the middle, with messages under way; the next is served.
+# One client is killed with messages in flight; the server serves the next.
 a_killed_client() {
 	local victim
 	serve echo-srq --clients 2 || return 1
@@ -112,7 +112,7 @@ window() {
 		seen "$tmp/server" '^nothing was written after the unbind$'
 }
 
-# Two clients talk to one server at once, and it to both.
+# Two clients and one server exchange lines in all directions.
 conversation() {
 	local one two rc
 	serve epoll-loop --idle 60 || return 1
@@ -129,7 +129,7 @@ conversation() {
 	seen "$tmp/client1" '^\[1\] to all$' && seen "$tmp/client2" '^\[1\] to all$' &&
 		seen "$tmp/server" '^\[[12]\] from one$' && seen "$tmp/server" '^\[[12]\] from two$' ||
 		return 1
-	# The first client ends by its input; the second when the server does.
+	# The first client ends with its input, the second with the server.
 	exec 5>&-
 	wait "$one" && seen "$tmp/server" 'is gone' || return 1
 	exec 3>&-
@@ -139,7 +139,7 @@ conversation() {
 	return $rc
 }
 
-# More than all buffers hold: input waits in its pipe, and nothing is lost.
+# More input than the buffers hold waits in its pipe, and nothing is lost.
 much_input() {
 	serve epoll-loop --idle 60 || return 1
 	seq 20000 | ask epoll-loop client1 --idle 60 "$host" && seen "$tmp/server" 'is gone' || return 1

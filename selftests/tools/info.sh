@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-info: what it lists, that its JSON is JSON, and that --check names what is wrong.
+# dat-info: the list, the syntax of its JSON, and the problems that --check reports.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 info=$bin/dat-info
@@ -13,7 +13,7 @@ result() {
 	if [ "$1" = 0 ]; then echo "ok $n info.$2"; else echo "not ok $n info.$2"; fi
 }
 
-# expect NAME STATUS TEXT CMD...: CMD exits with STATUS and says TEXT.
+# expect NAME STATUS TEXT CMD...: CMD exits with STATUS and prints TEXT.
 expect() {
 	local name=$1 status=$2 text=$3 out rc
 	shift 3
@@ -25,8 +25,8 @@ expect() {
 	result $? "$name"
 }
 
-# Each string becomes one character, each other simple value another; then brackets are
-# taken away from the inside out.
+# Replace each string by one character and each other simple value by another, then reduce
+# brackets from the inside out.
 is_json() {
 	iconv -f UTF-8 -t UTF-8 | LC_ALL=C awk '
 	{ t = t $0 "\n" }
@@ -43,7 +43,7 @@ is_json() {
 	}'
 }
 
-# json NAME OPTION...: what is printed is JSON, and is_json() is no blind judge.
+# json NAME OPTION...: the output is JSON, and is_json() rejects it with a bracket added.
 json() {
 	local name=$1 out
 	shift
@@ -54,7 +54,7 @@ json() {
 
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
-# The limit is for those who may not lock what they like.
+# The limit does not apply to privileged users.
 little_memory() { (ulimit -l 64 && as_nobody "$info" --check); }
 
 with_conf() { DAT_OVERRIDE=$conf "$@"; }
@@ -74,7 +74,7 @@ server_is_listed() {
 	((i < 50))
 }
 
-# Without an option: every line says how it is, and what is to be done if it is not ok.
+# Every line starts with a verdict, and has a remedy unless that is ok.
 well_worded() {
 	with_conf "$info" --check | awk '
 		!/^(ok|warn|fail) / { bad = 1 }
@@ -99,7 +99,7 @@ restore() {
 	rm -f "$conf"
 }
 trap restore EXIT
-# What the udev rule does.
+# Does what the udev rule does.
 chgrp rdma /dev/dat
 chmod 660 /dev/dat
 

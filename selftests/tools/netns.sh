@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# An adapter is for those who live where its network interface lives.
+# An adapter is visible only in the network namespace of its interface.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rsm-perf, and the examples rsm-scatter and rsm-hello: what they print, how they end.
+# rsm-perf, and the examples rsm-scatter and rsm-hello: output and exit status.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
 export LD_LIBRARY_PATH=$bin
@@ -16,7 +16,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# result NAME: of the command before.
+# result NAME: report the exit status of the previous command.
 result() {
 	local rc=$? status=ok
 	n=$((n + 1))
@@ -29,7 +29,7 @@ result() {
 	echo "$status $n rsm_tools.$1"
 }
 
-# on_adapter FUNCTION NAME: it is run with the name of the first adapter, if there is one.
+# on_adapter FUNCTION NAME: run it with the name of the first adapter, if there is one.
 on_adapter() {
 	if timeout 100 "$bin/rsm-nodes" status 2>/dev/null | grep -q '^rdma0 .* active$'; then
 		"$1" rdma0
@@ -43,7 +43,7 @@ on_adapter() {
 perf() { timeout 100 "$bin/rsm-perf" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 scatter() { timeout 100 "$examples/rsm-scatter" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 
-# status N COMMAND...: it ends with that.
+# status N COMMAND...: the command exits with status N.
 status() {
 	local want=$1 rc=0
 	shift
@@ -54,7 +54,8 @@ status() {
 
 says() { grep -q -- "$1" "$tmp/err"; }
 
-# serve COMMAND...: in the background, until descriptor 3 is closed; $segment is what it says.
+# serve COMMAND...: run it in the background until descriptor 3 is closed; $segment is its first
+# line.
 serve() {
 	local i
 	rm -f "$tmp/input"
@@ -86,7 +87,7 @@ operations() {
 		perf -n 10 -o "${flags[@]}" || return 1
 		[ "$(wc -l <"$tmp/out")" = 3 ] || return 1
 		perf -n 10 -t bw -s 5000 -o "${flags[@]}" || return 1
-		# It may be 0: some clocks move in milliseconds.
+		# The time may be 0: some clocks advance in milliseconds.
 		tail -n 1 "$tmp/out" | grep -qE '^ 5000 +[0-9]+ +10 +[0-9.]+ +[0-9.]+$' || return 1
 	done
 }
@@ -139,7 +140,7 @@ files() { # CONTROLLER
 		grep -qE '4097 bytes put in [0-9.]+ s and got back in [0-9.]+ s, equal, in 2 vectors' "$tmp/second"
 }
 
-# What one process prints is what the other is given.
+# One process prints the arguments for the other.
 hello() { # CONTROLLER
 	serve "$examples/rsm-hello" "$1" || return 1
 	# shellcheck disable=SC2086 # NODE ID

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cp-peer - a dat-cp that does not keep to the rules, for dat_cp.sh
+ * cp-peer - a peer of dat-cp that breaks the protocol, for dat_cp.sh
  *
- *   cp-peer HOST PORT torn N      offer N files, and change each while it is written
- *   cp-peer HOST PORT name NAME   offer an empty file of that name
- *   cp-peer HOST PORT reach       use memory that the server granted to another, or not at all
- *   cp-peer HOST PORT half NAME   send half of a file, say so, and wait to be killed
- *   cp-peer HOST PORT flood N     ask N times for a connection that dat-cp does not want
- *   cp-peer - PORT serve          answer an offer with a text that steers terminals
+ *	cp-peer HOST PORT torn N	offer N files, and change each while it is written
+ *	cp-peer HOST PORT name NAME	offer an empty file of that name
+ *	cp-peer HOST PORT reach		use memory that the server granted to another, or not at all
+ *	cp-peer HOST PORT half NAME	send half of a file, report that, and wait to be killed
+ *	cp-peer HOST PORT flood N	request N connections that dat-cp refuses
+ *	cp-peer - PORT serve		answer an offer with a text of terminal escape sequences
  *
- * It prints what happened; dat_cp.sh judges.
+ * It prints what happened; dat_cp.sh checks the output.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -29,11 +29,14 @@
 
 /*
  * struct link - a connection
+ * @tool: adapter and event queue
+ * @ep: endpoint
  * @mem: RECVS messages to receive, one to send, and a slot
  * @slots: buffers that the server granted
- * @granted: number of credits that came
- * @result: last RESULT; @have_result
- * @status: of the last RDMA request, or -1
+ * @granted: number of credits received
+ * @result: last RESULT; valid if @have_result
+ * @have_result: a RESULT has arrived
+ * @status: status of the last RDMA request, or -1
  */
 struct link {
 	struct tool		tool;
@@ -110,7 +113,7 @@ static void got_message(struct link *l, const struct cp_msg *m)
 	l->granted++;
 }
 
-/* One event; 0: none came. */
+/* Handle one event; return 0 on timeout. */
 static int pump(struct link *l, unsigned int ms)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -153,7 +156,7 @@ static void say(struct link *l, enum cp_type type, uint32_t slot, uint64_t size)
 	out(l)->size = htobe64(size);
 	tool_check(dat_ep_post_send(l->ep, 1, &seg, cookie(COOKIE_SEND),
 				    DAT_COMPLETION_DEFAULT_FLAG), "send");
-	/* The message is reused. */
+	/* Wait until the send completes: the message is reused. */
 	usleep(1000);
 	while (pump(l, 1))
 		;
@@ -183,7 +186,7 @@ static void digest(struct link *l, size_t len)
 	EVP_Digest(data(l), len, out(l)->digest, NULL, EVP_sha256(), NULL);
 }
 
-/* The end of the slot changes some time after the server was told that it is filled. */
+/* Change the end of the slot some time after the server was told that it is filled. */
 static void torn(struct link *l, unsigned int n)
 {
 	unsigned int i, before;
@@ -220,7 +223,7 @@ static void name(struct link *l, const char *as)
 	printf("%s %s\n", l->result.size ? "refused" : "accepted", l->result.text);
 }
 
-/* The status of one RDMA request. */
+/* Print the status of an RDMA request. */
 static void rdma_result(struct link *l, const char *what)
 {
 	while (l->status < 0)
@@ -279,7 +282,7 @@ static void flood(unsigned int n)
 	printf("%u of %u requests answered\n", i, n);
 }
 
-/* Escape sequences in 7 and 8 bits, and one of Unicode's marks that reorder a line. */
+/* Escape sequences in 7 and 8 bits, and a Unicode character that reverses text. */
 static void serve(void)
 {
 	static const char evil[] = "no\033]0;title\007 \302\2332J \233\063\061m \342\200\256 end";
