@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# For scripts/conformance, which says what is read here.  Each file is of the kind that
-# was last assigned to "kind"; what it takes from them is put together in END.
+# The parser of scripts/conformance, whose usage describes the input.  Each file has the kind
+# last assigned to "kind"; END combines what was read.
 
-# --- what is promised ---------------------------------------------------------------
+# --- promises ---------------------------------------------------------------------
 
 function problem(text) { print text >problems }
 
-# A constant as the Covers lines have it.
+# Shorten a constant to the form in Covers lines.
 function short(name) {
 	sub(/^DAT_/, "", name)
 	if (!sub(/^INVALID_(HANDLE|STATE|ADDRESS)_/, "", name) && !sub(/^INVALID_/, "", name))
@@ -24,7 +24,7 @@ kind == "codes" && in_enum && $1 ~ /^DAT_[A-Z0-9_]+$/ {
 	else is_type[$1] = 1
 }
 
-# What the specification names: a type without class, for each function.
+# Codes of the specification: types without the class, for each function.
 kind == "spec" && !/^#/ {
 	for (i = 2; i <= NF; i++) {
 		spec[$1, ++nspec[$1]] = $i
@@ -45,7 +45,7 @@ kind == "doc" && in_proto {
 		name = substr(line, RSTART + 4, RLENGTH - 12)
 		line = substr(line, RSTART + RLENGTH)
 		sub(/_$/, "", name)
-		# An EVD that is not the first argument has its subtype in the description.
+		# The subtype of an EVD that is not the first argument is in the description.
 		if (name == "" || name == "EVD") name = handles[doc_fn] ? "" : "HANDLE1"
 		handles[doc_fn] = handles[doc_fn] (name ? " " name : "")
 	}
@@ -64,7 +64,7 @@ kind == "waived" && !/^#/ && NF {
 	waiver_line[nwaivers] = FNR
 }
 
-# --- what the tests say ---------------------------------------------------------------
+# --- Covers lines of the tests ------------------------------------------------------
 
 kind == "tests" && FNR == 1 {
 	prog = FILENAME
@@ -113,7 +113,7 @@ kind == "kdapl" && /^[A-Z][A-Za-z_ ]*[ *]kdat_[a-z_]+\(/ {
 }
 
 kind == "ktests" && FNR == 1 { suite = FILENAME; gsub(/.*\/|\.c$/, "", suite); in_fn = "" }
-# The line may go on behind its first argument; a macro or a table has no such line.
+# A prototype may continue after its first argument; macros and tables do not match.
 kind == "ktests" && /^[a-z][A-Za-z0-9_ *]*[ *][a-z0-9_]+\(/ && !/;/ {
 	match($0, /[a-z0-9_]+\(/)
 	in_fn = suite " " substr($0, RSTART, RLENGTH - 1)
@@ -126,7 +126,7 @@ kind == "ktests" && /KTEST\(/ {
 		line = substr(line, RSTART + RLENGTH)
 	}
 }
-# Arguments, too: an upcall is a function that is named and not called.
+# Record arguments too: an upcall is a function that is named and not called.
 kind == "ktests" && in_fn {
 	line = $0
 	while (match(line, /[a-z][a-z0-9_]+/)) {
@@ -140,7 +140,7 @@ kind == "ktests" && in_fn {
 	}
 }
 
-# --- how they went -------------------------------------------------------------------
+# --- results -----------------------------------------------------------------------
 
 kind == "tap" { sub(/\r$/, "") }
 kind == "tap" && /^# begin / { ran = $3 }
@@ -182,8 +182,8 @@ function copy_rows(f, from, type, i) {
 		if (type == "" || of_type(row[from, i], type)) add_row(f, row[from, i])
 }
 
-# The subtypes named in @text, short, separated by blanks.  "_EVD_CONN" stands for a
-# subtype that begins like the one before.
+# Return the subtypes in @text, shortened and separated by blanks.  "_EVD_CONN" stands for a
+# subtype with the prefix of the one before.
 function subtypes(text, n, i, word, found, last, base) {
 	n = split(text, word, /[^A-Z0-9_]+/)
 	for (i = 1; i <= n; i++) {
@@ -200,7 +200,7 @@ function subtypes(text, n, i, word, found, last, base) {
 	return found
 }
 
-# What "TYPE[, TYPE]: when and when (SUBTYPE)" says.
+# Parse "TYPE[, TYPE]: when and when (SUBTYPE)".
 function add_clause(f, types, text, inherited, n, i, k, m, type, subs) {
 	n = split(types, type, /, */)
 	m = split(subtypes(text), subs, " ")
@@ -243,12 +243,12 @@ function resolve(f, text, clause, n, i, types, rest, inherited, len) {
 		}
 	}
 	if (types) add_clause(f, types, rest, inherited)
-	# udat.h says it once for all.
+	# udat.h says this once for all functions.
 	n = split(handles[f], clause, " ")
 	for (i = 1; i <= n; i++) add_row(f, "INVALID_HANDLE|" clause[i])
 }
 
-# What the specification names has a row, whatever the description says.
+# Every code of the specification gets a row, whatever the description says.
 function specify(f, i) {
 	for (i = 1; i <= nspec[f]; i++)
 		if (!has_type(f, spec[f, i])) add_row(f, spec[f, i])
@@ -259,7 +259,7 @@ function beyond_spec(f, code) {
 	return nspec[f] && code != "SUCCESS" && !((f, code) in in_spec)
 }
 
-# The functions of kDAPL that @at, a function of a test module, or its helpers name.
+# Record the functions of kDAPL that @at, a function of a test module, or its helpers name.
 function reach(test, at, i, word) {
 	if ((test, at) in reached) return
 	reached[test, at] = 1
@@ -289,7 +289,7 @@ function cover_code(test, f, type, subtype, code) {
 	code = subtype == "" ? type : type "|" subtype
 	if ((f, code) in is_row) cover(f, code, test)
 	else if ((f, type) in is_row) cover(f, type, test)
-	# Not every case has a subtype; and what every function may return is left out.
+	# A case may have no subtype; codes that every function may return are not described.
 	else if (subtype == "" ? has_type(f, type) : type == "INVALID_HANDLE") {
 		add_row(f, code)
 		cover(f, code, test)
@@ -311,7 +311,7 @@ function cover_function(test, f, n, word, i, k, m, part) {
 	if (word[n] ~ /^dat_/) cover(f, "SUCCESS", test)
 }
 
-# "dat_a dat_b CODE CODE", "dat_a", "SH 1, 2"
+# Parse "dat_a dat_b CODE CODE", "dat_a", or "SH 1, 2".
 function cover_item(test, item, n, i, word) {
 	n = split(item, word, /[ ,]+/)
 	if (n && word[1] !~ /^(SH$|dat_)/) problem(test ": what is \"" item "\"?")
@@ -334,7 +334,7 @@ function join_covers(i, k, n, item) {
 	}
 }
 
-# The reason why nothing tests it, or "".
+# Return the reason why there is no test, or "".
 function waived(f, code, i) {
 	for (i = 1; i <= nwaivers; i++)
 		if ((waiver_fn[i] == f || (waiver_fn[i] == "*" && f != "SH")) &&

@@ -6,7 +6,7 @@ DAT_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 DAT_CACHE=${DAT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dat}
 export DAT_TOP DAT_CACHE
 
-# depmod, modprobe and friends are not on an ordinary user's path.
+# depmod and modprobe are not on the path of an ordinary user.
 PATH=$PATH:/usr/sbin:/sbin
 
 say() { printf '%s\n' "$*" >&2; }
@@ -16,14 +16,14 @@ die() {
 	exit 1
 }
 
-# run_quietly LOG WHAT CMD...: run CMD with its output in LOG.  Anything slower
-# than 3 s says that it is alive; a failure shows the end of the log.
+# run_quietly LOG WHAT CMD...: run CMD with its output in LOG.  Print progress for a command that
+# takes more than 3 s, and the end of the log if it fails.
 run_quietly() {
 	local log=$1 what=$2 pid start=$SECONDS next=3
 	shift 2
 	"$@" >"$log" 2>&1 </dev/null &
 	pid=$!
-	# shellcheck disable=SC2064 # the pid of now is meant
+	# shellcheck disable=SC2064 # the current pid
 	trap "kill $pid 2>/dev/null || :; trap - INT TERM; kill -INT \$\$" INT TERM
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
@@ -40,7 +40,7 @@ run_quietly() {
 	fi
 }
 
-# The newest Debian 6.1 headers installed, e.g. 6.1.0-56-amd64.
+# Print the newest installed Debian 6.1 headers, such as 6.1.0-56-amd64.
 vm_headers_release() {
 	local d best
 	best=$(for d in /usr/src/linux-headers-6.1.*-amd64; do
