@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Any text is a dat.conf: conf_parse() reads nothing beyond it, reports what it does not
- * hand out, and what it hands out is within its limits and is read back as it is when
- * written with quotes.  See the Makefile.
+ * Any text is a valid input for dat.conf.  conf_parse() reads nothing beyond it and reports what
+ * it rejects.  Accepted fields are within their limits and are parsed back unchanged when
+ * quoted.
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static void must(const char *what, int line)
 	abort();
 }
 
-/* In place of the library's: what is said, is formatted and counted. */
+/* Replaces the function of the library: messages are formatted and counted. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	char text[512];
@@ -38,7 +38,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	messages++;
 }
 
-/* All characters escaped: twice the line's, and the fields that must not be. */
+/* Room for all characters escaped, twice the line, and for the fields that are not. */
 static char text[2 * CONF_LINE_MAX + 128];
 
 static char *put_quoted(char *to, const char *s)
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifdef STANDALONE
 #include <time.h>
 
-/* What lines are made of, and what breaks them. */
+/* Valid and invalid parts of lines. */
 static const char *const pieces[] = {
 	"\n", "\n", " ", " ", "\t", "\"", "\"", "\\", "#", "a", "u1.2", "u1.", "k1.2", "u2.0",
 	"threadsafe", "nonthreadsafe", "default", "nondefault", "libx.so.1", "x.1.0", "..",
