@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who looks at the CQ of a connection: the device's notification, those who poll its EVDs,
- * or the timer that finds that nobody does.  README.rst says which function is which.
+ * Polling of a connection's CQ: by the device's notification, by threads that poll its EVDs, or
+ * by the timer that finds that nobody polls.  README.rst maps the steps to functions.
  *
  *   device    completes MADE requests, and notifies if the CQ is armed
- *   user      polls his EVDs some times; then goes away, or (-DWAIT) sleeps on the last
- *   timers    one per EVD; the clock says at any time that the last poll was long ago
+ *   user      polls its EVDs some times; then stops, or (-DWAIT) sleeps on the last
+ *   timers    one per EVD; the clock may say at any time that the last poll was long ago
  *
- * All that is decided is decided under a lock, so memory is what it seems to be.
+ * All decisions are made under a lock, so no weak memory is modelled.
  *
- * -DEVDS=n: 2: requests and receives have an EVD each; -DWAIT; -DCPUS=n for softirqs.
- * -DKICK: a thread posts; -DSECOND: one polls too; -DOTHER: one stops what the others began,
- * and doesn't sleep; -DCLOSE: the connection is closed.  -DNO_TIMER: time stands still, so
- * nothing may depend on it; -DNO_<X> leaves step X out.
+ * -DEVDS=n: 2: requests and receives have an EVD each; -DWAIT; -DCPUS=n for softirqs.  -DKICK: a
+ * thread posts; -DSECOND: a second thread polls too; -DOTHER: another thread stops the polling
+ * and does not sleep; -DCLOSE: the connection is closed.  -DNO_TIMER: no timer expires, so
+ * nothing may depend on one; -DNO_<X> leaves step X out.
  */
 #ifndef EVDS
 #define EVDS	1
@@ -31,16 +31,16 @@
 /* The device and the CQ. */
 byte made, cq, taken;
 bool armed = true, notify;
-/* IRQ_POLL_F_SCHED, and whether a softirq is at it. */
+/* IRQ_POLL_F_SCHED, and whether a softirq is polling. */
 bool sched, polling;
-/* The connection.  Under ep->lock. */
+/* The connection, under ep->lock. */
 bool ep_lock, closing, seen;
-bool in[EVDS];			/* in evd->busy.links; written under its lock too */
+bool in[EVDS];			/* in evd->busy.links; written under evd->busy.lock too */
 /* evd->busy */
 bool on[EVDS], recent[EVDS], pending[EVDS];
-/* A thread sleeps on the last EVD, or watches it: evd->lock. */
+/* A thread sleeps on the last EVD, or watches it, under evd->lock. */
 bool waiting, watching;
-bool told;			/* and has seen to it that it is notified */
+bool told;			/* the thread relies on notifications */
 
 #define polled(e)	(on[e] && recent[e])
 #define lock_ep()	atomic { !ep_lock -> ep_lock = true }
@@ -51,10 +51,10 @@ bool told;			/* and has seen to it that it is notified */
 #define joined()	in[0]
 #endif
 
-/* irq_poll_sched(): in vain if it is scheduled already. */
+/* irq_poll_sched(): has no effect if it is scheduled already. */
 #define schedule()	sched = true
 
-/* cq_take(): all there is, or as much as one may at a time. */
+/* cq_take(): takes everything, or one budget. */
 inline cq_take(n, part)
 {
 	atomic {
@@ -67,7 +67,7 @@ inline cq_take(n, part)
 	}
 }
 
-/* cq_rearm(): is there more? */
+/* cq_rearm(): returns whether there is more. */
 inline cq_rearm(more)
 {
 	atomic {
@@ -110,7 +110,7 @@ inline link_join(e, ok)
 #endif
 }
 
-/* dat_busy_leave(); who does so schedules. */
+/* dat_busy_leave(); leaving schedules a poll. */
 inline leave()
 {
 	atomic {
@@ -258,7 +258,7 @@ inline expire(all)
 	unlock_ep()
 }
 
-/* busy_sweep() of all */
+/* busy_sweep() of all links. */
 inline sweep_all(e)
 {
 	do
@@ -323,7 +323,7 @@ end:	do
 }
 #endif
 
-/* busy_begin(); its check is under evd->lock. */
+/* busy_begin(); it checks under evd->lock. */
 inline begin(e, useful)
 {
 	recent[e] = true;
@@ -341,7 +341,7 @@ inline begin(e, useful)
 	fi
 }
 
-/* dat_busy_poll(): once.  With busy_look(), busy_take(). */
+/* One dat_busy_poll(), with busy_look() and busy_take(). */
 inline poll(e)
 {
 	begin(e, useful);
@@ -394,7 +394,7 @@ active proctype user()
 	stop(LAST);
 #endif
 #endif
-	/* From now on nobody but the device has to look. */
+	/* From here on only the device's notification may be needed. */
 	told = true;
 	assert(!in[LAST]);
 #endif
@@ -438,7 +438,9 @@ active proctype kick()
 #endif
 
 #ifdef OTHER
-/* evd_poll() of somebody who doesn't sleep, or dat_evd_set_unwaitable(), which is no watcher */
+/*
+ * evd_poll() of a thread that does not sleep, or dat_evd_set_unwaitable(), which does not watch.
+ */
 active proctype other()
 {
 	if

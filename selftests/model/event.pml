@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Completions: the lower half of the drawing in <rdma/dat_ring.h>, letter by letter, as
- * the driver and libdat do it.  README.rst says which function is which.
+ * implemented by the driver and libdat.  README.rst maps the steps to functions.
  *
- *   driver    queues EVENTS events; any of them may be one that does not notify, or one
- *             that is refused if the ring is full and not lost
+ *   driver    queues EVENTS events; some may not notify, and some may be refused, not lost,
+ *             if the ring is full
  *   consumer  waits for one or more, or watches a descriptor, consumes some, waits again
  *
  * Indices are numbers modulo 8 that begin just below the wrap.  An event holds its index.
  *
- * The drawing needs no lock between the two.  With -DLOCKED it is the driver's, which has
- * evd->lock where the drawing has (I) and (J).  -DENTRIES=n, -DEVENTS=n; -DWATCH=POLL: or
- * poll(), by turns with waits; EPOLL, EDGE, CNO: that alone, epoll being level- or
+ * The drawing needs no lock between the two.  With -DLOCKED the model is that of the driver,
+ * which takes evd->lock where the drawing has (I) and (J).  -DENTRIES=n, -DEVENTS=n;
+ * -DWATCH=POLL: waits and poll() in turn; EPOLL, EDGE, CNO: that alone, with epoll level- or
  * edge-triggered; -DSLOTS: status.done too; -DNO_<X> leaves barrier or step X out.
  */
 #define POLL	1
@@ -33,7 +33,7 @@
 #endif
 #define START	6		/* the first index: just below the wrap */
 
-/* Locations.  The events are the last. */
+/* Locations; the events are last. */
 #define TAIL	0
 #define HEAD	1
 #ifdef SLOTS
@@ -42,7 +42,7 @@
 #else
 #define NREL	2
 #endif
-#define WAITER	NREL		/* its threshold, or 0 */
+#define WAITER	NREL		/* threshold of the waiter, or 0 */
 #define EVENT	(WAITER + 1)
 #define NLOC	(EVENT + ENTRIES)
 #define HIST	(2 * EVENTS + 3)
@@ -53,7 +53,7 @@
 #define NTHREAD	2
 #define READS(t, l) ((l) == HEAD || (l) == WAITER ? (t) == DRIVER : (t) == CONSUMER)
 
-/* Locks: evd->lock; that of evd->poll or the epoll behind it, or cno->lock. */
+/* Locks: evd->lock; the lock of evd->poll or of the epoll behind it, or cno->lock. */
 #define ELOCK	0
 #define PLOCK	1
 #define NLOCK	2
@@ -105,29 +105,29 @@
 #define MOD(n)		((n) & 7)
 #define SLOT(n)		(EVENT + ((n) & (ENTRIES - 1)))
 
-/* The driver's own. */
+/* Private to the driver. */
 byte tail = START;
 bool overflowed;
-/* The consumer's own. */
+/* Private to the consumer. */
 byte head = START;
-/* Whether the consumer, asleep, may run. */
+/* The sleeping consumer may run. */
 bool woken;
 /*
- * It is on evd->poll, and has been woken there: may run, or is on epoll's ready list.  Or the
- * CNO is triggered.
+ * watching: the consumer is on evd->poll.  ready: it has been woken there and may run, or is on
+ * epoll's ready list; or the CNO is triggered.
  */
 bool watching, ready;
-/* What really is. */
-bool over;			/* no events will come any more */
+/* The true state, for assertions. */
+bool over;			/* no more events will come */
 byte queued, consumed;
 byte notified;			/* "queued" after the last event that notifies */
-bool told;			/* of the overflow that has not ended */
+bool told;			/* an overflow was reported and has not ended */
 #ifdef SLOTS
 byte done;
-byte done_at[ENTRIES];		/* with the completion that the event in the slot reports */
+byte done_at[ENTRIES];		/* value of done at the completion that the slot's event reports */
 #endif
 
-/* ring_publish(), by the completion that the event reports */
+/* ring_publish(), called for the completion that the event reports. */
 inline publish()
 {
 #ifdef SLOTS
@@ -150,7 +150,7 @@ inline overflow()
 	assert(told)
 }
 
-/* dat_evd_deliver() up to evd_wake(), or, if its source can do without, dat_evd_offer(). */
+/* dat_evd_deliver() up to evd_wake(); or dat_evd_offer(), if the source can do without. */
 inline push()
 {
 	if
@@ -191,7 +191,7 @@ inline push()
 	offer = false
 }
 
-/* wake_up_poll(): whoever polls, or epoll, has a callback there.  Or dat_cno_trigger(). */
+/* wake_up_poll(): calls the callback of poll() or epoll.  Or dat_cno_trigger(). */
 inline wake_watcher()
 {
 	lock(PLOCK);
@@ -263,8 +263,8 @@ proctype driver(byte me)
 }
 
 /*
- * DAT_IOC_EVD_WAIT: dat_evd_wait(), which looks with evd_ready().  At its end "enough" is
- * true, or time is up.
+ * DAT_IOC_EVD_WAIT: dat_evd_wait(), which checks with evd_ready().  At the end "enough" is true,
+ * or the timeout has expired.
  */
 inline ioctl_wait()
 {
@@ -289,7 +289,7 @@ inline ioctl_wait()
 		:: else
 		fi;
 #endif
-		/* An event that notifies when there are enough must not let it sleep. */
+		/* The wait may time out only if fewer events notify than the threshold. */
 		if
 #ifdef NO_LOOP
 		:: woken -> enough = true; break
@@ -308,7 +308,7 @@ inline ioctl_wait()
 }
 
 #if WATCH
-/* poll_wait(): a callback on evd->poll. */
+/* poll_wait(): adds a callback to evd->poll. */
 inline poll_wait()
 {
 	BLOCK {
@@ -341,7 +341,7 @@ inline first_poll()
 #endif
 }
 
-/* No event that notifies is left.  It must not sleep while there is one. */
+/* The consumer must not sleep while a notifying event is left. */
 #define TIME_IS_UP	(over && !ready && notified <= consumed)
 
 /* poll(); "ready" is its pwq's "triggered". */
@@ -381,7 +381,7 @@ inline epoll_add()
 	enough = false
 }
 
-/* epoll_wait(): a level-triggered one stays on the list while there is something. */
+/* epoll_wait(): a level-triggered file stays on the list while there are events. */
 inline epoll_wait()
 {
 	do
@@ -416,7 +416,7 @@ inline take_trigger()
 	}
 }
 
-/* dat_cno_wait(), which looks with cno_ready() */
+/* dat_cno_wait(), which checks with cno_ready(). */
 inline cno_wait()
 {
 	do
@@ -456,16 +456,16 @@ inline watch()
 inline pop()
 {
 #ifdef NO_L
-	/* Nothing keeps the load of the event before the store of the head. */
+	/* Without (L) the load of the event may come after the store of the head. */
 	store_relaxed(HEAD, MOD(head + 1));
 	load_relaxed(SLOT(head), e);
 #else
 	load_relaxed(SLOT(head), e);
 	store_release(HEAD, MOD(head + 1));		/* (L) */
 #endif
-	assert(e == head);				/* whole, in order, not overwritten */
+	assert(e == head);				/* complete, in order, not overwritten */
 #ifdef SLOTS
-	/* Who has seen the event can't see less of status.done. */
+	/* A thread that has seen the event must see status.done at least as new. */
 	assert(VAL(DONE, VIEW(DONE)) >= done_at[head & (ENTRIES - 1)]);
 #endif
 	head = MOD(head + 1);
@@ -480,12 +480,12 @@ inline pop()
 #endif
 
 #if WATCH == EDGE || WATCH == CNO
-#define ENOUGH_TAKEN	false			/* only what is new wakes: take all */
+#define ENOUGH_TAKEN	false			/* only new events wake: take all */
 #else
 #define ENOUGH_TAKEN	true
 #endif
 
-/* dat_evd_wait() of libdat, or the loop of a program that watches; dat_evd_dequeue() */
+/* dat_evd_wait() of libdat, or the loop of a program that watches; and dat_evd_dequeue(). */
 proctype consumer(byte me)
 {
 	byte t, e, threshold;
@@ -496,7 +496,7 @@ proctype consumer(byte me)
 #endif
 	do
 	:: true ->
-		/* 0: watch. */
+		/* Threshold 0: watch. */
 		BLOCK {
 			if
 #if WATCH == 0 || WATCH == POLL
@@ -528,10 +528,10 @@ proctype consumer(byte me)
 		if
 		/* A trigger may be older than the last events that were taken. */
 		:: enough -> load_tail(t); assert(MOD(t - head) >= threshold)
-		:: else -> break			/* time is up */
+		:: else -> break			/* the timeout has expired */
 		fi;
 		enough = false;
-		/* Some of them. */
+		/* Take some of the events. */
 		do
 		:: POP {
 			load_tail(t);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory that is weaker than any CPU's in all but one way.
+ * A memory model that is weaker than any CPU, with one exception.
  *
- * Every location has a history of stores, oldest first.  Every thread has a view: how
- * far into each history it has looked.  A relaxed load returns any store that its view
- * doesn't rule out, so stores may arrive late and loads may run early.
+ * Every location has a history of stores, oldest first.  Every thread has a view: its position
+ * in each history.  A relaxed load returns any store that the view does not rule out, so stores
+ * may arrive late and loads may run early.
  *
  *   release store   carries the view of its thread
  *   acquire load    adds the view that the store carries
@@ -12,25 +12,25 @@
  *   lock, unlock    acquire and release of the lock's own view
  *   RMW             extends the newest store, atomically; no barrier by itself
  *
- * What it can't show is a store that passes an earlier load; where a barrier is there
- * to prevent that, the model that leaves it out moves the load by hand.
+ * The exception: it does not show a store that passes an earlier load.  Where a barrier prevents
+ * that, the model without the barrier moves the load by hand.
  *
- * Stores that every reader's view has left behind are forgotten and the rest renumbered,
- * which keeps the state small.  The includer defines NTHREAD, NLOC, NREL (release stores
- * go to the locations below it), NLOCK, HIST, and READS(t, l), in C: may thread t load from
- * location l?  Threads have a local byte "me".
+ * Stores that all readers have passed are forgotten and the rest is renumbered, which keeps the
+ * state small.  The including model defines NTHREAD, NLOC, NREL (release stores go to locations
+ * below it), NLOCK, HIST, and READS(t, l) in C: whether thread t may load from location l.
+ * Threads have a local byte "me".
  */
 
-byte val[NLOC * HIST];		/* the histories: values, */
-byte mv[NREL * HIST * NLOC];	/* and the views they carry */
+byte val[NLOC * HIST];		/* values in the histories */
+byte mv[NREL * HIST * NLOC];	/* views that the stores carry */
 byte newest[NLOC];
 byte view[NTHREAD * NLOC];
-byte scview[NLOC];		/* of all full barriers */
+byte scview[NLOC];		/* view of all full barriers */
 byte lkview[NLOCK * NLOC];
 bool held[NLOCK];
-byte ahead;			/* for one step: how far past its view a load looks */
+byte ahead;			/* within a step: position of a load beyond its view */
 
-/* Arguments and results of the C below; no part of the state. */
+/* Arguments and results of the C code below; not part of the state. */
 hidden byte m_thread, m_loc, m_val;
 
 #define VIEW(l)		view[me * NLOC + (l)]
@@ -52,7 +52,7 @@ static void mem_less(unsigned char *p, int n, int step, unsigned char by)
 		*p = *p > by ? *p - by : 0;
 }
 
-/* Forget what nobody can read any more. */
+/* Forget stores that no thread can read any more. */
 static void mem_forget(void)
 {
 	int l, t, n, left;
@@ -84,7 +84,7 @@ static unsigned char *mem_view(void)
 	return &now.view[m_thread * NLOC];
 }
 
-/* The view that a store to m_loc carries. */
+/* Return the view that a store to m_loc carries. */
 static unsigned char *mem_carried(int n)
 {
 	return &now.mv[(m_loc * HIST + n) * NLOC];
@@ -141,8 +141,8 @@ static void mem_leave(void)
 };
 
 /*
- * Any store that the view doesn't rule out and the condition likes; waits until it likes
- * the newest.
+ * Pick any store that the view does not rule out and that meets the condition; wait until the
+ * newest store meets it.
  */
 #define PICK(l, cond) \
 	cond(VAL(l, newest[l])); \
@@ -169,14 +169,14 @@ inline load_acquire(l, to)
 	}
 }
 
-/* Wait for a store that is good enough. */
+/* Wait for a store that meets the condition. */
 #define LOAD_ACQUIRE_WHEN(l, cond) \
 	atomic { \
 		PICK(l, cond); \
 		d_step { m_thread = me; m_loc = l; c_code { mem_load(1); } } \
 	}
 
-/* If this fails HIST is too small. */
+/* If this fails, HIST is too small. */
 #define SPACE(l)	assert(newest[l] < HIST - 1)
 
 inline store_relaxed(l, v)
@@ -217,7 +217,7 @@ inline unlock(n)
 	d_step { held[n] = false; m_thread = me; m_loc = n; c_code { mem_unlock(m_loc); } }
 }
 
-/* A thread that ends keeps nothing alive. */
+/* A thread that has ended does not keep old stores. */
 inline leave()
 {
 	d_step { m_thread = me; c_code { mem_leave(); } }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Posting: the left and the right half of "Posting" in <rdma/dat_ring.h>, letter by
- * letter, as libdat and the driver do it.  README.rst says which function is which.
+ * Posting: the left and the right half of "Posting" in <rdma/dat_ring.h>, letter by letter, as
+ * implemented by libdat and the driver.  README.rst maps the steps to functions.
  *
- *   producer    posts POSTS entries; two of them share the queue's lock
+ *   producer    posts POSTS entries; two producers share the queue's lock
  *   poller      takes dirty bits unasked, parks, is unparked by a kick
  *   kicker      posts to another queue, whose dirty bit is in the same word, and kicks
  *   device      completes what it was given: SQ in order, one completion for one or more;
- *               RQ in order, SRQ in any
+ *               RQ in order, SRQ in any order
  *
- * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index,
- * so an entry taken too early, twice, or overwritten shows as another number.
+ * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index, so an
+ * entry taken too early, twice, or overwritten shows as another number.
  *
- * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n; -DEARLY: there is no
- * connection at first; -DPOLLER: there is a poller; -DNO_<X> leaves barrier or step X out.
+ * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n; -DEARLY: not connected at
+ * first; -DPOLLER: there is a poller; -DNO_<X> leaves barrier or step X out.
  */
 #define SQ	0
 #define RQ	1
@@ -37,12 +37,12 @@
 #define START	6		/* the first index: just below the wrap */
 #define ROUNDS	1		/* SRQ_ROUNDS, which is 4 in the driver */
 
-/* Locations.  The entries are the last. */
+/* Locations; the entries are last. */
 #define TAIL	0
 #define FLAGS	1
 #define DONE	2
 #define NREL	3
-#define DIRTY	3		/* bit 0 is the queue's, bit 1 another's */
+#define DIRTY	3		/* bit 0: this queue, bit 1: another queue */
 #ifdef POLLER
 #define WATCHED	4
 #define KICK_AT	5
@@ -59,7 +59,7 @@
 #ifdef POLLER
 #define PRODUCER 3
 #ifndef PARKS
-#define PARKS	1		/* how often it does */
+#define PARKS	1		/* number of times */
 #endif
 #else
 #define PRODUCER 2
@@ -75,7 +75,7 @@
 #define READS(t, l)	(BY_PUMP(l) ? 1 : \
 			 (l) == DIRTY ? (t) != DEVICE : (t) >= PRODUCER)
 
-/* Locks: the driver's of the queue, libdat's of the queue. */
+/* Locks: the driver's and libdat's lock of the queue. */
 #define QLOCK	0
 #define PLOCK	1
 #define NLOCK	2
@@ -86,14 +86,14 @@
 #define SLOT(n)		(ENTRY + ((n) & (ENTRIES - 1)))
 #define REACHED(n, at)	(MOD((n) - (at)) < 4)
 
-/* The driver's own, under QLOCK. */
+/* Private to the driver, under QLOCK. */
 byte head = START;
 byte done = START;
 bool armed;
 byte taken;
-byte at_device;		/* bit n: entry n (modulo 8) */
+byte at_device;		/* bit n: entry n (modulo 8) is at the device */
 
-/* libdat's own, under PLOCK. */
+/* Private to libdat, under PLOCK. */
 byte tail = START;
 byte posted;
 
@@ -103,16 +103,16 @@ bool other;		/* the other queue's bit is set and not taken */
 bool parked;
 #endif
 #ifdef EARLY
-bool up;		/* there is a connection */
+bool up;		/* connected */
 #endif
 
 #define BUSY	MOD(head - done)
 
 /*
- * What a thread does in one step: loads and locks, at most one thing that must see the
- * newest store (full barrier, exchange), stores and unlocks.  Others could do nothing
- * inside such a step that they can't do before or after it, since loads may find old
- * stores anyhow.  -DFINE makes every access a step of its own.
+ * A step of a thread: loads and locks, then at most one operation that must see the newest store
+ * (full barrier, exchange), then stores and unlocks.  Other threads could do nothing inside such
+ * a step that they cannot do before or after it, since loads may find old stores anyway.  -DFINE
+ * makes every access a step.
  */
 #if defined(NO_DONE) || defined(FINE)
 #define BLOCK
@@ -128,7 +128,7 @@ bool up;		/* there is a connection */
 #define load_tail()	load_acquire(TAIL, n)		/* (D) */
 #endif
 
-/* An entry is what its index says: whole, in order, once, and not overwritten. */
+/* An entry must hold its index: it is complete, in order, taken once, and not overwritten. */
 inline check(index)
 {
 	load_relaxed(SLOT(index), e);
@@ -136,7 +136,7 @@ inline check(index)
 	e = 0
 }
 
-/* sq_fetch(), rq_fetch(): one entry; got: there was one. */
+/* sq_fetch(), rq_fetch(): take one entry; got: there was one. */
 inline fetch()
 {
 	load_tail();
@@ -160,7 +160,7 @@ inline give()
 	at_device = at_device | (1 << MOD(head - 1))
 }
 
-/* ring_publish().  The same value again only passes on more, and makes more states. */
+/* ring_publish().  An unchanged value carries more views only, and would add states. */
 inline publish()
 {
 	if
@@ -174,7 +174,7 @@ inline publish()
 	fi
 }
 
-/* sq_chain(), or what pump_rq() does with rq_next() */
+/* sq_chain(), or pump_rq() with rq_next(). */
 inline ep_take()
 {
 	got = true;
@@ -189,7 +189,7 @@ inline ep_take()
 	od
 }
 
-/* srq_take().  A buffer that is no good goes back at once, without an event. */
+/* srq_take().  A bad buffer goes back at once, without an event. */
 inline srq_take()
 {
 	got = true;
@@ -206,7 +206,7 @@ inline srq_take()
 	od;
 	publish();
 #ifdef NO_DONE
-	/* A relaxed store is no reason for earlier loads to be over. */
+	/* A relaxed store does not wait for earlier loads. */
 	do
 	:: round -> check(MOD(head - round)); round--
 	:: else -> break
@@ -237,8 +237,8 @@ inline take()
 #endif
 
 /*
- * dat_queue_kick_after(), for queues of any depth: 1 if nothing is at the device; else
- * an SQ needs none, and receives may want one after a few or none.  -DFEW: two, if
+ * dat_queue_kick_after(), for queues of any depth: 1 if nothing is at the device; otherwise an
+ * SQ needs no kick, and receives may need one after some entries or none.  -DFEW: after two, if
  * there is room for them and one more, else none.
  */
 inline kick_after()
@@ -311,8 +311,8 @@ inline pump_end()
 }
 
 /*
- * dat_queue_pump_sq(), dat_queue_pump_rq(), dat_srq_pump().  With QLOCK, which it takes if
- * it isn't "mine", and releases.
+ * dat_queue_pump_sq(), dat_queue_pump_rq(), dat_srq_pump().  Takes QLOCK unless "mine", and
+ * releases it.
  */
 inline pump()
 {
@@ -328,7 +328,7 @@ inline pump()
 		fi;
 		if
 #if KIND == SRQ
-		/* Armed before the last look, and left so. */
+		/* The ring was armed before the last check and stays armed. */
 		:: rounds == ROUNDS + 1 ->
 #ifndef NO_TAKE
 			take();
@@ -397,7 +397,7 @@ inline kick()
 		fi
 	}
 #ifdef NO_F
-	/* A load and a store. */
+	/* Not atomic: a load and a store. */
 	if
 	:: d ->
 		full_barrier();
@@ -463,7 +463,7 @@ inline post()
 #endif
 	}
 #ifdef NO_OR
-	/* A load and a store. */
+	/* Not atomic: a load and a store. */
 	if
 	:: !d -> load_relaxed(DIRTY, f); store_relaxed(DIRTY, f | 1); f = 0
 	:: else
@@ -491,7 +491,10 @@ inline post()
 			load_relaxed(KICK_AT, n);
 			f = REACHED(tail, n);
 			n = 0;
-			/* When the pump has left with requests in flight there are no more kicks. */
+			/*
+			 * When the pump has left with requests in flight, no kick may be
+			 * required.
+			 */
 			assert(!f || KIND != SQ || held[QLOCK] || !at_device ||
 			       VIEW(FLAGS) != newest[FLAGS])
 		:: else
@@ -551,9 +554,9 @@ proctype kicker(byte me)
 }
 
 /*
- * complete_request(), dat_complete_recv(), dat_srq_complete().  It finishes all that it has;
- * that somebody looks again is the pump's business.  If an entry is lost this waits for
- * ever, or a producer that waits for room: an invalid end state.
+ * complete_request(), dat_complete_recv(), dat_srq_complete().  The device completes everything;
+ * the pump ensures that the ring is checked again.  If an entry is lost, the device or a
+ * producer waits for ever, which is an invalid end state.
  */
 proctype device(byte me)
 {
@@ -581,7 +584,7 @@ proctype device(byte me)
 		n = 0;
 		done = MOD(done + 1);
 #if KIND == SQ
-		/* It may speak for more. */
+		/* A completion may cover more entries. */
 		do
 		:: at_device & (1 << done) ->
 			at_device = at_device & ~(1 << done);
@@ -590,7 +593,7 @@ proctype device(byte me)
 		od;
 #endif
 #if KIND == SRQ
-		/* What publishes is the pump. */
+		/* The pump publishes. */
 		unlock(QLOCK) }
 #else
 		mine = true;
@@ -607,7 +610,7 @@ proctype device(byte me)
 }
 
 #ifdef POLLER
-/* poller_watch(): until it has seen nothing for long enough, or for ever */
+/* poller_watch(): until it has seen nothing for long enough, or for ever. */
 inline poller_watch()
 {
 	BLOCK {
@@ -619,7 +622,7 @@ inline poller_watch()
 	}
 end_watching:
 	do
-	/* In the end it sees what there is. */
+	/* Finally it sees the newest value. */
 	:: VAL(DIRTY, newest[DIRTY]) -> kick()
 	:: BLOCK {
 		!stay;
@@ -631,7 +634,7 @@ end_watching:
 	od
 }
 
-/* poller_park() and poller_leave(): then it sleeps until somebody kicks */
+/* poller_park() and poller_leave(): then it sleeps until a kick. */
 inline poller_park()
 {
 #ifdef NO_PARK_ORDER
@@ -660,7 +663,7 @@ proctype poller(byte me)
 }
 #endif
 
-/* The queue comes up empty, and pumped once unless EARLY. */
+/* The queue starts empty, and pumped once unless EARLY. */
 init
 {
 	atomic {
@@ -668,7 +671,7 @@ init
 		VAL(DONE, 0) = START;
 		VAL(KICK_AT, 0) = MOD(START + 1);
 #ifdef POLLER
-		/* The bit may be left over from an entry that a completion has taken. */
+		/* The bit may be left from an entry that a completion has taken. */
 		if
 		:: VAL(DIRTY, 0) = 1
 		:: skip

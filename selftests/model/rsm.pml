@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The ring of an import of RSM: the drawing in <rdma/dat_rsm.h>, letter by letter, as librsm
- * and the driver do it.  README.rst says which function is which.
+ * The ring of an import of RSM: the drawing in <rdma/dat_rsm.h>, letter by letter, as
+ * implemented by librsm and the driver.  README.rst maps the steps to functions.
  *
- *   producer    posts POSTS entries, and reads what those before it have got
- *   kicker      enters when nobody has asked for it, as who waits does
- *   device      completes what it was given, in order, and looks
- *   poller      watches at times, looks at times, and parks at any time
+ *   producer    posts POSTS entries, and reads the results of earlier gets
+ *   kicker      enters without being asked, like a thread that waits
+ *   device      completes what it was given, in order, and checks the ring
+ *   poller      watches at times, checks the ring at times, and parks at any time
  *
- * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index, and
- * so does what is got, so whatever comes too early or is overwritten shows as another number.
+ * Indices are numbers modulo 8 that begin just below the wrap.  An entry and the result of a get
+ * hold the index, so whatever comes too early or is overwritten shows as another number.
  *
- * -DENTRIES=n, -DPOSTS=n, -DROOM=n: requests that may be under way, -DWATCH: there is a poller;
+ * -DENTRIES=n, -DPOSTS=n, -DROOM=n: requests that may be in flight, -DWATCH: there is a poller;
  * -DNO_<X> leaves barrier or step X out.
  */
 #ifndef ENTRIES
@@ -33,7 +33,7 @@
 #define ENTRY	3
 #define GOT	(ENTRY + ENTRIES)
 #define NLOC	(GOT + ENTRIES)
-/* Stores to a location; the flags also change with the poller. */
+/* Maximum stores to a location; the poller also changes the flags. */
 #ifdef WATCH
 #define HIST	(2 * POSTS + 10)
 #else
@@ -50,7 +50,7 @@
 #define NTHREAD	3
 #endif
 
-/* The tail and entries are for those who look; all of them do. */
+/* All threads but the producer check the ring; they read the tail and the entries. */
 #define READS(t, l)	((l) == TAIL || ((l) >= ENTRY && (l) < GOT) || (t) == PRODUCER)
 
 /* ring->lock */
@@ -62,15 +62,15 @@
 #define MOD(n)		((n) & 7)
 #define SLOT(n)		((n) & (ENTRIES - 1))
 
-/* The driver's own, under RLOCK. */
+/* Private to the driver, under RLOCK. */
 byte head = START;
 byte done = START;
 bool armed;
 
-/* The poller's: ctx->watched, which others read under RLOCK. */
+/* Private to the poller: ctx->watched, which others read under RLOCK. */
 bool watched;
 
-/* The producer's own. */
+/* Private to the producer. */
 byte tail = START;
 byte posted;
 
@@ -113,7 +113,7 @@ inline disarm()
 	fi
 }
 
-/* ring_look(), with RLOCK, which it releases. */
+/* ring_look(); called with RLOCK, which it releases. */
 inline look()
 {
 	atomic { disarm(); take() }
@@ -207,7 +207,7 @@ proctype producer(byte me)
 	:: else -> break
 	od;
 	leave();
-	/* Somebody has looked at all of them. */
+	/* All entries have been processed. */
 	MOD(done - START) == MOD(POSTS)
 }
 
@@ -228,7 +228,7 @@ end:	do
 	:: atomic { head != done && !held[RLOCK] ->
 		lock(RLOCK);
 #ifndef NO_G
-		/* It has read what is put, and written what is got. */
+		/* The device has read the data of a put, and written those of a get. */
 		check(done);
 		store_relaxed(GOT + SLOT(done), done);
 #endif
@@ -259,7 +259,7 @@ proctype poller(byte me)
 		rounds++;
 		watched = true;
 		do
-		/* rsm_ring_look(), at any time, as the tail comes to it */
+		/* rsm_ring_look(), at any time; the tail may be seen late. */
 		:: true -> lock(RLOCK); look()
 		:: true -> break
 		od;
@@ -282,7 +282,7 @@ init
 	atomic {
 		val[TAIL * HIST] = START;
 		val[DONE * HIST] = START;
-		/* It starts with nobody looking. */
+		/* At the start nobody polls. */
 		val[FLAGS * HIST] = 1;
 		armed = true;
 		run producer(PRODUCER);

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Check the models of the ring protocol and of busy polling, and that they notice what is
-# left out of them.
+# Check the models of the ring protocol and of busy polling, and that they find the errors of
+# models with a step left out.
 #
 #   run.sh [-j jobs] [-l] [-k dir]
 #
-# -l adds runs that take minutes and a few GB; -k keeps what each run has written.  A line
-# per run: "ok N model NAME: result" or "not ok N model NAME: result".  Exit status 1 if any
-# is not ok.
+# -l adds runs that take minutes and a few GB; -k keeps the files of each run.  Each run prints a
+# line: "ok N model NAME: result" or "not ok N model NAME: result".  Exit status 1: a run is not
+# ok.
 #
-# "holds": the protocol has no error.  "needs X": without X it has one.  "spare X": it has
-# none even without X, because of something else, which README.rst names; if that ever
-# finds an error README.rst and the comments in <rdma/dat_ring.h> are to be corrected.
+# "holds": the protocol has no error.  "needs X": without X it has an error.  "spare X": even
+# without X it has no error, because of something else that README.rst names.  If such a run ever
+# finds an error, README.rst and the comments in <rdma/dat_ring.h> have to be corrected.
 set -u
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -33,7 +33,7 @@ if ! command -v spin >/dev/null || ! command -v "${CC:-gcc}" >/dev/null; then
 	exit 0
 fi
 
-# For each run: MB, seconds of CPU.  Where there is little to search compiling takes the time.
+# Limits of each run: MB, seconds of CPU.  For small models the compile time dominates.
 MEMORY=512 TIME=60 CFLAGS=(-O0)
 [ -z "$long" ] || MEMORY=4096 TIME=1800 CFLAGS=(-O2 -DCOLLAPSE)
 
@@ -176,7 +176,7 @@ plan() {
 	END
 }
 
-# Sets "found" to what the checker has found, or "bad" to why the run is worth nothing.
+# Set "found" to the error that was found, or "bad" to why the run is invalid.
 judge() {
 	local out=$1
 
@@ -214,7 +214,7 @@ run_one() {
 	mv line.new line
 }
 
-# Show the lines of the runs that are over, in order.
+# Print the lines of finished runs, in order.
 show() {
 	while [ -e "$work/$shown/line" ]; do
 		cat "$work/$shown/line"
