@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run_in_vm.sh DIR LIMIT PROGRAM...: in the guest, run the programs one after the other,
-# each for at most LIMIT seconds, and then see whether anything was left behind.
+# run_in_vm.sh DIR LIMIT PROGRAM...: in the guest, run the programs one after the other, each for at
+# most LIMIT seconds, and then check that nothing was left behind.
 set -u
 
 dir=$1 limit=$2
@@ -11,10 +11,10 @@ export LD_LIBRARY_PATH=$dir/../ulib
 
 has_kmemleak() { [ -w /sys/kernel/debug/kmemleak ]; }
 
-# The device objects that exist, by device and not by its number, which is new each time
-# it comes; the GSI pair of the port is always there.
+# Print the objects of the RDMA devices.  The number of a device is left out: it changes each time
+# the device is added.  The GSI pair of a port always exists.
 resources() { rdma resource show | sed 's/^[0-9]*: //'; }
-# Each processor counts by itself for a while, unless it is asked.
+# Reading stat_refresh makes the CPUs add their own counts to the total.
 pinned() {
 	cat /proc/sys/vm/stat_refresh >/dev/null 2>&1
 	awk '/^nr_foll_pin_acquired/ { a = $2 } /^nr_foll_pin_released/ { r = $2 } END { print a - r }' /proc/vmstat
@@ -24,7 +24,7 @@ tap() { # STATUS-OF-TEST NAME
 	if [ "$1" = 0 ]; then echo "ok 1 $2"; else echo "not ok 1 $2"; fi
 }
 
-# A connection's CQ may be freed a second after its end.
+# Retry: a connection's CQ may be freed a second after its end.
 same_resources() {
 	local i
 	[ -n "$before" ] || return 1
@@ -37,8 +37,8 @@ same_resources() {
 	return 1
 }
 
-# Objects in the slabs that the modules take their own from.  Shrinking a cache first also empties
-# KASAN's quarantine of it and what the processors hold.
+# Count the objects in the slabs that the modules allocate from.  Shrinking a cache first empties
+# KASAN's quarantine of it and the per-CPU lists.
 slab_objects() {
 	local cache total=0 n
 	for cache in /sys/kernel/slab/kmalloc-*; do
@@ -49,8 +49,8 @@ slab_objects() {
 	echo "$total"
 }
 
-# Their number once it stays: kfree_rcu() collects for 5 s, an rxe CQ is kept for one, and
-# a busy host makes both longer.
+# Print the number of objects when it is stable: kfree_rcu() batches for 5 s, and rxe keeps a CQ for
+# 1 s; both take longer on a busy host.
 slab_settled() {
 	local i now last=0
 	for ((i = 0; i < 12; i++)); do
@@ -69,7 +69,7 @@ unload() {
 	! lsmod | grep -q '^dat ' || rmmod dat
 }
 
-# The modules from load to unload, with connections in between.
+# Load the modules, make connections, and unload the modules, N times.
 slab_rounds() { # N
 	local i
 	for ((i = 0; i < $1; i++)); do
@@ -78,12 +78,12 @@ slab_rounds() { # N
 	done
 }
 
-# Each test opens the device and most connect, so anything lost by an open, an object or
-# a connection is more than the limit, time after time; the kernel itself varies by a
-# slab or two, up and down, and while its caches are young mostly up.
+# Each test opens the device and most connect, so a leak per open, object or connection exceeds the
+# limit in every attempt.  The kernel itself varies by a slab or two in both directions, and mostly
+# grows while its caches are young.
 no_slab_growth() {
 	local before after rounds=4 per_round i
-	slab_rounds 1 || return 1 # what is allocated once
+	slab_rounds 1 || return 1 # allocates what is allocated only once
 	per_round=$(grep -c '^ok ' /tmp/connect)
 	before=$(slab_settled)
 	for i in 1 2 3; do
@@ -121,7 +121,7 @@ leaks() {
 	tap $? "leaks.the modules can be loaded again"
 }
 
-# The kselftest harness names a skipped test only in the line with which the test begins.
+# Add the names of skipped tests, which the kselftest harness prints only when the tests begin.
 name_skips() { # PROGRAM
 	awk -v program="$1" '
 		/^#  RUN / { test = $3 }
@@ -135,14 +135,14 @@ name_skips() { # PROGRAM
 
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug 2>/dev/null
 if has_kmemleak; then
-	# What the boot has left is not ours.
+	# Forget what was leaked before the tests.
 	echo scan >/sys/kernel/debug/kmemleak
 	echo clear >/sys/kernel/debug/kmemleak
 fi
 before=$(resources)
 pinned_before=$(pinned)
 
-# The cluster key goes with the module, which some programs load anew.
+# Set the key before each program: some programs reload the module, which loses the key.
 set_cluster_key() {
 	local key=/tmp/cluster.key tool=$dir/../ulib/rsm-nodes
 	[ -e "$key" ] || "$tool" keygen "$key"
