@@ -5,21 +5,20 @@
  * Rules for all of them
  * =====================
  *
- * The argument is a structure whose first field is its size as the caller knows
- * it.  A shorter structure than the kernel's is filled up with zeros, a longer
- * one is accepted if the excess is zero.  Reserved fields and unknown flag bits
- * must be zero.  Objects are named by 32-bit ids that are valid on the open file
- * that made them and are never 0.  A file belongs to the address space that
- * opened it.
+ * The argument is a structure.  Its first field is its size, as compiled into the
+ * caller.  The kernel extends a shorter structure with zeros, and accepts a longer
+ * one if the excess is zero.  Reserved fields and unknown flag bits must be zero.
+ * A 32-bit id names an object.  It is valid on the open file that created the
+ * object, and never 0.  A file belongs to the address space that opened it.
  *
  *   errno         means
  *   -----------   -------------------------------------------------------------
  *   ENOTTY        unknown ioctl number
- *   E2BIG         the excess of a longer structure is not zero, or it has more than a
- *                 page
+ *   E2BIG         the excess of a longer structure is not zero, or the structure is
+ *                 larger than a page
  *   EINVAL        size too small; a reserved field, a flag, a count or an address
  *                 is out of range; an IA was already opened, or not yet
- *   EOPNOTSUPP    the value is known, the adapter or this version can't do it
+ *   EOPNOTSUPP    the adapter or this version does not support a known value
  *   ENOENT        no object of the required type has this id; no such adapter
  *   EFAULT        the argument, or memory to be registered, is not accessible, or
  *                 not writable although a write privilege was asked for
@@ -30,8 +29,8 @@
  *   EXDEV         objects that must share a protection zone don't
  *   EBUSY         the object is in use, or another thread waits on the EVD or is the
  *                 poller
- *   EISCONN       the state of the EP forbids it, or what a queue holds
- *   EEXIST        the memory is not what the cookie stands for
+ *   EISCONN       the state of the EP, or the content of a queue, forbids it
+ *   EEXIST        the cookie stands for other memory
  *   EADDRINUSE    the connection qualifier is taken
  *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
@@ -39,10 +38,10 @@
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only)
  *   EAGAIN        there is no event, and the call doesn't sleep for one
- *   ETIMEDOUT     the time is over
+ *   ETIMEDOUT     the deadline has passed
  *   EINTR         a signal handler ran; nothing was consumed
  *   ECANCELED     the EVD is, or was made, unwaitable
- *   ESTALE        another ring has been prepared since, or this one committed or
+ *   ESTALE        another ring was prepared since, or this one was committed or
  *                 cancelled
  *   ESHUTDOWN     the EVD or CNO was freed or the IA closed during the wait, or the poll
  *   ENODEV        the RDMA device is gone, or the IA was closed
@@ -121,7 +120,7 @@ enum {
 #define DAT_IOC(nr)		_IO(DAT_IOC_MAGIC, DAT_NR_##nr)
 
 /**
- * struct dat_abi - what this module speaks; the example operation
+ * struct dat_abi - version of the interface
  * @size: of this structure
  * @version: out: DAT_ABI_VERSION
  * @features: out: bits to be defined; 0
@@ -137,7 +136,7 @@ struct dat_abi {
 #define DAT_IOC_ABI		DAT_IOC(ABI)
 
 /**
- * struct dat_adapter - enumerate the adapters that the caller may open
+ * struct dat_adapter - one of the adapters that the caller may open
  * @size: of this structure
  * @index: 0, 1, ... until ENOENT
  * @name: out: IA name, NUL-terminated
@@ -185,7 +184,7 @@ struct dat_ia_open {
  * @addr_len: bytes valid in @addr, 0 if the port has no address
  * @addr: struct sockaddr_in or sockaddr_in6 of the adapter
  * @device: name of the RDMA device
- * @fw: firmware version as the device words it
+ * @fw: firmware version, text of the device
  * @vendor_id: IEEE OUI
  * @vendor_part_id: of the device
  * @hw_ver: of the device
@@ -243,8 +242,8 @@ struct dat_ia_query {
  * @size: of this structure
  * @rsvd: 0
  *
- * What closing the file does as well; this call does it while other threads are
- * inside DAT_IOC_EVD_WAIT, which return ESHUTDOWN.  Every later call on the file
+ * Closing the file does the same.  This call also works while other threads sleep in
+ * DAT_IOC_EVD_WAIT, which then returns ESHUTDOWN.  Every later call on the file
  * fails with ENODEV.  Mappings stay readable until they are unmapped.
  */
 struct dat_ia_close {
@@ -292,7 +291,7 @@ struct dat_pz_create {
 #define DAT_PRIV_REMOTE_WRITE	0x20
 #define DAT_PRIV_ALL		0x33
 
-#define DAT_LMR_SHARED		0x1	/* @cookie names memory that processes share */
+#define DAT_LMR_SHARED		0x1	/* @cookie names memory shared by processes */
 #define DAT_LMR_COOKIE		40
 
 /**
@@ -310,9 +309,9 @@ struct dat_pz_create {
  * @cookie: DAT_LMR_SHARED: the memory's name among the users of the device in this
  *	network namespace; else 0
  *
- * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Everybody
- * who shares memory registers his own mapping of it.  EEXIST: it is not a shared mapping
- * of one file, or others have given the cookie to other memory.
+ * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Each process
+ * that shares the memory registers its own mapping of it.  EEXIST: the memory is not a
+ * shared mapping of one file, or another process uses the cookie for other memory.
  */
 struct dat_lmr_create {
 	__u32 size;
@@ -357,19 +356,19 @@ struct dat_rmr_create {
  * @addr: first byte
  * @length: bytes; 0 to unbind
  * @rmr_context: out: goes to peers
- * @ticket: out: for @rkey of the entry that carries it out
+ * @ticket: out: value for @rkey of the DAT_OP_RMR_BIND entry
  *
- * It takes effect, and the present binding ends, when an entry of DAT_OP_RMR_BIND with
- * the ticket has its turn in the send queue of an EP of the same zone: what was posted
- * before it has completed then, what is posted after it begins then.  Its event is
+ * The binding takes effect, and the present one ends, when an entry of DAT_OP_RMR_BIND
+ * with the ticket is executed in the send queue of an EP of the same zone.  All earlier
+ * entries have completed by then, and later ones start after it.  Its event is
  * DAT_EV_RMR_BIND.  EPERM: the LMR lacks the local privilege for a remote one.
  *
- * The pages are pinned and charged from this call until the binding has ended, its entry
- * was flushed, refused or has failed, the EP in whose ring it is was freed, or the RMR is.
- * A peer gets at them no sooner than the entry has its turn, but if they are more than the
- * device registers in a queue (max_fast_reg_page_list_len of ib_device_attr, if it can do
- * that at all): their key works from this call on.  ENOMEM: 64 bindings wait for their
- * entries.
+ * The pages are pinned and charged from this call until one of these: the binding ends;
+ * its entry is flushed, refused or fails; the EP whose ring holds the entry is freed; the
+ * RMR is freed.  A peer gets access when the entry is executed.  The exception is a range
+ * of more pages than the device registers in a queue (max_fast_reg_page_list_len of
+ * ib_device_attr, if it supports that): its key is valid from this call on.  ENOMEM: 64
+ * bindings wait for their entries.
  */
 struct dat_rmr_bind {
 	__u32 size;
@@ -423,8 +422,8 @@ struct dat_evd_create {
  * @deadline_ns: absolute, CLOCK_MONOTONIC; DAT_WAIT_FOREVER; 0 never sleeps
  *
  * Consumes nothing: the caller reads the ring.  One waiter at a time (EBUSY).
- * Only events that notify count towards waking a sleeper, but once it is awake
- * all do.
+ * Only an event that notifies wakes a sleeper.  A waiter that is awake counts all
+ * events.
  */
 struct dat_evd_wait {
 	__u32 size;
@@ -436,27 +435,27 @@ struct dat_evd_wait {
 
 #define DAT_IOC_EVD_WAIT	DAT_IOC(EVD_WAIT)
 
-/* Longest time for which DAT_IOC_EVD_POLL looks. */
+/* Longest time that DAT_IOC_EVD_POLL spins. */
 #define DAT_MAX_SPIN_US		1000000
 
 /**
- * struct dat_evd_poll - look at the device until an event is queued
+ * struct dat_evd_poll - poll the device until an event is queued
  * @size: of this structure
  * @id: of the EVD
- * @spin_us: for how many microseconds, at most DAT_MAX_SPIN_US; 0: once
+ * @spin_us: longest time in microseconds, at most DAT_MAX_SPIN_US; 0: poll once
  * @rsvd: 0
  *
- * The caller's CPU does what the device's notification would have had another one do.
- * While an EVD is polled the completions of its EPs are notified of no more, and come to
- * the ring by a poll alone; so one poll should follow another.  DAT_IOC_EVD_WAIT and
- * poll() of its descriptor end that, and so does a timer some ticks after the last poll.
- * With an event in the ring it doesn't look.
- * Of an EVD with EPs whose receives are SOLICITED_WAIT, a poll of 0 microseconds looks for
- * unsolicited receives alone, and all completions are notified of as before.
- * A connection that feeds two EVDs is notified of as long as one of them isn't polled.
+ * Takes completions on the caller's CPU instead of on the CPU that the device notifies.
+ * While an EVD is polled, the CQs of its EPs are not armed.  Their completions reach the
+ * ring by polls alone, so the caller should keep polling.  DAT_IOC_EVD_WAIT and poll() of
+ * the EVD's descriptor re-arm the CQs, as does a timer some ticks after the last poll.
+ * With an event in the ring the call returns without polling the device.
+ * If receives of an EP are SOLICITED_WAIT, a poll of 0 microseconds takes unsolicited
+ * receives only, and all CQs stay armed.
+ * The CQ of a connection that feeds two EVDs stays armed unless both are polled.
  *
- * EAGAIN: there is no event; the time is up, or a signal or another task wants the CPU,
- * or there is a CNO or a thread that sleeps on the EVD, which must be notified.
+ * EAGAIN: there is no event, and one of these holds: the time is up; a signal is pending;
+ * another task needs the CPU; a CNO or a thread that sleeps on the EVD needs notification.
  */
 struct dat_evd_poll {
 	__u32 size;
@@ -481,7 +480,7 @@ struct dat_evd_post {
 
 #define DAT_IOC_EVD_POST	DAT_IOC(EVD_POST)
 
-#define DAT_EVD_UNWAITABLE	0x1	/* nobody may wait */
+#define DAT_EVD_UNWAITABLE	0x1	/* waits fail */
 #define DAT_EVD_DISABLED	0x2	/* its events trigger no CNO */
 
 /**
@@ -489,9 +488,9 @@ struct dat_evd_post {
  * @size: of this structure
  * @id: of the EVD
  * @flags: DAT_EVD_* bits wanted
- * @mask: which bits of @flags to take
+ * @mask: bits of @flags that take effect
  *
- * Taking DAT_EVD_DISABLED away triggers the CNO if events are queued.
+ * Clearing DAT_EVD_DISABLED triggers the CNO if events are queued.
  */
 struct dat_evd_set {
 	__u32 size;
@@ -519,15 +518,15 @@ struct dat_evd_modify_cno {
 #define DAT_IOC_EVD_MODIFY_CNO	DAT_IOC(EVD_MODIFY_CNO)
 
 /*
- * How a ring is replaced.  In two steps nothing can fail half way: PREPARE makes new
- * regions, and answers with where they can be mapped and a generation, which is never 0.
- * COMMIT, with the same parameters and that generation, swaps them in, and needs no
- * mapping any more; EINVAL if the parameters are others.  A COMMIT that fails leaves what
- * was prepared as it is.  That goes with a CANCEL of its generation, the next PREPARE by
- * anybody, or the object; COMMIT and CANCEL of a generation that has gone are ESTALE.
+ * Steps of replacing a ring.  With PREPARE and COMMIT no failure leaves the caller without
+ * a ring.  PREPARE allocates new regions, and returns their mmap offsets and a generation,
+ * never 0.  The caller maps them.  COMMIT, with the same parameters (else EINVAL) and that
+ * generation, swaps them in.  A COMMIT that fails leaves the prepared ring.  A CANCEL of its
+ * generation, the next PREPARE by any thread, or the end of the object drops the prepared
+ * ring.  COMMIT and CANCEL of a dropped generation fail with ESTALE.
  */
 enum dat_ring_step {
-	DAT_RING_AT_ONCE	= 0,	/* the new regions can be mapped afterwards */
+	DAT_RING_AT_ONCE	= 0,	/* swap now, map afterwards */
 	DAT_RING_PREPARE	= 1,
 	DAT_RING_COMMIT		= 2,
 	DAT_RING_CANCEL		= 3,
@@ -541,12 +540,12 @@ enum dat_ring_step {
  * @step: enum dat_ring_step
  * @status_offset: out: mmap offset of the new status region
  * @status_size: out
- * @generation: PREPARE: out; COMMIT, CANCEL: of what was prepared; else 0
+ * @generation: PREPARE: out; COMMIT, CANCEL: of the prepared ring; else 0
  * @rsvd: 0
  *
- * Queued events stay, with their indices; EISCONN if they are more than the new ring
- * holds.  The old mapping keeps what it showed and gets nothing new; nobody may consume
- * events until the new region is mapped.  The submit region stays what it is.
+ * Queued events stay, with their indices.  EISCONN: the new ring is too short for them.
+ * The old mapping keeps its content and gets no new events.  The process must not consume
+ * events until the new region is mapped.  The submit region does not change.
  */
 struct dat_evd_resize {
 	__u32 size;
@@ -567,7 +566,7 @@ struct dat_evd_resize {
  * @id: out
  *
  * An event that notifies triggers the CNO of its EVD unless the EVD is disabled or has a
- * waiter of its own.  A triggered CNO stays so until a wait consumes that.
+ * waiter of its own.  A CNO stays triggered until a wait consumes the trigger.
  */
 struct dat_cno_create {
 	__u32 size;
@@ -580,7 +579,7 @@ struct dat_cno_create {
  * struct dat_cno_query - state of a CNO
  * @size: of this structure
  * @id: of the CNO
- * @generation: out: how often it was triggered
+ * @generation: out: number of triggers so far
  * @triggered: out: 1 if a wait would not sleep
  */
 struct dat_cno_query {
@@ -603,7 +602,7 @@ struct dat_cno_query {
  * @deadline_ns: absolute, CLOCK_MONOTONIC; DAT_WAIT_FOREVER; 0 never sleeps
  * @evd: out: user_data of an EVD that triggered it, or 0 if that is gone
  *
- * Of several waiters one is woken; those that watch, always.
+ * A trigger wakes one waiter, and every waiter with DAT_CNO_WATCH.
  */
 struct dat_cno_wait {
 	__u32 size;
@@ -623,9 +622,9 @@ struct dat_cno_wait {
  * @id: of the object
  * @fd: out: close-on-exec; reads and writes fail
  *
- * Of an EVD, POLLIN: events are queued; one that doesn't notify wakes nobody.  Of a CNO,
- * POLLIN: it is triggered; DAT_IOC_CNO_WAIT with a deadline of 0 consumes that.  POLLHUP:
- * the object was freed.
+ * EVD: POLLIN means that events are queued; an event that doesn't notify does not wake a
+ * sleeper.  CNO: POLLIN means that it is triggered; DAT_IOC_CNO_WAIT with a deadline of 0
+ * consumes the trigger.  POLLHUP means that the object was freed.
  */
 struct dat_fd {
 	__u32 size;
@@ -683,9 +682,9 @@ struct dat_srq_create {
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
  *
- * Indices go on, and entries that the kernel has not taken are copied.  Nobody may post
- * until the new regions are mapped; the old ones are dead.  EISCONN: more buffers are
- * outstanding than fit.
+ * Indices continue, and entries that the kernel has not taken are copied.  The old regions
+ * are no longer read: no thread may post until the new ones are mapped.  EISCONN: more
+ * buffers are outstanding than fit.
  */
 struct dat_srq_resize {
 	__u32 size;
@@ -711,8 +710,8 @@ struct dat_srq_resize {
  * struct dat_srq_set_lw - ask for an async event when buffers become few
  * @size: of this structure
  * @id: of the SRQ
- * @low_watermark: the event comes once, when fewer are available; perhaps at once; 0:
- *	no event
+ * @low_watermark: number of buffers; one event when fewer are available, which may be
+ *	at once; 0: no event
  * @rsvd: 0
  *
  * The event is DAT_EV_ASYNC_INTERNAL with DAT_SRQ_REASON_LOW_WATERMARK.
@@ -740,8 +739,8 @@ struct dat_srq_set_lw {
  * @max_request_iov: segments per request
  * @read_in: RDMA reads as target
  * @read_out: RDMA reads as originator
- * @recv_flags: DAT_COMPLETION_FLAGS of receives; with SOLICITED_WAIT unsolicited ones come to
- *	the ring of @recv_evd by DAT_IOC_EVD_POLL or DAT_IOC_EVD_WAIT
+ * @recv_flags: DAT_COMPLETION_FLAGS of receives; with SOLICITED_WAIT unsolicited receives
+ *	reach the ring of @recv_evd by DAT_IOC_EVD_POLL or DAT_IOC_EVD_WAIT
  * @request_flags: DAT_COMPLETION_FLAGS of requests
  * @user_data: owner value of this EP's events
  * @id: out
@@ -790,10 +789,10 @@ struct dat_ep_create {
 #define DAT_IOC_EP_CREATE	DAT_IOC(EP_CREATE)
 
 /**
- * struct dat_ep_modify - make an unconnected EP another one
+ * struct dat_ep_modify - change the parameters of an unconnected EP
  * @size: of this structure
  * @id: of the EP
- * @pz: see struct dat_ep_create for this and what follows
+ * @pz: id; see struct dat_ep_create for this and the fields below
  * @recv_evd: id or 0
  * @request_evd: id or 0
  * @connect_evd: id or 0
@@ -816,10 +815,10 @@ struct dat_ep_create {
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
  *
- * Every parameter is given, those that stay as well; only the SRQ can't be changed.
- * Entries that are posted stay, with their indices; an entry with more segments than
- * the new stride holds is malformed.  Nobody may post until the new regions are mapped;
- * the old ones are dead.  EISCONN: the EP isn't UNCONNECTED, or more is posted than
+ * Takes every parameter, including unchanged ones.  The SRQ can't be changed.
+ * Posted entries stay, with their indices; an entry with more segments than the new
+ * stride holds is malformed.  The old regions are no longer read: no thread may post until
+ * the new ones are mapped.  EISCONN: the EP isn't UNCONNECTED, or more is posted than
  * fits.
  */
 struct dat_ep_modify {
@@ -851,7 +850,7 @@ struct dat_ep_modify {
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
 
-/* Quality of service of a connection, with DAT_QOS's numbers; 0 is best effort. */
+/* Quality of service of a connection; numbers of DAT_QOS; 0 is best effort. */
 enum dat_qos_class {
 	DAT_QOS_CLASS_HIGH_THROUGHPUT	= 0x1,	/* AF11: type of service 0x28 */
 	DAT_QOS_CLASS_LOW_LATENCY	= 0x2,	/* AF21: 0x48 */
@@ -865,7 +864,7 @@ enum dat_qos_class {
  * @id: of the EP
  * @addr: struct sockaddr_in or sockaddr_in6 of the peer; its port is ignored
  * @conn_qual: qualifier of the peer's service point, not 0; see struct dat_psp_create
- * @timeout_us: until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER leaves it to the transport
+ * @timeout_us: microseconds until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER: the transport decides
  * @pd_len: bytes of private data
  * @qos: 0 or enum dat_qos_class: the connection's type of service; EINVAL: another value
  * @pd: private data
@@ -908,7 +907,7 @@ struct dat_ep_disconnect {
  * @size: of this structure
  * @id: of the EP
  *
- * EISCONN for ever once an index of the process was beyond its ring.
+ * EISCONN also after the process has written a tail beyond its ring; that EP can't be reset.
  */
 struct dat_ep_reset {
 	__u32 size;
@@ -945,19 +944,19 @@ struct dat_ep_query {
 
 #define DAT_IOC_EP_QUERY	DAT_IOC(EP_QUERY)
 
-#define DAT_PSP_ONE_SHOT	0x1	/* one request, then every other one is refused */
+#define DAT_PSP_ONE_SHOT	0x1	/* takes one request, refuses later ones */
 
 /**
- * struct dat_psp_create - listen
+ * struct dat_psp_create - create a service point that listens
  * @size: of this structure
  * @evd: id of the EVD for connection requests
- * @conn_qual: any but 0; 0 lets the kernel choose a port; out: the one in use
+ * @conn_qual: qualifier; 0: the kernel chooses a port; out: the one in use
  * @user_data: owner value of the requests' events
  * @id: out
  * @flags: DAT_PSP_ONE_SHOT
  *
  * A qualifier up to 65535 is a port of rdma_cm.  A larger one maps to the port
- * conn_qual % 32001 + 33534.  EADDRINUSE: somebody has the port.
+ * conn_qual % 32001 + 33534.  EADDRINUSE: the port is taken.
  *
  * A request that finds the EVD full is refused.
  */
@@ -973,7 +972,7 @@ struct dat_psp_create {
 #define DAT_IOC_PSP_CREATE	DAT_IOC(PSP_CREATE)
 
 /**
- * struct dat_cr_query - who asks, all out but the id
+ * struct dat_cr_query - requester and private data, all out but the id
  * @size: of this structure
  * @id: of the CR
  * @remote: struct sockaddr_in or sockaddr_in6
@@ -1000,8 +999,8 @@ struct dat_cr_query {
  * @pd_len: bytes of private data
  * @pd: private data
  *
- * Exactly one of DAT_EV_ESTABLISHED and DAT_EV_ACCEPT_ERROR follows, at the latest when the
- * module's parameter "accept_timeout" is over.
+ * Exactly one of DAT_EV_ESTABLISHED and DAT_EV_ACCEPT_ERROR follows, at the latest after the
+ * time of the module's parameter "accept_timeout".
  */
 struct dat_cr_accept {
 	__u32 size;
@@ -1026,14 +1025,14 @@ struct dat_cr_reject {
 #define DAT_IOC_CR_REJECT	DAT_IOC(CR_REJECT)
 
 /**
- * struct dat_cr_handoff - let another service point decide; ends the CR
+ * struct dat_cr_handoff - pass a connection request to another service point; ends the CR
  * @size: of this structure
  * @id: of the CR
  * @conn_qual: of a service point of the same adapter, of this process or another
  *
- * There it is a request like any other, with the same peer and private data; if its EVD
- * is full it is refused.  EADDRNOTAVAIL: no such service point, or it was for one request
- * and has had it; the CR stays.
+ * The other service point gets an ordinary request with the same peer and private data.  If
+ * its EVD is full, the request is refused.  EADDRNOTAVAIL: no such service point, or a
+ * one-shot one that has had its request; the CR stays.
  */
 struct dat_cr_handoff {
 	__u32 size;
@@ -1043,17 +1042,17 @@ struct dat_cr_handoff {
 
 #define DAT_IOC_CR_HANDOFF	DAT_IOC(CR_HANDOFF)
 
-/* Longest time for which the poller may look in vain. */
+/* Longest time that the poller may stay awake without work. */
 #define DAT_MAX_POLLER_IDLE_US	1000000
 
 /**
- * struct dat_poller_set - say whether a thread may look at the doorbells
+ * struct dat_poller_set - allow a poller and set its idle time
  * @size: of this structure
- * @idle_us: after so many microseconds in which nothing was posted it sleeps until the
- *	next kick, at most DAT_MAX_POLLER_IDLE_US; 0, as at first: none may
+ * @idle_us: microseconds without a post after which the poller sleeps until the next kick,
+ *	at most DAT_MAX_POLLER_IDLE_US; 0 (initial value): no poller may run
  *
- * Changes a thread that does so already, or ends it.  A file of /dev/rsm answers this and
- * DAT_IOC_POLLER_RUN as well, for the rings of its imports, after DAT_IOC_RSM_OPEN.
+ * Applies to a running poller as well; 0 ends it.  A file of /dev/rsm also answers this and
+ * DAT_IOC_POLLER_RUN, for the rings of its imports, after DAT_IOC_RSM_OPEN.
  */
 struct dat_poller_set {
 	__u32 size;
@@ -1063,17 +1062,17 @@ struct dat_poller_set {
 #define DAT_IOC_POLLER_SET	DAT_IOC(POLLER_SET)
 
 /**
- * struct dat_poller_run - have the calling thread look at the doorbells
+ * struct dat_poller_run - make the calling thread the poller
  * @size: of this structure
  * @rsvd: 0
  *
- * Returns 0 when DAT_IOC_POLLER_SET has ended it, at once if no thread may look; EINTR
- * when a signal came; ENODEV.  EBUSY: another thread is the poller.  While it is awake no
- * queue has NEED_KICK, except for some that got it before; when it sleeps, or has
- * returned, every queue asks for kicks as ever.
+ * Returns 0 when DAT_IOC_POLLER_SET ends the poller, at once if none may run; EINTR after a
+ * signal; ENODEV.  EBUSY: another thread is the poller.  While the poller is awake no queue
+ * sets NEED_KICK; some may have it from before.  When the poller sleeps or has returned,
+ * queues ask for kicks again.
  *
  * The call keeps the file open: a close(2) in another thread neither ends it nor closes the
- * adapter.  So it has to be ended first, by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE.
+ * adapter.  End the call first, by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE.
  */
 struct dat_poller_run {
 	__u32 size;
@@ -1088,7 +1087,7 @@ struct dat_poller_run {
  */
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
-/* The layout is the same for 32-bit processes; every size is a multiple of 8. */
+/* The layout is the same for 32-bit processes: every size is a multiple of 8. */
 DAT_RING_ASSERT(sizeof(struct dat_abi) == 16);
 DAT_RING_ASSERT(sizeof(struct dat_adapter) == 88);
 DAT_RING_ASSERT(sizeof(struct dat_ia_open) == 104);
