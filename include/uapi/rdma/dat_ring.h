@@ -2,10 +2,10 @@
 /*
  * Shared pages of /dev/dat: queue entries, event entries, indices, doorbells.
  *
- * Every page has one writer.  What the process writes is mapped read-write and
- * believed by nobody: the kernel fetches an entry once into private memory and
- * checks the copy.  What the kernel writes is mapped read-only and never read
- * back by the kernel.
+ * Every page has one writer.  Pages that the process writes are mapped read-write.
+ * The kernel does not trust them: it fetches an entry once into private memory and
+ * checks the copy.  Pages that the kernel writes are mapped read-only, and the
+ * kernel never reads them back.
  *
  *   object   process writes ("submit" region)     kernel writes ("status" region)
  *   ------   ----------------------------------   -------------------------------
@@ -27,8 +27,8 @@
  *   write entry[tail & mask]
  *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
  *   full barrier                  (B)        copy, check, post n entries
- *   if the queue's dirty bit is clear,       if somebody will look again
- *     set it                                   (work in flight, poller): leave
+ *   if the queue's dirty bit is clear,       if a completion in flight or the
+ *     set it                                   poller will pump again: leave
  *   full barrier                  (C)        status.kick_at = head + m
  *   if status.flags & NEED_KICK and          status.flags |= NEED_KICK
  *      tail has reached kick_at              full barrier                 (E)
@@ -39,21 +39,21 @@
  *         exchange (full barrier), then for
  *         each bit pump
  *
- *   The pump asks for a kick at the very next entry (m = 1) if nothing is in flight,
- *   and after several if few receives are: enough of them then reach the device in
- *   time, at one system call for all.  "Has reached" is (int)(tail - kick_at) >= 0.
+ *   The pump asks for a kick at the next entry (m = 1) if nothing is in flight, and
+ *   after several entries if few receives are in flight, so that one system call hands
+ *   over several in time.  "Has reached" is (int)(tail - kick_at) >= 0.
  *
  *   (A) store-release: pairs with the load-acquire at (D), so the pump sees the
  *       entry whenever it sees the tail.
- *   (B) orders the tail before the looks at the dirty bit and at NEED_KICK.  If the bit
+ *   (B) orders the tail before the loads of the dirty bit and of NEED_KICK.  If the bit
  *       is seen set, the exchange at (F) comes later and finds the new tail.
  *       With (E), store-barrier-load on both sides: either the process sees NEED_KICK
  *       and enters, or the pump sees the new tail.  Never neither.
- *   (C) orders the dirty bit before the look at NEED_KICK; if the bit was set already,
- *       there is nothing to order.  Who kicks finds its own bit anyhow, and a poller
- *       pumps every queue, rung for or not, before it sleeps.
- *   (F) pairs with (B).  A poller does the same unasked; while it is awake the pump
- *       leaves without NEED_KICK, and nothing but this pair finds the tail.
+ *   (C) orders the dirty bit before the load of NEED_KICK; if the bit was set already,
+ *       there is nothing to order.  A kick finds the caller's own bit in any case, and
+ *       the poller pumps every queue, dirty or not, before it sleeps.
+ *   (F) pairs with (B).  The poller does the same without a kick.  While it is awake the
+ *       pump leaves without NEED_KICK, and only this pair finds the tail.
  *   NEED_KICK is stored with release after kick_at, and loaded with acquire before it.
  *
  * Completions (the kernel is the producer, the process the consumer):
@@ -71,15 +71,15 @@
  *
  *   (H)/(K) release/acquire: the event is whole when the tail shows it.
  *   (L)/(G) release/acquire: the slot has been read when the head frees it.
- *   (I)/(J) store-barrier-load on both sides: no lost wake-up.  In the driver a lock is
- *       both of them.
+ *   (I)/(J) store-barrier-load on both sides: no lost wake-up.  In the driver one lock
+ *       provides both.
  *
- * Completed requests free their queue slots through status.sq_done and
- * status.rq_done, which are published with release before the event that reports
- * the completion is, so that a process which sees the event may post again.
+ * Completed requests free their queue slots through status.sq.done and
+ * status.rq.done.  The kernel publishes these with release before the event of the
+ * completion, so a process that sees the event may post again.
  *
- * selftests/model has a model of all this, which is checked with every barrier and
- * without each of them.
+ * selftests/model models the protocol, and is checked with all barriers and with each
+ * barrier removed.
  */
 #ifndef _UAPI_RDMA_DAT_RING_H
 #define _UAPI_RDMA_DAT_RING_H
@@ -92,7 +92,7 @@ enum dat_op {
 	DAT_OP_SEND		= 1,
 	DAT_OP_RDMA_WRITE	= 2,
 	DAT_OP_RDMA_READ	= 3,
-	DAT_OP_RMR_BIND		= 4,	/* carry out what DAT_IOC_RMR_BIND has prepared */
+	DAT_OP_RMR_BIND		= 4,	/* execute a bind of DAT_IOC_RMR_BIND */
 	DAT_OP_LAST
 };
 
@@ -112,7 +112,7 @@ enum dat_sqe_flags {
  * struct dat_sge - one segment of local memory
  * @addr: address in the process's terms
  * @lmr: lmr_context of the registration that covers it
- * @len: bytes; 0 skips the segment, whatever @addr and @lmr hold
+ * @len: bytes; 0: the segment is skipped, and @addr and @lmr are ignored
  */
 struct dat_sge {
 	__u64 addr;
@@ -126,8 +126,8 @@ struct dat_sge {
  * @flags: enum dat_sqe_flags
  * @num_sge: segments used
  * @rsvd: must be 0
- * @rkey: rmr_context of the peer's memory (RDMA operations); what DAT_IOC_RMR_BIND
- *	said (binds); else 0
+ * @rkey: rmr_context of the peer's memory (RDMA operations); ticket of
+ *	DAT_IOC_RMR_BIND (binds); else 0
  * @cookie: returned in the completion
  * @raddr: address in the peer's terms (RDMA operations); id of the RMR (binds); else 0
  * @rsvd2: must be 0
@@ -173,7 +173,7 @@ enum dat_stream {
 	DAT_STREAM_ALL		= 0x1f1
 };
 
-/* Values of struct dat_eqe.type: the numbers of DAT_EVENT_NUMBER. */
+/* Values of struct dat_eqe.type; numbers of DAT_EVENT_NUMBER. */
 enum dat_event_type {
 	DAT_EV_DTO			= 0x00001,
 	DAT_EV_RMR_BIND			= 0x01001,
@@ -194,7 +194,7 @@ enum dat_event_type {
 	DAT_EV_SOFTWARE			= 0x10001
 };
 
-/* Values of struct dat_eqe.status for DTOs: DAT_DTO_COMPLETION_STATUS. */
+/* Values of struct dat_eqe.status for DTOs; numbers of DAT_DTO_COMPLETION_STATUS. */
 enum dat_dto_status {
 	DAT_ST_SUCCESS			= 0,
 	DAT_ST_FLUSHED			= 1,
@@ -225,8 +225,8 @@ enum dat_eqe_flags {
  *	connection), the PSP (connection request), the failing object (async)
  * @cookie: DTO: cookie of the entry; connection request: connection qualifier;
  *	software: the value posted; async: enum dat_obj_type of the owner
- * @data: DTO: bytes transferred, 0 unless the status is success; connection
- *	request: id of the CR; connection: bytes of private data in dat_status
+ * @data: DTO: bytes transferred, 0 if it failed; connection request: id of the CR;
+ *	connection: bytes of private data in dat_status
  */
 struct dat_eqe {
 	__u32 type;
@@ -259,11 +259,11 @@ enum dat_queue_flags {
 
 /**
  * struct dat_queue_status - the kernel's view of one queue, a cache line
- * @done: entries completed since creation; the slot may be written again
+ * @done: entries completed since creation; their slots may be written again
  * @head: entries taken by the kernel
  * @flags: enum dat_queue_flags
  * @bad: entries that were malformed
- * @kick_at: tail from which on to kick, while NEED_KICK is set
+ * @kick_at: tail from which on a post must kick, while NEED_KICK is set
  * @rsvd: 0
  */
 struct dat_queue_status {
@@ -277,7 +277,7 @@ struct dat_queue_status {
 
 #define DAT_MAX_PRIVATE_DATA	256
 
-/* States of an SRQ, as in DAT_SRQ_STATE.  ERROR: its producer's index was wild. */
+/* States of an SRQ, as in DAT_SRQ_STATE.  ERROR: its tail was out of range. */
 enum dat_srq_health {
 	DAT_SRQ_OPERATIONAL	= 0,
 	DAT_SRQ_ERROR		= 1
@@ -289,11 +289,11 @@ enum dat_srq_health {
  * @rq: the receive queue
  * @state: DAT_EP_STATE of an EP, enum dat_srq_health of an SRQ
  * @pd_len: bytes valid in @pd
- * @lost: of an SRQ: buffers that are done without an event, for want of an EVD, of room in
- *	it, or of good segments when the device was to have them
+ * @lost: SRQ: number of buffers that completed without an event, because there was no EVD,
+ *	the EVD was full, or a segment was invalid when posted to the device
  * @rsvd: 0
- * @pd: what the peer sent with its accept or reject; whole before the connection
- *	event that tells of it, valid until the EP is reset
+ * @pd: private data of the peer's accept or reject; complete before the connection event
+ *	that reports it, valid until the EP is reset
  */
 struct dat_status {
 	struct dat_queue_status sq;
@@ -329,18 +329,18 @@ struct dat_evd_head {
 	__u32 rsvd[15];
 };
 
-/* Queues of one file that can have work pending; also the size of its bitmap. */
+/* Largest number of queues of a file; also the bits of its dirty bitmap. */
 #define DAT_MAX_QUEUES		32768
 
 /**
  * struct dat_doorbell - the doorbell page
- * @dirty: bit (n % 64) of word (n / 64) is queue n's, as returned at creation
+ * @dirty: bit (n % 64) of word (n / 64) belongs to queue n, as returned at creation
  */
 struct dat_doorbell {
 	__u64 dirty[DAT_MAX_QUEUES / 64];
 };
 
-/* The layout is the contract: any change of it fails to compile. */
+/* The layout is fixed: a change of it fails to compile. */
 #if defined(__cplusplus)
 #define DAT_RING_ASSERT(cond) static_assert(cond, #cond)
 #elif defined(__KERNEL__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
