@@ -5,62 +5,63 @@
  * Rules for all of them
  * =====================
  *
- * Arguments and their sizes: as at the top of <rdma/dat_ioctl.h>.  An errno says that
- * there was no call: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag), EFAULT (the
- * argument itself).  Otherwise the ioctl returns 0 and @err says how the call went, as
- * an enum dat_rsm_err; results are valid if that is 0, or as a field's comment says.  A call
- * that fails has changed nothing, but DAT_IOC_RSM_IO, which says how far it has come.  If the
- * argument itself is taken away during the call, what was made is undone, but not what was
- * published, posted or consumed, nor are the file of an OPEN and the nodes as before.
+ * Arguments and their sizes follow the top of <rdma/dat_ioctl.h>.  An errno means that no
+ * call took place: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag), EFAULT (the
+ * argument itself).  Otherwise the ioctl returns 0, and @err is the result, an enum
+ * dat_rsm_err.  Other results are valid if @err is 0, unless a field's comment says more.  A
+ * call that fails has changed nothing.  The exception is DAT_IOC_RSM_IO, which reports its
+ * progress.  If the argument becomes inaccessible during the call, new objects are freed
+ * again; a publication, a post, a consumed event, the state of an OPEN and the nodes are not
+ * undone.
  *
  * DAT_IOC_RSM_OPEN comes before all others but DAT_IOC_RSM_NODES, DAT_IOC_RSM_CTLR and
- * DAT_IOC_RSM_TOPOLOGY.  The file belongs to the address space that opened it; to others
- * every call fails with DAT_RSM_NOT_CREATOR.  When that address
- * space ends, by exit or by exec, so does everything made on the file, whoever else may
- * have it open.
+ * DAT_IOC_RSM_TOPOLOGY.  The file belongs to the address space that opened it.  Calls from
+ * another one fail with DAT_RSM_NOT_CREATOR.  When the address space ends, by exit or by exec,
+ * all objects of the file end, even if other processes have the file open.
  *
- * The file also answers three calls of <rdma/dat_ioctl.h>: DAT_IOC_ABI, to anybody; and, after
- * DAT_IOC_RSM_OPEN, DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN, for the rings of all imports.
- * Their results are errnos as there; EINVAL also before DAT_IOC_RSM_OPEN, EPERM: another
- * address space.  Of a poller nothing but DAT_IOC_POLLER_SET, a signal, or the end of the
- * process is the end.
+ * The file also answers three calls of <rdma/dat_ioctl.h>: DAT_IOC_ABI, from any address
+ * space; and, after DAT_IOC_RSM_OPEN, DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN, for the rings
+ * of all imports.  They return errnos as described there, also EINVAL before DAT_IOC_RSM_OPEN
+ * and EPERM to another address space.  A poller ends by DAT_IOC_POLLER_SET, a signal, or the
+ * end of the process only.
  *
- * A node is a network namespace.  Segment ids are those of a node, object ids those
- * of a file.
+ * A node is a network namespace.  Segment ids are unique in a node, object ids in a file.
  *
  * Mapped memory
  * =============
  *
  * The status page array (struct dat_rsm_slot, read-only) has a slot for each object.  The
- * connection of an import was cut if the generation in its slot is no longer the one that
- * connecting gave; it never is that again.  One more slot, DAT_RSM_MEM_SLOT, is that of the
- * address space: its generation has changed by the time that a call returns after which memory
- * is mapped no more, or can be accessed no more, or is another one; it changes at other times,
- * too, but not with protection keys.  So what DAT_IOC_RSM_IO has transferred, and says to be
- * mapped, is memory for as long as it is what it was before that.
+ * connection of an import was cut if the generation in its slot differs from the one that
+ * DAT_IOC_RSM_CONNECT returned.  A generation never returns.
  *
- * The window of an import, where connecting gave one, is the segment itself, to be mapped
- * shared, whole or in part, any number of times.  After a cut it shows other memory, private
- * to the import: what is written to it is lost and nobody is told but by the generation.
+ * One more slot, DAT_RSM_MEM_SLOT, belongs to the address space.  Its generation has changed
+ * when a call returns that has unmapped memory, made it inaccessible, or replaced it.  It may
+ * change at other times, but protection keys don't change it.  Memory that DAT_IOC_RSM_IO has
+ * transferred and reported as mapped stays valid while the generation from before that call
+ * does not change.
  *
- * The ring of an import, of controllers that have no windows, is three regions, each mapped
- * as a whole.  Every one of them has one writer but the last:
+ * The window of an import, if DAT_IOC_RSM_CONNECT returned one, is the segment itself.  It can
+ * be mapped shared, whole or in part, many times.  After a cut it shows memory private to the
+ * import, and writes are lost; only the generation reports that.
+ *
+ * Imports of controllers without windows have a ring: three regions, each mapped as a whole.
+ * The first two have one writer each:
  *
  *   submit   struct dat_rsm_submit, struct dat_rsm_entry[]    the process
  *   status   struct dat_rsm_status                            the kernel; read-only
- *   data     what is put, and what was got                    both, slot by slot
+ *   data     data of puts and of gets                         both, slot by slot
  *
- * The process copies what it puts into the data area and writes an entry that names it; where
- * the segment is and what opens it only the kernel knows.  The kernel reads an entry once
+ * For a put the process copies into the data area and writes an entry that names it.  Only
+ * the kernel knows the address and the key of the segment.  The kernel reads an entry once
  * and checks the copy against the import.  Indices are free-running 32-bit counters, the slot
- * of an entry is "index & (entries - 1)".  Entries are carried out, and complete, in order.
+ * of an entry is "index & (entries - 1)".  Entries are executed, and complete, in order.
  *
- *   process                                  kernel: looks
- *   -------                                  -------------
+ *   process                                  kernel: drains the ring
+ *   -------                                  -----------------------
  *   write data, entry[tail]                  status.flags = 0
  *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
  *   full barrier                  (B)        copy, check, post n entries
- *   if status.flags & NEED_KICK              if requests are under way, or the
+ *   if status.flags & NEED_KICK              if requests are in flight, or the
  *     ioctl(DAT_IOC_RSM_KICK)                  poller is awake: leave
  *                                            status.flags = NEED_KICK
  *   use data of entries before               full barrier                 (E)
@@ -68,30 +69,30 @@
  *
  *                                            a request completes:
  *                                              status.done = its index + 1 (G)
- *                                              look
+ *                                              drain
  *
- *   (A)/(D) release/acquire: the entry and its data are whole when the tail shows them.
+ *   (A)/(D) release/acquire: the entry and its data are complete when the tail shows them.
  *   (B)/(E) store-barrier-load on both sides: either the process sees NEED_KICK and
  *       enters, or the kernel sees the new tail.  Never neither.
- *   (F)/(G) acquire/release: what was got is in the data area, and what was put has been
- *       read from there, when done shows it.
+ *   (F)/(G) acquire/release: when done shows it, data of a get are in the data area, and
+ *       data of a put have been read from there.
  *
- * Nobody has to enter while requests are under way, since their completion looks; nor while
- * a thread of the process is inside DAT_IOC_POLLER_RUN and awake.
+ * No call is needed while requests are in flight, since their completion drains the ring;
+ * nor while a thread of the process is inside DAT_IOC_POLLER_RUN and awake.
  */
 #ifndef _UAPI_RDMA_DAT_RSM_H
 #define _UAPI_RDMA_DAT_RSM_H
 
 #include <rdma/dat_ioctl.h>
 
-#define DAT_RSM_CTLR_NAME	64	/* of a controller, with its NUL */
-#define DAT_RSM_LOOPBACK	0	/* the controller that is always there */
+#define DAT_RSM_CTLR_NAME	64	/* bytes of a controller's name with its NUL */
+#define DAT_RSM_LOOPBACK	0	/* the controller that always exists */
 #define DAT_RSM_MAX_NODE	64	/* largest node id; entries of an access list */
 #define DAT_RSM_MAX_IO		16	/* entries of one DAT_IOC_RSM_IO */
 #define DAT_RSM_SLOTS		4096	/* objects of a file */
 #define DAT_RSM_MEM_SLOT	DAT_RSM_SLOTS	/* the slot of the address space */
 
-/* How a call went: the numbers of RSMERR_*. */
+/* Result of a call; numbers of RSMERR_*. */
 enum dat_rsm_err {
 	DAT_RSM_OK			= 0,
 	DAT_RSM_BAD_CTLR		= 3,
@@ -122,8 +123,8 @@ enum dat_rsm_err {
 	DAT_RSM_BAD_CONF		= 44,
 };
 
-/* Flags of what connecting has found. */
-#define DAT_RSM_SWAPPED		0x1	/* the exporter's byte order is the other one */
+/* Flags of struct dat_rsm_connect, out. */
+#define DAT_RSM_SWAPPED		0x1	/* the exporter has the opposite byte order */
 
 /* Permissions that an import asks for. */
 #define DAT_RSM_READ	0400
@@ -153,9 +154,9 @@ enum {
 };
 
 /**
- * struct dat_rsm_slot - what the status page array tells of an object
+ * struct dat_rsm_slot - state of an object in the status page array
  * @generation: of the connection; changes when an import is cut
- * @pending: events that nobody has consumed
+ * @pending: number of events that were not consumed
  */
 struct dat_rsm_slot {
 	__u32 generation;
@@ -163,9 +164,9 @@ struct dat_rsm_slot {
 };
 
 /**
- * struct dat_rsm_open - make a file one of RSM
+ * struct dat_rsm_open - prepare a file for objects of RSM
  * @size: of this structure
- * @err: out: NO_MEM; BAD_CTLR: it is one already
+ * @err: out: NO_MEM; BAD_CTLR: this was done before
  * @node: out: id of this node
  * @rsvd: 0
  * @slots_offset: out: of the status page array, for mmap()
@@ -183,23 +184,22 @@ struct dat_rsm_open {
 #define DAT_IOC_RSM_OPEN	DAT_IOC(RSM_OPEN)
 
 /**
- * struct dat_rsm_ctlr - what a controller can do
+ * struct dat_rsm_ctlr - attributes of a controller
  * @size: of this structure
  * @err: out: CTLR_NOT_PRESENT
- * @ctlr: DAT_RSM_LOOPBACK, or 1, 2, ... for the adapters; an adapter that comes again has the
- *	number that it had
+ * @ctlr: DAT_RSM_LOOPBACK, or 1, 2, ... for the adapters; an adapter that returns keeps its
+ *	number
  * @name: out: NUL-terminated: "loopback", or "rdma0" of number 1
  * @direct_sizes: out: bit n: a mapping can be accessed 2^n bytes at a time
  * @atomic_sizes: out: bit n: aligned transfers of 2^n bytes are not torn
  * @page_sizes: out: bit n: pages of 2^n KiB
  * @max_exports: out: segments of this node
  * @max_imports: out: imports of this node
- * @max_export_size: out: bytes of a segment; 0 here and below: there is no limit
+ * @max_export_size: out: bytes of a segment; 0 here and below: no limit
  * @tot_export_size: out: bytes of all segments
  * @max_map_size: out: bytes of a window; with @direct_sizes 0 there are no windows
  * @tot_map_size: out: bytes of all windows
- * @device: out: name of the adapter, see struct dat_adapter; empty: there is none.  Not in
- *	version 1
+ * @device: out: name of the adapter, see struct dat_adapter; empty: none.  Not in version 1
  */
 struct dat_rsm_ctlr {
 	__u32 size;
@@ -223,15 +223,16 @@ struct dat_rsm_ctlr {
 /* Flags of struct dat_rsm_export. */
 #define DAT_RSM_REBINDABLE	0x1
 #define DAT_RSM_DONT_WAIT	0x2
-#define DAT_RSM_LOCK_OPS	0x4	/* such a segment can't be published */
+#define DAT_RSM_LOCK_OPS	0x4	/* the segment can't be published */
 
 /**
  * struct dat_rsm_export - make a segment of memory of the caller
  * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT; BAD_CONF an adapter, and this node has no cluster key (see struct
- *	dat_rsm_nodes); BAD_ADDR not mapped; BAD_LENGTH 0 or over 1 TiB; BAD_ALIGNMENT
- *	@addr or @length no multiple of a page; PERM_DENIED the memory can't be written;
- *	NO_MEM also RLIMIT_MEMLOCK or over the node's budget; NO_RESOURCES too many segments
+ * @err: out: CTLR_NOT_PRESENT; BAD_CONF @ctlr is an adapter, and this node has no cluster key
+ *	(see struct dat_rsm_nodes); BAD_ADDR not mapped; BAD_LENGTH 0 or over 1 TiB;
+ *	BAD_ALIGNMENT @addr or @length is no multiple of a page; PERM_DENIED the memory is not
+ *	writable; NO_MEM also over RLIMIT_MEMLOCK or the node's budget; NO_RESOURCES too many
+ *	segments
  * @ctlr: controller
  * @flags: DAT_RSM_REBINDABLE, ...
  * @addr: first byte
@@ -239,7 +240,7 @@ struct dat_rsm_ctlr {
  * @id: out: of the object
  * @slot: out: index in the status page array
  *
- * The umask of the caller makes the permissions of those who are in no access list.
+ * Without an access list the umask of the caller gives the permissions.
  */
 struct dat_rsm_export {
 	__u32 size;
@@ -255,10 +256,10 @@ struct dat_rsm_export {
 #define DAT_IOC_RSM_EXPORT	DAT_IOC(RSM_EXPORT)
 
 /**
- * struct dat_rsm_rebind - give a segment other memory; importers don't notice
+ * struct dat_rsm_rebind - replace the memory of a segment, transparent to importers
  * @size: of this structure
  * @err: out: BAD_SEG; REBIND_NOT_ALLOWED; BAD_LENGTH not that of the segment; BAD_ADDR not
- *	mapped or not at a page; PERM_DENIED and NO_MEM like DAT_IOC_RSM_EXPORT
+ *	mapped or not page-aligned; PERM_DENIED and NO_MEM as for DAT_IOC_RSM_EXPORT
  * @id: of the export
  * @rsvd: 0
  * @addr: first byte
@@ -276,8 +277,8 @@ struct dat_rsm_rebind {
 #define DAT_IOC_RSM_REBIND	DAT_IOC(RSM_REBIND)
 
 /**
- * struct dat_rsm_access - who may import
- * @node: on which node
+ * struct dat_rsm_access - entry of an access list
+ * @node: id of the importer's node
  * @perm: octal digits for the exporter's user, its group, and others: 4 read, 2 write
  */
 struct dat_rsm_access {
@@ -286,18 +287,18 @@ struct dat_rsm_access {
 };
 
 /**
- * struct dat_rsm_publish - let others import a segment; also DAT_IOC_RSM_REPUBLISH
+ * struct dat_rsm_publish - publish a segment for import; also DAT_IOC_RSM_REPUBLISH
  * @size: of this structure
  * @err: out: BAD_SEG; BAD_ACL; BAD_ADDR @list; ALREADY_PUBLISHED (REPUBLISH: NOT_PUBLISHED);
  *	RESERVED_SEGID; SEGID_IN_USE; LOCKS_NOT_SUPPORTED; NO_MEM; NO_RESOURCES no
  *	automatic id is left
  * @id: of the export
- * @segid: id to be published under, 0: choose one; out: that id.  REPUBLISH: 0
+ * @segid: id to publish; 0: the kernel chooses one; out: the id.  REPUBLISH: 0
  * @list: address of struct dat_rsm_access
- * @count: entries of @list; 0: everybody, by the umask
+ * @count: entries of @list; 0: all nodes, with permissions from the umask
  * @rsvd: 0
  *
- * The first entry for a node counts.  To republish concerns those who connect later.
+ * The first entry for a node counts.  REPUBLISH affects later imports only.
  */
 struct dat_rsm_publish {
 	__u32 size;
@@ -319,7 +320,7 @@ struct dat_rsm_publish {
  * @id: of the export
  * @rsvd: 0
  *
- * When this returns nobody reads or writes the segment any more.
+ * When this returns, no importer can read or write the segment any more.
  */
 struct dat_rsm_unpublish {
 	__u32 size;
@@ -333,22 +334,23 @@ struct dat_rsm_unpublish {
 /**
  * struct dat_rsm_connect - import a segment
  * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT also: not the way to @node; NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE;
- *	PERM_DENIED; UNREACHABLE; INTERRUPTED; NO_MEM; NO_RESOURCES too many imports; BAD_CONF an
- *	adapter, and this node has no cluster key, or the other one has not the same
+ * @err: out: CTLR_NOT_PRESENT also: @ctlr does not lead to @node; NOT_PUBLISHED;
+ *	NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; INTERRUPTED; NO_MEM; NO_RESOURCES too
+ *	many imports; BAD_CONF @ctlr is an adapter, and this node has no cluster key or the
+ *	other node has another one
  * @ctlr: controller
  * @node: of the segment
  * @segid: of the segment
- * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: for events alone, if the caller has either right
+ * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: events only, which requires either right
  * @id: out: of the object
  * @slot: out: index in the status page array
  * @generation: out: of the connection
  * @flags: 0; out: DAT_RSM_SWAPPED
  * @length: out: bytes of the segment
- * @map_offset: out: of the window, for mmap(); 0: there is none.  It can't be mapped without
- *	DAT_RSM_READ, since no machine can keep a mapping from being read (EOPNOTSUPP),
- *	nor for writing without DAT_RSM_WRITE (EACCES), nor after a cut (ENODEV), nor more than
- *	1,024 times (ENOMEM), where a mapping that is split counts as two
+ * @map_offset: out: of the window, for mmap(); 0: no window.  mmap() fails without
+ *	DAT_RSM_READ (EOPNOTSUPP: no MMU has write-only mappings), for writing without
+ *	DAT_RSM_WRITE (EACCES), after a cut (ENODEV), and beyond 1,024 mappings (ENOMEM), where
+ *	a split mapping counts as two
  */
 struct dat_rsm_connect {
 	__u32 size;
@@ -370,14 +372,14 @@ struct dat_rsm_connect {
 /**
  * struct dat_rsm_localmem - lock memory of the caller for transfers
  * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped or not at a page; BAD_LENGTH 0 or over
+ * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped or not page-aligned; BAD_LENGTH 0 or over
  *	1 TiB; NO_MEM; NO_RESOURCES
  * @ctlr: controller
  * @id: out: of the object
  * @addr: first byte
  * @length: bytes; all of the last page is locked
  *
- * Memory that can't be written may be the source of puts alone.
+ * Read-only memory may be the source of puts only.
  */
 struct dat_rsm_localmem {
 	__u32 size;
@@ -397,14 +399,14 @@ enum dat_rsm_type {
 };
 
 /**
- * struct dat_rsm_free - end of an object
+ * struct dat_rsm_free - free an object
  * @size: of this structure
- * @err: out: BAD_SEG, of local memory BAD_LOCALMEM
+ * @err: out: BAD_SEG; for local memory BAD_LOCALMEM
  * @type: enum dat_rsm_type
  * @id: of the object
  *
- * An export that is published is unpublished first.  When this returns, nobody reads or
- * writes the memory any more.
+ * Unpublishes a published export first.  When this returns, no transfer reads or writes the
+ * memory any more.
  */
 struct dat_rsm_free {
 	__u32 size;
@@ -422,12 +424,12 @@ enum dat_rsm_op {
 
 /**
  * struct dat_rsm_ioent - one of the transfers of DAT_IOC_RSM_IO
- * @addr: in the caller's memory; with @localmem: offset in that
+ * @addr: address of the caller's memory; with @localmem: offset in that
  * @offset: in the segment
- * @length: bytes; 0 is done at once
+ * @length: bytes; 0: no transfer
  * @localmem: id of local memory, or 0
- * @width: 1, 2, 4 or 8: of the elements, none of which is torn if it is aligned, as far as
- *	the adapter writes aligned words as such; @offset and @length are multiples of it
+ * @width: bytes of an element: 1, 2, 4 or 8; @offset and @length are multiples of it.  An
+ *	aligned element is not torn, provided that the adapter writes aligned words whole
  */
 struct dat_rsm_ioent {
 	__u64 addr;
@@ -438,29 +440,29 @@ struct dat_rsm_ioent {
 };
 
 /* Flags of struct dat_rsm_io; the second also of struct dat_rsm_post. */
-#define DAT_RSM_SIGPOST		0x1	/* signal the exporter when all is done */
+#define DAT_RSM_SIGPOST		0x1	/* signal the exporter after the last transfer */
 #define DAT_RSM_NO_ACCUMULATE	0x2	/* unless an event is pending there */
-#define DAT_RSM_INTERRUPTIBLE	0x4	/* by any signal, where transfers take long */
+#define DAT_RSM_INTERRUPTIBLE	0x4	/* any signal may end long transfers */
 
 /**
  * struct dat_rsm_io - transfers between a segment and memory, in order
  * @size: of this structure
  * @err: out: BAD_SEG; BAD_SGIO @count; CONN_ABORTED; PERM_DENIED; BAD_LOCALMEM; BAD_OFFSET,
- *	BAD_LENGTH beyond the segment or the local memory; BAD_ADDR also: can't be written;
- *	BAD_ALIGNMENT; INTERRUPTED the process is being killed, or DAT_RSM_INTERRUPTIBLE
+ *	BAD_LENGTH beyond the segment or the local memory; BAD_ADDR also: not writable;
+ *	BAD_ALIGNMENT; INTERRUPTED fatal signal, or any with DAT_RSM_INTERRUPTIBLE
  * @id: of the import
  * @op: enum dat_rsm_op
  * @flags: DAT_RSM_SIGPOST, ...
  * @count: of entries, 1 to DAT_RSM_MAX_IO
  * @entries: address of struct dat_rsm_ioent
- * @done: out, also after an error: entries that were carried out.  Of the one behind them
- *	anything may have been
- * @mapped: out: all that entries name is ordinary memory, that can be accessed as @op needs, and
- *	local memory is still mapped where it was locked; 0 also: that was not found out, or it
- *	is more than the data area of a ring
+ * @done: out, also after an error: number of entries carried out; the next one may be carried
+ *	out in part
+ * @mapped: out: 1: all entries name ordinary memory with the access that @op needs, and local
+ *	memory is still mapped where it was locked.  0: not so, or not checked, or more bytes
+ *	than the data area of a ring
  *
- * Of a controller whose imports have rings, this is for what doesn't fit those: vectors of
- * memory that may be none.
+ * On a controller whose imports have rings, this call is for vectors whose memory may be
+ * invalid.
  */
 struct dat_rsm_io {
 	__u32 size;
@@ -477,7 +479,7 @@ struct dat_rsm_io {
 #define DAT_IOC_RSM_IO		DAT_IOC(RSM_IO)
 
 /**
- * struct dat_rsm_post - an event for the other side: the exporter, or every importer
+ * struct dat_rsm_post - post an event to the exporter, or to every importer
  * @size: of this structure
  * @err: out: BAD_SEG, CONN_ABORTED
  * @id: of an import or an export
@@ -497,11 +499,11 @@ struct dat_rsm_post {
 /**
  * struct dat_rsm_wait - consume one event
  * @size: of this structure
- * @err: out: BAD_SEG; TIMEOUT; INTERRUPTED; CONN_ABORTED an import was cut, and
+ * @err: out: BAD_SEG; TIMEOUT; INTERRUPTED; CONN_ABORTED the import was cut, and
  *	all events are consumed
  * @id: of an import or an export
  * @rsvd: 0
- * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: don't wait
+ * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: no wait
  */
 struct dat_rsm_wait {
 	__u32 size;
@@ -514,13 +516,13 @@ struct dat_rsm_wait {
 #define DAT_IOC_RSM_WAIT	DAT_IOC(RSM_WAIT)
 
 /**
- * struct dat_rsm_fd - a descriptor that is readable while events are pending
+ * struct dat_rsm_fd - get a descriptor that is readable while events are pending
  * @size: of this structure
  * @err: out: BAD_SEG; NO_RESOURCES too many open files; NO_MEM
  * @id: of an import or an export
  * @fd: out: closed on exec
  *
- * Hangs up when the object is freed or the import cut.  Only DAT_IOC_RSM_WAIT consumes.
+ * POLLHUP: the object was freed or the import cut.  Only DAT_IOC_RSM_WAIT consumes.
  */
 struct dat_rsm_fd {
 	__u32 size;
@@ -532,12 +534,12 @@ struct dat_rsm_fd {
 #define DAT_IOC_RSM_FD		DAT_IOC(RSM_FD)
 
 /**
- * struct dat_rsm_node - where a node is
- * @node: its id, 0 to DAT_RSM_MAX_NODE
- * @ctlr: number, from 1, of the controller that leads there, whether there is one now or not
+ * struct dat_rsm_node - address of a node
+ * @node: id of the node, 0 to DAT_RSM_MAX_NODE
+ * @ctlr: number, from 1, of the controller that leads there; the controller may be absent
  * @family: AF_INET or AF_INET6
- * @scope: IPv6: of a link-local address, index of the interface; else 0
- * @addr: of the adapter that node listens at, network order; IPv4: the first 4 bytes, then 0
+ * @scope: index of the interface of a link-local IPv6 address; else 0
+ * @addr: address of the node's adapter, network order; IPv4: the first 4 bytes, then 0
  */
 struct dat_rsm_node {
 	__u32 node;
@@ -555,35 +557,35 @@ struct dat_rsm_node {
 
 /* State of a node, in struct dat_rsm_nodes. */
 #define DAT_RSM_NODE_KEYED	0x1	/* it has a cluster key */
-#define DAT_RSM_NODE_TRUSTS	0x2	/* it neither gives nor wants a proof */
+#define DAT_RSM_NODE_TRUSTS	0x2	/* it neither gives nor requires a proof */
 
 /**
- * struct dat_rsm_nodes - who this node is and where others are; without flags: tell
+ * struct dat_rsm_nodes - set, or without flags read, id, key and node table of this node
  * @size: of this structure
  * @err: out: BAD_ADDR @list; NO_MEM.  With flags also: PERM_DENIED no CAP_NET_ADMIN in the user
  *	namespace of the network namespace, or for DAT_RSM_NODES_KEY and DAT_RSM_NODES_TRUST no
  *	CAP_SYS_ADMIN in the first user namespace; BAD_CONF an entry, their number or @local is
- *	wrong, one controller leads twice to a node, or @key is no good key;
- *	ALREADY_PUBLISHED there are exports or imports, and @local is another id than before
- * @flags: DAT_RSM_NODES_TABLE: @list is all that is known from now on; DAT_RSM_NODES_LOCAL:
- *	@local is the id of this node from now on.  With both, both are done or none.
- *	DAT_RSM_NODES_KEY, alone: @key is the cluster key from now on.  DAT_RSM_NODES_TRUST,
- *	alone: DAT_RSM_NODE_TRUSTS of @state counts from now on
+ *	wrong, one controller leads twice to a node, or @key is invalid;
+ *	ALREADY_PUBLISHED exports or imports exist, and @local changes
+ * @flags: DAT_RSM_NODES_TABLE: @list replaces the table.  DAT_RSM_NODES_LOCAL: @local becomes
+ *	the id of this node.  With both flags, both take effect or none.  DAT_RSM_NODES_KEY,
+ *	alone: @key becomes the cluster key.  DAT_RSM_NODES_TRUST, alone: DAT_RSM_NODE_TRUSTS of
+ *	@state takes effect
  * @local: id; out, without flags
- * @list: address of struct dat_rsm_node.  Without flags: out, as many as there is room for
- * @count: of entries of @list; out, without flags: of those that there are
+ * @list: address of struct dat_rsm_node.  Without flags: out, as many entries as fit
+ * @count: number of entries of @list; out, without flags: number of entries of the table
  * @rsvd: 0
- * @key: serial number of a key of the type "logon" that the caller may search, named "rsm:cluster",
- *	with a payload of 32 bytes or more; 0: forget the key that there is.  0 without
+ * @key: serial number of a key of the type "logon", searchable by the caller, named
+ *	"rsm:cluster", with a payload of 32 bytes or more; 0: drop the present key.  0 without
  *	DAT_RSM_NODES_KEY.  Not in version 1
  * @state: DAT_RSM_NODE_*; out, without flags.  In: 0 without DAT_RSM_NODES_TRUST, that is,
  *	also without flags.  Not in version 1
  *
- * -EINVAL: other flags or combinations, or anything that is to be 0 and is not.
+ * -EINVAL: other flags or combinations, or a field that must be 0 is not.
  *
- * The driver holds a reference on the key.  A key that is revoked or expires is as good as none.
- * Connections that there are don't end when a node goes from the table.  An entry of the own
- * node is of no use, and does no harm: it is at its adapters' own addresses.
+ * The driver holds a reference to the key.  A revoked or expired key counts as none.
+ * Existing connections don't end when a node leaves the table.  An entry for the local node
+ * has no effect: that node is at its adapters' own addresses.
  */
 struct dat_rsm_nodes {
 	__u32 size;
@@ -599,22 +601,23 @@ struct dat_rsm_nodes {
 
 #define DAT_IOC_RSM_NODES	DAT_IOC(RSM_NODES)
 
-#define DAT_RSM_LINK_LOCAL	0x1	/* not a link, but the controller itself */
+#define DAT_RSM_LINK_LOCAL	0x1	/* the controller itself, not a link */
 
 enum dat_rsm_link_state {
 	DAT_RSM_LINK_DOWN	= 1,
-	DAT_RSM_LINK_ACTIVE	= 3,	/* it has just answered; see below */
+	DAT_RSM_LINK_ACTIVE	= 3,	/* answered this survey; see below */
 };
 
 /**
  * struct dat_rsm_link - a node to which a controller leads
  * @ctlr: number of the controller
- * @node: of this node, or of the other
+ * @node: id of this node, or of the other
  * @flags: DAT_RSM_LINK_LOCAL
- * @state: enum dat_rsm_link_state.  ACTIVE: the host answers, be it that RSM refuses us, or that
- *	nobody listens there.  Whether one may import CONNECT says: BAD_CONF without a common key
- * @hwaddr: a number made of the network address of the adapter at its end: IPv4: the address,
- *	host order; IPv6: its lower half, likewise; 0: unknown
+ * @state: enum dat_rsm_link_state.  ACTIVE: the host answers, if only with a refusal by RSM or
+ *	for lack of a listener.  CONNECT reports whether an import is permitted: BAD_CONF
+ *	without a common key
+ * @hwaddr: number derived from the network address of the adapter at that end, host order:
+ *	IPv4: the address; IPv6: its lower half; 0: unknown
  */
 struct dat_rsm_link {
 	__u32 ctlr;
@@ -625,16 +628,16 @@ struct dat_rsm_link {
 };
 
 /**
- * struct dat_rsm_topology - which controllers there are, and where they lead
+ * struct dat_rsm_topology - list controllers and the nodes they lead to
  * @size: of this structure
- * @err: out: BAD_ADDR @list; NO_MEM; INTERRUPTED the process is being killed
+ * @err: out: BAD_ADDR @list; NO_MEM; INTERRUPTED fatal signal
  * @node: out: id of this node
- * @count: entries of @list; out: of those that there are
- * @list: address of struct dat_rsm_link: out, if there is room for all: each adapter with
- *	DAT_RSM_LINK_LOCAL, behind it the own node, and then the others of the table
+ * @count: entries of @list; out: number of links
+ * @list: address of struct dat_rsm_link: out, if all fit: each adapter with
+ *	DAT_RSM_LINK_LOCAL, followed by the local node and the other nodes of the table
  *
- * Unless @count is 0 all nodes are asked whether they are alive, 512 at once.  As many take up
- * to two seconds if one is not, and up to four if one accepts the request and says no more.
+ * Unless @count is 0 the call probes all nodes, 512 at once.  Each 512 take up to two seconds
+ * if a node is down, and up to four if a node accepts the request and then stays silent.
  */
 struct dat_rsm_topology {
 	__u32 size;
@@ -651,19 +654,19 @@ struct dat_rsm_topology {
 enum dat_rsm_ring_op {
 	DAT_RSM_RING_PUT	= 1,	/* an entry of zeros is malformed */
 	DAT_RSM_RING_GET	= 2,
-	DAT_RSM_RING_FLUSH	= 3,	/* done when all puts before it are in the segment */
+	DAT_RSM_RING_FLUSH	= 3,	/* done when all earlier puts are in the segment */
 };
 
 /**
  * struct dat_rsm_entry - a transfer
  * @offset: in the segment; FLUSH: 0
  * @length: bytes, 1 to the ring's @chunk; FLUSH: 0
- * @data: in the data area, in one of its chunks from end to end; FLUSH: 0
+ * @data: offset in the data area, all within one chunk; FLUSH: 0
  * @op: enum dat_rsm_ring_op
  * @rsvd: 0
  *
- * One that is malformed, that the import has no right to, or that goes beyond the segment,
- * cuts the import; so does a tail beyond the ring.  A library has no use for such.
+ * An entry that is malformed, lacks the right, or goes beyond the segment cuts the import.  So
+ * does a tail beyond the ring.
  */
 struct dat_rsm_entry {
 	__u64 offset;
@@ -674,9 +677,9 @@ struct dat_rsm_entry {
 };
 
 /**
- * struct dat_rsm_submit - what the process writes
- * @tail: entries posted; at first what the kernel has written there
- * @rsvd: keeps the entries, which follow, on cache lines of their own
+ * struct dat_rsm_submit - submit region, written by the process
+ * @tail: entries posted; the kernel writes the first value
+ * @rsvd: padding to the cache lines of the entries, which follow
  */
 struct dat_rsm_submit {
 	__u32 tail;
@@ -686,10 +689,10 @@ struct dat_rsm_submit {
 #define DAT_RSM_NEED_KICK	0x1
 
 /**
- * struct dat_rsm_status - what the kernel writes
- * @done: entries complete: all before this index, and none behind an error
- * @flags: DAT_RSM_NEED_KICK: nobody will look at the next entry
- * @bad: entries that have cut the import, the one behind the last that was taken
+ * struct dat_rsm_status - status region, written by the kernel
+ * @done: index up to which entries are complete; stops at an error
+ * @flags: DAT_RSM_NEED_KICK: the next entry needs a kick
+ * @bad: number of entries that have cut the import; the bad one follows the last entry taken
  * @rsvd: 0
  */
 struct dat_rsm_status {
@@ -700,9 +703,9 @@ struct dat_rsm_status {
 };
 
 /**
- * struct dat_rsm_ring - have the ring of an import made, or learn again where it is
+ * struct dat_rsm_ring - create the ring of an import, or get its regions again
  * @size: of this structure
- * @err: out: BAD_SEG; BAD_CTLR imports of its controller have none; CONN_ABORTED; NO_MEM;
+ * @err: out: BAD_SEG; BAD_CTLR imports of its controller have no rings; CONN_ABORTED; NO_MEM;
  *	NO_RESOURCES
  * @id: of the import
  * @rsvd: 0
@@ -715,7 +718,7 @@ struct dat_rsm_status {
  * @data_offset: out: for mmap()
  * @data_size: out: bytes
  *
- * Pages that are mapped stay when the import ends; nobody looks at them any more.
+ * Mapped pages stay when the import ends; the kernel no longer reads them.
  */
 struct dat_rsm_ring {
 	__u32 size;
@@ -735,12 +738,12 @@ struct dat_rsm_ring {
 #define DAT_IOC_RSM_RING	DAT_IOC(RSM_RING)
 
 /**
- * struct dat_rsm_kick - look at a ring, and wait for an entry of it
+ * struct dat_rsm_kick - drain a ring, and wait for an entry of it
  * @size: of this structure
  * @err: out: BAD_SEG; BAD_CTLR there is no ring; CONN_ABORTED; TIMEOUT; INTERRUPTED
  * @id: of the import
- * @index: wait until done is behind it, as (int)(done - index) > 0 says
- * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: don't wait
+ * @index: entry to wait for, until (int)(done - index) > 0
+ * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: no wait
  */
 struct dat_rsm_kick {
 	__u32 size;
