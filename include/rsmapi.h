@@ -2,9 +2,9 @@
 /*
  * RSMAPI: Remote Shared Memory.
  *
- * A program exports a piece of its memory as a segment and publishes it under a number;
- * programs on this and other nodes import it, and write to and read from it without the
- * exporter's help.  The manual pages describe the functions; rsm(7) is the way in.
+ * A program exports a piece of its memory as a segment and publishes it under a number.
+ * Programs on this and other nodes import it, and write to and read from it without the
+ * exporter's help.  The manual pages describe the functions; start with rsm(7).
  *
  * Every function returns RSM_SUCCESS or one of the RSMERR_ numbers, never errno.
  * Build with _FILE_OFFSET_BITS=64 where off_t isn't 64 bits wide anyway.
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* What other systems have in <sys/types.h> and <sys/param.h>. */
+/* Types that other systems define in <sys/types.h> and <sys/param.h>. */
 #ifndef __caddr_t_defined
 typedef char *caddr_t;
 #define __caddr_t_defined
@@ -48,7 +48,7 @@ typedef void	*rsm_localmemory_handle_t;
 #define RSM_VERSION		5
 #define RSM_LIB_VERSION		1
 
-/* Of the cluster: node ids, entries of an access list; controllers of a node. */
+/* Largest node id, and entries of an access list; controllers of a node. */
 #define RSM_MAX_NODE		64
 #define MAX_NODES		RSM_MAX_NODE
 #define RSM_MAX_CTRL		32
@@ -68,7 +68,7 @@ typedef void	*rsm_localmemory_handle_t;
 #define RSM_HANDLE_TYPE		0x01
 #define RSM_VA_TYPE		0x02
 
-/* rsm_scat_gath_t.flags; the second is a flag of rsm_intr_signal_post(), too */
+/* rsm_scat_gath_t.flags; rsm_intr_signal_post() also takes the second */
 #define RSM_IMPLICIT_SIGPOST		0x01
 #define RSM_SIGPOST_NO_ACCUMULATE	0x02
 #define RSM_SIG_POST_NO_ACCUMULATE	RSM_SIGPOST_NO_ACCUMULATE
@@ -96,7 +96,7 @@ typedef enum {
 	RSM_BARRIER_MODE_IMPLICIT	= 1
 } rsm_barrier_mode_t;
 
-/* Bits of attr_direct_access_sizes and attr_atomic_sizes: bit n is for 2^n bytes. */
+/* Bits of attr_direct_access_sizes and attr_atomic_sizes: bit n stands for 2^n bytes. */
 typedef enum {
 	RSM_DAS8	= 1,
 	RSM_DAS16	= 2,
@@ -104,7 +104,7 @@ typedef enum {
 	RSM_DAS64	= 8
 } rsm_access_size_t;
 
-/* attr_page_size: bit n is for pages of 2^n KiB.  Zero in a limit: there is none. */
+/* attr_page_size: bit n stands for pages of 2^n KiB.  A limit of zero means no limit. */
 typedef struct {
 	uint_t	attr_direct_access_sizes;
 	uint_t	attr_atomic_sizes;
@@ -123,7 +123,7 @@ typedef struct {
 	rsm_permission_t	ae_permission;
 } rsmapi_access_entry_t;
 
-/* The caller has the memory, rsm_memseg_import_init_barrier() fills it in. */
+/* Memory of the caller, filled in by rsm_memseg_import_init_barrier(). */
 typedef struct {
 	void		*seg;
 	uint16_t	gnum;
@@ -168,13 +168,13 @@ typedef struct {
 	uint_t		connection_state;
 } rsm_remote_cntlr_t;
 
-/* In truth remote_cntlr[hdr.remote_cntlr_count]. */
+/* @remote_cntlr has hdr.remote_cntlr_count entries. */
 typedef struct {
 	rsm_connections_hdr_t	hdr;
 	rsm_remote_cntlr_t	remote_cntlr[1];
 } rsm_connections_t;
 
-/* In truth connections[topology_hdr.local_cntlr_count]. */
+/* @connections has topology_hdr.local_cntlr_count entries. */
 typedef struct {
 	rsm_topology_hdr_t	topology_hdr;
 	rsm_connections_t	*connections[1];
@@ -227,7 +227,7 @@ typedef struct {
 #define RSMERR_BAD_CONF				44
 #define RSMERR_SEG_NOT_CONNECTED		45
 
-/* Of drivers; programs see RSMERR_BAD_ARGS_ERRORS alone. */
+/* Numbers of drivers; programs only see RSMERR_BAD_ARGS_ERRORS. */
 #define RSMERR_INTERNAL_ERROR			100
 #define RSMERR_BAD_DRIVER_VERSION		101
 #define RSMERR_UNSUPPORTED_VERSION		102
