@@ -398,6 +398,7 @@ static void requests_nobody_is_told_of_are_refused(struct ktest *t)
 static void reserved(struct ktest *t, struct pair *p)
 {
 	DAT_RSP_HANDLE rsp, again;
+	DAT_EP_HANDLE other;
 	DAT_EP_STATE state;
 	DAT_CR_PARAM cr;
 
@@ -414,6 +415,13 @@ static void reserved(struct ktest *t, struct pair *p)
 	KT_OK(t, start(p, p->a, ""));
 	KT_TRUE(t, kt_box_wait(&p->cr));
 	KT_TRUE(t, arrival(p, 0)->sp_handle.rsp_handle == rsp);
+	/* It takes no second one. */
+	KT_OK(t, make_ep(t, p, &other));
+	KT_OK(t, start(p, other, ""));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), 1);
+	KT_EQ(t, p->cr.calls, 1);
+	KT_OK(t, dat_ep_free(other));
 	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
 	KT_EQ(t, state, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	KT_EQ(t, dat_ep_free(p->b),

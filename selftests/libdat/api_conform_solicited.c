@@ -163,6 +163,7 @@ TEST_F_TIMEOUT(solicited, each_message_that_asks_triggers_again, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
 	for (i = 0; i < 2 * SILENT; i += 2) {
 		ASSERT_TRUE(say(&self->p, &self->l, 1, 0));
+		ASSERT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, A_QUIET_US, &hint));
 		ASSERT_TRUE(say(&self->p, &self->l, 1, ASK));
 		ASSERT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &hint));
 		ASSERT_EQ(2, dequeue_all(self->evd, i % (SILENT + 1)));

@@ -358,6 +358,8 @@ TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
  * @reflects: it sends the importer's proof back
  * @says_nothing: it accepts and sends nothing
  * @overhears: it ignores the first proof
+ * @leaves: number of connections that it ends after the proof, before any other
+ * @gives_up: it answers none after those
  * @bad: result of the thread, 0 if all went as planned
  */
 struct impostor {
@@ -365,14 +367,42 @@ struct impostor {
 	int		reflects;
 	int		says_nothing;
 	int		overhears;
+	int		leaves;
+	int		gives_up;
 	int		bad;
 };
+
+/* Hear the proof of the next importer, and hang up. */
+static int leave(struct peer *peer)
+{
+	struct peer_answer a;
+
+	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return -1;
+	peer_answer(&a, peer);
+	if (peer_accept(peer, &a, sizeof(a)) ||
+	    peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_ESTABLISHED || peer_proven(peer) ||
+	    rdma_disconnect(peer->id) || !cut(peer))
+		return -1;
+	rdma_destroy_qp(peer->id);
+	ibv_dereg_mr(peer->mr);
+	rdma_destroy_id(peer->id);
+	peer->mr = NULL;
+	peer->id = NULL;
+	return 0;
+}
 
 static int pretend(struct impostor *im)
 {
 	struct peer *peer = im->peer;
 	struct peer_answer a;
+	int i;
 
+	for (i = 0; i < im->leaves; i++)
+		if (leave(peer))
+			return 5;
+	if (im->gives_up)
+		return 0;
 	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 1;
 	peer_answer(&a, peer);
@@ -435,6 +465,22 @@ TEST_F(auth, an_importer_that_hears_nothing_proves_it_once_more)
 	struct impostor im = { .peer = &self->peer, .overhears = 1 };
 
 	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
+TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_once_more)
+{
+	struct impostor im = { .peer = &self->peer, .leaves = 1 };
+
+	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
+TEST_F(auth, an_exporter_that_leaves_twice_is_not_asked_again)
+{
+	struct impostor im = { .peer = &self->peer, .leaves = 2, .gives_up = 1 };
+
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED, import_from(&im, &self->p));
 	EXPECT_EQ(0, im.bad);
 }
 
@@ -511,12 +557,33 @@ TEST_F(auth, an_exporter_that_lost_its_key_lets_nobody_in)
 TEST_F(auth, a_key_that_is_revoked_is_none)
 {
 	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);
+	struct peer_answer *a = (void *)self->peer.pd;
+	rsm_memseg_export_handle_t exp;
 
 	ASSERT_LT(0, serial);
 	ASSERT_EQ(0, key_use(serial));
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	ASSERT_EQ(0, syscall(SYS_keyctl, KEYCTL_REVOKE, serial));
 	EXPECT_EQ(RSMERR_BAD_CONF, r_import(&self->p, RSM_PERM_RDWR));
+	/* Nothing of a handshake has begun. */
+	EXPECT_EQ(RSMERR_BAD_CONF, rsm_memseg_export_create(self->p.ctlr, &exp, r_mem(R_SIZE),
+							    R_SIZE, 0));
+	ASSERT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, &self->g));
+	EXPECT_EQ(RSMERR_BAD_CONF, be32toh(a->err));
+}
+
+/* Other than a revoked key, one that has expired has its bytes still. */
+TEST_F(auth, a_key_that_expires_during_the_handshake_proves_nothing)
+{
+	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);
+
+	ASSERT_LT(0, serial);
+	ASSERT_EQ(0, key_use(serial));
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	ASSERT_EQ(0, syscall(SYS_keyctl, KEYCTL_SET_TIMEOUT, serial, 1));
+	sleep(3);
+	ASSERT_EQ(0, peer_prove(&self->peer));
+	EXPECT_TRUE(refused(&self->peer));
 }
 
 TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
