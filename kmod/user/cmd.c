@@ -54,7 +54,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Not before: a file can't lose its IA again. */
+/* Binds the IA only once the caller has the results: a file cannot be unbound again. */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
 	if (!ret)
@@ -87,7 +87,7 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->max_lmr_size = limits->max_mr_size;
 }
 
-/* sockaddr_in6 is the longest there is, and fits. */
+/* Copies an IPv4 or IPv6 address to @to, which has room for the longer of the two. */
 static u32 addr_to_user(u8 *to, size_t len, const struct sockaddr_storage *ss)
 {
 	size_t n = 0;
@@ -131,7 +131,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EINVAL;
 	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs)) {
-		/* The device may have gone while it slept. */
+		/* A parked poller may not have noticed that the device is gone. */
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}
@@ -145,12 +145,12 @@ int dat_cmd_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	/* Also without the device: one that sleeps has not noticed. */
+	/* This also wakes a parked poller, which may not have noticed that the device is gone. */
 	dat_poller_set(&ucmd->file->poller, arg->idle_us);
 	return READ_ONCE(ucmd->ia->dead) ? -ENODEV : 0;
 }
 
-/* Lasts, like a wait, and takes the lock of the IA only to look. */
+/* Blocks like a wait: takes the IA's lock only while it processes queues. */
 int dat_cmd_poller_run(struct dat_ucmd *ucmd)
 {
 	struct dat_poller_run *arg = ucmd->arg;
@@ -176,7 +176,7 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* The caller can't know of the object, so it goes; a closed IA has seen to that itself. */
+/* The caller did not get the object's id, so free it.  A closed IA has freed it already. */
 static void made_in_vain(struct dat_ucmd *ucmd)
 {
 	if (dat_ia_lock_live(ucmd->ia))
@@ -213,7 +213,7 @@ static int lmr_check(const struct dat_lmr_create *arg)
 		return -EINVAL;
 	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
-	/* An address that no process of this machine has. */
+	/* Beyond the address space of any process, on a 32-bit kernel. */
 	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
 		return -EFAULT;
 	return 0;
@@ -224,7 +224,7 @@ static bool lmr_is_remote(u32 priv)
 	return priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
 }
 
-/* For calls that do not hold the IA's lock. */
+/* dat_obj_get() for operations that do not hold the IA's lock. */
 static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	void *obj;
@@ -261,7 +261,7 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 	return ret;
 }
 
-/* Not under the lock of the IA: page faults of this process may last for ever. */
+/* Runs without the IA's lock: a process can delay its own page faults without limit. */
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 {
 	struct dat_lmr_create *arg = ucmd->arg;
@@ -305,7 +305,7 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	u64 length = 0;
 	int ret;
 
-	/* dat_rmr_bind() refuses what is outside, so there is nothing to fault in. */
+	/* Fault in only memory of the LMR: dat_rmr_bind() rejects any other range. */
 	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
 		length = arg->length;
 	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, arg->priv);
@@ -316,7 +316,7 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	return ret;
 }
 
-/* Not under the lock of the IA, as dat_cmd_lmr_create(). */
+/* Runs without the IA's lock, because it faults pages in like dat_cmd_lmr_create(). */
 int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 {
 	struct dat_rmr_bind *arg = ucmd->arg;

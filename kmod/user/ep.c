@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations on endpoints and on what connects them. */
+/* Operations on endpoints, service points and connection requests. */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/string.h>
 
 #include "user/file.h"
 
-/* An id of 0 is no object. */
+/* Looks up an optional parent of an EP: id 0 means none and gives NULL. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	return id ? dat_obj_get(ia, type, id) : NULL;
@@ -64,7 +64,7 @@ static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
 	return 0;
 }
 
-/* 0 if it has none. */
+/* Returns the id of the EP's SRQ, or 0 if it has none. */
 static u32 ep_srq_id(struct dat_ep *ep)
 {
 	u32 id;
@@ -130,7 +130,7 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* The parameters that a modification has in common with a creation. */
+/* Fills in the parameters that a modification shares with a creation. */
 static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 				struct dat_ep_create *create)
 {
@@ -208,7 +208,7 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	/* The EP has a use of its SRQ for as long as it lives, and we have a reference. */
+	/* The id stays valid: the EP keeps its SRQ in use, and we hold a reference to the EP. */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
 	ret = ep_modify(ucmd->ia, ep, &create, &step);
 	ep_modify_fill(arg, ep, &step);
@@ -384,7 +384,7 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Without the IA's lock: the service point may be of an IA that is being closed. */
+/* Runs without the IA's lock: dat_cr_handoff() locks the service point's IA. */
 int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
 {
 	struct dat_cr_handoff *arg = ucmd->arg;

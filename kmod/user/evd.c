@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations on event dispatchers, and on what waits for them. */
+/* Operations on EVDs and CNOs, and on file descriptors for them. */
 #include <linux/file.h>
 
 #include "user/file.h"
@@ -25,7 +25,7 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Async events go to an EVD that somebody knows of. */
+/* Directs async events to the EVD only once the caller has its id. */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_evd *evd = to_dat_evd(ucmd->made);
@@ -41,7 +41,7 @@ out:
 	return dat_cmd_finish_obj(ucmd, ret);
 }
 
-/* Sleeps without the IA's lock, so that the IA can be closed meanwhile. */
+/* Sleeps without the IA's lock, so that a concurrent close can proceed. */
 int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_wait *arg = ucmd->arg;
@@ -59,7 +59,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Spins without the IA's lock. */
+/* Spins without the IA's lock, so that a concurrent close can proceed. */
 int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_poll *arg = ucmd->arg;
@@ -131,9 +131,9 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
 }
 
 /**
- * dat_cmd_step() - check the step that a caller asks for
+ * dat_cmd_step() - check the resize step of a caller's argument
  * @what: enum dat_ring_step
- * @generation: as the caller says
+ * @generation: generation to commit or cancel; must be 0 for a step that allocates
  * @step: result
  *
  * Return: 0, or -EINVAL.
@@ -206,7 +206,7 @@ int dat_cmd_cno_query(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Sleeps without the IA's lock, like a wait for an EVD. */
+/* Sleeps without the IA's lock, so that a concurrent close can proceed. */
 int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_cno_wait *arg = ucmd->arg;
@@ -249,7 +249,7 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 	return min(ret, 0);
 }
 
-/* Nobody can use or close a descriptor before its owner knows of it. */
+/* Installs the descriptor only once the caller has its number: that cannot be undone. */
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_fd *arg = ucmd->arg;

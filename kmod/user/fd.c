@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * File descriptors of EVDs and CNOs, for poll() and epoll.  They hold the object's
- * memory, not the object: after a free they report a hang-up.
+ * File descriptors of EVDs and CNOs, for poll() and epoll.  A descriptor holds a reference
+ * to the object but does not prevent a free.  After the free it reports EPOLLHUP.
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
@@ -31,11 +31,11 @@ static const struct file_operations fd_fops = {
 };
 
 /**
- * dat_fd_file() - make a file that can be polled
+ * dat_fd_file() - create a file to poll an object by
  * @obj: object
  *
- * Context: may sleep.  Return: the file, which has a reference to @obj, or an ERR_PTR:
- * -EOPNOTSUPP nobody can wait for this type.
+ * Context: may sleep.  Return: the file, which holds a reference to @obj, or an ERR_PTR:
+ * -EOPNOTSUPP if objects of this type cannot be polled.
  */
 struct file *dat_fd_file(struct dat_obj *obj)
 {

@@ -52,22 +52,24 @@ err_free:
 
 /**
  * dat_file_close_ia() - destroy every object of the file
- * @file: has an IA
+ * @file: open file that has an IA
  *
- * Context: may sleep.  Any number of times.
+ * May be called more than once.
+ *
+ * Context: may sleep.
  */
 void dat_file_close_ia(struct dat_file *file)
 {
 	dat_ia_wake(file->ia);
-	/* Afterwards no call is under way that could add bells. */
+	/* Waits for calls in progress: none can add bells after this. */
 	dat_ia_shutdown(file->ia);
-	/* It looks at them only while the IA lives, and goes home now. */
+	/* The poller reads the bells only while the IA is live.  Wake it, so that it ends. */
 	dat_poller_wake(&file->poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
 }
 
-/* Also the end of a process that was killed: everything goes, in order. */
+/* Runs at the exit of a killed process, too. */
 static int dat_release(struct inode *inode, struct file *filp)
 {
 	struct dat_file *file = filp->private_data;
@@ -87,9 +89,9 @@ static int dat_release(struct inode *inode, struct file *filp)
 /**
  * dat_file_bind() - give a file its IA
  * @file: open file
- * @ia: opened; the caller's reference becomes the file's
+ * @ia: open IA; the file takes over the caller's reference
  *
- * Return: 0, or -EINVAL if it has one already.
+ * Return: 0, or -EINVAL if the file has an IA already.
  */
 int dat_file_bind(struct dat_file *file, struct dat_ia *ia)
 {
@@ -137,11 +139,11 @@ static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
 }
 
 /**
- * dat_file_add_bells() - give the queues of an object bits in the doorbell page
+ * dat_file_add_bells() - allocate bits of the doorbell page for the queues of an object
  * @file: open file
- * @obj: EP or SRQ, published: another thread may be freeing it
+ * @obj: published EP or SRQ; another thread may be freeing it
  *
- * Return: 0, -ENOMEM, or -ENOENT if it is being freed.
+ * Return: 0, -ENOMEM, or -ENOENT if @obj is being freed.
  */
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -166,11 +168,11 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 }
 
 /**
- * dat_file_del_bells() - take them back
+ * dat_file_del_bells() - release the bits of the doorbell page that an object's queues have
  * @file: open file
- * @obj: of any type, freed: no bells can be added any more
+ * @obj: freed object of any type; dat_file_add_bells() rejects it from now on
  *
- * The bells hold no reference, so this comes before the last one is dropped.
+ * The bells hold no reference to @obj, so the caller must still hold one.
  */
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -209,10 +211,10 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 }
 
 /**
- * dat_file_kick() - look at every queue that has been rung for
+ * dat_file_kick() - process every queue whose doorbell bit is set
  * @file: open file
  *
- * Bits that belong to no queue are dropped.
+ * Bits that belong to no queue are cleared and ignored.
  *
  * Context: may sleep.
  */
@@ -225,14 +227,14 @@ void dat_file_kick(struct dat_file *file)
 	for (i = 0; i < words; i++) {
 		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
 			file_kick_one(file, i * 64 + __ffs64(bits));
-			/* A ring full of work may have been done. */
+			/* One kick may have processed a full ring. */
 			cond_resched_tasks_rcu_qs();
 		}
 	}
 }
 
 /**
- * dat_file_kick_all() - look at every queue, rung for or not
+ * dat_file_kick_all() - process every queue, whether its doorbell bit is set or not
  * @file: open file
  *
  * Context: may sleep.
@@ -249,7 +251,7 @@ void dat_file_kick_all(struct dat_file *file)
 }
 
 /**
- * dat_file_rung() - true if somebody has rung since the last kick
+ * dat_file_rung() - true if a doorbell bit was set since the last kick
  * @file: open file
  *
  * Context: any.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The user face: an open file of /dev/dat.  It names objects by id, copies arguments,
- * maps pages and finds the queue behind a dirty bit; what happens to objects happens
- * in the object layer.
+ * The user face: an open file of /dev/dat.  It looks objects up by id, copies arguments,
+ * maps pages and finds the queue of a doorbell bit.  The object layer does the rest.
  */
 #ifndef _DAT_FILE_H
 #define _DAT_FILE_H
@@ -17,17 +16,17 @@
 
 /**
  * struct dat_file - an open file
- * @mm: of the opener; nobody else may use the file, since memory is registered and
- *	addresses are meant in it
+ * @mm: address space of the opener; other processes may not use the file, because addresses
+ *	in arguments refer to this address space
  * @net: network namespace of the opener
- * @inode: anonymous; its mapping has the VMAs of this file alone, so a zap or an munmap does not
- *	wait for those of other files
- * @lock: opening of the IA, @bells, growth of @words
- * @ia: set once, by dat_file_bind(), with release; then constant
- * @doorbell: struct dat_doorbell
- * @bells: objects by bit in the doorbell page; tag 1 is an EP's receive queue
- * @words: words of the doorbell page that have had a bit; only grows
- * @poller: looks at them, if it was asked to
+ * @inode: anonymous inode; its mapping has the VMAs of this file alone, so a zap or an munmap
+ *	does not wait for those of other files
+ * @lock: protects the binding of @ia, @bells and the growth of @words
+ * @ia: IA of the file; set once by dat_file_bind(), with release; constant afterwards
+ * @doorbell: shared page with a struct dat_doorbell
+ * @bells: objects, indexed by bit of the doorbell page; tag 1 marks an EP's receive queue
+ * @words: number of words of the doorbell page that may have a bit set; only grows
+ * @poller: opt-in poller of the doorbell page
  */
 struct dat_file {
 	struct mm_struct	*mm;
@@ -53,7 +52,7 @@ bool dat_file_rung(const struct dat_file *file);
 
 static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 {
-	return smp_load_acquire(&file->ia);	/* whole since dat_file_bind() */
+	return smp_load_acquire(&file->ia);	/* pairs with dat_file_bind() */
 }
 
 /* ring.c */
@@ -68,14 +67,14 @@ extern const struct dat_poller_ops dat_file_poller_ops;
 /* ioctl.c */
 
 /**
- * struct dat_ucmd - a call under way
- * @file: of the caller
- * @ia: of @file; NULL if the operation needs none
- * @arg: private copy of the argument
- * @ubuf: the caller's
- * @size: bytes that the caller knows, at most those of @arg
- * @made: object that the call made, published, with a reference
- * @made_file: likewise, no descriptor refers to it yet
+ * struct dat_ucmd - an ioctl in progress
+ * @file: open file that the caller used
+ * @ia: IA of @file; NULL if the operation needs none
+ * @arg: kernel copy of the argument
+ * @ubuf: argument in user memory
+ * @size: size of the argument that the caller passed, at most that of @arg
+ * @made: published object that the operation created, with a reference
+ * @made_file: file that the operation created, with a reference; has no descriptor yet
  */
 struct dat_ucmd {
 	struct dat_file	*file;
@@ -108,7 +107,7 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd);
 int dat_cmd_srq_resize(struct dat_ucmd *ucmd);
 int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd);
 
-/* cmd_evd.c */
+/* evd.c */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_evd_create(struct dat_ucmd *ucmd);
@@ -124,7 +123,7 @@ int dat_cmd_cno_query(struct dat_ucmd *ucmd);
 int dat_cmd_cno_wait(struct dat_ucmd *ucmd);
 int dat_cmd_fd(struct dat_ucmd *ucmd);
 
-/* cmd_ep.c */
+/* ep.c */
 int dat_cmd_ep_create(struct dat_ucmd *ucmd);
 int dat_cmd_ep_modify(struct dat_ucmd *ucmd);
 int dat_cmd_ep_connect(struct dat_ucmd *ucmd);

@@ -10,14 +10,14 @@
 #include "device.h"
 #include "user/file.h"
 
-/* How much of an IA an operation needs. */
+/* What an operation needs of the file's IA. */
 enum need {
-	NEED_NONE,	/* none at all */
-	NEED_IA,	/* opened; takes its lock itself, if at all */
-	NEED_LIVE,	/* with its device, for as long as the call lasts */
+	NEED_NONE,	/* no IA */
+	NEED_IA,	/* an open IA, which the operation locks itself if it has to */
+	NEED_LIVE,	/* an IA whose device is present, locked around the operation */
 };
 
-/* All arguments, for their largest size. */
+/* The argument of any operation. */
 union ucmd_arg {
 	struct dat_abi			abi;
 	struct dat_adapter		adapter;
@@ -59,18 +59,18 @@ union ucmd_arg {
 };
 
 /**
- * struct ioctl_op - what a number stands for
- * @fn: do it; the results are left in the argument
- * @finish: the results have reached the caller, or (-EFAULT) have not: commit or
- *	undo, and say what the call returns; optional
- * @size: of the argument
- * @min_size: of what every caller knows
- * @need: before @fn
- * @answers: there are results
- * @changes: and nobody undoes what was done if they can't be given
+ * struct ioctl_op - an operation
+ * @fn: performs the operation; leaves the results in the argument
+ * @finish: commits if the results were copied to the caller, undoes if that failed with -EFAULT;
+ *	gives the return value of the ioctl; optional
+ * @size: size of the argument
+ * @min_size: size of the argument in version 1, which every caller passes
+ * @need: condition that must hold before @fn
+ * @answers: the operation has results
+ * @changes: the operation has results, and no @finish to undo it if they cannot be copied
  *
- * Results are copied between the two without a lock, because user space decides how
- * long a fault of its own takes.
+ * The results are copied between @fn and @finish without a lock, because user space controls
+ * how long its page faults take.
  */
 struct ioctl_op {
 	int		(*fn)(struct dat_ucmd *ucmd);
@@ -95,7 +95,7 @@ struct ioctl_op {
 #define CHANGES		.answers = true, .changes = true
 #define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
-/* "last" is the last field of version 1: what every caller knows. */
+/* The third argument of IOCTL_OP() is the last field of version 1 of the structure. */
 static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(ABI, abi, features, NEED_NONE, ANSWERS),
 	IOCTL_OP(ADAPTER, adapter, active, NEED_NONE, ANSWERS),
@@ -159,7 +159,7 @@ static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 {
 	int ret;
 
-	/* A call that fails has changed nothing: so what can't be told is not done. */
+	/* A failed call must have no effect: find out first whether results can be written. */
 	if (op->changes && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
 		return -EFAULT;
 	ret = ucmd_run(ucmd, op);
@@ -191,7 +191,7 @@ static int ioctl_kick(struct dat_file *file, unsigned long arg)
 
 	if (arg || !ia)
 		return -EINVAL;
-	/* What is kicked may report to EVDs, which a close would take away. */
+	/* A kick may report to EVDs: the lock keeps a close from freeing them. */
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		return ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Mapping of shared pages.  An offset is an object's id and a kind of region. */
+/* mmap() of shared pages.  The offset encodes an object's id and a kind of region. */
 #include <linux/mm.h>
 
 #include "user/file.h"

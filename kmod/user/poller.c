@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The poller of a file of /dev/dat: it looks at the doorbell page. */
+/* The poller of an open file of /dev/dat: it watches the doorbell page. */
 #include "user/file.h"
 
 static struct dat_file *file_of(const struct dat_poller *p)
@@ -20,7 +20,10 @@ static bool file_look(struct dat_poller *p)
 	return true;
 }
 
-/* Queues of an IA without its device have no connection, and are armed. */
+/*
+ * A poller that stops watching kicks every queue, which arms it.  A dead IA is skipped: its queues
+ * have no connection and are armed already.
+ */
 static void file_watch(struct dat_poller *p, bool on)
 {
 	struct dat_file *file = file_of(p);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings of processes, and the only reads of what a process writes there.  Letters refer
+ * The rings of processes.  Only this file reads what a process writes there.  Letters refer
  * to <rdma/dat_ring.h>.
  *
- * Nothing that is read here is trusted: indices are read once and compared with private ones,
- * entries are copied once and the copy is what gets checked.
+ * Nothing that is read here is trusted.  Indices are read once and compared with private ones.
+ * Entries are copied once, and the copy is checked.
  */
 #include <linux/nospec.h>
 
 #include "user/file.h"
 
 /*
- * Events that the process has not consumed.  Its head must lie between what it said before and
- * the tail; any other value is ignored and hurts only itself.
+ * Returns the number of events that the process has not consumed.  The head that the process
+ * wrote must lie between the last valid one and the tail.  Any other value is ignored, which harms
+ * only that process.
  */
 static u32 user_count(struct dat_evd *evd)
 {
@@ -38,7 +39,7 @@ static u32 ring_pending(const struct dat_queue *q)
 	return min(n, q->entries);
 }
 
-/* 1: there is an entry at head; 0: none; -EOVERFLOW: the tail is wild. */
+/* Returns 1 if there is an entry at head, 0 if none, -EOVERFLOW if the tail is out of range. */
 static int ring_peek(struct dat_queue *q)
 {
 	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
@@ -53,11 +54,11 @@ static const void *ring_entry(struct dat_queue *q)
 	return q->ring.entries + ((size_t)(q->head & (q->entries - 1)) << q->ring.shift);
 }
 
-/* Copy the segments; the caller has bounded the count in its private copy. */
+/* Copies the segments.  The caller has checked wr->num_sge, which is a private copy. */
 static void ring_copy_sge(struct dat_wr *wr, const void *from)
 {
 	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
-	/* The compiler must not fetch them again for later checks. */
+	/* Keep the compiler from reading the shared segments again in later checks. */
 	barrier();
 }
 
@@ -74,7 +75,7 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe.cookie;
 	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
-	/* Of an entry that is refused too it goes into an event. */
+	/* Set before any rejection: the event of a rejected entry needs the flags, too. */
 	wr->flags = sqe.flags & DAT_SQE_FLAGS_ALL;
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
@@ -115,7 +116,7 @@ static void ring_publish(struct dat_queue *q)
 
 	WRITE_ONCE(status->bad, q->bad);
 	WRITE_ONCE(status->head, q->head);
-	/* Before the event that tells of it: who sees that may post again. */
+	/* Publish this before the completion event: the process may post again after the event. */
 	smp_store_release(&status->done, q->done);
 }
 
@@ -128,7 +129,7 @@ static bool ring_arm(struct dat_queue *q, u32 after)
 	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
 	smp_mb();						/* (E) */
 	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
-	/* A wild tail counts as work: the fetch will find out. */
+	/* A tail out of range counts as work: fetch() then reports the error. */
 	return n >= after;
 }
 
@@ -159,7 +160,7 @@ const struct dat_face dat_user_face = {
 	.rq	= &user_rq_ops,
 };
 
-/* True if a bit of the word is set, which stays. */
+/* Returns true if a bit of the word is set.  Clears none. */
 bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 {
 	const struct dat_doorbell *db = r->va;
@@ -167,7 +168,7 @@ bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 	return READ_ONCE(db->dirty[word]);
 }
 
-/* Take one word of dirty bits.  A word of zeros costs no bus lock. */
+/* Reads and clears one word of dirty bits.  A zero word is only read: xchg() costs a bus lock. */
 u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
 	struct dat_doorbell *db = r->va;
