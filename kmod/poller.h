@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread of the process that looks at what is posted; for both modules. */
+/* The poller: a thread of the process that polls for posted entries.  Both modules use it. */
 #ifndef _DAT_POLLER_H
 #define _DAT_POLLER_H
 
@@ -12,11 +12,11 @@ struct seq_file;
 struct task_struct;
 
 /**
- * struct dat_poller_ops - the queues that a poller looks at
- * @look: take what was posted; true if there was something
- * @watch: @on: queues need no kick from now on.  Otherwise the poller goes: each queue is looked at
- *	once more, and asks for kicks
- * @gone: there is nothing left to look at
+ * struct dat_poller_ops - operations on the queues of an open file
+ * @look: processes posted entries; returns true if there were any
+ * @watch: with @on, the queues need no kick from now on; otherwise processes each queue once more,
+ *	which makes it ask for kicks
+ * @gone: returns true if the device is gone
  *
  * Only the poller's thread calls @look and @watch, without locks.
  */
@@ -28,11 +28,11 @@ struct dat_poller_ops {
 
 /**
  * struct dat_poller - the poller of an open file
- * @ops: constant
- * @lock: @task; nothing is taken under it
- * @task: the thread inside dat_poller_run(), or NULL
- * @wq: where the thread is parked
- * @parked: the thread sleeps until somebody rings; set by the thread, cleared by anybody
+ * @ops: operations on the queues; constant
+ * @lock: protects @task; a leaf lock
+ * @task: thread inside dat_poller_run(), or NULL
+ * @wq: wait queue of the parked thread
+ * @parked: true while the thread sleeps; set by the thread, cleared by a kick or dat_poller_wake()
  * @idle_us: microseconds without an entry after which the thread parks; 0: the thread ends
  */
 struct dat_poller {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pages that the driver shares with a process; for both modules. */
+/* Pages that the driver shares with a process.  Both modules use them. */
 #ifndef _DAT_REGION_H
 #define _DAT_REGION_H
 
@@ -7,10 +7,10 @@
 
 /**
  * struct dat_region - pages that a process can map
- * @pages: each held once here and once per mapping
+ * @pages: pages, each with one reference here and one per mapping
  * @npages: number of @pages
- * @va: the kernel's mapping
- * @writable: the process may map it for writing
+ * @va: address of the kernel's mapping
+ * @writable: true if a process may map the region for writing
  */
 struct dat_region {
 	struct page	**pages;
@@ -21,9 +21,9 @@ struct dat_region {
 
 /**
  * dat_region_alloc() - allocate pages to share
- * @r: result, zeroed
- * @size: bytes, not 0; rounded up to whole pages
- * @writable: a process may map them for writing
+ * @r: result, zeroed by the caller
+ * @size: number of bytes, not 0; rounded up to whole pages
+ * @writable: true if a process may map the region for writing
  *
  * The pages are zeroed, and charged to the memory cgroup of the caller.
  *
@@ -32,8 +32,8 @@ struct dat_region {
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 
 /**
- * dat_region_free() - free the pages
- * @r: allocated, or zeroed
+ * dat_region_free() - free the pages of a region
+ * @r: allocated or zeroed region
  *
  * A process that still maps the pages keeps them by its own references.
  *
@@ -43,17 +43,17 @@ void dat_region_free(struct dat_region *r);
 
 /**
  * dat_region_map() - map all pages of a region
- * @vma: shared, as long as the region, without a handler of its own
- * @r: allocated
+ * @vma: mapping, which must be shared and as long as the region
+ * @r: allocated region
  *
- * Each mapped page is referenced, so a mapping may outlive the region.
+ * The mapping references each page, so it may outlive the region.
  *
- * Context: under mmap_lock.  Return: 0; -EINVAL the length is another, or the mapping is private;
- * -EPERM to write what is not writable, or to execute; -ENOMEM.
+ * Context: under mmap_lock.  Return: 0; -EINVAL if the length differs or the mapping is private;
+ * -EPERM if the mapping is executable, or writable and the region is not; -ENOMEM.
  */
 int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
 
-/* An offset for mmap() is the id of an object and a kind of region. */
+/* An offset for mmap() encodes the id of an object and a kind of region, in units of pages. */
 #define DAT_REGION_KIND_BITS	8
 
 static inline u64 dat_mmap_place(u32 id, unsigned int kind)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The devices that transports have registered, and the adapters that their ports are. */
+/* Devices that transports have registered.  Each port of a device is an adapter. */
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -23,7 +23,7 @@ void dat_dev_put(struct dat_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
-/* "<device>" is port 1, "<device>:<port>" any. */
+/* Port 1 matches "<device>"; any port matches "<device>:<port>". */
 static bool dev_port_matches(const struct dat_dev *dev, u32 port, const char *name)
 {
 	char device[DAT_NAME_SIZE], full[DAT_NAME_SIZE];
@@ -67,11 +67,11 @@ static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
 /**
  * dat_dev_find() - look an adapter up by name
  * @name: IA name
- * @net: network namespace of the asker
- * @port: result
+ * @net: network namespace of the caller
+ * @port: result: number of the port
  *
- * Return: the device with a reference, or an ERR_PTR: -ENOENT unknown or not
- * visible from @net, -EOPNOTSUPP its driver is not known to be good.
+ * Return: the device with a reference, or an ERR_PTR: -ENOENT if unknown or not visible from
+ * @net, -EOPNOTSUPP if its driver is not known to work.
  */
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 {
@@ -86,11 +86,11 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 }
 
 /**
- * dat_dev_query() - read what an adapter can do, without opening it
+ * dat_dev_query() - query an adapter without opening it
  * @name: IA name
- * @net: network namespace of the asker
- * @limits: result
- * @port: result
+ * @net: network namespace of the caller
+ * @limits: result: limits of the device
+ * @port: result: attributes of the port
  *
  * Return: 0, or as dat_dev_find().
  */
@@ -112,12 +112,12 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 
 /**
  * dat_dev_nth() - enumerate the adapters that can be opened
- * @net: network namespace of the asker
+ * @net: network namespace of the caller
  * @index: 0, 1, ...
- * @name: result
- * @len: of @name
- * @port: result
- * @active: result: the port is up
+ * @name: result: IA name
+ * @len: size of @name
+ * @port: result: number of the port
+ * @active: result: true if the port is up
  *
  * Return: 0, or -ENOENT beyond the last.
  */
@@ -147,7 +147,7 @@ out:
 	return ret;
 }
 
-/* False if the device is being removed. */
+/* Adds an IA to its device.  Returns false if the device is being removed. */
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 {
 	bool alive;
@@ -169,9 +169,9 @@ void dat_dev_detach(struct dat_ia *ia)
 
 /**
  * dat_dev_addr() - find the address of a port
- * @ia: opening of the port; locked and not dead
- * @family: AF_INET, AF_INET6, or AF_UNSPEC for the best there is
- * @ss: result, port number 0
+ * @ia: IA of the port; locked and not dead
+ * @family: AF_INET, AF_INET6, or AF_UNSPEC for the address that the transport prefers
+ * @ss: result, with port number 0
  *
  * Return: 0, or -ENETUNREACH while the port has no such address.
  */
@@ -182,10 +182,10 @@ int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_st
 }
 
 /**
- * dat_dev_alloc() - make a device, which its transport fills in and registers
- * @ops: of the transport
+ * dat_dev_alloc() - allocate a device, which its transport fills in and registers
+ * @ops: operations of the transport
  *
- * Context: may sleep.  Return: the device, to be registered or put; NULL: no memory.
+ * Context: may sleep.  Return: the device, to be registered or put; NULL if out of memory.
  */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops)
 {
@@ -200,8 +200,8 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops)
 }
 
 /**
- * dat_dev_register() - make a device known: its ports can be opened
- * @dev: limits, quirks, nports and usable are filled in
+ * dat_dev_register() - publish a device, so that its ports can be opened
+ * @dev: device, with limits, quirks, nports and usable filled in
  */
 void dat_dev_register(struct dat_dev *dev)
 {
@@ -224,7 +224,7 @@ static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 	return ia;
 }
 
-/* Nobody begins to pin memory for the device, so nobody new has to be waited for. */
+/* Keeps new calls from pinning memory for the device: a shutdown waits for those in progress. */
 static void dev_close_ias(struct dat_dev *dev)
 {
 	struct dat_ia *ia;
@@ -236,11 +236,11 @@ static void dev_close_ias(struct dat_dev *dev)
 }
 
 /**
- * dat_dev_unregister() - take a device away
- * @dev: registered; put here
+ * dat_dev_unregister() - remove a device
+ * @dev: registered device; this drops the transport's reference
  *
- * Every IA is shut down, which tells its consumer, and every CQ that waits to be freed is freed:
- * nothing of the device is left on return.
+ * Sends every consumer a catastrophic async event and shuts its IA down.  On return no
+ * connection uses the device any more.
  *
  * Context: sleeps.
  */
@@ -254,7 +254,7 @@ void dat_dev_unregister(struct dat_dev *dev)
 
 	dev_close_ias(dev);
 	while ((ia = dev_first_ia(dev))) {
-		/* A close takes the async EVD away under this lock. */
+		/* The lock keeps a close from freeing the async EVD. */
 		down_read(&ia->sem);
 		dat_ia_async(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_OBJ_IA, ia->user_data, 0);
 		up_read(&ia->sem);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Consumer notification objects: one thing to wait for, for many event dispatchers. */
+/* Consumer notification objects: a CNO wakes a thread for events of several EVDs. */
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
@@ -29,12 +29,12 @@ struct dat_cno *dat_cno_create(struct dat_ia *ia)
 }
 
 /**
- * dat_cno_trigger() - an event that notifies was queued
- * @cno: of the EVD
- * @evd: its user_data
+ * dat_cno_trigger() - trigger a CNO, because an event was queued
+ * @cno: CNO of the EVD
+ * @evd: user_data of the EVD
  *
- * While nobody consumes it the first EVD is remembered; the consumer has to look at all
- * of them in any case.
+ * The CNO keeps the first EVD until the trigger is consumed.  The consumer must check all EVDs
+ * in any case.
  *
  * Context: any but hard interrupt; under the EVD's lock.
  */
@@ -46,12 +46,12 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 		cno->evd = evd;
 	cno->last = evd;
 	cno->triggered = true;
-	/* All that watch, and one that consumes. */
+	/* Wakes all watchers, and one waiter that consumes the trigger. */
 	wake_up_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
 	spin_unlock_bh(&cno->lock);
 }
 
-/* The EVD is freed: the trigger stays, without a name. */
+/* Removes the name of an EVD that leaves the CNO.  A pending trigger stays, without a name. */
 void dat_cno_forget(struct dat_cno *cno, u64 evd)
 {
 	spin_lock_bh(&cno->lock);
@@ -62,7 +62,7 @@ void dat_cno_forget(struct dat_cno *cno, u64 evd)
 	spin_unlock_bh(&cno->lock);
 }
 
-/* True if it is triggered. */
+/* Returns true if the CNO is triggered. */
 bool dat_cno_query(struct dat_cno *cno, u32 *generation)
 {
 	bool triggered;
@@ -75,9 +75,10 @@ bool dat_cno_query(struct dat_cno *cno, u32 *generation)
 }
 
 /*
- * struct cno_wait - what a thread waits for
- * @watch: a trigger after @generation, which is not consumed; else the next one
- * @evd: result
+ * struct cno_wait - a wait for a CNO
+ * @watch: true to wait for a trigger after @generation and leave it; false to consume a trigger
+ * @generation: number of triggers that a watcher has seen; updated
+ * @evd: result: user_data of the EVD
  */
 struct cno_wait {
 	bool	watch;
@@ -85,7 +86,7 @@ struct cno_wait {
 	u64	evd;
 };
 
-/* 1: go; 0: sleep on; negative: go with this error. */
+/* Returns 1 if the wait is over, 0 to sleep on, or an errno that ends the wait. */
 static int cno_ready(struct dat_cno *cno, struct cno_wait *w)
 {
 	int ret = 0;
@@ -129,15 +130,15 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
 	} while (!ret);
 	finish_wait(&cno->wq, &wait);
 	cno_count(cno, w->watch ? 0 : -1);
-	/* A wake-up that was meant for us but came with a signal is another waiter's. */
+	/* Pass on an exclusive wake-up that this thread may have received with its signal. */
 	if (ret < 0 && !w->watch)
 		wake_up(&cno->wq);
 	return ret > 0 ? 0 : ret;
 }
 
 /**
- * dat_cno_wait() - sleep until the CNO is triggered, and consume that
- * @cno: where
+ * dat_cno_wait() - sleep until a CNO is triggered, and consume the trigger
+ * @cno: CNO
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  * @evd: result: user_data of an EVD that triggered it, or 0
  *
@@ -153,9 +154,9 @@ int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 }
 
 /**
- * dat_cno_watch() - sleep until the CNO has been triggered once more
- * @cno: where
- * @generation: what the caller has seen; updated
+ * dat_cno_watch() - sleep until a CNO has been triggered again, without consuming the trigger
+ * @cno: CNO
+ * @generation: number of triggers that the caller has seen; updated
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  * @evd: result: user_data of an EVD that triggered it, or 0
  *

@@ -4,7 +4,10 @@
 
 #include "core/dat.h"
 
-/* A consumer rejects: peers with OFED's libraries take a reject without data for a kernel's. */
+/*
+ * Private data of a reject by a consumer.  Without data, OFED's libraries would take it for a
+ * reject by the peer's kernel.
+ */
 static const char cr_reject_data[4] = "DATr";
 
 static const struct dat_xport_ops *cr_xport(const struct dat_cr *cr)
@@ -13,8 +16,8 @@ static const struct dat_xport_ops *cr_xport(const struct dat_cr *cr)
 }
 
 /**
- * dat_cr_gone() - the requester has given up, or its device vanished
- * @cr: request that no consumer has answered: then the accept is what fails
+ * dat_cr_gone() - note that a requester has given up, or that its device is gone
+ * @cr: request that no consumer has answered; a later accept fails
  *
  * Context: lock of the request held.
  */
@@ -52,7 +55,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	return cr;
 }
 
-/* 0, or -ENOSPC: the object is published already, but nobody was told. */
+/* Queues the event of a published CR.  Returns 0, or -ENOSPC if there is no room. */
 static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 {
 	struct dat_eqe eqe = {
@@ -66,13 +69,13 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 }
 
 /**
- * dat_cr_create() - turn a peer's request into an object and an event
- * @psp: listener with a place in its backlog, which this function takes over even when it fails
- * @req: the request
+ * dat_cr_create() - create the CR of a peer's request, and queue its event
+ * @psp: listener, with a place in its backlog, which this function takes over even when it fails
+ * @req: request
  *
- * Context: lock of the request held; no close of the IA drops its objects meanwhile.  Return: 0:
- * the CR owned @req->handle; else the caller has to refuse the peer: the EVD is full, there is no
- * memory, or the IA closes.
+ * Context: lock of the request held; no close of the IA drops its objects meanwhile.  Return: 0 if
+ * the CR has taken over @req->handle.  After an error the caller must refuse the peer: the EVD is
+ * full, there is no memory, or the IA closes.
  */
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 {
@@ -97,7 +100,7 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 	}
 	/* A process that guessed the CR's id may have taken the request, and answers the peer. */
 	ret = xchg(&cr->request, NULL) ? -ECONNREFUSED : 0;
-	/* The consumer never learned of it: this was not the one request. */
+	/* Without an event, this does not count as the one request of a one-shot listener. */
 	if (!ret)
 		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);
@@ -106,10 +109,10 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 }
 
 /**
- * dat_cr_reject() - refuse the peer
- * @cr: request; to be freed next
- * @pd: private data, or NULL: what all consumers send
- * @pd_len: bytes of it, 1 to DAT_MAX_PD_REJECT
+ * dat_cr_reject() - reject a request
+ * @cr: request, which the caller frees next
+ * @pd: private data, or NULL for that of a plain reject
+ * @pd_len: length of @pd, 1 to DAT_MAX_PD_REJECT
  *
  * Context: may sleep.
  */
@@ -126,7 +129,7 @@ void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 	cr_xport(cr)->reject(request, pd, pd_len);
 }
 
-/* True if the peer has said no more than that a consumer rejects. */
+/* Returns true for the private data of a plain reject: none, or cr_reject_data. */
 bool dat_cr_reject_is_plain(const void *pd, u32 pd_len)
 {
 	return pd_len < sizeof(cr_reject_data) ||
@@ -134,13 +137,14 @@ bool dat_cr_reject_is_plain(const void *pd, u32 pd_len)
 }
 
 /**
- * dat_cr_give_back() - return a transport's request that could not be used
- * @cr: CR that it was taken from by xchg()
- * @request: the transport's
+ * dat_cr_give_back() - return a transport's request to its CR
+ * @cr: CR, from which the caller took @request by xchg()
+ * @request: request of the transport
  *
- * A free, or a shutdown of the IA, that came meanwhile found no request to let go of: then this
- * does it.  Both sides write first (the request, the death) and read the other's word after a full
- * barrier, so one of them sees it, and xchg() lets only one have it.
+ * A concurrent free, or shutdown of the IA, found no request to abandon: then this abandons it.
+ * This function writes cr->request and then reads whether the CR is dying or the IA is dead; the
+ * other side writes and reads in the opposite order.  Both have a full barrier in between, so at
+ * least one sees the other's write, and xchg() gives the request to only one.
  *
  * Context: may sleep.
  */
@@ -177,13 +181,13 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
 }
 
 /**
- * dat_cr_handoff() - make it a request at another service point
- * @cr: request; if that works, to be freed next
- * @conn_qual: of a service point of the same port, anybody's
+ * dat_cr_handoff() - move a request to another service point
+ * @cr: request; on success the caller frees it next
+ * @conn_qual: qualifier of a service point of the same port, of any process or kernel consumer
  *
- * Context: may sleep; no ia->sem is held, since another IA's is taken.  Return: 0,
- * -EADDRNOTAVAIL no such service point, or it takes no more, -ENOENT the request is taken,
- * -ENOMEM; after an error @cr is as before.
+ * Context: may sleep; no ia->sem held, because this takes that of the service point's IA.
+ * Return: 0; -EADDRNOTAVAIL if there is no such service point, or it takes no more requests;
+ * -ENOENT if another call has taken the request; -ENOMEM.  After an error @cr is unchanged.
  */
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 {
@@ -197,7 +201,7 @@ int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 	request = xchg(&cr->request, NULL);
 	if (!request)
 		goto out_put;
-	/* The listener's IA may be closed: that says nothing of the caller's. */
+	/* Do not return -ENODEV for the listener's IA: the caller would take it for its own. */
 	ret = -EADDRNOTAVAIL;
 	if (!dat_ia_lock_live(psp->obj.ia)) {
 		ret = cr_move(cr, request, psp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event dispatchers: one ring each, for all streams, in one order. */
+/* Event dispatchers.  An EVD has one ring, which keeps the events of all its streams in order. */
 #include <linux/hrtimer.h>
 #include <linux/log2.h>
 #include <linux/poll.h>
@@ -13,9 +13,9 @@
  * @ia: parent
  * @streams: enum dat_stream bits
  * @qlen: events, 1 to DAT_MAX_EVD_QLEN
- * @user_data: owner value of async events about it
+ * @user_data: owner value of async events about the EVD
  *
- * One with DAT_STREAM_ASYNC becomes the IA's by dat_ia_set_async_evd().
+ * An EVD with DAT_STREAM_ASYNC gets async events only after dat_ia_set_async_evd().
  *
  * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
  */
@@ -53,10 +53,11 @@ static u32 evd_count(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_wake_waiters() - events that notify were stored in the EVD of a process
+ * dat_evd_wake_waiters() - notify a process of events in its EVD
  * @evd: event dispatcher
  *
- * It wakes the waiter if that has what it asked for; without a waiter, it triggers the CNO.
+ * Wakes the waiter if its threshold is reached.  Without a waiter, triggers the CNO.  Also wakes
+ * poll() and epoll.
  *
  * Context: evd->lock held.
  */
@@ -70,7 +71,7 @@ void dat_evd_wake_waiters(struct dat_evd *evd)
 	} else if (evd->cno && !evd->disabled) {
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	}
-	/* A poll looks under the lock after it has joined the queue: no barrier is needed. */
+	/* evd_poll() joins the queue and then counts under the lock: no barrier is needed here. */
 	if (waitqueue_active(&evd->poll))
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
@@ -89,7 +90,7 @@ static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
 	return ok;
 }
 
-/* An async EVD that overflows has nobody left to tell. */
+/* Skips the async EVD: it cannot report its own overflow. */
 static void evd_report_overflow(struct dat_evd *evd)
 {
 	if (READ_ONCE(evd->obj.ia->async_evd) != evd)
@@ -99,9 +100,9 @@ static void evd_report_overflow(struct dat_evd *evd)
 
 /**
  * dat_evd_deliver_bh() - the same as dat_evd_deliver(), with softirqs disabled
- * @evd: where, or NULL: nobody is interested
- * @eqe: the event
- * @notify: it may wake a waiter
+ * @evd: EVD, or NULL to discard the event
+ * @eqe: event
+ * @notify: the event may wake a waiter
  */
 bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
 {
@@ -123,15 +124,14 @@ bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool not
 
 /**
  * dat_evd_deliver() - queue an event
- * @evd: where, or NULL: nobody is interested
- * @eqe: the event
- * @notify: it may wake a waiter
+ * @evd: EVD, or NULL to discard the event
+ * @eqe: event
+ * @notify: the event may wake a waiter
  *
- * If the ring is full the event is lost and the IA's async EVD learns of it, once
- * until there is room again.
+ * If the ring is full, the event is lost.  The first loss is reported to the IA's async EVD;
+ * further ones only after an event has found room again.
  *
- * Context: any but hard interrupt; not under an evd->lock.  Return: true if it
- * was queued or nobody is interested.
+ * Context: any but hard interrupt; not under an evd->lock.  Return: false if the event was lost.
  */
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
 {
@@ -144,10 +144,10 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 }
 
 /**
- * dat_evd_notify() - one of the events that are queued notifies
+ * dat_evd_notify() - notify of events that were queued without notification
  * @evd: event dispatcher
  *
- * It may have been dequeued by now; if all have been, this does nothing.
+ * Does nothing if all events have been dequeued by now.
  *
  * Context: softirqs disabled; not under an evd->lock.
  */
@@ -168,7 +168,7 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 		return false;
 	}
 	evd_store(evd, eqe);
-	/* There was room again: the next event that finds none is reported. */
+	/* There was room again: report the next loss. */
 	evd->overflowed = false;
 	evd->sink->wake(evd);
 	return true;
@@ -176,10 +176,10 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 
 /**
  * dat_evd_offer() - queue an event if there is room
- * @evd: where
- * @eqe: the event
+ * @evd: event dispatcher
+ * @eqe: event
  *
- * For events whose source can do without: nothing is lost, so nothing is reported.
+ * A full ring is reported to the caller only, not as an overflow.
  *
  * Context: any but hard interrupt.  Return: true if it was queued.
  */
@@ -195,11 +195,11 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 
 /**
  * dat_evd_post() - queue a software event
- * @evd: where
- * @cookie: what
+ * @evd: event dispatcher
+ * @cookie: value of the event
  *
- * Return: 0, -EINVAL if the EVD takes no such events, -ENOSPC if it is full,
- * which is the poster's own business and reported nowhere else.
+ * Return: 0, -EINVAL if the EVD takes no software events, -ENOSPC if it is full, which is not
+ * reported as an overflow.
  */
 int dat_evd_post(struct dat_evd *evd, u64 cookie)
 {
@@ -211,7 +211,7 @@ int dat_evd_post(struct dat_evd *evd, u64 cookie)
 }
 
 /**
- * dat_evd_count() - how many events are queued
+ * dat_evd_count() - number of events that are queued
  * @evd: event dispatcher
  */
 u32 dat_evd_count(struct dat_evd *evd)
@@ -224,7 +224,7 @@ u32 dat_evd_count(struct dat_evd *evd)
 	return count;
 }
 
-/* 1: go; 0: sleep on; negative: go with this error. */
+/* Returns 1 if the wait is over, 0 to sleep on, or an errno that ends the wait. */
 static int evd_ready(struct dat_evd *evd)
 {
 	int ret = 0;
@@ -257,7 +257,7 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 	return ret;
 }
 
-/* @failed: what came meanwhile was for the waiter, and stays. */
+/* Ends a wait.  A @failed one leaves events that triggered no CNO: trigger it now. */
 static void evd_leave(struct dat_evd *evd, bool failed)
 {
 	spin_lock_bh(&evd->lock);
@@ -268,19 +268,19 @@ static void evd_leave(struct dat_evd *evd, bool failed)
 }
 
 /**
- * dat_sleep() - sleep once, on a queue that the task is on
+ * dat_sleep() - sleep once, after prepare_to_wait()
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
- * Deadlines are absolute, so a wait may be restarted: only a signal that has a handler ends
- * it with EINTR, not a stop and a continue, a debugger or the freezer.
+ * The deadline is absolute, so the system call can be restarted after a stop, a debugger or the
+ * freezer.  Only a signal with a handler ends it with EINTR.
  *
- * Return: 0: woken or time is up, look again; -ETIMEDOUT, -ERESTARTNOHAND.
+ * Return: 0 if the caller must check its condition again, -ETIMEDOUT, -ERESTARTNOHAND.
  */
 int dat_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* A poll never says that it was interrupted. */
+	/* Check the deadline first: a call that does not wait never returns EINTR. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
@@ -294,9 +294,9 @@ int dat_sleep(u64 deadline_ns)
 }
 
 /**
- * dat_evd_wait() - sleep until enough events are queued
- * @evd: where
- * @threshold: how many are enough
+ * dat_evd_wait() - sleep until a number of events is queued
+ * @evd: event dispatcher
+ * @threshold: number of events
  * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
  * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -EBUSY (another waiter),
@@ -312,7 +312,7 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 		return ret;
 	dat_busy_stop(evd);
 	do {
-		/* (J): after this, whoever queues an event sees us. */
+		/* (J): events that are queued from now on wake this thread. */
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = evd_ready(evd);
 		while (!ret && dat_solicited_look(evd))
@@ -332,7 +332,7 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
-	/* Who looks at the device before he sleeps, shall find out too. */
+	/* Also end the poll of a thread that polls before it waits. */
 	if (unwaitable)
 		dat_busy_stop(evd);
 }
@@ -341,13 +341,13 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 {
 	spin_lock_bh(&evd->lock);
 	evd->disabled = disabled;
-	/* What came meanwhile has triggered nothing. */
+	/* Events that were queued while disabled have not triggered the CNO. */
 	if (!disabled && evd->cno && !evd->waiting && evd_count(evd))
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	spin_unlock_bh(&evd->lock);
 }
 
-/* One that is shut down takes no CNO any more: nobody would take it away again. */
+/* Returns the old CNO.  A dead EVD refuses @cno and returns it: no shutdown would release it. */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
 	spin_lock_bh(&evd->lock);
@@ -358,11 +358,11 @@ static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 }
 
 /**
- * dat_evd_set_cno() - attach to another CNO
+ * dat_evd_set_cno() - attach an EVD to another CNO
  * @evd: event dispatcher
  * @cno: CNO, or NULL for none
  *
- * An event triggers the old one or the new one.
+ * An event that arrives during the change triggers either the old CNO or the new one.
  *
  * Context: may sleep.  Return: 0, or -ENOENT if @cno is being freed.
  */
@@ -382,7 +382,7 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
 
-/* Swap the status region for one of @entries events, unless they don't fit. */
+/* Swaps the status region for one of @entries events, unless the queued events do not fit. */
 static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
 {
 	int ret = -EISCONN;
@@ -391,12 +391,12 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 	if (!dat_evring_status_fits(status, entries))
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
-	/* Counted first: it may move events into the ring. */
+	/* Count before reading the tail: counting may move events into the ring. */
 	from = evd_count(evd);
 	to = evd->ring.tail;
 	from = to - from;
 	spin_unlock_bh(&evd->lock);
-	/* All but the few that come meanwhile. */
+	/* Copy without the lock; dat_evring_resize() copies events that arrive meanwhile. */
 	dat_evring_copy(&evd->ring, status, entries, from, to);
 
 	spin_lock_bh(&evd->lock);
@@ -410,7 +410,7 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 	return ret;
 }
 
-/* @status: a new region or an empty one; on return, what is needed no more. */
+/* @status is a new region or an empty one on entry, and the region to free on return. */
 static int evd_step(struct dat_evd *evd, struct dat_region *status, u32 entries,
 		    struct dat_step *step)
 {
@@ -430,11 +430,11 @@ static int evd_step(struct dat_evd *evd, struct dat_region *status, u32 entries,
  * dat_evd_resize() - change the length of the ring
  * @evd: event dispatcher; events may arrive meanwhile
  * @qlen: events, 1 to DAT_MAX_EVD_QLEN
- * @step: all of it, or which part
+ * @step: the whole resize, or one step of it
  *
- * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN more events are queued than would
- * fit, -EBUSY a thread waits for more than would fit, -ESTALE nothing of that generation
- * is prepared, -EINVAL what is has another length; after an error all is what it was.
+ * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN if more events are queued than fit, -EBUSY
+ * if a thread waits for more events than fit, -ESTALE if no region of that generation is
+ * prepared, -EINVAL if the prepared region has another length.  An error changes nothing.
  */
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 {
@@ -449,7 +449,7 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 	mutex_lock(&evd->obj.ia->map_lock);
 	ret = evd_step(evd, &status, entries, step);
 	mutex_unlock(&evd->obj.ia->map_lock);
-	/* The old pages, or those that were not needed. */
+	/* A region that was replaced or cancelled, or that an error left unused. */
 	dat_region_free(&status);
 	return ret;
 }
@@ -519,7 +519,7 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 	if (evd->dead)
 		mask |= EPOLLHUP;
 	spin_unlock_bh(&evd->lock);
-	/* Whoever begins to look at the device after that, sees us on the queue. */
+	/* A thread that begins to poll after this sees a waiter on evd->poll, and does not poll. */
 	dat_busy_stop(evd);
 	return mask;
 }

@@ -18,7 +18,7 @@ static int mapping_fs_init(struct fs_context *fc)
 	return init_pseudo(fc, MAPPING_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* Without an owner: the module holds the only mount. */
+/* No .owner: a reference of the module's own mount would keep the module from being unloaded. */
 static struct file_system_type mapping_fs = {
 	.name			= "dat",
 	.init_fs_context	= mapping_fs_init,

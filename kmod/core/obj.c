@@ -2,9 +2,9 @@
 /*
  * Objects: reserve an id, build, publish or abort; look up, use, free.
  *
- * An id is reserved before its object is built, so that publishing can't fail
- * for lack of memory, and holds a zero entry until then, so that nobody finds an
- * object that is half built.
+ * An id is reserved before its object is built, so that publishing cannot fail for lack
+ * of memory.  Until the object is published, the id has a zero entry, so that no lookup
+ * finds a half-built object.
  */
 #include <linux/cgroup_rdma.h>
 #include <linux/nospec.h>
@@ -12,7 +12,7 @@
 
 #include "core/dat.h"
 
-/* Leaves 8 bits of a 32-bit page offset for the kind of region. */
+/* An id leaves DAT_REGION_KIND_BITS of a 32-bit page offset for the kind of region. */
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << 23) - 1)
 
 static const struct dat_obj_ops *const dat_obj_table[DAT_OBJ_LAST] = {
@@ -47,7 +47,7 @@ static int obj_charge(struct dat_obj *obj)
 	return 0;
 }
 
-/* The device's cgroup pools die with the device: give back before that. */
+/* Uncharge while the device exists: its cgroup pools are freed with it. */
 static void obj_uncharge(struct dat_obj *obj)
 {
 #ifdef CONFIG_CGROUP_RDMA
@@ -59,7 +59,7 @@ static void obj_uncharge(struct dat_obj *obj)
 #endif
 }
 
-/* A face with handles has no owner values of its own: what it gave is its memory. */
+/* For a face with handles, @user_data is a pointer to its private data, not an owner value. */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
 	const struct dat_face *face = obj->ia->face;
@@ -75,8 +75,8 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
  * dat_obj_alloc_gfp() - reserve an id and allocate an object for it
  * @ia: parent
  * @type: enum dat_obj_type
- * @user_data: owner value of its events; of a face with handles: its memory, which is
- *	the object's once that is published
+ * @user_data: owner value of the object's events; for a face with handles, a pointer to its
+ *	private data, which the object owns once it is published
  * @gfp: flags of the allocations
  *
  * Context: as @gfp says.  Return: the object, to be published or aborted, or an
@@ -113,20 +113,20 @@ err_free:
 	return ERR_PTR(ret == -EBUSY || ret == -EAGAIN ? -ENOMEM : ret);
 }
 
-/* The caller's memory cgroup is charged.  Context: may sleep. */
+/* dat_obj_alloc_gfp(), charged to the caller's memory cgroup.  Context: may sleep. */
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 {
 	return dat_obj_alloc_gfp(ia, type, user_data, GFP_KERNEL_ACCOUNT);
 }
 
 /**
- * dat_obj_publish() - let the object be found
- * @obj: whole
+ * dat_obj_publish() - make an object visible to lookups
+ * @obj: object, completely built
  *
- * From now on anybody may free it, so the caller gets a reference of its own.
+ * Another thread may free the object from now on, so the caller gets a reference of its own.
  *
- * Return: 0, or -ENODEV if the IA began to shut down; the caller then drops the
- * object with dat_obj_abort(), which undoes what it holds.
+ * Return: 0, or -ENODEV if the IA began to shut down.  After an error the caller must call
+ * dat_obj_abort(), which releases what the object holds.
  */
 int dat_obj_publish(struct dat_obj *obj)
 {
@@ -166,7 +166,7 @@ void dat_obj_put(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_shutdown() - let go of the device
+ * dat_obj_shutdown() - release everything that an object holds of the device
  * @obj: any object
  *
  * Context: may sleep.
@@ -177,20 +177,20 @@ void dat_obj_shutdown(struct dat_obj *obj)
 	obj_uncharge(obj);
 }
 
-/* Let it be found no more; its id is free. */
+/* Hides an object from lookups and frees its id. */
 void dat_obj_unpublish(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
 
-	/* Who finds it by its handle finds it by its id, too. */
+	/* Handle first: an object that is found by its handle is also found by its id. */
 	if (ia->face->unpublish)
 		ia->face->unpublish(obj);
 	xa_erase(&ia->objs, obj->id);
 }
 
 /**
- * dat_obj_abort() - take back an object
- * @obj: never published, or taken out of reach
+ * dat_obj_abort() - hide an object, shut it down and drop its own reference
+ * @obj: never published, or with a free begun by dat_obj_begin_free()
  *
  * Context: may sleep.
  */
@@ -214,10 +214,10 @@ struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id)
 }
 
 /**
- * dat_obj_get() - find an object
- * @ia: where
+ * dat_obj_get() - look an object up by id
+ * @ia: parent
  * @type: enum dat_obj_type
- * @id: as the caller names it
+ * @id: id, untrusted
  *
  * Return: the object with a reference, or ERR_PTR(-ENOENT).
  */
@@ -227,7 +227,7 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 
 	rcu_read_lock();
 	obj = xa_load(&ia->objs, id);
-	/* Not a reference of another type, whose put might be the last, and sleep. */
+	/* Get no object of another type: if its put were the last, it would sleep. */
 	if (obj && (obj->type != type || !kref_get_unless_zero(&obj->ref)))
 		obj = NULL;
 	rcu_read_unlock();
@@ -235,10 +235,10 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 }
 
 /**
- * dat_obj_use() - build on an object: keeps it alive and from being freed
- * @obj: parent
+ * dat_obj_use() - keep an object from being freed, and take a reference
+ * @obj: parent of the object that the caller builds
  *
- * Return: 0, or -ENOENT if it is being freed.
+ * Return: 0, or -ENOENT if @obj is being freed.
  */
 int dat_obj_use(struct dat_obj *obj)
 {
@@ -255,11 +255,11 @@ void dat_obj_unuse(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_begin_free() - let nobody use an object any more
- * @obj: published; to be followed by dat_obj_abort()
+ * dat_obj_begin_free() - keep an object from getting new users
+ * @obj: published object; on success the caller must call dat_obj_abort()
  *
- * Return: 0, -EBUSY if it has users or a waiter, -EISCONN if its state forbids it, -ENOENT
- * if another free won.
+ * Return: 0, -EBUSY if the object has users or a waiter, -EISCONN if its state forbids the free,
+ * -ENOENT if another free won.
  */
 int dat_obj_begin_free(struct dat_obj *obj)
 {
@@ -276,8 +276,8 @@ int dat_obj_begin_free(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_free() - free an object at its owner's wish
- * @obj: published; the caller keeps its reference
+ * dat_obj_free() - free an object on behalf of its owner
+ * @obj: published object; the caller keeps its reference
  *
  * Context: may sleep.  Return: as dat_obj_begin_free().
  */

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Busy polling: who has nothing to do but wait for an event looks at the device's queues
- * itself, and is told nothing meanwhile.
+ * Busy polling: a thread that waits for an event polls the CQs of the EVD's connections, which
+ * need no interrupts meanwhile.
  *
- * A connection joins when the device notifies of it and somebody polls the EVDs that it
- * feeds: its queue stays unarmed, and whoever polls one of them takes from it.  So an idle
- * connection costs nothing.  It leaves, and its queue is armed again, when one of the EVDs
- * is polled no more: when a thread is about to sleep on it, or when a timer has found that
- * nobody has come for a while.  The latter is also what a connection leaves by that has
- * become idle.
+ * A connection joins when the device notifies of it and threads poll all EVDs that it feeds.
+ * Its CQ then stays unarmed, and a thread that polls one of the EVDs takes completions from it.
+ * An idle connection is not in the list, so it costs a poll nothing.
  *
- * ep->lock decides about joining and leaving; evd->busy.lock is inside of it.
+ * A connection leaves, and its CQ is armed again, when a thread is about to sleep on one of the
+ * EVDs, when a timer finds that an EVD was not polled for a while, or when the timer finds that
+ * the connection has become idle.
+ *
+ * ep->lock is held to join and to leave; evd->busy.lock nests inside.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -19,14 +20,14 @@
 #include "core/dat.h"
 #include "compat.h"
 
-#define BUSY_TICKS	2	/* without a poll, and nobody polls any more */
+#define BUSY_TICKS	2	/* jiffies after the last poll until polling has ended */
 
 static bool busy_polled(const struct dat_busy *b)
 {
 	return READ_ONCE(b->on) && time_before(jiffies, READ_ONCE(b->last) + BUSY_TICKS);
 }
 
-/* 1: joined, 0: there is no EVD, negative: nobody polls it. */
+/* Returns 1 if @link joined @evd, 0 if there is no EVD, -EAGAIN if no thread polls it. */
 static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 {
 	struct dat_busy *b;
@@ -35,7 +36,10 @@ static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 	if (!evd)
 		return 0;
 	b = &evd->busy;
-	/* As ever with kernel consumers.  Who misses that it is just being set is told as ever. */
+	/*
+	 * Never set for kernel consumers.  A concurrent set may be missed: the CQ is then armed,
+	 * which is harmless.
+	 */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
 	spin_lock_bh(&b->lock);
@@ -67,7 +71,7 @@ static bool link_leave(struct dat_busy_link *link)
 }
 
 /**
- * dat_busy_joined() - is a connection polled?
+ * dat_busy_joined() - true if threads poll for a connection's completions
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -78,11 +82,11 @@ bool dat_busy_joined(const struct dat_conn *conn)
 }
 
 /**
- * dat_busy_join() - the device has notified of completions
- * @conn: whose queue is not armed
+ * dat_busy_join() - let polling threads take the completions of a connection
+ * @conn: connection whose CQ has notified and is not armed
  *
- * Context: ep->lock held.  Return: true if somebody polls, who will take what comes next;
- * else the queue must be armed.
+ * Context: ep->lock held.  Return: true if threads poll and take the next completions; false if
+ * the caller must arm the CQ.
  */
 bool dat_busy_join(struct dat_conn *conn)
 {
@@ -104,10 +108,11 @@ bool dat_busy_join(struct dat_conn *conn)
 }
 
 /**
- * dat_busy_leave() - nobody polls a connection any more
+ * dat_busy_leave() - end polling of a connection
  * @conn: connection
  *
- * Context: ep->lock held.  Return: true if its queue must be looked at and armed.
+ * Context: ep->lock held.  Return: true if the connection had joined, so that the caller must
+ * poll its CQ once more and arm it.
  */
 bool dat_busy_leave(struct dat_conn *conn)
 {
@@ -135,7 +140,7 @@ static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Unless others are at it, who may take what there is. */
+/* Skips the connection if ep->lock is contended: its holder may take the completions. */
 static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 {
 	if (!spin_trylock_bh(&ep->lock))
@@ -144,7 +149,7 @@ static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* The next in turn, or NULL.  Under RCU, which keeps it and its EP. */
+/* Returns the next connection, round robin, or NULL.  RCU keeps it and its EP allocated. */
 static struct dat_conn *busy_turn(struct dat_busy *b)
 {
 	struct dat_busy_link *link;
@@ -163,7 +168,7 @@ static struct dat_conn *busy_turn(struct dat_busy *b)
 	return link ? link->conn : NULL;
 }
 
-/* Take from all that have joined. */
+/* Takes completions from every connection that has joined. */
 static void busy_look(struct dat_busy *b)
 {
 	u32 n = READ_ONCE(b->count);
@@ -182,7 +187,7 @@ static void busy_look(struct dat_busy *b)
 	rcu_read_unlock();
 }
 
-/* Those that were idle leave; or all, and none joins, unless somebody polls again. */
+/* Makes idle connections leave; with @all, every connection until a thread polls again. */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
 	u32 n = READ_ONCE(b->count);
@@ -212,7 +217,7 @@ static void busy_timer(struct timer_list *timer)
 	spin_unlock_bh(&b->lock);
 }
 
-/* Somebody polls.  False: it is of no use. */
+/* Notes that a thread polls @evd.  Returns false if consumers need notifications instead. */
 static bool busy_begin(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
@@ -222,7 +227,7 @@ static bool busy_begin(struct dat_evd *evd)
 	if (READ_ONCE(b->on))
 		return true;
 	spin_lock_bh(&evd->lock);
-	/* A CNO wants to hear of events, and so do those who sleep. */
+	/* A CNO and threads that sleep need notifications. */
 	useful = !evd->dead && !evd->cno && !evd->waiting && !waitqueue_active(&evd->poll);
 	if (useful)
 		WRITE_ONCE(b->on, true);
@@ -231,7 +236,7 @@ static bool busy_begin(struct dat_evd *evd)
 }
 
 /**
- * dat_busy_stop() - somebody wants to be told of events
+ * dat_busy_stop() - end polling of an EVD, whose consumer needs notifications
  * @evd: event dispatcher
  *
  * Context: any but hard interrupt; no lock of ours.
@@ -240,10 +245,10 @@ void dat_busy_stop(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
 
-	/* Another who stops it may not be through. */
+	/* A concurrent stop may have cleared "on" and not have swept yet: then count is not 0. */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->count))
 		return;
-	/* Who joins has seen "on" under this lock, and is in the list; nobody will be. */
+	/* A join checks "on" under this lock, so after this no connection joins. */
 	spin_lock_bh(&b->lock);
 	WRITE_ONCE(b->on, false);
 	spin_unlock_bh(&b->lock);
@@ -251,10 +256,10 @@ void dat_busy_stop(struct dat_evd *evd)
 }
 
 /**
- * dat_busy_posted() - requests were handed over, and some devices complete them at once
- * @ep: whose
+ * dat_busy_posted() - take completions of requests that were just posted
+ * @ep: endpoint that they were posted to
  *
- * Such a device does so when ep->lock has been let go, and softirqs have run.
+ * Some devices complete a request in a softirq that runs once ep->lock has been released.
  *
  * Context: any but hard interrupt; no lock of ours.
  */
@@ -267,14 +272,14 @@ void dat_busy_posted(struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Time is up, somebody wants to be told instead, or others want the CPU. */
+/* True if time is up, polling was stopped, a signal is pending or another task needs the CPU. */
 static bool busy_over(const struct dat_busy *b, u64 end)
 {
 	return !end || !READ_ONCE(b->on) || need_resched() || signal_pending(current) ||
 	       ktime_get_ns() >= end;
 }
 
-/* True if something came after @tail. */
+/* Polls until an event is stored after @tail (true), or until busy_over() (false). */
 static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 {
 	u64 end = spin_ns ? ktime_get_ns() + spin_ns : 0;
@@ -282,7 +287,7 @@ static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 
 	for (;;) {
 		busy_look(b);
-		/* Acquire: who sees an event of the EVD's end, sees that it is dead. */
+		/* Acquire: a thread that sees an event of the shutdown also sees evd->dead. */
 		if (smp_load_acquire(&evd->ring.tail) != tail)
 			return true;
 		if (busy_over(b, end))
@@ -293,15 +298,15 @@ static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 }
 
 /**
- * dat_busy_poll() - look at the device until there is an event
+ * dat_busy_poll() - poll the device until there is an event
  * @evd: event dispatcher
- * @spin_ns: how long, or until others want the CPU; 0: once
+ * @spin_ns: maximum time to poll; ends early if another task needs the CPU; 0: poll once
  *
- * Unsolicited receives are found by any call.  One that looks once for them does not stop
- * other connections from notifying.
+ * Every call finds unsolicited receives.  A call with @spin_ns 0 for an EVD that may have such
+ * receives only looks for them: other connections of the EVD keep notifying.
  *
- * Context: may sleep; no lock of ours.  Return: 0: there are events; -EAGAIN: none;
- * -ESHUTDOWN: the EVD is shut down, and what it has may be of its end.
+ * Context: may sleep; no lock of ours.  Return: 0 if there are events; -EAGAIN if none;
+ * -ESHUTDOWN if the EVD is shut down: its events may stem from the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {
@@ -317,9 +322,9 @@ int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 }
 
 /**
- * dat_busy_show() - for fdinfo
- * @m: where
- * @b: of an EVD
+ * dat_busy_show() - show the state of polling in fdinfo
+ * @m: fdinfo
+ * @b: state of an EVD
  */
 void dat_busy_show(struct seq_file *m, struct dat_busy *b)
 {
@@ -334,8 +339,8 @@ void dat_busy_init(struct dat_busy *b)
 }
 
 /**
- * dat_busy_end() - the EVD is dead: nobody polls it any more
- * @evd: event dispatcher
+ * dat_busy_end() - end polling of an EVD for good
+ * @evd: event dispatcher, dead: polling cannot begin again
  *
  * Context: may sleep.
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The poller: a thread of the process that looks at the queues of a file, so that posting needs
- * no system call.  The thread parks itself after a time in which nothing was posted; until then
- * the queues do not ask for kicks.
+ * The poller: a thread of the process that polls the queues of an open file, so that posting needs
+ * no system call.  The thread parks after a time in which nothing was posted; until then the
+ * queues do not ask for kicks.
  *
- * The thread is inside DAT_IOC_POLLER_RUN all the time.  So it is limited, accounted, scheduled,
- * frozen and killed like any other thread of the process.
+ * The thread stays inside the POLLER_RUN ioctl of its device.  So it is limited, accounted,
+ * scheduled, frozen and killed like any other thread of the process.
  *
- * Only this thread says whether it watches.  When it no longer does, it has every queue looked at
- * once: a queue reads under its own lock whether it is watched, so each queue that was left
- * unarmed is armed then.
+ * Only this thread sets whether it watches.  When it stops watching, it processes every queue
+ * once.  A queue reads under its own lock whether it is watched, so this arms each queue that was
+ * left unarmed.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -22,7 +22,7 @@
 #include "compat.h"
 #include "poller.h"
 
-/* 0: go on; 1: it was told to end; otherwise why it has to end. */
+/* Returns 0 to go on, 1 if the poller was disabled, or an errno that ends it. */
 static int poller_over(const struct dat_poller *p)
 {
 	if (!READ_ONCE(p->idle_us))
@@ -55,7 +55,7 @@ static void poller_watch(struct dat_poller *p)
 			last = ktime_get_ns();
 		else if (ktime_get_ns() - last >= poller_idle_ns(p))
 			break;
-		/* It may run for ever, and RCU's tasks must not wait for that. */
+		/* The loop has no bound: report a quiescent state to Tasks RCU. */
 		cond_resched_tasks_rcu_qs();
 		cpu_relax();
 	}
@@ -81,9 +81,9 @@ static void poller_exit(struct dat_poller *p)
 }
 
 /**
- * dat_poller_init() - prepare the poller of a file; it may not run
- * @p: of a new file
- * @ops: its queues
+ * dat_poller_init() - initialise the poller of an open file, disabled
+ * @p: poller, zeroed
+ * @ops: operations on the queues of the file
  */
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops)
 {
@@ -94,12 +94,12 @@ void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
 
 /**
- * dat_poller_run() - be the poller
- * @p: of a file that stays open
+ * dat_poller_run() - run the poller in the calling thread, until it is disabled
+ * @p: poller of a file that stays open
  *
- * Context: a thread of the process, which sleeps or looks until somebody ends it; no lock that
- * the operations take.  Return: 0 it was told to end, or may not run; -EBUSY there is one;
- * -ENODEV nothing is left to look at; -EINTR.
+ * Context: a thread of the process, which polls or sleeps; no lock that the operations take.
+ * Return: 0 if the poller is disabled; -EBUSY if another thread runs it; -ENODEV if the device is
+ * gone; -EINTR.
  */
 int dat_poller_run(struct dat_poller *p)
 {
@@ -117,11 +117,11 @@ int dat_poller_run(struct dat_poller *p)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_run);
 
 /**
- * dat_poller_set() - say whether there may be a poller, and how long it looks
+ * dat_poller_set() - enable or disable a poller
  * @p: poller
- * @idle_us: microseconds without an entry after which the poller parks; 0: the poller ends
+ * @idle_us: microseconds without an entry after which the poller parks; 0 disables the poller
  *
- * Also wakes it: the caller has something to post, or wants it to leave.
+ * Also wakes the poller: the caller is about to post, or the poller has to end.
  */
 void dat_poller_set(struct dat_poller *p, u32 idle_us)
 {
@@ -131,7 +131,7 @@ void dat_poller_set(struct dat_poller *p, u32 idle_us)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_set);
 
 /**
- * dat_poller_wake() - have it look around, parked or not
+ * dat_poller_wake() - unpark a poller, and let it check whether it has to end
  * @p: poller
  */
 void dat_poller_wake(struct dat_poller *p)
@@ -142,10 +142,10 @@ void dat_poller_wake(struct dat_poller *p)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_wake);
 
 /**
- * dat_poller_unpark() - somebody rings: there may be more to come
+ * dat_poller_unpark() - wake a parked poller after a kick, because more entries may follow
  * @p: poller
  *
- * The caller looks at the queues itself, so nothing is lost if the poller sleeps on.
+ * The caller processes the queues itself, so nothing is lost if the poller stays parked.
  */
 void dat_poller_unpark(struct dat_poller *p)
 {
@@ -155,10 +155,10 @@ void dat_poller_unpark(struct dat_poller *p)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_unpark);
 
 /**
- * dat_poller_show() - a line of fdinfo, if there is a poller
+ * dat_poller_show() - show a line in fdinfo if the poller runs
  * @m: fdinfo
  * @p: poller
- * @awake: it watches
+ * @awake: true if the poller watches
  */
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake)
 {

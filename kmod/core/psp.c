@@ -11,7 +11,7 @@ static unsigned int psp_backlog = DAT_MAX_BACKLOG;
 module_param_named(backlog, psp_backlog, uint, 0644);
 MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a listener (1024)");
 
-/* All listeners, of every process and kernel consumer.  Nothing is taken under the lock. */
+/* All listeners, of every process and kernel consumer.  psp_lock is a leaf lock. */
 static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
@@ -31,10 +31,10 @@ static void psp_hide(struct dat_psp *psp)
 
 /**
  * dat_psp_find() - find a listener of a port, of any process or kernel consumer
- * @ia: an opening of the port
- * @conn_qual: a qualifier that maps to the listener's port
+ * @ia: IA of the port
+ * @conn_qual: qualifier that maps to the listener's port number
  *
- * Context: may sleep.  Return: it, with a reference, or NULL.
+ * Context: may sleep.  Return: the listener with a reference, or NULL.
  */
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 {
@@ -56,7 +56,7 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 	return found;
 }
 
-/* Take a place in the backlog, with a reference.  The count never exceeds the limit. */
+/* Takes a place in the backlog, with a reference to @psp.  psp->pending never exceeds the limit. */
 static bool psp_join(struct dat_psp *psp)
 {
 	int max = clamp_t(unsigned int, READ_ONCE(psp_backlog), 1, DAT_MAX_BACKLOG);
@@ -72,7 +72,7 @@ static bool psp_join(struct dat_psp *psp)
 
 /**
  * dat_psp_leave() - give back a place in a listener's backlog
- * @psp: field that holds the place, or NULL; NULL afterwards
+ * @psp: field of the holder that points to the listener, or to NULL; set to NULL
  *
  * Context: may sleep.
  */
@@ -87,12 +87,12 @@ void dat_psp_leave(struct dat_psp **psp)
 }
 
 /**
- * dat_psp_request() - a peer wants to connect
- * @psp: listener; its EVD stays for the length of the call
- * @req: the request, its lock held
+ * dat_psp_request() - handle a peer's connection request
+ * @psp: listener, whose EVD stays for the duration of the call
+ * @req: request, with its lock held
  *
- * Return: 0: a CR owns @req->handle; -ECONNREFUSED the backlog is full, or the one request of a
- * one-shot listener has come; after any error @req->handle is the caller's.
+ * Return: 0 if a CR has taken over @req->handle; -ECONNREFUSED if the backlog is full or the one
+ * request of a one-shot listener has come.  After any error the caller keeps @req->handle.
  */
 int dat_psp_request(struct dat_psp *psp, const struct dat_request *req)
 {
@@ -107,9 +107,9 @@ int dat_psp_request(struct dat_psp *psp, const struct dat_request *req)
 }
 
 /**
- * dat_psp_bound() - a listener has its port
- * @psp: listener; no request has come yet
- * @port: its port
+ * dat_psp_bound() - set the port number of a listener
+ * @psp: listener that has received no request yet
+ * @port: port number
  */
 void dat_psp_bound(struct dat_psp *psp, u16 port)
 {
@@ -119,14 +119,14 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 }
 
 /**
- * dat_psp_create() - listen
- * @evd: where requests are reported
+ * dat_psp_create() - create a listener
+ * @evd: EVD for the requests
  * @conn_qual: qualifier, or 0 for any
  * @one_shot: refuse every request but one
  * @user_data: owner value of the requests' events
  *
- * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL the EVD takes no
- * requests, -EADDRINUSE, -EPERM a privileged port, -ENETUNREACH the adapter has no
+ * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL if the EVD takes
+ * no requests, -EADDRINUSE, -EPERM for a privileged port, -ENETUNREACH if the adapter has no
  * address.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
@@ -153,7 +153,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	ret = psp->obj.ia->dev->ops->listen(psp, dat_qual_port(conn_qual));
 	if (ret)
 		goto err_abort;
-	/* Not later: once it is published it may be freed. */
+	/* Hash it before it is published: afterwards another thread may free it. */
 	psp_show_up(psp);
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)
@@ -165,7 +165,7 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* Requests that are CRs by now stay; the transport refuses those that it still has. */
+/* CRs of the listener stay.  The transport refuses requests that have no CR yet. */
 static void psp_shutdown(struct dat_obj *obj)
 {
 	struct dat_psp *psp = to_dat_psp(obj);

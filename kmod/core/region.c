@@ -62,11 +62,11 @@ int dat_region_map(struct vm_area_struct *vma, struct dat_region *r)
 		return -EPERM;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	/* Nor may mprotect() change that later. */
+	/* Keep mprotect() from adding these permissions later. */
 	if (!r->writable)
 		clear |= VM_MAYWRITE;
 	dat_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
-	/* Each mapped page is referenced, so it may outlive the object. */
+	/* The mapping references each page, so it may outlive the object. */
 	return vm_insert_pages(vma, vma->vm_start, r->pages, &n);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_region_map);

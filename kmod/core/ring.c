@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: their layout in pages that a process may map, and what the driver writes there.
+ * Rings: their layout in pages that a process may map, and the fields that the driver writes.
  * Letters refer to <rdma/dat_ring.h>.
  */
 #include <linux/log2.h>
@@ -13,7 +13,7 @@
 
 #include "core/dat.h"
 
-/* What was prepared, or NULL. */
+/* Returns a prepared region, or NULL if @r is empty. */
 struct dat_region *dat_region_if(struct dat_region *r)
 {
 	return r->pages ? r : NULL;
@@ -21,18 +21,18 @@ struct dat_region *dat_region_if(struct dat_region *r)
 
 /**
  * dat_region_step() - begin a step of replacing a ring
- * @next: what is prepared, or empty
- * @generation: of what was prepared last
- * @step: PREPARE is given its generation
+ * @next: prepared region, or an empty one
+ * @generation: generation of the region that was prepared last; PREPARE advances it
+ * @step: step; PREPARE sets its generation
  *
- * Context: ia->map_lock held.  Return: 0, or -ESTALE: @step is about something that is
- * not prepared any more, or never was.
+ * Context: ia->map_lock held.  Return: 0, or -ESTALE if the generation that @step commits or
+ * cancels is not prepared.
  */
 int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step)
 {
 	switch (step->what) {
 	case DAT_RING_PREPARE:
-		/* 0 is what those say who name none. */
+		/* Skip 0, which means "no generation" in an argument. */
 		if (!++*generation)
 			++*generation;
 		step->generation = *generation;
@@ -58,7 +58,7 @@ static size_t evring_size(u32 entries)
 			size_mul(entries, sizeof(struct dat_eqe)));
 }
 
-/* @status has room for so many. */
+/* Uses r->status, which has room for @entries events. */
 static void evring_use(struct dat_evring *r, u32 entries)
 {
 	r->events = (struct dat_eqe *)(evring_status(r) + 1);
@@ -97,22 +97,22 @@ void dat_evring_free(struct dat_evring *r)
 	dat_region_free(&r->submit);
 }
 
-/* An event found no room. */
+/* Counts an event that found no room. */
 void dat_evring_drop(struct dat_evring *r)
 {
 	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
 }
 
 /**
- * dat_evring_copy() - copy events to the pages that a ring will have
+ * dat_evring_copy() - copy events to the region that will replace a ring's status region
  * @r: ring
  * @status: status region of the new length
- * @entries: a power of two
- * @from: first event
- * @to: behind the last event, not after the tail
+ * @entries: new length, a power of two
+ * @from: index of the first event
+ * @to: index behind the last event, at most the tail
  *
- * Needs no lock, but for @r not to be replaced: events do not change before they are
- * consumed, and those that have been meanwhile are looked at by nobody.
+ * The caller only keeps @r from being replaced: events do not change before they are consumed,
+ * and copies of consumed events are never read.
  */
 void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
 		     u32 from, u32 to)
@@ -125,20 +125,20 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 
 }
 
 /**
- * dat_evring_resize() - give a ring another length
- * @r: ring; the caller keeps others off it
- * @status: status region of the new length, on return the old one
- * @entries: a power of two, enough for what is queued
- * @copied: events before it have been copied
+ * dat_evring_resize() - change the length of a ring
+ * @r: ring, locked by the caller
+ * @status: status region of the new length; on return the old one
+ * @entries: new length, a power of two, enough for the queued events
+ * @copied: index behind the events that dat_evring_copy() has copied
  *
- * Indices go on, so whoever knows the head can go on.
+ * Indices are kept, so the consumer continues at its head.
  */
 void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries,
 		       u32 copied)
 {
 	struct dat_evd_status *head = status->va;
 
-	/* The consumer may have overtaken the copy. */
+	/* The consumer may be ahead of the events that were copied. */
 	if (r->tail - copied > r->tail - r->head)
 		copied = r->head;
 	dat_evring_copy(r, status, entries, copied, r->tail);
@@ -153,7 +153,7 @@ int dat_evring_alloc_status(struct dat_region *status, u32 entries)
 	return dat_region_alloc(status, evring_size(entries), false);
 }
 
-/* Was @status made for that many? */
+/* Returns true if @status was allocated for @entries events. */
 bool dat_evring_status_fits(const struct dat_region *status, u32 entries)
 {
 	return status->pages &&
@@ -167,7 +167,7 @@ static u32 stride_shift(size_t header, u32 sges)
 	return order_base_2(header + sges * sizeof(struct dat_sge));
 }
 
-/* Returns the size of the submit region. */
+/* Fills in offsets and strides.  Returns the size of the submit region. */
 static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 			    u32 rq_entries, u32 rq_sge)
 {
@@ -212,7 +212,7 @@ err_free_submit:
 	return ret;
 }
 
-/* Was @r made with these arguments?  At least it is as good as one that was. */
+/* Returns true if @r has the same layout as a ring allocated with these arguments. */
 bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
 		     u32 rq_sge)
 {
@@ -230,7 +230,7 @@ void dat_epring_free(struct dat_epring *r)
 	dat_region_free(&r->submit);
 }
 
-/* Region number @kind of an object that uses @r and may have prepared @next. */
+/* Returns the region of kind @kind of an object that uses @r and may have prepared @next. */
 struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
 				     unsigned int kind)
 {
@@ -283,7 +283,7 @@ static void epring_rq(struct dat_epring *r, struct dat_subring *rq)
 	rq->max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
 }
 
-/* Either queue may be NULL. */
+/* Attaches queues to a new ring.  Either queue may be NULL. */
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
 {
 	if (sq) {
@@ -300,13 +300,13 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 	}
 }
 
-/* Entries posted that are not complete. */
+/* Returns the number of entries that were posted and have not completed. */
 u32 dat_ring_posted(const struct dat_queue *q)
 {
 	return q->head - q->done + q->ops->pending(q);
 }
 
-/* The @n that were not taken yet go along, unchecked: they are checked when taken. */
+/* Copies the @n entries that were not taken yet, unchecked: fetch() checks them later. */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
 {
@@ -342,19 +342,19 @@ static void epring_move_status(struct dat_epring *to, const struct dat_epring *f
 }
 
 /**
- * dat_epring_begin_move() - before other shared memory is gone on with
- * @m: @nsq and @nrq are results
+ * dat_epring_begin_move() - begin to replace the ring of an EP or SRQ
+ * @m: replacement; @nsq and @nrq are results
  *
- * Nothing may be taken from the queues before dat_epring_end_move().
+ * The caller must take no entries from the queues before dat_epring_end_move().
  *
- * Context: lock of the queues held.  Return: 0, or -EISCONN: broken, or more is posted
- * than fits.
+ * Context: lock of the queues held.  Return: 0, or -EISCONN if a queue is broken or more
+ * entries are posted than fit.
  */
 int dat_epring_begin_move(struct dat_epmove *m)
 {
 	const struct dat_queue *sq = m->sq, *rq = m->rq;
 
-	/* Each tail is read once: what is checked is what is moved. */
+	/* Read each tail once: the copy must use the number that is checked here. */
 	m->nsq = sq ? sq->ops->pending(sq) : 0;
 	m->nrq = rq ? rq->ops->pending(rq) : 0;
 	if (sq && (sq->broken || sq->head - sq->done + m->nsq > m->sq_entries))
@@ -365,8 +365,8 @@ int dat_epring_begin_move(struct dat_epmove *m)
 }
 
 /**
- * dat_epring_copy() - copy what was posted and not taken
- * @m: begun
+ * dat_epring_copy() - copy the entries that were posted and not taken
+ * @m: replacement that dat_epring_begin_move() has begun
  *
  * Context: may sleep.
  */
@@ -385,12 +385,12 @@ void dat_epring_copy(const struct dat_epmove *m)
 }
 
 /**
- * dat_epring_end_move() - go on with other shared memory
- * @m: begun and copied
+ * dat_epring_end_move() - switch to the new ring
+ * @m: replacement, with its entries copied
  *
- * Indices go on.  What was in use is @m->next then.
+ * Indices are kept.  On return @m->next holds the old ring.
  *
- * Context: lock of the queues held; they are disarmed or pumped afterwards.
+ * Context: lock of the queues held; the caller disarms or pumps them afterwards.
  */
 void dat_epring_end_move(const struct dat_epmove *m)
 {
@@ -412,7 +412,7 @@ void dat_epring_set_state(struct dat_epring *r, u32 state)
 {
 	struct dat_status *status = r->status.va;
 
-	/* What led to the state is visible to whoever sees the state. */
+	/* Release: a process that sees the state also sees what was written before it. */
 	smp_store_release(&status->state, state);
 }
 

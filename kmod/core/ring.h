@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that a process may map: its layout, and what the driver writes.  What a process writes
- * is read in user/ring.c alone; the protocol and its lettered barriers are in
+ * Rings in memory that a process may map: layout, and fields that the driver writes.  Only
+ * user/ring.c reads what a process writes.  The protocol and its lettered barriers are in
  * <rdma/dat_ring.h>.
  */
 #ifndef _DAT_RING_H
@@ -20,22 +20,22 @@ enum dat_region_kind {
 	DAT_REGION_DOORBELL	= 0,
 	DAT_REGION_SUBMIT	= 1,
 	DAT_REGION_STATUS	= 2,
-	/* prepared, not in use yet */
+	/* regions that a resize has prepared and not committed */
 	DAT_REGION_NEXT_SUBMIT	= 3,
 	DAT_REGION_NEXT_STATUS	= 4,
-	/* 5 to 8 are those of /dev/rsm */
+	/* /dev/rsm uses 5 to 8 */
 };
 
 /**
  * struct dat_evring - an event ring
  * @submit: struct dat_evd_head, written by the process
- * @status: struct dat_evd_status and the events
- * @events: in @status
- * @entries: a power of two
+ * @status: struct dat_evd_status and the events, written by the driver
+ * @events: array of events in @status
+ * @entries: length of @events, a power of two
  * @mask: @entries - 1
- * @tail: events written
- * @head: events consumed, as last believed
- * @dropped: events that found it full
+ * @tail: index behind the last event written
+ * @head: last valid index that the process wrote, of the first event it has not consumed
+ * @dropped: number of events lost because the ring was full
  */
 struct dat_evring {
 	struct dat_region	submit;
@@ -50,13 +50,13 @@ struct dat_evring {
 
 /**
  * struct dat_epring - the shared memory of an EP or an SRQ
- * @submit: struct dat_submit and the entries
- * @status: struct dat_status
- * @sq_offset: of the SQEs in @submit
- * @rq_offset: of the RQEs in @submit
+ * @submit: struct dat_submit and the entries, written by the process
+ * @status: struct dat_status, written by the driver
+ * @sq_offset: offset of the SQEs in @submit
+ * @rq_offset: offset of the RQEs in @submit
  * @sq_shift: log2 of the SQE stride
  * @rq_shift: log2 of the RQE stride
- * @start: first index of both queues
+ * @start: initial index of both queues
  */
 struct dat_epring {
 	struct dat_region	submit;
@@ -69,15 +69,15 @@ struct dat_epring {
 };
 
 /**
- * struct dat_epmove - from one ring to another
- * @ring: in use
- * @next: of other sizes
- * @sq: queue of @ring, or NULL
- * @sq_entries: of @next
- * @rq: queue of @ring, or NULL
- * @rq_entries: of @next
- * @nsq: entries of @sq that go along
- * @nrq: entries of @rq that go along
+ * struct dat_epmove - replacement of an EP's or SRQ's ring by another one
+ * @ring: ring in use
+ * @next: ring of other sizes, not in use yet
+ * @sq: send queue of @ring, or NULL
+ * @sq_entries: number of SQEs in @next
+ * @rq: receive queue of @ring, or NULL
+ * @rq_entries: number of RQEs in @next
+ * @nsq: number of SQEs to copy: posted and not taken
+ * @nrq: number of RQEs to copy: posted and not taken
  */
 struct dat_epmove {
 	struct dat_epring	*ring;
@@ -92,11 +92,11 @@ struct dat_epmove {
 
 /**
  * struct dat_subring - one queue's part of a struct dat_epring
- * @tail: written by the process
- * @entries: written by the process
- * @status: written here
- * @shift: log2 of the stride
- * @max_sge: that fit the stride
+ * @tail: index behind the last entry posted, written by the process
+ * @entries: array of entries, written by the process
+ * @status: state of the queue, written by the driver
+ * @shift: log2 of the stride of @entries
+ * @max_sge: number of segments that fit the stride
  */
 struct dat_subring {
 	const u32		*tail;
@@ -135,14 +135,14 @@ void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
 
-/* The place of an event. */
+/* Returns the slot of the event with index @index. */
 static inline struct dat_eqe *dat_evring_at(const struct dat_evring *r, u32 index)
 {
 	return &r->events[index & r->mask];
 }
 
 /**
- * dat_evring_publish() - show events that were written behind the tail
+ * dat_evring_publish() - make events visible that were written behind the tail
  * @r: ring
  * @n: number of them
  *

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that processes register under one name.
+ * Shared memory that several processes register under one name, a cookie.
  *
- * Each has its own mapping and its own registration; the name (a cookie) only sees to it
- * that all of them mean the same memory.  There is no first one: whoever comes makes the
- * name, whoever is last takes it away.
+ * Each process has its own mapping and its own registration.  The name only ensures that all of
+ * them register the same memory.  It exists from the first registration to the end of the last.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -18,28 +17,28 @@
 static DEFINE_MUTEX(share_lock);
 static struct rhashtable shares;	/* share_lock */
 
-/* What a cookie is looked up by: containers don't share names.  No padding. */
+/* Key of a lookup.  Network namespaces do not share names.  Hashed as bytes: no padding. */
 struct share_key {
 	struct dat_dev	*dev;
 	struct net	*net;
 	u8		cookie[DAT_LMR_COOKIE];
 };
 
-/* What memory is, whoever maps it where. */
+/* Identity of memory, independent of the process and the address that it is mapped at. */
 struct share_id {
 	struct path	path;		/* keeps the file system mounted */
 	struct inode	*inode;
 	pgoff_t		pgoff;
-	u64		offset;		/* in the page */
+	u64		offset;		/* in the first page */
 	u64		length;
 };
 
 /**
  * struct dat_share - a cookie in use
- * @node: among all of them; share_lock
- * @users: LMRs; share_lock
- * @key: its name, and whose it is
- * @id: the memory; holds the path
+ * @node: entry in shares; share_lock
+ * @users: number of LMRs; share_lock
+ * @key: cookie, device and network namespace
+ * @id: memory; holds a reference to its path
  */
 struct dat_share {
 	struct rhash_head	node;
@@ -55,20 +54,20 @@ static const struct rhashtable_params share_params = {
 	.automatic_shrinking	= true,
 };
 
-/* In small pages, also of a huge one. */
+/* Returns the offset of @at in the file, in units of PAGE_SIZE, also for huge pages. */
 static pgoff_t share_pgoff(const struct vm_area_struct *vma, u64 at)
 {
 	return vma->vm_pgoff + ((at - vma->vm_start) >> PAGE_SHIFT);
 }
 
-/* Devices show different memory through one inode. */
+/* Accepts regular files only: a device may show different memory through one inode. */
 static bool share_good(const struct vm_area_struct *vma)
 {
 	return vma && vma->vm_file && vma->vm_flags & VM_SHARED &&
 	       S_ISREG(file_inode(vma->vm_file)->i_mode);
 }
 
-/* True if [start, start + length) is one file, mapped shared and without a break. */
+/* Returns true if [start, start + length) maps one contiguous range of a file, shared. */
 static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
 				  struct share_id *id)
 {
@@ -116,7 +115,7 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 	       share->id.offset == id->offset && share->id.length == id->length;
 }
 
-/* Use the name if it is of this memory, or give it @spare, whose key is set. */
+/* Uses the name in spare->key if it names this memory; inserts @spare if there is no such name. */
 static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
 	struct dat_share *share;
@@ -140,13 +139,13 @@ static struct dat_share *share_use(const struct share_id *id, struct dat_share *
 
 /**
  * dat_share_get() - name memory of the current process
- * @ia: among those who opened its device in its network namespace; outlives the name
- * @start: first byte
- * @length: bytes, not 0; start + length doesn't overflow
+ * @ia: IA, whose device and network namespace scope the name; outlives the result
+ * @start: address of the first byte
+ * @length: number of bytes, not 0; start + length does not overflow
  * @cookie: DAT_LMR_COOKIE bytes
  *
- * Context: may sleep; takes mmap_lock.  Return: to be given back by dat_share_put(), or
- * an ERR_PTR: -EEXIST, see struct dat_lmr_create, -ENOMEM.
+ * Context: may sleep; takes mmap_lock.  Return: the name, to be released by dat_share_put(), or
+ * an ERR_PTR: -EEXIST, see struct dat_lmr_create; -ENOMEM.
  */
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie)
