@@ -6,7 +6,7 @@
 
 #include "kdapl/kdapl.h"
 
-/* The arguments whose positions differ from call to call. */
+/* Arguments of a connect.  Their positions differ between calls, and so do the errors. */
 struct connect_args {
 	DAT_TIMEOUT	timeout;
 	DAT_COUNT	pd_size;
@@ -17,7 +17,7 @@ struct connect_args {
 	DAT_RETURN	bad_pd;
 };
 
-/* One of the classes, whose numbers are those of enum dat_qos_class. */
+/* Accepts best effort or one class.  The classes have the numbers of enum dat_qos_class. */
 static bool qos_known(DAT_QOS qos)
 {
 	return !qos || (is_power_of_2(qos) && !(qos & ~KDAT_QOS_ALL));
@@ -33,11 +33,11 @@ static DAT_RETURN connect_check(const struct connect_args *a)
 }
 
 /**
- * kdat_addr() - take an address from a consumer
+ * kdat_addr() - copy an address of a consumer
  * @to: result
- * @from: not NULL
+ * @from: address, not NULL
  *
- * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS: neither IPv4 nor IPv6.
+ * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS if the address is neither IPv4 nor IPv6.
  */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 {
@@ -51,7 +51,7 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	return DAT_SUCCESS;
 }
 
-/* Of the only kind of connection that there is. */
+/* Returns true for the only supported kind of connection: a stream over IPv4 or IPv6. */
 bool kdat_comm_good(const DAT_COMM *comm)
 {
 	return (comm->domain == AF_INET || comm->domain == AF_INET6) &&
@@ -59,7 +59,7 @@ bool kdat_comm_good(const DAT_COMM *comm)
 	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
 }
 
-/* Of one that may be freed by now: then what is remembered of it is no more. */
+/* Error for a call in the wrong state.  The private data of a dead EP may be freed already. */
 static DAT_RETURN ep_state_error(struct dat_ep *ep)
 {
 	DAT_RETURN rc;
@@ -71,7 +71,7 @@ static DAT_RETURN ep_state_error(struct dat_ep *ep)
 	return rc;
 }
 
-/* It has a connect EVD, and no service point has it; remembers where it goes. */
+/* Checks that the EP has a connect EVD and is not reserved.  Stores the target. */
 static DAT_RETURN connect_begin(struct dat_ep *ep, const struct sockaddr_storage *dst)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -150,7 +150,7 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 }
 EXPORT_SYMBOL_DAT(kdat_ep_connect);
 
-/* Where another EP of @ia is connected to by a call of its own. */
+/* Gets the target of another EP of @ia, which must be connected and have made the connect call. */
 static DAT_RETURN dup_target(struct dat_ia *ia, DAT_EP_HANDLE handle,
 			     struct sockaddr_storage *dst)
 {
@@ -234,7 +234,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
 	ep = obj ? to_dat_ep(obj) : NULL;
 	if (!ep)
 		rc = KDAT_BAD(EP);
-	/* While there is a connection the EP is not released. */
+	/* No reference: an EP that has a connection is not released. */
 	else if (dat_ep_disconnect(ep, graceful))
 		rc = ep_state_error(ep);
 	rcu_read_unlock();

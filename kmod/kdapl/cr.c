@@ -2,7 +2,7 @@
 /* Connection requests to kernel consumers. */
 #include "kdapl/kdapl.h"
 
-/* The request is gone or goes elsewhere: give its EP back. */
+/* Releases the reserved EP of a request that was freed, rejected or handed off. */
 static void cr_release_ep(struct dat_cr *cr)
 {
 	struct dat_ep *ep = xchg(&cr->ep, NULL);
@@ -14,8 +14,9 @@ static void cr_release_ep(struct dat_cr *cr)
 }
 
 /*
- * An EP was given to a request that somebody may have freed meanwhile, and found none.  Both
- * write first, the EP and the death, and then look at the other's word.
+ * Releases the EP of a request that is being freed.  The free may have read cr->ep before the EP
+ * was stored.  The caller stores cr->ep and then reads whether the request is dying; a free writes
+ * and reads in the opposite order, so at least one sees the other's write.
  */
 static void cr_recheck(struct dat_cr *cr)
 {
@@ -24,11 +25,11 @@ static void cr_recheck(struct dat_cr *cr)
 }
 
 /**
- * kdat_cr_take_ep() - let a request have the EP that its service point was reserved for
+ * kdat_cr_take_ep() - move the reserved EP of an RSP to its request
  * @cr: request
  *
- * Context: any but hard interrupt; nobody shuts the request down meanwhile, or the caller
- * looks for that afterwards.
+ * Context: any but hard interrupt.  The caller keeps the request from being shut down, or checks
+ * for that afterwards.
  */
 void kdat_cr_take_ep(struct dat_cr *cr)
 {
@@ -47,8 +48,8 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 }
 
 /*
- * Begin a call on a request.  When its event was translated its service point may not have
- * been there to be found: it listens before it is published.
+ * Begins a call on a request.  Also takes the EP of its RSP: a service point listens before it is
+ * published, so kdat_event() may not have found it.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {
@@ -61,7 +62,7 @@ static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HAN
 	return cr;
 }
 
-/* The EP that an RSP had for it; a handle is all that can be had without taking it. */
+/* Returns the handle of the request's reserved EP.  Only a take by xchg() would get the EP. */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
 	DAT_EP_HANDLE handle;
@@ -97,10 +98,11 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
 /**
- * kdat_cr_off_path() - tell whether a request claims an address that its path does not have
- * @cr_handle: from a consumer
+ * kdat_cr_off_path() - check whether a request claims an address that its path does not have
+ * @cr_handle: handle, unchecked
  *
- * Only RoCE shows that.  Context: may sleep.  Return: false also if there is no such request.
+ * Context: may sleep.  Return: the result, which only RoCE can determine; false if there is no
+ * such request.
  */
 bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
 {
@@ -116,8 +118,9 @@ bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_off_path);
 
 /*
- * Who gives it an EP from now on sees that it dies, and who did before is seen here.  The
- * object layer would let go of the EP as well, but leave it CONNECTION_PENDING.
+ * Frees a request.  A thread that stores cr->ep after dat_obj_begin_free() sees that the request
+ * is dying; an EP that was stored before is released here.  The object layer would drop its use
+ * of the EP, but leave the EP PASSIVE_CONNECTION_PENDING.
  */
 static int cr_free(struct dat_cr *cr)
 {
@@ -130,7 +133,7 @@ static int cr_free(struct dat_cr *cr)
 	return 0;
 }
 
-/* Also if the adapter is gone, unless a close has taken it away. */
+/* Frees a request, even if the device is gone.  A concurrent close may have removed it. */
 static void cr_end(struct dat_cr *cr)
 {
 	struct dat_ia *ia = cr->obj.ia;
@@ -142,11 +145,11 @@ static void cr_end(struct dat_cr *cr)
 }
 
 /**
- * kdat_cr_drop() - free a request that nobody was told of
- * @ia: locked
- * @id: that it has or had
+ * kdat_cr_drop() - free a request whose event no consumer has dequeued
+ * @ia: IA, locked
+ * @id: id of the request, which may have been freed
  *
- * The peer is refused without a consumer's word.  Nobody has its handle.
+ * The transport refuses the peer.  No consumer has the handle of the request.
  *
  * Context: may sleep.
  */
@@ -182,13 +185,13 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 	else if (kdat_ep_state(ep) != want)
 		rc = kdat_state_error(kdat_ep_state(ep));
 	else
-		/* It has no peer that a dup_connect could go to. */
+		/* A passive connection has no target for kdat_ep_dup_connect(). */
 		memset(&kdat_ep_of(ep)->target, 0, sizeof(kdat_ep_of(ep)->target));
 	spin_unlock_bh(&ep->lock);
 	return rc;
 }
 
-/* @ep is what the consumer gave, or what an RSP had, which is PASSIVE_CONNECTION_PENDING. */
+/* Accepts with an UNCONNECTED EP of the consumer, or a PASSIVE_CONNECTION_PENDING EP of an RSP. */
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE stage,
 			    const void *pd, u32 pd_len)
 {
@@ -197,7 +200,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Before: when it is accepted another thread may have the EP. */
+	/* Reset the stage first: after the accept, another thread may use the EP. */
 	kdat_ep_reserve(ep, stage, DAT_EP_STATE_UNCONNECTED);
 	ret = dat_ep_accept(ep, cr, pd, pd_len);
 	if (ret) {
@@ -265,12 +268,12 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_DAT(kdat_cr_accept);
 
 /**
- * kdat_cr_refuse() - dat_cr_reject() with private data
- * @cr_handle: from a consumer
- * @pd: or NULL
- * @pd_len: at most DAT_MAX_PD_REJECT
+ * kdat_cr_refuse() - reject a request with private data
+ * @cr_handle: handle, unchecked
+ * @pd: private data, or NULL
+ * @pd_len: length of @pd, at most DAT_MAX_PD_REJECT
  *
- * kDAPL has no place for such data; another consumer of ours finds it in the event.
+ * For dat_rsm.ko only: a reject of kDAPL has no private data.
  *
  * Context: may sleep.
  */
@@ -306,7 +309,7 @@ static DAT_RETURN handoff_error(int err)
 	return err == -EADDRNOTAVAIL ? KDAT_ARG(2) : kdat_lookup_error(err, KDAT_BAD(CR));
 }
 
-/* Without the IA's lock: the service point may be of an IA that is being closed. */
+/* Drops the IA's lock for dat_cr_handoff(), which takes that of the service point's IA. */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
 	struct dat_cr *cr;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints of kernel consumers: making, asking, changing; their posts are elsewhere. */
+/* Endpoints of kernel consumers: create, query, modify, reset, free.  Posts are in post.c. */
 #include <linux/slab.h>
 #include <net/sock.h>
 
 #include "kdapl/kdapl.h"
 
-/* For consumers that pass no attributes. */
+/* Attributes for a consumer that passes none. */
 #define DEFAULT_DTOS	64
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
 
-/* Fields that nobody can change. */
+/* Fields that a modification cannot change. */
 #define EP_FIXED (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |			\
 		  DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |	\
 		  DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |	\
@@ -18,23 +18,24 @@
 
 static const DAT_COMM ep_comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP };
 
-/* Context: ep->lock held. */
+/* Returns the DAT state of an EP.  Context: ep->lock held. */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
-	/* The numbers are the same. */
+	/* enum dat_ep_state has the numbers of DAT_EP_STATE. */
 	return ep->state == DAT_EP_UNCONNECTED ? kdat_ep_of(ep)->stage :
 						 (DAT_EP_STATE)ep->state;
 }
 
 /**
- * kdat_ep_reserve() - change a state that the object layer knows nothing of
+ * kdat_ep_reserve() - change a state that only this face knows
  * @ep: endpoint, reference held
- * @from: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
- * @to: likewise
+ * @from: expected state: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
+ * @to: new state, one of the same three
  *
- * Context: any but hard interrupt.  Return: the state it was in, @from if this worked.
+ * Context: any but hard interrupt.  Return: the previous state; the change was made if that is
+ * @from.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
 {
@@ -89,18 +90,18 @@ static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 	const struct dat_limits *limits = &ia->dev->limits;
 	const struct dat_ep_attr sizes = attr_of_object(attr, false);
 
-	/* A negative size is larger than every limit. */
+	/* Converted to u32, a negative size exceeds every limit. */
 	return !dat_ep_attr_fits(ia, &sizes) ||
 	       over(attr->max_rdma_read_iov, min(limits->read_sge, limits->send_sge)) ||
 	       over(attr->max_rdma_write_iov, limits->send_sge) ||
 	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
 }
 
-/* DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
+/* Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
 static DAT_RETURN attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
 {
 	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	/* Consumers also set SUPPRESS here; it means that posts may. */
+	/* SUPPRESS for requests means that posts may use the flag. */
 	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
@@ -108,14 +109,14 @@ static DAT_RETURN attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, D
 	    attr->ep_transport_specific_count || attr->ep_provider_specific_count ||
 	    attr_sizes_bad(ia, attr))
 		return bad;
-	/* Of a soft high watermark 0 is what consumers leave that don't know it. */
+	/* Consumers that do not know srq_soft_hw leave it 0. */
 	if (attr->qos != DAT_QOS_BEST_EFFORT ||
 	    (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT))
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	return DAT_SUCCESS;
 }
 
-/* What the consumer left to us. */
+/* Fills in the attributes that the consumer left 0, and bounds the segments of RDMA. */
 static void attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = ia->dev->limits.read_sge;
@@ -133,7 +134,7 @@ static void attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* What the object layer gave. */
+/* Stores the sizes of the rings that the object layer has allocated. */
 static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 {
 	attr->max_request_dtos = ep->sq.entries;
@@ -164,7 +165,10 @@ static void parents_put(const struct dat_ep_parents *p)
 		dat_obj_put(&p->pz->obj);
 }
 
-/* True if it is NULL, or an EVD that takes the stream, with a reference in *@evd. */
+/*
+ * Gets an optional EVD.  Returns true if @handle is NULL or an EVD with the stream.  The caller
+ * puts *@evd, also after false.
+ */
 static bool evd_get(struct dat_ia *ia, DAT_EVD_HANDLE handle, u32 stream, struct dat_evd **evd)
 {
 	struct dat_evd *found;
@@ -231,7 +235,7 @@ static DAT_RETURN ep_make(const struct dat_ep_parents *p, const DAT_EP_ATTR *att
 		       KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 		       ep == ERR_PTR(-EXDEV) ? KDAT_ARG(2) : kdat_error(PTR_ERR(ep));
 	}
-	/* Nobody has the handle yet. */
+	/* No lock: no consumer has the handle yet. */
 	attr_note_rings(ep, &kep->attr);
 	*out = kdat_handle(&ep->obj);
 	dat_obj_put(&ep->obj);
@@ -313,11 +317,11 @@ static DAT_RETURN ep_set_traits(struct dat_ep *ep, void *arg)
 }
 
 /**
- * kdat_ep_set_traits() - want something special of an EP's connection
- * @ep_handle: EP that nobody connects yet
+ * kdat_ep_set_traits() - set traits of an EP's connection
+ * @ep_handle: EP that has no connection yet
  * @traits: enum dat_ep_trait bits
  *
- * Not for other modules.
+ * For dat_rsm.ko only.
  *
  * Context: any but hard interrupt.
  */
@@ -332,7 +336,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_set_traits);
  * @ep_handle: connected EP
  * @path: result
  *
- * Not for other modules.  Context: may sleep.
+ * For dat_rsm.ko only.  Context: may sleep.
  */
 DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
 {
@@ -349,10 +353,10 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_path);
 
 /**
  * kdat_ep_let_peer() - dat_ep_let_peer() for a consumer of kDAPL
- * @ep_handle: EP with the trait DAT_EP_PEER_WAITS, connected
- * @write: the peer may write, too
+ * @ep_handle: connected EP with the trait DAT_EP_PEER_WAITS
+ * @write: true to let the peer write, too
  *
- * Not for other modules.  Context: may sleep.
+ * For dat_rsm.ko only.  Context: may sleep.
  */
 DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write)
 {
@@ -367,7 +371,7 @@ DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_let_peer);
 
-/* A copy that stays when the connection goes; NULL if there is no address. */
+/* Copies an address, so that it outlives the connection.  Returns NULL if there is no address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,
 				    const struct sockaddr_storage *from)
 {
@@ -422,7 +426,7 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
-/* Attributes that can be given one by one; all of them have four bytes. */
+/* Attributes with a bit of their own in the mask of a modification; each has four bytes. */
 #define ATTR(FIELD, field)	\
 	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
 
@@ -461,7 +465,7 @@ static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MAS
 	}
 }
 
-/* What the EP is, as far as a modification goes; or why it can't be modified. */
+/* Reads the parameters of an EP that a modification may change, or returns why it is refused. */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)
 {
@@ -479,7 +483,7 @@ static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct
 	if (ep->state != DAT_EP_UNCONNECTED ||
 	    (state != DAT_EP_STATE_UNCONNECTED && mask & DAT_EP_FIELD_PZ_HANDLE))
 		rc = kdat_state_error(state);
-	/* Completions of receives that are posted were promised by the old flags. */
+	/* Receives that are posted must complete according to the old flags. */
 	else if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && !ep->srq &&
 		 dat_ring_posted(&ep->rq))
 		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
@@ -567,7 +571,7 @@ DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_ma
 }
 EXPORT_SYMBOL_DAT(kdat_ep_modify);
 
-/* What of an EP can be asked for without its parameters. */
+/* State of an EP, and its numbers of outstanding receives and requests. */
 struct ep_status {
 	DAT_EP_STATE	state;
 	bool		srq;
@@ -612,7 +616,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	/* To the object layer it is UNCONNECTED while a service point has it. */
+	/* The object layer takes an EP that a service point has reserved for UNCONNECTED. */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);
@@ -628,7 +632,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
-/* What holds it is a service point or the request that came for it. */
+/* Returns the error for an EP in use: by an RSP, or by the request that arrived there. */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;

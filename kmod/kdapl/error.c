@@ -28,7 +28,7 @@ static const struct {
 };
 
 /**
- * kdat_error() - say in DAT's words what the object layer says
+ * kdat_error() - translate an error of the object layer
  * @err: negative errno
  */
 DAT_RETURN kdat_error(int err)
@@ -42,9 +42,9 @@ DAT_RETURN kdat_error(int err)
 }
 
 /**
- * kdat_lookup_error() - the same of an error of kdat_get() and its like
+ * kdat_lookup_error() - translate an error of kdat_get() or a similar lookup
  * @err: negative errno
- * @bad: what an unknown handle is to be called
+ * @bad: return value for -ENOENT
  */
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 {
@@ -62,7 +62,7 @@ static const DAT_RETURN_SUBTYPE kdat_states[] = {
 	[DAT_EP_STATE_COMPLETION_PENDING]		= DAT_INVALID_STATE_EP_COMPLPENDING,
 };
 
-/* "Not in this state", with the state as the subtype. */
+/* Returns DAT_INVALID_STATE with @state as the subtype. */
 DAT_RETURN kdat_state_error(DAT_EP_STATE state)
 {
 	if ((unsigned int)state >= ARRAY_SIZE(kdat_states))

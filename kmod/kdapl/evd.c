@@ -5,7 +5,7 @@
 #include "kdapl/kdapl.h"
 
 #define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-/* These make their consumer sleep. */
+/* Upcalls for these streams may sleep. */
 #define EVD_PROCESS	(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_ASYNC_FLAG)
 
 #define BAD_EVD		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
@@ -13,11 +13,11 @@
 #define EVD_IN_USE	KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)
 
 /**
- * kdat_evd_make() - make an event dispatcher
- * @ia: locked live
- * @qlen: events, 1 to DAT_MAX_EVD_QLEN
+ * kdat_evd_make() - create an event dispatcher
+ * @ia: IA, locked live
+ * @qlen: number of events, 1 to DAT_MAX_EVD_QLEN
  * @policy: any but TEARDOWN
- * @upcall: or NULL: none
+ * @upcall: upcall of the consumer, or NULL
  * @flags: streams
  *
  * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
@@ -39,7 +39,7 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 	if (IS_ERR(evd))
 		kfree(kevd);
 	else
-		/* Nobody can feed it yet. */
+		/* No lock: nothing can deliver an event to the EVD yet. */
 		kevd->upcall.evd = evd;
 	return evd;
 }
@@ -96,10 +96,10 @@ DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 EXPORT_SYMBOL_DAT(kdat_evd_kcreate);
 
 /**
- * evd_call() - do something to an EVD, locked and not shut down
- * @handle: anything
- * @fn: what
- * @arg: for it
+ * evd_call() - call a function on an EVD with evd->lock held
+ * @handle: handle, unchecked
+ * @fn: function, which must not sleep; not called for an EVD that was shut down
+ * @arg: argument of @fn
  */
 static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
 					   DAT_RETURN (*fn)(struct dat_evd *evd, void *arg),
@@ -130,12 +130,12 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 	struct dat_evd *evd;
 	struct dat_ia *ia;
 
-	/* Not where one can't sleep: that may well be the upcall that would be waited for. */
+	/* Fails in BH context, which may be an upcall of the EVD: waiting for it would deadlock. */
 	evd = kdat_get_gone(handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
-	/* Upcalls may be waiting for the lock. */
+	/* Drop ia->sem: the upcalls that dat_upcall_end() waits for may be waiting for it. */
 	kdat_ia_release(ia);
 	if (dat_upcall_is_mine(evd)) {
 		dat_obj_put(&evd->obj);
@@ -258,7 +258,7 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	if (!event)
 		return KDAT_ARG(2);
-	/* The EVD may be freed before the event is translated, but not its memory. */
+	/* RCU keeps the EVD's memory until the event is translated: the EVD may be freed. */
 	rcu_read_lock();
 	rc = evd_call(evd_handle, evd_dequeue, &taken);
 	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
@@ -271,8 +271,8 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
 /*
- * Requests whose events are lost have nobody who could answer them, and would be in the way
- * of a graceful close, also of an IA whose device is gone.
+ * Frees the requests whose events are still queued: no consumer can answer them any more, and
+ * they would make a graceful close fail, even if the device is gone.
  */
 static void evd_drop_requests(struct dat_evd *evd)
 {
@@ -290,8 +290,9 @@ static void evd_drop_requests(struct dat_evd *evd)
 }
 
 /*
- * Nobody can use it any more: let its upcalls end, then take it away.  Not the other way
- * round: a close has to find it, to wait for its upcalls or to be refused in one.
+ * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD.  In this
+ * order, because a concurrent close must find the EVD: it waits for the EVD's upcalls, and fails
+ * if an upcall makes it.
  */
 static void evd_end(struct dat_evd *evd)
 {
@@ -300,13 +301,13 @@ static void evd_end(struct dat_evd *evd)
 	dat_upcall_end(evd);
 	down_read(&ia->sem);
 	evd_drop_requests(evd);
-	/* A close may have taken it away. */
+	/* A concurrent close may have removed the EVD. */
 	if (xa_load(&ia->objs, evd->obj.id) == &evd->obj)
 		dat_obj_abort(&evd->obj);
 	up_read(&ia->sem);
 }
 
-/* No upcall begins: that of an event which comes now, or of a modification. */
+/* Keeps new upcalls from starting, for an event or because of a modification. */
 void kdat_evd_kill(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
@@ -326,7 +327,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
 	if (!ret)
 		kdat_evd_kill(evd);
-	/* Upcalls that run may wait for the lock. */
+	/* Running upcalls may wait for ia->sem. */
 	kdat_ia_release(ia);
 	if (!ret)
 		evd_end(evd);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From the object layer's events to DAT's, one translator per stream. */
+/* Translation of events of the object layer to events of DAT, one function per stream. */
 #include "kdapl/kdapl.h"
 
-#define STREAM_SHIFT	12	/* the bits above tell the stream of an event number */
+#define STREAM_SHIFT	12	/* an event number has its stream in the bits from here on */
 
-/* Results for operations that only the user face has are never looked at. */
+/* Operations that only the user face has are missing: no event of a kernel consumer has them. */
 const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
-	/* Of a receive the event says none. */
+	/* The event of a receive has no operation. */
 	[DAT_OP_INVALID]		= DAT_DTO_RECEIVE,
 	[DAT_OP_SEND]			= DAT_DTO_SEND,
 	[DAT_OP_RDMA_WRITE]		= DAT_DTO_RDMA_WRITE,
@@ -49,7 +49,7 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	kia = kdat_ia_find((DAT_HANDLE)(uintptr_t)ia->user_data);
 	if (kia)
 		arrival->local_ia_address_ptr = kdat_ia_addr(kia);
-	/* It is gone if the device is. */
+	/* The request does not exist any more if the device is gone. */
 	obj = xa_load(&ia->objs, eqe->data);
 	if (obj && obj->type == DAT_OBJ_CR) {
 		kdat_cr_take_ep(to_dat_cr(obj));
@@ -104,9 +104,9 @@ static void (*const translators[])(struct dat_evd *evd, const struct dat_eqe *eq
 };
 
 /**
- * kdat_event() - translate an event that was taken from an EVD
- * @evd: it
- * @eqe: the event
+ * kdat_event() - translate an event that was dequeued from an EVD
+ * @evd: event dispatcher
+ * @eqe: event of the object layer
  * @event: result
  *
  * Context: any but hard interrupt; no lock held.

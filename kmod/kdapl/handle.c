@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handles: what they are made of, and the ways to the objects behind them; see kdat.h. */
+/* Handles: how they are built, and how calls look up their objects; see kdapl.h. */
 #include <linux/slab.h>
 
 #include "kdapl/kdapl.h"
@@ -13,7 +13,7 @@
 static_assert(KDAT_ID_BITS + ROUND_BITS == KDAT_INDEX_SHIFT);
 static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
 
-/* All IAs of modules; its index goes round, so that an old handle is not soon good again. */
+/* All IAs of modules.  Indices are allocated cyclically: a stale handle stays invalid for long. */
 static DEFINE_XARRAY_ALLOC1(kdat_ias);
 static u32 kdat_ias_next;
 
@@ -44,7 +44,7 @@ static u64 face_handle(const struct dat_obj *obj)
 {
 	DAT_HANDLE_TYPE kind = obj_kinds[obj->type];
 
-	/* There are three kinds of listeners. */
+	/* A listener is a PSP, an RSP or a CSP. */
 	if (obj->type == DAT_OBJ_PSP)
 		kind = ((const struct kdat_sp *)obj->priv)->kind;
 	return handle_make(kind, handle_index(obj->ia->user_data),
@@ -63,11 +63,11 @@ static void sp_release(struct dat_obj *obj)
 
 	if (ep)
 		dat_obj_unuse(&ep->obj);
-	/* A request of it may be being looked at, without a reference. */
+	/* A reader under RCU may have found it through a request, without a reference. */
 	kfree_rcu(sp, rcu);
 }
 
-/* Of a request obj->priv is no memory, but the name of its service point. */
+/* Frees nothing: a request's obj->priv is the handle of its service point. */
 static void cr_release(struct dat_obj *obj)
 {
 }
@@ -88,7 +88,7 @@ static void face_release(struct dat_obj *obj)
 	face_releases[obj->type](obj);
 }
 
-/* What posts and dequeues name. */
+/* Returns true for objects that posts and dequeues look up. */
 static bool face_is_near(const struct dat_obj *obj)
 {
 	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
@@ -107,7 +107,7 @@ static void face_publish(struct dat_obj *obj)
 
 static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 {
-	/* Unless it is another's by now. */
+	/* Another object may have taken the place. */
 	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
 }
 
@@ -117,7 +117,7 @@ static void face_unpublish(struct dat_obj *obj)
 		near_forget(near_place(obj), obj);
 }
 
-/* Those of an IA that is going away; none is published meanwhile. */
+/* Forgets all objects of an IA that is closing.  The caller keeps new ones from being published. */
 static void near_forget_all(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_near[0];
@@ -144,8 +144,8 @@ const struct dat_face kdat_face = {
 };
 
 /**
- * kdat_ia_reserve() - give an IA that is being opened its handle
- * @kia: to be published or unpublished
+ * kdat_ia_reserve() - reserve a handle for an IA that is being opened
+ * @kia: IA; the caller publishes or unreserves it next
  *
  * Return: 0, or -ENOMEM.
  */
@@ -162,14 +162,14 @@ int kdat_ia_reserve(struct kdat_ia *kia)
 	return 0;
 }
 
-/* Let it be found. */
+/* Makes an IA visible to lookups. */
 void kdat_ia_publish(struct kdat_ia *kia)
 {
 	/* Can't fail: the index is reserved. */
 	xa_store(&kdat_ias, handle_index(kdat_to_u64(kia->handle)), kia, GFP_KERNEL);
 }
 
-/* It did not come to be. */
+/* Releases the handle of an IA that could not be opened. */
 void kdat_ia_unreserve(struct kdat_ia *kia)
 {
 	xa_erase(&kdat_ias, handle_index(kdat_to_u64(kia->handle)));
@@ -177,7 +177,7 @@ void kdat_ia_unreserve(struct kdat_ia *kia)
 
 /**
  * kdat_ia_find() - look an IA up
- * @handle: anything
+ * @handle: handle, unchecked
  *
  * Context: rcu_read_lock().  Return: the IA, or NULL.
  */
@@ -189,12 +189,13 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 }
 
 /**
- * kdat_ia_take() - make an IA and its objects unreachable
- * @handle: anything
+ * kdat_ia_take() - hide an IA and its objects, and wait for calls on them
+ * @handle: handle, unchecked
  *
- * When it returns nobody is in a call on it any more.
+ * On return no call uses the IA or its objects any more.
  *
- * Context: may sleep; in no such call.  Return: the IA, the caller's now; or NULL.
+ * Context: may sleep; not within a call on the IA.  Return: the IA, which the caller now owns, or
+ * NULL.
  */
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 {
@@ -211,16 +212,16 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	if (!kia)
 		return NULL;
 	WRITE_ONCE(kia->ia->closing, true);
-	/* Those that found it look again once they have this lock. */
+	/* Wait for calls.  A call that has found the IA looks it up again under this lock. */
 	down_write(&kia->ia->sem);
 	up_write(&kia->ia->sem);
-	/* Now no call makes objects of it any more. */
+	/* No call can publish objects of the IA any more. */
 	near_forget_all(kia->ia);
 	synchronize_rcu();
 	return kia;
 }
 
-/* One that @owner has left open, or DAT_HANDLE_NULL. */
+/* Returns an IA that @owner has open, or DAT_HANDLE_NULL. */
 DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 {
 	DAT_HANDLE handle = DAT_HANDLE_NULL;
@@ -237,11 +238,11 @@ DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 }
 
 /**
- * kdat_find_any() - look an object up that is no IA
- * @handle: anything
+ * kdat_find_any() - look up an object of any type; not an IA
+ * @handle: handle, unchecked
  *
- * Context: under RCU, or with softirqs disabled.  Return: the object, see kdat.h for what
- * may be done to it, or NULL.
+ * Context: under RCU, or with softirqs disabled.  Return: the object, without a reference, or
+ * NULL; kdapl.h says how the object may be used.
  */
 struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 {
@@ -266,11 +267,11 @@ static bool ia_is_known(DAT_HANDLE handle)
 }
 
 /**
- * kdat_ia_release() - what kdat_ia_done() and kdat_done() do, but for the object
- * @ia: locked by kdat_ia_get() or kdat_get()
+ * kdat_ia_release() - unlock an IA and drop the reference of a call
+ * @ia: IA, locked by kdat_ia_get() or kdat_get()
  *
- * The reference goes last: a close that waits for the lock may have it, and be done, before
- * the unlock is through with the memory of the lock.
+ * The reference is dropped last.  A close that waits for the lock may get it, and finish, while
+ * the unlock still accesses the lock's memory.
  *
  * Context: may sleep.
  */
@@ -280,14 +281,14 @@ void kdat_ia_release(struct dat_ia *ia)
 	dat_ia_put(ia);
 }
 
-/* kdat_ia_get(), of one whose device is gone as well if @gone_too. */
+/* kdat_ia_get(); with @gone_too also for an IA whose device is gone. */
 static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
 {
 	struct dat_ia *ia = NULL;
 	struct kdat_ia *kia;
 	int ret = 0;
 
-	/* Consumers call from where upcalls of theirs run, by mistake. */
+	/* Catch consumers that wrongly make this call from an upcall in BH context. */
 	if (kdat_cant_sleep())
 		return ERR_PTR(-EDEADLK);
 	might_sleep();
@@ -301,7 +302,7 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
 	if (!ia)
 		return ERR_PTR(-ENOENT);
 	down_read(&ia->sem);
-	/* A close waits for the lock after it has made the IA unknown. */
+	/* A close hides the IA before it takes the lock, so look the IA up again. */
 	if (!ia_is_known(handle))
 		ret = -ENOENT;
 	else if (!gone_too && READ_ONCE(ia->dead))
@@ -314,10 +315,11 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
 
 /**
  * kdat_ia_get() - begin a call on an IA
- * @handle: anything
+ * @handle: handle, unchecked
  *
- * Context: may sleep.  Return: the IA, locked live, to be followed by kdat_ia_done(); or an
- * ERR_PTR: -ENOENT no such IA, -ENODEV its device is gone, -EDEADLK it may not sleep.
+ * Context: may sleep.  Return: the IA, locked live, to be released by kdat_ia_done(); or an
+ * ERR_PTR: -ENOENT if there is no such IA, -ENODEV if its device is gone, -EDEADLK if the caller
+ * may not sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {
@@ -331,8 +333,8 @@ void kdat_ia_done(struct kdat_ia *kia)
 
 /**
  * kdat_get_in() - get an object of an IA
- * @ia: locked by kdat_ia_get() or kdat_get()
- * @handle: anything
+ * @ia: IA, locked by kdat_ia_get() or kdat_get()
+ * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
  * Context: any.  Return: the object with a reference, or ERR_PTR(-ENOENT).
@@ -368,12 +370,12 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool gone_too)
 
 /**
  * kdat_get() - begin a call on an object
- * @handle: anything
+ * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * Context: may sleep.  Return: the object with a reference, its IA locked live, to be
- * followed by kdat_done(); or an ERR_PTR: -ENOENT no such object, -ENODEV its device is
- * gone, -EDEADLK it may not sleep.
+ * Context: may sleep.  Return: the object with a reference, its IA locked live, to be released by
+ * kdat_done(); or an ERR_PTR: -ENOENT if there is no such object, -ENODEV if its device is gone,
+ * -EDEADLK if the caller may not sleep.
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -381,14 +383,14 @@ void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 }
 
 /**
- * kdat_get_gone() - the same to end something, for which no device is needed
- * @handle: anything
+ * kdat_get_gone() - begin a call on an object that works without the device
+ * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * When the device went its objects were shut down; a free does that again, which does
- * nothing, and takes them away.
+ * For calls that free an object, above all.  The removal of a device shuts its objects down, but
+ * their consumer still has to free them.
  *
- * Context: may sleep.  Return: as kdat_get(), but for -ENODEV.
+ * Context: may sleep.  Return: as kdat_get(), except for -ENODEV.
  */
 void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -405,10 +407,10 @@ void kdat_done(struct dat_obj *obj)
 
 /**
  * kdat_free() - free an object
- * @handle: anything
+ * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
- * @bad: what to return if there is no such object
- * @busy: what to return if it can't be freed now
+ * @bad: return value if there is no such object
+ * @busy: return value if the object is in use
  *
  * Context: may sleep.  Return: DAT_SUCCESS or an error.
  */

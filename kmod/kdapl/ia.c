@@ -10,7 +10,7 @@
 
 #define NOT_FOUND(subtype)	KDAT_ERR(DAT_PROVIDER_NOT_FOUND, subtype)
 
-/* That of the caller; tasks of the kernel have the first. */
+/* Returns the network namespace of the caller; init_net for an exiting task, which has none. */
 static struct net *caller_net(void)
 {
 	return current->nsproxy ? current->nsproxy->net_ns : &init_net;
@@ -42,7 +42,7 @@ static DAT_RETURN version_check(u32 major, u32 minor)
 	return minor > DAT_VERSION_MINOR ? NOT_FOUND(DAT_MINOR_NOT_FOUND) : DAT_SUCCESS;
 }
 
-/* An EVD of another IA can't be fed by this one's adapter. */
+/* Error for an existing async EVD: it would belong to another IA, which is not supported. */
 static DAT_RETURN foreign_evd(DAT_EVD_HANDLE handle)
 {
 	bool known;
@@ -150,11 +150,11 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 EXPORT_SYMBOL_DAT(kdat_ia_openv);
 
 /**
- * kdat_ia_open_net() - open an adapter of a network namespace, which need not be the caller's
+ * kdat_ia_open_net() - open an adapter of any network namespace
  * @net: network namespace; the IA holds it until it is closed
  * @name: IA name
- * @owner: module of the consumer; when it goes, what it has left open is closed
- * @ia: out; it has no async EVD
+ * @owner: module of the consumer; its unload closes an IA that it has left open
+ * @ia: result; the IA has no async EVD
  *
  * Context: may sleep.  Return: as kdat_ia_openv().
  */
@@ -168,13 +168,11 @@ DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *ow
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
 
 /**
- * kdat_ia_good() - tell whether it is worth while to use an IA for something new
- * @ia: the IA
+ * kdat_ia_good() - check whether an IA is fit for new connections and listeners
+ * @ia: handle of the IA
  *
- * Its device is there, and the address that listeners of it were bound to is still that of
- * the adapter.
- *
- * Context: may sleep.
+ * Context: may sleep.  Return: false if the device is gone, or if the adapter's address has
+ * changed since the open: listeners are bound to the old one.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
@@ -191,13 +189,13 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
-/* Address of the port; valid until the IA is closed. */
+/* Returns the address of the port, or NULL if it had none; valid until the IA is closed. */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
 }
 
-/* Version numbers in the form that devices print them, "20.31.1014" or nothing. */
+/* Parses the firmware version of a device: "20.31.1014", for example, or an empty string. */
 static void fill_firmware(const struct dat_limits *limits, DAT_IA_ATTR *attr)
 {
 	if (sscanf(limits->fw, "%u.%u", &attr->firmware_version_major,
@@ -223,7 +221,7 @@ static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_pzs = limits->max_pd;
 	attr->max_message_size = ia->msg_max;
 	attr->max_rdma_size = ia->msg_max;
-	/* Each binding is a registration. */
+	/* The binding of an RMR needs a registration of its own. */
 	attr->max_rmrs = limits->max_mr;
 	attr->max_rmr_target_address = ~(DAT_VADDR)0;
 	attr->max_srqs = limits->max_srq;
@@ -260,7 +258,7 @@ static void fill_merging(DAT_PROVIDER_ATTR *attr)
 {
 	unsigned int i, j;
 
-	/* They all meet in one ring. */
+	/* An EVD has one ring for all its streams. */
 	for (i = 0; i < ARRAY_SIZE(attr->evd_stream_merging_supported); i++)
 		for (j = 0; j < ARRAY_SIZE(attr->evd_stream_merging_supported[i]); j++)
 			attr->evd_stream_merging_supported[i][j] = DAT_TRUE;
@@ -292,10 +290,10 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	fill_merging(attr);
 	attr->srq_supported = limits->max_srq ? DAT_TRUE : DAT_FALSE;
-	attr->srq_watermarks_supported = 0x001;	/* the low one */
+	attr->srq_watermarks_supported = 0x001;	/* low watermark */
 	attr->srq_info_supported = 0x01;
-	attr->ep_recv_info_supported = 0x11;	/* of EPs without an SRQ */
-	/* Whether it is needed depends on how the platform maps memory; it costs little. */
+	attr->ep_recv_info_supported = 0x11;	/* for EPs without an SRQ */
+	/* The platform's DMA mapping decides whether a sync is needed.  Require it: it is cheap. */
 	attr->lmr_sync_req = limits->virt_dma ? DAT_FALSE : DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req = ia->iwarp ? DAT_TRUE : DAT_FALSE;
 	attr->rdma_read_lmr_rmr_context_exposure = ia->iwarp ? DAT_TRUE : DAT_FALSE;
@@ -341,7 +339,7 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_hand
 }
 EXPORT_SYMBOL_DAT(kdat_ia_query);
 
-/* Call @fn for each EVD; true if it said so for any. */
+/* Calls @fn for each EVD.  Returns true if any call returned true. */
 static bool ia_any_evd(struct dat_ia *ia, bool (*fn)(struct dat_evd *evd))
 {
 	struct dat_obj *obj;
@@ -363,7 +361,7 @@ static bool end_upcalls(struct dat_evd *evd)
 	return false;
 }
 
-/* Of what the consumer has made. */
+/* Returns true if the IA has objects other than the async EVD and the reserved LMR. */
 static bool ia_in_use(struct dat_ia *ia)
 {
 	struct dat_lmr *reserved = READ_ONCE(ia->reserved);
@@ -379,7 +377,7 @@ static bool ia_in_use(struct dat_ia *ia)
 	return used;
 }
 
-/* The IA may have lost its device, so this is no ordinary call. */
+/* Checks whether a close is allowed.  Avoids kdat_ia_get(), which fails if the device is gone. */
 static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia *ia = NULL;
@@ -461,7 +459,7 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 }
 EXPORT_SYMBOL_DAT(kdat_registry_list_providers);
 
-/* One of ours has the name. */
+/* Returns true if an adapter of this driver has the name. */
 static bool name_taken(const DAT_PROVIDER_INFO *info)
 {
 	struct dat_dev *dev;
@@ -520,7 +518,7 @@ DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_N
 }
 EXPORT_SYMBOL_DAT(kdat_registry_providers_related);
 
-/* What a module leaves open would call into where it was. */
+/* Closes the IAs that a module has left open: their upcalls would run code that is unloaded. */
 static int module_event(struct notifier_block *nb, unsigned long state, void *data)
 {
 	struct module *mod = data;
@@ -532,7 +530,7 @@ static int module_event(struct notifier_block *nb, unsigned long state, void *da
 	while ((handle = kdat_ia_of_module(mod)) != DAT_HANDLE_NULL) {
 		pr_warn("dat: module %s has left an IA open\n", mod->name);
 		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
-		/* Another thread is just closing that one; there may be more. */
+		/* KDAT_BAD(IA): another thread is closing this IA.  The module may have more. */
 		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
 			break;
 	}
@@ -553,7 +551,7 @@ int kdat_init(void)
 	return ret;
 }
 
-/* Who has an IA open holds this module. */
+/* No IA is open: a module that has one open holds a reference to this module. */
 void kdat_exit(void)
 {
 	unregister_module_notifier(&module_nb);

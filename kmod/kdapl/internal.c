@@ -34,11 +34,11 @@ int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *ou
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_find);
 
 /**
- * kdat_ia_traits() - tell what an open adapter is like
+ * kdat_ia_traits() - query the properties of an open adapter
  * @ia: the IA
  * @out: result
  *
- * Context: may sleep.  Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ * Context: may sleep.  Return: DAT_SUCCESS, DAT_INVALID_HANDLE, or another error of kdat_ia_get().
  */
 DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out)
 {
@@ -79,14 +79,14 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 	if (IS_ERR(pz))
 		return -ENODEV;
 	ia = pz->obj.ia;
-	/* Others share the lock of the IA, and this process may fault for ever. */
+	/* Drop the shared lock: the process can delay its page faults without limit. */
 	dat_ia_unlock(ia);
 	ret = dat_ia_pin_begin(ia, addr, length, priv);
 	if (!ret) {
 		ret = lmr_make(pz, addr, length, priv, lmr, rkey);
 		dat_ia_pin_end(ia);
 	}
-	/* kdat_get() also took these two references. */
+	/* Drop the two references that kdat_get() took. */
 	dat_obj_put(&pz->obj);
 	dat_ia_put(ia);
 	return ret;

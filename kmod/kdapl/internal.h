@@ -10,7 +10,7 @@
 #define KDAT_NO_PUBLIC_NAMES
 
 #include <rdma/dat_ioctl.h>
-/* The user face's size of a cookie; in kDAPL it is a type. */
+/* The user face defines this as the size of a cookie; in kDAPL it is a type. */
 #undef DAT_LMR_COOKIE
 #include <linux/kdat.h>
 
@@ -22,12 +22,12 @@ struct module;
 struct net;
 
 /**
- * struct kdat_adapter - an adapter as it is just now
+ * struct kdat_adapter - limits and state of an adapter
  * @name: IA name
- * @max_mr_size: bytes of a registration
- * @max_mr: registrations
- * @max_qp: queue pairs
- * @active: the port is up
+ * @max_mr_size: maximum size of a registration, in bytes
+ * @max_mr: maximum number of registrations
+ * @max_qp: maximum number of queue pairs
+ * @active: true if the port is up
  */
 struct kdat_adapter {
 	char	name[DAT_NAME_SIZE];
@@ -38,10 +38,10 @@ struct kdat_adapter {
 };
 
 /**
- * struct kdat_ia_traits - what an open adapter is like
- * @addr: of the port, as it was when the IA was opened
- * @reads: RDMA reads that an endpoint can have in flight, in either direction
- * @iwarp: TCP carries its connections; the peer of a read writes to its sink by a key
+ * struct kdat_ia_traits - properties of an open adapter
+ * @addr: address of the port at the time of the open
+ * @reads: maximum number of RDMA reads in flight of an endpoint, for either direction
+ * @iwarp: true if connections run over TCP, and a read gives the peer a key of its sink buffer
  */
 struct kdat_ia_traits {
 	struct sockaddr_storage	addr;
@@ -52,21 +52,21 @@ struct kdat_ia_traits {
 /**
  * kdat_adapter_nth() - enumerate the adapters that a network namespace may use
  * @net: network namespace
- * @index: from 0
+ * @index: 0, 1, ...
  * @name: result, of DAT_NAME_SIZE bytes
  *
- * Context: may sleep.  Return: 0; -ENOENT there are fewer.
+ * Context: may sleep.  Return: 0; -ENOENT beyond the last adapter.
  */
 int kdat_adapter_nth(struct net *net, unsigned int index, char *name);
 
 /**
- * kdat_adapter_find() - look at an adapter of a network namespace
+ * kdat_adapter_find() - query an adapter of a network namespace
  * @net: network namespace
  * @name: IA name
  * @out: result
  *
- * Context: may sleep.  Return: 0; -ENOENT there is none of that name; -EOPNOTSUPP its
- * driver is not known to be good.
+ * Context: may sleep.  Return: 0; -ENOENT if there is no such adapter; -EOPNOTSUPP if its driver
+ * is not known to work.
  */
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out);
 
@@ -78,17 +78,17 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
 /**
  * kdat_lmr_of_user() - register memory of the current process
  * @pz: protection zone
- * @addr: first byte, at a page
- * @length: bytes, whole pages
+ * @addr: address of the first byte, page-aligned
+ * @length: number of bytes, whole pages
  * @priv: DAT_MEM_PRIV_*
- * @lmr: result
+ * @lmr: result: handle
  * @rkey: result: key for peers
  *
- * The pages are pinned and charged to RLIMIT_MEMLOCK.  They are faulted in without any lock, since
- * the process may make that take for ever.
+ * The pages are pinned and charged to RLIMIT_MEMLOCK.  They are faulted in without any lock,
+ * because the process can delay its page faults without limit.
  *
- * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV the adapter is gone; -EFAULT; -EINTR;
- * -ENOMEM no memory, or RLIMIT_MEMLOCK.
+ * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the adapter is gone; -EFAULT;
+ * -EINTR; -ENOMEM if out of memory or over RLIMIT_MEMLOCK.
  */
 int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS priv,
 		     DAT_LMR_HANDLE *lmr, u32 *rkey);

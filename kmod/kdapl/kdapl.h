@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kDAPL face: handles, what is remembered of objects beyond the object layer, and
- * what its files share.  What happens to objects happens in the object layer.
+ * The kDAPL face: handles, the face's private data of objects, and declarations that its files
+ * share.  The object layer does the work on objects.
  *
  * A handle is a number:
  *
  *	bits 56 to 63	kind
  *	bits 32 to 55	index of the IA in kdat_ias
  *	bits 23 to 31	generation of the id
- *	bits  0 to 22	id of the object; of an IA all bits from 0 to 31 are 0
+ *	bits  0 to 22	id of the object; in the handle of an IA, bits 0 to 31 are 0
  *
- * It is the user_data of its object, so events name their object by it.  It is good if the
- * object that is found by index and id has it as user_data.
+ * A handle is the user_data of its object, so events name their object by it.  A handle is valid
+ * if the object that its index and id lead to has the handle as its user_data.
  *
- * What is named by calls that move data is also in kdat_near, two tables for all IAs, one of
- * EPs and one of the rest, in which an object has one place; where two have the same the
- * younger has it.  Who is not found there is looked up as above.
+ * kdat_near caches EPs, EVDs and SRQs, which calls that move data look up.  It has two
+ * direct-mapped tables for all IAs: one for EPs, one for the other types.  If two objects share a
+ * place, the younger one has it.  A lookup that misses the cache goes by index and id.
  *
  * Two ways to an object
  * =====================
  *
- * Calls that may sleep: kdat_get(), ..., kdat_done(): a reference, and the IA locked live.
+ * A call that may sleep uses kdat_get() and kdat_done().  In between it holds a reference to the
+ * object and has the IA locked live.
  *
- * Calls in BH context: kdat_bh_begin() or rcu_read_lock(), kdat_find(), the object's lock,
- * and a look whether it was shut down (ep->dead, evd->dead, !srq->live).  As long as that
- * lock is held and it was not, it is published, and neither it nor what it stands on goes.
- * Afterwards its memory stays until kdat_bh_end() or rcu_read_unlock(), but not what the
- * memory points to.  There are no references here because the last put may sleep.
+ * A call in BH context uses kdat_bh_begin() or rcu_read_lock(), then kdat_find(), then takes the
+ * object's lock and checks whether the object was shut down (ep->dead, evd->dead, !srq->live).  If
+ * it was not, the object and its parents stay while the lock is held.  After the unlock, the
+ * object's memory stays until kdat_bh_end() or rcu_read_unlock(), but the memory that it points
+ * to may be freed.  The call takes no reference, because the last put may sleep.
  *
- * A device that goes shuts down all but the EVDs; the objects stay and can be freed, and
- * nothing else, for which there is kdat_get_gone().
+ * The removal of a device shuts all objects down except EVDs.  The objects stay, but can only be
+ * freed: kdat_get_gone() is for that.
  *
- * A close takes the IA out of kdat_ias, and waits for RCU and for ia->sem: then nobody is
- * in a call any more.
+ * A close removes the IA from kdat_ias, then waits for ia->sem and for RCU.  After that no call
+ * uses the IA any more.
  */
 #ifndef _DAT_KDAT_H
 #define _DAT_KDAT_H
@@ -50,7 +51,7 @@
 #define KDAT_ARG(n)		KDAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 #define KDAT_BAD(what)		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##what)
 
-/* Qualities of service beside best effort. */
+/* Supported qualities of service other than best effort. */
 #define KDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
 			 DAT_QOS_PREMIUM)
 
@@ -58,11 +59,11 @@
 
 /**
  * struct kdat_ia - an IA that a module has opened
- * @ia: reference held
- * @handle: of it
- * @context: the consumer's
- * @owner: module that has opened it; NULL if it is built in
- * @addr: of the port, as it was when it was opened; constant
+ * @ia: IA of the object layer; reference held
+ * @handle: handle of the IA
+ * @context: context of the consumer
+ * @owner: module that has opened the IA; NULL if it is built in
+ * @addr: address of the port at the time of the open; constant
  */
 struct kdat_ia {
 	struct dat_ia		*ia;
@@ -73,9 +74,9 @@ struct kdat_ia {
 };
 
 /**
- * struct kdat_evd - of an EVD
+ * struct kdat_evd - private data of an EVD
  * @flags: DAT_EVD_FLAGS
- * @upcall: what it calls
+ * @upcall: upcall of the consumer, and its state
  */
 struct kdat_evd {
 	DAT_EVD_FLAGS		flags;
@@ -83,13 +84,13 @@ struct kdat_evd {
 };
 
 /**
- * struct kdat_ep - of an EP; under ep->lock
- * @attr: as asked for, with the sizes of the rings
+ * struct kdat_ep - private data of an EP; under ep->lock
+ * @attr: attributes that the consumer requested, with the actual sizes of the rings
  * @stage: RESERVED or PASSIVE_CONNECTION_PENDING while the object is UNCONNECTED, or 0
- * @target: that it was connected to last, with the port; for dat_ep_dup_connect()
- * @local: for dat_ep_query()
- * @remote: for dat_ep_query()
- * @modify: one modification at a time; outer to ep->lock
+ * @target: address and port of the last connect, for dat_ep_dup_connect()
+ * @local: copy of the local address that dat_ep_query() has returned
+ * @remote: copy of the remote address that dat_ep_query() has returned
+ * @modify: serialises modifications; taken before ep->lock
  */
 struct kdat_ep {
 	DAT_EP_ATTR		attr;
@@ -101,11 +102,11 @@ struct kdat_ep {
 };
 
 /**
- * struct kdat_lmr - of an LMR: what it was made of, for dat_lmr_query()
- * @lock: everything below
+ * struct kdat_lmr - private data of an LMR: the memory, as dat_lmr_query() returns it
+ * @lock: protects all fields below
  * @mem_type: kind of memory
- * @region: the memory
- * @length: bytes
+ * @region: description of the memory
+ * @length: number of bytes
  */
 struct kdat_lmr {
 	struct mutex		lock;		/* of all that follows */
@@ -115,12 +116,12 @@ struct kdat_lmr {
 };
 
 /**
- * struct kdat_sp - of a service point
+ * struct kdat_sp - private data of a service point
  * @kind: PSP, RSP or CSP
- * @ep: RSP: use held; xchg()ed to NULL once the request came
- * @comm: CSP
- * @addr: CSP
- * @rcu: its requests are looked at under RCU
+ * @ep: EP of an RSP, use held; xchg()ed to NULL when its request arrives
+ * @comm: kind of connection of a CSP
+ * @addr: address of a CSP
+ * @rcu: for the free: readers find a service point through its requests under RCU
  */
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;
@@ -141,7 +142,7 @@ KDAT_PRIV(ep, ep)
 KDAT_PRIV(lmr, lmr)
 KDAT_PRIV(sp, psp)
 
-/* The EP of an RSP, to the first who asks, or NULL. */
+/* Returns the EP of an RSP, with its use, to the first caller; NULL to all others. */
 static inline struct dat_ep *kdat_sp_take(struct kdat_sp *sp)
 {
 	return xchg(&sp->ep, NULL);
@@ -157,7 +158,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 	return (DAT_HANDLE)(uintptr_t)ia->user_data;
 }
 
-/* Of an object that may be NULL. */
+/* Handle of an object that may be NULL. */
 #define KDAT_HANDLE(p) ({							\
 	typeof(p) p_ = (p);							\
 	p_ ? kdat_handle(&p_->obj) : DAT_HANDLE_NULL;				\
@@ -166,7 +167,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 #define KDAT_ID_BITS		23
 #define KDAT_INDEX_SHIFT	32
 #define KDAT_KIND_SHIFT		56
-/* Makes it an address that no memory has, should somebody take it for one. */
+/* Makes a handle an address without memory: a consumer that dereferences it faults. */
 #define KDAT_KIND_BASE		0x40U
 
 #define KDAT_NEAR_BITS		10
@@ -178,13 +179,13 @@ static inline u64 kdat_to_u64(DAT_HANDLE handle)
 	return (uintptr_t)handle;
 }
 
-/* The kind that a handle says it is of. */
+/* Returns the kind in a handle, unchecked. */
 static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 {
 	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
 }
 
-/* Objects made one after the other are neighbours; those of the next IA are elsewhere. */
+/* Gives consecutive objects of an IA adjacent places, and shifts those of the next IA by 64. */
 static inline struct dat_obj __rcu **kdat_near_of(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));
@@ -192,21 +193,21 @@ static inline struct dat_obj __rcu **kdat_near_of(u64 handle, bool ep)
 	return &kdat_near[!ep][at & ((1 << KDAT_NEAR_BITS) - 1)];
 }
 
-/* What is "Context: process" can't be done here.  A spinlock that is held is not seen. */
+/* True if a "Context: process" call must fail here.  Does not detect a spinlock that is held. */
 static inline bool kdat_cant_sleep(void)
 {
 	return in_interrupt() || irqs_disabled();
 }
 
-/* Nor what is "Context: BH". */
+/* True if a "Context: BH" call must fail here. */
 static inline bool kdat_cant_lock(void)
 {
 	return in_hardirq() || irqs_disabled();
 }
 
 /*
- * Begin a call in BH context.  Softirqs that are disabled do what rcu_read_lock() does.
- * Return: for kdat_bh_end().
+ * Begins a call in BH context.  Disabling softirqs also makes an RCU read-side critical section.
+ * Returns the argument for kdat_bh_end().
  */
 static __always_inline bool kdat_bh_begin(void)
 {
@@ -223,7 +224,7 @@ static __always_inline void kdat_bh_end(bool enabled)
 		local_bh_enable();
 }
 
-/* Softirqs are disabled already, and "Context: BH" can be done. */
+/* True if softirqs are disabled already, and a "Context: BH" call is allowed. */
 static __always_inline bool kdat_in_bh(void)
 {
 	u32 count = preempt_count();
@@ -233,18 +234,18 @@ static __always_inline bool kdat_in_bh(void)
 
 #define KDAT_CONTEXT	KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
 
-/* kdat_error.c */
+/* error.c */
 DAT_RETURN kdat_error(int err);
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
-/* An object that was shut down: by a free, or because its device went.  Under RCU. */
+/* Error for an object that was shut down: -ENODEV if its device is gone, else @bad.  Under RCU. */
 static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
 {
 	return READ_ONCE(obj->ia->dead) ? kdat_error(-ENODEV) : bad;
 }
 
-/* kdat_handle.c */
+/* handle.c */
 int kdat_ia_reserve(struct kdat_ia *kia);
 void kdat_ia_publish(struct kdat_ia *kia);
 void kdat_ia_unreserve(struct kdat_ia *kia);
@@ -267,16 +268,16 @@ extern const struct dat_face kdat_face;
 extern const struct dat_sink kdat_sink;
 extern const struct dat_queue_ops kdat_sq_ops, kdat_rq_ops;
 
-/* kdat_event.c */
+/* event.c */
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 
 /**
- * kdat_find() - look an object of a kind up
- * @handle: anything
+ * kdat_find() - look up an object of a kind
+ * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * Context: under RCU, or with softirqs disabled.  Return: the object, see the top of this
- * file for what may be done to it, or NULL.
+ * Context: under RCU, or with softirqs disabled.  Return: the object, without a reference, or
+ * NULL; the top of this file says how the object may be used.
  */
 static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -293,10 +294,10 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 }
 
 /**
- * kdat_near_ep() - look an EP up where most are found
- * @handle: anything
+ * kdat_near_ep() - look an EP up in kdat_near alone
+ * @handle: handle, unchecked
  *
- * Context: as kdat_find().  Return: likewise; also of an EP it may be NULL.
+ * Context: as kdat_find().  Return: the EP, or NULL; NULL also if the EP is not in the table.
  */
 static __always_inline struct dat_ep *kdat_near_ep(DAT_EP_HANDLE handle)
 {
@@ -309,7 +310,7 @@ static __always_inline struct dat_ep *kdat_near_ep(DAT_EP_HANDLE handle)
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
-/* What a DTO event says of a success. */
+/* Fills in the event of a successful DTO. */
 static __always_inline void kdat_event_success(const struct dat_eqe *eqe,
 					       DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
@@ -319,13 +320,13 @@ static __always_inline void kdat_event_success(const struct dat_eqe *eqe,
 	dto->operation = kdat_dto_ops[eqe->flags >> DAT_EQE_KOP_SHIFT];
 }
 
-/* All of what a DTO event says.  That other transports say more was cleared before. */
+/* Fills in the event of any DTO.  The caller has zeroed the fields of other transports. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u32 op = eqe->flags >> DAT_EQE_KOP_SHIFT, status = eqe->status;
 
-	/* No transport has a part in these. */
+	/* An LMR operation fails locally, whatever status the transport reported. */
 	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
 	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
 		status = DAT_DTO_ERR_LOCAL_MM_ERROR;
@@ -338,24 +339,24 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	}
 }
 
-/* kdat_ia.c */
+/* ia.c */
 int kdat_init(void);
 void kdat_exit(void);
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
 
-/* kdat_evd.c */
+/* evd.c */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
 void kdat_evd_kill(struct dat_evd *evd);
 
 /**
- * kdat_ep_call() - do something to an EP, locked and not shut down
- * @handle: anything
- * @fn: what; does not sleep
- * @arg: for it
+ * kdat_ep_call() - call a function on an EP with ep->lock held
+ * @handle: handle, unchecked
+ * @fn: function, which must not sleep; not called for an EP that was shut down
+ * @arg: argument of @fn
  *
- * Context: any.  Return: what @fn says, DAT_INVALID_HANDLE, or DAT_INVALID_STATE in a context
- * where the lock can't be taken.
+ * Context: any.  Return: the result of @fn; DAT_INVALID_HANDLE; the error of a device that is
+ * gone; or DAT_INVALID_STATE in a context in which ep->lock cannot be taken.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),
@@ -380,33 +381,33 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	return rc;
 }
 
-/* kdat_lmr.c */
+/* lmr.c */
 DAT_MEM_TYPE kdat_mem_types(void);
 
-/* kdat_ep.c */
+/* ep.c */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
 
-/* kdat_cm.c */
+/* cm.c */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
 bool kdat_comm_good(const DAT_COMM *comm);
 
-/* kdat_cr.c */
+/* cr.c */
 void kdat_cr_take_ep(struct dat_cr *cr);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
-/* kdat_post.c */
+/* post.c */
 /**
- * struct kdat_request - what a request says; see kdat_post_locked()
+ * struct kdat_request - arguments of a request; see kdat_post_locked()
  * @op: enum dat_op or enum dat_kop
- * @flags: DAT_COMPLETION_FLAGS, checked; those beyond DAT_SQE_FLAGS_ALL are lost
- * @num: local segments, at most attr.max_request_iov
- * @iov: them, checked
- * @remote: the peer's memory, for who makes @rkey and @raddr of it
- * @cookie: the consumer's
+ * @flags: DAT_COMPLETION_FLAGS, checked; flags outside DAT_SQE_FLAGS_ALL are dropped
+ * @num: number of local segments, at most attr.max_request_iov
+ * @iov: local segments, checked
+ * @remote: memory of the peer, for callers that derive @rkey and @raddr from it
+ * @cookie: cookie of the consumer
  * @rkey: as in struct dat_sqe
  * @raddr: as in struct dat_sqe
- * @length: bytes to transfer; segments are cut to it
+ * @length: number of bytes to transfer; segments are cut to it
  */
 struct kdat_request {
 	u8			op;

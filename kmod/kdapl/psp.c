@@ -6,11 +6,11 @@
 #include "kdapl/kdapl.h"
 
 /**
- * struct sp_args - how to make one
- * @sp: what is remembered of it; the caller's if that fails
- * @evd: where requests are reported
- * @qual: 0: any
- * @in_use: what to return if somebody has the qualifier
+ * struct sp_args - arguments for a new service point
+ * @sp: private data; the caller keeps it after an error
+ * @evd: EVD for the requests
+ * @qual: connection qualifier, or 0 for any
+ * @in_use: return value if the qualifier is in use
  */
 struct sp_args {
 	struct kdat_sp	*sp;
@@ -33,7 +33,7 @@ static DAT_RETURN sp_error(int err, DAT_RETURN in_use)
 	}
 }
 
-/* Listen.  *@psp is made without a reference, for a look at what it got. */
+/* Creates the listener.  Returns its handle and qualifier, and no reference. */
 static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HANDLE *handle,
 			    u64 *qual)
 {
@@ -62,7 +62,7 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* That the object layer has let go of, or never had; requests of it may be looked at. */
+/* Frees the data of a failed service point, which RCU readers may have found by a request. */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);
@@ -132,7 +132,7 @@ DAT_RETURN kdat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 }
 EXPORT_SYMBOL_DAT(kdat_psp_create_any);
 
-/* The EVD goes when the device does. */
+/* Returns the handle of the EVD, or DAT_HANDLE_NULL once the service point is shut down. */
 static DAT_EVD_HANDLE sp_evd(struct dat_psp *psp)
 {
 	DAT_EVD_HANDLE handle;
@@ -170,7 +170,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_psp_free);
 
-/* Give the EP back that nobody came for. */
+/* Releases the EP of an RSP if no request has taken it. */
 static void rsp_unreserve(struct kdat_sp *sp)
 {
 	struct dat_ep *ep = kdat_sp_take(sp);
@@ -244,7 +244,7 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 }
 EXPORT_SYMBOL_DAT(kdat_rsp_create);
 
-/* Its EP is another's as soon as a request comes: a handle of it is all that can be had. */
+/* Returns the handle of an RSP's EP, without a reference: a request may take the EP any time. */
 static DAT_EP_HANDLE rsp_ep(const struct kdat_sp *sp)
 {
 	struct dat_ep *ep;
@@ -311,7 +311,7 @@ static bool addr_same_host(const struct sockaddr_storage *a, const struct sockad
 			       &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
-/* Listeners are at the adapter's best address: that, or any, is all that can be asked for. */
+/* Accepts the wildcard address or that of the adapter, the only one that listeners bind to. */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage ours;
@@ -390,7 +390,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_para
 	if (IS_ERR(psp))
 		return kdat_lookup_error(PTR_ERR(psp), KDAT_BAD(CSP));
 	sp = kdat_sp_of(psp);
-	/* All who ask write the same. */
+	/* No lock: concurrent queries store the same value. */
 	dat_addr_set_port(&sp->addr, psp->port);
 	csp_param->ia_handle = kdat_ia_handle(psp->obj.ia);
 	csp_param->comm = &sp->comm;

@@ -18,7 +18,7 @@ DAT_RETURN kdat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 	pz = kdat_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (IS_ERR(pz))
 		return kdat_lookup_error(PTR_ERR(pz), KDAT_BAD(PZ));
-	/* The face remembers nothing of it. */
+	/* The face has no private data of an RMR. */
 	rmr = dat_rmr_create(pz, 0);
 	ret = PTR_ERR_OR_ZERO(rmr);
 	if (!ret) {
@@ -44,7 +44,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
 }
 EXPORT_SYMBOL_DAT(kdat_rmr_create_for_ep);
 
-/* In the words of dat_rmr_bind(). */
+/* Translates an error of dat_rmr_bind(). */
 static DAT_RETURN bind_error(int err)
 {
 	if (err == -EINVAL)
@@ -54,7 +54,7 @@ static DAT_RETURN bind_error(int err)
 	return kdat_error(err);
 }
 
-/* Before anything is prepared for it; what changes meanwhile is found later. */
+/* Checks a binding before it is prepared.  dat_rmr_take() checks the zone again. */
 static DAT_RETURN bind_check(struct dat_ep *ep, const struct dat_rmr *rmr, u32 flags)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -85,9 +85,9 @@ static DAT_RETURN bind_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
 }
 
 /**
- * struct bind_handles - what a binding is about
- * @lmr: whose memory; ignored by an unbind
- * @ep: whose queue
+ * struct bind_handles - handles that a binding refers to
+ * @lmr: LMR whose memory is bound; ignored by an unbind
+ * @ep: EP whose queue gets the request
  */
 struct bind_handles {
 	DAT_LMR_HANDLE	lmr;
@@ -204,7 +204,7 @@ EXPORT_SYMBOL_DAT(kdat_rmr_query);
 
 DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	/* Only calls on it use it. */
+	/* Only a concurrent call can keep an RMR in use. */
 	return kdat_free(rmr_handle, DAT_HANDLE_TYPE_RMR, KDAT_BAD(RMR),
 			 KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
 }
