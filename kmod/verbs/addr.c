@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Addresses of ports, and the network namespaces that they are for. */
+/* Addresses of ports, and the network namespaces that ports are visible in. */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
@@ -24,7 +24,7 @@ static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port,
 	return NULL;
 }
 
-/* The interface that an iWARP device is bound to, if its driver does not tell. */
+/* Finds the interface of an iWARP device whose driver has no get_netdev(). */
 static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct net *net)
 {
 	struct net_device *ndev;
@@ -41,7 +41,7 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 	return NULL;
 }
 
-/* The network interface behind a port, with a reference, or NULL. */
+/* Returns the network interface of a port, with a reference, or NULL. */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port,
 				     const struct net *net)
 {
@@ -72,7 +72,7 @@ static bool dev_has_gids(struct ib_device *ibdev, u32 port)
 	return any;
 }
 
-/* RoCE: each GID has the network interface that its address is of. */
+/* RoCE: a GID refers to the network interface that has its address. */
 static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struct net *net)
 {
 	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, port, i);
@@ -89,7 +89,7 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 	return ours;
 }
 
-/* A port is for the network namespace that its network interface is in. */
+/* A port is visible in the network namespace of its network interface. */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
 	struct ib_device *ibdev = verbs_device(dev);
@@ -103,7 +103,7 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 		for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++)
 			if (dev_gid_in_net(ibdev, port, i, net))
 				return true;
-		/* Without a GID it is of no use; let its host see that. */
+		/* A port without GIDs cannot connect.  Still show it in init_net. */
 		return net_eq(net, &init_net) && !dev_has_gids(ibdev, port);
 	}
 	ndev = dev_netdev(ibdev, port, net);
@@ -112,7 +112,7 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 	return visible;
 }
 
-/* Prefer IPv4, then IPv6 with a wider scope; 0: of no use. */
+/* Ranks an address: IPv4, then IPv6 of a wider scope, then link-local; 0 if it is not usable. */
 static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -126,7 +126,7 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 1 : 2;
 }
 
-/* RoCE has a GID of the link-local address in any case, also if nobody has that. */
+/* Returns true if @ndev has the address: RoCE has a link-local GID even if no interface does. */
 static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage *ss)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -137,7 +137,7 @@ static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage 
 #endif
 }
 
-/* The address behind a GID, if it is of an interface in @net; else of no family. */
+/* Gets the address of a GID; AF_UNSPEC if it is not of an interface in @net. */
 static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 			 struct sockaddr_storage *ss)
 {
@@ -191,7 +191,7 @@ static void dev_addr_netdev(struct net_device *ndev, struct sockaddr_storage *be
 	rcu_read_unlock();
 }
 
-/* RoCE has its addresses in the GID table; the others are asked through their interface. */
+/* Gets the address of a port: from the GID table with RoCE, else from its network interface. */
 void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 		sa_family_t family, struct sockaddr_storage *ss)
 {

@@ -2,8 +2,8 @@
 /*
  * Connecting and accepting through rdma_cm.
  *
- * Handlers run under the id's own lock, take ep->lock and nothing above it, never
- * destroy an id, and return 0: the teardown of the connection carries out what they decide.
+ * Handlers run under the lock of their id.  They take ep->lock and no lock above it.  They never
+ * destroy an id and always return 0: the teardown of the connection destroys it.
  */
 #include <linux/random.h>
 #include <net/ipv6.h>
@@ -14,7 +14,7 @@
 #include "verbs/verbs.h"
 
 #define DAT_RESOLVE_MS	2000
-#define DAT_RETRIES	7	/* RNR: for ever */
+#define DAT_RETRIES	7	/* as an RNR retry count: no limit */
 
 static struct rdma_conn_param cm_param(const struct dat_conn *conn)
 {
@@ -39,8 +39,8 @@ static void cm_fail(struct dat_conn *conn, u32 event)
 }
 
 /*
- * The teardown waits for a handler that saw a connection that is not closing here, so what such a
- * handler makes is found and undone.
+ * Returns true if the connection is closing, so that the handler must do nothing.  The teardown
+ * waits for a handler that got false here, and then undoes what that handler did.
  */
 static bool cm_closing(struct dat_conn *conn)
 {
@@ -59,7 +59,7 @@ static void cm_addr_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
 		cm_fail(conn, DAT_EV_UNREACHABLE);
 }
 
-/* Receives posted before the connection are at the device before the peer can send. */
+/* Creates the QP and posts the receives that are in the ring, before the peer can send. */
 static int cm_make_qp(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -101,7 +101,7 @@ static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* True if a consumer may have sent the reject.  Documentation/design.rst has the table. */
+/* Returns true if a consumer may have sent the reject; Documentation/design.rst has a table. */
 static bool cm_consumer_may_reject(const struct dat_conn *conn,
 				   const struct rdma_cm_event *event)
 {
@@ -133,9 +133,9 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /**
- * verbs_established() - the handshake is over
+ * verbs_established() - handle the end of the handshake
  * @conn: connection
- * @param: what the peer answered; NULL on the accepting side
+ * @param: parameters of the peer's reply; NULL on the accepting side
  *
  * Context: handler lock held.
  */
@@ -187,34 +187,34 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct dat_conn *conn = id->context;
 	unsigned int type = event->event;
 
-	/* The teardown waits for it: so also if the connection is closing. */
+	/* The teardown waits for this, so complete it even if the connection is closing. */
 	complete_all(&to_verbs_conn(conn)->cm_heard);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;
 }
 
-/* What rdma_cm and the routing tables say in the words of the errno contract. */
+/* Translates an error of rdma_cm or of routing to the errnos of dat_ep_connect(). */
 static int cm_resolve_error(int err)
 {
 	switch (err) {
 	case -ENOBUFS:
 	case -EAGAIN:
-	case -EADDRNOTAVAIL:	/* no port is left */
+	case -EADDRNOTAVAIL:	/* all ports are in use */
 	case -EADDRINUSE:
 		return -ENOMEM;
 	case -ENOMEM:
 	case -EINVAL:
 		return err;
-	default:	/* with -ENODEV: nobody has our address any more; the device is there */
+	default:	/* includes -ENODEV: no interface has the source address any more */
 		return -ENETUNREACH;
 	}
 }
 
 /*
- * Take a port that processes don't get; rdma_cm asks whether the caller may have such a port.  Many
- * connections can be from one port, except where TCP carries them: there the port says nothing,
- * and TCP uses a port for one connection, and keeps it unused for a minute after that.
+ * Binds to a port that processes cannot get.  rdma_cm checks whether the caller may use it.  Many
+ * connections can share a port.  Not with iWARP: the peer does not check the port there, and TCP
+ * uses a port for one connection only, and keeps it unused for a minute after that.
  */
 static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 			       struct sockaddr_storage *src)
@@ -233,9 +233,9 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 }
 
 /*
- * The classes of RFC 4594 that are named like DAT's, and expedited forwarding for premium.  RoCE
- * packets of both directions carry the type of service, which also selects the priority that
- * Ethernet gives them; on InfiniBand it selects the service level of the path.
+ * Sets the type of service: the RFC 4594 class with the name of DAT's class, and expedited
+ * forwarding for premium.  RoCE packets of both directions carry it, and it selects their Ethernet
+ * priority.  On InfiniBand it selects the service level of the path.
  */
 static int cm_set_qos(struct rdma_cm_id *id, u32 qos)
 {
@@ -268,8 +268,8 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	int ret;
 
 	/*
-	 * With the source address of a device, rdma_cm of 6.1 takes it, sends what nobody
-	 * gets, and no connection of the machine comes about any more.
+	 * rdma_cm of 6.1 accepts IPv6 loopback with the source address of a device, and sends a
+	 * request that reaches no listener.  After that, every connect on the machine fails.
 	 */
 	if (dst->ss_family == AF_INET6 &&
 	    ipv6_addr_loopback(&((const struct sockaddr_in6 *)dst)->sin6_addr))
@@ -280,7 +280,7 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* From here on dat_conn_free(), or the teardown, destroys it. */
+	/* The connection owns the id now: dat_conn_free() or the teardown destroys it. */
 	to_verbs_conn(conn)->id = id;
 	ret = cm_set_qos(id, qos);
 	if (!ret && ep->traits & DAT_EP_KERNEL_PORT)
@@ -310,10 +310,10 @@ static int cm_qp_become(struct verbs_conn *vc, enum ib_qp_state state)
 }
 
 /*
- * rdma_cm lets every peer read and write from before the peer hears that it is accepted.  So this
- * makes the queue pair ready by itself, and has rdma_cm accept by the number of the queue pair
- * alone.  The handler lock is held and the teardown waits for the end of the accept, so id->qp is
- * not used meanwhile.
+ * Accepts without giving the peer access to memory.  rdma_accept() would enable remote reads and
+ * writes before it accepts.  So this moves the queue pair to RTS itself, and rdma_cm accepts with
+ * the number of the queue pair alone.  id->qp is not used while it is NULL: the handler lock is
+ * held, and the teardown waits for the end of the accept.
  */
 static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_param *param)
 {
@@ -344,8 +344,8 @@ static int cm_accept_peer(struct verbs_conn *vc)
 }
 
 /*
- * Called with the handler lock of the id.  An rdma_accept() that fails has already
- * refused the peer, so the consumer gets to know by an event.
+ * Called with the handler lock of the id.  If rdma_accept() fails, it has already refused the peer,
+ * so the consumer gets an event instead of an error.
  */
 static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 {
@@ -360,13 +360,13 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 		return 0;
 	}
 	ret = cm_make_qp(conn);
-	/* The CM's word for a request that the peer has withdrawn; ours is on the way. */
+	/* The peer has withdrawn the request, and rdma_cm has not called the handler yet. */
 	if (ret == -EINVAL) {
 		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
 		return 0;
 	}
 	if (ret) {
-		/* Closed meanwhile: the teardown destroys the id, and the CR may go. */
+		/* The consumer has closed the connection: its teardown destroys the id. */
 		if (!dat_ep_unclaim(conn->ep))
 			return 0;
 		verbs_request_own(id, cr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Verbs devices as they come and go, and what they can do. */
+/* Verbs devices: arrival, removal, operations and limits. */
 #include <linux/log2.h>
 #include <linux/sizes.h>
 
@@ -77,8 +77,9 @@ static const struct dat_xport_ops verbs_ops = {
 };
 
 /*
- * Work requests of a queue, of which the device takes @max_wr.  Rings are powers of two.  The CQ of
- * an EP has to hold all receives and the smallest window of requests; see dat_conn_make_qp().
+ * Returns the maximum length of a ring, a power of two, for a queue of up to @max_wr work requests.
+ * The CQ of an EP must have room for all receives and the smallest window of requests; see
+ * verbs_make_qp().
  */
 static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)
 {
