@@ -32,9 +32,9 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	struct dat_cr *cr;
 
 	/*
-	 * All connections of the host share the CM's worker, so it must not reclaim memory of
-	 * this listener's cgroup.  An atomic charge may exceed the limit by a backlog; the next
-	 * allocation of the owner reclaims that.
+	 * All connections of the host share the worker of the CM, which runs this.  An atomic
+	 * allocation keeps it from reclaiming memory of this listener's cgroup.  The charge may
+	 * exceed the limit by a backlog, which the owner's next allocation reclaims.
 	 */
 	old = set_active_memcg(psp->memcg);
 	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,

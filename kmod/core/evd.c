@@ -257,7 +257,10 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 	return ret;
 }
 
-/* Ends a wait.  A @failed one leaves events that triggered no CNO: trigger it now. */
+/*
+ * Ends a wait.  After a failed one, triggers the CNO for the events that are queued: while there
+ * was a waiter, events triggered no CNO.
+ */
 static void evd_leave(struct dat_evd *evd, bool failed)
 {
 	spin_lock_bh(&evd->lock);
@@ -347,7 +350,10 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 	spin_unlock_bh(&evd->lock);
 }
 
-/* Returns the old CNO.  A dead EVD refuses @cno and returns it: no shutdown would release it. */
+/*
+ * Attaches @cno and returns the old CNO.  A dead EVD attaches no CNO, but returns @cno: its shutdown
+ * has run, so nothing would release the CNO later.
+ */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
 	spin_lock_bh(&evd->lock);

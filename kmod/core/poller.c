@@ -4,8 +4,8 @@
  * no system call.  The thread parks after a time in which nothing was posted; until then the
  * queues do not ask for kicks.
  *
- * The thread stays inside the POLLER_RUN ioctl of its device.  So it is limited, accounted,
- * scheduled, frozen and killed like any other thread of the process.
+ * The thread stays inside DAT_IOC_POLLER_RUN.  So it is limited, accounted, scheduled, frozen and
+ * killed like any other thread of the process.
  *
  * Only this thread sets whether it watches.  When it stops watching, it processes every queue
  * once.  A queue reads under its own lock whether it is watched, so this arms each queue that was

@@ -144,7 +144,7 @@ static inline struct dat_eqe *dat_evring_at(const struct dat_evring *r, u32 inde
 /**
  * dat_evring_publish() - make events visible that were written behind the tail
  * @r: ring
- * @n: number of them
+ * @n: number of events
  *
  * Context: evd->lock held.
  */

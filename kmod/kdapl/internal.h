@@ -6,7 +6,7 @@
 #ifndef _DAT_KDAPL_INTERNAL_H
 #define _DAT_KDAPL_INTERNAL_H
 
-/* The driver has functions of its own with the names that the API has for consumers. */
+/* Hides the API's names for consumers: functions of the object layer have the same names. */
 #define KDAT_NO_PUBLIC_NAMES
 
 #include <rdma/dat_ioctl.h>
