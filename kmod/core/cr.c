@@ -142,9 +142,9 @@ bool dat_cr_reject_is_plain(const void *pd, u32 pd_len)
  * @request: request of the transport
  *
  * A concurrent free, or shutdown of the IA, found no request to abandon: then this abandons it.
- * This function writes cr->request and then reads whether the CR is dying or the IA is dead; the
- * other side writes and reads in the opposite order.  Both have a full barrier in between, so at
- * least one sees the other's write, and xchg() gives the request to only one.
+ * This function writes cr->request and then checks whether the CR is dying or the IA is dead.  The
+ * other side marks the CR or the IA and then reads cr->request.  Both have a full barrier in
+ * between, so at least one sees the other's write, and xchg() gives the request to only one.
  *
  * Context: may sleep.
  */

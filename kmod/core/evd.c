@@ -351,8 +351,8 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 }
 
 /*
- * Attaches @cno and returns the old CNO.  A dead EVD attaches no CNO, but returns @cno: its shutdown
- * has run, so nothing would release the CNO later.
+ * Attaches @cno and returns the old CNO.  A dead EVD attaches no CNO, but returns @cno: its
+ * shutdown has run, so nothing would release the CNO later.
  */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {

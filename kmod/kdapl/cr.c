@@ -15,8 +15,8 @@ static void cr_release_ep(struct dat_cr *cr)
 
 /*
  * Releases the EP of a request that is being freed.  The free may have read cr->ep before the EP
- * was stored.  The caller stores cr->ep and then reads whether the request is dying; a free writes
- * and reads in the opposite order, so at least one sees the other's write.
+ * was stored.  The caller stores cr->ep and then checks whether the request is dying.  A free marks
+ * the request and then reads cr->ep.  So at least one of the two sees the other's write.
  */
 static void cr_recheck(struct dat_cr *cr)
 {

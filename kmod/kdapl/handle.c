@@ -387,8 +387,8 @@ void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
  * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * For calls that free an object, above all.  The removal of a device shuts its objects down, but
- * their consumer still has to free them.
+ * Mainly for calls that free an object: the removal of a device shuts its objects down, but their
+ * consumer still has to free them.
  *
  * Context: may sleep.  Return: as kdat_get(), except for -ENODEV.
  */
