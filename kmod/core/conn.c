@@ -522,6 +522,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	atomic_inc(&ep->nconns);
 	conn->ep = ep;
 	conn->dev = dev;
+	conn->sink = ep->obj.ia->face->sink;
 	conn->unordered = dev->quirks & DAT_QUIRK_UNORDERED;
 	INIT_LIST_HEAD(&conn->early);
 	dat_busy_init_conn(conn);
@@ -554,5 +555,6 @@ void dat_conn_free(struct dat_conn *conn)
 	kvfree(conn->sge);
 	kvfree(conn->rq_slots);
 	kvfree(conn->sq_slots);
-	kfree(conn);
+	/* Looks at an EVD may have found it, and read that it has no EP any more. */
+	kfree_rcu(conn, rcu);
 }

@@ -897,7 +897,9 @@ enum dat_conn_state {
  * struct dat_conn - one connection of an EP
  * @ep: reference held until the end is reported
  * @version: of the EP that it is made for
- * @dev: reference held
+ * @dev: device; no reference before the connection has left its EP
+ * @sink: where events of its EP go; constant
+ * @rcu: the connection is looked at under RCU
  * @solicited: receives notify if the sender or an error asks for it; constant
  * @sol: for a @solicited connection
  * @unordered: its device completes requests before RDMA reads that they follow; constant
@@ -942,6 +944,8 @@ struct dat_conn {
 	struct dat_ep		*ep;
 	u32			version;
 	struct dat_dev		*dev;
+	const struct dat_sink	*sink;
+	struct rcu_head		rcu;
 	bool			solicited;
 	struct dat_solicited_conn sol;
 	bool			unordered;
@@ -1571,22 +1575,21 @@ u8 dat_wr_error(int err);
 
 /* complete.c */
 
-/* A batch of completions of @ep begins, in softirq; RCU keeps @ep until it ends. */
-static __always_inline void dat_complete_begin(const struct dat_ep *ep)
+/*
+ * A batch of completions begins, in softirq.  The IA may be freed before the batch has ended, so
+ * this reads the connection alone, which its transport keeps as long as handlers run.
+ */
+static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 {
-	const struct dat_sink *sink = ep->obj.ia->face->sink;
-
-	if (sink->begin)
-		sink->begin();
+	if (conn->sink->begin)
+		conn->sink->begin();
 }
 
 /* The batch has ended: the upcalls of its events run here, with no lock held. */
-static __always_inline void dat_complete_end(const struct dat_ep *ep)
+static __always_inline void dat_complete_end(const struct dat_conn *conn)
 {
-	const struct dat_sink *sink = ep->obj.ia->face->sink;
-
-	if (sink->release)
-		sink->release();
+	if (conn->sink->release)
+		conn->sink->release();
 }
 
 void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n);

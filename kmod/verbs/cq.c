@@ -49,7 +49,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	rcu_read_lock();
 	ep = READ_ONCE(vc->conn.ep);
 	if (ep) {
-		dat_complete_begin(ep);
+		dat_complete_begin(&vc->conn);
 		spin_lock_bh(&ep->lock);
 		done = cq_take(vc, ep, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
@@ -57,7 +57,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
-		dat_complete_end(ep);
+		dat_complete_end(&vc->conn);
 	}
 	rcu_read_unlock();
 	if (polled || done == budget)
@@ -77,12 +77,12 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 
 	if (!spin_trylock(&ep->lock))
 		return true;
-	dat_complete_begin(ep);
+	dat_complete_begin(&vc->conn);
 	done = cq_take(vc, ep, CQ_BUDGET);
 	/* Kernel consumers don't poll. */
 	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
-	dat_complete_end(ep);
+	dat_complete_end(&vc->conn);
 	return done == CQ_BUDGET || (!polled && cq_rearm(vc->cq));
 }
 
@@ -140,11 +140,7 @@ int verbs_take(struct dat_conn *conn)
 
 void verbs_rearm(struct dat_conn *conn)
 {
-	struct verbs_conn *vc = to_verbs_conn(conn);
-
-	/* The end of a connection that never had a queue pair asks for it, too. */
-	if (vc->cq)
-		irq_poll_sched(&vc->iop);
+	irq_poll_sched(&to_verbs_conn(conn)->iop);
 }
 
 /**

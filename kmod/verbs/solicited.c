@@ -60,13 +60,13 @@ static void recv_task(struct tasklet_struct *t)
 
 	if (!ep)
 		return;
-	dat_complete_begin(ep);
+	dat_complete_begin(&vc->conn);
 	spin_lock(&ep->lock);
 	/* A connection that has left its EP has no EVD any more. */
 	if (vc->conn.ep == ep)
 		more = recv_answer(vc);
 	spin_unlock(&ep->lock);
-	dat_complete_end(ep);
+	dat_complete_end(&vc->conn);
 	if (more)
 		tasklet_schedule(t);
 }
