@@ -25,7 +25,7 @@ struct dat_path {
  * @DAT_EP_STRANGER: a disconnect does not wait for the peer's CM, unless dat_ep_let_peer() was
  *	called
  * @DAT_EP_KERNEL_PORT: connects from a port that processes cannot get, which shows the peer that
- *	a kernel connects
+ *	a kernel connects; the credentials of the caller must allow such a port
  */
 enum dat_ep_trait {
 	DAT_EP_PEER_WAITS	= 1,

@@ -196,14 +196,14 @@ struct dat_handshake {
  * @reject: refuse a request as a consumer does, with private data, and let go of it
  * @abandon: refuse a request that no consumer is left for, and let go of it
  * @connect: begin to connect a connection that the EP has claimed; events may come before it
- *	returns; -ENETUNREACH, -EINVAL bad @qos, -ENOMEM
+ *	returns; -ENETUNREACH, -ENOMEM; it may change the port of the source
  * @accept: accept a request with a connection that the EP has claimed, and call
  *	dat_conn_accepted(); after an error the claim is undone, and the request is @cr's again
  * @conn_init: prepare the transport's part of a connection, conn->early_work among it
  * @conn_quiesce: disconnect; afterwards no event comes, and every work request has completed
  * @conn_unbind: let go of the address, the peer and the request; may be called again
- * @conn_exit: let go of the rest of a connection that has left its EP, and call dat_conn_gone(),
- *	perhaps later
+ * @conn_exit: let go of the rest of a connection that has left its EP, and call dat_conn_gone()
+ *	when no handler of the transport runs, perhaps later
  * @path: tell between which queue pairs a connection is; ep->lock held
  * @let_peer: let the peer of a connection that was accepted with DAT_EP_PEER_WAITS read memory, and
  *	write it
@@ -214,7 +214,8 @@ struct dat_handshake {
  * @take: report completions without having been notified, by dat_complete(); ep->lock held;
  *	returns how many, and there may be more
  * @take_unsolicited: the same for receives of a solicited connection
- * @rearm: look at completions soon, and be notified when there are none; ep->lock held
+ * @rearm: look at completions soon, and be notified when there are none; of a connection whose
+ *	completions have been notified before; ep->lock held
  *
  * The device is there during a call: dat_dev_lock is held, or an IA of it is locked and not dead.
  */
@@ -253,7 +254,8 @@ struct dat_xport_ops {
 	void (*request_own)(void *request, struct dat_cr *cr);
 	void (*reject)(void *request, const void *pd, u32 pd_len);
 	void (*abandon)(void *request);
-	int  (*connect)(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
+	int  (*connect)(struct dat_conn *conn, struct sockaddr_storage *src,
+			const struct sockaddr_storage *dst, u32 qos);
 	int  (*accept)(struct dat_conn *conn, struct dat_cr *cr, void *request);
 	void (*conn_init)(struct dat_conn *conn);
 	void (*conn_quiesce)(struct dat_conn *conn);

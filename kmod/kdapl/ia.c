@@ -60,9 +60,6 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 
 	if (*async_evd == DAT_EVD_ASYNC_EXISTS)
 		return 0;
-	ret = dat_ia_lock_live(ia);
-	if (ret)
-		return ret;
 	evd = kdat_evd_make(ia, qlen, DAT_UPCALL_DISABLE, NULL, DAT_EVD_ASYNC_FLAG);
 	ret = PTR_ERR_OR_ZERO(evd);
 	if (!ret) {
@@ -70,7 +67,6 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 		*async_evd = kdat_handle(&evd->obj);
 		dat_obj_put(&evd->obj);
 	}
-	dat_ia_unlock(ia);
 	return ret;
 }
 
@@ -89,8 +85,12 @@ static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_C
 		goto err_unreserve;
 	}
 	kia->ia = ia;
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		goto err_close;
 	dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
 	ret = ia_make_async(ia, qlen, async_evd);
+	dat_ia_unlock(ia);
 	if (ret)
 		goto err_close;
 	kdat_ia_publish(kia);

@@ -229,6 +229,8 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 		dat_addr_set_port(src, DAT_FIRST_PORT + (first + i) % n);
 		ret = rdma_bind_addr(id, (struct sockaddr *)src);
 	}
+	if (ret == -EACCES)
+		return -EPERM;
 	return ret ? cm_resolve_error(ret) : 0;
 }
 
@@ -237,35 +239,33 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
  * forwarding for premium.  RoCE packets of both directions carry it, and it selects their Ethernet
  * priority.  On InfiniBand it selects the service level of the path.
  */
-static int cm_set_qos(struct rdma_cm_id *id, u32 qos)
+static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 {
 	switch (qos) {
-	case 0:	/* best effort: the system's default */
-		return 0;
 	case DAT_QOS_CLASS_HIGH_THROUGHPUT:
 		rdma_set_service_type(id, 0x28);
-		return 0;
+		break;
 	case DAT_QOS_CLASS_LOW_LATENCY:
 		rdma_set_service_type(id, 0x48);
-		return 0;
+		break;
 	case DAT_QOS_CLASS_ECONOMY:
 		rdma_set_service_type(id, 0x20);
-		return 0;
+		break;
 	case DAT_QOS_CLASS_PREMIUM:
 		rdma_set_service_type(id, 0xb8);
-		return 0;
-	default:
-		return -EINVAL;
+		break;
+	default:	/* best effort: the system's default */
+		break;
 	}
 }
 
-int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos)
+int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
+		  const struct sockaddr_storage *dst, u32 qos)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_ia *ia = ep->obj.ia;
-	struct sockaddr_storage src;
 	struct rdma_cm_id *id;
-	int ret;
+	int ret = 0;
 
 	/*
 	 * rdma_cm of 6.1 accepts IPv6 loopback with the source address of a device, and sends a
@@ -274,20 +274,17 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	if (dst->ss_family == AF_INET6 &&
 	    ipv6_addr_loopback(&((const struct sockaddr_in6 *)dst)->sin6_addr))
 		return -ENETUNREACH;
-	ret = dat_dev_addr(ia, dst->ss_family, &src);
-	if (ret)
-		return ret;
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	/* The connection owns the id now: dat_conn_free() or the teardown destroys it. */
 	to_verbs_conn(conn)->id = id;
-	ret = cm_set_qos(id, qos);
-	if (!ret && ep->traits & DAT_EP_KERNEL_PORT)
-		ret = cm_bind_kernel_port(id, ia, &src);
+	cm_set_qos(id, qos);
+	if (ep->traits & DAT_EP_KERNEL_PORT)
+		ret = cm_bind_kernel_port(id, ia, src);
 	if (ret)
 		return ret;
-	ret = rdma_resolve_addr(id, (struct sockaddr *)&src, (const struct sockaddr *)dst,
+	ret = rdma_resolve_addr(id, (struct sockaddr *)src, (const struct sockaddr *)dst,
 				DAT_RESOLVE_MS);
 	return ret ? cm_resolve_error(ret) : 0;
 }

@@ -184,7 +184,8 @@ void verbs_abandon(void *request);
 
 /* cm.c */
 void verbs_established(struct dat_conn *conn, const struct rdma_conn_param *param);
-int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
+int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
+		  const struct sockaddr_storage *dst, u32 qos);
 int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
 
 /* wc.c */
