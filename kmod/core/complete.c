@@ -261,7 +261,7 @@ static __always_inline void write_event(const struct dat_ep *ep, struct dat_evd 
 		.data	= len,
 	};
 	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
-	trace_dat_event(evd, eqe, true);
+	trace_dat_event(evd, eqe, evd->ring.tail + n + 1, true);
 }
 
 static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)

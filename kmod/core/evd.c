@@ -86,7 +86,7 @@ static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
 	} else {
 		dat_evring_drop(&evd->ring);
 	}
-	trace_dat_event(evd, eqe, ok);
+	trace_dat_event(evd, eqe, evd->ring.tail, ok);
 	return ok;
 }
 
@@ -164,7 +164,7 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
 	lockdep_assert_held(&evd->lock);
 	if (!dat_evd_room(evd, 1)) {
-		trace_dat_event(evd, eqe, false);
+		trace_dat_event(evd, eqe, evd->ring.tail, false);
 		return false;
 	}
 	evd_store(evd, eqe);

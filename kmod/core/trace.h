@@ -112,8 +112,8 @@ TRACE_EVENT(dat_complete,
 );
 
 TRACE_EVENT(dat_event,
-	TP_PROTO(const struct dat_evd *evd, const struct dat_eqe *eqe, bool queued),
-	TP_ARGS(evd, eqe, queued),
+	TP_PROTO(const struct dat_evd *evd, const struct dat_eqe *eqe, u32 tail, bool queued),
+	TP_ARGS(evd, eqe, tail, queued),
 	TP_STRUCT__entry(
 		__field(u32, id)
 		__field(u32, type)
@@ -125,8 +125,7 @@ TRACE_EVENT(dat_event,
 		__entry->id = evd->obj.id;
 		__entry->type = eqe->type;
 		__entry->status = eqe->status;
-		/* Of the ring: what goes by a front is not in it. */
-		__entry->tail = evd->ring.tail;
+		__entry->tail = tail;
 		__entry->queued = queued;
 	),
 	TP_printk("evd=%u type=%#x status=%u tail=%u%s", __entry->id, __entry->type,
