@@ -167,7 +167,7 @@ struct dat_handshake {
  * @port_query: tell what a port is like
  * @addr: find the address of a port in a network namespace: of family AF_INET or AF_INET6, or the
  *	best for AF_UNSPEC; of no family while there is none
- * @pz_init: make a zone, and set @dma_key; may sleep
+ * @pz_init: make a zone, and set pz->dma_key; may sleep
  * @pz_exit: end it; may be called again, and without @pz_init
  * @mem_map: get DMA addresses of kernel memory that is to be used with DAT_PRIV_* rights
  * @mem_unmap: give them back, if there are some
@@ -217,7 +217,10 @@ struct dat_handshake {
  * @rearm: look at completions soon, and be notified when there are none; of a connection whose
  *	completions have been notified before; ep->lock held
  *
- * The device is there during a call: dat_dev_lock is held, or an IA of it is locked and not dead.
+ * The device exists during a call that makes or uses something of it: dat_dev_lock is held, an IA
+ * of the device is locked and not dead, or the object of the call has not been shut down.
+ * @pz_exit, @mem_unmap, @lmr_exit and @srq_exit are also called after the device has gone, for an
+ * object that was shut down before: they must not touch the device when nothing is left to undo.
  */
 struct dat_xport_ops {
 	size_t	obj_size[DAT_OBJ_LAST];
