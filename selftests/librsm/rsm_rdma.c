@@ -1104,7 +1104,7 @@ TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 }
 
 #define CROWD	200	/* more than may wait for an answer */
-#define SOON_MS	5000	/* for a signal, on a busy machine: a crowd that is served first takes longer */
+#define SOON_MS	5000	/* for a signal on a busy machine; a crowd served first takes longer */
 
 /* Send requests, and more requests before the answers. */
 static int crowd(struct r_pair *p)
