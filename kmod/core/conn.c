@@ -471,18 +471,6 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 	return slots;
 }
 
-static void conn_init_direct(struct dat_direct *one)
-{
-	one->send.sg_list = &one->sge;
-	one->send.num_sge = 1;
-	one->send.opcode = IB_WR_SEND;
-	one->send.send_flags = IB_SEND_SIGNALED;
-	one->write.wr = one->send;
-	one->write.wr.opcode = IB_WR_RDMA_WRITE;
-	one->recv.sg_list = &one->sge;
-	one->recv.num_sge = 1;
-}
-
 static int conn_alloc_memory(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -527,7 +515,6 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_LIST_HEAD(&conn->early);
 	dat_busy_init_conn(conn);
 	dat_solicited_init_conn(conn);
-	conn_init_direct(&conn->one);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
 	INIT_WORK(&conn->pump_work, conn_pump_work);

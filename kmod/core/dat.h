@@ -394,22 +394,16 @@ struct dat_evd {
 	u32			generation;
 };
 
-/* LMRs of a kernel consumer's zone that are found at once, by the low bits of their context. */
-#define DAT_PZ_NEAR	64
-
 /**
  * struct dat_pz - protection zone
  * @obj: base; users: LMRs, SRQs, EPs
  * @dma_key: for segments of the reserved LMR, whose addresses are DMA addresses
- * @near: LMRs of the zone; RCU.  Of those with the same place the younger has it.  None has
- *	the first: a context of 0 is that of no LMR, or of one that is closed
  * @rmr_lock: @windows
  * @windows: bindings of the zone's RMRs that have a key, by that key
  */
 struct dat_pz {
 	struct dat_obj		obj;
 	u32			dma_key;
-	struct dat_lmr __rcu	*near[DAT_PZ_NEAR];
 	spinlock_t		rmr_lock;	/* windows */
 	struct rb_root		windows;
 };
@@ -572,6 +566,7 @@ struct dat_rmr {
  * @rkey: RDMA operations
  * @cookie: the consumer's
  * @raddr: RDMA operations
+ * @len: bytes in all segments, from dat_wr_to_sge()
  * @sge: segments
  */
 struct dat_wr {
@@ -581,6 +576,7 @@ struct dat_wr {
 	u32		rkey;
 	u64		cookie;
 	u64		raddr;
+	u64		len;
 	struct dat_sge	sge[DAT_MAX_SGE];
 };
 
@@ -667,6 +663,7 @@ struct dat_queue {
  * struct dat_queue_ops - a source of work requests
  * @fetch: take the entry at head into @wr: 1 taken, 0 none there, -EBADMSG
  *	malformed (the cookie is valid), -EOVERFLOW the producer's index is wild
+ * @put: append a request of a kernel consumer; false: the ring is full or being replaced
  * @publish: make head, done, bad and NEED_KICK visible to the producer
  * @pending: number of entries posted that were not taken; a wild index counts as a full ring
  * @arm: ask for a kick once @after more entries are there, then look again: true if
@@ -675,6 +672,7 @@ struct dat_queue {
  */
 struct dat_queue_ops {
 	int	(*fetch)(struct dat_queue *q, struct dat_wr *wr);
+	bool	(*put)(struct dat_queue *q, const struct dat_wr *wr);
 	void	(*publish)(struct dat_queue *q);
 	u32	(*pending)(const struct dat_queue *q);
 	bool	(*arm)(struct dat_queue *q, u32 after);
@@ -763,8 +761,8 @@ struct dat_ep_attr {
  * @freed: by its owner, who is told of nothing any more; @dead as well
  * @version: counts modifications, which a connection under construction must not miss
  * @conn: the current connection, from connect or accept to DISCONNECTED
- * @direct: the same while a kernel consumer's posts may go to its device at once, if there is
- *	room and nothing in the ring before them; or NULL; see dat_ep_settle()
+ * @open: @conn while nothing keeps a kernel consumer's posts from its device but a lack of room
+ *	or entries in the ring before them; else NULL; see dat_ep_settle()
  * @sq: requests
  * @rq: receives, empty with an SRQ
  * @ring: shared memory, also shows state and private data
@@ -775,6 +773,8 @@ struct dat_ep_attr {
  * @read_out: negotiated
  * @next: prepared ring, in no use yet; ia->map_lock alone
  * @generation: of what was prepared last; likewise
+ * @wr: request being posted or pumped
+ * @sge: resolved segments of a request being posted
  */
 struct dat_ep {
 	struct dat_obj		obj;
@@ -791,7 +791,7 @@ struct dat_ep {
 	bool			freed;
 	u32			version;
 	struct dat_conn		*conn;
-	struct dat_conn		*direct;
+	struct dat_conn		*open;
 	struct dat_queue	sq;
 	struct dat_queue	rq;
 	struct dat_epring	ring;
@@ -802,6 +802,8 @@ struct dat_ep {
 	u32			read_out;
 	struct dat_epring	next;
 	u32			generation;
+	struct dat_wr		wr;
+	struct ib_sge		sge[DAT_MAX_SGE];
 };
 
 /**
@@ -851,24 +853,6 @@ union dat_send_wr {
 	struct ib_send_wr	wr;
 	struct ib_rdma_wr	rdma;
 	struct ib_reg_wr	reg;
-};
-
-/**
- * struct dat_direct - requests with one segment, made but for what is of each
- * @sge: the segment
- * @send: a send
- * @write: an RDMA write
- * @recv: a receive
- * @bad_send: where the device says which request it has refused; NULL until it does
- * @bad_recv: likewise
- */
-struct dat_direct {
-	struct ib_sge		sge;
-	struct ib_send_wr	send;
-	struct ib_rdma_wr	write;
-	struct ib_recv_wr	recv;
-	const struct ib_send_wr	*bad_send;
-	const struct ib_recv_wr	*bad_recv;
 };
 
 /**
@@ -932,10 +916,8 @@ enum dat_conn_state {
  * @held: a thread uses the transport's part: dat_conn_unhold() queues @close_work
  * @end_event: connection event that will tell of the end
  * @end_pd: bytes of private data that came with it; a kernel consumer's
- * @one: what is posted without a detour by the ring; see direct.h
  * @busy: who polls, of recv_evd and of request_evd if that is another
  * @busy_seen: there was something to take since the timer looked
- * @wr: scratch of the pump
  * @send_wr: scratch of the pump
  * @recv_wr: scratch of the pump
  * @sge: scratch of the pump, DAT_BATCH times the larger max_iov
@@ -976,10 +958,8 @@ struct dat_conn {
 	bool			held;
 	u32			end_event;
 	u32			end_pd;
-	struct dat_direct	one;
 	struct dat_busy_link	busy[2];
 	bool			busy_seen;
-	struct dat_wr		wr;
 	union {
 		union dat_send_wr	send_wr[DAT_BATCH];
 		struct ib_recv_wr	recv_wr[DAT_BATCH];
@@ -1167,8 +1147,6 @@ static inline bool dat_kring_idle(const struct dat_queue *q)
 	return q->kernel && *q->ring.tail == q->head;
 }
 
-void *dat_kring_next(const struct dat_queue *q);
-void dat_kring_push(struct dat_queue *q);
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
@@ -1236,73 +1214,6 @@ static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 conte
 	if (unlikely(!lmr || smp_load_acquire(&lmr->context) != context))
 		return NULL;
 	return lmr;
-}
-
-/**
- * dat_lmr_resolve_quick() - turn a segment into what a QP takes
- * @pz: protection zone of the endpoint or SRQ
- * @context: of the LMR, as somebody says
- * @addr: first byte
- * @len: bytes, not 0
- * @write: the memory will be written
- * @out: result
- *
- * Every LMR has local read: devices grant it always, and programs in the field send from
- * memory that they registered for local write alone.
- *
- * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
- * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
- * -ERANGE the segment is not inside of it.
- */
-static __always_inline int dat_lmr_resolve_quick(struct dat_pz *pz, u32 context, u64 addr,
-						 u32 len, bool write, struct ib_sge *out)
-{
-	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, context);
-
-	if (unlikely(!lmr))
-		return -EACCES;
-	out->lkey = lmr->lkey;
-	if (unlikely(READ_ONCE(lmr->pz) != pz)) {
-		if (lmr->kind != &dat_lmr_reserved_kind)
-			return -EXDEV;
-		out->lkey = pz->dma_key;
-	}
-	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
-		return -EACCES;
-	if (unlikely(!dat_lmr_covers(lmr, addr, len)))
-		return -ERANGE;
-	out->addr = addr + lmr->shift;
-	out->length = len;
-	return 0;
-}
-
-/**
- * dat_lmr_resolve_near() - the same for most segments of a kernel consumer's
- * @pz: protection zone of the endpoint
- * @context: of the LMR, as somebody says
- * @addr: first byte
- * @len: bytes, not 0
- * @write: the memory will be written
- * @out: result
- *
- * Context: as dat_lmr_resolve_quick().  Return: false: that one has to look.
- */
-static __always_inline bool dat_lmr_resolve_near(struct dat_pz *pz, u32 context, u64 addr,
-						 u64 len, bool write, struct ib_sge *out)
-{
-	struct dat_lmr *lmr = rcu_dereference_check(pz->near[context % DAT_PZ_NEAR],
-						    rcu_read_lock_bh_held());
-
-	/* Pairs with dat_lmr_open(). */
-	if (unlikely(!lmr || smp_load_acquire(&lmr->context) != context))
-		return false;
-	if (unlikely((write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE)) ||
-		     !dat_lmr_covers(lmr, addr, len)))
-		return false;
-	out->addr = addr + lmr->shift;
-	out->length = len;
-	out->lkey = lmr->lkey;
-	return true;
 }
 
 /* kmem.c */
@@ -1537,13 +1448,13 @@ static inline bool dat_queue_settled(const struct dat_conn *conn)
 
 	/* Where posts may go at once it is neither stopped nor ending. */
 	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
-	       (likely(ep->direct == conn) ||
+	       (likely(ep->open == conn) ||
 		(conn->state == DAT_CONN_ESTABLISHED && !dat_queue_stopped(conn)));
 }
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
-void dat_queue_refused_sq(struct dat_conn *conn, const struct ib_send_wr *bad);
-void dat_queue_refused_rq(struct dat_conn *conn, const struct dat_slot *slot, int err);
+int dat_queue_post(struct dat_ep *ep, u64 limit);
+int dat_queue_post_recv(struct dat_ep *ep, u64 limit);
 void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f);
@@ -1565,8 +1476,8 @@ static inline int dat_wr_send_flags(u8 flags)
 	       (flags & DAT_SQE_FENCE ? IB_SEND_FENCE : 0);
 }
 
-int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
-		  u32 msg_max, struct ib_sge *sge, u32 *len);
+int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
+		  struct ib_sge *sge);
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len);
 int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,

@@ -40,7 +40,7 @@ void dat_ep_settle(struct dat_ep *ep)
 	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
 	    dat_conn_is_closing(conn) || conn->unordered || dat_queue_stopped(conn))
 		conn = NULL;
-	ep->direct = conn;
+	ep->open = conn;
 }
 
 /**

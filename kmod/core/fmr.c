@@ -394,15 +394,15 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 	dat_obj_unuse(&lmr->obj);
 }
 
-/* Make the transport's request of conn->wr.  Return: 0, or -EINVAL. */
+/* Make the transport's request of ep->wr.  Return: 0, or -EINVAL. */
 int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out)
 {
-	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->wr);
+	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->ep->wr);
 
 	if (!lmr || lmr->pz != conn->ep->pz)
 		return -EINVAL;
-	if (conn->wr.op == DAT_KOP_LMR_INVALIDATE)
+	if (conn->ep->wr.op == DAT_KOP_LMR_INVALIDATE)
 		dat_lmr_close(lmr);
-	conn->dev->ops->lmr_build(lmr, conn->wr.op, out);
+	conn->dev->ops->lmr_build(lmr, conn->ep->wr.op, out);
 	return 0;
 }

@@ -71,31 +71,6 @@ void dat_lmr_release_ia(struct dat_ia *ia)
 	ida_destroy(&ia->lmr_ids);
 }
 
-/* Where it is in the table of its zone, or NULL. */
-static struct dat_lmr __rcu **lmr_near(const struct dat_lmr *lmr)
-{
-	u32 at = lmr->index % DAT_PZ_NEAR;
-
-	return at && lmr->pz && lmr->obj.ia->face->kernel ? &lmr->pz->near[at] : NULL;
-}
-
-static void lmr_publish_near(struct dat_lmr *lmr)
-{
-	struct dat_lmr __rcu **near = lmr_near(lmr);
-
-	if (near)
-		rcu_assign_pointer(*near, lmr);
-}
-
-static void lmr_forget_near(struct dat_lmr *lmr)
-{
-	struct dat_lmr __rcu **near = lmr_near(lmr);
-
-	/* Unless it is another's by now. */
-	if (near)
-		unrcu_pointer(cmpxchg(near, RCU_INITIALIZER(lmr), NULL));
-}
-
 static int lmr_alloc_index(struct dat_lmr *lmr)
 {
 	struct dat_ia *ia = lmr->obj.ia;
@@ -118,7 +93,6 @@ static int lmr_alloc_index(struct dat_lmr *lmr)
 	rcu_assign_pointer(lmr_table(ia)->lmr[index], lmr);
 	spin_unlock(&ia->lmr_lock);
 	lmr->index = index;
-	lmr_publish_near(lmr);
 	return 0;
 }
 
@@ -128,7 +102,6 @@ static void lmr_free_index(struct dat_lmr *lmr)
 
 	if (!lmr->index)
 		return;
-	lmr_forget_near(lmr);
 	spin_lock(&ia->lmr_lock);
 	RCU_INIT_POINTER(lmr_table(ia)->lmr[lmr->index], NULL);
 	spin_unlock(&ia->lmr_lock);
@@ -254,7 +227,7 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve_quick(). */
+/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve(). */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;
@@ -307,11 +280,42 @@ static void lmr_release(struct dat_obj *obj)
 		lmr->kind->free(lmr);
 }
 
-/* The same as dat_lmr_resolve_quick(), for those who don't count. */
+/**
+ * dat_lmr_resolve() - turn a segment into what a QP takes
+ * @pz: protection zone of the endpoint or SRQ
+ * @context: context of the LMR, unchecked
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @write: the memory will be written
+ * @out: result
+ *
+ * Every LMR has local read: devices grant it always, and programs in the field send from
+ * memory that they registered for local write alone.
+ *
+ * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
+ * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
+ * -ERANGE the segment is not inside of it.
+ */
 int dat_lmr_resolve(struct dat_pz *pz, u32 context, u64 addr, u32 len, bool write,
 		    struct ib_sge *out)
 {
-	return dat_lmr_resolve_quick(pz, context, addr, len, write, out);
+	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, context);
+
+	if (unlikely(!lmr))
+		return -EACCES;
+	out->lkey = lmr->lkey;
+	if (unlikely(READ_ONCE(lmr->pz) != pz)) {
+		if (lmr->kind != &dat_lmr_reserved_kind)
+			return -EXDEV;
+		out->lkey = pz->dma_key;
+	}
+	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
+		return -EACCES;
+	if (unlikely(!dat_lmr_covers(lmr, addr, len)))
+		return -ERANGE;
+	out->addr = addr + lmr->shift;
+	out->length = len;
+	return 0;
 }
 
 /**

@@ -115,7 +115,7 @@ static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 /* A bind has its turn when all before it are complete. */
 static int sq_take_bind(struct dat_conn *conn)
 {
-	const struct dat_wr *wr = &conn->wr;
+	const struct dat_wr *wr = &conn->ep->wr;
 
 	if (wr->num_sge || wr->raddr > U32_MAX)
 		return -EINVAL;
@@ -132,7 +132,7 @@ static int sq_take_bind(struct dat_conn *conn)
  */
 static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 {
-	const struct dat_wr *wr = &conn->wr;
+	const struct dat_wr *wr = &conn->ep->wr;
 
 	if (!n && !conn->inflight)
 		conn->reads = 0;
@@ -147,7 +147,7 @@ static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 /* An invalidation may want to be alone; see dat_conn_progress(). */
 static bool sq_alone(const struct dat_conn *conn, unsigned int n)
 {
-	const struct dat_wr *wr = &conn->wr;
+	const struct dat_wr *wr = &conn->ep->wr;
 
 	return wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
 	       (n || conn->inflight);
@@ -156,7 +156,7 @@ static bool sq_alone(const struct dat_conn *conn, unsigned int n)
 /* Few requests have to, on few devices: this is in the way of all. */
 static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 {
-	if (likely(conn->wr.op < DAT_OP_LAST && !conn->unordered))
+	if (likely(conn->ep->wr.op < DAT_OP_LAST && !conn->unordered))
 		return false;
 	conn->fenced = sq_alone(conn, n) || (conn->unordered && sq_reads_first(conn, n));
 	return conn->fenced;
@@ -174,7 +174,7 @@ static void sq_tells_itself(struct ib_send_wr *wr)
 static void sq_refuse(struct dat_conn *conn, int err)
 {
 	struct dat_failure *f = &conn->sq_failed;
-	struct dat_wr *wr = &conn->wr;
+	struct dat_wr *wr = &conn->ep->wr;
 
 	queue_fail(&conn->ep->sq, f, wr->cookie, wr->flags, err);
 	/* Also of a malformed one: whatever it names waits in vain for another. */
@@ -187,12 +187,12 @@ static void sq_refuse(struct dat_conn *conn, int err)
 /* What its completion will tell. */
 static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
 {
-	slot->cookie = conn->wr.cookie;
-	slot->flags = conn->wr.flags;
+	slot->cookie = conn->ep->wr.cookie;
+	slot->flags = conn->ep->wr.flags;
 	slot->at = conn->ep->sq.head - 1;
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
-	trace_dat_post(&conn->ep->obj, conn->wr.op, slot->cookie, slot->len, wr->num_sge);
+	trace_dat_post(&conn->ep->obj, conn->ep->wr.op, slot->cookie, slot->len, wr->num_sge);
 }
 
 /* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
@@ -204,7 +204,7 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	struct dat_slot *slot;
 	int ret;
 
-	ret = q->ops->fetch(q, &conn->wr);
+	ret = q->ops->fetch(q, &ep->wr);
 	if (!ret)
 		return 0;
 	if (ret == -EOVERFLOW) {
@@ -216,7 +216,7 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		return 0;
 	}
 	slot = queue_slot(q, conn->sq_slots);
-	if (ret > 0 && conn->wr.op == DAT_OP_RMR_BIND) {
+	if (ret > 0 && conn->ep->wr.op == DAT_OP_RMR_BIND) {
 		ret = sq_take_bind(conn);
 		if (!ret)
 			return 0;
@@ -230,8 +230,8 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	sq_fill_slot(conn, slot, &conn->send_wr[n].wr);
 	if (unlikely(conn->unordered))
 		sq_tells_itself(&conn->send_wr[n].wr);
-	if (unlikely(conn->wr.op >= DAT_OP_LAST))
-		slot->lmr = dat_fmr_find(ep->obj.ia, &conn->wr);
+	if (unlikely(conn->ep->wr.op >= DAT_OP_LAST))
+		slot->lmr = dat_fmr_find(ep->obj.ia, &ep->wr);
 	if (n)
 		conn->send_wr[n - 1].wr.next = &conn->send_wr[n].wr;
 	return 1;
@@ -366,28 +366,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	sq_see_to_stop(conn);
 }
 
-/**
- * dat_queue_refused_sq() - the device refused a request that was posted by itself
- * @conn: where; it is counted as in flight
- * @bad: what it says about it
- *
- * Context: ep->lock held.
- */
-void dat_queue_refused_sq(struct dat_conn *conn, const struct ib_send_wr *bad)
-{
-	sq_refused(conn, bad);
-	sq_see_to_stop(conn);
-}
-
-/**
- * dat_queue_refused_rq() - a receive could not be built, or the device refused it
- * @conn: where
- * @slot: of it
- * @err: why
- *
- * Context: ep->lock held.
- */
-void dat_queue_refused_rq(struct dat_conn *conn, const struct dat_slot *slot, int err)
+/* A receive could not be built, or the device refused it. */
+static void rq_refused(struct dat_conn *conn, const struct dat_slot *slot, int err)
 {
 	queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, err);
 	dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -398,14 +378,14 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
 	struct ib_recv_wr *wr = &conn->recv_wr[0];
 
-	slot->cookie = conn->wr.cookie;
-	slot->flags = conn->wr.flags;
+	slot->cookie = conn->ep->wr.cookie;
+	slot->flags = conn->ep->wr.flags;
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
 	if (!ret)
 		ret = conn->dev->ops->post_recv(conn, wr);
 	if (unlikely(ret)) {
-		dat_queue_refused_rq(conn, slot, ret);
+		rq_refused(conn, slot, ret);
 		return ret;
 	}
 	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
@@ -420,7 +400,7 @@ static int rq_next(struct dat_conn *conn)
 	struct dat_slot *slot;
 	int ret;
 
-	ret = q->ops->fetch(q, &conn->wr);
+	ret = q->ops->fetch(q, &ep->wr);
 	if (!ret)
 		return 0;
 	if (ret == -EOVERFLOW) {
@@ -471,6 +451,139 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 	}
 	q->ops->publish(q);
 	return more;
+}
+
+/* Nothing is in the ring before a new entry, and the device has room for it. */
+static __always_inline bool queue_is_free(const struct dat_queue *q)
+{
+	return dat_kring_idle(q) && queue_has_room(q);
+}
+
+/* Post ep->wr, whose @n segments are in ep->sge, past the ring. */
+static void sq_post_now(struct dat_conn *conn, u32 n)
+{
+	struct ib_rdma_wr *out = &conn->send_wr[0].rdma;
+	const struct ib_send_wr *bad = NULL;
+	struct dat_ep *ep = conn->ep;
+	const struct dat_wr *wr = &ep->wr;
+	struct dat_queue *q = &ep->sq;
+	struct dat_slot *slot;
+
+	dat_kring_pass(q);
+	slot = queue_slot(q, conn->sq_slots);
+	slot->len = wr->len;
+	out->wr.sg_list = ep->sge;
+	out->wr.num_sge = n;
+	out->wr.send_flags = dat_wr_send_flags(wr->flags) | IB_SEND_SIGNALED;
+	out->wr.opcode = IB_WR_SEND;
+	if (wr->op == DAT_OP_RDMA_WRITE) {
+		out->wr.opcode = IB_WR_RDMA_WRITE;
+		out->remote_addr = wr->raddr;
+		out->rkey = wr->rkey;
+	}
+	sq_fill_slot(conn, slot, &out->wr);
+	conn->inflight++;
+	if (unlikely(conn->dev->ops->post_send(conn, &out->wr, &bad))) {
+		sq_refused(conn, bad);
+		sq_see_to_stop(conn);
+	}
+}
+
+/* A read transfers exactly @bytes, so its segments are cut to them. */
+static int wr_cut(struct dat_wr *wr, u64 bytes)
+{
+	u32 i;
+
+	if (wr->len < bytes)
+		return -EMSGSIZE;
+	for (i = 0; i < wr->num_sge; i++) {
+		wr->sge[i].len = min_t(u64, wr->sge[i].len, bytes);
+		bytes -= wr->sge[i].len;
+	}
+	return 0;
+}
+
+/**
+ * dat_queue_post() - post the request in ep->wr
+ * @ep: endpoint of a kernel consumer, not dead
+ * @limit: longest message; of an RDMA read: bytes it transfers
+ *
+ * What the device refuses completes with an error.
+ *
+ * Context: ep->lock held.
+ * Return: 0; what dat_lmr_resolve() says; -EMSGSIZE: too long, or too short for a read;
+ * -ENOTCONN: neither connected nor disconnected; -E2BIG: a modification that is under way has
+ * made entries too small for so many segments; -ENOSPC: the queue is full.
+ */
+int dat_queue_post(struct dat_ep *ep, u64 limit)
+{
+	struct dat_conn *conn = ep->open;
+	struct dat_queue *q = &ep->sq;
+	struct dat_wr *wr = &ep->wr;
+	int n = 0, ret = 0;
+
+	lockdep_assert_held(&ep->lock);
+	/* Others have no segments, or one of an RMR, which may not be bound yet. */
+	if (wr->op <= DAT_OP_RDMA_READ) {
+		n = dat_wr_to_sge(ep->pz, wr, DAT_MAX_SGE, wr->op == DAT_OP_RDMA_READ, ep->sge);
+		if (unlikely(n < 0))
+			return n;
+		if (wr->op == DAT_OP_RDMA_READ)
+			ret = wr_cut(wr, limit);
+		else if (unlikely(wr->len > limit))
+			ret = -EMSGSIZE;
+		if (unlikely(ret))
+			return ret;
+	}
+	if (likely(conn && (wr->op == DAT_OP_RDMA_WRITE || (wr->op == DAT_OP_SEND && !wr->raddr)) &&
+		   wr->num_sge <= ep->attr.max_request_iov && queue_is_free(q))) {
+		sq_post_now(conn, n);
+		return 0;
+	}
+	if (ep->state != DAT_EP_CONNECTED && ep->state != DAT_EP_DISCONNECTED)
+		return -ENOTCONN;
+	if (wr->num_sge > q->ring.max_sge)
+		return -E2BIG;
+	if (!q->ops->put(q, wr))
+		return -ENOSPC;
+	dat_ep_kick_locked(ep, q);
+	return 0;
+}
+
+/**
+ * dat_queue_post_recv() - post the receive in ep->wr
+ * @ep: endpoint of a kernel consumer, not dead, without SRQ
+ * @limit: longest message
+ *
+ * Context: ep->lock held.  Return: as dat_queue_post(), but for -ENOTCONN and -E2BIG.
+ */
+int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
+{
+	struct dat_conn *conn = ep->open;
+	struct dat_queue *q = &ep->rq;
+	struct dat_wr *wr = &ep->wr;
+	struct dat_slot *slot;
+	int n;
+
+	lockdep_assert_held(&ep->lock);
+	n = dat_wr_to_sge(ep->pz, wr, DAT_MAX_SGE, true, ep->sge);
+	if (unlikely(n < 0))
+		return n;
+	if (unlikely(wr->len > limit))
+		return -EMSGSIZE;
+	if (likely(conn && wr->num_sge <= ep->attr.max_recv_iov && queue_is_free(q))) {
+		dat_kring_pass(q);
+		slot = queue_slot(q, conn->rq_slots);
+		slot->len = wr->len;
+		conn->recv_wr[0].sg_list = ep->sge;
+		conn->recv_wr[0].num_sge = n;
+		rq_post(conn, slot, 0);
+		return 0;
+	}
+	if (!q->ops->put(q, wr))
+		return -ENOSPC;
+	dat_ep_kick_locked(ep, q);
+	return 0;
 }
 
 /* Complete the entry that was found to be bad. */

@@ -149,10 +149,10 @@ static int srq_post(struct dat_srq *srq)
 	lockdep_assert_held(&srq->lock);
 	if (srq->wr.flags)
 		return -EBADMSG;
-	n = dat_wr_to_sge(srq->pz, &srq->wr, srq->max_iov, true, U32_MAX, srq->sge,
-			  &slot->len);
-	if (n < 0)
+	n = dat_wr_to_sge(srq->pz, &srq->wr, srq->max_iov, true, srq->sge);
+	if (n < 0 || srq->wr.len > U32_MAX)
 		return -EBADMSG;
+	slot->len = srq->wr.len;
 	rwr.num_sge = n;
 	slot->cookie = srq->wr.cookie;
 	slot->flags = 0;

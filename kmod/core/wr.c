@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* From a checked copy of a queue entry to a verbs work request. */
-#include <linux/overflow.h>
-
 #include "core/dat.h"
 
 /* What a request may hold. */
@@ -23,23 +21,22 @@ static const struct wr_op {
 /**
  * dat_wr_to_sge() - resolve the segments of a work request
  * @pz: zone that the LMRs must be of
- * @wr: private copy
+ * @wr: private copy; its len is set
  * @max_sge: segments that the device takes
  * @write: the memory will be written
- * @msg_max: bytes that one message may have
  * @sge: result
- * @len: result: bytes in all
  *
  * Empty segments are dropped, whatever else they say.
  *
- * Context: softirqs disabled, or RCU.  Return: segments, -E2BIG, -EMSGSIZE, or what
- * dat_lmr_resolve() says.
+ * Context: softirqs disabled, or RCU.  Return: segments, -E2BIG, or what dat_lmr_resolve()
+ * says.
  */
-int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool write,
-		  u32 msg_max, struct ib_sge *sge, u32 *len)
+int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
+		  struct ib_sge *sge)
 {
-	u32 total = 0, n = 0, i;
 	const struct dat_sge *s;
+	u32 n = 0, i;
+	u64 len = 0;
 	int ret;
 
 	for (i = 0; i < wr->num_sge; i++) {
@@ -51,13 +48,22 @@ int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool 
 		ret = dat_lmr_resolve(pz, s->lmr, s->addr, s->len, write, &sge[n]);
 		if (ret)
 			return ret;
-		if (check_add_overflow(total, s->len, &total))
-			return -EMSGSIZE;
+		len += s->len;
 		n++;
 	}
-	if (total > msg_max)
+	wr->len = len;
+	return n;
+}
+
+/* Segments and bytes of ep->wr, no more bytes than a message may have. */
+static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
+		      struct ib_sge *sge, u32 *len)
+{
+	int n = dat_wr_to_sge(ep->pz, &ep->wr, max_sge, write, sge);
+
+	if (n >= 0 && ep->wr.len > max_len)
 		return -EMSGSIZE;
-	*len = total;
+	*len = ep->wr.len;
 	return n;
 }
 
@@ -65,14 +71,13 @@ int dat_wr_to_sge(struct dat_pz *pz, const struct dat_wr *wr, u32 max_sge, bool 
 static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 			       struct ib_sge *sge, u32 *len)
 {
-	const struct dat_wr *wr = &conn->wr;
+	const struct dat_wr *wr = &conn->ep->wr;
 	struct dat_ep *ep = conn->ep;
 	int n;
 
 	if (!ep->sq.kernel || wr->raddr != DAT_KOP_SEND_INVALIDATE)
 		return -EINVAL;
-	n = dat_wr_to_sge(ep->pz, wr, ep->attr.max_request_iov, false, ep->obj.ia->msg_max, sge,
-			  len);
+	n = wr_resolve(ep, ep->attr.max_request_iov, false, ep->obj.ia->msg_max, sge, len);
 	if (n < 0)
 		return n;
 	out->wr.opcode = IB_WR_SEND_WITH_INV;
@@ -95,7 +100,7 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 }
 
 /**
- * dat_wr_build_send() - make a verbs request of conn->wr
+ * dat_wr_build_send() - make a verbs request of ep->wr
  * @conn: where it will be posted
  * @out: result, but for next and wr_cqe
  * @sge: room for attr.max_request_iov segments
@@ -106,13 +111,14 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
 {
-	const struct dat_wr *wr = &conn->wr;
+	const struct dat_wr *wr = &conn->ep->wr;
 	const struct wr_op *op = &wr_ops[wr->op];
 	struct dat_ep *ep = conn->ep;
 	u32 max_sge = ep->attr.max_request_iov;
 	int n;
 
-	memset(out, 0, sizeof(*out));
+	out->wr.sg_list = sge;
+	out->wr.num_sge = 0;
 	out->wr.send_flags = dat_wr_send_flags(wr->flags);
 	*len = 0;
 	if (unlikely(op->build))
@@ -128,8 +134,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	if (unlikely(wr->op == DAT_KOP_READ_TO_RMR))
 		n = wr_window_to_sge(ep, wr, sge, len);
 	else
-		n = dat_wr_to_sge(ep->pz, wr, max_sge, op->writes, ep->obj.ia->msg_max, sge,
-				  len);
+		n = wr_resolve(ep, max_sge, op->writes, ep->obj.ia->msg_max, sge, len);
 	if (n < 0)
 		return n;
 	out->wr.opcode = op->opcode;
@@ -141,7 +146,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 }
 
 /**
- * dat_wr_build_recv() - make a verbs receive of conn->wr
+ * dat_wr_build_recv() - make a verbs receive of ep->wr
  * @conn: where it will be posted
  * @out: result, but for next and wr_cqe
  * @sge: room for attr.max_recv_iov segments
@@ -155,7 +160,7 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	struct dat_ep *ep = conn->ep;
 	int n;
 
-	n = dat_wr_to_sge(ep->pz, &conn->wr, ep->attr.max_recv_iov, true, U32_MAX, sge, len);
+	n = wr_resolve(ep, ep->attr.max_recv_iov, true, U32_MAX, sge, len);
 	if (n < 0)
 		return n;
 	out->sg_list = sge;

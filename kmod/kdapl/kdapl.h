@@ -293,21 +293,6 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 	return kdat_find_any(handle);
 }
 
-/**
- * kdat_near_ep() - look an EP up in kdat_near alone
- * @handle: handle, unchecked
- *
- * Context: as kdat_find().  Return: the EP, or NULL; NULL also if the EP is not in the table.
- */
-static __always_inline struct dat_ep *kdat_near_ep(DAT_EP_HANDLE handle)
-{
-	u64 h = kdat_to_u64(handle);
-	struct dat_obj *obj;
-
-	obj = rcu_dereference_check(*kdat_near_of(h, true), rcu_read_lock_bh_held());
-	return likely(obj && obj->user_data == h) ? to_dat_ep(obj) : NULL;
-}
-
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
 /* Fills in the event of a successful DTO. */
@@ -397,33 +382,21 @@ void kdat_cr_take_ep(struct dat_cr *cr);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
 /* post.c */
-/**
- * struct kdat_request - arguments of a request; see kdat_post_locked()
- * @op: enum dat_op or enum dat_kop
- * @flags: DAT_COMPLETION_FLAGS, checked; flags outside DAT_SQE_FLAGS_ALL are dropped
- * @num: number of local segments, at most attr.max_request_iov
- * @iov: local segments, checked
- * @remote: memory of the peer, for callers that derive @rkey and @raddr from it
- * @cookie: cookie of the consumer
- * @rkey: as in struct dat_sqe
- * @raddr: as in struct dat_sqe
- * @length: number of bytes to transfer; segments are cut to it
- */
-struct kdat_request {
-	u8			op;
-	u32			flags;
-	DAT_COUNT		num;
-	const DAT_LMR_TRIPLET	*iov;
-	const DAT_RMR_TRIPLET	*remote;
-	DAT_CONTEXT		cookie;
-	u32			rkey;
-	u64			raddr;
-	u64			length;
-};
+/* Fill in ep->wr, but for the segments.  Its flags are those of dat_report_dto(). */
+static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u32 flags,
+					 u64 raddr, u32 rkey)
+{
+	struct dat_wr *wr = &ep->wr;
 
-DAT_RETURN kdat_post_locked(struct dat_ep *ep, const struct kdat_request *r);
-DAT_RETURN kdat_check_iov(struct dat_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-			  bool write, u64 *total);
+	wr->op = op;
+	wr->flags = dat_kring_flags(op, flags & DAT_SQE_FLAGS_ALL);
+	wr->num_sge = 0;
+	wr->rkey = rkey;
+	wr->cookie = cookie;
+	wr->raddr = raddr;
+}
+
+DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit);
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed);
 
 #endif /* _DAT_KDAT_H */

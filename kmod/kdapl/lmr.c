@@ -700,7 +700,9 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct region *r)
  * @bad_flags: what to say of others
  * @context: result of a bind
  * @rkey: result of a bind
- * @r: what to post
+ * @op: DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
+ * @flags: DAT_COMPLETION_FLAGS
+ * @cookie: the consumer's
  */
 struct fmr_request {
 	struct dat_lmr		*lmr;
@@ -709,24 +711,26 @@ struct fmr_request {
 	DAT_RETURN		bad_flags;
 	u32			context;
 	u32			rkey;
-	struct kdat_request	r;
+	u8			op;
+	u32			flags;
+	DAT_LMR_COOKIE		cookie;
 };
 
 static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 {
-	struct kdat_request *r = &f->r;
+	u64 raddr = f->lmr->obj.id;
 
 	lockdep_assert_held(&ep->lock);
 	if (ep->obj.ia != f->lmr->obj.ia)
 		return KDAT_BAD(EP);
 	if (ep->pz != f->lmr->pz)
 		return KDAT_ERR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
-	if (kdat_request_flags_bad(ep, r->flags, f->allowed))
+	if (kdat_request_flags_bad(ep, f->flags, f->allowed))
 		return f->bad_flags;
-	r->raddr = f->lmr->obj.id;
-	if (r->flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
-		r->raddr |= DAT_KOP_FENCE;
-	return kdat_post_locked(ep, r);
+	if (f->flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
+		raddr |= DAT_KOP_FENCE;
+	kdat_fill_wr(ep, f->op, f->cookie.as_64, f->flags, raddr, 0);
+	return kdat_post_wr(ep, 0);
 }
 
 /* The entry may have ended before the post returns. */
@@ -789,7 +793,7 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 {
 	struct fmr_request f = {
 		.allowed = FMR_FLAGS, .bad_flags = KDAT_ARG(9),
-		.r = { .op = DAT_KOP_LMR_FMR, .flags = completion_flags, .cookie = user_cookie },
+		.op = DAT_KOP_LMR_FMR, .flags = completion_flags, .cookie = user_cookie,
 	};
 	struct region region = {
 		.type = mem_type, .memory = region_description, .length = num_pages,
@@ -855,8 +859,7 @@ DAT_RETURN kdat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handl
 {
 	struct fmr_request f = {
 		.handle = lmr_handle, .allowed = INV_FLAGS, .bad_flags = KDAT_ARG(4),
-		.r = { .op = DAT_KOP_LMR_INVALIDATE, .flags = completion_flags,
-		       .cookie = user_cookie },
+		.op = DAT_KOP_LMR_INVALIDATE, .flags = completion_flags, .cookie = user_cookie,
 	};
 
 	return kdat_ep_call(ep_handle, invalidate, &f);

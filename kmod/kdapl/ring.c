@@ -16,28 +16,41 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
 	return (void *)q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
-/**
- * dat_kring_next() - where the next entry goes
- * @q: queue of a kernel consumer; its lock is held
- *
- * Return: struct dat_sqe or dat_rqe with room for the segments, to be followed by
- * dat_kring_push(); or NULL: the queue is full, or about to be
- * another one.
- */
-void *dat_kring_next(const struct dat_queue *q)
+/* Where the next entry goes; NULL: the ring is full, or its entries are being copied elsewhere. */
+static void *kring_next(const struct dat_queue *q)
 {
 	u32 tail = *kring_tail(q);
 
-	/* What it holds is just being copied elsewhere. */
-	if (q->frozen)
-		return NULL;
-	return tail - q->done < q->entries ? kring_entry(q, tail) : NULL;
+	return !q->frozen && tail - q->done < q->entries ? kring_entry(q, tail) : NULL;
 }
 
-/* The entry is whole. */
-void dat_kring_push(struct dat_queue *q)
+static bool ksq_put(struct dat_queue *q, const struct dat_wr *wr)
 {
+	struct dat_sqe *sqe = kring_next(q);
+
+	if (!sqe)
+		return false;
+	*sqe = (struct dat_sqe) {
+		.opcode = wr->op, .flags = wr->flags & DAT_SQE_FLAGS_ALL, .num_sge = wr->num_sge,
+		.rkey = wr->rkey, .cookie = wr->cookie, .raddr = wr->raddr,
+	};
+	memcpy(sqe + 1, wr->sge, wr->num_sge * sizeof(wr->sge[0]));
 	++*kring_tail(q);
+	return true;
+}
+
+static bool krq_put(struct dat_queue *q, const struct dat_wr *wr)
+{
+	struct dat_rqe *rqe = kring_next(q);
+
+	if (!rqe)
+		return false;
+	*rqe = (struct dat_rqe) {
+		.cookie = wr->cookie, .num_sge = wr->num_sge, .flags = wr->flags,
+	};
+	memcpy(rqe + 1, wr->sge, wr->num_sge * sizeof(wr->sge[0]));
+	++*kring_tail(q);
+	return true;
 }
 
 static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
@@ -98,6 +111,7 @@ static void kring_disarm(struct dat_queue *q)
 
 const struct dat_queue_ops kdat_sq_ops = {
 	.fetch		= ksq_fetch,
+	.put		= ksq_put,
 	.publish	= kring_publish,
 	.pending	= kring_pending,
 	.arm		= kring_arm,
@@ -106,6 +120,7 @@ const struct dat_queue_ops kdat_sq_ops = {
 
 const struct dat_queue_ops kdat_rq_ops = {
 	.fetch		= krq_fetch,
+	.put		= krq_put,
 	.publish	= kring_publish,
 	.pending	= kring_pending,
 	.arm		= kring_arm,

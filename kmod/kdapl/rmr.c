@@ -69,15 +69,15 @@ static DAT_RETURN bind_check(struct dat_ep *ep, const struct dat_rmr *rmr, u32 f
 }
 
 static DAT_RETURN bind_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
-			    struct kdat_request *r)
+			    DAT_RMR_COOKIE cookie, u32 flags)
 {
 	DAT_RETURN rc = KDAT_BAD(EP);
 
-	r->raddr = rmr->obj.id;
-	r->rkey = ticket;
 	spin_lock_bh(&ep->lock);
-	if (!ep->dead)
-		rc = kdat_post_locked(ep, r);
+	if (!ep->dead) {
+		kdat_fill_wr(ep, DAT_OP_RMR_BIND, cookie.as_64, flags, rmr->obj.id, ticket);
+		rc = kdat_post_wr(ep, 0);
+	}
 	spin_unlock_bh(&ep->lock);
 	if (rc != DAT_SUCCESS)
 		dat_rmr_forget(rmr, ticket);
@@ -88,14 +88,18 @@ static DAT_RETURN bind_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
  * struct bind_handles - handles that a binding refers to
  * @lmr: LMR whose memory is bound; ignored by an unbind
  * @ep: EP whose queue gets the request
+ * @cookie: cookie of the consumer
+ * @flags: DAT_COMPLETION_FLAGS
  */
 struct bind_handles {
 	DAT_LMR_HANDLE	lmr;
 	DAT_EP_HANDLE	ep;
+	DAT_RMR_COOKIE	cookie;
+	u32		flags;
 };
 
 static DAT_RETURN rmr_bind(struct dat_rmr *rmr, const struct bind_handles *h,
-			   struct dat_rmr_bind *arg, struct kdat_request *r)
+			   struct dat_rmr_bind *arg)
 {
 	struct dat_ia *ia = rmr->obj.ia;
 	struct dat_lmr *lmr = NULL;
@@ -114,11 +118,11 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, const struct bind_handles *h,
 	rc = KDAT_ERR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
 	if (lmr && lmr == READ_ONCE(ia->reserved))
 		goto out_put_lmr;
-	rc = bind_check(ep, rmr, r->flags);
+	rc = bind_check(ep, rmr, h->flags);
 	if (rc != DAT_SUCCESS)
 		goto out_put_lmr;
 	ret = dat_rmr_bind(rmr, lmr, arg);
-	rc = ret ? bind_error(ret) : bind_post(ep, rmr, arg->ticket, r);
+	rc = ret ? bind_error(ret) : bind_post(ep, rmr, arg->ticket, h->cookie, h->flags);
 out_put_lmr:
 	dat_obj_put(lmr ? &lmr->obj : NULL);
 out_put_ep:
@@ -146,9 +150,9 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
 			 DAT_RMR_CONTEXT *rmr_context)
 {
-	struct bind_handles h = { .lmr = lmr_handle, .ep = ep_handle };
-	struct kdat_request r = {
-		.op = DAT_OP_RMR_BIND, .flags = completion_flags, .cookie = user_cookie,
+	struct bind_handles h = {
+		.lmr = lmr_handle, .ep = ep_handle, .cookie = user_cookie,
+		.flags = completion_flags,
 	};
 	struct dat_rmr_bind arg = {};
 	struct dat_rmr *rmr;
@@ -163,7 +167,7 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 	rmr = kdat_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
 	if (IS_ERR(rmr))
 		return kdat_lookup_error(PTR_ERR(rmr), KDAT_BAD(RMR));
-	rc = rmr_bind(rmr, &h, &arg, &r);
+	rc = rmr_bind(rmr, &h, &arg);
 	kdat_done(&rmr->obj);
 	if (rc == DAT_SUCCESS)
 		*rmr_context = arg.rmr_context;
