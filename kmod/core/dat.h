@@ -1184,8 +1184,6 @@ void dat_lmr_init_ia(struct dat_ia *ia);
 void dat_lmr_release_ia(struct dat_ia *ia);
 void dat_lmr_open(struct dat_lmr *lmr);
 void dat_lmr_close(struct dat_lmr *lmr);
-int dat_lmr_resolve(struct dat_pz *pz, u32 context, u64 addr, u32 len, bool write,
-		    struct ib_sge *out);
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu);
 
 #define DAT_LMR_INDEX_BITS	20

@@ -227,7 +227,7 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/* Each zone has a key for all DMA addresses, from the beginning; see dat_lmr_resolve(). */
+/* Each zone has a key for all DMA addresses, from the beginning; see dat_wr_to_sge(). */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;
@@ -278,44 +278,6 @@ static void lmr_release(struct dat_obj *obj)
 
 	if (lmr->kind->free)
 		lmr->kind->free(lmr);
-}
-
-/**
- * dat_lmr_resolve() - turn a segment into what a QP takes
- * @pz: protection zone of the endpoint or SRQ
- * @context: context of the LMR, unchecked
- * @addr: first byte
- * @len: bytes, not 0
- * @write: the memory will be written
- * @out: result
- *
- * Every LMR has local read: devices grant it always, and programs in the field send from
- * memory that they registered for local write alone.
- *
- * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
- * Return: 0, -EACCES no such LMR, or it may not be written, -EXDEV it is of another zone,
- * -ERANGE the segment is not inside of it.
- */
-int dat_lmr_resolve(struct dat_pz *pz, u32 context, u64 addr, u32 len, bool write,
-		    struct ib_sge *out)
-{
-	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, context);
-
-	if (unlikely(!lmr))
-		return -EACCES;
-	out->lkey = lmr->lkey;
-	if (unlikely(READ_ONCE(lmr->pz) != pz)) {
-		if (lmr->kind != &dat_lmr_reserved_kind)
-			return -EXDEV;
-		out->lkey = pz->dma_key;
-	}
-	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
-		return -EACCES;
-	if (unlikely(!dat_lmr_covers(lmr, addr, len)))
-		return -ERANGE;
-	out->addr = addr + lmr->shift;
-	out->length = len;
-	return 0;
 }
 
 /**

@@ -511,7 +511,7 @@ static int wr_cut(struct dat_wr *wr, u64 bytes)
  * What the device refuses completes with an error.
  *
  * Context: ep->lock held.
- * Return: 0; what dat_lmr_resolve() says; -EMSGSIZE: too long, or too short for a read;
+ * Return: 0; what dat_wr_to_sge() says; -EMSGSIZE: too long, or too short for a read;
  * -ENOTCONN: neither connected nor disconnected; -E2BIG: a modification that is under way has
  * made entries too small for so many segments; -ENOSPC: the queue is full.
  */

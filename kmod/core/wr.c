@@ -18,6 +18,33 @@ static const struct wr_op {
 	[DAT_KOP_READ_TO_RMR]		= { IB_WR_RDMA_READ,	true,	true },
 };
 
+/*
+ * The only resolver: from a segment, whose LMR, range and zone are the consumer's word, to what a QP
+ * takes.  Every LMR has local read: devices grant it always, and programs in the field send from
+ * memory that they registered for local write alone.
+ */
+static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg, bool write,
+				   struct ib_sge *out)
+{
+	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, seg->lmr);
+
+	if (unlikely(!lmr))
+		return -EACCES;
+	out->lkey = lmr->lkey;
+	if (unlikely(READ_ONCE(lmr->pz) != pz)) {
+		if (lmr->kind != &dat_lmr_reserved_kind)
+			return -EXDEV;
+		out->lkey = pz->dma_key;
+	}
+	if (write && !(lmr->priv & DAT_PRIV_LOCAL_WRITE))
+		return -EACCES;
+	if (unlikely(!dat_lmr_covers(lmr, seg->addr, seg->len)))
+		return -ERANGE;
+	out->addr = seg->addr + lmr->shift;
+	out->length = seg->len;
+	return 0;
+}
+
 /**
  * dat_wr_to_sge() - resolve the segments of a work request
  * @pz: zone that the LMRs must be of
@@ -28,8 +55,9 @@ static const struct wr_op {
  *
  * Empty segments are dropped, whatever else they say.
  *
- * Context: softirqs disabled, or RCU.  Return: segments, -E2BIG, or what dat_lmr_resolve()
- * says.
+ * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
+ * Return: segments, -E2BIG; -EACCES there is no such LMR, or it may not be written, -EXDEV it is of
+ * another zone, -ERANGE the segment is not inside of it.
  */
 int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 		  struct ib_sge *sge)
@@ -45,7 +73,7 @@ int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 			continue;
 		if (n == max_sge)
 			return -E2BIG;
-		ret = dat_lmr_resolve(pz, s->lmr, s->addr, s->len, write, &sge[n]);
+		ret = resolve(pz, s, write, &sge[n]);
 		if (ret)
 			return ret;
 		len += s->len;

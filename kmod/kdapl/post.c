@@ -41,6 +41,13 @@ static noinline DAT_RETURN post_error(const struct dat_ep *ep, int err)
 	}
 }
 
+static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
+{
+	int ret = dat_queue_post(ep, limit);
+
+	return likely(!ret) ? DAT_SUCCESS : post_error(ep, ret);
+}
+
 /**
  * kdat_post_wr() - post the request in ep->wr
  * @ep: endpoint, not dead
@@ -53,9 +60,7 @@ static noinline DAT_RETURN post_error(const struct dat_ep *ep, int err)
  */
 DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 {
-	int ret = dat_queue_post(ep, limit);
-
-	return likely(!ret) ? DAT_SUCCESS : post_error(ep, ret);
+	return post_wr(ep, limit);
 }
 
 /* @allowed: by the operation; of these the EP may exclude UNSIGNALLED. */
@@ -97,7 +102,7 @@ static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 	kdat_fill_wr(ep, DAT_OP_SEND, cookie.as_64, flags, key ? DAT_KOP_SEND_INVALIDATE : 0,
 		     key ? *key : 0);
 	fill_segments(&ep->wr, num, iov);
-	return kdat_post_wr(ep, attr->max_message_size);
+	return post_wr(ep, attr->max_message_size);
 }
 
 static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT num,
@@ -122,7 +127,7 @@ static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT 
 	/* No read is that long. */
 	if (limit > attr->max_rdma_size)
 		limit = read ? U64_MAX : attr->max_rdma_size;
-	return kdat_post_wr(ep, limit);
+	return post_wr(ep, limit);
 }
 
 static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,

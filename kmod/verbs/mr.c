@@ -3,7 +3,7 @@
  * Zones, and registrations of memory.
  *
  * Kernel memory that is one piece for the device, and for local use only, is reached by the zone's
- * key for DMA addresses, within the range that dat_lmr_resolve() checks.  All else gets a
+ * key for DMA addresses, within the range that dat_wr_to_sge() checks.  All else gets a
  * registration, by which a segment is one piece again and a peer reaches these bytes and
  * no others.
  */
@@ -46,7 +46,7 @@ static int lmr_access(u32 priv)
 		access |= IB_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs want local write along; dat_lmr_resolve() still denies it. */
+	/* Verbs want local write along; dat_wr_to_sge() still denies it. */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
