@@ -276,7 +276,6 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
 	attr->lmr_mem_types_supported = kdat_mem_types();
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	attr->dat_qos_supported = KDAT_QOS_ALL;
 	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
 					   DAT_COMPLETION_SOLICITED_WAIT_FLAG |

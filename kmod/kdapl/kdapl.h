@@ -295,16 +295,6 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
-/* Fills in the event of a successful DTO. */
-static __always_inline void kdat_event_success(const struct dat_eqe *eqe,
-					       DAT_DTO_COMPLETION_EVENT_DATA *dto)
-{
-	dto->ep_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
-	dto->user_cookie.as_64 = eqe->cookie;
-	dto->transfered_length = eqe->data;
-	dto->operation = kdat_dto_ops[eqe->flags >> DAT_EQE_KOP_SHIFT];
-}
-
 /* Fills in the event of any DTO.  The caller has zeroed the fields of other transports. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
@@ -316,12 +306,14 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
 		status = DAT_DTO_ERR_LOCAL_MM_ERROR;
 	dto->status = status;
-	kdat_event_success(eqe, dto);
-	if (unlikely(eqe->data >> DAT_EQE_RKEY_SHIFT)) {
-		dto->transfered_length = (u32)eqe->data;
+	dto->ep_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
+	dto->user_cookie.as_64 = eqe->cookie;
+	dto->transfered_length = (u32)eqe->data;
+	dto->operation = kdat_dto_ops[op];
+	/* 0 but for a receive whose sender has invalidated a key. */
+	dto->rmr_context = eqe->data >> DAT_EQE_RKEY_SHIFT;
+	if (unlikely(dto->rmr_context))
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		dto->rmr_context = eqe->data >> DAT_EQE_RKEY_SHIFT;
-	}
 }
 
 /* ia.c */
