@@ -4,24 +4,25 @@
  *
  *   dat_dev                an RDMA device (ib_client)
  *    └ dat_ia              one opening of one of its ports
- *       ├ dat_cno          what several event rings wake
- *       ├ dat_evd          event ring
+ *       ├ dat_cno          notification object that several EVDs trigger
+ *       ├ dat_evd          event dispatcher with its ring
  *       ├ dat_pz           protection zone (ib_pd)
  *       │  ├ dat_lmr       registered memory (ib_mr)
- *       │  ├ dat_rmr       key for a part of it (ib_mr)
+ *       │  ├ dat_rmr       key for a part of an LMR (ib_mr)
  *       │  ├ dat_srq       shared receive queue (ib_srq)
- *       │  └ dat_ep        endpoint, lives longer than
- *       │     └ dat_conn   one connection of it (cm_id, QP, CQ)
+ *       │  └ dat_ep        endpoint; outlives its connections
+ *       │     └ dat_conn   one connection of the endpoint (cm_id, QP, CQ)
  *       ├ dat_psp          listener (cm_id)
  *       └ dat_cr           connection request (cm_id)
  *
  * References.  A child holds a kref on each parent.  "users" counts the objects
- * that DAT says are in the way of freeing this one; it is -1 from the moment a
- * free has won.
+ * that keep this one from being freed, by the rules of DAT; it is -1 once a free
+ * has succeeded.
  *
- * Two steps to the end.  shutdown() lets go of everything that belongs to the
- * device and may be called any number of times: by free, by IA close, by device
- * removal.  release() runs when the last reference is gone and frees memory.
+ * An object ends in two steps.  shutdown() releases everything that belongs to
+ * the device; it is idempotent, since a free, the close of the IA and the removal
+ * of the device each call it.  release() runs when the last reference is dropped
+ * and frees memory.
  *
  * Locks, outer to inner:
  *
@@ -39,7 +40,7 @@
  *   cno->lock             BH spinlock
  *   ia->lmr_lock          spinlock; leaf, under ia->sem
  *
- *   ia->map_lock          leaf, under mmap_lock or ia->sem: which pages an object shows
+ *   ia->map_lock          leaf, under mmap_lock or ia->sem: the regions that objects map
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * Posting to a QP under ep->lock is fine, under evd->lock it is not.
@@ -80,38 +81,38 @@ struct rdmacg_device;
 
 #define DAT_MAX_EVD_QLEN	65536
 #define DAT_MAX_DTO		65536
-#define DAT_MAX_PD_REQUEST	56	/* what rdma_cm leaves of an IB CM REQ */
+#define DAT_MAX_PD_REQUEST	56	/* private data of an IB CM REQ, less rdma_cm's header */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_MAX_PD_REJECT	148
 #define DAT_MAX_BACKLOG		1024
 #define DAT_BATCH		16	/* WRs in one chain */
 #define DAT_MIN_SQ		(DAT_BATCH + 1)	/* WRs of the smallest SQ, one for a drain */
-#define DAT_SLICE		128	/* entries that are dealt with under one lock */
-#define DAT_SILENT_WRS		8	/* of a chain, between those that report, */
-#define DAT_SILENT_BYTES	16384	/* and what they may transfer */
+#define DAT_SLICE		128	/* entries processed before a lock is dropped */
+#define DAT_SILENT_WRS		8	/* every 8th WR of a chain is signalled */
+#define DAT_SILENT_BYTES	16384	/* consecutive unsignalled WRs transfer fewer bytes */
 #define DAT_NO_BELL		U32_MAX
 
-/* What only the kernel itself can ask for, beside enum dat_op. */
+/* Kernel-only opcodes, numbered after enum dat_op. */
 enum dat_kop {
 	DAT_KOP_LMR_FMR		= DAT_OP_LAST,
 	DAT_KOP_LMR_INVALIDATE,
-	DAT_KOP_READ_TO_RMR,		/* its segment names a key in place of an LMR */
+	DAT_KOP_READ_TO_RMR,		/* the segment names an RMR's key instead of an LMR */
 	DAT_KOP_LAST
 };
 
-/* In raddr of an invalidation, beside the id of the LMR: all before it have completed. */
+/* In raddr of an invalidation, with the id of the LMR: wait for all earlier requests. */
 #define DAT_KOP_FENCE		BIT_ULL(32)
 
-/* In raddr of a kernel consumer's send: it invalidates the key in rkey at the peer. */
+/* In raddr of a kernel consumer's send: the send invalidates the peer's key in rkey. */
 #define DAT_KOP_SEND_INVALIDATE	BIT_ULL(33)
 
-/* In the data of a kernel consumer's DTO event: what a receive has invalidated. */
+/* In the data of a kernel consumer's DTO event: the key that a receive has invalidated. */
 #define DAT_EQE_RKEY_SHIFT	32
 
 /* The operation in the flags of a kernel consumer's struct dat_eqe. */
 #define DAT_EQE_KOP_SHIFT	8
 
-/* DAT_EP_STATE, with its numbers. */
+/* EP states, with the numbers of DAT_EP_STATE. */
 enum dat_ep_state {
 	DAT_EP_UNCONNECTED	= 0,
 	DAT_EP_ACTIVE_PENDING	= 6,
@@ -124,16 +125,17 @@ enum dat_ep_state {
 
 /**
  * struct dat_dev - an RDMA device that DAT can use
- * @ref: one for the transport, one per IA
- * @ops: of the transport
- * @priv: the transport's; valid until dat_dev_unregister(), that is while an IA of the device that
- *	is not dead is locked
- * @cg: what the rdma cgroup counts against; valid as long as @priv
- * @nports: its ports are 1 to @nports; this and what follows is constant since registration
- * @usable: its driver is known to be good
- * @quirks: enum dat_quirk
- * @limits: what it can do
- * @node: in the list of devices; dat_dev_lock
+ * @ref: one reference for the transport, one per IA
+ * @ops: operations of the transport
+ * @priv: private data of the transport; valid until dat_dev_unregister(), so also while an IA of
+ *	the device is locked and not dead
+ * @cg: device of the rdma cgroup, for charges; valid as long as @priv
+ * @nports: number of the last port, the first is 1; constant since registration, as are @usable,
+ *	@quirks and @limits
+ * @usable: flag: DAT supports the driver of the device
+ * @quirks: enum dat_quirk bits
+ * @limits: limits of the device
+ * @node: entry in the list of devices; dat_dev_lock
  * @ias: open IAs; dat_dev_lock
  * @ending: number of connections that have left their EP and not the transport; see dat_conn_gone()
  */
@@ -153,35 +155,35 @@ struct dat_dev {
 
 /**
  * struct dat_ia - interface adapter: one opening of one port
- * @ref: the face's, and one per object
- * @dev: the device
- * @name: as it was opened by
- * @port: of the device
+ * @ref: one reference for the face, one per object
+ * @dev: device
+ * @name: adapter name given to the open
+ * @port: port number of the device
  * @net: network namespace of the opener
- * @node: in dev->ias; dat_dev_lock
- * @sem: see the top of this file
- * @dead: no new objects; written under xa_lock(&objs) and @sem
- * @closing: somebody wants @sem to shut it down: what waits with it held gives up; no lock
+ * @node: entry in dev->ias; dat_dev_lock
+ * @sem: lock against shutdown; see the top of this file
+ * @dead: flag: no object may be created; written under xa_lock(&objs) and @sem
+ * @closing: flag: a shutdown waits for @sem, so a thread that sleeps with @sem held gives up;
+ *	no lock
  * @pinning: number of registrations of user memory in progress, which do not hold @sem; none
  *	begins after @closing is set; shutdown waits for 0 before it takes @sem
- * @watched: a thread of the face looks at the doorbells, so no queue needs a kick;
+ * @watched: flag: a thread of the face polls the doorbells, so no queue needs a kick;
  *	written by that thread, read under the lock of a queue
- * @map_lock: regions of objects, against resizing them
+ * @map_lock: lock of the objects' regions, against a resize
  * @objs: all objects by id
- * @next_id: where the search for a free id begins; xa_lock(&objs)
- * @id_rounds: how often it began from the front again
- * @face: the face that has opened it; constant
- * @lmr_lock: changes of @lmrs
- * @lmr_ids: index parts of lmr_contexts
- * @lmrs: LMRs by them; RCU; NULL before there is one
+ * @next_id: id at which the search for a free one begins; xa_lock(&objs)
+ * @id_rounds: number of times that @next_id has wrapped
+ * @face: face that has opened the IA; constant
+ * @lmr_lock: lock for changes of @lmrs
+ * @lmr_ids: allocator of the indices in lmr_contexts
+ * @lmrs: LMRs by those indices; RCU; NULL before the first LMR
  * @lmr_gen: generation of the next lmr_context
- * @reserved: the LMR that stands for all memory, once somebody has asked for it; never freed
- *	before the rest
- * @async_evd: where async events go; set once, reference held
+ * @reserved: LMR for all memory, created on demand; freed after all other objects
+ * @async_evd: EVD for async events; set once, reference held
  * @user_data: owner value of events about the IA itself
- * @msg_max: largest message of the port
- * @iwarp: the port speaks iWARP
- * @cg: what the opening was charged to
+ * @msg_max: largest message of the port, in bytes
+ * @iwarp: flag: the port speaks iWARP
+ * @cg: rdma cgroup that the open is charged to
  */
 struct dat_ia {
 	struct kref		ref;
@@ -195,7 +197,7 @@ struct dat_ia {
 	bool			closing;
 	atomic_t		pinning;
 	bool			watched;
-	struct mutex		map_lock;	/* see the top of this file */
+	struct mutex		map_lock;	/* regions of objects */
 	struct xarray		objs;
 	u32			next_id;
 	atomic_t		id_rounds;
@@ -213,19 +215,19 @@ struct dat_ia {
 };
 
 /**
- * struct dat_obj - what all objects begin with
+ * struct dat_obj - common first member of all objects
  * @type: enum dat_obj_type
- * @id: in ia->objs
- * @ref: memory lives while it is held
- * @users: objects built on this one; -1: being freed
- * @ia: reference held
+ * @id: index in ia->objs
+ * @ref: reference count; the last put frees the memory
+ * @users: number of objects built on this one; -1: being freed
+ * @ia: IA of the object; reference held
  * @user_data: owner value of the object's events
- * @published: it was
- * @priv: what a face with handles remembers of it; owned once the object is published
- * @context: of that face's consumer
- * @round: ia->id_rounds when it got its id
- * @cg: what the object was charged to
- * @rcu: lookups are under RCU
+ * @published: flag: a lookup by id finds the object, or did before the free
+ * @priv: data of a face with handles; owned once the object is published
+ * @context: context value of that face's consumer
+ * @round: ia->id_rounds when the object got its id
+ * @cg: rdma cgroup that the object is charged to
+ * @rcu: head for the deferred free, since lookups run under RCU
  */
 struct dat_obj {
 	enum dat_obj_type	type;
@@ -243,17 +245,17 @@ struct dat_obj {
 };
 
 /**
- * struct dat_obj_ops - per type
- * @name: for people
- * @size: of the structure
- * @charge: counts against the rdma cgroup's hca_object
- * @may_free: 0, and the object is going; or the reason against, beyond @users
- * @begin_shutdown: start what takes long, without waiting for it; optional
- * @shutdown: let go of the device; idempotent; may sleep
- * @release: free what the structure holds, not the structure; may sleep
- * @region: shared memory number @kind, or NULL; ia->map_lock
- * @poll: EPOLL* bits, for those with a file descriptor
- * @show: one line of fdinfo
+ * struct dat_obj_ops - operations of an object type
+ * @name: name in fdinfo and traces
+ * @size: bytes of the structure
+ * @charge: flag: each object counts as an hca_object of the rdma cgroup
+ * @may_free: commit to the free and return 0, or return an error that forbids it; optional
+ * @begin_shutdown: start the slow part of @shutdown without waiting for it; optional
+ * @shutdown: release everything that belongs to the device; idempotent; may sleep
+ * @release: free what the structure points to, not the structure; may sleep
+ * @region: return shared memory number @kind, or NULL; ia->map_lock held
+ * @poll: return EPOLL* bits; only for types with a file descriptor
+ * @show: write one line of fdinfo
  */
 struct dat_obj_ops {
 	const char	*name;
@@ -274,15 +276,15 @@ extern const struct dat_obj_ops dat_pz_ops, dat_lmr_ops, dat_evd_ops, dat_srq_op
 
 /**
  * struct dat_cno - consumer notification object
- * @obj: base; users: EVDs
- * @lock: everything below
- * @wq: waiters sleep here
- * @waiters: those who want to consume a trigger
- * @generation: how often it was triggered
- * @triggered: nobody has consumed the last trigger
- * @evd: user_data of the EVD that triggered it, or 0
- * @last: user_data of the EVD that did so last, or 0
- * @dead: shut down
+ * @obj: base object; users: EVDs
+ * @lock: lock of all members below
+ * @wq: wait queue of the waiters
+ * @waiters: number of threads that wait to consume a trigger
+ * @generation: number of triggers so far
+ * @triggered: flag: no waiter has consumed the last trigger
+ * @evd: user_data of the EVD of that unconsumed trigger, or 0
+ * @last: user_data of the EVD that triggered the CNO last, or 0
+ * @dead: flag: the CNO is shut down
  */
 struct dat_cno {
 	struct dat_obj		obj;
@@ -297,16 +299,17 @@ struct dat_cno {
 };
 
 /**
- * struct dat_busy - connections that those who poll an EVD take completions from
- * @lock: of the list
- * @links: struct dat_busy_link
- * @count: of them
- * @on: somebody polls, or did; set under evd->lock, cleared under @lock
- * @last: when, in jiffies
- * @timer: finds that nobody does, and who has become idle
+ * struct dat_busy - connections whose CQs a poller of the EVD polls
+ * @lock: lock of @links
+ * @links: list of struct dat_busy_link
+ * @count: number of entries of @links
+ * @on: flag: a thread polls the EVD, or polled it a moment ago; set under evd->lock, cleared
+ *	under @lock
+ * @last: time of the last poll, in jiffies
+ * @timer: timer that removes idle connections, and all of them when polling has ended
  */
 struct dat_busy {
-	spinlock_t		lock;		/* of the list */
+	spinlock_t		lock;		/* links */
 	struct list_head	links;
 	u32			count;
 	bool			on;
@@ -316,9 +319,9 @@ struct dat_busy {
 
 /**
  * struct dat_busy_link - a connection in the list of one of the EVDs that it feeds
- * @node: in evd->busy.links; its lock
- * @evd: whose, or NULL: in none; ep->lock
- * @conn: the connection
+ * @node: entry in evd->busy.links; evd->busy.lock
+ * @evd: EVD whose list this is in, or NULL if it is in no list; ep->lock
+ * @conn: connection
  */
 struct dat_busy_link {
 	struct list_head	node;
@@ -327,23 +330,23 @@ struct dat_busy_link {
 };
 
 /**
- * struct dat_solicited - connections that notify an EVD of solicited receives alone
- * @lock: the list
+ * struct dat_solicited - connections that notify an EVD only of solicited receives
+ * @lock: lock of @conns
  * @conns: struct dat_conn, by their sol.node
  * @count: connections in the list; read without the lock
  */
 struct dat_solicited {
-	spinlock_t		lock;		/* the list */
+	spinlock_t		lock;		/* conns */
 	struct list_head	conns;
 	u32			count;
 };
 
 /**
- * struct dat_solicited_conn - part of a connection with a queue for its receives
- * @node: in evd->solicited.conns; its lock
+ * struct dat_solicited_conn - state of a connection that notifies only of solicited receives
+ * @node: entry in evd->solicited.conns; evd->solicited.lock
  * @evd: EVD that the connection has joined, or NULL; ep->lock
- * @early: a receive that notifies arrived before ESTABLISHED; ep->lock
- * @timer: looks at the queue of a connection with an SRQ
+ * @early: flag: a receive that notifies arrived before ESTABLISHED; ep->lock
+ * @timer: timer that polls the receives of a connection with an SRQ
  */
 struct dat_solicited_conn {
 	struct list_head	node;
@@ -354,24 +357,24 @@ struct dat_solicited_conn {
 
 /**
  * struct dat_evd - event dispatcher
- * @obj: base
- * @streams: enum dat_stream bits that may feed it
- * @sink: where its events go; constant
- * @busy: has a lock of its own
- * @solicited: has a lock of its own
- * @lock: everything below
- * @ring: the events
- * @wq: the waiter sleeps here
- * @waiting: there is one
- * @threshold: events it wants
- * @poll: users of its file descriptor
- * @cno: triggered when nobody waits; use held; or NULL
- * @unwaitable: nobody may wait
- * @disabled: @cno is not triggered
- * @dead: shut down
- * @overflowed: an overflow has been reported since the ring was last not full
- * @next: prepared status region, in no use yet; ia->map_lock alone
- * @generation: of what was prepared last; likewise
+ * @obj: base object
+ * @streams: enum dat_stream bits of the events that it accepts
+ * @sink: operations of the face that consumes the events; constant
+ * @busy: connections that its pollers poll; has a lock of its own
+ * @solicited: connections that notify only of solicited receives; has a lock of its own
+ * @lock: lock of all members from @ring to @overflowed
+ * @ring: ring of events
+ * @wq: wait queue of the waiter
+ * @waiting: flag: a thread waits
+ * @threshold: number of events that the waiter waits for
+ * @poll: wait queue of the file descriptor
+ * @cno: CNO that an event triggers while no thread waits; use held; or NULL
+ * @unwaitable: flag: no thread may wait
+ * @disabled: flag: an event does not trigger @cno
+ * @dead: flag: the EVD is shut down
+ * @overflowed: flag: an overflow has been reported since the ring last had room
+ * @next: prepared status region, not in use yet; ia->map_lock
+ * @generation: generation of the region prepared last; ia->map_lock
  */
 struct dat_evd {
 	struct dat_obj		obj;
@@ -379,7 +382,7 @@ struct dat_evd {
 	const struct dat_sink	*sink;
 	struct dat_busy		busy;
 	struct dat_solicited	solicited;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* ring to overflowed */
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;
 	bool			waiting;
@@ -396,10 +399,10 @@ struct dat_evd {
 
 /**
  * struct dat_pz - protection zone
- * @obj: base; users: LMRs, SRQs, EPs
- * @dma_key: for segments of the reserved LMR, whose addresses are DMA addresses
- * @rmr_lock: @windows
- * @windows: bindings of the zone's RMRs that have a key, by that key
+ * @obj: base object; users: LMRs, RMRs, SRQs, EPs
+ * @dma_key: lkey for segments of the reserved LMR, whose addresses are DMA addresses
+ * @rmr_lock: lock of @windows
+ * @windows: bindings in effect that have an rkey, by rkey
  */
 struct dat_pz {
 	struct dat_obj		obj;
@@ -410,10 +413,10 @@ struct dat_pz {
 
 /**
  * struct dat_kmem - kernel memory that a device can reach
- * @sgt: its pages and their DMA addresses, or the addresses alone
- * @dir: what it is mapped for
- * @mapped: @sgt has to be unmapped
- * @foreign: somebody else has mapped it, and sees to its caches too
+ * @sgt: pages and their DMA addresses, or only the addresses
+ * @dir: direction of the DMA mapping
+ * @mapped: flag: @sgt has to be unmapped
+ * @foreign: flag: the consumer has mapped the memory and syncs its caches
  */
 struct dat_kmem {
 	struct sg_table		sgt;
@@ -423,11 +426,11 @@ struct dat_kmem {
 };
 
 /**
- * struct dat_lmr_kind - a kind of memory
- * @name: for people
- * @attach: let the device reach it: fill in the keys; may sleep
- * @detach: no device reaches it any more: undo @attach, whole or not, and let go of the
- *	memory; may sleep
+ * struct dat_lmr_kind - operations of a kind of memory
+ * @name: name in fdinfo
+ * @attach: register the memory with the device and set the keys; may sleep
+ * @detach: end the registration, also after @attach has failed, and release the memory;
+ *	may sleep
  * @free: free what the LMR still holds; optional
  */
 struct dat_lmr_kind {
@@ -439,22 +442,22 @@ struct dat_lmr_kind {
 
 /**
  * struct dat_lmr - registered memory
- * @obj: base
- * @kind: of memory
- * @pz: reference and use held; NULL: the reserved one, which is good for all
- * @start: first byte in the owner's address space
+ * @obj: base object
+ * @kind: kind of memory
+ * @pz: zone; reference and use held; NULL: the reserved LMR, which is valid in all zones
+ * @start: address of the first byte in the owner's address space
  * @length: bytes
- * @priv: DAT_PRIV_* as asked for
- * @index: in ia->lmrs, of ia->lmr_ids; or 0
- * @context: lmr_context: @index and a generation, or 0; what it is good for is written
- *	before it, and it is taken back before that changes
- * @shift: from an address of the owner's to what @lkey wants
- * @lkey: for segments
- * @rkey: for peers
- * @share: its name among processes, or NULL
- * @lock: @mem, and what is in @fmr
- * @mem: kernel memory that it has now, or NULL
- * @fmr: for memory that comes and goes; or NULL
+ * @priv: DAT_PRIV_* bits that the consumer asked for
+ * @index: index in ia->lmrs, allocated from ia->lmr_ids; or 0
+ * @context: lmr_context: @index and a generation; 0 while the LMR is invalid; set after the
+ *	members that it makes valid, cleared before they change
+ * @shift: difference from an address of the owner to the one that the device wants with @lkey
+ * @lkey: key for segments
+ * @rkey: key for peers
+ * @share: shared memory cookie among processes, or NULL
+ * @lock: lock of @mem and of the state in @fmr
+ * @mem: kernel memory that is registered now, or NULL
+ * @fmr: state of an LMR that FMR requests bind, or NULL
  */
 struct dat_lmr {
 	struct dat_obj		obj;
@@ -476,8 +479,8 @@ struct dat_lmr {
 
 /**
  * struct dat_lmr_table - LMRs by index
- * @rcu: it is replaced by a longer one
- * @size: entries
+ * @rcu: head for the deferred free, once a longer table has replaced this one
+ * @size: number of entries
  * @lmr: LMRs, or NULL
  */
 struct dat_lmr_table {
@@ -487,12 +490,12 @@ struct dat_lmr_table {
 };
 
 /**
- * struct dat_lmr_param - what an LMR is made with
- * @kind: of memory
- * @start: first byte in the owner's address space
+ * struct dat_lmr_param - parameters of a new LMR
+ * @kind: kind of memory
+ * @start: address of the first byte in the owner's address space
  * @length: bytes
- * @priv: DAT_PRIV_*
- * @arg: for @kind->attach()
+ * @priv: DAT_PRIV_* bits
+ * @arg: argument of @kind->attach()
  * @user_data: owner value
  */
 struct dat_lmr_param {
@@ -505,19 +508,20 @@ struct dat_lmr_param {
 };
 
 /**
- * struct dat_binding - what an RMR is bound to, or will be
- * @node: in rmr->prepared
- * @in_pz: in pz->windows, while it is what @rmr is bound to and peers have a key for it
- * @rmr: region that it is of
- * @pz: its zone, which stays until the binding is carried out or freed
- * @ticket: names it in the entry that carries it out; 0: there will be none
- * @lmr: reference held, and once it has its turn a use; NULL: unbound
- * @in_effect: @lmr can't be freed; kernel memory is not pinned, so its LMR never can
- * @addr: first byte
+ * struct dat_binding - a binding of an RMR, prepared or in effect
+ * @node: entry in rmr->prepared
+ * @in_pz: node in pz->windows while the binding is in effect and has an rkey
+ * @rmr: RMR of the binding
+ * @pz: zone of @rmr; it stays until the binding is carried out or freed
+ * @ticket: number by which a queue entry names the binding; 0: no entry will carry it out
+ * @lmr: bound LMR, reference held; NULL: this binding unbinds the RMR
+ * @in_effect: flag: a use of @lmr is held, so @lmr can't be freed; set when the binding is taken
+ *	from the queue, for kernel memory, which is not pinned, when it is prepared
+ * @addr: address of the first byte
  * @length: bytes
- * @priv: DAT_PRIV_REMOTE_*
- * @lkey: for segments, if @lmr
- * @rkey: for peers, if @lmr; else 0
+ * @priv: DAT_PRIV_REMOTE_* bits
+ * @lkey: key for segments, if @lmr
+ * @rkey: key for peers, if @lmr; else 0
  */
 struct dat_binding {
 	struct list_head	node;
@@ -536,20 +540,20 @@ struct dat_binding {
 
 /**
  * struct dat_rmr - remote memory region
- * @obj: base
- * @pz: reference and use held
- * @lock: everything below
- * @bound: what peers reach with its key, or NULL; changes under pz->rmr_lock, too
- * @prepared: bindings that wait for their entry
- * @nprepared: of them
- * @ticket: of the last one prepared
- * @dead: shut down
- * @purge_work: frees what was forgotten; no lock
+ * @obj: base object
+ * @pz: zone; reference and use held
+ * @lock: lock of all members from @bound to @dead
+ * @bound: binding in effect, or NULL; written under pz->rmr_lock as well
+ * @prepared: bindings that wait for their queue entry, and those that @purge_work will free
+ * @nprepared: number of entries of @prepared
+ * @ticket: ticket of the binding prepared last
+ * @dead: flag: the RMR is shut down
+ * @purge_work: work that frees bindings without a ticket; no lock
  */
 struct dat_rmr {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* bound to dead */
 	struct dat_binding	*bound;
 	struct list_head	prepared;
 	u32			nprepared;
@@ -559,14 +563,14 @@ struct dat_rmr {
 };
 
 /**
- * struct dat_wr - a work request in private memory, checked or to be checked
- * @op: enum dat_op; unused for receives
- * @flags: enum dat_sqe_flags
- * @num_sge: segments
- * @rkey: RDMA operations
- * @cookie: the consumer's
- * @raddr: RDMA operations
- * @len: bytes in all segments, from dat_wr_to_sge()
+ * struct dat_wr - private copy of a work request, which the producer cannot change
+ * @op: enum dat_op or enum dat_kop; unused for receives
+ * @flags: enum dat_sqe_flags bits
+ * @num_sge: number of segments
+ * @rkey: peer's key, for RDMA operations
+ * @cookie: consumer's cookie
+ * @raddr: peer's address, for RDMA operations
+ * @len: bytes of all segments, set by dat_wr_to_sge()
  * @sge: segments
  */
 struct dat_wr {
@@ -581,18 +585,17 @@ struct dat_wr {
 };
 
 /**
- * struct dat_slot - the kernel's memory of a posted work request
- * @cqe: finds the slot from the completion
- * @early: in conn->early while a receive waits for conn->live
- * @cookie: copied from the entry, never read again from shared memory
+ * struct dat_slot - the kernel's record of a posted work request
+ * @cqe: member that leads from the completion to the slot
+ * @early: entry in conn->early while a receive waits for conn->live
+ * @cookie: copy of the entry's cookie; shared memory is never read again
  * @len: bytes posted; once a receive has completed, bytes received
- * @flags: of the entry
+ * @flags: flags of the entry
  * @status: enum dat_dto_status of an early receive
- * @recv: a receive, else a request; constant
- * @rkey: of a receive: key that the peer has invalidated, or 0
- * @at: low half of the index of a request; differs among the entries of a queue, of which there
- *	are at most DAT_MAX_DTO
- * @lmr: of a request about an LMR's memory, see fmr.c; else undefined
+ * @recv: flag: a receive, not a request; constant
+ * @at: low 16 bits of a request's index; unique in a queue, which has at most DAT_MAX_DTO entries
+ * @rkey: key that the peer has invalidated with a receive, or 0
+ * @lmr: LMR of an FMR request, see fmr.c; undefined for other requests
  */
 struct dat_slot {
 	struct ib_cqe		cqe;
@@ -623,24 +626,23 @@ struct dat_completion {
 
 /**
  * struct dat_queue - a send, receive or shared receive queue
- * @ops: where work requests come from: a ring shared with a process, or one of the kernel's
- * @ring: the ring; only the ring.c of each folder looks inside
- * @obj: the EP or SRQ
- * @entries: of the ring, a power of two
- * @window: entries that may be at the device at a time, at most @entries; set when a connection
+ * @ops: operations of the ring, which is either shared with a process or private to the kernel
+ * @ring: ring; only the ring.c of each folder accesses its members
+ * @obj: EP or SRQ of the queue
+ * @entries: number of entries of the ring, a power of two
+ * @window: number of entries that may be in flight, at most @entries; set when a connection
  *	gets its QP
- * @head: entries taken so far
- * @done: entries completed so far; head - done are at the device
+ * @head: number of entries taken so far
+ * @done: number of entries completed so far; head - done are in flight
  * @peak: largest head - done of this connection; bounds the low-water mark
- * @bad: malformed entries
- * @armed: NEED_KICK is set; 0, or after how many more entries
- * @broken: the producer's index made no sense; nothing more is taken
- * @frozen: its ring is being replaced; nothing is taken meanwhile
- * @kernel: no process maps its ring: a post has the pump look, so no kick is asked for
+ * @bad: number of malformed entries
+ * @armed: number of further entries after which the producer kicks; 0: NEED_KICK is clear
+ * @broken: flag: the producer's index was invalid, so no more entries are taken
+ * @frozen: flag: the ring is being replaced, so no entries are taken
+ * @kernel: flag: no process maps the ring; each post runs the pump, so no kick is needed
+ * @bell: bit in the doorbell page, or DAT_NO_BELL; used by the user face alone
  *
- * All under the lock of the owner, ep->lock or srq->lock, but
- *
- * @bell: bit in the doorbell page or DAT_NO_BELL; the user face's
+ * The lock of the owner, ep->lock or srq->lock, protects all members except @bell.
  */
 struct dat_queue {
 	const struct dat_queue_ops *ops;
@@ -660,14 +662,16 @@ struct dat_queue {
 };
 
 /**
- * struct dat_queue_ops - a source of work requests
- * @fetch: take the entry at head into @wr: 1 taken, 0 none there, -EBADMSG
- *	malformed (the cookie is valid), -EOVERFLOW the producer's index is wild
- * @put: append a request of a kernel consumer; false: the ring is full or being replaced
+ * struct dat_queue_ops - operations of a source of work requests
+ * @fetch: take the entry at head into @wr; return 1 if an entry was taken, 0 if there is none,
+ *	-EBADMSG if it is malformed (the cookie is valid), -EOVERFLOW if the producer's index is
+ *	out of range
+ * @put: append a request of a kernel consumer; return false if the ring is full or being replaced
  * @publish: make head, done, bad and NEED_KICK visible to the producer
- * @pending: number of entries posted that were not taken; a wild index counts as a full ring
- * @arm: ask for a kick once @after more entries are there, then look again: true if
- *	they are there already
+ * @pending: return the number of entries posted and not taken; an index out of range counts as a
+ *	full ring
+ * @arm: ask for a kick after @after more entries, then check the ring again; return true if
+ *	they are in the ring already
  * @disarm: clear NEED_KICK
  */
 struct dat_queue_ops {
@@ -681,31 +685,31 @@ struct dat_queue_ops {
 
 /**
  * struct dat_srq - shared receive queue
- * @obj: base; users: EPs
- * @pz: reference and use held
- * @max_iov: segments per buffer
- * @lock: everything below
- * @ring: shared memory
- * @q: the buffers
- * @window: buffers that the device takes; constant, unlike the ring
- * @slots: one per buffer that the device takes
- * @free: stack of free slots, @nfree deep; buffers complete in any order
- * @nfree: free slots
- * @live: the transport takes buffers: from its creation to the shutdown
- * @lost: buffers that are done and that no event reports
- * @low_watermark: an event when fewer are available; 0: none is wanted
+ * @obj: base object; users: EPs
+ * @pz: zone; reference and use held
+ * @max_iov: largest number of segments of a buffer
+ * @lock: lock of all members from @ring to @sge
+ * @ring: memory of the ring, which the owner may map
+ * @q: queue of the buffers
+ * @window: number of buffers that the device holds at most; constant, unlike the ring's size
+ * @slots: @window slots
+ * @free: stack of the numbers of free slots, since buffers complete in any order
+ * @nfree: number of free slots
+ * @live: flag: the transport takes buffers, from creation to shutdown
+ * @lost: number of buffers that have completed without an event
+ * @low_watermark: number of available buffers below which an event is queued; 0: no event
  * @wr: scratch of the pump
  * @sge: scratch of the pump
- * @error_work: the device reported an error, perhaps in hard interrupt; no lock
- * @pump_work: takes buffers that were too many to be taken at once; no lock
- * @next: prepared ring, in no use yet; ia->map_lock alone
- * @generation: of what was prepared last; likewise
+ * @error_work: work that handles a device error, which may come in hard interrupt; no lock
+ * @pump_work: work that takes the buffers that one slice has left; no lock
+ * @next: prepared ring, not in use yet; ia->map_lock
+ * @generation: generation of the ring prepared last; ia->map_lock
  */
 struct dat_srq {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;
 	u32			max_iov;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* ring to sge */
 	struct dat_epring	ring;
 	struct dat_queue	q;
 	u32			window;
@@ -724,15 +728,15 @@ struct dat_srq {
 };
 
 /**
- * struct dat_ep_attr - what an EP is made with
- * @max_recv: receives outstanding
- * @max_request: requests outstanding
- * @max_recv_iov: segments per receive
- * @max_request_iov: segments per request
- * @read_in: RDMA reads as target
- * @read_out: RDMA reads as originator
- * @recv_flags: DAT_COMPLETION_FLAGS
- * @request_flags: DAT_COMPLETION_FLAGS
+ * struct dat_ep_attr - attributes of an EP
+ * @max_recv: largest number of outstanding receives
+ * @max_request: largest number of outstanding requests
+ * @max_recv_iov: largest number of segments of a receive
+ * @max_request_iov: largest number of segments of a request
+ * @read_in: largest number of the peer's RDMA reads in flight
+ * @read_out: largest number of own RDMA reads in flight
+ * @recv_flags: DAT_COMPLETION_FLAGS of receives
+ * @request_flags: DAT_COMPLETION_FLAGS of requests
  */
 struct dat_ep_attr {
 	u32	max_recv;
@@ -747,32 +751,32 @@ struct dat_ep_attr {
 
 /**
  * struct dat_ep - endpoint
- * @obj: base
- * @pz: reference and use held, like those of
- * @recv_evd: or NULL
- * @request_evd: or NULL
- * @connect_evd: or NULL
- * @srq: or NULL
- * @attr: constant while there is a connection
- * @traits: enum dat_ep_trait bits; likewise
- * @lock: everything below, and changes of what is above
- * @state: changed by dat_ep_set_state() alone
- * @dead: being shut down; no connection may begin
- * @freed: by its owner, who is told of nothing any more; @dead as well
- * @version: counts modifications, which a connection under construction must not miss
- * @conn: the current connection, from connect or accept to DISCONNECTED
- * @open: @conn while nothing keeps a kernel consumer's posts from its device but a lack of room
- *	or entries in the ring before them; else NULL; see dat_ep_settle()
- * @sq: requests
- * @rq: receives, empty with an SRQ
- * @ring: shared memory, also shows state and private data
- * @nconns: connections that still hold verbs objects; waited for by shutdown
+ * @obj: base object
+ * @pz: zone; reference and use held
+ * @recv_evd: EVD for receives; reference and use held; or NULL
+ * @request_evd: EVD for requests; reference and use held; or NULL
+ * @connect_evd: EVD for connection events; reference and use held; or NULL
+ * @srq: SRQ; reference and use held; or NULL
+ * @attr: attributes; constant while there is a connection
+ * @traits: enum dat_ep_trait bits; constant while there is a connection
+ * @lock: lock of the other members, except @next and @generation
+ * @state: DAT state; written by dat_ep_set_state() alone
+ * @dead: flag: the EP is being shut down, so no connection may begin
+ * @freed: flag: the owner has freed the EP, so it gets no more events; implies @dead
+ * @version: number of modifications; dat_ep_claim() refuses a connection made before the last one
+ * @conn: current connection, from connect or accept to DISCONNECTED
+ * @open: @conn while a kernel consumer may post past the ring, given room at the device and an
+ *	empty ring; else NULL; see dat_ep_settle()
+ * @sq: queue of requests
+ * @rq: queue of receives, empty with an SRQ
+ * @ring: memory of the rings, which the owner may map; also shows state and private data
+ * @nconns: number of connections that refer to the EP; shutdown waits for 0
  * @local: address of the connection
  * @remote: address of the connection's peer
- * @read_in: negotiated
- * @read_out: negotiated
- * @next: prepared ring, in no use yet; ia->map_lock alone
- * @generation: of what was prepared last; likewise
+ * @read_in: negotiated number of the peer's RDMA reads in flight
+ * @read_out: negotiated number of own RDMA reads in flight
+ * @next: prepared ring, not in use yet; ia->map_lock
+ * @generation: generation of the ring prepared last; ia->map_lock
  * @wr: request being posted or pumped
  * @sge: resolved segments of a request being posted
  */
@@ -785,7 +789,7 @@ struct dat_ep {
 	struct dat_srq		*srq;
 	struct dat_ep_attr	attr;
 	u32			traits;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* see above */
 	enum dat_ep_state	state;
 	bool			dead;
 	bool			freed;
@@ -807,15 +811,16 @@ struct dat_ep {
 };
 
 /**
- * struct dat_bind - a bind that has its turn
- * @set: there is one: nothing is posted before it is done
- * @started: it is being registered, or its work is queued or runs; once is enough
- * @failed: it could not be registered
- * @cookie: of the request
- * @flags: of the request
- * @rmr: id of the region, or 0
- * @ticket: of the prepared binding
- * @taken: the prepared binding, once started; owned
+ * struct dat_bind - a bind request that has been taken from the queue
+ * @set: flag: there is such a request; nothing else is posted until it completes
+ * @started: flag: the registration has begun, or conn->bind_work is queued or runs; keeps the
+ *	bind from being started twice
+ * @failed: flag: the registration failed
+ * @cookie: cookie of the request
+ * @flags: flags of the request
+ * @rmr: id of the RMR, or 0
+ * @ticket: ticket of the prepared binding
+ * @taken: the prepared binding once the bind has started; owned
  */
 struct dat_bind {
 	bool			set;
@@ -829,14 +834,14 @@ struct dat_bind {
 };
 
 /**
- * struct dat_failure - a work request that never reached the device
- * @set: there is one
- * @cookie: of the request
- * @flags: of the request
- * @status: enum dat_dto_status
- * @bind: what else to tell of it, if it is a bind
- * @lmr: whose memory it is about, with that; else NULL
- * @op: enum dat_kop, with @lmr
+ * struct dat_failure - a work request that failed before it reached the device
+ * @set: flag: there is such a request
+ * @cookie: cookie of the request
+ * @flags: flags of the request
+ * @status: enum dat_dto_status to report
+ * @bind: copy of the request, if it is a bind
+ * @lmr: LMR of an FMR request, else NULL
+ * @op: enum dat_kop of the request, if @lmr is set
  */
 struct dat_failure {
 	bool		set;
@@ -848,7 +853,7 @@ struct dat_failure {
 	u8		op;
 };
 
-/* A request for the device. */
+/* A request in the transport's format. */
 union dat_send_wr {
 	struct ib_send_wr	wr;
 	struct ib_rdma_wr	rdma;
@@ -856,16 +861,15 @@ union dat_send_wr {
 };
 
 /**
- * enum dat_conn_state - where a connection is between its request and its end
+ * enum dat_conn_state - state of a connection
  * @DAT_CONN_CONNECTING: from connect or accept to the end of the handshake
- * @DAT_CONN_ABORTING: its end has begun before the end of the handshake
- * @DAT_CONN_ESTABLISHED: the handshake is over, and ESTABLISHED is queued
- * @DAT_CONN_DRAINING: it closes when its requests are done: a graceful disconnect
- * @DAT_CONN_HUNG_UP: the peer's disconnect has begun its end
- * @DAT_CONN_CLOSING: anything else has begun its end
+ * @DAT_CONN_ABORTING: closing, and the handshake did not succeed
+ * @DAT_CONN_ESTABLISHED: the handshake has succeeded
+ * @DAT_CONN_DRAINING: graceful disconnect: closes when all requests have completed
+ * @DAT_CONN_HUNG_UP: closing, because the peer has disconnected
+ * @DAT_CONN_CLOSING: closing for any other reason
  *
- * The order lets two compares answer what is asked most; see dat_conn_was_established() and
- * dat_conn_is_closing().
+ * dat_conn_was_established() and dat_conn_is_closing() compare states, so their order matters.
  */
 enum dat_conn_state {
 	DAT_CONN_CONNECTING,
@@ -879,45 +883,45 @@ enum dat_conn_state {
 
 /**
  * struct dat_conn - one connection of an EP
- * @ep: reference held until the end is reported
- * @version: of the EP that it is made for
- * @dev: device; no reference before the connection has left its EP
- * @sink: where events of its EP go; constant
- * @rcu: the connection is looked at under RCU
- * @solicited: receives notify if the sender or an error asks for it; constant
- * @sol: for a @solicited connection
- * @unordered: its device completes requests before RDMA reads that they follow; constant
- * @sq_slots: one per SQ entry
- * @rq_slots: one per RQ entry
- * @close_work: tears down; queued once
- * @early_work: the transport's: data came before the end of the handshake, and proves it
- * @pump_work: posts receives that were too many to be posted at once
- * @bind_work: carries out @bind once no request is in flight
- * @timer: the consumer's connect timeout, or the deadline of an accepted connection
+ * @ep: EP; reference held until the end is reported, then NULL
+ * @version: ep->version when the connection was made
+ * @dev: device; kept by @ep, later by a reference that conn_close_work() takes
+ * @sink: where events of the EP go; constant
+ * @rcu: delays the free, since looks at an EVD find the connection under RCU
+ * @solicited: flag: only solicited and failed receives notify; constant
+ * @sol: state of a @solicited connection
+ * @unordered: flag: the device completes requests before earlier RDMA reads; constant
+ * @sq_slots: slots, one per SQ entry
+ * @rq_slots: slots, one per RQ entry
+ * @close_work: work that tears the connection down; queued once
+ * @early_work: work of the transport; queued when data arrives before ESTABLISHED and implies it
+ * @pump_work: work that posts the receives that one slice has left
+ * @bind_work: work that carries out @bind once no request is in flight
+ * @timer: connect timeout of the consumer, or deadline of an accepted connection
  * @psp: listener whose backlog counts an accepted connection until it is established;
  *	reference held; xchg()ed to NULL by the release
- * @read_in: RDMA reads of the peer in flight that this end asks for, or agrees to
- * @read_out: own RDMA reads in flight, likewise
+ * @read_in: number of the peer's RDMA reads in flight that this end asks for or agrees to
+ * @read_out: number of own RDMA reads in flight that this end asks for or agrees to
  * @pd: private data to send
- * @pd_len: bytes of it
+ * @pd_len: bytes of @pd
  *
  * Under ep->lock:
  *
  * @early: receives that completed before @live, oldest first
- * @sq_failed: malformed request; reported once all before it are complete
- * @rq_failed: malformed receive; reported when the queue is flushed
- * @bind: the entry that everything behind it waits for
- * @fenced: the next entry waits until none is in flight
- * @reads: RDMA reads posted since none was in flight, if @unordered
- * @inflight: requests at the device
- * @passive: accepted, not connected
- * @state: written by dat_conn_set_state() alone
- * @live: the events of all early receives are queued: the next completion has its turn
- * @held: a thread uses the transport's part: dat_conn_unhold() queues @close_work
- * @end_event: connection event that will tell of the end
- * @end_pd: bytes of private data that came with it; a kernel consumer's
- * @busy: who polls, of recv_evd and of request_evd if that is another
- * @busy_seen: there was something to take since the timer looked
+ * @sq_failed: request that failed before the device; reported after all earlier ones complete
+ * @rq_failed: receive that failed before the device; reported when the queue is flushed
+ * @bind: bind request that all later requests wait for
+ * @fenced: flag: the next entry waits until no request is in flight
+ * @reads: RDMA reads posted since the device last had no request, if @unordered
+ * @inflight: number of requests in flight
+ * @passive: flag: accepted, not connected
+ * @state: connection state; written by conn_set_state() alone
+ * @live: flag: the events of all early receives are queued, so receives are reported at once
+ * @held: flag: a thread uses the transport's part, so @close_work waits for dat_conn_unhold()
+ * @end_event: connection event that reports the end
+ * @end_pd: bytes of private data that came with @end_event; for kernel consumers
+ * @busy: entries in the lists of recv_evd and of a different request_evd
+ * @busy_seen: flag: a poll has found completions since the timer last ran
  * @send_wr: scratch of the pump
  * @recv_wr: scratch of the pump
  * @sge: scratch of the pump, DAT_BATCH times the larger max_iov
@@ -967,13 +971,13 @@ struct dat_conn {
 	struct ib_sge		*sge;
 };
 
-/* The handshake was over at some time; it stays true. */
+/* True from the end of a successful handshake on, also while the connection closes. */
 static inline bool dat_conn_was_established(const struct dat_conn *conn)
 {
 	return READ_ONCE(conn->state) >= DAT_CONN_ESTABLISHED;
 }
 
-/* Nothing is posted any more: @close_work is queued, or will be when nobody holds it. */
+/* True once no more is posted: conn->close_work is queued, or dat_conn_unhold() will queue it. */
 static inline bool dat_conn_is_closing(const struct dat_conn *conn)
 {
 	enum dat_conn_state state = READ_ONCE(conn->state);
@@ -990,14 +994,14 @@ static inline bool dat_conn_is_open(const struct dat_conn *conn)
 
 /**
  * struct dat_psp - public service point
- * @obj: base
- * @evd: reference and use held; @lock, but not for requests that @listener reports
- * @lock: @evd, for those who bring a request from elsewhere
- * @listener: the transport's; NULL after shutdown
- * @conn_qual: qualifier, as the consumer gave it
- * @port: port that it maps to; see dat_qual_port()
- * @one_shot: takes one request
- * @spent: and has
+ * @obj: base object
+ * @evd: EVD; reference and use held; @lock, except for requests that @listener reports
+ * @lock: lock of @evd for requests that another listener hands over
+ * @listener: listener of the transport; NULL after shutdown
+ * @conn_qual: connection qualifier, as the consumer gave it
+ * @port: port for @conn_qual; see dat_qual_port()
+ * @one_shot: flag: the PSP takes one request
+ * @spent: flag: a @one_shot PSP has taken its request
  * @pending: number of requests without an answer, and of accepted connections that are not
  *	established
  * @memcg: memory cgroup that pays for the requests; reference held; or NULL
@@ -1019,17 +1023,17 @@ struct dat_psp {
 
 /**
  * struct dat_cr - connection request
- * @obj: base
- * @request: the transport's; owned; xchg()ed to NULL by the thread that takes it over
- * @gone: the peer has given up; lock of @request
- * @ep: that the face has for it, use held; xchg()ed
+ * @obj: base object
+ * @request: request of the transport; owned; xchg()ed to NULL by the thread that takes it over
+ * @gone: flag: the peer has given up; lock of @request
+ * @ep: EP that the face has reserved for the request; use held; xchg()ed
  * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
  *	release
  * @remote: address that the peer claims
- * @off_path: @remote, which the peer claims, is not the address of the path; constant
- * @read_in: RDMA reads that the peer wants to have in flight
- * @read_out: RDMA reads that the peer answers at a time
- * @qpn: number of the peer's queue pair; 0 with iWARP
+ * @off_path: flag: @remote is not the address of the path; constant
+ * @read_in: number of RDMA reads that the peer wants to have in flight
+ * @read_out: number of RDMA reads that the peer answers at a time
+ * @qpn: queue pair number of the peer; 0 with iWARP
  * @pd_len: bytes of @pd
  * @pd: private data
  */
@@ -1127,10 +1131,10 @@ void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
-/* kring.c */
-#define DAT_KRING_OP_SHIFT	4	/* of the operation, in the flags of struct dat_wr */
+/* kdapl/ring.c */
+#define DAT_KRING_OP_SHIFT	4	/* position of the opcode in the flags of struct dat_wr */
 
-/* The operation of a request, from the flags of its completion; 0: of a process's. */
+/* Returns the opcode that a kernel consumer's flags contain; 0 in flags of a process. */
 static inline u8 dat_kring_op(u8 flags)
 {
 	return flags >> DAT_KRING_OP_SHIFT;
@@ -1141,7 +1145,10 @@ static inline u8 dat_kring_flags(u8 op, u8 flags)
 	return flags | op << DAT_KRING_OP_SHIFT;
 }
 
-/* There is nothing to be taken.  Of a ring that is shared only its fetch can tell. */
+/*
+ * Returns true if a kernel consumer's ring is empty.  Returns false for a shared ring, whose
+ * indices only its fetch() may read.
+ */
 static inline bool dat_kring_idle(const struct dat_queue *q)
 {
 	return q->kernel && *q->ring.tail == q->head;
@@ -1150,21 +1157,21 @@ static inline bool dat_kring_idle(const struct dat_queue *q)
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
- * Of a ring of a kernel consumer, whose EVD's lock is held: both of its indices are true, and
- * in its pages, which nobody maps, there are events alone.
+ * Returns the number of events in a kernel consumer's ring.  No process maps the ring, so its
+ * indices can be trusted.  evd->lock held.
  */
 static inline u32 dat_kevring_count(const struct dat_evring *r)
 {
 	return r->tail - r->head;
 }
 
-/* Of an empty ring: an entry that was never written has been taken. */
+/* Counts an entry that was posted past an empty ring as written and taken. */
 static inline void dat_kring_pass(struct dat_queue *q)
 {
 	*(u32 *)q->ring.tail = ++q->head;
 }
 
-/* A kernel consumer has nobody to tell, and most of its completions come by here. */
+/* Avoids an indirect call for a kernel consumer, which reads no published indices. */
 static inline void dat_queue_publish(struct dat_queue *q)
 {
 	if (!q->kernel)
@@ -1193,11 +1200,11 @@ extern const struct dat_lmr_kind dat_lmr_reserved_kind;
 
 static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 {
-	/* An address before the first is an offset beyond the end: nothing wraps around. */
+	/* An address before the start gives a huge offset, so the check cannot wrap around. */
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
-/* Under RCU, or with softirqs disabled.  The LMR that has this context, or NULL. */
+/* Returns the LMR with this context, or NULL.  The caller holds RCU or has disabled softirqs. */
 static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
 {
 	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());
@@ -1237,12 +1244,12 @@ int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out);
 
 /* rmr.c */
 /**
- * struct dat_rmr_state - what an RMR is bound to
- * @context: lmr_context, or 0: to nothing
- * @addr: first byte
+ * struct dat_rmr_state - binding of an RMR that is in effect
+ * @context: lmr_context of the LMR, or 0 if the RMR is unbound
+ * @addr: address of the first byte
  * @length: bytes
- * @priv: DAT_PRIV_REMOTE_*
- * @rkey: for peers
+ * @priv: DAT_PRIV_REMOTE_* bits
+ * @rkey: key for peers
  */
 struct dat_rmr_state {
 	u32	context;
@@ -1270,21 +1277,22 @@ int dat_share_init(void);
 void dat_share_exit(void);
 
 /**
- * struct dat_step - a step of replacing a ring
- * @what: which
- * @generation: PREPARE: result; COMMIT, CANCEL: of what was prepared
+ * struct dat_step - one step of replacing a ring
+ * @what: kind of step
+ * @generation: generation of the prepared ring; set by PREPARE, read by COMMIT and CANCEL
  */
 struct dat_step {
 	enum dat_ring_step	what;
 	u32			generation;
 };
 
-/* The steps that make a ring, and those that put one into use. */
+/* Returns true if the step allocates a ring. */
 static inline bool dat_step_makes(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
 }
 
+/* Returns true if the step puts a ring into use. */
 static inline bool dat_step_uses(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
@@ -1301,13 +1309,16 @@ int dat_evd_post(struct dat_evd *evd, u64 cookie);
 u32 dat_evd_count(struct dat_evd *evd);
 void dat_evd_wake_waiters(struct dat_evd *evd);
 
-/* Room for events: at least @want, or all there is.  evd->lock held. */
+/*
+ * Returns the number of free entries of the ring.  Once it is at least @want, it may be too low.
+ * evd->lock held.
+ */
 static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 {
 	const struct dat_evring *r = &evd->ring;
 	u32 room = r->entries - (r->tail - r->head);
 
-	/* The consumer is asked how far it is only when the ring looks full. */
+	/* count() reads the consumer's index, which is slow: call it only if r->head is too old. */
 	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);
 }
 
@@ -1318,7 +1329,7 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 int dat_sleep(u64 deadline_ns);
 
-/* busy.c */
+/* poll.c */
 void dat_busy_init(struct dat_busy *b);
 void dat_busy_init_conn(struct dat_conn *conn);
 bool dat_busy_join(struct dat_conn *conn);
@@ -1339,7 +1350,7 @@ void dat_solicited_leave(struct dat_conn *conn);
 void dat_solicited_notify(struct dat_conn *conn);
 bool dat_solicited_look_all(struct dat_evd *evd);
 
-/* Most EVDs have no such connection. */
+/* Polls the connections that notify only of solicited receives; most EVDs have none. */
 static inline bool dat_solicited_look(struct dat_evd *evd)
 {
 	return unlikely(READ_ONCE(evd->solicited.count)) && dat_solicited_look_all(evd);
@@ -1353,7 +1364,7 @@ bool dat_cno_query(struct dat_cno *cno, u32 *generation);
 int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd);
 int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd);
 
-/* fd.c */
+/* user/fd.c */
 struct file *dat_fd_file(struct dat_obj *obj);
 
 /* srq.c */
@@ -1411,21 +1422,22 @@ void dat_conn_progress(struct dat_conn *conn);
 /* queue.c */
 
 /**
- * struct dat_flush - how many entries a flush still may take
+ * struct dat_flush - number of entries that a flush may still take
  * @sq: requests
  * @rq: receives
  *
- * At first a ring full of each: what was posted before it began.
+ * Both begin with the size of the ring, so a producer that keeps posting cannot prolong the flush.
  */
 struct dat_flush {
 	u32 sq, rq;
 };
 
 /**
- * dat_queue_stopped() - true if nothing may be posted before something else has happened
+ * dat_queue_stopped() - check whether requests must wait for those in flight
  * @conn: connection
  *
- * Context: ep->lock held.
+ * Context: ep->lock held.  Return: true if a failed request, a bind or a fenced request stops
+ * the queue.
  */
 static inline bool dat_queue_stopped(const struct dat_conn *conn)
 {
@@ -1433,18 +1445,18 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 }
 
 /**
- * dat_queue_settled() - true if neither pump nor dat_conn_progress() would find anything to do
- * @conn: established
+ * dat_queue_settled() - check whether the pumps and dat_conn_progress() have nothing to do
+ * @conn: established connection
  *
- * It is a quick look, and may be false for no reason.
+ * This check is cheap and may return false although there is nothing to do.
  *
- * Context: ep->lock held.
+ * Context: ep->lock held.  Return: true if the calls may be skipped.
  */
 static inline bool dat_queue_settled(const struct dat_conn *conn)
 {
 	const struct dat_ep *ep = conn->ep;
 
-	/* Where posts may go at once it is neither stopped nor ending. */
+	/* ep->open is NULL while the queue is stopped or the connection is closing. */
 	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
 	       (likely(ep->open == conn) ||
 		(conn->state == DAT_CONN_ESTABLISHED && !dat_queue_stopped(conn)));
@@ -1467,7 +1479,7 @@ u32 dat_queue_kick_after(const struct dat_queue *q);
 
 /* wr.c */
 
-/* IB_SEND_* of enum dat_sqe_flags. */
+/* Returns the IB_SEND_* flags for enum dat_sqe_flags bits. */
 static inline int dat_wr_send_flags(u8 flags)
 {
 	return (flags & DAT_SQE_SOLICITED ? IB_SEND_SOLICITED : 0) |
@@ -1528,7 +1540,7 @@ bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, void *request);
 
-/* A free has won: nobody wants to hear of the object again. */
+/* Returns true once a free has succeeded: no event about the object may be queued. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {
 	return atomic_read(&obj->users) < 0;
@@ -1536,7 +1548,7 @@ static inline bool dat_obj_dying(const struct dat_obj *obj)
 
 static inline u16 dat_addr_port(const struct sockaddr_storage *ss)
 {
-	/* sin_port and sin6_port are at the same place. */
+	/* sin_port and sin6_port have the same offset. */
 	return be16_to_cpu(((const struct sockaddr_in *)ss)->sin_port);
 }
 
@@ -1546,8 +1558,8 @@ static inline void dat_addr_set_port(struct sockaddr_storage *ss, u16 port)
 }
 
 /*
- * The port of rdma_cm that a connection qualifier stands for.  A larger one than a port maps to
- * the range from 33534 to 65534 as in OFED's uDAPL, so that both libraries reach each other.
+ * Returns the rdma_cm port for a connection qualifier.  A qualifier above 65535 maps to a port
+ * from 33534 to 65534, as in OFED's uDAPL, so that both libraries reach each other.
  */
 static inline u16 dat_qual_port(u64 qual)
 {
