@@ -2,9 +2,9 @@
 /*
  * Connections of an endpoint, from connect or accept until the last completion.
  *
- * A connection has one end, dat_conn_close(), which every context may ask for, and one teardown,
- * conn_close_work().  Once its state says that it is closing nothing is posted any more and the
- * handlers of the transport do nothing.
+ * conn_close() alone begins the end of a connection; any context may call it.  It queues
+ * conn_close_work(), the only teardown.  Once the state is a closing one, nothing more is posted
+ * and the handlers of the transport do nothing.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
@@ -24,14 +24,14 @@ static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 		dat_evd_deliver(ep->connect_evd, &eqe, true);
 }
 
-/* The states that may follow each. */
+/* Allowed transitions, by present state. */
 static const u8 conn_next[DAT_CONN_NR_STATES] = {
 	[DAT_CONN_CONNECTING]	= BIT(DAT_CONN_ABORTING) | BIT(DAT_CONN_ESTABLISHED),
 	[DAT_CONN_ABORTING]	= 0,
 	[DAT_CONN_ESTABLISHED]	= BIT(DAT_CONN_DRAINING) | BIT(DAT_CONN_HUNG_UP) |
 				  BIT(DAT_CONN_CLOSING),
 	[DAT_CONN_DRAINING]	= BIT(DAT_CONN_HUNG_UP) | BIT(DAT_CONN_CLOSING),
-	/* The peer's disconnect may be here before the failure that it answers. */
+	/* The peer may react to a failure before this end sees it, so BROKEN may follow. */
 	[DAT_CONN_HUNG_UP]	= BIT(DAT_CONN_CLOSING),
 	[DAT_CONN_CLOSING]	= 0,
 };
@@ -41,14 +41,14 @@ static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
 {
 	lockdep_assert_held(&conn->ep->lock);
 
-	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	/* Callers check the state under this lock, so only a bug in this module gets here. */
 	if (WARN_ON_ONCE(!(conn_next[conn->state] & BIT(state))))
 		return;
 	trace_dat_conn_state(conn, state);
 	WRITE_ONCE(conn->state, state);
 }
 
-/* @closing: DAT_CONN_HUNG_UP or DAT_CONN_CLOSING, if the handshake is over */
+/* @closing: next state of an established connection, DAT_CONN_HUNG_UP or DAT_CONN_CLOSING */
 static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 event)
 {
 	if (dat_conn_is_closing(conn))
@@ -66,9 +66,9 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 /**
  * dat_conn_close() - begin the end of a connection
  * @conn: connection
- * @event: DAT_EV_* that will tell the consumer when all is flushed
+ * @event: DAT_EV_* to report once all work requests have been flushed
  *
- * Who comes first chooses the event; later calls do nothing.
+ * The first call chooses the event; later calls do nothing.
  *
  * Context: ep->lock held.
  */
@@ -78,9 +78,11 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 }
 
 /**
- * dat_conn_fail() - like dat_conn_close(), when it is not the consumer's wish
+ * dat_conn_fail() - begin the end of a connection because of an error
  * @conn: connection
- * @event: DAT_EV_*; an accepted connection that never was established has its own
+ * @event: DAT_EV_*; replaced by ACCEPT_ERROR if an accepted connection was not established
+ *
+ * DAT_EV_BROKEN also replaces the event of a peer's disconnect.
  *
  * Context: ep->lock held.
  */
@@ -96,7 +98,7 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
 }
 
 /**
- * dat_conn_hung_up() - the peer has disconnected
+ * dat_conn_hung_up() - begin the end of a connection because the peer has disconnected
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -110,7 +112,7 @@ void dat_conn_hung_up(struct dat_conn *conn)
 }
 
 /**
- * dat_conn_drain() - close a connection once its requests are done
+ * dat_conn_drain() - close a connection once its requests have completed
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -123,8 +125,10 @@ void dat_conn_drain(struct dat_conn *conn)
 }
 
 /**
- * dat_conn_unhold() - the thread that connects, accepts or changes the QP is done
- * @conn: held; from here on its teardown may run
+ * dat_conn_unhold() - allow the teardown again
+ * @conn: held connection; may be freed when this returns
+ *
+ * The thread that connects, accepts or changes the QP calls this when it has finished.
  */
 void dat_conn_unhold(struct dat_conn *conn)
 {
@@ -137,7 +141,7 @@ void dat_conn_unhold(struct dat_conn *conn)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* At most @n early receives, in the order in which they came; true if there are more. */
+/* Reports at most @n early receives, oldest first.  Returns true if there are more. */
 static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 {
 	struct dat_slot *slot, *next;
@@ -146,7 +150,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		if (!n--)
 			return true;
 		list_del(&slot->early);
-		/* An error is reported as such; a message has nobody to receive it any more. */
+		/* The connection has ended: flush a message, but keep the status of an error. */
 		if (flushed && slot->status == DAT_ST_SUCCESS)
 			slot->status = DAT_ST_FLUSHED;
 		dat_complete_recv(conn, slot, slot->status);
@@ -155,11 +159,11 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 }
 
 /**
- * dat_conn_established() - the handshake is over
+ * dat_conn_established() - report that the handshake has succeeded
  * @conn: connection
- * @h: what it has led to
+ * @h: result of the handshake
  *
- * Context: process, with the transport's lock that keeps other events of the connection out.
+ * Context: process; the transport's lock keeps out other events of the connection.
  */
 void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 {
@@ -177,11 +181,11 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	conn_set_state(conn, DAT_CONN_ESTABLISHED);
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, h->pd_len);
-	/* Receives that complete meanwhile join the end of the list. */
+	/* The loop drops ep->lock; receives that complete then are added to the end of the list. */
 	while (conn_replay(conn, false, DAT_SLICE))
 		dat_ep_breathe(ep);
 	conn->live = true;
-	/* A close in between has left already. */
+	/* If the connection was closed while the lock was dropped, it must not join any more. */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
 	dat_queue_pump_rq(conn);
@@ -192,11 +196,11 @@ out:
 }
 
 /**
- * dat_ep_path() - tell between which queue pairs a connection is
+ * dat_ep_path() - read the GIDs and queue pair numbers of the connection
  * @ep: endpoint
  * @path: result
  *
- * Context: BH.  Return: 0; -ENOTCONN.
+ * Context: any but hard interrupt.  Return: 0, or -ENOTCONN.
  */
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 {
@@ -212,11 +216,11 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 }
 
 /**
- * dat_ep_let_peer() - let a peer that was accepted with DAT_EP_PEER_WAITS reach memory
+ * dat_ep_let_peer() - allow a peer accepted with DAT_EP_PEER_WAITS to access memory
  * @ep: endpoint
- * @write: the peer may write, too, and not only read
+ * @write: allow writes as well as reads
  *
- * Context: may sleep.  Return: 0; -ENOTCONN; or why the device refuses.
+ * Context: may sleep.  Return: 0, -ENOTCONN, or an error of the device.
  */
 int dat_ep_let_peer(struct dat_ep *ep, bool write)
 {
@@ -238,9 +242,9 @@ int dat_ep_let_peer(struct dat_ep *ep, bool write)
 }
 
 /**
- * dat_conn_bind_done() - the registration of the connection's bind has completed
+ * dat_conn_bind_done() - report that the registration of the bind has completed
  * @conn: connection
- * @failed: the device refused it
+ * @failed: the device has refused the registration
  *
  * Context: ep->lock held.
  */
@@ -253,7 +257,7 @@ void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 	queue_work(dat_wq, &conn->bind_work);
 }
 
-/* All before it are complete: register the memory in its turn, then the work does the rest. */
+/* Starts the registration of a bind whose predecessors have completed; bind_work does the rest. */
 static void conn_start_bind(struct dat_conn *conn)
 {
 	struct dat_bind *bind = &conn->bind;
@@ -277,8 +281,11 @@ static void conn_start_bind(struct dat_conn *conn)
 }
 
 /**
- * dat_conn_progress() - requests completed, or can't
+ * dat_conn_progress() - continue after requests have completed or failed
  * @conn: connection
+ *
+ * Reports a failed request, starts a bind, or ends a fence, once nothing is in flight.  Otherwise
+ * pumps requests, and ends a graceful disconnect.
  *
  * Context: ep->lock held.
  */
@@ -337,7 +344,7 @@ static u8 conn_carry_out(struct dat_conn *conn)
 	return status;
 }
 
-/* While there is a bind nobody else changes it, and the EP keeps its zone. */
+/* Needs no lock for conn->bind: while it is set, this work alone changes it. */
 static void conn_bind_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, bind_work);
@@ -367,7 +374,7 @@ static void conn_pump_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Complete a slice of what is left, in order; true if there is more. */
+/* Completes a slice of the remaining work requests, in order.  Returns true if there are more. */
 static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 {
 	struct dat_ep *ep = conn->ep;
@@ -380,16 +387,16 @@ static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 }
 
 /*
- * Tell of the end when all is complete.  Until then the EP has its connection, which is
- * closing, so whoever gets the lock in between finds nothing to do: a kick is in vain, and
- * is made up for afterwards.
+ * Flushes the rings, then reports the end.  Until then ep->conn is a closing connection, so a
+ * thread that takes the lock between two slices does nothing.  A kick in that time is lost; the
+ * dat_ep_kick() at the end makes up for it.
  */
 static void conn_report_end(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_flush f;
 
-	/* Its work doesn't run any more, and its registration has ended. */
+	/* conn_quiesce() has cancelled bind_work and ended the registration. */
 	dat_binding_free(conn->bind.taken);
 	conn->bind.taken = NULL;
 	spin_lock_bh(&ep->lock);
@@ -403,7 +410,7 @@ static void conn_report_end(struct dat_conn *conn)
 	dat_ep_kick(ep, &ep->sq);
 }
 
-/* Afterwards no thread of this layer uses the connection, and its requests have completed. */
+/* On return no work and no handler uses the connection, and its requests have completed. */
 static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
@@ -411,13 +418,13 @@ static void conn_quiesce(struct dat_conn *conn)
 	cancel_work_sync(&conn->pump_work);
 	cancel_work_sync(&conn->early_work);
 	conn->dev->ops->conn_quiesce(conn);
-	/* Completions of the drain may have queued it. */
+	/* Completions of the drain may have queued early_work again. */
 	cancel_work_sync(&conn->early_work);
 }
 
 /**
- * dat_conn_gone() - the transport has let go of a connection that has ended
- * @conn: connection; freed
+ * dat_conn_gone() - free a connection that the transport has released
+ * @conn: connection that has left its EP; freed
  *
  * Context: may sleep.
  */
@@ -435,7 +442,7 @@ static void conn_leave_ep(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 
-	/* Handlers of the transport read it under RCU. */
+	/* Handlers of the transport read conn->ep under RCU. */
 	WRITE_ONCE(conn->ep, NULL);
 	if (atomic_dec_and_test(&ep->nconns))
 		wake_up_var(&ep->nconns);
@@ -448,14 +455,14 @@ static void conn_close_work(struct work_struct *work)
 	const struct dat_xport_ops *xport = conn->dev->ops;
 	unsigned int noio = memalloc_noio_save();
 
-	/* Memory that is asked for here may wait for pages that are let go here. */
+	/* Reclaim for an allocation must not wait for pages that this teardown releases. */
 	conn_quiesce(conn);
 	dat_psp_leave(&conn->psp);
 	conn_report_end(conn);
 	xport->conn_unbind(conn);
 	memalloc_noio_restore(noio);
 
-	/* What is left outlives the EP's interest in it, but not the device. */
+	/* The rest may outlive the EP, but not the device: unregistration waits for @ending. */
 	atomic_inc(&dat_dev_get(conn->dev)->ending);
 	conn_leave_ep(conn);
 	xport->conn_exit(conn);
@@ -476,10 +483,10 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	struct dat_ep *ep = conn->ep;
 	u32 iov, sq, rq;
 
-	/* If it is modified after this, dat_ep_claim() refuses. */
+	/* dat_ep_claim() refuses this connection if the EP is modified from here on. */
 	spin_lock_bh(&ep->lock);
 	conn->version = ep->version;
-	/* Without an EVD nobody would look. */
+	/* The receives are polled by way of the EVD, so there has to be one. */
 	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
 	iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
 	sq = ep->sq.entries;
@@ -494,10 +501,10 @@ static int conn_alloc_memory(struct dat_conn *conn)
 
 /**
  * dat_conn_alloc() - prepare a connection
- * @ep: endpoint; not changed
+ * @ep: endpoint; its state does not change
  *
- * Context: may sleep.  Return: a connection without id and QP, to be freed with
- * dat_conn_free() unless the EP has taken it; or ERR_PTR(-ENOMEM).
+ * Context: may sleep.  Return: a connection without id and QP, or ERR_PTR(-ENOMEM).  Unless
+ * dat_ep_claim() succeeds, the caller frees it by dat_conn_free().
  */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 {
@@ -529,7 +536,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 
 /**
  * dat_conn_free() - free a connection
- * @conn: without QP
+ * @conn: connection without QP
  *
  * Context: may sleep; not in a handler of the transport.
  */

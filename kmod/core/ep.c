@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints: their states and their queues, across connections. */
+/* Endpoints: the state and the queues that outlive a connection. */
 #include <linux/log2.h>
 
 #include "core/dat.h"
 #include "core/trace.h"
 
-/* Which states may follow a state. */
+/* Names and allowed transitions, by present state. */
 static const struct {
 	const char	*name;
 	unsigned long	next;
@@ -25,10 +25,11 @@ static const struct {
 };
 
 /**
- * dat_ep_settle() - find out whether posts may go to the device at once
- * @ep: endpoint; what that depends on has changed
+ * dat_ep_settle() - update ep->open, which says whether a post may pass the ring
+ * @ep: endpoint
  *
- * What stops the queue does so in the pump, which comes here when it is done.
+ * Called after each change of the conditions.  Only the pump stops the queue, and it calls this
+ * before it returns.
  *
  * Context: ep->lock held.
  */
@@ -44,9 +45,9 @@ void dat_ep_settle(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_set_state() - the only writer of ep->state
+ * dat_ep_set_state() - change the state; the only writer of ep->state
  * @ep: endpoint
- * @state: one that may follow the present one
+ * @state: new state, allowed by ep_states
  *
  * Context: ep->lock held.
  */
@@ -54,7 +55,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 {
 	lockdep_assert_held(&ep->lock);
 
-	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	/* Callers check the state under this lock, so only a bug in this module gets here. */
 	if (WARN_ON_ONCE(!(ep_states[ep->state].next & BIT(state))))
 		return;
 	trace_dat_ep_state(ep, state);
@@ -64,13 +65,13 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 }
 
 /**
- * dat_ep_claim() - begin to connect
+ * dat_ep_claim() - make a connection the EP's current one
  * @ep: endpoint
  * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
- * @conn: what will be its connection; held
+ * @conn: new connection; held on success
  *
- * Return: 0, -EISCONN in any state but UNCONNECTED or if @conn was made for an EP that
- * has been modified since, or is being, -ENODEV while it is freed.
+ * Return: 0; -EISCONN if the EP is not UNCONNECTED, is being modified, or was modified after @conn
+ * was allocated; -ENODEV if the EP is being freed.
  */
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
 {
@@ -92,11 +93,11 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 }
 
 /**
- * dat_ep_unclaim() - the claimed connection could not be started
+ * dat_ep_unclaim() - undo dat_ep_claim() for a connection that could not be started
  * @ep: endpoint
  *
- * Return: true: the EP is as before the claim and the connection the caller's
- * again; false: somebody has closed the connection and will be told of its end.
+ * Return: true if the claim is undone and the caller owns the connection again; false if the
+ * connection has been closed meanwhile: its teardown then reports the end.
  */
 bool dat_ep_unclaim(struct dat_ep *ep)
 {
@@ -113,10 +114,10 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_breathe() - let others have the lock
- * @ep: may be another one when this returns
+ * dat_ep_breathe() - drop ep->lock and take it again between two slices
+ * @ep: endpoint; its state may have changed on return
  *
- * Context: ep->lock held, nothing else; may sleep.
+ * Context: ep->lock held, no other lock; may sleep.
  */
 void dat_ep_breathe(struct dat_ep *ep)
 {
@@ -128,12 +129,12 @@ void dat_ep_breathe(struct dat_ep *ep)
 /**
  * dat_ep_disconnect() - end a connection or its establishment
  * @ep: endpoint
- * @graceful: let requests finish first
+ * @graceful: wait for the requests to complete first
  *
- * Abrupt while a graceful one is under way hastens it.
+ * An abrupt disconnect overrides a graceful one that has begun.
  *
- * Context: any but hard interrupt.  Return: 0, also if there is nothing left to
- * do; -EISCONN if there never was a connection.
+ * Context: any but hard interrupt.  Return: 0, also if the connection has ended already;
+ * -EISCONN if the EP is UNCONNECTED.
  */
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
 {
@@ -155,7 +156,7 @@ out:
 	return ret;
 }
 
-/* What is posted to an EP without connection completes, in slices of the lock. */
+/* Flushes the rings of a disconnected EP.  Drops ep->lock after each slice. */
 static void ep_flush(struct dat_ep *ep)
 {
 	struct dat_flush f;
@@ -170,16 +171,15 @@ static void ep_flush(struct dat_ep *ep)
  * dat_ep_reset() - make a disconnected endpoint connectable
  * @ep: endpoint
  *
- * Context: may sleep.  Return: 0, also if it is UNCONNECTED already; -EISCONN in other
- * states, and for ever if a queue is broken: what its producer means by its index can't
- * be known.
+ * Context: may sleep.  Return: 0, also if the EP is UNCONNECTED already; -EISCONN in other states,
+ * or if a queue is broken: an index out of range cannot be repaired.
  */
 int dat_ep_reset(struct dat_ep *ep)
 {
 	int ret = 0;
 
 	spin_lock_bh(&ep->lock);
-	/* Posted before the reset means posted to the old connection. */
+	/* Entries posted before the reset belong to the old connection. */
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
 	if (ep->sq.broken || ep->rq.broken) {
@@ -206,7 +206,7 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 	lockdep_assert_held(&ep->lock);
 
 	if (!ep->conn || !dat_ep_posting(ep->state))
-		;	/* taken when it is connected */
+		;	/* dat_conn_established() pumps */
 	else if (q == &ep->sq)
 		dat_queue_pump_sq(ep->conn);
 	else
@@ -214,9 +214,11 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /**
- * dat_ep_kick_locked() - look at a queue in which there is little
- * @ep: endpoint of a kernel consumer, whose every post does this
- * @q: its SQ or RQ
+ * dat_ep_kick_locked() - process a queue right after a post
+ * @ep: endpoint of a kernel consumer
+ * @q: SQ or RQ of @ep
+ *
+ * Each post calls this, so the queue is short and needs no slices.
  *
  * Context: ep->lock held; never sleeps.
  */
@@ -234,9 +236,9 @@ void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /**
- * dat_ep_kick() - look at a queue now
+ * dat_ep_kick() - process a queue
  * @ep: endpoint
- * @q: its SQ or RQ
+ * @q: SQ or RQ of @ep
  *
  * Context: may sleep.
  */
@@ -269,7 +271,7 @@ static void parents_unuse(const struct dat_ep_parents *p)
 		dat_obj_unuse(&p->pz->obj);
 }
 
-/* Each of them is optional but the zone.  0, or -ENOENT and none of them is used. */
+/* Takes a use of each parent; only the zone is required.  Returns 0, or -ENOENT without uses. */
 static int parents_use(const struct dat_ep_parents *p)
 {
 	struct dat_ep_parents used = {};
@@ -295,7 +297,7 @@ err_unuse:
 	return -ENOENT;
 }
 
-/* Whoever holds ep->lock may use the parents, so they change under it. */
+/* ep->lock is enough to access the parents, so they change under it. */
 static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
 {
 	lockdep_assert_held(&ep->lock);
@@ -323,7 +325,7 @@ static int ep_check_parents(const struct dat_ep_parents *p)
 	return 0;
 }
 
-/* Entries of the rings that hold what @attr wants. */
+/* Number of ring entries for @attr. */
 static u32 sq_entries(const struct dat_ep_attr *attr)
 {
 	return roundup_pow_of_two(max(attr->max_request, 1U));
@@ -363,9 +365,11 @@ static int ep_alloc_queues(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_attr_fits() - tell whether an adapter can have such an endpoint
+ * dat_ep_attr_fits() - check attributes against the adapter's limits
  * @ia: adapter
- * @attr: as a consumer asks for it
+ * @attr: attributes from a consumer
+ *
+ * Return: true if an endpoint may have them.
  */
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 {
@@ -381,12 +385,12 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 
 /**
  * dat_ep_create() - make an endpoint
- * @parents: what it is built on; EVDs and SRQ may be NULL
- * @attr: within the adapter's limits
+ * @parents: parents; EVDs and SRQ may be NULL
+ * @attr: attributes that dat_ep_attr_fits() accepts
  * @user_data: owner value of its events
  *
- * Context: may sleep.  Return: the EP with a reference, or an ERR_PTR: -EINVAL an EVD doesn't take
- * the stream, -EXDEV the SRQ is of another zone, -ENOENT a parent is being freed,
+ * Context: may sleep.  Return: the EP with a reference, or an ERR_PTR: -EINVAL if an EVD does not
+ * accept the stream, -EXDEV if the SRQ is of another zone, -ENOENT if a parent is being freed,
  * -ENOMEM.
  */
 struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
@@ -439,7 +443,7 @@ static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 	return ret;
 }
 
-/* Nothing can fail any more, but for an EP that has been freed meanwhile. */
+/* Puts the new ring and parents into use.  Fails only if the EP was freed meanwhile. */
 static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
 			 const struct dat_ep_attr *attr, const struct dat_epmove *m)
 {
@@ -461,7 +465,7 @@ static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
 	return ret;
 }
 
-/* Let @ep go on with @ring, which on return is the one that is not in use. */
+/* Replaces the ring of @ep by @ring; on success @ring is the old one. */
 static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 		       const struct dat_ep_attr *attr, struct dat_epring *ring)
 {
@@ -481,7 +485,7 @@ static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 	return ep_end_change(ep, parents, attr, &m);
 }
 
-/* @ring: a new one or an empty one; on return, what is needed no more. */
+/* @ring: new ring, or an empty one if @step makes none; on return, the ring to be freed */
 static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
 		   const struct dat_ep_attr *attr, struct dat_epring *ring,
 		   struct dat_step *step)
@@ -499,17 +503,17 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
 }
 
 /**
- * dat_ep_modify() - make an unconnected endpoint another one
+ * dat_ep_modify() - change parents and attributes of an unconnected endpoint
  * @ep: endpoint
- * @parents: what it will be built on; the SRQ has to be the one that it has
- * @attr: within the adapter's limits
- * @step: all of it, or which part
+ * @parents: new parents; the SRQ must not change
+ * @attr: new attributes, which dat_ep_attr_fits() accepts
+ * @step: step to carry out, or all steps at once
  *
- * Posted entries stay.
+ * Posted entries stay posted.  After an error nothing has changed.
  *
- * Context: may sleep.  Return: 0, -EISCONN not UNCONNECTED or more is posted than fits,
- * -ESTALE nothing of that generation is prepared, -EINVAL what is was prepared for other
- * parameters, and the errors of dat_ep_create(); after an error all is what it was.
+ * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or has more entries than
+ * fit; -ESTALE if that generation is not prepared; -EINVAL if it was prepared for other
+ * sizes; or an error of dat_ep_create().
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step)
@@ -530,15 +534,15 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		ret = ep_step(ep, &p, attr, &ring, step);
 		mutex_unlock(&ep->obj.ia->map_lock);
 	}
-	/* The old ones, or the new ones that were not needed. */
+	/* The old parents and ring after a success, else the new ones. */
 	parents_unuse(&p);
 	dat_epring_free(&ring);
 	return ret;
 }
 
 /*
- * What is posted is either refused or completes: so nobody is told of anything from the
- * moment on, under the lock of posts, when they are refused.
+ * Sets @dead and @freed together, under the lock of posts: once posts are refused, no event of an
+ * earlier post is queued either.
  */
 static int ep_may_free(struct dat_obj *obj)
 {
@@ -571,7 +575,7 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
-	/* A modification that had begun has ended. */
+	/* Wait for a modification that began before ep->dead was set. */
 	mutex_lock(&obj->ia->map_lock);
 	dat_queue_forget(ep);
 	mutex_unlock(&obj->ia->map_lock);

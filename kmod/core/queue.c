@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pump: from the rings of an endpoint to the device, and, once there is no
- * device to take them, straight to flushed completions.
+ * The pump moves entries from the rings of an endpoint to the device.  Without a connection it
+ * completes them as flushed.
  *
- * Who looks at a queue next is always settled when the pump leaves it: either work
- * in flight, whose completion comes back here, or the producer, who finds NEED_KICK.
+ * When the pump leaves a queue, one of two things makes it run again: the completion of work in
+ * flight, or a kick of the producer, for which the pump sets NEED_KICK.
  *
- * Rings may be long, and a lock with softirqs off must not be held for so long: what
- * deals with all of one does so in slices.
+ * A ring may be long, and a lock with softirqs off must not be held for so long.  So a loop over
+ * all entries runs in slices of DAT_SLICE.
  */
 #include "core/dat.h"
 #include "core/trace.h"
@@ -26,24 +26,24 @@ void dat_queue_disarm(struct dat_queue *q)
 	q->armed = 0;
 }
 
-/* True: the entries are there already; the pump must look again. */
+/* Returns true if the ring has @after entries already: the pump must take them. */
 bool dat_queue_arm(struct dat_queue *q, u32 after)
 {
 	q->armed = after;
 	return q->ops->arm(q, after);
 }
 
-/* Somebody looks at its doorbell all the time. */
+/* Returns true while the poller of doorbells runs, which finds new entries without a kick. */
 static bool queue_watched(const struct dat_queue *q)
 {
 	return READ_ONCE(q->obj->ia->watched);
 }
 
 /*
- * After how many more receives the producer should kick; 0: it need not.
+ * Returns after how many more receives the producer must kick; 0: no kick is needed.
  *
- * With none at the device nobody would look again.  With few, a completion will, but
- * it may come when the peer has used them up; so a kick brings some at a time.
+ * With no receive in flight only a kick makes the pump run.  With few in flight a completion
+ * does, but the peer may have used up the others by then, so a kick adds some in time.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
@@ -57,13 +57,13 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 	return busy < low ? max(low / 2, 1U) : 0;
 }
 
-/* The device and the slots have room: the producer's word is not enough for that. */
+/* Returns true if device and slots have room; the producer's index is not trusted for that. */
 static bool queue_has_room(const struct dat_queue *q)
 {
 	return q->head - q->done < q->window;
 }
 
-/* The producer's index is beyond its ring: nothing it says can be believed. */
+/* Marks a queue broken whose producer's index is out of range, and ends the connection. */
 static void queue_break(struct dat_ep *ep, struct dat_queue *q)
 {
 	lockdep_assert_held(&ep->lock);
@@ -91,8 +91,8 @@ static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
 }
 
 /*
- * The device refused WRs that were good for us.  Put those after the first back
- * into the ring, from where the end of the connection flushes them.
+ * Fails the first of the WRs that the device has refused.  The others go back into the ring, and
+ * the end of the connection flushes them.
  */
 static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refused,
 			  const struct dat_slot *slot)
@@ -112,7 +112,7 @@ static void wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 	};
 }
 
-/* A bind has its turn when all before it are complete. */
+/* Stops the queue for a bind, which starts when all earlier requests have completed. */
 static int sq_take_bind(struct dat_conn *conn)
 {
 	const struct dat_wr *wr = &conn->ep->wr;
@@ -124,11 +124,16 @@ static int sq_take_bind(struct dat_conn *conn)
 }
 
 /*
- * One completion speaks for those before it, so they have to come in the order of the
- * requests.  siw completes others when they are sent, but an RDMA read when the answer is
- * there; so what follows a read waits for it here.  Fences of siw would do it too, but
- * while one waits siw answers no reads: two peers that do this wait for ever.  So do two
- * with more reads than they have credits for.  And a read with a fence it refuses.
+ * Returns true if a request must wait for the RDMA reads in flight, on a device that completes
+ * requests out of order.
+ *
+ * A completion stands for all earlier requests, so completions must come in posting order.  siw
+ * completes a read when the answer arrives, but other requests once they are sent.  So a request
+ * that follows a read waits for it here.
+ *
+ * siw's own fence cannot be used: siw answers no reads of the peer while a fence waits, so two
+ * peers would deadlock.  Two peers with more reads in flight than credits deadlock as well.  siw
+ * also refuses a read that has a fence.
  */
 static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 {
@@ -144,7 +149,7 @@ static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 	return false;
 }
 
-/* An invalidation may want to be alone; see dat_conn_progress(). */
+/* Returns true if an invalidation with DAT_KOP_FENCE must wait; see dat_conn_progress(). */
 static bool sq_alone(const struct dat_conn *conn, unsigned int n)
 {
 	const struct dat_wr *wr = &conn->ep->wr;
@@ -153,7 +158,7 @@ static bool sq_alone(const struct dat_conn *conn, unsigned int n)
 	       (n || conn->inflight);
 }
 
-/* Few requests have to, on few devices: this is in the way of all. */
+/* Inline, because every request passes here and only few of them must wait. */
 static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 {
 	if (likely(conn->ep->wr.op < DAT_OP_LAST && !conn->unordered))
@@ -162,11 +167,11 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 	return conn->fenced;
 }
 
-/* None speaks for others where a flush may overtake, see silent_status(). */
+/* siw reorders flushes, see silent_status(): signal every request. */
 static void sq_tells_itself(struct ib_send_wr *wr)
 {
 	wr->send_flags |= IB_SEND_SIGNALED;
-	/* It has waited already. */
+	/* No fence needed: all earlier reads have completed. */
 	if (wr->opcode == IB_WR_RDMA_READ)
 		wr->send_flags &= ~IB_SEND_FENCE;
 }
@@ -177,14 +182,14 @@ static void sq_refuse(struct dat_conn *conn, int err)
 	struct dat_wr *wr = &conn->ep->wr;
 
 	queue_fail(&conn->ep->sq, f, wr->cookie, wr->flags, err);
-	/* Also of a malformed one: whatever it names waits in vain for another. */
+	/* A malformed bind may name a prepared binding, which no other entry will carry out. */
 	if (wr->op == DAT_OP_RMR_BIND)
 		wr_to_bind(wr, &f->bind);
 	f->op = wr->op;
 	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
 }
 
-/* What its completion will tell. */
+/* Saves in the slot what the event of the request needs. */
 static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
 {
 	slot->cookie = conn->ep->wr.cookie;
@@ -195,7 +200,7 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 	trace_dat_post(&conn->ep->obj, conn->ep->wr.op, slot->cookie, slot->len, wr->num_sge);
 }
 
-/* Fetch and build one request: 1, 0 none, negative: a reason to stop. */
+/* Fetches and builds request @n of a chain.  Returns 1, 0 if there is none, or an error. */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
 	struct dat_ep *ep = conn->ep;
@@ -246,17 +251,16 @@ static u32 chain_length(const struct ib_send_wr *wr)
 	return n;
 }
 
-/* A send waits until the peer's program posts a receive; the peer's device serves the rest. */
+/* Only a send waits for the peer's program, to post a receive; its device serves the others. */
 static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 {
 	return wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV;
 }
 
 /*
- * A completion stands for the silent requests before it, so they are reported when that
- * request is done.  A silent request is therefore never followed by one that may wait without
- * bound: each predecessor of a send is signalled, and so is the last of a chain, since the
- * next one may never be posted.
+ * Chooses which requests of a chain are signalled.  An unsignalled request is reported together
+ * with the next signalled one, which must not be delayed without bound.  So the predecessor of a
+ * send is signalled.  The last request of a chain is signalled as well, since no other may follow.
  */
 static void sq_moderate(struct dat_conn *conn, u32 n)
 {
@@ -281,7 +285,7 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	struct dat_slot *slot;
 	u32 refused;
 
-	/* siw: they all are in its queue, which stands at one, until the QP is flushed. */
+	/* siw sets no @bad: its SQ keeps the chain and stalls until the QP is flushed. */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
@@ -289,13 +293,13 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	refused = chain_length(bad);
 	conn->inflight -= refused;
 	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
-	/* What ended this chain is behind those put back. */
+	/* Put back the entry that stopped this chain, too: it follows the refused ones. */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
 	conn->fenced = false;
 	queue_refused(q, &conn->sq_failed, refused, slot);
-	/* The one that would have spoken for those at the device may be among them. */
+	/* The refused WRs may include the signalled one that earlier unsignalled ones rely on. */
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
@@ -308,7 +312,7 @@ static void sq_post_chain(struct dat_conn *conn, u32 n)
 		sq_refused(conn, bad);
 }
 
-/* One chain; true if there may be more. */
+/* Posts one chain.  Returns true if the ring may have more requests. */
 static bool sq_chain(struct dat_conn *conn)
 {
 	struct dat_queue *q = &conn->ep->sq;
@@ -323,7 +327,7 @@ static bool sq_chain(struct dat_conn *conn)
 	return n == DAT_BATCH && !dat_queue_stopped(conn);
 }
 
-/* Nothing before what has stopped it is in flight: nobody else would see to it. */
+/* Resumes a stopped queue if nothing is in flight: no completion will do that. */
 static void sq_see_to_stop(struct dat_conn *conn)
 {
 	if (dat_queue_stopped(conn) && !conn->inflight)
@@ -334,7 +338,7 @@ static void sq_see_to_stop(struct dat_conn *conn)
  * dat_queue_pump_sq() - move requests from the ring to the device
  * @conn: connected
  *
- * After a slice of them it leaves; those that it has posted bring it back.
+ * Leaves after one slice; the completions of the requests it has posted run it again.
  *
  * Context: ep->lock held.
  */
@@ -352,7 +356,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
-		/* A request in flight will bring us back, and so will the poller. */
+		/* A completion or the poller will run the pump again: no kick is needed. */
 		if (conn->inflight || queue_watched(q)) {
 			dat_queue_disarm(q);
 			break;
@@ -366,14 +370,14 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	sq_see_to_stop(conn);
 }
 
-/* A receive could not be built, or the device refused it. */
+/* Fails a receive that could not be built or that the device refused. */
 static void rq_refused(struct dat_conn *conn, const struct dat_slot *slot, int err)
 {
 	queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, err);
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* A receive that was built, or could not be. */
+/* Posts a receive; @ret is an error if it could not be built.  Returns 1 or an error. */
 static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
 	struct ib_recv_wr *wr = &conn->recv_wr[0];
@@ -392,7 +396,7 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	return 1;
 }
 
-/* Fetch, build and post one receive: 1, 0 none, negative: a reason to stop. */
+/* Fetches, builds and posts one receive.  Returns 1, 0 if there is none, or an error. */
 static int rq_next(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -415,11 +419,11 @@ static int rq_next(struct dat_conn *conn)
 
 /**
  * dat_queue_pump_rq() - move receives from the ring to the device
- * @conn: has a QP
+ * @conn: connection with a QP
  *
- * After a slice of them it leaves the rest to @conn->pump_work.
+ * Leaves after one slice, and queues @conn->pump_work for the rest.
  *
- * Context: ep->lock held.  Return: true if there is such a rest.
+ * Context: ep->lock held.  Return: true if @conn->pump_work is queued.
  */
 bool dat_queue_pump_rq(struct dat_conn *conn)
 {
@@ -453,13 +457,13 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 	return more;
 }
 
-/* Nothing is in the ring before a new entry, and the device has room for it. */
+/* Returns true if a new entry may be posted past the ring: it is empty and the device has room. */
 static __always_inline bool queue_is_free(const struct dat_queue *q)
 {
 	return dat_kring_idle(q) && queue_has_room(q);
 }
 
-/* Post ep->wr, whose @n segments are in ep->sge, past the ring. */
+/* Posts ep->wr past the ring; its @n segments are in ep->sge. */
 static void sq_post_now(struct dat_conn *conn, u32 n)
 {
 	struct ib_rdma_wr *out = &conn->send_wr[0].rdma;
@@ -489,7 +493,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	}
 }
 
-/* A read transfers exactly @bytes, so its segments are cut to them. */
+/* Shortens the segments of a read, so that it transfers exactly @bytes. */
 static int wr_cut(struct dat_wr *wr, u64 bytes)
 {
 	u32 i;
@@ -506,14 +510,14 @@ static int wr_cut(struct dat_wr *wr, u64 bytes)
 /**
  * dat_queue_post() - post the request in ep->wr
  * @ep: endpoint of a kernel consumer, not dead
- * @limit: longest message; of an RDMA read: bytes it transfers
+ * @limit: longest message; for an RDMA read, the bytes that it transfers
  *
- * What the device refuses completes with an error.
+ * A request that the device refuses completes with an error.
  *
  * Context: ep->lock held.
- * Return: 0; what dat_wr_to_sge() says; -EMSGSIZE: too long, or too short for a read;
- * -ENOTCONN: neither connected nor disconnected; -E2BIG: a modification that is under way has
- * made entries too small for so many segments; -ENOSPC: the queue is full.
+ * Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE: the segments are too long for a message, or
+ * too short for a read; -ENOTCONN: neither connected nor disconnected; -E2BIG: more segments than
+ * an entry of the ring holds, after a modification; -ENOSPC: the queue is full.
  */
 int dat_queue_post(struct dat_ep *ep, u64 limit)
 {
@@ -523,7 +527,7 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 	int n = 0, ret = 0;
 
 	lockdep_assert_held(&ep->lock);
-	/* Others have no segments, or one of an RMR, which may not be bound yet. */
+	/* Other requests have no segments, or one of an RMR, which may not be bound yet. */
 	if (wr->op <= DAT_OP_RDMA_READ) {
 		n = dat_wr_to_sge(ep->pz, wr, DAT_MAX_SGE, wr->op == DAT_OP_RDMA_READ, ep->sge);
 		if (unlikely(n < 0))
@@ -555,7 +559,7 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
  * @ep: endpoint of a kernel consumer, not dead, without SRQ
  * @limit: longest message
  *
- * Context: ep->lock held.  Return: as dat_queue_post(), but for -ENOTCONN and -E2BIG.
+ * Context: ep->lock held.  Return: like dat_queue_post(), except -ENOTCONN and -E2BIG.
  */
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 {
@@ -586,7 +590,7 @@ int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 	return 0;
 }
 
-/* Complete the entry that was found to be bad. */
+/* Completes an entry that failed before it reached the device. */
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)
 {
 	lockdep_assert_held(&ep->lock);
@@ -619,7 +623,7 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 	dat_report_bind(ep, &bind, DAT_ST_FLUSHED);
 }
 
-/* Returns how many of @left still may be flushed; 0: there are no more. */
+/* Flushes a slice.  Returns how many of the @left entries remain, or 0 if the ring is empty. */
 static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 {
 	u32 n = min_t(u32, left, DAT_SLICE);
@@ -642,10 +646,10 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 }
 
 /**
- * dat_queue_flush_silent() - complete requests that no completion spoke for
- * @conn: drained
+ * dat_queue_flush_silent() - complete unsignalled requests that have no successor
+ * @conn: connection whose QP is drained
  *
- * There are some only if the device has refused what followed them.
+ * Such requests exist only if the device has refused the signalled one that followed them.
  *
  * Context: ep->lock held.  Return: true if there may be more.
  */
@@ -665,7 +669,7 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_flush_bind() - the connection is over before its bind had its turn
+ * dat_queue_flush_bind() - complete a bind that the end of the connection has prevented
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -685,12 +689,12 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_flush_begin() - before what is in the rings is flushed
- * @ep: nothing of it is at the device
+ * dat_queue_flush_begin() - begin to flush the rings
+ * @ep: endpoint with no work request in flight
  * @f: result
  *
- * What is posted before the producer can see NEED_KICK is at most a ring full; what comes
- * later comes with a kick.
+ * Sets NEED_KICK first.  A producer that has not seen it can have posted one ring full at most, and
+ * a later post comes with a kick.  So a flush of one ring full misses nothing.
  *
  * Context: ep->lock held.
  */
@@ -708,9 +712,9 @@ void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f)
 }
 
 /**
- * dat_queue_flush() - complete as flushed a slice of what is in the rings
- * @ep: nothing of it is at the device
- * @f: begun
+ * dat_queue_flush() - complete a slice of the rings as flushed
+ * @ep: endpoint with no work request in flight
+ * @f: set by dat_queue_flush_begin()
  *
  * Context: ep->lock held.  Return: true if there may be more.
  */
@@ -725,7 +729,7 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 	return f->sq || f->rq;
 }
 
-/* An entry of an EP that goes: nobody is told of it, but what was prepared for it goes too. */
+/* Drops an entry of a freed EP without an event, with the binding or FMR request behind it. */
 static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 {
 	struct dat_lmr *lmr = dat_fmr_find(ep->obj.ia, wr);
@@ -745,8 +749,8 @@ static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 }
 
 /**
- * dat_queue_forget() - take the requests that will never be carried out
- * @ep: dead, without connection
+ * dat_queue_forget() - drop the requests that are left in the ring
+ * @ep: dead endpoint without connection
  *
  * Context: may sleep.
  */

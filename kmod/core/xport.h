@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The seam to transports: what a device can do, what is odd about it, and how it is asked. */
+/* Interface between the core and a transport: limits, quirks and operations of a device. */
 #ifndef _DAT_XPORT_H
 #define _DAT_XPORT_H
 
@@ -24,15 +24,15 @@ struct net;
 union dat_send_wr;
 
 /**
- * enum dat_quirk - what a device does otherwise than the specifications say
- * @DAT_QUIRK_CQ_GRACE: a CQ may be looked at for a moment after it was freed
- * @DAT_QUIRK_NO_LAST_WQE: there is no event for the last receive of a QP with an SRQ
- * @DAT_QUIRK_LONG_IS_QP_OP: a message longer than its receive ends that as a QP operation error
- * @DAT_QUIRK_UNORDERED: requests may complete before RDMA reads that were posted before them
- * @DAT_QUIRK_REG_PAGES: a registration by work request heeds the size of its pages; one without
- *	this flag takes them for PAGE_SIZE, whatever the request says
- * @DAT_QUIRK_MR_SPARE: a registration needs an entry more than it has pages
- * @DAT_QUIRK_REJECT_IS_RESET: a reply that rejects has the same status as a lost connection
+ * enum dat_quirk - deviations of a device from the specifications
+ * @DAT_QUIRK_CQ_GRACE: the driver may access a CQ for a moment after its destruction
+ * @DAT_QUIRK_NO_LAST_WQE: the device reports no last WQE of a QP with an SRQ
+ * @DAT_QUIRK_LONG_IS_QP_OP: a message longer than its receive completes with a QP operation error
+ * @DAT_QUIRK_UNORDERED: requests may complete before RDMA reads that were posted earlier
+ * @DAT_QUIRK_REG_PAGES: a registration by work request uses the page size of the request; devices
+ *	without this flag always use PAGE_SIZE
+ * @DAT_QUIRK_MR_SPARE: a registration needs one entry more than it has pages
+ * @DAT_QUIRK_REJECT_IS_RESET: a reject has the same status as a lost connection
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -47,27 +47,27 @@ enum dat_quirk {
 #define DAT_FW_SIZE	32
 
 /**
- * struct dat_limits - what a device can do
- * @max_qp: endpoints
- * @max_pd: protection zones
- * @max_mr: registrations
- * @max_srq: shared receive queues; 0: there are none
- * @max_mr_size: bytes of a registration
- * @max_dto: work requests of a queue of an endpoint; a power of two
- * @max_srq_dto: receives of an SRQ; likewise
- * @send_sge: segments of a request, at most DAT_MAX_SGE, as are the others
- * @recv_sge: segments of a receive
- * @read_sge: segments of an RDMA read
- * @srq_sge: segments of a receive of an SRQ
- * @read_in: RDMA reads of the peer in flight, at most U8_MAX
- * @read_out: own RDMA reads in flight, at most U8_MAX
- * @fast_reg_pages: pages of a registration by work request; 0: the device has no such requests
- * @vendor_id: of the device, as in verbs
- * @vendor_part_id: likewise
- * @hw_ver: likewise
- * @fw: version of the firmware; may be empty
- * @max_seg: bytes of an entry of a scatterlist
- * @virt_dma: the device copies by the processor, so memory needs no syncs
+ * struct dat_limits - limits and properties of a device
+ * @max_qp: largest number of endpoints
+ * @max_pd: largest number of protection zones
+ * @max_mr: largest number of registrations
+ * @max_srq: largest number of shared receive queues; 0: not supported
+ * @max_mr_size: largest number of bytes of a registration
+ * @max_dto: largest number of work requests in a queue of an endpoint; a power of two
+ * @max_srq_dto: largest number of receives in an SRQ; a power of two
+ * @send_sge: largest number of segments of a request; at most DAT_MAX_SGE
+ * @recv_sge: largest number of segments of a receive; at most DAT_MAX_SGE
+ * @read_sge: largest number of segments of an RDMA read; at most DAT_MAX_SGE
+ * @srq_sge: largest number of segments of a receive of an SRQ; at most DAT_MAX_SGE
+ * @read_in: largest number of the peer's RDMA reads in flight; at most U8_MAX
+ * @read_out: largest number of own RDMA reads in flight; at most U8_MAX
+ * @fast_reg_pages: largest number of pages of a registration by work request; 0: not supported
+ * @vendor_id: vendor id, as in verbs
+ * @vendor_part_id: vendor's part id, as in verbs
+ * @hw_ver: hardware version, as in verbs
+ * @fw: firmware version; may be empty
+ * @max_seg: largest number of bytes of a scatterlist entry
+ * @virt_dma: flag: the processor copies the data, so memory needs no syncs
  */
 struct dat_limits {
 	u32	max_qp;
@@ -93,10 +93,10 @@ struct dat_limits {
 };
 
 /**
- * struct dat_port - what a port is like now
- * @msg_max: bytes of a message
- * @active: the port is up
- * @iwarp: it speaks iWARP
+ * struct dat_port - current properties of a port
+ * @msg_max: largest number of bytes of a message
+ * @active: flag: the port is up
+ * @iwarp: flag: the port speaks iWARP
  */
 struct dat_port {
 	u32	msg_max;
@@ -106,8 +106,8 @@ struct dat_port {
 
 /**
  * struct dat_keys - keys of a registration
- * @lkey: for segments
- * @rkey: for peers; 0: they may do nothing
+ * @lkey: key for segments
+ * @rkey: key for peers; 0: peers have no access
  */
 struct dat_keys {
 	u32	lkey;
@@ -116,15 +116,15 @@ struct dat_keys {
 
 /**
  * struct dat_request - a peer's connection request, as a transport reports it
- * @handle: the transport's own; the CR that is made of it owns it
+ * @handle: request of the transport; owned by the CR that is made for it
  * @remote: address that the peer claims
- * @off_path: @remote is not the address of the path
- * @gone: the peer has given up
- * @read_in: RDMA reads that the peer wants to have in flight
- * @read_out: RDMA reads that the peer answers at a time
- * @qpn: number of the peer's queue pair; 0 with iWARP
+ * @off_path: flag: @remote is not the address of the path
+ * @gone: flag: the peer has given up
+ * @read_in: number of RDMA reads that the peer wants to have in flight
+ * @read_out: number of RDMA reads that the peer answers at a time
+ * @qpn: queue pair number of the peer; 0 with iWARP
  * @pd: private data
- * @pd_len: bytes of it
+ * @pd_len: bytes of @pd
  */
 struct dat_request {
 	void				*handle;
@@ -139,13 +139,13 @@ struct dat_request {
 };
 
 /**
- * struct dat_handshake - what the handshake of a connection has led to
+ * struct dat_handshake - result of a connection's handshake
  * @local: address of this end
  * @remote: address of the peer
- * @read_in: RDMA reads of the peer in flight
- * @read_out: own RDMA reads in flight
+ * @read_in: negotiated number of the peer's RDMA reads in flight
+ * @read_out: negotiated number of own RDMA reads in flight
  * @pd: private data of the peer's answer; none on the accepting side
- * @pd_len: bytes of it
+ * @pd_len: bytes of @pd
  */
 struct dat_handshake {
 	const struct sockaddr_storage	*local;
@@ -157,70 +157,69 @@ struct dat_handshake {
 };
 
 /**
- * struct dat_xport_ops - how a transport is asked
- * @obj_size: size of the transport's object, by type; its first member is the object layer's, or 0:
- *	it adds nothing
+ * struct dat_xport_ops - operations of a transport
+ * @obj_size: sizes of the transport's objects, by type; each begins with the core's object; 0: the
+ *	transport adds no members
  * @conn_size: size of the transport's connection, whose first member is struct dat_conn
  * @binding_size: size of the transport's binding, whose first member is struct dat_binding
- * @name: write the name of the device, which may change
- * @port_visible: whether a port is for the network namespace
- * @port_query: tell what a port is like
+ * @name: write the current name of the device, which may change
+ * @port_visible: return whether a network namespace may use a port
+ * @port_query: read the current properties of a port
  * @addr: find the address of a port in a network namespace: of family AF_INET or AF_INET6, or the
- *	best for AF_UNSPEC; of no family while there is none
- * @pz_init: make a zone, and set pz->dma_key; may sleep
- * @pz_exit: end it; may be called again, and without @pz_init
- * @mem_map: get DMA addresses of kernel memory that is to be used with DAT_PRIV_* rights
- * @mem_unmap: give them back, if there are some
- * @mem_sync: let CPU and device see the same; bytes beyond the memory are ignored
- * @lmr_user: register memory of the current process, and set @lkey and @rkey; may sleep
- * @lmr_kernel: register lmr->mem, which is mapped, and set @lkey, @rkey and @shift; may sleep,
- *	the first time in a zone for as long as a connection takes; -EINVAL there are holes in the
- *	memory, -E2BIG too many pages, -EOPNOTSUPP no such registrations, or the mapping has holes,
- *	-ENETUNREACH, -EIO the device refused it, -ENODEV the IA is closing, -ENOMEM
- * @lmr_empty: make a registration without memory, in place of the present one; may sleep
- * @lmr_map: tell it of memory, which is mapped, and choose new keys; the request of @lmr_build
- *	brings it into effect
- * @lmr_build: make a request of op DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
- * @lmr_exit: end the registration; may be called again, and without one; may sleep
- * @bind_init: make a registration of a binding, and set its keys; may sleep
- * @bind_exit: end it; may be called without @bind_init; may sleep
- * @srq_init: make the transport's SRQ; may sleep
- * @srq_exit: end it; may be called again, and without @srq_init; may sleep
- * @srq_post: give it a buffer; srq->lock held
+ *	best for AF_UNSPEC; set AF_UNSPEC if there is none
+ * @pz_init: create the transport's zone and set pz->dma_key; may sleep
+ * @pz_exit: destroy the transport's zone; idempotent, also without @pz_init
+ * @mem_map: map kernel memory for DMA, for use with DAT_PRIV_* rights
+ * @mem_unmap: undo @mem_map; does nothing if the memory is not mapped
+ * @mem_sync: sync the memory for CPU or device; bytes beyond the memory are ignored
+ * @lmr_user: register memory of the current process and set @lkey and @rkey; may sleep
+ * @lmr_kernel: register lmr->mem, which is mapped, and set @lkey, @rkey and @shift; may sleep, in
+ *	a zone's first call for as long as a connection takes; return -EINVAL if the memory has
+ *	holes, -E2BIG if it has too many pages, -EOPNOTSUPP if the device has no such registrations
+ *	or the mapping has holes, -ENETUNREACH if the adapter cannot reach itself, -EIO if the
+ *	device refuses it, -ENODEV if the IA is closing, or -ENOMEM
+ * @lmr_empty: replace the LMR's registration by an empty one; may sleep
+ * @lmr_map: set the memory, which is mapped, and new keys of an empty registration; the request
+ *	from @lmr_build brings them into effect
+ * @lmr_build: build a request of op DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
+ * @lmr_exit: end the registration; idempotent, also without a registration; may sleep
+ * @bind_init: make a registration for a binding and set its keys; may sleep
+ * @bind_exit: end the registration of a binding; allowed without @bind_init; may sleep
+ * @srq_init: create the transport's SRQ; may sleep
+ * @srq_exit: destroy the transport's SRQ; idempotent, also without @srq_init; may sleep
+ * @srq_post: post a buffer to the SRQ; srq->lock held
  * @listen: listen at a port, 0 for any: call dat_psp_bound(), then report requests to
  *	dat_psp_request(); after an error there is no listener
- * @unlisten: end that; no request is reported afterwards, and those that were not taken are refused
- * @request_lock: keep the events of a request out; dat_psp_request() is called with this lock
- * @request_unlock: let them come
- * @request_own: the end of a request is reported by dat_cr_gone() of this CR; @request_lock held
- * @reject: refuse a request as a consumer does, with private data, and let go of it
- * @abandon: refuse a request that no consumer is left for, and let go of it
- * @connect: begin to connect a connection that the EP has claimed; events may come before it
- *	returns; -ENETUNREACH, -ENOMEM; it may change the port of the source
+ * @unlisten: stop listening: refuse requests without a CR and report no more of them
+ * @request_lock: keep out the events of a request; held around dat_psp_request()
+ * @request_unlock: undo @request_lock
+ * @request_own: report the end of the request by dat_cr_gone() of this CR; @request_lock held
+ * @reject: refuse a request with private data, as the consumer's decision, and release it
+ * @abandon: refuse a request that has no consumer any more, and release it
+ * @connect: begin to connect a connection that the EP has claimed; events may arrive before it
+ *	returns; return -ENETUNREACH or -ENOMEM; the port of @src may change
  * @accept: accept a request with a connection that the EP has claimed, and call
- *	dat_conn_accepted(); after an error the claim is undone, and the request is @cr's again
- * @conn_init: prepare the transport's part of a connection, conn->early_work among it
- * @conn_quiesce: disconnect; afterwards no event comes, and every work request has completed
- * @conn_unbind: let go of the address, the peer and the request; may be called again
- * @conn_exit: let go of the rest of a connection that has left its EP, and call dat_conn_gone()
- *	when no handler of the transport runs, perhaps later
- * @path: tell between which queue pairs a connection is; ep->lock held
- * @let_peer: let the peer of a connection that was accepted with DAT_EP_PEER_WAITS read memory, and
- *	write it
- * @bind_start: register a binding in its turn: 1, and dat_conn_bind_done() follows, 0 nothing is
- *	to be done, or an error; ep->lock held
+ *	dat_conn_accepted(); after an error the claim is undone, and @cr owns the request again
+ * @conn_init: initialize the transport's part of a connection, including conn->early_work
+ * @conn_quiesce: disconnect; on return no event can arrive and all work requests have completed
+ * @conn_unbind: release the address, the peer and the request; idempotent
+ * @conn_exit: release the rest of a connection that has left its EP, then call dat_conn_gone()
+ *	when no handler of the transport runs, possibly after it returns
+ * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
+ * @let_peer: allow the peer of a connection accepted with DAT_EP_PEER_WAITS to read memory, and
+ *	with @write to write it
+ * @bind_start: start the registration of a binding that has its turn; return 1 if
+ *	dat_conn_bind_done() follows, 0 if there is nothing to do, or an error; ep->lock held
  * @post_send: post a chain of requests; ep->lock held
  * @post_recv: post a receive; ep->lock held
- * @take: report completions without having been notified, by dat_complete(); ep->lock held;
- *	returns how many, and there may be more
- * @take_unsolicited: the same for receives of a solicited connection
- * @rearm: look at completions soon, and be notified when there are none; of a connection whose
- *	completions have been notified before; ep->lock held
+ * @take: poll for completions and report them by dat_complete(); return their number, more may
+ *	follow; ep->lock held
+ * @take_unsolicited: poll for receives of a solicited connection, like @take
+ * @rearm: poll for completions soon, and arm the CQ when there are none; only for a connection
+ *	whose completions have been notified before; ep->lock held
  *
- * The device exists during a call that makes or uses something of it: dat_dev_lock is held, an IA
- * of the device is locked and not dead, or the object of the call has not been shut down.
- * @pz_exit, @mem_unmap, @lmr_exit and @srq_exit are also called after the device has gone, for an
- * object that was shut down before: they must not touch the device when nothing is left to undo.
+ * The device stays during a call, since the caller holds dat_dev_lock, or has locked an IA of the
+ * device that is not dead.
  */
 struct dat_xport_ops {
 	size_t	obj_size[DAT_OBJ_LAST];
