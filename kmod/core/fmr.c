@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LMRs whose memory comes and goes with requests of an EP.
+ * LMRs that requests of an EP bind to memory and invalidate.
  *
  *         claim           bind            queue          leave            end
  *   FREE ------> CLAIMED -----> BINDING ------> BOUND ------> LEAVING ------> FREE
  *
- * A queue and a leave are followed by an entry in the queue of an EP, which ends in
- * dat_fmr_end(): with the completion at the device, or without one if it never got there.
- * Each holds a use of the LMR until then, so that neither it nor the EP's zone goes.
+ * After dat_fmr_queue() and dat_fmr_leave() the caller puts an entry into the queue of an EP.
+ * dat_fmr_end() ends the entry: upon its completion, or when it fails before the device.  Until
+ * then the entry holds a use of the LMR, which keeps the LMR and its zone.
  *
- * An invalidation must not be ahead of its bind: some devices take it without a word, and
- * then register for peers what the consumer has got back.  So until the bind has ended, the
- * invalidation has to be behind it in the same queue.
+ * An invalidation must not overtake its bind.  Some devices accept that silently and then register
+ * memory for peers that the consumer has got back.  So until the bind has completed, its
+ * invalidation must follow it in the same queue.
  *
- * The context is good from the bind on, for requests behind it in the queue, until the pump
- * takes the invalidation: what was posted before that may still have been in the queue.
+ * The lmr_context is valid from dat_fmr_bind(), for requests that follow the bind in the queue,
+ * until the pump takes the invalidation: requests ahead of it in the ring still need it.
  *
- * Once the device has failed at one of them nobody knows what it made of the registration:
- * a work gets a new one, and the LMR is not FREE before.
+ * If the device fails one of the two requests, the state of the registration is unknown.  A work
+ * then makes a new one before the LMR becomes FREE.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -25,27 +25,27 @@
 
 #include "core/dat.h"
 
-/* The memory is unmapped where its end is reported, with softirqs off. */
+/* Limited, because the memory is unmapped with softirqs off, upon the completion. */
 #define FMR_MAX_PAGES	1024U
 
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
 /**
- * struct dat_fmr - what such an LMR has beyond others
- * @lmr: it
- * @sg: room for @max_pages entries
- * @max_pages: constant
- * @mem: of @sg; lmr->mem while it is good
- * @renew_work: see the top of this file
+ * struct dat_fmr - additional state of such an LMR
+ * @lmr: LMR
+ * @sg: scatterlist with room for @max_pages entries
+ * @max_pages: largest number of pages; constant
+ * @mem: memory in @sg; lmr->mem points here while it is bound
+ * @renew_work: work that replaces a registration in an unknown state
  *
  * Under lmr->lock:
  *
- * @state: see the top of this file
- * @pending: entries that have not ended
- * @ep: where the bind's is, if that has not; only to be compared
- * @lost: the bind never got to the device, and a leave follows it
- * @broken: @renew_work has to come
- * @registered: the transport has a registration for it
+ * @state: state, as in the picture above
+ * @pending: number of entries that have not ended
+ * @ep: EP whose queue has the bind, until the bind ends; only compared, never dereferenced
+ * @lost: flag: the bind failed before the device, and an invalidation follows it
+ * @broken: flag: @renew_work has to run
+ * @registered: flag: the transport has a registration for the LMR
  */
 struct dat_fmr {
 	struct dat_lmr		*lmr;
@@ -63,7 +63,7 @@ struct dat_fmr {
 	bool			registered;
 };
 
-/* Its memory is the consumer's again; no device reaches it. */
+/* Returns the memory to the consumer, once the device has no access to it. */
 static void fmr_release(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;
@@ -84,7 +84,7 @@ static void fmr_renew(struct work_struct *work)
 	int ret;
 
 	dat_lmr_close(lmr);
-	/* The pages of this one may be what memory is to be gained from. */
+	/* Reclaim must not wait for the pages of this LMR, which are released below. */
 	noio = memalloc_noio_save();
 	ret = lmr->obj.ia->dev->ops->lmr_empty(lmr, fmr->max_pages);
 	memalloc_noio_restore(noio);
@@ -146,11 +146,12 @@ static const struct dat_lmr_kind fmr_kind = {
 /**
  * dat_lmr_create_fmr() - make an LMR without memory
  * @pz: protection zone
- * @max_pages: that it can hold, at least 1
+ * @max_pages: number of pages that it can hold, at least 1
  * @user_data: owner value
  *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -EOPNOTSUPP,
- * -E2BIG more pages than the device takes, or than are unmapped at a time; -ENOMEM.
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -EOPNOTSUPP if the device
+ * has no such registrations, -E2BIG if it does not take so many pages or they exceed
+ * FMR_MAX_PAGES, -ENOMEM.
  */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data)
 {
@@ -167,13 +168,15 @@ struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_da
 }
 
 /**
- * dat_fmr_claim() - begin to give an LMR memory
- * @lmr: of dat_lmr_create_fmr()
- * @max: result: entries there is room for
+ * dat_fmr_claim() - reserve a free LMR and get its scatterlist
+ * @lmr: LMR of dat_lmr_create_fmr()
+ * @max: result: number of entries of the scatterlist
  *
- * Context: any.  Return: where to put the memory, to be followed by dat_fmr_bind() and, if
- * no entry comes of it, dat_fmr_unclaim(); or an ERR_PTR: -EBUSY it is not free, -ENOENT
- * it is being freed, -ENOMEM it has lost its registration for good.
+ * The caller fills in the scatterlist and calls dat_fmr_bind().  If no entry is queued it calls
+ * dat_fmr_unclaim().
+ *
+ * Context: any but hard interrupt.  Return: the scatterlist, or an ERR_PTR: -EBUSY if the LMR is
+ * not free, -ENOENT if it is being freed, -ENOMEM if its registration could not be renewed.
  */
 struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 {
@@ -195,7 +198,7 @@ struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 		return ERR_PTR(ret);
 	}
 	*max = fmr->max_pages;
-	/* The end of what it had last. */
+	/* Remove the end mark of the previous memory. */
 	if (fmr->mem.sgt.orig_nents)
 		sg_unmark_end(&fmr->sg[fmr->mem.sgt.orig_nents - 1]);
 	return fmr->sg;
@@ -221,15 +224,17 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv, struct d
 }
 
 /**
- * dat_fmr_bind() - give an LMR the memory that was put where dat_fmr_claim() has said
- * @lmr: claimed; its context and keys are new afterwards
- * @nents: entries that were put there, at least 1
- * @start: address of the first byte for those who will use it
+ * dat_fmr_bind() - bind an LMR to the memory in its scatterlist
+ * @lmr: claimed LMR; gets a new context and new keys
+ * @nents: number of entries in the scatterlist, at least 1
+ * @start: address of the first byte in segments and for peers
  * @length: bytes
- * @priv: DAT_PRIV_*
+ * @priv: DAT_PRIV_* bits
  *
- * Context: may sleep on some devices.  Return: 0, and dat_fmr_queue() must follow; or -EINVAL
- * there are holes, -E2BIG, or what DMA layer and verbs say.
+ * After a success the caller calls dat_fmr_queue() or dat_fmr_unclaim().
+ *
+ * Context: may sleep on some devices.  Return: 0, -EINVAL if the memory has holes, -E2BIG if it has
+ * too many pages, or an error of the DMA mapping or the transport.
  */
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
@@ -255,11 +260,12 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 }
 
 /**
- * dat_fmr_queue() - the entry of a bind follows
- * @lmr: of dat_fmr_bind()
- * @ep: endpoint in whose queue it will be
+ * dat_fmr_queue() - prepare for the entry of a bind
+ * @lmr: LMR of dat_fmr_bind()
+ * @ep: endpoint whose queue gets the entry
  *
- * If it doesn't, dat_fmr_unqueue() has to, before anybody else has had the lock.
+ * The caller queues the entry before it drops ep->lock.  If that fails, it calls dat_fmr_unqueue()
+ * under the same lock.
  *
  * Context: ep->lock held.
  */
@@ -286,7 +292,7 @@ void dat_fmr_unqueue(struct dat_lmr *lmr)
 	spin_unlock_bh(&lmr->lock);
 }
 
-/* After a claim, bound or not, but not queued: no entry comes of it. */
+/* Undoes dat_fmr_claim(), and dat_fmr_bind() if it was called, when no entry was queued. */
 void dat_fmr_unclaim(struct dat_lmr *lmr)
 {
 	spin_lock_bh(&lmr->lock);
@@ -296,13 +302,14 @@ void dat_fmr_unclaim(struct dat_lmr *lmr)
 }
 
 /**
- * dat_fmr_leave() - begin to take the memory
- * @lmr: of dat_lmr_create_fmr()
- * @ep: endpoint in whose queue the entry will be
+ * dat_fmr_leave() - prepare for the entry of an invalidation
+ * @lmr: LMR of dat_lmr_create_fmr()
+ * @ep: endpoint whose queue gets the entry
  *
- * Context: ep->lock held.  Return: 0, to be followed by the entry, or by dat_fmr_end();
- * -EINVAL it has no memory; -EBUSY it is being bound by another EP; -ENOENT it is being
- * freed.
+ * After a success the caller queues the entry, or calls dat_fmr_end() if that fails.
+ *
+ * Context: ep->lock held.  Return: 0; -EINVAL if the LMR has no memory; -EBUSY if its bind is in
+ * the queue of another EP; -ENOENT if it is being freed.
  */
 int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 {
@@ -326,7 +333,7 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 	return ret;
 }
 
-/* The LMR that an entry is about; it stays until that has ended.  Or NULL. */
+/* Returns the LMR of an FMR entry, whose use keeps it until dat_fmr_end(), or NULL. */
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr)
 {
 	struct dat_obj *obj;
@@ -356,7 +363,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
-	/* At the device before its bind it was good for nothing. */
+	/* It reached the device before its bind, so it did not invalidate anything. */
 	if (reached && fmr->ep)
 		fmr->broken = true;
 	else if (good || (fmr->lost && !reached))
@@ -368,11 +375,11 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 }
 
 /**
- * dat_fmr_end() - an entry has ended
- * @lmr: that it was about
- * @op: enum dat_kop
- * @reached: the device had it
- * @status: enum dat_dto_status
+ * dat_fmr_end() - end an entry that has completed or failed
+ * @lmr: LMR of the entry
+ * @op: enum dat_kop of the entry
+ * @reached: the entry has reached the device
+ * @status: enum dat_dto_status of the entry
  *
  * Context: any but hard interrupt.
  */
@@ -390,11 +397,11 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 	if (fmr->broken && !fmr->pending)
 		queue_work(dat_wq, &fmr->renew_work);
 	spin_unlock_bh(&lmr->lock);
-	/* Not the last: the object is still to be found. */
+	/* This cannot be the last reference: the object table holds one. */
 	dat_obj_unuse(&lmr->obj);
 }
 
-/* Make the transport's request of ep->wr.  Return: 0, or -EINVAL. */
+/* Builds the transport's request for ep->wr.  Returns 0, or -EINVAL. */
 int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out)
 {
 	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->ep->wr);

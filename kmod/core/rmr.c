@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Remote memory regions: keys for parts of an LMR that can be given and taken.
+ * Remote memory regions: rkeys for parts of an LMR, which the owner can bind and revoke.
  *
- * Each binding is a registration of its own.  Its pages are pinned while the process is
- * there, and a key is chosen, which opens nothing yet.  It begins, and the one before it
- * ends, when its entry has its turn in a send queue: the pump lets nothing pass a bind (see
- * queue.c), so what follows it may carry the new key, and what came before it has used the
- * old one.
+ * Each binding has a registration of its own and takes effect in two steps.  The ioctl or call
+ * that prepares it pins the pages and chooses a key, which gives no access yet.  The entry in a
+ * send queue registers the memory and ends the previous binding.  The pump lets no request pass a
+ * bind (see queue.c): earlier requests have used the old key, later ones may carry the new key.
  *
- * What is too large to be registered in a queue is registered when it is prepared; such a
- * key works too early.
+ * A part too large to be registered by a work request is registered when it is prepared, so its
+ * key gives access too early.
  */
 #include <linux/rbtree.h>
 #include <linux/slab.h>
@@ -17,14 +16,14 @@
 #include "core/dat.h"
 #include "core/trace.h"
 
-/* Each is a registration, of which only the RMR is charged for. */
+/* Limits the registrations of an RMR, since the rdma cgroup charges only for the RMR itself. */
 #define RMR_MAX_PREPARED	64
 
 /**
  * dat_binding_free() - end a binding
- * @b: in no list, and its registration not under way; or NULL
+ * @b: binding in no list, whose registration is not in flight; or NULL
  *
- * Context: may sleep.  Its key is dead afterwards.
+ * Context: may sleep.  On return its key gives no access.
  */
 void dat_binding_free(struct dat_binding *b)
 {
@@ -46,7 +45,7 @@ static void bindings_free(struct list_head *list)
 		dat_binding_free(b);
 }
 
-/* Remote read needs no privilege of the LMR: every LMR has local read. */
+/* Remote read needs no check: every LMR has local read. */
 static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u32 priv,
 			 u64 addr, u64 length)
 {
@@ -64,12 +63,12 @@ static int binding_make(struct dat_binding *b)
 {
 	struct dat_lmr *lmr = b->lmr;
 
-	/* Kernel memory is not pinned: its LMR stays until the binding goes. */
+	/* Kernel memory is not pinned, so a use keeps its LMR until the binding is freed. */
 	if (lmr->obj.ia->face->kernel) {
 		if (dat_obj_use(&lmr->obj))
 			return -ENOENT;
 		b->in_effect = true;
-		/* The reserved LMR, or memory that goes when others want it. */
+		/* The reserved LMR has no memory, and that of an FMR may be invalidated. */
 		if (!lmr->mem || lmr->fmr)
 			return -EOPNOTSUPP;
 	}
@@ -77,8 +76,8 @@ static int binding_make(struct dat_binding *b)
 }
 
 /*
- * Queue it for the entry to come; from then on it may be carried out and freed.  -ENOENT:
- * the RMR is shut down; -ENOMEM: too many wait already.
+ * Adds a binding to the list of prepared ones.  From then on a queue entry may carry it out and
+ * free it.  Returns 0, -ENOENT if the RMR is shut down, or -ENOMEM if the list is full.
  */
 static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 {
@@ -90,7 +89,7 @@ static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 	ret = -ENOMEM;
 	if (rmr->nprepared == RMR_MAX_PREPARED)
 		goto out;
-	/* 0 is what an entry of zeros says. */
+	/* Skip 0, so that an entry of zeros names no binding. */
 	if (!++rmr->ticket)
 		rmr->ticket++;
 	*ticket = rmr->ticket;
@@ -103,7 +102,7 @@ out:
 	return ret;
 }
 
-/* Let go of what was forgotten where that was not possible. */
+/* Frees the bindings that were dropped under a spinlock, where they could not be freed. */
 static void rmr_purge(struct dat_rmr *rmr)
 {
 	struct dat_binding *b, *next;
@@ -157,24 +156,24 @@ err_abort:
 
 /**
  * dat_rmr_bind() - prepare a binding
- * @rmr: region; can't be freed meanwhile
- * @lmr: of the same zone, or NULL to unbind
- * @arg: @priv, @addr and @length are read, @rmr_context and @ticket written
+ * @rmr: region; a reference is held
+ * @lmr: LMR of the same zone, or NULL to unbind
+ * @arg: input @priv, @addr and @length; output @rmr_context and @ticket
  *
- * Context: may sleep; pins pages of current->mm.  Return: 0, -EXDEV another zone, -EPERM
- * a privilege is missing, -EINVAL out of range, -ENOENT something is being freed, -EFAULT,
- * -ENOMEM; of kernel memory -E2BIG too many pages, -EOPNOTSUPP an LMR without memory of
- * its own.
+ * Context: may sleep; pins pages of current->mm.  Return: 0; -EXDEV if the LMR is of another zone;
+ * -EPERM if the LMR lacks a privilege; -EINVAL if the part is out of range; -ENOENT if an object
+ * is being freed; -EFAULT; -ENOMEM; for kernel memory also -E2BIG if it has too many pages, and
+ * -EOPNOTSUPP if the LMR has no memory of its own.
  */
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg)
 {
 	struct dat_binding *b;
 	int ret = 0;
 
-	/* Whatever is freed meanwhile, the zone stays. */
+	/* The use keeps @rmr from being freed, and so its zone. */
 	if (dat_obj_use(&rmr->obj))
 		return -ENOENT;
-	/* Not later: what is forgotten is not in the way of what comes now. */
+	/* Now, so that dropped bindings do not count against RMR_MAX_PREPARED. */
 	rmr_purge(rmr);
 	b = kzalloc(rmr->obj.ia->dev->ops->binding_size, GFP_KERNEL_ACCOUNT);
 	if (!b) {
@@ -216,7 +215,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	struct dat_binding *b;
 
 	lockdep_assert_held(&rmr->lock);
-	/* 0 marks those that nobody is to find. */
+	/* 0 marks a dropped binding. */
 	if (!ticket)
 		return NULL;
 	list_for_each_entry(b, &rmr->prepared, node)
@@ -225,7 +224,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
-/* Not to be found again; its memory can't be let go of here. */
+/* Drops a binding of rmr->prepared.  Freeing it may sleep, so that is left to purge_work. */
 static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	lockdep_assert_held(&rmr->lock);
@@ -233,7 +232,7 @@ static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 	queue_work(dat_wq, &rmr->purge_work);
 }
 
-/* From now on its LMR can't be freed: false, if it has been since this was prepared. */
+/* Takes a use of the LMR.  Returns false if the LMR was freed since the binding was prepared. */
 static bool binding_begin(struct dat_binding *b)
 {
 	if (b->lmr && !b->in_effect)
@@ -242,15 +241,15 @@ static bool binding_begin(struct dat_binding *b)
 }
 
 /**
- * dat_rmr_take() - a prepared binding has its turn
+ * dat_rmr_take() - take a prepared binding whose entry has its turn
  * @rmr: region
  * @pz: zone of the EP
- * @ticket: of the binding
+ * @ticket: ticket of the binding
  *
- * The zone must stay until the binding is carried out or freed.
+ * The caller keeps the zone until the binding is carried out or freed.
  *
- * Context: any but hard interrupt.  Return: the binding, now the caller's, whose LMR can't
- * be freed; or NULL, also if it has been.
+ * Context: any but hard interrupt.  Return: the binding, owned by the caller, with a use of its
+ * LMR; or NULL if there is none or its LMR was freed.
  */
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
@@ -284,7 +283,7 @@ static int binding_compare(struct rb_node *node, const struct rb_node *other)
 	return binding_compare_key(&rb_entry(node, struct dat_binding, in_pz)->rkey, other);
 }
 
-/* The binding that peers have a key for, or NULL. */
+/* Returns the binding in effect with this rkey, or NULL. */
 static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 {
 	struct rb_node *node;
@@ -294,7 +293,7 @@ static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 	return node ? rb_entry(node, struct dat_binding, in_pz) : NULL;
 }
 
-/* Let @b, or nothing, take the place of what @rmr is bound to.  Return: that. */
+/* Replaces the binding in effect by @b, which may be NULL.  Returns the old one. */
 static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 					struct dat_binding *b)
 {
@@ -313,11 +312,11 @@ static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 }
 
 /**
- * dat_rmr_carry_out() - let a binding take the place of the present one
+ * dat_rmr_carry_out() - put a binding into effect and free the previous one
  * @rmr: region
- * @b: taken from it, and registered; the caller's no more
+ * @b: binding from dat_rmr_take(), registered; ownership passes to this function
  *
- * Context: may sleep.  When it returns the old key is dead.  Return: enum dat_dto_status.
+ * Context: may sleep.  On return the old key gives no access.  Return: enum dat_dto_status.
  */
 u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 {
@@ -335,11 +334,13 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 }
 
 /**
- * dat_rmr_forget() - a prepared binding will not be carried out
+ * dat_rmr_forget() - drop a prepared binding that no entry will carry out
  * @rmr: region
- * @ticket: of the binding
+ * @ticket: ticket of the binding
  *
- * Context: any but hard interrupt; its registration ends a little later.
+ * A work ends the registration later.
+ *
+ * Context: any but hard interrupt.
  */
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 {
@@ -352,7 +353,7 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 	spin_unlock_bh(&rmr->lock);
 }
 
-/* The device has ended the registration: the LMR is free at once, the rest goes later. */
+/* Ends a binding that the device has invalidated: releases its LMR now, frees the rest later. */
 static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 {
 	struct dat_rmr *rmr = b->rmr;
@@ -369,11 +370,11 @@ static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 }
 
 /**
- * dat_rmr_invalidated() - a peer has ended the key of a window
+ * dat_rmr_invalidated() - end the binding whose key a peer has invalidated
  * @pz: zone of the endpoint
- * @rkey: the key, which the device has invalidated
+ * @rkey: key that the device has invalidated
  *
- * Context: any but hard interrupt.  Return: false: no window of the zone is bound to it.
+ * Context: any but hard interrupt.  Return: false if no binding in the zone has this key.
  */
 bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 {
@@ -389,7 +390,7 @@ bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 
 static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, struct ib_sge *out)
 {
-	/* Binding gives local write along with it. */
+	/* The registration allows local write only together with remote write. */
 	if (!(b->priv & DAT_PRIV_REMOTE_WRITE))
 		return -EACCES;
 	if (seg->len > b->length || seg->addr - b->addr > b->length - seg->len)
@@ -399,13 +400,13 @@ static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, st
 }
 
 /**
- * dat_rmr_to_sge() - turn a part of a window into the sink of a read
+ * dat_rmr_to_sge() - resolve a part of a bound RMR as the sink of an RDMA read
  * @pz: zone of the endpoint
- * @seg: part; its lmr is the key of the window
+ * @seg: part; its @lmr is the rkey of the RMR
  * @out: result
  *
- * Context: any but hard interrupt.  Return: 0, -EACCES no window of the zone has the key, or
- * peers may not write to it; -ERANGE the part is not inside of it.
+ * Context: any but hard interrupt.  Return: 0; -EACCES if no binding in the zone has the rkey, or
+ * the binding does not allow remote write; -ERANGE if the part exceeds it.
  */
 int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out)
 {
@@ -420,7 +421,7 @@ int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *
 }
 
 /**
- * dat_rmr_query() - tell what an RMR is bound to
+ * dat_rmr_query() - read the binding of an RMR
  * @rmr: region
  * @state: result
  *
@@ -457,7 +458,7 @@ static void rmr_shutdown(struct dat_obj *obj)
 	bound = rmr_exchange(rmr, pz, NULL);
 	spin_unlock(&rmr->lock);
 	spin_unlock_bh(&pz->rmr_lock);
-	/* Nothing is prepared any more, so nothing queues it again. */
+	/* The list is empty and the RMR dead, so the work cannot be queued again. */
 	cancel_work_sync(&rmr->purge_work);
 	bindings_free(&all);
 	dat_binding_free(bound);
