@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From a completion to a DAT event.  A transport reports the completions of its queues in
- * batches, by dat_complete(); those of requests that never reached a device come from the pump.
+ * Completions become DAT events.  A transport reports them in batches by dat_complete(); the pump
+ * reports work requests that failed before they reached a device.
  *
- * Most completions are successes that are reported one for one.  Events of consecutive ones are
- * stored under one lock of the EVD, which is woken once.  Every other completion is reported by
- * itself.
+ * Fast path: consecutive successes of plain work requests are stored under one hold of evd->lock,
+ * and wake the EVD once.  Slow path: every other completion is reported alone.
  */
 #include "core/dat.h"
 #include "core/trace.h"
 
-/* Flags of a slot that make a completion special: those, and operations of kernel consumers. */
+/* Slot flags that force the slow path: event flags, and opcodes from RMR_BIND up. */
 #define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_KRING_OP_SHIFT)
 static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
 
@@ -22,11 +21,11 @@ static bool is_failure(u8 status)
 /**
  * dat_report_dto() - queue the event of a request or a receive
  * @ep: endpoint
- * @recv: a receive, else a request
- * @cookie: of the entry
- * @flags: of the entry
+ * @recv: true for a receive, false for a request
+ * @cookie: cookie of the entry
+ * @flags: flags of the entry
  * @status: enum dat_dto_status
- * @len: bytes
+ * @len: bytes transferred; with a key above DAT_EQE_RKEY_SHIFT for kernel consumers
  *
  * Context: ep->lock held.
  */
@@ -50,7 +49,7 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
 	else
 		eqe.flags = dat_kring_op(flags) << DAT_EQE_KOP_SHIFT;
-	/* Buffers of an SRQ go back to their owner in any case. */
+	/* The owner of the SRQ gets its buffer back even if the EP was freed. */
 	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;
@@ -62,10 +61,10 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 /**
  * dat_report_bind() - queue the event of a bind
  * @ep: endpoint
- * @bind: the bind
+ * @bind: bind request
  * @status: enum dat_dto_status
  *
- * One that is not carried out is forgotten.
+ * A bind that failed drops its prepared binding.
  *
  * Context: ep->lock held.
  */
@@ -89,16 +88,16 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
 	    evd && evd->streams & DAT_STREAM_RMR_BIND)
 		dat_evd_deliver_bh(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
-	/* Not before: the event names it. */
+	/* The event names the RMR, so the reference is dropped last. */
 	if (!IS_ERR(rmr))
 		dat_obj_put(&rmr->obj);
 }
 
 /*
- * The status of a request without a completion of its own that is followed by one of status
- * @last.  siw flushes a post that meets the end of the connection ahead of requests that are
- * still in its queue, so a flushed request says nothing of those before it.  An invalidation
- * that was wrongly taken for done would leave memory open to the peer.
+ * Returns the status of an unsignalled request, whose signalled successor has status @last.  siw
+ * flushes a request that is posted while the connection ends, ahead of earlier requests in its
+ * SQ.  So a flush does not prove that these have succeeded: an invalidation wrongly reported as
+ * done would leave memory open to the peer.
  */
 static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
 {
@@ -108,8 +107,8 @@ static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
 /**
  * dat_complete_requests() - report requests, oldest first
  * @conn: connection
- * @n: how many, at least 1
- * @status: enum dat_dto_status of all but the last, for which no completion came
+ * @n: number of requests, at least 1
+ * @status: enum dat_dto_status of all but the last, which were unsignalled
  * @last: enum dat_dto_status of the last
  *
  * Context: ep->lock held.
@@ -136,13 +135,13 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	}
 }
 
-/* The requests before it had no completion of their own, which means that they succeeded. */
+/* Reports a request and its unsignalled predecessors, which have succeeded. */
 static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
 {
 	struct dat_queue *q = &conn->ep->sq;
 	u32 n = ((u32)(c->slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
-	/* No such request is at the device: its completions can't be counted. */
+	/* The device completed a request that is not in flight: do not trust it any more. */
 	if (unlikely(n >= conn->inflight)) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
@@ -155,7 +154,7 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 /**
  * dat_complete_recv() - report a receive
  * @conn: connection
- * @slot: of the RQ or the SRQ; free afterwards
+ * @slot: slot of the RQ or the SRQ; free on return
  * @status: enum dat_dto_status
  *
  * Context: ep->lock held.
@@ -165,16 +164,16 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	/* What notifies of it is the queue that it comes from. */
+	/* A solicited connection notifies by its own queue, not by each event. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey;
 	bool good = status == DAT_ST_SUCCESS;
 	u64 len = slot->len;
 
 	lockdep_assert_held(&ep->lock);
-	/* The device has ended the key, even if the receive is reported as flushed. */
+	/* The device has invalidated the key, even if the receive is reported as flushed. */
 	if (unlikely(rkey)) {
-		/* Only windows are for the peer to close. */
+		/* A peer may only invalidate the key of a bound RMR. */
 		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
 			status = DAT_ST_BAD_RESPONSE;
 		if (good && ep->sq.kernel)
@@ -191,14 +190,14 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* The peer may send before the last message of the handshake is here: keep it for later. */
+/* Keeps a receive that completes before ESTABLISHED is reported. */
 static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
 	/*
-	 * Whatever the peer sent, an error too, proves that the connection stands.  The end of
-	 * the connection has cancelled that work, and completes what comes after.
+	 * Data from the peer, even in error, implies ESTABLISHED.  Once the connection is closing
+	 * the work is not queued; its teardown reports the list.
 	 */
 	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
 		queue_work(dat_wq, &conn->early_work);
@@ -220,20 +219,23 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 		recv_early(conn, slot, c->status);
 }
 
-/* A success with an event of its own; a request is the oldest but for @ahead. */
+/*
+ * Returns true if a completion may take the fast path.  A request must be the oldest in flight
+ * after @ahead others, so that it has no unsignalled predecessor.
+ */
 static __always_inline bool is_plain(const struct dat_conn *conn, const struct dat_completion *c,
 				     u32 ahead, bool recv)
 {
 	const struct dat_slot *slot = c->slot;
 
-	/* A key that was invalidated may be that of a window. */
+	/* An invalidated key may be that of a bound RMR. */
 	if (unlikely(c->status != DAT_ST_SUCCESS || slot->flags & RARE_FLAGS || c->rkey) ||
 	    slot->recv != recv)
 		return false;
 	return recv || (slot->at == (u16)(conn->ep->sq.done + ahead) && conn->inflight != ahead);
 }
 
-/* The number of plain completions of one kind from @c on. */
+/* Returns the number of consecutive fast-path completions from @c, all requests or all receives. */
 static __always_inline u32 plain_run(const struct dat_conn *conn, const struct dat_completion *c,
 				     const struct dat_completion *end)
 {
@@ -274,7 +276,7 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 	dat_queue_publish(q);
 }
 
-/* Report the plain completions from @c on.  Return: how many there were and had room. */
+/* Reports fast-path completions from @c, as many as the EVD has room for.  Returns their number. */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
 					const struct dat_completion *end)
 {
@@ -289,12 +291,12 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 	if (unlikely(!n))
 		return 0;
 	spin_lock(&evd->lock);
-	/* The first that finds no room is lost, and reported, by the other way. */
+	/* The slow path reports the overflow for the first event without room. */
 	n = min(n, dat_evd_room(evd, n));
 	for (i = 0; i < n; i++)
 		write_event(ep, evd, i, c + i, recv);
 	if (likely(n)) {
-		/* Before the events: a consumer that sees one may post again. */
+		/* Before the events are published: their reader may post again at once. */
 		queue_done(conn, n, recv);
 		dat_evring_publish(&evd->ring, n);
 		evd->overflowed = false;
@@ -308,7 +310,7 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
  * dat_complete() - report completions
  * @conn: connection
  * @c: completions of its requests and receives, each kind in the order of its queue
- * @n: number of them
+ * @n: number of completions
  *
  * Context: ep->lock held, softirqs disabled.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a connection begins: the EP is claimed, then the transport connects or accepts.
+ * Start of a connection: the EP is claimed, then the transport connects or accepts.
  *
- * The thread that does so holds the connection, so its teardown waits.  Either the transport
- * takes it from there, and one connection event follows; or the claim is undone, and the EP is as
- * before.
+ * The thread that connects or accepts holds the connection, which delays its teardown.  If the
+ * transport succeeds, one connection event follows.  Otherwise the claim is undone and the EP is
+ * UNCONNECTED again.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -36,8 +36,8 @@ static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
 }
 
 /*
- * Undo a claim whose connection could not be started.  If the consumer has closed it
- * meanwhile, its end is on the way and the call counts as successful.
+ * Undoes the claim of a connection that could not be started.  If the connection was closed
+ * meanwhile, its teardown reports an event, so the call succeeds.
  */
 static int conn_start_failed(struct dat_conn *conn, int err)
 {
@@ -52,16 +52,16 @@ static int conn_start_failed(struct dat_conn *conn, int err)
 
 /**
  * dat_ep_connect() - begin to connect
- * @ep: UNCONNECTED
- * @dst: address of the peer with the qualifier as its port
- * @timeout_us: until DAT_EV_TIMED_OUT, or DAT_WAIT_FOREVER
+ * @ep: endpoint, UNCONNECTED
+ * @dst: address and port of the peer
+ * @timeout_us: time until DAT_EV_TIMED_OUT, or DAT_WAIT_FOREVER
  * @qos: 0 or enum dat_qos_class
  * @pd: private data
- * @pd_len: bytes of it, at most DAT_MAX_PD_REQUEST
+ * @pd_len: bytes of @pd, at most DAT_MAX_PD_REQUEST
  *
- * Context: may sleep.  Return: 0, and one connection event will follow; or
- * -ENETUNREACH the adapter has no address of the family, there is no route to @dst, or it
- * is IPv6 loopback; -EINVAL @qos is neither; -EISCONN, -ENOMEM.
+ * Context: may sleep.  Return: 0, then one connection event follows; -ENETUNREACH if the adapter
+ * has no address of the family, there is no route to @dst, or @dst is IPv6 loopback; -EINVAL if
+ * @qos is invalid; -EISCONN; -ENOMEM.
  */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len)
@@ -94,11 +94,11 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 }
 
 /**
- * dat_conn_accepted() - the transport has accepted a request
- * @conn: its connection
- * @cr: the request
+ * dat_conn_accepted() - take over the backlog count and start the timer of an accepted request
+ * @conn: connection made from the request
+ * @cr: connection request
  *
- * Context: lock of the request held, which keeps ESTABLISHED out until this is done.
+ * Context: lock of the request held, which keeps out ESTABLISHED.
  */
 void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 {
@@ -108,13 +108,15 @@ void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 
 /**
  * dat_ep_accept() - accept a connection request
- * @ep: UNCONNECTED
- * @cr: the request; on success the transport's request is gone, and @cr should be freed
+ * @ep: endpoint, UNCONNECTED
+ * @cr: connection request; on success it loses the transport's request, and should be freed
  * @pd: private data
- * @pd_len: bytes of it, at most DAT_MAX_PD_REPLY
+ * @pd_len: bytes of @pd, at most DAT_MAX_PD_REPLY
  *
- * Context: may sleep.  Return: 0, and one connection event will follow; -ENOENT the
- * request is taken, -EISCONN, -ENOMEM.  After an error both are as before.
+ * After an error @ep and @cr are unchanged.
+ *
+ * Context: may sleep.  Return: 0, then one connection event follows; -ENOENT if another thread has
+ * taken the request; -EISCONN; -ENOMEM.
  */
 int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_len)
 {
@@ -150,12 +152,12 @@ err_free:
 }
 
 /**
- * dat_conn_rejected() - a consumer has rejected the connection
+ * dat_conn_rejected() - end a connection that the peer's consumer has rejected
  * @conn: connection
  * @pd: private data of the rejection
- * @pd_len: bytes of it
+ * @pd_len: bytes of @pd
  *
- * The private data belongs to kernel consumers; it is there when the event is.
+ * Stores the private data for a kernel consumer before the event is queued.
  *
  * Context: no lock.
  */
@@ -164,7 +166,7 @@ void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 	struct dat_ep *ep = conn->ep;
 	bool keep;
 
-	/* On IB the data always has its full length, padded with zeros. */
+	/* IB pads the data with zeros to its full length, so all zeros mean no data. */
 	keep = ep->obj.ia->face->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
 	       !dat_cr_reject_is_plain(pd, pd_len);
 	spin_lock_bh(&ep->lock);

@@ -397,7 +397,7 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 	if (fmr->broken && !fmr->pending)
 		queue_work(dat_wq, &fmr->renew_work);
 	spin_unlock_bh(&lmr->lock);
-	/* This cannot be the last reference: the object table holds one. */
+	/* The object table holds a reference until the LMR is freed. */
 	dat_obj_unuse(&lmr->obj);
 }
 

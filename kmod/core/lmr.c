@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registered memory, and the resolution of segments to what verbs take.
+ * Registered memory, and the resolution of segments to verbs SGEs.
  *
- * A kernel QP believes every lkey and every address it is given, so this is the
- * security boundary: user space never sees an lkey, and a segment reaches a QP
- * only after its lmr_context, zone, rights and range have been checked here.
+ * This is a security boundary, since a kernel QP accepts any lkey and address.  User space never
+ * sees an lkey.  A segment reaches a QP only after its lmr_context, zone, rights and range have
+ * been checked here.
  *
- * lmr_context is an index (low bits, dense, so that a table will do for the lookup)
- * and a generation (high bits), so that a freed one is not good again soon.
+ * The low bits of an lmr_context are an index into a table, the high bits a generation, which keeps
+ * a stale context from matching a new LMR with the same index.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -30,8 +30,8 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 }
 
 /*
- * Have room for @index; the table never gets shorter.  Memory comes before the lock: who frees
- * takes that, and may be somebody for whom memory is written back.
+ * Grows the table until it holds @index; it never shrinks.  Allocates before it takes the lock: a
+ * thread that frees an LMR takes the lock too, and reclaim may depend on that thread.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
@@ -45,7 +45,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 	spin_lock(&ia->lmr_lock);
 	old = lmr_table(ia);
 	if (lmr_table_has(ia, index)) {
-		/* Somebody was faster. */
+		/* Another thread has grown the table meanwhile. */
 		old = table;
 	} else {
 		if (old)
@@ -64,7 +64,7 @@ void dat_lmr_init_ia(struct dat_ia *ia)
 	ida_init(&ia->lmr_ids);
 }
 
-/* Nobody has the IA any more. */
+/* The last reference to the IA is gone, so no lock is needed. */
 void dat_lmr_release_ia(struct dat_ia *ia)
 {
 	kvfree(rcu_dereference_protected(ia->lmrs, true));
@@ -110,8 +110,8 @@ static void lmr_free_index(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_open() - give an LMR a context, by which its memory can be used from now on
- * @lmr: has none; range and keys are set
+ * dat_lmr_open() - make an LMR valid under a new context
+ * @lmr: LMR without a context, whose range and keys are set
  *
  * Context: any.
  */
@@ -119,26 +119,26 @@ void dat_lmr_open(struct dat_lmr *lmr)
 {
 	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
 
-	/* Who sees it sees what it is good for: pairs with dat_lmr_find(). */
+	/* Publishes range and keys; pairs with the acquire in dat_lmr_find(). */
 	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
 }
 
-/* Nothing is resolved by its context any more, but what is being resolved. */
+/* Makes an LMR invalid; a resolution that has begun may still succeed. */
 void dat_lmr_close(struct dat_lmr *lmr)
 {
 	WRITE_ONCE(lmr->context, 0);
 }
 
 /**
- * dat_lmr_make() - make an LMR of some kind
- * @ia: of @pz
- * @pz: protection zone; NULL: all
- * @param: what it is to be
+ * dat_lmr_make() - make an LMR
+ * @ia: IA of @pz
+ * @pz: protection zone; NULL: all zones
+ * @param: kind and parameters
  *
- * Its context is 0 if @param says that it has no bytes.
+ * The LMR is invalid, with context 0, if @param has a length of 0.
  *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: what ->attach()
- * says, -ENOMEM, -ENOENT the zone is being freed.
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: an error of ->attach(),
+ * -ENOMEM, -ENOENT if the zone is being freed.
  */
 struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 			     const struct dat_lmr_param *param)
@@ -206,15 +206,16 @@ static const struct dat_lmr_kind user_kind = {
 /**
  * dat_lmr_create() - register memory of the current process
  * @pz: protection zone
- * @start: first byte
+ * @start: address of the first byte
  * @length: bytes, not 0
- * @priv: DAT_PRIV_*
+ * @priv: DAT_PRIV_* bits
  * @cookie: DAT_LMR_COOKIE bytes that name shared memory, or NULL
  *
- * Context: the IA is kept by dat_ia_pin_begin(); may sleep; pins pages of
- * current->mm.  Return: the LMR with a reference, or an ERR_PTR:
- * -EFAULT no such memory, or it can't be written; -ENOMEM also RLIMIT_MEMLOCK; -EEXIST
- * the memory is not what the cookie stands for.
+ * Pins pages of current->mm.
+ *
+ * Context: between dat_ia_pin_begin() and dat_ia_pin_end(); may sleep.  Return: the LMR with a
+ * reference, or an ERR_PTR: -EFAULT if the memory is missing or read-only, -ENOMEM also beyond
+ * RLIMIT_MEMLOCK, -EEXIST if the cookie names other memory.
  */
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
 			       const u8 *cookie)
@@ -244,8 +245,8 @@ const struct dat_lmr_kind dat_lmr_reserved_kind = {
 };
 
 /**
- * dat_lmr_create_reserved() - make the LMR that stands for all DMA addresses
- * @ia: of a kernel consumer, whose word for them is good
+ * dat_lmr_create_reserved() - make the LMR for all DMA addresses
+ * @ia: IA of a kernel consumer, whose addresses are trusted
  * @user_data: owner value
  *
  * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM.
@@ -284,9 +285,9 @@ static void lmr_release(struct dat_obj *obj)
  * dat_lmr_sync() - let CPU and device see the same in kernel memory
  * @ia: adapter, with its device
  * @seg: part of an LMR
- * @for_cpu: what the device has written; else what the CPU has
+ * @for_cpu: make the device's writes visible to the CPU, else the CPU's to the device
  *
- * Context: any but hard interrupt.  Return: 0, -EACCES no LMR holds the segment.
+ * Context: any but hard interrupt.  Return: 0, or -EACCES if no LMR covers the segment.
  */
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From a checked copy of a queue entry to a verbs work request. */
+/* Builds verbs work requests from private copies of queue entries, and checks them. */
 #include "core/dat.h"
 
-/* What a request may hold. */
+/* Properties of each opcode. */
 static const struct wr_op {
 	enum ib_wr_opcode	opcode;
 	bool			rdma;		/* uses rkey and raddr */
-	bool			writes;		/* the local memory */
-	/* makes the whole of it, but for flags; has no segments */
+	bool			writes;		/* writes local memory */
+	/* builds the request, except its flags; such a request has no segments */
 	int			(*build)(struct dat_conn *conn, union dat_send_wr *out);
 } wr_ops[DAT_KOP_LAST] = {
 	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
@@ -47,13 +47,13 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
 
 /**
  * dat_wr_to_sge() - resolve the segments of a work request
- * @pz: zone that the LMRs must be of
- * @wr: private copy; its len is set
- * @max_sge: segments that the device takes
- * @write: the memory will be written
+ * @pz: zone of the LMRs
+ * @wr: private copy of the entry; sets its @len
+ * @max_sge: largest number of segments
+ * @write: the work request writes the memory
  * @sge: result
  *
- * Empty segments are dropped, whatever else they say.
+ * Drops empty segments without a check of their other members.
  *
  * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
  * Return: segments, -E2BIG; -EACCES there is no such LMR, or it may not be written, -EXDEV it is of
@@ -83,7 +83,7 @@ int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 	return n;
 }
 
-/* Segments and bytes of ep->wr, no more bytes than a message may have. */
+/* Resolves ep->wr.  Returns the number of segments, or -EMSGSIZE if a message cannot be so long. */
 static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 		      struct ib_sge *sge, u32 *len)
 {
@@ -95,7 +95,7 @@ static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 	return n;
 }
 
-/* A send that ends a key of the peer, which kernel consumers can ask for. */
+/* Builds a send that invalidates a key of the peer, for kernel consumers only. */
 static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 			       struct ib_sge *sge, u32 *len)
 {
@@ -115,7 +115,7 @@ static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 	return 0;
 }
 
-/* An empty part needs no window. */
+/* Resolves the segment of a read to a bound RMR; an empty segment needs no RMR. */
 static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct ib_sge *sge,
 			    u32 *len)
 {
@@ -128,13 +128,13 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 }
 
 /**
- * dat_wr_build_send() - make a verbs request of ep->wr
- * @conn: where it will be posted
- * @out: result, but for next and wr_cqe
+ * dat_wr_build_send() - build a verbs request from ep->wr
+ * @conn: connection that will post it
+ * @out: result, except next and wr_cqe
  * @sge: room for attr.max_request_iov segments
- * @len: result: bytes in all
+ * @len: result: total bytes
  *
- * Return: 0, or a reason that dat_wr_error() explains.
+ * Return: 0, or an error for dat_wr_error().
  */
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -154,7 +154,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	if (!op->rdma && (wr->rkey || wr->raddr))
 		return wr_build_invalidate(conn, out, sge, len);
 	if (op->opcode == IB_WR_RDMA_READ) {
-		/* A device waits for ever for a credit that was never negotiated. */
+		/* Without read credits the device would never send the read. */
 		if (!ep->read_out)
 			return -EINVAL;
 		max_sge = min(max_sge, ep->obj.ia->dev->limits.read_sge);
@@ -174,13 +174,13 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 }
 
 /**
- * dat_wr_build_recv() - make a verbs receive of ep->wr
- * @conn: where it will be posted
- * @out: result, but for next and wr_cqe
+ * dat_wr_build_recv() - build a verbs receive from ep->wr
+ * @conn: connection that will post it
+ * @out: result, except next and wr_cqe
  * @sge: room for attr.max_recv_iov segments
- * @len: result: bytes in all
+ * @len: result: total bytes
  *
- * Return: 0, or a reason that dat_wr_error() explains.
+ * Return: 0, or an error for dat_wr_error().
  */
 int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -196,7 +196,7 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	return 0;
 }
 
-/* The DTO status of a work request that was refused here. */
+/* Returns the DTO status for the error of a work request that could not be built. */
 u8 dat_wr_error(int err)
 {
 	switch (err) {
