@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the object layer needs before the first adapter and after the last. */
+/* Workqueues and initialization of the core. */
 #include <linux/module.h>
 
 #include "core/dat.h"
@@ -14,11 +14,11 @@ int __init dat_core_init(void)
 {
 	int ret;
 
-	/* Kernel consumers write memory back: the end of their requests must not need any. */
+	/* Reclaim may wait for requests of kernel consumers, so these works need a rescuer. */
 	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_wq)
 		return -ENOMEM;
-	/* Its works wait for peers, devices and works of dat_wq. */
+	/* Works of dat_close_wq wait for peers, devices and works of dat_wq. */
 	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_close_wq) {
 		ret = -ENOMEM;

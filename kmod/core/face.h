@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the object layer knows of a face.  A face passes its struct dat_face to dat_ia_open();
- * the objects of that IA name themselves, take work requests and deliver events through it.
+ * Interface between the core and a face.  A face passes its struct dat_face to dat_ia_open().  The
+ * objects of that IA use it to get names, take work requests and deliver events.
  */
 #ifndef _DAT_FACE_H
 #define _DAT_FACE_H
@@ -13,13 +13,13 @@ struct dat_obj;
 struct dat_queue_ops;
 
 /**
- * struct dat_sink - where the events of a face go
- * @count: number of events that the consumer has not taken; brings evd->ring.head up to date;
+ * struct dat_sink - operations by which a face receives events
+ * @count: update evd->ring.head and return the number of events not yet taken; evd->lock held
+ * @wake: wake the consumer after events that notify were stored, once for a run of events;
  *	evd->lock held
- * @wake: events that notify were stored; once for a run of events; evd->lock held
- * @begin: a batch of completions begins; softirq; optional, together with @release
- * @release: the batch has ended: run what @wake has queued; softirq, no lock held
- * @reject_data: the private data of a rejection belongs to the consumer
+ * @begin: begin a batch of completions; softirq; optional, together with @release
+ * @release: end the batch and run the upcalls that @wake has queued; softirq, no lock held
+ * @reject_data: flag: the consumer gets the private data of a rejection
  */
 struct dat_sink {
 	u32	(*count)(struct dat_evd *evd);
@@ -31,15 +31,15 @@ struct dat_sink {
 
 /**
  * struct dat_face - one way to use the object layer: the user face or the kernel face
- * @sink: where events go
- * @sq: source of requests
- * @rq: source of receives
- * @kernel: the consumers are kernel modules: no process maps the rings, and none is charged
- * @handle: name of an object, which becomes its user_data; obj->priv is set; NULL: objects
- *	keep the user_data that they were made with, and the next three are NULL as well
- * @publish: the object can be found from now on; does not sleep
- * @unpublish: the object can be found no longer
- * @release: a published object is about to be freed: free obj->priv
+ * @sink: operations that receive events
+ * @sq: operations of send queues
+ * @rq: operations of receive queues
+ * @kernel: flag: the consumers are kernel modules, so no process maps the rings or is charged
+ * @handle: return the handle of an object, which becomes its user_data; obj->priv is set; NULL:
+ *	objects keep the user_data that they were made with, and the next three are NULL as well
+ * @publish: make the handle of an object known; does not sleep
+ * @unpublish: make the handle unknown
+ * @release: free obj->priv of a published object that is being freed
  */
 struct dat_face {
 	const struct dat_sink		*sink;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Interface adapters: opening, and the one function that ends everything. */
+/* Interface adapters: open, async events, shutdown and close. */
 #include <linux/cgroup_rdma.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -36,7 +36,7 @@ static void ia_uncharge(struct dat_ia *ia)
  * dat_ia_open() - open a port of an RDMA device
  * @name: IA name
  * @net: network namespace
- * @face: of the opener
+ * @face: face of the opener
  * @user_data: owner value of events about the IA itself
  *
  * Context: may sleep.  Return: the IA or an ERR_PTR: -ENOENT, -EOPNOTSUPP (see
@@ -68,7 +68,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	ia->user_data = user_data;
 	ia->net = get_net(net);
 
-	/* Until it is attached, removal of the device doesn't know of us. */
+	/* Removal of the device does not find the IA before it is attached. */
 	ret = -ENOENT;
 	if (!dat_dev_attach(ia->dev, ia))
 		goto err_put;
@@ -112,10 +112,10 @@ void dat_ia_put(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_lock_live() - keep the IA and its device for the length of a call
- * @ia: any
+ * dat_ia_lock_live() - keep the IA and its device during a call
+ * @ia: interface adapter
  *
- * Context: may sleep.  Return: 0, to be followed by dat_ia_unlock(); or -ENODEV: the
+ * Context: may sleep.  Return: 0, then the caller calls dat_ia_unlock(); or -ENODEV if the
  * IA was closed or its device is gone.
  */
 int dat_ia_lock_live(struct dat_ia *ia)
@@ -200,11 +200,11 @@ void dat_ia_pin_end(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_set_async_evd() - the first EVD with the async stream is it; later ones are plain
+ * dat_ia_set_async_evd() - make an EVD the IA's async EVD, unless there is one
  * @ia: locked, live
- * @evd: known to its owner
+ * @evd: published EVD with the async stream
  *
- * A free of @evd either sees that it is the one, and fails, or was seen here.
+ * Either a free of @evd sees that it is the async EVD and fails, or this sees the free.
  */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
@@ -216,11 +216,11 @@ void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 
 /**
  * dat_ia_async() - report an asynchronous event
- * @ia: where
+ * @ia: interface adapter
  * @type: DAT_EV_ASYNC_*
- * @kind: type of the object it is about
+ * @kind: type of the event's object
  * @owner: user_data of that object
- * @reason: DAT's reason code for the type of object
+ * @reason: DAT's reason code for that type
  *
  * Context: any but hard interrupt; not under an evd->lock.
  */
@@ -236,7 +236,7 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 		dat_evd_deliver(evd, &eqe, true);
 }
 
-/* The next object with an id of at least *@id, with a reference. */
+/* Returns the next object with an id of at least *@id, with a reference, or NULL. */
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 {
 	struct dat_obj *obj;
@@ -249,7 +249,7 @@ struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 	return obj;
 }
 
-/* Call @fn for each object of @type, without locks held; others may be freed meanwhile. */
+/* Calls @fn for each object of @type without a lock; objects may be freed meanwhile. */
 static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
 			void (*fn)(struct dat_obj *obj))
 {
@@ -269,8 +269,8 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 }
 
 /*
- * Stop input first (listeners, then requests), then the connections, all at once,
- * then what they stood on.  EVDs belong to no device: they stay until close.
+ * Order of shutdown: listeners and requests first, so that no connection begins; then all
+ * connections in parallel; then their parents.  EVDs hold nothing of the device and stay.
  */
 static const enum dat_obj_type ia_shutdown_order[] = {
 	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR,
@@ -278,11 +278,10 @@ static const enum dat_obj_type ia_shutdown_order[] = {
 };
 
 /**
- * dat_ia_shutdown() - let go of the device
- * @ia: any; any number of times
+ * dat_ia_shutdown() - release everything that the IA holds of its device
+ * @ia: interface adapter
  *
- * Used by IA close, process exit and device removal alike.  When it returns the
- * IA holds nothing of the device.
+ * Idempotent: IA close, process exit and device removal each call it.
  *
  * Context: may sleep, for as long as it takes to drain queue pairs and to finish registrations in
  * progress.
@@ -308,10 +307,10 @@ void dat_ia_shutdown(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_wake() - send all waiters home
- * @ia: about to be closed: EVDs and CNOs take no waiters any more
+ * dat_ia_wake() - wake all waiters of an IA that is about to be closed
+ * @ia: interface adapter; its EVDs and CNOs accept no waiters any more
  *
- * Comes first, so that none of them returns with an event of the close itself.
+ * Runs before the shutdown, so that no waiter returns with an event of the close itself.
  *
  * Context: may sleep.
  */
@@ -322,10 +321,10 @@ void dat_ia_wake(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_close() - destroy everything
- * @ia: the face's reference stays the face's
+ * dat_ia_close() - destroy all objects of an IA
+ * @ia: interface adapter; the face keeps its reference
  *
- * Wakes all waiters, shuts down, and drops every object.  Any number of times.
+ * Wakes all waiters, shuts down, and drops every object.  Idempotent.
  *
  * Context: may sleep.
  */
@@ -337,11 +336,11 @@ void dat_ia_close(struct dat_ia *ia)
 
 	dat_ia_wake(ia);
 	dat_ia_shutdown(ia);
-	/* Not before: until here removal of the device has to wait for us. */
+	/* After the shutdown: until here removal of the device has to wait for this IA. */
 	dat_dev_detach(ia);
 
 	down_write(&ia->sem);
-	/* Those that were published while the first sweep ran. */
+	/* Drop objects that were published during the first sweep. */
 	dat_ia_wake(ia);
 	async = xchg(&ia->async_evd, NULL);
 	xa_for_each(&ia->objs, id, obj) {

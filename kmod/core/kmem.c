@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of the kernel: its pages or its DMA addresses, and LMRs of it.  The transport maps and
- * registers it.
+ * Kernel memory, given by its pages or its DMA addresses, and the LMRs made of it.  The transport
+ * maps and registers it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -10,10 +10,10 @@
 
 /**
  * dat_kmem_of_pages() - describe memory by its pages
- * @dev: device that it is for
- * @pages: in the order of their addresses
- * @n: of them, at least 1
- * @offset: of the first byte in the first page
+ * @dev: device that will access the memory
+ * @pages: pages in the order of their addresses
+ * @n: number of pages, at least 1
+ * @offset: offset of the first byte in the first page
  * @length: bytes, at least 1
  *
  * Context: may sleep.  Return: the memory, not mapped; or ERR_PTR(-ENOMEM).
@@ -35,8 +35,8 @@ struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **page
 }
 
 /*
- * Copy the DMA addresses of @length bytes from @offset on to the front of @to; there are as
- * many.  Return: entries, or -EINVAL: there are fewer bytes.
+ * Copies the DMA addresses of @length bytes at @offset to the start of @to, which has @n entries.
+ * Returns the number of entries used, or -EINVAL if @from has too few bytes.
  */
 static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64 offset,
 		    u64 length)
@@ -44,7 +44,7 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 	struct scatterlist *sg;
 	u32 used = 0, i, len;
 
-	/* The list is the consumer's, and so is its length. */
+	/* The consumer's list may have fewer entries than the consumer says. */
 	for (i = 0, sg = from; i < n && sg; i++, sg = sg_next(sg)) {
 		if (offset >= sg_dma_len(sg)) {
 			offset -= sg_dma_len(sg);
@@ -64,13 +64,14 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 }
 
 /**
- * dat_kmem_of_dma() - describe memory by DMA addresses, which stay their owner's
- * @sg: mapped for the device
- * @n: entries of it, as mapping it has returned
- * @offset: of the first byte
+ * dat_kmem_of_dma() - describe memory by DMA addresses that the consumer keeps mapped
+ * @sg: scatterlist, mapped for the device
+ * @n: number of entries that the mapping has returned
+ * @offset: offset of the first byte
  * @length: bytes, at least 1
  *
- * Context: may sleep.  Return: the memory, or an ERR_PTR: -EINVAL @sg is shorter, -ENOMEM.
+ * Context: may sleep.  Return: the memory, or an ERR_PTR: -EINVAL if @sg is too short,
+ * -ENOMEM.
  */
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length)
 {
@@ -108,8 +109,8 @@ static u64 dma_bytes(const struct dat_kmem *mem)
 }
 
 /**
- * dat_kmem_clone() - the same memory once more
- * @mem: stays meanwhile
+ * dat_kmem_clone() - describe the same memory again
+ * @mem: memory; the caller keeps it during the call
  *
  * Context: may sleep.  Return: the memory, not mapped; or ERR_PTR(-ENOMEM).
  */
@@ -140,9 +141,9 @@ struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 }
 
 /**
- * dat_kmem_free() - forget memory
- * @mem: of the functions above; or NULL
- * @dev: device that it may be mapped for
+ * dat_kmem_free() - unmap memory and free its description
+ * @mem: result of a function above, or NULL
+ * @dev: device that the memory may be mapped for
  *
  * Context: may sleep.
  */
@@ -179,7 +180,7 @@ static void kmem_detach(struct dat_lmr *lmr)
 	lmr->mem = NULL;
 	spin_unlock_bh(&lmr->lock);
 	dev->ops->lmr_exit(lmr);
-	/* The device is there as long as memory is mapped for it. */
+	/* A mapping keeps the device, so @dev is valid. */
 	if (mem)
 		dat_kmem_free(mem, dev);
 }
@@ -193,15 +194,14 @@ static const struct dat_lmr_kind kmem_kind = {
 /**
  * dat_lmr_create_kmem() - register memory of the kernel
  * @pz: protection zone
- * @mem: the memory, not mapped; not the caller's any more, whatever happens
- * @start: address of its first byte for those who use the LMR
+ * @mem: memory, not mapped; ownership passes to this function, also upon an error
+ * @start: address of the first byte in segments and for peers
  * @length: bytes, not 0
- * @priv: DAT_PRIV_*
+ * @priv: DAT_PRIV_* bits
  * @user_data: owner value
  *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -EINVAL there are
- * holes in the memory; -E2BIG too many pages; -ENOMEM; -EOPNOTSUPP; and those of
- * the transport's lmr_kernel().
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM, -ENOENT if
+ * the zone is being freed, or an error of the transport's mem_map() or lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
 				    u64 length, u32 priv, u64 user_data)
@@ -212,7 +212,7 @@ struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64
 	};
 	struct dat_lmr *lmr = dat_lmr_make(pz->obj.ia, pz, &param);
 
-	/* NULL if the LMR has it. */
+	/* kmem_attach() sets @mem to NULL once the LMR owns it. */
 	dat_kmem_free(mem, pz->obj.ia->dev);
 	return lmr;
 }

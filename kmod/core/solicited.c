@@ -2,26 +2,25 @@
 /*
  * Receives that notify only if the sender or an error asks for it (SOLICITED_WAIT).
  *
- * A completion does not say whether its message was solicited; only the notification of a
- * transport's queue tells.  So the transport has a queue of its own for the receives of such a
- * connection, and is notified of solicited ones.
+ * A completion does not show whether its message was solicited; only a CQ armed for solicited
+ * completions does.  So the receives of such a connection have a CQ of their own.
  *
- * Unsolicited receives stay in that queue until the EVD is looked at: a dequeue that finds the
- * EVD empty, a wait before it sleeps and when it ends, or the next notification.  Their events
- * are written like those of UNSIGNALLED receives.  The notification wakes the EVD once, after
- * all that has arrived is in the ring.
+ * Unsolicited receives stay in that CQ until a thread polls it: a dequeue that finds the EVD empty,
+ * a wait before it sleeps and when it ends, or the next notification.  Their events are written
+ * like those of UNSIGNALLED receives.  A notification wakes the EVD once, after the events of all
+ * completed receives are in the ring.
  *
- * Buffers of an SRQ serve other connections as well, so a timer returns those that are not looked
- * for.
+ * Other connections need the buffers of an SRQ too, so a timer polls the CQ of a connection with
+ * an SRQ.
  */
 #include <linux/jiffies.h>
 
 #include "compat.h"
 #include "core/dat.h"
 
-#define SOL_PERIOD	(HZ / 10)	/* of the timer of a connection with an SRQ */
+#define SOL_PERIOD	(HZ / 10)	/* period of the timer of a connection with an SRQ */
 
-/* A timer runs in softirq, so RCU keeps the EP. */
+/* A timer runs in softirq, which is an RCU read side, so the EP stays. */
 static void sol_timer(struct timer_list *timer)
 {
 	struct dat_conn *conn = container_of(timer, struct dat_conn, sol.timer);
@@ -38,8 +37,8 @@ static void sol_timer(struct timer_list *timer)
 }
 
 /**
- * dat_solicited_join() - let looks at the EVD find the receives
- * @conn: established, its early receives reported
+ * dat_solicited_join() - add a connection to the list that the EVD polls
+ * @conn: established connection whose early receives are reported
  *
  * Context: ep->lock held.
  */
@@ -64,7 +63,7 @@ void dat_solicited_join(struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_leave() - the connection is closing
+ * dat_solicited_leave() - remove a closing connection from the EVD's list
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -85,8 +84,8 @@ void dat_solicited_leave(struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_notify() - a notification has come, and what it announces was taken
- * @conn: solicited
+ * dat_solicited_notify() - wake the EVD after a notification
+ * @conn: solicited connection, whose completed receives have been taken
  *
  * Context: ep->lock held, softirqs disabled.
  */
@@ -99,7 +98,7 @@ void dat_solicited_notify(struct dat_conn *conn)
 		conn->sol.early = true;
 }
 
-/* The next connection in turn, or NULL.  RCU keeps it and its EP. */
+/* Returns the next connection of the list, or NULL.  RCU keeps it and its EP. */
 static struct dat_conn *sol_turn(struct dat_solicited *s)
 {
 	struct dat_conn *conn;
@@ -127,12 +126,12 @@ static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_look_all() - look for unsolicited receives
+ * dat_solicited_look_all() - poll connections for unsolicited receives
  * @evd: event dispatcher
  *
- * It ends with the first connection that has some; the next look begins behind that.
+ * Stops after the first connection with receives; the next call begins with its successor.
  *
- * Context: any but hard interrupt; no lock of this module.  Return: true if there were some.
+ * Context: any but hard interrupt; no lock of this module.  Return: true if it found receives.
  */
 bool dat_solicited_look_all(struct dat_evd *evd)
 {
@@ -163,7 +162,7 @@ void dat_solicited_init_conn(struct dat_conn *conn)
 	timer_setup(&conn->sol.timer, sol_timer, 0);
 }
 
-/* The connection has left its EP, or never had it.  Context: may sleep. */
+/* Stops the timer of a connection that is being freed.  Context: may sleep. */
 void dat_solicited_exit_conn(struct dat_conn *conn)
 {
 	dat_timer_delete_sync(&conn->sol.timer);

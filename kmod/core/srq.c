@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared receive queues.  The ring is the SRQ that the consumer sees; the verbs
- * SRQ behind it is filled from the ring by kicks and by completions.
+ * Shared receive queues.  The consumer posts buffers to a ring.  Kicks and completions move them
+ * from the ring to the transport's SRQ.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "core/dat.h"
 #include "core/trace.h"
 
-/* Caused by the device, not by a peer: worth an event, not a log line. */
+/* Reports a device error as an async event. */
 static void srq_error_work(struct work_struct *work)
 {
 	struct dat_srq *srq = container_of(work, struct dat_srq, error_work);
@@ -24,8 +24,8 @@ static void srq_pump_work(struct work_struct *work)
 }
 
 /**
- * dat_srq_broken() - the transport reports that the SRQ has failed
- * @srq: queue
+ * dat_srq_broken() - report that the transport's SRQ has failed
+ * @srq: shared receive queue
  *
  * Context: any, also hard interrupt.
  */
@@ -35,12 +35,12 @@ void dat_srq_broken(struct dat_srq *srq)
 }
 
 /**
- * dat_srq_fits() - tell whether an adapter can have such an SRQ
+ * dat_srq_fits() - check the sizes of an SRQ against the adapter's limits
  * @ia: adapter
- * @max_recv: buffers
- * @max_iov: segments of a buffer
+ * @max_recv: number of buffers
+ * @max_iov: largest number of segments of a buffer
  *
- * Return: 0; -EOPNOTSUPP it has no SRQs; -EINVAL none of these sizes.
+ * Return: 0; -EOPNOTSUPP if the adapter has no SRQs; -EINVAL if a size is 0 or too large.
  */
 int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 {
@@ -73,9 +73,9 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 /**
  * dat_srq_create() - make a shared receive queue
  * @pz: protection zone
- * @max_recv: buffers, 1 to the adapter's limit
- * @max_iov: segments per buffer, 1 to the adapter's limit
- * @user_data: owner value of async events about it
+ * @max_recv: number of buffers, 1 to the adapter's limit
+ * @max_iov: largest number of segments of a buffer, 1 to the adapter's limit
+ * @user_data: owner value of async events about the SRQ
  *
  * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR.
  */
@@ -120,7 +120,7 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* The ring can't be trusted any more; what is at the device still completes. */
+/* Stops taking buffers from a ring whose index is invalid; those in flight still complete. */
 static void srq_break(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -129,7 +129,7 @@ static void srq_break(struct dat_srq *srq)
 	dat_epring_set_state(&srq->ring, DAT_SRQ_ERROR);
 }
 
-/* No endpoint has taken the buffer, so no EVD can report it: its place counts as free again. */
+/* Counts a malformed buffer as completed and lost: without an endpoint no EVD can report it. */
 static void srq_bad_entry(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -139,7 +139,7 @@ static void srq_bad_entry(struct dat_srq *srq)
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 }
 
-/* Give one buffer to the device.  0, or -EBADMSG if its segments are not good. */
+/* Posts one buffer to the device.  Returns 0, or -EBADMSG if it is invalid or refused. */
 static int srq_post(struct dat_srq *srq)
 {
 	struct dat_slot *slot = &srq->slots[srq->free[srq->nfree - 1]];
@@ -163,7 +163,7 @@ static int srq_post(struct dat_srq *srq)
 	return 0;
 }
 
-/* Take what the ring holds and the device has room for, or a slice of it. */
+/* Moves at most one slice of buffers from the ring to the device. */
 static void srq_take(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
@@ -189,7 +189,7 @@ static void srq_take(struct dat_srq *srq)
 	q->ops->publish(q);
 }
 
-/* Take, and settle who looks next. */
+/* Moves buffers, and makes sure that a kick, a completion or pump_work continues. */
 static void srq_pump(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
@@ -200,7 +200,7 @@ static void srq_pump(struct dat_srq *srq)
 		srq_take(srq);
 		if (q->broken || !srq->live)
 			return;
-		/* Perhaps all of them were bad: nothing posted would bring us back. */
+		/* All of them may have been invalid, so no completion would continue. */
 		if ((int)(end - q->head) <= 0) {
 			queue_work(dat_wq, &srq->pump_work);
 			return;
@@ -217,7 +217,7 @@ static void srq_pump(struct dat_srq *srq)
  * dat_srq_pump_locked() - move buffers from the ring to the device
  * @srq: queue
  *
- * Context: srq->lock held.  Return: how many were bad, for dat_srq_report_bad().
+ * Context: srq->lock held.  Return: number of invalid buffers, for dat_srq_report_bad().
  */
 u32 dat_srq_pump_locked(struct dat_srq *srq)
 {
@@ -229,7 +229,7 @@ u32 dat_srq_pump_locked(struct dat_srq *srq)
 	return srq->q.bad - bad;
 }
 
-/* Some buffers were not good; no lock held. */
+/* Reports invalid buffers as an async event.  The caller holds no lock. */
 void dat_srq_report_bad(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
@@ -240,7 +240,7 @@ void dat_srq_report_bad(struct dat_srq *srq)
  * dat_srq_pump() - move buffers from the ring to the device
  * @srq: queue
  *
- * After a slice of them it leaves the rest to @srq->pump_work.
+ * Leaves after one slice, and queues @srq->pump_work for the rest.
  *
  * Context: any but hard interrupt.
  */
@@ -255,7 +255,7 @@ void dat_srq_pump(struct dat_srq *srq)
 		dat_srq_report_bad(srq);
 }
 
-/* Buffers have become fewer than the consumer wants; says so once. */
+/* Returns true if buffers are below the low watermark, and disarms it. */
 static bool srq_is_low(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -266,14 +266,14 @@ static bool srq_is_low(struct dat_srq *srq)
 	return true;
 }
 
-/* No lock held. */
+/* Reports the low watermark as an async event.  The caller holds no lock. */
 void dat_srq_report_low(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
 		     DAT_SRQ_REASON_LOW_WATERMARK);
 }
 
-/* A buffer is about to be reported to its consumer: its slot is free. */
+/* Frees the slot of a completed buffer, whose event follows, and refills the device. */
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 {
 	bool low;
@@ -288,7 +288,7 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 		dat_srq_report_low(srq);
 }
 
-/* Its consumer counts buffers by their events: say how many come without one. */
+/* Counts a buffer that has no event, since consumers count their buffers by events. */
 void dat_srq_lost(struct dat_srq *srq)
 {
 	spin_lock_bh(&srq->lock);
@@ -296,7 +296,7 @@ void dat_srq_lost(struct dat_srq *srq)
 	spin_unlock_bh(&srq->lock);
 }
 
-/* True: it is to be reported at once. */
+/* Returns true if the caller must call dat_srq_report_low(). */
 bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 {
 	lockdep_assert_held(&srq->lock);
@@ -308,7 +308,7 @@ bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 /**
  * dat_srq_set_lw() - arm the low watermark
  * @srq: queue
- * @low_watermark: one async event when fewer buffers are available; 0 disarms
+ * @low_watermark: number of available buffers below which one async event is queued; 0 disarms
  *
  * Context: any but hard interrupt.
  */
@@ -346,7 +346,7 @@ static int srq_use_ring(struct dat_srq *srq, struct dat_epring *ring, u32 entrie
 	return 0;
 }
 
-/* @ring: a new one or an empty one; on return, what is needed no more. */
+/* @ring: new ring, or an empty one if @step makes none; on return, the ring to be freed */
 static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 		    struct dat_step *step)
 {
@@ -366,12 +366,13 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
  * dat_srq_resize() - change the length of the ring
  * @srq: queue; messages may arrive meanwhile
  * @max_recv: buffers, 1 to the adapter's limit
- * @step: all of it, or which part
+ * @step: step to carry out, or all steps at once
  *
- * The verbs SRQ keeps its size: it is a window on the ring, filled as it empties.
+ * The transport's SRQ keeps its size and is refilled as its buffers complete.  After an error
+ * nothing has changed.
  *
- * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN, -ESTALE nothing of that generation
- * is prepared, -EINVAL what is has another length; after an error all is what it was.
+ * Context: may sleep.  Return: 0; -ENOMEM; -EISCONN if the ring has more buffers than fit; -ESTALE
+ * if that generation is not prepared; -EINVAL if the prepared ring has another length.
  */
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {
@@ -386,7 +387,7 @@ int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 	mutex_lock(&srq->obj.ia->map_lock);
 	ret = srq_step(srq, &ring, entries, step);
 	mutex_unlock(&srq->obj.ia->map_lock);
-	/* The old ring, or the one that was not needed. */
+	/* The old ring after a success, else the new one. */
 	dat_epring_free(&ring);
 	if (!ret && dat_step_uses(step))
 		dat_srq_pump(srq);
@@ -401,7 +402,7 @@ static void srq_shutdown(struct dat_obj *obj)
 	srq->live = false;
 	spin_unlock_bh(&srq->lock);
 	obj->ia->dev->ops->srq_exit(srq);
-	/* They report to an EVD, which a close is about to take away. */
+	/* The works report to an EVD, which a close frees next. */
 	cancel_work_sync(&srq->error_work);
 	cancel_work_sync(&srq->pump_work);
 	if (srq->pz)
