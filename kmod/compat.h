@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernel versions, each with the version that ended it.
- * The only file with a LINUX_VERSION_CODE in it.
+ * Differences between kernel versions, each with the version that ended it.  No other file
+ * depends on LINUX_VERSION_CODE.
  */
 #ifndef _DAT_COMPAT_H
 #define _DAT_COMPAT_H
@@ -31,7 +31,7 @@ static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
 }
 #endif
 
-/* 6.2 gave it the new name, 6.15 took the old one away. */
+/* 6.2 added the new name, 6.15 removed the old one. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static inline void dat_timer_delete_sync(struct timer_list *timer)
 {
@@ -45,10 +45,9 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * Until 6.12 an rxe CQ holds a tasklet that nobody kills when the CQ is freed: one that was
- * scheduled just before would run on freed memory.  No call can wait for it; a second is many
- * times what softirq may be put off, but it is a bet.  Nor did rxe raise
- * IB_EVENT_QP_LAST_WQE_REACHED, as the InfiniBand specification asks.
+ * Until 6.12 rxe frees a CQ without killing its tasklet, which may then run on freed memory.  No
+ * call can wait for the tasklet, so the free is delayed by a second, far longer than a softirq is
+ * usually deferred.  rxe also does not raise IB_EVENT_QP_LAST_WQE_REACHED.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define RXE_QUIRKS_BEFORE_6_12	(DAT_QUIRK_CQ_GRACE | DAT_QUIRK_NO_LAST_WQE)
@@ -56,14 +55,14 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_12	0
 #endif
 
-/* rxe looks at the entry after the last one of a page table that it has just copied from. */
+/* Until 6.3 rxe reads one entry beyond the end of a registration's page table. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define RXE_QUIRKS_BEFORE_6_3	DAT_QUIRK_MR_SPARE
 #else
 #define RXE_QUIRKS_BEFORE_6_3	0
 #endif
 
-/* 6.13 wants the namespace as a string. */
+/* From 6.13 on the namespace is a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define DAT_NS(ns)	ns
 #else
@@ -73,7 +72,7 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT))
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT_INTERNAL))
 
-/* How ib_umem_get() pins pages; until 6.2 it breaks copy-on-write also for memory it only reads. */
+/* Returns the flags of ib_umem_get(), which until 6.2 breaks COW also for read-only memory. */
 static inline unsigned int dat_umem_gup_flags(bool write)
 {
 	if (write)

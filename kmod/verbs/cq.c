@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The completion queue of a connection: which context polls it, and when.
+ * The completion queue of a connection, and the contexts that poll it.
  *
- * Completions are taken in batches under ep->lock, and the rings are looked at once per
- * batch.  ib_core's own poll loops would take the lock, and pump, for each of them.
+ * Completions are taken in batches under ep->lock, and the pump runs once per batch.  The poll loops
+ * of ib_core would take the lock and pump for each completion.
  *
- * The device's notification is answered on the spot if that is possible: in softirq, with the
- * lock free.  Else irq_poll answers it a little later.
+ * The notification handler polls the CQ itself if it runs in softirq and finds ep->lock free.
+ * Otherwise it schedules irq_poll.
  */
 #include "verbs/verbs.h"
 
-#define CQ_BUDGET	64	/* completions before others have their turn */
+#define CQ_BUDGET	64	/* completions taken before the lock is dropped */
 
-/* Context: ep->lock held.  Return: how many were taken, at most @budget. */
+/* Takes at most @budget completions and returns their number.  ep->lock held. */
 static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
 {
 	struct dat_conn *conn = &vc->conn;
@@ -33,7 +33,7 @@ static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
 	return done;
 }
 
-/* More to do: the queue is not empty, or was not when it was armed. */
+/* Arms the CQ.  Returns true if it may hold completions for which no notification comes. */
 static bool cq_rearm(struct ib_cq *cq)
 {
 	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
@@ -53,7 +53,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		spin_lock_bh(&ep->lock);
 		done = cq_take(vc, ep, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
-		/* A leave schedules this, which has no effect before the poll is complete. */
+		/* Complete the poll under the lock, or the reschedule of a leave is lost. */
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
@@ -63,13 +63,13 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (polled || done == budget)
 		return done;
 	irq_poll_complete(iop);
-	/* Without its EP the connection is over: nothing comes any more. */
+	/* A connection that has left its EP gets no more completions. */
 	if (ep && cq_rearm(vc->cq))
 		irq_poll_sched(iop);
 	return done;
 }
 
-/* True if the queue has to be looked at again. */
+/* Returns true if the CQ has to be polled again. */
 static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 {
 	bool polled;
@@ -79,7 +79,7 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 		return true;
 	dat_complete_begin(&vc->conn);
 	done = cq_take(vc, ep, CQ_BUDGET);
-	/* Kernel consumers don't poll. */
+	/* Kernel consumers do not poll, so their connections never join. */
 	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);
@@ -87,8 +87,8 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 }
 
 /*
- * Called by the driver in any context, perhaps from within a post of this CPU, which holds
- * the lock.
+ * Handles a notification.  The driver may call this in any context, also inside a post on this CPU,
+ * which holds ep->lock.
  */
 static void cq_notified(struct ib_cq *cq, void *context)
 {
@@ -96,12 +96,12 @@ static void cq_notified(struct ib_cq *cq, void *context)
 	struct dat_ep *ep;
 	bool more;
 
-	/* A hard interrupt may have come while this CPU holds a lock of this module. */
+	/* Outside softirq this CPU may hold a lock of this module. */
 	if (!in_serving_softirq() || in_hardirq() || irqs_disabled()) {
 		irq_poll_sched(&vc->iop);
 		return;
 	}
-	/* A softirq is to RCU what rcu_read_lock() is. */
+	/* A softirq is an RCU read side. */
 	ep = READ_ONCE(vc->conn.ep);
 	more = ep && cq_try(vc, ep);
 	if (more)
@@ -110,10 +110,10 @@ static void cq_notified(struct ib_cq *cq, void *context)
 
 /**
  * verbs_cq_create() - make the completion queue of a connection
- * @vc: has none
- * @entries: completions that it must hold
+ * @vc: connection without CQ
+ * @entries: number of completions that the CQ must hold
  *
- * Context: may sleep.  Return: 0, or what verbs say.
+ * Context: may sleep.  Return: 0, or an error of verbs.
  */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 {
@@ -144,8 +144,8 @@ void verbs_rearm(struct dat_conn *conn)
 }
 
 /**
- * verbs_take_rest() - take what is left, once nothing is added any more
- * @vc: connection with queues, drained
+ * verbs_take_rest() - take all completions that are left after a drain
+ * @vc: connection with CQs, whose QP is drained
  *
  * Context: process.
  */
@@ -163,7 +163,7 @@ void verbs_take_rest(struct verbs_conn *vc)
 
 /**
  * verbs_cq_destroy() - destroy the completion queues
- * @vc: without QP; may have none
+ * @vc: connection without QP; may have no CQs
  *
  * Context: may sleep.
  */
@@ -172,7 +172,7 @@ void verbs_cq_destroy(struct verbs_conn *vc)
 	if (!vc->cq)
 		return;
 	irq_poll_disable(&vc->iop);
-	/* A handler that has said it is done may be about to arm the queue. */
+	/* An irq_poll handler may arm the CQ after irq_poll_complete(): wait for it. */
 	synchronize_rcu();
 	verbs_recv_cq_destroy(vc);
 	ib_destroy_cq(vc->cq);

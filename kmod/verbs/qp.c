@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The queue pair of a connection: how it is made, and how it is quiesced. */
+/* The queue pair of a connection: creation, errors, drain and destruction. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_addr.h>
@@ -8,9 +8,9 @@
 #include "compat.h"
 #include "verbs/verbs.h"
 
-/* For the NAK of a refused request to leave, after the device has reported the refusal. */
+/* Time for the NAK of a refused request to be sent, after the device has reported the error. */
 #define NAK_TIME	(HZ / 10)
-/* For the device to report the last receive that a QP has taken from its SRQ. */
+/* Time for the device to report the last receive that a QP has taken from its SRQ. */
 #define LAST_WQE_TIME	HZ
 
 void verbs_path(struct dat_conn *conn, struct dat_path *path)
@@ -53,17 +53,17 @@ static void error_work(struct work_struct *work)
 }
 
 /*
- * What the peer sent proves that the connection stands, whatever became of the last message of the
- * handshake.  rdma_cm finds out by itself; rdma_notify() is not called: if the peer's disconnect
- * comes before its CM has dealt with that, the CM retransmits its reply for a minute, and for so
- * long the id can't be destroyed.
+ * Data from the peer implies ESTABLISHED, even if the last message of the handshake was lost.
+ *
+ * rdma_notify() is not called.  If the peer's disconnect arrived before the CM had handled it, the
+ * CM would retransmit its reply for a minute, and the id could not be destroyed for so long.
  */
 static void early_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	/* Not while it is being accepted. */
+	/* Wait until the accept has finished. */
 	rdma_lock_handler(vc->id);
 	if (conn->passive)
 		verbs_established(conn, NULL);
@@ -71,11 +71,11 @@ static void early_work(struct work_struct *work)
 }
 
 /*
- * May be called in hard interrupt.
+ * Handles an event of the QP, perhaps in hard interrupt.
  *
- * A device may report an access error before it sends the NAK for it, as rxe of 7.2 does, and a
- * QP that is taken down at once never sends it: the peer would see its request flushed instead
- * of refused.  The delay costs nothing, since the QP is in error and flushes already.
+ * A device may report an access error before it sends the NAK, as rxe of 7.2 does.  A QP that is
+ * destroyed at once never sends it, and the peer would see its request flushed instead of refused.
+ * So error_work is delayed, which is harmless: the QP is in error and flushes already.
  */
 static void qp_event(struct ib_event *event, void *context)
 {
@@ -100,7 +100,7 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* @sq: work requests that the SQ must hold */
+/* @sq: number of work requests that the SQ must hold */
 static int create_qp(struct verbs_conn *vc, u32 sq)
 {
 	struct dat_ep *ep = vc->conn.ep;
@@ -123,12 +123,12 @@ static int create_qp(struct verbs_conn *vc, u32 sq)
 	if (ret)
 		return ret;
 	vc->qp = vc->id->qp;
-	/* The default of rdma_cm makes a late receive cost the sender 655 ms. */
+	/* By rdma_cm's default a sender would wait 655 ms after a receive was missing. */
 	rdma_set_min_rnr_timer(vc->id, IB_RNR_TIMER_000_64);
 	return 0;
 }
 
-/* @sq and @recvs: completions that the queues must hold, markers of a drain among them. */
+/* @sq, @recvs: number of completions that the CQs must hold, including those of a drain */
 static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	bool solicited = vc->conn.solicited;
@@ -144,9 +144,11 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 }
 
 /*
- * Work requests to ask of the device for the SQ, one of them for the marker of a drain.  Where
- * queues are powers of two, one more than the ring has would double a long queue, or exceed the
- * device's limit: there the last entry of a full ring waits for the first to complete.
+ * Returns the number of work requests for the SQ, including the marker of a drain.
+ *
+ * Devices round up to a power of two.  One more than a long ring has would double the queue or
+ * exceed the limit, so a long SQ gets no entry for the marker.  The last entry of a full ring then
+ * waits for the first one to complete.
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
@@ -158,8 +160,8 @@ static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 }
 
 /*
- * The limit that a device tells holds for the smallest work requests.  If ours are too large for
- * so many, the device takes fewer at a time and the rest wait in the ring.
+ * Creates the QP with the longest SQ that the device accepts.  Its limit is for the smallest work
+ * requests, and larger ones may need a shorter SQ; the rest of the requests waits in the ring.
  */
 static int create_longest_qp(struct verbs_conn *vc, u32 *sq)
 {
@@ -175,10 +177,10 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq)
 
 /**
  * verbs_make_qp() - make CQs and QP
- * @conn: its id is bound to the device; handler lock held
+ * @conn: connection whose id is bound to a device
  *
- * Context: may sleep.  Return: 0, -ENODEV the id is bound elsewhere, or what verbs
- * say.
+ * Context: handler lock of the id held; may sleep.  Return: 0, -ENODEV if the id is bound to
+ * another device or port, or an error of verbs.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {
@@ -206,7 +208,7 @@ int verbs_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Every receive that the RQ can hold may be at the device. */
+/* Returns true if the RQ may have no free entry for the marker of a drain. */
 static bool rq_full(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -221,11 +223,11 @@ static bool rq_full(struct dat_conn *conn)
 }
 
 /*
- * A drained SQ says nothing of receives that the QP has taken from an SRQ.  When the device
- * reports the last of them, the completions of all are in the CQ.  They are taken before the QP
- * is destroyed, since drivers remove the completions of a destroyed QP from its CQ.
+ * Drains a QP with an SRQ.  After the SQ is drained, receives from the SRQ may still be in flight;
+ * LAST_WQE_REACHED says that all of them are in the CQ.  They are taken before the QP is destroyed,
+ * since drivers then remove its completions from the CQ.
  *
- * A QP that was never ready to receive has taken none.
+ * A QP that was never ready to receive has taken no receives, so there is no wait.
  */
 static void drain_shared(struct verbs_conn *vc)
 {
@@ -238,7 +240,7 @@ static void drain_shared(struct verbs_conn *vc)
 	verbs_take_rest(vc);
 }
 
-/* The SQ has a place for the marker of a drain, the RQ has one once a receive was flushed. */
+/* The SQ has an entry for the marker of a drain; the RQ has one after a receive was flushed. */
 static void drain(struct verbs_conn *vc)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -247,7 +249,7 @@ static void drain(struct verbs_conn *vc)
 		drain_shared(vc);
 		return;
 	}
-	/* As in ib_drain_qp(): a QP that can't be flushed has nothing to drain. */
+	/* Like ib_drain_qp(), give up on a QP that cannot be moved to the error state. */
 	if (ib_modify_qp(vc->qp, &attr, IB_QP_STATE))
 		return;
 	while (rq_full(&vc->conn))
@@ -264,16 +266,16 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	/* A connect that failed early. */
+	/* The connect failed before there was an id. */
 	if (!vc->id)
 		return;
 	/*
-	 * To a CM that still waits for the handshake's end, a disconnect means nothing.  Strangers
-	 * could make many wait, so those that were not let in are rejected instead.
+	 * A CM that still waits for the end of the handshake ignores a disconnect, so wait for it.
+	 * Strangers could make many teardowns wait: those without access are not waited for.
 	 */
 	if (conn->passive && dat_conn_was_established(conn) && !is_strangers(vc))
 		wait_for_completion_timeout(&vc->cm_heard, HZ);
-	/* A handler that began before the connection was closing has ended after this. */
+	/* Wait for a handler that began before the connection was closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
 	rdma_disconnect(vc->id);
@@ -282,10 +284,10 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	verbs_recv_notify_all(vc);
 	drain(vc);
 	rdma_destroy_qp(vc->id);
-	/* The peer has hung up upon an access error: that is what ended the connection. */
+	/* The peer disconnected because of an access error that is not handled yet: report it. */
 	if (cancel_delayed_work_sync(&vc->error_work))
 		error_work(&vc->error_work.work);
-	/* What came from an SRQ after the drain. */
+	/* Take the receives from an SRQ that completed after the drain. */
 	if (conn->ep->srq)
 		verbs_take_rest(vc);
 }

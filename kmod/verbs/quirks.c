@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What drivers do otherwise than the specifications say; nothing else looks at a driver's id. */
+/* Known drivers and their quirks.  Only this file reads a driver's id. */
 #include "compat.h"
 #include "verbs/verbs.h"
 
 /**
- * struct verbs_driver - a driver that is known
- * @id: of the driver
- * @quirks: enum dat_quirk
+ * struct verbs_driver - a driver that DAT supports
+ * @id: driver id
+ * @quirks: enum dat_quirk bits
  */
 struct verbs_driver {
 	enum rdma_driver_id	id;
@@ -14,9 +14,9 @@ struct verbs_driver {
 };
 
 /*
- * Drivers that register user memory for a kernel protection domain correctly.  Others (irdma,
- * mthca, hns) read a udata that isn't there or map the wrong memory, so a driver has to be known
- * to be good.
+ * Drivers that correctly register user memory for a kernel protection domain.  Some others (irdma,
+ * mthca, hns) read a udata that does not exist or map the wrong memory, so a driver that is not
+ * listed here is not supported.
  */
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
@@ -50,7 +50,7 @@ bool verbs_driver_good(const struct ib_device *ibdev)
 	return driver_of(ibdev);
 }
 
-/* Of a driver that is not known nothing is opened, so its quirks don't matter. */
+/* Returns the quirks of a device; 0 for an unsupported driver, whose devices cannot be opened. */
 unsigned long verbs_quirks(const struct ib_device *ibdev)
 {
 	const struct verbs_driver *driver = driver_of(ibdev);

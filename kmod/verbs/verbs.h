@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verbs transport, for its own files. */
+/* Private declarations of the verbs transport. */
 #ifndef _DAT_VERBS_H
 #define _DAT_VERBS_H
 
@@ -16,11 +16,11 @@ struct rdma_conn_param;
 struct verbs_regqp;
 
 /**
- * struct verbs_pz - what verbs know of a zone
- * @pz: the zone
- * @pd: NULL after shutdown
- * @reg_lock: @reg; under ia->sem, around the handlers of that connection
- * @reg: registers kernel memory, once that was needed; or NULL
+ * struct verbs_pz - protection zone of the verbs transport
+ * @pz: zone
+ * @pd: protection domain; NULL after shutdown
+ * @reg_lock: lock of @reg; under ia->sem, outside the handlers of the connection in @reg
+ * @reg: connection that registers kernel memory, created on demand; or NULL
  */
 struct verbs_pz {
 	struct dat_pz		pz;
@@ -30,10 +30,10 @@ struct verbs_pz {
 };
 
 /**
- * struct verbs_lmr - what verbs know of an LMR
- * @lmr: the LMR
- * @mr: its registration; NULL after shutdown, or if there is none
- * @access: IB_ACCESS_* of the memory that it has now, if that comes and goes
+ * struct verbs_lmr - LMR of the verbs transport
+ * @lmr: LMR
+ * @mr: registration; NULL after shutdown, or if there is none
+ * @access: IB_ACCESS_* bits of the present memory; FMRs only
  */
 struct verbs_lmr {
 	struct dat_lmr		lmr;
@@ -42,12 +42,12 @@ struct verbs_lmr {
 };
 
 /**
- * struct verbs_binding - what verbs know of a binding
- * @b: the binding
- * @mr: its registration, or NULL
- * @queued: a work request brings @mr into effect
+ * struct verbs_binding - binding of the verbs transport
+ * @b: binding
+ * @mr: registration, or NULL
+ * @queued: flag: a work request brings @mr into effect
  * @umem: pinned pages of a process, if @queued; else NULL
- * @access: IB_ACCESS_*
+ * @access: IB_ACCESS_* bits
  */
 struct verbs_binding {
 	struct dat_binding	b;
@@ -58,9 +58,9 @@ struct verbs_binding {
 };
 
 /**
- * struct verbs_srq - what verbs know of an SRQ
- * @srq_obj: the SRQ
- * @srq: NULL after shutdown; srq->lock to post
+ * struct verbs_srq - SRQ of the verbs transport
+ * @srq_obj: SRQ
+ * @srq: SRQ of the device; NULL after shutdown; srq_obj.lock for posts
  */
 struct verbs_srq {
 	struct dat_srq		srq_obj;
@@ -88,23 +88,23 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
 }
 
 /**
- * struct verbs_conn - what verbs know of a connection
- * @conn: the connection
- * @id: its id at rdma_cm; owned; its context is @conn
- * @qp: owned by @id
- * @cq: completions of requests, and of receives unless there is a @recv_cq
- * @recv_cq: completions of receives of a solicited connection; else NULL
- * @iop: polls @cq when its notification can't
- * @recv_task: answers notifications of @recv_cq
- * @error_work: the QP reported an error, perhaps in hard interrupt
- * @exit_work: destroys the queues, perhaps later
- * @cm_heard: rdma_cm has reported something about @id
- * @last_wqe: @qp, in error, takes no more receives from its SRQ
- * @peer_qpn: number of the peer's queue pair; 0 with iWARP; set before ESTABLISHED
- * @peer_let: the peer was let to memory; constant once the connection is closing
- * @bind_cqe: of the registration of conn->bind
- * @wc: completions as they are polled; ep->lock
- * @done: the same for the object layer; ep->lock
+ * struct verbs_conn - connection of the verbs transport
+ * @conn: connection
+ * @id: rdma_cm id; owned; its context is @conn
+ * @qp: queue pair; owned by @id
+ * @cq: CQ for requests, and for receives unless there is a @recv_cq
+ * @recv_cq: CQ for receives of a solicited connection; else NULL
+ * @iop: irq_poll that polls @cq when its notification handler cannot
+ * @recv_task: tasklet that handles notifications of @recv_cq
+ * @error_work: work that handles an error of the QP, which may come in hard interrupt
+ * @exit_work: work that destroys the CQs
+ * @cm_heard: completion: rdma_cm has reported an event of @id
+ * @last_wqe: completion: @qp is in error and takes no more receives from its SRQ
+ * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
+ * @peer_let: flag: verbs_let_peer() has succeeded; constant once the connection is closing
+ * @bind_cqe: CQE of the registration of conn->bind
+ * @wc: completions from the CQ; ep->lock
+ * @done: completions for the core; ep->lock
  */
 struct verbs_conn {
 	struct dat_conn		conn;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From verbs completions to those of the object layer. */
+/* Converts verbs completions to struct dat_completion. */
 #include "core/dat.h"
 #include "verbs/verbs.h"
 
@@ -30,7 +30,7 @@ static const u8 wc_status[] = {
 
 static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
 {
-	/* Other causes for that status can't be: the segments were checked before posting. */
+	/* The segments were checked before the post, so only a long message causes this status. */
 	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
 		return DAT_ST_LOCAL_LENGTH;
 	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
@@ -39,9 +39,9 @@ static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool r
 }
 
 /*
- * The peer chooses the kind and the length of what it sends.  An RDMA write with immediate data
- * completes a receive with the length of the write, none of which is in the receive's segments.
- * A send that also invalidates a key is a message: it can only take access away.
+ * Returns true if a receive holds a message that fits.  The peer chooses kind and length, so both
+ * are checked.  An RDMA write with immediate data completes a receive without data in its segments.
+ * A send that invalidates a key is a message, since it can only revoke access.
  */
 static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 {
@@ -49,7 +49,7 @@ static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 	       wc->byte_len <= posted;
 }
 
-/* A successful receive: it holds a message that fits, or it completes with an error. */
+/* Converts a successful receive; one without a message that fits gets an error. */
 static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
 					       struct dat_completion *c)
 {
@@ -77,12 +77,12 @@ static __always_inline void to_completion(const struct ib_wc *wc, const struct d
 }
 
 /**
- * verbs_complete() - report what was polled from a queue
+ * verbs_complete() - report completions polled from a CQ
  * @vc: connection
- * @cq: one of its queues
- * @n: completions in vc->wc
+ * @cq: CQ of the connection
+ * @n: number of completions in vc->wc
  *
- * Slots have no done(): binds and drains do.
+ * A CQE with done() belongs to a bind or a drain, one without it to a slot.
  *
  * Context: ep->lock held, softirqs disabled.
  */
