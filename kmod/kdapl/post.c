@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting: under the lock of the queue, check what the consumer alone is responsible for,
- * fill in the request, and hand it to the core, which resolves its segments and posts it.
+ * Posts of kernel consumers.  Under the lock of the queue, each call checks the arguments and fills
+ * in the work request.  The core then resolves its segments and posts it.
  */
 #include "kdapl/kdapl.h"
 
@@ -11,7 +11,7 @@
 
 #define LENGTH_ERROR	KDAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE)
 
-/* What is wrong with the segments, which are always the third argument. */
+/* Returns the DAT error for the segments, which are always the third argument. */
 static DAT_RETURN segment_error(int err, bool write)
 {
 	if (err == -EMSGSIZE)
@@ -54,9 +54,9 @@ static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
  * @limit: see dat_queue_post()
  *
  * Context: ep->lock held.
- * Return: DAT_SUCCESS, or an error of the segments, or of their length; DAT_INVALID_STATE:
- * neither connected nor disconnected; DAT_INVALID_PARAMETER: so many segments do not fit the
- * queue, which is being modified; DAT_INSUFFICIENT_RESOURCES: the queue is full.
+ * Return: DAT_SUCCESS; an error of the segments or their length; DAT_INVALID_STATE if the EP is
+ * neither connected nor disconnected; DAT_INVALID_PARAMETER if an entry of the queue cannot hold
+ * so many segments, after a modification; DAT_INSUFFICIENT_RESOURCES if the queue is full.
  */
 DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 {
@@ -83,14 +83,14 @@ static __always_inline void fill_segments(struct dat_wr *wr, u32 n, const DAT_LM
 	}
 }
 
-/* @key: of the peer, which the message ends; or NULL. */
+/* @key: key of the peer that the message invalidates, or NULL */
 static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 					    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 					    const DAT_RMR_CONTEXT *key, u32 flags)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
 
-	/* Devices that register memory in a queue also take such requests. */
+	/* A device that registers memory by work request can also send with invalidate. */
 	if (key && !ep->obj.ia->dev->limits.fast_reg_pages)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (unlikely((u32)num > (u32)attr->max_request_iov))
@@ -124,7 +124,7 @@ static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT 
 	kdat_fill_wr(ep, op, cookie.as_64, flags, remote->virtual_address, remote->rmr_context);
 	fill_segments(&ep->wr, num, iov);
 	limit = remote->segment_length;
-	/* No read is that long. */
+	/* Reject a length that no RDMA read can have. */
 	if (limit > attr->max_rdma_size)
 		limit = read ? U64_MAX : attr->max_rdma_size;
 	return post_wr(ep, limit);
@@ -139,7 +139,7 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 
 	if (unlikely(ep->srq))
 		return KDAT_BAD(EP);
-	/* A modification that is under way may have made the entries smaller. */
+	/* A modification may have made the entries smaller. */
 	if (unlikely((u32)num > (u32)attr->max_recv_iov || (u32)num > ep->rq.ring.max_sge))
 		return KDAT_ARG(2);
 	if (unlikely(flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG)))
@@ -152,7 +152,7 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 	return likely(!ret) ? DAT_SUCCESS : post_error(ep, ret);
 }
 
-/* @op is constant; @remote is of RDMA operations, @key of sends. */
+/* @op: a constant; @remote: RDMA operations only; @key: sends only */
 static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT num,
 				       const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 				       const DAT_RMR_TRIPLET *remote,
@@ -228,8 +228,8 @@ EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 /**
  * struct read_to_rmr - arguments of kdat_ep_post_rdma_read_to_rmr()
  * @local: part of an RMR
- * @remote: the peer's memory
- * @cookie: the consumer's
+ * @remote: memory of the peer
+ * @cookie: cookie of the consumer
  * @flags: DAT_COMPLETION_FLAGS
  */
 struct read_to_rmr {
@@ -239,7 +239,7 @@ struct read_to_rmr {
 	u32			flags;
 };
 
-/* The pump finds out whether the window is bound: a bind may be queued before the read. */
+/* The pump checks whether the RMR is bound, since a bind may precede the read in the queue. */
 static DAT_RETURN post_read_to_rmr(struct dat_ep *ep, void *arg)
 {
 	const struct read_to_rmr *r = arg;

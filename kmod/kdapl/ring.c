@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings of kernel consumers: the same memory as those of processes, but no process maps it.
- * Posts and dequeues hold the lock of the queue or the EVD, so indices are exact and no kick is
- * ever needed.  The pump checks entries as it checks those of processes.
+ * Rings of kernel consumers.  Their layout is that of a process's rings, but no process maps them.
+ * A post or dequeue holds the lock of the queue or EVD, so indices are exact and no kick is needed.
+ * The pump checks entries as it checks those of processes.
  */
 #include "kdapl/kdapl.h"
 
@@ -16,7 +16,7 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
 	return (void *)q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
-/* Where the next entry goes; NULL: the ring is full, or its entries are being copied elsewhere. */
+/* Returns the next free entry, or NULL if the ring is full or is being replaced. */
 static void *kring_next(const struct dat_queue *q)
 {
 	u32 tail = *kring_tail(q);
@@ -62,12 +62,12 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe->cookie;
 	wr->op = sqe->opcode;
-	/* For the event of its completion. */
+	/* The event of the completion needs the opcode. */
 	wr->flags = dat_kring_flags(sqe->opcode, sqe->flags);
 	wr->num_sge = sqe->num_sge;
 	wr->rkey = sqe->rkey;
 	wr->raddr = sqe->raddr;
-	/* The ring has been made narrower meanwhile. */
+	/* A modification may have made the entries smaller. */
 	if (wr->num_sge > q->ring.max_sge)
 		return -EBADMSG;
 	memcpy(wr->sge, sqe + 1, wr->num_sge * sizeof(wr->sge[0]));
@@ -142,10 +142,10 @@ const struct dat_sink kdat_sink = {
 
 /**
  * dat_kevring_pop() - take the oldest event
- * @r: ring of a kernel consumer; the EVD's lock is held
+ * @r: ring of a kernel consumer
  * @eqe: result
  *
- * Return: false if there is none.
+ * Context: evd->lock held.  Return: false if the ring is empty.
  */
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
@@ -157,12 +157,12 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 }
 
 /**
- * dat_kring_pd() - what the peer sent with its answer
- * @r: ring, which stays
- * @len: bytes that there were when the event of it was made
+ * dat_kring_pd() - find the private data of the peer's answer
+ * @r: ring of a kernel consumer
+ * @len: bytes of private data, from the connection event
  *
- * Context: ep->lock held.  Return: NULL if the EP was reset since; an event that
- * is dequeued after yet another connect shows what that peer sent.
+ * Context: ep->lock held.  Return: the data, or NULL if the EP was reset since.  After
+ * another connect, an old event gets the data of the new peer.
  */
 void *dat_kring_pd(const struct dat_epring *r, u32 len)
 {

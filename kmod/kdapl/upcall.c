@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Upcalls: which context runs them, and what waits for their end.  The contract is in
- * <linux/kdat.h>.
+ * Upcalls of kernel consumers; <linux/kdat.h> has the contract.
  *
- * An event that notifies queues a runner of its EVD, unless as many runners as the policy
- * allows are under way.  A runner takes events and calls the consumer, with no lock held,
+ * An event that notifies queues a runner of its EVD, unless the policy's limit of runners is
+ * reached.  A runner takes events and calls the consumer, with no lock held,
  * until the EVD is empty or the runner's budget is used up; then it queues the next runner.
  *
- * Runners in softirq are queued on their CPU.  The code that takes completions brackets that
- * by dat_upcall_hold() and dat_upcall_release(), which runs the queued runners: completions
- * reach the consumer without a detour, and with no lock of this module held.  A runner that
- * is queued otherwise, such as by a post of the consumer itself, is left to a tasklet: a call
- * of the consumer never calls the consumer back.  The CPU is held while a runner runs, so
- * upcalls do not nest.
+ * A runner in softirq is queued on its CPU.  The code that takes completions calls
+ * dat_upcall_hold() before and dat_upcall_release() after, which runs the queued runners with no
+ * lock of this module held.  A tasklet runs a runner that is queued at another time, for example
+ * by a post of the consumer, so a consumer is never called from inside its own call.  The CPU is
+ * held while a runner runs, so upcalls do not nest.
  *
- * Runners that may sleep are a work of their EVD.
+ * A runner that may sleep is a work of its EVD.
  */
 #include <linux/interrupt.h>
 #include <linux/percpu.h>
@@ -24,18 +22,18 @@
 #include "kdapl/kdapl.h"
 
 #define UPCALL_BUDGET	64	/* upcalls of one runner */
-#define UPCALL_CPU	128	/* upcalls of a CPU's runners in one go; then other softirqs run */
+#define UPCALL_CPU	128	/* upcalls of a CPU before other softirqs run */
 
 /**
  * struct upcall_cpu - runners of a CPU
- * @lock: @list; leaf
- * @list: queued runners, by struct dat_upcall's node
+ * @lock: lock of @list; leaf
+ * @list: queued runners, linked by struct dat_upcall's @node
  * @first: queued runner that comes before those in @list, so that a CPU with one runner takes no
  *	lock; NULL unless @held
- * @held: number of callers that are going to look at @first and @list, on this CPU; like @first
- *	it changes with softirqs disabled
+ * @held: number of callers on this CPU that will run @first and @list; changes, like @first, with
+ *	softirqs disabled
  * @event: argument of upcalls on this CPU, which do not nest
- * @tasklet: looks at @list when no caller is going to
+ * @tasklet: tasklet that runs @list when @held is 0
  */
 struct upcall_cpu {
 	spinlock_t		lock;		/* list */
@@ -81,7 +79,7 @@ static void upcall_queue(struct dat_upcall *u)
 }
 
 /**
- * dat_upcall_wake() - an event that notifies was queued
+ * dat_upcall_wake() - queue a runner for an event that notifies
  * @evd: EVD of a kernel consumer
  *
  * Context: evd->lock held.
@@ -104,7 +102,7 @@ void dat_upcall_wake(struct dat_evd *evd)
 }
 
 /**
- * dat_upcall_drained() - the consumer has found the queue empty
+ * dat_upcall_drained() - re-arm NORIFY once the consumer has found the queue empty
  * @evd: EVD of a kernel consumer
  *
  * Context: evd->lock held.
@@ -116,7 +114,7 @@ void dat_upcall_drained(struct dat_evd *evd)
 	upcall_of(evd)->armed = true;
 }
 
-/* Where upcalls may sleep softirqs are enabled. */
+/* Softirqs are enabled if the upcalls may sleep. */
 static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
 	if (process)
@@ -133,7 +131,7 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
-/* True if a runner that is counted may make an upcall, and has an event for it. */
+/* Returns true if a running runner may make an upcall and has an event for it. */
 static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -154,7 +152,7 @@ static bool upcall_over(struct dat_upcall *u)
 	return !(u->armed && u->again);
 }
 
-/* Tell the consumer that there are events, which stay queued.  Return: go on. */
+/* Notifies the consumer of events, which stay queued.  Returns true to go on. */
 static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -178,7 +176,7 @@ static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVEN
 	event->evd_handle = kdat_handle(&evd->obj);
 }
 
-/* An upcall with the oldest event, which is not a completion. */
+/* Makes an upcall with the oldest event, which is not a completion. */
 static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -225,7 +223,7 @@ static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *ev
 	return true;
 }
 
-/* True if events are left that no other runner is going to take. */
+/* Returns true if events are left that no other runner will take. */
 static bool upcall_left(const struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
@@ -236,7 +234,7 @@ static bool upcall_left(const struct dat_upcall *u)
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
-/* Run a queued runner.  Return: the number of upcalls that it made, or 1. */
+/* Runs a queued runner.  Returns the number of its upcalls, at least 1. */
 static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
 {
 	struct dat_evd *evd = u->evd;
@@ -261,13 +259,13 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 		u->task = NULL;
 	ending = u->ending;
 	upcall_unlock(evd, process);
-	/* A thread that waits may have freed @u by now: this uses the address alone. */
+	/* A waiting thread may have freed @u: wake_up_var() uses only its address. */
 	if (unlikely(ending))
 		wake_up_var(u);
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
-/* @here: this CPU; @c: it, or one that is offline, which has only a list */
+/* @here: this CPU; @c: the same, or an offline CPU, whose runners are all in its list */
 static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu *c)
 {
 	struct dat_upcall *u = here->first;
@@ -283,7 +281,7 @@ static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu 
 	return u;
 }
 
-/* The budget of this CPU is used up: its first runner waits in the list like the others. */
+/* Moves the first runner to the list when the budget of this CPU is used up. */
 static void upcall_put_off(struct upcall_cpu *here)
 {
 	struct dat_upcall *u = here->first;
@@ -306,7 +304,8 @@ static void upcall_look(void)
 }
 
 /*
- * Run the runners of @c: this CPU, or one that went offline and left some.
+ * Runs the runners of @c, which is this CPU or one that went offline.
+ *
  * Context: softirq; no lock held that a consumer's call takes.
  */
 static void upcall_run_cpu(struct upcall_cpu *c)
@@ -353,7 +352,7 @@ void dat_upcall_hold(void)
 }
 
 /**
- * dat_upcall_release() - run what was queued since dat_upcall_hold()
+ * dat_upcall_release() - run the runners queued since dat_upcall_hold()
  *
  * Context: softirq; no lock held that a consumer's call takes.
  */
@@ -367,8 +366,8 @@ void dat_upcall_release(void)
 
 /**
  * dat_upcall_setup() - prepare the upcalls of an EVD to be made
- * @u: zeros but for the policy and the object
- * @process: they may sleep
+ * @u: upcalls, all zeros except the policy and the object
+ * @process: the upcalls may sleep
  */
 void dat_upcall_setup(struct dat_upcall *u, bool process)
 {
@@ -378,13 +377,13 @@ void dat_upcall_setup(struct dat_upcall *u, bool process)
 }
 
 /**
- * dat_upcall_modify() - change what is called
+ * dat_upcall_modify() - change policy and callback
  * @evd: EVD of a kernel consumer
  * @policy: any but TEARDOWN
- * @object: new callback; NULL: the same
- * @now: also for events that are queued
+ * @object: new callback, or NULL to keep the old one
+ * @now: make upcalls also for events that are queued already
  *
- * Context: evd->lock held.  Return: false: there would be nothing to call.
+ * Context: evd->lock held.  Return: false if there is no callback to call.
  */
 bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 		       const DAT_UPCALL_OBJECT *object, bool now)
@@ -416,10 +415,10 @@ static bool upcall_ended(struct dat_evd *evd)
 }
 
 /**
- * dat_upcall_end() - let no upcall begin, and wait for those that run
+ * dat_upcall_end() - prevent new upcalls and wait for running ones
  * @evd: EVD of a kernel consumer, reference held
  *
- * Context: may sleep; not in one of them; no lock that they may want, ia->sem among them.
+ * Context: may sleep; not inside an upcall; no lock held that an upcall may take, such as ia->sem.
  */
 void dat_upcall_end(struct dat_evd *evd)
 {
@@ -433,7 +432,7 @@ void dat_upcall_end(struct dat_evd *evd)
 	wait_var_event(u, upcall_ended(evd));
 	spin_lock_bh(&evd->lock);
 	u->ending--;
-	/* A modification may have come meanwhile: what it would have woken is woken now. */
+	/* Wake for a modification that came during the wait. */
 	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
 		dat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);

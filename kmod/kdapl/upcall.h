@@ -13,18 +13,18 @@ struct dat_evd;
  * struct dat_upcall - upcalls of an EVD
  * @policy: DISABLE, SINGLE_INSTANCE, NORIFY or MANY
  * @object: callback of the consumer
- * @process: true if upcalls may sleep; constant
- * @armed: NORIFY: the next event that notifies makes an upcall
- * @again: an event that notifies has come since the last upcall of NORIFY began
- * @running: number of runners that are between their begin and their end
- * @ending: number of threads that wait for the end of all upcalls; none begins until 0
- * @queued: true if a runner is queued
- * @node: in the list of a CPU while @queued; lock of that list
- * @work: runner, if @process
- * @task: task that runs it, or NULL
+ * @process: flag: upcalls may sleep; constant
+ * @armed: flag for NORIFY: the next event that notifies makes an upcall
+ * @again: flag for NORIFY: an event that notifies was queued after the last upcall began
+ * @running: number of runners that have begun and not ended
+ * @ending: number of threads that wait for the end of all upcalls; no runner begins until it is 0
+ * @queued: flag: a runner is queued
+ * @node: entry in the list of a CPU while @queued; lock of that list
+ * @work: work of the runner, if @process
+ * @task: task that runs @work, or NULL
  * @evd: EVD of the upcalls
  *
- * All under evd->lock, but for @node.
+ * evd->lock protects all members except @node.
  */
 struct dat_upcall {
 	DAT_UPCALL_POLICY	policy;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registrations of bindings.  One that fits a work request is made by one, in its turn in the send
- * queue; before that its pages are pinned, and a key is chosen, which opens nothing yet.  A larger
- * one is registered at once; its key works too early.
+ * Registrations of bindings.  verbs_bind_init() pins a process's pages and chooses a key, which
+ * gives no access yet.  A work request registers the memory when the bind has its turn in the send queue.
+ * Memory too large for a work request is registered at once, so its key gives access too early.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
@@ -16,7 +16,7 @@ static int bind_access(u32 priv)
 
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs want local write along; no consumer has the lkey. */
+	/* Verbs require local write with remote write; no consumer knows the lkey. */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
@@ -32,7 +32,7 @@ static bool fits_request(const struct dat_dev *dev, u64 addr, u64 length)
 	return pages_of(addr, length) <= dev->limits.fast_reg_pages;
 }
 
-/* Tell @mr its pages, from the first byte to the last.  A umem has whole pages. */
+/* Maps the bytes of a binding into @mr; a umem has whole pages, so the ends are cut. */
 static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
 {
 	const struct sg_table *pages = &umem->sgt_append.sgt;
@@ -57,12 +57,12 @@ static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 
 	sg_free_table(&exact);
 	if (n < 0)
 		return n;
-	/* Peers name it by its address in the process, which has the same offset in its page. */
+	/* Peers use the address in the process, which has the same offset in its page. */
 	mr->iova = addr;
 	return n == pages->nents ? 0 : -EINVAL;
 }
 
-/* Pin the pages and choose a key; verbs_bind_start() does the rest. */
+/* Pins the pages and chooses a key; verbs_bind_start() registers them. */
 static int pin(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
@@ -129,12 +129,12 @@ void verbs_bind_exit(struct dat_binding *b)
 	ib_umem_release(vb->umem);
 }
 
-/* Called with ep->lock held, by verbs_complete(). */
+/* Handles the completion of a registration.  verbs_complete() calls this with ep->lock held. */
 static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;
 
-	/* The end of the connection is near, or here, and flushes it. */
+	/* The connection is ending, and its teardown flushes the bind. */
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
 }

@@ -2,8 +2,8 @@
 /*
  * The completion queue of a connection, and the contexts that poll it.
  *
- * Completions are taken in batches under ep->lock, and the pump runs once per batch.  The poll loops
- * of ib_core would take the lock and pump for each completion.
+ * Completions are taken in batches under ep->lock, and the pump runs once per batch.  The poll
+ * loops of ib_core would take the lock and pump for each completion.
  *
  * The notification handler polls the CQ itself if it runs in softirq and finds ep->lock free.
  * Otherwise it schedules irq_poll.

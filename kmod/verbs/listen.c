@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listeners and the requests of peers, as ids of rdma_cm.
- *
- * The context of a listener's id is the PSP; that of a request's id is the CR that owns it.
+ * Listeners and connection requests, as rdma_cm ids.  The context of a listener's id is its PSP,
+ * that of a request's id is the CR that owns it.
  */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
@@ -10,27 +9,28 @@
 
 #include "verbs/verbs.h"
 
-#define CM_BACKLOG	128	/* requests inside the CM of a device; iWARP alone */
+#define CM_BACKLOG	128	/* requests pending in the iWARP CM; other CMs ignore it */
 
-/* The kernel refuses: iWARP has no reason codes. */
+/* Private data that marks a refusal by the kernel, since iWARP has no reason codes. */
 static const char refusal_data[4] = "DATn";
 
-/* True if a kernel has refused the connection, without a consumer's word. */
+/* Returns true if the peer's kernel, not its consumer, has refused the connection. */
 bool verbs_is_refusal(const void *pd, u32 pd_len)
 {
 	return pd && pd_len >= sizeof(refusal_data) &&
 	       !memcmp(pd, refusal_data, sizeof(refusal_data));
 }
 
-/* @reason: enum ib_cm_rej_reason, not IB_CM_REJ_CONSUMER_DEFINED; the id is to be destroyed next */
+/* @reason: enum ib_cm_rej_reason, not IB_CM_REJ_CONSUMER_DEFINED; the caller destroys the id */
 static void refuse(struct rdma_cm_id *id, u8 reason)
 {
 	rdma_reject(id, refusal_data, sizeof(refusal_data), reason);
 }
 
 /*
- * The address that a request claims is a part of its private data.  With RoCE the path's GID, to
- * which the answers go, is made of an address, too.
+ * Returns true if a peer claims an address that is not its own.  The claimed address comes from the
+ * private data of the request.  With RoCE the answers go to the path's GID, which is made of the
+ * true address.
  */
 static bool is_off_path(const struct rdma_cm_id *id)
 {
@@ -42,7 +42,7 @@ static bool is_off_path(const struct rdma_cm_id *id)
 	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
 }
 
-/* An error makes rdma_cm destroy the id. */
+/* Handles events of a listener.  If this returns an error, rdma_cm destroys the request's id. */
 static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -63,13 +63,13 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		.pd_len		= param->private_data_len,
 	};
 	ret = dat_psp_request(psp, &req);
-	/* rdma_cm would send a consumer's reject, or nothing for -ENOMEM. */
+	/* By itself rdma_cm would send a consumer's reject, or nothing upon -ENOMEM. */
 	if (ret)
 		refuse(id, IB_CM_REJ_NO_RESOURCES);
 	return ret;
 }
 
-/* What rdma_cm says of a port in the words of the errno contract. */
+/* Converts rdma_cm's errors about a port to those of the errno contract. */
 static int bind_error(int err)
 {
 	if (err == -EADDRNOTAVAIL)
@@ -86,7 +86,7 @@ static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
 	if (ret)
 		return bind_error(ret);
-	/* Another device may have the same address; its requests would be no use. */
+	/* rdma_cm may choose another device with the same address, which the IA cannot use. */
 	if (id->device != verbs_device(ia->dev) || id->port_num != ia->port)
 		return -ENETUNREACH;
 	dat_psp_bound(psp, dat_addr_port(&id->route.addr.src_addr));
@@ -100,7 +100,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 	struct rdma_cm_id *id;
 	int ret;
 
-	/* The wildcard address would listen on every device there is. */
+	/* Bind to an address of the adapter: the wildcard would listen on all devices. */
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
@@ -132,7 +132,7 @@ void verbs_request_unlock(void *request)
 	rdma_unlock_handler(request);
 }
 
-/* Of all events only the end of the request can come before it is answered. */
+/* Handles events of a request; before an answer only its end can be reported. */
 static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	dat_cr_gone(id->context);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zones, and registrations of memory.
+ * Protection zones and memory registrations.
  *
- * Kernel memory that is one piece for the device, and for local use only, is reached by the zone's
- * key for DMA addresses, within the range that dat_wr_to_sge() checks.  All else gets a
- * registration, by which a segment is one piece again and a peer reaches these bytes and
- * no others.
+ * Kernel memory for local use that is contiguous for the device needs no registration: its segments
+ * use the zone's key for DMA addresses, and dat_wr_to_sge() checks their range.  Other memory is
+ * registered, so that a segment is contiguous and a peer can access no other bytes.
  */
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
@@ -37,7 +36,7 @@ void verbs_pz_exit(struct dat_pz *pz)
 	vpz->pd = NULL;
 }
 
-/* IB_ACCESS_* of DAT_PRIV_*. */
+/* Returns the IB_ACCESS_* bits for DAT_PRIV_* bits. */
 static int lmr_access(u32 priv)
 {
 	int access = 0;
@@ -46,7 +45,7 @@ static int lmr_access(u32 priv)
 		access |= IB_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs want local write along; dat_wr_to_sge() still denies it. */
+	/* Verbs require local write with remote write; dat_wr_to_sge() still denies it. */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
@@ -72,7 +71,7 @@ void verbs_mem_unmap(struct dat_dev *dev, struct dat_kmem *mem)
 	mem->mapped = false;
 }
 
-/* Memory that the consumer has mapped is the consumer's to sync. */
+/* Syncs memory that this module has mapped; a consumer syncs what it has mapped itself. */
 void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
 		    bool for_cpu)
 {
@@ -102,9 +101,9 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Pages that a registration by work request may be made of.  What a driver says of page sizes is
- * about registrations of processes; with a device that takes all pages for PAGE_SIZE a peer would
- * reach other memory.
+ * Returns the page sizes allowed in a registration by work request.  page_size_cap is meant for
+ * registrations of user memory.  A device that always assumes PAGE_SIZE would give a peer access to
+ * other memory.
  */
 static u64 reg_page_sizes(const struct dat_dev *dev)
 {
@@ -115,7 +114,7 @@ static u64 reg_page_sizes(const struct dat_dev *dev)
 	return sizes;
 }
 
-/* Bits of addresses where a page has to begin or end; see mr_page_shift(). */
+/* Returns the bits set in any address at which a page must begin or end; see mr_page_shift(). */
 static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
 {
 	u64 bits = sg_dma_address(sgl) ^ iova;
@@ -144,9 +143,9 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 }
 
 /*
- * The smallest page of the device of which at most *@pages are enough, which is then set to
- * how many.  Only the first page may begin, and only the last one end, with something else.
- * -EINVAL: there are holes; -E2BIG.
+ * Returns the shift of the smallest page size for which *@pages pages suffice, and sets *@pages to
+ * the number needed.  The memory may begin inside its first page and end inside its last page.
+ * Returns -EINVAL if the memory has holes, or -E2BIG.
  */
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
@@ -169,8 +168,8 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 }
 
 /*
- * Whether the fault is not the memory's: bounce buffers need not begin where the pages do,
- * unless the driver asks for it.
+ * Returns true if holes may come from the DMA mapping: bounce buffers keep the offset in a page
+ * only if the driver asks for it.
  */
 static bool mapping_moved(const struct dat_kmem *mem)
 {
@@ -218,7 +217,7 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 	shift = mr_page_shift(dev, sgl, n, iova, &pages);
 	if (shift < 0)
 		return ERR_PTR(shift);
-	/* Some devices count entries. */
+	/* Some devices count scatterlist entries, not pages. */
 	mr = verbs_alloc_mr(pz, max(pages, n));
 	if (IS_ERR(mr))
 		return mr;
@@ -230,16 +229,18 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 }
 
 /**
- * verbs_mr_of_part() - make a registration of a part of kernel memory, not in effect yet
+ * verbs_mr_of_part() - prepare a registration of a part of kernel memory
  * @pz: zone
  * @mem: memory, mapped
- * @offset: of the first byte
+ * @offset: offset of the first byte
  * @length: bytes, at least 1
- * @iova: address of the first byte for those who will use it
+ * @iova: address of the first byte in segments and for peers
  *
- * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL there are holes in the
- * memory, or less of it; -E2BIG too many pages; -ENOMEM; -EOPNOTSUPP no such MRs, or the
- * mapping has holes.
+ * A work request brings the registration into effect.
+ *
+ * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL if the memory has holes or is too
+ * short; -E2BIG if it has too many pages; -ENOMEM; -EOPNOTSUPP if the device has no such MRs, or
+ * the mapping has holes.
  */
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova)

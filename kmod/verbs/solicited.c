@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The completion queue for the receives of a connection that asks for SOLICITED_WAIT; see
- * core/solicited.c.  The queue of its requests is armed as usual, so a request in flight still
- * brings the pump back.
+ * The receive CQ of a connection that asks for SOLICITED_WAIT; see core/solicited.c.  The CQ of its
+ * requests is armed as usual, so the completion of a request runs the pump.
  *
- * The queue is armed before it is emptied.  A solicited message that arrives in between notifies
- * again, and an unsolicited one never does.
+ * The receive CQ is armed before it is polled: a solicited message that arrives in between notifies
+ * again, an unsolicited one does not.
  */
 #include "verbs/verbs.h"
 
-#define RECV_BUDGET	64	/* completions before others have their turn */
+#define RECV_BUDGET	64	/* completions taken before the lock is dropped */
 
 /**
  * verbs_recv_take() - take receives, solicited or not
- * @conn: connection; one without such a queue has none
+ * @conn: connection, with or without a receive CQ
  *
- * Context: ep->lock held.  Return: how many were taken; from RECV_BUDGET on there may be more.
+ * Context: ep->lock held.  Return: number taken, 0 without a receive CQ; if it is at least
+ * RECV_BUDGET, there may be more.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
@@ -37,13 +37,13 @@ int verbs_recv_take(struct dat_conn *conn)
 	return done;
 }
 
-/* Take what a notification announces.  Return: true if there may be more. */
+/* Takes receives after a notification.  Returns true if there may be more. */
 static bool recv_answer(struct verbs_conn *vc)
 {
 	struct dat_conn *conn = &vc->conn;
 	int done;
 
-	/* The end of a connection waits for its receives, with or without the flag. */
+	/* A closing connection waits for all receives, solicited or not. */
 	ib_req_notify_cq(vc->recv_cq,
 			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 	done = verbs_recv_take(conn);
@@ -51,7 +51,7 @@ static bool recv_answer(struct verbs_conn *vc)
 	return done >= RECV_BUDGET;
 }
 
-/* A softirq is to RCU what rcu_read_lock() is, and RCU keeps the EP. */
+/* Runs in softirq, which is an RCU read side, so the EP stays. */
 static void recv_task(struct tasklet_struct *t)
 {
 	struct verbs_conn *vc = from_tasklet(vc, t, recv_task);
@@ -71,7 +71,7 @@ static void recv_task(struct tasklet_struct *t)
 		tasklet_schedule(t);
 }
 
-/* Called by the driver in any context, perhaps under ep->lock. */
+/* Handles a notification.  The driver may call this in any context, also under ep->lock. */
 static void recv_notified(struct ib_cq *cq, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -85,11 +85,11 @@ void verbs_recv_cq_init(struct verbs_conn *vc)
 }
 
 /**
- * verbs_recv_cq_create() - make the completion queue of the receives
- * @vc: solicited, without QP
- * @entries: completions that it must hold
+ * verbs_recv_cq_create() - make the receive CQ
+ * @vc: solicited connection without QP
+ * @entries: number of completions that the CQ must hold
  *
- * Context: may sleep.  Return: 0, or what verbs say.
+ * Context: may sleep.  Return: 0, or an error of verbs.
  */
 int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 {
@@ -108,8 +108,8 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 }
 
 /**
- * verbs_recv_notify_all() - from now on every receive notifies
- * @vc: closing, with QP; solicited or not
+ * verbs_recv_notify_all() - arm the receive CQ for all receives
+ * @vc: closing connection with QP, solicited or not
  *
  * Context: any.
  */
@@ -120,8 +120,8 @@ void verbs_recv_notify_all(struct verbs_conn *vc)
 }
 
 /**
- * verbs_recv_cq_destroy() - destroy the completion queue of the receives
- * @vc: without QP and EP, no reader of conn->ep is left; solicited or not
+ * verbs_recv_cq_destroy() - destroy the receive CQ
+ * @vc: connection without QP and EP, solicited or not; no reader of conn->ep is left
  *
  * Context: may sleep.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues of verbs. */
+/* Shared receive queues of the device. */
 #include <rdma/ib_verbs.h>
 
 #include "verbs/verbs.h"
 
-/* May be called in hard interrupt. */
+/* Handles an event of the SRQ, perhaps in hard interrupt. */
 static void srq_event(struct ib_event *event, void *context)
 {
 	if (event->event == IB_EVENT_SRQ_ERR)
