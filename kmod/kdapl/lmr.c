@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of kernel consumers: from what DAT calls memory to the pages or DMA addresses that
- * the object layer takes.
+ * LMRs of kernel consumers.  Each DAT memory type is converted to the pages or DMA addresses that
+ * the core takes.
  *
- * Pages that are not at addresses of the kernel's are named by where they are physically:
- * the first byte by its own address, the others by their distance from it.
+ * Pages without a kernel address are named by physical addresses: the first byte by its own
+ * address, the others by their distance from it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -25,9 +25,9 @@
 
 /**
  * struct page_list - memory as pages
- * @page: of each; kvfree()
- * @n: of them
- * @offset: of the first byte in the first
+ * @page: pages; freed by kvfree()
+ * @n: number of pages
+ * @offset: offset of the first byte in the first page
  */
 struct page_list {
 	struct page	**page;
@@ -52,7 +52,7 @@ static bool is_mapped(unsigned long va)
 	return is_vmalloc_addr((void *)va);
 }
 
-/* The page of an address of the kernel, or NULL. */
+/* Returns the page at a kernel address, or NULL. */
 static struct page *va_page(unsigned long va)
 {
 	struct page *page;
@@ -60,7 +60,7 @@ static struct page *va_page(unsigned long va)
 	if (virt_addr_valid((void *)va))
 		return virt_to_page((void *)va);
 	page = is_mapped(va) ? vmalloc_to_page((void *)va) : NULL;
-	/* It may be a mapping of what is no memory. */
+	/* The address may map device registers, which have no page. */
 	return page && pfn_valid(page_to_pfn(page)) ? page : NULL;
 }
 
@@ -81,7 +81,7 @@ static int virtual_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struc
 	return ret;
 }
 
-/* The first of the pages at a physical address, or NULL. */
+/* Returns the first PAGE_SIZE page of the page at a physical address, or NULL. */
 static struct page *phys_page(u64 addr, u64 page_size)
 {
 	u64 last = addr + page_size - 1;
@@ -130,13 +130,13 @@ static int var_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struct pa
 }
 
 /**
- * struct sg_walk - pieces of a DAT_PLATFORM_MEMORY, one after the other
- * @sg: the next entry
- * @left: entries
+ * struct sg_walk - iterator over the pieces of a DAT_PLATFORM_MEMORY
+ * @sg: next entry
+ * @left: number of entries left
  * @skip: bytes before the first piece
- * @page: of the piece
- * @offset: of its first byte in @page, perhaps beyond that
- * @length: of the piece
+ * @page: page of the present piece
+ * @offset: offset of its first byte from the start of @page, possibly beyond @page
+ * @length: bytes of the present piece
  */
 struct sg_walk {
 	struct scatterlist	*sg;
@@ -193,7 +193,7 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 	for (;;) {
 		len = min_t(u64, w.length, left);
 		left -= len;
-		/* Only the first and the last byte may be anywhere in their pages. */
+		/* Pieces must meet at page boundaries. */
 		if ((at && w.offset) || (left && offset_in_page(w.offset + len)))
 			return -EINVAL;
 		n = DIV_ROUND_UP_ULL(w.offset + len, PAGE_SIZE);
@@ -206,7 +206,7 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 	}
 }
 
-/* Entries of an allocated LMR; at most @max, more is -E2BIG. */
+/* Fills in at most @max scatterlist entries.  Returns their number, or -E2BIG if there are more. */
 static int fill_sized(const DAT_PADDR *addr, u64 page_size, u32 n, struct scatterlist *sg,
 		      u32 max)
 {
@@ -260,11 +260,11 @@ static int platform_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct sca
 
 /**
  * struct mem_kind - a kind of memory
- * @type: DAT's name for it
- * @pages: list @length bytes; -EINVAL: there is something wrong with them, -ENOMEM;
- *	the list is the caller's in any case
+ * @type: DAT memory type
+ * @pages: list the pages of @length bytes; return 0, -EINVAL if the memory is invalid, or -ENOMEM;
+ *	the caller frees the list, also after an error
  * @fill: enter @n pages into a scatterlist with room for @max entries, for an allocated LMR;
- *	entries or an error; optional
+ *	return the number of entries or an error; optional
  */
 struct mem_kind {
 	DAT_MEM_TYPE	type;
@@ -279,7 +279,7 @@ static const struct mem_kind mem_kinds[] = {
 	{ DAT_MEM_TYPE_PHYSICAL,		physical_pages,	physical_fill },
 	{ DAT_MEM_TYPE_PHYSICAL_VAR_PAGES,	var_pages,	var_fill },
 	{ DAT_MEM_TYPE_PLATFORM,		platform_pages,	platform_fill },
-	/* The rest is not made of pages: another LMR, and DMA addresses. */
+	/* The other types have no pages: another LMR, and DMA addresses. */
 	{ DAT_MEM_TYPE_LMR },
 	{ DAT_MEM_TYPE_BYPASS },
 };
@@ -294,13 +294,13 @@ static const struct mem_kind *find_kind(DAT_MEM_TYPE type)
 	return NULL;
 }
 
-/* Verbs give kernel consumers no memory of the adapter, so there is nothing to register. */
+/* Verbs gives kernel consumers no adapter memory, so there is none to register. */
 static DAT_RETURN unknown_kind(DAT_MEM_TYPE type)
 {
 	return type == DAT_MEM_TYPE_IA ? NOT_SUPPORTED : KDAT_ARG(2);
 }
 
-/* For lmr_mem_types_supported. */
+/* Memory types for lmr_mem_types_supported. */
 DAT_MEM_TYPE kdat_mem_types(void)
 {
 	u32 types = 0;
@@ -311,7 +311,7 @@ DAT_MEM_TYPE kdat_mem_types(void)
 	return types;
 }
 
-/* Errors about the memory; the third argument, both of kcreate and of fmr. */
+/* Returns the DAT error for the memory, which is the third argument of kcreate and of fmr. */
 static DAT_RETURN mem_error(int err)
 {
 	if (err == -EINVAL)
@@ -322,11 +322,11 @@ static DAT_RETURN mem_error(int err)
 }
 
 /**
- * struct region - what dat_lmr_kcreate() was asked for
- * @type: kind of memory
- * @memory: as the consumer describes it
+ * struct region - arguments of dat_lmr_kcreate()
+ * @type: DAT memory type
+ * @memory: description by the consumer
  * @length: bytes
- * @priv: DAT_MEM_PRIV_*
+ * @priv: DAT_MEM_PRIV_* bits
  */
 struct region {
 	DAT_MEM_TYPE		type;
@@ -395,7 +395,7 @@ static DAT_RETURN lmr_make(struct dat_pz *pz, const struct region *r, struct dat
 	return DAT_SUCCESS;
 }
 
-/* Of pages or DMA addresses. */
+/* Makes an LMR of pages or DMA addresses. */
 static DAT_RETURN create_new(struct dat_pz *pz, struct region *r, struct dat_lmr **out)
 {
 	const struct mem_kind *kind = find_kind(r->type);
@@ -412,10 +412,10 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct region *r, struct dat_l
 {
 	struct dat_kmem *mem;
 
-	/* What it has comes and goes. */
+	/* The memory of an allocated LMR may be invalidated at any time. */
 	if (of->fmr)
 		return KDAT_ARG(3);
-	/* The reserved one, even if it is just being made. */
+	/* Only the reserved LMR has no memory; ia->reserved may not be set yet. */
 	if (!of->mem)
 		return RESERVED_LMR;
 	r->length = of->length;
@@ -423,7 +423,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct region *r, struct dat_l
 	return IS_ERR(mem) ? mem_error(PTR_ERR(mem)) : lmr_make(pz, r, mem, of->start, out);
 }
 
-/* Of the memory of another one, which stays until this is done. */
+/* Makes an LMR of another LMR's memory; the other LMR stays during the call. */
 static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct region *r, struct dat_lmr **out)
 {
 	struct dat_lmr *of = kdat_get_in(pz->obj.ia, r->memory.for_lmr_handle,
@@ -538,19 +538,19 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	/* What a registration holds if no two pages lie side by side. */
+	/* Assume that no two pages are contiguous, so that each takes an entry. */
 	limits = &kia->ia->dev->limits;
 	most = (u64)max(limits->fast_reg_pages, 1U) * PAGE_SIZE;
 	most = min3(most, limits->max_mr_size, (u64)U32_MAX);
 	kdat_ia_done(kia);
-	/* Registrations are exact to the byte, so pages save nothing but list entries. */
+	/* Registrations are exact to the byte, so page alignment only saves list entries. */
 	*preferred_alignment = mem_opt & EXPOSURE ? 1 : PAGE_SIZE;
 	*preferred_length = min(mem_opt & EXPOSURE ? length : PAGE_ALIGN(min(length, most)), most);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_ia_memtype_hint);
 
-/* Make it, unless somebody else has. */
+/* Makes the reserved LMR, unless another thread is faster. */
 static int ia_reserve(struct dat_ia *ia)
 {
 	struct kdat_lmr *klmr = kzalloc(sizeof(*klmr), GFP_KERNEL);
@@ -566,7 +566,7 @@ static int ia_reserve(struct dat_ia *ia)
 		kfree(klmr);
 		return PTR_ERR(lmr);
 	}
-	/* The table of objects holds it from now on. */
+	/* The object table holds a reference until the IA is closed. */
 	if (cmpxchg(&ia->reserved, NULL, lmr))
 		dat_obj_free(&lmr->obj);
 	dat_obj_put(&lmr->obj);
@@ -648,7 +648,7 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_allocate);
 
-/* Why an LMR is none of dat_lmr_allocate()'s; DAT_SUCCESS: it is. */
+/* Returns DAT_SUCCESS for an LMR of dat_lmr_allocate(), else an error. */
 static DAT_RETURN fmr_check(const struct dat_lmr *lmr)
 {
 	if (lmr == READ_ONCE(lmr->obj.ia->reserved))
@@ -666,7 +666,7 @@ static u64 sg_bytes(const struct scatterlist *sg, u32 n)
 	return bytes;
 }
 
-/* Claim @lmr, and bind it to the memory.  After an error it is as before. */
+/* Claims @lmr and binds it to the memory.  An error leaves it unchanged. */
 static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct region *r)
 {
 	struct scatterlist *sg;
@@ -680,7 +680,7 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct region *r)
 		return mem_error(PTR_ERR(sg));
 	n = r->length > U32_MAX ? -E2BIG :
 	    find_kind(r->type)->fill(&r->memory, r->length, sg, max);
-	/* Some devices know no more, and say nothing. */
+	/* Some devices silently truncate a longer registration. */
 	if (n > 0 && sg_bytes(sg, n) > U32_MAX)
 		n = -E2BIG;
 	if (n > 0)
@@ -693,16 +693,16 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct region *r)
 }
 
 /**
- * struct fmr_request - a request about the memory of an LMR
- * @lmr: it
- * @handle: of it
- * @allowed: DAT_COMPLETION_FLAGS
- * @bad_flags: what to say of others
+ * struct fmr_request - a request that binds or invalidates an LMR
+ * @lmr: LMR
+ * @handle: handle of @lmr
+ * @allowed: DAT_COMPLETION_FLAGS that are allowed
+ * @bad_flags: error for other flags
  * @context: result of a bind
  * @rkey: result of a bind
  * @op: DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
  * @flags: DAT_COMPLETION_FLAGS
- * @cookie: the consumer's
+ * @cookie: cookie of the consumer
  */
 struct fmr_request {
 	struct dat_lmr		*lmr;
@@ -733,7 +733,7 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 	return kdat_post_wr(ep, 0);
 }
 
-/* The entry may have ended before the post returns. */
+/* Prepares the LMR before the post, since the entry may end before the post returns. */
 static DAT_RETURN bind_post(struct dat_ep *ep, void *arg)
 {
 	struct fmr_request *f = arg;
@@ -760,7 +760,7 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct region *region,
 	klmr->mem_type = region->type;
 	klmr->region = region->memory;
 	klmr->length = lmr->length;
-	/* Once it is posted it may end at any time. */
+	/* Read the keys before the post, since the request may end at any time after it. */
 	f->context = lmr->context;
 	f->rkey = lmr->rkey;
 	rc = kdat_ep_call(ep_handle, bind_post, f);
@@ -824,7 +824,7 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_fmr);
 
-/* Under RCU and ep->lock. */
+/* Posts an invalidation.  RCU and ep->lock held. */
 static DAT_RETURN invalidate(struct dat_ep *ep, void *arg)
 {
 	struct fmr_request *f = arg;
@@ -890,7 +890,7 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->pz_handle = KDAT_HANDLE(lmr->pz);
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
-	/* An allocated one loses its memory at any time. */
+	/* An allocated LMR may lose its memory at any time. */
 	spin_lock_bh(&lmr->lock);
 	bound = !lmr->fmr || lmr->mem;
 	if (bound)
@@ -953,7 +953,7 @@ static DAT_RETURN lmr_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg, u64 n,
 	return DAT_SUCCESS;
 }
 
-/* Under RCU alone: what a close waits for before it does anything. */
+/* Syncs @n segments under RCU alone: a close waits for readers before it changes anything. */
 static DAT_RETURN ia_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg, u64 n,
 			  bool for_cpu)
 {

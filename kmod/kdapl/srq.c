@@ -9,7 +9,7 @@ static DAT_COUNT srq_max_recv(const struct dat_ia *ia)
 
 static DAT_RETURN srq_check(const struct dat_ia *ia, const DAT_SRQ_ATTR *attr)
 {
-	/* A negative size is larger than every limit. */
+	/* A negative size becomes one above every limit when it is converted to u32. */
 	int ret = dat_srq_fits(ia, attr->max_recv_dtos, attr->max_recv_iov);
 
 	if (ret == -EOPNOTSUPP)

@@ -139,12 +139,12 @@ static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 	       u->running <= upcall_limit(u);
 }
 
-/* A notification that was heeded makes room for the next. */
+/* Returns true if a NORIFY runner ends; an empty ring re-arms the next notification. */
 static bool upcall_over(struct dat_upcall *u)
 {
 	lockdep_assert_held(&u->evd->lock);
 
-	/* The policy changed: wakers counted this runner as one that takes events. */
+	/* The policy has changed: wakers relied on this runner to take events. */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
 	if (!dat_kevring_count(&u->evd->ring))
@@ -169,7 +169,7 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	return !upcall_over(u);
 }
 
-/* What all completions of @evd have in common; the rest of @event is zeros. */
+/* Sets the members that all completions of @evd share; the others are zeros. */
 static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
 {
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
@@ -294,7 +294,7 @@ static void upcall_put_off(struct upcall_cpu *here)
 	spin_unlock(&here->lock);
 }
 
-/* Runners that were queued while this CPU was held for those of a CPU that is offline. */
+/* Schedules the tasklet for runners queued while this CPU ran those of an offline CPU. */
 static void upcall_look(void)
 {
 	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
@@ -439,8 +439,10 @@ void dat_upcall_end(struct dat_evd *evd)
 }
 
 /**
- * dat_upcall_is_mine() - true if the caller is an upcall of @evd that may sleep
+ * dat_upcall_is_mine() - check whether the caller runs in an upcall of an EVD
  * @evd: EVD of a kernel consumer
+ *
+ * Return: true inside an upcall of @evd that may sleep.
  */
 bool dat_upcall_is_mine(struct dat_evd *evd)
 {
@@ -453,8 +455,8 @@ int dat_upcall_init(void)
 	int cpu;
 
 	/*
-	 * One runner at a time per EVD, EVDs side by side.  A task that reclaims memory may wait
-	 * for upcalls.
+	 * A work runs one runner per EVD at a time, and EVDs run in parallel.  Reclaim may wait for
+	 * upcalls, so the queue needs a rescuer.
 	 */
 	upcall_wq = alloc_workqueue("dat-upcall", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!upcall_wq)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Registrations of bindings.  verbs_bind_init() pins a process's pages and chooses a key, which
- * gives no access yet.  A work request registers the memory when the bind has its turn in the send queue.
- * Memory too large for a work request is registered at once, so its key gives access too early.
+ * gives no access yet.  A work request registers the memory when the bind has its turn in the send
+ * queue.  Memory too large for a work request is registered at once, so its key gives access too
+ * early.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registering memory of the kernel for peers.
+ * Registration of kernel memory for peers.
  *
- * Verbs do that by a request in a send queue, REG_MR, which wants a QP of the zone that is
- * connected.  The consumer may have none yet: a key may well go out in the private data of
- * the first connection.  So a zone that needs it gets a connection of its own, made by
- * rdma_cm from the adapter's address to itself, as that is what all transports have.  It
- * carries nothing.
+ * Verbs registers kernel memory by a work request, REG_MR, which needs a connected QP of the zone.
+ * The consumer may have none yet, for example to send a key in the private data of its first
+ * connection.  So a zone gets a connection of its own on demand.  rdma_cm connects the adapter's
+ * address to itself, which works with all transports.  The connection carries no data.
  *
- * Nobody else gets a QP of the zone that way: the listener is there for the length of the
- * handshake, and takes a request that brings the right 32 random bytes.
+ * No peer can get a QP of the zone by it: the listener exists only during the handshake, and
+ * accepts only a request with the right 32 random bytes.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -22,22 +21,22 @@
 #include "verbs/verbs.h"
 
 #define REG_RESOLVE_MS	2000
-#define REG_TIMEOUT	(10 * HZ)	/* of the handshake, and of a registration */
-#define REG_SLICE	(HZ / 10)	/* of waiting, until it is seen that it is in vain */
+#define REG_TIMEOUT	(10 * HZ)	/* limit of the handshake, and of a registration */
+#define REG_SLICE	(HZ / 10)	/* interval of checks whether the IA is closing */
 #define REG_SECRET	32
 
 /**
- * struct verbs_regqp - a connection to itself
- * @pd: of the zone
- * @cq: of both ends; polled by whoever waits
- * @listener: during the handshake
- * @id: the end that asked and the one that answered; each owns a QP
- * @secret: tells its request from others
- * @connected: or failed
- * @error: why it failed, or 0
- * @cqe: of a registration
- * @done: it has completed
- * @status: of its completion
+ * struct verbs_regqp - a connection of the adapter to itself
+ * @pd: protection domain of the zone
+ * @cq: CQ of both ends; polled by the thread that waits for a registration
+ * @listener: listener; only during the handshake
+ * @id: ids of the active and the passive end; each owns a QP
+ * @secret: private data that identifies the request
+ * @connected: completion: the handshake has succeeded or failed
+ * @error: error of the handshake, or 0
+ * @cqe: CQE of a registration
+ * @done: flag: the registration has completed
+ * @status: status of the registration
  */
 struct verbs_regqp {
 	struct ib_pd		*pd;
@@ -63,11 +62,11 @@ static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 		.qp_type	= IB_QPT_RC,
 	};
 
-	/* Another device may have the same address. */
+	/* rdma_cm may have chosen another device with the same address. */
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
-/* Nothing is ever read, but iWARP adapters may begin with an empty read. */
+/* The connection carries no reads, except that an iWARP adapter may begin with an empty one. */
 static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
 {
 	u8 reads = rdma_protocol_iwarp(id->device, id->port_num);
@@ -119,7 +118,7 @@ static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 	int ret = -ENETUNREACH;
 
-	/* Given up, or connected: what comes now is found by the next registration. */
+	/* The handshake is over: the next registration notices a lost connection. */
 	if (completion_done(&r->connected))
 		return 0;
 	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])
@@ -129,13 +128,13 @@ static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Of the end that answers; it is told nothing that the other one is not. */
+/* Handles events of the passive end, all of which the active end gets as well. */
 static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
 }
 
-/* An error makes rdma_cm refuse the request, and destroy @id with its QP. */
+/* Handles a request.  If this returns an error, rdma_cm refuses it and destroys @id with its QP. */
 static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
@@ -225,7 +224,7 @@ static void reg_destroy_id(struct rdma_cm_id *id)
 
 /**
  * verbs_regqp_free() - end the connection of a zone
- * @r: nobody registers by it; or NULL
+ * @r: connection without a registration in flight, or NULL
  *
  * Context: may sleep.
  */
@@ -233,7 +232,7 @@ void verbs_regqp_free(struct verbs_regqp *r)
 {
 	if (!r)
 		return;
-	/* Nobody makes a QP after that, but who does it now. */
+	/* From here on no handler makes a QP, except one that is running already. */
 	complete_all(&r->connected);
 	if (r->listener)
 		rdma_destroy_id(r->listener);
@@ -253,7 +252,7 @@ static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
-	/* Never armed: it has no handler that could come too late, see DAT_QUIRK_CQ_GRACE. */
+	/* The CQ is never armed, so no late handler can run: DAT_QUIRK_CQ_GRACE does not matter. */
 	cq = ib_alloc_cq(verbs_device(ia->dev), r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
@@ -304,8 +303,8 @@ static int reg_result(enum ib_wc_status status)
 }
 
 /*
- * Return: 0, -ENOTCONN: it is broken, -EIO: the device refused the registration, or does
- * not answer, or -ENODEV: somebody closes the IA.
+ * Registers once.  Returns 0, -ENOTCONN if the connection is broken, -EIO if the device refuses the
+ * registration or does not answer, or -ENODEV if the IA is closing.
  */
 static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
 			  int access)
@@ -321,7 +320,7 @@ static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct
 	unsigned long end = jiffies + REG_TIMEOUT;
 
 	r->done = false;
-	/* Some refuse it if the connection is broken. */
+	/* Some devices refuse the post if the connection is broken. */
 	if (ib_post_send(r->id[0]->qp, &reg.wr, NULL))
 		return -ENOTCONN;
 	for (;;) {
@@ -351,7 +350,7 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 	}
 	ret = regqp_register(vpz->reg, pz->obj.ia, mr, access);
 	if (ret) {
-		/* With the QP ends what it still had to do. */
+		/* Destroying the QP ends a request that is still in flight. */
 		verbs_regqp_free(vpz->reg);
 		vpz->reg = NULL;
 	}
@@ -360,14 +359,15 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 
 /**
  * verbs_pz_register() - bring a registration into effect
- * @pz: its zone
- * @mr: mapped, and not in effect
- * @access: IB_ACCESS_*
+ * @pz: zone of the registration
+ * @mr: MR that is mapped and not in effect
+ * @access: IB_ACCESS_* bits
  *
- * Context: may sleep, the first time for as long as a connection takes.  Return: 0,
- * -ENETUNREACH the adapter has no address or can't reach itself, -EIO the device refused
- * the registration, -ENODEV @pz is about to be shut down, -ENOMEM; @mr can only be
- * deregistered then.
+ * After an error @mr can only be deregistered.
+ *
+ * Context: may sleep, the first time for as long as a connection takes.  Return: 0; -ENETUNREACH if
+ * the adapter has no address or cannot reach itself; -EIO if the device refuses the registration;
+ * -ENODEV if @pz is about to be shut down; -ENOMEM.
  */
 int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
@@ -378,7 +378,7 @@ int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 	mutex_lock(&vpz->reg_lock);
 	had = vpz->reg;
 	ret = pz_register(vpz, mr, access);
-	/* The connection may have broken long ago. */
+	/* The connection may have broken since the last registration: try a new one. */
 	if (ret == -ENOTCONN && had)
 		ret = pz_register(vpz, mr, access);
 	mutex_unlock(&vpz->reg_lock);
