@@ -759,7 +759,7 @@ struct dat_ep_attr {
  * @srq: SRQ; reference and use held; or NULL
  * @attr: attributes; constant while there is a connection
  * @traits: enum dat_ep_trait bits; constant while there is a connection
- * @lock: lock of the other members, except @next and @generation
+ * @lock: lock of @state to @sge, except @next and @generation, and of changes of the members above
  * @state: DAT state; written by dat_ep_set_state() alone
  * @dead: flag: the EP is being shut down, so no connection may begin
  * @freed: flag: the owner has freed the EP, so it gets no more events; implies @dead
@@ -789,7 +789,7 @@ struct dat_ep {
 	struct dat_srq		*srq;
 	struct dat_ep_attr	attr;
 	u32			traits;
-	spinlock_t		lock;		/* see above */
+	spinlock_t		lock;		/* state to sge, see above */
 	enum dat_ep_state	state;
 	bool			dead;
 	bool			freed;
