@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "core/dat.h"
+#include "verbs/verbs.h"
 #include "user/file.h"
 #include "kdapl/kdapl.h"
 

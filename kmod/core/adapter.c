@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/xport.h"
 
 static DEFINE_MUTEX(dat_dev_lock);
 static LIST_HEAD(dat_devs);

@@ -4,6 +4,7 @@
 #include <linux/sched/signal.h>
 
 #include "core/dat.h"
+#include "core/evd.h"
 
 /**
  * dat_cno_create() - make a consumer notification object

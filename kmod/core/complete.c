@@ -6,7 +6,15 @@
  * Fast path: consecutive successes of plain work requests are stored under one hold of evd->lock,
  * and wake the EVD once.  Slow path: every other completion is reported alone.
  */
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/rmr.h"
+#include "core/srq.h"
 #include "core/trace.h"
 
 /* Slot flags that force the slow path: event flags, and opcodes from RMR_BIND up. */

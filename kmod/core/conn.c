@@ -10,8 +10,16 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/psp.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/rmr.h"
 #include "core/trace.h"
+#include "core/xport.h"
 
 static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 {

@@ -9,7 +9,11 @@
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/psp.h"
+#include "core/ring.h"
 
 static unsigned int accept_timeout = 10000;
 module_param(accept_timeout, uint, 0644);

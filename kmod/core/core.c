@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "core/dat.h"
+#include "core/lmr.h"
 
 struct workqueue_struct *dat_wq, *dat_close_wq;
 

@@ -3,6 +3,10 @@
 #include <linux/sched/mm.h>
 
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/psp.h"
+#include "core/xport.h"
 
 /*
  * Private data of a reject by a consumer.  Without data, OFED's libraries would take it for a

@@ -2,8 +2,16 @@
 /* Endpoints: the state and the queues that outlive a connection. */
 #include <linux/log2.h>
 
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/srq.h"
 #include "core/trace.h"
+#include "core/xport.h"
 
 /* Names and allowed transitions, by present state. */
 static const struct {

@@ -6,6 +6,8 @@
 #include <linux/sched/signal.h>
 
 #include "core/dat.h"
+#include "core/evd.h"
+#include "core/ring.h"
 #include "core/trace.h"
 
 /**

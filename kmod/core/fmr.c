@@ -23,7 +23,12 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/xport.h"
 
 /* Limited, because the memory is unmapped with softirqs off, upon the completion. */
 #define FMR_MAX_PAGES	1024U

@@ -10,6 +10,10 @@
 
 #include "compat.h"
 #include "core/dat.h"
+#include "core/evd.h"
+#include "core/face.h"
+#include "core/lmr.h"
+#include "core/xport.h"
 
 static int ia_charge(struct dat_ia *ia)
 {

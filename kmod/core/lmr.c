@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/lmr.h"
 
 #define LMR_TABLE_MIN	16
 

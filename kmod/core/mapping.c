@@ -6,8 +6,8 @@
 #include <linux/pseudo_fs.h>
 
 #include "compat.h"
-#include "core/dat.h"
 #include "device.h"
+#include "core/dat.h"
 
 #define MAPPING_FS_MAGIC	0x64617466UL
 

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/face.h"
 
 /* An id leaves DAT_REGION_KIND_BITS of a 32-bit page offset for the kind of region. */
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << 23) - 1)

@@ -17,8 +17,10 @@
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
 
-#include "core/dat.h"
 #include "compat.h"
+#include "core/conn.h"
+#include "core/ep.h"
+#include "core/evd.h"
 
 #define BUSY_TICKS	2	/* jiffies after the last poll until polling has ended */
 

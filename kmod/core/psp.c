@@ -4,8 +4,13 @@
 #include <linux/memcontrol.h>
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
+#include <net/net_namespace.h>
 
+#include "core/addr.h"
 #include "core/dat.h"
+#include "core/evd.h"
+#include "core/psp.h"
+#include "core/xport.h"
 
 static unsigned int psp_backlog = DAT_MAX_BACKLOG;
 module_param_named(backlog, psp_backlog, uint, 0644);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Protection zones. */
 #include "core/dat.h"
+#include "core/lmr.h"
 
 struct dat_pz *dat_pz_create(struct dat_ia *ia)
 {

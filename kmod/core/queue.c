@@ -9,7 +9,12 @@
  * A ring may be long, and a lock with softirqs off must not be held for so long.  So a loop over
  * all entries runs in slices of DAT_SLICE.
  */
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/rmr.h"
 #include "core/trace.h"
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)

@@ -12,6 +12,9 @@
 #include <linux/vmalloc.h>
 
 #include "core/dat.h"
+#include "core/face.h"
+#include "core/queue.h"
+#include "core/ring.h"
 
 /* Returns a prepared region, or NULL if @r is empty. */
 struct dat_region *dat_region_if(struct dat_region *r)

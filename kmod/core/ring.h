@@ -7,13 +7,35 @@
 #ifndef _DAT_RING_H
 #define _DAT_RING_H
 
+#include <rdma/dat_ioctl.h>
 #include <rdma/dat_ring.h>
 
 #include "region.h"
 
 struct dat_queue;
 struct dat_queue_ops;
-struct dat_step;
+
+/**
+ * struct dat_step - one step of replacing a ring
+ * @what: kind of step
+ * @generation: generation of the prepared ring; set by PREPARE, read by COMMIT and CANCEL
+ */
+struct dat_step {
+	enum dat_ring_step	what;
+	u32			generation;
+};
+
+/* Returns true if the step allocates a ring. */
+static inline bool dat_step_makes(const struct dat_step *step)
+{
+	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
+}
+
+/* Returns true if the step puts a ring into use. */
+static inline bool dat_step_uses(const struct dat_step *step)
+{
+	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
+}
 
 /* Kinds of region in an mmap offset. */
 enum dat_region_kind {

@@ -14,6 +14,9 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/lmr.h"
+#include "core/face.h"
+#include "core/rmr.h"
 #include "core/trace.h"
 
 /* Limits the registrations of an RMR, since the rdma cgroup charges only for the RMR itself. */

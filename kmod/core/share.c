@@ -13,6 +13,7 @@
 #include <net/net_namespace.h>
 
 #include "core/dat.h"
+#include "core/lmr.h"
 
 static DEFINE_MUTEX(share_lock);
 static struct rhashtable shares;	/* share_lock */

@@ -16,7 +16,9 @@
 #include <linux/jiffies.h>
 
 #include "compat.h"
-#include "core/dat.h"
+#include "core/conn.h"
+#include "core/ep.h"
+#include "core/evd.h"
 
 #define SOL_PERIOD	(HZ / 10)	/* period of the timer of a connection with an SRQ */
 

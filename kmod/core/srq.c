@@ -7,7 +7,12 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/srq.h"
 #include "core/trace.h"
+#include "core/xport.h"
 
 /* Reports a device error as an async event. */
 static void srq_error_work(struct work_struct *work)

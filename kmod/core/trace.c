@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "core/dat.h"
+#include "core/conn.h"
 
 #define CREATE_TRACE_POINTS
 #include "core/trace.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Builds verbs work requests from private copies of queue entries, and checks them. */
-#include "core/dat.h"
+#include "core/conn.h"
+#include "core/ep.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/rmr.h"
 
 /* Properties of each opcode. */
 static const struct wr_op {

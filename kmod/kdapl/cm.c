@@ -4,6 +4,10 @@
 #include <linux/in6.h>
 #include <linux/log2.h>
 
+#include "core/addr.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
 #include "kdapl/kdapl.h"
 
 /* Arguments of a connect.  Their positions differ between calls, and so do the errors. */

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connection requests to kernel consumers. */
+#include "core/addr.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/psp.h"
 #include "kdapl/kdapl.h"
 
 /* Releases the reserved EP of a request that was freed, rejected or handed off. */

@@ -3,6 +3,15 @@
 #include <linux/slab.h>
 #include <net/sock.h>
 
+#include "core/addr.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/ring.h"
+#include "core/srq.h"
+#include "core/xport.h"
 #include "kdapl/kdapl.h"
 
 /* Attributes for a consumer that passes none. */

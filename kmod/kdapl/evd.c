@@ -2,6 +2,9 @@
 /* Event dispatchers of kernel consumers. */
 #include <linux/slab.h>
 
+#include "core/dat.h"
+#include "core/evd.h"
+#include "core/ring.h"
 #include "kdapl/kdapl.h"
 
 #define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)

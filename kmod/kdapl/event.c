@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Translation of events of the object layer to events of DAT, one function per stream. */
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/psp.h"
+#include "core/queue.h"
 #include "kdapl/kdapl.h"
 
 #define STREAM_SHIFT	12	/* an event number has its stream in the bits from here on */

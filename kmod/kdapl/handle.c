@@ -2,6 +2,9 @@
 /* Handles: how they are built, and how calls look up their objects; see kdapl.h. */
 #include <linux/slab.h>
 
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/face.h"
 #include "kdapl/kdapl.h"
 
 #define ROUND_BITS	9

@@ -6,6 +6,10 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "core/dat.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/xport.h"
 #include "kdapl/kdapl.h"
 
 #define NOT_FOUND(subtype)	KDAT_ERR(DAT_PROVIDER_NOT_FOUND, subtype)

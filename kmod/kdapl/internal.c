@@ -2,6 +2,10 @@
 /* Functions for dat_rsm.ko that are not part of kDAPL; see internal.h. */
 #include <linux/string.h>
 
+#include "core/dat.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/xport.h"
 #include "kdapl/kdapl.h"
 
 static_assert(KDAT_MAX_EVD_QLEN == DAT_MAX_EVD_QLEN);

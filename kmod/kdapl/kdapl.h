@@ -42,7 +42,16 @@
 #include <linux/preempt.h>
 
 #include "compat.h"
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/face.h"
+#include "core/lmr.h"
+#include "core/psp.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/srq.h"
 #include "kdapl/internal.h"
 #include "kdapl/upcall.h"
 
@@ -315,6 +324,20 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	if (unlikely(dto->rmr_context))
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 }
+
+/* ring.c */
+bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
+
+/*
+ * Returns the number of events in a kernel consumer's ring.  No process maps the ring, so its
+ * indices can be trusted.  evd->lock held.
+ */
+static inline u32 dat_kevring_count(const struct dat_evring *r)
+{
+	return r->tail - r->head;
+}
+
+void *dat_kring_pd(const struct dat_epring *r, u32 len);
 
 /* ia.c */
 int kdat_init(void);

@@ -9,6 +9,11 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/xport.h"
 #include "kdapl/kdapl.h"
 
 #define RESERVED_LMR	KDAT_ERR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE)

@@ -3,6 +3,10 @@
  * Posts of kernel consumers.  Under the lock of the queue, each call checks the arguments and fills
  * in the work request.  The core then resolves its segments and posts it.
  */
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/queue.h"
+#include "core/srq.h"
 #include "kdapl/kdapl.h"
 
 #define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \

@@ -3,6 +3,11 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "core/addr.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/psp.h"
 #include "kdapl/kdapl.h"
 
 /**

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Protection zones. */
+#include "core/dat.h"
+#include "core/lmr.h"
 #include "kdapl/kdapl.h"
 
 DAT_RETURN kdat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)

@@ -4,6 +4,10 @@
  * A post or dequeue holds the lock of the queue or EVD, so indices are exact and no kick is needed.
  * The pump checks entries as it checks those of processes.
  */
+#include "core/evd.h"
+#include "core/face.h"
+#include "core/queue.h"
+#include "core/ring.h"
 #include "kdapl/kdapl.h"
 
 static u32 *kring_tail(const struct dat_queue *q)

@@ -2,6 +2,10 @@
 /* Remote memory regions of kernel consumers: prepare a binding, and queue its entry. */
 #include <linux/slab.h>
 
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/lmr.h"
+#include "core/rmr.h"
 #include "kdapl/kdapl.h"
 
 #define BIND_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues of kernel consumers. */
+#include "core/dat.h"
+#include "core/lmr.h"
+#include "core/ring.h"
+#include "core/srq.h"
 #include "kdapl/kdapl.h"
 
 static DAT_COUNT srq_max_recv(const struct dat_ia *ia)

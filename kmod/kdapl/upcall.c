@@ -19,6 +19,8 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
+#include "core/evd.h"
+#include "core/ring.h"
 #include "kdapl/kdapl.h"
 
 #define UPCALL_BUDGET	64	/* upcalls of one runner */

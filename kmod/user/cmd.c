@@ -10,6 +10,15 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/rmr.h"
+#include "core/srq.h"
+#include "core/xport.h"
 #include "user/file.h"
 
 int dat_cmd_abi(struct dat_ucmd *ucmd)

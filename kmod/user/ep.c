@@ -4,6 +4,15 @@
 #include <linux/in6.h>
 #include <linux/string.h>
 
+#include "core/addr.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/psp.h"
+#include "core/ring.h"
+#include "core/srq.h"
 #include "user/file.h"
 
 /* Looks up an optional parent of an EP: id 0 means none and gives NULL. */

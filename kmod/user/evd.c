@@ -2,6 +2,9 @@
 /* Operations on EVDs and CNOs, and on file descriptors for them. */
 #include <linux/file.h>
 
+#include "core/dat.h"
+#include "core/evd.h"
+#include "core/ring.h"
 #include "user/file.h"
 
 int dat_cmd_evd_create(struct dat_ucmd *ucmd)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /proc/<pid>/fdinfo/<fd>: one line for the IA, its poller, and each object. */
+#include "core/dat.h"
 #include "user/file.h"
 
 static void fdinfo_show_one(struct seq_file *m, struct dat_obj *obj)

@@ -9,8 +9,12 @@
 #include <net/net_namespace.h>
 
 #include "device.h"
-#include "user/file.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/queue.h"
+#include "core/srq.h"
 #include "core/trace.h"
+#include "user/file.h"
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
 #define BELL_LIMIT	XA_LIMIT(0, DAT_MAX_QUEUES - 1)

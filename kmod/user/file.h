@@ -11,8 +11,10 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
-#include "core/dat.h"
 #include "poller.h"
+#include "core/dat.h"
+#include "core/face.h"
+#include "core/ring.h"
 
 /**
  * struct dat_file - an open file
@@ -139,6 +141,9 @@ int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
 /* mmap.c */
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind);
 int dat_mmap(struct file *filp, struct vm_area_struct *vma);
+
+/* fd.c */
+struct file *dat_fd_file(struct dat_obj *obj);
 
 /* fdinfo.c */
 void dat_show_fdinfo(struct seq_file *m, struct file *filp);

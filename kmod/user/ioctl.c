@@ -8,6 +8,14 @@
 
 #include "compat.h"
 #include "device.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/lmr.h"
+#include "core/psp.h"
+#include "core/rmr.h"
+#include "core/srq.h"
 #include "user/file.h"
 
 /* What an operation needs of the file's IA. */

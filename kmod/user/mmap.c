@@ -2,6 +2,8 @@
 /* mmap() of shared pages.  The offset encodes an object's id and a kind of region. */
 #include <linux/mm.h>
 
+#include "core/dat.h"
+#include "core/ring.h"
 #include "user/file.h"
 
 u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The poller of an open file of /dev/dat: it watches the doorbell page. */
+#include "core/dat.h"
 #include "user/file.h"
 
 static struct dat_file *file_of(const struct dat_poller *p)

@@ -8,6 +8,10 @@
  */
 #include <linux/nospec.h>
 
+#include "core/evd.h"
+#include "core/face.h"
+#include "core/queue.h"
+#include "core/ring.h"
 #include "user/file.h"
 
 /*

@@ -7,6 +7,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "core/dat.h"
 #include "verbs/verbs.h"
 
 static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port,

@@ -9,6 +9,10 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/lmr.h"
+#include "core/rmr.h"
 #include "verbs/verbs.h"
 
 static int bind_access(u32 priv)

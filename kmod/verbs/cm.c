@@ -11,6 +11,14 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
+#include "peer.h"
+#include "core/addr.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/psp.h"
+#include "core/queue.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 #define DAT_RESOLVE_MS	2000

@@ -8,6 +8,10 @@
  * The notification handler polls the CQ itself if it runs in softirq and finds ep->lock free.
  * Otherwise it schedules irq_poll.
  */
+#include "core/conn.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/queue.h"
 #include "verbs/verbs.h"
 
 #define CQ_BUDGET	64	/* completions taken before the lock is dropped */

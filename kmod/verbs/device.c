@@ -3,6 +3,9 @@
 #include <linux/log2.h>
 #include <linux/sizes.h>
 
+#include "core/dat.h"
+#include "core/queue.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 static void verbs_name(const struct dat_dev *dev, char *name, size_t len)

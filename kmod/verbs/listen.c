@@ -7,6 +7,10 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
+#include "core/addr.h"
+#include "core/dat.h"
+#include "core/psp.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 #define CM_BACKLOG	128	/* requests pending in the iWARP CM; other CMs ignore it */

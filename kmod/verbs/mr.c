@@ -9,6 +9,11 @@
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/lmr.h"
+#include "core/queue.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 int verbs_pz_init(struct dat_pz *pz)

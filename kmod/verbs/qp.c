@@ -5,7 +5,13 @@
 #include <rdma/ib_addr.h>
 #include <rdma/rdma_cm.h>
 
+#include "peer.h"
 #include "compat.h"
+#include "core/conn.h"
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/queue.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 /* Time for the NAK of a refused request to be sent, after the device has reported the error. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Known drivers and their quirks.  Only this file reads a driver's id. */
 #include "compat.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 /**

@@ -18,6 +18,9 @@
 #include <crypto/algapi.h>
 #include <rdma/rdma_cm.h>
 
+#include "core/addr.h"
+#include "core/dat.h"
+#include "core/lmr.h"
 #include "verbs/verbs.h"
 
 #define REG_RESOLVE_MS	2000

@@ -6,6 +6,10 @@
  * The receive CQ is armed before it is polled: a solicited message that arrives in between notifies
  * again, an unsolicited one does not.
  */
+#include "core/conn.h"
+#include "core/ep.h"
+#include "core/evd.h"
+#include "core/queue.h"
 #include "verbs/verbs.h"
 
 #define RECV_BUDGET	64	/* completions taken before the lock is dropped */

@@ -2,6 +2,7 @@
 /* Shared receive queues of the device. */
 #include <rdma/ib_verbs.h>
 
+#include "core/srq.h"
 #include "verbs/verbs.h"
 
 /* Handles an event of the SRQ, perhaps in hard interrupt. */

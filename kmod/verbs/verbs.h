@@ -8,7 +8,14 @@
 #include <linux/irq_poll.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/lmr.h"
+#include "core/psp.h"
+#include "core/queue.h"
+#include "core/rmr.h"
+#include "core/srq.h"
+#include "core/xport.h"
 
 struct ib_umem;
 struct rdma_cm_id;
@@ -181,6 +188,10 @@ void verbs_request_unlock(void *request);
 void verbs_request_own(void *request, struct dat_cr *cr);
 void verbs_reject(void *request, const void *pd, u32 pd_len);
 void verbs_abandon(void *request);
+
+/* device.c */
+int dat_verbs_init(void);
+void dat_verbs_exit(void);
 
 /* cm.c */
 void verbs_established(struct dat_conn *conn, const struct rdma_conn_param *param);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Converts verbs completions to struct dat_completion. */
+#include "core/conn.h"
 #include "core/dat.h"
+#include "core/queue.h"
+#include "core/xport.h"
 #include "verbs/verbs.h"
 
 static const u8 wc_status[] = {

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Event dispatchers, the connections that their pollers poll, and notification objects. */
+#ifndef _DAT_EVD_H
+#define _DAT_EVD_H
+
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/wait.h>
+
+#include "core/dat.h"
+#include "core/face.h"
+#include "core/ring.h"
+
+struct dat_conn;
+struct dat_ep;
+
+#define DAT_MAX_EVD_QLEN	65536
+
+/* In the data of a kernel consumer's DTO event: the key that a receive has invalidated. */
+#define DAT_EQE_RKEY_SHIFT	32
+
+/* The operation in the flags of a kernel consumer's struct dat_eqe. */
+#define DAT_EQE_KOP_SHIFT	8
+
+/**
+ * struct dat_cno - consumer notification object
+ * @obj: base object; users: EVDs
+ * @lock: lock of all members below
+ * @wq: wait queue of the waiters
+ * @waiters: number of threads that wait to consume a trigger
+ * @generation: number of triggers so far
+ * @triggered: flag: no waiter has consumed the last trigger
+ * @evd: user_data of the EVD of that unconsumed trigger, or 0
+ * @last: user_data of the EVD that triggered the CNO last, or 0
+ * @dead: flag: the CNO is shut down
+ */
+struct dat_cno {
+	struct dat_obj		obj;
+	spinlock_t		lock;		/* of all that follows */
+	wait_queue_head_t	wq;
+	u32			waiters;
+	u32			generation;
+	bool			triggered;
+	u64			evd;
+	u64			last;
+	bool			dead;
+};
+
+/**
+ * struct dat_busy - connections whose CQs a poller of the EVD polls
+ * @lock: lock of @links
+ * @links: list of struct dat_busy_link
+ * @count: number of entries of @links
+ * @on: flag: a thread polls the EVD, or polled it a moment ago; set under evd->lock, cleared
+ *	under @lock
+ * @last: time of the last poll, in jiffies
+ * @timer: timer that removes idle connections, and all of them when polling has ended
+ */
+struct dat_busy {
+	spinlock_t		lock;		/* links */
+	struct list_head	links;
+	u32			count;
+	bool			on;
+	unsigned long		last;
+	struct timer_list	timer;
+};
+
+/**
+ * struct dat_busy_link - a connection in the list of one of the EVDs that it feeds
+ * @node: entry in evd->busy.links; evd->busy.lock
+ * @evd: EVD whose list this is in, or NULL if it is in no list; ep->lock
+ * @conn: connection
+ */
+struct dat_busy_link {
+	struct list_head	node;
+	struct dat_evd		*evd;
+	struct dat_conn		*conn;
+};
+
+/**
+ * struct dat_solicited - connections that notify an EVD only of solicited receives
+ * @lock: lock of @conns
+ * @conns: struct dat_conn, by their sol.node
+ * @count: connections in the list; read without the lock
+ */
+struct dat_solicited {
+	spinlock_t		lock;		/* conns */
+	struct list_head	conns;
+	u32			count;
+};
+
+/**
+ * struct dat_solicited_conn - state of a connection that notifies only of solicited receives
+ * @node: entry in evd->solicited.conns; evd->solicited.lock
+ * @evd: EVD that the connection has joined, or NULL; ep->lock
+ * @early: flag: a receive that notifies arrived before ESTABLISHED; ep->lock
+ * @timer: timer that polls the receives of a connection with an SRQ
+ */
+struct dat_solicited_conn {
+	struct list_head	node;
+	struct dat_evd		*evd;
+	bool			early;
+	struct timer_list	timer;
+};
+
+/**
+ * struct dat_evd - event dispatcher
+ * @obj: base object
+ * @streams: enum dat_stream bits of the events that it accepts
+ * @sink: operations of the face that consumes the events; constant
+ * @busy: connections that its pollers poll; has a lock of its own
+ * @solicited: connections that notify only of solicited receives; has a lock of its own
+ * @lock: lock of all members from @ring to @overflowed
+ * @ring: ring of events
+ * @wq: wait queue of the waiter
+ * @waiting: flag: a thread waits
+ * @threshold: number of events that the waiter waits for
+ * @poll: wait queue of the file descriptor
+ * @cno: CNO that an event triggers while no thread waits; use held; or NULL
+ * @unwaitable: flag: no thread may wait
+ * @disabled: flag: an event does not trigger @cno
+ * @dead: flag: the EVD is shut down
+ * @overflowed: flag: an overflow has been reported since the ring last had room
+ * @next: prepared status region, not in use yet; ia->map_lock
+ * @generation: generation of the region prepared last; ia->map_lock
+ */
+struct dat_evd {
+	struct dat_obj		obj;
+	u32			streams;
+	const struct dat_sink	*sink;
+	struct dat_busy		busy;
+	struct dat_solicited	solicited;
+	spinlock_t		lock;		/* ring to overflowed */
+	struct dat_evring	ring;
+	wait_queue_head_t	wq;
+	bool			waiting;
+	u32			threshold;
+	wait_queue_head_t	poll;
+	struct dat_cno		*cno;
+	bool			unwaitable;
+	bool			disabled;
+	bool			dead;
+	bool			overflowed;
+	struct dat_region	next;
+	u32			generation;
+};
+
+DAT_OBJ_CAST(cno)
+DAT_OBJ_CAST(evd)
+
+/* evd.c */
+struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data);
+bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
+bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify);
+void dat_evd_notify(struct dat_evd *evd);
+bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe);
+bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe);
+int dat_evd_post(struct dat_evd *evd, u64 cookie);
+u32 dat_evd_count(struct dat_evd *evd);
+void dat_evd_wake_waiters(struct dat_evd *evd);
+
+/*
+ * Returns the number of free entries of the ring.  Once it is at least @want, it may be too low.
+ * evd->lock held.
+ */
+static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
+{
+	const struct dat_evring *r = &evd->ring;
+	u32 room = r->entries - (r->tail - r->head);
+
+	/* count() reads the consumer's index, which is slow: call it only if r->head is too old. */
+	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);
+}
+
+int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
+void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
+void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
+int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
+int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
+int dat_sleep(u64 deadline_ns);
+
+/* poll.c */
+void dat_busy_init(struct dat_busy *b);
+void dat_busy_init_conn(struct dat_conn *conn);
+bool dat_busy_join(struct dat_conn *conn);
+bool dat_busy_leave(struct dat_conn *conn);
+bool dat_busy_joined(const struct dat_conn *conn);
+void dat_busy_show(struct seq_file *m, struct dat_busy *b);
+void dat_busy_posted(struct dat_ep *ep);
+int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
+void dat_busy_stop(struct dat_evd *evd);
+void dat_busy_end(struct dat_evd *evd);
+
+/* solicited.c */
+void dat_solicited_init(struct dat_solicited *s);
+void dat_solicited_init_conn(struct dat_conn *conn);
+void dat_solicited_exit_conn(struct dat_conn *conn);
+void dat_solicited_join(struct dat_conn *conn);
+void dat_solicited_leave(struct dat_conn *conn);
+void dat_solicited_notify(struct dat_conn *conn);
+bool dat_solicited_look_all(struct dat_evd *evd);
+
+/* Polls the connections that notify only of solicited receives; most EVDs have none. */
+static inline bool dat_solicited_look(struct dat_evd *evd)
+{
+	return unlikely(READ_ONCE(evd->solicited.count)) && dat_solicited_look_all(evd);
+}
+
+/* cno.c */
+struct dat_cno *dat_cno_create(struct dat_ia *ia);
+void dat_cno_trigger(struct dat_cno *cno, u64 evd);
+void dat_cno_forget(struct dat_cno *cno, u64 evd);
+bool dat_cno_query(struct dat_cno *cno, u32 *generation);
+int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd);
+int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd);
+
+#endif /* _DAT_EVD_H */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Protection zones and registered memory. */
+#ifndef _DAT_LMR_H
+#define _DAT_LMR_H
+
+#include <linux/dma-direction.h>
+#include <linux/nospec.h>
+#include <linux/scatterlist.h>
+
+#include "core/dat.h"
+
+struct dat_conn;
+struct dat_ep;
+struct dat_fmr;
+struct dat_share;
+struct dat_wr;
+union dat_send_wr;
+
+/**
+ * struct dat_pz - protection zone
+ * @obj: base object; users: LMRs, RMRs, SRQs, EPs
+ * @dma_key: lkey for segments of the reserved LMR, whose addresses are DMA addresses
+ * @rmr_lock: lock of @windows
+ * @windows: bindings in effect that have an rkey, by rkey
+ */
+struct dat_pz {
+	struct dat_obj		obj;
+	u32			dma_key;
+	spinlock_t		rmr_lock;	/* windows */
+	struct rb_root		windows;
+};
+
+/**
+ * struct dat_kmem - kernel memory that a device can reach
+ * @sgt: pages and their DMA addresses, or only the addresses
+ * @dir: direction of the DMA mapping
+ * @mapped: flag: @sgt has to be unmapped
+ * @foreign: flag: the consumer has mapped the memory and syncs its caches
+ */
+struct dat_kmem {
+	struct sg_table		sgt;
+	enum dma_data_direction	dir;
+	bool			mapped;
+	bool			foreign;
+};
+
+/**
+ * struct dat_lmr_kind - operations of a kind of memory
+ * @name: name in fdinfo
+ * @attach: register the memory with the device and set the keys; may sleep
+ * @detach: end the registration, also after @attach has failed, and release the memory;
+ *	may sleep
+ * @free: free what the LMR still holds; optional
+ */
+struct dat_lmr_kind {
+	const char	*name;
+	int		(*attach)(struct dat_lmr *lmr, const void *arg);
+	void		(*detach)(struct dat_lmr *lmr);
+	void		(*free)(struct dat_lmr *lmr);
+};
+
+/**
+ * struct dat_lmr - registered memory
+ * @obj: base object
+ * @kind: kind of memory
+ * @pz: zone; reference and use held; NULL: the reserved LMR, which is valid in all zones
+ * @start: address of the first byte in the owner's address space
+ * @length: bytes
+ * @priv: DAT_PRIV_* bits that the consumer asked for
+ * @index: index in ia->lmrs, allocated from ia->lmr_ids; or 0
+ * @context: lmr_context: @index and a generation; 0 while the LMR is invalid; set after the
+ *	members that it makes valid, cleared before they change
+ * @shift: difference from an address of the owner to the one that the device wants with @lkey
+ * @lkey: key for segments
+ * @rkey: key for peers
+ * @share: shared memory cookie among processes, or NULL
+ * @lock: lock of @mem and of the state in @fmr
+ * @mem: kernel memory that is registered now, or NULL
+ * @fmr: state of an LMR that FMR requests bind, or NULL
+ */
+struct dat_lmr {
+	struct dat_obj		obj;
+	const struct dat_lmr_kind *kind;
+	struct dat_pz		*pz;
+	u64			start;
+	u64			length;
+	u32			priv;
+	u32			index;
+	u32			context;
+	u64			shift;
+	u32			lkey;
+	u32			rkey;
+	struct dat_share	*share;
+	spinlock_t		lock;		/* mem, fmr */
+	struct dat_kmem		*mem;
+	struct dat_fmr		*fmr;
+};
+
+/**
+ * struct dat_lmr_table - LMRs by index
+ * @rcu: head for the deferred free, once a longer table has replaced this one
+ * @size: number of entries
+ * @lmr: LMRs, or NULL
+ */
+struct dat_lmr_table {
+	struct rcu_head		rcu;
+	u32			size;
+	struct dat_lmr __rcu	*lmr[];
+};
+
+/**
+ * struct dat_lmr_param - parameters of a new LMR
+ * @kind: kind of memory
+ * @start: address of the first byte in the owner's address space
+ * @length: bytes
+ * @priv: DAT_PRIV_* bits
+ * @arg: argument of @kind->attach()
+ * @user_data: owner value
+ */
+struct dat_lmr_param {
+	const struct dat_lmr_kind *kind;
+	u64			start;
+	u64			length;
+	u32			priv;
+	const void		*arg;
+	u64			user_data;
+};
+
+DAT_OBJ_CAST(lmr)
+DAT_OBJ_CAST(pz)
+
+/* pz.c, lmr.c */
+struct dat_pz *dat_pz_create(struct dat_ia *ia);
+struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
+			     const struct dat_lmr_param *param);
+struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
+			       const u8 *cookie);
+struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data);
+void dat_lmr_init_ia(struct dat_ia *ia);
+void dat_lmr_release_ia(struct dat_ia *ia);
+void dat_lmr_open(struct dat_lmr *lmr);
+void dat_lmr_close(struct dat_lmr *lmr);
+int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu);
+
+#define DAT_LMR_INDEX_BITS	20
+#define DAT_LMR_INDEX_MASK	((1U << DAT_LMR_INDEX_BITS) - 1)
+
+extern const struct dat_lmr_kind dat_lmr_reserved_kind;
+
+static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
+{
+	/* An address before the start gives a huge offset, so the check cannot wrap around. */
+	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
+}
+
+/* Returns the LMR with this context, or NULL.  The caller holds RCU or has disabled softirqs. */
+static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
+{
+	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());
+	u32 index = context & DAT_LMR_INDEX_MASK;
+	struct dat_lmr *lmr;
+
+	if (unlikely(!table || index >= table->size))
+		return NULL;
+	index = array_index_nospec(index, table->size);
+	lmr = rcu_dereference_check(table->lmr[index], rcu_read_lock_bh_held());
+	/* Pairs with dat_lmr_open(). */
+	if (unlikely(!lmr || smp_load_acquire(&lmr->context) != context))
+		return NULL;
+	return lmr;
+}
+
+/* kmem.c */
+struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages, u32 n,
+				   u32 offset, u64 length);
+struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length);
+struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem);
+void dat_kmem_free(struct dat_kmem *mem, struct dat_dev *dev);
+struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
+				    u64 length, u32 priv, u64 user_data);
+
+/* fmr.c */
+struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data);
+struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max);
+int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv);
+void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep);
+void dat_fmr_unqueue(struct dat_lmr *lmr);
+void dat_fmr_unclaim(struct dat_lmr *lmr);
+int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep);
+struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr);
+void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status);
+int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out);
+
+/* share.c */
+struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
+				const u8 *cookie);
+void dat_share_put(struct dat_share *share);
+int dat_share_init(void);
+void dat_share_exit(void);
+
+#endif /* _DAT_LMR_H */

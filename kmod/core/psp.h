@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Public service points, and the connection requests that arrive at them. */
+#ifndef _DAT_PSP_H
+#define _DAT_PSP_H
+
+#include <linux/mutex.h>
+#include <linux/socket.h>
+
+#include "core/dat.h"
+
+struct dat_ep;
+struct dat_evd;
+struct dat_request;
+struct mem_cgroup;
+
+#define DAT_MAX_BACKLOG		1024
+
+/**
+ * struct dat_psp - public service point
+ * @obj: base object
+ * @evd: EVD; reference and use held; @lock, except for requests that @listener reports
+ * @lock: lock of @evd for requests that another listener hands over
+ * @listener: listener of the transport; NULL after shutdown
+ * @conn_qual: connection qualifier, as the consumer gave it
+ * @port: port for @conn_qual; see dat_qual_port()
+ * @one_shot: flag: the PSP takes one request
+ * @spent: flag: a @one_shot PSP has taken its request
+ * @pending: number of requests without an answer, and of accepted connections that are not
+ *	established
+ * @memcg: memory cgroup that pays for the requests; reference held; or NULL
+ * @node: entry among all listeners, by @port; psp.c
+ */
+struct dat_psp {
+	struct dat_obj		obj;
+	struct dat_evd		*evd;
+	struct mutex		lock;		/* evd */
+	void			*listener;
+	u64			conn_qual;
+	u16			port;
+	bool			one_shot;
+	atomic_t		spent;
+	atomic_t		pending;
+	struct mem_cgroup	*memcg;
+	struct hlist_node	node;
+};
+
+/**
+ * struct dat_cr - connection request
+ * @obj: base object
+ * @request: request of the transport; owned; xchg()ed to NULL by the thread that takes it over
+ * @gone: flag: the peer has given up; lock of @request
+ * @ep: EP that the face has reserved for the request; use held; xchg()ed
+ * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
+ *	release
+ * @remote: address that the peer claims
+ * @off_path: flag: @remote is not the address of the path; constant
+ * @read_in: number of RDMA reads that the peer wants to have in flight
+ * @read_out: number of RDMA reads that the peer answers at a time
+ * @qpn: queue pair number of the peer; 0 with iWARP
+ * @pd_len: bytes of @pd
+ * @pd: private data
+ */
+struct dat_cr {
+	struct dat_obj		obj;
+	void			*request;
+	bool			gone;
+	struct dat_ep		*ep;
+	struct dat_psp		*psp;
+	struct sockaddr_storage	remote;
+	bool			off_path;
+	u32			read_in;
+	u32			read_out;
+	u32			qpn;
+	u32			pd_len;
+	u8			pd[DAT_MAX_PRIVATE_DATA];
+};
+
+DAT_OBJ_CAST(cr)
+DAT_OBJ_CAST(psp)
+
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
+			       u64 user_data);
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
+void dat_psp_bound(struct dat_psp *psp, u16 port);
+int dat_psp_request(struct dat_psp *psp, const struct dat_request *req);
+void dat_psp_leave(struct dat_psp **psp);
+int dat_cr_create(struct dat_psp *psp, const struct dat_request *req);
+void dat_cr_gone(struct dat_cr *cr);
+void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
+bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
+int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual);
+void dat_cr_give_back(struct dat_cr *cr, void *request);
+
+#endif /* _DAT_PSP_H */
