@@ -185,20 +185,14 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* The caller did not get the object's id, so free it.  A closed IA has freed it already. */
-static void made_in_vain(struct dat_ucmd *ucmd)
-{
-	if (dat_ia_lock_live(ucmd->ia))
-		return;
-	if (!dat_obj_free(ucmd->made))
-		dat_file_del_bells(ucmd->file, ucmd->made);
-	dat_ia_unlock(ucmd->ia);
-}
-
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 {
-	if (ret)
-		made_in_vain(ucmd);
+	/* The caller did not get the object's id, so free it.  A closed IA has freed it already. */
+	if (ret && !dat_ia_lock_live(ucmd->ia)) {
+		if (!dat_obj_free(ucmd->made))
+			dat_file_del_bells(ucmd->file, ucmd->made);
+		dat_ia_unlock(ucmd->ia);
+	}
 	dat_obj_put(ucmd->made);
 	return ret;
 }
@@ -228,11 +222,6 @@ static int lmr_check(const struct dat_lmr_create *arg)
 	return 0;
 }
 
-static bool lmr_is_remote(u32 priv)
-{
-	return priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
-}
-
 /* dat_obj_get() for operations that do not hold the IA's lock. */
 static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
@@ -249,6 +238,7 @@ static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 
 static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 {
+	const u32 remote = DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE;
 	struct dat_lmr_create *arg = ucmd->arg;
 	struct dat_lmr *lmr;
 	int ret;
@@ -263,7 +253,7 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 	} else {
 		arg->id = lmr->obj.id;
 		arg->lmr_context = lmr->context;
-		arg->rmr_context = lmr_is_remote(arg->priv) ? lmr->rkey : 0;
+		arg->rmr_context = arg->priv & remote ? lmr->rkey : 0;
 		ucmd->made = &lmr->obj;
 	}
 	dat_ia_pin_end(ucmd->ia);

@@ -289,10 +289,16 @@ int dat_cmd_ep_reset(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-static void ep_query_fill(struct dat_ep_query *arg, struct dat_ep *ep)
+int dat_cmd_ep_query(struct dat_ucmd *ucmd)
 {
+	struct dat_ep_query *arg = ucmd->arg;
+	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+
 	BUILD_BUG_ON(sizeof(arg->local) < sizeof(struct sockaddr_in6));
 
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	arg->rsvd = 0;
 	spin_lock_bh(&ep->lock);
 	arg->state = ep->state;
 	arg->read_in = ep->read_in;
@@ -302,17 +308,6 @@ static void ep_query_fill(struct dat_ep_query *arg, struct dat_ep *ep)
 	memcpy(arg->local, &ep->local, sizeof(arg->local));
 	memcpy(arg->remote, &ep->remote, sizeof(arg->remote));
 	spin_unlock_bh(&ep->lock);
-}
-
-int dat_cmd_ep_query(struct dat_ucmd *ucmd)
-{
-	struct dat_ep_query *arg = ucmd->arg;
-	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
-
-	if (IS_ERR(ep))
-		return PTR_ERR(ep);
-	arg->rsvd = 0;
-	ep_query_fill(arg, ep);
 	dat_obj_put(&ep->obj);
 	return 0;
 }

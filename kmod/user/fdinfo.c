@@ -3,15 +3,6 @@
 #include "core/dat.h"
 #include "user/file.h"
 
-static void fdinfo_show_one(struct seq_file *m, struct dat_obj *obj)
-{
-	const struct dat_obj_ops *ops = dat_obj_ops(obj);
-
-	seq_printf(m, "%s:\tid=%u", ops->name, obj->id);
-	ops->show(m, obj);
-	seq_putc(m, '\n');
-}
-
 void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct dat_file *file = filp->private_data;
@@ -25,7 +16,9 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 64);
 	dat_poller_show(m, &file->poller, READ_ONCE(ia->watched));
 	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
-		fdinfo_show_one(m, obj);
+		seq_printf(m, "%s:\tid=%u", dat_obj_ops(obj)->name, obj->id);
+		dat_obj_ops(obj)->show(m, obj);
+		seq_putc(m, '\n');
 		dat_obj_put(obj);
 	}
 }
