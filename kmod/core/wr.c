@@ -23,9 +23,11 @@ static const struct wr_op {
 };
 
 /*
- * The only resolver: from a segment, whose LMR, range and zone are the consumer's word, to what a QP
- * takes.  Every LMR has local read: devices grant it always, and programs in the field send from
- * memory that they registered for local write alone.
+ * Checks a segment and translates it for a QP.  The consumer chose its LMR and its range, so none
+ * of it can be trusted.  All segments of requests and receives pass here.
+ *
+ * Local read is not checked: devices grant it always, and programs in the field send from memory
+ * that they registered for local write alone.
  */
 static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg, bool write,
 				   struct ib_sge *out)

@@ -9,6 +9,7 @@
 #include <linux/poll.h>
 
 #include "core/dat.h"
+#include "user/file.h"
 
 static __poll_t fd_poll(struct file *file, struct poll_table_struct *wait)
 {
