@@ -337,6 +337,30 @@ TEST_F(raw, windows_end_where_the_segment_ends)
 	munmap(va, R_PAGE);
 }
 
+TEST_F(raw, a_window_is_mapped_through_the_file_that_imported)
+{
+	struct dat_rsm_open open_arg = { .size = sizeof(open_arg) };
+	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
+
+	R_LOOPBACK_ONLY("there are no windows");
+	ASSERT_EQ(0, CALL(fd, OPEN, &open_arg));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, R_PAGE, PROT_READ, MAP_SHARED, fd, (off_t)self->window));
+	EXPECT_EQ(ENOENT, errno);
+	close(fd);
+}
+
+TEST_F(raw, a_window_is_mapped_until_its_import_is_freed)
+{
+	struct dat_rsm_free f = {
+		.size = sizeof(f), .type = DAT_RSM_TYPE_IMPORT, .id = self->imp,
+	};
+
+	R_LOOPBACK_ONLY("there are no windows");
+	ASSERT_EQ(0, CALL(self->fd, FREE, &f));
+	EXPECT_EQ(MAP_FAILED, window(self, 0, R_PAGE, PROT_READ, MAP_SHARED));
+	EXPECT_EQ(ENOENT, errno);
+}
+
 /* RSM check: 28 */
 TEST_F(raw, a_window_has_the_rights_of_its_import)
 {
