@@ -120,19 +120,22 @@ struct dat_ep_parents {
 	struct dat_srq *srq;
 };
 
-bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);
-struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
-			     const struct dat_ep_attr *attr, u64 user_data);
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);
 void dat_ep_settle(struct dat_ep *ep);
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn);
 bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
-int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
-		  const struct dat_ep_attr *attr, struct dat_step *step);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_breathe(struct dat_ep *ep);
+
+/* ep_make.c */
+bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);
+struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
+			     const struct dat_ep_attr *attr, u64 user_data);
+int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
+		  const struct dat_ep_attr *attr, struct dat_step *step);
+void dat_ep_drop_parents(struct dat_ep *ep);
 
 #endif /* _DAT_EP_H */
