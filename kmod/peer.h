@@ -21,8 +21,8 @@ struct dat_path {
 
 /**
  * enum dat_ep_trait - traits of an endpoint that only RSM can request
- * @DAT_EP_PEER_WAITS: an accepted peer cannot access memory before dat_ep_let_peer()
- * @DAT_EP_STRANGER: a disconnect does not wait for the peer's CM, unless dat_ep_let_peer() was
+ * @DAT_EP_PEER_WAITS: an accepted peer cannot access memory before dat_ep_allow_peer()
+ * @DAT_EP_STRANGER: a disconnect does not wait for the peer's CM, unless dat_ep_allow_peer() was
  *	called
  * @DAT_EP_KERNEL_PORT: connects from a port that processes cannot get, which shows the peer that
  *	a kernel connects; the credentials of the caller must allow such a port

@@ -231,7 +231,7 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
  * Returns true if a completion may take the fast path.  A request must be the oldest in flight
  * after @ahead others, so that it has no unsignalled predecessor.
  */
-static __always_inline bool is_plain(const struct dat_conn *conn, const struct dat_completion *c,
+static __always_inline bool takes_fast_path(const struct dat_conn *conn, const struct dat_completion *c,
 				     u32 ahead, bool recv)
 {
 	const struct dat_slot *slot = c->slot;
@@ -244,13 +244,13 @@ static __always_inline bool is_plain(const struct dat_conn *conn, const struct d
 }
 
 /* Returns the number of consecutive fast-path completions from @c, all requests or all receives. */
-static __always_inline u32 plain_run(const struct dat_conn *conn, const struct dat_completion *c,
+static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				     const struct dat_completion *end)
 {
 	bool recv = c->slot->recv;
 	u32 n = 0;
 
-	while (c + n != end && is_plain(conn, c + n, n, recv))
+	while (c + n != end && takes_fast_path(conn, c + n, n, recv))
 		n++;
 	return n;
 }
@@ -295,7 +295,7 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 
 	if (unlikely(!evd || ep->freed || (recv && (!conn->live || ep->srq || conn->solicited))))
 		return 0;
-	n = plain_run(conn, c, end);
+	n = fast_run(conn, c, end);
 	if (unlikely(!n))
 		return 0;
 	spin_lock(&evd->lock);

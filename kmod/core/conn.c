@@ -62,7 +62,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 	if (dat_conn_is_closing(conn))
 		return;
 	conn_set_state(conn, dat_conn_was_established(conn) ? closing : DAT_CONN_ABORTING);
-	dat_ep_settle(conn->ep);
+	dat_ep_update_open(conn->ep);
 	conn->end_event = event;
 	if (dat_busy_leave(conn))
 		conn->dev->ops->rearm(conn);
@@ -191,7 +191,7 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	conn_event(ep, DAT_EV_ESTABLISHED, h->pd_len);
 	/* The loop drops ep->lock; receives that complete then are added to the end of the list. */
 	while (conn_replay(conn, false, DAT_SLICE))
-		dat_ep_breathe(ep);
+		dat_ep_cond_resched(ep);
 	conn->live = true;
 	/* If the connection was closed while the lock was dropped, it must not join any more. */
 	if (dat_conn_is_open(conn))
@@ -224,13 +224,13 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 }
 
 /**
- * dat_ep_let_peer() - allow a peer accepted with DAT_EP_PEER_WAITS to access memory
+ * dat_ep_allow_peer() - allow a peer accepted with DAT_EP_PEER_WAITS to access memory
  * @ep: endpoint
  * @write: allow writes as well as reads
  *
  * Context: may sleep.  Return: 0, -ENOTCONN, or an error of the device.
  */
-int dat_ep_let_peer(struct dat_ep *ep, bool write)
+int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 {
 	struct dat_conn *conn;
 	int ret;
@@ -244,7 +244,7 @@ int dat_ep_let_peer(struct dat_ep *ep, bool write)
 	/* Keeps the teardown away from the queue pair. */
 	conn->held = true;
 	spin_unlock_bh(&ep->lock);
-	ret = conn->dev->ops->let_peer(conn, write);
+	ret = conn->dev->ops->allow_peer(conn, write);
 	dat_conn_unhold(conn);
 	return ret;
 }
@@ -410,7 +410,7 @@ static void conn_report_end(struct dat_conn *conn)
 	spin_lock_bh(&ep->lock);
 	dat_queue_flush_begin(ep, &f);
 	while (conn_flush(conn, &f))
-		dat_ep_breathe(ep);
+		dat_ep_cond_resched(ep);
 	ep->conn = NULL;
 	dat_ep_set_state(ep, DAT_EP_DISCONNECTED);
 	conn_event(ep, conn->end_event, conn->end_pd);

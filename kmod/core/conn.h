@@ -203,7 +203,7 @@ void dat_conn_free(struct dat_conn *conn);
 void dat_conn_gone(struct dat_conn *conn);
 void dat_conn_bind_done(struct dat_conn *conn, bool failed);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
-int dat_ep_let_peer(struct dat_ep *ep, bool write);
+int dat_ep_allow_peer(struct dat_ep *ep, bool write);
 void dat_conn_drain(struct dat_conn *conn);
 void dat_conn_unhold(struct dat_conn *conn);
 void dat_conn_close(struct dat_conn *conn, u32 event);
@@ -225,14 +225,14 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 }
 
 /**
- * dat_queue_settled() - check whether the pumps and dat_conn_progress() have nothing to do
+ * dat_queue_idle() - check whether the pumps and dat_conn_progress() have nothing to do
  * @conn: established connection
  *
  * This check is cheap and may return false although there is nothing to do.
  *
  * Context: ep->lock held.  Return: true if the calls may be skipped.
  */
-static inline bool dat_queue_settled(const struct dat_conn *conn)
+static inline bool dat_queue_idle(const struct dat_conn *conn)
 {
 	const struct dat_ep *ep = conn->ep;
 

@@ -172,7 +172,7 @@ void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 
 	/* IB pads the data with zeros to its full length, so all zeros mean no data. */
 	keep = ep->obj.ia->face->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
-	       !dat_cr_reject_is_plain(pd, pd_len);
+	       !dat_cr_reject_has_no_data(pd, pd_len);
 	spin_lock_bh(&ep->lock);
 	if (keep && !dat_conn_is_closing(conn)) {
 		conn->end_pd = pd_len;

@@ -134,7 +134,7 @@ void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 }
 
 /* Returns true for the private data of a plain reject: none, or cr_reject_data. */
-bool dat_cr_reject_is_plain(const void *pd, u32 pd_len)
+bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 {
 	return pd_len < sizeof(cr_reject_data) ||
 	       !memcmp(pd, cr_reject_data, sizeof(cr_reject_data));

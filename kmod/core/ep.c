@@ -31,7 +31,7 @@ static const struct {
 };
 
 /**
- * dat_ep_settle() - update ep->open, which says whether a post may pass the ring
+ * dat_ep_update_open() - update ep->open, which says whether a post may pass the ring
  * @ep: endpoint
  *
  * Called after each change of the conditions.  Only the pump stops the queue, and it calls this
@@ -39,7 +39,7 @@ static const struct {
  *
  * Context: ep->lock held.
  */
-void dat_ep_settle(struct dat_ep *ep)
+void dat_ep_update_open(struct dat_ep *ep)
 {
 	struct dat_conn *conn = ep->conn;
 
@@ -66,7 +66,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 		return;
 	trace_dat_ep_state(ep, state);
 	ep->state = state;
-	dat_ep_settle(ep);
+	dat_ep_update_open(ep);
 	dat_epring_set_state(&ep->ring, state);
 }
 
@@ -120,12 +120,12 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_breathe() - drop ep->lock and take it again between two slices
+ * dat_ep_cond_resched() - drop ep->lock and take it again between two slices
  * @ep: endpoint; its state may have changed on return
  *
  * Context: ep->lock held, no other lock; may sleep.
  */
-void dat_ep_breathe(struct dat_ep *ep)
+void dat_ep_cond_resched(struct dat_ep *ep)
 {
 	spin_unlock_bh(&ep->lock);
 	cond_resched();
@@ -170,7 +170,7 @@ static void ep_flush(struct dat_ep *ep)
 	lockdep_assert_held(&ep->lock);
 	dat_queue_flush_begin(ep, &f);
 	while (ep->state == DAT_EP_DISCONNECTED && dat_queue_flush(ep, &f))
-		dat_ep_breathe(ep);
+		dat_ep_cond_resched(ep);
 }
 
 /**
@@ -274,7 +274,7 @@ static int ep_may_free(struct dat_obj *obj)
 	spin_lock_bh(&ep->lock);
 	ep->dead = true;
 	ep->freed = true;
-	dat_ep_settle(ep);
+	dat_ep_update_open(ep);
 	spin_unlock_bh(&ep->lock);
 	return 0;
 }
@@ -285,7 +285,7 @@ static void ep_begin_shutdown(struct dat_obj *obj)
 
 	spin_lock_bh(&ep->lock);
 	ep->dead = true;
-	dat_ep_settle(ep);
+	dat_ep_update_open(ep);
 	if (ep->conn)
 		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
 	spin_unlock_bh(&ep->lock);

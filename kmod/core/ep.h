@@ -63,7 +63,7 @@ struct dat_ep_attr {
  * @version: number of modifications; dat_ep_claim() refuses a connection made before the last one
  * @conn: current connection, from connect or accept to DISCONNECTED
  * @open: @conn while a kernel consumer may post past the ring, given room at the device and an
- *	empty ring; else NULL; see dat_ep_settle()
+ *	empty ring; else NULL; see dat_ep_update_open()
  * @sq: queue of requests
  * @rq: queue of receives, empty with an SRQ
  * @ring: memory of the rings, which the owner may map; also shows state and private data
@@ -121,14 +121,14 @@ struct dat_ep_parents {
 };
 
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);
-void dat_ep_settle(struct dat_ep *ep);
+void dat_ep_update_open(struct dat_ep *ep);
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn);
 bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
-void dat_ep_breathe(struct dat_ep *ep);
+void dat_ep_cond_resched(struct dat_ep *ep);
 
 /* ep_make.c */
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);

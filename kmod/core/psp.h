@@ -87,7 +87,7 @@ void dat_psp_leave(struct dat_psp **psp);
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req);
 void dat_cr_gone(struct dat_cr *cr);
 void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
-bool dat_cr_reject_is_plain(const void *pd, u32 pd_len);
+bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len);
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, void *request);
 

@@ -333,7 +333,7 @@ static bool sq_chain(struct dat_conn *conn)
 }
 
 /* Resumes a stopped queue if nothing is in flight: no completion will do that. */
-static void sq_see_to_stop(struct dat_conn *conn)
+static void sq_resume_if_drained(struct dat_conn *conn)
 {
 	if (dat_queue_stopped(conn) && !conn->inflight)
 		dat_conn_progress(conn);
@@ -371,8 +371,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	}
 	q->ops->publish(q);
 	if (q->kernel)
-		dat_ep_settle(ep);
-	sq_see_to_stop(conn);
+		dat_ep_update_open(ep);
+	sq_resume_if_drained(conn);
 }
 
 /* Fails a receive that could not be built or that the device refused. */
@@ -494,7 +494,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	conn->inflight++;
 	if (unlikely(conn->dev->ops->post_send(conn, &out->wr, &bad))) {
 		sq_refused(conn, bad);
-		sq_see_to_stop(conn);
+		sq_resume_if_drained(conn);
 	}
 }
 

@@ -206,7 +206,7 @@ struct dat_handshake {
  * @conn_exit: release the rest of a connection that has left its EP, then call dat_conn_gone()
  *	when no handler of the transport runs, possibly after it returns
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
- * @let_peer: allow the peer of a connection accepted with DAT_EP_PEER_WAITS to read memory, and
+ * @allow_peer: allow the peer of a connection accepted with DAT_EP_PEER_WAITS to read memory, and
  *	with @write to write it
  * @bind_start: start the registration of a binding that has its turn; return 1 if
  *	dat_conn_bind_done() follows, 0 if there is nothing to do, or an error; ep->lock held
@@ -264,7 +264,7 @@ struct dat_xport_ops {
 	void (*conn_unbind)(struct dat_conn *conn);
 	void (*conn_exit)(struct dat_conn *conn);
 	void (*path)(struct dat_conn *conn, struct dat_path *path);
-	int  (*let_peer)(struct dat_conn *conn, bool write);
+	int  (*allow_peer)(struct dat_conn *conn, bool write);
 	int  (*bind_start)(struct dat_conn *conn, struct dat_binding *b);
 	int  (*post_send)(struct dat_conn *conn, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad);

@@ -361,24 +361,24 @@ DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_path);
 
 /**
- * kdat_ep_let_peer() - dat_ep_let_peer() for a consumer of kDAPL
+ * kdat_ep_allow_peer() - dat_ep_allow_peer() for a consumer of kDAPL
  * @ep_handle: connected EP with the trait DAT_EP_PEER_WAITS
  * @write: true to let the peer write, too
  *
  * For dat_rsm.ko only.  Context: may sleep.
  */
-DAT_RETURN kdat_ep_let_peer(DAT_EP_HANDLE ep_handle, bool write)
+DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write)
 {
 	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	int ret;
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	ret = dat_ep_let_peer(ep, write);
+	ret = dat_ep_allow_peer(ep, write);
 	kdat_done(&ep->obj);
 	return ret ? KDAT_BAD(EP) : DAT_SUCCESS;
 }
-EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_let_peer);
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_allow_peer);
 
 /* Copies an address, so that it outlives the connection.  Returns NULL if there is no address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,

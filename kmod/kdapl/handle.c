@@ -20,7 +20,7 @@ static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
 static DEFINE_XARRAY_ALLOC1(kdat_ias);
 static u32 kdat_ias_next;
 
-struct dat_obj __rcu *kdat_near[2][1 << KDAT_NEAR_BITS];
+struct dat_obj __rcu *kdat_handle_cache[2][1 << KDAT_CACHE_BITS];
 
 static u64 handle_make(DAT_HANDLE_TYPE kind, u32 index, u32 low)
 {
@@ -92,23 +92,23 @@ static void face_release(struct dat_obj *obj)
 }
 
 /* Returns true for objects that posts and dequeues look up. */
-static bool face_is_near(const struct dat_obj *obj)
+static bool is_cached(const struct dat_obj *obj)
 {
 	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
 }
 
-static struct dat_obj __rcu **near_place(const struct dat_obj *obj)
+static struct dat_obj __rcu **cache_slot(const struct dat_obj *obj)
 {
-	return kdat_near_of(obj->user_data, obj->type == DAT_OBJ_EP);
+	return kdat_cache_slot(obj->user_data, obj->type == DAT_OBJ_EP);
 }
 
 static void face_publish(struct dat_obj *obj)
 {
-	if (face_is_near(obj))
-		rcu_assign_pointer(*near_place(obj), obj);
+	if (is_cached(obj))
+		rcu_assign_pointer(*cache_slot(obj), obj);
 }
 
-static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
+static void cache_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 {
 	/* Another object may have taken the place. */
 	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
@@ -116,21 +116,21 @@ static void near_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 
 static void face_unpublish(struct dat_obj *obj)
 {
-	if (face_is_near(obj))
-		near_forget(near_place(obj), obj);
+	if (is_cached(obj))
+		cache_forget(cache_slot(obj), obj);
 }
 
 /* Forgets all objects of an IA that is closing.  The caller keeps new ones from being published. */
-static void near_forget_all(const struct dat_ia *ia)
+static void cache_forget_ia(const struct dat_ia *ia)
 {
-	struct dat_obj __rcu **place = kdat_near[0];
+	struct dat_obj __rcu **place = kdat_handle_cache[0];
 	struct dat_obj *obj;
 
 	rcu_read_lock();
-	for (; place != kdat_near[0] + sizeof(kdat_near) / sizeof(*place); place++) {
+	for (; place != kdat_handle_cache[0] + sizeof(kdat_handle_cache) / sizeof(*place); place++) {
 		obj = rcu_dereference(*place);
 		if (obj && obj->ia == ia)
-			near_forget(place, obj);
+			cache_forget(place, obj);
 	}
 	rcu_read_unlock();
 }
@@ -219,7 +219,7 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	down_write(&kia->ia->sem);
 	up_write(&kia->ia->sem);
 	/* No call can publish objects of the IA any more. */
-	near_forget_all(kia->ia);
+	cache_forget_ia(kia->ia);
 	synchronize_rcu();
 	return kia;
 }
@@ -284,8 +284,8 @@ void kdat_ia_release(struct dat_ia *ia)
 	dat_ia_put(ia);
 }
 
-/* kdat_ia_get(); with @gone_too also for an IA whose device is gone. */
-static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
+/* kdat_ia_get(); with @also_gone also for an IA whose device is gone. */
+static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 {
 	struct dat_ia *ia = NULL;
 	struct kdat_ia *kia;
@@ -308,7 +308,7 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool gone_too)
 	/* A close hides the IA before it takes the lock, so look the IA up again. */
 	if (!ia_is_known(handle))
 		ret = -ENOENT;
-	else if (!gone_too && READ_ONCE(ia->dead))
+	else if (!also_gone && READ_ONCE(ia->dead))
 		ret = -ENODEV;
 	if (!ret)
 		return kia;
@@ -354,7 +354,7 @@ void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 	return obj ?: ERR_PTR(-ENOENT);
 }
 
-static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool gone_too)
+static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool also_gone)
 {
 	u32 index = handle_index(kdat_to_u64(handle));
 	struct kdat_ia *kia;
@@ -362,7 +362,7 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool gone_too)
 
 	if (kdat_kind(handle) != kind)
 		return ERR_PTR(-ENOENT);
-	kia = ia_get((DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0), gone_too);
+	kia = ia_get((DAT_HANDLE)(uintptr_t)handle_make(DAT_HANDLE_TYPE_IA, index, 0), also_gone);
 	if (IS_ERR(kia))
 		return kia;
 	obj = kdat_get_in(kia->ia, handle, kind);

@@ -13,7 +13,7 @@
  * A handle is the user_data of its object, so events name their object by it.  A handle is valid
  * if the object that its index and id lead to has the handle as its user_data.
  *
- * kdat_near caches EPs, EVDs and SRQs, which calls that move data look up.  It has two
+ * kdat_handle_cache caches EPs, EVDs and SRQs, which calls that move data look up.  It has two
  * direct-mapped tables for all IAs: one for EPs, one for the other types.  If two objects share a
  * place, the younger one has it.  A lookup that misses the cache goes by index and id.
  *
@@ -179,9 +179,9 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 /* Makes a handle an address without memory: a consumer that dereferences it faults. */
 #define KDAT_KIND_BASE		0x40U
 
-#define KDAT_NEAR_BITS		10
+#define KDAT_CACHE_BITS		10
 
-extern struct dat_obj __rcu *kdat_near[2][1 << KDAT_NEAR_BITS];
+extern struct dat_obj __rcu *kdat_handle_cache[2][1 << KDAT_CACHE_BITS];
 
 static inline u64 kdat_to_u64(DAT_HANDLE handle)
 {
@@ -195,11 +195,11 @@ static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 }
 
 /* Gives consecutive objects of an IA adjacent places, and shifts those of the next IA by 64. */
-static inline struct dat_obj __rcu **kdat_near_of(u64 handle, bool ep)
+static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));
 
-	return &kdat_near[!ep][at & ((1 << KDAT_NEAR_BITS) - 1)];
+	return &kdat_handle_cache[!ep][at & ((1 << KDAT_CACHE_BITS) - 1)];
 }
 
 /* True if a "Context: process" call must fail here.  Does not detect a spinlock that is held. */
@@ -295,7 +295,7 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 
 	if (kdat_kind(handle) != kind)
 		return NULL;
-	obj = rcu_dereference_check(*kdat_near_of(h, kind == DAT_HANDLE_TYPE_EP),
+	obj = rcu_dereference_check(*kdat_cache_slot(h, kind == DAT_HANDLE_TYPE_EP),
 				    rcu_read_lock_bh_held());
 	if (likely(obj && obj->user_data == h))
 		return obj;

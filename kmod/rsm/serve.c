@@ -174,7 +174,7 @@ static bool serve_proven(struct rsm_conn *conn)
 	int ret = serve_grant(conn);
 
 	conn->said.grant.err = cpu_to_be32(ret);
-	return ret || kdat_ep_let_peer(conn->ep, write) == DAT_SUCCESS;
+	return ret || kdat_ep_allow_peer(conn->ep, write) == DAT_SUCCESS;
 }
 
 static const struct rsm_conn_ops serve_ops = {

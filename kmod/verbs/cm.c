@@ -77,7 +77,7 @@ static int cm_make_qp(struct dat_conn *conn)
 		return ret;
 	spin_lock_bh(&ep->lock);
 	while (dat_queue_pump_rq(conn))
-		dat_ep_breathe(ep);
+		dat_ep_cond_resched(ep);
 	spin_unlock_bh(&ep->lock);
 	return 0;
 }
@@ -196,7 +196,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 
 	/* The teardown waits for this, so complete it even if the connection is closing. */
-	complete_all(&to_verbs_conn(conn)->cm_heard);
+	complete_all(&to_verbs_conn(conn)->cm_event_seen);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;

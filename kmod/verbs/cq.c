@@ -30,7 +30,7 @@ static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
 		verbs_complete(vc, vc->cq, n);
 		done += n;
 	} while (n == DAT_BATCH && done < budget);
-	if (done && conn->live && !dat_queue_settled(conn)) {
+	if (done && conn->live && !dat_queue_idle(conn)) {
 		dat_queue_pump_rq(conn);
 		dat_conn_progress(conn);
 	}
@@ -159,9 +159,9 @@ void verbs_take_rest(struct verbs_conn *vc)
 
 	spin_lock_bh(&ep->lock);
 	while (cq_take(vc, ep, CQ_BUDGET) == CQ_BUDGET)
-		dat_ep_breathe(ep);
+		dat_ep_cond_resched(ep);
 	while (verbs_recv_take(&vc->conn) >= CQ_BUDGET)
-		dat_ep_breathe(ep);
+		dat_ep_cond_resched(ep);
 	spin_unlock_bh(&ep->lock);
 }
 

@@ -36,7 +36,7 @@ void verbs_path(struct dat_conn *conn, struct dat_path *path)
 	path->remote_qpn = vc->peer_qpn;
 }
 
-int verbs_let_peer(struct dat_conn *conn, bool write)
+int verbs_allow_peer(struct dat_conn *conn, bool write)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	struct ib_qp_attr attr = {
@@ -280,7 +280,7 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	 * Strangers could make many teardowns wait: those without access are not waited for.
 	 */
 	if (conn->passive && dat_conn_was_established(conn) && !is_strangers(vc))
-		wait_for_completion_timeout(&vc->cm_heard, HZ);
+		wait_for_completion_timeout(&vc->cm_event_seen, HZ);
 	/* Wait for a handler that began before the connection was closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
@@ -329,7 +329,7 @@ void verbs_conn_init(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	init_completion(&vc->cm_heard);
+	init_completion(&vc->cm_event_seen);
 	init_completion(&vc->last_wqe);
 	INIT_WORK(&conn->early_work, early_work);
 	INIT_DELAYED_WORK(&vc->error_work, error_work);

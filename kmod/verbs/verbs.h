@@ -105,10 +105,10 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @recv_task: tasklet that handles notifications of @recv_cq
  * @error_work: work that handles an error of the QP, which may come in hard interrupt
  * @exit_work: work that destroys the CQs
- * @cm_heard: completion: rdma_cm has reported an event of @id
+ * @cm_event_seen: completion: rdma_cm has reported an event of @id
  * @last_wqe: completion: @qp is in error and takes no more receives from its SRQ
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
- * @peer_let: flag: verbs_let_peer() has succeeded; constant once the connection is closing
+ * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
  * @bind_cqe: CQE of the registration of conn->bind
  * @wc: completions from the CQ; ep->lock
  * @done: completions for the core; ep->lock
@@ -123,7 +123,7 @@ struct verbs_conn {
 	struct tasklet_struct	recv_task;
 	struct delayed_work	error_work;
 	struct delayed_work	exit_work;
-	struct completion	cm_heard;
+	struct completion	cm_event_seen;
 	struct completion	last_wqe;
 	u32			peer_qpn;
 	bool			peer_let;
@@ -209,7 +209,7 @@ void verbs_conn_quiesce(struct dat_conn *conn);
 void verbs_conn_unbind(struct dat_conn *conn);
 void verbs_conn_exit(struct dat_conn *conn);
 void verbs_path(struct dat_conn *conn, struct dat_path *path);
-int verbs_let_peer(struct dat_conn *conn, bool write);
+int verbs_allow_peer(struct dat_conn *conn, bool write);
 int verbs_post_send(struct dat_conn *conn, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad);
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
