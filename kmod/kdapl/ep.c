@@ -11,13 +11,7 @@
 #include "core/lmr.h"
 #include "core/ring.h"
 #include "core/srq.h"
-#include "core/xport.h"
 #include "kdapl/kdapl.h"
-
-/* Attributes for a consumer that passes none. */
-#define DEFAULT_DTOS	64
-#define DEFAULT_IOV	4
-#define DEFAULT_READS	4
 
 /* Fields that a modification cannot change. */
 #define EP_FIXED (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |			\
@@ -56,91 +50,6 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 		kdat_ep_of(ep)->stage = to;
 	spin_unlock_bh(&ep->lock);
 	return state;
-}
-
-static void attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
-{
-	const struct dat_limits *limits = &ia->dev->limits;
-
-	*attr = (DAT_EP_ATTR) {
-		.max_recv_dtos		= DEFAULT_DTOS,
-		.max_request_dtos	= DEFAULT_DTOS,
-		.max_recv_iov		= min_t(u32, DEFAULT_IOV, limits->recv_sge),
-		.max_request_iov	= min_t(u32, DEFAULT_IOV, limits->send_sge),
-		.max_rdma_read_in	= min_t(u32, DEFAULT_READS, limits->read_in),
-		.max_rdma_read_out	= min_t(u32, DEFAULT_READS, limits->read_out),
-		.srq_soft_hw		= DAT_HW_DEFAULT,
-	};
-}
-
-static struct dat_ep_attr attr_of_object(const DAT_EP_ATTR *attr, bool srq)
-{
-	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
-
-	return (struct dat_ep_attr) {
-		.max_recv		= srq ? 0 : attr->max_recv_dtos,
-		.max_request		= attr->max_request_dtos,
-		.max_recv_iov		= attr->max_recv_iov,
-		.max_request_iov	= attr->max_request_iov,
-		.read_in		= attr->max_rdma_read_in,
-		.read_out		= attr->max_rdma_read_out,
-		.recv_flags		= attr->recv_completion_flags & flags,
-		.request_flags		= attr->request_completion_flags & flags,
-	};
-}
-
-static bool over(DAT_COUNT value, u32 limit)
-{
-	return value < 0 || (u32)value > limit;
-}
-
-static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
-{
-	const struct dat_limits *limits = &ia->dev->limits;
-	const struct dat_ep_attr sizes = attr_of_object(attr, false);
-
-	/* Converted to u32, a negative size exceeds every limit. */
-	return !dat_ep_attr_fits(ia, &sizes) ||
-	       over(attr->max_rdma_read_iov, min(limits->read_sge, limits->send_sge)) ||
-	       over(attr->max_rdma_write_iov, limits->send_sge) ||
-	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
-}
-
-/* Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
-static DAT_RETURN attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
-{
-	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	/* SUPPRESS for requests means that posts may use the flag. */
-	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
-
-	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
-	    attr->recv_completion_flags & ~recv || attr->request_completion_flags & ~request ||
-	    attr->ep_transport_specific_count || attr->ep_provider_specific_count ||
-	    attr_sizes_bad(ia, attr))
-		return bad;
-	/* Consumers that do not know srq_soft_hw leave it 0. */
-	if (attr->qos != DAT_QOS_BEST_EFFORT ||
-	    (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT))
-		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	return DAT_SUCCESS;
-}
-
-/* Fills in the attributes that the consumer left 0, and bounds the segments of RDMA. */
-static void attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
-{
-	DAT_COUNT max_read = ia->dev->limits.read_sge;
-
-	attr->max_message_size = attr->max_message_size ?: ia->msg_max;
-	attr->max_rdma_size = attr->max_rdma_size ?: ia->msg_max;
-	attr->max_request_iov = attr->max_request_iov ?: 1;
-	attr->max_recv_iov = attr->max_recv_iov ?: 1;
-	attr->max_rdma_read_iov = attr->max_rdma_read_iov ?:
-				  min(attr->max_request_iov, max_read);
-	attr->max_rdma_write_iov = attr->max_rdma_write_iov ?: attr->max_request_iov;
-	attr->max_rdma_read_iov = min(attr->max_rdma_read_iov, attr->max_request_iov);
-	attr->max_rdma_write_iov = min(attr->max_rdma_write_iov, attr->max_request_iov);
-	attr->ep_transport_specific = NULL;
-	attr->ep_provider_specific = NULL;
 }
 
 /* Stores the sizes of the rings that the object layer has allocated. */
@@ -229,7 +138,7 @@ static DAT_RETURN parents_get(struct dat_ia *ia, const struct ep_handles *h,
 static DAT_RETURN ep_make(const struct dat_ep_parents *p, const DAT_EP_ATTR *attr,
 			  DAT_EP_HANDLE *out)
 {
-	const struct dat_ep_attr oattr = attr_of_object(attr, p->srq);
+	const struct dat_ep_attr oattr = kdat_attr_convert(attr, p->srq);
 	struct kdat_ep *kep = kzalloc(sizeof(*kep), GFP_KERNEL);
 	struct dat_ep *ep;
 
@@ -267,10 +176,10 @@ static DAT_RETURN ep_create(DAT_IA_HANDLE ia_handle, const struct ep_handles *h,
 	if (wanted)
 		attr = *wanted;
 	else
-		attr_default(kia->ia, &attr);
-	rc = attr_check(kia->ia, &attr, bad_attr);
+		kdat_attr_default(kia->ia, &attr);
+	rc = kdat_attr_check(kia->ia, &attr, bad_attr);
 	if (rc == DAT_SUCCESS) {
-		attr_complete(kia->ia, &attr);
+		kdat_attr_complete(kia->ia, &attr);
 		rc = ep_make(&parents, &attr, out);
 	}
 	parents_put(&parents);
@@ -435,45 +344,6 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
-/* Attributes with a bit of their own in the mask of a modification; each has four bytes. */
-#define ATTR(FIELD, field)	\
-	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
-
-static const struct {
-	DAT_EP_PARAM_MASK	bit;
-	size_t			offset;
-} ep_attrs[] = {
-	ATTR(SERVICE_TYPE, service_type),
-	ATTR(MAX_MESSAGE_SIZE, max_message_size),
-	ATTR(MAX_RDMA_SIZE, max_rdma_size),
-	ATTR(QOS, qos),
-	ATTR(RECV_COMPLETION_FLAGS, recv_completion_flags),
-	ATTR(REQUEST_COMPLETION_FLAGS, request_completion_flags),
-	ATTR(MAX_RECV_DTOS, max_recv_dtos),
-	ATTR(MAX_REQUEST_DTOS, max_request_dtos),
-	ATTR(MAX_RECV_IOV, max_recv_iov),
-	ATTR(MAX_REQUEST_IOV, max_request_iov),
-	ATTR(MAX_RDMA_READ_IN, max_rdma_read_in),
-	ATTR(MAX_RDMA_READ_OUT, max_rdma_read_out),
-	ATTR(SRQ_SOFT_HW, srq_soft_hw),
-	ATTR(MAX_RDMA_READ_IOV, max_rdma_read_iov),
-	ATTR(MAX_RDMA_WRITE_IOV, max_rdma_write_iov),
-	ATTR(NUM_TRANSPORT_ATTR, ep_transport_specific_count),
-	ATTR(NUM_PROVIDER_ATTR, ep_provider_specific_count),
-};
-
-static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
-{
-	unsigned int i;
-	size_t at;
-
-	for (i = 0; i < ARRAY_SIZE(ep_attrs); i++) {
-		at = ep_attrs[i].offset;
-		if (mask & ep_attrs[i].bit)
-			memcpy((void *)to + at, (const void *)from + at, sizeof(u32));
-	}
-}
-
 /* Reads the parameters of an EP that a modification may change, or returns why it is refused. */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)
@@ -526,8 +396,8 @@ static DAT_RETURN modify_commit(struct dat_ep *ep, const struct ep_handles *h,
 	rc = parents_get(ia, h, &parents);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	attr_complete(ia, attr);
-	oattr = attr_of_object(attr, parents.srq);
+	kdat_attr_complete(ia, attr);
+	oattr = kdat_attr_convert(attr, parents.srq);
 	ret = dat_ep_modify(ep, &parents, &oattr, &step);
 	parents_put(&parents);
 	if (ret)
@@ -550,8 +420,8 @@ static DAT_RETURN ep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	if (rc != DAT_SUCCESS)
 		return rc;
 	take_handles(&h, param, mask);
-	take_attr(&attr, &param->ep_attr, mask);
-	rc = attr_check(ep->obj.ia, &attr, KDAT_ARG(3));
+	kdat_attr_take(&attr, &param->ep_attr, mask);
+	rc = kdat_attr_check(ep->obj.ia, &attr, KDAT_ARG(3));
 	return rc == DAT_SUCCESS ? modify_commit(ep, &h, &attr) : rc;
 }
 

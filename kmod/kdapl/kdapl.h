@@ -381,8 +381,15 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	return rc;
 }
 
-/* lmr.c */
+/* region.c */
 DAT_MEM_TYPE kdat_mem_types(void);
+
+/* attr.c */
+void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr);
+struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq);
+DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad);
+void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr);
+void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask);
 
 /* ep.c */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Attributes of kernel consumers' endpoints: defaults, checks and changes. */
+#include "core/dat.h"
+#include "core/ep.h"
+#include "core/queue.h"
+#include "core/xport.h"
+#include "kdapl/kdapl.h"
+
+#define DEFAULT_DTOS	64
+#define DEFAULT_IOV	4
+#define DEFAULT_READS	4
+
+/* Attributes of a consumer that passes none. */
+void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
+{
+	const struct dat_limits *limits = &ia->dev->limits;
+
+	*attr = (DAT_EP_ATTR) {
+		.max_recv_dtos		= DEFAULT_DTOS,
+		.max_request_dtos	= DEFAULT_DTOS,
+		.max_recv_iov		= min_t(u32, DEFAULT_IOV, limits->recv_sge),
+		.max_request_iov	= min_t(u32, DEFAULT_IOV, limits->send_sge),
+		.max_rdma_read_in	= min_t(u32, DEFAULT_READS, limits->read_in),
+		.max_rdma_read_out	= min_t(u32, DEFAULT_READS, limits->read_out),
+		.srq_soft_hw		= DAT_HW_DEFAULT,
+	};
+}
+
+/* Returns the attributes in the form of the core; receives are the SRQ's, if @srq. */
+struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
+{
+	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
+
+	return (struct dat_ep_attr) {
+		.max_recv		= srq ? 0 : attr->max_recv_dtos,
+		.max_request		= attr->max_request_dtos,
+		.max_recv_iov		= attr->max_recv_iov,
+		.max_request_iov	= attr->max_request_iov,
+		.read_in		= attr->max_rdma_read_in,
+		.read_out		= attr->max_rdma_read_out,
+		.recv_flags		= attr->recv_completion_flags & flags,
+		.request_flags		= attr->request_completion_flags & flags,
+	};
+}
+
+static bool over(DAT_COUNT value, u32 limit)
+{
+	return value < 0 || (u32)value > limit;
+}
+
+static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
+{
+	const struct dat_limits *limits = &ia->dev->limits;
+	const struct dat_ep_attr sizes = kdat_attr_convert(attr, false);
+
+	/* Converted to u32, a negative size exceeds every limit. */
+	return !dat_ep_attr_fits(ia, &sizes) ||
+	       over(attr->max_rdma_read_iov, min(limits->read_sge, limits->send_sge)) ||
+	       over(attr->max_rdma_write_iov, limits->send_sge) ||
+	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
+}
+
+/* Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
+DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
+{
+	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	/* SUPPRESS for requests means that posts may use the flag. */
+	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
+
+	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
+	    attr->recv_completion_flags & ~recv || attr->request_completion_flags & ~request ||
+	    attr->ep_transport_specific_count || attr->ep_provider_specific_count ||
+	    attr_sizes_bad(ia, attr))
+		return bad;
+	/* Consumers that do not know srq_soft_hw leave it 0. */
+	if (attr->qos != DAT_QOS_BEST_EFFORT ||
+	    (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT))
+		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/* Fills in the attributes that the consumer left 0, and bounds the segments of RDMA. */
+void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
+{
+	DAT_COUNT max_read = ia->dev->limits.read_sge;
+
+	attr->max_message_size = attr->max_message_size ?: ia->msg_max;
+	attr->max_rdma_size = attr->max_rdma_size ?: ia->msg_max;
+	attr->max_request_iov = attr->max_request_iov ?: 1;
+	attr->max_recv_iov = attr->max_recv_iov ?: 1;
+	attr->max_rdma_read_iov = attr->max_rdma_read_iov ?:
+				  min(attr->max_request_iov, max_read);
+	attr->max_rdma_write_iov = attr->max_rdma_write_iov ?: attr->max_request_iov;
+	attr->max_rdma_read_iov = min(attr->max_rdma_read_iov, attr->max_request_iov);
+	attr->max_rdma_write_iov = min(attr->max_rdma_write_iov, attr->max_request_iov);
+	attr->ep_transport_specific = NULL;
+	attr->ep_provider_specific = NULL;
+}
+
+/* Attributes with a bit of their own in the mask of a modification; each has four bytes. */
+#define ATTR(FIELD, field)	\
+	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
+
+static const struct {
+	DAT_EP_PARAM_MASK	bit;
+	size_t			offset;
+} ep_attrs[] = {
+	ATTR(SERVICE_TYPE, service_type),
+	ATTR(MAX_MESSAGE_SIZE, max_message_size),
+	ATTR(MAX_RDMA_SIZE, max_rdma_size),
+	ATTR(QOS, qos),
+	ATTR(RECV_COMPLETION_FLAGS, recv_completion_flags),
+	ATTR(REQUEST_COMPLETION_FLAGS, request_completion_flags),
+	ATTR(MAX_RECV_DTOS, max_recv_dtos),
+	ATTR(MAX_REQUEST_DTOS, max_request_dtos),
+	ATTR(MAX_RECV_IOV, max_recv_iov),
+	ATTR(MAX_REQUEST_IOV, max_request_iov),
+	ATTR(MAX_RDMA_READ_IN, max_rdma_read_in),
+	ATTR(MAX_RDMA_READ_OUT, max_rdma_read_out),
+	ATTR(SRQ_SOFT_HW, srq_soft_hw),
+	ATTR(MAX_RDMA_READ_IOV, max_rdma_read_iov),
+	ATTR(MAX_RDMA_WRITE_IOV, max_rdma_write_iov),
+	ATTR(NUM_TRANSPORT_ATTR, ep_transport_specific_count),
+	ATTR(NUM_PROVIDER_ATTR, ep_provider_specific_count),
+};
+
+/* Copies the attributes that @mask names. */
+void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
+{
+	unsigned int i;
+	size_t at;
+
+	for (i = 0; i < ARRAY_SIZE(ep_attrs); i++) {
+		at = ep_attrs[i].offset;
+		if (mask & ep_attrs[i].bit)
+			memcpy((void *)to + at, (const void *)from + at, sizeof(u32));
+	}
+}
