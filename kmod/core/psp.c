@@ -20,14 +20,14 @@ MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a liste
 static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
-static void psp_show_up(struct dat_psp *psp)
+static void psp_hash_add(struct dat_psp *psp)
 {
 	mutex_lock(&psp_lock);
 	hash_add(psps, &psp->node, psp->port);
 	mutex_unlock(&psp_lock);
 }
 
-static void psp_hide(struct dat_psp *psp)
+static void psp_hash_del(struct dat_psp *psp)
 {
 	mutex_lock(&psp_lock);
 	hash_del(&psp->node);
@@ -159,7 +159,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	if (ret)
 		goto err_abort;
 	/* Hash it before it is published: afterwards another thread may free it. */
-	psp_show_up(psp);
+	psp_hash_add(psp);
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)
 		goto err_abort;
@@ -176,7 +176,7 @@ static void psp_shutdown(struct dat_obj *obj)
 	struct dat_psp *psp = to_dat_psp(obj);
 	struct dat_evd *evd;
 
-	psp_hide(psp);
+	psp_hash_del(psp);
 	if (psp->listener)
 		obj->ia->dev->ops->unlisten(psp);
 	mutex_lock(&psp->lock);

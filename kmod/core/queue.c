@@ -94,20 +94,6 @@ static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
 	return &slots[(q->head - 1) & (q->entries - 1)];
 }
 
-/*
- * Fails the first of the WRs that the device has refused.  The others go back into the ring, and
- * the end of the connection flushes them.
- */
-static void queue_refused(struct dat_queue *q, struct dat_failure *f, u32 refused,
-			  const struct dat_slot *slot)
-{
-	q->head -= refused - 1;
-	queue_fail(q, f, slot->cookie, slot->flags, -EIO);
-	f->op = dat_kring_op(slot->flags);
-	if (f->op >= DAT_OP_LAST)
-		f->lmr = slot->lmr;
-}
-
 /* Converts the work request of a bind. */
 void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 {
@@ -115,17 +101,6 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 		.set = true, .cookie = wr->cookie, .flags = wr->flags,
 		.rmr = wr->raddr > U32_MAX ? 0 : wr->raddr, .ticket = wr->rkey,
 	};
-}
-
-/* Stops the queue for a bind, which starts when all earlier requests have completed. */
-static int sq_take_bind(struct dat_conn *conn)
-{
-	const struct dat_wr *wr = &conn->ep->wr;
-
-	if (wr->num_sge || wr->raddr > U32_MAX)
-		return -EINVAL;
-	dat_wr_to_bind(wr, &conn->bind);
-	return 0;
 }
 
 /*
@@ -154,26 +129,29 @@ static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 	return false;
 }
 
-/* Returns true if an invalidation with DAT_KOP_FENCE must wait; see dat_conn_progress(). */
-static bool sq_alone(const struct dat_conn *conn, unsigned int n)
+/*
+ * Returns true if the request must wait until none is in flight, and sets conn->fenced.  Inline,
+ * because every request passes here and few must wait.
+ */
+static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 {
 	const struct dat_wr *wr = &conn->ep->wr;
 
-	return wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
-	       (n || conn->inflight);
-}
-
-/* Inline, because every request passes here and only few of them must wait. */
-static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
-{
-	if (likely(conn->ep->wr.op < DAT_OP_LAST && !conn->unordered))
+	if (likely(wr->op < DAT_OP_LAST && !conn->unordered))
 		return false;
-	conn->fenced = sq_alone(conn, n) || (conn->unordered && sq_reads_first(conn, n));
+	/* An invalidation with DAT_KOP_FENCE; see dat_conn_progress(). */
+	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
+		       (n || conn->inflight);
+	if (!conn->fenced && conn->unordered)
+		conn->fenced = sq_reads_first(conn, n);
 	return conn->fenced;
 }
 
-/* siw reorders flushes, see silent_status(): signal every request. */
-static void sq_tells_itself(struct ib_send_wr *wr)
+/*
+ * Signals a request of a device that completes requests out of order: siw reorders flushes, too, see
+ * silent_status().
+ */
+static void sq_signal_unordered(struct ib_send_wr *wr)
 {
 	wr->send_flags |= IB_SEND_SIGNALED;
 	/* No fence needed: all earlier reads have completed. */
@@ -226,10 +204,13 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		return 0;
 	}
 	slot = queue_slot(q, conn->sq_slots);
-	if (ret > 0 && conn->ep->wr.op == DAT_OP_RMR_BIND) {
-		ret = sq_take_bind(conn);
-		if (!ret)
+	if (ret > 0 && ep->wr.op == DAT_OP_RMR_BIND) {
+		/* The bind stops the queue; it starts when all earlier requests have completed. */
+		if (!ep->wr.num_sge && ep->wr.raddr <= U32_MAX) {
+			dat_wr_to_bind(&ep->wr, &conn->bind);
 			return 0;
+		}
+		ret = -EINVAL;
 	} else if (ret > 0) {
 		ret = dat_wr_build_send(conn, &conn->send_wr[n], sge, &slot->len);
 	}
@@ -239,21 +220,12 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	}
 	sq_fill_slot(conn, slot, &conn->send_wr[n].wr);
 	if (unlikely(conn->unordered))
-		sq_tells_itself(&conn->send_wr[n].wr);
-	if (unlikely(conn->ep->wr.op >= DAT_OP_LAST))
+		sq_signal_unordered(&conn->send_wr[n].wr);
+	if (unlikely(ep->wr.op >= DAT_OP_LAST))
 		slot->lmr = dat_fmr_find(ep->obj.ia, &ep->wr);
 	if (n)
 		conn->send_wr[n - 1].wr.next = &conn->send_wr[n].wr;
 	return 1;
-}
-
-static u32 chain_length(const struct ib_send_wr *wr)
-{
-	u32 n = 0;
-
-	for (; wr; wr = wr->next)
-		n++;
-	return n;
 }
 
 /* Only a send waits for the peer's program, to post a receive; its device serves the others. */
@@ -284,42 +256,41 @@ static void sq_moderate(struct dat_conn *conn, u32 n)
 	}
 }
 
+/* Takes back a chain from @bad on, which the device has refused. */
 static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 {
 	struct dat_queue *q = &conn->ep->sq;
 	struct dat_slot *slot;
-	u32 refused;
+	u32 refused = 0;
 
 	/* siw sets no @bad: its SQ keeps the chain and stalls until the QP is flushed. */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
 	}
-	refused = chain_length(bad);
-	conn->inflight -= refused;
 	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
+	for (; bad; bad = bad->next)
+		refused++;
+	conn->inflight -= refused;
 	/* Put back the entry that stopped this chain, too: it follows the refused ones. */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
 	conn->fenced = false;
-	queue_refused(q, &conn->sq_failed, refused, slot);
+	/* The first fails.  The end of the connection flushes the others, which go back. */
+	q->head -= refused - 1;
+	queue_fail(q, &conn->sq_failed, slot->cookie, slot->flags, -EIO);
+	conn->sq_failed.op = dat_kring_op(slot->flags);
+	if (conn->sq_failed.op >= DAT_OP_LAST)
+		conn->sq_failed.lmr = slot->lmr;
 	/* The refused WRs may include the signalled one that earlier unsignalled ones rely on. */
 	dat_conn_fail(conn, DAT_EV_BROKEN);
-}
-
-static void sq_post_chain(struct dat_conn *conn, u32 n)
-{
-	const struct ib_send_wr *bad = NULL;
-
-	conn->inflight += n;
-	if (unlikely(conn->dev->ops->post_send(conn, &conn->send_wr[0].wr, &bad)))
-		sq_refused(conn, bad);
 }
 
 /* Posts one chain.  Returns true if the ring may have more requests. */
 static bool sq_chain(struct dat_conn *conn)
 {
+	const struct ib_send_wr *bad = NULL;
 	struct dat_queue *q = &conn->ep->sq;
 	u32 n = 0;
 
@@ -327,7 +298,9 @@ static bool sq_chain(struct dat_conn *conn)
 		n++;
 	if (n) {
 		sq_moderate(conn, n);
-		sq_post_chain(conn, n);
+		conn->inflight += n;
+		if (unlikely(conn->dev->ops->post_send(conn, &conn->send_wr[0].wr, &bad)))
+			sq_refused(conn, bad);
 	}
 	return n == DAT_BATCH && !dat_queue_stopped(conn);
 }
@@ -375,13 +348,6 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	sq_resume_if_drained(conn);
 }
 
-/* Fails a receive that could not be built or that the device refused. */
-static void rq_refused(struct dat_conn *conn, const struct dat_slot *slot, int err)
-{
-	queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, err);
-	dat_conn_fail(conn, DAT_EV_BROKEN);
-}
-
 /* Posts a receive; @ret is an error if it could not be built.  Returns 1 or an error. */
 static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
@@ -394,7 +360,8 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	if (!ret)
 		ret = conn->dev->ops->post_recv(conn, wr);
 	if (unlikely(ret)) {
-		rq_refused(conn, slot, ret);
+		queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, ret);
+		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return ret;
 	}
 	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
