@@ -114,12 +114,12 @@ int rsm_auth_set_key(struct rsm_node *node, s32 serial)
 
 bool rsm_auth_link(struct rsm_conn *conn)
 {
-	struct rsm_transcript *t = &conn->said;
+	struct rsm_transcript *t = &conn->transcript;
 	struct dat_path path;
 
 	if (kdat_ep_path(conn->ep, &path) != DAT_SUCCESS)
 		return false;
-	if (!conn->ops->moves) {
+	if (!conn->ops->importer) {
 		swap(path.local, path.remote);
 		swap(path.local_qpn, path.remote_qpn);
 	}
@@ -134,7 +134,7 @@ bool rsm_auth_link(struct rsm_conn *conn)
 static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {
 	struct key *key = node_key(conn->ctlr->node);
-	struct rsm_transcript t = conn->said;
+	struct rsm_transcript t = conn->transcript;
 	bool made;
 
 	if (!key)
@@ -168,16 +168,16 @@ static bool auth_sign(struct rsm_conn *conn, bool importer, u8 *mac)
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
 {
 	const struct group_info *info = current_cred()->group_info;
-	struct rsm_proof *p = &conn->said.proof;
+	struct rsm_proof *p = &conn->transcript.proof;
 	u32 n = min_t(u32, info->ngroups, RSM_PROOF_GROUPS), i;
 
-	conn->said.greeting = (struct rsm_greeting) {
+	conn->transcript.greeting = (struct rsm_greeting) {
 		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
 		.flags = cpu_to_be16(conn->trusts ? RSM_GREETING_TRUSTS : 0),
 		.node = cpu_to_be32(READ_ONCE(conn->ctlr->node->id)), .to = cpu_to_be32(node),
 		.segid = cpu_to_be32(segid), .perm = cpu_to_be32(perm),
 	};
-	get_random_bytes(conn->said.greeting.nonce, RSM_NONCE);
+	get_random_bytes(conn->transcript.greeting.nonce, RSM_NONCE);
 	*p = (struct rsm_proof) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_PROOF,
 		.flags = capable(CAP_DAC_OVERRIDE) ? RSM_PROOF_CAPABLE : 0,
@@ -191,7 +191,7 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
 
 void rsm_auth_prove(struct rsm_conn *conn)
 {
-	struct rsm_proof *p = &conn->said.proof;
+	struct rsm_proof *p = &conn->transcript.proof;
 
 	if (!auth_sign(conn, true, p->mac)) {
 		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
@@ -211,13 +211,13 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
 	if (!conn->lost)
-		rsm_msg_handshake(conn, &conn->said.proof, sizeof(conn->said.proof));
+		rsm_msg_handshake(conn, &conn->transcript.proof, sizeof(conn->transcript.proof));
 }
 
 /* Who has another key than we have can say nothing that we understand. */
 static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
 {
-	conn->said.grant = *grant;
+	conn->transcript.grant = *grant;
 	if (!auth_good(conn, false, grant->mac)) {
 		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
 		return true;
@@ -247,13 +247,13 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
  */
 static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
-	struct rsm_grant *grant = &conn->said.grant;
+	struct rsm_grant *grant = &conn->transcript.grant;
 
 	/* An importer that hears nothing says its proof again. */
-	if (conn->proof_heard)
-		return !memcmp(&conn->said.proof, proof, sizeof(*proof));
-	conn->proof_heard = true;
-	conn->said.proof = *proof;
+	if (conn->proof_received)
+		return !memcmp(&conn->transcript.proof, proof, sizeof(*proof));
+	conn->proof_received = true;
+	conn->transcript.proof = *proof;
 	*grant = (struct rsm_grant) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_GRANT,
 	};
@@ -271,12 +271,12 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	return true;
 }
 
-bool rsm_auth_heard(struct rsm_conn *conn, const void *msg, u32 len)
+bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len)
 {
 	const struct rsm_proof *proof = msg;
 	const struct rsm_grant *grant = msg;
 
-	if (conn->ops->moves)
+	if (conn->ops->importer)
 		return len == sizeof(*grant) && grant->magic == cpu_to_be32(RSM_MAGIC) &&
 		       grant->type == RSM_MSG_GRANT && auth_granted(conn, grant);
 	return len == sizeof(*proof) && proof->magic == cpu_to_be32(RSM_MAGIC) &&

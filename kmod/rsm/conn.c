@@ -9,7 +9,7 @@
 
 #include "rsm/msg.h"
 
-#define SILENCE		(30 * HZ)	/* without answer or completion for so long: the end */
+#define PEER_TIMEOUT		(30 * HZ)	/* without answer or completion for so long: the end */
 
 static unsigned int rsm_heartbeat = 2;
 module_param_named(heartbeat, rsm_heartbeat, uint, 0644);
@@ -79,10 +79,10 @@ static void conn_next_beat(struct rsm_conn *conn)
 /* Something is under way, and has been for so long that nobody can be there. */
 static bool conn_stuck(const struct rsm_conn *conn)
 {
-	if (conn->telling && time_after(jiffies, conn->told_at + SILENCE))
+	if (conn->tell_in_flight && time_after(jiffies, conn->tell_sent_at + PEER_TIMEOUT))
 		return true;
 	return (conn->posted != conn->completed || conn->acks) &&
-	       time_after(jiffies, conn->progress + SILENCE);
+	       time_after(jiffies, conn->progress + PEER_TIMEOUT);
 }
 
 static void conn_beat(struct work_struct *work)
@@ -91,14 +91,14 @@ static void conn_beat(struct work_struct *work)
 	bool stuck;
 
 	spin_lock_bh(&conn->lock);
-	if (!conn->been_up && conn->ops->moves) {
+	if (!conn->was_up && conn->ops->importer) {
 		rsm_auth_prove_again(conn);
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
 	/* An exporter's patience with a peer that has proven nothing is over. */
-	stuck = !conn->been_up || conn_stuck(conn);
-	if (time_after_eq(jiffies, READ_ONCE(conn->heard) + beat_period())) {
+	stuck = !conn->was_up || conn_stuck(conn);
+	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
 	}
@@ -191,7 +191,7 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 		return;
 	}
 	if (channel == RSM_CHANNEL_MSG) {
-		rsm_msg_said(conn, (u32)cookie);
+		rsm_msg_sent(conn, (u32)cookie);
 		return;
 	}
 	spin_lock(&conn->lock);
@@ -226,14 +226,14 @@ static void conn_init(struct rsm_conn *conn)
 	init_waitqueue_head(&conn->wq);
 	INIT_DELAYED_WORK(&conn->beat, conn_beat);
 	INIT_WORK(&conn->inbox_work, rsm_msg_inbox);
-	conn->heard = jiffies;
+	conn->last_rx = jiffies;
 }
 
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out)
 {
 	struct rsm_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
-	u32 last = ops->moves ? RSM_MAX_CONNS : RSM_MAX_SERVED;
+	u32 last = ops->importer ? RSM_MAX_CONNS : RSM_MAX_SERVED;
 	DAT_RETURN rc;
 	int ret;
 
@@ -319,7 +319,7 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 	int ret;
 
 	/* Where reads may go a peer may write, with iWARP; exporters read nothing. */
-	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, conn->ops->moves,
+	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, conn->ops->importer,
 				&conn->lmr, &conn->context);
 	if (ret)
 		return ret;
@@ -329,16 +329,16 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 
 void rsm_conn_up(struct rsm_conn *conn)
 {
-	const struct rsm_grant *grant = &conn->said.grant;
+	const struct rsm_grant *grant = &conn->transcript.grant;
 
 	lockdep_assert_held(&conn->lock);
 	conn->up = !conn->lost;
-	conn->been_up = conn->up;
-	if (conn->ops->moves) {
+	conn->was_up = conn->up;
+	if (conn->ops->importer) {
 		conn->rkey = be32_to_cpu(grant->rkey);
 		conn->addr = be64_to_cpu(grant->addr);
 		conn->length = be64_to_cpu(grant->length);
-		conn->swapped = conn->said.answer.endian != RSM_ENDIAN;
+		conn->swapped = conn->transcript.answer.endian != RSM_ENDIAN;
 	}
 	rsm_msg_push(conn);
 	if (!conn->lost)
@@ -366,7 +366,7 @@ static void conn_link(struct rsm_conn *conn)
 	spin_lock_bh(&conn->lock);
 	conn->linked = true;
 	spin_unlock_bh(&conn->lock);
-	if (conn->ops->moves)
+	if (conn->ops->importer)
 		conn_prove(conn);
 	queue_work(rsm_wq, &conn->inbox_work);
 }
@@ -388,7 +388,7 @@ void rsm_conn_lost(struct rsm_conn *conn, int err)
 	conn->up = false;
 	if (first)
 		conn->err = err;
-	rsm_msg_moved(conn);
+	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);
 	if (first)
 		conn->ops->lost(conn);
@@ -399,10 +399,10 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 {
 	const struct rsm_answer *answer = data->private_data;
 
-	if (!conn->ops->moves) {
+	if (!conn->ops->importer) {
 		conn_link(conn);
 	} else if (answer_good(answer, data->private_data_size) && !answer->err) {
-		conn->said.answer = *answer;
+		conn->transcript.answer = *answer;
 		conn_link(conn);
 	} else {
 		/* Somebody else listens at that port. */
@@ -529,6 +529,6 @@ void rsm_conn_end(struct rsm_conn *conn)
 	cancel_work_sync(&conn->inbox_work);
 	/* Now the peer can't use the old key. */
 	spin_lock_bh(&conn->lock);
-	rsm_msg_moved(conn);
+	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);
 }

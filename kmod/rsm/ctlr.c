@@ -394,7 +394,7 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 }
 
 /* It is left to those who have it. */
-static void ctlr_bury(struct rsm_ctlr *ctlr)
+static void ctlr_retire(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
 
@@ -417,7 +417,7 @@ int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
 		/* Without the lock: it waits for a device that is just going. */
 		if (kdat_ia_good(ctlr->ia))
 			break;
-		ctlr_bury(ctlr);
+		ctlr_retire(ctlr);
 	}
 	if (ret || ctlr != spare)
 		kfree(spare);

@@ -48,7 +48,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 	exp->addr = arg->addr;
 	exp->length = arg->length;
 	INIT_LIST_HEAD(&exp->imports);
-	mutex_init(&exp->move_lock);
+	mutex_init(&exp->rebind_lock);
 	INIT_LIST_HEAD(&exp->peers);
 	return exp;
 }
@@ -151,7 +151,7 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	struct rsm_node *node = exp->obj.ctx->node;
 	int ret = DAT_RSM_OK;
 
-	lockdep_assert_held(&exp->move_lock);
+	lockdep_assert_held(&exp->rebind_lock);
 
 	mutex_lock(&node->lock);
 	*shared = exp->shared;
@@ -160,9 +160,9 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	} else if (exp->addr != addr) {
 		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
 		exp->addr = addr;
-		exp->moves++;
+		exp->rebinds++;
 		if (exp->ctlr)
-			rsm_serve_move(exp, rcu_dereference_protected(exp->mem, true));
+			rsm_serve_rebind(exp, rcu_dereference_protected(exp->mem, true));
 	}
 	mutex_unlock(&node->lock);
 	return ret;
@@ -179,10 +179,10 @@ static struct rsm_import *export_next_stale(struct rsm_export *exp)
 
 	mutex_lock(&node->lock);
 	imp = list_first_entry_or_null(&exp->imports, struct rsm_import, node);
-	if (imp && imp->moves == exp->moves)
+	if (imp && imp->rebinds == exp->rebinds)
 		imp = NULL;
 	if (imp) {
-		imp->moves = exp->moves;
+		imp->rebinds = exp->rebinds;
 		list_move_tail(&imp->node, &exp->imports);
 		kref_get(&imp->obj.ref);
 	}
@@ -196,13 +196,13 @@ static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	struct rsm_import *imp;
 	int ret;
 
-	mutex_lock(&exp->move_lock);
+	mutex_lock(&exp->rebind_lock);
 	ret = export_swap(exp, mem, addr, shared);
 	while ((imp = export_next_stale(exp))) {
 		rsm_import_zap(imp);
 		rsm_obj_put(&imp->obj);
 	}
-	mutex_unlock(&exp->move_lock);
+	mutex_unlock(&exp->rebind_lock);
 	return ret;
 }
 
@@ -241,7 +241,7 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	ret = export_move(exp, &mem, addr, &shared);
 	/* Peers use it until they have said that they don't. */
 	if (!ret && exp->ctlr)
-		rsm_serve_moved(exp);
+		rsm_serve_rebind_wait(exp);
 	if (!ret && shared)
 		rsm_transfers_wait();
 	rsm_mem_unpin(mem);

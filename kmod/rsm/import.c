@@ -48,7 +48,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		imp->export = exp;
 		imp->length = exp->length;
 		exp->shared = true;
-		imp->moves = exp->moves;
+		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
 	}
 	mutex_unlock(&node->lock);

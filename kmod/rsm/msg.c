@@ -32,7 +32,7 @@ static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
 	};
 }
 
-/* A receive takes every kind of message; msg_read() and rsm_auth_heard() look at the length. */
+/* A receive takes every kind of message; msg_read() and rsm_auth_receive() look at the length. */
 static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
 {
 	return mem_triplet(conn, msg_slot(conn, n), MSG_SLOT);
@@ -77,9 +77,9 @@ static void msg_ack(struct rsm_conn *conn)
 		conn->acks++;
 }
 
-static bool msg_wants(const struct rsm_conn *conn)
+static bool msg_pending(const struct rsm_conn *conn)
 {
-	return conn->want_single || conn->want_events || conn->want_move || conn->want_beat;
+	return conn->want_single || conn->want_events || conn->want_rebind || conn->want_beat;
 }
 
 /* Tell what there is to tell, unless the peer has not answered the last time yet. */
@@ -91,22 +91,22 @@ void rsm_msg_push(struct rsm_conn *conn)
 	};
 
 	lockdep_assert_held(&conn->lock);
-	if (!conn->up || conn->telling || !msg_wants(conn))
+	if (!conn->up || conn->tell_in_flight || !msg_pending(conn))
 		return;
 	if (conn->want_single)
 		msg.flags |= RSM_TELL_SINGLE;
-	if (conn->want_move) {
+	if (conn->want_rebind) {
 		msg.flags |= RSM_TELL_REBIND;
 		msg.rkey = cpu_to_be32(conn->rkey);
 		msg.addr = cpu_to_be64(conn->addr);
 	}
-	conn->told_move = conn->want_move;
+	conn->tell_rebinds = conn->want_rebind;
 	conn->want_single = false;
 	conn->want_events = 0;
-	conn->want_move = false;
+	conn->want_rebind = false;
 	conn->want_beat = false;
-	conn->telling = true;
-	conn->told_at = jiffies;
+	conn->tell_in_flight = true;
+	conn->tell_sent_at = jiffies;
 	msg_send(conn, MSG_TELL, &msg, sizeof(msg), DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
@@ -127,17 +127,17 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single)
 }
 
 /* Nobody waits for the peer's word about the new key any more. */
-void rsm_msg_moved(struct rsm_conn *conn)
+void rsm_msg_rebind_done(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
 
-	if (!conn->moving)
+	if (!conn->rebind_pending)
 		return;
-	conn->moving = false;
-	conn->ops->moved(conn);
+	conn->rebind_pending = false;
+	conn->ops->rebound(conn);
 }
 
-bool rsm_msg_move(struct rsm_conn *conn, u32 rkey, u64 addr)
+bool rsm_msg_rebind(struct rsm_conn *conn, u32 rkey, u64 addr)
 {
 	bool begun = false;
 
@@ -145,62 +145,62 @@ bool rsm_msg_move(struct rsm_conn *conn, u32 rkey, u64 addr)
 	conn->rkey = rkey;
 	conn->addr = addr;
 	if (!conn->lost) {
-		conn->want_move = true;
-		begun = !conn->moving;
-		conn->moving = true;
+		conn->want_rebind = true;
+		begun = !conn->rebind_pending;
+		conn->rebind_pending = true;
 		rsm_msg_push(conn);
 	}
 	spin_unlock_bh(&conn->lock);
 	return begun;
 }
 
-bool rsm_msg_moving(struct rsm_conn *conn)
+bool rsm_msg_rebind_pending(struct rsm_conn *conn)
 {
-	return READ_ONCE(conn->moving);
+	return READ_ONCE(conn->rebind_pending);
 }
 
-static bool msg_settled(struct rsm_conn *conn)
+static bool msg_drained(struct rsm_conn *conn)
 {
 	bool settled;
 
 	spin_lock_bh(&conn->lock);
-	settled = !conn->up || (!conn->telling && !msg_wants(conn));
+	settled = !conn->up || (!conn->tell_in_flight && !msg_pending(conn));
 	spin_unlock_bh(&conn->lock);
 	return settled;
 }
 
-void rsm_msg_settle(struct rsm_conn *conn, unsigned long until)
+void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 {
 	long left = until - jiffies;
 
 	if (left > 0)
-		wait_event_timeout(conn->wq, msg_settled(conn), left);
+		wait_event_timeout(conn->wq, msg_drained(conn), left);
 }
 
 /* Nothing is under way that was posted before the peer has told. */
-static bool msg_has_moved(const struct rsm_conn *conn)
+static bool msg_ack_ready(const struct rsm_conn *conn)
 {
-	return (s32)(conn->completed - conn->moved) >= 0;
+	return (s32)(conn->completed - conn->ack_after) >= 0;
 }
 
 void rsm_msg_completed(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	if (conn->ack_due && msg_has_moved(conn))
+	if (conn->ack_due && msg_ack_ready(conn))
 		msg_ack(conn);
 }
 
-static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
+static void msg_take_tell(struct rsm_conn *conn, const struct rsm_msg *msg)
 {
-	conn->ops->told(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
+	conn->ops->events(conn, msg->flags & RSM_TELL_SINGLE, be32_to_cpu(msg->events));
 	spin_lock_bh(&conn->lock);
 	conn->ack_due = true;
-	conn->moved = conn->completed;
+	conn->ack_after = conn->completed;
 	if (msg->flags & RSM_TELL_REBIND) {
 		conn->rkey = be32_to_cpu(msg->rkey);
 		conn->addr = be64_to_cpu(msg->addr);
 		/* The old key is in use until these have completed. */
-		conn->moved = conn->posted;
+		conn->ack_after = conn->posted;
 	}
 	rsm_msg_completed(conn);
 	spin_unlock_bh(&conn->lock);
@@ -209,10 +209,10 @@ static void msg_told(struct rsm_conn *conn, const struct rsm_msg *msg)
 static void msg_acked(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
-	conn->telling = false;
-	if (conn->told_move && !conn->want_move)
-		rsm_msg_moved(conn);
-	conn->told_move = false;
+	conn->tell_in_flight = false;
+	if (conn->tell_rebinds && !conn->want_rebind)
+		rsm_msg_rebind_done(conn);
+	conn->tell_rebinds = false;
 	rsm_msg_push(conn);
 	spin_unlock_bh(&conn->lock);
 	wake_up_all(&conn->wq);
@@ -221,7 +221,7 @@ static void msg_acked(struct rsm_conn *conn)
 /* A peer that asks on and on has had the answers; the transport may know it later. */
 static bool can_answer(const struct rsm_conn *conn)
 {
-	return READ_ONCE(conn->acks) < (conn->ops->moves ? RSM_ACK_WRS : RSM_SERVE_ACK_WRS);
+	return READ_ONCE(conn->acks) < (conn->ops->importer ? RSM_ACK_WRS : RSM_SERVE_ACK_WRS);
 }
 
 /*
@@ -239,10 +239,10 @@ static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 	if (msg->magic != cpu_to_be32(RSM_MAGIC))
 		return false;
 	if (msg->type == RSM_MSG_ACK)
-		return conn->telling;
+		return conn->tell_in_flight;
 	if (msg->type != RSM_MSG_TELL || conn->ack_due || !can_answer(conn))
 		return false;
-	return conn->ops->moves || !(msg->flags & RSM_TELL_REBIND);
+	return conn->ops->importer || !(msg->flags & RSM_TELL_REBIND);
 }
 
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
@@ -254,7 +254,7 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 }
 
 /* A message of the handshake: those of rsm/auth.c. */
-static bool msg_hear_handshake(struct rsm_conn *conn, const struct rsm_received *r)
+static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {
 		struct rsm_proof	proof;
@@ -266,17 +266,17 @@ static bool msg_hear_handshake(struct rsm_conn *conn, const struct rsm_received 
 	memcpy(&msg, msg_slot(conn, r->slot), r->len);
 	/* The compiler must not fetch it again for later looks. */
 	barrier();
-	return rsm_msg_receive(conn, r->slot) && rsm_auth_heard(conn, &msg, r->len);
+	return rsm_msg_receive(conn, r->slot) && rsm_auth_receive(conn, &msg, r->len);
 }
 
 /* The connection has not ended.  False: it is of no use any more. */
-static bool msg_hear(struct rsm_conn *conn, const struct rsm_received *r)
+static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	struct rsm_msg msg;
 	bool posted;
 
-	if (!READ_ONCE(conn->been_up) || r->len == sizeof(struct rsm_proof))
-		return msg_hear_handshake(conn, r);
+	if (!READ_ONCE(conn->was_up) || r->len == sizeof(struct rsm_proof))
+		return msg_process_handshake(conn, r);
 	if (!msg_read(conn, r, &msg))
 		return false;
 	/*
@@ -287,7 +287,7 @@ static bool msg_hear(struct rsm_conn *conn, const struct rsm_received *r)
 	if (msg.type == RSM_MSG_ACK)
 		msg_acked(conn);
 	else
-		msg_told(conn, &msg);
+		msg_take_tell(conn, &msg);
 	return posted;
 }
 
@@ -312,7 +312,7 @@ void rsm_msg_inbox(struct work_struct *work)
 
 	mutex_lock(&conn->end_lock);
 	while (!conn->ended && msg_next(conn, &r))
-		if (!msg_hear(conn, &r))
+		if (!msg_process(conn, &r))
 			rsm_conn_hang_up(conn);
 	mutex_unlock(&conn->end_lock);
 }
@@ -329,7 +329,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 	if (r.len > seg.segment_length)
 		r.len = 0;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
-	WRITE_ONCE(conn->heard, jiffies);
+	WRITE_ONCE(conn->last_rx, jiffies);
 	spin_lock(&conn->lock);
 	conn->inbox[conn->inbox_tail++ % RSM_CONN_RECVS] = r;
 	spin_unlock(&conn->lock);
@@ -337,7 +337,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 }
 
 /* Of a message: its transport is done with it.  Of TELLs only failures are told. */
-void rsm_msg_said(struct rsm_conn *conn, unsigned int slot)
+void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot)
 {
 	spin_lock(&conn->lock);
 	conn->progress = jiffies;

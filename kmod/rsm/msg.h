@@ -25,10 +25,10 @@ void rsm_msg_push(struct rsm_conn *conn);
 void rsm_msg_completed(struct rsm_conn *conn);
 
 /* Nobody waits for the peer's word about the new key any more.  Under conn->lock. */
-void rsm_msg_moved(struct rsm_conn *conn);
+void rsm_msg_rebind_done(struct rsm_conn *conn);
 
 /* The transport is done with a message; of TELLs only failures are told.  In softirq. */
-void rsm_msg_said(struct rsm_conn *conn, unsigned int slot);
+void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot);
 
 /* A receive has completed.  In softirq. */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto);
@@ -62,14 +62,14 @@ void rsm_auth_prove(struct rsm_conn *conn);
 void rsm_auth_prove_again(struct rsm_conn *conn);
 
 /**
- * rsm_auth_heard() - take a message of a connection whose handshake is not over
+ * rsm_auth_receive() - take a message of a connection whose handshake is not over
  * @conn: linked
  * @msg: private copy
  * @len: bytes of @msg
  *
  * Return: false: the connection is of no use any more.
  */
-bool rsm_auth_heard(struct rsm_conn *conn, const void *msg, u32 len);
+bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
 
 /* rsm/conn.c */
 

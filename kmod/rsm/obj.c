@@ -370,7 +370,7 @@ static void ctx_stop(struct rsm_ctx *ctx)
 	struct rsm_obj *obj;
 	unsigned long id;
 
-	ctx->settle_by = jiffies + HZ;
+	ctx->drain_deadline = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
 	/* Windows of imports first: then no own segment finds an own import. */

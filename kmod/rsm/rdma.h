@@ -48,7 +48,7 @@
  */
 #define RSM_MAX_UNPROVEN	64
 #define RSM_MAX_STRANGERS	512	/* also those that are ending */
-#define RSM_PROOF_PATIENCE	(10 * HZ)	/* of an exporter, from the accept on */
+#define RSM_PROOF_TIMEOUT	(10 * HZ)	/* of an exporter, from the accept on */
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
@@ -370,23 +370,23 @@ struct rsm_ring;
 
 /**
  * struct rsm_conn_ops - which side of a connection this is
- * @moves: the importer's: it is told of the segment's key, and when that changes
+ * @importer: the importer's: it is told of the segment's key, and when that changes
  * @proven: exporter: the importer has proven that it is a kernel of the cluster, or need not; fills
- *	conn->said.grant.  Return: false: the connection is of no use any more
- * @told: events came from the peer: one unless one is pending if @single, then @events
+ *	conn->transcript.grant.  Return: false: the connection is of no use any more
+ * @events: events came from the peer: one unless one is pending if @single, then @events
  * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
  *	unless rsm_conn_end() came before
- * @moved: exporter: conn->moving is over; conn->lock held
+ * @rebound: exporter: conn->rebind_pending is over; conn->lock held
  *
- * @proven, @told and @lost are called in process context, under end_lock, where conn->owner is
+ * @proven, @events and @lost are called in process context, under end_lock, where conn->owner is
  * valid.
  */
 struct rsm_conn_ops {
-	bool	moves;
+	bool	importer;
 	bool	(*proven)(struct rsm_conn *conn);
-	void	(*told)(struct rsm_conn *conn, bool single, u32 events);
+	void	(*events)(struct rsm_conn *conn, bool single, u32 events);
 	void	(*lost)(struct rsm_conn *conn);
-	void	(*moved)(struct rsm_conn *conn);
+	void	(*rebound)(struct rsm_conn *conn);
 };
 
 /*
@@ -421,8 +421,8 @@ struct rsm_received {
  * @stranger: exporter: counts in ctlr->strangers; node->lock, then @end_work
  * @granted: exporter: the importer is told the key, or was; node->lock
  * @trusts: the node trusts the network, so there are no proofs; constant
- * @said: what was said in the handshake; @end_lock
- * @proof_heard: exporter: a PROOF came; @end_lock
+ * @transcript: what was said in the handshake; @end_lock
+ * @proof_received: exporter: a PROOF came; @end_lock
  * @end_work: exporter: ends it, once it is in that list no more
  * @end_lock: @ended, and making of @ep
  * @ended: nobody is told anything any more
@@ -440,7 +440,7 @@ struct rsm_received {
  * @lock: everything below
  * @linked: the transport's connection is there, and the handshake goes on
  * @up: requests can be posted: the handshake is over
- * @been_up: @up is or was set
+ * @was_up: @up is or was set
  * @lost: there is no connection any more, and there will be none
  * @err: why, enum dat_rsm_err
  * @refused: nobody listens there, but the host has said so
@@ -452,20 +452,20 @@ struct rsm_received {
  * @completed: of them, those known to have completed
  * @acks: answers that the transport is not done with
  * @progress: in jiffies, when a request completed, or one was posted while there was none
- * @moved: importer: an ACK is due when as many are @completed
+ * @ack_after: importer: an ACK is due when as many are @completed
  * @ack_due: there is such an ACK
- * @telling: a TELL is under way
- * @told_at: since then, in jiffies
- * @told_move: with a new key
+ * @tell_in_flight: a TELL is under way
+ * @tell_sent_at: since then, in jiffies
+ * @tell_rebinds: with a new key
  * @want_single: tell of an event unless one is pending
  * @want_events: tell of so many
- * @want_move: exporter: tell of the new key
+ * @want_rebind: exporter: tell of the new key
  * @want_beat: tell anything
- * @moving: exporter: the peer has not said yet that it uses the new key
+ * @rebind_pending: exporter: the peer has not said yet that it uses the new key
  * @inbox: completed receives that @inbox_work is to take, a ring
  * @inbox_head: of them, those that were taken
  * @inbox_tail: and put there
- * @heard: in jiffies, when something came from the peer; no lock
+ * @last_rx: in jiffies, when something came from the peer; no lock
  * @wq: those who wait for the connection, for room, or for the peer
  * @beat: heartbeat; before, of an exporter, the end of its patience with an unproven peer
  */
@@ -483,8 +483,8 @@ struct rsm_conn {
 	bool				stranger;
 	bool				granted;
 	bool				trusts;
-	struct rsm_transcript		said;
-	bool				proof_heard;
+	struct rsm_transcript		transcript;
+	bool				proof_received;
 	struct work_struct		end_work;
 	struct mutex			end_lock;	/* ended, ep */
 	bool				ended;
@@ -502,7 +502,7 @@ struct rsm_conn {
 	spinlock_t			lock;		/* of all that follows */
 	bool				linked;
 	bool				up;
-	bool				been_up;
+	bool				was_up;
 	bool				lost;
 	int				err;
 	bool				refused;
@@ -514,20 +514,20 @@ struct rsm_conn {
 	u32				completed;
 	u32				acks;
 	unsigned long			progress;
-	u32				moved;
+	u32				ack_after;
 	bool				ack_due;
-	bool				telling;
-	unsigned long			told_at;
-	bool				told_move;
+	bool				tell_in_flight;
+	unsigned long			tell_sent_at;
+	bool				tell_rebinds;
 	bool				want_single;
 	u32				want_events;
-	bool				want_move;
+	bool				want_rebind;
 	bool				want_beat;
-	bool				moving;
+	bool				rebind_pending;
 	struct rsm_received		inbox[RSM_CONN_RECVS];
 	u32				inbox_head;
 	u32				inbox_tail;
-	unsigned long			heard;
+	unsigned long			last_rx;
 	wait_queue_head_t		wq;
 	struct delayed_work		beat;
 };
@@ -626,12 +626,12 @@ void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 /* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
 int rsm_msg_tell(struct rsm_conn *conn, bool single);
 
-/* Exporter: have the peer told of a new key.  Return: true if conn->moving begins. */
-bool rsm_msg_move(struct rsm_conn *conn, u32 rkey, u64 addr);
-bool rsm_msg_moving(struct rsm_conn *conn);
+/* Exporter: have the peer told of a new key.  Return: true if conn->rebind_pending begins. */
+bool rsm_msg_rebind(struct rsm_conn *conn, u32 rkey, u64 addr);
+bool rsm_msg_rebind_pending(struct rsm_conn *conn);
 
 /* Wait until the peer has been told all, but not longer than until @until, in jiffies. */
-void rsm_msg_settle(struct rsm_conn *conn, unsigned long until);
+void rsm_msg_drain(struct rsm_conn *conn, unsigned long until);
 
 /**
  * struct rsm_remote - what an import across an adapter has

@@ -13,7 +13,7 @@
 
 /* Upcalls. */
 
-static void remote_told(struct rsm_conn *conn, bool single, u32 events)
+static void remote_events(struct rsm_conn *conn, bool single, u32 events)
 {
 	struct rsm_import *imp = conn->owner;
 
@@ -30,12 +30,12 @@ static void remote_lost(struct rsm_conn *conn)
 }
 
 static const struct rsm_conn_ops remote_ops = {
-	.moves	= true,
-	.told	= remote_told,
+	.importer = true,
+	.events	= remote_events,
 	.lost	= remote_lost,
 };
 
-static void probe_told(struct rsm_conn *conn, bool single, u32 events)
+static void probe_events(struct rsm_conn *conn, bool single, u32 events)
 {
 }
 
@@ -44,8 +44,8 @@ static void probe_lost(struct rsm_conn *conn)
 }
 
 static const struct rsm_conn_ops probe_ops = {
-	.moves	= true,
-	.told	= probe_told,
+	.importer = true,
+	.events	= probe_events,
 	.lost	= probe_lost,
 };
 
@@ -69,7 +69,7 @@ static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_stora
 				    u32 timeout_us)
 {
 	struct cred *kernel = prepare_kernel_cred(&init_task);
-	struct rsm_greeting *g = &conn->said.greeting;
+	struct rsm_greeting *g = &conn->transcript.greeting;
 	const struct cred *old;
 	DAT_RETURN rc;
 
@@ -85,7 +85,7 @@ static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_stora
 
 static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 {
-	struct rsm_greeting *g = &conn->said.greeting;
+	struct rsm_greeting *g = &conn->transcript.greeting;
 	struct rsm_ctlr *ctlr = conn->ctlr;
 	struct sockaddr_storage addr;
 	DAT_RETURN rc;
@@ -127,7 +127,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 		return DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
 	/* That it was there for a moment is good enough: the import is cut. */
-	if (conn->been_up)
+	if (conn->was_up)
 		ret = DAT_RSM_OK;
 	else if (conn->err != DAT_RSM_CONN_ABORTED)
 		ret = conn->err;
@@ -232,7 +232,7 @@ void rsm_remote_end(struct rsm_import *imp)
 	struct rsm_ctx *ctx = imp->obj.ctx;
 
 	/* What was posted to the exporter shall arrive. */
-	rsm_msg_settle(r->conn, test_bit(0, &ctx->ended) ? ctx->settle_by : jiffies + HZ);
+	rsm_msg_drain(r->conn, test_bit(0, &ctx->ended) ? ctx->drain_deadline : jiffies + HZ);
 	conn_close(r->conn);
 	rsm_ctlr_put(r->ctlr);
 }
@@ -249,7 +249,7 @@ void rsm_remote_release(struct rsm_import *imp)
  * The node has said anything: that it refuses us, for whatever reason, shows that it is there.
  * UNREACHABLE is also the answer of a host that is another node; ABORTED comes from the transport.
  */
-static bool conn_answered(struct rsm_conn *conn)
+static bool conn_was_answered(struct rsm_conn *conn)
 {
 	bool answered;
 
@@ -272,7 +272,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
 	/* RSM listens only while somebody has a use for it: a host without it is good, too. */
-	if (conn_answered(conn))
+	if (conn_was_answered(conn))
 		ret = DAT_RSM_OK;
 	conn_close(conn);
 	rsm_conn_put(conn);

@@ -26,7 +26,7 @@
  *
  *   node->ctlr_lock       mutex: which adapters there are and are open; not held while one
  *                         is opened or closed: that takes its time, and is a state of it
- *   export->move_lock     mutex: one rebind at a time
+ *   export->rebind_lock     mutex: one rebind at a time
  *   node->lock            mutex: who is published, who imports what; never held while
  *                         user memory is touched, windows are zapped, or memory is reclaimed
  *   import->map_lock      mutex, not inside node->lock but inside mmap_lock: what the window
@@ -195,7 +195,7 @@ enum rsm_region_kind {
  * @ending: stopped objects, linked by their RCU heads; set before @end_work is queued
  * @busy: transfers may be in progress on them; likewise
  * @end_work: waits for transfers and peers, then frees @ending
- * @settle_by: once it is ended: in jiffies, until when peers may take to hear the last
+ * @drain_deadline: once it is ended: in jiffies, until when peers may take to hear the last
  * @rings_lock: mutex, inside conn->ring_lock: @rings
  * @rings: struct rsm_ring, from registration to the end of the connection
  * @poller: looks at @rings, if the process asked for that
@@ -215,7 +215,7 @@ struct rsm_ctx {
 	struct callback_head	*ending;
 	bool			busy;
 	struct work_struct	end_work;
-	unsigned long		settle_by;
+	unsigned long		drain_deadline;
 	struct mutex		rings_lock;	/* rings */
 	struct list_head	rings;
 	struct dat_poller	poller;
@@ -293,16 +293,16 @@ struct rsm_mem {
  * @acl: who may import, or NULL; node->lock
  * @acl_count: of them; node->lock
  * @imports: connections; node->lock.  An import leaves the list only after its window was zapped
- * @move_lock: serializes rebinds from the swap of the pages until all windows are zapped; outside
+ * @rebind_lock: serializes rebinds from the swap of the pages until all windows are zapped; outside
  *	node->lock
- * @moves: number of rebinds; node->lock
+ * @rebinds: number of rebinds; node->lock
  * @shared: there has been one, so transfers may be under way; node->lock
  * @ctlr: adapter, reference held until it is dropped; NULL: loopback
  * @pz: zone of @mem and of all endpoints of importers
  * @peers: struct rsm_conn, those that are not to end; node->lock
  * @conns: connections, also those that are ending; obj.wq
  * @importers: number of @conns whose peer was told the key
- * @moving: of them, those that may use the memory of before; obj.wq
+ * @rebinds_pending: of them, those that may use the memory of before; obj.wq
  * @calls: that use @ctlr and @pz, under way; obj.wq
  */
 struct rsm_export {
@@ -320,15 +320,15 @@ struct rsm_export {
 	struct dat_rsm_access	*acl;
 	u32			acl_count;
 	struct list_head	imports;
-	struct mutex		move_lock;	/* rebinds */
-	u32			moves;
+	struct mutex		rebind_lock;	/* rebinds */
+	u32			rebinds;
 	bool			shared;
 	struct rsm_ctlr		*ctlr;
 	void			*pz;
 	struct list_head	peers;
 	atomic_t		conns;
 	atomic_t		importers;
-	atomic_t		moving;
+	atomic_t		rebinds_pending;
 	atomic_t		calls;
 };
 
@@ -339,7 +339,7 @@ struct rsm_export {
  * @length: of the segment
  * @export: loopback: the segment; reference held
  * @node: in export->imports until it is cut and its window zapped; node->lock
- * @moves: export->moves when its window was last zapped, or when it connected; node->lock
+ * @rebinds: export->rebinds when its window was last zapped, or when it connected; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
  * @window: number of its window
  * @map_lock: see the top of this file
@@ -352,7 +352,7 @@ struct rsm_import {
 	u64			length;
 	struct rsm_export	*export;
 	struct list_head	node;
-	u32			moves;
+	u32			rebinds;
 	u32			perm;
 	u32			window;
 	struct mutex		map_lock;	/* see the top of this file */
@@ -493,8 +493,8 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr);
 void rsm_serve_close(struct rsm_export *exp);
 void rsm_serve_cut(struct rsm_export *exp);
 void rsm_serve_wait(struct rsm_export *exp);
-void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem);
-void rsm_serve_moved(struct rsm_export *exp);
+void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem);
+void rsm_serve_rebind_wait(struct rsm_export *exp);
 void rsm_serve_post(struct rsm_export *exp, bool single);
 
 /* rsm/remote.c: what imports have of adapters */

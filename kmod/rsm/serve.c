@@ -15,7 +15,7 @@
 
 #include "rsm/rdma.h"
 
-#define MOVE_PATIENCE	(10 * HZ)	/* with peers that are told of a new key */
+#define REBIND_TIMEOUT	(10 * HZ)	/* with peers that are told of a new key */
 
 static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
@@ -40,7 +40,7 @@ static void serve_end_work(struct work_struct *work)
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, end_work);
 	struct rsm_export *exp = conn->owner;
 
-	rsm_msg_settle(conn, jiffies + HZ);
+	rsm_msg_drain(conn, jiffies + HZ);
 	rsm_conn_end(conn);
 	if (conn->granted) {
 		atomic_dec(&exp->obj.ctx->user->served);
@@ -55,7 +55,7 @@ static void serve_end_work(struct work_struct *work)
 }
 
 /* Context: node->lock held. */
-static void serve_not_unproven(struct rsm_conn *conn)
+static void serve_leave_unproven(struct rsm_conn *conn)
 {
 	if (list_empty(&conn->unproven))
 		return;
@@ -65,14 +65,14 @@ static void serve_not_unproven(struct rsm_conn *conn)
 
 static void serve_drop(struct rsm_conn *conn)
 {
-	serve_not_unproven(conn);
+	serve_leave_unproven(conn);
 	list_del_init(&conn->entry);
 	queue_work(serve_wq, &conn->end_work);
 }
 
 /* Upcalls. */
 
-static void serve_told(struct rsm_conn *conn, bool single, u32 events)
+static void serve_events(struct rsm_conn *conn, bool single, u32 events)
 {
 	struct rsm_export *exp = conn->owner;
 
@@ -91,11 +91,11 @@ static void serve_lost(struct rsm_conn *conn)
 	mutex_unlock(&node->lock);
 }
 
-static void serve_conn_moved(struct rsm_conn *conn)
+static void serve_rebound(struct rsm_conn *conn)
 {
 	struct rsm_export *exp = conn->owner;
 
-	if (atomic_dec_and_test(&exp->moving))
+	if (atomic_dec_and_test(&exp->rebinds_pending))
 		wake_up_all(&exp->obj.wq);
 }
 
@@ -113,8 +113,8 @@ static bool proof_in_group(const struct rsm_proof *p, kgid_t gid)
 
 static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *exp)
 {
-	const struct rsm_greeting *g = &conn->said.greeting;
-	const struct rsm_proof *p = &conn->said.proof;
+	const struct rsm_greeting *g = &conn->transcript.greeting;
+	const struct rsm_proof *p = &conn->transcript.proof;
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
@@ -140,7 +140,7 @@ static bool serve_has_room(const struct rsm_export *exp)
 /* From here on a rebind tells the peer of the new key, and events go to it. */
 static int serve_grant(struct rsm_conn *conn)
 {
-	struct rsm_grant *grant = &conn->said.grant;
+	struct rsm_grant *grant = &conn->transcript.grant;
 	struct rsm_node *node = conn->ctlr->node;
 	struct rsm_export *exp = conn->owner;
 	struct rsm_mem *mem;
@@ -161,7 +161,7 @@ static int serve_grant(struct rsm_conn *conn)
 		if (conn->stranger)
 			atomic_dec(&conn->ctlr->strangers);
 		conn->stranger = false;
-		serve_not_unproven(conn);
+		serve_leave_unproven(conn);
 	}
 	mutex_unlock(&node->lock);
 	return ret;
@@ -170,18 +170,18 @@ static int serve_grant(struct rsm_conn *conn)
 /* Flushes are reads, so every importer may read; its kernel sees to it that no process does. */
 static bool serve_proven(struct rsm_conn *conn)
 {
-	bool write = be32_to_cpu(conn->said.greeting.perm) & DAT_RSM_WRITE;
+	bool write = be32_to_cpu(conn->transcript.greeting.perm) & DAT_RSM_WRITE;
 	int ret = serve_grant(conn);
 
-	conn->said.grant.err = cpu_to_be32(ret);
+	conn->transcript.grant.err = cpu_to_be32(ret);
 	return ret || kdat_ep_allow_peer(conn->ep, write) == DAT_SUCCESS;
 }
 
 static const struct rsm_conn_ops serve_ops = {
 	.proven	= serve_proven,
-	.told	= serve_told,
+	.events	= serve_events,
 	.lost	= serve_lost,
-	.moved	= serve_conn_moved,
+	.rebound = serve_rebound,
 };
 
 /*
@@ -221,7 +221,7 @@ static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool 
 }
 
 /* Whether a connection would be of use, before one is made. */
-static int serve_look(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
+static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
 {
 	struct rsm_export *exp;
 	int ret;
@@ -241,7 +241,7 @@ static int serve_attach(struct rsm_conn *conn)
 	int ret;
 
 	mutex_lock(&node->lock);
-	ret = serve_find(ctlr, &conn->said.greeting, conn->known, &exp);
+	ret = serve_find(ctlr, &conn->transcript.greeting, conn->known, &exp);
 	if (!ret) {
 		serve_make_room(ctlr);
 		conn->owner = exp;
@@ -259,18 +259,18 @@ static int serve_attach(struct rsm_conn *conn)
 }
 
 /* The peer has so long to prove what it is. */
-static void serve_lose_patience(struct rsm_conn *conn)
+static void serve_start_deadline(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
 	if (!conn->lost)
-		queue_delayed_work(rsm_wq, &conn->beat, RSM_PROOF_PATIENCE);
+		queue_delayed_work(rsm_wq, &conn->beat, RSM_PROOF_TIMEOUT);
 	spin_unlock_bh(&conn->lock);
 }
 
 /* Under end_lock: whoever wants its end meanwhile waits with that. */
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
-	struct rsm_answer *answer = &conn->said.answer;
+	struct rsm_answer *answer = &conn->transcript.answer;
 	u32 traits = DAT_EP_PEER_WAITS | (conn->known ? 0 : DAT_EP_STRANGER);
 	struct rsm_export *exp;
 	int ret;
@@ -283,7 +283,7 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 	ret = rsm_conn_make_ep(conn, exp->pz, traits);
 	if (ret)
 		return ret;
-	serve_lose_patience(conn);
+	serve_start_deadline(conn);
 	if (kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
 		return DAT_RSM_NO_RESOURCES;
 	return DAT_RSM_OK;
@@ -301,9 +301,9 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	INIT_WORK(&conn->end_work, serve_end_work);
 	conn->known = known;
 	conn->trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
-	conn->said.greeting = *g;
-	conn->said.answer = *answer;
-	get_random_bytes(conn->said.answer.nonce, sizeof(conn->said.answer.nonce));
+	conn->transcript.greeting = *g;
+	conn->transcript.answer = *answer;
+	get_random_bytes(conn->transcript.answer.nonce, sizeof(conn->transcript.answer.nonce));
 	/* Once attached, an unpublish may end and put the connection once end_lock is free. */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
@@ -360,7 +360,7 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	else
 		ret = rsm_auth_agree(ctlr->node, &g);
 	if (!ret)
-		ret = serve_look(ctlr, &g, known);
+		ret = serve_check(ctlr, &g, known);
 	if (!ret)
 		ret = serve_connect(ctlr, cr, &g, known, &answer);
 	if (!ret)
@@ -423,44 +423,44 @@ void rsm_serve_wait(struct rsm_export *exp)
 }
 
 /**
- * rsm_serve_move() - the segment has other memory now
+ * rsm_serve_rebind() - the segment has other memory now
  * @exp: export
  * @mem: that memory
  *
- * Context: node->lock held.  That of before is in use until rsm_serve_moved() returns.
+ * Context: node->lock held.  That of before is in use until rsm_serve_rebind_wait() returns.
  */
-void rsm_serve_move(struct rsm_export *exp, struct rsm_mem *mem)
+void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem)
 {
 	struct rsm_conn *conn;
 
 	list_for_each_entry(conn, &exp->peers, entry) {
 		if (!conn->granted)
 			continue;
-		atomic_inc(&exp->moving);
-		if (!rsm_msg_move(conn, mem->rkey, exp->addr))
-			serve_conn_moved(conn);
+		atomic_inc(&exp->rebinds_pending);
+		if (!rsm_msg_rebind(conn, mem->rkey, exp->addr))
+			serve_rebound(conn);
 	}
 }
 
-static bool serve_all_moved(const struct rsm_export *exp)
+static bool serve_rebinds_done(const struct rsm_export *exp)
 {
-	return !atomic_read(&exp->moving);
+	return !atomic_read(&exp->rebinds_pending);
 }
 
 /* Those that do not answer are cut.  Context: sleeps. */
-void rsm_serve_moved(struct rsm_export *exp)
+void rsm_serve_rebind_wait(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->ctlr->node;
 	struct rsm_conn *conn, *next;
 
-	if (wait_event_killable_timeout(exp->obj.wq, serve_all_moved(exp), MOVE_PATIENCE) > 0)
+	if (wait_event_killable_timeout(exp->obj.wq, serve_rebinds_done(exp), REBIND_TIMEOUT) > 0)
 		return;
 	mutex_lock(&node->lock);
 	list_for_each_entry_safe(conn, next, &exp->peers, entry)
-		if (rsm_msg_moving(conn))
+		if (rsm_msg_rebind_pending(conn))
 			serve_drop(conn);
 	mutex_unlock(&node->lock);
-	wait_event(exp->obj.wq, serve_all_moved(exp));
+	wait_event(exp->obj.wq, serve_rebinds_done(exp));
 }
 
 /* An event for each importer.  Context: node->lock held. */
