@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The handshake by which two kernels prove to each other that they know the cluster key; see
- * struct rsm_greeting.  What crypto there is comes from the kernel's crypto API.
+ * struct rsm_greeting.  The HMAC is that of the kernel's crypto API.
  */
 #include <crypto/algapi.h>
 #include <crypto/hash.h>
@@ -18,8 +18,6 @@
 static const char importer_label[16] = "RSM 2 importer";
 static const char exporter_label[16] = "RSM 2 exporter";
 
-/* The key. */
-
 static struct key *node_key(struct rsm_node *node)
 {
 	struct key *key;
@@ -30,7 +28,7 @@ static struct key *node_key(struct rsm_node *node)
 	return key;
 }
 
-/* Under key->sem: the length is good for a cluster key.  A revoked key has no payload. */
+/* Returns the payload if it is long enough.  A revoked key has none.  key->sem held. */
 static const struct user_key_payload *key_payload(const struct key *key)
 {
 	const struct user_key_payload *payload = user_key_payload_locked(key);
@@ -56,7 +54,7 @@ static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 	up_read(&key->sem);
 	if (!ret)
 		ret = crypto_shash_tfm_digest(tfm, (const u8 *)t, sizeof(*t), mac);
-	/* Zeroes the key that it has. */
+	/* Zeroes its copy of the key. */
 	crypto_free_shash(tfm);
 	return ret;
 }
@@ -74,7 +72,10 @@ int rsm_auth_ready(struct rsm_node *node)
 	return good ? DAT_RSM_OK : DAT_RSM_BAD_CONF;
 }
 
-/* Also loads the algorithm while an administrator can be told that there is none. */
+/*
+ * Checks type, name and length.  The digest also loads the algorithm now, while the administrator
+ * gets the error if the kernel has none.
+ */
 static int key_check(struct key *key)
 {
 	static const struct rsm_transcript nothing;
@@ -110,8 +111,6 @@ int rsm_auth_set_key(struct rsm_node *node, s32 serial)
 	return DAT_RSM_OK;
 }
 
-/* Proofs. */
-
 bool rsm_auth_link(struct rsm_conn *conn)
 {
 	struct rsm_transcript *t = &conn->transcript;
@@ -130,7 +129,7 @@ bool rsm_auth_link(struct rsm_conn *conn)
 	return true;
 }
 
-/* The proof of one side: over what was said so far, but its own code.  False: there is no key. */
+/* Computes the HMAC of one side over the transcript so far.  Returns false without a valid key. */
 static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {
 	struct key *key = node_key(conn->ctlr->node);
@@ -162,8 +161,6 @@ static bool auth_sign(struct rsm_conn *conn, bool importer, u8 *mac)
 {
 	return conn->trusts || auth_mac(conn, importer, mac);
 }
-
-/* The importer. */
 
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
 {
@@ -204,8 +201,8 @@ void rsm_auth_prove(struct rsm_conn *conn)
 }
 
 /*
- * For an importer that waits for its grant.  siw forgets to look at what comes while it ends an
- * accept, until more comes.
+ * Repeats the proof of an importer that waits for its grant.  siw does not process data that arrives
+ * while it completes an accept, until more data arrives.
  */
 void rsm_auth_prove_again(struct rsm_conn *conn)
 {
@@ -214,7 +211,7 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
 		rsm_msg_handshake(conn, &conn->transcript.proof, sizeof(conn->transcript.proof));
 }
 
-/* Who has another key than we have can say nothing that we understand. */
+/* Handles the grant.  A grant made with another key ends the connection with BAD_CONF. */
 static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
 {
 	conn->transcript.grant = *grant;
@@ -232,8 +229,6 @@ static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
 	return true;
 }
 
-/* The exporter. */
-
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
 {
 	bool trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
@@ -242,14 +237,14 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
 }
 
 /*
- * A grant that refuses leaves the connection to the importer, who hears of it and ends it, or to
- * the end of the exporter's patience.
+ * Handles the proof.  After a grant that refuses, the importer ends the connection, or else the
+ * deadline for the proof does.
  */
 static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
 
-	/* An importer that hears nothing says its proof again. */
+	/* An importer without an answer repeats its proof. */
 	if (conn->proof_received)
 		return !memcmp(&conn->transcript.proof, proof, sizeof(*proof));
 	conn->proof_received = true;

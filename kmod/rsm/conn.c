@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections of RSM: an endpoint of kDAPL, its transfers, and its end.  Both sides are the
- * same but for what they do with what they are told.
+ * Connections of RSM: a kDAPL endpoint, its transfers, and its end.  This file serves both sides;
+ * struct rsm_conn_ops has what differs.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -9,7 +9,7 @@
 
 #include "rsm/msg.h"
 
-#define PEER_TIMEOUT		(30 * HZ)	/* without answer or completion for so long: the end */
+#define PEER_TIMEOUT	(30 * HZ)	/* ends a connection without answer or completion */
 
 static unsigned int rsm_heartbeat = 2;
 module_param_named(heartbeat, rsm_heartbeat, uint, 0644);
@@ -19,8 +19,6 @@ static unsigned long beat_period(void)
 {
 	return clamp(READ_ONCE(rsm_heartbeat), 1U, 3600U) * HZ;
 }
-
-/* Memory and its owner's count. */
 
 static void conn_free(struct kref *ref)
 {
@@ -50,33 +48,17 @@ static struct rsm_conn *conn_find(struct rsm_ctlr *ctlr, u32 id)
 	return conn;
 }
 
-/* It is of no use any more; whoever waits is to look. */
-static void conn_down(struct rsm_conn *conn)
+void rsm_conn_hang_up(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
 	conn->up = false;
 	spin_unlock_bh(&conn->lock);
 	wake_up_all(&conn->wq);
-}
-
-void rsm_conn_hang_up(struct rsm_conn *conn)
-{
-	conn_down(conn);
-	/* The handle is a number: if the endpoint is gone nothing happens. */
+	/* If the endpoint is gone, its handle is stale, and the call fails. */
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Heartbeat: an idle queue pair notices nothing. */
-
-/* Under the lock: who ends the connection has said so before he cancels it. */
-static void conn_next_beat(struct rsm_conn *conn)
-{
-	lockdep_assert_held(&conn->lock);
-	if (!conn->lost)
-		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
-}
-
-/* Something is under way, and has been for so long that nobody can be there. */
+/* Returns true if a message or a request has been in flight for too long. */
 static bool conn_stuck(const struct rsm_conn *conn)
 {
 	if (conn->tell_in_flight && time_after(jiffies, conn->tell_sent_at + PEER_TIMEOUT))
@@ -85,6 +67,7 @@ static bool conn_stuck(const struct rsm_conn *conn)
 	       time_after(jiffies, conn->progress + PEER_TIMEOUT);
 }
 
+/* Heartbeat: an idle queue pair does not notice that its peer is gone. */
 static void conn_beat(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, beat);
@@ -96,19 +79,19 @@ static void conn_beat(struct work_struct *work)
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
-	/* An exporter's patience with a peer that has proven nothing is over. */
+	/* Without @was_up this is an exporter whose peer sent no valid proof in time. */
 	stuck = !conn->was_up || conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
 	}
-	conn_next_beat(conn);
+	/* rsm_conn_end() sets @lost under this lock before it cancels the work. */
+	if (!conn->lost)
+		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
 	if (stuck)
 		rsm_conn_hang_up(conn);
 }
-
-/* Transfers. */
 
 static DAT_DTO_COOKIE request_cookie(const struct rsm_conn *conn, const struct rsm_request *req)
 {
@@ -167,7 +150,6 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
 	return ret;
 }
 
-/* One byte of the segment, read: whoever looks sees what was written before. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 {
 	struct rsm_request req = {
@@ -195,7 +177,7 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 		return;
 	}
 	spin_lock(&conn->lock);
-	/* And with it the silent ones before it. */
+	/* A completion stands for the silent requests before it, too. */
 	conn->completed += ((cookie >> COOKIE_BEFORE) - conn->completed + 1) & COOKIE_MASK;
 	conn->progress = jiffies;
 	if (!ok)
@@ -204,8 +186,6 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	spin_unlock(&conn->lock);
 	conn->done[channel](conn, (u32)cookie, ok);
 }
-
-/* Beginning. */
 
 static DAT_RETURN conn_make_evd(struct rsm_conn *conn)
 {
@@ -312,13 +292,12 @@ static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 trai
 	return DAT_SUCCESS;
 }
 
-/* What fails is undone by rsm_conn_end(). */
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 {
 	DAT_RETURN rc;
 	int ret;
 
-	/* Where reads may go a peer may write, with iWARP; exporters read nothing. */
+	/* With iWARP a peer may write to the sink of reads.  Exporters post no reads. */
 	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, conn->ops->importer,
 				&conn->lmr, &conn->context);
 	if (ret)
@@ -346,7 +325,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	wake_up_all(&conn->wq);
 }
 
-/* The importer's proof; once more if a second passes without a grant. */
+/* Sends the importer's proof.  The beat repeats it if no grant arrives within a second. */
 static void conn_prove(struct rsm_conn *conn)
 {
 	rsm_auth_prove(conn);
@@ -356,7 +335,7 @@ static void conn_prove(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* Established, with end_lock held: the handshake goes on by messages. */
+/* Continues the handshake by messages, once the transport is connected.  end_lock held. */
 static void conn_link(struct rsm_conn *conn)
 {
 	if (!rsm_auth_link(conn)) {
@@ -405,12 +384,12 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 		conn->transcript.answer = *answer;
 		conn_link(conn);
 	} else {
-		/* Somebody else listens at that port. */
+		/* The listener at that port is not RSM. */
 		rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
 	}
 }
 
-/* The errors that rsm/serve.c may send; what else a peer says is an unreachable node. */
+/* Returns an error that rsm/serve.c may send; any other becomes DAT_RSM_UNREACHABLE. */
 int rsm_conn_refusal(u32 err)
 {
 	switch (err) {
@@ -479,7 +458,7 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
 			conn_events[i].fn(conn, &event->event_data.connect_event_data);
 }
 
-/* While the connection has not ended its owner, and what the event points to, are there. */
+/* end_lock with !ended keeps the owner and the data that the event points to. */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
@@ -497,8 +476,6 @@ void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	mutex_unlock(&conn->end_lock);
 	rsm_conn_put(conn);
 }
-
-/* The end. */
 
 static void conn_free_ep(struct rsm_conn *conn)
 {
@@ -520,14 +497,14 @@ void rsm_conn_end(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	wake_up_all(&conn->wq);
 	cancel_delayed_work_sync(&conn->beat);
-	/* Who is told something meanwhile is done then. */
+	/* Taking end_lock waits for calls to the owner that are in progress. */
 	mutex_lock(&conn->end_lock);
 	WRITE_ONCE(conn->ended, true);
 	mutex_unlock(&conn->end_lock);
 	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);
 	cancel_work_sync(&conn->inbox_work);
-	/* Now the peer can't use the old key. */
+	/* The endpoint is gone, so the peer cannot use the old key. */
 	spin_lock_bh(&conn->lock);
 	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);

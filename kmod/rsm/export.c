@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Segments: made of memory, published under an id, and taken back. */
+/* Segments: creation, publication, rebind, withdrawal. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
@@ -9,8 +9,8 @@
 
 #include "rsm/rdma.h"
 
-#define SEGID_FIRST	0x400000U	/* below are those of the system */
-#define SEGID_AUTO	0x80000000U	/* from here on the system chooses */
+#define SEGID_FIRST	0x400000U	/* lower ids are reserved */
+#define SEGID_AUTO	0x80000000U	/* first of the ids that the driver assigns */
 #define PERM_BITS	0666U
 #define EXPORT_FLAGS	(DAT_RSM_REBINDABLE | DAT_RSM_DONT_WAIT | DAT_RSM_LOCK_OPS)
 
@@ -53,7 +53,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 	return exp;
 }
 
-/* Memory of the caller for the segment: pages, or what its adapter reaches. */
+/* Pins the caller's memory, or registers it with the segment's adapter. */
 static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **mem)
 {
 	if (exp->ctlr)
@@ -77,7 +77,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	exp = export_alloc(arg);
 	if (!exp)
 		return DAT_RSM_NO_MEM;
-	/* Who has no place for it does not open and pin anything either. */
+	/* Charge the quota before anything is opened or pinned. */
 	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
 	if (ret)
 		goto err_free;
@@ -104,12 +104,12 @@ err_free:
 }
 
 /**
- * rsm_export_allows() - may somebody import a segment?
- * @exp: published; node->lock held
- * @node: of who asks
+ * rsm_export_allows() - check the permission to import a segment
+ * @exp: published export; node->lock held
+ * @node: node id of the importer
  * @want: DAT_RSM_READ, DAT_RSM_WRITE
- * @owner: who asks is the exporter's user
- * @group: or of its group
+ * @owner: true if the importer is the exporter's user
+ * @group: true if the importer is in the exporter's group
  *
  * Return: DAT_RSM_OK, DAT_RSM_NOT_PUBLISHED_TO_NODE, DAT_RSM_PERM_DENIED.
  */
@@ -124,11 +124,11 @@ int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool own
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	if (exp->acl_count)
 		perm = exp->acl[i].perm;
-	/* The digit that counts, as the two bits of 0600. */
+	/* Shift the digit of group or others to that of the owner. */
 	if (!owner)
 		perm <<= group ? 3 : 6;
 	perm &= DAT_RSM_READ | DAT_RSM_WRITE;
-	/* Who may do nothing to a segment may not wake its exporter either. */
+	/* Without any permission an importer may not even post events to the exporter. */
 	return want & ~perm || !perm ? DAT_RSM_PERM_DENIED : DAT_RSM_OK;
 }
 
@@ -142,9 +142,8 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 }
 
 /*
- * Swap the pages.  Transfers see the old ones or the new ones, windows fault the new ones
- * in once they are zapped.  @mem: those to be let go of in any case; @shared: after a grace
- * period.
+ * Swaps the pages.  A transfer sees the old or the new ones; a window faults in the new ones after
+ * its zap.  On return the caller must unpin @mem, after a grace period if @shared.
  */
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
@@ -169,8 +168,8 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * An import whose window may show the pages of before, with a reference; or NULL.  Those that are
- * dealt with move to the end, where imports that connect later are as well.
+ * Returns an import whose window may show old pages, with a reference, or NULL.  Moves it to the end
+ * of the list, where new imports are added, too: so the list begins with the stale ones.
  */
 static struct rsm_import *export_next_stale(struct rsm_export *exp)
 {
@@ -190,7 +189,7 @@ static struct rsm_import *export_next_stale(struct rsm_export *exp)
 	return imp;
 }
 
-/* Swap the pages, and zap the windows without the lock that strangers need. */
+/* Swaps the pages, then zaps the windows without node->lock, which unrelated processes need. */
 static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
 	struct rsm_import *imp;
@@ -206,7 +205,7 @@ static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	return ret;
 }
 
-/* Until it has ended, whoever frees the segment waits: it uses the zone and the adapter. */
+/* Begins a call that uses the zone and the adapter; the end of the segment waits for call_end(). */
 static bool call_begin(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -226,7 +225,7 @@ static void call_end(struct rsm_export *exp)
 		wake_up_all(&exp->obj.wq);
 }
 
-/* Pin the new memory, swap, let go of the old.  Both are pinned for a moment. */
+/* Pins the new memory, swaps, and unpins the old one; both are pinned for a moment. */
 static int export_rebind(struct rsm_export *exp, u64 addr)
 {
 	struct rsm_mem *mem;
@@ -239,7 +238,7 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	if (ret)
 		goto out;
 	ret = export_move(exp, &mem, addr, &shared);
-	/* Peers use it until they have said that they don't. */
+	/* Peers use the old memory until they have acknowledged the new key. */
 	if (!ret && exp->ctlr)
 		rsm_serve_rebind_wait(exp);
 	if (!ret && shared)
@@ -268,7 +267,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* What every list must be, and what loopback can have: an entry for this node. */
+/* Checks an access list.  A loopback segment may have one entry, for this node. */
 static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *acl, u32 count)
 {
 	const struct rsm_node *node = exp->obj.ctx->node;
@@ -282,7 +281,7 @@ static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *
 	return DAT_RSM_OK;
 }
 
-/* @out: the list, or NULL if there is none. */
+/* Copies the access list to *@out; an empty list gives NULL. */
 static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *arg,
 		    struct dat_rsm_access **out)
 {
@@ -315,8 +314,8 @@ static int segid_check(u32 segid)
 }
 
 /*
- * Have a place in the node's table; *@segid 0: under an id that nobody has.  Without the lock,
- * which others need to end their segments: memory may take its time.
+ * Reserves an entry of the node's table, under a free id if *@segid is 0.  Runs without node->lock,
+ * which other processes need to end their segments, since the allocation may reclaim memory.
  */
 static int segid_reserve(struct rsm_node *node, u32 *segid)
 {
@@ -340,7 +339,7 @@ static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u
 	exp->acl_count = count;
 }
 
-/* @reserved: whether there is a place for @segid, or why not. */
+/* @reserved: result of segid_reserve() */
 static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 segid,
 				 int reserved)
 {
@@ -352,7 +351,7 @@ static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, 
 	else if (exp->segid)
 		ret = DAT_RSM_ALREADY_PUBLISHED;
 	if (!ret) {
-		/* There is nothing to allocate. */
+		/* The entry is reserved, so the store allocates nothing. */
 		xa_store(&node->segs, segid, exp, GFP_KERNEL_ACCOUNT);
 		exp->segid = segid;
 	} else if (!reserved) {
@@ -373,7 +372,7 @@ static int export_republish_locked(struct rsm_export *exp)
 	return export_published(exp) ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
 }
 
-/* Publish, or republish if there is no id in @segid. */
+/* Publishes under *@segid; with @segid NULL, replaces the access list of a published segment. */
 static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, u32 *segid)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -438,8 +437,9 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 }
 
 /*
- * The caller cuts the imports, then waits for transfers, if the segment was ever shared, and for
- * peers.  Until then the segment is not published anew: new peers would prolong the wait.
+ * Begins a withdrawal.  The caller then cuts the imports and waits for transfers, if the segment was
+ * ever shared, and for peers.  Until that is done the segment cannot be published again, since new
+ * peers would prolong the wait.
  */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {
@@ -462,10 +462,7 @@ static struct rsm_import *export_first_import(struct rsm_export *exp, struct rsm
 	return imp;
 }
 
-/*
- * Cut the imports of a segment that is withdrawn.  When this returns none is left, also if another
- * thread cuts them at the same time.
- */
+/* Cuts all imports of a withdrawn segment.  On return none is left, even if another thread cuts. */
 static void export_cut(struct rsm_export *exp, struct rsm_node *node)
 {
 	struct rsm_import *imp;
@@ -476,6 +473,7 @@ static void export_cut(struct rsm_export *exp, struct rsm_node *node)
 	}
 }
 
+/* Waits for transfers and peers, and ends the withdrawal. */
 static void export_withdrawn(struct rsm_export *exp, struct rsm_node *node, bool shared)
 {
 	if (shared)
@@ -518,7 +516,7 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Step one of its end; see the top of rsm.h. */
+/* Stops the export; see the top of rsm.h.  Returns true if transfers may be in progress. */
 bool rsm_export_stop(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -528,14 +526,14 @@ bool rsm_export_stop(struct rsm_export *exp)
 	if (export_published(exp))
 		export_withdraw(exp, node);
 	shared = exp->shared;
-	/* Who has found it meanwhile, finds it so. */
+	/* Calls that have looked the export up check this flag. */
 	WRITE_ONCE(exp->obj.stopped, true);
 	mutex_unlock(&node->lock);
 	export_cut(exp, node);
 	return shared;
 }
 
-/* Step two, of peers that were cut, and of calls that use what the third lets go of. */
+/* Waits for peers that were cut, and for calls that use the zone or the adapter. */
 void rsm_export_wait(struct rsm_export *exp)
 {
 	if (!exp->ctlr)
@@ -544,7 +542,7 @@ void rsm_export_wait(struct rsm_export *exp)
 	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
 }
 
-/* Step three. */
+/* Unpins the memory. */
 void rsm_export_drop(struct rsm_export *exp)
 {
 	rsm_mem_unpin(rcu_replace_pointer(exp->mem, NULL, true));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Imports: connections to segments, and the windows that show them. */
+/* Imports: connections to segments, and the windows that map them. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -10,7 +10,7 @@
 #include "rsm/rdma.h"
 
 /* Page offsets of windows: a mark, the window's number, the page of the segment. */
-#define WINDOW_BITS	(62 - PAGE_SHIFT)	/* as a byte offset, that is positive */
+#define WINDOW_BITS	(62 - PAGE_SHIFT)	/* a byte offset, which is signed, stays positive */
 #define WINDOW_MARK	BIT_ULL(WINDOW_BITS)
 #define WINDOW_SHIFT	(RSM_MAX_SHIFT - PAGE_SHIFT)
 #define WINDOW_PAGES	BIT_ULL(WINDOW_SHIFT)
@@ -25,7 +25,7 @@ static int import_allowed(const struct rsm_export *exp, const struct rsm_node *n
 	int ret;
 
 	lockdep_assert_held(&node->lock);
-	/* What is of an adapter is not reached by loopback. */
+	/* Loopback does not reach the segments of an adapter. */
 	if (exp->ctlr)
 		return DAT_RSM_NOT_PUBLISHED;
 	ret = rsm_export_allows(exp, node->id, want, uid_eq(current_euid(), exp->uid),
@@ -55,13 +55,13 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 	return ret;
 }
 
-/* Page offset at which the window begins. */
+/* Returns the page offset of the window. */
 static u64 window_begin(const struct rsm_import *imp)
 {
 	return WINDOW_MARK | (u64)imp->window << WINDOW_SHIFT;
 }
 
-/* To a segment of the own node, which a window shows. */
+/* Connects to a segment of this node by loopback. */
 static int import_local(struct rsm_import *imp, struct rsm_node *node, u32 segid)
 {
 	int ret;
@@ -72,7 +72,7 @@ static int import_local(struct rsm_import *imp, struct rsm_node *node, u32 segid
 	if (ret)
 		xa_erase(&windows, imp->window);
 	else
-		/* The entry is reserved, so there is nothing to allocate. */
+		/* The entry is reserved, so the store allocates nothing. */
 		xa_store(&windows, imp->window, imp, GFP_KERNEL_ACCOUNT);
 	return ret;
 }
@@ -92,7 +92,7 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 
 static int connect_check(const struct rsm_node *node, const struct dat_rsm_connect *arg)
 {
-	/* Loopback leads nowhere else. */
+	/* Loopback reaches this node alone. */
 	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	if (arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
@@ -122,7 +122,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	imp->perm = arg->perm;
 	mutex_init(&imp->map_lock);
 	INIT_LIST_HEAD(&imp->node);
-	/* That of before: the segment may be gone as soon as there is a connection. */
+	/* Read it before the connect: a connected segment may be withdrawn at any time. */
 	generation = imp->obj.generation;
 	if (arg->ctlr == DAT_RSM_LOOPBACK)
 		ret = import_local(imp, node, arg->segid);
@@ -141,10 +141,10 @@ err_free:
 }
 
 /**
- * rsm_import_zap() - have the window faulted in anew
- * @imp: reference held
+ * rsm_import_zap() - unmap all pages of the window, so that accesses fault again
+ * @imp: import; reference held
  *
- * Context: sleeps; not under node->lock.
+ * Context: may sleep; not with node->lock held.
  */
 void rsm_import_zap(struct rsm_import *imp)
 {
@@ -158,14 +158,15 @@ void rsm_import_zap(struct rsm_import *imp)
 }
 
 /**
- * rsm_import_cut() - end a connection of loopback
- * @imp: reference held; any number of times, also at the same time
- * @node: its node
+ * rsm_import_cut() - cut a loopback import
+ * @imp: import; reference held
+ * @node: node of the import
  *
- * The window shows trash before the import leaves the list of its export: an exporter that finds
- * the list empty may unpin.
+ * Calls may be repeated and may run at the same time.  The import leaves the list of its export
+ * after the zap of its window: an exporter that finds the list empty may unpin.  The caller waits
+ * for transfers.
  *
- * Context: sleeps; not under node->lock.  The caller waits for transfers.
+ * Context: may sleep; not with node->lock held.
  */
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 {
@@ -176,7 +177,7 @@ void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 	mutex_unlock(&node->lock);
 }
 
-/* Step one of its end; see the top of rsm.h.  Returns whether it may be in a transfer. */
+/* Stops the import; see the top of rsm.h.  Returns true if transfers may be in progress. */
 bool rsm_import_stop(struct rsm_import *imp)
 {
 	if (imp->remote) {
@@ -187,14 +188,14 @@ bool rsm_import_stop(struct rsm_import *imp)
 	return true;
 }
 
-/* Step three. */
+/* Ends the connection of a stopped import. */
 void rsm_import_drop(struct rsm_import *imp)
 {
 	if (imp->remote)
 		rsm_remote_end(imp);
 }
 
-/* The last reference, that of a VMA perhaps, is gone. */
+/* Frees what the import points to.  The last reference may be that of a VMA. */
 void rsm_import_release(struct rsm_import *imp)
 {
 	if (imp->remote) {
@@ -206,8 +207,6 @@ void rsm_import_release(struct rsm_import *imp)
 		put_page(imp->trash);
 	rsm_obj_put(&imp->export->obj);
 }
-
-/* Windows. */
 
 static void window_open(struct vm_area_struct *vma)
 {
@@ -236,7 +235,7 @@ static int window_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return READ_ONCE(imp->maps) < RSM_MAX_MAPS ? 0 : -ENOMEM;
 }
 
-/* The page that faulted, and some behind it. */
+/* Maps the page that faulted, and some behind it. */
 static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 {
 	struct rsm_mem *mem = rcu_dereference_protected(imp->export->mem,
@@ -246,7 +245,7 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 	unsigned long end = min(vmf->vma->vm_end, addr + FAULT_AROUND * PAGE_SIZE);
 	vm_fault_t ret, first;
 
-	/* The mapping was checked against the length, which is what is pinned. */
+	/* The mapping was checked against the segment's length, all of which is pinned. */
 	if (WARN_ON_ONCE(page >= mem->npages || mem->npages - page < (end - addr) >> PAGE_SHIFT))
 		return VM_FAULT_SIGBUS;
 	first = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[page]));
@@ -257,9 +256,9 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 }
 
 /*
- * Who cuts an import, or rebinds the segment, zaps the window under the same lock, so no
- * page of before is left in it.  The exporter waits for that lock: page tables, a few pages,
- * come from what there is, or the fault is taken again.
+ * A cut or a rebind zaps the window under the same lock, so no old page is mapped after it.  The
+ * exporter waits for that lock, so the allocation of page tables must not reclaim memory; if it
+ * fails, the access faults again.
  */
 static vm_fault_t window_fault(struct vm_fault *vmf)
 {
@@ -306,7 +305,7 @@ static int window_add(struct rsm_import *imp)
 	struct page *trash = NULL;
 	int ret = -ENODEV;
 
-	/* Before the lock, which the exporter may wait for. */
+	/* Allocate before taking the lock, for which the exporter may wait. */
 	if (!READ_ONCE(imp->trash)) {
 		trash = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!trash)
@@ -347,11 +346,12 @@ static struct rsm_import *window_find(const struct rsm_ctx *ctx, u64 nr)
 
 /**
  * rsm_window_map() - map the window of an import, or a part of it
- * @ctx: of the current process
- * @vma: for which rsm_window_is()
+ * @ctx: context of the file
+ * @vma: mapping for which rsm_window_is() is true
  *
- * Return: 0; -ENOENT no such import; -EINVAL range or flags; -EACCES writing is not
- * allowed; -EOPNOTSUPP reading is not; -ENODEV cut; -ENOMEM, also for RSM_MAX_MAPS.
+ * Return: 0; -ENOENT if the context has no such import; -EINVAL for a bad range or bad flags;
+ * -EACCES if the import may not write; -EOPNOTSUPP if it may not read; -ENODEV if it is cut;
+ * -ENOMEM, also for more than RSM_MAX_MAPS mappings.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {
@@ -369,12 +369,12 @@ int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 		rsm_obj_put(&imp->obj);
 		return ret;
 	}
-	/* Nor may mprotect() change that later, nor madvise() that no child has it: VM_IO. */
+	/* The flags also bind mprotect(); VM_IO refuses madvise(MADV_DOFORK). */
 	if (!(imp->perm & DAT_RSM_WRITE))
 		clear |= VM_MAYWRITE;
 	dat_vm_flags_mod(vma, VM_PFNMAP | VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 			 clear);
 	vma->vm_ops = &window_ops;
-	vma->vm_private_data = imp;	/* the reference goes along */
+	vma->vm_private_data = imp;	/* takes over the reference */
 	return 0;
 }

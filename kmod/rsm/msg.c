@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernels of both sides of a connection say to each other.
+ * Messages between the kernels of a connection.
  *
- * Each side has at most one TELL under way; what there is to tell meanwhile gathers.  With the
- * answer to the other's there are two messages at most that a side has not received, and
+ * Each side has at most one TELL in flight.  Events that arise meanwhile are gathered for the next
+ * one.  With the ACK of the other side's TELL at most two messages are in flight to a side, so its
  * receives never run out.
  */
 #include <linux/jiffies.h>
@@ -11,10 +11,10 @@
 #include "rsm/msg.h"
 
 #define MSG_SLOT	256	/* bytes between messages in conn->mem, and of a receive */
-#define MSG_TELL	RSM_CONN_RECVS	/* slots behind those of receives */
+#define MSG_TELL	RSM_CONN_RECVS	/* the first slot behind those of receives */
 #define MSG_ACK		(RSM_CONN_RECVS + 1)
 #define MSG_HANDSHAKE	(RSM_CONN_RECVS + 2)
-#define MSG_SCRATCH	(RSM_CONN_RECVS + 3)	/* of each channel */
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 3)	/* one slot for each channel */
 
 static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
 static_assert(sizeof(struct rsm_proof) <= MSG_SLOT && sizeof(struct rsm_grant) <= MSG_SLOT);
@@ -32,7 +32,7 @@ static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
 	};
 }
 
-/* A receive takes every kind of message; msg_read() and rsm_auth_receive() look at the length. */
+/* A receive has room for every message; msg_read() and rsm_auth_receive() check the length. */
 static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
 {
 	return mem_triplet(conn, msg_slot(conn, n), MSG_SLOT);
@@ -43,8 +43,6 @@ DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel ch
 	return mem_triplet(conn, msg_slot(conn, MSG_SCRATCH + channel), 1);
 }
 
-/* Saying. */
-
 static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void *msg, u32 len,
 			   DAT_COMPLETION_FLAGS flags)
 {
@@ -54,7 +52,7 @@ static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void 
 	lockdep_assert_held(&conn->lock);
 	memcpy(msg_slot(conn, slot), msg, len);
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	/* That it fails is told by the end of the connection. */
+	/* A failure ends the connection, which reports it. */
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 
@@ -82,7 +80,7 @@ static bool msg_pending(const struct rsm_conn *conn)
 	return conn->want_single || conn->want_events || conn->want_rebind || conn->want_beat;
 }
 
-/* Tell what there is to tell, unless the peer has not answered the last time yet. */
+/* Sends a TELL if one is due and none is in flight. */
 void rsm_msg_push(struct rsm_conn *conn)
 {
 	struct rsm_msg msg = {
@@ -126,7 +124,7 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single)
 	return ret;
 }
 
-/* Nobody waits for the peer's word about the new key any more. */
+/* Ends conn->rebind_pending: the peer has acknowledged the new key, or can use no key any more. */
 void rsm_msg_rebind_done(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
@@ -177,7 +175,7 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 		wait_event_timeout(conn->wq, msg_drained(conn), left);
 }
 
-/* Nothing is under way that was posted before the peer has told. */
+/* Returns true if no request is in flight that was posted before the TELL arrived. */
 static bool msg_ack_ready(const struct rsm_conn *conn)
 {
 	return (s32)(conn->completed - conn->ack_after) >= 0;
@@ -199,7 +197,7 @@ static void msg_take_tell(struct rsm_conn *conn, const struct rsm_msg *msg)
 	if (msg->flags & RSM_TELL_REBIND) {
 		conn->rkey = be32_to_cpu(msg->rkey);
 		conn->addr = be64_to_cpu(msg->addr);
-		/* The old key is in use until these have completed. */
+		/* Requests in flight use the old key: acknowledge when they have completed. */
 		conn->ack_after = conn->posted;
 	}
 	rsm_msg_completed(conn);
@@ -218,15 +216,18 @@ static void msg_acked(struct rsm_conn *conn)
 	wake_up_all(&conn->wq);
 }
 
-/* A peer that asks on and on has had the answers; the transport may know it later. */
+/*
+ * Returns true if an ACK can be posted.  A peer may receive ACKs faster than the transport completes
+ * them, so the queue for ACKs may be full.
+ */
 static bool can_answer(const struct rsm_conn *conn)
 {
 	return READ_ONCE(conn->acks) < (conn->ops->importer ? RSM_ACK_WRS : RSM_SERVE_ACK_WRS);
 }
 
 /*
- * Copy a message from its receive.  False: it is none that the peer may send now.  All checks are
- * of the copy: a peer's adapter may write to where the reads of an import go.
+ * Copies a message from its receive and checks the copy: a peer's adapter may write to the memory of
+ * an import at any time.  Returns false if the peer may not send this message now.
  */
 static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 		     struct rsm_msg *msg)
@@ -234,7 +235,7 @@ static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 	if (r->len != sizeof(*msg))
 		return false;
 	memcpy(msg, msg_slot(conn, r->slot), sizeof(*msg));
-	/* The compiler must not fetch it again for later looks. */
+	/* The compiler must not read the original again. */
 	barrier();
 	if (msg->magic != cpu_to_be32(RSM_MAGIC))
 		return false;
@@ -253,7 +254,7 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* A message of the handshake: those of rsm/auth.c. */
+/* Processes a message of the handshake; see rsm/auth.c.  Returns false to end the connection. */
 static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {
@@ -264,12 +265,12 @@ static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_receiv
 	if (r->len > sizeof(msg))
 		return false;
 	memcpy(&msg, msg_slot(conn, r->slot), r->len);
-	/* The compiler must not fetch it again for later looks. */
+	/* The compiler must not read the original again. */
 	barrier();
 	return rsm_msg_receive(conn, r->slot) && rsm_auth_receive(conn, &msg, r->len);
 }
 
-/* The connection has not ended.  False: it is of no use any more. */
+/* Processes a message.  end_lock held, !ended.  Returns false to end the connection. */
 static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	struct rsm_msg msg;
@@ -280,8 +281,8 @@ static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 	if (!msg_read(conn, r, &msg))
 		return false;
 	/*
-	 * Before the answer, after which the next may come.  With a receive less the peer would
-	 * one day wait for ever; what it has said so far counts.
+	 * Post the receive before the ACK, after which the next message may arrive.  If the post
+	 * fails, the connection must end, but this message still counts.
 	 */
 	posted = rsm_msg_receive(conn, r->slot);
 	if (msg.type == RSM_MSG_ACK)
@@ -296,7 +297,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	bool any;
 
 	spin_lock_bh(&conn->lock);
-	/* What comes before we know of the connection waits for that. */
+	/* Messages that arrive before ESTABLISHED wait for it. */
 	any = conn->linked && conn->inbox_head != conn->inbox_tail;
 	if (any)
 		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
@@ -304,7 +305,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	return any;
 }
 
-/* Under end_lock: @conn->owner is there. */
+/* end_lock keeps @conn->owner. */
 void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
@@ -317,7 +318,7 @@ void rsm_msg_inbox(struct work_struct *work)
 	mutex_unlock(&conn->end_lock);
 }
 
-/* A slot is in the inbox once at most, and there is room for each. */
+/* The inbox has room for each slot, and a slot is in it at most once. */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
@@ -325,7 +326,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;
-	/* kDAPL has checked that; a longer one is no message. */
+	/* kDAPL has checked the length; a length of 0 is no valid message. */
 	if (r.len > seg.segment_length)
 		r.len = 0;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
@@ -336,7 +337,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 	queue_work(rsm_wq, &conn->inbox_work);
 }
 
-/* Of a message: its transport is done with it.  Of TELLs only failures are told. */
+/* Handles the completion of a message.  TELLs complete only if they fail. */
 void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot)
 {
 	spin_lock(&conn->lock);

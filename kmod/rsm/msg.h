@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What rsm/msg.c and rsm/conn.c have of each other: the words of a connection, and the
- * connection.
- */
+/* Interface between rsm/conn.c, rsm/msg.c and rsm/auth.c: connections, messages, handshakes. */
 #ifndef _DAT_RSM_MSG_H
 #define _DAT_RSM_MSG_H
 
 #include "rsm/rdma.h"
 
 /*
- * The cookie of a request: whose it is, how many transfers of the connection were posted
- * before, and what its owner wants to be told.
+ * The cookie of a request: its channel, the number of transfers that the connection posted before
+ * it, and the argument for the channel's handler.
  */
 #define COOKIE_CHANNEL	56
 #define COOKIE_BEFORE	32
 #define COOKIE_MASK	GENMASK(COOKIE_CHANNEL - COOKIE_BEFORE - 1, 0)
 
-/* rsm/msg.c; what is "under conn->lock" posts, unless the connection is not up */
+/* rsm/msg.c */
 
-/* Tell what there is to tell, unless the peer has not answered the last time.  Under conn->lock. */
+/* Sends a TELL if the connection is up, one is due, and none is in flight.  conn->lock held. */
 void rsm_msg_push(struct rsm_conn *conn);
 
-/* More requests have completed: an ACK may be due.  Under conn->lock. */
+/* Sends an ACK if enough requests have completed for it.  conn->lock held. */
 void rsm_msg_completed(struct rsm_conn *conn);
 
-/* Nobody waits for the peer's word about the new key any more.  Under conn->lock. */
+/* Ends the wait for the peer's acknowledgement of a new key.  conn->lock held. */
 void rsm_msg_rebind_done(struct rsm_conn *conn);
 
-/* The transport is done with a message; of TELLs only failures are told.  In softirq. */
+/* Handles the completion of a message; a TELL completes only if it fails.  Context: softirq. */
 void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot);
 
-/* A receive has completed.  In softirq. */
+/* Handles the completion of a receive.  Context: softirq. */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto);
 
-/* Post a receive; false: the endpoint does not take it. */
+/* Posts a receive.  Returns false if the endpoint refuses it. */
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot);
 
 /**
@@ -44,42 +41,42 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot);
  */
 void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
 
-/* conn->inbox_work */
+/* Work function of conn->inbox_work. */
 void rsm_msg_inbox(struct work_struct *work);
 
-/* A byte that flushes of a channel are read into. */
+/* Returns the byte into which the flushes of a channel read. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
-/* rsm/auth.c; under end_lock, in process context */
+/* rsm/auth.c; process context, end_lock held */
 
-/* Note between which queue pairs the connection is.  Return: false: it is ending already. */
+/* Stores GIDs and queue pairs in the transcript.  Returns false if the connection is ending. */
 bool rsm_auth_link(struct rsm_conn *conn);
 
-/* Importer: the exporter has accepted.  Prove what was greeted. */
+/* Importer: sends the proof after the exporter's accept. */
 void rsm_auth_prove(struct rsm_conn *conn);
 
-/* Once more; under conn->lock. */
+/* Importer: repeats the proof.  Only conn->lock held. */
 void rsm_auth_prove_again(struct rsm_conn *conn);
 
 /**
- * rsm_auth_receive() - take a message of a connection whose handshake is not over
- * @conn: linked
- * @msg: private copy
+ * rsm_auth_receive() - handle a message of the handshake
+ * @conn: linked connection
+ * @msg: private copy of the message
  * @len: bytes of @msg
  *
- * Return: false: the connection is of no use any more.
+ * Return: false if the connection must end.
  */
 bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
 
 /* rsm/conn.c */
 
-/* The handshake is over; conn->lock held, all that the peer needs has been sent. */
+/* Ends a successful handshake, after its last message was sent.  conn->lock held. */
 void rsm_conn_up(struct rsm_conn *conn);
 
-/* What an importer tells its process of an exporter's error, which may be any number. */
+/* Returns the error for an importing process; @err comes from the peer and may be any number. */
 int rsm_conn_refusal(u32 err);
 
-/* The connection has come to nothing.  Under end_lock, in process context. */
+/* Handles the loss of a connection.  Context: may sleep; end_lock held. */
 void rsm_conn_lost(struct rsm_conn *conn, int err);
 
 #endif /* _DAT_RSM_MSG_H */

@@ -5,24 +5,26 @@
  *   rsm_ctlr              an adapter that RSM uses: IA, EVD, service point
  *    └ rsm_conn           a connection of an import to its segment, seen from one side
  *
- * A segment has a zone and a registration of its own; each importer has an endpoint in that
- * zone, so a key of one segment is worth nothing on a connection to another.  An import has a
- * zone of its own, too: with iWARP its exporter may write to the memory that reads go to, and
- * must not reach that of another import.  The exporter's kernel settles who may import before it
- * tells the key; the queue pair of an import without DAT_RSM_WRITE takes no writes.
+ * Each segment has a protection zone and a registration of its own.  Each of its importers has an
+ * endpoint in that zone, so the key of one segment cannot be used on a connection to another.  Each
+ * import has a zone of its own, too: with iWARP the exporter may write to memory that reads go to,
+ * and it must not reach the memory of another import.
  *
- * A connection ends with its endpoint.  Who ends it (rsm_conn_end()) knows afterwards that
- * no byte moves any more.  That the peer has ended it is an event, and cuts the import; its
- * endpoint stays until the import is freed.
+ * The exporter's kernel checks the importer's permissions before it sends the key.  The queue pair
+ * of an import without DAT_RSM_WRITE accepts no writes.
+ *
+ * A connection ends with its endpoint.  After rsm_conn_end() no byte is transferred any more.  When
+ * the peer ends the connection, an event cuts the import; the endpoint stays until the import is
+ * freed.
  *
  * Locks, outer to inner, beside those of rsm.h:
  *
- *   conn->end_lock        mutex, also outside node->lock: the owner is told, the endpoint made
+ *   conn->end_lock        mutex, also outside node->lock: calls to the owner; creation of the endpoint
  *   remote->io_lock       mutex: one call at a time transfers through the stage
  *   conn->ring_lock       mutex: one call at a time makes the ring
  *   conn->lock            BH spinlock; kDAPL posts are made under it
  *
- * None of them but conn->lock is taken in an upcall that frees could wait for.
+ * An upcall for which the free of its EVD waits may take conn->lock alone.
  */
 #ifndef _DAT_RSM_RDMA_H
 #define _DAT_RSM_RDMA_H
@@ -30,38 +32,38 @@
 #include "kdapl/internal.h"
 #include "rsm/rsm.h"
 
-/* Requests of a connection that are under way at most. */
+/* Largest numbers of requests of a connection in flight. */
 #define RSM_STAGE_SLOTS		8	/* of DAT_IOC_RSM_IO */
 #define RSM_STAGE_GROUP		4	/* chunks that are posted together */
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* also a flush */
 #define RSM_RING_WRS		32	/* of the mapped ring */
-#define RSM_RING_TELL		8	/* one in so many puts of it is not silent */
-#define RSM_ACK_WRS		8	/* answers that the transport is not done with */
+#define RSM_RING_TELL		8	/* every 8th put of a ring is signalled */
+#define RSM_ACK_WRS		8	/* ACKs that have not completed */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* also TELLs */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
-#define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter, who transfers nothing */
+#define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter, which posts no transfers */
 #define RSM_CONN_RECVS		4
 
 /*
- * Importers of an adapter that have proven nothing yet.  When there are more, the oldest goes:
- * silent strangers keep nobody out, since an honest handshake is a matter of a few messages.
+ * Largest number of an adapter's importers without a verified proof.  The next importer evicts the
+ * oldest: an honest handshake takes a few messages, so silent peers cannot keep importers out.
  */
 #define RSM_MAX_UNPROVEN	64
-#define RSM_MAX_STRANGERS	512	/* also those that are ending */
-#define RSM_PROOF_TIMEOUT	(10 * HZ)	/* of an exporter, from the accept on */
+#define RSM_MAX_STRANGERS	512	/* including connections that are ending */
+#define RSM_PROOF_TIMEOUT	(10 * HZ)	/* from the accept to the importer's proof */
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
-#define RSM_MAX_SERVED		3072	/* of them, those of others: the own ones find room */
+#define RSM_MAX_SERVED		3072	/* connections to local segments; leaves ids for imports */
 
 /**
- * enum rsm_ctlr_state - how far an adapter is
- * @RSM_CTLR_OPENING: by one caller, who alone has it; others who want it wait
- * @RSM_CTLR_OPEN: whoever wants it gets it
- * @RSM_CTLR_DEAD: its device went, or its address changed: left to those who have it
- * @RSM_CTLR_CLOSING: nobody has it any more; who wants it waits, since the port is not free
+ * enum rsm_ctlr_state - state of an adapter
+ * @RSM_CTLR_OPENING: one caller opens the adapter; others wait
+ * @RSM_CTLR_OPEN: usable
+ * @RSM_CTLR_DEAD: the device is gone or its address has changed; only present users keep it
+ * @RSM_CTLR_CLOSING: no users are left; new users wait, since the port is still in use
  * @RSM_CTLR_GONE: about to be freed
- * @RSM_CTLR_NR_STATES: how many there are
+ * @RSM_CTLR_NR_STATES: number of states
  */
 enum rsm_ctlr_state {
 	RSM_CTLR_OPENING,
@@ -74,28 +76,27 @@ enum rsm_ctlr_state {
 
 /**
  * struct rsm_ctlr - an adapter that RSM uses
- * @node: whose
- * @entry: in node->ctlrs; node->ctlr_lock
- * @refs: exports and imports; node->ctlr_lock
- * @number: for user space, from 1
- * @name: of the adapter
- * @state: changed by ctlr_set_state() alone; node->ctlr_lock
- * @ia: opened
- * @evd: connections; its upcalls, rsm_conn_upcall(), come one at a time and may sleep
- * @cr_evd: requests; likewise rsm_serve_upcall(), beside those of @evd, so that a flood of
- *	requests holds up nobody who is connected
+ * @node: node that uses the adapter
+ * @entry: entry in node->ctlrs; node->ctlr_lock
+ * @refs: number of exports and imports; node->ctlr_lock
+ * @number: controller number in user space, from 1
+ * @name: adapter name
+ * @state: state; written by ctlr_set_state() alone; node->ctlr_lock
+ * @ia: open IA
+ * @evd: EVD of connection events; its upcalls, rsm_conn_upcall(), run one at a time and may sleep
+ * @cr_evd: EVD of connection requests; its upcalls, rsm_serve_upcall(), run one at a time, apart
+ *	from those of @evd, so that a flood of requests does not delay established connections
  * @psp: service point
- * @iwarp: TCP carries its connections
- * @read_priv: what memory that is read into needs
- * @reads: RDMA reads that an endpoint may have under way, at most 16
- * @addr: of the adapter, as it was when it was opened; where the service point is
- * @unproven: struct rsm_conn, those of importers that have proven nothing yet, oldest first;
- *	node->lock
+ * @iwarp: flag: the adapter speaks iWARP
+ * @read_priv: privileges that the sink of an RDMA read needs
+ * @reads: number of RDMA reads that an endpoint may have in flight, at most 16
+ * @addr: address of the adapter when it was opened, and of the service point
+ * @unproven: struct rsm_conn of importers without a verified proof, oldest first; node->lock
  * @nr_unproven: length of @unproven; node->lock
- * @strangers: served connections of nodes that are in no table and have proven nothing, also those
- *	that are ending; grows under node->lock
- * @conns: by id; found under RCU
- * @next_conn: where the search for an id begins
+ * @strangers: number of served connections, also ending ones, of nodes that are in no table and have
+ *	no verified proof; grows under node->lock
+ * @conns: connections by id; looked up under RCU
+ * @next_conn: id at which the search for a free one begins
  */
 struct rsm_ctlr {
 	struct rsm_node		*node;
@@ -122,38 +123,39 @@ struct rsm_ctlr {
 /* rsm/ctlr.c, rsm/node.c */
 
 /**
- * rsm_ctlr_get() - have an adapter open
+ * rsm_ctlr_get() - get a reference to an open adapter
  * @node: node
- * @number: of the controller, from 1, from anybody
- * @out: result, to be given back by rsm_ctlr_put()
+ * @number: controller number, from 1, unchecked
+ * @out: result; released by rsm_ctlr_put()
  *
- * Context: sleeps; opens the adapter if nobody has, and waits for who is opening or closing it.
+ * Context: may sleep; opens the adapter if it is not open, and waits for an open or close in
+ * progress.
  * Return: DAT_RSM_OK, DAT_RSM_CTLR_NOT_PRESENT, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES;
  * DAT_RSM_INTERRUPTED: the process is being killed.
  */
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
-/* Context: sleeps; not in an upcall of the adapter.  All its connections were ended. */
+/* The caller has ended its connections.  Context: may sleep; not in an upcall of the adapter. */
 void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
 int rsm_dat_error(DAT_RETURN rc);
 
 /**
- * rsm_node_addr() - where a node is
- * @ctlr: by way of which adapter
- * @id: of the node; the own one is at the adapter's own address
+ * rsm_node_addr() - look up the address of a node
+ * @ctlr: adapter that leads to the node
+ * @id: node id; this node's own id gives the adapter's address
  * @out: result, without port
  *
- * Return: DAT_RSM_OK; DAT_RSM_UNREACHABLE: it is in no table.
+ * Return: DAT_RSM_OK, or DAT_RSM_UNREACHABLE if no table has the node.
  */
 int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 
 /**
- * rsm_node_is_at() - whether a node is where a request came from
- * @ctlr: by way of which adapter it came
- * @id: that it claims to be
- * @addr: where it came from
- * @known: result: this is the own node, or the table knows of it; if not it may be anybody
+ * rsm_node_is_at() - compare the source address of a request with that of a node
+ * @ctlr: adapter at which the request arrived
+ * @id: node id that the request claims
+ * @addr: source address
+ * @known: result: false if @id is neither this node nor in the table, so its address proves nothing
  */
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
@@ -170,24 +172,24 @@ extern unsigned int rsm_port;	/* of service points, host order */
  *                               <-    GRANT, a message: the key of the memory
  *   checks it, uses the key
  *
- * The proofs are HMAC-SHA256 over struct rsm_transcript, which has all that was said, and between
- * which queue pairs.  Nonces of both sides make it fresh, and labels keep the one side's proof from
- * being the other's.  See rsm/auth.c.
+ * The proofs are HMAC-SHA256 over struct rsm_transcript: all messages of the handshake and the two
+ * queue pairs.  Nonces of both sides prevent a replay.  Labels prevent a peer from sending a proof
+ * back to its maker.  See rsm/auth.c.
  */
 
 #define RSM_NONCE	32
-#define RSM_MAC		32	/* of SHA-256 */
-#define RSM_KEY_MIN	32	/* bytes of a cluster key, at least */
+#define RSM_MAC		32	/* bytes of a SHA-256 */
+#define RSM_KEY_MIN	32	/* bytes of the shortest cluster key */
 
 /**
  * struct rsm_greeting - private data of a connection request: 56 bytes
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the importer
- * @flags: RSM_GREETING_TRUSTS: the importer trusts the network: it neither gives nor wants a proof
- * @node: of the importer
- * @to: node that is meant
- * @segid: of the segment
+ * @flags: RSM_GREETING_TRUSTS: the importer trusts the network, and neither sends nor checks proofs
+ * @node: node id of the importer
+ * @to: node id of the exporter
+ * @segid: segment id
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
  * @nonce: random bytes
  */
@@ -216,13 +218,13 @@ static_assert(sizeof(struct rsm_greeting) == 56);
 #endif
 
 /**
- * struct rsm_answer - private data of the answer, also when that is a rejection
+ * struct rsm_answer - private data of an accept or a rejection
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the exporter
  * @rsvd: 0
- * @err: enum dat_rsm_err; 0 in an answer that accepts
- * @nonce: random bytes; of a rejection 0
+ * @err: enum dat_rsm_err; 0 in an accept
+ * @nonce: random bytes; 0 in a rejection
  */
 struct rsm_answer {
 	__be32	magic;
@@ -234,14 +236,14 @@ struct rsm_answer {
 };
 
 /**
- * enum rsm_msg_type - what kernels say to each other on a connection
- * @RSM_MSG_ACK: the last message that was none was received, and what it asked for done
- * @RSM_MSG_TELL: events, a heartbeat if there are none, or a rebind
- * @RSM_MSG_PROOF: struct rsm_proof; the first message of an importer; it may be said again
- * @RSM_MSG_GRANT: struct rsm_grant; the first message of an exporter, once
+ * enum rsm_msg_type - types of messages between the kernels of a connection
+ * @RSM_MSG_ACK: the last TELL was received and carried out
+ * @RSM_MSG_TELL: events, a rebind, or neither: a heartbeat
+ * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may repeat it
+ * @RSM_MSG_GRANT: struct rsm_grant; first message of an exporter, sent once
  *
- * Each side has at most one TELL under way, and answers one by one ACK.  Types 3 and 4 were used
- * once and stay reserved: like any other type they end the connection.
+ * Each side has at most one TELL in flight and answers each TELL by one ACK.  Types 3 and 4 are
+ * reserved, since an earlier version used them.  They end the connection, like unknown types.
  */
 enum rsm_msg_type {
 	RSM_MSG_ACK	= 1,
@@ -251,15 +253,15 @@ enum rsm_msg_type {
 };
 
 /**
- * struct rsm_proof - the importer's side of the proof, and for whom it imports
+ * struct rsm_proof - the importer's proof, and the user that imports
  * @magic: RSM_MAGIC
  * @type: RSM_MSG_PROOF
- * @flags: RSM_PROOF_CAPABLE: may override permissions
+ * @flags: RSM_PROOF_CAPABLE: the user may override permissions
  * @ngroups: number of @groups
- * @uid: effective, by the importer's kernel, in its first user namespace
- * @gid: effective, likewise
- * @groups: supplementary groups, likewise; those beyond the last place do not count
- * @mac: with the cluster key, over the transcript with this field, and the grant, zero
+ * @uid: effective user id in the initial user namespace of the importer's kernel
+ * @gid: effective group id in that namespace
+ * @groups: first RSM_PROOF_GROUPS supplementary groups in that namespace
+ * @mac: HMAC with the cluster key over the transcript, where this field and the grant are zero
  */
 #define RSM_PROOF_GROUPS	32
 struct rsm_proof {
@@ -276,17 +278,17 @@ struct rsm_proof {
 #define RSM_PROOF_CAPABLE	0x1
 
 /**
- * struct rsm_grant - the exporter's side of the proof, and what the importer needs
+ * struct rsm_grant - the exporter's proof, and the key of the segment
  * @magic: RSM_MAGIC
  * @type: RSM_MSG_GRANT
  * @flags: 0
  * @rsvd: 0
- * @err: enum dat_rsm_err; the rest counts if it is 0
- * @rkey: of the segment
- * @addr: of its first byte, for that key
+ * @err: enum dat_rsm_err; @rkey, @addr and @length are valid if it is 0
+ * @rkey: key of the segment
+ * @addr: address of the first byte, for @rkey
  * @length: bytes of the segment
- * @mac: with the cluster key, over the transcript with this field zero; zero if the importer's
- *	proof is wrong
+ * @mac: HMAC with the cluster key over the transcript, where this field is zero; zero if the
+ *	importer's proof is wrong
  */
 struct rsm_grant {
 	__be32	magic;
@@ -305,12 +307,12 @@ static_assert(sizeof(struct rsm_proof) == 176);
 static_assert(sizeof(struct rsm_grant) == 64);
 
 /**
- * struct rsm_transcript - what both kernels prove to each other
- * @label: which of them proves, so that nobody can send a proof back to its maker
- * @importer_gid: of the path; with iWARP made of the IP address
- * @exporter_gid: of the path, likewise
- * @importer_qpn: number of the queue pair; 0 with iWARP
- * @exporter_qpn: number of the queue pair; 0 with iWARP
+ * struct rsm_transcript - input of both proofs
+ * @label: side that proves, so that a proof sent back to its maker is wrong
+ * @importer_gid: importer's GID of the path; with iWARP made from the IP address
+ * @exporter_gid: exporter's GID of the path; with iWARP made from the IP address
+ * @importer_qpn: importer's queue pair number; 0 with iWARP
+ * @exporter_qpn: exporter's queue pair number; 0 with iWARP
  * @greeting: as sent
  * @answer: as sent
  * @proof: as sent
@@ -330,11 +332,11 @@ struct rsm_transcript {
 	struct rsm_grant	grant;
 };
 
-/* There is no padding, whose bytes nobody sets. */
+/* Padding would have undefined bytes, and the HMAC covers all bytes. */
 static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 4 + 64);
 
-#define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; comes before the others */
-#define RSM_TELL_REBIND	0x2	/* the segment has moved */
+#define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; precedes the counted ones */
+#define RSM_TELL_REBIND	0x2	/* the segment has a new key and address */
 
 /**
  * struct rsm_msg - a message
@@ -342,9 +344,9 @@ static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 
  * @type: enum rsm_msg_type
  * @flags: RSM_TELL_*
  * @rsvd: 0
- * @events: how many
- * @rkey: RSM_TELL_REBIND: as in struct rsm_grant
- * @addr: likewise
+ * @events: number of events
+ * @rkey: new key, with RSM_TELL_REBIND
+ * @addr: address of the first byte for @rkey, with RSM_TELL_REBIND
  */
 struct rsm_msg {
 	__be32	magic;
@@ -356,30 +358,29 @@ struct rsm_msg {
 	__be64	addr;
 };
 
-/* Who gets the completion of a request: a part of its cookie, see rsm/msg.h. */
+/* Receiver of a request's completion; a part of the cookie, see rsm/msg.h. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
 	RSM_CHANNEL_RING,
 	RSM_CHANNELS,
-	RSM_CHANNEL_RECV = RSM_CHANNELS		/* none: a receive */
+	RSM_CHANNEL_RECV = RSM_CHANNELS		/* a receive, which has no channel */
 };
 
 struct rsm_conn;
 struct rsm_ring;
 
 /**
- * struct rsm_conn_ops - which side of a connection this is
- * @importer: the importer's: it is told of the segment's key, and when that changes
- * @proven: exporter: the importer has proven that it is a kernel of the cluster, or need not; fills
- *	conn->transcript.grant.  Return: false: the connection is of no use any more
- * @events: events came from the peer: one unless one is pending if @single, then @events
- * @lost: there is no connection any more, or it has come to none: conn->err says why.  Once,
- *	unless rsm_conn_end() came before
- * @rebound: exporter: conn->rebind_pending is over; conn->lock held
+ * struct rsm_conn_ops - operations of one side of a connection
+ * @importer: flag: the importer's side, which receives the segment's key and its changes
+ * @proven: exporter: handle an importer whose proof is verified or not required, and fill in
+ *	conn->transcript.grant; return false to end the connection
+ * @events: add events of the peer: one unless one is pending if @single, then @events
+ * @lost: handle the end of the connection or of its establishment, for the reason conn->err; called
+ *	once, and not after rsm_conn_end()
+ * @rebound: exporter: handle the end of conn->rebind_pending; conn->lock held
  *
- * @proven, @events and @lost are called in process context, under end_lock, where conn->owner is
- * valid.
+ * @proven, @events and @lost run in process context with end_lock held, so conn->owner is valid.
  */
 struct rsm_conn_ops {
 	bool	importer;
@@ -390,16 +391,15 @@ struct rsm_conn_ops {
 };
 
 /*
- * Told of a completion on a channel, in the order of the requests: @seq is what the request
- * was posted with.  In softirq, nothing held.  With @ok false the connection is about to
- * end.
+ * Handles a completion on a channel.  Completions come in the order of the requests; @seq is that
+ * of the request.  With @ok false the connection is about to end.  Context: softirq, no lock.
  */
 typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
 
 /**
- * struct rsm_received - a receive that has completed, and was not posted again
- * @slot: which
- * @len: bytes
+ * struct rsm_received - a completed receive that has not been posted again
+ * @slot: number of the receive's buffer
+ * @len: bytes received
  */
 struct rsm_received {
 	u32	slot;
@@ -408,66 +408,66 @@ struct rsm_received {
 
 /**
  * struct rsm_conn - a connection of an import to its segment, seen from one side
- * @ctlr: adapter; there until the connection has ended
- * @ia: of @ctlr; as a handle is, good or harmless
- * @ops: which side
- * @owner: the import, or the export
- * @ref: memory lives while it is held
- * @rcu: lookups are under RCU
- * @id: in ctlr->conns
- * @entry: exporter: in export->peers; node->lock
- * @unproven: exporter: in ctlr->unproven; node->lock
- * @known: exporter: the importer's node is in the table; constant
- * @stranger: exporter: counts in ctlr->strangers; node->lock, then @end_work
- * @granted: exporter: the importer is told the key, or was; node->lock
- * @trusts: the node trusts the network, so there are no proofs; constant
- * @transcript: what was said in the handshake; @end_lock
- * @proof_received: exporter: a PROOF came; @end_lock
- * @end_work: exporter: ends it, once it is in that list no more
- * @end_lock: @ended, and making of @ep
- * @ended: nobody is told anything any more
+ * @ctlr: adapter; valid until the connection has ended
+ * @ia: IA handle of @ctlr; harmless once it is stale
+ * @ops: operations of this side; constant
+ * @owner: struct rsm_import or struct rsm_export
+ * @ref: reference count; the last put frees the memory
+ * @rcu: head for the deferred free, since lookups run under RCU
+ * @id: id in ctlr->conns
+ * @entry: exporter: entry in export->peers; node->lock
+ * @unproven: exporter: entry in ctlr->unproven; node->lock
+ * @known: exporter: flag: the importer's node is in the table; constant
+ * @stranger: exporter: flag: counted in ctlr->strangers; node->lock, then @end_work
+ * @granted: exporter: flag: the importer has been sent the key; node->lock
+ * @trusts: flag: the node trusts the network, so there are no proofs; constant
+ * @transcript: messages of the handshake; @end_lock
+ * @proof_received: exporter: flag: a PROOF has arrived; @end_lock
+ * @end_work: exporter: work that ends the connection after it has left export->peers
+ * @end_lock: lock of @ended, and of the creation of @ep
+ * @ended: flag: the owner is not called any more
  * @ep: endpoint, or NULL
- * @evd: of its requests and receives
- * @pz: zone of an importer's side: @mem, its ring and @ep
- * @mem: messages, and the stage of an import
+ * @evd: EVD of the endpoint's requests and receives
+ * @pz: importer: zone of @mem, @ring and @ep
+ * @mem: memory of the messages, and of an import's stage
  * @mem_size: bytes of @mem
- * @lmr: of @mem
- * @context: of @lmr
- * @done: who is told of completions
- * @ring_lock: making of @ring
- * @ring: importer: mapped by the process, or NULL; set once, under @ring_lock, with release
- * @inbox_work: looks at @inbox
- * @lock: everything below
- * @linked: the transport's connection is there, and the handshake goes on
- * @up: requests can be posted: the handshake is over
- * @was_up: @up is or was set
- * @lost: there is no connection any more, and there will be none
- * @err: why, enum dat_rsm_err
- * @refused: nobody listens there, but the host has said so
- * @swapped: importer: the exporter's byte order is the other one
- * @rkey: importer: of the segment
- * @addr: importer: of its first byte, for @rkey
- * @length: importer: of the segment
- * @posted: importer: requests that name @rkey
- * @completed: of them, those known to have completed
- * @acks: answers that the transport is not done with
- * @progress: in jiffies, when a request completed, or one was posted while there was none
- * @ack_after: importer: an ACK is due when as many are @completed
- * @ack_due: there is such an ACK
- * @tell_in_flight: a TELL is under way
- * @tell_sent_at: since then, in jiffies
- * @tell_rebinds: with a new key
- * @want_single: tell of an event unless one is pending
- * @want_events: tell of so many
- * @want_rebind: exporter: tell of the new key
- * @want_beat: tell anything
- * @rebind_pending: exporter: the peer has not said yet that it uses the new key
- * @inbox: completed receives that @inbox_work is to take, a ring
- * @inbox_head: of them, those that were taken
- * @inbox_tail: and put there
- * @last_rx: in jiffies, when something came from the peer; no lock
- * @wq: those who wait for the connection, for room, or for the peer
- * @beat: heartbeat; before, of an exporter, the end of its patience with an unproven peer
+ * @lmr: registration of @mem
+ * @context: lmr_context of @lmr
+ * @done: handlers of completions, by channel
+ * @ring_lock: lock of the creation of @ring
+ * @ring: importer: ring that the process maps, or NULL; set once, with release
+ * @inbox_work: work that processes @inbox
+ * @lock: lock of all members below
+ * @linked: flag: the transport is connected, and the handshake continues
+ * @up: flag: requests can be posted, since the handshake has succeeded
+ * @was_up: flag: @up is or was set
+ * @lost: flag: the connection has ended, or will not be established
+ * @err: enum dat_rsm_err, the reason of @lost
+ * @refused: flag: the host has answered that it has no listener
+ * @swapped: importer: flag: the exporter has the other byte order
+ * @rkey: importer: key of the segment
+ * @addr: importer: address of the segment's first byte, for @rkey
+ * @length: importer: bytes of the segment
+ * @posted: importer: number of requests posted that use @rkey
+ * @completed: importer: number of those that are known to have completed
+ * @acks: number of ACKs that have not completed
+ * @progress: time of the last completion, or of a post while no request was in flight, in jiffies
+ * @ack_after: importer: value of @completed at which the due ACK is sent
+ * @ack_due: flag: an ACK is due
+ * @tell_in_flight: flag: a TELL has not been answered
+ * @tell_sent_at: time of that TELL, in jiffies
+ * @tell_rebinds: flag: that TELL carries a new key
+ * @want_single: flag: the next TELL carries an event unless one is pending
+ * @want_events: number of events that the next TELL carries
+ * @want_rebind: exporter: flag: the next TELL carries the new key
+ * @want_beat: flag: a TELL is due as a heartbeat
+ * @rebind_pending: exporter: flag: the peer has not acknowledged the new key
+ * @inbox: ring of completed receives for @inbox_work
+ * @inbox_head: number of entries taken from @inbox
+ * @inbox_tail: number of entries put into @inbox
+ * @last_rx: time of the last receive, in jiffies; no lock
+ * @wq: waiters for the connection, for room, or for an answer
+ * @beat: heartbeat; before the handshake has succeeded, an exporter's deadline for the proof
  */
 struct rsm_conn {
 	struct rsm_ctlr			*ctlr;
@@ -534,59 +534,62 @@ struct rsm_conn {
 
 /* rsm/auth.c */
 
-/* Importer: fill the greeting and the unsigned proof, of the caller who imports from @node. */
+/* Importer: fill in the greeting and the unsigned proof of the calling process. */
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
-/* Exporter: whether the importer and this node agree on proofs.  Return: enum dat_rsm_err. */
+/* Exporter: check that the importer and this node agree on proofs.  Return: enum dat_rsm_err. */
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
 
 /* rsm/conn.c */
 
 /**
- * rsm_conn_make() - begin a connection
+ * rsm_conn_make() - allocate a connection
  * @ctlr: adapter
- * @ops: which side
- * @owner: of it
- * @stage: bytes of memory for transfers, beside that for messages
+ * @ops: operations of this side
+ * @owner: import or export
+ * @stage: bytes of memory for transfers, in addition to the messages
  * @out: result, with a reference; no endpoint yet
  *
- * Context: sleeps.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES.
+ * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES.
  */
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out);
 
 /**
  * rsm_conn_make_ep() - make the endpoint
- * @conn: without one
- * @pz: its zone
+ * @conn: connection without endpoint
+ * @pz: zone of the endpoint
  * @traits: enum dat_ep_trait bits
  *
- * Context: sleeps; nobody else ends the connection meanwhile.  Return: enum dat_rsm_err.
+ * After an error, rsm_conn_end() undoes what was done.
+ *
+ * Context: may sleep; the caller prevents a concurrent rsm_conn_end().  Return: enum dat_rsm_err.
  */
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 
 /**
  * rsm_conn_end() - end a connection
- * @conn: reference held, which stays
+ * @conn: connection; the caller keeps its reference
  *
- * Context: sleeps; not under node->lock, nor in an upcall that only one connection's request
- * EVD makes.  Afterwards no byte moves, and no upcall of its requests runs.
+ * After the return no byte is transferred, and no upcall of conn->evd runs.
+ *
+ * Context: may sleep; not with node->lock held, nor in an upcall of conn->evd.
  */
 void rsm_conn_end(struct rsm_conn *conn);
 void rsm_conn_put(struct rsm_conn *conn);
 
-/* Hang up, without waiting.  Context: sleeps. */
+/* Disconnects, and does not wait for the end.  Context: may sleep. */
 void rsm_conn_hang_up(struct rsm_conn *conn);
 
 /**
- * struct rsm_request - a transfer between memory and the segment
- * @put: or a get
- * @silent: a put of whose success only a later request of the channel tells, which is posted
- *	at once, with no wait in between; of its failure it tells itself
- * @offset: in the segment; it and the length were checked
- * @local: the memory; its context of this adapter's zone
- * @channel: who is told
- * @seq: what he is told
+ * struct rsm_request - a transfer between local memory and the segment
+ * @put: flag: a put, not a get
+ * @silent: flag: a put that completes by itself only if it fails; the next request of the channel,
+ *	which the caller posts without a wait, reports its success
+ * @offset: offset in the segment, checked with the length
+ * @local: local memory, in the zone of the connection
+ * @channel: channel that gets the completion
+ * @seq: argument for the channel's handler
  */
 struct rsm_request {
 	bool			put;
@@ -599,48 +602,52 @@ struct rsm_request {
 
 /**
  * rsm_conn_rdma() - post a transfer
- * @conn: of an import
- * @req: what; not needed afterwards
+ * @conn: connection of an import
+ * @req: request; not used after the return
  *
- * There is always room for as many of each channel as the limits at the top say.
+ * The send queue has room for as many requests of each channel as the limits at the top allow.
  *
- * Context: BH.  Return: 0; -ENOTCONN: it is lost; -EIO: a bug, or the device is gone.
+ * Context: any but hard interrupt.  Return: 0; -ENOTCONN if the connection is lost; -EIO if the
+ * device is gone, or for a bug.
  */
 int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 
-/* Likewise: read a byte of the segment, so that all that was put before it is there. */
+/* rsm_conn_rdma() for a read of one byte, which completes after all earlier puts have arrived. */
 int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq);
 
-/* Register @va, contiguous, in the zone @pz; reads may go there if @reads.  Context: sleeps. */
+/*
+ * Registers contiguous memory in the zone @pz; it may be the sink of RDMA reads if @reads.
+ * Context: may sleep.
+ */
 int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 size, bool reads,
 		      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context);
 
 /* Upcall of ctlr->evd; @ctlr: struct rsm_ctlr. */
 void rsm_conn_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
-/* Upcall of ctlr->cr_evd: a peer asks for a connection; @ctlr: struct rsm_ctlr. */
+/* Upcall of ctlr->cr_evd: a connection request; @ctlr: struct rsm_ctlr. */
 void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 
 /* rsm/msg.c */
 
-/* Have the peer told of an event.  Context: any.  Return: -ENOTCONN: it is lost. */
+/* Sends an event.  Context: any but hard interrupt.  Return: 0, or -ENOTCONN if @conn is lost. */
 int rsm_msg_tell(struct rsm_conn *conn, bool single);
 
-/* Exporter: have the peer told of a new key.  Return: true if conn->rebind_pending begins. */
+/* Exporter: sends a new key.  Return: true if this call has set conn->rebind_pending. */
 bool rsm_msg_rebind(struct rsm_conn *conn, u32 rkey, u64 addr);
 bool rsm_msg_rebind_pending(struct rsm_conn *conn);
 
-/* Wait until the peer has been told all, but not longer than until @until, in jiffies. */
+/* Waits until the peer has acknowledged all events, at most until @until, in jiffies. */
 void rsm_msg_drain(struct rsm_conn *conn, unsigned long until);
 
 /**
- * struct rsm_remote - what an import across an adapter has
- * @ctlr: reference held until it ends
- * @conn: connection, reference held
- * @io_lock: one call at a time uses the stage; @posted
- * @posted: requests of the stage, so far
- * @done: of them, those known to have succeeded; one writer, the upcall
- * @failed: the next one has not; likewise
+ * struct rsm_remote - the adapter's part of an import
+ * @ctlr: adapter; reference held until the import ends
+ * @conn: connection; reference held
+ * @io_lock: lock of the stage and of @posted
+ * @posted: number of requests of the stage posted so far
+ * @done: number of those that are known to have succeeded; written by the upcall alone
+ * @failed: flag: request @done has failed; written by the upcall alone
  */
 struct rsm_remote {
 	struct rsm_ctlr		*ctlr;
@@ -654,18 +661,20 @@ struct rsm_remote {
 /* rsm/stage.c; completions of the stage */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
 
-/* Heartbeats and messages of connections; ends of them have queues of their own. */
+/* Workqueue of heartbeats and messages; the ends of connections have queues of their own. */
 extern struct workqueue_struct *rsm_wq;
 
 /* rsm/remote.c */
 
 /**
- * rsm_remote_probe() - ask whether a node answers, if only to refuse us
- * @ctlr: by way of which adapter
- * @node: its id
+ * rsm_remote_probe() - find out whether a node answers
+ * @ctlr: adapter that leads to the node
+ * @node: node id
  *
- * Context: sleeps, up to two seconds, or four if the node accepts and then says nothing.
- * Return: DAT_RSM_OK, DAT_RSM_UNREACHABLE, or why it was not found out.
+ * A refusal is an answer.
+ *
+ * Context: sleeps up to two seconds, or four if the node accepts and then sends nothing.
+ * Return: DAT_RSM_OK, DAT_RSM_UNREACHABLE, or the error that prevented the probe.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The importer's side of connections: connecting, leaving, telling.
- */
+/* The importer's side of connections. */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -9,9 +7,7 @@
 #include "rsm/ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
-#define PROBE_US	(2 * USEC_PER_SEC)	/* for the answer; in all, twice that */
-
-/* Upcalls. */
+#define PROBE_US	(2 * USEC_PER_SEC)	/* for the transport; the handshake may double it */
 
 static void remote_events(struct rsm_conn *conn, bool single, u32 events)
 {
@@ -49,8 +45,6 @@ static const struct rsm_conn_ops probe_ops = {
 	.lost	= probe_lost,
 };
 
-/* Connecting. */
-
 static bool conn_decided(struct rsm_conn *conn)
 {
 	bool decided;
@@ -62,8 +56,9 @@ static bool conn_decided(struct rsm_conn *conn)
 }
 
 /*
- * The exporter takes the peer's port as proof that a kernel asks.  rdma_cm asks whether the caller
- * may have such a port: the kernel may, on behalf of every process that imports.
+ * The exporter requires a source port that only a privileged process or a kernel can have.  rdma_cm
+ * checks the caller's credentials for such a port.  The importing process needs no privilege, so
+ * the connect runs with those of the kernel.
  */
 static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_storage *addr,
 				    u32 timeout_us)
@@ -97,7 +92,7 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	rc = kdat_pz_create(ctlr->ia, &conn->pz);
 	if (rc)
 		return rsm_dat_error(rc);
-	/* Nobody is told anything before there is a request. */
+	/* No event calls the owner before a request has been sent, so end_lock is not needed. */
 	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
 	if (ret)
 		return ret;
@@ -108,8 +103,8 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 }
 
 /*
- * After an error the caller undoes all by conn_close().  -EAGAIN: the exporter ended the connection
- * in the middle of the handshake.
+ * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
+ * Returns enum dat_rsm_err, or -EAGAIN if the exporter ended the connection during the handshake.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -118,7 +113,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 
 	if (ret)
 		return ret;
-	/* The transport keeps to its time by itself; an exporter that accepts may stay silent. */
+	/* The transport has a timeout of its own, but an exporter that accepts may send nothing. */
 	left = wait_event_interruptible_timeout(conn->wq, conn_decided(conn),
 						2 * usecs_to_jiffies(timeout_us));
 	if (left < 0)
@@ -126,19 +121,18 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (!left)
 		return DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
-	/* That it was there for a moment is good enough: the import is cut. */
+	/* A connection that has been up is a success, even if it is lost: the import is cut then. */
 	if (conn->was_up)
 		ret = DAT_RSM_OK;
 	else if (conn->err != DAT_RSM_CONN_ABORTED)
 		ret = conn->err;
 	else
-		/* The exporter was there, and has left in the middle of the handshake. */
 		ret = -EAGAIN;
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
 
-/* Nothing of the connection is left but its memory. */
+/* Ends the connection.  Its memory stays until the last put. */
 static void conn_close(struct rsm_conn *conn)
 {
 	rsm_conn_end(conn);
@@ -190,7 +184,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	if (ret)
 		return ret;
 	ret = remote_try(imp, arg);
-	/* The segment was withdrawn, or there was no room for a moment: the next answer tells. */
+	/* The segment was withdrawn, or the exporter evicted us: a second try gets the reason. */
 	if (ret == -EAGAIN)
 		ret = remote_try(imp, arg);
 	if (ret == -EAGAIN)
@@ -202,12 +196,12 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 
 /**
  * rsm_remote_connect() - connect an import to its segment
- * @imp: set up, not published
- * @node: its node
- * @arg: which segment
+ * @imp: import, not published
+ * @node: node of the import
+ * @arg: segment
  *
- * Context: sleeps, until the other side has answered.  Return: enum dat_rsm_err; to be
- * undone by rsm_remote_end() and rsm_remote_release().
+ * Context: sleeps until the exporter has answered.  Return: enum dat_rsm_err; undone by
+ * rsm_remote_end() and rsm_remote_release().
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
@@ -225,19 +219,19 @@ int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 	return ret;
 }
 
-/* The import was stopped: nobody is told anything any more.  Context: sleeps. */
+/* Ends the connection of a stopped import.  Context: may sleep. */
 void rsm_remote_end(struct rsm_import *imp)
 {
 	struct rsm_remote *r = imp->remote;
 	struct rsm_ctx *ctx = imp->obj.ctx;
 
-	/* What was posted to the exporter shall arrive. */
+	/* Give events that were posted to the exporter time to arrive. */
 	rsm_msg_drain(r->conn, test_bit(0, &ctx->ended) ? ctx->drain_deadline : jiffies + HZ);
 	conn_close(r->conn);
 	rsm_ctlr_put(r->ctlr);
 }
 
-/* The last reference is gone. */
+/* Frees the adapter's part of an import with its last reference. */
 void rsm_remote_release(struct rsm_import *imp)
 {
 	rsm_ring_free(imp->remote->conn);
@@ -246,8 +240,8 @@ void rsm_remote_release(struct rsm_import *imp)
 }
 
 /*
- * The node has said anything: that it refuses us, for whatever reason, shows that it is there.
- * UNREACHABLE is also the answer of a host that is another node; ABORTED comes from the transport.
+ * Returns true if the node has answered; a refusal for any reason is an answer, too.  A host that is
+ * another node answers UNREACHABLE.
  */
 static bool conn_was_answered(struct rsm_conn *conn)
 {
@@ -268,10 +262,10 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	ret = rsm_conn_make(ctlr, &probe_ops, NULL, 0, &conn);
 	if (ret)
 		return ret;
-	/* Nobody has a segment of this id, but who says so is there. */
+	/* No segment has id 0, so the node refuses; see conn_was_answered(). */
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
-	/* RSM listens only while somebody has a use for it: a host without it is good, too. */
+	/* RSM listens only while the host exports or imports: a host without listener answers, too. */
 	if (conn_was_answered(conn))
 		ret = DAT_RSM_OK;
 	conn_close(conn);
@@ -279,7 +273,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	return ret;
 }
 
-/* An event for the exporter. */
+/* Sends an event to the exporter. */
 int rsm_remote_post(struct rsm_import *imp, bool single)
 {
 	return rsm_msg_tell(imp->remote->conn, single) ? DAT_RSM_CONN_ABORTED : DAT_RSM_OK;

@@ -2,9 +2,8 @@
 /*
  * The kernel's half of the rings of imports; letters refer to <rdma/dat_rsm.h>.
  *
- * Nothing that is read from a page is trusted: the tail is read once and compared with a
- * private index, an entry is copied once and the copy is what gets checked.  A process that
- * writes what no library would loses its import.
+ * The pages are not trusted: the tail is read once and compared with a private index, and an entry
+ * is copied once and the copy is checked.  Invalid content cuts the import.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -32,14 +31,12 @@ static struct dat_rsm_status *ring_status(const struct rsm_ring *r)
 	return r->status.va;
 }
 
-/* Shared memory. */
-
 static bool ring_has_entry(const struct rsm_ring *r)
 {
 	return READ_ONCE(ring_submit(r)->tail) != READ_ONCE(r->head);
 }
 
-/* Entries that were not fetched; more than there are in a ring: the tail is wild. */
+/* Returns the number of entries posted and not taken; invalid if it exceeds RSM_RING_ENTRIES. */
 static u32 ring_waiting(const struct rsm_ring *r)
 {
 	return smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
@@ -50,7 +47,7 @@ static void ring_fetch(const struct rsm_ring *r, u32 index, struct dat_rsm_entry
 	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
 
 	memcpy(e, &entries[index & (RSM_RING_ENTRIES - 1)], sizeof(*e));
-	/* The compiler must not fetch it again for later checks. */
+	/* The compiler must not read the original again. */
 	barrier();
 }
 
@@ -61,7 +58,7 @@ static void ring_set_armed(struct rsm_ring *r, bool armed)
 	r->armed = armed;
 }
 
-/* Returns true if there has been an entry already. */
+/* Sets NEED_KICK.  Returns true if the ring has an entry already. */
 static bool ring_arm(struct rsm_ring *r)
 {
 	ring_set_armed(r, true);
@@ -73,8 +70,6 @@ static void ring_show_done(const struct rsm_ring *r)
 {
 	smp_store_release(&ring_status(r)->done, r->done);	/* (G) */
 }
-
-/* Entries. */
 
 static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *e)
 {
@@ -91,7 +86,7 @@ static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *
 	return 0;
 }
 
-/* Data of an entry that was checked. */
+/* Returns the address of the data of a checked entry. */
 static void *ring_data(const struct rsm_ring *r, u32 data)
 {
 	return page_address(r->data.pages[data >> PAGE_SHIFT]) + offset_in_page(data);
@@ -142,7 +137,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 	return ret;
 }
 
-/* The last entry was malformed, or failed: the import has come to its end. */
+/* Ends the import after an entry was malformed or has failed. */
 static void ring_kill(struct rsm_ring *r)
 {
 	if (!r->dead)
@@ -158,7 +153,7 @@ static void ring_cut(struct work_struct *work)
 	rsm_conn_hang_up(r->conn);
 }
 
-/* Because of what the process has written, or of what has become of the connection. */
+/* Kills the ring; if the process wrote an invalid entry or index, says so in the status. */
 static void ring_refuse(struct rsm_ring *r, int err)
 {
 	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)
@@ -166,7 +161,7 @@ static void ring_refuse(struct rsm_ring *r, int err)
 	ring_kill(r);
 }
 
-/* Entries that can be posted now, or -EOVERFLOW. */
+/* Returns the number of entries that can be posted now, or -EOVERFLOW. */
 static int ring_batch(const struct rsm_ring *r)
 {
 	u32 n = ring_waiting(r);
@@ -176,13 +171,13 @@ static int ring_batch(const struct rsm_ring *r)
 	return min(n, RSM_RING_WRS - (r->head - r->done));
 }
 
-/* What is told of completions: the last of a batch, and some, so that room is made early. */
+/* The last of a batch is signalled, and every RSM_RING_TELL-th, so that room is made early. */
 static bool ring_is_silent(const struct rsm_ring *r, bool last)
 {
 	return !last && (r->head + 1) % RSM_RING_TELL;
 }
 
-/* Post @n entries.  After one that was not posted the ring is dead. */
+/* Posts @n entries.  An entry that cannot be posted kills the ring. */
 static void ring_post_batch(struct rsm_ring *r, u32 n)
 {
 	struct dat_rsm_entry e;
@@ -198,13 +193,13 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	}
 }
 
-/* Post what there is, as far as there is room.  Returns whether there was something. */
+/* Posts the entries for which there is room.  Returns true if it posted any. */
 static bool ring_post(struct rsm_ring *r)
 {
 	u32 begin = r->head;
 	int n;
 
-	/* Nothing completes meanwhile, for want of the lock: it has an end. */
+	/* The loop ends: completions need the lock, so no room is made meanwhile. */
 	while (!r->dead) {
 		n = ring_batch(r);
 		if (n < 0)
@@ -216,13 +211,13 @@ static bool ring_post(struct rsm_ring *r)
 	return r->head != begin;
 }
 
-/* The poller takes what comes.  The context outlives a ring that is not dead. */
+/* Returns true while the poller takes new entries.  The context outlives a ring that is not dead. */
 static bool ring_watched(const struct rsm_ring *r)
 {
 	return READ_ONCE(r->imp->obj.ctx->watched);
 }
 
-/* Take what there is.  A completion or the poller looks at what comes, or the ring is armed. */
+/* Posts entries.  On return a completion or the poller will look for more, or the ring is armed. */
 static void ring_look(struct rsm_ring *r)
 {
 	lockdep_assert_held(&r->lock);
@@ -233,22 +228,22 @@ static void ring_look(struct rsm_ring *r)
 	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
 		return;
 	ring_set_armed(r, false);
-	/* It was there: a tail that goes back is wild, too, and nobody runs after it. */
+	/* ring_arm() saw an entry.  If it is gone, the tail went back, which is invalid. */
 	if (!ring_post(r) && !r->dead)
 		ring_refuse(r, -EOVERFLOW);
 }
 
-/* Without the lock: what is missed this time is seen the next. */
+/* Runs without the lock: an entry that it misses is found by the next call. */
 static bool ring_has_work(const struct rsm_ring *r)
 {
 	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
 }
 
 /**
- * rsm_ring_look() - look at a ring as the poller
- * @ring: in ctx->rings, whose lock is held
+ * rsm_ring_look() - take the entries of a ring, for the poller
+ * @ring: ring in ctx->rings, whose lock is held
  *
- * Context: process.  Return: whether there was something to take.
+ * Context: process.  Return: true if it found an entry.
  */
 bool rsm_ring_look(struct rsm_ring *ring)
 {
@@ -258,7 +253,7 @@ bool rsm_ring_look(struct rsm_ring *ring)
 	return true;
 }
 
-/* Likewise, whether or not something is there: so a ring that is not watched any more is armed. */
+/* Takes the entries of a ring, if any, and arms the ring if it is not watched any more. */
 void rsm_ring_rearm(struct rsm_ring *ring)
 {
 	spin_lock_bh(&ring->lock);
@@ -266,50 +261,33 @@ void rsm_ring_rearm(struct rsm_ring *ring)
 	spin_unlock_bh(&ring->lock);
 }
 
-/* Somebody waits for what is done by now. */
-static bool ring_wakes(struct rsm_ring *r)
-{
-	bool wakes = r->waiting && (s32)(r->done - r->wake_at) > 0;
-
-	if (wakes)
-		r->waiting = false;
-	return wakes;
-}
-
-/* The process reads what the adapter has written. */
-static void ring_sync_got(struct rsm_ring *r, u32 seq)
-{
-	DAT_LMR_TRIPLET *seg = &r->got[seq % RSM_RING_WRS];
-
-	if (seg->segment_length)
-		kdat_lmr_sync_rdma_write(r->conn->ia, seg, 1);
-}
-
-/* A request has completed, in order. */
+/* Handles the completion of entry @seq; completions come in order. */
 static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 {
 	struct rsm_ring *r = conn->ring;
+	DAT_LMR_TRIPLET *got = &r->got[seq % RSM_RING_WRS];
 	bool wakes;
 
 	spin_lock_bh(&r->lock);
 	if (ok) {
-		ring_sync_got(r, seq);
+		if (got->segment_length)
+			kdat_lmr_sync_rdma_write(r->conn->ia, got, 1);
 		WRITE_ONCE(r->done, seq + 1);
 		ring_show_done(r);
 	} else {
-		/* Silent ones before it may be done; after the end nobody counts them. */
+		/* Earlier silent puts may have completed, but the ring's end makes them unknown. */
 		ring_kill(r);
 	}
 	ring_look(r);
-	wakes = ring_wakes(r);
+	wakes = r->waiting && (s32)(r->done - r->wake_at) > 0;
+	if (wakes)
+		r->waiting = false;
 	spin_unlock_bh(&r->lock);
 	if (wakes)
 		wake_up_all(&r->imp->obj.wq);
 }
 
-/* Making and freeing. */
-
-/* A chunk's pages are each of their own, so that each can be mapped and outlive the others. */
+/* alloc_pages_exact() splits a chunk into pages, each of which can be mapped and freed alone. */
 static int data_fill(struct dat_region *region, u32 chunk, gfp_t gfp)
 {
 	unsigned int i, n = RSM_RING_DATA / PAGE_SIZE, per = chunk / PAGE_SIZE;
@@ -341,7 +319,7 @@ static int data_alloc(struct dat_region *region, u32 chunk, gfp_t gfp)
 	return ret;
 }
 
-/* Large chunks make few requests of a large transfer; nobody is pressed for them. */
+/* Large chunks make a large transfer few requests, but they are not worth reclaim. */
 static int ring_alloc_data(struct rsm_ring *r)
 {
 	r->chunk = RSM_RING_CHUNK_MOST;
@@ -382,7 +360,7 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	r->done = r->head;
 	ring_submit(r)->tail = r->head;
 	ring_show_done(r);
-	/* It starts with nobody looking. */
+	/* The first entry needs a kick. */
 	ring_set_armed(r, true);
 	return r;
 }
@@ -401,7 +379,7 @@ static int ring_register(struct rsm_ring *r)
 	unsigned int i;
 	int ret;
 
-	/* Connection upcalls of all imports wait for end_lock: no process may be slow with it. */
+	/* A process may delay this call, and end_lock delays the upcalls of all imports. */
 	lockdep_assert_not_held(&r->conn->end_lock);
 	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
 		ret = rsm_conn_register(ctlr, r->conn->pz,
@@ -417,9 +395,9 @@ static int ring_register(struct rsm_ring *r)
 }
 
 /*
- * The adapter and the zone stay while ring_lock is held: rsm_ring_end() takes it after @ended is
- * set.  So either this sees @ended, or rsm_ring_end() finds the ring.  It is a lock of this import
- * alone: a process that registers slowly delays the end of its own import and nothing else.
+ * ring_lock keeps the adapter and the zone: rsm_ring_end() takes it after @ended is set, so either
+ * this function sees @ended, or rsm_ring_end() finds the ring.  Each import has a lock of its own,
+ * so a process that delays the registration delays only the end of its own import.
  */
 static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 {
@@ -438,7 +416,7 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 	list_add_tail(&(*ring)->node, &ctx->rings);
 	mutex_unlock(&ctx->rings_lock);
 	conn->done[RSM_CHANNEL_RING] = ring_completed;
-	smp_store_release(&conn->ring, *ring);	/* whole for ring_of() */
+	smp_store_release(&conn->ring, *ring);	/* pairs with ring_of() */
 	*ring = NULL;
 	return DAT_RSM_OK;
 }
@@ -460,7 +438,8 @@ static int ring_add(struct rsm_conn *conn)
 
 static struct rsm_ring *ring_of(const struct rsm_import *imp)
 {
-	return imp->remote ? smp_load_acquire(&imp->remote->conn->ring) : NULL;	/* whole */
+	/* Pairs with ring_begin(). */
+	return imp->remote ? smp_load_acquire(&imp->remote->conn->ring) : NULL;
 }
 
 void rsm_ring_end(struct rsm_conn *conn)
@@ -468,7 +447,7 @@ void rsm_ring_end(struct rsm_conn *conn)
 	struct rsm_ctx *ctx;
 	struct rsm_ring *r;
 
-	/* A call that is making the ring has made it, or has seen that the connection ended. */
+	/* After this lock no call makes a ring: it would see that the connection has ended. */
 	mutex_lock(&conn->ring_lock);
 	r = conn->ring;
 	mutex_unlock(&conn->ring_lock);
@@ -491,8 +470,6 @@ void rsm_ring_free(struct rsm_conn *conn)
 		ring_release(conn->ring);
 }
 
-/* Calls. */
-
 static const struct {
 	unsigned int	kind;
 	size_t		offset;
@@ -502,7 +479,7 @@ static const struct {
 	{ RSM_REGION_DATA,		offsetof(struct rsm_ring, data) },
 };
 
-/* The region of a kind, or NULL; it is there while the import is. */
+/* Returns the region of a kind, or NULL.  It lives as long as the import. */
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind)
 {
 	struct rsm_ring *r = ring_of(imp);
@@ -551,7 +528,7 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Returns -EAGAIN if there is reason to wait; then somebody wakes us, if we @sleep. */
+/* Returns enum dat_rsm_err, or -EAGAIN to wait; with @sleep, a wake-up will follow. */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {
 	int ret = -EAGAIN;
@@ -577,7 +554,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	DEFINE_WAIT(wait);
 	int ret;
 
-	/* Who only kicks wakes nobody, with whatever index. */
+	/* A kick without a wait must not change @wake_at. */
 	if (!deadline_ns) {
 		ret = ring_wait_for(r, index, false);
 		return ret == -EAGAIN ? DAT_RSM_TIMEOUT : ret;
@@ -592,7 +569,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
-/* With requests in flight the last of them looks when it completes; otherwise look now. */
+/* With requests in flight, a completion takes new entries; otherwise this does. */
 static void ring_kick(struct rsm_ring *r)
 {
 	spin_lock_bh(&r->lock);

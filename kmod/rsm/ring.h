@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Rings of imports: transfers that a process posts without a system call.  The protocol is
- * at the top of <rdma/dat_rsm.h>; rsm/ring.c is the only file that looks at the pages.
+ * at the top of <rdma/dat_rsm.h>; rsm/ring.c is the only file that reads the pages.
  *
- * A ring is made when the process first asks for it, and ends with the connection; its memory
- * lives as long as the import's.
+ * A ring is made when the process first asks for it.  It ends with the connection; its memory lives
+ * as long as the import.
  *
  *   ring->lock            BH spinlock, outside of conn->lock
  */
@@ -15,31 +15,32 @@
 
 #define RSM_RING_ENTRIES	128
 #define RSM_RING_DATA		262144
-/* Of it, each contiguous: the larger ones if there are such, and no chunk is part of a page. */
+/* Contiguous chunks of the data area: the larger size if the allocation succeeds; whole pages. */
 #define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
-#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* at most */
+#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* largest number */
 
 /**
  * struct rsm_ring - the ring of an import
- * @imp: whose
- * @conn: of @imp; reference held
- * @submit: struct dat_rsm_submit and the entries
- * @status: struct dat_rsm_status
- * @data: the data area; only its pages, in contiguous chunks
- * @chunk: bytes of one, which no transfer crosses; a power of two
- * @lmr: of the chunks
- * @context: likewise
- * @node: in ctx->rings
- * @lock: everything below
- * @head: entries taken; so many behind @done are under way
- * @done: entries known to be complete; silent puts are when a later entry is
- * @got: where a GET that is under way writes, at its index modulo their number; others: length 0
- * @dead: no entry is taken any more
- * @armed: the process is asked to kick
- * @waiting: somebody sleeps until @wake_at is done
- * @wake_at: the first that somebody sleeps for
- * @cut: end of an import whose ring is dead
+ * @imp: import
+ * @conn: connection of @imp; reference held
+ * @submit: struct dat_rsm_submit and the entries, written by the process
+ * @status: struct dat_rsm_status, written by the driver
+ * @data: data area; only its pages, in contiguous chunks
+ * @chunk: bytes of a chunk, which no transfer crosses; a power of two
+ * @lmr: registrations of the chunks
+ * @context: lmr_contexts of the chunks
+ * @node: entry in ctx->rings
+ * @lock: lock of all members below
+ * @head: number of entries taken; those from @done on are in flight
+ * @done: number of entries known to have completed; silent puts complete with a later entry
+ * @got: memory that GETs in flight write to, by index modulo the array's length; length 0 for
+ *	other entries
+ * @dead: flag: no more entries are taken
+ * @armed: flag: NEED_KICK is set
+ * @waiting: flag: a thread sleeps until entry @wake_at is done
+ * @wake_at: lowest index that a thread sleeps for
+ * @cut: work that ends the import of a dead ring
  */
 struct rsm_ring {
 	struct rsm_import	*imp;
@@ -67,14 +68,14 @@ bool rsm_ring_look(struct rsm_ring *ring);
 void rsm_ring_rearm(struct rsm_ring *ring);
 
 /**
- * rsm_ring_end() - its connection has ended
- * @conn: of an import; rsm_conn_end() has returned
+ * rsm_ring_end() - end the ring of a connection, if it has one
+ * @conn: connection of an import, after rsm_conn_end()
  *
- * Context: sleeps; nothing held that cutting the import takes.
+ * Context: may sleep; no lock that a cut of the import takes.
  */
 void rsm_ring_end(struct rsm_conn *conn);
 
-/* The import's memory goes.  Context: sleeps. */
+/* Frees the ring of a connection, if it has one.  Context: may sleep. */
 void rsm_ring_free(struct rsm_conn *conn);
 
 #endif /* _DAT_RSM_RING_H */

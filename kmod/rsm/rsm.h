@@ -8,31 +8,30 @@
  *    ├ rsm_import         a connection to a segment; holds a reference on the export
  *    └ rsm_localmem       locked memory for transfers; has rsm_mem
  *
- * Objects are found by id, under RCU, and live while their kref is held; what they do for
- * others ends earlier, in three steps that rsm_obj_end() takes for one of them and
- * the end of a context for all at once:
+ * Objects are looked up by id under RCU.  A kref keeps their memory.  An object ends earlier, in
+ * three steps, which rsm_obj_end() takes for one object and the end of a context for all of its
+ * objects at once:
  *
- *   stop     nobody finds it any more, imports are cut, windows show trash
- *   wait     for a grace period of rsm_transfers, after which none is under way
- *   drop     unpin
+ *   stop     lookups fail, imports are cut, windows show a page of zeros
+ *   wait     for a grace period of rsm_transfers, after which no transfer uses the object
+ *   drop     unpin the memory
  *
- * A transfer looks at import->cut and at the pages of the segment under rsm_transfers, for
- * no more than a page at a time and without page faults.  So nobody, least of all an
- * importer whose memory is slow to fault in, can hold up the end of a segment.  It is SRCU
- * because who waits is a process that wants its memory back: that must not take until all
- * that others have given to RCU to free is freed, which importers can make a lot.
+ * A transfer reads import->cut and the pages of the segment under rsm_transfers, for one page at a
+ * time and without page faults.  So an importer whose memory is slow to fault in cannot delay the
+ * end of a segment.  rsm_transfers is SRCU, because a process waits for it to get its memory back:
+ * the wait must not depend on the RCU callbacks of others, of which importers can queue many.
  *
  * Locks, outer to inner:
  *
- *   node->ctlr_lock       mutex: which adapters there are and are open; not held while one
- *                         is opened or closed: that takes its time, and is a state of it
+ *   node->ctlr_lock       mutex: list and states of the adapters; not held while an adapter is
+ *                         opened or closed, which takes long and is a state of its own
  *   export->rebind_lock     mutex: one rebind at a time
- *   node->lock            mutex: who is published, who imports what; never held while
- *                         user memory is touched, windows are zapped, or memory is reclaimed
- *   import->map_lock      mutex, not inside node->lock but inside mmap_lock: what the window
- *                         shows; never held while user memory is touched or memory is reclaimed
- *   ctx->rings_lock       mutex, inside conn->ring_lock and outside of ring->lock: the rings that
- *                         the poller looks at; nothing under it waits for a peer or a process
+ *   node->lock            mutex: published segments and their importers; never held while user
+ *                         memory is accessed, windows are zapped, or memory is reclaimed
+ *   import->map_lock      mutex, inside mmap_lock, not inside node->lock: content of the window;
+ *                         never held while user memory is accessed or memory is reclaimed
+ *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings for the poller;
+ *                         its holders wait for no peer and no process
  *   obj->lock             spinlock: events
  */
 #ifndef _DAT_RSM_H
@@ -53,14 +52,14 @@
 #include "poller.h"
 #include "region.h"
 
-/* Bytes of a segment, and of the room that its window has among page offsets. */
+/* Largest segment, in bytes, and the distance of windows in the file's offsets. */
 #define RSM_MAX_SHIFT	40
 #define RSM_MAX_LENGTH	BIT_ULL(RSM_MAX_SHIFT)
 
-/* VMAs of an import's window: each is zapped when the segment is withdrawn or rebound. */
+/* VMAs of a window: a withdrawal and a rebind zap each. */
 #define RSM_MAX_MAPS	1024
 
-/* Adapters of a node, counted from the first one that it has seen. */
+/* Adapters that a node numbers, including those that are gone. */
 #define RSM_MAX_CTLRS	63
 
 struct key;
@@ -71,20 +70,20 @@ struct rsm_remote;
 struct rsm_survey;
 struct seq_file;
 
-/* Transfers of all, each from page to page; see the top of this file. */
+/* Read side: a transfer, one page at a time; see the top of this file. */
 extern struct srcu_struct rsm_transfers;
 
-/* Context: sleeps.  Until no transfer goes on that has seen what was before. */
+/* Waits until all transfers that may have read an old state have left it.  Context: may sleep. */
 static inline void rsm_transfers_wait(void)
 {
 	synchronize_srcu_expedited(&rsm_transfers);
 }
 
 /**
- * struct rsm_table - where other nodes are
- * @rcu: it is looked at under RCU
- * @count: of @nodes
- * @nodes: checked
+ * struct rsm_table - addresses of other nodes
+ * @rcu: head for the deferred free, since lookups run under RCU
+ * @count: number of @nodes
+ * @nodes: nodes, checked
  */
 struct rsm_table {
 	struct rcu_head		rcu;
@@ -94,9 +93,9 @@ struct rsm_table {
 
 /**
  * struct rsm_user - a user of a node
- * @refs: contexts; lock of node->users
+ * @refs: number of contexts; lock of node->users
  * @objs: number of exports and imports; grows under node->lock
- * @served: connections of importers to its segments; grows under node->lock
+ * @served: number of connections of remote importers to the user's segments; grows under node->lock
  */
 struct rsm_user {
 	unsigned int	refs;
@@ -107,26 +106,26 @@ struct rsm_user {
 /**
  * struct rsm_node - RSM in a network namespace
  * @lock: see the top of this file
- * @segs: published exports by segment id; to store in a place that is reserved, @lock
- * @next_auto: where the search for an automatic id begins
+ * @segs: published exports by segment id; an export replaces its reserved entry under @lock
+ * @next_auto: id at which the search for an automatic segment id begins
  * @id: node id; changes under @lock, while there are no objects
  * @objs: number of exports and imports; grows under @lock
  * @users: struct rsm_user by uid
- * @net: the namespace, which holds the node
+ * @net: network namespace, which owns the node
  * @ctlr_lock: see the top of this file
- * @ctlrs: struct rsm_ctlr: adapters that are open, or are being opened or closed; @ctlr_lock
- * @ctlr_changes: of their states, so far; @ctlr_lock to write
- * @ctlr_wq: who waits for @ctlr_changes
- * @names: of adapters: number n is at n - 1, for as long as the node lives; @ctlr_lock, but
- *	for who knows the number to be one
- * @nr_names: of them; @ctlr_lock
- * @table: or NULL; changed under @ctlr_lock, read under RCU
- * @key_lock: spinlock: @key
- * @key: logon key with the cluster key, reference held, or NULL
- * @trusts: the administrator has said that all hosts of the network are trusted
- * @survey_lock: one survey at a time; outer to @ctlr_lock
- * @surveys: that have begun; @survey_lock
- * @survey: what the last one found, or NULL; @survey_lock
+ * @ctlrs: struct rsm_ctlr of adapters that are open, or are being opened or closed; @ctlr_lock
+ * @ctlr_changes: number of changes of their states; written under @ctlr_lock
+ * @ctlr_wq: wait queue for @ctlr_changes
+ * @names: adapter names; number n is at n - 1 and never changes; @ctlr_lock, not needed to read the
+ *	name of a valid number
+ * @nr_names: number of @names; @ctlr_lock
+ * @table: table of other nodes, or NULL; changed under @ctlr_lock, read under RCU
+ * @key_lock: spinlock of @key
+ * @key: logon key with the cluster key; reference held; or NULL
+ * @trusts: flag: the administrator trusts all hosts of the network
+ * @survey_lock: lock of @surveys and @survey; held by a survey; outer to @ctlr_lock
+ * @surveys: number of surveys begun
+ * @survey: result of the last survey, or NULL
  */
 struct rsm_node {
 	struct mutex		lock;		/* see the top of this file */
@@ -153,11 +152,11 @@ struct rsm_node {
 
 /**
  * struct rsm_file - an open file of /dev/rsm
- * @mm: of the opener; nobody else may use the file, since addresses are meant in it
+ * @mm: address space of the opener; no other process may use the file, whose calls take addresses
  * @net: network namespace of the opener
- * @inode: anonymous; see dat_mapping_alloc()
- * @lock: opening of @ctx
- * @ctx: set once, with release
+ * @inode: anonymous inode; see dat_mapping_alloc()
+ * @lock: lock of the creation of @ctx
+ * @ctx: context, or NULL; set once, with release
  */
 struct rsm_file {
 	struct mm_struct	*mm;
@@ -169,10 +168,10 @@ struct rsm_file {
 
 static inline struct rsm_ctx *rsm_file_ctx(struct rsm_file *file)
 {
-	return smp_load_acquire(&file->ctx);	/* whole since it was opened */
+	return smp_load_acquire(&file->ctx);	/* pairs with rsm_cmd_open() */
 }
 
-/* Kinds of region in an mmap offset; the slots are of no object, the others of an import. */
+/* Kinds of region in an mmap offset: the file's slots, and parts of an import's ring. */
 enum rsm_region_kind {
 	RSM_REGION_SLOTS	= 5,
 	RSM_REGION_SUBMIT	= 6,
@@ -181,25 +180,25 @@ enum rsm_region_kind {
 };
 
 /**
- * struct rsm_ctx - an open file that has become one of RSM
- * @mm: whose memory and whose file it is
- * @node: of the file's network namespace, which the file holds
- * @mapping: of the file; windows are zapped through it
- * @objs: by id, from 1
- * @next_id: where the search for a free id begins
- * @slots: struct dat_rsm_slot, by id - 1, and that of @mm
- * @mn: tells of the end of @mm, and of changes to what is mapped
- * @uid: of the opener
- * @user: of @uid: whose places its exports and imports take
- * @ended: objects are being stopped, or have been; bit 0
+ * struct rsm_ctx - context of an open file after DAT_IOC_RSM_OPEN
+ * @mm: address space of the opener
+ * @node: node of the file's network namespace; the file holds the namespace
+ * @mapping: mapping of the file, for zaps of windows
+ * @objs: objects by id, from 1
+ * @next_id: id at which the search for a free one begins
+ * @slots: struct dat_rsm_slot by id - 1, and one slot for @mm
+ * @mn: notifier of the end of @mm and of changes of its mappings
+ * @uid: user id of the opener
+ * @user: user of @uid, whose quota covers exports and imports
+ * @ended: bit 0: the objects are being stopped, or are stopped
  * @ending: stopped objects, linked by their RCU heads; set before @end_work is queued
- * @busy: transfers may be in progress on them; likewise
- * @end_work: waits for transfers and peers, then frees @ending
- * @drain_deadline: once it is ended: in jiffies, until when peers may take to hear the last
- * @rings_lock: mutex, inside conn->ring_lock: @rings
+ * @busy: flag: transfers may be in progress on @ending; set before @end_work is queued
+ * @end_work: work that waits for transfers and peers, then frees @ending
+ * @drain_deadline: time until which the end waits for acknowledgements of peers, in jiffies
+ * @rings_lock: mutex of @rings; see the top of this file
  * @rings: struct rsm_ring, from registration to the end of the connection
- * @poller: looks at @rings, if the process asked for that
- * @watched: it does now; rings read it under their locks
+ * @poller: poller of @rings; runs if the process has enabled it
+ * @watched: flag: the poller runs; read under the locks of rings
  */
 struct rsm_ctx {
 	struct mm_struct	*mm;
@@ -223,19 +222,19 @@ struct rsm_ctx {
 };
 
 /**
- * struct rsm_obj - what all objects begin with
+ * struct rsm_obj - common first member of all objects
  * @type: enum dat_rsm_type
- * @id: in ctx->objs
- * @ref: memory lives while it is held
- * @rcu: lookups are under RCU
- * @ctx: valid until the object is dropped
- * @lock: everything below
- * @slot: in ctx->slots; NULL once stopped
- * @generation: of the connection
- * @pending: events that nobody has consumed
- * @cut: an import whose segment is gone; also read under RCU by transfers
- * @stopped: the object is no more; of local memory also read under RCU by transfers
- * @wq: those who wait for events, and pollers
+ * @id: id in ctx->objs
+ * @ref: reference count; the last put frees the memory
+ * @rcu: head for the deferred free, since lookups run under RCU
+ * @ctx: context; valid until the object is dropped
+ * @lock: lock of all members below
+ * @slot: slot in ctx->slots; NULL once the object is stopped
+ * @generation: generation of the connection
+ * @pending: number of events that have not been consumed
+ * @cut: flag: the segment of an import is gone; transfers read it under rsm_transfers
+ * @stopped: flag: the object has ended; transfers read it under RCU
+ * @wq: wait queue for events, also of poll()
  */
 struct rsm_obj {
 	enum dat_rsm_type	type;
@@ -254,15 +253,15 @@ struct rsm_obj {
 
 /**
  * struct rsm_mem - pinned pages
- * @mm: charged for them
+ * @mm: address space whose locked-memory limit is charged
  * @length: bytes
- * @lmr: registration of a segment that an adapter reaches; it holds the pages, and @npages is 0
- * @rkey: of @lmr
- * @budget: pages that count against the node's budget
+ * @lmr: registration with an adapter, which pins the pages, so that @npages is 0; or NULL
+ * @rkey: key of @lmr
+ * @budget: number of pages charged to the budget of exported memory
  * @npages: number of pages in @pages
- * @exported: of a segment
- * @writable: transfers may write
- * @pages: in order
+ * @exported: flag: memory of a segment
+ * @writable: flag: transfers may write
+ * @pages: pages in order
  */
 struct rsm_mem {
 	struct mm_struct	*mm;
@@ -280,30 +279,29 @@ struct rsm_mem {
  * struct rsm_export - a segment
  * @obj: base
  * @flags: DAT_RSM_REBINDABLE, ...
- * @uid: of the creator
- * @unlimited: the creator may use what resources it likes
- * @gid: of the creator
- * @umask_perm: for those who are in no list
+ * @uid: user id of the creator
+ * @unlimited: flag: the creator's quota does not bound the importers
+ * @gid: group id of the creator
+ * @umask_perm: permissions of importers that @acl does not list
  * @length: bytes
- * @addr: of the memory, as last bound; node->lock
- * @mem: changed under node->lock, read under rsm_transfers
- * @segid: 0: not published; node->lock
- * @withdrawing: it is not found by @segid any more, but importers are still being waited for;
- *	node->lock
- * @acl: who may import, or NULL; node->lock
- * @acl_count: of them; node->lock
- * @imports: connections; node->lock.  An import leaves the list only after its window was zapped
- * @rebind_lock: serializes rebinds from the swap of the pages until all windows are zapped; outside
+ * @addr: address of the memory, as last bound; node->lock
+ * @mem: memory; changed under node->lock, read under rsm_transfers
+ * @segid: segment id, or 0 while not published; node->lock
+ * @withdrawing: flag: lookups of @segid fail, and the end waits for importers; node->lock
+ * @acl: access list, or NULL; node->lock
+ * @acl_count: number of entries of @acl; node->lock
+ * @imports: loopback imports; node->lock; an import leaves the list after its window is zapped
+ * @rebind_lock: lock of a rebind, from the swap of the pages until all windows are zapped; outside
  *	node->lock
  * @rebinds: number of rebinds; node->lock
- * @shared: there has been one, so transfers may be under way; node->lock
- * @ctlr: adapter, reference held until it is dropped; NULL: loopback
- * @pz: zone of @mem and of all endpoints of importers
- * @peers: struct rsm_conn, those that are not to end; node->lock
- * @conns: connections, also those that are ending; obj.wq
- * @importers: number of @conns whose peer was told the key
- * @rebinds_pending: of them, those that may use the memory of before; obj.wq
- * @calls: that use @ctlr and @pz, under way; obj.wq
+ * @shared: flag: an import has existed, so transfers may be in progress; node->lock
+ * @ctlr: adapter; reference held until the export is dropped; NULL: loopback
+ * @pz: zone of @mem and of the endpoints of all importers
+ * @peers: struct rsm_conn that have not been told to end; node->lock
+ * @conns: number of connections, also of those that are ending; waited for at obj.wq
+ * @importers: number of connections whose peer has been sent the key
+ * @rebinds_pending: number of connections whose peer may use the old memory; waited for at obj.wq
+ * @calls: number of calls in progress that use @ctlr and @pz; waited for at obj.wq
  */
 struct rsm_export {
 	struct rsm_obj		obj;
@@ -335,16 +333,16 @@ struct rsm_export {
 /**
  * struct rsm_import - a connection to a segment
  * @obj: base
- * @remote: what it has of an adapter; NULL: loopback
- * @length: of the segment
- * @export: loopback: the segment; reference held
- * @node: in export->imports until it is cut and its window zapped; node->lock
- * @rebinds: export->rebinds when its window was last zapped, or when it connected; node->lock
+ * @remote: adapter's part; NULL: loopback
+ * @length: bytes of the segment
+ * @export: loopback: segment; reference held
+ * @node: entry in export->imports until the import is cut and its window zapped; node->lock
+ * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @window: number of its window
+ * @window: number of the window
  * @map_lock: see the top of this file
  * @maps: number of VMAs of the window, at most RSM_MAX_MAPS; @map_lock
- * @trash: what the window shows after a cut; made with the first VMA, under @map_lock
+ * @trash: page that the window shows after a cut; allocated with the first VMA; @map_lock
  */
 struct rsm_import {
 	struct rsm_obj		obj;
@@ -363,8 +361,8 @@ struct rsm_import {
 /**
  * struct rsm_localmem - locked memory
  * @obj: base
- * @addr: where it was mapped when it was locked
- * @mem: read under RCU by transfers
+ * @addr: address at which the memory was mapped when it was locked
+ * @mem: memory; transfers read it under RCU
  */
 struct rsm_localmem {
 	struct rsm_obj		obj;
@@ -388,12 +386,12 @@ static inline struct rsm_localmem *to_rsm_localmem(struct rsm_obj *obj)
 }
 
 /**
- * struct rsm_ucmd - a call under way
- * @file: of the caller
- * @ctx: of @file; NULL if the operation needs none
+ * struct rsm_ucmd - an ioctl in progress
+ * @file: file of the caller
+ * @ctx: context of @file; NULL if the operation needs none
  * @arg: private copy of the argument
- * @made: object that the call made, published, with a reference
- * @made_file: file that it made, for a descriptor that is reserved
+ * @made: published object that the call has made; reference held
+ * @made_file: file that the call has made, for a reserved descriptor
  */
 struct rsm_ucmd {
 	struct file	*file;
@@ -405,7 +403,7 @@ struct rsm_ucmd {
 
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
-/* Runs the ends of contexts, which wait for peers, but never for one of their kind. */
+/* Workqueue of the ends of contexts.  They wait for peers, but not for each other. */
 extern struct workqueue_struct *rsm_end_wq;
 
 /* poller.c */
@@ -433,7 +431,7 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
-/* How many of so many places one user may have. */
+/* Returns one user's quota of @places. */
 unsigned int rsm_user_share(unsigned int places);
 
 /* rsm/mem.c */
@@ -486,7 +484,7 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number);
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active);
 int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg);
 
-/* rsm/serve.c: what exports have of adapters */
+/* rsm/serve.c: the adapters' part of exports */
 int rsm_serve_init(void);
 void rsm_serve_exit(void);
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr);
@@ -497,7 +495,7 @@ void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem);
 void rsm_serve_rebind_wait(struct rsm_export *exp);
 void rsm_serve_post(struct rsm_export *exp, bool single);
 
-/* rsm/remote.c: what imports have of adapters */
+/* rsm/remote.c: the adapters' part of imports */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg);
 void rsm_remote_end(struct rsm_import *imp);
@@ -506,13 +504,13 @@ int rsm_remote_post(struct rsm_import *imp, bool single);
 
 /**
  * struct rsm_transfer - a call that transfers
- * @ctx: of the caller
- * @imp: reference held
- * @put: or a get
- * @interruptible: by any signal; else by those that kill
+ * @ctx: context of the caller
+ * @imp: import; reference held
+ * @put: flag: a put, not a get
+ * @interruptible: flag: any signal ends the call, not only a fatal one
  * @e: entries, checked against the segment
- * @count: of them
- * @done: result: entries that were carried out
+ * @count: number of entries
+ * @done: result: number of entries carried out
  */
 struct rsm_transfer {
 	struct rsm_ctx			*ctx;
@@ -524,7 +522,7 @@ struct rsm_transfer {
 	u32				done;
 };
 
-/* rsm/stage.c: their transfers, other than those of rings */
+/* rsm/stage.c: transfers across an adapter by calls; rsm/ring.c has those of rings */
 int rsm_stage_io(struct rsm_transfer *t);
 
 /* rsm/auth.c */
@@ -537,10 +535,10 @@ int rsm_stage_io(struct rsm_transfer *t);
  */
 int rsm_auth_ready(struct rsm_node *node);
 
-/* Have a logon key of the caller be the cluster key; @serial 0: none.  Return: enum dat_rsm_err. */
+/* Makes a logon key of the caller the cluster key; @serial 0: no key.  Return: enum dat_rsm_err. */
 int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 
-/* rsm/node.c; likewise */
+/* rsm/node.c; the rest is in rsm/rdma.h */
 int rsm_nodes(struct rsm_ucmd *ucmd);
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exporter's side of connections.  Nobody of the exporting process has a part in it: a
- * request is answered in the upcall of the adapter, and what connects is cut when the
- * segment is withdrawn.
+ * The exporter's side of connections.  The exporting process takes no part in it: an upcall of the
+ * adapter answers a request, and a withdrawal of the segment cuts all connections.
  *
- * A connection is in export->peers until somebody wants its end, the peer or the segment.
- * Who takes it out has its work end it; who must know that nobody reaches the memory any
- * more waits until all are gone, see rsm_serve_wait().
+ * A connection is in export->peers until the peer or the segment ends it.  The thread that removes
+ * it from the list queues its end_work.  rsm_serve_wait() waits until all works have run, after
+ * which no peer reaches the memory.
  */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
@@ -15,13 +14,13 @@
 
 #include "rsm/rdma.h"
 
-#define REBIND_TIMEOUT	(10 * HZ)	/* with peers that are told of a new key */
+#define REBIND_TIMEOUT	(10 * HZ)	/* for a peer's acknowledgement of a new key */
 
 static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
 MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
-/* Ends sleep until the object layer's own works are done, so these must not fill its queue. */
+/* An end sleeps until works of dat_wq and rsm_wq are done, so it must not occupy those queues. */
 static struct workqueue_struct *serve_wq;
 
 int rsm_serve_init(void)
@@ -70,8 +69,6 @@ static void serve_drop(struct rsm_conn *conn)
 	queue_work(serve_wq, &conn->end_work);
 }
 
-/* Upcalls. */
-
 static void serve_events(struct rsm_conn *conn, bool single, u32 events)
 {
 	struct rsm_export *exp = conn->owner;
@@ -118,7 +115,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
-	/* A list would be worth nothing if a node that is in no table could be in it. */
+	/* A node that is in no table can claim any id, so it cannot match an access list. */
 	if (!conn->known && exp->acl_count)
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
@@ -128,7 +125,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	return ret;
 }
 
-/* Connections that are ending count, too: they have queue pairs. */
+/* Counts connections that are ending, too, since they have queue pairs. */
 static bool serve_has_room(const struct rsm_export *exp)
 {
 	unsigned int share = rsm_user_share(RSM_MAX_SERVED);
@@ -137,7 +134,7 @@ static bool serve_has_room(const struct rsm_export *exp)
 	       (exp->unlimited || atomic_read(&exp->obj.ctx->user->served) < share);
 }
 
-/* From here on a rebind tells the peer of the new key, and events go to it. */
+/* Fills in the grant.  After that, rebinds and events of the segment are sent to the peer. */
 static int serve_grant(struct rsm_conn *conn)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
@@ -167,7 +164,10 @@ static int serve_grant(struct rsm_conn *conn)
 	return ret;
 }
 
-/* Flushes are reads, so every importer may read; its kernel sees to it that no process does. */
+/*
+ * Flushes are RDMA reads, so every importer's queue pair may read.  The importer's kernel enforces
+ * the read permission.
+ */
 static bool serve_proven(struct rsm_conn *conn)
 {
 	bool write = be32_to_cpu(conn->transcript.greeting.perm) & DAT_RSM_WRITE;
@@ -185,8 +185,8 @@ static const struct rsm_conn_ops serve_ops = {
 };
 
 /*
- * Peers that stay silent don't keep others out: the oldest of them goes, and nodes of the table
- * only when there is nobody else.  node->lock held.
+ * Evicts the oldest unproven connection if there are too many; nodes of the table are evicted last.
+ * node->lock held.
  */
 static void serve_make_room(struct rsm_ctlr *ctlr)
 {
@@ -204,8 +204,8 @@ static void serve_make_room(struct rsm_ctlr *ctlr)
 }
 
 /*
- * The segment that a peer asks for.  A stranger counts until its connection has ended, so strangers
- * leave ids, queue pairs and memory to the others.  node->lock held.
+ * Finds the segment that a peer asks for.  A stranger counts until its connection has ended, so the
+ * limit leaves ids, queue pairs and memory to known nodes.  node->lock held.
  */
 static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known,
 		      struct rsm_export **out)
@@ -220,7 +220,7 @@ static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool 
 	return DAT_RSM_OK;
 }
 
-/* Whether a connection would be of use, before one is made. */
+/* Checks that the segment exists before a connection is made. */
 static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
 {
 	struct rsm_export *exp;
@@ -232,7 +232,7 @@ static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool
 	return ret;
 }
 
-/* From here on the segment's end is the connection's. */
+/* Adds the connection to its segment, whose end ends the connection from then on. */
 static int serve_attach(struct rsm_conn *conn)
 {
 	struct rsm_ctlr *ctlr = conn->ctlr;
@@ -258,7 +258,7 @@ static int serve_attach(struct rsm_conn *conn)
 	return ret;
 }
 
-/* The peer has so long to prove what it is. */
+/* Starts the deadline for the importer's proof. */
 static void serve_start_deadline(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
@@ -267,7 +267,7 @@ static void serve_start_deadline(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* Under end_lock: whoever wants its end meanwhile waits with that. */
+/* end_lock delays a concurrent rsm_conn_end(). */
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer *answer = &conn->transcript.answer;
@@ -304,7 +304,7 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	conn->transcript.greeting = *g;
 	conn->transcript.answer = *answer;
 	get_random_bytes(conn->transcript.answer.nonce, sizeof(conn->transcript.answer.nonce));
-	/* Once attached, an unpublish may end and put the connection once end_lock is free. */
+	/* Once the connection is attached and end_lock is free, an unpublish may end and put it. */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr);
@@ -319,13 +319,16 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	return ret;
 }
 
-/* A process can't have such a port, unless it may do anything anyway; with TCP see cm.c. */
+/*
+ * Returns true for a source port that an unprivileged process cannot have.  With iWARP the port says
+ * nothing; see verbs/cm.c.
+ */
 static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 {
 	return ctlr->iwarp || (port && port < PROT_SOCK);
 }
 
-/* Copy and check a greeting.  False: it has another version, or comes from no kernel of RSM. */
+/* Copies and checks a greeting.  Returns false if it is not from a kernel with this version. */
 static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 			  const DAT_CR_PARAM *param)
 {
@@ -374,15 +377,13 @@ void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	serve_request(arg, event->event_data.cr_arrival_event_data.cr_handle);
 }
 
-/* For exports. */
-
 /**
- * rsm_serve_open() - have what a segment of an adapter needs
+ * rsm_serve_open() - open the adapter and make the zone of a segment
  * @exp: export, not published
- * @node: its node
+ * @node: node of the export
  * @ctlr: number of the controller
  *
- * Context: sleeps.  Return: enum dat_rsm_err; to be undone by rsm_serve_close().
+ * Context: may sleep.  Return: enum dat_rsm_err; undone by rsm_serve_close().
  */
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 {
@@ -402,32 +403,34 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 	return rsm_dat_error(rc);
 }
 
-/* Nobody is connected, and there is no memory in the zone any more.  Context: sleeps. */
+/* Undoes rsm_serve_open(); no connection and no memory is left in the zone.  Context: may sleep. */
 void rsm_serve_close(struct rsm_export *exp)
 {
 	kdat_pz_free(exp->pz);
 	rsm_ctlr_put(exp->ctlr);
 }
 
-/* The segment is withdrawn.  Context: node->lock held. */
+/* Starts the end of all connections of a withdrawn segment.  Context: node->lock held. */
 void rsm_serve_cut(struct rsm_export *exp)
 {
 	while (!list_empty(&exp->peers))
 		serve_drop(list_first_entry(&exp->peers, struct rsm_conn, entry));
 }
 
-/* Until nobody reaches the memory who was cut.  Context: sleeps. */
+/* Waits until no peer that was cut reaches the memory.  Context: may sleep. */
 void rsm_serve_wait(struct rsm_export *exp)
 {
 	wait_event(exp->obj.wq, !atomic_read(&exp->conns));
 }
 
 /**
- * rsm_serve_rebind() - the segment has other memory now
+ * rsm_serve_rebind() - send the key of a segment's new memory
  * @exp: export
- * @mem: that memory
+ * @mem: new memory
  *
- * Context: node->lock held.  That of before is in use until rsm_serve_rebind_wait() returns.
+ * The old memory is in use until rsm_serve_rebind_wait() returns.
+ *
+ * Context: node->lock held.
  */
 void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem)
 {
@@ -447,7 +450,7 @@ static bool serve_rebinds_done(const struct rsm_export *exp)
 	return !atomic_read(&exp->rebinds_pending);
 }
 
-/* Those that do not answer are cut.  Context: sleeps. */
+/* Waits until no peer uses the old memory; cuts peers that do not answer.  Context: may sleep. */
 void rsm_serve_rebind_wait(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->ctlr->node;
@@ -463,7 +466,7 @@ void rsm_serve_rebind_wait(struct rsm_export *exp)
 	wait_event(exp->obj.wq, serve_rebinds_done(exp));
 }
 
-/* An event for each importer.  Context: node->lock held. */
+/* Sends an event to each importer.  Context: node->lock held. */
 void rsm_serve_post(struct rsm_export *exp, bool single)
 {
 	struct rsm_conn *conn;
