@@ -231,8 +231,8 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
  * Returns true if a completion may take the fast path.  A request must be the oldest in flight
  * after @ahead others, so that it has no unsignalled predecessor.
  */
-static __always_inline bool takes_fast_path(const struct dat_conn *conn, const struct dat_completion *c,
-				     u32 ahead, bool recv)
+static __always_inline bool takes_fast_path(const struct dat_conn *conn,
+					    const struct dat_completion *c, u32 ahead, bool recv)
 {
 	const struct dat_slot *slot = c->slot;
 
@@ -245,7 +245,7 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn, const s
 
 /* Returns the number of consecutive fast-path completions from @c, all requests or all receives. */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
-				     const struct dat_completion *end)
+				    const struct dat_completion *end)
 {
 	bool recv = c->slot->recv;
 	u32 n = 0;

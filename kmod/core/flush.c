@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Without a connection the entries in the rings of an endpoint complete as flushed.  Those of a freed
- * endpoint are dropped.
+ * Without a connection the entries in the rings of an endpoint complete as flushed.  Those of a
+ * freed endpoint are dropped.
  */
 #include "core/conn.h"
 #include "core/dat.h"

@@ -148,8 +148,8 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 }
 
 /*
- * Signals a request of a device that completes requests out of order: siw reorders flushes, too, see
- * silent_status().
+ * Signals a request of a device that completes requests out of order: siw reorders flushes, too,
+ * see silent_status().
  */
 static void sq_signal_unordered(struct ib_send_wr *wr)
 {

@@ -124,10 +124,11 @@ static void face_unpublish(struct dat_obj *obj)
 static void cache_forget_ia(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_handle_cache[0];
+	struct dat_obj __rcu **end = place + sizeof(kdat_handle_cache) / sizeof(*place);
 	struct dat_obj *obj;
 
 	rcu_read_lock();
-	for (; place != kdat_handle_cache[0] + sizeof(kdat_handle_cache) / sizeof(*place); place++) {
+	for (; place != end; place++) {
 		obj = rcu_dereference(*place);
 		if (obj && obj->ia == ia)
 			cache_forget(place, obj);

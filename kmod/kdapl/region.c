@@ -339,7 +339,8 @@ DAT_RETURN kdat_va_type_check(DAT_VA_TYPE va_type, DAT_RETURN bad)
  * Context: may sleep.  Return: the memory, to be freed by dat_kmem_free() or kept by an LMR; or an
  * ERR_PTR for kdat_mem_error().
  */
-struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r, u64 *start)
+struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r,
+				 u64 *start)
 {
 	const struct kdat_mem_kind *kind = kdat_mem_kind(r->type);
 

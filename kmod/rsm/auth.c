@@ -201,8 +201,8 @@ void rsm_auth_prove(struct rsm_conn *conn)
 }
 
 /*
- * Repeats the proof of an importer that waits for its grant.  siw does not process data that arrives
- * while it completes an accept, until more data arrives.
+ * Repeats the proof of an importer that waits for its grant.  siw does not process data that
+ * arrives while it completes an accept, until more data arrives.
  */
 void rsm_auth_prove_again(struct rsm_conn *conn)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls of RSM, and their dispatcher, the only place where arguments are copied.  How
- * a call went is said in the argument; see the top of <rdma/dat_rsm.h>.
+ * The ioctls of RSM and their dispatcher, the only place where arguments are copied.  The argument
+ * contains the result of the call; see the top of <rdma/dat_rsm.h>.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -11,7 +11,7 @@
 #include "device.h"
 #include "rsm/rsm.h"
 
-/* What every argument begins with. */
+/* Common first members of all arguments. */
 struct rsm_head {
 	u32 size;
 	u32 err;
@@ -39,11 +39,11 @@ union rsm_arg {
 };
 
 /**
- * struct rsm_op - what a number stands for
- * @fn: do it; enum dat_rsm_err, or a negative errno: that was no call
- * @size: of the argument
- * @min_size: of what every caller knows
- * @needs_ctx: the file must be one of RSM
+ * struct rsm_op - an operation
+ * @fn: performs the operation; returns enum dat_rsm_err, or an errno for an invalid call
+ * @size: size of the argument
+ * @min_size: size of the argument in version 1, which every caller passes
+ * @needs_ctx: flag: DAT_IOC_RSM_OPEN must have succeeded before
  */
 struct rsm_op {
 	int	(*fn)(struct rsm_ucmd *ucmd);
@@ -65,7 +65,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	if (!file->ctx) {
 		ret = rsm_ctx_open(ucmd->file, &ctx);
 		if (!ret)
-			smp_store_release(&file->ctx, ctx);	/* whole for rsm_file_ctx() */
+			smp_store_release(&file->ctx, ctx);	/* pairs with rsm_file_ctx() */
 	}
 	mutex_unlock(&file->lock);
 	if (ret)
@@ -76,7 +76,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	return DAT_RSM_OK;
 }
 
-/* Also of a file that has no context. */
+/* Returns the node of the caller's file, which need not have a context. */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd)
 {
 	const struct rsm_file *file = ucmd->file->private_data;
@@ -124,7 +124,7 @@ static int rsm_cmd_free(struct rsm_ucmd *ucmd)
 		.needs_ctx	= ctx,					\
 	}
 
-/* "last" is the last field of version 1: what every caller knows. */
+/* The third argument of RSM_OP() is the last field of version 1 of the structure. */
 static const struct rsm_op rsm_ops[] = {
 	RSM_OP(OPEN, open, slots_size, rsm_cmd_open, false),
 	RSM_OP(CTLR, ctlr, tot_map_size, rsm_cmd_ctlr, false),
@@ -148,7 +148,7 @@ static const struct rsm_op rsm_ops[] = {
 
 static_assert(ARRAY_SIZE(rsm_ops) == DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST);
 
-/* The caller can't be told of what was made: nobody else knows of it yet. */
+/* Frees what the call has made, since the caller did not get its id. */
 static void ucmd_undo(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_fd *fd = ucmd->arg;
@@ -180,7 +180,7 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 	struct rsm_head *head = ucmd->arg;
 	int ret;
 
-	/* A call that fails has changed nothing: so what can't be told is not done. */
+	/* A failed call must have no effect: find out first whether results can be written. */
 	if (copy_to_user(ubuf, head, size))
 		return -EFAULT;
 	ret = ucmd_run(ucmd, op);

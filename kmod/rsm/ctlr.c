@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Controllers: the numbers of adapters, and those that are open. */
+/* Controllers: numbers of adapters, and open adapters. */
 #include <linux/cred.h>
 #include <linux/key.h>
 #include <linux/module.h>
@@ -9,14 +9,13 @@
 #include "rsm/rdma.h"
 
 /*
- * A connection has no more events than this: its beginning and its end.  The rest is for
- * those that it left when it ended here.  Nobody else queues anything, so there is room for
- * each event.
+ * A connection has two events, its beginning and its end.  As many entries again are for events of
+ * connections that have ended locally.  The EVD has no other events, so it never overflows.
  */
 #define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
 
-/* Requests, which strangers can make as many of as they like: the others are refused at once. */
+/* Connection requests.  Strangers can send any number; those beyond this one are refused. */
 #define CTLR_REQUESTS	128
 
 #define CTLR_READS	16U
@@ -24,8 +23,9 @@
 static_assert(CTLR_EVENTS <= KDAT_MAX_EVD_QLEN);
 
 /*
- * rdma_cm gives ports below PROT_SOCK only to processes with CAP_NET_BIND_SERVICE in the first user
- * namespace, whatever the network namespace.  From DAT_FIRST_PORT on kernels connect.
+ * In every network namespace, rdma_cm gives ports below PROT_SOCK only to processes with
+ * CAP_NET_BIND_SERVICE in the initial user namespace.  Kernels connect from DAT_FIRST_PORT and
+ * above.
  */
 #define RSM_PORT_MAX	(DAT_FIRST_PORT - 1)
 
@@ -53,7 +53,7 @@ void rsm_ctlrs_init(struct rsm_node *node)
 	INIT_LIST_HEAD(&node->ctlrs);
 }
 
-/* What is open holds the namespace, so nothing is. */
+/* No adapter is open, since an open one would hold the namespace. */
 void rsm_ctlrs_exit(struct rsm_node *node)
 {
 	while (node->nr_names)
@@ -62,8 +62,6 @@ void rsm_ctlrs_exit(struct rsm_node *node)
 	kvfree(node->survey);
 	key_put(node->key);
 }
-
-/* Numbers. */
 
 static bool name_known(const struct rsm_node *node, const char *name)
 {
@@ -75,7 +73,7 @@ static bool name_known(const struct rsm_node *node, const char *name)
 	return false;
 }
 
-/* Adapters that nobody has seen yet get numbers; those that went keep theirs. */
+/* Numbers new adapters.  An adapter that is gone keeps its number. */
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
@@ -95,11 +93,11 @@ static void names_update(struct rsm_node *node)
 }
 
 /**
- * ctlr_name() - the adapter that a number stands for
+ * ctlr_name() - look up the adapter of a controller number
  * @node: node; ctlr_lock held
- * @number: of the controller, from anybody
+ * @number: controller number, unchecked
  *
- * Return: its name, which stays; it may not be there just now.  Or NULL.
+ * Return: the name, which stays valid, of an adapter that may be gone; or NULL.
  */
 static const char *ctlr_name(struct rsm_node *node, u32 number)
 {
@@ -122,11 +120,11 @@ static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter 
 }
 
 /**
- * rsm_ctlr_present() - tell whether there is such a controller
+ * rsm_ctlr_present() - check that a controller exists
  * @node: node
- * @number: of the controller, from anybody
+ * @number: controller number, unchecked
  *
- * Context: sleeps.
+ * Context: may sleep.
  */
 bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 {
@@ -136,12 +134,12 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 }
 
 /**
- * rsm_ctlr_next() - enumerate the controllers that are there just now, but for loopback
+ * rsm_ctlr_next() - enumerate the present controllers, except loopback
  * @node: node
- * @number: of the one before; 0: begin
- * @active: result: its port is up
+ * @number: previous controller number, or 0 for the first
+ * @active: result: true if the port is up
  *
- * Context: sleeps.  Return: its number; 0: that was the last.
+ * Context: may sleep.  Return: the next number, or 0 after the last.
  */
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 {
@@ -161,7 +159,7 @@ u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 	return 0;
 }
 
-/* DAT_IOC_RSM_CTLR, of an adapter. */
+/* DAT_IOC_RSM_CTLR for an adapter. */
 int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 {
 	u32 slots = READ_ONCE(rsm_max_segments);
@@ -172,7 +170,7 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
 	strscpy(arg->device, a.name, sizeof(arg->device));
-	/* Nothing can be mapped, and a byte is all that no adapter tears. */
+	/* Segments cannot be mapped, and no adapter guarantees that more than a byte is atomic. */
 	arg->direct_sizes = 0;
 	arg->max_map_size = 0;
 	arg->tot_map_size = 0;
@@ -185,11 +183,11 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 	return DAT_RSM_OK;
 }
 
-/* Those that are open. */
-
 /**
- * rsm_dat_error() - say in RSM's words why an adapter refuses something
- * @rc: what kDAPL has returned, not DAT_SUCCESS
+ * rsm_dat_error() - convert an error of kDAPL
+ * @rc: result of a kDAPL call, not DAT_SUCCESS
+ *
+ * Return: enum dat_rsm_err.
  */
 int rsm_dat_error(DAT_RETURN rc)
 {
@@ -201,7 +199,7 @@ int rsm_dat_error(DAT_RETURN rc)
 	case DAT_INSUFFICIENT_RESOURCES:
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
 			return DAT_RSM_NO_MEM;
-		/* It has no address, or is gone. */
+		/* The adapter has no address, or is gone. */
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
 			return DAT_RSM_CTLR_NOT_PRESENT;
 		break;
@@ -220,14 +218,14 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	ctlr->addr = traits.addr;
 	ctlr->reads = min(traits.reads, CTLR_READS);
 	ctlr->iwarp = traits.iwarp;
-	/* With iWARP the peer writes what was asked for. */
+	/* With iWARP the answer to a read is a write by the peer. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	if (ctlr->iwarp)
 		ctlr->read_priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	return DAT_SUCCESS;
 }
 
-/* Processes that export need not be privileged, so the kernel asks for the port in its own name. */
+/* Listens with the kernel's credentials, since the exporting process may not be privileged. */
 static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 {
 	struct cred *kernel = prepare_kernel_cred(&init_task);
@@ -244,7 +242,7 @@ static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* The service point comes last: with it come requests, which find the rest. */
+/* Makes the service point last, since requests that arrive use the rest. */
 static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 {
 	DAT_UPCALL_OBJECT upcall = {
@@ -267,7 +265,7 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* Which states may follow a state. */
+/* Allowed transitions, by present state. */
 static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
 	[RSM_CTLR_OPENING]	= BIT(RSM_CTLR_OPEN) | BIT(RSM_CTLR_CLOSING),
 	[RSM_CTLR_OPEN]		= BIT(RSM_CTLR_DEAD) | BIT(RSM_CTLR_CLOSING),
@@ -275,13 +273,13 @@ static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
 	[RSM_CTLR_CLOSING]	= BIT(RSM_CTLR_GONE),
 };
 
-/* The only writer of ctlr->state; who waits for a change is to look. */
+/* The only writer of ctlr->state.  Wakes waiters for a change. */
 static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 {
 	struct rsm_node *node = ctlr->node;
 
 	lockdep_assert_held(&node->ctlr_lock);
-	/* Callers have looked at the state under this lock: a bug of ours alone. */
+	/* Callers check the state under this lock, so only a bug in this module gets here. */
 	if (WARN_ON_ONCE(!(ctlr_next[ctlr->state] & BIT(state))))
 		return;
 	ctlr->state = state;
@@ -289,7 +287,7 @@ static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 	wake_up_all(&node->ctlr_wq);
 }
 
-/* Open one that was claimed; if it can't be, it is let go of. */
+/* Opens a claimed adapter, or drops the reference to it. */
 static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 {
 	struct rsm_node *node = ctlr->node;
@@ -309,7 +307,7 @@ static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 	return DAT_RSM_OK;
 }
 
-/* With all that was made of it.  Who opens it next waits for that, and finds the port free. */
+/* Closes the IA and all its objects.  The next open waits until the port is free. */
 static void ctlr_close(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
@@ -324,7 +322,7 @@ static void ctlr_close(struct rsm_ctlr *ctlr)
 	kfree(ctlr);
 }
 
-/* One that is open, with a reference, or NULL; @busy: somebody opens or closes it just now. */
+/* Returns an open adapter with a reference, or NULL; *@busy: it is being opened or closed. */
 static struct rsm_ctlr *ctlr_find(struct rsm_node *node, u32 number, bool *busy)
 {
 	struct rsm_ctlr *ctlr;
@@ -359,14 +357,14 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 }
 
 /**
- * ctlr_claim() - find one that is open, or a place for one that shall be
+ * ctlr_claim() - find an open adapter, or add one that the caller must open
  * @node: node
- * @number: of the controller, from anybody
- * @spare: for that place
- * @out: result: one that was open, with a reference, or @spare, to be opened or closed
- * @name: result: of the adapter
+ * @number: controller number, unchecked
+ * @spare: adapter to add if none is open
+ * @out: result: an open adapter with a reference, or @spare
+ * @name: result: name of the adapter
  *
- * Context: sleeps, until nobody opens or closes it.  Return: enum dat_rsm_err.
+ * Context: sleeps while another thread opens or closes the adapter.  Return: enum dat_rsm_err.
  */
 static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		      struct rsm_ctlr **out, const char **name)
@@ -393,7 +391,7 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 	return DAT_RSM_OK;
 }
 
-/* It is left to those who have it. */
+/* Keeps new users from an adapter whose device is gone. */
 static void ctlr_retire(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
@@ -414,7 +412,7 @@ int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
 	if (!spare)
 		return DAT_RSM_NO_MEM;
 	while (!(ret = ctlr_claim(node, number, spare, &ctlr, &name)) && ctlr != spare) {
-		/* Without the lock: it waits for a device that is just going. */
+		/* Runs without the lock, since it waits for a removal in progress. */
 		if (kdat_ia_good(ctlr->ia))
 			break;
 		ctlr_retire(ctlr);
@@ -441,6 +439,6 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr)
 	mutex_unlock(&node->ctlr_lock);
 	if (last)
 		ctlr_close(ctlr);
-	/* The adapter may have been what held it. */
+	/* The adapter may have held the last other reference to the namespace. */
 	put_net(net);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events: each export and each import counts its own, and hands them out one by one. */
+/* Events: each export and import counts them; a wait consumes one. */
 #include <linux/anon_inodes.h>
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -18,9 +18,9 @@ static void obj_set_pending(struct rsm_obj *obj, u32 pending)
 }
 
 /**
- * rsm_event_add() - an event for an object
+ * rsm_event_add() - add an event to an object
  * @obj: export or import
- * @accumulate: also if one is pending
+ * @accumulate: false: only if none is pending
  *
  * Context: any process context.
  */
@@ -38,7 +38,7 @@ void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 		wake_up_all(&obj->wq);
 }
 
-/* @n events, whatever is pending.  Context: any process context. */
+/* Adds @n events.  Context: any process context. */
 void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 {
 	bool added = false;
@@ -54,7 +54,7 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 }
 
 /**
- * rsm_import_post() - an event for the segment of an import
+ * rsm_import_post() - add an event to the segment of an import
  * @imp: import
  * @flags: 0 or DAT_RSM_NO_ACCUMULATE
  *
@@ -62,17 +62,17 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
  */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
-	if (smp_load_acquire(&imp->obj.cut))	/* before the generation */
+	if (smp_load_acquire(&imp->obj.cut))	/* pairs with rsm_obj_cut() */
 		return DAT_RSM_CONN_ABORTED;
 	if (imp->remote)
 		return rsm_remote_post(imp, flags & DAT_RSM_NO_ACCUMULATE);
-	/* Data that was put before is there when the exporter wakes. */
+	/* The exporter sees earlier puts when it wakes. */
 	smp_mb();
 	rsm_event_add(&imp->export->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
 	return DAT_RSM_OK;
 }
 
-/* For every importer, once. */
+/* Adds an event to each importer. */
 static int export_post(struct rsm_export *exp, u32 flags)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -105,7 +105,7 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Returns -EAGAIN if there is reason to wait. */
+/* Consumes an event.  Returns enum dat_rsm_err, or -EAGAIN if the caller must wait. */
 static int event_take(struct rsm_obj *obj)
 {
 	int ret = -EAGAIN;
@@ -127,7 +127,7 @@ int rsm_event_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* A poll never says that it was interrupted. */
+	/* Check the deadline first: a call that does not wait never returns INTERRUPTED. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return DAT_RSM_TIMEOUT;
 	if (signal_pending(current))

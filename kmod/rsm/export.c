@@ -168,8 +168,8 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * Returns an import whose window may show old pages, with a reference, or NULL.  Moves it to the end
- * of the list, where new imports are added, too: so the list begins with the stale ones.
+ * Returns an import whose window may show old pages, with a reference, or NULL.  Moves it to the
+ * end of the list, where new imports are added, too: so the list begins with the stale ones.
  */
 static struct rsm_import *export_next_stale(struct rsm_export *exp)
 {
@@ -437,9 +437,9 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 }
 
 /*
- * Begins a withdrawal.  The caller then cuts the imports and waits for transfers, if the segment was
- * ever shared, and for peers.  Until that is done the segment cannot be published again, since new
- * peers would prolong the wait.
+ * Begins a withdrawal.  The caller then cuts the imports and waits for transfers, if the segment
+ * was ever shared, and for peers.  Until that is done the segment cannot be published again, since
+ * new peers would prolong the wait.
  */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {

@@ -41,7 +41,6 @@ err_free:
 	return ret;
 }
 
-/* Also the end of a process that was killed. */
 static int file_release(struct inode *inode, struct file *filp)
 {
 	struct rsm_file *file = filp->private_data;

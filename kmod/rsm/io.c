@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transfers within the host: copies between the pages of a segment and memory of the
- * caller, with page faults disabled and for no more than a page at a time; see the top
- * of rsm.h.  What faults is faulted in with nothing held.
+ * Transfers within the host: copies between the pages of a segment and the caller's memory, with
+ * page faults disabled, one page at a time; see the top of rsm.h.  Pages of the caller are faulted
+ * in without a lock.
  */
 #include <linux/highmem.h>
 #include <linux/nospec.h>
@@ -13,14 +13,14 @@
 
 #include "rsm/ring.h"
 
-#define IO_WORDS	32	/* of 8 bytes, copied at a time where elements must be whole */
+#define IO_WORDS	32	/* units of 8 bytes in the buffer of transfers by element */
 #define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
 
 /**
- * struct io - a call under way
- * @ctx: of the caller
- * @imp: reference held
- * @put: or a get
+ * struct io - a transfer call
+ * @ctx: context of the caller
+ * @imp: import; reference held
+ * @put: flag: a put, not a get
  */
 struct io {
 	struct rsm_ctx		*ctx;
@@ -30,8 +30,8 @@ struct io {
 
 /**
  * mem_byte() - map the page of a byte
- * @mem: memory, under rsm_transfers
- * @offset: checked offset of the byte; speculation may be ahead of the check
+ * @mem: memory; rsm_transfers held for reading
+ * @offset: offset of the byte; checked, but speculation may run ahead of the check
  *
  * Return: the byte, to be unmapped by kunmap_local().
  */
@@ -42,13 +42,13 @@ static void *mem_byte(const struct rsm_mem *mem, u64 offset)
 	return kmap_local_page(mem->pages[page]) + offset_in_page(offset);
 }
 
-/* Bytes of @left that are on the page of the byte at @offset. */
+/* Returns how many of @left bytes are on the page of the byte at @offset. */
 static u32 mem_chunk(u64 offset, u64 left)
 {
 	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
 }
 
-/* The byte of the segment at @offset, or NULL: the import was cut. */
+/* Maps the byte of the segment at @offset; returns NULL if the import was cut. */
 static void *io_map(const struct io *io, u64 offset)
 {
 	if (READ_ONCE(io->imp->obj.cut))
@@ -91,7 +91,7 @@ static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
 	u32 n;
 
 	while (!ret && done < e->length) {
-		/* Memory that is taken away again and again would keep us here. */
+		/* Memory that is unmapped again and again would make this loop endless. */
 		if (fatal_signal_pending(current))
 			return DAT_RSM_INTERRUPTED;
 		n = mem_chunk(e->offset + done, e->length - done);
@@ -105,7 +105,7 @@ static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* Elements one by one, so that nobody sees half of one. */
+/* Copies element by element, so that no reader sees half of one. */
 static void io_copy_words(void *to, const void *from, u32 n, u32 width)
 {
 	u32 i;
@@ -161,7 +161,7 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* From page to page.  They may be the same. */
+/* Copies between a page of the segment and one of local memory, which may be the same page. */
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
 	int idx, ret = DAT_RSM_CONN_ABORTED;
@@ -184,7 +184,7 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 	return ret;
 }
 
-/* Whether a transfer may have to do with it. */
+/* Checks that local memory covers an entry and allows the direction. */
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
 {
 	struct rsm_mem *mem;
@@ -205,13 +205,13 @@ int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, b
 
 /**
  * rsm_localmem_copy() - copy from or to local memory
- * @lm: local memory, reference held
- * @at: offset in it; checked
+ * @lm: local memory; reference held
+ * @at: offset in the local memory, checked
  * @buf: kernel memory
  * @n: bytes, checked
- * @from: to @buf, or from it
+ * @from: true: from local memory to @buf
  *
- * Return: DAT_RSM_OK, or DAT_RSM_BAD_LOCALMEM: it was freed.
+ * Return: DAT_RSM_OK, or DAT_RSM_BAD_LOCALMEM if the local memory was freed.
  */
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from)
 {
@@ -262,7 +262,7 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* What can be said of an entry without a look at memory. */
+/* Checks of an entry what needs no access to its memory. */
 int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e)
 {
 	u64 size = imp->length, end;
@@ -288,7 +288,7 @@ static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
 		ret = io_local(io, e);
 	else
 		ret = e->width > 1 ? io_words(io, e) : io_user(io, e);
-	/* Entries are complete in order, for whoever looks. */
+	/* Readers on other CPUs see the entries complete in order. */
 	smp_mb();
 	return ret;
 }
@@ -297,7 +297,7 @@ static int io_check(const struct io *io, const struct dat_rsm_io *arg)
 {
 	if (!arg->count || arg->count > DAT_RSM_MAX_IO)
 		return DAT_RSM_BAD_SGIO;
-	if (smp_load_acquire(&io->imp->obj.cut))	/* before the generation */
+	if (smp_load_acquire(&io->imp->obj.cut))	/* pairs with rsm_obj_cut() */
 		return DAT_RSM_CONN_ABORTED;
 	if (!(io->imp->perm & (io->put ? DAT_RSM_WRITE : DAT_RSM_READ)))
 		return DAT_RSM_PERM_DENIED;
@@ -322,7 +322,7 @@ static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct
 	return ret;
 }
 
-/* The page of local memory that was locked as the @i-th. */
+/* Returns true if @page is page @i of the local memory. */
 static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
 {
 	struct rsm_mem *mem;
@@ -337,8 +337,9 @@ static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
 }
 
 /*
- * What the entry names is mapped, and ordinary memory; of local memory, where it was locked.
- * Looks at page tables alone, so it may say no where a fault would help.
+ * Returns true if all pages of an entry are mapped and ordinary memory; those of local memory must
+ * be mapped where they were locked.  Reads only page tables, so it may return false for memory
+ * that a fault would map.
  */
 static bool entry_mapped(const struct dat_rsm_ioent *e, struct rsm_localmem *lm, bool put)
 {
@@ -377,7 +378,10 @@ static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
 	return mapped;
 }
 
-/* The process may copy to and from there by itself.  What no ring takes is not looked at. */
+/*
+ * Returns true if librsm may copy to and from the entries itself, without a call.  Vectors that are
+ * longer than a ring always take a call.
+ */
 static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
 {
 	u64 left = RSM_RING_DATA;
@@ -423,7 +427,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
 	io.imp = to_rsm_import(obj);
-	/* Who ends the import finds that we hold it, or we find that it is cut. */
+	/* Pairs with obj_stop(): it sees this reference, or this call sees the cut. */
 	smp_mb__after_atomic();
 	ret = io_run(&io, arg);
 	rsm_obj_put(obj);

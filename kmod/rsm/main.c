@@ -35,7 +35,7 @@ static void __net_exit rsm_net_exit(struct net *net)
 {
 	struct rsm_node *node = net_generic(net, rsm_net_id);
 
-	/* Files hold the namespace, so there is no segment any more. */
+	/* Files hold the namespace, so no segment is left. */
 	xa_destroy(&node->segs);
 	xa_destroy(&node->users);
 	rsm_ctlrs_exit(node);

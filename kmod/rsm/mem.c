@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pinned memory: of segments, and local memory for transfers. */
+/* Pinned memory of segments, and local memory for transfers. */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -9,14 +9,14 @@
 #include "rsm/rdma.h"
 
 #define PIN_BATCH	512U
-/* What importers may do, and what that takes. */
+/* Privileges of a segment's registration. */
 #define RSM_PRIV	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |	\
 			 DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
-/* Pages of all segments of the machine. */
+/* Number of pages of all segments of the host. */
 static atomic_long_t exported_pages;
 
-/* Bytes that segments may take. */
+/* Returns the limit of exported memory, in bytes. */
 u64 rsm_mem_budget(void)
 {
 	unsigned int percent = READ_ONCE(rsm_max_exported);
@@ -26,7 +26,7 @@ u64 rsm_mem_budget(void)
 	return (u64)totalram_pages() * percent / 100 << PAGE_SHIFT;
 }
 
-/* All of [addr, addr + length) is mapped, whatever it may be used for. */
+/* Returns true if all of [addr, addr + length) is mapped, with any protection. */
 static bool mem_mapped(u64 addr, u64 length)
 {
 	struct mm_struct *mm = current->mm;
@@ -94,7 +94,7 @@ static struct rsm_mem *mem_alloc(u64 length, bool exported)
 	return mem;
 }
 
-/* Returns 0 or a negative errno; mem->npages says how many are pinned in any case. */
+/* Returns 0 or a negative errno; mem->npages is the number of pinned pages in both cases. */
 static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int gup)
 {
 	int n;
@@ -120,8 +120,8 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 }
 
 /*
- * Local memory that can't be written is good for puts.  To write by force makes private
- * pages the caller's own first, so that it goes on to see what is transferred.
+ * Pins local memory for puts even if it is read-only.  FOLL_FORCE with FOLL_WRITE breaks
+ * copy-on-write first, so the pinned pages stay those that the process sees.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
@@ -160,15 +160,15 @@ static int mem_check(u64 addr, u64 length)
 
 /**
  * rsm_mem_pin() - pin memory of the current process
- * @addr: first byte, at a page
+ * @addr: first byte, page-aligned
  * @length: bytes, not 0; all of the last page is pinned
- * @exported: for a segment: must be writable, counts against the budget
+ * @exported: true for a segment, which must be writable and counts against the budget
  * @out: result
  *
- * Context: sleeps; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR not mapped;
- * DAT_RSM_BAD_LENGTH over RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED not writable; DAT_RSM_NO_MEM
- * more than there is, RLIMIT_MEMLOCK, or the budget;
- * DAT_RSM_INTERRUPTED the process is being killed.
+ * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR if part of it is not
+ * mapped; DAT_RSM_BAD_LENGTH over RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED if a segment is not writable;
+ * DAT_RSM_NO_MEM over RLIMIT_MEMLOCK or the budget, or without memory; DAT_RSM_INTERRUPTED if the
+ * process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {
@@ -180,7 +180,7 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 	if (ret)
 		return ret;
 	npages = PAGE_ALIGN(length) >> PAGE_SHIFT;
-	/* Who is over a limit does not get the array either. */
+	/* Charge before the array is allocated. */
 	ret = mem_charge(current->mm, npages, exported);
 	if (ret)
 		return ret;
@@ -207,10 +207,10 @@ err_uncharge:
 }
 
 /**
- * rsm_mem_unpin() - let go of memory that nobody transfers to or from
- * @mem: or NULL
+ * rsm_mem_unpin() - unpin and free memory
+ * @mem: memory that no transfer uses, or NULL
  *
- * Context: sleeps.
+ * Context: may sleep.
  */
 void rsm_mem_unpin(struct rsm_mem *mem)
 {
@@ -231,15 +231,15 @@ static int mem_register_error(int err, u64 addr, u64 length)
 }
 
 /**
- * rsm_mem_register() - have an adapter reach memory of the current process
+ * rsm_mem_register() - register memory of the current process with an adapter
  * @pz: zone of the segment
- * @addr: first byte, at a page
- * @length: bytes, not 0, a multiple of a page
+ * @addr: first byte, page-aligned
+ * @length: bytes, not 0, a multiple of the page size
  * @out: result
  *
  * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
  *
- * Context: sleeps; takes mmap_lock.  Return: as rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
+ * Context: may sleep; takes mmap_lock.  Return: like rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
  */
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 {
@@ -266,7 +266,6 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 	return DAT_RSM_OK;
 }
 
-/* Of any controller: it is pages, whoever transfers. */
 int rsm_localmem_create(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_localmem *arg = ucmd->arg;
@@ -274,7 +273,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 	struct rsm_mem *mem;
 	int ret;
 
-	/* Pages are all that transfers need, by whatever way they go. */
+	/* Transfers of every controller need pinned pages alone. */
 	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))

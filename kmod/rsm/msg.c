@@ -217,8 +217,8 @@ static void msg_acked(struct rsm_conn *conn)
 }
 
 /*
- * Returns true if an ACK can be posted.  A peer may receive ACKs faster than the transport completes
- * them, so the queue for ACKs may be full.
+ * Returns true if an ACK can be posted.  A peer may receive ACKs faster than the transport
+ * completes them, so the queue for ACKs may be full.
  */
 static bool can_answer(const struct rsm_conn *conn)
 {
@@ -226,8 +226,8 @@ static bool can_answer(const struct rsm_conn *conn)
 }
 
 /*
- * Copies a message from its receive and checks the copy: a peer's adapter may write to the memory of
- * an import at any time.  Returns false if the peer may not send this message now.
+ * Copies a message from its receive and checks the copy: a peer's adapter may write to the memory
+ * of an import at any time.  Returns false if the peer may not send this message now.
  */
 static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 		     struct rsm_msg *msg)

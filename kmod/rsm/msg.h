@@ -21,7 +21,7 @@ void rsm_msg_push(struct rsm_conn *conn);
 /* Sends an ACK if enough requests have completed for it.  conn->lock held. */
 void rsm_msg_completed(struct rsm_conn *conn);
 
-/* Ends the wait for the peer's acknowledgement of a new key.  conn->lock held. */
+/* Ends the wait for the peer's acknowledgment of a new key.  conn->lock held. */
 void rsm_msg_rebind_done(struct rsm_conn *conn);
 
 /* Handles the completion of a message; a TELL completes only if it fails.  Context: softirq. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Nodes: who this one is, and where the others are.  The table comes from user space. */
+/* Nodes: the id of this one, and the table of the others' addresses, which user space sets. */
 #include <linux/capability.h>
 #include <linux/in.h>
 #include <linux/slab.h>
@@ -28,7 +28,7 @@ static void entry_addr(const struct dat_rsm_node *e, struct sockaddr_storage *ou
 	}
 }
 
-/* Of the same host, whatever the ports. */
+/* Compares two addresses without their ports. */
 static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 {
 	if (a->sa_family != b->sa_family)
@@ -41,7 +41,7 @@ static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 			       &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
-/* The entry of a node for a controller, or NULL.  Under RCU. */
+/* Returns the entry of a node for a controller, or NULL.  RCU read lock held. */
 static const struct dat_rsm_node *table_find(const struct rsm_table *t, u32 id, u32 ctlr)
 {
 	u32 i;
@@ -82,7 +82,7 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 		return addr_same((struct sockaddr *)&ctlr->addr, addr);
 	rcu_read_lock();
 	t = rcu_dereference(node->table);
-	/* By whatever adapter: the address is that node's. */
+	/* Any adapter's entry will do: the address belongs to the node. */
 	for (i = 0; t && i < t->count && !same; i++) {
 		if (t->nodes[i].node != id)
 			continue;
@@ -93,8 +93,6 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 	rcu_read_unlock();
 	return same || !*known;
 }
-
-/* The table. */
 
 static bool addr_good(const struct dat_rsm_node *e)
 {
@@ -110,7 +108,7 @@ static bool addr_good(const struct dat_rsm_node *e)
 	}
 	memcpy(&in6, e->addr, sizeof(in6));
 	type = ipv6_addr_type(&in6);
-	/* What stands for an address of IPv4 is to be one. */
+	/* An IPv4-mapped address must be given as IPv4. */
 	return e->family == AF_INET6 && type != IPV6_ADDR_ANY &&
 	       !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
 }
@@ -123,7 +121,7 @@ static bool entry_good(const struct rsm_table *t, u32 i)
 	       e->ctlr <= RSM_MAX_CTLRS && addr_good(e);
 }
 
-/* No node is in two places by way of one controller. */
+/* Checks all entries, and that a node has one address per controller. */
 static bool table_good(const struct rsm_table *t)
 {
 	DECLARE_BITMAP(seen, (RSM_MAX_CTLRS + 1) * (DAT_RSM_MAX_NODE + 1)) = {};
@@ -169,7 +167,7 @@ static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
 	return ret;
 }
 
-/* Who has its id in lists, or in requests to others, may rely on it. */
+/* Access lists and connections contain the id, so it changes only while there are no objects. */
 static int own_id_set(struct rsm_node *node, u32 id)
 {
 	int ret = DAT_RSM_OK;
@@ -183,7 +181,7 @@ static int own_id_set(struct rsm_node *node, u32 id)
 	return ret;
 }
 
-/* All of it or nothing. */
+/* Sets the own id and the table, or changes nothing. */
 static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
 	struct rsm_table *t = NULL;
@@ -209,11 +207,11 @@ static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 }
 
 /**
- * rsm_table_copy() - have the table as it is now
+ * rsm_table_copy() - copy the table
  * @node: node
- * @out: result, to be freed by kvfree()
+ * @out: result; freed by kvfree()
  *
- * Context: sleeps.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
+ * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
  */
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 {
@@ -221,7 +219,7 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	const struct rsm_table *t;
 	u32 count = 0, room;
 
-	/* Memory comes before the look: it may take its time, and the table a longer one. */
+	/* Allocate outside of the RCU read side; the table may have grown meanwhile. */
 	do {
 		room = count;
 		kvfree(copy);
@@ -240,7 +238,7 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	return DAT_RSM_OK;
 }
 
-/* What says who is believed is for the administrator of the host, whatever the namespace. */
+/* Key and trust are for the administrator of the host, in every network namespace. */
 static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
 	if (arg->size < offsetofend(struct dat_rsm_nodes, state) ||
@@ -262,7 +260,7 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	ret = rsm_table_copy(node, &t);
 	if (ret)
 		return ret;
-	/* Outside of locks: the caller's memory may take its time. */
+	/* No lock is held: the process may delay the copy. */
 	if (copy_to_user(u64_to_user_ptr(arg->list), t->nodes,
 			 array_size(min(arg->count, t->count), sizeof(*t->nodes))))
 		ret = DAT_RSM_BAD_ADDR;
@@ -275,8 +273,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 }
 
 /*
- * A field that the flags give no meaning has to be 0, so that a later version can give it one.  The
- * fields that version 1 lacks are 0 here.
+ * Fields that no flag uses must be 0, so that a later version can give them a meaning.  Fields that
+ * version 1 lacks are 0 here.
  */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {

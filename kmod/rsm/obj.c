@@ -27,21 +27,17 @@ unsigned int rsm_max_exported;
 module_param_named(max_exported, rsm_max_exported, uint, 0644);
 MODULE_PARM_DESC(max_exported, "Percent of memory that segments may take; 0: no limit (0)");
 
-/* Objects. */
-
 static struct dat_rsm_slot *obj_slot(const struct rsm_obj *obj)
 {
 	return (struct dat_rsm_slot *)obj->ctx->slots.va + obj->id - 1;
 }
 
-/* A number that the slot has not had lately. */
+/* Changes the generation of the slot; it repeats after 2^32 changes. */
 static void obj_new_generation(struct rsm_obj *obj)
 {
 	obj->generation++;
 	WRITE_ONCE(obj->slot->generation, obj->generation);
 }
-
-/* Users. */
 
 static struct rsm_user *user_get(struct rsm_node *node, kuid_t uid)
 {
@@ -82,15 +78,15 @@ unsigned int rsm_user_share(unsigned int places)
 	return !percent || percent >= 100 ? places : max_t(u64, (u64)places * percent / 100, 1);
 }
 
-/* A user leaves places to others, unless it may use what resources it likes. */
+/* Returns true if the user is within its quota, or the caller has CAP_SYS_RESOURCE. */
 static bool user_has_room(const struct rsm_user *user, unsigned int places)
 {
 	return atomic_read(&user->objs) < rsm_user_share(places) || capable(CAP_SYS_RESOURCE);
 }
 
 /*
- * Take a place.  The node's id is constant from here on: it changes under the lock, while no place
- * is taken.
+ * Charges an object to the node and the user.  While an object is charged, the node's id is
+ * constant.
  */
 static bool obj_count(struct rsm_ctx *ctx)
 {
@@ -115,13 +111,13 @@ static void obj_uncount(struct rsm_ctx *ctx)
 }
 
 /**
- * rsm_obj_setup() - begin an object, whose id stays reserved
+ * rsm_obj_setup() - initialise an object and reserve its id
  * @ctx: context
- * @obj: zeroed
- * @type: of it
+ * @obj: object, zeroed
+ * @type: type of the object
  *
- * Return: DAT_RSM_OK, to be followed by rsm_obj_publish() or rsm_obj_abort();
- * DAT_RSM_NO_RESOURCES, DAT_RSM_NO_MEM: the caller frees it.
+ * Context: may sleep.  Return: DAT_RSM_OK, after which the caller calls rsm_obj_publish() or
+ * rsm_obj_abort(); DAT_RSM_NO_RESOURCES; DAT_RSM_NO_MEM.
  */
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type)
 {
@@ -140,7 +136,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type ty
 	spin_lock_init(&obj->lock);
 	init_waitqueue_head(&obj->wq);
 	obj->slot = obj_slot(obj);
-	/* Only this module writes it, and the process can't. */
+	/* The process maps the slots read-only, so the value can be trusted. */
 	obj->generation = obj->slot->generation;
 	obj_new_generation(obj);
 	WRITE_ONCE(obj->slot->pending, 0);
@@ -152,12 +148,12 @@ err_uncount:
 	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
 }
 
-/* The object is whole: from now on others find it, and may free it. */
+/* Makes the object visible to lookups; another thread may free it from then on. */
 int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj)
 {
 	kref_get(&obj->ref);
 	ucmd->made = obj;
-	/* The entry is reserved, so there is nothing to allocate. */
+	/* The entry is reserved, so the store allocates nothing. */
 	xa_store(&obj->ctx->objs, obj->id, obj, GFP_KERNEL_ACCOUNT);
 	return DAT_RSM_OK;
 }
@@ -168,7 +164,7 @@ static void obj_forget(struct rsm_obj *obj)
 
 	if (obj->type != DAT_RSM_TYPE_LOCALMEM)
 		obj_uncount(ctx);
-	/* The id, and with it the slot, may be somebody else's from here on. */
+	/* From here on a new object may get the id and its slot. */
 	xa_erase(&ctx->objs, obj->id);
 }
 
@@ -191,12 +187,12 @@ static struct rsm_obj *obj_find(struct rsm_ctx *ctx, u32 id)
 }
 
 /**
- * rsm_obj_get() - look an object up
+ * rsm_obj_get() - look up an object
  * @ctx: context
- * @type: that it must have
- * @id: from anybody
+ * @type: required type
+ * @id: id, unchecked
  *
- * Context: any.  Return: it, with a reference, or NULL.
+ * Context: any.  Return: the object with a reference, or NULL.
  */
 struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
@@ -209,7 +205,7 @@ struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return obj;
 }
 
-/* Likewise, of any type that has events. */
+/* rsm_obj_get() for the types that have events: exports and imports. */
 struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
@@ -227,7 +223,7 @@ static void obj_release(struct kref *ref)
 
 	if (obj->type == DAT_RSM_TYPE_IMPORT)
 		rsm_import_release(to_rsm_import(obj));
-	/* It is the first member of all three. */
+	/* struct rsm_obj is the first member of all types. */
 	kfree_rcu(obj, rcu);
 }
 
@@ -237,17 +233,19 @@ void rsm_obj_put(struct rsm_obj *obj)
 }
 
 /**
- * rsm_obj_cut() - the connection of an import is no more
- * @obj: of the import, with a context that lives
+ * rsm_obj_cut() - mark an import cut and wake its waiters
+ * @obj: object of the import, not dropped
  *
- * Context: any.  Transfers that begin later see it, those under way are to be waited for.
+ * Transfers that begin later see the mark.  The caller waits for those in progress.
+ *
+ * Context: any process context.
  */
 void rsm_obj_cut(struct rsm_obj *obj)
 {
 	spin_lock(&obj->lock);
 	if (!obj->cut && obj->slot)
 		obj_new_generation(obj);
-	/* Who is told of the cut finds the new generation. */
+	/* A reader that sees @cut also sees the new generation. */
 	smp_store_release(&obj->cut, true);
 	spin_unlock(&obj->lock);
 	wake_up_all(&obj->wq);
@@ -262,7 +260,7 @@ static void obj_stop_events(struct rsm_obj *obj)
 	wake_up_all(&obj->wq);
 }
 
-/* Step one.  Returns true if somebody may be in the middle of a transfer. */
+/* Stops an object; see the top of rsm.h.  Returns true if transfers may be in progress. */
 static bool obj_stop(struct rsm_obj *obj)
 {
 	bool busy = true;
@@ -275,19 +273,19 @@ static bool obj_stop(struct rsm_obj *obj)
 	obj_forget(obj);
 	if (obj->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
-	/* Who transfers with it holds it, and looks at the cut after that; see rsm_io(). */
+	/* Pairs with rsm_io(): a transfer takes a reference before it reads @cut. */
 	smp_mb();
 	return busy && kref_read(&obj->ref) > 1;
 }
 
-/* Step two, beside the grace period: those who reach the memory by an adapter. */
+/* Waits for peers that reach the memory by an adapter. */
 static void obj_wait(struct rsm_obj *obj)
 {
 	if (obj->type == DAT_RSM_TYPE_EXPORT)
 		rsm_export_wait(to_rsm_export(obj));
 }
 
-/* Step three; drops the context's reference. */
+/* Unpins the object's memory and drops the context's reference. */
 static void obj_drop(struct rsm_obj *obj)
 {
 	if (obj->type == DAT_RSM_TYPE_EXPORT)
@@ -310,11 +308,11 @@ static void obj_end(struct rsm_obj *obj)
 /**
  * rsm_obj_end() - free an object
  * @ctx: context
- * @type: that it must have
- * @id: from anybody
+ * @type: required type
+ * @id: id, unchecked
  *
- * Context: sleeps.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG: there is none, or somebody else
- * frees it.
+ * Context: may sleep.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG if there is no such object or another
+ * thread frees it.
  */
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
@@ -323,7 +321,9 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	xa_lock(&ctx->objs);
 	obj = id ? xa_load(&ctx->objs, id) : NULL;
 	if (obj && obj->type == type)
-		/* Reserved until it is stopped: nobody gets its slot meanwhile. */
+		/*
+		 * The entry stays reserved until the object is stopped, so its slot is not reused.
+		 */
 		__xa_cmpxchg(&ctx->objs, id, obj, XA_ZERO_ENTRY, GFP_ATOMIC);
 	else
 		obj = NULL;
@@ -334,21 +334,19 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return DAT_RSM_OK;
 }
 
-/* Likewise, of one that the caller holds, unless somebody has been faster. */
+/* Frees an object to which the caller has a reference, unless another thread frees it. */
 void rsm_obj_undo(struct rsm_obj *obj)
 {
 	if (xa_cmpxchg(&obj->ctx->objs, obj->id, obj, XA_ZERO_ENTRY, GFP_KERNEL) == obj)
 		obj_end(obj);
 }
 
-/* Contexts. */
-
-/* Stop an object, and link it to those that ctx_end_work() frees. */
+/* Stops an object and links it to the list that ctx_end_work() frees. */
 static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 {
 	bool busy = obj_stop(obj);
 
-	/* RCU needs the head only later. */
+	/* The RCU head is free until the last put. */
 	obj->rcu.next = NULL;
 	**tail = &obj->rcu;
 	*tail = &obj->rcu.next;
@@ -356,12 +354,12 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 }
 
 /*
- * The address space is at its end, or the file: no thread is inside a call, but the other sides of
- * connections don't know yet.  Both may come at the same time, since the last to close the file
- * may be another process.  Then the second has nothing to do: mmu_notifier_unregister() returns
- * after both.
+ * Stops all objects when the address space or the file ends.  No thread is inside a call, but
+ * peers do not know of the end yet.  Both ends may come at the same time, since another process
+ * may be the last to close the file.  Then the second caller has nothing to do, and
+ * mmu_notifier_unregister() returns after both.
  *
- * This runs inside the SRCU of all MMU notifiers of the kernel.  So it cuts and zaps alone, and
+ * This runs inside the SRCU of all MMU notifiers of the kernel.  So it only cuts and zaps, and
  * leaves every wait to a work item.
  */
 static void ctx_stop(struct rsm_ctx *ctx)
@@ -373,7 +371,7 @@ static void ctx_stop(struct rsm_ctx *ctx)
 	ctx->drain_deadline = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
-	/* Windows of imports first: then no own segment finds an own import. */
+	/* Imports first, so that the stop of an export finds no import of this context. */
 	xa_for_each(&ctx->objs, id, obj)
 		if (obj->type == DAT_RSM_TYPE_IMPORT)
 			ctx_stop_obj(obj, &tail);
@@ -403,7 +401,7 @@ static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 	ctx_stop(container_of(mn, struct rsm_ctx, mn));
 }
 
-/* What the process knows of its memory it does not know any more.  Context: any. */
+/* Tells librsm that what it knows of the process's mappings is stale.  Context: any. */
 static void ctx_mem_changes(struct mmu_notifier *mn)
 {
 	struct rsm_ctx *ctx = container_of(mn, struct rsm_ctx, mn);
@@ -418,7 +416,7 @@ static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_r
 	return 0;
 }
 
-/* Again: who asked meanwhile may have found memory that goes. */
+/* A lookup between the start and the end may have found the old mapping, so count again. */
 static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
 	ctx_mem_changes(mn);
@@ -432,11 +430,10 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
 
 /**
  * rsm_ctx_open() - make the context of a file
- * @filp: of the current process
+ * @filp: file of the current process
  * @out: result
  *
- * Context: sleeps; takes mmap_lock.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM,
- * DAT_RSM_INTERRUPTED.
+ * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM, DAT_RSM_INTERRUPTED.
  */
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 {
@@ -482,15 +479,15 @@ err_free:
 
 /**
  * rsm_ctx_close() - end a context whose file is released
- * @ctx: whole
+ * @ctx: context
  *
- * Context: sleeps.
+ * Context: may sleep.
  */
 void rsm_ctx_close(struct rsm_ctx *ctx)
 {
 	/* Ends the context if the address space has not. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
-	/* Others may have work queued before ours, so this thread does it instead. */
+	/* Run the work here rather than wait for works that are queued before it. */
 	if (cancel_work_sync(&ctx->end_work))
 		ctx_end_work(&ctx->end_work);
 	user_put(ctx->node, ctx->uid, ctx->user);
@@ -513,7 +510,7 @@ static void obj_show(struct seq_file *m, struct rsm_obj *obj)
 		seq_printf(m, "rsm-localmem:\tid=%u\n", obj->id);
 }
 
-/* One line for each object; they are freed after a grace period. */
+/* Writes one line for each object. */
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 {
 	struct rsm_obj *obj;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The poller of a file of /dev/rsm: it looks at the rings of the imports. */
+/* The poller of an open /dev/rsm, which polls the rings of its imports. */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <rdma/dat_ioctl.h>
@@ -63,12 +63,13 @@ static long poller_set(struct rsm_ctx *ctx, const struct dat_poller_set *arg)
 
 /**
  * rsm_ioctl_poller() - DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN
- * @file: of the caller
- * @cmd: either
- * @ubuf: struct dat_poller_set or struct dat_poller_run of the caller
+ * @file: file of the caller
+ * @cmd: DAT_IOC_POLLER_SET or DAT_IOC_POLLER_RUN
+ * @ubuf: struct dat_poller_set or struct dat_poller_run in user memory
  *
- * Context: sleeps; DAT_IOC_POLLER_RUN until it is ended.  Return: 0 or an errno as at the top of
- * <rdma/dat_ioctl.h>; -EINVAL also before DAT_IOC_RSM_OPEN; -EPERM: another address space.
+ * Context: may sleep; DAT_IOC_POLLER_RUN returns when the poller is disabled.  Return: 0 or an
+ * errno as at the top of <rdma/dat_ioctl.h>; -EINVAL also before DAT_IOC_RSM_OPEN; -EPERM for a
+ * process that has not opened the file.
  */
 long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf)
 {

@@ -19,7 +19,8 @@
  *
  * Locks, outer to inner, beside those of rsm.h:
  *
- *   conn->end_lock        mutex, also outside node->lock: calls to the owner; creation of the endpoint
+ *   conn->end_lock        mutex, also outside node->lock: calls to the owner, creation of the
+ *                         endpoint
  *   remote->io_lock       mutex: one call at a time transfers through the stage
  *   conn->ring_lock       mutex: one call at a time makes the ring
  *   conn->lock            BH spinlock; kDAPL posts are made under it
@@ -31,6 +32,7 @@
 
 #include "kdapl/internal.h"
 #include "rsm/rsm.h"
+#include "rsm/wire.h"
 
 /* Largest numbers of requests of a connection in flight. */
 #define RSM_STAGE_SLOTS		8	/* of DAT_IOC_RSM_IO */
@@ -54,7 +56,7 @@
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
-#define RSM_MAX_SERVED		3072	/* connections to local segments; leaves ids for imports */
+#define RSM_MAX_SERVED		3072	/* to local segments; leaves ids for imports */
 
 /**
  * enum rsm_ctlr_state - state of an adapter
@@ -93,8 +95,8 @@ enum rsm_ctlr_state {
  * @addr: address of the adapter when it was opened, and of the service point
  * @unproven: struct rsm_conn of importers without a verified proof, oldest first; node->lock
  * @nr_unproven: length of @unproven; node->lock
- * @strangers: number of served connections, also ending ones, of nodes that are in no table and have
- *	no verified proof; grows under node->lock
+ * @strangers: number of served connections, also ending ones, of nodes that are in no table and
+ *	have no verified proof; grows under node->lock
  * @conns: connections by id; looked up under RCU
  * @next_conn: id at which the search for a free one begins
  */
@@ -160,203 +162,6 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
 extern unsigned int rsm_port;	/* of service points, host order */
-
-/*
- * The handshake of version 2, in which both kernels prove that they know the cluster key:
- *
- *   importer                          exporter
- *   --------                          --------
- *   greeting, in the request    ->    finds the segment; accepts, without access to memory
- *                               <-    answer, in the reply
- *   PROOF, a message            ->    checks it, then the permissions; gives access to memory
- *                               <-    GRANT, a message: the key of the memory
- *   checks it, uses the key
- *
- * The proofs are HMAC-SHA256 over struct rsm_transcript: all messages of the handshake and the two
- * queue pairs.  Nonces of both sides prevent a replay.  Labels prevent a peer from sending a proof
- * back to its maker.  See rsm/auth.c.
- */
-
-#define RSM_NONCE	32
-#define RSM_MAC		32	/* bytes of a SHA-256 */
-#define RSM_KEY_MIN	32	/* bytes of the shortest cluster key */
-
-/**
- * struct rsm_greeting - private data of a connection request: 56 bytes
- * @magic: RSM_MAGIC
- * @version: RSM_VERSION
- * @endian: RSM_ENDIAN of the importer
- * @flags: RSM_GREETING_TRUSTS: the importer trusts the network, and neither sends nor checks proofs
- * @node: node id of the importer
- * @to: node id of the exporter
- * @segid: segment id
- * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @nonce: random bytes
- */
-struct rsm_greeting {
-	__be32	magic;
-	u8	version;
-	u8	endian;
-	__be16	flags;
-	__be32	node;
-	__be32	to;
-	__be32	segid;
-	__be32	perm;
-	u8	nonce[RSM_NONCE];
-};
-
-static_assert(sizeof(struct rsm_greeting) == 56);
-
-#define RSM_MAGIC		0x44525331	/* "DRS1" */
-#define RSM_VERSION		2
-#define RSM_GREETING_TRUSTS	0x1
-
-#ifdef __LITTLE_ENDIAN
-#define RSM_ENDIAN		1
-#else
-#define RSM_ENDIAN		2
-#endif
-
-/**
- * struct rsm_answer - private data of an accept or a rejection
- * @magic: RSM_MAGIC
- * @version: RSM_VERSION
- * @endian: RSM_ENDIAN of the exporter
- * @rsvd: 0
- * @err: enum dat_rsm_err; 0 in an accept
- * @nonce: random bytes; 0 in a rejection
- */
-struct rsm_answer {
-	__be32	magic;
-	u8	version;
-	u8	endian;
-	__be16	rsvd;
-	__be32	err;
-	u8	nonce[RSM_NONCE];
-};
-
-/**
- * enum rsm_msg_type - types of messages between the kernels of a connection
- * @RSM_MSG_ACK: the last TELL was received and carried out
- * @RSM_MSG_TELL: events, a rebind, or neither: a heartbeat
- * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may repeat it
- * @RSM_MSG_GRANT: struct rsm_grant; first message of an exporter, sent once
- *
- * Each side has at most one TELL in flight and answers each TELL by one ACK.  Types 3 and 4 are
- * reserved, since an earlier version used them.  They end the connection, like unknown types.
- */
-enum rsm_msg_type {
-	RSM_MSG_ACK	= 1,
-	RSM_MSG_TELL	= 2,
-	RSM_MSG_PROOF	= 5,
-	RSM_MSG_GRANT	= 6,
-};
-
-/**
- * struct rsm_proof - the importer's proof, and the user that imports
- * @magic: RSM_MAGIC
- * @type: RSM_MSG_PROOF
- * @flags: RSM_PROOF_CAPABLE: the user may override permissions
- * @ngroups: number of @groups
- * @uid: effective user id in the initial user namespace of the importer's kernel
- * @gid: effective group id in that namespace
- * @groups: first RSM_PROOF_GROUPS supplementary groups in that namespace
- * @mac: HMAC with the cluster key over the transcript, where this field and the grant are zero
- */
-#define RSM_PROOF_GROUPS	32
-struct rsm_proof {
-	__be32	magic;
-	u8	type;
-	u8	flags;
-	__be16	ngroups;
-	__be32	uid;
-	__be32	gid;
-	__be32	groups[RSM_PROOF_GROUPS];
-	u8	mac[RSM_MAC];
-};
-
-#define RSM_PROOF_CAPABLE	0x1
-
-/**
- * struct rsm_grant - the exporter's proof, and the key of the segment
- * @magic: RSM_MAGIC
- * @type: RSM_MSG_GRANT
- * @flags: 0
- * @rsvd: 0
- * @err: enum dat_rsm_err; @rkey, @addr and @length are valid if it is 0
- * @rkey: key of the segment
- * @addr: address of the first byte, for @rkey
- * @length: bytes of the segment
- * @mac: HMAC with the cluster key over the transcript, where this field is zero; zero if the
- *	importer's proof is wrong
- */
-struct rsm_grant {
-	__be32	magic;
-	u8	type;
-	u8	flags;
-	__be16	rsvd;
-	__be32	err;
-	__be32	rkey;
-	__be64	addr;
-	__be64	length;
-	u8	mac[RSM_MAC];
-};
-
-static_assert(sizeof(struct rsm_answer) == 44);
-static_assert(sizeof(struct rsm_proof) == 176);
-static_assert(sizeof(struct rsm_grant) == 64);
-
-/**
- * struct rsm_transcript - input of both proofs
- * @label: side that proves, so that a proof sent back to its maker is wrong
- * @importer_gid: importer's GID of the path; with iWARP made from the IP address
- * @exporter_gid: exporter's GID of the path; with iWARP made from the IP address
- * @importer_qpn: importer's queue pair number; 0 with iWARP
- * @exporter_qpn: exporter's queue pair number; 0 with iWARP
- * @greeting: as sent
- * @answer: as sent
- * @proof: as sent
- * @zero: 0
- * @grant: as sent
- */
-struct rsm_transcript {
-	char			label[16];
-	u8			importer_gid[16];
-	u8			exporter_gid[16];
-	__be32			importer_qpn;
-	__be32			exporter_qpn;
-	struct rsm_greeting	greeting;
-	struct rsm_answer	answer;
-	struct rsm_proof	proof;
-	__be32			zero;
-	struct rsm_grant	grant;
-};
-
-/* Padding would have undefined bytes, and the HMAC covers all bytes. */
-static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 4 + 64);
-
-#define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; precedes the counted ones */
-#define RSM_TELL_REBIND	0x2	/* the segment has a new key and address */
-
-/**
- * struct rsm_msg - a message
- * @magic: RSM_MAGIC
- * @type: enum rsm_msg_type
- * @flags: RSM_TELL_*
- * @rsvd: 0
- * @events: number of events
- * @rkey: new key, with RSM_TELL_REBIND
- * @addr: address of the first byte for @rkey, with RSM_TELL_REBIND
- */
-struct rsm_msg {
-	__be32	magic;
-	u8	type;
-	u8	flags;
-	__be16	rsvd;
-	__be32	events;
-	__be32	rkey;
-	__be64	addr;
-};
 
 /* Receiver of a request's completion; a part of the cookie, see rsm/msg.h. */
 enum rsm_channel {

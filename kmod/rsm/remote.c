@@ -121,7 +121,9 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (!left)
 		return DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
-	/* A connection that has been up is a success, even if it is lost: the import is cut then. */
+	/*
+	 * A connection that has been up is a success, even if it is lost: the import is cut then.
+	 */
 	if (conn->was_up)
 		ret = DAT_RSM_OK;
 	else if (conn->err != DAT_RSM_CONN_ABORTED)
@@ -240,8 +242,8 @@ void rsm_remote_release(struct rsm_import *imp)
 }
 
 /*
- * Returns true if the node has answered; a refusal for any reason is an answer, too.  A host that is
- * another node answers UNREACHABLE.
+ * Returns true if the node has answered; a refusal for any reason is an answer, too.  A host that
+ * is another node answers UNREACHABLE.
  */
 static bool conn_was_answered(struct rsm_conn *conn)
 {
@@ -265,7 +267,10 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	/* No segment has id 0, so the node refuses; see conn_was_answered(). */
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
-	/* RSM listens only while the host exports or imports: a host without listener answers, too. */
+	/*
+	 * RSM listens only while the host exports or imports: a host without listener answers,
+	 * too.
+	 */
 	if (conn_was_answered(conn))
 		ret = DAT_RSM_OK;
 	conn_close(conn);

@@ -211,7 +211,9 @@ static bool ring_post(struct rsm_ring *r)
 	return r->head != begin;
 }
 
-/* Returns true while the poller takes new entries.  The context outlives a ring that is not dead. */
+/*
+ * Returns true while the poller takes new entries.  The context outlives a ring that is not dead.
+ */
 static bool ring_watched(const struct rsm_ring *r)
 {
 	return READ_ONCE(r->imp->obj.ctx->watched);

@@ -194,7 +194,7 @@ enum rsm_region_kind {
  * @ending: stopped objects, linked by their RCU heads; set before @end_work is queued
  * @busy: flag: transfers may be in progress on @ending; set before @end_work is queued
  * @end_work: work that waits for transfers and peers, then frees @ending
- * @drain_deadline: time until which the end waits for acknowledgements of peers, in jiffies
+ * @drain_deadline: time until which the end waits for acknowledgments of peers, in jiffies
  * @rings_lock: mutex of @rings; see the top of this file
  * @rings: struct rsm_ring, from registration to the end of the connection
  * @poller: poller of @rings; runs if the process has enabled it

@@ -14,7 +14,7 @@
 
 #include "rsm/rdma.h"
 
-#define REBIND_TIMEOUT	(10 * HZ)	/* for a peer's acknowledgement of a new key */
+#define REBIND_TIMEOUT	(10 * HZ)	/* for a peer's acknowledgment of a new key */
 
 static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
@@ -320,8 +320,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 }
 
 /*
- * Returns true for a source port that an unprivileged process cannot have.  With iWARP the port says
- * nothing; see verbs/cm.c.
+ * Returns true for a source port that an unprivileged process cannot have.  With iWARP the port
+ * says nothing; see verbs/cm.c.
  */
 static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 {

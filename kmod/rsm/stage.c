@@ -2,16 +2,16 @@
 /*
  * Transfers of DAT_IOC_RSM_IO across an adapter.
  *
- * They go through the stage, kernel memory of the connection in slots: what is put is
- * copied there first, what is got is copied from there.  So user memory need not be pinned,
- * and no page fault is taken while the segment or anything of the adapter is held.
+ * They go through the stage: slots of kernel memory of the connection.  A put is copied into the
+ * stage first, a get is copied out of it.  So user memory is not pinned, and no page fault happens
+ * while the segment or the adapter is in use.
  *
- * What adjoins in the segment is one request, however many entries it is of: a request costs
- * a message on the wire and its answer, a copy of a few bytes costs nothing beside that.
+ * Bytes that adjoin in the segment are one request, even if they belong to several entries: a
+ * request costs a message and its answer, while a copy of a few bytes costs little.
  *
- * Puts are posted in groups, the last of which tells how all have gone: all that is posted is
- * told of without anything being waited for.  For user memory may take for ever, and while
- * something is untold the exporter waits that rebinds.
+ * Puts are posted in groups, and the last of a group is signalled.  A group is posted as a whole,
+ * since an access to user memory may take for ever: a rebind by the exporter waits for the
+ * completion of all requests in flight.
  */
 #include <linux/math.h>
 #include <linux/sched/signal.h>
@@ -20,11 +20,11 @@
 #include "rsm/ring.h"
 
 /**
- * struct chunk - bytes that adjoin in the segment, in a slot of the stage
- * @offset: in the segment
+ * struct chunk - adjoining bytes of the segment in a slot of the stage
+ * @offset: offset in the segment
  * @n: bytes
- * @entry: the first of them is of this entry
- * @at: and is this byte of it
+ * @entry: entry of the first byte
+ * @at: offset of the first byte in that entry
  */
 struct chunk {
 	u64	offset;
@@ -34,18 +34,18 @@ struct chunk {
 };
 
 /**
- * struct stage - the stage, during a call
- * @t: the call
- * @r: of its import
- * @conn: likewise
+ * struct stage - the stage during a call
+ * @t: call
+ * @r: adapter's part of the import
+ * @conn: connection of the import
  * @begin: sequence number of the first chunk
- * @first: and of the oldest that was not retired
- * @next: and of the one that is filled next; those from r->posted on were not posted yet
- * @checked: entries so far
- * @filling: @next has been begun
- * @err: of the first chunk that has failed: those behind it count for nothing
- * @chunk: by sequence number
- * @lm: local memory of entries, reference held, or NULL: user memory, or not begun
+ * @first: sequence number of the oldest chunk that is not retired
+ * @next: sequence number of the next chunk to fill; chunks from r->posted on are not posted
+ * @checked: number of entries checked so far
+ * @filling: flag: chunk @next has been begun
+ * @err: error of the first chunk that failed; later chunks do not count
+ * @chunk: chunks, by sequence number modulo the array's length
+ * @lm: local memory of entries, reference held; NULL for user memory and later entries
  */
 struct stage {
 	struct rsm_transfer	*t;
@@ -61,17 +61,17 @@ struct stage {
 	struct rsm_localmem	*lm[DAT_RSM_MAX_IO];
 };
 
-/* Upcall of the connection; one at a time. */
+/* Handles a completion; one at a time. */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 {
 	struct rsm_import *imp = conn->owner;
 	struct rsm_remote *r = imp->remote;
 
-	/* Silent ones before it have succeeded, be it the first that has not. */
+	/* The silent requests before it have succeeded, even if this one is the first to fail. */
 	if (!r->failed)
-		smp_store_release(&r->done, seq + ok);	/* what was read is there */
+		smp_store_release(&r->done, seq + ok);	/* data of a get is visible */
 	if (!ok)
-		smp_store_release(&r->failed, true);	/* and @done is final */
+		smp_store_release(&r->failed, true);	/* @done is final */
 	wake_up_all(&conn->wq);
 }
 
@@ -93,7 +93,7 @@ static DAT_LMR_TRIPLET stage_triplet(const struct stage *s, u32 seq, u32 n)
 	};
 }
 
-/* Bytes of an entry, from byte @at on: to @buf if they are put, else from there. */
+/* Copies bytes of an entry, from byte @at on, to @buf for a put, from @buf for a get. */
 static int stage_copy(const struct stage *s, u32 entry, u64 at, void *buf, u32 n)
 {
 	u64 addr = s->t->e[entry].addr + at;
@@ -105,8 +105,6 @@ static int stage_copy(const struct stage *s, u32 entry, u64 at, void *buf, u32 n
 		return DAT_RSM_BAD_ADDR;
 	return DAT_RSM_OK;
 }
-
-/* Retiring. */
 
 static bool stage_reached(const struct stage *s, u32 seq)
 {
@@ -123,20 +121,20 @@ static bool stage_decided(const struct stage *s, u32 seq)
 }
 
 /*
- * Whether it has succeeded.  A peer that says neither yes nor no is given up by the heartbeat
- * after a while; who is killed does not wait for that.
+ * Waits for a request and returns its result.  If the peer does not answer, the heartbeat ends the
+ * connection after a while; a killed process does not wait for that.
  */
 static int stage_await(const struct stage *s, u32 seq)
 {
 	if (wait_event_killable(s->conn->wq, stage_decided(s, seq))) {
-		/* What is under way fails then, without the peer's help. */
+		/* Requests in flight fail then without an answer of the peer. */
 		rsm_conn_hang_up(s->conn);
 		wait_event(s->conn->wq, stage_decided(s, seq));
 	}
 	return stage_reached(s, seq) ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
 }
 
-/* An entry is done, and so are those of no bytes behind it.  Returns how many. */
+/* Counts an entry as done, with the empty entries behind it.  Returns their number. */
 static u32 stage_count(struct stage *s, u32 entry)
 {
 	u32 n = 1;
@@ -147,7 +145,7 @@ static u32 stage_count(struct stage *s, u32 entry)
 	return n;
 }
 
-/* The oldest chunk is complete: what was got is copied, and the entries that end in it count. */
+/* Copies the data of the oldest chunk, if it is a get, and counts the entries that end in it. */
 static int stage_take(struct stage *s)
 {
 	const struct chunk *c = stage_chunk(s, s->first);
@@ -174,7 +172,7 @@ static int stage_take(struct stage *s)
 	return DAT_RSM_OK;
 }
 
-/* The oldest chunk, once it is complete. */
+/* Waits for the oldest chunk and retires it. */
 static int stage_retire(struct stage *s)
 {
 	int ret = stage_await(s, s->first);
@@ -185,15 +183,13 @@ static int stage_retire(struct stage *s)
 	return s->err;
 }
 
-/* All chunks before @seq. */
+/* Retires all chunks before @seq. */
 static int stage_retire_until(struct stage *s, u32 seq)
 {
 	while (s->first != seq)
 		stage_retire(s);
 	return s->err;
 }
-
-/* Posting. */
 
 static int stage_post_one(struct stage *s, bool silent)
 {
@@ -210,7 +206,7 @@ static int stage_post_one(struct stage *s, bool silent)
 	return DAT_RSM_OK;
 }
 
-/* What was filled goes to the adapter.  The last one tells, unless @more is posted at once. */
+/* Posts the filled chunks.  The last one is signalled, unless the caller posts @more at once. */
 static int stage_post(struct stage *s, bool more)
 {
 	int ret = DAT_RSM_OK;
@@ -220,20 +216,18 @@ static int stage_post(struct stage *s, bool more)
 	return ret;
 }
 
-/* Filling. */
-
-/* Bytes at @offset of the segment for which what is being filled has room; whole elements. */
+/* Returns how many bytes at @offset the chunk being filled can take; a multiple of @width. */
 static u32 stage_room(struct stage *s, u64 offset, u32 width)
 {
 	const struct chunk *c = stage_chunk(s, s->next);
 
-	/* What is aligned stays aligned in its request, or it might be torn. */
+	/* An aligned element must stay aligned in its request, or it might be torn. */
 	if (!s->filling || c->offset + c->n != offset || c->offset & (width - 1))
 		return 0;
 	return round_down(RSM_SLOT_SIZE - c->n, width);
 }
 
-/* What is being filled is whole.  Returns true if it is not worth to wait for others. */
+/* Ends the chunk being filled.  Returns true if the filled chunks should be posted now. */
 static bool stage_close(struct stage *s)
 {
 	u32 n = stage_chunk(s, s->next)->n;
@@ -245,7 +239,7 @@ static bool stage_close(struct stage *s)
 	return n == RSM_SLOT_SIZE || s->next - s->r->posted == RSM_STAGE_GROUP;
 }
 
-/* Begin another chunk, at byte @at of an entry. */
+/* Begins a chunk at byte @at of an entry. */
 static int stage_begin(struct stage *s, u32 entry, u64 at)
 {
 	int ret = stage_close(s) ? stage_post(s, false) : DAT_RSM_OK;
@@ -261,7 +255,7 @@ static int stage_begin(struct stage *s, u32 entry, u64 at)
 	return DAT_RSM_OK;
 }
 
-/* @n more bytes, for which there is room. */
+/* Adds @n bytes to the chunk being filled, which has room for them. */
 static int stage_fill(struct stage *s, u32 entry, u64 at, u32 n)
 {
 	struct chunk *c = stage_chunk(s, s->next);
@@ -296,8 +290,6 @@ static int stage_bytes(struct stage *s, u32 entry)
 	return ret;
 }
 
-/* Entries. */
-
 static int stage_localmem(struct stage *s, u32 entry)
 {
 	const struct dat_rsm_ioent *e = &s->t->e[entry];
@@ -309,7 +301,7 @@ static int stage_localmem(struct stage *s, u32 entry)
 	return rsm_localmem_check(s->lm[entry], e, s->t->put);
 }
 
-/* An entry of no bytes is done when those before it are; see stage_count(). */
+/* An empty entry is done when its predecessors are; see stage_count(). */
 static int stage_nothing(struct stage *s)
 {
 	if (!s->filling && s->first == s->next)
@@ -330,14 +322,14 @@ static int stage_entry(struct stage *s, u32 entry)
 	return e->length ? stage_bytes(s, entry) : stage_nothing(s);
 }
 
-/* That it can't be said whether the last bytes are there makes their entry one that has failed. */
+/* Takes back the last entry with bytes: it is unknown whether they have arrived. */
 static void stage_doubt(struct rsm_transfer *t)
 {
 	while (t->done && !t->e[--t->done].length)
 		;
 }
 
-/* What was put is there, for whoever looks. */
+/* Posts a flush behind all puts and waits: after it the exporter sees all of them. */
 static int stage_finish_puts(struct stage *s)
 {
 	int ret = stage_post(s, true);
@@ -345,7 +337,7 @@ static int stage_finish_puts(struct stage *s)
 
 	if (flush == s->begin)
 		return ret;
-	/* Without it silent ones have nobody to tell of them, but the end. */
+	/* Without the flush no completion reports the silent puts but the end of the connection. */
 	if (ret || rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
 		rsm_conn_hang_up(s->conn);
 	ret = stage_retire_until(s, flush);
@@ -366,7 +358,7 @@ static int stage_finish_gets(struct stage *s)
 	return ret ?: posted;
 }
 
-/* What is under way comes to its end, whatever has become of the rest. */
+/* Waits for the requests in flight, also after an error. */
 static int stage_finish(struct stage *s)
 {
 	stage_close(s);
@@ -391,15 +383,15 @@ static int stage_run(struct stage *s)
 		ret = stage_entry(s, i);
 	err = stage_finish(s);
 	stage_put(s);
-	/* Those before a bad entry come first, and with them their error. */
+	/* An error of an earlier entry takes precedence over that of a bad one. */
 	return err ?: ret;
 }
 
 /**
- * rsm_stage_io() - transfer by way of the stage
- * @t: the call
+ * rsm_stage_io() - transfer through the stage
+ * @t: call
  *
- * Context: sleeps.  Return: enum dat_rsm_err.
+ * Context: may sleep.  Return: enum dat_rsm_err.
  */
 int rsm_stage_io(struct rsm_transfer *t)
 {
@@ -417,7 +409,7 @@ int rsm_stage_io(struct rsm_transfer *t)
 	ret = stage_run(&s);
 	mutex_unlock(&r->io_lock);
 	if (ret == DAT_RSM_CONN_ABORTED) {
-		/* Whoever asks next is told so, too. */
+		/* Later calls get the same error. */
 		rsm_conn_hang_up(r->conn);
 		rsm_obj_cut(&t->imp->obj);
 	}

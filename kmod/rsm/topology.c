@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The topology: which controllers there are, where they lead, and who answers there. */
+/* The topology: controllers, the nodes that they lead to, and whether these answer. */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -10,9 +10,9 @@
 #include "rsm/rdma.h"
 
 /**
- * struct rsm_survey - what was found
- * @count: of @links
- * @links: each controller, and behind it the nodes to which it leads, the own one first
+ * struct rsm_survey - result of a survey
+ * @count: number of @links
+ * @links: each controller, followed by the nodes to which it leads, this node first
  */
 struct rsm_survey {
 	u32			count;
@@ -20,10 +20,10 @@ struct rsm_survey {
 };
 
 /**
- * struct probing - all that are asked at a time
- * @left: who have not answered
- * @stop: nobody wants to know any more
- * @wq: who waits for @left
+ * struct probing - all probes of a survey
+ * @left: number of probes that have not finished
+ * @stop: flag: probes that have not begun are skipped
+ * @wq: wait queue for @left
  */
 struct probing {
 	atomic_t		left;
@@ -32,11 +32,11 @@ struct probing {
 };
 
 /**
- * struct probe - a question to a node whether it is alive
- * @all: all of them
- * @work: asks it
- * @ctlr: by way of which adapter; reference held
- * @link: the node, and the answer
+ * struct probe - a probe of one node
+ * @all: all probes of the survey
+ * @work: work that probes the node
+ * @ctlr: adapter that leads to the node; reference held
+ * @link: node, and the result
  */
 struct probe {
 	struct probing		*all;
@@ -47,7 +47,7 @@ struct probe {
 
 static struct workqueue_struct *probe_wq;
 
-/* A number that is the address, or of IPv6 its lower half. */
+/* Returns an IPv4 address, or the lower half of an IPv6 address, as a number. */
 static u64 addr_number(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -68,9 +68,9 @@ static void survey_add(struct rsm_survey *s, u32 ctlr, u32 node, u32 flags, bool
 }
 
 /**
- * survey_list() - find out which links there are; nobody is asked
+ * survey_list() - list the links without a probe
  * @node: node
- * @out: result, to be freed by kvfree(): those of adapters that are up are ACTIVE
+ * @out: result; freed by kvfree(); links of adapters whose port is up are ACTIVE
  *
  * Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
  */
@@ -109,18 +109,18 @@ static void probe_work(struct work_struct *work)
 
 	if (READ_ONCE(p->all->stop) || rsm_remote_probe(p->ctlr, p->link->node))
 		p->link->state = DAT_RSM_LINK_DOWN;
-	/* What it wakes is there until this work has ended. */
+	/* survey_ask() flushes this work, so p->all stays until it has ended. */
 	if (atomic_dec_and_test(&p->all->left))
 		wake_up_all(&p->all->wq);
 }
 
-/* Those of one adapter that is open.  The own node is where the adapter is: it needs no asking. */
+/* Queues the probe of a link of an open adapter.  This node itself needs no probe. */
 static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link *link, u32 self)
 {
 	struct sockaddr_storage addr;
 
 	if (rsm_node_addr(ctlr, link->node, &addr)) {
-		/* The table has changed. */
+		/* The table has changed since survey_list(). */
 		link->state = DAT_RSM_LINK_DOWN;
 		return;
 	}
@@ -134,9 +134,9 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 }
 
 /*
- * Ask all nodes at once; the kernel runs 512 works at a time.  Each 512 nodes take two seconds if
- * a node is silent, and four if a node accepts and is silent then.  A caller that is killed waits
- * only for the works that have begun.
+ * Probes all nodes at once; the kernel runs 512 works at a time.  512 nodes take two seconds if one
+ * does not answer, four if one accepts and then sends nothing.  A killed caller waits only for the
+ * works that have begun.
  */
 static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
 {
@@ -153,7 +153,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		probes[i].all = &all;
 		if (link->flags & DAT_RSM_LINK_LOCAL) {
 			self = link->node;
-			/* Opening takes a while: not after a kill. */
+			/* An open takes long, so a killed caller skips it. */
 			if (fatal_signal_pending(current) ||
 			    rsm_ctlr_get(node, link->ctlr, &ctlr))
 				ctlr = NULL;
@@ -164,7 +164,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		else
 			link->state = DAT_RSM_LINK_DOWN;
 	}
-	/* Who was killed before he could ask has found nothing out. */
+	/* A caller that was killed before the first probe gets no result either. */
 	if (wait_event_killable(all.wq, !atomic_read(&all.left)) ||
 	    fatal_signal_pending(current)) {
 		WRITE_ONCE(all.stop, true);
@@ -216,8 +216,8 @@ static struct rsm_survey *survey_copy(const struct rsm_survey *s)
 }
 
 /*
- * One at a time, so that no crowd of callers keeps the network busy; who has waited takes
- * what another found meanwhile, if that one has begun later.
+ * Runs one survey at a time, so that many callers do not load the network.  A caller that has
+ * waited takes the result of a survey that began after its call.
  */
 static int survey_get(struct rsm_node *node, struct rsm_survey **out)
 {
@@ -244,7 +244,7 @@ int rsm_topology(struct rsm_ucmd *ucmd)
 	struct rsm_survey *s;
 	int ret;
 
-	/* Who has no room wants to know how many there are, and nobody is asked for him. */
+	/* Without room for links the caller gets their number, which needs no probes. */
 	ret = room ? survey_get(node, &s) : survey_list(node, &s);
 	if (ret)
 		return ret;

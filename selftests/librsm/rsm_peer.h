@@ -2,7 +2,7 @@
 /*
  * Peers of RSM that are programs on librdmacm and libibverbs.  They send what a kernel with RSM
  * would not send.  The wire format is repeated here as a check; the driver's own definitions are
- * in kmod/rsm/rdma.h.
+ * in kmod/rsm/wire.h.
  */
 #ifndef RSM_PEER_H
 #define RSM_PEER_H
