@@ -77,7 +77,7 @@ typedef enum dat_completion_flags {
 	DAT_COMPLETION_SUPPRESS_FLAG		= 0x01,
 	/* send: notify at the peer; EP's receives: notify only if the sender asks */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
-	/* an event that wakes nobody */
+	/* the event wakes no waiter */
 	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
 	/* start when earlier RDMA reads are over */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,
@@ -116,7 +116,7 @@ typedef enum dat_evd_flags {
 	DAT_EVD_DEFAULT_FLAG	= 0x1f0		/* all but software */
 } DAT_EVD_FLAGS;
 
-/* Who makes the EP of a request. */
+/* Creator of the EP of a request. */
 typedef enum dat_psp_flags {
 	DAT_PSP_CONSUMER_FLAG	= 0x00,
 	DAT_PSP_PROVIDER_FLAG	= 0x01
@@ -233,9 +233,9 @@ typedef enum dat_ep_creator_for_psp {
 #endif
 
 /**
- * struct dat_ia_attr - what an adapter is and can do; the same for all who open it
+ * struct dat_ia_attr - properties and limits of an adapter; every open gets the same
  * @adapter_name: name it was opened by
- * @vendor_name: who made the device
+ * @vendor_name: vendor of the device
  * @hardware_version_major: of the device
  * @hardware_version_minor: of the device
  * @firmware_version_major: of the device
@@ -246,16 +246,16 @@ typedef enum dat_ep_creator_for_psp {
  * @max_rdma_read_per_ep_in: RDMA reads of a peer in progress per EP
  * @max_rdma_read_per_ep_out: RDMA reads in progress per EP
  * @max_evds: event dispatchers
- * @max_evd_qlen: events in one of them
+ * @max_evd_qlen: largest number of events in an EVD
  * @max_iov_segments_per_dto: segments of a send or a receive
  * @max_lmrs: registrations
- * @max_lmr_block_size: bytes of one of them
- * @max_lmr_virtual_address: highest address in one of them
+ * @max_lmr_block_size: largest number of bytes of a registration
+ * @max_lmr_virtual_address: highest address in a registration
  * @max_pzs: protection zones
  * @max_message_size: bytes of a send
  * @max_rdma_size: bytes of an RDMA operation
  * @max_rmrs: remote memory regions
- * @max_rmr_target_address: highest address in one of them
+ * @max_rmr_target_address: highest address in a remote memory region
  * @max_srqs: shared receive queues
  * @max_ep_per_srq: endpoints that share one
  * @max_recv_per_srq: buffers in one
@@ -263,8 +263,8 @@ typedef enum dat_ep_creator_for_psp {
  * @max_iov_segments_per_rdma_write: segments of an RDMA write
  * @max_rdma_read_in: RDMA reads of peers in progress, all EPs together
  * @max_rdma_read_out: RDMA reads in progress, all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: each EP gets its own, whatever the total
- * @max_rdma_read_per_ep_out_guaranteed: likewise
+ * @max_rdma_read_per_ep_in_guaranteed: each EP is guaranteed its incoming reads, whatever other EPs use
+ * @max_rdma_read_per_ep_out_guaranteed: each EP is guaranteed its outgoing reads, whatever other EPs use
  * @num_transport_attr: entries of @transport_attr
  * @transport_attr: valid until the IA is closed
  * @num_vendor_attr: entries of @vendor_attr
@@ -466,7 +466,7 @@ typedef DAT_UINT64	DAT_EP_PARAM_MASK;
 #define DAT_EP_FIELD_REQUEST_EVD_HANDLE			UINT64_C(0x00000100)
 #define DAT_EP_FIELD_CONNECT_EVD_HANDLE			UINT64_C(0x00000200)
 #define DAT_EP_FIELD_SRQ_HANDLE				UINT64_C(0x00000400)
-/* 0x800 is nobody's; the attributes follow. */
+/* 0x800 is unused; the attributes follow. */
 #define DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE		UINT64_C(0x00001000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE		UINT64_C(0x00002000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE		UINT64_C(0x00004000)
@@ -581,7 +581,7 @@ typedef enum dat_rsp_param_mask {
 } DAT_RSP_PARAM_MASK;
 
 /**
- * struct dat_cr_param - who asks for a connection
+ * struct dat_cr_param - parameters of a connection request
  * @remote_ia_address_ptr: address of the peer
  * @remote_port_qual: port of the peer
  * @private_data_size: bytes of @private_data, padding of the transport included
@@ -617,7 +617,7 @@ typedef enum dat_dto_completion_status {
 	/* local memory: not registered, wrong zone or missing privilege */
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
-	/* the peer's memory: likewise */
+	/* the same for the peer's memory */
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,
 	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,
 	/* the peer does not answer */
@@ -745,7 +745,7 @@ typedef enum dat_event_number {
 	DAT_CONNECTION_EVENT_ESTABLISHED		= 0x04001,
 	/* the peer called dat_cr_reject() */
 	DAT_CONNECTION_EVENT_PEER_REJECTED		= 0x04002,
-	/* nobody listens there, or has room */
+	/* no listener, or the listener has no room */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED		= 0x04003,
 	/* after dat_cr_accept(): the peer is gone */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR	= 0x04004,

@@ -27,8 +27,8 @@ extern "C" {
  * @psp_handle: out; requests may arrive before the call returns
  *
  * Return: DAT_SUCCESS;
- * DAT_CONN_QUAL_IN_USE: somebody listens there, perhaps another process, or at another
- * qualifier that stands for the same port;
+ * DAT_CONN_QUAL_IN_USE: a process listens at this qualifier, or at another one that maps to the
+ * same port;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual is 0 (DAT_INVALID_ARG2), unknown
  * @psp_flags (DAT_INVALID_ARG4), @psp_handle is NULL (DAT_INVALID_ARG5);
@@ -98,7 +98,7 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  * @rsp_handle: out
  *
  * Return: DAT_SUCCESS;
- * DAT_CONN_QUAL_IN_USE: somebody listens there;
+ * DAT_CONN_QUAL_IN_USE: the qualifier has a listener;
  * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual is 0 (DAT_INVALID_ARG2), @rsp_handle is
@@ -141,7 +141,7 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
 
 /**
- * dat_cr_query - tell who asks for a connection
+ * dat_cr_query - get the parameters of a connection request
  * @cr_handle: the CR
  * @cr_param_mask: fields that are wanted; others may be filled in too
  * @cr_param: out; what it points to is valid as long as the CR
@@ -205,7 +205,7 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
  * notice.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: nobody listens there (DAT_INVALID_ARG2);
+ * DAT_INVALID_PARAMETER: @handoff has no listener (DAT_INVALID_ARG2);
  * DAT_INSUFFICIENT_RESOURCES: memory;
  * DAT_NOT_IMPLEMENTED: the provider can't.
  *

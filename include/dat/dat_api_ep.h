@@ -53,7 +53,7 @@ extern "C" {
  * DAT_INVALID_PARAMETER: an attribute is out of range, or several do not go together
  * (DAT_INVALID_ARG6), @ep_handle is NULL (DAT_INVALID_ARG7);
  * DAT_MODEL_NOT_SUPPORTED: an attribute that the provider lacks;
- * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_TEP); memory.
+ * DAT_INSUFFICIENT_RESOURCES: too many EPs (DAT_RESOURCE_TEP); memory.
  *
  * Threads: safe.  Page: dat_ep_create(3).
  */
@@ -127,7 +127,7 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask
  * @ep_param_mask: fields to change
  * @ep_param: their values
  *
- * All of them are changed or none.  The PZ can be changed while the EP is unconnected or
+ * All fields are changed or none.  The PZ can be changed while the EP is unconnected or
  * tentative connection pending; EVDs and attributes also while it is reserved or passive
  * connection pending.  Completion flags of receives can't be changed once one was
  * posted.  IA, state, addresses, ports and SRQ are fixed.
@@ -177,7 +177,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * The EP is active connection pending.  One event follows at its connect EVD:
  * ESTABLISHED, with the peer's private data;
  * PEER_REJECTED: it called dat_cr_reject();
- * NON_PEER_REJECTED: nobody listens there, or can take the request;
+ * NON_PEER_REJECTED: the qualifier has no listener, or the listener has no room;
  * UNREACHABLE: there is no way to the peer, or it does not answer;
  * TIMED_OUT: @timeout is over.
  * After all but the first it is disconnected.

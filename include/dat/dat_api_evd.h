@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Event dispatchers (EVD), which queue events, and consumer notification objects
- * (CNO), by which a thread waits for several of them.
+ * (CNO), by which a thread waits for several EVDs.
  * Rules that hold for all functions are in udat.h.
  *
  * An event notifies unless its operation succeeded and was posted UNSIGNALLED, or is a
@@ -116,7 +116,7 @@ DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
 
 /**
- * dat_evd_set_unwaitable - let nobody wait on an event dispatcher
+ * dat_evd_set_unwaitable - refuse waits on an event dispatcher
  * @evd_handle: the EVD
  *
  * A thread that waits, and each that tries to, returns DAT_INVALID_STATE.  Events are
@@ -147,8 +147,8 @@ DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
  * @event: out
  * @nmore: out: events left in the queue; also stored when the time is over
  *
- * One thread may wait on an EVD.  Meanwhile nobody else can dequeue, and its events do
- * not trigger the CNO.
+ * One thread may wait on an EVD.  Meanwhile no other thread can dequeue, and its events do not
+ * trigger the CNO.
  *
  * Return: DAT_SUCCESS;
  * DAT_TIMEOUT_EXPIRED: fewer than @threshold events came in time; they stay queued;

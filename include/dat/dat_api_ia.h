@@ -24,7 +24,7 @@ extern "C" {
  *	out: the EVD made or given
  * @ia_handle: out
  * @dat_major: version of the API that the program was compiled for
- * @dat_minor: likewise; a provider of a later minor version will do
+ * @dat_minor: minor version; a provider of a later minor version is accepted
  * @thread_safety: DAT_TRUE: threads will make calls on one object at the same time
  *
  * An adapter may be opened many times; the opens do not know of each other, and each

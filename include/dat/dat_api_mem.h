@@ -21,7 +21,7 @@ extern "C" {
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @pz_handle is NULL (DAT_INVALID_ARG2);
- * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_PROTECTION_DOMAIN); memory.
+ * DAT_INSUFFICIENT_RESOURCES: too many PZs (DAT_RESOURCE_PROTECTION_DOMAIN); memory.
  *
  * Threads: safe.  Page: dat_pz_create(3).
  */
@@ -65,7 +65,7 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
  * @privileges: of the memory, or'ed
  * @lmr_handle: out
  * @lmr_context: out: goes into DAT_LMR_TRIPLETs; may be NULL
- * @rmr_context: out: goes to peers, who put it into DAT_RMR_TRIPLETs; 0 without a remote
+ * @rmr_context: out: key for the DAT_RMR_TRIPLETs of peers; 0 without a remote
  *	privilege; may be NULL
  * @registered_size: out: bytes, perhaps more than asked for; may be NULL
  * @registered_address: out: first byte; may be NULL
@@ -131,7 +131,7 @@ DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * DAT_TRUE; elsewhere it does nothing.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @local_segments is NULL, or one of them is not in an LMR of
+ * DAT_INVALID_PARAMETER: @local_segments is NULL, or a segment is not in an LMR of
  * this IA (DAT_INVALID_ARG2).
  *
  * Threads: one per object.  Page: dat_lmr_sync_rdma_read(3).
@@ -165,7 +165,7 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @rmr_handle is NULL (DAT_INVALID_ARG2);
  * DAT_MODEL_NOT_SUPPORTED: the provider has no windows: max_rmrs is 0;
- * DAT_INSUFFICIENT_RESOURCES: too many of them; memory.
+ * DAT_INSUFFICIENT_RESOURCES: too many RMRs; memory.
  *
  * Threads: safe.  Page: dat_rmr_create(3).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Shared receive queues (SRQ): buffers for the messages of several endpoints.
- * Rules that hold for all functions are in udat.h.  None of them works unless
+ * Rules that hold for all functions are in udat.h.  These functions fail unless
  * srq_supported is DAT_TRUE.
  *
  * A message takes a buffer when it comes in over a connected EP, and the completion
@@ -30,7 +30,7 @@ extern "C" {
  * DAT_INVALID_PARAMETER: an attribute is out of range or @srq_attr is NULL
  * (DAT_INVALID_ARG3), @srq_handle is NULL (DAT_INVALID_ARG4);
  * DAT_MODEL_NOT_SUPPORTED: the adapter has no SRQs;
- * DAT_INSUFFICIENT_RESOURCES: too many of them (DAT_RESOURCE_SRQ); memory.
+ * DAT_INSUFFICIENT_RESOURCES: too many SRQs (DAT_RESOURCE_SRQ); memory.
  *
  * Threads: safe.  Page: dat_srq_create(3).
  */

@@ -42,7 +42,7 @@ typedef enum dat_return_type {
 	DAT_SUCCESS				= 0x00000000,
 	/* the object was destroyed during the call */
 	DAT_ABORT				= 0x00010000,
-	/* somebody listens at this connection qualifier */
+	/* the connection qualifier has a listener */
 	DAT_CONN_QUAL_IN_USE			= 0x00020000,
 	DAT_INSUFFICIENT_RESOURCES		= 0x00030000,
 	/* a bug, of the provider or below */

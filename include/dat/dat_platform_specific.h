@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Direction of an argument, for those who write it in front of its type. */
+/* Direction of an argument, for declarations that have it before the type. */
 #ifndef IN
 #define IN
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calling a provider: types and macros common to user and kernel DAT.  For those who
- * write providers or registries; programs call the functions of udat.h.
+ * Types and macros to call a provider, common to user and kernel DAT.  They are for providers and
+ * registries; programs call the functions of udat.h.
  *
  * The first word of each object that a provider's handle points to is the address of
  * its struct dat_provider (udat_redirection.h).

@@ -21,8 +21,8 @@ extern "C" {
  * dat_registry_add_provider - register a table of functions for an IA
  * @provider: the table; the registry keeps the address, so it stays the provider's
  *	and in place until it is removed
- * @provider_info: IA name, version and thread safety, copied; no two tables may have
- *	all of them equal
+ * @provider_info: IA name, version and thread safety, copied; two tables must differ in at least
+ *	one of these
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: an argument is NULL or the name is not terminated;

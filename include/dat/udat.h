@@ -14,8 +14,8 @@
  *	dat_api_srq.h	shared receive queues
  *	dat_api_conn.h	service points, connection requests
  *
- * Rules for all of them
- * =====================
+ * Rules for all functions
+ * =======================
  *
  * Where the description of a function lists what it returns, the following is left
  * out because every function may return it:

@@ -18,7 +18,7 @@ extern "C" {
  *
  * For poll(), select() and epoll: it is readable while events are queued, and hangs up
  * when the EVD is destroyed.  An event whose completion is UNSIGNALLED makes it readable
- * but wakes nobody.  Reading and writing fail.
+ * but wakes no thread.  Reading and writing fail.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);

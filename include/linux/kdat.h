@@ -5,37 +5,35 @@
  *	#include <linux/kdat.h>
  *	MODULE_IMPORT_NS(DAT);		"DAT", with quotes, from Linux 6.13
  *
- * Functions are exported as kdat_*(), and called by DAT's names, dat_*(), which this
- * header makes of them unless KDAT_NO_PUBLIC_NAMES is defined.
+ * The functions are exported as kdat_*().  This header also defines DAT's names for them, dat_*(),
+ * unless KDAT_NO_PUBLIC_NAMES is defined.
  *
- * Rules for all of them
- * =====================
+ * Rules for all functions
+ * =======================
  *
- * What every function may return is left out of the descriptions:
+ * Every function may return these errors, which the descriptions omit:
  *
- *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, where several
- *                          are given, of another IA
- *   DAT_INVALID_STATE      the context is not the one that the function wants, as far as
- *                          this can be seen; a spinlock that is held can't
+ *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, if the call has several
+ *                          handles, of another IA
+ *   DAT_INVALID_STATE      the caller's context is not allowed; a spinlock that the caller holds is
+ *                          not detected
  *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone (DAT_RESOURCE_DEVICE)
  *
- * A call that fails has changed nothing and has stored nothing.  Calls on one object may
- * be made at the same time, but for frees: the consumer sees to it that nobody uses an
- * object while it is freed (who does gets an error, or did just before; see also
- * dat_ep_free()).
+ * A failed call has no effect and stores no result.  Calls on one object may run at the same time,
+ * except frees: the consumer must not use an object while it is being freed.  A call that does so
+ * gets an error, unless it took effect before the free; see also dat_ep_free().
  *
- * "Context: process" says that the function may sleep and holds no lock of the caller's
- * kind: not under a spinlock, not with preemption or softirqs disabled.  "Context: BH"
- * says that it never sleeps nor allocates and may be called anywhere but in hard
- * interrupt and with interrupts disabled; consumers that share a lock with such a caller
- * take it with spin_lock_bh().
+ * "Context: process": the function may sleep.  The caller holds no spinlock, and neither preemption
+ * nor softirqs are disabled.  "Context: BH": the function neither sleeps nor allocates.  It may be
+ * called anywhere except in hard interrupt and with interrupts disabled.  A consumer that shares a
+ * lock with such a caller takes it with spin_lock_bh().
  *
  * Upcalls
  * =======
  *
- * An EVD with a policy other than DISABLE calls its consumer when an event arrives that
- * notifies.  All notify but the success of an operation posted UNSIGNALLED; an event that
- * does not is delivered along with the next that does.
+ * An EVD with a policy other than DISABLE calls its consumer when an event arrives that notifies.
+ * All events notify except the success of an operation posted UNSIGNALLED, which is delivered with
+ * the next event that notifies.
  *
  *   policy            at a time   the event                more_events     goes on until
  *   ---------------   ---------   ----------------------   -------------   ----------------
@@ -45,9 +43,9 @@
  *   NORIFY            1           stays queued, NULL       TRUE            once; see below
  *   TEARDOWN          0           stays queued             -               -
  *
- * With MANY there is no order between upcalls that run at the same time, and how many do
- * is up to where events arrive.  With NORIFY the upcall comes again only after a
- * dat_evd_dequeue() has returned DAT_QUEUE_EMPTY, or if the upcall left the queue empty.
+ * With MANY there is no order between upcalls that run at the same time; their number depends on
+ * the CPUs at which events arrive.  With NORIFY the next upcall comes after a dat_evd_dequeue() has
+ * returned DAT_QUEUE_EMPTY, or after an upcall that left the queue empty.
  *
  * Where they run depends on the streams of the EVD:
  *
@@ -56,45 +54,44 @@
  *   CR, CONNECTION or ASYNC    process: may sleep, accept, connect, and free objects other
  *   among them                 than this EVD; one at a time also with MANY
  *
- * Those that may sleep run in a workqueue with a rescuer (WQ_MEM_RECLAIM), so that drivers
- * of block devices and file systems get on without memory; like all who do, they must not
- * flush work of a workqueue without one.
+ * Upcalls that may sleep run in a workqueue with a rescuer (WQ_MEM_RECLAIM), so that drivers of
+ * block devices and file systems make progress without memory.  Such an upcall must not flush a work
+ * of a workqueue without a rescuer.
  *
- * No upcall runs inside of a call of the consumer's: what a post completes is delivered
- * later, so a lock may be held around posts that the upcall takes as well.  The event
- * pointer is valid until the upcall returns.
+ * No upcall runs inside a call of the consumer: a completion of a post is delivered later.  So a
+ * consumer may hold a lock around posts that its upcall takes, too.  The event pointer is valid
+ * until the upcall returns.
  *
- * No upcall runs or begins after dat_evd_free(), dat_ia_close() or
- * dat_evd_modify_upcall() with TEARDOWN have returned; the first and the last can't be
- * called from an upcall of the same EVD, the second from none of the IA.  Two EVDs whose
- * upcalls each free the other, at the same time, wait for each other for ever.
+ * No upcall runs or begins after the return of dat_evd_free(), dat_ia_close(), or
+ * dat_evd_modify_upcall() with TEARDOWN.  The first and the last must not be called from an upcall
+ * of the same EVD, the second from no upcall of the IA.  Two EVDs whose upcalls free each other at
+ * the same time deadlock.
  *
  * Removal of the device
  * =====================
  *
- * An RDMA device may be removed, or its driver unloaded, at any time.  Connections then end
- * by DAT_CONNECTION_EVENT_DISCONNECTED, what was posted is flushed, requests of peers are
- * refused, and the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer
- * registered.  EVDs, their events and their upcalls stay.  From then on calls return
- * DAT_INTERNAL_ERROR with DAT_RESOURCE_DEVICE, but for these, which do what they always
- * do: those on EVDs that there are and on consumer contexts, all frees, dat_ep_disconnect(),
- * dat_cr_reject() and dat_ia_close(); and but for dat_lmr_sync_rdma_read() and _write(), to
- * which the contexts of memory that is no longer registered are unknown.  When the device
- * comes back it has to be opened anew.
+ * An RDMA device may be removed, or its driver unloaded, at any time.  Connections then end with
+ * DAT_CONNECTION_EVENT_DISCONNECTED, posted requests are flushed, requests of peers are refused, and
+ * the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer registered.  EVDs, their
+ * events and their upcalls stay.
  *
- * Who pays
- * ========
+ * From then on these calls work as before: those on existing EVDs and on consumer contexts, all
+ * frees, dat_ep_disconnect(), dat_cr_reject() and dat_ia_close().  dat_lmr_sync_rdma_read() and
+ * dat_lmr_sync_rdma_write() do not know the contexts of memory that is no longer registered.  All
+ * other calls return DAT_INTERNAL_ERROR with DAT_RESOURCE_DEVICE.  When the device comes back, the
+ * consumer opens it again.
  *
- * Memory and RDMA objects are charged to the cgroups of the task that calls, which for a
- * module's init function is that of modprobe.  An IA keeps the network namespace of who
- * opened it until it is closed.
+ * Charges
+ * =======
+ *
+ * Memory and RDMA objects are charged to the cgroups of the calling task; for the init function of
+ * a module that is modprobe.  An IA holds the network namespace of its opener until it is closed.
  *
  * Modules
  * =======
  *
- * A module closes its IAs before it goes.  Those that it leaves open are closed
- * abruptly after its exit function; upcalls until then run in code that is there no more
- * for whoever has freed what it needs.
+ * A module closes its IAs before it is unloaded.  IAs that it leaves open are closed abruptly after
+ * its exit function.  Until then upcalls may run, although the exit function has freed their data.
  */
 #ifndef _LINUX_KDAT_H
 #define _LINUX_KDAT_H
@@ -118,8 +115,8 @@ typedef struct kdat_provider DAT_PROVIDER;
  * @dat_major: DAT_VERSION_MAJOR
  * @dat_minor: at most DAT_VERSION_MINOR
  * @thread_safety: ignored: calls are safe
- * @owner: module that opens it; NULL is for what is built in: nobody closes what such a
- *	caller leaves open
+ * @owner: module that opens the adapter, which is closed when the module is unloaded; NULL for
+ *	built-in code
  *
  * Adapters are those of the caller's network namespace.  Call it as dat_ia_openv() or
  * dat_ia_open(), which fill in the rest.
@@ -478,7 +475,7 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * @registered_length: out: bytes; may be NULL
  * @registered_address: out: first byte as segments name it; may be NULL
  *
- * The memory stays the consumer's, who keeps it until the LMR is freed.  By type it is
+ * The consumer owns the memory and keeps it until the LMR is freed.  By type it is
  *
  *   VIRTUAL             an address of the linear map, of vmalloc() or of static data
  *   PHYSICAL            pages of PAGE_SIZE
@@ -823,7 +820,7 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  * @ep_param_mask: fields to change
  * @ep_param: their values
  *
- * All of them are changed or none.  PZ, EVDs and attributes of an unconnected EP can be
+ * All fields are changed or none.  PZ, EVDs and attributes of an unconnected EP can be
  * changed, EVDs and attributes also while it is reserved or passive connection pending;
  * the COMM may be given, but there is only one.  A post that comes at the same time may
  * find the queue full.
@@ -1109,7 +1106,7 @@ DAT_RETURN kdat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocate
  * Context: BH.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: negative (DAT_INVALID_ARG2, DAT_INVALID_ARG3);
- * DAT_MODEL_NOT_SUPPORTED: any other value: verbs do not tell who holds buffers of an SRQ.
+ * DAT_MODEL_NOT_SUPPORTED: any other value: verbs do not tell which EP holds a buffer of an SRQ.
  */
 DAT_RETURN kdat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				 DAT_COUNT hard_high_watermark);
@@ -1213,14 +1210,14 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_CONN_QUAL_IN_USE: somebody listens there;
+ * DAT_CONN_QUAL_IN_USE: the qualifier has a listener;
  * DAT_PRIVILEGES_VIOLATION: @conn_qual is below 1024 and the calling task has no
  * CAP_NET_BIND_SERVICE;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @psp_flags (DAT_INVALID_ARG4),
  * @psp_handle is NULL (DAT_INVALID_ARG5);
- * DAT_MODEL_NOT_SUPPORTED: DAT_PSP_PROVIDER_FLAG: an EP that nobody has given a zone
- * would be of no use before dat_ep_modify(), which can as well be dat_ep_create();
+ * DAT_MODEL_NOT_SUPPORTED: DAT_PSP_PROVIDER_FLAG: an EP without a zone is useless before
+ * dat_ep_modify(), and the consumer can call dat_ep_create() instead;
  * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE), memory.
  */
 DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
@@ -1277,7 +1274,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_CONN_QUAL_IN_USE: somebody listens there;
+ * DAT_CONN_QUAL_IN_USE: the qualifier has a listener;
  * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
  * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
@@ -1327,7 +1324,7 @@ DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle);
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_PORT_IN_USE: somebody listens there;
+ * DAT_PORT_IN_USE: the port has a listener;
  * DAT_COMM_NOT_SUPPORTED: another kind of socket;
  * DAT_INVALID_ADDRESS: not of the adapter;
  * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
@@ -1363,7 +1360,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_para
 DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle);
 
 /**
- * kdat_cr_query() - tell who asks for a connection
+ * kdat_cr_query() - get the parameters of a connection request
  * @cr_handle: the CR
  * @cr_param_mask: fields that are wanted; others may be filled in too
  * @cr_param: out
@@ -1422,7 +1419,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
  * @handoff: qualifier of the other, of this module, another one or a process
  *
  * Context: process.
- * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: nobody listens there (DAT_INVALID_ARG2).
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: @handoff has no listener (DAT_INVALID_ARG2).
  */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
 

@@ -119,7 +119,7 @@ typedef enum kdat_return_type {
 	DAT_SUCCESS				= 0x00000000,
 	/* the object was destroyed during the call */
 	DAT_ABORT				= 0x00010000,
-	/* somebody listens at this connection qualifier */
+	/* the connection qualifier has a listener */
 	DAT_CONN_QUAL_IN_USE			= 0x00020000,
 	DAT_INSUFFICIENT_RESOURCES		= 0x00030000,
 	/* a bug, or the device is gone */
@@ -585,7 +585,7 @@ typedef enum kdat_ha_relationship {
 /**
  * struct kdat_ia_attr - what an adapter is and can do
  * @adapter_name: name it was opened by
- * @vendor_name: who made the device
+ * @vendor_name: vendor of the device
  * @hardware_version_major: of the device
  * @hardware_version_minor: of the device
  * @firmware_version_major: of the device
@@ -596,16 +596,16 @@ typedef enum kdat_ha_relationship {
  * @max_rdma_read_per_ep_in: RDMA reads of a peer in progress per EP
  * @max_rdma_read_per_ep_out: RDMA reads in progress per EP
  * @max_evds: event dispatchers
- * @max_evd_qlen: events in one of them
+ * @max_evd_qlen: largest number of events in an EVD
  * @max_iov_segments_per_dto: segments of a send or a receive
  * @max_lmrs: registrations
- * @max_lmr_block_size: bytes of one of them
- * @max_lmr_virtual_address: highest address in one of them
+ * @max_lmr_block_size: largest number of bytes of a registration
+ * @max_lmr_virtual_address: highest address in a registration
  * @max_pzs: protection zones
  * @max_message_size: bytes of a send
  * @max_rdma_size: bytes of an RDMA operation
  * @max_rmrs: remote memory regions
- * @max_rmr_target_address: highest address in one of them
+ * @max_rmr_target_address: highest address in a remote memory region
  * @max_srqs: shared receive queues
  * @max_ep_per_srq: endpoints that share one
  * @max_recv_per_srq: buffers in one
@@ -613,8 +613,8 @@ typedef enum kdat_ha_relationship {
  * @max_iov_segments_per_rdma_write: segments of an RDMA write
  * @max_rdma_read_in: RDMA reads of peers in progress, all EPs together
  * @max_rdma_read_out: RDMA reads in progress, all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: each EP gets its own, whatever the total
- * @max_rdma_read_per_ep_out_guaranteed: likewise
+ * @max_rdma_read_per_ep_in_guaranteed: each EP is guaranteed its incoming reads, whatever other EPs use
+ * @max_rdma_read_per_ep_out_guaranteed: each EP is guaranteed its outgoing reads, whatever other EPs use
  * @zb_supported: DAT_VA_TYPE_ZB works
  * @reserved_lmr_supported: dat_ia_reserved_lmr() works
  * @num_transport_attr: entries of @transport_attr
@@ -985,7 +985,7 @@ typedef u64	DAT_EP_PARAM_MASK;
 #define DAT_WATERMARK_INFINITE	((DAT_COUNT)~0)		/* -1: never */
 #define DAT_HW_DEFAULT		DAT_WATERMARK_INFINITE
 #define DAT_SRQ_LW_DEFAULT	0x0
-#define DAT_VALUE_UNKNOWN	(((DAT_COUNT)~0) - 1)	/* -2: nobody can tell */
+#define DAT_VALUE_UNKNOWN	(((DAT_COUNT)~0) - 1)	/* -2 */
 
 typedef enum kdat_srq_state {
 	DAT_SRQ_STATE_ERROR		= 0,
@@ -1088,7 +1088,7 @@ typedef enum kdat_csp_param_mask {
 } DAT_CSP_PARAM_MASK;
 
 /**
- * struct kdat_cr_param - who asks for a connection
+ * struct kdat_cr_param - parameters of a connection request
  * @remote_ia_address_ptr: address of the peer; valid as long as the CR, which is until it
  *	is accepted, rejected or handed off
  * @remote_port_qual: port of the peer
@@ -1125,7 +1125,7 @@ typedef enum kdat_dto_completion_status {
 	/* local memory: not registered, wrong zone or missing privilege */
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
-	/* the peer's memory: likewise */
+	/* the same for the peer's memory */
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,
 	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,
 	/* the peer does not answer */
@@ -1206,8 +1206,7 @@ typedef struct kdat_cr_arrival_event_data {
  * struct kdat_connection_event_data - a connection began, ended or failed
  * @ep_handle: of the connection
  * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: valid until the EP is modified, reset or freed, by whatever thread, also
- *	while an upcall reads it
+ * @private_data: valid until any thread modifies, resets or frees the EP, even during an upcall
  */
 typedef struct kdat_connection_event_data {
 	DAT_EP_HANDLE	ep_handle;
@@ -1259,7 +1258,7 @@ typedef enum kdat_event_number {
 	DAT_CONNECTION_EVENT_ESTABLISHED		= 0x04001,
 	/* the peer called dat_cr_reject() */
 	DAT_CONNECTION_EVENT_PEER_REJECTED		= 0x04002,
-	/* nobody listens there, or has room */
+	/* no listener, or the listener has no room */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED		= 0x04003,
 	/* after dat_cr_accept(): the peer is gone */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR	= 0x04004,

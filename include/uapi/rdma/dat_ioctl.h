@@ -2,8 +2,8 @@
 /*
  * ioctls of /dev/dat.
  *
- * Rules for all of them
- * =====================
+ * Rules for all calls
+ * ===================
  *
  * The argument is a structure.  Its first field is its size, as compiled into the
  * caller.  The kernel extends a shorter structure with zeros, and accepts a longer

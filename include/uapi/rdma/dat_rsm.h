@@ -2,8 +2,8 @@
 /*
  * ioctls of /dev/rsm, the device of Remote Shared Memory.
  *
- * Rules for all of them
- * =====================
+ * Rules for all calls
+ * ===================
  *
  * Arguments and their sizes follow the top of <rdma/dat_ioctl.h>.  An errno means that no
  * call took place: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag), EFAULT (the
