@@ -76,7 +76,7 @@ DAT_LMR_TRIPLET segment(const struct memory *m, size_t offset, size_t len);
 /* Attributes of an endpoint: so many receives and requests outstanding, one segment each. */
 DAT_EP_ATTR ep_attr(const struct node *n, DAT_COUNT recvs, DAT_COUNT requests);
 
-/* Ask @host for a connection.  How it ends is told by an event. */
+/* Connects to @host.  An event reports the result. */
 void start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port);
 
 /* The next event of @evd; dies if none comes in @seconds (0: no limit). */

@@ -273,7 +273,7 @@ static void set_timer(struct loop *l)
 		die("timerfd_settime: %s", strerror(errno));
 }
 
-/* Input is left in the pipe while a peer could not take it: so whoever writes waits. */
+/* Input stays in the pipe while a peer has no buffer for it, so its writer waits. */
 static void read_when_there_is_room(struct loop *l)
 {
 	int room = !l->ending && (!l->opt->host || l->peer[0]->up);

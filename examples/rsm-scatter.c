@@ -161,13 +161,13 @@ static int do_export(struct scatter *s, const char *prefix)
 	if (mem == MAP_FAILED)
 		die("memory", strerror(errno));
 	check(rsm_memseg_export_create(s->ctlr, &seg, mem, size, 0), "create");
-	/* No list: the umask says who may import. */
+	/* Without a list the umask gives the permissions of importers. */
 	check(rsm_memseg_export_publish(seg, &s->id, NULL, 0), "publish");
 	printf("%u:%#x\n", own_node(), s->id);
 	fflush(stdout);
 	for (i = 0; i < s->importers; i++)
 		check(rsm_intr_signal_wait(seg, ANSWER_MS), "waiting");
-	/* From here on nobody writes there any more. */
+	/* After this no importer writes to the segment. */
 	check(rsm_memseg_export_unpublish(seg), "unpublish");
 	for (i = 0; i < s->importers; i++)
 		write_file(s, mem, prefix, i);
@@ -253,7 +253,7 @@ static double move(const struct scatter *s, struct file *f, rsm_memseg_import_ha
 	return now() - start;
 }
 
-/* The exporter is told only now, and everything is there when it wakes. */
+/* Posts the event last, so the exporter sees all data when it wakes. */
 static void tell(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg)
 {
 	rsm_iovec_t v = {

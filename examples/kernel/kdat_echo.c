@@ -56,7 +56,7 @@ static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_
 				     DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
 			return;
 	}
-	/* It was sent, or there is nobody left to send it to. */
+	/* The message was sent, or the connection has ended. */
 	give_buffer(n);
 }
 

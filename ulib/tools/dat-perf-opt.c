@@ -29,7 +29,7 @@ static const char usage_text[] =
 "  -Q, --cq-mod N      in bw one message in N reports its completion (1)\n"
 "  -e, --event         wait for events instead of polling\n"
 "  -P, --poller USEC   let the driver look at what is posted; it sleeps after USEC\n"
-"                      in vain, 1 to %u\n"
+"                      without a post, 1 to %u\n"
 "  -b, --busy-poll USEC  look at the device instead of being notified, for USEC at a\n"
 "                      time, 1 to %u\n"
 "  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
