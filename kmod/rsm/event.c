@@ -97,7 +97,7 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
-	if (obj->type == DAT_RSM_TYPE_EXPORT)
+	if (obj->ops->type == DAT_RSM_TYPE_EXPORT)
 		ret = export_post(to_rsm_export(obj), arg->flags);
 	else
 		ret = rsm_import_post(to_rsm_import(obj), arg->flags);

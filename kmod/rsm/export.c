@@ -4,6 +4,7 @@
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
 #include <linux/mm.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -59,48 +60,6 @@ static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **m
 	if (exp->ctlr)
 		return rsm_mem_register(exp->pz, addr, exp->length, mem);
 	return rsm_mem_pin(addr, exp->length, true, mem);
-}
-
-int rsm_export_create(struct rsm_ucmd *ucmd)
-{
-	struct dat_rsm_export *arg = ucmd->arg;
-	struct rsm_node *node = ucmd->ctx->node;
-	struct rsm_export *exp;
-	struct rsm_mem *mem;
-	int ret;
-
-	if (arg->flags & ~EXPORT_FLAGS)
-		return -EINVAL;
-	ret = export_check(node, arg);
-	if (ret)
-		return ret;
-	exp = export_alloc(arg);
-	if (!exp)
-		return DAT_RSM_NO_MEM;
-	/* Charge the quota before anything is opened or pinned. */
-	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, DAT_RSM_TYPE_EXPORT);
-	if (ret)
-		goto err_free;
-	if (arg->ctlr != DAT_RSM_LOOPBACK)
-		ret = rsm_serve_open(exp, node, arg->ctlr);
-	if (ret)
-		goto err_abort;
-	ret = export_pin(exp, arg->addr, &mem);
-	if (ret)
-		goto err_close;
-	RCU_INIT_POINTER(exp->mem, mem);
-	arg->id = exp->obj.id;
-	arg->slot = exp->obj.id - 1;
-	return rsm_obj_publish(ucmd, &exp->obj);
-
-err_close:
-	if (exp->ctlr)
-		rsm_serve_close(exp);
-err_abort:
-	rsm_obj_abort(&exp->obj);
-err_free:
-	kfree(exp);
-	return ret;
 }
 
 /**
@@ -517,9 +476,10 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 }
 
 /* Stops the export; see the top of rsm.h.  Returns true if transfers may be in progress. */
-bool rsm_export_stop(struct rsm_export *exp)
+static bool export_stop(struct rsm_obj *obj)
 {
-	struct rsm_node *node = exp->obj.ctx->node;
+	struct rsm_export *exp = to_rsm_export(obj);
+	struct rsm_node *node = obj->ctx->node;
 	bool shared;
 
 	mutex_lock(&node->lock);
@@ -534,8 +494,10 @@ bool rsm_export_stop(struct rsm_export *exp)
 }
 
 /* Waits for peers that were cut, and for calls that use the zone or the adapter. */
-void rsm_export_wait(struct rsm_export *exp)
+static void export_wait(struct rsm_obj *obj)
 {
+	struct rsm_export *exp = to_rsm_export(obj);
+
 	if (!exp->ctlr)
 		return;
 	rsm_serve_wait(exp);
@@ -543,9 +505,70 @@ void rsm_export_wait(struct rsm_export *exp)
 }
 
 /* Unpins the memory. */
-void rsm_export_drop(struct rsm_export *exp)
+static void export_drop(struct rsm_obj *obj)
 {
+	struct rsm_export *exp = to_rsm_export(obj);
+
 	rsm_mem_unpin(rcu_replace_pointer(exp->mem, NULL, true));
 	if (exp->ctlr)
 		rsm_serve_close(exp);
+}
+
+static void export_show(struct seq_file *m, const struct rsm_obj *obj)
+{
+	const struct rsm_export *exp = container_of(obj, struct rsm_export, obj);
+
+	seq_printf(m, "rsm-export:\tid=%u segid=%#x length=%llu pending=%u\n", obj->id,
+		   READ_ONCE(exp->segid), exp->length, READ_ONCE(obj->pending));
+}
+
+static const struct rsm_obj_ops export_ops = {
+	.type		= DAT_RSM_TYPE_EXPORT,
+	.charged	= true,
+	.stop		= export_stop,
+	.wait		= export_wait,
+	.drop		= export_drop,
+	.show		= export_show,
+};
+
+int rsm_export_create(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_export *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_export *exp;
+	struct rsm_mem *mem;
+	int ret;
+
+	if (arg->flags & ~EXPORT_FLAGS)
+		return -EINVAL;
+	ret = export_check(node, arg);
+	if (ret)
+		return ret;
+	exp = export_alloc(arg);
+	if (!exp)
+		return DAT_RSM_NO_MEM;
+	/* Charge the quota before anything is opened or pinned. */
+	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, &export_ops);
+	if (ret)
+		goto err_free;
+	if (arg->ctlr != DAT_RSM_LOOPBACK)
+		ret = rsm_serve_open(exp, node, arg->ctlr);
+	if (ret)
+		goto err_abort;
+	ret = export_pin(exp, arg->addr, &mem);
+	if (ret)
+		goto err_close;
+	RCU_INIT_POINTER(exp->mem, mem);
+	arg->id = exp->obj.id;
+	arg->slot = exp->obj.id - 1;
+	return rsm_obj_publish(ucmd, &exp->obj);
+
+err_close:
+	if (exp->ctlr)
+		rsm_serve_close(exp);
+err_abort:
+	rsm_obj_abort(&exp->obj);
+err_free:
+	kfree(exp);
+	return ret;
 }

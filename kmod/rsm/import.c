@@ -4,6 +4,7 @@
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -100,46 +101,6 @@ static int connect_check(const struct rsm_node *node, const struct dat_rsm_conne
 	return DAT_RSM_OK;
 }
 
-int rsm_import_connect(struct rsm_ucmd *ucmd)
-{
-	struct dat_rsm_connect *arg = ucmd->arg;
-	struct rsm_node *node = ucmd->ctx->node;
-	struct rsm_import *imp;
-	u32 generation;
-	int ret;
-
-	if (arg->flags)
-		return -EINVAL;
-	ret = connect_check(node, arg);
-	if (ret)
-		return ret;
-	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
-	if (!imp)
-		return DAT_RSM_NO_MEM;
-	ret = rsm_obj_setup(ucmd->ctx, &imp->obj, DAT_RSM_TYPE_IMPORT);
-	if (ret)
-		goto err_free;
-	imp->perm = arg->perm;
-	mutex_init(&imp->map_lock);
-	INIT_LIST_HEAD(&imp->node);
-	/* Read it before the connect: a connected segment may be withdrawn at any time. */
-	generation = imp->obj.generation;
-	if (arg->ctlr == DAT_RSM_LOOPBACK)
-		ret = import_local(imp, node, arg->segid);
-	else
-		ret = rsm_remote_connect(imp, node, arg);
-	if (ret)
-		goto err_abort;
-	import_answer(imp, generation, arg);
-	return rsm_obj_publish(ucmd, &imp->obj);
-
-err_abort:
-	rsm_obj_abort(&imp->obj);
-err_free:
-	kfree(imp);
-	return ret;
-}
-
 /**
  * rsm_import_zap() - unmap all pages of the window, so that accesses fault again
  * @imp: import; reference held
@@ -178,8 +139,10 @@ void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 }
 
 /* Stops the import; see the top of rsm.h.  Returns true if transfers may be in progress. */
-bool rsm_import_stop(struct rsm_import *imp)
+static bool import_stop(struct rsm_obj *obj)
 {
+	struct rsm_import *imp = to_rsm_import(obj);
+
 	if (imp->remote) {
 		rsm_obj_cut(&imp->obj);
 		return false;
@@ -189,15 +152,19 @@ bool rsm_import_stop(struct rsm_import *imp)
 }
 
 /* Ends the connection of a stopped import. */
-void rsm_import_drop(struct rsm_import *imp)
+static void import_drop(struct rsm_obj *obj)
 {
+	struct rsm_import *imp = to_rsm_import(obj);
+
 	if (imp->remote)
 		rsm_remote_end(imp);
 }
 
 /* Frees what the import points to.  The last reference may be that of a VMA. */
-void rsm_import_release(struct rsm_import *imp)
+static void import_release(struct rsm_obj *obj)
 {
+	struct rsm_import *imp = to_rsm_import(obj);
+
 	if (imp->remote) {
 		rsm_remote_release(imp);
 		return;
@@ -206,6 +173,63 @@ void rsm_import_release(struct rsm_import *imp)
 	if (imp->trash)
 		put_page(imp->trash);
 	rsm_obj_put(&imp->export->obj);
+}
+
+static void import_show(struct seq_file *m, const struct rsm_obj *obj)
+{
+	const struct rsm_import *imp = container_of(obj, struct rsm_import, obj);
+
+	seq_printf(m, "rsm-import:\tid=%u perm=%#o cut=%d maps=%u pending=%u\n", obj->id, imp->perm,
+		   READ_ONCE(obj->cut), READ_ONCE(imp->maps), READ_ONCE(obj->pending));
+}
+
+static const struct rsm_obj_ops import_ops = {
+	.type		= DAT_RSM_TYPE_IMPORT,
+	.charged	= true,
+	.stop		= import_stop,
+	.drop		= import_drop,
+	.release	= import_release,
+	.show		= import_show,
+};
+
+int rsm_import_connect(struct rsm_ucmd *ucmd)
+{
+	struct dat_rsm_connect *arg = ucmd->arg;
+	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_import *imp;
+	u32 generation;
+	int ret;
+
+	if (arg->flags)
+		return -EINVAL;
+	ret = connect_check(node, arg);
+	if (ret)
+		return ret;
+	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
+	if (!imp)
+		return DAT_RSM_NO_MEM;
+	ret = rsm_obj_setup(ucmd->ctx, &imp->obj, &import_ops);
+	if (ret)
+		goto err_free;
+	imp->perm = arg->perm;
+	mutex_init(&imp->map_lock);
+	INIT_LIST_HEAD(&imp->node);
+	/* Read it before the connect: a connected segment may be withdrawn at any time. */
+	generation = imp->obj.generation;
+	if (arg->ctlr == DAT_RSM_LOOPBACK)
+		ret = import_local(imp, node, arg->segid);
+	else
+		ret = rsm_remote_connect(imp, node, arg);
+	if (ret)
+		goto err_abort;
+	import_answer(imp, generation, arg);
+	return rsm_obj_publish(ucmd, &imp->obj);
+
+err_abort:
+	rsm_obj_abort(&imp->obj);
+err_free:
+	kfree(imp);
+	return ret;
 }
 
 static void window_open(struct vm_area_struct *vma)

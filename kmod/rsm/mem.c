@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -266,6 +267,22 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 	return DAT_RSM_OK;
 }
 
+static void localmem_drop(struct rsm_obj *obj)
+{
+	rsm_mem_unpin(rcu_dereference_protected(to_rsm_localmem(obj)->mem, true));
+}
+
+static void localmem_show(struct seq_file *m, const struct rsm_obj *obj)
+{
+	seq_printf(m, "rsm-localmem:\tid=%u\n", obj->id);
+}
+
+static const struct rsm_obj_ops localmem_ops = {
+	.type	= DAT_RSM_TYPE_LOCALMEM,
+	.drop	= localmem_drop,
+	.show	= localmem_show,
+};
+
 int rsm_localmem_create(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_localmem *arg = ucmd->arg;
@@ -288,7 +305,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 		ret = DAT_RSM_NO_MEM;
 		goto err_unpin;
 	}
-	ret = rsm_obj_setup(ucmd->ctx, &lm->obj, DAT_RSM_TYPE_LOCALMEM);
+	ret = rsm_obj_setup(ucmd->ctx, &lm->obj, &localmem_ops);
 	if (ret)
 		goto err_free;
 	RCU_INIT_POINTER(lm->mem, mem);

@@ -114,23 +114,22 @@ static void obj_uncount(struct rsm_ctx *ctx)
  * rsm_obj_setup() - initialise an object and reserve its id
  * @ctx: context
  * @obj: object, zeroed
- * @type: type of the object
+ * @ops: operations of the type
  *
  * Context: may sleep.  Return: DAT_RSM_OK, after which the caller calls rsm_obj_publish() or
  * rsm_obj_abort(); DAT_RSM_NO_RESOURCES; DAT_RSM_NO_MEM.
  */
-int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type)
+int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops)
 {
-	bool counts = type != DAT_RSM_TYPE_LOCALMEM;
 	int ret;
 
-	if (counts && !obj_count(ctx))
+	if (ops->charged && !obj_count(ctx))
 		return DAT_RSM_NO_RESOURCES;
 	ret = xa_alloc_cyclic(&ctx->objs, &obj->id, XA_ZERO_ENTRY, ID_LIMIT, &ctx->next_id,
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
 		goto err_uncount;
-	obj->type = type;
+	obj->ops = ops;
 	obj->ctx = ctx;
 	kref_init(&obj->ref);
 	spin_lock_init(&obj->lock);
@@ -143,7 +142,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type ty
 	return DAT_RSM_OK;
 
 err_uncount:
-	if (counts)
+	if (ops->charged)
 		obj_uncount(ctx);
 	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
 }
@@ -162,7 +161,7 @@ static void obj_forget(struct rsm_obj *obj)
 {
 	struct rsm_ctx *ctx = obj->ctx;
 
-	if (obj->type != DAT_RSM_TYPE_LOCALMEM)
+	if (obj->ops->charged)
 		obj_uncount(ctx);
 	/* From here on a new object may get the id and its slot. */
 	xa_erase(&ctx->objs, obj->id);
@@ -198,7 +197,7 @@ struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
 
-	if (obj && obj->type != type) {
+	if (obj && obj->ops->type != type) {
 		rsm_obj_put(obj);
 		obj = NULL;
 	}
@@ -210,7 +209,7 @@ struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
 
-	if (obj && obj->type == DAT_RSM_TYPE_LOCALMEM) {
+	if (obj && obj->ops->type == DAT_RSM_TYPE_LOCALMEM) {
 		rsm_obj_put(obj);
 		obj = NULL;
 	}
@@ -221,8 +220,8 @@ static void obj_release(struct kref *ref)
 {
 	struct rsm_obj *obj = container_of(ref, struct rsm_obj, ref);
 
-	if (obj->type == DAT_RSM_TYPE_IMPORT)
-		rsm_import_release(to_rsm_import(obj));
+	if (obj->ops->release)
+		obj->ops->release(obj);
 	/* struct rsm_obj is the first member of all types. */
 	kfree_rcu(obj, rcu);
 }
@@ -263,37 +262,23 @@ static void obj_stop_events(struct rsm_obj *obj)
 /* Stops an object; see the top of rsm.h.  Returns true if transfers may be in progress. */
 static bool obj_stop(struct rsm_obj *obj)
 {
-	bool busy = true;
+	bool busy = obj->ops->stop ? obj->ops->stop(obj) : true;
 
-	if (obj->type == DAT_RSM_TYPE_EXPORT)
-		busy = rsm_export_stop(to_rsm_export(obj));
-	else if (obj->type == DAT_RSM_TYPE_IMPORT)
-		busy = rsm_import_stop(to_rsm_import(obj));
 	obj_stop_events(obj);
 	obj_forget(obj);
-	if (obj->type != DAT_RSM_TYPE_IMPORT)
+	if (obj->ops->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
 	/* Pairs with rsm_io(): a transfer takes a reference before it reads @cut. */
 	smp_mb();
 	return busy && kref_read(&obj->ref) > 1;
 }
 
-/* Waits for peers that reach the memory by an adapter. */
-static void obj_wait(struct rsm_obj *obj)
-{
-	if (obj->type == DAT_RSM_TYPE_EXPORT)
-		rsm_export_wait(to_rsm_export(obj));
-}
-
-/* Unpins the object's memory and drops the context's reference. */
+/* Drops a stopped object that no transfer uses, and the context's reference. */
 static void obj_drop(struct rsm_obj *obj)
 {
-	if (obj->type == DAT_RSM_TYPE_EXPORT)
-		rsm_export_drop(to_rsm_export(obj));
-	else if (obj->type == DAT_RSM_TYPE_LOCALMEM)
-		rsm_mem_unpin(rcu_dereference_protected(to_rsm_localmem(obj)->mem, true));
-	else
-		rsm_import_drop(to_rsm_import(obj));
+	if (obj->ops->wait)
+		obj->ops->wait(obj);
+	obj->ops->drop(obj);
 	rsm_obj_put(obj);
 }
 
@@ -301,7 +286,6 @@ static void obj_end(struct rsm_obj *obj)
 {
 	if (obj_stop(obj))
 		rsm_transfers_wait();
-	obj_wait(obj);
 	obj_drop(obj);
 }
 
@@ -320,7 +304,7 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 
 	xa_lock(&ctx->objs);
 	obj = id ? xa_load(&ctx->objs, id) : NULL;
-	if (obj && obj->type == type)
+	if (obj && obj->ops->type == type)
 		/*
 		 * The entry stays reserved until the object is stopped, so its slot is not reused.
 		 */
@@ -373,7 +357,7 @@ static void ctx_stop(struct rsm_ctx *ctx)
 		return;
 	/* Imports first, so that the stop of an export finds no import of this context. */
 	xa_for_each(&ctx->objs, id, obj)
-		if (obj->type == DAT_RSM_TYPE_IMPORT)
+		if (obj->ops->type == DAT_RSM_TYPE_IMPORT)
 			ctx_stop_obj(obj, &tail);
 	xa_for_each(&ctx->objs, id, obj)
 		ctx->busy |= ctx_stop_obj(obj, &tail);
@@ -391,7 +375,6 @@ static void ctx_end_work(struct work_struct *work)
 	for (head = ctx->ending; head; head = next) {
 		next = head->next;
 		obj = container_of(head, struct rsm_obj, rcu);
-		obj_wait(obj);
 		obj_drop(obj);
 	}
 }
@@ -496,20 +479,6 @@ void rsm_ctx_close(struct rsm_ctx *ctx)
 	kfree(ctx);
 }
 
-static void obj_show(struct seq_file *m, struct rsm_obj *obj)
-{
-	if (obj->type == DAT_RSM_TYPE_EXPORT)
-		seq_printf(m, "rsm-export:\tid=%u segid=%#x length=%llu pending=%u\n", obj->id,
-			   READ_ONCE(to_rsm_export(obj)->segid), to_rsm_export(obj)->length,
-			   READ_ONCE(obj->pending));
-	else if (obj->type == DAT_RSM_TYPE_IMPORT)
-		seq_printf(m, "rsm-import:\tid=%u perm=%#o cut=%d maps=%u pending=%u\n", obj->id,
-			   to_rsm_import(obj)->perm, READ_ONCE(obj->cut),
-			   READ_ONCE(to_rsm_import(obj)->maps), READ_ONCE(obj->pending));
-	else
-		seq_printf(m, "rsm-localmem:\tid=%u\n", obj->id);
-}
-
 /* Writes one line for each object. */
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 {
@@ -520,6 +489,6 @@ void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 	dat_poller_show(m, &ctx->poller, READ_ONCE(ctx->watched));
 	rcu_read_lock();
 	xa_for_each(&ctx->objs, id, obj)
-		obj_show(m, obj);
+		obj->ops->show(m, obj);
 	rcu_read_unlock();
 }

@@ -43,7 +43,7 @@
 #define RSM_ACK_WRS		8	/* ACKs that have not completed */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* also TELLs */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
-#define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter, which posts no transfers */
+#define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* of an exporter: no transfers */
 #define RSM_CONN_RECVS		4
 
 /*

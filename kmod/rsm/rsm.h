@@ -221,9 +221,34 @@ struct rsm_ctx {
 	bool			watched;
 };
 
+struct rsm_obj;
+
+/**
+ * struct rsm_obj_ops - operations of an object type
+ * @type: enum dat_rsm_type
+ * @charged: flag: the object counts against the quotas of the node and the user
+ * @stop: cut the object off from transfers; return true if transfers may be in progress; optional:
+ *	they may
+ * @wait: wait for peers that reach the memory by an adapter; optional
+ * @drop: unpin the memory, or end the connection
+ * @release: free what the object points to, with the last reference; optional
+ * @show: write one line of fdinfo
+ *
+ * The steps of an object's end are at the top of this file.
+ */
+struct rsm_obj_ops {
+	enum dat_rsm_type	type;
+	bool			charged;
+	bool			(*stop)(struct rsm_obj *obj);
+	void			(*wait)(struct rsm_obj *obj);
+	void			(*drop)(struct rsm_obj *obj);
+	void			(*release)(struct rsm_obj *obj);
+	void			(*show)(struct seq_file *m, const struct rsm_obj *obj);
+};
+
 /**
  * struct rsm_obj - common first member of all objects
- * @type: enum dat_rsm_type
+ * @ops: operations of the type; constant
  * @id: id in ctx->objs
  * @ref: reference count; the last put frees the memory
  * @rcu: head for the deferred free, since lookups run under RCU
@@ -237,7 +262,7 @@ struct rsm_ctx {
  * @wq: wait queue for events, also of poll()
  */
 struct rsm_obj {
-	enum dat_rsm_type	type;
+	const struct rsm_obj_ops *ops;
 	u32			id;
 	struct kref		ref;
 	struct rcu_head		rcu;
@@ -421,7 +446,7 @@ void rsm_file_exit(void);
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out);
 void rsm_ctx_close(struct rsm_ctx *ctx);
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx);
-int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, enum dat_rsm_type type);
+int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops);
 int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj);
 void rsm_obj_abort(struct rsm_obj *obj);
 struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
@@ -449,17 +474,11 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd);
 int rsm_export_publish(struct rsm_ucmd *ucmd);
 int rsm_export_republish(struct rsm_ucmd *ucmd);
 int rsm_export_unpublish(struct rsm_ucmd *ucmd);
-bool rsm_export_stop(struct rsm_export *exp);
-void rsm_export_wait(struct rsm_export *exp);
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group);
-void rsm_export_drop(struct rsm_export *exp);
 
 /* rsm/import.c */
 int rsm_import_connect(struct rsm_ucmd *ucmd);
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node);
-bool rsm_import_stop(struct rsm_import *imp);
-void rsm_import_drop(struct rsm_import *imp);
-void rsm_import_release(struct rsm_import *imp);
 void rsm_import_zap(struct rsm_import *imp);
 bool rsm_window_is(const struct vm_area_struct *vma);
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma);
