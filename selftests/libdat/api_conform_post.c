@@ -124,18 +124,21 @@ TEST_F(post, what_was_asked_for_is_there)
 /* Covers: dat_ep_create_with_srq INVALID_PARAMETER|ARG2|ARG7|ARG8; SH 51 */
 TEST_F(post, an_ep_with_an_srq)
 {
-	DAT_EP_ATTR good = a_attr(&self->p), bad = good;
+	DAT_EP_ATTR good = a_attr(&self->p), bad = good, mixed = good;
 	struct a_pair *p = &self->p;
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
 
 	bad.max_request_dtos = -1;
+	/* UNSIGNALLED completions and those of another kind must not share an EVD. */
+	mixed.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 #define SRQ_EP(zone, attr, out) \
 	dat_ep_create_with_srq(p->ia, zone, p->evd[0], p->evd[0], p->evd[0], self->srq, attr, out)
 	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p->ia, &pz));
 	EXPECT_EQ(IP(2), SRQ_EP(pz, &good, &ep));
 	EXPECT_EQ(IP(7), SRQ_EP(p->pz, NULL, &ep));
 	EXPECT_EQ(IP(7), SRQ_EP(p->pz, &bad, &ep));
+	EXPECT_EQ(IP(7), SRQ_EP(p->pz, &mixed, &ep));
 	EXPECT_EQ(IP(8), SRQ_EP(p->pz, &good, NULL));
 	EXPECT_EQ(DAT_SUCCESS, SRQ_EP(p->pz, &good, &ep));
 }

@@ -318,7 +318,9 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	unfit = udat_ep_feed(ep);
 	pthread_mutex_unlock(&ia->feed_lock);
 	if (unfit) {
-		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+		/* The attributes are one argument later in dat_ep_create_with_srq(). */
+		rc = DAT_ERR(DAT_INVALID_PARAMETER,
+			     ep->srq ? DAT_INVALID_ARG7 : DAT_INVALID_ARG6);
 		goto err_drop;
 	}
 	rc = udat_ep_make(ep);

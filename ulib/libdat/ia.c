@@ -295,7 +295,6 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->lmr_mem_types_supported = (DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR |
 						       DAT_MEM_TYPE_SHARED_VIRTUAL);
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	attr->dat_qos_supported = (DAT_QOS)UDAT_QOS_ALL;
 	attr->completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
 					   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
