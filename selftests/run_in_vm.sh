@@ -149,11 +149,28 @@ set_cluster_key() {
 	"$tool" key "$key"
 }
 
+# A program that was killed may leave processes that keep its output open, so the loop below would
+# wait for them.  Say where they hang, and kill them.
+end_leftovers() { # PROGRAM
+	echo "# $1 has ended, these processes have not:"
+	pgrep -f "^$dir/" | while read -r pid; do
+		echo "# $(ps -o pid=,stat=,args= -p "$pid"): $(tr '\n' ' ' <"/proc/$pid/stack")"
+	done
+	pkill -KILL -f "^$dir/"
+	echo "not ok 0 $1: it left processes behind"
+}
+
 for p in "$@"; do
 	set_cluster_key >/dev/null 2>&1
 	echo "# begin $p"
+	(
+		trap 'kill $!' TERM
+		sleep $((limit + 30)) >/dev/null 2>&1 &
+		wait $! && end_leftovers "$p"
+	) &
 	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out | name_skips "$p"
 	rc=${PIPESTATUS[0]}
+	kill $! 2>/dev/null
 	plan=$(sed -n 's/^1\.\.//p' /tmp/out)
 	results=$(grep -cE '^(not )?ok ' /tmp/out)
 	if [ "$rc" = 124 ] || [ "$rc" = 137 ]; then
