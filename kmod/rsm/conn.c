@@ -93,22 +93,19 @@ static void conn_beat(struct work_struct *work)
 		rsm_conn_hang_up(conn);
 }
 
-static DAT_DTO_COOKIE request_cookie(const struct rsm_conn *conn, const struct rsm_request *req)
-{
-	return (DAT_DTO_COOKIE) {
-		.as_64 = (u64)req->channel << COOKIE_CHANNEL |
-			 (u64)(conn->posted & COOKIE_MASK) << COOKIE_BEFORE | req->seq,
-	};
-}
-
+/* Posts a transfer.  conn->lock held, conn->up. */
 static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 {
 	DAT_RMR_TRIPLET remote = {
 		.virtual_address = conn->addr + req->offset,
 		.segment_length = req->local.segment_length, .rmr_context = conn->rkey,
 	};
-	DAT_DTO_COOKIE cookie = request_cookie(conn, req);
+	DAT_DTO_COOKIE cookie = {
+		.as_64 = (u64)req->channel << COOKIE_CHANNEL |
+			 (u64)(conn->posted & COOKIE_MASK) << COOKIE_BEFORE | req->seq,
+	};
 
+	lockdep_assert_held(&conn->lock);
 	if (!req->put)
 		return kdat_ep_post_rdma_read(conn->ep, 1, &req->local, cookie, &remote,
 					      DAT_COMPLETION_DEFAULT_FLAG);
@@ -118,34 +115,17 @@ static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 						     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-static int request_error(DAT_RETURN rc)
-{
-	if (!rc)
-		return 0;
-	return DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
-}
-
-static int request_post_locked(struct rsm_conn *conn, struct rsm_request *req)
-{
-	int ret;
-
-	lockdep_assert_held(&conn->lock);
-	if (!conn->up)
-		return -ENOTCONN;
-	ret = request_error(request_post(conn, req));
-	if (ret)
-		return ret;
-	if (conn->posted++ == conn->completed)
-		conn->progress = jiffies;
-	return 0;
-}
-
 int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
 {
-	int ret;
+	DAT_RETURN rc;
+	int ret = 0;
 
 	spin_lock_bh(&conn->lock);
-	ret = request_post_locked(conn, req);
+	rc = conn->up ? request_post(conn, req) : DAT_INVALID_STATE;
+	if (rc)
+		ret = DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
+	else if (conn->posted++ == conn->completed)
+		conn->progress = jiffies;
 	spin_unlock_bh(&conn->lock);
 	return ret;
 }
@@ -325,16 +305,6 @@ void rsm_conn_up(struct rsm_conn *conn)
 	wake_up_all(&conn->wq);
 }
 
-/* Sends the importer's proof.  The beat repeats it if no grant arrives within a second. */
-static void conn_prove(struct rsm_conn *conn)
-{
-	rsm_auth_prove(conn);
-	spin_lock_bh(&conn->lock);
-	if (!conn->lost)
-		queue_delayed_work(rsm_wq, &conn->beat, HZ);
-	spin_unlock_bh(&conn->lock);
-}
-
 /* Continues the handshake by messages, once the transport is connected.  end_lock held. */
 static void conn_link(struct rsm_conn *conn)
 {
@@ -345,8 +315,14 @@ static void conn_link(struct rsm_conn *conn)
 	spin_lock_bh(&conn->lock);
 	conn->linked = true;
 	spin_unlock_bh(&conn->lock);
-	if (conn->ops->importer)
-		conn_prove(conn);
+	if (conn->ops->importer) {
+		rsm_auth_prove(conn);
+		/* The beat repeats the proof if no grant arrives within a second. */
+		spin_lock_bh(&conn->lock);
+		if (!conn->lost)
+			queue_delayed_work(rsm_wq, &conn->beat, HZ);
+		spin_unlock_bh(&conn->lock);
+	}
 	queue_work(rsm_wq, &conn->inbox_work);
 }
 

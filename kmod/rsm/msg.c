@@ -175,16 +175,11 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 		wait_event_timeout(conn->wq, msg_drained(conn), left);
 }
 
-/* Returns true if no request is in flight that was posted before the TELL arrived. */
-static bool msg_ack_ready(const struct rsm_conn *conn)
-{
-	return (s32)(conn->completed - conn->ack_after) >= 0;
-}
-
 void rsm_msg_completed(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	if (conn->ack_due && msg_ack_ready(conn))
+	/* The requests that were in flight when the TELL arrived have completed. */
+	if (conn->ack_due && (s32)(conn->completed - conn->ack_after) >= 0)
 		msg_ack(conn);
 }
 

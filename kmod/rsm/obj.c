@@ -78,15 +78,9 @@ unsigned int rsm_user_share(unsigned int places)
 	return !percent || percent >= 100 ? places : max_t(u64, (u64)places * percent / 100, 1);
 }
 
-/* Returns true if the user is within its quota, or the caller has CAP_SYS_RESOURCE. */
-static bool user_has_room(const struct rsm_user *user, unsigned int places)
-{
-	return atomic_read(&user->objs) < rsm_user_share(places) || capable(CAP_SYS_RESOURCE);
-}
-
 /*
- * Charges an object to the node and the user.  While an object is charged, the node's id is
- * constant.
+ * Charges an object to the node and the user, whose quota does not bind CAP_SYS_RESOURCE.  While
+ * an object is charged, the node's id is constant.
  */
 static bool obj_count(struct rsm_ctx *ctx)
 {
@@ -95,7 +89,9 @@ static bool obj_count(struct rsm_ctx *ctx)
 	bool ok;
 
 	mutex_lock(&node->lock);
-	ok = atomic_read(&node->objs) < places && user_has_room(ctx->user, places);
+	ok = atomic_read(&node->objs) < places &&
+	     (atomic_read(&ctx->user->objs) < rsm_user_share(places) ||
+	      capable(CAP_SYS_RESOURCE));
 	if (ok) {
 		atomic_inc(&node->objs);
 		atomic_inc(&ctx->user->objs);

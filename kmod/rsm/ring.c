@@ -36,12 +36,6 @@ static bool ring_has_entry(const struct rsm_ring *r)
 	return READ_ONCE(ring_submit(r)->tail) != READ_ONCE(r->head);
 }
 
-/* Returns the number of entries posted and not taken; invalid if it exceeds RSM_RING_ENTRIES. */
-static u32 ring_waiting(const struct rsm_ring *r)
-{
-	return smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
-}
-
 static void ring_fetch(const struct rsm_ring *r, u32 index, struct dat_rsm_entry *e)
 {
 	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
@@ -109,29 +103,18 @@ static int ring_transfer(struct rsm_ring *r, const struct dat_rsm_entry *e, bool
 	return rsm_conn_rdma(r->conn, &req);
 }
 
-static bool entry_rsvd(const struct dat_rsm_entry *e)
-{
-	return e->rsvd[0] || e->rsvd[1] || e->rsvd[2];
-}
-
-static bool entry_is_flush(const struct dat_rsm_entry *e)
-{
-	return e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data &&
-	       !entry_rsvd(e);
-}
-
 static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool silent)
 {
 	int ret = -EBADMSG;
 
 	r->got[r->head % RSM_RING_WRS].segment_length = 0;
-	if (entry_rsvd(e))
+	if (e->rsvd[0] || e->rsvd[1] || e->rsvd[2])
 		return -EBADMSG;
 	if (e->op == DAT_RSM_RING_PUT || e->op == DAT_RSM_RING_GET) {
 		ret = transfer_check(r, e);
 		if (!ret)
 			ret = ring_transfer(r, e, silent);
-	} else if (entry_is_flush(e)) {
+	} else if (e->op == DAT_RSM_RING_FLUSH && !e->offset && !e->length && !e->data) {
 		ret = rsm_conn_flush(r->conn, RSM_CHANNEL_RING, r->head);
 	}
 	return ret;
@@ -164,17 +147,11 @@ static void ring_refuse(struct rsm_ring *r, int err)
 /* Returns the number of entries that can be posted now, or -EOVERFLOW. */
 static int ring_batch(const struct rsm_ring *r)
 {
-	u32 n = ring_waiting(r);
+	u32 n = smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
 
 	if (n > RSM_RING_ENTRIES)
 		return -EOVERFLOW;
 	return min(n, RSM_RING_WRS - (r->head - r->done));
-}
-
-/* The last of a batch is signalled, and every RSM_RING_TELL-th, so that room is made early. */
-static bool ring_is_silent(const struct rsm_ring *r, bool last)
-{
-	return !last && (r->head + 1) % RSM_RING_TELL;
 }
 
 /* Posts @n entries.  An entry that cannot be posted kills the ring. */
@@ -185,7 +162,8 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 
 	while (n-- && !ret) {
 		ring_fetch(r, r->head, &e);
-		ret = ring_issue(r, &e, ring_is_silent(r, !n));
+		/* The last is signalled, and every RSM_RING_TELL-th, so that room is made early. */
+		ret = ring_issue(r, &e, n && (r->head + 1) % RSM_RING_TELL);
 		if (ret)
 			ring_refuse(r, ret);
 		else
@@ -571,15 +549,6 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
-/* With requests in flight, a completion takes new entries; otherwise this does. */
-static void ring_kick(struct rsm_ring *r)
-{
-	spin_lock_bh(&r->lock);
-	if (r->head == r->done)
-		ring_look(r);
-	spin_unlock_bh(&r->lock);
-}
-
 int rsm_ring_kick(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_kick *arg = ucmd->arg;
@@ -593,7 +562,11 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 	r = ring_of(to_rsm_import(obj));
 	if (r) {
 		dat_poller_unpark(&ucmd->ctx->poller);
-		ring_kick(r);
+		spin_lock_bh(&r->lock);
+		/* With requests in flight, a completion takes the new entries. */
+		if (r->head == r->done)
+			ring_look(r);
+		spin_unlock_bh(&r->lock);
 		ret = ring_wait(r, arg->index, arg->deadline_ns);
 	}
 	rsm_obj_put(obj);

@@ -301,14 +301,6 @@ static int stage_localmem(struct stage *s, u32 entry)
 	return rsm_localmem_check(s->lm[entry], e, s->t->put);
 }
 
-/* An empty entry is done when its predecessors are; see stage_count(). */
-static int stage_nothing(struct stage *s)
-{
-	if (!s->filling && s->first == s->next)
-		s->t->done++;
-	return DAT_RSM_OK;
-}
-
 static int stage_entry(struct stage *s, u32 entry)
 {
 	const struct dat_rsm_ioent *e = &s->t->e[entry];
@@ -319,7 +311,12 @@ static int stage_entry(struct stage *s, u32 entry)
 	if (ret)
 		return ret;
 	s->checked = entry + 1;
-	return e->length ? stage_bytes(s, entry) : stage_nothing(s);
+	if (e->length)
+		return stage_bytes(s, entry);
+	/* An empty entry is done when its predecessors are; see stage_count(). */
+	if (!s->filling && s->first == s->next)
+		s->t->done++;
+	return DAT_RSM_OK;
 }
 
 /* Takes back the last entry with bytes: it is unknown whether they have arrived. */
@@ -350,28 +347,17 @@ static int stage_finish_puts(struct stage *s)
 	return ret;
 }
 
-static int stage_finish_gets(struct stage *s)
-{
-	int posted = stage_post(s, false), ret;
-
-	ret = stage_retire_until(s, s->r->posted);
-	return ret ?: posted;
-}
-
-/* Waits for the requests in flight, also after an error. */
+/* Posts the last chunks, and waits for all requests in flight, also after an error. */
 static int stage_finish(struct stage *s)
 {
+	int ret, posted;
+
 	stage_close(s);
-	return s->t->put ? stage_finish_puts(s) : stage_finish_gets(s);
-}
-
-static void stage_put(struct stage *s)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->t->count; i++)
-		if (s->lm[i])
-			rsm_obj_put(&s->lm[i]->obj);
+	if (s->t->put)
+		return stage_finish_puts(s);
+	posted = stage_post(s, false);
+	ret = stage_retire_until(s, s->r->posted);
+	return ret ?: posted;
 }
 
 static int stage_run(struct stage *s)
@@ -382,7 +368,9 @@ static int stage_run(struct stage *s)
 	for (i = 0; !ret && i < s->t->count; i++)
 		ret = stage_entry(s, i);
 	err = stage_finish(s);
-	stage_put(s);
+	for (i = 0; i < s->t->count; i++)
+		if (s->lm[i])
+			rsm_obj_put(&s->lm[i]->obj);
 	/* An error of an earlier entry takes precedence over that of a bad one. */
 	return err ?: ret;
 }

@@ -143,7 +143,7 @@ inline look()
 	unlock(RLOCK)
 }
 
-/* ring_kick() */
+/* rsm_ring_kick() */
 inline ioctl_kick()
 {
 	lock(RLOCK);
