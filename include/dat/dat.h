@@ -263,8 +263,8 @@ typedef enum dat_ep_creator_for_psp {
  * @max_iov_segments_per_rdma_write: segments of an RDMA write
  * @max_rdma_read_in: RDMA reads of peers in progress, all EPs together
  * @max_rdma_read_out: RDMA reads in progress, all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: each EP is guaranteed its incoming reads, whatever other EPs use
- * @max_rdma_read_per_ep_out_guaranteed: each EP is guaranteed its outgoing reads, whatever other EPs use
+ * @max_rdma_read_per_ep_in_guaranteed: each EP has its incoming reads, whatever other EPs use
+ * @max_rdma_read_per_ep_out_guaranteed: each EP has its outgoing reads, whatever other EPs use
  * @num_transport_attr: entries of @transport_attr
  * @transport_attr: valid until the IA is closed
  * @num_vendor_attr: entries of @vendor_attr

@@ -55,8 +55,8 @@
  *   among them                 than this EVD; one at a time also with MANY
  *
  * Upcalls that may sleep run in a workqueue with a rescuer (WQ_MEM_RECLAIM), so that drivers of
- * block devices and file systems make progress without memory.  Such an upcall must not flush a work
- * of a workqueue without a rescuer.
+ * block devices and file systems make progress without memory.  Such an upcall must not flush a
+ * work of a workqueue without a rescuer.
  *
  * No upcall runs inside a call of the consumer: a completion of a post is delivered later.  So a
  * consumer may hold a lock around posts that its upcall takes, too.  The event pointer is valid
@@ -71,9 +71,9 @@
  * =====================
  *
  * An RDMA device may be removed, or its driver unloaded, at any time.  Connections then end with
- * DAT_CONNECTION_EVENT_DISCONNECTED, posted requests are flushed, requests of peers are refused, and
- * the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer registered.  EVDs, their
- * events and their upcalls stay.
+ * DAT_CONNECTION_EVENT_DISCONNECTED, posted requests are flushed, requests of peers are refused,
+ * and the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer registered.  EVDs,
+ * their events and their upcalls stay.
  *
  * From then on these calls work as before: those on existing EVDs and on consumer contexts, all
  * frees, dat_ep_disconnect(), dat_cr_reject() and dat_ia_close().  dat_lmr_sync_rdma_read() and

@@ -613,8 +613,8 @@ typedef enum kdat_ha_relationship {
  * @max_iov_segments_per_rdma_write: segments of an RDMA write
  * @max_rdma_read_in: RDMA reads of peers in progress, all EPs together
  * @max_rdma_read_out: RDMA reads in progress, all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: each EP is guaranteed its incoming reads, whatever other EPs use
- * @max_rdma_read_per_ep_out_guaranteed: each EP is guaranteed its outgoing reads, whatever other EPs use
+ * @max_rdma_read_per_ep_in_guaranteed: each EP has its incoming reads, whatever other EPs use
+ * @max_rdma_read_per_ep_out_guaranteed: each EP has its outgoing reads, whatever other EPs use
  * @zb_supported: DAT_VA_TYPE_ZB works
  * @reserved_lmr_supported: dat_ia_reserved_lmr() works
  * @num_transport_attr: entries of @transport_attr
