@@ -280,6 +280,7 @@ struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id);
 void dat_obj_put(struct dat_obj *obj);
 int dat_obj_use(struct dat_obj *obj);
 void dat_obj_unuse(struct dat_obj *obj);
+void dat_obj_unuse_atomic(struct dat_obj *obj);
 int dat_obj_begin_free(struct dat_obj *obj);
 int dat_obj_free(struct dat_obj *obj);
 void dat_obj_shutdown(struct dat_obj *obj);

@@ -334,7 +334,7 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 	}
 	spin_unlock_bh(&lmr->lock);
 	if (ret)
-		dat_obj_unuse(&lmr->obj);
+		dat_obj_unuse_atomic(&lmr->obj);
 	return ret;
 }
 
@@ -402,8 +402,7 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 	if (fmr->broken && !fmr->pending)
 		queue_work(dat_wq, &fmr->renew_work);
 	spin_unlock_bh(&lmr->lock);
-	/* The object table holds a reference until the LMR is freed. */
-	dat_obj_unuse(&lmr->obj);
+	dat_obj_unuse_atomic(&lmr->obj);
 }
 
 /* Builds the transport's request for ep->wr.  Returns 0, or -EINVAL. */

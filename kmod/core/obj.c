@@ -256,6 +256,22 @@ void dat_obj_unuse(struct dat_obj *obj)
 }
 
 /**
+ * dat_obj_unuse_atomic() - dat_obj_unuse() where the last put, which may sleep, is forbidden
+ * @obj: object in its IA's table
+ *
+ * Puts first: while the use lasts, no free can take the table's reference, so this put is not the
+ * last one.
+ *
+ * Context: any.
+ */
+void dat_obj_unuse_atomic(struct dat_obj *obj)
+{
+	dat_obj_put(obj);
+	smp_mb__before_atomic();
+	atomic_dec(&obj->users);
+}
+
+/**
  * dat_obj_begin_free() - keep an object from getting new users
  * @obj: published object; on success the caller must call dat_obj_abort()
  *
