@@ -369,7 +369,7 @@ static void open_dat(struct loop *l)
 			     &l->connections), "make an EVD");
 	check(dat_evd_create(*ia, 2 * SLOTS * MAX_PEERS, l->cno, DAT_EVD_DTO_FLAG,
 			     &l->messages), "make an EVD");
-	/* dat_ia_open() made this one without a CNO. */
+	/* dat_ia_open() made the async EVD without a CNO. */
 	check(dat_evd_modify_cno(l->node.async, l->cno), "attach the async EVD");
 	check(dat_linux_cno_fd(l->cno, &l->cno_fd), "get the descriptor of the CNO");
 	check(dat_linux_evd_fd(l->requests, &l->requests_fd), "get the descriptor of an EVD");

@@ -117,7 +117,10 @@ typedef struct {
 	ulong_t	attr_max_import_segments;
 } rsmapi_controller_attr_t;
 
-/* Three octal digits, for the exporter's user, its group, and others: 4 read, 2 write. */
+/*
+ * Entry of an access list.  ae_permission has three octal digits, for the exporter's user, its
+ * group, and others: 4 read, 2 write.
+ */
 typedef struct {
 	rsm_node_id_t		ae_node;
 	rsm_permission_t	ae_permission;

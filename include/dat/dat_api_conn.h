@@ -131,8 +131,8 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param
  * dat_rsp_free - stop listening
  * @rsp_handle: the RSP
  *
- * If no request has come, its EP is unconnected again.  The handle stays valid until
- * here, also when the request has come.
+ * If no request has arrived, the EP of the RSP is unconnected again.  The handle is valid until
+ * this call, even after a request has arrived.
  *
  * Return: DAT_SUCCESS.
  *

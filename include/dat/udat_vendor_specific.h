@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where uDAPL 1.2 has vendors put what they add for user programs.
+ * Vendor extensions for user programs.  uDAPL 1.2 gives the file its name.
  */
 #ifndef UDAT_VENDOR_SPECIFIC_H
 #define UDAT_VENDOR_SPECIFIC_H

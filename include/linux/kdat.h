@@ -239,13 +239,13 @@ DAT_RETURN kdat_registry_add_provider(const DAT_PROVIDER *provider,
 				      const DAT_PROVIDER_INFO *provider_info);
 
 /**
- * kdat_registry_remove_provider() - take it back
- * @provider: its table
+ * kdat_registry_remove_provider() - unregister a provider
+ * @provider: table of the provider
  * @provider_info: name and version
  *
  * Context: process.
- * Return: DAT_INVALID_PARAMETER: a pointer is NULL; DAT_PROVIDER_IN_USE: an adapter of ours
- * has the name; DAT_PROVIDER_NOT_FOUND.
+ * Return: DAT_INVALID_PARAMETER: a pointer is NULL; DAT_PROVIDER_IN_USE: the name is that of an
+ * adapter of this driver; DAT_PROVIDER_NOT_FOUND.
  */
 DAT_RETURN kdat_registry_remove_provider(const DAT_PROVIDER *provider,
 					 const DAT_PROVIDER_INFO *provider_info);
@@ -917,11 +917,11 @@ DAT_RETURN kdat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 /**
  * kdat_ep_disconnect() - end a connection, or the attempt at one
  * @ep_handle: the EP
- * @disconnect_flags: GRACEFUL: requests outstanding are done before, and new ones are
- *	refused; ABRUPT: at once
+ * @disconnect_flags: GRACEFUL: outstanding requests complete first, and new ones are refused;
+ *	ABRUPT: at once
  *
- * DAT_CONNECTION_EVENT_DISCONNECTED follows.  If there is nothing left to end nothing
- * happens.
+ * DAT_CONNECTION_EVENT_DISCONNECTED follows.  If the connection has ended already, the call does
+ * nothing.
  *
  * Context: BH.
  * Return: DAT_SUCCESS;

@@ -854,7 +854,7 @@ typedef enum kdat_service_type {
 	DAT_SERVICE_TYPE_RC	= 0,	/* reliable connection */
 } DAT_SERVICE_TYPE;
 
-/* What socket() takes. */
+/* The arguments of socket() for a kind of connection. */
 typedef struct kdat_comm {
 	int	domain;
 	int	type;

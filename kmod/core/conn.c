@@ -494,7 +494,7 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	/* dat_ep_claim() refuses this connection if the EP is modified from here on. */
 	spin_lock_bh(&ep->lock);
 	conn->version = ep->version;
-	/* The receives are polled by way of the EVD, so there has to be one. */
+	/* Solicited receives are polled through the receive EVD, so they need one. */
 	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
 	iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
 	sq = ep->sq.entries;

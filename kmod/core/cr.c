@@ -205,7 +205,7 @@ int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 	request = xchg(&cr->request, NULL);
 	if (!request)
 		goto out_put;
-	/* Do not return -ENODEV for the listener's IA: the caller would take it for its own. */
+	/* Do not return -ENODEV if the listener's IA is gone: it would mean the caller's IA. */
 	ret = -EADDRNOTAVAIL;
 	if (!dat_ia_lock_live(psp->obj.ia)) {
 		ret = cr_move(cr, request, psp);

@@ -36,7 +36,7 @@
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
 /**
- * struct dat_fmr - additional state of such an LMR
+ * struct dat_fmr - additional state of an LMR that requests bind
  * @lmr: LMR
  * @sg: scatterlist with room for @max_pages entries
  * @max_pages: largest number of pages; constant
@@ -48,7 +48,8 @@ enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
  * @state: state, as in the picture above
  * @pending: number of entries that have not ended
  * @ep: EP whose queue has the bind, until the bind ends; only compared, never dereferenced
- * @lost: flag: the bind failed before the device, and an invalidation follows it
+ * @lost: flag: the bind failed before it reached the device, and an invalidation is queued behind
+ *	it
  * @broken: flag: @renew_work has to run
  * @registered: flag: the transport has a registration for the LMR
  */

@@ -229,7 +229,7 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/* Each zone has a key for all DMA addresses, from the beginning; see dat_wr_to_sge(). */
+/* Needs no registration: each zone has a key for all DMA addresses; see dat_wr_to_sge(). */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;

@@ -66,7 +66,7 @@ static int binding_make(struct dat_binding *b)
 {
 	struct dat_lmr *lmr = b->lmr;
 
-	/* Kernel memory is not pinned, so a use keeps its LMR until the binding is freed. */
+	/* Kernel memory is not pinned, so the binding keeps the LMR from being freed. */
 	if (lmr->obj.ia->face->kernel) {
 		if (dat_obj_use(&lmr->obj))
 			return -ENOENT;
@@ -244,7 +244,7 @@ static bool binding_begin(struct dat_binding *b)
 }
 
 /**
- * dat_rmr_take() - take a prepared binding whose entry has its turn
+ * dat_rmr_take() - take the prepared binding of the entry that the pump carries out
  * @rmr: region
  * @pz: zone of the EP
  * @ticket: ticket of the binding

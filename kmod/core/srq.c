@@ -293,7 +293,7 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 		dat_srq_report_low(srq);
 }
 
-/* Counts a buffer that has no event, since consumers count their buffers by events. */
+/* Counts a buffer that was used without an event: a consumer sees the others by their events. */
 void dat_srq_lost(struct dat_srq *srq)
 {
 	spin_lock_bh(&srq->lock);

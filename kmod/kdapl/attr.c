@@ -26,7 +26,7 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	};
 }
 
-/* Returns the attributes in the form of the core; receives are the SRQ's, if @srq. */
+/* Converts a consumer's attributes to those of the core.  @srq: the EP has no receive queue. */
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 {
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;

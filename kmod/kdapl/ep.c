@@ -32,7 +32,7 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 }
 
 /**
- * kdat_ep_reserve() - change a state that only this face knows
+ * kdat_ep_reserve() - change a state that exists in kDAPL alone, not in the core
  * @ep: endpoint, reference held
  * @from: expected state: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
  * @to: new state, one of the same three
@@ -495,7 +495,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	/* The object layer takes an EP that a service point has reserved for UNCONNECTED. */
+	/* To the core an EP that a service point has reserved is UNCONNECTED, so check here. */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Return codes: from errnos and states, and their names. */
+/* Conversion of errnos and EP states to DAT return codes, and the names of the codes. */
 #include <dat_error_names.h>
 
 #include "kdapl/kdapl.h"

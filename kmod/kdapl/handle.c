@@ -216,7 +216,7 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	if (!kia)
 		return NULL;
 	WRITE_ONCE(kia->ia->closing, true);
-	/* Wait for calls.  A call that has found the IA looks it up again under this lock. */
+	/* Wait until calls in progress have ended.  Later ones look up the IA under this lock. */
 	down_write(&kia->ia->sem);
 	up_write(&kia->ia->sem);
 	/* No call can publish objects of the IA any more. */

@@ -242,7 +242,7 @@ static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* Makes the service point last, since requests that arrive use the rest. */
+/* The service point is made last: a request that arrives uses all other objects. */
 static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 {
 	DAT_UPCALL_OBJECT upcall = {

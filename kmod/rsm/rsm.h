@@ -152,7 +152,7 @@ struct rsm_node {
 
 /**
  * struct rsm_file - an open file of /dev/rsm
- * @mm: address space of the opener; no other process may use the file, whose calls take addresses
+ * @mm: address space of the opener; other processes are refused, since calls pass addresses
  * @net: network namespace of the opener
  * @inode: anonymous inode; see dat_mapping_alloc()
  * @lock: lock of the creation of @ctx

@@ -349,8 +349,8 @@ int datblk_connect(struct datblk *dev)
 void datblk_disconnect(struct datblk *dev)
 {
 	/*
-	 * Setting DEAD first: later errors are no failure.  An earlier one may still queue the
-	 * work.
+	 * Set DEAD first, so that later errors are not failures.  An earlier one may still queue
+	 * the work.
 	 */
 	set_bit(DATBLK_DEAD, &dev->flags);
 	dat_ia_close(dev->ia, DAT_CLOSE_ABRUPT_FLAG);

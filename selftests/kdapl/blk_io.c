@@ -5,7 +5,7 @@
 
 #include "blk.h"
 
-/* Cookies tell what has completed.  Receives are counted from 0 and are no tags. */
+/* The cookie tells what has completed.  That of a send has a tag, that of a receive a count. */
 #define COOKIE_SEND	BIT_ULL(63)
 #define COOKIE_SETTLE	BIT_ULL(62)
 #define COOKIE_KIND	(COOKIE_SEND | COOKIE_SETTLE)

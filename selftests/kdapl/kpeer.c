@@ -76,7 +76,7 @@ static DAT_LMR_HANDLE memory_lmr, fmr, pages_lmr;
 static DAT_RMR_HANDLE rmr;
 static DAT_RSP_HANDLE rsp;		/* makes requests for @reserved */
 static struct conn *reserved;
-static DAT_RETURN (*on_request)(DAT_CR_HANDLE cr);	/* replaces one accept */
+static DAT_RETURN (*on_request)(DAT_CR_HANDLE cr);	/* called once, instead of an accept */
 static DAT_CONN_QUAL handoff_to;
 static DAT_EVENT_NUMBER ended_by;
 
@@ -308,7 +308,7 @@ static DAT_RMR_TRIPLET remote_part(const struct conn *c)
 	};
 }
 
-/* The data arrive before the answer. */
+/* RDMA-writes to the peer and answers.  The peer has the data when the answer arrives. */
 static DAT_RETURN write(struct conn *c, u32 len)
 {
 	DAT_LMR_TRIPLET from = local_part(c);

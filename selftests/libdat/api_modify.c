@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(3, param.low_watermark);
 	EXPECT_EQ(0, low_event(p, srq, A_QUIET_US));
-	/* First 3 are left, which is not below the watermark, then 2. */
+	/* The first message leaves 3 buffers, not below the watermark; the second leaves 2. */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(9), 0));
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));

@@ -86,7 +86,7 @@ static int count_lines(const char *path)
 struct held {
 	int mappings;
 	int files;
-	int objects;	/* the driver shows one per line */
+	int objects;	/* lines of objects in fdinfo */
 };
 
 static struct held held(void)
@@ -185,7 +185,7 @@ TEST(ia_open)
 	ASSERT_EQ(DAT_SUCCESS, open_ia(&ia));
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	before = held();
-	/* The doorbell, and two parts of the async EVD. */
+	/* An open makes three mappings: the doorbell, and two parts of the async EVD. */
 	fail_each(_metadata, 3, open_ia, NULL, &ia);
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	after = held();

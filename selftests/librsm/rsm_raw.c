@@ -539,7 +539,7 @@ static uint64_t noise(void)
 	}
 }
 
-/* Return the size of an argument by its number; 0: unknown here. */
+/* Return the size of the argument of ioctl @nr, or 0 if this program does not know it. */
 static uint32_t arg_size(int nr)
 {
 	static const uint32_t sizes[] = {

@@ -610,7 +610,7 @@ TEST_F(polled, it_sleeps_when_nobody_puts_and_wakes_for_a_put)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(1, *(volatile uint64_t *)p.mem);
 	ASSERT_TRUE(poller_is(0));
-	/* Before it slept, the poller has set the ring to require a kick, so this put enters. */
+	/* Before the poller slept it set NEED_KICK, so this put makes a system call. */
 	one = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(2, *(volatile uint64_t *)p.mem);

@@ -64,7 +64,10 @@ static void deferred_sweep(struct udat_ia *ia)
 		deferred_free(ia, ia->deferred.next);
 }
 
-/* Mark the objects that events in @evd name.  -1: a dequeued request is still being looked up. */
+/*
+ * Mark the objects to which events in @evd refer.  Return 0, or -1 while a dequeued request is still
+ * being looked up.
+ */
 static int evd_mark_named(struct udat_evd *evd)
 {
 	const struct du_events *e = &evd->events;

@@ -132,7 +132,7 @@ UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	rc = rsp_reserve(rsp, ep);
 	if (rc != DAT_SUCCESS)
 		goto err_unfeed;
-	/* The request may come, and name the handle, before the call returns. */
+	/* Publish first: a request with this handle may arrive before rsp_listen() returns. */
 	udat_obj_publish(&rsp->obj, UDAT_TYPE(RSP));
 	rc = rsp_listen(rsp);
 	if (rc != DAT_SUCCESS)

@@ -365,7 +365,7 @@ static void all_json(const DAT_IA_ATTR *ia, const DAT_PROVIDER_ATTR *provider)
 	json_close('}');
 }
 
-/* A line's name has the version and thread safety that it says; ours has what is best. */
+/* Opens @name with the version and thread safety of @line; without a line, with the latest. */
 static DAT_RETURN open_as(const char *name, const struct conf_line *line, DAT_IA_HANDLE *ia)
 {
 	DAT_UINT32 major = line ? line->major : DAT_VERSION_MAJOR;

@@ -135,7 +135,7 @@ static int in_list(gid_t gid, const gid_t *list, int n)
 	return 0;
 }
 
-/* What the kernel goes by, and what the next login would get. */
+/* Returns true if this process has the group.  The kernel checks the groups of the process. */
 static int session_has(gid_t gid)
 {
 	gid_t list[1024];

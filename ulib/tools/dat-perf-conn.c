@@ -129,8 +129,8 @@ static void *touched(struct perf *p, size_t n, size_t size)
 }
 
 /*
- * Privileges that the peer's requests need.  In TEST_RECV the server reads the client's progress;
- * the messages of other sends go through receives.
+ * Returns the privileges that the peer's requests need.  In TEST_RECV the server reads the client's
+ * progress by RDMA, which needs remote read.  Other tests of sends need no remote privilege.
  */
 static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
 {

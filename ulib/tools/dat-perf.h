@@ -185,8 +185,8 @@ uint32_t perf_recvs(const struct perf *p);
 uint32_t perf_evd_entries(const struct perf *p);
 
 /*
- * dat-perf-conn.c.  perf_fail() ends the program, except that a server with --keep gives up
- * the client and never returns to the caller: what a client does, or asks for, ends no server.
+ * dat-perf-conn.c.  perf_fail() never returns.  It ends the program; but a server with --keep drops
+ * the client and waits for the next, so that no client can end it.
  */
 void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 /* perf_fail() with the names of @rc unless it is DAT_SUCCESS. */

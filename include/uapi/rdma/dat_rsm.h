@@ -5,16 +5,15 @@
  * Rules for all calls
  * ===================
  *
- * Arguments and their sizes follow the top of <rdma/dat_ioctl.h>.  An errno means that no
- * call took place: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag), EFAULT (the
- * argument itself).  Otherwise the ioctl returns 0, and @err is the result, an enum
- * dat_rsm_err.  Other results are valid if @err is 0, unless a field's comment says more.  A
- * call that fails has changed nothing.  The exception is DAT_IOC_RSM_IO, which reports its
- * progress.  If the argument becomes inaccessible during the call, new objects are freed
- * again; a publication, a post, a consumed event, the state of an OPEN and the nodes are not
- * undone.
+ * Arguments and their sizes follow the rules at the top of <rdma/dat_ioctl.h>.  A call that
+ * fails with an errno has no effect: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag),
+ * EFAULT (the argument itself).  Otherwise the ioctl returns 0, and @err is the result, an
+ * enum dat_rsm_err.  Other results are valid if @err is 0, unless a field's comment says more.
+ * A call with another @err has no effect either, except DAT_IOC_RSM_IO, which reports its
+ * progress.  If the results cannot be written to the argument, new objects are freed, but a
+ * publication, a post, a consumed event, an open and changes of the node table are not undone.
  *
- * DAT_IOC_RSM_OPEN comes before all others but DAT_IOC_RSM_NODES, DAT_IOC_RSM_CTLR and
+ * DAT_IOC_RSM_OPEN must precede all other calls except DAT_IOC_RSM_NODES, DAT_IOC_RSM_CTLR and
  * DAT_IOC_RSM_TOPOLOGY.  The file belongs to the address space that opened it.  Calls from
  * another one fail with DAT_RSM_NOT_CREATOR.  When the address space ends, by exit or by exec,
  * all objects of the file end, even if other processes have the file open.
@@ -22,8 +21,8 @@
  * The file also answers three calls of <rdma/dat_ioctl.h>: DAT_IOC_ABI, from any address
  * space; and, after DAT_IOC_RSM_OPEN, DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN, for the rings
  * of all imports.  They return errnos as described there, also EINVAL before DAT_IOC_RSM_OPEN
- * and EPERM to another address space.  A poller ends by DAT_IOC_POLLER_SET, a signal, or the
- * end of the process only.
+ * and EPERM to another address space.  Only DAT_IOC_POLLER_SET, a signal, or the end of the
+ * process ends a poller.
  *
  * A node is a network namespace.  Segment ids are unique in a node, object ids in a file.
  *
@@ -87,7 +86,7 @@
 
 #define DAT_RSM_CTLR_NAME	64	/* bytes of a controller's name with its NUL */
 #define DAT_RSM_LOOPBACK	0	/* the controller that always exists */
-#define DAT_RSM_MAX_NODE	64	/* largest node id; entries of an access list */
+#define DAT_RSM_MAX_NODE	64	/* largest node id, and longest access list */
 #define DAT_RSM_MAX_IO		16	/* entries of one DAT_IOC_RSM_IO */
 #define DAT_RSM_SLOTS		4096	/* objects of a file */
 #define DAT_RSM_MEM_SLOT	DAT_RSM_SLOTS	/* the slot of the address space */
@@ -560,7 +559,7 @@ struct dat_rsm_node {
 #define DAT_RSM_NODE_TRUSTS	0x2	/* it neither gives nor requires a proof */
 
 /**
- * struct dat_rsm_nodes - set, or without flags read, id, key and node table of this node
+ * struct dat_rsm_nodes - set id, key or table of this node; without flags, read them
  * @size: of this structure
  * @err: out: BAD_ADDR @list; NO_MEM.  With flags also: PERM_DENIED no CAP_NET_ADMIN in the user
  *	namespace of the network namespace, or for DAT_RSM_NODES_KEY and DAT_RSM_NODES_TRUST no

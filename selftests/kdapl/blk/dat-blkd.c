@@ -44,7 +44,7 @@
 #define QLEN		(MAX_CLIENTS * (3 * MAX_DEPTH + 5))
 /* A connection request that finds this queue full is refused. */
 #define DOOR_QLEN	16
-/* Limit on written data that are not on their way to the disk: a FLUSH waits for all of it. */
+/* Limit on written data that were not submitted to the disk, since a FLUSH waits for all. */
 #define MAX_DIRTY	(16 * 1024 * 1024)
 
 static const char usage[] =
