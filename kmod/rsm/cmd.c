@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls of RSM and their dispatcher, the only place where arguments are copied.  The argument
- * contains the result of the call; see the top of <rdma/dat_rsm.h>.
+ * The ioctls of RSM and their dispatcher, which copies the arguments; poller.c copies its own.  The
+ * argument contains the result of the call; see the top of <rdma/dat_rsm.h>.
  */
 #include <linux/file.h>
 #include <linux/mm.h>

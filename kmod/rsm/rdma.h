@@ -226,7 +226,7 @@ struct rsm_received {
  * @stranger: exporter: flag: counted in ctlr->strangers; node->lock, then @end_work
  * @granted: exporter: flag: the importer has been sent the key; node->lock
  * @trusts: flag: the node trusts the network, so there are no proofs; constant
- * @transcript: messages of the handshake; @end_lock
+ * @transcript: messages of the handshake; @end_lock; the importer's proof is final once it was sent
  * @proof_received: exporter: flag: a PROOF has arrived; @end_lock
  * @end_work: exporter: work that ends the connection after it has left export->peers
  * @end_lock: lock of @ended, and of the creation of @ep

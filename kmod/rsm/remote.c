@@ -104,7 +104,8 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
- * Returns enum dat_rsm_err, or -EAGAIN if the exporter ended the connection during the handshake.
+ * Returns enum dat_rsm_err; -EAGAIN if the exporter ended the connection during the handshake; or
+ * -ETIMEDOUT if it accepted the connection and then sent nothing.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -119,7 +120,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (left < 0)
 		return DAT_RSM_INTERRUPTED;
 	if (!left)
-		return DAT_RSM_UNREACHABLE;
+		return READ_ONCE(conn->linked) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
 	/*
 	 * A connection that has been up is a success, even if it is lost: the import is cut then.
@@ -186,11 +187,16 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	if (ret)
 		return ret;
 	ret = remote_try(imp, arg);
-	/* The segment was withdrawn, or the exporter evicted us: a second try gets the reason. */
-	if (ret == -EAGAIN)
+	/*
+	 * The segment was withdrawn, or the exporter evicted us: a second try gets the reason.  The
+	 * exporter's CM sends the end of such a connection once, so it may be lost.
+	 */
+	if (ret == -EAGAIN || ret == -ETIMEDOUT)
 		ret = remote_try(imp, arg);
 	if (ret == -EAGAIN)
 		ret = DAT_RSM_NOT_PUBLISHED;
+	if (ret == -ETIMEDOUT)
+		ret = DAT_RSM_UNREACHABLE;
 	if (ret)
 		rsm_ctlr_put(r->ctlr);
 	return ret;

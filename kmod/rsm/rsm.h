@@ -258,7 +258,7 @@ struct rsm_obj_ops {
  * @generation: generation of the connection
  * @pending: number of events that have not been consumed
  * @cut: flag: the segment of an import is gone; transfers read it under rsm_transfers
- * @stopped: flag: the object has ended; transfers read it under RCU
+ * @stopped: flag: the object has ended; transfers read it under rsm_transfers
  * @wq: wait queue for events, also of poll()
  */
 struct rsm_obj {
@@ -387,7 +387,7 @@ struct rsm_import {
  * struct rsm_localmem - locked memory
  * @obj: base
  * @addr: address at which the memory was mapped when it was locked
- * @mem: memory; transfers read it under RCU
+ * @mem: memory; transfers read it under rsm_transfers
  */
 struct rsm_localmem {
 	struct rsm_obj		obj;
@@ -527,7 +527,7 @@ int rsm_remote_post(struct rsm_import *imp, bool single);
  * @imp: import; reference held
  * @put: flag: a put, not a get
  * @interruptible: flag: any signal ends the call, not only a fatal one
- * @e: entries, checked against the segment
+ * @e: entries, unchecked
  * @count: number of entries
  * @done: result: number of entries carried out
  */

@@ -359,6 +359,7 @@ TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
  * @says_nothing: it accepts and sends nothing
  * @overhears: it ignores the first proof
  * @leaves: number of connections that it ends after the proof, before any other
+ * @silences: number of connections that it accepts and leaves without a word, before any other
  * @gives_up: it answers none after those
  * @bad: result of the thread, 0 if all went as planned
  */
@@ -368,12 +369,13 @@ struct impostor {
 	int		says_nothing;
 	int		overhears;
 	int		leaves;
+	int		silences;
 	int		gives_up;
 	int		bad;
 };
 
-/* Hear the proof of the next importer, and hang up. */
-static int leave(struct peer *peer)
+/* Accept the next importer.  Hang up after its proof, or stay silent until the importer hangs up. */
+static int leave(struct peer *peer, int silent)
 {
 	struct peer_answer a;
 
@@ -382,7 +384,7 @@ static int leave(struct peer *peer)
 	peer_answer(&a, peer);
 	if (peer_accept(peer, &a, sizeof(a)) ||
 	    peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_ESTABLISHED || peer_proven(peer) ||
-	    rdma_disconnect(peer->id) || !cut(peer))
+	    (!silent && rdma_disconnect(peer->id)) || !cut(peer))
 		return -1;
 	rdma_destroy_qp(peer->id);
 	ibv_dereg_mr(peer->mr);
@@ -399,8 +401,11 @@ static int pretend(struct impostor *im)
 	int i;
 
 	for (i = 0; i < im->leaves; i++)
-		if (leave(peer))
+		if (leave(peer, 0))
 			return 5;
+	for (i = 0; i < im->silences; i++)
+		if (leave(peer, 1))
+			return 6;
 	if (im->gives_up)
 		return 0;
 	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -476,6 +481,15 @@ TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_once_more)
 	EXPECT_EQ(0, im.bad);
 }
 
+/* The word that the exporter has ended the connection may be lost. */
+TEST_F_TIMEOUT(auth, an_exporter_that_falls_silent_is_asked_once_more, 60)
+{
+	struct impostor im = { .peer = &self->peer, .silences = 1 };
+
+	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
+	EXPECT_EQ(0, im.bad);
+}
+
 TEST_F(auth, an_exporter_that_leaves_twice_is_not_asked_again)
 {
 	struct impostor im = { .peer = &self->peer, .leaves = 2, .gives_up = 1 };
@@ -501,7 +515,7 @@ TEST_F(auth, an_exporter_that_sends_the_importers_proof_back_is_refused)
 	EXPECT_EQ(0, im.bad);
 }
 
-TEST_F(auth, an_exporter_that_says_nothing_is_given_up)
+TEST_F_TIMEOUT(auth, an_exporter_that_says_nothing_is_given_up, 60)
 {
 	struct impostor im = { .peer = &self->peer, .says_nothing = 1 };
 
