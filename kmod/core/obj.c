@@ -267,6 +267,7 @@ void dat_obj_unuse(struct dat_obj *obj)
 void dat_obj_unuse_atomic(struct dat_obj *obj)
 {
 	dat_obj_put(obj);
+	/* A free that sees the use end must see the put, too. */
 	smp_mb__before_atomic();
 	atomic_dec(&obj->users);
 }
