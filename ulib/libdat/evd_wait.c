@@ -75,7 +75,7 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	data->private_data = NULL;
 	if (!ep || !eqe->data || eqe->data > sizeof(ep->pd))
 		return;
-	/* The connection precedes the last reset: its data is gone, and the page may be unmapped. */
+	/* The connection precedes the last reset: its data is gone, perhaps with the page. */
 	if (ep->connect_evd != evd)
 		return;
 	status = ep->status.va;

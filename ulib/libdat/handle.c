@@ -65,8 +65,8 @@ static void deferred_sweep(struct udat_ia *ia)
 }
 
 /*
- * Mark the objects to which events in @evd refer.  Return 0, or -1 while a dequeued request is still
- * being looked up.
+ * Mark the objects to which events in @evd refer.  Return 0, or -1 while a dequeued request is
+ * still being looked up.
  */
 static int evd_mark_named(struct udat_evd *evd)
 {
