@@ -309,11 +309,6 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_DAT(kdat_cr_reject);
 
-static DAT_RETURN handoff_error(int err)
-{
-	return err == -EADDRNOTAVAIL ? KDAT_ARG(2) : kdat_lookup_error(err, KDAT_BAD(CR));
-}
-
 /* Drops the IA's lock for dat_cr_handoff(), which takes that of the service point's IA. */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
@@ -332,6 +327,8 @@ DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (!ret)
 		cr_end(cr);
 	dat_obj_put(&cr->obj);
-	return ret ? handoff_error(ret) : DAT_SUCCESS;
+	if (ret == -EADDRNOTAVAIL)
+		return KDAT_ARG(2);
+	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_cr_handoff);

@@ -20,11 +20,6 @@ static struct net *caller_net(void)
 	return current->nsproxy ? current->nsproxy->net_ns : &init_net;
 }
 
-static DAT_RETURN open_error(int err)
-{
-	return err == -ENOENT ? NOT_FOUND(DAT_NAME_NOT_REGISTERED) : kdat_error(err);
-}
-
 static DAT_RETURN open_check(const char *name, DAT_COUNT qlen, const DAT_EVD_HANDLE *async_evd,
 			     const DAT_IA_HANDLE *ia)
 {
@@ -121,7 +116,7 @@ static DAT_RETURN ia_make(struct net *net, const char *name, DAT_COUNT qlen,
 	ret = ia_open(kia, net, name, qlen, async_evd);
 	if (ret) {
 		kfree(kia);
-		return open_error(ret);
+		return ret == -ENOENT ? NOT_FOUND(DAT_NAME_NOT_REGISTERED) : kdat_error(ret);
 	}
 	*out = kia->handle;
 	return DAT_SUCCESS;
@@ -199,14 +194,6 @@ DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
 }
 
-/* Parses the firmware version of a device: "20.31.1014", for example, or an empty string. */
-static void fill_firmware(const struct dat_limits *limits, DAT_IA_ATTR *attr)
-{
-	if (sscanf(limits->fw, "%u.%u", &attr->firmware_version_major,
-		   &attr->firmware_version_minor) < 1)
-		attr->firmware_version_major = 0;
-}
-
 static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
 	const struct dat_limits *limits = &ia->dev->limits;
@@ -247,7 +234,10 @@ static void fill_ia_attr(struct kdat_ia *kia, DAT_IA_ATTR *attr)
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s %#x", device,
 		 limits->vendor_id);
 	attr->hardware_version_major = limits->hw_ver;
-	fill_firmware(limits, attr);
+	/* "20.31.1014", for example, or an empty string. */
+	if (sscanf(limits->fw, "%u.%u", &attr->firmware_version_major,
+		   &attr->firmware_version_minor) < 1)
+		attr->firmware_version_major = 0;
 	attr->ia_address_ptr = kdat_ia_addr(kia);
 	fill_limits(ia, attr);
 	attr->max_rdma_read_in = attr->max_rdma_read_per_ep_in;
@@ -306,18 +296,12 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 }
 
-static DAT_EVD_HANDLE ia_async_evd(struct dat_ia *ia)
-{
-	struct dat_evd *evd = READ_ONCE(ia->async_evd);
-
-	return evd ? kdat_handle(&evd->obj) : DAT_EVD_OUT_OF_SCOPE;
-}
-
 DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
 			 DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
 			 DAT_PROVIDER_ATTR_MASK provider_attr_mask,
 			 DAT_PROVIDER_ATTR *provider_attr)
 {
+	struct dat_evd *async;
 	struct kdat_ia *kia;
 
 	if (ia_attr_mask & ~DAT_IA_FIELD_ALL)
@@ -331,8 +315,9 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_hand
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
+	async = READ_ONCE(kia->ia->async_evd);
 	if (async_evd_handle)
-		*async_evd_handle = ia_async_evd(kia->ia);
+		*async_evd_handle = async ? kdat_handle(&async->obj) : DAT_EVD_OUT_OF_SCOPE;
 	if (ia_attr_mask)
 		fill_ia_attr(kia, ia_attr);
 	if (provider_attr_mask)

@@ -286,13 +286,6 @@ DAT_RETURN kdat_mem_error(int err)
 	return kdat_error(err);
 }
 
-static u64 region_start(const struct kdat_region *r, const struct kdat_pages *l)
-{
-	if (r->type == DAT_MEM_TYPE_VIRTUAL)
-		return (uintptr_t)r->memory.for_va;
-	return page_to_phys(l->page[0]) + l->offset;
-}
-
 static struct dat_kmem *kmem_of_pages(const struct dat_dev *dev, const struct kdat_mem_kind *kind,
 				      const struct kdat_region *r, u64 *start)
 {
@@ -303,7 +296,8 @@ static struct dat_kmem *kmem_of_pages(const struct dat_dev *dev, const struct kd
 	ret = kind->pages(&r->memory, r->length, &l);
 	mem = ERR_PTR(ret);
 	if (!ret) {
-		*start = region_start(r, &l);
+		*start = r->type == DAT_MEM_TYPE_VIRTUAL ? (uintptr_t)r->memory.for_va :
+			 page_to_phys(l.page[0]) + l.offset;
 		mem = dat_kmem_of_pages(dev, l.page, l.n, l.offset, r->length);
 	}
 	kvfree(l.page);

@@ -6,11 +6,6 @@
 #include "core/srq.h"
 #include "kdapl/kdapl.h"
 
-static DAT_COUNT srq_max_recv(const struct dat_ia *ia)
-{
-	return ia->dev->limits.max_srq_dto;
-}
-
 static DAT_RETURN srq_check(const struct dat_ia *ia, const DAT_SRQ_ATTR *attr)
 {
 	/* A negative size becomes one above every limit when it is converted to u32. */
@@ -120,7 +115,7 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, DAT_COUNT max_recv)
 	u32 low;
 	int ret;
 
-	if (max_recv <= 0 || max_recv > srq_max_recv(srq->obj.ia))
+	if (max_recv <= 0 || max_recv > srq->obj.ia->dev->limits.max_srq_dto)
 		return KDAT_ARG(2);
 	spin_lock_bh(&srq->lock);
 	low = srq->low_watermark;

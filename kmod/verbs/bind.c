@@ -32,11 +32,6 @@ static u64 pages_of(u64 addr, u64 length)
 	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
 }
 
-static bool fits_request(const struct dat_dev *dev, u64 addr, u64 length)
-{
-	return pages_of(addr, length) <= dev->limits.fast_reg_pages;
-}
-
 /* Maps the bytes of a binding into @mr; a umem has whole pages, so the ends are cut. */
 static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
 {
@@ -68,7 +63,7 @@ static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 
 }
 
 /* Pins the pages and chooses a key; verbs_bind_start() registers them. */
-static int pin(struct verbs_binding *vb)
+static int binding_pin(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
 	struct ib_umem *umem;
@@ -85,7 +80,7 @@ static int pin(struct verbs_binding *vb)
 	return map_umem(mr, umem, b->addr, b->length);
 }
 
-static int set_mr(struct verbs_binding *vb, struct ib_mr *mr)
+static int binding_set_mr(struct verbs_binding *vb, struct ib_mr *mr)
 {
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
@@ -93,21 +88,21 @@ static int set_mr(struct verbs_binding *vb, struct ib_mr *mr)
 	return 0;
 }
 
-static int make(struct verbs_binding *vb)
+static int binding_make(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
 	struct dat_kmem *mem = b->lmr->mem;
 
 	if (mem) {
 		vb->queued = true;
-		return set_mr(vb, verbs_mr_of_part(b->pz, mem, b->addr - b->lmr->start, b->length,
-						   b->addr));
+		return binding_set_mr(vb, verbs_mr_of_part(b->pz, mem, b->addr - b->lmr->start,
+							   b->length, b->addr));
 	}
-	vb->queued = fits_request(b->pz->obj.ia->dev, b->addr, b->length);
+	vb->queued = pages_of(b->addr, b->length) <= b->pz->obj.ia->dev->limits.fast_reg_pages;
 	if (vb->queued)
-		return pin(vb);
-	return set_mr(vb, ib_reg_user_mr(to_verbs_pz(b->pz)->pd, b->addr, b->length, b->addr,
-					 vb->access));
+		return binding_pin(vb);
+	return binding_set_mr(vb, ib_reg_user_mr(to_verbs_pz(b->pz)->pd, b->addr, b->length,
+						 b->addr, vb->access));
 }
 
 int verbs_bind_init(struct dat_binding *b)
@@ -116,7 +111,7 @@ int verbs_bind_init(struct dat_binding *b)
 	int ret;
 
 	vb->access = bind_access(b->priv);
-	ret = make(vb);
+	ret = binding_make(vb);
 	/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
 	if (ret)
 		return ret == -EPERM ? -ENOMEM : ret;

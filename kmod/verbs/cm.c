@@ -339,15 +339,6 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 	return ret;
 }
 
-static int cm_accept_peer(struct verbs_conn *vc)
-{
-	struct rdma_conn_param param = cm_param(&vc->conn);
-
-	if (vc->conn.ep->traits & DAT_EP_PEER_WAITS)
-		return cm_accept_without_access(vc, &param);
-	return rdma_accept(vc->id, &param);
-}
-
 /*
  * Called with the handler lock of the id.  If rdma_accept() fails, it has already refused the peer,
  * so the consumer gets an event instead of an error.
@@ -355,6 +346,7 @@ static int cm_accept_peer(struct verbs_conn *vc)
 static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
+	struct rdma_conn_param param = cm_param(conn);
 	struct rdma_cm_id *id = vc->id;
 	int ret;
 
@@ -377,11 +369,14 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 		verbs_request_own(id, cr);
 		return ret;
 	}
-	if (cm_accept_peer(vc)) {
+	if (conn->ep->traits & DAT_EP_PEER_WAITS)
+		ret = cm_accept_without_access(vc, &param);
+	else
+		ret = rdma_accept(id, &param);
+	if (ret)
 		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
-		return 0;
-	}
-	dat_conn_accepted(conn, cr);
+	else
+		dat_conn_accepted(conn, cr);
 	return 0;
 }
 

@@ -173,10 +173,10 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 }
 
 /*
- * Returns true if holes may come from the DMA mapping: bounce buffers keep the offset in a page
- * only if the driver asks for it.
+ * Returns true if memory that has holes for the device has none in its pages, so the DMA mapping
+ * has made them: bounce buffers keep the offset in a page only if the driver asks for it.
  */
-static bool mapping_moved(const struct dat_kmem *mem)
+static bool dma_map_made_holes(const struct dat_kmem *mem)
 {
 	struct scatterlist *sg;
 	unsigned int i;
@@ -257,7 +257,7 @@ struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offs
 		return ERR_CAST(part);
 	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, iova);
 	dat_kmem_free(part, pz->obj.ia->dev);
-	if (mr == ERR_PTR(-EINVAL) && mapping_moved(mem))
+	if (mr == ERR_PTR(-EINVAL) && dma_map_made_holes(mem))
 		return ERR_PTR(-EOPNOTSUPP);
 	return mr;
 }
@@ -327,7 +327,7 @@ int verbs_lmr_map(struct dat_lmr *lmr, struct dat_kmem *mem, u32 max_pages, u64 
 	int shift, ret;
 
 	shift = mr_page_shift(lmr->obj.ia->dev, mem->sgt.sgl, mem->sgt.nents, start, &pages);
-	if (shift == -EINVAL && mapping_moved(mem))
+	if (shift == -EINVAL && dma_map_made_holes(mem))
 		return -EOPNOTSUPP;
 	if (shift < 0)
 		return shift;
