@@ -19,6 +19,7 @@
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define FAKE		"10.9.0.63"	/* an address of this machine where tests listen */
 #define NODE_FAKE	63
+#define UNPROVEN	64		/* RSM_MAX_UNPROVEN of the driver */
 #define SILENT		100		/* more than the unproven importers that an adapter keeps */
 
 static int nodes_call(struct dat_rsm_nodes *arg)
@@ -348,6 +349,39 @@ TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
 	for (i = 0; i < SILENT; i++)
 		peer_close(&crowd[i]);
+}
+
+/*
+ * An adapter keeps 64 importers without a proof.  The 65th evicts the oldest stranger, although a
+ * node of the table has waited longer.
+ */
+TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
+{
+	static struct peer crowd[UNPROVEN];
+	uint64_t begin = r_now_ms(), connected, took;
+	struct peer_greeting stranger = self->g;
+	int i;
+
+	stranger.node = htobe32(self->p.node % 64 + 1);
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	for (i = 0; i < UNPROVEN; i++) {
+		ASSERT_EQ(0, peer_open(&crowd[i]));
+		ASSERT_TRUE(accepted(&crowd[i], &stranger)) TH_LOG("%d", i);
+	}
+	connected = r_now_ms() - begin;
+	EXPECT_TRUE(cut(&crowd[0]));
+	took = r_now_ms() - begin;
+	/* After ten seconds each of them is cut anyway. */
+	if (took < 9500) {
+		EXPECT_EQ(-1, peer_event(&self->peer, 0));
+		EXPECT_EQ(-1, peer_event(&crowd[1], 0));
+	}
+	for (i = 0; i < UNPROVEN; i++)
+		peer_close(&crowd[i]);
+	if (took >= 9500 && connected > 3000)
+		SKIP(return, "the machine took %llu ms to connect %d peers",
+		     (unsigned long long)connected, UNPROVEN + 1);
+	EXPECT_GT(9500, took);
 }
 
 /* --- exporters -------------------------------------------------------------------- */
