@@ -4,8 +4,12 @@
 #define _DAT_DEVICE_H
 
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/time_namespace.h>
 #include <linux/uaccess.h>
+#include <rdma/dat_ioctl.h>
 
 /**
  * dat_mapping_alloc() - allocate an inode whose mapping is for one open file
@@ -53,6 +57,29 @@ static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *u
 	/* Use the first read of the size: the process may have changed it before the second one. */
 	*(u32 *)arg = known;
 	return 0;
+}
+
+/**
+ * dat_deadline_to_host() - convert a deadline of the calling process to the host's clock
+ * @deadline_ns: CLOCK_MONOTONIC of the caller's time namespace; 0; or DAT_WAIT_FOREVER
+ *
+ * Not by timens_ktime_to_host(), which older kernels do not export to modules.
+ *
+ * Return: the deadline as CLOCK_MONOTONIC of the host; 0 and DAT_WAIT_FOREVER are unchanged.
+ */
+static inline u64 dat_deadline_to_host(u64 deadline_ns)
+{
+	struct timespec64 offset = {};
+	s64 host;
+
+	if (!deadline_ns || deadline_ns == DAT_WAIT_FOREVER)
+		return deadline_ns;
+	timens_add_monotonic(&offset);
+	if (check_sub_overflow((s64)min_t(u64, deadline_ns, KTIME_MAX), timespec64_to_ns(&offset),
+			       &host))
+		return KTIME_MAX;
+	/* A deadline before the host's boot has passed; 0 would mean not to sleep at all. */
+	return max_t(s64, host, 1);
 }
 
 #endif /* _DAT_DEVICE_H */

@@ -18,7 +18,7 @@
 #include "core/trace.h"
 
 /* Slot flags that force the slow path: event flags, and opcodes from RMR_BIND up. */
-#define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_KRING_OP_SHIFT)
+#define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_FLAGS_OP_SHIFT)
 static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
 
 static bool is_failure(u8 status)
@@ -33,18 +33,22 @@ static bool is_failure(u8 status)
  * @cookie: cookie of the entry
  * @flags: flags of the entry
  * @status: enum dat_dto_status
- * @len: bytes transferred; with a key above DAT_EQE_RKEY_SHIFT for kernel consumers
+ * @len: bytes transferred
+ * @imm: key that the peer has invalidated with a receive of a kernel consumer, or 0
  *
  * Context: ep->lock held.
  */
-void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u64 len)
+void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
+		    u32 imm)
 {
 	struct dat_eqe eqe = {
 		.type	= DAT_EV_DTO,
 		.status	= status,
+		.op	= dat_flags_op(flags),
 		.owner	= ep->obj.user_data,
 		.cookie	= cookie,
-		.data	= status == DAT_ST_SUCCESS ? len : 0,
+		.len	= status == DAT_ST_SUCCESS ? len : 0,
+		.imm	= status == DAT_ST_SUCCESS ? imm : 0,
 	};
 	bool failed = status != DAT_ST_SUCCESS, reported;
 	struct dat_evd *evd;
@@ -55,8 +59,6 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		return;
 	if (recv)
 		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
-	else
-		eqe.flags = dat_kring_op(flags) << DAT_EQE_KOP_SHIFT;
 	/* The owner of the SRQ gets its buffer back even if the EP was freed. */
 	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
@@ -136,10 +138,10 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
 		st = at + 1 == end ? last : silent_status(conn, status, last);
-		op = dat_kring_op(slot->flags);
+		op = dat_flags_op(slot->flags);
 		if (unlikely(op >= DAT_OP_LAST) && slot->lmr)
 			dat_fmr_end(slot->lmr, op, true, st);
-		dat_report_dto(ep, false, slot->cookie, slot->flags, st, slot->len);
+		dat_report_dto(ep, false, slot->cookie, slot->flags, st, slot->len, 0);
 	}
 }
 
@@ -174,9 +176,8 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	u64 cookie = slot->cookie;
 	/* A solicited connection notifies by its own queue, not by each event. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
-	u32 rkey = slot->rkey;
+	u32 rkey = slot->rkey, len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
-	u64 len = slot->len;
 
 	lockdep_assert_held(&ep->lock);
 	/* The device has invalidated the key, even if the receive is reported as flushed. */
@@ -184,8 +185,8 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		/* A peer may only invalidate the key of a bound RMR. */
 		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
 			status = DAT_ST_BAD_RESPONSE;
-		if (good && ep->sq.kernel)
-			len |= (u64)rkey << DAT_EQE_RKEY_SHIFT;
+		if (!ep->sq.kernel)
+			rkey = 0;
 	}
 	if (ep->srq) {
 		dat_srq_complete(ep->srq, slot);
@@ -193,7 +194,7 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		q->done++;
 		dat_queue_publish(q);
 	}
-	dat_report_dto(ep, true, cookie, flags, status, len);
+	dat_report_dto(ep, true, cookie, flags, status, len, rkey);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
@@ -265,10 +266,11 @@ static __always_inline void write_event(const struct dat_ep *ep, struct dat_evd 
 	*eqe = (struct dat_eqe) {
 		.type	= DAT_EV_DTO,
 		.status	= DAT_ST_SUCCESS,
-		.flags	= recv ? DAT_EQE_RECV : dat_kring_op(slot->flags) << DAT_EQE_KOP_SHIFT,
+		.op	= dat_flags_op(slot->flags),
+		.flags	= recv ? DAT_EQE_RECV : 0,
 		.owner	= ep->obj.user_data,
 		.cookie	= slot->cookie,
-		.data	= len,
+		.len	= len,
 	};
 	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
 	trace_dat_event(evd, eqe, evd->ring.tail + n + 1, true);

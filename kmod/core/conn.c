@@ -24,7 +24,7 @@
 static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 {
 	struct dat_eqe eqe = {
-		.type = type, .owner = ep->obj.user_data, .data = pd_len,
+		.type = type, .owner = ep->obj.user_data, .len = pd_len,
 	};
 
 	lockdep_assert_held(&ep->lock);

@@ -264,7 +264,8 @@ static __always_inline void dat_complete_end(const struct dat_conn *conn)
 void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n);
 void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last);
 void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status);
-void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u64 len);
+void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
+		    u32 imm);
 void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 
 /* connect.c */

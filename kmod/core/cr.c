@@ -66,7 +66,7 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 		.type	= DAT_EV_CR,
 		.owner	= psp->obj.user_data,
 		.cookie	= psp->conn_qual,
-		.data	= cr->obj.id,
+		.len	= cr->obj.id,
 	};
 
 	return dat_evd_offer(psp->evd, &eqe) ? 0 : -ENOSPC;

@@ -57,8 +57,8 @@
 #include <linux/seq_file.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include <rdma/dat_ioctl.h>
 
+#include "core/abi.h"
 #include "core/xport.h"
 #include "region.h"
 

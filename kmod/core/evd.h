@@ -16,12 +16,6 @@ struct dat_ep;
 
 #define DAT_MAX_EVD_QLEN	65536
 
-/* In the data of a kernel consumer's DTO event: the key that a receive has invalidated. */
-#define DAT_EQE_RKEY_SHIFT	32
-
-/* The operation in the flags of a kernel consumer's struct dat_eqe. */
-#define DAT_EQE_KOP_SHIFT	8
-
 /**
  * struct dat_cno - consumer notification object
  * @obj: base object; users: EVDs

@@ -29,7 +29,7 @@ static int poller_over(const struct dat_poller *p)
 		return 1;
 	if (p->ops->gone(p))
 		return -ENODEV;
-	return signal_pending(current) ? -EINTR : 0;
+	return signal_pending(current) ? -ERESTARTNOHAND : 0;
 }
 
 static void poller_park(struct dat_poller *p)
@@ -99,7 +99,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
  *
  * Context: a thread of the process, which polls or sleeps; no lock that the operations take.
  * Return: 0 if the poller is disabled; -EBUSY if another thread runs it; -ENODEV if the device is
- * gone; -EINTR.
+ * gone; -ERESTARTNOHAND: only a signal with a handler ends the call.
  */
 int dat_poller_run(struct dat_poller *p)
 {

@@ -280,7 +280,7 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	/* The first fails.  The end of the connection flushes the others, which go back. */
 	q->head -= refused - 1;
 	queue_fail(q, &conn->sq_failed, slot->cookie, slot->flags, -EIO);
-	conn->sq_failed.op = dat_kring_op(slot->flags);
+	conn->sq_failed.op = dat_flags_op(slot->flags);
 	if (conn->sq_failed.op >= DAT_OP_LAST)
 		conn->sq_failed.lmr = slot->lmr;
 	/* The refused WRs may include the signalled one that earlier unsignalled ones rely on. */

@@ -41,7 +41,7 @@ enum dat_kop {
 /**
  * struct dat_wr - private copy of a work request, which the producer cannot change
  * @op: enum dat_op or enum dat_kop; unused for receives
- * @flags: enum dat_sqe_flags bits
+ * @flags: enum dat_sqe_flags bits; of a request also its opcode, for the event; see dat_flags_op()
  * @num_sge: number of segments
  * @rkey: peer's key, for RDMA operations
  * @cookie: consumer's cookie
@@ -159,17 +159,18 @@ struct dat_queue_ops {
 	void	(*disarm)(struct dat_queue *q);
 };
 
-#define DAT_KRING_OP_SHIFT	4	/* position of the opcode in the flags of struct dat_wr */
+#define DAT_FLAGS_OP_SHIFT	4	/* position of the opcode in the flags of struct dat_wr */
+static_assert(DAT_SQE_FLAGS_ALL < 1 << DAT_FLAGS_OP_SHIFT);
 
-/* Returns the opcode that a kernel consumer's flags contain; 0 in flags of a process. */
-static inline u8 dat_kring_op(u8 flags)
+/* Returns the opcode in the flags of a request; 0 for a receive. */
+static inline u8 dat_flags_op(u8 flags)
 {
-	return flags >> DAT_KRING_OP_SHIFT;
+	return flags >> DAT_FLAGS_OP_SHIFT;
 }
 
-static inline u8 dat_kring_flags(u8 op, u8 flags)
+static inline u8 dat_flags_with_op(u8 op, u8 flags)
 {
-	return flags | op << DAT_KRING_OP_SHIFT;
+	return flags | op << DAT_FLAGS_OP_SHIFT;
 }
 
 /*

@@ -6,7 +6,8 @@
 #include <linux/bits.h>
 #include <linux/socket.h>
 #include <linux/types.h>
-#include <rdma/dat_ioctl.h>
+
+#include "core/abi.h"
 
 struct dat_binding;
 struct dat_conn;

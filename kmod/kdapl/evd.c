@@ -288,7 +288,7 @@ static void evd_drop_requests(struct dat_evd *evd)
 		got = dat_kevring_pop(&evd->ring, &eqe);
 		spin_unlock_bh(&evd->lock);
 		if (got && eqe.type == DAT_EV_CR)
-			kdat_cr_drop(ia, eqe.data);
+			kdat_cr_drop(ia, eqe.len);
 	} while (got);
 }
 

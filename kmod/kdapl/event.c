@@ -55,7 +55,7 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	if (kia)
 		arrival->local_ia_address_ptr = kdat_ia_addr(kia);
 	/* The request does not exist any more if the device is gone. */
-	obj = xa_load(&ia->objs, eqe->data);
+	obj = xa_load(&ia->objs, eqe->len);
 	if (obj && obj->type == DAT_OBJ_CR) {
 		kdat_cr_take_ep(to_dat_cr(obj));
 		arrival->cr_handle = kdat_handle(obj);
@@ -71,7 +71,7 @@ static void to_connection(struct dat_evd *evd, const struct dat_eqe *eqe,
 	struct dat_ep *ep;
 
 	conn->ep_handle = owner_of(eqe);
-	if (!eqe->data)
+	if (!eqe->len)
 		return;
 	rcu_read_lock();
 	obj = kdat_find(conn->ep_handle, DAT_HANDLE_TYPE_EP);
@@ -79,9 +79,9 @@ static void to_connection(struct dat_evd *evd, const struct dat_eqe *eqe,
 		ep = to_dat_ep(obj);
 		spin_lock_bh(&ep->lock);
 		if (!ep->dead)
-			conn->private_data = dat_kring_pd(&ep->ring, eqe->data);
+			conn->private_data = dat_kring_pd(&ep->ring, eqe->len);
 		if (conn->private_data)
-			conn->private_data_size = eqe->data;
+			conn->private_data_size = eqe->len;
 		spin_unlock_bh(&ep->lock);
 	}
 	rcu_read_unlock();

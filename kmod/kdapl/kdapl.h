@@ -308,7 +308,7 @@ extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	u32 op = eqe->flags >> DAT_EQE_KOP_SHIFT, status = eqe->status;
+	u32 op = eqe->op, status = eqe->status;
 
 	/* An LMR operation fails locally, whatever status the transport reported. */
 	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
@@ -317,10 +317,10 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->status = status;
 	dto->ep_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
 	dto->user_cookie.as_64 = eqe->cookie;
-	dto->transfered_length = (u32)eqe->data;
+	dto->transfered_length = eqe->len;
 	dto->operation = kdat_dto_ops[op];
 	/* 0 but for a receive whose sender has invalidated a key. */
-	dto->rmr_context = eqe->data >> DAT_EQE_RKEY_SHIFT;
+	dto->rmr_context = eqe->imm;
 	if (unlikely(dto->rmr_context))
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 }
@@ -411,7 +411,7 @@ static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u
 	struct dat_wr *wr = &ep->wr;
 
 	wr->op = op;
-	wr->flags = dat_kring_flags(op, flags & DAT_SQE_FLAGS_ALL);
+	wr->flags = dat_flags_with_op(op, flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = 0;
 	wr->rkey = rkey;
 	wr->cookie = cookie;

@@ -66,8 +66,7 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe->cookie;
 	wr->op = sqe->opcode;
-	/* The event of the completion needs the opcode. */
-	wr->flags = dat_kring_flags(sqe->opcode, sqe->flags);
+	wr->flags = dat_flags_with_op(sqe->opcode, sqe->flags);
 	wr->num_sge = sqe->num_sge;
 	wr->rkey = sqe->rkey;
 	wr->raddr = sqe->raddr;

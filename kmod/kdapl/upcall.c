@@ -283,28 +283,6 @@ static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu 
 	return u;
 }
 
-/* Moves the first runner to the list when the budget of this CPU is used up. */
-static void upcall_put_off(struct upcall_cpu *here)
-{
-	struct dat_upcall *u = here->first;
-
-	if (!u)
-		return;
-	here->first = NULL;
-	spin_lock(&here->lock);
-	list_add(&u->node, &here->list);
-	spin_unlock(&here->lock);
-}
-
-/* Schedules the tasklet for runners queued while this CPU ran those of an offline CPU. */
-static void upcall_look(void)
-{
-	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
-
-	if (!c->held && !list_empty(&c->list))
-		tasklet_schedule(&c->tasklet);
-}
-
 /*
  * Runs the runners of @c, which is this CPU or one that went offline.
  *
@@ -323,12 +301,19 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 			break;
 		n += upcall_run(u, &here->event, false);
 	}
-	upcall_put_off(here);
+	/* The budget of this CPU is used up: the first runner waits in the list. */
+	if (here->first) {
+		spin_lock(&here->lock);
+		list_add(&here->first->node, &here->list);
+		spin_unlock(&here->lock);
+		here->first = NULL;
+	}
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	if (here != c)
-		upcall_look();
+	/* Runners queued while this CPU ran those of an offline CPU. */
+	if (here != c && !here->held && !list_empty(&here->list))
+		tasklet_schedule(&here->tasklet);
 }
 
 static void upcall_tasklet(struct tasklet_struct *t)

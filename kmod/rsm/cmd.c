@@ -116,37 +116,35 @@ static int rsm_cmd_free(struct rsm_ucmd *ucmd)
 	return ret && arg->type == DAT_RSM_TYPE_LOCALMEM ? DAT_RSM_BAD_LOCALMEM : ret;
 }
 
-#define RSM_OP(nr, name, last, func, ctx)				\
-	[DAT_NR_RSM_##nr - DAT_NR_RSM_FIRST] = {			\
+#define RSM_OP(nr, name, func, ctx)					\
+	[DAT_NR_RSM_##nr] = {						\
 		.fn		= func,					\
 		.size		= sizeof(struct dat_rsm_##name),	\
-		.min_size	= offsetofend(struct dat_rsm_##name, last), \
+		.min_size	= sizeof(struct dat_rsm_##name),	\
 		.needs_ctx	= ctx,					\
 	}
 
-/* The third argument of RSM_OP() is the last field of version 1 of the structure. */
+/* A structure that has grown passes its first size as .min_size. */
 static const struct rsm_op rsm_ops[] = {
-	RSM_OP(OPEN, open, slots_size, rsm_cmd_open, false),
-	RSM_OP(CTLR, ctlr, tot_map_size, rsm_cmd_ctlr, false),
-	RSM_OP(EXPORT, export, slot, rsm_export_create, true),
-	RSM_OP(REBIND, rebind, length, rsm_export_rebind, true),
-	RSM_OP(PUBLISH, publish, rsvd, rsm_export_publish, true),
-	RSM_OP(REPUBLISH, publish, rsvd, rsm_export_republish, true),
-	RSM_OP(UNPUBLISH, unpublish, rsvd, rsm_export_unpublish, true),
-	RSM_OP(CONNECT, connect, map_offset, rsm_import_connect, true),
-	RSM_OP(LOCALMEM, localmem, length, rsm_localmem_create, true),
-	RSM_OP(FREE, free, id, rsm_cmd_free, true),
-	RSM_OP(IO, io, mapped, rsm_io, true),
-	RSM_OP(POST, post, flags, rsm_event_post, true),
-	RSM_OP(WAIT, wait, deadline_ns, rsm_event_wait, true),
-	RSM_OP(FD, fd, fd, rsm_event_fd, true),
-	RSM_OP(NODES, nodes, rsvd, rsm_nodes, false),
-	RSM_OP(TOPOLOGY, topology, list, rsm_topology, false),
-	RSM_OP(RING, ring, data_size, rsm_ring_make, true),
-	RSM_OP(KICK, kick, deadline_ns, rsm_ring_kick, true),
+	RSM_OP(OPEN, open, rsm_cmd_open, false),
+	RSM_OP(CTLR, ctlr, rsm_cmd_ctlr, false),
+	RSM_OP(EXPORT, export, rsm_export_create, true),
+	RSM_OP(REBIND, rebind, rsm_export_rebind, true),
+	RSM_OP(PUBLISH, publish, rsm_export_publish, true),
+	RSM_OP(REPUBLISH, publish, rsm_export_republish, true),
+	RSM_OP(UNPUBLISH, unpublish, rsm_export_unpublish, true),
+	RSM_OP(CONNECT, connect, rsm_import_connect, true),
+	RSM_OP(LOCALMEM, localmem, rsm_localmem_create, true),
+	RSM_OP(FREE, free, rsm_cmd_free, true),
+	RSM_OP(IO, io, rsm_io, true),
+	RSM_OP(POST, post, rsm_event_post, true),
+	RSM_OP(WAIT, wait, rsm_event_wait, true),
+	RSM_OP(FD, fd, rsm_event_fd, true),
+	RSM_OP(NODES, nodes, rsm_nodes, false),
+	RSM_OP(TOPOLOGY, topology, rsm_topology, false),
+	RSM_OP(RING, ring, rsm_ring_make, true),
+	RSM_OP(KICK, kick, rsm_ring_kick, true),
 };
-
-static_assert(ARRAY_SIZE(rsm_ops) == DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST);
 
 /* Frees what the call has made, since the caller did not get its id. */
 static void ucmd_undo(struct rsm_ucmd *ucmd)
@@ -201,7 +199,7 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	void __user *ubuf = (void __user *)arg;
-	unsigned int nr = _IOC_NR(cmd) - DAT_NR_RSM_FIRST;
+	unsigned int nr = _IOC_NR(cmd);
 	union rsm_arg karg = {};
 	struct rsm_ucmd ucmd = { .file = filp, .arg = &karg };
 	const struct rsm_op *op;
@@ -211,7 +209,7 @@ long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return dat_ioctl_abi(ubuf);
 	if (cmd == DAT_IOC_POLLER_SET || cmd == DAT_IOC_POLLER_RUN)
 		return rsm_ioctl_poller(filp->private_data, cmd, ubuf);
-	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_IOC_MAGIC, _IOC_NR(cmd)))
+	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_RSM_IOC_MAGIC, nr))
 		return -ENOTTY;
 	op = &rsm_ops[array_index_nospec(nr, ARRAY_SIZE(rsm_ops))];
 	ret = dat_copy_arg(&karg, op->size, op->min_size, ubuf);

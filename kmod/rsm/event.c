@@ -8,6 +8,7 @@
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
+#include "device.h"
 #include "rsm/rsm.h"
 
 static void obj_set_pending(struct rsm_obj *obj, u32 pending)
@@ -142,6 +143,7 @@ int rsm_event_sleep(u64 deadline_ns)
 int rsm_event_wait(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_wait *arg = ucmd->arg;
+	u64 deadline = dat_deadline_to_host(arg->deadline_ns);
 	struct rsm_obj *obj;
 	DEFINE_WAIT(wait);
 	int ret;
@@ -155,7 +157,7 @@ int rsm_event_wait(struct rsm_ucmd *ucmd)
 		prepare_to_wait(&obj->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = event_take(obj);
 		if (ret == -EAGAIN)
-			ret = rsm_event_sleep(arg->deadline_ns);
+			ret = rsm_event_sleep(deadline);
 	} while (ret == -EAGAIN);
 	finish_wait(&obj->wq, &wait);
 	rsm_obj_put(obj);

@@ -11,6 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "device.h"
 #include "rsm/ring.h"
 
 static unsigned int ring_start;
@@ -567,7 +568,7 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 		if (r->head == r->done)
 			ring_look(r);
 		spin_unlock_bh(&r->lock);
-		ret = ring_wait(r, arg->index, arg->deadline_ns);
+		ret = ring_wait(r, arg->index, dat_deadline_to_host(arg->deadline_ns));
 	}
 	rsm_obj_put(obj);
 	return ret;

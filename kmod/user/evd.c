@@ -2,6 +2,7 @@
 /* Operations on EVDs and CNOs, and on file descriptors for them. */
 #include <linux/file.h>
 
+#include "device.h"
 #include "core/dat.h"
 #include "core/evd.h"
 #include "core/ring.h"
@@ -57,7 +58,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	if (IS_ERR(evd))
 		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
 	if (arg->threshold && arg->threshold <= evd->ring.entries)
-		ret = dat_evd_wait(evd, arg->threshold, arg->deadline_ns);
+		ret = dat_evd_wait(evd, arg->threshold, dat_deadline_to_host(arg->deadline_ns));
 	dat_obj_put(&evd->obj);
 	return ret;
 }
@@ -213,6 +214,7 @@ int dat_cmd_cno_query(struct dat_ucmd *ucmd)
 int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_cno_wait *arg = ucmd->arg;
+	u64 deadline = dat_deadline_to_host(arg->deadline_ns);
 	struct dat_cno *cno;
 	int ret;
 
@@ -222,9 +224,9 @@ int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 	if (IS_ERR(cno))
 		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cno);
 	if (arg->flags & DAT_CNO_WATCH)
-		ret = dat_cno_watch(cno, &arg->generation, arg->deadline_ns, &arg->evd);
+		ret = dat_cno_watch(cno, &arg->generation, deadline, &arg->evd);
 	else
-		ret = dat_cno_wait(cno, arg->deadline_ns, &arg->evd);
+		ret = dat_cno_wait(cno, deadline, &arg->evd);
 	dat_obj_put(&cno->obj);
 	return ret;
 }

@@ -90,11 +90,11 @@ struct ioctl_op {
 	bool		changes;
 };
 
-#define IOCTL_OP(nr, name, last, how, ...)				\
+#define IOCTL_OP(nr, name, how, ...)					\
 	[DAT_NR_##nr] = {						\
 		.fn		= dat_cmd_##name,			\
 		.size		= sizeof(struct dat_##name),		\
-		.min_size	= offsetofend(struct dat_##name, last),	\
+		.min_size	= sizeof(struct dat_##name),		\
 		.need		= how,					\
 		__VA_ARGS__						\
 	}
@@ -103,45 +103,45 @@ struct ioctl_op {
 #define CHANGES		.answers = true, .changes = true
 #define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
-/* The third argument of IOCTL_OP() is the last field of version 1 of the structure. */
+/* A structure that has grown passes its first size as .min_size. */
 static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
-	IOCTL_OP(ABI, abi, features, NEED_NONE, ANSWERS),
-	IOCTL_OP(ADAPTER, adapter, active, NEED_NONE, ANSWERS),
-	IOCTL_OP(IA_OPEN, ia_open, doorbell_size, NEED_NONE, MAKES(ia)),
-	IOCTL_OP(IA_QUERY, ia_query, max_lmr_size, NEED_LIVE, ANSWERS),
-	IOCTL_OP(IA_CLOSE, ia_close, rsvd, NEED_IA),
-	IOCTL_OP(POLLER_SET, poller_set, idle_us, NEED_IA),
-	IOCTL_OP(POLLER_RUN, poller_run, rsvd, NEED_IA),
-	IOCTL_OP(FREE, free, rsvd, NEED_LIVE),
-	IOCTL_OP(PZ_CREATE, pz_create, id, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(LMR_CREATE, lmr_create, rmr_context, NEED_IA, MAKES(obj)),
-	IOCTL_OP(EVD_CREATE, evd_create, status_size, NEED_LIVE, MAKES(evd)),
-	IOCTL_OP(EVD_WAIT, evd_wait, deadline_ns, NEED_IA),
-	IOCTL_OP(EVD_POLL, evd_poll, rsvd, NEED_IA),
-	IOCTL_OP(EVD_POST, evd_post, cookie, NEED_LIVE),
-	IOCTL_OP(EVD_SET, evd_set, mask, NEED_LIVE),
-	IOCTL_OP(RMR_CREATE, rmr_create, rsvd, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(RMR_BIND, rmr_bind, ticket, NEED_IA, CHANGES),
-	IOCTL_OP(EVD_MODIFY_CNO, evd_modify_cno, rsvd, NEED_LIVE),
-	IOCTL_OP(EVD_RESIZE, evd_resize, status_size, NEED_LIVE, CHANGES),
-	IOCTL_OP(CNO_CREATE, cno_create, id, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(CNO_QUERY, cno_query, triggered, NEED_LIVE, ANSWERS),
-	IOCTL_OP(CNO_WAIT, cno_wait, evd, NEED_IA, CHANGES),
-	IOCTL_OP(FD, fd, fd, NEED_LIVE, MAKES(fd)),
-	IOCTL_OP(SRQ_CREATE, srq_create, rq_shift, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(SRQ_RESIZE, srq_resize, status_size, NEED_LIVE, CHANGES),
-	IOCTL_OP(SRQ_SET_LW, srq_set_lw, rsvd, NEED_LIVE),
-	IOCTL_OP(EP_MODIFY, ep_modify, rq_shift, NEED_LIVE, CHANGES),
-	IOCTL_OP(EP_CREATE, ep_create, rq_shift, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(EP_CONNECT, ep_connect, pd, NEED_LIVE),
-	IOCTL_OP(EP_DISCONNECT, ep_disconnect, rsvd, NEED_LIVE),
-	IOCTL_OP(EP_RESET, ep_reset, id, NEED_LIVE),
-	IOCTL_OP(EP_QUERY, ep_query, remote, NEED_LIVE, ANSWERS),
-	IOCTL_OP(PSP_CREATE, psp_create, flags, NEED_LIVE, MAKES(obj)),
-	IOCTL_OP(CR_QUERY, cr_query, pd, NEED_LIVE, ANSWERS),
-	IOCTL_OP(CR_ACCEPT, cr_accept, pd, NEED_LIVE),
-	IOCTL_OP(CR_REJECT, cr_reject, id, NEED_LIVE),
-	IOCTL_OP(CR_HANDOFF, cr_handoff, conn_qual, NEED_IA),
+	IOCTL_OP(ABI, abi, NEED_NONE, ANSWERS),
+	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
+	IOCTL_OP(IA_OPEN, ia_open, NEED_NONE, MAKES(ia)),
+	IOCTL_OP(IA_QUERY, ia_query, NEED_LIVE, ANSWERS),
+	IOCTL_OP(IA_CLOSE, ia_close, NEED_IA),
+	IOCTL_OP(POLLER_SET, poller_set, NEED_IA),
+	IOCTL_OP(POLLER_RUN, poller_run, NEED_IA),
+	IOCTL_OP(FREE, free, NEED_LIVE),
+	IOCTL_OP(PZ_CREATE, pz_create, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(LMR_CREATE, lmr_create, NEED_IA, MAKES(obj)),
+	IOCTL_OP(EVD_CREATE, evd_create, NEED_LIVE, MAKES(evd)),
+	IOCTL_OP(EVD_WAIT, evd_wait, NEED_IA),
+	IOCTL_OP(EVD_POLL, evd_poll, NEED_IA),
+	IOCTL_OP(EVD_POST, evd_post, NEED_LIVE),
+	IOCTL_OP(EVD_SET, evd_set, NEED_LIVE),
+	IOCTL_OP(RMR_CREATE, rmr_create, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(RMR_BIND, rmr_bind, NEED_IA, CHANGES),
+	IOCTL_OP(EVD_MODIFY_CNO, evd_modify_cno, NEED_LIVE),
+	IOCTL_OP(EVD_RESIZE, evd_resize, NEED_LIVE, CHANGES),
+	IOCTL_OP(CNO_CREATE, cno_create, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(CNO_QUERY, cno_query, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CNO_WAIT, cno_wait, NEED_IA, CHANGES),
+	IOCTL_OP(FD, fd, NEED_LIVE, MAKES(fd)),
+	IOCTL_OP(SRQ_CREATE, srq_create, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(SRQ_RESIZE, srq_resize, NEED_LIVE, CHANGES),
+	IOCTL_OP(SRQ_SET_LW, srq_set_lw, NEED_LIVE),
+	IOCTL_OP(EP_MODIFY, ep_modify, NEED_LIVE, CHANGES),
+	IOCTL_OP(EP_CREATE, ep_create, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(EP_CONNECT, ep_connect, NEED_LIVE),
+	IOCTL_OP(EP_DISCONNECT, ep_disconnect, NEED_LIVE),
+	IOCTL_OP(EP_RESET, ep_reset, NEED_LIVE),
+	IOCTL_OP(EP_QUERY, ep_query, NEED_LIVE, ANSWERS),
+	IOCTL_OP(PSP_CREATE, psp_create, NEED_LIVE, MAKES(obj)),
+	IOCTL_OP(CR_QUERY, cr_query, NEED_LIVE, ANSWERS),
+	IOCTL_OP(CR_ACCEPT, cr_accept, NEED_LIVE),
+	IOCTL_OP(CR_REJECT, cr_reject, NEED_LIVE),
+	IOCTL_OP(CR_HANDOFF, cr_handoff, NEED_IA),
 };
 
 static int ucmd_run(struct dat_ucmd *ucmd, const struct ioctl_op *op)

@@ -80,11 +80,11 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->cookie = sqe.cookie;
 	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
 	/* Set before any rejection: the event of a rejected entry needs the flags, too. */
-	wr->flags = sqe.flags & DAT_SQE_FLAGS_ALL;
+	wr->flags = dat_flags_with_op(wr->op, sqe.flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
 	wr->raddr = sqe.raddr;
-	if (sqe.num_sge > q->ring.max_sge || sqe.rsvd || sqe.rsvd2 ||
+	if (sqe.num_sge > q->ring.max_sge || sqe.imm || sqe.inline_len || sqe.rsvd ||
 	    sqe.flags & ~DAT_SQE_FLAGS_ALL ||
 	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
 		return -EBADMSG;
@@ -107,8 +107,8 @@ static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->op = DAT_OP_INVALID;
 	wr->flags = rqe.flags & DAT_SQE_UNSIGNALLED;
 	wr->num_sge = rqe.num_sge;
-	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED ||
-	    rqe.rsvd[0] || rqe.rsvd[1] || rqe.rsvd[2])
+	if (rqe.num_sge > q->ring.max_sge || rqe.flags & ~DAT_SQE_UNSIGNALLED || rqe.rsvd ||
+	    rqe.rsvd2)
 		return -EBADMSG;
 	ring_copy_sge(wr, entry + 1);
 	return 1;

@@ -23,7 +23,7 @@ int t_pair_open(struct t_pair *p)
 	if (!ret)
 		ret = t_pz(&p->f, &p->pz);
 	if (!ret)
-		ret = t_lmr(&p->f, p->pz, 1 << 20, DAT_PRIV_ALL, &p->mem);
+		ret = t_lmr(&p->f, p->pz, 1 << 20, T_PRIV_ALL, &p->mem);
 	if (!ret)
 		ret = t_evd(&p->f, DAT_STREAM_CR, 8, &p->cr);
 	for (i = 0; i < 2 && !ret; i++) {
@@ -45,7 +45,7 @@ int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
 		return ret;
 	if (!t_event(&p->cr, T_WAIT_MS, &eqe))
 		return -ETIMEDOUT;
-	ret = t_accept(&p->f, (uint32_t)eqe.data, &ep[0], NULL, 0);
+	ret = t_accept(&p->f, (uint32_t)eqe.len, &ep[0], NULL, 0);
 	for (i = 0; i < 2 && !ret; i++) {
 		if (!t_event(&evd[i], T_WAIT_MS, &eqe))
 			return -ETIMEDOUT;

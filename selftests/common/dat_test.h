@@ -20,6 +20,13 @@
 #define T_QUIET_MS	300	/* wait that shows that no event comes */
 #define T_QUEUE		16	/* default length of queues */
 
+/* What the header has; a kernel may know more. */
+#define T_NR_LAST	(DAT_NR_EVD_POLL + 1)
+#define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
+#define T_OP_LAST	(DAT_OP_RMR_BIND + 1)
+#define T_STREAM_ALL	0x1f1
+#define T_PRIV_ALL	0x33
+
 struct t_map {
 	void	*va;
 	size_t	size;

@@ -19,6 +19,19 @@ static inline void mark(long which)
 	syscall(SYS_getpriority, which, 0);
 }
 
+/* Number and arguments of a system call in struct user_regs_struct. */
+#ifdef __x86_64__
+#define CALL_NR		orig_rax
+#define CALL_ARG1	rdi
+#define CALL_ARG2	rsi
+#define CALL_ARG3	rdx
+#else
+#define CALL_NR		orig_eax
+#define CALL_ARG1	ebx
+#define CALL_ARG2	ecx
+#define CALL_ARG3	edx
+#endif
+
 /* Return whether a system call that @pid is about to make counts. */
 typedef int count_fn(pid_t pid, const struct user_regs_struct *regs);
 
@@ -47,9 +60,9 @@ static inline long count_some_between_marks(pid_t pid, count_fn *counts, int *ex
 		entry = !entry;
 		if (!entry || ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 			continue;
-		if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_START)
+		if (regs.CALL_NR == SYS_getpriority && regs.CALL_ARG1 == MARK_START)
 			count = 0;
-		else if (regs.orig_rax == SYS_getpriority && regs.rdi == MARK_END)
+		else if (regs.CALL_NR == SYS_getpriority && regs.CALL_ARG1 == MARK_END)
 			result = count;
 		else if (count >= 0 && counts(pid, &regs))
 			count++;

@@ -254,7 +254,7 @@ TEST_F_TIMEOUT(post, memory_without_a_privilege, 60)
  */
 TEST_F_TIMEOUT(post, longer_than_any_message, 60)
 {
-	DAT_RMR_TRIPLET remote = a_rseg(&self->p.mem, 0, ~0ULL);
+	DAT_RMR_TRIPLET remote = a_rseg(&self->p.mem, 0, ~0UL);
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET iov[4];
 	int i;

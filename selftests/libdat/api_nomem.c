@@ -4,6 +4,8 @@
  * works as before, and nothing is left behind.
  */
 #define _GNU_SOURCE
+/* mmap() and mmap64() are defined here. */
+#undef _FILE_OFFSET_BITS
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,19 +31,23 @@ static int mmap_nth, thread_nth;
 static int no_addresses;
 
 /* The library calls these functions of the program. */
-void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
 {
 	if ((mmap_nth && !--mmap_nth) || (no_addresses && prot == PROT_NONE)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
+#ifdef SYS_mmap2
+	return (void *)syscall(SYS_mmap2, addr, len, prot, flags, fd, (long)(offset >> 12));
+#else
 	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+#endif
 }
 
-/* The name of mmap() in programs with 64-bit file offsets. */
-void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+/* The name of mmap64() in programs with file offsets of the size of a word. */
+void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	return mmap(addr, len, prot, flags, fd, offset);
+	return mmap64(addr, len, prot, flags, fd, offset);
 }
 
 void *mremap(void *from, size_t len, size_t new_len, int flags, ...)

@@ -471,12 +471,12 @@ TEST(handles_of_nobody)
 	DAT_PROVIDER_INFO info = info_of("own", 1, 2, 1);
 	const void *const bad[] = {
 		NULL, DAT_EVD_ASYNC_EXISTS, DAT_EVD_OUT_OF_SCOPE, (void *)0xff8,
-		odd + 4, &words[0], &words[1], &words[2], &table,
+		odd + sizeof(table_ptr) / 2, &words[0], &words[1], &words[2], &table,
 	};
 	DAT_CONTEXT context;
 	size_t i;
 
-	memcpy(odd + 4, &table_ptr, sizeof(table_ptr));
+	memcpy(odd + sizeof(table_ptr) / 2, &table_ptr, sizeof(table_ptr));
 	ASSERT_EQ(DAT_SUCCESS, dat_registry_add_provider(&table, &info));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		EXPECT_EQ(ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),

@@ -67,17 +67,6 @@ TEST_F(adapters, each_adapter_is_a_controller)
 	EXPECT_EQ(DAT_RSM_CTLR_NOT_PRESENT, CALL(self->fd, CTLR, &arg));
 }
 
-TEST_F(adapters, callers_of_version_1_know_no_device)
-{
-	struct dat_rsm_ctlr arg = {
-		.size = offsetof(struct dat_rsm_ctlr, device), .ctlr = self->first,
-		.device = "untouched",
-	};
-
-	EXPECT_EQ(0, CALL(self->fd, CTLR, &arg));
-	EXPECT_STREQ("untouched", (char *)arg.device);
-}
-
 /* RSM check: 5 */
 TEST_F(adapters, attributes_of_an_adapter_are_true)
 {

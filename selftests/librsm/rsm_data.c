@@ -107,7 +107,7 @@ TEST_F(data, arguments_are_checked)
 	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_put(imp, R_SIZE - 1, buf, 2));
 	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_put(imp, -1, buf, 2));
 	EXPECT_EQ(RSMERR_BAD_OFFSET, rsm_memseg_import_put64(imp, -8, buf, 2));
-	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_put64(imp, 0, buf, 1UL << 61));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_put64(imp, 0, buf, ~0UL / 8 + 1));
 	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_import_put(imp, 8, buf, ~0UL));
 	EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RSMAPI: signals. */
+#define _GNU_SOURCE
 #include "rsm_test.h"
+#include "timens.h"
 
 #include <pthread.h>
 
@@ -51,6 +53,29 @@ TEST_F(event, every_post_satisfies_a_wait)
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_wait(NULL, 0));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(NULL, 0));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(self->p.ctlr, 0));
+}
+
+/* In a time namespace: 0 if a wait lasts as long as it should. */
+static int wait_times_out(void)
+{
+	uint64_t start = r_now_ms();
+	struct r_pair p;
+
+	if (r_pair(&p))
+		return 1;
+	if (rsm_intr_signal_wait(p.exp, 1500) != RSMERR_TIMEOUT)
+		return 2;
+	return r_now_ms() - start + 1 < 1500 ? 3 : 0;
+}
+
+TEST(a_wait_lasts_as_long_as_it_should_where_the_clock_is_ahead_or_behind)
+{
+	int ahead = timens_run(100000, wait_times_out);
+
+	if (ahead == TIMENS_NONE)
+		SKIP(return, "needs root and CONFIG_TIME_NS");
+	EXPECT_EQ(0, ahead);
+	EXPECT_EQ(0, timens_run(-1, wait_times_out));
 }
 
 /* RSM check: 63 */

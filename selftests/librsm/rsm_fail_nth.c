@@ -356,7 +356,7 @@ static int call_KICK(struct world *w)
 	OP(KICK, make_ring, free_import, DAT_RSM_OK, 1)
 
 #define OP_X(x)	.last = MAX_NTH, .again = x
-#define OPS_ALL	(DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST)
+#define OPS_ALL	(DAT_NR_RSM_KICK + 1)
 
 static uint32_t find_ctlr(struct world *w)
 {

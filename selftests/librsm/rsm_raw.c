@@ -128,45 +128,36 @@ static int asks_only(unsigned int nr)
 	return nr == DAT_NR_RSM_CTLR || nr == DAT_NR_RSM_NODES || nr == DAT_NR_RSM_TOPOLOGY;
 }
 
-/* The first version of the only argument that has grown. */
-#define FIRST_CTLR	offsetof(struct dat_rsm_ctlr, device)
-
 /* Sizes of the arguments, by number. */
 TEST_F(raw, lengths_are_checked)
 {
 	static const uint32_t sizes[] = {
-		[DAT_NR_RSM_OPEN - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_open),
-		[DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_ctlr),
-		[DAT_NR_RSM_EXPORT - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_export),
-		[DAT_NR_RSM_REBIND - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_rebind),
-		[DAT_NR_RSM_PUBLISH - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_publish),
-		[DAT_NR_RSM_REPUBLISH - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_publish),
-		[DAT_NR_RSM_UNPUBLISH - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_unpublish),
-		[DAT_NR_RSM_CONNECT - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_connect),
-		[DAT_NR_RSM_LOCALMEM - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_localmem),
-		[DAT_NR_RSM_FREE - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_free),
-		[DAT_NR_RSM_IO - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_io),
-		[DAT_NR_RSM_POST - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_post),
-		[DAT_NR_RSM_WAIT - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_wait),
-		[DAT_NR_RSM_FD - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_fd),
-		[DAT_NR_RSM_NODES - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_nodes),
-		[DAT_NR_RSM_TOPOLOGY - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_topology),
-		[DAT_NR_RSM_RING - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_ring),
-		[DAT_NR_RSM_KICK - DAT_NR_RSM_FIRST] = sizeof(struct dat_rsm_kick),
-	};
-	/* These two have grown; the size of their first version is still accepted. */
-	static const uint32_t first[] = {
-		[DAT_NR_RSM_CTLR - DAT_NR_RSM_FIRST] = offsetof(struct dat_rsm_ctlr, device),
-		[DAT_NR_RSM_NODES - DAT_NR_RSM_FIRST] = offsetof(struct dat_rsm_nodes, key),
-		[DAT_NR_RSM_KICK - DAT_NR_RSM_FIRST] = 0,
+		[DAT_NR_RSM_OPEN] = sizeof(struct dat_rsm_open),
+		[DAT_NR_RSM_CTLR] = sizeof(struct dat_rsm_ctlr),
+		[DAT_NR_RSM_EXPORT] = sizeof(struct dat_rsm_export),
+		[DAT_NR_RSM_REBIND] = sizeof(struct dat_rsm_rebind),
+		[DAT_NR_RSM_PUBLISH] = sizeof(struct dat_rsm_publish),
+		[DAT_NR_RSM_REPUBLISH] = sizeof(struct dat_rsm_publish),
+		[DAT_NR_RSM_UNPUBLISH] = sizeof(struct dat_rsm_unpublish),
+		[DAT_NR_RSM_CONNECT] = sizeof(struct dat_rsm_connect),
+		[DAT_NR_RSM_LOCALMEM] = sizeof(struct dat_rsm_localmem),
+		[DAT_NR_RSM_FREE] = sizeof(struct dat_rsm_free),
+		[DAT_NR_RSM_IO] = sizeof(struct dat_rsm_io),
+		[DAT_NR_RSM_POST] = sizeof(struct dat_rsm_post),
+		[DAT_NR_RSM_WAIT] = sizeof(struct dat_rsm_wait),
+		[DAT_NR_RSM_FD] = sizeof(struct dat_rsm_fd),
+		[DAT_NR_RSM_NODES] = sizeof(struct dat_rsm_nodes),
+		[DAT_NR_RSM_TOPOLOGY] = sizeof(struct dat_rsm_topology),
+		[DAT_NR_RSM_RING] = sizeof(struct dat_rsm_ring),
+		[DAT_NR_RSM_KICK] = sizeof(struct dat_rsm_kick),
 	};
 	uint32_t buf[2048];
 	unsigned int i, nr;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		nr = _IO(DAT_IOC_MAGIC, DAT_NR_RSM_FIRST + i);
+		nr = _IO(DAT_RSM_IOC_MAGIC, i);
 		memset(buf, 0, sizeof(buf));
-		buf[0] = (first[i] ? first[i] : sizes[i]) - 1;
+		buf[0] = sizes[i] - 1;
 		EXPECT_EQ(-1, ioctl(self->fd, nr, buf));
 		EXPECT_EQ(EINVAL, errno);
 		buf[0] = sizes[i] + 4;
@@ -184,14 +175,14 @@ TEST_F(raw, lengths_are_checked)
 		 */
 		memset(buf, 0, sizeof(buf));
 		buf[0] = sizes[i] + 8;
-		if (i == DAT_NR_RSM_FREE - DAT_NR_RSM_FIRST)
+		if (i == DAT_NR_RSM_FREE)
 			continue;
 		EXPECT_EQ(0, ioctl(self->fd, nr, buf));
-		EXPECT_EQ(asks_only(i + DAT_NR_RSM_FIRST), buf[1] == 0);
+		EXPECT_EQ(asks_only(i), buf[1] == 0);
 	}
-	EXPECT_EQ(-1, ioctl(self->fd, _IO(DAT_IOC_MAGIC, DAT_NR_RSM_LAST), buf));
+	EXPECT_EQ(-1, ioctl(self->fd, _IO(DAT_RSM_IOC_MAGIC, (DAT_NR_RSM_KICK + 1)), buf));
 	EXPECT_EQ(ENOTTY, errno);
-	EXPECT_EQ(-1, ioctl(self->fd, _IOW(DAT_IOC_MAGIC, DAT_NR_RSM_CTLR, int), buf));
+	EXPECT_EQ(-1, ioctl(self->fd, _IOW(DAT_RSM_IOC_MAGIC, DAT_NR_RSM_CTLR, int), buf));
 	EXPECT_EQ(ENOTTY, errno);
 }
 
@@ -217,13 +208,6 @@ TEST_F(raw, what_has_no_meaning_is_to_be_0)
 		arg.key = flags[i] == DAT_RSM_NODES_TRUST;
 		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
 	}
-	/* For a caller of version 1 the bytes behind are not part of the argument. */
-	arg = (struct dat_rsm_nodes) {
-		.size = offsetof(struct dat_rsm_nodes, key), .key = 4711, .state = 4712,
-	};
-	EXPECT_EQ(0, CALL(self->fd, NODES, &arg));
-	EXPECT_EQ(4711, arg.key);
-	EXPECT_EQ(4712, arg.state);
 }
 
 TEST_F(raw, unknown_bits_are_refused)
@@ -554,7 +538,6 @@ static uint32_t arg_size(int nr)
 		sizeof(struct dat_rsm_ring), sizeof(struct dat_rsm_kick),
 	};
 
-	nr -= DAT_NR_RSM_FIRST;
 	return nr < (int)(sizeof(sizes) / sizeof(sizes[0])) ? sizes[nr] : 0;
 }
 
@@ -627,7 +610,7 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 			arg[k] = noise();
 		for (k = 0; k < (int)(sizeof(e) / 8); k++)
 			((uint64_t *)e)[k] = k % 4 ? noise() : (uintptr_t)self->mem;
-		nr = DAT_NR_RSM_FIRST + (int)(noise() % (DAT_NR_RSM_LAST - DAT_NR_RSM_FIRST));
+		nr = (int)(noise() % (DAT_NR_RSM_KICK + 1));
 		((uint32_t *)arg)[0] = noise() % 4 ? 8 * (uint32_t)(noise() % 20) :
 						     (uint32_t)noise();
 		if (i % 4 && arg_size(nr))
@@ -650,7 +633,7 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 			arg[2] = i % 2 ? (uintptr_t)self->mem : arg[2];
 		if ((nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_LOCALMEM) && i % 4 == 1)
 			noisy_memory(arg, nr, self->ctlr, self->mem);
-		if (ioctl(self->fd, _IO(DAT_IOC_MAGIC, nr), arg) || ((uint32_t *)arg)[1])
+		if (ioctl(self->fd, _IO(DAT_RSM_IOC_MAGIC, nr), arg) || ((uint32_t *)arg)[1])
 			continue;
 		if (nr == DAT_NR_RSM_FD)
 			close(((struct dat_rsm_fd *)arg)->fd);

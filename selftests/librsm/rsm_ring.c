@@ -130,7 +130,7 @@ struct worker {
 	struct _test_data_ring	*self;
 	size_t			at;
 	size_t			n;
-	unsigned long		seed;
+	unsigned long long	seed;
 	int			failed;
 	int			rounds;
 };
@@ -143,7 +143,7 @@ static void *work(void *arg)
 	size_t i, n;
 
 	for (i = 0; (int)i < w->rounds && !w->failed; i++) {
-		w->seed = w->seed * 6364136223846793005UL + 1;
+		w->seed = w->seed * 6364136223846793005ULL + 1;
 		n = 1 + (w->seed >> 33) % (i % 8 ? 200 : w->n);
 		memset(buf, (int)(w->seed >> 40), n);
 		if (rsm_memseg_import_put(w->self->imp, (off_t)w->at, buf, n))
@@ -168,7 +168,7 @@ static int work_by(struct _test_data_ring *self, int threads, size_t n, int roun
 
 	for (i = 0; i < threads; i++) {
 		w[i] = (struct worker) {
-			.self = self, .at = (size_t)i * n, .n = n, .seed = (unsigned long)i,
+			.self = self, .at = (size_t)i * n, .n = n, .seed = (unsigned long long)i,
 			.rounds = rounds,
 		};
 		pthread_create(&t[i], NULL, work, &w[i]);
@@ -503,9 +503,10 @@ TEST_F(polled, an_implicit_put_makes_one_system_call_at_most)
 /* Count every call but a wait for an entry that the driver already handles. */
 static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 {
-	struct dat_rsm_kick *arg = (struct dat_rsm_kick *)regs->rdx;
+	struct dat_rsm_kick *arg = (struct dat_rsm_kick *)regs->CALL_ARG3;
 
-	return regs->orig_rax != SYS_ioctl || (unsigned int)regs->rsi != DAT_IOC_RSM_KICK ||
+	return regs->CALL_NR != SYS_ioctl ||
+	       (unsigned int)regs->CALL_ARG2 != DAT_IOC_RSM_KICK ||
 	       ptrace(PTRACE_PEEKDATA, pid, &arg->deadline_ns, NULL) == 0;
 }
 

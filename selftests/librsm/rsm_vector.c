@@ -890,7 +890,7 @@ static size_t pick(unsigned int *seed, const size_t *of, unsigned int n)
 static void random_entry(struct _test_data_vector *self, rsm_iovec_t *v, unsigned int *seed,
 			 char *ro, char *hole)
 {
-	const size_t odd[] = { 0, 1, R_PAGE - 1, R_SIZE - 1, R_SIZE, R_SIZE + 1, ~0UL, 1UL << 63 };
+	const size_t odd[] = { 0, 1, R_PAGE - 1, R_SIZE - 1, R_SIZE, R_SIZE + 1, ~0UL, ~0UL / 2 + 1 };
 	char *const where[] = { self->buf, self->buf, self->buf, ro, hole, NULL };
 	void *const handles[] = { self->local, self->local, self->p.imp, NULL, self->buf };
 	int strange = rand_r(seed) % 24 == 0;

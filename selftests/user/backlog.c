@@ -80,7 +80,7 @@ static int accept_next(FIXTURE_DATA(backlog) *self, const struct t_ep *ep)
 
 	if (!t_event(&self->cr, T_WAIT_MS, &eqe))
 		return -ETIMEDOUT;
-	return t_accept(&self->p.f, (uint32_t)eqe.data, ep, NULL, 0);
+	return t_accept(&self->p.f, (uint32_t)eqe.len, ep, NULL, 0);
 }
 
 /* Connect @n silent peers to the first endpoints; they never confirm the accept. */
@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(backlog, requests_beyond_it_are_refused, 120)
 	ASSERT_EQ(0, request(self, 3));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
 	/* Each answer makes room for one request. */
-	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.data));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.len));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
 	ASSERT_EQ(0, request(self, 4));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 1, T_WAIT_MS));
@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(backlog, requests_that_the_peer_has_withdrawn_count_until_they_ar
 	}
 	ASSERT_EQ(0, request(self, 2));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
-	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.data));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.len));
 	ASSERT_EQ(0, request(self, 3));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 1, T_WAIT_MS));
 }
@@ -250,7 +250,7 @@ static uint32_t reason_of(FIXTURE_DATA(backlog) *self, int answer, uint32_t n)
 
 	if (roce_request(&self->peer, T_QUAL + 1, 1) || !t_event(&self->cr, T_WAIT_MS, &eqe))
 		return 0;
-	arg.id = (uint32_t)eqe.data;
+	arg.id = (uint32_t)eqe.len;
 	if (answer)
 		t_ioctl(self->p.f.fd, answer, &arg);
 	else
@@ -455,7 +455,7 @@ static void *register_it(void *arg)
 	struct stuck *s = arg;
 	struct dat_lmr_create lmr = {
 		.size = sizeof(lmr), .pz = s->pz, .addr = (uintptr_t)s->mem, .length = 4096,
-		.priv = DAT_PRIV_ALL,
+		.priv = T_PRIV_ALL,
 	};
 
 	t_ioctl(s->f.fd, DAT_IOC_LMR_CREATE, &lmr);

@@ -50,20 +50,20 @@ TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_CR, eqe.type);
 	EXPECT_EQ(T_QUAL, eqe.cookie);
-	q.id = eqe.data;
+	q.id = eqe.len;
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CR_QUERY, &q));
 	EXPECT_EQ(sizeof(request), q.pd_len);
 	EXPECT_EQ(0, memcmp(request, q.pd, sizeof(request)));
 	EXPECT_EQ(0, memcmp(q.remote + 4, p->f.info.addr + 4, 4));
 	EXPECT_NE(0, q.remote_port);
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], reply, sizeof(reply)));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], reply, sizeof(reply)));
 	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
-	EXPECT_EQ(sizeof(reply), eqe.data);
+	EXPECT_EQ(sizeof(reply), eqe.len);
 	EXPECT_EQ(0, memcmp(reply, (void *)p->ep[1].st->pd, sizeof(reply)));
 	/* The accepting side receives no private data. */
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
-	EXPECT_EQ(0, eqe.data);
+	EXPECT_EQ(0, eqe.len);
 }
 
 TEST_F_TIMEOUT(connect, reject_is_PEER_REJECTED, 60)
@@ -74,7 +74,7 @@ TEST_F_TIMEOUT(connect, reject_is_PEER_REJECTED, 60)
 
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	arg.id = eqe.data;
+	arg.id = eqe.len;
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CR_REJECT, &arg));
 	EXPECT_EQ(-ENOENT, t_ioctl(p->f.fd, DAT_IOC_CR_REJECT, &arg));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_PEER_REJECTED);
@@ -90,7 +90,7 @@ TEST_F_TIMEOUT(connect, a_request_that_nobody_answers_for_is_NON_PEER_REJECTED, 
 	/* Freed without an answer, as when a process dies. */
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.data));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.len));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_NON_PEER_REJECTED);
 }
 
@@ -161,7 +161,7 @@ TEST_F_TIMEOUT(connect, accepting_a_request_that_was_given_up_is_ACCEPT_ERROR, 1
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_TIMED_OUT);
 	usleep(300000);
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 	EXPECT_EVENT(&p->evd[0], DAT_EV_ACCEPT_ERROR);
 	EXPECT_EQ(11, p->ep[0].st->state);
 }
@@ -178,11 +178,11 @@ TEST_F_TIMEOUT(connect, only_an_UNCONNECTED_ep_can_connect_or_accept, 60)
 	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 3, &third));
 	ASSERT_EQ(0, t_connect(&p->f, &third, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	EXPECT_EQ(-EISCONN, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	EXPECT_EQ(-EISCONN, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 	/* The failed accept has not changed the request. */
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
 	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 4, &p->ep[0]));
-	EXPECT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	EXPECT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 	do {
 		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	} while (eqe.owner != 4);
@@ -296,7 +296,7 @@ TEST_F_TIMEOUT(connect, freeing_what_was_just_accepted_is_no_rejection_of_what_s
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 		usleep(i * 100);
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
 		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(connect, freeing_the_listener_keeps_requests, 60)
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 	EXPECT_EVENT(&p->evd[0], DAT_EV_ESTABLISHED);
 	EXPECT_EVENT(&p->evd[1], DAT_EV_ESTABLISHED);
 }
@@ -353,7 +353,7 @@ TEST_F_TIMEOUT(connect, receives_posted_before_and_messages_sent_early_arrive, 6
 		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_ESTABLISHED);
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64));

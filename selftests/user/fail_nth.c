@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rdma/dat_rsm.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
@@ -188,7 +187,7 @@ static int call_LMR_CREATE(struct world *w)
 {
 	struct dat_lmr_create arg = {
 		.pz = w->p.pz, .addr = (uintptr_t)w->shared, .length = SHARED,
-		.priv = DAT_PRIV_ALL, .flags = DAT_LMR_SHARED, .cookie = "fail_nth",
+		.priv = T_PRIV_ALL, .flags = DAT_LMR_SHARED, .cookie = "fail_nth",
 	};
 	int ret = CALL(&w->p.f, LMR_CREATE, arg);
 
@@ -452,7 +451,7 @@ static int make_cr(struct world *w)
 		ret = t_connect(&w->p.f, &w->out, T_QUAL, NULL, 0);
 	if (!ret && !t_event(&w->p.cr, T_WAIT_MS, &eqe))
 		ret = -ETIMEDOUT;
-	w->cr = eqe.data;
+	w->cr = eqe.len;
 	return ret;
 }
 
@@ -461,7 +460,7 @@ static void refuse_all(struct world *w)
 	struct dat_eqe eqe;
 
 	while (t_event(&w->p.cr, 0, &eqe))
-		t_free(&w->p.f, DAT_OBJ_CR, eqe.data);
+		t_free(&w->p.f, DAT_OBJ_CR, eqe.len);
 }
 
 /*
@@ -648,7 +647,7 @@ static int take_both(struct world *w)
 	OP(POLLER_RUN, nothing, nothing, MAX_NTH, 1)
 
 #define OP_X(x)	.last = x
-#define OPS_ALL	DAT_NR_LAST
+#define OPS_ALL	T_NR_LAST
 
 static void world_close(struct world *w)
 {
@@ -675,12 +674,8 @@ TEST(the_list_is_complete)
 	unsigned int nr;
 
 	ASSERT_LE(0, fd);
-	for (nr = DAT_NR_LAST; nr < 256; nr++) {
-		/* These belong to RSM and have a test of their own. */
-		if (nr >= DAT_NR_RSM_FIRST && nr < DAT_NR_RSM_LAST)
-			continue;
+	for (nr = T_NR_LAST; nr < 256; nr++)
 		EXPECT_EQ(-ENOTTY, t_ioctl(fd, _IO(DAT_IOC_MAGIC, nr), arg)) TH_LOG("%u", nr);
-	}
 	close(fd);
 }
 

@@ -44,7 +44,7 @@ static void *register_all(void *arg)
 	FIXTURE_DATA(faults) *self = arg;
 	struct dat_lmr_create c = {
 		.size = sizeof(c), .pz = self->pz, .addr = (uintptr_t)self->h.va,
-		.length = self->h.size, .priv = DAT_PRIV_ALL,
+		.length = self->h.size, .priv = T_PRIV_ALL,
 	};
 
 	self->ret = t_ioctl(self->f.fd, DAT_IOC_LMR_CREATE, &c);

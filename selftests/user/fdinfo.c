@@ -59,7 +59,7 @@ TEST(every_object_has_a_line)
 	ASSERT_EQ(0, t_ep(&p.f, p.pz, &p.evd[1], 0, 7, &asking));
 	ASSERT_EQ(0, t_connect(&p.f, &asking, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p.cr, T_WAIT_MS, &eqe));
-	line_of(p.f.fd, "cr", eqe.data, line);
+	line_of(p.f.fd, "cr", eqe.len, line);
 	EXPECT_NE(0, line[0]);
 	line_of(p.f.fd, "ep", asking.id, line);
 	EXPECT_EQ(NULL, strstr(line, "state=CONNECTED"));

@@ -53,7 +53,7 @@ TEST_F_TIMEOUT(flush, receives_are_flushed_in_order, 60)
 		EXPECT_EQ(DAT_ST_FLUSHED, eqe.status);
 		EXPECT_EQ(DAT_EQE_RECV, eqe.flags);
 		EXPECT_EQ(100 + i, eqe.cookie);
-		EXPECT_EQ(0, eqe.data);
+		EXPECT_EQ(0, eqe.len);
 	}
 	EXPECT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[0], self->count));
 }

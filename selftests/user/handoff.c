@@ -106,7 +106,7 @@ static uint32_t next_cr(struct t_evd *evd, unsigned int ms)
 {
 	struct dat_eqe eqe;
 
-	return t_event(evd, ms, &eqe) && eqe.type == DAT_EV_CR ? eqe.data : 0;
+	return t_event(evd, ms, &eqe) && eqe.type == DAT_EV_CR ? eqe.len : 0;
 }
 
 static int ask(struct t_pair *p, struct t_ep *ep, uint64_t qual)

@@ -19,7 +19,7 @@ FIXTURE_SETUP(ids)
 {
 	ASSERT_EQ(0, t_open(&self->f));
 	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
-	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_ALL, 8, &self->evd));
+	ASSERT_EQ(0, t_evd(&self->f, T_STREAM_ALL, 8, &self->evd));
 	ASSERT_EQ(0, t_ep(&self->f, self->pz, &self->evd, 0, 1, &self->ep));
 }
 
@@ -192,7 +192,7 @@ TEST_F(ids, ended_requests_are_ENOENT)
 	ASSERT_EQ(0, t_pair_open(&p));
 	ASSERT_EQ(0, t_connect(&p.f, &p.ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p.cr, T_WAIT_MS, &eqe));
-	query.id = eqe.data;
+	query.id = eqe.len;
 	EXPECT_EQ(0, t_ioctl(p.f.fd, DAT_IOC_CR_QUERY, &query));
 	ASSERT_EQ(0, t_accept(&p.f, query.id, &p.ep[0], NULL, 0));
 	EXPECT_EQ(-ENOENT, t_accept(&p.f, query.id, &p.ep[0], NULL, 0));

@@ -13,11 +13,8 @@
 #include "dat_test.h"
 
 #define PAGE	4096
-#define CMD(nr, name, last, needs)						\
-	{ #nr, DAT_IOC_##nr, sizeof(struct name),				\
-	  offsetof(struct name, last) + sizeof(((struct name *)0)->last), needs }
+#define CMD(nr, name, needs)	{ #nr, DAT_IOC_##nr, sizeof(struct name), sizeof(struct name), needs }
 
-/* "last" is the last field of version 1, which every caller knows. */
 static const struct cmd {
 	char		name[16];
 	unsigned long	cmd;
@@ -25,43 +22,43 @@ static const struct cmd {
 	uint32_t	min;
 	int		needs_ia;
 } cmds[] = {
-	CMD(ABI, dat_abi, features, 0),
-	CMD(ADAPTER, dat_adapter, active, 0),
-	CMD(IA_OPEN, dat_ia_open, doorbell_size, 0),
-	CMD(IA_QUERY, dat_ia_query, max_lmr_size, 1),
-	CMD(FREE, dat_free, rsvd, 1),
-	CMD(PZ_CREATE, dat_pz_create, id, 1),
-	CMD(LMR_CREATE, dat_lmr_create, rmr_context, 1),
-	CMD(EVD_CREATE, dat_evd_create, status_size, 1),
-	CMD(EVD_WAIT, dat_evd_wait, deadline_ns, 1),
-	CMD(EVD_POLL, dat_evd_poll, rsvd, 1),
-	CMD(EVD_POST, dat_evd_post, cookie, 1),
-	CMD(EVD_SET, dat_evd_set, mask, 1),
-	CMD(SRQ_CREATE, dat_srq_create, rq_shift, 1),
-	CMD(EP_CREATE, dat_ep_create, rq_shift, 1),
-	CMD(EP_CONNECT, dat_ep_connect, pd, 1),
-	CMD(EP_DISCONNECT, dat_ep_disconnect, rsvd, 1),
-	CMD(EP_RESET, dat_ep_reset, id, 1),
-	CMD(EP_QUERY, dat_ep_query, remote, 1),
-	CMD(PSP_CREATE, dat_psp_create, flags, 1),
-	CMD(CR_QUERY, dat_cr_query, pd, 1),
-	CMD(CR_ACCEPT, dat_cr_accept, pd, 1),
-	CMD(CR_REJECT, dat_cr_reject, id, 1),
-	CMD(RMR_CREATE, dat_rmr_create, rsvd, 1),
-	CMD(RMR_BIND, dat_rmr_bind, ticket, 1),
-	CMD(EVD_MODIFY_CNO, dat_evd_modify_cno, rsvd, 1),
-	CMD(EVD_RESIZE, dat_evd_resize, status_size, 1),
-	CMD(CNO_CREATE, dat_cno_create, id, 1),
-	CMD(CNO_QUERY, dat_cno_query, triggered, 1),
-	CMD(CNO_WAIT, dat_cno_wait, evd, 1),
-	CMD(FD, dat_fd, fd, 1),
-	CMD(SRQ_RESIZE, dat_srq_resize, status_size, 1),
-	CMD(SRQ_SET_LW, dat_srq_set_lw, rsvd, 1),
-	CMD(EP_MODIFY, dat_ep_modify, rq_shift, 1),
-	CMD(CR_HANDOFF, dat_cr_handoff, conn_qual, 1),
-	CMD(POLLER_SET, dat_poller_set, idle_us, 1),
-	CMD(POLLER_RUN, dat_poller_run, rsvd, 1),
-	CMD(IA_CLOSE, dat_ia_close, rsvd, 1),
+	CMD(ABI, dat_abi, 0),
+	CMD(ADAPTER, dat_adapter, 0),
+	CMD(IA_OPEN, dat_ia_open, 0),
+	CMD(IA_QUERY, dat_ia_query, 1),
+	CMD(FREE, dat_free, 1),
+	CMD(PZ_CREATE, dat_pz_create, 1),
+	CMD(LMR_CREATE, dat_lmr_create, 1),
+	CMD(EVD_CREATE, dat_evd_create, 1),
+	CMD(EVD_WAIT, dat_evd_wait, 1),
+	CMD(EVD_POLL, dat_evd_poll, 1),
+	CMD(EVD_POST, dat_evd_post, 1),
+	CMD(EVD_SET, dat_evd_set, 1),
+	CMD(SRQ_CREATE, dat_srq_create, 1),
+	CMD(EP_CREATE, dat_ep_create, 1),
+	CMD(EP_CONNECT, dat_ep_connect, 1),
+	CMD(EP_DISCONNECT, dat_ep_disconnect, 1),
+	CMD(EP_RESET, dat_ep_reset, 1),
+	CMD(EP_QUERY, dat_ep_query, 1),
+	CMD(PSP_CREATE, dat_psp_create, 1),
+	CMD(CR_QUERY, dat_cr_query, 1),
+	CMD(CR_ACCEPT, dat_cr_accept, 1),
+	CMD(CR_REJECT, dat_cr_reject, 1),
+	CMD(RMR_CREATE, dat_rmr_create, 1),
+	CMD(RMR_BIND, dat_rmr_bind, 1),
+	CMD(EVD_MODIFY_CNO, dat_evd_modify_cno, 1),
+	CMD(EVD_RESIZE, dat_evd_resize, 1),
+	CMD(CNO_CREATE, dat_cno_create, 1),
+	CMD(CNO_QUERY, dat_cno_query, 1),
+	CMD(CNO_WAIT, dat_cno_wait, 1),
+	CMD(FD, dat_fd, 1),
+	CMD(SRQ_RESIZE, dat_srq_resize, 1),
+	CMD(SRQ_SET_LW, dat_srq_set_lw, 1),
+	CMD(EP_MODIFY, dat_ep_modify, 1),
+	CMD(CR_HANDOFF, dat_cr_handoff, 1),
+	CMD(POLLER_SET, dat_poller_set, 1),
+	CMD(POLLER_RUN, dat_poller_run, 1),
+	CMD(IA_CLOSE, dat_ia_close, 1),
 };
 
 #define NCMDS (sizeof(cmds) / sizeof(cmds[0]))
@@ -327,7 +324,7 @@ TEST_F_TIMEOUT(length, a_size_that_changes_during_the_call, 120)
 
 TEST_F(length, unknown_numbers_are_ENOTTY)
 {
-	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(DAT_IOC_MAGIC, DAT_NR_LAST), self->buf));
+	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(DAT_IOC_MAGIC, T_NR_LAST), self->buf));
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(DAT_IOC_MAGIC, 0xff), self->buf));
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IO(0xDB, DAT_NR_ABI), self->buf));
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));

@@ -19,7 +19,7 @@ FIXTURE_SETUP(reserved)
 {
 	ASSERT_EQ(0, t_open(&self->f));
 	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
-	ASSERT_EQ(0, t_evd(&self->f, DAT_STREAM_ALL, 8, &self->evd));
+	ASSERT_EQ(0, t_evd(&self->f, T_STREAM_ALL, 8, &self->evd));
 	ASSERT_EQ(0, t_ep(&self->f, self->pz, &self->evd, 0, 1, &self->ep));
 }
 
@@ -109,11 +109,11 @@ TEST_F(reserved, unknown_flags_are_EINVAL)
 {
 	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
 
-	EXPECT_UNKNOWN_BITS(DAT_PRIV_ALL, LMR_CREATE, (struct dat_lmr_create) {
+	EXPECT_UNKNOWN_BITS(T_PRIV_ALL, LMR_CREATE, (struct dat_lmr_create) {
 			    .pz = pz, .addr = 4096, .length = 1, .priv = bit });
-	EXPECT_UNKNOWN_BITS(DAT_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
+	EXPECT_UNKNOWN_BITS(T_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
 			    .streams = bit, .qlen = 1 });
-	EXPECT_UNKNOWN_BITS(DAT_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
+	EXPECT_UNKNOWN_BITS(T_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
 			    .streams = DAT_STREAM_DTO | bit, .qlen = 1 });
 	EXPECT_UNKNOWN_BITS(DAT_EVD_UNWAITABLE | DAT_EVD_DISABLED, EVD_SET, (struct dat_evd_set) {
 			    .id = evd, .flags = bit });
@@ -142,7 +142,7 @@ TEST_F(reserved, types_that_cannot_be_freed_are_EINVAL)
 
 	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_NONE, .id = ep });
 	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_IA, .id = ep });
-	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_LAST, .id = ep });
+	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = T_OBJ_LAST, .id = ep });
 	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = ~0U, .id = ep });
 }
 

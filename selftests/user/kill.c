@@ -31,7 +31,7 @@ static int side_open(struct side *s)
 	if (!ret)
 		ret = t_pz(&s->f, &s->pz);
 	if (!ret)
-		ret = t_lmr(&s->f, s->pz, 1 << 20, DAT_PRIV_ALL, &s->mem);
+		ret = t_lmr(&s->f, s->pz, 1 << 20, T_PRIV_ALL, &s->mem);
 	if (!ret)
 		ret = t_evd(&s->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION | DAT_STREAM_CR, 256,
 			    &s->evd);
@@ -84,7 +84,7 @@ static int passive(void)
 		return 2;
 	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
 		return 0;	/* killed before it sent a request */
-	if (t_accept(&s.f, eqe.data, &s.ep, NULL, 0))
+	if (t_accept(&s.f, eqe.len, &s.ep, NULL, 0))
 		return 4;
 	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
 		return 5;

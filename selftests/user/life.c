@@ -35,7 +35,7 @@ FIXTURE_SETUP(life)
 	ASSERT_EQ(0, t_ep(&self->far, self->far_pz, &self->far_evd, 0, 9, &self->far_ep));
 	ASSERT_EQ(0, t_connect(&self->far, &self->far_ep, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
 	ASSERT_EQ(1, t_event(&self->far_evd, T_WAIT_MS, &eqe));
@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
 		struct dat_eqe eqe;
 
 		ASSERT_EQ(1, t_event(&self->p.cr, T_WAIT_MS, &eqe));
-		ASSERT_EQ(0, t_accept(&self->p.f, eqe.data, &self->p.ep[1], NULL, 0));
+		ASSERT_EQ(0, t_accept(&self->p.f, eqe.len, &self->p.ep[1], NULL, 0));
 		ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
 		EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
 		ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
@@ -252,7 +252,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 					  &ep[i]));
 		ASSERT_EQ(0, t_connect(&p->f, &ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &ep[0], NULL, 0));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.len, &ep[0], NULL, 0));
 		for (i = 0; i < 8; i++) {
 			t_recv(&srq.rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
 			t_send(&ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64);

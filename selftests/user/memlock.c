@@ -76,7 +76,7 @@ TEST_F(memlock, free_gives_back)
 {
 	struct t_lmr a, b;
 
-	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, DAT_PRIV_ALL, &a));
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, T_PRIV_ALL, &a));
 	EXPECT_EQ(self->pin + 1024, vm_pin_kb());
 	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 4096, 0, &b));
 	EXPECT_EQ(self->pin + 1028, vm_pin_kb());
@@ -90,7 +90,7 @@ TEST_F(memlock, unmapped_memory_stays_pinned_until_it_is_freed)
 {
 	struct t_lmr m;
 
-	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, DAT_PRIV_ALL, &m));
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, T_PRIV_ALL, &m));
 	munmap(m.va, m.size);
 	EXPECT_EQ(self->pin + 1024, vm_pin_kb());
 	EXPECT_EQ(self->pages + 256, pinned_pages());
@@ -101,7 +101,7 @@ TEST_F(memlock, unmapped_memory_stays_pinned_until_it_is_freed)
 TEST_F(memlock, a_registration_that_fails_half_way_gives_back)
 {
 	struct dat_lmr_create arg = {
-		.size = sizeof(arg), .pz = self->pz, .length = 1 << 20, .priv = DAT_PRIV_ALL,
+		.size = sizeof(arg), .pz = self->pz, .length = 1 << 20, .priv = T_PRIV_ALL,
 	};
 	char *va = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			0);
@@ -120,7 +120,7 @@ TEST_F(memlock, closing_gives_back)
 	int i;
 
 	for (i = 0; i < 4; i++)
-		ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, DAT_PRIV_ALL, &m));
+		ASSERT_EQ(0, t_lmr(&self->f, self->pz, 1 << 20, T_PRIV_ALL, &m));
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &arg));
 	EXPECT_EQ(self->pin, vm_pin_kb());
 	EXPECT_EQ(self->pages, pinned_pages());
@@ -133,13 +133,13 @@ TEST_F(memlock, the_limit_is_exact_for_those_without_privilege)
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	ASSERT_EQ(0, seteuid(NOBODY));
-	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, DAT_PRIV_ALL, &a));
-	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 8 << 10, DAT_PRIV_ALL, &b));
-	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 4 << 10, DAT_PRIV_ALL, &b));
-	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 1, DAT_PRIV_ALL, &c));
+	ASSERT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, T_PRIV_ALL, &a));
+	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 8 << 10, T_PRIV_ALL, &b));
+	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 4 << 10, T_PRIV_ALL, &b));
+	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 1, T_PRIV_ALL, &c));
 	/* Refused registrations are not charged: all that is freed can be used again. */
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, a.id));
-	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, DAT_PRIV_ALL, &a));
+	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, T_PRIV_ALL, &a));
 }
 
 TEST_F(memlock, a_limit_of_0_is_ENOMEM)
@@ -149,7 +149,7 @@ TEST_F(memlock, a_limit_of_0_is_ENOMEM)
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	ASSERT_EQ(0, seteuid(NOBODY));
-	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 4096, DAT_PRIV_ALL, &m));
+	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 4096, T_PRIV_ALL, &m));
 }
 
 TEST_F_TIMEOUT(memlock, a_killed_process_gives_back, 60)
@@ -169,7 +169,7 @@ TEST_F_TIMEOUT(memlock, a_killed_process_gives_back, 60)
 		if (t_open(&f) || t_pz(&f, &pz))
 			_exit(1);
 		for (i = 0; i < 4; i++)
-			if (t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &m))
+			if (t_lmr(&f, pz, 1 << 20, T_PRIV_ALL, &m))
 				_exit(1);
 		write(ready[1], "", 1);
 		pause();

@@ -27,7 +27,7 @@ FIXTURE_SETUP(memory)
 	ASSERT_EQ(0, t_pair_open(p));
 	ASSERT_EQ(0, t_pair_connect(p));
 	ASSERT_EQ(0, t_pz(&p->f, &pz));
-	ASSERT_EQ(0, t_lmr(&p->f, pz, 4096, DAT_PRIV_ALL, &self->other));
+	ASSERT_EQ(0, t_lmr(&p->f, pz, 4096, T_PRIV_ALL, &self->other));
 	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, DAT_PRIV_LOCAL_READ, &self->no_write));
 	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE,
 			   &self->no_remote));
@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(memory, stale_lmr, 60)
 
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->no_remote.id));
 	/* The index is reused, the context is not. */
-	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_ALL, &again));
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, T_PRIV_ALL, &again));
 	EXPECT_NE(again.lkey, self->no_remote.lkey);
 	expect_send_fails(_metadata, &self->p, VA(again), self->no_remote.lkey, 64,
 			  DAT_ST_LOCAL_PROTECTION);
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(memory, the_last_byte_is_still_inside, 60)
 	struct t_lmr m;
 
 	/* Not 256 pages: rxe of 6.1 then reads one entry beyond its page table. */
-	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, DAT_PRIV_ALL, &m));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, T_PRIV_ALL, &m));
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, VA(m) + m.size - 128, m.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 2, VA(m) + m.size - 64, m.lkey, 64));
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 	EXPECT_EQ(7, eqe.cookie);
-	EXPECT_EQ(0, eqe.data);
+	EXPECT_EQ(0, eqe.len);
 	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 }
@@ -241,11 +241,35 @@ TEST_F_TIMEOUT(memory, write_beyond_the_remote_memory, 60)
 			     m->rkey);
 }
 
+TEST_F_TIMEOUT(memory, an_event_names_the_operation, 60)
+{
+	static const int ops[] = { DAT_OP_SEND, DAT_OP_RDMA_WRITE, DAT_OP_RDMA_READ };
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	unsigned int i;
+
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, VA(p->mem), p->mem.lkey, 64));
+	for (i = 0; i < 3; i++) {
+		int rdma = ops[i] != DAT_OP_SEND;
+
+		ASSERT_EQ(0, t_rdma(&p->ep[1], ops[i], i, VA(p->mem) + 4096, p->mem.lkey, 64,
+				    rdma ? VA(p->mem) : 0, rdma ? p->mem.rkey : 0));
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		EXPECT_EQ(ops[i], eqe.op);
+		EXPECT_EQ(0, eqe.flags);
+		EXPECT_EQ(64, eqe.len);
+		EXPECT_EQ(0, eqe.imm);
+	}
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_OP_INVALID, eqe.op);
+	EXPECT_EQ(DAT_EQE_RECV, eqe.flags);
+}
+
 TEST_F_TIMEOUT(memory, read_with_a_stale_rkey, 60)
 {
 	struct t_lmr victim;
 
-	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_ALL, &victim));
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, T_PRIV_ALL, &victim));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, victim.id));
 	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_READ, VA(victim), victim.rkey);
 }
@@ -286,7 +310,7 @@ TEST_F(memory, no_remote_privilege_means_no_rkey)
 TEST_F(memory, memory_that_is_not_there_is_EFAULT)
 {
 	struct dat_lmr_create arg = {
-		.size = sizeof(arg), .pz = self->p.pz, .length = 8192, .priv = DAT_PRIV_ALL,
+		.size = sizeof(arg), .pz = self->p.pz, .length = 8192, .priv = T_PRIV_ALL,
 	};
 	char *hole = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -300,7 +324,7 @@ TEST_F(memory, memory_that_is_not_there_is_EFAULT)
 TEST_F(memory, read_only_memory_cannot_be_registered_for_writing)
 {
 	struct dat_lmr_create arg = {
-		.size = sizeof(arg), .pz = self->p.pz, .length = 4096, .priv = DAT_PRIV_ALL,
+		.size = sizeof(arg), .pz = self->p.pz, .length = 4096, .priv = T_PRIV_ALL,
 	};
 
 	arg.addr = (uintptr_t)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -330,14 +354,14 @@ TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 
 	ASSERT_EQ(0, t_open(&f));
 	ASSERT_EQ(0, t_pz(&f, &pz));
-	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &lmr));
+	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, T_PRIV_ALL, &lmr));
 	EXPECT_EQ(before + 1024, pinned_kb());
 	/* Unmapped memory still belongs to the device. */
 	ASSERT_EQ(0, munmap(lmr.va, lmr.size));
 	EXPECT_EQ(before + 1024, pinned_kb());
 	ASSERT_EQ(0, t_free(&f, DAT_OBJ_LMR, lmr.id));
 	EXPECT_EQ(before, pinned_kb());
-	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, DAT_PRIV_ALL, &lmr));
+	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, T_PRIV_ALL, &lmr));
 	t_close(&f);
 	EXPECT_EQ(before, pinned_kb());
 }
@@ -356,10 +380,10 @@ TEST_F(memory, RLIMIT_MEMLOCK_is_charged_and_given_back)
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	ASSERT_EQ(0, seteuid(65534));
 	/* The pages of a closed file are given back before close() returns. */
-	ASSERT_EQ(0, t_lmr(&f, pz, 200 << 10, DAT_PRIV_ALL, &a));
-	EXPECT_EQ(-ENOMEM, t_lmr(&f, pz, 100 << 10, DAT_PRIV_ALL, &b));
+	ASSERT_EQ(0, t_lmr(&f, pz, 200 << 10, T_PRIV_ALL, &a));
+	EXPECT_EQ(-ENOMEM, t_lmr(&f, pz, 100 << 10, T_PRIV_ALL, &b));
 	EXPECT_EQ(0, t_free(&f, DAT_OBJ_LMR, a.id));
-	EXPECT_EQ(0, t_lmr(&f, pz, 100 << 10, DAT_PRIV_ALL, &b));
+	EXPECT_EQ(0, t_lmr(&f, pz, 100 << 10, T_PRIV_ALL, &b));
 	ASSERT_EQ(0, seteuid(0));
 	ASSERT_EQ(0, t_open(&self->p.f));
 }

@@ -204,7 +204,7 @@ TEST_F(mmap, status_pages_cannot_be_registered_for_writing)
 {
 	struct dat_evd_create *e = &self->evd;
 	struct dat_lmr_create arg = {
-		.size = sizeof(arg), .pz = self->pz, .length = 64, .priv = DAT_PRIV_ALL,
+		.size = sizeof(arg), .pz = self->pz, .length = 64, .priv = T_PRIV_ALL,
 	};
 	char *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
 			e->status_offset);

@@ -401,7 +401,7 @@ static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
 		while (t_event(&p->evd[i], 0, &eqe))
 			;
 	while (t_event(&p->cr, 0, &eqe))
-		t_free(&p->f, DAT_OBJ_CR, eqe.data);
+		t_free(&p->f, DAT_OBJ_CR, eqe.len);
 }
 
 /* Modify ep[0] all the time; only while it is connected that must fail. */
@@ -424,12 +424,12 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	while (seconds() < end) {
 		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-		ret = t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0);
+		ret = t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0);
 		/* -EISCONN: the EP was modified between the accept's check and its claim. */
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
 		ret ? refused++ : accepted++;
 		if (ret)
-			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.data));
+			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.len));
 		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 		drop_connection(_metadata, p);
 		broken += j.id != p->ep[0].id;

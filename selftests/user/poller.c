@@ -112,6 +112,19 @@ static int await_awake(struct t_file *f, long awake)
 	return 0;
 }
 
+/* A poller that parks stops watching first, and then makes each queue ask for kicks. */
+static int await_asking(const struct t_queue *q)
+{
+	int ms;
+
+	for (ms = 0; ms < T_WAIT_MS; ms++) {
+		if (q->status->flags & DAT_QUEUE_NEED_KICK)
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+
 /* Start a poller and wait until it polls. */
 static int start_poller(struct t_file *f)
 {
@@ -247,8 +260,8 @@ TEST_F_TIMEOUT(poller, idle_it_parks_and_every_queue_asks_for_kicks_again, 60)
 	ASSERT_EQ(0, start_poller(&p->f));
 	ASSERT_EQ(0, message(p, 1));
 	ASSERT_EQ(1, await_awake(&p->f, 0));
-	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
-	EXPECT_TRUE(p->ep[0].rq.status->flags & DAT_QUEUE_NEED_KICK);
+	EXPECT_EQ(1, await_asking(&p->ep[1].sq));
+	EXPECT_EQ(1, await_asking(&p->ep[0].rq));
 }
 
 TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
@@ -319,7 +332,7 @@ TEST_F_TIMEOUT(poller, an_srq_is_refilled_without_a_kick, 60)
 	ASSERT_EQ(0, t_reset(&p->f, &p->ep[1]));
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-	ASSERT_EQ(0, t_accept(&p->f, eqe.data, &ep, NULL, 0));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &ep, NULL, 0));
 	for (n = 0; n < 2; n++) {
 		ASSERT_EQ(1, t_event(&p->evd[n], T_WAIT_MS, &eqe));
 		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
@@ -354,6 +367,32 @@ TEST(fdinfo_shows_ids_of_the_readers_pid_namespace)
 		_exit(poller_names_itself());
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
+}
+
+/* Stop and continue @who from another process, which a stopped process cannot do itself. */
+static pid_t stop_and_continue(pid_t who)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	usleep(200000);
+	kill(who, SIGSTOP);
+	usleep(200000);
+	kill(who, SIGCONT);
+	_exit(0);
+}
+
+TEST_F(poller, a_stop_and_a_continue_do_not_end_it)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, start_poller(&self->p.f));
+	pid = stop_and_continue(getpid());
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	usleep(100000);
+	ASSERT_EQ(0, set_poller(&self->p.f, 0));
+	EXPECT_EQ(0, poller_returns());
 }
 
 TEST_F(poller, what_it_cannot_be_is_EINVAL)

@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
 		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 7, &out));
 		ASSERT_EQ(0, t_connect(&p->f, &out, T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-		job.cr = eqe.data;
+		job.cr = eqe.len;
 		pthread_barrier_wait(&job.start);
 		usleep(rand() % 300);
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_CR, job.cr)) TH_LOG("round %d", i);
@@ -251,7 +251,7 @@ TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 		w.ep = out.id;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, withdraw, &w));
 		usleep(rand() % 5000);
-		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &p->ep[0], NULL, 0));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
 		pthread_join(thread, NULL);
 		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 		if (eqe.type == DAT_EV_ESTABLISHED) {

@@ -104,7 +104,7 @@ TEST_F_TIMEOUT(garbage, an_sqe_of_zeros, 60)
 
 TEST_F_TIMEOUT(garbage, an_unknown_opcode, 60)
 {
-	t_sqe(&self->p.ep[1].sq)->opcode = DAT_OP_LAST;
+	t_sqe(&self->p.ep[1].sq)->opcode = T_OP_LAST;
 	t_push(&self->p.ep[1].sq);
 	EXPECT_BROKEN(1);
 }
@@ -141,7 +141,7 @@ TEST_F_TIMEOUT(garbage, reserved_fields, 60)
 	struct dat_sqe *sqe = t_sqe(&self->p.ep[1].sq);
 
 	sqe->opcode = DAT_OP_SEND;
-	sqe->rsvd2 = 1;
+	sqe->imm = 1;
 	t_push(&self->p.ep[1].sq);
 	EXPECT_BROKEN(1);
 }
@@ -154,6 +154,68 @@ TEST_F_TIMEOUT(garbage, a_send_with_an_rkey, 60)
 	sqe->rkey = 1;
 	t_push(&self->p.ep[1].sq);
 	EXPECT_BROKEN(1);
+}
+
+/*
+ * A send or a receive of a new connection, with bit @bit of its header set, must break it.
+ * Returns the number of malformed entries that the queue has counted.
+ */
+static int bad_with_bit(int recv, unsigned int bit)
+{
+	unsigned int count[16];
+	struct t_pair p;
+	uint32_t *word;
+	int bad = -1;
+
+	if (t_pair_open(&p))
+		return -1;
+	if (t_pair_connect(&p))
+		goto out;
+	word = recv ? (uint32_t *)t_rqe(&p.ep[0].rq) : (uint32_t *)t_sqe(&p.ep[1].sq);
+	if (!recv)
+		((struct dat_sqe *)word)->opcode = DAT_OP_SEND;
+	word[bit / 32] |= 1U << (bit % 32);
+	t_push(recv ? &p.ep[0].rq : &p.ep[1].sq);
+	if (t_end(&p.evd[!recv], count) == DAT_EV_BROKEN)
+		bad = recv ? p.ep[0].st->rq.bad : p.ep[1].st->sq.bad;
+out:
+	t_pair_close(&p);
+	return bad;
+}
+
+FIXTURE(reserved) {
+	int unused;
+};
+
+FIXTURE_SETUP(reserved)
+{
+}
+
+FIXTURE_TEARDOWN(reserved)
+{
+}
+
+/* The bits 16 to 31 of an SQE are its flags, 192 to 255 what is reserved. */
+TEST_F_TIMEOUT(reserved, each_bit_of_an_sqe_is_malformed, 300)
+{
+	unsigned int bit;
+
+	for (bit = 16 + 4; bit < 32; bit++)
+		EXPECT_EQ(1, bad_with_bit(0, bit)) TH_LOG("bit %u", bit);
+	for (bit = 192; bit < 256; bit++)
+		EXPECT_EQ(1, bad_with_bit(0, bit)) TH_LOG("bit %u", bit);
+}
+
+/* The bits 64 to 71 and 96 to 127 of an RQE are reserved, 80 to 95 its flags. */
+TEST_F_TIMEOUT(reserved, each_bit_of_an_rqe_is_malformed, 300)
+{
+	unsigned int bit;
+
+	for (bit = 64; bit < 72; bit++)
+		EXPECT_EQ(1, bad_with_bit(1, bit)) TH_LOG("bit %u", bit);
+	for (bit = 80; bit < 128; bit++)
+		if (bit != 82)	/* DAT_SQE_UNSIGNALLED */
+			EXPECT_EQ(1, bad_with_bit(1, bit)) TH_LOG("bit %u", bit);
 }
 
 TEST_F_TIMEOUT(garbage, a_bad_receive, 60)

@@ -86,7 +86,7 @@ FIXTURE_SETUP(rmr)
 		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->evd[i], 0, 20 + i, &self->ep[i]));
 	}
 	ASSERT_EQ(0, t_connect_eps(p, self->ep, self->evd));
-	ASSERT_EQ(0, t_lmr(&p->f, p->pz, KB << 10, DAT_PRIV_ALL, &self->mem));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, KB << 10, T_PRIV_ALL, &self->mem));
 	ASSERT_EQ(0, make_rmr(&p->f, p->pz, &self->rmr));
 	self->pin = vm_pin_kb();
 }
@@ -308,7 +308,7 @@ TEST_F_TIMEOUT(rmr, exactly_the_bytes_that_were_bound_can_be_reached, 120)
 	struct t_lmr mem;
 	unsigned int i, j;
 
-	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 5 << 20, DAT_PRIV_ALL, &mem));
+	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 5 << 20, T_PRIV_ALL, &mem));
 	for (i = 0; i < 5 << 20; i++)
 		((uint8_t *)mem.va)[i] = i * 7 + i / 4096;
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -339,7 +339,7 @@ TEST_F(rmr, bindings_of_what_is_not_there_or_not_allowed)
 
 	ASSERT_EQ(0, t_pz(&self->p.f, &pz));
 	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, DAT_PRIV_LOCAL_READ, &sealed));
-	ASSERT_EQ(0, t_lmr(&self->p.f, pz, 4096, DAT_PRIV_ALL, &other));
+	ASSERT_EQ(0, t_lmr(&self->p.f, pz, 4096, T_PRIV_ALL, &other));
 	const struct {
 		uint32_t	lmr;
 		uint32_t	priv;
@@ -382,7 +382,7 @@ TEST_F(rmr, a_ticket_of_another_zone_fails)
 	uint32_t pz, rmr;
 
 	ASSERT_EQ(0, t_pz(&self->p.f, &pz));
-	ASSERT_EQ(0, t_lmr(&self->p.f, pz, KB << 10, DAT_PRIV_ALL, &mem));
+	ASSERT_EQ(0, t_lmr(&self->p.f, pz, KB << 10, T_PRIV_ALL, &mem));
 	ASSERT_EQ(0, make_rmr(&self->p.f, pz, &rmr));
 	ASSERT_EQ(0, prepare(&self->p.f, rmr, &mem, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], rmr, b.ticket, 0));
@@ -402,7 +402,7 @@ TEST_F(rmr, a_ticket_of_another_file_fails)
 
 	ASSERT_EQ(0, t_open(&f));
 	ASSERT_EQ(0, t_pz(&f, &pz));
-	ASSERT_EQ(0, t_lmr(&f, pz, KB << 10, DAT_PRIV_ALL, &mem));
+	ASSERT_EQ(0, t_lmr(&f, pz, KB << 10, T_PRIV_ALL, &mem));
 	/* Make RMRs until an id exists on both files. */
 	do {
 		ASSERT_EQ(0, make_rmr(&f, pz, &rmr));
@@ -543,7 +543,7 @@ TEST_F_TIMEOUT(rmr, a_killed_process_leaves_nothing_pinned, 60)
 		uint32_t rmr;
 
 		if (t_pair_open(&p) || t_pair_connect(&p) || make_rmr(&p.f, p.pz, &rmr) ||
-		    t_lmr(&p.f, p.pz, KB << 10, DAT_PRIV_ALL, &mem))
+		    t_lmr(&p.f, p.pz, KB << 10, T_PRIV_ALL, &mem))
 			_exit(1);
 		for (i = 0; i < 12; i++)
 			if (prepare(&p.f, rmr, &mem, &b) ||
@@ -616,7 +616,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 	while (seconds() < end) {
 		struct dat_lmr_create lmr = {
 			.size = sizeof(lmr), .pz = self->p.pz, .addr = (uintptr_t)mem.va,
-			.length = mem.size, .priv = DAT_PRIV_ALL,
+			.length = mem.size, .priv = T_PRIV_ALL,
 		};
 
 		int ret = prepare(&self->p.f, r.rmr, &mem, &b);

@@ -33,7 +33,7 @@ FIXTURE_SETUP(srq)
 		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->out_evd, 0, 200 + i, &self->out[i]));
 		ASSERT_EQ(0, t_connect(&p->f, &self->out[i], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
-		ASSERT_EQ(0, t_accept(&p->f, eqe.data, &self->in[i], NULL, 0));
+		ASSERT_EQ(0, t_accept(&p->f, eqe.len, &self->in[i], NULL, 0));
 		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
 		ASSERT_EQ(1, t_event(&self->out_evd, T_WAIT_MS, &eqe));
@@ -81,7 +81,7 @@ TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
 		ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
 		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
 		ASSERT_EQ(DAT_EQE_RECV | DAT_EQE_SRQ, eqe.flags);
-		ASSERT_EQ(MSG, eqe.data);
+		ASSERT_EQ(MSG, eqe.len);
 		i = eqe.owner - 100;
 		ASSERT_GT(EPS, i);
 		for (k = 0; k < MSG / 4; k++)

@@ -27,7 +27,7 @@ static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->ep_handle = ep;
 	data->user_cookie.as_64 = eqe->cookie;
 	data->status = (DAT_DTO_COMPLETION_STATUS)eqe->status;
-	data->transfered_length = eqe->data;
+	data->transfered_length = eqe->len;
 	/* A buffer of an SRQ is outstanding until its completion is dequeued. */
 	if (eqe->flags & DAT_EQE_SRQ)
 		__atomic_fetch_add(&ep->srq->reaped, 1, __ATOMIC_RELAXED);
@@ -37,7 +37,7 @@ static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *ev
 {
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
 	struct udat_ia *ia = evd->obj.ia;
-	struct dat_cr_reject refuse = { .size = sizeof(refuse), .id = eqe->data };
+	struct dat_cr_reject refuse = { .size = sizeof(refuse), .id = eqe->len };
 	struct udat_cr *cr = udat_obj_new(ia);
 
 	data->sp_handle.psp_handle = (DAT_PSP_HANDLE)(uintptr_t)eqe->owner;
@@ -48,7 +48,7 @@ static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *ev
 		du_ioctl(ia->fd, DAT_IOC_CR_REJECT, &refuse);
 		return;
 	}
-	cr->obj.id = eqe->data;
+	cr->obj.id = eqe->len;
 	udat_cr_arrived(cr, (void *)(uintptr_t)eqe->owner);
 	udat_obj_publish(&cr->obj, UDAT_TYPE(CR));
 }
@@ -73,14 +73,14 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	data->ep_handle = (DAT_EP_HANDLE)(uintptr_t)eqe->owner;
 	data->private_data_size = 0;
 	data->private_data = NULL;
-	if (!ep || !eqe->data || eqe->data > sizeof(ep->pd))
+	if (!ep || !eqe->len || eqe->len > sizeof(ep->pd))
 		return;
 	/* The connection precedes the last reset: its data is gone, perhaps with the page. */
 	if (ep->connect_evd != evd)
 		return;
 	status = ep->status.va;
-	memcpy(ep->pd, status->pd, eqe->data);
-	data->private_data_size = (DAT_COUNT)eqe->data;
+	memcpy(ep->pd, status->pd, eqe->len);
+	data->private_data_size = (DAT_COUNT)eqe->len;
 	data->private_data = ep->pd;
 }
 

@@ -119,7 +119,7 @@ static void request_write(struct udat_ep *ep, const struct request *r)
 	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
 
 	*sqe = (struct dat_sqe) {
-		.opcode = r->op, .flags = (uint8_t)r->flags, .num_sge = (uint8_t)r->n,
+		.opcode = r->op, .flags = (uint16_t)r->flags, .num_sge = (uint8_t)r->n,
 		.cookie = r->cookie,
 	};
 	if (r->remote) {
@@ -253,7 +253,7 @@ static void recv_write(struct udat_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *i
 	struct dat_rqe *rqe = du_queue_entry(&ep->rq);
 
 	*rqe = (struct dat_rqe) {
-		.cookie = cookie, .num_sge = (uint8_t)n, .flags = (uint8_t)flags,
+		.cookie = cookie, .num_sge = (uint8_t)n, .flags = (uint16_t)flags,
 	};
 	udat_copy_iov((struct dat_sge *)(rqe + 1), n, iov);
 }

@@ -71,50 +71,49 @@ enum dat_obj_type {
 	DAT_OBJ_CR	= 7,
 	DAT_OBJ_IA	= 8,	/* only as the subject of an async event */
 	DAT_OBJ_CNO	= 9,
-	DAT_OBJ_RMR	= 10,
-	DAT_OBJ_LAST
+	DAT_OBJ_RMR	= 10
 };
 
+/* Numbers of the ioctls. */
 enum {
-	DAT_NR_ABI,
-	DAT_NR_ADAPTER,
-	DAT_NR_IA_OPEN,
-	DAT_NR_IA_QUERY,
-	DAT_NR_FREE,
-	DAT_NR_PZ_CREATE,
-	DAT_NR_LMR_CREATE,
-	DAT_NR_EVD_CREATE,
-	DAT_NR_EVD_WAIT,
-	DAT_NR_EVD_POST,
-	DAT_NR_EVD_SET,
-	DAT_NR_SRQ_CREATE,
-	DAT_NR_EP_CREATE,
-	DAT_NR_EP_CONNECT,
-	DAT_NR_EP_DISCONNECT,
-	DAT_NR_EP_RESET,
-	DAT_NR_EP_QUERY,
-	DAT_NR_PSP_CREATE,
-	DAT_NR_CR_QUERY,
-	DAT_NR_CR_ACCEPT,
-	DAT_NR_CR_REJECT,
-	DAT_NR_KICK,
-	DAT_NR_IA_CLOSE,
-	DAT_NR_CNO_CREATE,
-	DAT_NR_CNO_QUERY,
-	DAT_NR_CNO_WAIT,
-	DAT_NR_EVD_MODIFY_CNO,
-	DAT_NR_EVD_RESIZE,
-	DAT_NR_FD,
-	DAT_NR_SRQ_RESIZE,
-	DAT_NR_SRQ_SET_LW,
-	DAT_NR_EP_MODIFY,
-	DAT_NR_CR_HANDOFF,
-	DAT_NR_RMR_CREATE,
-	DAT_NR_RMR_BIND,
-	DAT_NR_POLLER_SET,
-	DAT_NR_POLLER_RUN,
-	DAT_NR_EVD_POLL,
-	DAT_NR_LAST
+	DAT_NR_ABI		= 0,
+	DAT_NR_ADAPTER		= 1,
+	DAT_NR_IA_OPEN		= 2,
+	DAT_NR_IA_QUERY		= 3,
+	DAT_NR_FREE		= 4,
+	DAT_NR_PZ_CREATE	= 5,
+	DAT_NR_LMR_CREATE	= 6,
+	DAT_NR_EVD_CREATE	= 7,
+	DAT_NR_EVD_WAIT		= 8,
+	DAT_NR_EVD_POST		= 9,
+	DAT_NR_EVD_SET		= 10,
+	DAT_NR_SRQ_CREATE	= 11,
+	DAT_NR_EP_CREATE	= 12,
+	DAT_NR_EP_CONNECT	= 13,
+	DAT_NR_EP_DISCONNECT	= 14,
+	DAT_NR_EP_RESET		= 15,
+	DAT_NR_EP_QUERY		= 16,
+	DAT_NR_PSP_CREATE	= 17,
+	DAT_NR_CR_QUERY		= 18,
+	DAT_NR_CR_ACCEPT	= 19,
+	DAT_NR_CR_REJECT	= 20,
+	DAT_NR_KICK		= 21,
+	DAT_NR_IA_CLOSE		= 22,
+	DAT_NR_CNO_CREATE	= 23,
+	DAT_NR_CNO_QUERY	= 24,
+	DAT_NR_CNO_WAIT		= 25,
+	DAT_NR_EVD_MODIFY_CNO	= 26,
+	DAT_NR_EVD_RESIZE	= 27,
+	DAT_NR_FD		= 28,
+	DAT_NR_SRQ_RESIZE	= 29,
+	DAT_NR_SRQ_SET_LW	= 30,
+	DAT_NR_EP_MODIFY	= 31,
+	DAT_NR_CR_HANDOFF	= 32,
+	DAT_NR_RMR_CREATE	= 33,
+	DAT_NR_RMR_BIND		= 34,
+	DAT_NR_POLLER_SET	= 35,
+	DAT_NR_POLLER_RUN	= 36,
+	DAT_NR_EVD_POLL		= 37
 };
 
 #define DAT_IOC(nr)		_IO(DAT_IOC_MAGIC, DAT_NR_##nr)
@@ -289,7 +288,6 @@ struct dat_pz_create {
 #define DAT_PRIV_REMOTE_READ	0x02
 #define DAT_PRIV_LOCAL_WRITE	0x10
 #define DAT_PRIV_REMOTE_WRITE	0x20
-#define DAT_PRIV_ALL		0x33
 
 #define DAT_LMR_SHARED		0x1	/* @cookie names memory shared by processes */
 #define DAT_LMR_COOKIE		40
@@ -529,7 +527,7 @@ enum dat_ring_step {
 	DAT_RING_AT_ONCE	= 0,	/* swap now, map afterwards */
 	DAT_RING_PREPARE	= 1,
 	DAT_RING_COMMIT		= 2,
-	DAT_RING_CANCEL		= 3,
+	DAT_RING_CANCEL		= 3
 };
 
 /**
@@ -855,7 +853,7 @@ enum dat_qos_class {
 	DAT_QOS_CLASS_HIGH_THROUGHPUT	= 0x1,	/* AF11: type of service 0x28 */
 	DAT_QOS_CLASS_LOW_LATENCY	= 0x2,	/* AF21: 0x48 */
 	DAT_QOS_CLASS_ECONOMY		= 0x4,	/* CS1: 0x20 */
-	DAT_QOS_CLASS_PREMIUM		= 0x8,	/* EF: 0xb8 */
+	DAT_QOS_CLASS_PREMIUM		= 0x8	/* EF: 0xb8 */
 };
 
 /**
@@ -1089,41 +1087,293 @@ struct dat_poller_run {
 
 /* The layout is the same for 32-bit processes: every size is a multiple of 8. */
 DAT_RING_ASSERT(sizeof(struct dat_abi) == 16);
+DAT_RING_OFFSET(dat_abi, size, 0);
+DAT_RING_OFFSET(dat_abi, version, 4);
+DAT_RING_OFFSET(dat_abi, features, 8);
 DAT_RING_ASSERT(sizeof(struct dat_adapter) == 88);
+DAT_RING_OFFSET(dat_adapter, size, 0);
+DAT_RING_OFFSET(dat_adapter, index, 4);
+DAT_RING_OFFSET(dat_adapter, name, 8);
+DAT_RING_OFFSET(dat_adapter, port, 80);
+DAT_RING_OFFSET(dat_adapter, active, 84);
 DAT_RING_ASSERT(sizeof(struct dat_ia_open) == 104);
+DAT_RING_OFFSET(dat_ia_open, size, 0);
+DAT_RING_OFFSET(dat_ia_open, rsvd, 4);
+DAT_RING_OFFSET(dat_ia_open, name, 8);
+DAT_RING_OFFSET(dat_ia_open, user_data, 80);
+DAT_RING_OFFSET(dat_ia_open, doorbell_offset, 88);
+DAT_RING_OFFSET(dat_ia_open, doorbell_size, 96);
 DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 224);
+DAT_RING_OFFSET(dat_ia_query, size, 0);
+DAT_RING_OFFSET(dat_ia_query, addr_len, 4);
+DAT_RING_OFFSET(dat_ia_query, addr, 8);
+DAT_RING_OFFSET(dat_ia_query, device, 40);
+DAT_RING_OFFSET(dat_ia_query, fw, 104);
+DAT_RING_OFFSET(dat_ia_query, vendor_id, 136);
+DAT_RING_OFFSET(dat_ia_query, vendor_part_id, 140);
+DAT_RING_OFFSET(dat_ia_query, hw_ver, 144);
+DAT_RING_OFFSET(dat_ia_query, port, 148);
+DAT_RING_OFFSET(dat_ia_query, max_eps, 152);
+DAT_RING_OFFSET(dat_ia_query, max_dto_per_ep, 156);
+DAT_RING_OFFSET(dat_ia_query, max_evd_qlen, 160);
+DAT_RING_OFFSET(dat_ia_query, max_iov, 164);
+DAT_RING_OFFSET(dat_ia_query, max_iov_read, 168);
+DAT_RING_OFFSET(dat_ia_query, max_lmrs, 172);
+DAT_RING_OFFSET(dat_ia_query, max_pzs, 176);
+DAT_RING_OFFSET(dat_ia_query, max_srqs, 180);
+DAT_RING_OFFSET(dat_ia_query, max_recv_per_srq, 184);
+DAT_RING_OFFSET(dat_ia_query, max_rdma_read_in, 188);
+DAT_RING_OFFSET(dat_ia_query, max_rdma_read_out, 192);
+DAT_RING_OFFSET(dat_ia_query, max_pd_request, 196);
+DAT_RING_OFFSET(dat_ia_query, max_pd_reply, 200);
+DAT_RING_OFFSET(dat_ia_query, flags, 204);
+DAT_RING_OFFSET(dat_ia_query, max_message_size, 208);
+DAT_RING_OFFSET(dat_ia_query, max_lmr_size, 216);
 DAT_RING_ASSERT(sizeof(struct dat_ia_close) == 8);
+DAT_RING_OFFSET(dat_ia_close, size, 0);
+DAT_RING_OFFSET(dat_ia_close, rsvd, 4);
 DAT_RING_ASSERT(sizeof(struct dat_free) == 16);
+DAT_RING_OFFSET(dat_free, size, 0);
+DAT_RING_OFFSET(dat_free, type, 4);
+DAT_RING_OFFSET(dat_free, id, 8);
+DAT_RING_OFFSET(dat_free, rsvd, 12);
 DAT_RING_ASSERT(sizeof(struct dat_pz_create) == 8);
+DAT_RING_OFFSET(dat_pz_create, size, 0);
+DAT_RING_OFFSET(dat_pz_create, id, 4);
 DAT_RING_ASSERT(sizeof(struct dat_lmr_create) == 88);
+DAT_RING_OFFSET(dat_lmr_create, size, 0);
+DAT_RING_OFFSET(dat_lmr_create, pz, 4);
+DAT_RING_OFFSET(dat_lmr_create, addr, 8);
+DAT_RING_OFFSET(dat_lmr_create, length, 16);
+DAT_RING_OFFSET(dat_lmr_create, priv, 24);
+DAT_RING_OFFSET(dat_lmr_create, id, 28);
+DAT_RING_OFFSET(dat_lmr_create, lmr_context, 32);
+DAT_RING_OFFSET(dat_lmr_create, rmr_context, 36);
+DAT_RING_OFFSET(dat_lmr_create, flags, 40);
+DAT_RING_OFFSET(dat_lmr_create, rsvd, 44);
+DAT_RING_OFFSET(dat_lmr_create, cookie, 48);
 DAT_RING_ASSERT(sizeof(struct dat_rmr_create) == 24);
+DAT_RING_OFFSET(dat_rmr_create, size, 0);
+DAT_RING_OFFSET(dat_rmr_create, pz, 4);
+DAT_RING_OFFSET(dat_rmr_create, user_data, 8);
+DAT_RING_OFFSET(dat_rmr_create, id, 16);
+DAT_RING_OFFSET(dat_rmr_create, rsvd, 20);
 DAT_RING_ASSERT(sizeof(struct dat_rmr_bind) == 40);
+DAT_RING_OFFSET(dat_rmr_bind, size, 0);
+DAT_RING_OFFSET(dat_rmr_bind, id, 4);
+DAT_RING_OFFSET(dat_rmr_bind, lmr, 8);
+DAT_RING_OFFSET(dat_rmr_bind, priv, 12);
+DAT_RING_OFFSET(dat_rmr_bind, addr, 16);
+DAT_RING_OFFSET(dat_rmr_bind, length, 24);
+DAT_RING_OFFSET(dat_rmr_bind, rmr_context, 32);
+DAT_RING_OFFSET(dat_rmr_bind, ticket, 36);
 DAT_RING_ASSERT(sizeof(struct dat_evd_create) == 56);
+DAT_RING_OFFSET(dat_evd_create, size, 0);
+DAT_RING_OFFSET(dat_evd_create, streams, 4);
+DAT_RING_OFFSET(dat_evd_create, qlen, 8);
+DAT_RING_OFFSET(dat_evd_create, id, 12);
+DAT_RING_OFFSET(dat_evd_create, user_data, 16);
+DAT_RING_OFFSET(dat_evd_create, submit_offset, 24);
+DAT_RING_OFFSET(dat_evd_create, submit_size, 32);
+DAT_RING_OFFSET(dat_evd_create, status_offset, 40);
+DAT_RING_OFFSET(dat_evd_create, status_size, 48);
 DAT_RING_ASSERT(sizeof(struct dat_evd_wait) == 24);
+DAT_RING_OFFSET(dat_evd_wait, size, 0);
+DAT_RING_OFFSET(dat_evd_wait, id, 4);
+DAT_RING_OFFSET(dat_evd_wait, threshold, 8);
+DAT_RING_OFFSET(dat_evd_wait, rsvd, 12);
+DAT_RING_OFFSET(dat_evd_wait, deadline_ns, 16);
 DAT_RING_ASSERT(sizeof(struct dat_evd_post) == 16);
+DAT_RING_OFFSET(dat_evd_post, size, 0);
+DAT_RING_OFFSET(dat_evd_post, id, 4);
+DAT_RING_OFFSET(dat_evd_post, cookie, 8);
 DAT_RING_ASSERT(sizeof(struct dat_evd_set) == 16);
+DAT_RING_OFFSET(dat_evd_set, size, 0);
+DAT_RING_OFFSET(dat_evd_set, id, 4);
+DAT_RING_OFFSET(dat_evd_set, flags, 8);
+DAT_RING_OFFSET(dat_evd_set, mask, 12);
 DAT_RING_ASSERT(sizeof(struct dat_evd_modify_cno) == 16);
+DAT_RING_OFFSET(dat_evd_modify_cno, size, 0);
+DAT_RING_OFFSET(dat_evd_modify_cno, id, 4);
+DAT_RING_OFFSET(dat_evd_modify_cno, cno, 8);
+DAT_RING_OFFSET(dat_evd_modify_cno, rsvd, 12);
 DAT_RING_ASSERT(sizeof(struct dat_evd_resize) == 40);
+DAT_RING_OFFSET(dat_evd_resize, size, 0);
+DAT_RING_OFFSET(dat_evd_resize, id, 4);
+DAT_RING_OFFSET(dat_evd_resize, qlen, 8);
+DAT_RING_OFFSET(dat_evd_resize, step, 12);
+DAT_RING_OFFSET(dat_evd_resize, status_offset, 16);
+DAT_RING_OFFSET(dat_evd_resize, status_size, 24);
+DAT_RING_OFFSET(dat_evd_resize, generation, 32);
+DAT_RING_OFFSET(dat_evd_resize, rsvd, 36);
 DAT_RING_ASSERT(sizeof(struct dat_cno_create) == 8);
+DAT_RING_OFFSET(dat_cno_create, size, 0);
+DAT_RING_OFFSET(dat_cno_create, id, 4);
 DAT_RING_ASSERT(sizeof(struct dat_cno_query) == 16);
+DAT_RING_OFFSET(dat_cno_query, size, 0);
+DAT_RING_OFFSET(dat_cno_query, id, 4);
+DAT_RING_OFFSET(dat_cno_query, generation, 8);
+DAT_RING_OFFSET(dat_cno_query, triggered, 12);
 DAT_RING_ASSERT(sizeof(struct dat_cno_wait) == 32);
+DAT_RING_OFFSET(dat_cno_wait, size, 0);
+DAT_RING_OFFSET(dat_cno_wait, id, 4);
+DAT_RING_OFFSET(dat_cno_wait, flags, 8);
+DAT_RING_OFFSET(dat_cno_wait, generation, 12);
+DAT_RING_OFFSET(dat_cno_wait, deadline_ns, 16);
+DAT_RING_OFFSET(dat_cno_wait, evd, 24);
 DAT_RING_ASSERT(sizeof(struct dat_fd) == 16);
+DAT_RING_OFFSET(dat_fd, size, 0);
+DAT_RING_OFFSET(dat_fd, type, 4);
+DAT_RING_OFFSET(dat_fd, id, 8);
+DAT_RING_OFFSET(dat_fd, fd, 12);
 DAT_RING_ASSERT(sizeof(struct dat_srq_create) == 72);
+DAT_RING_OFFSET(dat_srq_create, size, 0);
+DAT_RING_OFFSET(dat_srq_create, pz, 4);
+DAT_RING_OFFSET(dat_srq_create, max_recv, 8);
+DAT_RING_OFFSET(dat_srq_create, max_iov, 12);
+DAT_RING_OFFSET(dat_srq_create, user_data, 16);
+DAT_RING_OFFSET(dat_srq_create, id, 24);
+DAT_RING_OFFSET(dat_srq_create, queue, 28);
+DAT_RING_OFFSET(dat_srq_create, submit_offset, 32);
+DAT_RING_OFFSET(dat_srq_create, submit_size, 40);
+DAT_RING_OFFSET(dat_srq_create, status_offset, 48);
+DAT_RING_OFFSET(dat_srq_create, status_size, 56);
+DAT_RING_OFFSET(dat_srq_create, rq_offset, 64);
+DAT_RING_OFFSET(dat_srq_create, rq_shift, 68);
 DAT_RING_ASSERT(sizeof(struct dat_srq_resize) == 56);
+DAT_RING_OFFSET(dat_srq_resize, size, 0);
+DAT_RING_OFFSET(dat_srq_resize, id, 4);
+DAT_RING_OFFSET(dat_srq_resize, max_recv, 8);
+DAT_RING_OFFSET(dat_srq_resize, rq_offset, 12);
+DAT_RING_OFFSET(dat_srq_resize, submit_offset, 16);
+DAT_RING_OFFSET(dat_srq_resize, submit_size, 24);
+DAT_RING_OFFSET(dat_srq_resize, status_offset, 32);
+DAT_RING_OFFSET(dat_srq_resize, status_size, 40);
+DAT_RING_OFFSET(dat_srq_resize, step, 48);
+DAT_RING_OFFSET(dat_srq_resize, generation, 52);
 DAT_RING_ASSERT(sizeof(struct dat_srq_set_lw) == 16);
+DAT_RING_OFFSET(dat_srq_set_lw, size, 0);
+DAT_RING_OFFSET(dat_srq_set_lw, id, 4);
+DAT_RING_OFFSET(dat_srq_set_lw, low_watermark, 8);
+DAT_RING_OFFSET(dat_srq_set_lw, rsvd, 12);
 DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 128);
+DAT_RING_OFFSET(dat_ep_create, size, 0);
+DAT_RING_OFFSET(dat_ep_create, pz, 4);
+DAT_RING_OFFSET(dat_ep_create, recv_evd, 8);
+DAT_RING_OFFSET(dat_ep_create, request_evd, 12);
+DAT_RING_OFFSET(dat_ep_create, connect_evd, 16);
+DAT_RING_OFFSET(dat_ep_create, srq, 20);
+DAT_RING_OFFSET(dat_ep_create, max_recv, 24);
+DAT_RING_OFFSET(dat_ep_create, max_request, 28);
+DAT_RING_OFFSET(dat_ep_create, max_recv_iov, 32);
+DAT_RING_OFFSET(dat_ep_create, max_request_iov, 36);
+DAT_RING_OFFSET(dat_ep_create, read_in, 40);
+DAT_RING_OFFSET(dat_ep_create, read_out, 44);
+DAT_RING_OFFSET(dat_ep_create, recv_flags, 48);
+DAT_RING_OFFSET(dat_ep_create, request_flags, 52);
+DAT_RING_OFFSET(dat_ep_create, user_data, 56);
+DAT_RING_OFFSET(dat_ep_create, id, 64);
+DAT_RING_OFFSET(dat_ep_create, sq_queue, 68);
+DAT_RING_OFFSET(dat_ep_create, rq_queue, 72);
+DAT_RING_OFFSET(dat_ep_create, rsvd, 76);
+DAT_RING_OFFSET(dat_ep_create, submit_offset, 80);
+DAT_RING_OFFSET(dat_ep_create, submit_size, 88);
+DAT_RING_OFFSET(dat_ep_create, status_offset, 96);
+DAT_RING_OFFSET(dat_ep_create, status_size, 104);
+DAT_RING_OFFSET(dat_ep_create, sq_offset, 112);
+DAT_RING_OFFSET(dat_ep_create, sq_shift, 116);
+DAT_RING_OFFSET(dat_ep_create, rq_offset, 120);
+DAT_RING_OFFSET(dat_ep_create, rq_shift, 124);
 DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 112);
+DAT_RING_OFFSET(dat_ep_modify, size, 0);
+DAT_RING_OFFSET(dat_ep_modify, id, 4);
+DAT_RING_OFFSET(dat_ep_modify, pz, 8);
+DAT_RING_OFFSET(dat_ep_modify, recv_evd, 12);
+DAT_RING_OFFSET(dat_ep_modify, request_evd, 16);
+DAT_RING_OFFSET(dat_ep_modify, connect_evd, 20);
+DAT_RING_OFFSET(dat_ep_modify, max_recv, 24);
+DAT_RING_OFFSET(dat_ep_modify, max_request, 28);
+DAT_RING_OFFSET(dat_ep_modify, max_recv_iov, 32);
+DAT_RING_OFFSET(dat_ep_modify, max_request_iov, 36);
+DAT_RING_OFFSET(dat_ep_modify, read_in, 40);
+DAT_RING_OFFSET(dat_ep_modify, read_out, 44);
+DAT_RING_OFFSET(dat_ep_modify, recv_flags, 48);
+DAT_RING_OFFSET(dat_ep_modify, request_flags, 52);
+DAT_RING_OFFSET(dat_ep_modify, submit_offset, 56);
+DAT_RING_OFFSET(dat_ep_modify, submit_size, 64);
+DAT_RING_OFFSET(dat_ep_modify, status_offset, 72);
+DAT_RING_OFFSET(dat_ep_modify, status_size, 80);
+DAT_RING_OFFSET(dat_ep_modify, sq_offset, 88);
+DAT_RING_OFFSET(dat_ep_modify, sq_shift, 92);
+DAT_RING_OFFSET(dat_ep_modify, rq_offset, 96);
+DAT_RING_OFFSET(dat_ep_modify, rq_shift, 100);
+DAT_RING_OFFSET(dat_ep_modify, step, 104);
+DAT_RING_OFFSET(dat_ep_modify, generation, 108);
 DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 320);
+DAT_RING_OFFSET(dat_ep_connect, size, 0);
+DAT_RING_OFFSET(dat_ep_connect, id, 4);
+DAT_RING_OFFSET(dat_ep_connect, addr, 8);
+DAT_RING_OFFSET(dat_ep_connect, conn_qual, 40);
+DAT_RING_OFFSET(dat_ep_connect, timeout_us, 48);
+DAT_RING_OFFSET(dat_ep_connect, pd_len, 56);
+DAT_RING_OFFSET(dat_ep_connect, qos, 60);
+DAT_RING_OFFSET(dat_ep_connect, pd, 64);
 DAT_RING_ASSERT(sizeof(struct dat_ep_disconnect) == 16);
+DAT_RING_OFFSET(dat_ep_disconnect, size, 0);
+DAT_RING_OFFSET(dat_ep_disconnect, id, 4);
+DAT_RING_OFFSET(dat_ep_disconnect, flags, 8);
+DAT_RING_OFFSET(dat_ep_disconnect, rsvd, 12);
 DAT_RING_ASSERT(sizeof(struct dat_ep_reset) == 8);
+DAT_RING_OFFSET(dat_ep_reset, size, 0);
+DAT_RING_OFFSET(dat_ep_reset, id, 4);
 DAT_RING_ASSERT(sizeof(struct dat_ep_query) == 96);
+DAT_RING_OFFSET(dat_ep_query, size, 0);
+DAT_RING_OFFSET(dat_ep_query, id, 4);
+DAT_RING_OFFSET(dat_ep_query, state, 8);
+DAT_RING_OFFSET(dat_ep_query, local_port, 12);
+DAT_RING_OFFSET(dat_ep_query, remote_port, 16);
+DAT_RING_OFFSET(dat_ep_query, read_in, 20);
+DAT_RING_OFFSET(dat_ep_query, read_out, 24);
+DAT_RING_OFFSET(dat_ep_query, rsvd, 28);
+DAT_RING_OFFSET(dat_ep_query, local, 32);
+DAT_RING_OFFSET(dat_ep_query, remote, 64);
 DAT_RING_ASSERT(sizeof(struct dat_psp_create) == 32);
+DAT_RING_OFFSET(dat_psp_create, size, 0);
+DAT_RING_OFFSET(dat_psp_create, evd, 4);
+DAT_RING_OFFSET(dat_psp_create, conn_qual, 8);
+DAT_RING_OFFSET(dat_psp_create, user_data, 16);
+DAT_RING_OFFSET(dat_psp_create, id, 24);
+DAT_RING_OFFSET(dat_psp_create, flags, 28);
 DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 304);
+DAT_RING_OFFSET(dat_cr_query, size, 0);
+DAT_RING_OFFSET(dat_cr_query, id, 4);
+DAT_RING_OFFSET(dat_cr_query, remote, 8);
+DAT_RING_OFFSET(dat_cr_query, remote_port, 40);
+DAT_RING_OFFSET(dat_cr_query, pd_len, 44);
+DAT_RING_OFFSET(dat_cr_query, pd, 48);
 DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
+DAT_RING_OFFSET(dat_cr_accept, size, 0);
+DAT_RING_OFFSET(dat_cr_accept, id, 4);
+DAT_RING_OFFSET(dat_cr_accept, ep, 8);
+DAT_RING_OFFSET(dat_cr_accept, pd_len, 12);
+DAT_RING_OFFSET(dat_cr_accept, pd, 16);
 DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
+DAT_RING_OFFSET(dat_cr_reject, size, 0);
+DAT_RING_OFFSET(dat_cr_reject, id, 4);
 DAT_RING_ASSERT(sizeof(struct dat_cr_handoff) == 16);
+DAT_RING_OFFSET(dat_cr_handoff, size, 0);
+DAT_RING_OFFSET(dat_cr_handoff, id, 4);
+DAT_RING_OFFSET(dat_cr_handoff, conn_qual, 8);
 DAT_RING_ASSERT(sizeof(struct dat_poller_set) == 8);
+DAT_RING_OFFSET(dat_poller_set, size, 0);
+DAT_RING_OFFSET(dat_poller_set, idle_us, 4);
 DAT_RING_ASSERT(sizeof(struct dat_poller_run) == 8);
+DAT_RING_OFFSET(dat_poller_run, size, 0);
+DAT_RING_OFFSET(dat_poller_run, rsvd, 4);
 DAT_RING_ASSERT(sizeof(struct dat_evd_poll) == 16);
+DAT_RING_OFFSET(dat_evd_poll, size, 0);
+DAT_RING_OFFSET(dat_evd_poll, id, 4);
+DAT_RING_OFFSET(dat_evd_poll, spin_us, 8);
+DAT_RING_OFFSET(dat_evd_poll, rsvd, 12);
 
 #endif /* _UAPI_RDMA_DAT_IOCTL_H */

@@ -92,17 +92,15 @@ enum dat_op {
 	DAT_OP_SEND		= 1,
 	DAT_OP_RDMA_WRITE	= 2,
 	DAT_OP_RDMA_READ	= 3,
-	DAT_OP_RMR_BIND		= 4,	/* execute a bind of DAT_IOC_RMR_BIND */
-	DAT_OP_LAST
+	DAT_OP_RMR_BIND		= 4	/* execute a bind of DAT_IOC_RMR_BIND */
 };
 
-/* Flags of struct dat_sqe; the values are those of DAT_COMPLETION_FLAGS. */
+/* Flags of struct dat_sqe; the low byte has the values of DAT_COMPLETION_FLAGS. */
 enum dat_sqe_flags {
 	DAT_SQE_SUPPRESS	= 0x01,	/* no event if it succeeds */
 	DAT_SQE_SOLICITED	= 0x02,	/* ask for a notification at the peer */
 	DAT_SQE_UNSIGNALLED	= 0x04,	/* event without notification */
-	DAT_SQE_FENCE		= 0x08,	/* start after earlier RDMA reads ended */
-	DAT_SQE_FLAGS_ALL	= 0x0f
+	DAT_SQE_FENCE		= 0x08	/* start after earlier RDMA reads ended */
 };
 
 /* Largest number of segments in one entry. */
@@ -123,43 +121,50 @@ struct dat_sge {
 /**
  * struct dat_sqe - send queue entry
  * @opcode: enum dat_op
- * @flags: enum dat_sqe_flags
  * @num_sge: segments used
- * @rsvd: must be 0
+ * @flags: enum dat_sqe_flags
  * @rkey: rmr_context of the peer's memory (RDMA operations); ticket of
  *	DAT_IOC_RMR_BIND (binds); else 0
  * @cookie: returned in the completion
  * @raddr: address in the peer's terms (RDMA operations); id of the RMR (binds); else 0
- * @rsvd2: must be 0
+ * @imm: reserved for immediate data, or the peer's key to invalidate; 0
+ * @inline_len: reserved for bytes of inline data behind the entry; 0
+ * @rsvd: must be 0
  *
  * Followed by the segments.  The stride of the queue is a power of two,
  * 1 << sq_shift bytes, chosen by the kernel at creation.
+ *
+ * Inline data, or the two operands of an atomic operation, will precede the segments.  An
+ * entry with an opcode, a flag or a field that dat_ia_query does not announce is malformed.
  */
 struct dat_sqe {
 	__u8  opcode;
-	__u8  flags;
 	__u8  num_sge;
-	__u8  rsvd;
+	__u16 flags;
 	__u32 rkey;
 	__u64 cookie;
 	__u64 raddr;
-	__u64 rsvd2;
+	__u32 imm;
+	__u16 inline_len;
+	__u16 rsvd;
 };
 
 /**
  * struct dat_rqe - receive queue entry of an EP or an SRQ
  * @cookie: returned in the completion
+ * @rsvd: must be 0
  * @num_sge: segments used
  * @flags: 0 or DAT_SQE_UNSIGNALLED (never on an SRQ)
- * @rsvd: must be 0
+ * @rsvd2: must be 0
  *
  * Followed by the segments.
  */
 struct dat_rqe {
 	__u64 cookie;
+	__u8  rsvd;
 	__u8  num_sge;
-	__u8  flags;
-	__u16 rsvd[3];
+	__u16 flags;
+	__u32 rsvd2;
 };
 
 /* Event streams, as in dat_evd_create(3). */
@@ -169,8 +174,7 @@ enum dat_stream {
 	DAT_STREAM_DTO		= 0x020,
 	DAT_STREAM_CONNECTION	= 0x040,
 	DAT_STREAM_RMR_BIND	= 0x080,
-	DAT_STREAM_ASYNC	= 0x100,
-	DAT_STREAM_ALL		= 0x1f1
+	DAT_STREAM_ASYNC	= 0x100
 };
 
 /* Values of struct dat_eqe.type; numbers of DAT_EVENT_NUMBER. */
@@ -220,21 +224,26 @@ enum dat_eqe_flags {
  * struct dat_eqe - one event
  * @type: enum dat_event_type
  * @status: DTO: enum dat_dto_status; async: the reason; else 0
+ * @op: DTO: enum dat_op of a request; DAT_OP_INVALID of a receive, and of a request that has
+ *	none because it was malformed; else 0
  * @flags: enum dat_eqe_flags
  * @owner: user_data of the object that the event is about: the EP (DTO,
  *	connection), the PSP (connection request), the failing object (async)
  * @cookie: DTO: cookie of the entry; connection request: connection qualifier;
  *	software: the value posted; async: enum dat_obj_type of the owner
- * @data: DTO: bytes transferred, 0 if it failed; connection request: id of the CR;
+ * @len: DTO: bytes transferred, 0 if it failed; connection request: id of the CR;
  *	connection: bytes of private data in dat_status
+ * @imm: reserved for immediate data, or the key that the peer has invalidated; 0
  */
 struct dat_eqe {
 	__u32 type;
-	__u16 status;
+	__u8  status;
+	__u8  op;
 	__u16 flags;
 	__u64 owner;
 	__u64 cookie;
-	__u64 data;
+	__u32 len;
+	__u32 imm;
 };
 
 /**
@@ -341,7 +350,7 @@ struct dat_doorbell {
 };
 
 /* The layout is fixed: a change of it fails to compile. */
-#if defined(__cplusplus)
+#if defined(__cplusplus) && __cplusplus >= 201103L
 #define DAT_RING_ASSERT(cond) static_assert(cond, #cond)
 #elif defined(__KERNEL__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
 #define DAT_RING_ASSERT(cond) _Static_assert(cond, #cond)
@@ -360,43 +369,57 @@ DAT_RING_OFFSET(dat_sge, lmr, 8);
 DAT_RING_OFFSET(dat_sge, len, 12);
 DAT_RING_ASSERT(sizeof(struct dat_sqe) == 32);
 DAT_RING_OFFSET(dat_sqe, opcode, 0);
-DAT_RING_OFFSET(dat_sqe, flags, 1);
-DAT_RING_OFFSET(dat_sqe, num_sge, 2);
+DAT_RING_OFFSET(dat_sqe, num_sge, 1);
+DAT_RING_OFFSET(dat_sqe, flags, 2);
 DAT_RING_OFFSET(dat_sqe, rkey, 4);
 DAT_RING_OFFSET(dat_sqe, cookie, 8);
 DAT_RING_OFFSET(dat_sqe, raddr, 16);
-DAT_RING_OFFSET(dat_sqe, rsvd2, 24);
+DAT_RING_OFFSET(dat_sqe, imm, 24);
+DAT_RING_OFFSET(dat_sqe, inline_len, 28);
+DAT_RING_OFFSET(dat_sqe, rsvd, 30);
 DAT_RING_ASSERT(sizeof(struct dat_rqe) == 16);
 DAT_RING_OFFSET(dat_rqe, cookie, 0);
-DAT_RING_OFFSET(dat_rqe, num_sge, 8);
-DAT_RING_OFFSET(dat_rqe, flags, 9);
+DAT_RING_OFFSET(dat_rqe, rsvd, 8);
+DAT_RING_OFFSET(dat_rqe, num_sge, 9);
+DAT_RING_OFFSET(dat_rqe, flags, 10);
+DAT_RING_OFFSET(dat_rqe, rsvd2, 12);
 DAT_RING_ASSERT(sizeof(struct dat_eqe) == 32);
 DAT_RING_OFFSET(dat_eqe, type, 0);
 DAT_RING_OFFSET(dat_eqe, status, 4);
+DAT_RING_OFFSET(dat_eqe, op, 5);
 DAT_RING_OFFSET(dat_eqe, flags, 6);
 DAT_RING_OFFSET(dat_eqe, owner, 8);
 DAT_RING_OFFSET(dat_eqe, cookie, 16);
-DAT_RING_OFFSET(dat_eqe, data, 24);
+DAT_RING_OFFSET(dat_eqe, len, 24);
+DAT_RING_OFFSET(dat_eqe, imm, 28);
 DAT_RING_ASSERT(sizeof(struct dat_submit) == 128);
 DAT_RING_OFFSET(dat_submit, sq_tail, 0);
+DAT_RING_OFFSET(dat_submit, rsvd0, 4);
 DAT_RING_OFFSET(dat_submit, rq_tail, 64);
+DAT_RING_OFFSET(dat_submit, rsvd1, 68);
 DAT_RING_ASSERT(sizeof(struct dat_queue_status) == 64);
 DAT_RING_OFFSET(dat_queue_status, done, 0);
 DAT_RING_OFFSET(dat_queue_status, head, 4);
 DAT_RING_OFFSET(dat_queue_status, flags, 8);
 DAT_RING_OFFSET(dat_queue_status, bad, 12);
 DAT_RING_OFFSET(dat_queue_status, kick_at, 16);
+DAT_RING_OFFSET(dat_queue_status, rsvd, 20);
 DAT_RING_ASSERT(sizeof(struct dat_status) == 448);
 DAT_RING_OFFSET(dat_status, sq, 0);
 DAT_RING_OFFSET(dat_status, rq, 64);
 DAT_RING_OFFSET(dat_status, state, 128);
 DAT_RING_OFFSET(dat_status, pd_len, 132);
 DAT_RING_OFFSET(dat_status, lost, 136);
+DAT_RING_OFFSET(dat_status, rsvd, 140);
 DAT_RING_OFFSET(dat_status, pd, 192);
 DAT_RING_ASSERT(sizeof(struct dat_evd_status) == 64);
 DAT_RING_OFFSET(dat_evd_status, tail, 0);
 DAT_RING_OFFSET(dat_evd_status, dropped, 4);
+DAT_RING_OFFSET(dat_evd_status, rsvd, 8);
 DAT_RING_ASSERT(sizeof(struct dat_evd_head) == 64);
+DAT_RING_OFFSET(dat_evd_head, head, 0);
+DAT_RING_OFFSET(dat_evd_head, rsvd, 4);
 DAT_RING_ASSERT(sizeof(struct dat_doorbell) == 4096);
+DAT_RING_OFFSET(dat_doorbell, dirty, 0);
 
 #endif /* _UAPI_RDMA_DAT_RING_H */

@@ -84,6 +84,7 @@
 
 #include <rdma/dat_ioctl.h>
 
+#define DAT_RSM_IOC_MAGIC	0xDB
 #define DAT_RSM_CTLR_NAME	64	/* bytes of a controller's name with its NUL */
 #define DAT_RSM_LOOPBACK	0	/* the controller that always exists */
 #define DAT_RSM_MAX_NODE	64	/* largest node id, and longest access list */
@@ -119,7 +120,7 @@ enum dat_rsm_err {
 	DAT_RSM_CONN_ABORTED		= 40,
 	DAT_RSM_INTERRUPTED		= 41,
 	DAT_RSM_TIMEOUT			= 42,
-	DAT_RSM_BAD_CONF		= 44,
+	DAT_RSM_BAD_CONF		= 44
 };
 
 /* Flags of struct dat_rsm_connect, out. */
@@ -129,28 +130,29 @@ enum dat_rsm_err {
 #define DAT_RSM_READ	0400
 #define DAT_RSM_WRITE	0200
 
+/* Numbers of the ioctls. */
 enum {
-	DAT_NR_RSM_FIRST = 0x80,
-	DAT_NR_RSM_OPEN = DAT_NR_RSM_FIRST,
-	DAT_NR_RSM_CTLR,
-	DAT_NR_RSM_EXPORT,
-	DAT_NR_RSM_REBIND,
-	DAT_NR_RSM_PUBLISH,
-	DAT_NR_RSM_REPUBLISH,
-	DAT_NR_RSM_UNPUBLISH,
-	DAT_NR_RSM_CONNECT,
-	DAT_NR_RSM_LOCALMEM,
-	DAT_NR_RSM_FREE,
-	DAT_NR_RSM_IO,
-	DAT_NR_RSM_POST,
-	DAT_NR_RSM_WAIT,
-	DAT_NR_RSM_FD,
-	DAT_NR_RSM_NODES,
-	DAT_NR_RSM_TOPOLOGY,
-	DAT_NR_RSM_RING,
-	DAT_NR_RSM_KICK,
-	DAT_NR_RSM_LAST
+	DAT_NR_RSM_OPEN		= 0,
+	DAT_NR_RSM_CTLR		= 1,
+	DAT_NR_RSM_EXPORT	= 2,
+	DAT_NR_RSM_REBIND	= 3,
+	DAT_NR_RSM_PUBLISH	= 4,
+	DAT_NR_RSM_REPUBLISH	= 5,
+	DAT_NR_RSM_UNPUBLISH	= 6,
+	DAT_NR_RSM_CONNECT	= 7,
+	DAT_NR_RSM_LOCALMEM	= 8,
+	DAT_NR_RSM_FREE		= 9,
+	DAT_NR_RSM_IO		= 10,
+	DAT_NR_RSM_POST		= 11,
+	DAT_NR_RSM_WAIT		= 12,
+	DAT_NR_RSM_FD		= 13,
+	DAT_NR_RSM_NODES	= 14,
+	DAT_NR_RSM_TOPOLOGY	= 15,
+	DAT_NR_RSM_RING		= 16,
+	DAT_NR_RSM_KICK		= 17
 };
+
+#define DAT_RSM_IOC(nr)		_IO(DAT_RSM_IOC_MAGIC, DAT_NR_RSM_##nr)
 
 /**
  * struct dat_rsm_slot - state of an object in the status page array
@@ -180,7 +182,7 @@ struct dat_rsm_open {
 	__u64 slots_size;
 };
 
-#define DAT_IOC_RSM_OPEN	DAT_IOC(RSM_OPEN)
+#define DAT_IOC_RSM_OPEN	DAT_RSM_IOC(OPEN)
 
 /**
  * struct dat_rsm_ctlr - attributes of a controller
@@ -198,7 +200,7 @@ struct dat_rsm_open {
  * @tot_export_size: out: bytes of all segments
  * @max_map_size: out: bytes of a window; with @direct_sizes 0 there are no windows
  * @tot_map_size: out: bytes of all windows
- * @device: out: name of the adapter, see struct dat_adapter; empty: none.  Not in version 1
+ * @device: out: name of the adapter, see struct dat_adapter; empty: none
  */
 struct dat_rsm_ctlr {
 	__u32 size;
@@ -217,7 +219,7 @@ struct dat_rsm_ctlr {
 	__u8  device[DAT_NAME_SIZE];
 };
 
-#define DAT_IOC_RSM_CTLR	DAT_IOC(RSM_CTLR)
+#define DAT_IOC_RSM_CTLR	DAT_RSM_IOC(CTLR)
 
 /* Flags of struct dat_rsm_export. */
 #define DAT_RSM_REBINDABLE	0x1
@@ -252,7 +254,7 @@ struct dat_rsm_export {
 	__u32 slot;
 };
 
-#define DAT_IOC_RSM_EXPORT	DAT_IOC(RSM_EXPORT)
+#define DAT_IOC_RSM_EXPORT	DAT_RSM_IOC(EXPORT)
 
 /**
  * struct dat_rsm_rebind - replace the memory of a segment, transparent to importers
@@ -273,7 +275,7 @@ struct dat_rsm_rebind {
 	__u64 length;
 };
 
-#define DAT_IOC_RSM_REBIND	DAT_IOC(RSM_REBIND)
+#define DAT_IOC_RSM_REBIND	DAT_RSM_IOC(REBIND)
 
 /**
  * struct dat_rsm_access - entry of an access list
@@ -309,8 +311,8 @@ struct dat_rsm_publish {
 	__u32 rsvd;
 };
 
-#define DAT_IOC_RSM_PUBLISH	DAT_IOC(RSM_PUBLISH)
-#define DAT_IOC_RSM_REPUBLISH	DAT_IOC(RSM_REPUBLISH)
+#define DAT_IOC_RSM_PUBLISH	DAT_RSM_IOC(PUBLISH)
+#define DAT_IOC_RSM_REPUBLISH	DAT_RSM_IOC(REPUBLISH)
 
 /**
  * struct dat_rsm_unpublish - withdraw a segment and cut all its imports
@@ -328,7 +330,7 @@ struct dat_rsm_unpublish {
 	__u32 rsvd;
 };
 
-#define DAT_IOC_RSM_UNPUBLISH	DAT_IOC(RSM_UNPUBLISH)
+#define DAT_IOC_RSM_UNPUBLISH	DAT_RSM_IOC(UNPUBLISH)
 
 /**
  * struct dat_rsm_connect - import a segment
@@ -366,7 +368,7 @@ struct dat_rsm_connect {
 	__u64 map_offset;
 };
 
-#define DAT_IOC_RSM_CONNECT	DAT_IOC(RSM_CONNECT)
+#define DAT_IOC_RSM_CONNECT	DAT_RSM_IOC(CONNECT)
 
 /**
  * struct dat_rsm_localmem - lock memory of the caller for transfers
@@ -389,12 +391,12 @@ struct dat_rsm_localmem {
 	__u64 length;
 };
 
-#define DAT_IOC_RSM_LOCALMEM	DAT_IOC(RSM_LOCALMEM)
+#define DAT_IOC_RSM_LOCALMEM	DAT_RSM_IOC(LOCALMEM)
 
 enum dat_rsm_type {
 	DAT_RSM_TYPE_EXPORT	= 1,
 	DAT_RSM_TYPE_IMPORT	= 2,
-	DAT_RSM_TYPE_LOCALMEM	= 3,
+	DAT_RSM_TYPE_LOCALMEM	= 3
 };
 
 /**
@@ -414,11 +416,11 @@ struct dat_rsm_free {
 	__u32 id;
 };
 
-#define DAT_IOC_RSM_FREE	DAT_IOC(RSM_FREE)
+#define DAT_IOC_RSM_FREE	DAT_RSM_IOC(FREE)
 
 enum dat_rsm_op {
 	DAT_RSM_PUT	= 0,
-	DAT_RSM_GET	= 1,
+	DAT_RSM_GET	= 1
 };
 
 /**
@@ -475,7 +477,7 @@ struct dat_rsm_io {
 	__u32 mapped;
 };
 
-#define DAT_IOC_RSM_IO		DAT_IOC(RSM_IO)
+#define DAT_IOC_RSM_IO		DAT_RSM_IOC(IO)
 
 /**
  * struct dat_rsm_post - post an event to the exporter, or to every importer
@@ -491,7 +493,7 @@ struct dat_rsm_post {
 	__u32 flags;
 };
 
-#define DAT_IOC_RSM_POST	DAT_IOC(RSM_POST)
+#define DAT_IOC_RSM_POST	DAT_RSM_IOC(POST)
 
 #define DAT_RSM_FOREVER		(~0ULL)
 
@@ -512,7 +514,7 @@ struct dat_rsm_wait {
 	__u64 deadline_ns;
 };
 
-#define DAT_IOC_RSM_WAIT	DAT_IOC(RSM_WAIT)
+#define DAT_IOC_RSM_WAIT	DAT_RSM_IOC(WAIT)
 
 /**
  * struct dat_rsm_fd - get a descriptor that is readable while events are pending
@@ -530,7 +532,7 @@ struct dat_rsm_fd {
 	__s32 fd;
 };
 
-#define DAT_IOC_RSM_FD		DAT_IOC(RSM_FD)
+#define DAT_IOC_RSM_FD		DAT_RSM_IOC(FD)
 
 /**
  * struct dat_rsm_node - address of a node
@@ -576,9 +578,9 @@ struct dat_rsm_node {
  * @rsvd: 0
  * @key: serial number of a key of the type "logon", searchable by the caller, named
  *	"rsm:cluster", with a payload of 32 bytes or more; 0: drop the present key.  0 without
- *	DAT_RSM_NODES_KEY.  Not in version 1
+ *	DAT_RSM_NODES_KEY.
  * @state: DAT_RSM_NODE_*; out, without flags.  In: 0 without DAT_RSM_NODES_TRUST, that is,
- *	also without flags.  Not in version 1
+ *	also without flags.
  *
  * -EINVAL: other flags or combinations, or a field that must be 0 is not.
  *
@@ -598,13 +600,13 @@ struct dat_rsm_nodes {
 	__u32 state;
 };
 
-#define DAT_IOC_RSM_NODES	DAT_IOC(RSM_NODES)
+#define DAT_IOC_RSM_NODES	DAT_RSM_IOC(NODES)
 
 #define DAT_RSM_LINK_LOCAL	0x1	/* the controller itself, not a link */
 
 enum dat_rsm_link_state {
 	DAT_RSM_LINK_DOWN	= 1,
-	DAT_RSM_LINK_ACTIVE	= 3,	/* answered this survey; see below */
+	DAT_RSM_LINK_ACTIVE	= 3	/* answered this survey; see below */
 };
 
 /**
@@ -646,14 +648,14 @@ struct dat_rsm_topology {
 	__u64 list;
 };
 
-#define DAT_IOC_RSM_TOPOLOGY	DAT_IOC(RSM_TOPOLOGY)
+#define DAT_IOC_RSM_TOPOLOGY	DAT_RSM_IOC(TOPOLOGY)
 
 /* Rings of imports; see the top of this file. */
 
 enum dat_rsm_ring_op {
 	DAT_RSM_RING_PUT	= 1,	/* an entry of zeros is malformed */
 	DAT_RSM_RING_GET	= 2,
-	DAT_RSM_RING_FLUSH	= 3,	/* done when all earlier puts are in the segment */
+	DAT_RSM_RING_FLUSH	= 3	/* done when all earlier puts are in the segment */
 };
 
 /**
@@ -734,7 +736,7 @@ struct dat_rsm_ring {
 	__u64 data_size;
 };
 
-#define DAT_IOC_RSM_RING	DAT_IOC(RSM_RING)
+#define DAT_IOC_RSM_RING	DAT_RSM_IOC(RING)
 
 /**
  * struct dat_rsm_kick - drain a ring, and wait for an entry of it
@@ -752,6 +754,183 @@ struct dat_rsm_kick {
 	__u64 deadline_ns;
 };
 
-#define DAT_IOC_RSM_KICK	DAT_IOC(RSM_KICK)
+#define DAT_IOC_RSM_KICK	DAT_RSM_IOC(KICK)
+
+/* The layout is fixed: a change of it fails to compile. */
+DAT_RING_ASSERT(sizeof(struct dat_rsm_slot) == 8);
+DAT_RING_OFFSET(dat_rsm_slot, generation, 0);
+DAT_RING_OFFSET(dat_rsm_slot, pending, 4);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_open) == 32);
+DAT_RING_OFFSET(dat_rsm_open, size, 0);
+DAT_RING_OFFSET(dat_rsm_open, err, 4);
+DAT_RING_OFFSET(dat_rsm_open, node, 8);
+DAT_RING_OFFSET(dat_rsm_open, rsvd, 12);
+DAT_RING_OFFSET(dat_rsm_open, slots_offset, 16);
+DAT_RING_OFFSET(dat_rsm_open, slots_size, 24);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_ctlr) == 200);
+DAT_RING_OFFSET(dat_rsm_ctlr, size, 0);
+DAT_RING_OFFSET(dat_rsm_ctlr, err, 4);
+DAT_RING_OFFSET(dat_rsm_ctlr, ctlr, 8);
+DAT_RING_OFFSET(dat_rsm_ctlr, name, 12);
+DAT_RING_OFFSET(dat_rsm_ctlr, direct_sizes, 76);
+DAT_RING_OFFSET(dat_rsm_ctlr, atomic_sizes, 80);
+DAT_RING_OFFSET(dat_rsm_ctlr, page_sizes, 84);
+DAT_RING_OFFSET(dat_rsm_ctlr, max_exports, 88);
+DAT_RING_OFFSET(dat_rsm_ctlr, max_imports, 92);
+DAT_RING_OFFSET(dat_rsm_ctlr, max_export_size, 96);
+DAT_RING_OFFSET(dat_rsm_ctlr, tot_export_size, 104);
+DAT_RING_OFFSET(dat_rsm_ctlr, max_map_size, 112);
+DAT_RING_OFFSET(dat_rsm_ctlr, tot_map_size, 120);
+DAT_RING_OFFSET(dat_rsm_ctlr, device, 128);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_export) == 40);
+DAT_RING_OFFSET(dat_rsm_export, size, 0);
+DAT_RING_OFFSET(dat_rsm_export, err, 4);
+DAT_RING_OFFSET(dat_rsm_export, ctlr, 8);
+DAT_RING_OFFSET(dat_rsm_export, flags, 12);
+DAT_RING_OFFSET(dat_rsm_export, addr, 16);
+DAT_RING_OFFSET(dat_rsm_export, length, 24);
+DAT_RING_OFFSET(dat_rsm_export, id, 32);
+DAT_RING_OFFSET(dat_rsm_export, slot, 36);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_rebind) == 32);
+DAT_RING_OFFSET(dat_rsm_rebind, size, 0);
+DAT_RING_OFFSET(dat_rsm_rebind, err, 4);
+DAT_RING_OFFSET(dat_rsm_rebind, id, 8);
+DAT_RING_OFFSET(dat_rsm_rebind, rsvd, 12);
+DAT_RING_OFFSET(dat_rsm_rebind, addr, 16);
+DAT_RING_OFFSET(dat_rsm_rebind, length, 24);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_access) == 8);
+DAT_RING_OFFSET(dat_rsm_access, node, 0);
+DAT_RING_OFFSET(dat_rsm_access, perm, 4);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_publish) == 32);
+DAT_RING_OFFSET(dat_rsm_publish, size, 0);
+DAT_RING_OFFSET(dat_rsm_publish, err, 4);
+DAT_RING_OFFSET(dat_rsm_publish, id, 8);
+DAT_RING_OFFSET(dat_rsm_publish, segid, 12);
+DAT_RING_OFFSET(dat_rsm_publish, list, 16);
+DAT_RING_OFFSET(dat_rsm_publish, count, 24);
+DAT_RING_OFFSET(dat_rsm_publish, rsvd, 28);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_unpublish) == 16);
+DAT_RING_OFFSET(dat_rsm_unpublish, size, 0);
+DAT_RING_OFFSET(dat_rsm_unpublish, err, 4);
+DAT_RING_OFFSET(dat_rsm_unpublish, id, 8);
+DAT_RING_OFFSET(dat_rsm_unpublish, rsvd, 12);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_connect) == 56);
+DAT_RING_OFFSET(dat_rsm_connect, size, 0);
+DAT_RING_OFFSET(dat_rsm_connect, err, 4);
+DAT_RING_OFFSET(dat_rsm_connect, ctlr, 8);
+DAT_RING_OFFSET(dat_rsm_connect, node, 12);
+DAT_RING_OFFSET(dat_rsm_connect, segid, 16);
+DAT_RING_OFFSET(dat_rsm_connect, perm, 20);
+DAT_RING_OFFSET(dat_rsm_connect, id, 24);
+DAT_RING_OFFSET(dat_rsm_connect, slot, 28);
+DAT_RING_OFFSET(dat_rsm_connect, generation, 32);
+DAT_RING_OFFSET(dat_rsm_connect, flags, 36);
+DAT_RING_OFFSET(dat_rsm_connect, length, 40);
+DAT_RING_OFFSET(dat_rsm_connect, map_offset, 48);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_localmem) == 32);
+DAT_RING_OFFSET(dat_rsm_localmem, size, 0);
+DAT_RING_OFFSET(dat_rsm_localmem, err, 4);
+DAT_RING_OFFSET(dat_rsm_localmem, ctlr, 8);
+DAT_RING_OFFSET(dat_rsm_localmem, id, 12);
+DAT_RING_OFFSET(dat_rsm_localmem, addr, 16);
+DAT_RING_OFFSET(dat_rsm_localmem, length, 24);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_free) == 16);
+DAT_RING_OFFSET(dat_rsm_free, size, 0);
+DAT_RING_OFFSET(dat_rsm_free, err, 4);
+DAT_RING_OFFSET(dat_rsm_free, type, 8);
+DAT_RING_OFFSET(dat_rsm_free, id, 12);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_ioent) == 32);
+DAT_RING_OFFSET(dat_rsm_ioent, addr, 0);
+DAT_RING_OFFSET(dat_rsm_ioent, offset, 8);
+DAT_RING_OFFSET(dat_rsm_ioent, length, 16);
+DAT_RING_OFFSET(dat_rsm_ioent, localmem, 24);
+DAT_RING_OFFSET(dat_rsm_ioent, width, 28);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_io) == 40);
+DAT_RING_OFFSET(dat_rsm_io, size, 0);
+DAT_RING_OFFSET(dat_rsm_io, err, 4);
+DAT_RING_OFFSET(dat_rsm_io, id, 8);
+DAT_RING_OFFSET(dat_rsm_io, op, 12);
+DAT_RING_OFFSET(dat_rsm_io, flags, 16);
+DAT_RING_OFFSET(dat_rsm_io, count, 20);
+DAT_RING_OFFSET(dat_rsm_io, entries, 24);
+DAT_RING_OFFSET(dat_rsm_io, done, 32);
+DAT_RING_OFFSET(dat_rsm_io, mapped, 36);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_post) == 16);
+DAT_RING_OFFSET(dat_rsm_post, size, 0);
+DAT_RING_OFFSET(dat_rsm_post, err, 4);
+DAT_RING_OFFSET(dat_rsm_post, id, 8);
+DAT_RING_OFFSET(dat_rsm_post, flags, 12);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_wait) == 24);
+DAT_RING_OFFSET(dat_rsm_wait, size, 0);
+DAT_RING_OFFSET(dat_rsm_wait, err, 4);
+DAT_RING_OFFSET(dat_rsm_wait, id, 8);
+DAT_RING_OFFSET(dat_rsm_wait, rsvd, 12);
+DAT_RING_OFFSET(dat_rsm_wait, deadline_ns, 16);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_fd) == 16);
+DAT_RING_OFFSET(dat_rsm_fd, size, 0);
+DAT_RING_OFFSET(dat_rsm_fd, err, 4);
+DAT_RING_OFFSET(dat_rsm_fd, id, 8);
+DAT_RING_OFFSET(dat_rsm_fd, fd, 12);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_node) == 32);
+DAT_RING_OFFSET(dat_rsm_node, node, 0);
+DAT_RING_OFFSET(dat_rsm_node, ctlr, 4);
+DAT_RING_OFFSET(dat_rsm_node, family, 8);
+DAT_RING_OFFSET(dat_rsm_node, scope, 12);
+DAT_RING_OFFSET(dat_rsm_node, addr, 16);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_nodes) == 40);
+DAT_RING_OFFSET(dat_rsm_nodes, size, 0);
+DAT_RING_OFFSET(dat_rsm_nodes, err, 4);
+DAT_RING_OFFSET(dat_rsm_nodes, flags, 8);
+DAT_RING_OFFSET(dat_rsm_nodes, local, 12);
+DAT_RING_OFFSET(dat_rsm_nodes, list, 16);
+DAT_RING_OFFSET(dat_rsm_nodes, count, 24);
+DAT_RING_OFFSET(dat_rsm_nodes, rsvd, 28);
+DAT_RING_OFFSET(dat_rsm_nodes, key, 32);
+DAT_RING_OFFSET(dat_rsm_nodes, state, 36);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_link) == 24);
+DAT_RING_OFFSET(dat_rsm_link, ctlr, 0);
+DAT_RING_OFFSET(dat_rsm_link, node, 4);
+DAT_RING_OFFSET(dat_rsm_link, flags, 8);
+DAT_RING_OFFSET(dat_rsm_link, state, 12);
+DAT_RING_OFFSET(dat_rsm_link, hwaddr, 16);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_topology) == 24);
+DAT_RING_OFFSET(dat_rsm_topology, size, 0);
+DAT_RING_OFFSET(dat_rsm_topology, err, 4);
+DAT_RING_OFFSET(dat_rsm_topology, node, 8);
+DAT_RING_OFFSET(dat_rsm_topology, count, 12);
+DAT_RING_OFFSET(dat_rsm_topology, list, 16);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_entry) == 32);
+DAT_RING_OFFSET(dat_rsm_entry, offset, 0);
+DAT_RING_OFFSET(dat_rsm_entry, length, 8);
+DAT_RING_OFFSET(dat_rsm_entry, data, 12);
+DAT_RING_OFFSET(dat_rsm_entry, op, 16);
+DAT_RING_OFFSET(dat_rsm_entry, rsvd, 20);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_submit) == 128);
+DAT_RING_OFFSET(dat_rsm_submit, tail, 0);
+DAT_RING_OFFSET(dat_rsm_submit, rsvd, 4);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_status) == 16);
+DAT_RING_OFFSET(dat_rsm_status, done, 0);
+DAT_RING_OFFSET(dat_rsm_status, flags, 4);
+DAT_RING_OFFSET(dat_rsm_status, bad, 8);
+DAT_RING_OFFSET(dat_rsm_status, rsvd, 12);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_ring) == 72);
+DAT_RING_OFFSET(dat_rsm_ring, size, 0);
+DAT_RING_OFFSET(dat_rsm_ring, err, 4);
+DAT_RING_OFFSET(dat_rsm_ring, id, 8);
+DAT_RING_OFFSET(dat_rsm_ring, rsvd, 12);
+DAT_RING_OFFSET(dat_rsm_ring, entries, 16);
+DAT_RING_OFFSET(dat_rsm_ring, chunk, 20);
+DAT_RING_OFFSET(dat_rsm_ring, submit_offset, 24);
+DAT_RING_OFFSET(dat_rsm_ring, submit_size, 32);
+DAT_RING_OFFSET(dat_rsm_ring, status_offset, 40);
+DAT_RING_OFFSET(dat_rsm_ring, status_size, 48);
+DAT_RING_OFFSET(dat_rsm_ring, data_offset, 56);
+DAT_RING_OFFSET(dat_rsm_ring, data_size, 64);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_kick) == 24);
+DAT_RING_OFFSET(dat_rsm_kick, size, 0);
+DAT_RING_OFFSET(dat_rsm_kick, err, 4);
+DAT_RING_OFFSET(dat_rsm_kick, id, 8);
+DAT_RING_OFFSET(dat_rsm_kick, index, 12);
+DAT_RING_OFFSET(dat_rsm_kick, deadline_ns, 16);
 
 #endif /* _UAPI_RDMA_DAT_RSM_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What this driver knows of <rdma/dat_ioctl.h> and <rdma/dat_ring.h>: the ends of their
+ * enumerations and the sets of their flags.  They grow, so user space must not see them.
+ */
+#ifndef _DAT_ABI_H
+#define _DAT_ABI_H
+
+#include <rdma/dat_ioctl.h>
+
+#define DAT_NR_LAST		(DAT_NR_EVD_POLL + 1)
+#define DAT_OBJ_LAST		(DAT_OBJ_RMR + 1)
+#define DAT_OP_LAST		(DAT_OP_RMR_BIND + 1)
+#define DAT_SQE_FLAGS_ALL	(DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED | \
+				 DAT_SQE_FENCE)
+#define DAT_STREAM_ALL		(DAT_STREAM_SOFTWARE | DAT_STREAM_CR | DAT_STREAM_DTO | \
+				 DAT_STREAM_CONNECTION | DAT_STREAM_RMR_BIND | DAT_STREAM_ASYNC)
+#define DAT_PRIV_ALL		(DAT_PRIV_LOCAL_READ | DAT_PRIV_REMOTE_READ | \
+				 DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE)
+
+#endif /* _DAT_ABI_H */
