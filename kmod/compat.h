@@ -13,7 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #ifndef CONFIG_64BIT
-#error "dat.ko is for 64-bit kernels: the doorbell page is made of 64-bit words"
+#error "dat.ko is for 64-bit kernels: it was never run on others"
 #endif
 
 /* 6.3 made vm_flags read-only and gave it accessors. */

@@ -116,7 +116,7 @@ struct dat_completion {
  * @broken: flag: the producer's index was invalid, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
  * @kernel: flag: no process maps the ring; each post runs the pump, so no kick is needed
- * @bell: bit in the doorbell page, or DAT_NO_BELL; used by the user face alone
+ * @bell: bit in the doorbell region, or DAT_NO_BELL; used by the user face alone
  *
  * The lock of the owner, ep->lock or srq->lock, protects all members except @bell.
  */

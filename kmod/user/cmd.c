@@ -26,7 +26,7 @@ int dat_cmd_abi(struct dat_ucmd *ucmd)
 	struct dat_abi *arg = ucmd->arg;
 
 	arg->version = DAT_ABI_VERSION;
-	arg->features = 0;
+	arg->features = DAT_FEATURES_ALL;
 	return 0;
 }
 
@@ -49,16 +49,27 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 {
 	struct dat_ia_open *arg = ucmd->arg;
 	struct dat_ia *ia;
+	int ret;
 
-	if (arg->rsvd || !memchr(arg->name, 0, sizeof(arg->name)))
+	if (arg->flags || arg->rsvd || arg->features & ~DAT_FEATURES_ALL)
+		return -EOPNOTSUPP;
+	if (!memchr(arg->name, 0, sizeof(arg->name)) || arg->max_queues > DAT_QUEUES_LIMIT)
 		return -EINVAL;
 	if (dat_file_ia(ucmd->file))
-		return -EINVAL;
+		return -EBUSY;
+	ret = dat_region_alloc(&ucmd->doorbell,
+			       DIV_ROUND_UP(arg->max_queues ?: DAT_QUEUES_DEFAULT, BITS_PER_BYTE),
+			       true);
+	if (ret)
+		return ret;
 	ia = dat_ia_open(arg->name, ucmd->file->net, &dat_user_face, arg->user_data);
-	if (IS_ERR(ia))
+	if (IS_ERR(ia)) {
+		dat_region_free(&ucmd->doorbell);
 		return PTR_ERR(ia);
+	}
 	arg->doorbell_offset = DAT_REGION_DOORBELL;
-	arg->doorbell_size = dat_mmap_size(&ucmd->file->doorbell);
+	arg->doorbell_size = dat_mmap_size(&ucmd->doorbell);
+	arg->max_queues = dat_doorbell_bits(&ucmd->doorbell);
 	ucmd->ia = ia;
 	return 0;
 }
@@ -67,8 +78,9 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
 	if (!ret)
-		ret = dat_file_bind(ucmd->file, ucmd->ia);
+		ret = dat_file_bind(ucmd->file, ucmd->ia, &ucmd->doorbell);
 	if (ret) {
+		dat_region_free(&ucmd->doorbell);
 		dat_ia_close(ucmd->ia);
 		dat_ia_put(ucmd->ia);
 	}
@@ -138,7 +150,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	struct dat_ia_close *arg = ucmd->arg;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs)) {
 		/* A parked poller may not have noticed that the device is gone. */
 		dat_poller_wake(&ucmd->file->poller);
@@ -164,7 +176,7 @@ int dat_cmd_poller_run(struct dat_ucmd *ucmd)
 {
 	struct dat_poller_run *arg = ucmd->arg;
 
-	return arg->rsvd ? -EINVAL : dat_poller_run(&ucmd->file->poller);
+	return arg->rsvd ? -EOPNOTSUPP : dat_poller_run(&ucmd->file->poller);
 }
 
 int dat_cmd_free(struct dat_ucmd *ucmd)
@@ -173,7 +185,9 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 	struct dat_obj *obj;
 	int ret;
 
-	if (arg->rsvd || !dat_obj_type_known(arg->type))
+	if (arg->rsvd || arg->type >= DAT_OBJ_LAST)
+		return -EOPNOTSUPP;
+	if (!dat_obj_type_known(arg->type))
 		return -EINVAL;
 	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
 	if (IS_ERR(obj))
@@ -211,8 +225,9 @@ int dat_cmd_pz_create(struct dat_ucmd *ucmd)
 
 static int lmr_check(const struct dat_lmr_create *arg)
 {
-	if (arg->priv & ~DAT_PRIV_ALL || !arg->length || arg->addr + arg->length < arg->addr ||
-	    arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
+	if (arg->priv & ~DAT_PRIV_ALL || arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
+		return -EOPNOTSUPP;
+	if (!arg->length || arg->addr + arg->length < arg->addr)
 		return -EINVAL;
 	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
@@ -285,7 +300,7 @@ int dat_cmd_rmr_create(struct dat_ucmd *ucmd)
 	struct dat_pz *pz;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
@@ -323,6 +338,8 @@ int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 	struct dat_rmr *rmr;
 	int ret;
 
+	if (arg->priv & ~DAT_PRIV_ALL)
+		return -EOPNOTSUPP;
 	if (arg->priv & ~(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ||
 	    !arg->lmr != !arg->length)
 		return -EINVAL;
@@ -405,8 +422,10 @@ int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
 	struct dat_srq *srq;
 	int ret;
 
-	if (dat_cmd_step(arg->step, arg->generation, &step) || !arg->max_recv ||
-	    arg->max_recv > ucmd->ia->dev->limits.max_srq_dto)
+	ret = dat_cmd_step(arg->step, arg->generation, &step);
+	if (ret)
+		return ret;
+	if (!arg->max_recv || arg->max_recv > ucmd->ia->dev->limits.max_srq_dto)
 		return -EINVAL;
 	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
 	if (IS_ERR(srq))
@@ -422,7 +441,9 @@ int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd)
 	struct dat_srq_set_lw *arg = ucmd->arg;
 	struct dat_srq *srq;
 
-	if (arg->rsvd || arg->low_watermark > DAT_MAX_DTO)
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	if (arg->low_watermark > DAT_MAX_DTO)
 		return -EINVAL;
 	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
 	if (IS_ERR(srq))

@@ -68,7 +68,9 @@ static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
 {
 	const struct dat_ep_attr attr = ep_attr(arg);
 
-	if (arg->rsvd || (arg->srq && arg->max_recv) || !dat_ep_attr_fits(ia, &attr))
+	if (arg->rsvd || (arg->recv_flags | arg->request_flags) & ~DAT_EP_FLAGS_ALL)
+		return -EOPNOTSUPP;
+	if ((arg->srq && arg->max_recv) || !dat_ep_attr_fits(ia, &attr))
 		return -EINVAL;
 	return 0;
 }
@@ -212,8 +214,9 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	if (dat_cmd_step(arg->step, arg->generation, &step))
-		return -EINVAL;
+	ret = dat_cmd_step(arg->step, arg->generation, &step);
+	if (ret)
+		return ret;
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
@@ -246,8 +249,9 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	if (!arg->conn_qual || !arg->timeout_us ||
-	    arg->pd_len > DAT_MAX_PD_REQUEST)
+	if (arg->qos & ~DAT_QOS_ALL)
+		return -EOPNOTSUPP;
+	if (!arg->conn_qual || !arg->timeout_us || arg->pd_len > DAT_MAX_PD_REQUEST)
 		return -EINVAL;
 	ret = addr_from_user(&dst, arg->addr, dat_qual_port(arg->conn_qual));
 	if (ret)
@@ -267,7 +271,7 @@ int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd)
 	int ret;
 
 	if (arg->rsvd || arg->flags & ~DAT_DISCONNECT_GRACEFUL)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
@@ -319,7 +323,7 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 	struct dat_psp *psp;
 
 	if (arg->flags & ~DAT_PSP_ONE_SHOT)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);

@@ -13,8 +13,9 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 	struct dat_evd_create *arg = ucmd->arg;
 	struct dat_evd *evd;
 
-	if (!arg->streams || arg->streams & ~DAT_STREAM_ALL || !arg->qlen ||
-	    arg->qlen > DAT_MAX_EVD_QLEN)
+	if (arg->streams & ~DAT_STREAM_ALL)
+		return -EOPNOTSUPP;
+	if (!arg->streams || !arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
 		return -EINVAL;
 	evd = dat_evd_create(ucmd->ia, arg->streams, arg->qlen, arg->user_data);
 	if (IS_ERR(evd))
@@ -53,7 +54,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	int ret = -EINVAL;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
@@ -70,7 +71,9 @@ int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 	struct dat_evd *evd;
 	int ret;
 
-	if (arg->rsvd || arg->spin_us > DAT_MAX_SPIN_US)
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	if (arg->spin_us > DAT_MAX_SPIN_US)
 		return -EINVAL;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
@@ -99,7 +102,7 @@ int dat_cmd_evd_set(struct dat_ucmd *ucmd)
 	struct dat_evd *evd;
 
 	if ((arg->flags | arg->mask) & ~(DAT_EVD_UNWAITABLE | DAT_EVD_DISABLED))
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
@@ -119,7 +122,7 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
 	int ret = 0;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
@@ -140,12 +143,12 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
  * @generation: generation to commit or cancel; must be 0 for a step that allocates
  * @step: result
  *
- * Return: 0, or -EINVAL.
+ * Return: 0; -EOPNOTSUPP if the step is unknown; -EINVAL.
  */
 int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 {
 	if (what > DAT_RING_CANCEL)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	step->what = what;
 	step->generation = generation;
 	return dat_step_makes(step) && generation ? -EINVAL : 0;
@@ -174,8 +177,12 @@ int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
 	struct dat_evd *evd;
 	int ret;
 
-	if (arg->rsvd || dat_cmd_step(arg->step, arg->generation, &step) || !arg->qlen ||
-	    arg->qlen > DAT_MAX_EVD_QLEN)
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	ret = dat_cmd_step(arg->step, arg->generation, &step);
+	if (ret)
+		return ret;
+	if (!arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
 		return -EINVAL;
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
@@ -219,7 +226,7 @@ int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 	int ret;
 
 	if (arg->flags & ~DAT_CNO_WATCH)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->id);
 	if (IS_ERR(cno))
 		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cno);
@@ -237,6 +244,8 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 	struct dat_obj *obj;
 	int ret;
 
+	if (arg->type >= DAT_OBJ_LAST)
+		return -EOPNOTSUPP;
 	if (!dat_obj_type_known(arg->type))
 		return -EINVAL;
 	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);

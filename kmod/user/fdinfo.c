@@ -13,7 +13,7 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	if (!ia)
 		return;
 	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,
-		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 64);
+		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 32);
 	dat_poller_show(m, &file->poller, READ_ONCE(ia->watched));
 	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
 		seq_printf(m, "%s:\tid=%u", dat_obj_ops(obj)->name, obj->id);

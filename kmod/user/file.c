@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /dev/dat: open, release, and the doorbell page. */
+/* /dev/dat: open, release, and the doorbell region. */
 #include <linux/bitops.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -17,7 +17,6 @@
 #include "user/file.h"
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
-#define BELL_LIMIT	XA_LIMIT(0, DAT_MAX_QUEUES - 1)
 
 static int dat_open(struct inode *inode, struct file *filp)
 {
@@ -34,9 +33,6 @@ static int dat_open(struct inode *inode, struct file *filp)
 		ret = PTR_ERR(file->inode);
 		goto err_free;
 	}
-	ret = dat_region_alloc(&file->doorbell, sizeof(struct dat_doorbell), true);
-	if (ret)
-		goto err_iput;
 	filp->f_mapping = file->inode->i_mapping;
 	mutex_init(&file->lock);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
@@ -47,8 +43,6 @@ static int dat_open(struct inode *inode, struct file *filp)
 	filp->private_data = file;
 	return 0;
 
-err_iput:
-	iput(file->inode);
 err_free:
 	kfree(file);
 	return ret;
@@ -91,18 +85,20 @@ static int dat_release(struct inode *inode, struct file *filp)
 }
 
 /**
- * dat_file_bind() - give a file its IA
+ * dat_file_bind() - give a file its IA and its doorbell region
  * @file: open file
  * @ia: open IA; the file takes over the caller's reference
+ * @doorbell: region, which the file takes over; empty on success
  *
- * Return: 0, or -EINVAL if the file has an IA already.
+ * Return: 0, or -EBUSY if the file has an IA already.
  */
-int dat_file_bind(struct dat_file *file, struct dat_ia *ia)
+int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *doorbell)
 {
-	int ret = -EINVAL;
+	int ret = -EBUSY;
 
 	mutex_lock(&file->lock);
 	if (!file->ia) {
+		swap(file->doorbell, *doorbell);
 		smp_store_release(&file->ia, ia);	/* for dat_file_ia() */
 		ret = 0;
 	}
@@ -112,17 +108,18 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia)
 
 static int file_add_bell(struct dat_file *file, struct dat_queue *q, unsigned long tag)
 {
+	struct xa_limit bits = XA_LIMIT(0, dat_doorbell_bits(&file->doorbell) - 1);
 	unsigned int word;
 	u32 bell;
 	int ret;
 
 	lockdep_assert_held(&file->lock);
-	ret = xa_alloc(&file->bells, &bell, xa_tag_pointer(q->obj, tag), BELL_LIMIT,
+	ret = xa_alloc(&file->bells, &bell, xa_tag_pointer(q->obj, tag), bits,
 		       GFP_KERNEL_ACCOUNT);
 	if (ret)
-		return -ENOMEM;
+		return ret == -EBUSY ? -ENOSPC : ret;
 	q->bell = bell;
-	word = bell / 64 + 1;
+	word = bell / 32 + 1;
 	if (word > file->words)
 		WRITE_ONCE(file->words, word);
 	return 0;
@@ -143,11 +140,11 @@ static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
 }
 
 /**
- * dat_file_add_bells() - allocate bits of the doorbell page for the queues of an object
+ * dat_file_add_bells() - allocate bits of the doorbell region for the queues of an object
  * @file: open file
  * @obj: published EP or SRQ; another thread may be freeing it
  *
- * Return: 0, -ENOMEM, or -ENOENT if @obj is being freed.
+ * Return: 0; -ENOMEM; -ENOSPC if no bit is free; -ENOENT if @obj is being freed.
  */
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -172,7 +169,7 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 }
 
 /**
- * dat_file_del_bells() - release the bits of the doorbell page that an object's queues have
+ * dat_file_del_bells() - release the bits of the doorbell region that an object's queues have
  * @file: open file
  * @obj: freed object of any type; dat_file_add_bells() rejects it from now on
  *
@@ -226,11 +223,11 @@ void dat_file_kick(struct dat_file *file)
 {
 	unsigned int words = READ_ONCE(file->words);
 	unsigned int i;
-	u64 bits;
+	u32 bits;
 
 	for (i = 0; i < words; i++) {
 		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
-			file_kick_one(file, i * 64 + __ffs64(bits));
+			file_kick_one(file, i * 32 + __ffs(bits));
 			/* One kick may have processed a full ring. */
 			cond_resched_tasks_rcu_qs();
 		}

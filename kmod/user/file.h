@@ -25,10 +25,10 @@
  *	does not wait for those of other files
  * @lock: protects the binding of @ia, @bells and the growth of @words
  * @ia: IA of the file; set once by dat_file_bind(), with release; constant afterwards
- * @doorbell: shared page with a struct dat_doorbell
- * @bells: objects, indexed by bit of the doorbell page; tag 1 marks an EP's receive queue
- * @words: number of words of the doorbell page that may have a bit set; only grows
- * @poller: opt-in poller of the doorbell page
+ * @doorbell: dirty bits of the queues, shared; allocated when @ia is set
+ * @bells: objects, indexed by bit of @doorbell; tag 1 marks an EP's receive queue
+ * @words: number of words of @doorbell that may have a bit set; only grows
+ * @poller: opt-in poller of @doorbell
  */
 struct dat_file {
 	struct mm_struct	*mm;
@@ -44,7 +44,7 @@ struct dat_file {
 
 int dat_file_init(void);
 void dat_file_exit(void);
-int dat_file_bind(struct dat_file *file, struct dat_ia *ia);
+int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *doorbell);
 void dat_file_close_ia(struct dat_file *file);
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj);
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj);
@@ -57,11 +57,17 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 	return smp_load_acquire(&file->ia);	/* pairs with dat_file_bind() */
 }
 
+/* Number of queues that the doorbell region has bits for. */
+static inline u32 dat_doorbell_bits(const struct dat_region *r)
+{
+	return min_t(u64, dat_mmap_size(r) * BITS_PER_BYTE, DAT_QUEUES_LIMIT);
+}
+
 /* ring.c */
 extern const struct dat_face dat_user_face;
 
 bool dat_doorbell_rung(const struct dat_region *r, unsigned int word);
-u64 dat_doorbell_take(struct dat_region *r, unsigned int word);
+u32 dat_doorbell_take(struct dat_region *r, unsigned int word);
 
 /* poller.c */
 extern const struct dat_poller_ops dat_file_poller_ops;
@@ -72,6 +78,7 @@ extern const struct dat_poller_ops dat_file_poller_ops;
  * struct dat_ucmd - an ioctl in progress
  * @file: open file that the caller used
  * @ia: IA of @file; NULL if the operation needs none
+ * @doorbell: doorbell region that the operation allocated for an IA that it opened
  * @arg: kernel copy of the argument
  * @ubuf: argument in user memory
  * @size: size of the argument that the caller passed, at most that of @arg
@@ -81,6 +88,7 @@ extern const struct dat_poller_ops dat_file_poller_ops;
 struct dat_ucmd {
 	struct dat_file	*file;
 	struct dat_ia	*ia;
+	struct dat_region doorbell;
 	void		*arg;
 	void __user	*ubuf;
 	u32		size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The poller of an open file of /dev/dat: it watches the doorbell page. */
+/* The poller of an open file of /dev/dat: it watches the doorbell region. */
 #include "core/dat.h"
 #include "user/file.h"
 

@@ -167,17 +167,17 @@ const struct dat_face dat_user_face = {
 /* Returns true if a bit of the word is set.  Clears none. */
 bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 {
-	const struct dat_doorbell *db = r->va;
+	const u32 *dirty = r->va;
 
-	return READ_ONCE(db->dirty[word]);
+	return READ_ONCE(dirty[word]);
 }
 
 /* Reads and clears one word of dirty bits.  A zero word is only read: xchg() costs a bus lock. */
-u64 dat_doorbell_take(struct dat_region *r, unsigned int word)
+u32 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
-	struct dat_doorbell *db = r->va;
+	u32 *dirty = r->va;
 
-	if (!READ_ONCE(db->dirty[word]))
+	if (!READ_ONCE(dirty[word]))
 		return 0;
-	return xchg(&db->dirty[word], 0);			/* (F) */
+	return xchg(&dirty[word], 0);				/* (F) */
 }

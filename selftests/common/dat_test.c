@@ -49,6 +49,7 @@ int t_open(struct t_file *f)
 	ret = t_ioctl(f->fd, DAT_IOC_IA_OPEN, &open_arg);
 	if (ret)
 		return ret;
+	f->max_queues = open_arg.max_queues;
 	f->info.size = sizeof(f->info);
 	ret = t_ioctl(f->fd, DAT_IOC_IA_QUERY, &f->info);
 	if (ret)
@@ -341,13 +342,28 @@ struct dat_rqe *t_rqe(struct t_queue *q)
 	return entry(q);
 }
 
+/* Set the dirty bit of a queue. */
+void t_ring(struct t_file *f, uint32_t bell)
+{
+	uint32_t *dirty = f->db.va;
+
+	__atomic_fetch_or(&dirty[bell / 32], 1U << (bell % 32), __ATOMIC_SEQ_CST);
+}
+
+/* Set the first dirty bits, @bells rounded up to whole words. */
+void t_ring_all(struct t_file *f, uint32_t bells)
+{
+	uint32_t *dirty = f->db.va, i;
+
+	for (i = 0; i < bells; i += 32)
+		__atomic_store_n(&dirty[i / 32], ~0U, __ATOMIC_SEQ_CST);
+}
+
 int t_push(struct t_queue *q)
 {
-	struct dat_doorbell *db = q->f->db.va;
-
 	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	__atomic_fetch_or(&db->dirty[q->bell / 64], 1ULL << (q->bell % 64), __ATOMIC_SEQ_CST);
+	t_ring(q->f, q->bell);
 	if (!(q->status->flags & DAT_QUEUE_NEED_KICK) ||
 	    (int32_t)(q->tail - q->status->kick_at) < 0)
 		return 0;

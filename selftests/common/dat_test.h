@@ -35,6 +35,7 @@ struct t_map {
 struct t_file {
 	int			fd;
 	struct dat_ia_query	info;
+	uint32_t		max_queues;
 	struct t_map		db;
 	pthread_t		poller;
 	pid_t			poller_of;	/* process that runs @poller; 0: no poller */
@@ -125,6 +126,8 @@ int t_accept(struct t_file *f, uint32_t cr, const struct t_ep *ep, const void *p
 int t_disconnect(struct t_file *f, const struct t_ep *ep, uint32_t flags);
 int t_reset(struct t_file *f, const struct t_ep *ep);
 int t_kick(struct t_file *f);
+void t_ring(struct t_file *f, uint32_t bell);
+void t_ring_all(struct t_file *f, uint32_t bells);
 int t_poller(struct t_file *f, uint32_t idle_us);
 
 /* t_event() returns 1 with an event in @eqe, or 0 if none comes within @ms. */

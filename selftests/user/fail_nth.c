@@ -571,7 +571,6 @@ static int post_quietly(struct world *w)
 {
 	struct t_queue *q = &w->link.ep[1].sq;
 	uint64_t addr = (uintptr_t)w->p.mem.va;
-	struct dat_doorbell *db = w->p.f.db.va;
 	struct dat_sqe *sqe = t_sqe(q);
 	int ret = t_recv(&w->link.ep[0].rq, 0, addr, w->p.mem.lkey, 64);
 
@@ -579,7 +578,7 @@ static int post_quietly(struct world *w)
 	sqe->num_sge = 1;
 	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) { addr, w->p.mem.lkey, 64 };
 	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);
-	__atomic_fetch_or(&db->dirty[q->bell / 64], 1ULL << (q->bell % 64), __ATOMIC_SEQ_CST);
+	t_ring(q->f, q->bell);
 	return ret;
 }
 

@@ -35,8 +35,8 @@ FIXTURE_TEARDOWN(reserved)
 		TH_LOG("%s", #__VA_ARGS__);					\
 } while (0)
 
-/* Expect @expr to fail with each bit that is not in @known. */
-#define EXPECT_UNKNOWN_BITS(known, CMD, ...) do {				\
+/* Expect @err of the call with each bit that is not in @known. */
+#define EXPECT_BITS(err, known, CMD, ...) do {					\
 	unsigned int _n;							\
 										\
 	for (_n = 0; _n < 32; _n++) {						\
@@ -47,12 +47,14 @@ FIXTURE_TEARDOWN(reserved)
 			continue;						\
 		_arg = __VA_ARGS__;						\
 		_arg.size = sizeof(_arg);					\
-		EXPECT_EQ(-EINVAL, t_ioctl(self->f.fd, DAT_IOC_##CMD, &_arg))	\
+		EXPECT_EQ(-(err), t_ioctl(self->f.fd, DAT_IOC_##CMD, &_arg))	\
 			TH_LOG("%s with bit %u", #__VA_ARGS__, _n);		\
 	}									\
 } while (0)
 
-TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
+#define EXPECT_UNKNOWN_BITS(known, CMD, ...) EXPECT_BITS(EOPNOTSUPP, known, CMD, __VA_ARGS__)
+
+TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 {
 	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
 	struct dat_ep_connect connect = {
@@ -77,35 +79,101 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EINVAL)
 			    .id = evd, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
 			    .id = evd, .qlen = 8, .rsvd = bit });
-	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
-			    .id = evd, .qlen = 8, .generation = bit });
-	EXPECT_UNKNOWN_BITS(0, SRQ_RESIZE, (struct dat_srq_resize) {
-			    .id = evd, .max_recv = 8, .generation = bit });
-	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
-			    .id = ep, .pz = pz, .generation = bit });
-	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
-			    .id = ep, .pz = pz, .step = DAT_RING_PREPARE, .generation = bit });
 	EXPECT_UNKNOWN_BITS(0, POLLER_RUN, (struct dat_poller_run) { .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, SRQ_SET_LW, (struct dat_srq_set_lw) { .id = evd, .rsvd = bit });
 }
 
-TEST(reserved_bits_of_IA_OPEN_are_EINVAL)
+/* Only DAT_RING_COMMIT and DAT_RING_CANCEL take a generation. */
+TEST_F(reserved, a_generation_for_a_step_without_one_is_EINVAL)
 {
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
-	struct dat_ia_open arg = { .size = sizeof(arg) };
-	int fd = open("/dev/dat", O_RDWR);
-	unsigned int n;
+	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
 
-	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
-	memcpy(arg.name, adapter.name, sizeof(arg.name));
-	for (n = 0; n < 32; n++) {
-		arg.rsvd = 1U << n;
-		EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("bit %u", n);
-	}
-	close(fd);
+	EXPECT_BITS(EINVAL, 0, EVD_RESIZE, (struct dat_evd_resize) {
+			    .id = evd, .qlen = 8, .generation = bit });
+	EXPECT_BITS(EINVAL, 0, SRQ_RESIZE, (struct dat_srq_resize) {
+			    .id = evd, .max_recv = 8, .generation = bit });
+	EXPECT_BITS(EINVAL, 0, EP_MODIFY, (struct dat_ep_modify) {
+			    .id = ep, .pz = pz, .generation = bit });
+	EXPECT_BITS(EINVAL, 0, EP_MODIFY, (struct dat_ep_modify) {
+			    .id = ep, .pz = pz, .step = DAT_RING_PREPARE, .generation = bit });
 }
 
-TEST_F(reserved, unknown_flags_are_EINVAL)
+/* A file without an IA, and the argument that would open one. */
+FIXTURE(unbound) {
+	struct dat_ia_open arg;
+	int fd;
+};
+
+FIXTURE_SETUP(unbound)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+
+	self->fd = open("/dev/dat", O_RDWR);
+	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_ADAPTER, &adapter));
+	self->arg.size = sizeof(self->arg);
+	memcpy(self->arg.name, adapter.name, sizeof(self->arg.name));
+}
+
+FIXTURE_TEARDOWN(unbound)
+{
+	close(self->fd);
+}
+
+TEST_F(unbound, flags_and_reserved_bits_of_IA_OPEN_are_EOPNOTSUPP)
+{
+	struct dat_ia_open arg;
+	unsigned int n;
+
+	for (n = 0; n < 32; n++) {
+		arg = self->arg, arg.rsvd = 1U << n;
+		EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("%u", n);
+		arg = self->arg, arg.flags = 1U << n;
+		EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("%u", n);
+	}
+}
+
+TEST_F(unbound, a_feature_that_the_kernel_lacks_is_EOPNOTSUPP)
+{
+	struct dat_abi abi = { .size = sizeof(abi) };
+	struct dat_ia_open arg;
+	unsigned int n;
+
+	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_ABI, &abi));
+	for (n = 0; n < 64; n++) {
+		if (abi.features >> n & 1)
+			continue;
+		arg = self->arg, arg.features = 1ULL << n;
+		EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("%u", n);
+	}
+	self->arg.features = abi.features;
+	EXPECT_EQ(0, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &self->arg));
+}
+
+TEST_F(unbound, the_doorbell_region_has_a_bit_for_each_queue_that_is_asked_for)
+{
+	self->arg.max_queues = 131072;
+	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &self->arg));
+	EXPECT_LE(131072, self->arg.max_queues);
+	EXPECT_LE(self->arg.max_queues, self->arg.doorbell_size * 8);
+}
+
+TEST_F(unbound, without_a_number_there_are_32768_queues)
+{
+	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &self->arg));
+	EXPECT_LE(32768, self->arg.max_queues);
+}
+
+TEST_F(unbound, more_than_196608_queues_are_EINVAL)
+{
+	self->arg.max_queues = 196609;
+	EXPECT_EQ(-EINVAL, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &self->arg));
+	self->arg.max_queues = ~0U;
+	EXPECT_EQ(-EINVAL, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &self->arg));
+	self->arg.max_queues = 196608;
+	EXPECT_EQ(0, t_ioctl(self->fd, DAT_IOC_IA_OPEN, &self->arg));
+}
+
+TEST_F(reserved, unknown_flags_are_EOPNOTSUPP)
 {
 	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
 
@@ -129,21 +197,46 @@ TEST_F(reserved, unknown_flags_are_EINVAL)
 			    .evd = evd, .flags = bit });
 	EXPECT_UNKNOWN_BITS(DAT_LMR_SHARED, LMR_CREATE, (struct dat_lmr_create) {
 			    .pz = pz, .addr = 4096, .length = 1, .flags = bit });
-	EXPECT_UNKNOWN_BITS(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE, RMR_BIND,
-			    (struct dat_rmr_bind) { .id = evd, .priv = bit });
+	EXPECT_UNKNOWN_BITS(T_PRIV_ALL, RMR_BIND, (struct dat_rmr_bind) {
+			    .id = evd, .priv = bit });
 	EXPECT_UNKNOWN_BITS(DAT_CNO_WATCH, CNO_WAIT, (struct dat_cno_wait) {
 			    .id = evd, .flags = bit });
-	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0, .qlen = 1 });
 }
 
-TEST_F(reserved, types_that_cannot_be_freed_are_EINVAL)
+TEST_F(reserved, unknown_steps_of_replacing_a_ring_are_EOPNOTSUPP)
+{
+	uint32_t evd = self->evd.id;
+
+	EXPECT_ERR(EOPNOTSUPP, EVD_RESIZE, (struct dat_evd_resize) {
+		   .id = evd, .qlen = 8, .step = 4 });
+	EXPECT_ERR(EOPNOTSUPP, SRQ_RESIZE, (struct dat_srq_resize) {
+		   .id = evd, .max_recv = 8, .step = 4 });
+	EXPECT_ERR(EOPNOTSUPP, EP_MODIFY, (struct dat_ep_modify) { .id = self->ep.id, .step = 4 });
+}
+
+/* Each is known elsewhere, so the kernel is not the reason. */
+TEST_F(reserved, values_that_do_not_fit_the_call_are_EINVAL)
+{
+	struct dat_ep_connect connect = {
+		.id = self->ep.id, .conn_qual = T_QUAL, .timeout_us = 1000,
+		.qos = DAT_QOS_CLASS_ECONOMY | DAT_QOS_CLASS_PREMIUM,
+	};
+
+	memcpy(connect.addr, self->f.info.addr, sizeof(connect.addr));
+	EXPECT_ERR(EINVAL, EP_CONNECT, connect);
+	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0, .qlen = 1 });
+	EXPECT_ERR(EINVAL, RMR_BIND, (struct dat_rmr_bind) {
+		   .id = self->evd.id, .priv = DAT_PRIV_LOCAL_READ });
+}
+
+TEST_F(reserved, types_that_cannot_be_freed_are_refused)
 {
 	uint32_t ep = self->ep.id;
 
 	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_NONE, .id = ep });
 	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = DAT_OBJ_IA, .id = ep });
-	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = T_OBJ_LAST, .id = ep });
-	EXPECT_ERR(EINVAL, FREE, (struct dat_free) { .type = ~0U, .id = ep });
+	EXPECT_ERR(EOPNOTSUPP, FREE, (struct dat_free) { .type = T_OBJ_LAST, .id = ep });
+	EXPECT_ERR(EOPNOTSUPP, FREE, (struct dat_free) { .type = ~0U, .id = ep });
 }
 
 TEST_F(reserved, counts_out_of_range_are_EINVAL)
@@ -163,9 +256,6 @@ TEST_F(reserved, counts_out_of_range_are_EINVAL)
 	EXPECT_ERR(EINVAL, EVD_POLL, (struct dat_evd_poll) { .id = evd, .spin_us = ~0U });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 0 });
 	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = ~0U });
-	EXPECT_ERR(EINVAL, EVD_RESIZE, (struct dat_evd_resize) { .id = evd, .qlen = 8, .step = 4 });
-	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd, .max_recv = 8, .step = 4 });
-	EXPECT_ERR(EINVAL, EP_MODIFY, (struct dat_ep_modify) { .id = self->ep.id, .step = 4 });
 	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd });
 	EXPECT_ERR(EINVAL, SRQ_RESIZE, (struct dat_srq_resize) { .id = evd, .max_recv = ~0U });
 	EXPECT_ERR(EINVAL, CR_HANDOFF, (struct dat_cr_handoff) { .id = evd });
@@ -243,12 +333,12 @@ TEST_F(reserved, connect_checks_its_argument)
 	EXPECT_EQ(0, self->ep.st->state);
 }
 
-TEST_F(reserved, second_IA_OPEN_is_EINVAL)
+TEST_F(reserved, second_IA_OPEN_is_EBUSY)
 {
 	struct dat_ia_open arg = { 0 };
 
 	strcpy((char *)arg.name, (char *)self->f.info.device);
-	EXPECT_ERR(EINVAL, IA_OPEN, arg);
+	EXPECT_ERR(EBUSY, IA_OPEN, arg);
 }
 
 TEST(unknown_adapters_are_ENOENT_and_endless_names_EINVAL)

@@ -221,10 +221,9 @@ static void *mapper(void *arg)
 static void *kicker(void *arg)
 {
 	FIXTURE_DATA(life) *self = arg;
-	struct dat_doorbell *db = self->p.f.db.va;
 
 	while (!stop) {
-		__atomic_store_n(&db->dirty[0], ~0ULL, __ATOMIC_RELAXED);
+		t_ring_all(&self->p.f, 64);
 		t_kick(&self->p.f);
 	}
 	return NULL;
@@ -281,6 +280,31 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 	/* The connection that took no part is unaffected. */
 	EXPECT_EQ(9, p->ep[0].st->state);
 	EXPECT_EQ(9, self->far_ep.st->state);
+}
+
+/* An EP has two queues, whose dirty bits are in the doorbell region. */
+TEST_F_TIMEOUT(life, eps_without_a_free_queue_are_ENOSPC, 300)
+{
+	struct dat_ep_create arg;
+	uint32_t first = 0, n;
+	int ret;
+
+	for (n = 0; n < self->p.f.max_queues; n++) {
+		arg = (struct dat_ep_create) {
+			.size = sizeof(arg), .pz = self->p.pz, .max_recv = 1, .max_request = 1,
+		};
+		ret = t_ioctl(self->p.f.fd, DAT_IOC_EP_CREATE, &arg);
+		if (ret)
+			break;
+		first = first ? first : arg.id;
+	}
+	/* The pair has two EPs of its own. */
+	EXPECT_EQ(-ENOSPC, ret);
+	EXPECT_EQ(self->p.f.max_queues / 2 - 2, n);
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, first));
+	arg.max_recv = 1;
+	arg.max_request = 1;
+	EXPECT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CREATE, &arg));
 }
 
 TEST_HARNESS_MAIN

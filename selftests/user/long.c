@@ -98,7 +98,6 @@ TEST_F_TIMEOUT(rings, receives_posted_before_the_connection_are_at_the_device, 6
 TEST_F_TIMEOUT(rings, receives_posted_at_once_all_get_to_the_device, 60)
 {
 	struct t_queue *rq = &self->ep[0].rq;
-	struct dat_doorbell *db = self->p.f.db.va;
 	int i;
 
 	ASSERT_EQ(0, connect_them(self));
@@ -107,7 +106,7 @@ TEST_F_TIMEOUT(rings, receives_posted_at_once_all_get_to_the_device, 60)
 		rq->tail++;
 	}
 	__atomic_store_n(rq->shared_tail, rq->tail, __ATOMIC_RELEASE);
-	__atomic_fetch_or(&db->dirty[rq->bell / 64], 1ULL << (rq->bell % 64), __ATOMIC_SEQ_CST);
+	t_ring(&self->p.f, rq->bell);
 	ASSERT_EQ(0, t_kick(&self->p.f));
 	for (i = 0; i < T_WAIT_MS && rq->status->head != rq->tail; i++)
 		usleep(1000);
@@ -119,10 +118,9 @@ static volatile int stop;
 static void *kicker(void *arg)
 {
 	struct t_pair *p = arg;
-	struct dat_doorbell *db = p->f.db.va;
 
 	while (!stop) {
-		__atomic_store_n(&db->dirty[0], ~0ULL, __ATOMIC_SEQ_CST);
+		t_ring_all(&p->f, 64);
 		t_kick(&p->f);
 	}
 	return NULL;
@@ -248,7 +246,6 @@ static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 /* A slice and more of invalid entries, and one kick for all. */
 TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 {
-	struct dat_doorbell *db = self->p.f.db.va;
 	struct t_srq srq;
 	int i;
 
@@ -261,8 +258,7 @@ TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 		srq.rq.tail++;
 	}
 	__atomic_store_n(srq.rq.shared_tail, srq.rq.tail, __ATOMIC_RELEASE);
-	__atomic_fetch_or(&db->dirty[srq.rq.bell / 64], 1ULL << (srq.rq.bell % 64),
-			  __ATOMIC_SEQ_CST);
+	t_ring(&self->p.f, srq.rq.bell);
 	ASSERT_EQ(0, t_kick(&self->p.f));
 	ASSERT_EQ(0, connect_them(self));
 	for (i = 0; i < 16; i++)

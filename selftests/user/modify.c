@@ -257,12 +257,9 @@ static volatile int stop;
 static void *kicker(void *arg)
 {
 	struct t_file *f = arg;
-	struct dat_doorbell *db = f->db.va;
-	int i;
 
 	while (!stop) {
-		for (i = 0; i < 2; i++)
-			__atomic_store_n(&db->dirty[i], ~0ULL, __ATOMIC_RELAXED);
+		t_ring_all(f, 128);
 		t_kick(f);
 	}
 	return NULL;

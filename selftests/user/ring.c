@@ -238,7 +238,6 @@ TEST_F_TIMEOUT(garbage, a_receive_with_more_segments_than_fit, 60)
 TEST_F_TIMEOUT(garbage, a_bad_sqe_among_good_ones, 60)
 {
 	struct t_pair *p = &self->p;
-	struct dat_doorbell *db = p->f.db.va;
 	struct dat_eqe eqe;
 	int i;
 
@@ -252,7 +251,7 @@ TEST_F_TIMEOUT(garbage, a_bad_sqe_among_good_ones, 60)
 		p->ep[1].sq.tail++;
 	}
 	p->ep[1].sq.tail--;
-	db->dirty[p->ep[1].sq.bell / 64] |= 1ULL << (p->ep[1].sq.bell % 64);
+	t_ring(&p->f, p->ep[1].sq.bell);
 	t_push(&p->ep[1].sq);
 	t_kick(&p->f);
 	for (i = 0; i < 8; i++) {
@@ -307,9 +306,9 @@ TEST_F_TIMEOUT(garbage, a_wild_event_head, 60)
 
 TEST_F_TIMEOUT(garbage, every_doorbell_bit, 60)
 {
-	memset(self->p.f.db.va, 0xff, sizeof(struct dat_doorbell));
+	memset(self->p.f.db.va, 0xff, self->p.f.db.size);
 	EXPECT_EQ(0, t_kick(&self->p.f));
-	memset(self->p.f.db.va, 0xff, sizeof(struct dat_doorbell));
+	memset(self->p.f.db.va, 0xff, self->p.f.db.size);
 	EXPECT_EQ(0, t_kick(&self->p.f));
 }
 
@@ -374,9 +373,7 @@ TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 		for (i = 0; i < 3; i++)
 			ASSERT_EQ(0, pthread_create(&thread[i], NULL, scribble, maps[i]));
 		for (i = 0; i < 500; i++) {
-			struct dat_doorbell *db = p->f.db.va;
-
-			__atomic_store_n(&db->dirty[0], 0xf, __ATOMIC_RELAXED);
+			t_ring_all(&p->f, 4);
 			t_kick(&p->f);
 		}
 		stop = 1;

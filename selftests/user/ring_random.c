@@ -238,12 +238,12 @@ TEST_F_TIMEOUT(random, tails, 400)
 
 TEST_F_TIMEOUT(random, doorbells, 120)
 {
-	uint64_t *dirty = self->p.f.db.va;
+	uint32_t *dirty = self->p.f.db.va, words = self->p.f.db.size / sizeof(*dirty);
 	int round, i;
 
 	for (round = 0; round < 100; round++) {
 		for (i = 0; i < 64; i++)
-			dirty[rnd() % (DAT_MAX_QUEUES / 64)] = (uint64_t)rnd() << 32 | rnd();
+			dirty[rnd() % words] = rnd();
 		ASSERT_EQ(0, t_kick(&self->p.f));
 	}
 	ASSERT_EQ(0, t_link_works(&self->p, &self->neighbour));

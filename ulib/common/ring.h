@@ -25,7 +25,7 @@
  * @entries: entries, in the submit region
  * @shared_tail: tail that the driver reads, in the submit region
  * @status: status of the queue, in the status region
- * @dirty: word of the doorbell page that holds the bit of the queue
+ * @dirty: word of the doorbell region that holds the bit of the queue
  * @bit: mask of the queue in @dirty
  */
 struct du_queue {
@@ -37,19 +37,19 @@ struct du_queue {
 	char				*entries;
 	uint32_t			*shared_tail;
 	const struct dat_queue_status	*status;
-	__u64				*dirty;
-	uint64_t			bit;
+	__u32				*dirty;
+	uint32_t			bit;
 };
 
 /* Set the fields that stay when the ring is replaced; du_queue_move() sets the others. */
-static inline void du_queue_init(struct du_queue *q, int fd, struct dat_doorbell *db,
+static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell,
 				 uint32_t bell, uint32_t shift, int single)
 {
 	q->lock.single = single;
 	q->fd = fd;
 	q->shift = shift;
-	q->dirty = &db->dirty[bell / 64];
-	q->bit = 1ULL << (bell % 64);
+	q->dirty = &doorbell[bell / 32];
+	q->bit = 1U << (bell % 32);
 }
 
 static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,

@@ -42,6 +42,9 @@ static void explain_missing(const char *name)
 	du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is", name);
 }
 
+/* Queues of 65,536 EPs and as many SRQs; their dirty bits take 24 KiB. */
+#define MAX_QUEUES	196608
+
 static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg) };
@@ -51,6 +54,7 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 		return open_error(ENOENT, device);
 	strcpy((char *)arg.name, device);
 	arg.user_data = (uintptr_t)ia;
+	arg.max_queues = MAX_QUEUES;
 	ret = du_ioctl(ia->fd, DAT_IOC_IA_OPEN, &arg);
 	if (ret)
 		return open_error(-ret, device);

@@ -97,7 +97,7 @@ struct udat_lmr_chunk {
  * @single: opened for a program without threads; constant
  * @agents: the library has started a thread that calls CNO agents
  * @info: limits and identity; constant
- * @doorbell: doorbell page
+ * @doorbell: doorbell region
  * @async_evd: async EVD of this IA or NULL; constant
  * @own_async: open has created @async_evd, and close frees it
  * @feed_lock: serializes objects whose streams begin to feed EVDs

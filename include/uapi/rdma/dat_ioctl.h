@@ -16,9 +16,10 @@
  *   ENOTTY        unknown ioctl number
  *   E2BIG         the excess of a longer structure is not zero, or the structure is
  *                 larger than a page
- *   EINVAL        size too small; a reserved field, a flag, a count or an address
- *                 is out of range; an IA was already opened, or not yet
- *   EOPNOTSUPP    the adapter or this version does not support a known value
+ *   EINVAL        size too small; a count or an address is out of range; no IA was
+ *                 opened yet
+ *   EOPNOTSUPP    the kernel does not know a flag or another value, or a reserved field
+ *                 isn't 0; the adapter does not support a known value
  *   ENOENT        no object of the required type has this id; no such adapter
  *   EFAULT        the argument, or memory to be registered, is not accessible, or
  *                 not writable although a write privilege was asked for
@@ -27,8 +28,8 @@
  *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing; an
  *                 LMR that lacks a privilege
  *   EXDEV         objects that must share a protection zone don't
- *   EBUSY         the object is in use, or another thread waits on the EVD or is the
- *                 poller
+ *   EBUSY         the object is in use; another thread waits on the EVD or is the
+ *                 poller; the file has an IA
  *   EISCONN       the state of the EP, or the content of a queue, forbids it
  *   EEXIST        the cookie stands for other memory
  *   EADDRINUSE    the connection qualifier is taken
@@ -36,7 +37,7 @@
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
  *                 peer
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
- *   ENOSPC        the event ring is full (software events only)
+ *   ENOSPC        the event ring is full (software events only); no queue of the file is free
  *   EAGAIN        there is no event, and the call doesn't sleep for one
  *   ETIMEDOUT     the deadline has passed
  *   EINTR         a signal handler ran; nothing was consumed
@@ -122,7 +123,7 @@ enum {
  * struct dat_abi - version of the interface
  * @size: of this structure
  * @version: out: DAT_ABI_VERSION
- * @features: out: bits to be defined; 0
+ * @features: out: bits to be defined; 0 today
  *
  * Needs no IA.
  */
@@ -157,22 +158,30 @@ struct dat_adapter {
 /**
  * struct dat_ia_open - bind this file to an adapter; once per file
  * @size: of this structure
- * @rsvd: 0
+ * @flags: bits to be defined; 0
  * @name: IA name, NUL-terminated
  * @user_data: owner of the IA's async events
- * @doorbell_offset: out: where to mmap the doorbell page
+ * @doorbell_offset: out: where to mmap the doorbell region
  * @doorbell_size: out: bytes to mmap
+ * @features: features that the caller needs, of dat_abi.features
+ * @max_queues: queues wanted, at most 196,608; 0: 32,768; out: queues given, at least as many.
+ *	An EP has two queues, an SRQ one
+ * @rsvd: 0
  *
  * ENOENT: no such adapter in this network namespace.  EOPNOTSUPP: its driver
- * can't register user memory for a kernel consumer.
+ * can't register user memory for a kernel consumer, or the kernel lacks a feature.
+ * EBUSY: the file has an IA.
  */
 struct dat_ia_open {
 	__u32 size;
-	__u32 rsvd;
+	__u32 flags;
 	__u8  name[DAT_NAME_SIZE];
 	__u64 user_data;
 	__u64 doorbell_offset;
 	__u64 doorbell_size;
+	__u64 features;
+	__u32 max_queues;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_IA_OPEN		DAT_IOC(IA_OPEN)
@@ -641,7 +650,7 @@ struct dat_fd {
  * @max_iov: segments per buffer
  * @user_data: owner value of async events about this SRQ
  * @id: out
- * @queue: out: bit in the doorbell page
+ * @queue: out: bit in the doorbell region
  * @submit_offset: out: mmap offset of struct dat_submit and the RQEs
  * @submit_size: out
  * @status_offset: out: mmap offset of struct dat_status
@@ -742,8 +751,8 @@ struct dat_srq_set_lw {
  * @request_flags: DAT_COMPLETION_FLAGS of requests
  * @user_data: owner value of this EP's events
  * @id: out
- * @sq_queue: out: bit of the send queue in the doorbell page
- * @rq_queue: out: bit of the receive queue in the doorbell page
+ * @sq_queue: out: bit of the send queue in the doorbell region
+ * @rq_queue: out: bit of the receive queue in the doorbell region
  * @rsvd: 0
  * @submit_offset: out: mmap offset of struct dat_submit, SQEs and RQEs
  * @submit_size: out
@@ -864,7 +873,7 @@ enum dat_qos_class {
  * @conn_qual: qualifier of the peer's service point, not 0; see struct dat_psp_create
  * @timeout_us: microseconds until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER: the transport decides
  * @pd_len: bytes of private data
- * @qos: 0 or enum dat_qos_class: the connection's type of service; EINVAL: another value
+ * @qos: 0 or enum dat_qos_class: the connection's type of service; EINVAL: several classes
  * @pd: private data
  *
  * Exactly one connection event follows.
@@ -1096,13 +1105,16 @@ DAT_RING_OFFSET(dat_adapter, index, 4);
 DAT_RING_OFFSET(dat_adapter, name, 8);
 DAT_RING_OFFSET(dat_adapter, port, 80);
 DAT_RING_OFFSET(dat_adapter, active, 84);
-DAT_RING_ASSERT(sizeof(struct dat_ia_open) == 104);
+DAT_RING_ASSERT(sizeof(struct dat_ia_open) == 120);
 DAT_RING_OFFSET(dat_ia_open, size, 0);
-DAT_RING_OFFSET(dat_ia_open, rsvd, 4);
+DAT_RING_OFFSET(dat_ia_open, flags, 4);
 DAT_RING_OFFSET(dat_ia_open, name, 8);
 DAT_RING_OFFSET(dat_ia_open, user_data, 80);
 DAT_RING_OFFSET(dat_ia_open, doorbell_offset, 88);
 DAT_RING_OFFSET(dat_ia_open, doorbell_size, 96);
+DAT_RING_OFFSET(dat_ia_open, features, 104);
+DAT_RING_OFFSET(dat_ia_open, max_queues, 112);
+DAT_RING_OFFSET(dat_ia_open, rsvd, 116);
 DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 224);
 DAT_RING_OFFSET(dat_ia_query, size, 0);
 DAT_RING_OFFSET(dat_ia_query, addr_len, 4);

@@ -2,17 +2,21 @@
 /*
  * Shared pages of /dev/dat: queue entries, event entries, indices, doorbells.
  *
- * Every page has one writer.  Pages that the process writes are mapped read-write.
- * The kernel does not trust them: it fetches an entry once into private memory and
- * checks the copy.  Pages that the kernel writes are mapped read-only, and the
- * kernel never reads them back.
+ * Pages that the process writes are mapped read-write.  The kernel does not trust them:
+ * it fetches an entry once into private memory and checks the copy.  It writes to one of
+ * them, the doorbell region, where it clears dirty bits with an atomic exchange.  Pages
+ * that the kernel writes are mapped read-only, and the kernel never reads them back.
  *
  *   object   process writes ("submit" region)     kernel writes ("status" region)
  *   ------   ----------------------------------   -------------------------------
- *   file     struct dat_doorbell                  -
+ *   file     dirty bits                           -
  *   EP       struct dat_submit, SQEs, RQEs        struct dat_status
  *   SRQ      struct dat_submit, RQEs              struct dat_status
  *   EVD      struct dat_evd_head                  struct dat_evd_status, events
+ *
+ * The doorbell region is an array of __u32, with a dirty bit for each queue: bit (n % 32)
+ * of word (n / 32) is that of queue n, as creation returned it.  DAT_IOC_IA_OPEN returns
+ * the number of queues.
  *
  * Indices are free-running 32-bit counters; "index & (entries - 1)" is the slot
  * and "producer - consumer" is the fill level, also across the wrap at 2^32.
@@ -338,17 +342,6 @@ struct dat_evd_head {
 	__u32 rsvd[15];
 };
 
-/* Largest number of queues of a file; also the bits of its dirty bitmap. */
-#define DAT_MAX_QUEUES		32768
-
-/**
- * struct dat_doorbell - the doorbell page
- * @dirty: bit (n % 64) of word (n / 64) belongs to queue n, as returned at creation
- */
-struct dat_doorbell {
-	__u64 dirty[DAT_MAX_QUEUES / 64];
-};
-
 /* The layout is fixed: a change of it fails to compile. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define DAT_RING_ASSERT(cond) static_assert(cond, #cond)
@@ -419,7 +412,5 @@ DAT_RING_OFFSET(dat_evd_status, rsvd, 8);
 DAT_RING_ASSERT(sizeof(struct dat_evd_head) == 64);
 DAT_RING_OFFSET(dat_evd_head, head, 0);
 DAT_RING_OFFSET(dat_evd_head, rsvd, 4);
-DAT_RING_ASSERT(sizeof(struct dat_doorbell) == 4096);
-DAT_RING_OFFSET(dat_doorbell, dirty, 0);
 
 #endif /* _UAPI_RDMA_DAT_RING_H */
