@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ports of socket addresses, and of connection qualifiers. */
+/* Sizes and ports of socket addresses, and ports of connection qualifiers. */
 #ifndef _DAT_ADDR_H
 #define _DAT_ADDR_H
 
 #include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/math64.h>
 #include <linux/socket.h>
+
+/* Returns the size of an IPv4 or IPv6 address, or 0 for another family. */
+static inline u32 dat_addr_len(const struct sockaddr_storage *ss)
+{
+	switch (ss->ss_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
 
 static inline u16 dat_addr_port(const struct sockaddr_storage *ss)
 {

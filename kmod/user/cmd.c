@@ -6,10 +6,12 @@
  * fills in the answer.  Limits of the adapter are checked here once, so the object
  * layer can take them for granted.
  */
+#include <linux/bits.h>
 #include <linux/cpumask.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include "core/addr.h"
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/evd.h"
@@ -106,20 +108,19 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->max_pd_reply = DAT_MAX_PD_REPLY;
 	arg->max_message_size = ia->msg_max;
 	arg->max_lmr_size = limits->max_mr_size;
+	arg->ops = GENMASK_ULL(DAT_OP_LAST - 1, DAT_OP_SEND);
+	arg->sqe_flags = DAT_SQE_FLAGS_ALL;
+	arg->num_comp_vectors = 1;
 }
 
-/* Copies an IPv4 or IPv6 address to @to, which has room for the longer of the two. */
-static u32 addr_to_user(u8 *to, size_t len, const struct sockaddr_storage *ss)
+/* Copies an address, and zeros behind it.  Returns its length, 0 if there is none. */
+u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss)
 {
-	size_t n = 0;
+	u32 len = dat_addr_len(ss);
 
-	if (ss->ss_family == AF_INET)
-		n = sizeof(struct sockaddr_in);
-	else if (ss->ss_family == AF_INET6)
-		n = sizeof(struct sockaddr_in6);
-	memset(to, 0, len);
-	memcpy(to, ss, n);
-	return n;
+	memset(to, 0, DAT_ADDR_SIZE);
+	memcpy(to, ss, len);
+	return len;
 }
 
 int dat_cmd_ia_query(struct dat_ucmd *ucmd)
@@ -132,7 +133,7 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 	memset(arg, 0, sizeof(*arg));
 	arg->size = ucmd->size;
 	dat_dev_addr(ia, AF_UNSPEC, &addr);
-	arg->addr_len = addr_to_user(arg->addr, sizeof(arg->addr), &addr);
+	arg->addr_len = dat_cmd_addr(arg->addr, &addr);
 	ia->dev->ops->name(ia->dev, arg->device, sizeof(arg->device));
 	strscpy(arg->fw, limits->fw, sizeof(arg->fw));
 	arg->vendor_id = limits->vendor_id;

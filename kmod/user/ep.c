@@ -228,17 +228,17 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-static int addr_from_user(struct sockaddr_storage *ss, const u8 *from, u16 port)
+static int addr_from_user(struct sockaddr_storage *ss, const struct dat_ep_connect *arg)
 {
 	memset(ss, 0, sizeof(*ss));
-	memcpy(&ss->ss_family, from, sizeof(ss->ss_family));
-	if (ss->ss_family == AF_INET)
-		memcpy(ss, from, sizeof(struct sockaddr_in));
-	else if (ss->ss_family == AF_INET6)
-		memcpy(ss, from, sizeof(struct sockaddr_in6));
-	else
+	if (arg->addr_len < sizeof(ss->ss_family) || arg->addr_len > sizeof(arg->addr))
+		return -EINVAL;
+	memcpy(ss, arg->addr, arg->addr_len);
+	if (!dat_addr_len(ss))
 		return -EAFNOSUPPORT;
-	dat_addr_set_port(ss, port);
+	if (arg->addr_len != dat_addr_len(ss))
+		return -EINVAL;
+	dat_addr_set_port(ss, dat_qual_port(arg->conn_qual));
 	return 0;
 }
 
@@ -249,11 +249,11 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	if (arg->qos & ~DAT_QOS_ALL)
+	if (arg->rsvd || arg->qos & ~DAT_QOS_ALL)
 		return -EOPNOTSUPP;
 	if (!arg->conn_qual || !arg->timeout_us || arg->pd_len > DAT_MAX_PD_REQUEST)
 		return -EINVAL;
-	ret = addr_from_user(&dst, arg->addr, dat_qual_port(arg->conn_qual));
+	ret = addr_from_user(&dst, arg);
 	if (ret)
 		return ret;
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
@@ -298,8 +298,6 @@ int dat_cmd_ep_query(struct dat_ucmd *ucmd)
 	struct dat_ep_query *arg = ucmd->arg;
 	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 
-	BUILD_BUG_ON(sizeof(arg->local) < sizeof(struct sockaddr_in6));
-
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	arg->rsvd = 0;
@@ -309,8 +307,8 @@ int dat_cmd_ep_query(struct dat_ucmd *ucmd)
 	arg->read_out = ep->read_out;
 	arg->local_port = dat_addr_port(&ep->local);
 	arg->remote_port = dat_addr_port(&ep->remote);
-	memcpy(arg->local, &ep->local, sizeof(arg->local));
-	memcpy(arg->remote, &ep->remote, sizeof(arg->remote));
+	arg->local_len = dat_cmd_addr(arg->local, &ep->local);
+	arg->remote_len = dat_cmd_addr(arg->remote, &ep->remote);
 	spin_unlock_bh(&ep->lock);
 	dat_obj_put(&ep->obj);
 	return 0;
@@ -345,7 +343,8 @@ int dat_cmd_cr_query(struct dat_ucmd *ucmd)
 
 	if (IS_ERR(cr))
 		return PTR_ERR(cr);
-	memcpy(arg->remote, &cr->remote, sizeof(arg->remote));
+	arg->rsvd = 0;
+	arg->remote_len = dat_cmd_addr(arg->remote, &cr->remote);
 	arg->remote_port = dat_addr_port(&cr->remote);
 	arg->pd_len = cr->pd_len;
 	memcpy(arg->pd, cr->pd, sizeof(arg->pd));

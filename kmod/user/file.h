@@ -99,6 +99,7 @@ struct dat_ucmd {
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 /* cmd.c */
+u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss);
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_abi(struct dat_ucmd *ucmd);

@@ -240,6 +240,7 @@ int t_connect(struct t_file *f, const struct t_ep *ep, uint64_t qual, const void
 	};
 
 	memcpy(arg.addr, f->info.addr, sizeof(arg.addr));
+	arg.addr_len = f->info.addr_len;
 	if (pd_len)
 		memcpy(arg.pd, pd, pd_len);
 	return t_ioctl(f->fd, DAT_IOC_EP_CONNECT, &arg);

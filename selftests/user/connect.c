@@ -2,6 +2,7 @@
 /* Connections: how they start and end, and which events report that. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,6 +55,7 @@ TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CR_QUERY, &q));
 	EXPECT_EQ(sizeof(request), q.pd_len);
 	EXPECT_EQ(0, memcmp(request, q.pd, sizeof(request)));
+	EXPECT_EQ(sizeof(struct sockaddr_in), q.remote_len);
 	EXPECT_EQ(0, memcmp(q.remote + 4, p->f.info.addr + 4, 4));
 	EXPECT_NE(0, q.remote_port);
 	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], reply, sizeof(reply)));
@@ -64,6 +66,22 @@ TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
 	/* The accepting side receives no private data. */
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(0, eqe.len);
+}
+
+TEST_F_TIMEOUT(connect, an_ep_has_addresses_while_it_is_connected, 60)
+{
+	struct dat_ep_query q = { .size = sizeof(q), .id = self->p.ep[1].id };
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_QUERY, &q));
+	EXPECT_EQ(0, q.local_len);
+	EXPECT_EQ(0, q.remote_len);
+	ASSERT_EQ(0, t_pair_connect(p));
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_QUERY, &q));
+	EXPECT_EQ(sizeof(struct sockaddr_in), q.local_len);
+	EXPECT_EQ(sizeof(struct sockaddr_in), q.remote_len);
+	EXPECT_EQ(0, memcmp(q.local + 4, p->f.info.addr + 4, 4));
+	EXPECT_EQ(0, memcmp(q.remote + 4, p->f.info.addr + 4, 4));
 }
 
 TEST_F_TIMEOUT(connect, reject_is_PEER_REJECTED, 60)
@@ -127,6 +145,7 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there_is_UNREACHABLE, 60)
 	};
 
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
+	arg.addr_len = self->p.f.info.addr_len;
 	arg.addr[7] ^= 0x55;
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_UNREACHABLE);
@@ -141,6 +160,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 
 	/* The request is unanswered in the other side's queue. */
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
+	arg.addr_len = self->p.f.info.addr_len;
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_TIMED_OUT);
 	EXPECT_EQ(11, self->p.ep[1].st->state);
@@ -157,6 +177,7 @@ TEST_F_TIMEOUT(connect, accepting_a_request_that_was_given_up_is_ACCEPT_ERROR, 1
 	struct dat_eqe eqe;
 
 	memcpy(arg.addr, p->f.info.addr, sizeof(arg.addr));
+	arg.addr_len = p->f.info.addr_len;
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_CONNECT, &arg));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_TIMED_OUT);

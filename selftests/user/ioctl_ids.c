@@ -71,6 +71,7 @@ static void expect_enoent_of_connections(struct __test_metadata *_metadata,
 	};
 
 	memcpy(connect.addr, self->f.info.addr, sizeof(connect.addr));
+	connect.addr_len = self->f.info.addr_len;
 	EXPECT_ERR(ENOENT, EP_CONNECT, connect);
 	EXPECT_ERR(ENOENT, EP_DISCONNECT, (struct dat_ep_disconnect) { .id = bad });
 	EXPECT_ERR(ENOENT, EP_RESET, (struct dat_ep_reset) { .id = bad });

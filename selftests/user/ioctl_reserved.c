@@ -62,6 +62,7 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 	};
 
 	memcpy(connect.addr, self->f.info.addr, sizeof(connect.addr));
+	connect.addr_len = self->f.info.addr_len;
 	EXPECT_UNKNOWN_BITS(0, FREE, (struct dat_free) {
 			    .type = DAT_OBJ_EP, .id = ep, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, IA_CLOSE, (struct dat_ia_close) { .rsvd = bit });
@@ -70,6 +71,8 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 	EXPECT_UNKNOWN_BITS(0, EVD_POLL, (struct dat_evd_poll) { .id = evd, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_CREATE, (struct dat_ep_create) { .pz = pz, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0xf, EP_CONNECT, (connect.qos = bit, connect));
+	connect.qos = 0;
+	EXPECT_UNKNOWN_BITS(0, EP_CONNECT, (connect.rsvd = bit, connect));
 	EXPECT_UNKNOWN_BITS(0, EP_DISCONNECT, (struct dat_ep_disconnect) {
 			    .id = ep, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, LMR_CREATE, (struct dat_lmr_create) {
@@ -223,6 +226,7 @@ TEST_F(reserved, values_that_do_not_fit_the_call_are_EINVAL)
 	};
 
 	memcpy(connect.addr, self->f.info.addr, sizeof(connect.addr));
+	connect.addr_len = self->f.info.addr_len;
 	EXPECT_ERR(EINVAL, EP_CONNECT, connect);
 	EXPECT_ERR(EINVAL, EVD_CREATE, (struct dat_evd_create) { .streams = 0, .qlen = 1 });
 	EXPECT_ERR(EINVAL, RMR_BIND, (struct dat_rmr_bind) {
@@ -315,8 +319,10 @@ TEST_F(reserved, connect_checks_its_argument)
 	struct dat_ep_connect good = {
 		.id = self->ep.id, .conn_qual = T_QUAL, .timeout_us = 1000,
 	}, arg;
+	uint32_t len;
 
 	memcpy(good.addr, self->f.info.addr, sizeof(good.addr));
+	good.addr_len = self->f.info.addr_len;
 	arg = good, arg.conn_qual = 0;
 	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
 	arg = good, arg.timeout_us = 0;
@@ -324,6 +330,14 @@ TEST_F(reserved, connect_checks_its_argument)
 	arg = good, arg.pd_len = self->f.info.max_pd_request + 1;
 	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
 	arg = good, arg.pd_len = ~0U;
+	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	for (len = 0; len < 256; len++) {
+		if (len == good.addr_len)
+			continue;
+		arg = good, arg.addr_len = len;
+		EXPECT_ERR(EINVAL, EP_CONNECT, arg);
+	}
+	arg = good, arg.addr_len = ~0U;
 	EXPECT_ERR(EINVAL, EP_CONNECT, arg);
 	arg = good, memset(arg.addr, 0xff, 2);
 	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);

@@ -535,11 +535,11 @@ static DAT_RETURN ep_connect(struct udat_ep *ep, const struct connect *c)
 	struct dat_ep_connect arg = {
 		.size = sizeof(arg), .id = ep->obj.id, .conn_qual = ep->target_qual,
 		.timeout_us = c->timeout == DAT_TIMEOUT_INFINITE ? DAT_WAIT_FOREVER : c->timeout,
-		.pd_len = c->pd_size, .qos = c->qos,
+		.addr_len = ep->target_len, .pd_len = c->pd_size, .qos = c->qos,
 	};
 	int ret;
 
-	memcpy(arg.addr, ep->target, sizeof(arg.addr));
+	memcpy(arg.addr, ep->target, ep->target_len);
 	if (c->pd_size)
 		memcpy(arg.pd, c->pd, c->pd_size);
 	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_CONNECT, &arg);
@@ -576,10 +576,9 @@ UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (udat_ep_state(ep) != DAT_EP_STATE_UNCONNECTED)
 		return udat_state_error(udat_ep_state(ep));
-	memset(ep->target, 0, sizeof(ep->target));
-	memcpy(ep->target, remote_ia_address,
-	       remote_ia_address->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
-							 sizeof(struct sockaddr_in6));
+	ep->target_len = remote_ia_address->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+								   sizeof(struct sockaddr_in6);
+	memcpy(ep->target, remote_ia_address, ep->target_len);
 	ep->target_qual = remote_conn_qual;
 	return ep_connect(ep, &c);
 }
@@ -591,11 +590,13 @@ static int dup_target(struct udat_ep *dup, struct udat_ep *ep)
 	int ret;
 
 	memcpy(ep->target, dup->target, sizeof(ep->target));
+	ep->target_len = dup->target_len;
 	ep->target_qual = dup->target_qual;
 	if (dup->target_qual)
 		return 0;
 	ret = du_ioctl(dup->obj.ia->fd, DAT_IOC_EP_QUERY, &arg);
 	memcpy(ep->target, arg.remote, sizeof(ep->target));
+	ep->target_len = arg.remote_len;
 	ep->target_qual = arg.remote_port;
 	return ret;
 }

@@ -279,7 +279,7 @@ struct udat_srq {
  * @sq, @rq: queues; @rq is unused with an SRQ
  * @pd: private data of the peer, copied when its event is dequeued
  * @local, @remote: addresses that dat_ep_query() returns pointers to
- * @target, @target_qual: target of the last connect, for dat_ep_dup_connect()
+ * @target, @target_len, @target_qual: target of the last connect, for dat_ep_dup_connect()
  */
 struct udat_ep {
 	struct udat_obj		obj;
@@ -295,9 +295,10 @@ struct udat_ep {
 	struct du_queue		sq;
 	struct du_queue		rq;
 	uint8_t			pd[DAT_MAX_PRIVATE_DATA];
-	uint8_t			local[32];
-	uint8_t			remote[32];
-	uint8_t			target[32];
+	uint8_t			local[DAT_ADDR_SIZE];
+	uint8_t			remote[DAT_ADDR_SIZE];
+	uint8_t			target[DAT_ADDR_SIZE];
+	uint32_t		target_len;
 	DAT_CONN_QUAL		target_qual;
 };
 
@@ -336,7 +337,7 @@ struct udat_cr {
 	struct udat_ep	*ep;
 	int		ep_is_ours;
 	int		queried;
-	uint8_t		remote[32];
+	uint8_t		remote[DAT_ADDR_SIZE];
 	uint32_t	remote_port;
 	uint32_t	pd_len;
 	uint8_t		pd[DAT_MAX_PRIVATE_DATA];

@@ -59,6 +59,7 @@
 #define DAT_ABI_VERSION		1
 #define DAT_IOC_MAGIC		0xDA
 #define DAT_NAME_SIZE		72	/* IA name: <ibdev> or <ibdev>:<port> */
+#define DAT_ADDR_SIZE		64	/* of any socket address of an RDMA device */
 
 /* Types of objects. */
 enum dat_obj_type {
@@ -213,11 +214,16 @@ struct dat_ia_open {
  * @flags: 0x1: iWARP, the sink of an RDMA read needs remote write
  * @max_message_size: bytes of a send or RDMA operation
  * @max_lmr_size: bytes of a registration
+ * @ops: operations: bit n for the enum dat_op n
+ * @sqe_flags: enum dat_sqe_flags that an entry may have
+ * @caps: bits to be defined; 0 today
+ * @max_inline: bytes of inline data in an entry; 0: none
+ * @num_comp_vectors: the comp_vector of an EVD is below this
  */
 struct dat_ia_query {
 	__u32 size;
 	__u32 addr_len;
-	__u8  addr[32];
+	__u8  addr[DAT_ADDR_SIZE];
 	__u8  device[64];
 	__u8  fw[32];
 	__u32 vendor_id;
@@ -240,6 +246,11 @@ struct dat_ia_query {
 	__u32 flags;
 	__u64 max_message_size;
 	__u64 max_lmr_size;
+	__u64 ops;
+	__u64 sqe_flags;
+	__u64 caps;
+	__u32 max_inline;
+	__u32 num_comp_vectors;
 };
 
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
@@ -869,11 +880,13 @@ enum dat_qos_class {
  * struct dat_ep_connect - connect to a peer
  * @size: of this structure
  * @id: of the EP
- * @addr: struct sockaddr_in or sockaddr_in6 of the peer; its port is ignored
  * @conn_qual: qualifier of the peer's service point, not 0; see struct dat_psp_create
  * @timeout_us: microseconds until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER: the transport decides
+ * @addr_len: bytes of @addr: the size of its structure
  * @pd_len: bytes of private data
  * @qos: 0 or enum dat_qos_class: the connection's type of service; EINVAL: several classes
+ * @rsvd: 0
+ * @addr: struct sockaddr_in or sockaddr_in6 of the peer; its port is ignored
  * @pd: private data
  *
  * Exactly one connection event follows.
@@ -881,11 +894,13 @@ enum dat_qos_class {
 struct dat_ep_connect {
 	__u32 size;
 	__u32 id;
-	__u8  addr[32];
 	__u64 conn_qual;
 	__u64 timeout_us;
+	__u32 addr_len;
 	__u32 pd_len;
 	__u32 qos;
+	__u32 rsvd;
+	__u8  addr[DAT_ADDR_SIZE];
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
 
@@ -932,9 +947,11 @@ struct dat_ep_reset {
  * @remote_port: of the connection, 0 if none
  * @read_in: RDMA reads as target, as negotiated
  * @read_out: RDMA reads as originator, as negotiated
+ * @local_len: bytes valid in @local, 0 if none
+ * @remote_len: bytes valid in @remote, 0 if none
  * @rsvd: 0
  * @local: struct sockaddr_in or sockaddr_in6
- * @remote: struct sockaddr_in or sockaddr_in6, zero if none
+ * @remote: struct sockaddr_in or sockaddr_in6
  */
 struct dat_ep_query {
 	__u32 size;
@@ -944,9 +961,11 @@ struct dat_ep_query {
 	__u32 remote_port;
 	__u32 read_in;
 	__u32 read_out;
+	__u32 local_len;
+	__u32 remote_len;
 	__u32 rsvd;
-	__u8  local[32];
-	__u8  remote[32];
+	__u8  local[DAT_ADDR_SIZE];
+	__u8  remote[DAT_ADDR_SIZE];
 };
 
 #define DAT_IOC_EP_QUERY	DAT_IOC(EP_QUERY)
@@ -982,17 +1001,21 @@ struct dat_psp_create {
  * struct dat_cr_query - requester and private data, all out but the id
  * @size: of this structure
  * @id: of the CR
- * @remote: struct sockaddr_in or sockaddr_in6
+ * @remote_len: bytes valid in @remote
  * @remote_port: of the requester
  * @pd_len: bytes valid in @pd
+ * @rsvd: 0
+ * @remote: struct sockaddr_in or sockaddr_in6
  * @pd: private data
  */
 struct dat_cr_query {
 	__u32 size;
 	__u32 id;
-	__u8  remote[32];
+	__u32 remote_len;
 	__u32 remote_port;
 	__u32 pd_len;
+	__u32 rsvd;
+	__u8  remote[DAT_ADDR_SIZE];
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
 
@@ -1115,32 +1138,37 @@ DAT_RING_OFFSET(dat_ia_open, doorbell_size, 96);
 DAT_RING_OFFSET(dat_ia_open, features, 104);
 DAT_RING_OFFSET(dat_ia_open, max_queues, 112);
 DAT_RING_OFFSET(dat_ia_open, rsvd, 116);
-DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 224);
+DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 288);
 DAT_RING_OFFSET(dat_ia_query, size, 0);
 DAT_RING_OFFSET(dat_ia_query, addr_len, 4);
 DAT_RING_OFFSET(dat_ia_query, addr, 8);
-DAT_RING_OFFSET(dat_ia_query, device, 40);
-DAT_RING_OFFSET(dat_ia_query, fw, 104);
-DAT_RING_OFFSET(dat_ia_query, vendor_id, 136);
-DAT_RING_OFFSET(dat_ia_query, vendor_part_id, 140);
-DAT_RING_OFFSET(dat_ia_query, hw_ver, 144);
-DAT_RING_OFFSET(dat_ia_query, port, 148);
-DAT_RING_OFFSET(dat_ia_query, max_eps, 152);
-DAT_RING_OFFSET(dat_ia_query, max_dto_per_ep, 156);
-DAT_RING_OFFSET(dat_ia_query, max_evd_qlen, 160);
-DAT_RING_OFFSET(dat_ia_query, max_iov, 164);
-DAT_RING_OFFSET(dat_ia_query, max_iov_read, 168);
-DAT_RING_OFFSET(dat_ia_query, max_lmrs, 172);
-DAT_RING_OFFSET(dat_ia_query, max_pzs, 176);
-DAT_RING_OFFSET(dat_ia_query, max_srqs, 180);
-DAT_RING_OFFSET(dat_ia_query, max_recv_per_srq, 184);
-DAT_RING_OFFSET(dat_ia_query, max_rdma_read_in, 188);
-DAT_RING_OFFSET(dat_ia_query, max_rdma_read_out, 192);
-DAT_RING_OFFSET(dat_ia_query, max_pd_request, 196);
-DAT_RING_OFFSET(dat_ia_query, max_pd_reply, 200);
-DAT_RING_OFFSET(dat_ia_query, flags, 204);
-DAT_RING_OFFSET(dat_ia_query, max_message_size, 208);
-DAT_RING_OFFSET(dat_ia_query, max_lmr_size, 216);
+DAT_RING_OFFSET(dat_ia_query, device, 72);
+DAT_RING_OFFSET(dat_ia_query, fw, 136);
+DAT_RING_OFFSET(dat_ia_query, vendor_id, 168);
+DAT_RING_OFFSET(dat_ia_query, vendor_part_id, 172);
+DAT_RING_OFFSET(dat_ia_query, hw_ver, 176);
+DAT_RING_OFFSET(dat_ia_query, port, 180);
+DAT_RING_OFFSET(dat_ia_query, max_eps, 184);
+DAT_RING_OFFSET(dat_ia_query, max_dto_per_ep, 188);
+DAT_RING_OFFSET(dat_ia_query, max_evd_qlen, 192);
+DAT_RING_OFFSET(dat_ia_query, max_iov, 196);
+DAT_RING_OFFSET(dat_ia_query, max_iov_read, 200);
+DAT_RING_OFFSET(dat_ia_query, max_lmrs, 204);
+DAT_RING_OFFSET(dat_ia_query, max_pzs, 208);
+DAT_RING_OFFSET(dat_ia_query, max_srqs, 212);
+DAT_RING_OFFSET(dat_ia_query, max_recv_per_srq, 216);
+DAT_RING_OFFSET(dat_ia_query, max_rdma_read_in, 220);
+DAT_RING_OFFSET(dat_ia_query, max_rdma_read_out, 224);
+DAT_RING_OFFSET(dat_ia_query, max_pd_request, 228);
+DAT_RING_OFFSET(dat_ia_query, max_pd_reply, 232);
+DAT_RING_OFFSET(dat_ia_query, flags, 236);
+DAT_RING_OFFSET(dat_ia_query, max_message_size, 240);
+DAT_RING_OFFSET(dat_ia_query, max_lmr_size, 248);
+DAT_RING_OFFSET(dat_ia_query, ops, 256);
+DAT_RING_OFFSET(dat_ia_query, sqe_flags, 264);
+DAT_RING_OFFSET(dat_ia_query, caps, 272);
+DAT_RING_OFFSET(dat_ia_query, max_inline, 280);
+DAT_RING_OFFSET(dat_ia_query, num_comp_vectors, 284);
 DAT_RING_ASSERT(sizeof(struct dat_ia_close) == 8);
 DAT_RING_OFFSET(dat_ia_close, size, 0);
 DAT_RING_OFFSET(dat_ia_close, rsvd, 4);
@@ -1321,15 +1349,17 @@ DAT_RING_OFFSET(dat_ep_modify, rq_offset, 96);
 DAT_RING_OFFSET(dat_ep_modify, rq_shift, 100);
 DAT_RING_OFFSET(dat_ep_modify, step, 104);
 DAT_RING_OFFSET(dat_ep_modify, generation, 108);
-DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 320);
+DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 360);
 DAT_RING_OFFSET(dat_ep_connect, size, 0);
 DAT_RING_OFFSET(dat_ep_connect, id, 4);
-DAT_RING_OFFSET(dat_ep_connect, addr, 8);
-DAT_RING_OFFSET(dat_ep_connect, conn_qual, 40);
-DAT_RING_OFFSET(dat_ep_connect, timeout_us, 48);
-DAT_RING_OFFSET(dat_ep_connect, pd_len, 56);
-DAT_RING_OFFSET(dat_ep_connect, qos, 60);
-DAT_RING_OFFSET(dat_ep_connect, pd, 64);
+DAT_RING_OFFSET(dat_ep_connect, conn_qual, 8);
+DAT_RING_OFFSET(dat_ep_connect, timeout_us, 16);
+DAT_RING_OFFSET(dat_ep_connect, addr_len, 24);
+DAT_RING_OFFSET(dat_ep_connect, pd_len, 28);
+DAT_RING_OFFSET(dat_ep_connect, qos, 32);
+DAT_RING_OFFSET(dat_ep_connect, rsvd, 36);
+DAT_RING_OFFSET(dat_ep_connect, addr, 40);
+DAT_RING_OFFSET(dat_ep_connect, pd, 104);
 DAT_RING_ASSERT(sizeof(struct dat_ep_disconnect) == 16);
 DAT_RING_OFFSET(dat_ep_disconnect, size, 0);
 DAT_RING_OFFSET(dat_ep_disconnect, id, 4);
@@ -1338,7 +1368,7 @@ DAT_RING_OFFSET(dat_ep_disconnect, rsvd, 12);
 DAT_RING_ASSERT(sizeof(struct dat_ep_reset) == 8);
 DAT_RING_OFFSET(dat_ep_reset, size, 0);
 DAT_RING_OFFSET(dat_ep_reset, id, 4);
-DAT_RING_ASSERT(sizeof(struct dat_ep_query) == 96);
+DAT_RING_ASSERT(sizeof(struct dat_ep_query) == 168);
 DAT_RING_OFFSET(dat_ep_query, size, 0);
 DAT_RING_OFFSET(dat_ep_query, id, 4);
 DAT_RING_OFFSET(dat_ep_query, state, 8);
@@ -1346,9 +1376,11 @@ DAT_RING_OFFSET(dat_ep_query, local_port, 12);
 DAT_RING_OFFSET(dat_ep_query, remote_port, 16);
 DAT_RING_OFFSET(dat_ep_query, read_in, 20);
 DAT_RING_OFFSET(dat_ep_query, read_out, 24);
-DAT_RING_OFFSET(dat_ep_query, rsvd, 28);
-DAT_RING_OFFSET(dat_ep_query, local, 32);
-DAT_RING_OFFSET(dat_ep_query, remote, 64);
+DAT_RING_OFFSET(dat_ep_query, local_len, 28);
+DAT_RING_OFFSET(dat_ep_query, remote_len, 32);
+DAT_RING_OFFSET(dat_ep_query, rsvd, 36);
+DAT_RING_OFFSET(dat_ep_query, local, 40);
+DAT_RING_OFFSET(dat_ep_query, remote, 104);
 DAT_RING_ASSERT(sizeof(struct dat_psp_create) == 32);
 DAT_RING_OFFSET(dat_psp_create, size, 0);
 DAT_RING_OFFSET(dat_psp_create, evd, 4);
@@ -1356,13 +1388,15 @@ DAT_RING_OFFSET(dat_psp_create, conn_qual, 8);
 DAT_RING_OFFSET(dat_psp_create, user_data, 16);
 DAT_RING_OFFSET(dat_psp_create, id, 24);
 DAT_RING_OFFSET(dat_psp_create, flags, 28);
-DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 304);
+DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 344);
 DAT_RING_OFFSET(dat_cr_query, size, 0);
 DAT_RING_OFFSET(dat_cr_query, id, 4);
-DAT_RING_OFFSET(dat_cr_query, remote, 8);
-DAT_RING_OFFSET(dat_cr_query, remote_port, 40);
-DAT_RING_OFFSET(dat_cr_query, pd_len, 44);
-DAT_RING_OFFSET(dat_cr_query, pd, 48);
+DAT_RING_OFFSET(dat_cr_query, remote_len, 8);
+DAT_RING_OFFSET(dat_cr_query, remote_port, 12);
+DAT_RING_OFFSET(dat_cr_query, pd_len, 16);
+DAT_RING_OFFSET(dat_cr_query, rsvd, 20);
+DAT_RING_OFFSET(dat_cr_query, remote, 24);
+DAT_RING_OFFSET(dat_cr_query, pd, 88);
 DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
 DAT_RING_OFFSET(dat_cr_accept, size, 0);
 DAT_RING_OFFSET(dat_cr_accept, id, 4);
