@@ -6,7 +6,8 @@
 #include "core/xport.h"
 
 static DEFINE_MUTEX(dat_dev_lock);
-static LIST_HEAD(dat_devs);
+static LIST_HEAD(dat_devs);	/* in the order of dat_dev.serial */
+static u32 dev_serial;		/* dat_dev_lock */
 
 static void dev_release(struct kref *ref)
 {
@@ -112,33 +113,36 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 }
 
 /**
- * dat_dev_nth() - enumerate the adapters that can be opened
+ * dat_dev_next() - enumerate the adapters that can be opened
  * @net: network namespace of the caller
- * @index: 0, 1, ...
+ * @cursor: 0 for the first adapter; result: value for the next call
  * @name: result: IA name
  * @len: size of @name
  * @port: result: number of the port
  * @active: result: true if the port is up
  *
- * Return: 0, or -ENOENT beyond the last.
+ * Return: 0, or -ENOENT after the last.
  */
-int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len, u32 *port,
-		bool *active)
+int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active)
 {
 	struct dat_port attr;
 	struct dat_dev *dev;
 	int ret = -ENOENT;
+	u64 at;
 	u32 p;
 
 	mutex_lock(&dat_dev_lock);
 	list_for_each_entry(dev, &dat_devs, node) {
 		for (p = 1; p <= dev->nports; p++) {
-			if (!dev->usable || !dev->ops->port_visible(dev, p, net) || index--)
+			/* Stays valid if devices before or behind this one come and go. */
+			at = (u64)dev->serial << 32 | p;
+			if (at <= *cursor || !dev->usable || !dev->ops->port_visible(dev, p, net))
 				continue;
 			dev_port_name(dev, p, name, len);
 			dev->ops->port_query(dev, p, &attr);
 			*port = p;
 			*active = attr.active;
+			*cursor = at;
 			ret = 0;
 			goto out;
 		}
@@ -207,6 +211,7 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops)
 void dat_dev_register(struct dat_dev *dev)
 {
 	mutex_lock(&dat_dev_lock);
+	dev->serial = ++dev_serial;
 	list_add_tail(&dev->node, &dat_devs);
 	mutex_unlock(&dat_dev_lock);
 }

@@ -82,6 +82,7 @@ struct rdmacg_device;
  * @usable: flag: DAT supports the driver of the device
  * @quirks: enum dat_quirk bits
  * @limits: limits of the device
+ * @serial: number of the registration, from 1
  * @node: entry in the list of devices; dat_dev_lock
  * @ias: open IAs; dat_dev_lock
  * @ending: number of connections that have left their EP and not the transport; see dat_conn_gone()
@@ -95,6 +96,7 @@ struct dat_dev {
 	bool				usable;
 	unsigned long			quirks;
 	struct dat_limits		limits;
+	u32				serial;
 	struct list_head		node;
 	struct list_head		ias;
 	atomic_t			ending;
@@ -245,8 +247,7 @@ void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port);
-int dat_dev_nth(struct net *net, unsigned int index, char *name, size_t len,
-		u32 *port, bool *active);
+int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active);
 struct dat_dev *dat_dev_get(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);

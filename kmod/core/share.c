@@ -5,6 +5,7 @@
  * Each process has its own mapping and its own registration.  The name only ensures that all of
  * them register the same memory.  It exists from the first registration to the end of the last.
  */
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/path.h>
@@ -18,10 +19,14 @@
 static DEFINE_MUTEX(share_lock);
 static struct rhashtable shares;	/* share_lock */
 
-/* Key of a lookup.  Network namespaces do not share names.  Hashed as bytes: no padding. */
+/*
+ * Key of a lookup.  Neither network namespaces nor users share names, so a user can neither take
+ * the name of another one nor learn that it is in use.  Hashed as bytes: no padding.
+ */
 struct share_key {
 	struct dat_dev	*dev;
 	struct net	*net;
+	u64		uid;
 	u8		cookie[DAT_LMR_COOKIE];
 };
 
@@ -38,7 +43,7 @@ struct share_id {
  * struct dat_share - a cookie in use
  * @node: entry in shares; share_lock
  * @users: number of LMRs; share_lock
- * @key: cookie, device and network namespace
+ * @key: cookie, device, network namespace and user
  * @id: memory; holds a reference to its path
  */
 struct dat_share {
@@ -140,7 +145,8 @@ static struct dat_share *share_use(const struct share_id *id, struct dat_share *
 
 /**
  * dat_share_get() - name memory of the current process
- * @ia: IA, whose device and network namespace scope the name; outlives the result
+ * @ia: IA, whose device and network namespace scope the name, as does the effective user of the
+ *	caller; outlives the result
  * @start: address of the first byte
  * @length: number of bytes, not 0; start + length does not overflow
  * @cookie: DAT_LMR_COOKIE bytes
@@ -160,6 +166,7 @@ struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 		return ERR_PTR(-ENOMEM);
 	spare->key.dev = ia->dev;
 	spare->key.net = ia->net;
+	spare->key.uid = __kuid_val(current_euid());
 	memcpy(spare->key.cookie, cookie, DAT_LMR_COOKIE);
 	ret = share_identify(start, length, &id);
 	if (ret) {
@@ -191,7 +198,8 @@ void dat_share_put(struct dat_share *share)
 
 int dat_share_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct share_key) != 2 * sizeof(void *) + DAT_LMR_COOKIE);
+	BUILD_BUG_ON(sizeof(struct share_key) !=
+		     2 * sizeof(void *) + sizeof(u64) + DAT_LMR_COOKIE);
 
 	return rhashtable_init(&shares, &share_params);
 }

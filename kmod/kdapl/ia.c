@@ -427,6 +427,7 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 {
 	char name[DAT_NAME_SIZE];
 	DAT_COUNT n;
+	u64 cursor = 0;
 	bool active;
 	u32 port;
 
@@ -439,7 +440,7 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 		return KDAT_ARG(2);
 	if (max_to_return && !provider_list)
 		return KDAT_ARG(3);
-	for (n = 0; !dat_dev_nth(caller_net(), n, name, sizeof(name), &port, &active); n++)
+	for (n = 0; !dat_dev_next(caller_net(), &cursor, name, sizeof(name), &port, &active); n++)
 		if (n < max_to_return && provider_list[n])
 			fill_info(provider_list[n], name);
 	*number_entries = n;

@@ -10,14 +10,14 @@
 
 static_assert(KDAT_MAX_EVD_QLEN == DAT_MAX_EVD_QLEN);
 
-int kdat_adapter_nth(struct net *net, unsigned int index, char *name)
+int kdat_adapter_next(struct net *net, u64 *cursor, char *name)
 {
 	bool active;
 	u32 port;
 
-	return dat_dev_nth(net, index, name, DAT_NAME_SIZE, &port, &active);
+	return dat_dev_next(net, cursor, name, DAT_NAME_SIZE, &port, &active);
 }
-EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_nth);
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_next);
 
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out)
 {

@@ -50,14 +50,14 @@ struct kdat_ia_traits {
 };
 
 /**
- * kdat_adapter_nth() - enumerate the adapters that a network namespace may use
+ * kdat_adapter_next() - enumerate the adapters that a network namespace may use
  * @net: network namespace
- * @index: 0, 1, ...
+ * @cursor: 0 for the first adapter; result: value for the next call
  * @name: result, of DAT_NAME_SIZE bytes
  *
- * Context: may sleep.  Return: 0; -ENOENT beyond the last adapter.
+ * Context: may sleep.  Return: 0; -ENOENT after the last adapter.
  */
-int kdat_adapter_nth(struct net *net, unsigned int index, char *name);
+int kdat_adapter_next(struct net *net, u64 *cursor, char *name);
 
 /**
  * kdat_adapter_find() - query an adapter of a network namespace

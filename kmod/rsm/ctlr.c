@@ -77,12 +77,11 @@ static bool name_known(const struct rsm_node *node, const char *name)
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
-	unsigned int i;
+	u64 cursor = 0;
 
 	lockdep_assert_held(&node->ctlr_lock);
-	for (i = 0; node->nr_names < RSM_MAX_CTLRS; i++) {
-		if (kdat_adapter_nth(node->net, i, name))
-			break;
+	while (node->nr_names < RSM_MAX_CTLRS &&
+	       !kdat_adapter_next(node->net, &cursor, name)) {
 		if (name_known(node, name))
 			continue;
 		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);

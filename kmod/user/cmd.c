@@ -38,9 +38,11 @@ int dat_cmd_adapter(struct dat_ucmd *ucmd)
 	bool active;
 	int ret;
 
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
 	memset(arg->name, 0, sizeof(arg->name));
-	ret = dat_dev_nth(ucmd->file->net, arg->index, arg->name, sizeof(arg->name),
-			  &arg->port, &active);
+	ret = dat_dev_next(ucmd->file->net, &arg->cursor, arg->name, sizeof(arg->name),
+			   &arg->port, &active);
 	if (ret)
 		return ret;
 	arg->active = active;

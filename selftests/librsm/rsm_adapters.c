@@ -51,7 +51,7 @@ TEST_F(adapters, each_adapter_is_a_controller)
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
 	char name[DAT_RSM_CTLR_NAME];
 
-	for (; !ioctl(self->dat, DAT_IOC_ADAPTER, &a); a.index++) {
+	while (!ioctl(self->dat, DAT_IOC_ADAPTER, &a)) {
 		arg.ctlr = ctlr_of(self->fd, (char *)a.name);
 		ASSERT_NE(0, arg.ctlr);
 		ASSERT_EQ(0, CALL(self->fd, CTLR, &arg));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The RDMA device is removed under traffic; needs a soft-RoCE device on v0. */
+/* RDMA devices that are removed, also under traffic; needs a soft-RoCE device on v0. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,63 @@ TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 	EXPECT_EQ(0, plug(1));
 	EXPECT_EQ(-ENODEV, t_poller(&self->f, 0));
 	EXPECT_EQ(0, self->f.poller_of);
+}
+
+/* Devices behind the first one, which come and go while the list is read. */
+FIXTURE(list) {
+	struct dat_adapter a;
+	int fd;
+};
+
+FIXTURE_SETUP(list)
+{
+	if (!has_rxe())
+		SKIP(return, "no rxe0 here");
+	ASSERT_EQ(0, system("rdma link add rxe1 type rxe netdev v1 && "
+			    "rdma link add rxe2 type rxe netdev lo"));
+	self->a.size = sizeof(self->a);
+	self->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(list)
+{
+	close(self->fd);
+	system("rdma link delete rxe1; rdma link delete rxe2");
+}
+
+/* Read the list until it names the adapter; 0: found. */
+static int read_to(struct dat_adapter *a, int fd, const char *name)
+{
+	int ret;
+
+	do {
+		ret = t_ioctl(fd, DAT_IOC_ADAPTER, a);
+	} while (!ret && strcmp((char *)a->name, name));
+	return ret;
+}
+
+TEST_F_TIMEOUT(list, goes_on_behind_an_adapter_that_is_gone, 60)
+{
+	ASSERT_EQ(0, read_to(&self->a, self->fd, "rxe1"));
+	ASSERT_EQ(0, system("rdma link delete rxe1"));
+	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
+	EXPECT_STREQ("rxe2", (char *)self->a.name);
+	EXPECT_EQ(-ENOENT, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
+}
+
+TEST_F_TIMEOUT(list, has_an_adapter_that_came_meanwhile_at_its_end, 60)
+{
+	ASSERT_EQ(0, read_to(&self->a, self->fd, "rxe1"));
+	ASSERT_EQ(0, system("rdma link delete rxe1 && rdma link add rxe1 type rxe netdev v1"));
+	EXPECT_EQ(0, read_to(&self->a, self->fd, "rxe2"));
+	EXPECT_EQ(0, read_to(&self->a, self->fd, "rxe1"));
+}
+
+TEST_F(list, a_cursor_behind_the_end_stays_there)
+{
+	EXPECT_EQ(-ENOENT, read_to(&self->a, self->fd, "nosuch0"));
+	EXPECT_EQ(-ENOENT, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
 }
 
 TEST_HARNESS_MAIN

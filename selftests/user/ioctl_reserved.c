@@ -358,7 +358,7 @@ TEST_F(reserved, second_IA_OPEN_is_EBUSY)
 TEST(unknown_adapters_are_ENOENT_and_endless_names_EINVAL)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg), .name = "nosuch0" };
-	struct dat_adapter adapter = { .size = sizeof(adapter), .index = 1000 };
+	struct dat_adapter adapter = { .size = sizeof(adapter), .cursor = ~0ULL >> 1 };
 	int fd = open("/dev/dat", O_RDWR);
 
 	ASSERT_LE(0, fd);
@@ -366,7 +366,7 @@ TEST(unknown_adapters_are_ENOENT_and_endless_names_EINVAL)
 	memset(arg.name, 0, sizeof(arg.name));
 	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
 	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
-	adapter.index = ~0U;
+	adapter.cursor = ~0ULL;
 	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
 	memset(arg.name, 'x', sizeof(arg.name));
 	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));

@@ -161,28 +161,39 @@ static int name_it(FIXTURE_DATA(share) *self, const void *va, uint64_t length,
 	return name_memory(&self->p.f, self->p.pz, va, length, cookie, id);
 }
 
-/* A process of another user cannot take the name for other memory either. */
-TEST_F(share, a_name_that_is_guessed_is_EEXIST_for_other_memory)
+TEST_F(share, a_name_in_use_is_EEXIST_for_other_memory)
 {
 	struct other o;
 	int theirs = memory(SIZE);
 	uint32_t id;
 
-	ASSERT_EQ(0, name_it(self, self->va, SIZE, "guess", &id));
-	EXPECT_EQ(-EEXIST, other_start(&o, theirs, SIZE, "guess", NOBODY));
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "mine", &id));
+	EXPECT_EQ(-EEXIST, other_start(&o, theirs, SIZE, "mine", 0));
 	other_stop(&o);
 	/* We still have the name, and other names still work. */
-	EXPECT_EQ(0, other_start(&o, theirs, SIZE, "guest", NOBODY));
+	EXPECT_EQ(0, other_start(&o, theirs, SIZE, "nine", 0));
 	EXPECT_EQ(0, other_stop(&o));
-	EXPECT_EQ(0, name_it(self, self->va, SIZE, "guess", NULL));
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "mine", NULL));
 }
 
-TEST_F(share, a_user_who_was_given_the_memory_shares_the_name)
+TEST_F(share, a_process_of_the_same_user_shares_the_name)
 {
 	struct other o;
 
-	ASSERT_EQ(0, name_it(self, self->va, SIZE, "given", NULL));
-	EXPECT_EQ(0, other_start(&o, self->fd, SIZE, "given", NOBODY));
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "ours", NULL));
+	EXPECT_EQ(0, other_start(&o, self->fd, SIZE, "ours", 0));
+	EXPECT_EQ(0, other_stop(&o));
+}
+
+/* Another user can neither take a name that was guessed nor learn that it is in use. */
+TEST_F(share, another_user_has_names_of_its_own)
+{
+	struct other o;
+	int theirs = memory(SIZE);
+
+	ASSERT_EQ(0, name_it(self, self->va, SIZE, "guess", NULL));
+	EXPECT_EQ(0, other_start(&o, theirs, SIZE, "guess", NOBODY));
+	EXPECT_EQ(0, name_it(self, self->va, SIZE, "guess", NULL));
 	EXPECT_EQ(0, other_stop(&o));
 }
 
@@ -283,7 +294,7 @@ TEST_F(share, a_name_lasts_until_its_last_user_frees)
 	uint32_t id;
 
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
-	ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "last", NOBODY));
+	ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "last", 0));
 	/* The first owner of the name frees it first. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
 	EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "last", NULL));
@@ -303,7 +314,7 @@ TEST_F(share, a_killed_process_leaves_no_name)
 	for (i = 0; i < 5; i++) {
 		uint32_t id;
 
-		ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "killed", NOBODY));
+		ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "killed", 0));
 		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
 		ASSERT_EQ(0, name_it(self, self->va, SIZE, "killed", &id));
 		other_kill(&o);

@@ -344,7 +344,7 @@ static int list_adapters(struct listing *l)
 	/* Without the driver the list is empty, which is no error. */
 	if (fd < 0)
 		return 0;
-	for (; !ret && !du_ioctl(fd, DAT_IOC_ADAPTER, &arg); arg.index++) {
+	while (!ret && !du_ioctl(fd, DAT_IOC_ADAPTER, &arg)) {
 		memcpy(info.ia_name, arg.name, sizeof(arg.name));
 		info.is_thread_safe = DAT_TRUE;
 		ret = listing_add(l, &info);

@@ -72,7 +72,7 @@ int adapter_list(struct adapter **list)
 	*list = NULL;
 	if (fd < 0)
 		return fd;
-	for (n = 0; !du_ioctl(fd, DAT_IOC_ADAPTER, &arg); n++, arg.index++) {
+	for (n = 0; !du_ioctl(fd, DAT_IOC_ADAPTER, &arg); n++) {
 		bigger = reallocarray(*list, (size_t)n + 1, sizeof(**list));
 		if (!bigger)
 			tool_die("no memory");

@@ -137,21 +137,24 @@ struct dat_abi {
 #define DAT_IOC_ABI		DAT_IOC(ABI)
 
 /**
- * struct dat_adapter - one of the adapters that the caller may open
+ * struct dat_adapter - the next adapter that the caller may open
  * @size: of this structure
- * @index: 0, 1, ... until ENOENT
- * @name: out: IA name, NUL-terminated
  * @port: out: port of the RDMA device
+ * @cursor: 0 for the first adapter; else as the last call has left it; ENOENT: there is no other
+ * @name: out: IA name, NUL-terminated
  * @active: out: 1 if the port is up
+ * @rsvd: 0
  *
- * Needs no IA.
+ * Needs no IA.  The value of a cursor has no meaning.  A list that is read with it has each
+ * adapter that was there all the time once, although others come and go.
  */
 struct dat_adapter {
 	__u32 size;
-	__u32 index;
-	__u8  name[DAT_NAME_SIZE];
 	__u32 port;
+	__u64 cursor;
+	__u8  name[DAT_NAME_SIZE];
 	__u32 active;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_ADAPTER		DAT_IOC(ADAPTER)
@@ -324,8 +327,8 @@ struct dat_pz_create {
  * @rmr_context: out: goes to peers; 0 without remote privileges
  * @flags: DAT_LMR_SHARED
  * @rsvd: 0
- * @cookie: DAT_LMR_SHARED: the memory's name among the users of the device in this
- *	network namespace; else 0
+ * @cookie: DAT_LMR_SHARED: the memory's name among the processes of this effective user that
+ *	use the device in this network namespace; else 0
  *
  * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Each process
  * that shares the memory registers its own mapping of it.  EEXIST: the memory is not a
@@ -1122,12 +1125,13 @@ DAT_RING_ASSERT(sizeof(struct dat_abi) == 16);
 DAT_RING_OFFSET(dat_abi, size, 0);
 DAT_RING_OFFSET(dat_abi, version, 4);
 DAT_RING_OFFSET(dat_abi, features, 8);
-DAT_RING_ASSERT(sizeof(struct dat_adapter) == 88);
+DAT_RING_ASSERT(sizeof(struct dat_adapter) == 96);
 DAT_RING_OFFSET(dat_adapter, size, 0);
-DAT_RING_OFFSET(dat_adapter, index, 4);
-DAT_RING_OFFSET(dat_adapter, name, 8);
-DAT_RING_OFFSET(dat_adapter, port, 80);
-DAT_RING_OFFSET(dat_adapter, active, 84);
+DAT_RING_OFFSET(dat_adapter, port, 4);
+DAT_RING_OFFSET(dat_adapter, cursor, 8);
+DAT_RING_OFFSET(dat_adapter, name, 16);
+DAT_RING_OFFSET(dat_adapter, active, 88);
+DAT_RING_OFFSET(dat_adapter, rsvd, 92);
 DAT_RING_ASSERT(sizeof(struct dat_ia_open) == 120);
 DAT_RING_OFFSET(dat_ia_open, size, 0);
 DAT_RING_OFFSET(dat_ia_open, flags, 4);
