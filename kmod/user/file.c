@@ -18,6 +18,26 @@
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
 
+static void file_end_work(struct work_struct *work)
+{
+	dat_file_close_ia(container_of(work, struct dat_file, end_work));
+}
+
+/*
+ * Another process may hold the file open after the end of the address space.  It cannot use the
+ * file, so the objects end now: no peer writes to memory that no process has mapped.
+ */
+static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
+{
+	struct dat_file *file = container_of(mn, struct dat_file, mn);
+
+	queue_work(system_unbound_wq, &file->end_work);
+}
+
+static const struct mmu_notifier_ops file_mn_ops = {
+	.release	= file_mm_released,
+};
+
 static int dat_open(struct inode *inode, struct file *filp)
 {
 	struct dat_file *file;
@@ -40,6 +60,8 @@ static int dat_open(struct inode *inode, struct file *filp)
 	file->net = get_net(current->nsproxy->net_ns);
 	file->mm = current->mm;
 	mmgrab(file->mm);
+	INIT_WORK(&file->end_work, file_end_work);
+	file->mn.ops = &file_mn_ops;
 	filp->private_data = file;
 	return 0;
 
@@ -73,6 +95,9 @@ static int dat_release(struct inode *inode, struct file *filp)
 	struct dat_file *file = filp->private_data;
 
 	if (file->ia) {
+		/* Queues the work if the address space has not ended. */
+		mmu_notifier_unregister(&file->mn, file->mm);
+		cancel_work_sync(&file->end_work);
 		dat_file_close_ia(file);
 		dat_ia_put(file->ia);
 	}
@@ -90,18 +115,23 @@ static int dat_release(struct inode *inode, struct file *filp)
  * @ia: open IA; the file takes over the caller's reference
  * @doorbell: region, which the file takes over; empty on success
  *
- * Return: 0, or -EBUSY if the file has an IA already.
+ * The objects of the IA end with the address space from now on.
+ *
+ * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM.
  */
 int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *doorbell)
 {
 	int ret = -EBUSY;
 
 	mutex_lock(&file->lock);
-	if (!file->ia) {
-		swap(file->doorbell, *doorbell);
-		smp_store_release(&file->ia, ia);	/* for dat_file_ia() */
-		ret = 0;
-	}
+	if (file->ia)
+		goto out;
+	ret = mmu_notifier_register(&file->mn, file->mm);
+	if (ret)
+		goto out;
+	swap(file->doorbell, *doorbell);
+	smp_store_release(&file->ia, ia);	/* for dat_file_ia() */
+out:
 	mutex_unlock(&file->lock);
 	return ret;
 }

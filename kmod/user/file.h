@@ -7,8 +7,10 @@
 #define _DAT_FILE_H
 
 #include <linux/fs.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "poller.h"
@@ -20,6 +22,8 @@
  * struct dat_file - an open file
  * @mm: address space of the opener; other processes may not use the file, because addresses
  *	in arguments refer to this address space
+ * @mn: notifier of the end of @mm
+ * @end_work: work that destroys the objects after the end of @mm
  * @net: network namespace of the opener
  * @inode: anonymous inode; its mapping has the VMAs of this file alone, so a zap or an munmap
  *	does not wait for those of other files
@@ -32,6 +36,8 @@
  */
 struct dat_file {
 	struct mm_struct	*mm;
+	struct mmu_notifier	mn;
+	struct work_struct	end_work;
 	struct net		*net;
 	struct inode		*inode;
 	struct mutex		lock;		/* binding, bells */

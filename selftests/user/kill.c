@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* SIGKILL of either end at random points: the other end is notified, and nothing is left. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -193,6 +196,126 @@ TEST_F(kill, the_qualifier_is_free_afterwards)
 	ASSERT_EQ(0, side_open(&s));
 	EXPECT_EQ(0, t_psp(&s.f, &s.evd, T_QUAL, &psp));
 	t_close(&s.f);
+}
+
+/* A process that connects, reports the result, and ends its address space when it is told to. */
+struct leaver {
+	pid_t	pid;
+	int	go;
+	int	fd;	/* its file */
+};
+
+static void leave(int socket, int go, int by_exec)
+{
+	char data = 0, space[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &data, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct dat_eqe eqe;
+	struct cmsghdr *c;
+	struct side s;
+
+	if (side_open(&s) || t_connect(&s.f, &s.ep, T_QUAL, NULL, 0) ||
+	    !t_event(&s.evd, T_WAIT_MS, &eqe) || eqe.type != DAT_EV_ESTABLISHED)
+		_exit(1);
+	msg.msg_control = space;
+	msg.msg_controllen = sizeof(space);
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &s.f.fd, sizeof(int));
+	if (sendmsg(socket, &msg, 0) != 1 || read(go, &data, 1) != 1)
+		_exit(2);
+	/* The new program has the file open, too. */
+	fcntl(s.f.fd, F_SETFD, 0);
+	if (by_exec)
+		execlp("sleep", "sleep", "60", NULL);
+	_exit(0);
+}
+
+static int leaver_start(struct leaver *l, int by_exec)
+{
+	char data, space[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &data, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	int sv[2], go[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv) || pipe(go))
+		return -errno;
+	l->pid = fork();
+	if (!l->pid)
+		leave(sv[1], go[0], by_exec);
+	close(sv[1]);
+	close(go[0]);
+	l->go = go[1];
+	l->fd = -1;
+	if (recvmsg(sv[0], &msg, 0) == 1 && CMSG_FIRSTHDR(&msg))
+		memcpy(&l->fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
+	close(sv[0]);
+	return l->fd < 0 ? -EPIPE : 0;
+}
+
+FIXTURE(file) {
+	struct side s;
+	struct leaver l;
+};
+
+FIXTURE_VARIANT(file) {
+	int by_exec;
+};
+
+FIXTURE_VARIANT_ADD(file, of_a_process_that_exits) {
+	.by_exec = 0,
+};
+
+FIXTURE_VARIANT_ADD(file, of_a_process_that_executes_a_program) {
+	.by_exec = 1,
+};
+
+FIXTURE_SETUP(file)
+{
+	uint32_t psp;
+
+	ASSERT_EQ(0, side_open(&self->s));
+	ASSERT_EQ(0, t_psp(&self->s.f, &self->s.evd, T_QUAL, &psp));
+}
+
+FIXTURE_TEARDOWN(file)
+{
+	kill(self->l.pid, SIGKILL);
+	waitpid(self->l.pid, NULL, 0);
+	close(self->l.fd);
+	t_close(&self->s.f);
+}
+
+static void *accept_one(void *arg)
+{
+	struct side *s = arg;
+	struct dat_eqe eqe;
+
+	if (t_event(&s->evd, T_WAIT_MS, &eqe) && eqe.type == DAT_EV_CR)
+		t_accept(&s->f, eqe.len, &s->ep, NULL, 0);
+	return NULL;
+}
+
+/* The file stays open, here and in the new program. */
+TEST_F_TIMEOUT(file, ends_with_the_address_space, 60)
+{
+	struct dat_eqe eqe = { 0 };
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, accept_one, &self->s));
+	ASSERT_EQ(0, leaver_start(&self->l, variant->by_exec));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(1, t_event(&self->s.evd, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	EXPECT_EQ(0, t_event(&self->s.evd, T_QUIET_MS, &eqe));
+	ASSERT_EQ(1, write(self->l.go, "", 1));
+	ASSERT_EQ(1, t_event(&self->s.evd, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
 }
 
 TEST_HARNESS_MAIN

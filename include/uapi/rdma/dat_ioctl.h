@@ -9,7 +9,8 @@
  * caller.  The kernel extends a shorter structure with zeros, and accepts a longer
  * one if the excess is zero.  Reserved fields and unknown flag bits must be zero.
  * A 32-bit id names an object.  It is valid on the open file that created the
- * object, and never 0.  A file belongs to the address space that opened it.
+ * object, and never 0.  A file belongs to the address space that opened it: no other one may
+ * use it, and all its objects end with that one.
  *
  *   errno         means
  *   -----------   -------------------------------------------------------------
