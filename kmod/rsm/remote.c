@@ -22,7 +22,9 @@ static void remote_lost(struct rsm_conn *conn)
 {
 	struct rsm_import *imp = conn->owner;
 
-	rsm_obj_cut(&imp->obj);
+	/* An import outlives a first try that failed; see remote_open(). */
+	if (READ_ONCE(conn->was_up))
+		rsm_obj_cut(&imp->obj);
 }
 
 static const struct rsm_conn_ops remote_ops = {

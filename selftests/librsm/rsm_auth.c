@@ -491,6 +491,21 @@ static int import_from(struct impostor *im, struct r_pair *p)
 	return ret;
 }
 
+/* Number of imports of this process that are cut, or -1. */
+static int imports_cut(void)
+{
+	FILE *p = popen("grep -hc 'rsm-import:.* cut=1 ' $(grep -l rsm-import: /proc/$PPID/fdinfo/*)",
+			"r");
+	int n = -1;
+
+	if (!p)
+		return -1;
+	if (fscanf(p, "%d", &n) != 1)
+		n = -1;
+	pclose(p);
+	return n;
+}
+
 TEST_F(auth, an_exporter_that_knows_the_key_is_imported_from)
 {
 	struct impostor im = { .peer = &self->peer };
@@ -513,6 +528,7 @@ TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_once_more)
 
 	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
 	EXPECT_EQ(0, im.bad);
+	EXPECT_EQ(0, imports_cut());
 }
 
 /* The word that the exporter has ended the connection may be lost. */
@@ -522,6 +538,7 @@ TEST_F_TIMEOUT(auth, an_exporter_that_falls_silent_is_asked_once_more, 60)
 
 	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
 	EXPECT_EQ(0, im.bad);
+	EXPECT_EQ(0, imports_cut());
 }
 
 TEST_F(auth, an_exporter_that_leaves_twice_is_not_asked_again)
