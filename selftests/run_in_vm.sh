@@ -166,13 +166,18 @@ for p in "$@"; do
 	set_cluster_key >/dev/null 2>&1
 	echo "# begin $p"
 	(
-		trap 'kill $!' TERM
+		trap 'kill $! 2>/dev/null; exit' TERM
 		sleep $((limit + 30)) >/dev/null 2>&1 &
-		wait $! && end_leftovers "$p"
+		wait $! || exit
+		trap '' TERM
+		end_leftovers "$p"
 	) &
+	watcher=$!
 	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out | name_skips "$p"
 	rc=${PIPESTATUS[0]}
-	kill $! 2>/dev/null
+	# Its report, if any, comes before the end of the program.
+	kill "$watcher" 2>/dev/null
+	wait "$watcher"
 	plan=$(sed -n 's/^1\.\.//p' /tmp/out)
 	results=$(grep -cE '^(not )?ok ' /tmp/out)
 	if [ "$rc" = 124 ] || [ "$rc" = 137 ]; then
