@@ -308,7 +308,7 @@ static void got_input(struct loop *l)
 	}
 }
 
-/* What can end, ends: first the connections, then the peers that have nothing left. */
+/* Free what is finished: first closed connections, then peers without a connection. */
 static void reap(struct loop *l)
 {
 	unsigned int i;

@@ -266,8 +266,8 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
  *	is 0, which sends an empty message.  The array may be used again at return if
  *	iov_ownership_on_return is DAT_IOV_CONSUMER, the memory after completion
  * @user_cookie: returned in the completion
- * @completion_flags: SUPPRESS, SOLICITED_WAIT, BARRIER_FENCE, and UNSIGNALLED if
- *	request_completion_flags has it, or'ed
+ * @completion_flags: bitwise OR of SUPPRESS, SOLICITED_WAIT and BARRIER_FENCE, and of
+ *	UNSIGNALLED if request_completion_flags has it
  *
  * The peer must have posted a receive that is large enough.
  *

@@ -185,7 +185,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 /**
  * dat_evd_post_se - queue a software event
  * @evd_handle: an EVD with DAT_EVD_SOFTWARE_FLAG
- * @event: its number must be DAT_SOFTWARE_EVENT; its pointer is delivered as it is and
+ * @event: event whose number is DAT_SOFTWARE_EVENT; its pointer is delivered as it is and
  *	never followed
  *
  * Return: DAT_SUCCESS;

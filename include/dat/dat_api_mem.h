@@ -108,7 +108,7 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param
 			 DAT_LMR_PARAM *lmr_param);
 
 /**
- * dat_lmr_free - take a registration back
+ * dat_lmr_free - end a registration
  * @lmr_handle: the LMR
  *
  * Operations that use it and have not completed, and accesses of peers, end in an error

@@ -35,7 +35,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 				     const DAT_PROVIDER_INFO *provider_info);
 
 /**
- * dat_registry_remove_provider - take a registration back
+ * dat_registry_remove_provider - remove the registration of a provider
  * @provider: as registered
  * @provider_info: as registered
  *

@@ -621,7 +621,7 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_para
 			  DAT_LMR_PARAM *lmr_param);
 
 /**
- * kdat_lmr_free() - take a registration back
+ * kdat_lmr_free() - end a registration
  * @lmr_handle: the LMR
  *
  * Peers that use it get errors, which break connections.  Operations of this side's that use
@@ -655,14 +655,14 @@ DAT_RETURN kdat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				   DAT_VLEN num_segments);
 
 /**
- * kdat_lmr_sync_rdma_write() - see in memory what RDMA writes of peers put there
+ * kdat_lmr_sync_rdma_write() - make data that peers have written visible to the CPU
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
  *
- * Call it when the peer has told that its write is complete, before reading.  Where
- * lmr_sync_req is DAT_TRUE it is needed after a receive, or a read of the peer's memory, as
- * well.
+ * Call this before reading the memory, once the peer has reported that its RDMA write is
+ * complete.  Where lmr_sync_req is DAT_TRUE, call it after a receive and after an RDMA read
+ * into the memory as well.
  *
  * Context: BH.  Return: as dat_lmr_sync_rdma_read().
  */

@@ -15,7 +15,7 @@ struct dat_queue_ops;
 /**
  * struct dat_sink - operations by which a face receives events
  * @count: update evd->ring.head and return the number of events not yet taken; evd->lock held
- * @wake: wake the consumer after events that notify were stored, once for a run of events;
+ * @wake: wake the consumer; called once for a run of stored events if any of the events notifies;
  *	evd->lock held
  * @begin: begin a batch of completions; softirq; optional, together with @release
  * @release: end the batch and run the upcalls that @wake has queued; softirq, no lock held

@@ -259,8 +259,9 @@ void dat_obj_unuse(struct dat_obj *obj)
  * dat_obj_unuse_atomic() - dat_obj_unuse() where the last put, which may sleep, is forbidden
  * @obj: object in its IA's table
  *
- * Puts first: while the use lasts, no free can take the table's reference, so this put is not the
- * last one.
+ * Puts first: while the use lasts, dat_obj_free() does not take the table's reference, so this put
+ * is not the last one.  dat_ia_close() takes it without regard to uses, but only after the shutdown
+ * of all EPs, which ends their uses.
  *
  * Context: any.
  */

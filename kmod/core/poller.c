@@ -97,7 +97,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
  * dat_poller_run() - run the poller in the calling thread, until it is disabled
  * @p: poller of a file that stays open
  *
- * Context: a thread of the process, which polls or sleeps; no lock that the operations take.
+ * Context: a thread of the process, which polls or sleeps.  The caller holds no lock that the
+ * poller's operations take.
  * Return: 0 if the poller is disabled; -EBUSY if another thread runs it; -ENODEV if the device is
  * gone; -ERESTARTNOHAND: only a signal with a handler ends the call.
  */

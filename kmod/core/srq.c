@@ -194,7 +194,10 @@ static void srq_take(struct dat_srq *srq)
 	q->ops->publish(q);
 }
 
-/* Moves buffers, and makes sure that a kick, a completion or pump_work continues. */
+/*
+ * Moves buffers from the ring to the device.  A later kick, completion or pump_work moves those
+ * that are left; this function ensures that one of the three comes.
+ */
 static void srq_pump(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;

@@ -53,8 +53,8 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 }
 
 /*
- * Begins a call on a request.  Also takes the EP of its RSP: a service point listens before it is
- * published, so kdat_event() may not have found it.
+ * Looks up the request of a call.  If the request came to an RSP and has no EP yet, it gets the EP
+ * of the RSP here: an RSP listens before it is published, so kdat_event() may not have found the RSP.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {

@@ -233,14 +233,6 @@ static __always_inline void kdat_bh_end(bool enabled)
 		local_bh_enable();
 }
 
-/* True if softirqs are disabled already, and a "Context: BH" call is allowed. */
-static __always_inline bool kdat_in_bh(void)
-{
-	u32 count = preempt_count();
-
-	return count & SOFTIRQ_MASK && !(count & HARDIRQ_MASK) && !irqs_disabled();
-}
-
 #define KDAT_CONTEXT	KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
 
 /* error.c */

@@ -262,7 +262,7 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* Checks of an entry what needs no access to its memory. */
+/* Makes those checks of an entry that do not access its memory. */
 int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e)
 {
 	u64 size = imp->length, end;

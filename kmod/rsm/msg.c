@@ -10,7 +10,7 @@
 
 #include "rsm/msg.h"
 
-#define MSG_SLOT	256	/* bytes between messages in conn->mem, and of a receive */
+#define MSG_SLOT	256	/* stride of messages in conn->mem, and size of a posted receive */
 #define MSG_TELL	RSM_CONN_RECVS	/* the first slot behind those of receives */
 #define MSG_ACK		(RSM_CONN_RECVS + 1)
 #define MSG_HANDSHAKE	(RSM_CONN_RECVS + 2)

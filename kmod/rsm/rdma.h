@@ -56,7 +56,7 @@
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
-#define RSM_MAX_SERVED		3072	/* to local segments; leaves ids for imports */
+#define RSM_MAX_SERVED		3072	/* of them to local segments; the other ids are for imports */
 
 /**
  * enum rsm_ctlr_state - state of an adapter
@@ -272,7 +272,8 @@ struct rsm_received {
  * @inbox_tail: number of entries put into @inbox
  * @last_rx: time of the last receive, in jiffies; no lock
  * @wq: waiters for the connection, for room, or for an answer
- * @beat: heartbeat; before the handshake has succeeded, an exporter's deadline for the proof
+ * @beat: heartbeat; before the end of the handshake, an exporter's deadline for the proof, and the
+ *	time after which an importer repeats its proof
  */
 struct rsm_conn {
 	struct rsm_ctlr			*ctlr;
@@ -466,7 +467,7 @@ struct rsm_remote {
 /* rsm/stage.c; completions of the stage */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
 
-/* Workqueue of heartbeats and messages; the ends of connections have queues of their own. */
+/* Workqueue of heartbeats and messages.  Teardown of connections has workqueues of its own. */
 extern struct workqueue_struct *rsm_wq;
 
 /* rsm/remote.c */

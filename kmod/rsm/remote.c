@@ -106,8 +106,8 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
- * Returns enum dat_rsm_err; -EAGAIN if the exporter ended the connection during the handshake; or
- * -ETIMEDOUT if it accepted the connection and then sent nothing.
+ * Returns enum dat_rsm_err; -EAGAIN if the exporter disconnected during the handshake; or -ETIMEDOUT
+ * if the transport connected and the handshake was not decided in time.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -210,8 +210,8 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  * @node: node of the import
  * @arg: segment
  *
- * Context: sleeps until the exporter has answered.  Return: enum dat_rsm_err; undone by
- * rsm_remote_end() and rsm_remote_release().
+ * Context: sleeps until the exporter has answered, or for the time of two tries.  Return: enum
+ * dat_rsm_err; rsm_remote_end() and rsm_remote_release() undo a success.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)

@@ -204,8 +204,9 @@ static void serve_make_room(struct rsm_ctlr *ctlr)
 }
 
 /*
- * Finds the segment that a peer asks for.  A stranger counts until its connection has ended, so the
- * limit leaves ids, queue pairs and memory to known nodes.  node->lock held.
+ * Finds the segment that a peer asks for.  A node that is in no table counts against the limit on
+ * such nodes until its connection is freed.  The limit reserves ids, queue pairs and memory for
+ * known nodes.  node->lock held.
  */
 static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known,
 		      struct rsm_export **out)
@@ -417,7 +418,7 @@ void rsm_serve_cut(struct rsm_export *exp)
 		serve_drop(list_first_entry(&exp->peers, struct rsm_conn, entry));
 }
 
-/* Waits until no peer that was cut reaches the memory.  Context: may sleep. */
+/* Waits until no disconnected peer can access the memory any more.  Context: may sleep. */
 void rsm_serve_wait(struct rsm_export *exp)
 {
 	wait_event(exp->obj.wq, !atomic_read(&exp->conns));

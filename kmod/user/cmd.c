@@ -78,7 +78,10 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Binds the IA only once the caller has the results: a file cannot be unbound again. */
+/*
+ * Binds the IA to the file only after the results were copied to the caller, because a file cannot
+ * be unbound.
+ */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
 	if (!ret)

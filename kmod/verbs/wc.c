@@ -52,7 +52,7 @@ static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 	       wc->byte_len <= posted;
 }
 
-/* Converts a successful receive; one without a message that fits gets an error. */
+/* Converts a receive that succeeded.  It fails after all if it holds no message that fits. */
 static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
 					       struct dat_completion *c)
 {

@@ -188,7 +188,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 }
 
-/* Otherwise a longer request would be written beyond its ring entry. */
+/* A request with more segments than the new limit would be written beyond its ring entry. */
 TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
 {
 	DAT_EP_PARAM param = { .ep_attr.max_request_iov = 1 };

@@ -806,7 +806,7 @@ TEST_F(provider, handle_without_table)
 	EXPECT_FALSE(so_loaded());
 }
 
-/* A provider must not do this, but it does not hang either. */
+/* A provider must not call the registry while it is initialised, but the call must not hang. */
 TEST_F(provider, init_calls_back)
 {
 	char want[256];

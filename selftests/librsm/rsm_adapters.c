@@ -444,7 +444,7 @@ static long pages_of(pid_t pid)
 
 #define LONG_PIN	(64UL << 20)
 
-/* Start a process that registers enough memory to take minutes when slow. */
+/* Start a process whose registration of memory takes minutes if the process is slowed down. */
 static pid_t slow_exporter(uint32_t ctlr)
 {
 	struct dat_rsm_export arg = {

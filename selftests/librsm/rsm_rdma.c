@@ -618,7 +618,7 @@ TEST_F(rdma, forged_greetings_are_refused)
 		{ AT(segid), 0x7123456, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
 		{ AT(segid), 0, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
 		{ AT(perm), 0777, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
-		/* In the table this node has another address. */
+		/* The table has another address for this node id. */
 		{ AT(node), NODE_GONE, WHOLE, RSMERR_SEG_NOT_PUBLISHED_TO_NODE },
 		{ AT(version), 0x02010002, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
 		{ AT(version), 0x01010000, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },

@@ -409,7 +409,7 @@ TEST_F(raw, without_memory_there_is_no_ring_and_then_there_is)
 	ASSERT_EQ(0, raw_connect(self, 0600, &r));
 	for (n = 1; reached && n < 1000; n++) {
 		ret = ring_make_failing(&r, faults, n, &reached);
-		/* Copies of the argument fail as well. */
+		/* A copy of the argument from or to the process may be the call that fails. */
 		ASSERT_TRUE(ret == 0 || ret == DAT_RSM_NO_MEM || ret == DAT_RSM_NO_RESOURCES ||
 			    ret == -EFAULT) TH_LOG("%d in call %u", ret, n);
 		if (ret > 0 || !reached)

@@ -188,7 +188,7 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	self->fd = rsm_file();
 	ASSERT_EQ(0, export(self->fd, self->mem, R_SIZE, &self->exp));
 	ASSERT_EQ(0, publish(self->fd, self->exp, SEGID));
-	/* A quarter of 80, as long as they are held; another user gets as many. */
+	/* A user may hold a quarter of 80 imports, whatever other users hold. */
 	EXPECT_EQ(20, hoard_start(&h));
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
 	/* root may use what is left: 59 beside its export. */

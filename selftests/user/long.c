@@ -126,7 +126,7 @@ static void *kicker(void *arg)
 	return NULL;
 }
 
-/* Requests, receives and the end stay in order while other threads take the lock in between. */
+/* The flush of long queues drops its lock between slices, so a kick can run in between. */
 TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 {
 	struct dat_eqe eqe;

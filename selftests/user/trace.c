@@ -140,7 +140,7 @@ TEST_F(trace, what_drains_may_be_hung_up)
 	unsigned int count[16];
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
-	/* It has nobody to receive it, so it is not done before the peer hangs up. */
+	/* The peer has posted no receive, so the send is in flight until the peer disconnects. */
 	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 1));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[0], 0));

@@ -82,7 +82,10 @@ FIXTURE_TEARDOWN(immediate)
 	a_close(&self->p);
 }
 
-/* Accept the peer, which posts @says after ESTABLISHED or, if it is silent, before. */
+/*
+ * Accept a peer that sends @says.  The peer sends it after its ESTABLISHED event, unless it is told
+ * to be silent: then it sends before.
+ */
 static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
 		     const struct says *says)
 {

@@ -11,8 +11,11 @@
 #include "foreign.h"
 #include "libdat.h"
 
-/* Sleeping costs more than a short spin, and a long spin that finds nothing more than sleeping. */
-#define SPIN_LONG	256	/* looks at the ring */
+/*
+ * A wait polls the ring before it sleeps.  A short spin costs less than to sleep and wake up.  A
+ * long spin pays only if an event comes during it.
+ */
+#define SPIN_LONG	256	/* polls of the ring */
 #define SPIN_SHORT	4
 #define SPIN_MISSES	4	/* long spins without success, after which spins are short */
 #define SPIN_PROBE	64	/* misses after which a long spin is tried again */

@@ -39,7 +39,7 @@ RSM_API int rsm_memseg_import_init_barrier(rsm_memseg_import_handle_t im_memseg,
 	struct rsm_import *imp = rsm_import_of(im_memseg);
 	struct rsm_barrier *b;
 
-	(void)type;	/* every type is a barrier of the whole node */
+	(void)type;	/* any barrier covers all transfers of the node, so each type is served */
 	if (!imp)
 		return RSMERR_BAD_SEG_HNDL;
 	if (!barrier)

@@ -111,7 +111,7 @@ int rsm_ring_fits(struct rsm_ring *r, uint32_t n);
 /* Wait for room for an entry; drops the lock meanwhile.  Returns as rsm_ring_wait(). */
 int rsm_ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible);
 
-/* The place of the next @n bytes of data, as a count of bytes given out. */
+/* Allocate @n bytes of the data region: the position is the number of bytes allocated before. */
 uint32_t rsm_ring_place(const struct rsm_ring *r, uint32_t n);
 
 /* Write an entry whose data is at @at.  Returns its index. */

@@ -248,7 +248,7 @@ static void field_json(const struct field *f, const void *attr)
 		json_bool(f->name, value != 0);
 		break;
 	case ADDRESS:
-		/* More digits than the numbers of most readers have. */
+		/* A string: most JSON parsers cannot hold a number of 64 bits exactly. */
 		snprintf(buf, sizeof(buf), "0x%" PRIx64, value);
 		json_str(f->name, buf);
 		break;

@@ -42,8 +42,8 @@ extern const char *const perf_test_names[];
  * @idle: number of connections that are not used
  * @srq: the server receives through an SRQ
  * @event: wait instead of polling
- * @poller: microseconds that the driver's poller looks before it sleeps; 0: none
- * @busy: microseconds that an empty queue has the driver look at the device; 0: not at all
+ * @poller: time in microseconds that the driver's poller polls before it sleeps; 0: no poller
+ * @busy: time in microseconds that the driver polls the device for an empty EVD; 0: no polling
  */
 struct perf_opt {
 	uint32_t	op;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define SECTOR		512
-#define MAX_SECTORS	1024	/* largest operation; more than the largest request */
+#define MAX_SECTORS	1024	/* of one read() or write(); the disk splits those into requests */
 #define MAX_THREADS	32
 
 struct worker {

@@ -36,7 +36,7 @@ struct instance {
 	char				params[256];
 };
 
-/* Any object; DAT requires that a handle points to the table's address first. */
+/* An object.  The library finds the provider's table by the first member of each object. */
 struct object {
 	const DAT_PROVIDER	*table;
 	struct object		*ia;
