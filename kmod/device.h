@@ -11,6 +11,8 @@
 #include <linux/uaccess.h>
 #include <rdma/dat_ioctl.h>
 
+#define DAT_ARG_LIMIT	4096	/* bytes of an argument, whatever the page size */
+
 /**
  * dat_mapping_alloc() - allocate an inode whose mapping is for one open file
  *
@@ -37,7 +39,7 @@ long dat_ioctl_abi(void __user *ubuf);
  * @ubuf: argument in user memory
  *
  * Context: may sleep.  Return: 0; -EFAULT; -EINVAL if the caller passed less than @min_size;
- * -E2BIG if it set fields that the driver does not know, or passed more than a page.
+ * -E2BIG if it set fields that the driver does not know, or passed more than 4,096 bytes.
  */
 static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *ubuf)
 {
@@ -49,7 +51,7 @@ static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *u
 	if (known < min_size)
 		return -EINVAL;
 	/* No argument is that large, and the check for zeros must not take long. */
-	if (known > PAGE_SIZE)
+	if (known > DAT_ARG_LIMIT)
 		return -E2BIG;
 	ret = copy_struct_from_user(arg, size, ubuf, known);
 	if (ret)

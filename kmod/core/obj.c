@@ -13,8 +13,10 @@
 #include "core/dat.h"
 #include "core/face.h"
 
-/* An id leaves DAT_REGION_KIND_BITS of a 32-bit page offset for the kind of region. */
-#define DAT_ID_LIMIT	XA_LIMIT(1, (1 << 23) - 1)
+#define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
+
+/* The mmap offset of an object fits in 32 bits of pages, with which a 32-bit process calls mmap(). */
+static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
 
 static const struct dat_obj_ops *const dat_obj_table[DAT_OBJ_LAST] = {
 	[DAT_OBJ_PZ]	= &dat_pz_ops,

@@ -274,26 +274,33 @@ void dat_busy_posted(struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* True if time is up, polling was stopped, a signal is pending or another task needs the CPU. */
-static bool busy_over(const struct dat_busy *b, u64 end)
+/* Returns 0 to go on polling, or the reason to end. */
+static int busy_over(const struct dat_busy *b, u64 end)
 {
-	return !end || !READ_ONCE(b->on) || need_resched() || signal_pending(current) ||
-	       ktime_get_ns() >= end;
+	if (!READ_ONCE(b->on))
+		return -EBUSY;
+	if (!end)
+		return -EAGAIN;
+	if (signal_pending(current))
+		return -ERESTARTNOHAND;
+	return need_resched() || ktime_get_ns() >= end ? -EAGAIN : 0;
 }
 
-/* Polls until an event is stored after @tail (true), or until busy_over() (false). */
-static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
+/* Polls until an event is stored after @tail.  Returns 0, or the reason to end. */
+static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 {
 	u64 end = spin_ns ? ktime_get_ns() + spin_ns : 0;
 	struct dat_busy *b = &evd->busy;
+	int ret;
 
 	for (;;) {
 		busy_look(b);
 		/* Acquire: a thread that sees an event of the shutdown also sees evd->dead. */
 		if (smp_load_acquire(&evd->ring.tail) != tail)
-			return true;
-		if (busy_over(b, end))
-			return false;
+			return 0;
+		ret = busy_over(b, end);
+		if (ret)
+			return ret;
 		WRITE_ONCE(b->last, jiffies);
 		cpu_relax();
 	}
@@ -307,20 +314,22 @@ static bool busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * Every call finds unsolicited receives.  A call with @spin_ns 0 for an EVD that may have such
  * receives only looks for them: other connections of the EVD keep notifying.
  *
- * Context: may sleep; no lock of ours.  Return: 0 if there are events; -EAGAIN if none;
- * -ESHUTDOWN if the EVD is shut down: its events may stem from the shutdown.
+ * Context: may sleep; no lock of ours.  Return: 0 if there are events; -EAGAIN if none came in
+ * time; -EBUSY if a CNO or a sleeper needs notification; -ERESTARTNOHAND after a signal; -ESHUTDOWN
+ * if the EVD is shut down: its events may stem from the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {
 	u32 tail = READ_ONCE(evd->ring.tail);
-	bool found;
+	int ret;
 
-	found = dat_evd_count(evd) || dat_solicited_look(evd);
-	if (!found && (spin_ns || !READ_ONCE(evd->solicited.count)))
-		found = busy_begin(evd) && busy_spin(evd, tail, spin_ns);
-	if (READ_ONCE(evd->dead))
-		return -ESHUTDOWN;
-	return found ? 0 : -EAGAIN;
+	if (dat_evd_count(evd) || dat_solicited_look(evd))
+		ret = 0;
+	else if (!spin_ns && READ_ONCE(evd->solicited.count))
+		ret = -EAGAIN;
+	else
+		ret = busy_begin(evd) ? busy_spin(evd, tail, spin_ns) : -EBUSY;
+	return READ_ONCE(evd->dead) ? -ESHUTDOWN : ret;
 }
 
 /**

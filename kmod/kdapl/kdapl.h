@@ -173,7 +173,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 	p_ ? kdat_handle(&p_->obj) : DAT_HANDLE_NULL;				\
 })
 
-#define KDAT_ID_BITS		23
+#define KDAT_ID_BITS		DAT_ID_BITS
 #define KDAT_INDEX_SHIFT	32
 #define KDAT_KIND_SHIFT		56
 /* Makes a handle an address without memory: a consumer that dereferences it faults. */

@@ -303,7 +303,9 @@ static const struct file_operations dat_fops = {
 	.open		= dat_open,
 	.release	= dat_release,
 	.unlocked_ioctl	= dat_ioctl,
-	.compat_ioctl	= compat_ptr_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= dat_compat_ioctl,
+#endif
 	.mmap		= dat_mmap,
 	.show_fdinfo	= dat_show_fdinfo,
 	.llseek		= noop_llseek,

@@ -103,6 +103,7 @@ struct dat_ucmd {
 };
 
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+long dat_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 /* cmd.c */
 u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss);

@@ -3,6 +3,7 @@
  * The ioctl table and its dispatcher, the only place where arguments are copied.
  * The rules for sizes and errors are at the top of <rdma/dat_ioctl.h>.
  */
+#include <linux/compat.h>
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
@@ -197,7 +198,9 @@ static int ioctl_kick(struct dat_file *file, unsigned long arg)
 	struct dat_ia *ia = dat_file_ia(file);
 	int ret;
 
-	if (arg || !ia)
+	if (arg)
+		return -EOPNOTSUPP;
+	if (!ia)
 		return -EINVAL;
 	/* A kick may report to EVDs: the lock keeps a close from freeing them. */
 	ret = dat_ia_lock_live(ia);
@@ -231,3 +234,13 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -ENOTTY;
 	return ioctl_struct(file, &ioctl_ops[nr], (void __user *)arg);
 }
+
+#ifdef CONFIG_COMPAT
+long dat_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	/* The argument of a kick is a number.  All others are pointers. */
+	if (cmd != DAT_IOC_KICK)
+		arg = (unsigned long)compat_ptr(arg);
+	return dat_ioctl(filp, cmd, arg);
+}
+#endif

@@ -330,9 +330,14 @@ TEST_F(length, unknown_numbers_are_ENOTTY)
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));
 }
 
-TEST_F(length, kick_takes_no_argument)
+/* Other numbers are reserved for a queue, and for a poll. */
+TEST_F(length, a_kick_takes_the_number_0)
 {
-	EXPECT_EQ(-EINVAL, t_ioctl(self->f.fd, DAT_IOC_KICK, self->buf));
+	unsigned int n;
+
+	for (n = 0; n < 32; n++)
+		EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->f.fd, DAT_IOC_KICK, (void *)(1UL << n)))
+			TH_LOG("bit %u", n);
 	EXPECT_EQ(0, t_kick(&self->f));
 }
 

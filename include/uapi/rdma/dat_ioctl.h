@@ -8,15 +8,15 @@
  * The argument is a structure.  Its first field is its size, as compiled into the
  * caller.  The kernel extends a shorter structure with zeros, and accepts a longer
  * one if the excess is zero.  Reserved fields and unknown flag bits must be zero.
- * A 32-bit id names an object.  It is valid on the open file that created the
- * object, and never 0.  A file belongs to the address space that opened it: no other one may
- * use it, and all its objects end with that one.
+ * An id names an object.  It has at most DAT_ID_BITS bits, is valid on the open file that
+ * created the object, and is never 0.  A file belongs to the address space that opened it: no
+ * other one may use it, and all its objects end with that one.
  *
  *   errno         means
  *   -----------   -------------------------------------------------------------
  *   ENOTTY        unknown ioctl number
  *   E2BIG         the excess of a longer structure is not zero, or the structure is
- *                 larger than a page
+ *                 larger than 4,096 bytes
  *   EINVAL        size too small; a count or an address is out of range; no IA was
  *                 opened yet
  *   EOPNOTSUPP    the kernel does not know a flag or another value, or a reserved field
@@ -30,7 +30,8 @@
  *                 LMR that lacks a privilege
  *   EXDEV         objects that must share a protection zone don't
  *   EBUSY         the object is in use; another thread waits on the EVD or is the
- *                 poller; the file has an IA
+ *                 poller; something needs the notifications that a poll would stop;
+ *                 the file has an IA
  *   EISCONN       the state of the EP, or the content of a queue, forbids it
  *   EEXIST        the cookie stands for other memory
  *   EADDRINUSE    the connection qualifier is taken
@@ -59,6 +60,7 @@
 
 #define DAT_ABI_VERSION		1
 #define DAT_IOC_MAGIC		0xDA
+#define DAT_ID_BITS		23	/* of an object's id */
 #define DAT_NAME_SIZE		72	/* IA name: <ibdev> or <ibdev>:<port> */
 #define DAT_ADDR_SIZE		64	/* of any socket address of an RDMA device */
 
@@ -476,8 +478,9 @@ struct dat_evd_wait {
  * receives only, and all CQs stay armed.
  * The CQ of a connection that feeds two EVDs stays armed unless both are polled.
  *
- * EAGAIN: there is no event, and one of these holds: the time is up; a signal is pending;
- * another task needs the CPU; a CNO or a thread that sleeps on the EVD needs notification.
+ * EAGAIN: there is no event, and the time is up or another task needs the CPU.  EBUSY: a CNO or a
+ * thread that sleeps on the EVD needs notification, so the call did not poll.  EINTR: a signal
+ * handler ran.
  */
 struct dat_evd_poll {
 	__u32 size;
@@ -1116,8 +1119,9 @@ struct dat_poller_run {
 #define DAT_IOC_POLLER_RUN	DAT_IOC(POLLER_RUN)
 
 /*
- * Drain every queue whose dirty bit is set.  The only ioctl without a structure;
- * its argument must be 0.
+ * Drain every queue whose dirty bit is set.  The only ioctl without a structure: its argument is
+ * a number of 32 bits, 0.  Other numbers are reserved for a queue and for a call that kicks and
+ * polls at once (EOPNOTSUPP).
  */
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
