@@ -393,7 +393,7 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 /* Swaps the status region for one of @entries events, unless the queued events do not fit. */
 static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
 {
-	int ret = -EISCONN;
+	int ret = -ENOSPC;
 	u32 from, to;
 
 	if (!dat_evring_status_fits(status, entries))
@@ -440,7 +440,7 @@ static int evd_step(struct dat_evd *evd, struct dat_region *status, u32 entries,
  * @qlen: events, 1 to DAT_MAX_EVD_QLEN
  * @step: the whole resize, or one step of it
  *
- * Context: may sleep.  Return: 0, -ENOMEM, -EISCONN if more events are queued than fit, -EBUSY
+ * Context: may sleep.  Return: 0, -ENOMEM, -ENOSPC if more events are queued than fit, -EBUSY
  * if a thread waits for more events than fit, -ESTALE if no region of that generation is
  * prepared, -EINVAL if the prepared region has another length.  An error changes nothing.
  */

@@ -350,7 +350,7 @@ static void epring_move_status(struct dat_epring *to, const struct dat_epring *f
  *
  * The caller must take no entries from the queues before dat_epring_end_move().
  *
- * Context: lock of the queues held.  Return: 0, or -EISCONN if a queue is broken or more
+ * Context: lock of the queues held.  Return: 0; -EISCONN if a queue is broken; -ENOSPC if more
  * entries are posted than fit.
  */
 int dat_epring_begin_move(struct dat_epmove *m)
@@ -360,10 +360,11 @@ int dat_epring_begin_move(struct dat_epmove *m)
 	/* Read each tail once: the copy must use the number that is checked here. */
 	m->nsq = sq ? sq->ops->pending(sq) : 0;
 	m->nrq = rq ? rq->ops->pending(rq) : 0;
-	if (sq && (sq->broken || sq->head - sq->done + m->nsq > m->sq_entries))
+	if ((sq && sq->broken) || (rq && rq->broken))
 		return -EISCONN;
-	if (rq && (rq->broken || rq->head - rq->done + m->nrq > m->rq_entries))
-		return -EISCONN;
+	if ((sq && sq->head - sq->done + m->nsq > m->sq_entries) ||
+	    (rq && rq->head - rq->done + m->nrq > m->rq_entries))
+		return -ENOSPC;
 	return 0;
 }
 

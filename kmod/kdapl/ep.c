@@ -401,7 +401,7 @@ static DAT_RETURN modify_commit(struct dat_ep *ep, const struct ep_handles *h,
 	ret = dat_ep_modify(ep, &parents, &oattr, &step);
 	parents_put(&parents);
 	if (ret)
-		return ret == -EXDEV ? KDAT_ARG(3) : kdat_error(ret);
+		return ret == -EXDEV ? KDAT_ARG(3) : kdat_resize_error(ret);
 	spin_lock_bh(&ep->lock);
 	attr_note_rings(ep, attr);
 	kdat_ep_of(ep)->attr = *attr;

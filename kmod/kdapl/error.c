@@ -51,6 +51,15 @@ DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 	return err == -ENOENT ? bad : kdat_error(err);
 }
 
+/**
+ * kdat_resize_error() - translate an error of replacing a ring
+ * @err: negative errno; -ENOSPC: the old ring holds more than fits in the new one
+ */
+DAT_RETURN kdat_resize_error(int err)
+{
+	return err == -ENOSPC ? KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : kdat_error(err);
+}
+
 static const DAT_RETURN_SUBTYPE kdat_states[] = {
 	[DAT_EP_STATE_UNCONNECTED]			= DAT_INVALID_STATE_EP_UNCONNECTED,
 	[DAT_EP_STATE_RESERVED]				= DAT_INVALID_STATE_EP_RESERVED,

@@ -215,7 +215,9 @@ DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ret = dat_obj_dying(&evd->obj) ? -ENOENT : dat_evd_resize(evd, evd_min_qlen, &step);
 	kdat_done(&evd->obj);
-	return ret ? kdat_lookup_error(ret, BAD_EVD) : DAT_SUCCESS;
+	if (ret == -ENOENT)
+		return BAD_EVD;
+	return ret ? kdat_resize_error(ret) : DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_evd_resize);
 

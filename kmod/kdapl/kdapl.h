@@ -237,6 +237,7 @@ static __always_inline void kdat_bh_end(bool enabled)
 
 /* error.c */
 DAT_RETURN kdat_error(int err);
+DAT_RETURN kdat_resize_error(int err);
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 

@@ -123,7 +123,7 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, DAT_COUNT max_recv)
 	if (low > (u32)max_recv)
 		return KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	ret = dat_srq_resize(srq, max_recv, &step);
-	return ret ? kdat_error(ret) : DAT_SUCCESS;
+	return ret ? kdat_resize_error(ret) : DAT_SUCCESS;
 }
 
 DAT_RETURN kdat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)

@@ -280,7 +280,7 @@ static void job_result(struct job *j, int ret)
 {
 	if (!ret)
 		j->done++;
-	else if (ret == -EISCONN || ret == -ENOENT || ret == -EBUSY)
+	else if (ret == -EISCONN || ret == -ENOENT || ret == -EBUSY || ret == -ENOSPC)
 		j->refused++;
 	else
 		j->bad = ret;
@@ -546,7 +546,7 @@ static void *supplier(void *arg)
 		ret = srq_resize(&s->p->f, s->srq, 1 << rand() % 7);
 		if (!ret)
 			s->resized++;
-		else if (ret == -EISCONN)
+		else if (ret == -ENOSPC)
 			s->full++;
 		else
 			s->bad = ret;
@@ -657,7 +657,7 @@ TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
 	start(_metadata, &t[2], mapper, &j);
 	while (seconds() < end) {
 		ret = evd_resize(&self->soft, 1 << rand() % 7);
-		ASSERT_TRUE(!ret || ret == -EISCONN || ret == -EBUSY) TH_LOG("%d", ret);
+		ASSERT_TRUE(!ret || ret == -ENOSPC || ret == -EBUSY) TH_LOG("%d", ret);
 		ret ? refused++ : resized++;
 		while (rand() % 16 && t_event(&self->soft, 0, &eqe)) {
 			ASSERT_EQ(want, eqe.cookie);

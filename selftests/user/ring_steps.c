@@ -181,7 +181,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	evd_step(self, DAT_RING_PREPARE, 4, &ret);
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 4, &ret);
-	EXPECT_EQ(-EISCONN, ret);
+	EXPECT_EQ(-ENOSPC, ret);
 	for (i = 0; i < 8; i++) {
 		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
 		EXPECT_EQ(i, eqe.cookie);
@@ -223,7 +223,7 @@ TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, t_map(&self->f, arg.status_offset, arg.status_size, PROT_READ, &next));
 	evd_step(self, DAT_RING_COMMIT, 4, &ret);
-	EXPECT_EQ(-EISCONN, ret);
+	EXPECT_EQ(-ENOSPC, ret);
 	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
 		EXPECT_EQ(i, eqe.cookie);

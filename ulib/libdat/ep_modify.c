@@ -126,7 +126,7 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 	int ret;
 
 	ret = udat_ring_replace(ep->obj.ia->fd, &c);
-	if (ret == -EISCONN)
+	if (ret == -EISCONN || ret == -ENOSPC)
 		return udat_state_error(udat_ep_state(ep));
 	if (ret)
 		return dat_err_from_errno(-ret);

@@ -56,7 +56,7 @@ static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 	switch (-ret) {
 	case 0:
 		return DAT_SUCCESS;
-	case EISCONN:
+	case ENOSPC:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	case EBUSY:
 		/* A waiter came meanwhile, for more events than the new ring holds. */

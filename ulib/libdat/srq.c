@@ -232,7 +232,7 @@ static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 	int ret;
 
 	if (srq_outstanding(srq) > max_recv_dtos || srq->attr.low_watermark > max_recv_dtos)
-		return -EISCONN;
+		return -ENOSPC;
 	ret = udat_ring_replace(srq->obj.ia->fd, &c);
 	if (ret)
 		return ret;
@@ -260,7 +260,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_r
 	du_lock(&srq->rq.lock);
 	ret = srq_resize_locked(srq, max_recv_dtos);
 	du_unlock(&srq->rq.lock);
-	if (ret == -EISCONN)
+	if (ret == -ENOSPC || ret == -EISCONN)
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ) :
 	       ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;

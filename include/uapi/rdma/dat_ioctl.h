@@ -32,14 +32,15 @@
  *   EBUSY         the object is in use; another thread waits on the EVD or is the
  *                 poller; something needs the notifications that a poll would stop;
  *                 the file has an IA
- *   EISCONN       the state of the EP, or the content of a queue, forbids it
+ *   EISCONN       the state of the EP or SRQ forbids it
  *   EEXIST        the cookie stands for other memory
  *   EADDRINUSE    the connection qualifier is taken
  *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
  *                 peer
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
- *   ENOSPC        the event ring is full (software events only); no queue of the file is free
+ *   ENOSPC        the event ring is full (software events only); a new ring is too short for
+ *                 what the old one holds; no queue of the file is free
  *   EAGAIN        there is no event, and the call doesn't sleep for one
  *   ETIMEDOUT     the deadline has passed
  *   EINTR         a signal handler ran; nothing was consumed
@@ -568,7 +569,7 @@ enum dat_ring_step {
  * @generation: PREPARE: out; COMMIT, CANCEL: of the prepared ring; else 0
  * @rsvd: 0
  *
- * Queued events stay, with their indices.  EISCONN: the new ring is too short for them.
+ * Queued events stay, with their indices.  ENOSPC: the new ring is too short for them.
  * The old mapping keeps its content and gets no new events.  The process must not consume
  * events until the new region is mapped.  The submit region does not change.
  */
@@ -708,7 +709,7 @@ struct dat_srq_create {
  * @generation: see struct dat_evd_resize
  *
  * Indices continue, and entries that the kernel has not taken are copied.  The old regions
- * are no longer read: no thread may post until the new ones are mapped.  EISCONN: more
+ * are no longer read: no thread may post until the new ones are mapped.  ENOSPC: more
  * buffers are outstanding than fit.
  */
 struct dat_srq_resize {
@@ -843,7 +844,7 @@ struct dat_ep_create {
  * Takes every parameter, including unchanged ones.  The SRQ can't be changed.
  * Posted entries stay, with their indices; an entry with more segments than the new
  * stride holds is malformed.  The old regions are no longer read: no thread may post until
- * the new ones are mapped.  EISCONN: the EP isn't UNCONNECTED, or more is posted than
+ * the new ones are mapped.  EISCONN: the EP isn't UNCONNECTED.  ENOSPC: more is posted than
  * fits.
  */
 struct dat_ep_modify {
