@@ -193,7 +193,8 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 		fd_install(((struct dat_rsm_fd *)ucmd->arg)->fd, ucmd->made_file);
 	if (ucmd->made)
 		rsm_obj_put(ucmd->made);
-	return 0;
+	/* The errno shows the failure to tracers, which do not read the argument. */
+	return ret ? -EREMOTEIO : 0;
 }
 
 long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

@@ -28,7 +28,7 @@ static int nodes_call(struct dat_rsm_nodes *arg)
 	int ret;
 
 	arg->size = sizeof(*arg);
-	ret = ioctl(fd, DAT_IOC_RSM_NODES, arg) ? -errno : (int)arg->err;
+	ret = CALL(fd, NODES, arg);
 	close(fd);
 	return ret;
 }

@@ -5,8 +5,6 @@
  */
 #include "rsm_test.h"
 
-#include <sys/ioctl.h>
-
 #include "rsm_node.h"
 
 /*
@@ -34,10 +32,9 @@ struct world {
 	int		made_fd;
 };
 
-/* Return -errno, or the result that the call reports. */
-#define CALL_ON(on, nr, arg)							\
-	((arg).size = sizeof(arg),						\
-	 ioctl(on, DAT_IOC_RSM_##nr, &(arg)) ? -errno : (int)(arg).err)
+/* Return as r_call(). */
+#define CALL_ON(on, nr, arg)	((arg).size = sizeof(arg), r_call(on, DAT_IOC_RSM_##nr, &(arg)))
+#undef CALL
 #define CALL(nr, arg)	CALL_ON(w->fd, nr, arg)
 
 static int nothing(struct world *w)

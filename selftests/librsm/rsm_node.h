@@ -6,10 +6,9 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <rdma/dat_rsm.h>
+#include "rsm_call.h"
 
 /* Replace the table by @n entries; with @local >= 0 also set the own node.  Return 0 or -1. */
 static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int local)
@@ -24,9 +23,9 @@ static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int l
 		arg.flags |= DAT_RSM_NODES_LOCAL;
 		arg.local = (uint32_t)local;
 	}
-	ret = ioctl(fd, DAT_IOC_RSM_NODES, &arg);
+	ret = CALL(fd, NODES, &arg);
 	close(fd);
-	return ret || arg.err ? -1 : 0;
+	return ret ? -1 : 0;
 }
 
 /* Make a node that is reached through the first controller. */

@@ -7,13 +7,8 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 
-#include <rdma/dat_rsm.h>
-
-/* Return -errno, or the result that the call reports. */
-#define CALL(fd, nr, arg) \
-	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
+#include "rsm_call.h"
 
 static inline int device_open(void)
 {

@@ -9,12 +9,10 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <rdma/dat_rsm.h>
-
+#include "rsm_call.h"
 #include "rsm_peer.h"
 
 #define TIMEOUT_MS	10000
@@ -31,9 +29,9 @@ int peer_key_set(void)
 
 	arg.key = (int)syscall(SYS_add_key, "logon", "rsm:cluster", peer_key, sizeof(peer_key),
 			       KEY_SPEC_PROCESS_KEYRING);
-	ret = ioctl(fd, DAT_IOC_RSM_NODES, &arg);
+	ret = CALL(fd, NODES, &arg);
 	close(fd);
-	return ret || arg.err || arg.key < 0 ? -1 : 0;
+	return ret || arg.key < 0 ? -1 : 0;
 }
 
 int peer_open(struct peer *p)

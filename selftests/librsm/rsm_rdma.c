@@ -817,7 +817,7 @@ static void open_and_close(volatile struct closes *c)
 	for (;;) {
 		o = (struct dat_rsm_open) { .size = sizeof(o) };
 		fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
-		if (fd < 0 || ioctl(fd, DAT_IOC_RSM_OPEN, &o) || o.err)
+		if (fd < 0 || CALL(fd, OPEN, &o))
 			_exit(1);
 		start = r_now_ms();
 		close(fd);

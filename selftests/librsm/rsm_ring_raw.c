@@ -4,15 +4,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/ioctl.h>
 
-#include <rdma/dat_rsm.h>
+#include "rsm_call.h"
 
 #define START	"/sys/module/dat_rsm/parameters/ring_start"
-
-/* Return -errno, or the result that the call reports. */
-#define CALL(fd, nr, arg) \
-	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
 /* An import and its ring. */
 struct ring {

@@ -3,18 +3,13 @@
 #include "rsm_test.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 
-#include <rdma/dat_rsm.h>
+#include "rsm_call.h"
 
 #define PLACES		"/sys/module/dat_rsm/parameters/max_segments"
 #define SEGID		0x612345U
 #define MAX_MAPS	1024U	/* RSM_MAX_MAPS */
 #define NOBODY		65534
-
-/* Return -errno, or the result that the call reports. */
-#define CALL(fd, nr, arg) \
-	(ioctl(fd, DAT_IOC_RSM_##nr, arg) ? -errno : (int)(arg)->err)
 
 static int rsm_file(void)
 {

@@ -90,7 +90,9 @@ int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
 	if (ctx->foreign)
 		return RSMERR_NOT_CREATOR;
 	ret = du_ioctl(ctx->fd, cmd, arg);
-	return ret ? rsm_errno(ret) : (int)head->err;
+	if (ret == -EREMOTEIO)
+		return (int)head->err;
+	return ret ? rsm_errno(ret) : RSM_SUCCESS;
 }
 
 /* Failures are logged only: transfers work without the poller. */

@@ -235,11 +235,11 @@ static void call(int fd, struct dat_rsm_nodes *arg)
 {
 	int ret = du_ioctl(fd, DAT_IOC_RSM_NODES, arg);
 
+	if (ret == -EREMOTEIO)
+		die("%s", reason(arg));
 	if (ret)
 		die("/dev/rsm: %s", ret == -ENOTTY ? "this dat_rsm.ko knows no nodes" :
 						       strerror(-ret));
-	if (arg->err)
-		die("%s", reason(arg));
 }
 
 static void load(const char *name)

@@ -5,11 +5,17 @@
  * Rules for all calls
  * ===================
  *
- * Arguments and their sizes follow the rules at the top of <rdma/dat_ioctl.h>.  A call that
- * fails with an errno has no effect: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag),
- * EFAULT (the argument itself).  Otherwise the ioctl returns 0, and @err is the result, an
- * enum dat_rsm_err.  Other results are valid if @err is 0, unless a field's comment says more.
- * A call with another @err has no effect either, except DAT_IOC_RSM_IO, which reports its
+ * Arguments and their sizes follow the rules at the top of <rdma/dat_ioctl.h>.  @err is the
+ * result of a call, an enum dat_rsm_err:
+ *
+ *   ioctl              @err
+ *   ----------------   --------------------------------------------------------------
+ *   returns 0          0; all results are valid
+ *   fails, EREMOTEIO   why, not 0.  Other results are valid only if a field's comment says so
+ *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag),
+ *                      EFAULT (the argument itself)
+ *
+ * A call that fails has no effect, except DAT_IOC_RSM_IO with EREMOTEIO, which reports its
  * progress.  If the results cannot be written to the argument, new objects are freed, but a
  * publication, a post, a consumed event, an open and changes of the node table are not undone.
  *
