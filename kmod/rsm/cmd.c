@@ -60,7 +60,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	int ret = DAT_RSM_BAD_CTLR;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	mutex_lock(&file->lock);
 	if (!file->ctx) {
 		ret = rsm_ctx_open(ucmd->file, &ctx);
@@ -111,7 +111,7 @@ static int rsm_cmd_free(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->type < DAT_RSM_TYPE_EXPORT || arg->type > DAT_RSM_TYPE_LOCALMEM)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	ret = rsm_obj_end(ucmd->ctx, arg->type, arg->id);
 	return ret && arg->type == DAT_RSM_TYPE_LOCALMEM ? DAT_RSM_BAD_LOCALMEM : ret;
 }

@@ -94,7 +94,7 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->flags & ~DAT_RSM_NO_ACCUMULATE)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
@@ -149,7 +149,7 @@ int rsm_event_wait(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
 	if (!obj)
 		return DAT_RSM_BAD_SEG;

@@ -215,7 +215,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
@@ -364,7 +364,7 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
@@ -386,7 +386,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->rsvd || arg->segid)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
@@ -454,7 +454,7 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
@@ -540,7 +540,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->flags & ~EXPORT_FLAGS)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	ret = export_check(node, arg);
 	if (ret)
 		return ret;

@@ -91,16 +91,6 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 		arg->flags = DAT_RSM_SWAPPED;
 }
 
-static int connect_check(const struct rsm_node *node, const struct dat_rsm_connect *arg)
-{
-	/* Loopback reaches this node alone. */
-	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
-		return DAT_RSM_CTLR_NOT_PRESENT;
-	if (arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
-		return DAT_RSM_PERM_DENIED;
-	return DAT_RSM_OK;
-}
-
 /**
  * rsm_import_zap() - unmap all pages of the window, so that accesses fault again
  * @imp: import; reference held
@@ -200,11 +190,11 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	u32 generation;
 	int ret;
 
-	if (arg->flags)
-		return -EINVAL;
-	ret = connect_check(node, arg);
-	if (ret)
-		return ret;
+	if (arg->flags || arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
+		return -EOPNOTSUPP;
+	/* Loopback reaches this node alone. */
+	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
+		return DAT_RSM_CTLR_NOT_PRESENT;
 	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
 	if (!imp)
 		return DAT_RSM_NO_MEM;

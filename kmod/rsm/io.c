@@ -422,7 +422,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	int ret;
 
 	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
 		return DAT_RSM_BAD_SEG;

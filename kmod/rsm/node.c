@@ -241,9 +241,8 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 /* Key and trust are for the administrator of the host, in every network namespace. */
 static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
-	if (arg->size < offsetofend(struct dat_rsm_nodes, state) ||
-	    hweight32(arg->flags) != 1 || arg->state & ~DAT_RSM_NODE_TRUSTS)
-		return -EINVAL;
+	if (hweight32(arg->flags) != 1 || arg->state & ~DAT_RSM_NODE_TRUSTS)
+		return -EOPNOTSUPP;
 	if (!capable(CAP_SYS_ADMIN))
 		return DAT_RSM_PERM_DENIED;
 	if (arg->flags & DAT_RSM_NODES_KEY)
@@ -272,10 +271,7 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	return ret;
 }
 
-/*
- * Fields that no flag uses must be 0, so that a later version can give them a meaning.  Fields that
- * version 1 lacks are 0 here.
- */
+/* Fields that no flag uses must be 0, so that a later version can give them a meaning. */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {
 	return !arg->rsvd && !(arg->flags & ~NODES_FLAGS) &&
@@ -289,7 +285,7 @@ int rsm_nodes(struct rsm_ucmd *ucmd)
 	struct dat_rsm_nodes *arg = ucmd->arg;
 
 	if (!nodes_good(arg))
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	if (arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST))
 		return trust_set(node, arg);
 	return arg->flags ? nodes_set(node, arg) : nodes_get(node, arg);

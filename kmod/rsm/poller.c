@@ -95,5 +95,5 @@ long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf
 		return ret;
 	if (cmd == DAT_IOC_POLLER_SET)
 		return poller_set(ctx, &arg.set);
-	return arg.run.rsvd ? -EINVAL : dat_poller_run(&ctx->poller);
+	return arg.run.rsvd ? -EOPNOTSUPP : dat_poller_run(&ctx->poller);
 }

@@ -494,7 +494,7 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 	int ret = DAT_RSM_OK;
 
 	if (arg->rsvd)
-		return -EINVAL;
+		return -EOPNOTSUPP;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
 		return DAT_RSM_BAD_SEG;

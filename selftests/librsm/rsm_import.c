@@ -46,13 +46,14 @@ TEST_F(import, connect_checks_its_arguments)
 TEST_F(import, permissions_are_those_of_the_connection)
 {
 	struct r_pair *p = &self->p;
-	rsm_memseg_import_handle_t ro, wo, none;
-	rsmapi_barrier_t b[3];
+	rsm_memseg_import_handle_t ro, wo, none, imp;
+	rsmapi_barrier_t b[4];
 	char c = 'w';
 
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, 0400, &ro, &b[0]));
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, 0200, &wo, &b[1]));
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, 0, &none, &b[2]));
+	EXPECT_EQ(RSMERR_PERM_DENIED, r_also(p, 01400, &imp, &b[3]));
 	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_put(ro, 0, &c, 1));
 	EXPECT_EQ(0, p->mem[0]);
 	EXPECT_EQ(RSMERR_PERM_DENIED, rsm_memseg_import_get(wo, 0, &c, 1));

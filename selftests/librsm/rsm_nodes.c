@@ -123,10 +123,10 @@ TEST_F(nodes, a_call_that_is_none_leaves_the_table_as_it_was)
 	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = 0x10 };
 
 	ASSERT_EQ(0, table_set(self->fd, self->two, 2));
-	EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg));
 	arg.flags = DAT_RSM_NODES_TABLE;
 	arg.rsvd = 1;
-	EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg));
 	EXPECT_EQ(DAT_RSM_BAD_ADDR, table_set(self->fd, (void *)8, 1));
 	EXPECT_EQ(-1, table_get(self->fd, (void *)8, 1));
 	EXPECT_EQ(2, table_get(self->fd, NULL, 0));

@@ -212,29 +212,57 @@ TEST_F(raw, what_has_no_meaning_is_to_be_0)
 		};
 		arg.key = flags[i] != DAT_RSM_NODES_KEY;
 		arg.state = flags[i] == DAT_RSM_NODES_KEY ? DAT_RSM_NODE_TRUSTS : 0;
-		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
+		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
 		arg.state = flags[i] != DAT_RSM_NODES_TRUST ? DAT_RSM_NODE_TRUSTS : 0;
 		arg.key = flags[i] == DAT_RSM_NODES_TRUST;
-		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
+		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
 	}
 }
 
-TEST_F(raw, unknown_bits_are_refused)
+/* EINVAL is for bad sizes, so that a program can find out what a kernel knows. */
+TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 {
+	struct dat_rsm_open o = { .size = sizeof(o), .rsvd = 1 };
 	struct dat_rsm_export exp = { .size = sizeof(exp), .flags = 8 };
+	struct dat_rsm_rebind reb = { .size = sizeof(reb), .id = self->exp, .rsvd = 1 };
+	struct dat_rsm_publish pub = { .size = sizeof(pub), .id = self->exp, .rsvd = 1 };
+	struct dat_rsm_unpublish un = { .size = sizeof(un), .id = self->exp, .rsvd = 1 };
+	struct dat_rsm_connect con = { .size = sizeof(con), .segid = self->segid, .flags = 1 };
 	struct dat_rsm_post post = { .size = sizeof(post), .id = self->imp, .flags = 1 };
-	struct dat_rsm_io io = { .size = sizeof(io), .id = self->imp, .flags = 8 };
 	struct dat_rsm_free f = { .size = sizeof(f), .type = 4, .id = self->imp };
 	struct dat_rsm_wait w = { .size = sizeof(w), .id = self->imp, .rsvd = 1 };
+	struct dat_rsm_ring ring = { .size = sizeof(ring), .id = self->imp, .rsvd = 1 };
+	int fd = self->fd;
 
-	EXPECT_EQ(-EINVAL, CALL(self->fd, EXPORT, &exp));
-	EXPECT_EQ(-EINVAL, CALL(self->fd, POST, &post));
-	EXPECT_EQ(-EINVAL, CALL(self->fd, IO, &io));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, OPEN, &o));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, EXPORT, &exp));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, REBIND, &reb));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, PUBLISH, &pub));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, REPUBLISH, &pub));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, UNPUBLISH, &un));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, CONNECT, &con));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, POST, &post));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, FREE, &f));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, WAIT, &w));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, RING, &ring));
+	con.flags = 0;
+	con.perm = 01000;
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, CONNECT, &con));
+	pub.rsvd = 0;
+	pub.segid = R_SEGID;
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, REPUBLISH, &pub));
+	f.type = 0;
+	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, FREE, &f));
+}
+
+TEST_F(raw, transfers_that_the_kernel_does_not_know_are_EOPNOTSUPP)
+{
+	struct dat_rsm_io io = { .size = sizeof(io), .id = self->imp, .flags = 8 };
+
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, IO, &io));
 	io.flags = 0;
 	io.op = 2;
-	EXPECT_EQ(-EINVAL, CALL(self->fd, IO, &io));
-	EXPECT_EQ(-EINVAL, CALL(self->fd, FREE, &f));
-	EXPECT_EQ(-EINVAL, CALL(self->fd, WAIT, &w));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, IO, &io));
 }
 
 TEST_F(raw, objects_are_found_by_id_and_type)

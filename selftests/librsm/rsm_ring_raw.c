@@ -226,7 +226,7 @@ TEST_F(raw, loopback_has_none)
 	EXPECT_EQ(DAT_RSM_BAD_CTLR, ring_kick(&r, 0, 0));
 	arg.id = self->r.id;
 	arg.rsvd = 1;
-	EXPECT_EQ(-EINVAL, CALL(self->fd, RING, &arg));
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, RING, &arg));
 }
 
 TEST_F(raw, regions_are_mapped_as_they_are_meant)
@@ -699,7 +699,7 @@ TEST_F(raw, a_file_that_is_not_one_of_RSM_has_no_poller)
 	close(fd);
 }
 
-TEST_F(raw, what_a_poller_cannot_be_is_EINVAL)
+TEST_F(raw, what_a_poller_cannot_be_is_refused)
 {
 	struct dat_poller_set set = { .size = sizeof(set) - 1 };
 	struct dat_poller_run run = { .size = sizeof(run), .rsvd = 1 };
@@ -708,7 +708,7 @@ TEST_F(raw, what_a_poller_cannot_be_is_EINVAL)
 	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_SET, &set));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_RUN, &run));
-	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(EOPNOTSUPP, errno);
 	set.size = 1 << 20;
 	EXPECT_EQ(-1, ioctl(self->fd, DAT_IOC_POLLER_SET, &set));
 	EXPECT_EQ(E2BIG, errno);

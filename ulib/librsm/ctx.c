@@ -60,6 +60,7 @@ static int rsm_errno(int err)
 	case ENOTTY:
 	case EINVAL:	/* the library has checked the arguments: the ABI must differ */
 	case E2BIG:
+	case EOPNOTSUPP:
 		return RSMERR_BAD_LIBRARY_VERSION;
 	case ENOMEM:
 		return RSMERR_INSUFFICIENT_MEM;

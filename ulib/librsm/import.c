@@ -64,6 +64,8 @@ RSM_API int rsm_memseg_import_connect(rsmapi_controller_handle_t controller,
 	if (!im_memseg)
 		return RSMERR_BAD_SEG_HNDL;
 	*im_memseg = NULL;
+	if (perm & ~(rsm_permission_t)RSM_PERM_RDWR)
+		return RSMERR_PERM_DENIED;
 	imp = du_arena_alloc();
 	if (!imp)
 		return RSMERR_INSUFFICIENT_MEM;

@@ -12,8 +12,9 @@
  *   ----------------   --------------------------------------------------------------
  *   returns 0          0; all results are valid
  *   fails, EREMOTEIO   why, not 0.  Other results are valid only if a field's comment says so
- *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (size, a reserved field, a flag),
- *                      EFAULT (the argument itself)
+ *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (a size), EFAULT (the argument
+ *                      itself); EOPNOTSUPP the kernel does not know a flag or another value, or
+ *                      a field that must be 0 isn't
  *
  * A call that fails has no effect, except DAT_IOC_RSM_IO with EREMOTEIO, which reports its
  * progress.  If the results cannot be written to the argument, new objects are freed, but a
@@ -588,7 +589,7 @@ struct dat_rsm_node {
  * @state: DAT_RSM_NODE_*; out, without flags.  In: 0 without DAT_RSM_NODES_TRUST, that is,
  *	also without flags.
  *
- * -EINVAL: other flags or combinations, or a field that must be 0 is not.
+ * EOPNOTSUPP: other flags or combinations, or a field that must be 0 isn't.
  *
  * The driver holds a reference to the key.  A revoked or expired key counts as none.
  * Existing connections don't end when a node leaves the table.  An entry for the local node
