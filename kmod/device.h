@@ -4,6 +4,7 @@
 #define _DAT_DEVICE_H
 
 #include <linux/fs.h>
+#include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -59,6 +60,61 @@ static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *u
 	/* Use the first read of the size: the process may have changed it before the second one. */
 	*(u32 *)arg = known;
 	return 0;
+}
+
+/**
+ * dat_check_entry_size() - check the size that a caller states for the entries of an array
+ * @entry_size: size of an entry, as compiled into the caller
+ * @min_size: size of an entry in version 1, which every caller passes
+ *
+ * Return: 0; -EINVAL if @entry_size is less than @min_size; -E2BIG if it is more than a page.
+ */
+static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
+{
+	if (entry_size < min_size)
+		return -EINVAL;
+	/* No entry is that large, and the check for zeros must not take long. */
+	return entry_size > PAGE_SIZE ? -E2BIG : 0;
+}
+
+int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 count);
+int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count);
+
+/**
+ * dat_copy_array_from() - copy an array from user memory
+ * @to: result
+ * @size: size of an entry of @to; bytes that the caller did not pass are zeroed
+ * @from: address of the array in user memory
+ * @entry_size: size of an entry of @from, after dat_check_entry_size()
+ * @count: number of entries, which the caller limits
+ *
+ * Context: may sleep.  Return: 0; -EFAULT; -E2BIG if an entry has fields set that the driver does
+ * not know.
+ */
+static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
+{
+	if (likely(entry_size == size))
+		return copy_from_user(to, u64_to_user_ptr(from), (size_t)count * size) ? -EFAULT :
+											 0;
+	return dat_copy_entries_from(to, size, from, entry_size, count);
+}
+
+/**
+ * dat_copy_array_to() - copy an array to user memory
+ * @to: address of the result in user memory
+ * @entry_size: size of an entry of @to, after dat_check_entry_size(); bytes that the driver does
+ *	not know are zeroed
+ * @from: array
+ * @size: size of an entry of @from; bytes that the caller does not know are left out
+ * @count: number of entries
+ *
+ * Context: may sleep.  Return: 0; -EFAULT.
+ */
+static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
+{
+	if (likely(entry_size == size))
+		return copy_to_user(u64_to_user_ptr(to), from, (size_t)count * size) ? -EFAULT : 0;
+	return dat_copy_entries_to(to, entry_size, from, size, count);
 }
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "device.h"
 #include "rsm/rdma.h"
 
 #define SEGID_FIRST	0x400000U	/* lower ids are reserved */
@@ -250,14 +251,17 @@ static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *
 	*out = NULL;
 	if (!arg->count)
 		return DAT_RSM_OK;
+	ret = dat_check_entry_size(arg->entry_size, sizeof(*acl));
+	if (ret)
+		return ret;
 	if (!arg->list || arg->count > DAT_RSM_MAX_NODE)
 		return DAT_RSM_BAD_ACL;
 	acl = kmalloc_array(arg->count, sizeof(*acl), GFP_KERNEL_ACCOUNT);
 	if (!acl)
 		return DAT_RSM_NO_MEM;
-	if (copy_from_user(acl, (void __user *)arg->list, arg->count * sizeof(*acl)))
-		ret = DAT_RSM_BAD_ADDR;
-	else
+	ret = rsm_array_error(dat_copy_array_from(acl, sizeof(*acl), arg->list, arg->entry_size,
+						  arg->count));
+	if (!ret)
 		ret = acl_check(exp, acl, arg->count);
 	if (ret)
 		kfree(acl);
@@ -363,8 +367,6 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 	u32 segid = arg->segid;
 	int ret;
 
-	if (arg->rsvd)
-		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
@@ -385,7 +387,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 	struct rsm_export *exp;
 	int ret;
 
-	if (arg->rsvd || arg->segid)
+	if (arg->segid)
 		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)

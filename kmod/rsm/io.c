@@ -11,6 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include "device.h"
 #include "rsm/ring.h"
 
 #define IO_WORDS	32	/* units of 8 bytes in the buffer of transfers by element */
@@ -404,8 +405,13 @@ static int io_run(const struct io *io, struct dat_rsm_io *arg)
 	arg->mapped = 0;
 	if (ret)
 		return ret;
-	if (copy_from_user(e, (void __user *)arg->entries, arg->count * sizeof(e[0])))
-		return DAT_RSM_BAD_ADDR;
+	ret = dat_check_entry_size(arg->entry_size, sizeof(e[0]));
+	if (ret)
+		return ret;
+	ret = rsm_array_error(dat_copy_array_from(e, sizeof(e[0]), arg->entries, arg->entry_size,
+						  arg->count));
+	if (ret)
+		return ret;
 	ret = io_entries(io, e, arg);
 	if (!ret && io->imp->remote)
 		arg->mapped = io_mapped(io, e, arg->count);
@@ -421,7 +427,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	struct rsm_obj *obj;
 	int ret;
 
-	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS)
+	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS || arg->rsvd)
 		return -EOPNOTSUPP;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)

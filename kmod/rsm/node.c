@@ -7,6 +7,7 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
+#include "device.h"
 #include "rsm/rdma.h"
 
 #define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL | DAT_RSM_NODES_KEY | \
@@ -148,17 +149,16 @@ static struct rsm_table *table_alloc(u32 count)
 static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
 {
 	struct rsm_table *t;
-	int ret = DAT_RSM_OK;
+	int ret;
 
 	if (arg->count > NODES_MAX)
 		return DAT_RSM_BAD_CONF;
 	t = table_alloc(arg->count);
 	if (!t)
 		return DAT_RSM_NO_MEM;
-	if (copy_from_user(t->nodes, u64_to_user_ptr(arg->list),
-			   array_size(t->count, sizeof(*t->nodes))))
-		ret = DAT_RSM_BAD_ADDR;
-	else if (!table_good(t))
+	ret = rsm_array_error(dat_copy_array_from(t->nodes, sizeof(*t->nodes), arg->list,
+						  arg->entry_size, t->count));
+	if (!ret && !table_good(t))
 		ret = DAT_RSM_BAD_CONF;
 	if (ret)
 		kvfree(t);
@@ -260,9 +260,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	if (ret)
 		return ret;
 	/* No lock is held: the process may delay the copy. */
-	if (copy_to_user(u64_to_user_ptr(arg->list), t->nodes,
-			 array_size(min(arg->count, t->count), sizeof(*t->nodes))))
-		ret = DAT_RSM_BAD_ADDR;
+	ret = rsm_array_error(dat_copy_array_to(arg->list, arg->entry_size, t->nodes,
+						sizeof(*t->nodes), min(arg->count, t->count)));
 	arg->count = t->count;
 	arg->local = READ_ONCE(node->id);
 	arg->state = (READ_ONCE(node->key) ? DAT_RSM_NODE_KEYED : 0) |
@@ -274,7 +273,7 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 /* Fields that no flag uses must be 0, so that a later version can give them a meaning. */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {
-	return !arg->rsvd && !(arg->flags & ~NODES_FLAGS) &&
+	return !(arg->flags & ~NODES_FLAGS) &&
 	       (!arg->key || arg->flags & DAT_RSM_NODES_KEY) &&
 	       (!arg->state || arg->flags & DAT_RSM_NODES_TRUST);
 }
@@ -283,9 +282,13 @@ int rsm_nodes(struct rsm_ucmd *ucmd)
 {
 	struct rsm_node *node = rsm_ucmd_node(ucmd);
 	struct dat_rsm_nodes *arg = ucmd->arg;
+	int ret;
 
 	if (!nodes_good(arg))
 		return -EOPNOTSUPP;
+	ret = arg->count ? dat_check_entry_size(arg->entry_size, sizeof(struct dat_rsm_node)) : 0;
+	if (ret)
+		return ret;
 	if (arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST))
 		return trust_set(node, arg);
 	return arg->flags ? nodes_set(node, arg) : nodes_get(node, arg);

@@ -571,6 +571,12 @@ int rsm_ring_make(struct rsm_ucmd *ucmd);
 int rsm_ring_kick(struct rsm_ucmd *ucmd);
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 
+/* Returns the result of a call for that of dat_copy_array_from() or dat_copy_array_to(). */
+static inline int rsm_array_error(int err)
+{
+	return err == -EFAULT ? DAT_RSM_BAD_ADDR : err;
+}
+
 /* rsm/cmd.c */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);
 long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);

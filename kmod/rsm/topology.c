@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 
+#include "device.h"
 #include "rsm/rdma.h"
 
 /**
@@ -244,13 +245,18 @@ int rsm_topology(struct rsm_ucmd *ucmd)
 	struct rsm_survey *s;
 	int ret;
 
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	ret = room ? dat_check_entry_size(arg->entry_size, sizeof(*s->links)) : 0;
+	if (ret)
+		return ret;
 	/* Without room for links the caller gets their number, which needs no probes. */
 	ret = room ? survey_get(node, &s) : survey_list(node, &s);
 	if (ret)
 		return ret;
-	if (s->count <= room && copy_to_user(u64_to_user_ptr(arg->list), s->links,
-					     array_size(s->count, sizeof(*s->links))))
-		ret = DAT_RSM_BAD_ADDR;
+	if (s->count <= room)
+		ret = rsm_array_error(dat_copy_array_to(arg->list, arg->entry_size, s->links,
+							sizeof(*s->links), s->count));
 	arg->count = s->count;
 	arg->node = READ_ONCE(node->id);
 	kvfree(s);

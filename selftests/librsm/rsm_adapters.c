@@ -132,6 +132,7 @@ static int links_get(int fd, struct dat_rsm_link **links)
 	static struct dat_rsm_link all[64 * 66];
 	struct dat_rsm_topology arg = {
 		.size = sizeof(arg), .count = 64 * 66, .list = (uintptr_t)all,
+		.entry_size = sizeof(all[0]),
 	};
 
 	*links = all;
@@ -172,6 +173,7 @@ TEST_F(adapters, a_list_that_does_not_fit_is_not_begun)
 	struct dat_rsm_link link = { .ctlr = 77 };
 	struct dat_rsm_topology arg = {
 		.size = sizeof(arg), .count = 1, .list = (uintptr_t)&link,
+		.entry_size = sizeof(link),
 	};
 
 	EXPECT_EQ(0, CALL(self->fd, TOPOLOGY, &arg));
@@ -179,6 +181,36 @@ TEST_F(adapters, a_list_that_does_not_fit_is_not_begun)
 	EXPECT_EQ(77, link.ctlr);
 	arg.list = 8;
 	EXPECT_EQ(DAT_RSM_BAD_ADDR, CALL(self->fd, TOPOLOGY, &arg));
+}
+
+TEST_F(adapters, links_are_as_far_apart_as_the_caller_says)
+{
+	struct {
+		struct dat_rsm_link	link;
+		uint64_t		more;
+	} wide[64 * 2];
+	struct dat_rsm_topology arg = {
+		.size = sizeof(arg), .count = 64 * 2, .list = (uintptr_t)wide,
+		.entry_size = sizeof(wide[0]),
+	};
+	struct dat_rsm_link *links;
+	int n, i;
+
+	n = links_get(self->fd, &links);
+	memset(wide, 0xff, sizeof(wide));
+	ASSERT_EQ(0, CALL(self->fd, TOPOLOGY, &arg));
+	ASSERT_EQ(n, arg.count);
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(0, memcmp(&links[i], &wide[i].link, sizeof(links[i])));
+		EXPECT_EQ(0, wide[i].more);
+	}
+	arg.entry_size = sizeof(*links) - 1;
+	EXPECT_EQ(-EINVAL, CALL(self->fd, TOPOLOGY, &arg));
+	arg.entry_size = (uint32_t)R_PAGE + 1;
+	EXPECT_EQ(-E2BIG, CALL(self->fd, TOPOLOGY, &arg));
+	arg.entry_size = sizeof(*links);
+	arg.rsvd = 1;
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, TOPOLOGY, &arg));
 }
 
 /* RSM check: 7 */

@@ -124,7 +124,8 @@ static int rebind_back(struct world *w)
 static int publish(struct world *w, uint32_t id, uint32_t *segid)
 {
 	struct dat_rsm_access list = { .node = w->node, .perm = 0666 };
-	struct dat_rsm_publish arg = { .id = id, .list = (uintptr_t)&list, .count = 1 };
+	struct dat_rsm_publish arg = { .id = id, .list = (uintptr_t)&list, .count = 1,
+				       .entry_size = sizeof(list) };
 	int ret = CALL(PUBLISH, arg);
 
 	*segid = arg.segid;
@@ -151,6 +152,7 @@ static int call_REPUBLISH(struct world *w)
 					 { .node = w->node, .perm = 0622 } };
 	struct dat_rsm_publish arg = {
 		.id = w->exp, .list = (uintptr_t)list, .count = r_rdma() ? 2 : 1,
+		.entry_size = sizeof(list[0]),
 	};
 
 	return CALL(REPUBLISH, arg);
@@ -223,7 +225,8 @@ static int call_IO(struct world *w)
 		{ .addr = (uintptr_t)w->spare, .length = 3 * R_PAGE, .width = 8 },
 		{ .localmem = w->id, .offset = 8, .length = R_PAGE, .width = 1 },
 	};
-	struct dat_rsm_io arg = { .id = w->imp, .count = 2, .entries = (uintptr_t)e };
+	struct dat_rsm_io arg = { .id = w->imp, .count = 2, .entries = (uintptr_t)e,
+				  .entry_size = sizeof(e[0]) };
 	int ret = CALL(IO, arg);
 
 	arg.op = DAT_RSM_GET;
@@ -281,6 +284,7 @@ static int call_NODES(struct world *w)
 	struct dat_rsm_node node = r_node_at(63, "10.9.0.63"), back;
 	struct dat_rsm_nodes arg = {
 		.flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)&node, .count = 1,
+		.entry_size = sizeof(node),
 	};
 	int ret = CALL(NODES, arg);
 
@@ -298,7 +302,8 @@ static int forget_nodes(struct world *w)
 static int call_TOPOLOGY(struct world *w)
 {
 	struct dat_rsm_link links[8];
-	struct dat_rsm_topology arg = { .count = 8, .list = (uintptr_t)links };
+	struct dat_rsm_topology arg = { .count = 8, .list = (uintptr_t)links,
+					.entry_size = sizeof(links[0]) };
 
 	return CALL(TOPOLOGY, arg);
 }

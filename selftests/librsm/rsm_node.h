@@ -15,7 +15,7 @@ static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int l
 {
 	struct dat_rsm_nodes arg = {
 		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)list,
-		.count = n,
+		.count = n, .entry_size = sizeof(*list),
 	};
 	int fd = open("/dev/rsm", O_RDWR | O_CLOEXEC), ret;
 

@@ -118,14 +118,62 @@ TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 	EXPECT_EQ(0, memcmp(self->two, got, sizeof(got)));
 }
 
+/* An entry of a later version. */
+struct wide_node {
+	struct dat_rsm_node	e;
+	uint64_t		more;
+};
+
+TEST_F(nodes, entries_of_a_later_version_are_kept_and_returned)
+{
+	struct wide_node wide[3] = { { .e = self->two[0] }, { .e = self->two[1] } };
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)wide,
+		.count = 2, .entry_size = sizeof(wide[0]),
+	};
+
+	wide[1].more = 1;
+	EXPECT_EQ(-E2BIG, CALL(self->fd, NODES, &arg));
+	EXPECT_EQ(0, table_get(self->fd, NULL, 0));
+	wide[1].more = 0;
+	EXPECT_EQ(0, CALL(self->fd, NODES, &arg));
+	memset(wide, 0xff, sizeof(wide));
+	arg.flags = 0;
+	arg.count = 3;
+	EXPECT_EQ(0, CALL(self->fd, NODES, &arg));
+	EXPECT_EQ(2, arg.count);
+	EXPECT_EQ(0, memcmp(&wide[0].e, &self->two[0], sizeof(self->two[0])));
+	EXPECT_EQ(0, memcmp(&wide[1].e, &self->two[1], sizeof(self->two[1])));
+	/* What the kernel does not know is 0, and what has no entry is left alone. */
+	EXPECT_EQ(0, wide[0].more);
+	EXPECT_EQ(0, wide[1].more);
+	EXPECT_EQ(~0ULL, wide[2].more);
+}
+
+TEST_F(nodes, sizes_of_entries_are_checked)
+{
+	struct dat_rsm_nodes arg = {
+		.size = sizeof(arg), .list = (uintptr_t)self->two, .count = 2,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		arg.flags = i ? DAT_RSM_NODES_TABLE : 0;
+		arg.entry_size = 0;
+		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg));
+		arg.entry_size = sizeof(self->two[0]) - 1;
+		EXPECT_EQ(-EINVAL, CALL(self->fd, NODES, &arg));
+		arg.entry_size = (uint32_t)R_PAGE + 1;
+		EXPECT_EQ(-E2BIG, CALL(self->fd, NODES, &arg));
+	}
+	EXPECT_EQ(0, table_get(self->fd, NULL, 0));
+}
+
 TEST_F(nodes, a_call_that_is_none_leaves_the_table_as_it_was)
 {
 	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = 0x10 };
 
 	ASSERT_EQ(0, table_set(self->fd, self->two, 2));
-	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg));
-	arg.flags = DAT_RSM_NODES_TABLE;
-	arg.rsvd = 1;
 	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg));
 	EXPECT_EQ(DAT_RSM_BAD_ADDR, table_set(self->fd, (void *)8, 1));
 	EXPECT_EQ(-1, table_get(self->fd, (void *)8, 1));
@@ -186,7 +234,7 @@ TEST_F(nodes, the_own_id_and_the_table_change_together_or_not_at_all)
 	struct dat_rsm_node bad = node_at(65, 1, "10.1.0.1");
 	struct dat_rsm_nodes arg = {
 		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL,
-		.local = 3, .list = (uintptr_t)&bad, .count = 1,
+		.local = 3, .list = (uintptr_t)&bad, .count = 1, .entry_size = sizeof(bad),
 	};
 
 	EXPECT_EQ(DAT_RSM_BAD_CONF, CALL(self->fd, NODES, &arg));
@@ -206,6 +254,7 @@ TEST_F(nodes, the_own_id_stays_while_somebody_relies_on_it)
 	struct dat_rsm_nodes arg = {
 		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL,
 		.local = 3, .list = (uintptr_t)self->two, .count = 2,
+		.entry_size = sizeof(self->two[0]),
 	};
 	struct r_pair p;
 

@@ -30,7 +30,7 @@ static inline int table_set(int fd, const struct dat_rsm_node *list, uint32_t co
 {
 	struct dat_rsm_nodes arg = {
 		.size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE, .list = (uintptr_t)list,
-		.count = count,
+		.count = count, .entry_size = sizeof(*list),
 	};
 
 	return CALL(fd, NODES, &arg);
@@ -41,6 +41,7 @@ static inline int table_get(int fd, struct dat_rsm_node *list, uint32_t room)
 {
 	struct dat_rsm_nodes arg = {
 		.size = sizeof(arg), .list = (uintptr_t)list, .count = room,
+		.entry_size = sizeof(*list),
 	};
 
 	return CALL(fd, NODES, &arg) ? -1 : (int)arg.count;

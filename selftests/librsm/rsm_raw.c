@@ -9,6 +9,7 @@
 FIXTURE(raw) {
 	int		fd;
 	uint32_t	ctlr;
+	uint32_t	node;
 	char		*mem;
 	uint32_t	exp;
 	uint32_t	segid;
@@ -56,6 +57,7 @@ static int raw_io(int fd, uint32_t imp, struct dat_rsm_ioent *e, uint32_t n)
 {
 	struct dat_rsm_io arg = {
 		.size = sizeof(arg), .id = imp, .count = n, .entries = (uintptr_t)e,
+		.entry_size = sizeof(*e),
 	};
 
 	return CALL(fd, IO, &arg);
@@ -79,7 +81,8 @@ FIXTURE_SETUP(raw)
 	ASSERT_EQ(0, raw_export(self->fd, self->ctlr, self->mem, &self->exp));
 	ASSERT_EQ(0, raw_publish(self->fd, self->exp, &self->segid));
 	conn.ctlr = self->ctlr;
-	conn.node = open_arg.node;
+	self->node = open_arg.node;
+	conn.node = self->node;
 	conn.segid = self->segid;
 	ASSERT_EQ(0, CALL(self->fd, CONNECT, &conn));
 	self->imp = conn.id;
@@ -225,7 +228,7 @@ TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 	struct dat_rsm_open o = { .size = sizeof(o), .rsvd = 1 };
 	struct dat_rsm_export exp = { .size = sizeof(exp), .flags = 8 };
 	struct dat_rsm_rebind reb = { .size = sizeof(reb), .id = self->exp, .rsvd = 1 };
-	struct dat_rsm_publish pub = { .size = sizeof(pub), .id = self->exp, .rsvd = 1 };
+	struct dat_rsm_publish pub = { .size = sizeof(pub), .id = self->exp, .segid = R_SEGID };
 	struct dat_rsm_unpublish un = { .size = sizeof(un), .id = self->exp, .rsvd = 1 };
 	struct dat_rsm_connect con = { .size = sizeof(con), .segid = self->segid, .flags = 1 };
 	struct dat_rsm_post post = { .size = sizeof(post), .id = self->imp, .flags = 1 };
@@ -237,7 +240,6 @@ TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, OPEN, &o));
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, EXPORT, &exp));
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, REBIND, &reb));
-	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, PUBLISH, &pub));
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, REPUBLISH, &pub));
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, UNPUBLISH, &un));
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, CONNECT, &con));
@@ -248,9 +250,6 @@ TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 	con.flags = 0;
 	con.perm = 01000;
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, CONNECT, &con));
-	pub.rsvd = 0;
-	pub.segid = R_SEGID;
-	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, REPUBLISH, &pub));
 	f.type = 0;
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, FREE, &f));
 }
@@ -261,6 +260,9 @@ TEST_F(raw, transfers_that_the_kernel_does_not_know_are_EOPNOTSUPP)
 
 	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, IO, &io));
 	io.flags = 0;
+	io.rsvd = 1;
+	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, IO, &io));
+	io.rsvd = 0;
 	io.op = 2;
 	EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, IO, &io));
 }
@@ -311,6 +313,86 @@ TEST_F(raw, entries_are_checked_by_the_driver)
 	e.offset = 8;
 	e.length = ~0ULL - 7;
 	EXPECT_EQ(DAT_RSM_BAD_LENGTH, raw_io(fd, imp, &e, 1));
+}
+
+/* An entry of a later version. */
+struct wide_ioent {
+	struct dat_rsm_ioent	e;
+	uint64_t		more;
+};
+
+TEST_F(raw, entries_of_a_later_version_are_carried_out)
+{
+	struct wide_ioent e[2] = {
+		{ .e = { .length = 4, .width = 4, .addr = (uintptr_t)"abc" } },
+		{ .e = { .length = 4, .width = 1, .addr = (uintptr_t)"def", .offset = 4 } },
+	};
+	struct dat_rsm_io io = {
+		.size = sizeof(io), .id = self->imp, .count = 2, .entries = (uintptr_t)e,
+		.entry_size = sizeof(e[0]),
+	};
+
+	e[1].more = 1;
+	EXPECT_EQ(-E2BIG, CALL(self->fd, IO, &io));
+	EXPECT_TRUE(r_all(self->mem, 0, R_SIZE));
+	e[1].more = 0;
+	EXPECT_EQ(0, CALL(self->fd, IO, &io));
+	EXPECT_EQ(2, io.done);
+	io.op = DAT_RSM_GET;
+	e[0].e.addr = (uintptr_t)self->mem + R_PAGE;
+	e[1].e.addr = (uintptr_t)self->mem + R_PAGE + 4;
+	EXPECT_EQ(0, CALL(self->fd, IO, &io));
+	EXPECT_EQ(0, memcmp(self->mem + R_PAGE, "abc\0def", 8));
+}
+
+TEST_F(raw, sizes_of_entries_are_checked)
+{
+	struct dat_rsm_ioent e = { .length = 4, .width = 4, .addr = (uintptr_t)"abc" };
+	struct dat_rsm_access acl = { .perm = 0600 };
+	struct dat_rsm_io io = {
+		.size = sizeof(io), .id = self->imp, .count = 1, .entries = (uintptr_t)&e,
+	};
+	struct dat_rsm_publish pub = {
+		.size = sizeof(pub), .id = self->exp, .count = 1, .list = (uintptr_t)&acl,
+	};
+
+	EXPECT_EQ(-EINVAL, CALL(self->fd, IO, &io));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, REPUBLISH, &pub));
+	io.entry_size = sizeof(e) - 1;
+	pub.entry_size = sizeof(acl) - 1;
+	EXPECT_EQ(-EINVAL, CALL(self->fd, IO, &io));
+	EXPECT_EQ(-EINVAL, CALL(self->fd, REPUBLISH, &pub));
+	io.entry_size = (uint32_t)R_PAGE + 1;
+	pub.entry_size = (uint32_t)R_PAGE + 1;
+	EXPECT_EQ(-E2BIG, CALL(self->fd, IO, &io));
+	EXPECT_EQ(-E2BIG, CALL(self->fd, REPUBLISH, &pub));
+	EXPECT_TRUE(r_all(self->mem, 0, R_SIZE));
+}
+
+TEST_F(raw, access_lists_of_a_later_version_have_effect)
+{
+	struct {
+		struct dat_rsm_access	a;
+		uint32_t		more;
+	} acl = { .a = { .node = self->node, .perm = 0400 }, .more = 1 };
+	struct dat_rsm_publish pub = {
+		.size = sizeof(pub), .id = self->exp, .count = 1, .list = (uintptr_t)&acl,
+		.entry_size = sizeof(acl),
+	};
+	struct dat_rsm_connect c = {
+		.size = sizeof(c), .ctlr = self->ctlr, .node = self->node, .segid = self->segid,
+	};
+
+	EXPECT_EQ(-E2BIG, CALL(self->fd, REPUBLISH, &pub));
+	c.perm = DAT_RSM_WRITE;
+	EXPECT_EQ(0, CALL(self->fd, CONNECT, &c));
+	acl.more = 0;
+	EXPECT_EQ(0, CALL(self->fd, REPUBLISH, &pub));
+	/* CAP_DAC_OVERRIDE counts over loopback only, and root has it. */
+	acl.a.node++;
+	EXPECT_EQ(r_rdma() ? 0 : DAT_RSM_BAD_ACL, CALL(self->fd, REPUBLISH, &pub));
+	if (r_rdma())
+		EXPECT_EQ(DAT_RSM_NOT_PUBLISHED_TO_NODE, CALL(self->fd, CONNECT, &c));
 }
 
 /* RSM check: 18 */
@@ -663,7 +745,7 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 			*(struct dat_rsm_io *)arg = (struct dat_rsm_io) {
 				.size = sizeof(struct dat_rsm_io), .id = self->imp,
 				.op = (uint32_t)noise() % 2, .count = (uint32_t)noise() % 18,
-				.entries = (uintptr_t)e,
+				.entries = (uintptr_t)e, .entry_size = sizeof(e[0]),
 			};
 		}
 		if (nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_LOCALMEM)

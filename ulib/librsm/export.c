@@ -98,6 +98,7 @@ RSM_API int rsm_memseg_export_publish(rsm_memseg_export_handle_t memseg,
 	struct rsm_export *exp = export_of(memseg);
 	struct dat_rsm_publish arg = {
 		.size = sizeof(arg), .list = (uintptr_t)access_list, .count = access_list_length,
+		.entry_size = sizeof(access_list[0]),
 	};
 	int ret;
 
@@ -131,6 +132,7 @@ RSM_API int rsm_memseg_export_republish(rsm_memseg_export_handle_t memseg,
 	struct rsm_export *exp = export_of(memseg);
 	struct dat_rsm_publish arg = {
 		.size = sizeof(arg), .list = (uintptr_t)access_list, .count = access_list_length,
+		.entry_size = sizeof(access_list[0]),
 	};
 
 	if (!exp)

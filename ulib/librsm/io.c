@@ -18,6 +18,7 @@ static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_io *a
 	arg->size = sizeof(*arg);
 	arg->id = imp->seg.id;
 	arg->op = put ? DAT_RSM_PUT : DAT_RSM_GET;
+	arg->entry_size = sizeof(struct dat_rsm_ioent);
 	return rsm_call(imp->seg.ctx, DAT_IOC_RSM_IO, arg);
 }
 

@@ -18,7 +18,7 @@ static int links_get(const struct rsm_ctx *ctx, struct dat_rsm_topology *arg,
 	int ret;
 
 	*list = NULL;
-	*arg = (struct dat_rsm_topology) { .size = sizeof(*arg) };
+	*arg = (struct dat_rsm_topology) { .size = sizeof(*arg), .entry_size = sizeof(*links) };
 	for (;;) {
 		room = arg->count;
 		ret = rsm_call(ctx, DAT_IOC_RSM_TOPOLOGY, arg);

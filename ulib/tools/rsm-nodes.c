@@ -254,6 +254,7 @@ static void load(const char *name)
 	arg.local = n.local;
 	arg.count = n.count;
 	arg.list = (uintptr_t)n.list;
+	arg.entry_size = sizeof(*n.list);
 	fd = device();
 	call(fd, &arg);
 	close(fd);
@@ -452,8 +453,8 @@ static void print_node(const struct dat_rsm_node *e)
 /* Print the table in the form of the file. */
 static void show(void)
 {
-	struct dat_rsm_nodes arg = { .size = sizeof(arg) };
 	struct dat_rsm_node *list = NULL;
+	struct dat_rsm_nodes arg = { .size = sizeof(arg), .entry_size = sizeof(*list) };
 	uint32_t room, i;
 	int fd = device();
 

@@ -16,6 +16,11 @@
  *                      itself); EOPNOTSUPP the kernel does not know a flag or another value, or
  *                      a field that must be 0 isn't
  *
+ * Arrays to which an argument points have entries of @entry_size bytes, as compiled into the
+ * caller.  An entry may be shorter or longer than the kernel's, as an argument may: EINVAL if it
+ * is shorter than in version 1; E2BIG if the excess of an entry is not zero, or an entry is larger
+ * than a page.  In results the excess is zeroed.  Without entries @entry_size has no meaning.
+ *
  * A call that fails has no effect, except DAT_IOC_RSM_IO with EREMOTEIO, which reports its
  * progress.  If the results cannot be written to the argument, new objects are freed, but a
  * publication, a post, a consumed event, an open and changes of the node table are not undone.
@@ -304,7 +309,7 @@ struct dat_rsm_access {
  * @segid: id to publish; 0: the kernel chooses one; out: the id.  REPUBLISH: 0
  * @list: address of struct dat_rsm_access
  * @count: entries of @list; 0: all nodes, with permissions from the umask
- * @rsvd: 0
+ * @entry_size: bytes of an entry of @list
  *
  * The first entry for a node counts.  REPUBLISH affects later imports only.
  */
@@ -315,7 +320,7 @@ struct dat_rsm_publish {
 	__u32 segid;
 	__u64 list;
 	__u32 count;
-	__u32 rsvd;
+	__u32 entry_size;
 };
 
 #define DAT_IOC_RSM_PUBLISH	DAT_RSM_IOC(PUBLISH)
@@ -463,6 +468,8 @@ struct dat_rsm_ioent {
  * @flags: DAT_RSM_SIGPOST, ...
  * @count: of entries, 1 to DAT_RSM_MAX_IO
  * @entries: address of struct dat_rsm_ioent
+ * @entry_size: bytes of an entry of @entries
+ * @rsvd: 0
  * @done: out, also after an error: number of entries carried out; the next one may be carried
  *	out in part
  * @mapped: out: 1: all entries name ordinary memory with the access that @op needs, and local
@@ -480,6 +487,8 @@ struct dat_rsm_io {
 	__u32 flags;
 	__u32 count;
 	__u64 entries;
+	__u32 entry_size;
+	__u32 rsvd;
 	__u32 done;
 	__u32 mapped;
 };
@@ -582,7 +591,7 @@ struct dat_rsm_node {
  * @local: id; out, without flags
  * @list: address of struct dat_rsm_node.  Without flags: out, as many entries as fit
  * @count: number of entries of @list; out, without flags: number of entries of the table
- * @rsvd: 0
+ * @entry_size: bytes of an entry of @list
  * @key: serial number of a key of the type "logon", searchable by the caller, named
  *	"rsm:cluster", with a payload of 32 bytes or more; 0: drop the present key.  0 without
  *	DAT_RSM_NODES_KEY.
@@ -602,7 +611,7 @@ struct dat_rsm_nodes {
 	__u32 local;
 	__u64 list;
 	__u32 count;
-	__u32 rsvd;
+	__u32 entry_size;
 	__s32 key;
 	__u32 state;
 };
@@ -643,6 +652,8 @@ struct dat_rsm_link {
  * @count: entries of @list; out: number of links
  * @list: address of struct dat_rsm_link: out, if all fit: each adapter with
  *	DAT_RSM_LINK_LOCAL, followed by the local node and the other nodes of the table
+ * @entry_size: bytes of an entry of @list
+ * @rsvd: 0
  *
  * Unless @count is 0 the call probes all nodes, 512 at once.  Each 512 take up to two seconds
  * if a node is down, and up to four if a node accepts the request and then stays silent.
@@ -653,6 +664,8 @@ struct dat_rsm_topology {
 	__u32 node;
 	__u32 count;
 	__u64 list;
+	__u32 entry_size;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_RSM_TOPOLOGY	DAT_RSM_IOC(TOPOLOGY)
@@ -815,7 +828,7 @@ DAT_RING_OFFSET(dat_rsm_publish, id, 8);
 DAT_RING_OFFSET(dat_rsm_publish, segid, 12);
 DAT_RING_OFFSET(dat_rsm_publish, list, 16);
 DAT_RING_OFFSET(dat_rsm_publish, count, 24);
-DAT_RING_OFFSET(dat_rsm_publish, rsvd, 28);
+DAT_RING_OFFSET(dat_rsm_publish, entry_size, 28);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_unpublish) == 16);
 DAT_RING_OFFSET(dat_rsm_unpublish, size, 0);
 DAT_RING_OFFSET(dat_rsm_unpublish, err, 4);
@@ -852,7 +865,7 @@ DAT_RING_OFFSET(dat_rsm_ioent, offset, 8);
 DAT_RING_OFFSET(dat_rsm_ioent, length, 16);
 DAT_RING_OFFSET(dat_rsm_ioent, localmem, 24);
 DAT_RING_OFFSET(dat_rsm_ioent, width, 28);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_io) == 40);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_io) == 48);
 DAT_RING_OFFSET(dat_rsm_io, size, 0);
 DAT_RING_OFFSET(dat_rsm_io, err, 4);
 DAT_RING_OFFSET(dat_rsm_io, id, 8);
@@ -860,8 +873,10 @@ DAT_RING_OFFSET(dat_rsm_io, op, 12);
 DAT_RING_OFFSET(dat_rsm_io, flags, 16);
 DAT_RING_OFFSET(dat_rsm_io, count, 20);
 DAT_RING_OFFSET(dat_rsm_io, entries, 24);
-DAT_RING_OFFSET(dat_rsm_io, done, 32);
-DAT_RING_OFFSET(dat_rsm_io, mapped, 36);
+DAT_RING_OFFSET(dat_rsm_io, entry_size, 32);
+DAT_RING_OFFSET(dat_rsm_io, rsvd, 36);
+DAT_RING_OFFSET(dat_rsm_io, done, 40);
+DAT_RING_OFFSET(dat_rsm_io, mapped, 44);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_post) == 16);
 DAT_RING_OFFSET(dat_rsm_post, size, 0);
 DAT_RING_OFFSET(dat_rsm_post, err, 4);
@@ -891,7 +906,7 @@ DAT_RING_OFFSET(dat_rsm_nodes, flags, 8);
 DAT_RING_OFFSET(dat_rsm_nodes, local, 12);
 DAT_RING_OFFSET(dat_rsm_nodes, list, 16);
 DAT_RING_OFFSET(dat_rsm_nodes, count, 24);
-DAT_RING_OFFSET(dat_rsm_nodes, rsvd, 28);
+DAT_RING_OFFSET(dat_rsm_nodes, entry_size, 28);
 DAT_RING_OFFSET(dat_rsm_nodes, key, 32);
 DAT_RING_OFFSET(dat_rsm_nodes, state, 36);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_link) == 24);
@@ -900,12 +915,14 @@ DAT_RING_OFFSET(dat_rsm_link, node, 4);
 DAT_RING_OFFSET(dat_rsm_link, flags, 8);
 DAT_RING_OFFSET(dat_rsm_link, state, 12);
 DAT_RING_OFFSET(dat_rsm_link, hwaddr, 16);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_topology) == 24);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_topology) == 32);
 DAT_RING_OFFSET(dat_rsm_topology, size, 0);
 DAT_RING_OFFSET(dat_rsm_topology, err, 4);
 DAT_RING_OFFSET(dat_rsm_topology, node, 8);
 DAT_RING_OFFSET(dat_rsm_topology, count, 12);
 DAT_RING_OFFSET(dat_rsm_topology, list, 16);
+DAT_RING_OFFSET(dat_rsm_topology, entry_size, 24);
+DAT_RING_OFFSET(dat_rsm_topology, rsvd, 28);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_entry) == 32);
 DAT_RING_OFFSET(dat_rsm_entry, offset, 0);
 DAT_RING_OFFSET(dat_rsm_entry, length, 8);
