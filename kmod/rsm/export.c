@@ -367,6 +367,8 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 	u32 segid = arg->segid;
 	int ret;
 
+	if (arg->key || arg->auth)
+		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
 		return DAT_RSM_BAD_SEG;
@@ -387,7 +389,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 	struct rsm_export *exp;
 	int ret;
 
-	if (arg->segid)
+	if (arg->segid || arg->key || arg->auth)
 		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)

@@ -190,7 +190,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	u32 generation;
 	int ret;
 
-	if (arg->flags || arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE))
+	if (arg->flags || arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE) || arg->key || arg->auth)
 		return -EOPNOTSUPP;
 	/* Loopback reaches this node alone. */
 	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)

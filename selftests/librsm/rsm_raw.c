@@ -254,6 +254,25 @@ TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 	EXPECT_EQ(-EOPNOTSUPP, CALL(fd, FREE, &f));
 }
 
+TEST_F(raw, segments_have_no_keys_of_their_own)
+{
+	struct dat_rsm_publish pub = { .size = sizeof(pub), .id = self->exp, .key = -1 };
+	struct dat_rsm_connect con = { .size = sizeof(con), .segid = self->segid, .key = -1 };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, PUBLISH, &pub));
+		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, REPUBLISH, &pub));
+		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, CONNECT, &con));
+		pub.key = 0;
+		pub.auth = 1;
+		con.key = 0;
+		con.auth = 1;
+	}
+	pub.auth = 0;
+	EXPECT_EQ(0, CALL(self->fd, REPUBLISH, &pub));
+}
+
 TEST_F(raw, transfers_that_the_kernel_does_not_know_are_EOPNOTSUPP)
 {
 	struct dat_rsm_io io = { .size = sizeof(io), .id = self->imp, .flags = 8 };
@@ -388,7 +407,6 @@ TEST_F(raw, access_lists_of_a_later_version_have_effect)
 	EXPECT_EQ(0, CALL(self->fd, CONNECT, &c));
 	acl.more = 0;
 	EXPECT_EQ(0, CALL(self->fd, REPUBLISH, &pub));
-	/* CAP_DAC_OVERRIDE counts over loopback only, and root has it. */
 	acl.a.node++;
 	EXPECT_EQ(r_rdma() ? 0 : DAT_RSM_BAD_ACL, CALL(self->fd, REPUBLISH, &pub));
 	if (r_rdma())

@@ -310,6 +310,8 @@ struct dat_rsm_access {
  * @list: address of struct dat_rsm_access
  * @count: entries of @list; 0: all nodes, with permissions from the umask
  * @entry_size: bytes of an entry of @list
+ * @key: 0; for a key of the segment, which an importer must have
+ * @auth: 0; for the way in which an importer proves that
  *
  * The first entry for a node counts.  REPUBLISH affects later imports only.
  */
@@ -321,6 +323,8 @@ struct dat_rsm_publish {
 	__u64 list;
 	__u32 count;
 	__u32 entry_size;
+	__s32 key;
+	__u32 auth;
 };
 
 #define DAT_IOC_RSM_PUBLISH	DAT_RSM_IOC(PUBLISH)
@@ -364,6 +368,8 @@ struct dat_rsm_unpublish {
  *	DAT_RSM_READ (EOPNOTSUPP: no MMU has write-only mappings), for writing without
  *	DAT_RSM_WRITE (EACCES), after a cut (ENODEV), and beyond 1,024 mappings (ENOMEM), where
  *	a split mapping counts as two
+ * @key: 0; for a key of the segment
+ * @auth: 0; for the way in which the caller proves that it has the key
  */
 struct dat_rsm_connect {
 	__u32 size;
@@ -378,6 +384,8 @@ struct dat_rsm_connect {
 	__u32 flags;
 	__u64 length;
 	__u64 map_offset;
+	__s32 key;
+	__u32 auth;
 };
 
 #define DAT_IOC_RSM_CONNECT	DAT_RSM_IOC(CONNECT)
@@ -821,7 +829,7 @@ DAT_RING_OFFSET(dat_rsm_rebind, length, 24);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_access) == 8);
 DAT_RING_OFFSET(dat_rsm_access, node, 0);
 DAT_RING_OFFSET(dat_rsm_access, perm, 4);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_publish) == 32);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_publish) == 40);
 DAT_RING_OFFSET(dat_rsm_publish, size, 0);
 DAT_RING_OFFSET(dat_rsm_publish, err, 4);
 DAT_RING_OFFSET(dat_rsm_publish, id, 8);
@@ -829,12 +837,14 @@ DAT_RING_OFFSET(dat_rsm_publish, segid, 12);
 DAT_RING_OFFSET(dat_rsm_publish, list, 16);
 DAT_RING_OFFSET(dat_rsm_publish, count, 24);
 DAT_RING_OFFSET(dat_rsm_publish, entry_size, 28);
+DAT_RING_OFFSET(dat_rsm_publish, key, 32);
+DAT_RING_OFFSET(dat_rsm_publish, auth, 36);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_unpublish) == 16);
 DAT_RING_OFFSET(dat_rsm_unpublish, size, 0);
 DAT_RING_OFFSET(dat_rsm_unpublish, err, 4);
 DAT_RING_OFFSET(dat_rsm_unpublish, id, 8);
 DAT_RING_OFFSET(dat_rsm_unpublish, rsvd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_connect) == 56);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_connect) == 64);
 DAT_RING_OFFSET(dat_rsm_connect, size, 0);
 DAT_RING_OFFSET(dat_rsm_connect, err, 4);
 DAT_RING_OFFSET(dat_rsm_connect, ctlr, 8);
@@ -847,6 +857,8 @@ DAT_RING_OFFSET(dat_rsm_connect, generation, 32);
 DAT_RING_OFFSET(dat_rsm_connect, flags, 36);
 DAT_RING_OFFSET(dat_rsm_connect, length, 40);
 DAT_RING_OFFSET(dat_rsm_connect, map_offset, 48);
+DAT_RING_OFFSET(dat_rsm_connect, key, 56);
+DAT_RING_OFFSET(dat_rsm_connect, auth, 60);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_localmem) == 32);
 DAT_RING_OFFSET(dat_rsm_localmem, size, 0);
 DAT_RING_OFFSET(dat_rsm_localmem, err, 4);
