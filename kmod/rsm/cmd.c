@@ -59,7 +59,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	struct rsm_ctx *ctx;
 	int ret = DAT_RSM_BAD_CTLR;
 
-	if (arg->rsvd)
+	if (arg->flags)
 		return -EOPNOTSUPP;
 	mutex_lock(&file->lock);
 	if (!file->ctx) {
@@ -73,6 +73,9 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	arg->node = ctx->node->id;
 	arg->slots_offset = (u64)RSM_REGION_SLOTS << PAGE_SHIFT;
 	arg->slots_size = dat_mmap_size(&ctx->slots);
+	arg->features = 0;
+	arg->nr_slots = RSM_SLOTS;
+	arg->mem_slot = RSM_MEM_SLOT;
 	return DAT_RSM_OK;
 }
 

@@ -10,7 +10,7 @@
 
 #include "rsm/rsm.h"
 
-#define ID_LIMIT	XA_LIMIT(1, DAT_RSM_SLOTS)
+#define ID_LIMIT	XA_LIMIT(1, RSM_SLOTS)
 
 DEFINE_SRCU(rsm_transfers);
 
@@ -386,7 +386,7 @@ static void ctx_mem_changes(struct mmu_notifier *mn)
 	struct rsm_ctx *ctx = container_of(mn, struct rsm_ctx, mn);
 	struct dat_rsm_slot *slots = ctx->slots.va;
 
-	atomic_inc((atomic_t *)&slots[DAT_RSM_MEM_SLOT].generation);
+	atomic_inc((atomic_t *)&slots[RSM_MEM_SLOT].generation);
 }
 
 static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
@@ -436,7 +436,7 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	ctx->user = user_get(ctx->node, ctx->uid);
 	if (!ctx->user)
 		goto err_free;
-	ret = dat_region_alloc(&ctx->slots, (DAT_RSM_SLOTS + 1) * sizeof(struct dat_rsm_slot),
+	ret = dat_region_alloc(&ctx->slots, (RSM_MEM_SLOT + 1) * sizeof(struct dat_rsm_slot),
 			       false);
 	if (ret)
 		goto err_put_user;

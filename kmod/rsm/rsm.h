@@ -59,6 +59,10 @@
 /* VMAs of a window: a withdrawal and a rebind zap each. */
 #define RSM_MAX_MAPS	1024
 
+/* Objects of a file, and the slot of the address space behind theirs. */
+#define RSM_SLOTS	4096
+#define RSM_MEM_SLOT	RSM_SLOTS
+
 /* Adapters that a node numbers, including those that are gone. */
 #define RSM_MAX_CTLRS	63
 

@@ -106,6 +106,28 @@ TEST_F(raw, a_file_is_opened_for_rsm_once)
 	EXPECT_EQ(DAT_RSM_BAD_CTLR, CALL(self->fd, OPEN, &arg));
 }
 
+TEST_F(raw, an_open_describes_the_slots)
+{
+	struct dat_rsm_open arg = { .size = sizeof(arg), .features = ~0ULL };
+	const struct dat_rsm_slot *slots;
+	int fd = open("/dev/rsm", O_RDWR);
+	uint32_t generation;
+
+	ASSERT_EQ(0, CALL(fd, OPEN, &arg));
+	EXPECT_EQ(0, arg.features);
+	/* A file has room for many objects. */
+	EXPECT_LE(1024, arg.nr_slots);
+	EXPECT_LE(arg.nr_slots, arg.mem_slot);
+	ASSERT_GE(arg.slots_size, (arg.mem_slot + 1ULL) * sizeof(*slots));
+	slots = mmap(NULL, arg.slots_size, PROT_READ, MAP_SHARED, fd, (off_t)arg.slots_offset);
+	ASSERT_NE(MAP_FAILED, slots);
+	generation = slots[arg.mem_slot].generation;
+	munmap(r_mem(R_PAGE), R_PAGE);
+	EXPECT_NE(generation, slots[arg.mem_slot].generation);
+	munmap((void *)slots, arg.slots_size);
+	close(fd);
+}
+
 TEST_F(raw, a_call_that_reports_an_error_fails)
 {
 	struct dat_rsm_post post = { .size = sizeof(post), .err = 99, .id = self->imp };
@@ -225,7 +247,7 @@ TEST_F(raw, what_has_no_meaning_is_to_be_0)
 /* EINVAL is for bad sizes, so that a program can find out what a kernel knows. */
 TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 {
-	struct dat_rsm_open o = { .size = sizeof(o), .rsvd = 1 };
+	struct dat_rsm_open o = { .size = sizeof(o), .flags = 1 };
 	struct dat_rsm_export exp = { .size = sizeof(exp), .flags = 8 };
 	struct dat_rsm_rebind reb = { .size = sizeof(reb), .id = self->exp, .rsvd = 1 };
 	struct dat_rsm_publish pub = { .size = sizeof(pub), .id = self->exp, .segid = R_SEGID };

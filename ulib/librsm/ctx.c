@@ -133,6 +133,20 @@ void rsm_ctx_start_poller(struct rsm_ctx *ctx)
 	pthread_mutex_unlock(&ctx_lock);
 }
 
+static int ctx_map(struct rsm_ctx *ctx, const struct dat_rsm_open *arg)
+{
+	uint64_t n = arg->slots_size / sizeof(struct dat_rsm_slot);
+	int ret;
+
+	if (arg->nr_slots > n || arg->mem_slot >= n)
+		return RSMERR_BAD_LIBRARY_VERSION;
+	ret = du_map(ctx->fd, arg->slots_offset, arg->slots_size, 0, &ctx->slots);
+	if (ret)
+		return rsm_errno(ret);
+	ctx->mem = (const struct dat_rsm_slot *)ctx->slots.va + arg->mem_slot;
+	return RSM_SUCCESS;
+}
+
 static int ctx_setup(struct rsm_ctx *ctx)
 {
 	struct dat_rsm_open arg = { .size = sizeof(arg) };
@@ -144,22 +158,10 @@ static int ctx_setup(struct rsm_ctx *ctx)
 	do {
 		ret = rsm_call(ctx, DAT_IOC_RSM_OPEN, &arg);
 	} while (ret == RSMERR_INTERRUPTED);
+	if (!ret)
+		ret = ctx_map(ctx, &arg);
 	if (ret)
-		goto err_close;
-	/* The driver has no slot for the generation of memory. */
-	if (arg.slots_size < (DAT_RSM_MEM_SLOT + 1) * sizeof(struct dat_rsm_slot)) {
-		ret = RSMERR_BAD_LIBRARY_VERSION;
-		goto err_close;
-	}
-	ret = du_map(ctx->fd, arg.slots_offset, arg.slots_size, 0, &ctx->slots);
-	if (ret) {
-		ret = rsm_errno(ret);
-		goto err_close;
-	}
-	return RSM_SUCCESS;
-
-err_close:
-	close(ctx->fd);
+		close(ctx->fd);
 	return ret;
 }
 

@@ -39,6 +39,7 @@ enum rsm_type {
  * @fd: open /dev/rsm
  * @foreign: the context is that of the parent process
  * @slots: array of struct dat_rsm_slot, written by the driver
+ * @mem: the slot of the address space
  * @poller: poller thread that RSM_POLLER_US asks for
  * @poller_asked: RSM_POLLER_US has been evaluated; lock of ctx.c
  */
@@ -46,6 +47,7 @@ struct rsm_ctx {
 	int		fd;
 	int		foreign;
 	struct du_map	slots;
+	const struct dat_rsm_slot *mem;
 	struct du_poller poller;
 	int		poller_asked;
 };
@@ -161,9 +163,7 @@ void rsm_ctx_start_poller(struct rsm_ctx *ctx);
  */
 static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
 {
-	const struct dat_rsm_slot *slots = ctx->slots.va;
-
-	return __atomic_load_n(&slots[DAT_RSM_MEM_SLOT].generation, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ctx->mem->generation, __ATOMIC_SEQ_CST);
 }
 
 /* An ioctl whose argument begins with size and err.  Returns RSM_SUCCESS or RSMERR_*. */

@@ -45,11 +45,11 @@
  * connection of an import was cut if the generation in its slot differs from the one that
  * DAT_IOC_RSM_CONNECT returned.  A generation never returns.
  *
- * One more slot, DAT_RSM_MEM_SLOT, belongs to the address space.  Its generation has changed
- * when a call returns that has unmapped memory, made it inaccessible, or replaced it.  It may
- * change at other times, but protection keys don't change it.  Memory that DAT_IOC_RSM_IO has
- * transferred and reported as mapped stays valid while the generation from before that call
- * does not change.
+ * One more slot, @mem_slot of DAT_IOC_RSM_OPEN, belongs to the address space.  Its generation
+ * has changed when a call returns that has unmapped memory, made it inaccessible, or replaced
+ * it.  It may change at other times, but protection keys don't change it.  Memory that
+ * DAT_IOC_RSM_IO has transferred and reported as mapped stays valid while the generation from
+ * before that call does not change.
  *
  * The window of an import, if DAT_IOC_RSM_CONNECT returned one, is the segment itself.  It can
  * be mapped shared, whole or in part, many times.  After a cut it shows memory private to the
@@ -101,8 +101,6 @@
 #define DAT_RSM_LOOPBACK	0	/* the controller that always exists */
 #define DAT_RSM_MAX_NODE	64	/* largest node id, and longest access list */
 #define DAT_RSM_MAX_IO		16	/* entries of one DAT_IOC_RSM_IO */
-#define DAT_RSM_SLOTS		4096	/* objects of a file */
-#define DAT_RSM_MEM_SLOT	DAT_RSM_SLOTS	/* the slot of the address space */
 
 /* Result of a call; numbers of RSMERR_*. */
 enum dat_rsm_err {
@@ -179,19 +177,25 @@ struct dat_rsm_slot {
 /**
  * struct dat_rsm_open - prepare a file for objects of RSM
  * @size: of this structure
- * @err: out: NO_MEM; BAD_CTLR: this was done before
+ * @err: out: NO_MEM; INTERRUPTED; BAD_CTLR: this was done before
+ * @flags: bits to be defined; 0
  * @node: out: id of this node
- * @rsvd: 0
  * @slots_offset: out: of the status page array, for mmap()
  * @slots_size: out: bytes of it
+ * @features: out: bits to be defined, for what later kernels can do; 0 today
+ * @nr_slots: out: objects that the file can have; their slots are those below
+ * @mem_slot: out: index in the status page array of the slot of the address space
  */
 struct dat_rsm_open {
 	__u32 size;
 	__u32 err;
+	__u32 flags;
 	__u32 node;
-	__u32 rsvd;
 	__u64 slots_offset;
 	__u64 slots_size;
+	__u64 features;
+	__u32 nr_slots;
+	__u32 mem_slot;
 };
 
 #define DAT_IOC_RSM_OPEN	DAT_RSM_IOC(OPEN)
@@ -788,13 +792,16 @@ struct dat_rsm_kick {
 DAT_RING_ASSERT(sizeof(struct dat_rsm_slot) == 8);
 DAT_RING_OFFSET(dat_rsm_slot, generation, 0);
 DAT_RING_OFFSET(dat_rsm_slot, pending, 4);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_open) == 32);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_open) == 48);
 DAT_RING_OFFSET(dat_rsm_open, size, 0);
 DAT_RING_OFFSET(dat_rsm_open, err, 4);
-DAT_RING_OFFSET(dat_rsm_open, node, 8);
-DAT_RING_OFFSET(dat_rsm_open, rsvd, 12);
+DAT_RING_OFFSET(dat_rsm_open, flags, 8);
+DAT_RING_OFFSET(dat_rsm_open, node, 12);
 DAT_RING_OFFSET(dat_rsm_open, slots_offset, 16);
 DAT_RING_OFFSET(dat_rsm_open, slots_size, 24);
+DAT_RING_OFFSET(dat_rsm_open, features, 32);
+DAT_RING_OFFSET(dat_rsm_open, nr_slots, 40);
+DAT_RING_OFFSET(dat_rsm_open, mem_slot, 44);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_ctlr) == 200);
 DAT_RING_OFFSET(dat_rsm_ctlr, size, 0);
 DAT_RING_OFFSET(dat_rsm_ctlr, err, 4);
