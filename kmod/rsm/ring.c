@@ -18,7 +18,7 @@ static unsigned int ring_start;
 module_param(ring_start, uint, 0644);
 MODULE_PARM_DESC(ring_start, "First index of new rings; lets tests cross the wrap at 2^32 (0)");
 
-static_assert(sizeof(struct dat_rsm_entry) == 32);
+static_assert(sizeof(struct dat_rsm_entry) <= BIT(RSM_RING_ENTRY_SHIFT));
 static_assert(sizeof(struct dat_rsm_submit) == 128);
 static_assert(sizeof(struct dat_rsm_status) == 16);
 
@@ -39,9 +39,9 @@ static bool ring_has_entry(const struct rsm_ring *r)
 
 static void ring_fetch(const struct rsm_ring *r, u32 index, struct dat_rsm_entry *e)
 {
-	const struct dat_rsm_entry *entries = (void *)(ring_submit(r) + 1);
+	const void *entries = r->submit.va + RSM_RING_ENTRY_OFFSET;
 
-	memcpy(e, &entries[index & (RSM_RING_ENTRIES - 1)], sizeof(*e));
+	memcpy(e, entries + ((index & (RSM_RING_ENTRIES - 1)) << RSM_RING_ENTRY_SHIFT), sizeof(*e));
 	/* The compiler must not read the original again. */
 	barrier();
 }
@@ -330,8 +330,8 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	kref_get(&conn->ref);
 	spin_lock_init(&r->lock);
 	INIT_WORK(&r->cut, ring_cut);
-	if (dat_region_alloc(&r->submit, sizeof(struct dat_rsm_submit) +
-			     RSM_RING_ENTRIES * sizeof(struct dat_rsm_entry), true) ||
+	if (dat_region_alloc(&r->submit, RSM_RING_ENTRY_OFFSET +
+			     (RSM_RING_ENTRIES << RSM_RING_ENTRY_SHIFT), true) ||
 	    dat_region_alloc(&r->status, sizeof(struct dat_rsm_status), false) ||
 	    ring_alloc_data(r)) {
 		ring_release(r);
@@ -478,6 +478,8 @@ static void ring_answer(const struct rsm_import *imp, struct dat_rsm_ring *arg)
 
 	arg->entries = RSM_RING_ENTRIES;
 	arg->chunk = r->chunk;
+	arg->entry_offset = RSM_RING_ENTRY_OFFSET;
+	arg->entry_shift = RSM_RING_ENTRY_SHIFT;
 	arg->submit_offset = dat_mmap_place(imp->obj.id, RSM_REGION_SUBMIT);
 	arg->submit_size = dat_mmap_size(&r->submit);
 	arg->status_offset = dat_mmap_place(imp->obj.id, RSM_REGION_STATUS);

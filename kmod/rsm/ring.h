@@ -14,6 +14,9 @@
 #include "rsm/rdma.h"
 
 #define RSM_RING_ENTRIES	128
+/* Where the entries are in the submit region, and how far apart. */
+#define RSM_RING_ENTRY_OFFSET	sizeof(struct dat_rsm_submit)
+#define RSM_RING_ENTRY_SHIFT	5
 #define RSM_RING_DATA		262144
 /* Contiguous chunks of the data area: the larger size if the allocation succeeds; whole pages. */
 #define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)

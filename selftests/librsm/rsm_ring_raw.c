@@ -17,7 +17,6 @@ struct ring {
 	uint32_t			generation;
 	struct dat_rsm_ring		info;
 	volatile struct dat_rsm_submit	*submit;
-	struct dat_rsm_entry		*entries;
 	volatile struct dat_rsm_status	*status;
 	char				*data;
 	uint32_t			tail;
@@ -78,7 +77,6 @@ static int ring_open(struct ring *r)
 	r->data = raw_map(r->fd, r->info.data_offset, r->info.data_size, rw);
 	if (r->submit == MAP_FAILED || r->status == MAP_FAILED || r->data == MAP_FAILED)
 		return -errno;
-	r->entries = (struct dat_rsm_entry *)(r->submit + 1);
 	r->tail = r->submit->tail;
 	return 0;
 }
@@ -123,9 +121,16 @@ static int ring_kick(struct ring *r, uint32_t index, uint64_t deadline)
 	return CALL(r->fd, KICK, &arg);
 }
 
+static struct dat_rsm_entry *ring_entry(struct ring *r, uint32_t index)
+{
+	size_t at = (size_t)(index & (r->info.entries - 1)) << r->info.entry_shift;
+
+	return (struct dat_rsm_entry *)((char *)r->submit + r->info.entry_offset + at);
+}
+
 static uint32_t ring_push(struct ring *r, const struct dat_rsm_entry *e)
 {
-	r->entries[r->tail & (r->info.entries - 1)] = *e;
+	*ring_entry(r, r->tail) = *e;
 	__atomic_store_n(&r->submit->tail, ++r->tail, __ATOMIC_RELEASE);
 	return r->tail - 1;
 }
@@ -202,6 +207,19 @@ TEST_F(raw, a_ring_is_made_once)
 	ASSERT_EQ(0, ring_import(self, 0600, &other));
 	EXPECT_NE(again.submit_offset, other.info.submit_offset);
 	ring_unmap(&other);
+}
+
+TEST_F(raw, entries_are_where_the_kernel_says)
+{
+	const struct dat_rsm_ring *i = &self->r.info;
+	uint32_t n;
+
+	EXPECT_LE(sizeof(struct dat_rsm_submit), i->entry_offset);
+	EXPECT_LE(sizeof(struct dat_rsm_entry), 1ULL << i->entry_shift);
+	EXPECT_GE(i->submit_size, i->entry_offset + ((uint64_t)i->entries << i->entry_shift));
+	/* All entries of the ring, and the first one again. */
+	for (n = 0; n <= i->entries; n++)
+		ASSERT_EQ(0, ring_flush(&self->r));
 }
 
 TEST_F(raw, loopback_has_none)
@@ -568,7 +586,7 @@ struct scribbler {
 static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
-	uint64_t *words = (uint64_t *)s->r->entries;
+	uint64_t *words = (uint64_t *)ring_entry(s->r, 0);
 	unsigned long seed = 99;
 
 	while (!__atomic_load_n(&s->end, __ATOMIC_RELAXED)) {
@@ -642,7 +660,7 @@ TEST_F(raw, a_tail_that_goes_to_and_fro_does_no_harm)
 
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, ring_import(self, 0600, &r));
-		r.entries[r.tail & (r.info.entries - 1)].op = FLUSH;
+		ring_entry(&r, r.tail)->op = FLUSH;
 		s = (struct scribbler) { .r = &r };
 		pthread_create(&t, NULL, toggle, &s);
 		end = r_now_ms() + 100;

@@ -189,8 +189,9 @@ uint32_t rsm_ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t off
 		       uint32_t at, uint32_t n)
 {
 	struct ring_slot *slot = &r->slots[r->tail & r->mask];
+	char *entry = r->entries + ((size_t)(r->tail & r->mask) << r->shift);
 
-	r->entries[r->tail & r->mask] = (struct dat_rsm_entry) {
+	*(struct dat_rsm_entry *)entry = (struct dat_rsm_entry) {
 		.offset = offset, .length = n, .op = op,
 		.data = n ? at & ((uint32_t)r->data.size - 1) : 0,
 	};
@@ -267,7 +268,8 @@ static struct rsm_ring *ring_make(const struct rsm_import *imp, const struct dat
 	r->mask = arg->entries - 1;
 	r->chunk = arg->chunk;
 	r->looks = SPIN_LONG;
-	r->entries = (struct dat_rsm_entry *)((struct dat_rsm_submit *)r->submit.va + 1);
+	r->entries = (char *)r->submit.va + arg->entry_offset;
+	r->shift = arg->entry_shift;
 	r->tail = ((struct dat_rsm_submit *)r->submit.va)->tail;
 	r->shown = r->tail;
 	r->oldest = r->tail;

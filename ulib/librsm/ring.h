@@ -27,8 +27,9 @@ struct ring_slot {
  * @submit: submit region, written by the process
  * @status: status region, written by the driver
  * @data: data area, for the data of puts and gets
- * @entries: entries, in @submit
+ * @entries: entries, in @submit, 2^@shift bytes apart
  * @mask: entries - 1
+ * @shift: see @entries
  * @chunk: the data of an entry crosses no multiple of this; larger transfers are split
  * @slots: state of each entry
  * @looks: number of looks before a wait sleeps; a guess that any thread may improve
@@ -48,8 +49,9 @@ struct rsm_ring {
 	struct du_map		submit;
 	struct du_map		status;
 	struct du_map		data;
-	struct dat_rsm_entry	*entries;
+	char			*entries;
 	uint32_t		mask;
+	uint32_t		shift;
 	uint32_t		chunk;
 	struct ring_slot	*slots;
 	uint32_t		looks;

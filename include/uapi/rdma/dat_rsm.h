@@ -64,8 +64,10 @@
  *
  * For a put the process copies into the data area and writes an entry that names it.  Only
  * the kernel knows the address and the key of the segment.  The kernel reads an entry once
- * and checks the copy against the import.  Indices are free-running 32-bit counters, the slot
- * of an entry is "index & (entries - 1)".  Entries are executed, and complete, in order.
+ * and checks the copy against the import.  Indices are free-running 32-bit counters.  With the
+ * results of DAT_IOC_RSM_RING, entry i is in the submit region at
+ * "entry_offset + ((i & (entries - 1)) << entry_shift)".  Entries are executed, and complete, in
+ * order.
  *
  *   process                                  kernel: drains the ring
  *   -------                                  -----------------------
@@ -712,7 +714,7 @@ struct dat_rsm_entry {
 /**
  * struct dat_rsm_submit - submit region, written by the process
  * @tail: entries posted; the kernel writes the first value
- * @rsvd: padding to the cache lines of the entries, which follow
+ * @rsvd: padding to the cache lines of the entries
  */
 struct dat_rsm_submit {
 	__u32 tail;
@@ -744,6 +746,9 @@ struct dat_rsm_status {
  * @rsvd: 0
  * @entries: out: a power of two
  * @chunk: out: a power of two; transfers don't cross its multiples in the data area
+ * @entry_offset: out: of the entries, in the submit region
+ * @entry_shift: out: entries are 2^entry_shift bytes apart, at least the size of struct
+ *	dat_rsm_entry.  The bytes behind it stay 0
  * @submit_offset: out: for mmap()
  * @submit_size: out: bytes
  * @status_offset: out: for mmap(); can't be mapped for writing
@@ -760,6 +765,8 @@ struct dat_rsm_ring {
 	__u32 rsvd;
 	__u32 entries;
 	__u32 chunk;
+	__u32 entry_offset;
+	__u32 entry_shift;
 	__u64 submit_offset;
 	__u64 submit_size;
 	__u64 status_offset;
@@ -956,19 +963,21 @@ DAT_RING_OFFSET(dat_rsm_status, done, 0);
 DAT_RING_OFFSET(dat_rsm_status, flags, 4);
 DAT_RING_OFFSET(dat_rsm_status, bad, 8);
 DAT_RING_OFFSET(dat_rsm_status, rsvd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_ring) == 72);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_ring) == 80);
 DAT_RING_OFFSET(dat_rsm_ring, size, 0);
 DAT_RING_OFFSET(dat_rsm_ring, err, 4);
 DAT_RING_OFFSET(dat_rsm_ring, id, 8);
 DAT_RING_OFFSET(dat_rsm_ring, rsvd, 12);
 DAT_RING_OFFSET(dat_rsm_ring, entries, 16);
 DAT_RING_OFFSET(dat_rsm_ring, chunk, 20);
-DAT_RING_OFFSET(dat_rsm_ring, submit_offset, 24);
-DAT_RING_OFFSET(dat_rsm_ring, submit_size, 32);
-DAT_RING_OFFSET(dat_rsm_ring, status_offset, 40);
-DAT_RING_OFFSET(dat_rsm_ring, status_size, 48);
-DAT_RING_OFFSET(dat_rsm_ring, data_offset, 56);
-DAT_RING_OFFSET(dat_rsm_ring, data_size, 64);
+DAT_RING_OFFSET(dat_rsm_ring, entry_offset, 24);
+DAT_RING_OFFSET(dat_rsm_ring, entry_shift, 28);
+DAT_RING_OFFSET(dat_rsm_ring, submit_offset, 32);
+DAT_RING_OFFSET(dat_rsm_ring, submit_size, 40);
+DAT_RING_OFFSET(dat_rsm_ring, status_offset, 48);
+DAT_RING_OFFSET(dat_rsm_ring, status_size, 56);
+DAT_RING_OFFSET(dat_rsm_ring, data_offset, 64);
+DAT_RING_OFFSET(dat_rsm_ring, data_size, 72);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_kick) == 24);
 DAT_RING_OFFSET(dat_rsm_kick, size, 0);
 DAT_RING_OFFSET(dat_rsm_kick, err, 4);
