@@ -2,6 +2,7 @@
 /* Imports: connections to segments, and the windows that map them. */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/interval_tree_generic.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
@@ -10,16 +11,74 @@
 #include "compat.h"
 #include "rsm/rdma.h"
 
-/* Page offsets of windows: a mark, the window's number, the page of the segment. */
-#define WINDOW_BITS	(62 - PAGE_SHIFT)	/* a byte offset, which is signed, stays positive */
-#define WINDOW_MARK	BIT_ULL(WINDOW_BITS)
-#define WINDOW_SHIFT	(RSM_MAX_SHIFT - PAGE_SHIFT)
-#define WINDOW_PAGES	BIT_ULL(WINDOW_SHIFT)
-#define WINDOW_LIMIT	XA_LIMIT(1, BIT(WINDOW_BITS - WINDOW_SHIFT) - 1)
+/*
+ * Page offsets of windows.  A 32-bit process passes an offset to mmap2() as 32 bits, in units of
+ * 4 KiB, so it reaches offsets below 2^44.  Those of other regions are below 2^42.
+ */
+#define WINDOWS_BEGIN	BIT_ULL(42 - PAGE_SHIFT)
+#define WINDOWS_END	BIT_ULL(43 - PAGE_SHIFT)
 #define FAULT_AROUND	64
 
-/* Imports by the number of their window, which is unique in the module. */
-static DEFINE_XARRAY_ALLOC1(windows);
+static u64 window_first(const struct rsm_import *imp)
+{
+	return imp->window;
+}
+
+static u64 window_last(const struct rsm_import *imp)
+{
+	return imp->window + (imp->length >> PAGE_SHIFT) - 1;
+}
+
+/* Imports by the offsets of their windows. */
+INTERVAL_TREE_DEFINE(struct rsm_import, window_rb, u64, window_subtree_last, window_first,
+		     window_last, static __maybe_unused, windows)
+
+/* Returns an offset, not below @from, from which on @pages are free; 0: there is none. */
+static u64 window_gap(struct rsm_ctx *ctx, u64 from, u64 pages)
+{
+	struct rsm_import *other;
+	u64 at;
+
+	for (at = from; at + pages <= WINDOWS_END; at = window_last(other) + 1) {
+		other = windows_iter_first(&ctx->windows, at, at + pages - 1);
+		if (!other)
+			return at;
+	}
+	return 0;
+}
+
+/* Gives the import offsets for its window if enough are free.  Offsets are not reused soon. */
+static void window_alloc(struct rsm_import *imp)
+{
+	struct rsm_ctx *ctx = imp->obj.ctx;
+	u64 pages = imp->length >> PAGE_SHIFT;
+
+	mutex_lock(&ctx->windows_lock);
+	imp->window = window_gap(ctx, max(ctx->next_window, WINDOWS_BEGIN), pages);
+	if (!imp->window)
+		imp->window = window_gap(ctx, WINDOWS_BEGIN, pages);
+	if (imp->window) {
+		windows_insert(imp, &ctx->windows);
+		ctx->next_window = window_last(imp) + 1;
+	}
+	mutex_unlock(&ctx->windows_lock);
+}
+
+/*
+ * Frees the offsets once neither the import nor a VMA needs them.  The context is valid: either the
+ * import is being dropped, or a VMA holds the file.
+ */
+static void window_free(struct rsm_import *imp)
+{
+	struct rsm_ctx *ctx = imp->obj.ctx;
+
+	lockdep_assert_held(&imp->map_lock);
+	if (!imp->window || !imp->dropped || imp->maps)
+		return;
+	mutex_lock(&ctx->windows_lock);
+	windows_remove(imp, &ctx->windows);
+	mutex_unlock(&ctx->windows_lock);
+}
 
 static int import_allowed(const struct rsm_export *exp, const struct rsm_node *node, u32 want)
 {
@@ -36,6 +95,7 @@ static int import_allowed(const struct rsm_export *exp, const struct rsm_node *n
 	return ret;
 }
 
+/* Connects to a segment of this node by loopback. */
 static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segid)
 {
 	struct rsm_export *exp;
@@ -51,30 +111,10 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
+		/* Last, as another thread may map the window from here on. */
+		window_alloc(imp);
 	}
 	mutex_unlock(&node->lock);
-	return ret;
-}
-
-/* Returns the page offset of the window. */
-static u64 window_begin(const struct rsm_import *imp)
-{
-	return WINDOW_MARK | (u64)imp->window << WINDOW_SHIFT;
-}
-
-/* Connects to a segment of this node by loopback. */
-static int import_local(struct rsm_import *imp, struct rsm_node *node, u32 segid)
-{
-	int ret;
-
-	if (xa_alloc(&windows, &imp->window, XA_ZERO_ENTRY, WINDOW_LIMIT, GFP_KERNEL_ACCOUNT))
-		return DAT_RSM_NO_MEM;
-	ret = import_attach(imp, node, segid);
-	if (ret)
-		xa_erase(&windows, imp->window);
-	else
-		/* The entry is reserved, so the store allocates nothing. */
-		xa_store(&windows, imp->window, imp, GFP_KERNEL_ACCOUNT);
 	return ret;
 }
 
@@ -85,9 +125,8 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 	arg->slot = imp->obj.id - 1;
 	arg->generation = generation;
 	arg->length = imp->length;
-	if (!imp->remote)
-		arg->map_offset = window_begin(imp) << PAGE_SHIFT;
-	else if (imp->remote->conn->swapped)
+	arg->map_offset = imp->window << PAGE_SHIFT;
+	if (imp->remote && imp->remote->conn->swapped)
 		arg->flags = DAT_RSM_SWAPPED;
 }
 
@@ -99,12 +138,11 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
  */
 void rsm_import_zap(struct rsm_import *imp)
 {
-	loff_t start = window_begin(imp) << PAGE_SHIFT;
-
 	mutex_lock(&imp->map_lock);
 	/* A VMA holds the file, and with it the context and the mapping. */
 	if (imp->maps)
-		unmap_mapping_range(imp->obj.ctx->mapping, start, WINDOW_PAGES << PAGE_SHIFT, 1);
+		unmap_mapping_range(imp->obj.ctx->mapping, imp->window << PAGE_SHIFT, imp->length,
+				    1);
 	mutex_unlock(&imp->map_lock);
 }
 
@@ -146,8 +184,14 @@ static void import_drop(struct rsm_obj *obj)
 {
 	struct rsm_import *imp = to_rsm_import(obj);
 
-	if (imp->remote)
+	if (imp->remote) {
 		rsm_remote_end(imp);
+		return;
+	}
+	mutex_lock(&imp->map_lock);
+	imp->dropped = true;
+	window_free(imp);
+	mutex_unlock(&imp->map_lock);
 }
 
 /* Frees what the import points to.  The last reference may be that of a VMA. */
@@ -159,7 +203,6 @@ static void import_release(struct rsm_obj *obj)
 		rsm_remote_release(imp);
 		return;
 	}
-	xa_erase(&windows, imp->window);
 	if (imp->trash)
 		put_page(imp->trash);
 	rsm_obj_put(&imp->export->obj);
@@ -207,7 +250,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	/* Read it before the connect: a connected segment may be withdrawn at any time. */
 	generation = imp->obj.generation;
 	if (arg->ctlr == DAT_RSM_LOOPBACK)
-		ret = import_local(imp, node, arg->segid);
+		ret = import_attach(imp, node, arg->segid);
 	else
 		ret = rsm_remote_connect(imp, node, arg);
 	if (ret)
@@ -238,6 +281,7 @@ static void window_close(struct vm_area_struct *vma)
 
 	mutex_lock(&imp->map_lock);
 	imp->maps--;
+	window_free(imp);
 	mutex_unlock(&imp->map_lock);
 	rsm_obj_put(&imp->obj);
 }
@@ -254,7 +298,7 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 {
 	struct rsm_mem *mem = rcu_dereference_protected(imp->export->mem,
 							lockdep_is_held(&imp->map_lock));
-	u64 page = vmf->pgoff & (WINDOW_PAGES - 1);
+	u64 page = vmf->pgoff - imp->window;
 	unsigned long addr = vmf->address & PAGE_MASK;
 	unsigned long end = min(vmf->vma->vm_end, addr + FAULT_AROUND * PAGE_SIZE);
 	vm_fault_t ret, first;
@@ -300,12 +344,11 @@ static const struct vm_operations_struct window_ops = {
 
 static int window_check(const struct rsm_import *imp, struct vm_area_struct *vma)
 {
-	u64 first = vma->vm_pgoff & (WINDOW_PAGES - 1);
-	u64 pages = imp->length >> PAGE_SHIFT;
+	u64 left = window_last(imp) + 1 - vma->vm_pgoff;
 
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
 		return -EINVAL;
-	if (first >= pages || vma_pages(vma) > pages - first)
+	if (vma_pages(vma) > left)
 		return -EINVAL;
 	if (!(imp->perm & DAT_RSM_READ))
 		return -EOPNOTSUPP;
@@ -342,19 +385,22 @@ static int window_add(struct rsm_import *imp)
 
 bool rsm_window_is(const struct vm_area_struct *vma)
 {
-	return vma->vm_pgoff & WINDOW_MARK;
+	return vma->vm_pgoff >= WINDOWS_BEGIN && vma->vm_pgoff < WINDOWS_END;
 }
 
-static struct rsm_import *window_find(const struct rsm_ctx *ctx, u64 nr)
+/* Returns the import with a window at a page offset, with a reference, or NULL. */
+static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 {
 	struct rsm_import *imp;
 
-	rcu_read_lock();
-	imp = xa_load(&windows, nr);
-	if (imp && (imp->obj.ctx != ctx || READ_ONCE(imp->obj.stopped) ||
-		    !kref_get_unless_zero(&imp->obj.ref)))
+	mutex_lock(&ctx->windows_lock);
+	imp = windows_iter_first(&ctx->windows, at, at);
+	if (imp && READ_ONCE(imp->obj.stopped))
 		imp = NULL;
-	rcu_read_unlock();
+	/* An import in the tree is not dropped, or a VMA has a reference. */
+	if (imp)
+		kref_get(&imp->obj.ref);
+	mutex_unlock(&ctx->windows_lock);
 	return imp;
 }
 
@@ -373,7 +419,7 @@ int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 	struct rsm_import *imp;
 	int ret;
 
-	imp = window_find(ctx, (vma->vm_pgoff & ~WINDOW_MARK) >> WINDOW_SHIFT);
+	imp = window_find(ctx, vma->vm_pgoff);
 	if (!imp)
 		return -ENOENT;
 	ret = window_check(imp, vma);

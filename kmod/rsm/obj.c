@@ -428,6 +428,8 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	ctx->mapping = filp->f_mapping;
 	ctx->uid = current_uid();
 	INIT_WORK(&ctx->end_work, ctx_end_work);
+	mutex_init(&ctx->windows_lock);
+	ctx->windows = RB_ROOT_CACHED;
 	mutex_init(&ctx->rings_lock);
 	INIT_LIST_HEAD(&ctx->rings);
 	dat_poller_init(&ctx->poller, &rsm_poller_ops);

@@ -30,6 +30,7 @@
  *                         memory is accessed, windows are zapped, or memory is reclaimed
  *   import->map_lock      mutex, inside mmap_lock, not inside node->lock: content of the window;
  *                         never held while user memory is accessed or memory is reclaimed
+ *   ctx->windows_lock     mutex, inside node->lock and import->map_lock: offsets of windows
  *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings for the poller;
  *                         its holders wait for no peer and no process
  *   obj->lock             spinlock: events
@@ -52,9 +53,8 @@
 #include "poller.h"
 #include "region.h"
 
-/* Largest segment, in bytes, and the distance of windows in the file's offsets. */
-#define RSM_MAX_SHIFT	40
-#define RSM_MAX_LENGTH	BIT_ULL(RSM_MAX_SHIFT)
+/* Largest segment, in bytes. */
+#define RSM_MAX_LENGTH	BIT_ULL(40)
 
 /* VMAs of a window: a withdrawal and a rebind zap each. */
 #define RSM_MAX_MAPS	1024
@@ -191,6 +191,9 @@ enum rsm_region_kind {
  * @objs: objects by id, from 1
  * @next_id: id at which the search for a free one begins
  * @slots: struct dat_rsm_slot by id - 1, and one slot for @mm
+ * @windows_lock: mutex of @windows and @next_window; see the top of this file
+ * @windows: imports with windows, by page offset
+ * @next_window: page offset at which the search for a free one begins
  * @mn: notifier of the end of @mm and of changes of its mappings
  * @uid: user id of the opener
  * @user: user of @uid, whose quota covers exports and imports
@@ -211,6 +214,9 @@ struct rsm_ctx {
 	struct xarray		objs;
 	u32			next_id;
 	struct dat_region	slots;
+	struct mutex		windows_lock;	/* windows, next_window */
+	struct rb_root_cached	windows;
+	u64			next_window;
 	struct mmu_notifier	mn;
 	kuid_t			uid;
 	struct rsm_user		*user;
@@ -368,8 +374,11 @@ struct rsm_export {
  * @node: entry in export->imports until the import is cut and its window zapped; node->lock
  * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @window: number of the window
+ * @window: page offset of the window in the file; 0: there is none
+ * @window_rb: entry in ctx->windows
+ * @window_subtree_last: last page offset in the subtree of @window_rb
  * @map_lock: see the top of this file
+ * @dropped: flag: the import has ended, so only VMAs need the window; @map_lock
  * @maps: number of VMAs of the window, at most RSM_MAX_MAPS; @map_lock
  * @trash: page that the window shows after a cut; allocated with the first VMA; @map_lock
  */
@@ -381,8 +390,11 @@ struct rsm_import {
 	struct list_head	node;
 	u32			rebinds;
 	u32			perm;
-	u32			window;
+	u64			window;
+	struct rb_node		window_rb;
+	u64			window_subtree_last;
 	struct mutex		map_lock;	/* see the top of this file */
+	bool			dropped;
 	unsigned int		maps;
 	struct page		*trash;
 };

@@ -3,6 +3,7 @@
 #include "rsm_test.h"
 
 #include <fcntl.h>
+#include <linux/memfd.h>
 
 #include "rsm_call.h"
 
@@ -490,6 +491,131 @@ TEST_F(raw, a_window_is_mapped_through_the_file_that_imported)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, R_PAGE, PROT_READ, MAP_SHARED, fd, (off_t)self->window));
 	EXPECT_EQ(ENOENT, errno);
 	close(fd);
+}
+
+static int raw_free(int fd, uint32_t id)
+{
+	struct dat_rsm_free f = { .size = sizeof(f), .type = DAT_RSM_TYPE_IMPORT, .id = id };
+
+	return CALL(fd, FREE, &f);
+}
+
+#define WINDOWS_BEGIN	(1ULL << 42)
+#define WINDOWS_END	(1ULL << 43)
+
+TEST_F(raw, windows_are_side_by_side_where_32_bits_reach)
+{
+	struct dat_rsm_connect c = { .size = sizeof(c), .segid = self->segid, .perm = 0600 };
+	uint64_t at[64];
+	char *va;
+	int i, k;
+
+	R_LOOPBACK_ONLY("there are no windows");
+	for (i = 0; i < 64; i++) {
+		ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
+		at[i] = c.map_offset;
+		EXPECT_LE(WINDOWS_BEGIN, at[i]);
+		EXPECT_GE(WINDOWS_END - R_SIZE, at[i]);
+		for (k = 0; k < i; k++)
+			EXPECT_LE(R_SIZE, at[k] < at[i] ? at[i] - at[k] : at[k] - at[i]);
+		/* Half of the imports end meanwhile. */
+		if (i % 2)
+			ASSERT_EQ(0, raw_free(self->fd, c.id));
+	}
+	for (i = 0; i < 64; i++) {
+		self->window = at[i];
+		va = window(self, R_SIZE - R_PAGE, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);
+		EXPECT_EQ(i % 2, va == MAP_FAILED);
+		if (va == MAP_FAILED)
+			continue;
+		va[i] = 'x';
+		EXPECT_EQ('x', self->mem[R_SIZE - R_PAGE + (size_t)i]);
+		munmap(va, R_PAGE);
+	}
+}
+
+#define HUGE		(2UL << 20)
+#define LARGE		(640 * HUGE)	/* so large that one file can have too many windows of it */
+
+static void huge_pages(const char *count)
+{
+	int fd = open("/proc/sys/vm/nr_hugepages", O_WRONLY);
+
+	if (fd >= 0)
+		write(fd, count, strlen(count));
+	close(fd);
+}
+
+/* Map one huge page again and again; NULL if there is none. */
+static char *map_large(void)
+{
+	int fd = memfd_create("large", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB);
+	char *va = mmap(NULL, LARGE + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t at;
+
+	va = (char *)(((uintptr_t)va + HUGE - 1) & ~(HUGE - 1));
+	huge_pages("1");
+	if (fd < 0 || ftruncate(fd, HUGE))
+		return NULL;
+	for (at = 0; at < LARGE; at += HUGE)
+		if (mmap(va + at, HUGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+		    MAP_FAILED)
+			return NULL;
+	close(fd);
+	return va;
+}
+
+/* Import until an import has no window; return the number of those that have one. */
+static int import_all(int fd, struct dat_rsm_connect *c)
+{
+	int n;
+
+	for (n = 0; n < 4000; n++)
+		if (CALL(fd, CONNECT, c) || !c->map_offset)
+			break;
+	return n;
+}
+
+TEST_F_TIMEOUT(raw, windows_of_a_file_have_4_TiB_at_most, 120)
+{
+	struct dat_rsm_export exp = { .size = sizeof(exp), .length = LARGE };
+	struct dat_rsm_connect c = { .size = sizeof(c), .perm = 0600 };
+	struct dat_rsm_ioent e = { .length = 8, .width = 8 };
+	char *mem, *va;
+	uint64_t word;
+	uint32_t last;
+
+	R_LOOPBACK_ONLY("there are no windows");
+	mem = map_large();
+	if (!mem || sysconf(_SC_PHYS_PAGES) * (long)R_PAGE < (long)LARGE)
+		SKIP(return, "needs a huge page, and as much memory as the segment seems to have");
+	exp.addr = (uintptr_t)mem;
+	ASSERT_EQ(0, CALL(self->fd, EXPORT, &exp));
+	ASSERT_EQ(0, raw_publish(self->fd, exp.id, &c.segid));
+	EXPECT_EQ((WINDOWS_END - WINDOWS_BEGIN) / LARGE, import_all(self->fd, &c));
+	/* The import without a window takes calls. */
+	last = c.id;
+	word = 1;
+	e.addr = (uintptr_t)&word;
+	EXPECT_EQ(0, raw_io(self->fd, last, &e, 1));
+	EXPECT_EQ(1, mem[0]);
+	EXPECT_EQ(0, raw_free(self->fd, last - 1));
+	ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
+	ASSERT_NE(0, c.map_offset);
+	/* Mapped offsets are not reused. */
+	self->window = c.map_offset;
+	va = window(self, 0, R_PAGE, PROT_READ, MAP_SHARED);
+	ASSERT_NE(MAP_FAILED, va);
+	EXPECT_EQ(1, va[0]);
+	EXPECT_EQ(0, raw_free(self->fd, c.id));
+	ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
+	EXPECT_EQ(0, c.map_offset);
+	munmap(va, R_PAGE);
+	ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
+	EXPECT_EQ(self->window, c.map_offset);
+	close(self->fd);
+	munmap(mem, LARGE);
+	huge_pages("0");
 }
 
 TEST_F(raw, a_window_is_mapped_until_its_import_is_freed)

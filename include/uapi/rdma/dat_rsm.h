@@ -370,7 +370,8 @@ struct dat_rsm_unpublish {
  * @generation: out: of the connection
  * @flags: 0; out: DAT_RSM_SWAPPED
  * @length: out: bytes of the segment
- * @map_offset: out: of the window, for mmap(); 0: no window.  mmap() fails without
+ * @map_offset: out: of the window, for mmap(), 2^42 to 2^43; 0: no window.  The windows of a
+ *	file have 4 TiB at most: an import beyond that has none.  mmap() fails without
  *	DAT_RSM_READ (EOPNOTSUPP: no MMU has write-only mappings), for writing without
  *	DAT_RSM_WRITE (EACCES), after a cut (ENODEV), and beyond 1,024 mappings (ENOMEM), where
  *	a split mapping counts as two
