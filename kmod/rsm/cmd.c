@@ -40,7 +40,8 @@ union rsm_arg {
 
 /**
  * struct rsm_op - an operation
- * @fn: performs the operation; returns enum dat_rsm_err, or an errno for an invalid call
+ * @fn: performs the operation; returns enum dat_rsm_err, or an errno for an invalid call or one
+ *	that a signal interrupts
  * @size: size of the argument
  * @min_size: size of the argument in version 1, which every caller passes
  * @needs_ctx: flag: DAT_IOC_RSM_OPEN must have succeeded before

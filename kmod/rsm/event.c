@@ -124,15 +124,23 @@ static int event_take(struct rsm_obj *obj)
 	return ret;
 }
 
+/**
+ * rsm_event_sleep() - sleep once in a loop that checks a condition
+ * @deadline_ns: CLOCK_MONOTONIC of the host; or DAT_WAIT_FOREVER
+ *
+ * Context: process; the task state is set.  Return: -EAGAIN: check again; DAT_RSM_TIMEOUT;
+ * -ERESTARTNOHAND: a signal with a handler ends the call with EINTR; after a stop it begins again,
+ * with the same deadline.
+ */
 int rsm_event_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* Check the deadline first: a call that does not wait never returns INTERRUPTED. */
+	/* Check the deadline first: a call that does not wait never returns EINTR. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return DAT_RSM_TIMEOUT;
 	if (signal_pending(current))
-		return DAT_RSM_INTERRUPTED;
+		return -ERESTARTNOHAND;
 	if (deadline_ns == DAT_WAIT_FOREVER)
 		schedule();
 	else

@@ -106,8 +106,9 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
- * Returns enum dat_rsm_err; -EAGAIN if the exporter disconnected during the handshake; or -ETIMEDOUT
- * if the transport connected and the handshake was not decided in time.
+ * Returns enum dat_rsm_err; -EAGAIN if the exporter disconnected during the handshake; -ETIMEDOUT
+ * if the transport connected and the handshake was not decided in time; or -ERESTARTNOHAND after a
+ * signal: the caller begins anew unless a handler ran.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -120,7 +121,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	left = wait_event_interruptible_timeout(conn->wq, conn_decided(conn),
 						2 * usecs_to_jiffies(timeout_us));
 	if (left < 0)
-		return DAT_RSM_INTERRUPTED;
+		return -ERESTARTNOHAND;
 	if (!left)
 		return READ_ONCE(conn->linked) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
@@ -211,7 +212,8 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  * @arg: segment
  *
  * Context: sleeps until the exporter has answered, or for the time of two tries.  Return: enum
- * dat_rsm_err; rsm_remote_end() and rsm_remote_release() undo a success.
+ * dat_rsm_err, or -ERESTARTNOHAND after a signal; rsm_remote_end() and rsm_remote_release() undo a
+ * success.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)

@@ -55,6 +55,22 @@ TEST_F(event, every_post_satisfies_a_wait)
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(self->p.ctlr, 0));
 }
 
+#define LONG_MS		1500	/* longer than a stop and a continue take */
+
+/* RSM check: 62 */
+TEST_F(event, a_stop_and_a_continue_do_not_end_a_wait)
+{
+	uint64_t start = r_now_ms();
+	pid_t pid = r_stop_and_continue();
+
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, LONG_MS));
+	/* The deadline remains. */
+	EXPECT_LE(LONG_MS, r_now_ms() - start + 1);
+	EXPECT_GT(LONG_MS + 1000, r_now_ms() - start);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+}
+
 /* In a time namespace: 0 if a wait lasts as long as it should. */
 static int wait_times_out(void)
 {

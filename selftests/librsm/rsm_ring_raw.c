@@ -222,6 +222,18 @@ TEST_F(raw, entries_are_where_the_kernel_says)
 		ASSERT_EQ(0, ring_flush(&self->r));
 }
 
+TEST_F(raw, a_stop_and_a_continue_do_not_end_a_wait)
+{
+	struct ring *r = &self->r;
+	uint64_t start = r_now_ms();
+	pid_t pid = r_stop_and_continue();
+
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(DAT_RSM_TIMEOUT, ring_kick(r, r->tail, in_ms(1500)));
+	EXPECT_LE(1500, r_now_ms() - start + 1);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+}
+
 TEST_F(raw, loopback_has_none)
 {
 	struct dat_rsm_export e = {
@@ -517,7 +529,7 @@ TEST_F(raw, waiting_has_an_end)
 	EXPECT_LE(before + R_QUIET_MS, r_now_ms());
 	sigaction(SIGUSR1, &sa, NULL);
 	pthread_create(&t, NULL, signaller, &me);
-	EXPECT_EQ(DAT_RSM_INTERRUPTED, ring_kick(r, r->tail, DAT_RSM_FOREVER));
+	EXPECT_EQ(-EINTR, ring_kick(r, r->tail, DAT_RSM_FOREVER));
 	pthread_join(t, NULL);
 	/* Entries that are done stay done. */
 	EXPECT_EQ(0, ring_flush(r));

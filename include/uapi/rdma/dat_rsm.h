@@ -14,12 +14,15 @@
  *   fails, EREMOTEIO   why, not 0.  Other results are valid only if a field's comment says so
  *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (a size), EFAULT (the argument
  *                      itself); EOPNOTSUPP the kernel does not know a flag or another value, or
- *                      a field that must be 0 isn't
+ *                      a field that must be 0 isn't; EINTR a signal handler ran
  *
  * Arrays to which an argument points have entries of @entry_size bytes, as compiled into the
  * caller.  An entry may be shorter or longer than the kernel's, as an argument may: EINVAL if it
  * is shorter than in version 1; E2BIG if the excess of an entry is not zero, or an entry is larger
  * than a page.  In results the excess is zeroed.  Without entries @entry_size has no meaning.
+ *
+ * DAT_IOC_RSM_CONNECT, DAT_IOC_RSM_WAIT and DAT_IOC_RSM_KICK return EINTR.  A stop, a freeze and
+ * a tracer don't end them: they begin again, with the same deadline.
  *
  * A call that fails has no effect, except DAT_IOC_RSM_IO with EREMOTEIO, which reports its
  * progress.  If the results cannot be written to the argument, new objects are freed, but a
@@ -358,9 +361,9 @@ struct dat_rsm_unpublish {
  * struct dat_rsm_connect - import a segment
  * @size: of this structure
  * @err: out: CTLR_NOT_PRESENT also: @ctlr does not lead to @node; NOT_PUBLISHED;
- *	NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; INTERRUPTED; NO_MEM; NO_RESOURCES too
- *	many imports; BAD_CONF @ctlr is an adapter, and this node has no cluster key or the
- *	other node has another one
+ *	NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; NO_MEM; NO_RESOURCES too many imports;
+ *	INTERRUPTED fatal signal; BAD_CONF @ctlr is an adapter, and this node has no cluster key
+ *	or the other node has another one
  * @ctlr: controller
  * @node: of the segment
  * @segid: of the segment
@@ -531,8 +534,7 @@ struct dat_rsm_post {
 /**
  * struct dat_rsm_wait - consume one event
  * @size: of this structure
- * @err: out: BAD_SEG; TIMEOUT; INTERRUPTED; CONN_ABORTED the import was cut, and
- *	all events are consumed
+ * @err: out: BAD_SEG; TIMEOUT; CONN_ABORTED the import was cut, and all events are consumed
  * @id: of an import or an export
  * @rsvd: 0
  * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: no wait
@@ -781,7 +783,7 @@ struct dat_rsm_ring {
 /**
  * struct dat_rsm_kick - drain a ring, and wait for an entry of it
  * @size: of this structure
- * @err: out: BAD_SEG; BAD_CTLR there is no ring; CONN_ABORTED; TIMEOUT; INTERRUPTED
+ * @err: out: BAD_SEG; BAD_CTLR there is no ring; CONN_ABORTED; TIMEOUT
  * @id: of the import
  * @index: entry to wait for, until (int)(done - index) > 0
  * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: no wait
