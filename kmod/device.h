@@ -67,14 +67,14 @@ static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *u
  * @entry_size: size of an entry, as compiled into the caller
  * @min_size: size of an entry in version 1, which every caller passes
  *
- * Return: 0; -EINVAL if @entry_size is less than @min_size; -E2BIG if it is more than a page.
+ * Return: 0; -EINVAL if @entry_size is less than @min_size; -E2BIG if it is more than 4,096 bytes.
  */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {
 	if (entry_size < min_size)
 		return -EINVAL;
 	/* No entry is that large, and the check for zeros must not take long. */
-	return entry_size > PAGE_SIZE ? -E2BIG : 0;
+	return entry_size > DAT_ARG_LIMIT ? -E2BIG : 0;
 }
 
 int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 count);

@@ -19,7 +19,7 @@
  * Arrays to which an argument points have entries of @entry_size bytes, as compiled into the
  * caller.  An entry may be shorter or longer than the kernel's, as an argument may: EINVAL if it
  * is shorter than in version 1; E2BIG if the excess of an entry is not zero, or an entry is larger
- * than a page.  In results the excess is zeroed.  Without entries @entry_size has no meaning.
+ * than 4,096 bytes.  In results the excess is zeroed.  Without entries @entry_size has no meaning.
  *
  * DAT_IOC_RSM_CONNECT, DAT_IOC_RSM_WAIT and DAT_IOC_RSM_KICK return EINTR.  A stop, a freeze and
  * a tracer don't end them: they begin again, with the same deadline.
