@@ -176,7 +176,7 @@ static char *first_adapter(void)
 	/* More than fit in the list is an error, and no reason to give up. */
 	if (rc != DAT_SUCCESS && n <= MAX_ADAPTERS)
 		die("cannot list the adapters: %s", rc_name(rc));
-	/* If there is none, the attempt to open this one says why. */
+	/* Without adapters, the attempt to open this one reports the reason. */
 	if (!n)
 		snprintf(info[0].ia_name, sizeof(info[0].ia_name), "rxe0");
 	return info[0].ia_name;

@@ -9,7 +9,7 @@
  *
  *	in the SRQ --message--> ours --send--> under way --completion--> in the SRQ
  *
- * So it is in one place at a time and has at most one completion outstanding.
+ * So it is in one queue at a time and has at most one completion outstanding.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static void got_request(struct server *s, DAT_CR_HANDLE cr)
 {
 	/*
 	 * A client that has an answer sends again, perhaps before the send of that answer is
-	 * complete here: WINDOW places are too few.
+	 * complete here: a queue of WINDOW requests is too short.
 	 */
 	DAT_EP_ATTR attr = ep_attr(&s->node, 0, ANSWERS);
 	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -364,7 +364,7 @@ static int ask(const struct options *opt)
 	while (c.got < count || c.done < count) {
 		/*
 		 * The answer may come before the completion of the send that it answers.
-		 * A buffer and a place in each queue are free when both have.
+		 * A buffer and an entry of each queue are free when both have come.
 		 */
 		while (c.sent < count && c.sent - c.got < WINDOW && c.sent - c.done < WINDOW)
 			send_next(&c);

@@ -281,7 +281,7 @@ static void read_when_there_is_room(struct loop *l)
 
 	for (i = 0; i < l->peers; i++)
 		room = room && (!l->peer[i]->up || free_slot(l->peer[i]));
-	/* To watch it for nothing would not do: epoll always tells that a pipe was closed. */
+	/* Remove it rather than watch it without events: epoll always reports a closed pipe. */
 	if (room != l->reading)
 		watch(l, STDIN_FILENO, room ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, EPOLLIN);
 	l->reading = room;

@@ -178,7 +178,7 @@ static void revoke_window(struct side *s)
 	send_message(s, &m);
 }
 
-/* The window has what the client says, and the rest is as it was. */
+/* The window must have what the client wrote, and the rest of the memory be as before. */
 static void compare(struct side *s, uint64_t seed)
 {
 	size_t i;

@@ -155,7 +155,7 @@ typedef struct dat_lmr_triplet {
 
 /**
  * struct dat_rmr_triplet - a segment of the peer's memory
- * @rmr_context: that the peer has told
+ * @rmr_context: key that the peer has sent
  * @pad: ignored
  * @target_address: first byte, as the peer sees it
  * @segment_length: bytes

@@ -99,7 +99,7 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  *
  * Return: DAT_SUCCESS;
  * DAT_CONN_QUAL_IN_USE: the qualifier has a listener;
- * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype gives the state;
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual is 0 (DAT_INVALID_ARG2), @rsp_handle is
  * NULL (DAT_INVALID_ARG5);
@@ -173,7 +173,7 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: the request is gone (DAT_INVALID_HANDLE_CR), or the EP lacks a
  * connect EVD, or should have been DAT_HANDLE_NULL (DAT_INVALID_HANDLE_EP);
- * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype gives the state;
  * DAT_INVALID_PARAMETER: size out of range (DAT_INVALID_ARG3), @private_data is NULL
  * (DAT_INVALID_ARG4);
  * DAT_INSUFFICIENT_RESOURCES: memory or limits of the adapter.

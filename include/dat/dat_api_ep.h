@@ -138,7 +138,7 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask
  * completion flags that do not go with what else feeds the EVD (DAT_INVALID_ARG3);
  * DAT_INVALID_HANDLE: the zone is none of this IA (DAT_INVALID_HANDLE_PZ), or an EVD is
  * not, or does not take the stream (DAT_INVALID_HANDLE_EVD_RECV, _EVD_REQUEST, _EVD_CONN);
- * DAT_INVALID_STATE: not in this state; the subtype tells which it is.  Also if more
+ * DAT_INVALID_STATE: not in this state; the subtype gives the state.  Also if more
  * operations are posted than the new queue holds, or completion flags were to be changed
  * of receives that are posted;
  * DAT_MODEL_NOT_SUPPORTED: an attribute that the provider lacks;
@@ -183,7 +183,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * After all but the first it is disconnected.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_STATE: it is not unconnected; the subtype gives the state;
  * DAT_INVALID_HANDLE: it lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
  * DAT_INVALID_ADDRESS: neither IPv4 nor IPv6 (DAT_INVALID_ADDRESS_UNSUPPORTED), or the
  * adapter has no address of that family (DAT_INVALID_ADDRESS_UNREACHABLE);
@@ -234,7 +234,7 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: there is neither a connection nor an attempt of this EP; the subtype
- * tells its state;
+ * gives its state;
  * DAT_INVALID_PARAMETER: unknown @disconnect_flags (DAT_INVALID_ARG2);
  * DAT_INSUFFICIENT_RESOURCES: memory.
  *
@@ -252,7 +252,7 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect
  * is no longer valid.  May block.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is neither of the two; the subtype tells what it is.
+ * DAT_INVALID_STATE: it is neither of the two; the subtype gives the state.
  *
  * Threads: one per object.  Page: dat_ep_reset(3).
  */
@@ -272,7 +272,7 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
  * The peer must have posted a receive that is large enough.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: neither connected nor disconnected; the subtype tells the state;
+ * DAT_INVALID_STATE: neither connected nor disconnected; the subtype gives the state;
  * DAT_INSUFFICIENT_RESOURCES: max_request_dtos requests are outstanding
  * (DAT_RESOURCE_TEP);
  * DAT_INVALID_PARAMETER: too many segments (DAT_INVALID_ARG2), one is outside of its LMR

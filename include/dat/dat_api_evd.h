@@ -24,12 +24,12 @@ extern "C" {
 /**
  * dat_evd_create - make an event dispatcher
  * @ia_handle: parent
- * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen; dat_evd_query() tells
- *	how many it can.  It should have room for all operations outstanding on the EPs
- *	that feed it: an event that finds it full is lost
+ * @evd_min_qlen: events that the EVD must hold, from 1 to max_evd_qlen; dat_evd_query()
+ *	returns how many it holds.  It should have room for all operations outstanding on
+ *	the EPs that feed it: an event that finds the EVD full is lost
  * @cno_handle: CNO to trigger, or DAT_HANDLE_NULL
- * @evd_flags: streams that may feed it, or'ed; evd_stream_merging_supported tells which
- *	go together
+ * @evd_flags: bitwise OR of the streams that may feed the EVD; see
+ *	evd_stream_merging_supported for those that go together
  * @evd_handle: out
  *
  * It is enabled and waitable.

@@ -146,8 +146,8 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
  *
- * Call it when the peer has told that its write is complete, and before reading.  Needed
- * only where lmr_sync_req is DAT_TRUE; elsewhere it does nothing.
+ * Call this before reading the memory, once the peer has reported that its write is
+ * complete.  Needed only where lmr_sync_req is DAT_TRUE; elsewhere it does nothing.
  *
  * Return: as dat_lmr_sync_rdma_read().
  *

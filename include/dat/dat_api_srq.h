@@ -107,7 +107,7 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
 
 /**
- * dat_srq_set_lw - ask to be told when buffers run out
+ * dat_srq_set_lw - ask for an event when few buffers are left
  * @srq_handle: the SRQ
  * @low_watermark: buffers, from 0 to max_recv_dtos
  *

@@ -154,8 +154,8 @@ typedef struct dat_provider	DAT_PROVIDER;
 	DAT_CALL(srq, srq_set_lw)((srq), (low_watermark))
 
 /*
- * Types of the functions, whose descriptions are with those of udat.h.  That which
- * opens an adapter is not told the version: the registry has compared it.
+ * Types of the functions; udat.h describes them.  The function that opens an adapter has
+ * no version argument: the registry has compared the version before.
  */
 typedef DAT_RETURN (*DAT_IA_OPEN_FUNC)(const DAT_NAME_PTR ia_name,
 				       DAT_COUNT async_evd_min_qlen,

@@ -144,7 +144,7 @@ typedef struct dat_shared_memory {
 	DAT_LMR_COOKIE	shared_memory_id;
 } DAT_SHARED_MEMORY;
 
-/* The member that the DAT_MEM_TYPE says. */
+/* A DAT_MEM_TYPE beside the union selects the member. */
 typedef union dat_region_description {
 	DAT_PVOID		for_va;
 	DAT_LMR_HANDLE		for_lmr_handle;

@@ -47,21 +47,21 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
 DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 
 /**
- * dat_linux_evd_busy_poll - look at the device instead of being notified
+ * dat_linux_evd_busy_poll - poll the device instead of waiting for its notification
  * @evd_handle: the EVD
- * @usec: for how long a wait does, at most 1,000,000 microseconds; 0: be notified, as at
- *	first
+ * @usec: longest time in microseconds that a wait polls, at most 1,000,000; 0, which is the
+ *	default: no polling
  *
- * A dat_evd_dequeue() that finds no event has the driver look at the device once, which is
- * a system call.  A dat_evd_wait() that finds none has it look until there is one, but for
- * no longer than @usec, nor its own timeout, nor when another thread wants the CPU; then it
- * sleeps.  The calling thread's CPU does the work of the device's interrupt, which is
- * sooner done.  It is for threads that poll all the time: while they do there is no
- * notification, and once they stop without a wait it takes some ticks of the kernel's clock
- * until there is.
+ * A dat_evd_dequeue() that finds no event makes the driver poll the device once, which is a
+ * system call.  A dat_evd_wait() that finds none makes the driver poll until there is an
+ * event.  The wait sleeps when @usec or its own timeout has passed, or when another thread
+ * wants the CPU.  Polling takes completions on the CPU of the calling thread, without the
+ * delay of an interrupt.  It is for threads that poll all the time: meanwhile the device
+ * does not notify.  After the last poll, if no wait follows, notification starts again some
+ * ticks of the kernel's clock later.
  *
- * It is of no use, but does no harm, on an EVD with a CNO or a watched descriptor, and for
- * EPs with two EVDs of which one is not polled.
+ * Polling has no effect on an EVD with a CNO or a watched descriptor, and for EPs with two
+ * EVDs of which one is not polled.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);
@@ -72,16 +72,15 @@ DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec);
 
 /**
- * dat_linux_ia_poller - have a thread look at what is posted
+ * dat_linux_ia_poller - have a thread poll for posted requests
  * @ia_handle: the IA
- * @idle_usec: after so many microseconds in which nothing was posted the thread sleeps,
- *	until a post wakes it; 1 to 1,000,000, or 0: no thread
- * @cpu: the CPU that it runs on, one of those that the calling thread may use; -1: any
- *	of those
+ * @idle_usec: microseconds without a post, 1 to 1,000,000, after which the thread sleeps
+ *	until the next post; 0: no thread
+ * @cpu: CPU for the thread, one of those that the calling thread may use; -1: any of those
  *
- * While it is awake, posting makes no system call.  It uses a CPU for that.  It is a
- * thread of the process, limited and accounted as such, serves all EPs and SRQs of this IA
- * and ends with it; another call changes it.
+ * Posting makes no system call while the thread is awake, at the cost of a CPU.  The thread
+ * belongs to the process, which is charged for it.  It serves all EPs and SRQs of this IA,
+ * and ends with the IA.  A later call changes its parameters.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no IA of this provider (DAT_INVALID_HANDLE_IA);

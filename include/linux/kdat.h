@@ -554,8 +554,8 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * A request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.  The memory is
  * named by the physical address of its first byte, see dat_lmr_kcreate().  If the request
  * is flushed or fails the LMR holds none; it may take a moment until it is free again.
- * Contexts are told apart by a generation of 12 bits that all LMRs of an IA share: one that
- * is used 4096 generations after it ended may name what the LMR holds then.
+ * A generation of 12 bits, which all LMRs of an IA share, distinguishes contexts.  A context
+ * that is used 4096 generations after its end may name what the LMR holds then.
  *
  * Context: process: some devices allocate memory for their lists.
  * Return: as dat_ep_post_send(), and
@@ -863,7 +863,7 @@ DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_STATE: it is not unconnected; the subtype gives the state;
  * DAT_INVALID_HANDLE: it lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
  * DAT_INVALID_ADDRESS: of another family (DAT_INVALID_ADDRESS_UNSUPPORTED), no way there
  * (DAT_INVALID_ADDRESS_UNREACHABLE);
@@ -925,7 +925,7 @@ DAT_RETURN kdat_ep_common_connect(DAT_EP_HANDLE ep_handle,
  *
  * Context: BH.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: there never was a connection; the subtype tells the state;
+ * DAT_INVALID_STATE: there never was a connection; the subtype gives the state;
  * DAT_INVALID_PARAMETER: unknown flags (DAT_INVALID_ARG2).
  */
 DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect_flags);
@@ -936,7 +936,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is neither; the subtype tells what it is.
+ * DAT_INVALID_STATE: it is neither; the subtype gives the state.
  */
 DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle);
 
@@ -965,7 +965,7 @@ DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle);
  *
  * Context: BH.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: neither connected nor disconnected; the subtype tells the state;
+ * DAT_INVALID_STATE: neither connected nor disconnected; the subtype gives the state;
  * DAT_INSUFFICIENT_RESOURCES: the queue is full (DAT_RESOURCE_TEP);
  * DAT_INVALID_PARAMETER: too many segments (DAT_INVALID_ARG2), @local_iov is NULL or a
  * segment is outside of its LMR (DAT_INVALID_ARG3), flags (DAT_INVALID_ARG5);
@@ -1188,7 +1188,7 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
 DAT_RETURN kdat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
 
 /**
- * kdat_srq_set_lw() - ask to be told when buffers run out
+ * kdat_srq_set_lw() - ask for an event when few buffers are left
  * @srq_handle: the SRQ
  * @low_watermark: one async event when fewer are available, perhaps at once
  *
@@ -1275,7 +1275,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_CONN_QUAL_IN_USE: the qualifier has a listener;
- * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype gives the state;
  * DAT_PRIVILEGES_VIOLATION: as dat_psp_create();
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @rsp_handle is NULL
@@ -1388,7 +1388,7 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: the request is gone (DAT_INVALID_HANDLE_CR), or the EP lacks a
  * connect EVD, or should have been DAT_HANDLE_NULL (DAT_INVALID_HANDLE_EP);
- * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells what it is;
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype gives the state;
  * DAT_INVALID_PARAMETER: size (DAT_INVALID_ARG3), @private_data is NULL
  * (DAT_INVALID_ARG4);
  * DAT_INSUFFICIENT_RESOURCES: memory.

@@ -92,7 +92,7 @@ enum dat_conn_state {
  * @version: ep->version when the connection was made
  * @dev: device; kept by @ep, later by a reference that conn_close_work() takes
  * @sink: where events of the EP go; constant
- * @rcu: delays the free, since looks at an EVD find the connection under RCU
+ * @rcu: delays the free, since a poll of an EVD finds the connection under RCU
  * @solicited: flag: only solicited and failed receives notify; constant
  * @sol: state of a @solicited connection
  * @unordered: flag: the device completes requests before earlier RDMA reads; constant

@@ -74,7 +74,7 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 
 /**
  * dat_cr_create() - create the CR of a peer's request, and queue its event
- * @psp: listener, with a place in its backlog, which this function takes over even when it fails
+ * @psp: listener; this function takes over the count in its backlog even when it fails
  * @req: request
  *
  * Context: lock of the request held; no close of the IA drops its objects meanwhile.  Return: 0 if

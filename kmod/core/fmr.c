@@ -369,7 +369,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
-	/* It reached the device before its bind, so it did not invalidate anything. */
+	/* The entry reached the device before its bind, so it did not invalidate anything. */
 	if (reached && fmr->ep)
 		fmr->broken = true;
 	else if (good || (fmr->lost && !reached))

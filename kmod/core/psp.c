@@ -61,7 +61,7 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 	return found;
 }
 
-/* Takes a place in the backlog, with a reference to @psp.  psp->pending never exceeds the limit. */
+/* Adds a request to the backlog, with a reference to @psp.  psp->pending never exceeds the limit. */
 static bool psp_join(struct dat_psp *psp)
 {
 	int max = clamp_t(unsigned int, READ_ONCE(psp_backlog), 1, DAT_MAX_BACKLOG);
@@ -76,7 +76,7 @@ static bool psp_join(struct dat_psp *psp)
 }
 
 /**
- * dat_psp_leave() - give back a place in a listener's backlog
+ * dat_psp_leave() - remove a request from a listener's backlog
  * @psp: field of the holder that points to the listener, or to NULL; set to NULL
  *
  * Context: may sleep.

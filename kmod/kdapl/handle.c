@@ -110,7 +110,7 @@ static void face_publish(struct dat_obj *obj)
 
 static void cache_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 {
-	/* Another object may have taken the place. */
+	/* Another object may have taken the slot. */
 	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
 }
 

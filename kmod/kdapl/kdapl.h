@@ -14,8 +14,8 @@
  * if the object that its index and id lead to has the handle as its user_data.
  *
  * kdat_handle_cache caches EPs, EVDs and SRQs, which calls that move data look up.  It has two
- * direct-mapped tables for all IAs: one for EPs, one for the other types.  If two objects share a
- * place, the younger one has it.  A lookup that misses the cache goes by index and id.
+ * direct-mapped tables for all IAs: one for EPs, one for the other types.  Of two objects with the
+ * same slot the younger one is cached.  A lookup that misses the cache goes by index and id.
  *
  * Two ways to an object
  * =====================
@@ -194,7 +194,7 @@ static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
 }
 
-/* Gives consecutive objects of an IA adjacent places, and shifts those of the next IA by 64. */
+/* Maps consecutive objects of an IA to adjacent slots, and those of the next IA 64 slots further. */
 static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));

@@ -71,11 +71,11 @@ static void user_put(struct rsm_node *node, kuid_t uid, struct rsm_user *user)
 		kfree(user);
 }
 
-unsigned int rsm_user_share(unsigned int places)
+unsigned int rsm_user_share(unsigned int total)
 {
 	unsigned int percent = READ_ONCE(rsm_max_user);
 
-	return !percent || percent >= 100 ? places : max_t(u64, (u64)places * percent / 100, 1);
+	return !percent || percent >= 100 ? total : max_t(u64, (u64)total * percent / 100, 1);
 }
 
 /*
@@ -84,13 +84,13 @@ unsigned int rsm_user_share(unsigned int places)
  */
 static bool obj_count(struct rsm_ctx *ctx)
 {
-	unsigned int places = READ_ONCE(rsm_max_segments);
+	unsigned int limit = READ_ONCE(rsm_max_segments);
 	struct rsm_node *node = ctx->node;
 	bool ok;
 
 	mutex_lock(&node->lock);
-	ok = atomic_read(&node->objs) < places &&
-	     (atomic_read(&ctx->user->objs) < rsm_user_share(places) ||
+	ok = atomic_read(&node->objs) < limit &&
+	     (atomic_read(&ctx->user->objs) < rsm_user_share(limit) ||
 	      capable(CAP_SYS_RESOURCE));
 	if (ok) {
 		atomic_inc(&node->objs);

@@ -198,7 +198,7 @@ static bool ring_watched(const struct rsm_ring *r)
 	return READ_ONCE(r->imp->obj.ctx->watched);
 }
 
-/* Posts entries.  On return a completion or the poller will look for more, or the ring is armed. */
+/* Posts entries.  Later ones are found by a completion or the poller, or the ring is armed. */
 static void ring_look(struct rsm_ring *r)
 {
 	lockdep_assert_held(&r->lock);

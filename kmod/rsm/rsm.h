@@ -472,8 +472,8 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
-/* Returns one user's quota of @places. */
-unsigned int rsm_user_share(unsigned int places);
+/* Returns the part of @total that one user may have. */
+unsigned int rsm_user_share(unsigned int total);
 
 /* rsm/mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);

@@ -3,7 +3,7 @@
  * The process's half of the ring protocol.  Letters refer to <rdma/dat_ring.h>.
  *
  * Posting and reaping make no system call, except a kick when the driver asks for one because
- * nothing else will make it look at the queue.
+ * nothing else will make it process the queue.
  */
 #ifndef DU_RING_H
 #define DU_RING_H
@@ -85,7 +85,7 @@ static inline void *du_queue_entry(struct du_queue *q)
 	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
 }
 
-/* The driver wants to be told of the entries.  After (C). */
+/* The driver asks for a kick for these entries.  After (C). */
 static inline int du_queue_needs_kick(const struct du_queue *q)
 {
 	const struct dat_queue_status *st = q->status;

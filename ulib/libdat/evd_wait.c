@@ -143,7 +143,7 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 	}
 }
 
-/* Have the driver look at the device for @spin_us, or once.  True: there are events. */
+/* Have the driver poll the device for @spin_us, or once.  True: there are events. */
 static int evd_look(struct udat_evd *evd, uint32_t spin_us)
 {
 	struct dat_evd_poll arg = {
@@ -164,7 +164,7 @@ static int evd_hides_events(const struct udat_evd *evd)
 	return __atomic_load_n(&evd->feeds[UDAT_FEED_SOLICITED], __ATOMIC_RELAXED) != 0;
 }
 
-/* The ring was empty: have the driver look at the device if events may be there. */
+/* The ring was empty: have the driver poll the device if events may be there. */
 static int evd_stays_empty(struct udat_evd *evd)
 {
 	return __builtin_expect(!evd_busy_us(evd) && !evd_hides_events(evd), 1) ||

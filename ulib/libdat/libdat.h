@@ -168,8 +168,8 @@ struct udat_cno {
 
 /*
  * struct udat_spin - adaptive spinning before a wait sleeps
- * @looks: number of looks at the ring before the wait sleeps
- * @misses: consecutive waits whose looks found too few events
+ * @looks: number of polls of the ring before the wait sleeps
+ * @misses: consecutive waits whose polls found too few events
  */
 struct udat_spin {
 	uint32_t		looks;
@@ -194,7 +194,8 @@ struct udat_spin {
  *	deferred slot is freed meanwhile; atomic
  * @feeds: number of streams of each kind that feed the EVD
  * @spin: spinning before a sleep; owned by the waiter
- * @busy_us: time for which the driver looks at the device when the ring is empty; atomic
+ * @busy_us: time in microseconds for which the driver polls the device when the ring is empty;
+ *	atomic
  */
 struct udat_evd {
 	struct udat_obj		obj;
@@ -405,7 +406,7 @@ void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
 void udat_locks_on(struct udat_ia *ia);
 
-/* The place of a context in the table; NULL if the table has no chunk for it. */
+/* The slot of a context in the table; NULL if the table has no chunk for the context. */
 static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_t context)
 {
 	uint32_t index = context & UDAT_LMR_MASK;

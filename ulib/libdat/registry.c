@@ -106,7 +106,7 @@ __thread struct udat_conf *udat_loading;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * The registered tables; NULL is a free place.  They are searched by address without a lock, so
+ * The registered tables; NULL is a free slot.  They are searched by address without a lock, so
  * they stand apart from @registered, which has the same index.
  */
 static const DAT_PROVIDER *tables[TABLES_MAX];
@@ -400,6 +400,6 @@ UDAT_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 		*dat_provider_list[i] = l.info[i];
 	free(l.info);
 	*entries_returned = l.n;
-	/* By the manual page a list that is too small is an error; the count says what it needs. */
+	/* By the manual page a list that is too short is an error; the count is the length needed. */
 	return !max_to_return || l.n > max_to_return ? IP(1) : DAT_SUCCESS;
 }

@@ -151,7 +151,7 @@ static DAT_RETURN bind_error(int err)
 
 /*
  * Prepare and queue.  The lock of the queue is held from the check for room until the entry is
- * written: no other post takes the place.
+ * written, so that no other post takes the room.
  */
 static DAT_RETURN bind_post(struct udat_ep *ep, struct udat_rmr *rmr, struct dat_rmr_bind *arg,
 			    const struct dat_sqe *sqe)

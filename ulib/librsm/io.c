@@ -115,8 +115,8 @@ static int through_window(const struct rsm_xfer *x, char *window)
 	else
 		rsm_copy(x->data, at, x->count * x->width, x);
 	/*
-	 * A store before the cut is visible to the side that cuts.  A store after it went to a
-	 * page that nobody reads, and the generation had changed before.
+	 * A store before the cut is visible to the side that cuts.  A store after the cut went to
+	 * a page that no process reads, and the generation had changed before.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return rsm_import_cut(x->imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;

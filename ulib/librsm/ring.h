@@ -76,7 +76,7 @@ static inline int rsm_ring_done(const struct rsm_ring *r, uint32_t index)
 	return (int32_t)(__atomic_load_n(&status->done, __ATOMIC_ACQUIRE) - index) > 0;	/* (F) */
 }
 
-/* The driver will look at published entries only after a kick. */
+/* The driver will process published entries only after a kick. */
 static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 {
 	const struct dat_rsm_status *status = r->status.va;
@@ -84,7 +84,7 @@ static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 	return __atomic_load_n(&status->flags, __ATOMIC_ACQUIRE) & DAT_RSM_NEED_KICK;
 }
 
-/* The data of an entry whose place is @at, a count of bytes given out. */
+/* The data of an entry.  @at: its position, as a count of bytes allocated. */
 static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 {
 	return (char *)r->data.va + (at & ((uint32_t)r->data.size - 1));
@@ -92,7 +92,7 @@ static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 
 /* Without the lock. */
 
-/* Have the driver look at the ring now; does not wait. */
+/* Have the driver process the ring now; does not wait. */
 int rsm_ring_kick(const struct rsm_import *imp);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Transfers that go through the ring of an import.
  *
- * A transfer consists of parts: memory of the caller, and its place in the segment.  It is carried
+ * A transfer consists of parts: memory of the caller, and an offset in the segment.  It is carried
  * out in pieces, one entry of the ring each: as much of a part as fits into a chunk of the data
  * area, or several parts that adjoin in the segment.
  *
@@ -251,7 +251,7 @@ static int put(const struct rsm_xfer *x, uint64_t size)
  * struct got - pieces of a get in flight, in order
  * @piece: the pieces
  * @index: index of the entry of each piece
- * @at: place of the data of each piece
+ * @at: position of the data of each piece, as a count of bytes allocated
  * @first: number of pieces that are retired
  * @next: number of pieces that are posted
  * @bytes: bytes of all pieces in flight

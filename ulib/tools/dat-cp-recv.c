@@ -82,7 +82,7 @@ struct client {
  * @dir: directory of the files
  * @signals: signals that end the server
  * @lock: protects all below, and the temporary names in @dir
- * @client: connected clients, in the first @clients places
+ * @client: connected clients, the first @clients elements
  * @failed: a file did not arrive
  */
 struct server {

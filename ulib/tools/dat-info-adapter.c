@@ -11,8 +11,8 @@
 #include "dat-info.h"
 
 /*
- * A RoCE port has an address made of its MAC even if nobody gave it one; nothing can be
- * reached from that.
+ * A RoCE port that was given no address has one made of its MAC, from which no peer can be
+ * reached.
  */
 static int is_local(const char *addr)
 {

@@ -23,7 +23,7 @@ static char *copy(const char *s)
 
 /*
  * What the parser says of malformed lines.  It is linked into this program as well as
- * into libdat, which has a du_log() of its own that nobody else sees.
+ * into libdat, which does not export its own du_log().
  */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {

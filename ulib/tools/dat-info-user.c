@@ -134,7 +134,7 @@ static int add_process(struct user *u, const char *pid, const char *device)
 	return 0;
 }
 
-/* Call @fn for each that has an adapter open; returns how many we may not look at. */
+/* Call @fn for each process that has an adapter open; returns how many we may not read. */
 static unsigned int each(const char *device, void (*fn)(const struct user *, const char *pid))
 {
 	unsigned int hidden = 0;

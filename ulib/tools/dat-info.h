@@ -112,8 +112,8 @@ void user_json(const char *device);
 enum check_status { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 
 /*
- * Report the result of a check.  @what: a word that scripts may look for.  A result other than ok
- * ends in " -> " and what to do.
+ * Report the result of a check.  @what: a word for scripts to match.  The text of a result other
+ * than ok ends with " -> " and what to do.
  */
 void check_report(enum check_status status, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

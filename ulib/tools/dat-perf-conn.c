@@ -212,7 +212,7 @@ static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *se
 
 /* --- connecting --------------------------------------------------------------------- */
 
-/* Send the address of the buffer, from a place in it that no test uses. */
+/* Send the address of the buffer in a message at the end of the buffer, which no test uses. */
 static void tell_where(struct perf *p)
 {
 	size_t at = p->slot - CTRL_SIZE;

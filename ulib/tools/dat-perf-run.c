@@ -133,7 +133,7 @@ static void reap_batch(struct perf *p)
 
 /* --- latency -------------------------------------------------------------------------- */
 
-#define LOOKS	1024	/* at memory, for each look at the queue */
+#define LOOKS	1024	/* reads of memory for each poll of the queue */
 
 /* Wait until the last byte of a write has arrived. */
 static void await_byte(struct perf *p, uint8_t value)
