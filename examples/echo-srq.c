@@ -150,7 +150,7 @@ static void return_message(struct server *s, const DAT_DTO_COMPLETION_EVENT_DATA
 	if (rc == DAT_SUCCESS)
 		return;
 	give_buffer(s, n);
-	/* It is on its way out, and the event of that follows. */
+	/* The client is disconnecting, and the event of its end follows. */
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return;
 	/* ANSWERS are under way: it asks, and takes none. */

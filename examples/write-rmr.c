@@ -211,7 +211,7 @@ static void got_bind(struct side *s, const DAT_RMR_BIND_COMPLETION_EVENT_DATA *b
 		memset(s->data.va + WINDOW_AT, 0, WINDOW_LEN);
 }
 
-/* One client is enough; the request that came first is that of our endpoint. */
+/* Accept the first request for our only endpoint, and listen no longer. */
 static void got_request(struct side *s, DAT_PSP_HANDLE *psp, DAT_CR_HANDLE cr)
 {
 	if (*psp == DAT_HANDLE_NULL) {

@@ -76,7 +76,7 @@ static void welcome(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 		return;
 	dat_ep_free(ep);
 reject:
-	/* It is still ours, and the peer waits. */
+	/* The request stays ours after a failed accept: answer the peer. */
 	dat_cr_reject(cr->cr_handle, 0, NULL);
 }
 
@@ -86,7 +86,7 @@ static void conn_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more
 	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
 		welcome(&event->event_data.cr_arrival_event_data);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		/* It is over, and all that it had under way was reported before. */
+		/* The connection is over, and all its requests have completed before. */
 		dat_ep_free(event->event_data.connect_event_data.ep_handle);
 }
 

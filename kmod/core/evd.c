@@ -337,7 +337,7 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
-	/* Also end the poll of a thread that polls before it waits. */
+	/* A thread may poll before it waits: end its poll as well. */
 	if (unwaitable)
 		dat_busy_stop(evd);
 }

@@ -228,7 +228,10 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	return 1;
 }
 
-/* Only a send waits for the peer's program, to post a receive; its device serves the others. */
+/*
+ * A send may wait until the peer's program posts a receive.  The peer's device executes all other
+ * requests without the program.
+ */
 static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 {
 	return wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV;

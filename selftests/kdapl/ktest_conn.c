@@ -320,7 +320,7 @@ static void qualities_of_service(struct ktest *t, struct pair *p)
 		DAT_MODEL_NOT_SUPPORTED);
 	KT_TYPE(t, start_at(p, QUAL, 2 * DAT_QOS_PREMIUM), DAT_MODEL_NOT_SUPPORTED);
 	for (i = 0; i < ARRAY_SIZE(qos); i++) {
-		/* Nobody listens: the rejection shows that a request was sent. */
+		/* No service point listens: the rejection shows that a request was sent. */
 		KT_OK(t, start_at(p, QUAL, qos[i]));
 		KT_TRUE(t, kt_box_wait(&p->conn));
 		KT_OK(t, dat_ep_reset(p->a));
@@ -415,7 +415,7 @@ static void reserved(struct ktest *t, struct pair *p)
 	KT_OK(t, start(p, p->a, ""));
 	KT_TRUE(t, kt_box_wait(&p->cr));
 	KT_TRUE(t, arrival(p, 0)->sp_handle.rsp_handle == rsp);
-	/* It takes no second one. */
+	/* An RSP takes no second request. */
 	KT_OK(t, make_ep(t, p, &other));
 	KT_OK(t, start(p, other, ""));
 	KT_TRUE(t, kt_box_wait(&p->conn));

@@ -55,7 +55,7 @@ static bool await_event(DAT_EVD_HANDLE evd)
 	return true;
 }
 
-/* Nobody listens there; the refusal or the disconnect leaves the EP disconnected. */
+/* No service point listens; the refusal or the disconnect leaves the EP disconnected. */
 static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 		     DAT_IA_ADDRESS_PTR addr)
 {

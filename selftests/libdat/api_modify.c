@@ -200,7 +200,7 @@ TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
 	EXPECT_EQ(1, param.ep_attr.max_request_iov);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_write_iov);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_iov);
-	/* They cannot be raised beyond it either. */
+	/* Nor can the limits of RDMA operations be raised beyond max_request_iov. */
 	param.ep_attr.max_rdma_write_iov = 3;
 	param.ep_attr.max_rdma_read_iov = 3;
 	dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV |

@@ -637,7 +637,7 @@ TEST_F(auth, a_key_that_is_revoked_is_none)
 	EXPECT_EQ(RSMERR_BAD_CONF, be32toh(a->err));
 }
 
-/* Other than a revoked key, one that has expired has its bytes still. */
+/* An expired key still has its bytes, unlike a revoked one. */
 TEST_F(auth, a_key_that_expires_during_the_handshake_proves_nothing)
 {
 	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);

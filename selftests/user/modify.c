@@ -458,7 +458,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	start(_metadata, &t[0], changer, &j);
 	start(_metadata, &t[1], kicker, &p->f);
 	while (seconds() < end) {
-		/* Nobody listens at this qualifier. */
+		/* No service point listens at this qualifier. */
 		ret = t_connect(&p->f, &p->ep[0], T_QUAL + 1, NULL, 0);
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
 		ret ? refused++ : connected++;

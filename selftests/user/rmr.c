@@ -497,7 +497,7 @@ TEST_F(rmr, a_flood_of_tickets_ends_and_is_given_back)
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(0, prepare_it(self, &b));
 	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
-	/* So does each bind that fails. */
+	/* Each bind that fails gives its pages back as well. */
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
 	for (i = 1; i <= PREPARED; i++) {

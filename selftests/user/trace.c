@@ -155,7 +155,7 @@ TEST_F(trace, what_nobody_accepts_aborts)
 {
 	unsigned int count[16];
 
-	/* Nobody listens there. */
+	/* No service point listens at this qualifier. */
 	ASSERT_EQ(0, t_connect(&self->p.f, &self->p.ep[1], T_QUAL + 77, NULL, 0));
 	ASSERT_NE(0, t_end(&self->p.evd[1], count));
 	collect(self->log, sizeof(self->log));

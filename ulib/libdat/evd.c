@@ -245,7 +245,7 @@ static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on
 	};
 	int ret;
 
-	/* One change at a time: driver and copy agree afterwards. */
+	/* The lock keeps the copy of the driver's state right when two threads change it. */
 	pthread_mutex_lock(&evd->obj.ia->lock);
 	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
 	if (!ret) {

@@ -240,7 +240,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	return DAT_SUCCESS;
 }
 
-/* Only checks: RDMA is coherent on every machine that Linux supports it on. */
+/* Checks its arguments and does no more: RDMA is coherent on all machines that Linux runs it on. */
 static DAT_RETURN lmr_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
 			   DAT_VLEN num_segments)
 {

@@ -312,7 +312,7 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 	if (ret)
 		return ret;
 	ret = driver_io(v->imp, v->put, &arg);
-	/* Only if the driver has carried out the whole vector. */
+	/* The driver has checked all parts only if it has carried out the whole vector. */
 	if (!ret && !*done && arg.mapped && has_ring(v->imp))
 		rsm_ring_vouch(v->imp, generation, v->part, v->parts, v->put);
 	*done += arg.done;
@@ -354,7 +354,7 @@ static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	int ret = RSM_BY_DRIVER;
 
-	/* Only the memory is unchecked.  The driver's first vector makes the ring. */
+	/* Here only the memory is unchecked.  The driver makes the ring with the first vector. */
 	if (v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE))
 		ret = vector_by_ring(v, flags, done);
 	if (ret == RSM_BY_DRIVER)

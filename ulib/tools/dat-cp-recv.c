@@ -137,7 +137,7 @@ static void send_message(struct client *c)
 	DAT_LMR_TRIPLET seg = tool_seg(&c->out, c->out_next * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	/* It fails if the connection has just ended; the event of that follows. */
+	/* The post fails if the connection has just ended; the event of the end follows. */
 	if (dat_ep_post_send(c->ep, 1, &seg, tool_cookie(COOKIE_SEND),
 			     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
 		return;

@@ -46,7 +46,7 @@ struct sender {
 	int			have_result;
 };
 
-/* One file. */
+/* A file being sent. */
 struct outgoing {
 	const char		*path;
 	int			fd;

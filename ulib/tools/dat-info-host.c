@@ -63,7 +63,7 @@ void check_kernel(void)
 	struct utsname uts;
 
 	uname(&uts);
-	/* One that has no number may be anything. */
+	/* A release without a number may be any version: take it for a new one. */
 	if (sscanf(uts.release, "%u.%u", &major, &minor) != 2)
 		major = UINT_MAX;
 	if (major < 6 || (major == 6 && minor < 1))
