@@ -72,7 +72,10 @@ static size_t slot_offset(const struct scatter *s, unsigned long which, unsigned
 {
 	unsigned long slot = i == s->slots - 1 ? i : i * STRIDE % s->slots;
 
-	/* The last slot holds the length.  A page that maps to it goes where the length would map to. */
+	/*
+	 * The last slot holds the length.  The page that maps to it goes where the length would
+	 * map to.
+	 */
 	if (slot == s->slots - 1 && i != s->slots - 1)
 		slot = (s->slots - 1) * STRIDE % s->slots;
 	return (which + slot * s->importers) * s->page;

@@ -15,7 +15,7 @@
 
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
 
-/* The mmap offset of an object fits in 32 bits of pages, with which a 32-bit process calls mmap(). */
+/* The page offset of an object fits in 32 bits, which is what a 32-bit process passes to mmap(). */
 static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
 
 static const struct dat_obj_ops *const dat_obj_table[DAT_OBJ_LAST] = {

@@ -61,7 +61,7 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 	return found;
 }
 
-/* Adds a request to the backlog, with a reference to @psp.  psp->pending never exceeds the limit. */
+/* Adds a request to the backlog, with a reference to @psp.  psp->pending stays within the limit. */
 static bool psp_join(struct dat_psp *psp)
 {
 	int max = clamp_t(unsigned int, READ_ONCE(psp_backlog), 1, DAT_MAX_BACKLOG);

@@ -485,8 +485,8 @@ static int wr_cut(struct dat_wr *wr, u64 bytes)
 /**
  * dat_queue_post() - post the request in ep->wr
  * @ep: endpoint of a kernel consumer, not dead
- * @limit: longest message; for an RDMA read, the bytes that it transfers; unused by operations after
- *	DAT_OP_RDMA_READ
+ * @limit: longest message; for an RDMA read, the bytes that it transfers; unused by operations
+ *	after DAT_OP_RDMA_READ
  *
  * A request that the device refuses completes with an error.
  *

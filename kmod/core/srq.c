@@ -379,8 +379,9 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
  * The transport's SRQ keeps its size and is refilled as its buffers complete.  After an error
  * nothing has changed.
  *
- * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if the ring has more buffers than fit; -EISCONN if it is broken; -ESTALE
- * if that generation is not prepared; -EINVAL if the prepared ring has another length.
+ * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if the ring has more buffers than fit; -EISCONN
+ * if the ring is broken; -ESTALE if that generation is not prepared; -EINVAL if the prepared ring
+ * has another length.
  */
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {

@@ -54,7 +54,7 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 
 /*
  * Looks up the request of a call.  If the request came to an RSP and has no EP yet, it gets the EP
- * of the RSP here: an RSP listens before it is published, so kdat_event() may not have found the RSP.
+ * of the RSP here: kdat_event() may not have found the RSP, which listens before it is published.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {

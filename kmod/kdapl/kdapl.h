@@ -194,7 +194,7 @@ static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
 }
 
-/* Maps consecutive objects of an IA to adjacent slots, and those of the next IA 64 slots further. */
+/* Maps consecutive objects of an IA to adjacent slots, those of the next IA 64 slots further. */
 static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));

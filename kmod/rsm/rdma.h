@@ -56,7 +56,7 @@
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a slot of the stage */
 #define RSM_MAX_CONNS		4096	/* of an adapter */
-#define RSM_MAX_SERVED		3072	/* of them to local segments; the other ids are for imports */
+#define RSM_MAX_SERVED		3072	/* of them to local segments; imports use the others */
 
 /**
  * enum rsm_ctlr_state - state of an adapter

@@ -400,6 +400,6 @@ UDAT_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 		*dat_provider_list[i] = l.info[i];
 	free(l.info);
 	*entries_returned = l.n;
-	/* By the manual page a list that is too short is an error; the count is the length needed. */
+	/* By the manual page a list that is too short is an error; the count is what it needs. */
 	return !max_to_return || l.n > max_to_return ? IP(1) : DAT_SUCCESS;
 }
