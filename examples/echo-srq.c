@@ -162,7 +162,7 @@ static void got_completion(struct server *s, const DAT_DTO_COMPLETION_EVENT_DATA
 {
 	uint64_t n = dto->user_cookie.as_64;
 
-	/* What failed has ended the connection, and that has an event of its own. */
+	/* A failure ends the connection as well, which has an event of its own. */
 	if (dto->status != DAT_DTO_SUCCESS && dto->status != DAT_DTO_ERR_FLUSHED)
 		complain("a client: %s", status_name(dto->status));
 	if (n & OUTGOING || dto->status != DAT_DTO_SUCCESS)
@@ -243,7 +243,7 @@ static int serve(const struct options *opt)
 /* ---- The client ---- */
 
 /*
- * @in: WINDOW buffers, posted as receives from the beginning to the end
+ * @in: WINDOW buffers, posted as receives all the time
  * @out: WINDOW buffers, used in turn
  * @sent, @done, @got: messages posted, completed, and returned
  */

@@ -225,7 +225,7 @@ static void got_request(struct side *s, DAT_PSP_HANDLE *psp, DAT_CR_HANDLE cr)
 
 static void server_completion(struct side *s, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	/* What is flushed was left over when the connection ended; the event of that follows. */
+	/* The connection ended before this operation was executed; the event of its end follows. */
 	if (dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	if (dto->status != DAT_DTO_SUCCESS && !s->good)

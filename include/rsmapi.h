@@ -230,7 +230,7 @@ typedef struct {
 #define RSMERR_BAD_CONF				44
 #define RSMERR_SEG_NOT_CONNECTED		45
 
-/* Numbers of drivers; programs only see RSMERR_BAD_ARGS_ERRORS. */
+/* Errors of drivers.  RSMAPI returns only RSMERR_BAD_ARGS_ERRORS of these to programs. */
 #define RSMERR_INTERNAL_ERROR			100
 #define RSMERR_BAD_DRIVER_VERSION		101
 #define RSMERR_UNSUPPORTED_VERSION		102

@@ -14,8 +14,8 @@ struct task_struct;
 /**
  * struct dat_poller_ops - operations on the queues of an open file
  * @look: processes posted entries; returns true if there were any
- * @watch: with @on, the queues need no kick from now on; otherwise processes each queue once more,
- *	which makes it ask for kicks
+ * @watch: if @on is true, lets the queues need no kicks; if false, makes each queue ask for kicks,
+ *	by processing it once more
  * @gone: returns true if the device is gone
  *
  * Only the poller's thread calls @look and @watch, without locks.

@@ -252,7 +252,7 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect
  * is no longer valid.  May block.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is neither of the two; the subtype gives the state.
+ * DAT_INVALID_STATE: neither disconnected nor unconnected; the subtype gives the state.
  *
  * Threads: one per object.  Page: dat_ep_reset(3).
  */

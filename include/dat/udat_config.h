@@ -9,9 +9,9 @@
 #define DAT_VERSION_MINOR	2
 
 /*
- * Whether dat_ia_open() asks for a provider that is safe with threads.  A program of
- * which two threads use the same IA defines this as DAT_TRUE before it includes udat.h:
- * without, posting and dequeueing take no locks.
+ * Whether dat_ia_open() asks for a thread-safe provider.  Define this as DAT_TRUE before
+ * including udat.h if two threads of the program use the same IA.  With DAT_FALSE, posting
+ * and dequeueing take no locks.
  */
 #ifndef DAT_THREADSAFE
 #define DAT_THREADSAFE		DAT_FALSE

@@ -313,11 +313,11 @@ DAT_RETURN kdat_strerror(DAT_RETURN value, const char **major_message,
 /**
  * kdat_evd_kcreate() - make an event dispatcher
  * @ia_handle: parent
- * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen; should have room for
- *	all that is outstanding on the EPs that feed it: an event that finds it full is lost
+ * @evd_min_qlen: events that the EVD must hold, from 1 to max_evd_qlen; should have room for
+ *	all operations outstanding on the EPs that feed it: an event that finds it full is lost
  * @upcall_policy: any but TEARDOWN
- * @upcall: what to call; with DISABLE NULL or DAT_UPCALL_NULL will do
- * @evd_flags: streams that may feed it, or'ed; they decide where upcalls run
+ * @upcall: function to call; may be NULL or DAT_UPCALL_NULL if @upcall_policy is DISABLE
+ * @evd_flags: bitwise OR of the streams that may feed the EVD; they decide where upcalls run
  * @evd_handle: out; upcalls may begin before the call returns
  *
  * Context: process.
@@ -637,13 +637,13 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_para
 DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
 /**
- * kdat_lmr_sync_rdma_read() - show what was written to memory to RDMA reads of peers
+ * kdat_lmr_sync_rdma_read() - make what the CPU wrote visible to peers' RDMA reads
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
  *
- * Call it after writing, before the peer may read.  Where lmr_sync_req is DAT_TRUE it is
- * needed before a send as well.  What is of type BYPASS, or of the reserved LMR, is not
+ * Call this after writing to the memory, before the peer may read it.  Where lmr_sync_req is
+ * DAT_TRUE, call it before a send as well.  What is of type BYPASS, or of the reserved LMR, is not
  * touched.
  *
  * Context: BH.
@@ -1216,8 +1216,8 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @psp_flags (DAT_INVALID_ARG4),
  * @psp_handle is NULL (DAT_INVALID_ARG5);
- * DAT_MODEL_NOT_SUPPORTED: DAT_PSP_PROVIDER_FLAG: an EP without a zone is useless before
- * dat_ep_modify(), and the consumer can call dat_ep_create() instead;
+ * DAT_MODEL_NOT_SUPPORTED: @psp_flags is DAT_PSP_PROVIDER_FLAG.  An EP that the provider made
+ * would have no zone, and be useless before dat_ep_modify(): call dat_ep_create() instead;
  * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE), memory.
  */
 DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,

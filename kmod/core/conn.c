@@ -39,7 +39,10 @@ static const u8 conn_next[DAT_CONN_NR_STATES] = {
 	[DAT_CONN_ESTABLISHED]	= BIT(DAT_CONN_DRAINING) | BIT(DAT_CONN_HUNG_UP) |
 				  BIT(DAT_CONN_CLOSING),
 	[DAT_CONN_DRAINING]	= BIT(DAT_CONN_HUNG_UP) | BIT(DAT_CONN_CLOSING),
-	/* The peer may react to a failure before this end sees it, so BROKEN may follow. */
+	/*
+	 * Not final: the peer may have disconnected because of a failure that this end sees
+	 * later, and then reports as BROKEN.
+	 */
 	[DAT_CONN_HUNG_UP]	= BIT(DAT_CONN_CLOSING),
 	[DAT_CONN_CLOSING]	= 0,
 };
@@ -470,7 +473,10 @@ static void conn_close_work(struct work_struct *work)
 	xport->conn_unbind(conn);
 	memalloc_noio_restore(noio);
 
-	/* The rest may outlive the EP, but not the device: unregistration waits for @ending. */
+	/*
+	 * The rest of the teardown may outlive the EP, but not the device: its unregistration waits
+	 * until @ending is 0.
+	 */
 	atomic_inc(&dat_dev_get(conn->dev)->ending);
 	conn_leave_ep(conn);
 	xport->conn_exit(conn);

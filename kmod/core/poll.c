@@ -247,7 +247,7 @@ void dat_busy_stop(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
 
-	/* A concurrent stop may have cleared "on" and not have swept yet: then count is not 0. */
+	/* While a concurrent stop has cleared "on" and not swept the list, count is not 0. */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->count))
 		return;
 	/* A join checks "on" under this lock, so after this no connection joins. */

@@ -67,7 +67,7 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* Frees the data of a failed service point, which RCU readers may have found by a request. */
+/* Frees the data of a service point that failed.  An RCU reader may hold it: the CR lookup. */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);

@@ -93,7 +93,7 @@ void dat_upcall_wake(struct dat_evd *evd)
 	lockdep_assert_held(&evd->lock);
 	if (evd->dead)
 		return;
-	/* A runner that is notifying reads it, whatever the policy is now; so does the end. */
+	/* Set @again under any policy: a runner that is about to stop reads it. */
 	u->again = true;
 	if (u->queued || u->ending)
 		return;

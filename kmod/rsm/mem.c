@@ -290,7 +290,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 	struct rsm_mem *mem;
 	int ret;
 
-	/* Transfers of every controller need pinned pages alone. */
+	/* Transfers of any controller use the pinned pages, so it only has to exist. */
 	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))

@@ -25,7 +25,7 @@
  *   conn->ring_lock       mutex: one call at a time makes the ring
  *   conn->lock            BH spinlock; kDAPL posts are made under it
  *
- * An upcall for which the free of its EVD waits may take conn->lock alone.
+ * The free of an EVD waits for its upcalls, so an upcall takes no lock but conn->lock.
  */
 #ifndef _DAT_RSM_RDMA_H
 #define _DAT_RSM_RDMA_H

@@ -141,7 +141,7 @@ static int remove_named(const char *name, bool force)
 
 /* ---- /dev/dat_blk ---- */
 
-static_assert(DISK_NAME_LEN == 32);	/* a name below has this width */
+static_assert(DISK_NAME_LEN == 32);	/* the width of the name in the format below */
 
 static int command(const char *line)
 {

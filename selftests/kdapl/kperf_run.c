@@ -246,13 +246,13 @@ static int end_init(struct kperf_end *end, struct kperf_run *run)
 
 /**
  * kperf_run() - run a test
- * @run: the order; other fields zero
+ * @run: parameters of the test, set by the caller; the other fields are zero
  * @out: result, a line
  * @size: size of @out
  *
  * Context: may sleep.
- * Return: 0; -ERESTARTSYS: the caller is being killed; -ETIMEDOUT; -EIO: see the log; or the
- * error of the side.
+ * Return: 0; -ERESTARTSYS: the caller is being killed; -ETIMEDOUT; -EIO: see the log; or an
+ * error of the client or the server.
  */
 int kperf_run(struct kperf_run *run, char *out, size_t size)
 {

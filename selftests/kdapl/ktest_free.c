@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Posts to an endpoint while it is freed: those that succeed complete. */
+/* Posting to an endpoint while it is freed: each post that succeeds has a completion. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -55,7 +55,10 @@ static bool await_event(DAT_EVD_HANDLE evd)
 	return true;
 }
 
-/* No service point listens; the refusal or the disconnect leaves the EP disconnected. */
+/*
+ * Free an EP that connects where no service point listens.  The refusal or our disconnect leaves
+ * the EP disconnected.
+ */
 static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 		     DAT_IA_ADDRESS_PTR addr)
 {

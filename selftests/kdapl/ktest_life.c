@@ -18,7 +18,7 @@
 
 #define ENDS		2	/* ends of one connection; more would only take longer */
 #define RECVS		8	/* receives posted at each end */
-#define REQUESTS	16	/* most requests in flight, of all ends */
+#define REQUESTS	16	/* maximum number of requests in flight, summed over all ends */
 #define MESSAGE		64	/* bytes of a message, and of a write */
 #define QLEN		256
 #define ASYNC_QLEN	16

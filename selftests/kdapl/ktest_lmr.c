@@ -724,7 +724,7 @@ static void reserved(struct ktest *t, struct rig *r)
 	KT_OK(t, dat_ia_reserved_lmr(t->ia, &lmr, &context));
 	KT_OK(t, dat_ia_reserved_lmr(t->ia, &again, &context));
 	KT_TRUE(t, lmr == again);
-	/* The DMA address that a registration of linear memory has on a software device. */
+	/* On a software device the DMA address of linear memory is its virtual address. */
 	seg = (DAT_LMR_TRIPLET) {
 		.virtual_address = (uintptr_t)r->box.va, .segment_length = 64,
 		.lmr_context = context,

@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <sys/user.h>
 
-/* Avoid a multiple of 256 pages: rxe 6.1 reads a pointer behind it, without using it. */
+/* Not a multiple of 256 pages: with one, rxe 6.1 reads a pointer beyond its list of pages. */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
 
 FIXTURE(ring) {

@@ -107,7 +107,7 @@ TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
 	}
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(MAX_MAPS, n);
-	/* A hole splits one mapping into three first, of which the middle one then goes. */
+	/* The kernel splits the mapping before it removes the middle, which exceeds the limit. */
 	EXPECT_EQ(-1, munmap(three + R_PAGE, R_PAGE));
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(0, munmap(last, R_PAGE));

@@ -196,7 +196,7 @@ static void push_recv(struct t_pair *p, int at, uint64_t cookie)
 	push(&p->ep[at].rq);
 }
 
-/* Send one message from side 1 to side 0: 0, or the side that failed plus one. */
+/* Send one message from side 1 to side 0.  Return 0, or 1 plus the side that failed. */
 static int message(struct t_pair *p, uint64_t n)
 {
 	struct dat_eqe eqe;

@@ -224,7 +224,7 @@ TEST_F_TIMEOUT(random, tails, 400)
 
 	for (round = 0; round < ROUNDS; round++) {
 		q = rnd() % 2 ? &p->ep[1].sq : &p->ep[1].rq;
-		/* Beyond what the ring holds, or behind what was taken. */
+		/* A tail beyond the end of the ring, or before the entries that were taken. */
 		q->tail += q->entries + 1 + rnd() % (0xffffffffU - 2 * q->entries);
 		q->tail--;	/* t_push() adds one */
 		t_push(q);

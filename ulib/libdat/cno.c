@@ -252,7 +252,7 @@ UDAT_EXPORT DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeo
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	ia = cno->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
-	/* A close that read @waiters before this has revoked the handles before that. */
+	/* A close revokes the handles, then reads @waiters: if it missed us, the lookup fails. */
 	if (udat_ia(ia) && udat_cno(cno))
 		rc = cno_wait(cno, timeout, &evd);
 	*evd_handle = evd;

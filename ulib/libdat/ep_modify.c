@@ -231,7 +231,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	rc = state_check(ep, mask);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Receives that are posted complete by the flags that were valid then. */
+	/* Posted receives must complete with the flags that were valid when they were posted. */
 	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	next = *ep;

@@ -319,7 +319,7 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 	return ret == RSMERR_BAD_LOCALMEM_HNDL ? RSMERR_BAD_SGIO : ret;
 }
 
-/* RSM_BY_DRIVER: the driver has to carry out the entries from @done on. */
+/* Returns RSM_BY_DRIVER if the driver has to carry out the entries from @done on. */
 static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_post arg = {

@@ -28,8 +28,8 @@
  * @part: parts, none of which is empty
  * @count: number of @part
  * @index: for puts: index of the entry that holds the end of each copied part; or NULL
- * @copied: number of parts that are copied as a whole
- * @interruptible: signals end the transfer before all pieces have begun
+ * @copied: number of parts that are copied completely
+ * @interruptible: a signal may end the transfer while some pieces have not begun
  * @vouched: the memory of all parts is known to be valid at @generation
  * @generation: generation of the address space
  * @i: part in which the next piece begins

@@ -52,7 +52,7 @@ static const struct entry *find(const struct names *names, const char *name)
 	return NULL;
 }
 
-/* The driver's come first, and of lines with one name the first counts. */
+/* First the names of the driver, then those of dat.conf: the first line of each name counts. */
 static void names_get(struct names *names)
 {
 	const struct conf *conf = conf_get();

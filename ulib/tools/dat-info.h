@@ -93,11 +93,11 @@ struct conf {
 const struct conf *conf_get(void);
 void conf_line_json(const struct conf_line *line);
 
-/* ---- dat-info-attr.c: what dat_ia_query() says ---- */
+/* ---- dat-info-attr.c: what dat_ia_query() returns ---- */
 
 /*
- * Open @name and show them.  @line: that defines it, or NULL.  Returns 0, or -1 after a
- * message.
+ * Open @name and print its attributes.  @line: line of dat.conf that defines @name, or NULL.
+ * Returns 0, or -1 after a message.
  */
 int attr_show(const char *name, const struct conf_line *line, int json);
 

@@ -211,8 +211,8 @@ static void run_lat(struct perf *p)
 /* --- bandwidth ------------------------------------------------------------------------ */
 
 /*
- * Post what the windows allow.  On each connection, one request in cq_mod is signalled, and the
- * last one is.
+ * Post what the windows allow.  On each connection every cq_mod-th request is signalled, and so is
+ * the last one.
  */
 static uint64_t post_batch(struct perf *p, uint64_t posted)
 {

@@ -29,7 +29,7 @@ enum two_op {
 	TWO_REBIND,	/* rebind the data segment to memory filled with a byte */
 	TWO_UNPUBLISH,	/* unpublish the data segment */
 	TWO_PUBLISH,
-	TWO_WATCH,	/* watch data and flag during puts; result: times out of order */
+	TWO_WATCH,	/* watch puts; result: how often the flag came before its data */
 	TWO_KILL,	/* kill the exporter; another one is started */
 	TWO_POWER_OFF,	/* power off at once, without disconnecting */
 };
