@@ -6,6 +6,8 @@
 
 #include "rsm_call.h"
 
+#include "slow.h"
+
 #define PLACES		"/sys/module/dat_rsm/parameters/max_segments"
 #define SEGID		0x612345U
 #define MAX_MAPS	1024U	/* RSM_MAX_MAPS */
@@ -300,6 +302,104 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);
 	}
+}
+
+#define SLOW_SHARE	"1000 20000"	/* a twentieth of a CPU, in bursts of a millisecond */
+#define SLOW_SEGID	(SEGID + 2)
+#define SLOW_MS		60000
+#define PROOFS		5
+
+/* Rebind a segment whose window is mapped in many pieces; @rounds counts the rebinds. */
+static void slow_rebinder(volatile unsigned int *rounds)
+{
+	struct dat_rsm_rebind b = { .size = sizeof(b), .length = R_SIZE };
+	char *mem = r_mem(2 * R_SIZE);
+	struct dat_rsm_connect c;
+	unsigned int i;
+	uint32_t id;
+	int fd = rsm_file();
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (export(fd, mem, R_SIZE, &id) || publish(fd, id, SLOW_SEGID) ||
+	    connect_to(fd, SLOW_SEGID, DAT_RSM_READ, &c))
+		_exit(1);
+	for (i = 0; i < MAX_MAPS; i++)
+		if (!window(fd, &c, 0, R_PAGE))
+			_exit(2);
+	if (slow_enter())
+		_exit(3);
+	b.id = id;
+	for (;;) {
+		b.addr = (uintptr_t)mem + (*rounds & 1 ? 0 : R_SIZE);
+		if (CALL(fd, REBIND, &b))
+			_exit(4);
+		++*rounds;
+	}
+}
+
+/* Return whether the process is inside a zap, at a point where the mapping is locked. */
+static int in_zap(pid_t pid)
+{
+	char path[32], stack[2048] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = read(fd, stack, sizeof(stack) - 1);
+	close(fd);
+	return n > 0 && (strstr(stack, "zap_page_range") || strstr(stack, "unmap_page_range"));
+}
+
+/*
+ * Map a page of the window of @c while another process is in a zap.  Return 1 if that zap has not
+ * ended meanwhile, 0 if this cannot be told, or -1.
+ */
+static int mapped_during_zap(int fd, const struct dat_rsm_connect *c, pid_t pid,
+			     volatile unsigned int *rounds)
+{
+	unsigned int before = *rounds;
+	char *va;
+
+	if (!in_zap(pid))
+		return 0;
+	va = window(fd, c, 0, R_PAGE);
+	if (!va || munmap(va, R_PAGE))
+		return -1;
+	return in_zap(pid) && *rounds == before;
+}
+
+/*
+ * A zap holds the lock of its mapping, which a process needs to map a window.  Each open file has
+ * a mapping of its own, so a process maps its window while the zap of another is interrupted.
+ */
+TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
+{
+	uint64_t begin = r_now_ms();
+	volatile unsigned int *rounds;
+	struct dat_rsm_connect c;
+	int ret, proofs = 0, zaps = 0;
+	pid_t pid;
+
+	if (getuid() || slow_open() || slow_write(SLOW_GROUP "/cpu.max", SLOW_SHARE))
+		SKIP(return, "needs root, and cgroup2 with the controller cpu");
+	rounds = mmap(NULL, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
+	pid = fork();
+	if (!pid)
+		slow_rebinder(rounds);
+	while (proofs < PROOFS && r_now_ms() - begin < SLOW_MS && !waitpid(pid, &ret, WNOHANG)) {
+		ret = mapped_during_zap(self->fd, &c, pid, rounds);
+		ASSERT_LE(0, ret);
+		zaps += in_zap(pid);
+		proofs += ret;
+		usleep(1000);
+	}
+	EXPECT_EQ(PROOFS, proofs) TH_LOG("%d looks at zaps, %u rebinds", zaps, *rounds);
+	slow_over();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	slow_close();
 }
 
 TEST_HARNESS_MAIN
