@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -49,6 +50,7 @@ struct waiter {
 	uint32_t	threshold;
 	unsigned int	ms;
 	int		ret;
+	pid_t		tid;
 	pthread_t	thread;
 };
 
@@ -56,6 +58,7 @@ static void *waiter_main(void *arg)
 {
 	struct waiter *w = arg;
 
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
 	w->ret = t_evd_wait(w->evd, w->threshold, w->ms);
 	return NULL;
 }
@@ -109,6 +112,50 @@ TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
 	usleep(200000);
 	EXPECT_EQ(1, w.ret);
 	ASSERT_EQ(0, post(&self->evd, 3));
+	EXPECT_EQ(0, waiter_end(&w));
+}
+
+/* Wait until a thread sleeps; return how often it has gone to sleep, or -1. */
+static long sleeps_of(const pid_t *tid)
+{
+	char path[64], line[128], state = 0;
+	long n = -1;
+	FILE *f;
+	int i;
+
+	for (i = 0; i < T_WAIT_MS && state != 'S'; i++) {
+		usleep(1000);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/status",
+			 __atomic_load_n(tid, __ATOMIC_ACQUIRE));
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "State: %c", &state) != 1)
+				sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+		if (f)
+			fclose(f);
+	}
+	return state == 'S' ? n : -1;
+}
+
+/* A waiter that is woken and goes back to sleep has gone to sleep once more. */
+/* Covers: SH 21 */
+TEST_F_TIMEOUT(evd, a_waiter_sleeps_on_while_events_are_fewer_than_its_threshold, 60)
+{
+	struct waiter w;
+	long before;
+
+	/* One event is there before the wait. */
+	ASSERT_EQ(0, post(&self->evd, 1));
+	waiter_start(&w, &self->evd, 4);
+	before = sleeps_of(&w.tid);
+	ASSERT_LT(0, before);
+	ASSERT_EQ(0, post(&self->evd, 2));
+	usleep(200000);
+	ASSERT_EQ(0, post(&self->evd, 3));
+	usleep(200000);
+	EXPECT_EQ(before, sleeps_of(&w.tid));
+	EXPECT_EQ(1, w.ret);
+	ASSERT_EQ(0, post(&self->evd, 4));
 	EXPECT_EQ(0, waiter_end(&w));
 }
 
