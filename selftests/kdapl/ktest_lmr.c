@@ -1026,6 +1026,63 @@ static void flushed_requests_on_memory_leave_it_usable(struct ktest *t)
 	with_rig(t, flushes);
 }
 
+/*
+ * An invalidation reaches the device behind a send that no receive takes, and is flushed with it.
+ * The device may have carried it out, so the memory is released as after a success.
+ */
+static void flushed_late(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
+{
+	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr };
+	struct mem m = { .va = p->va, .addr = p->addr[0], .length = SIZE };
+	DAT_RETURN rc = DAT_INTERNAL_ERROR;
+	u32 old;
+	int i;
+
+	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, SIZE / PAGE_SIZE, ALL,
+			     DAT_VA_TYPE_VA, r->b, cookie(1), 0, &m.context, &m.rkey));
+	KT_EQ(t, status_of(r, 1), DAT_DTO_SUCCESS);
+	traffic(t, r, &m);
+	old = m.rkey;
+	KT_OK(t, dat_ep_post_send(r->b, 0, NULL, cookie(2), 0));
+	KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(3), 0));
+	KT_OK(t, dat_ep_disconnect(r->b, DAT_CLOSE_ABRUPT_FLAG));
+	KT_EQ(t, status_of(r, 2), DAT_DTO_ERR_FLUSHED);
+	KT_EQ(t, status_of(r, 3), DAT_DTO_ERR_FLUSHED);
+	KT_TRUE(t, rig_reconnect(t, r));
+	for (i = 0; i < 100 && rc; i++) {
+		rc = dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, SIZE / PAGE_SIZE, ALL,
+				 DAT_VA_TYPE_VA, r->b, cookie(4), 0, &m.context, &m.rkey);
+		if (rc)
+			msleep(20);
+	}
+	KT_OK(t, rc);
+	KT_EQ(t, status_of(r, 4), DAT_DTO_SUCCESS);
+	traffic(t, r, &m);
+	KT_TRUE(t, m.rkey != old);
+	KT_EQ(t, reads(r, m.addr, 8, old), DAT_DTO_ERR_REMOTE_ACCESS);
+	KT_TRUE(t, rig_reconnect(t, r));
+	KT_OK(t, dat_lmr_free(lmr));
+}
+
+static void flushes_late(struct ktest *t, struct rig *r)
+{
+	struct pages *p = pages_make();
+	DAT_LMR_HANDLE lmr;
+
+	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_PZ, &lmr))
+		flushed_late(t, r, p, lmr);
+	else
+		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	pages_free(p);
+}
+
+static void an_invalidation_flushed_at_the_device_releases_its_memory(struct ktest *t)
+{
+	with_rig(t, flushes_late);
+}
+
 /* Return how many of @n DTO events come and report success. */
 static int successes(struct rig *r, int n)
 {
@@ -1396,6 +1453,7 @@ const struct ktest_case ktest_lmr[] = {
 	KTEST(requests_on_memory_keep_their_order),
 	KTEST(bad_requests_on_memory_are_refused),
 	KTEST(flushed_requests_on_memory_leave_it_usable),
+	KTEST(an_invalidation_flushed_at_the_device_releases_its_memory),
 	KTEST(invalidation_does_not_overtake_its_bind),
 	KTEST(windows_open_what_they_are_bound_to),
 	KTEST(peers_close_windows_and_the_receive_says_so),
