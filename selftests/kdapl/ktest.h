@@ -37,7 +37,7 @@ struct ktest_case {
 #define KTEST(fn)	{ #fn, fn }
 
 extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[];
-extern const struct ktest_case ktest_free[], ktest_gone[], ktest_points[];
+extern const struct ktest_case ktest_early[], ktest_free[], ktest_gone[], ktest_points[];
 extern char *ktest_device;
 extern bool ktest_ready;
 

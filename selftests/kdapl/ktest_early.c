@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Receives that complete before their connection is established are reported in order. */
+#include <linux/delay.h>
+#include <linux/in6.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <rdma/rdma_cm.h>
+
+#include "ktest.h"
+
+#define QUAL	7481
+#define EARLY	300	/* more than two slices of the replay */
+
+/**
+ * struct early - two endpoints; the first connects and sends, the second accepts
+ * @pz: zone
+ * @dto: DTO events of each
+ * @conn: connection events of each
+ * @cr: connection requests
+ * @ep: endpoints
+ * @psp: service point
+ * @sent: number of sends that succeeded before the second endpoint was established
+ * @seen: number of receives reported by then
+ * @got: number of receives reported in order
+ */
+struct early {
+	DAT_PZ_HANDLE	pz;
+	DAT_EVD_HANDLE	dto[2];
+	DAT_EVD_HANDLE	conn[2];
+	DAT_EVD_HANDLE	cr;
+	DAT_EP_HANDLE	ep[2];
+	DAT_PSP_HANDLE	psp;
+	int		sent;
+	int		seen;
+	int		got;
+};
+
+/* The ids of the connection's two ends.  A probe notes them, since kDAPL does not show them. */
+static struct rdma_cm_id *connecting, *accepting;
+
+static int note_connect(struct kprobe *probe, struct pt_regs *regs)
+{
+	connecting = (struct rdma_cm_id *)regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+static int note_accept(struct kprobe *probe, struct pt_regs *regs)
+{
+	accepting = (struct rdma_cm_id *)regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+static struct kprobe connect_probe = {
+	.symbol_name = "rdma_connect_locked", .pre_handler = note_connect,
+};
+
+static struct kprobe accept_probe = {
+	.symbol_name = "rdma_accept", .pre_handler = note_accept,
+};
+
+/**
+ * struct holder - thread that holds the handler lock of an id
+ * @id: id
+ * @held: completed when the lock is held
+ * @release: completed to end the thread
+ * @task: thread
+ */
+struct holder {
+	struct rdma_cm_id	*id;
+	struct completion	held;
+	struct completion	release;
+	struct task_struct	*task;
+};
+
+static int hold(void *arg)
+{
+	struct holder *h = arg;
+
+	rdma_lock_handler(h->id);
+	complete(&h->held);
+	wait_for_completion(&h->release);
+	rdma_unlock_handler(h->id);
+	while (!kthread_should_stop())
+		usleep_range(50, 200);
+	return 0;
+}
+
+static bool holder_start(struct holder *h, struct rdma_cm_id *id)
+{
+	h->id = id;
+	init_completion(&h->held);
+	init_completion(&h->release);
+	h->task = kthread_run(hold, h, "ktest-hold");
+	if (IS_ERR(h->task))
+		return false;
+	wait_for_completion(&h->held);
+	return true;
+}
+
+static void holder_stop(struct holder *h)
+{
+	complete(&h->release);
+	kthread_stop(h->task);
+}
+
+/* Wait for the next event; return whether it has this number. */
+static bool comes(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
+{
+	unsigned long end = jiffies + KT_WAIT;
+
+	do {
+		if (dat_evd_dequeue(evd, event) == DAT_SUCCESS)
+			return event->event_number == number;
+		usleep_range(50, 200);
+	} while (time_before(jiffies, end));
+	return false;
+}
+
+/* Return how many successes come with the cookies from 0 to EARLY - 1, in order. */
+static int in_order(DAT_EVD_HANDLE evd)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+	int n;
+
+	for (n = 0; n < EARLY && comes(evd, DAT_DTO_COMPLETION_EVENT, &event); n++) {
+		dto = &event.event_data.dto_completion_event_data;
+		if (dto->status != DAT_DTO_SUCCESS || dto->user_cookie.as_64 != n)
+			break;
+	}
+	return n;
+}
+
+static bool post_all(DAT_EP_HANDLE ep, bool recv)
+{
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN rc = DAT_SUCCESS;
+	int i;
+
+	for (i = 0; i < EARLY && rc == DAT_SUCCESS; i++) {
+		cookie.as_64 = i;
+		rc = recv ? dat_ep_post_recv(ep, 0, NULL, cookie, 0) :
+			    dat_ep_post_send(ep, 0, NULL, cookie, 0);
+	}
+	return rc == DAT_SUCCESS;
+}
+
+static bool early_make(struct ktest *t, struct early *e)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = EARLY, .max_request_dtos = EARLY };
+	int i;
+
+	if (dat_pz_create(t->ia, &e->pz) ||
+	    dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG, &e->cr))
+		return false;
+	for (i = 0; i < 2; i++)
+		if (dat_evd_kcreate(t->ia, 2 * EARLY, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+				    &e->dto[i]) ||
+		    dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CONNECTION_FLAG,
+				    &e->conn[i]) ||
+		    dat_ep_create(t->ia, e->pz, e->dto[i], e->dto[i], e->conn[i], &attr,
+				  &e->ep[i]))
+			return false;
+	return post_all(e->ep[1], true);
+}
+
+static bool early_ask(struct ktest *t, struct early *e, DAT_CR_HANDLE *cr)
+{
+	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	DAT_EVENT event;
+	bool ok;
+
+	ok = attr && !dat_ia_query(t->ia, NULL, DAT_IA_FIELD_ALL, attr, 0, NULL) &&
+	     attr->ia_address_ptr &&
+	     !dat_psp_create(t->ia, QUAL, e->cr, DAT_PSP_CONSUMER_FLAG, &e->psp) &&
+	     !dat_ep_connect(e->ep[0], attr->ia_address_ptr, QUAL, 5000000, 0, NULL,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) &&
+	     comes(e->cr, DAT_CONNECTION_REQUEST_EVENT, &event);
+	kfree(attr);
+	if (ok)
+		*cr = event.event_data.cr_arrival_event_data.cr_handle;
+	return ok;
+}
+
+/*
+ * Accept while the first end's handler is held, so that it sends nothing.  Then hold the second
+ * end's handler, which is needed to establish the connection there, and let the first end go on.
+ * Each lock has a thread of its own, since lockdep sees two locks of one class.
+ */
+static bool early_accept(struct early *e, DAT_CR_HANDLE cr)
+{
+	struct holder first;
+	DAT_RETURN rc;
+
+	if (!connecting || !holder_start(&first, connecting))
+		return false;
+	rc = dat_cr_accept(cr, e->ep[1], 0, NULL);
+	if (accepting)
+		rdma_lock_handler(accepting);
+	holder_stop(&first);
+	return rc == DAT_SUCCESS && accepting;
+}
+
+static bool early_run(struct ktest *t, struct early *e)
+{
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+
+	connecting = NULL;
+	accepting = NULL;
+	if (!early_make(t, e) || !early_ask(t, e, &cr))
+		return false;
+	if (early_accept(e, cr)) {
+		if (comes(e->conn[0], DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
+		    post_all(e->ep[0], false))
+			e->sent = in_order(e->dto[0]);
+		while (dat_evd_dequeue(e->dto[1], &event) == DAT_SUCCESS)
+			e->seen++;
+	}
+	if (accepting)
+		rdma_unlock_handler(accepting);
+	if (!comes(e->conn[1], DAT_CONNECTION_EVENT_ESTABLISHED, &event))
+		return false;
+	e->got = in_order(e->dto[1]);
+	return true;
+}
+
+static void all_early_receives_are_reported_in_order(struct ktest *t)
+{
+	struct kprobe *probes[] = { &connect_probe, &accept_probe };
+	int ret = register_kprobes(probes, ARRAY_SIZE(probes));
+	struct early e = {};
+	bool ok;
+
+	if (ret == -EOPNOTSUPP) {
+		pr_info("# %s: skipped: a kernel without kprobes\n", t->name);
+		return;
+	}
+	KT_EQ(t, ret, 0);
+	ok = early_run(t, &e);
+	unregister_kprobes(probes, ARRAY_SIZE(probes));
+	KT_TRUE(t, ok);
+	KT_EQ(t, e.sent, EARLY);
+	KT_EQ(t, e.seen, 0);
+	KT_EQ(t, e.got, EARLY);
+}
+
+const struct ktest_case ktest_early[] = {
+	KTEST(all_early_receives_are_reported_in_order),
+	{}
+};
