@@ -64,7 +64,7 @@ static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 {
 	DAT_EP_HANDLE ep;
 	u32 before;
-	int i;
+	unsigned long end;
 
 	if (dat_ep_create(t->ia, pz, b->dto, b->dto, b->conn, NULL, &ep) ||
 	    dat_ep_connect(ep, addr, 7479, 5000000, 0, NULL, DAT_QOS_BEST_EFFORT,
@@ -74,9 +74,10 @@ static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 		return false;
 	before = READ_ONCE(b->posts);
 	WRITE_ONCE(b->ep, ep);
-	for (i = 0; i < 1000 && READ_ONCE(b->posts) == before; i++)
+	end = jiffies + KT_WAIT;
+	while (READ_ONCE(b->posts) == before && time_before(jiffies, end))
 		usleep_range(20, 100);
-	return i < 1000 && !dat_ep_free(ep);
+	return READ_ONCE(b->posts) != before && !dat_ep_free(ep);
 }
 
 static void free_many(struct ktest *t, struct beside *b)
