@@ -5,9 +5,11 @@
  */
 #include <linux/delay.h>
 #include <linux/in.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
 #include "ktest.h"
 
@@ -18,6 +20,7 @@
 #define RECVS	8
 #define BATCH	32	/* receives that complete together */
 #define BATCHES	50
+#define LONG	256	/* entries of a long queue, a power of two */
 
 /**
  * struct pair - two endpoints and the objects they need
@@ -689,6 +692,53 @@ static void shared_receives_are_taken(struct ktest *t)
 	unconnected(t, shared);
 }
 
+/* The longest queue that was requested from the device. */
+static u32 longest_sq, longest_rq;
+
+static int note_queues(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct ib_qp_init_attr *init =
+		(const struct ib_qp_init_attr *)regs_get_kernel_argument(regs, 1);
+
+	longest_sq = max(longest_sq, init->cap.max_send_wr);
+	longest_rq = max(longest_rq, init->cap.max_recv_wr);
+	return 0;
+}
+
+static struct kprobe queue_probe = {
+	.symbol_name = "ib_create_qp_kernel", .pre_handler = note_queues,
+};
+
+static void lengths(struct ktest *t, struct pair *p)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = LONG, .max_request_dtos = LONG };
+
+	if (dat_ep_free(p->a) || dat_ep_free(p->b) ||
+	    dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, &attr, &p->a) ||
+	    dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, &attr, &p->b))
+		ktest_fail(t, __FILE__, __LINE__, "made", 0, 1);
+	else
+		pair_connect(t, p);
+}
+
+/* Devices round up: one entry more for the marker of a drain would double the queue. */
+static void long_queues_are_not_doubled_by_the_device(struct ktest *t)
+{
+	int ret = register_kprobe(&queue_probe);
+
+	if (ret == -EOPNOTSUPP) {
+		pr_info("# %s: skipped: a kernel without kprobes\n", t->name);
+		return;
+	}
+	KT_EQ(t, ret, 0);
+	longest_sq = 0;
+	longest_rq = 0;
+	unconnected(t, lengths);
+	unregister_kprobe(&queue_probe);
+	KT_EQ(t, longest_sq, LONG);
+	KT_EQ(t, longest_rq, LONG);
+}
+
 /**
  * struct batches - receives that complete many at a time
  * @evd: EVD of the receives
@@ -1157,6 +1207,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(private_data_ends_with_the_reset),
 	KTEST(accepted_connections_are_not_duplicated),
 	KTEST(shared_receives_are_taken),
+	KTEST(long_queues_are_not_doubled_by_the_device),
 	KTEST(upcalls_may_dequeue_the_rest_of_a_batch),
 	KTEST(completions_come_once_whatever_is_done_to_their_evd),
 	KTEST(only_the_message_that_asks_starts_upcalls),
