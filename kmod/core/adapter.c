@@ -134,7 +134,9 @@ int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port
 	mutex_lock(&dat_dev_lock);
 	list_for_each_entry(dev, &dat_devs, node) {
 		for (p = 1; p <= dev->nports; p++) {
-			/* Stays valid if devices before or behind this one come and go. */
+			/*
+			 * The cursor stays valid if devices before or behind this one come and go.
+			 */
 			at = (u64)dev->serial << 32 | p;
 			if (at <= *cursor || !dev->usable || !dev->ops->port_visible(dev, p, net))
 				continue;

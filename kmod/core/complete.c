@@ -105,8 +105,8 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 
 /*
  * Returns the status of an unsignalled request, whose signalled successor has status @last.  siw
- * flushes a request that is posted while the connection ends, ahead of earlier requests in its
- * SQ.  So a flush does not prove that these have succeeded: an invalidation wrongly reported as
+ * flushes a request that is posted while the connection is torn down, ahead of earlier requests in
+ * its SQ.  So a flush does not prove that these have succeeded: an invalidation wrongly reported as
  * done would leave memory open to the peer.
  */
 static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
@@ -174,7 +174,7 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	/* A solicited connection notifies by its own queue, not by each event. */
+	/* Receives of a solicited connection notify by their own CQ, not by each event. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey, len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
@@ -306,7 +306,10 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 	for (i = 0; i < n; i++)
 		write_event(ep, evd, i, c + i, recv);
 	if (likely(n)) {
-		/* Before the events are published: their reader may post again at once. */
+		/*
+		 * Free the slots before the events are published: the consumer may then post again
+		 * at once.
+		 */
 		queue_done(conn, n, recv);
 		dat_evring_publish(&evd->ring, n);
 		evd->overflowed = false;

@@ -2,7 +2,7 @@
 /*
  * Connections of an endpoint, from connect or accept until the last completion.
  *
- * conn_close() alone begins the end of a connection; any context may call it.  It queues
+ * conn_close() alone begins the teardown of a connection; any context may call it.  It queues
  * conn_close_work(), the only teardown.  Once the state is a closing one, nothing more is posted
  * and the handlers of the transport do nothing.
  */
@@ -75,7 +75,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 }
 
 /**
- * dat_conn_close() - begin the end of a connection
+ * dat_conn_close() - begin the teardown of a connection
  * @conn: connection
  * @event: DAT_EV_* to report once all work requests have been flushed
  *
@@ -89,7 +89,7 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 }
 
 /**
- * dat_conn_fail() - begin the end of a connection because of an error
+ * dat_conn_fail() - tear a connection down because of an error
  * @conn: connection
  * @event: DAT_EV_*; replaced by ACCEPT_ERROR if an accepted connection was not established
  *
@@ -109,7 +109,7 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
 }
 
 /**
- * dat_conn_hung_up() - begin the end of a connection because the peer has disconnected
+ * dat_conn_hung_up() - tear a connection down because the peer has disconnected
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -196,7 +196,7 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	while (conn_replay(conn, false, DAT_SLICE))
 		dat_ep_cond_resched(ep);
 	conn->live = true;
-	/* If the connection was closed while the lock was dropped, it must not join any more. */
+	/* A connection that was closed while the lock was dropped must not join the EVD's list. */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
 	dat_queue_pump_rq(conn);
@@ -261,7 +261,7 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
  */
 void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 {
-	/* The end of the connection flushes the bind. */
+	/* The teardown of the connection flushes the bind. */
 	if (dat_conn_is_closing(conn))
 		return;
 	conn->bind.failed = failed;
@@ -563,6 +563,6 @@ void dat_conn_free(struct dat_conn *conn)
 	kvfree(conn->sge);
 	kvfree(conn->rq_slots);
 	kvfree(conn->sq_slots);
-	/* Looks at an EVD may have found it, and read that it has no EP any more. */
+	/* A poll of an EVD may have found the connection, and reads under RCU that it has no EP. */
 	kfree_rcu(conn, rcu);
 }

@@ -74,7 +74,7 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	struct dat_conn *conn;
 	int ret;
 
-	/* The classes are bits: accept one of them, or none. */
+	/* Classes are bits: one of them, or 0. */
 	if (qos & (qos - 1) || qos > DAT_QOS_CLASS_PREMIUM)
 		return -EINVAL;
 	ret = dat_dev_addr(ep->obj.ia, dst->ss_family, &src);

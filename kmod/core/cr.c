@@ -9,8 +9,8 @@
 #include "core/xport.h"
 
 /*
- * Private data of a reject by a consumer.  Without data, OFED's libraries would take it for a
- * reject by the peer's kernel.
+ * Private data of a reject by a consumer.  Without data, OFED's libraries would take such a reject
+ * for one by the peer's kernel.
  */
 static const char cr_reject_data[4] = "DATr";
 
@@ -37,8 +37,8 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 
 	/*
 	 * All connections of the host share the worker of the CM, which runs this.  An atomic
-	 * allocation keeps it from reclaiming memory of this listener's cgroup.  The charge may
-	 * exceed the limit by a backlog, which the owner's next allocation reclaims.
+	 * allocation keeps that worker from reclaiming memory of this listener's cgroup.  The
+	 * charge may exceed the limit by a backlog, which the owner's next allocation reclaims.
 	 */
 	old = set_active_memcg(psp->memcg);
 	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,
@@ -104,7 +104,7 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 	}
 	/* A process that guessed the CR's id may have taken the request, and answers the peer. */
 	ret = xchg(&cr->request, NULL) ? -ECONNREFUSED : 0;
-	/* Without an event, this does not count as the one request of a one-shot listener. */
+	/* A request without an event does not count as the one request of a one-shot listener. */
 	if (!ret)
 		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);

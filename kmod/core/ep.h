@@ -86,7 +86,7 @@ struct dat_ep {
 	struct dat_srq		*srq;
 	struct dat_ep_attr	attr;
 	u32			traits;
-	spinlock_t		lock;		/* state to sge, see above */
+	spinlock_t		lock;		/* protects state to sge, see above */
 	enum dat_ep_state	state;
 	bool			dead;
 	bool			freed;

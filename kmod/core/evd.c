@@ -457,7 +457,7 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 	mutex_lock(&evd->obj.ia->map_lock);
 	ret = evd_step(evd, &status, entries, step);
 	mutex_unlock(&evd->obj.ia->map_lock);
-	/* A region that was replaced or cancelled, or that an error left unused. */
+	/* Free a region that was replaced or cancelled, or that an error left unused. */
 	dat_region_free(&status);
 	return ret;
 }

@@ -30,7 +30,7 @@ struct dat_ep;
  */
 struct dat_cno {
 	struct dat_obj		obj;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* protects all members below */
 	wait_queue_head_t	wq;
 	u32			waiters;
 	u32			generation;
@@ -124,7 +124,7 @@ struct dat_evd {
 	const struct dat_sink	*sink;
 	struct dat_busy		busy;
 	struct dat_solicited	solicited;
-	spinlock_t		lock;		/* ring to overflowed */
+	spinlock_t		lock;		/* protects ring to overflowed */
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;
 	bool			waiting;

@@ -139,8 +139,8 @@ void dat_ia_unlock(struct dat_ia *ia)
 /*
  * Fault the pages of a registration in, as ib_umem_get() will want them.  Errors are left to the
  * registration, which meets them again.  Pages that the registration would refuse to pin are not
- * faulted in either.  Without FOLL_LONGTERM: until 6.2 that keeps mmap_lock, and nothing
- * interrupts it.
+ * faulted in either.  FOLL_LONGTERM is not used: until 6.2 such a fault keeps mmap_lock and cannot
+ * be interrupted.
  */
 static void fault_in(u64 start, u64 length, bool write)
 {
@@ -189,7 +189,10 @@ int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 {
 	fault_in(start, length, priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE));
 	atomic_inc(&ia->pinning);
-	/* Pairs with dat_ia_shutdown(): it sees the count, or this sees @closing. */
+	/*
+	 * Pairs with dat_ia_shutdown(): either the shutdown sees the count, or this thread sees
+	 * @closing.
+	 */
 	smp_mb__after_atomic();
 	if (!READ_ONCE(ia->closing))
 		return 0;
@@ -208,7 +211,7 @@ void dat_ia_pin_end(struct dat_ia *ia)
  * @ia: locked, live
  * @evd: published EVD with the async stream
  *
- * Either a free of @evd sees that it is the async EVD and fails, or this sees the free.
+ * Either a free of @evd sees that it is the async EVD and fails, or this call sees the free.
  */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
@@ -340,7 +343,7 @@ void dat_ia_close(struct dat_ia *ia)
 
 	dat_ia_wake(ia);
 	dat_ia_shutdown(ia);
-	/* After the shutdown: until here removal of the device has to wait for this IA. */
+	/* Detach after the shutdown: until then removal of the device has to wait for this IA. */
 	dat_dev_detach(ia);
 
 	down_write(&ia->sem);

@@ -31,7 +31,7 @@ struct dat_pz {
 };
 
 /**
- * struct dat_kmem - kernel memory that a device can reach
+ * struct dat_kmem - kernel memory that a device can access
  * @sgt: pages and their DMA addresses, or only the addresses
  * @dir: direction of the DMA mapping
  * @mapped: flag: @sgt has to be unmapped

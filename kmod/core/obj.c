@@ -185,7 +185,9 @@ void dat_obj_unpublish(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
 
-	/* Handle first: an object that is found by its handle is also found by its id. */
+	/*
+	 * Remove the handle first: an object that is found by its handle is also found by its id.
+	 */
 	if (ia->face->unpublish)
 		ia->face->unpublish(obj);
 	xa_erase(&ia->objs, obj->id);

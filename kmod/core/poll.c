@@ -241,7 +241,7 @@ static bool busy_begin(struct dat_evd *evd)
  * dat_busy_stop() - end polling of an EVD, whose consumer needs notifications
  * @evd: event dispatcher
  *
- * Context: any but hard interrupt; no lock of ours.
+ * Context: any but hard interrupt; no lock of this module.
  */
 void dat_busy_stop(struct dat_evd *evd)
 {
@@ -263,7 +263,7 @@ void dat_busy_stop(struct dat_evd *evd)
  *
  * Some devices complete a request in a softirq that runs once ep->lock has been released.
  *
- * Context: any but hard interrupt; no lock of ours.
+ * Context: any but hard interrupt; no lock of this module.
  */
 void dat_busy_posted(struct dat_ep *ep)
 {
@@ -312,11 +312,11 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * @spin_ns: maximum time to poll; ends early if another task needs the CPU; 0: poll once
  *
  * Every call finds unsolicited receives.  A call with @spin_ns 0 for an EVD that may have such
- * receives only looks for them: other connections of the EVD keep notifying.
+ * receives only polls for those: other connections of the EVD keep notifying.
  *
- * Context: may sleep; no lock of ours.  Return: 0 if there are events; -EAGAIN if none came in
- * time; -EBUSY if a CNO or a sleeper needs notification; -ERESTARTNOHAND after a signal; -ESHUTDOWN
- * if the EVD is shut down: its events may stem from the shutdown.
+ * Context: may sleep; no lock of this module.  Return: 0 if there are events; -EAGAIN if none came
+ * in time; -EBUSY if a CNO or a sleeper needs notification; -ERESTARTNOHAND after a signal;
+ * -ESHUTDOWN if the EVD is shut down: its events may stem from the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {

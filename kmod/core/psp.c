@@ -158,7 +158,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	ret = psp->obj.ia->dev->ops->listen(psp, dat_qual_port(conn_qual));
 	if (ret)
 		goto err_abort;
-	/* Hash it before it is published: afterwards another thread may free it. */
+	/* Hash the listener before it is published: afterwards another thread may free it. */
 	psp_hash_add(psp);
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)

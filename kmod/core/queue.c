@@ -46,8 +46,9 @@ static bool queue_watched(const struct dat_queue *q)
 /*
  * Returns after how many more receives the producer must kick; 0: no kick is needed.
  *
- * With no receive in flight only a kick makes the pump run.  With few in flight a completion
- * does, but the peer may have used up the others by then, so a kick adds some in time.
+ * With no receive in flight only a kick makes the pump run.  With few receives in flight a
+ * completion runs the pump too, but by then the peer may have used up the others.  So a kick adds
+ * more in time.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
@@ -229,8 +230,8 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 }
 
 /*
- * A send may wait until the peer's program posts a receive.  The peer's device executes all other
- * requests without the program.
+ * Returns true if a request waits for the peer's program, which must post a receive for a send.
+ * The peer's device serves other requests by itself.
  */
 static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 {
@@ -259,7 +260,7 @@ static void sq_moderate(struct dat_conn *conn, u32 n)
 	}
 }
 
-/* Takes back a chain from @bad on, which the device has refused. */
+/* Takes back the requests of a chain from @bad on, which the device has refused. */
 static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 {
 	struct dat_queue *q = &conn->ep->sq;
@@ -280,7 +281,10 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 		refused++;
 	conn->bind.set = false;
 	conn->fenced = false;
-	/* The first fails.  The end of the connection flushes the others, which go back. */
+	/*
+	 * The first refused request fails.  The others go back to the ring, where the teardown
+	 * flushes them.
+	 */
 	q->head -= refused - 1;
 	queue_fail(q, &conn->sq_failed, slot->cookie, slot->flags, -EIO);
 	conn->sq_failed.op = dat_flags_op(slot->flags);

@@ -71,7 +71,7 @@ static int binding_make(struct dat_binding *b)
 		if (dat_obj_use(&lmr->obj))
 			return -ENOENT;
 		b->in_effect = true;
-		/* The reserved LMR has no memory, and that of an FMR may be invalidated. */
+		/* The reserved LMR has no memory, and the memory of an FMR may be invalidated. */
 		if (!lmr->mem || lmr->fmr)
 			return -EOPNOTSUPP;
 	}
@@ -176,7 +176,7 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	/* The use keeps @rmr from being freed, and so its zone. */
 	if (dat_obj_use(&rmr->obj))
 		return -ENOENT;
-	/* Now, so that dropped bindings do not count against RMR_MAX_PREPARED. */
+	/* Purge now, so that dropped bindings do not count against RMR_MAX_PREPARED. */
 	rmr_purge(rmr);
 	b = kzalloc(rmr->obj.ia->dev->ops->binding_size, GFP_KERNEL_ACCOUNT);
 	if (!b) {
@@ -227,7 +227,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
-/* Drops a binding of rmr->prepared.  Freeing it may sleep, so that is left to purge_work. */
+/* Drops a binding of rmr->prepared.  A free may sleep, so purge_work frees it. */
 static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	lockdep_assert_held(&rmr->lock);

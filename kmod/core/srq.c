@@ -208,7 +208,10 @@ static void srq_pump(struct dat_srq *srq)
 		srq_take(srq);
 		if (q->broken || !srq->live)
 			return;
-		/* All of them may have been invalid, so no completion would continue. */
+		/*
+		 * All buffers taken may have been invalid; then no completion would run the pump
+		 * again.
+		 */
 		if ((int)(end - q->head) <= 0) {
 			queue_work(dat_wq, &srq->pump_work);
 			return;
