@@ -60,7 +60,7 @@ static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
 }
 
-/* Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
+/* Checks a consumer's attributes.  Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
 {
 	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;

@@ -238,7 +238,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
 	ep = obj ? to_dat_ep(obj) : NULL;
 	if (!ep)
 		rc = KDAT_BAD(EP);
-	/* No reference: an EP that has a connection is not released. */
+	/* No reference is needed: an EP that has a connection is not released. */
 	else if (dat_ep_disconnect(ep, graceful))
 		rc = ep_state_error(ep);
 	rcu_read_unlock();

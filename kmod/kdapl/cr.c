@@ -67,7 +67,10 @@ static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HAN
 	return cr;
 }
 
-/* Returns the handle of the request's reserved EP.  Only a take by xchg() would get the EP. */
+/*
+ * Returns the handle of the request's reserved EP.  Only a caller that takes cr->ep by xchg() owns
+ * the EP.
+ */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
 	DAT_EP_HANDLE handle;
@@ -138,7 +141,7 @@ static int cr_free(struct dat_cr *cr)
 	return 0;
 }
 
-/* Frees a request, even if the device is gone.  A concurrent close may have removed it. */
+/* Frees a request, even if the device is gone.  A concurrent close may have removed the request. */
 static void cr_end(struct dat_cr *cr)
 {
 	struct dat_ia *ia = cr->obj.ia;

@@ -153,7 +153,7 @@ static DAT_RETURN ep_make(const struct dat_ep_parents *p, const DAT_EP_ATTR *att
 		       KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 		       ep == ERR_PTR(-EXDEV) ? KDAT_ARG(2) : kdat_error(PTR_ERR(ep));
 	}
-	/* No lock: no consumer has the handle yet. */
+	/* No lock is needed: no consumer has the handle yet. */
 	attr_note_rings(ep, &kep->attr);
 	*out = kdat_handle(&ep->obj);
 	dat_obj_put(&ep->obj);

@@ -42,7 +42,7 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 	if (IS_ERR(evd))
 		kfree(kevd);
 	else
-		/* No lock: nothing can deliver an event to the EVD yet. */
+		/* No lock is needed: nothing can deliver an event to the EVD yet. */
 		kevd->upcall.evd = evd;
 	return evd;
 }
@@ -295,9 +295,9 @@ static void evd_drop_requests(struct dat_evd *evd)
 }
 
 /*
- * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD.  In this
- * order, because a concurrent close must find the EVD: it waits for the EVD's upcalls, and fails
- * if an upcall makes it.
+ * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD.  A close of
+ * the IA waits only for upcalls of EVDs that are not removed, so the removal comes last.  A close
+ * fails if such an upcall calls it.
  */
 static void evd_end(struct dat_evd *evd)
 {

@@ -66,7 +66,10 @@ static void sp_release(struct dat_obj *obj)
 
 	if (ep)
 		dat_obj_unuse(&ep->obj);
-	/* A reader under RCU may have found it through a request, without a reference. */
+	/*
+	 * A reader under RCU may have found the service point through a request, without a
+	 * reference.
+	 */
 	kfree_rcu(sp, rcu);
 }
 

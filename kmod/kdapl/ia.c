@@ -519,7 +519,10 @@ static int module_event(struct notifier_block *nb, unsigned long state, void *da
 	while ((handle = kdat_ia_of_module(mod)) != DAT_HANDLE_NULL) {
 		pr_warn("dat: module %s has left an IA open\n", mod->name);
 		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
-		/* KDAT_BAD(IA): another thread is closing this IA.  The module may have more. */
+		/*
+		 * KDAT_BAD(IA): another thread is closing this IA.  The module may have further
+		 * IAs.
+		 */
 		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
 			break;
 	}

@@ -118,7 +118,7 @@ struct kdat_ep {
  * @length: number of bytes
  */
 struct kdat_lmr {
-	struct mutex		lock;		/* of all that follows */
+	struct mutex		lock;		/* protects all fields below */
 	DAT_MEM_TYPE		mem_type;
 	DAT_REGION_DESCRIPTION	region;
 	DAT_VLEN		length;
@@ -130,7 +130,7 @@ struct kdat_lmr {
  * @ep: EP of an RSP, use held; xchg()ed to NULL when its request arrives
  * @comm: kind of connection of a CSP
  * @addr: address of a CSP
- * @rcu: for the free: readers find a service point through its requests under RCU
+ * @rcu: head for the deferred free: RCU readers find a service point through its requests
  */
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;
@@ -397,7 +397,7 @@ void kdat_cr_take_ep(struct dat_cr *cr);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
 /* post.c */
-/* Fill in ep->wr, but for the segments.  Its flags are those of dat_report_dto(). */
+/* Fills in ep->wr, except its segments.  The flags are those of dat_report_dto(). */
 static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u32 flags,
 					 u64 raddr, u32 rkey)
 {

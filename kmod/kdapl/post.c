@@ -67,7 +67,7 @@ DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 	return post_wr(ep, limit);
 }
 
-/* @allowed: by the operation; of these the EP may exclude UNSIGNALLED. */
+/* @allowed: flags that the operation allows; the EP may exclude UNSIGNALLED */
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 {
 	if (!(kdat_ep_of(ep)->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))

@@ -395,7 +395,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_para
 	if (IS_ERR(psp))
 		return kdat_lookup_error(PTR_ERR(psp), KDAT_BAD(CSP));
 	sp = kdat_sp_of(psp);
-	/* No lock: concurrent queries store the same value. */
+	/* No lock is needed: concurrent queries store the same value. */
 	dat_addr_set_port(&sp->addr, psp->port);
 	csp_param->ia_handle = kdat_ia_handle(psp->obj.ia);
 	csp_param->comm = &sp->comm;

@@ -220,7 +220,7 @@ static int var_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterl
 	return fill_sized(region->for_array.pages, region->for_array.page_size, n, sg, max);
 }
 
-/* The whole list from its offset on, which may not have more than @n pages. */
+/* Lists the whole region from its offset on, which may have at most @n pages. */
 static int platform_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterlist *sg,
 			 u32 max)
 {

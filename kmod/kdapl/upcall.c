@@ -116,7 +116,7 @@ void dat_upcall_drained(struct dat_evd *evd)
 	upcall_of(evd)->armed = true;
 }
 
-/* Softirqs are enabled if the upcalls may sleep. */
+/* Takes evd->lock.  With upcalls that may sleep, the runner has softirqs enabled. */
 static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
 	if (process)
@@ -197,7 +197,7 @@ static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool p
 	upcall_lock(evd, process);
 }
 
-/* One upcall; upcall_begin_dto() was called for @event.  Return: go on. */
+/* Makes one upcall; the caller has passed @event to upcall_begin_dto().  Returns true to go on. */
 static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *evd,
 					DAT_EVENT *event, bool process)
 {
@@ -311,7 +311,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	/* Runners queued while this CPU ran those of an offline CPU. */
+	/* Schedule the runners that were queued while this CPU ran those of an offline CPU. */
 	if (here != c && !here->held && !list_empty(&here->list))
 		tasklet_schedule(&here->tasklet);
 }
