@@ -54,7 +54,7 @@ static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 	up_read(&key->sem);
 	if (!ret)
 		ret = crypto_shash_tfm_digest(tfm, (const u8 *)t, sizeof(*t), mac);
-	/* Zeroes its copy of the key. */
+	/* This also zeroes the copy of the key. */
 	crypto_free_shash(tfm);
 	return ret;
 }
@@ -237,14 +237,14 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
 }
 
 /*
- * Handles the proof.  After a grant that refuses, the importer ends the connection, or else the
- * deadline for the proof does.
+ * Handles the proof.  If the grant is a refusal, the importer disconnects; if it does not, the
+ * deadline for the proof ends the connection.
  */
 static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
 
-	/* An importer without an answer repeats its proof. */
+	/* The importer repeats its proof until it has an answer. */
 	if (conn->proof_received)
 		return !memcmp(&conn->transcript.proof, proof, sizeof(*proof));
 	conn->proof_received = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections of RSM: a kDAPL endpoint, its transfers, and its end.  This file serves both sides;
- * struct rsm_conn_ops has what differs.
+ * Connections of RSM: a kDAPL endpoint, its transfers, and its teardown.  This file serves both
+ * sides; struct rsm_conn_ops has what differs.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -461,7 +461,7 @@ static void conn_free_ep(struct rsm_conn *conn)
 	}
 	if (conn->lmr)
 		kdat_lmr_free(conn->lmr);
-	/* Waits for upcalls. */
+	/* The free waits for upcalls. */
 	kdat_evd_free(conn->evd);
 }
 

@@ -15,7 +15,7 @@
 #define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
 
-/* Connection requests.  Strangers can send any number; those beyond this one are refused. */
+/* Connection requests.  Strangers can send any number; those beyond this number are refused. */
 #define CTLR_REQUESTS	128
 
 #define CTLR_READS	16U
@@ -158,7 +158,7 @@ u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 	return 0;
 }
 
-/* DAT_IOC_RSM_CTLR for an adapter. */
+/* Fills in the result of DAT_IOC_RSM_CTLR for an adapter. */
 int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 {
 	u32 slots = READ_ONCE(rsm_max_segments);

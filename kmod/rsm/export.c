@@ -165,7 +165,10 @@ static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	return ret;
 }
 
-/* Begins a call that uses the zone and the adapter; the end of the segment waits for call_end(). */
+/*
+ * Begins a call that uses the zone and the adapter; the teardown of the segment waits for
+ * call_end().
+ */
 static bool call_begin(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -278,7 +281,7 @@ static int segid_check(u32 segid)
 
 /*
  * Reserves an entry of the node's table, under a free id if *@segid is 0.  Runs without node->lock,
- * which other processes need to end their segments, since the allocation may reclaim memory.
+ * which other processes need to tear down their segments, since the allocation may reclaim memory.
  */
 static int segid_reserve(struct rsm_node *node, u32 *segid)
 {

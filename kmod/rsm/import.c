@@ -13,7 +13,7 @@
 
 /*
  * Page offsets of windows.  A 32-bit process passes an offset to mmap2() as 32 bits, in units of
- * 4 KiB, so it reaches offsets below 2^44.  Those of other regions are below 2^42.
+ * 4 KiB, so offsets below 2^44 can be mapped.  Those of other regions are below 2^42.
  */
 #define WINDOWS_BEGIN	BIT_ULL(42 - PAGE_SHIFT)
 #define WINDOWS_END	BIT_ULL(43 - PAGE_SHIFT)
@@ -85,7 +85,7 @@ static int import_allowed(const struct rsm_export *exp, const struct rsm_node *n
 	int ret;
 
 	lockdep_assert_held(&node->lock);
-	/* Loopback does not reach the segments of an adapter. */
+	/* Loopback cannot import a segment of an adapter. */
 	if (exp->ctlr)
 		return DAT_RSM_NOT_PUBLISHED;
 	ret = rsm_export_allows(exp, node->id, want, uid_eq(current_euid(), exp->uid),
@@ -111,7 +111,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
-		/* Last, as another thread may map the window from here on. */
+		/* Allocate the window last: another thread may map it from here on. */
 		window_alloc(imp);
 	}
 	mutex_unlock(&node->lock);
@@ -235,7 +235,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 
 	if (arg->flags || arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE) || arg->key || arg->auth)
 		return -EOPNOTSUPP;
-	/* Loopback reaches this node alone. */
+	/* Loopback leads to this node alone. */
 	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
@@ -247,7 +247,9 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	imp->perm = arg->perm;
 	mutex_init(&imp->map_lock);
 	INIT_LIST_HEAD(&imp->node);
-	/* Read it before the connect: a connected segment may be withdrawn at any time. */
+	/*
+	 * Read the generation before the connect: a connected segment may be withdrawn at any time.
+	 */
 	generation = imp->obj.generation;
 	if (arg->ctlr == DAT_RSM_LOOPBACK)
 		ret = import_attach(imp, node, arg->segid);
@@ -397,7 +399,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 	imp = windows_iter_first(&ctx->windows, at, at);
 	if (imp && READ_ONCE(imp->obj.stopped))
 		imp = NULL;
-	/* An import in the tree is not dropped, or a VMA has a reference. */
+	/* An import in the tree is not dropped, or a VMA has a reference to it. */
 	if (imp)
 		kref_get(&imp->obj.ref);
 	mutex_unlock(&ctx->windows_lock);

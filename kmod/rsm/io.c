@@ -433,7 +433,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
 	io.imp = to_rsm_import(obj);
-	/* Pairs with obj_stop(): it sees this reference, or this call sees the cut. */
+	/* Pairs with obj_stop(): either the stop sees this reference, or this call sees the cut. */
 	smp_mb__after_atomic();
 	ret = io_run(&io, arg);
 	rsm_obj_put(obj);

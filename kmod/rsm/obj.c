@@ -32,7 +32,7 @@ static struct dat_rsm_slot *obj_slot(const struct rsm_obj *obj)
 	return (struct dat_rsm_slot *)obj->ctx->slots.va + obj->id - 1;
 }
 
-/* Changes the generation of the slot; it repeats after 2^32 changes. */
+/* Changes the generation of the slot.  A generation repeats after 2^32 changes. */
 static void obj_new_generation(struct rsm_obj *obj)
 {
 	obj->generation++;
@@ -163,7 +163,7 @@ static void obj_forget(struct rsm_obj *obj)
 	xa_erase(&ctx->objs, obj->id);
 }
 
-/* Undoes rsm_obj_setup(); the caller frees it. */
+/* Undoes rsm_obj_setup(); the caller frees the object. */
 void rsm_obj_abort(struct rsm_obj *obj)
 {
 	obj_forget(obj);
@@ -335,8 +335,8 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 
 /*
  * Stops all objects when the address space or the file ends.  No thread is inside a call, but
- * peers do not know of the end yet.  Both ends may come at the same time, since another process
- * may be the last to close the file.  Then the second caller has nothing to do, and
+ * peers do not know of the end yet.  The address space and the file may end at the same time, since
+ * another process may be the last to close the file.  Then the second caller has nothing to do, and
  * mmu_notifier_unregister() returns after both.
  *
  * This runs inside the SRCU of all MMU notifiers of the kernel.  So it only cuts and zaps, and
@@ -351,7 +351,7 @@ static void ctx_stop(struct rsm_ctx *ctx)
 	ctx->drain_deadline = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
-	/* Imports first, so that the stop of an export finds no import of this context. */
+	/* Stop imports first, so that the stop of an export finds no import of this context. */
 	xa_for_each(&ctx->objs, id, obj)
 		if (obj->ops->type == DAT_RSM_TYPE_IMPORT)
 			ctx_stop_obj(obj, &tail);
@@ -395,7 +395,9 @@ static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_r
 	return 0;
 }
 
-/* A lookup between the start and the end may have found the old mapping, so count again. */
+/*
+ * A lookup between the start and the end may have found the old mapping: change the counter again.
+ */
 static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
 	ctx_mem_changes(mn);

@@ -137,7 +137,10 @@ struct rsm_ctlr {
  */
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
-/* The caller has ended its connections.  Context: may sleep; not in an upcall of the adapter. */
+/*
+ * Drops a reference; the caller's connections have ended.  Context: may sleep; not in an upcall of
+ * the adapter.
+ */
 void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
 int rsm_dat_error(DAT_RETURN rc);
@@ -161,7 +164,7 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
  */
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
-extern unsigned int rsm_port;	/* of service points, host order */
+extern unsigned int rsm_port;	/* port number of service points, host order */
 
 /* Receiver of a request's completion; a part of the cookie, see rsm/msg.h. */
 enum rsm_channel {
@@ -305,7 +308,7 @@ struct rsm_conn {
 	struct mutex			ring_lock;	/* ring */
 	struct rsm_ring			*ring;
 	struct work_struct		inbox_work;
-	spinlock_t			lock;		/* of all that follows */
+	spinlock_t			lock;		/* protects all members below */
 	bool				linked;
 	bool				up;
 	bool				was_up;
@@ -374,7 +377,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 
 /**
- * rsm_conn_end() - end a connection
+ * rsm_conn_end() - tear a connection down
  * @conn: connection; the caller keeps its reference
  *
  * After the return no byte is transferred, and no upcall of conn->evd runs.
@@ -384,7 +387,7 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 void rsm_conn_end(struct rsm_conn *conn);
 void rsm_conn_put(struct rsm_conn *conn);
 
-/* Disconnects, and does not wait for the end.  Context: may sleep. */
+/* Disconnects without waiting for the teardown.  Context: may sleep. */
 void rsm_conn_hang_up(struct rsm_conn *conn);
 
 /**
@@ -458,7 +461,7 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until);
 struct rsm_remote {
 	struct rsm_ctlr		*ctlr;
 	struct rsm_conn		*conn;
-	struct mutex		io_lock;	/* the stage, posted */
+	struct mutex		io_lock;	/* protects the stage and posted */
 	u32			posted;
 	u32			done;
 	bool			failed;

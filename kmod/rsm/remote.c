@@ -138,7 +138,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	return ret;
 }
 
-/* Ends the connection.  Its memory stays until the last put. */
+/* Tears the connection down.  Its memory stays until the last put. */
 static void conn_close(struct rsm_conn *conn)
 {
 	rsm_conn_end(conn);
@@ -191,8 +191,9 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		return ret;
 	ret = remote_try(imp, arg);
 	/*
-	 * The segment was withdrawn, or the exporter evicted us: a second try gets the reason.  The
-	 * exporter's CM sends the end of such a connection once, so it may be lost.
+	 * The segment was withdrawn, or the exporter evicted this importer: a second try gets the
+	 * reason.  The exporter's CM sends the disconnect of such a connection only once, so it may
+	 * be lost.
 	 */
 	if (ret == -EAGAIN || ret == -ETIMEDOUT)
 		ret = remote_try(imp, arg);

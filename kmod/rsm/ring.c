@@ -121,7 +121,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 	return ret;
 }
 
-/* Ends the import after an entry was malformed or has failed. */
+/* Cuts the import after an entry was malformed or has failed. */
 static void ring_kill(struct rsm_ring *r)
 {
 	if (!r->dead)
@@ -163,7 +163,10 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 
 	while (n-- && !ret) {
 		ring_fetch(r, r->head, &e);
-		/* The last is signalled, and every RSM_RING_TELL-th, so that room is made early. */
+		/*
+		 * The last entry is signalled, and so is every RSM_RING_TELL-th, to make room
+		 * early.
+		 */
 		ret = ring_issue(r, &e, n && (r->head + 1) % RSM_RING_TELL);
 		if (ret)
 			ring_refuse(r, ret);
@@ -256,7 +259,9 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		WRITE_ONCE(r->done, seq + 1);
 		ring_show_done(r);
 	} else {
-		/* Earlier silent puts may have completed, but the ring's end makes them unknown. */
+		/*
+		 * Earlier silent puts may have completed, but after an error this cannot be known.
+		 */
 		ring_kill(r);
 	}
 	ring_look(r);
@@ -300,7 +305,7 @@ static int data_alloc(struct dat_region *region, u32 chunk, gfp_t gfp)
 	return ret;
 }
 
-/* Large chunks make a large transfer few requests, but they are not worth reclaim. */
+/* Large chunks reduce the requests of a large transfer, but they are not worth reclaim. */
 static int ring_alloc_data(struct rsm_ring *r)
 {
 	r->chunk = RSM_RING_CHUNK_MOST;
@@ -521,7 +526,7 @@ static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 		ret = DAT_RSM_OK;
 	} else if (READ_ONCE(r->imp->obj.stopped)) {
 		ret = DAT_RSM_BAD_SEG;
-	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* before the generation */
+	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* read before the generation */
 		ret = DAT_RSM_CONN_ABORTED;
 	} else if (sleep) {
 		if (!r->waiting || (s32)(index - r->wake_at) < 0)

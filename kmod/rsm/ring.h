@@ -14,11 +14,13 @@
 #include "rsm/rdma.h"
 
 #define RSM_RING_ENTRIES	128
-/* Where the entries are in the submit region, and how far apart. */
+/* Offset and stride of the entries in the submit region. */
 #define RSM_RING_ENTRY_OFFSET	sizeof(struct dat_rsm_submit)
 #define RSM_RING_ENTRY_SHIFT	5
 #define RSM_RING_DATA		262144
-/* Contiguous chunks of the data area: the larger size if the allocation succeeds; whole pages. */
+/*
+ * Sizes of the contiguous chunks of the data area, in whole pages.  The larger size is tried first.
+ */
 #define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
 #define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* largest number */
@@ -55,7 +57,7 @@ struct rsm_ring {
 	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];
 	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];
 	struct list_head	node;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* protects all members below */
 	u32			head;
 	u32			done;
 	DAT_LMR_TRIPLET		got[RSM_RING_WRS];

@@ -56,7 +56,7 @@
 /* Largest segment, in bytes. */
 #define RSM_MAX_LENGTH	BIT_ULL(40)
 
-/* VMAs of a window: a withdrawal and a rebind zap each. */
+/* Maximum number of VMAs of a window; a withdrawal and a rebind zap all of them. */
 #define RSM_MAX_MAPS	1024
 
 /* Objects of a file, and the slot of the address space behind theirs. */
@@ -214,7 +214,7 @@ struct rsm_ctx {
 	struct xarray		objs;
 	u32			next_id;
 	struct dat_region	slots;
-	struct mutex		windows_lock;	/* windows, next_window */
+	struct mutex		windows_lock;	/* protects windows, next_window */
 	struct rb_root_cached	windows;
 	u64			next_window;
 	struct mmu_notifier	mn;
@@ -277,7 +277,7 @@ struct rsm_obj {
 	struct kref		ref;
 	struct rcu_head		rcu;
 	struct rsm_ctx		*ctx;
-	spinlock_t		lock;		/* of all that follows */
+	spinlock_t		lock;		/* protects all members below */
 	struct dat_rsm_slot	*slot;
 	u32			generation;
 	u32			pending;
@@ -444,7 +444,10 @@ struct rsm_ucmd {
 
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
-/* Workqueue of the ends of contexts.  They wait for peers, but not for each other. */
+/*
+ * Workqueue for the teardown of contexts.  A teardown waits for peers, but not for another
+ * teardown.
+ */
 extern struct workqueue_struct *rsm_end_wq;
 
 /* poller.c */
@@ -587,7 +590,7 @@ int rsm_ring_make(struct rsm_ucmd *ucmd);
 int rsm_ring_kick(struct rsm_ucmd *ucmd);
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 
-/* Returns the result of a call for that of dat_copy_array_from() or dat_copy_array_to(). */
+/* Converts the result of dat_copy_array_from() or dat_copy_array_to() to that of a call. */
 static inline int rsm_array_error(int err)
 {
 	return err == -EFAULT ? DAT_RSM_BAD_ADDR : err;

@@ -3,9 +3,9 @@
  * The exporter's side of connections.  The exporting process takes no part in it: an upcall of the
  * adapter answers a request, and a withdrawal of the segment cuts all connections.
  *
- * A connection is in export->peers until the peer or the segment ends it.  The thread that removes
- * it from the list queues its end_work.  rsm_serve_wait() waits until all works have run, after
- * which no peer reaches the memory.
+ * A connection is in export->peers until the peer disconnects or the segment is withdrawn.  The
+ * thread that removes it from the list queues its end_work.  rsm_serve_wait() waits until all works
+ * have run, after which no peer can access the memory.
  */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
@@ -20,7 +20,9 @@ static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
 MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
-/* An end sleeps until works of dat_wq and rsm_wq are done, so it must not occupy those queues. */
+/*
+ * A teardown sleeps until works of dat_wq and rsm_wq are done, so it must not occupy those queues.
+ */
 static struct workqueue_struct *serve_wq;
 
 int rsm_serve_init(void)
@@ -233,7 +235,10 @@ static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool
 	return ret;
 }
 
-/* Adds the connection to its segment, whose end ends the connection from then on. */
+/*
+ * Adds the connection to its segment.  From then on a withdrawal of the segment tears the
+ * connection down.
+ */
 static int serve_attach(struct rsm_conn *conn)
 {
 	struct rsm_ctlr *ctlr = conn->ctlr;
@@ -305,7 +310,10 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	conn->transcript.greeting = *g;
 	conn->transcript.answer = *answer;
 	get_random_bytes(conn->transcript.answer.nonce, sizeof(conn->transcript.answer.nonce));
-	/* Once the connection is attached and end_lock is free, an unpublish may end and put it. */
+	/*
+	 * Once the connection is attached and end_lock is free, an unpublish may tear it down and
+	 * put it.
+	 */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr);
@@ -411,7 +419,7 @@ void rsm_serve_close(struct rsm_export *exp)
 	rsm_ctlr_put(exp->ctlr);
 }
 
-/* Starts the end of all connections of a withdrawn segment.  Context: node->lock held. */
+/* Starts the teardown of all connections of a withdrawn segment.  Context: node->lock held. */
 void rsm_serve_cut(struct rsm_export *exp)
 {
 	while (!list_empty(&exp->peers))

@@ -61,13 +61,13 @@ struct stage {
 	struct rsm_localmem	*lm[DAT_RSM_MAX_IO];
 };
 
-/* Handles a completion; one at a time. */
+/* Handles a completion.  Calls for the same connection do not overlap. */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 {
 	struct rsm_import *imp = conn->owner;
 	struct rsm_remote *r = imp->remote;
 
-	/* The silent requests before it have succeeded, even if this one is the first to fail. */
+	/* The silent requests before @seq have succeeded, even if @seq is the first to fail. */
 	if (!r->failed)
 		smp_store_release(&r->done, seq + ok);	/* data of a get is visible */
 	if (!ok)
@@ -127,7 +127,7 @@ static bool stage_decided(const struct stage *s, u32 seq)
 static int stage_await(const struct stage *s, u32 seq)
 {
 	if (wait_event_killable(s->conn->wq, stage_decided(s, seq))) {
-		/* Requests in flight fail then without an answer of the peer. */
+		/* After a disconnect, requests in flight fail without an answer of the peer. */
 		rsm_conn_hang_up(s->conn);
 		wait_event(s->conn->wq, stage_decided(s, seq));
 	}
@@ -319,7 +319,7 @@ static int stage_entry(struct stage *s, u32 entry)
 	return DAT_RSM_OK;
 }
 
-/* Takes back the last entry with bytes: it is unknown whether they have arrived. */
+/* Does not count the last entry with bytes: it is unknown whether these have arrived. */
 static void stage_doubt(struct rsm_transfer *t)
 {
 	while (t->done && !t->e[--t->done].length)
@@ -334,7 +334,7 @@ static int stage_finish_puts(struct stage *s)
 
 	if (flush == s->begin)
 		return ret;
-	/* Without the flush no completion reports the silent puts but the end of the connection. */
+	/* Without the flush, only the end of the connection would report the silent puts. */
 	if (ret || rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
 		rsm_conn_hang_up(s->conn);
 	ret = stage_retire_until(s, flush);
@@ -371,7 +371,7 @@ static int stage_run(struct stage *s)
 	for (i = 0; i < s->t->count; i++)
 		if (s->lm[i])
 			rsm_obj_put(&s->lm[i]->obj);
-	/* An error of an earlier entry takes precedence over that of a bad one. */
+	/* An error of an earlier entry takes precedence over that of a malformed one. */
 	return err ?: ret;
 }
 
@@ -397,7 +397,7 @@ int rsm_stage_io(struct rsm_transfer *t)
 	ret = stage_run(&s);
 	mutex_unlock(&r->io_lock);
 	if (ret == DAT_RSM_CONN_ABORTED) {
-		/* Later calls get the same error. */
+		/* After a disconnect, later calls get the same error. */
 		rsm_conn_hang_up(r->conn);
 		rsm_obj_cut(&t->imp->obj);
 	}

@@ -110,7 +110,7 @@ static void probe_work(struct work_struct *work)
 
 	if (READ_ONCE(p->all->stop) || rsm_remote_probe(p->ctlr, p->link->node))
 		p->link->state = DAT_RSM_LINK_DOWN;
-	/* survey_ask() flushes this work, so p->all stays until it has ended. */
+	/* survey_ask() flushes this work, so p->all stays until the work has ended. */
 	if (atomic_dec_and_test(&p->all->left))
 		wake_up_all(&p->all->wq);
 }
