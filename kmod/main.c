@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module: its layers begin from the bottom, and end from the top. */
+/* The module.  Its layers are initialized from the bottom up, and exit from the top down. */
 #include <linux/module.h>
 
 #include "core/dat.h"

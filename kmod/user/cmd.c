@@ -237,7 +237,7 @@ static int lmr_check(const struct dat_lmr_create *arg)
 		return -EINVAL;
 	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
-	/* Beyond the address space of any process, on a 32-bit kernel. */
+	/* On a 32-bit kernel, this is beyond the address space of any process. */
 	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
 		return -EFAULT;
 	return 0;

@@ -130,7 +130,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	if (ret)
 		goto out;
 	swap(file->doorbell, *doorbell);
-	smp_store_release(&file->ia, ia);	/* for dat_file_ia() */
+	smp_store_release(&file->ia, ia);	/* pairs with dat_file_ia() */
 out:
 	mutex_unlock(&file->lock);
 	return ret;

@@ -3,7 +3,7 @@
  * Connecting and accepting through rdma_cm.
  *
  * Handlers run under the lock of their id.  They take ep->lock and no lock above it.  They never
- * destroy an id and always return 0: the teardown of the connection destroys it.
+ * destroy an id and always return 0: the teardown of the connection destroys the id.
  */
 #include <linux/random.h>
 #include <net/ipv6.h>

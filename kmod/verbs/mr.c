@@ -346,7 +346,7 @@ void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out)
 	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
 
 	if (op == DAT_KOP_LMR_INVALIDATE) {
-		/* Reads before it may write to the memory. */
+		/* The fence waits for earlier RDMA reads, which may write to the memory. */
 		out->wr.send_flags |= IB_SEND_FENCE;
 		out->wr.opcode = IB_WR_LOCAL_INV;
 		out->wr.ex.invalidate_rkey = vlmr->mr->rkey;

@@ -69,7 +69,7 @@ static void early_work(struct work_struct *work)
 	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	/* Wait until the accept has finished. */
+	/* The lock is free once the accept has finished. */
 	rdma_lock_handler(vc->id);
 	if (conn->passive)
 		verbs_established(conn, NULL);
@@ -290,7 +290,10 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	verbs_recv_notify_all(vc);
 	drain(vc);
 	rdma_destroy_qp(vc->id);
-	/* The peer disconnected because of an access error that is not handled yet: report it. */
+	/*
+	 * The peer disconnected because of an access error that is not handled yet: report the
+	 * error.
+	 */
 	if (cancel_delayed_work_sync(&vc->error_work))
 		error_work(&vc->error_work.work);
 	/* Take the receives from an SRQ that completed after the drain. */

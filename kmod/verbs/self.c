@@ -65,7 +65,7 @@ static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 		.qp_type	= IB_QPT_RC,
 	};
 
-	/* rdma_cm may have chosen another device with the same address. */
+	/* rdma_cm may have chosen another device that has the same address. */
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
@@ -353,7 +353,7 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 	}
 	ret = regqp_register(vpz->reg, pz->obj.ia, mr, access);
 	if (ret) {
-		/* Destroying the QP ends a request that is still in flight. */
+		/* The destruction of the QP ends a request that is still in flight. */
 		verbs_regqp_free(vpz->reg);
 		vpz->reg = NULL;
 	}

@@ -33,7 +33,10 @@ static const u8 wc_status[] = {
 
 static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
 {
-	/* The segments were checked before the post, so only a long message causes this status. */
+	/*
+	 * The segments were checked before the post, so only a message that is too long causes this
+	 * status.
+	 */
 	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
 		return DAT_ST_LOCAL_LENGTH;
 	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
