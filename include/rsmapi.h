@@ -48,7 +48,10 @@ typedef void	*rsm_localmemory_handle_t;
 #define RSM_VERSION		5
 #define RSM_LIB_VERSION		1
 
-/* Largest node id, and entries of an access list; controllers of a node. */
+/*
+ * Largest node id, largest number of entries of an access list, and number of controllers of a
+ * node.
+ */
 #define RSM_MAX_NODE		64
 #define MAX_NODES		RSM_MAX_NODE
 #define RSM_MAX_CTRL		32
@@ -126,7 +129,7 @@ typedef struct {
 	rsm_permission_t	ae_permission;
 } rsmapi_access_entry_t;
 
-/* Memory of the caller, filled in by rsm_memseg_import_init_barrier(). */
+/* A barrier is memory of the caller, filled in by rsm_memseg_import_init_barrier(). */
 typedef struct {
 	void		*seg;
 	uint16_t	gnum;
@@ -230,7 +233,7 @@ typedef struct {
 #define RSMERR_BAD_CONF				44
 #define RSMERR_SEG_NOT_CONNECTED		45
 
-/* Errors of drivers.  RSMAPI returns only RSMERR_BAD_ARGS_ERRORS of these to programs. */
+/* Errors of drivers; of these programs see only RSMERR_BAD_ARGS_ERRORS. */
 #define RSMERR_INTERNAL_ERROR			100
 #define RSMERR_BAD_DRIVER_VERSION		101
 #define RSMERR_UNSUPPORTED_VERSION		102

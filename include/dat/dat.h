@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The types that user and kernel DAT have in common.  Programs include <dat/udat.h>.
- *
- * Numbers and layouts are DAT 1.2's; selftests/libdat/dat_abi.c pins them.
- */
+/* Types that are common to user and kernel DAT.  Programs include <dat/udat.h>. */
 #ifndef DAT_H
 #define DAT_H
 
@@ -31,7 +27,7 @@ typedef enum dat_boolean {
 	DAT_TRUE	= 1
 } DAT_BOOLEAN;
 
-/* Eight bytes of the consumer's, which come back as they were. */
+/* Eight bytes that the consumer sets, and that are returned unchanged. */
 typedef union dat_context {
 	DAT_PVOID	as_ptr;
 	DAT_UINT64	as_64;
@@ -45,7 +41,7 @@ typedef DAT_UINT32	DAT_TIMEOUT;	/* microseconds */
 
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)~0)
 
-/* All of one C type: the compiler won't notice a mix-up, the library does. */
+/* All handles have one C type: the compiler won't notice a mix-up, the library does. */
 typedef DAT_PVOID	DAT_HANDLE;
 typedef DAT_HANDLE	DAT_CR_HANDLE;
 typedef DAT_HANDLE	DAT_EP_HANDLE;
@@ -61,11 +57,11 @@ typedef DAT_HANDLE	DAT_SRQ_HANDLE;
 #define DAT_HANDLE_NULL		((DAT_HANDLE)NULL)
 
 typedef DAT_SOCK_ADDR	*DAT_IA_ADDRESS_PTR;	/* sockaddr_in or sockaddr_in6 */
-typedef DAT_UINT64	DAT_CONN_QUAL;		/* what a service point listens at */
+typedef DAT_UINT64	DAT_CONN_QUAL;		/* qualifier that a service point listens at */
 typedef DAT_UINT64	DAT_PORT_QUAL;
 
-typedef DAT_UINT32	DAT_LMR_CONTEXT;	/* names memory in this process */
-typedef DAT_UINT32	DAT_RMR_CONTEXT;	/* names memory to the peer */
+typedef DAT_UINT32	DAT_LMR_CONTEXT;	/* key of memory in this process */
+typedef DAT_UINT32	DAT_RMR_CONTEXT;	/* key of memory for the peer */
 typedef DAT_UINT64	DAT_VLEN;		/* bytes */
 typedef DAT_UINT64	DAT_VADDR;
 
@@ -79,7 +75,7 @@ typedef enum dat_completion_flags {
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
 	/* the event wakes no waiter */
 	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
-	/* start when earlier RDMA reads are over */
+	/* start when earlier RDMA reads have completed */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,
 	/* attribute of an EP: the threshold of dat_evd_wait() decides */
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG	= 0x10
@@ -141,7 +137,7 @@ typedef enum dat_mem_priv_flags {
 
 /**
  * struct dat_lmr_triplet - a segment of local memory
- * @lmr_context: of the LMR that covers it
+ * @lmr_context: context of the LMR that covers the segment
  * @pad: ignored
  * @virtual_address: first byte
  * @segment_length: bytes; if 0, the other fields may hold anything
@@ -212,7 +208,7 @@ typedef enum dat_pz_param_mask {
 
 /* ---- Interface adapters ---- */
 
-/* When the array of segments given to a post may be used again. */
+/* Time after which the array of segments given to a post may be used again. */
 typedef enum dat_iov_ownership {
 	DAT_IOV_CONSUMER	= 0x0,	/* at return */
 	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* at completion, unchanged */
@@ -308,7 +304,7 @@ typedef struct dat_ia_attr {
 	DAT_NAMED_ATTR		*vendor_attr;
 } DAT_IA_ATTR;
 
-/* One bit per field, in their order. */
+/* One bit per field, in the order of the fields. */
 typedef DAT_UINT64	DAT_IA_ATTR_MASK;
 
 #define DAT_IA_FIELD_IA_ADAPTER_NAME			UINT64_C(0x000000001)
@@ -355,7 +351,7 @@ typedef DAT_UINT64	DAT_IA_ATTR_MASK;
 #define DAT_IA_FIELD_IA_MAX_MTU_SIZE	DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
 #define DAT_IA_FIELD_IA_MAX_DTO_PER_OP	DAT_IA_FIELD_IA_MAX_DTO_PER_EP
 
-/* An adapter that can be opened, and by whom. */
+/* An adapter that can be opened, its version and its thread safety. */
 typedef struct dat_provider_info {
 	char		ia_name[DAT_NAME_MAX_LENGTH];
 	DAT_UINT32	dapl_version_major;
@@ -375,27 +371,27 @@ typedef enum dat_service_type {
 } DAT_SERVICE_TYPE;
 
 /**
- * struct dat_ep_attr - what an EP shall be able to do
+ * struct dat_ep_attr - attributes of an EP
  * @service_type: DAT_SERVICE_TYPE_RC
  * @max_message_size: bytes of a send or receive
  * @max_rdma_size: bytes of an RDMA operation
- * @qos: quality of service of its connections
+ * @qos: quality of service of the EP's connections
  * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT or EVD_THRESHOLD
  * @request_completion_flags: 0, or UNSIGNALLED or EVD_THRESHOLD
- * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and dat_ep_query()
- *	tells the length of the SRQ, all of whose buffers the EP may hold
+ * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and
+ *	dat_ep_query() returns the length of the SRQ, all of whose buffers the EP may hold
  * @max_request_dtos: requests posted and not completed, binds included
  * @max_recv_iov: segments of a receive
  * @max_request_iov: segments of a request
  * @max_rdma_read_in: RDMA reads of the peer in progress
  * @max_rdma_read_out: RDMA reads in progress
- * @srq_soft_hw: soft high watermark to begin with, or DAT_HW_DEFAULT
+ * @srq_soft_hw: initial soft high watermark, or DAT_HW_DEFAULT
  * @max_rdma_read_iov: segments of an RDMA read
  * @max_rdma_write_iov: segments of an RDMA write
  * @ep_transport_specific_count: entries of @ep_transport_specific
- * @ep_transport_specific: or NULL
+ * @ep_transport_specific: attributes of the transport, or NULL
  * @ep_provider_specific_count: entries of @ep_provider_specific
- * @ep_provider_specific: or NULL
+ * @ep_provider_specific: attributes of the provider, or NULL
  */
 typedef struct dat_ep_attr {
 	DAT_SERVICE_TYPE	service_type;
@@ -419,19 +415,19 @@ typedef struct dat_ep_attr {
 	DAT_NAMED_ATTR		*ep_provider_specific;
 } DAT_EP_ATTR;
 
-/* UNCONFIGURED: as the base state, but a PZ, EVD or attribute is missing. */
+/* UNCONFIGURED: like the state in the name, but a PZ, EVD or attribute is missing. */
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED			= 0,
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED		= 1,
 	DAT_EP_STATE_RESERVED				= 2,	/* held by an RSP */
 	DAT_EP_STATE_UNCONFIGURED_RESERVED		= 3,
-	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* RSP has a request */
+	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* the RSP has received a request */
 	DAT_EP_STATE_UNCONFIGURED_PASSIVE		= 5,
-	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* dat_ep_connect() */
+	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* dat_ep_connect() was called */
 	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING	= 7,	/* made by a PSP */
 	DAT_EP_STATE_UNCONFIGURED_TENTATIVE		= 8,
 	DAT_EP_STATE_CONNECTED				= 9,
-	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests are left */
+	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests are still outstanding */
 	DAT_EP_STATE_DISCONNECTED			= 11,
 	DAT_EP_STATE_COMPLETION_PENDING			= 12	/* dat_cr_accept() */
 } DAT_EP_STATE;
@@ -502,9 +498,9 @@ typedef enum dat_srq_state {
 } DAT_SRQ_STATE;
 
 /**
- * struct dat_srq_attr - what an SRQ shall be able to do
- * @max_recv_dtos: buffers outstanding
- * @max_recv_iov: segments of a buffer
+ * struct dat_srq_attr - attributes of an SRQ
+ * @max_recv_dtos: largest number of outstanding buffers
+ * @max_recv_iov: largest number of segments of a buffer
  * @low_watermark: DAT_SRQ_LW_DEFAULT at creation
  */
 typedef struct dat_srq_attr {
@@ -585,7 +581,8 @@ typedef enum dat_rsp_param_mask {
  * @remote_ia_address_ptr: address of the peer
  * @remote_port_qual: port of the peer
  * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: the provider's; valid as long as the CR
+ * @private_data: private data of the peer, in memory of the provider; valid as long as the
+ *	CR
  * @local_ep_handle: the EP that must be used, or DAT_HANDLE_NULL if any may be
  */
 typedef struct dat_cr_param {
@@ -609,7 +606,7 @@ typedef enum dat_cr_param_mask {
 
 typedef enum dat_dto_completion_status {
 	DAT_DTO_SUCCESS			= 0,
-	/* the connection ended before it was done */
+	/* the connection ended before the operation was done */
 	DAT_DTO_ERR_FLUSHED		= 1,
 	/* the message is longer than the buffer */
 	DAT_DTO_ERR_LOCAL_LENGTH	= 2,
@@ -617,12 +614,12 @@ typedef enum dat_dto_completion_status {
 	/* local memory: not registered, wrong zone or missing privilege */
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
-	/* the same for the peer's memory */
+	/* remote memory: invalid key, range or privilege */
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,
 	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,
-	/* the peer does not answer */
+	/* the peer does not acknowledge */
 	DAT_DTO_ERR_TRANSPORT		= 8,
-	/* the peer posted no receive */
+	/* the peer has posted no receive */
 	DAT_DTO_ERR_RECEIVER_NOT_READY	= 9,
 	DAT_DTO_ERR_PARTIAL_PACKET	= 10,
 	DAT_RMR_OPERATION_FAILED	= 11
@@ -636,10 +633,10 @@ typedef enum dat_dto_completion_status {
 #define DAT_RMR_BIND_COMPLETION_STATUS	DAT_DTO_COMPLETION_STATUS
 
 /**
- * struct dat_dto_completion_event_data - an operation is over
- * @ep_handle: where it was posted; with an SRQ, where the message came in
- * @user_cookie: of the post
- * @status: how it ended
+ * struct dat_dto_completion_event_data - an operation has completed
+ * @ep_handle: EP that it was posted to; with an SRQ, EP that received the message
+ * @user_cookie: cookie of the post
+ * @status: result of the operation
  * @transfered_length: bytes; undefined unless @status is DAT_DTO_SUCCESS
  */
 typedef struct dat_dto_completion_event_data {
@@ -662,9 +659,9 @@ typedef union dat_sp_handle {
 
 /**
  * struct dat_cr_arrival_event_data - a peer asks for a connection
- * @sp_handle: service point that it came to
- * @local_ia_address_ptr: address that it came to
- * @conn_qual: qualifier that it came to
+ * @sp_handle: service point that received the request
+ * @local_ia_address_ptr: address that received the request
+ * @conn_qual: qualifier that received the request
  * @cr_handle: the request: accept, reject or hand it off
  */
 typedef struct dat_cr_arrival_event_data {
@@ -676,9 +673,10 @@ typedef struct dat_cr_arrival_event_data {
 
 /**
  * struct dat_connection_event_data - a connection began, ended or failed
- * @ep_handle: of the connection
+ * @ep_handle: EP of the connection
  * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: the provider's; valid until the EP is freed or reset
+ * @private_data: private data of the peer, in memory of the provider; valid until the EP is
+ *	freed or reset
  */
 typedef struct dat_connection_event_data {
 	DAT_EP_HANDLE	ep_handle;
@@ -687,8 +685,8 @@ typedef struct dat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct dat_asynch_error_event_data - something else went wrong
- * @dat_handle: with what: an IA, EP, EVD, SRQ, LMR, RMR or PZ
+ * struct dat_asynch_error_event_data - an error that belongs to no operation or connection
+ * @dat_handle: object with the error: an IA, EP, EVD, SRQ, LMR, RMR or PZ
  * @reason: DAT_..._ASYNC_ERROR_REASON of that kind of object
  */
 typedef struct dat_asynch_error_event_data {
@@ -731,10 +729,10 @@ typedef enum pz_async_error_reason {
 } DAT_PZ_ASYNC_ERROR_REASON;
 
 typedef struct dat_software_event_data {
-	DAT_PVOID	pointer;	/* the consumer's, as it was posted */
+	DAT_PVOID	pointer;	/* value of the consumer, as it was posted */
 } DAT_SOFTWARE_EVENT_DATA;
 
-/* The bits above the lowest 12 tell the stream. */
+/* The bits above the lowest 12 are the number of the stream. */
 typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 
@@ -747,12 +745,12 @@ typedef enum dat_event_number {
 	DAT_CONNECTION_EVENT_PEER_REJECTED		= 0x04002,
 	/* no listener, or the listener has no room */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED		= 0x04003,
-	/* after dat_cr_accept(): the peer is gone */
+	/* after dat_cr_accept(): the peer has given up or is gone */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR	= 0x04004,
 	DAT_CONNECTION_EVENT_DISCONNECTED		= 0x04005,
-	/* it ended with an error */
+	/* the connection ended with an error */
 	DAT_CONNECTION_EVENT_BROKEN			= 0x04006,
-	/* the timeout of dat_ep_connect() */
+	/* the timeout of dat_ep_connect() has expired */
 	DAT_CONNECTION_EVENT_TIMED_OUT			= 0x04007,
 	DAT_CONNECTION_EVENT_UNREACHABLE		= 0x04008,
 
@@ -775,10 +773,10 @@ typedef union dat_event_data {
 } DAT_EVENT_DATA;
 
 /**
- * struct dat_event - what dat_evd_wait() and dat_evd_dequeue() deliver
- * @event_number: what happened
+ * struct dat_event - an event, as dat_evd_wait() and dat_evd_dequeue() return it
+ * @event_number: kind of the event
  * @evd_handle: EVD that it was taken from
- * @event_data: the member of the stream that @event_number belongs to
+ * @event_data: data; the stream of @event_number selects the member
  */
 typedef struct dat_event {
 	DAT_EVENT_NUMBER	event_number;

@@ -23,7 +23,7 @@ extern "C" {
  * @evd_handle: EVD with DAT_EVD_CR_FLAG, where requests arrive; requests that find it full
  *	are refused
  * @psp_flags: DAT_PSP_CONSUMER_FLAG: dat_cr_accept() names the EP;
- *	DAT_PSP_PROVIDER_FLAG: each request brings one (see ep_creator)
+ *	DAT_PSP_PROVIDER_FLAG: the provider makes an EP for each request (see ep_creator)
  * @psp_handle: out; requests may arrive before the call returns
  *
  * Return: DAT_SUCCESS;
@@ -188,7 +188,7 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  * @cr_handle: the CR; invalid afterwards
  *
  * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED.  The EP of an RSP is unconnected
- * again; one that the provider made is gone.
+ * again; an EP that the provider made is destroyed.
  *
  * Return: DAT_SUCCESS.
  *
@@ -201,13 +201,13 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
  * @cr_handle: the CR; invalid after success
  * @handoff: connection qualifier of the other service point, perhaps of another process
  *
- * A request with the same private data and address arrives there; the peer does not
- * notice.
+ * The other service point receives a request with the same private data and address; the
+ * peer is not notified.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @handoff has no listener (DAT_INVALID_ARG2);
  * DAT_INSUFFICIENT_RESOURCES: memory;
- * DAT_NOT_IMPLEMENTED: the provider can't.
+ * DAT_NOT_IMPLEMENTED: the provider has no handoff.
  *
  * Threads: one per object.  Page: dat_cr_handoff(3).
  */

@@ -15,9 +15,9 @@
  *	DISCONNECT_PENDING		the last request	DISCONNECTED
  *	DISCONNECTED			dat_ep_reset()		UNCONNECTED
  *
- * Each attempt ends with one event: ESTABLISHED, or the reason why not.  Each connection
- * ends with one event: DISCONNECTED or BROKEN.  Everything outstanding completes before
- * it, as flushed if it was not done.
+ * Each attempt ends with one event: ESTABLISHED, or an event that gives the reason of the
+ * failure.  Each connection ends with one event: DISCONNECTED or BROKEN.  All outstanding
+ * operations complete before that event; those that were not done are flushed.
  *
  * Requests (sends, RDMA, binds) complete in the order they were posted, receives too.
  * A request that fails breaks the connection.
@@ -38,14 +38,14 @@ extern "C" {
  * @recv_evd_handle: EVD with DAT_EVD_DTO_FLAG for receives, or DAT_HANDLE_NULL, which
  *	discards their completions
  * @request_evd_handle: EVD with DAT_EVD_DTO_FLAG for requests, or DAT_HANDLE_NULL
- * @connect_evd_handle: EVD with DAT_EVD_CONNECTION_FLAG, or DAT_HANDLE_NULL, with which it
- *	can't be connected
- * @ep_attributes: what it shall be able to do; NULL for what the provider thinks fit.
- *	Counts must be within the limits of dat_ia_query(); the queues may come out
- *	longer, see dat_ep_query()
+ * @connect_evd_handle: EVD with DAT_EVD_CONNECTION_FLAG, or DAT_HANDLE_NULL; without one
+ *	the EP can't be connected
+ * @ep_attributes: attributes of the EP; NULL for the provider's defaults.  Counts must be
+ *	within the limits of dat_ia_query(); the queues may come out longer, see
+ *	dat_ep_query()
  * @ep_handle: out
  *
- * It is unconnected.
+ * The EP is unconnected.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: an EVD does not take the stream (DAT_INVALID_HANDLE_EVD_RECV,
@@ -70,11 +70,11 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * @recv_evd_handle: as for dat_ep_create()
  * @request_evd_handle: as for dat_ep_create()
  * @connect_evd_handle: as for dat_ep_create()
- * @srq_handle: the SRQ; it serves the EP until that is freed
+ * @srq_handle: the SRQ; it serves the EP until the EP is freed
  * @ep_attributes: as for dat_ep_create(), but never NULL; max_recv_iov is ignored
  * @ep_handle: out
  *
- * dat_ep_post_recv() can't be used with it.
+ * dat_ep_post_recv() can't be used with this EP.
  *
  * Return: as dat_ep_create(), but
  * DAT_INVALID_PARAMETER: the zones differ (DAT_INVALID_ARG2), @ep_attributes is NULL or
@@ -98,7 +98,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
  * Buffers are the consumer's again.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: a service point or a request holds it: it is reserved, passive
+ * DAT_INVALID_STATE: a service point or a request holds the EP: it is reserved, passive
  * connection pending or tentative connection pending.
  *
  * Threads: one per object.  Page: dat_ep_free(3).
@@ -136,8 +136,9 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask
  * DAT_INVALID_PARAMETER: unknown or fixed fields in the mask (DAT_INVALID_ARG2),
  * @ep_param is NULL, has a value out of range, a zone that is not the SRQ's, or
  * completion flags that do not go with what else feeds the EVD (DAT_INVALID_ARG3);
- * DAT_INVALID_HANDLE: the zone is none of this IA (DAT_INVALID_HANDLE_PZ), or an EVD is
- * not, or does not take the stream (DAT_INVALID_HANDLE_EVD_RECV, _EVD_REQUEST, _EVD_CONN);
+ * DAT_INVALID_HANDLE: the zone is none of this IA (DAT_INVALID_HANDLE_PZ), or an EVD is of
+ * another IA or does not take the stream (DAT_INVALID_HANDLE_EVD_RECV, _EVD_REQUEST,
+ * _EVD_CONN);
  * DAT_INVALID_STATE: not in this state; the subtype gives the state.  Also if more
  * operations are posted than the new queue holds, or completion flags were to be changed
  * of receives that are posted;
@@ -168,7 +169,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * @ep_handle: unconnected EP with a connect EVD
  * @remote_ia_address: sockaddr_in or sockaddr_in6 of the peer; its port is ignored
  * @remote_conn_qual: connection qualifier of the peer's service point, not 0
- * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves it to the transport
+ * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves the timeout to the transport
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: goes to the peer with the request; may be NULL if its size is 0
  * @quality_of_service: DAT_QOS_BEST_EFFORT, or what dat_qos_supported has
@@ -176,15 +177,15 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  *
  * The EP is active connection pending.  One event follows at its connect EVD:
  * ESTABLISHED, with the peer's private data;
- * PEER_REJECTED: it called dat_cr_reject();
+ * PEER_REJECTED: the peer called dat_cr_reject();
  * NON_PEER_REJECTED: the qualifier has no listener, or the listener has no room;
- * UNREACHABLE: there is no way to the peer, or it does not answer;
- * TIMED_OUT: @timeout is over.
- * After all but the first it is disconnected.
+ * UNREACHABLE: there is no route to the peer, or the peer does not answer;
+ * TIMED_OUT: @timeout has expired.
+ * After all but the first the EP is disconnected.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is not unconnected; the subtype gives the state;
- * DAT_INVALID_HANDLE: it lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype gives the state;
+ * DAT_INVALID_HANDLE: the EP lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
  * DAT_INVALID_ADDRESS: neither IPv4 nor IPv6 (DAT_INVALID_ADDRESS_UNSUPPORTED), or the
  * adapter has no address of that family (DAT_INVALID_ADDRESS_UNREACHABLE);
  * DAT_INVALID_PARAMETER: @remote_ia_address is NULL (DAT_INVALID_ARG2), qualifier out of
@@ -225,8 +226,8 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
 /**
  * dat_ep_disconnect - end a connection, or the attempt at one
  * @ep_handle: the EP
- * @disconnect_flags: DAT_CLOSE_GRACEFUL_FLAG: requests outstanding are done before, and
- *	new ones are refused; DAT_CLOSE_ABRUPT_FLAG: at once
+ * @disconnect_flags: DAT_CLOSE_GRACEFUL_FLAG: outstanding requests complete first, and new
+ *	ones are refused; DAT_CLOSE_ABRUPT_FLAG: at once
  *
  * Connected: DAT_CONNECTION_EVENT_DISCONNECTED follows.  Connecting or accepting: either
  * flag gives up the attempt, and the same event follows.  Disconnect pending: abrupt does
@@ -244,8 +245,8 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect
 
 /**
  * dat_ep_reset - make a disconnected endpoint connectable again
- * @ep_handle: disconnected EP; on an unconnected one nothing happens, receives posted
- *	to it stay
+ * @ep_handle: disconnected EP; on an unconnected EP the call does nothing, and posted
+ *	receives stay
  *
  * Completions that were not dequeued may be lost: to see them all, post one more
  * operation, which is flushed, and dequeue until it comes.  Private data of the peer
@@ -291,7 +292,7 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * dat_ep_post_recv - post a buffer for a message
  * @ep_handle: EP without an SRQ, in any state; on a disconnected one it is flushed at once
  * @num_segments: entries of @local_iov, from 0 to max_recv_iov
- * @local_iov: where the message goes; needs DAT_MEM_PRIV_LOCAL_WRITE_FLAG; may be NULL if
+ * @local_iov: memory for the message; needs DAT_MEM_PRIV_LOCAL_WRITE_FLAG; may be NULL if
  *	@num_segments is 0, which makes a buffer for an empty message
  * @user_cookie: returned in the completion
  * @completion_flags: DAT_COMPLETION_DEFAULT_FLAG, or UNSIGNALLED if
@@ -316,17 +317,17 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * dat_ep_post_rdma_read - read memory of the peer
  * @ep_handle: connected EP; on a disconnected one it is flushed at once
  * @num_segments: entries of @local_iov, from 0 to max_rdma_read_iov
- * @local_iov: where the data goes, filled from the front; needs
+ * @local_iov: memory for the data, filled from the front; needs
  *	DAT_MEM_PRIV_LOCAL_WRITE_FLAG, and DAT_MEM_PRIV_REMOTE_WRITE_FLAG as well if
  *	rdma_write_for_rdma_read_req is DAT_TRUE
  * @user_cookie: returned in the completion
  * @remote_buffer: the peer's memory, with DAT_MEM_PRIV_REMOTE_READ_FLAG; its length is
  *	read, at most max_rdma_size
- * @completion_flags: SUPPRESS, BARRIER_FENCE, and UNSIGNALLED if
- *	request_completion_flags has it, or'ed
+ * @completion_flags: SUPPRESS, BARRIER_FENCE, and UNSIGNALLED if request_completion_flags
+ *	has it; bitwise OR
  *
- * The peer's program does not notice.  What it has not allowed ends in
- * DAT_DTO_ERR_REMOTE_ACCESS and breaks the connection.
+ * The peer's program is not involved.  A read of memory that it has not exposed completes
+ * with DAT_DTO_ERR_REMOTE_ACCESS and breaks the connection.
  *
  * Return: as dat_ep_post_send(), but
  * DAT_LENGTH_ERROR: @local_iov is shorter than @remote_buffer, or too long;
@@ -351,7 +352,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
  *	its front
  * @completion_flags: as for dat_ep_post_rdma_read()
  *
- * The peer's program does not notice; a send that is posted next arrives after the data.
+ * The peer's program is not involved; a send that is posted next arrives after the data.
  *
  * Return: as dat_ep_post_rdma_read(), but
  * DAT_LENGTH_ERROR: @remote_buffer is shorter than @local_iov;
@@ -365,7 +366,7 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * dat_ep_recv_query - tell how many buffers an endpoint holds
+ * dat_ep_recv_query - query the number of buffers that an endpoint holds
  * @ep_handle: the EP
  * @nbufs_allocated: out: buffers that messages have taken and not completed (with an
  *	SRQ), or that were posted and have not completed; may be NULL
@@ -374,7 +375,7 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
  * A count that the provider can't tell is DAT_VALUE_UNKNOWN; see ep_recv_info_supported.
  *
  * Return: DAT_SUCCESS;
- * DAT_MODEL_NOT_SUPPORTED: the provider can tell neither.
+ * DAT_MODEL_NOT_SUPPORTED: the provider knows neither count.
  *
  * Threads: one per object.  Page: dat_ep_recv_query(3).
  */
@@ -390,11 +391,11 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated
  * @hard_high_watermark: buffers; above it the connection is broken;
  *	DAT_WATERMARK_INFINITE: never
  *
- * Both may happen during the call.
+ * The event or the end of the connection may come during the call.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2, DAT_INVALID_ARG3);
- * DAT_MODEL_NOT_SUPPORTED: srq_watermarks_supported lacks it.
+ * DAT_MODEL_NOT_SUPPORTED: srq_watermarks_supported lacks the watermark.
  *
  * Threads: one per object.  Page: dat_ep_set_watermark(3).
  */

@@ -94,8 +94,8 @@ DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_hand
  * dat_evd_enable - let an event dispatcher trigger its CNO
  * @evd_handle: the EVD
  *
- * Whether events that are queued already trigger is up to the provider: dequeue until
- * it is empty.
+ * Whether events that are queued already trigger is up to the provider: dequeue until the
+ * EVD is empty.
  *
  * Return: DAT_SUCCESS, also if it was enabled.
  *
@@ -119,7 +119,7 @@ DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
  * dat_evd_set_unwaitable - refuse waits on an event dispatcher
  * @evd_handle: the EVD
  *
- * A thread that waits, and each that tries to, returns DAT_INVALID_STATE.  Events are
+ * A thread that waits, and each that begins to wait, returns DAT_INVALID_STATE.  Events are
  * queued, can be dequeued, and trigger the CNO as before.
  *
  * Return: DAT_SUCCESS, also if it was unwaitable.
@@ -141,18 +141,18 @@ DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 /**
  * dat_evd_wait - wait for events and take the oldest
  * @evd_handle: the EVD
- * @timeout: microseconds; 0 does not wait; DAT_TIMEOUT_INFINITE has no end
+ * @timeout: microseconds; 0 does not wait; DAT_TIMEOUT_INFINITE: no limit
  * @threshold: events that must be queued, from 1 to the length of the queue; more than
  *	1 only if no EP that feeds it has the attribute UNSIGNALLED or SOLICITED_WAIT
  * @event: out
- * @nmore: out: events left in the queue; also stored when the time is over
+ * @nmore: out: events left in the queue; also stored when @timeout has expired
  *
  * One thread may wait on an EVD.  Meanwhile no other thread can dequeue, and its events do not
  * trigger the CNO.
  *
  * Return: DAT_SUCCESS;
  * DAT_TIMEOUT_EXPIRED: fewer than @threshold events came in time; they stay queued;
- * DAT_INTERRUPTED_CALL: a signal was handled; nothing was taken;
+ * DAT_INTERRUPTED_CALL: a signal was handled; no event was taken;
  * DAT_ABORT: the IA was closed or the EVD destroyed;
  * DAT_INVALID_STATE: another thread waits (DAT_INVALID_STATE_EVD_WAITER), the EVD is or
  * became unwaitable (DAT_INVALID_STATE_EVD_UNWAITABLE), or @threshold is above 1 and may
@@ -189,9 +189,9 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
  *	never followed
  *
  * Return: DAT_SUCCESS;
- * DAT_QUEUE_FULL: it was not queued; no overflow is reported;
- * DAT_INVALID_PARAMETER: the EVD takes no software events (DAT_INVALID_ARG1), or @event
- * is NULL or another one (DAT_INVALID_ARG2).
+ * DAT_QUEUE_FULL: the event was not queued; no overflow is reported;
+ * DAT_INVALID_PARAMETER: the EVD takes no software events (DAT_INVALID_ARG1), or @event is
+ * NULL or not a DAT_SOFTWARE_EVENT (DAT_INVALID_ARG2).
  *
  * Threads: one per object.  Page: dat_evd_post_se(3).
  */
@@ -200,13 +200,13 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 /**
  * dat_evd_resize - change the length of an event dispatcher's queue
  * @evd_handle: the EVD
- * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen
+ * @evd_min_qlen: events that the EVD must hold, from 1 to max_evd_qlen
  *
  * No event is lost, and their order stays.  Other threads may dequeue meanwhile.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @evd_min_qlen is not positive (DAT_INVALID_ARG2);
- * DAT_INVALID_STATE: it holds more than that, or a thread waits on it
+ * DAT_INVALID_STATE: more events are queued, or a thread waits on the EVD
  * (DAT_INVALID_STATE_EVD_WAITER);
  * DAT_INSUFFICIENT_RESOURCES: too long (DAT_RESOURCE_TEVD); memory.
  *
@@ -217,7 +217,7 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
 /**
  * dat_cno_create - make a consumer notification object
  * @ia_handle: parent
- * @agent: function to be called when it triggers, or DAT_OS_WAIT_PROXY_AGENT_NULL
+ * @agent: function to be called when the CNO is triggered, or DAT_OS_WAIT_PROXY_AGENT_NULL
  * @cno_handle: out
  *
  * EVDs are attached by dat_evd_create() and dat_evd_modify_cno().  A trigger is kept
@@ -236,11 +236,12 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
 /**
  * dat_cno_modify_agent - attach another agent
  * @cno_handle: the CNO
- * @agent: replaces the one before; DAT_OS_WAIT_PROXY_AGENT_NULL detaches it
+ * @agent: replaces the present agent; DAT_OS_WAIT_PROXY_AGENT_NULL detaches it
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @agent has data and no function (DAT_INVALID_ARG2);
- * DAT_INSUFFICIENT_RESOURCES: no thread to call it with (DAT_RESOURCE_MEMORY).
+ * DAT_INSUFFICIENT_RESOURCES: there is no thread to call the agent with
+ * (DAT_RESOURCE_MEMORY).
  *
  * Threads: one per object.  Page: dat_cno_modify_agent(3).
  */
@@ -276,15 +277,15 @@ DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
 /**
  * dat_cno_wait - wait for any of a CNO's event dispatchers
  * @cno_handle: the CNO
- * @timeout: microseconds; 0 does not wait; DAT_TIMEOUT_INFINITE has no end
- * @evd_handle: out: an EVD that triggered it, or DAT_HANDLE_NULL if that was freed
- *	meanwhile, the time is over, a signal came or the IA was closed
+ * @timeout: microseconds; 0 does not wait; DAT_TIMEOUT_INFINITE: no limit
+ * @evd_handle: out: an EVD that triggered the CNO, or DAT_HANDLE_NULL if that EVD was freed
+ *	meanwhile, @timeout has expired, a signal came or the IA was closed
  *
  * The EVD is a hint: others may have events as well, and this one may have been emptied
  * meanwhile.  Any number of threads may wait.
  *
  * Return: DAT_SUCCESS;
- * DAT_QUEUE_EMPTY: the time is over;
+ * DAT_QUEUE_EMPTY: @timeout has expired;
  * DAT_INTERRUPTED_CALL: a signal was handled;
  * DAT_INVALID_PARAMETER: @evd_handle is NULL (DAT_INVALID_ARG3).
  *

@@ -27,8 +27,8 @@ extern "C" {
  * @dat_minor: minor version; a provider of a later minor version is accepted
  * @thread_safety: DAT_TRUE: threads will make calls on one object at the same time
  *
- * An adapter may be opened many times; the opens do not know of each other, and each
- * async EVD gets every async event of the adapter.  Adapters are listed by
+ * An adapter may be opened many times; the opens are independent, and each async EVD
+ * gets every async event of the adapter.  Adapters are listed by
  * dat_registry_list_providers().
  *
  * Return: DAT_SUCCESS;
@@ -69,10 +69,10 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
 
 /**
- * dat_ia_query - tell what an adapter and its provider can do
+ * dat_ia_query - query the attributes of an adapter and its provider
  * @ia_handle: the IA
- * @async_evd_handle: out: its async EVD, or DAT_EVD_OUT_OF_SCOPE if it was opened with
- *	DAT_EVD_ASYNC_EXISTS; may be NULL
+ * @async_evd_handle: out: async EVD of the IA, or DAT_EVD_OUT_OF_SCOPE if it was opened
+ *	with DAT_EVD_ASYNC_EXISTS; may be NULL
  * @ia_attr_mask: fields of @ia_attr that are wanted; others may be filled in too
  * @ia_attr: out; may be NULL if @ia_attr_mask is DAT_IA_FIELD_NONE
  * @provider_attr_mask: fields of @provider_attr that are wanted
@@ -115,10 +115,10 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
 
 /**
  * dat_set_consumer_context - attach a value to a handle
- * @dat_handle: of any object
- * @context: the value; it replaces the one before
+ * @dat_handle: handle of any object
+ * @context: the value, which replaces the present one
  *
- * The library does not look at it.  A new object has zero.
+ * The library does not interpret the value.  A new object has 0.
  *
  * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1).
  *
@@ -128,8 +128,8 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
 
 /**
  * dat_get_consumer_context - read the value attached to a handle
- * @dat_handle: of any object
- * @context: out: what was set last, or zero
+ * @dat_handle: handle of any object
+ * @context: out: value that was set last, or 0
  *
  * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @context is NULL (DAT_INVALID_ARG2).
@@ -139,9 +139,9 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
 
 /**
- * dat_get_handle_type - tell what a handle is of
- * @dat_handle: of any object
- * @handle_type: out
+ * dat_get_handle_type - query the type of the object of a handle
+ * @dat_handle: handle of any object
+ * @handle_type: out: type of the object
  *
  * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @handle_type is NULL (DAT_INVALID_ARG2).
@@ -153,7 +153,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 /**
  * dat_registry_list_providers - list the adapters that can be opened
  * @max_to_return: entries of @dat_provider_list; 0 asks for their number
- * @entries_returned: out: adapters there are, even if @max_to_return is too small or 0
+ * @entries_returned: out: number of adapters, even if @max_to_return is too small or 0
  * @dat_provider_list: array of pointers to structures of the caller, which are filled
  *	in; may be NULL if @max_to_return is 0
  *
@@ -161,7 +161,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
  * for each thread safety that it can be opened with.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: the list is too small, and is filled as far as it goes, or
+ * DAT_INVALID_PARAMETER: the list is too short, and is filled completely, or
  * @max_to_return is 0 or negative (DAT_INVALID_ARG1); @entries_returned or a pointer of
  * the list is NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
  * DAT_INSUFFICIENT_RESOURCES: no memory.

@@ -56,13 +56,13 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
 /**
  * dat_lmr_create - register memory
  * @ia_handle: parent
- * @mem_type: which member of @region_description is meant
+ * @mem_type: kind of memory; selects the member of @region_description
  * @region_description: VIRTUAL: the first byte; LMR: a registration, whose memory is
  *	registered once more; SHARED_VIRTUAL: the first byte, and the cookie by which
  *	the processes that share the memory agree
  * @length: bytes, at least 1; ignored for DAT_MEM_TYPE_LMR
  * @pz_handle: protection zone
- * @privileges: of the memory, or'ed
+ * @privileges: privileges of the memory; bitwise OR
  * @lmr_handle: out
  * @lmr_context: out: goes into DAT_LMR_TRIPLETs; may be NULL
  * @rmr_context: out: key for the DAT_RMR_TRIPLETs of peers; 0 without a remote
@@ -75,8 +75,8 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
  *
  * Return: DAT_SUCCESS;
  * DAT_LENGTH_ERROR: @length is 0;
- * DAT_INVALID_PARAMETER: the memory is not mapped, or is to be written and may not be, or
- * wraps around the address space (DAT_INVALID_ARG3), unknown @privileges
+ * DAT_INVALID_PARAMETER: the memory is not mapped, or lacks write permission for a write
+ * privilege, or wraps around the address space (DAT_INVALID_ARG3), unknown @privileges
  * (DAT_INVALID_ARG6), @lmr_handle is NULL (DAT_INVALID_ARG7);
  * DAT_INSUFFICIENT_RESOURCES: the limit of pinned memory or of registrations
  * (DAT_RESOURCE_MEMORY_REGION); memory (DAT_RESOURCE_MEMORY);
@@ -122,13 +122,13 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
 /**
- * dat_lmr_sync_rdma_read - show what was written to memory to RDMA reads of peers
+ * dat_lmr_sync_rdma_read - make data written to memory visible to RDMA reads of peers
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
  *
- * Call it after writing and before the peer may read.  Needed only where lmr_sync_req is
- * DAT_TRUE; elsewhere it does nothing.
+ * Call this after writing the memory and before the peer may read.  Needed only where
+ * lmr_sync_req is DAT_TRUE; elsewhere it does nothing.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @local_segments is NULL, or a segment is not in an LMR of
@@ -141,7 +141,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  DAT_VLEN num_segments);
 
 /**
- * dat_lmr_sync_rdma_write - see in memory what RDMA writes of peers put there
+ * dat_lmr_sync_rdma_write - make data of peers' RDMA writes visible to the CPU
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: entries of @local_segments
@@ -175,7 +175,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
  * dat_rmr_bind - bind a window to memory, or to nothing
  * @rmr_handle: the RMR
  * @lmr_triplet: the memory, in one LMR; a length of 0 unbinds
- * @mem_priv: what peers may do; remote read needs local read of the LMR, remote write
+ * @mem_priv: privileges of peers; remote read needs local read of the LMR, remote write
  *	local write
  * @ep_handle: connected EP, over whose connection the peer will use the window
  * @user_cookie: returned in the completion
@@ -183,9 +183,10 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
  *	have it
  * @rmr_context: out: goes to the peer; undefined after an unbind
  *
- * A request, completed by DAT_RMR_BIND_COMPLETION_EVENT at the EP's request EVD, which
- * must take RMR_BIND events.  Requests posted to the EP later start when it is done, so
- * that the next send may carry @rmr_context.  The context of the binding before ends.
+ * The bind is a request.  Its completion is a DAT_RMR_BIND_COMPLETION_EVENT at the EP's
+ * request EVD, which must take RMR_BIND events.  Requests posted to the EP later start
+ * when the bind is done, so that the next send may carry @rmr_context.  The context of
+ * the previous binding becomes invalid.
  *
  * Return: DAT_SUCCESS;
  * DAT_INSUFFICIENT_RESOURCES: max_request_dtos requests are outstanding
@@ -196,7 +197,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
  * DAT_INVALID_STATE: the EP is neither connected nor disconnected;
  * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of the same zone;
  * DAT_PRIVILEGES_VIOLATION: remote write of an LMR without local write;
- * DAT_MODEL_NOT_SUPPORTED: the provider can't.
+ * DAT_MODEL_NOT_SUPPORTED: the provider has no windows.
  *
  * Threads: one per object.  Page: dat_rmr_bind(3).
  */
@@ -209,7 +210,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_tr
  * dat_rmr_query - read the parameters of a window
  * @rmr_handle: the RMR
  * @rmr_param_mask: fields that are wanted; others may be filled in too
- * @rmr_param: out; only the IA and the PZ are defined while it is not bound
+ * @rmr_param: out; only the IA and the PZ are defined while the RMR is not bound
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @rmr_param is NULL

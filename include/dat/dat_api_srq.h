@@ -54,12 +54,12 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
  * dat_srq_post_recv - add a buffer
  * @srq_handle: the SRQ
  * @num_segments: entries of @local_iov, from 0 to max_recv_iov
- * @local_iov: where the message goes; needs DAT_MEM_PRIV_LOCAL_WRITE_FLAG; may be NULL
- *	if @num_segments is 0, which makes a buffer for empty messages
+ * @local_iov: memory for the message; needs DAT_MEM_PRIV_LOCAL_WRITE_FLAG; may be NULL if
+ *	@num_segments is 0, which makes a buffer for empty messages
  * @user_cookie: returned in the completion
  *
- * Each completion notifies, unless an EP has the attribute SOLICITED_WAIT and the
- * sender did not ask.
+ * Each completion notifies, unless an EP has the attribute SOLICITED_WAIT and the sender
+ * did not request a notification.
  *
  * Return: DAT_SUCCESS;
  * DAT_INSUFFICIENT_RESOURCES: max_recv_dtos buffers are outstanding (DAT_RESOURCE_SRQ);
@@ -93,7 +93,7 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param
 /**
  * dat_srq_resize - change the number of buffers
  * @srq_handle: the SRQ
- * @srq_max_recv_dto: buffers that it must hold, from 1 to max_recv_per_srq
+ * @srq_max_recv_dto: buffers that the SRQ must hold, from 1 to max_recv_per_srq
  *
  * No buffer and no message is lost.
  *
@@ -111,9 +111,9 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
  * @srq_handle: the SRQ
  * @low_watermark: buffers, from 0 to max_recv_dtos
  *
- * Once, as soon as fewer than @low_watermark buffers are available, perhaps during the
- * call, an async event comes whose dat_handle is the SRQ and whose reason is
- * DAT_SRQ_LOW_WATERMARK_EVENT.  No other comes until the mark is set again.
+ * As soon as fewer than @low_watermark buffers are available, perhaps during the call,
+ * one async event comes, whose dat_handle is the SRQ and whose reason is
+ * DAT_SRQ_LOW_WATERMARK_EVENT.  No other event comes until the watermark is set again.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2);

@@ -7,8 +7,8 @@
  *   │ class│          type          │        subtype         │
  *   └──────┴────────────────────────┴────────────────────────┘
  *
- * What a call returns is DAT_SUCCESS, or DAT_CLASS_ERROR | type | subtype.  The
- * constants of the types do not hold the class: to find out what went wrong, write
+ * A call returns DAT_SUCCESS, or DAT_CLASS_ERROR | type | subtype.  The constants of the
+ * types do not contain the class: to check for an error, write
  *
  *	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
  *
@@ -45,16 +45,16 @@ typedef enum dat_return_type {
 	/* the connection qualifier has a listener */
 	DAT_CONN_QUAL_IN_USE			= 0x00020000,
 	DAT_INSUFFICIENT_RESOURCES		= 0x00030000,
-	/* a bug, of the provider or below */
+	/* a bug of the provider or of a layer below */
 	DAT_INTERNAL_ERROR			= 0x00040000,
 	/* NULL, freed, of another kind or of another IA */
 	DAT_INVALID_HANDLE			= 0x00050000,
 	DAT_INVALID_PARAMETER			= 0x00060000,
-	/* the call is legal, but not now */
+	/* the call is valid, but not in the present state */
 	DAT_INVALID_STATE			= 0x00070000,
 	/* local and remote memory do not fit together */
 	DAT_LENGTH_ERROR			= 0x00080000,
-	/* this provider does not offer what DAT calls optional */
+	/* this provider lacks an optional feature of DAT */
 	DAT_MODEL_NOT_SUPPORTED			= 0x00090000,
 	DAT_PROVIDER_NOT_FOUND			= 0x000a0000,
 	/* memory may not be read, or not be written */
@@ -94,7 +94,7 @@ typedef enum dat_return_subtype {
 	DAT_RESOURCE_CREDITS			= 9,
 	DAT_RESOURCE_SRQ			= 10,
 
-	/* DAT_INVALID_HANDLE: which one */
+	/* DAT_INVALID_HANDLE: the invalid handle */
 	DAT_INVALID_HANDLE_IA			= 11,
 	DAT_INVALID_HANDLE_EP			= 12,
 	DAT_INVALID_HANDLE_LMR			= 13,
@@ -134,7 +134,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_ARG9			= 44,
 	DAT_INVALID_ARG10			= 45,
 
-	/* DAT_INVALID_STATE: the state that forbids it */
+	/* DAT_INVALID_STATE: the present state */
 	DAT_INVALID_STATE_EP_UNCONNECTED	= 46,
 	DAT_INVALID_STATE_EP_ACTCONNPENDING	= 47,
 	DAT_INVALID_STATE_EP_PASSCONNPENDING	= 48,
@@ -177,13 +177,13 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_STATE_SRQ_ERROR		= 85,
 	DAT_INVALID_STATE_SRQ_IN_USE		= 86,
 
-	/* DAT_PRIVILEGES_VIOLATION: the one that is missing */
+	/* DAT_PRIVILEGES_VIOLATION: the missing privilege */
 	DAT_PRIVILEGES_READ			= 87,
 	DAT_PRIVILEGES_WRITE			= 88,
 	DAT_PRIVILEGES_RDMA_READ		= 89,
 	DAT_PRIVILEGES_RDMA_WRITE		= 90,
 
-	/* DAT_PROTECTION_VIOLATION: of what access */
+	/* DAT_PROTECTION_VIOLATION: the access */
 	DAT_PROTECTION_READ			= 91,
 	DAT_PROTECTION_WRITE			= 92,
 	DAT_PROTECTION_RDMA_READ		= 93,
@@ -194,7 +194,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_ADDRESS_UNREACHABLE		= 96,
 	DAT_INVALID_ADDRESS_MALFORMED		= 97,
 
-	/* DAT_PROVIDER_NOT_FOUND: the first thing that did not match */
+	/* DAT_PROVIDER_NOT_FOUND: the first attribute that did not match */
 	DAT_NAME_NOT_REGISTERED			= 98,
 	DAT_MAJOR_NOT_FOUND			= 99,
 	DAT_MINOR_NOT_FOUND			= 100,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What DAT's types are on Linux.
- */
+/* DAT's types on Linux. */
 #ifndef DAT_PLATFORM_SPECIFIC_H
 #define DAT_PLATFORM_SPECIFIC_H
 
@@ -41,7 +39,7 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define UINT64_C(c)		c ## ULL
 #endif
 
-/* Bytes; a buffer on this boundary is on that of every provider. */
+/* Bytes; a buffer with this alignment has that of every provider. */
 #define DAT_OPTIMAL_ALIGNMENT	256
 
 #endif /* DAT_PLATFORM_SPECIFIC_H */

@@ -19,8 +19,8 @@ extern "C" {
 
 /**
  * dat_registry_add_provider - register a table of functions for an IA
- * @provider: the table; the registry keeps the address, so it stays the provider's
- *	and in place until it is removed
+ * @provider: the table; the registry keeps the address, so the table must stay in place
+ *	until it is removed
  * @provider_info: IA name, version and thread safety, copied; two tables must differ in at least
  *	one of these
  *
@@ -41,7 +41,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: an argument is NULL or nothing is registered like this;
- * DAT_PROVIDER_IN_USE: an IA is open through it.
+ * DAT_PROVIDER_IN_USE: an IA is open through the table.
  *
  * Threads: safe.  Page: dat_registry_remove_provider(3).
  */
@@ -49,29 +49,30 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 					const DAT_PROVIDER_INFO *provider_info);
 
 /**
- * dat_provider_init - what a provider does when it was loaded
- * @provider_info: what shall be registered
+ * dat_provider_init - function of a provider that is called after it was loaded
+ * @provider_info: information that the provider must register
  * @instance_data: "ia params" of the line in dat.conf; valid during the call
  *
- * The provider exports it, the registry calls it.  It can't return an error: if it
- * does not register @provider_info, the open fails with DAT_PROVIDER_NOT_FOUND.  It
+ * The provider exports this function, and the registry calls it.  It can't return an error:
+ * if it does not register @provider_info, the open fails with DAT_PROVIDER_NOT_FOUND.  It
  * must not open an IA: the registry is locked.
  *
- * Threads: called by one at a time.  Page: dat_provider_init(3).
+ * Threads: called by one thread at a time.  Page: dat_provider_init(3).
  */
 void dat_provider_init(const DAT_PROVIDER_INFO *provider_info, const char *instance_data);
 
 /**
- * dat_provider_fini - what a provider does before it is unloaded
- * @provider_info: what dat_provider_init() was called with
+ * dat_provider_fini - function of a provider that is called before it is unloaded
+ * @provider_info: argument of dat_provider_init()
  *
- * The provider exports it, the registry calls it.  It must remove what it registered.
+ * The provider exports this function, and the registry calls it.  It must remove all tables
+ * that it registered.
  *
- * Threads: called by one at a time.  Page: dat_provider_fini(3).
+ * Threads: called by one thread at a time.  Page: dat_provider_fini(3).
  */
 void dat_provider_fini(const DAT_PROVIDER_INFO *provider_info);
 
-/* Their types, and their names for dlsym(). */
+/* Types of the two functions, and their names for dlsym(). */
 typedef void (*DAT_PROVIDER_INIT_FUNC)(const DAT_PROVIDER_INFO *provider_info,
 				       const char *instance_data);
 typedef void (*DAT_PROVIDER_FINI_FUNC)(const DAT_PROVIDER_INFO *provider_info);

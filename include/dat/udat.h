@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * uDAPL 1.2: what programs include.
+ * uDAPL 1.2: the header that programs include.
  *
  *	#include <dat/udat.h>		cc ... -ldat
  *
@@ -26,7 +26,7 @@
  *                          the handle was made by another process, whose child this is
  *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone
  *
- * A call that fails has changed nothing and has stored nothing.
+ * A call that fails has no effect and stores no result.
  *
  * "Threads: safe" says that threads may make the call on the same object at the same
  * time.  "Threads: one per object" says that the consumer serialises such calls on
@@ -49,14 +49,14 @@ extern "C" {
 
 typedef DAT_HANDLE	DAT_CNO_HANDLE;
 
-/* For dat_ia_open(): another open of this IA gets its async events. */
+/* For dat_ia_open(): another open of this IA gets the async events. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
-/* From dat_ia_query(): this open gets none. */
+/* From dat_ia_query(): this open gets no async events. */
 #define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
 
 typedef enum dat_mem_type {
 	DAT_MEM_TYPE_VIRTUAL		= 0x00,	/* of the process */
-	DAT_MEM_TYPE_LMR		= 0x01,	/* what another LMR covers */
+	DAT_MEM_TYPE_LMR		= 0x01,	/* memory of another LMR */
 	DAT_MEM_TYPE_SHARED_VIRTUAL	= 0x02,	/* shared with other processes */
 	DAT_MEM_TYPE_SO_VIRTUAL		= 0x03	/* Solaris only */
 } DAT_MEM_TYPE;
@@ -77,7 +77,7 @@ typedef enum dat_handle_type {
 
 /* ---- Event dispatchers and notification ---- */
 
-/* One of the first pair, one of the second; the third is a number of two bits. */
+/* One of the first pair, or'ed with one of the second; then one value of two bits. */
 typedef enum dat_evd_state {
 	DAT_EVD_STATE_ENABLED		= 0x01,
 	DAT_EVD_STATE_DISABLED		= 0x02,
@@ -107,7 +107,10 @@ typedef enum dat_evd_param_mask {
 	DAT_EVD_FIELD_ALL	= 0x1f
 } DAT_EVD_PARAM_MASK;
 
-/* Called with its instance data and the EVD that triggered, or NULL at the end. */
+/*
+ * An agent: called with its instance data and the EVD that triggered, or NULL when the
+ * CNO is destroyed.
+ */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
 
 typedef struct dat_os_wait_proxy_agent {
@@ -135,7 +138,7 @@ typedef enum dat_cno_param_mask {
 
 /* ---- Memory ---- */
 
-/* Not a string: all bytes count. */
+/* A cookie is not a string: all bytes count. */
 #define DAT_LMR_COOKIE_SIZE	40
 typedef char	(*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
 
@@ -166,7 +169,7 @@ struct dat_lmr_param {
 
 /* ---- Providers ---- */
 
-/* Which processes may use a PZ. */
+/* Processes that may use a PZ. */
 typedef enum dat_pz_support {
 	DAT_PZ_UNIQUE		= 0,
 	DAT_PZ_SAME		= 1,
@@ -181,17 +184,18 @@ typedef enum dat_pz_support {
 #endif
 
 /**
- * struct dat_provider_attr - what the software below an open IA can do
- * @provider_name: of it
- * @provider_version_major: of it
- * @provider_version_minor: of it
- * @dapl_version_major: of the API
- * @dapl_version_minor: of the API
- * @lmr_mem_types_supported: DAT_MEM_TYPEs, or'ed; VIRTUAL always
- * @iov_ownership_on_return: when segments given to a post may be used again
- * @dat_qos_supported: DAT_QOS values, or'ed; BEST_EFFORT always
- * @completion_flags_supported: or'ed
- * @is_thread_safe: as registered
+ * struct dat_provider_attr - attributes of the provider of an open IA
+ * @provider_name: name of the provider
+ * @provider_version_major: major version of the provider
+ * @provider_version_minor: minor version of the provider
+ * @dapl_version_major: major version of the API
+ * @dapl_version_minor: minor version of the API
+ * @lmr_mem_types_supported: bitwise OR of DAT_MEM_TYPEs; VIRTUAL always
+ * @iov_ownership_on_return: time after which segments given to a post may be used
+ *	again
+ * @dat_qos_supported: bitwise OR of DAT_QOS values; BEST_EFFORT always
+ * @completion_flags_supported: bitwise OR of completion flags
+ * @is_thread_safe: thread safety, as registered
  * @max_private_data_size: bytes that dat_ep_connect() and dat_cr_accept() take
  * @supports_multipath: DAT_CONNECT_MULTIPATH_FLAG works
  * @ep_creator: DAT_PSP_PROVIDER_FLAG works
@@ -242,7 +246,7 @@ struct dat_provider_attr {
 
 #undef DAT_MERGING_CONST
 
-/* One bit per field, in their order. */
+/* One bit per field, in the order of the fields. */
 typedef DAT_UINT64	DAT_PROVIDER_ATTR_MASK;
 
 #define DAT_PROVIDER_FIELD_PROVIDER_NAME		UINT64_C(0x0000001)

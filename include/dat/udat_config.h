@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The version of the API, which dat_ia_open() passes on.
- */
+/* Version of the API, which dat_ia_open() passes to dat_ia_openv(). */
 #ifndef UDAT_CONFIG_H
 #define UDAT_CONFIG_H
 

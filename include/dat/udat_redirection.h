@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Calling a provider: what user DAT has alone, and the table of functions.
- */
+/* How to call a provider: types that only user DAT has, and the table of functions. */
 #ifndef UDAT_REDIRECTION_H
 #define UDAT_REDIRECTION_H
 
@@ -76,12 +74,13 @@ typedef DAT_RETURN (*DAT_EVD_SET_UNWAITABLE_FUNC)(DAT_EVD_HANDLE evd_handle);
 typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE evd_handle);
 
 /*
- * struct dat_provider - what a provider registers
+ * struct dat_provider - function table that a provider registers
  * @device_name: IA name, equal to that of the struct dat_provider_info
- * @extension: the provider's
+ * @extension: value of the provider's own
  *
- * The functions follow, in the order of their age.  None may be NULL: what a provider
- * does not offer returns DAT_NOT_IMPLEMENTED or DAT_MODEL_NOT_SUPPORTED.
+ * The functions follow, in the order in which DAT added them.  None may be NULL: a
+ * function that a provider does not offer returns DAT_NOT_IMPLEMENTED or
+ * DAT_MODEL_NOT_SUPPORTED.
  */
 struct dat_provider {
 	const char			*device_name;

@@ -14,11 +14,11 @@ extern "C" {
 /**
  * dat_linux_evd_fd - get a file descriptor for an event dispatcher
  * @evd_handle: the EVD
- * @fd: out; the caller's to close
+ * @fd: out: descriptor, which the caller closes
  *
- * For poll(), select() and epoll: it is readable while events are queued, and hangs up
- * when the EVD is destroyed.  An event whose completion is UNSIGNALLED makes it readable
- * but wakes no thread.  Reading and writing fail.
+ * For poll(), select() and epoll: the descriptor is readable while events are queued, and
+ * hangs up when the EVD is destroyed.  An event whose completion is UNSIGNALLED makes the
+ * descriptor readable but wakes no thread.  Reading and writing fail.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);
@@ -32,10 +32,10 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
 /**
  * dat_linux_cno_fd - get a file descriptor for a consumer notification object
  * @cno_handle: the CNO
- * @fd: out; the caller's to close
+ * @fd: out: descriptor, which the caller closes
  *
- * Like that of an EVD, but it is readable while the CNO is triggered: dat_cno_wait()
- * with a timeout of 0 consumes the trigger and says which EVD it was.
+ * Like the descriptor of an EVD, but readable while the CNO is triggered.  dat_cno_wait()
+ * with a timeout of 0 consumes the trigger and returns the EVD.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no CNO (DAT_INVALID_HANDLE_CNO);
@@ -84,8 +84,8 @@ DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec);
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: no IA of this provider (DAT_INVALID_HANDLE_IA);
- * DAT_INVALID_PARAMETER: @idle_usec is too long (DAT_INVALID_ARG2), or @cpu is none that
- * the caller may use (DAT_INVALID_ARG3);
+ * DAT_INVALID_PARAMETER: @idle_usec is too long (DAT_INVALID_ARG2), or the caller may not
+ * use @cpu (DAT_INVALID_ARG3);
  * DAT_INSUFFICIENT_RESOURCES: memory, threads;
  * DAT_INTERNAL_ERROR: the RDMA device is gone.
  *

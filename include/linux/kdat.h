@@ -108,8 +108,8 @@ typedef struct kdat_provider DAT_PROVIDER;
  * kdat_ia_openv() - open an adapter
  * @ia_name: "<ibdev>" for port 1 or "<ibdev>:<port>"
  * @async_evd_min_qlen: events that the async EVD must hold, from 1
- * @async_evd_handle: in: DAT_HANDLE_NULL: make an EVD for async events; its upcall is to
- *	be set by dat_evd_modify_upcall(); DAT_EVD_ASYNC_EXISTS: this open gets none.
+ * @async_evd_handle: in: DAT_HANDLE_NULL: make an EVD for async events; the consumer sets its
+ *	upcall by dat_evd_modify_upcall(); DAT_EVD_ASYNC_EXISTS: this open gets no async events.
  *	out: the EVD
  * @ia_handle: out
  * @dat_major: DAT_VERSION_MAJOR
@@ -118,14 +118,14 @@ typedef struct kdat_provider DAT_PROVIDER;
  * @owner: module that opens the adapter, which is closed when the module is unloaded; NULL for
  *	built-in code
  *
- * Adapters are those of the caller's network namespace.  Call it as dat_ia_openv() or
- * dat_ia_open(), which fill in the rest.
+ * The adapter must be of the caller's network namespace.  Consumers call dat_ia_openv() or
+ * dat_ia_open(), which fill in the other arguments.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_PROVIDER_NOT_FOUND: no such adapter (DAT_NAME_NOT_REGISTERED) or version;
  * DAT_MODEL_NOT_SUPPORTED: the driver is not known to be good; or *@async_evd_handle is an
- * EVD of another IA, which this one can't feed;
+ * EVD of another IA, which this IA can't feed;
  * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1),
  * @async_evd_min_qlen not positive (DAT_INVALID_ARG2), a pointer is NULL
  * (DAT_INVALID_ARG3, DAT_INVALID_ARG4);
@@ -140,7 +140,7 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 /**
  * kdat_ia_query() - read attributes of an adapter and of this implementation
  * @ia_handle: the IA
- * @async_evd_handle: out: its async EVD or DAT_EVD_OUT_OF_SCOPE; may be NULL
+ * @async_evd_handle: out: async EVD of the IA, or DAT_EVD_OUT_OF_SCOPE; may be NULL
  * @ia_attr_mask: fields that are wanted; others may be filled in too
  * @ia_attr: out; may be NULL if the mask is 0
  * @provider_attr_mask: fields that are wanted
@@ -160,10 +160,10 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_hand
  * kdat_ia_close() - close an adapter
  * @ia_handle: the IA
  * @ia_flags: GRACEFUL: only if nothing but the async EVD is left; ABRUPT: destroy
- *	everything: connections end, what is outstanding is not reported
+ *	everything: connections end, and outstanding operations are not reported
  *
- * Waits for upcalls that run.  The handle and those of its objects are invalid for other
- * callers from the beginning.
+ * Waits for upcalls that run.  For other callers the handles of the IA and of its objects are
+ * invalid from the beginning of the call.
  *
  * Context: process; not in an upcall of the IA.
  * Return: DAT_SUCCESS;
@@ -174,11 +174,11 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_hand
 DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
 
 /**
- * kdat_ia_memtype_hint() - ask how memory should be cut for registration
+ * kdat_ia_memtype_hint() - get the preferred length and alignment of registrations
  * @ia_handle: the IA
- * @mem_type: how it will be registered
+ * @mem_type: type of the registrations
  * @length: bytes wanted
- * @mem_opt: what matters
+ * @mem_opt: property to optimize
  * @preferred_length: out: bytes
  * @preferred_alignment: out: bytes
  *
@@ -195,7 +195,7 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 /**
  * kdat_ia_reserved_lmr() - get the LMR that stands for all memory
  * @ia_handle: the IA
- * @lmr: out: can be queried only, and is not in the way of a graceful close
+ * @lmr: out: can only be queried, and does not prevent a graceful close
  * @lmr_context: out: for segments whose virtual_address is a DMA address, as
  *	ib_dma_map_*() give it; for every PZ, for local use only
  *
@@ -210,26 +210,26 @@ DAT_RETURN kdat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle, DAT_LMR_HANDLE *lmr,
 /**
  * kdat_registry_list_providers() - list the adapters that can be opened
  * @max_to_return: entries of @provider_list
- * @number_entries: out: how many there are, perhaps more than @max_to_return
+ * @number_entries: out: number of adapters, perhaps more than @max_to_return
  * @provider_list: out; may be NULL if @max_to_return is 0
  *
- * Those of the caller's network namespace.
+ * Lists the adapters of the caller's network namespace.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: negative (DAT_INVALID_ARG1), a pointer is NULL (DAT_INVALID_ARG2,
- * DAT_INVALID_ARG3).
+ * DAT_INVALID_PARAMETER: @max_to_return is negative (DAT_INVALID_ARG1), a pointer is NULL
+ * (DAT_INVALID_ARG2, DAT_INVALID_ARG3).
  */
 DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
 					DAT_PROVIDER_INFO **provider_list);
 
 /**
  * kdat_registry_add_provider() - register another implementation
- * @provider: its table
+ * @provider: table of the implementation
  * @provider_info: name and version
  *
- * Not implemented: a table has no size, version or owner, so that neither what it points
- * to nor how long could be checked; devices come as drivers of <rdma/ib_verbs.h>.
+ * Not implemented: a table has no size, version or owner, so neither its functions nor their
+ * lifetime could be checked.  Devices are supported by drivers of <rdma/ib_verbs.h>.
  *
  * Context: process.
  * Return: DAT_INVALID_PARAMETER: a pointer is NULL; DAT_PROVIDER_ALREADY_REGISTERED: an
@@ -251,7 +251,7 @@ DAT_RETURN kdat_registry_remove_provider(const DAT_PROVIDER *provider,
 					 const DAT_PROVIDER_INFO *provider_info);
 
 /**
- * kdat_registry_providers_related() - tell whether two adapters can replace each other
+ * kdat_registry_providers_related() - query whether two adapters can replace each other
  * @name1: IA name
  * @name2: IA name
  * @answer: out
@@ -266,16 +266,16 @@ DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_N
 /* ---- All objects ---- */
 
 /**
- * kdat_set_consumer_context() - let an object remember something
+ * kdat_set_consumer_context() - attach a value to an object
  * @dat_handle: any object
- * @context: the consumer's
+ * @context: value of the consumer
  *
  * Context: BH.  Return: DAT_SUCCESS.
  */
 DAT_RETURN kdat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
 
 /**
- * kdat_get_consumer_context() - read what it remembers
+ * kdat_get_consumer_context() - read the value attached to an object
  * @dat_handle: any object
  * @context: out; zero if never set
  *
@@ -285,7 +285,7 @@ DAT_RETURN kdat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
 DAT_RETURN kdat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
 
 /**
- * kdat_get_handle_type() - tell what kind of object a handle is of
+ * kdat_get_handle_type() - query the type of the object of a handle
  * @dat_handle: any object
  * @handle_type: out
  *
@@ -332,19 +332,19 @@ DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			    DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle);
 
 /**
- * kdat_evd_modify_upcall() - change what an event dispatcher calls
+ * kdat_evd_modify_upcall() - change the upcall of an event dispatcher
  * @evd_handle: the EVD
  * @upcall_policy: new policy
  * @upcall: new object, or DAT_UPCALL_SAME
- * @flag: DAT_UPCALL_INVOC_ANY: if events are queued call at once; NEW: when one arrives
+ * @flag: DAT_UPCALL_INVOC_ANY: call at once if events are queued; NEW: call when an event arrives
  *
- * An upcall that runs already, or whose event was taken for it, may end after this returns,
- * except with TEARDOWN, which waits for it and leaves the policy at DISABLE.  A modification
- * while TEARDOWN waits takes effect when that is over.
+ * An upcall that runs already, or whose event was dequeued, may finish after this call returns.
+ * TEARDOWN waits for such upcalls and leaves the policy at DISABLE.  A modification while TEARDOWN
+ * waits takes effect when the wait is over.
  *
  * Context: BH; with TEARDOWN process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: TEARDOWN from an upcall of this EVD, or where one must not sleep;
+ * DAT_INVALID_STATE: TEARDOWN from an upcall of this EVD, or in a context that must not sleep;
  * DAT_INVALID_PARAMETER: unknown policy (DAT_INVALID_ARG2), no function though the policy
  * calls one (DAT_INVALID_ARG3), unknown flag (DAT_INVALID_ARG4).
  */
@@ -368,7 +368,7 @@ DAT_RETURN kdat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_para
 /**
  * kdat_evd_resize() - change the length of the queue
  * @evd_handle: the EVD; events may arrive meanwhile
- * @evd_min_qlen: events that it must hold, from 1 to max_evd_qlen
+ * @evd_min_qlen: events that the EVD must hold, from 1 to max_evd_qlen
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -386,8 +386,8 @@ DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
  * Context: BH.
  * Return: DAT_SUCCESS;
  * DAT_QUEUE_FULL;
- * DAT_INVALID_PARAMETER: @event is NULL or no software event (DAT_INVALID_ARG2);
- * DAT_INVALID_HANDLE: the EVD does not take them.
+ * DAT_INVALID_PARAMETER: @event is NULL or not a DAT_SOFTWARE_EVENT (DAT_INVALID_ARG2);
+ * DAT_INVALID_HANDLE: the EVD takes no software events.
  */
 DAT_RETURN kdat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 
@@ -396,7 +396,7 @@ DAT_RETURN kdat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
  * @evd_handle: the EVD
  * @event: out
  *
- * Allowed beside upcalls, with which it shares the events.
+ * Allowed while upcalls run: each event goes to one of the two.
  *
  * Context: BH.
  * Return: DAT_SUCCESS;
@@ -409,13 +409,12 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
  * kdat_evd_free() - destroy an event dispatcher
  * @evd_handle: the EVD
  *
- * Waits for upcalls that run; events in it are lost, and the peers of requests among them
- * are refused.
+ * Waits for upcalls that run.  Queued events are lost, and queued connection requests are refused.
  *
  * Context: process; not in an upcall of this EVD.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: an EP or service point feeds it, or it is the async EVD that
- * dat_ia_open() made (DAT_INVALID_STATE_EVD_IN_USE); the caller is its upcall.
+ * dat_ia_open() made (DAT_INVALID_STATE_EVD_IN_USE); the caller is an upcall of the EVD.
  */
 DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle);
 
@@ -453,7 +452,7 @@ DAT_RETURN kdat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mas
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: something is in it (DAT_INVALID_STATE_PZ_IN_USE).
+ * DAT_INVALID_STATE: the zone has objects (DAT_INVALID_STATE_PZ_IN_USE).
  */
 DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
 
@@ -462,37 +461,37 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
 /**
  * kdat_lmr_kcreate() - register kernel memory
  * @ia_handle: parent
- * @mem_type: which member of @region_description is meant
- * @region_description: the memory
+ * @mem_type: kind of memory; selects the member of @region_description
+ * @region_description: description of the memory
  * @length: bytes, at least 1; PHYSICAL: bytes in all; ignored for LMR
  * @pz_handle: protection zone
- * @privileges: of the memory, or'ed
+ * @privileges: privileges of the memory; bitwise OR
  * @va_type: DAT_VA_TYPE_VA
- * @mem_opt: what matters; registrations are exact to the byte in any case
+ * @mem_opt: property to optimize; registrations are exact to the byte in any case
  * @lmr_handle: out
  * @lmr_context: out: goes into DAT_LMR_TRIPLETs; may be NULL
  * @rmr_context: out: goes to peers; 0 without a remote privilege; may be NULL
  * @registered_length: out: bytes; may be NULL
- * @registered_address: out: first byte as segments name it; may be NULL
+ * @registered_address: out: address of the first byte in segments; may be NULL
  *
- * The consumer owns the memory and keeps it until the LMR is freed.  By type it is
+ * The consumer owns the memory and keeps it until the LMR is freed.  By type the memory is
  *
  *   VIRTUAL             an address of the linear map, of vmalloc() or of static data
  *   PHYSICAL            pages of PAGE_SIZE
  *   PHYSICAL_VAR_PAGES  pages of a larger size, or the same
  *   PLATFORM            struct scatterlist; only its first and last byte may be anywhere in
  *                       their pages
- *   BYPASS              the same, mapped for the device by ib_dma_map_sg(), nents being what
- *                       that returned; the mapping is the consumer's, like its caches
- *   LMR                 that of an LMR, which may be freed before this one
+ *   BYPASS              the same, mapped for the device by ib_dma_map_sg(), with its result as
+ *                       nents; the consumer owns the mapping and syncs the caches
+ *   LMR                 the memory of an LMR, which may be freed before this one
  *
  * Pages and scatterlists are named by the physical address of their first byte, BYPASS by its
  * DMA address, as if the rest followed: see @registered_address.
  *
- * What has a remote privilege, or is not in one piece for the device, takes a registration,
- * which lists pages: at most max_fast_reg_page_list_len of struct ib_device_attr, of the
- * smallest size with which that is enough.  The first of a zone takes as long as a
- * connection, as it makes one from the adapter to itself.
+ * Memory that has a remote privilege, or is not contiguous for the device, takes a registration.  A
+ * registration lists at most max_fast_reg_page_list_len pages (see struct ib_device_attr), of the
+ * smallest page size with which that is enough.  The first registration of a zone takes as long as
+ * a connection, because it connects the adapter to itself.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -500,10 +499,10 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * DAT_INVALID_PARAMETER: unknown type (DAT_INVALID_ARG2), bad memory (DAT_INVALID_ARG3),
  * unknown @privileges (DAT_INVALID_ARG6), @va_type (DAT_INVALID_ARG7) or @mem_opt
  * (DAT_INVALID_ARG8), @lmr_handle is NULL (DAT_INVALID_ARG9);
- * DAT_RESERVED_LMR: of the reserved LMR;
- * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based; the device
- * has no registrations for the kernel, or reaches the memory by bounce buffers that are
- * aligned in another way, as may be in an encrypted guest: then whole pages do;
+ * DAT_RESERVED_LMR: memory of the reserved LMR;
+ * DAT_MODEL_NOT_SUPPORTED: lmr_mem_types_supported lacks the type, or zero-based; the device has no
+ * registrations for the kernel, or accesses the memory through bounce buffers with another
+ * alignment, as in an encrypted guest: then only whole pages can be registered;
  * DAT_INVALID_ADDRESS: the adapter has no address, or can't reach itself;
  * DAT_INTERNAL_ERROR: the device refused the registration;
  * DAT_INSUFFICIENT_RESOURCES: registrations, or pages of one
@@ -538,12 +537,12 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			     DAT_LMR_HANDLE *lmr_handle);
 
 /**
- * kdat_lmr_fmr() - give an allocated LMR memory
- * @lmr_handle: of dat_lmr_allocate(), holding none
+ * kdat_lmr_fmr() - bind an allocated LMR to memory
+ * @lmr_handle: LMR of dat_lmr_allocate() without memory
  * @mem_type: PHYSICAL, PHYSICAL_VAR_PAGES or PLATFORM
- * @region_description: the memory
- * @num_pages: of it; PLATFORM: at least as many as its list has
- * @privileges: or'ed
+ * @region_description: description of the memory
+ * @num_pages: number of pages; PLATFORM: at least as many as the list has
+ * @privileges: privileges of the memory; bitwise OR
  * @va_type: DAT_VA_TYPE_VA
  * @ep_handle: connected EP of the same zone
  * @user_cookie: returned in the completion
@@ -551,25 +550,25 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * @lmr_context: out: valid for requests posted to the EP from now on; may be NULL
  * @rmr_context: out: 0 without a remote privilege; may be NULL
  *
- * A request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.  The memory is
- * named by the physical address of its first byte, see dat_lmr_kcreate().  If the request
- * is flushed or fails the LMR holds none; it may take a moment until it is free again.
+ * The binding is a request; its completion is a DTO event of operation DAT_DTO_LMR_FMR.  Segments
+ * name the memory by the physical address of its first byte, see dat_lmr_kcreate().  If the request
+ * is flushed or fails, the LMR has no memory; it may take a moment until the LMR is free again.
  * A generation of 12 bits, which all LMRs of an IA share, distinguishes contexts.  A context
  * that is used 4096 generations after its end may name what the LMR holds then.
  *
  * Context: process: some devices allocate memory for their lists.
  * Return: as dat_ep_post_send(), and
  * DAT_INVALID_HANDLE: the LMR is not of dat_lmr_allocate() (DAT_INVALID_HANDLE_LMR);
- * DAT_RESERVED_LMR: it is the reserved one;
- * DAT_INVALID_STATE: it holds memory, or its last request has not completed
+ * DAT_RESERVED_LMR: the LMR is the reserved one;
+ * DAT_INVALID_STATE: the LMR has memory, or its last request has not completed
  * (DAT_INVALID_STATE_LMR_IN_USE);
- * DAT_INSUFFICIENT_RESOURCES: it has lost its registration by a failure, and there was
- * no other (DAT_RESOURCE_MEMORY_REGION);
+ * DAT_INSUFFICIENT_RESOURCES: the registration was lost by a failure, and there was no other
+ * (DAT_RESOURCE_MEMORY_REGION);
  * DAT_PROTECTION_VIOLATION: zones differ;
  * DAT_INVALID_PARAMETER: unknown type (DAT_INVALID_ARG2), bad memory (DAT_INVALID_ARG3), no
  * pages or too many (DAT_INVALID_ARG4), unknown @privileges (DAT_INVALID_ARG5), @va_type
  * (DAT_INVALID_ARG6) or flags (DAT_INVALID_ARG9);
- * DAT_MODEL_NOT_SUPPORTED: the type, or zero-based.
+ * DAT_MODEL_NOT_SUPPORTED: @mem_type, or a zero-based @va_type.
  */
 DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 			DAT_REGION_DESCRIPTION region_description, DAT_VLEN num_pages,
@@ -579,26 +578,27 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 			DAT_RMR_CONTEXT *rmr_context);
 
 /**
- * kdat_lmr_invalidate() - take its memory from an allocated LMR
- * @lmr_handle: of dat_lmr_allocate(), holding some
+ * kdat_lmr_invalidate() - invalidate an allocated LMR, which returns the memory
+ * @lmr_handle: LMR of dat_lmr_allocate() with memory
  * @ep_handle: connected EP of the same zone
  * @user_cookie: returned in the completion
  * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED, LMR_INVALIDATE_FENCE
  *
- * A request; its completion is a DTO event of operation DAT_DTO_LMR_INVALIDATE, after
- * which the LMR is free, and no peer reaches the memory.  RDMA reads posted to the EP before
- * may still use the memory.  Others may if @completion_flags has LMR_INVALIDATE_FENCE; else
- * they should have completed, as a device that must repeat one would fail at it, and break
- * the connection.  If it is flushed because the EP is disconnected already, the
- * LMR holds the memory as before.  If the connection broke at it, the memory is let go of a
- * little later: dat_lmr_free() waits for that.
+ * The invalidation is a request; its completion is a DTO event of operation
+ * DAT_DTO_LMR_INVALIDATE.  After the event the LMR is free, and no peer can access the memory.
+ * RDMA reads posted to the EP before the request may still use the memory.  Other operations may
+ * use it only with LMR_INVALIDATE_FENCE in @completion_flags.  Without the fence they should have
+ * completed before: a device that has to repeat one would fail and break the connection.  If the
+ * request is flushed because the EP is disconnected already, the LMR keeps the memory.  If the
+ * request broke the connection, the memory is released a little later, and dat_lmr_free() waits for
+ * that.
  *
  * Context: BH.
  * Return: as dat_ep_post_send(), and
  * DAT_INVALID_HANDLE: the LMR is not of dat_lmr_allocate() (DAT_INVALID_HANDLE_LMR);
- * DAT_RESERVED_LMR: it is the reserved one;
- * DAT_INVALID_STATE: it holds none (DAT_INVALID_STATE_LMR_FREE), or the request that gives
- * it some was posted to another EP, and has not completed (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_RESERVED_LMR: the LMR is the reserved one;
+ * DAT_INVALID_STATE: the LMR has no memory (DAT_INVALID_STATE_LMR_FREE), or the request that binds
+ * it was posted to another EP and has not completed (DAT_INVALID_STATE_LMR_IN_USE);
  * DAT_INVALID_PARAMETER: flags (DAT_INVALID_ARG4);
  * DAT_PROTECTION_VIOLATION: zones differ.
  */
@@ -624,15 +624,15 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_para
  * kdat_lmr_free() - end a registration
  * @lmr_handle: the LMR
  *
- * Peers that use it get errors, which break connections.  Operations of this side's that use
- * it should have completed: those on memory in one piece without a remote privilege would
- * go on, and what they reach is then no more the consumer's.
+ * Peers that use the memory get errors, which break connections.  Local operations that use it
+ * should have completed before: on contiguous memory without a remote privilege they would
+ * continue, although the consumer may have reused the memory.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: an RMR is bound to it, or about to be; or dat_lmr_fmr() or
- * dat_lmr_invalidate() have not completed (DAT_INVALID_STATE_LMR_IN_USE);
- * DAT_RESERVED_LMR: it is the reserved one.
+ * DAT_INVALID_STATE: an RMR is bound to the LMR, or about to be; or a request of dat_lmr_fmr() or
+ * dat_lmr_invalidate() has not completed (DAT_INVALID_STATE_LMR_IN_USE);
+ * DAT_RESERVED_LMR: the LMR is the reserved one.
  */
 DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
@@ -688,25 +688,26 @@ DAT_RETURN kdat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
  * @rmr_handle: out
  *
  * Context: process.
- * Return: DAT_MODEL_NOT_SUPPORTED: a key of ours is good for every connection of its
- * zone; only memory windows of type 2 are not, which kernel verbs do not have.
+ * Return: DAT_MODEL_NOT_SUPPORTED: each key of this implementation is valid for all connections of
+ * its zone.  A key for one connection takes memory windows of type 2, which kernel verbs do not
+ * have.
  */
 DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
 
 /**
  * kdat_rmr_bind() - bind a window to memory, or to nothing
  * @rmr_handle: the RMR
- * @lmr_handle: the memory is of this LMR; ignored for an unbind
+ * @lmr_handle: LMR of the memory; ignored for an unbind
  * @lmr_triplet: the memory; a length of 0 unbinds
- * @mem_priv: what peers may do
+ * @mem_priv: privileges of peers
  * @va_type: DAT_VA_TYPE_VA
  * @ep_handle: connected EP, over whose connection the peer will use the window
  * @user_cookie: returned in the completion
  * @completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE
  * @rmr_context: out: goes to the peer
  *
- * A request; its completion is an RMR bind event at the EP's request EVD.  Requests posted
- * later start when it is done.
+ * The bind is a request; its completion is an RMR bind event at the EP's request EVD.  Requests
+ * that are posted later start when the bind is done.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -718,7 +719,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
  * DAT_PROTECTION_VIOLATION: RMR, LMR and EP are not of one zone;
  * DAT_PRIVILEGES_VIOLATION: remote write of an LMR without local write;
  * DAT_RESERVED_LMR: the LMR is the reserved one;
- * DAT_MODEL_NOT_SUPPORTED: zero-based, or the LMR is of dat_lmr_allocate().
+ * DAT_MODEL_NOT_SUPPORTED: a zero-based @va_type, or an LMR of dat_lmr_allocate().
  */
 DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 const DAT_LMR_TRIPLET *lmr_triplet, DAT_MEM_PRIV_FLAGS mem_priv,
@@ -757,9 +758,9 @@ DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle);
  * @recv_evd_handle: EVD with DAT_EVD_DTO_FLAG for receives, or DAT_HANDLE_NULL, which
  *	discards their completions
  * @request_evd_handle: EVD with DAT_EVD_DTO_FLAG for requests, or DAT_HANDLE_NULL
- * @connect_evd_handle: EVD with DAT_EVD_CONNECTION_FLAG, or DAT_HANDLE_NULL, with which
- *	it can't be connected
- * @ep_attributes: what it shall be able to do; NULL for a default
+ * @connect_evd_handle: EVD with DAT_EVD_CONNECTION_FLAG, or DAT_HANDLE_NULL; without one the EP
+ *	can't be connected
+ * @ep_attributes: attributes of the EP; NULL for defaults
  * @ep_handle: out
  *
  * Context: process.
@@ -779,7 +780,7 @@ DAT_RETURN kdat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 /**
  * kdat_ep_create_with_srq() - make an endpoint that receives into shared buffers
  * @ia_handle: parent
- * @pz_handle: protection zone, that of the SRQ
+ * @pz_handle: protection zone of the SRQ
  * @recv_evd_handle: as for dat_ep_create()
  * @request_evd_handle: as for dat_ep_create()
  * @connect_evd_handle: as for dat_ep_create()
@@ -822,14 +823,14 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  *
  * All fields are changed or none.  PZ, EVDs and attributes of an unconnected EP can be
  * changed, EVDs and attributes also while it is reserved or passive connection pending;
- * the COMM may be given, but there is only one.  A post that comes at the same time may
+ * the COMM may be given, but only one value is supported.  A post that comes at the same time may
  * find the queue full.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: unknown or fixed fields in the mask (DAT_INVALID_ARG2), @ep_param
  * is NULL or has a value out of range (DAT_INVALID_ARG3);
- * DAT_INVALID_STATE: not in this state, or more is posted than would fit;
+ * DAT_INVALID_STATE: not in this state, or more operations are posted than would fit;
  * DAT_MODEL_NOT_SUPPORTED, DAT_COMM_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
@@ -852,7 +853,7 @@ DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  * @ep_handle: unconnected EP with a connect EVD
  * @remote_ia_address: sockaddr_in or sockaddr_in6 of the peer; its port is ignored
  * @remote_conn_qual: qualifier of the peer's service point, not 0; see kdat_psp_create()
- * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves it to the transport
+ * @timeout: microseconds, not 0; DAT_TIMEOUT_INFINITE leaves the timeout to the transport
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: goes to the peer; may be NULL if its size is 0
  * @quality_of_service: type of service of the connection; see dat_ep_connect(3)
@@ -863,9 +864,9 @@ DAT_RETURN kdat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is not unconnected; the subtype gives the state;
- * DAT_INVALID_HANDLE: it lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
- * DAT_INVALID_ADDRESS: of another family (DAT_INVALID_ADDRESS_UNSUPPORTED), no way there
+ * DAT_INVALID_STATE: the EP is not unconnected; the subtype gives the state;
+ * DAT_INVALID_HANDLE: the EP lacks a connect EVD (DAT_INVALID_HANDLE_EVD_CONN);
+ * DAT_INVALID_ADDRESS: another family (DAT_INVALID_ADDRESS_UNSUPPORTED), no route to the peer
  * (DAT_INVALID_ADDRESS_UNREACHABLE);
  * DAT_INVALID_PARAMETER: address is NULL (DAT_INVALID_ARG2), qualifier (DAT_INVALID_ARG3),
  * @timeout (DAT_INVALID_ARG4), size (DAT_INVALID_ARG5), @private_data is NULL
@@ -936,7 +937,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: it is neither; the subtype gives the state.
+ * DAT_INVALID_STATE: the EP is neither disconnected nor unconnected; the subtype gives the state.
  */
 DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle);
 
@@ -944,13 +945,13 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle);
  * kdat_ep_free() - destroy an endpoint
  * @ep_handle: the EP
  *
- * A connection is ended at once, and completions that have not arrived are lost.  Those of
- * a disconnected EP are not: a post beside the free is refused, or it succeeds and is
- * flushed before the EP goes.
+ * A connection is broken at once, and completions that have not arrived are lost.  Completions of a
+ * disconnected EP are not lost: a post during the free is refused, or it succeeds and is flushed
+ * before the EP is freed.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: a service point or a request holds it.
+ * DAT_INVALID_STATE: a service point or a request holds the EP.
  */
 DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle);
 
@@ -961,7 +962,7 @@ DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle);
  * @local_iov: the message; may be used again at return, the memory after completion
  * @user_cookie: returned in the completion
  * @completion_flags: SUPPRESS, SOLICITED_WAIT, BARRIER_FENCE, and UNSIGNALLED if
- *	request_completion_flags has it, or'ed
+ *	request_completion_flags has it; bitwise OR
  *
  * Context: BH.
  * Return: DAT_SUCCESS;
@@ -971,7 +972,7 @@ DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle);
  * segment is outside of its LMR (DAT_INVALID_ARG3), flags (DAT_INVALID_ARG5);
  * DAT_LENGTH_ERROR: longer than max_message_size;
  * DAT_PROTECTION_VIOLATION: an LMR is of another zone;
- * DAT_PRIVILEGES_VIOLATION: no such LMR, or it may not be used so.
+ * DAT_PRIVILEGES_VIOLATION: no such LMR, or it lacks the privilege.
  */
 DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -989,8 +990,8 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  *
  * The receive at the peer is a RECEIVE_WITH_INVALIDATE that names the key.  The window is then
  * bound to nothing, as after an unbind, and its LMR can be freed.  The device of the peer
- * refuses keys that are not its own or are not registered in a queue; the peer's kernel breaks
- * the connection if a key of an LMR has been ended: LMRs are for their owner to end.
+ * refuses keys that are not its own or are not registered in a queue; the peer's kernel breaks the
+ * connection if the key is that of an LMR, which only its owner may end.
  *
  * Context: BH.
  * Return: as dat_ep_post_send(), and
@@ -1007,7 +1008,7 @@ DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
  * kdat_ep_post_recv() - post a buffer for a message
  * @ep_handle: EP without an SRQ, in any state; on a disconnected one it is flushed
  * @num_segments: entries of @local_iov, from 0 to max_recv_iov
- * @local_iov: where the message goes
+ * @local_iov: memory for the message
  * @user_cookie: returned in the completion
  * @completion_flags: DAT_COMPLETION_DEFAULT_FLAG, or UNSIGNALLED if
  *	recv_completion_flags has it
@@ -1024,11 +1025,11 @@ DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * kdat_ep_post_rdma_read() - read memory of the peer
  * @ep_handle: connected EP; on a disconnected one it is flushed at once
  * @num_segments: entries of @local_iov, from 0 to max_rdma_read_iov
- * @local_iov: where the data goes, filled from the front
+ * @local_iov: memory for the data, filled from the front
  * @user_cookie: returned in the completion
  * @remote_buffer: the peer's memory; its length is read
- * @completion_flags: SUPPRESS, BARRIER_FENCE, and UNSIGNALLED if
- *	request_completion_flags has it, or'ed
+ * @completion_flags: SUPPRESS, BARRIER_FENCE, and UNSIGNALLED if request_completion_flags has it;
+ *	bitwise OR
  *
  * Context: BH.
  * Return: as dat_ep_post_send(), but
@@ -1050,8 +1051,8 @@ DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
  * @remote_buffer: the peer's memory; its length is read
  * @completion_flags: as for dat_ep_post_rdma_read()
  *
- * A bind before it in the queue of @ep_handle counts.  A key that is not bound when the request
- * has its turn, or a part outside of the window, completes with
+ * The read sees the binds that precede it in the queue of @ep_handle.  A key that is not bound when
+ * the request has its turn, or a part outside of the window, completes with
  * DAT_DTO_ERR_LOCAL_PROTECTION.
  *
  * Context: BH.
@@ -1086,7 +1087,7 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * kdat_ep_recv_query() - tell how many buffers an endpoint holds
+ * kdat_ep_recv_query() - query the number of buffers that an endpoint holds
  * @ep_handle: the EP
  * @nbufs_allocated: out: receives posted and not completed; with an SRQ
  *	DAT_VALUE_UNKNOWN; may be NULL
@@ -1106,7 +1107,7 @@ DAT_RETURN kdat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocate
  * Context: BH.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: negative (DAT_INVALID_ARG2, DAT_INVALID_ARG3);
- * DAT_MODEL_NOT_SUPPORTED: any other value: verbs do not tell which EP holds a buffer of an SRQ.
+ * DAT_MODEL_NOT_SUPPORTED: any other value: verbs do not report which EP holds a buffer of an SRQ.
  */
 DAT_RETURN kdat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				 DAT_COUNT hard_high_watermark);
@@ -1144,7 +1145,7 @@ DAT_RETURN kdat_srq_free(DAT_SRQ_HANDLE srq_handle);
  * kdat_srq_post_recv() - add a buffer
  * @srq_handle: the SRQ
  * @num_segments: entries of @local_iov, from 0 to max_recv_iov
- * @local_iov: where the message goes
+ * @local_iov: memory for the message
  * @user_cookie: returned in the completion
  *
  * Context: BH.
@@ -1175,7 +1176,7 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
 /**
  * kdat_srq_resize() - change the number of buffers
  * @srq_handle: the SRQ; messages may arrive meanwhile
- * @srq_max_recv_dto: buffers that it must hold
+ * @srq_max_recv_dto: buffers that the SRQ must hold
  *
  * A post that comes at the same time may find the queue full.
  *
@@ -1190,7 +1191,7 @@ DAT_RETURN kdat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto
 /**
  * kdat_srq_set_lw() - ask for an event when few buffers are left
  * @srq_handle: the SRQ
- * @low_watermark: one async event when fewer are available, perhaps at once
+ * @low_watermark: number of buffers; one async event when fewer are available, perhaps at once
  *
  * Context: BH.
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: out of range (DAT_INVALID_ARG2).
@@ -1305,7 +1306,7 @@ DAT_RETURN kdat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_para
  * kdat_rsp_free() - stop listening
  * @rsp_handle: the RSP
  *
- * If no request has come its EP is unconnected again.
+ * If no request has come, the EP of the RSP is unconnected again.
  *
  * Context: process.  Return: DAT_SUCCESS.
  */
@@ -1365,7 +1366,7 @@ DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle);
  * @cr_param_mask: fields that are wanted; others may be filled in too
  * @cr_param: out
  *
- * InfiniBand and RoCE do not carry the size of private data: zeros follow it.
+ * InfiniBand and RoCE do not carry the size of private data: zeros follow the data.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -1378,7 +1379,7 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 /**
  * kdat_cr_accept() - accept a request
  * @cr_handle: the CR; invalid after success
- * @ep_handle: unconnected EP with a connect EVD; DAT_HANDLE_NULL if an RSP has one for it
+ * @ep_handle: unconnected EP with a connect EVD; DAT_HANDLE_NULL if the request came to an RSP
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: goes to the peer; may be NULL if its size is 0
  *
@@ -1416,7 +1417,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 /**
  * kdat_cr_handoff() - pass a request on to another service point of the adapter
  * @cr_handle: the CR; invalid after success
- * @handoff: qualifier of the other, of this module, another one or a process
+ * @handoff: qualifier of the other service point, of any module or process
  *
  * Context: process.
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: @handoff has no listener (DAT_INVALID_ARG2).

@@ -3,7 +3,7 @@
 #ifndef _LINUX_KDAT_NAMES_H
 #define _LINUX_KDAT_NAMES_H
 
-/* An open belongs to the module that makes it. */
+/* An open belongs to the calling module. */
 #define dat_ia_openv(name, qlen, async, ia, major, minor, safe)			\
 	kdat_ia_openv(name, qlen, async, ia, major, minor, safe, THIS_MODULE)
 #define dat_ia_open(name, qlen, async, ia)					\

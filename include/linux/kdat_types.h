@@ -32,10 +32,10 @@ typedef u32			DAT_RETURN;	/* see DAT_GET_TYPE() */
 typedef u32			DAT_SEG_LENGTH;	/* bytes of a segment */
 typedef u64			DAT_VLEN;	/* bytes */
 typedef u64			DAT_VADDR;
-typedef u64			DAT_CONN_QUAL;	/* what a service point listens at */
+typedef u64			DAT_CONN_QUAL;	/* qualifier that a service point listens at */
 typedef u64			DAT_PORT_QUAL;
-typedef u32			DAT_LMR_CONTEXT;	/* names memory on this IA */
-typedef u32			DAT_RMR_CONTEXT;	/* names memory to the peer */
+typedef u32			DAT_LMR_CONTEXT;	/* key of memory on this IA */
+typedef u32			DAT_RMR_CONTEXT;	/* key of memory for the peer */
 typedef u32			DAT_TIMEOUT;	/* microseconds */
 typedef struct sockaddr		*DAT_IA_ADDRESS_PTR;	/* sockaddr_in or sockaddr_in6 */
 
@@ -51,7 +51,7 @@ typedef struct kdat_named_attr {
 	const char	*value;
 } DAT_NAMED_ATTR;
 
-/* Eight bytes of the consumer's, which come back as they were. */
+/* Eight bytes that the consumer sets, and that are returned unchanged. */
 typedef union kdat_context {
 	DAT_PVOID	as_ptr;
 	DAT_UINT64	as_64;
@@ -63,8 +63,8 @@ typedef DAT_CONTEXT	DAT_LMR_COOKIE;
 typedef DAT_CONTEXT	DAT_RMR_COOKIE;
 
 /*
- * Not addresses: numbers, which are looked up.  All are of one C type, the type of the
- * object is checked by every call.
+ * Handles are not addresses but numbers, which are looked up.  All have one C type; every call
+ * checks the type of the object.
  */
 typedef DAT_PVOID	DAT_HANDLE;
 typedef DAT_HANDLE	DAT_CR_HANDLE;
@@ -83,7 +83,7 @@ typedef DAT_HANDLE	DAT_SRQ_HANDLE;
 
 /* For dat_ia_open(): this open gets no async events. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
-/* From dat_ia_query(): this open gets none. */
+/* From dat_ia_query(): this open gets no async events. */
 #define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
 
 typedef enum kdat_handle_type {
@@ -110,9 +110,9 @@ typedef enum kdat_handle_type {
 #define DAT_SUBTYPE_MASK	0x0000ffffU
 
 #define DAT_IS_WARNING(status)	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
-/* The constants of the types do not hold the class: compare this with them. */
+/* The constants of the types do not contain the class: compare them with this. */
 #define DAT_GET_TYPE(status)	((DAT_UINT32)(status) & DAT_TYPE_MASK)
-/* For people: it may change. */
+/* For people: the subtype may change. */
 #define DAT_GET_SUBTYPE(status)	((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
 
 typedef enum kdat_return_type {
@@ -127,11 +127,11 @@ typedef enum kdat_return_type {
 	/* NULL, freed, of another kind or of another IA */
 	DAT_INVALID_HANDLE			= 0x00050000,
 	DAT_INVALID_PARAMETER			= 0x00060000,
-	/* the call is legal, but not now or not here */
+	/* the call is valid, but not in the present state or context */
 	DAT_INVALID_STATE			= 0x00070000,
 	/* local and remote memory do not fit together */
 	DAT_LENGTH_ERROR			= 0x00080000,
-	/* what DAT calls optional, and we do not have */
+	/* an optional feature of DAT that is not supported */
 	DAT_MODEL_NOT_SUPPORTED			= 0x00090000,
 	DAT_PROVIDER_NOT_FOUND			= 0x000a0000,
 	/* memory may not be read, or not be written */
@@ -146,9 +146,9 @@ typedef enum kdat_return_type {
 	DAT_INTERRUPTED_CALL			= 0x00130000,
 	/* no connection qualifier is left */
 	DAT_CONN_QUAL_UNAVAILABLE		= 0x00140000,
-	/* not allowed on the reserved LMR */
+	/* the call is not allowed on the reserved LMR */
 	DAT_RESERVED_LMR			= 0x00150000,
-	/* of a common service point */
+	/* port of a common service point */
 	DAT_PORT_IN_USE				= 0x00160000,
 	DAT_COMM_NOT_SUPPORTED			= 0x00170000,
 	DAT_NOT_IMPLEMENTED			= 0x3fff0000,
@@ -173,7 +173,7 @@ typedef enum kdat_return_subtype {
 	DAT_RESOURCE_CREDITS			= 9,
 	DAT_RESOURCE_SRQ			= 10,
 
-	/* DAT_INVALID_HANDLE: which one */
+	/* DAT_INVALID_HANDLE: the invalid handle */
 	DAT_INVALID_HANDLE_IA			= 11,
 	DAT_INVALID_HANDLE_EP			= 12,
 	DAT_INVALID_HANDLE_LMR			= 13,
@@ -214,7 +214,7 @@ typedef enum kdat_return_subtype {
 	DAT_INVALID_ARG9			= 45,
 	DAT_INVALID_ARG10			= 46,
 
-	/* DAT_INVALID_STATE: the state that forbids it */
+	/* DAT_INVALID_STATE: the present state */
 	DAT_INVALID_STATE_EP_UNCONNECTED	= 47,
 	DAT_INVALID_STATE_EP_ACTCONNPENDING	= 48,
 	DAT_INVALID_STATE_EP_PASSCONNPENDING	= 49,
@@ -258,13 +258,13 @@ typedef enum kdat_return_subtype {
 	DAT_INVALID_STATE_SRQ_IN_USE		= 87,
 	DAT_INVALID_STATE_SRQ_SHUTDOWN		= 88,
 
-	/* DAT_PRIVILEGES_VIOLATION: the one that is missing */
+	/* DAT_PRIVILEGES_VIOLATION: the missing privilege */
 	DAT_PRIVILEGES_READ			= 89,
 	DAT_PRIVILEGES_WRITE			= 90,
 	DAT_PRIVILEGES_RDMA_READ		= 91,
 	DAT_PRIVILEGES_RDMA_WRITE		= 92,
 
-	/* DAT_PROTECTION_VIOLATION: of what access */
+	/* DAT_PROTECTION_VIOLATION: the access */
 	DAT_PROTECTION_READ			= 93,
 	DAT_PROTECTION_WRITE			= 94,
 	DAT_PROTECTION_RDMA_READ		= 95,
@@ -275,7 +275,7 @@ typedef enum kdat_return_subtype {
 	DAT_INVALID_ADDRESS_UNREACHABLE		= 98,
 	DAT_INVALID_ADDRESS_MALFORMED		= 99,
 
-	/* DAT_PROVIDER_NOT_FOUND: the first thing that did not match */
+	/* DAT_PROVIDER_NOT_FOUND: the first attribute that did not match */
 	DAT_NAME_NOT_REGISTERED			= 100,
 	DAT_MAJOR_NOT_FOUND			= 101,
 	DAT_MINOR_NOT_FOUND			= 102,
@@ -290,11 +290,11 @@ typedef enum kdat_completion_flags {
 	DAT_COMPLETION_SUPPRESS_FLAG			= 0x01,
 	/* send: notify at the peer */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG		= 0x02,
-	/* an event that starts no upcall */
+	/* the event starts no upcall */
 	DAT_COMPLETION_UNSIGNALLED_FLAG			= 0x04,
-	/* start when earlier RDMA reads are over */
+	/* start when earlier RDMA reads have completed */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG		= 0x08,
-	/* dat_lmr_invalidate(): start when all earlier requests are over */
+	/* dat_lmr_invalidate(): start when all earlier requests have completed */
 	DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG	= 0x20,
 } DAT_COMPLETION_FLAGS;
 
@@ -355,10 +355,10 @@ typedef enum kdat_mem_priv_flags {
 struct kdat_event;
 
 /**
- * typedef DAT_UPCALL_FUNC - what an EVD calls
- * @instance_data: of the DAT_UPCALL_OBJECT
- * @event: valid until it returns; NULL with DAT_UPCALL_NORIFY
- * @more_events: others are queued at the moment of the call
+ * typedef DAT_UPCALL_FUNC - upcall of an EVD
+ * @instance_data: data in the DAT_UPCALL_OBJECT
+ * @event: event, valid until the upcall returns; NULL with DAT_UPCALL_NORIFY
+ * @more_events: other events are queued at the time of the call
  *
  * See "Upcalls" in <linux/kdat.h> for when, where and how often.
  */
@@ -371,15 +371,15 @@ typedef struct kdat_upcall_object {
 } DAT_UPCALL_OBJECT;
 
 #define DAT_UPCALL_NULL	((DAT_UPCALL_OBJECT) { NULL, NULL })
-/* dat_evd_modify_upcall(): keep the present one. */
+/* dat_evd_modify_upcall(): keep the present object. */
 #define DAT_UPCALL_SAME	((DAT_UPCALL_OBJECT *)NULL)
 
-/* Also how many upcalls of an EVD may run at a time. */
+/* Upcall policies; they also limit the number of upcalls of an EVD that run at a time. */
 typedef enum kdat_upcall_policy {
 	DAT_UPCALL_TEARDOWN		= -1,
 	DAT_UPCALL_DISABLE		= 0,
 	DAT_UPCALL_SINGLE_INSTANCE	= 1,
-	DAT_UPCALL_NORIFY		= 2,	/* spelt so everywhere */
+	DAT_UPCALL_NORIFY		= 2,	/* the spelling of the specification */
 	DAT_UPCALL_MANY			= 100,
 } DAT_UPCALL_POLICY;
 
@@ -409,9 +409,9 @@ typedef enum kdat_va_type {
 
 typedef enum kdat_mem_optimize_flags {
 	DAT_MEM_OPTIMIZE_DONT_CARE	= 0,
-	DAT_MEM_OPTIMIZE_IA		= 1,	/* what the adapter likes best */
-	DAT_MEM_OPTIMIZE_MIN_EXPOSURE	= 2,	/* as little beside the range as possible */
-	DAT_MEM_OPTIMIZE_EXACT_EXPOSURE	= 4,	/* nothing beside it */
+	DAT_MEM_OPTIMIZE_IA		= 1,	/* what is best for the adapter */
+	DAT_MEM_OPTIMIZE_MIN_EXPOSURE	= 2,	/* as little memory beside the range as possible */
+	DAT_MEM_OPTIMIZE_EXACT_EXPOSURE	= 4,	/* no memory beside the range */
 } DAT_MEM_OPTIMIZE_FLAGS;
 
 #define DAT_MEM_OPT	DAT_MEM_OPTIMIZE_FLAGS
@@ -431,7 +431,7 @@ typedef enum kdat_rmr_scope {
 /**
  * struct kdat_physical_var_pages - DAT_MEM_TYPE_PHYSICAL_VAR_PAGES
  * @page_size: bytes, a power of two from PAGE_SIZE to 1 GiB
- * @pages: DAT_PADDR of each, on such a boundary
+ * @pages: DAT_PADDR of each page, aligned to @page_size
  */
 typedef struct kdat_physical_var_pages {
 	DAT_VLEN	page_size;
@@ -439,10 +439,10 @@ typedef struct kdat_physical_var_pages {
 } DAT_PHYSICAL_VAR_PAGES;
 
 /**
- * struct kdat_platform_memory - what for_platform points to
+ * struct kdat_platform_memory - memory of for_platform
  * @sg: scatterlist, not mapped for DMA
- * @nents: entries of it
- * @offset: where the region begins in it, in bytes
+ * @nents: entries of @sg
+ * @offset: offset of the region's first byte in @sg
  */
 typedef struct kdat_platform_memory {
 	struct scatterlist	*sg;
@@ -451,9 +451,9 @@ typedef struct kdat_platform_memory {
 } DAT_PLATFORM_MEMORY;
 
 /**
- * union kdat_region_description - memory; the member that the DAT_MEM_TYPE says
+ * union kdat_region_description - memory; a DAT_MEM_TYPE selects the member
  * @for_va: VIRTUAL: first byte in kernel memory (linear map or vmalloc)
- * @for_lmr_handle: LMR: an LMR whose memory it is
+ * @for_lmr_handle: LMR: LMR of the memory
  * @for_platform: PLATFORM and BYPASS: DAT_PLATFORM_MEMORY, read during the call
  * @for_array: PHYSICAL_VAR_PAGES
  * @for_physical: PHYSICAL: addresses of pages of PAGE_SIZE, read during the call
@@ -468,7 +468,7 @@ typedef union kdat_region_description {
 	DAT_PADDR		for_ia;
 } DAT_REGION_DESCRIPTION;
 
-/* A segment of local memory; if its length is 0 the rest may hold anything. */
+/* A segment of local memory; if its length is 0, the other fields may hold anything. */
 typedef struct kdat_lmr_triplet {
 	DAT_VADDR	virtual_address;
 	DAT_SEG_LENGTH	segment_length;
@@ -483,9 +483,9 @@ typedef struct kdat_rmr_triplet {
 } DAT_RMR_TRIPLET;
 
 /**
- * struct kdat_lmr_state - of an LMR that dat_lmr_allocate() made
- * @fmr_support: it is one
- * @bound: dat_lmr_fmr() has given it memory
+ * struct kdat_lmr_state - state of an LMR
+ * @fmr_support: the LMR is of dat_lmr_allocate()
+ * @bound: dat_lmr_fmr() has bound the LMR to memory
  */
 typedef struct kdat_lmr_state {
 	DAT_BOOLEAN	fmr_support;
@@ -557,7 +557,7 @@ typedef enum kdat_pz_param_mask {
 /* ---- Interface adapters ---- */
 
 typedef enum kdat_iov_ownership {
-	DAT_IOV_CONSUMER	= 0x0,	/* of segments given to a post: at return */
+	DAT_IOV_CONSUMER	= 0x0,	/* segments given to a post may be used again at return */
 	DAT_IOV_PROVIDER_NOMOD	= 0x1,
 	DAT_IOV_PROVIDER_MOD	= 0x2,
 } DAT_IOV_OWNERSHIP;
@@ -583,7 +583,7 @@ typedef enum kdat_ha_relationship {
 } DAT_HA_RELATIONSHIP;
 
 /**
- * struct kdat_ia_attr - what an adapter is and can do
+ * struct kdat_ia_attr - properties and limits of an adapter
  * @adapter_name: name it was opened by
  * @vendor_name: vendor of the device
  * @hardware_version_major: of the device
@@ -662,7 +662,7 @@ typedef struct kdat_ia_attr {
 	DAT_NAMED_ATTR		*vendor_attr;
 } DAT_IA_ATTR;
 
-/* One bit per field, in their order. */
+/* One bit per field, in the order of the fields. */
 typedef u64	DAT_IA_ATTR_MASK;
 
 #define DAT_IA_FIELD_IA_ADAPTER_NAME			0x0000000001ULL
@@ -717,21 +717,21 @@ typedef struct kdat_provider_info {
 } DAT_PROVIDER_INFO;
 
 /**
- * struct kdat_provider_attr - what this implementation can do
- * @provider_name: of it
- * @provider_version_major: of it
- * @provider_version_minor: of it
- * @dapl_version_major: of the API
- * @dapl_version_minor: of the API
- * @lmr_mem_types_supported: DAT_MEM_TYPEs, or'ed; VIRTUAL always
- * @iov_ownership_on_return: when segments given to a post may be used again
- * @dat_qos_supported: DAT_QOS values, or'ed
- * @completion_flags_supported: or'ed
+ * struct kdat_provider_attr - attributes of this implementation
+ * @provider_name: name of the implementation
+ * @provider_version_major: major version of the implementation
+ * @provider_version_minor: minor version of the implementation
+ * @dapl_version_major: major version of the API
+ * @dapl_version_minor: minor version of the API
+ * @lmr_mem_types_supported: bitwise OR of DAT_MEM_TYPEs; VIRTUAL always
+ * @iov_ownership_on_return: time after which segments given to a post may be used again
+ * @dat_qos_supported: bitwise OR of DAT_QOS values
+ * @completion_flags_supported: bitwise OR of completion flags
  * @is_thread_safe: calls on one object may be made at the same time
  * @max_private_data_size: bytes that dat_ep_connect() and dat_cr_accept() take
  * @supports_multipath: DAT_CONNECT_MULTIPATH_FLAG works
  * @ep_creator: DAT_PSP_PROVIDER_FLAG works
- * @upcall_policy: the best there is
+ * @upcall_policy: most concurrent policy
  * @optimal_buffer_alignment: bytes
  * @evd_stream_merging_supported: whether two streams may feed one EVD; indices
  *	are 0 software, 1 CR, 2 DTO, 3 connection, 4 RMR bind, 5 async
@@ -744,13 +744,14 @@ typedef struct kdat_provider_info {
  * @dto_async_return_guaranteed: posts report errors by completions only
  * @rdma_write_for_rdma_read_req: the local memory of an RDMA read needs
  *	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
- * @rdma_read_lmr_rmr_context_exposure: that privilege exposes the memory to the peer
- * @rmr_scope_supported: of RMRs
+ * @rdma_read_lmr_rmr_context_exposure: the privilege for an RDMA read exposes the memory to the
+ *	peer
+ * @rmr_scope_supported: scopes of RMRs
  * @is_interrupt_safe: calls may be made in hard interrupt
  * @fmr_supported: dat_lmr_allocate() works
- * @lmr_for_fmr_scope_supported: of LMRs that it makes
- * @ha_supported: no
- * @ha_loadbalancing: none
+ * @lmr_for_fmr_scope_supported: scopes of the LMRs of dat_lmr_allocate()
+ * @ha_supported: DAT_FALSE
+ * @ha_loadbalancing: no load balancing
  * @num_provider_specific_attr: entries of @provider_specific_attr
  * @provider_specific_attr: valid until the IA is closed
  */
@@ -790,7 +791,7 @@ typedef struct kdat_provider_attr {
 	DAT_NAMED_ATTR			*provider_specific_attr;
 } DAT_PROVIDER_ATTR;
 
-/* One bit per field, in their order. */
+/* One bit per field, in the order of the fields. */
 typedef u64	DAT_PROVIDER_ATTR_MASK;
 
 #define DAT_PROVIDER_FIELD_PROVIDER_NAME			0x000000001ULL
@@ -862,17 +863,17 @@ typedef struct kdat_comm {
 } DAT_COMM;
 
 /**
- * struct kdat_ep_attr - what an EP shall be able to do
+ * struct kdat_ep_attr - attributes of an EP
  * @service_type: DAT_SERVICE_TYPE_RC
- * @max_message_size: bytes of a send or receive; 0: what the adapter can
- * @max_rdma_size: bytes of an RDMA operation; 0: what the adapter can
+ * @max_message_size: bytes of a send or receive; 0: the limit of the adapter
+ * @max_rdma_size: bytes of an RDMA operation; 0: the limit of the adapter
  * @qos: DAT_QOS_BEST_EFFORT
  * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT; with the latter a receive
  *	starts upcalls if its sender set that flag or if it failed; others are brought along,
  *	or found by dat_evd_dequeue()
  * @request_completion_flags: 0, or UNSIGNALLED
  * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and dat_ep_query()
- *	tells the length of the SRQ, all of whose buffers the EP may hold
+ *	returns the length of the SRQ, all of whose buffers the EP may hold
  * @max_request_dtos: requests posted and not completed
  * @max_recv_iov: segments of a receive; 0: one
  * @max_request_iov: segments of a request; 0: one
@@ -913,13 +914,13 @@ typedef enum kdat_ep_state {
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED		= 1,
 	DAT_EP_STATE_RESERVED				= 2,	/* held by an RSP */
 	DAT_EP_STATE_UNCONFIGURED_RESERVED		= 3,
-	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* RSP has a request */
+	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* the RSP has received a request */
 	DAT_EP_STATE_UNCONFIGURED_PASSIVE		= 5,
-	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* dat_ep_connect() */
+	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* dat_ep_connect() was called */
 	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING	= 7,
 	DAT_EP_STATE_UNCONFIGURED_TENTATIVE		= 8,
 	DAT_EP_STATE_CONNECTED				= 9,
-	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests are left */
+	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests are still outstanding */
 	DAT_EP_STATE_DISCONNECTED			= 11,
 	DAT_EP_STATE_COMPLETION_PENDING			= 12,	/* dat_cr_accept() */
 	DAT_EP_STATE_CONNECTED_SINGLE_PATH		= 13,
@@ -1068,9 +1069,9 @@ typedef enum kdat_rsp_param_mask {
 /**
  * struct kdat_csp_param - parameters of a CSP
  * @ia_handle: parent
- * @comm: out: the kind of socket it is like, valid as long as the CSP
+ * @comm: out: arguments of socket() for its kind of connection, valid as long as the CSP
  * @address_ptr: address with the port, valid as long as the CSP
- * @evd_handle: where requests are reported
+ * @evd_handle: EVD of the requests
  */
 typedef struct kdat_csp_param {
 	DAT_IA_HANDLE		ia_handle;
@@ -1117,7 +1118,7 @@ typedef enum kdat_cr_param_mask {
 
 typedef enum kdat_dto_completion_status {
 	DAT_DTO_SUCCESS			= 0,
-	/* the connection ended before it was done */
+	/* the connection ended before the operation was done */
 	DAT_DTO_ERR_FLUSHED		= 1,
 	/* the message is longer than the buffer */
 	DAT_DTO_ERR_LOCAL_LENGTH	= 2,
@@ -1125,16 +1126,16 @@ typedef enum kdat_dto_completion_status {
 	/* local memory: not registered, wrong zone or missing privilege */
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
-	/* the same for the peer's memory */
+	/* remote memory: invalid key, range or privilege */
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,
 	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,
-	/* the peer does not answer */
+	/* the peer does not acknowledge */
 	DAT_DTO_ERR_TRANSPORT		= 8,
-	/* the peer posted no receive */
+	/* the peer has posted no receive */
 	DAT_DTO_ERR_RECEIVER_NOT_READY	= 9,
 	DAT_DTO_ERR_PARTIAL_PACKET	= 10,
 	DAT_RMR_OPERATION_FAILED	= 11,
-	/* dat_lmr_fmr(), dat_lmr_invalidate() */
+	/* dat_lmr_fmr() or dat_lmr_invalidate() has failed */
 	DAT_DTO_ERR_LOCAL_MM_ERROR	= 12,
 } DAT_DTO_COMPLETION_STATUS;
 
@@ -1157,13 +1158,13 @@ typedef enum kdat_dtos {
 } DAT_DTOS;
 
 /**
- * struct kdat_dto_completion_event_data - an operation is over
- * @ep_handle: where it was posted; with an SRQ, where the message came in
- * @user_cookie: of the post
- * @status: how it ended
+ * struct kdat_dto_completion_event_data - an operation has completed
+ * @ep_handle: EP that it was posted to; with an SRQ, EP that received the message
+ * @user_cookie: cookie of the post
+ * @status: result of the operation
  * @transfered_length: bytes; undefined unless @status is DAT_DTO_SUCCESS
- * @operation: what it was
- * @rmr_context: RECEIVE_WITH_INVALIDATE: what the peer has invalidated
+ * @operation: kind of the operation
+ * @rmr_context: RECEIVE_WITH_INVALIDATE: key that the peer has invalidated
  */
 typedef struct kdat_dto_completion_event_data {
 	DAT_EP_HANDLE			ep_handle;
@@ -1188,9 +1189,9 @@ typedef union kdat_sp_handle {
 
 /**
  * struct kdat_cr_arrival_event_data - a peer asks for a connection
- * @sp_handle: service point that it came to
- * @local_ia_address_ptr: address that it came to, valid until the IA is closed
- * @conn_qual: qualifier that it came to
+ * @sp_handle: service point that received the request
+ * @local_ia_address_ptr: address that received the request, valid until the IA is closed
+ * @conn_qual: qualifier that received the request
  * @cr_handle: the request: accept, reject or hand it off
  * @truncate_flag: private data was cut off: never
  */
@@ -1204,7 +1205,7 @@ typedef struct kdat_cr_arrival_event_data {
 
 /**
  * struct kdat_connection_event_data - a connection began, ended or failed
- * @ep_handle: of the connection
+ * @ep_handle: EP of the connection
  * @private_data_size: bytes of @private_data, padding of the transport included
  * @private_data: valid until any thread modifies, resets or frees the EP, even during an upcall
  */
@@ -1215,8 +1216,8 @@ typedef struct kdat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct kdat_asynch_error_event_data - something else went wrong
- * @dat_handle: with what: an IA, EP, EVD or SRQ
+ * struct kdat_asynch_error_event_data - an error that belongs to no operation or connection
+ * @dat_handle: object with the error: an IA, EP, EVD or SRQ
  * @reason: DAT_..._ASYNC_ERROR_REASON of that kind of object
  */
 typedef struct kdat_asynch_error_event_data {
@@ -1247,10 +1248,10 @@ typedef enum kdat_srq_async_error_reason {
 } DAT_SRQ_ASYNC_ERROR_REASON;
 
 typedef struct kdat_software_event_data {
-	DAT_PVOID	pointer;	/* the consumer's, as it was posted */
+	DAT_PVOID	pointer;	/* value of the consumer, as it was posted */
 } DAT_SOFTWARE_EVENT_DATA;
 
-/* The bits above the lowest 12 tell the stream. */
+/* The bits above the lowest 12 are the number of the stream. */
 typedef enum kdat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 	DAT_RMR_BIND_COMPLETION_EVENT			= 0x01001,
@@ -1260,12 +1261,12 @@ typedef enum kdat_event_number {
 	DAT_CONNECTION_EVENT_PEER_REJECTED		= 0x04002,
 	/* no listener, or the listener has no room */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED		= 0x04003,
-	/* after dat_cr_accept(): the peer is gone */
+	/* after dat_cr_accept(): the peer has given up or is gone */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR	= 0x04004,
 	DAT_CONNECTION_EVENT_DISCONNECTED		= 0x04005,
-	/* it ended with an error */
+	/* the connection ended with an error */
 	DAT_CONNECTION_EVENT_BROKEN			= 0x04006,
-	/* the timeout of dat_ep_connect() */
+	/* the timeout of dat_ep_connect() has expired */
 	DAT_CONNECTION_EVENT_TIMED_OUT			= 0x04007,
 	DAT_CONNECTION_EVENT_UNREACHABLE		= 0x04008,
 	DAT_ASYNC_ERROR_EVD_OVERFLOW			= 0x08001,
@@ -1288,10 +1289,10 @@ typedef union kdat_event_data {
 } DAT_EVENT_DATA;
 
 /**
- * struct kdat_event - what upcalls and dat_evd_dequeue() deliver
- * @event_number: what happened
+ * struct kdat_event - an event, as upcalls and dat_evd_dequeue() get it
+ * @event_number: kind of the event
  * @evd_handle: EVD that it was taken from
- * @event_data: the member of the stream that @event_number belongs to
+ * @event_data: data; the stream of @event_number selects the member
  * @event_extension_data: zeros
  */
 typedef struct kdat_event {
