@@ -161,7 +161,7 @@ void parse_options(int argc, char **argv, const char *usage, const char *number_
 	}
 }
 
-/* The driver knows its adapters; no file has to name them. */
+/* The driver lists its adapters; no file has to name them. */
 static char *first_adapter(void)
 {
 	static DAT_PROVIDER_INFO info[MAX_ADAPTERS];
@@ -173,7 +173,7 @@ static char *first_adapter(void)
 	for (i = 0; i < MAX_ADAPTERS; i++)
 		list[i] = &info[i];
 	rc = dat_registry_list_providers(MAX_ADAPTERS, &n, list);
-	/* More than fit in the list is an error, and no reason to give up. */
+	/* A list that is too short is an error, but the entries that fit are usable. */
 	if (rc != DAT_SUCCESS && n <= MAX_ADAPTERS)
 		die("cannot list the adapters: %s", rc_name(rc));
 	/* Without adapters, the attempt to open this one reports the reason. */
@@ -184,14 +184,14 @@ static char *first_adapter(void)
 
 void node_open(struct node *n, char *device)
 {
-	/* NULL asks for an EVD for async events; any other value would be taken for one. */
+	/* NULL asks for an EVD for async events; another value would be taken for an EVD. */
 	n->async = DAT_HANDLE_NULL;
 	check(dat_ia_open(device ? device : first_adapter(), ASYNC_QLEN, &n->async, &n->ia),
 	      "open the adapter");
 	check(dat_pz_create(n->ia, &n->pz), "make a protection zone");
 }
 
-/* Gracefully: it fails if we forgot to free something, which is worth to know. */
+/* A graceful close fails if an object was not freed, which is worth knowing. */
 void node_close(struct node *n)
 {
 	check(dat_pz_free(n->pz), "free the protection zone");
@@ -273,7 +273,7 @@ void next_event(DAT_EVD_HANDLE evd, unsigned int seconds, DAT_EVENT *event)
 
 	do {
 		rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
-	} while (DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL); /* a signal; nothing was taken */
+	} while (DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL); /* a signal; no event was taken */
 	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)
 		die("nothing happened for %u s", seconds);
 	check(rc, "wait for an event");

@@ -7,9 +7,9 @@
  *
  * The life of a buffer of the server:
  *
- *	in the SRQ --message--> ours --send--> under way --completion--> in the SRQ
+ *	in the SRQ --message--> ours --send--> in flight --completion--> in the SRQ
  *
- * So it is in one queue at a time and has at most one completion outstanding.
+ * So a buffer is in one queue at a time and has at most one completion outstanding.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 #include "common.h"
 
 #define MESSAGE		1024	/* bytes of a buffer */
-#define WINDOW		8	/* messages that a client may have under way */
-#define ANSWERS		(4 * WINDOW)	/* sends that we may have under way to a client */
+#define WINDOW		8	/* messages in flight of a client */
+#define ANSWERS		(4 * WINDOW)	/* sends in flight to a client */
 #define BLOCK		8	/* buffers that are added at a time */
-#define LOW		4	/* add some when fewer than these are left */
+#define LOW		4	/* minimum of available buffers; with fewer, some are added */
 #define MAX_BLOCKS	256
-#define REQUESTS	256	/* connection requests that we have room for */
-#define ANSWER_S	30	/* seconds that the client waits for anything */
+#define REQUESTS	256	/* connection requests that the EVD has room for */
+#define ANSWER_S	30	/* longest time in seconds that the client waits for an event */
 
 static const char usage[] =
 	"usage: echo-srq [OPTION]...               return what clients send\n"
@@ -37,7 +37,7 @@ static const char usage[] =
 
 /* ---- The server ---- */
 
-/* The cookie of a post: the number of its buffer, and which way it goes. */
+/* The cookie of a post: the number of its buffer, and whether it is a send. */
 #define OUTGOING	(1ULL << 32)
 
 struct server {
@@ -47,7 +47,7 @@ struct server {
 	DAT_PSP_HANDLE	psp;
 	struct memory	block[MAX_BLOCKS];
 	unsigned int	blocks;
-	unsigned int	clients;	/* that have an endpoint */
+	unsigned int	clients;	/* number of clients that have an endpoint */
 	unsigned int	served;		/* that have gone */
 	uint64_t	messages;
 };
@@ -66,7 +66,7 @@ static void give_buffer(struct server *s, uint64_t n)
 }
 
 /*
- * An event that finds its EVD full is lost, and with it a buffer.  So there is room for
+ * An event that finds its EVD full is lost, and with it a buffer.  So the EVD has room for
  * one completion of each buffer, two events of each connection, and some requests.
  */
 static void make_room(struct server *s)
@@ -90,7 +90,10 @@ static void add_buffers(struct server *s)
 		check(dat_srq_resize(s->srq, (DAT_COUNT)(first + BLOCK)), "resize the SRQ");
 	for (i = first; i < first + BLOCK; i++)
 		give_buffer(s, i);
-	/* One event comes when fewer than LOW are left, and then none until the next call. */
+	/*
+	 * One event comes when fewer than LOW buffers are available, and then none until the
+	 * next call.
+	 */
 	if (s->blocks < MAX_BLOCKS)
 		check(dat_srq_set_lw(s->srq, LOW), "set the low watermark");
 	printf("%u buffers\n", first + BLOCK);
@@ -133,7 +136,7 @@ static void got_request(struct server *s, DAT_CR_HANDLE cr)
 		s->clients--;
 		check(dat_ep_free(ep), "free an endpoint");
 	}
-	/* No room, or the client did not wait.  The others don't have to suffer. */
+	/* There is no room, or the client has given up.  Other clients must not suffer. */
 	complain("cannot accept a client: %s", rc_name(rc));
 	check(dat_cr_reject(cr), "reject a client");
 }
@@ -150,10 +153,10 @@ static void return_message(struct server *s, const DAT_DTO_COMPLETION_EVENT_DATA
 	if (rc == DAT_SUCCESS)
 		return;
 	give_buffer(s, n);
-	/* The client is disconnecting, and the event of its end follows. */
+	/* The client is disconnecting, and the event of its disconnect follows. */
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return;
-	/* ANSWERS are under way: it asks, and takes none. */
+	/* ANSWERS sends are in flight: the client sends messages, but receives no answers. */
 	complain("dropping a client: %s", rc_name(rc));
 	check(dat_ep_disconnect(in->ep_handle, DAT_CLOSE_ABRUPT_FLAG), "disconnect");
 }
@@ -185,7 +188,7 @@ static void got_event(struct server *s, const DAT_EVENT *event)
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 	case DAT_CONNECTION_EVENT_BROKEN:
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
-		/* The last event of this connection: all its buffers have come back. */
+		/* This is the last event of a connection: all its buffers have come back. */
 		check(dat_ep_free(event->event_data.connect_event_data.ep_handle),
 		      "free an endpoint");
 		s->clients--;
@@ -196,7 +199,7 @@ static void got_event(struct server *s, const DAT_EVENT *event)
 	}
 }
 
-/* What concerns no single operation.  To look costs no system call. */
+/* Handle events that concern no single operation.  Polling this EVD costs no system call. */
 static void got_async(struct server *s)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
@@ -245,7 +248,7 @@ static int serve(const struct options *opt)
 /*
  * @in: WINDOW buffers, posted as receives all the time
  * @out: WINDOW buffers, used in turn
- * @sent, @done, @got: messages posted, completed, and returned
+ * @sent, @done, @got: number of messages sent, of sends completed, and of answers received
  */
 struct client {
 	struct node	node;
@@ -285,7 +288,7 @@ static void send_next(struct client *c)
 	c->sent++;
 }
 
-/* Answers come in the order of the questions, since both queues keep theirs. */
+/* Answers come in the order of the messages, since both queues keep their order. */
 static void compare(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	char *got = c->in.va + dto->user_cookie.as_64 * MESSAGE;
@@ -300,7 +303,7 @@ static void compare(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 
 static void client_completion(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	/* Flushed: the connection has ended, and its last event is behind this one. */
+	/* Flushed: the connection has ended, and its last event follows this one. */
 	if (dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	if (dto->status != DAT_DTO_SUCCESS)
@@ -311,7 +314,7 @@ static void client_completion(struct client *c, const DAT_DTO_COMPLETION_EVENT_D
 		compare(c, dto);
 }
 
-/* Before a connection has failed or ended, receives that are left come back as flushed. */
+/* When a connection ends or could not be made, posted receives are flushed before its event. */
 static void want_event(struct client *c, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -363,8 +366,8 @@ static int ask(const struct options *opt)
 	start_client(&c, opt);
 	while (c.got < count || c.done < count) {
 		/*
-		 * The answer may come before the completion of the send that it answers.
-		 * A buffer and an entry of each queue are free when both have come.
+		 * The answer may come before the completion of the send that asked for it.  A
+		 * buffer and an entry of each queue are free when both have come.
 		 */
 		while (c.sent < count && c.sent - c.got < WINDOW && c.sent - c.done < WINDOW)
 			send_next(&c);

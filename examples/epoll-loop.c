@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * epoll-loop: lines of text between a server and its clients, by one thread that waits
- * for everything in one place.  What a client reads from its standard input goes to the
- * server, which prints it; what the server reads goes to all its clients.
+ * epoll-loop: lines of text between a server and its clients, by one thread that waits in one
+ * epoll_wait() for everything.  What a client reads from its standard input goes to the server,
+ * which prints it; what the server reads goes to all its clients.
  *
  *	standard input ──┐
  *	timerfd ─────────┤
@@ -11,7 +11,7 @@
  *	 └─ triggered by the EVDs of messages, of connections and of async events
  *
  * Events of two EVDs have no order: the end of a connection may be seen before its last
- * messages.  So a peer counts what it has outstanding, and is freed when that is nothing.
+ * messages.  So each peer has a count of its outstanding posts, and is freed when that is 0.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static const char usage[] =
 
 /*
  * struct slot - a buffer of a peer; the cookie of its post points here
- * @busy: it is posted
+ * @busy: flag: the buffer is posted
  */
 struct slot {
 	struct peer	*peer;
@@ -50,11 +50,11 @@ struct slot {
 };
 
 /*
- * struct peer - an endpoint, which has it as its context
- * @outstanding: slots that are posted
- * @sending: those of them that are outgoing
- * @up: connected, as far as we know
- * @gone: the last event of its connection was seen
+ * struct peer - an endpoint and its buffers; the consumer context of the endpoint
+ * @outstanding: number of slots that are posted
+ * @sending: number of posted slots that are sends
+ * @up: flag: connected, and no event of a disconnect was taken
+ * @gone: flag: the last event of the connection was taken
  */
 struct peer {
 	unsigned int	number;
@@ -79,7 +79,7 @@ struct loop {
 	unsigned int	peers, numbered;
 	int		epoll, timer, cno_fd, requests_fd;
 	int		reading;	/* standard input is watched */
-	int		ending;		/* it is at its end */
+	int		ending;		/* standard input is at its end */
 	int		failed;
 };
 
@@ -96,7 +96,10 @@ static void post_slot(struct slot *s, size_t len)
 		rc = dat_ep_post_send(p->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 	else
 		rc = dat_ep_post_recv(p->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-	/* The connection may be ending although we have not seen that: then it is not sent. */
+	/*
+	 * The peer may have disconnected before its event was taken: then the message is not
+	 * sent.
+	 */
 	if (s->outgoing && DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return;
 	check(rc, "post");
@@ -125,7 +128,7 @@ static struct peer *new_peer(struct loop *l)
 		p->slot[i].at = (size_t)i * TEXT;
 		p->slot[i].outgoing = i >= SLOTS;
 	}
-	/* Before there is a connection, so that no message comes too early. */
+	/* Post receives before the endpoint connects, so that no message comes too early. */
 	for (i = 0; i < SLOTS; i++)
 		post_slot(&p->slot[i], TEXT);
 	l->peer[l->peers++] = p;
@@ -187,7 +190,7 @@ static void got_connection_event(struct loop *l, const DAT_EVENT *event)
 		printf("[%u] is here\n", p->number);
 		return;
 	}
-	/* All others are the last one of an endpoint. */
+	/* Any other event is the last one of an endpoint. */
 	if (event->event_number != DAT_CONNECTION_EVENT_DISCONNECTED) {
 		complain("[%u]: %s", p->number, event_name(event->event_number));
 		l->failed |= !!l->opt->host;
@@ -213,7 +216,10 @@ static void got_completion(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	if (s->outgoing)
 		return;
 	printf("[%u] %.*s", p->number, (int)dto->transfered_length, p->mem.va + s->at);
-	/* If the connection has ended meanwhile, it is flushed and comes back once more. */
+	/*
+	 * If the connection has ended meanwhile, the receive is flushed and handled here once
+	 * more.
+	 */
 	post_slot(s, TEXT);
 }
 
@@ -320,7 +326,10 @@ static void reap(struct loop *l)
 			check(dat_ep_disconnect(p->ep, DAT_CLOSE_GRACEFUL_FLAG), "disconnect");
 			p->up = 0;
 		}
-		/* Its last messages may be in an EVD that is read after this event's. */
+		/*
+		 * The last messages of the peer may be in an EVD that is read after this
+		 * event's EVD.
+		 */
 		if (p->gone && !p->outstanding) {
 			printf("[%u] is gone\n", p->number);
 			free_peer(l, p);
@@ -362,7 +371,7 @@ static void open_dat(struct loop *l)
 
 	node_open(&l->node, l->opt->device);
 	check(dat_cno_create(*ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &l->cno), "make a CNO");
-	/* Each is as long as all that may come to it at once. */
+	/* Each EVD is as long as the number of events that it may hold at a time. */
 	check(dat_evd_create(*ia, REQUESTS, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &l->requests),
 	      "make an EVD");
 	check(dat_evd_create(*ia, 2 * MAX_PEERS, l->cno, DAT_EVD_CONNECTION_FLAG,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rsm-hello: one process exports a page, another puts a text there.  rsm(7) has it. */
+/*
+ * rsm-hello: one process exports a page, another puts a text there.  The program is
+ * also in rsm(7).
+ */
 #include <rsmapi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,8 +30,8 @@
 
 #include <rsmapi.h>
 
-#define STRIDE		40503	/* odd, so that it reaches all slots of a power of two */
-#define ANSWER_MS	300000	/* for which the exporter waits for a file */
+#define STRIDE		40503	/* odd, so that multiples of it reach all slots of a power of two */
+#define ANSWER_MS	300000	/* time for which the exporter waits for a file */
 
 static const char usage_text[] =
 	"usage: rsm-scatter --export [OPTION]... PREFIX     write what comes to PREFIX.0, ...\n"
@@ -47,13 +47,13 @@ static const char usage_text[] =
 
 /*
  * struct scatter - what both sides know
- * @controller: name
- * @ctlr: its handle
- * @slots: of each importer
- * @importers: how many there are
- * @which: of them this is; only of an importer
- * @node: where the segment is; only of an importer
- * @id: of the segment; 0: the system shall choose one
+ * @controller: name of the controller
+ * @ctlr: handle of the controller
+ * @slots: number of slots of each importer
+ * @importers: number of importers
+ * @which: importer: number of this importer
+ * @node: importer: node of the segment
+ * @id: id of the segment; 0: the system chooses one
  * @page: bytes of a slot
  */
 struct scatter {
@@ -67,7 +67,7 @@ struct scatter {
 	size_t				page;
 };
 
-/* Of the segment: where page @i of the file of importer @which is. */
+/* Returns the offset in the segment of page @i of the file of importer @which. */
 static size_t slot_offset(const struct scatter *s, unsigned long which, unsigned long i)
 {
 	unsigned long slot = i == s->slots - 1 ? i : i * STRIDE % s->slots;
@@ -87,7 +87,7 @@ static void __attribute__((noreturn)) die(const char *what, const char *why)
 	exit(1);
 }
 
-/* RSM functions return their error; errno says nothing. */
+/* RSM functions return their error and do not set errno. */
 static void check(int ret, const char *what)
 {
 	static const struct { int ret; const char *why; } known[] = {
@@ -128,7 +128,7 @@ static rsm_node_id_t own_node(void)
 
 /* The exporter. */
 
-/* What importer @which has left in our memory. */
+/* Write the file that importer @which has put into the memory. */
 static void write_file(const struct scatter *s, const char *mem, const char *prefix,
 		       unsigned long which)
 {
@@ -164,7 +164,7 @@ static int do_export(struct scatter *s, const char *prefix)
 	if (mem == MAP_FAILED)
 		die("memory", strerror(errno));
 	check(rsm_memseg_export_create(s->ctlr, &seg, mem, size, 0), "create");
-	/* Without a list the umask gives the permissions of importers. */
+	/* Without an access list the umask gives the permissions of importers. */
 	check(rsm_memseg_export_publish(seg, &s->id, NULL, 0), "publish");
 	printf("%u:%#x\n", own_node(), s->id);
 	fflush(stdout);
@@ -181,10 +181,10 @@ static int do_export(struct scatter *s, const char *prefix)
 /* An importer. */
 
 /*
- * struct file - what is scattered
- * @bytes: of it, mapped
- * @length: of it
- * @vectors: that it took so far
+ * struct file - a file to scatter
+ * @bytes: mapped content of the file
+ * @length: bytes of the file
+ * @vectors: number of vectors so far
  */
 struct file {
 	char		*bytes;
@@ -208,7 +208,10 @@ static void map_file(const struct scatter *s, const char *name, struct file *f)
 	close(fd);
 }
 
-/* Entries for pages from @first on, between @local and their slots.  Returns how many. */
+/*
+ * Fill in entries that transfer pages from @first on between @local and their slots.  Returns the
+ * number of entries.
+ */
 static unsigned long list_pages(const struct scatter *s, const struct file *f, char *local,
 				unsigned long first, rsm_iovec_t *v)
 {
@@ -238,7 +241,10 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Move all pages, so many with each call.  Returns the seconds that it took. */
+/*
+ * Transfer all pages, as many with each call as fit into a vector.  Returns the seconds that it
+ * took.
+ */
 static double move(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg,
 		   char *local, int (*call)(rsm_scat_gath_t *sg))
 {
@@ -256,7 +262,7 @@ static double move(const struct scatter *s, struct file *f, rsm_memseg_import_ha
 	return now() - start;
 }
 
-/* Posts the event last, so the exporter sees all data when it wakes. */
+/* The event is posted last, so the exporter sees all data when it wakes. */
 static void tell(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg)
 {
 	rsm_iovec_t v = {
@@ -338,7 +344,7 @@ static const struct option options[] = {
 	{ NULL,		0,			NULL, 0 },
 };
 
-/* Returns 'e' or 'i': which side we are. */
+/* Returns 'e' for the exporter or 'i' for an importer. */
 static int parse(int argc, char **argv, struct scatter *s)
 {
 	int c, side = 0;

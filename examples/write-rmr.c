@@ -21,10 +21,10 @@
 #include "common.h"
 
 #define BUFFER		65536
-#define WINDOW_AT	5000	/* neither end is at the border of a page */
+#define WINDOW_AT	5000	/* neither the first nor the last byte is at a page boundary */
 #define WINDOW_LEN	20000
 #define SEED		42
-#define ANSWER_S	30	/* seconds that either side waits for anything */
+#define ANSWER_S	30	/* longest time in seconds that either side waits for an event */
 
 static const char usage[] =
 	"usage: write-rmr [OPTION]...       lend memory to one client, and compare\n"
@@ -36,8 +36,8 @@ static const char usage[] =
 
 /* The fields of a message are big endian: the peer may be another kind of machine. */
 enum message_type {
-	OFFER	= 1,	/* @key, @address and @length of the window */
-	WRITTEN	= 2,	/* @seed of the bytes that are in it now */
+	OFFER	= 1,	/* carries @key, @address and @length of the window */
+	WRITTEN	= 2,	/* carries @seed, from which the bytes in the window were made */
 	REVOKED	= 3,	/* the key is void */
 };
 
@@ -49,9 +49,9 @@ struct message {
 	uint64_t	seed;
 };
 
-/* Cookies: which post a completion is of. */
+/* Cookies: they tell to which post a completion belongs. */
 enum {
-	RECEIVE		= 0,	/* and RECEIVE + 1: of that message */
+	RECEIVE		= 0,	/* and RECEIVE + 1, for the second message */
 	SEND		= 16,
 	WRITE		= 17,
 	LATE_WRITE	= 18,
@@ -60,12 +60,12 @@ enum {
 };
 
 /*
- * struct side - what server and client have in common
- * @data: the bytes that it is about
- * @in: two messages to come
- * @out: two messages to go; none is changed after it was sent
- * @sends: how many have been sent
- * @over: the connection has ended
+ * struct side - common state of server and client
+ * @data: buffer of the server with the window, or source of the client's writes
+ * @in: two messages that are received
+ * @out: two messages that are sent; none is changed after its post
+ * @sends: number of messages sent
+ * @over: flag: the connection has ended
  */
 struct side {
 	struct node	node;
@@ -101,7 +101,7 @@ static void open_side(struct side *s, const struct options *opt)
 	DAT_EP_ATTR attr;
 
 	node_open(&s->node, opt->device);
-	/* No remote privilege: there is no key to all of it. */
+	/* Without a remote privilege there is no key to the whole buffer. */
 	memory_make(&s->node, &s->data, BUFFER, local);
 	memory_make(&s->node, &s->in, 2 * sizeof(struct message), local);
 	memory_make(&s->node, &s->out, 2 * sizeof(struct message), local);
@@ -111,7 +111,7 @@ static void open_side(struct side *s, const struct options *opt)
 	attr = ep_attr(&s->node, 2, 4);
 	check(dat_ep_create(s->node.ia, s->node.pz, s->evd, s->evd, s->evd, &attr, &s->ep),
 	      "make an endpoint");
-	/* Before there is a connection, so that no message comes too early. */
+	/* Post the receive before the endpoint connects, so that no message comes too early. */
 	post_receive(s, 0);
 	post_receive(s, 1);
 }
@@ -146,9 +146,9 @@ static const struct message *received(struct side *s, const DAT_DTO_COMPLETION_E
 /* ---- The server ---- */
 
 /*
- * Bind the window and tell its key.  The key is known when the call returns, and it is
- * valid when the next request of this endpoint starts, so the message can be posted
- * right behind the bind.
+ * Bind the window and send its key.  The key is known when the call returns, and it is valid
+ * when the next request of this endpoint starts, so the message can be posted right behind the
+ * bind.
  */
 static void offer_window(struct side *s)
 {
@@ -165,7 +165,7 @@ static void offer_window(struct side *s)
 	send_message(s, &m);
 }
 
-/* A bind to nothing.  The message starts when it is done: then the key is dead. */
+/* Unbind the window.  The message starts when the unbind is done: then the key is invalid. */
 static void revoke_window(struct side *s)
 {
 	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
@@ -206,12 +206,12 @@ static void got_bind(struct side *s, const DAT_RMR_BIND_COMPLETION_EVENT_DATA *b
 {
 	if (bind->status != DAT_RMR_BIND_SUCCESS && bind->status != DAT_DTO_ERR_FLUSHED)
 		die("%s", status_name(bind->status));
-	/* From here on the memory is ours alone.  A late write would be seen. */
+	/* From here on no peer can access the memory.  A late write would be detected. */
 	if (bind->user_cookie.as_64 == UNBIND && bind->status == DAT_RMR_BIND_SUCCESS)
 		memset(s->data.va + WINDOW_AT, 0, WINDOW_LEN);
 }
 
-/* Accept the first request for our only endpoint, and listen no longer. */
+/* Accept the first request with the only endpoint, and stop listening. */
 static void got_request(struct side *s, DAT_PSP_HANDLE *psp, DAT_CR_HANDLE cr)
 {
 	if (*psp == DAT_HANDLE_NULL) {
@@ -309,8 +309,9 @@ static void client_message(struct side *s, const struct message *m)
 		for (i = 0; i < s->data.size; i++)
 			s->data.va[i] = pattern(SEED, i);
 		/*
-		 * The message arrives behind the data, and its completion says that the write
-		 * is done as well, so that one of its own is only of use if it fails.
+		 * The message arrives after the data, and its completion means that the write
+		 * has completed as well.  So a completion of the write itself is of use only if
+		 * the write fails.
 		 */
 		write_window(s, WRITE, DAT_COMPLETION_SUPPRESS_FLAG);
 		send_message(s, &answer);
@@ -351,7 +352,7 @@ static int ask(const struct options *opt)
 		else if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 			s.over = 1;
 	}
-	/* A connection that was refused ends here too. */
+	/* This is also the last event of a connection that was refused. */
 	if (!s.good)
 		die("%s", event_name(event.event_number));
 	printf("%llu bytes written, and refused after the unbind\n",

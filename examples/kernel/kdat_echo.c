@@ -4,7 +4,7 @@
  *
  * The life of a buffer, which has at most one completion outstanding:
  *
- *	in the SRQ --message--> ours --send--> under way --completion--> in the SRQ
+ *	in the SRQ --message--> ours --send--> in flight --completion--> in the SRQ
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -13,7 +13,7 @@
 
 #define MESSAGE		1024	/* bytes of a buffer */
 #define BUFFERS		64
-#define CONN_EVENTS	256	/* requests and ends of connections that wait for us */
+#define CONN_EVENTS	256	/* requests and ends of connections that may be queued */
 #define ASYNC_EVENTS	16
 
 static char *device = "rxe0";
@@ -76,11 +76,11 @@ static void welcome(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 		return;
 	dat_ep_free(ep);
 reject:
-	/* The request stays ours after a failed accept: answer the peer. */
+	/* After a failed accept the consumer still has the request: answer the peer. */
 	dat_cr_reject(cr->cr_handle, 0, NULL);
 }
 
-/* In process context, because of its streams: this may sleep. */
+/* Runs in process context because of the streams of the EVD, so it may sleep. */
 static void conn_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
 {
 	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
@@ -139,7 +139,7 @@ static int __init echo_init(void)
 	rc = dat_ia_open(device, ASYNC_EVENTS, &async, &ia);
 	if (rc != DAT_SUCCESS)
 		goto err_free;
-	/* The listener is the last: requests may come before it is there. */
+	/* Make the listener last: requests may come before psp_create() returns. */
 	rc = dat_pz_create(ia, &pz) ?: make_evds(async) ?: make_buffers() ?:
 	     dat_psp_create(ia, port, conn_evd, DAT_PSP_CONSUMER_FLAG, &psp);
 	if (rc == DAT_SUCCESS)
@@ -153,7 +153,10 @@ err_free:
 
 static void __exit echo_exit(void)
 {
-	/* Everything goes with it.  Afterwards there are no upcalls, and no device writes. */
+	/*
+	 * The close destroys all objects.  After it no upcall runs and no device writes to
+	 * memory.
+	 */
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	kfree(memory);
 }
