@@ -70,7 +70,7 @@ static struct du_slot *slot_reuse(void)
 	if (!free_first)
 		free_last = &free_first;
 	free_count--;
-	/* All but the type, which other threads may read. */
+	/* Clear all but the type, which other threads may read. */
 	memset((char *)slot + sizeof(slot->type), 0, DU_SLOT_SIZE - sizeof(slot->type));
 	return slot;
 }

@@ -22,12 +22,12 @@ struct du_slot {
 	struct du_slot	*next;
 };
 
-/* Hidden: otherwise each check of a handle would go through the global offset table. */
+/* Hidden symbols: otherwise each check of a handle would go through the global offset table. */
 extern uintptr_t du_arena_base __attribute__((visibility("hidden")));
-/* Bytes that hold slots; only grows. */
+/* Number of bytes that hold slots; only grows. */
 extern size_t du_arena_used __attribute__((visibility("hidden")));
 
-/* A zeroed slot without type, or NULL. */
+/* Returns a zeroed slot without type, or NULL. */
 void *du_arena_alloc(void);
 
 /*
@@ -50,7 +50,7 @@ static inline void *du_slot_if(const void *handle)
 	return (void *)handle;
 }
 
-/* The object of @type behind @handle, or NULL. */
+/* Returns the object of @type behind @handle, or NULL. */
 static inline void *du_slot_of(const void *handle, uint32_t type)
 {
 	struct du_slot *slot = du_slot_if(handle);
@@ -60,7 +60,7 @@ static inline void *du_slot_of(const void *handle, uint32_t type)
 	return slot;
 }
 
-/* Make the handle of a complete object valid. */
+/* Make the handle of a completely built object valid. */
 static inline void du_slot_publish(struct du_slot *slot, uint32_t type)
 {
 	__atomic_store_n(&slot->type, type, __ATOMIC_RELEASE);

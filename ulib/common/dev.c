@@ -107,7 +107,10 @@ void du_map_over(struct du_map *to, struct du_map *from)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	/* The kernel unmaps and maps under one lock; a reader's page fault waits for it. */
+	/*
+	 * The kernel unmaps and maps under one lock, so the page fault of a concurrent reader
+	 * waits.
+	 */
 	if (mremap(from->va, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, to->va) != MAP_FAILED) {
 		unmap_behind(from, page);
 		unmap_behind(to, page);

@@ -23,7 +23,7 @@ struct du_regions {
 	uint64_t	status_size;
 };
 
-/* The regions of an ioctl argument that has fields of these names. */
+/* Regions of an ioctl argument that has fields of these names. */
 #define DU_REGIONS(arg)	((struct du_regions) {						\
 	(arg)->submit_offset, (arg)->submit_size, (arg)->status_offset, (arg)->status_size })
 
@@ -35,7 +35,7 @@ enum du_dev { DU_DEV_DAT, DU_DEV_RSM };
  */
 int du_dev_open(enum du_dev dev, int quiet);
 
-/* Returns 0 or a negative errno.  Never restarts: a wait must see its signal. */
+/* Returns 0 or a negative errno.  Never restarts the call: a signal must end a wait. */
 int du_ioctl(int fd, unsigned long cmd, void *arg);
 
 /* Returns 0 or a negative errno. */

@@ -21,12 +21,12 @@ ssize_t du_read_file(const char *path, size_t max, char **text);
 /* Take the first line off @text; @line is without its newline.  Returns 0 if @text is empty. */
 int du_next_line(struct du_span *text, struct du_span *line);
 
-/* isspace() of the C locale, but for the newline: a file means the same in every locale. */
+/* Like isspace() in the C locale, except for the newline: a file means the same in every locale. */
 int du_is_blank(char c);
 
 void du_skip_blanks(struct du_span *line);
 
-/* Take the first word off @line; empty if there is none. */
+/* Take the first word off @line; returns an empty word if there is none. */
 struct du_span du_next_word(struct du_span *line);
 
 #endif /* DU_LINES_H */

@@ -4,12 +4,12 @@
 #define DU_LOG_H
 
 enum du_log_level {
-	DU_LOG_ERROR	= 1,	/* the default: what a person has to do something about */
+	DU_LOG_ERROR	= 1,	/* the default: a problem that a person has to solve */
 	DU_LOG_INFO	= 2,
 	DU_LOG_DEBUG	= 3,
 };
 
-/* DAT_LOG in the environment chooses the level; 0 is silence. */
+/* DAT_LOG in the environment chooses the level; 0 prints nothing. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -9,7 +9,7 @@
 #include "dev.h"
 #include "poller.h"
 
-/* The thread uses nothing of the library but its argument. */
+/* The thread accesses nothing of the library but its argument. */
 static void *poller_thread(void *arg)
 {
 	const struct du_poller *p = arg;

@@ -58,13 +58,13 @@ static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
 	q->mask = n - 1;
 	q->entries = entries;
 	q->shared_tail = shared_tail;
-	/* du_queue_busy() reads @status without the lock. */
+	/* Store only a changed value: du_queue_busy() reads @status without the lock. */
 	if (q->status != status)
 		__atomic_store_n(&q->status, status, __ATOMIC_RELEASE);
 	__atomic_store_n(&q->tail, *shared_tail, __ATOMIC_RELAXED);
 }
 
-/* Number of entries that the driver has not completed; needs no lock. */
+/* Returns the number of entries that the driver has not completed; needs no lock. */
 static inline uint32_t du_queue_busy(const struct du_queue *q)
 {
 	const struct dat_queue_status *status = __atomic_load_n(&q->status, __ATOMIC_ACQUIRE);
@@ -73,13 +73,13 @@ static inline uint32_t du_queue_busy(const struct du_queue *q)
 	       __atomic_load_n(&status->done, __ATOMIC_ACQUIRE);
 }
 
-/* All entries are in use.  Under the lock. */
+/* Returns whether all entries are in use.  Under the lock. */
 static inline int du_queue_full(const struct du_queue *q)
 {
 	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) > q->mask;
 }
 
-/* The next entry to write.  Under the lock; the queue is not full. */
+/* Returns the next entry to write.  Under the lock; the queue is not full. */
 static inline void *du_queue_entry(struct du_queue *q)
 {
 	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
@@ -137,7 +137,7 @@ static inline void du_events_init(struct du_events *e, uint32_t n,
 	e->head = submit->head;
 }
 
-/* Go over to another ring; @head stays. */
+/* Switch to another ring; @head stays. */
 static inline void du_events_move(struct du_events *e, uint32_t n,
 				  const struct dat_evd_status *status,
 				  const struct dat_evd_status *ring)
@@ -155,7 +155,7 @@ static inline uint32_t du_events_count(const struct du_events *e)
 	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
 }
 
-/* The next event, which stays until the pop.  The ring is not empty. */
+/* Returns the next event, which stays until the pop.  The ring is not empty. */
 static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 {
 	return &e->ring[e->head & e->mask];

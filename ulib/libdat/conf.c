@@ -17,7 +17,7 @@ enum {
 	PLATFORM_PARAMS, FIELDS
 };
 
-/* Result of parse_line() for a line that is valid and not for this library. */
+/* Result of parse_line() for a line that is valid, but not for this library. */
 static const char not_ours[] = "";
 
 /*
@@ -61,7 +61,7 @@ static const char *unquoted_field(struct line *l)
 	return NULL;
 }
 
-/* Returns what is wrong or NULL; *@field is NULL at the end of the line. */
+/* Returns an error message or NULL; *@field is NULL at the end of the line. */
 static const char *next_field(struct line *l, char **field)
 {
 	const char *wrong;
@@ -130,7 +130,7 @@ static const char *parse_fields(char *const *f, struct conf_entry *e)
 	return parse_provider_version(f[PROVIDER_VERSION]);
 }
 
-/* Returns NULL if @e is filled in, not_ours, or what is wrong. */
+/* Returns NULL if @e is filled in, not_ours, or an error message. */
 static const char *parse_line(struct line *l, struct conf_entry *e)
 {
 	const char *wrong = NULL;
@@ -206,7 +206,7 @@ static int is_conf(const struct dirent *d)
 	return d->d_name[0] != '.' && dot && !strcmp(dot, ".conf");
 }
 
-/* Not alphasort(), which depends on the locale. */
+/* Unlike alphasort(), this does not depend on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);

@@ -10,7 +10,7 @@
  *	eth0 u1.2 threadsafe default libother.so.1 other.1.0 "eth0 1" ""
  *
  * A field may be quoted: "two words".  Within quotes, a backslash escapes the next character.  A
- * '#' at the place of a field starts a comment.  A quoted string ends on the line where it began.
+ * '#' where a field would begin starts a comment.  A quoted string ends on the line where it began.
  */
 #ifndef LIBDAT_CONF_H
 #define LIBDAT_CONF_H
@@ -29,7 +29,7 @@
  * @threadsafe: 0 or 1
  * @library: library to dlopen(); not empty
  * @ia_params: argument for the provider
- * @file, @line: place of the line
+ * @file, @line: file and number of the line
  */
 struct conf_entry {
 	const char	*ia_name;
@@ -59,7 +59,7 @@ void conf_load(conf_entry_fn *fn, void *arg);
 /* Parse the files below @etc, without regard to DAT_OVERRIDE. */
 void conf_load_etc(const char *etc, conf_entry_fn *fn, void *arg);
 
-/* The library is this one: the IA parameters name an adapter of the driver. */
+/* Returns whether the library is this one: then the IA parameters name an adapter of the driver. */
 int conf_is_libdat(const char *library);
 
 #endif /* LIBDAT_CONF_H */

@@ -8,7 +8,7 @@
 
 #define BAD_CR	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
 
-/* Query the driver once: a request does not change. */
+/* Query a request at the driver, but only once: a request does not change. */
 static int cr_fetch(struct udat_cr *cr)
 {
 	struct dat_cr_query arg = { .size = sizeof(arg), .id = cr->obj.id };
@@ -31,8 +31,9 @@ out:
 }
 
 /*
- * The event of a request is dequeued.  A request for an RSP gets the RSP's EP; one for a PSP with
- * DAT_PSP_PROVIDER_FLAG gets an EP that is made here.  If @sp has been freed, it gets none.
+ * Handle a request whose event has been dequeued.  A request for an RSP gets the RSP's EP; one for
+ * a PSP with DAT_PSP_PROVIDER_FLAG gets an EP that is made here.  If @sp has been freed, it gets
+ * none.
  */
 void udat_cr_arrived(struct udat_cr *cr, void *sp)
 {
@@ -94,7 +95,10 @@ static DAT_RETURN accept_error(const struct udat_ep *ep, int err)
 	}
 }
 
-/* The EP of the request, or else the consumer's.  NULL: neither, both, or one that is unfit. */
+/*
+ * Return the EP of the request, or else the consumer's.  NULL: there is neither, there are both, or
+ * it is unfit.
+ */
 static struct udat_ep *accept_ep(const struct udat_cr *cr, DAT_EP_HANDLE ep_handle)
 {
 	struct udat_ep *ep = udat_ep(ep_handle);
@@ -136,7 +140,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 		memcpy(arg.pd, private_data, private_data_size);
 	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
-	/* Before the accept: after it, another thread may free the EP. */
+	/* Read these before the accept: after it, another thread may free the EP. */
 	stage = ep->stage;
 	target_qual = ep->target_qual;
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
@@ -161,7 +165,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 	if (!cr || !du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
 	arg.id = cr->obj.id;
-	/* The request is gone, whatever the result. */
+	/* The request is gone, whatever the result of the ioctl. */
 	du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_REJECT, &arg);
 	cr_release_ep(cr);
 	udat_obj_drop(&cr->obj);

@@ -30,7 +30,7 @@ DAT_EP_STATE udat_ep_state(const struct udat_ep *ep)
 	return state == DAT_EP_STATE_UNCONNECTED ? ep->stage : state;
 }
 
-/* "Not in this state", with the state as the subtype. */
+/* Returns DAT_INVALID_STATE with the state as the subtype. */
 DAT_RETURN udat_state_error(DAT_EP_STATE state)
 {
 	static const DAT_RETURN_SUBTYPE subtypes[] = {
@@ -97,15 +97,15 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	       attr->ep_transport_specific_count || attr->ep_provider_specific_count;
 }
 
-/* Attributes that no EP can have: see the provider's attributes. */
+/* Returns whether no EP can have these attributes; see the provider's attributes. */
 int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr)
 {
-	/* 0: programs that do not know the soft high watermark leave it so. */
+	/* Programs that do not know the soft high watermark leave it 0. */
 	return attr->qos != DAT_QOS_BEST_EFFORT ||
 	       (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT);
 }
 
-/* The completion flags that the driver needs to know. */
+/* Returns the completion flags of receives that the driver needs to know. */
 uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr)
 {
 	return attr->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
@@ -121,7 +121,7 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = (DAT_COUNT)ia->info.max_iov_read;
 
-	/* Programs leave zeros in attributes that they do not know. */
+	/* Programs leave attributes that they do not know 0. */
 	if (!attr->max_message_size)
 		attr->max_message_size = ia->info.max_message_size;
 	if (!attr->max_rdma_size)
@@ -142,7 +142,7 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* Go over to the rings @r; @next->attr gets the lengths that the driver granted. */
+/* Switch to the rings @r; @next->attr gets the lengths that the driver granted. */
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r)
 {
 	struct dat_submit *head = r->submit.va;
@@ -266,7 +266,7 @@ void udat_ep_unfeed(const struct udat_ep *ep)
 	udat_evd_unfeed(ep->recv_evd, recv_feed(ep));
 }
 
-/* The handle is neither NULL nor an EVD of @ia that takes the stream. */
+/* Returns true if the handle is neither NULL nor an EVD of @ia that takes the stream. */
 static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream)
 {
 	struct udat_evd *evd;
@@ -450,7 +450,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	UDAT_FORWARD(ep_handle, ep_free);
 	if (!ep)
 		return bad;
-	/* A service point or a request owns it. */
+	/* A service point or a request owns the EP. */
 	if (ep->stage)
 		return udat_state_error(ep->stage);
 	rc = udat_obj_free(&ep->obj, UDAT_TYPE(EP), DAT_OBJ_EP, bad,
@@ -583,7 +583,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 	return ep_connect(ep, &c);
 }
 
-/* The target of @dup's own connect, or else the address of its peer. */
+/* Get the target of @dup's own connect, or else the address of its peer. */
 static int dup_target(struct udat_ep *dup, struct udat_ep *ep)
 {
 	struct dat_ep_query arg = { .size = sizeof(arg), .id = dup->obj.id };
@@ -719,7 +719,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (hard_high_watermark < DAT_WATERMARK_INFINITE)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	/* No watermark is ever set: infinite is what they are. */
+	/* No watermark is ever set, so both are infinite. */
 	if (soft_high_watermark == DAT_WATERMARK_INFINITE &&
 	    hard_high_watermark == DAT_WATERMARK_INFINITE)
 		return DAT_SUCCESS;

@@ -16,7 +16,7 @@
 		  DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |				\
 		  DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
-/* The state of the EP allows the parameters to be changed. */
+/* Check whether the state of the EP allows the parameters to be changed. */
 static DAT_RETURN state_check(const struct udat_ep *ep, DAT_EP_PARAM_MASK mask)
 {
 	DAT_EP_STATE state = udat_ep_state(ep);
@@ -62,7 +62,7 @@ static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MAS
 #undef TAKE
 }
 
-/* Make @next the EP as it is to be afterwards. */
+/* Make @next a copy of the EP with the changed parameters. */
 static void take_param(struct udat_ep *next, const DAT_EP_PARAM *param, DAT_EP_PARAM_MASK mask)
 {
 	if (mask & DAT_EP_FIELD_PZ_HANDLE)
@@ -171,7 +171,7 @@ static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 {
 	DAT_RETURN rc;
 
-	/* First, as it takes the IA's lock.  It does no harm if the change fails. */
+	/* Do this first, as it takes the IA's lock.  It does no harm if the modification fails. */
 	ep_defer_on_old_evds(ep, next);
 	du_lock(&ep->sq.lock);
 	du_lock(&ep->rq.lock);
@@ -239,7 +239,10 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	rc = next_check(ep, &next, mask);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* The lock keeps the old feeds free: they are taken back if the change fails. */
+	/*
+	 * The lock keeps other objects from the streams that @ep gives up: they are taken back if
+	 * the modification fails.
+	 */
 	pthread_mutex_lock(&ep->obj.ia->feed_lock);
 	rc = ep_modify(ep, &next);
 	pthread_mutex_unlock(&ep->obj.ia->feed_lock);

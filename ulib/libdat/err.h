@@ -11,7 +11,7 @@
 
 /*
  * The DAT_RETURN of an errno of a /dev/dat ioctl, by the contract in dat_ioctl.h.  @err is
- * positive.  Callers that know which argument or state is at fault do not ask here.
+ * positive.  Callers that know which argument or state is at fault do not call this.
  */
 DAT_RETURN dat_err_from_errno(int err);
 

@@ -63,7 +63,7 @@ err_drop:
 	return rc;
 }
 
-/* The handle is neither NULL nor a CNO of @ia. */
+/* Returns true if the handle is neither NULL nor a CNO of @ia. */
 static int cno_bad(const struct udat_ia *ia, DAT_CNO_HANDLE handle)
 {
 	struct udat_cno *cno = udat_cno(handle);
@@ -185,8 +185,9 @@ static int evd_occupy(struct udat_evd *evd)
 }
 
 /*
- * The events of a freed EVD are lost: their SRQ buffers are no longer outstanding (@by 1), or are
- * again if the free is refused (-1).  The EPs that events name live as long as the EVD.
+ * Handle the events of a freed EVD, which are lost: their SRQ buffers are no longer outstanding
+ * (@by 1), or are again if the free is refused (-1).  The EPs that events name live as long as the
+ * EVD.
  */
 static void evd_disown_srq(struct udat_evd *evd, int by)
 {
@@ -232,12 +233,12 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 		du_unlock(&evd->lock);
 		return rc;
 	}
-	/* An async event about an overflow may name it. */
+	/* An async event about an overflow may name the EVD. */
 	udat_obj_free_deferred(&evd->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 
-/* Set or clear one of DAT_EVD_* at the driver, and its copy @mine. */
+/* Set or clear one of DAT_EVD_* at the driver, and in @mine, the library's copy of it. */
 static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on)
 {
 	struct dat_evd_set arg = {

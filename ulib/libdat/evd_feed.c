@@ -2,7 +2,7 @@
 /* The streams that feed an EVD, and which of them may share one. */
 #include "libdat.h"
 
-/* A stream of @kind conflicts with the streams that feed @evd. */
+/* Returns true if a stream of @kind conflicts with the streams that feed @evd. */
 static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
 {
 	const uint32_t *n = evd->feeds;

@@ -8,8 +8,8 @@
 enum { ALL, FIRST };
 
 /*
- * The status region twice: all of its pages, and the first page once more, which takes the place
- * of the old first page.
+ * The status region is mapped twice: all of its pages, and the first page once more, which replaces
+ * the old first page.
  */
 static int evd_map_ring(int fd, const void *p, struct du_map pages[2])
 {
@@ -36,7 +36,7 @@ static int evd_replace_ring(struct udat_evd *evd, uint32_t qlen)
 	ret = udat_ring_replace(evd->obj.ia->fd, &c);
 	if (ret)
 		return ret;
-	/* Until here, events were taken from the old ring; the new one holds them as well. */
+	/* Until here, events were taken from the old ring; the new ring holds them as well. */
 	du_lock(&evd->lock);
 	du_map_over(&evd->status, &c.pages[FIRST]);
 	du_unmap(&evd->ring);

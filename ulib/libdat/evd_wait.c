@@ -78,7 +78,10 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	data->private_data = NULL;
 	if (!ep || !eqe->len || eqe->len > sizeof(ep->pd))
 		return;
-	/* The connection precedes the last reset: its data is gone, perhaps with the page. */
+	/*
+	 * The event is of a connection from before the last reset: its private data is gone,
+	 * perhaps with the page.
+	 */
 	if (ep->connect_evd != evd)
 		return;
 	status = ep->status.va;
@@ -88,8 +91,8 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 }
 
 /*
- * Events other than DTOs, before the head is advanced.  @eqe is a copy: evd_translate() reads it
- * after that.
+ * Handle events other than DTOs, before the head is advanced.  @eqe is a copy, which
+ * evd_translate() reads after that.
  */
 static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 						     const struct dat_eqe *eqe,
@@ -99,7 +102,7 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(evd, eqe, event);
-	/* No slot is used again until evd_translate() has looked the service point up. */
+	/* Count: no slot is used again until evd_translate() has looked the service point up. */
 	if (eqe->type == DAT_EV_CR)
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
 }
@@ -124,7 +127,7 @@ static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT
 	du_events_pop(&evd->events);
 }
 
-/* The part of a non-DTO event that may take locks; it accesses no EP. */
+/* Handle the part of a non-DTO event that may take locks; this accesses no EP. */
 static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 						    const struct dat_eqe *eqe,
 						    DAT_EVENT *event)
@@ -158,7 +161,7 @@ static uint32_t evd_busy_us(const struct udat_evd *evd)
 	return __atomic_load_n(&evd->busy_us, __ATOMIC_RELAXED);
 }
 
-/* With SOLICITED_WAIT, unsolicited receives stay at the device until the driver looks. */
+/* With SOLICITED_WAIT, unsolicited receives stay at the device until the driver polls it. */
 static int evd_hides_events(const struct udat_evd *evd)
 {
 	return __atomic_load_n(&evd->feeds[UDAT_FEED_SOLICITED], __ATOMIC_RELAXED) != 0;
@@ -184,8 +187,8 @@ UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UI
 }
 
 /*
- * The bare type for EVDs of data transfers: programs compare the return code with it, as OFED's
- * library returns it, or compare the type alone.  Both succeed.
+ * Return the bare type for EVDs of data transfers.  Programs compare the return code with it, as
+ * OFED's library returns it, or compare the type alone; both succeed.
  */
 static DAT_RETURN queue_empty(const struct udat_evd *evd)
 {
@@ -246,7 +249,7 @@ static DAT_RETURN wait_error(int err)
 	case EBUSY:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	case EINVAL:
-		/* A resize came first: the threshold exceeds the new ring. */
+		/* A concurrent resize came first: the threshold exceeds the new ring. */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	default:
 		/* The IA is closed, the EVD freed or the device gone. */
@@ -279,7 +282,7 @@ static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 	return found;
 }
 
-/* The driver looks only when the ring is empty: with events in it, go on to sleep. */
+/* Have the driver poll only if the ring is empty; with events in the ring, go on to sleep. */
 static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
 {
 	uint32_t us = evd_busy_us(evd);
@@ -374,7 +377,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 		return rc;
 	ia = evd->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
-	/* A close that read @waiters before this has revoked the handles before that. */
+	/* A close that read @waiters before this increment has revoked the handles before that. */
 	rc = udat_ia(ia) && udat_evd(evd) ? evd_enter(evd, threshold) :
 					    DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
 	if (rc != DAT_SUCCESS)

@@ -13,10 +13,10 @@ extern unsigned int udat_ntables __attribute__((visibility("hidden")));
 
 const DAT_PROVIDER *udat_foreign_find(DAT_HANDLE handle);
 
-/* The provider of a handle; NULL if the handle is of this library, or of no provider. */
+/* Returns the provider of a handle; NULL if the handle is of this library, or of no provider. */
 static inline const DAT_PROVIDER *udat_foreign(DAT_HANDLE handle)
 {
-	/* Relaxed: a caller that holds such a handle has seen the registration. */
+	/* A relaxed load will do: a caller that holds such a handle has seen the registration. */
 	if (__builtin_expect(!__atomic_load_n(&udat_ntables, __ATOMIC_RELAXED), 1))
 		return NULL;
 	return udat_foreign_find(handle);

@@ -57,7 +57,7 @@ static void deferred_free(struct udat_ia *ia, struct udat_obj *obj)
 	du_arena_free(obj);
 }
 
-/* Oldest first: events that name an EP also use its SRQ, which is freed after the EP. */
+/* Search the oldest first: events that name an EP also use its SRQ, which is freed after the EP. */
 static void deferred_sweep(struct udat_ia *ia)
 {
 	while (ia->deferred.next != &ia->deferred && deferred_passed(ia->deferred.next))
@@ -176,7 +176,9 @@ static void defer_add(struct udat_obj *obj, struct udat_evd *evd)
 		obj->defer_overflow = 1;
 }
 
-/* The object leaves @evd.  Its events may still be queued there: the free waits for them. */
+/*
+ * Note that the object leaves @evd.  Its events may still be queued there: the free waits for them.
+ */
 void udat_obj_defer_on(struct udat_obj *obj, struct udat_evd *evd)
 {
 	if (!evd)

@@ -130,7 +130,10 @@ static void ia_destroy(struct udat_ia *ia)
 	du_arena_free(ia);
 }
 
-/* The async EVD.  An IA cannot feed an EVD of another IA, which has a file of its own. */
+/*
+ * Find the async EVD of an IA.  It must be made by the open: an IA cannot feed an EVD of another
+ * IA, which has a file of its own.
+ */
 static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
 {
 	DAT_RETURN rc;
@@ -264,7 +267,7 @@ static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_pzs = to_count(info->max_pzs);
 	attr->max_message_size = info->max_message_size;
 	attr->max_rdma_size = info->max_message_size;
-	/* A bound RMR takes a registration. */
+	/* Each bound RMR takes a registration. */
 	attr->max_rmrs = to_count(info->max_lmrs);
 	attr->max_rmr_target_address = ~(DAT_VADDR)0;
 	attr->max_srqs = to_count(info->max_srqs);
@@ -295,7 +298,7 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->provider_version_major = 1;
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
-	/* VIRTUAL is 0 and always there. */
+	/* DAT_MEM_TYPE_VIRTUAL is 0 and always supported. */
 	attr->lmr_mem_types_supported = (DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR |
 						       DAT_MEM_TYPE_SHARED_VIRTUAL);
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;

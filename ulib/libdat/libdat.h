@@ -79,7 +79,7 @@ struct udat_obj {
 	int			defer_named;
 };
 
-/* Two levels: posts look up without a lock while the table grows. */
+/* The table has two levels: posts look LMRs up without a lock while it grows. */
 #define UDAT_LMR_BITS	10
 #define UDAT_LMR_MASK	((1U << (2 * UDAT_LMR_BITS)) - 1)
 
@@ -353,7 +353,7 @@ UDAT_FITS(ep);
 UDAT_FITS(cr);
 UDAT_FITS(cno);
 
-/* Lookups by handle, one per type: the object, or NULL if the handle is not one of that type. */
+/* Lookups by handle, one per type: return the object, or NULL for any other handle. */
 #define UDAT_FIND(name, TYPE)						\
 static inline struct udat_##name *udat_##name(const void *handle)	\
 {									\
@@ -371,7 +371,10 @@ UDAT_FIND(cno, CNO)
 UDAT_FIND(rsp, RSP)
 UDAT_FIND(rmr, RMR)
 
-/* Objects of the IA need no locks: the program has no threads, and the library started none. */
+/*
+ * Returns true if objects of the IA need no locks: the program has no threads, and the library
+ * started none.
+ */
 static inline int udat_unlocked(const struct udat_ia *ia)
 {
 	return ia->single && !ia->agents;
@@ -419,7 +422,10 @@ static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_
 	return chunk ? &chunk->lmr[index % UDAT_LMR_CHUNK] : NULL;
 }
 
-/* The LMR of a context, or NULL.  No lock: the slot of a freed LMR stays readable. */
+/*
+ * Returns the LMR of a context, or NULL.  No lock is needed: the slot of a freed LMR stays
+ * readable.
+ */
 static inline struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context)
 {
 	struct udat_lmr **place = udat_lmr_place(ia, context);

@@ -54,7 +54,7 @@ static void lmr_remove(struct udat_lmr *lmr)
 {
 	struct udat_lmr **place = udat_lmr_place(lmr->obj.ia, lmr->context);
 
-	/* The driver may have reused the index: remove this LMR only. */
+	/* The driver may have reused the index: clear the entry only if it is this LMR's. */
 	if (place)
 		__atomic_compare_exchange_n(place, &lmr, NULL, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
@@ -123,7 +123,7 @@ static DAT_RETURN lmr_locate(struct udat_lmr *lmr)
 		return lmr->region.for_shared_memory.shared_memory_id ? DAT_SUCCESS :
 		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	}
-	/* A registration of its own: the LMR may outlive the one that it is made from. */
+	/* Make a registration of its own: this LMR may outlive the one that it is made from. */
 	from = udat_lmr(lmr->region.for_lmr_handle);
 	if (!from || from->obj.ia != lmr->obj.ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
@@ -240,7 +240,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	return DAT_SUCCESS;
 }
 
-/* Checks its arguments and does no more: RDMA is coherent on all machines that Linux runs it on. */
+/* Only checks its arguments: RDMA is coherent on all machines that Linux runs it on. */
 static DAT_RETURN lmr_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
 			   DAT_VLEN num_segments)
 {

@@ -29,7 +29,7 @@ struct opened {
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct opened *opened_first;
 
-/* Recursive: init, fini and constructors of a provider may call the library again. */
+/* The lock is recursive: init, fini and constructors of a provider may call the library again. */
 static pthread_mutex_t load_lock;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
@@ -123,7 +123,10 @@ static int opened_load(struct opened *o, struct udat_conf *c, const DAT_PROVIDER
 {
 	DAT_RETURN_SUBTYPE why = DAT_NO_SUBTYPE;
 
-	/* A loaded library has been searched already; one being loaded asks for its own IA. */
+	/*
+	 * A loaded library has been searched already; a library that is being loaded requests its
+	 * own IA.
+	 */
 	if (c->loading || library_load(c))
 		return 0;
 	if (opened_find(o, want, &why))
@@ -227,7 +230,7 @@ static DAT_RETURN call_open(const DAT_PROVIDER *provider, const char *name, DAT_
 
 	if (rc != DAT_SUCCESS || udat_foreign(*ia))
 		return rc;
-	/* Calls with this handle could not be forwarded. */
+	/* Calls with such a handle could not be forwarded. */
 	du_log(DU_LOG_ERROR, "the provider of '%s' made a handle without its table", name);
 	provider->ia_close_func(*ia, DAT_CLOSE_ABRUPT_FLAG);
 	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
@@ -265,7 +268,7 @@ DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *
 DAT_RETURN udat_provider_close(const DAT_PROVIDER *provider, DAT_IA_HANDLE ia,
 			       DAT_CLOSE_FLAGS flags)
 {
-	/* Take it off the list first: the next open may return the same address. */
+	/* Take the handle off the list first: the next open may return the same address. */
 	struct opened *o = opened_take(ia);
 	DAT_RETURN rc = provider->ia_close_func(ia, flags);
 

@@ -56,7 +56,7 @@ struct udat_registered {
 /* registry.c */
 struct udat_conf *udat_conf_first(void);
 
-/* The first mismatch between @have and @want, or DAT_NO_SUBTYPE. */
+/* Returns the first mismatch between @have and @want, or DAT_NO_SUBTYPE. */
 DAT_RETURN_SUBTYPE udat_mismatch(const DAT_PROVIDER_INFO *have, const DAT_PROVIDER_INFO *want);
 
 /*
@@ -68,7 +68,7 @@ struct udat_registered *udat_registered_get(const DAT_PROVIDER_INFO *want,
 					    DAT_RETURN_SUBTYPE *why);
 void udat_registered_put(struct udat_registered *r);
 
-/* An entry of this name is registered. */
+/* Returns true if an entry of this name is registered. */
 int udat_registered_name(const char *name);
 
 /* Remove the entries that @owner has left registered; returns their number. */
@@ -79,10 +79,10 @@ extern __thread struct udat_conf *udat_loading;
 
 /* provider.c */
 
-/* The adapter that dat.conf gives the name @name to.  Returns 0 if there is no such line. */
+/* Find the adapter that dat.conf gives the name @name to.  Returns 0 if there is no such line. */
 int udat_conf_alias(const char *name, char device[UDAT_ALIAS_SIZE]);
 
-/* A provider of the name exists, of any version. */
+/* Returns true if there is a provider of the name, of any version. */
 int udat_provider_known(const char *name);
 
 /* dat_ia_openv() through another provider; the pointers are checked. */

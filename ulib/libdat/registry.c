@@ -36,7 +36,7 @@ static const char *append(char **to, const char *s)
 	return start;
 }
 
-/* One allocation: the strings follow the structure. */
+/* Allocate once: the strings follow the structure. */
 static struct udat_conf *conf_new(const struct conf_entry *e, const char *where)
 {
 	struct udat_conf *c;
@@ -90,7 +90,7 @@ static void conf_load_all(void)
 	conf_load(conf_add, NULL);
 }
 
-/* Read the files at the first call: a program that opens adapters of the driver never does. */
+/* Read the files at the first call: a program that only opens adapters of the driver never does. */
 struct udat_conf *udat_conf_first(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -152,7 +152,7 @@ static int same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 	       udat_mismatch(a, b) == DAT_NO_SUBTYPE;
 }
 
-/* Index of the entry, or TABLES_MAX; under the lock. */
+/* Returns the index of the entry, or TABLES_MAX.  Under the lock. */
 static unsigned int find_key(const DAT_PROVIDER_INFO *info)
 {
 	unsigned int i;
@@ -333,7 +333,7 @@ static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 	return 0;
 }
 
-/* Each adapter is listed twice: thread-safe and not. */
+/* List each adapter twice: as thread-safe and as not. */
 static int list_adapters(struct listing *l)
 {
 	DAT_PROVIDER_INFO info = { .dapl_version_major = DAT_VERSION_MAJOR,

@@ -79,7 +79,7 @@ UDAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	return DAT_SUCCESS;
 }
 
-/* The LMR behind the triplet, or NULL to unbind. */
+/* Find the LMR of the triplet, or NULL to unbind. */
 static DAT_RETURN find_lmr(const struct udat_rmr *rmr, const DAT_LMR_TRIPLET *seg,
 			   DAT_MEM_PRIV_FLAGS priv, struct udat_lmr **lmr)
 {

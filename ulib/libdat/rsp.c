@@ -15,7 +15,7 @@ static void listener_free(const struct udat_ia *ia, uint32_t id)
 		du_ioctl(ia->fd, DAT_IOC_FREE, &arg);
 }
 
-/* End listening.  Returns the EP that was still reserved, now in @stage, or NULL. */
+/* Stop listening.  Returns the EP that was still reserved, now in @stage, or NULL. */
 static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
 {
 	struct udat_ia *ia = rsp->obj.ia;
@@ -36,8 +36,8 @@ static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
 }
 
 /*
- * The request has come: the listener ends, and the qualifier is free.  The handle stays valid
- * until dat_rsp_free().
+ * Note that the request has come: stop listening, so that the qualifier is free.  The handle stays
+ * valid until dat_rsp_free().
  */
 struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp)
 {

@@ -24,7 +24,7 @@ struct srq_ring {
 	uint32_t	entries;
 };
 
-/* Go over to the ring @r. */
+/* Switch to the ring @r. */
 static void srq_use_ring(struct udat_srq *srq, const struct srq_ring *r)
 {
 	const struct dat_status *status = r->status.va;
@@ -136,7 +136,10 @@ UDAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	if (rc != DAT_SUCCESS)
 		return rc;
 	udat_srq_unmap(srq);
-	/* Events of its EPs still use the SRQ; slots are freed in order, those of the EPs first. */
+	/*
+	 * Events of its EPs still use the SRQ.  Slots are freed in order, so those of the EPs come
+	 * first.
+	 */
 	udat_obj_free_deferred(&srq->obj, NULL, 0);
 	return DAT_SUCCESS;
 }

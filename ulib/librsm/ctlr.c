@@ -21,7 +21,10 @@ void rsm_ctlr_unlock(void)
 	pthread_mutex_unlock(&ctlr_lock);
 }
 
-/* @name is @type, in upper or lower case, and a decimal number: returns the number, or NULL. */
+/*
+ * Parse a name that is @type, in upper or lower case, and a decimal number: returns the number, or
+ * NULL.
+ */
 static const char *unit_of(const char *name, const char *type)
 {
 	size_t len = strlen(type);
@@ -48,7 +51,7 @@ static int ctlr_parse(const char *name, uint32_t *id)
 		return -1;
 	n = strtoul(unit, NULL, 10);
 	*id = (uint32_t)n + 1;
-	/* The id of a larger number would wrap. */
+	/* The id of a larger number would wrap around. */
 	return n < UINT32_MAX ? 0 : -1;
 }
 

@@ -37,7 +37,7 @@ static void fork_parent(void)
 	rsm_ctlr_unlock();
 }
 
-/* The device and all objects on it belong to the parent: mark the context as foreign. */
+/* Mark the context as foreign: the device and all objects on it belong to the parent. */
 static void fork_child(void)
 {
 	if (ctx_now) {

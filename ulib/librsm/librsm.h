@@ -151,15 +151,15 @@ struct rsm_localmem {
 
 /* ctx.c */
 
-/* The context of this process, made at the first call.  Returns RSM_SUCCESS or RSMERR_*. */
+/* Get the context of this process, made at the first call.  Returns RSM_SUCCESS or RSMERR_*. */
 int rsm_ctx_get(struct rsm_ctx **ctx);
 
-/* Start the poller if RSM_POLLER_US asks for one: the first ring is there. */
+/* Start the poller if RSM_POLLER_US asks for one, because the first ring was made. */
 void rsm_ctx_start_poller(struct rsm_ctx *ctx);
 
 /*
- * A counter that changes whenever a mapping of the process is removed or changed.  Memory that
- * was valid when it was read stays valid for as long as it reads the same.
+ * A counter that changes whenever a mapping of the process is removed or changed.  Memory that was
+ * valid when the counter was read stays valid while the counter does not change.
  */
 static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
 {
@@ -178,7 +178,7 @@ void rsm_explain_key(void);
 void rsm_ctlr_lock(void);
 void rsm_ctlr_unlock(void);
 
-/* The controller of a handle; NULL unless the program holds a reference. */
+/* Returns the controller of a handle; NULL unless the program holds a reference. */
 struct rsm_ctlr *rsm_ctlr_of(rsmapi_controller_handle_t handle);
 
 /* seg.c */
@@ -191,7 +191,7 @@ int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type);
 void rsm_poll_lock(void);
 void rsm_poll_unlock(void);
 
-/* An export or import of this process, or NULL. */
+/* Returns an export or import of this process, or NULL. */
 struct rsm_seg *rsm_seg_of(void *handle);
 
 /* import.c */
@@ -248,7 +248,10 @@ struct rsm_part {
 
 /* ring.c */
 
-/* The ring of an import that has no window, made at the first call; NULL if it cannot be made. */
+/*
+ * Returns the ring of an import without a window, made at the first call; NULL if it cannot be
+ * made.
+ */
 struct rsm_ring *rsm_ring_make(struct rsm_import *imp);
 
 /* Free a ring that no thread uses; @ring may be NULL. */
@@ -281,7 +284,7 @@ void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
 
 /* barrier.c */
 
-/* Free the barriers of an import that is about to go.  Under seg.lock. */
+/* Free the barriers of an import that is about to be freed.  Under seg.lock. */
 void rsm_barriers_free(struct rsm_import *imp);
 
 #endif /* LIBRSM_H */

@@ -2,9 +2,9 @@
 /*
  * The process's half of the ring of an import; letters refer to <rdma/dat_rsm.h>.
  *
- * Data goes through the data area.  Its room is given out in the order of the entries and
- * reclaimed in that order: for a put when it is done, for a get when its data has been copied.
- * Transfers are in ring_xfer.c.
+ * Data goes through the data area.  Its room is allocated in the order of the entries and reclaimed
+ * in that order: for a put when it is done, for a get when its data has been copied.  Transfers are
+ * in ring_xfer.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,10 @@
 
 #define DATA_ALIGN	64
 
-/* Sleeping costs more than a short spin, and a long spin that finds nothing more than sleeping. */
+/*
+ * A short spin costs less than to sleep and wake up.  A long spin pays only if an entry completes
+ * during it.
+ */
 #define SPIN_LONG	4000	/* looks */
 #define SPIN_SHORT	50
 #define SPIN_MISSES	4	/* long spins without success, after which spins are short */
@@ -125,7 +128,7 @@ static int slot_wait(struct ring_slot *slot, int interruptible)
 	return RSM_SUCCESS;
 }
 
-/* Entries; all under the lock. */
+/* Functions that reclaim and write entries; all under the lock. */
 
 static void ring_take_back(struct rsm_ring *r)
 {
@@ -235,7 +238,7 @@ int rsm_ring_drain(struct rsm_import *imp, int interruptible)
 	return rsm_ring_wait(imp, flush, flush, interruptible);
 }
 
-/* Making and freeing. */
+/* Functions that make and free rings. */
 
 static int ring_map(const struct rsm_import *imp, struct rsm_ring *r,
 		    const struct dat_rsm_ring *arg)

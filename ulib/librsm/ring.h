@@ -14,7 +14,7 @@
 
 /*
  * struct ring_slot - state of an entry
- * @end: end of its data, as a count of bytes given out
+ * @end: end of its data, as a count of bytes allocated
  * @busy: SLOT_BUSY: a get whose data is not copied yet; SLOT_AWAITED: a thread also sleeps on it
  */
 struct ring_slot {
@@ -32,13 +32,13 @@ struct ring_slot {
  * @shift: see @entries
  * @chunk: the data of an entry crosses no multiple of this; larger transfers are split
  * @slots: state of each entry
- * @looks: number of looks before a wait sleeps; a guess that any thread may improve
+ * @looks: number of polls before a wait sleeps; adapted by all threads without a lock
  * @misses: consecutive waits for which @looks did not suffice
  * @lock: protects the fields below
  * @tail: number of entries written
  * @shown: number of entries that are published to the driver
  * @oldest: first entry whose room in @data is not reclaimed
- * @given: number of bytes of @data given out so far
+ * @given: number of bytes of @data allocated so far
  * @taken: number of bytes of @data reclaimed so far
  * @dirty: there are puts without a FLUSH behind them
  * @flushing: the FLUSH at @flush may still be in flight
@@ -68,7 +68,7 @@ struct rsm_ring {
 	struct rsm_vouched	vouched;
 };
 
-/* The entry at @index is complete, and so are those before it. */
+/* Returns whether the entry at @index is complete, and so those before it. */
 static inline int rsm_ring_done(const struct rsm_ring *r, uint32_t index)
 {
 	const struct dat_rsm_status *status = r->status.va;
@@ -84,7 +84,7 @@ static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 	return __atomic_load_n(&status->flags, __ATOMIC_ACQUIRE) & DAT_RSM_NEED_KICK;
 }
 
-/* The data of an entry.  @at: its position, as a count of bytes allocated. */
+/* Returns the data of an entry.  @at: its position, as a count of bytes allocated. */
 static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 {
 	return (char *)r->data.va + (at & ((uint32_t)r->data.size - 1));
@@ -107,7 +107,7 @@ void rsm_ring_release(struct rsm_ring *r, uint32_t index);
 
 /* With the lock. */
 
-/* There is room for an entry with @n bytes. */
+/* Returns whether there is room for an entry with @n bytes. */
 int rsm_ring_fits(struct rsm_ring *r, uint32_t n);
 
 /* Wait for room for an entry; drops the lock meanwhile.  Returns as rsm_ring_wait(). */
@@ -123,7 +123,10 @@ uint32_t rsm_ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t off
 /* Wait for room, and write a FLUSH; its index is in @flush.  Returns as rsm_ring_wait(). */
 int rsm_ring_push_flush(const struct rsm_import *imp, int interruptible);
 
-/* Publish the entries written.  The caller then waits, or kicks if the driver needs that. */
+/*
+ * Publish the entries that were written.  The caller then waits, or kicks if the driver needs a
+ * kick.
+ */
 void rsm_ring_show(struct rsm_ring *r);
 
 #endif /* LIBRSM_RING_H */

@@ -286,7 +286,7 @@ static int get_post(struct stream *s, struct got *g)
 
 	while (s->i < s->count && g->next - g->first < GET_PIECES) {
 		piece_next(s, &p);
-		/* With pieces in flight, retire them to make room instead of waiting. */
+		/* With pieces in flight, retire these to make room instead of waiting. */
 		if (g->next == g->first)
 			ret = rsm_ring_reserve(s->imp, p.n, s->interruptible);
 		else if (g->bytes + p.n > GET_CHUNKS * r->chunk || !rsm_ring_fits(r, p.n))

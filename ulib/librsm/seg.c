@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The common part of exports and imports: their end, events and descriptors. */
+/* The common part of exports and imports: teardown, events and descriptors. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -41,7 +41,7 @@ struct rsm_seg *rsm_seg_of(void *handle)
 	return seg && !seg->ctx->foreign ? seg : NULL;
 }
 
-/* End the handle of @seg, unless its descriptor is in use.  Under its lock. */
+/* Revoke the handle of @seg, unless its descriptor is in use.  Under its lock. */
 int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
 {
 	if (seg->poll_refs)
@@ -115,7 +115,10 @@ static void poll_close(struct rsm_seg *seg)
 	int fd = seg->poll_fd;
 
 	pthread_mutex_lock(&poll_lock);
-	/* By address: if the program has closed @fd, another segment may have the same number. */
+	/*
+	 * Compare the address: if the program has closed @fd, another segment may have the same
+	 * number.
+	 */
 	for (at = poll_head(fd); *at != seg; at = &(*at)->poll_next)
 		;
 	*at = seg->poll_next;
@@ -250,7 +253,7 @@ static int take_event(struct pollfd *fd)
 		fd->revents = POLLRDNORM;
 	else if (ret == RSMERR_TIMEOUT)
 		fd->revents = 0;
-	/* After other errors, revents stays as poll() has set it: the segment has hung up. */
+	/* After other errors, revents stays as poll() has set it: the segment was freed or cut. */
 	return fd->revents != 0;
 }
 

@@ -7,8 +7,8 @@
 #include "librsm.h"
 
 /*
- * Query until the list has room for all links, as their number changes.  Returns RSM_SUCCESS or
- * RSMERR_*; the caller frees the list in either case.
+ * Query until the list has room for all links, whose number may change meanwhile.  Returns
+ * RSM_SUCCESS or RSMERR_*; the caller frees the list in either case.
  */
 static int links_get(const struct rsm_ctx *ctx, struct dat_rsm_topology *arg,
 		     struct dat_rsm_link **list)

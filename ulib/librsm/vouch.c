@@ -20,7 +20,10 @@ static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *pa
 	uint64_t from = (uintptr_t)part->data;
 
 	for (r = v->range; r < v->range + v->count; r++)
-		/* Subtract instead of adding: nothing has checked that the part does not wrap. */
+		/*
+		 * Subtract instead of adding: nothing has checked that the part does not wrap
+		 * around.
+		 */
 		if (r->from <= from && from <= r->to && part->n <= r->to - from &&
 		    r->localmem == part->localmem && r->put == put)
 			return 1;

@@ -2,10 +2,10 @@
 /*
  * Memory of the caller that the driver has found valid.
  *
- * RSMAPI wants RSMERR_BAD_ADDR if an entry of a vector names invalid memory.  A copy by the library
- * would raise a signal instead, so the driver carries out a vector the first time.  Memory that it
- * could access stays valid until the generation of the address space changes.  Until then the
- * library copies.
+ * RSMAPI requires RSMERR_BAD_ADDR if an entry of a vector names invalid memory.  A copy by the
+ * library would raise a signal instead, so the driver carries out a vector the first time.  Memory
+ * that it could access stays valid until the generation of the address space changes.  Until then
+ * the library copies.
  */
 #ifndef LIBRSM_VOUCH_H
 #define LIBRSM_VOUCH_H
@@ -42,7 +42,7 @@ struct rsm_vouched {
 	struct rsm_vouched_range	range[VOUCH_RANGES];
 };
 
-/* All @count parts are known to be valid for a put, or else for a get. */
+/* Returns whether all @count parts are known to be valid for a put, or else for a get. */
 int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
 		     uint32_t count, int put);
 
