@@ -104,7 +104,7 @@ static void first_adapter(char name[TOOL_NAME_SIZE])
 	for (i = 0; i < MAX_ADAPTERS; i++)
 		list[i] = &info[i];
 	dat_registry_list_providers(MAX_ADAPTERS, &n, list);
-	/* Without adapters, the open of this one reports what is wrong. */
+	/* Without adapters, the open of this name reports what is wrong. */
 	snprintf(name, TOOL_NAME_SIZE, "%.*s", TOOL_NAME_SIZE - 1, n ? info[0].ia_name : "rxe0");
 }
 
@@ -286,7 +286,7 @@ void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned i
 	DAT_EVENT event;
 
 	tool_start_connect(ep, host, port, pd, pd_len);
-	/* If it fails, completions of flushed receives come first. */
+	/* If the connect fails, completions of flushed receives come first. */
 	do {
 		tool_event(t, 0, 0, &event);
 	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);

@@ -43,7 +43,7 @@ extern const char *tool_prog;
 
 /* Print "prog: message" and exit with status 1. */
 void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* Print "prog: message" and exit with status 2, for wrong usage. */
+/* Print "prog: message" and exit with status 2, which is for wrong usage. */
 void tool_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Exit with the names of the code unless it is DAT_SUCCESS. */
@@ -57,10 +57,13 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 /* Open the adapter @name, or for NULL the first one. */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
-/* The open adapter of @from with a zone and an event queue of its own, for one client. */
+/*
+ * Make a tool for one client: the open adapter of @from, with a zone and an event queue of its
+ * own.
+ */
 DAT_RETURN tool_try_share(const struct tool *from, struct tool *t, DAT_COUNT qlen);
 void tool_unshare(struct tool *t);
-/* The try functions leave the decision to the caller; the others exit. */
+/* The try functions return errors; the others exit. */
 DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size,
 			  DAT_MEM_PRIV_FLAGS priv);
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);

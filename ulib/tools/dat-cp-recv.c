@@ -5,7 +5,7 @@
  * memory of its own, so a slow disk or a hostile client delays no other client.
  *
  * Clients are not trusted: names lose their directories, sizes and slots are
- * checked, and a file gets its name when its digest is right.  Until then it has none: a
+ * checked, and a file gets its name when its digest is right.  Until then the file has none: a
  * receiver that is killed leaves nothing behind.  A file system without O_TMPFILE takes a
  * temporary name instead, which SIGKILL leaves there.
  */
@@ -34,7 +34,7 @@
 #define MAX_CLIENTS	64
 #define REQUESTS	256		/* pending requests; the driver refuses more */
 #define SYNC_STEP	(8ULL << 20)	/* bytes between two waits for the disk */
-#define TEMP_PREFIX	".dat-cp."	/* no name that a client gives begins so */
+#define TEMP_PREFIX	".dat-cp."	/* no name from a client begins with this */
 
 /*
  * struct client - a connection, owned by its thread
@@ -47,7 +47,7 @@
  * @chunk: copy of a slot, which the client cannot change
  * @granted: bit per slot: the client may write it
  * @up: the connection was established
- * @over: the connection has ended, or shall end
+ * @over: the connection has ended, or is to be ended
  * @fd: file without its name yet, or -1
  * @temp: temporary name of the file, or empty; under server->lock
  * @refused: the rest of this file is ignored
@@ -119,7 +119,7 @@ static DAT_RETURN post_recv(struct client *c, uint64_t i)
 	return dat_ep_post_recv(c->ep, 1, &seg, tool_cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Returns NULL if the client does not receive answers, and no message is free. */
+/* Returns NULL if no message is free because the client does not receive answers. */
 static struct cp_msg *next_message(struct client *c)
 {
 	struct cp_msg *m = (struct cp_msg *)c->out.va + c->out_next;
@@ -137,7 +137,7 @@ static void send_message(struct client *c)
 	DAT_LMR_TRIPLET seg = tool_seg(&c->out, c->out_next * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	/* The post fails if the connection has just ended; the event of the end follows. */
+	/* The post fails if the peer has just disconnected; the event of the disconnect follows. */
 	if (dat_ep_post_send(c->ep, 1, &seg, tool_cookie(COOKIE_SEND),
 			     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
 		return;
@@ -206,7 +206,7 @@ static void close_file(struct client *c)
 	c->sha = NULL;
 }
 
-/* Send a refusal, once per file; the client then stops sending. */
+/* Send a refusal, once per file; the client then stops sending the file. */
 static void refuse(struct client *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -229,7 +229,7 @@ static void refuse(struct client *c, const char *fmt, ...)
 	send_message(c);
 }
 
-/* Strip the directories off a name.  Returns 0 if the rest is not valid for a file. */
+/* Strip the directories off a name.  Returns 0 if the rest is not a valid name of a file. */
 static int clean_name(const char *from, char to[CP_NAME_MAX + 1])
 {
 	const char *slash = strrchr(from, '/');
@@ -315,7 +315,7 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 	}
 	c->granted &= ~(1U << slot);
 	if (c->fd < 0) {
-		/* The client sent it before the refusal arrived. */
+		/* The client sent the chunk before the refusal arrived. */
 		if (!c->refused)
 			hang_up(c, "it sent data of no file");
 		return;
@@ -345,7 +345,7 @@ static int name_file(struct client *c)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", c->fd);
 		if (!linkat(AT_FDCWD, path, dir, c->name, AT_SYMLINK_FOLLOW))
 			return 0;
-		/* The name exists: only a rename replaces a file. */
+		/* The name exists, and only a rename replaces a file. */
 		if (errno != EEXIST || random_name(c))
 			return -1;
 		if (linkat(AT_FDCWD, path, dir, c->temp, AT_SYMLINK_FOLLOW)) {
@@ -359,7 +359,7 @@ static int name_file(struct client *c)
 	return 0;
 }
 
-/* Give the file its name.  0, or the errno. */
+/* Give the file its name.  Returns 0 or the errno. */
 static int keep_file(struct client *c)
 {
 	struct server *v = c->server;
@@ -639,7 +639,7 @@ static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
 		server_exit(v);
 }
 
-/* A lack of resources refuses this client only. */
+/* If resources are short, refuse this client only. */
 static void got_request(struct server *v, DAT_CR_HANDLE cr)
 {
 	struct client *c;

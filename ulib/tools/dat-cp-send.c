@@ -15,7 +15,7 @@
 #include "dat-cp.h"
 #include "text.h"
 
-/* Cookies: below RECVS, the index of a receive; else the kind of request. */
+/* Cookies: a number below RECVS is the index of a receive; others are kinds of requests. */
 #define RECVS		(CP_SLOTS + 4)
 #define SENDS		(CP_SLOTS + 4)
 #define COOKIE_SEND	0x100
@@ -27,7 +27,7 @@
  * @out: SENDS messages, used in turn
  * @in: RECVS messages
  * @peer: slots of the receiver
- * @credits: slots that may be written, @ncredits of them
+ * @credits: @ncredits slots that may be written
  * @out_next: message to use next
  * @out_busy: number of messages in flight
  */
@@ -160,8 +160,8 @@ static void read_full(struct outgoing *o, char *to, size_t len)
 }
 
 /*
- * The credit for a slot says that the receiver is done with it, and so that our write
- * has completed: the buffer of the same number is free too.
+ * The credit for a slot means that the receiver has read the slot, and so that the write to it
+ * has completed: the local buffer of the same number is free too.
  */
 static void send_chunk(struct sender *s, struct outgoing *o)
 {
@@ -230,7 +230,10 @@ static int conclude(struct sender *s, struct outgoing *o)
 	return 0;
 }
 
-/* Returns 0 if the file has arrived.  A receiver that cannot store it may say so at any time. */
+/*
+ * Returns 0 if the file has arrived.  A receiver that cannot store the file may refuse it at any
+ * time.
+ */
 static int send_file(struct sender *s, struct outgoing *o, const char *as)
 {
 	s->have_result = 0;

@@ -125,7 +125,7 @@ static void parse_one(int c, struct cp_opt *opt)
 	}
 }
 
-/* The last colon, since IPv6 addresses have some of their own. */
+/* Split at the last colon, since IPv6 addresses contain colons. */
 static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
 {
 	char *colon = strrchr(target, ':');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What dat-cp says on the wire.
+ * The protocol of dat-cp.
  *
  *   sender                                   receiver
  *   ------                                   --------
@@ -38,12 +38,13 @@ struct cp_hello {
 /*
  * struct cp_msg - a control message
  * @type: enum cp_type
- * @slot: CREDIT, CHUNK: which buffer of the receiver
- * @size: OFFER: of the file; CREDIT: of the slot; CHUNK: bytes; RESULT: 0 is good
- * @addr: CREDIT: where the slot is
- * @rkey: CREDIT: its key
+ * @slot: CREDIT, CHUNK: number of the receiver's buffer
+ * @size: bytes; OFFER: of the file; CREDIT: of the slot; CHUNK: in the slot; RESULT: 0:
+ *	success
+ * @addr: CREDIT: address of the slot
+ * @rkey: CREDIT: key of the slot
  * @digest: DONE, RESULT: SHA-256
- * @text: OFFER: name; RESULT: reason; ends with 0
+ * @text: OFFER: name; RESULT: reason; NUL-terminated
  */
 struct cp_msg {
 	uint32_t	type;
@@ -56,13 +57,16 @@ struct cp_msg {
 	char		text[CP_NAME_MAX + 1];
 };
 
-/* Not 8: at the end of a registration of 512 pages rxe of 6.1 reads beyond its table. */
+/*
+ * Not 8 slots: at the end of a registration of 512 pages rxe of Linux 6.1 reads beyond
+ * its table.
+ */
 #define CP_SLOTS	7
 #define CP_SLOT_SIZE	(256U << 10)
 #define CP_HELLO_MS	30000	/* from a client's connection to its first offer */
-#define CP_IDLE_MS	300000	/* silence of a client, which may wait for its disk */
-#define CP_SILENCE_MS	120000	/* silence of a server in the middle of a file */
-#define CP_RESULT_MS	600000	/* silence of a server that has the whole file to make durable */
+#define CP_IDLE_MS	300000	/* longest silence of a client, which may wait for its disk */
+#define CP_SILENCE_MS	120000	/* longest silence of a server in the middle of a file */
+#define CP_RESULT_MS	600000	/* longest silence of a server that makes a whole file durable */
 
 struct cp_opt {
 	const char	*device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Adapters of the driver, as it lists and describes them. */
+/* Adapters of the driver: their list, and what the driver reports of each. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ int adapter_list(struct adapter **list)
 	return n;
 }
 
-/* The driver takes "rxe0:1" for "rxe0". */
+/* The driver accepts "rxe0:1" as a name of "rxe0". */
 struct adapter *adapter_find(struct adapter *list, int n, const char *name)
 {
 	size_t len = strlen(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Attributes of an adapter and its provider: a table of what is where. */
+/* Attributes of an adapter and its provider, printed by a table of fields. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +16,10 @@ struct word {
 };
 
 /*
- * struct field - of one of the two structures
- * @name: as DAT calls it
- * @unit: what is counted
- * @words: of CHOICE and FLAGS
+ * struct field - a field of DAT_IA_ATTR or DAT_PROVIDER_ATTR
+ * @name: name in DAT
+ * @unit: unit of the value
+ * @words: names of the values, for CHOICE and FLAGS
  */
 struct field {
 	const char		*name;
@@ -154,7 +154,7 @@ static uint64_t value_of(const struct field *f, const void *attr)
 	return f->kind == COUNT ? (uint64_t)(int64_t)(int32_t)n : n;
 }
 
-/* All ones stand for what has no limit, or none that is known. */
+/* Returns 0 for a value of all ones, which stands for no limit, or for none that is known. */
 static int has_limit(const struct field *f, uint64_t value)
 {
 	return f->kind == COUNT ? (int64_t)value >= 0 : value != UINT64_MAX;
@@ -305,7 +305,7 @@ static void merging_text(const DAT_PROVIDER_ATTR *attr)
 	printf("%s\n", n ? "" : "all");
 }
 
-/* For each stream, those that it can share an EVD with. */
+/* Print, for each stream, the streams that it can share an EVD with. */
 static void merging_json(const DAT_PROVIDER_ATTR *attr)
 {
 	int i, j;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dat-info --check: one line per check, and a way out at the end of what is wrong. */
+/* dat-info --check: one line per check, with advice at the end if the result is not ok. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static const char *const status_names[] = { "ok", "warn", "fail" };
 static int findings, as_json;
 
-/* The last arrow: names of files, which may have one too, come before it. */
+/* Split at the last arrow: names of files, which may contain one too, come before it. */
 static char *split(char *text)
 {
 	char *p, *arrow = NULL;
@@ -48,7 +48,7 @@ void check_report(enum check_status status, const char *what, const char *fmt, .
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* A line is a finding, whatever is in names. */
+	/* A finding takes one line, so remove newlines, which names may contain. */
 	for (p = text; *p; p++)
 		if (*p == '\n')
 			*p = ' ';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Run in a child what may hang or crash. */
+/* Run functions that may hang or crash in a child. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 #include "common.h"
 #include "dat-info.h"
 
-#define GRACE_MS	1000	/* for a killed child to exit */
+#define GRACE_MS	1000	/* time for a killed child to exit */
 
 /*
- * Read until the child closes its end.  Returns 0, or -1 at the deadline.  Output beyond @size is
- * dropped.
+ * Read until the child closes its end of the pipe.  Returns 0, or -1 at the deadline.  Output
+ * beyond @size is dropped.
  */
 static int read_all(int fd, uint64_t deadline_ns, char *output, size_t size)
 {

@@ -21,7 +21,7 @@
 #define DEVICE		"/dev/dat"
 #define GROUP		"rdma"
 #define RULE		"90-dat.rules"
-#define MEMLOCK_LOW	(64ULL << 20)	/* bytes that are soon used up */
+#define MEMLOCK_LOW	(64ULL << 20)	/* a limit in bytes that is soon used up */
 #define CAP_IPC_LOCK	14
 #define INIT_USER_NS	"user:[4026531837]"	/* its number is fixed */
 
@@ -35,7 +35,7 @@ static int is_loaded(const char *module)
 	return !access(path, F_OK);
 }
 
-/* Whether a list of modules of this kernel has it; they are compressed or not. */
+/* Returns whether a list of modules of this kernel has the module, compressed or not. */
 static int is_listed(const char *module, const char *list)
 {
 	char path[512], line[4096], want[64];
@@ -63,7 +63,7 @@ void check_kernel(void)
 	struct utsname uts;
 
 	uname(&uts);
-	/* A release without a number may be any version: take it for a new one. */
+	/* A kernel release that is not a number may be any version: take it for a new one. */
 	if (sscanf(uts.release, "%u.%u", &major, &minor) != 2)
 		major = UINT_MAX;
 	if (major < 6 || (major == 6 && minor < 1))
@@ -135,7 +135,7 @@ static int in_list(gid_t gid, const gid_t *list, int n)
 	return 0;
 }
 
-/* Returns true if this process has the group.  The kernel checks the groups of the process. */
+/* Returns true if this process has the group @gid.  The kernel checks the groups of the process. */
 static int session_has(gid_t gid)
 {
 	gid_t list[1024];
@@ -171,7 +171,7 @@ static int has_rule(void)
 	return 0;
 }
 
-/* What makes the node what it should be. */
+/* Returns advice for restoring owner and mode of the device node. */
 static const char *node_advice(void)
 {
 	return has_rule() ? "as root: udevadm trigger " DEVICE :
@@ -183,7 +183,7 @@ static int is_for_group(const struct stat *st)
 	return st->st_gid && (st->st_mode & 0060) == 0060;
 }
 
-/* Whether others than root can use it, now and after the next boot. */
+/* Check whether users other than root can use the device node, now and after the next boot. */
 static void check_node(const struct stat *st)
 {
 	mode_t mode = st->st_mode & 07777;
@@ -275,7 +275,10 @@ int check_driver(void)
 
 /* ---- Locked memory ---- */
 
-/* The driver asks for the capability in the first user namespace. */
+/*
+ * Returns whether this process may lock all its memory.  The driver checks the capability in
+ * the first user namespace.
+ */
 static int may_lock_all(void)
 {
 	char line[128], ns[64];

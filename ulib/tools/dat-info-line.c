@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Checks of dat.conf: what was skipped, what has no effect, libraries that are missing. */
+/* Checks of dat.conf: lines that were skipped or have no effect, and libraries that are missing. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define LOAD_SECONDS	10
 
-/* In a child: the library's constructors run. */
+/* Runs in a child, because the library's constructors run. */
 static int load(const void *library)
 {
 	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -57,7 +57,7 @@ static void check_alias(const struct conf_line *l, struct adapter *list, int n)
 			     l->where, l->name, l->params);
 }
 
-/* The line before this one that a program gets instead, or NULL. */
+/* Returns the earlier line that a program gets instead of this one, or NULL. */
 static const struct conf_line *first_of(const struct conf *conf, const struct conf_line *l)
 {
 	const struct conf_line *o;

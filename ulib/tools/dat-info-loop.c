@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The proof: a connection of an adapter with itself, and one message over it. */
+/* The check of an adapter by use: a connection with itself, and one message over it. */
 #include <string.h>
 
 #include "common.h"
 #include "dat-info.h"
 
 #define LOOP_SECONDS	10
-#define LOOP_SIZE	4096	/* registered: half for each side */
-#define LOOP_MESSAGE	1000	/* bytes; fits the smallest path MTU but one */
+#define LOOP_SIZE	4096	/* bytes that are registered, half for each side */
+#define LOOP_MESSAGE	1000	/* bytes of the message; it fits all path MTUs but the smallest */
 #define CONNECT_US	(5 * 1000 * 1000)
 
 /*
- * struct loop - both sides
- * @ep: the asking one, the asked one
+ * struct loop - both sides of the connection
+ * @ep: endpoint that connects, endpoint that accepts
  */
 struct loop {
 	struct tool	tool;
@@ -88,7 +88,7 @@ static void loop_send(struct loop *l)
 		tool_die("the message arrived changed");
 }
 
-/* In a child: it exits wherever something fails, after a message. */
+/* Runs in a child: it exits with a message at the first failure. */
 static int loop(const void *name)
 {
 	struct loop l;

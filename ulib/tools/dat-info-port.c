@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Checks of RDMA devices, port by port: is it one of dat's adapters, and if not, why? */
+/* Checks of RDMA devices, port by port: whether the port is an adapter of dat, and if not, why. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -16,12 +16,12 @@
 #include "dat-info.h"
 
 #define SYS	"/sys/class/infiniband"
-#define UNKNOWN	"INTERFACE"	/* in commands, for the name of one */
+#define UNKNOWN	"INTERFACE"	/* placeholder in commands, for the name of an interface */
 
 /*
- * struct port - of an RDMA device
- * @asked: whether the driver could be, so that @adapter holds more than a name
- * @adapter: what dat has of it, a failed attempt to open it included
+ * struct port - port of an RDMA device
+ * @asked: the driver was queried, so that @adapter holds more than a name
+ * @adapter: adapter of the port, also if its open has failed
  */
 struct port {
 	char		device[64];
@@ -31,8 +31,8 @@ struct port {
 };
 
 /*
- * struct ports - all of them
- * @working: how many have all they need
+ * struct ports - all ports
+ * @working: number of ports that can be used
  */
 struct ports {
 	struct port	*port;
@@ -45,7 +45,10 @@ static int is_working(const struct port *p)
 	return p->asked && !p->adapter.err && p->adapter.active && p->adapter.addr[0];
 }
 
-/* Linux names the device; its first port goes without a number. */
+/*
+ * Look up the adapter of a port.  Linux names the device; the first port has no number
+ * in the name.
+ */
 static void ask(struct port *p, struct adapter *list, int n)
 {
 	struct adapter *a = &p->adapter, *known;
@@ -107,7 +110,7 @@ static void find_ports(struct ports *all)
 		free(d);
 }
 
-/* The network interface, for advice. */
+/* Returns the network interface of a port, for advice. */
 static const char *netdev(const struct port *p)
 {
 	static char name[64];
@@ -131,7 +134,7 @@ static const char *driver(const struct port *p)
 	return n > 0 ? basename(target) : "its driver";
 }
 
-/* What is wrong with a port is no finding while another works. */
+/* A problem of one port is reported as ok while another port works. */
 static void report(const struct ports *all, const struct port *p, const char *text,
 		   const char *advice)
 {

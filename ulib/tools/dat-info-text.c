@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Words for values. */
+/* Conversion of values to text. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "dat-info.h"
 #include "text.h"
 
-/* Names of processes and files are anybody's choice: none shall steer the terminal. */
+/* Users choose the names of processes and files, so the names must not control the terminal. */
 void text_print(FILE *to, const char *fmt, ...)
 {
 	char text[4096];

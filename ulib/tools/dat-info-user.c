@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Who has the device open, from what the driver shows in /proc/PID/fdinfo. */
+/* Processes that have the device open, from what the driver shows in /proc/PID/fdinfo. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -21,12 +21,12 @@ static const char *const types[] = {
 
 /*
  * struct user - a process, or one of its files
- * @files: open adapters
- * @objects: by type
- * @connected: endpoints
- * @bytes: registered
- * @dropped: events that found no room
- * @malformed: requests and receives that were no good
+ * @files: number of open adapters
+ * @objects: number of objects, by type
+ * @connected: number of connected endpoints
+ * @bytes: bytes of registered memory
+ * @dropped: number of events that found no room
+ * @malformed: number of malformed requests and receives
  */
 struct user {
 	uint64_t	files;
@@ -37,7 +37,7 @@ struct user {
 	uint64_t	malformed;
 };
 
-/* The number behind " key=", or 0. */
+/* Returns the number behind " key=", or 0. */
 static uint64_t number(const char *line, const char *key)
 {
 	char want[32];
@@ -64,7 +64,7 @@ static void object(struct user *u, const char *line, size_t type_len)
 	u->malformed += number(line, "sq_bad") + number(line, "rq_bad") + number(line, "bad");
 }
 
-/* Whether the line "ia:" is of the adapter; "rxe0" is shown for "rxe0:1" as well. */
+/* Returns whether the line "ia:" is of the adapter; "rxe0" is shown for "rxe0:1" as well. */
 static int is_of(const char *line, const char *device)
 {
 	char name[DAT_NAME_SIZE];
@@ -111,7 +111,7 @@ static int is_device(const char *path)
 	return !strcmp(target, "/dev/dat");
 }
 
-/* Returns 0, or -1 if we may not look. */
+/* Returns 0, or -1 if this process may not read that of @pid. */
 static int add_process(struct user *u, const char *pid, const char *device)
 {
 	char path[600];

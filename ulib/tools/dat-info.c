@@ -2,9 +2,9 @@
 /*
  * dat-info - show DAT adapters, and find out why there are none
  *
- * Adapters are listed as the driver does it; names that dat.conf adds come from its lines.
- * Only an adapter that is asked for by name is opened through libdat: this may load the
- * library of a provider.
+ * The list has the adapters of the driver, then the names that lines of dat.conf add.  Only an
+ * adapter that the command line names is opened through libdat, which may load the library of a
+ * provider.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -20,9 +20,9 @@
 #define COLUMNS	6
 
 /*
- * struct entry - a name that can be opened, or that somebody asked for
- * @adapter: behind it, or NULL if that is a provider's, or missing
- * @line: that defines it, or NULL
+ * struct entry - a name that can be opened, or that the command line has
+ * @adapter: adapter of the name; NULL if it is a provider's or missing
+ * @line: line of dat.conf that defines the name, or NULL
  */
 struct entry {
 	const char		*name;
@@ -31,9 +31,9 @@ struct entry {
 };
 
 /*
- * struct names - all of them
+ * struct names - all names
  * @list: adapters of the driver
- * @driver: their number, or a negative errno
+ * @driver: number of entries of @list, or a negative errno
  */
 struct names {
 	struct entry	*entry;
@@ -52,7 +52,7 @@ static const struct entry *find(const struct names *names, const char *name)
 	return NULL;
 }
 
-/* First the names of the driver, then those of dat.conf: the first line of each name counts. */
+/* Names of the driver come first; of lines with the same name the first one counts. */
 static void names_get(struct names *names)
 {
 	const struct conf *conf = conf_get();
@@ -150,7 +150,10 @@ static void list_text(const struct names *names, const struct conf *conf)
 	for (i = 0; names->n && i <= names->n; i++)
 		row_print(&rows[i], width);
 	free(rows);
-	/* libdat would say it, but only opening an adapter has it read the files. */
+	/*
+	 * libdat would report these lines, but it reads the files only when an adapter is
+	 * opened.
+	 */
 	for (i = 0; i < conf->nwrong; i++)
 		tool_warn("%s", conf->wrong[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The parts of dat-info, from what they read to what they print. */
+/* Declarations of the parts of dat-info, from those that read to those that print. */
 #ifndef TOOLS_DAT_INFO_H
 #define TOOLS_DAT_INFO_H
 
@@ -16,13 +16,13 @@
 
 #define INFO_ADDR_SIZE	64
 
-/* Like printf(), but a control character in the result becomes '?'. */
+/* Like printf(), but replaces control characters in the result by '?'. */
 void text_print(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "8 MiB", or NULL if the number has no shorter form. */
+/* Returns "8 MiB", for example, or NULL if the number has no shorter form. */
 const char *text_bytes(uint64_t n, char buf[32]);
-/* Without the port. */
+/* Convert an address without its port. */
 void text_address(const void *sockaddr, char buf[INFO_ADDR_SIZE]);
-/* The first line of a file, without its end; 0, or -1 and an empty string. */
+/* Read the first line of a file, without its end; returns 0, or -1 and an empty string. */
 int text_read(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- dat-info-json.c: a document, written as it goes; @key is NULL in arrays ---- */
@@ -37,11 +37,11 @@ void json_null(const char *key);
 /* ---- dat-info-adapter.c: adapters of the driver ---- */
 
 /*
- * struct adapter - one that the driver lists
- * @name: its own, not one of dat.conf
- * @active: its port is up
- * @err: errno of opening it; 0: @query is valid
- * @addr: empty if it has none that the host has
+ * struct adapter - an adapter that the driver lists
+ * @name: name in the driver, not one of dat.conf
+ * @active: the port is up
+ * @err: errno of the open; 0: @query is valid
+ * @addr: address; empty if the host has no address on the port
  */
 struct adapter {
 	char			name[DAT_NAME_SIZE];
@@ -51,12 +51,12 @@ struct adapter {
 	char			addr[INFO_ADDR_SIZE];
 };
 
-/* Their number, or a negative errno if there is no driver to ask; never freed. */
+/* Returns the number of adapters, or a negative errno if there is no driver; never freed. */
 int adapter_list(struct adapter **list);
 struct adapter *adapter_find(struct adapter *list, int n, const char *name);
-/* Open and query @a->name; fills in the rest but for @active. */
+/* Open and query @a->name; fills in all other members but @active. */
 void adapter_query(struct adapter *a);
-/* "active", "down", ... */
+/* Returns "active", "down", ... */
 const char *adapter_state(const struct adapter *a);
 void adapter_text(const struct adapter *a);
 void adapter_json(const struct adapter *a);
@@ -80,7 +80,7 @@ struct conf_line {
 };
 
 /*
- * struct conf - all files
+ * struct conf - contents of all files
  * @wrong: messages about malformed lines and unreadable files
  */
 struct conf {
@@ -96,8 +96,8 @@ void conf_line_json(const struct conf_line *line);
 /* ---- dat-info-attr.c: what dat_ia_query() returns ---- */
 
 /*
- * Open @name and print its attributes.  @line: line of dat.conf that defines @name, or NULL.
- * Returns 0, or -1 after a message.
+ * Open @name and print its attributes.  @line: line that defines the name, or NULL.  Returns 0, or
+ * -1 after a message.
  */
 int attr_show(const char *name, const struct conf_line *line, int json);
 
@@ -121,27 +121,27 @@ void check_report(enum check_status status, const char *what, const char *fmt, .
 int check_run(int json);
 
 /*
- * dat-info-host.c: the kernel, the driver, permissions, limits.  check_driver() returns
- * whether the driver can be asked.
+ * dat-info-host.c: the kernel, the driver, permissions, limits.  check_driver() returns whether the
+ * driver can be used.
  */
 void check_kernel(void);
 int check_driver(void);
 void check_memlock(void);
 
-/* dat-info-port.c: RDMA devices.  @usable: whether the driver can be asked. */
+/* dat-info-port.c: RDMA devices.  @usable: whether the driver can be used. */
 void check_ports(int usable);
 
 /* dat-info-line.c: dat.conf */
 void check_conf(int usable);
 
-/* dat-info-loop.c: a message to oneself */
+/* dat-info-loop.c: a message from the adapter to itself */
 void check_loop(const struct adapter *a);
 
 /* ---- dat-info-child.c: what may hang or crash ---- */
 
 /*
  * Run @fn in a child.  Returns its value, or -1 if the child crashes or takes longer than @seconds.
- * @output: what it wrote to stderr, in one line, or the reason of the failure.
+ * @output: text that the child wrote to stderr, in one line, or the reason of the failure.
  */
 int child_run(int (*fn)(const void *arg), const void *arg, int seconds, char *output, size_t size);
 

@@ -22,8 +22,8 @@
 #define HELLO_SRQ	0x2
 #define HELLO_FLAGS	0x3
 #define CTRL_SIZE	64		/* at the end of the buffer */
-#define GATHER_MS	5000		/* timeout for the next connection of a client */
-#define GATHER_LOOKS	50		/* checks meanwhile that the client is still there */
+#define GATHER_MS	5000		/* at the end of the buffer */
+#define GATHER_LOOKS	50		/* checks in that time for a lost client */
 
 /* Private data of a connection request; big endian. */
 struct hello {
@@ -187,7 +187,7 @@ static int hello_good(const struct perf_opt *o)
 	       o->poller <= MAX_POLLER && o->busy <= MAX_POLLER && !perf_opt_wrong(o);
 }
 
-/* Parse and check the hello of a client by the rules of the command line. */
+/* Parse the hello of a client, and check it by the rules of the command line. */
 static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *session,
 			uint32_t *index)
 {
@@ -257,7 +257,7 @@ static void exchange(struct perf *p)
 	p->next = 0;
 }
 
-/* Connect all; exits if it can't be done. */
+/* Connect all endpoints; exits on failure. */
 void perf_connect(struct perf *p)
 {
 	struct hello hello;
@@ -271,7 +271,10 @@ void perf_connect(struct perf *p)
 	exchange(p);
 }
 
-/* Take the next request of a dat-perf.  @timeout_ms: 0: no limit.  Returns 0 after the timeout. */
+/*
+ * Take the next request that comes from a dat-perf.  @timeout_ms: 0: no limit.  Returns 0 after the
+ * timeout.
+ */
 static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_request *r)
 {
 	DAT_CR_PARAM param;
@@ -305,7 +308,7 @@ static void first_request(struct perf *p, struct perf_request *r)
 		why = perf_too_much(p);
 		if (!why && !r->index)
 			return;
-		/* Further requests of a client that was given up are refused silently. */
+		/* Further requests of a client that was given up are refused without a message. */
 		if (why)
 			tool_warn("refusing a client: %s", why);
 		dat_cr_reject(r->cr);
@@ -326,7 +329,7 @@ static int lost_one(struct perf *p)
 	return 0;
 }
 
-/* A request of another client: hold one for the next run, and refuse others. */
+/* Handle a request of another client: hold one for the next run, and refuse others. */
 static void hold(struct perf *p, struct perf_request *r)
 {
 	if (p->held.cr || r->index)
@@ -370,7 +373,10 @@ static int accept_one(struct perf *p, struct perf_request *r)
 			tool_warn("a client went away: %s", tool_event_name(event.event_number));
 			return 0;
 		}
-		/* The client's first message may come first.  An error ends the connection soon. */
+		/*
+		 * The client's first message may come before the completion.  An error ends the
+		 * connection soon.
+		 */
 		if (dto->status == DAT_DTO_SUCCESS)
 			perf_count(p, &event);
 	}
@@ -378,7 +384,7 @@ static int accept_one(struct perf *p, struct perf_request *r)
 	return 1;
 }
 
-/* Wait for a client and accept all of its connections.  Returns 0 if some did not come. */
+/* Wait for a client and accept all of its connections.  Returns 0 if not all of them came. */
 int perf_accept(struct perf *p)
 {
 	struct perf_request r;
@@ -400,8 +406,8 @@ int perf_accept(struct perf *p)
 /* --- the end ------------------------------------------------------------------------ */
 
 /*
- * A server that takes part in the test sends a message when it has seen all of it, perhaps before
- * the client has.
+ * A server that takes part in the test sends a message when its part is complete, perhaps before
+ * the client's part is.
  */
 static void say_done(struct perf *p)
 {

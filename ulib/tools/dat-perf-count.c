@@ -56,7 +56,7 @@ static void child(struct perf *p)
 }
 
 struct count {
-	int		inside;		/* between the marks */
+	int		inside;		/* true between the marks */
 	int		seen_end;
 	uint64_t	syscalls;
 };

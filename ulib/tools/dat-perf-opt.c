@@ -88,7 +88,7 @@ static void parse_test(struct perf *p)
 		      find_name(optarg, perf_test_names, TEST_RECV, "--test");
 }
 
-/* Options of what is measured.  Returns 0 for other options. */
+/* Parse an option that says what is measured.  Returns 0 for other options. */
 static int parse_opt(int c, struct perf *p)
 {
 	struct perf_opt *o = &p->opt;
@@ -134,7 +134,7 @@ static int parse_opt(int c, struct perf *p)
 	return 0;
 }
 
-/* Options of how it is measured.  Returns 0 for other options. */
+/* Parse an option that says how it is measured.  Returns 0 for other options. */
 static int parse_arg(int c, struct perf_args *a)
 {
 	switch (c) {
@@ -157,7 +157,7 @@ static int parse_arg(int c, struct perf_args *a)
 	return 0;
 }
 
-/* The reason why the combination of options is invalid, or NULL. */
+/* Returns the reason why the combination of options is invalid, or NULL. */
 const char *perf_opt_wrong(const struct perf_opt *o)
 {
 	if (o->srq && o->op != OP_SEND)

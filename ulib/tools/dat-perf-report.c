@@ -23,7 +23,7 @@ static void report_lat(struct perf *p)
 {
 	struct stats s;
 
-	/* In microseconds; a ping-pong counts one way. */
+	/* The unit is microseconds; a ping-pong counts one way. */
 	stats_of(p->at, p->stamps, p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3), &s);
 	if (p->args.json) {
 		json_head(p);
@@ -35,7 +35,7 @@ static void report_lat(struct perf *p)
 	       s.p999);
 }
 
-/* Messages per tick in the best stretch of a full window or more. */
+/* Returns the messages per tick in the best stretch of a full window or more. */
 static double best_rate(const struct perf *p)
 {
 	uint32_t total = p->done[p->stamps], from = 0, to, n;
@@ -53,7 +53,7 @@ static double best_rate(const struct perf *p)
 	return best;
 }
 
-/* MB are 2^20 bytes, as perftest has it. */
+/* MB are 2^20 bytes, as in perftest. */
 static void report_bw(struct perf *p)
 {
 	double mb = (double)p->opt.size / 1048576.0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loops that are measured.  They do per message what a program would, and nothing else: post
- * while the windows allow, reap completions until there are none, and read the clock once for all
- * of those.
+ * The loops that are measured.  For each message they do what a program would do, and nothing
+ * else: post while the windows allow, reap completions until there are none, and read the clock
+ * once for all of these completions.
  */
 #include "dat-perf.h"
 #include "dat-perf-clock.h"
@@ -33,7 +33,7 @@ void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 		perf_check(p, rc, "cannot post a receive");
 }
 
-/* The connection whose turn it is. */
+/* Returns the connection whose turn it is. */
 static struct perf_conn *turn(struct perf *p)
 {
 	return &p->conn[p->next];
@@ -143,7 +143,7 @@ static void await_byte(struct perf *p, uint8_t value)
 	uint32_t looks;
 
 	for (looks = 1; *last != value; looks++) {
-		/* A write makes no event.  Look at the queue now and then: the peer may die. */
+		/* A write causes no event.  Poll the queue now and then: the peer may have died. */
 		if (looks % LOOKS == 0 &&
 		    dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 			perf_count(p, &event);
@@ -237,7 +237,7 @@ static void run_bw(struct perf *p)
 		posted = post_batch(p, posted);
 		sent = p->sent;
 		reap_batch(p);
-		/* Nothing was sent: the event was the server's message that it is done. */
+		/* No send completed: the event was the server's message that it is done. */
 		if (p->sent == sent)
 			continue;
 		p->stamps++;
@@ -301,7 +301,7 @@ static void feed(struct perf *p)
 
 /* --- roles --------------------------------------------------------------------------- */
 
-/* The server takes part in the test, and does not only provide memory. */
+/* Returns whether the server takes part in the test, rather than only provide memory. */
 int perf_server_is_busy(const struct perf_opt *o)
 {
 	return o->op == OP_SEND || (o->op == OP_WRITE && o->test == TEST_LAT);
@@ -325,7 +325,7 @@ static void busy_poll(struct perf *p, uint32_t usec)
 		   "cannot poll the device: leave out --busy-poll");
 }
 
-/* Run the part of this side in the test. */
+/* Run this side's part of the test. */
 void perf_run(struct perf *p)
 {
 	uint64_t ns, ticks;

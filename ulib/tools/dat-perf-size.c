@@ -4,7 +4,7 @@
 
 #include "dat-perf.h"
 
-/* The messages of the test arrive at receives of this side. */
+/* Returns whether messages of the test arrive at receives of this side. */
 static int receives(const struct perf *p)
 {
 	if (p->opt.op != OP_SEND)
@@ -12,7 +12,7 @@ static int receives(const struct perf *p)
 	return p->opt.test == TEST_LAT || p->client == (p->opt.test == TEST_RECV);
 }
 
-/* Number of receives that a connection needs. */
+/* Returns the number of receives that a connection needs. */
 static uint32_t wanted_recvs(const struct perf *p)
 {
 	if (!receives(p))
@@ -20,7 +20,7 @@ static uint32_t wanted_recvs(const struct perf *p)
 	return p->opt.test == TEST_LAT ? PERF_LAT_RECVS : 4 * p->opt.window;
 }
 
-/* Completions of requests that may wait in the EVD at a time. */
+/* Returns the number of completions of requests that may wait in the EVD at a time. */
 static uint32_t request_events(const struct perf *p)
 {
 	const struct perf_opt *o = &p->opt;
@@ -31,13 +31,15 @@ static uint32_t request_events(const struct perf *p)
 	return o->eps * ((o->window + o->cq_mod - 1) / o->cq_mod + (o->cq_mod > 1));
 }
 
-/* Entries of the EVD that the end of a run needs besides those of all receives. */
+/*
+ * Returns the number of entries of the EVD that the end of a run needs besides those of receives.
+ */
 static uint32_t end_events(const struct perf *p)
 {
 	return perf_conns(&p->opt) + 16;
 }
 
-/* Number of receives of each connection, or of the SRQ; 0: there is no room for any. */
+/* Returns the number of receives of each connection, or of the SRQ; 0: there is no room for any. */
 uint32_t perf_recvs(const struct perf *p)
 {
 	uint32_t max_evd = (uint32_t)p->tool.attr.max_evd_qlen, room, n;
@@ -54,13 +56,13 @@ uint32_t perf_recvs(const struct perf *p)
 	return perf_at_most(n, srq ? room : room / p->opt.eps);
 }
 
-/* Includes the server's last message and disconnects, which the client may not have taken yet. */
+/* Includes the server's last message, and disconnects that the client may not have taken yet. */
 uint32_t perf_evd_entries(const struct perf *p)
 {
 	return request_events(p) + end_events(p) + p->recvs * (p->srq ? 1 : p->opt.eps);
 }
 
-/* The reason why the adapter cannot do the run, and what to do about it; or NULL. */
+/* Returns the reason why the adapter cannot do the run, and what to do about it; or NULL. */
 const char *perf_too_much(const struct perf *p)
 {
 	static char text[256];

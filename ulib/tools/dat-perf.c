@@ -2,8 +2,9 @@
 /*
  * dat-perf - latency and bandwidth of DAT between two hosts
  *
- * The client chooses the test and tells the server in its private data.  Messages and
- * RDMA go between two buffers whose addresses the sides exchange in a first message.
+ * The client chooses the test and describes it to the server in its private data.
+ * Messages and RDMA go between two buffers whose addresses the sides exchange in a
+ * first message.
  */
 #include <stdio.h>
 

@@ -32,10 +32,10 @@ extern const char *const perf_op_names[];
 extern const char *const perf_test_names[];
 
 /*
- * struct perf_opt - what is measured
+ * struct perf_opt - options that say what is measured
  * @op, @test: enum perf_op, enum perf_test
  * @size: bytes of a message
- * @iters: messages
+ * @iters: number of messages
  * @window: requests in flight on each connection
  * @cq_mod: one request in @cq_mod is signalled
  * @eps: number of connections that are used
@@ -60,7 +60,7 @@ struct perf_opt {
 	uint32_t	busy;
 };
 
-/* Options that do not concern what is measured. */
+/* Options that say how it is measured and reported. */
 struct perf_args {
 	const char	*device;
 	const char	*host;
@@ -108,8 +108,8 @@ struct perf_request {
 
 /*
  * struct perf - a run
- * @opt: from the command line, or from the client
- * @args: from the command line
+ * @opt: options from the command line, or from the client
+ * @args: options from the command line
  * @client: this side is the client
  * @tool: adapter
  * @cr_evd: EVD of connection requests, at the server

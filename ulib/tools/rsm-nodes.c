@@ -26,7 +26,7 @@
 #define KEY_DIR		"/etc/rsm"
 #define KEY_FILE	KEY_DIR "/cluster.key"
 #define KEY_NAME	"rsm:cluster"
-#define KEY_BYTES	32	/* of a key that is made, and the least that the driver takes */
+#define KEY_BYTES	32	/* bytes of a new key, and the minimum that the driver accepts */
 #define KEY_BYTES_MAX	128
 #define BLANKS		" \t\r\n"
 #define WORDS		4
@@ -81,7 +81,7 @@ static int number(const char *word, unsigned long max, uint32_t *out)
 	return 0;
 }
 
-/* Link-local addresses have an interface behind a %. */
+/* A link-local address is followed by % and an interface. */
 static int address6(const char *word, struct dat_rsm_node *e)
 {
 	struct addrinfo hints = {
@@ -298,7 +298,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* Sync and close the file; it is closed in any case. */
+/* Sync and close the file, which is closed in any case. */
 static int key_write(int fd, const char *text)
 {
 	int ret = write_all(fd, text, strlen(text)) || fchmod(fd, 0600) || fsync(fd);
@@ -323,7 +323,7 @@ static void keygen(const char *name, int force)
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		die("%s: %s", name, strerror(errno));
-	/* Unlike rename(), link() replaces nothing. */
+	/* Unlike rename(), link() never replaces a file. */
 	err = key_write(fd, text) || (force ? rename(tmp, name) : link(tmp, name)) ? errno : 0;
 	explicit_bzero(text, sizeof(text));
 	if (err || !force)
@@ -392,7 +392,7 @@ static size_t key_read(const char *name, unsigned char *key)
 	return len / 2;
 }
 
-/* The driver takes a reference; the keyring that the key is in ends with this process. */
+/* The driver takes a reference, since the keyring with the key ends with this process. */
 static void key_set(int32_t serial)
 {
 	struct dat_rsm_nodes arg = {

@@ -120,7 +120,7 @@ static const struct option long_options[] = {
 	{ NULL,		0,			NULL, 0 },
 };
 
-/* Returns 0 for other options. */
+/* Parse a number.  Returns 0 for other options. */
 static int parse_number(int c, struct perf_opt *o)
 {
 	if (c == 's')

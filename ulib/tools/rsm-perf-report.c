@@ -33,7 +33,10 @@ static void report_lat(struct perf *p)
 	       s.stdev, s.p99, s.p999);
 }
 
-/* Includes the barrier at the end of explicit calls.  0: no time has passed by the clock. */
+/*
+ * The time includes the barrier at the end of explicit calls.  0: no time has passed by the
+ * clock.
+ */
 static void report_bw(const struct perf *p)
 {
 	double seconds = (double)(p->end_ns - p->start_ns) * 1e-9;

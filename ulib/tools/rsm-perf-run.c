@@ -118,7 +118,7 @@ static void run(struct perf *p, unsigned long n)
 		perf_check(rsm_memseg_import_close_barrier(&p->barrier), "close_barrier");
 }
 
-/* A tenth of the calls first, not measured: they map the segment and fault pages in. */
+/* First make a tenth of the calls without measuring: they map the segment and fault pages in. */
 void perf_run(struct perf *p)
 {
 	uint64_t start;

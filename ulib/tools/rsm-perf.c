@@ -16,7 +16,7 @@
 #include "rsm-perf.h"
 #include "text.h"
 
-/* Advice for errors whose cause this tool knows. */
+/* Returns advice for errors whose cause this tool knows. */
 static const char *advice(int ret)
 {
 	switch (ret) {

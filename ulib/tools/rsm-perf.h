@@ -31,7 +31,7 @@ extern const char *const perf_test_names[];
  * @entries: number of entries of a vector; 1 for other calls
  * @gap: bytes between entries in the segment
  * @iters: number of calls
- * @explicit: the mode; one barrier around all of the calls
+ * @explicit: explicit mode, with one barrier around all calls
  * @handle: vectors use a local memory handle
  * @write_only: the import may not read
  * @all: sizes from 1 to MAX_ALL in powers of two

@@ -9,7 +9,10 @@
 
 #include "text.h"
 
-/* The character at @s, and its bytes in @len: 0 if it is cut off, overlong or out of range. */
+/*
+ * Decode the character at @s.  @len: its number of bytes; 0 if it is cut off, overlong or out
+ * of range.
+ */
 static uint32_t utf8(const unsigned char *s, size_t *len)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -39,7 +42,7 @@ size_t text_utf8_len(const unsigned char *s)
 	return len;
 }
 
-/* Control characters, and the line separators and directional marks of Unicode. */
+/* Returns true for control characters, and for line separators and directional marks of Unicode. */
 static int steers(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||

@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at @s, or 0 if there is no valid one. */
+/* Returns the number of bytes of the UTF-8 character at @s, or 0 if there is no valid one. */
 size_t text_utf8_len(const unsigned char *s);
 
 /*
- * Replace, in place, each byte that could steer a terminal by '_': control characters of C0
- * and C1, marks that reorder a line, and bytes that are not UTF-8.  Newlines stay if
- * @newlines says so.
+ * Replace, in place, each byte that could control a terminal by '_': control characters of
+ * C0 and C1, marks that reorder a line, and bytes that are not UTF-8.  Newlines stay if
+ * @newlines is true.
  */
 void text_clean(char *s, int newlines);
 
