@@ -76,7 +76,7 @@ static void poller_end(struct t_file *f)
 	f->poller_of = 0;
 }
 
-/* Remaining mappings keep the file, and with it the adapter, open after this. */
+/* Mappings that remain keep the file, and with it the adapter, open after this. */
 void t_close(struct t_file *f)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };

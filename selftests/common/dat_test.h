@@ -20,7 +20,7 @@
 #define T_QUIET_MS	300	/* wait that shows that no event comes */
 #define T_QUEUE		16	/* default length of queues */
 
-/* What the header has; a kernel may know more. */
+/* The number that the header has; a kernel may know more. */
 #define T_NR_LAST	(DAT_NR_EVD_POLL + 1)
 #define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
 #define T_OP_LAST	(DAT_OP_RMR_BIND + 1)
@@ -96,7 +96,7 @@ struct t_pair {
 	struct t_lmr		mem;
 };
 
-/* Another connection on the file of a pair. */
+/* A further connection on the file of a pair. */
 struct t_link {
 	struct t_evd		evd[2];
 	struct t_ep		ep[2];

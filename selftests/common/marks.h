@@ -19,7 +19,7 @@ static inline void mark(long which)
 	syscall(SYS_getpriority, which, 0);
 }
 
-/* Number and arguments of a system call in struct user_regs_struct. */
+/* The number and the arguments of a system call in struct user_regs_struct. */
 #ifdef __x86_64__
 #define CALL_NR		orig_rax
 #define CALL_ARG1	rdi

@@ -217,7 +217,7 @@ static void hear(struct roce *r, const struct mad *mad)
 	if (attr == CM_REP) {
 		r->conn[i].answered = 1;
 		r->conn[i].qpn = get32(mad->data + 12) >> 8;
-		/* Each side sends the PSN at which the other starts. */
+		/* Each side sends the PSN at which the other side starts. */
 		r->conn[i].psn = get32(mad->data + 20) >> 8;
 		r->answers.replies++;
 		if (r->talks)

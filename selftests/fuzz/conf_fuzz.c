@@ -25,7 +25,7 @@ static void must(const char *what, int line)
 	abort();
 }
 
-/* Replaces the function of the library: messages are formatted and counted. */
+/* Replaces du_log() of the library: messages are formatted and counted. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	char text[512];
@@ -38,7 +38,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	messages++;
 }
 
-/* Room for all characters escaped, twice the line, and for the fields that are not. */
+/* Room for the line with all characters escaped, and for the fields that are not. */
 static char text[2 * CONF_LINE_MAX + 128];
 
 static char *put_quoted(char *to, const char *s)

@@ -208,7 +208,7 @@ static int read_limits(struct datblk *dev)
 	kfree(attr);
 	if (rc != DAT_SUCCESS)
 		return datblk_errno(rc);
-	/* reads: the server fetches the data of writes by RDMA read. */
+	/* The server fetches the data of writes by RDMA read, so reads are required. */
 	return dev->depth && dev->reads ? limit_bytes(dev) : -EOPNOTSUPP;
 }
 

@@ -85,7 +85,9 @@ int datblk_disk_add(struct datblk *dev)
 	return err;
 }
 
-/* No last user frees @dev if the disk was never added; the tags are freed last. */
+/*
+ * If the disk was never added, no last user frees @dev, so free it here; the tags are freed last.
+ */
 static void disk_undo(struct datblk *dev)
 {
 	if (dev->disk)

@@ -271,7 +271,7 @@ static void got_completion(struct datblk *dev, u64 cookie)
 {
 	struct datblk_io *io = io_of(dev, cookie & ~COOKIE_KIND);
 
-	/* The connection was lost meanwhile. */
+	/* The connection was lost meanwhile, so there is no request to settle. */
 	if (!io)
 		return;
 	if (cookie & COOKIE_SEND)

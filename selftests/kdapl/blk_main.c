@@ -126,7 +126,7 @@ static struct datblk *find_device(const char *name)
 	return NULL;
 }
 
-/* An open that races with this gets errors, like one of any unplugged device. */
+/* An open that races with the removal gets errors, like an open of any unplugged device. */
 static int remove_named(const char *name, bool force)
 {
 	struct datblk *dev = find_device(name);

@@ -145,7 +145,7 @@ static int __init kperf_init(void)
 
 static void __exit kperf_exit(void)
 {
-	/* Waits for readers and writers of the file. */
+	/* The removal waits for readers and writers of the file. */
 	debugfs_remove(dir);
 }
 

@@ -230,7 +230,7 @@ static long flush_tasklets_here(void *unused)
 
 	tasklet_setup(&t, nothing);
 	tasklet_schedule(&t);
-	/* Waits until it has run, after those that were queued before. */
+	/* tasklet_kill() waits until it has run, after those that were queued before. */
 	tasklet_kill(&t);
 	return 0;
 }
@@ -440,7 +440,7 @@ static void verbs_close(struct kperf_run *run)
 {
 	struct verbs_pair *p = run->priv;
 
-	/* No request comes after this. */
+	/* No request comes after the listener is destroyed. */
 	if (p->listener)
 		rdma_destroy_id(p->listener);
 	if (p->client.id && p->client.id->qp)

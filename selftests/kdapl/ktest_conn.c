@@ -359,8 +359,8 @@ static void untold(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_psp_create(t->ia, QUAL, evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	KT_OK(t, start(p, p->a, ""));
 	/*
-	 * Give the request time to arrive.  Only its event would show that, and the event has to
-	 * stay in the queue.
+	 * Give the request time to arrive.  Only its event would show the arrival, and the event
+	 * has to stay in the queue.
 	 */
 	msleep(500);
 	KT_OK(t, dat_psp_free(psp));
@@ -783,7 +783,7 @@ static void batches_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN m
 	DAT_EVENT next;
 
 	batches_add(b, event, true);
-	/* Give the other thread time. */
+	/* Give the other thread time to run. */
 	if (!b->alone)
 		udelay(9);
 	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS) {
@@ -976,7 +976,7 @@ static void only_the_message_that_asks_starts_upcalls(struct ktest *t)
 	unconnected(t, solicited);
 }
 
-/* Wait for the next event of the adapter; false on timeout. */
+/* Wait for the next event of the adapter; return false on timeout. */
 static bool async_comes(struct ktest *t, DAT_EVENT *event)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -1170,7 +1170,7 @@ static void freed_endpoints_are_not_disconnected(struct ktest *t)
 	unconnected(t, disconnect_beside_free);
 }
 
-/* The memory of the boxes must stay valid until the close, so it is leaked to the next test. */
+/* The memory of the boxes must stay valid until the close, so it is not freed. */
 static void close_ends_everything(struct ktest *t)
 {
 	struct pair *p = pair_make(t);

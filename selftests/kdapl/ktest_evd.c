@@ -417,7 +417,7 @@ static void teardown_is_not_put_off_by_modifications(struct ktest *t)
 	kfree(s);
 }
 
-/* More EVDs than the cache of handles has places. */
+/* More EVDs than the cache of handles has slots. */
 #define CROWD	1100
 
 /* A handle that was displaced from the cache is found by the full lookup. */
@@ -444,7 +444,7 @@ static void crowd(struct ktest *t, DAT_EVD_HANDLE *evds)
 		KT_OK(t, dat_evd_kcreate(t->ia, 1, DAT_UPCALL_DISABLE, NULL,
 					 DAT_EVD_SOFTWARE_FLAG, &evds[i]));
 	post_to_all(t, evds);
-	/* After the younger ones are freed, their cache places are empty. */
+	/* After the younger EVDs are freed, their cache slots are empty. */
 	for (i = CROWD / 2; i < CROWD; i++) {
 		KT_OK(t, dat_evd_free(evds[i]));
 		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_INVALID_HANDLE);

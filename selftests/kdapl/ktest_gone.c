@@ -93,7 +93,7 @@ static void frees_need_no_device(struct ktest *t)
 
 	KT_TRUE(t, g);
 	check(t, g);
-	/* Upcalls write into the memory: end them first. */
+	/* Upcalls write into the memory: free their EVDs first. */
 	if (t->ia != DAT_HANDLE_NULL)
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 	t->ia = DAT_HANDLE_NULL;

@@ -293,7 +293,7 @@ static DAT_RETURN busy_start(struct busy *b, DAT_IA_HANDLE ia, DAT_EVD_HANDLE as
 	return rc;
 }
 
-/* Operations in flight stay in flight. */
+/* Operations in flight are not completed here. */
 static void busy_end(struct busy *b)
 {
 	cancel_delayed_work_sync(&b->work);
@@ -351,7 +351,10 @@ static void until_gone(struct ktest *t)
 	KT_TRUE(t, reaches(&busy.gone, 1));
 }
 
-/* Every operation has completed, every connection has ended, and all can be freed. */
+/*
+ * Expect that every operation has completed, every connection has ended, and all objects can be
+ * freed.
+ */
 static void frees_after_traffic(struct ktest *t, struct busy *b)
 {
 	unsigned int i;
@@ -359,7 +362,7 @@ static void frees_after_traffic(struct ktest *t, struct busy *b)
 	KT_TRUE(t, reaches(&b->down, ENDS));
 	busy_end(b);
 	KT_TRUE(t, reaches(&b->completed, atomic_read(&b->posted)));
-	/* Posting is over. */
+	/* No more operations are posted. */
 	KT_EQ(t, atomic_read(&b->completed), atomic_read(&b->posted));
 	KT_EQ(t, atomic_read(&b->down), ENDS);
 	for (i = 0; i < ENDS; i++) {
@@ -385,7 +388,7 @@ void ktest_goes_under_traffic(struct ktest *t)
 	if (!t->failed)
 		frees_after_traffic(t, &busy);
 	busy_end(&busy);
-	/* Close now: if this runs in the module's init, the module may disappear next. */
+	/* Close now: when this runs in the module's init, the module may be unloaded next. */
 	if (t->ia != DAT_HANDLE_NULL)
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 	t->ia = DAT_HANDLE_NULL;

@@ -224,7 +224,7 @@ static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r)
 		ktest_fail(t, __FILE__, __LINE__, "rig", 0, 1);
 	else
 		fn(t, r);
-	/* Free everything that reaches the memory before the memory. */
+	/* Free all objects that can access the memory before the memory. */
 	if (r) {
 		dat_ep_free(r->a);
 		dat_ep_free(r->b);
@@ -944,7 +944,7 @@ static void bad_fmr(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 #undef FMR
 	KT_TYPE(t, dat_lmr_invalidate(lmr, r->b, cookie(1), 0), DAT_INVALID_STATE);
 	KT_TYPE(t, dat_lmr_invalidate(r->box.lmr, r->b, cookie(1), 0), DAT_INVALID_HANDLE);
-	/* None of the failures has left a trace. */
+	/* The failures have not changed the LMR. */
 	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 4, ALL, DAT_VA_TYPE_VA, r->b,
 			     cookie(2), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 2), DAT_DTO_SUCCESS);
@@ -998,7 +998,9 @@ static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 	KT_EQ(t, status_of(r, 4), DAT_DTO_ERR_FLUSHED);
 	KT_TRUE(t, !dat_ep_reset(r->a) && !dat_ep_reset(r->b) && rig_connect(t, r));
 	traffic(t, r, &m);
-	/* The same as a race: in each case the LMR can be freed in the end. */
+	/*
+	 * An invalidation races with the disconnect: in each case the LMR can be freed in the end.
+	 */
 	KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(5), 0));
 	KT_OK(t, dat_ep_disconnect(r->b, DAT_CLOSE_ABRUPT_FLAG));
 	KT_TRUE(t, next(r->conn, &event) && next(r->conn, &event));
@@ -1115,7 +1117,7 @@ static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HA
 	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, cookie(6), 0));
 	KT_EQ(t, successes(r, 4), 4);
 	traffic(t, r, &m);
-	/* Now the bind has completed, and any queue of the zone may invalidate. */
+	/* The bind has completed by now, so any queue of the zone may invalidate. */
 	KT_OK(t, dat_lmr_invalidate(lmr[1], r->a, cookie(7), 0));
 	KT_EQ(t, status_of(r, 7), DAT_DTO_SUCCESS);
 	KT_EQ(t, reads(r, m.addr, 8, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);

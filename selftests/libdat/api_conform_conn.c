@@ -266,7 +266,7 @@ TEST_F_TIMEOUT(conn, a_suppressed_request_that_fails_says_so, 60)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, c_state(p->ep[1]));
 }
 
-/* Flushed receives do not make an error of a disconnect. */
+/* A disconnect that flushes receives is reported as DISCONNECTED, not as an error. */
 /* Covers: SH 63 */
 TEST_F_TIMEOUT(conn, the_peers_abrupt_close_is_one_DISCONNECTED, 60)
 {

@@ -186,7 +186,7 @@ TEST_F(data, one_evd_has_one_kind_of_notification)
 
 /* --- suppressed and dropped --------- */
 
-/* Many times the queue length: entries are released without a completion event. */
+/* Post many times the queue length: a suppressed request releases its entry without an event. */
 /* Covers: SH 16, 45 */
 TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 {
@@ -412,7 +412,7 @@ TEST_F_TIMEOUT(data, segments_are_the_consumers_again_after_the_post, 60)
 	EXPECT_EQ(0, memcmp("contents", p->mem.va + 4096, 8));
 }
 
-/* Room is made by the completion, not only by dequeueing its event. */
+/* A completion makes room for another request before its event is dequeued. */
 /* Covers: SH 45, 71 */
 TEST_F_TIMEOUT(data, a_completion_makes_room, 60)
 {
@@ -531,7 +531,7 @@ TEST_F(data, an_rmr_context_needs_a_remote_privilege)
 	EXPECT_NE(0, m.rmr);
 }
 
-/* The library adds the rights that the device needs besides. */
+/* The library adds the access rights that the device needs besides those that were asked for. */
 /* Covers: SH 39 */
 TEST_F_TIMEOUT(data, remote_write_alone_is_enough_to_be_written_to, 60)
 {

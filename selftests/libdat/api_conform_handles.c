@@ -142,7 +142,7 @@ TEST_F(handles, not_aligned)
 		expect_refused(_metadata, &self->p, (char *)self->p.ep[0] + i);
 }
 
-/* An address inside an object. */
+/* An address inside an object is no handle. */
 TEST_F(handles, inside_of_one)
 {
 	expect_refused(_metadata, &self->p, (char *)self->p.ep[0] + 8);
@@ -176,7 +176,7 @@ TEST_F(handles, of_a_type_that_nothing_takes)
 	expect_refused(_metadata, &self->p, self->p.psp);
 }
 
-/* One object of each type, freed before the calls. */
+/* A handle is invalid once its object is freed; one object of each type. */
 TEST_F(handles, freed)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };

@@ -354,7 +354,7 @@ TEST_F_TIMEOUT(life, a_graceful_close_of_what_is_used_changes_nothing, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 }
 
-/* Each type of object alone, except for the async EVD of the open. */
+/* One object of any type, except the async EVD of the open, makes a graceful close fail. */
 /* Covers: dat_ia_close INVALID_STATE|IA_IN_USE; dat_ia_close; SH 65 */
 TEST(a_graceful_close_waits_for_each_kind_of_object)
 {
@@ -376,7 +376,7 @@ TEST(a_graceful_close_waits_for_each_kind_of_object)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* With a connection, a listener, and an unanswered request. */
+/* The IA has a connection, a listener, and an unanswered request. */
 /* Covers: dat_ia_close; SH 63, 65 */
 TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 {
@@ -386,7 +386,7 @@ TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 	int i, n = kinds_of(self, k);
 	DAT_CR_HANDLE cr;
 
-	/* Another IA on the same host. */
+	/* The peer is another IA on the same host. */
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(p->psp));
 	ASSERT_EQ(DAT_SUCCESS, a_open(&peer));
 	ASSERT_EQ(DAT_SUCCESS, c_ask(p, p->ep[1]));
@@ -399,7 +399,7 @@ TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 	usleep(A_QUIET_US);
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
 	for (i = 0; i < n; i++)
-		if (k[i].type != DAT_HANDLE_TYPE_PSP) /* its place may be reused */
+		if (k[i].type != DAT_HANDLE_TYPE_PSP) /* its handle may be reused */
 			EXPECT_EQ(IH1, dat_get_handle_type(k[i].handle, &type));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(peer.evd[0]));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, c_next(peer.evd[1]));

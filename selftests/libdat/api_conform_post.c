@@ -345,7 +345,7 @@ TEST_F_TIMEOUT(post, a_full_queue_of_requests, 60)
 	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP), rdma(p, 1, 1, &seg));
 }
 
-/* A refused post has queued nothing, and the connection stays. */
+/* A refused post queues nothing and leaves the connection up. */
 /* Covers: SH 37 */
 TEST_F_TIMEOUT(post, a_refused_post_leaves_no_trace, 60)
 {

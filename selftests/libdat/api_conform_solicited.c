@@ -121,7 +121,10 @@ static int waiter_start(struct waiter *w, pthread_t *thread)
 	return 1;
 }
 
-/* If another message had woken the waiter, fewer events would be left. */
+/*
+ * Only the solicited message wakes the waiter: had another one woken it, fewer events would be
+ * left.
+ */
 /* Covers: dat_evd_wait; SH 18 */
 TEST_F_TIMEOUT(solicited, a_waiter_is_woken_by_the_one_message_that_asks, 60)
 {
@@ -304,7 +307,9 @@ TEST_F_TIMEOUT(solicited, endpoints_that_share_an_evd_ask_for_themselves, 60)
 	EXPECT_EQ(other.in, event.event_data.dto_completion_event_data.ep_handle);
 }
 
-/* Requests of the same endpoint notify, which lets later ones reach the device. */
+/*
+ * Requests of an endpoint with SOLICITED_WAIT notify, which lets later requests reach the device.
+ */
 /* Covers: dat_ep_post_send; SH 18 */
 TEST_F_TIMEOUT(solicited, requests_of_such_an_endpoint_complete_as_ever, 60)
 {
@@ -346,7 +351,7 @@ static DAT_RETURN shared(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l, i
 	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
 }
 
-/* More silent messages than the device holds receives, and then the solicited one. */
+/* Send more silent messages than the device holds receives, and then the solicited one. */
 /* Covers: dat_srq_post_recv; SH 18, 51 */
 TEST_F_TIMEOUT(solicited, buffers_of_an_srq_go_round_though_nobody_looks, 60)
 {

@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(connect, a_connected_endpoint_tells_the_depths_of_reads_that_hold
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep[1], DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(2, param.ep_attr.max_rdma_read_in);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_out);
-	/* A later connection may use everything that was asked for. */
+	/* A later connection may use all the credits that were asked for. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(ep[1]));
@@ -324,7 +324,7 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
 }
 
-/* Every byte arrives; the transport may add padding. */
+/* Private data of any length arrive complete; the transport may add padding. */
 /* Covers: dat_ep_connect; dat_cr_accept; dat_ep_reset; SH 10, 56 */
 TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 {
@@ -406,7 +406,7 @@ TEST_F_TIMEOUT(connect, accept_wants_an_ep_that_is_free, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
 }
 
-/* Earlier requests stay valid; later ones find no listener. */
+/* Requests from before the free of the listener stay valid; later ones find no listener. */
 /* Covers: dat_psp_free; dat_psp_create; SH 58, 62 */
 TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
 {

@@ -26,7 +26,7 @@ FIXTURE_TEARDOWN(errors)
 #define IH(kind)	RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind)
 #define IP(n)		RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 
-/* Make every call with @h in the place of each of its handles. */
+/* Make every call with @h as each of its handles in turn. */
 /*
  * Covers: dat_ia_query dat_ia_close dat_pz_create dat_evd_create dat_ep_create dat_srq_create
  * dat_psp_create dat_lmr_create INVALID_HANDLE|IA; dat_pz_free dat_pz_query dat_ep_create

@@ -41,7 +41,7 @@ static DAT_RETURN post(struct a_pair *p, int side, int recv, int n)
 	return rc;
 }
 
-/* Take completions up to the event that ends the connection; return its number. */
+/* Take completions up to the event that reports the end of the connection; return its number. */
 static int end_of(FIXTURE_DATA(flush) *self, int side)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -77,7 +77,7 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 	for (i = 0; i < receives; i++)
 		EXPECT_EQ(1, self->seen[RECV + i]) TH_LOG("receive %d", i);
 	EXPECT_EQ(requests + receives, self->success + self->flushed + self->other);
-	/* Nothing follows it. */
+	/* No event follows that of the end. */
 	for (side = 0; side < 2; side++)
 		EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->p.evd[side], &event)));
 }
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(flush, at_the_side_that_is_disconnected, 60)
 	expect_each_once(_metadata, self, 0, QUEUE);
 }
 
-/* How many of them succeed before the disconnect is not defined. */
+/* It is not defined how many requests succeed before the disconnect. */
 /* Covers: SH 3, 5 */
 TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 {
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 	expect_each_once(_metadata, self, 4, 0);
 }
 
-/* Receives of an attempt that fails are flushed. */
+/* Receives that were posted before a failed connection attempt are flushed. */
 /* Covers: dat_ep_post_recv; SH 1, 5, 54 */
 TEST_F_TIMEOUT(flush, receives_of_a_rejected_ep, 60)
 {

@@ -375,7 +375,7 @@ static DAT_RETURN do_post(void)
 	DAT_EP_HANDLE ep = of(DAT_HANDLE_TYPE_EP);
 	int n = below(10) ? (int)below(4) : number();
 
-	/* segments() has no more. */
+	/* segments() provides no more. */
 	n = n > 64 ? 64 : n;
 	switch (below(4)) {
 	case 0:

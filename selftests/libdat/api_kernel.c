@@ -452,7 +452,7 @@ TEST_F_TIMEOUT(kernel, its_module_goes_while_it_is_connected, 120)
 	ASSERT_EQ(0, module_load());
 }
 
-/* A process whose memory the module writes to until it is killed. */
+/* A process that the module writes to until the process is killed. */
 static void victim(int ready, int kernel_connects_to_it)
 {
 	struct link first = {}, link;
@@ -806,7 +806,10 @@ static int solicited_link(struct a_pair *p, struct link *l, struct link *sends)
 	       !dat_ep_create(p->ia, p->pz, l->evd, sends->evd, sends->evd, &attr, &l->ep);
 }
 
-/* Send more than its buffers, over two connections; one ends with a message in flight. */
+/*
+ * Two connections share the module's SRQ.  They carry more messages than it has buffers, and one
+ * disconnects with a message in flight.
+ */
 TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
 {
 	struct a_pair *p = &self->p;
@@ -828,7 +831,10 @@ TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
 		ASSERT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
 }
 
-/* Messages with and without the flag, to a receiver that waits for solicited ones. */
+/*
+ * The module sends messages with and without the solicited flag, to a receiver that waits for
+ * solicited ones.
+ */
 TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
 {
 	enum { PLAIN = 5 };
@@ -874,7 +880,10 @@ static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
 	return ret;
 }
 
-/* The receives of kDAPL have 4096 bytes; the peer writes more and fewer. */
+/*
+ * A write with immediate data completes a receive of the module.  The module must not take this for
+ * a message, whether the write is shorter or longer than its receives of 4096 bytes.
+ */
 TEST_F_TIMEOUT(peer, a_write_with_immediate_is_no_message_to_the_module, 120)
 {
 	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, 64, 0 };

@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
 	disconnect_eps(_metadata, self);
 }
 
-/* A queue that is full has no room for the marker of a drain. */
+/* Full receive queues are flushed, although they have no room for the marker of a drain. */
 TEST_F_TIMEOUT(limits, full_receive_queues_of_every_length_are_flushed, 300)
 {
 	DAT_EP_ATTR attr = a_attr(&self->p);

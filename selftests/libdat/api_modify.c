@@ -180,7 +180,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	param.ep_attr.max_recv_dtos = -1;
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
-	/* Six receives are posted. */
+	/* The EP has six posted receives, more than the new limit. */
 	param.ep_attr.max_recv_dtos = 4;
 	EXPECT_EQ(DAT_INVALID_STATE,
 		  TYPE(dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param)));
@@ -359,7 +359,7 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(9), 0));
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 	EXPECT_EQ(0, low_event(p, srq, A_QUIET_US));
-	/* The count is below it already, so the event comes within the call. */
+	/* The count is below the watermark already, so the event comes within the call. */
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 3));
 	EXPECT_EQ(1, low_event(p, srq, 0));
 }

@@ -27,7 +27,7 @@
 /* Number of the call that fails; 0: none. */
 static int mmap_nth, thread_nth;
 
-/* Reserving address space and moving pages fail. */
+/* If set, reserving address space and moving pages fail. */
 static int no_addresses;
 
 /* The library calls these functions of the program. */
@@ -141,7 +141,10 @@ static int fails_at(struct __test_metadata *_metadata, int n, call_fn call, void
 	return 1;
 }
 
-/* Call it with the 1st, 2nd, ... mmap() failing until it succeeds; it must have @want. */
+/*
+ * Call @call with the 1st, 2nd, ... mmap() failing until it succeeds; it must make @want calls of
+ * mmap().
+ */
 static void fail_each(struct __test_metadata *_metadata, int want, call_fn call,
 		      check_fn check, void *ctx)
 {
@@ -328,7 +331,10 @@ TEST_F_TIMEOUT(nomem, evd_resize, 60)
 	evd_works(_metadata, self, 128);
 }
 
-/* The ring then gets a new address, which polling threads have to find. */
+/*
+ * If the pages of a ring cannot be moved, the resized ring gets a new address, which polling
+ * threads have to find.
+ */
 TEST_F_TIMEOUT(nomem, evd_resize_of_pages_that_cannot_be_moved, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, create_evd(self));
@@ -491,7 +497,9 @@ TEST_F_TIMEOUT(nomem, ep_modify, 60)
 	ep_works(_metadata, self, self->evd);
 }
 
-/* The same without a successful call after the failures. */
+/*
+ * An EP stays usable after modifications that failed for lack of memory, without a successful one.
+ */
 TEST_F_TIMEOUT(nomem, ep_that_was_not_modified, 60)
 {
 	struct a_pair *p = &self->p;

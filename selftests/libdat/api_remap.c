@@ -182,7 +182,10 @@ static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
 	       DAT_TIMEOUT_EXPIRED : rc;
 }
 
-/* The private data are no longer valid; the EP may be freed while the event is taken. */
+/*
+ * An event of an earlier connection has no private data, and its EP may be freed while a thread
+ * dequeues the event.
+ */
 /* Covers: dat_ep_modify; dat_ep_reset; SH 57 */
 TEST_F_TIMEOUT(remap, an_event_of_an_earlier_connection_has_no_private_data, 60)
 {

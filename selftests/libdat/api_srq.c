@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
-/* 8 buffers at the device, and one more whose memory has been freed. */
+/* The device holds 8 buffers.  The memory of one more is freed while the buffer is in the ring. */
 /* Covers: dat_srq_post_recv; dat_srq_query; dat_srq_resize */
 TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
 {

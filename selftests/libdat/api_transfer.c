@@ -265,7 +265,10 @@ TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection
 	}
 }
 
-/* Access with a bad rmr_context: unknown, of another zone, and without the privilege. */
+/*
+ * RDMA with a bad rmr_context fails: one that is unknown, of another zone, or without the
+ * privilege.
+ */
 /* Covers: SH 63 */
 static void expect_remote_access(struct __test_metadata *_metadata, struct a_pair *p, int write,
 				 DAT_RMR_TRIPLET remote)
@@ -510,7 +513,7 @@ TEST_F(transfer, the_poller_counts_against_the_limit_of_threads)
 	EXPECT_EQ(0, status);
 }
 
-/* The child has the handle but not the thread. */
+/* A forked child has the handle of an IA with a poller, but not the poller's thread. */
 TEST_F_TIMEOUT(transfer, a_child_closes_an_IA_that_has_a_poller, 60)
 {
 	struct a_pair *p = &self->p;

@@ -21,7 +21,7 @@
 static char messages[1 << 16];
 static char entries[1 << 12];
 
-/* Replaces the function of the library. */
+/* Replaces du_log() of the library. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	size_t len = strlen(messages);

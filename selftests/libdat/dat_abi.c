@@ -406,7 +406,7 @@ ENUMS(ASSERT_VALUE)
 EVENTS(ASSERT_VALUE)
 MASKS(ASSERT_VALUE)
 
-/* The same on every machine. */
+/* Sizes that are the same on every machine. */
 _Static_assert(sizeof(DAT_COUNT) == 4 && (DAT_COUNT)-1 < 0, "counts have a sign");
 _Static_assert(sizeof(DAT_BOOLEAN) == 4, "DAT_BOOLEAN");
 _Static_assert(sizeof(DAT_RETURN) == 4 && (DAT_RETURN)-1 > 0, "DAT_RETURN");

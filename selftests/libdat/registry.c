@@ -287,7 +287,7 @@ TEST(malformed_lines)
 	EXPECT_EQ(0, listed(&l, "a", 2, 1));
 }
 
-/* The message comes once, not at each call. */
+/* A malformed line causes one message, not one for each call. */
 TEST(malformed_lines_once)
 {
 	struct list l;
@@ -461,7 +461,10 @@ TEST(open_registered)
 	EXPECT_NE(0, strlen(stderr_end()));
 }
 
-/* A value that is no provider's handle is not called through, and not read if unreadable. */
+/*
+ * A value that is no handle of a provider is not used as one, and an unreadable address is not
+ * read.
+ */
 /* Covers: SH 66 */
 TEST(handles_of_nobody)
 {
@@ -496,7 +499,7 @@ FIXTURE(provider) {
 FIXTURE_SETUP(provider)
 {
 	self->trace = memfd_create("trace", MFD_CLOEXEC);
-	/* Several threads write to it concurrently. */
+	/* Several threads write to the file concurrently. */
 	fcntl(self->trace, F_SETFL, O_APPEND);
 	if (access(so_path(), R_OK))
 		SKIP(return, "test_provider.so is not beside the program");
@@ -642,7 +645,7 @@ static const struct {
 	DAT_RETURN	answer;
 } any_fns[] = { TEST_STUBS(ANY) };
 
-/* All exported functions, including those without a test of their own. */
+/* Each exported function forwards to the provider, also one without a test of its own. */
 TEST_F(provider, forwards_all)
 {
 	any_fn fn;
@@ -690,7 +693,7 @@ TEST_F(provider, mismatches)
 	EXPECT_EQ(NOT_FOUND(DAT_MAJOR_NOT_FOUND), open_as("t", 2, 2, 1, &self->ia));
 	EXPECT_EQ(NOT_FOUND(DAT_MINOR_NOT_FOUND), open_as("t", 1, 3, 1, &self->ia));
 	EXPECT_EQ(NOT_FOUND(DAT_THREAD_SAFETY_NOT_FOUND), open_as("t", 1, 2, 0, &self->ia));
-	/* The mismatch alone has loaded nothing. */
+	/* A mismatch alone loads no library. */
 	EXPECT_STREQ("", said(self->trace));
 }
 
@@ -715,7 +718,7 @@ TEST_F(provider, next_line_after_failure)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* Its constructor has registered a table, which is removed with the library. */
+/* The constructor of provider/half.c registers a table, which is removed with the library. */
 TEST_F(provider, half_a_provider)
 {
 	char path[PATH_MAX + 32] = "";
@@ -740,7 +743,10 @@ TEST_F(provider, no_library)
 	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
 }
 
-/* The failure of a matching line is reported rather than a mismatch. */
+/*
+ * If the library of a matching line is missing, this is reported rather than a mismatch of another
+ * line.
+ */
 TEST_F(provider, no_library_and_mismatch)
 {
 	conf("t u1.2 nonthreadsafe default %s test.1.0 \"\" \"\"\n" LINE("t") "\"\" \"\"\n",

@@ -168,7 +168,7 @@ TEST_F_TIMEOUT(syscalls, polling_makes_none_once_the_driver_need_not_look_any_mo
 	EXPECT_EQ(0, self->status);
 }
 
-/* A call for each poll of an empty queue. */
+/* With busy polling, each poll of an empty queue makes a system call. */
 TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
 {
 	busy = ALWAYS;
@@ -176,7 +176,7 @@ TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
 	EXPECT_EQ(0, self->status);
 }
 
-/* Control: calls are counted at all, since a waiter sleeps. */
+/* Control: a receiver that waits sleeps, so system calls must be counted. */
 TEST_F_TIMEOUT(syscalls, waiting_makes_some, 300)
 {
 	long count = count_receiving(1, 500, &self->status);

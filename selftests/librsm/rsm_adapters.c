@@ -367,7 +367,7 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 		EXPECT_EQ(RSM_SUCCESS,
 			  rsm_memseg_import_connect(c[i], node, id[i], RSM_PERM_RDWR, &imp));
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
-		/* A segment is reached only through the adapter that it was exported on. */
+		/* A segment can be imported only through the adapter that it was exported on. */
 		EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 			  rsm_memseg_import_connect(c[!i], node, id[i], RSM_PERM_RDWR, &imp));
 	}
@@ -392,7 +392,7 @@ static int connect_in_vain(uint32_t ctlr)
 	return ret;
 }
 
-/* Start a process that does this until it is killed. */
+/* Start a process that calls connect_in_vain() until it is killed. */
 static pid_t connector(uint32_t ctlr, int slow)
 {
 	pid_t pid = fork();
@@ -408,8 +408,8 @@ static pid_t connector(uint32_t ctlr, int slow)
 }
 
 /*
- * Kill the process while it is slow, so that it cannot exit by itself before; then let it end at
- * full speed.
+ * Kill the process while it is slowed down, so that it cannot exit by itself before; then let it
+ * exit at full speed.
  */
 static int connector_end(pid_t pid)
 {
@@ -447,7 +447,7 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 {
 	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
 
-	/* This searches the adapters and may find the slow process holding one. */
+	/* The call searches the adapters and may find the slow process holding one. */
 	while ((begin = r_now_ms()) < end) {
 		ASSERT_EQ(0, ctlr_of(self->fd, "nobody"));
 		if (r_now_ms() - begin > longest)

@@ -335,7 +335,7 @@ TEST_F(auth, who_stays_silent_is_cut_after_ten_seconds)
 	EXPECT_LE(9000, r_now_ms() - begin);
 }
 
-/* All connect, and none sends a proof. */
+/* Importers that connect and never send a proof do not keep others out. */
 TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 {
 	static struct peer crowd[SILENT];
@@ -371,7 +371,7 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 	connected = r_now_ms() - begin;
 	EXPECT_TRUE(cut(&crowd[0]));
 	took = r_now_ms() - begin;
-	/* After ten seconds each of them is cut anyway. */
+	/* After ten seconds an importer without a proof is cut in any case. */
 	if (took < 9500) {
 		EXPECT_EQ(-1, peer_event(&self->peer, 0));
 		EXPECT_EQ(-1, peer_event(&crowd[1], 0));
@@ -445,7 +445,9 @@ static int pretend(struct impostor *im)
 	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 1;
 	peer_answer(&a, peer);
-	/* With the same nonce its transcript is as close to the importer's as possible. */
+	/*
+	 * With the importer's own nonce, its transcript is as close to the importer's as possible.
+	 */
 	if (im->reflects)
 		memcpy(a.nonce, peer->said.greeting.nonce, sizeof(a.nonce));
 	if (peer_accept(peer, &a, sizeof(a)))
@@ -531,7 +533,7 @@ TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_once_more)
 	EXPECT_EQ(0, imports_cut());
 }
 
-/* The word that the exporter has ended the connection may be lost. */
+/* The disconnect of the exporter may be lost, so an importer without an answer tries once more. */
 TEST_F_TIMEOUT(auth, an_exporter_that_falls_silent_is_asked_once_more, 60)
 {
 	struct impostor im = { .peer = &self->peer, .silences = 1 };
@@ -630,14 +632,14 @@ TEST_F(auth, a_key_that_is_revoked_is_none)
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	ASSERT_EQ(0, syscall(SYS_keyctl, KEYCTL_REVOKE, serial));
 	EXPECT_EQ(RSMERR_BAD_CONF, r_import(&self->p, RSM_PERM_RDWR));
-	/* Nothing of a handshake has begun. */
+	/* An export and a greeting fail at once, before a handshake begins. */
 	EXPECT_EQ(RSMERR_BAD_CONF, rsm_memseg_export_create(self->p.ctlr, &exp, r_mem(R_SIZE),
 							    R_SIZE, 0));
 	ASSERT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, &self->g));
 	EXPECT_EQ(RSMERR_BAD_CONF, be32toh(a->err));
 }
 
-/* An expired key still has its bytes, unlike a revoked one. */
+/* An expired key still has its bytes, unlike a revoked one, but must not be used. */
 TEST_F(auth, a_key_that_expires_during_the_handshake_proves_nothing)
 {
 	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);

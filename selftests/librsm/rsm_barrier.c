@@ -70,7 +70,7 @@ TEST_F(barrier, a_span_begins_with_open)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_order_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(b));
 	EXPECT_EQ(RSMERR_BARRIER_NOT_OPENED, rsm_memseg_import_close_barrier(b));
-	/* Opening twice begins a new span. */
+	/* Opening an open barrier begins a new span. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(b));
@@ -162,7 +162,7 @@ TEST_F(barrier, explicit_puts_fail_at_the_close)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_order_barrier(b));
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_close_barrier(b));
-	/* After the unpublish, a new publication is another segment for this import. */
+	/* After an unpublish, a new publication is another segment for this import. */
 	self->p.id = 0;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(self->p.exp, &self->p.id, NULL, 0));
 	rsm_memseg_import_set_mode(imp, RSM_BARRIER_MODE_IMPLICIT);

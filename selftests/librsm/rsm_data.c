@@ -123,7 +123,7 @@ TEST_F(data, nothing_is_put_at_once)
 	EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
 }
 
-/* Wait until explicit puts are in the segment. */
+/* Wait until explicit puts have arrived in the segment. */
 static int land(struct r_pair *p)
 {
 	rsmapi_barrier_t b;

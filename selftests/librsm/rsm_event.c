@@ -65,13 +65,13 @@ TEST_F(event, a_stop_and_a_continue_do_not_end_a_wait)
 
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, LONG_MS));
-	/* The deadline remains. */
+	/* A stop and a continue do not change the deadline. */
 	EXPECT_LE(LONG_MS, r_now_ms() - start + 1);
 	EXPECT_GT(LONG_MS + 1000, r_now_ms() - start);
 	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
-/* In a time namespace: 0 if a wait lasts as long as it should. */
+/* In a time namespace: return 0 if a wait lasts as long as it should. */
 static int wait_times_out(void)
 {
 	uint64_t start = r_now_ms();
@@ -256,7 +256,7 @@ TEST_F(event, descriptors_are_counted)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 }
 
-/* A program closes the descriptor itself, and its number is used again. */
+/* The program closes the descriptor itself, and the number is then used for another segment. */
 TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 {
 	struct pollfd a, b;
@@ -270,7 +270,10 @@ TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
 	ASSERT_EQ(b.fd, dup2(copy, b.fd));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
-	/* The descriptor of a segment consumes the event; another one would only report it. */
+	/*
+	 * The descriptor of a segment consumes the event; that of another segment would only report
+	 * it.
+	 */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(&b, 1, R_WAIT_MS, &n));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(&b, 1, 0, &n));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.imp));

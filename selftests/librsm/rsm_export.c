@@ -257,7 +257,7 @@ TEST_F(export, access_lists_are_checked)
 		l[i].ae_node = self->p.node;
 	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, NULL, 1));
 	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 65));
-	/* Loopback reaches one node only. */
+	/* Loopback leads to one node only. */
 	EXPECT_EQ(r_rdma() ? RSM_SUCCESS : RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 2));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, l, 1));
 	l[0].ae_permission = 0667;
@@ -330,7 +330,7 @@ static int export_guarded(void *arg)
 		g->who[i].id = p.id;
 		g->got[i] = r_child(granted_to, &g->who[i]);
 	}
-	/* Bit 0 is writing, bit 1 reading; both together have all three bits. */
+	/* The result has bit 0 for writing, bit 1 for reading, and bit 2 for both. */
 	return g->got[0] != 7 || g->got[1] != 1 || g->got[2] != 2;
 }
 
@@ -454,7 +454,7 @@ struct load {
 	unsigned long	rounds;
 };
 
-/* Single transfers and vectors in turn. */
+/* Transfer by single calls and by vectors in turn. */
 static void *load(void *arg)
 {
 	static char buf[4096];
@@ -546,7 +546,7 @@ TEST(a_killed_exporter_leaves_nothing)
 	r_close(&p);
 }
 
-/* Leave a child that has inherited all descriptors. */
+/* Leave a child process that has inherited all descriptors and stays. */
 static void leave_a_child(struct r_pair *p)
 {
 	(void)p;

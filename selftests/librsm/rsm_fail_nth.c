@@ -399,7 +399,7 @@ static void world_close(struct world *w)
 	close(w->fd);
 }
 
-/* The import still works. */
+/* Return 0 if the import still works. */
 static int world_works(struct world *w)
 {
 	int ret = call_LOCALMEM(w);

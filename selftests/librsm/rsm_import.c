@@ -37,7 +37,7 @@ TEST_F(import, connect_checks_its_arguments)
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0x7123456, 0400, &imp));
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0, 0400, &imp));
-	/* Loopback reaches one node; for an adapter this node is in no table. */
+	/* Loopback leads to one node; for an adapter this node is in no table. */
 	EXPECT_EQ(r_rdma() ? RSMERR_REMOTE_NODE_UNREACHABLE : RSMERR_CTLR_NOT_PRESENT,
 		  rsm_memseg_import_connect(p->ctlr, p->node + 1, p->id, 0400, &imp));
 }
@@ -200,7 +200,7 @@ TEST_F(import, disconnect_minds_mappings_and_descriptors)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(p->imp, &fd));
 	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_import_disconnect(p->imp));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(p->imp));
-	/* Neither the internal mapping of a get nor a cut import blocks a disconnect. */
+	/* An import that was cut can be disconnected, although a get has mapped it internally. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));

@@ -20,7 +20,7 @@ static int local_get(int fd)
 	return CALL(fd, NODES, &arg) ? -1 : (int)arg.local;
 }
 
-/* A network namespace of its own leaves the machine's nodes unchanged. */
+/* The tests run in a network namespace of their own, which leaves the machine's nodes unchanged. */
 FIXTURE(nodes) {
 	int			fd;
 	struct dat_rsm_node	two[2];
@@ -144,7 +144,10 @@ TEST_F(nodes, entries_of_a_later_version_are_kept_and_returned)
 	EXPECT_EQ(2, arg.count);
 	EXPECT_EQ(0, memcmp(&wide[0].e, &self->two[0], sizeof(self->two[0])));
 	EXPECT_EQ(0, memcmp(&wide[1].e, &self->two[1], sizeof(self->two[1])));
-	/* What the kernel does not know is 0, and what has no entry is left alone. */
+	/*
+	 * In an entry of a later version, fields that the kernel does not know become 0; entries
+	 * without a node are left alone.
+	 */
 	EXPECT_EQ(0, wide[0].more);
 	EXPECT_EQ(0, wide[1].more);
 	EXPECT_EQ(~0ULL, wide[2].more);
@@ -196,7 +199,7 @@ TEST_F(nodes, administrators_of_other_namespaces_are_none_here)
 {
 	int own;
 
-	/* From here on we have rights only in new user and network namespaces. */
+	/* From here on this process has rights only in new user and network namespaces. */
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		SKIP(return, "this machine makes no user namespaces");
 	EXPECT_EQ(DAT_RSM_PERM_DENIED, table_set(self->fd, self->two, 2));

@@ -184,7 +184,7 @@ int peer_send(struct peer *p, const void *msg, size_t len);
  * gone before the transport acknowledges it.
  */
 int peer_say(struct peer *p, const void *msg, size_t len);
-/* The same for an RDMA write of @len bytes of @mem with immediate data. */
+/* Like peer_say(), for an RDMA write of @len bytes of @mem with immediate data. */
 int peer_write_imm(struct peer *p, uint64_t addr, uint32_t rkey, size_t len);
 /* Wait for a message and return its length. */
 int peer_receive(struct peer *p, void *msg, int ms);

@@ -204,8 +204,8 @@ TEST_F(raw, lengths_are_checked)
 		EXPECT_EQ(-1, ioctl(self->fd, nr, (void *)8));
 		EXPECT_EQ(EFAULT, errno);
 		/*
-		 * No object has id 0, OPEN comes too late, and queries need no object; FREE is
-		 * left out.
+		 * The buffer is zeroed.  No object has id 0, OPEN comes too late, and queries need
+		 * no object; FREE is left out.
 		 */
 		memset(buf, 0, sizeof(buf));
 		buf[0] = sizes[i] + 8;
@@ -476,7 +476,7 @@ TEST_F(raw, windows_end_where_the_segment_ends)
 	EXPECT_EQ('x', self->mem[R_SIZE - 1]);
 	EXPECT_EQ(MAP_FAILED, mremap(va, R_PAGE, 2 * R_PAGE, MREMAP_MAYMOVE));
 	EXPECT_EQ(-1, mprotect(va, R_PAGE, rw | PROT_EXEC));
-	/* A child must not inherit the mapping, so DOFORK is refused. */
+	/* Refuse MADV_DOFORK: a child must not inherit the mapping. */
 	EXPECT_EQ(-1, madvise(va, R_PAGE, MADV_DOFORK));
 	munmap(va, R_PAGE);
 }
@@ -518,7 +518,7 @@ TEST_F(raw, windows_are_side_by_side_where_32_bits_reach)
 		EXPECT_GE(WINDOWS_END - R_SIZE, at[i]);
 		for (k = 0; k < i; k++)
 			EXPECT_LE(R_SIZE, at[k] < at[i] ? at[i] - at[k] : at[k] - at[i]);
-		/* Half of the imports end meanwhile. */
+		/* Free half of the imports. */
 		if (i % 2)
 			ASSERT_EQ(0, raw_free(self->fd, c.id));
 	}
@@ -593,7 +593,7 @@ TEST_F_TIMEOUT(raw, windows_of_a_file_have_4_TiB_at_most, 120)
 	ASSERT_EQ(0, CALL(self->fd, EXPORT, &exp));
 	ASSERT_EQ(0, raw_publish(self->fd, exp.id, &c.segid));
 	EXPECT_EQ((WINDOWS_END - WINDOWS_BEGIN) / LARGE, import_all(self->fd, &c));
-	/* The import without a window takes calls. */
+	/* An import without a window can be used by calls. */
 	last = c.id;
 	word = 1;
 	e.addr = (uintptr_t)&word;
@@ -681,7 +681,7 @@ TEST_F(raw, the_status_pages_are_for_reading)
 	EXPECT_EQ(-1, mprotect((void *)self->slots, self->slots_size, PROT_READ | PROT_WRITE));
 }
 
-/* Wait until the value differs from @old; over loopback that is immediate. */
+/* Wait until the value differs from @old; over loopback do not wait. */
 static int soon(const volatile uint32_t *at, uint32_t old)
 {
 	uint64_t end = r_now_ms() + R_SOON_MS;
@@ -764,7 +764,7 @@ static int end_twice(int done)
 		_exit(0);
 	}
 	close(fd);
-	/* Let both happen now. */
+	/* Let the exit and the close happen now. */
 	write(go[1], "g", 1);
 	return 0;
 }
@@ -904,7 +904,7 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 			continue;
 		if (nr == DAT_NR_RSM_WAIT || nr == DAT_NR_RSM_KICK)
 			arg[2] = 0;
-		/* Asking nodes takes long, so ask for none. */
+		/* A survey of nodes takes long: do not request one. */
 		if (nr == DAT_NR_RSM_TOPOLOGY)
 			((struct dat_rsm_topology *)arg)->count = 0;
 		if (nr == DAT_NR_RSM_IO && i % 2) {

@@ -223,7 +223,7 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 	void *imp;
 
 	ASSERT_EQ(0, make_nodes());
-	/* The request arrives and gets no answer. */
+	/* The peer listens and does not answer the request. */
 	ASSERT_EQ(0, peer_listen(&self->peer, FAKE));
 	alarm_in_ms(1000);
 	EXPECT_EQ(RSMERR_INTERRUPTED,
@@ -381,7 +381,7 @@ TEST_F(rdma, who_answers_something_else_is_no_node)
 		peer_close(&self->peer);
 		ASSERT_EQ(0, peer_open(&self->peer));
 	}
-	/* An RSM error in a reject, though, is believed. */
+	/* An RSM error in the private data of a reject is believed. */
 	fakes[0] = (struct fake) { .peer = &self->peer, .spoil = an_error, .reject = 1 };
 	EXPECT_EQ(RSMERR_PERM_DENIED, fake_import(&fakes[0], p));
 }
@@ -412,7 +412,7 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 		EXPECT_EQ('x', self->peer.mem[0]);
 		m = nonsense[i];
 		m.magic = htobe32(m.magic ? m.magic : PEER_MAGIC);
-		/* The last one is well-formed, but its key belongs to no memory. */
+		/* The last message is well-formed, but its key belongs to no memory. */
 		if (!nonsense[i].flags) {
 			ASSERT_EQ(0, peer_say(&self->peer, &m, sizeof(m)));
 		} else {
@@ -431,7 +431,7 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 
 #define SMALL_PUTS	8
 
-/* Put bytes 'a', 'b', ... with gaps between them; in explicit mode there is no wait. */
+/* Put bytes 'a', 'b', ... with gaps between them; in explicit mode return without a wait. */
 static int put_with_gaps(struct r_pair *p)
 {
 	rsm_iovec_t v[SMALL_PUTS];
@@ -505,7 +505,7 @@ TEST_F(rdma, events_and_a_rebind_come_from_whoever_exports)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, &c, 1));
 	EXPECT_EQ('x', self->peer.mem[4096]);
 	EXPECT_EQ(0, self->peer.mem[0]);
-	/* The other direction. */
+	/* Send events in the other direction. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->imp, 0));
 	ASSERT_EQ(sizeof(m), peer_receive(&self->peer, &m, R_WAIT_MS));
 	EXPECT_EQ(PEER_TELL, m.type);
@@ -751,7 +751,7 @@ TEST_F(rdma, a_key_opens_its_segment_and_no_other)
 		  peer_rdma(&self->peer, 1, be64toh(b.addr), be32toh(b.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(p->mem, 'x', R_PAGE));
 	EXPECT_TRUE(r_all(q.mem, 0, R_SIZE));
-	/* Memory behind the segment is not accessible either. */
+	/* Memory behind the segment is not accessible. */
 	memset(other.mem, 'y', R_PAGE);
 	EXPECT_NE(IBV_WC_SUCCESS, peer_rdma(&other, 1, be64toh(b.addr) + R_SIZE - R_PAGE / 2,
 					    be32toh(b.rkey), R_PAGE));
@@ -829,8 +829,8 @@ static void open_and_close(volatile struct closes *c)
 }
 
 /*
- * A close waits until no MMU notifier runs anywhere.  None may take nearly as long as a process
- * needs to end its imports.
+ * A close waits until no MMU notifier runs anywhere.  No close may take nearly as long as the exit
+ * of a process that has many imports.
  */
 TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 240)
 {
@@ -859,7 +859,7 @@ TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 24
 	kill(crowd, SIGKILL);
 	EXPECT_EQ(crowd, waitpid(crowd, NULL, 0));
 	ms = r_now_ms() - start;
-	/* A close that was held up may end just after the process. */
+	/* A close that had to wait may finish just after the process has exited. */
 	closes->count = 0;
 	while (closes->count < 2)
 		usleep(1000);
@@ -1160,7 +1160,7 @@ TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 	peer_greeting(&g, p->id);
 	g.node = htobe32(p->node);
 	g.to = g.node;
-	/* The peer never handles the answer, so the connection is not confirmed. */
+	/* The peer never processes the answer, so it does not confirm the connection. */
 	ASSERT_EQ(0, peer_connect(&self->peer, OWN, &g, sizeof(g)));
 	usleep(R_QUIET_MS * 1000);
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
@@ -1333,24 +1333,24 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 	}
 	sg.remote_handle = p->imp;
 	sg.iovec = v;
-	/* The driver knows the memory from now on. */
+	/* A vector first makes the memory known to the driver. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
 	for (ms = 5; ms < 500 && !ret; ms += 5) {
 		memset(mem, 0, N * LONG_ENTRY);
 		alarm_in_ms((unsigned int)ms);
 		ret = rsm_memseg_import_putv(&sg);
-		/* The vector may have been done before the signal. */
+		/* The vector may finish before the signal. */
 		alarm_in_ms(0);
 	}
 	EXPECT_EQ(RSMERR_INTERRUPTED, ret) TH_LOG("%d ms", ms);
 	EXPECT_LT(0, sg.io_residual_count);
 	done = N - (int)sg.io_residual_count;
 	EXPECT_LE(done, first_not_put(mem));
-	/* Nothing arrives later, either. */
+	/* No byte arrives later, either. */
 	memcpy(then, mem, N * LONG_ENTRY);
 	usleep(R_LATE_MS * 1000);
 	EXPECT_EQ(0, memcmp(then, mem, N * LONG_ENTRY));
-	/* The handle works or was cut; it is never stuck. */
+	/* The import either works or was cut; it is never stuck. */
 	ret = rsm_memseg_import_put(p->imp, 0, &c, 1);
 	EXPECT_TRUE(ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED) TH_LOG("%d", ret);
 	if (!ret)
@@ -1464,7 +1464,7 @@ TEST_F(rdma, a_node_that_refuses_us_is_there)
 	struct fake f[] = {
 		{ .spoil = other_trust, .reject = 1 }, { .spoil = not_to_us, .reject = 1 },
 		{ .spoil = too_busy, .reject = 1 }, { .stop = 1 },
-		/* This is another node. */
+		/* An answer that names another node. */
 		{ .spoil = other_node, .reject = 1 },
 	};
 	unsigned int i;

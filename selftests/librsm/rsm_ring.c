@@ -114,7 +114,7 @@ TEST_F(ring, the_segment_is_what_was_put)
 			noise_fill(copy + at, n);
 			ASSERT_EQ(0, rsm_memseg_import_put(self->imp, (off_t)at, copy + at, n));
 		} else {
-			/* A get takes the same path as earlier puts, so it sees them. */
+			/* A get is executed after earlier puts and returns their data. */
 			ASSERT_EQ(0, rsm_memseg_import_get(self->imp, (off_t)at, buf, n));
 			ASSERT_EQ(0, memcmp(copy + at, buf, n)) TH_LOG("%zu", i);
 		}
@@ -184,7 +184,7 @@ static int work_by(struct _test_data_ring *self, int threads, size_t n, int roun
 TEST_F(ring, threads_share_an_import)
 {
 	EXPECT_EQ(0, work_by(self, 4, 4096, 400));
-	/* Together they need more of the data area than there is. */
+	/* The workers together need more of the data area than there is. */
 	EXPECT_EQ(0, work_by(self, 6, 300000, 24));
 }
 
@@ -495,12 +495,12 @@ TEST_F(polled, an_implicit_put_makes_one_system_call_at_most)
 	n = count_puts(paced_put, 2000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 2000", n);
-	/* A wait that exceeds the library's spin ends in the kernel. */
+	/* A wait that exceeds the library's spin calls the driver. */
 	EXPECT_LE(0, n);
 	EXPECT_GE(2010, n);
 }
 
-/* Count every call but a wait for an entry that the driver already handles. */
+/* Count every call except a wait for an entry that the driver has already taken. */
 static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 {
 	struct dat_rsm_kick *arg = (struct dat_rsm_kick *)regs->CALL_ARG3;
@@ -511,8 +511,8 @@ static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 }
 
 /*
- * A vector returns when it has been carried out.  How often that exceeds the library's spin
- * depends on the load of the machine, but then the call only waits.
+ * A vector returns when it has been carried out.  How often that exceeds the library's spin depends
+ * on the load of the machine, but then the only call is a wait.
  */
 /* RSM check: 46 */
 TEST_F(polled, the_driver_carries_out_no_vector_of_a_steady_stream)
@@ -552,7 +552,7 @@ TEST_F(ring, of_puts_that_overlap_the_last_one_wins)
 	}
 }
 
-/* Control: system calls are counted at all. */
+/* Control: system calls are counted at all, since each put makes one. */
 TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system_call)
 {
 	int status;
@@ -707,7 +707,10 @@ static void leave(int sig)
 	siglongjmp(faulted, 1);
 }
 
-/* Put or get @n bytes whose memory ends within; return 1 if the signal handler left the call. */
+/*
+ * Put or get @n bytes whose memory ends before the last of them; return 1 if the signal handler
+ * left the call.
+ */
 static int fault_at(struct _test_data_ring *self, int put, char *at, size_t n)
 {
 	if (sigsetjmp(faulted, 1))
@@ -737,7 +740,7 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 	size_t i, n, round;
 
 	sigaction(SIGSEGV, &sa, &was);
-	/* More rounds than there are entries, or room for data. */
+	/* Run more rounds than there are entries, or room for data. */
 	for (round = 0; round < 150; round++) {
 		i = round % (sizeof(sizes) / sizeof(sizes[0]));
 		/* Take away the second half, or everything if the size is at most two pages. */
@@ -750,7 +753,7 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 			ASSERT_EQ(1, goes_on(self));
 	}
 	ASSERT_EQ(1, goes_on(self));
-	/* Read-only memory can be put, but not be got into. */
+	/* Read-only memory can be the source of a put, but not the target of a get. */
 	ASSERT_EQ(0, mprotect(mem, BIG, PROT_READ));
 	EXPECT_EQ(0, fault_at(self, 1, mem, BIG));
 	EXPECT_EQ(1, fault_at(self, 0, mem, BIG));
@@ -760,7 +763,7 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 	munmap(mem, BIG);
 }
 
-/* A thread that serves page faults after it has used the import itself. */
+/* A thread that uses the import itself before it serves page faults. */
 struct server {
 	struct _test_data_ring	*self;
 	int			fd;
@@ -781,7 +784,7 @@ static void *serve(void *arg)
 			.src = (uintptr_t)page, .len = R_PAGE,
 		};
 
-		/* An event that is no fault tells the thread to end. */
+		/* An event other than a page fault tells the thread to exit. */
 		if (msg.event != UFFD_EVENT_PAGEFAULT)
 			break;
 		s->faults++;

@@ -217,7 +217,7 @@ TEST_F(raw, entries_are_where_the_kernel_says)
 	EXPECT_LE(sizeof(struct dat_rsm_submit), i->entry_offset);
 	EXPECT_LE(sizeof(struct dat_rsm_entry), 1ULL << i->entry_shift);
 	EXPECT_GE(i->submit_size, i->entry_offset + ((uint64_t)i->entries << i->entry_shift));
-	/* All entries of the ring, and the first one again. */
+	/* Post as many entries as the ring has, and one more in the first slot. */
 	for (n = 0; n <= i->entries; n++)
 		ASSERT_EQ(0, ring_flush(&self->r));
 }
@@ -281,7 +281,7 @@ TEST_F(raw, regions_are_mapped_as_they_are_meant)
 	strcpy(self->r.data + i->data_size - 8, "same");
 	EXPECT_STREQ("same", (char *)va + i->data_size - 8);
 	munmap(va, i->data_size);
-	/* Offsets of an import without a ring, and of no import. */
+	/* Try the offsets of an import without a ring, and of no import. */
 	ASSERT_EQ(0, raw_connect(self, 0600, &none));
 	EXPECT_EQ(MAP_FAILED, raw_map(fd, i->data_offset + ((none.id - self->r.id) << 8) * R_PAGE,
 				      i->data_size, rw));
@@ -326,7 +326,7 @@ static int survives(struct _test_data_raw *self, uint32_t perm, const struct dat
 	ret = ring_kick(&r, index, in_ms(R_WAIT_MS));
 	if (ret == DAT_RSM_CONN_ABORTED && r.slot->generation == r.generation)
 		ret = -2;
-	/* The ring is not processed again. */
+	/* A ring is not processed again after its import was cut. */
 	if (ret == DAT_RSM_CONN_ABORTED && ring_kick(&r, index, 0) != ret)
 		ret = -3;
 	ring_unmap(&r);
@@ -382,7 +382,7 @@ TEST_F(raw, whoever_writes_nonsense_loses_the_import)
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, ~0U));
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, 1U << 31));
 	EXPECT_EQ(0, survives(self, 0600, &good, 0));
-	/* Neither the segment nor another import is affected. */
+	/* An invalid entry affects neither the segment nor another import. */
 	EXPECT_TRUE(r_all(self->mem, 0, R_SIZE));
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
@@ -459,7 +459,7 @@ static int set_start(unsigned int start)
 	return !f || fprintf(f, "%u", start) < 0 || fclose(f);
 }
 
-/* Each entry puts its number at its own place, until the whole ring is in use. */
+/* Each entry puts its number at an offset of its own, until the whole ring is in use. */
 static int stream(struct ring *r, char *mem, uint32_t n)
 {
 	uint32_t i, first = r->tail, room = r->info.entries - 1, at;
@@ -531,7 +531,7 @@ TEST_F(raw, waiting_has_an_end)
 	pthread_create(&t, NULL, signaller, &me);
 	EXPECT_EQ(-EINTR, ring_kick(r, r->tail, DAT_RSM_FOREVER));
 	pthread_join(t, NULL);
-	/* Entries that are done stay done. */
+	/* Entries that were complete stay complete. */
 	EXPECT_EQ(0, ring_flush(r));
 	EXPECT_EQ(0, ring_kick(r, r->tail - 1, 0));
 	EXPECT_EQ(0, ring_kick(r, r->tail - 1, DAT_RSM_FOREVER));
@@ -567,7 +567,7 @@ TEST_F(raw, who_waits_is_told_of_the_end)
 	pthread_join(t, &ret);
 	EXPECT_EQ(NULL, ret);
 	EXPECT_EQ(DAT_RSM_BAD_SEG, ring_kick(&r, r.tail, 0));
-	/* Mapped pages stay, without a meaning. */
+	/* Pages that stay mapped have no meaning any more. */
 	r.data[0] = 'x';
 	ring_push(&r, &(struct dat_rsm_entry) { .op = FLUSH });
 	EXPECT_EQ(DAT_RSM_BAD_SEG, ring_kick(&r, r.tail - 1, 0));
@@ -967,7 +967,7 @@ TEST_F(raw, kicks_and_the_end_may_meet)
 	for (i = 0; i < 30; i++) {
 		ASSERT_EQ(0, raw_connect(self, 0600, &r));
 		arg.id = r.id;
-		/* Some rings are made just before their import ends. */
+		/* Make some rings just before their import ends. */
 		if (i % 2)
 			ASSERT_EQ(0, CALL(self->fd, RING, &arg));
 		for (j = 0; j < i; j++)

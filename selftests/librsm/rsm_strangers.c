@@ -131,7 +131,7 @@ static int imports_of(uid_t uid)
 	fd = rsm_file();
 	while (n < 126 && !connect_to(fd, SEGID, DAT_RSM_READ, &c))
 		n++;
-	/* The limit also holds for another file of the same user. */
+	/* The limit also applies to another file of the same user. */
 	if (!connect_to(rsm_file(), SEGID, DAT_RSM_READ, &c))
 		return 125;
 	return c.err == DAT_RSM_NO_RESOURCES ? n : 124;
@@ -188,11 +188,11 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	/* A user may hold a quarter of 80 imports, whatever other users hold. */
 	EXPECT_EQ(20, hoard_start(&h));
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
-	/* root may use what is left: 59 beside its export. */
+	/* root may have the imports that are left: 59 beside its export. */
 	for (i = 0; i < 40; i++)
 		ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
 	hoard_end(&h);
-	/* All places were given back. */
+	/* All imports were given back to the quota. */
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
 }
 

@@ -168,7 +168,7 @@ TEST(many_importers_write_and_read_their_areas)
 		EXPECT_TRUE(r_all(mem + (size_t)i * AREA, (char)s->rounds[i], AREA));
 		events -= s->rounds[i];
 	}
-	/* Exactly one event for each vector. */
+	/* Each vector posted exactly one event, and all are consumed. */
 	EXPECT_EQ(0, events);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 }
@@ -186,7 +186,7 @@ static int echo(struct shared *s, int i)
 	if (rsm_memseg_export_create(in.ctlr, &in.exp, mem, R_SIZE, 0) ||
 	    rsm_memseg_export_publish(in.exp, &in.id, NULL, 0))
 		return 2;
-	/* The first put sends the id of our segment. */
+	/* The first put sends the id of the segment exported here. */
 	n = in.id;
 	if (rsm_memseg_import_put64(out.imp, 0, &n, 1) || rsm_intr_signal_post(out.imp, 0))
 		return 3;
@@ -321,7 +321,7 @@ static int putv_forever(struct shared *s, int i)
 {
 	int ret = putv_until_cut(s, victim_mem, i);
 
-	/* The process was to be killed before. */
+	/* The process should have been killed before it gets here. */
 	return ret ? ret : 99;
 }
 
@@ -360,7 +360,7 @@ static int cut_or(int ret, int other)
 	return ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED || ret == other;
 }
 
-/* Connect, use everything a little, and disconnect, repeatedly. */
+/* Connect, make a few calls of each kind, and disconnect, repeatedly. */
 static int come_and_go(struct shared *s, int i)
 {
 	char buf[64] = "", *va;
@@ -436,7 +436,7 @@ TEST(importers_come_and_go_while_the_segment_changes)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 }
 
-/* Fill byte of memory that its owner has taken back. */
+/* Byte that an owner fills its memory with once the segment has left it. */
 #define BACK	'#'
 
 /* Put small entries that do not adjoin. */
@@ -519,8 +519,8 @@ static int storing(const char *mem)
 }
 
 /*
- * Wait until half of the workers store in @mem.  On a busy machine they delay those that still
- * connect, so waiting for all would take long.
+ * Wait until half of the workers store in @mem.  On a busy machine these delay the workers that
+ * still connect, so waiting for all would take long.
  */
 static int stored(const char *mem)
 {
@@ -534,7 +534,7 @@ static int stored(const char *mem)
 	return 1;
 }
 
-/* Return whether nobody but the owner writes to the memory any more. */
+/* Return whether only the owner still writes to the memory. */
 static int taken_back(char *mem)
 {
 	memset(mem, BACK, R_SIZE);
@@ -690,7 +690,7 @@ TEST(a_disconnect_waits_for_vectors)
 			;
 		usleep((unsigned int)i * 100);
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
-		/* The contents must not change any more. */
+		/* The contents of the segment must not change any more. */
 		memset(b.buf, 'x', R_SIZE);
 		memcpy(now, p.mem, R_SIZE);
 		pthread_join(t, NULL);
@@ -738,7 +738,9 @@ TEST(an_importer_that_is_stuck_holds_up_nobody)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 	EXPECT_EQ(0, b.ret);
-	/* Closing resolves all faults with zeros; the thread then sees that it was cut. */
+	/*
+	 * The close resolves all faults with zeros; the thread then finds that its import was cut.
+	 */
 	close(pfd.fd);
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, b.ret);
@@ -762,7 +764,7 @@ static void *vector_thread(void *arg)
 
 #define SPENT_MS	5000	/* upper limit of calls that must not wait */
 
-/* The rebind waits neither for the first entry, which is done, nor for the stuck second one. */
+/* A rebind waits for neither entry of a vector: the first one is done, the second one is stuck. */
 TEST(a_vector_that_is_stuck_holds_up_no_rebind)
 {
 	struct pollfd pfd = { .events = POLLIN };
@@ -847,7 +849,7 @@ TEST(a_rebind_empties_no_windows_of_strangers)
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_memseg_export_rebind(p.exp, i % 2 ? p.mem : m, 0, R_SIZE));
 	stop(s);
-	/* The worker has a few page faults of its own. */
+	/* The worker may have a few page faults of its own. */
 	EXPECT_GT(20, exit_of(pid));
 	r_close(&p);
 }

@@ -62,7 +62,9 @@ static inline int r_rdma(void) { return 0; }
 static inline char *r_ctlr(void) { return NULL; }
 #endif
 
-/* Put this at the beginning of a test; scripts/rsm-conformance looks for it too. */
+/*
+ * The first statement of a test that is for loopback alone; scripts/rsm-conformance looks for it.
+ */
 #define R_LOOPBACK_ONLY(why) do {						\
 	if (r_rdma())								\
 		SKIP(return, why);						\

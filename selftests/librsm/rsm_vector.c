@@ -14,7 +14,7 @@ FIXTURE(vector) {
 	rsm_scat_gath_t			sg;
 };
 
-/* Fill in N entries of a byte each, from the start of the buffer to that of the segment. */
+/* Fill in N entries of one byte, from the start of the buffer to the start of the segment. */
 static void list_init(struct _test_data_vector *self)
 {
 	int i;
@@ -176,7 +176,7 @@ TEST_F(vector, entries_that_adjoin_in_the_segment_are_entries_still)
 	self->v[N - 2].local.vaddr = (char *)R_PAGE;
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ(2, self->sg.io_residual_count);
-	/* An empty entry is done with those before it. */
+	/* An empty entry counts as carried out together with the entries before it. */
 	self->sg.io_request_count = 4;
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(0, self->sg.io_residual_count);
@@ -282,7 +282,10 @@ TEST_F(vector, a_bad_entry_ends_the_walk)
 	static const unsigned int at[] = { 0, 7, 15 };
 	unsigned int i, k;
 
-	/* Use the memory before: errors must not depend on whether it is known. */
+	/*
+	 * Use the memory in a vector first: errors must not depend on whether the driver knows the
+	 * memory.
+	 */
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -332,7 +335,7 @@ TEST_F(vector, later_entries_win)
 	for (i = 0; i < N - 1; i++)
 		EXPECT_EQ('a' + i, self->p.mem[i]);
 	EXPECT_TRUE(r_all(self->p.mem + N - 1, 'a' + N - 1, N + 1));
-	/* A call reads what the previous call wrote. */
+	/* The getv reads what the putv wrote. */
 	self->sg.io_request_count = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ('a', self->buf[0]);
@@ -361,7 +364,7 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 	self->sg.remote_handle = self->p.imp;
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, R_SOON_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
-	/* This flag alone has no effect. */
+	/* RSM_SIG_POST_NO_ACCUMULATE alone has no effect. */
 	self->sg.flags = RSM_SIG_POST_NO_ACCUMULATE;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
@@ -697,7 +700,7 @@ TEST_F(vector, memory_that_was_used_before_and_dropped_is_zeros)
 	munmap(page, R_PAGE);
 }
 
-/* Transfers use the parent's memory, and the child's copy does not change. */
+/* Transfers of a parent use the parent's memory, and the copy in a child does not change. */
 static void transfers_beside_a_child(struct __test_metadata *_metadata,
 				     struct _test_data_vector *self, char *page)
 {
@@ -855,7 +858,10 @@ static void *vector_changer(void *arg)
 	int i;
 
 	for (i = 0; i < R_TIMES(400); i++) {
-		/* No transfer uses this address, but the address space is the same. */
+		/*
+		 * No transfer uses this page, but changes of its protection make what is known of
+		 * the address space stale.
+		 */
 		mprotect(page, R_PAGE, i % 2 ? PROT_READ : PROT_NONE);
 		usleep(200);
 	}
@@ -977,7 +983,7 @@ TEST_F(vector, strange_lists_fail_where_they_are_strange)
 		ASSERT_EQ(0, memcmp(model, put ? self->p.mem : self->buf, R_SIZE));
 		codes |= 1U << ret;
 	}
-	/* All codes have occurred. */
+	/* Each of these results has occurred at least once. */
 	EXPECT_EQ(1U << RSM_SUCCESS | 1U << RSMERR_BAD_SGIO | 1U << RSMERR_BAD_ADDR |
 		  1U << RSMERR_BAD_OFFSET | 1U << RSMERR_BAD_LENGTH, codes);
 	munmap(model, R_SIZE);

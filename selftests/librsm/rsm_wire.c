@@ -34,7 +34,7 @@ FIXTURE_SETUP(wire)
 	int ret;
 
 	inet_pton(AF_INET, OWN, &own.sin_addr);
-	/* First, because the peer's process inherits open descriptors. */
+	/* Start the peer first, because its process inherits open descriptors. */
 	ret = getuid() ? -EPERM : roce_start(&self->peer, &own);
 	if (ret == -EPERM || ret == -ENODEV)
 		SKIP(return, "needs root, and soft-RoCE on a veth pair");
@@ -116,8 +116,8 @@ TEST_F(wire, a_greeting_from_a_port_of_kernels_is_heard)
 }
 
 /*
- * Peers that connect and send something that is no proof.  They never confirm the connection and
- * do not answer its end.
+ * Peers that connect and send something that is no proof.  They never confirm the connection and do
+ * not answer its disconnect.
  */
 static int strangers(FIXTURE_DATA(wire) *self)
 {

@@ -154,7 +154,10 @@ TEST_F_TIMEOUT(backlog, silent_peers_fill_it_until_their_deadline, 120)
 	ASSERT_EQ(0, t_set_param("accept_timeout", 1000));
 	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 1, 3));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 2, T_WAIT_MS));
-	/* Two accepted and two unanswered requests use up the limit of four. */
+	/*
+	 * Two accepted and two unanswered requests use up the limit of four, so a fifth one is
+	 * refused.
+	 */
 	ASSERT_EQ(0, roce_answers(&self->peer, 3, T_WAIT_MS, &a));
 	EXPECT_EQ(1, a.rejects);
 	ASSERT_EQ(0, accept_next(self, &self->ep[2]));
@@ -180,7 +183,7 @@ TEST_F_TIMEOUT(backlog, requests_beyond_it_are_refused, 120)
 		ASSERT_EQ(1, t_event(&self->cr, 0, &eqe));
 	ASSERT_EQ(0, request(self, 3));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
-	/* Each answer makes room for one request. */
+	/* Each answered request makes room for one request. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.len));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
 	ASSERT_EQ(0, request(self, 4));
@@ -486,7 +489,7 @@ TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fau
 	if (server < 0)
 		SKIP(return, "needs FUSE");
 	fd = open(HUNG_FILE, O_RDWR);
-	/* This fetches the file's size, which a page fault does not do. */
+	/* fstat() fetches the file's size, which a page fault does not do. */
 	ASSERT_EQ(0, fstat(fd, &st));
 	s.mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	ASSERT_NE(MAP_FAILED, s.mem);
@@ -499,10 +502,7 @@ TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fau
 	ASSERT_EQ(0, t_evd_wait(&cr, cr.entries, T_WAIT_MS));
 	ASSERT_EQ(0, pthread_create(&t[0], NULL, register_it, &s));
 	ASSERT_EQ(1, poll(&pfd, 1, T_WAIT_MS));
-	/*
-	 * The close waits for the fault, and readers of the lock that it wants wait for the
-	 * close.
-	 */
+	/* The close waits for the fault, and the next readers of the lock wait for the close. */
 	ASSERT_EQ(0, pthread_create(&t[1], NULL, close_it, &s));
 	usleep(300000);
 	for (i = 0; i < 8; i++) {
@@ -584,7 +584,7 @@ TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
 	ASSERT_EQ(0, post_bind(p, &ep[0], rmr.id));
 	ASSERT_EQ(1, t_event(&evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_RMR_BIND, eqe.type);
-	/* In one queue with the closings the bind would have run only after these. */
+	/* If binds shared a queue with the teardowns, the bind would have run only after these. */
 	EXPECT_GT(left - WQ_ACTIVE, ends(&self->evd));
 }
 

@@ -53,7 +53,7 @@ static long evd_says(const struct t_evd *evd, const char *what)
 	return n;
 }
 
-/* Is there an event?  Asking the driver instead would end the polling. */
+/* Return whether there is an event, without a call of the driver, which would end the polling. */
 static int there_is_one(const struct t_evd *evd)
 {
 	struct dat_evd_status *status = evd->status.va;
@@ -291,7 +291,7 @@ static void *sender_main(void *arg)
 		s->ret = t_send(&p->ep[1], n, addr, p->mem.lkey, 64);
 		if (!s->ret)
 			s->ret = expect(&p->evd[1], n, ways[n % NWAYS]);
-		/* Wait until there is a receive for the next message. */
+		/* Wait until a receive for the next message is posted. */
 		while (!s->ret && (int32_t)(p->ep[0].rq.tail - n) < 2)
 			usleep(10);
 	}
@@ -327,7 +327,7 @@ TEST_F_TIMEOUT(busy, a_watcher_right_after_a_poll_is_woken, 120)
 	EXPECT_EQ(0, poll_then(&self->p, 300, by_its_descriptor));
 }
 
-/* A wait ends the polling at once, without the timer. */
+/* A wait on the EVD ends the polling at once, without the timer. */
 TEST_F_TIMEOUT(busy, who_waits_is_polled_no_more, 60)
 {
 	struct t_evd *evd = &self->p.evd[0];
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(busy, with_a_watched_descriptor_it_is_EBUSY, 60)
 	}
 	close(ep);
 	close(fd);
-	/* Polling works again when nobody watches the EVD. */
+	/* Polling works again when no thread watches the EVD. */
 	EXPECT_EQ(0, join(p));
 }
 
@@ -492,7 +492,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_an_EVD_that_is_not_polled_goes_on_being_notified
 		ASSERT_EQ(0, split_message(p, evd, ep, n, by_looking, by_itself));
 		ASSERT_EQ(0, evd_says(&evd[0], "joined="));
 	}
-	/* A wait ends the polling. */
+	/* A wait on the EVD ends the polling. */
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&evd[0], 1, 0));
 	for (n = 0; n < 50; n++) {
 		busy_poll(&evd[1], 0);
@@ -501,7 +501,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_an_EVD_that_is_not_polled_goes_on_being_notified
 	}
 }
 
-/* Poll a second EVD, @beside, too. */
+/* A second EVD that is polled together with the first. */
 static struct t_evd *beside;
 
 static int by_looking_at_both(struct t_evd *evd)
@@ -697,10 +697,10 @@ TEST_F_TIMEOUT(busy, exit_in_the_midst_of_it_is_no_harm, 60)
 	spinner_start(&s[0], &p->evd[0]);
 	spinner_start(&s[1], &p->evd[1]);
 	ASSERT_EQ(0, post_message(p, p->ep, 1));
-	/* The threads end with the process. */
+	/* The threads are still polling; they exit with the process. */
 }
 
-/* Disturb the main pair: poll, wait on and watch its EVDs, but take no event. */
+/* Threads that disturb the main pair: they poll, wait on and watch its EVDs, but take no event. */
 static int stop;
 
 static void *meddler_main(void *arg)
@@ -815,7 +815,7 @@ static int own_traffic(struct t_pair *p, unsigned int seconds, uint64_t *n)
 	return ret;
 }
 
-/* Every event must come by the way that waits for it, whatever other threads do. */
+/* Each event must arrive by the call that waits for it, whatever other threads do. */
 TEST_F_TIMEOUT(busy, no_event_is_lost_among_those_who_poll_wait_watch_and_close, 120)
 {
 	struct t_pair *p = &self->p;

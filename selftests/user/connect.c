@@ -105,7 +105,7 @@ TEST_F_TIMEOUT(connect, a_request_that_nobody_answers_for_is_NON_PEER_REJECTED, 
 	struct t_pair *p = &self->p;
 	struct dat_eqe eqe;
 
-	/* Freed without an answer, as when a process dies. */
+	/* The request is freed without an answer, as when a process dies. */
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.len));
@@ -158,7 +158,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 		.timeout_us = 200000,
 	};
 
-	/* The request is unanswered in the other side's queue. */
+	/* The other side has a request that it has not answered. */
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
 	arg.addr_len = self->p.f.info.addr_len;
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));

@@ -258,7 +258,7 @@ TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 	EXPECT_EQ(0, post(&self->evd, 8));
 }
 
-/* A pair whose ep[0] reports receives to an EVD of eight entries. */
+/* A pair of endpoints; ep[0] reports receives to an EVD of eight entries. */
 struct tight {
 	struct t_pair	p;
 	struct t_evd	async;
@@ -317,7 +317,7 @@ TEST_F(evd, overflow_by_completions_is_one_async_event)
 	struct dat_eqe eqe;
 	struct tight t;
 
-	/* Twelve receives are flushed into a queue of eight. */
+	/* Flush twelve receives into a queue of eight events. */
 	ASSERT_EQ(0, tight_open(&t));
 	ASSERT_EQ(DAT_EV_DISCONNECTED, tight_flush(&t, 12));
 	ASSERT_EQ(1, t_event(&t.async, T_WAIT_MS, &eqe));

@@ -141,7 +141,7 @@ static int call_POLLER_SET(struct world *w)
 	return set_poller(w, 1000);
 }
 
-/* No poller is allowed to run, so the call returns at once. */
+/* The poller is disabled, so the call returns at once. */
 static int call_POLLER_RUN(struct world *w)
 {
 	struct dat_poller_run arg = {};
@@ -695,7 +695,7 @@ FIXTURE_TEARDOWN(fail)
 		t_pair_close(&self->p);
 }
 
-/* Open the device and the adapter, on a new file each time. */
+/* Open the device and the adapter with each allocation failing, on a new file each time. */
 TEST_F_TIMEOUT(fail, open, 300)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg) };
@@ -724,7 +724,7 @@ TEST_F_TIMEOUT(fail, open, 300)
 	close(fd);
 }
 
-/* A mapping that works after a failure is complete. */
+/* A mapping that fails leaves nothing behind, and one that works after a failure is complete. */
 TEST_F_TIMEOUT(fail, mmap, 300)
 {
 	struct dat_evd_create arg = {

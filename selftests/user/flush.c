@@ -60,7 +60,7 @@ TEST_F_TIMEOUT(flush, receives_are_flushed_in_order, 60)
 
 TEST_F_TIMEOUT(flush, requests_are_flushed_too, 60)
 {
-	/* The other side has no receives, so nothing can be sent. */
+	/* The other side has no receives, so the sends stay in flight. */
 	ASSERT_EQ(0, post_sends(&self->p, 1, T_QUEUE));
 	ASSERT_EQ(0, post_recvs(&self->p, 1, T_QUEUE));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));

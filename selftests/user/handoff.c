@@ -131,7 +131,7 @@ static uint32_t answer(struct t_pair *p)
 	return t_event(&p->evd[1], T_WAIT_MS, &eqe) ? eqe.type : 0;
 }
 
-/* The request is unchanged: it can be accepted. */
+/* Expect that the request is unchanged and can be accepted. */
 static void expect_good(struct __test_metadata *_metadata, struct t_pair *p, uint32_t cr)
 {
 	struct dat_eqe eqe;
@@ -169,7 +169,10 @@ TEST_F(handoff, to_what_is_no_service_point_leaves_the_request)
 	expect_good(_metadata, p, cr);
 }
 
-/* Hand off repeatedly, then accept.  Each handoff invalidates the previous id. */
+/*
+ * A request can be handed off to its own listener repeatedly, and then be accepted.  Each handoff
+ * invalidates the previous id.
+ */
 TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 {
 	struct t_pair *p = &self->p;
@@ -181,7 +184,7 @@ TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 	ASSERT_EQ(0, ask(p, &out, T_QUAL));
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	for (i = 0; i < 50; i++) {
-		/* Alternate between the listener that has it and the other one. */
+		/* Alternate between the listener that has the request and the other one. */
 		ASSERT_EQ(0, handoff(&p->f, cr, i % 3 ? OTHER : T_QUAL)) TH_LOG("%d", i);
 		EXPECT_EQ(-ENOENT, query(&p->f, cr, &q));
 		EXPECT_EQ(-ENOENT, reject(&p->f, cr));
@@ -244,7 +247,7 @@ TEST_F(handoff, to_one_whose_EVD_is_full_leaves_the_request)
 		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, answer(p));
 }
 
-/* Another user's process takes the request.  When it dies, the peer is notified. */
+/* The process of another user takes the request.  When that process dies, the peer is notified. */
 TEST_F_TIMEOUT(handoff, to_another_process_that_dies, 60)
 {
 	struct t_pair *p = &self->p;
@@ -283,7 +286,7 @@ TEST_F_TIMEOUT(handoff, to_another_process_that_dies, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, answer(p));
 }
 
-/* The connecting side is gone; the new owner of the request learns that by an event. */
+/* The connecting side has given up; the new owner of the request learns that by an event. */
 TEST_F_TIMEOUT(handoff, of_a_request_whose_peer_is_gone, 120)
 {
 	struct t_pair *p = &self->p;
@@ -318,7 +321,7 @@ static int listen_there(struct t_file *f, void *arg)
 	(void)arg;
 	if (!ret)
 		ret = t_psp(f, &evd, NO_PSP, &psp);
-	/* Qualifiers of the other namespace do not count: this one is free here. */
+	/* A qualifier that is in use in the other namespace is free in this one. */
 	return ret ? ret : t_psp(f, &evd, OTHER, &psp);
 }
 
@@ -384,7 +387,10 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_receiver, 300)
 		ASSERT_NE(0, cr);
 		ret = handoff(&p->f, cr, NO_PSP);
 		ASSERT_TRUE(!ret || ret == -EADDRNOTAVAIL) TH_LOG("%d", ret);
-		/* The request belongs to us or to the receiver, and ends with its owner. */
+		/*
+		 * The request belongs either to this file or to the receiver, and ends with its
+		 * owner.
+		 */
 		EXPECT_EQ(ret ? 0 : -ENOENT, t_free(&p->f, DAT_OBJ_CR, cr));
 		ret ? kept++ : given++;
 		ASSERT_EQ(DAT_EV_NON_PEER_REJECTED, answer(p));
@@ -447,7 +453,7 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_giver, 300)
 	TH_LOG("%u given, %u kept", given, kept);
 }
 
-/* All operations on a request, by three threads at once. */
+/* Three threads claim a request at once, by all operations on requests. */
 struct claim {
 	struct t_pair		*p;
 	volatile uint32_t	cr;
@@ -524,8 +530,8 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 		ASSERT_TRUE(!c.accepted || c.accepted == -ENOENT) TH_LOG("%d", c.accepted);
 		ASSERT_TRUE(!c.ended || c.ended == -ENOENT) TH_LOG("%d", c.ended);
 		/*
-		 * Only one thread gets the request; ending it after another took it is no
-		 * failure.
+		 * Only one thread gets the request.  To end a request that another thread took is
+		 * no failure.
 		 */
 		ASSERT_FALSE(!c.handed && !c.accepted);
 		won[!c.handed ? 0 : !c.accepted ? 1 : 2]++;

@@ -54,7 +54,7 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	for (i = 0; i < T_QUEUE; i++)
 		t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
 	ASSERT_EQ(0, plug(0));
-	/* Order of events: the adapter's end, everything flushed, the connection's end. */
+	/* Order of events: removal of the adapter, flushed work, end of the connection. */
 	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
 	EXPECT_NE(0, t_end(&p->evd[0], self->count));
@@ -102,7 +102,7 @@ TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 
 	if (!has_rxe())
 		SKIP(return, "no rxe0 here that could be taken away");
-	/* With an object, the close of the adapter would wake the poller anyway. */
+	/* Make no other object: with one, the close of the adapter would wake the poller anyway. */
 	ASSERT_EQ(0, t_pz(&self->f, &pz));
 	ASSERT_EQ(0, t_poller(&self->f, 1));
 	usleep(T_QUIET_MS * 1000);

@@ -51,7 +51,7 @@ static void expect_enoent_of_objects(struct __test_metadata *_metadata,
 	EXPECT_ERR(ENOENT, SRQ_CREATE, (struct dat_srq_create) {
 		   .pz = bad, .max_recv = 1, .max_iov = 1 });
 	EXPECT_ERR(ENOENT, EP_CREATE, (struct dat_ep_create) { .pz = bad });
-	/* In the other fields of an EP, 0 means none. */
+	/* In the other id fields of an EP, 0 means none. */
 	if (!bad)
 		return;
 	EXPECT_ERR(ENOENT, EP_CREATE, (struct dat_ep_create) { .pz = self->pz, .recv_evd = bad });
@@ -107,7 +107,7 @@ TEST_F(ids, that_are_freed_are_ENOENT)
 	expect_enoent(_metadata, self, pz);
 }
 
-/* No call here takes the id of an LMR. */
+/* LMRs are left out, since no call here takes the id of an LMR. */
 TEST_F(ids, of_another_type_are_ENOENT)
 {
 	struct t_lmr lmr;

@@ -212,7 +212,7 @@ static unsigned int count_objects(int fd)
 	return n;
 }
 
-/* The argument is readable but not writable: the call must not make an object. */
+/* The argument is readable but not writable: the call must fail and not make an object. */
 #define EXPECT_NOTHING_MADE(CMD, ...) do {					\
 	typeof(__VA_ARGS__) _arg = __VA_ARGS__;					\
 	unsigned int _before = count_objects(self->f.fd);			\
@@ -256,8 +256,8 @@ TEST_F(length, an_unwritable_argument_is_EFAULT_and_makes_nothing)
 }
 
 /*
- * The first EVD for async events belongs to the IA and cannot be freed.  If its creation has
- * failed there must be none.
+ * The first EVD for async events belongs to the IA and cannot be freed.  If its creation fails, the
+ * IA must have no async EVD.
  */
 TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
 {
@@ -303,7 +303,10 @@ static void *change_size(void *arg)
 	return NULL;
 }
 
-/* Bytes behind the structure are not zero: one read of the size must decide everything. */
+/*
+ * The bytes behind the structure are not zero, and another thread changes the size: the driver must
+ * use one read of it for all decisions.
+ */
 TEST_F_TIMEOUT(length, a_size_that_changes_during_the_call, 120)
 {
 	pthread_t thread;
@@ -330,7 +333,7 @@ TEST_F(length, unknown_numbers_are_ENOTTY)
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));
 }
 
-/* Other numbers are reserved for a queue, and for a poll. */
+/* A kick takes the number 0; other numbers are reserved for a queue, and for a poll. */
 TEST_F(length, a_kick_takes_the_number_0)
 {
 	unsigned int n;

@@ -101,7 +101,7 @@ TEST_F(reserved, a_generation_for_a_step_without_one_is_EINVAL)
 			    .id = ep, .pz = pz, .step = DAT_RING_PREPARE, .generation = bit });
 }
 
-/* A file without an IA, and the argument that would open one. */
+/* A file without an IA, and the argument that opens one. */
 FIXTURE(unbound) {
 	struct dat_ia_open arg;
 	int fd;
@@ -217,7 +217,7 @@ TEST_F(reserved, unknown_steps_of_replacing_a_ring_are_EOPNOTSUPP)
 	EXPECT_ERR(EOPNOTSUPP, EP_MODIFY, (struct dat_ep_modify) { .id = self->ep.id, .step = 4 });
 }
 
-/* Each is known elsewhere, so the kernel is not the reason. */
+/* Values that are valid for other calls or objects are EINVAL, not EOPNOTSUPP. */
 TEST_F(reserved, values_that_do_not_fit_the_call_are_EINVAL)
 {
 	struct dat_ep_connect connect = {

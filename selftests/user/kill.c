@@ -41,7 +41,7 @@ static int side_open(struct side *s)
 	return ret ? ret : t_ep(&s->f, s->pz, &s->evd, 0, 1, &s->ep);
 }
 
-/* Shared by all processes: both ends have been connected in this round. */
+/* True when both ends have been connected in this round; shared by all processes. */
 static volatile int *connected;
 
 /* Keep all queues busy until the connection ends; return the event of its end. */
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 	}
 }
 
-/* The listener's port and the adapter are free at once. */
+/* After the process is killed, the listener's port and the adapter are free at once. */
 /* Covers: SH 62, 64 */
 TEST_F(kill, the_qualifier_is_free_afterwards)
 {
@@ -301,7 +301,7 @@ static void *accept_one(void *arg)
 	return NULL;
 }
 
-/* The file stays open, here and in the new program. */
+/* The file stays open in this process and in the new program, but its objects end. */
 TEST_F_TIMEOUT(file, ends_with_the_address_space, 60)
 {
 	struct dat_eqe eqe = { 0 };

@@ -71,7 +71,7 @@ TEST_F_TIMEOUT(life, close_without_mappings_disconnects, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* A mapping holds the file; the last munmap closes it. */
+/* A mapping holds the file open; the last munmap() closes it. */
 TEST_F_TIMEOUT(life, a_mapping_holds_the_connection_after_close, 60)
 {
 	close(self->far.fd);
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(life, a_dup_keeps_the_connection, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* The child cannot use the connection, but it holds the file. */
+/* The child of a fork cannot use the connection, but it holds the file open. */
 /* Covers: SH 73 */
 TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 {
@@ -119,7 +119,7 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 	ASSERT_LE(0, pid);
 	if (!pid) {
 		close(hold[1]);
-		/* Of the parent's two files the child keeps only the far one. */
+		/* Of the parent's two files the child keeps open only the far one. */
 		close(self->p.f.fd);
 		_exit(read(hold[0], &c, 1) < 0);
 	}
@@ -277,7 +277,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	EXPECT_LT(0, rounds);
-	/* The connection that took no part is unaffected. */
+	/* The connection of the fixture, which took no part, is unaffected. */
 	EXPECT_EQ(9, p->ep[0].st->state);
 	EXPECT_EQ(9, self->far_ep.st->state);
 }
@@ -298,7 +298,7 @@ TEST_F_TIMEOUT(life, eps_without_a_free_queue_are_ENOSPC, 300)
 			break;
 		first = first ? first : arg.id;
 	}
-	/* The pair has two EPs of its own. */
+	/* The pair has two EPs of its own, which also have queues. */
 	EXPECT_EQ(-ENOSPC, ret);
 	EXPECT_EQ(self->p.f.max_queues / 2 - 2, n);
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, first));

@@ -77,7 +77,7 @@ static int in_order(struct t_evd *evd, int n, int flags, int status)
 	return i;
 }
 
-/* Everything is posted before the connection, and there is no kick afterwards. */
+/* Entries that were posted before the connection are carried out without a kick. */
 TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 	EXPECT_EQ(LONG, in_order(&self->evd[0], LONG, DAT_EQE_RECV, DAT_ST_SUCCESS));
 }
 
-/* All receives reach the device before the peer can send. */
+/* Receives that were posted before the connection reach the device before the peer can send. */
 TEST_F_TIMEOUT(rings, receives_posted_before_the_connection_are_at_the_device, 60)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -151,7 +151,7 @@ TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 	pthread_join(thread, NULL);
 }
 
-/* Post while the connection ends; each kick must still process the ring. */
+/* Post while the connection is torn down; each kick must still process the ring. */
 static void *poster(void *arg)
 {
 	FIXTURE_DATA(rings) *self = arg;
@@ -243,7 +243,10 @@ static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 	return ret ? ret : t_long_ep(&p->f, p->pz, &self->evd[0], srq->id, 9, 16, &self->ep[0]);
 }
 
-/* A slice and more of invalid entries, and one kick for all. */
+/*
+ * Post more than a slice of invalid buffers, with one kick for all: valid ones behind them must
+ * still be used.
+ */
 TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 {
 	struct t_srq srq;
@@ -282,7 +285,7 @@ static void *resizer(void *arg)
 	return (void *)(intptr_t)ret;
 }
 
-/* Buffers are taken while the ring is replaced: each exactly once. */
+/* While the ring of an SRQ is replaced, each buffer is taken exactly once. */
 TEST_F_TIMEOUT(rings, an_SRQ_that_is_resized_loses_no_buffer, 120)
 {
 	struct t_pair *p = &self->p;

@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(memory, segments_whose_lengths_sum_to_more_than_32_bits, 60)
 	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
 }
 
-/* Only the last of several segments is invalid. */
+/* Every segment is checked, also if only the last one is invalid. */
 TEST_F_TIMEOUT(memory, every_segment_is_checked, 60)
 {
 	struct t_lmr *m = &self->p.mem;
@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(memory, the_last_byte_is_still_inside, 60)
 	struct dat_eqe eqe;
 	struct t_lmr m;
 
-	/* Not 256 pages: rxe of 6.1 then reads one entry beyond its page table. */
+	/* Do not register 256 pages: rxe of Linux 6.1 reads one entry beyond its page table. */
 	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, T_PRIV_ALL, &m));
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, VA(m) + m.size - 128, m.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 2, VA(m) + m.size - 64, m.lkey, 64));
@@ -210,7 +210,7 @@ TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 }
 
-/* Remote access: the peer refuses, and the sender's connection breaks. */
+/* Expect that the peer refuses remote access and that the connection of the sender breaks. */
 static void expect_remote_access(struct __test_metadata *_metadata, struct t_pair *p, int op,
 				 uint64_t raddr, uint32_t rkey)
 {
@@ -379,7 +379,7 @@ TEST_F(memory, RLIMIT_MEMLOCK_is_charged_and_given_back)
 	t_pair_close(&self->p);
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	ASSERT_EQ(0, seteuid(65534));
-	/* The pages of a closed file are given back before close() returns. */
+	/* The pages of a closed file are unpinned before close() returns. */
 	ASSERT_EQ(0, t_lmr(&f, pz, 200 << 10, T_PRIV_ALL, &a));
 	EXPECT_EQ(-ENOMEM, t_lmr(&f, pz, 100 << 10, T_PRIV_ALL, &b));
 	EXPECT_EQ(0, t_free(&f, DAT_OBJ_LMR, a.id));

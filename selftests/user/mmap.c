@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(mmap, unmapping_under_traffic_is_harmless, 120)
 		ASSERT_EQ(0, t_recv(&p.ep[0].rq, i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
 	for (i = 0; i < T_QUEUE; i++)
 		ASSERT_EQ(0, t_send(&p.ep[1], i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
-	/* The kernel goes on writing completions to pages that are not mapped any more. */
+	/* The kernel continues to write completions to pages that are no longer mapped. */
 	t_unmap(&p.evd[0].status);
 	t_unmap(&p.evd[1].submit);
 	t_unmap(&p.ep[0].submit);

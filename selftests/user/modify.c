@@ -37,7 +37,7 @@ FIXTURE_VARIANT(modify) {
 FIXTURE_VARIANT_ADD(modify, kicks) {
 };
 
-/* A poller that parks now and then races with the other threads. */
+/* The variant has a poller that parks every millisecond, and so races with the other threads. */
 FIXTURE_VARIANT_ADD(modify, poller) {
 	.poller_us = 1000,
 };
@@ -175,7 +175,10 @@ static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
 	return ret;
 }
 
-/* The caller cannot know where the new rings are, so the old ones stay. */
+/*
+ * If the results cannot be copied to the caller, who then does not know where the new rings are,
+ * the old ones stay.
+ */
 TEST_F(modify, an_EP_whose_answer_cannot_be_given_is_as_it_was)
 {
 	struct t_pair *p = &self->p;
@@ -233,7 +236,7 @@ TEST_F(modify, a_CNO_whose_answer_cannot_be_given_stays_triggered)
 	EXPECT_EQ(-ETIMEDOUT, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
 }
 
-/* An RMR takes 64 prepared bindings, so leaked ones would show. */
+/* An RMR takes 64 prepared bindings, so bindings that are left behind would make the calls fail. */
 TEST_F(modify, an_RMR_whose_answer_cannot_be_given_has_nothing_prepared)
 {
 	struct t_pair *p = &self->p;
@@ -401,7 +404,7 @@ static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
 		t_free(&p->f, DAT_OBJ_CR, eqe.len);
 }
 
-/* Modify ep[0] all the time; only while it is connected that must fail. */
+/* Modify ep[0] all the time; the calls must fail while the EP is connected, and only then. */
 TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 300)
 {
 	struct t_pair *p = &self->p;
@@ -442,7 +445,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EVD, j.evd.id));
 }
 
-/* Without a process that writes garbage, the EP works in the end. */
+/* Without a thread that writes garbage, the EP must work in the end. */
 TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 {
 	struct t_pair *p = &self->p;
@@ -479,7 +482,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	EXPECT_EQ(0, message(p, &p->ep[0].rq, &p->ep[1]));
 }
 
-/* Objects that are freed during a modification release their parents. */
+/* Objects that are freed during a modification release the parents that they use. */
 TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 {
 	static const uint32_t types[] = { DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_EVD };
@@ -507,7 +510,7 @@ TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 		usleep(rand() % 5000);
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep.id));
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-		/* A late modification may hold a reference to it for a moment. */
+		/* A late modification may hold a reference to the EVD for a moment. */
 		while ((ret = t_free(&p->f, DAT_OBJ_EVD, j.evd.id)) == -EBUSY && !stop)
 			;
 		EXPECT_EQ(0, ret);
@@ -568,7 +571,7 @@ static void *low_watermark(void *arg)
 	return NULL;
 }
 
-/* Every message finds a buffer, and each has an event. */
+/* Every message finds a buffer of the SRQ, and each has one event. */
 TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
 {
 	struct t_pair *p = &self->p;

@@ -153,7 +153,7 @@ static int is_iwarp(void)
 
 #define NO_RNR "with iWARP a send that finds no receive ends the connection"
 
-/* The peer has no receive for the send; the write completes nevertheless. */
+/* The write completes although the send behind it waits for a receive of the peer. */
 TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
 {
 	struct t_pair *p = &self->p;
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 	}
 }
 
-/* More reads than the device may have outstanding, with other requests in between. */
+/* Post more reads than the device may have outstanding, with other requests in between. */
 TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 {
 	struct t_pair *p = &self->p;

@@ -229,7 +229,9 @@ TEST_F_TIMEOUT(poller, with_it_they_do_not, 60)
 	kicks = 0;
 	for (n = 0; n < 200; n++)
 		ASSERT_EQ(0, message(&self->p, n)) TH_LOG("message %llu", (unsigned long long)n);
-	/* One kick per queue until the poller sees it, and some if the host is slow. */
+	/*
+	 * Each queue needs one kick until the poller sees it, and a few more if the host is slow.
+	 */
 	EXPECT_GT(20, kicks);
 }
 
@@ -279,7 +281,7 @@ TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
 	EXPECT_GT(20, kicks);
 }
 
-/* Parking and posting race as often as possible; by the rules no post is lost. */
+/* The poller parks as often as possible while entries are posted; by the rules no post is lost. */
 TEST_F_TIMEOUT(poller, nothing_is_lost_while_it_parks, 120)
 {
 	struct t_pair *p = &self->p;

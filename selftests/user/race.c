@@ -222,7 +222,7 @@ static void *withdraw(void *arg)
 	return NULL;
 }
 
-/* The peer's CM, our CM and the consumer learn of the withdrawal one after the other. */
+/* The peer's CM, the local CM and the consumer learn of the withdrawal one after the other. */
 TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 {
 	struct t_pair *p = &self->p;
@@ -284,7 +284,7 @@ TEST_F_TIMEOUT(race, closing_while_posting, 300)
 	pthread_t thread[2];
 	struct t_pair p;
 
-	/* The fixture's listener uses the qualifier that is needed here. */
+	/* Free the fixture's listener, whose qualifier is needed here. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
 	while (seconds() < end) {
 		ASSERT_EQ(0, t_pair_open(&p));
@@ -335,7 +335,7 @@ TEST_F_TIMEOUT(race, opening_one_file_twice_at_once, 120)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, open_ia, &o[1]));
 		open_ia(&o[0]);
 		pthread_join(thread, NULL);
-		/* One of them wins; the loser's IA leaves nothing behind. */
+		/* One of the two opens wins, and the loser's IA leaves nothing behind. */
 		EXPECT_EQ(-EBUSY, o[0].ret + o[1].ret);
 		close(o[0].fd);
 	}

@@ -84,7 +84,7 @@ FIXTURE_SETUP(garbage)
 	ASSERT_EQ(0, t_link_open(&self->p, &self->neighbour));
 }
 
-/* The neighbour still works, whatever was done to the other connection. */
+/* After each test the neighbour must still work, whatever was done to the other connection. */
 FIXTURE_TEARDOWN(garbage)
 {
 	EXPECT_EQ(0, t_link_works(&self->p, &self->neighbour));
@@ -310,7 +310,7 @@ TEST_F_TIMEOUT(garbage, a_wild_event_head, 60)
 	head->head += 0x1000;
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	/* The wild head is ignored: the event is there. */
+	/* A head out of range is ignored, so the event is there. */
 	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	while (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == p->evd[0].head)
 		usleep(1000);
@@ -346,7 +346,7 @@ TEST_F_TIMEOUT(garbage, bad_srq_entries_are_counted_and_dropped, 60)
 	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_INTERNAL, eqe.type);
 	EXPECT_EQ(DAT_OBJ_SRQ, eqe.cookie);
-	/* A wild tail breaks the queue. */
+	/* A tail out of range breaks the queue. */
 	srq.rq.tail += 1000;
 	t_push(&srq.rq);
 	t_kick(&self->p.f);
@@ -392,7 +392,7 @@ TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 		stop = 1;
 		for (i = 0; i < 3; i++)
 			pthread_join(thread[i], NULL);
-		/* Make new objects: that queue is broken for good. */
+		/* Make new objects: a queue is broken for good. */
 		for (i = 0; i < 2; i++) {
 			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
 			t_unmap(&p->ep[i].submit);

@@ -249,7 +249,7 @@ TEST_F_TIMEOUT(random, doorbells, 120)
 	ASSERT_EQ(0, t_link_works(&self->p, &self->neighbour));
 }
 
-/* The kernel writes to its own position, whatever head the process shows. */
+/* The kernel writes events at its own index, whatever head the process shows. */
 TEST_F_TIMEOUT(random, event_heads, 240)
 {
 	struct t_pair *p = &self->p;
@@ -293,7 +293,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* The SRQ is shared with a live connection, which may break with it. */
+/* An SRQ that is scribbled over is shared with a live connection, which may break with it. */
 TEST_F_TIMEOUT(random, srq_scribbled_over_while_kicking, 240)
 {
 	struct t_pair *p = &self->p;

@@ -156,7 +156,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
 		EXPECT_EQ(i, eqe.cookie);
 	}
-	/* The preparation has been used. */
+	/* A preparation can be committed once. */
 	evd_step(self, DAT_RING_COMMIT, 100, &ret);
 	EXPECT_EQ(-ESTALE, ret);
 }
@@ -175,7 +175,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 8, &ret);
 	EXPECT_EQ(-EINVAL, ret);
-	/* More events are queued than fit. */
+	/* More events are queued than fit into the smaller ring. */
 	for (i = 0; i < 8; i++)
 		ASSERT_EQ(0, post(self, i));
 	evd_step(self, DAT_RING_PREPARE, 4, &ret);
@@ -200,7 +200,7 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	EXPECT_EQ(-EINVAL, map_next(&self->f, self->evd.id, NEXT_STATUS, 4096, &m));
 	evd_step(self, DAT_RING_COMMIT, 64, &ret);
 	EXPECT_EQ(-ESTALE, ret);
-	/* Cancel without a preparation. */
+	/* There is no preparation to cancel. */
 	evd_step(self, DAT_RING_CANCEL, 64, &ret);
 	EXPECT_EQ(-ESTALE, ret);
 	srq_step(self, DAT_RING_CANCEL, 8, &ret);
@@ -294,7 +294,7 @@ TEST_F(steps, the_last_preparation_counts)
 	EXPECT_EQ(-EINVAL, ret);
 }
 
-/* Each size alone: the kernel would otherwise rely on it. */
+/* Change each size alone: the kernel must compare them all, since it relies on each. */
 TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
 {
 	static const uint32_t want[][3] = {
@@ -319,7 +319,7 @@ TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
 	EXPECT_EQ(16, arg.max_request);
 }
 
-/* Objects that are freed with rings prepared and mapped. */
+/* Objects are freed while they have prepared rings, which are mapped. */
 TEST_F(steps, what_is_prepared_goes_with_its_object)
 {
 	struct dat_ep_modify ep;

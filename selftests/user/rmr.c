@@ -187,7 +187,7 @@ TEST_F(rmr, a_ticket_works_once)
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
-	/* The failed access has not ended the binding. */
+	/* The failed access has not ended the binding, so it can be used after a reconnect. */
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
 	EXPECT_EQ(-EBUSY, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN)) TH_LOG("entry %u", i);
 		ASSERT_EQ(0, reconnect(self)) TH_LOG("entry %u", i);
 	}
-	/* None of them has used the ticket. */
+	/* None of the refused entries has used up the ticket. */
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
@@ -242,7 +242,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 		EXPECT_EQ(self->pin, pin_settles(self->pin));
 		ASSERT_EQ(0, reconnect(self));
 	}
-	/* The same for an entry that is flushed. */
+	/* An entry that is flushed also releases the pages of its binding. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
@@ -374,7 +374,7 @@ TEST_F(rmr, bindings_of_what_is_not_there_or_not_allowed)
 	EXPECT_EQ(self->pin, vm_pin_kb());
 }
 
-/* The zone of the EP is checked, not only that of the memory. */
+/* The zone of the EP is checked as well as that of the memory. */
 TEST_F(rmr, a_ticket_of_another_zone_fails)
 {
 	struct dat_rmr_bind b;
@@ -461,7 +461,7 @@ TEST_F(rmr, a_region_that_is_freed_takes_its_tickets_along)
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 }
 
-/* The bind is in the ring of an EP that never connects. */
+/* Binds in the ring of an EP that never connects are released with the EP. */
 TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 {
 	struct dat_rmr_bind b;
@@ -472,7 +472,7 @@ TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 	ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, ep.id));
 	EXPECT_EQ(self->pin, pin_settles(self->pin));
-	/* The region can still be used. */
+	/* The RMR can still be used. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
@@ -525,7 +525,7 @@ TEST_F(rmr, bindings_are_charged_to_the_limit_and_refusals_are_not)
 	EXPECT_EQ(self->pin + KB, vm_pin_kb());
 }
 
-/* Bindings that are prepared, posted and carried out when the process is killed. */
+/* Kill a process that has bindings in each state: prepared, posted, and carried out. */
 TEST_F_TIMEOUT(rmr, a_killed_process_leaves_nothing_pinned, 60)
 {
 	int ready[2], i;
@@ -570,7 +570,7 @@ struct racer {
 	volatile uint32_t lmr;
 };
 
-/* Free the memory and the region that the other thread binds. */
+/* A thread that frees the LMR and the RMR that the other thread binds. */
 static void *freer(void *arg)
 {
 	struct racer *r = arg;
@@ -623,7 +623,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 
 		if (ret) {
 			ASSERT_TRUE(ret == -ENOENT || ret == -EXDEV) TH_LOG("%d", ret);
-			/* One of the two is gone: make both again. */
+			/* One of the two objects is gone: make both again. */
 			free_both(&self->p.f, r.rmr, mem.id);
 			ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &lmr));
 			ASSERT_EQ(0, make_rmr(&self->p.f, self->p.pz, &b.id));

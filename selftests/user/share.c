@@ -247,7 +247,7 @@ TEST_F(share, memory_that_is_not_one_shared_file_is_EEXIST)
 	/* Pages of the driver belong to a device, not to a file. */
 	EXPECT_EQ(-EEXIST, name_it(self, self->p.f.db.va, PAGE, "bad", NULL));
 	EXPECT_EQ(-EEXIST, name_it(self, self->p.cr.status.va, PAGE, "bad", NULL));
-	/* The file and what follows it, the file twice, the file with a hole. */
+	/* Map the file and other memory behind it, the file twice, and the file with a hole. */
 	mmap(two, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
 	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE + 1, "bad", NULL));
 	mmap(two + SIZE, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
@@ -295,7 +295,7 @@ TEST_F(share, a_name_lasts_until_its_last_user_frees)
 
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
 	ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "last", 0));
-	/* The first owner of the name frees it first. */
+	/* The process that had the name first frees it first. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
 	EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "last", NULL));
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
@@ -502,7 +502,7 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 	TH_LOG("%d and %d times", holders[2], holders[3]);
 	EXPECT_LT(0, holders[2]);
 	EXPECT_LT(0, holders[3]);
-	/* Processes that were killed at any point have left nothing. */
+	/* Processes that were killed at any point have left no name behind. */
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "contended", NULL));
 }
 

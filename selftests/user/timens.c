@@ -112,7 +112,7 @@ TEST(a_cno_wait_lasts_to_its_deadline_where_the_clock_is_behind)
 
 TEST(zero_never_sleeps_and_forever_has_no_end_where_the_clock_is_ahead)
 {
-	/* 254: killed by the alarm */
+	/* 254: the alarm killed the process */
 	int result = timens_run(FAR_S, evd_never_and_at_once);
 
 	if (result == TIMENS_NONE)

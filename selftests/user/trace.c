@@ -33,7 +33,7 @@ FIXTURE(trace) {
 
 FIXTURE_SETUP(trace)
 {
-	/* This fails if tracefs is mounted already. */
+	/* mount() fails if tracefs is mounted already. */
 	mount("none", TRACEFS, "tracefs", 0, NULL);
 	ASSERT_EQ(0, t_pair_open(&self->p));
 	ASSERT_EQ(0, put("trace", "\n"));
@@ -171,8 +171,8 @@ TEST_F(trace, a_send_from_kick_to_event)
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
 	/*
-	 * Otherwise the context that establishes the connection posts the request, without a
-	 * kick.
+	 * Wait for NEED_KICK: without it, the context that establishes the connection would post
+	 * the request, without a kick.
 	 */
 	while (!(self->p.ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK))
 		usleep(1000);

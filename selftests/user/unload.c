@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module cannot be unloaded while it is in use, and can be reloaded when it is not. */
+/* A module cannot be unloaded while it is in use, and can be reloaded afterwards. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

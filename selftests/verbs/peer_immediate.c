@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer on libibverbs completes our receives with something other than a message: RDMA writes
- * and sends with immediate data.  An RDMA write reports its own length, whatever the size of the
- * receive.
+ * A peer on libibverbs completes the receives of this end with something other than a message: RDMA
+ * writes and sends with immediate data.  An RDMA write reports its own length, whatever the size of
+ * the receive.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

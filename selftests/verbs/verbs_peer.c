@@ -107,7 +107,7 @@ static int v_client(void)
 	return ret;
 }
 
-/* Write to @ready when listening. */
+/* Serve one client; write to @ready when listening. */
 static int v_server(int ready)
 {
 	struct rdma_conn_param param = {
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(verbs, our_ep_connects_to_a_server, 120)
 	expect_end(_metadata, self);
 }
 
-/* The client sends nothing and does not disconnect, but its connection ends. */
+/* A peer that is killed sends nothing and does not disconnect, but the connection ends. */
 /* Covers: SH 64 */
 TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 {
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(verbs, a_server_that_rejects_without_data_is_PEER_REJECTED, 120)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, 0));
 }
 
-/* On the wire this is the same as a reject without data. */
+/* A server that dies with the request looks on the wire like one that rejects without data. */
 TEST_F_TIMEOUT(verbs, a_server_that_dies_with_the_request_is_PEER_REJECTED, 120)
 {
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, -1));

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define SECTOR		512
-#define MAX_SECTORS	1024	/* of one read() or write(); the disk splits those into requests */
+#define MAX_SECTORS	1024	/* of one read() or write(); the disk splits these into requests */
 #define MAX_THREADS	32
 
 struct worker {
@@ -131,7 +131,7 @@ static int run(struct worker *w, unsigned int n)
 	for (i = 0; i < n; i++) {
 		pthread_join(w[i].thread, NULL);
 		bytes += w[i].bytes;
-		/* Wrong data override any other result. */
+		/* Wrong data take precedence over any other result. */
 		if (result != 1 && w[i].result)
 			result = w[i].result;
 	}

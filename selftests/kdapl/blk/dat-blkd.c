@@ -42,7 +42,7 @@
 #define MAX_FAULTS	64
 /* Per client: a completion for each box, two requests per slot, and the final events. */
 #define QLEN		(MAX_CLIENTS * (3 * MAX_DEPTH + 5))
-/* A connection request that finds this queue full is refused. */
+/* Length of the queue of connection requests; a request that finds it full is refused. */
 #define DOOR_QLEN	16
 /* Limit on written data that were not submitted to the disk, since a FLUSH waits for all. */
 #define MAX_DIRTY	(16 * 1024 * 1024)
@@ -409,7 +409,7 @@ static void do_write(struct slot *s)
 					DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* The data have arrived by RDMA read. */
+/* Finish a WRITE, whose data have arrived by RDMA read. */
 static void end_write(struct slot *s)
 {
 	int fua = le32toh(s->request.flags) & DATBLK_FUA;
@@ -703,7 +703,7 @@ static void got_completion(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	if (!c || c->dropped || dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	c->heard = 1;
-	/* The error has ended the connection; the event of its end follows. */
+	/* The error has ended the connection; the event of the disconnect follows. */
 	if (dto->status != DAT_DTO_SUCCESS)
 		tool_warn("a client: %s", tool_dto_name(dto->status));
 	else if (dto->user_cookie.as_64 == PROBE_COOKIE)
@@ -740,7 +740,8 @@ static void got_event(struct server *v, const DAT_EVENT *event)
 
 /*
  * Probe with an RDMA write of 0 bytes: it needs no memory of the peer, and the connection breaks
- * if no peer acknowledges it.  Outstanding requests do the same, so they need no probe.
+ * if no peer acknowledges it.  A client with outstanding requests needs no probe, since these
+ * detect a lost peer as well.
  */
 static void client_probe(struct client *c)
 {
@@ -755,7 +756,7 @@ static void client_probe(struct client *c)
 					    DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS;
 }
 
-/* Thread: without it, clients whose machines have died would keep their places. */
+/* Thread that drops clients whose machines have died; they would keep their places otherwise. */
 static void *watch_clients(void *arg)
 {
 	struct server *v = arg;
@@ -848,7 +849,7 @@ static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	tool_check(rc, "cannot wait for events");
 }
 
-/* Thread: exit when the adapter is gone.  Other errors end a connection only. */
+/* Thread that exits when the adapter is gone.  Other errors end one connection only. */
 static void *watch_adapter(void *arg)
 {
 	struct server *v = arg;
@@ -860,7 +861,7 @@ static void *watch_adapter(void *arg)
 	tool_die("the adapter is gone");
 }
 
-/* Thread: connection requests have a queue of their own, apart from the completions. */
+/* Thread that handles connection requests, which have a queue apart from completions. */
 static void *watch_door(void *arg)
 {
 	struct server *v = arg;

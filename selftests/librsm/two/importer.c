@@ -351,7 +351,7 @@ TEST_F(two, an_exporter_that_is_killed_during_putv_is_an_abort)
 	EXPECT_LT(0, l.residual);
 	EXPECT_GT(R_WAIT_MS, r_now_ms() - start);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->control, R_WAIT_MS));
-	/* A new exporter can be connected to. */
+	/* An importer can connect to a new exporter. */
 	two_close(self);
 	ASSERT_EQ(RSM_SUCCESS, two_open(self));
 	EXPECT_EQ(0, tell(self, TWO_FILL, 1));

@@ -34,7 +34,7 @@ enum two_op {
 	TWO_POWER_OFF,	/* power off at once, without disconnecting */
 };
 
-/* Places in the data segment that TWO_WATCH reads. */
+/* Offsets in the data segment that TWO_WATCH reads. */
 #define TWO_FLAG	0
 #define TWO_SLOTS	4096
 #define TWO_NR_SLOTS	64
