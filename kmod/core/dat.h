@@ -42,7 +42,8 @@
  *   cno->lock             BH spinlock
  *   ia->lmr_lock          spinlock; leaf, under ia->sem
  *
- *   ia->map_lock          leaf, under mmap_lock or ia->sem: the regions that objects map
+ *   ia->resize_lock       under ia->sem: replacements of rings
+ *   pool->lock            leaf, under mmap_lock or ia->sem: memory that the process can map
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * Posting to a QP under ep->lock is fine, under evd->lock it is not.
@@ -59,8 +60,15 @@
 #include <linux/xarray.h>
 
 #include "core/abi.h"
+#include "core/pool.h"
 #include "core/xport.h"
 #include "region.h"
+
+/* Ids of objects and of chunks. */
+#define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
+
+/* The page offset of a chunk fits in 32 bits, which is what a 32-bit process passes to mmap(). */
+static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
 
 struct dat_evd;
 struct dat_face;
@@ -118,7 +126,9 @@ struct dat_dev {
  *	begins after @closing is set; shutdown waits for 0 before it takes @sem
  * @watched: flag: a thread of the face polls the doorbells, so no queue needs a kick;
  *	written by that thread, read under the lock of a queue
- * @map_lock: lock of the objects' regions, against a resize
+ * @resize_lock: lock of the prepared rings of the objects, and of the exchange of rings
+ * @submit_pool: memory of rings that the consumer writes; has a lock of its own
+ * @status_pool: memory of rings that the driver writes; has a lock of its own
  * @objs: all objects by id
  * @next_id: id at which the search for a free one begins; xa_lock(&objs)
  * @id_rounds: number of times that @next_id has wrapped
@@ -146,7 +156,9 @@ struct dat_ia {
 	bool			closing;
 	atomic_t		pinning;
 	bool			watched;
-	struct mutex		map_lock;	/* regions of objects */
+	struct mutex		resize_lock;	/* prepared rings */
+	struct dat_pool		submit_pool;
+	struct dat_pool		status_pool;
 	struct xarray		objs;
 	u32			next_id;
 	atomic_t		id_rounds;
@@ -202,7 +214,6 @@ struct dat_obj {
  * @begin_shutdown: start the slow part of @shutdown without waiting for it; optional
  * @shutdown: release everything that belongs to the device; idempotent; may sleep
  * @release: free what the structure points to, not the structure; may sleep
- * @region: return shared memory number @kind, or NULL; ia->map_lock held
  * @poll: return EPOLL* bits; only for types with a file descriptor
  * @show: write one line of fdinfo
  */
@@ -214,7 +225,6 @@ struct dat_obj_ops {
 	void		(*begin_shutdown)(struct dat_obj *obj);
 	void		(*shutdown)(struct dat_obj *obj);
 	void		(*release)(struct dat_obj *obj);
-	struct dat_region *(*region)(struct dat_obj *obj, unsigned int kind);
 	__poll_t	(*poll)(struct dat_obj *obj, struct file *file,
 				struct poll_table_struct *wait);
 	void		(*show)(struct seq_file *m, struct dat_obj *obj);
@@ -277,7 +287,6 @@ int dat_obj_publish(struct dat_obj *obj);
 void dat_obj_unpublish(struct dat_obj *obj);
 void dat_obj_abort(struct dat_obj *obj);
 void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id);
-struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id);
 void dat_obj_put(struct dat_obj *obj);
 int dat_obj_use(struct dat_obj *obj);
 void dat_obj_unuse(struct dat_obj *obj);

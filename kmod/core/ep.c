@@ -298,9 +298,9 @@ static void ep_shutdown(struct dat_obj *obj)
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
 	/* Wait for a modification that began before ep->dead was set. */
-	mutex_lock(&obj->ia->map_lock);
+	mutex_lock(&obj->ia->resize_lock);
 	dat_queue_forget(ep);
-	mutex_unlock(&obj->ia->map_lock);
+	mutex_unlock(&obj->ia->resize_lock);
 	dat_ep_drop_parents(ep);
 }
 
@@ -308,13 +308,6 @@ static void ep_release(struct dat_obj *obj)
 {
 	dat_epring_free(&to_dat_ep(obj)->ring);
 	dat_epring_free(&to_dat_ep(obj)->next);
-}
-
-static struct dat_region *ep_region(struct dat_obj *obj, unsigned int kind)
-{
-	struct dat_ep *ep = to_dat_ep(obj);
-
-	return dat_epring_region(&ep->ring, &ep->next, kind);
 }
 
 static void ep_show(struct seq_file *m, struct dat_obj *obj)
@@ -341,6 +334,5 @@ const struct dat_obj_ops dat_ep_ops = {
 	.begin_shutdown	= ep_begin_shutdown,
 	.shutdown	= ep_shutdown,
 	.release	= ep_release,
-	.region		= ep_region,
 	.show		= ep_show,
 };

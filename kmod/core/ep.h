@@ -72,8 +72,8 @@ struct dat_ep_attr {
  * @remote: address of the connection's peer
  * @read_in: negotiated number of the peer's RDMA reads in flight
  * @read_out: negotiated number of own RDMA reads in flight
- * @next: prepared ring, not in use yet; ia->map_lock
- * @generation: generation of the ring prepared last; ia->map_lock
+ * @next: prepared ring, not in use yet; ia->resize_lock
+ * @generation: generation of the ring prepared last; ia->resize_lock
  * @wr: request being posted or pumped
  * @sge: resolved segments of a request being posted
  */

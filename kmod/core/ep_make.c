@@ -91,10 +91,10 @@ static u32 rq_entries(const struct dat_ep_attr *attr, const struct dat_srq *srq)
 	return srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
 }
 
-static int ring_alloc(struct dat_epring *ring, const struct dat_ep_attr *attr,
+static int ring_alloc(struct dat_ia *ia, struct dat_epring *ring, const struct dat_ep_attr *attr,
 		      const struct dat_srq *srq)
 {
-	return dat_epring_alloc(ring, sq_entries(attr), attr->max_request_iov,
+	return dat_epring_alloc(ia, ring, sq_entries(attr), attr->max_request_iov,
 				rq_entries(attr, srq), attr->max_recv_iov);
 }
 
@@ -110,7 +110,9 @@ static int ep_alloc_queues(struct dat_ep *ep)
 	const struct dat_ep_attr *attr = &ep->attr;
 	int ret;
 
-	ret = ring_alloc(&ep->ring, attr, ep->srq);
+	ret = ring_alloc(ep->obj.ia, &ep->ring, attr, ep->srq);
+	if (!ret)
+		ret = dat_epring_alloc_status(ep->obj.ia, &ep->ring);
 	if (ret)
 		return ret;
 	dat_queue_init(&ep->sq, &ep->obj, sq_entries(attr));
@@ -248,8 +250,8 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
 	bool at_once = step->what == DAT_RING_AT_ONCE;
 	int ret;
 
-	lockdep_assert_held(&ep->obj.ia->map_lock);
-	ret = dat_region_step(&ep->next.submit, &ep->generation, step);
+	lockdep_assert_held(&ep->obj.ia->resize_lock);
+	ret = dat_step_begin(&ep->next.submit, &ep->generation, step);
 	if (!ret && dat_step_uses(step))
 		ret = ep_use_ring(ep, parents, attr, at_once ? ring : &ep->next);
 	if (!ret && !at_once)
@@ -283,11 +285,11 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 	if (ret)
 		return ret;
 	if (dat_step_makes(step))
-		ret = ring_alloc(&ring, attr, parents->srq);
+		ret = ring_alloc(ep->obj.ia, &ring, attr, parents->srq);
 	if (!ret) {
-		mutex_lock(&ep->obj.ia->map_lock);
+		mutex_lock(&ep->obj.ia->resize_lock);
 		ret = ep_step(ep, &p, attr, &ring, step);
-		mutex_unlock(&ep->obj.ia->map_lock);
+		mutex_unlock(&ep->obj.ia->resize_lock);
 	}
 	/* The old parents and ring after a success, else the new ones. */
 	parents_unuse(&p);

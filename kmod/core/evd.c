@@ -35,7 +35,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	dat_solicited_init(&evd->solicited);
 	evd->streams = streams;
 	evd->sink = ia->face->sink;
-	ret = dat_evring_alloc(&evd->ring, roundup_pow_of_two(qlen));
+	ret = dat_evring_alloc(ia, &evd->ring, roundup_pow_of_two(qlen));
 	if (ret)
 		goto err_abort;
 	ret = dat_obj_publish(&evd->obj);
@@ -390,13 +390,13 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
 
-/* Swaps the status region for one of @entries events, unless the queued events do not fit. */
-static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 entries)
+/* Swaps the memory of the events for one of @entries events, unless the queued ones do not fit. */
+static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entries)
 {
 	int ret = -ENOSPC;
 	u32 from, to;
 
-	if (!dat_evring_status_fits(status, entries))
+	if (!dat_evring_slots_fit(slots, entries))
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
 	/* Count before reading the tail: counting may move events into the ring. */
@@ -405,32 +405,32 @@ static int evd_swap_status(struct dat_evd *evd, struct dat_region *status, u32 e
 	from = to - from;
 	spin_unlock_bh(&evd->lock);
 	/* Copy without the lock; dat_evring_resize() copies events that arrive meanwhile. */
-	dat_evring_copy(&evd->ring, status, entries, from, to);
+	dat_evring_copy(&evd->ring, slots, entries, from, to);
 
 	spin_lock_bh(&evd->lock);
 	if (evd->waiting && evd->threshold > entries) {
 		ret = -EBUSY;
 	} else if (evd_count(evd) <= entries) {
-		dat_evring_resize(&evd->ring, status, entries, to);
+		dat_evring_resize(&evd->ring, slots, entries, to);
 		ret = 0;
 	}
 	spin_unlock_bh(&evd->lock);
 	return ret;
 }
 
-/* @status is a new region or an empty one on entry, and the region to free on return. */
-static int evd_step(struct dat_evd *evd, struct dat_region *status, u32 entries,
+/* @slots is new memory or empty on entry, and the memory to free on return. */
+static int evd_step(struct dat_evd *evd, struct dat_slice *slots, u32 entries,
 		    struct dat_step *step)
 {
 	bool at_once = step->what == DAT_RING_AT_ONCE;
 	int ret;
 
-	lockdep_assert_held(&evd->obj.ia->map_lock);
-	ret = dat_region_step(&evd->next, &evd->generation, step);
+	lockdep_assert_held(&evd->obj.ia->resize_lock);
+	ret = dat_step_begin(&evd->next, &evd->generation, step);
 	if (!ret && dat_step_uses(step))
-		ret = evd_swap_status(evd, at_once ? status : &evd->next, entries);
+		ret = evd_swap_slots(evd, at_once ? slots : &evd->next, entries);
 	if (!ret && !at_once)
-		swap(evd->next, *status);
+		swap(evd->next, *slots);
 	return ret;
 }
 
@@ -441,24 +441,24 @@ static int evd_step(struct dat_evd *evd, struct dat_region *status, u32 entries,
  * @step: the whole resize, or one step of it
  *
  * Context: may sleep.  Return: 0, -ENOMEM, -ENOSPC if more events are queued than fit, -EBUSY
- * if a thread waits for more events than fit, -ESTALE if no region of that generation is
- * prepared, -EINVAL if the prepared region has another length.  An error changes nothing.
+ * if a thread waits for more events than fit, -ESTALE if no ring of that generation is
+ * prepared, -EINVAL if the prepared ring has another length.  An error changes nothing.
  */
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 {
 	u32 entries = roundup_pow_of_two(qlen);
-	struct dat_region status = {};
+	struct dat_slice slots = {};
 	int ret = 0;
 
 	if (dat_step_makes(step))
-		ret = dat_evring_alloc_status(&status, entries);
+		ret = dat_evring_alloc_slots(evd->obj.ia, &slots, entries);
 	if (ret)
 		return ret;
-	mutex_lock(&evd->obj.ia->map_lock);
-	ret = evd_step(evd, &status, entries, step);
-	mutex_unlock(&evd->obj.ia->map_lock);
-	/* Free a region that was replaced or cancelled, or that an error left unused. */
-	dat_region_free(&status);
+	mutex_lock(&evd->obj.ia->resize_lock);
+	ret = evd_step(evd, &slots, entries, step);
+	mutex_unlock(&evd->obj.ia->resize_lock);
+	/* Free memory that was replaced or cancelled, or that an error left unused. */
+	dat_slice_free(&slots);
 	return ret;
 }
 
@@ -495,23 +495,7 @@ static void evd_shutdown(struct dat_obj *obj)
 static void evd_release(struct dat_obj *obj)
 {
 	dat_evring_free(&to_dat_evd(obj)->ring);
-	dat_region_free(&to_dat_evd(obj)->next);
-}
-
-static struct dat_region *evd_region(struct dat_obj *obj, unsigned int kind)
-{
-	struct dat_evd *evd = to_dat_evd(obj);
-
-	switch (kind) {
-	case DAT_REGION_SUBMIT:
-		return &evd->ring.submit;
-	case DAT_REGION_STATUS:
-		return &evd->ring.status;
-	case DAT_REGION_NEXT_STATUS:
-		return dat_region_if(&evd->next);
-	default:
-		return NULL;
-	}
+	dat_slice_free(&to_dat_evd(obj)->next);
 }
 
 static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
@@ -553,7 +537,6 @@ const struct dat_obj_ops dat_evd_ops = {
 	.may_free	= evd_may_free,
 	.shutdown	= evd_shutdown,
 	.release	= evd_release,
-	.region		= evd_region,
 	.poll		= evd_poll,
 	.show		= evd_show,
 };

@@ -115,8 +115,8 @@ struct dat_solicited_conn {
  * @disabled: flag: an event does not trigger @cno
  * @dead: flag: the EVD is shut down
  * @overflowed: flag: an overflow has been reported since the ring last had room
- * @next: prepared status region, not in use yet; ia->map_lock
- * @generation: generation of the region prepared last; ia->map_lock
+ * @next: memory of the prepared ring, not in use yet; ia->resize_lock
+ * @generation: generation of the ring prepared last; ia->resize_lock
  */
 struct dat_evd {
 	struct dat_obj		obj;
@@ -135,7 +135,7 @@ struct dat_evd {
 	bool			disabled;
 	bool			dead;
 	bool			overflowed;
-	struct dat_region	next;
+	struct dat_slice	next;
 	u32			generation;
 };
 

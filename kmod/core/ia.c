@@ -64,7 +64,9 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	strscpy(ia->name, name, sizeof(ia->name));
 	kref_init(&ia->ref);
 	init_rwsem(&ia->sem);
-	mutex_init(&ia->map_lock);
+	mutex_init(&ia->resize_lock);
+	dat_pool_init(&ia->submit_pool, DAT_MAP_SUBMIT);
+	dat_pool_init(&ia->status_pool, DAT_MAP_STATUS);
 	INIT_LIST_HEAD(&ia->node);
 	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
 	dat_lmr_init_ia(ia);
@@ -104,6 +106,8 @@ static void ia_release(struct kref *ref)
 	struct dat_ia *ia = container_of(ref, struct dat_ia, ref);
 
 	xa_destroy(&ia->objs);
+	dat_pool_exit(&ia->submit_pool);
+	dat_pool_exit(&ia->status_pool);
 	dat_lmr_release_ia(ia);
 	put_net(ia->net);
 	dat_dev_put(ia->dev);

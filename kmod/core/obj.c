@@ -13,11 +13,6 @@
 #include "core/dat.h"
 #include "core/face.h"
 
-#define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
-
-/* The page offset of an object fits in 32 bits, which is what a 32-bit process passes to mmap(). */
-static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
-
 static const struct dat_obj_ops *const dat_obj_table[DAT_OBJ_LAST] = {
 	[DAT_OBJ_PZ]	= &dat_pz_ops,
 	[DAT_OBJ_LMR]	= &dat_lmr_ops,
@@ -204,18 +199,6 @@ void dat_obj_abort(struct dat_obj *obj)
 	dat_obj_unpublish(obj);
 	dat_obj_shutdown(obj);
 	dat_obj_put(obj);
-}
-
-struct dat_obj *dat_obj_get_any(struct dat_ia *ia, u32 id)
-{
-	struct dat_obj *obj;
-
-	rcu_read_lock();
-	obj = xa_load(&ia->objs, id);
-	if (obj && !kref_get_unless_zero(&obj->ref))
-		obj = NULL;
-	rcu_read_unlock();
-	return obj;
 }
 
 /**

@@ -16,22 +16,16 @@
 #include "core/queue.h"
 #include "core/ring.h"
 
-/* Returns a prepared region, or NULL if @r is empty. */
-struct dat_region *dat_region_if(struct dat_region *r)
-{
-	return r->pages ? r : NULL;
-}
-
 /**
- * dat_region_step() - begin a step of replacing a ring
- * @next: prepared region, or an empty one
- * @generation: generation of the region that was prepared last; PREPARE advances it
+ * dat_step_begin() - begin a step of replacing a ring
+ * @next: memory of the prepared ring, or empty
+ * @generation: generation of the ring that was prepared last; PREPARE advances it
  * @step: step; PREPARE sets its generation
  *
- * Context: ia->map_lock held.  Return: 0, or -ESTALE if the generation that @step commits or
+ * Context: ia->resize_lock held.  Return: 0, or -ESTALE if the generation that @step commits or
  * cancels is not prepared.
  */
-int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step)
+int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
 {
 	switch (step->what) {
 	case DAT_RING_PREPARE:
@@ -42,7 +36,7 @@ int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_s
 		return 0;
 	case DAT_RING_COMMIT:
 	case DAT_RING_CANCEL:
-		return next->pages && step->generation == *generation ? 0 : -ESTALE;
+		return next->chunk && step->generation == *generation ? 0 : -ESTALE;
 	default:
 		return 0;
 	}
@@ -55,32 +49,29 @@ static struct dat_evd_status *evring_status(struct dat_evring *r)
 	return r->status.va;
 }
 
-static size_t evring_size(u32 entries)
-{
-	return size_add(sizeof(struct dat_evd_status),
-			size_mul(entries, sizeof(struct dat_eqe)));
-}
-
-/* Uses r->status, which has room for @entries events. */
+/* Uses r->slots, which has room for @entries events. */
 static void evring_use(struct dat_evring *r, u32 entries)
 {
-	r->events = (struct dat_eqe *)(evring_status(r) + 1);
+	r->events = r->slots.va;
 	r->entries = entries;
 	r->mask = entries - 1;
 }
 
-int dat_evring_alloc(struct dat_evring *r, u32 entries)
+int dat_evring_alloc(struct dat_ia *ia, struct dat_evring *r, u32 entries)
 {
 	u32 start = READ_ONCE(dat_ring_start);
 	struct dat_evd_head *head;
 	int ret;
 
-	ret = dat_region_alloc(&r->submit, sizeof(struct dat_evd_head), true);
+	ret = dat_slice_alloc(&ia->submit_pool, sizeof(struct dat_evd_head), &r->submit);
 	if (ret)
 		return ret;
-	ret = dat_region_alloc(&r->status, evring_size(entries), false);
+	ret = dat_slice_alloc(&ia->status_pool, sizeof(struct dat_evd_status), &r->status);
 	if (ret)
 		goto err_free_submit;
+	ret = dat_evring_alloc_slots(ia, &r->slots, entries);
+	if (ret)
+		goto err_free_status;
 	head = r->submit.va;
 	evring_use(r, entries);
 	r->tail = start;
@@ -89,15 +80,18 @@ int dat_evring_alloc(struct dat_evring *r, u32 entries)
 	evring_status(r)->tail = start;
 	return 0;
 
+err_free_status:
+	dat_slice_free(&r->status);
 err_free_submit:
-	dat_region_free(&r->submit);
+	dat_slice_free(&r->submit);
 	return ret;
 }
 
 void dat_evring_free(struct dat_evring *r)
 {
-	dat_region_free(&r->status);
-	dat_region_free(&r->submit);
+	dat_slice_free(&r->slots);
+	dat_slice_free(&r->status);
+	dat_slice_free(&r->submit);
 }
 
 /* Counts an event that found no room. */
@@ -107,9 +101,9 @@ void dat_evring_drop(struct dat_evring *r)
 }
 
 /**
- * dat_evring_copy() - copy events to the region that will replace a ring's status region
+ * dat_evring_copy() - copy events to the memory that will replace a ring's
  * @r: ring
- * @status: status region of the new length
+ * @slots: memory of the new length
  * @entries: new length, a power of two
  * @from: index of the first event
  * @to: index behind the last event, at most the tail
@@ -117,11 +111,11 @@ void dat_evring_drop(struct dat_evring *r)
  * The caller only keeps @r from being replaced: events do not change before they are consumed,
  * and copies of consumed events are never read.
  */
-void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
+void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		     u32 from, u32 to)
 {
-	const struct dat_eqe *old = r->status.va + sizeof(struct dat_evd_status);
-	struct dat_eqe *new = status->va + sizeof(struct dat_evd_status);
+	const struct dat_eqe *old = r->slots.va;
+	struct dat_eqe *new = slots->va;
 
 	for (; from != to; from++)
 		new[from & (entries - 1)] = old[from & (r->entries - 1)];
@@ -130,37 +124,32 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 
 /**
  * dat_evring_resize() - change the length of a ring
  * @r: ring, locked by the caller
- * @status: status region of the new length; on return the old one
+ * @slots: memory of the new length; on return the old one
  * @entries: new length, a power of two, enough for the queued events
  * @copied: index behind the events that dat_evring_copy() has copied
  *
- * Indices are kept, so the consumer continues at its head.
+ * Indices and the status are kept, so the consumer continues at its head.
  */
-void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries,
+void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)
 {
-	struct dat_evd_status *head = status->va;
-
 	/* The consumer may be ahead of the events that were copied. */
 	if (r->tail - copied > r->tail - r->head)
 		copied = r->head;
-	dat_evring_copy(r, status, entries, copied, r->tail);
-	head->tail = r->tail;
-	head->dropped = r->dropped;
-	swap(r->status, *status);
+	dat_evring_copy(r, slots, entries, copied, r->tail);
+	swap(r->slots, *slots);
 	evring_use(r, entries);
 }
 
-int dat_evring_alloc_status(struct dat_region *status, u32 entries)
+int dat_evring_alloc_slots(struct dat_ia *ia, struct dat_slice *slots, u32 entries)
 {
-	return dat_region_alloc(status, evring_size(entries), false);
+	return dat_slice_alloc(&ia->status_pool, size_mul(entries, sizeof(struct dat_eqe)), slots);
 }
 
-/* Returns true if @status was allocated for @entries events. */
-bool dat_evring_status_fits(const struct dat_region *status, u32 entries)
+/* Returns true if @slots was allocated for @entries events. */
+bool dat_evring_slots_fit(const struct dat_slice *slots, u32 entries)
 {
-	return status->pages &&
-	       status->npages == DIV_ROUND_UP(evring_size(entries), PAGE_SIZE);
+	return slots->chunk && slots->size == size_mul(entries, sizeof(struct dat_eqe));
 }
 
 /* Queues of work requests. */
@@ -170,7 +159,7 @@ static u32 stride_shift(size_t header, u32 sges)
 	return order_base_2(header + sges * sizeof(struct dat_sge));
 }
 
-/* Fills in offsets and strides.  Returns the size of the submit region. */
+/* Fills in offsets and strides.  Returns the size of the submit slice. */
 static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 			    u32 rq_entries, u32 rq_sge)
 {
@@ -184,35 +173,49 @@ static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 	return size + ((size_t)rq_entries << r->rq_shift);
 }
 
-int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
-		     u32 rq_sge)
+/**
+ * dat_epring_alloc() - allocate the queues of an EP or SRQ
+ * @ia: IA of the EP or SRQ
+ * @r: result; has no status
+ * @sq_entries: length of the send queue, a power of two or 0
+ * @sq_sge: segments of an SQE
+ * @rq_entries: length of the receive queue, a power of two or 0
+ * @rq_sge: segments of an RQE
+ *
+ * Context: may sleep.  Return: 0, -ENOMEM.
+ */
+int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,
+		     u32 rq_entries, u32 rq_sge)
 {
 	size_t size = epring_layout(r, sq_entries, sq_sge, rq_entries, rq_sge);
 	struct dat_submit *submit;
-	struct dat_status *status;
 	int ret;
 
-	ret = dat_region_alloc(&r->submit, size, true);
+	ret = dat_slice_alloc(&ia->submit_pool, size, &r->submit);
 	if (ret)
 		return ret;
-	ret = dat_region_alloc(&r->status, sizeof(struct dat_status), false);
-	if (ret)
-		goto err_free_submit;
-
 	submit = r->submit.va;
-	status = r->status.va;
 	r->start = READ_ONCE(dat_ring_start);
 	submit->sq_tail = r->start;
 	submit->rq_tail = r->start;
+	return 0;
+}
+
+/* Allocates the status of a ring that dat_epring_alloc() has made.  Returns 0 or -ENOMEM. */
+int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r)
+{
+	struct dat_status *status;
+	int ret;
+
+	ret = dat_slice_alloc(&ia->status_pool, sizeof(struct dat_status), &r->status);
+	if (ret)
+		return ret;
+	status = r->status.va;
 	status->sq.head = r->start;
 	status->sq.done = r->start;
 	status->rq.head = r->start;
 	status->rq.done = r->start;
 	return 0;
-
-err_free_submit:
-	dat_region_free(&r->submit);
-	return ret;
 }
 
 /* Returns true if @r has the same layout as a ring allocated with these arguments. */
@@ -222,33 +225,15 @@ bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32
 	struct dat_epring want;
 	size_t size = epring_layout(&want, sq_entries, sq_sge, rq_entries, rq_sge);
 
-	return r->submit.pages && r->submit.npages == DIV_ROUND_UP(size, PAGE_SIZE) &&
+	return r->submit.chunk && r->submit.size == size &&
 	       r->sq_shift == want.sq_shift && r->rq_shift == want.rq_shift &&
 	       r->rq_offset == want.rq_offset;
 }
 
 void dat_epring_free(struct dat_epring *r)
 {
-	dat_region_free(&r->status);
-	dat_region_free(&r->submit);
-}
-
-/* Returns the region of kind @kind of an object that uses @r and may have prepared @next. */
-struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
-				     unsigned int kind)
-{
-	switch (kind) {
-	case DAT_REGION_SUBMIT:
-		return &r->submit;
-	case DAT_REGION_STATUS:
-		return &r->status;
-	case DAT_REGION_NEXT_SUBMIT:
-		return dat_region_if(&next->submit);
-	case DAT_REGION_NEXT_STATUS:
-		return dat_region_if(&next->status);
-	default:
-		return NULL;
-	}
+	dat_slice_free(&r->status);
+	dat_slice_free(&r->submit);
 }
 
 static u32 sges_in_stride(u32 shift, size_t header)
@@ -262,10 +247,9 @@ static void epring_bind_queue(struct dat_epring *r, struct dat_queue *q)
 	q->done = r->start;
 }
 
-static void epring_sq(struct dat_epring *r, struct dat_subring *sq)
+static void epring_sq(struct dat_epring *r, struct dat_status *status, struct dat_subring *sq)
 {
 	struct dat_submit *submit = r->submit.va;
-	struct dat_status *status = r->status.va;
 
 	sq->tail = &submit->sq_tail;
 	sq->entries = r->submit.va + r->sq_offset;
@@ -274,10 +258,9 @@ static void epring_sq(struct dat_epring *r, struct dat_subring *sq)
 	sq->max_sge = sges_in_stride(r->sq_shift, sizeof(struct dat_sqe));
 }
 
-static void epring_rq(struct dat_epring *r, struct dat_subring *rq)
+static void epring_rq(struct dat_epring *r, struct dat_status *status, struct dat_subring *rq)
 {
 	struct dat_submit *submit = r->submit.va;
-	struct dat_status *status = r->status.va;
 
 	rq->tail = &submit->rq_tail;
 	rq->entries = r->submit.va + r->rq_offset;
@@ -293,13 +276,13 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 		epring_bind_queue(r, sq);
 		sq->kernel = sq->obj->ia->face->kernel;
 		sq->ops = sq->obj->ia->face->sq;
-		epring_sq(r, &sq->ring);
+		epring_sq(r, r->status.va, &sq->ring);
 	}
 	if (rq) {
 		epring_bind_queue(r, rq);
 		rq->kernel = rq->obj->ia->face->kernel;
 		rq->ops = rq->obj->ia->face->rq;
-		epring_rq(r, &rq->ring);
+		epring_rq(r, r->status.va, &rq->ring);
 	}
 }
 
@@ -331,17 +314,6 @@ static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 en
 	q->entries = entries;
 	q->armed = 0;
 	q->ops->publish(q);
-}
-
-static void epring_move_status(struct dat_epring *to, const struct dat_epring *from)
-{
-	const struct dat_status *old = from->status.va;
-	struct dat_status *status = to->status.va;
-
-	status->state = old->state;
-	status->pd_len = old->pd_len;
-	status->lost = old->lost;
-	memcpy(status->pd, old->pd, sizeof(status->pd));
 }
 
 /**
@@ -379,11 +351,11 @@ void dat_epring_copy(const struct dat_epmove *m)
 	struct dat_subring to;
 
 	if (m->sq) {
-		epring_sq(m->next, &to);
+		epring_sq(m->next, m->ring->status.va, &to);
 		ring_copy(m->sq, &to, m->sq_entries, m->nsq);
 	}
 	if (m->rq) {
-		epring_rq(m->next, &to);
+		epring_rq(m->next, m->ring->status.va, &to);
 		ring_copy(m->rq, &to, m->rq_entries, m->nrq);
 	}
 }
@@ -392,7 +364,7 @@ void dat_epring_copy(const struct dat_epmove *m)
  * dat_epring_end_move() - switch to the new ring
  * @m: replacement, with its entries copied
  *
- * Indices are kept.  On return @m->next holds the old ring.
+ * Indices and the status are kept.  On return @m->next holds the old ring.
  *
  * Context: lock of the queues held; the caller disarms or pumps them afterwards.
  */
@@ -400,16 +372,16 @@ void dat_epring_end_move(const struct dat_epmove *m)
 {
 	struct dat_subring to;
 
-	epring_move_status(m->next, m->ring);
 	if (m->sq) {
-		epring_sq(m->next, &to);
+		epring_sq(m->next, m->ring->status.va, &to);
 		ring_go_on(m->sq, &to, m->sq_entries);
 	}
 	if (m->rq) {
-		epring_rq(m->next, &to);
+		epring_rq(m->next, m->ring->status.va, &to);
 		ring_go_on(m->rq, &to, m->rq_entries);
 	}
 	swap(*m->ring, *m->next);
+	swap(m->ring->status, m->next->status);
 }
 
 void dat_epring_set_state(struct dat_epring *r, u32 state)

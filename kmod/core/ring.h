@@ -10,8 +10,9 @@
 #include <rdma/dat_ioctl.h>
 #include <rdma/dat_ring.h>
 
-#include "region.h"
+#include "core/pool.h"
 
+struct dat_ia;
 struct dat_queue;
 struct dat_queue_ops;
 
@@ -37,22 +38,12 @@ static inline bool dat_step_uses(const struct dat_step *step)
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
 }
 
-/* Kinds of region in an mmap offset. */
-enum dat_region_kind {
-	DAT_REGION_DOORBELL	= 0,
-	DAT_REGION_SUBMIT	= 1,
-	DAT_REGION_STATUS	= 2,
-	/* regions that a resize has prepared and not committed */
-	DAT_REGION_NEXT_SUBMIT	= 3,
-	DAT_REGION_NEXT_STATUS	= 4,
-	/* /dev/rsm uses 5 to 8 */
-};
-
 /**
  * struct dat_evring - an event ring
  * @submit: struct dat_evd_head, written by the process
- * @status: struct dat_evd_status and the events, written by the driver
- * @events: array of events in @status
+ * @status: struct dat_evd_status, written by the driver; stays when the ring is resized
+ * @slots: memory of @events
+ * @events: array of events, written by the driver
  * @entries: length of @events, a power of two
  * @mask: @entries - 1
  * @tail: index behind the last event written
@@ -60,8 +51,9 @@ enum dat_region_kind {
  * @dropped: number of events lost because the ring was full
  */
 struct dat_evring {
-	struct dat_region	submit;
-	struct dat_region	status;
+	struct dat_slice	submit;
+	struct dat_slice	status;
+	struct dat_slice	slots;
 	struct dat_eqe		*events;
 	u32			entries;
 	u32			mask;
@@ -73,7 +65,7 @@ struct dat_evring {
 /**
  * struct dat_epring - the shared memory of an EP or an SRQ
  * @submit: struct dat_submit and the entries, written by the process
- * @status: struct dat_status, written by the driver
+ * @status: struct dat_status, written by the driver; stays when the ring is replaced
  * @sq_offset: offset of the SQEs in @submit
  * @rq_offset: offset of the RQEs in @submit
  * @sq_shift: log2 of the SQE stride
@@ -81,8 +73,8 @@ struct dat_evring {
  * @start: initial index of both queues
  */
 struct dat_epring {
-	struct dat_region	submit;
-	struct dat_region	status;
+	struct dat_slice	submit;
+	struct dat_slice	status;
 	u32			sq_offset;
 	u32			rq_offset;
 	u32			sq_shift;
@@ -93,7 +85,7 @@ struct dat_epring {
 /**
  * struct dat_epmove - replacement of an EP's or SRQ's ring by another one
  * @ring: ring in use
- * @next: ring of other sizes, not in use yet
+ * @next: ring of other sizes, not in use yet, without a status
  * @sq: send queue of @ring, or NULL
  * @sq_entries: number of SQEs in @next
  * @rq: receive queue of @ring, or NULL
@@ -128,21 +120,21 @@ struct dat_subring {
 	u32			max_sge;
 };
 
-struct dat_region *dat_region_if(struct dat_region *r);
-int dat_region_step(const struct dat_region *next, u32 *generation, struct dat_step *step);
+int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step);
 
-int dat_evring_alloc(struct dat_evring *r, u32 entries);
+int dat_evring_alloc(struct dat_ia *ia, struct dat_evring *r, u32 entries);
 void dat_evring_free(struct dat_evring *r);
 void dat_evring_drop(struct dat_evring *r);
-int dat_evring_alloc_status(struct dat_region *status, u32 entries);
-bool dat_evring_status_fits(const struct dat_region *status, u32 entries);
-void dat_evring_copy(const struct dat_evring *r, struct dat_region *status, u32 entries,
+int dat_evring_alloc_slots(struct dat_ia *ia, struct dat_slice *slots, u32 entries);
+bool dat_evring_slots_fit(const struct dat_slice *slots, u32 entries);
+void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		     u32 from, u32 to);
-void dat_evring_resize(struct dat_evring *r, struct dat_region *status, u32 entries,
+void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied);
 
-int dat_epring_alloc(struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
-		     u32 rq_sge);
+int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,
+		     u32 rq_entries, u32 rq_sge);
+int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r);
 bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
 		     u32 rq_sge);
 void dat_epring_free(struct dat_epring *r);
@@ -150,8 +142,6 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 int dat_epring_begin_move(struct dat_epmove *m);
 void dat_epring_copy(const struct dat_epmove *m);
 void dat_epring_end_move(const struct dat_epmove *m);
-struct dat_region *dat_epring_region(struct dat_epring *r, struct dat_epring *next,
-				     unsigned int kind);
 u32 dat_ring_posted(const struct dat_queue *q);
 void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);

@@ -102,7 +102,9 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	if (ret)
 		goto err_abort;
 	srq->pz = pz;
-	ret = dat_epring_alloc(&srq->ring, 0, 1, entries, max_iov);
+	ret = dat_epring_alloc(pz->obj.ia, &srq->ring, 0, 1, entries, max_iov);
+	if (!ret)
+		ret = dat_epring_alloc_status(pz->obj.ia, &srq->ring);
 	if (ret)
 		goto err_abort;
 	dat_queue_init(&srq->q, &srq->obj, entries);
@@ -364,8 +366,8 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 	bool at_once = step->what == DAT_RING_AT_ONCE;
 	int ret;
 
-	lockdep_assert_held(&srq->obj.ia->map_lock);
-	ret = dat_region_step(&srq->next.submit, &srq->generation, step);
+	lockdep_assert_held(&srq->obj.ia->resize_lock);
+	ret = dat_step_begin(&srq->next.submit, &srq->generation, step);
 	if (!ret && dat_step_uses(step))
 		ret = srq_use_ring(srq, at_once ? ring : &srq->next, entries);
 	if (!ret && !at_once)
@@ -393,12 +395,12 @@ int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 	int ret = 0;
 
 	if (dat_step_makes(step))
-		ret = dat_epring_alloc(&ring, 0, 1, entries, srq->max_iov);
+		ret = dat_epring_alloc(srq->obj.ia, &ring, 0, 1, entries, srq->max_iov);
 	if (ret)
 		return ret;
-	mutex_lock(&srq->obj.ia->map_lock);
+	mutex_lock(&srq->obj.ia->resize_lock);
 	ret = srq_step(srq, &ring, entries, step);
-	mutex_unlock(&srq->obj.ia->map_lock);
+	mutex_unlock(&srq->obj.ia->resize_lock);
 	/* The old ring after a success, else the new one. */
 	dat_epring_free(&ring);
 	if (!ret && dat_step_uses(step))
@@ -432,13 +434,6 @@ static void srq_release(struct dat_obj *obj)
 	kvfree(srq->free);
 }
 
-static struct dat_region *srq_region(struct dat_obj *obj, unsigned int kind)
-{
-	struct dat_srq *srq = to_dat_srq(obj);
-
-	return dat_epring_region(&srq->ring, &srq->next, kind);
-}
-
 static void srq_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_srq *srq = to_dat_srq(obj);
@@ -456,6 +451,5 @@ const struct dat_obj_ops dat_srq_ops = {
 	.charge		= true,
 	.shutdown	= srq_shutdown,
 	.release	= srq_release,
-	.region		= srq_region,
 	.show		= srq_show,
 };

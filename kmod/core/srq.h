@@ -26,8 +26,8 @@ struct dat_pz;
  * @sge: scratch of the pump
  * @error_work: work that handles a device error, which may come in hard interrupt; no lock
  * @pump_work: work that takes the buffers that one slice has left; no lock
- * @next: prepared ring, not in use yet; ia->map_lock
- * @generation: generation of the ring prepared last; ia->map_lock
+ * @next: prepared ring, not in use yet; ia->resize_lock
+ * @generation: generation of the ring prepared last; ia->resize_lock
  */
 struct dat_srq {
 	struct dat_obj		obj;

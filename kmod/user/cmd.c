@@ -71,7 +71,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 		dat_region_free(&ucmd->doorbell);
 		return PTR_ERR(ia);
 	}
-	arg->doorbell_offset = DAT_REGION_DOORBELL;
+	arg->doorbell_offset = dat_mmap_place(0, DAT_MAP_DOORBELL);
 	arg->doorbell_size = dat_mmap_size(&ucmd->doorbell);
 	arg->max_queues = dat_doorbell_bits(&ucmd->doorbell);
 	ucmd->ia = ia;
@@ -389,10 +389,8 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	arg->max_recv = srq->q.entries;
 	arg->id = srq->obj.id;
 	arg->queue = srq->q.bell;
-	arg->submit_offset = dat_mmap_offset(&srq->obj, DAT_REGION_SUBMIT);
-	arg->submit_size = dat_mmap_size(&srq->ring.submit);
-	arg->status_offset = dat_mmap_offset(&srq->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&srq->ring.status);
+	arg->submit = dat_mmap_span(&srq->ring.submit);
+	arg->status = dat_mmap_span(&srq->ring.status);
 	arg->rq_offset = srq->ring.rq_offset;
 	arg->rq_shift = srq->ring.rq_shift;
 	ucmd->made = &srq->obj;
@@ -404,21 +402,16 @@ static void srq_resize_fill(struct dat_srq_resize *arg, struct dat_srq *srq,
 {
 	bool prepare = step->what == DAT_RING_PREPARE;
 	struct dat_epring *ring = prepare ? &srq->next : &srq->ring;
-	u32 submit = prepare ? DAT_REGION_NEXT_SUBMIT : DAT_REGION_SUBMIT;
-	u32 status = prepare ? DAT_REGION_NEXT_STATUS : DAT_REGION_STATUS;
 
-	mutex_lock(&srq->obj.ia->map_lock);
-	arg->submit_offset = dat_mmap_offset(&srq->obj, submit);
-	arg->submit_size = dat_mmap_size(&ring->submit);
-	arg->status_offset = dat_mmap_offset(&srq->obj, status);
-	arg->status_size = dat_mmap_size(&ring->status);
+	mutex_lock(&srq->obj.ia->resize_lock);
+	arg->submit = dat_mmap_span(&ring->submit);
 	if (prepare) {
 		arg->generation = step->generation;
 	} else {
 		arg->max_recv = srq->q.entries;
 		arg->rq_offset = ring->rq_offset;
 	}
-	mutex_unlock(&srq->obj.ia->map_lock);
+	mutex_unlock(&srq->obj.ia->resize_lock);
 }
 
 int dat_cmd_srq_resize(struct dat_ucmd *ucmd)

@@ -108,10 +108,8 @@ static void ep_fill(struct dat_ep_create *arg, struct dat_ep *ep)
 	arg->id = ep->obj.id;
 	arg->sq_queue = ep->sq.bell;
 	arg->rq_queue = ep->rq.bell;
-	arg->submit_offset = dat_mmap_offset(&ep->obj, DAT_REGION_SUBMIT);
-	arg->submit_size = dat_mmap_size(&ep->ring.submit);
-	arg->status_offset = dat_mmap_offset(&ep->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&ep->ring.status);
+	arg->submit = dat_mmap_span(&ep->ring.submit);
+	arg->status = dat_mmap_span(&ep->ring.status);
 	arg->sq_offset = ep->ring.sq_offset;
 	arg->sq_shift = ep->ring.sq_shift;
 	arg->rq_offset = ep->ring.rq_offset;
@@ -167,14 +165,9 @@ static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
 {
 	bool prepare = step->what == DAT_RING_PREPARE;
 	struct dat_epring *ring = prepare ? &ep->next : &ep->ring;
-	u32 submit = prepare ? DAT_REGION_NEXT_SUBMIT : DAT_REGION_SUBMIT;
-	u32 status = prepare ? DAT_REGION_NEXT_STATUS : DAT_REGION_STATUS;
 
-	mutex_lock(&ep->obj.ia->map_lock);
-	arg->submit_offset = dat_mmap_offset(&ep->obj, submit);
-	arg->submit_size = dat_mmap_size(&ring->submit);
-	arg->status_offset = dat_mmap_offset(&ep->obj, status);
-	arg->status_size = dat_mmap_size(&ring->status);
+	mutex_lock(&ep->obj.ia->resize_lock);
+	arg->submit = dat_mmap_span(&ring->submit);
 	if (prepare) {
 		arg->generation = step->generation;
 	} else {
@@ -185,7 +178,7 @@ static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
 		arg->rq_offset = ring->rq_offset;
 		arg->rq_shift = ring->rq_shift;
 	}
-	mutex_unlock(&ep->obj.ia->map_lock);
+	mutex_unlock(&ep->obj.ia->resize_lock);
 }
 
 static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations on EVDs and CNOs, and on file descriptors for them. */
 #include <linux/file.h>
+#include <linux/log2.h>
 
 #include "device.h"
 #include "core/dat.h"
@@ -13,7 +14,7 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 	struct dat_evd_create *arg = ucmd->arg;
 	struct dat_evd *evd;
 
-	if (arg->streams & ~DAT_STREAM_ALL)
+	if (arg->streams & ~DAT_STREAM_ALL || arg->flags || arg->comp_vector || arg->rsvd)
 		return -EOPNOTSUPP;
 	if (!arg->streams || !arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
 		return -EINVAL;
@@ -22,10 +23,10 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 		return PTR_ERR(evd);
 	arg->id = evd->obj.id;
 	arg->qlen = evd->ring.entries;
-	arg->submit_offset = dat_mmap_offset(&evd->obj, DAT_REGION_SUBMIT);
-	arg->submit_size = dat_mmap_size(&evd->ring.submit);
-	arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
-	arg->status_size = dat_mmap_size(&evd->ring.status);
+	arg->submit = dat_mmap_span(&evd->ring.submit);
+	arg->status = dat_mmap_span(&evd->ring.status);
+	arg->ring = dat_mmap_span(&evd->ring.slots);
+	arg->eqe_shift = ilog2(sizeof(struct dat_eqe));
 	ucmd->made = &evd->obj;
 	return 0;
 }
@@ -157,17 +158,15 @@ int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 static void evd_resize_fill(struct dat_evd_resize *arg, struct dat_evd *evd,
 			    const struct dat_step *step)
 {
-	mutex_lock(&evd->obj.ia->map_lock);
+	mutex_lock(&evd->obj.ia->resize_lock);
 	if (step->what == DAT_RING_PREPARE) {
 		arg->generation = step->generation;
-		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_NEXT_STATUS);
-		arg->status_size = dat_mmap_size(&evd->next);
+		arg->ring = dat_mmap_span(&evd->next);
 	} else {
 		arg->qlen = evd->ring.entries;
-		arg->status_offset = dat_mmap_offset(&evd->obj, DAT_REGION_STATUS);
-		arg->status_size = dat_mmap_size(&evd->ring.status);
+		arg->ring = dat_mmap_span(&evd->ring.slots);
 	}
-	mutex_unlock(&evd->obj.ia->map_lock);
+	mutex_unlock(&evd->obj.ia->resize_lock);
 }
 
 int dat_cmd_evd_resize(struct dat_ucmd *ucmd)

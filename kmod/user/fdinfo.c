@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /proc/<pid>/fdinfo/<fd>: one line for the IA, its poller, and each object. */
+/* /proc/<pid>/fdinfo/<fd>: lines for the IA, its memory, its poller, and each object. */
 #include "core/dat.h"
 #include "user/file.h"
 
@@ -14,6 +14,11 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 		return;
 	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,
 		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 32);
+	seq_puts(m, "submit:\t");
+	dat_pool_show(m, &ia->submit_pool);
+	seq_puts(m, "\nstatus:\t");
+	dat_pool_show(m, &ia->status_pool);
+	seq_putc(m, '\n');
 	dat_poller_show(m, &file->poller, READ_ONCE(ia->watched));
 	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
 		seq_printf(m, "%s:\tid=%u", dat_obj_ops(obj)->name, obj->id);

@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mmap() of shared pages.  The offset encodes an object's id and a kind of region. */
+/* mmap() of shared pages.  The offset encodes the id of a chunk and a kind of mapping. */
 #include <linux/mm.h>
 
 #include "core/dat.h"
-#include "core/ring.h"
+#include "core/pool.h"
 #include "user/file.h"
 
-u64 dat_mmap_offset(const struct dat_obj *obj, unsigned int kind)
+/* Returns where a process finds @slice.  A slice that is empty has no place. */
+struct dat_span dat_mmap_span(const struct dat_slice *slice)
 {
-	return dat_mmap_place(obj->id, kind);
-}
-
-static int map_object(struct vm_area_struct *vma, struct dat_ia *ia, u32 id,
-		      unsigned int kind)
-{
-	const struct dat_obj_ops *ops;
-	struct dat_region *r;
-	struct dat_obj *obj;
-	int ret = -EINVAL;
-
-	obj = dat_obj_get_any(ia, id);
-	if (!obj)
-		return -ENOENT;
-	ops = dat_obj_ops(obj);
-	mutex_lock(&ia->map_lock);
-	r = ops->region ? ops->region(obj, kind) : NULL;
-	if (r)
-		ret = dat_region_map(vma, r);
-	mutex_unlock(&ia->map_lock);
-	dat_obj_put(obj);
-	return ret;
+	if (!slice->chunk)
+		return (struct dat_span) {};
+	return (struct dat_span) {
+		.offset	= dat_slice_offset(slice),
+		.size	= dat_slice_map_size(slice),
+		.start	= slice->start,
+	};
 }
 
 int dat_mmap(struct file *filp, struct vm_area_struct *vma)
@@ -45,7 +31,14 @@ int dat_mmap(struct file *filp, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (!ia)
 		return -EINVAL;
-	if (kind != DAT_REGION_DOORBELL)
-		return map_object(vma, ia, id, kind);
-	return id ? -EINVAL : dat_region_map(vma, &file->doorbell);
+	switch (kind) {
+	case DAT_MAP_DOORBELL:
+		return id ? -EINVAL : dat_region_map(vma, &file->doorbell);
+	case DAT_MAP_SUBMIT:
+		return dat_pool_map(&ia->submit_pool, id, vma);
+	case DAT_MAP_STATUS:
+		return dat_pool_map(&ia->status_pool, id, vma);
+	default:
+		return -EINVAL;
+	}
 }

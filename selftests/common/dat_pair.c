@@ -73,6 +73,7 @@ static void unmap_sides(struct t_evd *evd, struct t_ep *ep)
 	for (i = 0; i < 2; i++) {
 		t_unmap(&evd[i].submit);
 		t_unmap(&evd[i].status);
+		t_unmap(&evd[i].ring);
 		t_unmap(&ep[i].submit);
 		t_unmap(&ep[i].status);
 	}
@@ -83,6 +84,7 @@ void t_pair_unmap(struct t_pair *p)
 	unmap_sides(p->evd, p->ep);
 	t_unmap(&p->cr.submit);
 	t_unmap(&p->cr.status);
+	t_unmap(&p->cr.ring);
 	munmap(p->mem.va, p->mem.size);
 }
 

@@ -18,17 +18,25 @@ int t_ioctl(int fd, unsigned long cmd, void *arg)
 int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m)
 {
 	m->size = size;
-	m->va = mmap(NULL, size, prot, MAP_SHARED, f->fd, (off_t)offset);
-	if (m->va != MAP_FAILED)
-		return 0;
-	m->va = NULL;
-	return -errno;
+	m->base = mmap(NULL, size, prot, MAP_SHARED, f->fd, (off_t)offset);
+	m->va = m->base == MAP_FAILED ? NULL : m->base;
+	return m->va ? 0 : -errno;
+}
+
+/* Map the memory of an object; each object gets a mapping of its own, which it could share. */
+int t_map_span(struct t_file *f, const struct dat_span *at, int prot, struct t_map *m)
+{
+	int ret = t_map(f, at->offset, at->size, prot, m);
+
+	if (!ret)
+		m->va = (char *)m->base + at->start;
+	return ret;
 }
 
 void t_unmap(struct t_map *m)
 {
 	if (m->va)
-		munmap(m->va, m->size);
+		munmap(m->base, m->size);
 	m->va = NULL;
 }
 
@@ -133,10 +141,11 @@ int t_evd(struct t_file *f, uint32_t streams, uint32_t qlen, struct t_evd *evd)
 	evd->f = f;
 	evd->id = arg.id;
 	evd->entries = arg.qlen;
-	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE,
-		    &evd->submit);
+	ret = t_map_span(f, &arg.submit, PROT_READ | PROT_WRITE, &evd->submit);
 	if (!ret)
-		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &evd->status);
+		ret = t_map_span(f, &arg.status, PROT_READ, &evd->status);
+	if (!ret)
+		ret = t_map_span(f, &arg.ring, PROT_READ, &evd->ring);
 	if (!ret)
 		evd->head = ((struct dat_evd_status *)evd->status.va)->tail;
 	return ret;
@@ -164,10 +173,9 @@ int t_srq(struct t_file *f, uint32_t pz, uint32_t entries, struct t_srq *srq)
 	if (ret)
 		return ret;
 	srq->id = arg.id;
-	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE,
-		    &srq->submit);
+	ret = t_map_span(f, &arg.submit, PROT_READ | PROT_WRITE, &srq->submit);
 	if (!ret)
-		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &srq->status);
+		ret = t_map_span(f, &arg.status, PROT_READ, &srq->status);
 	if (ret)
 		return ret;
 	submit = srq->submit.va;
@@ -207,9 +215,9 @@ int t_any_ep(struct t_file *f, struct dat_ep_create *arg, struct t_ep *ep)
 	if (ret)
 		return ret;
 	ep->id = arg->id;
-	ret = t_map(f, arg->submit_offset, arg->submit_size, PROT_READ | PROT_WRITE, &ep->submit);
+	ret = t_map_span(f, &arg->submit, PROT_READ | PROT_WRITE, &ep->submit);
 	if (!ret)
-		ret = t_map(f, arg->status_offset, arg->status_size, PROT_READ, &ep->status);
+		ret = t_map_span(f, &arg->status, PROT_READ, &ep->status);
 	if (ret)
 		return ret;
 	submit = ep->submit.va;
@@ -315,7 +323,7 @@ int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe)
 {
 	struct dat_evd_status *status = evd->status.va;
 	struct dat_evd_head *submit = evd->submit.va;
-	struct dat_eqe *ring = (struct dat_eqe *)(status + 1);
+	struct dat_eqe *ring = evd->ring.va;
 
 	if (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == evd->head &&
 	    t_evd_wait(evd, 1, ms))

@@ -27,8 +27,15 @@
 #define T_STREAM_ALL	0x1f1
 #define T_PRIV_ALL	0x33
 
+/*
+ * struct t_map - mapped memory of an object
+ * @va: memory; NULL: not mapped
+ * @base: mapping that holds it
+ * @size: length of the mapping
+ */
 struct t_map {
 	void	*va;
+	void	*base;
 	size_t	size;
 };
 
@@ -48,6 +55,7 @@ struct t_evd {
 	uint32_t			head;
 	struct t_map			submit;
 	struct t_map			status;
+	struct t_map			ring;
 };
 
 struct t_queue {
@@ -106,6 +114,7 @@ int t_ioctl(int fd, unsigned long cmd, void *arg);
 int t_open(struct t_file *f);
 void t_close(struct t_file *f);
 int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m);
+int t_map_span(struct t_file *f, const struct dat_span *at, int prot, struct t_map *m);
 void t_unmap(struct t_map *m);
 
 int t_pz(struct t_file *f, uint32_t *pz);

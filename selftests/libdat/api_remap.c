@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pages that are replaced or unmapped while other threads read them. */
+/* Rings that are replaced or unmapped while other threads read them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -80,6 +80,19 @@ static void *dequeue(void *arg)
 	return NULL;
 }
 
+static void *resize(void *arg)
+{
+	struct job *j = arg;
+	DAT_RETURN rc;
+
+	while (!stopped(j)) {
+		rc = dat_evd_resize(j->handle, j->rounds % 2 ? 128 : 64);
+		if (rc != DAT_SUCCESS)
+			j->rc = rc;
+	}
+	return NULL;
+}
+
 static DAT_RETURN software_evd(struct a_pair *p, DAT_EVD_HANDLE *evd)
 {
 	return dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, evd);
@@ -113,6 +126,26 @@ TEST_F_TIMEOUT(remap, a_queue_is_resized_under_a_thread_that_polls_it, 120)
 		j.events++;
 	EXPECT_EQ(sent, j.events);
 	EXPECT_EQ(DAT_SUCCESS, j.rc) TH_LOG("dat_evd_dequeue(): %#x", j.rc);
+}
+
+/* Events that arrive while the rings are swapped are in the new ring, and are read there. */
+/* Covers: dat_evd_resize; SH 33 */
+TEST_F_TIMEOUT(remap, an_event_is_found_while_the_queue_is_resized, 120)
+{
+	DAT_EVENT out = { .event_number = DAT_SOFTWARE_EVENT }, in;
+	struct job resizer = { .p = &self->p };
+	unsigned long n = 0;
+
+	ASSERT_EQ(DAT_SUCCESS, software_evd(&self->p, &resizer.handle));
+	ASSERT_EQ(0, start(&resizer, resize));
+	while (__atomic_load_n(&resizer.rounds, __ATOMIC_RELAXED) < 10 * ROUNDS) {
+		out.event_data.software_event_data.pointer = (DAT_PVOID)++n;
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(resizer.handle, &out));
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(resizer.handle, &in));
+		ASSERT_EQ((DAT_PVOID)n, in.event_data.software_event_data.pointer);
+	}
+	finish(&resizer);
+	EXPECT_EQ(DAT_SUCCESS, resizer.rc);
 }
 
 static void *get_status(void *arg)

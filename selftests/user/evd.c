@@ -279,9 +279,8 @@ static int tight_open(struct tight *t)
 	ep.connect_evd = p->evd[0].id;
 	ret = ret ?: t_ioctl(p->f.fd, DAT_IOC_EP_CREATE, &ep);
 	ret = ret ?: t_free(&p->f, DAT_OBJ_EP, p->ep[0].id);
-	ret = ret ?: t_map(&p->f, ep.submit_offset, ep.submit_size, PROT_READ | PROT_WRITE,
-			   &p->ep[0].submit);
-	ret = ret ?: t_map(&p->f, ep.status_offset, ep.status_size, PROT_READ, &p->ep[0].status);
+	ret = ret ?: t_map_span(&p->f, &ep.submit, PROT_READ | PROT_WRITE, &p->ep[0].submit);
+	ret = ret ?: t_map_span(&p->f, &ep.status, PROT_READ, &p->ep[0].status);
 	if (ret)
 		return ret;
 	p->ep[0].id = ep.id;

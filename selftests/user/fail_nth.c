@@ -738,7 +738,7 @@ TEST_F_TIMEOUT(fail, mmap, 300)
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EVD_CREATE, &arg));
 	for (n = 1; n < MAX_NTH; n++) {
 		ASSERT_EQ(0, arm(n));
-		ret = t_map(&self->p.f, arg.status_offset, arg.status_size, PROT_READ, &m);
+		ret = t_map_span(&self->p.f, &arg.status, PROT_READ, &m);
 		if (!fired())
 			break;
 		if (!ret)

@@ -80,6 +80,12 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 	EXPECT_UNKNOWN_BITS(0, RMR_CREATE, (struct dat_rmr_create) { .pz = pz, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_MODIFY_CNO, (struct dat_evd_modify_cno) {
 			    .id = evd, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_CREATE, (struct dat_evd_create) {
+			    .streams = DAT_STREAM_DTO, .qlen = 8, .flags = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_CREATE, (struct dat_evd_create) {
+			    .streams = DAT_STREAM_DTO, .qlen = 8, .comp_vector = bit });
+	EXPECT_UNKNOWN_BITS(0, EVD_CREATE, (struct dat_evd_create) {
+			    .streams = DAT_STREAM_DTO, .qlen = 8, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_RESIZE, (struct dat_evd_resize) {
 			    .id = evd, .qlen = 8, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, POLLER_RUN, (struct dat_poller_run) { .rsvd = bit });

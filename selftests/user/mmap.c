@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Mappings: the regions that a process may map, with which access, and their lifetime. */
+/* Mappings: the memory that a process may map, with which access, and their lifetime. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -48,38 +48,38 @@ TEST_F(mmap, status_pages_are_never_writable)
 	struct dat_evd_create *e = &self->evd;
 	void *va;
 
-	EXPECT_EQ(-EPERM, try_map(self->f.fd, e->status_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-				  e->status_offset));
-	va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd, e->status_offset);
+	EXPECT_EQ(-EPERM, try_map(self->f.fd, e->status.size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  e->status.offset));
+	va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED, self->f.fd, e->status.offset);
 	ASSERT_NE(MAP_FAILED, va);
-	EXPECT_EQ(-1, mprotect(va, e->status_size, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(-1, mprotect(va, e->status.size, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 }
 
 TEST_F(mmap, nothing_is_executable)
 {
-	EXPECT_EQ(-EPERM, try_map(self->f.fd, self->evd.submit_size, PROT_READ | PROT_EXEC,
-				  MAP_SHARED, self->evd.submit_offset));
+	EXPECT_EQ(-EPERM, try_map(self->f.fd, self->evd.submit.size, PROT_READ | PROT_EXEC,
+				  MAP_SHARED, self->evd.submit.offset));
 }
 
 TEST_F(mmap, private_mappings_are_refused)
 {
-	EXPECT_EQ(-EINVAL, try_map(self->f.fd, self->evd.status_size, PROT_READ, MAP_PRIVATE,
-				   self->evd.status_offset));
-	EXPECT_EQ(-EINVAL, try_map(self->f.fd, self->evd.submit_size, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE, self->evd.submit_offset));
+	EXPECT_EQ(-EINVAL, try_map(self->f.fd, self->evd.status.size, PROT_READ, MAP_PRIVATE,
+				   self->evd.status.offset));
+	EXPECT_EQ(-EINVAL, try_map(self->f.fd, self->evd.submit.size, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE, self->evd.submit.offset));
 }
 
-TEST_F(mmap, only_whole_regions_are_mapped)
+TEST_F(mmap, only_whole_mappings_are_made)
 {
 	struct dat_evd_create *e = &self->evd;
 
-	ASSERT_LT(4096, e->status_size);
-	EXPECT_EQ(-EINVAL, try_map(self->f.fd, 4096, PROT_READ, MAP_SHARED, e->status_offset));
-	EXPECT_EQ(-EINVAL, try_map(self->f.fd, e->status_size + 4096, PROT_READ, MAP_SHARED,
-				   e->status_offset));
-	EXPECT_EQ(0, try_map(self->f.fd, e->status_size, PROT_READ, MAP_SHARED,
-			     e->status_offset));
+	ASSERT_LT(4096, e->status.size);
+	EXPECT_EQ(-EINVAL, try_map(self->f.fd, 4096, PROT_READ, MAP_SHARED, e->status.offset));
+	EXPECT_EQ(-EINVAL, try_map(self->f.fd, e->status.size + 4096, PROT_READ, MAP_SHARED,
+				   e->status.offset));
+	EXPECT_EQ(0, try_map(self->f.fd, e->status.size, PROT_READ, MAP_SHARED,
+			     e->status.offset));
 }
 
 TEST_F(mmap, offsets_that_name_nothing_are_refused)
@@ -88,13 +88,117 @@ TEST_F(mmap, offsets_that_name_nothing_are_refused)
 
 	EXPECT_EQ(-ENOENT, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
 				   (999ULL << 8 | 1) * page));
-	EXPECT_EQ(-ENOENT, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, 7 * page));
+	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, 7 * page));
 	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
-				   self->evd.submit_offset + 8 * page));
-	/* A zone has no pages to map. */
-	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED,
-				   ((uint64_t)self->pz << 8 | 1) * page));
+				   self->evd.submit.offset + 8 * page));
 	EXPECT_EQ(-EINVAL, try_map(self->f.fd, page, PROT_READ, MAP_SHARED, 1ULL << 50));
+}
+
+static struct dat_ep_create make_ep(FIXTURE_DATA(mmap) *self, int *ret)
+{
+	struct dat_ep_create arg = {
+		.size = sizeof(arg), .pz = self->pz, .max_recv = 16, .max_request = 16,
+	};
+
+	*ret = t_ioctl(self->f.fd, DAT_IOC_EP_CREATE, &arg);
+	return arg;
+}
+
+/* Bytes of an EP in its submit mapping: RQEs are the last. */
+static uint32_t submit_bytes(const struct dat_ep_create *ep)
+{
+	return ep->rq_offset + (ep->max_recv << ep->rq_shift);
+}
+
+static int overlap(const struct dat_span *a, uint32_t a_len, const struct dat_span *b,
+		   uint32_t b_len)
+{
+	return a->offset == b->offset && a->start < b->start + b_len &&
+	       b->start < a->start + a_len;
+}
+
+#define SHARERS	40
+
+TEST_F(mmap, eps_share_mappings_and_no_memory)
+{
+	struct dat_ep_create ep[SHARERS];
+	int i, j, ret, shared = 0;
+
+	for (i = 0; i < SHARERS; i++) {
+		ep[i] = make_ep(self, &ret);
+		ASSERT_EQ(0, ret);
+		ASSERT_EQ(0, ep[i].submit.start % 64);
+		ASSERT_LE(ep[i].submit.start + submit_bytes(&ep[i]), ep[i].submit.size);
+		ASSERT_LE(ep[i].status.start + sizeof(struct dat_status), ep[i].status.size);
+		for (j = 0; j < i; j++) {
+			shared += ep[i].submit.offset == ep[j].submit.offset;
+			ASSERT_FALSE(overlap(&ep[i].submit, submit_bytes(&ep[i]), &ep[j].submit,
+					     submit_bytes(&ep[j]))) TH_LOG("%d %d", i, j);
+			ASSERT_FALSE(overlap(&ep[i].status, sizeof(struct dat_status),
+					     &ep[j].status, sizeof(struct dat_status)));
+		}
+	}
+	EXPECT_LT(SHARERS, shared);
+}
+
+/* The memory of a freed EP serves the next one, which finds nothing of it. */
+TEST_F(mmap, memory_that_is_used_again_is_zeroed)
+{
+	struct dat_ep_create old, new;
+	struct t_map m;
+	uint32_t i;
+	int ret;
+
+	old = make_ep(self, &ret);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, t_map_span(&self->f, &old.submit, PROT_READ | PROT_WRITE, &m));
+	memset(m.va, 0xa5, submit_bytes(&old));
+	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EP, old.id));
+	new = make_ep(self, &ret);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(old.submit.offset, new.submit.offset);
+	ASSERT_EQ(old.submit.start, new.submit.start);
+	for (i = new.sq_offset; i < submit_bytes(&new); i++)
+		ASSERT_EQ(0, ((char *)m.va)[i]) TH_LOG("%u", i);
+}
+
+/* A ring that is too long for the mappings of other objects has one of its own. */
+TEST_F(mmap, a_mapping_without_objects_ends)
+{
+	struct dat_evd_create evd = {
+		.size = sizeof(evd), .streams = DAT_STREAM_DTO, .qlen = 65536,
+	}, next;
+	struct t_map m;
+
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_CREATE, &evd));
+	ASSERT_NE(self->evd.ring.offset, evd.ring.offset);
+	ASSERT_EQ(0, t_map_span(&self->f, &evd.ring, PROT_READ, &m));
+	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, evd.id));
+	EXPECT_EQ(-ENOENT, try_map(self->f.fd, evd.ring.size, PROT_READ, MAP_SHARED,
+				   evd.ring.offset));
+	/* The process keeps the pages that it has mapped. */
+	EXPECT_EQ(0, ((struct dat_eqe *)m.va)[65535].type);
+	/* The offset does not name another mapping soon. */
+	next = evd;
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_CREATE, &next));
+	EXPECT_NE(evd.ring.offset, next.ring.offset);
+}
+
+/* The same offset names a mapping of each file's own. */
+TEST_F(mmap, files_do_not_share_memory)
+{
+	struct t_map mine, theirs;
+	struct t_file other;
+	struct t_evd evd;
+
+	ASSERT_EQ(0, t_open(&other));
+	ASSERT_EQ(0, t_evd(&other, DAT_STREAM_DTO, 1024, &evd));
+	ASSERT_EQ(0, t_map_span(&self->f, &self->evd.submit, PROT_READ | PROT_WRITE, &mine));
+	ASSERT_EQ(0, t_map_span(&other, &self->evd.submit, PROT_READ | PROT_WRITE, &theirs));
+	memset(mine.base, 0x5a, mine.size);
+	EXPECT_EQ(evd.head, *(volatile uint32_t *)evd.submit.va);
+	EXPECT_NE(0x5a5a5a5a, *(volatile uint32_t *)theirs.va);
+	t_close(&other);
 }
 
 static jmp_buf fault_jmp;
@@ -108,8 +212,8 @@ static void on_fault(int sig)
 TEST_F(mmap, a_child_has_no_mappings)
 {
 	struct dat_evd_create *e = &self->evd;
-	volatile uint32_t *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
-				     e->status_offset);
+	volatile uint32_t *va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED, self->f.fd,
+				     e->status.offset);
 	int status;
 	pid_t pid;
 
@@ -118,8 +222,8 @@ TEST_F(mmap, a_child_has_no_mappings)
 	if (!pid) {
 		signal(SIGSEGV, on_fault);
 		if (sigsetjmp(fault_jmp, 1))
-			_exit(try_map(self->f.fd, e->status_size, PROT_READ, MAP_SHARED,
-				      e->status_offset) == -EPERM ? 0 : 2);
+			_exit(try_map(self->f.fd, e->status.size, PROT_READ, MAP_SHARED,
+				      e->status.offset) == -EPERM ? 0 : 2);
 		(void)*va;
 		_exit(1);
 	}
@@ -130,13 +234,13 @@ TEST_F(mmap, a_child_has_no_mappings)
 TEST_F(mmap, mappings_outlive_object_and_file)
 {
 	struct dat_evd_create *e = &self->evd;
-	volatile uint32_t *status = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED,
-					 self->f.fd, e->status_offset);
-	volatile uint32_t *submit = mmap(NULL, e->submit_size, PROT_READ | PROT_WRITE,
-					 MAP_SHARED, self->f.fd, e->submit_offset);
+	volatile uint32_t *status = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED,
+					 self->f.fd, e->status.offset);
+	volatile uint32_t *submit = mmap(NULL, e->submit.size, PROT_READ | PROT_WRITE,
+					 MAP_SHARED, self->f.fd, e->submit.offset);
 
 	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, e->id));
-	EXPECT_EQ(status[0], submit[0]);
+	EXPECT_EQ(status[e->status.start / 4], submit[e->submit.start / 4]);
 	t_close(&self->f);
 	*submit = 42;
 	EXPECT_EQ(42, *submit);
@@ -146,41 +250,41 @@ TEST_F(mmap, mappings_outlive_object_and_file)
 TEST_F(mmap, mappings_cannot_grow)
 {
 	struct dat_evd_create *e = &self->evd;
-	void *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
-			e->status_offset);
+	void *va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED, self->f.fd,
+			e->status.offset);
 
 	ASSERT_NE(MAP_FAILED, va);
-	EXPECT_EQ(MAP_FAILED, mremap(va, e->status_size, 2 * e->status_size, MREMAP_MAYMOVE));
+	EXPECT_EQ(MAP_FAILED, mremap(va, e->status.size, 2 * e->status.size, MREMAP_MAYMOVE));
 }
 
 TEST_F(mmap, mappings_can_be_moved)
 {
 	struct dat_evd_create *e = &self->evd;
-	char *to = mmap(NULL, e->status_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	volatile uint32_t *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
-				     e->status_offset);
+	char *to = mmap(NULL, e->status.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile uint32_t *va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED, self->f.fd,
+				     e->status.offset);
 	uint32_t tail = va[0];
 
-	ASSERT_EQ(to, mremap((void *)va, e->status_size, e->status_size,
+	ASSERT_EQ(to, mremap((void *)va, e->status.size, e->status.size,
 			     MREMAP_MAYMOVE | MREMAP_FIXED, to));
 	EXPECT_EQ(tail, *(volatile uint32_t *)to);
 	/* The mapping still shows the same pages, read-only. */
-	EXPECT_EQ(-1, mprotect(to, e->status_size, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(-1, mprotect(to, e->status.size, PROT_READ | PROT_WRITE));
 }
 
 TEST_F(mmap, a_part_can_be_unmapped)
 {
 	struct dat_evd_create *e = &self->evd;
-	char *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
-			e->status_offset);
+	char *va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED, self->f.fd,
+			e->status.offset);
 
 	ASSERT_EQ(0, munmap(va + 4096, 4096));
 	EXPECT_LE(0, ((volatile int32_t *)va)[0]);
-	EXPECT_EQ(0, munmap(va, e->status_size));
+	EXPECT_EQ(0, munmap(va, e->status.size));
 }
 
-/* Two mappings of a region show the same pages, also to the kernel. */
-TEST_F(mmap, the_same_region_can_be_mapped_twice)
+/* Two mappings show the same pages, also to the kernel. */
+TEST_F(mmap, the_same_memory_can_be_mapped_twice)
 {
 	struct dat_evd_post post = { .size = sizeof(post), .cookie = 5 };
 	struct dat_evd_create arg = {
@@ -191,12 +295,11 @@ TEST_F(mmap, the_same_region_can_be_mapped_twice)
 
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_CREATE, &arg));
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, t_map(&self->f, arg.status_offset, arg.status_size, PROT_READ,
-				   &m[i]));
+		ASSERT_EQ(0, t_map_span(&self->f, &arg.status, PROT_READ, &m[i]));
 	post.id = arg.id;
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_POST, &post));
 	EXPECT_EQ(1, ((struct dat_evd_status *)m[0].va)->tail);
-	EXPECT_EQ(0, memcmp(m[0].va, m[1].va, arg.status_size));
+	EXPECT_EQ(0, memcmp(m[0].base, m[1].base, arg.status.size));
 }
 
 /* A peer must not be able to write the pages of a ring. */
@@ -206,8 +309,8 @@ TEST_F(mmap, status_pages_cannot_be_registered_for_writing)
 	struct dat_lmr_create arg = {
 		.size = sizeof(arg), .pz = self->pz, .length = 64, .priv = T_PRIV_ALL,
 	};
-	char *va = mmap(NULL, e->status_size, PROT_READ, MAP_SHARED, self->f.fd,
-			e->status_offset);
+	char *va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED, self->f.fd,
+			e->status.offset);
 
 	ASSERT_NE(MAP_FAILED, va);
 	arg.addr = (uintptr_t)va;

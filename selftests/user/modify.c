@@ -86,15 +86,11 @@ static int ep_remap(struct t_file *f, struct t_ep *ep, const struct dat_ep_modif
 	int ret;
 
 	t_unmap(&ep->submit);
-	t_unmap(&ep->status);
-	ret = t_map(f, arg->submit_offset, arg->submit_size, PROT_READ | PROT_WRITE, &ep->submit);
-	if (!ret)
-		ret = t_map(f, arg->status_offset, arg->status_size, PROT_READ, &ep->status);
+	ret = t_map_span(f, &arg->submit, PROT_READ | PROT_WRITE, &ep->submit);
 	if (ret)
 		return ret;
 	submit = ep->submit.va;
 	status = ep->status.va;
-	ep->st = status;
 	queue_move(&ep->sq, (char *)submit + arg->sq_offset, arg->max_request, arg->sq_shift,
 		   &submit->sq_tail, &status->sq);
 	queue_move(&ep->rq, (char *)submit + arg->rq_offset, arg->max_recv, arg->rq_shift,
@@ -111,10 +107,7 @@ static int srq_resize(struct t_file *f, struct t_srq *srq, uint32_t entries)
 	if (ret)
 		return ret;
 	t_unmap(&srq->submit);
-	t_unmap(&srq->status);
-	ret = t_map(f, arg.submit_offset, arg.submit_size, PROT_READ | PROT_WRITE, &srq->submit);
-	if (!ret)
-		ret = t_map(f, arg.status_offset, arg.status_size, PROT_READ, &srq->status);
+	ret = t_map_span(f, &arg.submit, PROT_READ | PROT_WRITE, &srq->submit);
 	if (ret)
 		return ret;
 	submit = srq->submit.va;
@@ -130,9 +123,9 @@ static int evd_resize(struct t_evd *evd, uint32_t qlen)
 
 	if (ret)
 		return ret;
-	t_unmap(&evd->status);
+	t_unmap(&evd->ring);
 	evd->entries = arg.qlen;
-	return t_map(evd->f, arg.status_offset, arg.status_size, PROT_READ, &evd->status);
+	return t_map_span(evd->f, &arg.ring, PROT_READ, &evd->ring);
 }
 
 /* Call @nr with its argument in read-only memory. */

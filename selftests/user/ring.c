@@ -356,13 +356,28 @@ TEST_F_TIMEOUT(garbage, bad_srq_entries_are_counted_and_dropped, 60)
 static unsigned int seed;
 static volatile int stop;
 
+/* The memory of one object; others have the rest of the mapping. */
+struct area {
+	void	*va;
+	size_t	size;
+};
+
+static struct area ep_area(const struct t_ep *ep)
+{
+	return (struct area) {
+		.va = ep->submit.va,
+		.size = (size_t)(ep->rq.ring - (char *)ep->submit.va) +
+			((size_t)ep->rq.entries << ep->rq.shift),
+	};
+}
+
 static void *scribble(void *arg)
 {
-	struct t_map *m = arg;
+	struct area *a = arg;
 	unsigned int s = seed;
 
 	while (!stop) {
-		uint32_t *w = (uint32_t *)m->va + rand_r(&s) % (m->size / 4);
+		uint32_t *w = (uint32_t *)a->va + rand_r(&s) % (a->size / 4);
 
 		__atomic_store_n(w, rand_r(&s) << 16 ^ rand_r(&s), __ATOMIC_RELAXED);
 	}
@@ -372,19 +387,20 @@ static void *scribble(void *arg)
 /* Entries and tails change while the kernel reads them. */
 TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 {
-	struct t_map *maps[] = {
-		&self->p.ep[1].submit, &self->p.ep[0].submit, &self->p.evd[1].submit,
-	};
-	pthread_t thread[3];
 	struct t_pair *p = &self->p;
+	struct area areas[3];
+	pthread_t thread[3];
 	int round, i;
 
 	seed = (unsigned int)time(NULL);
 	TH_LOG("seed %u", seed);
 	for (round = 0; round < 20; round++) {
+		areas[0] = ep_area(&p->ep[0]);
+		areas[1] = ep_area(&p->ep[1]);
+		areas[2] = (struct area) { p->evd[1].submit.va, sizeof(struct dat_evd_head) };
 		stop = 0;
 		for (i = 0; i < 3; i++)
-			ASSERT_EQ(0, pthread_create(&thread[i], NULL, scribble, maps[i]));
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL, scribble, &areas[i]));
 		for (i = 0; i < 500; i++) {
 			t_ring_all(&p->f, 4);
 			t_kick(&p->f);

@@ -282,11 +282,14 @@ static volatile int stop;
 
 static void *scribble(void *arg)
 {
-	struct t_map *m = arg;
+	struct t_srq *srq = arg;
+	size_t size = (size_t)(srq->rq.ring - (char *)srq->submit.va) +
+		      ((size_t)srq->rq.entries << srq->rq.shift);
 	unsigned int s = seed;
 
+	/* Other objects have the rest of the mapping. */
 	while (!stop) {
-		uint32_t *w = (uint32_t *)m->va + rand_r(&s) % (m->size / 4);
+		uint32_t *w = (uint32_t *)srq->submit.va + rand_r(&s) % (size / 4);
 
 		__atomic_store_n(w, (uint32_t)rand_r(&s) << 16 ^ rand_r(&s), __ATOMIC_RELAXED);
 	}
@@ -306,7 +309,7 @@ TEST_F_TIMEOUT(random, srq_scribbled_over_while_kicking, 240)
 		ASSERT_EQ(0, t_srq(&p->f, p->pz, 16, &srq));
 		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 3, &ep));
 		stop = 0;
-		ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &srq.submit));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &srq));
 		for (i = 0; i < 300; i++) {
 			/* Few of the random words hit the tail, so write it as well. */
 			__atomic_store_n(srq.rq.shared_tail, srq.rq.status->head + rnd() % 17,

@@ -96,30 +96,6 @@ void du_unmap(struct du_map *map)
 	map->va = NULL;
 }
 
-static void unmap_behind(struct du_map *map, size_t size)
-{
-	if (map->size > size)
-		munmap((char *)map->va + size, map->size - size);
-	map->size = size;
-}
-
-void du_map_over(struct du_map *to, struct du_map *from)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	/*
-	 * The kernel unmaps and maps under one lock, so the page fault of a concurrent reader
-	 * waits.
-	 */
-	if (mremap(from->va, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, to->va) != MAP_FAILED) {
-		unmap_behind(from, page);
-		unmap_behind(to, page);
-	} else {
-		*to = *from;
-	}
-	from->va = NULL;
-}
-
 int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status)
 {
 	int ret = du_map(fd, at.submit_offset, at.submit_size, 1, submit);

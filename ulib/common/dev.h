@@ -42,13 +42,6 @@ int du_ioctl(int fd, unsigned long cmd, void *arg);
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map);
 void du_unmap(struct du_map *map);
 
-/*
- * Map the first page of @from over the first page of @to.  A concurrent reader sees either the
- * old page or the new one.  @from is unmapped, and so are the other pages of @to.  If memory is
- * short, @to moves to the address of @from; the old mapping then stays for its readers.
- */
-void du_map_over(struct du_map *to, struct du_map *from);
-
 /* Map both regions or none.  Returns 0 or a negative errno. */
 int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status);
 

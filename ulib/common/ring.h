@@ -22,9 +22,9 @@
  * @mask: entries - 1
  * @shift: log2 of the stride
  * @fd: open device, for kicks
- * @entries: entries, in the submit region
- * @shared_tail: tail that the driver reads, in the submit region
- * @status: status of the queue, in the status region
+ * @entries: entries
+ * @shared_tail: tail that the driver reads
+ * @status: status of the queue; its address never changes
  * @dirty: word of the doorbell region that holds the bit of the queue
  * @bit: mask of the queue in @dirty
  */
@@ -42,9 +42,11 @@ struct du_queue {
 };
 
 /* Set the fields that stay when the ring is replaced; du_queue_move() sets the others. */
-static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell,
-				 uint32_t bell, uint32_t shift, int single)
+static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell, uint32_t bell,
+				 uint32_t shift, const struct dat_queue_status *status,
+				 int single)
 {
+	q->status = status;
 	q->lock.single = single;
 	q->fd = fd;
 	q->shift = shift;
@@ -53,24 +55,19 @@ static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell,
 }
 
 static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
-				 uint32_t *shared_tail, const struct dat_queue_status *status)
+				 uint32_t *shared_tail)
 {
 	q->mask = n - 1;
 	q->entries = entries;
 	q->shared_tail = shared_tail;
-	/* Store only a changed value: du_queue_busy() reads @status without the lock. */
-	if (q->status != status)
-		__atomic_store_n(&q->status, status, __ATOMIC_RELEASE);
 	__atomic_store_n(&q->tail, *shared_tail, __ATOMIC_RELAXED);
 }
 
 /* Returns the number of entries that the driver has not completed; needs no lock. */
 static inline uint32_t du_queue_busy(const struct du_queue *q)
 {
-	const struct dat_queue_status *status = __atomic_load_n(&q->status, __ATOMIC_ACQUIRE);
-
 	return __atomic_load_n(&q->tail, __ATOMIC_RELAXED) -
-	       __atomic_load_n(&status->done, __ATOMIC_ACQUIRE);
+	       __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE);
 }
 
 /* Returns whether all entries are in use.  Under the lock. */
@@ -114,39 +111,36 @@ static inline int du_queue_push(struct du_queue *q)
  * struct du_events - the event ring of an EVD
  * @head: number of events consumed; written under the lock of the EVD
  * @mask: entries - 1
- * @shared_head: head that the driver reads, in the submit page
- * @status: status of the EVD, in the status region
- * @ring: events, in the status region
+ * @shift: log2 of the stride of the events
+ * @shared_head: head that the driver reads
+ * @status: status of the EVD; its address never changes, because pollers read it without a lock
+ * @ring: events
  */
 struct du_events {
 	uint32_t			head;
 	uint32_t			mask;
+	uint32_t			shift;
 	uint32_t			*shared_head;
 	const struct dat_evd_status	*status;
-	const struct dat_eqe		*ring;
+	const char			*ring;
 };
 
-static inline void du_events_init(struct du_events *e, uint32_t n,
-				  struct dat_evd_head *submit,
-				  const struct dat_evd_status *status)
+/* Use a ring of @n events; @head stays. */
+static inline void du_events_move(struct du_events *e, uint32_t n, const void *ring)
 {
 	e->mask = n - 1;
-	e->shared_head = &submit->head;
-	e->status = status;
-	e->ring = (const struct dat_eqe *)(status + 1);
-	e->head = submit->head;
+	e->ring = ring;
 }
 
-/* Switch to another ring; @head stays. */
-static inline void du_events_move(struct du_events *e, uint32_t n,
-				  const struct dat_evd_status *status,
-				  const struct dat_evd_status *ring)
+static inline void du_events_init(struct du_events *e, uint32_t n, uint32_t shift,
+				  struct dat_evd_head *submit,
+				  const struct dat_evd_status *status, const void *ring)
 {
-	/* Pollers read @status without a lock; its address changes only if du_map_over() failed. */
-	if (e->status != status)
-		__atomic_store_n(&e->status, status, __ATOMIC_RELEASE);
-	e->mask = n - 1;
-	e->ring = (const struct dat_eqe *)(ring + 1);
+	e->shift = shift;
+	e->shared_head = &submit->head;
+	e->status = status;
+	e->head = submit->head;
+	du_events_move(e, n, ring);
 }
 
 static inline uint32_t du_events_count(const struct du_events *e)
@@ -155,10 +149,16 @@ static inline uint32_t du_events_count(const struct du_events *e)
 	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
 }
 
+/* Returns the event with index @index, which stays until it is popped. */
+static inline const struct dat_eqe *du_events_at(const struct du_events *e, uint32_t index)
+{
+	return (const struct dat_eqe *)(e->ring + ((uint64_t)(index & e->mask) << e->shift));
+}
+
 /* Returns the next event, which stays until the pop.  The ring is not empty. */
 static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 {
-	return &e->ring[e->head & e->mask];
+	return du_events_at(e, e->head);
 }
 
 static inline void du_events_pop(struct du_events *e)

@@ -14,8 +14,10 @@
 
 void udat_ep_unmap(struct udat_ep *ep)
 {
-	du_unmap(&ep->status);
-	du_unmap(&ep->submit);
+	struct udat_mappings *m = &ep->obj.ia->mappings;
+
+	udat_span_unmap(m, &ep->status);
+	udat_span_unmap(m, &ep->submit);
 }
 
 DAT_EP_STATE udat_ep_state(const struct udat_ep *ep)
@@ -146,26 +148,16 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r)
 {
 	struct dat_submit *head = r->submit.va;
-	struct du_map old = ep->submit;
-	const struct dat_status *st;
 
+	udat_span_unmap(&ep->obj.ia->mappings, &ep->submit);
 	ep->submit = r->submit;
-	/* The state is read without a lock: the address of the page must not change. */
-	if (ep->status.va)
-		du_map_over(&ep->status, &r->status);
-	else
-		ep->status = r->status;
-	st = ep->status.va;
 	ep->sq.shift = r->sq_shift;
-	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail,
-		      &st->sq);
+	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail);
 	next->attr.max_request_dtos = (DAT_COUNT)r->max_request;
-	du_unmap(&old);
 	if (ep->srq)
 		return;
 	ep->rq.shift = r->rq_shift;
-	du_queue_move(&ep->rq, (char *)head + r->rq_offset, r->max_recv, &head->rq_tail,
-		      &st->rq);
+	du_queue_move(&ep->rq, (char *)head + r->rq_offset, r->max_recv, &head->rq_tail);
 	next->attr.max_recv_dtos = (DAT_COUNT)r->max_recv;
 }
 
@@ -177,16 +169,23 @@ static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 		.max_request = arg->max_request, .max_recv = arg->max_recv,
 	};
 	struct udat_ia *ia = ep->obj.ia;
+	const struct dat_status *st;
 	int ret;
 
-	ret = du_map_pair(ia->fd, DU_REGIONS(arg), &r.submit, &r.status);
+	ret = udat_span_map(&ia->mappings, &arg->submit, 1, &r.submit);
 	if (ret)
 		return ret;
-	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift,
+	ret = udat_span_map(&ia->mappings, &arg->status, 0, &ep->status);
+	if (ret) {
+		udat_span_unmap(&ia->mappings, &r.submit);
+		return ret;
+	}
+	st = ep->status.va;
+	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift, &st->sq,
 		      udat_unlocked(ia));
 	if (!ep->srq)
 		du_queue_init(&ep->rq, ia->fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
-			      udat_unlocked(ia));
+			      &st->rq, udat_unlocked(ia));
 	udat_ep_use_ring(ep, ep, &r);
 	return 0;
 }

@@ -98,13 +98,6 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 	return DAT_SUCCESS;
 }
 
-static int ep_map_ring(int fd, const void *p, struct du_map pages[2])
-{
-	const struct dat_ep_modify *arg = p;
-
-	return du_map_pair(fd, DU_REGIONS(arg), &pages[0], &pages[1]);
-}
-
 /* Have the driver make @ep what @next is, in a new ring. */
 static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 {
@@ -120,19 +113,19 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.recv_flags = udat_ep_recv_flags(attr),
 	};
 	struct udat_ring_change c = {
-		.cmd = DAT_IOC_EP_MODIFY, .arg = &arg, .step = &arg.step, .map = ep_map_ring,
+		.ia = ep->obj.ia, .cmd = DAT_IOC_EP_MODIFY, .arg = &arg, .step = &arg.step,
+		.at = &arg.submit, .writable = 1,
 	};
 	struct udat_ep_ring r;
 	int ret;
 
-	ret = udat_ring_replace(ep->obj.ia->fd, &c);
+	ret = udat_ring_replace(&c);
 	if (ret == -EISCONN || ret == -ENOSPC)
 		return udat_state_error(udat_ep_state(ep));
 	if (ret)
 		return dat_err_from_errno(-ret);
 	r = (struct udat_ep_ring) {
-		.submit = c.pages[0], .status = c.pages[1],
-		.sq_offset = arg.sq_offset, .sq_shift = arg.sq_shift,
+		.submit = c.span, .sq_offset = arg.sq_offset, .sq_shift = arg.sq_shift,
 		.rq_offset = arg.rq_offset, .rq_shift = arg.rq_shift,
 		.max_request = arg.max_request, .max_recv = arg.max_recv,
 	};

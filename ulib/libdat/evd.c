@@ -7,22 +7,27 @@
 
 void udat_evd_unmap(struct udat_evd *evd)
 {
-	du_unmap(&evd->ring);
-	du_unmap(&evd->status);
-	du_unmap(&evd->submit);
+	struct udat_mappings *m = &evd->obj.ia->mappings;
+
+	udat_span_unmap(m, &evd->ring);
+	udat_span_unmap(m, &evd->status);
+	udat_span_unmap(m, &evd->submit);
 }
 
 static DAT_RETURN evd_map(struct udat_evd *evd, const struct dat_evd_create *arg)
 {
-	int fd = evd->obj.ia->fd;
+	struct udat_mappings *m = &evd->obj.ia->mappings;
 	int ret;
 
-	ret = du_map(fd, arg->submit_offset, arg->submit_size, 1, &evd->submit);
+	ret = udat_span_map(m, &arg->submit, 1, &evd->submit);
 	if (!ret)
-		ret = du_map(fd, arg->status_offset, arg->status_size, 0, &evd->status);
+		ret = udat_span_map(m, &arg->status, 0, &evd->status);
+	if (!ret)
+		ret = udat_span_map(m, &arg->ring, 0, &evd->ring);
 	if (ret)
 		return dat_err_from_errno(-ret);
-	du_events_init(&evd->events, arg->qlen, evd->submit.va, evd->status.va);
+	du_events_init(&evd->events, arg->qlen, arg->eqe_shift, evd->submit.va, evd->status.va,
+		       evd->ring.va);
 	return DAT_SUCCESS;
 }
 
@@ -195,7 +200,7 @@ static void evd_disown_srq(struct udat_evd *evd, int by)
 	uint32_t left = du_events_count(e), i;
 
 	for (i = 0; i < left; i++) {
-		const struct dat_eqe *eqe = &e->ring[(e->head + i) & e->mask];
+		const struct dat_eqe *eqe = du_events_at(e, e->head + i);
 		struct udat_ep *ep = (struct udat_ep *)(uintptr_t)eqe->owner;
 
 		if (eqe->type == DAT_EV_DTO && eqe->flags & DAT_EQE_SRQ)

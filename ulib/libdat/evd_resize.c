@@ -5,44 +5,43 @@
 #include "foreign.h"
 #include "libdat.h"
 
-enum { ALL, FIRST };
-
 /*
- * The status region is mapped twice: all of its pages, and the first page once more, which replaces
- * the old first page.
+ * Events that arrive after the commit are in the new ring only, but the tail counts them: no thread
+ * may take events from the old ring then.
  */
-static int evd_map_ring(int fd, const void *p, struct du_map pages[2])
+static int evd_commit(struct udat_evd *evd, struct udat_ring_change *c,
+		      const struct dat_evd_resize *arg)
 {
-	const struct dat_evd_resize *arg = p;
-	int ret = du_map(fd, arg->status_offset, arg->status_size, 0, &pages[ALL]);
+	int ret;
 
-	if (ret)
-		return ret;
-	ret = du_map(fd, arg->status_offset, arg->status_size, 0, &pages[FIRST]);
-	if (ret)
-		du_unmap(&pages[ALL]);
+	du_lock(&evd->lock);
+	ret = udat_ring_commit(c);
+	if (!ret)
+		du_events_move(&evd->events, arg->qlen, c->span.va);
+	du_unlock(&evd->lock);
 	return ret;
 }
 
-/* Under the IA's lock: one resize at a time, and udat_obj_free_deferred() reads the pages. */
+/* Under the IA's lock: one resize at a time, and udat_obj_free_deferred() reads the ring. */
 static int evd_replace_ring(struct udat_evd *evd, uint32_t qlen)
 {
 	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->obj.id, .qlen = qlen };
 	struct udat_ring_change c = {
-		.cmd = DAT_IOC_EVD_RESIZE, .arg = &arg, .step = &arg.step, .map = evd_map_ring,
+		.ia = evd->obj.ia, .cmd = DAT_IOC_EVD_RESIZE, .arg = &arg, .step = &arg.step,
+		.at = &arg.ring,
 	};
 	int ret;
 
-	ret = udat_ring_replace(evd->obj.ia->fd, &c);
+	ret = udat_ring_prepare(&c);
 	if (ret)
 		return ret;
-	/* Until here, events were taken from the old ring; the new ring holds them as well. */
-	du_lock(&evd->lock);
-	du_map_over(&evd->status, &c.pages[FIRST]);
-	du_unmap(&evd->ring);
-	evd->ring = c.pages[ALL];
-	du_events_move(&evd->events, arg.qlen, evd->status.va, evd->ring.va);
-	du_unlock(&evd->lock);
+	ret = evd_commit(evd, &c, &arg);
+	if (ret) {
+		udat_ring_cancel(&c);
+		return ret;
+	}
+	udat_span_unmap(&evd->obj.ia->mappings, &evd->ring);
+	evd->ring = c.span;
 	return 0;
 }
 

@@ -77,7 +77,7 @@ static int evd_mark_named(struct udat_evd *evd)
 	du_lock(&evd->lock);
 	left = du_events_count(e);
 	for (i = 0; i < left; i++) {
-		const struct dat_eqe *eqe = &e->ring[(e->head + i) & e->mask];
+		const struct dat_eqe *eqe = du_events_at(e, e->head + i);
 		struct udat_obj *obj = du_slot_if((void *)(uintptr_t)eqe->owner);
 
 		if (!obj)

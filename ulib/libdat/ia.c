@@ -93,6 +93,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 			rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
 		goto err_free;
 	}
+	ia->mappings.fd = ia->fd;
 	rc = ia_bind(ia, device);
 	if (rc != DAT_SUCCESS)
 		goto err_close;

@@ -23,8 +23,8 @@
  * consumer has read its EVDs past those events: an old event never names a new object.
  *
  * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
- * srq->rq.lock; evd->lock, one at a time.  The locks of queues and EVDs are spinlocks, and
- * no other lock is taken inside them.  The arena's lock is taken inside ia->lock.
+ * srq->rq.lock; evd->lock, one at a time; ia->mappings.lock.  The last four are spinlocks.  The
+ * arena's lock is taken inside ia->lock.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
@@ -41,6 +41,7 @@
 #include "../common/poller.h"
 #include "../common/ring.h"
 #include "err.h"
+#include "span.h"
 
 #define UDAT_EXPORT	__attribute__((visibility("default")))
 /* Qualities of service that are accepted besides best effort. */
@@ -98,6 +99,7 @@ struct udat_lmr_chunk {
  * @agents: the library has started a thread that calls CNO agents
  * @info: limits and identity; constant
  * @doorbell: doorbell region
+ * @mappings: mappings that hold the rings of the objects; has a lock of its own
  * @async_evd: async EVD of this IA or NULL; constant
  * @own_async: open has created @async_evd, and close frees it
  * @feed_lock: serializes objects whose streams begin to feed EVDs
@@ -120,6 +122,7 @@ struct udat_ia {
 	int			agents;
 	struct dat_ia_query	info;
 	struct du_map		doorbell;
+	struct udat_mappings	mappings;
 	struct udat_evd		*async_evd;
 	int			own_async;
 	pthread_mutex_t		feed_lock;
@@ -180,10 +183,9 @@ struct udat_spin {
  * struct udat_evd - event dispatcher
  * @obj: base
  * @flags: streams; constant
- * @submit: submit page
- * @status: status pages; after a resize only the first is left.  Its address never changes,
- *	because pollers read it without a lock
- * @ring: all pages of the status region after a resize
+ * @submit: struct dat_evd_head
+ * @status: struct dat_evd_status
+ * @ring: events; a resize changes it, under ia->lock
  * @lock: protects the fields below
  * @events: event ring
  * @cno: CNO that events trigger, or NULL
@@ -200,9 +202,9 @@ struct udat_spin {
 struct udat_evd {
 	struct udat_obj		obj;
 	DAT_EVD_FLAGS		flags;
-	struct du_map		submit;
-	struct du_map		status;
-	struct du_map		ring;
+	struct udat_span	submit;
+	struct udat_span	status;
+	struct udat_span	ring;
 	struct du_lock		lock;
 	struct du_events	events;
 	struct udat_cno		*cno;
@@ -253,7 +255,8 @@ struct udat_rmr {
  * @obj: base
  * @pz: constant
  * @attr: attributes as the driver granted them; changed under the lock of @rq
- * @submit, @status: mapped pages; changed under the lock of @rq
+ * @submit: struct dat_submit and RQEs; changed under the lock of @rq
+ * @status: struct dat_status
  * @rq: queue of posted buffers
  * @reaped: number of dequeued completions; each ends a buffer's being outstanding; atomic
  */
@@ -261,8 +264,8 @@ struct udat_srq {
 	struct udat_obj		obj;
 	struct udat_pz		*pz;
 	DAT_SRQ_ATTR		attr;
-	struct du_map		submit;
-	struct du_map		status;
+	struct udat_span	submit;
+	struct udat_span	status;
 	struct du_queue		rq;
 	uint32_t		reaped;
 };
@@ -275,8 +278,9 @@ struct udat_srq {
  * @attr: attributes as the driver granted them
  * @stage: state that the library alone keeps: RESERVED, PASSIVE_CONNECTION_PENDING,
  *	TENTATIVE_CONNECTION_PENDING, or 0
- * @submit: submit pages; dat_ep_modify() changes them and all fields above but @srq
- * @status: status page; its address never changes, as it is read without a lock
+ * @submit: struct dat_submit, SQEs and RQEs; dat_ep_modify() changes it and all fields above but
+ *	@srq
+ * @status: struct dat_status
  * @sq, @rq: queues; @rq is unused with an SRQ
  * @pd: private data of the peer, copied when its event is dequeued
  * @local, @remote: addresses that dat_ep_query() returns pointers to
@@ -291,8 +295,8 @@ struct udat_ep {
 	struct udat_srq		*srq;
 	DAT_EP_ATTR		attr;
 	DAT_EP_STATE		stage;
-	struct du_map		submit;
-	struct du_map		status;
+	struct udat_span	submit;
+	struct udat_span	status;
 	struct du_queue		sq;
 	struct du_queue		rq;
 	uint8_t			pd[DAT_MAX_PRIVATE_DATA];
@@ -441,41 +445,48 @@ void udat_lmr_table_free(struct udat_ia *ia);
 #define UDAT_ID(p)	((p) ? (p)->obj.id : 0)
 
 /*
- * struct udat_ep_ring - rings of an EP: mapped pages, and where the queues are in them
+ * struct udat_ep_ring - rings of an EP: mapped memory, and where the queues are in it
  */
 struct udat_ep_ring {
-	struct du_map	submit;
-	struct du_map	status;
-	uint32_t	sq_offset;
-	uint32_t	sq_shift;
-	uint32_t	rq_offset;
-	uint32_t	rq_shift;
-	uint32_t	max_request;
-	uint32_t	max_recv;
+	struct udat_span	submit;
+	uint32_t		sq_offset;
+	uint32_t		sq_shift;
+	uint32_t		rq_offset;
+	uint32_t		rq_shift;
+	uint32_t		max_request;
+	uint32_t		max_recv;
 };
 
 /*
  * struct udat_ring_change - a ring that is being replaced
+ * @ia: IA of the object
  * @cmd: ioctl that carries out the steps
- * @arg: argument of @cmd; the offsets in it are written by PREPARE
+ * @arg: argument of @cmd
  * @step: field of @arg that names the step
- * @map: maps the pages that @arg names after PREPARE, both or none
- * @pages: the new pages; valid once the ring is replaced
+ * @at: field of @arg that PREPARE writes: where the new ring is
+ * @writable: flag: the process writes to the ring
+ * @span: the new ring, mapped by udat_ring_prepare()
  */
 struct udat_ring_change {
-	unsigned long	cmd;
-	void		*arg;
-	uint32_t	*step;
-	int		(*map)(int fd, const void *arg, struct du_map pages[2]);
-	struct du_map	pages[2];
+	struct udat_ia		*ia;
+	unsigned long		cmd;
+	void			*arg;
+	uint32_t		*step;
+	const struct dat_span	*at;
+	int			writable;
+	struct udat_span	span;
 };
 
 /*
- * Have the driver prepare the new ring, map it, and commit; after a failure the old ring is
- * still in use.  The caller holds off posts; events may be taken from the old ring meanwhile.
- * Returns 0 or a negative errno.
+ * Have the driver prepare the new ring, and map it; then commit, or cancel.  Until the commit the
+ * old ring is in use.  Return 0 or a negative errno.
  */
-int udat_ring_replace(int fd, struct udat_ring_change *change);
+int udat_ring_prepare(struct udat_ring_change *change);
+int udat_ring_commit(struct udat_ring_change *change);
+void udat_ring_cancel(struct udat_ring_change *change);
+
+/* All of these, while the caller holds off posts.  Returns 0 or a negative errno. */
+int udat_ring_replace(struct udat_ring_change *change);
 
 /* ep.c, srq.c */
 DAT_RETURN udat_ep_make(struct udat_ep *ep);

@@ -2,28 +2,43 @@
 /* Replacing the ring of an EVD, an EP or an SRQ, in the steps of enum dat_ring_step. */
 #include "libdat.h"
 
-int udat_ring_replace(int fd, struct udat_ring_change *c)
+static int ring_step(struct udat_ring_change *c, uint32_t step)
 {
-	int ret;
+	*c->step = step;
+	return du_ioctl(c->ia->fd, c->cmd, c->arg);
+}
 
-	*c->step = DAT_RING_PREPARE;
-	ret = du_ioctl(fd, c->cmd, c->arg);
+int udat_ring_prepare(struct udat_ring_change *c)
+{
+	int ret = ring_step(c, DAT_RING_PREPARE);
+
 	if (ret)
 		return ret;
-	ret = c->map(fd, c->arg, c->pages);
+	ret = udat_span_map(&c->ia->mappings, c->at, c->writable, &c->span);
 	if (ret)
-		goto err_cancel;
-	*c->step = DAT_RING_COMMIT;
-	ret = du_ioctl(fd, c->cmd, c->arg);
-	if (ret)
-		goto err_unmap;
-	return 0;
+		ring_step(c, DAT_RING_CANCEL);
+	return ret;
+}
 
-err_unmap:
-	du_unmap(&c->pages[1]);
-	du_unmap(&c->pages[0]);
-err_cancel:
-	*c->step = DAT_RING_CANCEL;
-	du_ioctl(fd, c->cmd, c->arg);
+int udat_ring_commit(struct udat_ring_change *c)
+{
+	return ring_step(c, DAT_RING_COMMIT);
+}
+
+void udat_ring_cancel(struct udat_ring_change *c)
+{
+	udat_span_unmap(&c->ia->mappings, &c->span);
+	ring_step(c, DAT_RING_CANCEL);
+}
+
+int udat_ring_replace(struct udat_ring_change *c)
+{
+	int ret = udat_ring_prepare(c);
+
+	if (ret)
+		return ret;
+	ret = udat_ring_commit(c);
+	if (ret)
+		udat_ring_cancel(c);
 	return ret;
 }

@@ -7,48 +7,39 @@
 
 void udat_srq_unmap(struct udat_srq *srq)
 {
-	du_unmap(&srq->status);
-	du_unmap(&srq->submit);
+	struct udat_mappings *m = &srq->obj.ia->mappings;
+
+	udat_span_unmap(m, &srq->status);
+	udat_span_unmap(m, &srq->submit);
 }
 
-/*
- * struct srq_ring - a mapped ring
- * @submit, @status: mapped pages
- * @offset: offset of the entries in the submit region
- * @entries: number of entries
- */
-struct srq_ring {
-	struct du_map	submit;
-	struct du_map	status;
-	uint32_t	offset;
-	uint32_t	entries;
-};
-
-/* Switch to the ring @r. */
-static void srq_use_ring(struct udat_srq *srq, const struct srq_ring *r)
+/* Use the ring in @submit, with @entries RQEs at @offset. */
+static void srq_use_ring(struct udat_srq *srq, struct udat_span submit, uint32_t offset,
+			 uint32_t entries)
 {
-	const struct dat_status *status = r->status.va;
-	struct dat_submit *submit = r->submit.va;
+	struct dat_submit *head = submit.va;
 
-	srq->submit = r->submit;
-	srq->status = r->status;
-	srq->attr.max_recv_dtos = (DAT_COUNT)r->entries;
-	du_queue_move(&srq->rq, (char *)submit + r->offset, r->entries, &submit->rq_tail,
-		      &status->rq);
+	srq->submit = submit;
+	srq->attr.max_recv_dtos = (DAT_COUNT)entries;
+	du_queue_move(&srq->rq, (char *)head + offset, entries, &head->rq_tail);
 }
 
 static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg)
 {
 	struct udat_ia *ia = srq->obj.ia;
-	struct srq_ring r = { .offset = arg->rq_offset, .entries = arg->max_recv };
+	const struct dat_status *status;
+	struct udat_span submit;
 	int ret;
 
-	ret = du_map_pair(ia->fd, DU_REGIONS(arg), &r.submit, &r.status);
+	ret = udat_span_map(&ia->mappings, &arg->status, 0, &srq->status);
+	if (!ret)
+		ret = udat_span_map(&ia->mappings, &arg->submit, 1, &submit);
 	if (ret)
 		return dat_err_from_errno(-ret);
-	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift,
+	status = srq->status.va;
+	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift, &status->rq,
 		      udat_unlocked(ia));
-	srq_use_ring(srq, &r);
+	srq_use_ring(srq, submit, arg->rq_offset, arg->max_recv);
 	srq->reaped = srq->rq.tail;
 	return DAT_SUCCESS;
 }
@@ -214,13 +205,6 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	return rc;
 }
 
-static int srq_map_ring(int fd, const void *p, struct du_map pages[2])
-{
-	const struct dat_srq_resize *arg = p;
-
-	return du_map_pair(fd, DU_REGIONS(arg), &pages[0], &pages[1]);
-}
-
 /* Under the lock of the queue: no thread posts to the old ring. */
 static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 {
@@ -228,24 +212,18 @@ static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 		.size = sizeof(arg), .id = srq->obj.id, .max_recv = max_recv_dtos,
 	};
 	struct udat_ring_change c = {
-		.cmd = DAT_IOC_SRQ_RESIZE, .arg = &arg, .step = &arg.step, .map = srq_map_ring,
+		.ia = srq->obj.ia, .cmd = DAT_IOC_SRQ_RESIZE, .arg = &arg, .step = &arg.step,
+		.at = &arg.submit, .writable = 1,
 	};
-	struct du_map old_submit = srq->submit, old_status = srq->status;
-	struct srq_ring r;
 	int ret;
 
 	if (srq_outstanding(srq) > max_recv_dtos || srq->attr.low_watermark > max_recv_dtos)
 		return -ENOSPC;
-	ret = udat_ring_replace(srq->obj.ia->fd, &c);
+	ret = udat_ring_replace(&c);
 	if (ret)
 		return ret;
-	r = (struct srq_ring) {
-		.submit = c.pages[0], .status = c.pages[1],
-		.offset = arg.rq_offset, .entries = arg.max_recv,
-	};
-	srq_use_ring(srq, &r);
-	du_unmap(&old_status);
-	du_unmap(&old_submit);
+	udat_span_unmap(&srq->obj.ia->mappings, &srq->submit);
+	srq_use_ring(srq, c.span, arg.rq_offset, arg.max_recv);
 	return 0;
 }
 

@@ -65,6 +65,24 @@
 #define DAT_NAME_SIZE		72	/* IA name: <ibdev> or <ibdev>:<port> */
 #define DAT_ADDR_SIZE		64	/* of any socket address of an RDMA device */
 
+/**
+ * struct dat_span - where a process finds memory of an object
+ * @offset: for mmap()
+ * @size: for mmap(): the mapping is exactly so long
+ * @start: offset of the memory in the mapping, in bytes; a multiple of 64
+ * @rsvd: 0
+ *
+ * One mapping holds the memory of many objects: those with the same @offset.  A process maps it
+ * once, whole.  A mapping of a freed object's memory stays valid.  An @offset names another
+ * mapping only after 2^23 more were made, so a process may keep mappings by their offsets.
+ */
+struct dat_span {
+	__u64 offset;
+	__u64 size;
+	__u32 start;
+	__u32 rsvd;
+};
+
 /* Types of objects. */
 enum dat_obj_type {
 	DAT_OBJ_NONE	= 0,
@@ -415,10 +433,13 @@ struct dat_rmr_bind {
  * @qlen: events wanted; out: events given (a power of two)
  * @id: out
  * @user_data: owner value of async events about this EVD
- * @submit_offset: out: mmap offset of struct dat_evd_head
- * @submit_size: out
- * @status_offset: out: mmap offset of struct dat_evd_status and the events
- * @status_size: out
+ * @flags: 0
+ * @comp_vector: reserved for the completion vector of the EVD's own CQ; 0
+ * @submit: out: struct dat_evd_head
+ * @status: out: struct dat_evd_status
+ * @ring: out: the events
+ * @eqe_shift: out: log2 of the stride of the events; struct dat_eqe is the start of each
+ * @rsvd: 0
  *
  * The first EVD with DAT_STREAM_ASYNC becomes the IA's async EVD.
  */
@@ -428,10 +449,13 @@ struct dat_evd_create {
 	__u32 qlen;
 	__u32 id;
 	__u64 user_data;
-	__u64 submit_offset;
-	__u64 submit_size;
-	__u64 status_offset;
-	__u64 status_size;
+	__u32 flags;
+	__u32 comp_vector;
+	struct dat_span submit;
+	struct dat_span status;
+	struct dat_span ring;
+	__u32 eqe_shift;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_EVD_CREATE	DAT_IOC(EVD_CREATE)
@@ -545,8 +569,8 @@ struct dat_evd_modify_cno {
 
 /*
  * Steps of replacing a ring.  With PREPARE and COMMIT no failure leaves the caller without
- * a ring.  PREPARE allocates new regions, and returns their mmap offsets and a generation,
- * never 0.  The caller maps them.  COMMIT, with the same parameters (else EINVAL) and that
+ * a ring.  PREPARE allocates the new ring, and returns its place and a generation, never 0.
+ * The caller maps it.  COMMIT, with the same parameters (else EINVAL) and that
  * generation, swaps them in.  A COMMIT that fails leaves the prepared ring.  A CANCEL of its
  * generation, the next PREPARE by any thread, or the end of the object drops the prepared
  * ring.  COMMIT and CANCEL of a dropped generation fail with ESTALE.
@@ -564,22 +588,21 @@ enum dat_ring_step {
  * @id: of the EVD
  * @qlen: events wanted; out: events given (a power of two)
  * @step: enum dat_ring_step
- * @status_offset: out: mmap offset of the new status region
- * @status_size: out
+ * @ring: out: the events
  * @generation: PREPARE: out; COMMIT, CANCEL: of the prepared ring; else 0
  * @rsvd: 0
  *
  * Queued events stay, with their indices.  ENOSPC: the new ring is too short for them.
- * The old mapping keeps its content and gets no new events.  The process must not consume
- * events until the new region is mapped.  The submit region does not change.
+ * The old ring gets no new events, and its memory may serve another object.  So the process must
+ * not consume events from before the call that swaps the rings until it uses the new one.
+ * struct dat_evd_head and struct dat_evd_status stay where they are.
  */
 struct dat_evd_resize {
 	__u32 size;
 	__u32 id;
 	__u32 qlen;
 	__u32 step;
-	__u64 status_offset;
-	__u64 status_size;
+	struct dat_span ring;
 	__u32 generation;
 	__u32 rsvd;
 };
@@ -670,11 +693,9 @@ struct dat_fd {
  * @user_data: owner value of async events about this SRQ
  * @id: out
  * @queue: out: bit in the doorbell region
- * @submit_offset: out: mmap offset of struct dat_submit and the RQEs
- * @submit_size: out
- * @status_offset: out: mmap offset of struct dat_status
- * @status_size: out
- * @rq_offset: out: where the RQEs start in the submit region
+ * @submit: out: struct dat_submit and the RQEs
+ * @status: out: struct dat_status
+ * @rq_offset: out: offset of the RQEs from struct dat_submit
  * @rq_shift: out: log2 of the stride
  */
 struct dat_srq_create {
@@ -685,10 +706,8 @@ struct dat_srq_create {
 	__u64 user_data;
 	__u32 id;
 	__u32 queue;
-	__u64 submit_offset;
-	__u64 submit_size;
-	__u64 status_offset;
-	__u64 status_size;
+	struct dat_span submit;
+	struct dat_span status;
 	__u32 rq_offset;
 	__u32 rq_shift;
 };
@@ -700,16 +719,14 @@ struct dat_srq_create {
  * @size: of this structure
  * @id: of the SRQ
  * @max_recv: buffers outstanding; out: entries of the new ring
- * @rq_offset: out: where the RQEs start in the new submit region
- * @submit_offset: out: mmap offset of the new submit region
- * @submit_size: out
- * @status_offset: out: mmap offset of the new status region
- * @status_size: out
+ * @rq_offset: out: offset of the RQEs from the new struct dat_submit
+ * @submit: out: the new struct dat_submit and the RQEs
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
  *
- * Indices continue, and entries that the kernel has not taken are copied.  The old regions
- * are no longer read: no thread may post until the new ones are mapped.  ENOSPC: more
+ * Indices continue, and entries that the kernel has not taken are copied.  The old ring is
+ * no longer read, and its memory may serve another object: no thread may post until the new one
+ * is mapped.  struct dat_status stays where it is.  ENOSPC: more
  * buffers are outstanding than fit.
  */
 struct dat_srq_resize {
@@ -717,10 +734,7 @@ struct dat_srq_resize {
 	__u32 id;
 	__u32 max_recv;
 	__u32 rq_offset;
-	__u64 submit_offset;
-	__u64 submit_size;
-	__u64 status_offset;
-	__u64 status_size;
+	struct dat_span submit;
 	__u32 step;
 	__u32 generation;
 };
@@ -773,13 +787,11 @@ struct dat_srq_set_lw {
  * @sq_queue: out: bit of the send queue in the doorbell region
  * @rq_queue: out: bit of the receive queue in the doorbell region
  * @rsvd: 0
- * @submit_offset: out: mmap offset of struct dat_submit, SQEs and RQEs
- * @submit_size: out
- * @status_offset: out: mmap offset of struct dat_status
- * @status_size: out
- * @sq_offset: out: where the SQEs start in the submit region
+ * @submit: out: struct dat_submit, SQEs and RQEs
+ * @status: out: struct dat_status
+ * @sq_offset: out: offset of the SQEs from struct dat_submit
  * @sq_shift: out: log2 of their stride
- * @rq_offset: out: where the RQEs start in the submit region
+ * @rq_offset: out: offset of the RQEs from struct dat_submit
  * @rq_shift: out: log2 of their stride
  */
 struct dat_ep_create {
@@ -802,10 +814,8 @@ struct dat_ep_create {
 	__u32 sq_queue;
 	__u32 rq_queue;
 	__u32 rsvd;
-	__u64 submit_offset;
-	__u64 submit_size;
-	__u64 status_offset;
-	__u64 status_size;
+	struct dat_span submit;
+	struct dat_span status;
 	__u32 sq_offset;
 	__u32 sq_shift;
 	__u32 rq_offset;
@@ -830,10 +840,7 @@ struct dat_ep_create {
  * @read_out: in
  * @recv_flags: in
  * @request_flags: in
- * @submit_offset: out: mmap offset of the new submit region
- * @submit_size: out
- * @status_offset: out: mmap offset of the new status region
- * @status_size: out
+ * @submit: out: the new struct dat_submit, SQEs and RQEs
  * @sq_offset: out
  * @sq_shift: out
  * @rq_offset: out
@@ -843,8 +850,9 @@ struct dat_ep_create {
  *
  * Takes every parameter, including unchanged ones.  The SRQ can't be changed.
  * Posted entries stay, with their indices; an entry with more segments than the new
- * stride holds is malformed.  The old regions are no longer read: no thread may post until
- * the new ones are mapped.  EISCONN: the EP isn't UNCONNECTED.  ENOSPC: more is posted than
+ * stride holds is malformed.  The old ring is no longer read, and its memory may serve another
+ * object: no thread may post until the new one is mapped.  struct dat_status stays where it is.
+ * EISCONN: the EP isn't UNCONNECTED.  ENOSPC: more is posted than
  * fits.
  */
 struct dat_ep_modify {
@@ -862,10 +870,7 @@ struct dat_ep_modify {
 	__u32 read_out;
 	__u32 recv_flags;
 	__u32 request_flags;
-	__u64 submit_offset;
-	__u64 submit_size;
-	__u64 status_offset;
-	__u64 status_size;
+	struct dat_span submit;
 	__u32 sq_offset;
 	__u32 sq_shift;
 	__u32 rq_offset;
@@ -1127,6 +1132,11 @@ struct dat_poller_run {
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
 /* The layout is the same for 32-bit processes: every size is a multiple of 8. */
+DAT_RING_ASSERT(sizeof(struct dat_span) == 24);
+DAT_RING_OFFSET(dat_span, offset, 0);
+DAT_RING_OFFSET(dat_span, size, 8);
+DAT_RING_OFFSET(dat_span, start, 16);
+DAT_RING_OFFSET(dat_span, rsvd, 20);
 DAT_RING_ASSERT(sizeof(struct dat_abi) == 16);
 DAT_RING_OFFSET(dat_abi, size, 0);
 DAT_RING_OFFSET(dat_abi, version, 4);
@@ -1217,16 +1227,19 @@ DAT_RING_OFFSET(dat_rmr_bind, addr, 16);
 DAT_RING_OFFSET(dat_rmr_bind, length, 24);
 DAT_RING_OFFSET(dat_rmr_bind, rmr_context, 32);
 DAT_RING_OFFSET(dat_rmr_bind, ticket, 36);
-DAT_RING_ASSERT(sizeof(struct dat_evd_create) == 56);
+DAT_RING_ASSERT(sizeof(struct dat_evd_create) == 112);
 DAT_RING_OFFSET(dat_evd_create, size, 0);
 DAT_RING_OFFSET(dat_evd_create, streams, 4);
 DAT_RING_OFFSET(dat_evd_create, qlen, 8);
 DAT_RING_OFFSET(dat_evd_create, id, 12);
 DAT_RING_OFFSET(dat_evd_create, user_data, 16);
-DAT_RING_OFFSET(dat_evd_create, submit_offset, 24);
-DAT_RING_OFFSET(dat_evd_create, submit_size, 32);
-DAT_RING_OFFSET(dat_evd_create, status_offset, 40);
-DAT_RING_OFFSET(dat_evd_create, status_size, 48);
+DAT_RING_OFFSET(dat_evd_create, flags, 24);
+DAT_RING_OFFSET(dat_evd_create, comp_vector, 28);
+DAT_RING_OFFSET(dat_evd_create, submit, 32);
+DAT_RING_OFFSET(dat_evd_create, status, 56);
+DAT_RING_OFFSET(dat_evd_create, ring, 80);
+DAT_RING_OFFSET(dat_evd_create, eqe_shift, 104);
+DAT_RING_OFFSET(dat_evd_create, rsvd, 108);
 DAT_RING_ASSERT(sizeof(struct dat_evd_wait) == 24);
 DAT_RING_OFFSET(dat_evd_wait, size, 0);
 DAT_RING_OFFSET(dat_evd_wait, id, 4);
@@ -1247,15 +1260,14 @@ DAT_RING_OFFSET(dat_evd_modify_cno, size, 0);
 DAT_RING_OFFSET(dat_evd_modify_cno, id, 4);
 DAT_RING_OFFSET(dat_evd_modify_cno, cno, 8);
 DAT_RING_OFFSET(dat_evd_modify_cno, rsvd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_evd_resize) == 40);
+DAT_RING_ASSERT(sizeof(struct dat_evd_resize) == 48);
 DAT_RING_OFFSET(dat_evd_resize, size, 0);
 DAT_RING_OFFSET(dat_evd_resize, id, 4);
 DAT_RING_OFFSET(dat_evd_resize, qlen, 8);
 DAT_RING_OFFSET(dat_evd_resize, step, 12);
-DAT_RING_OFFSET(dat_evd_resize, status_offset, 16);
-DAT_RING_OFFSET(dat_evd_resize, status_size, 24);
-DAT_RING_OFFSET(dat_evd_resize, generation, 32);
-DAT_RING_OFFSET(dat_evd_resize, rsvd, 36);
+DAT_RING_OFFSET(dat_evd_resize, ring, 16);
+DAT_RING_OFFSET(dat_evd_resize, generation, 40);
+DAT_RING_OFFSET(dat_evd_resize, rsvd, 44);
 DAT_RING_ASSERT(sizeof(struct dat_cno_create) == 8);
 DAT_RING_OFFSET(dat_cno_create, size, 0);
 DAT_RING_OFFSET(dat_cno_create, id, 4);
@@ -1276,7 +1288,7 @@ DAT_RING_OFFSET(dat_fd, size, 0);
 DAT_RING_OFFSET(dat_fd, type, 4);
 DAT_RING_OFFSET(dat_fd, id, 8);
 DAT_RING_OFFSET(dat_fd, fd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_srq_create) == 72);
+DAT_RING_ASSERT(sizeof(struct dat_srq_create) == 88);
 DAT_RING_OFFSET(dat_srq_create, size, 0);
 DAT_RING_OFFSET(dat_srq_create, pz, 4);
 DAT_RING_OFFSET(dat_srq_create, max_recv, 8);
@@ -1284,29 +1296,24 @@ DAT_RING_OFFSET(dat_srq_create, max_iov, 12);
 DAT_RING_OFFSET(dat_srq_create, user_data, 16);
 DAT_RING_OFFSET(dat_srq_create, id, 24);
 DAT_RING_OFFSET(dat_srq_create, queue, 28);
-DAT_RING_OFFSET(dat_srq_create, submit_offset, 32);
-DAT_RING_OFFSET(dat_srq_create, submit_size, 40);
-DAT_RING_OFFSET(dat_srq_create, status_offset, 48);
-DAT_RING_OFFSET(dat_srq_create, status_size, 56);
-DAT_RING_OFFSET(dat_srq_create, rq_offset, 64);
-DAT_RING_OFFSET(dat_srq_create, rq_shift, 68);
-DAT_RING_ASSERT(sizeof(struct dat_srq_resize) == 56);
+DAT_RING_OFFSET(dat_srq_create, submit, 32);
+DAT_RING_OFFSET(dat_srq_create, status, 56);
+DAT_RING_OFFSET(dat_srq_create, rq_offset, 80);
+DAT_RING_OFFSET(dat_srq_create, rq_shift, 84);
+DAT_RING_ASSERT(sizeof(struct dat_srq_resize) == 48);
 DAT_RING_OFFSET(dat_srq_resize, size, 0);
 DAT_RING_OFFSET(dat_srq_resize, id, 4);
 DAT_RING_OFFSET(dat_srq_resize, max_recv, 8);
 DAT_RING_OFFSET(dat_srq_resize, rq_offset, 12);
-DAT_RING_OFFSET(dat_srq_resize, submit_offset, 16);
-DAT_RING_OFFSET(dat_srq_resize, submit_size, 24);
-DAT_RING_OFFSET(dat_srq_resize, status_offset, 32);
-DAT_RING_OFFSET(dat_srq_resize, status_size, 40);
-DAT_RING_OFFSET(dat_srq_resize, step, 48);
-DAT_RING_OFFSET(dat_srq_resize, generation, 52);
+DAT_RING_OFFSET(dat_srq_resize, submit, 16);
+DAT_RING_OFFSET(dat_srq_resize, step, 40);
+DAT_RING_OFFSET(dat_srq_resize, generation, 44);
 DAT_RING_ASSERT(sizeof(struct dat_srq_set_lw) == 16);
 DAT_RING_OFFSET(dat_srq_set_lw, size, 0);
 DAT_RING_OFFSET(dat_srq_set_lw, id, 4);
 DAT_RING_OFFSET(dat_srq_set_lw, low_watermark, 8);
 DAT_RING_OFFSET(dat_srq_set_lw, rsvd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 128);
+DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 144);
 DAT_RING_OFFSET(dat_ep_create, size, 0);
 DAT_RING_OFFSET(dat_ep_create, pz, 4);
 DAT_RING_OFFSET(dat_ep_create, recv_evd, 8);
@@ -1326,15 +1333,13 @@ DAT_RING_OFFSET(dat_ep_create, id, 64);
 DAT_RING_OFFSET(dat_ep_create, sq_queue, 68);
 DAT_RING_OFFSET(dat_ep_create, rq_queue, 72);
 DAT_RING_OFFSET(dat_ep_create, rsvd, 76);
-DAT_RING_OFFSET(dat_ep_create, submit_offset, 80);
-DAT_RING_OFFSET(dat_ep_create, submit_size, 88);
-DAT_RING_OFFSET(dat_ep_create, status_offset, 96);
-DAT_RING_OFFSET(dat_ep_create, status_size, 104);
-DAT_RING_OFFSET(dat_ep_create, sq_offset, 112);
-DAT_RING_OFFSET(dat_ep_create, sq_shift, 116);
-DAT_RING_OFFSET(dat_ep_create, rq_offset, 120);
-DAT_RING_OFFSET(dat_ep_create, rq_shift, 124);
-DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 112);
+DAT_RING_OFFSET(dat_ep_create, submit, 80);
+DAT_RING_OFFSET(dat_ep_create, status, 104);
+DAT_RING_OFFSET(dat_ep_create, sq_offset, 128);
+DAT_RING_OFFSET(dat_ep_create, sq_shift, 132);
+DAT_RING_OFFSET(dat_ep_create, rq_offset, 136);
+DAT_RING_OFFSET(dat_ep_create, rq_shift, 140);
+DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 104);
 DAT_RING_OFFSET(dat_ep_modify, size, 0);
 DAT_RING_OFFSET(dat_ep_modify, id, 4);
 DAT_RING_OFFSET(dat_ep_modify, pz, 8);
@@ -1349,16 +1354,13 @@ DAT_RING_OFFSET(dat_ep_modify, read_in, 40);
 DAT_RING_OFFSET(dat_ep_modify, read_out, 44);
 DAT_RING_OFFSET(dat_ep_modify, recv_flags, 48);
 DAT_RING_OFFSET(dat_ep_modify, request_flags, 52);
-DAT_RING_OFFSET(dat_ep_modify, submit_offset, 56);
-DAT_RING_OFFSET(dat_ep_modify, submit_size, 64);
-DAT_RING_OFFSET(dat_ep_modify, status_offset, 72);
-DAT_RING_OFFSET(dat_ep_modify, status_size, 80);
-DAT_RING_OFFSET(dat_ep_modify, sq_offset, 88);
-DAT_RING_OFFSET(dat_ep_modify, sq_shift, 92);
-DAT_RING_OFFSET(dat_ep_modify, rq_offset, 96);
-DAT_RING_OFFSET(dat_ep_modify, rq_shift, 100);
-DAT_RING_OFFSET(dat_ep_modify, step, 104);
-DAT_RING_OFFSET(dat_ep_modify, generation, 108);
+DAT_RING_OFFSET(dat_ep_modify, submit, 56);
+DAT_RING_OFFSET(dat_ep_modify, sq_offset, 80);
+DAT_RING_OFFSET(dat_ep_modify, sq_shift, 84);
+DAT_RING_OFFSET(dat_ep_modify, rq_offset, 88);
+DAT_RING_OFFSET(dat_ep_modify, rq_shift, 92);
+DAT_RING_OFFSET(dat_ep_modify, step, 96);
+DAT_RING_OFFSET(dat_ep_modify, generation, 100);
 DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 360);
 DAT_RING_OFFSET(dat_ep_connect, size, 0);
 DAT_RING_OFFSET(dat_ep_connect, id, 4);

@@ -7,12 +7,14 @@
  * them, the doorbell region, where it clears dirty bits with an atomic exchange.  Pages
  * that the kernel writes are mapped read-only, and the kernel never reads them back.
  *
- *   object   process writes ("submit" region)     kernel writes ("status" region)
+ *   object   process writes ("submit")            kernel writes ("status", "ring")
  *   ------   ----------------------------------   -------------------------------
  *   file     dirty bits                           -
  *   EP       struct dat_submit, SQEs, RQEs        struct dat_status
  *   SRQ      struct dat_submit, RQEs              struct dat_status
- *   EVD      struct dat_evd_head                  struct dat_evd_status, events
+ *   EVD      struct dat_evd_head                  struct dat_evd_status; events
+ *
+ * One mapping holds the memory of many objects; struct dat_span says where.
  *
  * The doorbell region is an array of __u32, with a dirty bit for each queue: bit (n % 32)
  * of word (n / 32) is that of queue n, as creation returned it.  DAT_IOC_IA_OPEN returns
@@ -251,7 +253,7 @@ struct dat_eqe {
 };
 
 /**
- * struct dat_submit - head of an EP's or SRQ's submit region
+ * struct dat_submit - head of what a process writes for an EP or SRQ
  * @sq_tail: SQEs written so far (EP only)
  * @rq_tail: RQEs written so far (unused by an EP that has an SRQ)
  *
@@ -297,7 +299,7 @@ enum dat_srq_health {
 };
 
 /**
- * struct dat_status - an EP's or SRQ's status region
+ * struct dat_status - what the kernel writes for an EP or SRQ
  * @sq: the send queue
  * @rq: the receive queue
  * @state: DAT_EP_STATE of an EP, enum dat_srq_health of an SRQ
@@ -319,12 +321,10 @@ struct dat_status {
 };
 
 /**
- * struct dat_evd_status - head of an EVD's status region
+ * struct dat_evd_status - what the kernel writes for an EVD, besides the events
  * @tail: events written since creation
  * @dropped: events lost because the ring was full
  * @rsvd: 0
- *
- * The events follow at offset sizeof(struct dat_evd_status).
  */
 struct dat_evd_status {
 	__u32 tail;
@@ -333,7 +333,7 @@ struct dat_evd_status {
 };
 
 /**
- * struct dat_evd_head - an EVD's submit region
+ * struct dat_evd_head - what a process writes for an EVD
  * @head: events consumed since creation
  * @rsvd: ignored
  */

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that an IA shares with its process.
+ *
+ * A process maps a chunk once and finds the rings of many objects in it.  Each new chunk doubles
+ * the pool, up to DAT_CHUNK_MAX, so that thousands of endpoints need only some tens of mappings.
+ */
+#include <linux/bitmap.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "core/abi.h"
+#include "core/dat.h"
+#include "core/pool.h"
+#include "region.h"
+
+#define DAT_CHUNK_MIN	SZ_64K
+#define DAT_CHUNK_MAX	SZ_2M
+/* Slices share no cache line: the driver and the process write to them on different processors. */
+#define DAT_SLICE_UNIT	64
+
+/**
+ * struct dat_chunk - pages that a process maps at once
+ * @pool: pool of the chunk
+ * @node: entry in pool->chunks
+ * @id: index in pool->ids
+ * @region: pages
+ * @units: number of units of DAT_SLICE_UNIT bytes in @region
+ * @free: number of units that belong to no slice
+ * @taken: bitmap of the units that belong to a slice
+ */
+struct dat_chunk {
+	struct dat_pool		*pool;
+	struct list_head	node;
+	u32			id;
+	struct dat_region	region;
+	u32			units;
+	u32			free;
+	unsigned long		*taken;
+};
+
+void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
+{
+	mutex_init(&pool->lock);
+	pool->kind = kind;
+	INIT_LIST_HEAD(&pool->chunks);
+	xa_init_flags(&pool->ids, XA_FLAGS_ALLOC1);
+}
+
+/**
+ * dat_pool_exit() - end a pool
+ * @pool: pool without slices, and so without chunks
+ */
+void dat_pool_exit(struct dat_pool *pool)
+{
+	xa_destroy(&pool->ids);
+	mutex_destroy(&pool->lock);
+}
+
+static int chunk_alloc_pages(struct dat_chunk *c, size_t size)
+{
+	int ret = dat_region_alloc(&c->region, size, c->pool->kind == DAT_MAP_SUBMIT);
+
+	if (ret)
+		return ret;
+	c->units = dat_mmap_size(&c->region) / DAT_SLICE_UNIT;
+	c->free = c->units;
+	c->taken = kvcalloc(BITS_TO_LONGS(c->units), sizeof(long), GFP_KERNEL_ACCOUNT);
+	if (c->taken)
+		return 0;
+	dat_region_free(&c->region);
+	return -ENOMEM;
+}
+
+/* Returns a new chunk with room for @size bytes, or an ERR_PTR.  pool->lock held. */
+static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
+{
+	struct dat_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+	size_t grow;
+	int ret;
+
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->pool = pool;
+	grow = clamp_t(size_t, pool->bytes, DAT_CHUNK_MIN, DAT_CHUNK_MAX);
+	ret = chunk_alloc_pages(c, max(size, grow));
+	if (ret)
+		goto err_free;
+	/* Cyclic, so that no offset is used again soon: a process may keep mappings by offset. */
+	ret = xa_alloc_cyclic(&pool->ids, &c->id, c, DAT_ID_LIMIT, &pool->next_id,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret < 0)
+		goto err_free_pages;
+	list_add(&c->node, &pool->chunks);
+	pool->bytes += dat_mmap_size(&c->region);
+	return c;
+
+err_free_pages:
+	kvfree(c->taken);
+	dat_region_free(&c->region);
+err_free:
+	kfree(c);
+	return ERR_PTR(-ENOMEM);
+}
+
+/* A process that maps the chunk keeps its pages.  pool->lock held. */
+static void chunk_destroy(struct dat_chunk *c)
+{
+	c->pool->bytes -= dat_mmap_size(&c->region);
+	list_del(&c->node);
+	xa_erase(&c->pool->ids, c->id);
+	kvfree(c->taken);
+	dat_region_free(&c->region);
+	kfree(c);
+}
+
+/* Returns a chunk with @n free units in a row from *@at on, or an ERR_PTR.  pool->lock held. */
+static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *at)
+{
+	struct dat_chunk *c;
+
+	list_for_each_entry(c, &pool->chunks, node) {
+		if (c->free < n)
+			continue;
+		*at = bitmap_find_next_zero_area(c->taken, c->units, 0, n, 0);
+		if (*at < c->units)
+			return c;
+	}
+	*at = 0;
+	return chunk_create(pool, (size_t)n * DAT_SLICE_UNIT);
+}
+
+/**
+ * dat_slice_alloc() - allocate memory that the process can map
+ * @pool: pool
+ * @size: number of bytes, not 0; SIZE_MAX if its computation overflowed
+ * @slice: result
+ *
+ * The memory is zeroed, and charged to the memory cgroup of the caller if it needs a new chunk.
+ *
+ * Context: may sleep.  Return: 0, -ENOMEM.
+ */
+int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
+{
+	struct dat_chunk *c;
+	unsigned long at;
+	u32 n;
+
+	if (size > INT_MAX)
+		return -ENOMEM;
+	n = DIV_ROUND_UP(size, DAT_SLICE_UNIT);
+	mutex_lock(&pool->lock);
+	c = pool_find(pool, n, &at);
+	if (IS_ERR(c)) {
+		mutex_unlock(&pool->lock);
+		return PTR_ERR(c);
+	}
+	bitmap_set(c->taken, at, n);
+	c->free -= n;
+	pool->used += (size_t)n * DAT_SLICE_UNIT;
+	mutex_unlock(&pool->lock);
+
+	slice->chunk = c;
+	slice->start = at * DAT_SLICE_UNIT;
+	slice->size = size;
+	slice->va = c->region.va + slice->start;
+	/* An earlier slice may have left its content here. */
+	memset(slice->va, 0, (size_t)n * DAT_SLICE_UNIT);
+	return 0;
+}
+
+/**
+ * dat_slice_free() - free the memory of a slice
+ * @slice: allocated or empty slice; empty on return
+ *
+ * Context: may sleep.
+ */
+void dat_slice_free(struct dat_slice *slice)
+{
+	u32 n = DIV_ROUND_UP(slice->size, DAT_SLICE_UNIT);
+	struct dat_chunk *c = slice->chunk;
+	struct dat_pool *pool;
+
+	if (!c)
+		return;
+	pool = c->pool;
+	mutex_lock(&pool->lock);
+	bitmap_clear(c->taken, slice->start / DAT_SLICE_UNIT, n);
+	c->free += n;
+	pool->used -= (size_t)n * DAT_SLICE_UNIT;
+	if (c->free == c->units)
+		chunk_destroy(c);
+	mutex_unlock(&pool->lock);
+	*slice = (struct dat_slice) {};
+}
+
+/* Offset for mmap() of the chunk of an allocated slice. */
+u64 dat_slice_offset(const struct dat_slice *slice)
+{
+	return dat_mmap_place(slice->chunk->id, slice->chunk->pool->kind);
+}
+
+/* Size of the chunk of an allocated slice. */
+u64 dat_slice_map_size(const struct dat_slice *slice)
+{
+	return dat_mmap_size(&slice->chunk->region);
+}
+
+/**
+ * dat_pool_map() - map a chunk
+ * @pool: pool
+ * @id: id of the chunk, untrusted
+ * @vma: mapping
+ *
+ * Context: under mmap_lock.  Return: 0; -ENOENT without such a chunk; or as dat_region_map().
+ */
+int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
+{
+	struct dat_chunk *c;
+	int ret = -ENOENT;
+
+	mutex_lock(&pool->lock);
+	c = xa_load(&pool->ids, id);
+	if (c)
+		ret = dat_region_map(vma, &c->region);
+	mutex_unlock(&pool->lock);
+	return ret;
+}
+
+/* Writes the sizes of the pool as fields of a line of fdinfo. */
+void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
+{
+	struct dat_chunk *c;
+	u32 chunks = 0;
+
+	mutex_lock(&pool->lock);
+	list_for_each_entry(c, &pool->chunks, node)
+		chunks++;
+	seq_printf(m, "chunks=%u bytes=%zu used=%zu", chunks, pool->bytes, pool->used);
+	mutex_unlock(&pool->lock);
+}

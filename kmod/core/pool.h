@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory that an IA shares with its process: chunks that the process maps, cut into slices. */
+#ifndef _DAT_POOL_H
+#define _DAT_POOL_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+struct dat_chunk;
+struct seq_file;
+struct vm_area_struct;
+
+/* Kinds of mapping in an mmap offset. */
+enum dat_map_kind {
+	DAT_MAP_DOORBELL	= 0,
+	DAT_MAP_SUBMIT		= 1,	/* chunks that the process writes */
+	DAT_MAP_STATUS		= 2,	/* chunks that the driver writes */
+	/* /dev/rsm uses 5 to 8 */
+};
+
+/**
+ * struct dat_pool - chunks of one kind of an IA
+ * @lock: lock of all members below, and of the chunks
+ * @kind: kind of mapping; constant
+ * @chunks: list of struct dat_chunk, the newest first
+ * @ids: chunks by id
+ * @next_id: id at which the search for a free one begins
+ * @bytes: size of all chunks
+ * @used: size of all slices
+ */
+struct dat_pool {
+	struct mutex		lock;		/* all members below */
+	enum dat_map_kind	kind;
+	struct list_head	chunks;
+	struct xarray		ids;
+	u32			next_id;
+	size_t			bytes;
+	size_t			used;
+};
+
+/**
+ * struct dat_slice - memory of one object in a chunk
+ * @chunk: chunk; NULL: the slice is empty
+ * @va: address of the kernel's mapping
+ * @start: offset in the chunk, in bytes
+ * @size: number of bytes
+ */
+struct dat_slice {
+	struct dat_chunk	*chunk;
+	void			*va;
+	u32			start;
+	u32			size;
+};
+
+void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind);
+void dat_pool_exit(struct dat_pool *pool);
+int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma);
+void dat_pool_show(struct seq_file *m, struct dat_pool *pool);
+
+int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice);
+void dat_slice_free(struct dat_slice *slice);
+u64 dat_slice_offset(const struct dat_slice *slice);
+u64 dat_slice_map_size(const struct dat_slice *slice);
+
+#endif /* _DAT_POOL_H */
