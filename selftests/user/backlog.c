@@ -87,11 +87,14 @@ static int accept_next(FIXTURE_DATA(backlog) *self, const struct t_ep *ep)
 static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 {
 	struct roce_answers a;
-	int ret, i;
+	int ret = 0, i;
 
-	ret = roce_request(&self->peer, T_QUAL + 1, n);
-	for (i = 0; i < n && !ret; i++)
-		ret = accept_next(self, &self->ep[i]);
+	/* One after the other: a busy machine drops packets of a burst, which the peer does not repeat. */
+	for (i = 0; i < n && !ret; i++) {
+		ret = roce_request(&self->peer, T_QUAL + 1, 1);
+		if (!ret)
+			ret = accept_next(self, &self->ep[i]);
+	}
 	if (!ret)
 		ret = roce_answers(&self->peer, n, T_WAIT_MS, &a);
 	if (!ret && a.rejects)
