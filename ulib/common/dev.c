@@ -96,18 +96,6 @@ void du_unmap(struct du_map *map)
 	map->va = NULL;
 }
 
-int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status)
-{
-	int ret = du_map(fd, at.submit_offset, at.submit_size, 1, submit);
-
-	if (ret)
-		return ret;
-	ret = du_map(fd, at.status_offset, at.status_size, 0, status);
-	if (ret)
-		du_unmap(submit);
-	return ret;
-}
-
 void du_explain_memlock(uint64_t length)
 {
 	struct rlimit lim;

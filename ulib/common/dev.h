@@ -15,18 +15,6 @@ struct du_map {
 	size_t	size;
 };
 
-/* Offsets and sizes of the two regions of a ring. */
-struct du_regions {
-	uint64_t	submit_offset;
-	uint64_t	submit_size;
-	uint64_t	status_offset;
-	uint64_t	status_size;
-};
-
-/* Regions of an ioctl argument that has fields of these names. */
-#define DU_REGIONS(arg)	((struct du_regions) {						\
-	(arg)->submit_offset, (arg)->submit_size, (arg)->status_offset, (arg)->status_size })
-
 enum du_dev { DU_DEV_DAT, DU_DEV_RSM };
 
 /*
@@ -41,9 +29,6 @@ int du_ioctl(int fd, unsigned long cmd, void *arg);
 /* Returns 0 or a negative errno. */
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map);
 void du_unmap(struct du_map *map);
-
-/* Map both regions or none.  Returns 0 or a negative errno. */
-int du_map_pair(int fd, struct du_regions at, struct du_map *submit, struct du_map *status);
 
 /* Log what to do about RLIMIT_MEMLOCK after @length bytes could not be registered. */
 void du_explain_memlock(uint64_t length);

@@ -243,15 +243,24 @@ int rsm_ring_drain(struct rsm_import *imp, int interruptible)
 static int ring_map(const struct rsm_import *imp, struct rsm_ring *r,
 		    const struct dat_rsm_ring *arg)
 {
-	int ret = du_map_pair(imp->seg.ctx->fd, DU_REGIONS(arg), &r->submit, &r->status);
+	int fd = imp->seg.ctx->fd;
+	int ret;
 
+	ret = du_map(fd, arg->submit_offset, arg->submit_size, 1, &r->submit);
 	if (ret)
 		return ret;
-	ret = du_map(imp->seg.ctx->fd, arg->data_offset, arg->data_size, 1, &r->data);
-	if (ret) {
-		du_unmap(&r->status);
-		du_unmap(&r->submit);
-	}
+	ret = du_map(fd, arg->status_offset, arg->status_size, 0, &r->status);
+	if (ret)
+		goto err_unmap_submit;
+	ret = du_map(fd, arg->data_offset, arg->data_size, 1, &r->data);
+	if (ret)
+		goto err_unmap_status;
+	return 0;
+
+err_unmap_status:
+	du_unmap(&r->status);
+err_unmap_submit:
+	du_unmap(&r->submit);
 	return ret;
 }
 
