@@ -73,8 +73,9 @@
  * @rsvd: 0
  *
  * One mapping holds the memory of many objects: those with the same @offset.  A process maps it
- * once, whole.  A mapping of a freed object's memory stays valid.  An @offset names another
- * mapping only after 2^23 more were made, so a process may keep mappings by their offsets.
+ * once, whole.  A mapping of a freed object's memory stays valid.  When the last object of a
+ * mapping is freed, its @offset names nothing until millions of others were used.  So a process
+ * that keeps a mapping as long as one of its objects lives may find it by its @offset.
  */
 struct dat_span {
 	__u64 offset;
