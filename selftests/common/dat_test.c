@@ -141,6 +141,7 @@ int t_evd(struct t_file *f, uint32_t streams, uint32_t qlen, struct t_evd *evd)
 	evd->f = f;
 	evd->id = arg.id;
 	evd->entries = arg.qlen;
+	evd->shift = arg.eqe_shift;
 	ret = t_map_span(f, &arg.submit, PROT_READ | PROT_WRITE, &evd->submit);
 	if (!ret)
 		ret = t_map_span(f, &arg.status, PROT_READ, &evd->status);
@@ -323,12 +324,12 @@ int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe)
 {
 	struct dat_evd_status *status = evd->status.va;
 	struct dat_evd_head *submit = evd->submit.va;
-	struct dat_eqe *ring = evd->ring.va;
+	char *ring = evd->ring.va;
 
 	if (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == evd->head &&
 	    t_evd_wait(evd, 1, ms))
 		return 0;
-	*eqe = ring[evd->head & (evd->entries - 1)];
+	*eqe = *(struct dat_eqe *)(ring + ((size_t)(evd->head & (evd->entries - 1)) << evd->shift));
 	__atomic_store_n(&submit->head, ++evd->head, __ATOMIC_RELEASE);
 	return 1;
 }

@@ -53,6 +53,7 @@ struct t_evd {
 	uint32_t			id;
 	uint32_t			entries;
 	uint32_t			head;
+	uint32_t			shift;	/* log2 of the stride of the events */
 	struct t_map			submit;
 	struct t_map			status;
 	struct t_map			ring;

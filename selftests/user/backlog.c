@@ -89,7 +89,7 @@ static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 	struct roce_answers a;
 	int ret = 0, i;
 
-	/* One after the other: a busy machine drops packets of a burst, which the peer does not repeat. */
+	/* One at a time: a busy machine drops packets of a burst, and the peer repeats none. */
 	for (i = 0; i < n && !ret; i++) {
 		ret = roce_request(&self->peer, T_QUAL + 1, 1);
 		if (!ret)

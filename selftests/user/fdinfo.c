@@ -66,6 +66,61 @@ TEST(every_object_has_a_line)
 	t_pair_close(&p);
 }
 
+/* Copy the numbers of the line "@pool:" to @chunks, @bytes and @used.  Returns 1 if it is there. */
+static int pool_of(int fd, const char *pool, unsigned int *chunks, unsigned long *bytes,
+		   unsigned long *used)
+{
+	char path[64], want[64], line[512];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(want, sizeof(want), "%s:\tchunks=%%u bytes=%%lu used=%%lu", pool);
+	f = fopen(path, "r");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, want, chunks, bytes, used) == 3;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* The objects and the numbers are those of the example in Documentation/uapi.rst. */
+TEST(shared_memory_has_two_lines)
+{
+	struct dat_evd_create evd = {
+		.size = sizeof(evd), .streams = DAT_STREAM_DTO, .qlen = 16,
+	};
+	struct dat_ep_create ep = {
+		.size = sizeof(ep), .max_recv = 4, .max_request = 4, .max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	unsigned long bytes, used;
+	unsigned int chunks;
+	struct t_file f;
+	int i;
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_pz(&f, &ep.pz));
+	ASSERT_TRUE(pool_of(f.fd, "submit", &chunks, &bytes, &used));
+	EXPECT_EQ(0, chunks + bytes + used);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_ioctl(f.fd, DAT_IOC_EVD_CREATE, &evd));
+		ASSERT_EQ(0, t_ioctl(f.fd, DAT_IOC_EP_CREATE, &ep));
+	}
+	ASSERT_TRUE(pool_of(f.fd, "submit", &chunks, &bytes, &used));
+	EXPECT_EQ(1, chunks);
+	EXPECT_EQ(65536, bytes);
+	EXPECT_EQ(1152, used);
+	ASSERT_TRUE(pool_of(f.fd, "status", &chunks, &bytes, &used));
+	EXPECT_EQ(1, chunks);
+	EXPECT_EQ(65536, bytes);
+	EXPECT_EQ(2048, used);
+	ASSERT_EQ(0, t_free(&f, DAT_OBJ_EP, ep.id));
+	ASSERT_TRUE(pool_of(f.fd, "status", &chunks, &bytes, &used));
+	EXPECT_EQ(2048 - sizeof(struct dat_status), used);
+	t_close(&f);
+}
+
 TEST(a_file_without_an_IA_has_none)
 {
 	struct t_file f;
