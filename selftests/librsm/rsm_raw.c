@@ -452,7 +452,7 @@ TEST_F(raw, another_process_is_not_the_creator)
 	EXPECT_EQ(0, status);
 }
 
-static void *window(struct _test_data_raw *self, size_t at, size_t size, int prot, int flags)
+static void *window(struct _test_data_raw *self, uint64_t at, size_t size, int prot, int flags)
 {
 	return mmap(NULL, size, prot, flags, self->fd, (off_t)(self->window + at));
 }

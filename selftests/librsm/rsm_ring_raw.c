@@ -599,10 +599,10 @@ static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
 	uint64_t *words = (uint64_t *)ring_entry(s->r, 0);
-	unsigned long seed = 99;
+	uint64_t seed = 99;
 
 	while (!__atomic_load_n(&s->end, __ATOMIC_RELAXED)) {
-		seed = seed * 6364136223846793005UL + 1442695040888963407UL;
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 		words[(seed >> 33) % (s->r->info.entries * 4)] = seed >> 60 ? seed >> 40 & 0xff :
 									   seed;
 	}
