@@ -56,7 +56,8 @@ int dat_region_map(struct vm_area_struct *vma, struct dat_region *r)
 {
 	unsigned long n = r->npages, clear = VM_MAYEXEC;
 
-	if (!(vma->vm_flags & VM_SHARED) || vma_pages(vma) != n)
+	/* MAP_SHARED: mmap() clears VM_SHARED for a file that is open for reading alone. */
+	if (!(vma->vm_flags & VM_MAYSHARE) || vma_pages(vma) != n)
 		return -EINVAL;
 	if (!r->writable && vma->vm_flags & VM_WRITE)
 		return -EPERM;

@@ -45,7 +45,7 @@ struct file *dat_fd_file(struct dat_obj *obj)
 
 	if (!ops->poll)
 		return ERR_PTR(-EOPNOTSUPP);
-	file = anon_inode_getfile(ops->name, &fd_fops, obj, O_RDWR | O_CLOEXEC);
+	file = anon_inode_getfile(ops->name, &fd_fops, obj, O_RDONLY | O_CLOEXEC);
 	if (!IS_ERR(file))
 		kref_get(&obj->ref);
 	return file;

@@ -20,10 +20,12 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	dat_pool_show(m, &ia->status_pool);
 	seq_putc(m, '\n');
 	dat_poller_show(m, &file->poller, READ_ONCE(ia->watched));
-	for (id = 0; (obj = dat_ia_next(ia, &id)); id++) {
+	/* When the text does not fit, seq_file calls again with a larger buffer. */
+	for (id = 0; !seq_has_overflowed(m) && (obj = dat_ia_next(ia, &id)); id++) {
 		seq_printf(m, "%s:\tid=%u", dat_obj_ops(obj)->name, obj->id);
 		dat_obj_ops(obj)->show(m, obj);
 		seq_putc(m, '\n');
 		dat_obj_put(obj);
+		cond_resched();
 	}
 }

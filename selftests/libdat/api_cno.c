@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One object to wait on for many EVDs: CNOs, their agents and descriptors. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -343,6 +344,18 @@ TEST_F_TIMEOUT(cno, epoll_sees_triggers_and_events, 60)
 	ASSERT_EQ(1, epoll_wait(ep, got, 2, 10000));
 	EXPECT_TRUE(got[0].events & EPOLLHUP);
 	close(ep);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+TEST_F(cno, a_descriptor_is_open_for_reading)
+{
+	int fd[2];
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_cno_fd(self->cno, &fd[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_evd_fd(self->evd[0], &fd[1]));
+	EXPECT_EQ(O_RDONLY, fcntl(fd[0], F_GETFL) & O_ACCMODE);
+	EXPECT_EQ(O_RDONLY, fcntl(fd[1], F_GETFL) & O_ACCMODE);
 	close(fd[0]);
 	close(fd[1]);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Mappings: the memory that a process may map, with which access, and their lifetime. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -60,6 +61,25 @@ TEST_F(mmap, nothing_is_executable)
 {
 	EXPECT_EQ(-EPERM, try_map(self->f.fd, self->evd.submit.size, PROT_READ | PROT_EXEC,
 				  MAP_SHARED, self->evd.submit.offset));
+}
+
+/* mmap() itself refuses to map a file for writing that is open for reading. */
+TEST_F(mmap, a_file_that_is_open_for_reading_maps_status_alone)
+{
+	struct dat_evd_create evd = { .size = sizeof(evd), .streams = DAT_STREAM_DTO, .qlen = 4 };
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_ia_open ia = { .size = sizeof(ia) };
+	int fd = open("/dev/dat", O_RDONLY | O_CLOEXEC);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	memcpy(ia.name, adapter.name, sizeof(ia.name));
+	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_IA_OPEN, &ia));
+	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_EVD_CREATE, &evd));
+	EXPECT_EQ(0, try_map(fd, evd.status.size, PROT_READ, MAP_SHARED, evd.status.offset));
+	EXPECT_EQ(-EACCES, try_map(fd, evd.submit.size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   evd.submit.offset));
+	close(fd);
 }
 
 TEST_F(mmap, private_mappings_are_refused)
