@@ -202,6 +202,7 @@ static const struct dat_lmr_kind user_kind = {
 	.name	= "user",
 	.attach	= user_attach,
 	.detach	= user_detach,
+	.pinned	= true,
 };
 
 /**

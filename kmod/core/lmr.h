@@ -51,12 +51,14 @@ struct dat_kmem {
  * @detach: end the registration, also after @attach has failed, and release the memory;
  *	may sleep
  * @free: free what the LMR still holds; optional
+ * @pinned: flag: pages of a process; the LMR pins them, and so does each binding of an RMR
  */
 struct dat_lmr_kind {
 	const char	*name;
 	int		(*attach)(struct dat_lmr *lmr, const void *arg);
 	void		(*detach)(struct dat_lmr *lmr);
 	void		(*free)(struct dat_lmr *lmr);
+	bool		pinned;
 };
 
 /**

@@ -66,8 +66,8 @@ static int binding_make(struct dat_binding *b)
 {
 	struct dat_lmr *lmr = b->lmr;
 
-	/* Kernel memory is not pinned, so the binding keeps the LMR from being freed. */
-	if (lmr->obj.ia->face->kernel) {
+	/* A binding of kernel memory pins nothing, so it keeps the LMR from being freed. */
+	if (!lmr->kind->pinned) {
 		if (dat_obj_use(&lmr->obj))
 			return -ENOENT;
 		b->in_effect = true;

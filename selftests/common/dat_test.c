@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,20 @@ void t_unmap(struct t_map *m)
 	if (m->va)
 		munmap(m->base, m->size);
 	m->va = NULL;
+}
+
+/* Stop and continue this process from a child, which a stopped process cannot do itself. */
+pid_t t_stop_and_continue(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	usleep(200000);
+	kill(parent, SIGSTOP);
+	usleep(200000);
+	kill(parent, SIGCONT);
+	_exit(0);
 }
 
 int t_open(struct t_file *f)

@@ -112,6 +112,7 @@ struct t_link {
 };
 
 int t_ioctl(int fd, unsigned long cmd, void *arg);
+pid_t t_stop_and_continue(void);
 int t_open(struct t_file *f);
 void t_close(struct t_file *f);
 int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m);

@@ -218,23 +218,9 @@ TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 	EXPECT_EQ(5, eqe.cookie);
 }
 
-/* Stop and continue @who from another process, which a stopped process cannot do itself. */
-static pid_t stop_and_continue(pid_t who)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	usleep(200000);
-	kill(who, SIGSTOP);
-	usleep(200000);
-	kill(who, SIGCONT);
-	_exit(0);
-}
-
 TEST_F(evd, a_stop_and_a_continue_do_not_end_a_wait)
 {
-	pid_t pid = stop_and_continue(getpid());
+	pid_t pid = t_stop_and_continue();
 
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 1000));

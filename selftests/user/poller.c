@@ -369,26 +369,12 @@ TEST(fdinfo_shows_ids_of_the_readers_pid_namespace)
 	EXPECT_EQ(0, status);
 }
 
-/* Stop and continue @who from another process, which a stopped process cannot do itself. */
-static pid_t stop_and_continue(pid_t who)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	usleep(200000);
-	kill(who, SIGSTOP);
-	usleep(200000);
-	kill(who, SIGCONT);
-	_exit(0);
-}
-
 TEST_F(poller, a_stop_and_a_continue_do_not_end_it)
 {
 	pid_t pid;
 
 	ASSERT_EQ(0, start_poller(&self->p.f));
-	pid = stop_and_continue(getpid());
+	pid = t_stop_and_continue();
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	usleep(100000);
 	ASSERT_EQ(0, set_poller(&self->p.f, 0));

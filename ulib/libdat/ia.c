@@ -88,7 +88,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	if (ia->fd < 0) {
 		/* A missing driver means no such adapter; a lack of resources does not. */
 		if (ia->fd == -EMFILE || ia->fd == -ENFILE || ia->fd == -ENOMEM)
-			rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
+			rc = dat_err_from_errno(-ia->fd);
 		else
 			rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
 		goto err_free;
