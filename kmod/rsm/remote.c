@@ -125,9 +125,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (!left)
 		return READ_ONCE(conn->linked) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
-	/*
-	 * A connection that has been up is a success, even if it is lost: the import is cut then.
-	 */
+	/* The exporter accepted, even if the connection is lost by now: that cuts the import. */
 	if (conn->was_up)
 		ret = DAT_RSM_OK;
 	else if (conn->err != DAT_RSM_CONN_ABORTED)

@@ -106,9 +106,9 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Returns the page sizes allowed in a registration by work request.  page_size_cap is meant for
- * registrations of user memory.  A device that always assumes PAGE_SIZE would give a peer access to
- * other memory.
+ * Returns the page sizes allowed in a registration by work request.  page_size_cap counts only for
+ * devices known to follow it there: a device that takes every page for PAGE_SIZE would give a peer
+ * access to other memory.
  */
 static u64 reg_page_sizes(const struct dat_dev *dev)
 {

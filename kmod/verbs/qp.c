@@ -276,8 +276,8 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	if (!vc->id)
 		return;
 	/*
-	 * A CM that still waits for the end of the handshake ignores a disconnect, so wait for it.
-	 * Strangers could make many teardowns wait: those without access are not waited for.
+	 * A CM that still waits for the end of the handshake ignores a disconnect, so let the
+	 * handshake end first.  Not for a stranger without access: many could delay teardowns.
 	 */
 	if (conn->passive && dat_conn_was_established(conn) && !is_strangers(vc))
 		wait_for_completion_timeout(&vc->cm_event_seen, HZ);

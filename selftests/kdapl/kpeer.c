@@ -112,9 +112,7 @@ static DAT_RETURN await_order(struct conn *c)
 	return dat_ep_post_recv(c->ep, 1, &seg, to_cookie(c), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/*
- * Nothing of @c is in flight.  If freeing fails, as without the device, the IA's close frees it.
- */
+/* Called with nothing in flight.  What cannot be freed, as without the device, ends with the IA. */
 static void conn_free(struct conn *c)
 {
 	if (dat_ep_free(c->ep) || dat_lmr_free(c->lmr))

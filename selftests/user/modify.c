@@ -438,7 +438,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EVD, j.evd.id));
 }
 
-/* Without a thread that writes garbage, the EP must work in the end. */
+/* No thread writes garbage to the rings here, so the EP must work in the end. */
 TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 {
 	struct t_pair *p = &self->p;

@@ -102,7 +102,7 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(evd, eqe, event);
-	/* Count: no slot is used again until evd_translate() has looked the service point up. */
+	/* Keep freed slots from reuse until evd_translate() has looked the service point up. */
 	if (eqe->type == DAT_EV_CR)
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
 }

@@ -594,8 +594,8 @@ enum dat_ring_step {
  * @rsvd: 0
  *
  * Queued events stay, with their indices.  ENOSPC: the new ring is too short for them.
- * The old ring gets no new events, and its memory may serve another object.  So the process must
- * not consume events from before the call that swaps the rings until it uses the new one.
+ * The call that swaps the rings ends the old one: it gets no new events, and its memory may serve
+ * another object.  So the process consumes no event between that call and its use of the new ring.
  * struct dat_evd_head and struct dat_evd_status stay where they are.
  */
 struct dat_evd_resize {
