@@ -198,6 +198,33 @@ TEST_F(reserved, the_operations_of_this_version_are_announced)
 	EXPECT_EQ(0, self->f.info.max_inline);
 }
 
+/* An older program may leave anything there. */
+TEST_F_TIMEOUT(reserved, what_a_process_shares_beside_its_indices_is_ignored, 60)
+{
+	struct dat_evd_head *head;
+	struct dat_submit *submit;
+	struct dat_eqe eqe;
+	struct t_pair p;
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(&p));
+	for (i = 0; i < 2; i++) {
+		submit = p.ep[i].submit.va;
+		memset(submit->rsvd0, 0xff, sizeof(submit->rsvd0));
+		memset(submit->rsvd1, 0xff, sizeof(submit->rsvd1));
+		head = p.evd[i].submit.va;
+		memset(head->rsvd, 0xff, sizeof(head->rsvd));
+	}
+	ASSERT_EQ(0, t_pair_connect(&p));
+	ASSERT_EQ(0, t_recv(&p.ep[0].rq, 1, (uintptr_t)p.mem.va, p.mem.lkey, 64));
+	ASSERT_EQ(0, t_send(&p.ep[1], 2, (uintptr_t)p.mem.va + 64, p.mem.lkey, 64));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(1, t_event(&p.evd[i], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	}
+	t_pair_close(&p);
+}
+
 TEST_F_TIMEOUT(reserved, each_opcode_that_is_not_announced_is_malformed, 300)
 {
 	unsigned int op;

@@ -16,6 +16,9 @@
  *
  * One mapping holds the memory of many objects; struct dat_span says where.
  *
+ * The kernel ignores the reserved fields of struct dat_submit and struct dat_evd_head.  A later
+ * kernel reads them only for an object whose creation asked for that by a flag.
+ *
  * The doorbell region is an array of __u32, with a dirty bit for each queue: bit (n % 32)
  * of word (n / 32) is that of queue n, as creation returned it.  DAT_IOC_IA_OPEN returns
  * the number of queues.
@@ -256,6 +259,8 @@ struct dat_eqe {
  * struct dat_submit - head of what a process writes for an EP or SRQ
  * @sq_tail: SQEs written so far (EP only)
  * @rq_tail: RQEs written so far (unused by an EP that has an SRQ)
+ * @rsvd0: ignored
+ * @rsvd1: ignored
  *
  * The tails live in different cache lines because different threads may post
  * sends and receives.  Entries follow at the offsets that creation returned.
