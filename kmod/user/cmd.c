@@ -363,6 +363,21 @@ int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 	return ret;
 }
 
+static void srq_fill(struct dat_srq_create *arg, struct dat_srq *srq)
+{
+	struct dat_ia *ia = srq->obj.ia;
+
+	mutex_lock(&ia->resize_lock);
+	arg->max_recv = srq->q.entries;
+	arg->id = srq->obj.id;
+	arg->queue = srq->q.bell;
+	arg->submit = dat_mmap_span(ia, &srq->ring.submit);
+	arg->status = dat_mmap_span(ia, &srq->ring.status);
+	arg->rq_offset = srq->ring.rq_offset;
+	arg->rq_shift = srq->ring.rq_shift;
+	mutex_unlock(&ia->resize_lock);
+}
+
 int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 {
 	struct dat_srq_create *arg = ucmd->arg;
@@ -386,13 +401,7 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 		dat_obj_put(&srq->obj);
 		return ret;
 	}
-	arg->max_recv = srq->q.entries;
-	arg->id = srq->obj.id;
-	arg->queue = srq->q.bell;
-	arg->submit = dat_mmap_span(&srq->ring.submit);
-	arg->status = dat_mmap_span(&srq->ring.status);
-	arg->rq_offset = srq->ring.rq_offset;
-	arg->rq_shift = srq->ring.rq_shift;
+	srq_fill(arg, srq);
 	ucmd->made = &srq->obj;
 	return 0;
 }
@@ -402,16 +411,17 @@ static void srq_resize_fill(struct dat_srq_resize *arg, struct dat_srq *srq,
 {
 	bool prepare = step->what == DAT_RING_PREPARE;
 	struct dat_epring *ring = prepare ? &srq->next : &srq->ring;
+	struct dat_ia *ia = srq->obj.ia;
 
-	mutex_lock(&srq->obj.ia->resize_lock);
-	arg->submit = dat_mmap_span(&ring->submit);
+	mutex_lock(&ia->resize_lock);
+	arg->submit = dat_mmap_span(ia, &ring->submit);
 	if (prepare) {
 		arg->generation = step->generation;
 	} else {
 		arg->max_recv = srq->q.entries;
 		arg->rq_offset = ring->rq_offset;
 	}
-	mutex_unlock(&srq->obj.ia->resize_lock);
+	mutex_unlock(&ia->resize_lock);
 }
 
 int dat_cmd_srq_resize(struct dat_ucmd *ucmd)

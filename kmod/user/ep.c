@@ -103,17 +103,21 @@ static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg
 
 static void ep_fill(struct dat_ep_create *arg, struct dat_ep *ep)
 {
+	struct dat_ia *ia = ep->obj.ia;
+
+	mutex_lock(&ia->resize_lock);
 	arg->max_recv = ep->rq.entries;
 	arg->max_request = ep->sq.entries;
 	arg->id = ep->obj.id;
 	arg->sq_queue = ep->sq.bell;
 	arg->rq_queue = ep->rq.bell;
-	arg->submit = dat_mmap_span(&ep->ring.submit);
-	arg->status = dat_mmap_span(&ep->ring.status);
+	arg->submit = dat_mmap_span(ia, &ep->ring.submit);
+	arg->status = dat_mmap_span(ia, &ep->ring.status);
 	arg->sq_offset = ep->ring.sq_offset;
 	arg->sq_shift = ep->ring.sq_shift;
 	arg->rq_offset = ep->ring.rq_offset;
 	arg->rq_shift = ep->ring.rq_shift;
+	mutex_unlock(&ia->resize_lock);
 }
 
 int dat_cmd_ep_create(struct dat_ucmd *ucmd)
@@ -165,9 +169,10 @@ static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
 {
 	bool prepare = step->what == DAT_RING_PREPARE;
 	struct dat_epring *ring = prepare ? &ep->next : &ep->ring;
+	struct dat_ia *ia = ep->obj.ia;
 
-	mutex_lock(&ep->obj.ia->resize_lock);
-	arg->submit = dat_mmap_span(&ring->submit);
+	mutex_lock(&ia->resize_lock);
+	arg->submit = dat_mmap_span(ia, &ring->submit);
 	if (prepare) {
 		arg->generation = step->generation;
 	} else {
@@ -178,7 +183,7 @@ static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
 		arg->rq_offset = ring->rq_offset;
 		arg->rq_shift = ring->rq_shift;
 	}
-	mutex_unlock(&ep->obj.ia->resize_lock);
+	mutex_unlock(&ia->resize_lock);
 }
 
 static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_create *arg,

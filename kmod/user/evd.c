@@ -9,6 +9,20 @@
 #include "core/ring.h"
 #include "user/file.h"
 
+static void evd_fill(struct dat_evd_create *arg, struct dat_evd *evd)
+{
+	struct dat_ia *ia = evd->obj.ia;
+
+	mutex_lock(&ia->resize_lock);
+	arg->id = evd->obj.id;
+	arg->qlen = evd->ring.entries;
+	arg->submit = dat_mmap_span(ia, &evd->ring.submit);
+	arg->status = dat_mmap_span(ia, &evd->ring.status);
+	arg->ring = dat_mmap_span(ia, &evd->ring.slots);
+	arg->eqe_shift = ilog2(sizeof(struct dat_eqe));
+	mutex_unlock(&ia->resize_lock);
+}
+
 int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_create *arg = ucmd->arg;
@@ -21,12 +35,7 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 	evd = dat_evd_create(ucmd->ia, arg->streams, arg->qlen, arg->user_data);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
-	arg->id = evd->obj.id;
-	arg->qlen = evd->ring.entries;
-	arg->submit = dat_mmap_span(&evd->ring.submit);
-	arg->status = dat_mmap_span(&evd->ring.status);
-	arg->ring = dat_mmap_span(&evd->ring.slots);
-	arg->eqe_shift = ilog2(sizeof(struct dat_eqe));
+	evd_fill(arg, evd);
 	ucmd->made = &evd->obj;
 	return 0;
 }
@@ -158,15 +167,17 @@ int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 static void evd_resize_fill(struct dat_evd_resize *arg, struct dat_evd *evd,
 			    const struct dat_step *step)
 {
-	mutex_lock(&evd->obj.ia->resize_lock);
+	struct dat_ia *ia = evd->obj.ia;
+
+	mutex_lock(&ia->resize_lock);
 	if (step->what == DAT_RING_PREPARE) {
 		arg->generation = step->generation;
-		arg->ring = dat_mmap_span(&evd->next);
+		arg->ring = dat_mmap_span(ia, &evd->next);
 	} else {
 		arg->qlen = evd->ring.entries;
-		arg->ring = dat_mmap_span(&evd->ring.slots);
+		arg->ring = dat_mmap_span(ia, &evd->ring.slots);
 	}
-	mutex_unlock(&evd->obj.ia->resize_lock);
+	mutex_unlock(&ia->resize_lock);
 }
 
 int dat_cmd_evd_resize(struct dat_ucmd *ucmd)

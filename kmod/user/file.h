@@ -155,7 +155,7 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd);
 int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
 
 /* mmap.c */
-struct dat_span dat_mmap_span(const struct dat_slice *slice);
+struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice);
 int dat_mmap(struct file *filp, struct vm_area_struct *vma);
 
 /* fd.c */

@@ -6,9 +6,17 @@
 #include "core/pool.h"
 #include "user/file.h"
 
-/* Returns where a process finds @slice.  A slice that is empty has no place. */
-struct dat_span dat_mmap_span(const struct dat_slice *slice)
+/**
+ * dat_mmap_span() - describe the place of an object's memory for mmap()
+ * @ia: IA of the object
+ * @slice: memory; may be empty, and has no place then
+ *
+ * Context: ia->resize_lock held.  As soon as the object has an id, another thread of the process
+ * may resize the object, which frees @slice and its chunk.  Return: the place.
+ */
+struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice)
 {
+	lockdep_assert_held(&ia->resize_lock);
 	if (!slice->chunk)
 		return (struct dat_span) {};
 	return (struct dat_span) {

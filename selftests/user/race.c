@@ -110,6 +110,67 @@ static void expect_traffic(struct __test_metadata *_metadata, struct t_pair *p)
 	}
 }
 
+#define LONG_RING	65536	/* a ring that does not share a mapping with others */
+
+/* Resize the next objects to a short ring, which frees the memory of the first one. */
+static void *resizer(void *arg)
+{
+	struct t_file *f = arg;
+	uint32_t i;
+
+	while (!stop)
+		for (i = 1; i <= ID_GUESSES; i++) {
+			struct dat_evd_resize evd = {
+				.size = sizeof(evd), .id = last_id + i, .qlen = 1,
+			};
+			struct dat_srq_resize srq = {
+				.size = sizeof(srq), .id = last_id + i, .max_recv = 1,
+			};
+
+			t_ioctl(f->fd, DAT_IOC_EVD_RESIZE, &evd);
+			t_ioctl(f->fd, DAT_IOC_SRQ_RESIZE, &srq);
+		}
+	return NULL;
+}
+
+/* The creation must report the place of the memory before or after the resize. */
+TEST_F_TIMEOUT(race, resizing_an_object_that_is_being_made, 120)
+{
+	struct t_pair *p = &self->p;
+	double end = seconds() + 3;
+	unsigned int made = 0;
+	pthread_t thread;
+
+	ASSERT_EQ(0, t_pair_connect(p));
+	last_id = p->psp;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, resizer, &p->f));
+	while (seconds() < end) {
+		struct dat_evd_create evd = {
+			.size = sizeof(evd), .streams = DAT_STREAM_SOFTWARE, .qlen = LONG_RING,
+		};
+		struct dat_srq_create srq = {
+			.size = sizeof(srq), .pz = p->pz, .max_recv = 1024, .max_iov = 1,
+		};
+
+		if (!t_ioctl(p->f.fd, DAT_IOC_EVD_CREATE, &evd)) {
+			last_id = evd.id;
+			EXPECT_NE(0, evd.ring.size);
+			t_free(&p->f, DAT_OBJ_EVD, evd.id);
+			made++;
+		}
+		if (!t_ioctl(p->f.fd, DAT_IOC_SRQ_CREATE, &srq)) {
+			last_id = srq.id;
+			EXPECT_NE(0, srq.submit.size);
+			t_free(&p->f, DAT_OBJ_SRQ, srq.id);
+			made++;
+		}
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	EXPECT_LT(10, made);
+	expect_traffic(_metadata, p);
+}
+
 /* Free an EP or SRQ before its creation has returned. */
 TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 {
