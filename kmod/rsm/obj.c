@@ -414,7 +414,8 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
  * @filp: file of the current process
  * @out: result
  *
- * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM, DAT_RSM_INTERRUPTED.
+ * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_NO_MEM; -ERESTARTNOINTR if
+ * a signal is pending, perhaps one without a handler.
  */
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 {
@@ -457,7 +458,7 @@ err_put_user:
 	user_put(ctx->node, ctx->uid, ctx->user);
 err_free:
 	kfree(ctx);
-	return ret == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
+	return ret == -EINTR ? -ERESTARTNOINTR : DAT_RSM_NO_MEM;
 }
 
 /**

@@ -117,7 +117,8 @@ static int dat_release(struct inode *inode, struct file *filp)
  *
  * The objects of the IA end with the address space from now on.
  *
- * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM.
+ * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM;
+ * -ERESTARTNOINTR if a signal is pending.
  */
 int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *doorbell)
 {
@@ -127,6 +128,9 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	if (file->ia)
 		goto out;
 	ret = mmu_notifier_register(&file->mn, file->mm);
+	/* -EINTR: a signal is pending, perhaps one without a handler.  Begin again after it. */
+	if (ret == -EINTR)
+		ret = -ERESTARTNOINTR;
 	if (ret)
 		goto out;
 	swap(file->doorbell, *doorbell);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -310,6 +312,56 @@ TEST_F_TIMEOUT(life, eps_without_a_free_queue_are_ENOSPC, 300)
 	arg.max_recv = 1;
 	arg.max_request = 1;
 	EXPECT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CREATE, &arg));
+}
+
+#define VMAS	4000	/* the driver locks each mapping of the process when it opens an IA */
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Open an IA in a new file, and close the file.  Return the errno of the call. */
+static int open_once(const void *name)
+{
+	struct dat_ia_open arg = { .size = sizeof(arg) };
+	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC), ret;
+
+	memcpy(arg.name, name, sizeof(arg.name));
+	ret = t_ioctl(fd, DAT_IOC_IA_OPEN, &arg);
+	close(fd);
+	return ret;
+}
+
+/* A profiler's timer, a debugger and a stop interrupt calls of which the program knows nothing. */
+TEST_F_TIMEOUT(life, signals_do_not_end_an_IA_OPEN, 120)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct itimerval timer = {};
+	double begun;
+	long page = 4096;
+	unsigned int i;
+	char *p;
+
+	p = mmap(NULL, 2 * VMAS * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	for (i = 0; i < VMAS; i++)
+		ASSERT_EQ(0, mprotect(p + 2 * i * page, page, PROT_NONE));
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_ADAPTER, &adapter));
+	begun = seconds();
+	ASSERT_EQ(0, open_once(adapter.name));
+	/* A third of the calls is interrupted, and a restarted one has time to finish. */
+	timer.it_interval.tv_usec = 1 + (seconds() - begun) * 3e6;
+	timer.it_value = timer.it_interval;
+	ASSERT_GT(1000000, timer.it_interval.tv_usec);
+	sigaction(SIGALRM, &sa, NULL);
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
+	for (i = 0; i < 50; i++)
+		EXPECT_EQ(0, open_once(adapter.name));
+	memset(&timer, 0, sizeof(timer));
+	setitimer(ITIMER_REAL, &timer, NULL);
+	munmap(p, 2 * VMAS * page);
 }
 
 TEST_HARNESS_MAIN

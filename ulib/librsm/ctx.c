@@ -155,9 +155,7 @@ static int ctx_setup(struct rsm_ctx *ctx)
 	ctx->fd = du_dev_open(DU_DEV_RSM, 0);
 	if (ctx->fd < 0)
 		return rsm_errno(ctx->fd);
-	do {
-		ret = rsm_call(ctx, DAT_IOC_RSM_OPEN, &arg);
-	} while (ret == RSMERR_INTERRUPTED);
+	ret = rsm_call(ctx, DAT_IOC_RSM_OPEN, &arg);
 	if (!ret)
 		ret = ctx_map(ctx, &arg);
 	if (ret)

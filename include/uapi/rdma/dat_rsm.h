@@ -182,7 +182,7 @@ struct dat_rsm_slot {
 /**
  * struct dat_rsm_open - prepare a file for objects of RSM
  * @size: of this structure
- * @err: out: NO_MEM; INTERRUPTED; BAD_CTLR: this was done before
+ * @err: out: NO_MEM; BAD_CTLR: this was done before
  * @flags: bits to be defined; 0
  * @node: out: id of this node
  * @slots_offset: out: of the status page array, for mmap()
