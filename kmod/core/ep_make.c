@@ -268,8 +268,8 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
  *
  * Posted entries stay posted.  After an error nothing has changed.
  *
- * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or has more entries than
- * fit; -ESTALE if that generation is not prepared; -EINVAL if it was prepared for other
+ * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED; -ENOSPC if more entries are
+ * posted than fit; -ESTALE if that generation is not prepared; -EINVAL if it was prepared for other
  * sizes; or an error of dat_ep_create().
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,

@@ -273,9 +273,14 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 /* Fields that no flag uses must be 0, so that a later version can give them a meaning. */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {
+	bool reads = !arg->flags;
+
 	return !(arg->flags & ~NODES_FLAGS) &&
 	       (!arg->key || arg->flags & DAT_RSM_NODES_KEY) &&
-	       (!arg->state || arg->flags & DAT_RSM_NODES_TRUST);
+	       (!arg->state || arg->flags & DAT_RSM_NODES_TRUST) &&
+	       (!arg->local || reads || arg->flags & DAT_RSM_NODES_LOCAL) &&
+	       ((!arg->list && !arg->count && !arg->entry_size) || reads ||
+		arg->flags & DAT_RSM_NODES_TABLE);
 }
 
 int rsm_nodes(struct rsm_ucmd *ucmd)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The poller of an open /dev/rsm, which polls the rings of its imports. */
 #include <linux/sched.h>
-#include <linux/uaccess.h>
 #include <rdma/dat_ioctl.h>
 
+#include "device.h"
 #include "rsm/ring.h"
 
 static struct rsm_ctx *ctx_of(const struct dat_poller *p)
@@ -78,21 +78,16 @@ long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf
 		struct dat_poller_set	set;
 		struct dat_poller_run	run;
 	} arg;
-	u32 size;
 	int ret;
 
 	static_assert(sizeof(arg.set) == sizeof(arg.run));
 	if (current->mm != file->mm)
 		return -EPERM;
-	if (get_user(size, (u32 __user *)ubuf))
-		return -EFAULT;
-	if (!ctx || size < sizeof(arg))
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-	ret = copy_struct_from_user(&arg, sizeof(arg), ubuf, size);
+	ret = dat_copy_arg(&arg, sizeof(arg), sizeof(arg), ubuf);
 	if (ret)
 		return ret;
+	if (!ctx)
+		return -EINVAL;
 	if (cmd == DAT_IOC_POLLER_SET)
 		return poller_set(ctx, &arg.set);
 	return arg.run.rsvd ? -EOPNOTSUPP : dat_poller_run(&ctx->poller);

@@ -294,11 +294,13 @@ int dat_cmd_ep_reset(struct dat_ucmd *ucmd)
 int dat_cmd_ep_query(struct dat_ucmd *ucmd)
 {
 	struct dat_ep_query *arg = ucmd->arg;
-	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	struct dat_ep *ep;
 
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	arg->rsvd = 0;
 	spin_lock_bh(&ep->lock);
 	arg->state = ep->state;
 	arg->read_in = ep->read_in;
@@ -337,11 +339,13 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 int dat_cmd_cr_query(struct dat_ucmd *ucmd)
 {
 	struct dat_cr_query *arg = ucmd->arg;
-	struct dat_cr *cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	struct dat_cr *cr;
 
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))
 		return PTR_ERR(cr);
-	arg->rsvd = 0;
 	arg->remote_len = dat_cmd_addr(arg->remote, &cr->remote);
 	arg->remote_port = dat_addr_port(&cr->remote);
 	arg->pd_len = cr->pd_len;

@@ -222,26 +222,43 @@ TEST_F(raw, lengths_are_checked)
 }
 
 /* In the struct of nodes, key and state are each used with one flag only. */
+/* Fields that the flags of DAT_IOC_RSM_NODES give no meaning. */
 TEST_F(raw, what_has_no_meaning_is_to_be_0)
 {
-	static const uint32_t flags[] = {
-		0, DAT_RSM_NODES_TABLE, DAT_RSM_NODES_LOCAL,
-		DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL,
-		DAT_RSM_NODES_KEY, DAT_RSM_NODES_TRUST,
+	static const struct {
+		uint32_t		flags;
+		struct dat_rsm_nodes	arg;
+	} bad[] = {
+		{ 0, { .key = 1 } },
+		{ 0, { .state = DAT_RSM_NODE_TRUSTS } },
+		{ DAT_RSM_NODES_TABLE, { .key = 1 } },
+		{ DAT_RSM_NODES_TABLE, { .state = DAT_RSM_NODE_TRUSTS } },
+		{ DAT_RSM_NODES_TABLE, { .local = 1 } },
+		{ DAT_RSM_NODES_LOCAL, { .key = 1 } },
+		{ DAT_RSM_NODES_LOCAL, { .state = DAT_RSM_NODE_TRUSTS } },
+		{ DAT_RSM_NODES_LOCAL, { .list = 4096 } },
+		{ DAT_RSM_NODES_LOCAL, { .count = 1 } },
+		{ DAT_RSM_NODES_LOCAL, { .entry_size = 1 } },
+		{ DAT_RSM_NODES_KEY, { .state = DAT_RSM_NODE_TRUSTS } },
+		{ DAT_RSM_NODES_KEY, { .local = 1 } },
+		{ DAT_RSM_NODES_KEY, { .list = 4096 } },
+		{ DAT_RSM_NODES_KEY, { .count = 1 } },
+		{ DAT_RSM_NODES_KEY, { .entry_size = 1 } },
+		{ DAT_RSM_NODES_TRUST, { .key = 1 } },
+		{ DAT_RSM_NODES_TRUST, { .local = 1 } },
+		{ DAT_RSM_NODES_TRUST, { .list = 4096 } },
+		{ DAT_RSM_NODES_TRUST, { .count = 1 } },
+		{ DAT_RSM_NODES_TRUST, { .entry_size = 1 } },
 	};
 	struct dat_rsm_nodes arg;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		arg = (struct dat_rsm_nodes) {
-			.size = sizeof(arg), .flags = flags[i], .local = DAT_RSM_MAX_NODE + 1,
-		};
-		arg.key = flags[i] != DAT_RSM_NODES_KEY;
-		arg.state = flags[i] == DAT_RSM_NODES_KEY ? DAT_RSM_NODE_TRUSTS : 0;
-		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
-		arg.state = flags[i] != DAT_RSM_NODES_TRUST ? DAT_RSM_NODE_TRUSTS : 0;
-		arg.key = flags[i] == DAT_RSM_NODES_TRUST;
-		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg)) TH_LOG("flags %#x", flags[i]);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		arg = bad[i].arg;
+		arg.size = sizeof(arg);
+		arg.flags = bad[i].flags;
+		EXPECT_EQ(-EOPNOTSUPP, CALL(self->fd, NODES, &arg))
+			TH_LOG("row %u, flags %#x", i, arg.flags);
 	}
 }
 

@@ -141,6 +141,58 @@ TEST_F(length, excess_that_is_not_zero_is_E2BIG)
 	}
 }
 
+static unsigned int count_objects(int fd)
+{
+	char path[64], line[512];
+	unsigned int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, "\tid=");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* The last byte of each longer argument is the one that is not zero. */
+TEST_F(length, no_size_up_to_4096_hides_a_byte_that_is_not_zero)
+{
+	unsigned int before = count_objects(self->f.fd);
+	uint32_t size;
+	size_t i;
+
+	memset(self->buf, 0, PAGE);
+	for (i = 0; i < NCMDS; i++)
+		for (size = cmds[i].size + 1; size <= PAGE; size++) {
+			memcpy(self->buf, &size, sizeof(size));
+			self->buf[size - 1] = 1;
+			EXPECT_EQ(-E2BIG, t_ioctl(self->f.fd, cmds[i].cmd, self->buf))
+				TH_LOG("%s with size %u", cmds[i].name, size);
+			self->buf[size - 1] = 0;
+		}
+	EXPECT_EQ(before, count_objects(self->f.fd));
+}
+
+TEST_F(length, no_size_of_zeros_up_to_4096_changes_an_error)
+{
+	uint32_t size;
+	size_t i;
+	int want;
+
+	for (i = 0; i < NCMDS; i++) {
+		want = call(self, &cmds[i], cmds[i].size);
+		if (!want)
+			continue;
+		for (size = cmds[i].size + 1; size <= PAGE; size++) {
+			memcpy(self->buf, &size, sizeof(size));
+			EXPECT_EQ(want, t_ioctl(self->f.fd, cmds[i].cmd, self->buf))
+				TH_LOG("%s with size %u", cmds[i].name, size);
+		}
+	}
+}
+
 TEST_F(length, a_size_beyond_a_page_is_E2BIG)
 {
 	size_t i;
@@ -195,21 +247,6 @@ TEST_F(length, an_unreadable_argument_is_EFAULT)
 		EXPECT_EQ(-EFAULT, t_ioctl(self->f.fd, cmds[i].cmd, at))
 			TH_LOG("%s a byte across the edge", cmds[i].name);
 	}
-}
-
-static unsigned int count_objects(int fd)
-{
-	char path[64], line[512];
-	unsigned int n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		n += !!strstr(line, "\tid=");
-	if (f)
-		fclose(f);
-	return n;
 }
 
 /* The argument is readable but not writable: the call must fail and not make an object. */

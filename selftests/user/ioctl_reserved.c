@@ -90,6 +90,9 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 			    .id = evd, .qlen = 8, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, POLLER_RUN, (struct dat_poller_run) { .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, SRQ_SET_LW, (struct dat_srq_set_lw) { .id = evd, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, ADAPTER, (struct dat_adapter) { .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, EP_QUERY, (struct dat_ep_query) { .id = ep, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(0, CR_QUERY, (struct dat_cr_query) { .id = ep, .rsvd = bit });
 }
 
 /* Only DAT_RING_COMMIT and DAT_RING_CANCEL take a generation. */

@@ -249,9 +249,10 @@ static void load(const char *name)
 	int fd;
 
 	read_file(&n);
-	if (n.has_local)
+	if (n.has_local) {
 		arg.flags |= DAT_RSM_NODES_LOCAL;
-	arg.local = n.local;
+		arg.local = n.local;
+	}
 	arg.count = n.count;
 	arg.list = (uintptr_t)n.list;
 	arg.entry_size = sizeof(*n.list);

@@ -44,6 +44,8 @@
  *   EAGAIN        there is no event, and the call doesn't sleep for one
  *   ETIMEDOUT     the deadline has passed
  *   EINTR         a signal handler ran; nothing was consumed
+ *   EMFILE        DAT_IOC_FD: the process has too many open files
+ *   ENFILE        DAT_IOC_FD: the system has too many open files
  *   ECANCELED     the EVD is, or was made, unwaitable
  *   ESTALE        another ring was prepared since, or this one was committed or
  *                 cancelled

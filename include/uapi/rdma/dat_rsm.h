@@ -12,8 +12,8 @@
  *   ----------------   --------------------------------------------------------------
  *   returns 0          0; all results are valid
  *   fails, EREMOTEIO   why, not 0.  Other results are valid only if a field's comment says so
- *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (a size), EFAULT (the argument
- *                      itself); EOPNOTSUPP the kernel does not know a flag or another value, or
+ *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (a size, or DAT_IOC_RSM_OPEN
+ *                      must come first), EFAULT (the argument itself); EOPNOTSUPP the kernel does not know a flag or another value, or
  *                      a field that must be 0 isn't; EINTR a signal handler ran
  *
  * Arrays to which an argument points have entries of @entry_size bytes, as compiled into the
@@ -605,8 +605,10 @@ struct dat_rsm_node {
  *	the id of this node.  With both flags, both take effect or none.  DAT_RSM_NODES_KEY,
  *	alone: @key becomes the cluster key.  DAT_RSM_NODES_TRUST, alone: DAT_RSM_NODE_TRUSTS of
  *	@state takes effect
- * @local: id; out, without flags
- * @list: address of struct dat_rsm_node.  Without flags: out, as many entries as fit
+ * @local: id; out, without flags.  In: ignored without flags, 0 with others than
+ *	DAT_RSM_NODES_LOCAL
+ * @list: address of struct dat_rsm_node.  Without flags: out, as many entries as fit.  0 with
+ *	flags other than DAT_RSM_NODES_TABLE, as are @count and @entry_size
  * @count: number of entries of @list; out, without flags: number of entries of the table
  * @entry_size: bytes of an entry of @list
  * @key: serial number of a key of the type "logon", searchable by the caller, named
