@@ -161,7 +161,7 @@ void parse_options(int argc, char **argv, const char *usage, const char *number_
 	}
 }
 
-/* The driver lists its adapters; no file has to name them. */
+/* Returns the first adapter of the driver's list.  No configuration file is needed. */
 static char *first_adapter(void)
 {
 	static DAT_PROVIDER_INFO info[MAX_ADAPTERS];
@@ -173,10 +173,10 @@ static char *first_adapter(void)
 	for (i = 0; i < MAX_ADAPTERS; i++)
 		list[i] = &info[i];
 	rc = dat_registry_list_providers(MAX_ADAPTERS, &n, list);
-	/* A list that is too short is an error, but the entries that fit are usable. */
+	/* A list that is too short causes an error, but the entries that fit are valid. */
 	if (rc != DAT_SUCCESS && n <= MAX_ADAPTERS)
 		die("cannot list the adapters: %s", rc_name(rc));
-	/* Without adapters, the attempt to open this one reports the reason. */
+	/* Without adapters, use this name: dat_ia_open() then reports what is wrong. */
 	if (!n)
 		snprintf(info[0].ia_name, sizeof(info[0].ia_name), "rxe0");
 	return info[0].ia_name;
@@ -184,14 +184,14 @@ static char *first_adapter(void)
 
 void node_open(struct node *n, char *device)
 {
-	/* NULL asks for an EVD for async events; another value would be taken for an EVD. */
+	/* DAT_HANDLE_NULL makes dat_ia_open() create an EVD for async events. */
 	n->async = DAT_HANDLE_NULL;
 	check(dat_ia_open(device ? device : first_adapter(), ASYNC_QLEN, &n->async, &n->ia),
 	      "open the adapter");
 	check(dat_pz_create(n->ia, &n->pz), "make a protection zone");
 }
 
-/* A graceful close fails if an object was not freed, which is worth knowing. */
+/* Close gracefully, because a graceful close reports an error if an object was not freed. */
 void node_close(struct node *n)
 {
 	check(dat_pz_free(n->pz), "free the protection zone");
@@ -254,7 +254,10 @@ void start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port)
 
 	if (err)
 		die("no address for '%s': %s", host, gai_strerror(err));
-	/* An address of a family that the adapter lacks is refused at once: try the next. */
+	/*
+	 * If the adapter does not support the family of an address, dat_ep_connect() fails at once.
+	 * Then try the next address.
+	 */
 	for (ai = list; ai; ai = ai->ai_next) {
 		rc = dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, 0, NULL,
 				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);

@@ -2,14 +2,14 @@
 /*
  * echo-srq: a server that returns every message to its sender, and its client.
  *
- * The server has any number of clients, but one shared receive queue (SRQ) for the
- * messages of all of them and one event dispatcher (EVD) for everything that happens.
+ * The server may have many clients.  One shared receive queue (SRQ) receives the messages
+ * of all clients, and one event dispatcher (EVD) collects all events.
  *
- * The life of a buffer of the server:
+ * States of a buffer of the server:
  *
- *	in the SRQ --message--> ours --send--> in flight --completion--> in the SRQ
+ *	in the SRQ --message--> received --send--> in flight --completion--> in the SRQ
  *
- * So a buffer is in one queue at a time and has at most one completion outstanding.
+ * So a buffer is in only one queue at a time, and has at most one completion outstanding.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 #include "common.h"
 
 #define MESSAGE		1024	/* bytes of a buffer */
-#define WINDOW		8	/* messages in flight of a client */
-#define ANSWERS		(4 * WINDOW)	/* sends in flight to a client */
-#define BLOCK		8	/* buffers that are added at a time */
-#define LOW		4	/* minimum of available buffers; with fewer, some are added */
+#define WINDOW		8	/* max. messages of a client in flight */
+#define ANSWERS		(4 * WINDOW)	/* max. sends in flight to a client */
+#define BLOCK		8	/* number of buffers added at a time */
+#define LOW		4	/* add buffers if fewer are available */
 #define MAX_BLOCKS	256
-#define REQUESTS	256	/* connection requests that the EVD has room for */
-#define ANSWER_S	30	/* longest time in seconds that the client waits for an event */
+#define REQUESTS	256	/* EVD entries for connection requests */
+#define ANSWER_S	30	/* client's timeout for an event, in seconds */
 
 static const char usage[] =
 	"usage: echo-srq [OPTION]...               return what clients send\n"
@@ -37,7 +37,7 @@ static const char usage[] =
 
 /* ---- The server ---- */
 
-/* The cookie of a post: the number of its buffer, and whether it is a send. */
+/* The cookie of a post is the number of its buffer, plus OUTGOING if the post is a send. */
 #define OUTGOING	(1ULL << 32)
 
 struct server {
@@ -47,8 +47,8 @@ struct server {
 	DAT_PSP_HANDLE	psp;
 	struct memory	block[MAX_BLOCKS];
 	unsigned int	blocks;
-	unsigned int	clients;	/* number of clients that have an endpoint */
-	unsigned int	served;		/* that have gone */
+	unsigned int	clients;	/* clients with an endpoint */
+	unsigned int	served;		/* clients that have left */
 	uint64_t	messages;
 };
 
@@ -66,8 +66,9 @@ static void give_buffer(struct server *s, uint64_t n)
 }
 
 /*
- * An event that finds its EVD full is lost, and with it a buffer.  So the EVD has room for
- * one completion of each buffer, two events of each connection, and some requests.
+ * Make the EVD long enough.  If an EVD is full, further events are lost, and a lost completion
+ * loses its buffer.  So the EVD has room for one completion per buffer, two events per connection,
+ * and REQUESTS connection requests.
  */
 static void make_room(struct server *s)
 {
@@ -91,8 +92,8 @@ static void add_buffers(struct server *s)
 	for (i = first; i < first + BLOCK; i++)
 		give_buffer(s, i);
 	/*
-	 * One event comes when fewer than LOW buffers are available, and then none until the
-	 * next call.
+	 * An async event will report that fewer than LOW buffers are available.  No second event
+	 * follows until the next call of dat_srq_set_lw().
 	 */
 	if (s->blocks < MAX_BLOCKS)
 		check(dat_srq_set_lw(s->srq, LOW), "set the low watermark");
@@ -118,8 +119,9 @@ static void start_server(struct server *s, const struct options *opt)
 static void got_request(struct server *s, DAT_CR_HANDLE cr)
 {
 	/*
-	 * A client that has an answer sends again, perhaps before the send of that answer is
-	 * complete here: a queue of WINDOW requests is too short.
+	 * A client sends its next message as soon as it receives an answer.  At that time the
+	 * server may not have seen the completion of the answer's send.  So the endpoint needs room
+	 * for more than WINDOW requests.
 	 */
 	DAT_EP_ATTR attr = ep_attr(&s->node, 0, ANSWERS);
 	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -136,7 +138,10 @@ static void got_request(struct server *s, DAT_CR_HANDLE cr)
 		s->clients--;
 		check(dat_ep_free(ep), "free an endpoint");
 	}
-	/* There is no room, or the client has given up.  Other clients must not suffer. */
+	/*
+	 * Resources are short, or the client has disconnected.  Reject this client, and keep
+	 * serving the others.
+	 */
 	complain("cannot accept a client: %s", rc_name(rc));
 	check(dat_cr_reject(cr), "reject a client");
 }
@@ -153,10 +158,12 @@ static void return_message(struct server *s, const DAT_DTO_COMPLETION_EVENT_DATA
 	if (rc == DAT_SUCCESS)
 		return;
 	give_buffer(s, n);
-	/* The client is disconnecting, and the event of its disconnect follows. */
+	/* The client is disconnecting.  The event of the disconnect follows. */
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return;
-	/* ANSWERS sends are in flight: the client sends messages, but receives no answers. */
+	/*
+	 * The client does not receive its answers, so ANSWERS sends are in flight: drop the client.
+	 */
 	complain("dropping a client: %s", rc_name(rc));
 	check(dat_ep_disconnect(in->ep_handle, DAT_CLOSE_ABRUPT_FLAG), "disconnect");
 }
@@ -165,7 +172,10 @@ static void got_completion(struct server *s, const DAT_DTO_COMPLETION_EVENT_DATA
 {
 	uint64_t n = dto->user_cookie.as_64;
 
-	/* A failure ends the connection as well, which has an event of its own. */
+	/*
+	 * Only report the failure.  A failed operation also breaks the connection, and the event of
+	 * the broken connection follows.
+	 */
 	if (dto->status != DAT_DTO_SUCCESS && dto->status != DAT_DTO_ERR_FLUSHED)
 		complain("a client: %s", status_name(dto->status));
 	if (n & OUTGOING || dto->status != DAT_DTO_SUCCESS)
@@ -188,7 +198,10 @@ static void got_event(struct server *s, const DAT_EVENT *event)
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 	case DAT_CONNECTION_EVENT_BROKEN:
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
-		/* This is the last event of a connection: all its buffers have come back. */
+		/*
+		 * This is the last event of a connection.  The completions of all its buffers have
+		 * come before.
+		 */
 		check(dat_ep_free(event->event_data.connect_event_data.ep_handle),
 		      "free an endpoint");
 		s->clients--;
@@ -199,7 +212,10 @@ static void got_event(struct server *s, const DAT_EVENT *event)
 	}
 }
 
-/* Handle events that concern no single operation.  Polling this EVD costs no system call. */
+/*
+ * Handle async events, which concern no single operation.  Polling the async EVD makes no system
+ * call.
+ */
 static void got_async(struct server *s)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
@@ -246,9 +262,15 @@ static int serve(const struct options *opt)
 /* ---- The client ---- */
 
 /*
- * @in: WINDOW buffers, posted as receives all the time
- * @out: WINDOW buffers, used in turn
- * @sent, @done, @got: number of messages sent, of sends completed, and of answers received
+ * struct client - the client
+ * @node: adapter
+ * @evd: EVD of all events
+ * @ep: endpoint
+ * @in: WINDOW buffers, which are always posted as receives
+ * @out: WINDOW buffers to send from, used in turn
+ * @sent: number of messages sent
+ * @done: number of sends that have completed
+ * @got: number of answers received
  */
 struct client {
 	struct node	node;
@@ -259,7 +281,10 @@ struct client {
 	unsigned int	sent, done, got;
 };
 
-/* Message @n has its own length and contents.  The shortest is empty. */
+/*
+ * Make message number @n, which has its own length and content.  Returns the length, which may be
+ * 0.
+ */
 static size_t fill(char *to, unsigned int n)
 {
 	size_t len = n * 37 % (MESSAGE + 1), i;
@@ -288,7 +313,10 @@ static void send_next(struct client *c)
 	c->sent++;
 }
 
-/* Answers come in the order of the messages, since both queues keep their order. */
+/*
+ * Check an answer.  Answers arrive in the order of the messages, because the send queue and the
+ * receive queue keep their order.
+ */
 static void compare(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	char *got = c->in.va + dto->user_cookie.as_64 * MESSAGE;
@@ -303,7 +331,10 @@ static void compare(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 
 static void client_completion(struct client *c, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	/* Flushed: the connection has ended, and its last event follows this one. */
+	/*
+	 * The operation was flushed because the connection has ended.  The event of that end
+	 * follows.
+	 */
 	if (dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	if (dto->status != DAT_DTO_SUCCESS)
@@ -314,7 +345,10 @@ static void client_completion(struct client *c, const DAT_DTO_COMPLETION_EVENT_D
 		compare(c, dto);
 }
 
-/* When a connection ends or could not be made, posted receives are flushed before its event. */
+/*
+ * Wait for a connection event.  Skip completions, because posted receives are flushed before the
+ * event if the connection fails or ends.
+ */
 static void want_event(struct client *c, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -366,8 +400,9 @@ static int ask(const struct options *opt)
 	start_client(&c, opt);
 	while (c.got < count || c.done < count) {
 		/*
-		 * The answer may come before the completion of the send that asked for it.  A
-		 * buffer and an entry of each queue are free when both have come.
+		 * Send a message only if a buffer is free and both queues have room.  That is so
+		 * when the answer has arrived and the send has completed.  The answer may arrive
+		 * before the completion of the send.
 		 */
 		while (c.sent < count && c.sent - c.got < WINDOW && c.sent - c.done < WINDOW)
 			send_next(&c);

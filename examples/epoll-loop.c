@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * epoll-loop: lines of text between a server and its clients, by one thread that waits in one
- * epoll_wait() for everything.  What a client reads from its standard input goes to the server,
- * which prints it; what the server reads goes to all its clients.
+ * epoll-loop: a server and its clients exchange lines of text.  A single thread waits for all
+ * events in epoll_wait().  A client sends the lines from its standard input to the server, which
+ * prints them.  The server sends the lines from its standard input to all clients.
  *
  *	standard input ──┐
  *	timerfd ─────────┤
@@ -10,8 +10,9 @@
  *	CNO ─────────────┘			dat_linux_cno_fd()
  *	 └─ triggered by the EVDs of messages, of connections and of async events
  *
- * Events of two EVDs have no order: the end of a connection may be seen before its last
- * messages.  So each peer has a count of its outstanding posts, and is freed when that is 0.
+ * Events of two EVDs have no common order, so the program may see the end of a connection before
+ * the last messages of that connection.  So the program counts the outstanding posts of each peer,
+ * and frees a peer only if its count is 0.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #include "common.h"
 
 #define TEXT		512	/* bytes of a message */
-#define SLOTS		8	/* messages in each direction that a peer has room for */
+#define SLOTS		8	/* receive buffers, and also send buffers, per peer */
 #define MAX_PEERS	32
 #define REQUESTS	16
 
@@ -39,7 +40,10 @@ static const char usage[] =
 	"Exit status: 0 done, 1 an error, 2 wrong usage.\n";
 
 /*
- * struct slot - a buffer of a peer; the cookie of its post points here
+ * struct slot - a buffer of a peer; the cookie of a post points to the slot
+ * @peer: peer
+ * @at: offset of the buffer in the memory of the peer
+ * @outgoing: 1 for a send buffer, 0 for a receive buffer
  * @busy: flag: the buffer is posted
  */
 struct slot {
@@ -51,9 +55,13 @@ struct slot {
 
 /*
  * struct peer - an endpoint and its buffers; the consumer context of the endpoint
+ * @number: number of the peer, for output
+ * @ep: endpoint
+ * @mem: memory of the buffers
+ * @slot: SLOTS receive buffers, then SLOTS send buffers
  * @outstanding: number of slots that are posted
  * @sending: number of posted slots that are sends
- * @up: flag: connected, and no event of a disconnect was taken
+ * @up: flag: the peer is connected, and no disconnect was seen or requested
  * @gone: flag: the last event of the connection was taken
  */
 struct peer {
@@ -78,8 +86,8 @@ struct loop {
 	struct peer	*peer[MAX_PEERS];
 	unsigned int	peers, numbered;
 	int		epoll, timer, cno_fd, requests_fd;
-	int		reading;	/* standard input is watched */
-	int		ending;		/* standard input is at its end */
+	int		reading;	/* flag: epoll watches standard input */
+	int		ending;		/* flag: standard input has ended */
 	int		failed;
 };
 
@@ -97,8 +105,8 @@ static void post_slot(struct slot *s, size_t len)
 	else
 		rc = dat_ep_post_recv(p->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 	/*
-	 * The peer may have disconnected before its event was taken: then the message is not
-	 * sent.
+	 * The peer may have disconnected, while the event of the disconnect is still queued.  Then
+	 * drop the message.
 	 */
 	if (s->outgoing && DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return;
@@ -128,7 +136,7 @@ static struct peer *new_peer(struct loop *l)
 		p->slot[i].at = (size_t)i * TEXT;
 		p->slot[i].outgoing = i >= SLOTS;
 	}
-	/* Post receives before the endpoint connects, so that no message comes too early. */
+	/* Post receives before the endpoint connects, because the peer may send at once. */
 	for (i = 0; i < SLOTS; i++)
 		post_slot(&p->slot[i], TEXT);
 	l->peer[l->peers++] = p;
@@ -157,7 +165,7 @@ static struct slot *free_slot(struct peer *p)
 	return NULL;
 }
 
-/* ---- DAT's events ---- */
+/* ---- Events of DAT ---- */
 
 static void got_request(struct loop *l, DAT_CR_HANDLE cr)
 {
@@ -190,7 +198,7 @@ static void got_connection_event(struct loop *l, const DAT_EVENT *event)
 		printf("[%u] is here\n", p->number);
 		return;
 	}
-	/* Any other event is the last one of an endpoint. */
+	/* Every other connection event is the last event of its endpoint. */
 	if (event->event_number != DAT_CONNECTION_EVENT_DISCONNECTED) {
 		complain("[%u]: %s", p->number, event_name(event->event_number));
 		l->failed |= !!l->opt->host;
@@ -217,8 +225,8 @@ static void got_completion(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		return;
 	printf("[%u] %.*s", p->number, (int)dto->transfered_length, p->mem.va + s->at);
 	/*
-	 * If the connection has ended meanwhile, the receive is flushed and handled here once
-	 * more.
+	 * Post the buffer again.  If the connection has ended, the receive is flushed, and this
+	 * function handles its completion too.
 	 */
 	post_slot(s, TEXT);
 }
@@ -243,8 +251,8 @@ static void drain(struct loop *l, DAT_EVD_HANDLE evd)
 }
 
 /*
- * Take the trigger first, then empty all EVDs: an event that comes later triggers again.
- * The EVD that the wait names is a hint, and others may have events too.
+ * Reset the trigger of the CNO, then empty all EVDs.  In this order, an event that arrives later
+ * triggers the CNO again.  Empty all EVDs, because dat_cno_wait() names only one of them.
  */
 static void got_trigger(struct loop *l)
 {
@@ -279,7 +287,10 @@ static void set_timer(struct loop *l)
 		die("timerfd_settime: %s", strerror(errno));
 }
 
-/* Input stays in the pipe while a peer has no buffer for it, so its writer waits. */
+/*
+ * Watch standard input only while every peer has a free send buffer.  Otherwise the input stays in
+ * the pipe, and the program that writes to the pipe has to wait.
+ */
 static void read_when_there_is_room(struct loop *l)
 {
 	int room = !l->ending && (!l->opt->host || l->peer[0]->up);
@@ -287,7 +298,10 @@ static void read_when_there_is_room(struct loop *l)
 
 	for (i = 0; i < l->peers; i++)
 		room = room && (!l->peer[i]->up || free_slot(l->peer[i]));
-	/* Remove it rather than watch it without events: epoll always reports a closed pipe. */
+	/*
+	 * Remove standard input from epoll, because epoll reports a closed pipe even if no events
+	 * are requested.
+	 */
 	if (room != l->reading)
 		watch(l, STDIN_FILENO, room ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, EPOLLIN);
 	l->reading = room;
@@ -314,7 +328,7 @@ static void got_input(struct loop *l)
 	}
 }
 
-/* Free what is finished: first closed connections, then peers without a connection. */
+/* After the end of the input, disconnect the peers.  Free the peers whose connection has ended. */
 static void reap(struct loop *l)
 {
 	unsigned int i;
@@ -327,8 +341,9 @@ static void reap(struct loop *l)
 			p->up = 0;
 		}
 		/*
-		 * The last messages of the peer may be in an EVD that is read after this
-		 * event's EVD.
+		 * Free a peer only if no post is outstanding.  The completions of its last messages
+		 * may still be queued, because the EVD of messages is drained after the EVD of
+		 * connections.
 		 */
 		if (p->gone && !p->outstanding) {
 			printf("[%u] is gone\n", p->number);
@@ -371,14 +386,14 @@ static void open_dat(struct loop *l)
 
 	node_open(&l->node, l->opt->device);
 	check(dat_cno_create(*ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &l->cno), "make a CNO");
-	/* Each EVD is as long as the number of events that it may hold at a time. */
+	/* Each EVD has room for all events that may be queued at a time. */
 	check(dat_evd_create(*ia, REQUESTS, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &l->requests),
 	      "make an EVD");
 	check(dat_evd_create(*ia, 2 * MAX_PEERS, l->cno, DAT_EVD_CONNECTION_FLAG,
 			     &l->connections), "make an EVD");
 	check(dat_evd_create(*ia, 2 * SLOTS * MAX_PEERS, l->cno, DAT_EVD_DTO_FLAG,
 			     &l->messages), "make an EVD");
-	/* dat_ia_open() made the async EVD without a CNO. */
+	/* dat_ia_open() has created the async EVD without a CNO, so attach it to the CNO here. */
 	check(dat_evd_modify_cno(l->node.async, l->cno), "attach the async EVD");
 	check(dat_linux_cno_fd(l->cno, &l->cno_fd), "get the descriptor of the CNO");
 	check(dat_linux_evd_fd(l->requests, &l->requests_fd), "get the descriptor of an EVD");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * rsm-hello: one process exports a page, another puts a text there.  The program is
- * also in rsm(7).
+ * rsm-hello: one process exports a page, and another process puts a text into the page.  The
+ * program is also printed in rsm(7).
  */
 #include <rsmapi.h>
 #include <stdio.h>
@@ -28,13 +28,13 @@ static rsm_node_id_t own_node(void)
 	return node;
 }
 
-/* Waits up to a minute until a text has been put. */
+/* Export a page, and wait at most a minute for the text. */
 static void export_page(rsmapi_controller_handle_t ctlr)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	char *page = aligned_alloc(size, size);
 	rsm_memseg_export_handle_t seg;
-	rsm_memseg_id_t id = 0;	/* the system chooses one */
+	rsm_memseg_id_t id = 0;	/* 0: the system chooses an id */
 
 	check(rsm_memseg_export_create(ctlr, &seg, page, size, 0),
 	      "create");

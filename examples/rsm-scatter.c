@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * rsm-scatter: a program exports memory, and others scatter files over it.
+ * rsm-scatter: a program exports memory, and other programs scatter files over this memory.
  *
  *	exporter			importer I of N
  *	create and publish a segment
  *	print NODE:ID		   ──▶	connect
  *				   ◀──	putv: pages of the file, each to a slot
- *				   ──▶	getv: all of them back, compare
+ *				   ──▶	getv: all pages back, compare
  *				   ◀──	putv: length, with a signal
  *	wait for N signals
  *	gather the files, write them out
  *
- * The exporter makes no call between publishing and the signals.  Slots are pages of the
- * segment; importer I has those whose number is I modulo N, and uses them in a scattered
- * order, the last one for the length of its file.
+ * The exporter makes no call between publishing the segment and waiting for the signals.  A slot is
+ * a page of the segment.  Importer I owns the slots whose number is I modulo N.  It writes the
+ * pages of its file to its slots in a scattered order, and the length of its file to its last slot.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,8 +30,8 @@
 
 #include <rsmapi.h>
 
-#define STRIDE		40503	/* odd, so that multiples of it reach all slots of a power of two */
-#define ANSWER_MS	300000	/* time for which the exporter waits for a file */
+#define STRIDE		40503	/* an odd factor maps page numbers to different slots */
+#define ANSWER_MS	300000	/* exporter's timeout for a file, in milliseconds */
 
 static const char usage_text[] =
 	"usage: rsm-scatter --export [OPTION]... PREFIX     write what comes to PREFIX.0, ...\n"
@@ -46,15 +46,15 @@ static const char usage_text[] =
 	"Exit status: 0 all is well, 1 an error or wrong bytes, 2 wrong usage.\n";
 
 /*
- * struct scatter - what both sides know
+ * struct scatter - data that exporter and importers have in common
  * @controller: name of the controller
  * @ctlr: handle of the controller
  * @slots: number of slots of each importer
  * @importers: number of importers
- * @which: importer: number of this importer
- * @node: importer: node of the segment
- * @id: id of the segment; 0: the system chooses one
- * @page: bytes of a slot
+ * @which: number of this importer (importer only)
+ * @node: node of the segment (importer only)
+ * @id: id of the segment; if 0, the system chooses an id for the exporter
+ * @page: size of a slot in bytes
  */
 struct scatter {
 	char				*controller;
@@ -67,14 +67,17 @@ struct scatter {
 	size_t				page;
 };
 
-/* Returns the offset in the segment of page @i of the file of importer @which. */
+/*
+ * Returns the offset in the segment of the slot for page @i of importer @which.  The last page
+ * number stands for the length of the file.
+ */
 static size_t slot_offset(const struct scatter *s, unsigned long which, unsigned long i)
 {
 	unsigned long slot = i == s->slots - 1 ? i : i * STRIDE % s->slots;
 
 	/*
-	 * The last slot holds the length.  The page that maps to it goes where the length would
-	 * map to.
+	 * The last slot is reserved for the length.  A page that STRIDE maps to the last slot goes
+	 * to the slot to which STRIDE would map the length.
 	 */
 	if (slot == s->slots - 1 && i != s->slots - 1)
 		slot = (s->slots - 1) * STRIDE % s->slots;
@@ -87,7 +90,10 @@ static void __attribute__((noreturn)) die(const char *what, const char *why)
 	exit(1);
 }
 
-/* RSM functions return their error and do not set errno. */
+/*
+ * Print the error @ret and exit, unless @ret is RSM_SUCCESS.  RSM functions return their error and
+ * do not set errno.
+ */
 static void check(int ret, const char *what)
 {
 	static const struct { int ret; const char *why; } known[] = {
@@ -128,7 +134,7 @@ static rsm_node_id_t own_node(void)
 
 /* The exporter. */
 
-/* Write the file that importer @which has put into the memory. */
+/* Write the file that importer @which has put into the segment. */
 static void write_file(const struct scatter *s, const char *mem, const char *prefix,
 		       unsigned long which)
 {
@@ -164,13 +170,13 @@ static int do_export(struct scatter *s, const char *prefix)
 	if (mem == MAP_FAILED)
 		die("memory", strerror(errno));
 	check(rsm_memseg_export_create(s->ctlr, &seg, mem, size, 0), "create");
-	/* Without an access list the umask gives the permissions of importers. */
+	/* Without an access list, the umask determines the permissions of the importers. */
 	check(rsm_memseg_export_publish(seg, &s->id, NULL, 0), "publish");
 	printf("%u:%#x\n", own_node(), s->id);
 	fflush(stdout);
 	for (i = 0; i < s->importers; i++)
 		check(rsm_intr_signal_wait(seg, ANSWER_MS), "waiting");
-	/* After this no importer writes to the segment. */
+	/* After the unpublish, no importer can write to the segment. */
 	check(rsm_memseg_export_unpublish(seg), "unpublish");
 	for (i = 0; i < s->importers; i++)
 		write_file(s, mem, prefix, i);
@@ -183,8 +189,8 @@ static int do_export(struct scatter *s, const char *prefix)
 /*
  * struct file - a file to scatter
  * @bytes: mapped content of the file
- * @length: bytes of the file
- * @vectors: number of vectors so far
+ * @length: length of the file in bytes
+ * @vectors: number of vectors transferred
  */
 struct file {
 	char		*bytes;
@@ -209,8 +215,8 @@ static void map_file(const struct scatter *s, const char *name, struct file *f)
 }
 
 /*
- * Fill in entries that transfer pages from @first on between @local and their slots.  Returns the
- * number of entries.
+ * Fill in the entries of a vector.  The entries transfer pages between @local and their slots,
+ * starting with page @first.  Returns the number of entries.
  */
 static unsigned long list_pages(const struct scatter *s, const struct file *f, char *local,
 				unsigned long first, rsm_iovec_t *v)
@@ -242,8 +248,8 @@ static double now(void)
 }
 
 /*
- * Transfer all pages, as many with each call as fit into a vector.  Returns the seconds that it
- * took.
+ * Transfer all pages.  Each call transfers as many pages as fit into a vector.  Returns the
+ * duration in seconds.
  */
 static double move(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg,
 		   char *local, int (*call)(rsm_scat_gath_t *sg))
@@ -262,7 +268,10 @@ static double move(const struct scatter *s, struct file *f, rsm_memseg_import_ha
 	return now() - start;
 }
 
-/* The event is posted last, so the exporter sees all data when it wakes. */
+/*
+ * Put the length of the file, with a signal.  The signal is posted after all data, so the exporter
+ * sees the data when the signal wakes it.
+ */
 static void tell(const struct scatter *s, struct file *f, rsm_memseg_import_handle_t seg)
 {
 	rsm_iovec_t v = {
@@ -344,7 +353,7 @@ static const struct option options[] = {
 	{ NULL,		0,			NULL, 0 },
 };
 
-/* Returns 'e' for the exporter or 'i' for an importer. */
+/* Parse the command line.  Returns 'e' for the exporter, or 'i' for an importer. */
 static int parse(int argc, char **argv, struct scatter *s)
 {
 	int c, side = 0;

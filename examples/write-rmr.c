@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * write-rmr: a server lends a part of its buffer, the client writes there with RDMA.
+ * write-rmr: a server lets its client write to a part of its buffer, the window, by RDMA.
  *
  *	server				client
  *	bind the window
@@ -21,10 +21,10 @@
 #include "common.h"
 
 #define BUFFER		65536
-#define WINDOW_AT	5000	/* neither the first nor the last byte is at a page boundary */
+#define WINDOW_AT	5000	/* so that start and end are not at a page boundary */
 #define WINDOW_LEN	20000
 #define SEED		42
-#define ANSWER_S	30	/* longest time in seconds that either side waits for an event */
+#define ANSWER_S	30	/* timeout of both sides for an event, in seconds */
 
 static const char usage[] =
 	"usage: write-rmr [OPTION]...       lend memory to one client, and compare\n"
@@ -34,11 +34,11 @@ static const char usage[] =
 	"  -h, --help        this text\n"
 	"Exit status: 0 as it should be, 1 an error or wrong bytes, 2 wrong usage.\n";
 
-/* The fields of a message are big endian: the peer may be another kind of machine. */
+/* The fields of a message are big endian, because the peer may have another byte order. */
 enum message_type {
-	OFFER	= 1,	/* carries @key, @address and @length of the window */
-	WRITTEN	= 2,	/* carries @seed, from which the bytes in the window were made */
-	REVOKED	= 3,	/* the key is void */
+	OFFER	= 1,	/* contains @key, @address and @length of the window */
+	WRITTEN	= 2,	/* contains @seed, from which the bytes were made */
+	REVOKED	= 3,	/* the key is no longer valid */
 };
 
 struct message {
@@ -49,9 +49,9 @@ struct message {
 	uint64_t	seed;
 };
 
-/* Cookies: they tell to which post a completion belongs. */
+/* Cookies.  A cookie says to which post a completion belongs. */
 enum {
-	RECEIVE		= 0,	/* and RECEIVE + 1, for the second message */
+	RECEIVE		= 0,	/* RECEIVE + 1 for the second receive */
 	SEND		= 16,
 	WRITE		= 17,
 	LATE_WRITE	= 18,
@@ -61,11 +61,17 @@ enum {
 
 /*
  * struct side - common state of server and client
- * @data: buffer of the server with the window, or source of the client's writes
- * @in: two messages that are received
- * @out: two messages that are sent; none is changed after its post
+ * @node: adapter
+ * @evd: EVD of all events
+ * @ep: endpoint
+ * @rmr: window (server only)
+ * @data: the server's buffer, which contains the window; or the source of the client's writes
+ * @in: two messages to receive into
+ * @out: two messages to send from; a message is not changed after its post
+ * @offer: the server's OFFER (client only)
  * @sends: number of messages sent
  * @over: flag: the connection has ended
+ * @good: flag: the expected write was seen (server), or the late write has failed (client)
  */
 struct side {
 	struct node	node;
@@ -101,7 +107,10 @@ static void open_side(struct side *s, const struct options *opt)
 	DAT_EP_ATTR attr;
 
 	node_open(&s->node, opt->device);
-	/* Without a remote privilege there is no key to the whole buffer. */
+	/*
+	 * Without a remote privilege, the registration returns no key with which the peer could
+	 * access the buffer.
+	 */
 	memory_make(&s->node, &s->data, BUFFER, local);
 	memory_make(&s->node, &s->in, 2 * sizeof(struct message), local);
 	memory_make(&s->node, &s->out, 2 * sizeof(struct message), local);
@@ -111,7 +120,7 @@ static void open_side(struct side *s, const struct options *opt)
 	attr = ep_attr(&s->node, 2, 4);
 	check(dat_ep_create(s->node.ia, s->node.pz, s->evd, s->evd, s->evd, &attr, &s->ep),
 	      "make an endpoint");
-	/* Post the receive before the endpoint connects, so that no message comes too early. */
+	/* Post the receives before the endpoint connects, because the peer may send at once. */
 	post_receive(s, 0);
 	post_receive(s, 1);
 }
@@ -146,9 +155,9 @@ static const struct message *received(struct side *s, const DAT_DTO_COMPLETION_E
 /* ---- The server ---- */
 
 /*
- * Bind the window and send its key.  The key is known when the call returns, and it is valid
- * when the next request of this endpoint starts, so the message can be posted right behind the
- * bind.
+ * Bind the window and send its key.  dat_rmr_bind() returns the key at once.  The key becomes valid
+ * before the next request of this endpoint starts.  So the message with the key may be posted
+ * directly after the bind.
  */
 static void offer_window(struct side *s)
 {
@@ -165,7 +174,10 @@ static void offer_window(struct side *s)
 	send_message(s, &m);
 }
 
-/* Unbind the window.  The message starts when the unbind is done: then the key is invalid. */
+/*
+ * Unbind the window, then send REVOKED.  The message is sent only after the unbind, so the key is
+ * already invalid when the client receives the message.
+ */
 static void revoke_window(struct side *s)
 {
 	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
@@ -178,7 +190,9 @@ static void revoke_window(struct side *s)
 	send_message(s, &m);
 }
 
-/* The window must have what the client wrote, and the rest of the memory be as before. */
+/*
+ * Check that the window contains the client's bytes, and that the rest of the buffer is unchanged.
+ */
 static void compare(struct side *s, uint64_t seed)
 {
 	size_t i;
@@ -206,7 +220,10 @@ static void got_bind(struct side *s, const DAT_RMR_BIND_COMPLETION_EVENT_DATA *b
 {
 	if (bind->status != DAT_RMR_BIND_SUCCESS && bind->status != DAT_DTO_ERR_FLUSHED)
 		die("%s", status_name(bind->status));
-	/* From here on no peer can access the memory.  A late write would be detected. */
+	/*
+	 * The window is unbound, so the peer can no longer access the memory.  Clear the window:
+	 * serve() then detects any later write.
+	 */
 	if (bind->user_cookie.as_64 == UNBIND && bind->status == DAT_RMR_BIND_SUCCESS)
 		memset(s->data.va + WINDOW_AT, 0, WINDOW_LEN);
 }
@@ -225,7 +242,9 @@ static void got_request(struct side *s, DAT_PSP_HANDLE *psp, DAT_CR_HANDLE cr)
 
 static void server_completion(struct side *s, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	/* The connection ended before this operation was executed; the event of its end follows. */
+	/*
+	 * The connection ended before this operation was executed.  The event of that end follows.
+	 */
 	if (dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	if (dto->status != DAT_DTO_SUCCESS && !s->good)
@@ -309,9 +328,9 @@ static void client_message(struct side *s, const struct message *m)
 		for (i = 0; i < s->data.size; i++)
 			s->data.va[i] = pattern(SEED, i);
 		/*
-		 * The message arrives after the data, and its completion means that the write
-		 * has completed as well.  So a completion of the write itself is of use only if
-		 * the write fails.
+		 * Suppress the completion of the write.  The message arrives after the written
+		 * data.  When the send of the message has completed, the write has completed too.
+		 * If the write fails, its completion is reported anyway.
 		 */
 		write_window(s, WRITE, DAT_COMPLETION_SUPPRESS_FLAG);
 		send_message(s, &answer);
@@ -352,7 +371,10 @@ static int ask(const struct options *opt)
 		else if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 			s.over = 1;
 	}
-	/* This is also the last event of a connection that was refused. */
+	/*
+	 * The last event is the end of the connection, or the reason why no connection was
+	 * established.
+	 */
 	if (!s.good)
 		die("%s", event_name(event.event_number));
 	printf("%llu bytes written, and refused after the unbind\n",

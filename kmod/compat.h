@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernel versions, each with the version that ended it.  No other file
- * depends on LINUX_VERSION_CODE.
+ * Wrappers for interfaces that differ between kernel versions.  The comment of each wrapper names
+ * the version that made the change.  No other file of the module tests LINUX_VERSION_CODE.
  */
 #ifndef _DAT_COMPAT_H
 #define _DAT_COMPAT_H
@@ -16,7 +16,7 @@
 #error "dat.ko is for 64-bit kernels: it was never run on others"
 #endif
 
-/* 6.3 made vm_flags read-only and gave it accessors. */
+/* Linux 6.3 made vma->vm_flags read-only and added vm_flags_mod() to change the flags. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
 				    unsigned long set, unsigned long clear)
@@ -31,7 +31,7 @@ static inline void dat_vm_flags_mod(struct vm_area_struct *vma,
 }
 #endif
 
-/* 6.2 added the new name, 6.15 removed the old one. */
+/* Linux 6.2 renamed del_timer_sync() to timer_delete_sync(), and 6.15 removed the old name. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static inline void dat_timer_delete_sync(struct timer_list *timer)
 {
@@ -45,9 +45,10 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * Until 6.12 rxe frees a CQ without killing its tasklet, which may then run on freed memory.  No
- * call can wait for the tasklet, so the free is delayed by a second, far longer than a softirq is
- * usually deferred.  rxe also does not raise IB_EVENT_QP_LAST_WQE_REACHED.
+ * Before Linux 6.12, rxe frees a CQ without killing the tasklet of the CQ, so the tasklet may
+ * access freed memory.  No function can wait for the tasklet.  DAT_QUIRK_CQ_GRACE therefore delays
+ * the free by a second, which is far longer than a softirq is usually deferred.  These versions of
+ * rxe also do not raise IB_EVENT_QP_LAST_WQE_REACHED.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define RXE_QUIRKS_BEFORE_6_12	(DAT_QUIRK_CQ_GRACE | DAT_QUIRK_NO_LAST_WQE)
@@ -55,14 +56,14 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_12	0
 #endif
 
-/* Until 6.3 rxe reads one entry beyond the end of a registration's page table. */
+/* Before Linux 6.3, rxe reads one entry beyond the end of a registration's page table. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define RXE_QUIRKS_BEFORE_6_3	DAT_QUIRK_MR_SPARE
 #else
 #define RXE_QUIRKS_BEFORE_6_3	0
 #endif
 
-/* From 6.13 on the namespace is a string. */
+/* Since Linux 6.13, EXPORT_SYMBOL_NS_GPL() takes the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define DAT_NS(ns)	ns
 #else
@@ -72,7 +73,10 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT))
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT_INTERNAL))
 
-/* Returns the flags of ib_umem_get(), which until 6.2 breaks COW also for read-only memory. */
+/*
+ * Returns the FOLL_* flags with which ib_umem_get() pins pages.  Before Linux 6.2, ib_umem_get()
+ * sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break copy-on-write.
+ */
 static inline unsigned int dat_umem_gup_flags(bool write)
 {
 	if (write)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions that /dev/dat and /dev/rsm share for their open files. */
+/* Functions that the drivers of /dev/dat and /dev/rsm share. */
 #ifndef _DAT_DEVICE_H
 #define _DAT_DEVICE_H
 
@@ -12,35 +12,38 @@
 #include <linux/uaccess.h>
 #include <rdma/dat_ioctl.h>
 
-#define DAT_ARG_LIMIT	4096	/* bytes of an argument, whatever the page size */
+#define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
 
 /**
  * dat_mapping_alloc() - allocate an inode whose mapping is for one open file
  *
- * The mapping has the VMAs of that file alone, so a zap or an munmap does not wait for those of
- * other files.
+ * Each open file has a mapping of its own, so that a zap or an munmap() does not contend with other
+ * open files for the lock of the mapping.
  *
- * Context: may sleep.  Return: an anonymous inode, to be released by iput(); or an ERR_PTR.
+ * Context: may sleep.  Return: an anonymous inode, which the caller releases with iput(); or an
+ * ERR_PTR.
  */
 struct inode *dat_mapping_alloc(void);
 
 /**
- * dat_ioctl_abi() - answer DAT_IOC_ABI
+ * dat_ioctl_abi() - handle the ioctl DAT_IOC_ABI
  * @ubuf: struct dat_abi in user memory
  *
- * Context: may sleep.  Return: 0, or an errno as at the top of <rdma/dat_ioctl.h>.
+ * Context: may sleep.  Return: 0, or an errno from the list at the top of <rdma/dat_ioctl.h>.
  */
 long dat_ioctl_abi(void __user *ubuf);
 
 /**
  * dat_copy_arg() - copy the argument of an ioctl from user memory
- * @arg: result; begins with a u32, the size that the caller passed
- * @size: size of @arg; bytes that the caller did not pass are zeroed
- * @min_size: size of the argument in version 1, which every caller passes
+ * @arg: copy of the argument; its first member is a u32, the size that the caller passed
+ * @size: size of @arg in bytes; bytes beyond the size that the caller passed are zeroed
+ * @min_size: size of the argument in ABI version 1, in bytes; every caller passes at least this
+ *	size
  * @ubuf: argument in user memory
  *
- * Context: may sleep.  Return: 0; -EFAULT; -EINVAL if the caller passed less than @min_size;
- * -E2BIG if it set fields that the driver does not know, or passed more than 4,096 bytes.
+ * Context: may sleep.  Return: 0; -EFAULT; -EINVAL if the caller passed less than @min_size bytes;
+ * -E2BIG if the caller set fields that the driver does not know, or passed more than DAT_ARG_LIMIT
+ * bytes.
  */
 static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *ubuf)
 {
@@ -51,29 +54,38 @@ static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *u
 		return -EFAULT;
 	if (known < min_size)
 		return -EINVAL;
-	/* No argument is that large, and the check for zeros must not take long. */
+	/*
+	 * Limit the time that copy_struct_from_user() takes: it checks that all excess bytes are
+	 * zero.
+	 */
 	if (known > DAT_ARG_LIMIT)
 		return -E2BIG;
 	ret = copy_struct_from_user(arg, size, ubuf, known);
 	if (ret)
 		return ret;
-	/* Use the first read of the size: the process may have changed it before the second one. */
+	/*
+	 * The process may have changed the size in user memory since get_user(): use the checked
+	 * value.
+	 */
 	*(u32 *)arg = known;
 	return 0;
 }
 
 /**
- * dat_check_entry_size() - check the size that a caller states for the entries of an array
- * @entry_size: size of an entry, as compiled into the caller
- * @min_size: size of an entry in version 1, which every caller passes
+ * dat_check_entry_size() - check the entry size that a caller passes along with an array
+ * @entry_size: size of an entry in the caller's version of the ABI, in bytes
+ * @min_size: size of an entry in ABI version 1, in bytes; every caller passes at least this size
  *
- * Return: 0; -EINVAL if @entry_size is less than @min_size; -E2BIG if it is more than 4,096 bytes.
+ * Return: 0; -EINVAL if @entry_size is less than @min_size; -E2BIG if @entry_size is more than
+ * DAT_ARG_LIMIT.
  */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {
 	if (entry_size < min_size)
 		return -EINVAL;
-	/* No entry is that large, and the check for zeros must not take long. */
+	/*
+	 * Limit the time that the copy takes to check that all excess bytes of an entry are zero.
+	 */
 	return entry_size > DAT_ARG_LIMIT ? -E2BIG : 0;
 }
 
@@ -82,14 +94,14 @@ int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 
 
 /**
  * dat_copy_array_from() - copy an array from user memory
- * @to: result
- * @size: size of an entry of @to; bytes that the caller did not pass are zeroed
+ * @to: copy of the array in kernel memory
+ * @size: size of an entry of @to in bytes; bytes beyond @entry_size are zeroed
  * @from: address of the array in user memory
- * @entry_size: size of an entry of @from, after dat_check_entry_size()
- * @count: number of entries, which the caller limits
+ * @entry_size: size of an entry of @from in bytes, checked by dat_check_entry_size()
+ * @count: number of entries; the caller has checked an upper limit
  *
- * Context: may sleep.  Return: 0; -EFAULT; -E2BIG if an entry has fields set that the driver does
- * not know.
+ * Context: may sleep.  Return: 0; -EFAULT; -E2BIG if an entry has nonzero bytes beyond @size, that
+ * is, fields that the driver does not know.
  */
 static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
@@ -101,11 +113,11 @@ static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_si
 
 /**
  * dat_copy_array_to() - copy an array to user memory
- * @to: address of the result in user memory
- * @entry_size: size of an entry of @to, after dat_check_entry_size(); bytes that the driver does
- *	not know are zeroed
- * @from: array
- * @size: size of an entry of @from; bytes that the caller does not know are left out
+ * @to: address of the array in user memory
+ * @entry_size: size of an entry of @to in bytes, checked by dat_check_entry_size(); bytes beyond
+ *	@size are zeroed
+ * @from: array in kernel memory
+ * @size: size of an entry of @from in bytes; bytes beyond @entry_size are not copied
  * @count: number of entries
  *
  * Context: may sleep.  Return: 0; -EFAULT.
@@ -121,7 +133,8 @@ static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u3
  * dat_deadline_to_host() - convert a deadline of the calling process to the host's clock
  * @deadline_ns: CLOCK_MONOTONIC of the caller's time namespace; 0; or DAT_WAIT_FOREVER
  *
- * Not by timens_ktime_to_host(), which older kernels do not export to modules.
+ * This function does not use timens_ktime_to_host(), because older kernels do not export that
+ * function to modules.
  *
  * Return: the deadline as CLOCK_MONOTONIC of the host; 0 and DAT_WAIT_FOREVER are unchanged.
  */
@@ -136,7 +149,9 @@ static inline u64 dat_deadline_to_host(u64 deadline_ns)
 	if (check_sub_overflow((s64)min_t(u64, deadline_ns, KTIME_MAX), timespec64_to_ns(&offset),
 			       &host))
 		return KTIME_MAX;
-	/* A deadline before the host's boot has passed; 0 would mean not to sleep at all. */
+	/*
+	 * A result below 1 is before the host's boot: return 1, because 0 would mean not to sleep.
+	 */
 	return max_t(s64, host, 1);
 }
 

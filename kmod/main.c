@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module.  Its layers are initialized from the bottom up, and exit from the top down. */
+/*
+ * Module entry points.  dat_init() initializes the layers from the bottom up.  dat_exit() shuts the
+ * layers down from the top down.
+ */
 #include <linux/module.h>
 
 #include "core/dat.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ends of a connection, and special traits of endpoints.  Both modules use them. */
+/* The addresses of a connection, and endpoint traits.  dat.ko and dat_rsm.ko use this header. */
 #ifndef _DAT_PEER_H
 #define _DAT_PEER_H
 
 #include <rdma/ib_verbs.h>
 
 /**
- * struct dat_path - the two queue pairs of a connection
- * @local: GID of this end; with iWARP built from its IP address
- * @remote: GID of the peer; with iWARP built from its IP address
- * @local_qpn: number of this end's queue pair; 0 with iWARP, which does not exchange the numbers
+ * struct dat_path - addresses of the two queue pairs of a connection
+ * @local: GID of this end; with iWARP, the IP address of this end in GID form
+ * @remote: GID of the peer; with iWARP, the IP address of the peer in GID form
+ * @local_qpn: number of this end's queue pair; 0 with iWARP, which does not exchange these numbers
  * @remote_qpn: number of the peer's queue pair; 0 with iWARP
  */
 struct dat_path {
@@ -21,11 +21,13 @@ struct dat_path {
 
 /**
  * enum dat_ep_trait - traits of an endpoint that only RSM can request
- * @DAT_EP_PEER_WAITS: an accepted peer cannot access memory before dat_ep_allow_peer()
- * @DAT_EP_STRANGER: a disconnect does not wait for the peer's CM, unless dat_ep_allow_peer() was
- *	called
- * @DAT_EP_KERNEL_PORT: connects from a port that processes cannot get, which shows the peer that
- *	a kernel connects; the credentials of the caller must allow such a port
+ * @DAT_EP_PEER_WAITS: after the EP accepts a connection, the peer cannot access memory until
+ *	dat_ep_allow_peer() is called
+ * @DAT_EP_STRANGER: the peer is not authenticated yet; until dat_ep_allow_peer() is called, a
+ *	teardown does not wait for a CM event that ends the handshake
+ * @DAT_EP_KERNEL_PORT: the EP connects from a privileged port, so the peer knows that no
+ *	unprivileged process has sent the request; the caller's credentials must include
+ *	CAP_NET_BIND_SERVICE
  */
 enum dat_ep_trait {
 	DAT_EP_PEER_WAITS	= 1,
@@ -33,7 +35,9 @@ enum dat_ep_trait {
 	DAT_EP_STRANGER		= 4,
 };
 
-/* First port for DAT_EP_KERNEL_PORT, of those below PROT_SOCK; lower ones have known uses. */
+/*
+ * DAT_EP_KERNEL_PORT uses ports from here to PROT_SOCK - 1.  Well-known services use lower ports.
+ */
 #define DAT_FIRST_PORT	512
 
 #endif /* _DAT_PEER_H */

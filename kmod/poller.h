@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The poller: a thread of the process that polls for posted entries.  Both modules use it. */
+/*
+ * The poller: a thread of the process that polls the queues of an open file for posted entries.
+ * dat.ko and dat_rsm.ko use this header.
+ */
 #ifndef _DAT_POLLER_H
 #define _DAT_POLLER_H
 
@@ -13,12 +16,12 @@ struct task_struct;
 
 /**
  * struct dat_poller_ops - operations on the queues of an open file
- * @look: processes posted entries; returns true if there were any
- * @watch: if @on is true, lets the queues need no kicks; if false, makes each queue ask for kicks,
- *	by processing it once more
- * @gone: returns true if the device is gone
+ * @look: process posted entries; return true if there were any
+ * @watch: if @on is true, let processes post to the queues without kicks; if @on is false, process
+ *	each queue once more, which makes the queue ask for kicks
+ * @gone: return true if the device is gone
  *
- * Only the poller's thread calls @look and @watch, without locks.
+ * Only the poller's thread calls @look and @watch.  The thread holds no locks then.
  */
 struct dat_poller_ops {
 	bool (*look)(struct dat_poller *p);
@@ -29,11 +32,12 @@ struct dat_poller_ops {
 /**
  * struct dat_poller - the poller of an open file
  * @ops: operations on the queues; constant
- * @lock: protects @task; a leaf lock
+ * @lock: lock of @task; no other lock is taken inside
  * @task: thread inside dat_poller_run(), or NULL
- * @wq: wait queue of the parked thread
- * @parked: true while the thread sleeps; set by the thread, cleared by a kick or dat_poller_wake()
- * @idle_us: microseconds without an entry after which the thread parks; 0: the thread ends
+ * @wq: wait queue on which the parked thread sleeps
+ * @parked: flag: the thread sleeps; set by the thread, cleared by a kick or by dat_poller_wake()
+ * @idle_us: microseconds without a posted entry after which the thread parks; 0: the poller is
+ *	disabled, so dat_poller_run() returns
  */
 struct dat_poller {
 	const struct dat_poller_ops	*ops;

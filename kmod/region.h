@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pages that the driver shares with a process.  Both modules use them. */
+/* Pages that the driver shares with a process.  dat.ko and dat_rsm.ko use this header. */
 #ifndef _DAT_REGION_H
 #define _DAT_REGION_H
 
@@ -7,9 +7,10 @@
 
 /**
  * struct dat_region - pages that a process can map
- * @pages: pages, each with one reference here and one per mapping
+ * @pages: pages of the region; the region holds one reference to each page, and each mapping
+ *	another
  * @npages: number of @pages
- * @va: address of the kernel's mapping
+ * @va: address at which the kernel has mapped the pages
  * @writable: true if a process may map the region for writing
  */
 struct dat_region {
@@ -21,11 +22,11 @@ struct dat_region {
 
 /**
  * dat_region_alloc() - allocate pages to share
- * @r: result, zeroed by the caller
+ * @r: region to fill in; zeroed by the caller
  * @size: number of bytes, not 0; rounded up to whole pages
  * @writable: true if a process may map the region for writing
  *
- * The pages are zeroed, and charged to the memory cgroup of the caller.
+ * The pages are zeroed.  The memory cgroup of the caller is charged for the pages.
  *
  * Context: may sleep.  Return: 0, -ENOMEM.
  */
@@ -35,7 +36,7 @@ int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
  * dat_region_free() - free the pages of a region
  * @r: allocated or zeroed region
  *
- * A process that still maps the pages keeps them by its own references.
+ * The pages stay allocated while a process maps them, because the mapping holds references.
  *
  * Context: may sleep.
  */
@@ -43,17 +44,18 @@ void dat_region_free(struct dat_region *r);
 
 /**
  * dat_region_map() - map all pages of a region
- * @vma: mapping, which must be shared and as long as the region
+ * @vma: VMA of the new mapping; must be shared and as long as the region
  * @r: allocated region
  *
- * The mapping references each page, so it may outlive the region.
+ * The mapping holds a reference to each page, so the mapping may outlive the region.
  *
- * Context: under mmap_lock.  Return: 0; -EINVAL if the length differs or the mapping is private;
- * -EPERM if the mapping is executable, or writable and the region is not; -ENOMEM.
+ * Context: mmap_lock held.  Return: 0; -EINVAL if the length differs or the mapping is private;
+ * -EPERM if the mapping is executable, or if the mapping is writable and the region is not;
+ * -ENOMEM.
  */
 int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
 
-/* An offset for mmap() encodes the id of an object and a kind of region, in units of pages. */
+/* An mmap() offset in pages has the kind of region in these low bits, and the object's id above. */
 #define DAT_REGION_KIND_BITS	8
 
 static inline u64 dat_mmap_place(u32 id, unsigned int kind)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdat_echo: a module that returns every message to its sender, as echo-srq does.
+ * kdat_echo: a kernel module that returns every message to its sender, like echo-srq.
  *
- * The life of a buffer, which has at most one completion outstanding:
+ * States of a buffer, which has at most one completion outstanding:
  *
- *	in the SRQ --message--> ours --send--> in flight --completion--> in the SRQ
+ *	in the SRQ --message--> received --send--> in flight --completion--> in the SRQ
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -13,7 +13,7 @@
 
 #define MESSAGE		1024	/* bytes of a buffer */
 #define BUFFERS		64
-#define CONN_EVENTS	256	/* requests and ends of connections that may be queued */
+#define CONN_EVENTS	256	/* queued connection requests and events */
 #define ASYNC_EVENTS	16
 
 static char *device = "rxe0";
@@ -43,7 +43,7 @@ static DAT_RETURN give_buffer(u64 n)
 	return dat_srq_post_recv(srq, 1, &seg, (DAT_DTO_COOKIE) { .as_64 = n });
 }
 
-/* In softirq. */
+/* Handles the completions.  Runs in softirq context. */
 static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -56,7 +56,7 @@ static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_
 				     DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
 			return;
 	}
-	/* The message was sent, or the connection has ended. */
+	/* The message was sent, or the connection has ended: post the buffer again. */
 	give_buffer(n);
 }
 
@@ -76,17 +76,20 @@ static void welcome(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 		return;
 	dat_ep_free(ep);
 reject:
-	/* After a failed accept the consumer still has the request: answer the peer. */
+	/* Reject the request, which still exists after a failed accept. */
 	dat_cr_reject(cr->cr_handle, 0, NULL);
 }
 
-/* Runs in process context because of the streams of the EVD, so it may sleep. */
+/*
+ * Handles connection requests and connection events.  For these streams, upcalls run in process
+ * context, so this function may sleep.
+ */
 static void conn_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
 {
 	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
 		welcome(&event->event_data.cr_arrival_event_data);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		/* The connection is over, and all its requests have completed before. */
+		/* The connection has ended, and all of its requests have completed. */
 		dat_ep_free(event->event_data.connect_event_data.ep_handle);
 }
 
@@ -139,7 +142,7 @@ static int __init echo_init(void)
 	rc = dat_ia_open(device, ASYNC_EVENTS, &async, &ia);
 	if (rc != DAT_SUCCESS)
 		goto err_free;
-	/* Make the listener last: requests may come before psp_create() returns. */
+	/* Create the listener last: requests may arrive before dat_psp_create() returns. */
 	rc = dat_pz_create(ia, &pz) ?: make_evds(async) ?: make_buffers() ?:
 	     dat_psp_create(ia, port, conn_evd, DAT_PSP_CONSUMER_FLAG, &psp);
 	if (rc == DAT_SUCCESS)
@@ -154,8 +157,8 @@ err_free:
 static void __exit echo_exit(void)
 {
 	/*
-	 * The close destroys all objects.  After it no upcall runs and no device writes to
-	 * memory.
+	 * The close destroys all objects.  After the close, no upcall runs, and no device writes to
+	 * the memory.
 	 */
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	kfree(memory);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What this driver knows of <rdma/dat_ioctl.h> and <rdma/dat_ring.h>: the ends of their
- * enumerations and the sets of their flags.  They grow, so user space must not see them.
+ * Ends of the enumerations (last value + 1) and sets of the known flags in <rdma/dat_ioctl.h> and
+ * <rdma/dat_ring.h>.  These values change as the ABI grows, so the headers for user space do not
+ * contain them.
  */
 #ifndef _DAT_ABI_H
 #define _DAT_ABI_H
@@ -9,7 +10,10 @@
 #include <rdma/dat_ioctl.h>
 
 #define DAT_FEATURES_ALL	0ULL
-/* Queues of an open file: two for each of 65,536 EPs, and 65,536 SRQs. */
+/*
+ * Largest number of queues of an open file: by default, and at most.  The limit suffices for two
+ * queues of each of 65,536 EPs and for 65,536 SRQs.
+ */
 #define DAT_QUEUES_DEFAULT	32768
 #define DAT_QUEUES_LIMIT	196608
 

@@ -6,8 +6,8 @@
 #include "core/xport.h"
 
 static DEFINE_MUTEX(dat_dev_lock);
-static LIST_HEAD(dat_devs);	/* in the order of dat_dev.serial */
-static u32 dev_serial;		/* dat_dev_lock */
+static LIST_HEAD(dat_devs);	/* in ascending order of dat_dev.serial */
+static u32 dev_serial;		/* protected by dat_dev_lock */
 
 static void dev_release(struct kref *ref)
 {
@@ -25,7 +25,10 @@ void dat_dev_put(struct dat_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
-/* Port 1 matches "<device>"; any port matches "<device>:<port>". */
+/*
+ * Returns true if @name names the port.  Every port has the name "<device>:<port>", and port 1 also
+ * has the name "<device>".
+ */
 static bool dev_port_matches(const struct dat_dev *dev, u32 port, const char *name)
 {
 	char device[DAT_NAME_SIZE], full[DAT_NAME_SIZE];
@@ -72,8 +75,8 @@ static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
  * @net: network namespace of the caller
  * @port: result: number of the port
  *
- * Return: the device with a reference, or an ERR_PTR: -ENOENT if unknown or not visible from
- * @net, -EOPNOTSUPP if its driver is not known to work.
+ * Return: the device with a reference, or an ERR_PTR: -ENOENT if no port visible from @net has the
+ * name; -EOPNOTSUPP if DAT does not support the driver of the device.
  */
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 {
@@ -91,10 +94,10 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
  * dat_dev_query() - query an adapter without opening it
  * @name: IA name
  * @net: network namespace of the caller
- * @limits: result: limits of the device
- * @port: result: attributes of the port
+ * @limits: result: limits of the device, unchanged after an error
+ * @port: result: attributes of the port, unchanged after an error
  *
- * Return: 0, or as dat_dev_find().
+ * Return: 0, or an error of dat_dev_find().
  */
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port)
@@ -115,13 +118,13 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 /**
  * dat_dev_next() - enumerate the adapters that can be opened
  * @net: network namespace of the caller
- * @cursor: 0 for the first adapter; result: value for the next call
- * @name: result: IA name
+ * @cursor: position in the enumeration: 0 for the first adapter; updated for the next call
+ * @name: result: IA name of the adapter
  * @len: size of @name
  * @port: result: number of the port
  * @active: result: true if the port is up
  *
- * Return: 0, or -ENOENT after the last.
+ * Return: 0, or -ENOENT if there are no more adapters.
  */
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active)
 {
@@ -135,7 +138,8 @@ int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port
 	list_for_each_entry(dev, &dat_devs, node) {
 		for (p = 1; p <= dev->nports; p++) {
 			/*
-			 * The cursor stays valid if devices before or behind this one come and go.
+			 * Serial numbers only grow, so the cursor stays valid when devices are
+			 * added or removed between two calls.
 			 */
 			at = (u64)dev->serial << 32 | p;
 			if (at <= *cursor || !dev->usable || !dev->ops->port_visible(dev, p, net))
@@ -175,12 +179,12 @@ void dat_dev_detach(struct dat_ia *ia)
 }
 
 /**
- * dat_dev_addr() - find the address of a port
- * @ia: IA of the port; locked and not dead
+ * dat_dev_addr() - find an address of the port of an IA
+ * @ia: IA, locked with dat_ia_lock_live()
  * @family: AF_INET, AF_INET6, or AF_UNSPEC for the address that the transport prefers
- * @ss: result, with port number 0
+ * @ss: result: address, with port number 0
  *
- * Return: 0, or -ENETUNREACH while the port has no such address.
+ * Return: 0, or -ENETUNREACH if the port has no address of that family at present.
  */
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss)
 {
@@ -189,10 +193,11 @@ int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_st
 }
 
 /**
- * dat_dev_alloc() - allocate a device, which its transport fills in and registers
+ * dat_dev_alloc() - allocate a device, which the transport fills in and registers
  * @ops: operations of the transport
  *
- * Context: may sleep.  Return: the device, to be registered or put; NULL if out of memory.
+ * Context: may sleep.  Return: the device, which the caller passes to dat_dev_register() or to
+ * dat_dev_put(); NULL if out of memory.
  */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops)
 {
@@ -207,8 +212,8 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops)
 }
 
 /**
- * dat_dev_register() - publish a device, so that its ports can be opened
- * @dev: device, with limits, quirks, nports and usable filled in
+ * dat_dev_register() - publish a device, so that consumers can open its ports
+ * @dev: device whose limits, quirks, nports and usable are filled in
  */
 void dat_dev_register(struct dat_dev *dev)
 {
@@ -232,7 +237,10 @@ static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 	return ia;
 }
 
-/* Keeps new calls from pinning memory for the device: a shutdown waits for those in progress. */
+/*
+ * Keeps dat_ia_pin_begin() from starting new registrations on the device, because the shutdown of
+ * an IA waits for the registrations in progress.
+ */
 static void dev_close_ias(struct dat_dev *dev)
 {
 	struct dat_ia *ia;
@@ -245,10 +253,10 @@ static void dev_close_ias(struct dat_dev *dev)
 
 /**
  * dat_dev_unregister() - remove a device
- * @dev: registered device; this drops the transport's reference
+ * @dev: registered device; the function drops the transport's reference
  *
- * Sends every consumer a catastrophic async event and shuts its IA down.  On return no
- * connection uses the device any more.
+ * Sends a catastrophic async event to every consumer and shuts down all IAs of the device.  On
+ * return no connection uses the device.
  *
  * Context: sleeps.
  */
@@ -262,7 +270,7 @@ void dat_dev_unregister(struct dat_dev *dev)
 
 	dev_close_ias(dev);
 	while ((ia = dev_first_ia(dev))) {
-		/* The lock keeps a close from freeing the async EVD. */
+		/* ia->sem keeps dat_ia_close() from freeing the async EVD meanwhile. */
 		down_read(&ia->sem);
 		dat_ia_async(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_OBJ_IA, ia->user_data, 0);
 		up_read(&ia->sem);

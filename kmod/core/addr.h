@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sizes and ports of socket addresses, and ports of connection qualifiers. */
+/* Sizes and port numbers of socket addresses, and the port numbers of connection qualifiers. */
 #ifndef _DAT_ADDR_H
 #define _DAT_ADDR_H
 
@@ -33,8 +33,9 @@ static inline void dat_addr_set_port(struct sockaddr_storage *ss, u16 port)
 }
 
 /*
- * Returns the rdma_cm port for a connection qualifier.  A qualifier above 65535 maps to a port
- * from 33534 to 65534, as in OFED's uDAPL, so that both libraries reach each other.
+ * Returns the rdma_cm port for a connection qualifier.  A qualifier above 65535 maps to a port from
+ * 33534 to 65534.  OFED's uDAPL computes the same port, so the two libraries can connect to each
+ * other.
  */
 static inline u16 dat_qual_port(u64 qual)
 {

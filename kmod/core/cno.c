@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Consumer notification objects: a CNO wakes a thread for events of several EVDs. */
+/*
+ * Consumer notification objects (CNOs).  A CNO wakes a thread when an event arrives in one of
+ * several EVDs.
+ */
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
@@ -8,7 +11,7 @@
 
 /**
  * dat_cno_create() - make a consumer notification object
- * @ia: parent
+ * @ia: interface adapter to which the CNO will belong
  *
  * Context: may sleep.  Return: the CNO with a reference, or an ERR_PTR.
  */
@@ -30,14 +33,14 @@ struct dat_cno *dat_cno_create(struct dat_ia *ia)
 }
 
 /**
- * dat_cno_trigger() - trigger a CNO, because an event was queued
+ * dat_cno_trigger() - trigger a CNO, because an event has been queued
  * @cno: CNO of the EVD
  * @evd: user_data of the EVD
  *
- * The CNO keeps the first EVD until the trigger is consumed.  The consumer must check all EVDs
- * in any case.
+ * Until a waiter consumes the trigger, cno->evd stays the first EVD that triggered the CNO.  Other
+ * EVDs may have events as well, so the consumer must check all EVDs.
  *
- * Context: any but hard interrupt; under the EVD's lock.
+ * Context: any but hard interrupt; the lock of the EVD held.
  */
 void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 {
@@ -47,12 +50,18 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 		cno->evd = evd;
 	cno->last = evd;
 	cno->triggered = true;
-	/* Wakes all watchers, and one waiter that consumes the trigger. */
+	/*
+	 * Wake all threads in dat_cno_watch(), and one thread in dat_cno_wait(), which consumes the
+	 * trigger.
+	 */
 	wake_up_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
 	spin_unlock_bh(&cno->lock);
 }
 
-/* Removes the name of an EVD that leaves the CNO.  A pending trigger stays, without a name. */
+/*
+ * Removes the user_data of an EVD that leaves the CNO.  If the EVD has triggered the CNO, the
+ * trigger stays, with user_data 0.
+ */
 void dat_cno_forget(struct dat_cno *cno, u64 evd)
 {
 	spin_lock_bh(&cno->lock);
@@ -63,7 +72,7 @@ void dat_cno_forget(struct dat_cno *cno, u64 evd)
 	spin_unlock_bh(&cno->lock);
 }
 
-/* Returns true if the CNO is triggered. */
+/* Returns true if the CNO has a trigger that no waiter has consumed.  Sets *@generation. */
 bool dat_cno_query(struct dat_cno *cno, u32 *generation)
 {
 	bool triggered;
@@ -76,9 +85,10 @@ bool dat_cno_query(struct dat_cno *cno, u32 *generation)
 }
 
 /*
- * struct cno_wait - a wait for a CNO
- * @watch: true to wait for a trigger after @generation and leave it; false to consume a trigger
- * @generation: number of triggers that a watcher has seen; updated
+ * struct cno_wait - parameters and result of a wait for a CNO
+ * @watch: true: wait until the CNO's generation differs from @generation, and leave the trigger;
+ *	false: wait for a trigger and consume it
+ * @generation: number of triggers that the caller has seen; updated after a success
  * @evd: result: user_data of the EVD
  */
 struct cno_wait {
@@ -87,7 +97,7 @@ struct cno_wait {
 	u64	evd;
 };
 
-/* Returns 1 if the wait is over, 0 to sleep on, or an errno that ends the wait. */
+/* Returns 1 if the wait has succeeded, 0 if the caller must sleep again, or -ESHUTDOWN. */
 static int cno_ready(struct dat_cno *cno, struct cno_wait *w)
 {
 	int ret = 0;
@@ -131,7 +141,11 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
 	} while (!ret);
 	finish_wait(&cno->wq, &wait);
 	cno_count(cno, w->watch ? 0 : -1);
-	/* Pass on an exclusive wake-up that this thread may have received with its signal. */
+	/*
+	 * The exclusive wake-up for a trigger may have reached this thread although a signal or the
+	 * deadline ended the wait.  This thread does not consume the trigger, so wake another
+	 * waiter.
+	 */
 	if (ret < 0 && !w->watch)
 		wake_up(&cno->wq);
 	return ret > 0 ? 0 : ret;
@@ -140,10 +154,11 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
 /**
  * dat_cno_wait() - sleep until a CNO is triggered, and consume the trigger
  * @cno: CNO
- * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- * @evd: result: user_data of an EVD that triggered it, or 0
+ * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ * @evd: result: user_data of an EVD that triggered the CNO, or 0 if that EVD has left the CNO
  *
- * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -ESHUTDOWN.
+ * Context: may sleep.  Return: 0; -ETIMEDOUT; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the CNO
+ * is shut down.
  */
 int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 {
@@ -157,11 +172,12 @@ int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 /**
  * dat_cno_watch() - sleep until a CNO has been triggered again, without consuming the trigger
  * @cno: CNO
- * @generation: number of triggers that the caller has seen; updated
- * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- * @evd: result: user_data of an EVD that triggered it, or 0
+ * @generation: number of triggers that the caller has seen; updated after a success
+ * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ * @evd: result: user_data of an EVD that triggered the CNO, or 0 if that EVD has left the CNO
  *
- * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -ESHUTDOWN.
+ * Context: may sleep.  Return: 0; -ETIMEDOUT; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the CNO
+ * is shut down.
  */
 int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completions become DAT events.  A transport reports them in batches by dat_complete(); the pump
- * reports work requests that failed before they reached a device.
+ * Turns completions into DAT events.  A transport reports completions in batches with
+ * dat_complete().  The pump reports the work requests that failed before they reached the device.
  *
- * Fast path: consecutive successes of plain work requests are stored under one hold of evd->lock,
- * and wake the EVD once.  Slow path: every other completion is reported alone.
+ * Fast path: the events of consecutive successful sends, RDMA operations and receives are stored
+ * while evd->lock is held once, and the EVD is woken once.  Slow path: each other completion is
+ * reported by itself.
  */
 #include "core/conn.h"
 #include "core/dat.h"
@@ -17,7 +18,10 @@
 #include "core/srq.h"
 #include "core/trace.h"
 
-/* Slot flags that force the slow path: event flags, and opcodes from RMR_BIND up. */
+/*
+ * Flags of a slot that force the slow path: those that suppress the event or its notification, and
+ * all opcodes from DAT_OP_RMR_BIND up.
+ */
 #define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_FLAGS_OP_SHIFT)
 static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
 
@@ -27,14 +31,14 @@ static bool is_failure(u8 status)
 }
 
 /**
- * dat_report_dto() - queue the event of a request or a receive
+ * dat_report_dto() - queue the event for a completed request or receive
  * @ep: endpoint
  * @recv: true for a receive, false for a request
  * @cookie: cookie of the entry
  * @flags: flags of the entry
  * @status: enum dat_dto_status
  * @len: bytes transferred
- * @imm: key that the peer has invalidated with a receive of a kernel consumer, or 0
+ * @imm: key that the received message has invalidated, for a kernel consumer; else 0
  *
  * Context: ep->lock held.
  */
@@ -59,7 +63,10 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		return;
 	if (recv)
 		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
-	/* The owner of the SRQ gets its buffer back even if the EP was freed. */
+	/*
+	 * A buffer of an SRQ goes back to the owner of the SRQ, so queue that event even if the EP
+	 * was freed.
+	 */
 	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;
@@ -69,12 +76,12 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 }
 
 /**
- * dat_report_bind() - queue the event of a bind
+ * dat_report_bind() - queue the event for a completed bind
  * @ep: endpoint
  * @bind: bind request
  * @status: enum dat_dto_status
  *
- * A bind that failed drops its prepared binding.
+ * If the bind failed, this function drops the prepared binding.
  *
  * Context: ep->lock held.
  */
@@ -98,16 +105,20 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
 	    evd && evd->streams & DAT_STREAM_RMR_BIND)
 		dat_evd_deliver_bh(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
-	/* The event names the RMR, so the reference is dropped last. */
+	/*
+	 * The event contains the RMR's user_data, so the RMR must not be freed before the event is
+	 * queued.
+	 */
 	if (!IS_ERR(rmr))
 		dat_obj_put(&rmr->obj);
 }
 
 /*
- * Returns the status of an unsignalled request, whose signalled successor has status @last.  siw
- * flushes a request that is posted while the connection is torn down, ahead of earlier requests in
- * its SQ.  So a flush does not prove that these have succeeded: an invalidation wrongly reported as
- * done would leave memory open to the peer.
+ * Returns the status of a request that was posted without IB_SEND_SIGNALED.  @status is the status
+ * that the caller wants to report, @last the status of the next signalled request.  siw may flush a
+ * request that is posted during a teardown before earlier requests in the SQ complete.  So on siw a
+ * flushed signalled request does not prove that the earlier requests have succeeded.  Report them
+ * as flushed: an invalidation wrongly reported as done would leave memory open to the peer.
  */
 static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
 {
@@ -115,11 +126,12 @@ static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
 }
 
 /**
- * dat_complete_requests() - report requests, oldest first
+ * dat_complete_requests() - report the oldest requests in flight as completed
  * @conn: connection
  * @n: number of requests, at least 1
- * @status: enum dat_dto_status of all but the last, which were unsignalled
- * @last: enum dat_dto_status of the last
+ * @status: enum dat_dto_status of all requests but the last one, which were posted without
+ *	IB_SEND_SIGNALED
+ * @last: enum dat_dto_status of the last request
  *
  * Context: ep->lock held.
  */
@@ -145,13 +157,19 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	}
 }
 
-/* Reports a request and its unsignalled predecessors, which have succeeded. */
+/*
+ * Reports a request that the device has completed, and the requests without IB_SEND_SIGNALED that
+ * were posted before it, which have succeeded.
+ */
 static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
 {
 	struct dat_queue *q = &conn->ep->sq;
 	u32 n = ((u32)(c->slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
-	/* The device completed a request that is not in flight: do not trust it any more. */
+	/*
+	 * The device has completed a request that is not in flight, so its completions cannot be
+	 * trusted any more: end the connection.
+	 */
 	if (unlikely(n >= conn->inflight)) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
@@ -164,7 +182,7 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 /**
  * dat_complete_recv() - report a receive
  * @conn: connection
- * @slot: slot of the RQ or the SRQ; free on return
+ * @slot: slot of the RQ or the SRQ; may be reused when the function returns
  * @status: enum dat_dto_status
  *
  * Context: ep->lock held.
@@ -174,15 +192,21 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	/* Receives of a solicited connection notify by their own CQ, not by each event. */
+	/*
+	 * On a solicited connection the receive CQ decides when to notify, so a single event must
+	 * not notify.
+	 */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey, len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
 
 	lockdep_assert_held(&ep->lock);
-	/* The device has invalidated the key, even if the receive is reported as flushed. */
+	/* The device has invalidated the key even if the receive is reported as flushed. */
 	if (unlikely(rkey)) {
-		/* A peer may only invalidate the key of a bound RMR. */
+		/*
+		 * A peer may invalidate only the key of a bound RMR; another key is an error of the
+		 * peer.
+		 */
 		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
 			status = DAT_ST_BAD_RESPONSE;
 		if (!ep->sq.kernel)
@@ -199,14 +223,15 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* Keeps a receive that completes before ESTABLISHED is reported. */
+/* Stores a receive that completes before ESTABLISHED has been reported. */
 static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
 	/*
-	 * Data from the peer, even in error, implies ESTABLISHED.  Once the connection is closing
-	 * the work is not queued; its teardown reports the list.
+	 * Data from the peer implies that the handshake has succeeded, even if the receive has an
+	 * error status: let early_work report ESTABLISHED.  If the connection is closing,
+	 * conn_flush() reports the stored receives instead.
 	 */
 	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
 		queue_work(dat_wq, &conn->early_work);
@@ -229,22 +254,28 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 }
 
 /*
- * Returns true if a completion may take the fast path.  A request must be the oldest in flight
- * after @ahead others, so that it has no unsignalled predecessor.
+ * Returns true if a completion may take the fast path.  A request must come right after the oldest
+ * @ahead requests in flight, because otherwise requests without IB_SEND_SIGNALED precede it.
  */
 static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 					    const struct dat_completion *c, u32 ahead, bool recv)
 {
 	const struct dat_slot *slot = c->slot;
 
-	/* An invalidated key may be that of a bound RMR. */
+	/*
+	 * If the message has invalidated a key, the slow path must end the binding that has the
+	 * key.
+	 */
 	if (unlikely(c->status != DAT_ST_SUCCESS || slot->flags & RARE_FLAGS || c->rkey) ||
 	    slot->recv != recv)
 		return false;
 	return recv || (slot->at == (u16)(conn->ep->sq.done + ahead) && conn->inflight != ahead);
 }
 
-/* Returns the number of consecutive fast-path completions from @c, all requests or all receives. */
+/*
+ * Returns how many completions from @c on may take the fast path together: all of them are
+ * requests, or all are receives.
+ */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				    const struct dat_completion *end)
 {
@@ -286,7 +317,10 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 	dat_queue_publish(q);
 }
 
-/* Reports fast-path completions from @c, as many as the EVD has room for.  Returns their number. */
+/*
+ * Reports completions from @c on by the fast path, as many as the EVD has room for.  Returns the
+ * number of reported completions.
+ */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
 					const struct dat_completion *end)
 {
@@ -301,14 +335,16 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 	if (unlikely(!n))
 		return 0;
 	spin_lock(&evd->lock);
-	/* The slow path reports the overflow for the first event without room. */
+	/*
+	 * If an event finds no room, the slow path handles its completion and reports the overflow.
+	 */
 	n = min(n, dat_evd_room(evd, n));
 	for (i = 0; i < n; i++)
 		write_event(ep, evd, i, c + i, recv);
 	if (likely(n)) {
 		/*
-		 * Free the slots before the events are published: the consumer may then post again
-		 * at once.
+		 * Publish the free queue entries before the events: the consumer may post again as
+		 * soon as an event is visible.
 		 */
 		queue_done(conn, n, recv);
 		dat_evring_publish(&evd->ring, n);
@@ -320,9 +356,10 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 }
 
 /**
- * dat_complete() - report completions
+ * dat_complete() - report completions to the consumer
  * @conn: connection
- * @c: completions of its requests and receives, each kind in the order of its queue
+ * @c: completions of requests and receives; the requests are in the order of the SQ, the receives
+ *	in the order of their queue
  * @n: number of completions
  *
  * Context: ep->lock held, softirqs disabled.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections of an endpoint, from connect or accept until the last completion.
+ * Connections of an endpoint.  A connection exists from connect or accept until its last
+ * completion.
  *
- * conn_close() alone begins the teardown of a connection; any context may call it.  It queues
- * conn_close_work(), the only teardown.  Once the state is a closing one, nothing more is posted
- * and the handlers of the transport do nothing.
+ * conn_close() is the only function that begins a teardown; any context may call it.  It queues
+ * conn_close_work(), which does the teardown.  While dat_conn_is_closing() is true, no work request
+ * is posted and the event handlers of the transport do nothing.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
@@ -32,7 +33,7 @@ static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 		dat_evd_deliver(ep->connect_evd, &eqe, true);
 }
 
-/* Allowed transitions, by present state. */
+/* Allowed next states of each state, as a bitmap. */
 static const u8 conn_next[DAT_CONN_NR_STATES] = {
 	[DAT_CONN_CONNECTING]	= BIT(DAT_CONN_ABORTING) | BIT(DAT_CONN_ESTABLISHED),
 	[DAT_CONN_ABORTING]	= 0,
@@ -40,26 +41,32 @@ static const u8 conn_next[DAT_CONN_NR_STATES] = {
 				  BIT(DAT_CONN_CLOSING),
 	[DAT_CONN_DRAINING]	= BIT(DAT_CONN_HUNG_UP) | BIT(DAT_CONN_CLOSING),
 	/*
-	 * Not final: the peer may have disconnected because of a failure that this end sees
-	 * later, and then reports as BROKEN.
+	 * The state may still become CLOSING: this end may notice later that a failure made the
+	 * peer disconnect.  The connection then ends with BROKEN.
 	 */
 	[DAT_CONN_HUNG_UP]	= BIT(DAT_CONN_CLOSING),
 	[DAT_CONN_CLOSING]	= 0,
 };
 
-/* The only writer of conn->state. */
+/* Changes conn->state.  No other function writes conn->state. */
 static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
 {
 	lockdep_assert_held(&conn->ep->lock);
 
-	/* Callers check the state under this lock, so only a bug in this module gets here. */
+	/*
+	 * Callers check the state under ep->lock, so only a bug in this module can cause an invalid
+	 * transition.
+	 */
 	if (WARN_ON_ONCE(!(conn_next[conn->state] & BIT(state))))
 		return;
 	trace_dat_conn_state(conn, state);
 	WRITE_ONCE(conn->state, state);
 }
 
-/* @closing: next state of an established connection, DAT_CONN_HUNG_UP or DAT_CONN_CLOSING */
+/*
+ * Begins the teardown, unless it has begun.  @closing is the next state of an established
+ * connection: DAT_CONN_HUNG_UP or DAT_CONN_CLOSING.  @event is the DAT_EV_* that reports the end.
+ */
 static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 event)
 {
 	if (dat_conn_is_closing(conn))
@@ -79,7 +86,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
  * @conn: connection
  * @event: DAT_EV_* to report once all work requests have been flushed
  *
- * The first call chooses the event; later calls do nothing.
+ * Only the first call begins the teardown, so the first call chooses the event.
  *
  * Context: ep->lock held.
  */
@@ -89,11 +96,13 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
 }
 
 /**
- * dat_conn_fail() - tear a connection down because of an error
+ * dat_conn_fail() - begin the teardown of a connection because of an error
  * @conn: connection
- * @event: DAT_EV_*; replaced by ACCEPT_ERROR if an accepted connection was not established
+ * @event: DAT_EV_* to report; an accepted connection whose handshake has not succeeded reports
+ *	DAT_EV_ACCEPT_ERROR instead
  *
- * DAT_EV_BROKEN also replaces the event of a peer's disconnect.
+ * If the teardown has begun because the peer has disconnected, DAT_EV_BROKEN replaces the event of
+ * that disconnect.
  *
  * Context: ep->lock held.
  */
@@ -109,7 +118,7 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
 }
 
 /**
- * dat_conn_hung_up() - tear a connection down because the peer has disconnected
+ * dat_conn_hung_up() - begin the teardown of a connection because the peer has disconnected
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -123,7 +132,8 @@ void dat_conn_hung_up(struct dat_conn *conn)
 }
 
 /**
- * dat_conn_drain() - close a connection once its requests have completed
+ * dat_conn_drain() - begin a graceful disconnect: close a connection when its requests have
+ * completed
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -136,10 +146,10 @@ void dat_conn_drain(struct dat_conn *conn)
 }
 
 /**
- * dat_conn_unhold() - allow the teardown again
- * @conn: held connection; may be freed when this returns
+ * dat_conn_unhold() - let the teardown of a held connection proceed
+ * @conn: connection with conn->held set; may be freed when the function returns
  *
- * The thread that connects, accepts or changes the QP calls this when it has finished.
+ * A thread that connects, accepts or changes the QP calls this function when it has finished.
  */
 void dat_conn_unhold(struct dat_conn *conn)
 {
@@ -152,7 +162,7 @@ void dat_conn_unhold(struct dat_conn *conn)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Reports at most @n early receives, oldest first.  Returns true if there are more. */
+/* Reports at most @n receives from conn->early, oldest first.  Returns true if more are left. */
 static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 {
 	struct dat_slot *slot, *next;
@@ -161,7 +171,10 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		if (!n--)
 			return true;
 		list_del(&slot->early);
-		/* The connection has ended: flush a message, but keep the status of an error. */
+		/*
+		 * The connection has ended: report a successful receive as flushed, but keep the
+		 * status of a failed receive.
+		 */
 		if (flushed && slot->status == DAT_ST_SUCCESS)
 			slot->status = DAT_ST_FLUSHED;
 		dat_complete_recv(conn, slot, slot->status);
@@ -170,11 +183,11 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 }
 
 /**
- * dat_conn_established() - report that the handshake has succeeded
+ * dat_conn_established() - report that the handshake of a connection has succeeded
  * @conn: connection
  * @h: result of the handshake
  *
- * Context: process; the transport's lock keeps out other events of the connection.
+ * Context: process; the caller holds the transport's lock against other events of the connection.
  */
 void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 {
@@ -192,11 +205,17 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	conn_set_state(conn, DAT_CONN_ESTABLISHED);
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, h->pd_len);
-	/* The loop drops ep->lock; receives that complete then are added to the end of the list. */
+	/*
+	 * dat_ep_cond_resched() drops ep->lock for a moment.  Receives that complete meanwhile are
+	 * added to the end of conn->early, because conn->live is still false.
+	 */
 	while (conn_replay(conn, false, DAT_SLICE))
 		dat_ep_cond_resched(ep);
 	conn->live = true;
-	/* A connection that was closed while the lock was dropped must not join the EVD's list. */
+	/*
+	 * The connection may have been closed while ep->lock was dropped.  A closing connection
+	 * must not join the list of the EVD.
+	 */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
 	dat_queue_pump_rq(conn);
@@ -207,11 +226,11 @@ out:
 }
 
 /**
- * dat_ep_path() - read the GIDs and queue pair numbers of the connection
+ * dat_ep_path() - read the GIDs and queue pair numbers of an endpoint's connection
  * @ep: endpoint
  * @path: result
  *
- * Context: any but hard interrupt.  Return: 0, or -ENOTCONN.
+ * Context: any but hard interrupt.  Return: 0, or -ENOTCONN if the EP has no open connection.
  */
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 {
@@ -227,11 +246,12 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 }
 
 /**
- * dat_ep_allow_peer() - allow a peer accepted with DAT_EP_PEER_WAITS to access memory
+ * dat_ep_allow_peer() - give access to memory to a peer accepted with DAT_EP_PEER_WAITS
  * @ep: endpoint
- * @write: allow writes as well as reads
+ * @write: true: allow reads and writes; false: allow reads only
  *
- * Context: may sleep.  Return: 0, -ENOTCONN, or an error of the device.
+ * Context: may sleep.  Return: 0; -ENOTCONN if the EP has no open connection; or an error of the
+ * device.
  */
 int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 {
@@ -244,7 +264,7 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 		spin_unlock_bh(&ep->lock);
 		return -ENOTCONN;
 	}
-	/* Keeps the teardown away from the queue pair. */
+	/* Keep the teardown from destroying the queue pair meanwhile. */
 	conn->held = true;
 	spin_unlock_bh(&ep->lock);
 	ret = conn->dev->ops->allow_peer(conn, write);
@@ -253,22 +273,25 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 }
 
 /**
- * dat_conn_bind_done() - report that the registration of the bind has completed
+ * dat_conn_bind_done() - report that the registration for conn->bind has completed
  * @conn: connection
- * @failed: the device has refused the registration
+ * @failed: true if the device has refused the registration
  *
  * Context: ep->lock held.
  */
 void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 {
-	/* The teardown of the connection flushes the bind. */
+	/* If the connection is closing, its teardown completes the bind as flushed. */
 	if (dat_conn_is_closing(conn))
 		return;
 	conn->bind.failed = failed;
 	queue_work(dat_wq, &conn->bind_work);
 }
 
-/* Starts the registration of a bind whose predecessors have completed; bind_work does the rest. */
+/*
+ * Starts the registration for conn->bind, since all earlier requests have completed.
+ * conn_bind_work() does the rest.
+ */
 static void conn_start_bind(struct dat_conn *conn)
 {
 	struct dat_bind *bind = &conn->bind;
@@ -292,11 +315,13 @@ static void conn_start_bind(struct dat_conn *conn)
 }
 
 /**
- * dat_conn_progress() - continue after requests have completed or failed
+ * dat_conn_progress() - continue with the send queue after requests have completed or failed
  * @conn: connection
  *
- * Reports a failed request, starts a bind, or ends a fence, once nothing is in flight.  Otherwise
- * pumps requests, and ends a graceful disconnect.
+ * A failed request, a bind or a fenced request stops the queue.  While other requests are in
+ * flight, this function then does nothing.  Once none is in flight, it reports the failure, starts
+ * the bind, or ends the fence.  If nothing stops the queue, it pumps requests, and ends a graceful
+ * disconnect when all requests have completed.
  *
  * Context: ep->lock held.
  */
@@ -355,7 +380,10 @@ static u8 conn_carry_out(struct dat_conn *conn)
 	return status;
 }
 
-/* Needs no lock for conn->bind: while it is set, this work alone changes it. */
+/*
+ * Puts the binding of conn->bind into effect and reports the bind.  No lock is needed to read
+ * conn->bind: while bind.set is true, only this work changes conn->bind.
+ */
 static void conn_bind_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, bind_work);
@@ -385,7 +413,10 @@ static void conn_pump_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Completes a slice of the remaining work requests, in order.  Returns true if there are more. */
+/*
+ * Completes at most a slice of the remaining work requests of a closing connection, in order.
+ * Returns true if more may be left.
+ */
 static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 {
 	struct dat_ep *ep = conn->ep;
@@ -398,16 +429,20 @@ static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 }
 
 /*
- * Flushes the rings, then reports the end.  Until then ep->conn is a closing connection, so a
- * thread that takes the lock between two slices does nothing.  A kick in that time is lost; the
- * dat_ep_kick() at the end makes up for it.
+ * Flushes the rings, then reports the end of the connection.  The loop drops ep->lock between two
+ * slices.  ep->conn stays set until the loop ends, and the connection is closing, so another thread
+ * that takes ep->lock meanwhile posts nothing.  A kick in that time is ignored; dat_ep_kick() at
+ * the end makes up for it.
  */
 static void conn_report_end(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_flush f;
 
-	/* conn_quiesce() has cancelled bind_work and ended the registration. */
+	/*
+	 * conn_quiesce() has cancelled bind_work and ended the registration, so nothing else uses
+	 * the binding.
+	 */
 	dat_binding_free(conn->bind.taken);
 	conn->bind.taken = NULL;
 	spin_lock_bh(&ep->lock);
@@ -421,7 +456,10 @@ static void conn_report_end(struct dat_conn *conn)
 	dat_ep_kick(ep, &ep->sq);
 }
 
-/* On return no work and no handler uses the connection, and its requests have completed. */
+/*
+ * Stops all other users of a closing connection.  On return no work item and no handler uses the
+ * connection, and its work requests have completed.
+ */
 static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
@@ -429,13 +467,13 @@ static void conn_quiesce(struct dat_conn *conn)
 	cancel_work_sync(&conn->pump_work);
 	cancel_work_sync(&conn->early_work);
 	conn->dev->ops->conn_quiesce(conn);
-	/* Completions of the drain may have queued early_work again. */
+	/* Receives that completed during the drain may have queued early_work again. */
 	cancel_work_sync(&conn->early_work);
 }
 
 /**
- * dat_conn_gone() - free a connection that the transport has released
- * @conn: connection that has left its EP; freed
+ * dat_conn_gone() - free a connection whose resources the transport has released
+ * @conn: connection that has left its EP; freed on return
  *
  * Context: may sleep.
  */
@@ -453,7 +491,7 @@ static void conn_leave_ep(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 
-	/* Handlers of the transport read conn->ep under RCU. */
+	/* Handlers of the transport read conn->ep under RCU, without a lock. */
 	WRITE_ONCE(conn->ep, NULL);
 	if (atomic_dec_and_test(&ep->nconns))
 		wake_up_var(&ep->nconns);
@@ -466,7 +504,10 @@ static void conn_close_work(struct work_struct *work)
 	const struct dat_xport_ops *xport = conn->dev->ops;
 	unsigned int noio = memalloc_noio_save();
 
-	/* Reclaim for an allocation must not wait for pages that this teardown releases. */
+	/*
+	 * An allocation in this work must not start I/O to reclaim memory: that I/O might wait for
+	 * pages that this teardown releases.
+	 */
 	conn_quiesce(conn);
 	dat_psp_leave(&conn->psp);
 	conn_report_end(conn);
@@ -474,8 +515,8 @@ static void conn_close_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 
 	/*
-	 * The rest of the teardown may outlive the EP, but not the device: its unregistration waits
-	 * until @ending is 0.
+	 * conn_exit() may run after the EP is freed.  The removal of the device waits until
+	 * dev->ending is 0, so conn_exit() may use the device.
 	 */
 	atomic_inc(&dat_dev_get(conn->dev)->ending);
 	conn_leave_ep(conn);
@@ -497,10 +538,13 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	struct dat_ep *ep = conn->ep;
 	u32 iov, sq, rq;
 
-	/* dat_ep_claim() refuses this connection if the EP is modified from here on. */
+	/* Copy the version: if the EP is modified later, dat_ep_claim() refuses this connection. */
 	spin_lock_bh(&ep->lock);
 	conn->version = ep->version;
-	/* Solicited receives are polled through the receive EVD, so they need one. */
+	/*
+	 * Pollers find a solicited connection in the list of the receive EVD, so an EP without that
+	 * EVD cannot have such a connection.
+	 */
 	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
 	iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
 	sq = ep->sq.entries;
@@ -515,10 +559,11 @@ static int conn_alloc_memory(struct dat_conn *conn)
 
 /**
  * dat_conn_alloc() - prepare a connection
- * @ep: endpoint; its state does not change
+ * @ep: endpoint; not changed
  *
- * Context: may sleep.  Return: a connection without id and QP, or ERR_PTR(-ENOMEM).  Unless
- * dat_ep_claim() succeeds, the caller frees it by dat_conn_free().
+ * Context: may sleep.  Return: a connection without CM id and QP, or ERR_PTR(-ENOMEM).  If the
+ * caller does not pass the connection to dat_ep_claim(), or that call fails, the caller must call
+ * dat_conn_free().
  */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 {
@@ -550,9 +595,9 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 
 /**
  * dat_conn_free() - free a connection
- * @conn: connection without QP
+ * @conn: connection that has no QP
  *
- * Context: may sleep; not in a handler of the transport.
+ * Context: may sleep; not called from a handler of the transport.
  */
 void dat_conn_free(struct dat_conn *conn)
 {
@@ -563,6 +608,9 @@ void dat_conn_free(struct dat_conn *conn)
 	kvfree(conn->sge);
 	kvfree(conn->rq_slots);
 	kvfree(conn->sq_slots);
-	/* A poll of an EVD may have found the connection, and reads under RCU that it has no EP. */
+	/*
+	 * A thread that polls an EVD may still read this connection under RCU; it then sees that
+	 * conn->ep is NULL.
+	 */
 	kfree_rcu(conn, rcu);
 }

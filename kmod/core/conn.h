@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Connections of endpoints, from connect or accept to the last completion. */
+/*
+ * Connections of endpoints.  A connection exists from connect or accept until its last completion.
+ */
 #ifndef _DAT_CONN_H
 #define _DAT_CONN_H
 
@@ -16,16 +18,16 @@ struct dat_psp;
 #define DAT_MAX_PD_REJECT	148
 
 /**
- * struct dat_bind - a bind request that has been taken from the queue
- * @set: flag: there is such a request; nothing else is posted until it completes
- * @started: flag: the registration has begun, or conn->bind_work is queued or runs; keeps the
- *	bind from being started twice
+ * struct dat_bind - a bind request that has been taken from the send queue
+ * @set: flag: the structure holds a bind request; no later request is posted until the bind
+ *	completes
+ * @started: flag: conn_start_bind() has run; keeps the bind from being started twice
  * @failed: flag: the registration failed
  * @cookie: cookie of the request
  * @flags: flags of the request
- * @rmr: id of the RMR, or 0
- * @ticket: ticket of the prepared binding
- * @taken: the prepared binding once the bind has started; owned
+ * @rmr: id of the RMR, or 0 if the request had no valid id
+ * @ticket: number that names the prepared binding among the bindings of the RMR
+ * @taken: prepared binding, owned; NULL until the bind has started, or if no such binding exists
  */
 struct dat_bind {
 	bool			set;
@@ -40,11 +42,11 @@ struct dat_bind {
 
 /**
  * struct dat_failure - a work request that failed before it reached the device
- * @set: flag: there is such a request
+ * @set: flag: the structure holds a failed request
  * @cookie: cookie of the request
  * @flags: flags of the request
- * @status: enum dat_dto_status to report
- * @bind: copy of the request, if it is a bind
+ * @status: enum dat_dto_status for the event
+ * @bind: copy of the request, if the request is a bind; else @bind.set is false
  * @lmr: LMR of an FMR request, else NULL
  * @op: enum dat_kop of the request, if @lmr is set
  */
@@ -58,7 +60,7 @@ struct dat_failure {
 	u8		op;
 };
 
-/* A request in the transport's format. */
+/* A send queue request in the format of verbs, which the transport posts. */
 union dat_send_wr {
 	struct ib_send_wr	wr;
 	struct ib_rdma_wr	rdma;
@@ -67,14 +69,15 @@ union dat_send_wr {
 
 /**
  * enum dat_conn_state - state of a connection
- * @DAT_CONN_CONNECTING: from connect or accept to the end of the handshake
- * @DAT_CONN_ABORTING: closing, and the handshake did not succeed
+ * @DAT_CONN_CONNECTING: the handshake has not ended
+ * @DAT_CONN_ABORTING: the connection is closing; the handshake did not succeed
  * @DAT_CONN_ESTABLISHED: the handshake has succeeded
- * @DAT_CONN_DRAINING: graceful disconnect: closes when all requests have completed
- * @DAT_CONN_HUNG_UP: closing, because the peer has disconnected
- * @DAT_CONN_CLOSING: closing for any other reason
+ * @DAT_CONN_DRAINING: graceful disconnect: the connection closes when all requests have completed
+ * @DAT_CONN_HUNG_UP: the connection is closing, because the peer has disconnected
+ * @DAT_CONN_CLOSING: the connection is closing for any other reason
  *
- * dat_conn_was_established() and dat_conn_is_closing() compare states, so their order matters.
+ * dat_conn_was_established() and dat_conn_is_closing() compare states by value, so the order of the
+ * states matters.
  */
 enum dat_conn_state {
 	DAT_CONN_CONNECTING,
@@ -88,48 +91,57 @@ enum dat_conn_state {
 
 /**
  * struct dat_conn - one connection of an EP
- * @ep: EP; reference held until the end is reported, then NULL
- * @version: ep->version when the connection was made
- * @dev: device; kept by @ep, later by a reference that conn_close_work() takes
- * @sink: where events of the EP go; constant
- * @rcu: delays the free, since a poll of an EVD finds the connection under RCU
- * @solicited: flag: only solicited and failed receives notify; constant
- * @sol: state of a @solicited connection
- * @unordered: flag: the device completes requests before earlier RDMA reads; constant
- * @sq_slots: slots, one per SQ entry
- * @rq_slots: slots, one per RQ entry
+ * @ep: endpoint, with a reference; NULL once the end of the connection has been reported
+ * @version: value of ep->version when the connection was made
+ * @dev: device; a reference of the IA keeps the device while @ep is set, then a reference that
+ *	conn_close_work() takes
+ * @sink: operations of the face that receives the events; constant
+ * @rcu: head for the deferred free, because a thread that polls an EVD finds connections under RCU
+ * @solicited: flag: only solicited and failed receives notify the consumer; constant
+ * @sol: additional state, used if @solicited is set
+ * @unordered: flag: the device may complete a request before an RDMA read that was posted earlier;
+ *	constant
+ * @sq_slots: array of the kernel's records of posted requests, one per SQ entry
+ * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once
- * @early_work: work of the transport; queued when data arrives before ESTABLISHED and implies it
- * @pump_work: work that posts the receives that one slice has left
- * @bind_work: work that carries out @bind once no request is in flight
- * @timer: connect timeout of the consumer, or deadline of an accepted connection
- * @psp: listener whose backlog counts an accepted connection until it is established;
- *	reference held; xchg()ed to NULL by the release
- * @read_in: number of the peer's RDMA reads in flight that this end asks for or agrees to
- * @read_out: number of own RDMA reads in flight that this end asks for or agrees to
- * @pd: private data to send
+ * @early_work: work of the transport that reports ESTABLISHED; queued when data arrives first,
+ *	because data implies that the handshake has succeeded
+ * @pump_work: work that continues dat_queue_pump_rq(), which returns after DAT_SLICE receives
+ * @bind_work: work that puts the binding of @bind into effect, after its registration
+ * @timer: timeout of the handshake: chosen by the consumer that connects, or by the module
+ *	parameter accept_timeout
+ * @psp: listener whose backlog counts an accepted connection until the handshake ends; reference
+ *	held; dat_psp_leave() takes the pointer with xchg() and drops the reference
+ * @read_in: offered number of the peer's RDMA reads in flight
+ * @read_out: offered number of own RDMA reads in flight
+ * @pd: private data that the handshake sends to the peer
  * @pd_len: bytes of @pd
  *
- * Under ep->lock:
+ * Members that ep->lock protects:
  *
- * @early: receives that completed before @live, oldest first
- * @sq_failed: request that failed before the device; reported after all earlier ones complete
- * @rq_failed: receive that failed before the device; reported when the queue is flushed
- * @bind: bind request that all later requests wait for
- * @fenced: flag: the next entry waits until no request is in flight
- * @reads: RDMA reads posted since the device last had no request, if @unordered
+ * @early: list of receives that completed before @live was set, oldest first
+ * @sq_failed: request that failed before it reached the device; reported when all earlier requests
+ *	have completed
+ * @rq_failed: receive that failed before it reached the device; reported when the receive queue is
+ *	flushed
+ * @bind: bind request that is in progress; all later requests wait for its end
+ * @fenced: flag: the next request waits until no request is in flight
+ * @reads: number of RDMA reads posted since @inflight was 0; used only if @unordered is set
  * @inflight: number of requests in flight
- * @passive: flag: accepted, not connected
- * @state: connection state; written by conn_set_state() alone
- * @live: flag: the events of all early receives are queued, so receives are reported at once
- * @held: flag: a thread uses the transport's part, so @close_work waits for dat_conn_unhold()
- * @end_event: connection event that reports the end
- * @end_pd: bytes of private data that came with @end_event; for kernel consumers
- * @busy: entries in the lists of recv_evd and of a different request_evd
- * @busy_seen: flag: a poll has found completions since the timer last ran
- * @send_wr: scratch of the pump
- * @recv_wr: scratch of the pump
- * @sge: scratch of the pump, DAT_BATCH times the larger max_iov
+ * @passive: flag: this end has accepted the connection; false if this end has called connect
+ * @state: connection state; written only by conn_set_state()
+ * @live: flag: ESTABLISHED and all receives in @early have been reported, so a receive is reported
+ *	when it completes
+ * @held: flag: a thread connects, accepts or changes the QP, so @close_work waits for
+ *	dat_conn_unhold()
+ * @end_event: DAT_EV_* that reports the end of the connection
+ * @end_pd: bytes of private data of the peer's reject, if a kernel consumer gets that data; else 0
+ * @busy: list entries in the busy.links of recv_evd and of request_evd, by which polling threads
+ *	find the connection; the second entry is unused if the two EVDs are the same
+ * @busy_seen: flag: a poll has found completions since busy_timer() last ran
+ * @send_wr: chain of requests that the pump builds and posts
+ * @recv_wr: receive that the pump builds and posts
+ * @sge: segments of @send_wr or @recv_wr: DAT_BATCH times the larger of the EP's max_iov values
  */
 struct dat_conn {
 	struct dat_ep		*ep;
@@ -153,7 +165,7 @@ struct dat_conn {
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 	u32			pd_len;
 
-	/* Under ep->lock. */
+	/* Protected by ep->lock. */
 	struct list_head	early;
 	struct dat_failure	sq_failed;
 	struct dat_failure	rq_failed;
@@ -176,13 +188,19 @@ struct dat_conn {
 	struct ib_sge		*sge;
 };
 
-/* True from the end of a successful handshake on, also while the connection closes. */
+/*
+ * Returns true once the handshake has succeeded.  The result stays true while the connection
+ * closes.
+ */
 static inline bool dat_conn_was_established(const struct dat_conn *conn)
 {
 	return READ_ONCE(conn->state) >= DAT_CONN_ESTABLISHED;
 }
 
-/* True once no more is posted: conn->close_work is queued, or dat_conn_unhold() will queue it. */
+/*
+ * Returns true once the teardown has begun: no work request may be posted any more.
+ * conn->close_work is queued, or dat_conn_unhold() will queue it.
+ */
 static inline bool dat_conn_is_closing(const struct dat_conn *conn)
 {
 	enum dat_conn_state state = READ_ONCE(conn->state);
@@ -213,11 +231,11 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h);
 void dat_conn_progress(struct dat_conn *conn);
 
 /**
- * dat_queue_stopped() - check whether requests must wait for those in flight
+ * dat_queue_stopped() - check whether new requests must wait for the requests in flight
  * @conn: connection
  *
- * Context: ep->lock held.  Return: true if a failed request, a bind or a fenced request stops
- * the queue.
+ * Context: ep->lock held.  Return: true if a failed request, a bind or a fenced request stops the
+ * send queue.
  */
 static inline bool dat_queue_stopped(const struct dat_conn *conn)
 {
@@ -225,18 +243,19 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 }
 
 /**
- * dat_queue_idle() - check whether the pumps and dat_conn_progress() have nothing to do
+ * dat_queue_idle() - check whether there is nothing to pump
  * @conn: established connection
  *
- * This check is cheap and may return false although there is nothing to do.
+ * The check is cheap: a caller that completes requests uses it to skip the pumps and
+ * dat_conn_progress().  The result may be false although there is nothing to do.
  *
- * Context: ep->lock held.  Return: true if the calls may be skipped.
+ * Context: ep->lock held.  Return: true if the caller may skip these calls.
  */
 static inline bool dat_queue_idle(const struct dat_conn *conn)
 {
 	const struct dat_ep *ep = conn->ep;
 
-	/* ep->open is NULL while the queue is stopped or the connection is closing. */
+	/* If ep->open is set, the connection is established and the send queue is not stopped. */
 	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
 	       (likely(ep->open == conn) ||
 		(conn->state == DAT_CONN_ESTABLISHED && !dat_queue_stopped(conn)));
@@ -245,8 +264,9 @@ static inline bool dat_queue_idle(const struct dat_conn *conn)
 /* complete.c */
 
 /*
- * A batch of completions begins, in softirq.  The IA may be freed before the batch has ended, so
- * this reads the connection alone, which its transport keeps as long as handlers run.
+ * Tells the face that a batch of completions begins.  Runs in softirq.  The IA may be freed before
+ * the batch ends, so this function reads only the connection, which the transport does not free
+ * while its handlers run.
  */
 static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 {
@@ -254,7 +274,10 @@ static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 		conn->sink->begin();
 }
 
-/* The batch has ended: the upcalls of its events run here, with no lock held. */
+/*
+ * Tells the face that a batch of completions has ended.  The face then runs the upcalls for the
+ * events of the batch.  The caller holds no lock.
+ */
 static __always_inline void dat_complete_end(const struct dat_conn *conn)
 {
 	if (conn->sink->release)

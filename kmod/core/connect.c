@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start of a connection: the EP is claimed, then the transport connects or accepts.
+ * Connect and accept.  The EP claims the connection with dat_ep_claim(), then the transport
+ * connects or accepts.
  *
- * The thread that connects or accepts holds the connection, which delays its teardown.  If the
- * transport succeeds, one connection event follows.  Otherwise the claim is undone and the EP is
- * UNCONNECTED again.
+ * The thread that connects or accepts sets conn->held, which delays a teardown until the thread has
+ * finished.  If the transport succeeds, one connection event follows.  If the transport fails, the
+ * claim is undone and the EP is UNCONNECTED again.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -40,8 +41,9 @@ static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
 }
 
 /*
- * Undoes the claim of a connection that could not be started.  If the connection was closed
- * meanwhile, its teardown reports an event, so the call succeeds.
+ * Undoes the claim after the transport could not start the connection.  If the connection was
+ * closed meanwhile, its teardown reports an event, so the call counts as a success: returns 0.
+ * Otherwise frees the connection and returns @err.
  */
 static int conn_start_failed(struct dat_conn *conn, int err)
 {
@@ -55,17 +57,18 @@ static int conn_start_failed(struct dat_conn *conn, int err)
 }
 
 /**
- * dat_ep_connect() - begin to connect
- * @ep: endpoint, UNCONNECTED
+ * dat_ep_connect() - begin to connect an endpoint to a peer
+ * @ep: endpoint in the state UNCONNECTED
  * @dst: address and port of the peer
- * @timeout_us: time until DAT_EV_TIMED_OUT, or DAT_WAIT_FOREVER
- * @qos: 0 or enum dat_qos_class
+ * @timeout_us: microseconds after which the connection ends with DAT_EV_TIMED_OUT; or
+ *	DAT_WAIT_FOREVER
+ * @qos: 0 or one bit of enum dat_qos_class
  * @pd: private data
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REQUEST
  *
- * Context: may sleep.  Return: 0, then one connection event follows; -ENETUNREACH if the adapter
- * has no address of the family, there is no route to @dst, or @dst is IPv6 loopback; -EINVAL if
- * @qos is invalid; -EISCONN; -ENOMEM.
+ * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
+ * no address of the family of @dst, if there is no route to @dst, or if @dst is the IPv6 loopback
+ * address; -EINVAL if @qos is invalid; -EISCONN if the EP is not UNCONNECTED; -ENOMEM.
  */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len)
@@ -74,7 +77,7 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	struct dat_conn *conn;
 	int ret;
 
-	/* Classes are bits: one of them, or 0. */
+	/* Each class is one bit: accept 0 or a single known bit. */
 	if (qos & (qos - 1) || qos > DAT_QOS_CLASS_PREMIUM)
 		return -EINVAL;
 	ret = dat_dev_addr(ep->obj.ia, dst->ss_family, &src);
@@ -98,11 +101,13 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 }
 
 /**
- * dat_conn_accepted() - take over the backlog count and start the timer of an accepted request
- * @conn: connection made from the request
+ * dat_conn_accepted() - start the timer of an accepted connection
+ * @conn: connection that the request becomes
  * @cr: connection request
  *
- * Context: lock of the request held, which keeps out ESTABLISHED.
+ * The connection takes over the place of the request in the listener's backlog.
+ *
+ * Context: transport's lock of the request held, so ESTABLISHED cannot be reported meanwhile.
  */
 void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 {
@@ -112,15 +117,16 @@ void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 
 /**
  * dat_ep_accept() - accept a connection request
- * @ep: endpoint, UNCONNECTED
- * @cr: connection request; on success it loses the transport's request, and should be freed
+ * @ep: endpoint in the state UNCONNECTED
+ * @cr: connection request; after a success it holds no request of the transport, and the caller
+ *	should free it
  * @pd: private data
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REPLY
  *
- * After an error @ep and @cr are unchanged.
+ * After an error @ep and @cr are as before the call.
  *
- * Context: may sleep.  Return: 0, then one connection event follows; -ENOENT if another thread has
- * taken the request; -EISCONN; -ENOMEM.
+ * Context: may sleep.  Return: 0: one connection event will follow; -ENOENT if another thread has
+ * taken the request; -EISCONN if the EP is not UNCONNECTED; -ENOMEM.
  */
 int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_len)
 {
@@ -156,21 +162,24 @@ err_free:
 }
 
 /**
- * dat_conn_rejected() - end a connection that the peer's consumer has rejected
+ * dat_conn_rejected() - begin the teardown of a connection that the peer's consumer has rejected
  * @conn: connection
  * @pd: private data of the rejection
  * @pd_len: bytes of @pd
  *
- * Stores the private data for a kernel consumer before the event is queued.
+ * If the consumer is a kernel module, stores the private data in the EP before the event is queued.
  *
- * Context: no lock.
+ * Context: no lock of this module held.
  */
 void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 {
 	struct dat_ep *ep = conn->ep;
 	bool keep;
 
-	/* IB pads the data with zeros to its full length, so all zeros mean no data. */
+	/*
+	 * The IB CM pads private data with zeros to the full length of its message, so private data
+	 * that consists of zeros counts as none.
+	 */
 	keep = ep->obj.ia->face->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
 	       !dat_cr_reject_has_no_data(pd, pd_len);
 	spin_lock_bh(&ep->lock);

@@ -15,11 +15,17 @@ int __init dat_core_init(void)
 {
 	int ret;
 
-	/* Reclaim may wait for requests of kernel consumers, so these works need a rescuer. */
+	/*
+	 * Memory reclaim may wait for I/O of kernel consumers, and these work items complete that
+	 * I/O.  So the workqueues need a rescuer thread, which WQ_MEM_RECLAIM provides.
+	 */
 	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_wq)
 		return -ENOMEM;
-	/* Works of dat_close_wq wait for peers, devices and works of dat_wq. */
+	/*
+	 * Work items of dat_close_wq wait for peers, for devices and for work items of dat_wq.  So
+	 * they need a workqueue of their own.
+	 */
 	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_close_wq) {
 		ret = -ENOMEM;

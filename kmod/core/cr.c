@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connection requests, from the peer's message to accept or reject. */
+/*
+ * Connection requests (CRs).  A CR exists from the arrival of the peer's message until accept or
+ * reject.
+ */
 #include <linux/sched/mm.h>
 
 #include "core/dat.h"
@@ -9,8 +12,8 @@
 #include "core/xport.h"
 
 /*
- * Private data of a reject by a consumer.  Without data, OFED's libraries would take such a reject
- * for one by the peer's kernel.
+ * Private data that is sent when a consumer rejects a request without private data.  OFED's
+ * libraries would take a reject without data for a refusal by the peer's kernel.
  */
 static const char cr_reject_data[4] = "DATr";
 
@@ -20,10 +23,10 @@ static const struct dat_xport_ops *cr_xport(const struct dat_cr *cr)
 }
 
 /**
- * dat_cr_gone() - note that a requester has given up, or that its device is gone
- * @cr: request that no consumer has answered; a later accept fails
+ * dat_cr_gone() - note that the peer has given up, or that the device is removed
+ * @cr: request that no consumer has answered; a later accept will fail
  *
- * Context: lock of the request held.
+ * Context: transport's lock of the request held.
  */
 void dat_cr_gone(struct dat_cr *cr)
 {
@@ -36,9 +39,11 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	struct dat_cr *cr;
 
 	/*
-	 * All connections of the host share the worker of the CM, which runs this.  An atomic
-	 * allocation keeps that worker from reclaiming memory of this listener's cgroup.  The
-	 * charge may exceed the limit by a backlog, which the owner's next allocation reclaims.
+	 * This function runs in the worker of the CM, which serves all connections of the host.  An
+	 * atomic allocation does not reclaim, so the worker never waits until memory of this
+	 * listener's cgroup is reclaimed.  Atomic charges may exceed the cgroup's limit, by no more
+	 * than a backlog of requests; the next allocation of the listener's owner reclaims that
+	 * excess.
 	 */
 	old = set_active_memcg(psp->memcg);
 	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,
@@ -59,7 +64,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	return cr;
 }
 
-/* Queues the event of a published CR.  Returns 0, or -ENOSPC if there is no room. */
+/* Queues the event for a published CR.  Returns 0, or -ENOSPC if the EVD is full. */
 static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 {
 	struct dat_eqe eqe = {
@@ -73,13 +78,14 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 }
 
 /**
- * dat_cr_create() - create the CR of a peer's request, and queue its event
- * @psp: listener; this function takes over the count in its backlog even when it fails
+ * dat_cr_create() - create a CR for a peer's request, and queue its event
+ * @psp: listener, whose backlog counts the request; the CR takes over this count, and an error
+ *	removes it
  * @req: request
  *
- * Context: lock of the request held; no close of the IA drops its objects meanwhile.  Return: 0 if
- * the CR has taken over @req->handle.  After an error the caller must refuse the peer: the EVD is
- * full, there is no memory, or the IA closes.
+ * Context: transport's lock of the request held; the caller keeps the IA from being closed.
+ * Return: 0 if the CR has taken over @req->handle.  After an error the caller must refuse the peer:
+ * the EVD is full, there is no memory, or the IA is shutting down.
  */
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 {
@@ -102,9 +108,15 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 		dat_obj_put(&cr->obj);
 		return 0;
 	}
-	/* A process that guessed the CR's id may have taken the request, and answers the peer. */
+	/*
+	 * The CR is published, so a process that guesses the CR's id can take the request.  Then
+	 * that process answers the peer, and this call must succeed.
+	 */
 	ret = xchg(&cr->request, NULL) ? -ECONNREFUSED : 0;
-	/* A request without an event does not count as the one request of a one-shot listener. */
+	/*
+	 * The consumer got no event for the request, so a one-shot listener may take another
+	 * request.
+	 */
 	if (!ret)
 		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);
@@ -114,8 +126,8 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 
 /**
  * dat_cr_reject() - reject a request
- * @cr: request, which the caller frees next
- * @pd: private data, or NULL for that of a plain reject
+ * @cr: request; the caller frees the CR afterwards
+ * @pd: private data of the consumer, or NULL for none
  * @pd_len: length of @pd, 1 to DAT_MAX_PD_REJECT
  *
  * Context: may sleep.
@@ -133,7 +145,10 @@ void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 	cr_xport(cr)->reject(request, pd, pd_len);
 }
 
-/* Returns true for the private data of a plain reject: none, or cr_reject_data. */
+/*
+ * Returns true if a consumer has rejected without private data of its own: @pd is then shorter than
+ * 4 bytes, or begins with cr_reject_data.
+ */
 bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 {
 	return pd_len < sizeof(cr_reject_data) ||
@@ -142,13 +157,16 @@ bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 
 /**
  * dat_cr_give_back() - return a transport's request to its CR
- * @cr: CR, from which the caller took @request by xchg()
+ * @cr: CR from which the caller has taken @request with xchg()
  * @request: request of the transport
  *
- * A concurrent free, or shutdown of the IA, found no request to abandon: then this abandons it.
- * This function writes cr->request and then checks whether the CR is dying or the IA is dead.  The
- * other side marks the CR or the IA and then reads cr->request.  Both have a full barrier in
- * between, so at least one sees the other's write, and xchg() gives the request to only one.
+ * A free of the CR or a shutdown of the IA abandons cr->request.  If one of them ran while the
+ * caller had the request, it found none, so this function must abandon the request.
+ *
+ * This function writes cr->request, then checks whether the CR is being freed or the IA is dead.
+ * The thread that frees or shuts down marks the CR or the IA, then reads cr->request.  Each of the
+ * two threads has a full barrier between its steps, so at least one of them sees what the other has
+ * written.  xchg() lets only one of them get the request.
  *
  * Context: may sleep.
  */
@@ -185,13 +203,15 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
 }
 
 /**
- * dat_cr_handoff() - move a request to another service point
- * @cr: request; on success the caller frees it next
- * @conn_qual: qualifier of a service point of the same port, of any process or kernel consumer
+ * dat_cr_handoff() - move a request to another public service point
+ * @cr: request; after a success the caller must free the CR
+ * @conn_qual: qualifier of the other service point, which must listen on the same port of the
+ *	device; its owner may be any process or kernel consumer
  *
- * Context: may sleep; no ia->sem held, because this takes that of the service point's IA.
- * Return: 0; -EADDRNOTAVAIL if there is no such service point, or it takes no more requests;
- * -ENOENT if another call has taken the request; -ENOMEM.  After an error @cr is unchanged.
+ * Context: may sleep; the caller holds no ia->sem, because this function takes the ia->sem of the
+ * other service point.  Return: 0; -EADDRNOTAVAIL if there is no such service point, or if it takes
+ * no more requests; -ENOENT if another thread has taken the request; -ENOMEM.  After an error @cr
+ * is as before the call.
  */
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 {
@@ -205,7 +225,10 @@ int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 	request = xchg(&cr->request, NULL);
 	if (!request)
 		goto out_put;
-	/* Do not return -ENODEV if the listener's IA is gone: it would mean the caller's IA. */
+	/*
+	 * If the IA of the other service point is gone, do not return -ENODEV, which would mean
+	 * that the caller's IA is gone.
+	 */
 	ret = -EADDRNOTAVAIL;
 	if (!dat_ia_lock_live(psp->obj.ia)) {
 		ret = cr_move(cr, request, psp);

@@ -3,7 +3,7 @@
  * The objects of dat.ko, parents first.
  *
  *   dat_dev                an RDMA device
- *    └ dat_ia              one opening of one of its ports
+ *    └ dat_ia              one open instance of a port of the device
  *       ├ dat_cno          notification object that several EVDs trigger (evd.h)
  *       ├ dat_evd          event dispatcher with its ring (evd.h)
  *       ├ dat_pz           protection zone (lmr.h)
@@ -15,30 +15,30 @@
  *       ├ dat_psp          listener (psp.h)
  *       └ dat_cr           connection request (psp.h)
  *
- * This file has what all objects share; the header in parentheses has the rest.
+ * This file declares what all objects have in common.  The header in parentheses declares the rest
+ * of each object.
  *
- * References.  A child holds a kref on each parent.  "users" counts the objects
- * that keep this one from being freed, by the rules of DAT; it is -1 once a free
- * has succeeded.
+ * References.  A child holds a kref on each parent.  obj->users counts the uses of an object, for
+ * example the EPs that use an EVD.  DAT forbids a free while the count is above 0.  The count is -1
+ * once a free has succeeded.
  *
- * An object ends in two steps.  shutdown() releases everything that belongs to
- * the device; it is idempotent, since a free, the close of the IA and the removal
- * of the device each call it.  release() runs when the last reference is dropped
- * and frees memory.
+ * The teardown of an object has two steps.  shutdown() releases all device resources that the
+ * object holds.  shutdown() is idempotent, because a free, the close of the IA and the removal of
+ * the device each call it.  release() runs when the last reference is dropped, and frees memory.
  *
  * Locks, outer to inner:
  *
  *   dat_dev_lock          list of devices, list of IAs of a device
  *   ia->sem               read: a call that uses the device; write: shutting down
- *   rdma_cm handler lock  (rdma_lock_handler); its handlers never take ia->sem
- *   ep->lock              BH spinlock; never two at once
+ *   rdma_cm handler lock  rdma_lock_handler(); event handlers never take ia->sem
+ *   ep->lock              BH spinlock; a thread never holds two of them
  *   srq->lock             BH spinlock
  *   pz->rmr_lock          BH spinlock
  *   rmr->lock             BH spinlock
  *   lmr->lock             BH spinlock
- *   evd->busy.lock        BH spinlock; never two at once
- *   evd->solicited.lock   BH spinlock; never two at once
- *   evd->lock             BH spinlock; never two at once
+ *   evd->busy.lock        BH spinlock; a thread never holds two of them
+ *   evd->solicited.lock   BH spinlock; a thread never holds two of them
+ *   evd->lock             BH spinlock; a thread never holds two of them
  *   cno->lock             BH spinlock
  *   ia->lmr_lock          spinlock; leaf, under ia->sem
  *
@@ -46,7 +46,7 @@
  *   pool->lock            leaf, under mmap_lock or ia->sem: memory that the process can map
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
- * Posting to a QP under ep->lock is fine, under evd->lock it is not.
+ * A post to a QP is allowed under ep->lock, but not under evd->lock.
  */
 #ifndef _DAT_H
 #define _DAT_H
@@ -64,10 +64,13 @@
 #include "core/xport.h"
 #include "region.h"
 
-/* Ids of objects and of chunks. */
+/* Range of the ids of objects (ia->objs) and of chunks of shared memory (pool->ids). */
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
 
-/* The page offset of a chunk fits in 32 bits, which is what a 32-bit process passes to mmap(). */
+/*
+ * A 32-bit process passes a page offset of at most 32 bits to mmap(), so the offset of a chunk must
+ * fit.
+ */
 static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
 
 struct dat_evd;
@@ -80,20 +83,20 @@ struct rdmacg_device;
 
 /**
  * struct dat_dev - an RDMA device that DAT can use
- * @ref: one reference for the transport, one per IA
+ * @ref: reference count: one reference of the transport, and one of each IA
  * @ops: operations of the transport
- * @priv: private data of the transport; valid until dat_dev_unregister(), so also while an IA of
- *	the device is locked and not dead
- * @cg: device of the rdma cgroup, for charges; valid as long as @priv
- * @nports: number of the last port, the first is 1; constant since registration, as are @usable,
- *	@quirks and @limits
- * @usable: flag: DAT supports the driver of the device
- * @quirks: enum dat_quirk bits
- * @limits: limits of the device
- * @serial: number of the registration, from 1
- * @node: entry in the list of devices; dat_dev_lock
- * @ias: open IAs; dat_dev_lock
- * @ending: number of connections that have left their EP and not the transport; see dat_conn_gone()
+ * @priv: private data of the transport; valid until dat_dev_unregister() returns, so a thread that
+ *	has locked an IA of the device with dat_ia_lock_live() may use it
+ * @cg: device in the rdma cgroup, to which objects are charged; valid as long as @priv
+ * @nports: number of ports, which are numbered from 1; constant since registration
+ * @usable: flag: DAT supports the driver of the device; constant since registration
+ * @quirks: enum dat_quirk bits; constant since registration
+ * @limits: limits of the device; constant since registration
+ * @serial: serial number of the registration, counted from 1
+ * @node: entry in the list of all devices; protected by dat_dev_lock
+ * @ias: list of the open IAs; protected by dat_dev_lock
+ * @ending: number of connections that have left their EP, but whose resources the transport has not
+ *	released yet; see dat_conn_gone()
  */
 struct dat_dev {
 	struct kref			ref;
@@ -112,37 +115,40 @@ struct dat_dev {
 
 /**
  * struct dat_ia - interface adapter: one opening of one port
- * @ref: one reference for the face, one per object
+ * @ref: reference count: one reference of the opener, and one of each object
  * @dev: device
- * @name: adapter name given to the open
+ * @name: adapter name that the opener has passed to dat_ia_open(); constant
  * @port: port number of the device
  * @net: network namespace of the opener
- * @node: entry in dev->ias; dat_dev_lock
- * @sem: lock against shutdown; see the top of this file
- * @dead: flag: no object may be created; written under xa_lock(&objs) and @sem
- * @closing: flag: a shutdown waits for @sem, so a thread that sleeps with @sem held gives up;
- *	no lock
- * @pinning: number of registrations of user memory in progress, which do not hold @sem; none
- *	begins after @closing is set; shutdown waits for 0 before it takes @sem
- * @watched: flag: a thread of the face polls the doorbells, so no queue needs a kick;
- *	written by that thread, read under the lock of a queue
- * @resize_lock: lock of the prepared rings of the objects, and of the exchange of rings
- * @submit_pool: memory of rings that the consumer writes; has a lock of its own
- * @status_pool: memory of rings that the driver writes; has a lock of its own
- * @objs: all objects by id
- * @next_id: id at which the search for a free one begins; xa_lock(&objs)
+ * @node: entry in dev->ias; protected by dat_dev_lock
+ * @sem: lock that keeps a shutdown from running during a call; see the top of this file
+ * @dead: flag: the IA is shut down, so no object may be published; written under @sem and
+ *	xa_lock(&objs)
+ * @closing: flag: a shutdown waits for @sem, so a thread that sleeps while it holds @sem must
+ *	return; protected by no lock
+ * @pinning: number of registrations of user memory in progress.  A registration does not hold @sem,
+ *	and no registration begins after @closing is set.  A shutdown waits until @pinning is 0,
+ *	then takes @sem.
+ * @watched: flag: a poller thread polls the doorbells, so producers need not kick the queues;
+ *	written by the poller thread, read under the lock of a queue
+ * @resize_lock: lock of the prepared rings of all objects; held while a prepared ring replaces the
+ *	ring in use
+ * @submit_pool: memory of the ring parts that the consumer writes; has a lock of its own
+ * @status_pool: memory of the ring parts that the driver writes; has a lock of its own
+ * @objs: all objects, indexed by id
+ * @next_id: id at which the search for a free id begins; protected by xa_lock(&objs)
  * @id_rounds: number of times that @next_id has wrapped
- * @face: face that has opened the IA; constant
- * @lmr_lock: lock for changes of @lmrs
- * @lmr_ids: allocator of the indices in lmr_contexts
- * @lmrs: LMRs by those indices; RCU; NULL before the first LMR
- * @lmr_gen: generation of the next lmr_context
- * @reserved: LMR for all memory, created on demand; freed after all other objects
- * @async_evd: EVD for async events; set once, reference held
- * @user_data: owner value of events about the IA itself
+ * @face: interface that has opened the IA: the user face or the kernel face; constant
+ * @lmr_lock: lock that a writer of @lmrs holds
+ * @lmr_ids: allocator of the LMR indices, which are the low bits of an lmr_context
+ * @lmrs: table of the LMRs by index, read under RCU; NULL before the first LMR
+ * @lmr_gen: generation of the lmr_context that was made last
+ * @reserved: LMR that covers all memory, created on demand; freed after all other objects; or NULL
+ * @async_evd: EVD for async events, set once, with a reference; or NULL
+ * @user_data: owner field of events about the IA itself
  * @msg_max: largest message of the port, in bytes
  * @iwarp: flag: the port speaks iWARP
- * @cg: rdma cgroup that the open is charged to
+ * @cg: rdma cgroup to which the open IA is charged
  */
 struct dat_ia {
 	struct kref		ref;
@@ -180,15 +186,16 @@ struct dat_ia {
  * @type: enum dat_obj_type
  * @id: index in ia->objs
  * @ref: reference count; the last put frees the memory
- * @users: number of objects built on this one; -1: being freed
+ * @users: number of uses of this object, see dat_obj_use(); -1: a free has succeeded
  * @ia: IA of the object; reference held
- * @user_data: owner value of the object's events
- * @published: flag: a lookup by id finds the object, or did before the free
- * @priv: data of a face with handles; owned once the object is published
- * @context: context value of that face's consumer
- * @round: ia->id_rounds when the object got its id
- * @cg: rdma cgroup that the object is charged to
- * @rcu: head for the deferred free, since lookups run under RCU
+ * @user_data: owner field of the object's events
+ * @published: flag: dat_obj_publish() has made the object visible to lookups; stays set after a
+ *	free
+ * @priv: private data of a face that has handles, released by face->release(); else NULL
+ * @context: context value that a kernel consumer has set for the object; else 0
+ * @round: value of ia->id_rounds when the object got its id
+ * @cg: rdma cgroup to which the object is charged, or NULL
+ * @rcu: head for the deferred free, because lookups by id run under RCU
  */
 struct dat_obj {
 	enum dat_obj_type	type;
@@ -207,15 +214,16 @@ struct dat_obj {
 
 /**
  * struct dat_obj_ops - operations of an object type
- * @name: name in fdinfo and traces
+ * @name: name of the type in fdinfo
  * @size: bytes of the structure
- * @charge: flag: each object counts as an hca_object of the rdma cgroup
- * @may_free: commit to the free and return 0, or return an error that forbids it; optional
- * @begin_shutdown: start the slow part of @shutdown without waiting for it; optional
- * @shutdown: release everything that belongs to the device; idempotent; may sleep
- * @release: free what the structure points to, not the structure; may sleep
- * @poll: return EPOLL* bits; only for types with a file descriptor
- * @show: write one line of fdinfo
+ * @charge: flag: each object is charged to the rdma cgroup as an hca_object
+ * @may_free: commit to the free of the object and return 0, or return an error that forbids the
+ *	free; optional
+ * @begin_shutdown: start the slow part of @shutdown and do not wait for its end; optional
+ * @shutdown: release all device resources that the object holds; idempotent; may sleep
+ * @release: free the memory that the structure points to, but not the structure; may sleep
+ * @poll: return EPOLL* bits; set only for types that can have a file descriptor
+ * @show: write the fields of the object's line in fdinfo
  */
 struct dat_obj_ops {
 	const char	*name;
@@ -297,7 +305,7 @@ void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
-/* Returns true once a free has succeeded: no event about the object may be queued. */
+/* Returns true once a free has succeeded.  No event about the object may be queued from then on. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {
 	return atomic_read(&obj->users) < 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints: the state and the queues that outlive a connection. */
+/* Endpoints (EPs): the state and the queues, which outlive a connection. */
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
@@ -11,7 +11,7 @@
 #include "core/trace.h"
 #include "core/xport.h"
 
-/* Names and allowed transitions, by present state. */
+/* Name of each state, and its allowed next states as a bitmap. */
 static const struct {
 	const char	*name;
 	unsigned long	next;
@@ -31,11 +31,11 @@ static const struct {
 };
 
 /**
- * dat_ep_update_open() - update ep->open, which says whether a post may pass the ring
+ * dat_ep_update_open() - update ep->open, the connection to which posts may bypass the ring
  * @ep: endpoint
  *
- * Called after each change of the conditions.  Only the pump stops the queue, and it calls this
- * before it returns.
+ * A function that changes one of the conditions below calls this function afterwards.  Only
+ * dat_queue_pump_sq() stops the queue, and it calls this function before it returns.
  *
  * Context: ep->lock held.
  */
@@ -51,9 +51,9 @@ void dat_ep_update_open(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_set_state() - change the state; the only writer of ep->state
+ * dat_ep_set_state() - change the state of an EP; no other function writes ep->state
  * @ep: endpoint
- * @state: new state, allowed by ep_states
+ * @state: new state; ep_states must allow the transition
  *
  * Context: ep->lock held.
  */
@@ -61,7 +61,10 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 {
 	lockdep_assert_held(&ep->lock);
 
-	/* Callers check the state under this lock, so only a bug in this module gets here. */
+	/*
+	 * Callers check the state under ep->lock, so only a bug in this module can cause an invalid
+	 * transition.
+	 */
 	if (WARN_ON_ONCE(!(ep_states[ep->state].next & BIT(state))))
 		return;
 	trace_dat_ep_state(ep, state);
@@ -71,10 +74,10 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 }
 
 /**
- * dat_ep_claim() - make a connection the EP's current one
+ * dat_ep_claim() - make a new connection the EP's current connection
  * @ep: endpoint
  * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
- * @conn: new connection; held on success
+ * @conn: new connection; after a success conn->held is set
  *
  * Return: 0; -EISCONN if the EP is not UNCONNECTED, is being modified, or was modified after @conn
  * was allocated; -ENODEV if the EP is being freed.
@@ -99,11 +102,11 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 }
 
 /**
- * dat_ep_unclaim() - undo dat_ep_claim() for a connection that could not be started
+ * dat_ep_unclaim() - undo dat_ep_claim() after the transport could not start the connection
  * @ep: endpoint
  *
- * Return: true if the claim is undone and the caller owns the connection again; false if the
- * connection has been closed meanwhile: its teardown then reports the end.
+ * Return: true if the claim is undone, so the caller owns the connection again; false if the
+ * connection was closed meanwhile, so its teardown will report an event.
  */
 bool dat_ep_unclaim(struct dat_ep *ep)
 {
@@ -120,7 +123,7 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_cond_resched() - drop ep->lock and take it again between two slices
+ * dat_ep_cond_resched() - drop ep->lock for a moment, between two slices of work
  * @ep: endpoint; its state may have changed on return
  *
  * Context: ep->lock held, no other lock; may sleep.
@@ -135,12 +138,12 @@ void dat_ep_cond_resched(struct dat_ep *ep)
 /**
  * dat_ep_disconnect() - end a connection or its establishment
  * @ep: endpoint
- * @graceful: wait for the requests to complete first
+ * @graceful: true: close the connection only after all posted requests have completed
  *
- * An abrupt disconnect overrides a graceful one that has begun.
+ * An abrupt disconnect ends a graceful one that is in progress.
  *
- * Context: any but hard interrupt.  Return: 0, also if the connection has ended already;
- * -EISCONN if the EP is UNCONNECTED.
+ * Context: any but hard interrupt.  Return: 0, even if the connection has ended already; -EISCONN
+ * if the EP is UNCONNECTED.
  */
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
 {
@@ -162,7 +165,10 @@ out:
 	return ret;
 }
 
-/* Flushes the rings of a disconnected EP.  Drops ep->lock after each slice. */
+/*
+ * Completes all entries in the rings of a DISCONNECTED EP as flushed.  Drops ep->lock for a moment
+ * after each slice.
+ */
 static void ep_flush(struct dat_ep *ep)
 {
 	struct dat_flush f;
@@ -174,18 +180,18 @@ static void ep_flush(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_reset() - make a disconnected endpoint connectable
+ * dat_ep_reset() - make a DISCONNECTED endpoint UNCONNECTED, so that it can connect again
  * @ep: endpoint
  *
- * Context: may sleep.  Return: 0, also if the EP is UNCONNECTED already; -EISCONN in other states,
- * or if a queue is broken: an index out of range cannot be repaired.
+ * Context: may sleep.  Return: 0, even if the EP is UNCONNECTED already; -EISCONN in other states,
+ * or if the producer's index of a queue is out of range, which cannot be repaired.
  */
 int dat_ep_reset(struct dat_ep *ep)
 {
 	int ret = 0;
 
 	spin_lock_bh(&ep->lock);
-	/* Entries posted before the reset belong to the old connection. */
+	/* Entries that were posted before the reset belong to the old connection: flush them. */
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
 	if (ep->sq.broken || ep->rq.broken) {
@@ -212,7 +218,7 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 	lockdep_assert_held(&ep->lock);
 
 	if (!ep->conn || !dat_ep_posting(ep->state))
-		;	/* dat_conn_established() pumps */
+		;	/* dat_conn_established() will pump the queues */
 	else if (q == &ep->sq)
 		dat_queue_pump_sq(ep->conn);
 	else
@@ -220,11 +226,11 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /**
- * dat_ep_kick_locked() - process a queue right after a post
+ * dat_ep_kick_locked() - process a queue right after a kernel consumer has posted an entry
  * @ep: endpoint of a kernel consumer
  * @q: SQ or RQ of @ep
  *
- * Each post calls this, so the queue is short and needs no slices.
+ * Every post calls this function, so few entries are in the ring and no slices are needed.
  *
  * Context: ep->lock held; never sleeps.
  */
@@ -242,7 +248,8 @@ void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /**
- * dat_ep_kick() - process a queue
+ * dat_ep_kick() - process a queue after a kick: pump its entries, or flush them if the EP is
+ * DISCONNECTED
  * @ep: endpoint
  * @q: SQ or RQ of @ep
  *
@@ -264,8 +271,8 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /*
- * Sets @dead and @freed together, under the lock of posts: once posts are refused, no event of an
- * earlier post is queued either.
+ * Sets dead and freed under ep->lock, which each post holds.  So after posts are refused, no event
+ * of an earlier post can be queued.
  */
 static int ep_may_free(struct dat_obj *obj)
 {
@@ -297,7 +304,7 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
-	/* Wait for a modification that began before ep->dead was set. */
+	/* Taking resize_lock waits for a dat_ep_modify() that began before ep->dead was set. */
 	mutex_lock(&obj->ia->resize_lock);
 	dat_queue_forget(ep);
 	mutex_unlock(&obj->ia->resize_lock);

@@ -13,7 +13,7 @@ struct dat_path;
 struct dat_pz;
 struct dat_srq;
 
-/* EP states, with the numbers of DAT_EP_STATE. */
+/* EP states.  The values are those of DAT_EP_STATE in the DAT API. */
 enum dat_ep_state {
 	DAT_EP_UNCONNECTED	= 0,
 	DAT_EP_ACTIVE_PENDING	= 6,
@@ -26,12 +26,12 @@ enum dat_ep_state {
 
 /**
  * struct dat_ep_attr - attributes of an EP
- * @max_recv: largest number of outstanding receives
- * @max_request: largest number of outstanding requests
+ * @max_recv: largest number of receives that are posted and not completed
+ * @max_request: largest number of requests that are posted and not completed
  * @max_recv_iov: largest number of segments of a receive
  * @max_request_iov: largest number of segments of a request
- * @read_in: largest number of the peer's RDMA reads in flight
- * @read_out: largest number of own RDMA reads in flight
+ * @read_in: largest number of the peer's RDMA reads that may be in flight
+ * @read_out: largest number of own RDMA reads that may be in flight
  * @recv_flags: DAT_COMPLETION_FLAGS of receives
  * @request_flags: DAT_COMPLETION_FLAGS of requests
  */
@@ -49,33 +49,38 @@ struct dat_ep_attr {
 /**
  * struct dat_ep - endpoint
  * @obj: base object
- * @pz: zone; reference and use held
- * @recv_evd: EVD for receives; reference and use held; or NULL
- * @request_evd: EVD for requests; reference and use held; or NULL
- * @connect_evd: EVD for connection events; reference and use held; or NULL
- * @srq: SRQ; reference and use held; or NULL
- * @attr: attributes; constant while there is a connection
- * @traits: enum dat_ep_trait bits; constant while there is a connection
- * @lock: lock of @state to @sge, except @next and @generation, and of changes of the members above
- * @state: DAT state; written by dat_ep_set_state() alone
+ * @pz: protection zone, held with dat_obj_use()
+ * @recv_evd: EVD for receives, held with dat_obj_use(); or NULL
+ * @request_evd: EVD for requests, held with dat_obj_use(); or NULL
+ * @connect_evd: EVD for connection events, held with dat_obj_use(); or NULL
+ * @srq: SRQ that supplies the receives, held with dat_obj_use(); or NULL
+ * @attr: attributes; constant while @conn is set
+ * @traits: enum dat_ep_trait bits; constant while @conn is set
+ * @lock: lock of all members from @state to @sge, except @next and @generation; also held to change
+ *	a member above @lock
+ * @state: DAT state; written only by dat_ep_set_state()
  * @dead: flag: the EP is being shut down, so no connection may begin
- * @freed: flag: the owner has freed the EP, so it gets no more events; implies @dead
- * @version: number of modifications; dat_ep_claim() refuses a connection made before the last one
- * @conn: current connection, from connect or accept to DISCONNECTED
- * @open: @conn while a kernel consumer may post past the ring, given room at the device and an
- *	empty ring; else NULL; see dat_ep_update_open()
- * @sq: queue of requests
- * @rq: queue of receives, empty with an SRQ
- * @ring: memory of the rings, which the owner may map; also shows state and private data
- * @nconns: number of connections that refer to the EP; shutdown waits for 0
- * @local: address of the connection
- * @remote: address of the connection's peer
+ * @freed: flag: the owner has freed the EP, so no more events about the EP are queued; implies
+ *	@dead
+ * @version: number of modifications so far; dat_ep_claim() refuses a connection that was allocated
+ *	before the last modification
+ * @conn: current connection, from connect or accept until the end of the connection is reported; or
+ *	NULL
+ * @open: equal to @conn while a kernel consumer may post directly to the device, provided that the
+ *	ring is empty and the device has room; else NULL; see dat_ep_update_open()
+ * @sq: send queue
+ * @rq: receive queue; has no entries if @srq is set
+ * @ring: memory of the rings, which the owner may map; also holds the EP state and the peer's
+ *	private data
+ * @nconns: number of connections whose ep points to this EP; a shutdown waits until @nconns is 0
+ * @local: address of this end of the connection
+ * @remote: address of the peer's end of the connection
  * @read_in: negotiated number of the peer's RDMA reads in flight
  * @read_out: negotiated number of own RDMA reads in flight
- * @next: prepared ring, not in use yet; ia->resize_lock
- * @generation: generation of the ring prepared last; ia->resize_lock
- * @wr: request being posted or pumped
- * @sge: resolved segments of a request being posted
+ * @next: prepared ring, not in use yet; protected by ia->resize_lock
+ * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
+ * @wr: copy of the work request that is being posted or pumped
+ * @sge: resolved segments of the work request that is being posted
  */
 struct dat_ep {
 	struct dat_obj		obj;
@@ -86,7 +91,7 @@ struct dat_ep {
 	struct dat_srq		*srq;
 	struct dat_ep_attr	attr;
 	u32			traits;
-	spinlock_t		lock;		/* protects state to sge, see above */
+	spinlock_t		lock;		/* state to sge, see above */
 	enum dat_ep_state	state;
 	bool			dead;
 	bool			freed;

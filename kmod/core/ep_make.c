@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The parents, attributes and rings of an endpoint: creation and modification. */
+/* Creation and modification of endpoints: their parents, attributes and rings. */
 #include <linux/log2.h>
 
 #include "core/conn.h"
@@ -26,7 +26,10 @@ static void parents_unuse(const struct dat_ep_parents *p)
 		dat_obj_unuse(&p->pz->obj);
 }
 
-/* Takes a use of each parent; only the zone is required.  Returns 0, or -ENOENT without uses. */
+/*
+ * Calls dat_obj_use() for each parent.  Only the protection zone must not be NULL.  Returns 0, or
+ * -ENOENT if a parent is being freed: then no parent is used.
+ */
 static int parents_use(const struct dat_ep_parents *p)
 {
 	struct dat_ep_parents used = {};
@@ -52,7 +55,7 @@ err_unuse:
 	return -ENOENT;
 }
 
-/* ep->lock is enough to access the parents, so they change under it. */
+/* Readers of the EP's parents hold only ep->lock, so the parents must change under ep->lock. */
 static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
 {
 	lockdep_assert_held(&ep->lock);
@@ -80,7 +83,7 @@ static int ep_check_parents(const struct dat_ep_parents *p)
 	return 0;
 }
 
-/* Number of ring entries for @attr. */
+/* Returns the length of the send queue's ring for these attributes. */
 static u32 sq_entries(const struct dat_ep_attr *attr)
 {
 	return roundup_pow_of_two(max(attr->max_request, 1U));
@@ -124,9 +127,9 @@ static int ep_alloc_queues(struct dat_ep *ep)
 /**
  * dat_ep_attr_fits() - check attributes against the adapter's limits
  * @ia: adapter
- * @attr: attributes from a consumer
+ * @attr: attributes that a consumer asks for
  *
- * Return: true if an endpoint may have them.
+ * Return: true if the adapter supports an endpoint with these attributes.
  */
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 {
@@ -142,13 +145,13 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 
 /**
  * dat_ep_create() - make an endpoint
- * @parents: parents; EVDs and SRQ may be NULL
- * @attr: attributes that dat_ep_attr_fits() accepts
- * @user_data: owner value of its events
+ * @parents: parents of the EP; EVDs and SRQ may be NULL
+ * @attr: attributes; dat_ep_attr_fits() must have accepted them
+ * @user_data: user_data argument of dat_obj_alloc()
  *
  * Context: may sleep.  Return: the EP with a reference, or an ERR_PTR: -EINVAL if an EVD does not
- * accept the stream, -EXDEV if the SRQ is of another zone, -ENOENT if a parent is being freed,
- * -ENOMEM.
+ * accept the events of the EP, -EXDEV if the SRQ is in another protection zone, -ENOENT if a parent
+ * is being freed, -ENOMEM.
  */
 struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data)
@@ -200,7 +203,10 @@ static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 	return ret;
 }
 
-/* Puts the new ring and parents into use.  Fails only if the EP was freed meanwhile. */
+/*
+ * Puts the new ring, parents and attributes into use.  Returns 0, or -EISCONN if the EP was freed
+ * meanwhile.
+ */
 static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
 			 const struct dat_ep_attr *attr, const struct dat_epmove *m)
 {
@@ -222,7 +228,7 @@ static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
 	return ret;
 }
 
-/* Replaces the ring of @ep by @ring; on success @ring is the old one. */
+/* Replaces the ring of @ep by @ring.  After a success @ring contains the old ring. */
 static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 		       const struct dat_ep_attr *attr, struct dat_epring *ring)
 {
@@ -242,7 +248,10 @@ static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 	return ep_end_change(ep, parents, attr, &m);
 }
 
-/* @ring: new ring, or an empty one if @step makes none; on return, the ring to be freed */
+/*
+ * Carries out @step.  On entry @ring is the new ring, or empty if the step makes no ring.  On
+ * return @ring is the ring that the caller must free.
+ */
 static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
 		   const struct dat_ep_attr *attr, struct dat_epring *ring,
 		   struct dat_step *step)
@@ -260,17 +269,18 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
 }
 
 /**
- * dat_ep_modify() - change parents and attributes of an unconnected endpoint
+ * dat_ep_modify() - change the parents and attributes of an UNCONNECTED endpoint
  * @ep: endpoint
- * @parents: new parents; the SRQ must not change
- * @attr: new attributes, which dat_ep_attr_fits() accepts
- * @step: step to carry out, or all steps at once
+ * @parents: new parents; the SRQ must be the same as before
+ * @attr: new attributes; dat_ep_attr_fits() must have accepted them
+ * @step: step of the ring's replacement, or DAT_RING_AT_ONCE for all steps
  *
- * Posted entries stay posted.  After an error nothing has changed.
+ * Entries that are in the rings move to the new ring.  After an error nothing has changed.
  *
- * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED; -ENOSPC if more entries are
- * posted than fit; -ESTALE if that generation is not prepared; -EINVAL if it was prepared for other
- * sizes; or an error of dat_ep_create().
+ * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or a queue is broken;
+ * -ENOSPC if more entries are posted than the new ring holds; -ESTALE if no ring with the
+ * generation in @step is prepared; -EINVAL if the prepared ring has other sizes; or an error of
+ * dat_ep_create().
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step)
@@ -291,15 +301,17 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		ret = ep_step(ep, &p, attr, &ring, step);
 		mutex_unlock(&ep->obj.ia->resize_lock);
 	}
-	/* The old parents and ring after a success, else the new ones. */
+	/*
+	 * After a success @p and @ring hold the old parents and ring; after an error, the new ones.
+	 */
 	parents_unuse(&p);
 	dat_epring_free(&ring);
 	return ret;
 }
 
 /**
- * dat_ep_drop_parents() - end the use of all parents
- * @ep: endpoint that has ended
+ * dat_ep_drop_parents() - call dat_obj_unuse() for all parents of an endpoint
+ * @ep: endpoint that is shut down
  *
  * Context: no lock held.
  */

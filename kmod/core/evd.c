@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event dispatchers.  An EVD has one ring, which keeps the events of all its streams in order. */
+/*
+ * Event dispatchers (EVDs).  An EVD has one ring for the events of all its streams, so the ring
+ * keeps the order in which the events were queued.
+ */
 #include <linux/hrtimer.h>
 #include <linux/log2.h>
 #include <linux/poll.h>
@@ -12,10 +15,10 @@
 
 /**
  * dat_evd_create() - make an event dispatcher
- * @ia: parent
+ * @ia: interface adapter to which the EVD will belong
  * @streams: enum dat_stream bits
- * @qlen: events, 1 to DAT_MAX_EVD_QLEN
- * @user_data: owner value of async events about the EVD
+ * @qlen: number of events that the ring must hold, 1 to DAT_MAX_EVD_QLEN
+ * @user_data: user_data argument of dat_obj_alloc()
  *
  * An EVD with DAT_STREAM_ASYNC gets async events only after dat_ia_set_async_evd().
  *
@@ -55,11 +58,11 @@ static u32 evd_count(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_wake_waiters() - notify a process of events in its EVD
+ * dat_evd_wake_waiters() - notify a process that its EVD has new events
  * @evd: event dispatcher
  *
- * Wakes the waiter if its threshold is reached.  Without a waiter, triggers the CNO.  Also wakes
- * poll() and epoll.
+ * If a thread waits, wakes the thread once the EVD holds as many events as the thread's threshold.
+ * If no thread waits, triggers the CNO.  In both cases wakes poll() and epoll.
  *
  * Context: evd->lock held.
  */
@@ -73,7 +76,10 @@ void dat_evd_wake_waiters(struct dat_evd *evd)
 	} else if (evd->cno && !evd->disabled) {
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	}
-	/* evd_poll() joins the queue and then counts under the lock: no barrier is needed here. */
+	/*
+	 * evd_poll() joins the wait queue, then takes evd->lock and counts the events.  So no
+	 * barrier is needed before this check.
+	 */
 	if (waitqueue_active(&evd->poll))
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
 }
@@ -92,7 +98,10 @@ static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
 	return ok;
 }
 
-/* Skips the async EVD: it cannot report its own overflow. */
+/*
+ * Reports an overflow as an async event, except an overflow of the async EVD, which cannot report
+ * its own overflow.
+ */
 static void evd_report_overflow(struct dat_evd *evd)
 {
 	if (READ_ONCE(evd->obj.ia->async_evd) != evd)
@@ -101,10 +110,10 @@ static void evd_report_overflow(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_deliver_bh() - the same as dat_evd_deliver(), with softirqs disabled
+ * dat_evd_deliver_bh() - queue an event as dat_evd_deliver() does; softirqs must be disabled
  * @evd: EVD, or NULL to discard the event
  * @eqe: event
- * @notify: the event may wake a waiter
+ * @notify: true if the event notifies the consumer, which may wake a waiter or trigger the CNO
  */
 bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
 {
@@ -128,12 +137,12 @@ bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool not
  * dat_evd_deliver() - queue an event
  * @evd: EVD, or NULL to discard the event
  * @eqe: event
- * @notify: the event may wake a waiter
+ * @notify: true if the event notifies the consumer, which may wake a waiter or trigger the CNO
  *
- * If the ring is full, the event is lost.  The first loss is reported to the IA's async EVD;
- * further ones only after an event has found room again.
+ * If the ring is full, the event is lost, and an async event reports the overflow.  Further losses
+ * are not reported until another event has found room.
  *
- * Context: any but hard interrupt; not under an evd->lock.  Return: false if the event was lost.
+ * Context: any but hard interrupt; no evd->lock held.  Return: false if the event was lost.
  */
 bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
 {
@@ -146,12 +155,12 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 }
 
 /**
- * dat_evd_notify() - notify of events that were queued without notification
+ * dat_evd_notify() - notify the consumer of events that were queued without a notification
  * @evd: event dispatcher
  *
- * Does nothing if all events have been dequeued by now.
+ * Does nothing if the consumer has already taken all events.
  *
- * Context: softirqs disabled; not under an evd->lock.
+ * Context: softirqs disabled; no evd->lock held.
  */
 void dat_evd_notify(struct dat_evd *evd)
 {
@@ -161,7 +170,7 @@ void dat_evd_notify(struct dat_evd *evd)
 	spin_unlock(&evd->lock);
 }
 
-/* The same as dat_evd_offer(), with evd->lock held. */
+/* Queues an event as dat_evd_offer() does.  The caller holds evd->lock. */
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
 	lockdep_assert_held(&evd->lock);
@@ -170,20 +179,20 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 		return false;
 	}
 	evd_store(evd, eqe);
-	/* There was room again: report the next loss. */
+	/* The event has found room, so the next lost event must be reported as an overflow. */
 	evd->overflowed = false;
 	evd->sink->wake(evd);
 	return true;
 }
 
 /**
- * dat_evd_offer() - queue an event if there is room
+ * dat_evd_offer() - queue an event and notify the consumer, if the ring has room
  * @evd: event dispatcher
  * @eqe: event
  *
- * A full ring is reported to the caller only, not as an overflow.
+ * If the ring is full, the caller is told by the return value, and no overflow is reported.
  *
- * Context: any but hard interrupt.  Return: true if it was queued.
+ * Context: any but hard interrupt.  Return: true if the event was queued.
  */
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
@@ -198,10 +207,10 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 /**
  * dat_evd_post() - queue a software event
  * @evd: event dispatcher
- * @cookie: value of the event
+ * @cookie: cookie of the event
  *
- * Return: 0, -EINVAL if the EVD takes no software events, -ENOSPC if it is full, which is not
- * reported as an overflow.
+ * Return: 0; -EINVAL if the EVD does not accept software events; -ENOSPC if the EVD is full, in
+ * which case no overflow is reported.
  */
 int dat_evd_post(struct dat_evd *evd, u64 cookie)
 {
@@ -213,7 +222,7 @@ int dat_evd_post(struct dat_evd *evd, u64 cookie)
 }
 
 /**
- * dat_evd_count() - number of events that are queued
+ * dat_evd_count() - return the number of events that the consumer has not taken
  * @evd: event dispatcher
  */
 u32 dat_evd_count(struct dat_evd *evd)
@@ -226,7 +235,10 @@ u32 dat_evd_count(struct dat_evd *evd)
 	return count;
 }
 
-/* Returns 1 if the wait is over, 0 to sleep on, or an errno that ends the wait. */
+/*
+ * Returns 1 if enough events are queued, 0 if the caller must sleep again, or an errno that ends
+ * the wait.
+ */
 static int evd_ready(struct dat_evd *evd)
 {
 	int ret = 0;
@@ -260,8 +272,8 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 }
 
 /*
- * Ends a wait.  After a failed one, triggers the CNO for the events that are queued: while there
- * was a waiter, events triggered no CNO.
+ * Ends a wait.  While a thread waits, events do not trigger the CNO.  So if the wait has failed and
+ * events are queued, triggers the CNO for them.
  */
 static void evd_leave(struct dat_evd *evd, bool failed)
 {
@@ -273,19 +285,23 @@ static void evd_leave(struct dat_evd *evd, bool failed)
 }
 
 /**
- * dat_sleep() - sleep once, after prepare_to_wait()
- * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ * dat_sleep() - sleep once; the caller has called prepare_to_wait()
+ * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
- * The deadline is absolute, so the system call can be restarted after a stop, a debugger or the
- * freezer.  Only a signal with a handler ends it with EINTR.
+ * The deadline is absolute, so the kernel can restart the system call after a stop signal, a
+ * debugger or the freezer has interrupted it.  The call fails with EINTR only if a signal handler
+ * runs.
  *
- * Return: 0 if the caller must check its condition again, -ETIMEDOUT, -ERESTARTNOHAND.
+ * Return: 0: the caller must check its condition again; -ETIMEDOUT; -ERESTARTNOHAND after a signal.
  */
 int dat_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* Check the deadline first: a call that does not wait never returns EINTR. */
+	/*
+	 * Check the deadline before signals: a call whose deadline has passed must not fail with
+	 * EINTR.
+	 */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
@@ -299,13 +315,14 @@ int dat_sleep(u64 deadline_ns)
 }
 
 /**
- * dat_evd_wait() - sleep until a number of events is queued
+ * dat_evd_wait() - sleep until an EVD holds a number of events
  * @evd: event dispatcher
- * @threshold: number of events
- * @deadline_ns: CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ * @threshold: number of events to wait for
+ * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
- * Context: may sleep.  Return: 0, -ETIMEDOUT, -ERESTARTNOHAND, -EBUSY (another waiter),
- * -ECANCELED (unwaitable), -ESHUTDOWN.
+ * Context: may sleep.  Return: 0; -ETIMEDOUT; -ERESTARTNOHAND after a signal; -EBUSY if another
+ * thread waits; -EINVAL if the ring has fewer entries than @threshold; -ECANCELED if the EVD is
+ * unwaitable; -ESHUTDOWN if the EVD is shut down.
  */
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 {
@@ -317,7 +334,10 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 		return ret;
 	dat_busy_stop(evd);
 	do {
-		/* (J): events that are queued from now on wake this thread. */
+		/*
+		 * (J) in <rdma/dat_ring.h>: an event that is queued after this line wakes this
+		 * thread.
+		 */
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = evd_ready(evd);
 		while (!ret && dat_solicited_look(evd))
@@ -337,7 +357,7 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
-	/* A thread may poll before it waits: end its poll as well. */
+	/* A thread may poll in dat_busy_poll() before it waits: end that poll as well. */
 	if (unwaitable)
 		dat_busy_stop(evd);
 }
@@ -346,15 +366,16 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 {
 	spin_lock_bh(&evd->lock);
 	evd->disabled = disabled;
-	/* Events that were queued while disabled have not triggered the CNO. */
+	/* Events that were queued while the EVD was disabled did not trigger the CNO. */
 	if (!disabled && evd->cno && !evd->waiting && evd_count(evd))
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	spin_unlock_bh(&evd->lock);
 }
 
 /*
- * Attaches @cno and returns the old CNO.  A dead EVD attaches no CNO, but returns @cno: its
- * shutdown has run, so nothing would release the CNO later.
+ * Attaches @cno and returns the old CNO, for which the caller calls dat_obj_unuse().  If the EVD is
+ * dead, its shutdown has already detached the CNO and nothing would release a new one.  Then @cno
+ * is not attached, but returned.
  */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
@@ -366,13 +387,13 @@ static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 }
 
 /**
- * dat_evd_set_cno() - attach an EVD to another CNO
+ * dat_evd_set_cno() - attach a CNO to an EVD in place of the old one
  * @evd: event dispatcher
  * @cno: CNO, or NULL for none
  *
  * An event that arrives during the change triggers either the old CNO or the new one.
  *
- * Context: may sleep.  Return: 0, or -ENOENT if @cno is being freed.
+ * Context: may sleep.  Return: 0, or -ENOENT if @cno or the EVD is being freed.
  */
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
@@ -390,7 +411,10 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
 
-/* Swaps the memory of the events for one of @entries events, unless the queued ones do not fit. */
+/*
+ * Replaces the memory of the events by @slots, which has room for @entries events.  On return
+ * @slots is the old memory.  Returns 0, or an errno of dat_evd_resize().
+ */
 static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entries)
 {
 	int ret = -ENOSPC;
@@ -399,12 +423,18 @@ static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entr
 	if (!dat_evring_slots_fit(slots, entries))
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
-	/* Count before reading the tail: counting may move events into the ring. */
+	/*
+	 * Copy the events that the consumer has not taken: from evd_count() below the tail up to
+	 * the tail.
+	 */
 	from = evd_count(evd);
 	to = evd->ring.tail;
 	from = to - from;
 	spin_unlock_bh(&evd->lock);
-	/* Copy without the lock; dat_evring_resize() copies events that arrive meanwhile. */
+	/*
+	 * Copy the present events without evd->lock.  dat_evring_resize() copies the events that
+	 * arrive meanwhile.
+	 */
 	dat_evring_copy(&evd->ring, slots, entries, from, to);
 
 	spin_lock_bh(&evd->lock);
@@ -418,7 +448,10 @@ static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entr
 	return ret;
 }
 
-/* @slots is new memory or empty on entry, and the memory to free on return. */
+/*
+ * Carries out @step.  On entry @slots is the new memory, or empty if the step makes none.  On
+ * return @slots is the memory that the caller must free.
+ */
 static int evd_step(struct dat_evd *evd, struct dat_slice *slots, u32 entries,
 		    struct dat_step *step)
 {
@@ -435,14 +468,15 @@ static int evd_step(struct dat_evd *evd, struct dat_slice *slots, u32 entries,
 }
 
 /**
- * dat_evd_resize() - change the length of the ring
- * @evd: event dispatcher; events may arrive meanwhile
- * @qlen: events, 1 to DAT_MAX_EVD_QLEN
- * @step: the whole resize, or one step of it
+ * dat_evd_resize() - change the length of an EVD's ring
+ * @evd: event dispatcher; events may arrive during the call
+ * @qlen: number of events that the ring must hold, 1 to DAT_MAX_EVD_QLEN
+ * @step: step of the ring's replacement, or DAT_RING_AT_ONCE for all steps
  *
- * Context: may sleep.  Return: 0, -ENOMEM, -ENOSPC if more events are queued than fit, -EBUSY
- * if a thread waits for more events than fit, -ESTALE if no ring of that generation is
- * prepared, -EINVAL if the prepared ring has another length.  An error changes nothing.
+ * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if more events are queued than the new ring
+ * holds; -EBUSY if a thread waits for more events than that; -ESTALE if no ring with the generation
+ * in @step is prepared; -EINVAL if the prepared ring has another length.  After an error nothing
+ * has changed.
  */
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 {
@@ -457,7 +491,9 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 	mutex_lock(&evd->obj.ia->resize_lock);
 	ret = evd_step(evd, &slots, entries, step);
 	mutex_unlock(&evd->obj.ia->resize_lock);
-	/* Free memory that was replaced or cancelled, or that an error left unused. */
+	/*
+	 * Free the memory that was replaced or cancelled, or that was not used because of an error.
+	 */
 	dat_slice_free(&slots);
 	return ret;
 }
@@ -511,7 +547,10 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 	if (evd->dead)
 		mask |= EPOLLHUP;
 	spin_unlock_bh(&evd->lock);
-	/* A thread that begins to poll after this sees a waiter on evd->poll, and does not poll. */
+	/*
+	 * dat_busy_stop() ends polling.  A thread that calls dat_busy_poll() later sees the waiter
+	 * on evd->poll and does not poll.
+	 */
 	dat_busy_stop(evd);
 	return mask;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Event dispatchers, the connections that their pollers poll, and notification objects. */
+/*
+ * Event dispatchers (EVDs), the connections that threads poll for them, and notification objects
+ * (CNOs).
+ */
 #ifndef _DAT_EVD_H
 #define _DAT_EVD_H
 
@@ -18,14 +21,14 @@ struct dat_ep;
 
 /**
  * struct dat_cno - consumer notification object
- * @obj: base object; users: EVDs
+ * @obj: base object; its users are EVDs
  * @lock: lock of all members below
- * @wq: wait queue of the waiters
- * @waiters: number of threads that wait to consume a trigger
+ * @wq: wait queue of the threads that sleep on the CNO
+ * @waiters: number of threads that sleep until they can consume a trigger
  * @generation: number of triggers so far
- * @triggered: flag: no waiter has consumed the last trigger
- * @evd: user_data of the EVD of that unconsumed trigger, or 0
- * @last: user_data of the EVD that triggered the CNO last, or 0
+ * @triggered: flag: the CNO was triggered, and no waiter has consumed the trigger
+ * @evd: user_data of the EVD that set @triggered, or 0 if that EVD has left the CNO
+ * @last: user_data of the EVD that triggered the CNO last, or 0 if that EVD has left the CNO
  * @dead: flag: the CNO is shut down
  */
 struct dat_cno {
@@ -41,14 +44,15 @@ struct dat_cno {
 };
 
 /**
- * struct dat_busy - connections whose CQs a poller of the EVD polls
+ * struct dat_busy - connections whose CQs are polled by threads that wait for events of an EVD
  * @lock: lock of @links
- * @links: list of struct dat_busy_link
+ * @links: list of struct dat_busy_link, one per connection
  * @count: number of entries of @links
- * @on: flag: a thread polls the EVD, or polled it a moment ago; set under evd->lock, cleared
+ * @on: flag: a thread polls the EVD, or polled the EVD a moment ago; set under evd->lock, cleared
  *	under @lock
- * @last: time of the last poll, in jiffies
- * @timer: timer that removes idle connections, and all of them when polling has ended
+ * @last: time at which a thread last polled the EVD, in jiffies
+ * @timer: timer that removes idle connections from @links, and all connections once polling has
+ *	ended
  */
 struct dat_busy {
 	spinlock_t		lock;		/* links */
@@ -60,9 +64,9 @@ struct dat_busy {
 };
 
 /**
- * struct dat_busy_link - a connection in the list of one of the EVDs that it feeds
- * @node: entry in evd->busy.links; evd->busy.lock
- * @evd: EVD whose list this is in, or NULL if it is in no list; ep->lock
+ * struct dat_busy_link - entry of a connection in the evd->busy.links of one of its EVDs
+ * @node: list entry; protected by evd->busy.lock
+ * @evd: EVD whose list contains this entry, or NULL if no list does; protected by ep->lock
  * @conn: connection
  */
 struct dat_busy_link {
@@ -72,10 +76,10 @@ struct dat_busy_link {
 };
 
 /**
- * struct dat_solicited - connections that notify an EVD only of solicited receives
+ * struct dat_solicited - connections that notify an EVD of solicited and failed receives only
  * @lock: lock of @conns
- * @conns: struct dat_conn, by their sol.node
- * @count: connections in the list; read without the lock
+ * @conns: list of struct dat_conn, linked by their sol.node
+ * @count: number of entries of @conns; may be read without the lock
  */
 struct dat_solicited {
 	spinlock_t		lock;		/* conns */
@@ -84,11 +88,13 @@ struct dat_solicited {
 };
 
 /**
- * struct dat_solicited_conn - state of a connection that notifies only of solicited receives
- * @node: entry in evd->solicited.conns; evd->solicited.lock
- * @evd: EVD that the connection has joined, or NULL; ep->lock
- * @early: flag: a receive that notifies arrived before ESTABLISHED; ep->lock
- * @timer: timer that polls the receives of a connection with an SRQ
+ * struct dat_solicited_conn - state of a connection that notifies an EVD of solicited and failed
+ * receives only
+ * @node: entry in evd->solicited.conns; protected by evd->solicited.lock
+ * @evd: EVD whose list contains the connection, or NULL; protected by ep->lock
+ * @early: flag: a notification for a receive came before ESTABLISHED was reported; protected by
+ *	ep->lock
+ * @timer: timer that polls the receive CQ if the EP has an SRQ
  */
 struct dat_solicited_conn {
 	struct list_head	node;
@@ -100,23 +106,24 @@ struct dat_solicited_conn {
 /**
  * struct dat_evd - event dispatcher
  * @obj: base object
- * @streams: enum dat_stream bits of the events that it accepts
+ * @streams: enum dat_stream bits of the events that the EVD accepts
  * @sink: operations of the face that consumes the events; constant
- * @busy: connections that its pollers poll; has a lock of its own
- * @solicited: connections that notify only of solicited receives; has a lock of its own
+ * @busy: connections that are polled for this EVD; has a lock of its own
+ * @solicited: connections that notify of solicited and failed receives only; has a lock of its own
  * @lock: lock of all members from @ring to @overflowed
  * @ring: ring of events
- * @wq: wait queue of the waiter
- * @waiting: flag: a thread waits
- * @threshold: number of events that the waiter waits for
- * @poll: wait queue of the file descriptor
- * @cno: CNO that an event triggers while no thread waits; use held; or NULL
- * @unwaitable: flag: no thread may wait
- * @disabled: flag: an event does not trigger @cno
+ * @wq: wait queue of the thread inside dat_evd_wait()
+ * @waiting: flag: a thread is inside dat_evd_wait()
+ * @threshold: number of events for which that thread waits
+ * @poll: wait queue of the file descriptor, for poll() and epoll
+ * @cno: CNO that an event triggers while @waiting is false; held with dat_obj_use(); or NULL
+ * @unwaitable: flag: dat_evd_wait() fails
+ * @disabled: flag: events do not trigger @cno
  * @dead: flag: the EVD is shut down
- * @overflowed: flag: an overflow has been reported since the ring last had room
- * @next: memory of the prepared ring, not in use yet; ia->resize_lock
- * @generation: generation of the ring prepared last; ia->resize_lock
+ * @overflowed: flag: the last event found no room; the next overflow is reported only after an
+ *	event has found room
+ * @next: memory of the prepared ring, not in use yet; protected by ia->resize_lock
+ * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
  */
 struct dat_evd {
 	struct dat_obj		obj;
@@ -154,7 +161,8 @@ u32 dat_evd_count(struct dat_evd *evd);
 void dat_evd_wake_waiters(struct dat_evd *evd);
 
 /*
- * Returns the number of free entries of the ring.  Once it is at least @want, it may be too low.
+ * Returns the number of free entries of the ring.  A result of @want or more may be lower than the
+ * true number, because this function then does not read the consumer's index.  Called with
  * evd->lock held.
  */
 static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
@@ -162,7 +170,10 @@ static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 	const struct dat_evring *r = &evd->ring;
 	u32 room = r->entries - (r->tail - r->head);
 
-	/* count() reads the consumer's index, which is slow: call it only if r->head is too old. */
+	/*
+	 * count() reads the consumer's index, which is slow, so call count() only if r->head leaves
+	 * too little room.
+	 */
 	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);
 }
 
@@ -194,7 +205,10 @@ void dat_solicited_leave(struct dat_conn *conn);
 void dat_solicited_notify(struct dat_conn *conn);
 bool dat_solicited_look_all(struct dat_evd *evd);
 
-/* Polls the connections that notify only of solicited receives; most EVDs have none. */
+/*
+ * Polls for unsolicited receives, which do not notify.  Most EVDs have no solicited connections, so
+ * the call is usually skipped.  Returns true if a receive was found.
+ */
 static inline bool dat_solicited_look(struct dat_evd *evd)
 {
 	return unlikely(READ_ONCE(evd->solicited.count)) && dat_solicited_look_all(evd);

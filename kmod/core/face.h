@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interface between the core and a face.  A face passes its struct dat_face to dat_ia_open().  The
- * objects of that IA use it to get names, take work requests and deliver events.
+ * Interface between the core and a face.  A face is an API for consumers: the user face serves
+ * processes, the kernel face serves kernel modules.  A face passes its struct dat_face to
+ * dat_ia_open().  The objects of that IA use it to get handles, to take work requests and to
+ * deliver events.
  */
 #ifndef _DAT_FACE_H
 #define _DAT_FACE_H
@@ -14,12 +16,14 @@ struct dat_queue_ops;
 
 /**
  * struct dat_sink - operations by which a face receives events
- * @count: update evd->ring.head and return the number of events not yet taken; evd->lock held
- * @wake: wake the consumer; called once for a run of stored events if any of the events notifies;
+ * @count: update evd->ring.head and return the number of events that the consumer has not taken;
  *	evd->lock held
- * @begin: begin a batch of completions; softirq; optional, together with @release
- * @release: end the batch and run the upcalls that @wake has queued; softirq, no lock held
- * @reject_data: flag: the consumer gets the private data of a rejection
+ * @wake: wake the consumer; called once after a run of stored events, if any of the events asks for
+ *	a notification; evd->lock held
+ * @begin: begin a batch of completions; runs in softirq; optional, set together with @release
+ * @release: end the batch and run the upcalls that @wake has queued; runs in softirq with no lock
+ *	held
+ * @reject_data: flag: the consumer gets the private data that a peer sends with a reject
  */
 struct dat_sink {
 	u32	(*count)(struct dat_evd *evd);
@@ -31,14 +35,16 @@ struct dat_sink {
 
 /**
  * struct dat_face - one way to use the object layer: the user face or the kernel face
- * @sink: operations that receive events
- * @sq: operations of send queues
- * @rq: operations of receive queues
- * @kernel: flag: the consumers are kernel modules, so no process maps the rings or is charged
- * @handle: return the handle of an object, which becomes its user_data; obj->priv is set; NULL:
- *	objects keep the user_data that they were made with, and the next three are NULL as well
- * @publish: make the handle of an object known; does not sleep
- * @unpublish: make the handle unknown
+ * @sink: operations by which the face receives events
+ * @sq: operations of the rings of send queues
+ * @rq: operations of the rings of receive queues
+ * @kernel: flag: the consumers are kernel modules, so no process maps the rings or is charged for
+ *	them
+ * @handle: return the handle of an object, whose obj->priv is set; the handle becomes
+ *	obj->user_data; NULL if the face has no handles: then the next three members are NULL as
+ *	well
+ * @publish: let lookups find the object by its handle; does not sleep
+ * @unpublish: keep lookups from finding the object by its handle
  * @release: free obj->priv of a published object that is being freed
  */
 struct dat_face {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Without a connection the entries in the rings of an endpoint complete as flushed.  Those of a
- * freed endpoint are dropped.
+ * Flush of an endpoint's rings.  When the connection has ended, all entries in the rings complete
+ * as flushed.  If the endpoint was freed, the entries are dropped without events.
  */
 #include "core/conn.h"
 #include "core/dat.h"
@@ -10,7 +10,7 @@
 #include "core/queue.h"
 #include "core/rmr.h"
 
-/* Completes an entry that failed before it reached the device. */
+/* Reports the entry in @f, if any, which failed before it reached the device. */
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)
 {
 	lockdep_assert_held(&ep->lock);
@@ -43,7 +43,11 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 	dat_report_bind(ep, &bind, DAT_ST_FLUSHED);
 }
 
-/* Flushes a slice.  Returns how many of the @left entries remain, or 0 if the ring is empty. */
+/*
+ * Completes at most a slice of the ring's entries as flushed.  @left is the largest number of
+ * entries that the caller still wants to flush.  Returns the new value of @left, or 0 if the ring
+ * is empty.
+ */
 static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 {
 	u32 n = min_t(u32, left, DAT_SLICE);
@@ -66,10 +70,11 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 }
 
 /**
- * dat_queue_flush_silent() - complete unsignalled requests that have no successor
+ * dat_queue_flush_silent() - complete the requests that remain in flight after the drain
  * @conn: connection whose QP is drained
  *
- * Such requests exist only if the device has refused the signalled one that followed them.
+ * A request without IB_SEND_SIGNALED completes together with the next signalled request.  If the
+ * device has refused that signalled request, the requests before it remain.
  *
  * Context: ep->lock held.  Return: true if there may be more.
  */
@@ -89,7 +94,7 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_flush_bind() - complete a bind that the end of the connection has prevented
+ * dat_queue_flush_bind() - complete the bind in conn->bind, if any, as flushed
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -109,12 +114,13 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 }
 
 /**
- * dat_queue_flush_begin() - begin to flush the rings
+ * dat_queue_flush_begin() - begin to flush the rings of an endpoint
  * @ep: endpoint with no work request in flight
  * @f: result
  *
- * Sets NEED_KICK first.  A producer that has not seen it can have posted one ring full at most, and
- * a later post comes with a kick.  So a flush of one ring full misses nothing.
+ * This function sets NEED_KICK, then limits the flush to the length of each ring.  A producer that
+ * has not seen NEED_KICK can have filled the ring only once.  A producer that has seen NEED_KICK
+ * kicks, which starts another flush.  So no entry is missed.
  *
  * Context: ep->lock held.
  */
@@ -132,9 +138,9 @@ void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f)
 }
 
 /**
- * dat_queue_flush() - complete a slice of the rings as flushed
+ * dat_queue_flush() - complete at most a slice of the rings' entries as flushed
  * @ep: endpoint with no work request in flight
- * @f: set by dat_queue_flush_begin()
+ * @f: numbers of entries that may still be flushed, from dat_queue_flush_begin()
  *
  * Context: ep->lock held.  Return: true if there may be more.
  */
@@ -149,7 +155,10 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 	return f->sq || f->rq;
 }
 
-/* Drops an entry of a freed EP without an event, with the binding or FMR request behind it. */
+/*
+ * Drops an entry of a freed EP without an event.  Also drops the prepared binding of a bind, or
+ * ends the FMR request.
+ */
 static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 {
 	struct dat_lmr *lmr = dat_fmr_find(ep->obj.ia, wr);
@@ -169,8 +178,8 @@ static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 }
 
 /**
- * dat_queue_forget() - drop the requests that are left in the ring
- * @ep: dead endpoint without connection
+ * dat_queue_forget() - drop the requests that are left in the ring of an endpoint
+ * @ep: endpoint that is shut down and has no connection
  *
  * Context: may sleep.
  */

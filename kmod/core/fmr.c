@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LMRs that requests of an EP bind to memory and invalidate.
+ * Fast memory registration (FMR): LMRs that an EP's requests bind to memory and invalidate.
  *
  *         claim           bind            queue          leave            end
  *   FREE ------> CLAIMED -----> BINDING ------> BOUND ------> LEAVING ------> FREE
  *
- * After dat_fmr_queue() and dat_fmr_leave() the caller puts an entry into the queue of an EP.
- * dat_fmr_end() ends the entry: upon its completion, or when it fails before the device.  Until
- * then the entry holds a use of the LMR, which keeps the LMR and its zone.
+ * After dat_fmr_queue() or dat_fmr_leave() the caller puts an entry into the send queue of an EP.
+ * dat_fmr_end() is called when the entry has completed, or has failed before it reached the device.
+ * Until then the entry has a use of the LMR (dat_obj_use()), which keeps the LMR and its protection
+ * zone from being freed.
  *
- * An invalidation must not overtake its bind.  Some devices accept that silently and then register
- * memory for peers that the consumer has got back.  So until the bind has completed, its
- * invalidation must follow it in the same queue.
+ * An invalidation must not reach the device before its bind.  Some devices report success in that
+ * case, and later give peers access to memory that is the consumer's again.  So until the bind has
+ * completed, the invalidation must be posted to the same send queue.
  *
- * The lmr_context is valid from dat_fmr_bind(), for requests that follow the bind in the queue,
- * until the pump takes the invalidation: requests ahead of it in the ring still need it.
+ * dat_fmr_bind() makes the lmr_context valid, so that requests after the bind in the queue can use
+ * the context.  dat_fmr_build() makes the context invalid when the pump takes the invalidation,
+ * because requests before the invalidation in the ring still need the context.
  *
- * If the device fails one of the two requests, the state of the registration is unknown.  A work
- * then makes a new one before the LMR becomes FREE.
+ * If the device completes the bind or the invalidation with an error, the state of the registration
+ * is unknown.  renew_work then makes a new registration before the LMR becomes FREE.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -30,28 +32,32 @@
 #include "core/queue.h"
 #include "core/xport.h"
 
-/* Limited, because the memory is unmapped with softirqs off, upon the completion. */
+/*
+ * Largest number of pages.  Limited, because all pages are unmapped in one go with softirqs
+ * disabled, when the invalidation completes.
+ */
 #define FMR_MAX_PAGES	1024U
 
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
 /**
- * struct dat_fmr - additional state of an LMR that requests bind
+ * struct dat_fmr - additional state of an LMR that requests bind to memory
  * @lmr: LMR
  * @sg: scatterlist with room for @max_pages entries
- * @max_pages: largest number of pages; constant
- * @mem: memory in @sg; lmr->mem points here while it is bound
- * @renew_work: work that replaces a registration in an unknown state
+ * @max_pages: largest number of pages that the LMR can hold; constant
+ * @mem: memory that @sg describes; lmr->mem points to this member while the LMR is bound
+ * @renew_work: work that replaces a registration whose state is unknown
  *
- * Under lmr->lock:
+ * Members that lmr->lock protects:
  *
- * @state: state, as in the picture above
- * @pending: number of entries that have not ended
- * @ep: EP whose queue has the bind, until the bind ends; only compared, never dereferenced
- * @lost: flag: the bind failed before it reached the device, and an invalidation is queued behind
- *	it
- * @broken: flag: @renew_work has to run
- * @registered: flag: the transport has a registration for the LMR
+ * @state: state, as in the diagram at the top of this file
+ * @pending: number of queue entries for which dat_fmr_end() has not been called
+ * @ep: EP whose send queue contains the bind; NULL when the bind has ended; only compared, never
+ *	dereferenced
+ * @lost: flag: the bind failed before it reached the device, but its invalidation is already in the
+ *	queue
+ * @broken: flag: the state of the registration is unknown, so @renew_work has to run
+ * @registered: flag: the transport has a registration for the LMR; false if @renew_work has failed
  */
 struct dat_fmr {
 	struct dat_lmr		*lmr;
@@ -60,7 +66,7 @@ struct dat_fmr {
 	struct dat_kmem		mem;
 	struct work_struct	renew_work;
 
-	/* Under lmr->lock. */
+	/* Protected by lmr->lock. */
 	enum fmr_state		state;
 	u32			pending;
 	const struct dat_ep	*ep;
@@ -69,7 +75,9 @@ struct dat_fmr {
 	bool			registered;
 };
 
-/* Returns the memory to the consumer, once the device has no access to it. */
+/*
+ * Makes the LMR FREE and unmaps its memory.  The device must have no access to the memory any more.
+ */
 static void fmr_release(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;
@@ -90,7 +98,10 @@ static void fmr_renew(struct work_struct *work)
 	int ret;
 
 	dat_lmr_close(lmr);
-	/* Reclaim must not wait for the pages of this LMR, which are released below. */
+	/*
+	 * An allocation must not start I/O to reclaim memory: that I/O might wait for the pages of
+	 * this LMR, which are released below.
+	 */
 	noio = memalloc_noio_save();
 	ret = lmr->obj.ia->dev->ops->lmr_empty(lmr, fmr->max_pages);
 	memalloc_noio_restore(noio);
@@ -150,14 +161,14 @@ static const struct dat_lmr_kind fmr_kind = {
 };
 
 /**
- * dat_lmr_create_fmr() - make an LMR without memory
+ * dat_lmr_create_fmr() - make an LMR without memory, which FMR requests can bind
  * @pz: protection zone
- * @max_pages: number of pages that it can hold, at least 1
- * @user_data: owner value
+ * @max_pages: largest number of pages that the LMR can hold, at least 1
+ * @user_data: user_data argument of dat_obj_alloc()
  *
  * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -EOPNOTSUPP if the device
- * has no such registrations, -E2BIG if it does not take so many pages or they exceed
- * FMR_MAX_PAGES, -ENOMEM.
+ * has no registrations by work request; -E2BIG if @max_pages exceeds the limit of the device or
+ * FMR_MAX_PAGES; -ENOMEM.
  */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data)
 {
@@ -174,15 +185,16 @@ struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_da
 }
 
 /**
- * dat_fmr_claim() - reserve a free LMR and get its scatterlist
+ * dat_fmr_claim() - reserve an LMR in the state FREE and get its scatterlist
  * @lmr: LMR of dat_lmr_create_fmr()
  * @max: result: number of entries of the scatterlist
  *
- * The caller fills in the scatterlist and calls dat_fmr_bind().  If no entry is queued it calls
- * dat_fmr_unclaim().
+ * The caller fills in the scatterlist and calls dat_fmr_bind().  If the caller queues no entry
+ * after that, it must call dat_fmr_unclaim().
  *
  * Context: any but hard interrupt.  Return: the scatterlist, or an ERR_PTR: -EBUSY if the LMR is
- * not free, -ENOENT if it is being freed, -ENOMEM if its registration could not be renewed.
+ * not in the state FREE; -ENOENT if the LMR is being freed; -ENOMEM if renew_work could not make a
+ * new registration.
  */
 struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 {
@@ -204,7 +216,7 @@ struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 		return ERR_PTR(ret);
 	}
 	*max = fmr->max_pages;
-	/* Remove the end mark of the previous memory. */
+	/* Remove the end mark that fmr_map() set for the previous memory. */
 	if (fmr->mem.sgt.orig_nents)
 		sg_unmark_end(&fmr->sg[fmr->mem.sgt.orig_nents - 1]);
 	return fmr->sg;
@@ -230,17 +242,17 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv, struct d
 }
 
 /**
- * dat_fmr_bind() - bind an LMR to the memory in its scatterlist
- * @lmr: claimed LMR; gets a new context and new keys
+ * dat_fmr_bind() - prepare the bind of an LMR to the memory in its scatterlist
+ * @lmr: LMR from dat_fmr_claim(); gets a new lmr_context and new keys
  * @nents: number of entries in the scatterlist, at least 1
- * @start: address of the first byte in segments and for peers
+ * @start: address by which segments and peers refer to the first byte
  * @length: bytes
  * @priv: DAT_PRIV_* bits
  *
- * After a success the caller calls dat_fmr_queue() or dat_fmr_unclaim().
+ * After a success the caller must call dat_fmr_queue() or dat_fmr_unclaim().
  *
- * Context: may sleep on some devices.  Return: 0, -EINVAL if the memory has holes, -E2BIG if it has
- * too many pages, or an error of the DMA mapping or the transport.
+ * Context: may sleep on some devices.  Return: 0; -EINVAL if the memory has holes; -E2BIG if the
+ * memory has too many pages; or an error of the transport's mem_map() or lmr_map().
  */
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
@@ -266,12 +278,12 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 }
 
 /**
- * dat_fmr_queue() - prepare for the entry of a bind
- * @lmr: LMR of dat_fmr_bind()
- * @ep: endpoint whose queue gets the entry
+ * dat_fmr_queue() - prepare to queue the entry of a bind
+ * @lmr: LMR for which dat_fmr_bind() has succeeded
+ * @ep: endpoint whose send queue will get the entry
  *
- * The caller queues the entry before it drops ep->lock.  If that fails, it calls dat_fmr_unqueue()
- * under the same lock.
+ * The caller queues the entry before it drops ep->lock.  If the entry cannot be queued, the caller
+ * calls dat_fmr_unqueue() before it drops ep->lock.
  *
  * Context: ep->lock held.
  */
@@ -298,7 +310,10 @@ void dat_fmr_unqueue(struct dat_lmr *lmr)
 	spin_unlock_bh(&lmr->lock);
 }
 
-/* Undoes dat_fmr_claim(), and dat_fmr_bind() if it was called, when no entry was queued. */
+/*
+ * Undoes dat_fmr_claim(), and also dat_fmr_bind() if the caller has called it.  No entry is in a
+ * queue.
+ */
 void dat_fmr_unclaim(struct dat_lmr *lmr)
 {
 	spin_lock_bh(&lmr->lock);
@@ -308,14 +323,15 @@ void dat_fmr_unclaim(struct dat_lmr *lmr)
 }
 
 /**
- * dat_fmr_leave() - prepare for the entry of an invalidation
+ * dat_fmr_leave() - prepare to queue the entry of an invalidation
  * @lmr: LMR of dat_lmr_create_fmr()
- * @ep: endpoint whose queue gets the entry
+ * @ep: endpoint whose send queue will get the entry
  *
- * After a success the caller queues the entry, or calls dat_fmr_end() if that fails.
+ * After a success the caller queues the entry.  If the entry cannot be queued, the caller calls
+ * dat_fmr_end().
  *
- * Context: ep->lock held.  Return: 0; -EINVAL if the LMR has no memory; -EBUSY if its bind is in
- * the queue of another EP; -ENOENT if it is being freed.
+ * Context: ep->lock held.  Return: 0; -EINVAL if the LMR is not bound; -EBUSY if the bind is in the
+ * queue of another EP; -ENOENT if the LMR is being freed.
  */
 int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 {
@@ -339,7 +355,10 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 	return ret;
 }
 
-/* Returns the LMR of an FMR entry, whose use keeps it until dat_fmr_end(), or NULL. */
+/*
+ * Returns the LMR of an FMR entry, or NULL if the entry is no FMR entry.  No reference is taken:
+ * the entry's use keeps the LMR until dat_fmr_end().
+ */
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr)
 {
 	struct dat_obj *obj;
@@ -369,7 +388,10 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
-	/* The entry reached the device before its bind, so it did not invalidate anything. */
+	/*
+	 * The bind has not ended, so the invalidation reached the device before the bind and has
+	 * invalidated nothing.
+	 */
 	if (reached && fmr->ep)
 		fmr->broken = true;
 	else if (good || (fmr->lost && !reached))
@@ -381,10 +403,10 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 }
 
 /**
- * dat_fmr_end() - end an entry that has completed or failed
+ * dat_fmr_end() - update the LMR after an FMR entry has completed or failed
  * @lmr: LMR of the entry
  * @op: enum dat_kop of the entry
- * @reached: the entry has reached the device
+ * @reached: true if the entry has reached the device
  * @status: enum dat_dto_status of the entry
  *
  * Context: any but hard interrupt.
@@ -406,7 +428,10 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 	dat_obj_unuse_atomic(&lmr->obj);
 }
 
-/* Builds the transport's request for ep->wr.  Returns 0, or -EINVAL. */
+/*
+ * Builds the transport's request for the FMR request in ep->wr.  Returns 0, or -EINVAL if ep->wr
+ * names no LMR of the EP's protection zone.
+ */
 int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out)
 {
 	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->ep->wr);

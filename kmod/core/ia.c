@@ -37,14 +37,14 @@ static void ia_uncharge(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_open() - open a port of an RDMA device
+ * dat_ia_open() - open a port of an RDMA device as an interface adapter (IA)
  * @name: IA name
  * @net: network namespace
- * @face: face of the opener
- * @user_data: owner value of events about the IA itself
+ * @face: operations of the face that opens the IA
+ * @user_data: owner field of events about the IA itself
  *
- * Context: may sleep.  Return: the IA or an ERR_PTR: -ENOENT, -EOPNOTSUPP (see
- * dat_dev_find()), -ENOMEM.
+ * Context: may sleep.  Return: the IA with a reference, or an ERR_PTR: -ENOMEM, or an error of
+ * dat_dev_find().
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
 			   u64 user_data)
@@ -74,7 +74,10 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	ia->user_data = user_data;
 	ia->net = get_net(net);
 
-	/* Removal of the device does not find the IA before it is attached. */
+	/*
+	 * Attach the IA to the device, so that dat_dev_unregister() finds the IA.  The device may
+	 * be removed before or after this line: check for both.
+	 */
 	ret = -ENOENT;
 	if (!dat_dev_attach(ia->dev, ia))
 		goto err_put;
@@ -120,11 +123,11 @@ void dat_ia_put(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_lock_live() - keep the IA and its device during a call
+ * dat_ia_lock_live() - keep an IA from being shut down, and its device from being removed
  * @ia: interface adapter
  *
- * Context: may sleep.  Return: 0, then the caller calls dat_ia_unlock(); or -ENODEV if the
- * IA was closed or its device is gone.
+ * Context: may sleep.  Return: 0: the caller must call dat_ia_unlock() later; or -ENODEV if the IA
+ * was closed or its device is removed.
  */
 int dat_ia_lock_live(struct dat_ia *ia)
 {
@@ -141,10 +144,10 @@ void dat_ia_unlock(struct dat_ia *ia)
 }
 
 /*
- * Fault the pages of a registration in, as ib_umem_get() will want them.  Errors are left to the
- * registration, which meets them again.  Pages that the registration would refuse to pin are not
- * faulted in either.  FOLL_LONGTERM is not used: until 6.2 such a fault keeps mmap_lock and cannot
- * be interrupted.
+ * Faults in the pages of a registration, with the flags that ib_umem_get() will use.  Ignores
+ * errors, because the registration will meet them again.  Does not fault in pages that the
+ * registration would refuse to pin.  FOLL_LONGTERM is not used: before Linux 6.2 such a fault holds
+ * mmap_lock and cannot be interrupted.
  */
 static void fault_in(u64 start, u64 length, bool write)
 {
@@ -174,28 +177,32 @@ static void fault_in(u64 start, u64 length, bool write)
 }
 
 /**
- * dat_ia_pin_begin() - fault user memory in, then keep the device while it is registered
- * @ia: reference held; the caller does not hold its lock
- * @start: first byte in the current process
+ * dat_ia_pin_begin() - begin the registration of user memory: fault in its pages and keep the
+ * device
+ * @ia: interface adapter; the caller has a reference and does not hold ia->sem
+ * @start: address of the first byte in the current process
  * @length: bytes; 0: no memory
- * @priv: DAT_PRIV_* of the registration
+ * @priv: DAT_PRIV_* bits of the registration
  *
- * A page fault takes as long as the process likes: a FUSE server may answer it, or another thread
- * of the process.  This call takes the faults while it holds nothing, so neither a close nor a
- * removal of the device waits for them, and a fatal signal ends them.  The registration then
- * finds the pages present.  A process that unmaps them in between faults again, inside the
- * registration: shutdown waits for that, but other calls on the adapter do not.
+ * A process can make a page fault last arbitrarily long, because a FUSE server or another thread of
+ * the process (userfaultfd) may serve the fault.  This function therefore faults in the pages while
+ * it holds no lock and does not yet count in ia->pinning.  So a close or a removal of the device
+ * does not wait for these faults, and a fatal signal ends them.
  *
- * Context: sleeps.  Return: 0, to be followed by dat_ia_pin_end(); or -ENODEV: the IA is being
- * closed, or its device is going.
+ * The registration then finds the pages present.  If the process unmaps the pages before that, the
+ * registration itself takes the faults.  Only a shutdown then waits for the faults; other calls on
+ * the adapter do not.
+ *
+ * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration; or
+ * -ENODEV if the IA is being closed or its device is being removed.
  */
 int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 {
 	fault_in(start, length, priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE));
 	atomic_inc(&ia->pinning);
 	/*
-	 * Pairs with dat_ia_shutdown(): either the shutdown sees the count, or this thread sees
-	 * @closing.
+	 * Pairs with the barrier in dat_ia_shutdown().  Either the shutdown sees the count, or this
+	 * thread sees ia->closing.
 	 */
 	smp_mb__after_atomic();
 	if (!READ_ONCE(ia->closing))
@@ -211,11 +218,12 @@ void dat_ia_pin_end(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_set_async_evd() - make an EVD the IA's async EVD, unless there is one
- * @ia: locked, live
- * @evd: published EVD with the async stream
+ * dat_ia_set_async_evd() - make an EVD the async EVD of its IA, unless the IA has an async EVD
+ * @ia: IA, locked with dat_ia_lock_live()
+ * @evd: published EVD that accepts DAT_STREAM_ASYNC
  *
- * Either a free of @evd sees that it is the async EVD and fails, or this call sees the free.
+ * Another thread may free @evd at the same time.  Both threads take evd->lock: either the free sees
+ * that @evd is the async EVD and fails, or this function sees the free and does nothing.
  */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
@@ -226,14 +234,14 @@ void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 }
 
 /**
- * dat_ia_async() - report an asynchronous event
+ * dat_ia_async() - queue an asynchronous event to the IA's async EVD, if any
  * @ia: interface adapter
  * @type: DAT_EV_ASYNC_*
- * @kind: type of the event's object
+ * @kind: type of the object that the event concerns
  * @owner: user_data of that object
- * @reason: DAT's reason code for that type
+ * @reason: reason code that DAT defines for an event of @type, or 0
  *
- * Context: any but hard interrupt; not under an evd->lock.
+ * Context: any but hard interrupt; no evd->lock held.
  */
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
 		  u16 reason)
@@ -247,7 +255,10 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 		dat_evd_deliver(evd, &eqe, true);
 }
 
-/* Returns the next object with an id of at least *@id, with a reference, or NULL. */
+/*
+ * Returns, with a reference, the object with the lowest id that is at least *@id; or NULL if there
+ * is none.  Sets *@id to the id of the object.
+ */
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 {
 	struct dat_obj *obj;
@@ -260,7 +271,7 @@ struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 	return obj;
 }
 
-/* Calls @fn for each object of @type without a lock; objects may be freed meanwhile. */
+/* Calls @fn for each object of @type, without a lock.  Other threads may free objects meanwhile. */
 static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
 			void (*fn)(struct dat_obj *obj))
 {
@@ -280,8 +291,9 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 }
 
 /*
- * Order of shutdown: listeners and requests first, so that no connection begins; then all
- * connections in parallel; then their parents.  EVDs hold nothing of the device and stay.
+ * Order in which the objects of an IA are shut down.  Listeners and requests are first, so that no
+ * connection begins.  Then all connections end.  Parents follow their children.  EVDs and CNOs hold
+ * no device resources and are not shut down here.
  */
 static const enum dat_obj_type ia_shutdown_order[] = {
 	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR,
@@ -289,20 +301,20 @@ static const enum dat_obj_type ia_shutdown_order[] = {
 };
 
 /**
- * dat_ia_shutdown() - release everything that the IA holds of its device
+ * dat_ia_shutdown() - release all device resources that an IA and its objects hold
  * @ia: interface adapter
  *
- * Idempotent: IA close, process exit and device removal each call it.
+ * Idempotent, because a close of the IA, an exit of the process and a removal of the device each
+ * call this function.
  *
- * Context: may sleep, for as long as it takes to drain queue pairs and to finish registrations in
- * progress.
+ * Context: may sleep until queue pairs are drained and registrations in progress have finished.
  */
 void dat_ia_shutdown(struct dat_ia *ia)
 {
 	unsigned int i;
 
 	WRITE_ONCE(ia->closing, true);
-	/* Pairs with dat_ia_pin_begin(). */
+	/* Pairs with the barrier in dat_ia_pin_begin(): see there. */
 	smp_mb();
 	wait_var_event(&ia->pinning, !atomic_read(&ia->pinning));
 	down_write(&ia->sem);
@@ -319,9 +331,10 @@ void dat_ia_shutdown(struct dat_ia *ia)
 
 /**
  * dat_ia_wake() - wake all waiters of an IA that is about to be closed
- * @ia: interface adapter; its EVDs and CNOs accept no waiters any more
+ * @ia: interface adapter; from now on its EVDs and CNOs accept no waiters
  *
- * Runs before the shutdown, so that no waiter returns with an event of the close itself.
+ * This function runs before dat_ia_shutdown(), so that no waiter returns with an event that the
+ * shutdown itself causes.
  *
  * Context: may sleep.
  */
@@ -332,10 +345,10 @@ void dat_ia_wake(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_close() - destroy all objects of an IA
- * @ia: interface adapter; the face keeps its reference
+ * dat_ia_close() - shut down an IA and drop all its objects
+ * @ia: interface adapter; the caller keeps its reference
  *
- * Wakes all waiters, shuts down, and drops every object.  Idempotent.
+ * Wakes all waiters first.  Idempotent.
  *
  * Context: may sleep.
  */
@@ -347,11 +360,14 @@ void dat_ia_close(struct dat_ia *ia)
 
 	dat_ia_wake(ia);
 	dat_ia_shutdown(ia);
-	/* Detach after the shutdown: until then removal of the device has to wait for this IA. */
+	/*
+	 * Detach the IA only after its shutdown, because dat_dev_unregister() waits only for
+	 * attached IAs.
+	 */
 	dat_dev_detach(ia);
 
 	down_write(&ia->sem);
-	/* Drop objects that were published during the first sweep. */
+	/* EVDs and CNOs may have been published after the first dat_ia_wake(). */
 	dat_ia_wake(ia);
 	async = xchg(&ia->async_evd, NULL);
 	xa_for_each(&ia->objs, id, obj) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel memory, given by its pages or its DMA addresses, and the LMRs made of it.  The transport
- * maps and registers it.
+ * Kernel memory, described by its pages or by its DMA addresses, and the LMRs that register such
+ * memory.  The transport does the DMA mapping and the registration.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -12,12 +12,12 @@
 /**
  * dat_kmem_of_pages() - describe memory by its pages
  * @dev: device that will access the memory
- * @pages: pages in the order of their addresses
+ * @pages: pages, in the order in which they make up the memory
  * @n: number of pages, at least 1
  * @offset: offset of the first byte in the first page
  * @length: bytes, at least 1
  *
- * Context: may sleep.  Return: the memory, not mapped; or ERR_PTR(-ENOMEM).
+ * Context: may sleep.  Return: the memory, not mapped for DMA; or ERR_PTR(-ENOMEM).
  */
 struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages,
 				   u32 n, u32 offset, u64 length)
@@ -36,8 +36,9 @@ struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **page
 }
 
 /*
- * Copies the DMA addresses of @length bytes at @offset to the start of @to, which has @n entries.
- * Returns the number of entries used, or -EINVAL if @from has too few bytes.
+ * Copies the DMA addresses of a part of @from to @to.  The part begins at the byte @offset and has
+ * @length bytes.  Both lists have @n entries.  Returns the number of entries used in @to, or
+ * -EINVAL if @from is too short.
  */
 static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64 offset,
 		    u64 length)
@@ -45,7 +46,7 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 	struct scatterlist *sg;
 	u32 used = 0, i, len;
 
-	/* The consumer's list may have fewer entries than the consumer says. */
+	/* The consumer's list may have fewer entries than the consumer has stated, so check @sg. */
 	for (i = 0, sg = from; i < n && sg; i++, sg = sg_next(sg)) {
 		if (offset >= sg_dma_len(sg)) {
 			offset -= sg_dma_len(sg);
@@ -65,14 +66,14 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 }
 
 /**
- * dat_kmem_of_dma() - describe memory by DMA addresses that the consumer keeps mapped
- * @sg: scatterlist, mapped for the device
- * @n: number of entries that the mapping has returned
+ * dat_kmem_of_dma() - describe memory by DMA addresses, which the consumer keeps mapped
+ * @sg: scatterlist that the consumer has mapped for the device
+ * @n: number of entries that dma_map_sg() returned
  * @offset: offset of the first byte
  * @length: bytes, at least 1
  *
- * Context: may sleep.  Return: the memory, or an ERR_PTR: -EINVAL if @sg is too short,
- * -ENOMEM.
+ * Context: may sleep.  Return: the memory, or an ERR_PTR: -EINVAL if @sg has fewer than @offset +
+ * @length bytes; -ENOMEM.
  */
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length)
 {
@@ -110,10 +111,10 @@ static u64 dma_bytes(const struct dat_kmem *mem)
 }
 
 /**
- * dat_kmem_clone() - describe the same memory again
- * @mem: memory; the caller keeps it during the call
+ * dat_kmem_clone() - make a second description of the same memory
+ * @mem: memory, which must not be freed during the call
  *
- * Context: may sleep.  Return: the memory, not mapped; or ERR_PTR(-ENOMEM).
+ * Context: may sleep.  Return: the memory, not mapped for DMA; or ERR_PTR(-ENOMEM).
  */
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 {
@@ -143,8 +144,8 @@ struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 
 /**
  * dat_kmem_free() - unmap memory and free its description
- * @mem: result of a function above, or NULL
- * @dev: device that the memory may be mapped for
+ * @mem: memory from one of the functions above, or NULL
+ * @dev: device for which the memory may be mapped
  *
  * Context: may sleep.
  */
@@ -181,7 +182,10 @@ static void kmem_detach(struct dat_lmr *lmr)
 	lmr->mem = NULL;
 	spin_unlock_bh(&lmr->lock);
 	dev->ops->lmr_exit(lmr);
-	/* A mapping keeps the device, so @dev is valid. */
+	/*
+	 * The LMR is shut down before its device is removed, so @dev is valid while memory is
+	 * mapped.
+	 */
 	if (mem)
 		dat_kmem_free(mem, dev);
 }
@@ -195,14 +199,14 @@ static const struct dat_lmr_kind kmem_kind = {
 /**
  * dat_lmr_create_kmem() - register memory of the kernel
  * @pz: protection zone
- * @mem: memory, not mapped; ownership passes to this function, also upon an error
- * @start: address of the first byte in segments and for peers
+ * @mem: memory, not mapped for DMA; ownership passes to this function, even if it fails
+ * @start: address by which segments and peers refer to the first byte
  * @length: bytes, not 0
  * @priv: DAT_PRIV_* bits
- * @user_data: owner value
+ * @user_data: user_data argument of dat_obj_alloc()
  *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM, -ENOENT if
- * the zone is being freed, or an error of the transport's mem_map() or lmr_kernel().
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM; -ENOENT if the
+ * protection zone is being freed; or an error of the transport's mem_map() or lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
 				    u64 length, u32 priv, u64 user_data)
@@ -213,7 +217,7 @@ struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64
 	};
 	struct dat_lmr *lmr = dat_lmr_make(pz->obj.ia, pz, &param);
 
-	/* kmem_attach() sets @mem to NULL once the LMR owns it. */
+	/* kmem_attach() has set @mem to NULL if the LMR owns the memory. */
 	dat_kmem_free(mem, pz->obj.ia->dev);
 	return lmr;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registered memory, and the resolution of segments to verbs SGEs.
+ * Local memory regions (LMRs), and the lookup of the LMR that a segment names.
  *
- * This is a security boundary, since a kernel QP accepts any lkey and address.  User space never
- * sees an lkey.  A segment reaches a QP only after its lmr_context, zone, rights and range have
- * been checked here.
+ * The checks of a segment are a security boundary, because a kernel QP accepts any lkey and any
+ * address.  User space never gets an lkey.  A segment is posted to a QP only after resolve() in
+ * wr.c has checked its lmr_context, protection zone, rights and range.
  *
- * The low bits of an lmr_context are an index into a table, the high bits a generation, which keeps
- * a stale context from matching a new LMR with the same index.
+ * The low bits of an lmr_context are the index of the LMR in ia->lmrs.  The high bits are a
+ * generation number, so that the lmr_context of a freed LMR does not match a new LMR with the same
+ * index.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -31,8 +32,9 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 }
 
 /*
- * Grows the table until it holds @index; it never shrinks.  Allocates before it takes the lock: a
- * thread that frees an LMR takes the lock too, and reclaim may depend on that thread.
+ * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The allocation
+ * precedes lmr_lock: a thread that frees an LMR also takes lmr_lock, and an allocation may wait for
+ * memory that this thread frees.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
@@ -46,7 +48,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 	spin_lock(&ia->lmr_lock);
 	old = lmr_table(ia);
 	if (lmr_table_has(ia, index)) {
-		/* Another thread has grown the table meanwhile. */
+		/* Another thread has grown the table meanwhile: free the new table. */
 		old = table;
 	} else {
 		if (old)
@@ -65,7 +67,7 @@ void dat_lmr_init_ia(struct dat_ia *ia)
 	ida_init(&ia->lmr_ids);
 }
 
-/* The last reference to the IA is gone, so no lock is needed. */
+/* Frees ia->lmrs when the last reference to the IA has been dropped, so no lock is needed. */
 void dat_lmr_release_ia(struct dat_ia *ia)
 {
 	kvfree(rcu_dereference_protected(ia->lmrs, true));
@@ -111,8 +113,8 @@ static void lmr_free_index(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_open() - make an LMR valid under a new context
- * @lmr: LMR without a context, whose range and keys are set
+ * dat_lmr_open() - make an LMR valid: give the LMR a new lmr_context
+ * @lmr: invalid LMR, whose range and keys are set
  *
  * Context: any.
  */
@@ -120,11 +122,14 @@ void dat_lmr_open(struct dat_lmr *lmr)
 {
 	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
 
-	/* Publishes range and keys; pairs with the acquire in dat_lmr_find(). */
+	/* Release: publishes the range and the keys.  Pairs with the acquire in dat_lmr_find(). */
 	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
 }
 
-/* Makes an LMR invalid; a resolution that has begun may still succeed. */
+/*
+ * Makes an LMR invalid.  A thread that has already found the LMR may still use the range and the
+ * keys.
+ */
 void dat_lmr_close(struct dat_lmr *lmr)
 {
 	WRITE_ONCE(lmr->context, 0);
@@ -133,13 +138,13 @@ void dat_lmr_close(struct dat_lmr *lmr)
 /**
  * dat_lmr_make() - make an LMR
  * @ia: IA of @pz
- * @pz: protection zone; NULL: all zones
- * @param: kind and parameters
+ * @pz: protection zone; NULL for the reserved LMR, which is valid in all zones
+ * @param: parameters of the LMR
  *
- * The LMR is invalid, with context 0, if @param has a length of 0.
+ * If @param->length is 0, the new LMR is invalid and its lmr_context is 0.
  *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: an error of ->attach(),
- * -ENOMEM, -ENOENT if the zone is being freed.
+ * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM; -ENOENT if the
+ * protection zone is being freed; or an error of @param->kind->attach().
  */
 struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 			     const struct dat_lmr_param *param)
@@ -211,13 +216,15 @@ static const struct dat_lmr_kind user_kind = {
  * @start: address of the first byte
  * @length: bytes, not 0
  * @priv: DAT_PRIV_* bits
- * @cookie: DAT_LMR_COOKIE bytes that name shared memory, or NULL
+ * @cookie: DAT_LMR_COOKIE bytes by which several processes name shared memory; NULL for other
+ *	memory
  *
- * Pins pages of current->mm.
+ * The registration pins pages of current->mm.
  *
  * Context: between dat_ia_pin_begin() and dat_ia_pin_end(); may sleep.  Return: the LMR with a
- * reference, or an ERR_PTR: -EFAULT if the memory is missing or read-only, -ENOMEM also beyond
- * RLIMIT_MEMLOCK, -EEXIST if the cookie names other memory.
+ * reference, or an ERR_PTR: -EFAULT if a page is not mapped, or is read-only although @priv allows
+ * writes; -ENOMEM, also if the pages exceed RLIMIT_MEMLOCK; -EEXIST if dat_share_get() refuses the
+ * cookie.
  */
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
 			       const u8 *cookie)
@@ -230,7 +237,10 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/* Needs no registration: each zone has a key for all DMA addresses; see dat_wr_to_sge(). */
+/*
+ * The reserved LMR has no registration, because pz->dma_key gives access to all DMA addresses; see
+ * resolve() in wr.c.
+ */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;
@@ -247,9 +257,9 @@ const struct dat_lmr_kind dat_lmr_reserved_kind = {
 };
 
 /**
- * dat_lmr_create_reserved() - make the LMR for all DMA addresses
- * @ia: IA of a kernel consumer, whose addresses are trusted
- * @user_data: owner value
+ * dat_lmr_create_reserved() - make the reserved LMR, which covers all DMA addresses
+ * @ia: IA of a kernel consumer, whose DMA addresses are trusted
+ * @user_data: user_data argument of dat_obj_alloc()
  *
  * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM.
  */
@@ -284,12 +294,14 @@ static void lmr_release(struct dat_obj *obj)
 }
 
 /**
- * dat_lmr_sync() - let CPU and device see the same in kernel memory
- * @ia: adapter, with its device
- * @seg: part of an LMR
- * @for_cpu: make the device's writes visible to the CPU, else the CPU's to the device
+ * dat_lmr_sync() - sync caches, so that CPU and device see the same content of kernel memory
+ * @ia: interface adapter, whose device the caller keeps
+ * @seg: segment to sync
+ * @for_cpu: true: make writes of the device visible to the CPU; false: make writes of the CPU
+ *	visible to the device
  *
- * Context: any but hard interrupt.  Return: 0, or -EACCES if no LMR covers the segment.
+ * Context: any but hard interrupt.  Return: 0, or -EACCES if @seg names no valid LMR or exceeds the
+ * LMR's range.
  */
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 {

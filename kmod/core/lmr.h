@@ -18,10 +18,10 @@ union dat_send_wr;
 
 /**
  * struct dat_pz - protection zone
- * @obj: base object; users: LMRs, RMRs, SRQs, EPs
- * @dma_key: lkey for segments of the reserved LMR, whose addresses are DMA addresses
+ * @obj: base object; its users are LMRs, RMRs, SRQs and EPs
+ * @dma_key: lkey for segments of ia->reserved, whose addresses are DMA addresses
  * @rmr_lock: lock of @windows
- * @windows: bindings in effect that have an rkey, by rkey
+ * @windows: tree of the RMR bindings in effect, by rkey; contains no binding without an rkey
  */
 struct dat_pz {
 	struct dat_obj		obj;
@@ -32,10 +32,10 @@ struct dat_pz {
 
 /**
  * struct dat_kmem - kernel memory that a device can access
- * @sgt: pages and their DMA addresses, or only the addresses
+ * @sgt: pages and their DMA addresses; without pages if @foreign is set
  * @dir: direction of the DMA mapping
- * @mapped: flag: @sgt has to be unmapped
- * @foreign: flag: the consumer has mapped the memory and syncs its caches
+ * @mapped: flag: the driver has mapped @sgt for DMA, and has to unmap @sgt
+ * @foreign: flag: the consumer has mapped the memory for DMA, and does the cache syncs
  */
 struct dat_kmem {
 	struct sg_table		sgt;
@@ -45,13 +45,14 @@ struct dat_kmem {
 };
 
 /**
- * struct dat_lmr_kind - operations of a kind of memory
+ * struct dat_lmr_kind - operations of a kind of LMR
  * @name: name in fdinfo
  * @attach: register the memory with the device and set the keys; may sleep
- * @detach: end the registration, also after @attach has failed, and release the memory;
- *	may sleep
- * @free: free what the LMR still holds; optional
- * @pinned: flag: pages of a process; the LMR pins them, and so does each binding of an RMR
+ * @detach: end the registration and release the memory; also called after @attach has failed; may
+ *	sleep
+ * @free: free the memory that lmr->fmr points to; optional
+ * @pinned: flag: the LMR consists of pages of a process, pinned by the LMR and again by each
+ *	binding of an RMR
  */
 struct dat_lmr_kind {
 	const char	*name;
@@ -65,20 +66,22 @@ struct dat_lmr_kind {
  * struct dat_lmr - registered memory
  * @obj: base object
  * @kind: kind of memory
- * @pz: zone; reference and use held; NULL: the reserved LMR, which is valid in all zones
+ * @pz: protection zone, held with dat_obj_use(); NULL for the reserved LMR, which is valid in all
+ *	zones
  * @start: address of the first byte in the owner's address space
  * @length: bytes
  * @priv: DAT_PRIV_* bits that the consumer asked for
- * @index: index in ia->lmrs, allocated from ia->lmr_ids; or 0
- * @context: lmr_context: @index and a generation; 0 while the LMR is invalid; set after the
- *	members that it makes valid, cleared before they change
- * @shift: difference from an address of the owner to the one that the device wants with @lkey
- * @lkey: key for segments
- * @rkey: key for peers
- * @share: shared memory cookie among processes, or NULL
+ * @index: index in ia->lmrs, allocated from ia->lmr_ids; 0 if none is allocated
+ * @context: lmr_context, which consists of @index and a generation; 0 while the LMR is invalid.
+ *	Set after the range and the keys are set, and cleared before these change.
+ * @shift: number that is added to an address of the owner to get the address that the device uses
+ *	with @lkey
+ * @lkey: key for local access, which goes into SGEs
+ * @rkey: key for access by peers
+ * @share: name of memory that several processes register, or NULL
  * @lock: lock of @mem and of the state in @fmr
- * @mem: kernel memory that is registered now, or NULL
- * @fmr: state of an LMR that FMR requests bind, or NULL
+ * @mem: kernel memory that the LMR registers at present, or NULL
+ * @fmr: additional state of an LMR that FMR requests bind to memory, or NULL
  */
 struct dat_lmr {
 	struct dat_obj		obj;
@@ -102,7 +105,7 @@ struct dat_lmr {
  * struct dat_lmr_table - LMRs by index
  * @rcu: head for the deferred free, once a longer table has replaced this one
  * @size: number of entries
- * @lmr: LMRs, or NULL
+ * @lmr: array of LMRs; NULL for an unused index
  */
 struct dat_lmr_table {
 	struct rcu_head		rcu;
@@ -116,8 +119,8 @@ struct dat_lmr_table {
  * @start: address of the first byte in the owner's address space
  * @length: bytes
  * @priv: DAT_PRIV_* bits
- * @arg: argument of @kind->attach()
- * @user_data: owner value
+ * @arg: second argument of @kind->attach()
+ * @user_data: user_data argument of dat_obj_alloc()
  */
 struct dat_lmr_param {
 	const struct dat_lmr_kind *kind;
@@ -151,11 +154,14 @@ extern const struct dat_lmr_kind dat_lmr_reserved_kind;
 
 static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 {
-	/* An address before the start gives a huge offset, so the check cannot wrap around. */
+	/* If @addr is below the start, the unsigned difference is huge, so the comparison fails. */
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
-/* Returns the LMR with this context, or NULL.  The caller holds RCU or has disabled softirqs. */
+/*
+ * Returns the LMR whose lmr_context is @context, or NULL.  The caller holds rcu_read_lock() or has
+ * disabled softirqs.
+ */
 static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
 {
 	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());
@@ -166,7 +172,7 @@ static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 conte
 		return NULL;
 	index = array_index_nospec(index, table->size);
 	lmr = rcu_dereference_check(table->lmr[index], rcu_read_lock_bh_held());
-	/* Pairs with dat_lmr_open(). */
+	/* Acquire: pairs with the release in dat_lmr_open(), so range and keys are valid. */
 	if (unlikely(!lmr || smp_load_acquire(&lmr->context) != context))
 		return NULL;
 	return lmr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An address_space for each open file of the driver's devices. */
+/* Allocates an address_space for each open file of the driver's devices. */
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/mount.h>
@@ -18,7 +18,10 @@ static int mapping_fs_init(struct fs_context *fc)
 	return init_pseudo(fc, MAPPING_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* No .owner: a reference of the module's own mount would keep the module from being unloaded. */
+/*
+ * The .owner member is not set: kern_mount() would take a reference to this module, which could
+ * then never be unloaded.
+ */
 static struct file_system_type mapping_fs = {
 	.name			= "dat",
 	.init_fs_context	= mapping_fs_init,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects: reserve an id, build, publish or abort; look up, use, free.
+ * Life of an object: reserve an id, build the object, publish or abort it; look it up, use it, free
+ * it.
  *
- * An id is reserved before its object is built, so that publishing cannot fail for lack
- * of memory.  Until the object is published, the id has a zero entry, so that no lookup
- * finds a half-built object.
+ * An object's id is reserved before the object is built, so that the object can be published
+ * without allocating memory.  Until then ia->objs has a zero entry for the id, so that no lookup
+ * finds an object that is not complete.
  */
 #include <linux/cgroup_rdma.h>
 #include <linux/nospec.h>
@@ -45,7 +46,10 @@ static int obj_charge(struct dat_obj *obj)
 	return 0;
 }
 
-/* Uncharge while the device exists: its cgroup pools are freed with it. */
+/*
+ * Undoes obj_charge().  Called before the device is removed, because the device's cgroup pools are
+ * freed with the device.
+ */
 static void obj_uncharge(struct dat_obj *obj)
 {
 #ifdef CONFIG_CGROUP_RDMA
@@ -57,7 +61,10 @@ static void obj_uncharge(struct dat_obj *obj)
 #endif
 }
 
-/* For a face with handles, @user_data is a pointer to its private data, not an owner value. */
+/*
+ * Sets obj->user_data, the owner field of the object's events.  If the face has handles, the owner
+ * field is the handle, and @user_data is a pointer to the face's private data of the object.
+ */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
 	const struct dat_face *face = obj->ia->face;
@@ -70,15 +77,15 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
 }
 
 /**
- * dat_obj_alloc_gfp() - reserve an id and allocate an object for it
- * @ia: parent
+ * dat_obj_alloc_gfp() - allocate an object and reserve an id
+ * @ia: interface adapter to which the object belongs
  * @type: enum dat_obj_type
- * @user_data: owner value of the object's events; for a face with handles, a pointer to its
- *	private data, which the object owns once it is published
- * @gfp: flags of the allocations
+ * @user_data: owner field of the object's events.  For a face with handles, a pointer to the face's
+ *	private data, which the object owns once it is published.
+ * @gfp: flags for all allocations
  *
- * Context: as @gfp says.  Return: the object, to be published or aborted, or an
- * ERR_PTR: -ENOMEM, -EAGAIN (rdma cgroup limit).
+ * Context: depends on @gfp.  Return: the object, which the caller passes to dat_obj_publish() or
+ * dat_obj_abort(); or ERR_PTR(-ENOMEM), also if a limit of the rdma cgroup is reached.
  */
 void *dat_obj_alloc_gfp(struct dat_ia *ia, enum dat_obj_type type, u64 user_data, gfp_t gfp)
 {
@@ -111,20 +118,21 @@ err_free:
 	return ERR_PTR(ret == -EBUSY || ret == -EAGAIN ? -ENOMEM : ret);
 }
 
-/* dat_obj_alloc_gfp(), charged to the caller's memory cgroup.  Context: may sleep. */
+/* Calls dat_obj_alloc_gfp() and charges the memory to the caller's memory cgroup.  May sleep. */
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 {
 	return dat_obj_alloc_gfp(ia, type, user_data, GFP_KERNEL_ACCOUNT);
 }
 
 /**
- * dat_obj_publish() - make an object visible to lookups
- * @obj: object, completely built
+ * dat_obj_publish() - make an object visible to lookups by id and by handle
+ * @obj: object that is completely built
  *
- * Another thread may free the object from now on, so the caller gets a reference of its own.
+ * Once the object is published, another thread may free it, so this function takes a reference for
+ * the caller.
  *
- * Return: 0, or -ENODEV if the IA began to shut down.  After an error the caller must call
- * dat_obj_abort(), which releases what the object holds.
+ * Return: 0, or -ENODEV if the IA is shut down.  After an error the caller must call
+ * dat_obj_abort().
  */
 int dat_obj_publish(struct dat_obj *obj)
 {
@@ -135,7 +143,7 @@ int dat_obj_publish(struct dat_obj *obj)
 	if (!READ_ONCE(ia->dead)) {
 		kref_get(&obj->ref);
 		obj->published = true;
-		/* Can't fail: the id is reserved. */
+		/* The store cannot fail, because the id is reserved. */
 		__xa_store(&ia->objs, obj->id, obj, GFP_ATOMIC);
 		if (ia->face->publish)
 			ia->face->publish(obj);
@@ -164,7 +172,7 @@ void dat_obj_put(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_shutdown() - release everything that an object holds of the device
+ * dat_obj_shutdown() - release all device resources that an object holds
  * @obj: any object
  *
  * Context: may sleep.
@@ -175,13 +183,14 @@ void dat_obj_shutdown(struct dat_obj *obj)
 	obj_uncharge(obj);
 }
 
-/* Hides an object from lookups and frees its id. */
+/* Hides an object from lookups by handle and by id, and releases the id. */
 void dat_obj_unpublish(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
 
 	/*
-	 * Remove the handle first: an object that is found by its handle is also found by its id.
+	 * Remove the handle first.  The order ensures that an object found by its handle can also
+	 * be found by its id.
 	 */
 	if (ia->face->unpublish)
 		ia->face->unpublish(obj);
@@ -189,8 +198,8 @@ void dat_obj_unpublish(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_abort() - hide an object, shut it down and drop its own reference
- * @obj: never published, or with a free begun by dat_obj_begin_free()
+ * dat_obj_abort() - hide an object, shut the object down and drop its initial reference
+ * @obj: object that was never published, or for which dat_obj_begin_free() has succeeded
  *
  * Context: may sleep.
  */
@@ -202,10 +211,10 @@ void dat_obj_abort(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_get() - look an object up by id
- * @ia: parent
+ * dat_obj_get() - look up an object by its id and type
+ * @ia: interface adapter to which the object belongs
  * @type: enum dat_obj_type
- * @id: id, untrusted
+ * @id: id of the object; may come from user space
  *
  * Return: the object with a reference, or ERR_PTR(-ENOENT).
  */
@@ -215,7 +224,10 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 
 	rcu_read_lock();
 	obj = xa_load(&ia->objs, id);
-	/* Get no object of another type: if its put were the last, it would sleep. */
+	/*
+	 * Do not take a reference to an object of another type: the release of that type might
+	 * sleep if this reference became the last one.
+	 */
 	if (obj && (obj->type != type || !kref_get_unless_zero(&obj->ref)))
 		obj = NULL;
 	rcu_read_unlock();
@@ -223,8 +235,8 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 }
 
 /**
- * dat_obj_use() - keep an object from being freed, and take a reference
- * @obj: parent of the object that the caller builds
+ * dat_obj_use() - take a use of an object, which keeps its owner from freeing it, and a reference
+ * @obj: object that another object depends on, for example an EVD of a new EP
  *
  * Return: 0, or -ENOENT if @obj is being freed.
  */
@@ -243,29 +255,33 @@ void dat_obj_unuse(struct dat_obj *obj)
 }
 
 /**
- * dat_obj_unuse_atomic() - dat_obj_unuse() where the last put, which may sleep, is forbidden
- * @obj: object in its IA's table
+ * dat_obj_unuse_atomic() - undo dat_obj_use() in a context that must not sleep
+ * @obj: object in ia->objs
  *
- * Puts first: while the use lasts, dat_obj_free() does not take the table's reference, so this put
- * is not the last one.  dat_ia_close() takes it without regard to uses, but only after the shutdown
- * of all EPs, which ends their uses.
+ * Dropping the last reference may sleep, so this put must not be the last.  The put comes before
+ * the use ends.  While the use lasts, dat_obj_free() fails, so ia->objs keeps its reference.
+ * dat_ia_close() drops that reference without regard to uses, but only after the shutdown of all
+ * EPs, which ends these uses.
  *
  * Context: any.
  */
 void dat_obj_unuse_atomic(struct dat_obj *obj)
 {
 	dat_obj_put(obj);
-	/* A free that sees the use end must see the put, too. */
+	/*
+	 * Order the put before the end of the use: a thread that sees the use ended, and so may
+	 * free the object, must also see the put.
+	 */
 	smp_mb__before_atomic();
 	atomic_dec(&obj->users);
 }
 
 /**
- * dat_obj_begin_free() - keep an object from getting new users
- * @obj: published object; on success the caller must call dat_obj_abort()
+ * dat_obj_begin_free() - begin the free of an object: refuse new uses and check for existing ones
+ * @obj: published object; after a success the caller must call dat_obj_abort()
  *
- * Return: 0, -EBUSY if the object has users or a waiter, -EISCONN if its state forbids the free,
- * -ENOENT if another free won.
+ * Return: 0; -EBUSY if the object has a use or a waiter; -ENOENT if another thread is freeing the
+ * object; or an error of the type's may_free().
  */
 int dat_obj_begin_free(struct dat_obj *obj)
 {
@@ -283,9 +299,9 @@ int dat_obj_begin_free(struct dat_obj *obj)
 
 /**
  * dat_obj_free() - free an object on behalf of its owner
- * @obj: published object; the caller keeps its reference
+ * @obj: published object; the caller has a reference and keeps it
  *
- * Context: may sleep.  Return: as dat_obj_begin_free().
+ * Context: may sleep.  Return: 0, or an error of dat_obj_begin_free().
  */
 int dat_obj_free(struct dat_obj *obj)
 {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Busy polling: a thread that waits for an event polls the CQs of the EVD's connections, which
- * need no interrupts meanwhile.
+ * Busy polling.  A thread that waits for an event in an EVD polls the CQs of the connections that
+ * feed the EVD.  These connections need no interrupts meanwhile.
  *
- * A connection joins when the device notifies of it and threads poll all EVDs that it feeds.
- * Its CQ then stays unarmed, and a thread that polls one of the EVDs takes completions from it.
- * An idle connection is not in the list, so it costs a poll nothing.
+ * A connection joins the list evd->busy.links of each EVD that it feeds.  It joins when its CQ has
+ * notified, provided that threads poll all these EVDs.  The CQ is then not armed again, and a
+ * thread that polls one of the EVDs takes completions from the CQ.  An idle connection is in no
+ * list, so it costs a poll nothing.
  *
- * A connection leaves, and its CQ is armed again, when a thread is about to sleep on one of the
- * EVDs, when a timer finds that an EVD was not polled for a while, or when the timer finds that
- * the connection has become idle.
+ * A connection leaves the lists, and its CQ is armed again, in three cases: a thread is about to
+ * sleep on one of the EVDs; busy_timer() finds that an EVD was not polled for BUSY_TICKS; or
+ * busy_timer() finds that the connection has become idle.
  *
- * ep->lock is held to join and to leave; evd->busy.lock nests inside.
+ * A thread that makes a connection join or leave holds ep->lock.  evd->busy.lock nests inside
+ * ep->lock.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -22,14 +24,17 @@
 #include "core/ep.h"
 #include "core/evd.h"
 
-#define BUSY_TICKS	2	/* jiffies after the last poll until polling has ended */
+#define BUSY_TICKS	2	/* jiffies after the last poll; then polling has ended */
 
 static bool busy_polled(const struct dat_busy *b)
 {
 	return READ_ONCE(b->on) && time_before(jiffies, READ_ONCE(b->last) + BUSY_TICKS);
 }
 
-/* Returns 1 if @link joined @evd, 0 if there is no EVD, -EAGAIN if no thread polls it. */
+/*
+ * Adds @link to the list of @evd.  Returns 1 if @link was added, 0 if @evd is NULL, or -EAGAIN if
+ * no thread polls @evd.
+ */
 static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 {
 	struct dat_busy *b;
@@ -39,8 +44,8 @@ static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 		return 0;
 	b = &evd->busy;
 	/*
-	 * Never set for kernel consumers.  A concurrent set may be missed: the CQ is then armed,
-	 * which is harmless.
+	 * A kernel consumer never sets b->on.  If another thread sets b->on at this moment, this
+	 * thread may miss the change.  The CQ is then armed, which is harmless.
 	 */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
@@ -73,7 +78,7 @@ static bool link_leave(struct dat_busy_link *link)
 }
 
 /**
- * dat_busy_joined() - true if threads poll for a connection's completions
+ * dat_busy_joined() - return true if a connection is in a list of connections that threads poll
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -87,7 +92,7 @@ bool dat_busy_joined(const struct dat_conn *conn)
  * dat_busy_join() - let polling threads take the completions of a connection
  * @conn: connection whose CQ has notified and is not armed
  *
- * Context: ep->lock held.  Return: true if threads poll and take the next completions; false if
+ * Context: ep->lock held.  Return: true if polling threads will take the next completions; false if
  * the caller must arm the CQ.
  */
 bool dat_busy_join(struct dat_conn *conn)
@@ -110,11 +115,11 @@ bool dat_busy_join(struct dat_conn *conn)
 }
 
 /**
- * dat_busy_leave() - end polling of a connection
+ * dat_busy_leave() - remove a connection from the lists of connections that threads poll
  * @conn: connection
  *
- * Context: ep->lock held.  Return: true if the connection had joined, so that the caller must
- * poll its CQ once more and arm it.
+ * Context: ep->lock held.  Return: true if the connection was in a list: then the caller must call
+ * ops->rearm(); false if it was in none.
  */
 bool dat_busy_leave(struct dat_conn *conn)
 {
@@ -142,7 +147,10 @@ static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Skips the connection if ep->lock is contended: its holder may take the completions. */
+/*
+ * Takes completions of a connection, unless another thread holds ep->lock: that thread may be
+ * taking them.
+ */
 static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 {
 	if (!spin_trylock_bh(&ep->lock))
@@ -151,7 +159,10 @@ static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Returns the next connection, round robin, or NULL.  RCU keeps it and its EP allocated. */
+/*
+ * Returns the next connection in round-robin order, or NULL if the list is empty.  The caller's RCU
+ * read lock keeps the connection and its EP allocated.
+ */
 static struct dat_conn *busy_turn(struct dat_busy *b)
 {
 	struct dat_busy_link *link;
@@ -170,7 +181,7 @@ static struct dat_conn *busy_turn(struct dat_busy *b)
 	return link ? link->conn : NULL;
 }
 
-/* Takes completions from every connection that has joined. */
+/* Takes completions from every connection in b->links. */
 static void busy_look(struct dat_busy *b)
 {
 	u32 n = READ_ONCE(b->count);
@@ -189,7 +200,10 @@ static void busy_look(struct dat_busy *b)
 	rcu_read_unlock();
 }
 
-/* Makes idle connections leave; with @all, every connection until a thread polls again. */
+/*
+ * Removes idle connections from the lists.  If @all is true, removes all connections, but stops
+ * when a thread polls again.
+ */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
 	u32 n = READ_ONCE(b->count);
@@ -219,7 +233,10 @@ static void busy_timer(struct timer_list *timer)
 	spin_unlock_bh(&b->lock);
 }
 
-/* Notes that a thread polls @evd.  Returns false if consumers need notifications instead. */
+/*
+ * Marks @evd as polled.  Returns false, and does not mark @evd, if its consumer needs
+ * notifications.
+ */
 static bool busy_begin(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
@@ -229,7 +246,7 @@ static bool busy_begin(struct dat_evd *evd)
 	if (READ_ONCE(b->on))
 		return true;
 	spin_lock_bh(&evd->lock);
-	/* A CNO and threads that sleep need notifications. */
+	/* A CNO needs notifications, and so does a thread that sleeps on the EVD. */
 	useful = !evd->dead && !evd->cno && !evd->waiting && !waitqueue_active(&evd->poll);
 	if (useful)
 		WRITE_ONCE(b->on, true);
@@ -238,7 +255,7 @@ static bool busy_begin(struct dat_evd *evd)
 }
 
 /**
- * dat_busy_stop() - end polling of an EVD, whose consumer needs notifications
+ * dat_busy_stop() - end polling of an EVD, because its consumer needs notifications
  * @evd: event dispatcher
  *
  * Context: any but hard interrupt; no lock of this module.
@@ -247,10 +264,13 @@ void dat_busy_stop(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
 
-	/* While a concurrent stop has cleared "on" and not swept the list, count is not 0. */
+	/*
+	 * If another dat_busy_stop() has cleared b->on, but has not emptied the list yet, b->count
+	 * is not 0: then empty the list here as well.
+	 */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->count))
 		return;
-	/* A join checks "on" under this lock, so after this no connection joins. */
+	/* link_join() checks b->on under b->lock, so no connection joins after this. */
 	spin_lock_bh(&b->lock);
 	WRITE_ONCE(b->on, false);
 	spin_unlock_bh(&b->lock);
@@ -259,9 +279,10 @@ void dat_busy_stop(struct dat_evd *evd)
 
 /**
  * dat_busy_posted() - take completions of requests that were just posted
- * @ep: endpoint that they were posted to
+ * @ep: endpoint to which the requests were posted
  *
- * Some devices complete a request in a softirq that runs once ep->lock has been released.
+ * Some devices complete a request in a softirq that runs when ep->lock is released, just before
+ * this call.
  *
  * Context: any but hard interrupt; no lock of this module.
  */
@@ -274,7 +295,10 @@ void dat_busy_posted(struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Returns 0 to go on polling, or the reason to end. */
+/*
+ * Returns 0 if the thread may go on polling, or the errno of dat_busy_poll() that ends the poll.
+ * @end is the time at which polling ends; 0: poll only once.
+ */
 static int busy_over(const struct dat_busy *b, u64 end)
 {
 	if (!READ_ONCE(b->on))
@@ -286,7 +310,10 @@ static int busy_over(const struct dat_busy *b, u64 end)
 	return need_resched() || ktime_get_ns() >= end ? -EAGAIN : 0;
 }
 
-/* Polls until an event is stored after @tail.  Returns 0, or the reason to end. */
+/*
+ * Polls until the tail of the event ring differs from @tail.  Returns 0, or an errno of
+ * dat_busy_poll() if polling has ended without an event.
+ */
 static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 {
 	u64 end = spin_ns ? ktime_get_ns() + spin_ns : 0;
@@ -295,7 +322,10 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 
 	for (;;) {
 		busy_look(b);
-		/* Acquire: a thread that sees an event of the shutdown also sees evd->dead. */
+		/*
+		 * Acquire: if the event was caused by the shutdown of the IA, this thread must also
+		 * see evd->dead.
+		 */
 		if (smp_load_acquire(&evd->ring.tail) != tail)
 			return 0;
 		ret = busy_over(b, end);
@@ -307,16 +337,19 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 }
 
 /**
- * dat_busy_poll() - poll the device until there is an event
+ * dat_busy_poll() - poll the device until the EVD has an event
  * @evd: event dispatcher
- * @spin_ns: maximum time to poll; ends early if another task needs the CPU; 0: poll once
+ * @spin_ns: longest time to poll, in ns; the poll ends earlier if another task needs the CPU; 0:
+ *	poll once
  *
- * Every call finds unsolicited receives.  A call with @spin_ns 0 for an EVD that may have such
- * receives only polls for those: other connections of the EVD keep notifying.
+ * Every call polls for unsolicited receives, which do not notify.  If the EVD has solicited
+ * connections and @spin_ns is 0, the call polls for nothing else, so the other connections of the
+ * EVD keep notifying.
  *
- * Context: may sleep; no lock of this module.  Return: 0 if there are events; -EAGAIN if none came
- * in time; -EBUSY if a CNO or a sleeper needs notification; -ERESTARTNOHAND after a signal;
- * -ESHUTDOWN if the EVD is shut down: its events may stem from the shutdown.
+ * Context: may sleep; no lock of this module held.  Return: 0 if the EVD has events; -EAGAIN if no
+ * event came in time; -EBUSY if the EVD cannot be polled because it has a CNO or a sleeping thread;
+ * -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because its events may have
+ * been caused by the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {
@@ -334,8 +367,8 @@ int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 
 /**
  * dat_busy_show() - show the state of polling in fdinfo
- * @m: fdinfo
- * @b: state of an EVD
+ * @m: fdinfo file
+ * @b: polling state of an EVD
  */
 void dat_busy_show(struct seq_file *m, struct dat_busy *b)
 {
@@ -350,8 +383,8 @@ void dat_busy_init(struct dat_busy *b)
 }
 
 /**
- * dat_busy_end() - end polling of an EVD for good
- * @evd: event dispatcher, dead: polling cannot begin again
+ * dat_busy_end() - end polling of an EVD that is shut down
+ * @evd: event dispatcher with evd->dead set, so polling cannot begin again
  *
  * Context: may sleep.
  */

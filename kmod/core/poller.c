@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The poller: a thread of the process that polls the queues of an open file, so that posting needs
- * no system call.  The thread parks after a time in which nothing was posted; until then the
- * queues do not ask for kicks.
+ * The poller of an open file: a thread of the process that polls the file's queues, so that posts
+ * need no system call.  The thread parks when nothing was posted for a while (idle_us).  Until the
+ * thread parks, the queues do not ask for kicks.
  *
- * The thread stays inside DAT_IOC_POLLER_RUN.  So it is limited, accounted, scheduled, frozen and
- * killed like any other thread of the process.
+ * The thread stays inside DAT_IOC_POLLER_RUN.  So the kernel limits, accounts, schedules, freezes
+ * and kills the thread like any other thread of the process.
  *
- * Only this thread sets whether it watches.  When it stops watching, it processes every queue
- * once.  A queue reads under its own lock whether it is watched, so this arms each queue that was
- * left unarmed.
+ * While the thread polls, it watches the queues: ops->watch() sets a flag, which the code of a
+ * queue reads under the lock of the queue.  Only the poller thread changes the flag.  While the
+ * flag is set, queues are left unarmed.  When the thread clears the flag, it processes every queue
+ * once, and so arms the queue.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -22,7 +23,7 @@
 #include "compat.h"
 #include "poller.h"
 
-/* Returns 0 to go on, 1 if the poller was disabled, or an errno that ends it. */
+/* Returns 0 if the poller must go on, 1 if it was disabled, or an errno that ends it. */
 static int poller_over(const struct dat_poller *p)
 {
 	if (!READ_ONCE(p->idle_us))
@@ -55,7 +56,7 @@ static void poller_watch(struct dat_poller *p)
 			last = ktime_get_ns();
 		else if (ktime_get_ns() - last >= poller_idle_ns(p))
 			break;
-		/* The loop has no bound: report a quiescent state to Tasks RCU. */
+		/* The loop may run without end, so report a quiescent state to Tasks RCU. */
 		cond_resched_tasks_rcu_qs();
 		cpu_relax();
 	}
@@ -81,7 +82,7 @@ static void poller_exit(struct dat_poller *p)
 }
 
 /**
- * dat_poller_init() - initialise the poller of an open file, disabled
+ * dat_poller_init() - initialize the poller of an open file; the poller is disabled at first
  * @p: poller, zeroed
  * @ops: operations on the queues of the file
  */
@@ -94,13 +95,13 @@ void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
 
 /**
- * dat_poller_run() - run the poller in the calling thread, until it is disabled
- * @p: poller of a file that stays open
+ * dat_poller_run() - run a poller in the calling thread until the poller is disabled
+ * @p: poller; the caller keeps its file open
  *
- * Context: a thread of the process, which polls or sleeps.  The caller holds no lock that the
- * poller's operations take.
- * Return: 0 if the poller is disabled; -EBUSY if another thread runs it; -ENODEV if the device is
- * gone; -ERESTARTNOHAND: only a signal with a handler ends the call.
+ * Context: process; may sleep.  The caller holds no lock that the poller's operations take.
+ * Return: 0 if the poller was disabled; -EBUSY if another thread runs the poller; -ENODEV if the
+ * device is gone; -ERESTARTNOHAND after a signal, so that the call is restarted unless a signal
+ * handler runs.
  */
 int dat_poller_run(struct dat_poller *p)
 {
@@ -120,9 +121,10 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_run);
 /**
  * dat_poller_set() - enable or disable a poller
  * @p: poller
- * @idle_us: microseconds without an entry after which the poller parks; 0 disables the poller
+ * @idle_us: microseconds without a new entry after which the poller thread parks; 0 disables the
+ *	poller
  *
- * Also wakes the poller: the caller is about to post, or the poller has to end.
+ * Also wakes the poller, because the caller is about to post, or because the poller has to end.
  */
 void dat_poller_set(struct dat_poller *p, u32 idle_us)
 {
@@ -132,7 +134,7 @@ void dat_poller_set(struct dat_poller *p, u32 idle_us)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_set);
 
 /**
- * dat_poller_wake() - unpark a poller, and let it check whether it has to end
+ * dat_poller_wake() - wake a parked poller, which then checks whether it has to end
  * @p: poller
  */
 void dat_poller_wake(struct dat_poller *p)
@@ -143,10 +145,11 @@ void dat_poller_wake(struct dat_poller *p)
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_wake);
 
 /**
- * dat_poller_unpark() - wake a parked poller after a kick, because more entries may follow
+ * dat_poller_unpark() - wake a parked poller after a kick, because more posts may follow
  * @p: poller
  *
- * The caller processes the queues itself, so nothing is lost if the poller stays parked.
+ * The caller itself processes the queue that was kicked, so no entry is lost if this function
+ * misses that the poller is just parking.
  */
 void dat_poller_unpark(struct dat_poller *p)
 {
@@ -157,9 +160,9 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_unpark);
 
 /**
  * dat_poller_show() - show a line in fdinfo if the poller runs
- * @m: fdinfo
+ * @m: fdinfo file
  * @p: poller
- * @awake: true if the poller watches
+ * @awake: true if the poller thread polls the queues; false if it is parked
  */
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake)
 {

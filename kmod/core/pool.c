@@ -2,8 +2,9 @@
 /*
  * Memory that an IA shares with its process.
  *
- * A process maps a chunk once and finds the rings of many objects in it.  Each new chunk doubles
- * the pool, up to DAT_CHUNK_MAX, so that thousands of endpoints need only some tens of mappings.
+ * A process maps a chunk of pages once and finds the rings of many objects in the chunk.  A new
+ * chunk is as large as all older chunks together, up to DAT_CHUNK_MAX.  So thousands of endpoints
+ * need only some tens of mappings.
  */
 #include <linux/bitmap.h>
 #include <linux/limits.h>
@@ -19,18 +20,21 @@
 
 #define DAT_CHUNK_MIN	SZ_64K
 #define DAT_CHUNK_MAX	SZ_2M
-/* Slices share no cache line: the driver and the process write to them on different processors. */
+/*
+ * Granularity of slices.  Slices share no cache line, because the driver and the process write to
+ * them on different CPUs.
+ */
 #define DAT_SLICE_UNIT	64
 
 /**
- * struct dat_chunk - pages that a process maps at once
- * @pool: pool of the chunk
+ * struct dat_chunk - pages that a process maps with one mmap() call
+ * @pool: pool to which the chunk belongs
  * @node: entry in pool->chunks
  * @id: index in pool->ids
  * @region: pages
  * @units: number of units of DAT_SLICE_UNIT bytes in @region
  * @free: number of units that belong to no slice
- * @taken: bitmap of the units that belong to a slice
+ * @taken: bitmap of the units; a set bit marks a unit that belongs to a slice
  */
 struct dat_chunk {
 	struct dat_pool		*pool;
@@ -51,8 +55,8 @@ void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
 }
 
 /**
- * dat_pool_exit() - end a pool
- * @pool: pool without slices, and so without chunks
+ * dat_pool_exit() - release a pool
+ * @pool: pool whose slices have all been freed, which has also freed its chunks
  */
 void dat_pool_exit(struct dat_pool *pool)
 {
@@ -75,7 +79,7 @@ static int chunk_alloc_pages(struct dat_chunk *c, size_t size)
 	return -ENOMEM;
 }
 
-/* Returns a new chunk with room for @size bytes, or an ERR_PTR.  pool->lock held. */
+/* Returns a new chunk with room for @size bytes, or an ERR_PTR.  The caller holds pool->lock. */
 static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
 {
 	struct dat_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
@@ -89,7 +93,10 @@ static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
 	ret = chunk_alloc_pages(c, max(size, grow));
 	if (ret)
 		goto err_free;
-	/* Cyclic, so that no offset is used again soon: a process may keep mappings by offset. */
+	/*
+	 * Allocate ids cyclically, so that no mmap() offset is reused soon: a process may identify
+	 * its mappings by their offsets.
+	 */
 	ret = xa_alloc_cyclic(&pool->ids, &c->id, c, DAT_ID_LIMIT, &pool->next_id,
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
@@ -106,7 +113,10 @@ err_free:
 	return ERR_PTR(-ENOMEM);
 }
 
-/* A process that maps the chunk keeps its pages.  pool->lock held. */
+/*
+ * Frees a chunk.  The caller holds pool->lock.  If a process still maps the chunk, the mapping
+ * keeps the pages.
+ */
 static void chunk_destroy(struct dat_chunk *c)
 {
 	c->pool->bytes -= dat_mmap_size(&c->region);
@@ -117,7 +127,10 @@ static void chunk_destroy(struct dat_chunk *c)
 	kfree(c);
 }
 
-/* Returns a chunk with @n free units in a row from *@at on, or an ERR_PTR.  pool->lock held. */
+/*
+ * Returns a chunk that has @n free units in a row, or an ERR_PTR.  Sets *@at to the index of the
+ * first of these units.  The caller holds pool->lock.
+ */
 static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *at)
 {
 	struct dat_chunk *c;
@@ -136,10 +149,11 @@ static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *
 /**
  * dat_slice_alloc() - allocate memory that the process can map
  * @pool: pool
- * @size: number of bytes, not 0; SIZE_MAX if its computation overflowed
+ * @size: number of bytes, not 0; a caller passes SIZE_MAX if its computation of the size overflowed
  * @slice: result
  *
- * The memory is zeroed, and charged to the memory cgroup of the caller if it needs a new chunk.
+ * The memory is zeroed.  If a new chunk is needed, the chunk is charged to the memory cgroup of the
+ * caller.
  *
  * Context: may sleep.  Return: 0, -ENOMEM.
  */
@@ -167,7 +181,7 @@ int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 	slice->start = at * DAT_SLICE_UNIT;
 	slice->size = size;
 	slice->va = c->region.va + slice->start;
-	/* An earlier slice may have left its content here. */
+	/* Clear the content that an earlier slice may have left in this memory. */
 	memset(slice->va, 0, (size_t)n * DAT_SLICE_UNIT);
 	return 0;
 }
@@ -197,25 +211,26 @@ void dat_slice_free(struct dat_slice *slice)
 	*slice = (struct dat_slice) {};
 }
 
-/* Offset for mmap() of the chunk of an allocated slice. */
+/* Returns the offset by which mmap() maps the chunk that contains an allocated slice. */
 u64 dat_slice_offset(const struct dat_slice *slice)
 {
 	return dat_mmap_place(slice->chunk->id, slice->chunk->pool->kind);
 }
 
-/* Size of the chunk of an allocated slice. */
+/* Returns the size of the chunk that contains an allocated slice, in bytes. */
 u64 dat_slice_map_size(const struct dat_slice *slice)
 {
 	return dat_mmap_size(&slice->chunk->region);
 }
 
 /**
- * dat_pool_map() - map a chunk
+ * dat_pool_map() - map a chunk into a process
  * @pool: pool
  * @id: id of the chunk, untrusted
  * @vma: mapping
  *
- * Context: under mmap_lock.  Return: 0; -ENOENT without such a chunk; or as dat_region_map().
+ * Context: mmap_lock held.  Return: 0; -ENOENT if the pool has no chunk with this id; or an error
+ * of dat_region_map().
  */
 int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 {
@@ -230,7 +245,7 @@ int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 	return ret;
 }
 
-/* Writes the sizes of the pool as fields of a line of fdinfo. */
+/* Writes the number of chunks and the sizes of a pool as fields of an fdinfo line. */
 void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 {
 	struct dat_chunk *c;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory that an IA shares with its process: chunks that the process maps, cut into slices. */
+/*
+ * Memory that an IA shares with its process.  The process maps whole chunks.  The driver cuts each
+ * chunk into slices, one or more per object.
+ */
 #ifndef _DAT_POOL_H
 #define _DAT_POOL_H
 
@@ -12,23 +15,23 @@ struct dat_chunk;
 struct seq_file;
 struct vm_area_struct;
 
-/* Kinds of mapping in an mmap offset. */
+/* Kinds of mapping.  The page offset of an mmap() call contains the kind in its low bits. */
 enum dat_map_kind {
 	DAT_MAP_DOORBELL	= 0,
 	DAT_MAP_SUBMIT		= 1,	/* chunks that the process writes */
 	DAT_MAP_STATUS		= 2,	/* chunks that the driver writes */
-	/* /dev/rsm uses 5 to 8 */
+	/* values 5 to 8 belong to /dev/rsm */
 };
 
 /**
- * struct dat_pool - chunks of one kind of an IA
+ * struct dat_pool - all chunks of one kind that an IA has
  * @lock: lock of all members below, and of the chunks
  * @kind: kind of mapping; constant
  * @chunks: list of struct dat_chunk, the newest first
- * @ids: chunks by id
- * @next_id: id at which the search for a free one begins
- * @bytes: size of all chunks
- * @used: size of all slices
+ * @ids: the same chunks, indexed by id
+ * @next_id: id at which the search for a free id begins
+ * @bytes: total size of all chunks
+ * @used: total size of all slices
  */
 struct dat_pool {
 	struct mutex		lock;		/* all members below */
@@ -41,10 +44,10 @@ struct dat_pool {
 };
 
 /**
- * struct dat_slice - memory of one object in a chunk
- * @chunk: chunk; NULL: the slice is empty
- * @va: address of the kernel's mapping
- * @start: offset in the chunk, in bytes
+ * struct dat_slice - part of a chunk that belongs to one object
+ * @chunk: chunk that contains the slice; NULL if the slice is empty
+ * @va: kernel address of the first byte
+ * @start: offset of the first byte in the chunk
  * @size: number of bytes
  */
 struct dat_slice {

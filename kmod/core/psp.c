@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Public service points: listeners. */
+/* Public service points (PSPs): listeners for connection requests. */
 #include <linux/hashtable.h>
 #include <linux/memcontrol.h>
 #include <linux/moduleparam.h>
@@ -16,7 +16,10 @@ static unsigned int psp_backlog = DAT_MAX_BACKLOG;
 module_param_named(backlog, psp_backlog, uint, 0644);
 MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a listener (1024)");
 
-/* All listeners, of every process and kernel consumer.  psp_lock is a leaf lock. */
+/*
+ * Hash table of the listeners of all processes and kernel consumers, by port number.  psp_lock
+ * protects the table.  No other lock is taken under psp_lock.
+ */
 static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
@@ -35,9 +38,9 @@ static void psp_hash_del(struct dat_psp *psp)
 }
 
 /**
- * dat_psp_find() - find a listener of a port, of any process or kernel consumer
- * @ia: IA of the port
- * @conn_qual: qualifier that maps to the listener's port number
+ * dat_psp_find() - find a listener, which may belong to any process or kernel consumer
+ * @ia: IA whose device, port and network namespace the listener must have
+ * @conn_qual: connection qualifier, which maps to a port number by dat_qual_port()
  *
  * Context: may sleep.  Return: the listener with a reference, or NULL.
  */
@@ -61,7 +64,10 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 	return found;
 }
 
-/* Adds a request to the backlog, with a reference to @psp.  psp->pending stays within the limit. */
+/*
+ * Counts a request in psp->pending and takes a reference to @psp.  Returns false if the backlog is
+ * full.
+ */
 static bool psp_join(struct dat_psp *psp)
 {
 	int max = clamp_t(unsigned int, READ_ONCE(psp_backlog), 1, DAT_MAX_BACKLOG);
@@ -77,7 +83,7 @@ static bool psp_join(struct dat_psp *psp)
 
 /**
  * dat_psp_leave() - remove a request from a listener's backlog
- * @psp: field of the holder that points to the listener, or to NULL; set to NULL
+ * @psp: pointer of the request or connection to the listener, or to NULL; set to NULL
  *
  * Context: may sleep.
  */
@@ -93,11 +99,12 @@ void dat_psp_leave(struct dat_psp **psp)
 
 /**
  * dat_psp_request() - handle a peer's connection request
- * @psp: listener, whose EVD stays for the duration of the call
- * @req: request, with its lock held
+ * @psp: listener; the caller keeps psp->evd during the call
+ * @req: request; the caller holds the transport's lock of the request
  *
- * Return: 0 if a CR has taken over @req->handle; -ECONNREFUSED if the backlog is full or the one
- * request of a one-shot listener has come.  After any error the caller keeps @req->handle.
+ * Return: 0 if a CR has taken over @req->handle; -ECONNREFUSED if the backlog is full, or if a
+ * one-shot listener has already got its request; or an error of dat_cr_create().  After any error
+ * the caller keeps @req->handle.
  */
 int dat_psp_request(struct dat_psp *psp, const struct dat_request *req)
 {
@@ -113,7 +120,7 @@ int dat_psp_request(struct dat_psp *psp, const struct dat_request *req)
 
 /**
  * dat_psp_bound() - set the port number of a listener
- * @psp: listener that has received no request yet
+ * @psp: listener to which no request has been reported yet
  * @port: port number
  */
 void dat_psp_bound(struct dat_psp *psp, u16 port)
@@ -126,13 +133,13 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 /**
  * dat_psp_create() - create a listener
  * @evd: EVD for the requests
- * @conn_qual: qualifier, or 0 for any
- * @one_shot: refuse every request but one
- * @user_data: owner value of the requests' events
+ * @conn_qual: connection qualifier; 0: the transport chooses a free port
+ * @one_shot: true: accept one request and refuse all others
+ * @user_data: owner field of the events for connection requests
  *
- * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL if the EVD takes
- * no requests, -EADDRINUSE, -EPERM for a privileged port, -ENETUNREACH if the adapter has no
- * address.
+ * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL if the EVD does not
+ * accept connection requests, -EADDRINUSE if the port is in use, -EPERM if the port is privileged,
+ * -ENETUNREACH if the adapter has no address.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
 			       u64 user_data)
@@ -146,7 +153,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	if (IS_ERR(psp))
 		return psp;
 	mutex_init(&psp->lock);
-	/* Listeners of kernel consumers belong to no process. */
+	/* A listener of a kernel consumer belongs to no process, so no memory cgroup is charged. */
 	if (!psp->obj.ia->face->kernel)
 		psp->memcg = get_mem_cgroup_from_mm(current->mm);
 	ret = dat_obj_use(&evd->obj);
@@ -158,7 +165,10 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	ret = psp->obj.ia->dev->ops->listen(psp, dat_qual_port(conn_qual));
 	if (ret)
 		goto err_abort;
-	/* Hash the listener before it is published: afterwards another thread may free it. */
+	/*
+	 * Add the listener to the hash table before it is published: after that, another thread may
+	 * free the listener and remove it from the table.
+	 */
 	psp_hash_add(psp);
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)
@@ -170,7 +180,9 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* CRs of the listener stay.  The transport refuses requests that have no CR yet. */
+/*
+ * Stops listening.  CRs of the listener stay.  The transport refuses requests that have no CR yet.
+ */
 static void psp_shutdown(struct dat_obj *obj)
 {
 	struct dat_psp *psp = to_dat_psp(obj);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Public service points, and the connection requests that arrive at them. */
+/*
+ * Public service points (PSPs), which are listeners, and the connection requests that arrive at
+ * them.
+ */
 #ifndef _DAT_PSP_H
 #define _DAT_PSP_H
 
@@ -18,17 +21,19 @@ struct mem_cgroup;
 /**
  * struct dat_psp - public service point
  * @obj: base object
- * @evd: EVD; reference and use held; @lock, except for requests that @listener reports
- * @lock: lock of @evd for requests that another listener hands over
+ * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.  A request that
+ *	dat_cr_handoff() moves here reads @evd under @lock.  Requests from @listener need no lock,
+ *	because a shutdown stops @listener before it clears @evd.
+ * @lock: lock of @evd; not held for requests from @listener
  * @listener: listener of the transport; NULL after shutdown
  * @conn_qual: connection qualifier, as the consumer gave it
- * @port: port for @conn_qual; see dat_qual_port()
- * @one_shot: flag: the PSP takes one request
+ * @port: port number to which @conn_qual maps; see dat_qual_port()
+ * @one_shot: flag: the PSP takes only one request
  * @spent: flag: a @one_shot PSP has taken its request
- * @pending: number of requests without an answer, and of accepted connections that are not
- *	established
- * @memcg: memory cgroup that pays for the requests; reference held; or NULL
- * @node: entry among all listeners, by @port; psp.c
+ * @pending: length of the backlog: number of requests without an answer, plus accepted connections
+ *	whose handshake has not ended
+ * @memcg: memory cgroup to which requests are charged; reference held; NULL for a kernel consumer
+ * @node: entry in the hash table of all listeners, keyed by @port; see psp.c
  */
 struct dat_psp {
 	struct dat_obj		obj;
@@ -47,18 +52,20 @@ struct dat_psp {
 /**
  * struct dat_cr - connection request
  * @obj: base object
- * @request: request of the transport; owned; xchg()ed to NULL by the thread that takes it over
- * @gone: flag: the peer has given up; lock of @request
- * @ep: EP that the face has reserved for the request; use held; xchg()ed
- * @psp: listener whose backlog counts the request; reference held; xchg()ed to NULL by the
- *	release
- * @remote: address that the peer claims
- * @off_path: flag: @remote is not the address of the path; constant
- * @read_in: number of RDMA reads that the peer wants to have in flight
- * @read_out: number of RDMA reads that the peer answers at a time
+ * @request: request of the transport, owned; a thread that takes the request over uses xchg() to
+ *	replace the pointer with NULL
+ * @gone: flag: the peer has given up; protected by the transport's lock of the request
+ * @ep: EP that the kernel face has reserved for the request, held with dat_obj_use(); taken with
+ *	xchg(); or NULL
+ * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
+ *	pointer with xchg() and drops the reference
+ * @remote: address of the peer, as stated in the peer's request
+ * @off_path: flag: @remote differs from the address that the network path gives; constant
+ * @read_in: number of the peer's RDMA reads in flight that the peer asks for
+ * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
  * @pd_len: bytes of @pd
- * @pd: private data
+ * @pd: private data that came with the request
  */
 struct dat_cr {
 	struct dat_obj		obj;

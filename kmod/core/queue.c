@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pump moves entries from the rings of an endpoint to the device.
+ * The pump: dat_queue_pump_sq() and dat_queue_pump_rq() move entries from the rings of an endpoint
+ * to the device.
  *
- * When the pump leaves a queue, one of two things makes it run again: the completion of work in
- * flight, or a kick of the producer, for which the pump sets NEED_KICK.
+ * When the pump returns, one of two things will run it again: the completion of an entry in flight,
+ * or a kick by the producer, for which the pump sets NEED_KICK.
  *
- * A ring may be long, and a lock with softirqs off must not be held for so long.  So a loop over
- * all entries runs in slices of DAT_SLICE.
+ * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
+ * ring runs in slices of DAT_SLICE entries.
  */
 #include "core/conn.h"
 #include "core/dat.h"
@@ -30,25 +31,32 @@ void dat_queue_disarm(struct dat_queue *q)
 	q->armed = 0;
 }
 
-/* Returns true if the ring has @after entries already: the pump must take them. */
+/*
+ * Asks for a kick when the ring holds @after entries.  Returns true if the ring already holds as
+ * many entries: then the caller must take them.
+ */
 bool dat_queue_arm(struct dat_queue *q, u32 after)
 {
 	q->armed = after;
 	return q->ops->arm(q, after);
 }
 
-/* Returns true while the poller of doorbells runs, which finds new entries without a kick. */
+/*
+ * Returns true while the poller thread polls the doorbells.  The thread finds new entries without a
+ * kick.
+ */
 static bool queue_watched(const struct dat_queue *q)
 {
 	return READ_ONCE(q->obj->ia->watched);
 }
 
 /*
- * Returns after how many more receives the producer must kick; 0: no kick is needed.
+ * Returns the number of receives in the ring at which the producer must kick; 0 if no kick is
+ * needed.
  *
- * With no receive in flight only a kick makes the pump run.  With few receives in flight a
- * completion runs the pump too, but by then the peer may have used up the others.  So a kick adds
- * more in time.
+ * If no receive is in flight, only a kick makes the pump run.  If few receives are in flight, a
+ * completion makes the pump run as well, but the peer may use up the remaining receives before
+ * that.  So ask for a kick, which lets the pump add receives in time.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
@@ -62,13 +70,19 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 	return busy < low ? max(low / 2, 1U) : 0;
 }
 
-/* Returns true if device and slots have room; the producer's index is not trusted for that. */
+/*
+ * Returns true if the device can hold another entry.  The result does not depend on the producer's
+ * index, which is not trusted.
+ */
 static bool queue_has_room(const struct dat_queue *q)
 {
 	return q->head - q->done < q->window;
 }
 
-/* Marks a queue broken whose producer's index is out of range, and ends the connection. */
+/*
+ * Handles an index of the producer that is out of range: marks the queue as broken and ends the
+ * connection.
+ */
 void dat_queue_break(struct dat_ep *ep, struct dat_queue *q)
 {
 	lockdep_assert_held(&ep->lock);
@@ -91,11 +105,11 @@ static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, u
 
 static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
 {
-	/* The entry was just fetched, so head is one past it. */
+	/* fetch() has just taken the entry, so q->head is one past the entry. */
 	return &slots[(q->head - 1) & (q->entries - 1)];
 }
 
-/* Converts the work request of a bind. */
+/* Converts the work request of a bind to struct dat_bind. */
 void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 {
 	*bind = (struct dat_bind) {
@@ -105,16 +119,18 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 }
 
 /*
- * Returns true if a request must wait for the RDMA reads in flight, on a device that completes
- * requests out of order.
+ * Returns true if the request in ep->wr must wait for the RDMA reads in flight, on a device that
+ * completes requests out of order (siw).  @n is the number of requests that the chain already has.
  *
- * A completion stands for all earlier requests, so completions must come in posting order.  siw
- * completes a read when the answer arrives, but other requests once they are sent.  So a request
- * that follows a read waits for it here.
+ * The core takes a completion as the completion of all earlier requests too, so completions must
+ * come in the order of the posts.  siw completes a read when the answer arrives, but other requests
+ * as soon as they are sent.  So a request that follows a read waits here until the read has
+ * completed.
  *
- * siw's own fence cannot be used: siw answers no reads of the peer while a fence waits, so two
- * peers would deadlock.  Two peers with more reads in flight than credits deadlock as well.  siw
- * also refuses a read that has a fence.
+ * IB_SEND_FENCE cannot replace this wait.  While a fence waits, siw does not answer reads of the
+ * peer, so two peers that wait for each other's answers would deadlock.  siw also refuses a read
+ * with a fence.  The wait for read_out reads avoids a similar deadlock: two peers deadlock if each
+ * has more reads in flight than the other end accepts.
  */
 static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 {
@@ -131,8 +147,8 @@ static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 }
 
 /*
- * Returns true if the request must wait until none is in flight, and sets conn->fenced.  Inline,
- * because every request passes here and few must wait.
+ * Returns true if the request in ep->wr must wait until no request is in flight; sets conn->fenced.
+ * Inline, because every request runs this check and few requests have to wait.
  */
 static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 {
@@ -140,7 +156,7 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 
 	if (likely(wr->op < DAT_OP_LAST && !conn->unordered))
 		return false;
-	/* An invalidation with DAT_KOP_FENCE; see dat_conn_progress(). */
+	/* Wait if this is an invalidation with DAT_KOP_FENCE; dat_conn_progress() ends the wait. */
 	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
 		       (n || conn->inflight);
 	if (!conn->fenced && conn->unordered)
@@ -149,13 +165,13 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 }
 
 /*
- * Signals a request of a device that completes requests out of order: siw reorders flushes, too,
- * see silent_status().
+ * Signals every request on a device that completes requests out of order, because silent_status()
+ * cannot tell whether a flushed request's predecessors have succeeded.
  */
 static void sq_signal_unordered(struct ib_send_wr *wr)
 {
 	wr->send_flags |= IB_SEND_SIGNALED;
-	/* No fence needed: all earlier reads have completed. */
+	/* No fence is needed, because sq_reads_first() has waited for all earlier reads. */
 	if (wr->opcode == IB_WR_RDMA_READ)
 		wr->send_flags &= ~IB_SEND_FENCE;
 }
@@ -166,14 +182,17 @@ static void sq_refuse(struct dat_conn *conn, int err)
 	struct dat_wr *wr = &conn->ep->wr;
 
 	queue_fail(&conn->ep->sq, f, wr->cookie, wr->flags, err);
-	/* A malformed bind may name a prepared binding, which no other entry will carry out. */
+	/*
+	 * Even a malformed bind may name a prepared binding.  No other entry will use that binding,
+	 * so remember the bind: dat_report_bind() drops the binding.
+	 */
 	if (wr->op == DAT_OP_RMR_BIND)
 		dat_wr_to_bind(wr, &f->bind);
 	f->op = wr->op;
 	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
 }
 
-/* Saves in the slot what the event of the request needs. */
+/* Stores in the slot what the event for the request will need, and completes the WR. */
 static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
 {
 	slot->cookie = conn->ep->wr.cookie;
@@ -184,7 +203,10 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 	trace_dat_post(&conn->ep->obj, conn->ep->wr.op, slot->cookie, slot->len, wr->num_sge);
 }
 
-/* Fetches and builds request @n of a chain.  Returns 1, 0 if there is none, or an error. */
+/*
+ * Fetches a request from the ring and builds WR @n of a chain.  Returns 1; 0 if there is no request
+ * or if the queue has stopped; or an errno.
+ */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
 	struct dat_ep *ep = conn->ep;
@@ -206,7 +228,10 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	}
 	slot = queue_slot(q, conn->sq_slots);
 	if (ret > 0 && ep->wr.op == DAT_OP_RMR_BIND) {
-		/* The bind stops the queue; it starts when all earlier requests have completed. */
+		/*
+		 * Stop the queue.  dat_conn_progress() starts the bind when all earlier requests
+		 * have completed.
+		 */
 		if (!ep->wr.num_sge && ep->wr.raddr <= U32_MAX) {
 			dat_wr_to_bind(&ep->wr, &conn->bind);
 			return 0;
@@ -230,8 +255,8 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 }
 
 /*
- * Returns true if a request waits for the peer's program, which must post a receive for a send.
- * The peer's device serves other requests by itself.
+ * Returns true if the completion of a request may depend on the peer's program: a send waits until
+ * the program posts a receive.  The peer's device serves all other requests without the program.
  */
 static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 {
@@ -239,9 +264,10 @@ static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 }
 
 /*
- * Chooses which requests of a chain are signalled.  An unsignalled request is reported together
- * with the next signalled one, which must not be delayed without bound.  So the predecessor of a
- * send is signalled.  The last request of a chain is signalled as well, since no other may follow.
+ * Chooses which of the @n requests in a chain are signalled.  A request that is not signalled is
+ * reported only when the next signalled request completes.  If the next request is a send, its
+ * completion may depend on the peer's program.  So the request before a send is signalled.  The
+ * last request of a chain is signalled, because no other request may follow.
  */
 static void sq_moderate(struct dat_conn *conn, u32 n)
 {
@@ -260,14 +286,19 @@ static void sq_moderate(struct dat_conn *conn, u32 n)
 	}
 }
 
-/* Takes back the requests of a chain from @bad on, which the device has refused. */
+/*
+ * Undoes the post of the requests from @bad to the end of the chain, which the device has refused.
+ */
 static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 {
 	struct dat_queue *q = &conn->ep->sq;
 	struct dat_slot *slot;
 	u32 refused = 0;
 
-	/* siw sets no @bad: its SQ keeps the chain and stalls until the QP is flushed. */
+	/*
+	 * siw does not set @bad.  Its SQ keeps the chain, and processes no more requests until the
+	 * QP is flushed.
+	 */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
@@ -276,25 +307,34 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	for (; bad; bad = bad->next)
 		refused++;
 	conn->inflight -= refused;
-	/* Put back the entry that stopped this chain, too: it follows the refused ones. */
+	/*
+	 * An entry that stopped the queue follows the refused requests: put it back into the ring,
+	 * too.
+	 */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
 	conn->fenced = false;
 	/*
-	 * The first refused request fails.  The others go back to the ring, where the teardown
-	 * flushes them.
+	 * Report the first refused request as failed.  Put the others back into the ring, where the
+	 * teardown flushes them.
 	 */
 	q->head -= refused - 1;
 	queue_fail(q, &conn->sq_failed, slot->cookie, slot->flags, -EIO);
 	conn->sq_failed.op = dat_flags_op(slot->flags);
 	if (conn->sq_failed.op >= DAT_OP_LAST)
 		conn->sq_failed.lmr = slot->lmr;
-	/* The refused WRs may include the signalled one that earlier unsignalled ones rely on. */
+	/*
+	 * Earlier requests without IB_SEND_SIGNALED may depend on a signalled request that was
+	 * refused.  End the connection: its teardown completes the earlier requests.
+	 */
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* Posts one chain.  Returns true if the ring may have more requests. */
+/*
+ * Takes requests from the ring and posts them as one chain.  Returns true if the ring may have more
+ * requests.
+ */
 static bool sq_chain(struct dat_conn *conn)
 {
 	const struct ib_send_wr *bad = NULL;
@@ -312,7 +352,10 @@ static bool sq_chain(struct dat_conn *conn)
 	return n == DAT_BATCH && !dat_queue_stopped(conn);
 }
 
-/* Resumes a stopped queue if nothing is in flight: no completion will do that. */
+/*
+ * Resumes a stopped queue if no request is in flight, because no completion will resume the queue
+ * then.
+ */
 static void sq_resume_if_drained(struct dat_conn *conn)
 {
 	if (dat_queue_stopped(conn) && !conn->inflight)
@@ -321,9 +364,9 @@ static void sq_resume_if_drained(struct dat_conn *conn)
 
 /**
  * dat_queue_pump_sq() - move requests from the ring to the device
- * @conn: connected
+ * @conn: established connection
  *
- * Leaves after one slice; the completions of the requests it has posted run it again.
+ * Returns after one slice.  The completions of the posted requests run the pump again.
  *
  * Context: ep->lock held.
  */
@@ -341,7 +384,9 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
-		/* A completion or the poller will run the pump again: no kick is needed. */
+		/*
+		 * A completion or the poller thread will run the pump again, so no kick is needed.
+		 */
 		if (conn->inflight || queue_watched(q)) {
 			dat_queue_disarm(q);
 			break;
@@ -355,7 +400,10 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	sq_resume_if_drained(conn);
 }
 
-/* Posts a receive; @ret is an error if it could not be built.  Returns 1 or an error. */
+/*
+ * Posts the receive in conn->recv_wr[0].  @ret is the errno if the receive could not be built, else
+ * 0.  Returns 1, or an errno after which the connection is closing.
+ */
 static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
 	struct ib_recv_wr *wr = &conn->recv_wr[0];
@@ -375,7 +423,10 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	return 1;
 }
 
-/* Fetches, builds and posts one receive.  Returns 1, 0 if there is none, or an error. */
+/*
+ * Fetches a receive from the ring, builds the WR and posts it.  Returns 1; 0 if the ring is empty;
+ * or an errno.
+ */
 static int rq_next(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -400,7 +451,7 @@ static int rq_next(struct dat_conn *conn)
  * dat_queue_pump_rq() - move receives from the ring to the device
  * @conn: connection with a QP
  *
- * Leaves after one slice, and queues @conn->pump_work for the rest.
+ * Returns after one slice, and queues @conn->pump_work for the rest.
  *
  * Context: ep->lock held.  Return: true if @conn->pump_work is queued.
  */
@@ -436,13 +487,16 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 	return more;
 }
 
-/* Returns true if a new entry may be posted past the ring: it is empty and the device has room. */
+/*
+ * Returns true if a new entry may be posted directly to the device: the ring is empty and the
+ * device has room.
+ */
 static __always_inline bool queue_is_free(const struct dat_queue *q)
 {
 	return dat_kring_idle(q) && queue_has_room(q);
 }
 
-/* Posts ep->wr past the ring; its @n segments are in ep->sge. */
+/* Posts the request in ep->wr directly to the device.  Its @n segments are in ep->sge. */
 static void sq_post_now(struct dat_conn *conn, u32 n)
 {
 	struct ib_rdma_wr *out = &conn->send_wr[0].rdma;
@@ -472,7 +526,10 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	}
 }
 
-/* Shortens the segments of a read, so that it transfers exactly @bytes. */
+/*
+ * Shortens the segments of a read, so that the read transfers exactly @bytes.  Returns -EMSGSIZE if
+ * the segments are too short.
+ */
 static int wr_cut(struct dat_wr *wr, u64 bytes)
 {
 	u32 i;
@@ -487,17 +544,19 @@ static int wr_cut(struct dat_wr *wr, u64 bytes)
 }
 
 /**
- * dat_queue_post() - post the request in ep->wr
- * @ep: endpoint of a kernel consumer, not dead
- * @limit: longest message; for an RDMA read, the bytes that it transfers; unused by operations
- *	after DAT_OP_RDMA_READ
+ * dat_queue_post() - post a kernel consumer's request, which is in ep->wr
+ * @ep: endpoint of a kernel consumer; ep->dead is not set
+ * @limit: largest number of bytes of a message; for an RDMA read, number of bytes to transfer;
+ *	unused for opcodes after DAT_OP_RDMA_READ
  *
- * A request that the device refuses completes with an error.
+ * If the device refuses the request, the request completes with an error.
  *
  * Context: ep->lock held.
- * Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE: the segments are too long for a message, or
- * too short for a read; -ENOTCONN: neither connected nor disconnected; -E2BIG: more segments than
- * an entry of the ring holds, after a modification; -ENOSPC: the queue is full.
+ *
+ * Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE if the segments are longer than a message may
+ * be, or shorter than the read; -ENOTCONN if the EP is neither CONNECTED nor DISCONNECTED; -E2BIG
+ * if the request has too many segments for an entry of the ring, which dat_ep_modify() may have
+ * made smaller; -ENOSPC if the ring is full or being replaced.
  */
 int dat_queue_post(struct dat_ep *ep, u64 limit)
 {
@@ -507,7 +566,10 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 	int n = 0, ret = 0;
 
 	lockdep_assert_held(&ep->lock);
-	/* Other requests have no segments, or one of an RMR, which may not be bound yet. */
+	/*
+	 * Requests with later opcodes have no segments, except DAT_KOP_READ_TO_RMR: its segment
+	 * names an RMR, which may not be bound yet.
+	 */
 	if (wr->op <= DAT_OP_RDMA_READ) {
 		n = dat_wr_to_sge(ep->pz, wr, DAT_MAX_SGE, wr->op == DAT_OP_RDMA_READ, ep->sge);
 		if (unlikely(n < 0))
@@ -535,11 +597,12 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 }
 
 /**
- * dat_queue_post_recv() - post the receive in ep->wr
- * @ep: endpoint of a kernel consumer, not dead, without SRQ
- * @limit: longest message
+ * dat_queue_post_recv() - post a kernel consumer's receive, which is in ep->wr
+ * @ep: endpoint of a kernel consumer; ep->dead is not set
+ * @limit: largest number of bytes of a message
  *
- * Context: ep->lock held.  Return: like dat_queue_post(), except -ENOTCONN and -E2BIG.
+ * Context: ep->lock held.  Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE if the segments are
+ * longer than a message may be; -ENOSPC if the ring is full or being replaced.
  */
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queues of work requests: what a face posts, and the record of what the device has. */
+/*
+ * Queues of work requests: the rings into which faces post, and the records of the requests that
+ * the device holds.
+ */
 #ifndef _DAT_QUEUE_H
 #define _DAT_QUEUE_H
 
@@ -17,36 +20,43 @@ struct dat_pz;
 union dat_send_wr;
 
 #define DAT_MAX_DTO		65536
-#define DAT_BATCH		16	/* WRs in one chain */
-#define DAT_MIN_SQ		(DAT_BATCH + 1)	/* WRs of the smallest SQ, one for a drain */
-#define DAT_SLICE		128	/* entries processed before a lock is dropped */
-#define DAT_SILENT_WRS		8	/* every 8th WR of a chain is signalled */
-#define DAT_SILENT_BYTES	16384	/* consecutive unsignalled WRs transfer fewer bytes */
+#define DAT_BATCH		16	/* largest number of WRs in a chain */
+#define DAT_MIN_SQ		(DAT_BATCH + 1)	/* WRs of the smallest SQ: a chain and a drain */
+#define DAT_SLICE		128	/* entries processed before the lock is dropped */
+#define DAT_SILENT_WRS		8	/* at least every 8th WR of a chain is signalled */
+#define DAT_SILENT_BYTES	16384	/* most bytes of consecutive unsignalled WRs */
 #define DAT_NO_BELL		U32_MAX
 
-/* Kernel-only opcodes, numbered after enum dat_op. */
+/* Opcodes for kernel consumers only.  The numbers follow those of enum dat_op. */
 enum dat_kop {
 	DAT_KOP_LMR_FMR		= DAT_OP_LAST,
 	DAT_KOP_LMR_INVALIDATE,
-	DAT_KOP_READ_TO_RMR,		/* the segment names an RMR's key instead of an LMR */
+	DAT_KOP_READ_TO_RMR,		/* the segment's lmr is the rkey of an RMR */
 	DAT_KOP_LAST
 };
 
-/* In raddr of an invalidation, with the id of the LMR: wait for all earlier requests. */
+/*
+ * Flag in dat_wr.raddr of an LMR invalidation, beside the id of the LMR: the invalidation waits
+ * until all earlier requests have completed.
+ */
 #define DAT_KOP_FENCE		BIT_ULL(32)
 
-/* In raddr of a kernel consumer's send: the send invalidates the peer's key in rkey. */
+/*
+ * Value of dat_wr.raddr of a kernel consumer's send: the send invalidates the peer's key
+ * dat_wr.rkey.
+ */
 #define DAT_KOP_SEND_INVALIDATE	BIT_ULL(33)
 
 /**
- * struct dat_wr - private copy of a work request, which the producer cannot change
+ * struct dat_wr - private copy of a work request, which the producer of the ring cannot change
  * @op: enum dat_op or enum dat_kop; unused for receives
- * @flags: enum dat_sqe_flags bits; of a request also its opcode, for the event; see dat_flags_op()
+ * @flags: enum dat_sqe_flags bits; the flags of a request also contain the opcode, because the
+ *	event reports the opcode; see dat_flags_op()
  * @num_sge: number of segments
  * @rkey: peer's key, for RDMA operations
  * @cookie: consumer's cookie
  * @raddr: peer's address, for RDMA operations
- * @len: bytes of all segments, set by dat_wr_to_sge()
+ * @len: total bytes of the segments; set by dat_wr_to_sge()
  * @sge: segments
  */
 struct dat_wr {
@@ -62,16 +72,17 @@ struct dat_wr {
 
 /**
  * struct dat_slot - the kernel's record of a posted work request
- * @cqe: member that leads from the completion to the slot
- * @early: entry in conn->early while a receive waits for conn->live
- * @cookie: copy of the entry's cookie; shared memory is never read again
- * @len: bytes posted; once a receive has completed, bytes received
+ * @cqe: member to which the completion of the device points
+ * @early: entry in conn->early, for a receive that completes before conn->live is set
+ * @cookie: cookie of the entry; a copy, because the process may change the entry in shared memory
+ * @len: number of bytes posted; of a completed receive, number of bytes received
  * @flags: flags of the entry
- * @status: enum dat_dto_status of an early receive
- * @recv: flag: a receive, not a request; constant
- * @at: low 16 bits of a request's index; unique in a queue, which has at most DAT_MAX_DTO entries
- * @rkey: key that the peer has invalidated with a receive, or 0
- * @lmr: LMR of an FMR request, see fmr.c; undefined for other requests
+ * @status: enum dat_dto_status of a receive in conn->early
+ * @recv: flag: the slot is for a receive, not for a request; constant
+ * @at: low 16 bits of the request's index in the send queue, which tell apart the at most
+ *	DAT_MAX_DTO requests in flight; unused for receives
+ * @rkey: key that the received message has invalidated, or 0
+ * @lmr: LMR that an FMR request binds or invalidates, see fmr.c; undefined for other requests
  */
 struct dat_slot {
 	struct ib_cqe		cqe;
@@ -89,8 +100,8 @@ struct dat_slot {
 /**
  * struct dat_completion - completion of a work request, as a transport reports it
  * @slot: slot of the work request
- * @len: bytes received; successful receives only
- * @rkey: key that the peer has invalidated with the message, or 0; receives only
+ * @len: number of bytes received; valid for a successful receive only
+ * @rkey: key that the received message has invalidated, or 0; valid for receives only
  * @status: enum dat_dto_status
  */
 struct dat_completion {
@@ -103,22 +114,26 @@ struct dat_completion {
 /**
  * struct dat_queue - a send, receive or shared receive queue
  * @ops: operations of the ring, which is either shared with a process or private to the kernel
- * @ring: ring; only the ring.c of each folder accesses its members
- * @obj: EP or SRQ of the queue
+ * @ring: part of the ring memory that belongs to this queue
+ * @obj: base object of the EP or SRQ that owns the queue
  * @entries: number of entries of the ring, a power of two
- * @window: number of entries that may be in flight, at most @entries; set when a connection
+ * @window: largest number of entries that may be in flight, at most @entries; set when a connection
  *	gets its QP
- * @head: number of entries taken so far
- * @done: number of entries completed so far; head - done are in flight
- * @peak: largest head - done of this connection; bounds the low-water mark
- * @bad: number of malformed entries
- * @armed: number of further entries after which the producer kicks; 0: NEED_KICK is clear
- * @broken: flag: the producer's index was invalid, so no more entries are taken
+ * @head: index of the next entry that the pump takes from the ring
+ * @done: index of the oldest entry that has not completed; @head - @done entries are in flight
+ * @peak: largest number of entries in flight so far on this connection; limits the number in flight
+ *	below which dat_queue_kick_after() asks for a kick
+ * @bad: number of entries that failed before they reached the device, because they were malformed
+ *	or refused
+ * @armed: number of entries in the ring at which the producer must kick; 0 if NEED_KICK is clear
+ * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
- * @kernel: flag: no process maps the ring; each post runs the pump, so no kick is needed
- * @bell: bit in the doorbell region, or DAT_NO_BELL; used by the user face alone
+ * @kernel: flag: a kernel consumer owns the ring, so no process maps the ring, and each post runs
+ *	the pump without a kick
+ * @bell: number of the queue's bit in the doorbell region, or DAT_NO_BELL; only the user face uses
+ *	this member
  *
- * The lock of the owner, ep->lock or srq->lock, protects all members except @bell.
+ * The lock of the owner (ep->lock or srq->lock) protects all members except @bell.
  */
 struct dat_queue {
 	const struct dat_queue_ops *ops;
@@ -138,16 +153,17 @@ struct dat_queue {
 };
 
 /**
- * struct dat_queue_ops - operations of a source of work requests
- * @fetch: take the entry at head into @wr; return 1 if an entry was taken, 0 if there is none,
- *	-EBADMSG if it is malformed (the cookie is valid), -EOVERFLOW if the producer's index is
- *	out of range
- * @put: append a request of a kernel consumer; return false if the ring is full or being replaced
- * @publish: make head, done, bad and NEED_KICK visible to the producer
- * @pending: return the number of entries posted and not taken; an index out of range counts as a
- *	full ring
- * @arm: ask for a kick after @after more entries, then check the ring again; return true if
- *	they are in the ring already
+ * struct dat_queue_ops - operations of a ring of work requests, per face
+ * @fetch: copy the entry at q->head to @wr and advance q->head; return 1 if there was an entry; 0
+ *	if the ring is empty; -EBADMSG if the entry is malformed: then wr->cookie is valid;
+ *	-EOVERFLOW if the producer's index is out of range
+ * @put: append a work request of a kernel consumer to the ring; return false if the ring is full or
+ *	being replaced
+ * @publish: write q->head, q->done and q->bad to the memory that the producer reads
+ * @pending: return the number of entries that are posted and not taken; if the producer's index is
+ *	out of range, return the length of the ring
+ * @arm: set NEED_KICK, so that the producer kicks once @after more entries are posted; then return
+ *	true if the ring already holds that many entries
  * @disarm: clear NEED_KICK
  */
 struct dat_queue_ops {
@@ -159,10 +175,13 @@ struct dat_queue_ops {
 	void	(*disarm)(struct dat_queue *q);
 };
 
-#define DAT_FLAGS_OP_SHIFT	4	/* position of the opcode in the flags of struct dat_wr */
+#define DAT_FLAGS_OP_SHIFT	4	/* shift of the opcode in dat_wr.flags */
 static_assert(DAT_SQE_FLAGS_ALL < 1 << DAT_FLAGS_OP_SHIFT);
 
-/* Returns the opcode in the flags of a request; 0 for a receive. */
+/*
+ * Returns the opcode that dat_flags_with_op() has stored in the flags of a request; 0 for a
+ * receive.
+ */
 static inline u8 dat_flags_op(u8 flags)
 {
 	return flags >> DAT_FLAGS_OP_SHIFT;
@@ -174,21 +193,27 @@ static inline u8 dat_flags_with_op(u8 op, u8 flags)
 }
 
 /*
- * Returns true if a kernel consumer's ring is empty.  Returns false for a shared ring, whose
- * indices only its fetch() may read.
+ * Returns true if the ring of a kernel consumer is empty.  Returns false for a ring of a process,
+ * because only fetch() may read the index that the process writes.
  */
 static inline bool dat_kring_idle(const struct dat_queue *q)
 {
 	return q->kernel && *q->ring.tail == q->head;
 }
 
-/* Counts an entry that was posted past an empty ring as written and taken. */
+/*
+ * Advances both indices of an empty ring by one, for an entry that is posted to the device without
+ * being written to the ring.
+ */
 static inline void dat_kring_pass(struct dat_queue *q)
 {
 	*(u32 *)q->ring.tail = ++q->head;
 }
 
-/* Avoids an indirect call for a kernel consumer, which reads no published indices. */
+/*
+ * Publishes the indices to a process.  A kernel consumer does not read them: skip the indirect
+ * call.
+ */
 static inline void dat_queue_publish(struct dat_queue *q)
 {
 	if (!q->kernel)
@@ -196,11 +221,12 @@ static inline void dat_queue_publish(struct dat_queue *q)
 }
 
 /**
- * struct dat_flush - number of entries that a flush may still take
- * @sq: requests
- * @rq: receives
+ * struct dat_flush - largest numbers of entries that a flush may still take from the rings
+ * @sq: number of requests
+ * @rq: number of receives
  *
- * Both begin with the size of the ring, so a producer that keeps posting cannot prolong the flush.
+ * The initial numbers are the lengths of the rings, so the flush ends even if the producer keeps
+ * posting.
  */
 struct dat_flush {
 	u32 sq, rq;

@@ -56,18 +56,21 @@ int dat_region_map(struct vm_area_struct *vma, struct dat_region *r)
 {
 	unsigned long n = r->npages, clear = VM_MAYEXEC;
 
-	/* MAP_SHARED: mmap() clears VM_SHARED for a file that is open for reading alone. */
+	/*
+	 * Check for MAP_SHARED with VM_MAYSHARE, because mmap() clears VM_SHARED if the file is
+	 * open for reading only.
+	 */
 	if (!(vma->vm_flags & VM_MAYSHARE) || vma_pages(vma) != n)
 		return -EINVAL;
 	if (!r->writable && vma->vm_flags & VM_WRITE)
 		return -EPERM;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	/* Keep mprotect() from adding these permissions later. */
+	/* Keep mprotect() from adding the refused permissions later. */
 	if (!r->writable)
 		clear |= VM_MAYWRITE;
 	dat_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
-	/* The mapping references each page, so it may outlive the object. */
+	/* The mapping takes a reference to each page, so the mapping may outlive the region. */
 	return vm_insert_pages(vma, vma->vm_start, r->pages, &n);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_region_map);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: their layout in pages that a process may map, and the fields that the driver writes.
- * Letters refer to <rdma/dat_ring.h>.
+ * Layout of the rings in pages that a process may map, and the fields that the driver writes.
+ * Letters such as (H) name the barriers in <rdma/dat_ring.h>.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -17,19 +17,19 @@
 #include "core/ring.h"
 
 /**
- * dat_step_begin() - begin a step of replacing a ring
- * @next: memory of the prepared ring, or empty
- * @generation: generation of the ring that was prepared last; PREPARE advances it
- * @step: step; PREPARE sets its generation
+ * dat_step_begin() - begin a step in the replacement of a ring
+ * @next: memory of the prepared ring; empty if no ring is prepared
+ * @generation: generation number of the ring that was prepared last; PREPARE increments it
+ * @step: step; PREPARE sets step->generation
  *
- * Context: ia->resize_lock held.  Return: 0, or -ESTALE if the generation that @step commits or
- * cancels is not prepared.
+ * Context: ia->resize_lock held.  Return: 0, or -ESTALE if @step commits or cancels a generation
+ * that is not prepared.
  */
 int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
 {
 	switch (step->what) {
 	case DAT_RING_PREPARE:
-		/* Skip 0, which means "no generation" in an argument. */
+		/* Skip 0, which means "no generation" in the argument of an ioctl. */
 		if (!++*generation)
 			++*generation;
 		step->generation = *generation;
@@ -49,7 +49,7 @@ static struct dat_evd_status *evring_status(struct dat_evring *r)
 	return r->status.va;
 }
 
-/* Uses r->slots, which has room for @entries events. */
+/* Uses r->slots as the memory of the events.  r->slots has room for @entries events. */
 static void evring_use(struct dat_evring *r, u32 entries)
 {
 	r->events = r->slots.va;
@@ -94,22 +94,23 @@ void dat_evring_free(struct dat_evring *r)
 	dat_slice_free(&r->submit);
 }
 
-/* Counts an event that found no room. */
+/* Counts an event that was lost because the ring was full. */
 void dat_evring_drop(struct dat_evring *r)
 {
 	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
 }
 
 /**
- * dat_evring_copy() - copy events to the memory that will replace a ring's
+ * dat_evring_copy() - copy events to the memory that will replace the memory of a ring
  * @r: ring
  * @slots: memory of the new length
  * @entries: new length, a power of two
  * @from: index of the first event
- * @to: index behind the last event, at most the tail
+ * @to: index after the last event; not above r->tail
  *
- * The caller only keeps @r from being replaced: events do not change before they are consumed,
- * and copies of consumed events are never read.
+ * The caller need not hold evd->lock, but must keep @r from being replaced.  An event does not
+ * change before the consumer takes it, and the copy of an event that the consumer has taken is
+ * never read.
  */
 void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		     u32 from, u32 to)
@@ -123,17 +124,17 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 
 /**
  * dat_evring_resize() - change the length of a ring
- * @r: ring, locked by the caller
- * @slots: memory of the new length; on return the old one
- * @entries: new length, a power of two, enough for the queued events
- * @copied: index behind the events that dat_evring_copy() has copied
+ * @r: ring; the caller holds evd->lock
+ * @slots: memory of the new length; on return, the old memory
+ * @entries: new length, a power of two; enough for the queued events
+ * @copied: index after the events that dat_evring_copy() has already copied
  *
- * Indices and the status are kept, so the consumer continues at its head.
+ * The indices and the status do not change, so the consumer continues at its head.
  */
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)
 {
-	/* The consumer may be ahead of the events that were copied. */
+	/* The consumer may meanwhile have taken events after @copied: copy from its head on. */
 	if (r->tail - copied > r->tail - r->head)
 		copied = r->head;
 	dat_evring_copy(r, slots, entries, copied, r->tail);
@@ -159,7 +160,7 @@ static u32 stride_shift(size_t header, u32 sges)
 	return order_base_2(header + sges * sizeof(struct dat_sge));
 }
 
-/* Fills in offsets and strides.  Returns the size of the submit slice. */
+/* Sets the offsets and strides of @r.  Returns the size of the memory for r->submit. */
 static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 			    u32 rq_entries, u32 rq_sge)
 {
@@ -176,11 +177,11 @@ static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 /**
  * dat_epring_alloc() - allocate the queues of an EP or SRQ
  * @ia: IA of the EP or SRQ
- * @r: result; has no status
+ * @r: result; r->status is not allocated
  * @sq_entries: length of the send queue, a power of two or 0
- * @sq_sge: segments of an SQE
+ * @sq_sge: largest number of segments of an SQE
  * @rq_entries: length of the receive queue, a power of two or 0
- * @rq_sge: segments of an RQE
+ * @rq_sge: largest number of segments of an RQE
  *
  * Context: may sleep.  Return: 0, -ENOMEM.
  */
@@ -201,7 +202,7 @@ int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u3
 	return 0;
 }
 
-/* Allocates the status of a ring that dat_epring_alloc() has made.  Returns 0 or -ENOMEM. */
+/* Allocates r->status for a ring from dat_epring_alloc().  Returns 0 or -ENOMEM. */
 int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r)
 {
 	struct dat_status *status;
@@ -218,7 +219,7 @@ int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r)
 	return 0;
 }
 
-/* Returns true if @r has the same layout as a ring allocated with these arguments. */
+/* Returns true if @r has the layout that dat_epring_alloc() makes for these arguments. */
 bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
 		     u32 rq_sge)
 {
@@ -269,7 +270,7 @@ static void epring_rq(struct dat_epring *r, struct dat_status *status, struct da
 	rq->max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
 }
 
-/* Attaches queues to a new ring.  Either queue may be NULL. */
+/* Makes @sq and @rq use a new ring.  Either queue may be NULL. */
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
 {
 	if (sq) {
@@ -292,7 +293,10 @@ u32 dat_ring_posted(const struct dat_queue *q)
 	return q->head - q->done + q->ops->pending(q);
 }
 
-/* Copies the @n entries that were not taken yet, unchecked: fetch() checks them later. */
+/*
+ * Copies the @n entries that are posted and not taken to the new ring @to of length @entries.  Does
+ * not check the entries, because fetch() checks them later.
+ */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
 {
@@ -318,18 +322,21 @@ static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 en
 
 /**
  * dat_epring_begin_move() - begin to replace the ring of an EP or SRQ
- * @m: replacement; @nsq and @nrq are results
+ * @m: replacement; the function sets m->nsq and m->nrq
  *
- * The caller must take no entries from the queues before dat_epring_end_move().
+ * The caller must not take entries from the queues before dat_epring_end_move().
  *
  * Context: lock of the queues held.  Return: 0; -EISCONN if a queue is broken; -ENOSPC if more
- * entries are posted than fit.
+ * entries are posted than the new ring holds.
  */
 int dat_epring_begin_move(struct dat_epmove *m)
 {
 	const struct dat_queue *sq = m->sq, *rq = m->rq;
 
-	/* Read each tail once: the copy must use the number that is checked here. */
+	/*
+	 * Read each producer index only once, because the process may change it: ring_copy() must
+	 * use the number that is checked below.
+	 */
 	m->nsq = sq ? sq->ops->pending(sq) : 0;
 	m->nrq = rq ? rq->ops->pending(rq) : 0;
 	if ((sq && sq->broken) || (rq && rq->broken))
@@ -341,8 +348,8 @@ int dat_epring_begin_move(struct dat_epmove *m)
 }
 
 /**
- * dat_epring_copy() - copy the entries that were posted and not taken
- * @m: replacement that dat_epring_begin_move() has begun
+ * dat_epring_copy() - copy the entries that are posted and not taken to the new ring
+ * @m: replacement for which dat_epring_begin_move() has succeeded
  *
  * Context: may sleep.
  */
@@ -361,10 +368,10 @@ void dat_epring_copy(const struct dat_epmove *m)
 }
 
 /**
- * dat_epring_end_move() - switch to the new ring
- * @m: replacement, with its entries copied
+ * dat_epring_end_move() - make the queues use the new ring
+ * @m: replacement; dat_epring_copy() has copied the entries
  *
- * Indices and the status are kept.  On return @m->next holds the old ring.
+ * The indices and the status do not change.  On return @m->next is the old ring.
  *
  * Context: lock of the queues held; the caller disarms or pumps them afterwards.
  */
@@ -388,7 +395,9 @@ void dat_epring_set_state(struct dat_epring *r, u32 state)
 {
 	struct dat_status *status = r->status.va;
 
-	/* Release: a process that sees the state also sees what was written before it. */
+	/*
+	 * Release: a process that reads the new state also sees everything that was written before.
+	 */
 	smp_store_release(&status->state, state);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings in memory that a process may map: layout, and fields that the driver writes.  Only
- * user/ring.c reads what a process writes.  The protocol and its lettered barriers are in
- * <rdma/dat_ring.h>.
+ * Rings in memory that a process may map: their layout, and the fields that the driver writes.
+ * Only user/ring.c reads the fields that a process writes.  <rdma/dat_ring.h> describes the
+ * protocol; its letters (A), (B) ... name the memory barriers.
  */
 #ifndef _DAT_RING_H
 #define _DAT_RING_H
@@ -17,22 +17,23 @@ struct dat_queue;
 struct dat_queue_ops;
 
 /**
- * struct dat_step - one step of replacing a ring
+ * struct dat_step - one step in the replacement of a ring
  * @what: kind of step
- * @generation: generation of the prepared ring; set by PREPARE, read by COMMIT and CANCEL
+ * @generation: generation number of the prepared ring; an output of PREPARE, an input of COMMIT and
+ *	CANCEL
  */
 struct dat_step {
 	enum dat_ring_step	what;
 	u32			generation;
 };
 
-/* Returns true if the step allocates a ring. */
+/* Returns true if the step allocates a new ring. */
 static inline bool dat_step_makes(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
 }
 
-/* Returns true if the step puts a ring into use. */
+/* Returns true if the step puts the new ring into use. */
 static inline bool dat_step_uses(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
@@ -40,14 +41,15 @@ static inline bool dat_step_uses(const struct dat_step *step)
 
 /**
  * struct dat_evring - an event ring
- * @submit: struct dat_evd_head, written by the process
- * @status: struct dat_evd_status, written by the driver; stays when the ring is resized
+ * @submit: memory of struct dat_evd_head, which the process writes
+ * @status: memory of struct dat_evd_status, which the driver writes; kept when the ring is resized
  * @slots: memory of @events
- * @events: array of events, written by the driver
+ * @events: array of events, which the driver writes
  * @entries: length of @events, a power of two
  * @mask: @entries - 1
- * @tail: index behind the last event written
- * @head: last valid index that the process wrote, of the first event it has not consumed
+ * @tail: index of the next event to be written
+ * @head: index of the first event that the consumer has not taken, as last read from the consumer;
+ *	an invalid index from a process is ignored
  * @dropped: number of events lost because the ring was full
  */
 struct dat_evring {
@@ -64,10 +66,10 @@ struct dat_evring {
 
 /**
  * struct dat_epring - the shared memory of an EP or an SRQ
- * @submit: struct dat_submit and the entries, written by the process
- * @status: struct dat_status, written by the driver; stays when the ring is replaced
- * @sq_offset: offset of the SQEs in @submit
- * @rq_offset: offset of the RQEs in @submit
+ * @submit: memory of struct dat_submit and of the entries, which the process writes
+ * @status: memory of struct dat_status, which the driver writes; kept when the ring is replaced
+ * @sq_offset: offset of the SQEs in @submit, in bytes
+ * @rq_offset: offset of the RQEs in @submit, in bytes
  * @sq_shift: log2 of the SQE stride
  * @rq_shift: log2 of the RQE stride
  * @start: initial index of both queues
@@ -83,15 +85,15 @@ struct dat_epring {
 };
 
 /**
- * struct dat_epmove - replacement of an EP's or SRQ's ring by another one
+ * struct dat_epmove - replacement of the ring of an EP or SRQ
  * @ring: ring in use
- * @next: ring of other sizes, not in use yet, without a status
- * @sq: send queue of @ring, or NULL
+ * @next: new ring, not in use yet; @next->status is empty, because the status is kept
+ * @sq: send queue whose entries move, or NULL
  * @sq_entries: number of SQEs in @next
- * @rq: receive queue of @ring, or NULL
+ * @rq: receive queue whose entries move, or NULL
  * @rq_entries: number of RQEs in @next
- * @nsq: number of SQEs to copy: posted and not taken
- * @nrq: number of RQEs to copy: posted and not taken
+ * @nsq: number of SQEs to copy: those that are posted and not taken
+ * @nrq: number of RQEs to copy: those that are posted and not taken
  */
 struct dat_epmove {
 	struct dat_epring	*ring;
@@ -105,12 +107,12 @@ struct dat_epmove {
 };
 
 /**
- * struct dat_subring - one queue's part of a struct dat_epring
- * @tail: index behind the last entry posted, written by the process
- * @entries: array of entries, written by the process
- * @status: state of the queue, written by the driver
- * @shift: log2 of the stride of @entries
- * @max_sge: number of segments that fit the stride
+ * struct dat_subring - the part of a struct dat_epring that belongs to one queue
+ * @tail: index of the next entry to be posted; written by the producer
+ * @entries: array of entries; written by the producer
+ * @status: state of the queue; written by the driver
+ * @shift: log2 of the distance between two entries, in bytes
+ * @max_sge: largest number of segments of an entry
  */
 struct dat_subring {
 	const u32		*tail;
@@ -147,16 +149,16 @@ void dat_epring_set_state(struct dat_epring *r, u32 state);
 void dat_epring_set_lost(struct dat_epring *r, u32 lost);
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len);
 
-/* Returns the slot of the event with index @index. */
+/* Returns the place in the ring for the event with index @index. */
 static inline struct dat_eqe *dat_evring_at(const struct dat_evring *r, u32 index)
 {
 	return &r->events[index & r->mask];
 }
 
 /**
- * dat_evring_publish() - make events visible that were written behind the tail
+ * dat_evring_publish() - make new events visible to the consumer
  * @r: ring
- * @n: number of events
+ * @n: number of events that the caller has written at r->tail
  *
  * Context: evd->lock held.
  */

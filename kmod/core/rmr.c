@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Remote memory regions: rkeys for parts of an LMR, which the owner can bind and revoke.
+ * Remote memory regions (RMRs): rkeys for parts of an LMR, which the owner can bind and revoke.
  *
- * Each binding has a registration of its own and takes effect in two steps.  The ioctl or call
- * that prepares it pins the pages and chooses a key, which gives no access yet.  The entry in a
- * send queue registers the memory and ends the previous binding.  The pump lets no request pass a
- * bind (see queue.c): earlier requests have used the old key, later ones may carry the new key.
+ * Each binding has a registration of its own and takes effect in two steps.  First an ioctl or a
+ * kernel call prepares the binding: it pins the pages and chooses an rkey, which gives no access
+ * yet.  Then an entry in a send queue carries out the binding: it registers the memory and ends the
+ * previous binding.  The pump does not let requests pass a bind (see queue.c).  So earlier requests
+ * have used the old rkey, and later requests may carry the new rkey.
  *
- * A part too large to be registered by a work request is registered when it is prepared, so its
- * key gives access too early.
+ * If a part is too large to be registered by a work request, the first step registers the part.
+ * The rkey then gives access before the second step.
  */
 #include <linux/rbtree.h>
 #include <linux/slab.h>
@@ -19,14 +20,17 @@
 #include "core/rmr.h"
 #include "core/trace.h"
 
-/* Limits the registrations of an RMR, since the rdma cgroup charges only for the RMR itself. */
+/*
+ * Largest number of prepared bindings of an RMR.  Each has a registration, but the rdma cgroup
+ * charges only for the RMR itself.
+ */
 #define RMR_MAX_PREPARED	64
 
 /**
- * dat_binding_free() - end a binding
- * @b: binding in no list, whose registration is not in flight; or NULL
+ * dat_binding_free() - end the registration of a binding and free the binding
+ * @b: binding that is in no list, and whose registration is not in progress; or NULL
  *
- * Context: may sleep.  On return its key gives no access.
+ * Context: may sleep.  On return the rkey of the binding gives no access.
  */
 void dat_binding_free(struct dat_binding *b)
 {
@@ -48,7 +52,10 @@ static void bindings_free(struct list_head *list)
 		dat_binding_free(b);
 }
 
-/* Remote read needs no check: every LMR has local read. */
+/*
+ * Checks whether an LMR allows a binding.  DAT_PRIV_REMOTE_READ needs no check, because every LMR
+ * allows local read.
+ */
 static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u32 priv,
 			 u64 addr, u64 length)
 {
@@ -66,12 +73,15 @@ static int binding_make(struct dat_binding *b)
 {
 	struct dat_lmr *lmr = b->lmr;
 
-	/* A binding of kernel memory pins nothing, so it keeps the LMR from being freed. */
+	/* A binding of kernel memory pins no pages, so it must keep the LMR from being freed. */
 	if (!lmr->kind->pinned) {
 		if (dat_obj_use(&lmr->obj))
 			return -ENOENT;
 		b->in_effect = true;
-		/* The reserved LMR has no memory, and the memory of an FMR may be invalidated. */
+		/*
+		 * Refuse the reserved LMR, which has no memory, and an LMR of dat_lmr_create_fmr(),
+		 * whose memory may be invalidated.
+		 */
 		if (!lmr->mem || lmr->fmr)
 			return -EOPNOTSUPP;
 	}
@@ -79,8 +89,9 @@ static int binding_make(struct dat_binding *b)
 }
 
 /*
- * Adds a binding to the list of prepared ones.  From then on a queue entry may carry it out and
- * free it.  Returns 0, -ENOENT if the RMR is shut down, or -ENOMEM if the list is full.
+ * Adds a binding to rmr->prepared.  From then on an entry in a send queue may carry out and free
+ * the binding.  Returns 0, -ENOENT if the RMR is shut down, or -ENOMEM if the RMR has
+ * RMR_MAX_PREPARED bindings.
  */
 static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 {
@@ -92,7 +103,7 @@ static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 	ret = -ENOMEM;
 	if (rmr->nprepared == RMR_MAX_PREPARED)
 		goto out;
-	/* Skip 0, so that an entry of zeros names no binding. */
+	/* Skip 0, so that a queue entry with ticket 0 names no binding. */
 	if (!++rmr->ticket)
 		rmr->ticket++;
 	*ticket = rmr->ticket;
@@ -105,7 +116,10 @@ out:
 	return ret;
 }
 
-/* Frees the bindings that were dropped under a spinlock, where they could not be freed. */
+/*
+ * Frees the bindings that rmr_forget() has dropped.  rmr_forget() runs under a spinlock, where a
+ * binding cannot be freed.
+ */
 static void rmr_purge(struct dat_rmr *rmr)
 {
 	struct dat_binding *b, *next;
@@ -129,7 +143,7 @@ static void rmr_purge_work(struct work_struct *work)
 /**
  * dat_rmr_create() - make a remote memory region
  * @pz: protection zone
- * @user_data: owner value of its bind events
+ * @user_data: owner field of the events for binds of the RMR
  *
  * Context: may sleep.  Return: the RMR with a reference, or an ERR_PTR.
  */
@@ -158,25 +172,27 @@ err_abort:
 }
 
 /**
- * dat_rmr_bind() - prepare a binding
- * @rmr: region; a reference is held
- * @lmr: LMR of the same zone, or NULL to unbind
- * @arg: input @priv, @addr and @length; output @rmr_context and @ticket
+ * dat_rmr_bind() - prepare a binding of an RMR
+ * @rmr: remote memory region; the caller has a reference
+ * @lmr: LMR to bind, in the same protection zone; NULL to unbind the RMR
+ * @arg: parameters; the function reads priv, addr and length, and sets rmr_context and ticket
  *
- * Context: may sleep; pins pages of current->mm.  Return: 0; -EXDEV if the LMR is of another zone;
- * -EPERM if the LMR lacks a privilege; -EINVAL if the part is out of range; -ENOENT if an object
- * is being freed; -EFAULT; -ENOMEM; for kernel memory also -E2BIG if it has too many pages, and
- * -EOPNOTSUPP if the LMR has no memory of its own.
+ * Context: may sleep; pins pages of current->mm.
+ *
+ * Return: 0; -EXDEV if the LMR is in another protection zone; -EPERM if the LMR does not allow the
+ * privileges; -EINVAL if the part exceeds the LMR; -ENOENT if the RMR or the LMR is being freed;
+ * -EFAULT; -ENOMEM.  For kernel memory also -E2BIG if the part has too many pages, and -EOPNOTSUPP
+ * if the LMR is the reserved one or comes from dat_lmr_create_fmr().
  */
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg)
 {
 	struct dat_binding *b;
 	int ret = 0;
 
-	/* The use keeps @rmr from being freed, and so its zone. */
+	/* The use keeps @rmr from being freed, so its protection zone also stays. */
 	if (dat_obj_use(&rmr->obj))
 		return -ENOENT;
-	/* Purge now, so that dropped bindings do not count against RMR_MAX_PREPARED. */
+	/* Free dropped bindings now, so that they do not count against RMR_MAX_PREPARED. */
 	rmr_purge(rmr);
 	b = kzalloc(rmr->obj.ia->dev->ops->binding_size, GFP_KERNEL_ACCOUNT);
 	if (!b) {
@@ -218,7 +234,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	struct dat_binding *b;
 
 	lockdep_assert_held(&rmr->lock);
-	/* 0 marks a dropped binding. */
+	/* Ticket 0 marks a dropped binding, which must not be found. */
 	if (!ticket)
 		return NULL;
 	list_for_each_entry(b, &rmr->prepared, node)
@@ -227,7 +243,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
-/* Drops a binding of rmr->prepared.  A free may sleep, so purge_work frees it. */
+/* Drops a binding in rmr->prepared.  Freeing a binding may sleep, so purge_work frees it later. */
 static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	lockdep_assert_held(&rmr->lock);
@@ -235,7 +251,10 @@ static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 	queue_work(dat_wq, &rmr->purge_work);
 }
 
-/* Takes a use of the LMR.  Returns false if the LMR was freed since the binding was prepared. */
+/*
+ * Takes a use of the binding's LMR, if any.  Returns false if the LMR was freed after the binding
+ * was prepared.
+ */
 static bool binding_begin(struct dat_binding *b)
 {
 	if (b->lmr && !b->in_effect)
@@ -244,15 +263,15 @@ static bool binding_begin(struct dat_binding *b)
 }
 
 /**
- * dat_rmr_take() - take the prepared binding of the entry that the pump carries out
+ * dat_rmr_take() - take the prepared binding that a queue entry names
  * @rmr: region
- * @pz: zone of the EP
- * @ticket: ticket of the binding
+ * @pz: protection zone of the EP to whose queue the entry was posted
+ * @ticket: ticket of the binding, from dat_rmr_bind()
  *
- * The caller keeps the zone until the binding is carried out or freed.
+ * The caller must keep @pz until the binding is carried out or freed.
  *
- * Context: any but hard interrupt.  Return: the binding, owned by the caller, with a use of its
- * LMR; or NULL if there is none or its LMR was freed.
+ * Context: any but hard interrupt.  Return: the binding, owned by the caller; NULL if there is no
+ * such binding, or if its LMR was freed.
  */
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
@@ -286,7 +305,7 @@ static int binding_compare(struct rb_node *node, const struct rb_node *other)
 	return binding_compare_key(&rb_entry(node, struct dat_binding, in_pz)->rkey, other);
 }
 
-/* Returns the binding in effect with this rkey, or NULL. */
+/* Returns the binding in effect that has this rkey, or NULL. */
 static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 {
 	struct rb_node *node;
@@ -296,7 +315,7 @@ static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 	return node ? rb_entry(node, struct dat_binding, in_pz) : NULL;
 }
 
-/* Replaces the binding in effect by @b, which may be NULL.  Returns the old one. */
+/* Makes @b, which may be NULL, the binding in effect.  Returns the previous binding. */
 static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 					struct dat_binding *b)
 {
@@ -315,11 +334,12 @@ static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 }
 
 /**
- * dat_rmr_carry_out() - put a binding into effect and free the previous one
+ * dat_rmr_carry_out() - put a binding into effect and free the previous binding
  * @rmr: region
- * @b: binding from dat_rmr_take(), registered; ownership passes to this function
+ * @b: registered binding from dat_rmr_take(); ownership passes to this function
  *
- * Context: may sleep.  On return the old key gives no access.  Return: enum dat_dto_status.
+ * Context: may sleep.  Return: DAT_ST_SUCCESS; or DAT_ST_RMR_FAILED if the RMR is shut down: then
+ * @b is freed.  On return the rkey of the freed binding gives no access.
  */
 u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 {
@@ -337,11 +357,11 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 }
 
 /**
- * dat_rmr_forget() - drop a prepared binding that no entry will carry out
+ * dat_rmr_forget() - drop a prepared binding that no queue entry will carry out
  * @rmr: region
- * @ticket: ticket of the binding
+ * @ticket: ticket of the binding, from dat_rmr_bind()
  *
- * A work ends the registration later.
+ * purge_work ends the registration later.
  *
  * Context: any but hard interrupt.
  */
@@ -356,7 +376,10 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 	spin_unlock_bh(&rmr->lock);
 }
 
-/* Ends a binding that the device has invalidated: releases its LMR now, frees the rest later. */
+/*
+ * Ends a binding in effect whose rkey the device has invalidated.  Ends the use of its LMR at once;
+ * purge_work frees the rest later.
+ */
 static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 {
 	struct dat_rmr *rmr = b->rmr;
@@ -373,11 +396,11 @@ static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 }
 
 /**
- * dat_rmr_invalidated() - end the binding whose key a peer has invalidated
- * @pz: zone of the endpoint
- * @rkey: key that the device has invalidated
+ * dat_rmr_invalidated() - end the binding whose rkey a peer has invalidated
+ * @pz: protection zone of the endpoint
+ * @rkey: rkey that the device has invalidated
  *
- * Context: any but hard interrupt.  Return: false if no binding in the zone has this key.
+ * Context: any but hard interrupt.  Return: false if no binding in effect in @pz has this rkey.
  */
 bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 {
@@ -393,7 +416,10 @@ bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 
 static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, struct ib_sge *out)
 {
-	/* The registration allows local write only together with remote write. */
+	/*
+	 * The read writes to the memory by the lkey of the binding, and the registration of a
+	 * binding allows local write only together with remote write.
+	 */
 	if (!(b->priv & DAT_PRIV_REMOTE_WRITE))
 		return -EACCES;
 	if (seg->len > b->length || seg->addr - b->addr > b->length - seg->len)
@@ -403,13 +429,13 @@ static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, st
 }
 
 /**
- * dat_rmr_to_sge() - resolve a part of a bound RMR as the sink of an RDMA read
- * @pz: zone of the endpoint
- * @seg: part; its @lmr is the rkey of the RMR
+ * dat_rmr_to_sge() - convert a segment in a bound RMR to an SGE for an RDMA read
+ * @pz: protection zone of the endpoint
+ * @seg: segment; seg->lmr is the rkey of the RMR
  * @out: result
  *
- * Context: any but hard interrupt.  Return: 0; -EACCES if no binding in the zone has the rkey, or
- * the binding does not allow remote write; -ERANGE if the part exceeds it.
+ * Context: any but hard interrupt.  Return: 0; -EACCES if no binding in effect in @pz has the rkey,
+ * or if the binding does not allow remote write; -ERANGE if the segment exceeds the binding.
  */
 int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out)
 {
@@ -424,7 +450,7 @@ int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *
 }
 
 /**
- * dat_rmr_query() - read the binding of an RMR
+ * dat_rmr_query() - read the binding of an RMR that is in effect
  * @rmr: region
  * @state: result
  *
@@ -461,7 +487,7 @@ static void rmr_shutdown(struct dat_obj *obj)
 	bound = rmr_exchange(rmr, pz, NULL);
 	spin_unlock(&rmr->lock);
 	spin_unlock_bh(&pz->rmr_lock);
-	/* The list is empty and the RMR dead, so the work cannot be queued again. */
+	/* rmr->prepared is empty and rmr->dead is set, so purge_work cannot be queued again. */
 	cancel_work_sync(&rmr->purge_work);
 	bindings_free(&all);
 	dat_binding_free(bound);

@@ -13,19 +13,20 @@ struct dat_pz;
 
 /**
  * struct dat_binding - a binding of an RMR, prepared or in effect
- * @node: entry in rmr->prepared
- * @in_pz: node in pz->windows while the binding is in effect and has an rkey
- * @rmr: RMR of the binding
- * @pz: zone of @rmr; it stays until the binding is carried out or freed
- * @ticket: number by which a queue entry names the binding; 0: no entry will carry it out
- * @lmr: bound LMR, reference held; NULL: this binding unbinds the RMR
- * @in_effect: flag: a use of @lmr is held, so @lmr can't be freed; set when the binding is taken
- *	from the queue, for kernel memory, which is not pinned, when it is prepared
- * @addr: address of the first byte
+ * @node: entry in rmr->prepared, until the binding is taken
+ * @in_pz: node in pz->windows, while the binding is in effect and has an rkey
+ * @rmr: RMR that the binding binds or unbinds
+ * @pz: protection zone of @rmr; not freed before the binding
+ * @ticket: number by which an entry of a send queue names the binding; 0 if the binding was dropped
+ * @lmr: LMR to which the RMR is bound, reference held; NULL if the binding unbinds the RMR
+ * @in_effect: flag: dat_obj_use() holds @lmr, so @lmr cannot be freed.  Set when the binding is
+ *	taken from the queue; for kernel memory, which a binding does not pin, set when the
+ *	binding is prepared.
+ * @addr: address of the first byte of the bound memory
  * @length: bytes
  * @priv: DAT_PRIV_REMOTE_* bits
- * @lkey: key for segments, if @lmr
- * @rkey: key for peers, if @lmr; else 0
+ * @lkey: key for local access; undefined without @lmr
+ * @rkey: key for access by peers; 0 without @lmr
  */
 struct dat_binding {
 	struct list_head	node;
@@ -45,14 +46,15 @@ struct dat_binding {
 /**
  * struct dat_rmr - remote memory region
  * @obj: base object
- * @pz: zone; reference and use held
+ * @pz: protection zone, held with dat_obj_use()
  * @lock: lock of all members from @bound to @dead
- * @bound: binding in effect, or NULL; written under pz->rmr_lock as well
- * @prepared: bindings that wait for their queue entry, and those that @purge_work will free
+ * @bound: binding in effect, or NULL; a writer holds pz->rmr_lock as well
+ * @prepared: list of the bindings that wait for their queue entry, and of the dropped bindings that
+ *	@purge_work will free
  * @nprepared: number of entries of @prepared
- * @ticket: ticket of the binding prepared last
+ * @ticket: ticket of the binding that was prepared last
  * @dead: flag: the RMR is shut down
- * @purge_work: work that frees bindings without a ticket; no lock
+ * @purge_work: work that frees the dropped bindings, whose ticket is 0; not protected by @lock
  */
 struct dat_rmr {
 	struct dat_obj		obj;
@@ -69,12 +71,12 @@ struct dat_rmr {
 DAT_OBJ_CAST(rmr)
 
 /**
- * struct dat_rmr_state - binding of an RMR that is in effect
- * @context: lmr_context of the LMR, or 0 if the RMR is unbound
- * @addr: address of the first byte
+ * struct dat_rmr_state - present binding of an RMR, as dat_rmr_query() returns it
+ * @context: lmr_context of the bound LMR, or 0 if the RMR is unbound
+ * @addr: address of the first byte of the bound memory
  * @length: bytes
  * @priv: DAT_PRIV_REMOTE_* bits
- * @rkey: key for peers
+ * @rkey: key for access by peers
  */
 struct dat_rmr_state {
 	u32	context;

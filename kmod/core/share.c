@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared memory that several processes register under one name, a cookie.
+ * Shared memory that several processes register under the same name.  The name is a cookie that the
+ * processes choose.
  *
- * Each process has its own mapping and its own registration.  The name only ensures that all of
- * them register the same memory.  It exists from the first registration to the end of the last.
+ * Each process has its own mapping and its own registration of the memory.  The driver only ensures
+ * that all processes which use a name register the same memory.  A name exists as long as at least
+ * one LMR with the name is registered.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -17,11 +19,12 @@
 #include "core/lmr.h"
 
 static DEFINE_MUTEX(share_lock);
-static struct rhashtable shares;	/* share_lock */
+static struct rhashtable shares;	/* protected by share_lock */
 
 /*
- * Key of a lookup.  Neither network namespaces nor users share names, so a user can neither take
- * the name of another one nor learn that it is in use.  Hashed as bytes: no padding.
+ * Key by which a name is looked up.  Names are separate for each network namespace and each user.
+ * So a user can neither take a name of another user nor find out whether another user uses a name.
+ * The key is hashed as bytes, so it must have no padding.
  */
 struct share_key {
 	struct dat_dev	*dev;
@@ -30,21 +33,21 @@ struct share_key {
 	u8		cookie[DAT_LMR_COOKIE];
 };
 
-/* Identity of memory, independent of the process and the address that it is mapped at. */
+/* Identifies memory independently of the process and the address at which it is mapped. */
 struct share_id {
-	struct path	path;		/* keeps the file system mounted */
+	struct path	path;		/* the reference keeps the file system mounted */
 	struct inode	*inode;
 	pgoff_t		pgoff;
-	u64		offset;		/* in the first page */
+	u64		offset;		/* of the first byte in the page at pgoff */
 	u64		length;
 };
 
 /**
- * struct dat_share - a cookie in use
- * @node: entry in shares; share_lock
- * @users: number of LMRs; share_lock
+ * struct dat_share - a name in use, and its memory
+ * @node: entry in the hash table shares; protected by share_lock
+ * @users: number of LMRs with this name; protected by share_lock
  * @key: cookie, device, network namespace and user
- * @id: memory; holds a reference to its path
+ * @id: memory that the name stands for; holds a reference to id.path
  */
 struct dat_share {
 	struct rhash_head	node;
@@ -60,20 +63,26 @@ static const struct rhashtable_params share_params = {
 	.automatic_shrinking	= true,
 };
 
-/* Returns the offset of @at in the file, in units of PAGE_SIZE, also for huge pages. */
+/* Returns the offset in the file of the byte at address @at, in units of PAGE_SIZE. */
 static pgoff_t share_pgoff(const struct vm_area_struct *vma, u64 at)
 {
 	return vma->vm_pgoff + ((at - vma->vm_start) >> PAGE_SHIFT);
 }
 
-/* Accepts regular files only: a device may show different memory through one inode. */
+/*
+ * Returns true for a shared mapping of a regular file.  A device file is refused, because a device
+ * may show different memory through the same inode.
+ */
 static bool share_good(const struct vm_area_struct *vma)
 {
 	return vma && vma->vm_file && vma->vm_flags & VM_SHARED &&
 	       S_ISREG(file_inode(vma->vm_file)->i_mode);
 }
 
-/* Returns true if [start, start + length) maps one contiguous range of a file, shared. */
+/*
+ * Returns true if [start, start + length) is a shared mapping of one contiguous range of a regular
+ * file.  Sets *@id.
+ */
 static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
 				  struct share_id *id)
 {
@@ -121,7 +130,10 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 	       share->id.offset == id->offset && share->id.length == id->length;
 }
 
-/* Uses the name in spare->key if it names this memory; inserts @spare if there is no such name. */
+/*
+ * Returns the name in spare->key with one more user, or -EEXIST if the name stands for other memory
+ * than @id.  Inserts @spare if the name is not in use.
+ */
 static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
 	struct dat_share *share;
@@ -144,15 +156,17 @@ static struct dat_share *share_use(const struct share_id *id, struct dat_share *
 }
 
 /**
- * dat_share_get() - name memory of the current process
- * @ia: IA, whose device and network namespace scope the name, as does the effective user of the
- *	caller; outlives the result
+ * dat_share_get() - look up or create the name of shared memory of the current process
+ * @ia: IA whose device and network namespace the name belongs to; must exist until dat_share_put()
  * @start: address of the first byte
  * @length: number of bytes, not 0; start + length does not overflow
- * @cookie: DAT_LMR_COOKIE bytes
+ * @cookie: the name: DAT_LMR_COOKIE bytes
  *
- * Context: may sleep; takes mmap_lock.  Return: the name, to be released by dat_share_put(), or
- * an ERR_PTR: -EEXIST, see struct dat_lmr_create; -ENOMEM.
+ * The name also belongs to the caller's effective user.
+ *
+ * Context: may sleep; takes mmap_lock.  Return: the name, which the caller releases with
+ * dat_share_put(); or an ERR_PTR: -EEXIST if the memory is no shared mapping of one regular file,
+ * or if the name stands for other memory; -ENOMEM.
  */
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie)

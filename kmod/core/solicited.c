@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receives that notify only if the sender or an error asks for it (SOLICITED_WAIT).
+ * Solicited connections (DAT_COMPLETION_SOLICITED_WAIT_FLAG): a receive notifies the consumer only
+ * if the sender has asked for it, or if the receive has failed.
  *
- * A completion does not show whether its message was solicited; only a CQ armed for solicited
- * completions does.  So the receives of such a connection have a CQ of their own.
+ * A completion does not tell whether the message was solicited.  But a CQ that is armed with
+ * IB_CQ_SOLICITED notifies of solicited and failed receives only.  So the receives of a solicited
+ * connection have a CQ of their own.
  *
- * Unsolicited receives stay in that CQ until a thread polls it: a dequeue that finds the EVD empty,
- * a wait before it sleeps and when it ends, or the next notification.  Their events are written
- * like those of UNSIGNALLED receives.  A notification wakes the EVD once, after the events of all
- * completed receives are in the ring.
+ * Unsolicited receives stay in the receive CQ until a thread polls the CQ.  A dequeue that finds
+ * the EVD empty polls the CQ.  So does a wait, before it sleeps and when it ends.  The next
+ * notification of the CQ polls it as well.  The events of unsolicited receives are queued without a
+ * notification, like those of UNSIGNALLED receives.  After a notification of the CQ, the events of
+ * all completed receives are queued first; then the EVD is woken once.
  *
- * Other connections need the buffers of an SRQ too, so a timer polls the CQ of a connection with
- * an SRQ.
+ * Receives in the CQ of a connection with an SRQ use up buffers that other connections need, so a
+ * timer polls the CQ.
  */
 #include <linux/jiffies.h>
 
@@ -20,9 +23,12 @@
 #include "core/ep.h"
 #include "core/evd.h"
 
-#define SOL_PERIOD	(HZ / 10)	/* period of the timer of a connection with an SRQ */
+#define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() */
 
-/* A timer runs in softirq, which is an RCU read side, so the EP stays. */
+/*
+ * Polls the receive CQ of a connection with an SRQ.  A timer runs in softirq, which is an RCU
+ * read-side section, so the EP is not freed meanwhile.
+ */
 static void sol_timer(struct timer_list *timer)
 {
 	struct dat_conn *conn = container_of(timer, struct dat_conn, sol.timer);
@@ -39,8 +45,8 @@ static void sol_timer(struct timer_list *timer)
 }
 
 /**
- * dat_solicited_join() - add a connection to the list that the EVD polls
- * @conn: established connection whose early receives are reported
+ * dat_solicited_join() - add a solicited connection to the list that pollers of the EVD use
+ * @conn: established connection, solicited or not, whose early receives have been reported
  *
  * Context: ep->lock held.
  */
@@ -65,7 +71,7 @@ void dat_solicited_join(struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_leave() - remove a closing connection from the EVD's list
+ * dat_solicited_leave() - remove a closing connection from the list of its EVD, if it is there
  * @conn: connection
  *
  * Context: ep->lock held.
@@ -86,8 +92,8 @@ void dat_solicited_leave(struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_notify() - wake the EVD after a notification
- * @conn: solicited connection, whose completed receives have been taken
+ * dat_solicited_notify() - notify the consumer after a notification of the receive CQ
+ * @conn: solicited connection, whose completed receives have been polled
  *
  * Context: ep->lock held, softirqs disabled.
  */
@@ -100,7 +106,10 @@ void dat_solicited_notify(struct dat_conn *conn)
 		conn->sol.early = true;
 }
 
-/* Returns the next connection of the list, or NULL.  RCU keeps it and its EP. */
+/*
+ * Returns the next connection of the list in round-robin order, or NULL.  The caller's RCU read
+ * lock keeps the connection and its EP allocated.
+ */
 static struct dat_conn *sol_turn(struct dat_solicited *s)
 {
 	struct dat_conn *conn;
@@ -128,12 +137,14 @@ static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_look_all() - poll connections for unsolicited receives
+ * dat_solicited_look_all() - poll the solicited connections of an EVD for receives
  * @evd: event dispatcher
  *
- * Stops after the first connection with receives; the next call begins with its successor.
+ * Stops after the first connection that has receives.  The next call begins with the connection
+ * after that one.
  *
- * Context: any but hard interrupt; no lock of this module.  Return: true if it found receives.
+ * Context: any but hard interrupt; no lock of this module held.  Return: true if a receive was
+ * found.
  */
 bool dat_solicited_look_all(struct dat_evd *evd)
 {
@@ -164,7 +175,7 @@ void dat_solicited_init_conn(struct dat_conn *conn)
 	timer_setup(&conn->sol.timer, sol_timer, 0);
 }
 
-/* Stops the timer of a connection that is being freed.  Context: may sleep. */
+/* Stops the timer of a connection that is being freed.  May sleep. */
 void dat_solicited_exit_conn(struct dat_conn *conn)
 {
 	dat_timer_delete_sync(&conn->sol.timer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared receive queues.  The consumer posts buffers to a ring.  Kicks and completions move them
- * from the ring to the transport's SRQ.
+ * Shared receive queues (SRQs).  The consumer posts buffers to a ring.  The pump moves the buffers
+ * from the ring to the transport's SRQ; a kick or the completion of a buffer makes the pump run.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -14,7 +14,7 @@
 #include "core/trace.h"
 #include "core/xport.h"
 
-/* Reports a device error as an async event. */
+/* Reports an error of the device's SRQ as an async event. */
 static void srq_error_work(struct work_struct *work)
 {
 	struct dat_srq *srq = container_of(work, struct dat_srq, error_work);
@@ -32,7 +32,7 @@ static void srq_pump_work(struct work_struct *work)
  * dat_srq_broken() - report that the transport's SRQ has failed
  * @srq: shared receive queue
  *
- * Context: any, also hard interrupt.
+ * Context: any, including hard interrupt.
  */
 void dat_srq_broken(struct dat_srq *srq)
 {
@@ -40,12 +40,13 @@ void dat_srq_broken(struct dat_srq *srq)
 }
 
 /**
- * dat_srq_fits() - check the sizes of an SRQ against the adapter's limits
+ * dat_srq_fits() - check the parameters of an SRQ against the adapter's limits
  * @ia: adapter
  * @max_recv: number of buffers
  * @max_iov: largest number of segments of a buffer
  *
- * Return: 0; -EOPNOTSUPP if the adapter has no SRQs; -EINVAL if a size is 0 or too large.
+ * Return: 0; -EOPNOTSUPP if the adapter has no SRQs; -EINVAL if @max_recv or @max_iov is 0 or too
+ * large.
  */
 int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 {
@@ -80,7 +81,7 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
  * @pz: protection zone
  * @max_recv: number of buffers, 1 to the adapter's limit
  * @max_iov: largest number of segments of a buffer, 1 to the adapter's limit
- * @user_data: owner value of async events about the SRQ
+ * @user_data: owner field of async events about the SRQ
  *
  * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR.
  */
@@ -127,7 +128,10 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-/* Stops taking buffers from a ring whose index is invalid; those in flight still complete. */
+/*
+ * Stops taking buffers from the ring, because the producer's index is out of range.  Buffers that
+ * are in flight still complete.
+ */
 static void srq_break(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -136,7 +140,10 @@ static void srq_break(struct dat_srq *srq)
 	dat_epring_set_state(&srq->ring, DAT_SRQ_ERROR);
 }
 
-/* Counts a malformed buffer as completed and lost: without an endpoint no EVD can report it. */
+/*
+ * Counts a malformed buffer as completed and lost.  No event can report the buffer, because an SRQ
+ * has no EVD of its own and no endpoint has used the buffer.
+ */
 static void srq_bad_entry(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -146,7 +153,10 @@ static void srq_bad_entry(struct dat_srq *srq)
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 }
 
-/* Posts one buffer to the device.  Returns 0, or -EBADMSG if it is invalid or refused. */
+/*
+ * Posts the buffer in srq->wr to the device.  Returns 0, or -EBADMSG if the buffer is invalid or
+ * the device has refused it.
+ */
 static int srq_post(struct dat_srq *srq)
 {
 	struct dat_slot *slot = &srq->slots[srq->free[srq->nfree - 1]];
@@ -170,7 +180,7 @@ static int srq_post(struct dat_srq *srq)
 	return 0;
 }
 
-/* Moves at most one slice of buffers from the ring to the device. */
+/* Moves buffers from the ring to the device, at most DAT_SLICE of them. */
 static void srq_take(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
@@ -197,8 +207,8 @@ static void srq_take(struct dat_srq *srq)
 }
 
 /*
- * Moves buffers from the ring to the device.  A later kick, completion or pump_work moves those
- * that are left; this function ensures that one of the three comes.
+ * Moves buffers from the ring to the device.  If buffers are left in the ring, this function
+ * ensures that the pump will run again: by a kick, by a completion, or by pump_work.
  */
 static void srq_pump(struct dat_srq *srq)
 {
@@ -211,8 +221,8 @@ static void srq_pump(struct dat_srq *srq)
 		if (q->broken || !srq->live)
 			return;
 		/*
-		 * All buffers taken may have been invalid; then no completion would run the pump
-		 * again.
+		 * A slice has been taken.  Its buffers may all have been invalid, so no completion
+		 * might run the pump again: queue pump_work.
 		 */
 		if ((int)(end - q->head) <= 0) {
 			queue_work(dat_wq, &srq->pump_work);
@@ -230,7 +240,8 @@ static void srq_pump(struct dat_srq *srq)
  * dat_srq_pump_locked() - move buffers from the ring to the device
  * @srq: queue
  *
- * Context: srq->lock held.  Return: number of invalid buffers, for dat_srq_report_bad().
+ * Context: srq->lock held.  Return: number of invalid buffers found; if it is not 0, the caller
+ * must call dat_srq_report_bad() after it has dropped the lock.
  */
 u32 dat_srq_pump_locked(struct dat_srq *srq)
 {
@@ -242,7 +253,7 @@ u32 dat_srq_pump_locked(struct dat_srq *srq)
 	return srq->q.bad - bad;
 }
 
-/* Reports invalid buffers as an async event.  The caller holds no lock. */
+/* Reports invalid buffers as an async event.  The caller holds no lock of this module. */
 void dat_srq_report_bad(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
@@ -253,7 +264,7 @@ void dat_srq_report_bad(struct dat_srq *srq)
  * dat_srq_pump() - move buffers from the ring to the device
  * @srq: queue
  *
- * Leaves after one slice, and queues @srq->pump_work for the rest.
+ * Returns after one slice, and queues @srq->pump_work for the rest.
  *
  * Context: any but hard interrupt.
  */
@@ -268,7 +279,10 @@ void dat_srq_pump(struct dat_srq *srq)
 		dat_srq_report_bad(srq);
 }
 
-/* Returns true if buffers are below the low watermark, and disarms it. */
+/*
+ * Returns true if fewer buffers are available than the low watermark.  Then also disarms the
+ * watermark, so that it is reported only once.
+ */
 static bool srq_is_low(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -279,14 +293,20 @@ static bool srq_is_low(struct dat_srq *srq)
 	return true;
 }
 
-/* Reports the low watermark as an async event.  The caller holds no lock. */
+/*
+ * Reports as an async event that the low watermark was reached.  The caller holds no lock of this
+ * module.
+ */
 void dat_srq_report_low(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
 		     DAT_SRQ_REASON_LOW_WATERMARK);
 }
 
-/* Frees the slot of a completed buffer, whose event follows, and refills the device. */
+/*
+ * Frees the slot of a completed buffer and moves more buffers from the ring to the device.  The
+ * caller queues the event for the buffer afterwards.
+ */
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 {
 	bool low;
@@ -301,7 +321,10 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 		dat_srq_report_low(srq);
 }
 
-/* Counts a buffer that was used without an event: a consumer sees the others by their events. */
+/*
+ * Counts a buffer that has completed without an event.  A consumer needs the count to know how many
+ * buffers have completed, because all other completions have events.
+ */
 void dat_srq_lost(struct dat_srq *srq)
 {
 	spin_lock_bh(&srq->lock);
@@ -309,7 +332,7 @@ void dat_srq_lost(struct dat_srq *srq)
 	spin_unlock_bh(&srq->lock);
 }
 
-/* Returns true if the caller must call dat_srq_report_low(). */
+/* Sets the low watermark.  Returns true if the caller must call dat_srq_report_low(). */
 bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 {
 	lockdep_assert_held(&srq->lock);
@@ -319,9 +342,10 @@ bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 }
 
 /**
- * dat_srq_set_lw() - arm the low watermark
+ * dat_srq_set_lw() - arm the low watermark of an SRQ
  * @srq: queue
- * @low_watermark: number of available buffers below which one async event is queued; 0 disarms
+ * @low_watermark: one async event is queued when fewer buffers than this are available; 0 disarms
+ *	the watermark
  *
  * Context: any but hard interrupt.
  */
@@ -359,7 +383,10 @@ static int srq_use_ring(struct dat_srq *srq, struct dat_epring *ring, u32 entrie
 	return 0;
 }
 
-/* @ring: new ring, or an empty one if @step makes none; on return, the ring to be freed */
+/*
+ * Carries out @step.  On entry @ring is the new ring, or empty if the step makes no ring.  On
+ * return @ring is the ring that the caller must free.
+ */
 static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 		    struct dat_step *step)
 {
@@ -376,17 +403,16 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 }
 
 /**
- * dat_srq_resize() - change the length of the ring
- * @srq: queue; messages may arrive meanwhile
- * @max_recv: buffers, 1 to the adapter's limit
- * @step: step to carry out, or all steps at once
+ * dat_srq_resize() - change the length of an SRQ's ring
+ * @srq: queue; messages may arrive during the call
+ * @max_recv: number of buffers that the ring must hold, 1 to the adapter's limit
+ * @step: step of the ring's replacement, or DAT_RING_AT_ONCE for all steps
  *
- * The transport's SRQ keeps its size and is refilled as its buffers complete.  After an error
- * nothing has changed.
+ * The transport's SRQ keeps its size.  After an error nothing has changed.
  *
- * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if the ring has more buffers than fit; -EISCONN
- * if the ring is broken; -ESTALE if that generation is not prepared; -EINVAL if the prepared ring
- * has another length.
+ * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if more buffers are posted than the new ring
+ * holds; -EISCONN if the ring is broken; -ESTALE if no ring with the generation in @step is
+ * prepared; -EINVAL if the prepared ring has another length.
  */
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {
@@ -401,7 +427,7 @@ int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 	mutex_lock(&srq->obj.ia->resize_lock);
 	ret = srq_step(srq, &ring, entries, step);
 	mutex_unlock(&srq->obj.ia->resize_lock);
-	/* The old ring after a success, else the new one. */
+	/* After a success @ring is the old ring; after an error, the new ring. */
 	dat_epring_free(&ring);
 	if (!ret && dat_step_uses(step))
 		dat_srq_pump(srq);
@@ -416,7 +442,10 @@ static void srq_shutdown(struct dat_obj *obj)
 	srq->live = false;
 	spin_unlock_bh(&srq->lock);
 	obj->ia->dev->ops->srq_exit(srq);
-	/* The works report to an EVD, which a close frees next. */
+	/*
+	 * The work items queue events to the async EVD, which a close of the IA frees after this
+	 * shutdown.
+	 */
 	cancel_work_sync(&srq->error_work);
 	cancel_work_sync(&srq->pump_work);
 	if (srq->pz)

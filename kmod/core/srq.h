@@ -9,25 +9,28 @@ struct dat_pz;
 
 /**
  * struct dat_srq - shared receive queue
- * @obj: base object; users: EPs
- * @pz: zone; reference and use held
+ * @obj: base object; its users are EPs
+ * @pz: protection zone, held with dat_obj_use()
  * @max_iov: largest number of segments of a buffer
  * @lock: lock of all members from @ring to @sge
- * @ring: memory of the ring, which the owner may map
- * @q: queue of the buffers
- * @window: number of buffers that the device holds at most; constant, unlike the ring's size
- * @slots: @window slots
- * @free: stack of the numbers of free slots, since buffers complete in any order
- * @nfree: number of free slots
- * @live: flag: the transport takes buffers, from creation to shutdown
+ * @ring: memory of the ring, which the owner of the SRQ may map
+ * @q: queue of the posted buffers
+ * @window: largest number of buffers that the device holds; constant, while the length of the ring
+ *	may change
+ * @slots: array of @window records of posted buffers
+ * @free: stack of the indices of free slots; a stack, because buffers complete in any order
+ * @nfree: number of entries of @free
+ * @live: flag: the transport accepts buffers; set from creation until shutdown
  * @lost: number of buffers that have completed without an event
- * @low_watermark: number of available buffers below which an event is queued; 0: no event
- * @wr: scratch of the pump
- * @sge: scratch of the pump
- * @error_work: work that handles a device error, which may come in hard interrupt; no lock
- * @pump_work: work that takes the buffers that one slice has left; no lock
- * @next: prepared ring, not in use yet; ia->resize_lock
- * @generation: generation of the ring prepared last; ia->resize_lock
+ * @low_watermark: an async event is queued when fewer buffers than this are available; 0: no event
+ * @wr: copy of the buffer that the pump posts
+ * @sge: segments of the buffer that the pump posts
+ * @error_work: work that reports a device error, because the device may report the error in hard
+ *	interrupt; not protected by @lock
+ * @pump_work: work that continues the pump, which returns after DAT_SLICE buffers; not protected by
+ *	@lock
+ * @next: prepared ring, not in use yet; protected by ia->resize_lock
+ * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
  */
 struct dat_srq {
 	struct dat_obj		obj;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Builds verbs work requests from private copies of queue entries, and checks them. */
+/* Checks private copies of queue entries and builds verbs work requests from them. */
 #include "core/conn.h"
 #include "core/ep.h"
 #include "core/lmr.h"
 #include "core/queue.h"
 #include "core/rmr.h"
 
-/* Properties of each opcode. */
+/* How to build the verbs work request for each opcode. */
 static const struct wr_op {
 	enum ib_wr_opcode	opcode;
-	bool			rdma;		/* uses rkey and raddr */
-	bool			writes;		/* writes local memory */
-	/* builds the request, except its flags; such a request has no segments */
+	bool			rdma;		/* the request uses rkey and raddr */
+	bool			writes;		/* the request writes local memory */
+	/* if set, builds a request without segments; send_flags are already set */
 	int			(*build)(struct dat_conn *conn, union dat_send_wr *out);
 } wr_ops[DAT_KOP_LAST] = {
 	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
@@ -23,11 +23,12 @@ static const struct wr_op {
 };
 
 /*
- * Checks a segment and translates it for a QP.  The consumer chose its LMR and its range, so none
- * of it can be trusted.  All segments of requests and receives pass here.
+ * Checks a segment and converts it to an SGE for a QP.  The consumer has chosen the LMR and the
+ * range in the segment, so neither can be trusted.  Every segment that names an LMR runs through
+ * this function.
  *
- * Local read is not checked: devices grant it always, and programs in the field send from memory
- * that they registered for local write alone.
+ * DAT_PRIV_LOCAL_READ is not checked.  Devices always allow local reads, and existing programs send
+ * from memory that they have registered only with DAT_PRIV_LOCAL_WRITE.
  */
 static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg, bool write,
 				   struct ib_sge *out)
@@ -52,18 +53,20 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
 }
 
 /**
- * dat_wr_to_sge() - resolve the segments of a work request
- * @pz: zone of the LMRs
- * @wr: private copy of the entry; sets its @len
- * @max_sge: largest number of segments
- * @write: the work request writes the memory
+ * dat_wr_to_sge() - convert the segments of a work request to SGEs
+ * @pz: protection zone to which the LMRs must belong
+ * @wr: private copy of the queue entry; the function sets wr->len
+ * @max_sge: largest number of segments that are not empty
+ * @write: true if the work request writes to the memory
  * @sge: result
  *
- * Drops empty segments without a check of their other members.
+ * Skips segments of length 0 and does not check their other members.
  *
- * Context: softirqs disabled, as under the lock of a queue, which keeps LMRs as RCU does.
- * Return: segments, -E2BIG; -EACCES there is no such LMR, or it may not be written, -EXDEV it is of
- * another zone, -ERANGE the segment is not inside of it.
+ * Context: softirqs disabled, which keeps the LMRs from being freed, as rcu_read_lock() does.
+ *
+ * Return: number of SGEs; -E2BIG if there are more than @max_sge segments; -EACCES if a segment
+ * names no valid LMR, or names an LMR that may not be written although @write is true; -EXDEV if
+ * the LMR is in another protection zone; -ERANGE if the segment exceeds the LMR.
  */
 int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 		  struct ib_sge *sge)
@@ -89,7 +92,10 @@ int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 	return n;
 }
 
-/* Resolves ep->wr.  Returns the number of segments, or -EMSGSIZE if a message cannot be so long. */
+/*
+ * Converts the segments of ep->wr to SGEs.  Returns the number of SGEs, -EMSGSIZE if the segments
+ * have more than @max_len bytes, or an error of dat_wr_to_sge().
+ */
 static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 		      struct ib_sge *sge, u32 *len)
 {
@@ -101,7 +107,10 @@ static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 	return n;
 }
 
-/* Builds a send that invalidates a key of the peer, for kernel consumers only. */
+/*
+ * Builds a send that also invalidates an rkey of the peer.  Returns -EINVAL if the consumer is no
+ * kernel module.
+ */
 static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 			       struct ib_sge *sge, u32 *len)
 {
@@ -121,7 +130,10 @@ static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 	return 0;
 }
 
-/* Resolves the segment of a read to a bound RMR; an empty segment needs no RMR. */
+/*
+ * Converts the segment of a read to a bound RMR.  Returns the number of SGEs, which is 0 for an
+ * empty segment, or an error of dat_rmr_to_sge().
+ */
 static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct ib_sge *sge,
 			    u32 *len)
 {
@@ -135,12 +147,12 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 
 /**
  * dat_wr_build_send() - build a verbs request from ep->wr
- * @conn: connection that will post it
- * @out: result, except next and wr_cqe
- * @sge: room for attr.max_request_iov segments
- * @len: result: total bytes
+ * @conn: connection that will post the work request
+ * @out: result: work request; its next and wr_cqe are not set
+ * @sge: result: SGEs; array with room for ep->attr.max_request_iov entries
+ * @len: result: total bytes of the segments
  *
- * Return: 0, or an error for dat_wr_error().
+ * Return: 0, or an errno that dat_wr_error() converts to a DTO status.
  */
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -160,7 +172,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	if (!op->rdma && (wr->rkey || wr->raddr))
 		return wr_build_invalidate(conn, out, sge, len);
 	if (op->opcode == IB_WR_RDMA_READ) {
-		/* Without read credits the device would never send the read. */
+		/* If the EP may have no reads in flight, the device would never send the read. */
 		if (!ep->read_out)
 			return -EINVAL;
 		max_sge = min(max_sge, ep->obj.ia->dev->limits.read_sge);
@@ -181,12 +193,12 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 
 /**
  * dat_wr_build_recv() - build a verbs receive from ep->wr
- * @conn: connection that will post it
- * @out: result, except next and wr_cqe
- * @sge: room for attr.max_recv_iov segments
- * @len: result: total bytes
+ * @conn: connection that will post the work request
+ * @out: result: work request; its next and wr_cqe are not set
+ * @sge: result: SGEs; array with room for ep->attr.max_recv_iov entries
+ * @len: result: total bytes of the segments
  *
- * Return: 0, or an error for dat_wr_error().
+ * Return: 0, or an errno that dat_wr_error() converts to a DTO status.
  */
 int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -202,7 +214,10 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	return 0;
 }
 
-/* Returns the DTO status for the error of a work request that could not be built. */
+/*
+ * Returns the enum dat_dto_status that reports a work request which could not be built because of
+ * the errno @err.
+ */
 u8 dat_wr_error(int err)
 {
 	switch (err) {

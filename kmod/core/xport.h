@@ -25,15 +25,17 @@ struct net;
 union dat_send_wr;
 
 /**
- * enum dat_quirk - deviations of a device from the specifications
- * @DAT_QUIRK_CQ_GRACE: the driver may access a CQ for a moment after its destruction
- * @DAT_QUIRK_NO_LAST_WQE: the device reports no last WQE of a QP with an SRQ
- * @DAT_QUIRK_LONG_IS_QP_OP: a message longer than its receive completes with a QP operation error
- * @DAT_QUIRK_UNORDERED: requests may complete before RDMA reads that were posted earlier
- * @DAT_QUIRK_REG_PAGES: a registration by work request uses the page size of the request; devices
- *	without this flag always use PAGE_SIZE
- * @DAT_QUIRK_MR_SPARE: a registration needs one entry more than it has pages
- * @DAT_QUIRK_REJECT_IS_RESET: a reject has the same status as a lost connection
+ * enum dat_quirk - deviations of a device or its driver from the specifications
+ * @DAT_QUIRK_CQ_GRACE: the driver may still access a CQ for a moment after ib_destroy_cq()
+ * @DAT_QUIRK_NO_LAST_WQE: a QP with an SRQ reports no "last WQE reached" event
+ * @DAT_QUIRK_LONG_IS_QP_OP: a receive that is too short for the message completes with a QP
+ *	operation error
+ * @DAT_QUIRK_UNORDERED: a request may complete before an RDMA read that was posted earlier
+ * @DAT_QUIRK_REG_PAGES: IB_WR_REG_MR uses the page size in the request; devices without this flag
+ *	always use PAGE_SIZE
+ * @DAT_QUIRK_MR_SPARE: an MR must be allocated for one page more than the registration has
+ * @DAT_QUIRK_REJECT_IS_RESET: the CM reports a peer's reject with the same status as a lost
+ *	connection
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -53,22 +55,24 @@ enum dat_quirk {
  * @max_pd: largest number of protection zones
  * @max_mr: largest number of registrations
  * @max_srq: largest number of shared receive queues; 0: not supported
- * @max_mr_size: largest number of bytes of a registration
- * @max_dto: largest number of work requests in a queue of an endpoint; a power of two
+ * @max_mr_size: largest size of a registration, in bytes
+ * @max_dto: largest number of work requests in a send or receive queue; a power of two
  * @max_srq_dto: largest number of receives in an SRQ; a power of two
  * @send_sge: largest number of segments of a request; at most DAT_MAX_SGE
  * @recv_sge: largest number of segments of a receive; at most DAT_MAX_SGE
  * @read_sge: largest number of segments of an RDMA read; at most DAT_MAX_SGE
- * @srq_sge: largest number of segments of a receive of an SRQ; at most DAT_MAX_SGE
- * @read_in: largest number of the peer's RDMA reads in flight; at most U8_MAX
- * @read_out: largest number of own RDMA reads in flight; at most U8_MAX
- * @fast_reg_pages: largest number of pages of a registration by work request; 0: not supported
- * @vendor_id: vendor id, as in verbs
- * @vendor_part_id: vendor's part id, as in verbs
- * @hw_ver: hardware version, as in verbs
- * @fw: firmware version; may be empty
- * @max_seg: largest number of bytes of a scatterlist entry
- * @virt_dma: flag: the processor copies the data, so memory needs no syncs
+ * @srq_sge: largest number of segments of a receive in an SRQ; at most DAT_MAX_SGE
+ * @read_in: largest number of the peer's RDMA reads that may be in flight on a connection; at most
+ *	U8_MAX
+ * @read_out: largest number of own RDMA reads that may be in flight on a connection; at most U8_MAX
+ * @fast_reg_pages: largest number of pages that a work request can register; 0: not supported
+ * @vendor_id: ib_device_attr.vendor_id
+ * @vendor_part_id: ib_device_attr.vendor_part_id
+ * @hw_ver: ib_device_attr.hw_ver
+ * @fw: firmware version as a string; may be empty
+ * @max_seg: largest size of a scatterlist entry, in bytes
+ * @virt_dma: flag: the device is emulated, so the CPU copies the data and memory needs no cache
+ *	syncs
  */
 struct dat_limits {
 	u32	max_qp;
@@ -95,7 +99,7 @@ struct dat_limits {
 
 /**
  * struct dat_port - current properties of a port
- * @msg_max: largest number of bytes of a message
+ * @msg_max: largest size of a message, in bytes
  * @active: flag: the port is up
  * @iwarp: flag: the port speaks iWARP
  */
@@ -106,9 +110,9 @@ struct dat_port {
 };
 
 /**
- * struct dat_keys - keys of a registration
- * @lkey: key for segments
- * @rkey: key for peers; 0: peers have no access
+ * struct dat_keys - keys that give access to a registration
+ * @lkey: key for local access
+ * @rkey: key for access by peers; 0: peers have no access
  */
 struct dat_keys {
 	u32	lkey;
@@ -117,12 +121,12 @@ struct dat_keys {
 
 /**
  * struct dat_request - a peer's connection request, as a transport reports it
- * @handle: request of the transport; owned by the CR that is made for it
- * @remote: address that the peer claims
- * @off_path: flag: @remote is not the address of the path
+ * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
+ * @remote: address of the peer, as stated in the peer's request
+ * @off_path: flag: @remote differs from the address that the network path gives
  * @gone: flag: the peer has given up
- * @read_in: number of RDMA reads that the peer wants to have in flight
- * @read_out: number of RDMA reads that the peer answers at a time
+ * @read_in: number of the peer's RDMA reads in flight that the peer asks for
+ * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
  * @pd: private data
  * @pd_len: bytes of @pd
@@ -140,12 +144,12 @@ struct dat_request {
 };
 
 /**
- * struct dat_handshake - result of a connection's handshake
+ * struct dat_handshake - result of a successful connection handshake
  * @local: address of this end
  * @remote: address of the peer
  * @read_in: negotiated number of the peer's RDMA reads in flight
  * @read_out: negotiated number of own RDMA reads in flight
- * @pd: private data of the peer's answer; none on the accepting side
+ * @pd: private data of the peer's answer; NULL on the accepting side, which gets no answer
  * @pd_len: bytes of @pd
  */
 struct dat_handshake {
@@ -159,68 +163,80 @@ struct dat_handshake {
 
 /**
  * struct dat_xport_ops - operations of a transport
- * @obj_size: sizes of the transport's objects, by type; each begins with the core's object; 0: the
- *	transport adds no members
- * @conn_size: size of the transport's connection, whose first member is struct dat_conn
- * @binding_size: size of the transport's binding, whose first member is struct dat_binding
- * @name: write the current name of the device, which may change
+ * @obj_size: size of the transport's structure for each object type, whose first member is the
+ *	core's structure; 0 if the transport adds no members
+ * @conn_size: size of the transport's structure for a connection, whose first member is struct
+ *	dat_conn
+ * @binding_size: size of the transport's structure for a binding, whose first member is struct
+ *	dat_binding
+ * @name: write the current name of the device; the name may change between calls
  * @port_visible: return whether a network namespace may use a port
  * @port_query: read the current properties of a port
- * @addr: find the address of a port in a network namespace: of family AF_INET or AF_INET6, or the
- *	best for AF_UNSPEC; set AF_UNSPEC if there is none
- * @pz_init: create the transport's zone and set pz->dma_key; may sleep
- * @pz_exit: destroy the transport's zone; idempotent, also without @pz_init
- * @mem_map: map kernel memory for DMA, for use with DAT_PRIV_* rights
+ * @addr: find an address of a port in a network namespace.  The family argument is AF_INET or
+ *	AF_INET6; AF_UNSPEC asks for the address that the transport prefers.  Set ss_family to
+ *	AF_UNSPEC if the port has no such address.
+ * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
+ * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init
+ * @mem_map: map kernel memory for DMA; the DAT_PRIV_* bits give the direction
  * @mem_unmap: undo @mem_map; does nothing if the memory is not mapped
- * @mem_sync: sync the memory for CPU or device; bytes beyond the memory are ignored
- * @lmr_user: register memory of the current process and set @lkey and @rkey; may sleep
- * @lmr_kernel: register lmr->mem, which is mapped, and set @lkey, @rkey and @shift; may sleep, in
- *	a zone's first call for as long as a connection takes; return -EINVAL if the memory has
- *	holes, -E2BIG if it has too many pages, -EOPNOTSUPP if the device has no such registrations
- *	or the mapping has holes, -ENETUNREACH if the adapter cannot reach itself, -EIO if the
- *	device refuses it, -ENODEV if the IA is closing, or -ENOMEM
- * @lmr_empty: replace the LMR's registration by an empty one; may sleep
- * @lmr_map: set the memory, which is mapped, and new keys of an empty registration; the request
- *	from @lmr_build brings them into effect
- * @lmr_build: build a request of op DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
- * @lmr_exit: end the registration; idempotent, also without a registration; may sleep
- * @bind_init: make a registration for a binding and set its keys; may sleep
+ * @mem_sync: sync caches of mapped memory for the CPU or for the device; ignore bytes beyond the
+ *	memory
+ * @lmr_user: register memory of the current process and set lmr->lkey and lmr->rkey; may sleep
+ * @lmr_kernel: register lmr->mem, which is mapped, and set the LMR's lkey, rkey and shift; may
+ *	sleep, and the first call of a zone may take as long as it takes to connect.  Return
+ *	-EINVAL if the memory has holes, -E2BIG if the memory has too many pages, -EOPNOTSUPP if
+ *	the device has no such registrations or the DMA mapping has holes, -ENETUNREACH if the
+ *	adapter cannot connect to itself, -EIO if the device refuses the registration, -ENODEV if
+ *	the IA is closing, or -ENOMEM.
+ * @lmr_empty: replace the LMR's registration, if any, by a registration without memory; may sleep
+ * @lmr_map: give a registration without memory the mapped memory and new keys; the request of
+ *	@lmr_build brings them into effect
+ * @lmr_build: build the transport's request for DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
+ * @lmr_exit: end the registration of an LMR; idempotent; allowed without a registration; may sleep
+ * @bind_init: prepare a registration for a binding and set its keys; may sleep
  * @bind_exit: end the registration of a binding; allowed without @bind_init; may sleep
  * @srq_init: create the transport's SRQ; may sleep
- * @srq_exit: destroy the transport's SRQ; idempotent, also without @srq_init; may sleep
+ * @srq_exit: destroy the transport's SRQ; idempotent; allowed without @srq_init; may sleep
  * @srq_post: post a buffer to the SRQ; srq->lock held
- * @listen: listen at a port, 0 for any: call dat_psp_bound(), then report requests to
- *	dat_psp_request(); after an error there is no listener
- * @unlisten: stop listening: refuse requests without a CR and report no more of them
- * @request_lock: keep out the events of a request; held around dat_psp_request()
- * @request_unlock: undo @request_lock
- * @request_own: report the end of the request by dat_cr_gone() of this CR; @request_lock held
- * @reject: refuse a request with private data, as the consumer's decision, and release it
- * @abandon: refuse a request that has no consumer any more, and release it
- * @connect: begin to connect a connection that the EP has claimed; events may arrive before it
- *	returns; return -ENETUNREACH or -ENOMEM; the port of @src may change
- * @accept: accept a request with a connection that the EP has claimed, and call
- *	dat_conn_accepted(); after an error the claim is undone, and @cr owns the request again
+ * @listen: listen at a port number, or at any free one for 0.  Call dat_psp_bound(), then report
+ *	connection requests to dat_psp_request().  After an error there is no listener.
+ * @unlisten: stop listening.  Refuse the requests that have no CR yet, and report no more requests.
+ * @request_lock: lock a request against the handler of its events; held around dat_psp_request()
+ * @request_unlock: release the lock of @request_lock
+ * @request_own: make a CR the owner of a request: if the peer gives up, call dat_cr_gone() for that
+ *	CR; @request_lock held
+ * @reject: refuse a request with private data, because the consumer rejects the request; then
+ *	release the request
+ * @abandon: refuse a request without an answer of the consumer; then release the request
+ * @connect: begin to connect.  The EP has claimed the connection.  Events may arrive before the
+ *	call returns.  Return 0, -ENETUNREACH or -ENOMEM.  The call may change the port number in
+ *	@src.
+ * @accept: accept a request.  The EP has claimed the connection.  Call dat_conn_accepted().  After
+ *	an error the claim is undone, and the caller owns the request again.
  * @conn_init: initialize the transport's part of a connection, including conn->early_work
- * @conn_quiesce: disconnect; on return no event can arrive and all work requests have completed
- * @conn_unbind: release the address, the peer and the request; idempotent
- * @conn_exit: release the rest of a connection that has left its EP, then call dat_conn_gone()
- *	when no handler of the transport runs, possibly after it returns
+ * @conn_quiesce: disconnect and drain.  On return all work requests have completed and no event can
+ *	arrive.
+ * @conn_unbind: release the local address, the peer and the connection request; idempotent
+ * @conn_exit: release the remaining resources of a connection that has left its EP.  When no
+ *	handler of the transport runs, call dat_conn_gone(), perhaps after @conn_exit has
+ *	returned.
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
- * @allow_peer: allow the peer of a connection accepted with DAT_EP_PEER_WAITS to read memory, and
- *	with @write to write it
- * @bind_start: start the registration of a binding that has its turn; return 1 if
- *	dat_conn_bind_done() follows, 0 if there is nothing to do, or an error; ep->lock held
+ * @allow_peer: give the peer read access to memory, and write access too if the argument write is
+ *	true; only for a connection accepted with DAT_EP_PEER_WAITS
+ * @bind_start: start the registration of a binding, after all earlier requests have completed.
+ *	Return 1 if dat_conn_bind_done() will be called, 0 if there is nothing to do, or an error.
+ *	ep->lock held.
  * @post_send: post a chain of requests; ep->lock held
  * @post_recv: post a receive; ep->lock held
- * @take: poll for completions and report them by dat_complete(); return their number, more may
- *	follow; ep->lock held
- * @take_unsolicited: poll for receives of a solicited connection, like @take
- * @rearm: poll for completions soon, and arm the CQ when there are none; only for a connection
- *	whose completions have been notified before; ep->lock held
+ * @take: poll for completions, report them with dat_complete(), and return their number; more may
+ *	be left; ep->lock held
+ * @take_unsolicited: poll for receives of a solicited connection, report them and return their
+ *	number, as @take does
+ * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ;
+ *	only for a connection that dat_busy_leave() has removed; ep->lock held
  *
- * The device stays during a call, since the caller holds dat_dev_lock, or has locked an IA of the
- * device that is not dead.
+ * The device cannot be removed during a call, because the caller holds dat_dev_lock, or has locked
+ * an IA of the device with dat_ia_lock_live().
  */
 struct dat_xport_ops {
 	size_t	obj_size[DAT_OBJ_LAST];

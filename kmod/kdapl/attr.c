@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Attributes of kernel consumers' endpoints: defaults, checks and changes. */
+/* Endpoint attributes of kernel consumers: default values, checks and changes. */
 #include "core/dat.h"
 #include "core/ep.h"
 #include "core/queue.h"
@@ -10,7 +10,7 @@
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
 
-/* Attributes of a consumer that passes none. */
+/* Fills in the default attributes, for a consumer that passes no attributes. */
 void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
 	const struct dat_limits *limits = &ia->dev->limits;
@@ -26,7 +26,10 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	};
 }
 
-/* Converts a consumer's attributes to those of the core.  @srq: the EP has no receive queue. */
+/*
+ * Converts the attributes of a consumer to the attributes of the core.  If @srq is true, the EP
+ * uses an SRQ and has no receive queue.
+ */
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 {
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
@@ -53,18 +56,18 @@ static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 	const struct dat_limits *limits = &ia->dev->limits;
 	const struct dat_ep_attr sizes = kdat_attr_convert(attr, false);
 
-	/* Converted to u32, a negative size exceeds every limit. */
+	/* A negative size is converted to a u32 that exceeds every limit. */
 	return !dat_ep_attr_fits(ia, &sizes) ||
 	       over(attr->max_rdma_read_iov, min(limits->read_sge, limits->send_sge)) ||
 	       over(attr->max_rdma_write_iov, limits->send_sge) ||
 	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
 }
 
-/* Checks a consumer's attributes.  Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
+/* Checks the attributes of a consumer.  Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
 {
 	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	/* SUPPRESS for requests means that posts may use the flag. */
+	/* SUPPRESS in request_completion_flags means that each post may set the flag. */
 	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
@@ -72,14 +75,14 @@ DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT
 	    attr->ep_transport_specific_count || attr->ep_provider_specific_count ||
 	    attr_sizes_bad(ia, attr))
 		return bad;
-	/* Consumers that do not know srq_soft_hw leave it 0. */
+	/* A consumer that does not know the member srq_soft_hw leaves the member 0. */
 	if (attr->qos != DAT_QOS_BEST_EFFORT ||
 	    (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT))
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	return DAT_SUCCESS;
 }
 
-/* Fills in the attributes that the consumer left 0, and bounds the segments of RDMA. */
+/* Fills in the attributes that the consumer left 0, and limits the numbers of RDMA segments. */
 void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = ia->dev->limits.read_sge;
@@ -97,7 +100,10 @@ void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* Attributes with a bit of their own in the mask of a modification; each has four bytes. */
+/*
+ * Attributes that dat_ep_modify() can change, each with its bit in the mask.  Each attribute has
+ * four bytes.
+ */
 #define ATTR(FIELD, field)	\
 	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
 
@@ -124,7 +130,7 @@ static const struct {
 	ATTR(NUM_PROVIDER_ATTR, ep_provider_specific_count),
 };
 
-/* Copies the attributes that @mask names. */
+/* Copies the attributes whose bit is set in @mask. */
 void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
 {
 	unsigned int i;

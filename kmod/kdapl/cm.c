@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connecting and disconnecting endpoints of kernel consumers. */
+/* Connect and disconnect calls for the endpoints of kernel consumers. */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/log2.h>
@@ -10,7 +10,10 @@
 #include "core/ep.h"
 #include "kdapl/kdapl.h"
 
-/* Arguments of a connect.  Their positions differ between calls, and so do the errors. */
+/*
+ * Arguments of a connect call.  The three connect calls have these arguments at different
+ * positions, so each call passes its own error codes: bad_timeout, bad_size and bad_pd.
+ */
 struct connect_args {
 	DAT_TIMEOUT	timeout;
 	DAT_COUNT	pd_size;
@@ -21,7 +24,9 @@ struct connect_args {
 	DAT_RETURN	bad_pd;
 };
 
-/* Accepts best effort or one class.  The classes have the numbers of enum dat_qos_class. */
+/*
+ * Returns true for best effort or for a single class.  The numbers are those of enum dat_qos_class.
+ */
 static bool qos_known(DAT_QOS qos)
 {
 	return !qos || (is_power_of_2(qos) && !(qos & ~KDAT_QOS_ALL));
@@ -37,8 +42,8 @@ static DAT_RETURN connect_check(const struct connect_args *a)
 }
 
 /**
- * kdat_addr() - copy an address of a consumer
- * @to: result
+ * kdat_addr() - copy an address that a consumer has passed
+ * @to: copy of the address, zero-padded
  * @from: address, not NULL
  *
  * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS if the address is neither IPv4 nor IPv6.
@@ -55,7 +60,7 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	return DAT_SUCCESS;
 }
 
-/* Returns true for the only supported kind of connection: a stream over IPv4 or IPv6. */
+/* Returns true if @comm is the only supported kind of connection: a stream over IPv4 or IPv6. */
 bool kdat_comm_good(const DAT_COMM *comm)
 {
 	return (comm->domain == AF_INET || comm->domain == AF_INET6) &&
@@ -63,7 +68,10 @@ bool kdat_comm_good(const DAT_COMM *comm)
 	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
 }
 
-/* Error for a call in the wrong state.  The private data of a dead EP may be freed already. */
+/*
+ * Returns the error for a call in the wrong EP state.  If the EP was shut down, its private data
+ * may already be freed, so the state is not read.
+ */
 static DAT_RETURN ep_state_error(struct dat_ep *ep)
 {
 	DAT_RETURN rc;
@@ -75,7 +83,7 @@ static DAT_RETURN ep_state_error(struct dat_ep *ep)
 	return rc;
 }
 
-/* Checks that the EP has a connect EVD and is not reserved.  Stores the target. */
+/* Checks that the EP has a connect EVD and no reservation, and stores the target address @dst. */
 static DAT_RETURN connect_begin(struct dat_ep *ep, const struct sockaddr_storage *dst)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -154,7 +162,10 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 }
 EXPORT_SYMBOL_DAT(kdat_ep_connect);
 
-/* Gets the target of another EP of @ia, which must be connected and have made the connect call. */
+/*
+ * Copies the target address of the EP @handle to @dst.  That EP must belong to @ia, be connected,
+ * and have been the side that called dat_ep_connect().
+ */
 static DAT_RETURN dup_target(struct dat_ia *ia, DAT_EP_HANDLE handle,
 			     struct sockaddr_storage *dst)
 {
@@ -238,7 +249,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
 	ep = obj ? to_dat_ep(obj) : NULL;
 	if (!ep)
 		rc = KDAT_BAD(EP);
-	/* No reference is needed: an EP that has a connection is not released. */
+	/* No reference is needed: an EP that has a connection stays allocated. */
 	else if (dat_ep_disconnect(ep, graceful))
 		rc = ep_state_error(ep);
 	rcu_read_unlock();

@@ -7,7 +7,10 @@
 #include "core/psp.h"
 #include "kdapl/kdapl.h"
 
-/* Releases the reserved EP of a request that was freed, rejected or handed off. */
+/*
+ * Releases the EP that is reserved for a connection request.  Called when the request was freed,
+ * rejected or handed off.
+ */
 static void cr_release_ep(struct dat_cr *cr)
 {
 	struct dat_ep *ep = xchg(&cr->ep, NULL);
@@ -19,9 +22,10 @@ static void cr_release_ep(struct dat_cr *cr)
 }
 
 /*
- * Releases the EP of a request that is being freed.  The free may have read cr->ep before the EP
- * was stored.  The caller stores cr->ep and then checks whether the request is dying.  A free marks
- * the request and then reads cr->ep.  So at least one of the two sees the other's write.
+ * Releases the EP of a request that is being freed.  cr_free() may have read cr->ep before the
+ * caller stored cr->ep.  The caller stores cr->ep and then checks dat_obj_dying().  cr_free() marks
+ * the request as being freed and then reads cr->ep.  So at least one of the two threads sees what
+ * the other thread has written, and releases the EP.
  */
 static void cr_recheck(struct dat_cr *cr)
 {
@@ -30,11 +34,11 @@ static void cr_recheck(struct dat_cr *cr)
 }
 
 /**
- * kdat_cr_take_ep() - move the reserved EP of an RSP to its request
- * @cr: request
+ * kdat_cr_take_ep() - move the reserved EP of an RSP to the request that arrived
+ * @cr: connection request
  *
- * Context: any but hard interrupt.  The caller keeps the request from being shut down, or checks
- * for that afterwards.
+ * Context: any but hard interrupt.  The caller either prevents the shutdown of the request, or
+ * calls cr_recheck() afterwards.
  */
 void kdat_cr_take_ep(struct dat_cr *cr)
 {
@@ -53,8 +57,9 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 }
 
 /*
- * Looks up the request of a call.  If the request came to an RSP and has no EP yet, it gets the EP
- * of the RSP here: kdat_event() may not have found the RSP, which listens before it is published.
+ * Looks up the connection request that a call names.  A request to an RSP without an EP gets the EP
+ * of the RSP here.  kdat_event() may have failed to find the RSP, because an RSP listens before its
+ * handle is published.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {
@@ -68,8 +73,8 @@ static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HAN
 }
 
 /*
- * Returns the handle of the request's reserved EP.  Only a caller that takes cr->ep by xchg() owns
- * the EP.
+ * Returns the handle of the EP that is reserved for the request.  The caller does not own the EP:
+ * only a thread that takes cr->ep by xchg() owns the EP.
  */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
@@ -106,11 +111,12 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
 /**
- * kdat_cr_off_path() - check whether a request claims an address that its path does not have
+ * kdat_cr_off_path() - check whether a peer claims an address that differs from the address of the
+ * path
  * @cr_handle: handle, unchecked
  *
- * Context: may sleep.  Return: the result, which only RoCE can determine; false if there is no
- * such request.
+ * Context: may sleep.  Return: true if the addresses differ, which only RoCE can detect; false also
+ * if there is no such request.
  */
 bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
 {
@@ -126,9 +132,10 @@ bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_off_path);
 
 /*
- * Frees a request.  A thread that stores cr->ep after dat_obj_begin_free() sees that the request
- * is dying; an EP that was stored before is released here.  The object layer would drop its use
- * of the EP, but leave the EP PASSIVE_CONNECTION_PENDING.
+ * Frees a request.  A thread that stores cr->ep after dat_obj_begin_free() sees in cr_recheck()
+ * that the request is being freed.  An EP that was stored earlier is released here.
+ * dat_obj_abort() would also end the use of the EP, but would leave the EP in the state
+ * PASSIVE_CONNECTION_PENDING.
  */
 static int cr_free(struct dat_cr *cr)
 {
@@ -141,7 +148,10 @@ static int cr_free(struct dat_cr *cr)
 	return 0;
 }
 
-/* Frees a request, even if the device is gone.  A concurrent close may have removed the request. */
+/*
+ * Frees a request, even if the device is gone.  Does nothing if a concurrent kdat_ia_close() has
+ * already removed the request.
+ */
 static void cr_end(struct dat_cr *cr)
 {
 	struct dat_ia *ia = cr->obj.ia;
@@ -154,10 +164,10 @@ static void cr_end(struct dat_cr *cr)
 
 /**
  * kdat_cr_drop() - free a request whose event no consumer has dequeued
- * @ia: IA, locked
- * @id: id of the request, which may have been freed
+ * @ia: IA; ia->sem is held
+ * @id: id of the request; the request may already be freed
  *
- * The transport refuses the peer.  No consumer has the handle of the request.
+ * The transport rejects the peer's request.  No consumer has the handle of the request.
  *
  * Context: may sleep.
  */
@@ -193,13 +203,16 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 	else if (kdat_ep_state(ep) != want)
 		rc = kdat_state_error(kdat_ep_state(ep));
 	else
-		/* A passive connection has no target for kdat_ep_dup_connect(). */
+		/* The accepting side has no target address that kdat_ep_dup_connect() could use. */
 		memset(&kdat_ep_of(ep)->target, 0, sizeof(kdat_ep_of(ep)->target));
 	spin_unlock_bh(&ep->lock);
 	return rc;
 }
 
-/* Accepts with an UNCONNECTED EP of the consumer, or a PASSIVE_CONNECTION_PENDING EP of an RSP. */
+/*
+ * Accepts a request with @ep.  @stage is the state that @ep must have: UNCONNECTED for an EP that
+ * the consumer passes, PASSIVE_CONNECTION_PENDING for the reserved EP of an RSP.
+ */
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE stage,
 			    const void *pd, u32 pd_len)
 {
@@ -208,7 +221,10 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Reset the stage first: after the accept, another thread may use the EP. */
+	/*
+	 * Reset the stage before the accept, because another thread may use the EP after the
+	 * accept.
+	 */
 	kdat_ep_reserve(ep, stage, DAT_EP_STATE_UNCONNECTED);
 	ret = dat_ep_accept(ep, cr, pd, pd_len);
 	if (ret) {
@@ -278,10 +294,10 @@ EXPORT_SYMBOL_DAT(kdat_cr_accept);
 /**
  * kdat_cr_refuse() - reject a request with private data
  * @cr_handle: handle, unchecked
- * @pd: private data, or NULL
+ * @pd: private data for the reject, or NULL
  * @pd_len: length of @pd, at most DAT_MAX_PD_REJECT
  *
- * For dat_rsm.ko only: a reject of kDAPL has no private data.
+ * For dat_rsm.ko only: kDAPL does not support private data in a reject.
  *
  * Context: may sleep.
  */
@@ -312,7 +328,10 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_DAT(kdat_cr_reject);
 
-/* Drops the IA's lock for dat_cr_handoff(), which takes that of the service point's IA. */
+/*
+ * Hands a request off to the service point @handoff.  Releases ia->sem of the request's IA first,
+ * because dat_cr_handoff() takes ia->sem of the service point's IA.
+ */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
 	struct dat_cr *cr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints of kernel consumers: create, query, modify, reset, free.  Posts are in post.c. */
+/* Endpoints of kernel consumers: create, query, modify, reset and free.  post.c has the posts. */
 #include <linux/slab.h>
 #include <net/sock.h>
 
@@ -13,7 +13,7 @@
 #include "core/srq.h"
 #include "kdapl/kdapl.h"
 
-/* Fields that a modification cannot change. */
+/* Fields that dat_ep_modify() cannot change. */
 #define EP_FIXED (DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |			\
 		  DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |	\
 		  DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |	\
@@ -21,23 +21,24 @@
 
 static const DAT_COMM ep_comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP };
 
-/* Returns the DAT state of an EP.  Context: ep->lock held. */
+/* Returns the kDAPL state of an EP.  ep->lock is held. */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
-	/* enum dat_ep_state has the numbers of DAT_EP_STATE. */
+	/* The values of enum dat_ep_state are those of DAT_EP_STATE. */
 	return ep->state == DAT_EP_UNCONNECTED ? kdat_ep_of(ep)->stage :
 						 (DAT_EP_STATE)ep->state;
 }
 
 /**
- * kdat_ep_reserve() - change a state that exists in kDAPL alone, not in the core
+ * kdat_ep_reserve() - change the part of the EP state that only kDAPL has, not the core
  * @ep: endpoint, reference held
  * @from: expected state: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
- * @to: new state, one of the same three
+ * @to: new state, one of the three states that @from may have
  *
- * Context: any but hard interrupt.  Return: the previous state; the change was made if that is
+ * Context: any but hard interrupt.  Return: the previous state.  The state has changed to @to if
+ * the previous state is @from.
  * @from.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
@@ -52,7 +53,7 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 	return state;
 }
 
-/* Stores the sizes of the rings that the object layer has allocated. */
+/* Stores in @attr the sizes of the rings that the object layer has allocated. */
 static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 {
 	attr->max_request_dtos = ep->sq.entries;
@@ -60,7 +61,7 @@ static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 		attr->max_recv_dtos = ep->rq.entries;
 }
 
-/* The handles that an EP is built on. */
+/* Handles of the objects that an EP refers to. */
 struct ep_handles {
 	DAT_PZ_HANDLE	pz;
 	DAT_EVD_HANDLE	recv_evd;
@@ -84,8 +85,8 @@ static void parents_put(const struct dat_ep_parents *p)
 }
 
 /*
- * Gets an optional EVD.  Returns true if @handle is NULL or an EVD with the stream.  The caller
- * puts *@evd, also after false.
+ * Looks up an optional EVD.  Returns true if @handle is DAT_HANDLE_NULL or an EVD that takes events
+ * of @stream.  The caller must put *@evd even if the result is false.
  */
 static bool evd_get(struct dat_ia *ia, DAT_EVD_HANDLE handle, u32 stream, struct dat_evd **evd)
 {
@@ -153,7 +154,7 @@ static DAT_RETURN ep_make(const struct dat_ep_parents *p, const DAT_EP_ATTR *att
 		       KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 		       ep == ERR_PTR(-EXDEV) ? KDAT_ARG(2) : kdat_error(PTR_ERR(ep));
 	}
-	/* No lock is needed: no consumer has the handle yet. */
+	/* No lock is needed, because no consumer has the handle yet. */
 	attr_note_rings(ep, &kep->attr);
 	*out = kdat_handle(&ep->obj);
 	dat_obj_put(&ep->obj);
@@ -235,7 +236,7 @@ static DAT_RETURN ep_set_traits(struct dat_ep *ep, void *arg)
 }
 
 /**
- * kdat_ep_set_traits() - set traits of an EP's connection
+ * kdat_ep_set_traits() - set the traits of an EP before it connects or accepts
  * @ep_handle: EP that has no connection yet
  * @traits: enum dat_ep_trait bits
  *
@@ -250,9 +251,9 @@ DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_set_traits);
 
 /**
- * kdat_ep_path() - dat_ep_path() for a consumer of kDAPL
+ * kdat_ep_path() - read the GIDs and queue pair numbers of an EP's connection
  * @ep_handle: connected EP
- * @path: result
+ * @path: set to the GIDs and queue pair numbers
  *
  * For dat_rsm.ko only.  Context: may sleep.
  */
@@ -270,9 +271,9 @@ DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_path);
 
 /**
- * kdat_ep_allow_peer() - dat_ep_allow_peer() for a consumer of kDAPL
+ * kdat_ep_allow_peer() - allow the peer of an EP to access memory
  * @ep_handle: connected EP with the trait DAT_EP_PEER_WAITS
- * @write: true to let the peer write, too
+ * @write: false: the peer may only read; true: the peer may read and write
  *
  * For dat_rsm.ko only.  Context: may sleep.
  */
@@ -289,7 +290,9 @@ DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_allow_peer);
 
-/* Copies an address, so that it outlives the connection.  Returns NULL if there is no address. */
+/*
+ * Copies an address to memory that outlives the connection.  Returns NULL if the address is unset.
+ */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,
 				    const struct sockaddr_storage *from)
 {
@@ -344,7 +347,10 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
-/* Reads the parameters of an EP that a modification may change, or returns why it is refused. */
+/*
+ * Begins a modification: reads the present handles and attributes of the EP.  Returns an error if
+ * the state of the EP does not allow the modification.
+ */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)
 {
@@ -362,7 +368,9 @@ static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct
 	if (ep->state != DAT_EP_UNCONNECTED ||
 	    (state != DAT_EP_STATE_UNCONNECTED && mask & DAT_EP_FIELD_PZ_HANDLE))
 		rc = kdat_state_error(state);
-	/* Receives that are posted must complete according to the old flags. */
+	/*
+	 * Receives that are already posted must complete with the flags of the time of their post.
+	 */
 	else if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && !ep->srq &&
 		 dat_ring_posted(&ep->rq))
 		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
@@ -450,7 +458,7 @@ DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_ma
 }
 EXPORT_SYMBOL_DAT(kdat_ep_modify);
 
-/* State of an EP, and its numbers of outstanding receives and requests. */
+/* State of an EP, and numbers of outstanding receives and requests.  recvs is 0 with an SRQ. */
 struct ep_status {
 	DAT_EP_STATE	state;
 	bool		srq;
@@ -495,7 +503,10 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	/* To the core an EP that a service point has reserved is UNCONNECTED, so check here. */
+	/*
+	 * The core does not know the states RESERVED and PASSIVE_CONNECTION_PENDING.  For the core,
+	 * an EP in such a state is UNCONNECTED.
+	 */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);
@@ -511,7 +522,10 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
-/* Returns the error for an EP in use: by an RSP, or by the request that arrived there. */
+/*
+ * Returns the error for the free of an EP that an RSP, or a connection request to an RSP, has
+ * reserved.
+ */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Conversion of errnos and EP states to DAT return codes, and the names of the codes. */
+/* Conversion of errnos and EP states to DAT return codes, and names of the return codes. */
 #include <dat_error_names.h>
 
 #include "kdapl/kdapl.h"
@@ -28,7 +28,7 @@ static const struct {
 };
 
 /**
- * kdat_error() - translate an error of the object layer
+ * kdat_error() - convert an errno of the object layer to a DAT return code
  * @err: negative errno
  */
 DAT_RETURN kdat_error(int err)
@@ -42,9 +42,9 @@ DAT_RETURN kdat_error(int err)
 }
 
 /**
- * kdat_lookup_error() - translate an error of kdat_get() or a similar lookup
+ * kdat_lookup_error() - convert an errno of kdat_get() or of a similar lookup
  * @err: negative errno
- * @bad: return value for -ENOENT
+ * @bad: DAT return code for -ENOENT
  */
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 {
@@ -52,8 +52,8 @@ DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 }
 
 /**
- * kdat_resize_error() - translate an error of replacing a ring
- * @err: negative errno; -ENOSPC: the old ring holds more than fits in the new one
+ * kdat_resize_error() - convert an errno of a function that replaces a ring
+ * @err: negative errno; -ENOSPC means that the entries of the old ring do not fit into the new ring
  */
 DAT_RETURN kdat_resize_error(int err)
 {
@@ -71,7 +71,7 @@ static const DAT_RETURN_SUBTYPE kdat_states[] = {
 	[DAT_EP_STATE_COMPLETION_PENDING]		= DAT_INVALID_STATE_EP_COMPLPENDING,
 };
 
-/* Returns DAT_INVALID_STATE with @state as the subtype. */
+/* Returns DAT_INVALID_STATE with the subtype that stands for @state. */
 DAT_RETURN kdat_state_error(DAT_EP_STATE state)
 {
 	if ((unsigned int)state >= ARRAY_SIZE(kdat_states))

@@ -8,7 +8,7 @@
 #include "kdapl/kdapl.h"
 
 #define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-/* Upcalls for these streams may sleep. */
+/* The upcalls of an EVD that has one of these streams run in process context and may sleep. */
 #define EVD_PROCESS	(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_ASYNC_FLAG)
 
 #define BAD_EVD		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
@@ -17,11 +17,11 @@
 
 /**
  * kdat_evd_make() - create an event dispatcher
- * @ia: IA, locked live
- * @qlen: number of events, 1 to DAT_MAX_EVD_QLEN
- * @policy: any but TEARDOWN
+ * @ia: IA; ia->sem is held and the device is present
+ * @qlen: minimum number of events that the EVD can hold, 1 to DAT_MAX_EVD_QLEN
+ * @policy: any policy but DAT_UPCALL_TEARDOWN
  * @upcall: upcall of the consumer, or NULL
- * @flags: streams
+ * @flags: DAT_EVD_FLAGS, which name the event streams
  *
  * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
  */
@@ -42,7 +42,7 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 	if (IS_ERR(evd))
 		kfree(kevd);
 	else
-		/* No lock is needed: nothing can deliver an event to the EVD yet. */
+		/* No lock is needed, because no event can reach the EVD yet. */
 		kevd->upcall.evd = evd;
 	return evd;
 }
@@ -101,7 +101,7 @@ EXPORT_SYMBOL_DAT(kdat_evd_kcreate);
 /**
  * evd_call() - call a function on an EVD with evd->lock held
  * @handle: handle, unchecked
- * @fn: function, which must not sleep; not called for an EVD that was shut down
+ * @fn: function that must not sleep; not called if the EVD was shut down
  * @arg: argument of @fn
  */
 static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
@@ -133,12 +133,18 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 	struct dat_evd *evd;
 	struct dat_ia *ia;
 
-	/* Fails in BH context, which may be an upcall of the EVD: waiting for it would deadlock. */
+	/*
+	 * kdat_get_gone() fails in BH context, where the caller may be inside an upcall of this
+	 * EVD: waiting for that upcall would deadlock.
+	 */
 	evd = kdat_get_gone(handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
-	/* Drop ia->sem: the upcalls that dat_upcall_end() waits for may be waiting for it. */
+	/*
+	 * Release ia->sem first, because an upcall that dat_upcall_end() waits for may be waiting
+	 * for ia->sem.
+	 */
 	kdat_ia_release(ia);
 	if (dat_upcall_is_mine(evd)) {
 		dat_obj_put(&evd->obj);
@@ -263,7 +269,10 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	if (!event)
 		return KDAT_ARG(2);
-	/* RCU keeps the EVD's memory until the event is translated: the EVD may be freed. */
+	/*
+	 * Another thread may free the EVD.  RCU keeps the memory of the EVD until the event is
+	 * converted.
+	 */
 	rcu_read_lock();
 	rc = evd_call(evd_handle, evd_dequeue, &taken);
 	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
@@ -276,8 +285,8 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
 /*
- * Frees the requests whose events are still queued: no consumer can answer them any more, and
- * they would make a graceful close fail, even if the device is gone.
+ * Frees the connection requests whose events are still queued.  No consumer can get the handles of
+ * these requests any more.  If the requests stayed, a graceful close of the IA would fail.
  */
 static void evd_drop_requests(struct dat_evd *evd)
 {
@@ -295,9 +304,11 @@ static void evd_drop_requests(struct dat_evd *evd)
 }
 
 /*
- * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD.  A close of
- * the IA waits only for upcalls of EVDs that are not removed, so the removal comes last.  A close
- * fails if such an upcall calls it.
+ * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD from ia->objs.
+ *
+ * kdat_ia_close() looks at the EVDs in ia->objs.  It waits for the upcalls of these EVDs, and fails
+ * if the caller runs inside one of these upcalls.  So the EVD stays in ia->objs until the upcalls
+ * have ended.
  */
 static void evd_end(struct dat_evd *evd)
 {
@@ -306,13 +317,15 @@ static void evd_end(struct dat_evd *evd)
 	dat_upcall_end(evd);
 	down_read(&ia->sem);
 	evd_drop_requests(evd);
-	/* A concurrent close may have removed the EVD. */
+	/* A concurrent kdat_ia_close() may already have removed the EVD. */
 	if (xa_load(&ia->objs, evd->obj.id) == &evd->obj)
 		dat_obj_abort(&evd->obj);
 	up_read(&ia->sem);
 }
 
-/* Keeps new upcalls from starting, for an event or because of a modification. */
+/*
+ * Marks an EVD as shut down, so that neither an event nor dat_evd_modify_upcall() starts an upcall.
+ */
 void kdat_evd_kill(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
@@ -332,7 +345,10 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
 	if (!ret)
 		kdat_evd_kill(evd);
-	/* Running upcalls may wait for ia->sem. */
+	/*
+	 * Release ia->sem before the wait in evd_end(), because a running upcall may wait for
+	 * ia->sem.
+	 */
 	kdat_ia_release(ia);
 	if (!ret)
 		evd_end(evd);

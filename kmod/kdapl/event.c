@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Translation of events of the object layer to events of DAT, one function per stream. */
+/* Conversion of events of the object layer to DAT events, with one function per event stream. */
 #include "core/dat.h"
 #include "core/ep.h"
 #include "core/evd.h"
@@ -7,11 +7,15 @@
 #include "core/queue.h"
 #include "kdapl/kdapl.h"
 
-#define STREAM_SHIFT	12	/* an event number has its stream in the bits from here on */
+/* An event number has the event stream in bit STREAM_SHIFT and the higher bits. */
+#define STREAM_SHIFT	12
 
-/* Operations that only the user face has are missing: no event of a kernel consumer has them. */
+/*
+ * DTO kind for each opcode.  Opcodes of the user face alone are missing, because no event of a
+ * kernel consumer has them.
+ */
 const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
-	/* The event of a receive has no operation. */
+	/* The event of a receive has the opcode DAT_OP_INVALID. */
 	[DAT_OP_INVALID]		= DAT_DTO_RECEIVE,
 	[DAT_OP_SEND]			= DAT_DTO_SEND,
 	[DAT_OP_RDMA_WRITE]		= DAT_DTO_RDMA_WRITE,
@@ -54,7 +58,7 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	kia = kdat_ia_find((DAT_HANDLE)(uintptr_t)ia->user_data);
 	if (kia)
 		arrival->local_ia_address_ptr = kdat_ia_addr(kia);
-	/* The request does not exist any more if the device is gone. */
+	/* If the device is gone, the connection request does not exist any more. */
 	obj = xa_load(&ia->objs, eqe->len);
 	if (obj && obj->type == DAT_OBJ_CR) {
 		kdat_cr_take_ep(to_dat_cr(obj));
@@ -109,10 +113,10 @@ static void (*const translators[])(struct dat_evd *evd, const struct dat_eqe *eq
 };
 
 /**
- * kdat_event() - translate an event that was dequeued from an EVD
+ * kdat_event() - convert an event that was dequeued from an EVD
  * @evd: event dispatcher
  * @eqe: event of the object layer
- * @event: result
+ * @event: DAT event to fill in
  *
  * Context: any but hard interrupt; no lock held.
  */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fast memory regions: LMRs of kernel consumers that requests bind and invalidate. */
+/*
+ * Fast memory regions: LMRs of kernel consumers whose memory is bound and invalidated by requests.
+ */
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -62,7 +64,7 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_allocate);
 
-/* Returns DAT_SUCCESS for an LMR of dat_lmr_allocate(), else an error. */
+/* Returns DAT_SUCCESS if the LMR comes from dat_lmr_allocate(), else an error. */
 static DAT_RETURN fmr_check(const struct dat_lmr *lmr)
 {
 	if (lmr == READ_ONCE(lmr->obj.ia->reserved))
@@ -80,7 +82,7 @@ static u64 sg_bytes(const struct scatterlist *sg, u32 n)
 	return bytes;
 }
 
-/* Claims @lmr and binds it to the memory.  An error leaves it unchanged. */
+/* Claims @lmr and sets its memory to @r.  After an error, @lmr is unchanged. */
 static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct kdat_region *r)
 {
 	struct scatterlist *sg;
@@ -94,7 +96,7 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct kdat_region *r)
 		return kdat_mem_error(PTR_ERR(sg));
 	n = r->length > U32_MAX ? -E2BIG :
 	    kdat_mem_kind(r->type)->fill(&r->memory, r->length, sg, max);
-	/* Some devices silently truncate a longer registration. */
+	/* Some devices truncate a registration of more than U32_MAX bytes without an error. */
 	if (n > 0 && sg_bytes(sg, n) > U32_MAX)
 		n = -E2BIG;
 	if (n > 0)
@@ -107,15 +109,15 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct kdat_region *r)
 }
 
 /**
- * struct fmr_request - a request that binds or invalidates an LMR
+ * struct fmr_request - request that binds or invalidates an LMR
  * @lmr: LMR
  * @handle: handle of @lmr
- * @allowed: DAT_COMPLETION_FLAGS that are allowed
- * @bad_flags: error for other flags
- * @context: result of a bind
- * @rkey: result of a bind
+ * @allowed: DAT_COMPLETION_FLAGS that the call allows
+ * @bad_flags: error to return if @flags has a bit that is not in @allowed
+ * @context: LMR context that a bind returns
+ * @rkey: RMR context that a bind returns
  * @op: DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
- * @flags: DAT_COMPLETION_FLAGS
+ * @flags: DAT_COMPLETION_FLAGS that the consumer passed
  * @cookie: cookie of the consumer
  */
 struct fmr_request {
@@ -147,7 +149,10 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 	return kdat_post_wr(ep, 0);
 }
 
-/* Prepares the LMR before the post, since the entry may end before the post returns. */
+/*
+ * Posts a bind.  dat_fmr_queue() comes before the post, because the request may complete before the
+ * post returns.
+ */
 static DAT_RETURN bind_post(struct dat_ep *ep, void *arg)
 {
 	struct fmr_request *f = arg;
@@ -174,7 +179,10 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct kdat_region *region,
 	klmr->mem_type = region->type;
 	klmr->region = region->memory;
 	klmr->length = lmr->length;
-	/* Read the keys before the post, since the request may end at any time after it. */
+	/*
+	 * Read the keys before the post, because the request may complete at any time after the
+	 * post.
+	 */
 	f->context = lmr->context;
 	f->rkey = lmr->rkey;
 	rc = kdat_ep_call(ep_handle, bind_post, f);
@@ -238,7 +246,7 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_fmr);
 
-/* Posts an invalidation.  RCU and ep->lock held. */
+/* Posts an invalidation.  The caller is under RCU and holds ep->lock. */
 static DAT_RETURN invalidate(struct dat_ep *ep, void *arg)
 {
 	struct fmr_request *f = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handles: how they are built, and how calls look up their objects; see kdapl.h. */
+/* Handles: construction, and lookup of objects by handle.  kdapl.h describes the format. */
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -16,7 +16,10 @@
 static_assert(KDAT_ID_BITS + ROUND_BITS == KDAT_INDEX_SHIFT);
 static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
 
-/* All IAs of modules.  Indices are allocated cyclically: a stale handle stays invalid for long. */
+/*
+ * All IAs that modules have opened, by index.  Indices are allocated cyclically, so that the handle
+ * of a closed IA stays invalid for a long time.
+ */
 static DEFINE_XARRAY_ALLOC1(kdat_ias);
 static u32 kdat_ias_next;
 
@@ -47,7 +50,7 @@ static u64 face_handle(const struct dat_obj *obj)
 {
 	DAT_HANDLE_TYPE kind = obj_kinds[obj->type];
 
-	/* A listener is a PSP, an RSP or a CSP. */
+	/* DAT_OBJ_PSP stands for three kinds of service points: PSP, RSP and CSP. */
 	if (obj->type == DAT_OBJ_PSP)
 		kind = ((const struct kdat_sp *)obj->priv)->kind;
 	return handle_make(kind, handle_index(obj->ia->user_data),
@@ -67,13 +70,16 @@ static void sp_release(struct dat_obj *obj)
 	if (ep)
 		dat_obj_unuse(&ep->obj);
 	/*
-	 * A reader under RCU may have found the service point through a request, without a
+	 * An RCU reader may have found the service point through a connection request, without a
 	 * reference.
 	 */
 	kfree_rcu(sp, rcu);
 }
 
-/* Frees nothing: a request's obj->priv is the handle of its service point. */
+/*
+ * Frees nothing, because the obj->priv of a connection request is not memory: it is the handle of
+ * the service point.
+ */
 static void cr_release(struct dat_obj *obj)
 {
 }
@@ -94,7 +100,10 @@ static void face_release(struct dat_obj *obj)
 	face_releases[obj->type](obj);
 }
 
-/* Returns true for objects that posts and dequeues look up. */
+/*
+ * Returns true if kdat_handle_cache caches objects of this type.  The cache has the types that
+ * posts and dequeues look up.
+ */
 static bool is_cached(const struct dat_obj *obj)
 {
 	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
@@ -113,7 +122,7 @@ static void face_publish(struct dat_obj *obj)
 
 static void cache_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 {
-	/* Another object may have taken the slot. */
+	/* The slot may hold another object by now, which must stay. */
 	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
 }
 
@@ -123,7 +132,10 @@ static void face_unpublish(struct dat_obj *obj)
 		cache_forget(cache_slot(obj), obj);
 }
 
-/* Forgets all objects of an IA that is closing.  The caller keeps new ones from being published. */
+/*
+ * Removes all objects of a closing IA from the cache.  The caller ensures that no new objects of
+ * the IA are published.
+ */
 static void cache_forget_ia(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_handle_cache[0];
@@ -152,7 +164,7 @@ const struct dat_face kdat_face = {
 
 /**
  * kdat_ia_reserve() - reserve a handle for an IA that is being opened
- * @kia: IA; the caller publishes or unreserves it next
+ * @kia: IA; the caller must call kdat_ia_publish() or kdat_ia_unreserve() next
  *
  * Return: 0, or -ENOMEM.
  */
@@ -169,10 +181,10 @@ int kdat_ia_reserve(struct kdat_ia *kia)
 	return 0;
 }
 
-/* Makes an IA visible to lookups. */
+/* Makes an IA visible to lookups by handle. */
 void kdat_ia_publish(struct kdat_ia *kia)
 {
-	/* Can't fail: the index is reserved. */
+	/* xa_store() cannot fail, because kdat_ia_reserve() has reserved the index. */
 	xa_store(&kdat_ias, handle_index(kdat_to_u64(kia->handle)), kia, GFP_KERNEL);
 }
 
@@ -183,10 +195,10 @@ void kdat_ia_unreserve(struct kdat_ia *kia)
 }
 
 /**
- * kdat_ia_find() - look an IA up
+ * kdat_ia_find() - look up an IA by handle
  * @handle: handle, unchecked
  *
- * Context: rcu_read_lock().  Return: the IA, or NULL.
+ * Context: under rcu_read_lock().  Return: the IA, or NULL.
  */
 struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 {
@@ -196,13 +208,13 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 }
 
 /**
- * kdat_ia_take() - hide an IA and its objects, and wait for calls on them
+ * kdat_ia_take() - hide an IA and its objects from lookups, and wait for running calls
  * @handle: handle, unchecked
  *
- * On return no call uses the IA or its objects any more.
+ * On return, no call uses the IA or its objects any more.
  *
- * Context: may sleep; not within a call on the IA.  Return: the IA, which the caller now owns, or
- * NULL.
+ * Context: may sleep; not inside a call that holds ia->sem.  Return: the IA, which the caller now
+ * owns; or NULL if there is no such IA.
  */
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 {
@@ -219,10 +231,13 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	if (!kia)
 		return NULL;
 	WRITE_ONCE(kia->ia->closing, true);
-	/* Wait until calls in progress have ended.  Later ones look up the IA under this lock. */
+	/*
+	 * Wait for the calls that hold ia->sem.  A call that takes ia->sem later does not find the
+	 * IA.
+	 */
 	down_write(&kia->ia->sem);
 	up_write(&kia->ia->sem);
-	/* No call can publish objects of the IA any more. */
+	/* No call can publish objects of the IA any more, so the cache gets no new ones. */
 	cache_forget_ia(kia->ia);
 	synchronize_rcu();
 	return kia;
@@ -245,11 +260,11 @@ DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 }
 
 /**
- * kdat_find_any() - look up an object of any type; not an IA
+ * kdat_find_any() - look up an object of any type except an IA
  * @handle: handle, unchecked
  *
- * Context: under RCU, or with softirqs disabled.  Return: the object, without a reference, or
- * NULL; kdapl.h says how the object may be used.
+ * Context: under RCU, or with softirqs disabled.  Return: the object, or NULL.  The caller gets no
+ * reference; kdapl.h says how the caller may use the object.
  */
 struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 {
@@ -274,11 +289,11 @@ static bool ia_is_known(DAT_HANDLE handle)
 }
 
 /**
- * kdat_ia_release() - unlock an IA and drop the reference of a call
+ * kdat_ia_release() - unlock an IA and drop the reference that a call holds
  * @ia: IA, locked by kdat_ia_get() or kdat_get()
  *
- * The reference is dropped last.  A close that waits for the lock may get it, and finish, while
- * the unlock still accesses the lock's memory.
+ * The reference is dropped after the unlock.  A kdat_ia_close() that waits for ia->sem may take the
+ * lock, and finish, while the unlock still accesses the memory of the lock.
  *
  * Context: may sleep.
  */
@@ -288,14 +303,14 @@ void kdat_ia_release(struct dat_ia *ia)
 	dat_ia_put(ia);
 }
 
-/* kdat_ia_get(); with @also_gone also for an IA whose device is gone. */
+/* Begins a call on an IA, like kdat_ia_get().  If @also_gone is true, the device may be gone. */
 static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 {
 	struct dat_ia *ia = NULL;
 	struct kdat_ia *kia;
 	int ret = 0;
 
-	/* Catch consumers that wrongly make this call from an upcall in BH context. */
+	/* Catch a consumer that wrongly makes a sleeping call from an upcall in BH context. */
 	if (kdat_cant_sleep())
 		return ERR_PTR(-EDEADLK);
 	might_sleep();
@@ -309,7 +324,10 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 	if (!ia)
 		return ERR_PTR(-ENOENT);
 	down_read(&ia->sem);
-	/* A close hides the IA before it takes the lock, so look the IA up again. */
+	/*
+	 * kdat_ia_close() hides the IA before it takes ia->sem, so look the IA up again under
+	 * ia->sem.
+	 */
 	if (!ia_is_known(handle))
 		ret = -ENOENT;
 	else if (!also_gone && READ_ONCE(ia->dead))
@@ -324,9 +342,9 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
  * kdat_ia_get() - begin a call on an IA
  * @handle: handle, unchecked
  *
- * Context: may sleep.  Return: the IA, locked live, to be released by kdat_ia_done(); or an
- * ERR_PTR: -ENOENT if there is no such IA, -ENODEV if its device is gone, -EDEADLK if the caller
- * may not sleep.
+ * Context: may sleep.  Return: the IA, with a reference and with ia->sem held, which kdat_ia_done()
+ * releases; or an ERR_PTR: -ENOENT if there is no such IA, -ENODEV if the device is gone, -EDEADLK
+ * if the caller may not sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {
@@ -344,7 +362,8 @@ void kdat_ia_done(struct kdat_ia *kia)
  * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * Context: any.  Return: the object with a reference, or ERR_PTR(-ENOENT).
+ * Context: any.  Return: the object, to which the caller gets a reference; ERR_PTR(-ENOENT) if @ia
+ * has no such object.
  */
 void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -380,9 +399,9 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool also_gone)
  * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * Context: may sleep.  Return: the object with a reference, its IA locked live, to be released by
- * kdat_done(); or an ERR_PTR: -ENOENT if there is no such object, -ENODEV if its device is gone,
- * -EDEADLK if the caller may not sleep.
+ * Context: may sleep.  Return: the object.  The caller holds a reference to the object and to its
+ * IA, and ia->sem; kdat_done() releases them.  On error, an ERR_PTR: -ENOENT if there is no such
+ * object, -ENODEV if the device is gone, -EDEADLK if the caller may not sleep.
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -390,14 +409,14 @@ void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 }
 
 /**
- * kdat_get_gone() - begin a call on an object that works without the device
+ * kdat_get_gone() - begin a call on an object whose device may be gone
  * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * Mainly for calls that free an object: the removal of a device shuts its objects down, but their
- * consumer still has to free them.
+ * Mainly for calls that free an object.  The removal of a device shuts its objects down, but the
+ * consumer still has to free the objects.
  *
- * Context: may sleep.  Return: as kdat_get(), except for -ENODEV.
+ * Context: may sleep.  Return: like kdat_get(), but never -ENODEV.
  */
 void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -416,10 +435,10 @@ void kdat_done(struct dat_obj *obj)
  * kdat_free() - free an object
  * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
- * @bad: return value if there is no such object
- * @busy: return value if the object is in use
+ * @bad: error to return if there is no such object
+ * @busy: error to return if the object is in use
  *
- * Context: may sleep.  Return: DAT_SUCCESS or an error.
+ * Context: may sleep.  Return: DAT_SUCCESS, @bad, @busy or another error.
  */
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy)

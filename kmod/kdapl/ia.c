@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Adapters of kernel consumers: registry, open, query, close. */
+/* Adapters that kernel consumers open: registry, open, query and close. */
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -14,7 +14,9 @@
 
 #define NOT_FOUND(subtype)	KDAT_ERR(DAT_PROVIDER_NOT_FOUND, subtype)
 
-/* Returns the network namespace of the caller; init_net for an exiting task, which has none. */
+/*
+ * Returns the network namespace of the calling task.  An exiting task has none and gets init_net.
+ */
 static struct net *caller_net(void)
 {
 	return current->nsproxy ? current->nsproxy->net_ns : &init_net;
@@ -41,7 +43,10 @@ static DAT_RETURN version_check(u32 major, u32 minor)
 	return minor > DAT_VERSION_MINOR ? NOT_FOUND(DAT_MINOR_NOT_FOUND) : DAT_SUCCESS;
 }
 
-/* Error for an existing async EVD: it would belong to another IA, which is not supported. */
+/*
+ * Returns the error for an open that passes the handle of an EVD as the async EVD.  If the EVD
+ * exists, it belongs to another IA, which is not supported.
+ */
 static DAT_RETURN foreign_evd(DAT_EVD_HANDLE handle)
 {
 	bool known;
@@ -149,13 +154,13 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 EXPORT_SYMBOL_DAT(kdat_ia_openv);
 
 /**
- * kdat_ia_open_net() - open an adapter of any network namespace
- * @net: network namespace; the IA holds it until it is closed
+ * kdat_ia_open_net() - open an adapter in a given network namespace
+ * @net: network namespace; the IA holds a reference to @net until the IA is closed
  * @name: IA name
- * @owner: module of the consumer; its unload closes an IA that it has left open
- * @ia: result; the IA has no async EVD
+ * @owner: module of the consumer; an IA that is still open when @owner is unloaded is closed
+ * @ia: set to the handle of the IA, which has no async EVD
  *
- * Context: may sleep.  Return: as kdat_ia_openv().
+ * Context: may sleep.  Return: like kdat_ia_openv().
  */
 DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *owner,
 			    DAT_IA_HANDLE *ia)
@@ -167,11 +172,11 @@ DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *ow
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
 
 /**
- * kdat_ia_good() - check whether an IA is fit for new connections and listeners
+ * kdat_ia_good() - check whether an IA can be used for new connections and listeners
  * @ia: handle of the IA
  *
- * Context: may sleep.  Return: false if the device is gone, or if the adapter's address has
- * changed since the open: listeners are bound to the old one.
+ * Context: may sleep.  Return: false if the device is gone, or if the address of the adapter has
+ * changed since the open, because listeners are bound to the address at the open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
@@ -188,7 +193,10 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
-/* Returns the address of the port, or NULL if it had none; valid until the IA is closed. */
+/*
+ * Returns the address that the port had when the IA was opened, or NULL if there was none.  The
+ * pointer is valid until the IA is closed.
+ */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
@@ -212,7 +220,7 @@ static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_pzs = limits->max_pd;
 	attr->max_message_size = ia->msg_max;
 	attr->max_rdma_size = ia->msg_max;
-	/* The binding of an RMR needs a registration of its own. */
+	/* Each binding of an RMR needs one registration, so the limits are the same. */
 	attr->max_rmrs = limits->max_mr;
 	attr->max_rmr_target_address = ~(DAT_VADDR)0;
 	attr->max_srqs = limits->max_srq;
@@ -234,7 +242,7 @@ static void fill_ia_attr(struct kdat_ia *kia, DAT_IA_ATTR *attr)
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s %#x", device,
 		 limits->vendor_id);
 	attr->hardware_version_major = limits->hw_ver;
-	/* "20.31.1014", for example, or an empty string. */
+	/* limits->fw is "20.31.1014", for example, or an empty string. */
 	if (sscanf(limits->fw, "%u.%u", &attr->firmware_version_major,
 		   &attr->firmware_version_minor) < 1)
 		attr->firmware_version_major = 0;
@@ -252,7 +260,7 @@ static void fill_merging(DAT_PROVIDER_ATTR *attr)
 {
 	unsigned int i, j;
 
-	/* An EVD has one ring for all its streams. */
+	/* All streams can be merged, because an EVD has one ring for all its streams. */
 	for (i = 0; i < ARRAY_SIZE(attr->evd_stream_merging_supported); i++)
 		for (j = 0; j < ARRAY_SIZE(attr->evd_stream_merging_supported[i]); j++)
 			attr->evd_stream_merging_supported[i][j] = DAT_TRUE;
@@ -283,10 +291,13 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	fill_merging(attr);
 	attr->srq_supported = limits->max_srq ? DAT_TRUE : DAT_FALSE;
-	attr->srq_watermarks_supported = 0x001;	/* low watermark */
+	attr->srq_watermarks_supported = 0x001;	/* the low watermark is supported */
 	attr->srq_info_supported = 0x01;
-	attr->ep_recv_info_supported = 0x11;	/* for EPs without an SRQ */
-	/* The platform's DMA mapping decides whether a sync is needed.  Require it: it is cheap. */
+	attr->ep_recv_info_supported = 0x11;	/* only EPs without an SRQ */
+	/*
+	 * Whether a sync is needed depends on the platform's DMA mapping.  Require a sync always,
+	 * because a sync that is not needed is cheap.
+	 */
 	attr->lmr_sync_req = limits->virt_dma ? DAT_FALSE : DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req = ia->iwarp ? DAT_TRUE : DAT_FALSE;
 	attr->rdma_read_lmr_rmr_context_exposure = ia->iwarp ? DAT_TRUE : DAT_FALSE;
@@ -327,7 +338,7 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_hand
 }
 EXPORT_SYMBOL_DAT(kdat_ia_query);
 
-/* Calls @fn for each EVD.  Returns true if any call returned true. */
+/* Calls @fn for each EVD of an IA.  Returns true if any of the calls returned true. */
 static bool ia_any_evd(struct dat_ia *ia, bool (*fn)(struct dat_evd *evd))
 {
 	struct dat_obj *obj;
@@ -365,7 +376,10 @@ static bool ia_in_use(struct dat_ia *ia)
 	return used;
 }
 
-/* Checks whether a close is allowed.  Avoids kdat_ia_get(), which fails if the device is gone. */
+/*
+ * Checks whether the IA may be closed.  Does not use kdat_ia_get(), because kdat_ia_get() fails if
+ * the device is gone.
+ */
 static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia *ia = NULL;
@@ -448,7 +462,7 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 }
 EXPORT_SYMBOL_DAT(kdat_registry_list_providers);
 
-/* Returns true if an adapter of this driver has the name. */
+/* Returns true if an adapter of this driver has the name in @info. */
 static bool name_taken(const DAT_PROVIDER_INFO *info)
 {
 	struct dat_dev *dev;
@@ -507,7 +521,10 @@ DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_N
 }
 EXPORT_SYMBOL_DAT(kdat_registry_providers_related);
 
-/* Closes the IAs that a module has left open: their upcalls would run code that is unloaded. */
+/*
+ * Closes the IAs that an unloaded module has left open.  The upcalls of these IAs would otherwise
+ * run code of the module.
+ */
 static int module_event(struct notifier_block *nb, unsigned long state, void *data)
 {
 	struct module *mod = data;
@@ -520,8 +537,8 @@ static int module_event(struct notifier_block *nb, unsigned long state, void *da
 		pr_warn("dat: module %s has left an IA open\n", mod->name);
 		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
 		/*
-		 * KDAT_BAD(IA): another thread is closing this IA.  The module may have further
-		 * IAs.
+		 * KDAT_BAD(IA) means that another thread is closing this IA.  The module may have
+		 * other open IAs, so go on.
 		 */
 		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
 			break;
@@ -543,7 +560,7 @@ int kdat_init(void)
 	return ret;
 }
 
-/* No IA is open: a module that has one open holds a reference to this module. */
+/* No IA is open now, because a module with an open IA holds a reference to this module. */
 void kdat_exit(void)
 {
 	unregister_module_notifier(&module_nb);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions for dat_rsm.ko that are not part of kDAPL; see internal.h. */
+/* Functions that dat.ko exports to dat_rsm.ko and that are not part of kDAPL; see internal.h. */
 #include <linux/string.h>
 
 #include "core/dat.h"
@@ -39,8 +39,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_find);
 
 /**
  * kdat_ia_traits() - query the properties of an open adapter
- * @ia: the IA
- * @out: result
+ * @ia: handle of the IA
+ * @out: properties of the adapter
  *
  * Context: may sleep.  Return: DAT_SUCCESS, DAT_INVALID_HANDLE, or another error of kdat_ia_get().
  */
@@ -83,14 +83,16 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 	if (IS_ERR(pz))
 		return -ENODEV;
 	ia = pz->obj.ia;
-	/* Drop the shared lock: the process can delay its page faults without limit. */
+	/*
+	 * Release ia->sem during the page faults, because the process can delay them without limit.
+	 */
 	dat_ia_unlock(ia);
 	ret = dat_ia_pin_begin(ia, addr, length, priv);
 	if (!ret) {
 		ret = lmr_make(pz, addr, length, priv, lmr, rkey);
 		dat_ia_pin_end(ia);
 	}
-	/* Drop the two references that kdat_get() took. */
+	/* Drop the references to the zone and to the IA that kdat_get() took. */
 	dat_obj_put(&pz->obj);
 	dat_ia_put(ia);
 	return ret;

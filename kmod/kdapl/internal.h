@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions of dat.ko for dat_rsm.ko that are not part of <linux/kdat.h>.  They are exported in the
- * namespace DAT_INTERNAL, and no other module may rely on them.
+ * Functions that dat.ko exports to dat_rsm.ko alone, and that are not part of <linux/kdat.h>.  The
+ * functions are in the symbol namespace DAT_INTERNAL.  No other module may use them.
  */
 #ifndef _DAT_KDAPL_INTERNAL_H
 #define _DAT_KDAPL_INTERNAL_H
 
-/* Hides the API's names for consumers: functions of the object layer have the same names. */
+/*
+ * Keep <linux/kdat.h> from defining its public names, which clash with functions of the object
+ * layer.
+ */
 #define KDAT_NO_PUBLIC_NAMES
 
 #include <rdma/dat_ioctl.h>
-/* The user face defines this as the size of a cookie; in kDAPL it is a type. */
+/* <rdma/dat_ioctl.h> defines DAT_LMR_COOKIE as a size; in kDAPL, DAT_LMR_COOKIE is a type. */
 #undef DAT_LMR_COOKIE
 #include <linux/kdat.h>
 
@@ -27,7 +30,7 @@ struct net;
  * @max_mr_size: maximum size of a registration, in bytes
  * @max_mr: maximum number of registrations
  * @max_qp: maximum number of queue pairs
- * @active: true if the port is up
+ * @active: flag: the port is up
  */
 struct kdat_adapter {
 	char	name[DAT_NAME_SIZE];
@@ -39,9 +42,10 @@ struct kdat_adapter {
 
 /**
  * struct kdat_ia_traits - properties of an open adapter
- * @addr: address of the port at the time of the open
- * @reads: maximum number of RDMA reads in flight of an endpoint, for either direction
- * @iwarp: true if connections run over TCP, and a read gives the peer a key of its sink buffer
+ * @addr: address of the port when the IA was opened
+ * @reads: maximum number of RDMA reads in flight of an endpoint, the same for each direction
+ * @iwarp: flag: connections run over TCP, and an RDMA read discloses the rkey of its sink buffer to
+ *	the peer
  */
 struct kdat_ia_traits {
 	struct sockaddr_storage	addr;
@@ -52,8 +56,8 @@ struct kdat_ia_traits {
 /**
  * kdat_adapter_next() - enumerate the adapters that a network namespace may use
  * @net: network namespace
- * @cursor: 0 for the first adapter; result: value for the next call
- * @name: result, of DAT_NAME_SIZE bytes
+ * @cursor: position of the enumeration; 0 for the first adapter; set to the value for the next call
+ * @name: buffer of DAT_NAME_SIZE bytes for the IA name
  *
  * Context: may sleep.  Return: 0; -ENOENT after the last adapter.
  */
@@ -63,10 +67,10 @@ int kdat_adapter_next(struct net *net, u64 *cursor, char *name);
  * kdat_adapter_find() - query an adapter of a network namespace
  * @net: network namespace
  * @name: IA name
- * @out: result
+ * @out: limits and state of the adapter
  *
- * Context: may sleep.  Return: 0; -ENOENT if there is no such adapter; -EOPNOTSUPP if its driver
- * is not known to work.
+ * Context: may sleep.  Return: 0; -ENOENT if @net has no adapter @name; -EOPNOTSUPP if DAT does not
+ * support the driver of the adapter.
  */
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out);
 
@@ -80,15 +84,15 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
  * @pz: protection zone
  * @addr: address of the first byte, page-aligned
  * @length: number of bytes, whole pages
- * @priv: DAT_MEM_PRIV_*
- * @lmr: result: handle
- * @rkey: result: key for peers
+ * @priv: DAT_MEM_PRIV_* bits
+ * @lmr: set to the handle of the new LMR
+ * @rkey: set to the key that a peer uses to access the memory
  *
- * The pages are pinned and charged to RLIMIT_MEMLOCK.  They are faulted in without any lock,
- * because the process can delay its page faults without limit.
+ * The pages are pinned and charged to RLIMIT_MEMLOCK.  No lock is held while the pages are faulted
+ * in, because the process can delay its page faults without limit.
  *
- * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the adapter is gone; -EFAULT;
- * -EINTR; -ENOMEM if out of memory or over RLIMIT_MEMLOCK.
+ * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the adapter is gone; -EFAULT; -EINTR;
+ * -ENOMEM if memory is short or RLIMIT_MEMLOCK would be exceeded.
  */
 int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS priv,
 		     DAT_LMR_HANDLE *lmr, u32 *rkey);

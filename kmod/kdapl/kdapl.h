@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kDAPL face: handles, the face's private data of objects, and declarations that its files
- * share.  The object layer does the work on objects.
+ * The kDAPL face, which serves kernel modules: handles, the private data that this face adds to
+ * objects, and declarations that the files of this folder share.  The object layer in core/ does
+ * the work on objects.
  *
  * A handle is a number:
  *
@@ -10,30 +11,33 @@
  *	bits 23 to 31	generation of the id
  *	bits  0 to 22	id of the object; in the handle of an IA, bits 0 to 31 are 0
  *
- * A handle is the user_data of its object, so events name their object by it.  A handle is valid
- * if the object that its index and id lead to has the handle as its user_data.
+ * The handle of an object is also the object's user_data, so that an event can name its object by
+ * the handle.  A handle is valid if the object with this IA index and id has the handle as
+ * user_data.
  *
- * kdat_handle_cache caches EPs, EVDs and SRQs, which calls that move data look up.  It has two
- * direct-mapped tables for all IAs: one for EPs, one for the other types.  Of two objects with the
- * same slot the younger one is cached.  A lookup that misses the cache goes by index and id.
+ * kdat_handle_cache caches EPs, EVDs and SRQs, because posts and dequeues look up these objects.
+ * The cache has two direct-mapped tables for all IAs: one for EPs, one for EVDs and SRQs.  If two
+ * objects have the same slot, the slot has the object that was published last.  A lookup that
+ * misses the cache finds the IA by the index, and then the object by the id.
  *
  * Two ways to an object
  * =====================
  *
- * A call that may sleep uses kdat_get() and kdat_done().  In between it holds a reference to the
- * object and has the IA locked live.
+ * A call that may sleep uses kdat_get() and kdat_done().  In between, the call holds a reference to
+ * the object and the lock ia->sem, and the device of the IA is present.
  *
  * A call in BH context uses kdat_bh_begin() or rcu_read_lock(), then kdat_find(), then takes the
  * object's lock and checks whether the object was shut down (ep->dead, evd->dead, !srq->live).  If
- * it was not, the object and its parents stay while the lock is held.  After the unlock, the
- * object's memory stays until kdat_bh_end() or rcu_read_unlock(), but the memory that it points
- * to may be freed.  The call takes no reference, because the last put may sleep.
+ * the object was not shut down, the object and its parents stay valid while the lock is held.
+ * After the unlock, the memory of the object stays allocated until kdat_bh_end() or
+ * rcu_read_unlock(), but memory that the object points to may be freed.  The call takes no
+ * reference, because dropping the last reference may sleep.
  *
- * The removal of a device shuts all objects down except EVDs.  The objects stay, but can only be
- * freed: kdat_get_gone() is for that.
+ * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but the
+ * only call that they still allow is the free.  Such a call uses kdat_get_gone().
  *
- * A close removes the IA from kdat_ias, then waits for ia->sem and for RCU.  After that no call
- * uses the IA any more.
+ * kdat_ia_close() removes the IA from kdat_ias, then waits for ia->sem and for RCU readers.  After
+ * that, no call uses the IA any more.
  */
 #ifndef _DAT_KDAT_H
 #define _DAT_KDAT_H
@@ -70,9 +74,9 @@
  * struct kdat_ia - an IA that a module has opened
  * @ia: IA of the object layer; reference held
  * @handle: handle of the IA
- * @context: context of the consumer
- * @owner: module that has opened the IA; NULL if it is built in
- * @addr: address of the port at the time of the open; constant
+ * @context: value that the consumer set by dat_set_consumer_context()
+ * @owner: module that has opened the IA; NULL for built-in code
+ * @addr: address of the port when the IA was opened; constant; family 0 if there was none
  */
 struct kdat_ia {
 	struct dat_ia		*ia;
@@ -84,7 +88,7 @@ struct kdat_ia {
 
 /**
  * struct kdat_evd - private data of an EVD
- * @flags: DAT_EVD_FLAGS
+ * @flags: DAT_EVD_FLAGS with which the EVD was created
  * @upcall: upcall of the consumer, and its state
  */
 struct kdat_evd {
@@ -93,13 +97,14 @@ struct kdat_evd {
 };
 
 /**
- * struct kdat_ep - private data of an EP; under ep->lock
- * @attr: attributes that the consumer requested, with the actual sizes of the rings
- * @stage: RESERVED or PASSIVE_CONNECTION_PENDING while the object is UNCONNECTED, or 0
+ * struct kdat_ep - private data of an EP; protected by ep->lock except @modify
+ * @attr: attributes that the consumer requested; the queue sizes are those of the allocated rings
+ * @stage: kDAPL state while the core's state of the EP is UNCONNECTED: DAT_EP_STATE_RESERVED,
+ *	PASSIVE_CONNECTION_PENDING or UNCONNECTED, which is 0
  * @target: address and port of the last connect, for dat_ep_dup_connect()
  * @local: copy of the local address that dat_ep_query() has returned
  * @remote: copy of the remote address that dat_ep_query() has returned
- * @modify: serialises modifications; taken before ep->lock
+ * @modify: mutex that serialises dat_ep_modify() calls; taken before ep->lock
  */
 struct kdat_ep {
 	DAT_EP_ATTR		attr;
@@ -111,10 +116,10 @@ struct kdat_ep {
 };
 
 /**
- * struct kdat_lmr - private data of an LMR: the memory, as dat_lmr_query() returns it
+ * struct kdat_lmr - private data of an LMR, which dat_lmr_query() returns
  * @lock: protects all fields below
- * @mem_type: kind of memory
- * @region: description of the memory
+ * @mem_type: DAT memory type that the consumer passed
+ * @region: description of the memory that the consumer passed
  * @length: number of bytes
  */
 struct kdat_lmr {
@@ -126,11 +131,12 @@ struct kdat_lmr {
 
 /**
  * struct kdat_sp - private data of a service point
- * @kind: PSP, RSP or CSP
- * @ep: EP of an RSP, use held; xchg()ed to NULL when its request arrives
- * @comm: kind of connection of a CSP
- * @addr: address of a CSP
- * @rcu: head for the deferred free: RCU readers find a service point through its requests
+ * @kind: handle type: PSP, RSP or CSP
+ * @ep: EP of an RSP, held with dat_obj_use(); the request that arrives takes the EP with xchg();
+ *	else NULL
+ * @comm: kind of connection that a CSP accepts
+ * @addr: address that a CSP listens at
+ * @rcu: head for kfree_rcu(), because RCU readers reach a service point through its requests
  */
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;
@@ -151,7 +157,10 @@ KDAT_PRIV(ep, ep)
 KDAT_PRIV(lmr, lmr)
 KDAT_PRIV(sp, psp)
 
-/* Returns the EP of an RSP, with its use, to the first caller; NULL to all others. */
+/*
+ * Takes the EP out of an RSP.  The first caller gets the EP and must call dat_obj_unuse() later.
+ * All other callers get NULL.
+ */
 static inline struct dat_ep *kdat_sp_take(struct kdat_sp *sp)
 {
 	return xchg(&sp->ep, NULL);
@@ -167,7 +176,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 	return (DAT_HANDLE)(uintptr_t)ia->user_data;
 }
 
-/* Handle of an object that may be NULL. */
+/* Returns the handle of an object, or DAT_HANDLE_NULL if the pointer @p is NULL. */
 #define KDAT_HANDLE(p) ({							\
 	typeof(p) p_ = (p);							\
 	p_ ? kdat_handle(&p_->obj) : DAT_HANDLE_NULL;				\
@@ -176,7 +185,10 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 #define KDAT_ID_BITS		DAT_ID_BITS
 #define KDAT_INDEX_SHIFT	32
 #define KDAT_KIND_SHIFT		56
-/* Makes a handle an address without memory: a consumer that dereferences it faults. */
+/*
+ * With this bit set, a handle is never a mapped address: a consumer that dereferences a handle
+ * faults.
+ */
 #define KDAT_KIND_BASE		0x40U
 
 #define KDAT_CACHE_BITS		10
@@ -188,13 +200,16 @@ static inline u64 kdat_to_u64(DAT_HANDLE handle)
 	return (uintptr_t)handle;
 }
 
-/* Returns the kind in a handle, unchecked. */
+/* Returns the kind that an unchecked handle contains. */
 static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 {
 	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
 }
 
-/* Maps consecutive objects of an IA to adjacent slots, those of the next IA 64 slots further. */
+/*
+ * Returns the cache slot of a handle.  Consecutive ids of an IA have adjacent slots.  The slots of
+ * the next IA begin 64 slots further.
+ */
 static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));
@@ -202,21 +217,27 @@ static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 	return &kdat_handle_cache[!ep][at & ((1 << KDAT_CACHE_BITS) - 1)];
 }
 
-/* True if a "Context: process" call must fail here.  Does not detect a spinlock that is held. */
+/*
+ * Returns true if the caller cannot sleep, so that a function with "Context: process" must fail.
+ * This check does not detect a spinlock that the caller holds.
+ */
 static inline bool kdat_cant_sleep(void)
 {
 	return in_interrupt() || irqs_disabled();
 }
 
-/* True if a "Context: BH" call must fail here. */
+/*
+ * Returns true if the caller cannot take spinlocks, so that a function with "Context: BH" must
+ * fail.
+ */
 static inline bool kdat_cant_lock(void)
 {
 	return in_hardirq() || irqs_disabled();
 }
 
 /*
- * Begins a call in BH context.  Disabling softirqs also makes an RCU read-side critical section.
- * Returns the argument for kdat_bh_end().
+ * Disables softirqs for a call in BH context.  While softirqs are disabled, the call is also an RCU
+ * read-side critical section.  Returns the argument for kdat_bh_end().
  */
 static __always_inline bool kdat_bh_begin(void)
 {
@@ -241,7 +262,10 @@ DAT_RETURN kdat_resize_error(int err);
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
-/* Error for an object that was shut down: -ENODEV if its device is gone, else @bad.  Under RCU. */
+/*
+ * Returns the error for an object that was shut down.  If the device is gone, this is the error for
+ * -ENODEV, otherwise @bad.  The caller is under RCU.
+ */
 static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
 {
 	return READ_ONCE(obj->ia->dead) ? kdat_error(-ENODEV) : bad;
@@ -278,8 +302,8 @@ void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event
  * @handle: handle, unchecked
  * @kind: not DAT_HANDLE_TYPE_IA
  *
- * Context: under RCU, or with softirqs disabled.  Return: the object, without a reference, or
- * NULL; the top of this file says how the object may be used.
+ * Context: under RCU, or with softirqs disabled.  Return: the object, or NULL.  The caller gets no
+ * reference; the top of this file says how the caller may use the object.
  */
 static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -297,13 +321,15 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
-/* Fills in the event of any DTO.  The caller has zeroed the fields of other transports. */
+/* Fills in the event of a completed DTO; sets all members of *@dto. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u32 op = eqe->op, status = eqe->status;
 
-	/* An LMR operation fails locally, whatever status the transport reported. */
+	/*
+	 * An FMR bind or an invalidation fails on this host, so ignore the status of the transport.
+	 */
 	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
 	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
 		status = DAT_DTO_ERR_LOCAL_MM_ERROR;
@@ -312,7 +338,7 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->user_cookie.as_64 = eqe->cookie;
 	dto->transfered_length = eqe->len;
 	dto->operation = kdat_dto_ops[op];
-	/* 0 but for a receive whose sender has invalidated a key. */
+	/* eqe->imm is 0, except in a receive whose sender has invalidated a key. */
 	dto->rmr_context = eqe->imm;
 	if (unlikely(dto->rmr_context))
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
@@ -322,8 +348,8 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
- * Returns the number of events in a kernel consumer's ring.  No process maps the ring, so its
- * indices can be trusted.  evd->lock held.
+ * Returns the number of events in the ring of a kernel consumer's EVD.  No process maps the ring,
+ * so the indices can be trusted.  evd->lock is held.
  */
 static inline u32 dat_kevring_count(const struct dat_evring *r)
 {
@@ -345,11 +371,11 @@ void kdat_evd_kill(struct dat_evd *evd);
 /**
  * kdat_ep_call() - call a function on an EP with ep->lock held
  * @handle: handle, unchecked
- * @fn: function, which must not sleep; not called for an EP that was shut down
+ * @fn: function that must not sleep; not called if the EP was shut down
  * @arg: argument of @fn
  *
- * Context: any.  Return: the result of @fn; DAT_INVALID_HANDLE; the error of a device that is
- * gone; or DAT_INVALID_STATE in a context in which ep->lock cannot be taken.
+ * Context: any.  Return: the result of @fn; DAT_INVALID_HANDLE if there is no such EP; the error
+ * for -ENODEV if the device is gone; or DAT_INVALID_STATE in a context that cannot take ep->lock.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),
@@ -397,7 +423,7 @@ void kdat_cr_take_ep(struct dat_cr *cr);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
 /* post.c */
-/* Fills in ep->wr, except its segments.  The flags are those of dat_report_dto(). */
+/* Fills in ep->wr, except the segments.  @flags has the bits that dat_report_dto() takes. */
 static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u32 flags,
 					 u64 raddr, u32 rkey)
 {

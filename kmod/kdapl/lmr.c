@@ -34,7 +34,7 @@ static DAT_RETURN lmr_make(struct dat_pz *pz, const struct kdat_region *r, struc
 	return DAT_SUCCESS;
 }
 
-/* Makes an LMR of pages or DMA addresses. */
+/* Creates an LMR from a description of pages or of DMA addresses. */
 static DAT_RETURN create_new(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
 	struct dat_kmem *mem;
@@ -49,10 +49,13 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 {
 	struct dat_kmem *mem;
 
-	/* The memory of an allocated LMR may be invalidated at any time. */
+	/* A request may invalidate an LMR of dat_lmr_allocate() at any time. */
 	if (of->fmr)
 		return KDAT_ARG(3);
-	/* Only the reserved LMR has no memory; ia->reserved may not be set yet. */
+	/*
+	 * Only the reserved LMR has no memory.  Do not compare with ia->reserved, which may not be
+	 * set yet.
+	 */
 	if (!of->mem)
 		return KDAT_RESERVED_LMR;
 	r->length = of->length;
@@ -60,7 +63,10 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : lmr_make(pz, r, mem, of->start, out);
 }
 
-/* Makes an LMR of another LMR's memory; the other LMR stays during the call. */
+/*
+ * Creates an LMR from the memory of another LMR.  dat_obj_use() keeps the other LMR during the
+ * call.
+ */
 static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
 	struct dat_lmr *of = kdat_get_in(pz->obj.ia, r->memory.for_lmr_handle,
@@ -168,19 +174,25 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	/* Assume that no two pages are contiguous, so that each takes an entry. */
+	/*
+	 * Assume the worst case: no two pages are contiguous, so each page takes an entry of the
+	 * registration.
+	 */
 	limits = &kia->ia->dev->limits;
 	most = (u64)max(limits->fast_reg_pages, 1U) * PAGE_SIZE;
 	most = min3(most, limits->max_mr_size, (u64)U32_MAX);
 	kdat_ia_done(kia);
-	/* Registrations are exact to the byte, so page alignment only saves list entries. */
+	/*
+	 * A registration covers exactly the given bytes.  Page alignment only saves entries of the
+	 * page list.
+	 */
 	*preferred_alignment = mem_opt & EXPOSURE ? 1 : PAGE_SIZE;
 	*preferred_length = min(mem_opt & EXPOSURE ? length : PAGE_ALIGN(min(length, most)), most);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_ia_memtype_hint);
 
-/* Makes the reserved LMR, unless another thread is faster. */
+/* Creates the reserved LMR.  If another thread has stored one meanwhile, frees the new LMR. */
 static int ia_reserve(struct dat_ia *ia)
 {
 	struct kdat_lmr *klmr = kzalloc(sizeof(*klmr), GFP_KERNEL);
@@ -196,7 +208,7 @@ static int ia_reserve(struct dat_ia *ia)
 		kfree(klmr);
 		return PTR_ERR(lmr);
 	}
-	/* The object table holds a reference until the IA is closed. */
+	/* ia->reserved needs no reference, because ia->objs holds one until the IA is closed. */
 	if (cmpxchg(&ia->reserved, NULL, lmr))
 		dat_obj_free(&lmr->obj);
 	dat_obj_put(&lmr->obj);
@@ -253,7 +265,9 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->pz_handle = KDAT_HANDLE(lmr->pz);
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
-	/* An allocated LMR may lose its memory at any time. */
+	/*
+	 * An LMR of dat_lmr_allocate() may lose its memory at any time: lmr->lock keeps the memory.
+	 */
 	spin_lock_bh(&lmr->lock);
 	bound = !lmr->fmr || lmr->mem;
 	if (bound)
@@ -316,7 +330,10 @@ static DAT_RETURN lmr_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg, u64 n,
 	return DAT_SUCCESS;
 }
 
-/* Syncs @n segments under RCU alone: a close waits for readers before it changes anything. */
+/*
+ * Syncs @n segments.  RCU suffices here, because kdat_ia_close() waits for RCU readers before it
+ * changes the IA or its objects.
+ */
 static DAT_RETURN ia_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg, u64 n,
 			  bool for_cpu)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posts of kernel consumers.  Under the lock of the queue, each call checks the arguments and fills
- * in the work request.  The core then resolves its segments and posts it.
+ * Posts of kernel consumers.  Each call takes the lock of the queue, checks the arguments and fills
+ * in the work request.  The core then resolves the segments and posts the work request.
  */
 #include "core/dat.h"
 #include "core/ep.h"
@@ -15,7 +15,10 @@
 
 #define LENGTH_ERROR	KDAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE)
 
-/* Returns the DAT error for the segments, which are always the third argument. */
+/*
+ * Converts an errno about the segments to a DAT return code.  The segments are the third argument
+ * of each post call.
+ */
 static DAT_RETURN segment_error(int err, bool write)
 {
 	if (err == -EMSGSIZE)
@@ -53,21 +56,24 @@ static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
 }
 
 /**
- * kdat_post_wr() - post the request in ep->wr
- * @ep: endpoint, not dead
- * @limit: see dat_queue_post()
+ * kdat_post_wr() - post the work request in ep->wr
+ * @ep: endpoint that is not shut down
+ * @limit: the @limit argument of dat_queue_post()
  *
- * Context: ep->lock held.
- * Return: DAT_SUCCESS; an error of the segments or their length; DAT_INVALID_STATE if the EP is
- * neither connected nor disconnected; DAT_INVALID_PARAMETER if an entry of the queue cannot hold
- * so many segments, after a modification; DAT_INSUFFICIENT_RESOURCES if the queue is full.
+ * Context: ep->lock held.  Return: DAT_SUCCESS; an error of the segments or of their length;
+ * DAT_INVALID_STATE if the EP is neither connected nor disconnected; DAT_INVALID_PARAMETER if
+ * dat_ep_modify() has made the queue's entries too small for the segments;
+ * DAT_INSUFFICIENT_RESOURCES if the queue is full.
  */
 DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 {
 	return post_wr(ep, limit);
 }
 
-/* @allowed: flags that the operation allows; the EP may exclude UNSIGNALLED */
+/*
+ * Returns true if @flags has a bit that is not in @allowed.  UNSIGNALLED is allowed only if the
+ * attributes of the EP allow it, too.
+ */
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 {
 	if (!(kdat_ep_of(ep)->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
@@ -87,14 +93,14 @@ static __always_inline void fill_segments(struct dat_wr *wr, u32 n, const DAT_LM
 	}
 }
 
-/* @key: key of the peer that the message invalidates, or NULL */
+/* Posts a send.  @key is a key of the peer that the message invalidates, or NULL. */
 static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 					    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 					    const DAT_RMR_CONTEXT *key, u32 flags)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
 
-	/* A device that registers memory by work request can also send with invalidate. */
+	/* Send with invalidate needs a device that registers memory by work request. */
 	if (key && !ep->obj.ia->dev->limits.fast_reg_pages)
 		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (unlikely((u32)num > (u32)attr->max_request_iov))
@@ -128,7 +134,7 @@ static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT 
 	kdat_fill_wr(ep, op, cookie.as_64, flags, remote->virtual_address, remote->rmr_context);
 	fill_segments(&ep->wr, num, iov);
 	limit = remote->segment_length;
-	/* Reject a length that no RDMA read can have. */
+	/* For a read above max_rdma_size, pass a limit that no list of segments can satisfy. */
 	if (limit > attr->max_rdma_size)
 		limit = read ? U64_MAX : attr->max_rdma_size;
 	return post_wr(ep, limit);
@@ -143,7 +149,7 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 
 	if (unlikely(ep->srq))
 		return KDAT_BAD(EP);
-	/* A modification may have made the entries smaller. */
+	/* dat_ep_modify() may have reduced the number of segments that an entry holds. */
 	if (unlikely((u32)num > (u32)attr->max_recv_iov || (u32)num > ep->rq.ring.max_sge))
 		return KDAT_ARG(2);
 	if (unlikely(flags & ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG)))
@@ -156,7 +162,10 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 	return likely(!ret) ? DAT_SUCCESS : post_error(ep, ret);
 }
 
-/* @op: a constant; @remote: RDMA operations only; @key: sends only */
+/*
+ * Posts a work request to an EP.  @op is a compile-time constant: DAT_OP_INVALID for a receive,
+ * DAT_OP_SEND, or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.
+ */
 static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT num,
 				       const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 				       const DAT_RMR_TRIPLET *remote,
@@ -230,9 +239,9 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 
 /**
- * struct read_to_rmr - arguments of kdat_ep_post_rdma_read_to_rmr()
- * @local: part of an RMR
- * @remote: memory of the peer
+ * struct read_to_rmr - arguments of dat_ep_post_rdma_read_to_rmr()
+ * @local: part of an RMR, to which the read writes
+ * @remote: memory of the peer, which is read
  * @cookie: cookie of the consumer
  * @flags: DAT_COMPLETION_FLAGS
  */
@@ -243,7 +252,10 @@ struct read_to_rmr {
 	u32			flags;
 };
 
-/* The pump checks whether the RMR is bound, since a bind may precede the read in the queue. */
+/*
+ * Posts a read to an RMR.  The RMR may not be bound yet, because a bind may precede the read in the
+ * queue.  So the pump, not this function, checks whether the RMR is bound.
+ */
 static DAT_RETURN post_read_to_rmr(struct dat_ep *ep, void *arg)
 {
 	const struct read_to_rmr *r = arg;

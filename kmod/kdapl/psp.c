@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Service points of kernel consumers: public, reserved and common ones. */
+/*
+ * Service points of kernel consumers: public (PSP), reserved (RSP) and common (CSP) service points.
+ */
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
@@ -12,10 +14,10 @@
 
 /**
  * struct sp_args - arguments for a new service point
- * @sp: private data; the caller keeps it after an error
- * @evd: EVD for the requests
- * @qual: connection qualifier, or 0 for any
- * @in_use: return value if the qualifier is in use
+ * @sp: private data; freed by the caller if the creation fails
+ * @evd: handle of the EVD that gets the connection requests
+ * @qual: connection qualifier; 0: choose a free one
+ * @in_use: error to return if the qualifier is in use
  */
 struct sp_args {
 	struct kdat_sp	*sp;
@@ -38,7 +40,10 @@ static DAT_RETURN sp_error(int err, DAT_RETURN in_use)
 	}
 }
 
-/* Creates the listener.  Returns its handle and qualifier, and no reference. */
+/*
+ * Creates the listener, and sets *@handle and *@qual to its handle and qualifier.  The caller gets
+ * no reference to the listener.
+ */
 static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HANDLE *handle,
 			    u64 *qual)
 {
@@ -67,7 +72,10 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* Frees the data of a service point that failed.  An RCU reader may hold it: the CR lookup. */
+/*
+ * Frees the private data of a service point that could not be created.  The free is deferred,
+ * because kdat_cr_take_ep() may still read the data under RCU.
+ */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);
@@ -137,7 +145,7 @@ DAT_RETURN kdat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 }
 EXPORT_SYMBOL_DAT(kdat_psp_create_any);
 
-/* Returns the handle of the EVD, or DAT_HANDLE_NULL once the service point is shut down. */
+/* Returns the handle of the service point's EVD, or DAT_HANDLE_NULL after a shutdown. */
 static DAT_EVD_HANDLE sp_evd(struct dat_psp *psp)
 {
 	DAT_EVD_HANDLE handle;
@@ -175,7 +183,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_psp_free);
 
-/* Releases the EP of an RSP if no request has taken it. */
+/* Releases the EP of an RSP, unless a connection request has taken the EP. */
 static void rsp_unreserve(struct kdat_sp *sp)
 {
 	struct dat_ep *ep = kdat_sp_take(sp);
@@ -249,7 +257,10 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 }
 EXPORT_SYMBOL_DAT(kdat_rsp_create);
 
-/* Returns the handle of an RSP's EP, without a reference: a request may take the EP any time. */
+/*
+ * Returns the handle of the EP of an RSP.  The handle is a snapshot, because a request may take the
+ * EP at any time.
+ */
 static DAT_EP_HANDLE rsp_ep(const struct kdat_sp *sp)
 {
 	struct dat_ep *ep;
@@ -316,7 +327,10 @@ static bool addr_same_host(const struct sockaddr_storage *a, const struct sockad
 			       &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
-/* Accepts the wildcard address or that of the adapter, the only one that listeners bind to. */
+/*
+ * Checks the address of a CSP.  Only the wildcard address and the address of the adapter are
+ * allowed, because a listener always binds to the address of the adapter.
+ */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage ours;
@@ -395,7 +409,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_para
 	if (IS_ERR(psp))
 		return kdat_lookup_error(PTR_ERR(psp), KDAT_BAD(CSP));
 	sp = kdat_sp_of(psp);
-	/* No lock is needed: concurrent queries store the same value. */
+	/* No lock is needed, because concurrent queries store the same port number. */
 	dat_addr_set_port(&sp->addr, psp->port);
 	csp_param->ia_handle = kdat_ia_handle(psp->obj.ia);
 	csp_param->comm = &sp->comm;

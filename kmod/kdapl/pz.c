@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Protection zones. */
+/* Protection zones of kernel consumers. */
 #include "core/dat.h"
 #include "core/lmr.h"
 #include "kdapl/kdapl.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that kernel consumers describe.  Each DAT memory type is converted to the pages or DMA
- * addresses that the core takes.
+ * Conversion of the memory that a kernel consumer describes to the pages or DMA addresses that the
+ * core takes, for each DAT memory type.
  *
- * Pages without a kernel address are named by physical addresses: the first byte by its own
- * address, the others by their distance from it.
+ * Virtual memory is addressed by its kernel virtual address.  All other pages are addressed from
+ * the physical address of the region's first byte: byte n of the region has that address plus n.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -33,7 +33,7 @@ static bool is_mapped(unsigned long va)
 	return is_vmalloc_addr((void *)va);
 }
 
-/* Returns the page at a kernel address, or NULL. */
+/* Returns the struct page of a kernel virtual address, or NULL if there is none. */
 static struct page *va_page(unsigned long va)
 {
 	struct page *page;
@@ -41,7 +41,7 @@ static struct page *va_page(unsigned long va)
 	if (virt_addr_valid((void *)va))
 		return virt_to_page((void *)va);
 	page = is_mapped(va) ? vmalloc_to_page((void *)va) : NULL;
-	/* The address may map device registers, which have no page. */
+	/* The address may map device registers, for which no struct page exists. */
 	return page && pfn_valid(page_to_pfn(page)) ? page : NULL;
 }
 
@@ -62,7 +62,10 @@ static int virtual_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struc
 	return ret;
 }
 
-/* Returns the first PAGE_SIZE page of the page at a physical address, or NULL. */
+/*
+ * Returns the first struct page of the @page_size bytes at physical address @addr.  Returns NULL if
+ * @addr is not aligned to @page_size, or if the memory has no struct page.
+ */
 static struct page *phys_page(u64 addr, u64 page_size)
 {
 	u64 last = addr + page_size - 1;
@@ -112,12 +115,12 @@ static int var_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struct kd
 
 /**
  * struct sg_walk - iterator over the pieces of a DAT_PLATFORM_MEMORY
- * @sg: next entry
- * @left: number of entries left
- * @skip: bytes before the first piece
- * @page: page of the present piece
- * @offset: offset of its first byte from the start of @page, possibly beyond @page
- * @length: bytes of the present piece
+ * @sg: next scatterlist entry
+ * @left: number of scatterlist entries from @sg on
+ * @skip: number of bytes to skip before the region begins
+ * @page: first page of the present piece
+ * @offset: offset of the present piece's first byte in @page
+ * @length: number of bytes of the present piece
  */
 struct sg_walk {
 	struct scatterlist	*sg;
@@ -174,7 +177,10 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 	for (;;) {
 		len = min_t(u64, w.length, left);
 		left -= len;
-		/* Pieces must meet at page boundaries. */
+		/*
+		 * Each piece except the first must begin at a page boundary.  Each piece except the
+		 * last must end at a page boundary.
+		 */
 		if ((at && w.offset) || (left && offset_in_page(w.offset + len)))
 			return -EINVAL;
 		n = DIV_ROUND_UP_ULL(w.offset + len, PAGE_SIZE);
@@ -187,7 +193,10 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 	}
 }
 
-/* Fills in at most @max scatterlist entries.  Returns their number, or -E2BIG if there are more. */
+/*
+ * Fills in one scatterlist entry for each of the @n pages.  Returns @n, -EINVAL if a page is
+ * invalid, or -E2BIG if @n is more than @max.
+ */
 static int fill_sized(const DAT_PADDR *addr, u64 page_size, u32 n, struct scatterlist *sg,
 		      u32 max)
 {
@@ -220,7 +229,10 @@ static int var_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterl
 	return fill_sized(region->for_array.pages, region->for_array.page_size, n, sg, max);
 }
 
-/* Lists the whole region from its offset on, which may have at most @n pages. */
+/*
+ * Fills in scatterlist entries for the whole region.  Returns the number of entries.  Returns
+ * -E2BIG if the region has more than @n pages or needs more than @max entries.
+ */
 static int platform_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterlist *sg,
 			 u32 max)
 {
@@ -244,7 +256,7 @@ static const struct kdat_mem_kind mem_kinds[] = {
 	{ DAT_MEM_TYPE_PHYSICAL,		physical_pages,	physical_fill },
 	{ DAT_MEM_TYPE_PHYSICAL_VAR_PAGES,	var_pages,	var_fill },
 	{ DAT_MEM_TYPE_PLATFORM,		platform_pages,	platform_fill },
-	/* The other types have no pages: another LMR, and DMA addresses. */
+	/* LMR names another LMR and BYPASS has DMA addresses, so neither type lists pages. */
 	{ DAT_MEM_TYPE_LMR },
 	{ DAT_MEM_TYPE_BYPASS },
 };
@@ -259,13 +271,16 @@ const struct kdat_mem_kind *kdat_mem_kind(DAT_MEM_TYPE type)
 	return NULL;
 }
 
-/* Verbs gives kernel consumers no adapter memory, so there is none to register. */
+/*
+ * Returns the error for a memory type that is not in mem_kinds.  DAT_MEM_TYPE_IA is a valid type
+ * but not supported, because verbs offers kernel consumers no adapter memory.
+ */
 DAT_RETURN kdat_unknown_kind(DAT_MEM_TYPE type)
 {
 	return type == DAT_MEM_TYPE_IA ? KDAT_NOT_SUPPORTED : KDAT_ARG(2);
 }
 
-/* Memory types for lmr_mem_types_supported. */
+/* Returns the memory types for lmr_mem_types_supported of dat_ia_query(). */
 DAT_MEM_TYPE kdat_mem_types(void)
 {
 	u32 types = 0;
@@ -276,7 +291,10 @@ DAT_MEM_TYPE kdat_mem_types(void)
 	return types;
 }
 
-/* Returns the DAT error for the memory, which is the third argument of kcreate and of fmr. */
+/*
+ * Converts an errno about the memory to a DAT return code.  The memory is the third argument of
+ * dat_lmr_kcreate() and of dat_lmr_fmr().
+ */
 DAT_RETURN kdat_mem_error(int err)
 {
 	if (err == -EINVAL)
@@ -326,12 +344,12 @@ DAT_RETURN kdat_va_type_check(DAT_VA_TYPE va_type, DAT_RETURN bad)
 
 /**
  * kdat_region_mem() - list the pages or DMA addresses of a region
- * @dev: device
- * @r: region of a known kind, not another LMR's
- * @start: result: address of the first byte
+ * @dev: device that will access the memory
+ * @r: region whose type is in mem_kinds, except DAT_MEM_TYPE_LMR
+ * @start: set to the address that segments use for the first byte
  *
- * Context: may sleep.  Return: the memory, to be freed by dat_kmem_free() or kept by an LMR; or an
- * ERR_PTR for kdat_mem_error().
+ * Context: may sleep.  Return: the memory, which the caller frees by dat_kmem_free() or passes to
+ * an LMR; or an ERR_PTR whose errno kdat_mem_error() converts.
  */
 struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r,
 				 u64 *start)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory that kernel consumers describe, by DAT memory type. */
+/* Conversion of the memory that a kernel consumer describes, for each DAT memory type. */
 #ifndef _DAT_KDAPL_REGION_H
 #define _DAT_KDAPL_REGION_H
 
@@ -10,10 +10,10 @@
 #define KDAT_NOT_SUPPORTED	KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
 
 /**
- * struct kdat_pages - memory as pages
- * @page: pages; freed by kvfree()
- * @n: number of pages
- * @offset: offset of the first byte in the first page
+ * struct kdat_pages - array of the pages of a region
+ * @page: array of pages; freed by kvfree()
+ * @n: number of entries of @page
+ * @offset: offset of the region's first byte in the first page
  */
 struct kdat_pages {
 	struct page	**page;
@@ -22,12 +22,14 @@ struct kdat_pages {
 };
 
 /**
- * struct kdat_mem_kind - a kind of memory
+ * struct kdat_mem_kind - operations of a DAT memory type
  * @type: DAT memory type
- * @pages: list the pages of @length bytes; return 0, -EINVAL if the memory is invalid, or -ENOMEM;
- *	the caller frees the list, also after an error
- * @fill: enter @n pages into a scatterlist with room for @max entries, for an allocated LMR;
- *	return the number of entries or an error; optional
+ * @pages: list the pages of a region of @length bytes in *@l; return 0, -EINVAL if the memory is
+ *	invalid, or -ENOMEM; the caller frees l->page, also after an error; NULL: the type has no
+ *	pages
+ * @fill: for an LMR of dat_lmr_allocate(): enter @n pages into @sg, which has room for @max
+ *	entries; return the number of entries or an error; NULL: the type cannot be used with such
+ *	an LMR
  */
 struct kdat_mem_kind {
 	DAT_MEM_TYPE	type;
@@ -38,10 +40,10 @@ struct kdat_mem_kind {
 };
 
 /**
- * struct kdat_region - arguments of dat_lmr_kcreate()
+ * struct kdat_region - memory arguments of dat_lmr_kcreate() or dat_lmr_fmr()
  * @type: DAT memory type
- * @memory: description by the consumer
- * @length: bytes
+ * @memory: description of the memory that the consumer passed
+ * @length: number of bytes; for dat_lmr_fmr(), number of pages
  * @priv: DAT_MEM_PRIV_* bits
  */
 struct kdat_region {

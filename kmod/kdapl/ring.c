@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings of kernel consumers.  Their layout is that of a process's rings, but no process maps them.
- * A post or dequeue holds the lock of the queue or EVD, so indices are exact and no kick is needed.
- * The pump checks entries as it checks those of processes.
+ * Rings of kernel consumers.  The layout is that of the rings that processes map, but no process
+ * maps these rings.  A post or a dequeue holds the lock of the queue or of the EVD, so the indices
+ * are exact and no kick is needed.  The pump checks each entry as strictly as an entry from a
+ * process.
  */
 #include "core/evd.h"
 #include "core/face.h"
@@ -20,7 +21,9 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
 	return (void *)q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
-/* Returns the next free entry, or NULL if the ring is full or is being replaced. */
+/*
+ * Returns the next free entry, or NULL if the ring is full or if a new ring is about to replace it.
+ */
 static void *kring_next(const struct dat_queue *q)
 {
 	u32 tail = *kring_tail(q);
@@ -70,7 +73,7 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->num_sge = sqe->num_sge;
 	wr->rkey = sqe->rkey;
 	wr->raddr = sqe->raddr;
-	/* A modification may have made the entries smaller. */
+	/* dat_ep_modify() may have reduced the number of segments that an entry holds. */
 	if (wr->num_sge > q->ring.max_sge)
 		return -EBADMSG;
 	memcpy(wr->sge, sqe + 1, wr->num_sge * sizeof(wr->sge[0]));
@@ -144,11 +147,11 @@ const struct dat_sink kdat_sink = {
 };
 
 /**
- * dat_kevring_pop() - take the oldest event
+ * dat_kevring_pop() - take the oldest event out of a ring
  * @r: ring of a kernel consumer
- * @eqe: result
+ * @eqe: set to the event
  *
- * Context: evd->lock held.  Return: false if the ring is empty.
+ * Context: evd->lock held.  Return: true; false if the ring is empty.
  */
 bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
@@ -160,12 +163,12 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 }
 
 /**
- * dat_kring_pd() - find the private data of the peer's answer
+ * dat_kring_pd() - return the private data of the peer's answer
  * @r: ring of a kernel consumer
- * @len: bytes of private data, from the connection event
+ * @len: number of bytes of private data, as given in the connection event
  *
- * Context: ep->lock held.  Return: the data, or NULL if the EP was reset since.  After
- * another connect, an old event gets the data of the new peer.
+ * Context: ep->lock held.  Return: the private data; NULL if the EP was reset since the event.  If
+ * the EP has connected again since the event, the result is the private data of the new peer.
  */
 void *dat_kring_pd(const struct dat_epring *r, u32 len)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Remote memory regions of kernel consumers: prepare a binding, and queue its entry. */
+/*
+ * Remote memory regions of kernel consumers.  A bind call prepares a binding and posts a request
+ * for it.
+ */
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -22,7 +25,7 @@ DAT_RETURN kdat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 	pz = kdat_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (IS_ERR(pz))
 		return kdat_lookup_error(PTR_ERR(pz), KDAT_BAD(PZ));
-	/* The face has no private data of an RMR. */
+	/* kDAPL has no private data for an RMR, so user_data is 0. */
 	rmr = dat_rmr_create(pz, 0);
 	ret = PTR_ERR_OR_ZERO(rmr);
 	if (!ret) {
@@ -48,7 +51,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
 }
 EXPORT_SYMBOL_DAT(kdat_rmr_create_for_ep);
 
-/* Translates an error of dat_rmr_bind(). */
+/* Converts an errno of dat_rmr_bind() to a DAT return code. */
 static DAT_RETURN bind_error(int err)
 {
 	if (err == -EINVAL)
@@ -58,7 +61,10 @@ static DAT_RETURN bind_error(int err)
 	return kdat_error(err);
 }
 
-/* Checks a binding before it is prepared.  dat_rmr_take() checks the zone again. */
+/*
+ * Checks the flags and the zone before the binding is prepared.  The EP may change its zone later,
+ * so dat_rmr_take() checks the zone again.
+ */
 static DAT_RETURN bind_check(struct dat_ep *ep, const struct dat_rmr *rmr, u32 flags)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -89,11 +95,11 @@ static DAT_RETURN bind_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
 }
 
 /**
- * struct bind_handles - handles that a binding refers to
- * @lmr: LMR whose memory is bound; ignored by an unbind
- * @ep: EP whose queue gets the request
+ * struct bind_handles - handles and request arguments of a bind call
+ * @lmr: handle of the LMR whose memory is bound; ignored if the call unbinds
+ * @ep: handle of the EP whose send queue gets the request
  * @cookie: cookie of the consumer
- * @flags: DAT_COMPLETION_FLAGS
+ * @flags: DAT_COMPLETION_FLAGS that the consumer passed
  */
 struct bind_handles {
 	DAT_LMR_HANDLE	lmr;
@@ -212,7 +218,7 @@ EXPORT_SYMBOL_DAT(kdat_rmr_query);
 
 DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	/* Only a concurrent call can keep an RMR in use. */
+	/* An RMR has no users except for the duration of a concurrent call. */
 	return kdat_free(rmr_handle, DAT_HANDLE_TYPE_RMR, KDAT_BAD(RMR),
 			 KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
 }

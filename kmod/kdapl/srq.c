@@ -8,7 +8,7 @@
 
 static DAT_RETURN srq_check(const struct dat_ia *ia, const DAT_SRQ_ATTR *attr)
 {
-	/* A negative size becomes one above every limit when it is converted to u32. */
+	/* A negative size is converted to a u32 that exceeds every limit. */
 	int ret = dat_srq_fits(ia, attr->max_recv_dtos, attr->max_recv_iov);
 
 	if (ret == -EOPNOTSUPP)

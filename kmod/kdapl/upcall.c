@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Upcalls of kernel consumers; <linux/kdat.h> has the contract.
+ * Upcalls of kernel consumers; <linux/kdat.h> specifies when and where upcalls run.
  *
- * An event that notifies queues a runner of its EVD, unless the policy's limit of runners is
- * reached.  A runner takes events and calls the consumer, with no lock held,
- * until the EVD is empty or the runner's budget is used up; then it queues the next runner.
+ * A runner takes the events of one EVD and calls the consumer's upcall function for each of them.
+ * A notification event queues a runner of its EVD, unless as many runners as the policy allows are
+ * running.  A runner calls the consumer with no lock held.  The runner ends when the EVD is empty
+ * or when the runner has used up UPCALL_BUDGET; then it queues the next runner.
  *
- * A runner in softirq is queued on its CPU.  The code that takes completions calls
- * dat_upcall_hold() before and dat_upcall_release() after, which runs the queued runners with no
- * lock of this module held.  A tasklet runs a runner that is queued at another time, for example
- * by a post of the consumer, so a consumer is never called from inside its own call.  The CPU is
- * held while a runner runs, so upcalls do not nest.
+ * A runner whose upcalls must not sleep runs in softirq, and is queued on the current CPU.  The
+ * code that takes completions calls dat_upcall_hold() before and dat_upcall_release() after;
+ * dat_upcall_release() runs the queued runners with no lock of this module held.  At other times,
+ * for example when a consumer's post queues a runner, a tasklet runs the runner.  So a consumer is
+ * never called from inside a call of its own.  While a runner runs, the @held count of its CPU is
+ * not 0, so upcalls do not nest.
  *
- * A runner that may sleep is a work of its EVD.
+ * A runner whose upcalls may sleep is the work item of its EVD.
  */
 #include <linux/interrupt.h>
 #include <linux/percpu.h>
@@ -23,18 +25,18 @@
 #include "core/ring.h"
 #include "kdapl/kdapl.h"
 
-#define UPCALL_BUDGET	64	/* upcalls of one runner */
-#define UPCALL_CPU	128	/* upcalls of a CPU before other softirqs run */
+#define UPCALL_BUDGET	64	/* maximum number of upcalls of one runner */
+#define UPCALL_CPU	128	/* maximum number of upcalls before other softirqs run */
 
 /**
- * struct upcall_cpu - runners of a CPU
- * @lock: lock of @list; leaf
+ * struct upcall_cpu - queued runners of a CPU
+ * @lock: lock of @list; no other lock is taken inside
  * @list: queued runners, linked by struct dat_upcall's @node
- * @first: queued runner that comes before those in @list, so that a CPU with one runner takes no
- *	lock; NULL unless @held
- * @held: number of callers on this CPU that will run @first and @list; changes, like @first, with
- *	softirqs disabled
- * @event: argument of upcalls on this CPU, which do not nest
+ * @first: queued runner that runs before those in @list; NULL if @held is 0; a CPU with a single
+ *	queued runner keeps the runner here and needs no lock
+ * @held: number of functions on this CPU that will run @first and @list before they end; @held and
+ *	@first are written with softirqs disabled
+ * @event: event that the running upcall gets; one per CPU, because upcalls do not nest
  * @tasklet: tasklet that runs @list when @held is 0
  */
 struct upcall_cpu {
@@ -81,7 +83,7 @@ static void upcall_queue(struct dat_upcall *u)
 }
 
 /**
- * dat_upcall_wake() - queue a runner for an event that notifies
+ * dat_upcall_wake() - queue a runner for a notification event
  * @evd: EVD of a kernel consumer
  *
  * Context: evd->lock held.
@@ -93,7 +95,9 @@ void dat_upcall_wake(struct dat_evd *evd)
 	lockdep_assert_held(&evd->lock);
 	if (evd->dead)
 		return;
-	/* Set @again under any policy: a runner that is about to stop reads it. */
+	/*
+	 * Set @again under any policy: upcall_over() reads the flag after the policy has changed.
+	 */
 	u->again = true;
 	if (u->queued || u->ending)
 		return;
@@ -104,7 +108,7 @@ void dat_upcall_wake(struct dat_evd *evd)
 }
 
 /**
- * dat_upcall_drained() - re-arm NORIFY once the consumer has found the queue empty
+ * dat_upcall_drained() - re-arm the DAT_UPCALL_NORIFY upcall of an EVD after an empty dequeue
  * @evd: EVD of a kernel consumer
  *
  * Context: evd->lock held.
@@ -116,7 +120,7 @@ void dat_upcall_drained(struct dat_evd *evd)
 	upcall_of(evd)->armed = true;
 }
 
-/* Takes evd->lock.  With upcalls that may sleep, the runner has softirqs enabled. */
+/* Takes evd->lock.  In process context the runner has softirqs enabled, so this disables them. */
 static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
 	if (process)
@@ -133,7 +137,7 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
-/* Returns true if a running runner may make an upcall and has an event for it. */
+/* Returns true if a running runner may start an upcall, and there is an event for the upcall. */
 static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -141,12 +145,17 @@ static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 	       u->running <= upcall_limit(u);
 }
 
-/* Returns true if a NORIFY runner ends; an empty ring re-arms the next notification. */
+/*
+ * Returns true if a DAT_UPCALL_NORIFY runner must end.  If the ring is empty, re-arms the upcall.
+ */
 static bool upcall_over(struct dat_upcall *u)
 {
 	lockdep_assert_held(&u->evd->lock);
 
-	/* The policy has changed: wakers relied on this runner to take events. */
+	/*
+	 * The policy has changed during the upcall.  If notification events came meanwhile, this
+	 * runner must go on, because dat_upcall_wake() may have left these events to this runner.
+	 */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
 	if (!dat_kevring_count(&u->evd->ring))
@@ -154,7 +163,9 @@ static bool upcall_over(struct dat_upcall *u)
 	return !(u->armed && u->again);
 }
 
-/* Notifies the consumer of events, which stay queued.  Returns true to go on. */
+/*
+ * Makes a DAT_UPCALL_NORIFY upcall.  The events stay queued.  Returns true if the runner goes on.
+ */
 static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -171,14 +182,16 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	return !upcall_over(u);
 }
 
-/* Sets the members that all completions of @evd share; the others are zeros. */
+/*
+ * Sets the members of @event that are the same for all completions of @evd; the others are zeros.
+ */
 static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
 {
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = kdat_handle(&evd->obj);
 }
 
-/* Makes an upcall with the oldest event, which is not a completion. */
+/* Takes the oldest event, which is not a DTO completion, and makes an upcall with it. */
 static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -197,7 +210,10 @@ static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool p
 	upcall_lock(evd, process);
 }
 
-/* Makes one upcall; the caller has passed @event to upcall_begin_dto().  Returns true to go on. */
+/*
+ * Makes one upcall.  The caller has called upcall_begin_dto() for @event.  Returns true if the
+ * runner goes on.
+ */
 static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *evd,
 					DAT_EVENT *event, bool process)
 {
@@ -214,7 +230,7 @@ static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *ev
 		upcall_other(u, event, process);
 		return true;
 	}
-	/* A completion is translated in place. */
+	/* Convert the completion directly from the ring entry, without a copy. */
 	kdat_event_dto(eqe, &event->event_data.dto_completion_event_data);
 	more = r->tail != ++r->head;
 	func = u->object.upcall_func;
@@ -225,7 +241,7 @@ static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *ev
 	return true;
 }
 
-/* Returns true if events are left that no other runner will take. */
+/* Returns true if the EVD has events that no other runner will take. */
 static bool upcall_left(const struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
@@ -236,7 +252,7 @@ static bool upcall_left(const struct dat_upcall *u)
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
-/* Runs a queued runner.  Returns the number of its upcalls, at least 1. */
+/* Runs a queued runner.  Returns the number of upcalls made, but at least 1. */
 static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
 {
 	struct dat_evd *evd = u->evd;
@@ -261,13 +277,19 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 		u->task = NULL;
 	ending = u->ending;
 	upcall_unlock(evd, process);
-	/* A waiting thread may have freed @u: wake_up_var() uses only its address. */
+	/*
+	 * dat_upcall_end() may have returned and @u may be freed.  wake_up_var() uses only the
+	 * address.
+	 */
 	if (unlikely(ending))
 		wake_up_var(u);
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
-/* @here: this CPU; @c: the same, or an offline CPU, whose runners are all in its list */
+/*
+ * Removes the next runner from @here->first or @c->list.  @here is the current CPU.  @c is @here or
+ * an offline CPU; an offline CPU has all its runners in the list.
+ */
 static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu *c)
 {
 	struct dat_upcall *u = here->first;
@@ -284,7 +306,7 @@ static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu 
 }
 
 /*
- * Runs the runners of @c, which is this CPU or one that went offline.
+ * Runs the runners of @c, which is the current CPU or a CPU that went offline.
  *
  * Context: softirq; no lock held that a consumer's call takes.
  */
@@ -301,7 +323,10 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 			break;
 		n += upcall_run(u, &here->event, false);
 	}
-	/* The budget of this CPU is used up: the first runner waits in the list. */
+	/*
+	 * The budget UPCALL_CPU is used up.  Put the first runner at the head of the list for
+	 * later.
+	 */
 	if (here->first) {
 		spin_lock(&here->lock);
 		list_add(&here->first->node, &here->list);
@@ -311,7 +336,10 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	/* Schedule the runners that were queued while this CPU ran those of an offline CPU. */
+	/*
+	 * Runners may have been queued on the current CPU meanwhile.  The tasklet of @c does not
+	 * run them.
+	 */
 	if (here != c && !here->held && !list_empty(&here->list))
 		tasklet_schedule(&here->tasklet);
 }
@@ -329,9 +357,9 @@ static void upcall_work(struct work_struct *work)
 }
 
 /**
- * dat_upcall_hold() - keep runners that are queued from now on for dat_upcall_release()
+ * dat_upcall_hold() - let new runners of this CPU wait for dat_upcall_release()
  *
- * Context: softirq, with the same CPU until then.
+ * Context: softirq.  The caller stays on this CPU until dat_upcall_release().
  */
 void dat_upcall_hold(void)
 {
@@ -339,7 +367,7 @@ void dat_upcall_hold(void)
 }
 
 /**
- * dat_upcall_release() - run the runners queued since dat_upcall_hold()
+ * dat_upcall_release() - run the runners that were queued on this CPU since dat_upcall_hold()
  *
  * Context: softirq; no lock held that a consumer's call takes.
  */
@@ -352,9 +380,9 @@ void dat_upcall_release(void)
 }
 
 /**
- * dat_upcall_setup() - prepare the upcalls of an EVD to be made
- * @u: upcalls, all zeros except the policy and the object
- * @process: the upcalls may sleep
+ * dat_upcall_setup() - initialize the upcall of a new EVD
+ * @u: upcall; zeroed except the policy and the object
+ * @process: true if the upcalls may sleep
  */
 void dat_upcall_setup(struct dat_upcall *u, bool process)
 {
@@ -364,13 +392,13 @@ void dat_upcall_setup(struct dat_upcall *u, bool process)
 }
 
 /**
- * dat_upcall_modify() - change policy and callback
+ * dat_upcall_modify() - change the policy and the callback of an EVD's upcall
  * @evd: EVD of a kernel consumer
- * @policy: any but TEARDOWN
+ * @policy: any policy but DAT_UPCALL_TEARDOWN
  * @object: new callback, or NULL to keep the old one
- * @now: make upcalls also for events that are queued already
+ * @now: true to make upcalls also for events that are already queued
  *
- * Context: evd->lock held.  Return: false if there is no callback to call.
+ * Context: evd->lock held.  Return: true; false if @policy needs a callback and there is none.
  */
 bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 		       const DAT_UPCALL_OBJECT *object, bool now)
@@ -419,17 +447,19 @@ void dat_upcall_end(struct dat_evd *evd)
 	wait_var_event(u, upcall_ended(evd));
 	spin_lock_bh(&evd->lock);
 	u->ending--;
-	/* Wake for a modification that came during the wait. */
+	/*
+	 * dat_upcall_modify() may have enabled upcalls during the wait, when no runner could start.
+	 */
 	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
 		dat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);
 }
 
 /**
- * dat_upcall_is_mine() - check whether the caller runs in an upcall of an EVD
+ * dat_upcall_is_mine() - check whether the calling thread runs inside an upcall of an EVD
  * @evd: EVD of a kernel consumer
  *
- * Return: true inside an upcall of @evd that may sleep.
+ * Return: true inside an upcall of @evd that may sleep; false inside a BH upcall.
  */
 bool dat_upcall_is_mine(struct dat_evd *evd)
 {
@@ -442,8 +472,9 @@ int dat_upcall_init(void)
 	int cpu;
 
 	/*
-	 * A work runs one runner per EVD at a time, and EVDs run in parallel.  Reclaim may wait for
-	 * upcalls, so the queue needs a rescuer.
+	 * A work item runs on one thread at a time, so this workqueue runs at most one runner of an
+	 * EVD at a time.  The runners of different EVDs run in parallel.  Memory reclaim may wait
+	 * for an upcall, so the workqueue has a rescuer.
 	 */
 	upcall_wq = alloc_workqueue("dat-upcall", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!upcall_wq)

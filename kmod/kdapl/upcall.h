@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Upcalls of EVDs; see upcall.c. */
+/* Upcalls of EVDs; upcall.c explains them. */
 #ifndef _DAT_UPCALL_H
 #define _DAT_UPCALL_H
 
@@ -10,19 +10,19 @@
 struct dat_evd;
 
 /**
- * struct dat_upcall - upcalls of an EVD
- * @policy: DISABLE, SINGLE_INSTANCE, NORIFY or MANY
- * @object: callback of the consumer
+ * struct dat_upcall - upcall of an EVD, and state of its runners; upcall.c explains runners
+ * @policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE, NORIFY or MANY
+ * @object: callback function of the consumer, and the argument that it gets
  * @process: flag: upcalls may sleep; constant
- * @armed: flag for NORIFY: the next event that notifies makes an upcall
- * @again: flag for NORIFY: an event that notifies was queued after the last upcall began
- * @running: number of runners that have begun and not ended
- * @ending: number of threads that wait for the end of all upcalls; no runner begins until it is 0
- * @queued: flag: a runner is queued
- * @node: entry in the list of a CPU while @queued; lock of that list
- * @work: work of the runner, if @process
- * @task: task that runs @work, or NULL
- * @evd: EVD of the upcalls
+ * @armed: flag for DAT_UPCALL_NORIFY: the next notification event starts an upcall
+ * @again: flag for DAT_UPCALL_NORIFY: a notification event was queued after the last upcall began
+ * @running: number of runners that are running
+ * @ending: number of threads in dat_upcall_end(); while not 0, no runner starts
+ * @queued: flag: a runner is queued and has not started
+ * @node: entry in upcall_cpu.list while @queued; protected by the lock of that list
+ * @work: work item that runs the runner, if @process
+ * @task: task that runs @work; NULL if @work does not run
+ * @evd: EVD that the upcall belongs to
  *
  * evd->lock protects all members except @node.
  */

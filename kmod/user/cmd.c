@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on an adapter, its memory and its SRQs.
+ * ioctl operations on an adapter, on memory and on SRQs.
  *
- * An operation checks the argument, finds the objects, calls the object layer and
- * fills in the answer.  Limits of the adapter are checked here once, so the object
- * layer can take them for granted.
+ * An operation checks the argument, looks up the objects, calls the object layer and fills in the
+ * results.  The operation checks the limits of the adapter, so the object layer does not check them
+ * again.
  */
 #include <linux/bits.h>
 #include <linux/cpumask.h>
@@ -79,8 +79,8 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 }
 
 /*
- * Binds the IA to the file only after the results were copied to the caller, because a file cannot
- * be unbound.
+ * Binds the IA to the file.  This comes after the copy of the results to the caller, because a file
+ * cannot be unbound.
  */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
@@ -118,7 +118,10 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->num_comp_vectors = 1;
 }
 
-/* Copies an address, and zeros behind it.  Returns its length, 0 if there is none. */
+/*
+ * Copies an address and zeros the rest of @to.  Returns the length of the address, 0 if there is
+ * none.
+ */
 u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss)
 {
 	u32 len = dat_addr_len(ss);
@@ -158,7 +161,10 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs)) {
-		/* A parked poller may not have noticed that the device is gone. */
+		/*
+		 * A parked poller does not notice by itself that the device is gone, so wake the
+		 * poller.
+		 */
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}
@@ -172,12 +178,14 @@ int dat_cmd_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	/* This also wakes a parked poller, which may not have noticed that the device is gone. */
+	/*
+	 * dat_poller_set() wakes a parked poller, so the poller also notices if the device is gone.
+	 */
 	dat_poller_set(&ucmd->file->poller, arg->idle_us);
 	return READ_ONCE(ucmd->ia->dead) ? -ENODEV : 0;
 }
 
-/* Blocks like a wait: takes the IA's lock only while it processes queues. */
+/* Blocks without ia->sem.  The poller takes ia->sem only while it processes queues. */
 int dat_cmd_poller_run(struct dat_ucmd *ucmd)
 {
 	struct dat_poller_run *arg = ucmd->arg;
@@ -207,7 +215,10 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 {
-	/* The caller did not get the object's id, so free it.  A closed IA has freed it already. */
+	/*
+	 * If the copy of the results failed, the caller did not get the id of the object, so free
+	 * the object.  If the IA was closed meanwhile, the close has freed the object.
+	 */
 	if (ret && !dat_ia_lock_live(ucmd->ia)) {
 		if (!dat_obj_free(ucmd->made))
 			dat_file_del_bells(ucmd->file, ucmd->made);
@@ -237,13 +248,13 @@ static int lmr_check(const struct dat_lmr_create *arg)
 		return -EINVAL;
 	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
-	/* On a 32-bit kernel, this is beyond the address space of any process. */
+	/* On a 32-bit kernel, no process has an address above ULONG_MAX. */
 	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
 		return -EFAULT;
 	return 0;
 }
 
-/* dat_obj_get() for operations that do not hold the IA's lock. */
+/* dat_obj_get() for operations that do not hold ia->sem. */
 static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	void *obj;
@@ -281,7 +292,7 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 	return ret;
 }
 
-/* Runs without the IA's lock: a process can delay its own page faults without limit. */
+/* Runs without ia->sem, because a process can make its own page faults take arbitrarily long. */
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 {
 	struct dat_lmr_create *arg = ucmd->arg;
@@ -325,7 +336,9 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	u64 length = 0;
 	int ret;
 
-	/* Fault in only memory of the LMR: dat_rmr_bind() rejects any other range. */
+	/*
+	 * Fault in only memory of the LMR.  For any other range, dat_rmr_bind() returns an error.
+	 */
 	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
 		length = arg->length;
 	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, arg->priv);
@@ -336,7 +349,7 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	return ret;
 }
 
-/* Runs without the IA's lock, because it faults pages in like dat_cmd_lmr_create(). */
+/* Runs without ia->sem, because the operation faults in pages; see dat_cmd_lmr_create(). */
 int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 {
 	struct dat_rmr_bind *arg = ucmd->arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations on endpoints, service points and connection requests. */
+/* ioctl operations on endpoints, service points and connection requests. */
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/string.h>
@@ -15,7 +15,7 @@
 #include "core/srq.h"
 #include "user/file.h"
 
-/* Looks up an optional parent of an EP: id 0 means none and gives NULL. */
+/* Looks up an optional parent of an EP.  Id 0 stands for no parent, and the result is NULL. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	return id ? dat_obj_get(ia, type, id) : NULL;
@@ -75,7 +75,7 @@ static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
 	return 0;
 }
 
-/* Returns the id of the EP's SRQ, or 0 if it has none. */
+/* Returns the id of the SRQ of an EP, or 0 if the EP has no SRQ. */
 static u32 ep_srq_id(struct dat_ep *ep)
 {
 	u32 id;
@@ -143,7 +143,9 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Fills in the parameters that a modification shares with a creation. */
+/*
+ * Converts the argument of a modification to the argument of a creation with the same parameters.
+ */
 static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 				struct dat_ep_create *create)
 {
@@ -218,7 +220,10 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	/* The id stays valid: the EP keeps its SRQ in use, and we hold a reference to the EP. */
+	/*
+	 * The id of the SRQ stays valid, because the EP keeps the SRQ in use and we hold a
+	 * reference to the EP.
+	 */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
 	ret = ep_modify(ucmd->ia, ep, &create, &step);
 	ep_modify_fill(arg, ep, &step);
@@ -393,7 +398,7 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Runs without the IA's lock: dat_cr_handoff() locks the service point's IA. */
+/* Runs without ia->sem, because dat_cr_handoff() takes ia->sem of the service point's IA. */
 int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
 {
 	struct dat_cr_handoff *arg = ucmd->arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations on EVDs and CNOs, and on file descriptors for them. */
+/* ioctl operations on EVDs and CNOs, and on file descriptors for EVDs and CNOs. */
 #include <linux/file.h>
 #include <linux/log2.h>
 
@@ -40,7 +40,10 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Directs async events to the EVD only once the caller has its id. */
+/*
+ * Makes the EVD the async EVD of the IA.  This comes after the copy of the results, because the
+ * caller must have the id of the EVD before events arrive.
+ */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_evd *evd = to_dat_evd(ucmd->made);
@@ -56,7 +59,7 @@ out:
 	return dat_cmd_finish_obj(ucmd, ret);
 }
 
-/* Sleeps without the IA's lock, so that a concurrent close can proceed. */
+/* Sleeps without ia->sem, so that a concurrent close can proceed. */
 int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_wait *arg = ucmd->arg;
@@ -74,7 +77,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Spins without the IA's lock, so that a concurrent close can proceed. */
+/* Polls without ia->sem, so that a concurrent close can proceed. */
 int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_poll *arg = ucmd->arg;
@@ -148,12 +151,13 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
 }
 
 /**
- * dat_cmd_step() - check the resize step of a caller's argument
+ * dat_cmd_step() - check the resize step in an ioctl argument
  * @what: enum dat_ring_step
- * @generation: generation to commit or cancel; must be 0 for a step that allocates
- * @step: result
+ * @generation: generation of the ring to commit or cancel; must be 0 for a step that allocates a
+ *	ring
+ * @step: set to the step
  *
- * Return: 0; -EOPNOTSUPP if the step is unknown; -EINVAL.
+ * Return: 0; -EOPNOTSUPP if the step is unknown; -EINVAL if @generation must be 0 and is not.
  */
 int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 {
@@ -227,7 +231,7 @@ int dat_cmd_cno_query(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Sleeps without the IA's lock, so that a concurrent close can proceed. */
+/* Sleeps without ia->sem, so that a concurrent close can proceed. */
 int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_cno_wait *arg = ucmd->arg;
@@ -273,7 +277,10 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 	return min(ret, 0);
 }
 
-/* Installs the descriptor only once the caller has its number: that cannot be undone. */
+/*
+ * Installs the file descriptor after the copy of the results, because an installed descriptor
+ * cannot be taken back.
+ */
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_fd *arg = ucmd->arg;

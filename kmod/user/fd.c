@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * File descriptors of EVDs and CNOs, for poll() and epoll.  A descriptor holds a reference
- * to the object but does not prevent a free.  After the free it reports EPOLLHUP.
+ * File descriptors of EVDs and CNOs, for poll() and epoll.  A descriptor holds a reference to the
+ * object, but the object can still be freed.  After the free, the descriptor reports EPOLLHUP.
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
@@ -32,10 +32,10 @@ static const struct file_operations fd_fops = {
 };
 
 /**
- * dat_fd_file() - create a file to poll an object by
+ * dat_fd_file() - create a file for poll() on an object
  * @obj: object
  *
- * Context: may sleep.  Return: the file, which holds a reference to @obj, or an ERR_PTR:
+ * Context: may sleep.  Return: the file, which holds a reference to @obj; or an ERR_PTR:
  * -EOPNOTSUPP if objects of this type cannot be polled.
  */
 struct file *dat_fd_file(struct dat_obj *obj)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /proc/<pid>/fdinfo/<fd>: lines for the IA, its memory, its poller, and each object. */
+/*
+ * /proc/<pid>/fdinfo/<fd>: lines for the IA, the IA's shared memory, the poller, and each object.
+ */
 #include "core/dat.h"
 #include "user/file.h"
 
@@ -20,7 +22,7 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	dat_pool_show(m, &ia->status_pool);
 	seq_putc(m, '\n');
 	dat_poller_show(m, &file->poller, READ_ONCE(ia->watched));
-	/* When the text does not fit, seq_file calls again with a larger buffer. */
+	/* If the text does not fit, seq_file calls this function again with a larger buffer. */
 	for (id = 0; !seq_has_overflowed(m) && (obj = dat_ia_next(ia, &id)); id++) {
 		seq_printf(m, "%s:\tid=%u", dat_obj_ops(obj)->name, obj->id);
 		dat_obj_ops(obj)->show(m, obj);

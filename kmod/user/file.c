@@ -24,8 +24,9 @@ static void file_end_work(struct work_struct *work)
 }
 
 /*
- * Another process may hold the file open after the end of the address space.  It cannot use the
- * file, so the objects end now: no peer writes to memory that no process has mapped.
+ * Destroys the objects of the file when the address space of the process ends.  Another process may
+ * still hold the file open, but cannot use the file.  If the objects stayed, a peer could go on
+ * writing to memory that no process has mapped.
  */
 static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 {
@@ -71,31 +72,40 @@ err_free:
 }
 
 /**
- * dat_file_close_ia() - destroy every object of the file
- * @file: open file that has an IA
+ * dat_file_close_ia() - destroy every object of the IA of a file
+ * @file: open file with an IA
  *
- * May be called more than once.
+ * The function may be called more than once.
  *
  * Context: may sleep.
  */
 void dat_file_close_ia(struct dat_file *file)
 {
 	dat_ia_wake(file->ia);
-	/* Waits for calls in progress: none can add bells after this. */
+	/*
+	 * dat_ia_shutdown() waits for the calls that hold ia->sem, so no call adds bells
+	 * afterwards.
+	 */
 	dat_ia_shutdown(file->ia);
-	/* The poller reads the bells only while the IA is live.  Wake it, so that it ends. */
+	/*
+	 * The poller reads file->bells only while the IA is live.  Wake the poller, so that it
+	 * ends.
+	 */
 	dat_poller_wake(&file->poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
 }
 
-/* Runs at the exit of a killed process, too. */
+/* Closes the file.  This also runs when a process is killed. */
 static int dat_release(struct inode *inode, struct file *filp)
 {
 	struct dat_file *file = filp->private_data;
 
 	if (file->ia) {
-		/* Queues the work if the address space has not ended. */
+		/*
+		 * If the address space has not ended, mmu_notifier_unregister() queues
+		 * file->end_work.
+		 */
 		mmu_notifier_unregister(&file->mn, file->mm);
 		cancel_work_sync(&file->end_work);
 		dat_file_close_ia(file);
@@ -110,12 +120,12 @@ static int dat_release(struct inode *inode, struct file *filp)
 }
 
 /**
- * dat_file_bind() - give a file its IA and its doorbell region
+ * dat_file_bind() - set the IA and the doorbell region of a file
  * @file: open file
- * @ia: open IA; the file takes over the caller's reference
- * @doorbell: region, which the file takes over; empty on success
+ * @ia: open IA; on success, the file takes over the caller's reference
+ * @doorbell: doorbell region; on success, the file takes the region over and *@doorbell is empty
  *
- * The objects of the IA end with the address space from now on.
+ * From now on, the end of the process's address space destroys the objects of the IA.
  *
  * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM;
  * -ERESTARTNOINTR if a signal is pending.
@@ -203,11 +213,11 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 }
 
 /**
- * dat_file_del_bells() - release the bits of the doorbell region that an object's queues have
+ * dat_file_del_bells() - release the doorbell bits of an object's queues
  * @file: open file
- * @obj: freed object of any type; dat_file_add_bells() rejects it from now on
+ * @obj: object of any type that was freed, so that dat_file_add_bells() rejects the object
  *
- * The bells hold no reference to @obj, so the caller must still hold one.
+ * file->bells holds no reference to @obj, so the caller must still hold a reference.
  */
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -249,7 +259,7 @@ static void file_kick_one(struct dat_file *file, u32 bell)
  * dat_file_kick() - process every queue whose doorbell bit is set
  * @file: open file
  *
- * Bits that belong to no queue are cleared and ignored.
+ * A set bit that belongs to no queue is cleared and ignored.
  *
  * Context: may sleep.
  */
@@ -262,14 +272,14 @@ void dat_file_kick(struct dat_file *file)
 	for (i = 0; i < words; i++) {
 		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
 			file_kick_one(file, i * 32 + __ffs(bits));
-			/* One kick may have processed a full ring. */
+			/* A kick may have processed a full ring, which takes long. */
 			cond_resched_tasks_rcu_qs();
 		}
 	}
 }
 
 /**
- * dat_file_kick_all() - process every queue, whether its doorbell bit is set or not
+ * dat_file_kick_all() - process every queue, even if the doorbell bit of the queue is not set
  * @file: open file
  *
  * Context: may sleep.
@@ -286,7 +296,7 @@ void dat_file_kick_all(struct dat_file *file)
 }
 
 /**
- * dat_file_rung() - true if a doorbell bit was set since the last kick
+ * dat_file_rung() - return true if a doorbell bit was set since the last kick
  * @file: open file
  *
  * Context: any.

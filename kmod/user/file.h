@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The user face: an open file of /dev/dat.  It looks objects up by id, copies arguments,
- * maps pages and finds the queue of a doorbell bit.  The object layer does the rest.
+ * The user face, which serves processes by open files of /dev/dat.  This folder looks up objects by
+ * id, copies ioctl arguments, maps pages, and finds the queue of a doorbell bit.  The object layer
+ * in core/ does the rest.
  */
 #ifndef _DAT_FILE_H
 #define _DAT_FILE_H
@@ -19,20 +20,22 @@
 #include "core/ring.h"
 
 /**
- * struct dat_file - an open file
- * @mm: address space of the opener; other processes may not use the file, because addresses
- *	in arguments refer to this address space
- * @mn: notifier of the end of @mm
+ * struct dat_file - open file of /dev/dat
+ * @mm: address space of the process that opened the file; other processes cannot use the file,
+ *	because ioctl arguments have addresses of @mm
+ * @mn: MMU notifier that reports the end of @mm
  * @end_work: work that destroys the objects after the end of @mm
- * @net: network namespace of the opener
- * @inode: anonymous inode; its mapping has the VMAs of this file alone, so a zap or an munmap
- *	does not wait for those of other files
- * @lock: protects the binding of @ia, @bells and the growth of @words
- * @ia: IA of the file; set once by dat_file_bind(), with release; constant afterwards
- * @doorbell: dirty bits of the queues, shared; allocated when @ia is set
- * @bells: objects, indexed by bit of @doorbell; tag 1 marks an EP's receive queue
+ * @net: network namespace of the process that opened the file
+ * @inode: anonymous inode whose mapping is for this file alone, so that a zap or an munmap() does
+ *	not contend with other files for the lock of the mapping
+ * @lock: mutex that protects the setting of @ia, changes of @bells, and the growth of @words
+ * @ia: IA of the file; set once by dat_file_bind() with release semantics, then constant; NULL
+ *	before
+ * @doorbell: region shared with the process, with one dirty bit per queue; allocated when @ia is
+ *	set
+ * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
- * @poller: opt-in poller of @doorbell
+ * @poller: poller of @doorbell, if the process has enabled one
  */
 struct dat_file {
 	struct mm_struct	*mm;
@@ -40,7 +43,7 @@ struct dat_file {
 	struct work_struct	end_work;
 	struct net		*net;
 	struct inode		*inode;
-	struct mutex		lock;		/* binding, bells */
+	struct mutex		lock;		/* set once: ia; bells, words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;
 	struct xarray		bells;
@@ -63,7 +66,7 @@ static inline struct dat_ia *dat_file_ia(struct dat_file *file)
 	return smp_load_acquire(&file->ia);	/* pairs with dat_file_bind() */
 }
 
-/* Number of queues that the doorbell region has bits for. */
+/* Returns the number of queues for which the doorbell region has a bit. */
 static inline u32 dat_doorbell_bits(const struct dat_region *r)
 {
 	return min_t(u64, dat_mmap_size(r) * BITS_PER_BYTE, DAT_QUEUES_LIMIT);
@@ -81,15 +84,16 @@ extern const struct dat_poller_ops dat_file_poller_ops;
 /* ioctl.c */
 
 /**
- * struct dat_ucmd - an ioctl in progress
+ * struct dat_ucmd - state of an ioctl call
  * @file: open file that the caller used
  * @ia: IA of @file; NULL if the operation needs none
- * @doorbell: doorbell region that the operation allocated for an IA that it opened
+ * @doorbell: doorbell region for the IA that the operation has opened, not yet in @file
  * @arg: kernel copy of the argument
  * @ubuf: argument in user memory
- * @size: size of the argument that the caller passed, at most that of @arg
- * @made: published object that the operation created, with a reference
- * @made_file: file that the operation created, with a reference; has no descriptor yet
+ * @size: number of bytes of the argument that the caller passed, at most the size of @arg
+ * @made: published object that the operation has created; reference held
+ * @made_file: file that the operation has created; reference held; not installed in a descriptor
+ *	yet
  */
 struct dat_ucmd {
 	struct dat_file	*file;

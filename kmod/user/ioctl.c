@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl table and its dispatcher, the only place where arguments are copied.
- * The rules for sizes and errors are at the top of <rdma/dat_ioctl.h>.
+ * The ioctl table and the ioctl dispatcher.  Only the dispatcher copies arguments.  The rules for
+ * sizes and errors are at the top of <rdma/dat_ioctl.h>.
  */
 #include <linux/compat.h>
 #include <linux/nospec.h>
@@ -20,14 +20,14 @@
 #include "core/srq.h"
 #include "user/file.h"
 
-/* What an operation needs of the file's IA. */
+/* Requirements of an operation for the IA of the file. */
 enum need {
 	NEED_NONE,	/* no IA */
-	NEED_IA,	/* an open IA, which the operation locks itself if it has to */
-	NEED_LIVE,	/* an IA whose device is present, locked around the operation */
+	NEED_IA,	/* the file has an IA; @fn locks the IA if necessary */
+	NEED_LIVE,	/* the device is present; ucmd_run() locks the IA */
 };
 
-/* The argument of any operation. */
+/* Union of the arguments of all operations, with the size of the largest argument. */
 union ucmd_arg {
 	struct dat_abi			abi;
 	struct dat_adapter		adapter;
@@ -69,18 +69,20 @@ union ucmd_arg {
 };
 
 /**
- * struct ioctl_op - an operation
- * @fn: performs the operation; leaves the results in the argument
- * @finish: commits if the results were copied to the caller, undoes if that failed with -EFAULT;
- *	gives the return value of the ioctl; optional
- * @size: size of the argument
- * @min_size: size of the argument in version 1, which every caller passes
- * @need: condition that must hold before @fn
- * @answers: the operation has results
- * @changes: the operation has results, and no @finish to undo it if they cannot be copied
+ * struct ioctl_op - entry of the ioctl table
+ * @fn: performs the operation and stores the results in the argument
+ * @finish: called after the results were copied to user memory, with 0 or -EFAULT; commits the
+ *	operation, or undoes the operation after -EFAULT; returns the result of the ioctl; optional
+ * @size: size of the argument in bytes
+ * @min_size: size of the argument in ABI version 1, in bytes; every caller passes at least this
+ *	size
+ * @need: requirement for the IA of the file
+ * @answers: flag: the operation has results, which are copied to user memory
+ * @changes: flag: the operation has results but no @finish, so it cannot be undone if the copy of
+ *	the results fails
  *
- * The results are copied between @fn and @finish without a lock, because user space controls
- * how long its page faults take.
+ * Between @fn and @finish, the results are copied to user memory without a lock, because a process
+ * can make its page faults take arbitrarily long.
  */
 struct ioctl_op {
 	int		(*fn)(struct dat_ucmd *ucmd);
@@ -105,7 +107,7 @@ struct ioctl_op {
 #define CHANGES		.answers = true, .changes = true
 #define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
-/* A structure that has grown passes its first size as .min_size. */
+/* For a structure that has grown since ABI version 1, the entry sets .min_size. */
 static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(ABI, abi, NEED_NONE, ANSWERS),
 	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
@@ -169,7 +171,10 @@ static int ucmd_call(struct dat_ucmd *ucmd, const struct ioctl_op *op)
 {
 	int ret;
 
-	/* A failed call must have no effect: find out first whether results can be written. */
+	/*
+	 * A call that fails must have no effect.  Find out before the operation whether results can
+	 * be written.
+	 */
 	if (op->changes && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
 		return -EFAULT;
 	ret = ucmd_run(ucmd, op);
@@ -203,7 +208,7 @@ static int ioctl_kick(struct dat_file *file, unsigned long arg)
 		return -EOPNOTSUPP;
 	if (!ia)
 		return -EINVAL;
-	/* A kick may report to EVDs: the lock keeps a close from freeing them. */
+	/* A kick may report events to EVDs.  The lock keeps a close from freeing these EVDs. */
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		return ret;
@@ -213,7 +218,9 @@ static int ioctl_kick(struct dat_file *file, unsigned long arg)
 	return 0;
 }
 
-/* dat_copy_array_from() for entries of another size. */
+/*
+ * Slow path of dat_copy_array_from(), for an entry size that differs from the size in the kernel.
+ */
 int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
 	int ret = 0;
@@ -229,7 +236,7 @@ int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 coun
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_copy_entries_from);
 
-/* dat_copy_array_to() for entries of another size. */
+/* Slow path of dat_copy_array_to(), for an entry size that differs from the size in the kernel. */
 int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
 {
 	u32 known = min(size, entry_size), i;
@@ -272,7 +279,10 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 #ifdef CONFIG_COMPAT
 long dat_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	/* The argument of a kick is a number.  All others are pointers. */
+	/*
+	 * The argument of DAT_IOC_KICK is a number.  The arguments of all other ioctls are
+	 * pointers.
+	 */
 	if (cmd != DAT_IOC_KICK)
 		arg = (unsigned long)compat_ptr(arg);
 	return dat_ioctl(filp, cmd, arg);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mmap() of shared pages.  The offset encodes the id of a chunk and a kind of mapping. */
+/*
+ * mmap() of pages that the driver shares with a process.  The offset contains the id of a chunk and
+ * the kind of the mapping.
+ */
 #include <linux/mm.h>
 
 #include "core/dat.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The poller of an open file of /dev/dat: it watches the doorbell region. */
+/* The poller of an open file of /dev/dat, which polls the doorbell region. */
 #include "core/dat.h"
 #include "user/file.h"
 
@@ -22,8 +22,9 @@ static bool file_look(struct dat_poller *p)
 }
 
 /*
- * A poller that stops watching kicks every queue, which arms it.  A dead IA is skipped: its queues
- * have no connection and are armed already.
+ * When the poller stops watching, it kicks every queue, because the kick makes the queue ask for
+ * kicks again.  If the device is gone, the kicks are skipped: the queues have no connection then
+ * and ask for kicks already.
  */
 static void file_watch(struct dat_poller *p, bool on)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings of processes.  Only this file reads what a process writes there.  Letters refer
- * to <rdma/dat_ring.h>.
+ * The rings that processes map.  Only this file reads what a process writes to its rings.  The
+ * letters in parentheses mark memory barriers that <rdma/dat_ring.h> describes.
  *
- * Nothing that is read here is trusted.  Indices are read once and compared with private ones.
- * Entries are copied once, and the copy is checked.
+ * This file trusts nothing that it reads from a ring.  It reads an index once and compares the
+ * index with a private index.  It copies an entry once and checks the copy.
  */
 #include <linux/nospec.h>
 
@@ -15,9 +15,9 @@
 #include "user/file.h"
 
 /*
- * Returns the number of events that the process has not consumed.  The head that the process
- * wrote must lie between the last valid one and the tail.  Any other value is ignored, which harms
- * only that process.
+ * Returns the number of events that the process has not consumed.  The process writes the head.  A
+ * valid head lies between the last valid head and the tail.  Any other value is ignored, which
+ * harms only that process.
  */
 static u32 user_count(struct dat_evd *evd)
 {
@@ -43,7 +43,10 @@ static u32 ring_pending(const struct dat_queue *q)
 	return min(n, q->entries);
 }
 
-/* Returns 1 if there is an entry at head, 0 if none, -EOVERFLOW if the tail is out of range. */
+/*
+ * Returns 1 if the ring has an entry at q->head, 0 if the ring is empty, or -EOVERFLOW if the tail
+ * that the process wrote is out of range.
+ */
 static int ring_peek(struct dat_queue *q)
 {
 	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
@@ -58,11 +61,14 @@ static const void *ring_entry(struct dat_queue *q)
 	return q->ring.entries + ((size_t)(q->head & (q->entries - 1)) << q->ring.shift);
 }
 
-/* Copies the segments.  The caller has checked wr->num_sge, which is a private copy. */
+/* Copies the segments of an entry.  The caller has checked wr->num_sge, which is a private copy. */
 static void ring_copy_sge(struct dat_wr *wr, const void *from)
 {
 	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
-	/* Keep the compiler from reading the shared segments again in later checks. */
+	/*
+	 * Without a barrier, the compiler may read the shared segments again when later code checks
+	 * the copy.
+	 */
 	barrier();
 }
 
@@ -79,7 +85,10 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe.cookie;
 	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
-	/* Set before any rejection: the event of a rejected entry needs the flags, too. */
+	/*
+	 * Set the flags before an entry is rejected, because the event of a rejected entry needs
+	 * the flags.
+	 */
 	wr->flags = dat_flags_with_op(wr->op, sqe.flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
@@ -120,7 +129,10 @@ static void ring_publish(struct dat_queue *q)
 
 	WRITE_ONCE(status->bad, q->bad);
 	WRITE_ONCE(status->head, q->head);
-	/* Publish this before the completion event: the process may post again after the event. */
+	/*
+	 * Publish @done before the completion event, because the process may post again after the
+	 * event.
+	 */
 	smp_store_release(&status->done, q->done);
 }
 
@@ -133,7 +145,10 @@ static bool ring_arm(struct dat_queue *q, u32 after)
 	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
 	smp_mb();						/* (E) */
 	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
-	/* A tail out of range counts as work: fetch() then reports the error. */
+	/*
+	 * A tail that is out of range counts as entries, so that sq_fetch() or rq_fetch() reports
+	 * the error.
+	 */
 	return n >= after;
 }
 
@@ -164,7 +179,7 @@ const struct dat_face dat_user_face = {
 	.rq	= &user_rq_ops,
 };
 
-/* Returns true if a bit of the word is set.  Clears none. */
+/* Returns true if a bit of the doorbell word @word is set.  Does not change the word. */
 bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 {
 	const u32 *dirty = r->va;
@@ -172,7 +187,10 @@ bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 	return READ_ONCE(dirty[word]);
 }
 
-/* Reads and clears one word of dirty bits.  A zero word is only read: xchg() costs a bus lock. */
+/*
+ * Reads and clears one word of doorbell bits.  If the word is 0, skips the xchg(), which is
+ * expensive.
+ */
 u32 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
 	u32 *dirty = r->va;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Addresses of ports, and the network namespaces that ports are visible in. */
+/* Addresses of ports, and visibility of ports in network namespaces. */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
@@ -25,7 +25,7 @@ static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port,
 	return NULL;
 }
 
-/* Finds the interface of an iWARP device whose driver has no get_netdev(). */
+/* Finds the network interface of an iWARP device whose driver has no get_netdev(). */
 static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct net *net)
 {
 	struct net_device *ndev;
@@ -42,7 +42,9 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 	return NULL;
 }
 
-/* Returns the network interface of a port, with a reference, or NULL. */
+/*
+ * Returns the network interface of a port, or NULL.  The caller drops the reference by dev_put().
+ */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port,
 				     const struct net *net)
 {
@@ -73,7 +75,10 @@ static bool dev_has_gids(struct ib_device *ibdev, u32 port)
 	return any;
 }
 
-/* RoCE: a GID refers to the network interface that has its address. */
+/*
+ * Returns true if the network interface of GID @i is in @net.  With RoCE, each GID belongs to a
+ * network interface.
+ */
 static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struct net *net)
 {
 	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, port, i);
@@ -90,7 +95,7 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 	return ours;
 }
 
-/* A port is visible in the network namespace of its network interface. */
+/* Returns true if a port is visible in @net: the network interface of the port must be in @net. */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
 	struct ib_device *ibdev = verbs_device(dev);
@@ -104,7 +109,7 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 		for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++)
 			if (dev_gid_in_net(ibdev, port, i, net))
 				return true;
-		/* A port without GIDs cannot connect.  Still show it in init_net. */
+		/* A port without GIDs cannot connect.  List the port in init_net nevertheless. */
 		return net_eq(net, &init_net) && !dev_has_gids(ibdev, port);
 	}
 	ndev = dev_netdev(ibdev, port, net);
@@ -113,7 +118,10 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 	return visible;
 }
 
-/* Ranks an address: IPv4, then IPv6 of a wider scope, then link-local; 0 if it is not usable. */
+/*
+ * Returns the rank of an address; higher is better.  IPv4 has 3, IPv6 of a wider scope than
+ * link-local has 2, link-local IPv6 has 1.  An unusable address has 0.
+ */
 static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -127,7 +135,10 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 1 : 2;
 }
 
-/* Returns true if @ndev has the address: RoCE has a link-local GID even if no interface does. */
+/*
+ * Returns true if @ndev has the IPv6 address.  RoCE adds a link-local GID even if no interface has
+ * that address.
+ */
 static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage *ss)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -138,7 +149,9 @@ static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage 
 #endif
 }
 
-/* Gets the address of a GID; AF_UNSPEC if it is not of an interface in @net. */
+/*
+ * Converts a GID to an address.  Sets AF_UNSPEC if the GID does not belong to an interface in @net.
+ */
 static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 			 struct sockaddr_storage *ss)
 {
@@ -157,7 +170,10 @@ static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 	rcu_read_unlock();
 }
 
-/* RoCE: the GID table holds the addresses of the network interface. */
+/*
+ * Finds the best address of a RoCE port: the GID table holds the addresses of the network
+ * interface.
+ */
 static void dev_addr_roce(struct ib_device *ibdev, u32 port, const struct net *net,
 			  sa_family_t family, struct sockaddr_storage *best)
 {
@@ -192,7 +208,10 @@ static void dev_addr_netdev(struct net_device *ndev, struct sockaddr_storage *be
 	rcu_read_unlock();
 }
 
-/* Gets the address of a port: from the GID table with RoCE, else from its network interface. */
+/*
+ * Gets the address of a port.  With RoCE, the address comes from the GID table of the port,
+ * otherwise from the network interface of the port.
+ */
 void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 		sa_family_t family, struct sockaddr_storage *ss)
 {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registrations of bindings.  verbs_bind_init() pins a process's pages and chooses a key, which
- * gives no access yet.  A work request registers the memory when the bind has its turn in the send
- * queue.  Memory too large for a work request is registered at once, so its key gives access too
- * early.
+ * Memory registrations for the bindings of RMRs.
+ *
+ * verbs_bind_init() pins the pages of the process and chooses a key, which gives no access yet.
+ * When the bind has its turn in the send queue, a work request registers the memory, and the key
+ * takes effect.  If the memory is too large for a work request, verbs_bind_init() registers the
+ * memory directly.  The key of such memory then gives access before the bind completes.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
@@ -21,7 +23,10 @@ static int bind_access(u32 priv)
 
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs require local write with remote write; no consumer knows the lkey. */
+	/*
+	 * Verbs require local write for remote write.  The lkey stays in the kernel, so no consumer
+	 * can use local write.
+	 */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
@@ -32,7 +37,10 @@ static u64 pages_of(u64 addr, u64 length)
 	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
 }
 
-/* Maps the bytes of a binding into @mr; a umem has whole pages, so the ends are cut. */
+/*
+ * Sets the pages of @mr to the bytes of a binding.  The umem consists of whole pages, so the first
+ * and the last entry are cut to the bytes of the binding.
+ */
 static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
 {
 	const struct sg_table *pages = &umem->sgt_append.sgt;
@@ -57,12 +65,15 @@ static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 
 	sg_free_table(&exact);
 	if (n < 0)
 		return n;
-	/* Peers use the address in the process, which has the same offset in its page. */
+	/*
+	 * Peers use the address in the process.  DMA address and process address have the same page
+	 * offset.
+	 */
 	mr->iova = addr;
 	return n == pages->nents ? 0 : -EINVAL;
 }
 
-/* Pins the pages and chooses a key; verbs_bind_start() registers them. */
+/* Pins the pages and chooses a key.  verbs_bind_start() later registers the pages. */
 static int binding_pin(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
@@ -112,7 +123,7 @@ int verbs_bind_init(struct dat_binding *b)
 
 	vb->access = bind_access(b->priv);
 	ret = binding_make(vb);
-	/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
+	/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
 	if (ret)
 		return ret == -EPERM ? -ENOMEM : ret;
 	b->lkey = vb->mr->lkey;
@@ -129,12 +140,15 @@ void verbs_bind_exit(struct dat_binding *b)
 	ib_umem_release(vb->umem);
 }
 
-/* Handles the completion of a registration.  verbs_complete() calls this with ep->lock held. */
+/* Handles the completion of the registration.  verbs_complete() calls this with ep->lock held. */
 static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;
 
-	/* The connection is ending, and its teardown flushes the bind. */
+	/*
+	 * A flushed registration means that the connection is closing: the teardown then flushes
+	 * the bind.
+	 */
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
 }

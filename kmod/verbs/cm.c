@@ -2,8 +2,9 @@
 /*
  * Connecting and accepting through rdma_cm.
  *
- * Handlers run under the lock of their id.  They take ep->lock and no lock above it.  They never
- * destroy an id and always return 0: the teardown of the connection destroys the id.
+ * rdma_cm calls a handler with the handler lock of the id held.  A handler takes ep->lock and no
+ * lock that is above ep->lock in the lock order.  A handler never destroys an id and always returns
+ * 0: the teardown of the connection destroys the id.
  */
 #include <linux/random.h>
 #include <net/ipv6.h>
@@ -22,7 +23,7 @@
 #include "verbs/verbs.h"
 
 #define DAT_RESOLVE_MS	2000
-#define DAT_RETRIES	7	/* as an RNR retry count: no limit */
+#define DAT_RETRIES	7	/* as RNR retry count: no limit */
 
 static struct rdma_conn_param cm_param(const struct dat_conn *conn)
 {
@@ -47,8 +48,8 @@ static void cm_fail(struct dat_conn *conn, u32 event)
 }
 
 /*
- * Returns true if the connection is closing, so that the handler must do nothing.  The teardown
- * waits for a handler that got false here, and then undoes what that handler did.
+ * Returns true if the connection is closing.  The handler then must do nothing.  If the result is
+ * false, the teardown waits for the handler to return, and then undoes what the handler did.
  */
 static bool cm_closing(struct dat_conn *conn)
 {
@@ -67,7 +68,10 @@ static void cm_addr_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
 		cm_fail(conn, DAT_EV_UNREACHABLE);
 }
 
-/* Creates the QP and posts the receives that are in the ring, before the peer can send. */
+/*
+ * Creates the QP and posts the receives that are in the ring.  The peer cannot send before this
+ * function returns.
+ */
 static int cm_make_qp(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -109,7 +113,10 @@ static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Returns true if a consumer may have sent the reject; Documentation/design.rst has a table. */
+/*
+ * Returns true if the peer's consumer may have sent the reject.  The status that shows this differs
+ * between transports; Documentation/design.rst has a table.
+ */
 static bool cm_consumer_may_reject(const struct dat_conn *conn,
 				   const struct rdma_cm_event *event)
 {
@@ -124,7 +131,10 @@ static bool cm_consumer_may_reject(const struct dat_conn *conn,
 	       !verbs_is_refusal(param->private_data, param->private_data_len);
 }
 
-/* A REJ for an established connection is a disconnect that overtook the last handshake message. */
+/*
+ * Handles a reject.  On an established connection, RDMA_CM_EVENT_REJECTED means a disconnect that
+ * has overtaken the last message of the handshake.
+ */
 static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -141,9 +151,9 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /**
- * verbs_established() - handle the end of the handshake
+ * verbs_established() - report the successful end of a connection's handshake to the core
  * @conn: connection
- * @param: parameters of the peer's reply; NULL on the accepting side
+ * @param: parameters of the peer's reply; NULL if this side accepted the connection
  *
  * Context: handler lock held.
  */
@@ -195,34 +205,39 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct dat_conn *conn = id->context;
 	unsigned int type = event->event;
 
-	/* The teardown waits for this, so complete it even if the connection is closing. */
+	/*
+	 * verbs_conn_quiesce() waits for cm_event_seen, so complete it even if the connection is
+	 * closing.
+	 */
 	complete_all(&to_verbs_conn(conn)->cm_event_seen);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;
 }
 
-/* Translates an error of rdma_cm or of routing to the errnos of dat_ep_connect(). */
+/* Converts an error of rdma_cm or of routing to an errno that dat_ep_connect() may return. */
 static int cm_resolve_error(int err)
 {
 	switch (err) {
 	case -ENOBUFS:
 	case -EAGAIN:
-	case -EADDRNOTAVAIL:	/* all ports are in use */
+	case -EADDRNOTAVAIL:	/* rdma_cm has no free port */
 	case -EADDRINUSE:
 		return -ENOMEM;
 	case -ENOMEM:
 	case -EINVAL:
 		return err;
-	default:	/* includes -ENODEV: no interface has the source address any more */
+	default:	/* -ENODEV: no interface has the source address any more */
 		return -ENETUNREACH;
 	}
 }
 
 /*
- * Binds to a port that processes cannot get.  rdma_cm checks whether the caller may use it.  Many
- * connections can share a port.  Not with iWARP: the peer does not check the port there, and TCP
- * uses a port for one connection only, and keeps it unused for a minute after that.
+ * Binds the id to a privileged port.  rdma_cm checks whether the caller may use such a port.
+ * rdma_set_reuseaddr() lets many connections share a port.
+ *
+ * With iWARP this function does nothing, because the peer does not check the port.  TCP uses a port
+ * for one connection only, and keeps the port unused for a minute after that connection.
  */
 static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 			       struct sockaddr_storage *src)
@@ -243,9 +258,10 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 }
 
 /*
- * Sets the type of service: the RFC 4594 class with the name of DAT's class, and expedited
- * forwarding for premium.  RoCE packets of both directions carry it, and it selects their Ethernet
- * priority.  On InfiniBand it selects the service level of the path.
+ * Sets the type of service.  The values are the RFC 4594 class with the name of the DAT class, and
+ * expedited forwarding for premium.  RoCE packets of both directions carry the type of service,
+ * which selects their Ethernet priority.  On InfiniBand the type of service selects the service
+ * level of the path.
  */
 static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 {
@@ -262,7 +278,7 @@ static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 	case DAT_QOS_CLASS_PREMIUM:
 		rdma_set_service_type(id, 0xb8);
 		break;
-	default:	/* best effort: the system's default */
+	default:	/* best effort: keep the system's default */
 		break;
 	}
 }
@@ -276,8 +292,9 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	int ret = 0;
 
 	/*
-	 * rdma_cm of 6.1 accepts IPv6 loopback with the source address of a device, and sends a
-	 * request that reaches no listener.  After that, every connect on the machine fails.
+	 * Refuse ::1.  rdma_cm of Linux 6.1 accepts ::1 with the source address of a device, and
+	 * sends a request that reaches no listener.  After that request, every connect on the
+	 * machine fails.
 	 */
 	if (dst->ss_family == AF_INET6 &&
 	    ipv6_addr_loopback(&((const struct sockaddr_in6 *)dst)->sin6_addr))
@@ -285,7 +302,9 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* The connection owns the id now: dat_conn_free() or the teardown destroys it. */
+	/*
+	 * The connection owns the id from here on: dat_conn_free() or the teardown destroys the id.
+	 */
 	to_verbs_conn(conn)->id = id;
 	cm_set_qos(id, qos);
 	if (ep->traits & DAT_EP_KERNEL_PORT)
@@ -316,9 +335,11 @@ static int cm_qp_become(struct verbs_conn *vc, enum ib_qp_state state)
 
 /*
  * Accepts without giving the peer access to memory.  rdma_accept() would enable remote reads and
- * writes before it accepts.  So this moves the queue pair to RTS itself, and rdma_cm accepts with
- * the number of the queue pair alone.  id->qp is not used while it is NULL: the handler lock is
- * held, and the teardown waits for the end of the accept.
+ * writes before it accepts.  So this function moves the queue pair to RTS, and hides the queue pair
+ * from rdma_accept(), which then accepts with param->qp_num alone.
+ *
+ * id->qp is NULL meanwhile.  No other thread reads id->qp: handlers wait for the handler lock,
+ * which the caller holds, and the teardown waits for the end of the accept.
  */
 static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_param *param)
 {
@@ -340,8 +361,8 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 }
 
 /*
- * Called with the handler lock of the id.  If rdma_accept() fails, it has already refused the peer,
- * so the consumer gets an event instead of an error.
+ * Called with the handler lock of the id held.  If rdma_accept() fails, rdma_accept() has already
+ * rejected the request, so the consumer gets the event DAT_EV_ACCEPT_ERROR instead of an error.
  */
 static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 {
@@ -357,13 +378,18 @@ static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
 		return 0;
 	}
 	ret = cm_make_qp(conn);
-	/* The peer has withdrawn the request, and rdma_cm has not called the handler yet. */
+	/*
+	 * -EINVAL means that the peer has withdrawn the request, and rdma_cm has not called the
+	 * handler yet.
+	 */
 	if (ret == -EINVAL) {
 		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
 		return 0;
 	}
 	if (ret) {
-		/* The consumer has closed the connection: its teardown destroys the id. */
+		/*
+		 * The consumer has closed the connection meanwhile.  The teardown destroys the id.
+		 */
 		if (!dat_ep_unclaim(conn->ep))
 			return 0;
 		verbs_request_own(id, cr);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The completion queue of a connection, and the contexts that poll it.
+ * The completion queue of a connection, and the handlers that poll the CQ.
  *
- * Completions are taken in batches under ep->lock, and the pump runs once per batch.  The poll
- * loops of ib_core would take the lock and pump for each completion.
+ * The handlers take completions in batches under ep->lock, and run the pump once per batch.  The
+ * poll loops of ib_core are not used, because they would take the lock and run the pump for each
+ * completion.
  *
- * The notification handler polls the CQ itself if it runs in softirq and finds ep->lock free.
- * Otherwise it schedules irq_poll.
+ * cq_notified() polls the CQ directly if it runs in softirq and finds ep->lock free.  Otherwise
+ * cq_notified() schedules irq_poll, which calls cq_irq_poll().
  */
 #include "core/conn.h"
 #include "core/ep.h"
@@ -14,9 +15,9 @@
 #include "core/queue.h"
 #include "verbs/verbs.h"
 
-#define CQ_BUDGET	64	/* completions taken before the lock is dropped */
+#define CQ_BUDGET	64	/* maximum number of completions taken per hold of ep->lock */
 
-/* Takes at most @budget completions and returns their number.  ep->lock held. */
+/* Takes at most @budget completions from the CQ and returns their number.  ep->lock is held. */
 static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
 {
 	struct dat_conn *conn = &vc->conn;
@@ -37,7 +38,7 @@ static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
 	return done;
 }
 
-/* Arms the CQ.  Returns true if it may hold completions for which no notification comes. */
+/* Arms the CQ.  Returns true if the CQ may hold completions that will trigger no notification. */
 static bool cq_rearm(struct ib_cq *cq)
 {
 	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
@@ -57,7 +58,11 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		spin_lock_bh(&ep->lock);
 		done = cq_take(vc, ep, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
-		/* Complete the poll under the lock, or the reschedule of a leave is lost. */
+		/*
+		 * Call irq_poll_complete() while ep->lock is held.  After the unlock, the
+		 * connection may leave busy polling, and verbs_rearm() calls irq_poll_sched(),
+		 * which has no effect before irq_poll_complete().
+		 */
 		if (polled)
 			irq_poll_complete(iop);
 		spin_unlock_bh(&ep->lock);
@@ -67,13 +72,13 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (polled || done == budget)
 		return done;
 	irq_poll_complete(iop);
-	/* A connection that has left its EP gets no more completions. */
+	/* If ep is NULL, the teardown has drained the connection, and no completions follow. */
 	if (ep && cq_rearm(vc->cq))
 		irq_poll_sched(iop);
 	return done;
 }
 
-/* Returns true if the CQ has to be polled again. */
+/* Polls the CQ if ep->lock is free.  Returns true if the CQ has to be polled again. */
 static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 {
 	bool polled;
@@ -83,7 +88,10 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 		return true;
 	dat_complete_begin(&vc->conn);
 	done = cq_take(vc, ep, CQ_BUDGET);
-	/* Kernel consumers do not poll, so their connections never join. */
+	/*
+	 * The threads of kernel consumers do no busy polling, so connections of such consumers
+	 * never join.
+	 */
 	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);
@@ -91,8 +99,8 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 }
 
 /*
- * Handles a notification.  The driver may call this in any context, also inside a post on this CPU,
- * which holds ep->lock.
+ * Handles a notification of the CQ.  The driver may call this in any context, even inside a post on
+ * this CPU, which holds ep->lock.
  */
 static void cq_notified(struct ib_cq *cq, void *context)
 {
@@ -100,12 +108,12 @@ static void cq_notified(struct ib_cq *cq, void *context)
 	struct dat_ep *ep;
 	bool more;
 
-	/* Outside softirq this CPU may hold a lock of this module. */
+	/* Unless this CPU serves a softirq, the interrupted code may hold a lock of this module. */
 	if (!in_serving_softirq() || in_hardirq() || irqs_disabled()) {
 		irq_poll_sched(&vc->iop);
 		return;
 	}
-	/* A softirq is an RCU read side. */
+	/* A softirq is an RCU read side, so the EP stays allocated. */
 	ep = READ_ONCE(vc->conn.ep);
 	more = ep && cq_try(vc, ep);
 	if (more)
@@ -113,7 +121,7 @@ static void cq_notified(struct ib_cq *cq, void *context)
 }
 
 /**
- * verbs_cq_create() - make the completion queue of a connection
+ * verbs_cq_create() - create the completion queue of a connection
  * @vc: connection without CQ
  * @entries: number of completions that the CQ must hold
  *
@@ -148,8 +156,8 @@ void verbs_rearm(struct dat_conn *conn)
 }
 
 /**
- * verbs_take_rest() - take all completions that are left after a drain
- * @vc: connection with CQs, whose QP is drained
+ * verbs_take_rest() - take all completions that a drain has left in the CQs
+ * @vc: connection with CQs; the QP is drained
  *
  * Context: process.
  */
@@ -166,8 +174,8 @@ void verbs_take_rest(struct verbs_conn *vc)
 }
 
 /**
- * verbs_cq_destroy() - destroy the completion queues
- * @vc: connection without QP; may have no CQs
+ * verbs_cq_destroy() - destroy the completion queues of a connection
+ * @vc: connection without QP, with or without CQs
  *
  * Context: may sleep.
  */
@@ -176,7 +184,7 @@ void verbs_cq_destroy(struct verbs_conn *vc)
 	if (!vc->cq)
 		return;
 	irq_poll_disable(&vc->iop);
-	/* An irq_poll handler may arm the CQ after irq_poll_complete(): wait for it. */
+	/* Wait for a running cq_irq_poll(), which may arm the CQ even after irq_poll_complete(). */
 	synchronize_rcu();
 	verbs_recv_cq_destroy(vc);
 	ib_destroy_cq(vc->cq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Verbs devices: arrival, removal, operations and limits. */
+/* Verbs devices: registration with the core, removal, operations and limits. */
 #include <linux/log2.h>
 #include <linux/sizes.h>
 
@@ -80,8 +80,8 @@ static const struct dat_xport_ops verbs_ops = {
 };
 
 /*
- * Returns the maximum length of a ring, a power of two, for a queue of up to @max_wr work requests.
- * The CQ of an EP must have room for all receives and the smallest window of requests; see
+ * Returns the largest ring size, a power of two, for a queue whose device limit is @max_wr work
+ * requests.  The CQ of an EP must have room for all receives plus the smallest SQ, DAT_MIN_SQ; see
  * verbs_make_qp().
  */
 static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listeners and connection requests, as rdma_cm ids.  The context of a listener's id is its PSP,
- * that of a request's id is the CR that owns it.
+ * Listeners and connection requests, which are rdma_cm ids.  The context pointer of a listener's id
+ * is the PSP.  The context pointer of a request's id is the CR that owns the request.
  */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
@@ -13,28 +13,33 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-#define CM_BACKLOG	128	/* requests pending in the iWARP CM; other CMs ignore it */
+#define CM_BACKLOG	128	/* pending requests in the iWARP CM; ignored by other CMs */
 
-/* Private data that marks a refusal by the kernel, since iWARP has no reason codes. */
+/*
+ * Private data of a reject that this driver sends on its own, because iWARP has no reject reasons.
+ */
 static const char refusal_data[4] = "DATn";
 
-/* Returns true if the peer's kernel, not its consumer, has refused the connection. */
+/* Returns true if the driver of the peer has refused the connection, not the peer's consumer. */
 bool verbs_is_refusal(const void *pd, u32 pd_len)
 {
 	return pd && pd_len >= sizeof(refusal_data) &&
 	       !memcmp(pd, refusal_data, sizeof(refusal_data));
 }
 
-/* @reason: enum ib_cm_rej_reason, not IB_CM_REJ_CONSUMER_DEFINED; the caller destroys the id */
+/*
+ * Rejects a request on behalf of the driver.  @reason is an enum ib_cm_rej_reason other than
+ * IB_CM_REJ_CONSUMER_DEFINED.  The caller destroys @id.
+ */
 static void refuse(struct rdma_cm_id *id, u8 reason)
 {
 	rdma_reject(id, refusal_data, sizeof(refusal_data), reason);
 }
 
 /*
- * Returns true if a peer claims an address that is not its own.  The claimed address comes from the
- * private data of the request.  With RoCE the answers go to the path's GID, which is made of the
- * true address.
+ * Returns true if a peer claims an address that is not the peer's own.  The claimed address comes
+ * from the private data of the request.  With RoCE, rdma_cm sends the answer to the GID of the
+ * path, and that GID contains the peer's true address.
  */
 static bool is_off_path(const struct rdma_cm_id *id)
 {
@@ -46,7 +51,10 @@ static bool is_off_path(const struct rdma_cm_id *id)
 	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
 }
 
-/* Handles events of a listener.  If this returns an error, rdma_cm destroys the request's id. */
+/*
+ * Handles events of a listener.  If this function returns an error, rdma_cm destroys the id of the
+ * request.
+ */
 static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -67,13 +75,16 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		.pd_len		= param->private_data_len,
 	};
 	ret = dat_psp_request(psp, &req);
-	/* By itself rdma_cm would send a consumer's reject, or nothing upon -ENOMEM. */
+	/*
+	 * Reject here: otherwise rdma_cm would reject as if the consumer had, or not at all upon
+	 * -ENOMEM.
+	 */
 	if (ret)
 		refuse(id, IB_CM_REJ_NO_RESOURCES);
 	return ret;
 }
 
-/* Converts rdma_cm's errors about a port to those of the errno contract. */
+/* Converts an error of rdma_bind_addr() to the errno that <rdma/dat_ioctl.h> documents. */
 static int bind_error(int err)
 {
 	if (err == -EADDRNOTAVAIL)
@@ -90,7 +101,9 @@ static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
 	if (ret)
 		return bind_error(ret);
-	/* rdma_cm may choose another device with the same address, which the IA cannot use. */
+	/*
+	 * If two devices have the address, rdma_cm may bind @id to the device that is not the IA's.
+	 */
 	if (id->device != verbs_device(ia->dev) || id->port_num != ia->port)
 		return -ENETUNREACH;
 	dat_psp_bound(psp, dat_addr_port(&id->route.addr.src_addr));
@@ -104,7 +117,10 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 	struct rdma_cm_id *id;
 	int ret;
 
-	/* Bind to an address of the adapter: the wildcard would listen on all devices. */
+	/*
+	 * Bind to an address of the adapter, because the wildcard address would listen on all
+	 * devices.
+	 */
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
@@ -136,7 +152,7 @@ void verbs_request_unlock(void *request)
 	rdma_unlock_handler(request);
 }
 
-/* Handles events of a request; before an answer only its end can be reported. */
+/* Handles an event of an unanswered request: rdma_cm can report only that the request has ended. */
 static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	dat_cr_gone(id->context);

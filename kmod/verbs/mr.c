@@ -2,9 +2,10 @@
 /*
  * Protection zones and memory registrations.
  *
- * Kernel memory for local use that is contiguous for the device needs no registration: its segments
- * use the zone's key for DMA addresses, and dat_wr_to_sge() checks their range.  Other memory is
- * registered, so that a segment is contiguous and a peer can access no other bytes.
+ * Kernel memory needs no registration if only this host uses the memory and it is contiguous for
+ * the device.  Segments then use the zone's key for DMA addresses, and dat_wr_to_sge() checks that
+ * a segment is inside the memory.  All other memory is registered, so that a segment is contiguous
+ * and a peer can access no other bytes.
  */
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
@@ -50,7 +51,9 @@ static int lmr_access(u32 priv)
 		access |= IB_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs require local write with remote write; dat_wr_to_sge() still denies it. */
+	/*
+	 * Verbs require local write for remote write.  dat_wr_to_sge() still refuses local writes.
+	 */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
@@ -76,7 +79,10 @@ void verbs_mem_unmap(struct dat_dev *dev, struct dat_kmem *mem)
 	mem->mapped = false;
 }
 
-/* Syncs memory that this module has mapped; a consumer syncs what it has mapped itself. */
+/*
+ * Syncs memory that this module has mapped.  A consumer that has mapped the memory itself also
+ * syncs the memory itself.
+ */
 void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
 		    bool for_cpu)
 {
@@ -106,9 +112,9 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Returns the page sizes allowed in a registration by work request.  page_size_cap counts only for
- * devices known to follow it there: a device that takes every page for PAGE_SIZE would give a peer
- * access to other memory.
+ * Returns a mask of the page sizes that a registration by work request may use.  page_size_cap
+ * counts only if DAT_QUIRK_REG_PAGES says that the device uses the page size of the request.  Other
+ * devices always use PAGE_SIZE: with a larger page size, a peer would get access to other memory.
  */
 static u64 reg_page_sizes(const struct dat_dev *dev)
 {
@@ -119,7 +125,11 @@ static u64 reg_page_sizes(const struct dat_dev *dev)
 	return sizes;
 }
 
-/* Returns the bits set in any address at which a page must begin or end; see mr_page_shift(). */
+/*
+ * Returns the OR of all addresses at which a page must begin or end, and of the bits in which the
+ * first DMA address differs from @iova.  mr_page_shift() derives the largest possible page size
+ * from the lowest set bit.
+ */
 static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
 {
 	u64 bits = sg_dma_address(sgl) ^ iova;
@@ -148,9 +158,9 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 }
 
 /*
- * Returns the shift of the smallest page size for which *@pages pages suffice, and sets *@pages to
- * the number needed.  The memory may begin inside its first page and end inside its last page.
- * Returns -EINVAL if the memory has holes, or -E2BIG.
+ * Returns the shift of the smallest page size with which the memory fits in *@pages pages, and sets
+ * *@pages to the number of pages needed.  The memory may begin inside the first page and end inside
+ * the last page.  Returns -EINVAL if the memory has holes, or -E2BIG if the memory does not fit.
  */
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
@@ -173,8 +183,9 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 }
 
 /*
- * Returns true if memory that has holes for the device has none in its pages, so the DMA mapping
- * has made them: bounce buffers keep the offset in a page only if the driver asks for it.
+ * Returns true if the pages of the memory adjoin without holes.  The caller has found holes between
+ * the DMA addresses, so the DMA mapping has made these holes: bounce buffers keep the offset in a
+ * page only if the driver asks for that.
  */
 static bool dma_map_made_holes(const struct dat_kmem *mem)
 {
@@ -222,7 +233,7 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 	shift = mr_page_shift(dev, sgl, n, iova, &pages);
 	if (shift < 0)
 		return ERR_PTR(shift);
-	/* Some devices count scatterlist entries, not pages. */
+	/* Some drivers count scatterlist entries, not pages, against the size of the MR. */
 	mr = verbs_alloc_mr(pz, max(pages, n));
 	if (IS_ERR(mr))
 		return mr;
@@ -235,17 +246,17 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 
 /**
  * verbs_mr_of_part() - prepare a registration of a part of kernel memory
- * @pz: zone
- * @mem: memory, mapped
- * @offset: offset of the first byte
- * @length: bytes, at least 1
- * @iova: address of the first byte in segments and for peers
+ * @pz: protection zone
+ * @mem: memory, mapped for DMA
+ * @offset: offset of the part's first byte in @mem
+ * @length: number of bytes, at least 1
+ * @iova: address that segments and peers use for the first byte
  *
- * A work request brings the registration into effect.
+ * The registration takes effect when a work request, REG_MR, completes.
  *
- * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL if the memory has holes or is too
- * short; -E2BIG if it has too many pages; -ENOMEM; -EOPNOTSUPP if the device has no such MRs, or
- * the mapping has holes.
+ * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL if the part has holes or is outside
+ * @mem; -E2BIG if the part has too many pages; -ENOMEM; -EOPNOTSUPP if the device cannot register
+ * by work request, or if the DMA mapping has made holes.
  */
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova)
@@ -269,7 +280,7 @@ int verbs_lmr_user(struct dat_lmr *lmr)
 	mr = ib_reg_user_mr(to_verbs_pz(lmr->pz)->pd, lmr->start, lmr->length, lmr->start,
 			    lmr_access(lmr->priv));
 	if (IS_ERR(mr))
-		/* -EPERM: no CAP_IPC_LOCK and RLIMIT_MEMLOCK is 0. */
+		/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
 		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
 	to_verbs_lmr(lmr)->mr = mr;
 	lmr->lkey = mr->lkey;
@@ -346,7 +357,10 @@ void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out)
 	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
 
 	if (op == DAT_KOP_LMR_INVALIDATE) {
-		/* The fence waits for earlier RDMA reads, which may write to the memory. */
+		/*
+		 * The fence delays the invalidation until earlier RDMA reads, which may write to
+		 * the memory, complete.
+		 */
 		out->wr.send_flags |= IB_SEND_FENCE;
 		out->wr.opcode = IB_WR_LOCAL_INV;
 		out->wr.ex.invalidate_rkey = vlmr->mr->rkey;

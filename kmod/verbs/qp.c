@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The queue pair of a connection: creation, errors, drain and destruction. */
+/* Queue pair of a connection: creation, error events, drain and destruction. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_addr.h>
@@ -14,9 +14,9 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-/* Time for the NAK of a refused request to be sent, after the device has reported the error. */
+/* Time that a device gets to send the NAK after an access error event; see qp_event(). */
 #define NAK_TIME	(HZ / 10)
-/* Time for the device to report the last receive that a QP has taken from its SRQ. */
+/* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
 
 void verbs_path(struct dat_conn *conn, struct dat_path *path)
@@ -59,17 +59,19 @@ static void error_work(struct work_struct *work)
 }
 
 /*
- * Data from the peer implies ESTABLISHED, even if the last message of the handshake was lost.
+ * Completes the handshake of an accepted connection when data arrives before the peer's last
+ * handshake message, which may have been lost.  Data from the peer implies ESTABLISHED.
  *
- * rdma_notify() is not called.  If the peer's disconnect arrived before the CM had handled it, the
- * CM would retransmit its reply for a minute, and the id could not be destroyed for so long.
+ * This function does not call rdma_notify().  If the peer's disconnect arrived before the CM
+ * handled rdma_notify(), the CM would retransmit the reply for a minute, and rdma_destroy_id()
+ * would block during that minute.
  */
 static void early_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	/* The lock is free once the accept has finished. */
+	/* rdma_lock_handler() waits until a running accept has finished. */
 	rdma_lock_handler(vc->id);
 	if (conn->passive)
 		verbs_established(conn, NULL);
@@ -77,11 +79,12 @@ static void early_work(struct work_struct *work)
 }
 
 /*
- * Handles an event of the QP, perhaps in hard interrupt.
+ * Handles an event of the QP.  The driver may call this in hard interrupt.
  *
- * A device may report an access error before it sends the NAK, as rxe of 7.2 does.  A QP that is
- * destroyed at once never sends it, and the peer would see its request flushed instead of refused.
- * So error_work is delayed, which is harmless: the QP is in error and flushes already.
+ * A device may report an access error before it sends the NAK for the peer's request; rxe of Linux
+ * 7.2 does.  If the QP is destroyed at once, the NAK is never sent, and the peer's request
+ * completes as flushed instead of refused.  So an access error queues error_work with a delay.  The
+ * delay is harmless, because the QP is in the error state and flushes already.
  */
 static void qp_event(struct ib_event *event, void *context)
 {
@@ -106,7 +109,7 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* @sq: number of work requests that the SQ must hold */
+/* Creates the QP.  @sq is the number of work requests that the SQ must hold. */
 static int create_qp(struct verbs_conn *vc, u32 sq)
 {
 	struct dat_ep *ep = vc->conn.ep;
@@ -129,12 +132,18 @@ static int create_qp(struct verbs_conn *vc, u32 sq)
 	if (ret)
 		return ret;
 	vc->qp = vc->id->qp;
-	/* By rdma_cm's default a sender would wait 655 ms after a receive was missing. */
+	/*
+	 * Ask a peer that found no receive posted to retry after 0.64 ms; rdma_cm's default is 655
+	 * ms.
+	 */
 	rdma_set_min_rnr_timer(vc->id, IB_RNR_TIMER_000_64);
 	return 0;
 }
 
-/* @sq, @recvs: number of completions that the CQs must hold, including those of a drain */
+/*
+ * Creates the CQs.  @sq and @recvs are the numbers of completions that the CQs must hold for
+ * requests and for receives, including the completions of a drain.
+ */
 static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	bool solicited = vc->conn.solicited;
@@ -150,11 +159,13 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 }
 
 /*
- * Returns the number of work requests for the SQ, including the marker of a drain.
+ * Returns the number of work requests that the SQ must hold, including the marker that a drain
+ * posts.
  *
- * Devices round up to a power of two.  One more than a long ring has would double the queue or
- * exceed the limit, so a long SQ gets no entry for the marker.  The last entry of a full ring then
- * waits for the first one to complete.
+ * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries, an
+ * additional entry would double the SQ or exceed the limit of the device.  The SQ of such a ring
+ * gets no additional entry.  The last request of a full ring then stays in the ring until the first
+ * one completes.
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
@@ -166,8 +177,9 @@ static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 }
 
 /*
- * Creates the QP with the longest SQ that the device accepts.  Its limit is for the smallest work
- * requests, and larger ones may need a shorter SQ; the rest of the requests waits in the ring.
+ * Creates the QP with the longest SQ that the device accepts.  The limit max_qp_wr of a device
+ * holds for the smallest work requests; larger work requests may need a shorter SQ.  Requests that
+ * do not fit into the SQ wait in the ring.
  */
 static int create_longest_qp(struct verbs_conn *vc, u32 *sq)
 {
@@ -182,11 +194,11 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq)
 }
 
 /**
- * verbs_make_qp() - make CQs and QP
- * @conn: connection whose id is bound to a device
+ * verbs_make_qp() - create the CQs and the QP of a connection
+ * @conn: connection whose rdma_cm id is bound to a device
  *
- * Context: handler lock of the id held; may sleep.  Return: 0, -ENODEV if the id is bound to
- * another device or port, or an error of verbs.
+ * Context: may sleep; handler lock of the id held.  Return: 0; -ENODEV if the id is bound to
+ * another device or port than the IA; or an error of the verbs calls.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {
@@ -214,7 +226,9 @@ int verbs_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Returns true if the RQ may have no free entry for the marker of a drain. */
+/*
+ * Returns true if the receive queue may have no free entry for the marker that ib_drain_qp() posts.
+ */
 static bool rq_full(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -229,11 +243,12 @@ static bool rq_full(struct dat_conn *conn)
 }
 
 /*
- * Drains a QP with an SRQ.  After the SQ is drained, receives from the SRQ may still be in flight;
- * LAST_WQE_REACHED says that all of them are in the CQ.  They are taken before the QP is destroyed,
- * since drivers then remove its completions from the CQ.
+ * Drains a QP with an SRQ.  Receives from the SRQ may still be in flight when the SQ is drained.
+ * IB_EVENT_QP_LAST_WQE_REACHED says that the completions of all these receives are in the CQ.  Take
+ * the completions before the QP is destroyed, because drivers then remove them from the CQ.
  *
- * A QP that was never ready to receive has taken no receives, so there is no wait.
+ * A QP that was never in a state to receive has taken no receives from the SRQ, so there is no
+ * wait.
  */
 static void drain_shared(struct verbs_conn *vc)
 {
@@ -246,7 +261,11 @@ static void drain_shared(struct verbs_conn *vc)
 	verbs_take_rest(vc);
 }
 
-/* The SQ has an entry for the marker of a drain; the RQ has one after a receive was flushed. */
+/*
+ * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room for the marker,
+ * because ep->sq.window is less than the size of the SQ.  The RQ may be full, so wait until the
+ * device has flushed a receive.
+ */
 static void drain(struct verbs_conn *vc)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -255,7 +274,7 @@ static void drain(struct verbs_conn *vc)
 		drain_shared(vc);
 		return;
 	}
-	/* Like ib_drain_qp(), give up on a QP that cannot be moved to the error state. */
+	/* If the QP cannot be moved to the error state, give up, as ib_drain_qp() does. */
 	if (ib_modify_qp(vc->qp, &attr, IB_QP_STATE))
 		return;
 	while (rq_full(&vc->conn))
@@ -272,16 +291,17 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	/* The connect failed before there was an id. */
+	/* There is no id if verbs_connect() failed before it created the id. */
 	if (!vc->id)
 		return;
 	/*
-	 * A CM that still waits for the end of the handshake ignores a disconnect, so let the
-	 * handshake end first.  Not for a stranger without access: many could delay teardowns.
+	 * The CM ignores rdma_disconnect() while it waits for the last message of the handshake, so
+	 * wait for a CM event first.  Do not wait for an unauthenticated peer without access to
+	 * memory: many such peers could delay the teardowns of other connections.
 	 */
 	if (conn->passive && dat_conn_was_established(conn) && !is_strangers(vc))
 		wait_for_completion_timeout(&vc->cm_event_seen, HZ);
-	/* Wait for a handler that began before the connection was closing. */
+	/* Wait for a handler that started before the state of the connection became closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
 	rdma_disconnect(vc->id);
@@ -291,12 +311,12 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	drain(vc);
 	rdma_destroy_qp(vc->id);
 	/*
-	 * The peer disconnected because of an access error that is not handled yet: report the
-	 * error.
+	 * error_work is still queued if the device reported an access error less than NAK_TIME ago.
+	 * The peer disconnected because of that error, so report the error.
 	 */
 	if (cancel_delayed_work_sync(&vc->error_work))
 		error_work(&vc->error_work.work);
-	/* Take the receives from an SRQ that completed after the drain. */
+	/* Take the completions of SRQ receives that arrived after the drain. */
 	if (conn->ep->srq)
 		verbs_take_rest(vc);
 }

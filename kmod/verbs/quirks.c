@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Known drivers and their quirks.  Only this file reads a driver's id. */
+/* Supported RDMA drivers and their quirks.  Only this file reads the driver id of a device. */
 #include "compat.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
 /**
- * struct verbs_driver - a driver that DAT supports
+ * struct verbs_driver - RDMA driver that DAT supports
  * @id: driver id
- * @quirks: enum dat_quirk bits
+ * @quirks: enum dat_quirk bits of the devices
  */
 struct verbs_driver {
 	enum rdma_driver_id	id;
@@ -15,9 +15,9 @@ struct verbs_driver {
 };
 
 /*
- * Drivers that correctly register user memory for a kernel protection domain.  Some others (irdma,
- * mthca, hns) read a udata that does not exist or map the wrong memory, so a driver that is not
- * listed here is not supported.
+ * RDMA drivers that correctly register user memory for a kernel protection domain.  Some other
+ * drivers (irdma, mthca, hns) read a udata that does not exist, or map the wrong memory.  So a
+ * driver that is not listed is not supported.
  */
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
@@ -51,7 +51,10 @@ bool verbs_driver_good(const struct ib_device *ibdev)
 	return driver_of(ibdev);
 }
 
-/* Returns the quirks of a device; 0 for an unsupported driver, whose devices cannot be opened. */
+/*
+ * Returns the quirks of a device.  An unsupported driver has none, because its devices cannot be
+ * opened.
+ */
 unsigned long verbs_quirks(const struct ib_device *ibdev)
 {
 	const struct verbs_driver *driver = driver_of(ibdev);

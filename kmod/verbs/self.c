@@ -2,13 +2,14 @@
 /*
  * Registration of kernel memory for peers.
  *
- * Verbs registers kernel memory by a work request, REG_MR, which needs a connected QP of the zone.
- * The consumer may have none yet, for example to send a key in the private data of its first
- * connection.  So a zone gets a connection of its own on demand.  rdma_cm connects the adapter's
- * address to itself, which works with all transports.  The connection carries no data.
+ * In verbs, the work request REG_MR registers kernel memory.  REG_MR needs a connected QP of the
+ * zone.  The consumer may have no connected QP yet, for example if the consumer sends a key in the
+ * private data of its first connect.  So the zone creates a connection on demand: rdma_cm connects
+ * the adapter's address to itself, which works with all transports.  The connection carries no
+ * data.
  *
- * No peer can get a QP of the zone by it: the listener exists only during the handshake, and
- * accepts only a request with the right 32 random bytes.
+ * No peer can use this mechanism to connect to a QP of the zone.  The listener exists only during
+ * the handshake, and accepts only a request that contains the 32 random bytes of @secret.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -24,22 +25,22 @@
 #include "verbs/verbs.h"
 
 #define REG_RESOLVE_MS	2000
-#define REG_TIMEOUT	(10 * HZ)	/* limit of the handshake, and of a registration */
-#define REG_SLICE	(HZ / 10)	/* interval of checks whether the IA is closing */
+#define REG_TIMEOUT	(10 * HZ)	/* time limit of the handshake, and of a registration */
+#define REG_SLICE	(HZ / 10)	/* interval of the checks for a closing IA */
 #define REG_SECRET	32
 
 /**
- * struct verbs_regqp - a connection of the adapter to itself
+ * struct verbs_regqp - connection of the adapter to itself, which registers memory
  * @pd: protection domain of the zone
  * @cq: CQ of both ends; polled by the thread that waits for a registration
- * @listener: listener; only during the handshake
- * @id: ids of the active and the passive end; each owns a QP
- * @secret: private data that identifies the request
- * @connected: completion: the handshake has succeeded or failed
+ * @listener: rdma_cm id that listens during the handshake; else NULL
+ * @id: rdma_cm ids of the active and the passive end; each id owns a QP
+ * @secret: private data by which the listener recognizes the request of the active end
+ * @connected: completion; done when the handshake has succeeded or failed
  * @error: error of the handshake, or 0
- * @cqe: CQE of a registration
- * @done: flag: the registration has completed
- * @status: status of the registration
+ * @cqe: CQE of the REG_MR work request
+ * @done: flag: the REG_MR work request has completed
+ * @status: completion status of the REG_MR work request, valid if @done
  */
 struct verbs_regqp {
 	struct ib_pd		*pd;
@@ -65,11 +66,14 @@ static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 		.qp_type	= IB_QPT_RC,
 	};
 
-	/* rdma_cm may have chosen another device that has the same address. */
+	/*
+	 * If two devices have the address, rdma_cm may have chosen the device that is not the
+	 * zone's.
+	 */
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
-/* The connection carries no reads, except that an iWARP adapter may begin with an empty one. */
+/* The connection needs no RDMA reads, but an iWARP adapter may begin with an empty RDMA read. */
 static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
 {
 	u8 reads = rdma_protocol_iwarp(id->device, id->port_num);
@@ -121,7 +125,10 @@ static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 	int ret = -ENETUNREACH;
 
-	/* The handshake is over: the next registration notices a lost connection. */
+	/*
+	 * The handshake is over.  If the connection has broken, the next registration fails with
+	 * -ENOTCONN.
+	 */
 	if (completion_done(&r->connected))
 		return 0;
 	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])
@@ -131,13 +138,16 @@ static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Handles events of the passive end, all of which the active end gets as well. */
+/* Ignores events of the passive end, because the active end gets a matching event. */
 static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
 }
 
-/* Handles a request.  If this returns an error, rdma_cm refuses it and destroys @id with its QP. */
+/*
+ * Handles events of the listener.  If this function returns an error, rdma_cm rejects the request
+ * and destroys @id with its QP.
+ */
 static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
@@ -226,7 +236,7 @@ static void reg_destroy_id(struct rdma_cm_id *id)
 }
 
 /**
- * verbs_regqp_free() - end the connection of a zone
+ * verbs_regqp_free() - destroy the connection that registers memory for a zone
  * @r: connection without a registration in flight, or NULL
  *
  * Context: may sleep.
@@ -235,7 +245,7 @@ void verbs_regqp_free(struct verbs_regqp *r)
 {
 	if (!r)
 		return;
-	/* From here on no handler makes a QP, except one that is running already. */
+	/* From here on no handler creates a QP, except a handler that is already running. */
 	complete_all(&r->connected);
 	if (r->listener)
 		rdma_destroy_id(r->listener);
@@ -255,7 +265,10 @@ static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
-	/* The CQ is never armed, so no late handler can run: DAT_QUIRK_CQ_GRACE does not matter. */
+	/*
+	 * The CQ is never armed, so rxe runs no CQ handler after the free, and DAT_QUIRK_CQ_GRACE
+	 * needs no delay.
+	 */
 	cq = ib_alloc_cq(verbs_device(ia->dev), r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
@@ -306,8 +319,9 @@ static int reg_result(enum ib_wc_status status)
 }
 
 /*
- * Registers once.  Returns 0, -ENOTCONN if the connection is broken, -EIO if the device refuses the
- * registration or does not answer, or -ENODEV if the IA is closing.
+ * Posts REG_MR once and waits for the completion.  Returns 0, -ENOTCONN if the connection is
+ * broken, -EIO if the registration fails or does not complete within REG_TIMEOUT, or -ENODEV if the
+ * IA is closing.
  */
 static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
 			  int access)
@@ -323,7 +337,10 @@ static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct
 	unsigned long end = jiffies + REG_TIMEOUT;
 
 	r->done = false;
-	/* Some devices refuse the post if the connection is broken. */
+	/*
+	 * Some devices refuse the post if the QP is in error, so an error means a broken
+	 * connection.
+	 */
 	if (ib_post_send(r->id[0]->qp, &reg.wr, NULL))
 		return -ENOTCONN;
 	for (;;) {
@@ -353,7 +370,7 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 	}
 	ret = regqp_register(vpz->reg, pz->obj.ia, mr, access);
 	if (ret) {
-		/* The destruction of the QP ends a request that is still in flight. */
+		/* If the request is still in flight, the destruction of the QP ends the request. */
 		verbs_regqp_free(vpz->reg);
 		vpz->reg = NULL;
 	}
@@ -362,15 +379,15 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 
 /**
  * verbs_pz_register() - bring a registration into effect
- * @pz: zone of the registration
- * @mr: MR that is mapped and not in effect
+ * @pz: protection zone of the registration
+ * @mr: MR that has its pages set, and is not in effect yet
  * @access: IB_ACCESS_* bits
  *
- * After an error @mr can only be deregistered.
+ * After an error, the caller can only deregister @mr.
  *
- * Context: may sleep, the first time for as long as a connection takes.  Return: 0; -ENETUNREACH if
- * the adapter has no address or cannot reach itself; -EIO if the device refuses the registration;
- * -ENODEV if @pz is about to be shut down; -ENOMEM.
+ * Context: may sleep; the first call for a zone sleeps until a connection is established.  Return:
+ * 0; -ENETUNREACH if the adapter has no address or cannot reach itself; -EIO if the device refuses
+ * the registration; -ENODEV if @pz is about to be shut down; -ENOMEM.
  */
 int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
@@ -381,7 +398,10 @@ int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 	mutex_lock(&vpz->reg_lock);
 	had = vpz->reg;
 	ret = pz_register(vpz, mr, access);
-	/* The connection may have broken since the last registration: try a new one. */
+	/*
+	 * The connection may have broken since the last registration: try once with a new
+	 * connection.
+	 */
 	if (ret == -ENOTCONN && had)
 		ret = pz_register(vpz, mr, access);
 	mutex_unlock(&vpz->reg_lock);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The receive CQ of a connection that asks for SOLICITED_WAIT; see core/solicited.c.  The CQ of its
- * requests is armed as usual, so the completion of a request runs the pump.
+ * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see core/solicited.c.
+ * Requests of such a connection have a separate CQ, which is armed for all completions, so that
+ * each completed request runs the pump.
  *
- * The receive CQ is armed before it is polled: a solicited message that arrives in between notifies
- * again, an unsolicited one does not.
+ * recv_answer() arms the receive CQ before it polls the CQ.  A solicited message that arrives
+ * between the two steps triggers another notification.  An unsolicited message triggers none.
  */
 #include "core/conn.h"
 #include "core/ep.h"
@@ -12,14 +13,14 @@
 #include "core/queue.h"
 #include "verbs/verbs.h"
 
-#define RECV_BUDGET	64	/* completions taken before the lock is dropped */
+#define RECV_BUDGET	64	/* maximum number of completions taken per hold of ep->lock */
 
 /**
- * verbs_recv_take() - take receives, solicited or not
+ * verbs_recv_take() - take completions of receives, both solicited and unsolicited
  * @conn: connection, with or without a receive CQ
  *
- * Context: ep->lock held.  Return: number taken, 0 without a receive CQ; if it is at least
- * RECV_BUDGET, there may be more.
+ * Context: ep->lock held.  Return: number of completions taken; 0 if there is no receive CQ.  If
+ * the number is at least RECV_BUDGET, the CQ may hold more.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
@@ -41,13 +42,16 @@ int verbs_recv_take(struct dat_conn *conn)
 	return done;
 }
 
-/* Takes receives after a notification.  Returns true if there may be more. */
+/* Takes completions of receives after a notification.  Returns true if the CQ may hold more. */
 static bool recv_answer(struct verbs_conn *vc)
 {
 	struct dat_conn *conn = &vc->conn;
 	int done;
 
-	/* A closing connection waits for all receives, solicited or not. */
+	/*
+	 * A closing connection has to drain unsolicited receives too, so ask for the next
+	 * completion.
+	 */
 	ib_req_notify_cq(vc->recv_cq,
 			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 	done = verbs_recv_take(conn);
@@ -55,7 +59,10 @@ static bool recv_answer(struct verbs_conn *vc)
 	return done >= RECV_BUDGET;
 }
 
-/* Runs in softirq, which is an RCU read side, so the EP stays. */
+/*
+ * Polls the receive CQ.  A tasklet runs in softirq, which is an RCU read side, so the EP stays
+ * allocated.
+ */
 static void recv_task(struct tasklet_struct *t)
 {
 	struct verbs_conn *vc = from_tasklet(vc, t, recv_task);
@@ -66,7 +73,10 @@ static void recv_task(struct tasklet_struct *t)
 		return;
 	dat_complete_begin(&vc->conn);
 	spin_lock(&ep->lock);
-	/* A connection that has left its EP has no EVD any more. */
+	/*
+	 * If vc->conn.ep is NULL by now, the connection has left the EP, and there is no EVD to
+	 * notify.
+	 */
 	if (vc->conn.ep == ep)
 		more = recv_answer(vc);
 	spin_unlock(&ep->lock);
@@ -75,7 +85,10 @@ static void recv_task(struct tasklet_struct *t)
 		tasklet_schedule(t);
 }
 
-/* Handles a notification.  The driver may call this in any context, also under ep->lock. */
+/*
+ * Handles a notification of the receive CQ.  The driver may call this in any context, even while
+ * this CPU holds ep->lock, so the tasklet does the work.
+ */
 static void recv_notified(struct ib_cq *cq, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -89,8 +102,8 @@ void verbs_recv_cq_init(struct verbs_conn *vc)
 }
 
 /**
- * verbs_recv_cq_create() - make the receive CQ
- * @vc: solicited connection without QP
+ * verbs_recv_cq_create() - create the receive CQ of a connection
+ * @vc: connection without QP; conn.solicited is set
  * @entries: number of completions that the CQ must hold
  *
  * Context: may sleep.  Return: 0, or an error of verbs.
@@ -112,8 +125,8 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 }
 
 /**
- * verbs_recv_notify_all() - arm the receive CQ for all receives
- * @vc: closing connection with QP, solicited or not
+ * verbs_recv_notify_all() - arm the receive CQ for unsolicited receives too
+ * @vc: closing connection with QP, with or without a receive CQ
  *
  * Context: any.
  */
@@ -125,7 +138,7 @@ void verbs_recv_notify_all(struct verbs_conn *vc)
 
 /**
  * verbs_recv_cq_destroy() - destroy the receive CQ
- * @vc: connection without QP and EP, solicited or not; no reader of conn->ep is left
+ * @vc: connection without QP and EP, with or without a receive CQ; no reader of conn->ep is left
  *
  * Context: may sleep.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues of the device. */
+/* Shared receive queues: creation, destruction and posts with the verbs of the device. */
 #include <rdma/ib_verbs.h>
 
 #include "core/srq.h"
 #include "verbs/verbs.h"
 
-/* Handles an event of the SRQ, perhaps in hard interrupt. */
+/* Handles an event of the SRQ.  The driver may call this in hard interrupt. */
 static void srq_event(struct ib_event *event, void *context)
 {
 	if (event->event == IB_EVENT_SRQ_ERR)

@@ -25,9 +25,10 @@ struct verbs_regqp;
 /**
  * struct verbs_pz - protection zone of the verbs transport
  * @pz: zone
- * @pd: protection domain; NULL after shutdown
- * @reg_lock: lock of @reg; under ia->sem, outside the handlers of the connection in @reg
- * @reg: connection that registers kernel memory, created on demand; or NULL
+ * @pd: protection domain of the device; NULL after shutdown
+ * @reg_lock: lock of @reg; lock order: ia->sem, then @reg_lock, then the handler locks of @reg
+ * @reg: connection of the adapter to itself, which registers kernel memory; created on demand, else
+ *	NULL
  */
 struct verbs_pz {
 	struct dat_pz		pz;
@@ -39,8 +40,8 @@ struct verbs_pz {
 /**
  * struct verbs_lmr - LMR of the verbs transport
  * @lmr: LMR
- * @mr: registration; NULL after shutdown, or if there is none
- * @access: IB_ACCESS_* bits of the present memory; FMRs only
+ * @mr: registration; NULL after shutdown, and for memory that needs no registration
+ * @access: IB_ACCESS_* bits that the next registration request uses; FMRs only
  */
 struct verbs_lmr {
 	struct dat_lmr		lmr;
@@ -51,10 +52,10 @@ struct verbs_lmr {
 /**
  * struct verbs_binding - binding of the verbs transport
  * @b: binding
- * @mr: registration, or NULL
+ * @mr: registration; NULL if verbs_bind_init() has failed to make one
  * @queued: flag: a work request brings @mr into effect
- * @umem: pinned pages of a process, if @queued; else NULL
- * @access: IB_ACCESS_* bits
+ * @umem: pinned pages of a process, if @queued is set and the memory is user memory; else NULL
+ * @access: IB_ACCESS_* bits of the registration @mr
  */
 struct verbs_binding {
 	struct dat_binding	b;
@@ -66,8 +67,8 @@ struct verbs_binding {
 
 /**
  * struct verbs_srq - SRQ of the verbs transport
- * @srq_obj: SRQ
- * @srq: SRQ of the device; NULL after shutdown; srq_obj.lock for posts
+ * @srq_obj: SRQ of the core
+ * @srq: SRQ of the device; NULL after shutdown; posts hold srq_obj.lock
  */
 struct verbs_srq {
 	struct dat_srq		srq_obj;
@@ -96,22 +97,23 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
 
 /**
  * struct verbs_conn - connection of the verbs transport
- * @conn: connection
- * @id: rdma_cm id; owned; its context is @conn
+ * @conn: connection of the core
+ * @id: rdma_cm id, owned by the connection; the context pointer of the id is @conn
  * @qp: queue pair; owned by @id
- * @cq: CQ for requests, and for receives unless there is a @recv_cq
- * @recv_cq: CQ for receives of a solicited connection; else NULL
- * @iop: irq_poll that polls @cq when its notification handler cannot
+ * @cq: CQ for requests; also for receives if @recv_cq is NULL
+ * @recv_cq: CQ for receives if conn.solicited is set; else NULL
+ * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot
  * @recv_task: tasklet that handles notifications of @recv_cq
- * @error_work: work that handles an error of the QP, which may come in hard interrupt
+ * @error_work: work that handles an error event of @qp, because the event may come in hard
+ *	interrupt
  * @exit_work: work that destroys the CQs
- * @cm_event_seen: completion: rdma_cm has reported an event of @id
- * @last_wqe: completion: @qp is in error and takes no more receives from its SRQ
+ * @cm_event_seen: completion; done when rdma_cm has reported an event of @id
+ * @last_wqe: completion; done when @qp is in error and takes no more receives from the SRQ
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
  * @bind_cqe: CQE of the registration of conn->bind
- * @wc: completions from the CQ; ep->lock
- * @done: completions for the core; ep->lock
+ * @wc: buffer for completions polled from a CQ; protected by ep->lock
+ * @done: buffer for completions passed to the core; protected by ep->lock
  */
 struct verbs_conn {
 	struct dat_conn		conn;

@@ -34,8 +34,8 @@ static const u8 wc_status[] = {
 static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
 {
 	/*
-	 * The segments were checked before the post, so only a message that is too long causes this
-	 * status.
+	 * The core has checked the segments before the post, so only a message that is longer than
+	 * the receive causes this status.
 	 */
 	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
 		return DAT_ST_LOCAL_LENGTH;
@@ -45,9 +45,10 @@ static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool r
 }
 
 /*
- * Returns true if a receive holds a message that fits.  The peer chooses kind and length, so both
- * are checked.  An RDMA write with immediate data completes a receive without data in its segments.
- * A send that invalidates a key is a message, since it can only revoke access.
+ * Returns true if a successful receive holds a message that fits into @posted bytes.  Opcode and
+ * length come from the peer, so check both.  An RDMA write with immediate data is no message: the
+ * write consumes a receive but puts no data into the receive's segments.  A send that invalidates a
+ * key is accepted as a message, because the invalidation can only revoke access.
  */
 static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 {
@@ -55,7 +56,10 @@ static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 	       wc->byte_len <= posted;
 }
 
-/* Converts a receive that succeeded.  It fails after all if it holds no message that fits. */
+/*
+ * Converts a receive with IB_WC_SUCCESS.  If the receive holds no message that fits, the status is
+ * an error.
+ */
 static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
 					       struct dat_completion *c)
 {
@@ -88,7 +92,8 @@ static __always_inline void to_completion(const struct ib_wc *wc, const struct d
  * @cq: CQ of the connection
  * @n: number of completions in vc->wc
  *
- * A CQE with done() belongs to a bind or a drain, one without it to a slot.
+ * A bind or a drain sets done() in the CQE of its work request.  A NULL done() means that the CQE
+ * belongs to a struct dat_slot.
  *
  * Context: ep->lock held, softirqs disabled.
  */

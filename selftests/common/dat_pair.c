@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections inside of one process, for tests that are not about connecting. */
+/* Connections between two EPs of one process, for tests whose subject is not the connecting. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ int t_pair_open(struct t_pair *p)
 	return ret ? ret : t_psp(&p->f, &p->cr, T_QUAL, &p->psp);
 }
 
-/* Connect @ep[1] to @ep[0] through the pair's listener.  Both EVDs must be empty. */
+/* Connect @ep[1] to @ep[0] through the listener of the pair.  Both EVDs in @evd must be empty. */
 int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
 {
 	struct dat_eqe eqe;
@@ -60,7 +60,7 @@ int t_pair_connect(struct t_pair *p)
 	return t_connect_eps(p, p->ep, p->evd);
 }
 
-/* The mappings stay until t_pair_unmap() or the end of the process. */
+/* The mappings of the pair stay until t_pair_unmap() or until the process ends. */
 void t_pair_close(struct t_pair *p)
 {
 	t_close(&p->f);
@@ -101,7 +101,10 @@ int t_link_open(struct t_pair *p, struct t_link *l)
 	return ret ? ret : t_connect_eps(p, l->ep, l->evd);
 }
 
-/* Return 0 if one message arrives and both EVDs deliver nothing but its completions. */
+/*
+ * Send one message from l->ep[1] to l->ep[0].  Return 0 if the message arrives and the two EVDs
+ * deliver only the two completions of this message.
+ */
 int t_link_works(struct t_pair *p, struct t_link *l)
 {
 	uint64_t addr = (uintptr_t)p->mem.va;
@@ -169,7 +172,7 @@ static void container_main(struct t_container *c, int (*fn)(struct t_file *f, vo
 	_exit(0);
 }
 
-/* Set @name to the network interface of the device, or to "" if it has none. */
+/* Set @name to the name of the device's network interface, or to "" if the device has none. */
 static void interface(const struct t_file *f, char *name, size_t len)
 {
 	char path[PATH_MAX];

@@ -24,7 +24,7 @@ int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_m
 	return m->va ? 0 : -errno;
 }
 
-/* Map the memory of an object; each object gets a mapping of its own, which it could share. */
+/* Map the memory of an object.  Each call makes a new mapping, although objects could share one. */
 int t_map_span(struct t_file *f, const struct dat_span *at, int prot, struct t_map *m)
 {
 	int ret = t_map(f, at->offset, at->size, prot, m);
@@ -41,7 +41,10 @@ void t_unmap(struct t_map *m)
 	m->va = NULL;
 }
 
-/* Stop and continue this process from a child, which a stopped process cannot do itself. */
+/*
+ * Stop this process for 200 ms.  A child sends SIGSTOP and SIGCONT, because a stopped process
+ * cannot continue itself.  Return the pid of the child.
+ */
 pid_t t_stop_and_continue(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -91,7 +94,10 @@ static void *poller_thread(void *arg)
 	return NULL;
 }
 
-/* The poller has been told to stop: join its thread, which a forked child does not have. */
+/*
+ * Wait for the end of the poller thread, which the caller has stopped.  A forked child has
+ * f->poller_of of its parent but no such thread.
+ */
 static void poller_end(struct t_file *f)
 {
 	if (f->poller_of == getpid())
@@ -99,7 +105,10 @@ static void poller_end(struct t_file *f)
 	f->poller_of = 0;
 }
 
-/* Mappings that remain keep the file, and with it the adapter, open after this. */
+/*
+ * Close the IA and the file.  A mapping that remains keeps the kernel's open file, and so the
+ * adapter, in use.
+ */
 void t_close(struct t_file *f)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };
@@ -296,7 +305,7 @@ int t_reset(struct t_file *f, const struct t_ep *ep)
 	return t_ioctl(f->fd, DAT_IOC_EP_RESET, &arg);
 }
 
-/* Run a thread that polls the doorbells until the file is closed.  @idle_us 0 stops it. */
+/* Start a thread that polls the doorbells until the IA is closed.  @idle_us 0 ends the thread. */
 int t_poller(struct t_file *f, uint32_t idle_us)
 {
 	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };
@@ -367,7 +376,7 @@ struct dat_rqe *t_rqe(struct t_queue *q)
 	return entry(q);
 }
 
-/* Set the dirty bit of a queue. */
+/* Set the doorbell bit @bell of a queue. */
 void t_ring(struct t_file *f, uint32_t bell)
 {
 	uint32_t *dirty = f->db.va;
@@ -375,7 +384,7 @@ void t_ring(struct t_file *f, uint32_t bell)
 	__atomic_fetch_or(&dirty[bell / 32], 1U << (bell % 32), __ATOMIC_SEQ_CST);
 }
 
-/* Set the first dirty bits, @bells rounded up to whole words. */
+/* Set the doorbell bits 0 to @bells - 1, rounded up to whole words. */
 void t_ring_all(struct t_file *f, uint32_t bells)
 {
 	uint32_t *dirty = f->db.va, i;

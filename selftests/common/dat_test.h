@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * /dev/dat without a library, for tests that make calls which a library never makes.
+ * Access to /dev/dat without libdat, for tests that make calls which libdat never makes.
  *
- * t_*() functions return 0 or a negative errno, like the ioctls behind them.
+ * The t_*() functions return 0 or a negative errno, like the ioctls that they call.
  */
 #ifndef DAT_TEST_H
 #define DAT_TEST_H
@@ -15,12 +15,15 @@
 
 #include <rdma/dat_ioctl.h>
 
-#define T_QUAL		4711	/* connection qualifier of the tests' listeners */
-#define T_WAIT_MS	20000	/* timeout for expected events; the debug kernel is slow */
-#define T_QUIET_MS	300	/* wait that shows that no event comes */
+#define T_QUAL		4711	/* connection qualifier of the listeners in the tests */
+#define T_WAIT_MS	20000	/* timeout for an event; the debug kernel is slow */
+#define T_QUIET_MS	300	/* time to wait before a test concludes that no event comes */
 #define T_QUEUE		16	/* default length of queues */
 
-/* The number that the header has; a kernel may know more. */
+/*
+ * Ends of the enumerations in <rdma/dat_ioctl.h> and <rdma/dat_ring.h>.  A newer kernel may know
+ * more.
+ */
 #define T_NR_LAST	(DAT_NR_EVD_POLL + 1)
 #define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
 #define T_OP_LAST	(DAT_OP_RMR_BIND + 1)
@@ -29,9 +32,9 @@
 
 /*
  * struct t_map - mapped memory of an object
- * @va: memory; NULL: not mapped
- * @base: mapping that holds it
- * @size: length of the mapping
+ * @va: address of the object's memory; NULL if nothing is mapped
+ * @base: start of the mapping that contains @va
+ * @size: length of the mapping in bytes
  */
 struct t_map {
 	void	*va;
@@ -45,7 +48,7 @@ struct t_file {
 	uint32_t		max_queues;
 	struct t_map		db;
 	pthread_t		poller;
-	pid_t			poller_of;	/* process that runs @poller; 0: no poller */
+	pid_t			poller_of;	/* process that created @poller; 0: no thread */
 };
 
 struct t_evd {
@@ -53,7 +56,7 @@ struct t_evd {
 	uint32_t			id;
 	uint32_t			entries;
 	uint32_t			head;
-	uint32_t			shift;	/* log2 of the stride of the events */
+	uint32_t			shift;	/* log2 of the bytes per event */
 	struct t_map			submit;
 	struct t_map			status;
 	struct t_map			ring;
@@ -94,7 +97,7 @@ struct t_lmr {
 	size_t			size;
 };
 
-/* Two EPs of one process, an EVD for each, and memory for both. */
+/* Two EPs of one process, an EVD for each EP, and memory that both EPs use. */
 struct t_pair {
 	struct t_file		f;
 	uint32_t		pz;
@@ -105,7 +108,7 @@ struct t_pair {
 	struct t_lmr		mem;
 };
 
-/* A further connection on the file of a pair. */
+/* A second connection, whose objects belong to the file of a struct t_pair. */
 struct t_link {
 	struct t_evd		evd[2];
 	struct t_ep		ep[2];
@@ -141,13 +144,16 @@ void t_ring(struct t_file *f, uint32_t bell);
 void t_ring_all(struct t_file *f, uint32_t bells);
 int t_poller(struct t_file *f, uint32_t idle_us);
 
-/* t_event() returns 1 with an event in @eqe, or 0 if none comes within @ms. */
+/*
+ * t_event() stores an event in @eqe and returns 1.  If no event comes within @ms, t_event() returns
+ * 0.
+ */
 int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe);
 int t_evd_wait(struct t_evd *evd, uint32_t threshold, unsigned int ms);
 
 /*
- * t_sqe() and t_rqe() return the next entry, cleared, to be filled in.  t_push() publishes it
- * and kicks if the kernel asks for kicks.
+ * t_sqe() and t_rqe() return the next free entry of a queue, zeroed; the caller fills in the entry.
+ * t_push() publishes the entry, and kicks if the kernel asks for kicks.
  */
 struct dat_sqe *t_sqe(struct t_queue *q);
 struct dat_rqe *t_rqe(struct t_queue *q);
@@ -157,25 +163,31 @@ int t_rdma(struct t_ep *ep, int op, uint64_t cookie, uint64_t addr, uint32_t lke
 	   uint32_t len, uint64_t raddr, uint32_t rkey);
 int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uint32_t len);
 
-/* Open everything of a pair, unconnected; then connect ep[1] to ep[0]. */
+/* t_pair_open() creates all objects of a pair.  t_pair_connect() connects ep[1] to ep[0]. */
 int t_pair_open(struct t_pair *p);
 int t_pair_connect(struct t_pair *p);
 int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd);
 void t_pair_close(struct t_pair *p);
 void t_pair_unmap(struct t_pair *p);
 
-/* Open another connection beside the pair's; t_link_works() returns 0 if it carries a message. */
+/*
+ * t_link_open() opens a second connection.  t_link_works() returns 0 if that connection carries a
+ * message.
+ */
 int t_link_open(struct t_pair *p, struct t_link *l);
 int t_link_works(struct t_pair *p, struct t_link *l);
 void t_link_close(struct t_pair *p, struct t_link *l);
 
 /*
- * Wait for the event that ends a connection and return its type, or 0 on timeout.  Count DTO
- * events by status meanwhile.
+ * Wait for the event that ends a connection, and return the type of the event, or 0 on timeout.
+ * @count[s] is set to the number of DTO events with status s that came before.
  */
 int t_end(struct t_evd *evd, unsigned int count[16]);
 
-/* A process in a network namespace of its own, with an interface of the same device. */
+/*
+ * A child process in a network namespace of its own.  The namespace has a macvlan interface on the
+ * interface of the RDMA device.
+ */
 struct t_container {
 	pid_t	pid;
 	int	say[2];
@@ -183,14 +195,14 @@ struct t_container {
 };
 
 /*
- * Fork a process that opens the device and calls @fn, and stays until t_container_end().  Return
- * the result of @fn; -ENODEV: this machine has no network namespaces or no macvlan.
+ * Fork a process that opens the device, calls @fn, and waits for t_container_end().  Return the
+ * result of @fn, or -ENODEV if this machine has no network namespaces or no macvlan.
  */
 int t_container_start(struct t_container *c, const struct t_file *f,
 		      int (*fn)(struct t_file *f, void *arg), void *arg);
 void t_container_end(struct t_container *c);
 
-/* Set a parameter of dat.ko. */
+/* t_set_param() sets a parameter of dat.ko.  t_set_ring_start() sets the parameter ring_start. */
 int t_set_param(const char *name, uint32_t value);
 int t_set_ring_start(uint32_t start);
 

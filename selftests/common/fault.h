@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Fail the n-th allocation or copy of this task; needs a kernel with fault injection. */
+/*
+ * Make the n-th allocation or user-memory copy of this task fail.  Needs a kernel with fault
+ * injection.
+ */
 #ifndef FAULT_H
 #define FAULT_H
 
@@ -24,7 +27,10 @@ static inline int arm(unsigned int n)
 	return pwrite(nth_fd, text, strlen(text), 0) < 0 ? -errno : 0;
 }
 
-/* Was the n-th call reached?  The file holds the number of calls still to come. */
+/*
+ * Return whether the n-th call was reached, so that it failed.  /proc/self/fail-nth has the number
+ * of calls that are still to come.
+ */
 static inline int fired(void)
 {
 	char text[16] = "";
@@ -59,7 +65,7 @@ static inline void fault_setup(void)
 	fault_write("/sys/kernel/debug/fail_page_alloc/verbose", "0");
 }
 
-/* A skip in the fixture does not skip its tests, so each test skips itself. */
+/* SKIP() in FIXTURE_SETUP() does not skip the tests of the fixture, so each test skips itself. */
 #define NEED_FAULTS() do {							\
 	if (nth_fd < 0)								\
 		SKIP(return, "the kernel has no fault injection");		\

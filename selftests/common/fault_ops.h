@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fail each allocation and each copy of each ioctl once.  A test that includes this defines:
+ * For each ioctl, make each of its allocations and user-memory copies fail once.  A test that
+ * includes this header defines:
  *
  *   struct world          objects that the calls work on
  *   OPS(OP)               OP(NAME, before, after, X, least) for each ioctl: functions called
@@ -8,8 +9,10 @@
  *                         allocations and copies that can fail
  *   OP_X(x)               .last and .again of a variant, see below
  *   OPS_ALL               number of ioctls
- *   world_open(), world_close(), world_works()
- *   says_so()             true for an error that may report missing memory
+ *   world_open()          creates the objects of struct world
+ *   world_close()         destroys these objects
+ *   world_works()         returns 0 if these objects still work
+ *   says_so()             returns true for an errno that may report missing memory
  */
 #ifndef FAULT_OPS_H
 #define FAULT_OPS_H
@@ -21,9 +24,9 @@ FIXTURE(op) {
 };
 
 /*
- * @last: number of the last allocation or copy to fail; MAX_NTH: all of them
- * @again: error of the second call that is accepted if only copying out the result of the first
- *	call has failed; or 0
+ * @last: number of the last allocation or copy that is made to fail; MAX_NTH: no limit
+ * @again: errno that the repeated call may return if the first call has failed with -EFAULT,
+ *	because then only the copy of the result has failed; 0: none
  */
 FIXTURE_VARIANT(op) {
 	int		(*before)(struct world *w);
@@ -41,7 +44,7 @@ FIXTURE_VARIANT_ADD(op, name) {							\
 };
 OPS(OP_VARIANT)
 
-/* Names are unique, so a list of OPS_ALL entries is complete. */
+/* The names in OPS are unique, so OPS is complete if it has OPS_ALL entries. */
 #define PLUS_ONE(...) + 1
 _Static_assert(0 OPS(PLUS_ONE) == OPS_ALL, "an ioctl is missing in OPS");
 
@@ -58,7 +61,10 @@ FIXTURE_TEARDOWN(op)
 		world_close(&self->w);
 }
 
-/* Fail the 1st, 2nd, ... allocation until none fails; after each failure the call works. */
+/*
+ * Make the 1st, 2nd, ... allocation or copy of a call fail, until the call ends before the n-th
+ * one.  After each failure, the test repeats the call, which must then succeed.
+ */
 TEST_F_TIMEOUT(op, is_whole_or_undone, 900)
 {
 	struct world *w = &self->w;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory whose page faults hang until the test resolves them.  userfaultfd reports the faults in
- * order, so a test knows that a call of another thread has reached one, whatever the load.
+ * Memory whose page faults hang until the test resolves them.  userfaultfd reports each fault to
+ * the test.  So the test knows, however slow the machine is, that a call of another thread has
+ * reached a fault.
  */
 #ifndef HANG_H
 #define HANG_H
@@ -21,7 +22,7 @@ struct hang {
 	size_t	size;
 };
 
-/* Map @size bytes without a page.  Return -1 if userfaultfd is not available. */
+/* Map @size bytes that have no pages yet.  Return -1 if userfaultfd is not available. */
 static inline int hang_open(struct hang *h, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -38,7 +39,10 @@ static inline int hang_open(struct hang *h, size_t size)
 	return 0;
 }
 
-/* Return the offset of the next fault, which hangs from now on; -1: none within @ms. */
+/*
+ * Wait for the next page fault and return its offset.  The fault hangs until hang_give().  Return
+ * -1 if there is no fault within @ms.
+ */
 static inline long hang_fault(struct hang *h, int ms)
 {
 	struct pollfd p = { .fd = h->fd, .events = POLLIN };
@@ -50,7 +54,7 @@ static inline long hang_fault(struct hang *h, int ms)
 	return (long)(msg.arg.pagefault.address - (unsigned long)h->va) & -4096L;
 }
 
-/* Map @n zero pages from @offset on, and end the faults that hang there. */
+/* Map @n zero pages from @offset on.  This ends the faults that hang on these pages. */
 static inline int hang_give(struct hang *h, size_t offset, size_t n)
 {
 	struct uffdio_zeropage zero = {
@@ -60,7 +64,7 @@ static inline int hang_give(struct hang *h, size_t offset, size_t n)
 	return ioctl(h->fd, UFFDIO_ZEROPAGE, &zero);
 }
 
-/* Unmap a page again: the next access hangs. */
+/* Unmap a page, so that the next access to the page hangs again. */
 static inline int hang_take(struct hang *h, size_t offset)
 {
 	return madvise(h->va + offset, 4096, MADV_DONTNEED);

@@ -10,7 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Arguments of calls that do nothing and that no other code makes. */
+/*
+ * Arguments by which a tracer recognizes the getpriority() calls of mark(): the calls have no
+ * effect, and no other code passes these values.
+ */
 #define MARK_START	0x5eed0001
 #define MARK_END	0x5eed0002
 
@@ -19,7 +22,7 @@ static inline void mark(long which)
 	syscall(SYS_getpriority, which, 0);
 }
 
-/* The number and the arguments of a system call in struct user_regs_struct. */
+/* Members of struct user_regs_struct that have the number and the arguments of a system call. */
 #ifdef __x86_64__
 #define CALL_NR		orig_rax
 #define CALL_ARG1	rdi
@@ -32,10 +35,13 @@ static inline void mark(long which)
 #define CALL_ARG3	edx
 #endif
 
-/* Return whether a system call that @pid is about to make counts. */
+/* Return nonzero to count the system call that @pid is about to make. */
 typedef int count_fn(pid_t pid, const struct user_regs_struct *regs);
 
-/* Return the system calls of @pid between the marks for which @counts is true, or -1. */
+/*
+ * Return the number of system calls of @pid between the two marks for which @counts returns
+ * nonzero.  Return -1 on error.
+ */
 static inline long count_some_between_marks(pid_t pid, count_fn *counts, int *exit_status)
 {
 	struct user_regs_struct regs;
@@ -76,7 +82,7 @@ static inline int count_all(pid_t pid, const struct user_regs_struct *regs)
 	return 1;
 }
 
-/* Return the number of system calls of @pid between the marks, or -1. */
+/* Return the number of all system calls of @pid between the two marks, or -1 on error. */
 static inline long count_between_marks(pid_t pid, int *exit_status)
 {
 	return count_some_between_marks(pid, count_all, exit_status);

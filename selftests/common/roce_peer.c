@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See roce_peer.h.  The layouts are those of the InfiniBand specification, volume 1. */
+/*
+ * RoCE peer; see roce_peer.h.  The packet layouts are those of the InfiniBand specification, volume
+ * 1.
+ */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <endian.h>
@@ -24,8 +27,10 @@
 #define FIRST_PSN	0x1000
 #define FIRST_COMM	0x51000000
 #define FIRST_PORT	600
-#define WINDOW		100	/* unanswered requests of a flood; few enough for any backlog */
-#define RCVBUF		(4 << 20)	/* room for thousands of answers */
+/* Maximum number of unanswered requests of a flood; fewer than the backlog of any listener. */
+#define WINDOW		100
+/* Size of the socket's receive buffer in bytes; holds thousands of answers. */
+#define RCVBUF		(4 << 20)
 
 #define OP_SEND_ONLY	0x04
 #define OP_UD_SEND	0x64
@@ -70,7 +75,7 @@ struct roce {
 	int			fd;
 	struct in_addr		own, to;
 	uint32_t		n;
-	int			talks;		/* send a message as soon as a reply arrives */
+	int			talks;		/* flag: talk() when a reply arrives */
 	struct roce_answers	answers;
 	struct {
 		int		answered;
@@ -91,7 +96,10 @@ static uint32_t crc32_le(uint32_t crc, const void *data, size_t len)
 	return crc;
 }
 
-/* The invariant CRC covers the headers, with every field that changes on the way set to ones. */
+/*
+ * Returns the invariant CRC (ICRC) of a packet.  The ICRC covers the IP and UDP headers, the BTH
+ * and the data.  Each header field that may change on the way counts as all ones.
+ */
 static uint32_t icrc(const struct roce *r, const void *packet, size_t len)
 {
 	uint16_t ip[14] = {
@@ -108,7 +116,7 @@ static uint32_t icrc(const struct roce *r, const void *packet, size_t len)
 	ip[13] = 0xffff;
 	bth.qpn |= htonl(0xff000000);
 	/*
-	 * 0xdebb20e3: the register after eight bytes of ones in place of the local route header.
+	 * 0xdebb20e3 is the CRC after eight bytes of ones, which stand for the local route header.
 	 */
 	crc = crc32_le(0xdebb20e3, ip, sizeof(ip));
 	crc = crc32_le(crc, &bth, sizeof(bth));
@@ -178,7 +186,7 @@ static int send_req(struct roce *r, const struct roce_ask *ask, uint32_t i)
 	put32(d + 20, FIRST_COMM + i);
 	put32(d + 32, (FIRST_QPN + i) << 8 | 4);	/* responder resources */
 	put32(d + 36, 4);				/* initiator depth */
-	put32(d + 40, 31 << 3);				/* RC; the longest response timeout */
+	put32(d + 40, 31 << 3);				/* RC, longest response timeout */
 	put32(d + 44, FIRST_PSN << 8 | 31 << 3 | 7);
 	put32(d + 48, 0xffff0000 | 3 << 12 | 7 << 8 | 15 << 4);	/* P_Key, MTU 1024, retries */
 	put32(d + 52, 0xffffffff);			/* LIDs */
@@ -187,7 +195,9 @@ static int send_req(struct roce *r, const struct roce_ask *ask, uint32_t i)
 	d[93] = 64;					/* hop limit */
 	d[94] = 8;					/* subnet local */
 	d[95] = 20 << 3;				/* ACK timeout */
-	/* The header of rdma_cm in the private data: IPv4, port, addresses. */
+	/*
+	 * The private data begins with the header of rdma_cm: IP version 4, source port, addresses.
+	 */
 	cma[1] = 0x40;
 	cma[2] = port >> 8;
 	cma[3] = (uint8_t)port;
@@ -217,7 +227,7 @@ static void hear(struct roce *r, const struct mad *mad)
 	if (attr == CM_REP) {
 		r->conn[i].answered = 1;
 		r->conn[i].qpn = get32(mad->data + 12) >> 8;
-		/* Each side sends the PSN at which the other side starts. */
+		/* A reply contains the PSN with which the receiver of the reply must start. */
 		r->conn[i].psn = get32(mad->data + 20) >> 8;
 		r->answers.replies++;
 		if (r->talks)
@@ -243,7 +253,7 @@ static uint32_t answered(const struct roce *r)
 	return r->answers.replies + r->answers.rejects;
 }
 
-/* Receive until @n requests have an answer, or until now_ms() reaches @end. */
+/* Receive packets until @n requests have an answer, or until now_ms() reaches @end. */
 static int listen_for(struct roce *r, uint32_t n, long end)
 {
 	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A process that makes almost no progress, even within a call: a control group gives it a
- * thousandth of a CPU.  Kernel work of a few milliseconds takes seconds on its behalf, so a test
- * can see which threads wait for it in the kernel.
+ * A process that makes almost no progress, even inside a system call, because its control group
+ * gets a thousandth of a CPU.  If the kernel works for this process for a few milliseconds of CPU
+ * time, that takes seconds.  So a test can detect which other threads wait for that work.
  */
 #ifndef SLOW_H
 #define SLOW_H
@@ -27,7 +27,9 @@ static inline int slow_write(const char *path, const char *text)
 	return ret;
 }
 
-/* Return -1 if this machine has no cgroup2 or does not let us make a group. */
+/*
+ * Create the control group.  Return -1 if this machine has no cgroup2 or does not allow new groups.
+ */
 static inline int slow_open(void)
 {
 	mkdir(SLOW_ROOT, 0700);
@@ -40,19 +42,19 @@ static inline int slow_open(void)
 	return slow_write(SLOW_GROUP "/cpu.max", "1000 1000000");
 }
 
-/* Make this process slow from here on. */
+/* Put this process into the control group, so that the process is slow from here on. */
 static inline int slow_enter(void)
 {
 	return slow_write(SLOW_GROUP "/cgroup.procs", "0");
 }
 
-/* Let all slow processes run at full speed again. */
+/* Remove the CPU limit, so that the processes in the group run at full speed. */
 static inline int slow_over(void)
 {
 	return slow_write(SLOW_GROUP "/cpu.max", "max");
 }
 
-/* Remove the group.  Its processes must have ended. */
+/* Remove the control group.  All processes of the group must have ended. */
 static inline void slow_close(void)
 {
 	rmdir(SLOW_GROUP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process in a time namespace whose CLOCK_MONOTONIC has an offset. */
+/* A process in a time namespace whose CLOCK_MONOTONIC differs from that of the host. */
 #ifndef TIMENS_H
 #define TIMENS_H
 
@@ -14,7 +14,7 @@
 #define CLONE_NEWTIME	0x80
 #endif
 
-#define TIMENS_NONE	255	/* there is no time namespace for this process */
+#define TIMENS_NONE	255	/* exit status: no time namespace could be created */
 
 static inline int timens_wait(pid_t pid)
 {
@@ -39,7 +39,10 @@ static inline int timens_enter(long offset_s)
 	return close(fd);
 }
 
-/* Run @fn in a process whose clock is @offset_s seconds ahead.  Return its result, 0 to 127. */
+/*
+ * Run @fn in a child process whose clock is @offset_s seconds ahead.  Return the result of @fn,
+ * which must be from 0 to 127.
+ */
 static inline int timens_run(long offset_s, int (*fn)(void))
 {
 	pid_t pid = fork();
@@ -48,7 +51,10 @@ static inline int timens_run(long offset_s, int (*fn)(void))
 		return timens_wait(pid);
 	if (timens_enter(offset_s))
 		_exit(TIMENS_NONE);
-	/* Children are in the namespace, the process itself is not. */
+	/*
+	 * unshare(CLONE_NEWTIME) moves only the children of the process to the new namespace, so
+	 * fork again.
+	 */
 	pid = fork();
 	if (!pid)
 		_exit(fn());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Any text is a valid input for dat.conf.  conf_parse() reads nothing beyond it and reports what
- * it rejects.  Accepted fields are within their limits and are parsed back unchanged when
- * quoted.
+ * Fuzz test of conf_parse(), which must accept any text.  conf_parse() must not read beyond the
+ * text, and must report each line that it rejects.  Accepted fields must be within their limits.  A
+ * line that is made of these fields, quoted, must parse back to the same fields.
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static void must(const char *what, int line)
 	abort();
 }
 
-/* Replaces du_log() of the library: messages are formatted and counted. */
+/* Replaces du_log() of the library: format each message to a buffer and count it. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	char text[512];
@@ -38,7 +38,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	messages++;
 }
 
-/* Room for the line with all characters escaped, and for the fields that are not. */
+/* A line in which every character of the quoted fields is escaped, plus the other fields. */
 static char text[2 * CONF_LINE_MAX + 128];
 
 static char *put_quoted(char *to, const char *s)
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifdef STANDALONE
 #include <time.h>
 
-/* Valid and invalid parts of lines. */
+/* Valid and invalid parts of lines, from which make_text() composes inputs. */
 static const char *const pieces[] = {
 	"\n", "\n", " ", " ", "\t", "\"", "\"", "\\", "#", "a", "u1.2", "u1.", "k1.2", "u2.0",
 	"threadsafe", "nonthreadsafe", "default", "nondefault", "libx.so.1", "x.1.0", "..",
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 		seed = strtoull(argv[2], NULL, 0) | 1;
 	while (time(NULL) < end) {
 		size_t len = make_text(buf, sizeof(buf));
-		uint8_t *exact = malloc(len + !len);	/* so that tools see an overrun */
+		uint8_t *exact = malloc(len + !len);	/* so that tools detect an overrun */
 
 		memcpy(exact, buf, len);
 		LLVMFuzzerTestOneInput(exact, len);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dat_blk.ko: block devices that a dat-blkd serves over DAT.
+ * dat_blk.ko: block devices that a dat-blkd server provides over DAT.
  *
- *	echo add IA ADDRESS PORT >/dev/dat_blk		makes /dev/datblk0, or the next
+ *	echo add IA ADDRESS PORT >/dev/dat_blk		makes the next free /dev/datblkN
  *	echo remove datblk0 >/dev/dat_blk		fails if the device is open
  *	echo remove datblk0 force >/dev/dat_blk		removes it in any case
  *	cat /dev/dat_blk				lists the devices
  *
  * The life of a request
  * =====================
+ *
+ * A request has three steps: queue_rq posts the message, the send completes, and the reply of the
+ * server arrives.  Each step decrements datblk_io.left, shown as (-1).  The step that makes @left 0
+ * calls datblk_mem_ops.settle, which ends the server's access to the pages.
  *
  *	queue_rq                  server                 upcall
  *	--------                  ------                 ------
@@ -20,12 +24,11 @@
  *	                                                 all three: settle
  *	                                                 settled: clear BUSY, complete
  *
- * The context that clears BUSY completes the request: normally the last of these steps, or
- * datblk_lost_work() if the connection is lost.  datblk_lost_work() first quiesces queue_rq and
- * destroys the connection with its queue pair, so that the peer cannot reach memory that has
- * been given back.
+ * The context that clears BUSY completes the request.  Normally, the last step does so.  If the
+ * connection is lost, datblk_lost_work() does so, after it has quiesced queue_rq and freed the EP.
+ * So the server cannot access memory of a completed request.
  *
- * A lost connection stays lost: requests fail until the device is removed.
+ * A lost connection is never restored: requests fail until the device is removed.
  */
 #ifndef _BLK_H
 #define _BLK_H
@@ -49,7 +52,7 @@
 #define DATBLK_DEAD		1
 
 /**
- * struct datblk_rq - the driver's part of a request of the block layer
+ * struct datblk_rq - the driver's private data in a struct request
  * @since: jiffies of the first failure to get a resource for the request
  */
 struct datblk_rq {
@@ -57,24 +60,24 @@ struct datblk_rq {
 };
 
 /**
- * struct datblk_io - state of a block layer tag
- * @dev: device
+ * struct datblk_io - state of one tag of the block layer
+ * @dev: device that owns the tag
  * @rq: request, valid while BUSY
  * @flags: DATBLK_IO_*
- * @left: steps until the request is settled
- * @tag: tag on the wire: use count of this tag, and its index
- * @op: DATBLK_READ, ...
- * @length: bytes
- * @answer: status that the server replied
+ * @left: number of steps of the request that remain, from IO_STEPS down to 0
+ * @tag: tag in messages: the index of this struct in the low 16 bits, its use count above
+ * @op: operation in messages: DATBLK_READ, ...
+ * @length: length of the request in bytes
+ * @answer: status from the server's reply
  * @status: status for the block layer; owned by the context that has cleared BUSY
- * @addr: address of the pages, for the peer
- * @rkey: key of the pages, for the peer
- * @bounce: this tag's part of the bounce memory
- * @bounce_addr: address of @bounce, for the peer
- * @bounce_rkey: key of @bounce, for the peer
+ * @addr: address of the pages, sent to the server
+ * @rkey: RMR context of the pages, sent to the server
+ * @bounce: this tag's part of datblk.bounce; NULL if the pages are registered in place
+ * @bounce_addr: address of @bounce, sent to the server
+ * @bounce_rkey: RMR context of @bounce, sent to the server
  * @bounce_context: LMR context of @bounce
- * @lmr: LMR that registers the pages
- * @sg: pages
+ * @lmr: LMR that registers the pages in place
+ * @sg: scatterlist of the pages, for a registration in place
  */
 struct datblk_io {
 	struct datblk	*dev;
@@ -97,16 +100,18 @@ struct datblk_io {
 };
 
 /**
- * struct datblk_mem_ops - a way to give the peer access to the pages of a request
- * @name: name in messages
+ * struct datblk_mem_ops - a way to give the server access to the pages of a request
+ * @name: name of the way, shown by reading /dev/dat_blk
  * @blocking: @map may sleep
- * @setup: called before connecting; what it makes ends with the IA or in @cleanup
+ * @setup: called before connecting; closing the IA or @cleanup frees what @setup allocates
  * @cleanup: called after the IA is closed, and after a @setup that has failed
- * @limit: set the limits that the block layer has to respect
- * @map: set addr and rkey; called by queue_rq; BLK_STS_RESOURCE: try again later
- * @settle: end the access; calls datblk_settled() now or from a later completion; BH
- * @revoke: end the access after the connection is gone; may sleep
- * @finish: called for a request that has succeeded, in the block layer's completion context
+ * @limit: adds limits of this way to the limits of the disk's queue
+ * @map: sets addr and rkey; called by queue_rq; BLK_STS_RESOURCE means that a retry may
+ *	succeed
+ * @settle: ends the server's access; leads to datblk_settled(), called by @settle or by a
+ *	later completion; Context: BH
+ * @revoke: ends the server's access after the EP has been freed; may sleep
+ * @finish: called in the block layer's completion context for each request that has succeeded
  */
 struct datblk_mem_ops {
 	const char	*name;
@@ -121,9 +126,11 @@ struct datblk_mem_ops {
 };
 
 /**
- * struct datblk_msgs - memory for messages, one of each kind per tag
- * @request: sent for the tag of this index
- * @reply: posted as receives
+ * struct datblk_msgs - memory for messages
+ * @request: array of one request message per tag, sent by io_post()
+ * @reply: array of one receive buffer per tag
+ * @memory: allocation that holds both arrays
+ * @context: LMR context of @memory
  */
 struct datblk_msgs {
 	struct datblk_request	*request;
@@ -133,37 +140,39 @@ struct datblk_msgs {
 };
 
 /**
- * struct datblk - a device
- * @node: entry in the list of devices
+ * struct datblk - a block device and its connection to a server
+ * @node: entry in the list of devices in blk_main.c
  * @index: number in the device's name
- * @ia_name: adapter, from the command
- * @address: server, from the command
- * @port: port of the server, from the command
- * @flags: DATBLK_LIVE: the connection was established; DATBLK_DEAD: it is lost or being closed
- * @ia: adapter; closing it closes all other DAT objects
- * @async_evd: upcalls may sleep
- * @connect_evd: upcalls may sleep
- * @dto_evd: upcalls in BH, one at a time
- * @pz: zone of all objects
- * @ep: endpoint, connected once
- * @connected: completed when the attempt to connect has ended; @error has its result
- * @error: 0, or why there is no connection
- * @sync: registered memory has to be synchronized
- * @reads: RDMA reads that the server may have in flight
- * @depth: tags; at most what the adapter supports and the server allows
- * @max_bytes: largest request; at most what the adapter supports and the server allows
- * @block_size: bytes
- * @size: bytes
- * @export_flags: DATBLK_EXPORT_*
- * @msgs: messages
- * @mem: operations that give pages to the peer
- * @bounce: bounce memory of all tags
- * @sg: pages of all tags
- * @ios: state of each tag
- * @lost_work: work queued by the context that sets DEAD
- * @set: tag set
- * @disk: disk of the block layer, NULL before it is made
- * @added: the disk is in use, and its last user frees this structure
+ * @ia_name: name of the adapter, from the add command
+ * @address: address of the server, from the add command
+ * @port: port of the server, from the add command
+ * @flags: DATBLK_LIVE: the connection was established; DATBLK_DEAD: it is lost or being
+ *	closed
+ * @ia: open IA; closing it closes all other DAT objects of the device
+ * @async_evd: EVD for errors of the adapter; its upcall may sleep
+ * @connect_evd: EVD for connection events; its upcall may sleep
+ * @dto_evd: EVD for completions; its upcall runs in BH context, one call at a time
+ * @pz: protection zone of all LMRs and of the EP
+ * @ep: EP, connected once
+ * @connected: completed when the attempt to connect has ended, with the result in @error
+ * @error: 0, or a negative errno that says why the attempt to connect failed
+ * @sync: true if the adapter requires dat_lmr_sync_rdma_read() and dat_lmr_sync_rdma_write()
+ * @reads: number of RDMA reads that the server may have in flight
+ * @depth: number of tags; at most what the adapter supports and the server allows
+ * @max_bytes: size of the largest request; at most what the adapter and the server allow
+ * @block_size: size of a block in bytes
+ * @size: size of the device in bytes
+ * @export_flags: DATBLK_EXPORT_* from the server
+ * @msgs: memory for messages
+ * @mem: the way to give the server access to pages
+ * @bounce: bounce memory of all tags, or NULL
+ * @sg: scatterlists of all tags, or NULL
+ * @ios: array of the state of each tag
+ * @lost_work: work item that ends all requests; queued by the context that sets DATBLK_DEAD
+ * @set: tag set of the block layer
+ * @disk: disk of the block layer, NULL until datblk_disk_add() has allocated it
+ * @added: true once device_add_disk() has succeeded; the last user of the disk then frees
+ *	this structure
  */
 struct datblk {
 	struct list_head	node;

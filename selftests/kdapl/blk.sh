@@ -10,7 +10,7 @@ file_system() {
 		fill "$tmp/mnt" && sums "$tmp/mnt" >"$tmp/before" && umount "$tmp/mnt"
 }
 
-# A new device and a new server: no data can come from a cache.
+# Use a new device and a new server, so that no data come from a cache.
 files_survive_a_remount() {
 	finish && serve && add && mount $disk "$tmp/mnt" && sums "$tmp/mnt" >"$tmp/after" &&
 		umount "$tmp/mnt" && cmp "$tmp/before" "$tmp/after" >>"$tmp/log" &&
@@ -43,14 +43,14 @@ size_is_that_of_the_file() {
 	local rc=0
 	fresh 17 || return 1
 	[ "$(blockdev --getsize64 $disk)" = $((17 << 20)) ] || fail "another size" || rc=1
-	# The last sector is accessible, and none follows it.
+	# The last sector is accessible, and a sector after it is not.
 	dd if=/dev/urandom of="$tmp/sector" bs=512 count=1 status=none
 	dd if="$tmp/sector" of=$disk bs=512 seek=$(((17 << 11) - 1)) oflag=direct status=none || rc=1
 	tail -c 512 "$tmp/image" | cmp - "$tmp/sector" || rc=1
 	finish && return $rc
 }
 
-# The server's system calls show that a flush and FUA reach the file.
+# Trace the system calls of the server, to check that a flush and FUA reach the file.
 flush_reaches_the_file() {
 	local rc=0
 	fresh 16 || return 1
@@ -92,7 +92,7 @@ read_only_export() {
 	[ "$(blockdev --getro $disk)" = 1 ] || fail "it can be written" || rc=1
 	! dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct 2>>"$tmp/log" || rc=1
 	cmp -n $((1 << 17)) $disk /dev/zero >>"$tmp/log" 2>&1 || rc=1
-	# Nor by a client that does not ask.
+	# A client that ignores the read-only flag must not write either.
 	timeout 60 "$here/blk/blk-liar" -d "$adapter" -r "$host" $port >>"$tmp/log" 2>&1 || rc=1
 	finish && return $rc
 }
@@ -104,7 +104,7 @@ nobody_there() {
 		! order 5 "remove datblk0" && ! order 5 nonsense && [ ! -s $control ]
 }
 
-# Requests in flight fail, and the module can be unloaded at once.
+# Remove the device by force: requests in flight fail, and the module can be unloaded at once.
 a_round() { # BOUNCE
 	local verifier rc
 	load && parameter bounce "$1" && add || return 1
@@ -132,7 +132,7 @@ rounds() {
 
 sent_packets() { cat "/sys/class/infiniband/$adapter/ports/1/hw_counters/sent_pkts"; }
 
-# The probe neither ends the connection nor stays outstanding.
+# The probe of an idle client must complete and must not end the connection.
 idle_client_is_looked_at() {
 	local before
 	fresh 16 --probe 1 || return 1

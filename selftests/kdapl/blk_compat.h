@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Differences between kernel versions, as in kmod/compat.h, of the block layer. */
+/* Differences between kernel versions in the block layer.  kmod/compat.h has all others. */
 #ifndef _BLK_COMPAT_H
 #define _BLK_COMPAT_H
 
@@ -7,14 +7,14 @@
 #include <linux/blkdev.h>
 #include <linux/version.h>
 
-/* Since 6.14 merging is always on. */
+/* Linux 6.14 removed BLK_MQ_F_SHOULD_MERGE: merging is always on. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define DATBLK_TAGS_MERGE	BLK_MQ_F_SHOULD_MERGE
 #else
 #define DATBLK_TAGS_MERGE	0
 #endif
 
-/* Since 6.16 blk_rq_map_sg() takes no queue. */
+/* Linux 6.16 removed the queue argument of blk_rq_map_sg(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 static inline int datblk_map_sg(struct request *rq, struct scatterlist *sg)
 {
@@ -27,7 +27,7 @@ static inline int datblk_map_sg(struct request *rq, struct scatterlist *sg)
 }
 #endif
 
-/* Since 6.11 these flags are limits: a write cache, FUA, non-rotational. */
+/* Linux 6.11 replaced these queue flags by features in struct queue_limits. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 static inline void datblk_queue_features(struct request_queue *q)
 {
@@ -50,7 +50,7 @@ static inline void datblk_limit_features(struct queue_limits *lim)
 }
 #endif
 
-/* Since 6.9 the limits are passed when the disk is made; before, they are set on the queue. */
+/* Linux 6.9 added the limits to blk_mq_alloc_disk().  Older kernels set each limit on the queue. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
 static inline struct gendisk *datblk_alloc_limited(struct blk_mq_tag_set *set,
 						   const struct queue_limits *lim, void *data)
@@ -79,7 +79,7 @@ static inline struct gendisk *datblk_alloc_limited(struct blk_mq_tag_set *set,
 }
 #endif
 
-/* Allocate a disk with these limits and a write cache that can be flushed. */
+/* Allocate a disk with the limits @lim and a volatile write cache, which supports flush and FUA. */
 static inline struct gendisk *datblk_alloc_disk(struct blk_mq_tag_set *set,
 						struct queue_limits *lim, void *data)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The connection of a device: its objects, its begin and its end. */
+/* The connection of a device: DAT objects, connect and disconnect. */
 #include <linux/dma-mapping.h>
 #include <linux/inet.h>
 #include <linux/nsproxy.h>
@@ -11,7 +11,7 @@
 #define ASYNC_QLEN		16
 #define CONNECT_QLEN		4
 #define CONNECT_TIMEOUT_US	(10 * USEC_PER_SEC)
-/* Per request: the message, and the posts of registering and invalidating its memory. */
+/* Posts per request: send the message, register the memory, invalidate the registration. */
 #define POSTS_PER_IO		3
 #define MAX_READS		16
 
@@ -38,8 +38,8 @@ int datblk_errno(DAT_RETURN rc)
 }
 
 /*
- * Declare the connection unusable.  Any context but hard interrupt may call this; only the first
- * call counts.
+ * Mark the connection as lost and queue datblk_lost_work().  May be called in any context except
+ * hard interrupt.  Only the first call has an effect.
  */
 void datblk_fail(struct datblk *dev, const char *why)
 {
@@ -86,9 +86,9 @@ void datblk_sync_in(struct datblk *dev, const void *at, size_t len, DAT_LMR_CONT
 }
 
 /**
- * datblk_connected() - the attempt to connect has ended
+ * datblk_connected() - report that the attempt to connect has ended
  * @dev: device
- * @error: 0 or a negative errno; the first error is what datblk_connect() returns
+ * @error: 0 or a negative errno; datblk_connect() returns the first error reported
  *
  * Context: process.
  */
@@ -109,7 +109,7 @@ static bool export_good(const struct datblk *dev, const struct datblk_export *e)
 	       le16_to_cpu(e->version) == DATBLK_VERSION &&
 	       le32_to_cpu(e->depth) >= 1 && le32_to_cpu(e->depth) <= dev->depth &&
 	       max_bytes >= 4096 && max_bytes <= dev->max_bytes && max_bytes % 4096 == 0 &&
-	       /* The block layer needs requests of at least a page. */
+	       /* The block layer requires max_bytes to be at least PAGE_SIZE. */
 	       max_bytes >= PAGE_SIZE &&
 	       is_power_of_2(block_size) && block_size >= 512 && block_size <= 4096 &&
 	       size && size <= LLONG_MAX && size % block_size == 0 && !e->reserved &&
@@ -169,9 +169,12 @@ static void async_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 		    "the adapter is gone" : "the adapter has reported an error");
 }
 
-/* ---- Making the objects ---- */
+/* ---- Creating the objects ---- */
 
-/* A request that is not page-aligned takes one page more than its length. */
+/*
+ * Limit max_bytes to what one LMR can register.  A request that is not page-aligned needs one page
+ * more than its length.
+ */
 static int limit_bytes(struct datblk *dev)
 {
 	DAT_VADDR alignment;
@@ -188,7 +191,7 @@ static int limit_bytes(struct datblk *dev)
 	return 0;
 }
 
-/* Read the limits of the adapter. */
+/* Reduce the device's limits to those of the adapter. */
 static int read_limits(struct datblk *dev)
 {
 	struct {
@@ -208,7 +211,10 @@ static int read_limits(struct datblk *dev)
 	kfree(attr);
 	if (rc != DAT_SUCCESS)
 		return datblk_errno(rc);
-	/* The server fetches the data of writes by RDMA read, so reads are required. */
+	/*
+	 * The server reads the data of a WRITE by RDMA read, so the adapter must support RDMA
+	 * reads.
+	 */
 	return dev->depth && dev->reads ? limit_bytes(dev) : -EOPNOTSUPP;
 }
 
@@ -227,7 +233,7 @@ static DAT_RETURN make_evds(struct datblk *dev)
 			     DAT_EVD_CONNECTION_FLAG, &dev->connect_evd);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Leave room for the completions of everything that can be outstanding. */
+	/* Leave room for the completion of every post and of every receive. */
 	return dat_evd_kcreate(dev->ia, (POSTS_PER_IO + 1) * dev->depth,
 			       DAT_UPCALL_SINGLE_INSTANCE, &dto, DAT_EVD_DTO_FLAG,
 			       &dev->dto_evd);
@@ -236,7 +242,9 @@ static DAT_RETURN make_evds(struct datblk *dev)
 static int make_msgs(struct datblk *dev)
 {
 	struct datblk_msgs *m = &dev->msgs;
-	/* The adapter writes replies: keep them out of cache lines that the CPU writes. */
+	/*
+	 * Keep replies out of cache lines that the CPU writes, because the adapter writes replies.
+	 */
 	size_t requests = ALIGN(dev->depth * sizeof(*m->request), dma_get_cache_alignment());
 	size_t size = requests + dev->depth * sizeof(*m->reply);
 
@@ -313,7 +321,10 @@ static int handshake(struct datblk *dev)
 			    DAT_CONNECT_DEFAULT_FLAG);
 	if (rc != DAT_SUCCESS)
 		return datblk_errno(rc);
-	/* An event always comes.  If the wait is killed, the caller closes the IA. */
+	/*
+	 * An attempt to connect always ends with an event.  If a signal kills the wait, the caller
+	 * closes the IA.
+	 */
 	if (wait_for_completion_killable(&dev->connected))
 		return -EINTR;
 	return READ_ONCE(dev->error);
@@ -321,10 +332,10 @@ static int handshake(struct datblk *dev)
 
 /**
  * datblk_connect() - connect to the server
- * @dev: device with the server's address; its depth and max_bytes may be reduced
+ * @dev: device with the server's address; the call may reduce depth and max_bytes
  *
  * Context: process, in the network namespace that has the adapter.
- * Return: 0, or a negative errno with everything undone.
+ * Return: 0, or a negative errno; on error, all objects have been closed.
  */
 int datblk_connect(struct datblk *dev)
 {
@@ -341,16 +352,16 @@ int datblk_connect(struct datblk *dev)
 }
 
 /**
- * datblk_disconnect() - close everything
- * @dev: device without requests
+ * datblk_disconnect() - close the IA and free the memory of messages and requests
+ * @dev: device without requests in flight
  *
- * Context: process.  Neither an upcall nor the work runs when this returns.
+ * Context: process.  When this returns, no upcall is running, nor is datblk_lost_work().
  */
 void datblk_disconnect(struct datblk *dev)
 {
 	/*
-	 * Set DEAD first, so that later errors are not failures.  An earlier one may still queue
-	 * the work.
+	 * Set DEAD first, so that datblk_fail() ignores errors that the close causes.  An earlier
+	 * error may have queued lost_work already.
 	 */
 	set_bit(DATBLK_DEAD, &dev->flags);
 	dat_ia_close(dev->ia, DAT_CLOSE_ABRUPT_FLAG);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A device as the block layer sees it. */
+/* The disk that represents a device in the block layer. */
 #include <linux/blkdev.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
@@ -76,9 +76,12 @@ int datblk_disk_add(struct datblk *dev)
 	disk->private_data = dev;
 	set_capacity(disk, dev->size >> SECTOR_SHIFT);
 	set_disk_ro(disk, dev->export_flags & DATBLK_EXPORT_READ_ONLY);
-	/* From here on lost_work quiesces the queue of this disk. */
+	/* From this store on, datblk_lost_work() quiesces the queue of this disk. */
 	smp_store_release(&dev->disk, disk);
-	/* If lost_work has missed the disk, DEAD was set before, and requests will see it. */
+	/*
+	 * Order the store of @disk before any test of DEAD.  If datblk_lost_work() has seen no
+	 * disk, DEAD was set before, so queue_rq sees DEAD and fails every request.
+	 */
 	smp_mb();
 	err = device_add_disk(NULL, disk, NULL);
 	dev->added = !err;
@@ -86,7 +89,8 @@ int datblk_disk_add(struct datblk *dev)
 }
 
 /*
- * If the disk was never added, no last user frees @dev, so free it here; the tags are freed last.
+ * Undo an incomplete datblk_disk_add().  No disk_free() frees @dev if the disk was never added, so
+ * free @dev last.
  */
 static void disk_undo(struct datblk *dev)
 {
@@ -98,16 +102,16 @@ static void disk_undo(struct datblk *dev)
 }
 
 /**
- * datblk_disk_remove() - remove the disk; its last user frees @dev
- * @dev: connected device, possibly not completely added
+ * datblk_disk_remove() - remove the disk; the last user of the disk frees @dev
+ * @dev: connected device; datblk_disk_add() may have failed for it
  *
- * Context: process; waits for all requests, for up to their timeout.
+ * Context: process.  Waits for all requests; each may take up to the request timeout.
  */
 void datblk_disk_remove(struct datblk *dev)
 {
 	if (dev->added)
 		del_gendisk(dev->disk);
-	/* Until this returns, lost_work may use the disk. */
+	/* datblk_lost_work() may use the disk until this call returns. */
 	datblk_disconnect(dev);
 	if (!dev->added) {
 		disk_undo(dev);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Faults of a disk over DAT: servers that die, hang or lie, clients that lie, and more.
+# Faults of a disk over DAT: the server is killed, hangs or sends invalid replies, the client sends
+# invalid requests, and the disk or adapter is removed.
 # shellcheck source=selftests/kdapl/blk/disk.sh
 . "$(dirname "$0")/blk/disk.sh"
 
@@ -48,8 +49,8 @@ comes_back() {
 	load && serve && add && mount $disk "$tmp/mnt" && umount "$tmp/mnt" && finish
 }
 
-# Memory reclaim has to write to the disk, which no longer works.  There is no file system here:
-# one that has shut down keeps its writers waiting.
+# Kill the server while memory reclaim writes to the disk.  Use the disk without a file system,
+# because a file system that has shut down blocks its writers.
 killed_under_pressure() {
 	local group=$tmp/cg/dat-blk writer i
 	mkdir -p "$tmp/cg" && mount -t cgroup2 none "$tmp/cg" 2>>"$tmp/log" &&
@@ -73,7 +74,7 @@ killed_under_pressure() {
 
 # --- The server lies -----------------------------------------------------------
 
-# The client neither believes a false reply nor waits for a better one.
+# The client must neither accept an invalid reply nor wait for another reply.
 garbage_reply() { # FAULT
 	local rc=0 why='has sent garbage'
 	case $1 in
@@ -93,7 +94,7 @@ garbage_reply() { # FAULT
 	remove
 }
 
-# Run a server that injects the next of these faults for each client.
+# Run a server that injects a fault for each client, in the order of the arguments.
 serve_faults() { # FAULT...
 	local IFS=,
 	serve --after 8 --fault "$*"
@@ -206,8 +207,8 @@ mapfile -t exports < <(printf '%s\n' "${faults[@]}" | grep '^export-')
 mapfile -t replies < <(printf '%s\n' "${faults[@]}" | grep -v '^export-')
 garbage_exports "${exports[@]}"
 result "a server whose export is garbage is not connected to"
-# All faults are found by the same code.  On a slow debug kernel, test only those that differ in
-# what follows.
+# The same code detects all faults.  On a slow debug kernel, test only faults with different
+# consequences.
 [ ! -e /sys/kernel/debug/kmemleak ] || replies=(noise tag-stale message-long twice silent)
 garbage_replies N "${replies[@]}"
 result "garbage from the server ends the connection (in place)"

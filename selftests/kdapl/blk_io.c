@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests: see blk.h. */
+/* Requests of the block layer, from queue_rq to completion.  blk.h has an overview. */
 #include <linux/nospec.h>
 #include <linux/sched/mm.h>
 
 #include "blk.h"
 
-/* The cookie tells what has completed.  That of a send has a tag, that of a receive a count. */
+/*
+ * Cookies: a send has its tag and COOKIE_SEND.  The DTO that ends the server's access has its tag
+ * and COOKIE_SETTLE.  A receive has the index of its reply buffer and no kind bit.
+ */
 #define COOKIE_SEND	BIT_ULL(63)
 #define COOKIE_SETTLE	BIT_ULL(62)
 #define COOKIE_KIND	(COOKIE_SEND | COOKIE_SETTLE)
 
-/* A tag holds the index of the io and its use count. */
+/* A tag holds the index of the datblk_io in the low 16 bits and its use count above. */
 #define TAG_INDEX(tag)	((u32)(tag) & 0xffff)
 #define TAG_STEP	0x10000ULL
 
-#define IO_STEPS	3	/* posted, sent, answered */
+#define IO_STEPS	3	/* steps: posted, sent, answered */
 
 static const u8 wire_op[REQ_OP_LAST] = {
 	[REQ_OP_READ]		= DATBLK_READ,
@@ -38,7 +41,7 @@ static bool io_has_data(const struct datblk_io *io)
 
 /* ---- The end of a request ---- */
 
-/* Return true to one caller only. */
+/* Clear BUSY.  Return true to only one caller, which then completes the request. */
 static bool io_claim(struct datblk_io *io)
 {
 	return test_and_clear_bit(DATBLK_IO_BUSY, &io->flags);
@@ -63,8 +66,8 @@ static void io_step(struct datblk_io *io)
 }
 
 /**
- * datblk_settled() - the server has replied and cannot access the pages any more
- * @io: io, BUSY unless the connection was lost
+ * datblk_settled() - complete a request: the server has replied and can no longer access the pages
+ * @io: io of the request; BUSY unless datblk_lost_work() has already completed the request
  *
  * Context: BH.
  */
@@ -73,7 +76,10 @@ void datblk_settled(struct datblk_io *io)
 	io_end(io, io->answer);
 }
 
-/* Return the cookie of the request whose completion leads to datblk_settled(). */
+/*
+ * Return the cookie for the DTO that ends the server's access.  The completion of this DTO leads to
+ * datblk_settled().
+ */
 DAT_DTO_COOKIE datblk_settle_cookie(const struct datblk_io *io)
 {
 	return (DAT_DTO_COOKIE) { .as_64 = io->tag | COOKIE_SETTLE };
@@ -89,7 +95,7 @@ static void datblk_complete(struct request *rq)
 	blk_mq_end_request(rq, io->status);
 }
 
-/* ---- The beginning ---- */
+/* ---- The beginning of a request ---- */
 
 static u8 wire_op_of(const struct request *rq)
 {
@@ -109,7 +115,7 @@ static void io_begin(struct datblk_io *io, struct request *rq)
 	clear_bit(DATBLK_IO_ANSWERED, &io->flags);
 	atomic_set(&io->left, IO_STEPS);
 	WRITE_ONCE(io->tag, tag & ~COOKIE_KIND);
-	/* Publish everything else before BUSY, for a reply that comes too early. */
+	/* Publish all other fields before BUSY, because io_of() may run for a premature reply. */
 	smp_mb__before_atomic();
 	set_bit(DATBLK_IO_BUSY, &io->flags);
 }
@@ -140,7 +146,10 @@ static DAT_RETURN io_post(struct datblk_io *io)
 	return dat_ep_post_send(io->dev->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Other requests free resources within the timeout; a longer shortage is an error. */
+/*
+ * Let the block layer retry a request that lacks resources, because other requests free them.  A
+ * shortage that is longer than the request timeout is an error.
+ */
 static blk_status_t io_later(struct datblk_io *io)
 {
 	struct datblk_rq *own = blk_mq_rq_to_pdu(io->rq);
@@ -153,10 +162,10 @@ static blk_status_t io_later(struct datblk_io *io)
 		BLK_STS_IOERR : BLK_STS_RESOURCE;
 }
 
-/* If this fails, no other context has seen @io. */
+/* Make the pages accessible to the server.  If this fails, no other context has seen @io. */
 static blk_status_t io_map(struct datblk_io *io)
 {
-	/* Memory reclaim may be waiting for this request. */
+	/* Do not let allocations wait for I/O: memory reclaim may wait for this request. */
 	unsigned int noio = memalloc_noio_save();
 	blk_status_t status = io->dev->mem->map(io);
 
@@ -185,8 +194,8 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	if (status != BLK_STS_OK)
 		return status;
 	/*
-	 * The queues have room for all tags, so posting fails only if the connection does.  The
-	 * pages may be mapped already; datblk_lost_work() unmaps them.
+	 * The EP's queue has room for all tags, so a post fails only if the connection is lost.
+	 * Then datblk_lost_work() ends the access to pages that are mapped already.
 	 */
 	if (io_post(io) != DAT_SUCCESS)
 		datblk_fail(dev, "a request can't be posted");
@@ -195,7 +204,7 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx,
 	return BLK_STS_OK;
 }
 
-/* A server that stays silent for the timeout counts as lost. */
+/* A server that has not replied to a request within the timeout counts as lost. */
 static enum blk_eh_timer_return datblk_timed_out(struct request *rq)
 {
 	datblk_fail(rq->q->queuedata, "the server does not answer");
@@ -208,12 +217,13 @@ const struct blk_mq_ops datblk_mq_ops = {
 	.timeout	= datblk_timed_out,
 };
 
-/* ---- What comes from the server ---- */
+/* ---- Messages from the server ---- */
 
 /*
- * A server that guesses a tag can reply before it has the request, and the reply then counts for
- * the next use of the tag.  This is harmless: the server could give the same reply later, and no
- * request ends before it was posted and sent.
+ * Return the request that has @tag, or NULL.  A server that guesses a tag can reply before it has
+ * received the request.  Such a reply counts for the request that uses the tag next.  This is
+ * harmless: the server could send the same reply later, and a request completes only after its own
+ * post and send.
  */
 static struct datblk_io *io_of(struct datblk *dev, u64 tag)
 {
@@ -228,7 +238,7 @@ static struct datblk_io *io_of(struct datblk *dev, u64 tag)
 	return io;
 }
 
-/* Return the request of a valid first reply, or NULL. */
+/* Return the request that @r answers, or NULL if @r is invalid or not the first reply. */
 static struct datblk_io *reply_io(struct datblk *dev, const struct datblk_reply *r)
 {
 	u32 status = le32_to_cpu(r->status);
@@ -252,14 +262,17 @@ static void got_reply(struct datblk *dev, u32 index, u32 length)
 	struct datblk_io *io;
 
 	datblk_sync_in(dev, &dev->msgs.reply[index], sizeof(reply), dev->msgs.context);
-	/* The reply is copied first: the server could change it between check and use. */
+	/* Check and use a copy, because the server could change the original after the check. */
 	reply = dev->msgs.reply[index];
 	io = length == sizeof(reply) ? reply_io(dev, &reply) : NULL;
 	if (!io) {
 		datblk_fail(dev, "the server has sent garbage");
 		return;
 	}
-	/* Post the buffer first: the next request may be sent as soon as this one ends. */
+	/*
+	 * Post the receive before the request completes: the block layer may then send the next
+	 * request at once.
+	 */
 	if (datblk_post_reply(dev, index) != DAT_SUCCESS) {
 		datblk_fail(dev, "a receive can't be posted");
 		return;
@@ -271,7 +284,7 @@ static void got_completion(struct datblk *dev, u64 cookie)
 {
 	struct datblk_io *io = io_of(dev, cookie & ~COOKIE_KIND);
 
-	/* The connection was lost meanwhile, so there is no request to settle. */
+	/* The connection was lost: datblk_lost_work() has already completed the request. */
 	if (!io)
 		return;
 	if (cookie & COOKIE_SEND)
@@ -280,7 +293,7 @@ static void got_completion(struct datblk *dev, u64 cookie)
 		datblk_settled(io);
 }
 
-/* Context: BH, one at a time. */
+/* Handle one completion.  Context: BH; one call at a time. */
 void datblk_dto_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 		       DAT_BOOLEAN more_events)
 {
@@ -288,7 +301,10 @@ void datblk_dto_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 	struct datblk *dev = instance_data;
 	u64 cookie = dto->user_cookie.as_64;
 
-	/* The connection was never established: the connection event says why. */
+	/*
+	 * Ignore completions of a connection that was never established: connect_upcall() reports
+	 * the reason.
+	 */
 	if (!test_bit(DATBLK_LIVE, &dev->flags))
 		return;
 	if (dto->status != DAT_DTO_SUCCESS)
@@ -301,8 +317,8 @@ void datblk_dto_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 }
 
 /**
- * datblk_lost_work() - end the requests of a lost connection
- * @work: lost_work of a device
+ * datblk_lost_work() - complete all requests of a lost connection with an error
+ * @work: lost_work of a struct datblk
  */
 void datblk_lost_work(struct work_struct *work)
 {
@@ -311,22 +327,25 @@ void datblk_lost_work(struct work_struct *work)
 	unsigned int noio;
 	u32 i;
 
-	/* Pairs with datblk_disk_add(): everything that was set up before the disk is visible. */
+	/*
+	 * Pairs with the store in datblk_disk_add(): all that was set up before the disk is
+	 * visible.
+	 */
 	disk = smp_load_acquire(&dev->disk);
-	/* Without a disk there are no requests; datblk_connect() may be waiting, though. */
+	/* Without a disk no requests exist, but datblk_connect() may be waiting: wake it. */
 	if (!disk) {
 		datblk_connected(dev, -ECONNRESET);
 		return;
 	}
-	/* Reclaim in here would wait for the queue that is stopped. */
+	/* Do not let allocations wait for I/O: memory reclaim would wait for the quiesced queue. */
 	noio = memalloc_noio_save();
 	blk_mq_quiesce_queue(disk->queue);
 	/*
-	 * Ignore the result: the device may be gone.  When this returns, no queue pair exists
-	 * that the peer could use, and no request is in a queue.
+	 * Ignore the result: the adapter may be gone.  When this returns, the server has no queue
+	 * pair to access memory through, and no DTO is in flight.
 	 */
 	dat_ep_free(dev->ep);
-	/* After this no upcall tries to end a registration. */
+	/* When this returns, no dto_evd upcall runs that could call @settle. */
 	dat_evd_modify_upcall(dev->dto_evd, DAT_UPCALL_TEARDOWN, NULL,
 			      DAT_UPCALL_INVOC_ANY);
 	for (i = 0; i < dev->depth; i++) {

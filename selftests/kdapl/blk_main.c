@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module, and the file through which devices are made and removed. */
+/* The module, and /dev/dat_blk, which adds, removes and lists devices. */
 #include <linux/blkdev.h>
 #include <linux/idr.h>
 #include <linux/miscdevice.h>
@@ -33,9 +33,9 @@ MODULE_PARM_DESC(bounce, "copy the data, so that the server reaches no other mem
 struct workqueue_struct *datblk_wq;
 
 static LIST_HEAD(devices);
-static DEFINE_MUTEX(devices_lock);	/* protects devices; one is made or removed at a time */
+static DEFINE_MUTEX(devices_lock);	/* protects devices; held to add or remove a device */
 static DEFINE_IDA(indices);
-static atomic_t users = ATOMIC_INIT(1);	/* devices that are not freed, plus the module */
+static atomic_t users = ATOMIC_INIT(1);	/* devices not freed yet, plus 1 for the module */
 
 void datblk_free(struct datblk *dev)
 {
@@ -99,7 +99,10 @@ static int add_device(const char *ia_name, const char *address, u16 port)
 		return err;
 	}
 	err = datblk_disk_add(dev);
-	/* device_add_disk() has looked for partitions, so the server may have failed already. */
+	/*
+	 * device_add_disk() reads the partition table.  The connection may have been lost
+	 * meanwhile.
+	 */
 	if (!err && datblk_dead(dev))
 		err = -ECONNRESET;
 	if (err) {
@@ -126,7 +129,10 @@ static struct datblk *find_device(const char *name)
 	return NULL;
 }
 
-/* An open that races with the removal gets errors, like an open of any unplugged device. */
+/*
+ * Remove a device.  An open() after the check of disk_openers() gets I/O errors, as after the
+ * removal of any disk.
+ */
 static int remove_named(const char *name, bool force)
 {
 	struct datblk *dev = find_device(name);
@@ -141,7 +147,7 @@ static int remove_named(const char *name, bool force)
 
 /* ---- /dev/dat_blk ---- */
 
-static_assert(DISK_NAME_LEN == 32);	/* the width of the name in the format below */
+static_assert(DISK_NAME_LEN == 32);	/* the format in command() has this length, minus 1 */
 
 static int command(const char *line)
 {
@@ -197,7 +203,7 @@ static int control_show(struct seq_file *m, void *unused)
 
 static int control_open(struct inode *inode, struct file *file)
 {
-	/* Clear the pointer of the misc device, which seq_file does not expect. */
+	/* misc_open() has stored the miscdevice here, but seq_file requires NULL. */
 	file->private_data = NULL;
 	return single_open(file, control_show, NULL);
 }
@@ -232,8 +238,9 @@ static int __init datblk_init(void)
 }
 
 /*
- * Open files and devices hold the module, so neither is in use here.  A context that has just
- * closed a device, or reads its sysfs files, may still hold a reference to the disk.
+ * Open files and open devices hold the module, so none are left at this point.  A context that has
+ * just closed a device or reads its sysfs files may still hold a reference to the disk.  So wait
+ * until datblk_free() has run for every device.
  */
 static void __exit datblk_exit(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Ways to give the server access to the pages of a request. */
+/* Two ways to give the server access to the pages of a request. */
 #include <linux/bvec.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -8,13 +8,13 @@
 #include "blk_compat.h"
 
 /*
- * ---- Bounce memory: always registered, data are copied ----
+ * ---- Bounce memory: registered once; the driver copies data between it and the pages ----
  *
- * The server may read and write it at any time.  Writes at the wrong time only change data that
- * the server provides anyway.
+ * The server may access bounce memory at any time.  A write at the wrong time is harmless: it
+ * changes only data of a READ, which the server provides anyway.
  */
 
-/* One registration of all the memory would have more pages than adapters take. */
+/* Register each part by itself: a single LMR would have more pages than adapters support. */
 static int bounce_setup_io(struct datblk *dev, struct datblk_io *io)
 {
 	return datblk_register(dev, io->bounce, dev->max_bytes, DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
@@ -96,9 +96,9 @@ static const struct datblk_mem_ops bounce_ops = {
 	.finish		= bounce_finish,
 };
 
-/* ---- In place: the pages themselves, registered for the duration of the request ---- */
+/* ---- In place: each request registers its own pages ---- */
 
-/* The first and the last page may be used in part. */
+/* The first and the last page of a request may be used in part, which adds a page. */
 static u32 max_pages(const struct datblk *dev)
 {
 	return DIV_ROUND_UP(dev->max_bytes, PAGE_SIZE) + 1;
@@ -129,11 +129,14 @@ static void place_cleanup(struct datblk *dev)
 static void place_limit(struct datblk *dev, struct queue_limits *lim)
 {
 	lim->max_segments = max_pages(dev);
-	/* Disallow holes between pages. */
+	/*
+	 * Each segment but the first must begin at a page boundary, because an LMR cannot have
+	 * gaps.
+	 */
 	lim->virt_boundary_mask = PAGE_SIZE - 1;
 }
 
-/* A shortage in the DMA layer or the driver may pass; other errors are permanent. */
+/* A shortage of resources in the DMA layer or the driver may pass.  Any other error is final. */
 static blk_status_t place_error(DAT_RETURN rc)
 {
 	return DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES ? BLK_STS_RESOURCE : BLK_STS_IOERR;
@@ -153,7 +156,8 @@ static blk_status_t place_map(struct datblk_io *io)
 	mem.nents = datblk_map_sg(io->rq, io->sg);
 	io->addr = sg_phys(io->sg);
 	/*
-	 * The completion is suppressed: only its failure matters, and that ends the connection.
+	 * Suppress the completion of a successful registration.  A failed registration ends the
+	 * connection.
 	 */
 	rc = dat_lmr_fmr(io->lmr, DAT_MEM_TYPE_PLATFORM, region, pages, priv, DAT_VA_TYPE_VA,
 			 io->dev->ep, datblk_settle_cookie(io), DAT_COMPLETION_SUPPRESS_FLAG,
@@ -161,7 +165,7 @@ static blk_status_t place_map(struct datblk_io *io)
 	return rc == DAT_SUCCESS ? BLK_STS_OK : place_error(rc);
 }
 
-/* The block layer gets its pages back when this has completed, not before. */
+/* End the server's access.  The request completes when the invalidation has completed. */
 static void place_settle(struct datblk_io *io)
 {
 	DAT_RETURN rc;
@@ -172,7 +176,10 @@ static void place_settle(struct datblk_io *io)
 		datblk_fail(io->dev, "a registration can't be ended");
 }
 
-/* Without a connection nothing can be posted; freeing the LMR ends the registration. */
+/*
+ * After the EP has been freed, an invalidation cannot be posted, but freeing the LMR has the same
+ * effect.
+ */
 static void place_revoke(struct datblk_io *io)
 {
 	dat_lmr_free(io->lmr);
@@ -194,10 +201,10 @@ static const struct datblk_mem_ops place_ops = {
 	.finish		= place_finish,
 };
 
-/* ---- Choice ---- */
+/* ---- Choice of the way ---- */
 
 /**
- * datblk_mem_setup() - choose a way and prepare it
+ * datblk_mem_setup() - choose a way to give access to pages and prepare it
  * @dev: device with IA, PZ and ios, not connected
  *
  * Context: process.

@@ -62,7 +62,7 @@ killed() {
 	ask next 300
 }
 
-# Messages in flight end with an error, and soon.
+# Unload the module: messages in flight must soon fail.
 unloaded() {
 	local client start
 	timeout 60 "$bin/echo-srq" "$host" 100000000 >"$tmp/client" 2>&1 &
@@ -73,7 +73,7 @@ unloaded() {
 	[ $? = 1 ] && ((SECONDS - start < 30))
 }
 
-# The module must not be loaded before: that would be another reason for a failure.
+# The module must not be loaded yet, because insmod would fail for that reason.
 nobody() {
 	[ ! -e /sys/module/kdat_echo ] && ! insmod "$module" device=nobody 2>"$tmp/nobody" &&
 		[ ! -e /sys/module/kdat_echo ]

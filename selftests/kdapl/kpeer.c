@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_kpeer: a consumer of kDAPL whose peer is the program api_kernel.c.  kpeer.h has their
- * protocol.
+ * dat_kpeer: a consumer of kDAPL whose peer is the program api_kernel.c.  kpeer.h describes the
+ * protocol between the two.
  *
- * One EVD receives all events and calls its upcall in process context, one event at a time.  So
- * nothing needs a lock, and the end of a connection comes after all its other events.
+ * One EVD receives all events.  Its upcall runs in process context, one call at a time.  So no lock
+ * is needed, and the event that ends a connection comes after all other events of the connection.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -30,17 +30,17 @@ MODULE_PARM_DESC(device, "adapter (rxe0)");
 
 /**
  * struct conn - a connection
- * @node: entry in conns
- * @ep: endpoint
- * @lmr: registration of this structure
+ * @node: entry in the list conns
+ * @ep: EP of the connection
+ * @lmr: registration of this structure, which contains the message buffers
  * @context: LMR context of @lmr
- * @shared: the EP receives into buffers of the SRQ
- * @again: qualifier to connect to when the connection ends, or 0
- * @heard: private data of the peer's request
- * @in: order
- * @in_bytes: order with its data
+ * @shared: true if the EP receives into buffers of the SRQ
+ * @again: qualifier to connect @ep to when this connection ends, or 0
+ * @heard: private data of the connection request that the module accepted
+ * @in: last order
+ * @in_bytes: @in with the data that follow it
  * @out: answer
- * @out_bytes: answer with its data
+ * @out_bytes: @out with the data that follow it
  */
 struct conn {
 	struct list_head	node;
@@ -74,9 +74,9 @@ static u8 (*buffers)[KPEER_MESSAGE];
 
 static DAT_LMR_HANDLE memory_lmr, fmr, pages_lmr;
 static DAT_RMR_HANDLE rmr;
-static DAT_RSP_HANDLE rsp;		/* makes requests for @reserved */
+static DAT_RSP_HANDLE rsp;		/* service point of @reserved, or DAT_HANDLE_NULL */
 static struct conn *reserved;
-static DAT_RETURN (*on_request)(DAT_CR_HANDLE cr);	/* called once, instead of an accept */
+static DAT_RETURN (*on_request)(DAT_CR_HANDLE cr);	/* replaces accept() once */
 static DAT_CONN_QUAL handoff_to;
 static DAT_EVENT_NUMBER ended_by;
 
@@ -95,7 +95,7 @@ static DAT_LMR_TRIPLET seg_of(const struct conn *c, const void *p, u32 len)
 	};
 }
 
-/* The cookie of a shared buffer is its number. */
+/* Post buffer @n to the SRQ.  The cookie is the index of the buffer. */
 static DAT_RETURN give_buffer(u64 n)
 {
 	DAT_LMR_TRIPLET seg = { (uintptr_t)buffers[n], KPEER_MESSAGE, buffers_context };
@@ -112,7 +112,10 @@ static DAT_RETURN await_order(struct conn *c)
 	return dat_ep_post_recv(c->ep, 1, &seg, to_cookie(c), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Called with nothing in flight.  What cannot be freed, as without the device, ends with the IA. */
+/*
+ * Free a connection without DTOs in flight.  If a free fails, the connection stays in conns until
+ * end() closes the IA.
+ */
 static void conn_free(struct conn *c)
 {
 	if (dat_ep_free(c->ep) || dat_lmr_free(c->lmr))
@@ -193,7 +196,7 @@ static void hear(struct conn *c, DAT_CR_HANDLE cr)
 		       min_t(u32, param.private_data_size, KPEER_HEARD));
 }
 
-/* A reservation accepts one connection. */
+/* Accept the request on @reserved and free the RSP, which serves one connection only. */
 static DAT_RETURN accept_reserved(DAT_CR_HANDLE cr)
 {
 	DAT_RETURN rc;
@@ -247,11 +250,13 @@ static DAT_RETURN send(struct conn *c, u32 len, DAT_COMPLETION_FLAGS flags)
 
 static DAT_RETURN answer(struct conn *c, u32 len)
 {
-	/* Post the receive first: the next order may come as soon as the answer is there. */
+	/*
+	 * Post the receive first, because the peer may send the next order when it gets the answer.
+	 */
 	return await_order(c) ?: send(c, len, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Prepare an answer without a value. */
+/* Prepare an answer that has no value. */
 static void answer_begin(struct conn *c, DAT_RETURN status)
 {
 	c->out = c->in;
@@ -306,7 +311,10 @@ static DAT_RMR_TRIPLET remote_part(const struct conn *c)
 	};
 }
 
-/* RDMA-writes to the peer and answers.  The peer has the data when the answer arrives. */
+/*
+ * RDMA-write the part to the peer, then answer.  The EP executes the two DTOs in order, so the data
+ * are in place when the answer arrives.
+ */
 static DAT_RETURN write(struct conn *c, u32 len)
 {
 	DAT_LMR_TRIPLET from = local_part(c);
@@ -317,7 +325,7 @@ static DAT_RETURN write(struct conn *c, u32 len)
 	       answer_value(c, DAT_SUCCESS, 0);
 }
 
-/* The completion of the read sends the answer. */
+/* RDMA-read the part from the peer.  completed() sends the answer when the read has completed. */
 static DAT_RETURN read(struct conn *c, u32 len)
 {
 	DAT_RMR_TRIPLET from = remote_part(c);
@@ -327,7 +335,7 @@ static DAT_RETURN read(struct conn *c, u32 len)
 				     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Connect to a program that listens on the same adapter. */
+/* Connect to a program that listens on the adapter of this module. */
 static DAT_RETURN call(struct conn *c, DAT_CONN_QUAL qual)
 {
 	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
@@ -425,7 +433,7 @@ static DAT_RETURN come_again(struct conn *c, u32 len)
 	return answer_value(c, DAT_SUCCESS, 0);
 }
 
-/* A graceful disconnect delivers what is in flight first. */
+/* Disconnect after the answer: a graceful disconnect first delivers the DTOs in flight. */
 static DAT_RETURN leave(struct conn *c, u32 len)
 {
 	return answer_value(c, DAT_SUCCESS, 0) ?:
@@ -437,7 +445,7 @@ static DAT_RETURN say_ended(struct conn *c, u32 len)
 	return answer_value(c, DAT_SUCCESS, ended_by);
 }
 
-/* Store the physical addresses of the part's pages; return their number. */
+/* Store the physical addresses of the part's pages.  Return the number of pages. */
 static u32 pages_of_part(const struct conn *c, DAT_PADDR *pages)
 {
 	u32 i, first = c->in.offset >> PAGE_SHIFT, n = DIV_ROUND_UP(c->in.len, PAGE_SIZE);
@@ -456,7 +464,10 @@ static DAT_RETURN answer_key(struct conn *c, DAT_RETURN rc, u32 key, u64 addr)
 	return answer(c, sizeof(c->out));
 }
 
-/* The answer follows the registration in the queue, so the key is valid when it arrives. */
+/*
+ * Register the part.  The EP executes the registration before the send of the answer, so the key is
+ * valid when the answer arrives.
+ */
 static DAT_RETURN fast_register(struct conn *c, u32 len)
 {
 	DAT_PADDR pages[PAGES] = { };
@@ -572,7 +583,10 @@ static struct conn *conn_of(DAT_EP_HANDLE ep)
 	return dat_get_consumer_context(ep, &context) ? NULL : context.as_ptr;
 }
 
-/* Return the EP's conn with the message of a shared buffer, or NULL; repost the buffer. */
+/*
+ * Copy the message from an SRQ buffer to the EP's conn and post the buffer again.  Return the conn,
+ * or NULL if the receive failed.
+ */
 static struct conn *take_shared(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u64 n = dto->user_cookie.as_64;
@@ -603,7 +617,7 @@ static void completed(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 
 	if (shared)
 		c = take_shared(dto);
-	/* An error needs no handling: the event of the connection's end follows. */
+	/* Ignore a failed DTO: the event that ends the connection follows. */
 	else if (dto->status == DAT_DTO_SUCCESS)
 		c = take_own(dto);
 	if (!c)
@@ -644,7 +658,7 @@ static void upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_even
 		completed(&event->event_data.dto_completion_event_data);
 		break;
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
-	/* A bind failed; the connection ends. */
+	/* A bind reports its completion only if it failed.  The failure ends the connection. */
 	case DAT_RMR_BIND_COMPLETION_EVENT:
 		break;
 	default:
@@ -660,7 +674,7 @@ static DAT_RETURN make_memory(void)
 	DAT_VADDR addr = 0;
 	DAT_RETURN rc;
 
-	/* Memory of vmalloc() is not contiguous; the device registers it for peers. */
+	/* Use vmalloc(), so that the registration covers pages that are not contiguous. */
 	rc = dat_lmr_kcreate(ia, DAT_MEM_TYPE_VIRTUAL, region, KPEER_MEMORY, pz,
 			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 			     &memory_lmr, &memory_context, &hello.rkey, NULL, &addr);
@@ -702,7 +716,7 @@ static DAT_RETURN make(void)
 	       dat_psp_create(ia, KPEER_SHARED, evd, DAT_PSP_CONSUMER_FLAG, &psp);
 }
 
-/* Undo everything, even if only part of it was made. */
+/* Undo make(), even if only a part of it succeeded. */
 static void end(void)
 {
 	struct conn *c, *next;
@@ -729,7 +743,7 @@ static int __init kpeer_init(void)
 	if (!rc)
 		return 0;
 	pr_err("%s: %#x\n", device, rc);
-	/* If the IA could not be opened its handle is invalid, and closing it does nothing. */
+	/* If dat_ia_open() failed, @ia is an invalid handle, and closing it does nothing. */
 	end();
 	return -EIO;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol of dat_kpeer.ko and the program api_kernel.c at the other end.
+ * The protocol between the module dat_kpeer.ko and the program api_kernel.c.
  *
- * The module listens at KPEER_QUAL, and at KPEER_SHARED, whose connections receive into the
- * buffers of an SRQ.  The private data of its accept or connect request is a struct kpeer_hello:
- * memory of the kernel that the program may read and write.  The program sends orders, and the
- * module returns each as an answer, one at a time per connection.  Numbers are in host byte
- * order: both run on one machine.
+ * The module listens at KPEER_QUAL and at KPEER_SHARED.  Connections to KPEER_SHARED receive into
+ * the buffers of an SRQ.  When the module accepts or requests a connection, its private data are a
+ * struct kpeer_hello, which describes kernel memory that the program may read and write.  The
+ * program sends one order at a time on each connection, and the module answers each order.  Numbers
+ * are in host byte order, because the module and the program run on the same machine.
  */
 #ifndef _KPEER_H
 #define _KPEER_H
@@ -15,16 +15,16 @@
 
 #define KPEER_QUAL	7472
 #define KPEER_SHARED	7473
-#define KPEER_BUFFERS	4		/* buffers of the SRQ */
-#define KPEER_HEARD	64		/* bytes of private data that the module remembers */
-#define KPEER_MEMORY	(256 << 10)	/* bytes of the module's memory */
-#define KPEER_MESSAGE	4096		/* largest message */
+#define KPEER_BUFFERS	4		/* number of buffers of the SRQ */
+#define KPEER_HEARD	64		/* bytes of private data kept per connection */
+#define KPEER_MEMORY	(256 << 10)	/* size of the module's memory in bytes */
+#define KPEER_MESSAGE	4096		/* size of the largest message in bytes */
 
 /**
  * struct kpeer_hello - private data of the module
- * @addr: address of its memory
- * @rkey: key of its memory
- * @len: length of its memory
+ * @addr: address of the module's memory
+ * @rkey: RMR context of the module's memory
+ * @len: size of the module's memory in bytes
  */
 struct kpeer_hello {
 	__u64	addr;
@@ -32,40 +32,41 @@ struct kpeer_hello {
 	__u32	len;
 };
 
+/* Operations.  "The part" is @len bytes at @offset of the module's memory. */
 enum kpeer_op {
-	KPEER_ECHO,	/* the message comes back whole */
-	KPEER_FILL,	/* fill a part of the module's memory by kpeer_byte() */
-	KPEER_SUM,	/* @value of the answer: kpeer_sum() of a part */
-	KPEER_WRITE,	/* write the part to the other end's memory */
-	KPEER_READ,	/* read the part from the other end's memory */
-	KPEER_CONNECT,	/* open another connection to qualifier @value */
-	KPEER_PRIVATE,	/* append KPEER_HEARD bytes of this connection's request to the answer */
-	KPEER_REJECT,	/* reject the next request */
-	KPEER_HANDOFF,	/* pass the next request on to qualifier @value */
-	KPEER_RESERVE,	/* reserve qualifier @value for one connection */
-	KPEER_AGAIN,	/* connect this EP to qualifier @value when its connection ends */
+	KPEER_ECHO,	/* send the whole message back */
+	KPEER_FILL,	/* fill the part of the module's memory with kpeer_byte() */
+	KPEER_SUM,	/* @value of the answer: kpeer_sum() of the part */
+	KPEER_WRITE,	/* RDMA-write the part to the program's memory */
+	KPEER_READ,	/* RDMA-read the part from the program's memory */
+	KPEER_CONNECT,	/* connect another EP to qualifier @value */
+	KPEER_PRIVATE,	/* answer with the private data of this connection's request */
+	KPEER_REJECT,	/* reject the next connection request */
+	KPEER_HANDOFF,	/* hand the next connection request to qualifier @value */
+	KPEER_RESERVE,	/* create an RSP for one connection to qualifier @value */
+	KPEER_AGAIN,	/* when this connection ends, connect its EP to qualifier @value */
 	KPEER_LEAVE,	/* disconnect after the answer */
-	KPEER_ENDED,	/* @value of the answer: the last event that ended a connection */
-	KPEER_FMR,	/* register the part by dat_lmr_fmr(); @rkey of the answer */
-	KPEER_INVALIDATE, /* invalidate the key of KPEER_FMR */
-	KPEER_BIND,	/* bind a window to the part; @value: privileges, @addr: its address */
-	KPEER_PAGES,	/* register the part page by page, one registration at a time */
-	KPEER_FREE,	/* free the registration of KPEER_PAGES */
-	KPEER_DUP,	/* open another connection to the same peer, by dat_ep_dup_connect() */
-	KPEER_SOLICIT,	/* send @value messages before the answer, which alone is solicited */
+	KPEER_ENDED,	/* @value of the answer: last event that ended a connection */
+	KPEER_FMR,	/* register the part by dat_lmr_fmr(); return @rkey */
+	KPEER_INVALIDATE, /* invalidate the registration of KPEER_FMR */
+	KPEER_BIND,	/* bind an RMR to the part with privileges @value; return @addr, @rkey */
+	KPEER_PAGES,	/* register the part as physical pages, if KPEER_PAGES has no LMR yet */
+	KPEER_FREE,	/* free the LMR of KPEER_PAGES */
+	KPEER_DUP,	/* connect another EP to the same peer by dat_ep_dup_connect() */
+	KPEER_SOLICIT,	/* send @value messages, then a solicited answer */
 	KPEER_OPS
 };
 
 /**
- * struct kpeer_message - an order or an answer; an ECHO may have more data behind it
+ * struct kpeer_message - an order or an answer; in an ECHO, more data may follow
  * @op: enum kpeer_op
- * @status: status of the answer: 0, or a DAT_RETURN
- * @offset: offset of the part
- * @len: length of the part
- * @rkey: key of the other end's memory
+ * @status: DAT_RETURN of the order, in an answer; 0 in an order
+ * @offset: offset of the part in the module's memory
+ * @len: length of the part in bytes
+ * @rkey: RMR context: of the program's memory in an order, of the part in an answer
  * @unused: 0
- * @addr: address in the other end's memory
- * @value: depends on @op
+ * @addr: address in the program's memory in an order, of the part in an answer
+ * @value: argument or result; enum kpeer_op says which
  */
 struct kpeer_message {
 	__u32	op;

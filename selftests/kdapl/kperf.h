@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dat_kperf: the cost of messages inside the kernel, over kDAPL and over plain verbs.
+ * dat_kperf: measures the cost of messages inside the kernel, over kDAPL and over plain verbs.
  *
- * kperf_main.c	takes orders and prints results
- * kperf_run.c	the tests; they use two ends of a connection through struct kperf_side
- * kperf_dat.c	a side: a consumer of <linux/kdat.h>
- * kperf_verbs.c	a side: a consumer of ib_core and rdma_cm
+ * kperf_main.c	debugfs file that takes the parameters of a test and returns the result
+ * kperf_run.c	the tests, which use the two ends of a connection through struct kperf_side
+ * kperf_dat.c	implementation of struct kperf_side on <linux/kdat.h>
+ * kperf_verbs.c	implementation of struct kperf_side on ib_core and rdma_cm
  */
 #ifndef _KPERF_H
 #define _KPERF_H
@@ -14,22 +14,22 @@
 #include <linux/completion.h>
 #include <linux/types.h>
 
-#define KPERF_MAX_SIZE		65536	/* largest message */
-#define KPERF_MAX_COUNT		1000000	/* messages, or round trips */
-#define KPERF_MAX_WINDOW	1024	/* most messages in flight */
-#define KPERF_WAIT		(20 * HZ)	/* timeout of connecting */
-#define KPERF_LIMIT		(120 * HZ)	/* timeout of a test */
+#define KPERF_MAX_SIZE		65536	/* bytes of the largest message */
+#define KPERF_MAX_COUNT		1000000	/* maximum messages, or round trips */
+#define KPERF_MAX_WINDOW	1024	/* maximum number of messages in flight */
+#define KPERF_WAIT		(20 * HZ)	/* timeout of connecting in jiffies */
+#define KPERF_LIMIT		(120 * HZ)	/* timeout of a test in jiffies */
 
 struct kperf_run;
 
 /**
- * struct kperf_end - an end of the connection; written by its upcalls only, but for constants
+ * struct kperf_end - an end of the connection; while a test runs, only upcalls of this end write it
  * @run: run that the end belongs to
- * @buf: 2 * KPERF_MAX_SIZE bytes: send buffer, then receive buffer
- * @priv: private data of the side
- * @posted: sends or writes posted
- * @sent: sends or writes completed
- * @received: messages received
+ * @buf: send buffer, then receive buffer, KPERF_MAX_SIZE bytes each
+ * @priv: private data of the interface
+ * @posted: number of sends or writes posted
+ * @sent: number of sends or writes completed
+ * @received: number of messages received
  */
 struct kperf_end {
 	struct kperf_run	*run;
@@ -42,14 +42,14 @@ struct kperf_end {
 
 /**
  * struct kperf_test - a test
- * @name: name in orders
- * @depth: number of receives that each end has posted, for a window
- * @write: the client writes memory of the server
- * @waits: number of ends that report completion
- * @start: the client's first step, in process context
- * @sent: called when a send or write has completed; BH
- * @received: called when a message has arrived and its buffer is posted again; BH
- * @report: format the result
+ * @name: name of the test, as written to the debugfs file
+ * @depth: returns the number of receives that each end needs for @window messages in flight
+ * @write: true if the client RDMA-writes to memory of the server instead of sending
+ * @waits: number of ends that must report completion before the test is over
+ * @start: starts the test at the client, in process context
+ * @sent: called when a send or write has completed; Context: BH
+ * @received: called when a message has arrived and its buffer is posted again; Context: BH
+ * @report: appends the result to a line
  */
 struct kperf_test {
 	const char	*name;
@@ -63,14 +63,14 @@ struct kperf_test {
 };
 
 /**
- * struct kperf_side - an interface that is measured
- * @name: name in orders
- * @open: connect run->client with run->server, with run->depth receives posted at each; undoes
+ * struct kperf_side - an interface that is measured: kDAPL or verbs
+ * @name: name of the interface, as written to the debugfs file
+ * @open: connects run->client with run->server, with run->depth receives posted at each; undoes
  *	everything on error
- * @close: close the connection; makes no calls of kperf_*() after it returns
- * @post_recv: post the whole receive buffer of an end; BH
- * @post_send: send run->size bytes; BH
- * @post_write: write run->size bytes into the peer's buffer; BH
+ * @close: closes the connection; calls no kperf_*() function after it has returned
+ * @post_recv: posts the receive buffer of an end; Context: BH
+ * @post_send: sends run->size bytes from the send buffer; Context: BH
+ * @post_write: RDMA-writes run->size bytes into the peer's receive buffer; Context: BH
  */
 struct kperf_side {
 	const char	*name;
@@ -84,21 +84,21 @@ struct kperf_side {
 /**
  * struct kperf_run - a run of a test
  * @side: interface that is measured
- * @test: test
+ * @test: test that runs
  * @size: bytes of a message
- * @count: messages, or round trips
- * @window: messages in flight
- * @depth: receives posted at each end
- * @client: end that starts
- * @server: end that answers
- * @priv: private data of the side
- * @waits: number of ends that have not completed
- * @done: completed when the run is over, successful or not
- * @failed: the run has failed; the first to set it logs the reason
- * @begun: start of the run, ns
- * @ended: end of the run, ns
- * @last: end of the last round trip, ns
- * @trips: time of each round trip, ns; used by tests that measure it
+ * @count: number of messages, or of round trips
+ * @window: number of messages in flight
+ * @depth: number of receives posted at each end
+ * @client: end that connects and starts the test
+ * @server: end that accepts
+ * @priv: private data of the interface
+ * @waits: number of ends that have not reported completion yet
+ * @done: completed when the run is over, by success or failure
+ * @failed: 1 if the run has failed; the context that sets it logs the reason
+ * @begun: start of the run in ns
+ * @ended: end of the run in ns
+ * @last: end of the last round trip in ns
+ * @trips: array of the duration of each round trip in ns; filled by the test "lat"
  */
 struct kperf_run {
 	const struct kperf_side	*side;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat_kperf.ko: both sides run all tests; invalid orders are refused.
+# dat_kperf.ko: kDAPL and verbs run all tests, and invalid orders fail.
 set -u
 
 # This script runs from build/selftests/.
@@ -19,7 +19,7 @@ if [ -z "$host" ]; then
 fi
 run=/sys/kernel/debug/dat_kperf/run
 n=0 failed=0
-# Later tests need rxe0, whatever happens here.
+# Later tests need rxe0, so add it again in any case.
 trap 'rdma link show rxe0/1 >/dev/null 2>&1 || plug_in' EXIT
 
 result() { # NAME: of the command before
@@ -44,7 +44,7 @@ wrong() {
 	done
 }
 
-# Killing the process that gave the order ends its connections.
+# Kill the process that wrote the order: this must end the connection of the test.
 killed() {
 	local side
 	for side in dat verbs; do
@@ -54,7 +54,7 @@ killed() {
 	done
 }
 
-# Neither the device nor the address exists.
+# Load the module with a device and an address that do not exist.
 nobody() {
 	local side start=$SECONDS
 	insmod "$module" device=nobody address=192.0.2.99 || return 1
@@ -66,8 +66,8 @@ nobody() {
 
 plug_in() { rdma link add rxe0 type rxe netdev "$netdev" && sleep 1; }
 
-# The device is removed during a test, which fails long before its timeout.  Then the device is
-# added again.
+# Remove the device during a test, which must fail long before its timeout.  Then add the device
+# again.
 unplugged() {
 	local side pid start
 	for side in dat verbs; do
@@ -80,7 +80,7 @@ unplugged() {
 	done
 }
 
-# The module cannot be unloaded while an order runs, and orders run one after the other.
+# While an order runs, the module cannot be unloaded, and other orders wait.
 two_at_once() {
 	local long pids=() i bad=0
 	bash -c "echo dat lat 64 1000000 1 >$run" 2>/dev/null &
@@ -92,7 +92,7 @@ two_at_once() {
 	done
 	sleep 0.5
 	! rmmod dat_kperf 2>/dev/null || bad=1
-	# The orders are waiting.
+	# All orders are still running or waiting.
 	for i in $long "${pids[@]}"; do kill -0 "$i" || bad=1; done
 	{ kill -KILL $long; wait $long; } 2>/dev/null
 	for i in "${pids[@]}"; do wait "$i" || bad=1; done

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The side of kDAPL: an IA, two endpoints, an EVD for the completions of each. */
+/* struct kperf_side on kDAPL: one IA, two EPs, and an EVD for the completions of each EP. */
 #include <linux/in.h>
 #include <linux/jiffies.h>
 #include <linux/kdat.h>
@@ -11,14 +11,14 @@
 #define CONNECT_US	(15 * USEC_PER_SEC)
 
 /**
- * struct dat_end - the kDAPL part of an end
- * @end: generic part
- * @evd: DTO events
- * @ep: endpoint
- * @lmr: registration of the buffer
- * @tx: send buffer
- * @rx: receive buffer
- * @remote: the peer's @rx
+ * struct dat_end - the kDAPL part of a struct kperf_end
+ * @end: generic part of this end
+ * @evd: EVD for DTO events
+ * @ep: EP of this end
+ * @lmr: registration of end->buf
+ * @tx: segment of the send buffer
+ * @rx: segment of the receive buffer
+ * @remote: remote segment of the peer's receive buffer
  */
 struct dat_end {
 	struct kperf_end	*end;
@@ -31,16 +31,16 @@ struct dat_end {
 };
 
 /**
- * struct dat_pair - the kDAPL part of a run
- * @run: generic part
- * @ia: adapter
- * @pz: zone of all objects
- * @conn_evd: connection events and requests
- * @psp: listener of the server
+ * struct dat_pair - the kDAPL part of a struct kperf_run
+ * @run: generic part of this run
+ * @ia: open IA
+ * @pz: protection zone of all objects
+ * @conn_evd: EVD for connection events and connection requests
+ * @psp: service point that the client connects to
  * @client: end that connects
  * @server: end that accepts
- * @accepted: a request was accepted
- * @connected: completed once per end, or completed for all if connecting fails
+ * @accepted: true if a connection request was accepted
+ * @connected: completed once for each connected end, or for all waiters if connecting fails
  */
 struct dat_pair {
 	struct kperf_run	*run;
@@ -98,8 +98,8 @@ static void pair_failed(struct dat_pair *p, const char *what, int code)
 }
 
 /*
- * The first request is taken for the client's.  If it is a stranger's, the client's is refused
- * and the run fails.
+ * Accept the first request, which should be the client's.  If another host has sent the first
+ * request, the client's own request is rejected and the run fails.
  */
 static void accept(struct dat_pair *p, DAT_CR_HANDLE cr)
 {
@@ -259,7 +259,7 @@ static void dat_close(struct kperf_run *run)
 {
 	struct dat_pair *p = run->priv;
 
-	/* This ends all objects of the IA, and no upcall runs afterwards. */
+	/* The close frees all objects of the IA.  No upcall runs after it returns. */
 	if (p->ia)
 		dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG);
 	kfree(p);

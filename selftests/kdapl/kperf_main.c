@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module.  Writing a line "SIDE TEST SIZE COUNT WINDOW" to dat_kperf/run in debugfs runs a
- * test; reading the file afterwards returns its result:
+ * The module.  A line "SIDE TEST SIZE COUNT WINDOW" written to dat_kperf/run in debugfs runs a
+ * test.  A later read of this file returns the result:
  *
  *   # echo "dat send 64 10000 64" >/sys/kernel/debug/dat_kperf/run
  *   # cat /sys/kernel/debug/dat_kperf/run
  *   side=dat test=send size=64 count=10000 window=64 rate=123456 avg_ns=8100
  *
- * SIDE is dat or verbs.  TEST is lat: COUNT round trips of a ping-pong, reported as one-way
- * times; or send, write: a stream of COUNT messages with WINDOW in flight.
+ * SIDE is dat or verbs.  TEST is lat, send or write.  lat measures COUNT round trips of a ping-pong
+ * and reports one-way times.  send and write measure COUNT messages with WINDOW in flight.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -21,7 +21,7 @@
 #include "kperf.h"
 
 #define LINE	256
-#define WORDS	5	/* words of an order */
+#define WORDS	5	/* number of words in a line */
 
 char *kperf_device = "rxe0";
 module_param_named(device, kperf_device, charp, 0444);
@@ -31,7 +31,7 @@ char *kperf_address = "10.9.0.1";
 module_param_named(address, kperf_address, charp, 0444);
 MODULE_PARM_DESC(address, "IP address of the device (10.9.0.1)");
 
-static DEFINE_MUTEX(lock);	/* protects result; one run at a time */
+static DEFINE_MUTEX(lock);	/* protects result; held during a run */
 static char result[LINE];
 static struct dentry *dir;
 
@@ -145,7 +145,7 @@ static int __init kperf_init(void)
 
 static void __exit kperf_exit(void)
 {
-	/* The removal waits for readers and writers of the file. */
+	/* debugfs_remove() waits until no read() or write() of the file is running. */
 	debugfs_remove(dir);
 }
 

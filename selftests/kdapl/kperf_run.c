@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tests.  Their steps run in the upcalls of the ends, one at a time for each end.  Only the
- * process that gave the order waits.
+ * The tests.  A test makes progress in the upcalls of its two ends; the upcalls of one end run one
+ * at a time.  The process that writes to the debugfs file only waits for the end of the run.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,12 +17,12 @@
 #include "kperf.h"
 
 /**
- * kperf_failed() - a side has failed
- * @run: run
+ * kperf_failed() - end a run with an error
+ * @run: run that has failed
  * @what: operation that failed
- * @code: error code
+ * @code: error code of the operation
  *
- * A report after the end of the run is ignored: tearing down causes errors.
+ * A call after the end of the run is ignored, because closing the connection causes errors.
  *
  * Context: any.
  */
@@ -43,10 +43,10 @@ static void through(struct kperf_run *run)
 }
 
 /**
- * kperf_sent() - a send or write has completed
- * @end: end that posted it
+ * kperf_sent() - report that a send or write has completed
+ * @end: end that posted the send or write
  *
- * Context: BH; one at a time for an end.
+ * Context: BH; one call at a time for an end.
  */
 void kperf_sent(struct kperf_end *end)
 {
@@ -55,10 +55,10 @@ void kperf_sent(struct kperf_end *end)
 }
 
 /**
- * kperf_received() - a message has arrived
+ * kperf_received() - report that a message has arrived
  * @end: end that received it
  *
- * Context: BH; one at a time for an end.
+ * Context: BH; one call at a time for an end.
  */
 void kperf_received(struct kperf_end *end)
 {
@@ -124,7 +124,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A one-way time is half of a round trip. */
+/* A one-way time is half the time of a round trip. */
 static int lat_report(struct kperf_run *run, char *out, size_t size)
 {
 	sort(run->trips, run->count, sizeof(run->trips[0]), compare, NULL);
@@ -135,8 +135,8 @@ static int lat_report(struct kperf_run *run, char *out, size_t size)
 /* ---- Streams ---- */
 
 /*
- * Post more receives than messages are in flight: a completion lets the sender go on before the
- * receiver has posted the buffer again.
+ * The number of receives must exceed the number of messages in flight: the sender may get a
+ * completion and send again before the receiver has posted the buffer again.
  */
 static u32 send_depth(u32 window)
 {
@@ -219,7 +219,7 @@ static int run_connected(struct kperf_run *run, char *out, size_t size)
 	left = wait_for_completion_killable_timeout(&run->done, KPERF_LIMIT);
 	if (left <= 0) {
 		left = left ?: -ETIMEDOUT;
-		/* Mark the run as failed: flushes from now on are not reported. */
+		/* Set run->failed, so that the flush errors of the close are not logged. */
 		kperf_failed(run, "not done", left);
 		return left;
 	}
@@ -246,13 +246,13 @@ static int end_init(struct kperf_end *end, struct kperf_run *run)
 
 /**
  * kperf_run() - run a test
- * @run: parameters of the test, set by the caller; the other fields are zero
- * @out: result, a line
- * @size: size of @out
+ * @run: parameters of the test in @side, @test, @size, @count and @window; other fields zero
+ * @out: buffer for the result, a line of text
+ * @size: size of @out in bytes
  *
  * Context: may sleep.
- * Return: 0; -ERESTARTSYS: the caller is being killed; -ETIMEDOUT; -EIO: see the log; or an
- * error of the client or the server.
+ * Return: 0; -ERESTARTSYS if the caller is being killed; -ETIMEDOUT; -EIO if an end has failed and
+ * logged the reason; -ENOMEM; or an errno from opening the connection.
  */
 int kperf_run(struct kperf_run *run, char *out, size_t size)
 {

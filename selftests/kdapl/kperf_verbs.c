@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The side of plain verbs, written like other kernel consumers: a CQ for each end, polled in
- * softirq, and a connection made by rdma_cm.
+ * struct kperf_side on plain verbs, written like other kernel consumers of verbs.  Each end has a
+ * CQ that is polled in softirq.  rdma_cm makes the connection.
  */
 #include <linux/cpu.h>
 #include <linux/inet.h>
@@ -21,12 +21,12 @@
 #define BACKLOG		1
 
 /**
- * struct verbs_end - the verbs part of an end
- * @end: generic part
- * @id: id of rdma_cm
- * @cq: CQ of its QP
- * @dma: DMA address of the buffer
- * @mapped: @dma is valid
+ * struct verbs_end - the verbs part of a struct kperf_end
+ * @end: generic part of this end
+ * @id: rdma_cm id of this end, which owns the QP
+ * @cq: CQ of the QP
+ * @dma: DMA address of end->buf
+ * @mapped: true if @dma is valid
  * @send_cqe: completion handler of sends and writes
  * @recv_cqe: completion handler of receives
  */
@@ -41,18 +41,18 @@ struct verbs_end {
 };
 
 /**
- * struct verbs_pair - the verbs part of a run
- * @run: generic part
- * @listener: listening id of the server
+ * struct verbs_pair - the verbs part of a struct kperf_run
+ * @run: generic part of this run
+ * @listener: rdma_cm id that listens for the server
  * @pd: PD of all objects
  * @client: end that connects
  * @server: end that accepts
- * @mr: registration of the server's buffer for writes
- * @reg_cqe: completion handler of the registration
- * @step: completed when rdma_cm or the device has answered the client
- * @accepted: completed when the server's end is connected
- * @answer: event or completion status behind @step
- * @connected: the client's end is connected
+ * @mr: registration of the server's buffer, for the test "write"
+ * @reg_cqe: completion handler of the registration of @mr
+ * @step: completed when the client's rdma_cm event or the completion of @reg_cqe has arrived
+ * @accepted: completed when the server is connected
+ * @answer: event number or completion status that completed @step
+ * @connected: true while the client is connected
  */
 struct verbs_pair {
 	struct kperf_run	*run;
@@ -70,7 +70,9 @@ struct verbs_pair {
 
 /* ---- Posts and completions ---- */
 
-/* Some devices take an empty segment for 2 GiB. */
+/*
+ * Return the number of segments for a message.  Some devices treat a segment of 0 bytes as 2 GiB.
+ */
 static int segments(const struct kperf_run *run)
 {
 	return run->size ? 1 : 0;
@@ -164,7 +166,8 @@ static int end_create_qp(struct verbs_pair *p, struct verbs_end *e)
 		.recv_cq	= e->cq,
 		.cap = {
 			/*
-			 * Room for a registration, and in each queue for the marker of a drain.
+			 * Add room for the registration of @mr, and in each queue for the work
+			 * request that ib_drain_qp() posts.
 			 */
 			.max_send_wr	= run->window + 3,
 			.max_recv_wr	= run->depth + 2,
@@ -182,7 +185,10 @@ static int end_create_qp(struct verbs_pair *p, struct verbs_end *e)
 	return ret;
 }
 
-/* @vector: lets the two ends use different CPUs, as those of DAT may. */
+/*
+ * Create the CQ and QP of an end.  @vector selects a CPU, so that the two ends may use different
+ * CPUs, like two EPs of kDAPL.
+ */
 static int end_make(struct verbs_pair *p, struct verbs_end *e, struct kperf_end *end, int vector)
 {
 	struct kperf_run *run = p->run;
@@ -230,15 +236,15 @@ static long flush_tasklets_here(void *unused)
 
 	tasklet_setup(&t, nothing);
 	tasklet_schedule(&t);
-	/* tasklet_kill() waits until it has run, after those that were queued before. */
+	/* tasklet_kill() waits until @t has run.  @t runs after all tasklets queued earlier. */
 	tasklet_kill(&t);
 	return 0;
 }
 
 /*
- * Until 6.12 an rxe CQ has a tasklet that is not killed when the CQ is freed.  Without a QP the
- * tasklet is not queued again, so run what is queued now.  The second round catches a tasklet
- * that was put off because it ran on another CPU.
+ * Run all queued tasklets.  Until Linux 6.12, rxe does not kill the tasklet of a CQ when the CQ is
+ * freed.  Once the QPs are destroyed, nothing queues this tasklet again.  The second round catches
+ * a tasklet that was deferred because it was running on another CPU.
  */
 static void flush_tasklets(void)
 {
@@ -283,7 +289,7 @@ static int server_accept(struct verbs_pair *p, struct rdma_cm_id *id)
 		kperf_failed(p->run, "accept", ret);
 		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
 	}
-	/* The pair's close destroys the id in any case. */
+	/* verbs_close() destroys the id in any case. */
 	return 0;
 }
 
@@ -314,7 +320,7 @@ static int server_bind(struct verbs_pair *p, struct sockaddr_storage *addr)
 		return PTR_ERR(id);
 	p->listener = id;
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
-	/* The address includes the port that was assigned. */
+	/* Return the bound address, which includes the port that rdma_bind_addr() has chosen. */
 	*addr = id->route.addr.src_addr;
 	return ret;
 }
@@ -325,7 +331,7 @@ static int client_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct verbs_pair *p = id->context;
 
-	/* Any event after ESTABLISHED means the end of the connection. */
+	/* Any event after ESTABLISHED means that the connection has ended. */
 	if (p->connected)
 		kperf_failed(p->run, rdma_event_msg(event->event), event->status);
 	p->connected = event->event == RDMA_CM_EVENT_ESTABLISHED;
@@ -440,14 +446,14 @@ static void verbs_close(struct kperf_run *run)
 {
 	struct verbs_pair *p = run->priv;
 
-	/* No request comes after the listener is destroyed. */
+	/* No connection request arrives after the listener has been destroyed. */
 	if (p->listener)
 		rdma_destroy_id(p->listener);
 	if (p->client.id && p->client.id->qp)
 		rdma_disconnect(p->client.id);
 	end_drain(&p->client);
 	end_drain(&p->server);
-	/* Deregister before the memory is unmapped. */
+	/* Deregister the memory before it is unmapped. */
 	if (p->mr)
 		ib_dereg_mr(p->mr);
 	end_destroy_qp(&p->client);
@@ -457,7 +463,7 @@ static void verbs_close(struct kperf_run *run)
 	end_unmake(&p->server);
 	if (p->pd)
 		ib_dealloc_pd(p->pd);
-	/* The ids hold the device: destroy them last. */
+	/* Destroy the ids last, because they hold a reference to the device. */
 	end_destroy(&p->client);
 	end_destroy(&p->server);
 	kfree(p);
@@ -476,7 +482,10 @@ static int verbs_set_up(struct verbs_pair *p)
 		ret = client_resolve(p, &addr);
 	if (!ret)
 		ret = make_pd(p);
-	/* A request needs the PD, and the first one may be a stranger's: make the PD before. */
+	/*
+	 * Allocate the PD before listening: the handler of a request needs the PD, and a host
+	 * outside the test may send the first request.
+	 */
 	if (!ret)
 		ret = rdma_listen(p->listener, BACKLOG);
 	if (!ret)

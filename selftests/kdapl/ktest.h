@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tests of kDAPL in a module.  A test is a function with an entry in a table.  It runs in the
- * module's init, on an IA of its own, and reports failures by KT_*().
+ * Tests of kDAPL in a module.  A test is a function in a table of struct ktest_case.  ktest_main.c
+ * opens an IA for each test and runs the tests when the module is loaded.  A test reports failures
+ * by KT_*().
  */
 #ifndef _KTEST_H
 #define _KTEST_H
@@ -11,11 +12,11 @@
 #include <linux/kernel.h>
 
 /**
- * struct ktest - a running test
+ * struct ktest - state of a running test
  * @name: name of the test
- * @ia: IA opened for the test, closed after it unless the test sets DAT_HANDLE_NULL
+ * @ia: IA of the test; closed after the test unless the test has set it to DAT_HANDLE_NULL
  * @async: async EVD of @ia
- * @failed: a check has failed
+ * @failed: true if a check has failed
  */
 struct ktest {
 	const char	*name;
@@ -25,8 +26,8 @@ struct ktest {
 };
 
 /**
- * struct ktest_case - an entry in a table of tests
- * @name: behaviour that the test shows
+ * struct ktest_case - an entry in a table of tests, which ends with an empty entry
+ * @name: behavior that the test checks
  * @run: function of the test
  */
 struct ktest_case {
@@ -48,7 +49,7 @@ void ktest_left(bool close);
 void ktest_goes_under_traffic(struct ktest *t);
 void ktest_goes_beside_a_close(struct ktest *t);
 
-/* On failure the test returns; closing the IA cleans up. */
+/* Each macro returns from the test if the check fails.  The close of the IA then cleans up. */
 #define KT_EQ(t, got, want) do {							\
 	u64 got_ = (u64)(got), want_ = (u64)(want);					\
 	if (got_ != want_) {								\
@@ -63,16 +64,16 @@ void ktest_goes_beside_a_close(struct ktest *t);
 #define KT_WAIT		(10 * HZ)
 
 /**
- * struct kt_box - record of upcalls
+ * struct kt_box - record of the calls of kt_box_upcall()
  * @lock: protects everything but @done
  * @done: completed once per upcall
  * @calls: number of upcalls
- * @events: copies of the events
- * @more: more_events of each upcall
- * @atomic: an upcall ran in atomic context
+ * @events: copies of the first 64 events
+ * @more: argument more_events of the first 64 upcalls
+ * @atomic: true if an upcall ran in softirq
  */
 struct kt_box {
-	spinlock_t		lock;		/* protects all but done */
+	spinlock_t		lock;		/* protects all fields but @done */
 	struct completion	done;
 	unsigned int		calls;
 	DAT_EVENT		events[64];

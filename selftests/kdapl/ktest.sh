@@ -10,7 +10,7 @@ removals=${KTEST_REMOVALS:-3}
 dev=rxe0
 netdev=$(cat /sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0)
 
-# The device is removed while objects of it exist, and added again.
+# Remove the device while objects of the device exist, and add it again.
 removed() { # TEST
 	local pid i ready=N ok=0
 	mark "removed $1"

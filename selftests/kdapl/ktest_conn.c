@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections between two endpoints of the module, over the adapter's loopback.  Messages are
+ * Connections between two EPs of this module, over the loopback of the adapter.  Messages are
  * empty, so that no memory has to be registered.
  */
 #include <linux/delay.h>
@@ -18,23 +18,23 @@
 #define QUAL	7471
 #define QLEN	64
 #define RECVS	8
-#define BATCH	32	/* receives that complete together */
+#define BATCH	32	/* number of receives that complete at once */
 #define BATCHES	50
-#define LONG	256	/* entries of a long queue, a power of two */
+#define LONG	256	/* length of a long queue, a power of two */
 
 /**
- * struct pair - two endpoints and the objects they need
- * @pz: zone
- * @dto: DTO events of both
- * @conn: connection events of both
- * @cr: connection requests
- * @dto_evd: EVD of @dto
- * @conn_evd: EVD of @conn
- * @cr_evd: EVD of @cr
- * @a: endpoint that connects
- * @b: endpoint that accepts
+ * struct pair - two EPs that can be connected, with the objects for this
+ * @pz: protection zone of all objects
+ * @dto: record of DTO events of both EPs
+ * @conn: record of connection events of both EPs
+ * @cr: record of connection requests
+ * @dto_evd: EVD whose upcall fills @dto
+ * @conn_evd: EVD whose upcall fills @conn
+ * @cr_evd: EVD whose upcall fills @cr
+ * @a: EP that connects
+ * @b: EP that accepts
  * @addr: address of the adapter
- * @rejected: completed when the rejecting thread is done
+ * @rejected: completed when the thread of reject_it() has ended
  */
 struct pair {
 	DAT_PZ_HANDLE		pz;
@@ -80,7 +80,7 @@ static DAT_RETURN make_ep(struct ktest *t, struct pair *p, DAT_EP_HANDLE *ep)
 	return dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, NULL, ep);
 }
 
-/* Closing the IA frees everything but the memory. */
+/* Allocate a pair with its DAT objects.  On failure, close the IA to free these objects. */
 static struct pair *pair_make(struct ktest *t)
 {
 	struct pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -99,7 +99,7 @@ static struct pair *pair_make(struct ktest *t)
 	return p;
 }
 
-/* Upcalls write into the memory: free their sources first. */
+/* Free the EPs and tear down the upcalls before @p, because upcalls write to @p. */
 static void pair_free(struct pair *p)
 {
 	dat_ep_free(p->a);
@@ -125,7 +125,7 @@ static const DAT_CR_ARRIVAL_EVENT_DATA *arrival(const struct pair *p, int n)
 	return &p->cr.events[n].event_data.cr_arrival_event_data;
 }
 
-/* Count the connection events with this number. */
+/* Return the number of events in @p->conn that have this event number. */
 static int conn_events(struct pair *p, DAT_EVENT_NUMBER number)
 {
 	unsigned int i;
@@ -219,7 +219,7 @@ static void disconnect(struct ktest *t, struct pair *p)
 	KT_TRUE(t, kt_box_wait(&p->dto));
 	dto = find_dto(p, 300);
 	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED);
-	/* Posts on a disconnected endpoint are flushed at once. */
+	/* A post to a disconnected EP is flushed at once. */
 	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(301), 0));
 	KT_TRUE(t, kt_box_wait(&p->dto));
 	dto = find_dto(p, 301);
@@ -231,7 +231,7 @@ static void disconnect(struct ktest *t, struct pair *p)
 	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(302), 0), DAT_INVALID_STATE);
 }
 
-/* Run @fn with a pair that is connected. */
+/* Make a pair, connect it and run @fn with it. */
 static void connected(struct ktest *t, void (*fn)(struct ktest *t, struct pair *p))
 {
 	struct pair *p = pair_make(t);
@@ -323,7 +323,10 @@ static void qualities_of_service(struct ktest *t, struct pair *p)
 		DAT_MODEL_NOT_SUPPORTED);
 	KT_TYPE(t, start_at(p, QUAL, 2 * DAT_QOS_PREMIUM), DAT_MODEL_NOT_SUPPORTED);
 	for (i = 0; i < ARRAY_SIZE(qos); i++) {
-		/* No service point listens: the rejection shows that a request was sent. */
+		/*
+		 * No service point listens at QUAL.  The event NON_PEER_REJECTED shows that a
+		 * request was sent.
+		 */
 		KT_OK(t, start_at(p, QUAL, qos[i]));
 		KT_TRUE(t, kt_box_wait(&p->conn));
 		KT_OK(t, dat_ep_reset(p->a));
@@ -359,8 +362,8 @@ static void untold(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_psp_create(t->ia, QUAL, evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	KT_OK(t, start(p, p->a, ""));
 	/*
-	 * Give the request time to arrive.  Only its event would show the arrival, and the event
-	 * has to stay in the queue.
+	 * Give the request time to arrive.  The test cannot check for the arrival, because the
+	 * event must stay in the queue.
 	 */
 	msleep(500);
 	KT_OK(t, dat_psp_free(psp));
@@ -418,7 +421,7 @@ static void reserved(struct ktest *t, struct pair *p)
 	KT_OK(t, start(p, p->a, ""));
 	KT_TRUE(t, kt_box_wait(&p->cr));
 	KT_TRUE(t, arrival(p, 0)->sp_handle.rsp_handle == rsp);
-	/* An RSP takes no second request. */
+	/* An RSP rejects a second request. */
 	KT_OK(t, make_ep(t, p, &other));
 	KT_OK(t, start(p, other, ""));
 	KT_TRUE(t, kt_box_wait(&p->conn));
@@ -450,11 +453,14 @@ static int reject_it(void *data)
 	struct pair *p = data;
 
 	dat_cr_reject(arrival(p, p->cr.calls - 1)->cr_handle, 0, NULL);
-	/* Unloading must not find the thread in code of the module. */
+	/* Exit in kernel code, so that the thread runs no module code after an unload. */
 	kthread_complete_and_exit(&p->rejected, 0);
 }
 
-/* Accept or reject fails, whichever is second.  In both cases the EP is unused afterwards. */
+/*
+ * Let two threads accept and reject the same request.  The second of the two calls fails.
+ * Afterwards, the EP must not be in the state PASSIVE_CONNECTION_PENDING.
+ */
 static bool contend(struct ktest *t, struct pair *p)
 {
 	struct task_struct *task;
@@ -473,7 +479,7 @@ static bool contend(struct ktest *t, struct pair *p)
 	if (dat_ep_get_status(p->b, &state, NULL, NULL) ||
 	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
 		return false;
-	/* The connection may exist: make new EPs. */
+	/* Replace both EPs, because they may be connected. */
 	return !dat_rsp_free(rsp) && !dat_ep_free(p->a) && !dat_ep_free(p->b) &&
 	       !make_ep(t, p, &p->a) && !make_ep(t, p, &p->b);
 }
@@ -576,7 +582,10 @@ static void common_service_points_take_ports(struct ktest *t)
 	unconnected(t, common);
 }
 
-/* The endpoint that has connected accepts, and the other way round. */
+/*
+ * Connect the pair again with the roles of the two EPs swapped.  The EP that accepted the last
+ * connection must refuse dat_ep_dup_connect().
+ */
 static void turn(struct ktest *t, struct pair *p)
 {
 	DAT_EP_HANDLE c = NULL;
@@ -611,7 +620,10 @@ static DAT_RETURN take(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return rc;
 }
 
-/* The events of a connection are taken after the reset. */
+/*
+ * Dequeue the ESTABLISHED event only after the EP has been reset.  The event must then have no
+ * private data.
+ */
 static void late(struct ktest *t, struct pair *p)
 {
 	DAT_EVD_HANDLE evd;
@@ -692,7 +704,7 @@ static void shared_receives_are_taken(struct ktest *t)
 	unconnected(t, shared);
 }
 
-/* The longest queue that was requested from the device. */
+/* Lengths of the longest queues that kDAPL has requested from the device. */
 static u32 longest_sq, longest_rq;
 
 static int note_queues(struct kprobe *probe, struct pt_regs *regs)
@@ -721,7 +733,10 @@ static void lengths(struct ktest *t, struct pair *p)
 		pair_connect(t, p);
 }
 
-/* Devices round up: one entry more for the marker of a drain would double the queue. */
+/*
+ * kDAPL must request LONG entries, not LONG + 1 for the work request of a drain: the device rounds
+ * a length up to a power of two, so that one more entry would double the queue.
+ */
 static void long_queues_are_not_doubled_by_the_device(struct ktest *t)
 {
 	int ret = register_kprobe(&queue_probe);
@@ -740,20 +755,20 @@ static void long_queues_are_not_doubled_by_the_device(struct ktest *t)
 }
 
 /**
- * struct batches - receives that complete many at a time
- * @evd: EVD of the receives
- * @lock: protects all that follows
- * @times: number of events per cookie
- * @got: number of events
- * @last: last cookie that an upcall brought
- * @disorder: upcalls brought events out of order
- * @alone: upcalls dequeue the remaining events
- * @untold: an upcall dequeued an event though more_events was false and nothing could have
- *	queued it meanwhile
+ * struct batches - receives that complete in batches
+ * @evd: EVD for the completions of the receives
+ * @lock: protects all fields below
+ * @times: number of events for each cookie
+ * @got: number of events in total
+ * @last: cookie of the last event that an upcall delivered
+ * @disorder: true if upcalls delivered events out of order
+ * @alone: true if upcalls dequeue the remaining events and no other thread does
+ * @untold: true if an upcall dequeued an event although more_events was false and no other context
+ *	could have queued the event in between
  */
 struct batches {
 	DAT_EVD_HANDLE	evd;
-	spinlock_t	lock;		/* protects all that follows */
+	spinlock_t	lock;		/* protects all fields below */
 	u8		times[BATCHES * BATCH];
 	int		got;
 	int		last;
@@ -783,7 +798,7 @@ static void batches_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN m
 	DAT_EVENT next;
 
 	batches_add(b, event, true);
-	/* Give the other thread time to run. */
+	/* Give meddle() time to run. */
 	if (!b->alone)
 		udelay(9);
 	while (b->alone && dat_evd_dequeue(b->evd, &next) == DAT_SUCCESS) {
@@ -807,7 +822,7 @@ static bool batches_got(struct batches *b, int n)
 	return enough;
 }
 
-/* Post with softirqs disabled, so that nothing completes before all are posted. */
+/* Post a batch with softirqs disabled, so that no DTO completes before all are posted. */
 static DAT_RETURN batch_post(struct pair *p, int first)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -837,7 +852,7 @@ static void batches_run(struct ktest *t, struct pair *p, struct batches *b)
 	KT_TRUE(t, !b->untold);
 }
 
-/* Calls that are allowed beside upcalls. */
+/* Thread that makes calls which are allowed while upcalls run. */
 static int meddle(void *data)
 {
 	struct batches *b = data;
@@ -860,7 +875,7 @@ static int meddle(void *data)
 	return 0;
 }
 
-/* Run @fn with endpoints whose receives report to the EVD of the batches. */
+/* Run @fn with a connected pair.  The receives of p->b complete to the EVD of a struct batches. */
 static void batches(struct ktest *t, struct pair *p,
 		    void (*fn)(struct ktest *t, struct pair *p, struct batches *b))
 {
@@ -923,7 +938,10 @@ static void completions_come_once_whatever_is_done_to_their_evd(struct ktest *t)
 
 #define SILENT	9
 
-/* Only the last message is solicited and calls the upcall. */
+/*
+ * The EVD notifies for solicited receives only.  Post SILENT unsolicited messages and check that no
+ * upcall runs.  Then post a solicited message and check that upcalls deliver the rest.
+ */
 static void solicit(struct ktest *t, struct pair *p, struct kt_box *box, DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -976,7 +994,7 @@ static void only_the_message_that_asks_starts_upcalls(struct ktest *t)
 	unconnected(t, solicited);
 }
 
-/* Wait for the next event of the adapter; return false on timeout. */
+/* Wait for the next event of t->async.  Return false on timeout. */
 static bool async_comes(struct ktest *t, DAT_EVENT *event)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -989,7 +1007,9 @@ static bool async_comes(struct ktest *t, DAT_EVENT *event)
 	return true;
 }
 
-/* @n messages arrive at an EVD that has room for two; the receives' cookies start at @first. */
+/*
+ * Let @n messages arrive at an EVD with room for two.  @first is the cookie of the first receive.
+ */
 static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int first, int n)
 {
 	DAT_EVENT event;
@@ -1004,7 +1024,9 @@ static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int fi
 	KT_TRUE(t, async_comes(t, &event));
 	KT_EQ(t, event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	KT_TRUE(t, event.event_data.asynch_error_event_data.dat_handle == evd);
-	/* One overflow is reported until an event finds room again, however many are lost. */
+	/*
+	 * However many events are lost, one overflow is reported until an event finds room again.
+	 */
 	msleep(100);
 	KT_TYPE(t, dat_evd_dequeue(t->async, &event), DAT_QUEUE_EMPTY);
 	for (i = 0; i < 2; i++) {
@@ -1066,7 +1088,7 @@ static void modified_endpoints_work(struct ktest *t)
 #define WIDE		4
 #define WIDE_ROUNDS	200
 
-/* Post receives of the largest number of segments to the EP that p->a names at the moment. */
+/* Thread that posts receives with WIDE segments to the EP that is currently in p->a. */
 static int post_wide(void *data)
 {
 	DAT_LMR_TRIPLET iov[WIDE] = {};
@@ -1080,8 +1102,8 @@ static int post_wide(void *data)
 }
 
 /*
- * Fill nearly a page with narrow receives, so that one that is too wide would end beyond the
- * ring.
+ * Create an EP and fill nearly a page of its receive ring with receives of no segments.  A receive
+ * that is posted with WIDE segments after the modification to one segment would exceed the ring.
  */
 static DAT_RETURN narrow_round(struct ktest *t, struct pair *p, DAT_EP_PARAM *param)
 {
@@ -1130,7 +1152,7 @@ static void posts_beside_a_modification_fit(struct ktest *t)
 	unconnected(t, narrow);
 }
 
-/* Disconnect the EP that p->a names at the moment, which never was connected. */
+/* Thread that disconnects the EP that is currently in p->a and was never connected. */
 static int disconnect_freed(void *data)
 {
 	struct pair *p = data;
@@ -1151,7 +1173,7 @@ static void disconnect_beside_free(struct ktest *t, struct pair *p)
 
 	KT_TRUE(t, !IS_ERR(task));
 	for (i = 0; !rc && i < 500; i++) {
-		/* The other thread uses the handle while the EP is freed. */
+		/* disconnect_freed() uses the handle while the EP is freed. */
 		rc = dat_ep_free(p->a);
 		if (!rc)
 			rc = make_ep(t, p, &ep);
@@ -1170,7 +1192,10 @@ static void freed_endpoints_are_not_disconnected(struct ktest *t)
 	unconnected(t, disconnect_beside_free);
 }
 
-/* The memory of the boxes must stay valid until the close, so it is not freed. */
+/*
+ * Close the IA with a connected pair.  The pair is freed only after the close, because upcalls may
+ * write to the pair until then.
+ */
 static void close_ends_everything(struct ktest *t)
 {
 	struct pair *p = pair_make(t);

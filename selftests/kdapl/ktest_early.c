@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receives that complete before their connection is established are reported in order. */
+/* Receives that complete before their connection is established must be reported in order. */
 #include <linux/delay.h>
 #include <linux/in6.h>
 #include <linux/kprobes.h>
@@ -10,19 +10,19 @@
 #include "ktest.h"
 
 #define QUAL	7481
-#define EARLY	300	/* more than two slices of the replay */
+#define EARLY	300	/* more than 2 * DAT_SLICE: the replay takes several slices */
 
 /**
- * struct early - two endpoints; the first connects and sends, the second accepts
- * @pz: zone
- * @dto: DTO events of each
- * @conn: connection events of each
- * @cr: connection requests
- * @ep: endpoints
- * @psp: service point
- * @sent: number of sends that succeeded before the second endpoint was established
- * @seen: number of receives reported by then
- * @got: number of receives reported in order
+ * struct early - two EPs: ep[0] connects and sends, ep[1] accepts and receives
+ * @pz: protection zone of both EPs
+ * @dto: EVD for DTO events of each EP
+ * @conn: EVD for connection events of each EP
+ * @cr: EVD for connection requests
+ * @ep: the two EPs
+ * @psp: service point that ep[0] connects to
+ * @sent: number of sends that succeeded before ep[1] was established
+ * @seen: number of receives that were reported before ep[1] was established
+ * @got: number of receives that were reported in order
  */
 struct early {
 	DAT_PZ_HANDLE	pz;
@@ -36,7 +36,7 @@ struct early {
 	int		got;
 };
 
-/* The ids of the connection's two ends.  A probe notes them, since kDAPL does not show them. */
+/* The rdma_cm ids of the two ends.  Kprobes store them, because kDAPL does not expose them. */
 static struct rdma_cm_id *connecting, *accepting;
 
 static int note_connect(struct kprobe *probe, struct pt_regs *regs)
@@ -60,11 +60,11 @@ static struct kprobe accept_probe = {
 };
 
 /**
- * struct holder - thread that holds the handler lock of an id
- * @id: id
+ * struct holder - a thread that holds the handler lock of an rdma_cm id
+ * @id: rdma_cm id
  * @held: completed when the lock is held
  * @release: completed to end the thread
- * @task: thread
+ * @task: the thread
  */
 struct holder {
 	struct rdma_cm_id	*id;
@@ -104,7 +104,7 @@ static void holder_stop(struct holder *h)
 	kthread_stop(h->task);
 }
 
-/* Wait for the next event; return whether it has this number. */
+/* Wait for the next event.  Return true if it has this event number. */
 static bool comes(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -117,7 +117,7 @@ static bool comes(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 	return false;
 }
 
-/* Return how many successes come with the cookies from 0 to EARLY - 1, in order. */
+/* Return the number of successful completions that arrive in order, with cookies 0 to EARLY - 1. */
 static int in_order(DAT_EVD_HANDLE evd)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -184,9 +184,11 @@ static bool early_ask(struct ktest *t, struct early *e, DAT_CR_HANDLE *cr)
 }
 
 /*
- * Accept while the first end's handler is held, so that it sends nothing.  Then hold the second
- * end's handler, which is needed to establish the connection there, and let the first end go on.
- * Each lock has a thread of its own, since lockdep sees two locks of one class.
+ * Accept the request so that ep[1] gets messages before its connection is established.  First hold
+ * the handler lock of the connecting id: ep[0] does not get established and sends nothing.  Then
+ * accept, and lock the handler of the accepting id: ep[1] does not get established.  Then release
+ * the first lock, so that ep[0] is established and can send.  A separate thread holds the first
+ * lock, because lockdep complains about two locks of one class in a thread.
  */
 static bool early_accept(struct early *e, DAT_CR_HANDLE cr)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event dispatchers and upcalls, with software events. */
+/* EVDs and upcalls, tested with software events. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -85,7 +85,9 @@ static void single_upcall_brings_events_in_order(struct ktest *t)
 	kt_box_init(box);
 	KT_OK(t, make(t, DAT_UPCALL_SINGLE_INSTANCE, kt_box_upcall, box,
 		      DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &evd));
-	/* A post never calls an upcall itself. */
+	/*
+	 * dat_evd_post_se() must not call the upcall itself, so no upcall runs while BHs are off.
+	 */
 	local_bh_disable();
 	for (i = 0; i < 8; i++)
 		post(evd, i);
@@ -154,7 +156,7 @@ struct switching {
 	DAT_UPCALL_POLICY	policy;
 };
 
-/* On the call that announces work without an event, switch to upcalls that bring the event. */
+/* On an upcall without an event (DAT_UPCALL_NORIFY), switch to a policy that passes the event. */
 static void switching_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct switching *s = data;
@@ -172,7 +174,7 @@ static void switch_to(struct ktest *t, struct switching *s, DAT_UPCALL_POLICY po
 	s->policy = policy;
 	KT_OK(t, make(t, DAT_UPCALL_NORIFY, switching_upcall, s, DAT_EVD_SOFTWARE_FLAG,
 		      &s->evd));
-	/* Queue both before the upcall can run. */
+	/* Queue both events before the upcall can run. */
 	local_bh_disable();
 	post(s->evd, 1);
 	post(s->evd, 2);
@@ -230,7 +232,7 @@ static void modification_says_whether_queued_events_count(struct ktest *t)
 	kfree(box);
 }
 
-/* Results of the calls that a slow upcall makes. */
+/* Results of calls that a slow upcall makes. */
 struct slow {
 	struct completion	begun;
 	DAT_EVD_HANDLE		evd;
@@ -274,7 +276,7 @@ static void teardown_waits_but_not_for_itself(struct ktest *t)
 	KT_OK(t, dat_evd_free(slow.evd));
 }
 
-/* Results of calls from a context in which they are not allowed. */
+/* Results of calls from an upcall in softirq, where these calls are not allowed. */
 struct wrong {
 	struct completion	done;
 	DAT_EVD_HANDLE		evd;
@@ -346,11 +348,14 @@ static int free_slow(void *data)
 	struct slow *slow = data;
 
 	slow->freed = dat_evd_free(slow->evd);
-	/* Unloading must not find the thread in code of the module. */
+	/* Exit in kernel code, so that the thread runs no module code after an unload. */
 	kthread_complete_and_exit(&slow->done, 0);
 }
 
-/* The close from within the upcall is refused even though the upcall's EVD is being freed. */
+/*
+ * A close waits for a running upcall, even while another thread frees the upcall's EVD.  A close
+ * from within this upcall fails.
+ */
 static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
 {
 	struct slow slow = { .ia = t->ia };
@@ -378,7 +383,7 @@ static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
 	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
 }
 
-/* An upcall that makes sure that another one follows. */
+/* State of an upcall that re-enables itself and queues another event. */
 struct stubborn {
 	struct completion	begun;
 	atomic_t		running;
@@ -410,17 +415,23 @@ static void teardown_is_not_put_off_by_modifications(struct ktest *t)
 	KT_TRUE(t, wait_for_completion_timeout(&s->begun, KT_WAIT));
 	KT_OK(t, dat_evd_modify_upcall(s->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				       DAT_UPCALL_INVOC_NEW));
-	/* The modification came after the TEARDOWN, so it is in force. */
+	/*
+	 * The upcall called dat_evd_modify_upcall() after the TEARDOWN, so upcalls are enabled
+	 * again.
+	 */
 	KT_TRUE(t, wait_for_completion_timeout(&s->begun, KT_WAIT));
 	KT_OK(t, dat_evd_free(s->evd));
 	KT_EQ(t, atomic_read(&s->running), 0);
 	kfree(s);
 }
 
-/* More EVDs than the cache of handles has slots. */
+/* Number of EVDs, more than the handle cache has slots. */
 #define CROWD	1100
 
-/* A handle that was displaced from the cache is found by the full lookup. */
+/*
+ * Use each EVD.  A handle that another handle has displaced from the cache is found by the full
+ * lookup.
+ */
 static void post_to_all(struct ktest *t, const DAT_EVD_HANDLE *evds)
 {
 	DAT_EVENT event;
@@ -444,7 +455,7 @@ static void crowd(struct ktest *t, DAT_EVD_HANDLE *evds)
 		KT_OK(t, dat_evd_kcreate(t->ia, 1, DAT_UPCALL_DISABLE, NULL,
 					 DAT_EVD_SOFTWARE_FLAG, &evds[i]));
 	post_to_all(t, evds);
-	/* After the younger EVDs are freed, their cache slots are empty. */
+	/* Free the younger EVDs, which leaves cache slots empty, then look up the older EVDs. */
 	for (i = CROWD / 2; i < CROWD; i++) {
 		KT_OK(t, dat_evd_free(evds[i]));
 		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_INVALID_HANDLE);
@@ -480,14 +491,14 @@ static void handles_end_with_their_ia(struct ktest *t)
 #define HUB_EVDS	3
 
 /**
- * struct hub - EVDs whose upcalls post to each other
- * @evds: EVDs; the upcalls' data is the hub
- * @rounds: number of times that the first posts to each
- * @inside: number of upcalls that run on this CPU
- * @nested: an upcall began inside another one
- * @wrong: events of an EVD came out of order
- * @next: next expected value of each EVD
- * @done: completed when all events have come
+ * struct hub - EVDs whose upcalls post events to each other
+ * @evds: EVDs; the instance_data of their upcalls is this structure
+ * @rounds: number of events that each EVD gets
+ * @inside: number of upcalls that are running on this CPU
+ * @nested: true if an upcall began while another upcall was running
+ * @wrong: true if an EVD delivered events out of order
+ * @next: value of the next expected event of each EVD
+ * @done: completed when all events have been delivered
  */
 struct hub {
 	DAT_EVD_HANDLE		evds[HUB_EVDS];
@@ -499,7 +510,7 @@ struct hub {
 	struct completion	done;
 };
 
-/* An upcall of the first EVD posts one event to each. */
+/* Post one event to each EVD.  Called by upcalls of evds[0]. */
 static void hub_spread(struct hub *h, unsigned long round)
 {
 	int i;
@@ -525,7 +536,7 @@ static void hub_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 		complete(&h->done);
 }
 
-/* Events that upcalls post are delivered by later upcalls on the same CPU. */
+/* Let upcalls post events.  Later upcalls on the same CPU must deliver these events. */
 static void hub_run(struct ktest *t, unsigned long rounds)
 {
 	struct hub *h = kzalloc(sizeof(*h), GFP_KERNEL);
@@ -554,7 +565,10 @@ static void upcalls_do_not_nest(struct ktest *t)
 	hub_run(t, 20);
 }
 
-/* After 128 upcalls the CPU yields to other work, at any of the three EVDs. */
+/*
+ * A CPU runs UPCALL_CPU upcalls, then other softirqs.  Run enough rounds for this to happen in the
+ * upcalls of each EVD.
+ */
 static void upcalls_go_on_when_the_time_of_the_processor_is_up(struct ktest *t)
 {
 	hub_run(t, 3 * 128 + 20);

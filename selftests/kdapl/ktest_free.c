@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Posting to an endpoint while it is freed: each post that succeeds has a completion. */
+/* Post to an EP while another thread frees it.  Each post that succeeds must have a completion. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
@@ -10,12 +10,12 @@
 #define QLEN	256
 
 /**
- * struct beside - an endpoint that is freed while another thread posts to it
- * @ep: endpoint, disconnected, so that posts are flushed at once
- * @dto: EVD of the flushed posts
- * @conn: its connect EVD
- * @posts: posts that succeeded
- * @lost: succeeded posts without a completion
+ * struct beside - an EP that one thread frees while another thread posts to it
+ * @ep: disconnected EP, so that posts are flushed at once
+ * @dto: EVD for the completions of the posts
+ * @conn: EVD for connection events of @ep
+ * @posts: number of posts that succeeded
+ * @lost: number of posts that succeeded but have no completion
  */
 struct beside {
 	DAT_EP_HANDLE	ep;
@@ -56,8 +56,8 @@ static bool await_event(DAT_EVD_HANDLE evd)
 }
 
 /*
- * Free an EP that connects where no service point listens.  The refusal or our disconnect leaves
- * the EP disconnected.
+ * Connect an EP where no service point listens, and disconnect it, so that it is disconnected.
+ * Wait until the other thread has posted to the EP, and free the EP.
  */
 static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 		     DAT_IA_ADDRESS_PTR addr)

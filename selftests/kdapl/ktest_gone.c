@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Objects after their device is gone.  ktest.sh removes the device on request. */
+/*
+ * Use of objects after their device has been removed.  ktest.sh removes the device when the module
+ * parameter "ready" is set.
+ */
 #include <linux/delay.h>
 #include <linux/slab.h>
 
@@ -8,13 +11,13 @@
 #define QLEN	32
 
 /**
- * struct gone - objects of an IA whose device is removed
- * @async: events of the adapter
- * @soft: software events
- * @evd: EVD of @soft
- * @conn: connect EVD of @ep
- * @pz: zone of @ep
- * @ep: endpoint
+ * struct gone - objects of an IA whose device gets removed
+ * @async: record of events of the IA
+ * @soft: record of software events
+ * @evd: EVD whose upcall fills @soft
+ * @conn: EVD for connection events of @ep
+ * @pz: protection zone of @ep
+ * @ep: EP that is never connected
  */
 struct gone {
 	struct kt_box	async;
@@ -42,7 +45,7 @@ static DAT_RETURN gone_make(struct ktest *t, struct gone *g)
 	       dat_ep_create(t->ia, g->pz, g->evd, g->evd, g->conn, NULL, &g->ep);
 }
 
-/* The event of the removal comes before calls fail. */
+/* Wait until calls fail, which happens a little after the event of the removal. */
 static DAT_RETURN until_gone(struct ktest *t)
 {
 	DAT_PZ_HANDLE pz;
@@ -93,7 +96,7 @@ static void frees_need_no_device(struct ktest *t)
 
 	KT_TRUE(t, g);
 	check(t, g);
-	/* Upcalls write into the memory: free their EVDs first. */
+	/* Close the IA before freeing @g, because upcalls write to @g. */
 	if (t->ia != DAT_HANDLE_NULL)
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 	t->ia = DAT_HANDLE_NULL;

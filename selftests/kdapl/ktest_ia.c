@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Adapters, handles, protection zones. */
+/* Tests of IAs, handles and protection zones. */
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -53,7 +53,7 @@ static void registry_lists_the_adapter(struct ktest *t)
 	KT_TRUE(t, n >= 1 && found);
 }
 
-/* Handles that are garbage, freed, or of another kind. */
+/* Handles that are garbage, freed, or of the wrong type must be refused. */
 static void bad_handles_are_invalid(struct ktest *t)
 {
 	static const u64 garbage[] = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Running the tests of dat_ktest.ko, which report to the kernel's log; for ktest.sh and
-# kunload.sh.
+# Functions of ktest.sh and kunload.sh, which run the tests of dat_ktest.ko.  The tests report to
+# the kernel's log.
 
 # This script runs from build/selftests/.
 module=$(dirname "$0")/../kmod-$(uname -r)/ktest/dat_ktest.ko
@@ -12,7 +12,7 @@ if [ ! -r "$module" ]; then
 fi
 n=0 failed=0 marks=0
 
-# Mark the kernel's log; since_mark prints what follows, without the times.
+# Write a mark to the kernel's log.  since_mark prints the log after the mark, without the times.
 mark() {
 	marks=$((marks + 1))
 	mark="${0##*/} $$ $marks: $1"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A consumer whose upcalls are running when it ends or when its device is removed.
+ * A consumer whose upcalls are running when its module is unloaded or when its device is removed.
  *
- * The adapter is connected with itself.  Messages and writes flow, and each tick of the clock
- * posts some more; an allocated LMR holds memory, a window is bound, and a listener is open.
- * All memory is static memory of the module, which stays until dat.ko has closed what the module
- * left.
+ * The adapter is connected to itself.  Messages and RDMA writes are in flight, and post_more()
+ * posts more on each tick.  An allocated LMR is bound to memory, an RMR is bound, and a service
+ * point listens.  All memory belongs to the module.  This memory exists until dat.ko has closed the
+ * IA that the module did not close.
  */
 #include <linux/delay.h>
 #include <linux/in6.h>
@@ -16,39 +16,39 @@
 
 #include "ktest.h"
 
-#define ENDS		2	/* ends of one connection; more would only take longer */
-#define RECVS		8	/* receives posted at each end */
-#define REQUESTS	16	/* maximum number of requests in flight, summed over all ends */
-#define MESSAGE		64	/* bytes of a message, and of a write */
+#define ENDS		2	/* number of EPs, which form one connection */
+#define RECVS		8	/* number of receives posted at each EP */
+#define REQUESTS	16	/* maximum number of requests in flight, for all EPs together */
+#define MESSAGE		64	/* bytes of a message or an RDMA write */
 #define QLEN		256
 #define ASYNC_QLEN	16
-#define FLOWING		20	/* writes that show that traffic flows */
+#define FLOWING		20	/* completed writes that show that traffic flows */
 
 /**
  * struct busy - a consumer with constant traffic
- * @ia: adapter
- * @async: its async EVD
- * @soft: EVD of software events
- * @dto: EVD of everything posted
- * @conn: EVD of connections and requests
- * @pz: zone
- * @lmr: registration of all the memory
+ * @ia: open IA
+ * @async: EVD for events of @ia
+ * @soft: EVD for software events
+ * @dto: EVD for the completions of all DTOs and binds
+ * @conn: EVD for connection events and connection requests
+ * @pz: protection zone of all objects
+ * @lmr: registration of memory[]
  * @context: LMR context of @lmr
- * @phys: physical address of the memory, for peers
- * @fmr: allocated LMR that holds the memory
- * @key: rkey of @fmr, for writes
- * @rmr: window of @lmr
- * @psp: listener of the ends with odd numbers
- * @ep: ends; the even ones connect
- * @accepted: requests accepted so far
- * @up: number of ends that were connected
- * @down: number of ends that are disconnected
- * @gone: number of removal events at the async EVD
- * @posted: operations posted, without those refused
- * @completed: operations completed
- * @writes: writes completed with success
- * @calls: upcalls of any kind
- * @work: work that posts more, repeatedly
+ * @phys: physical address of memory[], which peers use as its address
+ * @fmr: allocated LMR, bound to memory[] by open_memory()
+ * @key: RMR context of @fmr for RDMA writes, 0 before open_memory()
+ * @rmr: RMR that open_memory() binds to @lmr
+ * @psp: service point; the EPs with odd index accept its requests
+ * @ep: EPs; those with even index connect
+ * @accepted: number of requests accepted so far
+ * @up: number of EPs that were connected
+ * @down: number of EPs that were disconnected
+ * @gone: number of events that report the removal of the device
+ * @posted: number of operations posted, without those that failed to post
+ * @completed: number of operations completed
+ * @writes: number of RDMA writes that completed with success
+ * @calls: number of upcalls of all EVDs
+ * @work: work item of post_more(), which queues itself again
  */
 struct busy {
 	DAT_IA_HANDLE	ia;
@@ -96,7 +96,7 @@ static bool reaches(const atomic_t *n, int want)
 	return true;
 }
 
-/* ---- What is posted ---- */
+/* ---- Posting ---- */
 
 static DAT_RETURN post_one(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op)
 {
@@ -112,7 +112,7 @@ static DAT_RETURN post_one(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op)
 	return dat_ep_post_rdma_write(ep, 1, &seg, cookie(op), &to, 0);
 }
 
-/* Count before posting: the operation may complete before the post returns. */
+/* Count each operation before posting, because it may complete before the post returns. */
 static DAT_RETURN post(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op, unsigned int n)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -126,7 +126,7 @@ static DAT_RETURN post(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op, unsigned i
 	return rc;
 }
 
-/* Upcall in softirq: post the buffer of a message again. */
+/* Upcall in softirq.  Post the receive buffer again after each message. */
 static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -139,11 +139,14 @@ static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more_
 		if (dto->operation == DAT_DTO_RECEIVE)
 			post(b, dto->ep_handle, DAT_DTO_RECEIVE, 1);
 	}
-	/* Count last, so that posted - completed never falls below what is in flight. */
+	/* Count last, so that posted - completed is never less than the number in flight. */
 	atomic_inc(&b->completed);
 }
 
-/* Post a little more, but stay within what completes: upcalls would starve everything else. */
+/*
+ * Post a few operations, unless too many are in flight.  An unlimited number of upcalls would
+ * starve all other work.
+ */
 static void post_more(struct work_struct *work)
 {
 	struct busy *b = container_of(to_delayed_work(work), struct busy, work);
@@ -165,8 +168,8 @@ static void post_more(struct work_struct *work)
 /* ---- Connections ---- */
 
 /*
- * All ends are connected: register the memory for peers.  Writes follow the registration in the
- * same queue.
+ * Bind the RMR and the LMR.  Called when all EPs are connected.  The EP executes RDMA writes after
+ * the bind that they need, because all go through the same queue.
  */
 static DAT_RETURN open_memory(struct busy *b)
 {
@@ -275,7 +278,10 @@ static DAT_RETURN connect_ends(struct busy *b)
 	return rc;
 }
 
-/* From here on memory and upcalls are in use, until busy_end() and the IA's close. */
+/*
+ * Start traffic.  From this call on, upcalls use @b and memory[], until busy_end() and the close of
+ * the IA.
+ */
 static DAT_RETURN busy_start(struct busy *b, DAT_IA_HANDLE ia, DAT_EVD_HANDLE async)
 {
 	DAT_RETURN rc;
@@ -293,14 +299,14 @@ static DAT_RETURN busy_start(struct busy *b, DAT_IA_HANDLE ia, DAT_EVD_HANDLE as
 	return rc;
 }
 
-/* Operations in flight are not completed here. */
+/* Stop posting.  Operations in flight may complete later. */
 static void busy_end(struct busy *b)
 {
 	cancel_delayed_work_sync(&b->work);
 }
 
 /**
- * ktest_leave() - start traffic that is in flight when the module is unloaded
+ * ktest_leave() - start traffic that will be in flight when the module is unloaded
  *
  * Return: 0 or -EIO.
  */
@@ -323,8 +329,8 @@ int ktest_leave(void)
 }
 
 /**
- * ktest_left() - the module is unloaded
- * @close: close the IA, as an exit function should; else leave that to dat.ko
+ * ktest_left() - end posting when the module is unloaded
+ * @close: true to close the IA, as an exit function should; false to leave the close to dat.ko
  */
 void ktest_left(bool close)
 {
@@ -342,7 +348,7 @@ void ktest_left(bool close)
 		pr_info("# upcalls after the close\n");
 }
 
-/* ---- The device goes ---- */
+/* ---- Removal of the device ---- */
 
 static void until_gone(struct ktest *t)
 {
@@ -352,7 +358,7 @@ static void until_gone(struct ktest *t)
 }
 
 /*
- * Expect that every operation has completed, every connection has ended, and all objects can be
+ * Check that all operations have completed, all connections have ended, and all objects can be
  * freed.
  */
 static void frees_after_traffic(struct ktest *t, struct busy *b)
@@ -362,7 +368,7 @@ static void frees_after_traffic(struct ktest *t, struct busy *b)
 	KT_TRUE(t, reaches(&b->down, ENDS));
 	busy_end(b);
 	KT_TRUE(t, reaches(&b->completed, atomic_read(&b->posted)));
-	/* No more operations are posted. */
+	/* No operation is posted any more, so the two counters must be equal. */
 	KT_EQ(t, atomic_read(&b->completed), atomic_read(&b->posted));
 	KT_EQ(t, atomic_read(&b->down), ENDS);
 	for (i = 0; i < ENDS; i++) {
@@ -381,20 +387,26 @@ static void frees_after_traffic(struct ktest *t, struct busy *b)
 	t->ia = DAT_HANDLE_NULL;
 }
 
-/* An entry of ktest_gone[]. */
+/* Test in ktest_gone[]: free all objects after the device has been removed under traffic. */
 void ktest_goes_under_traffic(struct ktest *t)
 {
 	until_gone(t);
 	if (!t->failed)
 		frees_after_traffic(t, &busy);
 	busy_end(&busy);
-	/* Close now: when this runs in the module's init, the module may be unloaded next. */
+	/*
+	 * Close the IA before returning: this test runs in the module's init, so the module may be
+	 * unloaded next.
+	 */
 	if (t->ia != DAT_HANDLE_NULL)
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 	t->ia = DAT_HANDLE_NULL;
 }
 
-/* An entry of ktest_gone[].  The event comes first: all objects still exist. */
+/*
+ * Test in ktest_gone[]: close the IA during the removal.  The event of the removal comes first, so
+ * all objects still exist when the close begins.
+ */
 void ktest_goes_beside_a_close(struct ktest *t)
 {
 	DAT_RETURN rc;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory: registrations of all kinds, allocated LMRs, windows.  Data go from one endpoint of the
- * module to another, over the adapter's loopback.
+ * Tests of memory: registrations of all kinds, allocated LMRs, RMRs.  Data go from one EP of this
+ * module to another EP, over the loopback of the adapter.
  */
 #include <linux/delay.h>
 #include <linux/in6.h>
@@ -23,13 +23,13 @@
 #define FENCE		DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG
 
 /**
- * struct mem - registered memory
- * @va: address for the CPU, if contiguous there
- * @lmr: LMR
+ * struct mem - memory with an LMR
+ * @va: kernel virtual address, if the memory is virtually contiguous
+ * @lmr: LMR that registers the memory
  * @context: LMR context of @lmr
- * @rkey: rkey of @lmr
- * @addr: address of its first byte, for segments
- * @length: bytes
+ * @rkey: RMR context of @lmr
+ * @addr: address of the first byte in segments
+ * @length: length in bytes
  */
 struct mem {
 	u8		*va;
@@ -41,14 +41,14 @@ struct mem {
 };
 
 /**
- * struct rig - two connected endpoints of a zone
- * @pz: zone
- * @evd: DTO and bind events of both
- * @conn: connection events of both
- * @cr: connection requests
- * @a: endpoint that connects
- * @b: endpoint that accepts
- * @box: registered memory of the end that sends requests
+ * struct rig - two connected EPs
+ * @pz: protection zone of both EPs
+ * @evd: EVD for DTO and bind events of both EPs
+ * @conn: EVD for connection events of both EPs
+ * @cr: EVD for connection requests
+ * @a: EP that connects
+ * @b: EP that accepts
+ * @box: memory of SIZE bytes that @a reads into and writes from
  */
 struct rig {
 	DAT_PZ_HANDLE	pz;
@@ -65,7 +65,7 @@ static DAT_RETURN evd_make(struct ktest *t, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE 
 	return dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, flags, evd);
 }
 
-/* Wait for the next event; return its number, or 0 on timeout. */
+/* Wait for the next event.  Return its number, or 0 on timeout. */
 static DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	unsigned long end = jiffies + KT_WAIT;
@@ -78,7 +78,7 @@ static DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return 0;
 }
 
-/* Return the status of the next DTO or bind event; -1 unless it has @cookie. */
+/* Return the status of the next DTO or bind event, or -1 if its cookie is not @cookie. */
 static int status_of(struct rig *r, u64 cookie)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind;
@@ -149,7 +149,7 @@ static void swallow(DAT_EVD_HANDLE evd)
 		;
 }
 
-/* Reconnect after an error has ended the connection. */
+/* Connect both EPs again after an error has ended the connection. */
 static bool rig_reconnect(struct ktest *t, struct rig *r)
 {
 	DAT_EVENT event;
@@ -202,7 +202,7 @@ static DAT_RETURN rdma(struct rig *r, bool read, const struct mem *local, u64 at
 		      dat_ep_post_rdma_write(r->a, 1, &seg, cookie(n), &rmr, 0);
 }
 
-/* Return the status of a's RDMA read of @length bytes at @addr of b's memory. */
+/* RDMA-read @length bytes at @addr of b's memory.  Return the status of the read. */
 static int reads(struct rig *r, u64 addr, u64 length, DAT_RMR_CONTEXT key)
 {
 	return rdma(r, true, &r->box, 0, length, addr, key, 77) ? -2 : status_of(r, 77);
@@ -213,7 +213,7 @@ static int writes(struct rig *r, u64 addr, u64 length, DAT_RMR_CONTEXT key)
 	return rdma(r, false, &r->box, 0, length, addr, key, 78) ? -2 : status_of(r, 78);
 }
 
-/* Run @fn with two connected endpoints and SIZE bytes of requester memory. */
+/* Run @fn with a connected struct rig. */
 static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r))
 {
 	struct rig *r = kzalloc(sizeof(*r), GFP_KERNEL);
@@ -224,7 +224,7 @@ static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r)
 		ktest_fail(t, __FILE__, __LINE__, "rig", 0, 1);
 	else
 		fn(t, r);
-	/* Free all objects that can access the memory before the memory. */
+	/* Free the objects that can access the memory before the memory. */
 	if (r) {
 		dat_ep_free(r->a);
 		dat_ep_free(r->b);
@@ -235,7 +235,10 @@ static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r)
 	kfree(r);
 }
 
-/* Read, write, send to and send from b's memory @m, SIZE bytes with all privileges. */
+/*
+ * Transfer data between r->box and @m by RDMA read, RDMA write, and sends in both directions.  @m
+ * has SIZE bytes and all privileges.
+ */
 static void traffic(struct ktest *t, struct rig *r, struct mem *m)
 {
 	DAT_LMR_TRIPLET from = {
@@ -313,7 +316,7 @@ static void vmalloc_memory_is_reached(struct ktest *t)
 	with_rig(t, mapped);
 }
 
-/* Pages that are not contiguous, in several descriptions. */
+/* Six pages that are not contiguous, as struct page, as physical addresses and as a scatterlist. */
 struct pages {
 	struct page		*page[6];
 	DAT_PADDR		addr[6];
@@ -359,7 +362,7 @@ static void pages_free(struct pages *p)
 	kfree(p);
 }
 
-/* Run traffic with memory that is registered by a list of pages. */
+/* Register pages in the way that @type and @region describe, and transfer data. */
 static void paged(struct ktest *t, struct rig *r, struct pages *p, DAT_MEM_TYPE type,
 		  DAT_REGION_DESCRIPTION region, u32 skip)
 {
@@ -376,7 +379,9 @@ static void paged(struct ktest *t, struct rig *r, struct pages *p, DAT_MEM_TYPE 
 	KT_EQ(t, param.rmr_context, m.rkey);
 	KT_EQ(t, param.lmr_state.bound, DAT_TRUE);
 	KT_EQ(t, param.lmr_state.fmr_support, DAT_FALSE);
-	/* A second LMR of the same memory outlives the first. */
+	/*
+	 * Register the same memory again through its LMR.  The second LMR must outlive the first.
+	 */
 	same.for_lmr_handle = m.lmr;
 	KT_OK(t, reg(t, r, DAT_MEM_TYPE_LMR, same, 0, ALL, &copy));
 	KT_TRUE(t, copy.rkey != m.rkey && copy.context != m.context);
@@ -442,7 +447,7 @@ static void scatterlists_are_reached(struct ktest *t)
 	with_rig(t, platform);
 }
 
-/* The DMA addresses of a software device are kernel addresses. */
+/* The DMA addresses of a software device such as rxe are kernel virtual addresses. */
 static void dma_traffic(struct ktest *t, struct rig *r, struct pages *p)
 {
 	DAT_PLATFORM_MEMORY mem = { .sg = p->sg, .nents = 6, .offset = 100 };
@@ -479,7 +484,10 @@ static void dma_addresses_are_reached(struct ktest *t)
 	with_rig(t, bypass);
 }
 
-/* Bytes in the range can be accessed with the privilege, bytes outside never. */
+/*
+ * Bytes in a registered range can be accessed with its privileges.  Bytes outside of the range can
+ * not be accessed.
+ */
 static void exact(struct ktest *t, struct rig *r, struct mem *whole)
 {
 	static const struct {
@@ -501,7 +509,7 @@ static void exact(struct ktest *t, struct rig *r, struct mem *whole)
 	KT_EQ(t, reads(r, ro.addr, 64, ro.rkey), DAT_DTO_SUCCESS);
 	KT_EQ(t, writes(r, ro.addr, 64, ro.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_TRUE(t, rig_reconnect(t, r));
-	/* After the free the key is invalid. */
+	/* Once the LMR has been freed, its key is invalid. */
 	KT_OK(t, dat_lmr_free(m.lmr));
 	KT_EQ(t, reads(r, m.addr, 1, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
 }
@@ -522,8 +530,8 @@ static void keys_open_these_bytes_only(struct ktest *t)
 }
 
 /*
- * The accepting thread creates the QP of a connection.  The test remembers this QP and raises
- * the device's event for it.
+ * The accepting thread creates the QP of the connection.  A kretprobe stores this QP in @accepted,
+ * so that the test can raise a device event for the QP.
  */
 static struct task_struct *accepting;
 static struct ib_qp *accepted;
@@ -551,8 +559,9 @@ static void raise_access_error(struct ib_qp *qp)
 }
 
 /*
- * b's device reports the error before it reaches a.  One round in which a's request is refused
- * before b's connection ends is enough; a busy machine may need several.
+ * b's device may report the access error to b before a gets the response.  Even so, a's read must
+ * fail with the access error.  On a busy machine, b's connection may end first, so the test passes
+ * if the read fails with this error in one of 10 rounds.
  */
 static void refuse_late(struct ktest *t, struct rig *r)
 {
@@ -587,7 +596,7 @@ static void local_checks(struct ktest *t, struct rig *r)
 	struct mem m = {}, other = {};
 	DAT_PZ_HANDLE pz = r->pz;
 
-	/* Without a remote privilege there is no key, and without LOCAL_WRITE no receive. */
+	/* Without a remote privilege an LMR has no key.  Without LOCAL_WRITE it cannot receive. */
 	KT_OK(t, reg_va(t, r, r->box.va, 64, DAT_MEM_PRIV_LOCAL_READ_FLAG, &m));
 	KT_EQ(t, m.rkey, 0);
 	seg.virtual_address = m.addr;
@@ -620,7 +629,7 @@ static void segments_are_checked(struct ktest *t)
 
 #define REGIONS	70
 
-/* All LMRs are valid at the same time, and none reaches beyond its end into a neighbour. */
+/* Each of many LMRs is valid by itself: no LMR gives access to the memory of the next LMR. */
 static void regions(struct ktest *t, struct rig *r, struct mem *m)
 {
 	DAT_LMR_TRIPLET segs[2] = { { .segment_length = 64 }, { .segment_length = 64 } };
@@ -636,7 +645,7 @@ static void regions(struct ktest *t, struct rig *r, struct mem *m)
 		KT_TYPE(t, dat_ep_post_recv(r->b, 1, segs, cookie(i), 0),
 			i % 2 ? 0 : DAT_PRIVILEGES_VIOLATION);
 	}
-	/* The second of two segments may be the bad one. */
+	/* A bad second segment must be detected as well. */
 	segs[1] = segs[0];
 	segs[1].virtual_address += 64;
 	KT_TYPE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER);
@@ -676,7 +685,7 @@ static void bad_regions(struct ktest *t, struct rig *r)
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_IA, va, 8, ALL, &m), DAT_MODEL_NOT_SUPPORTED);
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 8, 0x100, &m), DAT_INVALID_PARAMETER);
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
-	/* Addresses of a process, of nothing, and beyond the end of the address space. */
+	/* Test a user address, an unmapped address, and a range that exceeds the address space. */
 	bad.for_va = (void *)0x400000;
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
 	bad.for_va = (void *)(VMALLOC_END - PAGE_SIZE);
@@ -690,7 +699,7 @@ static void bad_regions(struct ktest *t, struct rig *r)
 	bad.for_array = (DAT_PHYSICAL_VAR_PAGES) { .page_size = 512, .pages = addr };
 	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, bad, 8, ALL, &m),
 		DAT_INVALID_PARAMETER);
-	/* A list with a hole, and a list that is too short. */
+	/* Test a scatterlist with a gap, and a scatterlist shorter than the region. */
 	sg_init_table(sg, 2);
 	sg_set_buf(&sg[0], r->box.va, 100);
 	sg_set_buf(&sg[1], r->box.va + PAGE_SIZE, 100);
@@ -724,7 +733,7 @@ static void reserved(struct ktest *t, struct rig *r)
 	KT_OK(t, dat_ia_reserved_lmr(t->ia, &lmr, &context));
 	KT_OK(t, dat_ia_reserved_lmr(t->ia, &again, &context));
 	KT_TRUE(t, lmr == again);
-	/* On a software device the DMA address of linear memory is its virtual address. */
+	/* On a software device the DMA address of kernel memory is its virtual address. */
 	seg = (DAT_LMR_TRIPLET) {
 		.virtual_address = (uintptr_t)r->box.va, .segment_length = 64,
 		.lmr_context = context,
@@ -803,7 +812,7 @@ static void hints_are_given_and_memory_is_synced(struct ktest *t)
 	with_rig(t, hints_and_sync);
 }
 
-/* An allocated LMR is bound, invalidated and bound to other memory, through b's queue. */
+/* Bind an allocated LMR to memory through b's queue, use it and invalidate it, four times. */
 static void cycle(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
 	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr };
@@ -857,7 +866,10 @@ static void allocated_lmr_gets_and_loses_memory(struct ktest *t)
 	with_rig(t, fmr);
 }
 
-/* Requests in one queue, posted without waiting: each sees the effect of the one before it. */
+/*
+ * Post a bind, a send and an invalidation to b's queue without waiting.  Each request must see the
+ * effect of the request before it.
+ */
 static void chain(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
 	DAT_PLATFORM_MEMORY mem = { .sg = p->sg, .nents = 6, .offset = 100 };
@@ -882,7 +894,10 @@ static void chain(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDL
 		n = e.event_data.dto_completion_event_data.user_cookie.as_64;
 		if (n == 1)
 			continue;
-		/* Requests complete in order; the suppressed one has no event. */
+		/*
+		 * Requests of one queue complete in order.  The suppressed bind (cookie 2) has no
+		 * event.
+		 */
 		KT_TRUE(t, n > first && n != 2);
 		first = n;
 		if (n == 4)
@@ -944,7 +959,7 @@ static void bad_fmr(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 #undef FMR
 	KT_TYPE(t, dat_lmr_invalidate(lmr, r->b, cookie(1), 0), DAT_INVALID_STATE);
 	KT_TYPE(t, dat_lmr_invalidate(r->box.lmr, r->b, cookie(1), 0), DAT_INVALID_HANDLE);
-	/* The failures have not changed the LMR. */
+	/* The failed calls have not changed the LMR. */
 	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 4, ALL, DAT_VA_TYPE_VA, r->b,
 			     cookie(2), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 2), DAT_DTO_SUCCESS);
@@ -972,7 +987,7 @@ static void bad_requests_on_memory_are_refused(struct ktest *t)
 	with_rig(t, refusals);
 }
 
-/* Binds that are flushed, on a connection that has ended. */
+/* Post binds and invalidations to an EP whose connection has ended, so that they are flushed. */
 static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
 	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr };
@@ -991,7 +1006,7 @@ static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 			     cookie(3), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 3), DAT_DTO_SUCCESS);
 	traffic(t, r, &m);
-	/* An invalidation that is flushed leaves the memory bound. */
+	/* A flushed invalidation leaves the LMR bound. */
 	KT_OK(t, dat_ep_disconnect(r->b, DAT_CLOSE_ABRUPT_FLAG));
 	KT_TRUE(t, next(r->conn, &event) && next(r->conn, &event));
 	KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(4), 0));
@@ -999,7 +1014,8 @@ static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 	KT_TRUE(t, !dat_ep_reset(r->a) && !dat_ep_reset(r->b) && rig_connect(t, r));
 	traffic(t, r, &m);
 	/*
-	 * An invalidation races with the disconnect: in each case the LMR can be freed in the end.
+	 * An invalidation races with a disconnect.  Whichever comes first, dat_lmr_free() must
+	 * succeed in the end.
 	 */
 	KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(5), 0));
 	KT_OK(t, dat_ep_disconnect(r->b, DAT_CLOSE_ABRUPT_FLAG));
@@ -1029,8 +1045,9 @@ static void flushed_requests_on_memory_leave_it_usable(struct ktest *t)
 }
 
 /*
- * An invalidation reaches the device behind a send that no receive takes, and is flushed with it.
- * The device may have carried it out, so the memory is released as after a success.
+ * Post a send, for which the peer has no receive, and an invalidation.  Both have reached the
+ * device when a disconnect flushes them.  The device may have executed the invalidation, so dat.ko
+ * releases the memory as after a success.
  */
 static void flushed_late(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
@@ -1085,7 +1102,7 @@ static void an_invalidation_flushed_at_the_device_releases_its_memory(struct kte
 	with_rig(t, flushes_late);
 }
 
-/* Return how many of @n DTO events come and report success. */
+/* Return how many of the next @n DTO events report success. */
 static int successes(struct rig *r, int n)
 {
 	DAT_EVENT e;
@@ -1098,8 +1115,9 @@ static int successes(struct rig *r, int n)
 }
 
 /*
- * b's queue is stalled: a fence waits for a send without a receive.  A bind waits behind the
- * fence, and an invalidation in a's queue would overtake it.
+ * An invalidation must not overtake the bind of its LMR.  The test stalls b's queue: a send without
+ * a receive blocks a fenced invalidation, which blocks a bind.  Until the bind completes,
+ * dat_lmr_invalidate() through a's queue must fail.
  */
 static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE *lmr)
 {
@@ -1117,7 +1135,7 @@ static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HA
 	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, cookie(6), 0));
 	KT_EQ(t, successes(r, 4), 4);
 	traffic(t, r, &m);
-	/* The bind has completed by now, so any queue of the zone may invalidate. */
+	/* The bind has completed, so any EP of the protection zone may invalidate the LMR. */
 	KT_OK(t, dat_lmr_invalidate(lmr[1], r->a, cookie(7), 0));
 	KT_EQ(t, status_of(r, 7), DAT_DTO_SUCCESS);
 	KT_EQ(t, reads(r, m.addr, 8, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
@@ -1167,7 +1185,7 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 	KT_EQ(t, param.lmr_triplet.virtual_address, seg.virtual_address);
 	KT_EQ(t, param.lmr_triplet.segment_length, 5000);
 	KT_TYPE(t, dat_lmr_free(m->lmr), DAT_INVALID_STATE);
-	/* Bind to another part, which invalidates the first key. */
+	/* Bind the RMR to another part.  This invalidates the old key. */
 	old = key;
 	seg.virtual_address = m->addr;
 	seg.segment_length = 50;
@@ -1178,7 +1196,7 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 	KT_TRUE(t, rig_reconnect(t, r));
 	KT_EQ(t, reads(r, m->addr, 51, key), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_TRUE(t, rig_reconnect(t, r));
-	/* Unbind. */
+	/* Unbind the RMR. */
 	old = key;
 	KT_OK(t, BIND(DAT_HANDLE_NULL, &none, r->b, 3));
 	KT_EQ(t, status_of(r, 3), DAT_RMR_BIND_SUCCESS);
@@ -1227,7 +1245,7 @@ static DAT_RETURN bind_all(struct rig *r, DAT_RMR_HANDLE rmr, const struct mem *
 	return dat_rmr_bind(rmr, m->lmr, &seg, ALL, DAT_VA_TYPE_VA, r->b, cookie(n), 0, key);
 }
 
-/* a sends b a message that invalidates @key. */
+/* Send a message from a to b that invalidates @key at b. */
 static DAT_RETURN send_end(struct rig *r, DAT_RMR_CONTEXT key, u64 n)
 {
 	return dat_ep_post_recv(r->b, 0, NULL, cookie(n), 0) ?:
@@ -1265,7 +1283,7 @@ static void peer_closes(struct ktest *t, struct rig *r, struct mem *m)
 	KT_TRUE(t, rig_reconnect(t, r));
 	KT_OK(t, send_end(r, key, 21));
 	KT_EQ(t, status_of(r, 21), DAT_DTO_SUCCESS);
-	/* The window no longer blocks the free of the LMR. */
+	/* The invalidated RMR does not prevent dat_lmr_free(). */
 	KT_OK(t, dat_lmr_free(m->lmr));
 	KT_OK(t, dat_rmr_free(rmr));
 }
@@ -1295,7 +1313,7 @@ static void peer_ends(struct ktest *t, struct rig *r, struct mem *m)
 	KT_OK(t, send_end(r, m->rkey, 1));
 	KT_EQ(t, status_of(r, 1), DAT_DTO_ERR_BAD_RESPONSE);
 	KT_TRUE(t, rig_reconnect(t, r));
-	/* The key does not exist: the device refuses the message. */
+	/* The key in the message does not exist, so the device rejects the message. */
 	KT_OK(t, send_end(r, m->rkey ^ 0x7700, 3));
 	KT_TRUE(t, status_of(r, 3) != DAT_DTO_SUCCESS);
 }
@@ -1380,7 +1398,7 @@ static void reads_fill_windows(struct ktest *t)
 	with_rig(t, window_reads);
 }
 
-/* Memory larger than one registration can list in small pages, and contiguous. */
+/* Register contiguous memory that is too large for one LMR of small pages. */
 static void large(struct ktest *t, struct rig *r)
 {
 	size_t size = 4 << 20;
@@ -1409,7 +1427,7 @@ static void large_memory_gets_large_pages(struct ktest *t)
 	with_rig(t, large);
 }
 
-/* Memory stays reachable until the close ends it: in use, bound and allocated. */
+/* Close the IA while an LMR is in use by a receive and by an RMR, and another LMR is allocated. */
 static void close_takes_memory_along(struct ktest *t)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

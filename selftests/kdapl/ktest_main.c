@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module: runs all tests when it is loaded and reports the results as KTAP. */
+/* The module.  Loading it runs all tests and prints the results as KTAP. */
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/spinlock.h>
@@ -61,7 +61,7 @@ void kt_box_upcall(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN 
 	complete(&box->done);
 }
 
-/* Wait for one more upcall. */
+/* Wait for one more upcall.  Return false on timeout. */
 bool kt_box_wait(struct kt_box *box)
 {
 	return wait_for_completion_timeout(&box->done, KT_WAIT);
@@ -97,7 +97,7 @@ static unsigned int count(void)
 	return n;
 }
 
-/* Run one of the tests that need the device to be removed. */
+/* Run test @number (from 1) of ktest_gone, whose tests need the device to be removed. */
 static int run_gone(int number)
 {
 	const struct ktest_case *c = ktest_gone;

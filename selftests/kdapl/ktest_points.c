@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Service points, queries of objects, and the registry. */
+/* Tests of service points, of queries, and of the registry. */
 #include <linux/in.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -11,15 +11,15 @@
 #define QLEN	16
 
 /**
- * struct points - a connection request and the objects of two service points
- * @conn: connection events of @ep
- * @first: requests at the first service point
- * @second: requests at the second service point
- * @pz: protection zone
- * @conn_evd: EVD of @conn
- * @first_evd: EVD of @first
- * @second_evd: EVD of @second
- * @ep: endpoint that connects
+ * struct points - an EP that connects, and EVDs for two service points
+ * @conn: record of connection events of @ep
+ * @first: record of requests at the first service point
+ * @second: record of requests at the second service point
+ * @pz: protection zone of @ep
+ * @conn_evd: EVD whose upcall fills @conn
+ * @first_evd: EVD whose upcall fills @first
+ * @second_evd: EVD whose upcall fills @second
+ * @ep: EP that connects
  * @addr: address of the adapter
  */
 struct points {
@@ -62,7 +62,10 @@ static DAT_RETURN points_make(struct ktest *t, struct points *p)
 				   NULL, &p->ep);
 }
 
-/* Run @fn with points.  Closing the IA ends the upcalls, which write into them. */
+/*
+ * Run @fn with a struct points.  Close the IA before freeing the structure, because upcalls write
+ * to it.
+ */
 static void with_points(struct ktest *t, void (*fn)(struct ktest *t, struct points *p))
 {
 	struct points *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -206,7 +209,7 @@ static void watermarks_are_infinite(struct ktest *t)
 	with_points(t, only_infinite_watermarks_are_taken);
 }
 
-/* The registry needs a provider's address and never dereferences it. */
+/* The provider is a fake: the registry stores its address but never dereferences it. */
 static void modules_can_not_register_providers(struct ktest *t)
 {
 	DAT_PROVIDER_INFO *info = kzalloc(sizeof(*info), GFP_KERNEL);

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A consumer of kDAPL is loaded and unloaded repeatedly while it is busy.
+# Load and unload a consumer of kDAPL repeatedly, each time with traffic in flight.
 set -u
 
 # shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
-# Rounds of each way to unload: 200 in all on a debug kernel, unless the machine is so busy that
-# they would take too long.
+# Rounds of each way to unload: 200 in total on a debug kernel.  A slow machine ends after fewer.
 rounds=25
 [ ! -e /sys/kernel/debug/kmemleak ] || rounds=100
 rounds=${KUNLOAD_ROUNDS:-$rounds}
@@ -15,7 +14,7 @@ least=10
 seconds=${KUNLOAD_SECONDS:-240}
 done=0
 
-# Upcalls run, connections carry messages, and peers write to memory of the module.
+# Unload while upcalls run, messages are in flight, and peers write to memory of the module.
 goes() { # HOW
 	local end=$((SECONDS + seconds))
 	mark "goes $1"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* dat_linux_evd_busy_poll(): all events arrive, and waits keep their timeouts. */
+/* dat_linux_evd_busy_poll(): with busy polling, all events arrive and waits keep their timeouts. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -74,7 +74,10 @@ static int good(const DAT_EVENT *event, uint64_t cookie)
 	       dto->status == DAT_DTO_SUCCESS && dto->user_cookie.as_64 == cookie;
 }
 
-/* Send messages to ep[0] and get each event by @how; 0, or the number of the one that failed. */
+/*
+ * Send messages from ep[1] to ep[0] and get each receive event by @how.  Return 0, or the number of
+ * the message that failed.
+ */
 static int traffic(struct a_pair *p, int (*how)(DAT_EVD_HANDLE evd, DAT_EVENT *event))
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One object to wait on for many EVDs: CNOs, their agents and descriptors. */
+/* CNOs, with which one thread waits on many EVDs: triggers, agents, file descriptors. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -443,7 +443,7 @@ TEST_F(cno, resizing_keeps_events_and_their_order)
 		event.event_data.software_event_data.pointer = (void *)i;
 		ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(self->evd[0], &event));
 	}
-	/* More events are queued than fit. */
+	/* 100 events are queued, which do not fit into 64 entries. */
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(dat_evd_resize(self->evd[0], 64)));
 	for (i = 0; i < 95; i++) {
 		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd[0], &event));
@@ -485,7 +485,7 @@ TEST_F_TIMEOUT(cno, resizing_while_events_come_loses_none, 120)
 
 	posting = 1;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, post_all_the_time, self->evd[0]));
-	/* On a busy machine, the first event comes late. */
+	/* Continue until an event has arrived.  On a busy machine, the first event may be late. */
 	for (i = 0; i < 300 || !next; i++) {
 		dat_evd_resize(self->evd[0], 8 << (i % 6));
 		for (n = 0; n < 20 && dat_evd_dequeue(self->evd[0], &event) == DAT_SUCCESS; n++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers of the api_conform_*.c, besides dat_api.h. */
+/* Helpers for api_conform_*.c, in addition to those of dat_api.h. */
 #ifndef API_CONFORM_H
 #define API_CONFORM_H
 
@@ -18,7 +18,7 @@ static inline DAT_EP_STATE c_state(DAT_EP_HANDLE ep)
 	return state;
 }
 
-/* Return the number of the next event, or 0. */
+/* Return the number of the next event, or 0 on timeout. */
 static inline DAT_EVENT_NUMBER c_next(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -26,7 +26,7 @@ static inline DAT_EVENT_NUMBER c_next(DAT_EVD_HANDLE evd)
 	return a_event(evd, A_WAIT_US, &event) ? event.event_number : (DAT_EVENT_NUMBER)0;
 }
 
-/* Return whether no event comes within A_QUIET_US. */
+/* Return 1 if no event arrives within A_QUIET_US, else 0. */
 static inline int c_quiet(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -40,7 +40,7 @@ static inline DAT_RETURN c_ask(struct a_pair *p, DAT_EP_HANDLE ep)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Return the next connection request, or NULL. */
+/* Return the handle of the next connection request, or NULL on timeout. */
 static inline DAT_CR_HANDLE c_request(struct a_pair *p)
 {
 	DAT_EVENT event;
@@ -51,13 +51,16 @@ static inline DAT_CR_HANDLE c_request(struct a_pair *p)
 	return event.event_data.cr_arrival_event_data.cr_handle;
 }
 
-/* Connect ep[1] to ep[0]. */
+/* Connect p->ep[1] to p->ep[0]. */
 static inline DAT_RETURN c_connect(struct a_pair *p)
 {
 	return a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]);
 }
 
-/* Make an EP whose requests may be UNSIGNALLED, and an EVD for its requests only. */
+/*
+ * Make an EP whose requests may be UNSIGNALLED, and an EVD for only the completions of these
+ * requests.
+ */
 static inline DAT_RETURN c_unsignalled(struct a_pair *p, DAT_EP_HANDLE *ep, DAT_EVD_HANDLE *evd)
 {
 	DAT_EP_ATTR attr = a_attr(p);

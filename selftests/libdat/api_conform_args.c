@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Arguments other than handles: NULL for results, ranges, flags. */
+/* Checks of arguments other than handles: NULL pointers for results, ranges, and flags. */
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <string.h>
@@ -161,7 +161,7 @@ TEST_F(args, taking_events)
 	EXPECT_EQ(IP(4), dat_evd_wait(self->soft, 0, 1, NULL, &n));
 	EXPECT_EQ(IP(5), dat_evd_wait(self->soft, 0, 1, &event, NULL));
 	EXPECT_EQ(IP(2), dat_evd_dequeue(self->soft, NULL));
-	/* No call has taken the event. */
+	/* The failed calls have not dequeued the event. */
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->soft, &event));
 }
 
@@ -337,7 +337,7 @@ TEST_F(args, an_async_evd_must_be_one)
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(p->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	evd = p->pz;
 	EXPECT_EQ(IH(EVD_ASYNC), dat_ia_open(attr.adapter_name, 8, &evd, &ia));
-	evd = p->cr; /* an EVD, but for other events */
+	evd = p->cr; /* an EVD, but one for connection requests */
 	EXPECT_EQ(IH(EVD_ASYNC), dat_ia_open(attr.adapter_name, 8, &evd, &ia));
 	EXPECT_EQ(p->cr, evd);
 	EXPECT_EQ(DAT_HANDLE_NULL, ia);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Begin and end of connections: states, events, private data, addresses. */
+/* Connections from connect to disconnect: states, events, private data, and addresses. */
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static DAT_RETURN rdma(struct a_pair *p, int write, uint64_t cookie, DAT_RMR_TRI
 		       dat_ep_post_rdma_read(p->ep[1], 1, &seg, a_cookie(cookie), &remote, flags);
 }
 
-/* Connect ep[1], and disconnect it again. */
+/* Connect ep[1] to ep[0], and disconnect ep[1] again. */
 static DAT_RETURN begin_and_end(struct a_pair *p)
 {
 	DAT_RETURN rc = c_connect(p);
@@ -56,7 +56,7 @@ static void expect_flushed(struct __test_metadata *_metadata, DAT_EVD_HANDLE evd
 	EXPECT_EQ(want, cookie);
 }
 
-/* --- after the end --------- */
+/* --- after the disconnect --------- */
 
 /* Covers: SH 4, 16 */
 TEST_F_TIMEOUT(conn, everything_posted_after_the_end_comes_back, 60)
@@ -79,7 +79,7 @@ TEST_F_TIMEOUT(conn, everything_posted_after_the_end_comes_back, 60)
 	EXPECT_TRUE(c_quiet(p->evd[1]));
 }
 
-/* In total more requests than the queue holds. */
+/* Post more requests in total than the queue can hold at a time. */
 /* Covers: SH 4, 45 */
 TEST_F_TIMEOUT(conn, and_makes_room_for_more, 60)
 {
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(conn, a_marker_tells_when_all_is_dequeued, 60)
 		;
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 0, NULL, a_cookie(99), 0));
 	while (cookie != 99 && n++ < 10)
-		a_dto(p->evd[0], &cookie, NULL); /* one of the events is DISCONNECTED */
+		a_dto(p->evd[0], &cookie, NULL); /* one of these events is DISCONNECTED */
 	EXPECT_EQ(10, n);
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[0]));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[0]));
@@ -147,9 +147,9 @@ TEST_F_TIMEOUT(conn, a_reset_ep_has_forgotten_its_peer_and_kept_the_rest, 60)
 	EXPECT_EQ(mine.as_64, kept.as_64);
 }
 
-/* --- graceful --------- */
+/* --- graceful disconnect --------- */
 
-/* Start a graceful disconnect that cannot end, because a send has no receive. */
+/* Start a graceful disconnect that stays pending, because the peer has no receive for a send. */
 static DAT_RETURN pending(struct a_pair *p)
 {
 	DAT_RETURN rc = c_connect(p);
@@ -171,7 +171,7 @@ TEST_F_TIMEOUT(conn, a_graceful_disconnect_ends_requests_first, 60)
 	EXPECT_EQ(IS(EP_DISCPENDING), rdma(p, 0, 2, remote, 0));
 	EXPECT_EQ(IS(EP_DISCPENDING), rdma(p, 1, 2, remote, 0));
 	EXPECT_TRUE(c_quiet(p->evd[1]));
-	/* The peer stays connected meanwhile. */
+	/* The peer stays connected while the graceful disconnect is pending. */
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, c_state(p->ep[0]));
 }
 
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(conn, abrupt_does_not_wait_for_graceful, 60)
 
 /* --- errors --------- */
 
-/* A failing request flushes those behind it; those before it succeed. */
+/* A failed request flushes the requests posted after it.  The requests before it succeed. */
 /* Covers: SH 5, 63 */
 TEST_F_TIMEOUT(conn, requests_behind_one_that_fails_are_flushed_in_order, 60)
 {
@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(conn, requests_behind_one_that_fails_are_flushed_in_order, 60)
 
 	bad.rmr_context ^= 0xff00;
 	ASSERT_EQ(DAT_SUCCESS, c_connect(p));
-	/* The first request waits for its receive, so that all are posted before one fails. */
+	/* The first send waits for a receive, so that all requests are posted before one fails. */
 	ASSERT_EQ(DAT_SUCCESS, post_send(p->ep[1], 0, 0));
 	for (i = 1; i < 6; i++)
 		ASSERT_EQ(DAT_SUCCESS, rdma(p, 1, i, i == 2 ? bad : good, 0));
@@ -266,7 +266,7 @@ TEST_F_TIMEOUT(conn, a_suppressed_request_that_fails_says_so, 60)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, c_state(p->ep[1]));
 }
 
-/* A disconnect that flushes receives is reported as DISCONNECTED, not as an error. */
+/* If the peer disconnects, the event is DISCONNECTED even though receives are flushed. */
 /* Covers: SH 63 */
 TEST_F_TIMEOUT(conn, the_peers_abrupt_close_is_one_DISCONNECTED, 60)
 {
@@ -284,7 +284,7 @@ TEST_F_TIMEOUT(conn, the_peers_abrupt_close_is_one_DISCONNECTED, 60)
 	EXPECT_TRUE(c_quiet(p->async));
 }
 
-/* Whether the peer reports BROKEN too depends on the device. */
+/* It depends on the device whether the peer reports BROKEN or DISCONNECTED. */
 /* Covers: SH 63 */
 TEST_F_TIMEOUT(conn, a_broken_connection_is_told_once_and_not_by_an_async_event, 60)
 {
@@ -306,7 +306,7 @@ TEST_F_TIMEOUT(conn, a_broken_connection_is_told_once_and_not_by_an_async_event,
 	EXPECT_TRUE(c_quiet(p->async));
 }
 
-/* --- attempts --------- */
+/* --- attempts to connect --------- */
 
 /* Covers: dat_ep_disconnect; SH 5, 8 */
 TEST_F_TIMEOUT(conn, giving_up_flushes_receives_and_is_told_once, 60)
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(conn, giving_up_flushes_receives_and_is_told_once, 60)
 	EXPECT_TRUE(c_quiet(p->evd[1]));
 }
 
-/* The EP may be completion pending, connected, or about to be connected. */
+/* At the disconnect, the EP may be waiting for the end of the handshake, or may be connected. */
 /* Covers: dat_ep_disconnect; SH 8 */
 TEST_F_TIMEOUT(conn, giving_up_right_after_accepting_ends_with_one_event, 60)
 {
@@ -377,7 +377,7 @@ TEST_F_TIMEOUT(conn, private_data_stays_until_the_ep_is_reset, 60)
 	cr = c_request(p);
 	ASSERT_NE(NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
-	/* Other objects are created and freed meanwhile. */
+	/* Freeing another object in the meantime must not invalidate the private data. */
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(p->psp));
 	EXPECT_EQ(0, memcmp("asked", param.private_data, 5));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, p->ep[0], 8, "answered"));
@@ -464,7 +464,7 @@ TEST_F_TIMEOUT(conn, requests_that_find_the_evd_full_are_refused_and_nothing_ove
 	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, event.event_number);
 	EXPECT_TRUE(c_quiet(p->evd[1]));
 	EXPECT_TRUE(c_quiet(p->async));
-	/* Dequeueing an event makes room for another request. */
+	/* Dequeuing an event makes room for the event of another request. */
 	ASSERT_EQ(1, a_event(small, 0, &event));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,
 					     &ep));

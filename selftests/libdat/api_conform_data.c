@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data transfer and its completions: flags, lengths, empty messages, memory that is freed. */
+/* Data transfers and their completions: flags, lengths, empty messages, freed memory. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void *wait_for_one(void *arg)
 	return NULL;
 }
 
-/* Replace ep[1] by an EP whose requests go to @evd and may be UNSIGNALLED, and connect it. */
+/* Replace ep[1] by a connected EP whose requests complete to @evd and may be UNSIGNALLED. */
 static DAT_RETURN unsignalled(struct a_pair *p, DAT_EVD_HANDLE *evd)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_wakes_no_waiter, 60)
 	EXPECT_EQ(0, __atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 2, 0));
 	pthread_join(thread, NULL);
-	/* The unsignalled event was queued, before the other one. */
+	/* The unsignalled event is queued before the event that woke the waiter. */
 	EXPECT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(1, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
 	EXPECT_EQ(1, w.nmore);
@@ -114,7 +114,10 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_triggers_no_cno, 60)
 	EXPECT_EQ(evd, hint);
 }
 
-/* Make an EP with the SOLICITED_WAIT attribute, whose receives go to an EVD with the CNO. */
+/*
+ * Connect a new EP @out to an EP with the SOLICITED_WAIT attribute.  The receives of the latter
+ * complete to @evd, which has the CNO @cno.
+ */
 static DAT_RETURN solicited(struct a_pair *p, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd,
 			    DAT_EP_HANDLE *out)
 {
@@ -163,8 +166,8 @@ TEST_F_TIMEOUT(data, errors_wake_it_in_any_case, 60)
 }
 
 /*
- * All streams of an EVD have the same kind of notification; DEFAULT is compatible with every
- * kind.
+ * The completion streams of an EVD must all use the same kind of notification.  DEFAULT is
+ * compatible with every kind.
  */
 /* Covers: dat_ep_create INVALID_PARAMETER|ARG6; SH 20 */
 TEST_F(data, one_evd_has_one_kind_of_notification)
@@ -184,9 +187,12 @@ TEST_F(data, one_evd_has_one_kind_of_notification)
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, evd, NULL, NULL, &attr, &ep));
 }
 
-/* --- suppressed and dropped --------- */
+/* --- suppressed and dropped completions --------- */
 
-/* Post many times the queue length: a suppressed request releases its entry without an event. */
+/*
+ * Post many more requests than the queue holds.  A suppressed request frees its entry of the queue
+ * without an event.
+ */
 /* Covers: SH 16, 45 */
 TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 {
@@ -206,7 +212,7 @@ TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->p.evd[1], NULL, NULL));
 }
 
-/* Connect two EPs without EVDs for completions. */
+/* Connect two EPs that have no EVDs for receives and requests. */
 static DAT_RETURN without_evds(struct a_pair *p, DAT_EP_HANDLE *in, DAT_EP_HANDLE *out)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -278,7 +284,7 @@ TEST_F_TIMEOUT(data, without_a_connect_evd_there_is_no_connection, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 }
 
-/* --- empty --------- */
+/* --- empty messages --------- */
 
 /* Covers: dat_ep_post_rdma_read; dat_ep_post_rdma_write; SH 35 */
 TEST_F_TIMEOUT(data, rdma_of_nothing_touches_nothing, 60)
@@ -412,7 +418,7 @@ TEST_F_TIMEOUT(data, segments_are_the_consumers_again_after_the_post, 60)
 	EXPECT_EQ(0, memcmp("contents", p->mem.va + 4096, 8));
 }
 
-/* A completion makes room for another request before its event is dequeued. */
+/* A completed request makes room for another request, even before its event is dequeued. */
 /* Covers: SH 45, 71 */
 TEST_F_TIMEOUT(data, a_completion_makes_room, 60)
 {
@@ -470,10 +476,10 @@ TEST_F_TIMEOUT(data, a_receive_into_freed_memory_fails, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(m.lmr));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &from, a_cookie(2), 0));
 	status = a_dto(p->evd[0], NULL, NULL);
-	/* rxe does not distinguish these two errors. */
+	/* rxe does not distinguish a protection error from a length error. */
 	EXPECT_TRUE(status == DAT_DTO_ERR_LOCAL_PROTECTION || status == DAT_DTO_ERR_LOCAL_LENGTH);
 	EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, c_next(p->evd[0]));
-	/* The memory itself is unchanged. */
+	/* The failed receive has not changed the memory. */
 	EXPECT_EQ(0, m.va[0]);
 	m.va[0] = 1;
 }
@@ -531,7 +537,7 @@ TEST_F(data, an_rmr_context_needs_a_remote_privilege)
 	EXPECT_NE(0, m.rmr);
 }
 
-/* The library adds the access rights that the device needs besides those that were asked for. */
+/* libdat adds the local access rights that the device needs for the requested remote rights. */
 /* Covers: SH 39 */
 TEST_F_TIMEOUT(data, remote_write_alone_is_enough_to_be_written_to, 60)
 {
@@ -548,7 +554,9 @@ TEST_F_TIMEOUT(data, remote_write_alone_is_enough_to_be_written_to, 60)
 	EXPECT_EQ(0x77, m.va[63]);
 }
 
-/* Devices always grant local read, and programs rely on that for sends. */
+/*
+ * Sending memory without LOCAL_READ must work: devices always grant it, and programs rely on that.
+ */
 /* Covers: dat_lmr_create; dat_rmr_bind; dat_ep_post_send; SH 39 */
 TEST_F_TIMEOUT(data, memory_without_local_read_may_be_sent_and_opened, 60)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting for events: thresholds, deadlines, concurrent waiters, and full queues. */
+/* Waiting on EVDs: thresholds, timeouts, concurrent waiters, and full queues. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(evd)
 	a_close(&self->p);
 }
 
-/* A thread in dat_evd_wait(). */
+/* A thread that calls dat_evd_wait(). */
 struct waiter {
 	DAT_EVD_HANDLE	evd;
 	DAT_TIMEOUT	timeout;
@@ -52,7 +52,7 @@ static void *wait_thread(void *arg)
 	return NULL;
 }
 
-/* Start the thread and give it time to sleep. */
+/* Start the thread and give it time to sleep in dat_evd_wait(). */
 static int wait_begin(struct waiter *w)
 {
 	int ret = pthread_create(&w->thread, NULL, wait_thread, w);
@@ -158,7 +158,7 @@ static void *post_six(void *evd)
 	return NULL;
 }
 
-/* Events below the threshold do not restart the timeout. */
+/* Events that do not reach the threshold must not restart the timeout. */
 /* Covers: dat_evd_wait TIMEOUT_EXPIRED; SH 21, 23 */
 TEST_F_TIMEOUT(evd, events_do_not_put_the_deadline_off, 60)
 {
@@ -398,7 +398,7 @@ TEST_F_TIMEOUT(evd, completions_keep_their_order_while_it_grows, 60)
 	}
 }
 
-/* --- streams of an EVD --------- */
+/* --- event streams of an EVD --------- */
 
 /*
  * Covers: dat_ep_create INVALID_HANDLE|EVD_RECV|EVD_REQUEST|EVD_CONN; dat_psp_create
@@ -484,7 +484,7 @@ TEST_F(evd, each_open_has_an_async_evd_of_its_own_or_none)
 	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
 	DAT_EVD_PARAM param;
 
-	/* A file of the driver cannot deliver events to an EVD of another file. */
+	/* An open file of the driver cannot deliver events to an EVD of another open file. */
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
 		  dat_ia_open(self->p.attr.adapter_name, 8, &async, &ia));
 	EXPECT_EQ(self->p.async, async);

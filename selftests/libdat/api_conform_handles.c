@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every function refuses invalid handles and reports which one is invalid. */
+/* Every function must refuse an invalid handle and report which type of handle is invalid. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,10 @@ FIXTURE_TEARDOWN(handles)
 	a_close(&self->p);
 }
 
-/* The name starts with the function whose handle is bad; all other arguments are valid. */
+/*
+ * Define a function that passes the handle @h to a DAT function whose other arguments are valid.
+ * The name begins with the type of handle that the DAT function expects.
+ */
 #define CALL(name, ...)							\
 static DAT_RETURN name(struct a_pair *p, DAT_HANDLE h)			\
 {									\
@@ -142,7 +145,7 @@ TEST_F(handles, not_aligned)
 		expect_refused(_metadata, &self->p, (char *)self->p.ep[0] + i);
 }
 
-/* An address inside an object is no handle. */
+/* An address inside an object is not a valid handle. */
 TEST_F(handles, inside_of_one)
 {
 	expect_refused(_metadata, &self->p, (char *)self->p.ep[0] + 8);
@@ -176,7 +179,7 @@ TEST_F(handles, of_a_type_that_nothing_takes)
 	expect_refused(_metadata, &self->p, self->p.psp);
 }
 
-/* A handle is invalid once its object is freed; one object of each type. */
+/* A handle is invalid once its object has been freed.  Test one object of each type. */
 TEST_F(handles, freed)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
@@ -204,7 +207,7 @@ TEST_F(handles, freed)
 	expect_refused(_metadata, p, rsp);
 }
 
-/* A request ends when it is answered. */
+/* The handle of a connection request is invalid once the request has been answered. */
 /* Covers: dat_cr_query dat_cr_accept dat_cr_reject dat_cr_handoff INVALID_HANDLE|CR; SH 13 */
 TEST_F_TIMEOUT(handles, of_a_request_that_was_answered, 60)
 {
@@ -222,7 +225,7 @@ TEST_F_TIMEOUT(handles, of_a_request_that_was_answered, 60)
 	EXPECT_EQ(IH(CR), dat_cr_handoff(cr, A_QUAL));
 }
 
-/* After a close, neither the IA nor its objects are valid. */
+/* After the close of an IA, the handles of the IA and of its objects are invalid. */
 /* Covers: dat_ia_query dat_ia_close INVALID_HANDLE|IA; dat_ia_close; SH 65, 66 */
 TEST_F(handles, of_a_closed_ia)
 {
@@ -242,7 +245,7 @@ TEST_F(handles, of_a_closed_ia)
 	EXPECT_EQ(IH(IA), dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* An object of another IA is invalid wherever a function takes a second object. */
+/* If a function takes two objects of different IAs, the handle of the second object is invalid. */
 FIXTURE(stranger) {
 	struct a_pair p;
 	DAT_IA_HANDLE ia;

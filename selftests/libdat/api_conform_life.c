@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Objects from open to close: contexts, attributes, shared queues, and forks. */
+/* Objects from open to close: contexts, attributes, SRQs, and fork(). */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 FIXTURE(life) {
 	struct a_pair p;
 	DAT_CNO_HANDLE cno;
-	DAT_SRQ_HANDLE srq;	/* length 8; the receive queue of ep[0] */
-	DAT_RSP_HANDLE rsp;	/* has an EP of its own */
+	DAT_SRQ_HANDLE srq;	/* 8 entries; ep[0] receives from this SRQ */
+	DAT_RSP_HANDLE rsp;	/* reserves an EP that the fixture has made */
 };
 
 FIXTURE_SETUP(life)
@@ -112,7 +112,7 @@ TEST_F(life, an_srq_goes_when_its_last_ep_has_gone)
 	EXPECT_EQ(IS(SRQ_IN_USE), dat_srq_free(self->srq));
 	ASSERT_EQ(DAT_SUCCESS, give(self->srq, 1));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->p.ep[0]));
-	/* Posted buffers do not prevent the free. */
+	/* Receives posted to the SRQ do not prevent dat_srq_free(). */
 	EXPECT_EQ(DAT_SUCCESS, dat_srq_free(self->srq));
 }
 
@@ -146,9 +146,9 @@ TEST_F_TIMEOUT(life, a_buffer_is_counted_until_its_message_is_dequeued, 60)
 	EXPECT_EQ(DAT_SUCCESS, give(self->srq, 20));
 }
 
-/* --- common to all objects --------- */
+/* --- all types of objects --------- */
 
-/* A handle and its type, for each type of object except requests. */
+/* A handle and its type.  kinds_of() lists handles of every type except connection requests. */
 struct kind {
 	DAT_HANDLE	handle;
 	DAT_HANDLE_TYPE	type;
@@ -215,7 +215,10 @@ TEST_F(life, a_new_context_replaces_the_old_one)
 	EXPECT_EQ(NULL, c.as_ptr);
 }
 
-/* An EP that is made for a request does not inherit the context of its PSP either. */
+/*
+ * A connection request has no context at first.  Nor has the EP that a PSP with the provider flag
+ * makes for the request, even if the PSP has a context.
+ */
 /* Covers: dat_get_handle_type; dat_get_consumer_context; SH 12, 67 */
 TEST_F_TIMEOUT(life, a_request_begins_without_a_context, 60)
 {
@@ -335,7 +338,7 @@ TEST_F(life, windows_are_counted_only_where_there_are_some)
 	EXPECT_EQ(!p->attr.max_rmrs, !p->attr.max_rmr_target_address);
 }
 
-/* --- the end --------- */
+/* --- close --------- */
 
 /* Covers: dat_ia_close INVALID_STATE|IA_IN_USE; SH 65 */
 TEST_F_TIMEOUT(life, a_graceful_close_of_what_is_used_changes_nothing, 60)
@@ -354,7 +357,9 @@ TEST_F_TIMEOUT(life, a_graceful_close_of_what_is_used_changes_nothing, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 }
 
-/* One object of any type, except the async EVD of the open, makes a graceful close fail. */
+/*
+ * A graceful close fails while the IA has an object, except the async EVD that the open has made.
+ */
 /* Covers: dat_ia_close INVALID_STATE|IA_IN_USE; dat_ia_close; SH 65 */
 TEST(a_graceful_close_waits_for_each_kind_of_object)
 {
@@ -376,7 +381,7 @@ TEST(a_graceful_close_waits_for_each_kind_of_object)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* The IA has a connection, a listener, and an unanswered request. */
+/* Abruptly close an IA that has a connection, a service point, and an unanswered request. */
 /* Covers: dat_ia_close; SH 63, 65 */
 TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 {
@@ -386,7 +391,7 @@ TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 	int i, n = kinds_of(self, k);
 	DAT_CR_HANDLE cr;
 
-	/* The peer is another IA on the same host. */
+	/* The peer is another IA of this process. */
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(p->psp));
 	ASSERT_EQ(DAT_SUCCESS, a_open(&peer));
 	ASSERT_EQ(DAT_SUCCESS, c_ask(p, p->ep[1]));
@@ -399,7 +404,7 @@ TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 	usleep(A_QUIET_US);
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
 	for (i = 0; i < n; i++)
-		if (k[i].type != DAT_HANDLE_TYPE_PSP) /* its handle may be reused */
+		if (k[i].type != DAT_HANDLE_TYPE_PSP) /* a new PSP may reuse the handle */
 			EXPECT_EQ(IH1, dat_get_handle_type(k[i].handle, &type));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(peer.evd[0]));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, c_next(peer.evd[1]));
@@ -407,7 +412,7 @@ TEST_F_TIMEOUT(life, an_abrupt_close_ends_everything, 60)
 	ASSERT_EQ(DAT_SUCCESS, a_open(p));
 }
 
-/* --- processes --------- */
+/* --- fork() --------- */
 
 static int status_of(pid_t pid)
 {
@@ -417,7 +422,7 @@ static int status_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Return whether a message from ep[1] arrives. */
+/* Return 1 if a message from ep[1] arrives at ep[0], else 0. */
 static int works(FIXTURE_DATA(life) *self)
 {
 	return give(self->srq, 1) == DAT_SUCCESS && tell(self->p.ep[1]) == DAT_SUCCESS &&
@@ -432,7 +437,7 @@ TEST_F_TIMEOUT(life, a_child_that_ends_takes_nothing_along, 60)
 	ASSERT_EQ(DAT_SUCCESS, c_connect(&self->p));
 	pid = fork();
 	if (!pid)
-		exit(0); /* runs all exit handlers */
+		exit(0); /* exit() runs all exit handlers */
 	EXPECT_EQ(0, status_of(pid));
 	EXPECT_TRUE(works(self));
 }

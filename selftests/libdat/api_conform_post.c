@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Valid attributes of endpoints, and posts that are refused before they are queued. */
+/* Valid attributes of EPs, and posts that fail before they are queued. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -8,8 +8,8 @@
 
 FIXTURE(post) {
 	struct a_pair p;
-	struct a_mem other;	/* in another zone */
-	struct a_mem ro;	/* read-only */
+	struct a_mem other;	/* memory in another protection zone */
+	struct a_mem ro;	/* memory with local read only */
 	DAT_SRQ_HANDLE srq;
 };
 
@@ -45,7 +45,7 @@ static DAT_RETURN make(struct a_pair *p, const DAT_EP_ATTR *attr)
 	return rc;
 }
 
-/* Make an EP with one attribute changed. */
+/* Make an EP with one attribute changed, and free it.  The result is that of dat_ep_create(). */
 #define WITH(member, value) ({				\
 	DAT_EP_ATTR attr_ = a_attr(&self->p);		\
 	attr_.member = (value);				\
@@ -130,7 +130,7 @@ TEST_F(post, an_ep_with_an_srq)
 	DAT_EP_HANDLE ep;
 
 	bad.max_request_dtos = -1;
-	/* UNSIGNALLED completions and those of another kind must not share an EVD. */
+	/* Invalid: one EVD for UNSIGNALLED requests and for receives that are not UNSIGNALLED. */
 	mixed.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 #define SRQ_EP(zone, attr, out) \
 	dat_ep_create_with_srq(p->ia, zone, p->evd[0], p->evd[0], p->evd[0], self->srq, attr, out)
@@ -335,7 +335,8 @@ TEST_F_TIMEOUT(post, a_full_queue_of_requests, 60)
 	int i;
 
 	/*
-	 * The first request waits for a receive that is never posted, and the others behind it.
+	 * The peer never posts a receive for the first send.  All other requests wait behind this
+	 * send.
 	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[1], DAT_EP_FIELD_ALL, &param));
 	for (i = 0; i < param.ep_attr.max_request_dtos; i++)
@@ -345,7 +346,7 @@ TEST_F_TIMEOUT(post, a_full_queue_of_requests, 60)
 	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP), rdma(p, 1, 1, &seg));
 }
 
-/* A refused post queues nothing and leaves the connection up. */
+/* A refused post queues nothing and does not end the connection. */
 /* Covers: SH 37 */
 TEST_F_TIMEOUT(post, a_refused_post_leaves_no_trace, 60)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rules of completion flags, fences, credits and flushes. */
+/* Rules for completion flags, fences, SRQs, CNOs and flushes. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -32,7 +32,10 @@ FIXTURE_TEARDOWN(rules)
 	a_close(&self->p);
 }
 
-/* Make an EP with @attr whose completions go to a new EVD with the CNO; connect ep[1] to it. */
+/*
+ * Make an EP with @attr whose completions go to a new EVD with the CNO @cno.  Connect ep[1] to this
+ * EP.
+ */
 static DAT_RETURN accept_with(struct a_pair *p, DAT_CNO_HANDLE cno, const DAT_EP_ATTR *attr,
 			      DAT_EVD_HANDLE *evd, DAT_EP_HANDLE *ep)
 {
@@ -49,7 +52,7 @@ static DAT_RETURN send_empty(struct a_pair *p, uint64_t cookie)
 	return dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(cookie), 0);
 }
 
-/* Wait until no request of @ep is outstanding. */
+/* Wait until @ep has no outstanding request. */
 static void until_requests_are_done(DAT_EP_HANDLE ep)
 {
 	DAT_BOOLEAN idle = DAT_FALSE;
@@ -58,7 +61,7 @@ static void until_requests_are_done(DAT_EP_HANDLE ep)
 		;
 }
 
-/* Wait until @left receives of @ep are outstanding. */
+/* Wait until @ep has @left outstanding receives. */
 static void until_receives_are_left(DAT_EP_HANDLE ep, DAT_COUNT left)
 {
 	DAT_COUNT n = -1;
@@ -176,8 +179,8 @@ TEST_F_TIMEOUT(rules, without_a_request_evd_a_bind_is_carried_out_silently, 60)
 }
 
 /*
- * An RDMA read in flight writes to memory that the bind is about to expose.  A fenced bind
- * completes only after the data of the read have arrived.
+ * ep[0] posts an RDMA read and a fenced bind of the memory that the read writes.  The bind must
+ * complete only after the data of the read have arrived.
  */
 /* Covers: dat_rmr_bind; SH 19, 42 */
 TEST_F_TIMEOUT(rules, a_fenced_bind_completes_after_the_reads_before_it, 60)
@@ -203,9 +206,9 @@ TEST_F_TIMEOUT(rules, a_fenced_bind_completes_after_the_reads_before_it, 60)
 /* --- fences ------------------------------------------------------------------------ */
 
 /*
- * A send without a receive is in flight while the read and the fenced send are posted, so both
- * reach the device together.  Without the fence the second send would take its byte from memory
- * before the read has written it.
+ * The first send has no receive, so the read and the fenced send are both posted before the device
+ * executes them.  Without the fence, the second send would read its byte from memory before the
+ * read has written it.
  */
 /* Covers: dat_ep_post_send; SH 19 */
 TEST_F_TIMEOUT(rules, a_fenced_send_carries_what_the_read_before_it_brings, 120)
@@ -238,7 +241,7 @@ TEST_F_TIMEOUT(rules, a_fenced_send_carries_what_the_read_before_it_brings, 120)
 
 /* --- shared receive queues --------------------------------------------------------- */
 
-/* Make an EP with an SRQ of @n buffers and connect ep[1] to it; receives go to @evd. */
+/* Connect ep[1] to a new EP that has an SRQ of @n entries.  Receives complete to @evd. */
 static DAT_RETURN with_srq(struct a_pair *p, DAT_COUNT n, DAT_COMPLETION_FLAGS flags,
 			   DAT_EVD_HANDLE evd, DAT_SRQ_HANDLE *srq, DAT_EP_HANDLE *ep)
 {
@@ -288,8 +291,8 @@ static void wait_for_available(DAT_SRQ_HANDLE srq, DAT_COUNT want)
 }
 
 /*
- * An event of an SRQ's buffer that finds its EVD full is lost.  The buffer must not stay
- * outstanding, or another could not be posted.
+ * If the EVD is full, the event of a receive is lost.  The buffer of this receive must not count as
+ * outstanding.  Otherwise, no other buffer could be posted.
  */
 /* Covers: dat_srq_post_recv; dat_srq_query; SH 30, 47 */
 TEST_F_TIMEOUT(rules, a_lost_event_gives_its_buffer_back, 60)
@@ -319,8 +322,8 @@ TEST_F_TIMEOUT(rules, a_lost_event_gives_its_buffer_back, 60)
 }
 
 /*
- * Receives of an SRQ have no flags, so the UNSIGNALLED attribute of the endpoint does not apply
- * to them.  Each wakes its waiter and releases its buffer, and a thread may wait for several.
+ * Receives of an SRQ have no flags, so the UNSIGNALLED attribute of the EP does not apply to them.
+ * Each receive frees its SRQ entry and notifies, and a wait may have a threshold of 2.
  */
 /* Covers: dat_ep_create_with_srq; SH 47, 51 */
 TEST_F_TIMEOUT(rules, receives_of_an_srq_are_signalled_and_count, 60)
@@ -352,7 +355,7 @@ struct waiter {
 	DAT_RETURN	rc;
 };
 
-/* Wait for more events than will come. */
+/* Wait for two events, but only one arrives. */
 static void *wait_for_two(void *arg)
 {
 	struct waiter *w = arg;
@@ -364,8 +367,8 @@ static void *wait_for_two(void *arg)
 }
 
 /*
- * An event that arrives during a wait on the EVD belongs to the waiter and triggers nothing.  If
- * the wait then fails, the event is still queued and must trigger the CNO.
+ * An event that arrives while a thread waits on the EVD does not trigger the CNO, because the
+ * waiter gets the event.  If the wait fails, the event is still queued and must trigger the CNO.
  */
 /* Covers: dat_cno_wait; dat_evd_wait TIMEOUT_EXPIRED; SH 26 */
 TEST_F_TIMEOUT(rules, a_wait_that_fails_leaves_its_event_to_the_cno, 60)
@@ -389,8 +392,8 @@ TEST_F_TIMEOUT(rules, a_wait_that_fails_leaves_its_event_to_the_cno, 60)
 /* --- flushes ----------------------------------------------------------------------- */
 
 /*
- * The second send and the bind go to the kernel together, when the first send completes.  There
- * the bind waits for the second send, which finds no receive.
+ * When the first send completes, libdat passes the second send and the bind to the kernel together.
+ * In the kernel, the bind waits for the second send, which has no receive.
  */
 /* Covers: dat_ep_disconnect; dat_rmr_bind; SH 5, 42 */
 TEST_F_TIMEOUT(rules, a_bind_that_waits_is_flushed_behind_what_it_waits_for, 60)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receives that notify only if the sender or an error requires it. */
+/*
+ * EPs with the SOLICITED_WAIT attribute: a receive notifies only for a solicited message or an
+ * error.
+ */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -9,10 +12,10 @@
 #include "api_conform.h"
 
 #define ASK		DAT_COMPLETION_SOLICITED_WAIT_FLAG
-#define SILENT		9		/* messages before the solicited one */
-#define SHORT_US	500000		/* a timeout that expires */
+#define SILENT		9		/* unsolicited messages before a solicited one */
+#define SHORT_US	500000		/* timeout that is to expire */
 
-/* @out sends to @in, whose receives are the only source of @evd. */
+/* A connection on which @out sends to @in.  The receives of @in complete to the fixture's @evd. */
 struct link {
 	DAT_EP_HANDLE	in;
 	DAT_EP_HANDLE	out;
@@ -35,7 +38,7 @@ static DAT_RETURN post(struct link *l, int first, int n)
 	return rc;
 }
 
-/* Post receives with cookies 0 to SILENT, for the silent messages and one more; connect. */
+/* Make and connect the EPs of @l.  Post receives with the cookies 0 to SILENT. */
 static DAT_RETURN link_make(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -67,7 +70,7 @@ FIXTURE_TEARDOWN(solicited)
 	a_close(&self->p);
 }
 
-/* Send @n messages with @flags, and wait until they have arrived. */
+/* Send @n messages with @flags and wait until the sends have completed. */
 static int say(struct a_pair *p, struct link *l, int n, DAT_COMPLETION_FLAGS flags)
 {
 	int i;
@@ -79,7 +82,7 @@ static int say(struct a_pair *p, struct link *l, int n, DAT_COMPLETION_FLAGS fla
 	return 1;
 }
 
-/* Dequeue receives, in order of cookies from @first; return their number, or -1. */
+/* Dequeue all events.  Return their number, or -1 unless the cookies are @first, @first + 1, ... */
 static int dequeue_all(DAT_EVD_HANDLE evd, int first)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -116,14 +119,14 @@ static int waiter_start(struct waiter *w, pthread_t *thread)
 {
 	if (pthread_create(thread, NULL, wait_for_one, w))
 		return 0;
-	/* Let the waiter sleep before the first message is sent. */
+	/* Let the waiter sleep before the test sends the first message. */
 	usleep(A_QUIET_US);
 	return 1;
 }
 
 /*
- * Only the solicited message wakes the waiter: had another one woken it, fewer events would be
- * left.
+ * The solicited message must wake the waiter.  If an earlier message woke the waiter, fewer events
+ * would be left.
  */
 /* Covers: dat_evd_wait; SH 18 */
 TEST_F_TIMEOUT(solicited, a_waiter_is_woken_by_the_one_message_that_asks, 60)
@@ -247,7 +250,7 @@ TEST_F_TIMEOUT(solicited, an_error_wakes_a_waiter, 60)
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, w.event.event_data.dto_completion_event_data.status);
 }
 
-/* The last receive fails, so there is no flushed receive behind it. */
+/* The message makes the last receive fail, so no flushed receive could wake the waiter instead. */
 /* Covers: dat_evd_wait; SH 18 */
 TEST_F_TIMEOUT(solicited, a_message_that_fails_wakes_a_waiter, 60)
 {
@@ -302,13 +305,14 @@ TEST_F_TIMEOUT(solicited, endpoints_that_share_an_evd_ask_for_themselves, 60)
 	ASSERT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(self->l.in, w.event.event_data.dto_completion_event_data.ep_handle);
 	EXPECT_EQ(0, w.nmore);
-	/* The event of the other endpoint is found by the next dequeue. */
+	/* The next dequeue finds the event of the other EP. */
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
 	EXPECT_EQ(other.in, event.event_data.dto_completion_event_data.ep_handle);
 }
 
 /*
- * Requests of an endpoint with SOLICITED_WAIT notify, which lets later requests reach the device.
+ * The attribute SOLICITED_WAIT applies to receives only.  Requests of the EP must still notify,
+ * because this lets later requests reach the device.
  */
 /* Covers: dat_ep_post_send; SH 18 */
 TEST_F_TIMEOUT(solicited, requests_of_such_an_endpoint_complete_as_ever, 60)
@@ -351,7 +355,7 @@ static DAT_RETURN shared(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l, i
 	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
 }
 
-/* Send more silent messages than the device holds receives, and then the solicited one. */
+/* Send more unsolicited messages than the device holds receives, then a solicited message. */
 /* Covers: dat_srq_post_recv; SH 18, 51 */
 TEST_F_TIMEOUT(solicited, buffers_of_an_srq_go_round_though_nobody_looks, 60)
 {

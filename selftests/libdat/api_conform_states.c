@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Posts in each state of an endpoint: receives in all, requests once it was connected. */
+/* Posts in each state of an EP.  Receives succeed in all states, requests once it was connected. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -38,7 +38,7 @@ static DAT_RETURN post_bind(struct a_pair *p, DAT_RMR_HANDLE rmr, DAT_EP_HANDLE 
 	return dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_ALL_FLAG, ep, a_cookie(4), 0, &key);
 }
 
-/* Expect @want from each kind of request; a receive succeeds. */
+/* Post each kind of request and expect the result @want.  Post a receive and expect success. */
 static void expect_posts(struct __test_metadata *_metadata, struct a_pair *p, DAT_RMR_HANDLE rmr,
 			 DAT_EP_HANDLE ep, DAT_EP_STATE state, DAT_RETURN want)
 {
@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(states, passive_and_active_connection_pending, 60)
 		     IS(EP_ACTCONNPENDING));
 }
 
-/* Return the EP that a PSP with the provider flag makes for a request. */
+/* Return the EP that a PSP with DAT_PSP_PROVIDER_FLAG makes for a connection request. */
 static DAT_EP_HANDLE provided(struct a_pair *p)
 {
 	DAT_CR_PARAM info;
@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(states, tentative_connection_pending, 60)
 		     IS(EP_TENTCONNPENDING));
 }
 
-/* Without a zone every segment is invalid. */
+/* An EP without a protection zone accepts no segment. */
 /* Covers: dat_ep_post_recv PROTECTION_VIOLATION; dat_ep_post_send PROTECTION_VIOLATION; SH 12 */
 TEST_F_TIMEOUT(states, tentative_without_a_zone, 60)
 {
@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(states, connected_and_disconnected, 60)
 	expect_posts(_metadata, p, self->rmr, p->ep[0], DAT_EP_STATE_DISCONNECTED, DAT_SUCCESS);
 }
 
-/* The send has no receive, so the graceful disconnect waits for it. */
+/* The send has no receive, so the graceful disconnect stays pending. */
 /* Covers: dat_ep_post_recv; dat_ep_post_send INVALID_STATE; SH 6 */
 TEST_F_TIMEOUT(states, disconnect_pending, 60)
 {
@@ -185,8 +185,9 @@ static int next_cm_event(struct rdma_event_channel *channel)
 }
 
 /*
- * librdmacm sends the last message of the handshake when its caller gets the event of the
- * answer, which this caller never does.
+ * Connect, but never complete the handshake.  librdmacm sends the last message of the handshake
+ * when rdma_get_cm_event() returns the event of the server's answer.  This function does not ask
+ * for this event.
  */
 static int connect_and_fall_silent(const struct sockaddr_in *addr)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections through libdat: events, private data, states. */
+/* Connections through libdat: events, private data, and EP states. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -154,7 +154,7 @@ TEST_F_TIMEOUT(connect, states_forbid_what_they_should, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_GRACEFUL_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
-	/* In DISCONNECTED, posts succeed and are flushed. */
+	/* On an EP in the state DISCONNECTED, posts succeed and are flushed. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(9), 0));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, a_dto(p->evd[1], NULL, NULL));
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
@@ -278,7 +278,10 @@ TEST_F_TIMEOUT(connect, a_connected_endpoint_tells_the_depths_of_reads_that_hold
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep[1], DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(2, param.ep_attr.max_rdma_read_in);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_out);
-	/* A later connection may use all the credits that were asked for. */
+	/*
+	 * After the reset, a new connection may use all RDMA reads that the attributes of the EP
+	 * request.
+	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(ep[1]));
@@ -299,13 +302,13 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_over, 60)
 	struct a_pair *p = &self->p;
 	DAT_EVENT event;
 
-	/* The request gets no answer. */
+	/* The test does not answer the connection request. */
 	ASSERT_EQ(DAT_SUCCESS, connect_to(p, p->attr.ia_address_ptr, 300000));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_TIMED_OUT, event.event_number);
 	EXPECT_EQ(p->ep[1], event.event_data.connect_event_data.ep_handle);
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
-	/* There is exactly one event, whatever arrives from the network later. */
+	/* No second event must follow, whatever arrives from the network later. */
 	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
 }
 
@@ -324,7 +327,7 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
 }
 
-/* Private data of any length arrive complete; the transport may add padding. */
+/* Private data of each length must arrive complete.  The transport may append padding. */
 /* Covers: dat_ep_connect; dat_cr_accept; dat_ep_reset; SH 10, 56 */
 TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 {
@@ -353,7 +356,10 @@ TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 		EXPECT_EQ(0, memcmp(reply, event.event_data.connect_event_data.private_data, len))
 			TH_LOG("reply of %d", len);
 		ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
-		/* Either side disconnects, and both can be connected again. */
+		/*
+		 * One of the two sides disconnects.  After a reset, both EPs can be connected
+		 * again.
+		 */
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[len % 2], DAT_CLOSE_ABRUPT_FLAG));
 		for (i = 0; i < 2; i++) {
 			ASSERT_EQ(1, a_event(p->evd[i], A_WAIT_US, &event));
@@ -377,7 +383,7 @@ TEST_F_TIMEOUT(connect, private_data_that_is_too_long, 60)
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_cr_accept(cr, p->ep[0], sizeof(pd), pd));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), dat_cr_accept(cr, p->ep[0], -1, pd));
-	/* The refused accept has not changed the request. */
+	/* The failed accept has not changed the connection request. */
 	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, p->ep[0], 0, NULL));
 	ASSERT_EQ(1, a_event(p->evd[0], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
@@ -406,7 +412,7 @@ TEST_F_TIMEOUT(connect, accept_wants_an_ep_that_is_free, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
 }
 
-/* Requests from before the free of the listener stay valid; later ones find no listener. */
+/* A request that arrived before dat_psp_free() stays valid.  A later request is rejected. */
 /* Covers: dat_psp_free; dat_psp_create; SH 58, 62 */
 TEST_F_TIMEOUT(connect, freeing_the_listener, 60)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Invalid handles and arguments get the error code of the specification. */
+/* Calls with invalid handles or arguments must return the error codes of the specification. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -26,7 +26,7 @@ FIXTURE_TEARDOWN(errors)
 #define IH(kind)	RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind)
 #define IP(n)		RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 
-/* Make every call with @h as each of its handles in turn. */
+/* Call every function with the invalid handle @h, once for each of its handle arguments. */
 /*
  * Covers: dat_ia_query dat_ia_close dat_pz_create dat_evd_create dat_ep_create dat_srq_create
  * dat_psp_create dat_lmr_create INVALID_HANDLE|IA; dat_pz_free dat_pz_query dat_ep_create
@@ -102,7 +102,7 @@ static void expect_bad(struct __test_metadata *_metadata, struct a_pair *p, DAT_
 	EXPECT_EQ(IH(CR), dat_cr_query(h, 0, NULL));
 	EXPECT_EQ(IH(LMR), dat_lmr_free(h));
 	EXPECT_EQ(IH(LMR), dat_lmr_query(h, 0, NULL));
-	/* These take a handle of any type, so a live handle is valid. */
+	/* The next functions accept a handle of any type.  Skip them if @h is valid. */
 	if (dat_get_handle_type(h, &type) != DAT_SUCCESS) {
 		EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
 			  dat_get_handle_type(h, &type));
@@ -230,7 +230,7 @@ TEST_F(errors, segments_are_checked_when_posted)
 	seg = a_seg(&p->mem, 0, 64);
 	EXPECT_EQ(IP(5), RECV(1, &seg, DAT_COMPLETION_SUPPRESS_FLAG));
 	EXPECT_EQ(IP(5), RECV(1, &seg, 0x40));
-	/* The context of a freed LMR is invalid. */
+	/* The LMR context of a freed LMR is invalid. */
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(ro.lmr));
 	seg = a_seg(&ro, 0, 64);
 	EXPECT_EQ(DAT_PRIVILEGES_VIOLATION, TYPE(RECV(1, &seg, 0)));
@@ -254,7 +254,7 @@ TEST_F(errors, rdma_lengths_must_fit)
 	EXPECT_EQ(IP(5), dat_ep_post_rdma_write(p->ep[0], 1, &seg, a_cookie(0), NULL, 0));
 }
 
-/* Flags that each request allows; UNSIGNALLED needs the attribute of the EP. */
+/* Check which flags each request allows.  UNSIGNALLED requires the attribute of the EP. */
 /*
  * Covers: dat_ep_post_send INVALID_PARAMETER|ARG5; dat_ep_post_rdma_write INVALID_PARAMETER|ARG6;
  * dat_ep_post_rdma_read INVALID_PARAMETER|ARG6; SH 17, 18

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Streams that may share an EVD, and the effect on waiters. */
+/* Which event streams may share an EVD, and how sharing affects waiters. */
 #define _GNU_SOURCE
 #include "kselftest_harness.h"
 #include "dat_api.h"
@@ -11,7 +11,7 @@
 
 FIXTURE(share) {
 	struct a_pair p;
-	DAT_EVD_HANDLE evd;	/* for DTOs, CRs and connections; no stream uses it yet */
+	DAT_EVD_HANDLE evd;	/* for DTO, CR and connection events; no stream uses it yet */
 	DAT_EVD_HANDLE connect;
 };
 
@@ -30,7 +30,7 @@ FIXTURE_TEARDOWN(share)
 	a_close(&self->p);
 }
 
-/* Make an EP with these flags whose DTOs go to self->evd; @connect may be the same EVD. */
+/* Make an EP with these flags whose DTOs complete to self->evd. */
 static DAT_RETURN ep(FIXTURE_DATA(share) *self, DAT_COMPLETION_FLAGS recv,
 		     DAT_COMPLETION_FLAGS request, DAT_EVD_HANDLE connect, DAT_EP_HANDLE *out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* libdat: all that was posted completes exactly once before the end is reported. */
+/* All posted DTOs must complete exactly once, before the end of the connection is reported. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "dat_api.h"
 
 #define QUEUE	32
-#define RECV	1000	/* first cookie of receives; those of requests are lower */
+#define RECV	1000	/* first cookie of receives; the cookies of requests are lower */
 
 FIXTURE(flush) {
 	struct a_pair p;
@@ -41,7 +41,7 @@ static DAT_RETURN post(struct a_pair *p, int side, int recv, int n)
 	return rc;
 }
 
-/* Take completions up to the event that reports the end of the connection; return its number. */
+/* Count completions up to the event that ends the connection.  Return the number of this event. */
 static int end_of(FIXTURE_DATA(flush) *self, int side)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -77,7 +77,7 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 	for (i = 0; i < receives; i++)
 		EXPECT_EQ(1, self->seen[RECV + i]) TH_LOG("receive %d", i);
 	EXPECT_EQ(requests + receives, self->success + self->flushed + self->other);
-	/* No event follows that of the end. */
+	/* No event must follow the event that reports the end of the connection. */
 	for (side = 0; side < 2; side++)
 		EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->p.evd[side], &event)));
 }
@@ -86,7 +86,7 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 TEST_F_TIMEOUT(flush, at_the_side_that_disconnects, 60)
 {
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 1, QUEUE));
-	/* The other side has no receives. */
+	/* ep[0] has no receives for these sends. */
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 0, QUEUE));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->p.ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, end_of(self, 0));
@@ -106,7 +106,7 @@ TEST_F_TIMEOUT(flush, at_the_side_that_is_disconnected, 60)
 	expect_each_once(_metadata, self, 0, QUEUE);
 }
 
-/* It is not defined how many requests succeed before the disconnect. */
+/* The number of requests that succeed before the disconnect is not defined. */
 /* Covers: SH 3, 5 */
 TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 {
@@ -120,7 +120,10 @@ TEST_F_TIMEOUT(flush, in_the_midst_of_traffic, 120)
 	expect_each_once(_metadata, self, 0, QUEUE);
 }
 
-/* The requests complete before the connection ends; only receives are flushed. */
+/*
+ * After a graceful disconnect, requests complete before the connection ends.  Only receives are
+ * flushed.
+ */
 /* Covers: dat_ep_disconnect; SH 3, 5, 6 */
 TEST_F_TIMEOUT(flush, graceful_lets_requests_succeed, 60)
 {
@@ -141,7 +144,7 @@ TEST_F_TIMEOUT(flush, no_new_requests_after_a_graceful_disconnect, 60)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
 
-	/* The disconnect cannot end, because this request has no receive. */
+	/* The disconnect stays pending, because the peer has no receive for this send. */
 	ASSERT_EQ(DAT_SUCCESS, post(&self->p, 1, 0, 1));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->p.ep[1], DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING),
@@ -169,7 +172,10 @@ TEST_F_TIMEOUT(flush, posts_after_the_end_come_back_flushed, 60)
 	EXPECT_EQ(RECV, cookie);
 }
 
-/* Suppression applies to successful completions only. */
+/*
+ * Suppression applies to successful completions only: a suppressed request that is flushed must
+ * have an event.
+ */
 /* Covers: SH 16 */
 TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 {
@@ -186,7 +192,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_too, 60)
 	expect_each_once(_metadata, self, 4, 0);
 }
 
-/* Receives that were posted before a failed connection attempt are flushed. */
+/* A failed connection attempt flushes the receives that were posted before the attempt. */
 /* Covers: dat_ep_post_recv; SH 1, 5, 54 */
 TEST_F_TIMEOUT(flush, receives_of_a_rejected_ep, 60)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random sequences of API calls with handles that are valid, of another type, freed, or garbage.
- * Nothing may crash, hang or leak.  DAT_FUZZ_SECONDS and DAT_FUZZ_SEED repeat a run; the seed is
- * printed.
+ * Random sequences of API calls.  Their handles are valid, of the wrong type, freed, or garbage.
+ * No call may crash, hang or leak.  The test prints its seed.  To repeat a run, set DAT_FUZZ_SEED
+ * to this seed; DAT_FUZZ_SECONDS sets the duration.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -57,7 +57,7 @@ static DAT_HANDLE any(void)
 	}
 }
 
-/* Return a handle of the type if a few tries find one; else any handle. */
+/* Return a handle of type @want if one is found in a few tries, else any handle. */
 static DAT_HANDLE of(DAT_HANDLE_TYPE want)
 {
 	DAT_HANDLE_TYPE type;
@@ -116,7 +116,7 @@ static DAT_COMPLETION_FLAGS flags(void)
 	return below(3) ? DAT_COMPLETION_DEFAULT_FLAG : (DAT_COMPLETION_FLAGS)below(33);
 }
 
-/* The calls; each chooses its own arguments. */
+/* Each do_*() function makes a call with arguments that it chooses at random. */
 
 static DAT_RETURN do_ia_open(void)
 {
@@ -264,7 +264,7 @@ static DAT_RETURN do_post_se(void)
 	return dat_evd_post_se(of(DAT_HANDLE_TYPE_EVD), &event);
 }
 
-/* Take an event; requests are kept, and may be accepted later. */
+/* Take an event.  Keep the handle of a connection request, so that do_request() may answer it. */
 static DAT_RETURN do_event(void)
 {
 	DAT_EVD_HANDLE evd = of(DAT_HANDLE_TYPE_EVD);
@@ -375,7 +375,7 @@ static DAT_RETURN do_post(void)
 	DAT_EP_HANDLE ep = of(DAT_HANDLE_TYPE_EP);
 	int n = below(10) ? (int)below(4) : number();
 
-	/* segments() provides no more. */
+	/* segments() provides 64 segments. */
 	n = n > 64 ? 64 : n;
 	switch (below(4)) {
 	case 0:
@@ -399,7 +399,7 @@ static DAT_RETURN do_connect(void)
 
 		if (dat_ia_query(of(DAT_HANDLE_TYPE_IA), NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL))
 			return DAT_SUCCESS;
-		/* Copy the address: the IA may be closed meanwhile. */
+		/* Copy the address, because the IA that owns it may be closed. */
 		memcpy(addr, attr.ia_address_ptr, 16);
 		attr.ia_address_ptr = (DAT_IA_ADDRESS_PTR)addr;
 	}
@@ -531,7 +531,7 @@ TEST_F_TIMEOUT(fuzz, random_calls_do_no_harm, 600)
 	}
 	printf("# %lu calls, %lu of them good\n", z.calls, z.good);
 	fflush(stdout);
-	/* Enough calls must succeed for the test to be useful. */
+	/* The test is useful only if enough calls succeed. */
 	EXPECT_LT(z.calls / 10, z.good);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A handle is not reused while a queued event names it. */
+/* libdat must not reuse the handle of a freed object while a queued event contains this handle. */
 #define _GNU_SOURCE
 #include <string.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define SLOT	1024	/* distance of two handles in bytes */
-#define MANY	4096	/* freed handles after which the library checks all queued events */
+#define SLOT	1024	/* distance between two handles in bytes */
+#define MANY	4096	/* frees after which libdat checks all queued events */
 
 FIXTURE(graves) {
 	struct a_pair p;
@@ -37,7 +37,7 @@ static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 	return 0;
 }
 
-/* Leave an event that names @ep in its connect EVD. */
+/* Fail to connect @ep, so that its connect EVD has a queued event that contains @ep. */
 static int fail_to_connect(struct a_pair *p, DAT_EP_HANDLE ep)
 {
 	return dat_ep_connect(ep, p->attr.ia_address_ptr, A_QUAL + 99, A_WAIT_US, 0, NULL,
@@ -46,9 +46,9 @@ static int fail_to_connect(struct a_pair *p, DAT_EP_HANDLE ep)
 }
 
 /*
- * struct life - result of making and freeing objects
- * @low, @high: lowest and highest handle
- * @met: an object had the handle that was looked for
+ * struct life - result of live_and_die(), which makes and frees many objects
+ * @low, @high: lowest and highest handle of these objects
+ * @met: 1 if an object had the wanted handle
  */
 struct life {
 	char	*low;
@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(graves, an_unread_event_keeps_its_handle_however_many_objects_com
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(old));
 	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
 	EXPECT_EQ(0, l.met);
-	/* Handles that no event names are reused nevertheless. */
+	/* Handles that no queued event contains must be reused. */
 	EXPECT_LT((l.high - l.low) / SLOT, 2 * MANY + 64);
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(p->evd[1], &event));
 	EXPECT_EQ(old, event.event_data.connect_event_data.ep_handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The mappings that a process has for 10,000 idle endpoints, and their size. */
+/* Number and size of the mappings of a process that has 10,000 idle EPs. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #define EPS		10000
 #define DTOS		16
 #define MAX_MAPPINGS	100
-#define MAX_BYTES	8192	/* for each EP */
+#define MAX_BYTES	8192	/* maximum mapped memory per EP */
 
 /*
- * struct mapped - what /proc/self/maps lists of /dev/dat
+ * struct mapped - the mappings of /dev/dat in /proc/self/maps
  * @mappings: number of mappings
- * @bytes: their size
+ * @bytes: total size of the mappings in bytes
  */
 struct mapped {
 	int		mappings;
@@ -74,7 +74,7 @@ TEST_F_TIMEOUT(idle, ten_thousand_eps_have_few_mappings, 600)
 	EXPECT_GE(MAX_BYTES, with.bytes / EPS);
 	for (i = 0; i < EPS; i++)
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(ep[i]));
-	/* A mapping ends with the last EP that has memory in it. */
+	/* A mapping is unmapped when the last EP with memory in this mapping is freed. */
 	after = mapped();
 	EXPECT_EQ(before.mappings, after.mappings);
 	EXPECT_EQ(before.bytes, after.bytes);

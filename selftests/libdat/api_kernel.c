@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The other end is the module dat_kpeer.ko.  kDAPL and libdat connect in both directions, and
- * each reads and writes the other's memory.
+ * Connections between libdat and kDAPL, whose consumer is the module dat_kpeer.ko.  Each side
+ * connects to the other side, and each reads and writes memory of the other side.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,11 +21,11 @@
 #include "kpeer.h"
 #include "verbs_says.h"
 
-#define ANSWER		0		/* offset of answers in our memory */
-#define ORDER		KPEER_MESSAGE	/* offset of orders */
-#define DATA		65536		/* offset of memory for the module's RDMA */
+#define ANSWER		0		/* offset of the buffer for answers in p->mem */
+#define ORDER		KPEER_MESSAGE	/* offset of the buffer for orders in p->mem */
+#define DATA		65536		/* offset of memory for RDMA by the module */
 #define SEED		0x5a
-#define POLL_MS		50		/* interval of polling */
+#define POLL_MS		50		/* polling interval */
 
 /* A connection to the module. */
 struct link {
@@ -34,7 +34,7 @@ struct link {
 	struct kpeer_hello	hello;
 };
 
-/* The module is found relative to build/selftests/, where this program is. */
+/* Open dat_kpeer.ko, whose path is relative to this program in build/selftests/. */
 static int module_open(void)
 {
 	char self[PATH_MAX] = "", path[PATH_MAX + 128];
@@ -63,7 +63,10 @@ static int module_unload(void)
 	return syscall(SYS_delete_module, "dat_kpeer", 0) ? -errno : 0;
 }
 
-/* The module may be left from a test whose setup failed, which gets no teardown. */
+/*
+ * Load the module.  If a test whose setup failed has left the module loaded, unload it first.
+ * kselftest skips the teardown of such a test.
+ */
 static int module_begin(void)
 {
 	int ret = module_load();
@@ -78,7 +81,10 @@ static DAT_RETURN await_answer(struct a_pair *p, struct link *l)
 	return dat_ep_post_recv(l->ep, 1, &seg, a_cookie(ANSWER), 0);
 }
 
-/* Send the message at ORDER and wait for the answer; its length, or minus the DTO status. */
+/*
+ * Send the message at offset ORDER and wait for the answer at offset ANSWER.  Return the length of
+ * the answer, or a negative value if a DTO failed.
+ */
 static int talk(struct a_pair *p, struct link *l, size_t len)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, ORDER, len);
@@ -109,7 +115,7 @@ static struct kpeer_message *order_at(struct a_pair *p, uint32_t op, uint32_t of
 	return m;
 }
 
-/* Let the module carry out the order at ORDER; return its answer, or NULL. */
+/* Send the order at offset ORDER.  Return the answer, or NULL if the module has failed to obey. */
 static const struct kpeer_message *obeyed(struct a_pair *p, struct link *l)
 {
 	const struct kpeer_message *m = (const struct kpeer_message *)(p->mem.va + ORDER);
@@ -186,7 +192,7 @@ static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
 	return a_event(evd, A_WAIT_US, &event) ? event.event_number : 0;
 }
 
-/* Make an unconnected endpoint. */
+/* Make an unconnected EP with its own EVD. */
 static int link_make(struct a_pair *p, struct link *l)
 {
 	DAT_EVD_FLAGS flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG;
@@ -197,7 +203,7 @@ static int link_make(struct a_pair *p, struct link *l)
 	       !dat_ep_create(p->ia, p->pz, l->evd, l->evd, l->evd, &attr, &l->ep);
 }
 
-/* Order the module over @first to connect to us. */
+/* Send an order over @first that makes the module connect to this process.  Accept on @l. */
 static int kernel_connects(struct a_pair *p, struct link *first, struct link *l)
 {
 	struct kpeer_message *m = order_at(p, KPEER_CONNECT, 0, 0);
@@ -276,13 +282,13 @@ FIXTURE_TEARDOWN(kernel)
 	EXPECT_EQ(0, module_unload());
 }
 
-/* A skip in the fixture does not skip its tests, so each test skips itself. */
+/* SKIP() in the setup of a fixture does not skip the test, so each test skips itself. */
 #define NEED_MODULE() do {							\
 	if (self->loaded)							\
 		SKIP(return, "no dat_kpeer.ko (make ktest)");			\
 } while (0)
 
-/* Parts of the module's memory: within a page, whole pages, across many, everything. */
+/* Parts of the module's memory: inside a page, whole pages, across pages, all of the memory. */
 static const struct {
 	uint32_t offset, len;
 } parts[] = {
@@ -391,7 +397,7 @@ TEST_F_TIMEOUT(kernel, it_reads_memory_of_a_process, 120)
 	}
 }
 
-/* An access beyond the registered memory fails and ends the connection. */
+/* An access beyond the module's registered memory must fail and end the connection. */
 TEST_F_TIMEOUT(kernel, beyond_its_memory_nothing_is_reached, 120)
 {
 	struct a_pair *p = &self->p;
@@ -411,7 +417,7 @@ static int is_end(const DAT_EVENT *event)
 	       event->event_number == DAT_CONNECTION_EVENT_BROKEN;
 }
 
-/* Wait for the end of the connection, after flushed completions. */
+/* Drop flushed completions and wait for the end of the connection.  Return 1 if it has ended. */
 static int await_end(struct link *l)
 {
 	DAT_EVENT event;
@@ -422,7 +428,7 @@ static int await_end(struct link *l)
 	return 0;
 }
 
-/* An invalid order breaks no more than its connection. */
+/* After an invalid order, the module must end this connection only. */
 TEST_F_TIMEOUT(kernel, a_bad_order_ends_the_connection_alone, 120)
 {
 	struct a_pair *p = &self->p;
@@ -448,11 +454,11 @@ TEST_F_TIMEOUT(kernel, its_module_goes_while_it_is_connected, 120)
 	ASSERT_EQ(DAT_SUCCESS, await_answer(&self->p, &self->link));
 	ASSERT_EQ(0, module_unload());
 	EXPECT_TRUE(await_end(&self->link));
-	/* The IA can be closed, and a new module can listen. */
+	/* Load the module again, so that the teardown can close the IA and unload the module. */
 	ASSERT_EQ(0, module_load());
 }
 
-/* A process that the module writes to until the process is killed. */
+/* A process that lets the module write to its memory until the process is killed. */
 static void victim(int ready, int kernel_connects_to_it)
 {
 	struct link first = {}, link;
@@ -476,7 +482,7 @@ TEST_F_TIMEOUT(kernel, a_process_is_killed_while_it_writes, 120)
 	char c;
 
 	NEED_MODULE();
-	/* The process listens at the same qualifier. */
+	/* Free the PSP, because the child process listens at the same qualifier. */
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(p->psp));
 	ASSERT_EQ(0, pipe(ready));
 	pid = fork();
@@ -494,7 +500,7 @@ TEST_F_TIMEOUT(kernel, a_process_is_killed_while_it_writes, 120)
 	EXPECT_NE(NULL, order(p, &self->link, KPEER_WRITE, 0, 16));
 }
 
-/* ---- Other functions of both ---- */
+/* ---- Other functions of kDAPL and libdat ---- */
 
 FIXTURE(peer) {
 	struct a_pair p;
@@ -535,7 +541,7 @@ TEST_F_TIMEOUT(peer, it_hears_private_data, 120)
 	EXPECT_EQ(0, memcmp(data, p->mem.va + ANSWER + sizeof(struct kpeer_message), sizeof(data)));
 }
 
-/* Wait until the module's last ended connection was ended by event @number. */
+/* Wait until the last connection that ended at the module was ended by the event @number. */
 static int it_ends_by(struct a_pair *p, struct link *l, DAT_EVENT_NUMBER number)
 {
 	const struct kpeer_message *answer;
@@ -564,7 +570,9 @@ TEST_F_TIMEOUT(peer, it_rejects_and_is_rejected, 120)
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 	EXPECT_TRUE(it_ends_by(p, &self->first, DAT_CONNECTION_EVENT_PEER_REJECTED));
-	/* The module accepts the next request. */
+	/*
+	 * The order KPEER_REJECT applies to one request only: the module accepts the next request.
+	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(self->other.ep));
 	EXPECT_TRUE(connect_link(p, &self->other, KPEER_QUAL));
 }
@@ -633,7 +641,7 @@ TEST_F_TIMEOUT(peer, it_connects_to_what_a_process_has_reserved, 120)
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 }
 
-/* Read @len bytes of the module's memory at @addr; return the status. */
+/* RDMA-read @len bytes at @addr of the module's memory.  Return the status. */
 static int fetch(struct a_pair *p, struct link *l, uint32_t key, uint64_t addr, uint32_t len)
 {
 	DAT_LMR_TRIPLET to = a_seg(&p->mem, DATA, len);
@@ -711,7 +719,10 @@ TEST_F_TIMEOUT(peer, its_connection_is_made_once_more, 120)
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
 	ASSERT_TRUE(established(third.evd, NULL));
 	EXPECT_NE(NULL, order(p, &third, KPEER_SUM, 0, 16));
-	/* An accepted connection has no destination to connect to again. */
+	/*
+	 * The module accepted this connection, so it has no destination that KPEER_DUP could
+	 * connect to.
+	 */
 	EXPECT_EQ(NULL, order(p, &self->first, KPEER_DUP, 0, 0));
 }
 
@@ -733,7 +744,7 @@ TEST_F_TIMEOUT(peer, its_window_opens_what_it_is_bound_to, 120)
 	EXPECT_NE(l->hello.rkey, key);
 	ASSERT_EQ(DAT_DTO_SUCCESS, fetch(p, l, key, addr, 500));
 	EXPECT_TRUE(is_filled(p->mem.va + DATA, SEED, 500));
-	/* The byte behind the window is not accessible. */
+	/* Byte 500 after the start of the RMR is not accessible. */
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, fetch(p, l, key, addr + 1, 500));
 }
 
@@ -795,7 +806,9 @@ TEST_F_TIMEOUT(peer, its_endpoint_is_reset_and_connects, 120)
 	}
 }
 
-/* Make an EP whose receives notify for solicited messages only, at their own EVD. */
+/*
+ * Make an EP whose receives complete to an EVD of their own and notify for solicited messages only.
+ */
 static int solicited_link(struct a_pair *p, struct link *l, struct link *sends)
 {
 	DAT_EP_ATTR attr = a_attr(p);
@@ -807,8 +820,8 @@ static int solicited_link(struct a_pair *p, struct link *l, struct link *sends)
 }
 
 /*
- * Two connections share the module's SRQ.  They carry more messages than it has buffers, and one
- * disconnects with a message in flight.
+ * Two connections share the module's SRQ.  They carry more messages than the SRQ has buffers.  Then
+ * one of them disconnects, and the other must still work.
  */
 TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
 {
@@ -832,8 +845,8 @@ TEST_F_TIMEOUT(peer, its_shared_receives_go_round, 120)
 }
 
 /*
- * The module sends messages with and without the solicited flag, to a receiver that waits for
- * solicited ones.
+ * The module sends unsolicited messages and a solicited message.  The receiver notifies for
+ * solicited messages only.
  */
 TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
 {
@@ -862,7 +875,10 @@ TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(sends.evd, NULL, NULL));
 }
 
-/* A peer on verbs connects to the module and posts a request that breaks the connection. */
+/*
+ * Start a peer on verbs, which connects to the module and posts a request that breaks the
+ * connection.  Return 1 if the module reports BROKEN.
+ */
 static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)self->p.attr.ia_address_ptr;

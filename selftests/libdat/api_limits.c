@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A connection can use the limits that an adapter's attributes report. */
+/* A connection must work with the limits that the attributes of the IA report. */
 #define _GNU_SOURCE
 #include <stddef.h>
 
@@ -10,7 +10,7 @@
 
 FIXTURE(limits) {
 	struct a_pair p;
-	DAT_EVD_HANDLE evd[2];	/* of the maximum length */
+	DAT_EVD_HANDLE evd[2];	/* EVDs with the maximum queue length */
 	DAT_EP_HANDLE ep[2];
 };
 
@@ -58,7 +58,7 @@ static DAT_RETURN connect_eps(FIXTURE_DATA(limits) *self)
 	return a_connect(&self->p, self->ep[1], self->ep[0], self->evd[1], self->evd[0]);
 }
 
-/* @n messages of ep[1] to ep[0] complete in order at both ends. */
+/* Expect that @n messages from ep[1] to ep[0] complete in order at both ends. */
 static void expect_messages(struct __test_metadata *_metadata, FIXTURE_DATA(limits) *self, int n)
 {
 	uint64_t cookie;
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
 	int n = p->attr.max_dto_per_ep, i;
 	DAT_EP_ATTR attr = a_attr(p);
 
-	/* The completion queues of the software devices hold this many of both. */
+	/* The CQs of software devices have room for 16384 receives and 16384 requests. */
 	EXPECT_LE(16384, n);
 	attr.max_recv_dtos = n;
 	attr.max_request_dtos = n;
@@ -109,7 +109,7 @@ TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
 	disconnect_eps(_metadata, self);
 }
 
-/* Full receive queues are flushed, although they have no room for the marker of a drain. */
+/* A full receive queue must be flushed, although it has no room for the work request of a drain. */
 TEST_F_TIMEOUT(limits, full_receive_queues_of_every_length_are_flushed, 300)
 {
 	DAT_EP_ATTR attr = a_attr(&self->p);
@@ -159,7 +159,7 @@ TEST_F_TIMEOUT(limits, every_attribute_at_its_maximum_connects, 300)
 	DAT_EP_ATTR attr, all = a_attr(&self->p);
 	int i;
 
-	/* Each attribute alone, and then all together. */
+	/* Set each attribute alone to its maximum, then all attributes together. */
 	for (i = 0; i <= n; i++) {
 		attr = i < n ? a_attr(&self->p) : all;
 		if (i < n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Modifying objects: endpoints, SRQs, and LMRs of other LMRs. */
+/* Modifying EPs and SRQs, and LMRs that share the memory of other LMRs. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ TEST_F_TIMEOUT(modify, receives_that_are_posted_stay, 60)
 	EXPECT_EQ(256, param.ep_attr.max_recv_dtos);
 	EXPECT_EQ(128, param.ep_attr.max_request_dtos);
 	EXPECT_EQ(4, param.ep_attr.max_recv_iov);
-	/* One more receive, which only the larger EP can hold. */
+	/* Post one more receive, with 4 segments, which only the modified EP can hold. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 4, seg, a_cookie(4), 0));
 	ASSERT_EQ(DAT_SUCCESS, connect_pair(p));
 	for (i = 0; i < 5; i++) {
@@ -180,7 +180,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	param.ep_attr.max_recv_dtos = -1;
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
-	/* The EP has six posted receives, more than the new limit. */
+	/* The EP has six posted receives, so the new limit of 4 is too small. */
 	param.ep_attr.max_recv_dtos = 4;
 	EXPECT_EQ(DAT_INVALID_STATE,
 		  TYPE(dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param)));
@@ -188,7 +188,7 @@ TEST_F(modify, a_refused_change_changes_nothing)
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 }
 
-/* A request with more segments than the new limit would be written beyond its ring entry. */
+/* A request with more segments than max_request_iov would be written beyond its ring entry. */
 TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
 {
 	DAT_EP_PARAM param = { .ep_attr.max_request_iov = 1 };
@@ -200,7 +200,7 @@ TEST_F(modify, fewer_segments_are_fewer_for_every_operation)
 	EXPECT_EQ(1, param.ep_attr.max_request_iov);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_write_iov);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_iov);
-	/* Nor can the limits of RDMA operations be raised beyond max_request_iov. */
+	/* The limits for RDMA cannot be raised above max_request_iov. */
 	param.ep_attr.max_rdma_write_iov = 3;
 	param.ep_attr.max_rdma_read_iov = 3;
 	dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV |
@@ -249,7 +249,7 @@ TEST_F(modify, high_watermarks_can_only_be_off)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), dat_ep_set_watermark(NULL, 4, 4));
 }
 
-/* Make an SRQ of 8 buffers and a pair of EPs, of which ep[0] uses it. */
+/* Make an SRQ of 8 buffers.  Connect ep[1] to a new ep[0] that uses the SRQ. */
 static DAT_RETURN with_srq(struct a_pair *p, DAT_SRQ_HANDLE *srq)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
@@ -317,7 +317,10 @@ TEST_F_TIMEOUT(modify, an_srq_grows_and_shrinks_with_its_buffers, 60)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ), dat_srq_resize(p->ia, 4));
 }
 
-/* Wait for the event of the low watermark for @us. */
+/*
+ * Wait up to @us for the low watermark event of @srq.  Return 1 if it arrives, 0 on timeout, -1 if
+ * another event arrives.
+ */
 static int low_event(struct a_pair *p, DAT_SRQ_HANDLE srq, unsigned int us)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
@@ -350,7 +353,10 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(3, param.low_watermark);
 	EXPECT_EQ(0, low_event(p, srq, A_QUIET_US));
-	/* The first message leaves 3 buffers, not below the watermark; the second leaves 2. */
+	/*
+	 * The watermark is 3.  The first message leaves 3 buffers: no event.  The second message
+	 * leaves 2 buffers: an event.
+	 */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(9), 0));
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
@@ -359,7 +365,10 @@ TEST_F_TIMEOUT(modify, the_low_watermark_speaks_once_per_arming, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(9), 0));
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 	EXPECT_EQ(0, low_event(p, srq, A_QUIET_US));
-	/* The count is below the watermark already, so the event comes within the call. */
+	/*
+	 * The number of buffers is below the watermark, so dat_srq_set_lw() itself queues the
+	 * event.
+	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 3));
 	EXPECT_EQ(1, low_event(p, srq, 0));
 }
@@ -419,7 +428,7 @@ TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 	int status;
 	pid_t pid;
 
-	/* Private memory cannot be shared by any name. */
+	/* Private memory cannot be registered as shared memory. */
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(share(p, p->mem.va, 4096, &name, &lmr[0])));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  share(p, shared, 65536, NULL, &lmr[0]));
@@ -440,7 +449,10 @@ TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	/* The name is free when its last owner has gone. */
+	/*
+	 * The cookie can be used for other memory when the last LMR with this cookie has been
+	 * freed.
+	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(lmr[0]));
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(share(p, more, 65536, &name, &lmr[0])));
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(lmr[1]));

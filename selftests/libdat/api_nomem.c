@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each mmap() and pthread_create() of libdat fails once.  The call reports that, everything
- * works as before, and nothing is left behind.
+ * Let each mmap() and pthread_create() of libdat fail once.  The DAT call must return an error,
+ * must change nothing, and must leave nothing behind.
  */
 #define _GNU_SOURCE
-/* mmap() and mmap64() are defined here. */
+/* With _FILE_OFFSET_BITS set, mmap() could be another name of mmap64().  This file defines both. */
 #undef _FILE_OFFSET_BITS
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,18 +21,22 @@
 #include "dat_api.h"
 
 #define MAX_NTH		20
-/* Lengths of rings that do not fit into a mapping that the library has: each needs its own. */
+/*
+ * Ring lengths that do not fit into an existing mapping of libdat, so that libdat must call mmap().
+ */
 #define LONG		4096
 #define LONGER		8192
 #define MADE_QUAL	(A_QUAL + 1)
 
-/* Number of the call that fails; 0: none. */
+/* Number of calls until a call of mmap() or pthread_create() fails; 0: no call fails. */
 static int mmap_nth, thread_nth;
 
-/* If set, reserving address space fails. */
+/* If set, mmap() fails if it is called to reserve address space (PROT_NONE). */
 static int no_addresses;
 
-/* The library calls these functions of the program. */
+/*
+ * libdat calls mmap64(), mmap() and pthread_create() of this program, not those of the C library.
+ */
 void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
 {
 	if ((mmap_nth && !--mmap_nth) || (no_addresses && prot == PROT_NONE)) {
@@ -46,7 +50,7 @@ void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset
 #endif
 }
 
-/* The name of mmap64() in programs with file offsets of the size of a word. */
+/* libdat calls this function, not mmap64(), if its off_t has the size of a machine word. */
 void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	return mmap64(addr, len, prot, flags, fd, offset);
@@ -62,7 +66,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(vo
 	return real(thread, attr, fn, arg);
 }
 
-/* The heap is left out: it may get another line each time it grows. */
+/* Do not count the heap, which may get another line when it grows. */
 static int count_lines(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -79,7 +83,7 @@ static int count_lines(const char *path)
 struct held {
 	int mappings;
 	int files;
-	int objects;	/* lines of objects in fdinfo */
+	int objects;	/* number of lines that describe objects in fdinfo */
 };
 
 static struct held held(void)
@@ -107,7 +111,10 @@ static struct held held(void)
 typedef DAT_RETURN (*call_fn)(void *ctx);
 typedef void (*check_fn)(struct __test_metadata *_metadata, void *ctx);
 
-/* Return 1 if the @n-th mmap() of @call has failed, and with it the call, without a trace. */
+/*
+ * Let the @n-th mmap() of @call fail.  Check that @call returns an error and leaves nothing behind.
+ * Return 0 if @call makes fewer than @n calls of mmap(), else 1.
+ */
 static int fails_at(struct __test_metadata *_metadata, int n, call_fn call, void *ctx,
 		    DAT_RETURN *rc)
 {
@@ -129,8 +136,8 @@ static int fails_at(struct __test_metadata *_metadata, int n, call_fn call, void
 }
 
 /*
- * Call @call with the 1st, 2nd, ... mmap() failing until it succeeds; it must make @want calls of
- * mmap().
+ * Call @call again and again, with its first, second, ... mmap() failing, until it succeeds.  Check
+ * that @call makes @want calls of mmap().
  */
 static void fail_each(struct __test_metadata *_metadata, int want, call_fn call,
 		      check_fn check, void *ctx)
@@ -148,7 +155,7 @@ static void fail_each(struct __test_metadata *_metadata, int want, call_fn call,
 	ASSERT_EQ(DAT_SUCCESS, rc);
 }
 
-/* --- opening --- */
+/* --- opening an IA --- */
 
 static DAT_RETURN open_ia(void *ctx)
 {
@@ -157,7 +164,10 @@ static DAT_RETURN open_ia(void *ctx)
 	return a_ia(ctx, &async);
 }
 
-/* The memory of handles is the first that the library maps, and is never unmapped. */
+/*
+ * Let libdat fail to reserve address space for handles.  This is its first mapping, which is never
+ * unmapped later.
+ */
 TEST(ia_open_without_memory_for_handles)
 {
 	struct held before = held(), after;
@@ -181,7 +191,7 @@ TEST(ia_open)
 	ASSERT_EQ(DAT_SUCCESS, open_ia(&ia));
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	before = held();
-	/* An open makes three mappings: the doorbell, and two parts of the async EVD. */
+	/* dat_ia_open() maps three times: the doorbell, and two parts of the async EVD. */
 	fail_each(_metadata, 3, open_ia, NULL, &ia);
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	after = held();
@@ -208,7 +218,7 @@ FIXTURE_TEARDOWN(nomem)
 	a_close(&self->p);
 }
 
-/* --- creation --- */
+/* --- creating objects --- */
 
 static DAT_RETURN create_evd(void *ctx)
 {
@@ -260,7 +270,7 @@ TEST_F(nomem, ep_create)
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
 }
 
-/* --- resizing --- */
+/* --- resizing objects --- */
 
 static DAT_RETURN grow_evd(void *ctx)
 {
@@ -289,7 +299,7 @@ static void expect_event(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) 
 		  event.event_data.software_event_data.pointer);
 }
 
-/* Fill the queue, and take half of it. */
+/* Fill the queue, then dequeue half of the events. */
 static void evd_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *self,
 		      DAT_COUNT qlen)
 {
@@ -340,7 +350,7 @@ static DAT_RETURN connect_srq(FIXTURE_DATA(nomem) *self)
 	       a_connect(p, p->ep[1], self->ep, p->evd[1], p->evd[0]) : rc;
 }
 
-/* Fill the queue, and use a part of it: each message is in the next buffer. */
+/* Fill the queue, then let messages use some of the buffers, in the order of the posts. */
 static void srq_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *self,
 		      DAT_COUNT entries)
 {
@@ -383,7 +393,7 @@ TEST_F_TIMEOUT(nomem, srq_resize, 60)
 	srq_works(_metadata, self, LONGER);
 }
 
-/* --- modifying --- */
+/* --- modifying EPs --- */
 
 static DAT_RETURN modify_ep(void *ctx)
 {
@@ -421,7 +431,7 @@ static void expect_ep(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *se
 	EXPECT_EQ(evd, param.connect_evd_handle);
 }
 
-/* The EP is unmodified, has no reference to the new EVDs, and takes receives. */
+/* Check that the EP is unmodified, holds no reference to the new EVD, and accepts receives. */
 static void ep_is_old(struct __test_metadata *_metadata, void *ctx)
 {
 	FIXTURE_DATA(nomem) *self = ctx;
@@ -432,7 +442,7 @@ static void ep_is_old(struct __test_metadata *_metadata, void *ctx)
 	ASSERT_EQ(DAT_SUCCESS, post_recv(self));
 }
 
-/* All posted receives complete, in order, and the EP can send. */
+/* Check that all posted receives complete in order, and that the EP can send. */
 static void ep_works(struct __test_metadata *_metadata, FIXTURE_DATA(nomem) *self,
 		     DAT_EVD_HANDLE evd)
 {
@@ -472,9 +482,7 @@ TEST_F_TIMEOUT(nomem, ep_modify, 60)
 	ep_works(_metadata, self, self->evd);
 }
 
-/*
- * An EP stays usable after modifications that failed for lack of memory, without a successful one.
- */
+/* After a failed modification, without a later successful modification, the EP must still work. */
 TEST_F_TIMEOUT(nomem, ep_that_was_not_modified, 60)
 {
 	struct a_pair *p = &self->p;
@@ -489,7 +497,7 @@ TEST_F_TIMEOUT(nomem, ep_that_was_not_modified, 60)
 	ep_works(_metadata, self, p->evd[0]);
 }
 
-/* Configure an EP that was made for a request. */
+/* Configure an EP that libdat has made for a connection request. */
 
 static DAT_RETURN give_zone(void *ctx)
 {
@@ -550,7 +558,7 @@ TEST_F_TIMEOUT(nomem, made_ep_gets_its_zone, 60)
 	ep_works(_metadata, self, self->evd);
 }
 
-/* --- agents --- */
+/* --- agents of CNOs --- */
 
 static void count_call(DAT_PVOID instance, DAT_EVD_HANDLE evd)
 {
@@ -607,7 +615,7 @@ TEST_F_TIMEOUT(nomem, thread_of_a_first_agent, 60)
 		  dat_cno_modify_agent(cno, agent));
 	EXPECT_EQ(0, thread_nth);
 	expect_agent(_metadata, cno, NULL);
-	/* The waiter is woken, and no agent runs. */
+	/* The event triggers the CNO, but no agent runs. */
 	ASSERT_EQ(DAT_SUCCESS, post_event(self));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(cno, A_WAIT_US, &evd));
 	EXPECT_EQ(self->evd, evd);
@@ -622,7 +630,7 @@ TEST_F_TIMEOUT(nomem, thread_of_a_first_agent, 60)
 	expect_agent(_metadata, cno, NULL);
 }
 
-/* The library normally reserves 4 GB of addresses for handles. */
+/* libdat normally reserves 4 GB of address space for handles.  With less, it must still work. */
 /* Covers: dat_ia_open */
 TEST(little_address_space)
 {

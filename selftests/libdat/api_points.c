@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Service points of all kinds, and operations on requests other than accepting. */
+/* Service points of all types, and operations on connection requests except accepting. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ static DAT_RETURN ask(struct a_pair *p, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Return the next request, or NULL. */
+/* Return the next connection request, or NULL on timeout. */
 static DAT_CR_HANDLE request(struct a_pair *p, DAT_EVENT *event)
 {
 	if (!a_event(p->cr, A_WAIT_US, event) ||
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(points, an_rsp_has_its_ep_ready, 60)
 	EXPECT_EQ(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, state_of(p->ep[0]));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &info));
 	EXPECT_EQ(p->ep[0], info.local_ep_handle);
-	/* The request has an EP already. */
+	/* The RSP has already provided the EP, so dat_cr_accept() refuses an EP handle. */
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
 		  dat_cr_accept(cr, p->ep[0], 0, NULL));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
@@ -117,13 +117,16 @@ TEST_F_TIMEOUT(points, an_rsp_takes_one_request, 60)
 					     &attr, &second));
 	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RSP_QUAL, p->ep[0], p->cr, &rsp));
 	ASSERT_EQ(DAT_SUCCESS, ask(p, p->ep[1], RSP_QUAL));
-	/* The second request is refused, whether or not the first was dequeued. */
+	/*
+	 * The second request must be rejected, even before the event of the first request is
+	 * dequeued.
+	 */
 	usleep(A_QUIET_US);
 	ASSERT_EQ(DAT_SUCCESS, ask(p, second, RSP_QUAL));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, next_event(p->evd[1]));
 	EXPECT_NE(NULL, request(p, &event));
 	EXPECT_EQ(0, a_event(p->cr, A_QUIET_US, &event));
-	/* The qualifier can be used again. */
+	/* The RSP has been used, so its qualifier can be used for another RSP. */
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RSP_QUAL, DAT_HANDLE_NULL, p->cr, &rsp));
 }
 
@@ -150,7 +153,7 @@ TEST_F_TIMEOUT(points, freeing_an_rsp_or_rejecting_gives_the_ep_back, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, next_event(p->evd[1]));
 }
 
-/* Set the zone and EVDs of an EP that the library made. */
+/* Set the protection zone and EVDs of an EP that libdat has made. */
 static DAT_RETURN configure(struct a_pair *p, DAT_EP_HANDLE ep)
 {
 	DAT_EP_PARAM param = {
@@ -192,7 +195,7 @@ TEST_F_TIMEOUT(points, a_psp_can_make_the_ep, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(made, DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_HANDLE_NULL, param.pz_handle);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.connect_evd_handle);
-	/* The EP cannot be used yet, and the failures change nothing. */
+	/* The EP cannot be used before it is configured.  The failed calls must change nothing. */
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
 		  dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(dat_ep_free(made)));
@@ -253,7 +256,7 @@ TEST_F_TIMEOUT(points, a_request_can_be_handed_on, 60)
 	cr = request(p, &event);
 	ASSERT_NE(NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &before));
-	/* Without a listener there the request stays. */
+	/* If no service point listens at the qualifier, the request stays valid. */
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_cr_handoff(cr, 1));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_cr_handoff(cr, 1ULL << 32));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, RSP_QUAL));
@@ -270,7 +273,7 @@ TEST_F_TIMEOUT(points, a_request_can_be_handed_on, 60)
 	expect_established(_metadata, p);
 }
 
-/* A server that takes one request at RSP_QUAL; exit status 0: it worked. */
+/* A server that accepts one request at RSP_QUAL.  Return 0, or the number of the failed step. */
 static int other_process(int ready)
 {
 	struct a_pair p;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Quality of service, as seen on the wire.  The peers are unused addresses behind the virtual
- * machine's v0: connection requests come out at v1.  Each quality has a peer of its own, since
- * packets of an earlier attempt may come late.
+ * Quality of service in the packets of connection requests.  The requests go to unused addresses
+ * behind the interface v0 of the virtual machine, so that the test can receive them at v1.  Each
+ * quality has its own destination address, because packets of an earlier request may arrive late.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define NOBODY		0x0a090040	/* plus the quality: 10.9.0.64 to 10.9.0.72 */
+#define NOBODY		0x0a090040	/* plus the DAT_QOS: 10.9.0.64 to 10.9.0.72 */
 #define ROCE_PORT	4791
 
 FIXTURE(qos) {
@@ -45,7 +45,7 @@ static int open_wire(void)
 	return fd;
 }
 
-/* Add or delete an entry for @addr in the neighbour table. */
+/* Add or delete the entry of @addr in the neighbor table. */
 static int neighbour(uint32_t addr, int add)
 {
 	struct in_addr in = { htonl(addr) };
@@ -74,7 +74,7 @@ FIXTURE_TEARDOWN(qos)
 	a_close(&self->p);
 }
 
-/* Return the type of service of the next RoCE packet to @addr, or -1. */
+/* Return the type of service of the next RoCE packet to @addr, or -1 on timeout. */
 static int next_tos(int wire, uint32_t addr)
 {
 	struct pollfd in = { .fd = wire, .events = POLLIN };
@@ -94,7 +94,7 @@ static int next_tos(int wire, uint32_t addr)
 	return -1;
 }
 
-/* Return the type of service of a connection request with @qos. */
+/* Send a connection request with @qos.  Return the type of service of its packet. */
 static int tos_of(FIXTURE_DATA(qos) *self, DAT_QOS qos)
 {
 	struct sockaddr_in nobody = { .sin_family = AF_INET };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings that are replaced or unmapped while other threads read them. */
+/* Rings that libdat replaces or unmaps while other threads read them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -24,14 +24,14 @@ FIXTURE_TEARDOWN(remap)
 }
 
 /*
- * struct job - a thread that repeats a call until it is stopped
- * @p: pair
- * @handle: object of the call
+ * struct job - a thread that repeats a call until finish() stops it
+ * @p: IA and EPs of the test
+ * @handle: object that the thread calls a function of
  * @thread: thread
- * @stop: tells the thread to end
- * @rounds: number of calls
- * @events: events taken
- * @rc: first unexpected result
+ * @stop: set to 1 to end the thread
+ * @rounds: number of calls made
+ * @events: number of events dequeued
+ * @rc: unexpected return code of a call, or DAT_SUCCESS
  */
 struct job {
 	struct a_pair	*p;
@@ -110,7 +110,7 @@ TEST_F_TIMEOUT(remap, a_queue_is_resized_under_a_thread_that_polls_it, 120)
 	ASSERT_EQ(DAT_SUCCESS, software_evd(&self->p, &j.handle));
 	ASSERT_EQ(0, start(&j, dequeue));
 	for (i = 0; i < ROUNDS; i++) {
-		/* All queued events must fit into the smallest queue. */
+		/* Keep few events queued, so that all of them fit into the smallest queue. */
 		while (sent - __atomic_load_n(&j.events, __ATOMIC_RELAXED) > 4 &&
 		       __atomic_load_n(&j.rc, __ATOMIC_RELAXED) == DAT_SUCCESS)
 			sched_yield();
@@ -128,7 +128,10 @@ TEST_F_TIMEOUT(remap, a_queue_is_resized_under_a_thread_that_polls_it, 120)
 	EXPECT_EQ(DAT_SUCCESS, j.rc) TH_LOG("dat_evd_dequeue(): %#x", j.rc);
 }
 
-/* Events that arrive while the rings are swapped are in the new ring, and are read there. */
+/*
+ * An event that arrives while dat_evd_resize() swaps the rings is in the new ring.
+ * dat_evd_dequeue() must find the event there.
+ */
 /* Covers: dat_evd_resize; SH 33 */
 TEST_F_TIMEOUT(remap, an_event_is_found_while_the_queue_is_resized, 120)
 {
@@ -183,7 +186,7 @@ TEST_F_TIMEOUT(remap, an_ep_is_modified_under_a_thread_that_asks_for_its_status,
 	EXPECT_EQ(DAT_SUCCESS, j.rc);
 }
 
-/* Wait for @state without taking an event. */
+/* Wait until @ep reaches @state, without dequeuing an event. */
 static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 {
 	DAT_EP_STATE now;
@@ -198,7 +201,10 @@ static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 	return 0;
 }
 
-/* Connect ep[1] to a peer with private data @pd, and leave its event queued. */
+/*
+ * Connect ep[1] to ep[0], which accepts with the private data @pd.  Leave the event of ep[1]
+ * queued.
+ */
 static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
 {
 	DAT_EVENT event;
@@ -216,8 +222,8 @@ static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
 }
 
 /*
- * An event of an earlier connection has no private data, and its EP may be freed while a thread
- * dequeues the event.
+ * The event of an earlier connection must be dequeued without private data, because the EP may be
+ * freed while a thread dequeues the event.
  */
 /* Covers: dat_ep_modify; dat_ep_reset; SH 57 */
 TEST_F_TIMEOUT(remap, an_event_of_an_earlier_connection_has_no_private_data, 60)

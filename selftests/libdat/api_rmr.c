@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory windows: the memory that a key exposes, and when the key becomes valid and invalid. */
+/* RMRs: the memory that an RMR context gives access to, and when it becomes valid and invalid. */
 #define _GNU_SOURCE
 #include <string.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
 
-#define WINDOW	8192	/* offset of the window */
-#define LENGTH	777	/* length of the window */
+#define WINDOW	8192	/* offset of the window in p->mem */
+#define LENGTH	777	/* length of the window in bytes */
 
 FIXTURE(rmr) {
 	struct a_pair p;
@@ -42,7 +42,10 @@ static DAT_RETURN bind_window(struct a_pair *p, DAT_RMR_HANDLE rmr, DAT_RMR_CONT
 		       DAT_COMPLETION_DEFAULT_FLAG, key);
 }
 
-/* Return the status of the next event of @evd, which must be that of a bind; else -1. */
+/*
+ * Return the status of the next event of @evd, -1 if it is not a bind event, or -2 if the bind
+ * event has another RMR or cookie.
+ */
 static int bound(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data;
@@ -55,7 +58,7 @@ static int bound(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr)
 	return data->rmr_handle == rmr && data->user_cookie.as_64 == 42 ? (int)data->status : -2;
 }
 
-/* Return the status of the peer's RDMA write of @len bytes at @offset with @key. */
+/* Let ep[1] RDMA-write @len bytes at @offset with the RMR context @key.  Return the status. */
 static int peer_writes(struct a_pair *p, DAT_RMR_CONTEXT key, size_t offset, size_t len)
 {
 	DAT_LMR_TRIPLET from = a_seg(&p->mem, 1 << 20, len);
@@ -167,8 +170,8 @@ TEST_F_TIMEOUT(rmr, freeing_it_ends_the_key, 60)
 }
 
 /*
- * The next send carries the key, and the peer uses it at once.  Many rounds, because the kick of
- * that send may race with any step of the bind.
+ * Post a bind and a send that carries the new key.  The peer uses the key when it gets the message.
+ * Repeat this many times, because the kick of the send may race with any step of the bind.
  */
 TEST_F_TIMEOUT(rmr, what_is_posted_behind_a_bind_may_carry_its_key, 120)
 {
@@ -239,7 +242,7 @@ TEST_F_TIMEOUT(rmr, on_a_disconnected_ep_it_is_flushed, 60)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
 	ASSERT_EQ(DAT_SUCCESS, bind_window(p, self->rmr, &self->key));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, bound(p->evd[0], self->rmr));
-	/* The memory was never bound. */
+	/* The flushed bind has left the LMR unbound. */
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(p->mem.lmr));
 }
 
@@ -252,7 +255,7 @@ TEST_F_TIMEOUT(rmr, memory_freed_before_its_turn_breaks_the_connection, 60)
 	int status;
 
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 65536, DAT_MEM_PRIV_ALL_FLAG, &m));
-	/* A send without a receive delays the bind. */
+	/* This send has no receive yet, which delays the bind. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[0], 0, NULL, a_cookie(1), 0));
 	ASSERT_EQ(DAT_SUCCESS, bind_to(p, self->rmr, a_seg(&m, 0, 64), DAT_MEM_PRIV_ALL_FLAG, 0,
 				       &self->key));

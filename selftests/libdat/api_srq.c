@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues through libdat: counts, endpoints, order. */
+/* SRQs through libdat: counts of buffers, EPs, and the order of messages. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -98,7 +98,7 @@ TEST_F(srq, what_an_ep_says_of_receive_segments_is_ignored)
 	EXPECT_EQ(2, param.ep_attr.max_recv_iov);
 }
 
-/* The example of the specification: a buffer is outstanding until its event is dequeued. */
+/* Example of the specification: a buffer is outstanding until its event is dequeued. */
 /* Covers: dat_srq_post_recv; dat_srq_query; SH 47 */
 TEST_F_TIMEOUT(srq, counts_change_at_arrival_and_at_dequeue, 60)
 {
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(srq, buffers_of_a_freed_ep_do_not_stay_outstanding, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->out[0], 1, &seg, a_cookie(0), 0));
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->in[0]));
-	/* The message of the EP is still in the queue. */
+	/* The event of the freed EP's message is still queued. */
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 	expect_counts(_metadata, self->srq, 2, 2);
 }
@@ -198,7 +198,7 @@ TEST_F(srq, the_queue_has_an_end)
 		  dat_ep_post_recv(self->in[0], 1, &seg, a_cookie(0), 0));
 }
 
-/* Send message @n of connection @i, whose words all hold both numbers. */
+/* Send message @n of connection @i.  Each 32-bit word of the message contains @i and @n. */
 static DAT_RETURN send_one(FIXTURE_DATA(srq) *self, int i, int n)
 {
 	size_t at = A_MEM / 2 + (size_t)(i * PER_EP + n) * MSG;
@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(srq, fan_in_keeps_the_order_of_each_connection, 240)
 	expect_counts(_metadata, self->srq, BUFFERS, BUFFERS);
 }
 
-/* Buffers that no connection has taken stay when one disconnects. */
+/* When an EP disconnects, buffers that no message has used stay in the SRQ. */
 /* Covers: SH 46 */
 TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 {
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
-/* The device holds 8 buffers.  The memory of one more is freed while the buffer is in the ring. */
+/* The device holds 8 buffers.  The ring holds one more buffer, whose memory is freed. */
 /* Covers: dat_srq_post_recv; dat_srq_query; dat_srq_resize */
 TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Eight threads on the same objects: no event is lost or seen twice. */
+/* Eight threads call functions of the same objects.  No event may be lost or delivered twice. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct job {
 	pthread_t	thread;
 };
 
-/* Record the completion of @event; return 0 if it succeeded. */
+/* Record the completion in @event.  Return 0 if it succeeded, else -1. */
 static int note(struct job *j, DAT_EVENT *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -47,10 +47,10 @@ static int note(struct job *j, DAT_EVENT *event)
 	return 0;
 }
 
-/* Completions taken by all threads; the last thread takes what is left. */
+/* Number of completions that all threads together have dequeued. */
 static int reaped;
 
-/* Post a share of the writes, and take completions of any thread. */
+/* Post this thread's share of the writes, and dequeue completions of all threads. */
 static void *post_and_reap(void *arg)
 {
 	struct job *j = arg;
@@ -134,7 +134,7 @@ static void *reap_receives(void *arg)
 	return NULL;
 }
 
-/* Send @n messages, retrying while the queue is full. */
+/* Send @n messages.  Retry while the request queue is full. */
 static int send_all(struct a_pair *p, DAT_EP_HANDLE ep, int n)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 4096, 64);
@@ -150,7 +150,7 @@ static int send_all(struct a_pair *p, DAT_EP_HANDLE ep, int n)
 	return 0;
 }
 
-/* Four threads post to one queue while another takes the receives. */
+/* Four threads post to one SRQ while a fifth thread dequeues the completions. */
 /* Covers: SH 68 */
 TEST_F_TIMEOUT(threads, post_to_one_srq, 240)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Data integrity through libdat: send, receive, RDMA write and read. */
+/* Data integrity through libdat: sends, receives, RDMA writes and RDMA reads. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sched.h>
@@ -56,7 +56,7 @@ TEST_F_TIMEOUT(transfer, send_of_every_size, 120)
 		EXPECT_EQ(i, cookie);
 		EXPECT_EQ(sizes[i], len);
 		EXPECT_EQ(0, memcmp(p->mem.va + 5, p->mem.va + HALF + 3, sizes[i]));
-		/* Exactly the bytes of the message were written. */
+		/* The bytes before and after the message must be unchanged. */
 		EXPECT_EQ((char)0xee, p->mem.va[HALF + 2]);
 		EXPECT_EQ((char)0xee, p->mem.va[HALF + 3 + sizes[i]]);
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], &cookie, &len));
@@ -93,7 +93,7 @@ TEST_F_TIMEOUT(transfer, rdma_read_of_every_size, 120)
 	size_t i;
 
 	for (i = 0; i < NSIZES; i++) {
-		/* The sink may be larger than the source. */
+		/* The local segment may be longer than the remote segment. */
 		DAT_LMR_TRIPLET to = a_seg(&p->mem, HALF + 1, sizes[i] + 100);
 		DAT_RMR_TRIPLET from = a_rseg(&p->mem, 9, sizes[i]);
 
@@ -115,7 +115,7 @@ TEST_F_TIMEOUT(transfer, scatter_and_gather, 60)
 	char *want = p->mem.va + HALF - 16384;
 	uint64_t len;
 
-	/* Pieces of different lengths; one is empty with an invalid address. */
+	/* Use segments of different lengths.  One segment is empty and has an invalid address. */
 	from[0] = a_seg(&p->mem, 100, 10);
 	from[1] = (DAT_LMR_TRIPLET) { .lmr_context = 0xdead, .virtual_address = 42 };
 	from[2] = a_seg(&p->mem, 5000, 4000);
@@ -214,7 +214,10 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
 					     &ep[0]));
-	/* An EVD with consumer-controlled notification cannot take connection events. */
+	/*
+	 * An EVD for UNSIGNALLED requests cannot take connection events, so @evd takes DTO events
+	 * only.
+	 */
 	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, evd, evd, p->evd[1], &attr, &ep[1]));
@@ -266,8 +269,8 @@ TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection
 }
 
 /*
- * RDMA with a bad rmr_context fails: one that is unknown, of another zone, or without the
- * privilege.
+ * Expect that RDMA with the bad segment @remote fails and breaks the connection.  The rmr_context
+ * of @remote is unknown, freed, without the privilege, or does not cover the segment.
  */
 /* Covers: SH 63 */
 static void expect_remote_access(struct __test_metadata *_metadata, struct a_pair *p, int write,
@@ -326,7 +329,7 @@ TEST_F_TIMEOUT(transfer, reading_memory_that_was_freed, 60)
 	expect_remote_access(_metadata, &self->p, 0, a_rseg(&m, 0, 64));
 }
 
-/* Use as many segments as the adapter supports. */
+/* Use as many segments as the IA supports. */
 TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 {
 	struct a_pair *p = &self->p;
@@ -345,7 +348,10 @@ TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[side], p->evd[side],
 						     p->evd[side], &attr, &ep[side]));
 	ASSERT_EQ(DAT_SUCCESS, a_connect(p, ep[1], ep[0], p->evd[1], p->evd[0]));
-	/* Odd lengths, in descending order on one side and ascending on the other. */
+	/*
+	 * The segments have an odd length.  The sender uses them in descending order of addresses,
+	 * the receiver in ascending order.
+	 */
 	for (i = 0; i < n; i++) {
 		from[i] = a_seg(&p->mem, (n - i) * 1000, 301);
 		to[i] = a_seg(&p->mem, HALF + i * 1000, 301);
@@ -361,7 +367,7 @@ TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 	}
 }
 
-/* The fenced send carries data that an earlier read has fetched. */
+/* The fenced send must carry the byte that the RDMA read before it has fetched. */
 /* Covers: SH 19 */
 TEST_F_TIMEOUT(transfer, a_fence_waits_for_reads, 60)
 {
@@ -401,7 +407,9 @@ TEST_F_TIMEOUT(transfer, a_solicited_message_arrives_like_any_other, 60)
 	EXPECT_EQ(0, memcmp(p->mem.va, p->mem.va + HALF, 64));
 }
 
-/* A ping-pong, long enough that the poller parks and wakes a few times. */
+/*
+ * A ping-pong with an IA poller.  The test sleeps now and then, so that the poller parks and wakes.
+ */
 TEST_F_TIMEOUT(transfer, the_poller_changes_nothing_but_who_looks, 60)
 {
 	struct a_pair *p = &self->p;
@@ -422,7 +430,7 @@ TEST_F_TIMEOUT(transfer, the_poller_changes_nothing_but_who_looks, 60)
 	EXPECT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 0, -1));
 }
 
-/* Return the thread id of the poller, or 0. */
+/* Return the thread id of the poller, or 0 if there is none. */
 static pid_t poller_tid(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -443,7 +451,7 @@ static pid_t poller_tid(void)
 	return tid;
 }
 
-/* A thread that has been joined may be listed for another moment. */
+/* Wait until the poller is no longer listed, which may be a moment after it was joined. */
 static int poller_goes(void)
 {
 	int ms;
@@ -468,7 +476,7 @@ TEST_F(transfer, the_poller_is_a_thread_that_runs_where_it_was_told_to)
 	ASSERT_EQ(0, sched_getaffinity(poller_tid(), sizeof(set), &set));
 	EXPECT_EQ(1, CPU_COUNT(&set));
 	EXPECT_TRUE(CPU_ISSET(cpu, &set));
-	/* Another call changes the settings. */
+	/* A second call changes the settings of the running poller. */
 	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(p->ia, 2000, -1));
 	ASSERT_EQ(0, sched_getaffinity(poller_tid(), sizeof(set), &set));
 	EXPECT_TRUE(CPU_EQUAL(&all, &set));
@@ -482,7 +490,7 @@ TEST_F(transfer, the_poller_is_a_thread_that_runs_where_it_was_told_to)
 	p->ia = DAT_HANDLE_NULL;
 }
 
-/* Run with a limit on threads that allows no poller. */
+/* Try to start a poller with a limit of threads that does not allow it.  Return 0 if this fails. */
 static int limited_child(void)
 {
 	const struct rlimit one = { 1, 1 };
@@ -497,7 +505,7 @@ static int limited_child(void)
 	rc = dat_linux_ia_poller(ia, 1000, -1);
 	if (rc != RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY))
 		return 4;
-	/* Without the poller the IA works as before. */
+	/* The IA must still work without the poller. */
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) ? 5 : 0;
 }
 
@@ -513,7 +521,7 @@ TEST_F(transfer, the_poller_counts_against_the_limit_of_threads)
 	EXPECT_EQ(0, status);
 }
 
-/* A forked child has the handle of an IA with a poller, but not the poller's thread. */
+/* After fork(), the child has the handle of an IA with a poller, but not the poller thread. */
 TEST_F_TIMEOUT(transfer, a_child_closes_an_IA_that_has_a_poller, 60)
 {
 	struct a_pair *p = &self->p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The allocator of handles, whose source is compiled into this program. */
+/* The allocator of handles (ulib/common/arena.c).  This program includes the source file. */
 #include <stdlib.h>
 #include <sys/resource.h>
 

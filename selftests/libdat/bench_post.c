@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cost of posting and polling, compared with verbs in the same process.  Both sides take turns,
- * and the median counts.  A result is a line
+ * Compares the cost of posts and polls through libdat with verbs in the same process.  The two take
+ * turns, and the result is the median of all rounds.  A result is a line
  *
- *   # bench: NAME UNIT DAT PEER RATIO
+ *   # bench: NAME UNIT DAT VERBS RATIO
  *
- * with a ratio above 1 where DAT is better.  With DAT_BENCH_CALLS in the environment only the
- * calls are measured.
+ * where RATIO is above 1 if libdat is better.  If DAT_BENCH_CALLS is set in the environment, only
+ * the cost of calls is measured.
  */
 #define _GNU_SOURCE
 #include <infiniband/verbs.h>
@@ -34,8 +34,8 @@
 #define WINDOW		64
 #define RECVS		256
 #define MAX_ROUNDS	400
-#define EMPTY		32	/* polls of an empty queue */
-#define SETTLE_US	500	/* time until completions are visible */
+#define EMPTY		32	/* polls of an empty queue per round */
+#define SETTLE_US	500	/* time after which completions are visible */
 
 static double ns_per_tick;
 
@@ -69,7 +69,7 @@ static double median(double *t, int n)
 	return n ? t[n / 2] : 0;
 }
 
-/* Print a result; for all of them less is better. */
+/* Print a result.  For each result, a smaller value is better. */
 static void figure(const char *name, const char *unit, double dat, double peer)
 {
 	printf("# bench: %s %s %.1f %.1f %.3f\n", name, unit, dat, peer,
@@ -77,12 +77,13 @@ static void figure(const char *name, const char *unit, double dat, double peer)
 	fflush(stdout);
 }
 
-/* --- the two sides --------------------------------------------------------------------- */
+/* --- libdat and verbs ------------------------------------------------------------------ */
 
 /*
- * struct side - two endpoints; the first sends to the second
- * @post_recv, @post_send: post @n at once; 0 for success @poll_recv, @poll_send: take up to @n
- *	completions, one per call; return their number, or a negative value if one failed
+ * struct side - libdat or verbs: two connected EPs or QPs, where one sends to the other
+ * @post_recv, @post_send: post @n receives or sends; return 0 on success
+ * @poll_recv, @poll_send: take up to @n completions, one per call of the library; return their
+ *	number, or a negative value if a completion reports an error
  */
 struct side {
 	int (*post_recv)(struct side *s, int n);
@@ -195,7 +196,7 @@ static DAT_RETURN d_open(struct a_pair *p, DAT_BOOLEAN threads)
 	return rc;
 }
 
-/* Return NULL on failure. */
+/* Connect two EPs.  Return NULL on failure. */
 static struct side *d_side(DAT_BOOLEAN threads)
 {
 	struct dat_side *d = calloc(1, sizeof(*d));
@@ -274,7 +275,7 @@ static int v_poll_send(struct side *s, int n)
 	return v_poll(((struct verbs_side *)s)->cq[0], n);
 }
 
-/* Return the index of the first GID that is an IPv4 address. */
+/* Store the first GID that is an IPv4 address in @gid.  Return the index of the GID, or -1. */
 static int v_gid(struct ibv_context *ctx, union ibv_gid *gid)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -336,7 +337,7 @@ static int v_qps(struct verbs_side *v)
 	       v_to_rts(v->qp[1], v->qp[0]->qp_num, &gid, index);
 }
 
-/* Return NULL on failure. */
+/* Connect two QPs.  Return NULL on failure. */
 static struct side *v_side(void)
 {
 	struct verbs_side *v = calloc(1, sizeof(*v));
@@ -355,7 +356,7 @@ static struct side *v_side(void)
 
 /* --- cost of a call -------------------------------------------------------------------- */
 
-/* TSC ticks of the calls of one round. */
+/* Average TSC ticks per call in one round. */
 struct round {
 	double post_recv, post_send, dequeue, empty;
 };
@@ -390,7 +391,10 @@ static int poll_empty(struct side *s, int n)
 	return found;
 }
 
-/* Send @n messages from one end to the other.  Return 1 if not all arrived in time. */
+/*
+ * Send @n messages and measure the calls.  Return 0, 1 if a message arrived too late for the
+ * measurement, or -1 on error.
+ */
 static int one_round(struct side *s, int n, struct round *r)
 {
 	int ret, late = 0, got;
@@ -460,7 +464,7 @@ FIXTURE_TEARDOWN(calls)
 	dat_ia_close(((struct dat_side *)self->dat)->p.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Fill the receive queue of both sides, except for the receives of a round. */
+/* Post receives, but leave room in the queue for the receives of one round. */
 static int fill(struct side *s)
 {
 	return s->post_recv(s, RECVS - WINDOW);
@@ -478,7 +482,7 @@ static int measure(FIXTURE_DATA(calls) *self, int depth, int rounds)
 		b = one_round(self->verbs, depth, &v);
 		if (a < 0 || b < 0)
 			return -1;
-		/* Leave out the first rounds, in which the caches are cold. */
+		/* Ignore the first rounds, in which the caches are cold. */
 		if (a || b || i < rounds / 10)
 			continue;
 		self->d[0][k] = d.post_recv - self->overhead / depth;
@@ -527,9 +531,9 @@ CALL_TEST(dequeue_empty, 3)
 
 #define OPS		10000
 /*
- * struct flow - a stream of messages
- * @s: side that carries it
- * @received: messages received; the sender is at most a window ahead
+ * struct flow - a stream of messages in one direction
+ * @s: libdat or verbs
+ * @received: number of messages received; the sender is at most WINDOW ahead
  */
 struct flow {
 	struct side		*s;
@@ -550,7 +554,7 @@ static int receive(struct flow *f, int n)
 	return 0;
 }
 
-/* Send @n messages, as many in flight as the window and the receiver allow. */
+/* Send @n messages, with as many in flight as WINDOW and the receiver allow. */
 static int send_all(struct flow *f, unsigned int n, unsigned int base)
 {
 	unsigned int posted = 0, done = 0, room;
@@ -584,8 +588,8 @@ static void *other_sends(void *arg)
 }
 
 /*
- * A tracer that stops the sender at each call slows it so much that no send finds another in
- * flight.  So the calls of a sender are counted at the libraries' calls of ioctl().
+ * Count the system calls of a sender in ioctl() and write(), which the libraries call.  A tracer
+ * would slow the sender so much that at each send no other send is in flight.
  */
 static __thread int counting;
 static long counted;
@@ -608,7 +612,10 @@ ssize_t write(int fd, const void *buf, size_t n)
 	return syscall(SYS_write, fd, buf, n);
 }
 
-/* A second thread serves the other end.  Return a negative value on failure. */
+/*
+ * Count the system calls of the sender.  A second thread receives.  Return a negative value on
+ * failure.
+ */
 static long count_sending(int dat)
 {
 	struct flow f = { .s = dat ? d_side(DAT_TRUE) : v_side() };
@@ -632,8 +639,8 @@ static long count_sending(int dat)
 }
 
 /*
- * The traced process.  It serves the receiving end, after a warm-up between two marks.  A second
- * thread, which is not traced, serves the sending end.
+ * The traced process.  It receives: first some messages as a warm-up, then OPS messages between two
+ * marks.  A second thread, which is not traced, sends.
  */
 static int receiver(int dat)
 {
@@ -704,7 +711,7 @@ TEST_F_TIMEOUT(syscalls, sending_10000, 120)
 
 #define EPS	1024
 
-/* Return the ticks per message when a window of them is sent. */
+/* Send WINDOW messages.  Return the TSC ticks per message. */
 static double message(struct side *s)
 {
 	uint64_t begun = __rdtsc();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cost of setup, compared with verbs on the same machine: registrations, connections and the
- * memory of an endpoint.  Both sides take turns, so that a disturbance affects both; the best of
- * three attempts counts.
+ * Compares the cost of setup through libdat with verbs on the same machine: registrations,
+ * connections and the memory of an EP.  The two take turns, so that a disturbance affects both.
+ * The result is the best of three attempts.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@
 
 #define ATTEMPTS	3
 #define VERBS_PORT	(A_QUAL + 7)
-#define CONNECTIONS	1000	/* of each side */
+#define CONNECTIONS	1000	/* for libdat and for verbs each */
 #define BLOCK		50	/* connections per turn */
 
 static char host[INET_ADDRSTRLEN];
@@ -194,7 +194,10 @@ static int v_serve(int ready)
 	while (!rdma_get_request(listener, &id)) {
 		if (rdma_accept(id, &param))
 			return 3;
-		/* Disconnect one at a time: concurrent disconnects wait for a retransmission. */
+		/*
+		 * Disconnect each connection before the next: concurrent disconnects would wait for
+		 * a retransmission.
+		 */
 		do {
 			if (rdma_get_cm_event(id->channel, &event))
 				return 5;
@@ -254,7 +257,7 @@ static DAT_EP_HANDLE d_ep(struct a_pair *p)
 	return ep;
 }
 
-/* Accept requests, and free ended connections. */
+/* Accept connection requests, and free the EPs of ended connections. */
 static int d_serve(int ready)
 {
 	struct a_pair p;
@@ -333,7 +336,7 @@ FIXTURE_TEARDOWN(connections)
 	dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Connect and disconnect in turns; store the times of both. */
+/* Let verbs and libdat connect and disconnect in turns.  Store the total time of each. */
 static int take_turns(FIXTURE_DATA(connections) *self, struct rdma_addrinfo *info,
 		      double *dat, double *verbs)
 {
@@ -414,7 +417,7 @@ TEST(an_idle_ep_of_64_deep_queues_takes_less_than_32_KiB_and_maps_less_than_16)
 	int i;
 
 	ASSERT_EQ(DAT_SUCCESS, d_open(&p));
-	/* Leave out what only the first endpoints allocate. */
+	/* The first EPs allocate memory that later EPs share.  Do not measure this memory. */
 	for (i = 0; i < 50; i++)
 		ASSERT_NE(NULL, d_ep(&p));
 	before = free_memory();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files that make up dat.conf, their order, and the limits of the parser.  The parser is
- * internal to the library, so its source is compiled into this program.  See registry.c for the
- * rest.
+ * The files that make up dat.conf, the order of these files, and the limits of the parser.  The
+ * parser is internal to libdat, so this program includes the source of the parser.  registry.c
+ * tests all other properties of dat.conf.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 static char messages[1 << 16];
 static char entries[1 << 12];
 
-/* Replaces du_log() of the library. */
+/* Replaces du_log() of libdat: append the message to messages[]. */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	size_t len = strlen(messages);
@@ -34,7 +34,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	strcat(messages, "\n");
 }
 
-/* Append the name and a blank. */
+/* Append the name of the IA and a blank to entries[]. */
 static void note(const struct conf_entry *e, void *arg)
 {
 	(void)arg;
@@ -127,7 +127,7 @@ TEST_F(files, override)
 	EXPECT_STREQ(path, messages);
 }
 
-/* An unreadable file does not affect the others. */
+/* A file that cannot be read must not affect the other files. */
 TEST_F(files, unreadable)
 {
 	char path[128], want[256];
@@ -181,7 +181,7 @@ TEST(not_text)
 	EXPECT_EQ(0, parse(text, 0));
 }
 
-/* A file of another kind causes a few messages only. */
+/* A file that is not a dat.conf at all must cause a limited number of messages. */
 TEST(many_bad_lines)
 {
 	char text[256], *to = text;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ABI of uDAPL 1.2: numbers, layouts, the provider table and its macros, and the names of
- * return codes.  The numbers of DAT 1.2 for LP64 are repeated here; most are compared with the
- * headers at compile time.
+ * The ABI of uDAPL 1.2: numbers, layouts, DAT_PROVIDER and its macros, and the names of return
+ * codes.  This file repeats the numbers of DAT 1.2 for LP64.  Most of the numbers are compared with
+ * the headers at compile time.
  */
 #include <dlfcn.h>
 #include <libgen.h>
@@ -406,7 +406,7 @@ ENUMS(ASSERT_VALUE)
 EVENTS(ASSERT_VALUE)
 MASKS(ASSERT_VALUE)
 
-/* Sizes that are the same on every machine. */
+/* Sizes that do not depend on the machine. */
 _Static_assert(sizeof(DAT_COUNT) == 4 && (DAT_COUNT)-1 < 0, "counts have a sign");
 _Static_assert(sizeof(DAT_BOOLEAN) == 4, "DAT_BOOLEAN");
 _Static_assert(sizeof(DAT_RETURN) == 4 && (DAT_RETURN)-1 > 0, "DAT_RETURN");
@@ -424,7 +424,7 @@ _Static_assert(sizeof(DAT_CONTEXT) == 8, "DAT_CONTEXT");
 	_Static_assert(sizeof(type) == (size), #type);
 #define ASSERT_OFFSET(type, field, offset) \
 	_Static_assert(offsetof(type, field) == (offset), #type "." #field);
-/* The table starts with two other words; slots count from 1. */
+/* DAT_PROVIDER starts with two other words, and slots count from 1. */
 #define ASSERT_SLOT(name, slot) \
 	_Static_assert(offsetof(DAT_PROVIDER, name##_func) == 8 * ((slot) + 1), #name);
 SIZES(ASSERT_SIZE)
@@ -432,7 +432,7 @@ OFFSETS(ASSERT_OFFSET)
 SLOTS(ASSERT_SLOT)
 #endif
 
-/* A slot has the type of its function. */
+/* Each slot must have the type of the function with this name. */
 DAT_RETURN (dat_ia_open)(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			 DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle);
 #define ASSERT_TYPE(name, slot) \
@@ -561,7 +561,7 @@ TEST(provider_table)
 #endif
 
 /*
- * Each macro must call the slot that it is named after.  The functions here ignore their
+ * Each macro must call the slot that the macro is named after.  The fake functions ignore their
  * arguments, which every calling convention of Linux allows.
  */
 #define FAKE(name, slot) \
@@ -574,7 +574,7 @@ SLOTS(FAKE)
 static DAT_PROVIDER fake = { SLOTS(FAKE_SLOT) };
 
 FIXTURE(redirection) {
-	DAT_PROVIDER	*object;	/* first member of every object behind a handle */
+	DAT_PROVIDER	*object;	/* first member of the object behind a handle */
 	DAT_HANDLE	handle;
 };
 
@@ -716,7 +716,7 @@ TEST(arguments_arrive)
 	EXPECT_EQ(0x99aabbccddeeff00, ep.target);
 }
 
-/* Errors of the library include the class, which the constants do not. */
+/* Return codes of libdat contain DAT_CLASS_ERROR.  Constants such as DAT_INVALID_HANDLE do not. */
 /* Covers: SH 69 */
 TEST(errors_have_the_class)
 {
@@ -727,7 +727,7 @@ TEST(errors_have_the_class)
 		  dat_get_consumer_context(DAT_HANDLE_NULL, &context));
 	EXPECT_EQ(DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EP,
 		  dat_ep_reset(DAT_HANDLE_NULL));
-	/* Special values that are not handles. */
+	/* The special values are not valid handles. */
 	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_evd_dequeue(DAT_EVD_ASYNC_EXISTS, &event)));
 	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_evd_dequeue(DAT_EVD_OUT_OF_SCOPE, &event)));
 }
@@ -773,7 +773,7 @@ TEST(strerror_refuses)
 	const char *major = "untouched", *minor = "untouched";
 	DAT_RETURN type, sub, ret;
 
-	/* NOT_IMPLEMENTED alone is outside of the sequence. */
+	/* DAT_NOT_IMPLEMENTED is the only type above the sequence of types. */
 	for (type = COUNT(types) - 1; type <= DAT_TYPE_MASK >> 16; type++)
 		if (type << 16 != DAT_NOT_IMPLEMENTED)
 			ASSERT_EQ(bad_code, dat_strerror(type << 16, &major, &minor));
@@ -790,7 +790,7 @@ TEST(strerror_refuses)
 	EXPECT_STREQ("untouched", minor);
 }
 
-/* Names without a slot of their own. */
+/* Names of functions that have no slot in DAT_PROVIDER. */
 static const char *const other_names[] = {
 	"dat_ia_openv", "dat_provider_fini", "dat_provider_init", "dat_registry_add_provider",
 	"dat_registry_list_providers", "dat_registry_remove_provider", "dat_strerror",
@@ -812,7 +812,7 @@ static int name_known(const char *name)
 	return 0;
 }
 
-/* dat_names.txt is beside the program and has each name once, in order. */
+/* Open dat_names.txt in the directory of this program.  The file lists each name once, in order. */
 static FILE *names_open(void)
 {
 	char path[PATH_MAX] = "", file[PATH_MAX + 16];
@@ -843,7 +843,7 @@ TEST(names)
 	EXPECT_EQ(75, n);
 }
 
-/* Symbols that are internal to the library are not visible. */
+/* Symbols that are internal to libdat must not be visible. */
 TEST(private_symbols_are_hidden)
 {
 	EXPECT_EQ(NULL, dlsym(RTLD_DEFAULT, "dat_err_from_errno"));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Two endpoints of one process on libdat, for tests of the API. */
+/* Tests of the API of libdat: helpers that open an IA with two EPs in one process. */
 #ifndef DAT_API_H
 #define DAT_API_H
 
 #include <stdint.h>
 
-/* Some tests use threads. */
+/* Some tests call libdat from several threads. */
 #define DAT_THREADSAFE DAT_TRUE
 #include <dat/udat.h>
 
 #define A_QUAL		4811
-#define A_WAIT_US	20000000	/* for expected events */
-#define A_QUIET_US	300000		/* for events that must not come */
+#define A_WAIT_US	20000000	/* timeout for an event that must arrive */
+#define A_QUIET_US	300000		/* time in which no event must arrive */
 #define A_MEM		(4 << 20)
 
 struct a_mem {
@@ -34,7 +34,7 @@ struct a_pair {
 	struct a_mem	mem;
 };
 
-/* These return DAT_SUCCESS or the first error. */
+/* These functions return DAT_SUCCESS or the first error. */
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async);
 DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m);
 DAT_EP_ATTR a_attr(const struct a_pair *p);
@@ -43,9 +43,12 @@ DAT_RETURN a_connect(struct a_pair *p, DAT_EP_HANDLE active, DAT_EP_HANDLE passi
 		     DAT_EVD_HANDLE active_evd, DAT_EVD_HANDLE passive_evd);
 void a_close(struct a_pair *p);
 
-/* Return 1 with any event that comes within @us, else 0. */
+/* Return 1 with the next event, or 0 if no event arrives within @us microseconds. */
 int a_event(DAT_EVD_HANDLE evd, unsigned int us, DAT_EVENT *event);
-/* Return the status of the next DTO; -1 on timeout, or less for another event's number. */
+/*
+ * Return the status of the next DTO event, or -1 on timeout.  If the next event is not a DTO event,
+ * return its negated event number.
+ */
 int a_dto(DAT_EVD_HANDLE evd, uint64_t *cookie, uint64_t *len);
 
 DAT_LMR_TRIPLET a_seg(const struct a_mem *m, size_t offset, size_t len);
@@ -54,7 +57,7 @@ DAT_DTO_COOKIE a_cookie(uint64_t n);
 
 #define TYPE(rc)	DAT_GET_TYPE(rc)
 #define SUBTYPE(rc)	DAT_GET_SUBTYPE(rc)
-/* The whole return code of a function. */
+/* The complete return code of a function that fails with this type and subtype. */
 #define RC(type, subtype)	(DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(subtype))
 
 #endif /* DAT_API_H */

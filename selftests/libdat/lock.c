@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The spinning lock of the fast path, between threads of different priorities. */
+/* The spinlock du_lock, used by threads of different priorities. */
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -7,8 +7,8 @@
 #include "kselftest_harness.h"
 #include "lock.h"
 
-#define WORK_MS	20	/* CPU time that the holder uses under the lock */
-#define LIMIT_MS 500	/* a holder that gets no CPU time would take nearly 1 s */
+#define WORK_MS	20	/* CPU time in ms that the holder uses under the lock */
+#define LIMIT_MS 500	/* a holder without CPU time would take nearly 1 s */
 
 static struct du_lock lock;
 static int holds;
@@ -21,7 +21,7 @@ static double now_ms(clockid_t clock)
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-/* Hold the lock, at normal priority, for some CPU time. */
+/* Hold the lock for WORK_MS of CPU time.  This thread has normal priority. */
 static void *hold(void *arg)
 {
 	double end;
@@ -36,7 +36,7 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* Both threads share one CPU, so the waiter must let the holder run. */
+/* The holder and the realtime waiter share one CPU, so the waiter must let the holder run. */
 TEST(a_realtime_thread_waits_for_one_that_is_not)
 {
 	struct sched_param rt = { .sched_priority = 10 }, other = {};

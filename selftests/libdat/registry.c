@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry, as used by programs and by providers: the lines of dat.conf, the dynamic
- * registry, and an independent provider from loading to unloading.  It needs no driver and no
- * device; with them, their adapters are listed too.
+ * The registry, as programs and providers use it: the lines of dat.conf, the dynamic registry, and
+ * the life of an independent provider.  The test needs no driver and no device.  If there are
+ * adapters, the registry lists them as well.
  *
- * The library reads dat.conf once per process, and each test is a process.
+ * libdat reads dat.conf once per process.  Each test runs in a process of its own.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 
 /* ---- Files and messages ---- */
 
-/* The providers are beside the program. */
+/* Store the path of the file @name in the directory of this program, where the providers are. */
 static void beside(char *path, size_t size, const char *name)
 {
 	char exe[PATH_MAX] = "";
@@ -58,7 +58,7 @@ static int so_loaded(void)
 	return lib != NULL;
 }
 
-/* Make this text the dat.conf; return its name as it appears in messages. */
+/* Use this text as dat.conf.  Return the file name that messages will contain. */
 __attribute__((format(printf, 1, 2))) static const char *conf(const char *fmt, ...)
 {
 	static char name[64];
@@ -83,7 +83,7 @@ static void stderr_begin(void)
 	dup2(stderr_file, 2);
 }
 
-/* Return what was written to a descriptor since the last call. */
+/* Return the text that was written to @fd since the last call. */
 static const char *said(int fd)
 {
 	static char text[1 << 16];
@@ -131,7 +131,7 @@ static DAT_RETURN list_get(struct list *l, DAT_COUNT max)
 	return dat_registry_list_providers(max, &l->n, l->ptr);
 }
 
-/* Count the entries with this name, version and thread safety. */
+/* Count the listed entries with this name, minor version and thread safety. */
 static int listed(const struct list *l, const char *name, unsigned int minor, int safe)
 {
 	int i, n = 0;
@@ -181,7 +181,7 @@ TEST(lines_of_others)
 	EXPECT_EQ(0, listed(&l, "spare", 2, 1));
 }
 
-/* The first line counts; lines with another version or thread safety are different entries. */
+/* Of equal lines, the first counts.  Lines with another version or thread safety are not equal. */
 TEST(duplicate_lines)
 {
 	struct list l;
@@ -208,7 +208,7 @@ TEST(list_arguments)
 	EXPECT_EQ(IP(3), dat_registry_list_providers(2, &n, NULL));
 	EXPECT_EQ(IP(2), dat_registry_list_providers(2, &n, ptr));
 	EXPECT_EQ(-1, n);
-	/* A program gets the number of entries by this call. */
+	/* To get only the number of entries, a program passes 0 for the maximum. */
 	EXPECT_EQ(IP(1), dat_registry_list_providers(0, &all, NULL));
 	EXPECT_GE(all, 1);
 	EXPECT_EQ(IP(1), dat_registry_list_providers(0, &n, ptr));
@@ -287,7 +287,7 @@ TEST(malformed_lines)
 	EXPECT_EQ(0, listed(&l, "a", 2, 1));
 }
 
-/* A malformed line causes one message, not one for each call. */
+/* A malformed line causes one message per process, not one message per call. */
 TEST(malformed_lines_once)
 {
 	struct list l;
@@ -427,7 +427,7 @@ static DAT_RETURN open_as(const char *name, unsigned int major, unsigned int min
 
 #define NOT_FOUND(sub)	ERR(DAT_PROVIDER_NOT_FOUND, sub)
 
-/* A program may be its own provider; a later minor version is compatible. */
+/* A program may be its own provider.  A provider with a later minor version is compatible. */
 /*
  * Covers: dat_ia_openv; dat_ia_openv
  * PROVIDER_NOT_FOUND|MAJOR_NOT_FOUND|MINOR_NOT_FOUND|THREAD_SAFETY_NOT_FOUND|NAME_NOT_REGISTERED;
@@ -449,7 +449,7 @@ TEST(open_registered)
 	ASSERT_EQ(DAT_SUCCESS, open_as("own", 1, 2, 1, &ia));
 	EXPECT_EQ(&own, ia);
 	EXPECT_EQ(ERR(DAT_PROVIDER_IN_USE, 0), dat_registry_remove_provider(&table, &info));
-	/* An IA that the provider refuses to close stays open. */
+	/* If the provider fails to close an IA, the IA stays open. */
 	own.close = TEST_REFUSED;
 	EXPECT_EQ(TEST_REFUSED, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(ERR(DAT_PROVIDER_IN_USE, 0), dat_registry_remove_provider(&table, &info));
@@ -462,8 +462,8 @@ TEST(open_registered)
 }
 
 /*
- * A value that is no handle of a provider is not used as one, and an unreadable address is not
- * read.
+ * The library must detect a value that is not a handle of any provider.  It must not read an
+ * unreadable address.
  */
 /* Covers: SH 66 */
 TEST(handles_of_nobody)
@@ -489,7 +489,7 @@ TEST(handles_of_nobody)
 	}
 }
 
-/* ---- A provider's library ---- */
+/* ---- Library of a provider ---- */
 
 FIXTURE(provider) {
 	int		trace;
@@ -499,7 +499,7 @@ FIXTURE(provider) {
 FIXTURE_SETUP(provider)
 {
 	self->trace = memfd_create("trace", MFD_CLOEXEC);
-	/* Several threads write to the file concurrently. */
+	/* Several threads write to the file concurrently, so each write must append. */
 	fcntl(self->trace, F_SETFL, O_APPEND);
 	if (access(so_path(), R_OK))
 		SKIP(return, "test_provider.so is not beside the program");
@@ -510,7 +510,7 @@ FIXTURE_TEARDOWN(provider)
 	close(self->trace);
 }
 
-/* A line of dat.conf that names the provider. */
+/* A line of dat.conf for the test provider, up to the IA parameters. */
 #define LINE(name)	name " u1.2 threadsafe default %s test.1.0 "
 
 /* Covers: dat_provider_init; dat_provider_fini; dat_ia_close; SH 72 */
@@ -539,7 +539,7 @@ TEST_F(provider, life)
 	EXPECT_FALSE(so_loaded());
 	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_ia_close(NULL, DAT_CLOSE_ABRUPT_FLAG)));
 
-	/* The provider can be loaded again. */
+	/* After it was unloaded, the provider can be loaded again. */
 	ASSERT_EQ(DAT_SUCCESS, open_as("t", 1, 2, 1, &self->ia));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(1, count_of(said(self->trace), "fini t"));
@@ -635,7 +635,7 @@ TEST_F(provider, forwards_transfers)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* As many words as any function has arguments; the provider ignores them. */
+/* A function type with as many arguments as any DAT function.  The provider ignores all of them. */
 typedef DAT_RETURN (*any_fn)(DAT_HANDLE, long, long, long, long, long, long, long, long, long,
 			     long);
 
@@ -645,7 +645,10 @@ static const struct {
 	DAT_RETURN	answer;
 } any_fns[] = { TEST_STUBS(ANY) };
 
-/* Each exported function forwards to the provider, also one without a test of its own. */
+/*
+ * Each exported function must forward the call to the provider, even a function that no other test
+ * calls.
+ */
 TEST_F(provider, forwards_all)
 {
 	any_fn fn;
@@ -663,7 +666,7 @@ TEST_F(provider, forwards_all)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* Each of three lines with one library is initialised separately. */
+/* Three lines name the same library.  Each line is initialized separately. */
 TEST_F(provider, lines_of_one_library)
 {
 	DAT_IA_HANDLE u, v, w;
@@ -693,7 +696,7 @@ TEST_F(provider, mismatches)
 	EXPECT_EQ(NOT_FOUND(DAT_MAJOR_NOT_FOUND), open_as("t", 2, 2, 1, &self->ia));
 	EXPECT_EQ(NOT_FOUND(DAT_MINOR_NOT_FOUND), open_as("t", 1, 3, 1, &self->ia));
 	EXPECT_EQ(NOT_FOUND(DAT_THREAD_SAFETY_NOT_FOUND), open_as("t", 1, 2, 0, &self->ia));
-	/* A mismatch alone loads no library. */
+	/* If no version or thread safety matches, no library is loaded. */
 	EXPECT_STREQ("", said(self->trace));
 }
 
@@ -718,7 +721,10 @@ TEST_F(provider, next_line_after_failure)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* The constructor of provider/half.c registers a table, which is removed with the library. */
+/*
+ * half.c registers a table in a constructor, but has no dat_provider_fini(), so it is no provider.
+ * libdat must remove the table when libdat unloads the library.
+ */
 TEST_F(provider, half_a_provider)
 {
 	char path[PATH_MAX + 32] = "";
@@ -739,13 +745,16 @@ TEST_F(provider, no_library)
 	conf(LINE("t") "\"\" \"\"\n", "/nonexistent/lib.so");
 	stderr_begin();
 	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("t", 1, 2, 1, &self->ia));
-	/* There is one message; the driver, which was not asked for, causes none. */
+	/*
+	 * The library causes the only message.  The driver causes none, because the line does not
+	 * refer to an adapter of the driver.
+	 */
 	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
 }
 
 /*
- * If the library of a matching line is missing, this is reported rather than a mismatch of another
- * line.
+ * The first line does not match, and the library of the matching second line is missing.  The error
+ * must be about the missing library.
  */
 TEST_F(provider, no_library_and_mismatch)
 {
@@ -756,7 +765,10 @@ TEST_F(provider, no_library_and_mismatch)
 	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
 }
 
-/* An alias of a missing adapter leaves its name to other lines. */
+/*
+ * A line that is an alias of a missing adapter does not prevent the use of a later line of the same
+ * name.
+ */
 TEST_F(provider, alias_without_adapter)
 {
 	conf(LINE("t") "none0 \"\"\n" LINE("t") "\"fd=%d\" \"\"\n", "libdat.so.1", so_path(),
@@ -812,7 +824,10 @@ TEST_F(provider, handle_without_table)
 	EXPECT_FALSE(so_loaded());
 }
 
-/* A provider must not call the registry while it is initialised, but the call must not hang. */
+/*
+ * A provider must not call the registry from dat_provider_init().  If it does, the call must fail,
+ * not hang.
+ */
 TEST_F(provider, init_calls_back)
 {
 	char want[256];
@@ -875,7 +890,10 @@ TEST(alias_without_adapter)
 	EXPECT_EQ(NOT_FOUND(DAT_MINOR_NOT_FOUND), open_as("net0", 1, 3, 1, &ia));
 }
 
-/* Get the first adapter of the driver, from a process without a dat.conf, or "". */
+/*
+ * Store the name of the driver's first adapter in @name, or "".  A child process without a dat.conf
+ * gets the name.
+ */
 static void first_adapter(char *name, size_t size)
 {
 	DAT_PROVIDER_INFO info, *ptr[1] = { &info };
@@ -906,7 +924,7 @@ TEST(alias)
 	first_adapter(adapter, sizeof(adapter));
 	if (!adapter[0])
 		SKIP(return, "no adapter, or no driver");
-	/* The longest possible name. */
+	/* Use the longest possible name as an alias. */
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	conf("%s u1.2 threadsafe default libdat.so.1 dat.1.0 \"%s\" \"\"\n", name, adapter);
@@ -914,7 +932,7 @@ TEST(alias)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	EXPECT_STREQ(name, attr.adapter_name);
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	/* A line with the adapter's own name does not hide the adapter. */
+	/* The alias does not hide the adapter's own name. */
 	EXPECT_EQ(DAT_SUCCESS, open_as(adapter, 1, 2, 0, &ia));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }

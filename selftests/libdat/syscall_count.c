@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* System calls of steady receiving, counted by a tracer. */
+/* Number of system calls that a process makes while it receives messages, counted by a tracer. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -17,11 +17,13 @@
 
 #define OPS		10000
 #define BUFFERS		16
-#define WINDOW		4	/* messages in flight; the receiver keeps up */
-/* Messages received so far; shared with the sender, which limits itself by it. */
+#define WINDOW		4	/* messages in flight, so few that the receiver keeps up */
+/*
+ * Number of messages received.  Shared with the sender, which sends at most WINDOW messages more.
+ */
 static volatile unsigned int *received;
 
-/* The sender is a process of its own, whose calls are not counted. */
+/* The sender is a separate process, whose system calls are not counted. */
 static int sender(void)
 {
 	struct a_pair p = { 0 };
@@ -50,7 +52,7 @@ static int sender(void)
 		usleep(50000);
 	}
 	seg = a_seg(&p.mem, 0, 64);
-	/* Send until the receiver disconnects. */
+	/* Send until the receiver disconnects, which makes a send fail. */
 	for (sent = 0;; sent++) {
 		while (sent - *received >= WINDOW)
 			sched_yield();
@@ -61,7 +63,7 @@ static int sender(void)
 	}
 }
 
-/* Whether the receiver uses busy polling: never, no longer, or all the time. */
+/* Use of busy polling by the receiver: never, during the warm-up only, or always. */
 static enum { NEVER, NO_MORE, ALWAYS } busy;
 
 static int set_busy(const struct a_pair *p, int on)
@@ -89,7 +91,7 @@ static int receive_one(struct a_pair *p, int wait)
 	return 0;
 }
 
-/* The traced process: warm up, then receive @ops messages between two marks. */
+/* The traced process.  Receive some messages to warm up, then @ops messages between two marks. */
 static int receiver(int wait, int ops)
 {
 	struct a_pair p;
@@ -168,7 +170,7 @@ TEST_F_TIMEOUT(syscalls, polling_makes_none_once_the_driver_need_not_look_any_mo
 	EXPECT_EQ(0, self->status);
 }
 
-/* With busy polling, each poll of an empty queue makes a system call. */
+/* With busy polling, each poll of an empty EVD makes a system call. */
 TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
 {
 	busy = ALWAYS;
@@ -176,7 +178,7 @@ TEST_F_TIMEOUT(syscalls, polling_makes_some_while_the_driver_looks, 300)
 	EXPECT_EQ(0, self->status);
 }
 
-/* Control: a receiver that waits sleeps, so system calls must be counted. */
+/* Check the method of this test: a receiver that waits must sleep, so system calls are counted. */
 TEST_F_TIMEOUT(syscalls, waiting_makes_some, 300)
 {
 	long count = count_receiving(1, 500, &self->status);

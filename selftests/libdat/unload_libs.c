@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The memory behind handles outlives dlclose(): the libraries are never unloaded. */
+/* dlclose() must not unload libdat and librsm, because their memory for handles must stay valid. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -7,7 +7,10 @@
 
 #include "kselftest_harness.h"
 
-/* Return whether @name stays mapped after its last dlclose(), in a namespace of its own. */
+/*
+ * Load @name in a new namespace and close it again.  Return 1 if it is still mapped, 0 if it is not
+ * mapped, -1 on error.
+ */
 static int stays(const char *name, const char *symbol)
 {
 	void *lib = dlmopen(LM_ID_NEWLM, name, RTLD_NOW);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* rsmapi.h: layouts and values that existing programs were compiled with. */
+/* rsmapi.h: layouts and values that existing programs have been compiled with. */
 #include <rdma/dat_rsm.h>
 #include <rsmapi.h>
 
@@ -108,7 +108,10 @@ SAME(RSM_CONNECTION_ACTIVE, 3);
 SAME(RSM_MAX_NODE, 64);
 SAME(RSM_MAX_CTRL, 32);
 SAME(RSM_SUCCESS, 0);
-/* The numbers are in sequence, so one wrong number changes the last. */
+/*
+ * The error codes are numbered in sequence.  An inserted or missing code would change the codes
+ * after it.
+ */
 SAME(RSMERR_BAD_ADDR, 16);
 SAME(RSMERR_INSUFFICIENT_MEM, 32);
 SAME(RSMERR_SEG_NOT_CONNECTED, 45);
@@ -116,7 +119,10 @@ SAME(RSMERR_INTERNAL_ERROR, 100);
 SAME(RSMERR_BAD_ARGS_ERRORS, 117);
 SAME(RSMERR_QUEUE_FULL, 134);
 
-/* Codes that the library passes on unchanged. */
+/*
+ * The library passes these values of the kernel on unchanged, so kernel and library must define
+ * equal values.
+ */
 SAME(DAT_RSM_BAD_CTLR, RSMERR_BAD_CTLR_HNDL);
 SAME(DAT_RSM_CTLR_NOT_PRESENT, RSMERR_CTLR_NOT_PRESENT);
 SAME(DAT_RSM_BAD_SEG, RSMERR_BAD_SEG_HNDL);
@@ -152,7 +158,7 @@ SAME(DAT_RSM_WRITE, RSM_PERM_WRITE);
 SAME(DAT_RSM_MAX_IO, RSM_MAX_SGIOREQS);
 SAME(DAT_RSM_MAX_NODE, RSM_MAX_NODE);
 
-/* Every function has the type that programs expect. */
+/* Compile-time check that every function listed below has the type that programs expect. */
 static const struct {
 	int (*get_controller)(char *, rsmapi_controller_handle_t *);
 	int (*export_create)(rsmapi_controller_handle_t, rsm_memseg_export_handle_t *, void *,
@@ -179,7 +185,7 @@ static const struct {
 
 TEST(layouts_and_values_are_those_of_rsmapi)
 {
-	/* The test is that this file compiles. */
+	/* This test passes if the file compiles. */
 	EXPECT_EQ(16, RSM_MAX_SGIOREQS);
 }
 

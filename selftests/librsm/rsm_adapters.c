@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Controllers that are adapters: names, attributes, and nodes that they reach.  Needs an
- * adapter, and no peer.
+ * RSM controllers that are RDMA adapters: their names, attributes, and the nodes that they reach.
+ * Needs an adapter, but no peer.
  */
 #include "rsm_nodes.h"
 #include "slow.h"
 
-#define SECOND	"rsm_rxe1"	/* an adapter that these tests make */
+#define SECOND	"rsm_rxe1"	/* name of an adapter that the tests create */
 
-/* Return the number of the controller that is @device, or 0. */
+/* Returns the number of the controller whose adapter is @device, or 0. */
 static uint32_t ctlr_of(int fd, const char *device)
 {
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg), .ctlr = 1 };
@@ -126,7 +126,7 @@ TEST_F(adapters, names_of_no_adapter_are_refused)
 		EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_get_controller(names[i], &c));
 }
 
-/* Return the number of links, which are in static memory, or -1. */
+/* Read all links of the topology into a static array.  Returns their number, or -1. */
 static int links_get(int fd, struct dat_rsm_link **links)
 {
 	static struct dat_rsm_link all[64 * 66];
@@ -242,7 +242,7 @@ TEST_F(adapters, the_topology_has_the_shape_of_rsmapi)
 	rsm_free_interconnect_topology(t);
 }
 
-/* The machine's table, restored after the test. */
+/* Number and entries of the machine's node table, which table_restore() restores. */
 static int table_saved;
 static struct dat_rsm_node table_before[64 * 65];
 
@@ -276,7 +276,10 @@ TEST_F(adapters, nodes_that_do_not_answer_are_not_active)
 	begin = r_now_ms();
 	n = links_get(self->fd, &links);
 	EXPECT_EQ(0, table_restore(self->fd));
-	/* The nodes are asked concurrently; one after the other would take more than a minute. */
+	/*
+	 * The driver asks the nodes concurrently.  Asking them in sequence would take over a
+	 * minute.
+	 */
 	EXPECT_GT(R_WAIT_MS, r_now_ms() - begin);
 	for (i = 0; i < n; i++) {
 		if (links[i].node < 20 || links[i].node >= 60)
@@ -288,7 +291,7 @@ TEST_F(adapters, nodes_that_do_not_answer_are_not_active)
 	EXPECT_EQ(40, seen);
 }
 
-/* Make an interface for the second adapter, which stays until the tests end. */
+/* Create the network interface of the second adapter, unless the interface exists. */
 static int second_interface(void)
 {
 	if (!system("ip link show rsm_v0 >/dev/null 2>&1"))
@@ -359,7 +362,7 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 		snprintf(name, sizeof(name), "rdma%u",
 			 (i ? ctlr_of(self->fd, SECOND) : self->first) - 1);
 		EXPECT_EQ(RSM_SUCCESS, rsm_get_controller(name, &c[i]));
-		/* Both listen on the same port. */
+		/* Both adapters listen on the same port. */
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(c[i], &exp[i], mem, R_SIZE, 0));
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(exp[i], &id[i], NULL, 0));
 	}
@@ -367,7 +370,10 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 		EXPECT_EQ(RSM_SUCCESS,
 			  rsm_memseg_import_connect(c[i], node, id[i], RSM_PERM_RDWR, &imp));
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
-		/* A segment can be imported only through the adapter that it was exported on. */
+		/*
+		 * A segment can only be imported through the adapter that the segment was exported
+		 * on.
+		 */
 		EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 			  rsm_memseg_import_connect(c[!i], node, id[i], RSM_PERM_RDWR, &imp));
 	}
@@ -378,7 +384,10 @@ TEST_F(adapters, two_adapters_of_a_machine_are_two_controllers)
 	second_unmake();
 }
 
-/* Open the adapter, and connect to a segment that does not exist. */
+/*
+ * Open /dev/rsm, and connect through the adapter @ctlr to a segment that does not exist.  Returns
+ * the error of the connect.
+ */
 static int connect_in_vain(uint32_t ctlr)
 {
 	struct dat_rsm_connect arg = { .size = sizeof(arg), .ctlr = ctlr, .segid = R_SEGID };
@@ -392,7 +401,7 @@ static int connect_in_vain(uint32_t ctlr)
 	return ret;
 }
 
-/* Start a process that calls connect_in_vain() until it is killed. */
+/* Start a process that calls connect_in_vain() in a loop until it is killed. */
 static pid_t connector(uint32_t ctlr, int slow)
 {
 	pid_t pid = fork();
@@ -408,8 +417,8 @@ static pid_t connector(uint32_t ctlr, int slow)
 }
 
 /*
- * Kill the process while it is slowed down, so that it cannot exit by itself before; then let it
- * exit at full speed.
+ * Kill the process while it is slowed down, so that the process cannot exit by itself before the
+ * kill.  Then end the slowdown, so that the killed process exits at full speed.
  */
 static int connector_end(pid_t pid)
 {
@@ -420,7 +429,7 @@ static int connector_end(pid_t pid)
 	return waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status);
 }
 
-/* A process that opens and closes the adapter nearly all the time, slowly. */
+/* A process that opens and closes the adapter in a loop, slowed down. */
 FIXTURE(slow) {
 	int	fd;
 	pid_t	pid;
@@ -447,7 +456,10 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 {
 	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
 
-	/* The call searches the adapters and may find the slow process holding one. */
+	/*
+	 * ctlr_of() searches all adapters.  The slow process may hold an adapter, but must not
+	 * delay the search.
+	 */
 	while ((begin = r_now_ms()) < end) {
 		ASSERT_EQ(0, ctlr_of(self->fd, "nobody"));
 		if (r_now_ms() - begin > longest)
@@ -457,7 +469,7 @@ TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 	EXPECT_GT(3000, longest);
 }
 
-/* Return the resident pages of a process. */
+/* Returns the number of resident pages of a process, or -1. */
 static long pages_of(pid_t pid)
 {
 	long size, resident = -1;
@@ -476,7 +488,10 @@ static long pages_of(pid_t pid)
 
 #define LONG_PIN	(64UL << 20)
 
-/* Start a process whose registration of memory takes minutes if the process is slowed down. */
+/*
+ * Start a process that registers LONG_PIN bytes.  The process is slowed down, so the registration
+ * takes minutes.
+ */
 static pid_t slow_exporter(uint32_t ctlr)
 {
 	struct dat_rsm_export arg = {
@@ -490,7 +505,7 @@ static pid_t slow_exporter(uint32_t ctlr)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	arg.addr = (uintptr_t)r_mem(LONG_PIN);
-	/* Small pages cause a page fault each. */
+	/* Forbid huge pages, so that every small page causes a page fault. */
 	madvise((void *)(uintptr_t)arg.addr, LONG_PIN, MADV_NOHUGEPAGE);
 	fd = device_open();
 	if (CALL(fd, OPEN, &file) || slow_enter())
@@ -546,7 +561,10 @@ TEST_F_TIMEOUT(adapters, removal_waits_for_who_pins_and_nobody_else_does, 120)
 	slow_close();
 }
 
-/* Each process opens and closes the adapter, or finds it open, opening or closing. */
+/*
+ * Eight processes open and close the adapter concurrently.  A process may find the adapter closed,
+ * open, opening or closing.
+ */
 TEST_F_TIMEOUT(adapters, a_crowd_opens_and_closes_one_in_turn, 120)
 {
 	pid_t pid[8];

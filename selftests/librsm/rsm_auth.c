@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cluster key, by which kernels of RSM authenticate each other.  A peer in this process
- * knows the key, or another one; see rsm_peer.h.  Needs root and the virtual machine's rxe0 on
- * v0.
+ * The cluster key, with which RSM kernels authenticate each other.  The test plays a peer kernel
+ * (see rsm_peer.h) that has the cluster key or a different key.  Needs root, and the virtual
+ * machine's adapter rxe0 on interface v0.
  */
 #include "rsm_test.h"
 
@@ -17,10 +17,10 @@
 #include "rsm_peer.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
-#define FAKE		"10.9.0.63"	/* an address of this machine where tests listen */
+#define FAKE		"10.9.0.63"	/* local address of the test's exporter */
 #define NODE_FAKE	63
-#define UNPROVEN	64		/* RSM_MAX_UNPROVEN of the driver */
-#define SILENT		100		/* more than the unproven importers that an adapter keeps */
+#define UNPROVEN	64		/* value of RSM_MAX_UNPROVEN in the driver */
+#define SILENT		100		/* peers that send no proof; more than UNPROVEN */
 
 static int nodes_call(struct dat_rsm_nodes *arg)
 {
@@ -94,7 +94,7 @@ static int greet(struct peer *peer, const struct peer_greeting *g)
 	return peer_connect(peer, OWN, g, sizeof(*g)) ? -1 : peer_event(peer, R_WAIT_MS);
 }
 
-/* Send a greeting that is accepted, and prepare the proof. */
+/* Send the greeting @g.  If the exporter accepts the connection, prepare the proof and return 1. */
 static int accepted(struct peer *peer, const struct peer_greeting *g)
 {
 	if (greet(peer, g) != RDMA_CM_EVENT_ESTABLISHED)
@@ -103,7 +103,7 @@ static int accepted(struct peer *peer, const struct peer_greeting *g)
 	return 1;
 }
 
-/* Return 1 if the grant is a refusal, which is not signed. */
+/* Returns 1 if the next message is a refusal: a grant with an error, without memory and MAC. */
 static int refused(struct peer *peer)
 {
 	static const uint8_t nothing[PEER_MAC];
@@ -158,7 +158,10 @@ TEST_F(auth, an_importer_that_was_refused_may_not_try_again)
 	EXPECT_TRUE(cut(&self->peer));
 }
 
-/* Return whether a proof is refused whose transcript differs in byte @at. */
+/*
+ * Flip a bit of byte @at in the peer's transcript before the peer signs its proof.  Returns 1 if
+ * the exporter refuses the proof.
+ */
 static int altered(struct peer *peer, const struct peer_greeting *g, size_t at)
 {
 	int was_refused;
@@ -210,7 +213,7 @@ TEST_F(auth, a_proof_of_another_connection_is_refused)
 	old = self->peer.said.proof;
 	peer_close(&self->peer);
 	ASSERT_EQ(0, peer_open(&self->peer));
-	/* The importer's nonce is the same. */
+	/* The new connection repeats the importer's nonce, but the exporter chooses a new nonce. */
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	ASSERT_EQ(0, peer_send(&self->peer, &old, sizeof(old)));
 	EXPECT_TRUE(refused(&self->peer));
@@ -270,7 +273,7 @@ TEST_F(auth, a_user_without_rights_is_refused_by_a_signed_grant)
 	EXPECT_EQ(0, peer->said.grant.addr);
 }
 
-/* Get the key of the segment through another connection. */
+/* Get the grant of the segment, with its memory key, through another connection. */
 static int key_of(struct peer_greeting *g, struct peer_grant *grant)
 {
 	struct peer other;
@@ -335,7 +338,7 @@ TEST_F(auth, who_stays_silent_is_cut_after_ten_seconds)
 	EXPECT_LE(9000, r_now_ms() - begin);
 }
 
-/* Importers that connect and never send a proof do not keep others out. */
+/* SILENT importers connect and never send a proof.  They must not keep a valid importer out. */
 TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 {
 	static struct peer crowd[SILENT];
@@ -352,8 +355,9 @@ TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 }
 
 /*
- * An adapter keeps 64 importers without a proof.  The 65th evicts the oldest stranger, although a
- * node of the table has waited longer.
+ * The exporter's adapter keeps at most 64 importers without a proof.  The 65th importer evicts the
+ * oldest importer whose node is not in the node table.  An importer whose node is in the table
+ * stays, even if it has waited longer.
  */
 TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 {
@@ -371,7 +375,10 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 	connected = r_now_ms() - begin;
 	EXPECT_TRUE(cut(&crowd[0]));
 	took = r_now_ms() - begin;
-	/* After ten seconds an importer without a proof is cut in any case. */
+	/*
+	 * The exporter also cuts every importer that has sent no proof within ten seconds.  On a
+	 * slow machine the cuts may have that cause.
+	 */
 	if (took < 9500) {
 		EXPECT_EQ(-1, peer_event(&self->peer, 0));
 		EXPECT_EQ(-1, peer_event(&crowd[1], 0));
@@ -387,15 +394,15 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 /* --- exporters -------------------------------------------------------------------- */
 
 /*
- * struct impostor - an exporter that does not know the key
- * @peer: its end of the connection
- * @reflects: it sends the importer's proof back
- * @says_nothing: it accepts and sends nothing
- * @overhears: it ignores the first proof
- * @leaves: number of connections that it ends after the proof, before any other
- * @silences: number of connections that it accepts and leaves without a word, before any other
- * @gives_up: it answers none after those
- * @bad: result of the thread, 0 if all went as planned
+ * struct impostor - an exporter that may not know the cluster key
+ * @peer: exporter's end of the connection
+ * @reflects: send the importer's MAC back instead of a MAC computed with the key
+ * @says_nothing: accept the connection, but send no grant
+ * @overhears: ignore the first proof, and answer the second
+ * @leaves: number of connections to end after the proof, at the beginning
+ * @silences: number of connections to accept and leave without a grant, after @leaves
+ * @gives_up: do not answer another importer after @leaves and @silences connections
+ * @bad: result of impostor_thread(); 0 if all steps succeeded
  */
 struct impostor {
 	struct peer	*peer;
@@ -408,7 +415,10 @@ struct impostor {
 	int		bad;
 };
 
-/* Accept the next importer.  Hang up after its proof, or stay silent until the importer hangs up. */
+/*
+ * Accept the next importer and wait for its proof.  Then disconnect; if @silent, send nothing and
+ * wait until the importer disconnects.
+ */
 static int leave(struct peer *peer, int silent)
 {
 	struct peer_answer a;
@@ -446,7 +456,8 @@ static int pretend(struct impostor *im)
 		return 1;
 	peer_answer(&a, peer);
 	/*
-	 * With the importer's own nonce, its transcript is as close to the importer's as possible.
+	 * Use the importer's nonce as the exporter's nonce.  Then both sides sign nearly the same
+	 * transcript, which gives the reflected MAC its best chance.
 	 */
 	if (im->reflects)
 		memcpy(a.nonce, peer->said.greeting.nonce, sizeof(a.nonce));
@@ -463,7 +474,7 @@ static int pretend(struct impostor *im)
 		memcpy(peer->said.grant.mac, peer->said.proof.mac, PEER_MAC);
 	else
 		peer_mac(peer, 0, peer->said.grant.mac);
-	/* The importer may disconnect before its adapter acknowledges, so ignore errors. */
+	/* Ignore errors: the importer may disconnect before its adapter acknowledges the grant. */
 	peer_send(peer, &peer->said.grant, sizeof(peer->said.grant));
 	return 0;
 }
@@ -476,7 +487,7 @@ static void *impostor_thread(void *arg)
 	return NULL;
 }
 
-/* Import from the impostor and return the result. */
+/* Import a segment from the impostor.  Returns the result of the connect, or -1. */
 static int import_from(struct impostor *im, struct r_pair *p)
 {
 	struct dat_rsm_node node = r_node_at(NODE_FAKE, FAKE);
@@ -493,7 +504,7 @@ static int import_from(struct impostor *im, struct r_pair *p)
 	return ret;
 }
 
-/* Number of imports of this process that are cut, or -1. */
+/* Returns the number of imports of this process with cut=1 in fdinfo, or -1. */
 static int imports_cut(void)
 {
 	FILE *p = popen("grep -hc 'rsm-import:.* cut=1 ' $(grep -l rsm-import: /proc/$PPID/fdinfo/*)",
@@ -533,7 +544,10 @@ TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_once_more)
 	EXPECT_EQ(0, imports_cut());
 }
 
-/* The disconnect of the exporter may be lost, so an importer without an answer tries once more. */
+/*
+ * The exporter's disconnect may be lost on the network.  So an importer that gets no grant connects
+ * once more.
+ */
 TEST_F_TIMEOUT(auth, an_exporter_that_falls_silent_is_asked_once_more, 60)
 {
 	struct impostor im = { .peer = &self->peer, .silences = 1 };
@@ -632,14 +646,19 @@ TEST_F(auth, a_key_that_is_revoked_is_none)
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	ASSERT_EQ(0, syscall(SYS_keyctl, KEYCTL_REVOKE, serial));
 	EXPECT_EQ(RSMERR_BAD_CONF, r_import(&self->p, RSM_PERM_RDWR));
-	/* An export and a greeting fail at once, before a handshake begins. */
+	/*
+	 * Without a valid key, an export and a greeting fail at once, before the handshake begins.
+	 */
 	EXPECT_EQ(RSMERR_BAD_CONF, rsm_memseg_export_create(self->p.ctlr, &exp, r_mem(R_SIZE),
 							    R_SIZE, 0));
 	ASSERT_EQ(RDMA_CM_EVENT_REJECTED, greet(&self->peer, &self->g));
 	EXPECT_EQ(RSMERR_BAD_CONF, be32toh(a->err));
 }
 
-/* An expired key still has its bytes, unlike a revoked one, but must not be used. */
+/*
+ * The driver must not use an expired key, even though the bytes of an expired key, unlike those of
+ * a revoked key, still exist.
+ */
 TEST_F(auth, a_key_that_expires_during_the_handshake_proves_nothing)
 {
 	int32_t serial = key_add("logon", "rsm:cluster", peer_key, PEER_KEY);
@@ -665,7 +684,7 @@ TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	memset(self->peer.key, 0, PEER_KEY);
 	ASSERT_EQ(0, peer_prove(&self->peer));
-	/* The grant is not signed, so peer_granted() fails. */
+	/* Without a key the grant is not signed, so peer_granted() returns -1. */
 	EXPECT_EQ(-1, peer_granted(&self->peer));
 	EXPECT_EQ(0, self->peer.said.grant.err);
 	EXPECT_NE(0, self->peer.said.grant.rkey);
@@ -673,7 +692,10 @@ TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
 
 /* --- keys ------------------------------------------------------------------------- */
 
-/* Run in a child: in this process's keyring, adding the first key would change the old one. */
+/*
+ * Run in a child process, which has a process keyring of its own.  In the keyring of this process,
+ * add_key() would change the existing key of the same name.
+ */
 static int use_bad_keys(void *arg)
 {
 	(void)arg;
@@ -747,13 +769,13 @@ static int take_port_as_nobody(void *arg)
 TEST_F(auth, a_process_without_privileges_does_not_get_the_port)
 {
 	ASSERT_EQ(0, system("chmod 0666 /dev/dat /dev/infiniband/*"));
-	/* The adapter is closed, so the port is free. */
+	/* Destroy the only export: the driver closes the adapter, and the port becomes free. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 	self->p.exp = NULL;
 	EXPECT_EQ(0, r_child(take_port_as_nobody, NULL));
 }
 
-/* Export with the umask and the credentials of another user. */
+/* Export a segment as an unprivileged user. */
 static int export_as_nobody(void *arg)
 {
 	struct r_pair p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: barriers and modes. */
+/* RSMAPI: barriers, and the barrier modes of an import. */
 #include "rsm_test.h"
 
 FIXTURE(barrier) {
@@ -70,7 +70,7 @@ TEST_F(barrier, a_span_begins_with_open)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_order_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(b));
 	EXPECT_EQ(RSMERR_BARRIER_NOT_OPENED, rsm_memseg_import_close_barrier(b));
-	/* Opening an open barrier begins a new span. */
+	/* Opening an open barrier is allowed, and begins a new span. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(b));
@@ -96,7 +96,7 @@ TEST_F(barrier, modes)
 
 #define ROUNDS R_TIMES(20000)
 
-/* Put the data, order, put the flag. */
+/* In each round: put the data, order the barrier, put the flag. */
 static int put_in_order(void *arg)
 {
 	struct r_pair *parent = arg, p;
@@ -162,7 +162,7 @@ TEST_F(barrier, explicit_puts_fail_at_the_close)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(b));
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_order_barrier(b));
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_close_barrier(b));
-	/* After an unpublish, a new publication is another segment for this import. */
+	/* A segment that is published again is a new segment, so the old import stays cut. */
 	self->p.id = 0;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_publish(self->p.exp, &self->p.id, NULL, 0));
 	rsm_memseg_import_set_mode(imp, RSM_BARRIER_MODE_IMPLICIT);
@@ -183,8 +183,8 @@ TEST_F(barrier, spans_overlap_and_barriers_come_and_go)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_destroy_barrier(&b));
 	EXPECT_EQ(RSMERR_BARRIER_UNINITIALIZED, rsm_memseg_import_destroy_barrier(&b));
 	/*
-	 * The barrier that was initialised last belonged to implicit transfers, and is
-	 * destroyed.
+	 * Implicit transfers of an import use the barrier that was initialized last: @b, which is
+	 * now destroyed.
 	 */
 	EXPECT_EQ(RSMERR_BARRIER_UNINITIALIZED, rsm_memseg_import_put64(self->p.imp, 0, &x, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(a));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The ioctls of /dev/rsm without the library. */
+/* Calls of the ioctls of /dev/rsm without the library. */
 #ifndef RSM_CALL_H
 #define RSM_CALL_H
 
@@ -10,8 +10,8 @@
 #include <rdma/dat_rsm.h>
 
 /*
- * Return 0, -errno, or the result that the call reports.  -EPROTO: the return value of the ioctl
- * and the result contradict each other.
+ * Returns 0, -errno, or the positive error that the call reports in its argument.  -EPROTO: the
+ * return value of the ioctl contradicts the error in the argument.
  */
 static inline int r_call(int fd, unsigned long cmd, void *arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: controllers, the topology, reserved segment ids. */
+/* RSMAPI: controllers, the topology, and reserved segment ids. */
 #include "rsm_test.h"
 
 #include <sched.h>
@@ -57,7 +57,10 @@ TEST(a_controller_released_too_often_is_none)
 	EXPECT_EQ(RSMERR_BAD_CTLR_HNDL, rsm_release_controller(NULL));
 }
 
-/* Replace the device by @arg, or hide it, and get the controller. */
+/*
+ * In a new mount namespace, bind-mount the file @arg over /dev/rsm, or hide /dev if @arg is NULL.
+ * Returns the result of rsm_get_controller().
+ */
 static int with_device(void *arg)
 {
 	rsmapi_controller_handle_t c;
@@ -76,7 +79,7 @@ TEST(a_driver_that_is_not_there_or_too_old_is_told_apart)
 	if (getuid())
 		SKIP(return, "needs root to hide the device");
 	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, r_child(with_device, NULL));
-	/* /dev/null knows no ioctl of RSM. */
+	/* /dev/null implements no ioctl of RSM, like a driver that is too old. */
 	EXPECT_EQ(RSMERR_BAD_LIBRARY_VERSION, r_child(with_device, "/dev/null"));
 }
 

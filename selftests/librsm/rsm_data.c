@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: single puts and gets, also on an import without a window, which is write-only. */
+/*
+ * RSMAPI: single puts and gets.  The variant "driver" uses a write-only import.  A write-only
+ * import cannot be mapped, so the driver copies instead of the library.
+ */
 #include "rsm_test.h"
 
 #include <pthread.h>
@@ -36,7 +39,10 @@ FIXTURE_TEARDOWN(data)
 	r_close(&self->p);
 }
 
-/* Put and get data; nothing else in the segment may change. */
+/*
+ * Put @n words at @offset, and get the words back if @get is set.  Returns 0 if all data are right
+ * and no other byte of the segment has changed.
+ */
 #define ROUND_TRIP(bits)							\
 static int round_trip##bits(struct r_pair *p, size_t offset, unsigned long n, int get)	\
 {										\
@@ -123,7 +129,7 @@ TEST_F(data, nothing_is_put_at_once)
 	EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
 }
 
-/* Wait until explicit puts have arrived in the segment. */
+/* Wait until all explicit puts have arrived in the segment. */
 static int land(struct r_pair *p)
 {
 	rsmapi_barrier_t b;
@@ -223,7 +229,7 @@ struct worker {
 	int		failed;
 };
 
-/* Each worker has its own part of the segment. */
+/* Each worker puts to its own part of the segment and checks the memory of the segment. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: signals. */
+/* RSMAPI: signals, and waits for signals. */
 #define _GNU_SOURCE
 #include "rsm_test.h"
 #include "timens.h"
@@ -25,7 +25,10 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Send a signal that interrupts a sleep, without restarting calls. */
+/*
+ * Send SIGALRM to this process after @ms milliseconds.  The signal interrupts a sleeping call,
+ * which does not restart (no SA_RESTART).
+ */
 static void alarm_in_ms(unsigned int ms)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -65,13 +68,13 @@ TEST_F(event, a_stop_and_a_continue_do_not_end_a_wait)
 
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, LONG_MS));
-	/* A stop and a continue do not change the deadline. */
+	/* The stop and the continue must not change the deadline of the wait. */
 	EXPECT_LE(LONG_MS, r_now_ms() - start + 1);
 	EXPECT_GT(LONG_MS + 1000, r_now_ms() - start);
 	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
-/* In a time namespace: return 0 if a wait lasts as long as it should. */
+/* Runs in a time namespace.  Returns 0 if a wait of 1500 ms times out, and not before 1500 ms. */
 static int wait_times_out(void)
 {
 	uint64_t start = r_now_ms();
@@ -114,7 +117,7 @@ TEST_F(event, no_accumulate_adds_none_to_one)
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 }
 
-/* Import with two handles, each of which gets exactly one event. */
+/* Import the segment with two handles, and expect exactly one event at each handle. */
 static int hear_once(void *arg)
 {
 	struct r_pair *parent = arg, p;
@@ -126,7 +129,7 @@ static int hear_once(void *arg)
 	p.id = parent->id;
 	if (r_import(&p, 0) || rsm_memseg_import_connect(p.ctlr, p.node, p.id, 0, &second))
 		return 2;
-	/* Report that both imports exist. */
+	/* Signal the export that both imports exist. */
 	if (rsm_intr_signal_post(p.imp, 0))
 		return 3;
 	for (i = 0; i < 2; i++)
@@ -256,7 +259,10 @@ TEST_F(event, descriptors_are_counted)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
 }
 
-/* The program closes the descriptor itself, and the number is then used for another segment. */
+/*
+ * The test itself closes the descriptor of the export.  The descriptor of the import then gets the
+ * same number.
+ */
 TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 {
 	struct pollfd a, b;
@@ -271,8 +277,9 @@ TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 	ASSERT_EQ(b.fd, dup2(copy, b.fd));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.exp, 0));
 	/*
-	 * The descriptor of a segment consumes the event; that of another segment would only report
-	 * it.
+	 * The library must recognize b.fd as a descriptor of the import, so the wait consumes the
+	 * event.  An unknown descriptor would only be polled, so the second wait would find the
+	 * event again.
 	 */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait_pollfd(&b, 1, R_WAIT_MS, &n));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait_pollfd(&b, 1, 0, &n));

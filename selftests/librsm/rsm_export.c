@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: exporting. */
+/* RSMAPI: exported segments. */
 #include "rsm_test.h"
 
 #include <grp.h>
@@ -64,7 +64,9 @@ static long status_kb(const char *name)
 	return kb;
 }
 
-/* Export without CAP_IPC_LOCK beyond the limit, after an export within it. */
+/*
+ * Without CAP_IPC_LOCK, export memory within RLIMIT_MEMLOCK, and then more memory beyond the limit.
+ */
 static int over_memlock(void *arg)
 {
 	struct rlimit lim = { .rlim_cur = 4 * R_PAGE, .rlim_max = 4 * R_PAGE };
@@ -120,7 +122,7 @@ static int set_budget(const char *percent)
 	return set_parameter(BUDGET, percent);
 }
 
-/* The limit on segments is checked before an adapter is opened or memory is pinned. */
+/* The driver checks the limit on segments first, before it opens an adapter or pins memory. */
 TEST_F(export, without_a_place_for_it_memory_is_not_looked_at)
 {
 	rsm_memseg_export_handle_t exp;
@@ -149,7 +151,7 @@ TEST_F(export, the_budget_is_that_of_all_segments)
 	most = attr.attr_max_export_segment_size / R_PAGE * R_PAGE;
 	half = most / R_PAGE / 2 * R_PAGE;
 	m = r_mem(most);
-	/* The segment of the fixture counts too. */
+	/* The segment of the fixture also counts, so the maximum size does not fit any more. */
 	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM,
 		  rsm_memseg_export_create(self->p.ctlr, &a, m, most, 0));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &a, m, half, 0));
@@ -257,7 +259,9 @@ TEST_F(export, access_lists_are_checked)
 		l[i].ae_node = self->p.node;
 	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, NULL, 1));
 	EXPECT_EQ(RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 65));
-	/* Loopback leads to one node only. */
+	/*
+	 * Loopback reaches only one node, so the access list of a segment can have only one entry.
+	 */
 	EXPECT_EQ(r_rdma() ? RSM_SUCCESS : RSMERR_BAD_ACL, rsm_memseg_export_republish(exp, l, 2));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_republish(exp, l, 1));
 	l[0].ae_permission = 0667;
@@ -279,7 +283,10 @@ struct who {
 	gid_t			gid;
 };
 
-/* Return a bit for each of 0200, 0400, 0600 that was granted; 64: another error. */
+/*
+ * Returns the granted permissions: bit 0 for 0200, bit 1 for 0400, bit 2 for 0600; 64 on any other
+ * error.
+ */
 static int granted_to(void *arg)
 {
 	static const rsm_permission_t perm[] = { 0200, 0400, 0600 };
@@ -306,7 +313,7 @@ struct guarded {
 	int		got[3];
 };
 
-/* Export as uid 1001, gid 1002, and test what other users are granted. */
+/* Export a segment as uid 1001 and gid 1002, and test which permissions other users are granted. */
 static int export_guarded(void *arg)
 {
 	struct guarded *g = arg;
@@ -323,14 +330,17 @@ static int export_guarded(void *arg)
 	acl = (rsmapi_access_entry_t) { .ae_node = p.node, .ae_permission = 0624 };
 	if (!g->use_umask && rsm_memseg_export_republish(p.exp, &acl, 1))
 		return 102;
-	/* Become root again, so that children can become other users. */
+	/* Become root again, so that the children can become other users. */
 	if (setresuid(0, 0, 0) || setresgid(0, 0, 0))
 		return 103;
 	for (i = 0; i < 3; i++) {
 		g->who[i].id = p.id;
 		g->got[i] = r_child(granted_to, &g->who[i]);
 	}
-	/* The result has bit 0 for writing, bit 1 for reading, and bit 2 for both. */
+	/*
+	 * The permissions are 0624.  The owner gets all (7), the group gets 0200 (bit 0), others
+	 * get 0400 (bit 1).
+	 */
 	return g->got[0] != 7 || g->got[1] != 1 || g->got[2] != 2;
 }
 
@@ -353,7 +363,7 @@ TEST(without_a_list_the_umask_at_create_decides)
 
 	if (getuid())
 		SKIP(return, "needs root to become somebody else");
-	/* 0777 & ~0153: 6 for the owner, 2 for the group, 4 for others. */
+	/* The umask 0153 leaves 0777 & ~0153 = 0624. */
 	EXPECT_EQ(0, r_child(export_guarded, &g));
 }
 
@@ -378,7 +388,7 @@ static int use_parents(void *arg)
 TEST_F(export, a_forked_child_is_not_the_creator)
 {
 	EXPECT_EQ(0, r_child(use_parents, &self->p));
-	/* The child has exited; the segment remains. */
+	/* The segment survives the exit of the child. */
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
 	EXPECT_EQ('x', self->p.mem[0]);
@@ -454,7 +464,7 @@ struct load {
 	unsigned long	rounds;
 };
 
-/* Transfer by single calls and by vectors in turn. */
+/* Transfer data in a loop: a single put, a single get, and a vector. */
 static void *load(void *arg)
 {
 	static char buf[4096];
@@ -546,7 +556,7 @@ TEST(a_killed_exporter_leaves_nothing)
 	r_close(&p);
 }
 
-/* Leave a child process that has inherited all descriptors and stays. */
+/* Start a child that inherits all descriptors and lives on for five seconds. */
 static void leave_a_child(struct r_pair *p)
 {
 	(void)p;
@@ -556,7 +566,10 @@ static void leave_a_child(struct r_pair *p)
 	}
 }
 
-/* Get a byte until the import is cut.  Over RDMA the report of a cut arrives some time later. */
+/*
+ * Get a byte in a loop until the import is cut or R_SOON_MS have passed.  Over RDMA the notice of
+ * the cut arrives with a delay.  Returns the last result.
+ */
 static int get_until_cut(struct r_pair *p)
 {
 	uint64_t end = r_now_ms() + R_SOON_MS;

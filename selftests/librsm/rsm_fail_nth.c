@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fail each allocation and each copy of each ioctl of RSM once.  The call fails with the reason,
- * or succeeds nevertheless, and leaves nothing behind.
+ * Fail each allocation and each copy_from_user() or copy_to_user() of each RSM ioctl once.  The
+ * ioctl must either fail with a matching error or succeed nevertheless, and must leave nothing
+ * behind.
  */
 #include "rsm_test.h"
 
 #include "rsm_node.h"
 
 /*
- * struct world - objects that the calls use
- * @fd: open file of RSM
- * @other: file that is not opened for RSM yet
+ * struct world - objects that the ioctls use
+ * @fd: /dev/rsm, opened with DAT_IOC_RSM_OPEN
+ * @other: /dev/rsm before DAT_IOC_RSM_OPEN, for call_OPEN()
  * @ctlr: controller that this program is built for
- * @node: node of this machine @mem, @spare: memory of R_SIZE bytes @exp, @segid: published
- *	segment
- * @imp: import of it @id, @made: objects made by the call, or for it
- * @made_fd: descriptor made by the call
+ * @node: node id of this machine
+ * @mem: R_SIZE bytes, exported as @exp
+ * @spare: R_SIZE bytes
+ * @exp: id of the published segment
+ * @segid: segment id of @exp
+ * @imp: id of an import of @exp
+ * @id: id of the object that the last call has created
+ * @made: objects for call_FREE()
+ * @made_fd: descriptor that call_FD() has created
  */
 struct world {
 	int		fd;
@@ -32,7 +38,7 @@ struct world {
 	int		made_fd;
 };
 
-/* Return as r_call(). */
+/* CALL_ON(fd, NR, arg): call the ioctl DAT_IOC_RSM_NR.  Returns the result of r_call(). */
 #define CALL_ON(on, nr, arg)	((arg).size = sizeof(arg), r_call(on, DAT_IOC_RSM_##nr, &(arg)))
 #undef CALL
 #define CALL(nr, arg)	CALL_ON(w->fd, nr, arg)
@@ -102,7 +108,7 @@ static int call_EXPORT(struct world *w)
 	return ret;
 }
 
-/* Rebind with an importer, which has to be notified. */
+/* The segment has an importer, which the driver must notify of the rebind. */
 static int call_REBIND(struct world *w)
 {
 	struct dat_rsm_rebind arg = {
@@ -209,7 +215,7 @@ static int call_FREE(struct world *w)
 		if (!w->made[i].id)
 			continue;
 		ret = CALL(FREE, w->made[i]);
-		/* The free may have succeeded and only its result been lost. */
+		/* The object may have been freed although copying out the result failed. */
 		if (ret == DAT_RSM_BAD_SEG || ret == DAT_RSM_BAD_LOCALMEM)
 			ret = 0;
 		if (!ret)
@@ -218,7 +224,7 @@ static int call_FREE(struct world *w)
 	return ret;
 }
 
-/* Put and get, with user memory and with a local memory handle. */
+/* Put and get with two entries: one in user memory, one in a local memory. */
 static int call_IO(struct world *w)
 {
 	struct dat_rsm_ioent e[2] = {
@@ -257,7 +263,10 @@ static int consume(struct world *w)
 	return 0;
 }
 
-/* Post an event for each try of WAIT, which would otherwise wait forever. */
+/*
+ * WAIT may be called twice, and each call consumes one event.  So post two events: without an
+ * event, WAIT would wait forever.
+ */
 static int post_twice(struct world *w)
 {
 	int ret = call_POST(w);
@@ -313,7 +322,7 @@ static int call_RING(struct world *w)
 	struct dat_rsm_ring arg = { .id = w->id };
 	int ret = CALL(RING, arg);
 
-	/* Imports over loopback have no ring. */
+	/* An import over loopback has no ring. */
 	return !r_rdma() && ret == DAT_RSM_BAD_CTLR ? 0 : ret;
 }
 
@@ -324,7 +333,7 @@ static int make_ring(struct world *w)
 	return ret ? ret : call_RING(w);
 }
 
-/* With deadline_ns 0 the call does not wait. */
+/* deadline_ns is 0, so KICK does not wait. */
 static int call_KICK(struct world *w)
 {
 	struct dat_rsm_kick arg = { .id = w->id, .index = ~0U };
@@ -334,8 +343,9 @@ static int call_KICK(struct world *w)
 }
 
 /*
- * Every ioctl: before, after, the error of a second call that is accepted if only copying out
- * the result of the first has failed, and the least number of its calls that can fail.
+ * OP(ioctl, function called before, function called after, error that a second call may return if
+ * only copying out the result of the first call failed, least number of allocations and copies of
+ * the ioctl)
  */
 #define OPS(OP)									\
 	OP(OPEN, open_other, close_other, DAT_RSM_BAD_CTLR, 3)			\
@@ -399,7 +409,7 @@ static void world_close(struct world *w)
 	close(w->fd);
 }
 
-/* Return 0 if the import still works. */
+/* Returns 0 if the import still works. */
 static int world_works(struct world *w)
 {
 	int ret = call_LOCALMEM(w);
@@ -408,8 +418,8 @@ static int world_works(struct world *w)
 }
 
 /*
- * Errors that may report missing memory or a failed copy.  Failures in an adapter or in rdma_cm
- * are less specific.
+ * Returns 1 for an error that may be caused by missing memory or a failed copy.  Failures within an
+ * adapter or rdma_cm are reported by less specific errors.
  */
 static int says_so(int ret)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: importing and mapping. */
+/* RSMAPI: imported segments, and their mappings. */
 #include "rsm_test.h"
 
 #include <grp.h>
@@ -37,7 +37,7 @@ TEST_F(import, connect_checks_its_arguments)
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0x7123456, 0400, &imp));
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(p->ctlr, p->node, 0, 0400, &imp));
-	/* Loopback leads to one node; for an adapter this node is in no table. */
+	/* Loopback reaches only its own node.  With an adapter, the node table has no such node. */
 	EXPECT_EQ(r_rdma() ? RSMERR_REMOTE_NODE_UNREACHABLE : RSMERR_CTLR_NOT_PRESENT,
 		  rsm_memseg_import_connect(p->ctlr, p->node + 1, p->id, 0400, &imp));
 }
@@ -76,7 +76,7 @@ struct somebody {
 	rsm_permission_t	perm;
 };
 
-/* Connect as another user without groups. */
+/* Connect as another user, who has no supplementary groups. */
 static int connects_as_somebody(void *arg)
 {
 	struct somebody *s = arg;
@@ -122,7 +122,10 @@ TEST_F(import, republish_is_for_those_who_come_later)
 	EXPECT_EQ(RSM_SUCCESS, r_child(connects_as_somebody, &s));
 }
 
-/* The parent's imports are invalid in the child, and the child's own imports work. */
+/*
+ * Runs in a child.  Expects that the imports of the parent are invalid and that an import of the
+ * child works.
+ */
 static int use_parents_import(void *arg)
 {
 	struct r_pair *parent = arg, p;
@@ -146,7 +149,10 @@ static int use_parents_import(void *arg)
 	return rsm_memseg_import_disconnect(p.imp);
 }
 
-/* Not dumpable, so that the expected fault leaves no core file. */
+/*
+ * Runs in a child.  Touch the parent's window, which must fault.  The process is not dumpable, so
+ * the fault leaves no core file.
+ */
 static int touch_parents_window(void *arg)
 {
 	prctl(PR_SET_DUMPABLE, 0);
@@ -200,7 +206,10 @@ TEST_F(import, disconnect_minds_mappings_and_descriptors)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(p->imp, &fd));
 	EXPECT_EQ(RSMERR_POLLFD_IN_USE, rsm_memseg_import_disconnect(p->imp));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(p->imp));
-	/* An import that was cut can be disconnected, although a get has mapped it internally. */
+	/*
+	 * An import that is cut can be disconnected, even though the get has mapped the segment
+	 * internally.
+	 */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));

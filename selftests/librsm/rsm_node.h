@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Set the table of nodes; outside of tests rsm-nodes does that. */
+/* Set the node table of the driver.  Outside of the tests, the tool rsm-nodes sets the table. */
 #ifndef RSM_NODE_H
 #define RSM_NODE_H
 
@@ -10,7 +10,10 @@
 
 #include "rsm_call.h"
 
-/* Replace the table by @n entries; with @local >= 0 also set the own node.  Return 0 or -1. */
+/*
+ * Replace the node table by @n entries.  If @local >= 0, also set the id of this node.  Returns 0
+ * or -1.
+ */
 static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int local)
 {
 	struct dat_rsm_nodes arg = {
@@ -28,7 +31,7 @@ static inline int r_nodes(const struct dat_rsm_node *list, unsigned int n, int l
 	return ret ? -1 : 0;
 }
 
-/* Make a node that is reached through the first controller. */
+/* Returns a table entry for node @id at @addr, reached through the first controller. */
 static inline struct dat_rsm_node r_node_at(unsigned int id, const char *addr)
 {
 	struct dat_rsm_node node = { .node = id, .ctlr = 1, .family = AF_INET };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of nodes that the driver is given, and the own node. */
+/* The driver's node table, and the id of the local node. */
 #include "rsm_nodes.h"
 
 #include <sched.h>
@@ -20,7 +20,10 @@ static int local_get(int fd)
 	return CALL(fd, NODES, &arg) ? -1 : (int)arg.local;
 }
 
-/* The tests run in a network namespace of their own, which leaves the machine's nodes unchanged. */
+/*
+ * The tests run in a network namespace of their own, so the node table of the machine stays
+ * unchanged.
+ */
 FIXTURE(nodes) {
 	int			fd;
 	struct dat_rsm_node	two[2];
@@ -107,7 +110,7 @@ TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 	bad[11] = node_at(3, 3, "::");
 	bad[12] = node_at(3, 3, "ff02::1");
 	bad[13] = node_at(3, 3, "::ffff:10.1.0.3");
-	bad[14] = node_at(1, 1, "10.1.0.99");	/* duplicate of an entry in the list */
+	bad[14] = node_at(1, 1, "10.1.0.99");	/* duplicate of two[0] */
 	ASSERT_EQ(0, table_set(self->fd, self->two, 2));
 	for (i = 0; i < 15; i++) {
 		tried[0] = self->two[0];
@@ -118,7 +121,7 @@ TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 	EXPECT_EQ(0, memcmp(self->two, got, sizeof(got)));
 }
 
-/* An entry of a later version. */
+/* Entry of a later ABI version, which has an additional field. */
 struct wide_node {
 	struct dat_rsm_node	e;
 	uint64_t		more;
@@ -145,8 +148,8 @@ TEST_F(nodes, entries_of_a_later_version_are_kept_and_returned)
 	EXPECT_EQ(0, memcmp(&wide[0].e, &self->two[0], sizeof(self->two[0])));
 	EXPECT_EQ(0, memcmp(&wide[1].e, &self->two[1], sizeof(self->two[1])));
 	/*
-	 * In an entry of a later version, fields that the kernel does not know become 0; entries
-	 * without a node are left alone.
+	 * In the entries that it returns, the kernel clears fields that it does not know.  Entries
+	 * after the end of the table stay unchanged.
 	 */
 	EXPECT_EQ(0, wide[0].more);
 	EXPECT_EQ(0, wide[1].more);
@@ -199,7 +202,7 @@ TEST_F(nodes, administrators_of_other_namespaces_are_none_here)
 {
 	int own;
 
-	/* From here on this process has rights only in new user and network namespaces. */
+	/* After unshare(), this process has privileges only in its new namespaces. */
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		SKIP(return, "this machine makes no user namespaces");
 	EXPECT_EQ(DAT_RSM_PERM_DENIED, table_set(self->fd, self->two, 2));
@@ -223,7 +226,7 @@ TEST_F(nodes, the_own_id_is_everywhere_the_same)
 	EXPECT_EQ(64, t->topology_hdr.local_nodeid);
 	EXPECT_EQ(0, t->topology_hdr.local_cntlr_count);
 	rsm_free_interconnect_topology(t);
-	/* The library has the device open already and must not cache the old node. */
+	/* The library already has the device open, but must not cache the old node id. */
 	ASSERT_EQ(0, local_set(self->fd, 7));
 	ASSERT_EQ(RSM_SUCCESS, rsm_get_interconnect_topology(&t));
 	EXPECT_EQ(7, t->topology_hdr.local_nodeid);
@@ -267,7 +270,7 @@ TEST_F(nodes, the_own_id_stays_while_somebody_relies_on_it)
 	EXPECT_EQ(DAT_RSM_ALREADY_PUBLISHED, CALL(self->fd, NODES, &arg));
 	EXPECT_EQ(2, local_get(self->fd));
 	EXPECT_EQ(0, table_get(self->fd, NULL, 0));
-	/* Setting the same node is no change. */
+	/* Setting the current node id changes nothing, so the call succeeds. */
 	arg.local = 2;
 	EXPECT_EQ(0, CALL(self->fd, NODES, &arg));
 	r_close(&p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Access to the driver's table of nodes without the library, for tests. */
+/* Access to the driver's node table without the library. */
 #ifndef RSM_NODES_H
 #define RSM_NODES_H
 
@@ -36,7 +36,10 @@ static inline int table_set(int fd, const struct dat_rsm_node *list, uint32_t co
 	return CALL(fd, NODES, &arg);
 }
 
-/* Return the size of the table, or -1; fill in up to @room entries of @list. */
+/*
+ * Read up to @room entries of the node table into @list.  Returns the number of entries in the
+ * table, or -1.
+ */
 static inline int table_get(int fd, struct dat_rsm_node *list, uint32_t room)
 {
 	struct dat_rsm_nodes arg = {

@@ -100,7 +100,7 @@ static int post_recv(struct peer *p, int n)
 	return ibv_post_recv(p->id->qp, &wr, &bad) ? -1 : 0;
 }
 
-/* Make a queue pair, register memory, and post receives. */
+/* Create a queue pair, register memory, and post receives. */
 static int ready(struct peer *p)
 {
 	struct ibv_qp_init_attr attr = {
@@ -138,7 +138,7 @@ static struct sockaddr_in inet_addr_of(const char *addr)
 	return sin;
 }
 
-/* Bind a port below 1024, which identifies a kernel; only root can. */
+/* Bind a privileged port, which only root can do.  Such a port identifies a kernel. */
 static int bind_port(struct peer *p, struct sockaddr_in sin)
 {
 	int port;
@@ -199,7 +199,10 @@ int peer_reject(struct peer *p, const void *pd, size_t len)
 	return rdma_reject(p->id, pd, (uint8_t)len) ? -1 : 0;
 }
 
-/* Answer like an exporter whose segment is all of @p's memory, after a request. */
+/*
+ * Fill in the answer of an exporter whose segment is the memory of @p, and prepare the grant.  Call
+ * this after a connection request.
+ */
 void peer_answer(struct peer_answer *a, struct peer *p)
 {
 	*a = (struct peer_answer) {
@@ -254,9 +257,10 @@ int peer_send(struct peer *p, const void *msg, size_t len)
 }
 
 /*
- * Post a message on which the other side disconnects.  rxe of Linux 6.1 runs that side's receive
- * path in this call and writes to its QP once more after dropping its reference.  On one CPU,
- * SCHED_FIFO keeps the thread that destroys the QP from running before.
+ * Post a message on which the receiver disconnects.  In rxe of Linux 6.1, this call runs the
+ * receive path of the receiver, which writes to the receiver's QP once more after it has dropped
+ * its reference.  On a machine with one CPU, SCHED_FIFO delays the thread that destroys the QP
+ * until this call has returned.
  */
 static int post_last(struct peer *p, struct ibv_send_wr *wr)
 {
@@ -314,7 +318,7 @@ int peer_rdma(struct peer *p, int write, uint64_t addr, uint32_t rkey, size_t le
 
 /* --- the handshake ---------------------------------------------------------------- */
 
-/* The RoCE GID of an IPv4 address. */
+/* Compute the RoCE GID of an IPv4 address. */
 static void gid_of(const struct sockaddr *addr, uint8_t *gid)
 {
 	memset(gid, 0, 10);

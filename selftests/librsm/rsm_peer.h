@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Peers of RSM that are programs on librdmacm and libibverbs.  They send what a kernel with RSM
- * would not send.  The wire format is repeated here as a check; the driver's own definitions are
- * in kmod/rsm/wire.h.
+ * RSM peers that are programs with librdmacm and libibverbs.  A peer can send what an RSM kernel
+ * would never send.  The wire format is defined here a second time, as a check of the driver's
+ * definition in kmod/rsm/wire.h.
  */
 #ifndef RSM_PEER_H
 #define RSM_PEER_H
@@ -13,22 +13,22 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#define PEER_PORT	341		/* rsm_port of the module */
+#define PEER_PORT	341		/* parameter "port" of the module dat_rsm */
 #define PEER_MAGIC	0x44525331
 #define PEER_VERSION	2
 #define PEER_LITTLE	1
 #define PEER_BIG	2
-#define PEER_MEM	65536		/* bytes that the other side may read and write */
+#define PEER_MEM	65536		/* bytes that the remote side may read and write */
 #define PEER_RECVS	4
-#define PEER_MSG	4096		/* size of a receive, and largest send */
+#define PEER_MSG	4096		/* size of each receive, and of the largest send */
 
 #define PEER_NONCE	32
 #define PEER_MAC	32
-#define PEER_KEY	32		/* bytes of the cluster key of these tests */
+#define PEER_KEY	32		/* size of the tests' cluster key */
 #define PEER_TRUSTS	1		/* flag of a greeting: no proofs */
-#define PEER_CAPABLE	1		/* flag of a proof */
+#define PEER_CAPABLE	1		/* flag of a proof: may override permissions */
 
-/* All fields are big-endian; fill them in by htobe32(). */
+/* The fields of all messages are big-endian: use htobe32() to fill them in. */
 struct peer_greeting {
 	uint32_t	magic;
 	uint8_t		version;
@@ -73,7 +73,7 @@ struct peer_grant {
 	uint8_t		mac[PEER_MAC];
 };
 
-/* What both sides sign: the whole handshake, and the queue pairs. */
+/* Data that each side signs: all messages of the handshake, and the queue pairs. */
 struct peer_transcript {
 	char			label[16];
 	uint8_t			importer_gid[16];
@@ -102,23 +102,23 @@ struct peer_msg {
 #define PEER_TELL	2
 #define PEER_PROOF	5
 #define PEER_GRANT	6
-#define PEER_OLD_PUTS	3	/* reserved */
-#define PEER_OLD_DONE	4	/* reserved */
+#define PEER_OLD_PUTS	3	/* reserved message type */
+#define PEER_OLD_DONE	4	/* reserved message type */
 #define PEER_SINGLE	1
 #define PEER_REBIND	2
 
 /*
  * struct peer - one end of a connection
- * @process: connect from a port that any user can get
+ * @process: connect from an unprivileged port, like a process that is no kernel
  * @channel: event channel
  * @listener: listening id of an exporter
  * @id: id of the connection
  * @mr: registration of @mem
- * @mem: PEER_MEM bytes, then room for messages
- * @patience_ms: timeout of completions
- * @exporter: this end exports
+ * @mem: PEER_MEM bytes for the remote side, followed by message buffers
+ * @patience_ms: timeout for completions
+ * @exporter: nonzero if this end is the exporter
  * @key: cluster key of this end
- * @said: transcript of the handshake at this end
+ * @said: handshake messages that this end has sent and received
  * @pd: private data of the last event
  * @pd_len: length of @pd
  */
@@ -138,26 +138,26 @@ struct peer {
 };
 
 /*
- * Functions that return int return 0 or more for success, -1 if something in the machine fails.
- * peer_event() returns the next event, or -1 after @ms.
+ * Functions that return int return 0 or more on success, and -1 on failure.  peer_event() returns
+ * the type of the next event, or -1 if no event arrives within @ms.
  */
 int peer_open(struct peer *p);
 void peer_close(struct peer *p);
 int peer_event(struct peer *p, int ms);
 
-/* Importer: peer_connect() only sends the request; its result is an event. */
+/* Importer: peer_connect() only sends the request.  An event reports the result. */
 int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len);
 void peer_greeting(struct peer_greeting *g, uint32_t segid);
 
-/* Set the key of these tests, which peer_open() uses, in the driver; needs root. */
+/* Set peer_key as the cluster key of the driver; needs root.  peer_open() uses the same key. */
 int peer_key_set(void);
 extern const uint8_t peer_key[PEER_KEY];
 
 /*
- * Importer: peer_mac() computes the proof of the importer, or of the exporter, over @said in
- * @mac.  peer_proof() fills @said.proof with the ids of this process.  peer_prove() signs and
- * sends it.  peer_granted() waits for the grant and returns its error, 0 or more; -1: no grant,
- * or the exporter does not know the key.
+ * Importer: peer_mac() computes the MAC of the importer's proof, or of the exporter's grant, over
+ * @said.  peer_proof() fills in @said.proof with the user and group id of this process.
+ * peer_prove() signs and sends @said.proof.  peer_granted() waits for the grant and returns its
+ * error (0: granted); -1: no grant, or a grant with a wrong MAC.
  */
 void peer_mac(struct peer *p, int importer, uint8_t *mac);
 void peer_proof(struct peer *p);
@@ -165,13 +165,13 @@ int peer_prove(struct peer *p);
 int peer_granted(struct peer *p);
 
 /*
- * Exporter: peer_proven() waits for the importer's proof and returns 0 if it is right.
+ * Exporter: peer_proven() waits for the importer's proof and returns 0 if its MAC is right.
  * peer_grant() signs and sends @said.grant.
  */
 int peer_proven(struct peer *p);
 int peer_grant(struct peer *p);
 
-/* Exporter: listen, and answer requests. */
+/* Exporter: listen, and answer connection requests. */
 int peer_listen(struct peer *p, const char *addr);
 int peer_accept(struct peer *p, const void *pd, size_t len);
 int peer_reject(struct peer *p, const void *pd, size_t len);
@@ -180,15 +180,17 @@ void peer_answer(struct peer_answer *a, struct peer *p);
 int peer_send(struct peer *p, const void *msg, size_t len);
 
 /*
- * Send without waiting for the completion: a receiver that disconnects on the message may be
- * gone before the transport acknowledges it.
+ * Send without waiting for the completion.  A receiver that disconnects on the message may be gone
+ * before the transport acknowledges the message.
  */
 int peer_say(struct peer *p, const void *msg, size_t len);
-/* Like peer_say(), for an RDMA write of @len bytes of @mem with immediate data. */
+/*
+ * Write @len bytes of @mem with immediate data.  Does not wait for the completion, like peer_say().
+ */
 int peer_write_imm(struct peer *p, uint64_t addr, uint32_t rkey, size_t len);
-/* Wait for a message and return its length. */
+/* Wait for a message, and copy the message to @msg.  Returns its length, or -1. */
 int peer_receive(struct peer *p, void *msg, int ms);
-/* Read or write remote memory from @mem; return the completion status. */
+/* Read remote memory into @mem, or write @mem to remote memory.  Returns the completion status. */
 int peer_rdma(struct peer *p, int write, uint64_t addr, uint32_t rkey, size_t len);
 
 #endif /* RSM_PEER_H */

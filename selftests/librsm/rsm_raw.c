@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ioctls of RSM without the library, with arguments that it would never pass. */
+/* ioctls of /dev/rsm without the library, with arguments that the library never passes. */
 #include "rsm_test.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ FIXTURE(raw) {
 	uint64_t	slots_size;
 };
 
-/* Return the number of the controller that this program is built for. */
+/* Returns the number of the controller that this program is built for. */
 static uint32_t raw_ctlr(int fd)
 {
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
@@ -90,7 +90,7 @@ FIXTURE_SETUP(raw)
 	self->window = conn.map_offset;
 	EXPECT_EQ(conn.generation, self->slots[conn.slot].generation);
 	EXPECT_EQ(R_SIZE, conn.length);
-	/* Segments of an adapter cannot be mapped. */
+	/* A segment exported on an adapter cannot be mapped. */
 	EXPECT_EQ(r_rdma(), conn.map_offset == 0);
 }
 
@@ -116,7 +116,7 @@ TEST_F(raw, an_open_describes_the_slots)
 
 	ASSERT_EQ(0, CALL(fd, OPEN, &arg));
 	EXPECT_EQ(0, arg.features);
-	/* A file has room for many objects. */
+	/* A file must have room for at least 1,024 objects. */
 	EXPECT_LE(1024, arg.nr_slots);
 	EXPECT_LE(arg.nr_slots, arg.mem_slot);
 	ASSERT_GE(arg.slots_size, (arg.mem_slot + 1ULL) * sizeof(*slots));
@@ -155,13 +155,13 @@ TEST_F(raw, a_file_that_is_not_of_rsm_has_no_objects)
 	close(fd);
 }
 
-/* Queries succeed with arguments that are all 0. */
+/* Returns 1 if ioctl @nr is a query, which succeeds with an argument of zeros. */
 static int asks_only(unsigned int nr)
 {
 	return nr == DAT_NR_RSM_CTLR || nr == DAT_NR_RSM_NODES || nr == DAT_NR_RSM_TOPOLOGY;
 }
 
-/* Sizes of the arguments, by number. */
+/* Every ioctl checks the size of its argument. */
 TEST_F(raw, lengths_are_checked)
 {
 	static const uint32_t sizes[] = {
@@ -204,8 +204,9 @@ TEST_F(raw, lengths_are_checked)
 		EXPECT_EQ(-1, ioctl(self->fd, nr, (void *)8));
 		EXPECT_EQ(EFAULT, errno);
 		/*
-		 * The buffer is zeroed.  No object has id 0, OPEN comes too late, and queries need
-		 * no object; FREE is left out.
+		 * The argument is all zeros except for the size.  No object has id 0, and the file
+		 * is already open, so only queries succeed.  Skip FREE, because FREE of type 0 is
+		 * -EOPNOTSUPP.
 		 */
 		memset(buf, 0, sizeof(buf));
 		buf[0] = sizes[i] + 8;
@@ -221,8 +222,7 @@ TEST_F(raw, lengths_are_checked)
 	EXPECT_EQ(ENOTTY, errno);
 }
 
-/* In the struct of nodes, key and state are each used with one flag only. */
-/* Fields that the flags of DAT_IOC_RSM_NODES give no meaning. */
+/* Fields of struct dat_rsm_nodes that have no meaning with the given flags. */
 TEST_F(raw, what_has_no_meaning_is_to_be_0)
 {
 	static const struct {
@@ -262,7 +262,10 @@ TEST_F(raw, what_has_no_meaning_is_to_be_0)
 	}
 }
 
-/* EINVAL is for bad sizes, so that a program can find out what a kernel knows. */
+/*
+ * EINVAL means a bad size.  EOPNOTSUPP tells a program which flags and values the kernel does not
+ * know.
+ */
 TEST_F(raw, what_the_kernel_does_not_know_is_EOPNOTSUPP)
 {
 	struct dat_rsm_open o = { .size = sizeof(o), .flags = 1 };
@@ -374,7 +377,7 @@ TEST_F(raw, entries_are_checked_by_the_driver)
 	EXPECT_EQ(DAT_RSM_BAD_LENGTH, raw_io(fd, imp, &e, 1));
 }
 
-/* An entry of a later version. */
+/* Entry of a later ABI version, which has an additional field. */
 struct wide_ioent {
 	struct dat_rsm_ioent	e;
 	uint64_t		more;
@@ -493,7 +496,7 @@ TEST_F(raw, windows_end_where_the_segment_ends)
 	EXPECT_EQ('x', self->mem[R_SIZE - 1]);
 	EXPECT_EQ(MAP_FAILED, mremap(va, R_PAGE, 2 * R_PAGE, MREMAP_MAYMOVE));
 	EXPECT_EQ(-1, mprotect(va, R_PAGE, rw | PROT_EXEC));
-	/* Refuse MADV_DOFORK: a child must not inherit the mapping. */
+	/* MADV_DOFORK must fail, because a child must not inherit the mapping. */
 	EXPECT_EQ(-1, madvise(va, R_PAGE, MADV_DOFORK));
 	munmap(va, R_PAGE);
 }
@@ -535,7 +538,7 @@ TEST_F(raw, windows_are_side_by_side_where_32_bits_reach)
 		EXPECT_GE(WINDOWS_END - R_SIZE, at[i]);
 		for (k = 0; k < i; k++)
 			EXPECT_LE(R_SIZE, at[k] < at[i] ? at[i] - at[k] : at[k] - at[i]);
-		/* Free half of the imports. */
+		/* Free every second import. */
 		if (i % 2)
 			ASSERT_EQ(0, raw_free(self->fd, c.id));
 	}
@@ -552,7 +555,7 @@ TEST_F(raw, windows_are_side_by_side_where_32_bits_reach)
 }
 
 #define HUGE		(2UL << 20)
-#define LARGE		(640 * HUGE)	/* so large that one file can have too many windows of it */
+#define LARGE		(640 * HUGE)	/* only 3,276 such windows fit into 4 TiB */
 
 static void huge_pages(const char *count)
 {
@@ -563,7 +566,7 @@ static void huge_pages(const char *count)
 	close(fd);
 }
 
-/* Map one huge page again and again; NULL if there is none. */
+/* Map the same huge page LARGE / HUGE times in a row.  Returns NULL on failure. */
 static char *map_large(void)
 {
 	int fd = memfd_create("large", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB);
@@ -582,7 +585,7 @@ static char *map_large(void)
 	return va;
 }
 
-/* Import until an import has no window; return the number of those that have one. */
+/* Import until an import gets no window.  Returns the number of imports that got a window. */
 static int import_all(int fd, struct dat_rsm_connect *c)
 {
 	int n;
@@ -610,7 +613,7 @@ TEST_F_TIMEOUT(raw, windows_of_a_file_have_4_TiB_at_most, 120)
 	ASSERT_EQ(0, CALL(self->fd, EXPORT, &exp));
 	ASSERT_EQ(0, raw_publish(self->fd, exp.id, &c.segid));
 	EXPECT_EQ((WINDOWS_END - WINDOWS_BEGIN) / LARGE, import_all(self->fd, &c));
-	/* An import without a window can be used by calls. */
+	/* An import without a window still allows transfers by ioctl. */
 	last = c.id;
 	word = 1;
 	e.addr = (uintptr_t)&word;
@@ -619,7 +622,7 @@ TEST_F_TIMEOUT(raw, windows_of_a_file_have_4_TiB_at_most, 120)
 	EXPECT_EQ(0, raw_free(self->fd, last - 1));
 	ASSERT_EQ(0, CALL(self->fd, CONNECT, &c));
 	ASSERT_NE(0, c.map_offset);
-	/* Mapped offsets are not reused. */
+	/* The kernel does not reuse an offset while a window is mapped at this offset. */
 	self->window = c.map_offset;
 	va = window(self, 0, R_PAGE, PROT_READ, MAP_SHARED);
 	ASSERT_NE(MAP_FAILED, va);
@@ -698,7 +701,10 @@ TEST_F(raw, the_status_pages_are_for_reading)
 	EXPECT_EQ(-1, mprotect((void *)self->slots, self->slots_size, PROT_READ | PROT_WRITE));
 }
 
-/* Wait until the value differs from @old; over loopback do not wait. */
+/*
+ * Wait until *@at differs from @old.  Over loopback the change is immediate, so there is no wait.
+ * Returns 1 if *@at has changed.
+ */
 static int soon(const volatile uint32_t *at, uint32_t old)
 {
 	uint64_t end = r_now_ms() + R_SOON_MS;
@@ -743,7 +749,7 @@ TEST_F(raw, fdinfo_has_a_line_for_each_object)
 
 #define OBJECTS R_TIMES(200)
 
-/* Make many segments, imports, and local memories. */
+/* Create many segments, imports and local memories. */
 static int raw_many(int fd, char *mem)
 {
 	struct dat_rsm_open o = { .size = sizeof(o) };
@@ -766,7 +772,7 @@ static int raw_many(int fd, char *mem)
 	return 0;
 }
 
-/* The address space ends while a child closes the inherited file. */
+/* The address space of this process ends while a child closes the inherited file. */
 static int end_twice(int done)
 {
 	int fd = open("/dev/rsm", O_RDWR), go[2];
@@ -781,7 +787,7 @@ static int end_twice(int done)
 		_exit(0);
 	}
 	close(fd);
-	/* Let the exit and the close happen now. */
+	/* Let the child close the file while this process exits. */
 	write(go[1], "g", 1);
 	return 0;
 }
@@ -812,7 +818,7 @@ static uint64_t noise(void)
 	seed ^= seed << 13;
 	seed ^= seed >> 17;
 	seed ^= seed << 5;
-	/* Return plausible values most of the time. */
+	/* Mostly return small values, which are plausible arguments. */
 	switch (seed % 8) {
 	case 0:
 		return (uint64_t)seed << 32 | seed;
@@ -825,7 +831,7 @@ static uint64_t noise(void)
 	}
 }
 
-/* Return the size of the argument of ioctl @nr, or 0 if this program does not know it. */
+/* Returns the size of the argument of ioctl @nr, or 0 if this program does not know @nr. */
 static uint32_t arg_size(int nr)
 {
 	static const uint32_t sizes[] = {
@@ -843,7 +849,9 @@ static uint32_t arg_size(int nr)
 	return nr < (int)(sizeof(sizes) / sizeof(sizes[0])) ? sizes[nr] : 0;
 }
 
-/* Fill in an argument that makes a segment or local memory if the numbers are valid. */
+/*
+ * Fill in an argument of EXPORT or LOCALMEM with random values that are valid in part of the calls.
+ */
 static void noisy_memory(uint64_t *arg, int nr, uint32_t ctlr, char *mem)
 {
 	uint64_t addr = (uintptr_t)mem + noise() % R_PAGES * R_PAGE;
@@ -861,7 +869,7 @@ static void noisy_memory(uint64_t *arg, int nr, uint32_t ctlr, char *mem)
 		};
 }
 
-/* Return how many objects a successful call adds. */
+/* Returns the number of objects that a successful ioctl @nr adds. */
 static int made_by(int nr)
 {
 	if (nr == DAT_NR_RSM_FREE)
@@ -869,7 +877,7 @@ static int made_by(int nr)
 	return nr == DAT_NR_RSM_EXPORT || nr == DAT_NR_RSM_CONNECT || nr == DAT_NR_RSM_LOCALMEM;
 }
 
-/* Count the objects of the file in fdinfo. */
+/* Returns the number of objects of the file in fdinfo, or -1. */
 static int objects(int fd)
 {
 	char path[64], line[256];
@@ -885,7 +893,7 @@ static int objects(int fd)
 	return f ? n : -1;
 }
 
-/* Return the KiB that are pinned for this process. */
+/* Returns the number of KiB that are pinned for this process. */
 static long pinned(void)
 {
 	char line[256];
@@ -921,7 +929,10 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 			continue;
 		if (nr == DAT_NR_RSM_WAIT || nr == DAT_NR_RSM_KICK)
 			arg[2] = 0;
-		/* A survey of nodes takes long: do not request one. */
+		/*
+		 * TOPOLOGY with room for links asks all nodes, which takes long, so pass a count of
+		 * 0.
+		 */
 		if (nr == DAT_NR_RSM_TOPOLOGY)
 			((struct dat_rsm_topology *)arg)->count = 0;
 		if (nr == DAT_NR_RSM_IO && i % 2) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RSMAPI over an adapter: what loopback does not have.  Peers without a kernel of RSM are in
- * this process, see rsm_peer.h.  Nodes that do not exist are addresses of v0, where nobody
- * listens unless a test does.  Needs the virtual machine's rxe0 on v0.
+ * RSMAPI over an RDMA adapter: what loopback cannot test.  The peer of a connection is often the
+ * test itself, which then acts as a remote kernel (see rsm_peer.h).  Some nodes of the node table
+ * do not exist; their addresses are in the network of v0.  Needs the virtual machine's adapter rxe0
+ * on v0.
  */
 #include "rsm_test.h"
 
@@ -18,10 +19,10 @@
 #include "rsm_peer.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
-#define NODE_DEAF	61		/* an address of this machine where nobody listens */
-#define NODE_GONE	62		/* an address that no machine has */
-#define NODE_FAKE	63		/* an address of this machine where tests listen */
-#define NODE_NONE	64		/* a node in no table */
+#define NODE_DEAF	61		/* node at a local address where nobody listens */
+#define NODE_GONE	62		/* node at an address that no machine has */
+#define NODE_FAKE	63		/* node at a local address where tests listen */
+#define NODE_NONE	64		/* node that is not in the node table */
 #define FAKE		"10.9.0.63"
 #define N		RSM_MAX_SGIOREQS
 
@@ -36,7 +37,7 @@ static int has_rxe(void)
 			"ip -4 addr show dev v0 2>/dev/null | grep -q '" OWN "/'");
 }
 
-/* Make the nodes that do not exist. */
+/* Add two local addresses, and fill in the node table: NODE_DEAF, NODE_GONE and NODE_FAKE. */
 static int make_nodes(void)
 {
 	const struct dat_rsm_node nodes[] = {
@@ -50,7 +51,7 @@ static int make_nodes(void)
 	return r_nodes(nodes, 3, -1);
 }
 
-/* Count the lines that a command prints. */
+/* Returns the number of lines that a command prints, or -1. */
 static int lines_of(const char *text)
 {
 	char pipe[64];
@@ -67,19 +68,19 @@ static int lines_of(const char *text)
 	return n;
 }
 
-/* Count the queue pairs of this machine. */
+/* Returns the number of queue pairs of this machine. */
 static int queue_pairs(void)
 {
 	return lines_of("rdma resource show qp");
 }
 
-/* Count the protection domains of this machine. */
+/* Returns the number of protection domains of this machine. */
 static int zones(void)
 {
 	return lines_of("rdma resource show pd");
 }
 
-/* Wait until there are @n queue pairs. */
+/* Wait until this machine has @n queue pairs.  Returns 0 on timeout. */
 static int queue_pairs_are(int n)
 {
 	uint64_t end = r_now_ms() + R_WAIT_MS;
@@ -147,7 +148,7 @@ struct listed {
 	rsmapi_access_entry_t	list[3];
 };
 
-/* Connect as another user without groups. */
+/* Connect as another user, who has no supplementary groups. */
 static int connect_as_somebody(void *arg)
 {
 	struct r_pair *exporter = arg, p;
@@ -223,7 +224,7 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 	void *imp;
 
 	ASSERT_EQ(0, make_nodes());
-	/* The peer listens and does not answer the request. */
+	/* The peer listens, but does not answer the connection request. */
 	ASSERT_EQ(0, peer_listen(&self->peer, FAKE));
 	alarm_in_ms(1000);
 	EXPECT_EQ(RSMERR_INTERRUPTED,
@@ -236,13 +237,13 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 /* --- an exporter that is a program ------------------------------------------------ */
 
 /*
- * struct fake - what a thread does as an exporter while another thread imports from it
- * @peer: its end of the connection
+ * struct fake - exporter in a thread, from which another thread imports
+ * @peer: exporter's end of the connection
  * @spoil: function that changes the answer, or NULL
- * @len: length of the answer
- * @reject: reject with the answer instead of accepting
+ * @len: length of the answer in bytes
+ * @reject: reject the request with the answer, instead of accepting
  * @stop: stop after the answer
- * @ret: 0, or what went wrong
+ * @ret: 0, or the number of the step that failed
  */
 struct fake {
 	struct peer	*peer;
@@ -281,7 +282,10 @@ static void *fake_thread(void *arg)
 	return NULL;
 }
 
-/* Import from the fake and return the result.  @f->ret is the result of the fake. */
+/*
+ * Import from the exporter @f, which runs in another thread.  Returns the result of the import.
+ * @f->ret is the result of the exporter.
+ */
 static int fake_import(struct fake *f, struct r_pair *p)
 {
 	pthread_t t;
@@ -328,7 +332,7 @@ TEST_F(rdma, numbers_are_swapped_for_a_peer_of_the_other_byte_order)
 	EXPECT_EQ(0, memcmp(mem + 8, "\1\2\3\4", 4));
 	EXPECT_EQ(0, memcmp(mem + 16, "\1\2", 2));
 	EXPECT_EQ(0x12, mem[24]);
-	/* Plain bytes are not swapped. */
+	/* rsm_memseg_import_put() transfers bytes, which are not swapped. */
 	EXPECT_EQ(0, memcmp(mem + 32, &x32, 4));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get64(p->imp, 80, &y64, 1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get32(p->imp, 8, &y32, 1));
@@ -338,7 +342,7 @@ TEST_F(rdma, numbers_are_swapped_for_a_peer_of_the_other_byte_order)
 	EXPECT_EQ(x32, y32);
 	EXPECT_EQ(x16, y16);
 	EXPECT_EQ(x8, y8);
-	/* The sources are unchanged. */
+	/* The swap has not changed the source. */
 	EXPECT_EQ(0x0102030405060708, x64[2]);
 }
 
@@ -381,7 +385,7 @@ TEST_F(rdma, who_answers_something_else_is_no_node)
 		peer_close(&self->peer);
 		ASSERT_EQ(0, peer_open(&self->peer));
 	}
-	/* An RSM error in the private data of a reject is believed. */
+	/* The importer returns the RSM error in the private data of a well-formed reject. */
 	fakes[0] = (struct fake) { .peer = &self->peer, .spoil = an_error, .reject = 1 };
 	EXPECT_EQ(RSMERR_PERM_DENIED, fake_import(&fakes[0], p));
 }
@@ -412,7 +416,10 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 		EXPECT_EQ('x', self->peer.mem[0]);
 		m = nonsense[i];
 		m.magic = htobe32(m.magic ? m.magic : PEER_MAGIC);
-		/* The last message is well-formed, but its key belongs to no memory. */
+		/*
+		 * The last message is a well-formed rebind, but its key belongs to no memory.  The
+		 * next put cuts the import.
+		 */
 		if (!nonsense[i].flags) {
 			ASSERT_EQ(0, peer_say(&self->peer, &m, sizeof(m)));
 		} else {
@@ -431,7 +438,7 @@ TEST_F(rdma, an_exporter_that_talks_nonsense_is_cut)
 
 #define SMALL_PUTS	8
 
-/* Put bytes 'a', 'b', ... with gaps between them; in explicit mode return without a wait. */
+/* Put the bytes 'a', 'b', ... with one vector.  The bytes are 100 bytes apart in the segment. */
 static int put_with_gaps(struct r_pair *p)
 {
 	rsm_iovec_t v[SMALL_PUTS];
@@ -505,7 +512,7 @@ TEST_F(rdma, events_and_a_rebind_come_from_whoever_exports)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p->imp, 0, &c, 1));
 	EXPECT_EQ('x', self->peer.mem[4096]);
 	EXPECT_EQ(0, self->peer.mem[0]);
-	/* Send events in the other direction. */
+	/* The importer posts an event to the exporter. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->imp, 0));
 	ASSERT_EQ(sizeof(m), peer_receive(&self->peer, &m, R_WAIT_MS));
 	EXPECT_EQ(PEER_TELL, m.type);
@@ -532,7 +539,7 @@ TEST_F(rdma, a_key_that_is_worth_nothing_is_noticed_at_the_close)
 
 /* --- an importer that is a program ------------------------------------------------ */
 
-/* Connect and return the event of the result. */
+/* Connect.  Returns the event that reports the result, or -1. */
 static int greet(struct peer *peer, const void *pd, size_t len)
 {
 	if (peer_connect(peer, OWN, pd, len))
@@ -540,7 +547,7 @@ static int greet(struct peer *peer, const void *pd, size_t len)
 	return peer_event(peer, R_WAIT_MS);
 }
 
-/* Fill in a greeting of this node to itself that asks for @perm. */
+/* Fill in a greeting from this node to this node that asks for @perm. */
 static void own_greeting(struct peer_greeting *g, struct r_pair *p, uint32_t perm)
 {
 	peer_greeting(g, p->id);
@@ -549,7 +556,7 @@ static void own_greeting(struct peer_greeting *g, struct r_pair *p, uint32_t per
 	g->perm = htobe32(perm);
 }
 
-/* Go through the handshake; return the error in the grant, 0 or more, or -1. */
+/* Connect and go through the handshake.  Returns the error in the grant (0: granted), or -1. */
 static int shake_hands(struct peer *peer, const struct peer_greeting *g)
 {
 	if (greet(peer, g, sizeof(*g)) != RDMA_CM_EVENT_ESTABLISHED)
@@ -558,7 +565,7 @@ static int shake_hands(struct peer *peer, const struct peer_greeting *g)
 	return peer_prove(peer) ? -1 : peer_granted(peer);
 }
 
-/* Connect with @perm; store the grant in @a. */
+/* Go through the handshake with @perm, and copy the grant to @a.  Returns 0 or -1. */
 static int greet_with(struct peer *peer, struct r_pair *p, uint32_t perm, struct peer_grant *a)
 {
 	struct peer_greeting g;
@@ -575,7 +582,7 @@ static int greet_well(struct peer *peer, struct r_pair *p, struct peer_grant *a)
 	return greet_with(peer, p, 0600, a);
 }
 
-/* Return 0 if the segment still works. */
+/* Returns 0 if the segment still works. */
 static int still_works(struct r_pair *p)
 {
 	char c = 's', d = 0;
@@ -592,11 +599,11 @@ static int still_works(struct r_pair *p)
 }
 
 /*
- * struct forgery - one wrong field in a greeting
- * @at, @size: bytes that are replaced by those of @by
- * @by: new value
- * @len: length of the greeting
- * @err: error in the answer
+ * struct forgery - a greeting with a wrong field
+ * @at: offset of the four bytes to replace
+ * @by: new value of the four bytes
+ * @len: length of the greeting in bytes
+ * @err: expected error in the answer
  */
 struct forgery {
 	size_t		at;
@@ -618,7 +625,7 @@ TEST_F(rdma, forged_greetings_are_refused)
 		{ AT(segid), 0x7123456, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
 		{ AT(segid), 0, WHOLE, RSMERR_SEG_NOT_PUBLISHED },
 		{ AT(perm), 0777, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
-		/* The table has another address for this node id. */
+		/* The node table has another address for this node id. */
 		{ AT(node), NODE_GONE, WHOLE, RSMERR_SEG_NOT_PUBLISHED_TO_NODE },
 		{ AT(version), 0x02010002, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
 		{ AT(version), 0x01010000, WHOLE, RSMERR_REMOTE_NODE_UNREACHABLE },
@@ -647,7 +654,10 @@ TEST_F(rdma, forged_greetings_are_refused)
 	EXPECT_EQ(RSM_SUCCESS, still_works(&self->p));
 }
 
-/* A user without rights sends a valid greeting; return 0 if it is refused. */
+/*
+ * Runs in a child.  Send a valid greeting as an unprivileged user.  Returns 0 if the exporter
+ * refuses the greeting.
+ */
 static int greet_as_somebody(void *arg)
 {
 	struct peer_greeting *g = arg;
@@ -657,7 +667,7 @@ static int greet_as_somebody(void *arg)
 	if (setgroups(0, NULL) || setresgid(1002, 1002, 1002) || setresuid(1001, 1001, 1001) ||
 	    peer_open(&peer))
 		return 100;
-	/* The user cannot bind a privileged port. */
+	/* An unprivileged user cannot connect from a privileged port. */
 	if (!peer_connect(&peer, OWN, g, sizeof(*g)))
 		return 101;
 	peer_close(&peer);
@@ -684,7 +694,7 @@ TEST_F(rdma, a_process_can_not_speak_for_its_kernel)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
-/* Go through the handshake as @node; return the error in the grant. */
+/* Go through the handshake as node @node.  Returns the error in the grant, or -1. */
 static int greet_as(struct peer *peer, struct r_pair *p, rsm_node_id_t node)
 {
 	struct peer_greeting g;
@@ -751,7 +761,7 @@ TEST_F(rdma, a_key_opens_its_segment_and_no_other)
 		  peer_rdma(&self->peer, 1, be64toh(b.addr), be32toh(b.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(p->mem, 'x', R_PAGE));
 	EXPECT_TRUE(r_all(q.mem, 0, R_SIZE));
-	/* Memory behind the segment is not accessible. */
+	/* Memory after the end of the segment is not accessible. */
 	memset(other.mem, 'y', R_PAGE);
 	EXPECT_NE(IBV_WC_SUCCESS, peer_rdma(&other, 1, be64toh(b.addr) + R_SIZE - R_PAGE / 2,
 					    be32toh(b.rkey), R_PAGE));
@@ -781,9 +791,9 @@ TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
-#define CROWD	200	/* imports of one process */
+#define CROWD	200	/* imports of import_crowd() */
 
-/* Import many times, report that, and wait to be killed. */
+/* Import the segment CROWD times, report success to @ready, and wait to be killed. */
 static void import_crowd(struct r_pair *of, int ready)
 {
 	struct r_pair p;
@@ -806,7 +816,7 @@ struct closes {
 	uint64_t	longest_ms;
 };
 
-/* Open and close a file of RSM, repeatedly. */
+/* Open and close /dev/rsm in a loop, and record the longest close. */
 static void open_and_close(volatile struct closes *c)
 {
 	struct dat_rsm_open o;
@@ -829,8 +839,8 @@ static void open_and_close(volatile struct closes *c)
 }
 
 /*
- * A close waits until no MMU notifier runs anywhere.  No close may take nearly as long as the exit
- * of a process that has many imports.
+ * A close of /dev/rsm waits for running MMU notifiers of all processes.  The exit of a process that
+ * has many imports takes long.  Every close must take less than half as long as that exit.
  */
 TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 240)
 {
@@ -859,7 +869,10 @@ TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 24
 	kill(crowd, SIGKILL);
 	EXPECT_EQ(crowd, waitpid(crowd, NULL, 0));
 	ms = r_now_ms() - start;
-	/* A close that had to wait may finish just after the process has exited. */
+	/*
+	 * A close that waited for the exit may finish just after the exit: wait for two more
+	 * closes.
+	 */
 	closes->count = 0;
 	while (closes->count < 2)
 		usleep(1000);
@@ -894,9 +907,9 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 }
 
 #define USER_SHARE	"/sys/module/dat_rsm/parameters/max_user"
-#define SHARE_OF_1	30	/* connections: 1 percent of 3,072 */
+#define SHARE_OF_1	30	/* 1 percent of 3,072 connections */
 
-/* Export, as a user without privileges, a segment that everybody may import. */
+/* Start a process of user @uid that exports a segment which every user may import. */
 static int somebodys_segment(struct r_peer *owner, uid_t uid)
 {
 	int ret;
@@ -931,7 +944,7 @@ TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
 	for (i = 0; i < SHARE_OF_1; i++)
 		EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp[i]));
 	EXPECT_TRUE(queue_pairs_are(before));
-	/* All connections were given back to the share. */
+	/* The disconnects have given the connections back to the share. */
 	EXPECT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_connect(p->ctlr, p->node, owners[0].id, 0600, &more));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(more));
@@ -940,7 +953,7 @@ TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
 	EXPECT_EQ(0, command("echo 25 >" USER_SHARE));
 }
 
-/* Return whether the peer is disconnected. */
+/* Returns 1 if the exporter disconnects the peer. */
 static int thrown_out(struct peer *peer)
 {
 	int ev = peer_event(peer, R_WAIT_MS);
@@ -1063,8 +1076,8 @@ TEST_F(rdma, a_peer_can_count_as_far_as_it_likes)
 }
 
 /*
- * Each receive of the exporter still holds an old message of the peer.  A write with immediate
- * data must not make the exporter read that message again.
+ * Each receive buffer of the exporter still holds an old message of the peer.  A write with
+ * immediate data must not make the exporter process the old message again.
  */
 /* RSM check: 68 */
 TEST_F(rdma, a_write_with_immediate_is_no_message)
@@ -1103,10 +1116,10 @@ TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 }
 
-#define CROWD	200	/* more than may wait for an answer */
-#define SOON_MS	5000	/* for a signal on a busy machine; a crowd served first takes longer */
+#define CROWD	200	/* more requests than may wait for an answer */
+#define SOON_MS	5000	/* enough for a signal, but not for crowd() to be served first */
 
-/* Send requests, and more requests before the answers. */
+/* Send CROWD connection requests, and only then wait for the answers. */
 static int crowd(struct r_pair *p)
 {
 	static struct peer peers[CROWD];
@@ -1132,7 +1145,9 @@ TEST_F(rdma, a_crowd_that_asks_holds_up_nobody_who_is_connected)
 	int status, rounds = 0;
 	pid_t pid;
 
-	/* Requests that claim to come from one of these nodes are refused. */
+	/*
+	 * The node table has another address for NODE_GONE, so the requests of crowd() are refused.
+	 */
 	ASSERT_EQ(0, make_nodes());
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
@@ -1160,7 +1175,7 @@ TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 	peer_greeting(&g, p->id);
 	g.node = htobe32(p->node);
 	g.to = g.node;
-	/* The peer never processes the answer, so it does not confirm the connection. */
+	/* The peer does not process the answer, so the peer never confirms the connection. */
 	ASSERT_EQ(0, peer_connect(&self->peer, OWN, &g, sizeof(g)));
 	usleep(R_QUIET_MS * 1000);
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
@@ -1189,13 +1204,13 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, m, 0, R_SIZE));
 	EXPECT_GT(2 * R_WAIT_MS, r_now_ms() - start);
 	EXPECT_TRUE(thrown_out(&self->peer));
-	/* The peer's key is invalid now, however long it tries. */
+	/* The peer's key is invalid now.  A write may get no completion, so do not wait long. */
 	self->peer.patience_ms = 1000;
 	memset(p->mem, 'm', R_SIZE);
 	EXPECT_NE(IBV_WC_SUCCESS,
 		  peer_rdma(&self->peer, 1, be64toh(a.addr), be32toh(a.rkey), R_PAGE));
 	EXPECT_TRUE(r_all(p->mem, 'm', R_SIZE));
-	/* The other importer is not affected. */
+	/* The import of this process is not affected. */
 	m[0] = 'n';
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ('n', c);
@@ -1203,8 +1218,8 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 }
 
 /*
- * With iWARP, the exporter can write the memory that an import reads into.  Memory of other
- * imports must be in another protection domain.
+ * With iWARP, the exporter can write to the memory into which an import reads.  So each import
+ * needs a protection domain of its own.
  */
 TEST_F(rdma, each_import_has_a_zone_of_its_own)
 {
@@ -1220,7 +1235,7 @@ TEST_F(rdma, each_import_has_a_zone_of_its_own)
 	ASSERT_LT(0, before);
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, RSM_PERM_RDWR, &imp, &barrier));
 	EXPECT_EQ(before + 1, zones());
-	/* The ring of the import is in its zone. */
+	/* The put creates the ring of the import, in the protection domain of the import. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(imp, 0, &c, 1));
 	EXPECT_EQ(before + 1, zones());
 	EXPECT_EQ('x', p->mem[0]);
@@ -1295,10 +1310,16 @@ TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
 }
 
 #define LONG_ENTRY	(1UL << 20)
-/* Avoid a multiple of 256 pages: rxe 6.1 reads a pointer behind it, without using it. */
+/*
+ * Avoid a multiple of 256 pages, because rxe of Linux 6.1 would read a pointer after its list of
+ * pages.
+ */
 #define LONG_LIST	(N * LONG_ENTRY + R_PAGE)
 
-/* Return the first entry that was not carried out; entry k is filled with k + 1. */
+/*
+ * Returns the index of the first entry that was not carried out completely, or N.  Entry k is
+ * filled with the byte k + 1.
+ */
 static int first_not_put(const char *mem)
 {
 	int k;
@@ -1333,24 +1354,24 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 	}
 	sg.remote_handle = p->imp;
 	sg.iovec = v;
-	/* A vector first makes the memory known to the driver. */
+	/* Run the vector once without a signal, so that the driver already knows the memory. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&sg));
 	for (ms = 5; ms < 500 && !ret; ms += 5) {
 		memset(mem, 0, N * LONG_ENTRY);
 		alarm_in_ms((unsigned int)ms);
 		ret = rsm_memseg_import_putv(&sg);
-		/* The vector may finish before the signal. */
+		/* The vector may have finished before the signal, so cancel the timer. */
 		alarm_in_ms(0);
 	}
 	EXPECT_EQ(RSMERR_INTERRUPTED, ret) TH_LOG("%d ms", ms);
 	EXPECT_LT(0, sg.io_residual_count);
 	done = N - (int)sg.io_residual_count;
 	EXPECT_LE(done, first_not_put(mem));
-	/* No byte arrives later, either. */
+	/* No byte may arrive after the interrupted call has returned. */
 	memcpy(then, mem, N * LONG_ENTRY);
 	usleep(R_LATE_MS * 1000);
 	EXPECT_EQ(0, memcmp(then, mem, N * LONG_ENTRY));
-	/* The import either works or was cut; it is never stuck. */
+	/* The import must still work or be cut; it must not hang. */
 	ret = rsm_memseg_import_put(p->imp, 0, &c, 1);
 	EXPECT_TRUE(ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED) TH_LOG("%d", ret);
 	if (!ret)
@@ -1388,7 +1409,10 @@ static void *put_until_cut(void *arg)
 	return NULL;
 }
 
-/* Return the state of the connection of rdma0 to @node, 0 if there is none. */
+/*
+ * Returns the state of the connection of the tested adapter to @node, 0 if there is no connection,
+ * or -1.
+ */
 static int link_state(rsm_node_id_t node)
 {
 	rsm_topology_t *t;
@@ -1415,7 +1439,10 @@ TEST_F(rdma, the_topology_tells_who_answers)
 {
 	ASSERT_EQ(0, make_nodes());
 	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(self->p.node));
-	/* RSM listens only while it is in use, so a reject from the host is enough. */
+	/*
+	 * A kernel listens only while RSM is in use on its machine.  So a host that rejects the
+	 * request also counts as active.
+	 */
 	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(NODE_DEAF));
 	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(NODE_GONE));
 	EXPECT_EQ(0, link_state(NODE_NONE));
@@ -1441,7 +1468,7 @@ static void other_node(struct peer_answer *a)
 	a->err = htobe32(RSMERR_REMOTE_NODE_UNREACHABLE);
 }
 
-/* Return the state of the connection to a peer that answers like @f, or -1. */
+/* Returns the state of the connection to NODE_FAKE, which answers like @f, or -1. */
 static int fake_state(struct fake *f)
 {
 	pthread_t t;
@@ -1464,7 +1491,7 @@ TEST_F(rdma, a_node_that_refuses_us_is_there)
 	struct fake f[] = {
 		{ .spoil = other_trust, .reject = 1 }, { .spoil = not_to_us, .reject = 1 },
 		{ .spoil = too_busy, .reject = 1 }, { .stop = 1 },
-		/* An answer that names another node. */
+		/* This error says that another node has the address of NODE_FAKE. */
 		{ .spoil = other_node, .reject = 1 },
 	};
 	unsigned int i;
@@ -1501,7 +1528,7 @@ TEST_F(rdma, an_adapter_goes_and_comes_back)
 		  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &q.imp));
 	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT,
 		  rsm_memseg_export_create(p->ctlr, &q.exp, p->mem, R_SIZE, 0));
-	/* Objects of the removed adapter can be freed, but not used. */
+	/* Objects on the removed adapter can be freed, but not used. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p->imp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
 	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(p->node));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Puts and gets through the ring of an import: results, and system calls. */
+/* Puts and gets through the ring of an import: their results, and their system calls. */
 #include "rsm_test.h"
 #include "marks.h"
 
@@ -15,12 +15,15 @@
 #include <sys/time.h>
 #include <sys/user.h>
 
-/* Not a multiple of 256 pages: with one, rxe 6.1 reads a pointer beyond its list of pages. */
+/*
+ * Not a multiple of 256 pages, because rxe of Linux 6.1 would read a pointer after its list of
+ * pages.
+ */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
 
 FIXTURE(ring) {
 	struct r_pair	p;
-	char		*mem;		/* memory of a segment larger than R_SIZE */
+	char		*mem;		/* memory of @exp, BIG bytes */
 	void		*exp;
 	void		*imp;
 	rsmapi_barrier_t barrier;
@@ -97,7 +100,7 @@ TEST_F(ring, all_sizes_make_the_round_trip)
 	munmap(to, BIG);
 }
 
-/* Random operations on an import, compared with a copy of the segment. */
+/* Random puts and gets on an import.  A copy of the segment holds the expected content. */
 TEST_F(ring, the_segment_is_what_was_put)
 {
 	char *copy = r_mem(BIG), *buf = r_mem(BIG);
@@ -114,7 +117,7 @@ TEST_F(ring, the_segment_is_what_was_put)
 			noise_fill(copy + at, n);
 			ASSERT_EQ(0, rsm_memseg_import_put(self->imp, (off_t)at, copy + at, n));
 		} else {
-			/* A get is executed after earlier puts and returns their data. */
+			/* A get runs after all earlier puts, so it returns their data. */
 			ASSERT_EQ(0, rsm_memseg_import_get(self->imp, (off_t)at, buf, n));
 			ASSERT_EQ(0, memcmp(copy + at, buf, n)) TH_LOG("%zu", i);
 		}
@@ -135,7 +138,7 @@ struct worker {
 	int			rounds;
 };
 
-/* Put and get within the worker's own area. */
+/* Thread that puts and gets within its own area of the segment, and checks the data. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -184,7 +187,7 @@ static int work_by(struct _test_data_ring *self, int threads, size_t n, int roun
 TEST_F(ring, threads_share_an_import)
 {
 	EXPECT_EQ(0, work_by(self, 4, 4096, 400));
-	/* The workers together need more of the data area than there is. */
+	/* Together, the workers need more room than the data area of the ring has. */
 	EXPECT_EQ(0, work_by(self, 6, 300000, 24));
 }
 
@@ -355,11 +358,11 @@ TEST_F(ring, an_import_may_end_with_puts_under_way)
 	munmap(buf, 1 << 18);
 }
 
-/* System calls, counted by a tracer. */
+/* The following tests trace a process and count its system calls. */
 
 #define AHEAD		32
 
-/* Keep at most AHEAD puts in flight, so that the adapter keeps up. */
+/* Put @i, but keep at most AHEAD puts in flight, so that the adapter can keep up. */
 static int paced_put(struct r_pair *p, uint64_t i)
 {
 	volatile uint64_t *words = (uint64_t *)p->mem;
@@ -376,7 +379,10 @@ static int explicit_put(struct r_pair *p, uint64_t i)
 	return paced_put(p, i);
 }
 
-/* Two entries that do not adjoin, one by address and one by handle; one holds @i. */
+/*
+ * Transfer the word @i twice with one vector.  The first entry names its memory by address, the
+ * second entry by handle.  The entries do not adjoin.
+ */
 static int vector_of(struct r_pair *p, uint64_t i, int (*vector)(rsm_scat_gath_t *))
 {
 	static rsm_localmemory_handle_t local;
@@ -415,7 +421,7 @@ static int get_vector(struct r_pair *p, uint64_t i)
 
 typedef int put_fn(struct r_pair *p, uint64_t i);
 
-/* Run @ops puts between the marks in the traced process, after a warm-up. */
+/* Runs in the traced process.  Call @put for a warm-up, and then @ops times between the marks. */
 static int puts_between_marks(put_fn *put, int ops)
 {
 	uint64_t i, warm = 200, n = warm + (uint64_t)ops;
@@ -456,7 +462,10 @@ static long count_puts(put_fn *put, int ops, int *status)
 
 /* --- with the poller ----------------------------------------------------------------- */
 
-/* Long enough that the poller stays awake when the host stops the process for a while. */
+/*
+ * Idle time of the poller in microseconds.  The poller must stay awake even if the host stops the
+ * process for a while.
+ */
 #define LONG_LOOK	"1000000"
 
 FIXTURE(polled) {
@@ -495,12 +504,15 @@ TEST_F(polled, an_implicit_put_makes_one_system_call_at_most)
 	n = count_puts(paced_put, 2000, &status);
 	EXPECT_EQ(0, status);
 	TH_LOG("%ld in 2000", n);
-	/* A wait that exceeds the library's spin calls the driver. */
+	/* A put that takes longer than the library spins makes one system call, to wait. */
 	EXPECT_LE(0, n);
 	EXPECT_GE(2010, n);
 }
 
-/* Count every call except a wait for an entry that the driver has already taken. */
+/*
+ * Returns 1 for every system call except a wait.  A wait is a KICK with a deadline, for an entry
+ * that the driver has already taken.
+ */
 static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 {
 	struct dat_rsm_kick *arg = (struct dat_rsm_kick *)regs->CALL_ARG3;
@@ -511,8 +523,9 @@ static int is_no_wait(pid_t pid, const struct user_regs_struct *regs)
 }
 
 /*
- * A vector returns when it has been carried out.  How often that exceeds the library's spin depends
- * on the load of the machine, but then the only call is a wait.
+ * A vector returns after all its data have been transferred.  If the transfer takes longer than the
+ * library spins, which depends on the load of the machine, the library makes one system call: a
+ * wait.
  */
 /* RSM check: 46 */
 TEST_F(polled, the_driver_carries_out_no_vector_of_a_steady_stream)
@@ -552,7 +565,10 @@ TEST_F(ring, of_puts_that_overlap_the_last_one_wins)
 	}
 }
 
-/* Control: system calls are counted at all, since each put makes one. */
+/*
+ * Control for the tests above: without the poller each put makes a system call, and the tracer
+ * counts the calls.
+ */
 TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system_call)
 {
 	int status;
@@ -564,7 +580,7 @@ TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system
 	EXPECT_LE(400, n);
 }
 
-/* Return whether the poller is awake, from fdinfo of the open device. */
+/* Returns 1 if fdinfo shows that the poller is awake, 0 if it sleeps, or -1 without a poller. */
 static int poller_awake(void)
 {
 	char path[64], line[256], target[64];
@@ -611,7 +627,7 @@ TEST_F(polled, it_sleeps_when_nobody_puts_and_wakes_for_a_put)
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(1, *(volatile uint64_t *)p.mem);
 	ASSERT_TRUE(poller_is(0));
-	/* Before the poller slept it set NEED_KICK, so this put makes a system call. */
+	/* The sleeping poller has set NEED_KICK, so this put makes a system call. */
 	one = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(2, *(volatile uint64_t *)p.mem);
@@ -627,7 +643,7 @@ TEST_F(polled, a_put_wakes_it)
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	ASSERT_TRUE(poller_is(0));
-	/* On a busy machine the poller may sleep again before the check. */
+	/* On a busy machine the poller may sleep again before the check, so try several times. */
 	for (i = 0; i < 20 && poller_awake() != 1; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_GT(20, i);
@@ -698,7 +714,7 @@ TEST_F(ring, many_rings_go_on_side_by_side)
 		ASSERT_EQ(0, rsm_memseg_import_disconnect(imp[n]));
 }
 
-/* Memory that is missing, or arrives late. */
+/* The following tests use memory that is missing or that arrives late. */
 
 static sigjmp_buf faulted;
 
@@ -708,8 +724,8 @@ static void leave(int sig)
 }
 
 /*
- * Put or get @n bytes whose memory ends before the last of them; return 1 if the signal handler
- * left the call.
+ * Put or get @n bytes whose memory ends before the last byte.  Returns 1 if the SIGSEGV handler
+ * left the call by siglongjmp().
  */
 static int fault_at(struct _test_data_ring *self, int put, char *at, size_t n)
 {
@@ -740,10 +756,15 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 	size_t i, n, round;
 
 	sigaction(SIGSEGV, &sa, &was);
-	/* Run more rounds than there are entries, or room for data. */
+	/*
+	 * Run more rounds than the ring has entries, and with more data than its data area holds.
+	 */
 	for (round = 0; round < 150; round++) {
 		i = round % (sizeof(sizes) / sizeof(sizes[0]));
-		/* Take away the second half, or everything if the size is at most two pages. */
+		/*
+		 * Make the second half of the buffer inaccessible, or all of the buffer if it has
+		 * at most two pages.
+		 */
 		n = (sizes[i] - 1) / 2 / R_PAGE * R_PAGE;
 		ASSERT_EQ(0, mprotect(mem + n, BIG - n, PROT_NONE));
 		EXPECT_EQ(1, fault_at(self, 1, mem, sizes[i])) TH_LOG("put of %zu", sizes[i]);
@@ -763,7 +784,7 @@ TEST_F(ring, who_leaves_a_fault_by_siglongjmp_can_go_on)
 	munmap(mem, BIG);
 }
 
-/* A thread that uses the import itself before it serves page faults. */
+/* Thread that serves page faults, and uses the import before it serves each fault. */
 struct server {
 	struct _test_data_ring	*self;
 	int			fd;
@@ -784,7 +805,7 @@ static void *serve(void *arg)
 			.src = (uintptr_t)page, .len = R_PAGE,
 		};
 
-		/* An event other than a page fault tells the thread to exit. */
+		/* An event other than a page fault means that the test has unmapped the memory. */
 		if (msg.event != UFFD_EVENT_PAGEFAULT)
 			break;
 		s->faults++;
@@ -797,7 +818,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Map @size bytes whose pages come from @s; NULL on failure. */
+/* Map @size bytes whose page faults @s serves.  Returns NULL on failure. */
 static char *served_mem(struct server *s, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP };
@@ -834,7 +855,7 @@ TEST_F(ring, memory_may_come_from_who_uses_the_import)
 		ASSERT_EQ(0, ret);
 		EXPECT_TRUE(r_all(self->mem + 4096, 'u', n)) TH_LOG("%zu", n);
 		EXPECT_TRUE(r_all(mem + at, 'u', n));
-		/* Drop the pages, so that they fault again. */
+		/* Drop the pages, so that the next access faults again. */
 		madvise(mem, size, MADV_DONTNEED);
 		at = i * 8 % 100;
 	}
@@ -845,7 +866,7 @@ TEST_F(ring, memory_may_come_from_who_uses_the_import)
 	close(s.fd);
 }
 
-/* Count the mappings of the device. */
+/* Returns the number of mappings of /dev/rsm. */
 static int device_maps(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");

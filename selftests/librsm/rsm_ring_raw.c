@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The rings of imports without the library: bounds, and invalid entries. */
+/* Rings of imports without the library: valid bounds, and invalid entries. */
 #include "rsm_test.h"
 
 #include <fcntl.h>
@@ -135,7 +135,7 @@ static uint32_t ring_push(struct ring *r, const struct dat_rsm_entry *e)
 	return r->tail - 1;
 }
 
-/* Carry out one entry; return its result. */
+/* Post one entry and wait for its completion.  Returns its result. */
 static int ring_do(struct ring *r, uint32_t op, uint64_t offset, uint32_t length, uint32_t data)
 {
 	struct dat_rsm_entry e = {
@@ -217,7 +217,7 @@ TEST_F(raw, entries_are_where_the_kernel_says)
 	EXPECT_LE(sizeof(struct dat_rsm_submit), i->entry_offset);
 	EXPECT_LE(sizeof(struct dat_rsm_entry), 1ULL << i->entry_shift);
 	EXPECT_GE(i->submit_size, i->entry_offset + ((uint64_t)i->entries << i->entry_shift));
-	/* Post as many entries as the ring has, and one more in the first slot. */
+	/* Use every entry of the ring once, and the first entry a second time. */
 	for (n = 0; n <= i->entries; n++)
 		ASSERT_EQ(0, ring_flush(&self->r));
 }
@@ -281,7 +281,7 @@ TEST_F(raw, regions_are_mapped_as_they_are_meant)
 	strcpy(self->r.data + i->data_size - 8, "same");
 	EXPECT_STREQ("same", (char *)va + i->data_size - 8);
 	munmap(va, i->data_size);
-	/* Try the offsets of an import without a ring, and of no import. */
+	/* Try the offset of an import that has no ring, and an offset that belongs to no import. */
 	ASSERT_EQ(0, raw_connect(self, 0600, &none));
 	EXPECT_EQ(MAP_FAILED, raw_map(fd, i->data_offset + ((none.id - self->r.id) << 8) * R_PAGE,
 				      i->data_size, rw));
@@ -308,8 +308,9 @@ TEST_F(raw, what_reaches_to_the_ends_fits)
 }
 
 /*
- * Return whether an import with @perm survives the entry; with @ahead, a tail that is so far
- * ahead.
+ * Import with @perm, and process the entry @e.  If @ahead is not 0, set the tail @ahead entries
+ * after @e.  Returns 0 if the import survives, DAT_RSM_CONN_ABORTED if the driver cuts the import,
+ * or a negative number if something else fails.
  */
 static int survives(struct _test_data_raw *self, uint32_t perm, const struct dat_rsm_entry *e,
 		    uint32_t ahead)
@@ -326,7 +327,7 @@ static int survives(struct _test_data_raw *self, uint32_t perm, const struct dat
 	ret = ring_kick(&r, index, in_ms(R_WAIT_MS));
 	if (ret == DAT_RSM_CONN_ABORTED && r.slot->generation == r.generation)
 		ret = -2;
-	/* A ring is not processed again after its import was cut. */
+	/* After the cut the driver must not process the ring again: a second kick also fails. */
 	if (ret == DAT_RSM_CONN_ABORTED && ring_kick(&r, index, 0) != ret)
 		ret = -3;
 	ring_unmap(&r);
@@ -396,7 +397,10 @@ static void set(const char *path, const char *text)
 	close(fd);
 }
 
-/* Open the file that selects the allocation of this process to fail; -1 on failure. */
+/*
+ * Open the file that selects which allocation of this process fails.  Returns the descriptor, or
+ * -1.
+ */
 static int faults_open(void)
 {
 	set("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
@@ -408,7 +412,10 @@ static int faults_open(void)
 	return open("/proc/self/fail-nth", O_RDWR);
 }
 
-/* Make the ring with allocation @n failing; set @reached if there was one. */
+/*
+ * Create the ring while the allocation @n fails.  *@reached: whether the ioctl made that many
+ * allocations.
+ */
 static int ring_make_failing(struct ring *r, int faults, unsigned int n, int *reached)
 {
 	struct dat_rsm_ring arg = { .size = sizeof(arg), .id = r->id };
@@ -434,12 +441,15 @@ TEST_F(raw, without_memory_there_is_no_ring_and_then_there_is)
 	ASSERT_EQ(0, raw_connect(self, 0600, &r));
 	for (n = 1; reached && n < 1000; n++) {
 		ret = ring_make_failing(&r, faults, n, &reached);
-		/* A copy of the argument from or to the process may be the call that fails. */
+		/*
+		 * Fault injection may also hit copy_from_user() or copy_to_user() of the argument:
+		 * -EFAULT.
+		 */
 		ASSERT_TRUE(ret == 0 || ret == DAT_RSM_NO_MEM || ret == DAT_RSM_NO_RESOURCES ||
 			    ret == -EFAULT) TH_LOG("%d in call %u", ret, n);
 		if (ret > 0 || !reached)
 			continue;
-		/* The ring may exist; use a new import for the next round. */
+		/* The ioctl may have created the ring, so use a new import in the next round. */
 		ASSERT_EQ(0, ring_free(&r));
 		ASSERT_EQ(0, raw_connect(self, 0600, &r));
 	}
@@ -459,7 +469,10 @@ static int set_start(unsigned int start)
 	return !f || fprintf(f, "%u", start) < 0 || fclose(f);
 }
 
-/* Each entry puts its number at an offset of its own, until the whole ring is in use. */
+/*
+ * Post @n puts of the numbers 0 to @n - 1, and keep the ring as full as possible.  Returns 0 if the
+ * segment then holds the last 1,024 numbers.
+ */
 static int stream(struct ring *r, char *mem, uint32_t n)
 {
 	uint32_t i, first = r->tail, room = r->info.entries - 1, at;
@@ -531,7 +544,7 @@ TEST_F(raw, waiting_has_an_end)
 	pthread_create(&t, NULL, signaller, &me);
 	EXPECT_EQ(-EINTR, ring_kick(r, r->tail, DAT_RSM_FOREVER));
 	pthread_join(t, NULL);
-	/* Entries that were complete stay complete. */
+	/* A kick that waits for a completed entry returns 0 at once. */
 	EXPECT_EQ(0, ring_flush(r));
 	EXPECT_EQ(0, ring_kick(r, r->tail - 1, 0));
 	EXPECT_EQ(0, ring_kick(r, r->tail - 1, DAT_RSM_FOREVER));
@@ -562,12 +575,15 @@ TEST_F(raw, who_waits_is_told_of_the_end)
 	ASSERT_EQ(0, ring_import(self, 0600, &r));
 	pthread_create(&t, NULL, freer, &r);
 	err = ring_kick(&r, r.tail, DAT_RSM_FOREVER);
-	/* The import is first cut and then gone. */
+	/*
+	 * Freeing the import first cuts the import and then removes its id, so the wait ends with
+	 * one of two errors.
+	 */
 	EXPECT_TRUE(err == DAT_RSM_BAD_SEG || err == DAT_RSM_CONN_ABORTED) TH_LOG("%d", err);
 	pthread_join(t, &ret);
 	EXPECT_EQ(NULL, ret);
 	EXPECT_EQ(DAT_RSM_BAD_SEG, ring_kick(&r, r.tail, 0));
-	/* Pages that stay mapped have no meaning any more. */
+	/* The pages stay mapped, but the driver no longer processes them. */
 	r.data[0] = 'x';
 	ring_push(&r, &(struct dat_rsm_entry) { .op = FLUSH });
 	EXPECT_EQ(DAT_RSM_BAD_SEG, ring_kick(&r, r.tail - 1, 0));
@@ -594,7 +610,7 @@ struct scribbler {
 	int		end;
 };
 
-/* Write random values over the entries. */
+/* Thread that writes random values over the entries of the ring. */
 static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
@@ -609,7 +625,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Use an import while its entries change under the driver. */
+/* Use an import while scribble() changes its entries. */
 static int life_under_fire(struct _test_data_raw *self)
 {
 	struct scribbler s = { .end = 0 };
@@ -639,7 +655,7 @@ TEST_F(raw, entries_that_change_do_no_harm)
 	char *fence = r_mem(3 * R_PAGE);
 	int i;
 
-	/* Watch the memory on both sides of the segment. */
+	/* Memory near the segment: the driver must not write to it. */
 	memset(fence, 'f', 3 * R_PAGE);
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(0, life_under_fire(self));
@@ -647,7 +663,10 @@ TEST_F(raw, entries_that_change_do_no_harm)
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
 
-/* Publish an entry, and withdraw it as soon as the driver seems to read the ring. */
+/*
+ * Thread that publishes an entry and withdraws it as soon as the driver seems to read the ring, in
+ * a loop.
+ */
 static void *toggle(void *arg)
 {
 	struct scribbler *s = arg;
@@ -762,7 +781,7 @@ TEST_F(raw, a_child_can_be_no_poller)
 	EXPECT_EQ(0, status);
 }
 
-/* Return whether the poller is awake, from fdinfo; -1: there is no poller. */
+/* Returns 1 if fdinfo shows that the poller is awake, 0 if it sleeps, or -1 without a poller. */
 static int poller_awake(int fd)
 {
 	char path[64], line[256];
@@ -803,8 +822,8 @@ TEST_F(raw, there_is_one_poller_at_a_time)
 }
 
 /*
- * Post a flush, enter only if a kick is required, and poll for its completion.  Return 0 or
- * -ETIMEDOUT.
+ * Post a flush, kick only if the ring requires a kick, and poll for the completion of the flush.
+ * Returns 0 or -ETIMEDOUT.
  */
 static int flush_by_the_rules(struct ring *r)
 {
@@ -831,8 +850,9 @@ static int ring_asks(struct ring *r, uint32_t flags)
 }
 
 /*
- * Wait until the ring requires no kicks.  A ring that was armed before stays so until the next
- * entry, and the poller may sleep early.
+ * Flush until the ring requires no kicks.  More than one flush may be needed: a ring that required
+ * kicks before the poller started does so until the next entry, and the poller may fall asleep.
+ * Returns 0 on timeout.
  */
 static int ring_is_watched(struct ring *r)
 {
@@ -859,7 +879,9 @@ TEST_F(raw, a_ring_asks_for_kicks_while_the_poller_sleeps_and_only_then)
 	ASSERT_EQ(0, pthread_join(t, NULL));
 }
 
-/* The poller parks and wakes all the time, between and during entries. */
+/*
+ * The poller parks and wakes in short intervals, between entries and while entries are in flight.
+ */
 TEST_F_TIMEOUT(raw, nothing_is_lost_while_a_poller_parks, 120)
 {
 	pthread_t t;
@@ -893,7 +915,7 @@ TEST_F(raw, pages_can_be_unmapped_under_way)
 	EXPECT_EQ(0, ring_free(&r));
 }
 
-/* Post entries forever. */
+/* Post entries in an endless loop, and kick when the ring requires a kick. */
 static void stream_on(struct ring *r)
 {
 	for (;;) {
@@ -967,7 +989,7 @@ TEST_F(raw, kicks_and_the_end_may_meet)
 	for (i = 0; i < 30; i++) {
 		ASSERT_EQ(0, raw_connect(self, 0600, &r));
 		arg.id = r.id;
-		/* Make some rings just before their import ends. */
+		/* In every second round, create a ring just before the import is freed. */
 		if (i % 2)
 			ASSERT_EQ(0, CALL(self->fd, RING, &arg));
 		for (j = 0; j < i; j++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rsm.segmentid, line by line.  The parser is internal to the library, so its source is compiled
- * into this program.
+ * Parser of rsm.segmentid, tested line by line.  The parser is internal to librsm, so this program
+ * compiles its source.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a process using RSM cannot do to unrelated processes, over loopback. */
+/* What a process that uses RSM over loopback cannot do to unrelated processes. */
 #include "rsm_test.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #define PLACES		"/sys/module/dat_rsm/parameters/max_segments"
 #define SEGID		0x612345U
-#define MAX_MAPS	1024U	/* RSM_MAX_MAPS */
+#define MAX_MAPS	1024U	/* value of RSM_MAX_MAPS in the driver */
 #define NOBODY		65534
 
 static int rsm_file(void)
@@ -101,7 +101,9 @@ TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
 	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
 	three = window(self->fd, &c, 0, 3 * R_PAGE);
 	ASSERT_NE(NULL, three);
-	/* Map the same page each time, so that adjacent mappings are not merged. */
+	/*
+	 * Map the same page each time, because the kernel would merge mappings of adjacent pages.
+	 */
 	while (n <= MAX_MAPS && (va = window(self->fd, &c, 0, R_PAGE))) {
 		before = last;
 		last = va;
@@ -109,18 +111,24 @@ TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
 	}
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(MAX_MAPS, n);
-	/* The kernel splits the mapping before it removes the middle, which exceeds the limit. */
+	/*
+	 * The kernel splits the mapping before it unmaps the middle page.  The split would exceed
+	 * the limit, so munmap() fails.
+	 */
 	EXPECT_EQ(-1, munmap(three + R_PAGE, R_PAGE));
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(0, munmap(last, R_PAGE));
 	EXPECT_EQ(0, munmap(before, R_PAGE));
 	EXPECT_EQ(0, munmap(three + R_PAGE, R_PAGE));
-	/* Other imports have limits of their own. */
+	/* Another import has a limit of its own. */
 	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &other));
 	EXPECT_NE(NULL, window(self->fd, &other, 0, R_PAGE));
 }
 
-/* Import until the limit is reached; return the number of imports. */
+/*
+ * Import SEGID as user @uid until the limit is reached.  Returns the number of imports; a number
+ * above 123 is an error.
+ */
 static int imports_of(uid_t uid)
 {
 	struct dat_rsm_connect c;
@@ -131,7 +139,7 @@ static int imports_of(uid_t uid)
 	fd = rsm_file();
 	while (n < 126 && !connect_to(fd, SEGID, DAT_RSM_READ, &c))
 		n++;
-	/* The limit also applies to another file of the same user. */
+	/* The limit applies to all files of a user together. */
 	if (!connect_to(rsm_file(), SEGID, DAT_RSM_READ, &c))
 		return 125;
 	return c.err == DAT_RSM_NO_RESOURCES ? n : 124;
@@ -185,23 +193,29 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	self->fd = rsm_file();
 	ASSERT_EQ(0, export(self->fd, self->mem, R_SIZE, &self->exp));
 	ASSERT_EQ(0, publish(self->fd, self->exp, SEGID));
-	/* A user may hold a quarter of 80 imports, whatever other users hold. */
+	/* With max_segments = 80 each user may hold a quarter, whatever other users hold. */
 	EXPECT_EQ(20, hoard_start(&h));
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
-	/* root may have the imports that are left: 59 beside its export. */
+	/*
+	 * root may hold all places that are left: 80 less 20 imports of the user, less the export
+	 * of this process.
+	 */
 	for (i = 0; i < 40; i++)
 		ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
 	hoard_end(&h);
-	/* All imports were given back to the quota. */
+	/* The end of the user's process has given its 20 places back. */
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
 }
 
 #define CROWD_IMPORTS	32
 #define CROWD_MAPS	1000	/* mappings of each import */
-#define CROWD_MS	20000	/* a slow kernel makes fewer */
-#define CROWD		2	/* processes: one can have at most 65,530 mappings */
+#define CROWD_MS	20000	/* time limit; a slow kernel makes fewer imports */
+#define CROWD		2	/* processes: each can have only 65,530 mappings */
 
-/* Map windows in many pieces, report the number of imports on @ready, and wait. */
+/*
+ * Import SEGID up to CROWD_IMPORTS times, and map each import CROWD_MAPS times.  Report the number
+ * of imports to @ready, and wait to be killed.
+ */
 static void crowd(int ready)
 {
 	uint64_t begin = r_now_ms();
@@ -232,7 +246,7 @@ struct count {
 	int		stop;
 };
 
-/* Publish and unpublish a segment repeatedly, and count. */
+/* Publish and unpublish a segment in a loop, and count the rounds. */
 static void publisher(volatile struct count *count)
 {
 	int fd = rsm_file();
@@ -250,17 +264,17 @@ static void publisher(volatile struct count *count)
 }
 
 #define MOVES	10
-#define MOVES_MS	5000	/* no more moves after this time, but one in any case */
+#define MOVES_MS	5000	/* after this time, no rebind except the first */
 
 /*
- * Least rounds of the publisher, on average, while the 1,000 mappings of an import are zapped: 300
- * are usual, and 6 between two imports if the zap holds the node's lock.
+ * Least average number of publisher rounds during the zap of the 1,000 mappings of an import.  300
+ * rounds are usual.  If the zap held the node's lock, only 6 rounds would run, between two imports.
  */
 #define MEANWHILE	8
 
 /*
- * A rebind zaps up to 64,000 mappings, those of one import after the other, without the node's
- * lock, which the publisher needs.
+ * A rebind zaps up to 64,000 mappings, one import after the other.  A rebind must not hold the
+ * node's lock meanwhile, because publisher() needs that lock.
  */
 TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 {
@@ -282,7 +296,7 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 	other = fork();
 	if (!other)
 		publisher(count);
-	/* If a process fails, its end of the pipe closes and the read below fails. */
+	/* Only the child processes write to the pipe. */
 	close(ready[1]);
 	for (i = 0; i < CROWD; i++) {
 		ASSERT_EQ(1, read(ready[0], &c, 1));
@@ -311,12 +325,15 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 	}
 }
 
-#define SLOW_SHARE	"1000 20000"	/* a twentieth of a CPU, in bursts of a millisecond */
+#define SLOW_SHARE	"1000 20000"	/* one millisecond of CPU time in every 20 ms */
 #define SLOW_SEGID	(SEGID + 2)
 #define SLOW_MS		60000
 #define PROOFS		5
 
-/* Rebind a segment whose window is mapped in many pieces; @rounds counts the rebinds. */
+/*
+ * Rebind a segment in a loop while its window is mapped MAX_MAPS times.  *@rounds counts the
+ * rebinds.
+ */
 static void slow_rebinder(volatile unsigned int *rounds)
 {
 	struct dat_rsm_rebind b = { .size = sizeof(b), .length = R_SIZE };
@@ -344,7 +361,7 @@ static void slow_rebinder(volatile unsigned int *rounds)
 	}
 }
 
-/* Return whether the process is inside a zap, at a point where the mapping is locked. */
+/* Returns 1 if the process is inside a zap, at a point where it holds the lock of the mapping. */
 static int in_zap(pid_t pid)
 {
 	char path[32], stack[2048] = "";
@@ -359,8 +376,8 @@ static int in_zap(pid_t pid)
 }
 
 /*
- * Map a page of the window of @c while another process is in a zap.  Return 1 if that zap has not
- * ended meanwhile, 0 if this cannot be told, or -1.
+ * Map a page of the window of @c while process @pid is in a zap.  Returns 1 if the same zap still
+ * ran after the mapping, 0 if that cannot be told, or -1 on failure.
  */
 static int mapped_during_zap(int fd, const struct dat_rsm_connect *c, pid_t pid,
 			     volatile unsigned int *rounds)
@@ -377,8 +394,9 @@ static int mapped_during_zap(int fd, const struct dat_rsm_connect *c, pid_t pid,
 }
 
 /*
- * A zap holds the lock of its mapping, which a process needs to map a window.  Each open file has
- * a mapping of its own, so a process maps its window while the zap of another is interrupted.
+ * A zap holds the lock of the file's mapping, and mapping a window needs that lock.  Each open file
+ * has a mapping of its own.  So this process can map its window while slow_rebinder(), which gets
+ * little CPU time, is interrupted in the middle of a zap.
  */
 TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RSMAPI under load: many processes, which end while they transfer.  Segments are shared memory,
- * so that their contents can be checked after their exporter is gone.
+ * RSMAPI under load: many processes that transfer data, some of which are killed during a transfer.
+ * The segments are shared memory, so a test can check their contents after the exporter has ended.
  */
 #include "rsm_test.h"
 
@@ -12,20 +12,20 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-/* More than three times R_WAIT_MS, which a test may need. */
+/* A test may wait three times for R_WAIT_MS. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 
 #define N		RSM_MAX_SGIOREQS
 #define WORKERS		8
-#define RUN_MS		2000	/* run time of loops without an end of their own */
-#define AREA		R_PAGE	/* part of each worker in a segment of R_SIZE */
+#define RUN_MS		2000	/* run time of loops that have no other limit */
+#define AREA		R_PAGE	/* bytes that each worker has in a segment of R_SIZE */
 
 /*
- * struct shared - memory shared by all processes of a test
- * @stop: tells workers to end
+ * struct shared - memory that all processes of a test share
+ * @stop: nonzero tells the workers to end
  * @id: id of the segment
- * @rounds: rounds of each worker
+ * @rounds: number of rounds that each worker has completed
  */
 struct shared {
 	int		stop;
@@ -50,7 +50,7 @@ static void stop(struct shared *s)
 	__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
 }
 
-/* Start a process that runs @fn, which returns 0 for success. */
+/* Start a process that runs @fn(@s, @i).  @fn returns 0 for success. */
 static pid_t worker(int (*fn)(struct shared *s, int i), struct shared *s, int i)
 {
 	pid_t pid = fork();
@@ -59,7 +59,10 @@ static pid_t worker(int (*fn)(struct shared *s, int i), struct shared *s, int i)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ret = fn(s, i);
-		/* Report the failure now: other workers may wait until the test's timeout. */
+		/*
+		 * Report the failure at once, because other workers may wait until the test times
+		 * out.
+		 */
 		if (ret)
 			fprintf(stderr, "# worker %d ends: %d\n", i, ret);
 		_exit(ret);
@@ -76,7 +79,7 @@ static int exit_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Export @mem and publish the id to the workers. */
+/* Export @mem, and tell the workers the id of the segment in @s->id. */
 static int export_shared(struct r_pair *p, struct shared *s, char *mem)
 {
 	int ret = r_open(p);
@@ -112,7 +115,10 @@ static void area_list(rsm_scat_gath_t *sg, rsm_iovec_t *v, void *imp, char *buf,
 	};
 }
 
-/* Put, get and use vectors in the worker's own area; each round posts a signal. */
+/*
+ * In each round, put, get and use vectors in the worker's own area, and check the data.  Each put
+ * vector posts one event.
+ */
 static int write_and_read(struct shared *s, int i)
 {
 	char *buf = r_mem(AREA), *back = r_mem(AREA);
@@ -168,12 +174,15 @@ TEST(many_importers_write_and_read_their_areas)
 		EXPECT_TRUE(r_all(mem + (size_t)i * AREA, (char)s->rounds[i], AREA));
 		events -= s->rounds[i];
 	}
-	/* Each vector posted exactly one event, and all are consumed. */
+	/* Each put vector has posted exactly one event, and the test has consumed all events. */
 	EXPECT_EQ(0, events);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 }
 
-/* Answer each number in the segment by putting it into the other segment. */
+/*
+ * Worker that exports a segment of its own.  The worker sends every number that arrives in its
+ * segment back to the segment of the test.
+ */
 static int echo(struct shared *s, int i)
 {
 	struct r_pair out, in = { };
@@ -186,7 +195,7 @@ static int echo(struct shared *s, int i)
 	if (rsm_memseg_export_create(in.ctlr, &in.exp, mem, R_SIZE, 0) ||
 	    rsm_memseg_export_publish(in.exp, &in.id, NULL, 0))
 		return 2;
-	/* The first put sends the id of the segment exported here. */
+	/* The first put tells the test the id of this worker's segment. */
 	n = in.id;
 	if (rsm_memseg_import_put64(out.imp, 0, &n, 1) || rsm_intr_signal_post(out.imp, 0))
 		return 3;
@@ -232,7 +241,10 @@ TEST(two_processes_answer_each_other)
 	rsm_memseg_export_destroy(p.exp);
 }
 
-/* Put vectors until the import is cut; check the reported results. */
+/*
+ * Put vectors until the import is cut.  Check that the residual count of the last vector tells
+ * which entries have arrived.
+ */
 static int putv_until_cut(struct shared *s, char *mem, int i)
 {
 	size_t len = AREA / N, done, k;
@@ -254,7 +266,9 @@ static int putv_until_cut(struct shared *s, char *mem, int i)
 	if (ret != RSMERR_CONN_ABORTED || !sg.io_residual_count || sg.io_residual_count > N)
 		return 2;
 	done = N - sg.io_residual_count;
-	/* With an adapter, entries behind the failed one may be in flight. */
+	/*
+	 * With an adapter, entries after the failed entry may have arrived, too: do not check them.
+	 */
 	for (k = 0; k < (r_rdma() ? done : N); k++)
 		if (k != done && !r_all(area + k * len, (char)(k < done ? n : n - 1), len))
 			return 3;
@@ -263,7 +277,7 @@ static int putv_until_cut(struct shared *s, char *mem, int i)
 	return rsm_memseg_import_disconnect(p.imp);
 }
 
-/* Memory that the workers of the next tests write to. */
+/* Memory of the segment in the next tests, in which the exporter or importers are killed. */
 static char *victim_mem;
 
 static int putv_worker(struct shared *s, int i)
@@ -321,7 +335,7 @@ static int putv_forever(struct shared *s, int i)
 {
 	int ret = putv_until_cut(s, victim_mem, i);
 
-	/* The process should have been killed before it gets here. */
+	/* The test kills this process before putv_until_cut() returns. */
 	return ret ? ret : 99;
 }
 
@@ -346,7 +360,7 @@ TEST(importers_that_are_killed_disturb_nobody)
 		EXPECT_EQ(128 + SIGKILL, exit_of(pid[i]));
 	stop(s);
 	EXPECT_EQ(0, exit_of(other));
-	/* No import is left to be signalled, and the segment still works. */
+	/* No import is left to signal: the post succeeds, and the segment still works. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p.exp, 0));
 	EXPECT_EQ(RSM_SUCCESS, r_import(&p, RSM_PERM_RDWR));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(p.imp, 0, "x", 1));
@@ -360,7 +374,7 @@ static int cut_or(int ret, int other)
 	return ret == RSM_SUCCESS || ret == RSMERR_CONN_ABORTED || ret == other;
 }
 
-/* Connect, make a few calls of each kind, and disconnect, repeatedly. */
+/* Import, make a few calls of each kind, and disconnect, in a loop until @s->stop. */
 static int come_and_go(struct shared *s, int i)
 {
 	char buf[64] = "", *va;
@@ -373,7 +387,7 @@ static int come_and_go(struct shared *s, int i)
 	while (!stopped(s)) {
 		p.id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
 		ret = r_import(&p, RSM_PERM_RDWR);
-		/* Let the exporter run, so that it can publish the segment again. */
+		/* Let the exporter run, so that the exporter can publish the segment again. */
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
 			usleep(1000);
 		if (ret == RSMERR_SEG_NOT_PUBLISHED)
@@ -436,10 +450,10 @@ TEST(importers_come_and_go_while_the_segment_changes)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 }
 
-/* Byte that an owner fills its memory with once the segment has left it. */
+/* Byte with which the exporter fills memory that no longer belongs to the segment. */
 #define BACK	'#'
 
-/* Put small entries that do not adjoin. */
+/* Put small entries that do not adjoin, all in one vector. */
 static int store_with_gaps(struct r_pair *p, char *buf, int i)
 {
 	rsm_iovec_t v[N];
@@ -457,7 +471,10 @@ static int store_with_gaps(struct r_pair *p, char *buf, int i)
 	return rsm_memseg_import_putv(&sg);
 }
 
-/* Store in the worker's area in all ways, whatever happens to the segment. */
+/*
+ * Store new bytes in the worker's area: with a vector of small entries, with a vector of the whole
+ * area, or through the window and with a put.
+ */
 static int store_somehow(struct r_pair *p, rsm_scat_gath_t *sg, volatile char *area, int i)
 {
 	char *buf = sg->iovec[0].local.vaddr;
@@ -508,7 +525,7 @@ static int store_without_end(struct shared *s, int i)
 	return 0;
 }
 
-/* Count the workers that have stored in their area of @mem. */
+/* Returns the number of workers that have stored in their area of @mem. */
 static int storing(const char *mem)
 {
 	int i, n = 0;
@@ -519,8 +536,8 @@ static int storing(const char *mem)
 }
 
 /*
- * Wait until half of the workers store in @mem.  On a busy machine these delay the workers that
- * still connect, so waiting for all would take long.
+ * Wait until half of the workers have stored in @mem.  On a busy machine the storing workers delay
+ * workers that still connect, so a wait for all workers would take long.  Returns 0 on timeout.
  */
 static int stored(const char *mem)
 {
@@ -534,7 +551,7 @@ static int stored(const char *mem)
 	return 1;
 }
 
-/* Return whether only the owner still writes to the memory. */
+/* Fill the memory with BACK.  Returns 1 if no other process writes to the memory afterwards. */
 static int taken_back(char *mem)
 {
 	memset(mem, BACK, R_SIZE);
@@ -641,8 +658,8 @@ TEST(nobody_stores_in_memory_of_an_exporter_that_was_killed)
 /*
  * struct busy - a thread that puts vectors
  * @p: segment and import
- * @buf: source
- * @started: the thread has begun
+ * @buf: source of the data
+ * @started: nonzero after the thread has begun to put
  * @ret: result of the last vector
  */
 struct busy {
@@ -690,7 +707,7 @@ TEST(a_disconnect_waits_for_vectors)
 			;
 		usleep((unsigned int)i * 100);
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
-		/* The contents of the segment must not change any more. */
+		/* After the disconnect, the contents of the segment must not change any more. */
 		memset(b.buf, 'x', R_SIZE);
 		memcpy(now, p.mem, R_SIZE);
 		pthread_join(t, NULL);
@@ -702,7 +719,7 @@ TEST(a_disconnect_waits_for_vectors)
 	free(now);
 }
 
-/* Make page faults in @mem hang; return the userfaultfd, or -1. */
+/* Make page faults in @mem hang.  Returns the userfaultfd that holds the faults, or -1. */
 static int unanswered(char *mem, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -733,13 +750,14 @@ TEST(an_importer_that_is_stuck_holds_up_nobody)
 	b.p = &p;
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(0, pthread_create(&t, NULL, putv_thread, &b));
-	/* The transfer has begun to read and hangs. */
+	/* The transfer has begun to read the buffer, and hangs in a page fault. */
 	ASSERT_EQ(1, poll(&pfd, 1, R_WAIT_MS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
 	EXPECT_EQ(0, b.ret);
 	/*
-	 * The close resolves all faults with zeros; the thread then finds that its import was cut.
+	 * The close resolves all hanging faults with zero pages.  The thread then finds that its
+	 * import is cut.
 	 */
 	close(pfd.fd);
 	pthread_join(t, NULL);
@@ -762,9 +780,12 @@ static void *vector_thread(void *arg)
 	return NULL;
 }
 
-#define SPENT_MS	5000	/* upper limit of calls that must not wait */
+#define SPENT_MS	5000	/* upper limit for calls that must not wait */
 
-/* A rebind waits for neither entry of a vector: the first one is done, the second one is stuck. */
+/*
+ * A rebind must wait for no entry of a vector.  The first entry is complete, and the second entry
+ * hangs in a page fault.
+ */
 TEST(a_vector_that_is_stuck_holds_up_no_rebind)
 {
 	struct pollfd pfd = { .events = POLLIN };
@@ -807,7 +828,10 @@ static long faults(void)
 	return u.ru_minflt;
 }
 
-/* Read the window repeatedly; return the number of faults after the first one. */
+/*
+ * Worker that writes to its window in a loop.  Returns the number of page faults after the first
+ * access, at most 90.
+ */
 static int watch_window(struct shared *s, int i)
 {
 	volatile char *va;
@@ -839,7 +863,10 @@ TEST(a_rebind_empties_no_windows_of_strangers)
 
 	R_LOOPBACK_ONLY("there are no windows");
 	pid = worker(watch_window, s, 0);
-	/* Objects of this process have the same ids as those of the worker. */
+	/*
+	 * The objects of this process have the same ids as the objects of the worker.  A rebind
+	 * that mixed them up would empty the worker's window.
+	 */
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_map(p.imp, &va, RSM_MAP_NONE, RSM_PERM_RDWR, 0, R_PAGE));
@@ -849,7 +876,7 @@ TEST(a_rebind_empties_no_windows_of_strangers)
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_memseg_export_rebind(p.exp, i % 2 ? p.mem : m, 0, R_SIZE));
 	stop(s);
-	/* The worker may have a few page faults of its own. */
+	/* The worker may have a few page faults for other reasons. */
 	EXPECT_GT(20, exit_of(pid));
 	r_close(&p);
 }

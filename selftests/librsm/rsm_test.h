@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RSMAPI for tests.  A test says in a comment "RSM check: N" which of the numbered checks of
- * conformance it covers.
+ * RSMAPI for tests.  The comment "RSM check: N" before a test names the conformance checks that the
+ * test covers, by their numbers in rsm_checks.txt.
  *
- * Most programs are built twice: for loopback, and as NAME_rdma for the first adapter.  With the
- * adapter the segment is on the same machine, but everything goes through the adapter: signals,
- * data of explicit puts and the report of a cut arrive some time after the call.  R_SOON_MS,
- * R_LATE_MS and r_settle() account for that.  Tests for one of the two use r_rdma() or
- * R_LOOPBACK_ONLY().
+ * Most programs are built twice: for loopback, and as NAME_rdma for the first adapter.  NAME_rdma
+ * also exports and imports on the same machine, but all messages go through the adapter.  So
+ * signals, the data of explicit puts and the notice of a cut arrive some time after the call.
+ * R_SOON_MS, R_LATE_MS and r_settle() allow for this delay.  A test that runs only over loopback,
+ * or only over an adapter, uses R_LOOPBACK_ONLY() or r_rdma().
  */
 #ifndef RSM_TEST_H
 #define RSM_TEST_H
@@ -32,7 +32,10 @@
 #include "kselftest_harness.h"
 
 #ifdef R_RDMA
-/* Connections use a real stack on an emulated machine, which takes time. */
+/*
+ * Over an adapter a test needs more time, because connections use a real protocol stack on an
+ * emulated machine.
+ */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 120
 #endif
@@ -41,16 +44,16 @@
 #define R_PAGES		8
 #define R_SIZE		(R_PAGES * R_PAGE)
 #define R_SEGID		0x600000
-#define R_WAIT_MS	20000	/* for expected events; the debug kernel is slow */
-#define R_QUIET_MS	200	/* for events that must not come */
-#define R_SOON_MS	(r_rdma() ? R_WAIT_MS : 0)	/* for what is immediate over loopback */
-#define R_LATE_MS	(r_rdma() ? R_QUIET_MS : 0)	/* time in which nothing more may come */
+#define R_WAIT_MS	20000	/* timeout for expected events; the debug kernel is slow */
+#define R_QUIET_MS	200	/* wait that shows that no event comes */
+#define R_SOON_MS	(r_rdma() ? R_WAIT_MS : 0)	/* 0: loopback acts without delay */
+#define R_LATE_MS	(r_rdma() ? R_QUIET_MS : 0)	/* no event may come within this time */
 
-/* The controller that the program is built for. */
+/* Controller that the program is built for. */
 #ifdef R_RDMA
 static inline int r_rdma(void) { return 1; }
 
-/* The first adapter, unless RSM_CTLR names another one. */
+/* Returns "rdma0", the first adapter, unless RSM_CTLR names another adapter. */
 static inline char *r_ctlr(void)
 {
 	char *name = getenv("RSM_CTLR");
@@ -63,17 +66,18 @@ static inline char *r_ctlr(void) { return NULL; }
 #endif
 
 /*
- * The first statement of a test that is for loopback alone; scripts/rsm-conformance looks for it.
+ * First statement of a test that runs only over loopback.  scripts/rsm-conformance searches for
+ * this macro.
  */
 #define R_LOOPBACK_ONLY(why) do {						\
 	if (r_rdma())								\
 		SKIP(return, why);						\
 } while (0)
 
-/* Number of repetitions, reduced where each takes long. */
+/* Number of repetitions, a tenth over an adapter, where a repetition takes longer. */
 #define R_TIMES(n)	(r_rdma() ? (n) / 10 : (n))
 
-/* A published segment of this process, and an import of it by this process. */
+/* A published segment of this process, and an import of the segment by the same process. */
 struct r_pair {
 	rsmapi_controller_handle_t	ctlr;
 	rsm_node_id_t			node;
@@ -128,7 +132,7 @@ static inline int r_import(struct r_pair *p, rsm_permission_t perm)
 	return ret ? ret : rsm_memseg_import_init_barrier(p->imp, RSM_BAR_DEFAULT, &p->barrier);
 }
 
-/* Make another import with a barrier for implicit transfers. */
+/* Create another import, with a barrier for implicit transfers. */
 static inline int r_also(struct r_pair *p, rsm_permission_t perm, void **imp,
 			 rsmapi_barrier_t *barrier)
 {
@@ -158,7 +162,7 @@ static inline void r_close(struct r_pair *p)
 		munmap(p->mem, R_SIZE);
 }
 
-/* Return whether @size bytes are all @c. */
+/* Returns 1 if @size bytes at @at are all @c. */
 static inline int r_all(const char *at, char c, size_t size)
 {
 	while (size--)
@@ -167,7 +171,10 @@ static inline int r_all(const char *at, char c, size_t size)
 	return 1;
 }
 
-/* Run @fn in a child and return its result, a number below 128; -1 if the child failed. */
+/*
+ * Run @fn in a child process.  Returns the result of @fn, which must be below 128, or -1 if the
+ * child failed.
+ */
 static inline int r_child(int (*fn)(void *arg), void *arg)
 {
 	int status;
@@ -183,8 +190,9 @@ static inline int r_child(int (*fn)(void *arg), void *arg)
 }
 
 /*
- * A process that exports.  It sends the segment id through a pipe and waits until it is told to
- * go on.  Then it runs its function, and exits.
+ * A process that exports a segment, and sends the segment id through a pipe.  Each call of
+ * r_peer_go() makes the process run its function once.  The process exits when r_peer_stop() closes
+ * the pipe.
  */
 struct r_peer {
 	pid_t			pid;
@@ -223,7 +231,7 @@ static inline int r_peer_start(struct r_peer *peer, void (*then)(struct r_pair *
 	return read(peer->from, &peer->id, sizeof(peer->id)) == sizeof(peer->id) ? 0 : -1;
 }
 
-/* Let the process run its function, and wait until it has. */
+/* Let the process run its function, and wait until the function has returned. */
 static inline int r_peer_go(struct r_peer *peer)
 {
 	char c = 'g';
@@ -240,7 +248,10 @@ static inline void r_peer_stop(struct r_peer *peer, int sig)
 	close(peer->from);
 }
 
-/* Wait until everything sent by the import of @p has arrived, which a disconnect does. */
+/*
+ * Wait until everything that the import of @p has sent has arrived.  A disconnect waits for that,
+ * so connect the import again.
+ */
 static inline int r_settle(struct r_pair *p)
 {
 	int ret;
@@ -260,7 +271,10 @@ static inline uint64_t r_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* Stop and continue this process from a child, which a stopped process cannot do itself. */
+/*
+ * Stop and continue this process from a child, because a stopped process cannot continue itself.
+ * Returns the pid of the child.
+ */
 static inline pid_t r_stop_and_continue(void)
 {
 	pid_t parent = getpid(), pid = fork();

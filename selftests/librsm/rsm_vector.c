@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RSMAPI: putv and getv. */
+/* RSMAPI: vectors, that is putv and getv. */
 #include "rsm_test.h"
 
 #include <pthread.h>
@@ -14,7 +14,9 @@ FIXTURE(vector) {
 	rsm_scat_gath_t			sg;
 };
 
-/* Fill in N entries of one byte, from the start of the buffer to the start of the segment. */
+/*
+ * Fill in N entries of one byte.  Entry i transfers byte i of the buffer and byte i of the segment.
+ */
 static void list_init(struct _test_data_vector *self)
 {
 	int i;
@@ -131,7 +133,10 @@ TEST_F(vector, whole_segments_go_through_handles_both_ways)
 	EXPECT_TRUE(r_all(self->buf, 0, 100));
 }
 
-/* Entries that adjoin in the segment, but for a gap, and are in reverse order in the buffer. */
+/*
+ * Change the entries so that they adjoin in the segment, except for one gap, and are in reverse
+ * order in the buffer.
+ */
 static void list_adjoin(struct _test_data_vector *self)
 {
 	size_t at = 5;
@@ -172,7 +177,7 @@ TEST_F(vector, entries_that_adjoin_in_the_segment_are_entries_still)
 	memset(self->buf, 0, R_SIZE);
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
 	EXPECT_TRUE(list_is_there(self));
-	/* Entries are done up to the one that cannot be written. */
+	/* The get carries out all entries before the entry whose memory is invalid. */
 	self->v[N - 2].local.vaddr = (char *)R_PAGE;
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ(2, self->sg.io_residual_count);
@@ -182,7 +187,10 @@ TEST_F(vector, entries_that_adjoin_in_the_segment_are_entries_still)
 	EXPECT_EQ(0, self->sg.io_residual_count);
 }
 
-/* rxe of Linux 6.1 reads beyond a table with a registration of 256 pages. */
+/*
+ * Less than 256 pages, because rxe of Linux 6.1 reads beyond its table for a registration of 256
+ * pages.
+ */
 #define BIG	((size_t)250 * R_PAGE)
 
 static size_t big_length(unsigned int *seed)
@@ -190,15 +198,15 @@ static size_t big_length(unsigned int *seed)
 	switch (rand_r(seed) % 6) {
 	case 0: return 0;
 	case 1: return 1 + (size_t)rand_r(seed) % 64;
-	/* About the size of a chunk of an adapter's transfers. */
+	/* A length near the chunk size of an adapter's transfers. */
 	case 2: return 16380 + (size_t)rand_r(seed) % 9;
 	default: return (size_t)rand_r(seed) % 40000;
 	}
 }
 
 /*
- * Random entries of user memory and of local memory.  Three of four begin in the segment where
- * the last one ended.
+ * Fill in random entries, some in user memory and some in local memory.  Three of four entries
+ * adjoin the previous entry in the segment.
  */
 static void big_list(struct _test_data_vector *self, unsigned int *seed, char *buf,
 		     rsm_localmemory_handle_t local)
@@ -283,8 +291,8 @@ TEST_F(vector, a_bad_entry_ends_the_walk)
 	unsigned int i, k;
 
 	/*
-	 * Use the memory in a vector first: errors must not depend on whether the driver knows the
-	 * memory.
+	 * Use the memory in a vector twice before the test.  Errors must not depend on whether the
+	 * driver already knows the memory.
 	 */
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
@@ -335,7 +343,7 @@ TEST_F(vector, later_entries_win)
 	for (i = 0; i < N - 1; i++)
 		EXPECT_EQ('a' + i, self->p.mem[i]);
 	EXPECT_TRUE(r_all(self->p.mem + N - 1, 'a' + N - 1, N + 1));
-	/* The getv reads what the putv wrote. */
+	/* The getv must read the data that the putv has written. */
 	self->sg.io_request_count = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
 	EXPECT_EQ('a', self->buf[0]);
@@ -364,7 +372,7 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 	self->sg.remote_handle = self->p.imp;
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, R_SOON_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
-	/* RSM_SIG_POST_NO_ACCUMULATE alone has no effect. */
+	/* RSM_SIG_POST_NO_ACCUMULATE alone, without RSM_IMPLICIT_SIGPOST, has no effect. */
 	self->sg.flags = RSM_SIG_POST_NO_ACCUMULATE;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));
@@ -372,7 +380,10 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 
 #define ROUNDS R_TIMES(2000)
 
-/* Put the number of the round all over the first page, and signal. */
+/*
+ * Runs in a child.  In each round, put the number of the round into every word of the first page,
+ * signal, and wait for a signal.
+ */
 static int put_rounds(void *arg)
 {
 	rsm_memseg_id_t id = *(rsm_memseg_id_t *)arg;
@@ -408,7 +419,7 @@ TEST_F(vector, who_is_woken_by_a_signal_sees_the_data)
 	pid = fork();
 	if (!pid)
 		_exit(put_rounds(&self->p.id));
-	/* Signals go to all imports, so only that of the child may be left. */
+	/* A signal of the export goes to all imports.  Keep only the import of the child. */
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
 	for (i = 1; i <= ROUNDS; i++) {
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
@@ -562,16 +573,16 @@ TEST_F(vector, random_lists_do_as_their_entries_say)
 }
 
 /*
- * struct guess - expected result of a list
+ * struct guess - expected result of a vector
  * @k: number of entries that are carried out
- * @ret: return value
+ * @ret: return value of the call
  */
 struct guess {
 	unsigned int	k;
 	int		ret;
 };
 
-/* Return whether the address is invalid for this direction. */
+/* Returns 1 if the address of @v is invalid: NULL, the hole, or for a get also read-only memory. */
 static int bad_addr(const rsm_iovec_t *v, const char *ro, const char *hole, int put)
 {
 	const char *at = v->local.vaddr;
@@ -579,7 +590,10 @@ static int bad_addr(const rsm_iovec_t *v, const char *ro, const char *hole, int 
 	return !at || at == hole || (at == ro && !put);
 }
 
-/* Return the expected error of entry @v, checked in the order of RSMAPI, or RSM_SUCCESS. */
+/*
+ * Returns the error that RSMAPI demands for the entry @v, or RSM_SUCCESS.  The checks are in the
+ * order of RSMAPI.
+ */
 static int entry_error(struct _test_data_vector *self, const rsm_iovec_t *v, const char *ro,
 		       const char *hole, int put)
 {
@@ -601,7 +615,9 @@ static int entry_error(struct _test_data_vector *self, const rsm_iovec_t *v, con
 	return RSM_SUCCESS;
 }
 
-/* Map a page and use it in vectors several times in each direction. */
+/*
+ * Map a page, and use the page in three puts and three gets.  Returns the page, or NULL on failure.
+ */
 static char *used_page(struct _test_data_vector *self, int type, void *handle)
 {
 	char *page = r_mem(R_PAGE);
@@ -700,7 +716,10 @@ TEST_F(vector, memory_that_was_used_before_and_dropped_is_zeros)
 	munmap(page, R_PAGE);
 }
 
-/* Transfers of a parent use the parent's memory, and the copy in a child does not change. */
+/*
+ * After a fork, vectors of the parent must use the memory of the parent, and must not change the
+ * copy in the child.
+ */
 static void transfers_beside_a_child(struct __test_metadata *_metadata,
 				     struct _test_data_vector *self, char *page)
 {
@@ -778,7 +797,7 @@ TEST_F(vector, there_may_be_any_number_of_buffers)
 	self->sg.io_request_count = 2;
 	self->v[1].transfer_length = 0;
 	for (i = 0; i < BUFFERS; i++) {
-		/* Keep the buffers apart. */
+		/* Keep the buffers apart from each other, so that they do not adjoin. */
 		buf[i] = (char *)r_mem(2 * R_PAGE) + R_PAGE;
 		memset(buf[i], i, R_PAGE);
 	}
@@ -809,7 +828,10 @@ struct share {
 	int				bad;
 };
 
-/* Transfer a separate part of segment and buffer, by address and by handle in turn. */
+/*
+ * Thread that transfers its own part of segment and buffer.  The vectors name the buffer by address
+ * and by handle alternately.
+ */
 static void *vectors_of_one(void *arg)
 {
 	struct share *s = arg;
@@ -859,8 +881,9 @@ static void *vector_changer(void *arg)
 
 	for (i = 0; i < R_TIMES(400); i++) {
 		/*
-		 * No transfer uses this page, but changes of its protection make what is known of
-		 * the address space stale.
+		 * No vector uses this page.  But each mprotect() changes the generation of the
+		 * address space, so the library must not rely on what earlier vectors have told it
+		 * about memory.
 		 */
 		mprotect(page, R_PAGE, i % 2 ? PROT_READ : PROT_NONE);
 		usleep(200);
@@ -917,13 +940,18 @@ static void random_entry(struct _test_data_vector *self, rsm_iovec_t *v, unsigne
 			v->local_offset = pick(seed, odd, 8);
 	} else {
 		v->local.vaddr = where[strange ? rand_r(seed) % 6 : 0];
-		/* All of these buffers have the same byte everywhere. */
+		/*
+		 * The other buffers hold the same byte everywhere, so offset 0 is enough for them.
+		 */
 		if (v->local.vaddr != self->buf || v->transfer_length > R_PAGE)
 			v->local_offset = 0;
 	}
 }
 
-/* Let @next begin in the segment where @v ends, if there is room for both. */
+/*
+ * Make the remote offset of @next the end of @v in the segment, if both entries fit into the
+ * segment.
+ */
 static void adjoin(const rsm_iovec_t *v, rsm_iovec_t *next)
 {
 	if (v->remote_offset < R_SIZE && v->transfer_length < R_SIZE &&
@@ -932,7 +960,10 @@ static void adjoin(const rsm_iovec_t *v, rsm_iovec_t *next)
 		next->remote_offset = v->remote_offset + v->transfer_length;
 }
 
-/* Update @model: the segment for a put, local memory for a get. */
+/*
+ * Compute the expected result of the vector, and apply the vector to @model: a copy of the segment
+ * for a put, a copy of the local memory for a get.
+ */
 static struct guess play(struct _test_data_vector *self, char *model, const char *ro,
 			 const char *hole, int put)
 {
@@ -983,7 +1014,7 @@ TEST_F(vector, strange_lists_fail_where_they_are_strange)
 		ASSERT_EQ(0, memcmp(model, put ? self->p.mem : self->buf, R_SIZE));
 		codes |= 1U << ret;
 	}
-	/* Each of these results has occurred at least once. */
+	/* Every result that the test expects has occurred at least once. */
 	EXPECT_EQ(1U << RSM_SUCCESS | 1U << RSMERR_BAD_SGIO | 1U << RSMERR_BAD_ADDR |
 		  1U << RSMERR_BAD_OFFSET | 1U << RSMERR_BAD_LENGTH, codes);
 	munmap(model, R_SIZE);

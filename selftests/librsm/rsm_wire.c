@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A host sends an exporter packets that rdma_cm would not send.  The peer writes its own
- * packets; see roce_peer.h.  Needs root and the virtual machine's rxe0 on v0.
+ * A remote host sends packets to an exporter that rdma_cm would never send.  The packets come from
+ * the peer of roce_peer.h.  Needs root, and the virtual machine's adapter rxe0 on v0.
  */
 #include "rsm_test.h"
 
@@ -12,14 +12,14 @@
 #include "rsm_peer.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
-#define ELSEWHERE	"10.9.0.62"	/* an unused address of the same network */
+#define ELSEWHERE	"10.9.0.62"	/* unused address in the same network */
 #define NODE_KNOWN	62
 #define NODE_UNKNOWN	61
 #define PORT_KERNEL	1023
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
-#define FLOOD_MS	30000	/* time for all peers; a slow machine meets fewer */
-#define PATIENCE_MS	5000	/* limit of calls that the peers must not disturb */
+#define FLOOD_MS	30000	/* time limit; a slow machine connects fewer peers */
+#define PATIENCE_MS	5000	/* limit for calls that the peers must not delay */
 
 FIXTURE(wire) {
 	struct r_pair		p;
@@ -34,7 +34,10 @@ FIXTURE_SETUP(wire)
 	int ret;
 
 	inet_pton(AF_INET, OWN, &own.sin_addr);
-	/* Start the peer first, because its process inherits open descriptors. */
+	/*
+	 * The process of the peer inherits all open descriptors, so start the peer before opening
+	 * /dev/rsm.
+	 */
 	ret = getuid() ? -EPERM : roce_start(&self->peer, &own);
 	if (ret == -EPERM || ret == -ENODEV)
 		SKIP(return, "needs root, and soft-RoCE on a veth pair");
@@ -55,7 +58,7 @@ FIXTURE_TEARDOWN(wire)
 	roce_end(&self->peer);
 }
 
-/* Send a greeting; return whether there is an answer. */
+/* Send a greeting.  Returns 1 if an answer arrives. */
 static int greet(FIXTURE_DATA(wire) *self, struct roce_answers *a)
 {
 	memcpy(self->ask.pd, &self->g, sizeof(self->g));
@@ -63,7 +66,10 @@ static int greet(FIXTURE_DATA(wire) *self, struct roce_answers *a)
 	       !roce_answers(&self->peer, 1, R_WAIT_MS, a);
 }
 
-/* Return the RSM error in the private data of the last reject; 0 if there is none. */
+/*
+ * Returns the RSM error in the private data of the last reject, or 0 if the private data are not an
+ * answer of RSM.
+ */
 static uint32_t error_of(const struct roce_answers *a)
 {
 	struct peer_answer answer;
@@ -116,8 +122,8 @@ TEST_F(wire, a_greeting_from_a_port_of_kernels_is_heard)
 }
 
 /*
- * Peers that connect and send something that is no proof.  They never confirm the connection and do
- * not answer its disconnect.
+ * Connect up to STRANGERS peers.  Each peer sends a message that is no proof, never confirms its
+ * connection, and does not answer the disconnect.
  */
 static int strangers(FIXTURE_DATA(wire) *self)
 {

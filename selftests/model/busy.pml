@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Polling of a connection's CQ: by the device's notification, by threads that poll its EVDs, or
- * by the timer that finds that nobody polls.  README.rst maps the steps to functions.
+ * How a connection's CQ is polled: after a notification of the device, by threads that poll the
+ * EVDs of the CQ, or by a timer that finds that no thread polls any more.  README.rst maps the
+ * steps to functions.
  *
  *   device    completes MADE requests, and notifies if the CQ is armed
- *   user      polls its EVDs some times; then stops, or (-DWAIT) sleeps on the last
- *   timers    one per EVD; the clock may say at any time that the last poll was long ago
+ *   user      polls its EVDs some times; then stops, or (-DWAIT) sleeps on the last EVD
+ *   timers    one per EVD; the clock may find at any time that the last poll was long ago
  *
- * All decisions are made under a lock, so no weak memory is modelled.
+ * All decisions are made under a lock, so this model has no weak memory.
  *
- * -DEVDS=n: 2: requests and receives have an EVD each; -DWAIT; -DCPUS=n for softirqs.  -DKICK: a
- * thread posts; -DSECOND: a second thread polls too; -DOTHER: another thread stops the polling
- * and does not sleep; -DCLOSE: the connection is closed.  -DNO_TIMER: no timer expires, so
- * nothing may depend on one; -DNO_<X> leaves step X out.
+ * -DEVDS=2: requests and receives have an EVD each.  -DWAIT: see above.  -DCPUS=n: CPUs that run
+ * softirqs.  -DKICK: a thread posts.  -DSECOND: a second thread polls too.  -DOTHER: another thread
+ * stops the polling and does not sleep.  -DCLOSE: the connection is closed.  -DNO_TIMER: no timer
+ * expires, so no step may depend on a timer.  -DNO_<X>: leave out step X.
  */
 #ifndef EVDS
 #define EVDS	1
@@ -28,17 +29,17 @@
 #endif
 #define LAST	(EVDS - 1)
 
-/* The device and the CQ. */
+/* Number of requests completed, of CQEs in the CQ, and of CQEs taken from the CQ. */
 byte made, cq, taken;
 bool armed = true, notify;
-/* IRQ_POLL_F_SCHED, and whether a softirq is polling. */
+/* IRQ_POLL_F_SCHED; true while a softirq polls. */
 bool sched, polling;
-/* The connection, under ep->lock. */
+/* State of the connection, under ep->lock. */
 bool ep_lock, closing, seen;
-bool in[EVDS];			/* in evd->busy.links; written under evd->busy.lock too */
+bool in[EVDS];			/* in evd->busy.links; also under evd->busy.lock */
 /* evd->busy */
 bool on[EVDS], recent[EVDS], pending[EVDS];
-/* A thread sleeps on the last EVD, or watches it, under evd->lock. */
+/* A thread sleeps on the last EVD, or watches the last EVD; both under evd->lock. */
 bool waiting, watching;
 bool told;			/* the thread relies on notifications */
 
@@ -51,10 +52,10 @@ bool told;			/* the thread relies on notifications */
 #define joined()	in[0]
 #endif
 
-/* irq_poll_sched(): has no effect if it is scheduled already. */
+/* irq_poll_sched(); has no effect if the poll is already scheduled. */
 #define schedule()	sched = true
 
-/* cq_take(): takes everything, or one budget. */
+/* cq_take(); takes all CQEs, or one budget of CQEs. */
 inline cq_take(n, part)
 {
 	atomic {
@@ -67,7 +68,7 @@ inline cq_take(n, part)
 	}
 }
 
-/* cq_rearm(): returns whether there is more. */
+/* cq_rearm(); @more: CQEs have been added in the meantime. */
 inline cq_rearm(more)
 {
 	atomic {
@@ -110,7 +111,7 @@ inline link_join(e, ok)
 #endif
 }
 
-/* dat_busy_leave(); leaving schedules a poll. */
+/* dat_busy_leave(); schedules a poll. */
 inline leave()
 {
 	atomic {
@@ -258,7 +259,7 @@ inline expire(all)
 	unlock_ep()
 }
 
-/* busy_sweep() of all links. */
+/* busy_sweep(), for all links of the EVD. */
 inline sweep_all(e)
 {
 	do
@@ -323,7 +324,7 @@ end:	do
 }
 #endif
 
-/* busy_begin(); it checks under evd->lock. */
+/* busy_begin(); checks under evd->lock whether a thread waits. */
 inline begin(e, useful)
 {
 	recent[e] = true;
@@ -341,7 +342,7 @@ inline begin(e, useful)
 	fi
 }
 
-/* One dat_busy_poll(), with busy_look() and busy_take(). */
+/* One call of dat_busy_poll(), with busy_look() and busy_take(). */
 inline poll(e)
 {
 	begin(e, useful);
@@ -394,7 +395,7 @@ active proctype user()
 	stop(LAST);
 #endif
 #endif
-	/* From here on only the device's notification may be needed. */
+	/* From this step on, the thread relies on notifications of the device alone. */
 	told = true;
 	assert(!in[LAST]);
 #endif
@@ -439,7 +440,8 @@ active proctype kick()
 
 #ifdef OTHER
 /*
- * evd_poll() of a thread that does not sleep, or dat_evd_set_unwaitable(), which does not watch.
+ * evd_poll() of a thread that does not sleep, or dat_evd_set_unwaitable(), which does not set
+ * "watching".
  */
 active proctype other()
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Completions: the lower half of the drawing in <rdma/dat_ring.h>, letter by letter, as
+ * Completions: the lower half of the drawing in <rdma/dat_ring.h>, with the same letters, as
  * implemented by the driver and libdat.  README.rst maps the steps to functions.
  *
- *   driver    queues EVENTS events; some may not notify, and some may be refused, not lost,
- *             if the ring is full
- *   consumer  waits for one or more, or watches a descriptor, consumes some, waits again
+ *   driver    queues EVENTS events; an event may notify or not; if the ring is full, an event
+ *             may be refused instead of lost
+ *   consumer  waits for one or more events, or watches a descriptor; consumes some; repeats
  *
- * Indices are numbers modulo 8 that begin just below the wrap.  An event holds its index.
+ * Indices are numbers modulo 8 that begin just before the wrap.  An event holds its index.
  *
- * The drawing needs no lock between the two.  With -DLOCKED the model is that of the driver,
- * which takes evd->lock where the drawing has (I) and (J).  -DENTRIES=n, -DEVENTS=n;
- * -DWATCH=POLL: waits and poll() in turn; EPOLL, EDGE, CNO: that alone, with epoll level- or
- * edge-triggered; -DSLOTS: status.done too; -DNO_<X> leaves barrier or step X out.
+ * The drawing needs no lock between driver and consumer.  With -DLOCKED the model is that of the
+ * driver, which takes evd->lock where the drawing has (I) and (J).  -DENTRIES=n, -DEVENTS=n: sizes.
+ * -DWATCH=POLL: the consumer waits and calls poll() in turn.  -DWATCH=EPOLL, EDGE or CNO: the
+ * consumer uses only epoll (level- or edge-triggered) or a CNO.  -DSLOTS: model status.done too.
+ * -DNO_<X>: leave out barrier or step X.
  */
 #define POLL	1
 #define EPOLL	2
@@ -31,9 +32,9 @@
 #ifndef EVENTS
 #define EVENTS	5
 #endif
-#define START	6		/* the first index: just below the wrap */
+#define START	6		/* first index, just before the wrap */
 
-/* Locations; the events are last. */
+/* Memory locations.  The events come last. */
 #define TAIL	0
 #define HEAD	1
 #ifdef SLOTS
@@ -42,7 +43,7 @@
 #else
 #define NREL	2
 #endif
-#define WAITER	NREL		/* threshold of the waiter, or 0 */
+#define WAITER	NREL		/* threshold of the waiter, or 0 without a waiter */
 #define EVENT	(WAITER + 1)
 #define NLOC	(EVENT + ENTRIES)
 #define HIST	(2 * EVENTS + 3)
@@ -53,7 +54,7 @@
 #define NTHREAD	2
 #define READS(t, l) ((l) == HEAD || (l) == WAITER ? (t) == DRIVER : (t) == CONSUMER)
 
-/* Locks: evd->lock; the lock of evd->poll or of the epoll behind it, or cno->lock. */
+/* Locks: evd->lock; and the lock of evd->poll, of the epoll file that polls it, or cno->lock. */
 #define ELOCK	0
 #define PLOCK	1
 #define NLOCK	2
@@ -110,24 +111,24 @@ byte tail = START;
 bool overflowed;
 /* Private to the consumer. */
 byte head = START;
-/* The sleeping consumer may run. */
+/* The consumer was woken and may run. */
 bool woken;
 /*
- * watching: the consumer is on evd->poll.  ready: it has been woken there and may run, or is on
- * epoll's ready list; or the CNO is triggered.
+ * watching: the consumer has a callback on evd->poll.  ready: this callback was called, so the
+ * consumer may run; or the EVD is on epoll's ready list; or the CNO is triggered.
  */
 bool watching, ready;
-/* The true state, for assertions. */
-bool over;			/* no more events will come */
+/* The true state, used by assertions only. */
+bool over;			/* no more events will be queued */
 byte queued, consumed;
-byte notified;			/* "queued" after the last event that notifies */
-bool told;			/* an overflow was reported and has not ended */
+byte notified;			/* value of "queued" after the last event that notifies */
+bool told;			/* an overflow was reported, and no event has found room since */
 #ifdef SLOTS
 byte done;
-byte done_at[ENTRIES];		/* value of done at the completion that the slot's event reports */
+byte done_at[ENTRIES];		/* "done" for the completion that the event reports */
 #endif
 
-/* ring_publish(), called for the completion that the event reports. */
+/* ring_publish(); called for the completion that the event reports. */
 inline publish()
 {
 #ifdef SLOTS
@@ -150,7 +151,7 @@ inline overflow()
 	assert(told)
 }
 
-/* dat_evd_deliver() up to evd_wake(); or dat_evd_offer(), if the source can do without. */
+/* dat_evd_deliver() up to evd_wake(); or dat_evd_offer(), whose event may be refused. */
 inline push()
 {
 	if
@@ -191,7 +192,7 @@ inline push()
 	offer = false
 }
 
-/* wake_up_poll(): calls the callback of poll() or epoll.  Or dat_cno_trigger(). */
+/* wake_up_poll(), which calls the callback of poll() or epoll; or dat_cno_trigger(). */
 inline wake_watcher()
 {
 	lock(PLOCK);
@@ -263,8 +264,8 @@ proctype driver(byte me)
 }
 
 /*
- * DAT_IOC_EVD_WAIT: dat_evd_wait(), which checks with evd_ready().  At the end "enough" is true,
- * or the timeout has expired.
+ * DAT_IOC_EVD_WAIT: dat_evd_wait(), which checks with evd_ready().  At the end, "enough" is true
+ * unless the timeout has expired.
  */
 inline ioctl_wait()
 {
@@ -289,7 +290,7 @@ inline ioctl_wait()
 		:: else
 		fi;
 #endif
-		/* The wait may time out only if fewer events notify than the threshold. */
+		/* The timeout may expire only if fewer events than the threshold have notified. */
 		if
 #ifdef NO_LOOP
 		:: woken -> enough = true; break
@@ -308,7 +309,7 @@ inline ioctl_wait()
 }
 
 #if WATCH
-/* poll_wait(): adds a callback to evd->poll. */
+/* poll_wait(); adds a callback to evd->poll. */
 inline poll_wait()
 {
 	BLOCK {
@@ -329,7 +330,7 @@ inline look()
 	}
 }
 
-/* evd_poll(), when its caller has no callback there yet. */
+/* evd_poll(), called when the consumer has no callback on evd->poll yet. */
 inline first_poll()
 {
 #ifdef NO_WATCH_ORDER
@@ -341,10 +342,10 @@ inline first_poll()
 #endif
 }
 
-/* The consumer must not sleep while a notifying event is left. */
+/* The consumer must not stop waiting while a notifying event is queued. */
 #define TIME_IS_UP	(over && !ready && notified <= consumed)
 
-/* poll(); "ready" is its pwq's "triggered". */
+/* poll(); "ready" models "triggered" in struct poll_wqueues. */
 inline sys_poll()
 {
 	first_poll();
@@ -381,7 +382,7 @@ inline epoll_add()
 	enough = false
 }
 
-/* epoll_wait(): a level-triggered file stays on the list while there are events. */
+/* epoll_wait(); a level-triggered file stays on the ready list while events are queued. */
 inline epoll_wait()
 {
 	do
@@ -456,16 +457,16 @@ inline watch()
 inline pop()
 {
 #ifdef NO_L
-	/* Without (L) the load of the event may come after the store of the head. */
+	/* Without (L), the load of the event may execute after the store of the head. */
 	store_relaxed(HEAD, MOD(head + 1));
 	load_relaxed(SLOT(head), e);
 #else
 	load_relaxed(SLOT(head), e);
 	store_release(HEAD, MOD(head + 1));		/* (L) */
 #endif
-	assert(e == head);				/* complete, in order, not overwritten */
+	assert(e == head);				/* complete, in order, intact */
 #ifdef SLOTS
-	/* A thread that has seen the event must see status.done at least as new. */
+	/* A thread that has seen the event must see a status.done that is at least as new. */
 	assert(VAL(DONE, VIEW(DONE)) >= done_at[head & (ENTRIES - 1)]);
 #endif
 	head = MOD(head + 1);
@@ -480,12 +481,12 @@ inline pop()
 #endif
 
 #if WATCH == EDGE || WATCH == CNO
-#define ENOUGH_TAKEN	false			/* only new events wake: take all */
+#define ENOUGH_TAKEN	false			/* only new events wake */
 #else
 #define ENOUGH_TAKEN	true
 #endif
 
-/* dat_evd_wait() of libdat, or the loop of a program that watches; and dat_evd_dequeue(). */
+/* dat_evd_wait() of libdat, or the loop of a program that watches; then dat_evd_dequeue(). */
 proctype consumer(byte me)
 {
 	byte t, e, threshold;
@@ -496,7 +497,7 @@ proctype consumer(byte me)
 #endif
 	do
 	:: true ->
-		/* Threshold 0: watch. */
+		/* Choose a threshold at random; 0 means to watch instead of wait. */
 		BLOCK {
 			if
 #if WATCH == 0 || WATCH == POLL
@@ -526,7 +527,7 @@ proctype consumer(byte me)
 		:: else
 		fi;
 		if
-		/* A trigger may be older than the last events that were taken. */
+		/* A trigger may be older than the events that were consumed last. */
 		:: enough -> load_tail(t); assert(MOD(t - head) >= threshold)
 		:: else -> break			/* the timeout has expired */
 		fi;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory model that is weaker than any CPU, with one exception.
+ * A memory model that is weaker than the model of any CPU, with one exception.
  *
- * Every location has a history of stores, oldest first.  Every thread has a view: its position
- * in each history.  A relaxed load returns any store that the view does not rule out, so stores
- * may arrive late and loads may run early.
+ * Every location has a history of stores, oldest first.  Every thread has a view, which is its
+ * position in each history.  A relaxed load returns any store at or after the position of the view,
+ * so a store may become visible late and a load may execute early.
  *
  *   release store   carries the view of its thread
- *   acquire load    adds the view that the store carries
- *   full barrier    adds the view of all full barriers before it, and adds to theirs
- *   lock, unlock    acquire and release of the lock's own view
- *   RMW             extends the newest store, atomically; no barrier by itself
+ *   acquire load    adds the view that the loaded store carries to the view of its thread
+ *   full barrier    joins the view of its thread and the views of all earlier full barriers
+ *   lock, unlock    acquire and release of a view that belongs to the lock
+ *   RMW             stores after the newest store, atomically; is no barrier by itself
  *
- * The exception: it does not show a store that passes an earlier load.  Where a barrier prevents
- * that, the model without the barrier moves the load by hand.
+ * The exception: a store never executes before an earlier load of the same thread.  Where a barrier
+ * prevents such a reordering, the variant without the barrier moves the load explicitly.
  *
- * Stores that all readers have passed are forgotten and the rest is renumbered, which keeps the
- * state small.  The including model defines NTHREAD, NLOC, NREL (release stores go to locations
- * below it), NLOCK, HIST, and READS(t, l) in C: whether thread t may load from location l.
- * Threads have a local byte "me".
+ * To keep the state small, the model forgets stores that all readers have passed, and renumbers the
+ * rest.  The including model defines NTHREAD, NLOC, NREL (only locations below NREL have release
+ * stores), NLOCK, HIST, and READS(t, l) in C: whether thread t may load from location l.  Each
+ * process has a local byte "me", its thread number.
  */
 
 byte val[NLOC * HIST];		/* values in the histories */
@@ -28,7 +28,7 @@ byte view[NTHREAD * NLOC];
 byte scview[NLOC];		/* view of all full barriers */
 byte lkview[NLOCK * NLOC];
 bool held[NLOCK];
-byte ahead;			/* within a step: position of a load beyond its view */
+byte ahead;			/* within a load: distance of the store from the view */
 
 /* Arguments and results of the C code below; not part of the state. */
 hidden byte m_thread, m_loc, m_val;
@@ -52,7 +52,7 @@ static void mem_less(unsigned char *p, int n, int step, unsigned char by)
 		*p = *p > by ? *p - by : 0;
 }
 
-/* Forget stores that no thread can read any more. */
+/* Forget stores that no thread can load any more. */
 static void mem_forget(void)
 {
 	int l, t, n, left;
@@ -84,7 +84,7 @@ static unsigned char *mem_view(void)
 	return &now.view[m_thread * NLOC];
 }
 
-/* Return the view that a store to m_loc carries. */
+/* Return the view that store @n to m_loc carries. */
 static unsigned char *mem_carried(int n)
 {
 	return &now.mv[(m_loc * HIST + n) * NLOC];
@@ -141,8 +141,8 @@ static void mem_leave(void)
 };
 
 /*
- * Pick any store that the view does not rule out and that meets the condition; wait until the
- * newest store meets it.
+ * Pick any store that the view allows and that meets the condition.  Wait until the newest store
+ * meets the condition.
  */
 #define PICK(l, cond) \
 	cond(VAL(l, newest[l])); \
@@ -169,14 +169,14 @@ inline load_acquire(l, to)
 	}
 }
 
-/* Wait for a store that meets the condition. */
+/* Wait for a store that meets the condition, and load it with acquire semantics. */
 #define LOAD_ACQUIRE_WHEN(l, cond) \
 	atomic { \
 		PICK(l, cond); \
 		d_step { m_thread = me; m_loc = l; c_code { mem_load(1); } } \
 	}
 
-/* If this fails, HIST is too small. */
+/* HIST is too small if this assertion fails. */
 #define SPACE(l)	assert(newest[l] < HIST - 1)
 
 inline store_relaxed(l, v)
@@ -217,7 +217,7 @@ inline unlock(n)
 	d_step { held[n] = false; m_thread = me; m_loc = n; c_code { mem_unlock(m_loc); } }
 }
 
-/* A thread that has ended does not keep old stores. */
+/* A thread that has ended must not prevent that old stores are forgotten. */
 inline leave()
 {
 	d_step { m_thread = me; c_code { mem_leave(); } }

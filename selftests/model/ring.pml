@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Posting: the left and the right half of "Posting" in <rdma/dat_ring.h>, letter by letter, as
+ * Posting: the left and the right half of "Posting" in <rdma/dat_ring.h>, with the same letters, as
  * implemented by libdat and the driver.  README.rst maps the steps to functions.
  *
- *   producer    posts POSTS entries; two producers share the queue's lock
- *   poller      takes dirty bits unasked, parks, is unparked by a kick
+ *   producer    posts POSTS entries; two producers share the lock of the queue
+ *   poller      takes dirty bits without being kicked, parks, and is unparked by a kick
  *   kicker      posts to another queue, whose dirty bit is in the same word, and kicks
- *   device      completes what it was given: SQ in order, one completion for one or more;
- *               RQ in order, SRQ in any order
+ *   device      completes entries: SQ in order, one completion for one or more entries; RQ
+ *               in order; SRQ in any order
  *
- * Indices are numbers modulo 8 that begin just below the wrap.  An entry holds its index, so an
- * entry taken too early, twice, or overwritten shows as another number.
+ * Indices are numbers modulo 8 that begin just before the wrap.  An entry holds its index, so an
+ * entry that is taken too early, taken twice, or overwritten has a wrong number.
  *
- * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n; -DEARLY: not connected at
- * first; -DPOLLER: there is a poller; -DNO_<X> leaves barrier or step X out.
+ * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n: kind and sizes.  -DEARLY: the
+ * EP is not connected at first.  -DPOLLER: there is a poller.  -DNO_<X>: leave out barrier or step
+ * X.
  */
 #define SQ	0
 #define RQ	1
@@ -34,15 +35,15 @@
 #ifndef KICKS
 #define KICKS	1
 #endif
-#define START	6		/* the first index: just below the wrap */
+#define START	6		/* first index, just before the wrap */
 #define ROUNDS	1		/* SRQ_ROUNDS, which is 4 in the driver */
 
-/* Locations; the entries are last. */
+/* Memory locations.  The entries come last. */
 #define TAIL	0
 #define FLAGS	1
 #define DONE	2
 #define NREL	3
-#define DIRTY	3		/* bit 0: this queue, bit 1: another queue */
+#define DIRTY	3		/* bit 0: this queue; bit 1: the queue of the kicker */
 #ifdef POLLER
 #define WATCHED	4
 #define KICK_AT	5
@@ -53,13 +54,13 @@
 #define NLOC	(ENTRY + ENTRIES)
 #define HIST	(2 * POSTS + 3 + 3 * (PRODUCERS - 1) + 3 * PARKS)
 
-/* Threads: kicker, device, poller, producers. */
+/* Thread numbers: kicker, device, poller, producers. */
 #define KICKER	0
 #define DEVICE	1
 #ifdef POLLER
 #define PRODUCER 3
 #ifndef PARKS
-#define PARKS	1		/* number of times */
+#define PARKS	1		/* number of times that the poller parks */
 #endif
 #else
 #define PRODUCER 2
@@ -75,7 +76,7 @@
 #define READS(t, l)	(BY_PUMP(l) ? 1 : \
 			 (l) == DIRTY ? (t) != DEVICE : (t) >= PRODUCER)
 
-/* Locks: the driver's and libdat's lock of the queue. */
+/* Locks: the lock of the queue in the driver, and its lock in libdat. */
 #define QLOCK	0
 #define PLOCK	1
 #define NLOCK	2
@@ -86,18 +87,18 @@
 #define SLOT(n)		(ENTRY + ((n) & (ENTRIES - 1)))
 #define REACHED(n, at)	(MOD((n) - (at)) < 4)
 
-/* Private to the driver, under QLOCK. */
+/* State of the driver, under QLOCK. */
 byte head = START;
 byte done = START;
 bool armed;
 byte taken;
-byte at_device;		/* bit n: entry n (modulo 8) is at the device */
+byte at_device;		/* bit n: the device has entry n (modulo 8) */
 
-/* Private to libdat, under PLOCK. */
+/* State of libdat, under PLOCK. */
 byte tail = START;
 byte posted;
 
-bool other;		/* the other queue's bit is set and not taken */
+bool other;		/* the dirty bit of the kicker's queue is set and not taken */
 
 #ifdef POLLER
 bool parked;
@@ -109,10 +110,10 @@ bool up;		/* connected */
 #define BUSY	MOD(head - done)
 
 /*
- * A step of a thread: loads and locks, then at most one operation that must see the newest store
- * (full barrier, exchange), then stores and unlocks.  Other threads could do nothing inside such
- * a step that they cannot do before or after it, since loads may find old stores anyway.  -DFINE
- * makes every access a step.
+ * A step of a thread consists of loads and locks, then at most one operation that must see the
+ * newest store (full barrier or exchange), then stores and unlocks.  Such a step may be atomic:
+ * other threads could not do more between its accesses than before or after the step, because loads
+ * may return old stores anyway.  -DFINE makes each access a step.
  */
 #if defined(NO_DONE) || defined(FINE)
 #define BLOCK
@@ -128,7 +129,7 @@ bool up;		/* connected */
 #define load_tail()	load_acquire(TAIL, n)		/* (D) */
 #endif
 
-/* An entry must hold its index: it is complete, in order, taken once, and not overwritten. */
+/* An entry must hold its index: it must be complete, in order, taken once, and not overwritten. */
 inline check(index)
 {
 	load_relaxed(SLOT(index), e);
@@ -136,7 +137,7 @@ inline check(index)
 	e = 0
 }
 
-/* sq_fetch(), rq_fetch(): take one entry; got: there was one. */
+/* sq_fetch(), rq_fetch(); takes one entry.  @got: an entry was there. */
 inline fetch()
 {
 	load_tail();
@@ -160,7 +161,7 @@ inline give()
 	at_device = at_device | (1 << MOD(head - 1))
 }
 
-/* ring_publish().  An unchanged value carries more views only, and would add states. */
+/* ring_publish().  Do not store an unchanged value, which would only add states. */
 inline publish()
 {
 	if
@@ -174,7 +175,7 @@ inline publish()
 	fi
 }
 
-/* sq_chain(), or pump_rq() with rq_next(). */
+/* sq_chain(); or pump_rq() with rq_next(). */
 inline ep_take()
 {
 	got = true;
@@ -189,7 +190,7 @@ inline ep_take()
 	od
 }
 
-/* srq_take().  A bad buffer goes back at once, without an event. */
+/* srq_take().  A bad buffer is given back at once, without an event. */
 inline srq_take()
 {
 	got = true;
@@ -206,7 +207,10 @@ inline srq_take()
 	od;
 	publish();
 #ifdef NO_DONE
-	/* A relaxed store does not wait for earlier loads. */
+	/*
+	 * A relaxed store may execute before the loads of the entries, so check the entries after
+	 * it.
+	 */
 	do
 	:: round -> check(MOD(head - round)); round--
 	:: else -> break
@@ -237,9 +241,9 @@ inline take()
 #endif
 
 /*
- * dat_queue_kick_after(), for queues of any depth: 1 if nothing is at the device; otherwise an
- * SQ needs no kick, and receives may need one after some entries or none.  -DFEW: after two, if
- * there is room for them and one more, else none.
+ * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry.
+ * Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some entries, or none.
+ * -DFEW: @after is 2 if there is room for these entries and one more, else 0.
  */
 inline kick_after()
 {
@@ -264,7 +268,7 @@ inline kick_after()
 	clear_watched()
 }
 
-/* ring_arm(), up to (E) */
+/* ring_arm(), before (E) */
 inline arm()
 {
 	armed = true;
@@ -290,7 +294,7 @@ inline disarm()
 #endif
 }
 
-/* The rest of ring_arm().  got: the "after" entries are there already. */
+/* ring_arm(), after (E).  @got: the "after" entries have been posted in the meantime. */
 inline look_again()
 {
 #ifdef NO_LOOK
@@ -311,8 +315,8 @@ inline pump_end()
 }
 
 /*
- * dat_queue_pump_sq(), dat_queue_pump_rq(), dat_srq_pump().  Takes QLOCK unless "mine", and
- * releases it.
+ * dat_queue_pump_sq(), dat_queue_pump_rq(), dat_srq_pump().  Takes QLOCK unless @mine is true.
+ * Releases QLOCK.
  */
 inline pump()
 {
@@ -328,7 +332,7 @@ inline pump()
 		fi;
 		if
 #if KIND == SRQ
-		/* The ring was armed before the last check and stays armed. */
+		/* The ring was armed before the last check and remains armed. */
 		:: rounds == ROUNDS + 1 ->
 #ifndef NO_TAKE
 			take();
@@ -359,7 +363,7 @@ inline pump()
 
 #define TAKEN(d)	if :: d & 2 -> other = false :: else fi
 
-/* file_kick_one(): dat_ep_kick(), or dat_srq_pump() */
+/* file_kick_one(), which calls dat_ep_kick() or dat_srq_pump() */
 inline kick_one()
 {
 #ifdef EARLY
@@ -492,8 +496,8 @@ inline post()
 			f = REACHED(tail, n);
 			n = 0;
 			/*
-			 * When the pump has left with requests in flight, no kick may be
-			 * required.
+			 * If the pump has left requests at the device, a post must not require a
+			 * kick.
 			 */
 			assert(!f || KIND != SQ || held[QLOCK] || !at_device ||
 			       VIEW(FLAGS) != newest[FLAGS])
@@ -554,9 +558,9 @@ proctype kicker(byte me)
 }
 
 /*
- * complete_request(), dat_complete_recv(), dat_srq_complete().  The device completes everything;
- * the pump ensures that the ring is checked again.  If an entry is lost, the device or a
- * producer waits for ever, which is an invalid end state.
+ * complete_request(), dat_complete_recv(), dat_srq_complete().  The device completes every entry.
+ * The pump must ensure that the ring is checked again.  If an entry is lost, the device or a
+ * producer waits forever, which is an invalid end state.
  */
 proctype device(byte me)
 {
@@ -584,7 +588,7 @@ proctype device(byte me)
 		n = 0;
 		done = MOD(done + 1);
 #if KIND == SQ
-		/* A completion may cover more entries. */
+		/* One completion may cover several entries. */
 		do
 		:: at_device & (1 << done) ->
 			at_device = at_device & ~(1 << done);
@@ -593,7 +597,7 @@ proctype device(byte me)
 		od;
 #endif
 #if KIND == SRQ
-		/* The pump publishes. */
+		/* For an SRQ, pump() publishes. */
 		unlock(QLOCK) }
 #else
 		mine = true;
@@ -610,7 +614,7 @@ proctype device(byte me)
 }
 
 #ifdef POLLER
-/* poller_watch(): until it has seen nothing for long enough, or for ever. */
+/* poller_watch(); ends after a time without dirty bits, or never (@stay). */
 inline poller_watch()
 {
 	BLOCK {
@@ -622,7 +626,7 @@ inline poller_watch()
 	}
 end_watching:
 	do
-	/* Finally it sees the newest value. */
+	/* The poller sees the newest value after some time. */
 	:: VAL(DIRTY, newest[DIRTY]) -> kick()
 	:: BLOCK {
 		!stay;
@@ -634,7 +638,7 @@ end_watching:
 	od
 }
 
-/* poller_park() and poller_leave(): then it sleeps until a kick. */
+/* poller_park() and poller_leave(); then the poller sleeps until a kick. */
 inline poller_park()
 {
 #ifdef NO_PARK_ORDER
@@ -663,7 +667,7 @@ proctype poller(byte me)
 }
 #endif
 
-/* The queue starts empty, and pumped once unless EARLY. */
+/* At the start, the queue is empty.  Unless EARLY, the pump has run once. */
 init
 {
 	atomic {
@@ -671,7 +675,7 @@ init
 		VAL(DONE, 0) = START;
 		VAL(KICK_AT, 0) = MOD(START + 1);
 #ifdef POLLER
-		/* The bit may be left from an entry that a completion has taken. */
+		/* The dirty bit may be left over from an entry that a completion has taken. */
 		if
 		:: VAL(DIRTY, 0) = 1
 		:: skip

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The ring of an import of RSM: the drawing in <rdma/dat_rsm.h>, letter by letter, as
- * implemented by librsm and the driver.  README.rst maps the steps to functions.
+ * The ring of an RSM import: the drawing in <rdma/dat_rsm.h>, with the same letters, as implemented
+ * by librsm and the driver.  README.rst maps the steps to functions.
  *
  *   producer    posts POSTS entries, and reads the results of earlier gets
- *   kicker      enters without being asked, like a thread that waits
- *   device      completes what it was given, in order, and checks the ring
- *   poller      watches at times, checks the ring at times, and parks at any time
+ *   kicker      kicks although the ring does not ask for a kick, like a thread that waits
+ *   device      completes entries in order, and checks the ring
+ *   poller      watches sometimes, checks the ring sometimes, and parks at any time
  *
- * Indices are numbers modulo 8 that begin just below the wrap.  An entry and the result of a get
- * hold the index, so whatever comes too early or is overwritten shows as another number.
+ * Indices are numbers modulo 8 that begin just before the wrap.  An entry and the result of a get
+ * hold the index, so an entry or result that is used too early or overwritten has a wrong number.
  *
- * -DENTRIES=n, -DPOSTS=n, -DROOM=n: requests that may be in flight, -DWATCH: there is a poller;
- * -DNO_<X> leaves barrier or step X out.
+ * -DENTRIES=n, -DPOSTS=n: sizes.  -DROOM=n: number of requests that may be in flight.  -DWATCH:
+ * there is a poller.  -DNO_<X>: leave out barrier or step X.
  */
 #ifndef ENTRIES
 #define ENTRIES	2
@@ -23,9 +23,9 @@
 #ifndef ROOM
 #define ROOM	2
 #endif
-#define START	6		/* the first index: just below the wrap */
+#define START	6		/* first index, just before the wrap */
 
-/* Locations. */
+/* Memory locations. */
 #define TAIL	0
 #define DONE	1
 #define NREL	2
@@ -33,7 +33,7 @@
 #define ENTRY	3
 #define GOT	(ENTRY + ENTRIES)
 #define NLOC	(GOT + ENTRIES)
-/* Maximum stores to a location; the poller also changes the flags. */
+/* Maximum number of stores to a location.  The poller also stores to FLAGS. */
 #ifdef WATCH
 #define HIST	(2 * POSTS + 10)
 #else
@@ -50,7 +50,7 @@
 #define NTHREAD	3
 #endif
 
-/* All threads but the producer check the ring; they read the tail and the entries. */
+/* All threads but the producer check the ring, for which they read TAIL and the entries. */
 #define READS(t, l)	((l) == TAIL || ((l) >= ENTRY && (l) < GOT) || (t) == PRODUCER)
 
 /* ring->lock */
@@ -62,15 +62,15 @@
 #define MOD(n)		((n) & 7)
 #define SLOT(n)		((n) & (ENTRIES - 1))
 
-/* Private to the driver, under RLOCK. */
+/* State of the driver, under RLOCK. */
 byte head = START;
 byte done = START;
 bool armed;
 
-/* Private to the poller: ctx->watched, which others read under RLOCK. */
+/* ctx->watched: written by the poller only; other threads read it under RLOCK. */
 bool watched;
 
-/* Private to the producer. */
+/* State of the producer. */
 byte tail = START;
 byte posted;
 
@@ -113,7 +113,7 @@ inline disarm()
 	fi
 }
 
-/* ring_look(); called with RLOCK, which it releases. */
+/* ring_look(); called with RLOCK held, and releases it. */
 inline look()
 {
 	atomic { disarm(); take() }
@@ -207,7 +207,7 @@ proctype producer(byte me)
 	:: else -> break
 	od;
 	leave();
-	/* All entries have been processed. */
+	/* Wait until all entries have been completed. */
 	MOD(done - START) == MOD(POSTS)
 }
 
@@ -228,7 +228,7 @@ end:	do
 	:: atomic { head != done && !held[RLOCK] ->
 		lock(RLOCK);
 #ifndef NO_G
-		/* The device has read the data of a put, and written those of a get. */
+		/* The device has read the data of a put, or has written the data of a get. */
 		check(done);
 		store_relaxed(GOT + SLOT(done), done);
 #endif
@@ -259,7 +259,7 @@ proctype poller(byte me)
 		rounds++;
 		watched = true;
 		do
-		/* rsm_ring_look(), at any time; the tail may be seen late. */
+		/* rsm_ring_look(), at any time.  The load of TAIL may return an old value. */
 		:: true -> lock(RLOCK); look()
 		:: true -> break
 		od;
@@ -282,7 +282,7 @@ init
 	atomic {
 		val[TAIL * HIST] = START;
 		val[DONE * HIST] = START;
-		/* At the start nobody polls. */
+		/* At the start, no poller watches. */
 		val[FLAGS * HIST] = 1;
 		armed = true;
 		run producer(PRODUCER);

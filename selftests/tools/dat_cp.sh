@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-cp with a misbehaving peer (cp/cp-peer.c), with a slow disk, and with interrupted copies.
-# The argument "slow" selects the slow disk, which takes DAT_CP_SLOW_RATE MB/s, and a file of
-# DAT_CP_SLOW_MB.
+# Test dat-cp with a peer that violates the protocol (cp/cp-peer.c), and with interrupted copies.
+# With the argument "slow", test dat-cp with a disk that writes DAT_CP_SLOW_RATE MB/s and a file of
+# DAT_CP_SLOW_MB MiB.
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${DAT_BIN:-$here/../ulib}
 peer=$here/cp/cp-peer
@@ -47,7 +47,7 @@ result() {
 	echo "$status $n dat_cp.$1"
 }
 
-# seen FILE TEXT: wait up to 20 s for the text.
+# seen FILE TEXT: wait up to 20 s until FILE contains TEXT.
 seen() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -57,7 +57,8 @@ seen() {
 	return 1
 }
 
-# serve [OPTION]...: serve the empty directory $dir, with default actions of signals.
+# serve [OPTION]...: start a dat-cp server for the empty directory $dir.  The server has the default
+# actions of all signals.
 serve() {
 	port=$((port + 1))
 	dir=${dir_of_disk:-$tmp/in}
@@ -77,7 +78,7 @@ stranger() { timeout 100 "$peer" "$host" $port "$@" >"$tmp/peer.log" 2>&1; }
 
 empty() { [ -z "$(ls -A "$1")" ]; }
 
-# becomes_empty DIRECTORY: wait up to 20 s.
+# becomes_empty DIRECTORY: wait up to 20 s until DIRECTORY is empty.
 becomes_empty() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -88,7 +89,8 @@ becomes_empty() {
 	return 1
 }
 
-# harmless FILE: no control characters but newline, in any encoding, and no direction marks.
+# harmless FILE: succeed if FILE has no control characters but newline, in 7 bits, 8 bits or UTF-8,
+# and no character that reverses the direction of text.
 harmless() {
 	! LC_ALL=C grep -qP '[\x01-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\xc2-\xf4])(?<![\xc2-\xf4][\x80-\xbf])(?<![\xf0-\xf4][\x80-\xbf]{2})[\x80-\x9f]|\xe2\x80\xae' "$1"
 }
@@ -141,7 +143,7 @@ a_result_that_steers_terminals() {
 	seen "$tmp/send.log" 'the receiver says: no' && harmless "$tmp/send.log"
 }
 
-# The requests have a queue of their own while the server is stopped.
+# While the server is stopped, 600 connection requests arrive.  A copy in progress must succeed.
 a_flood_of_requests() {
 	local copy rc p
 	serve || return 1
@@ -175,7 +177,8 @@ stopped_and_continued() {
 	wait $copy && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
 }
 
-# interrupted SIGNAL WHO: interrupt one side in the middle of a copy; nothing is left.
+# interrupted SIGNAL WHO: send SIGNAL to WHO, server or client, in the middle of a copy.  The
+# directory of the server must become empty.
 interrupted() {
 	local who=$2 p rc=0
 	serve || return 1
@@ -225,7 +228,8 @@ replaces_a_file() {
 	send "$tmp/f" && [ "$(cat "$dir/f")" = new ] && [ "$(ls -A "$dir")" = f ]
 }
 
-# make_slow_disk MB: ext4 at $tmp/slow, slow for a control group.
+# make_slow_disk MB: mount an ext4 of MB MiB at $tmp/slow.  Processes in the control group $group
+# write $slow_rate MB/s to this disk.
 make_slow_disk() {
 	mkdir -p "$tmp/slow" || return 1
 	truncate -s "$1M" "$tmp/disk"

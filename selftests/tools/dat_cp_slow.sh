@@ -1,5 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-cp with a slow disk, in a test of its own because of the time limit.
+# Test dat-cp with a slow disk.  This is a test of its own because each test has a time limit.
 exec "$(dirname "$0")/dat_cp.sh" slow

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-perf --keep serves on when clients die, and dat-perf tries all addresses of a name.
+# dat-perf --keep goes on serving after a client was killed, and a dat-perf client tries all
+# addresses of a host name.
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${DAT_BIN:-$here/../ulib}
 export LD_LIBRARY_PATH=$here/../ulib
@@ -34,7 +35,7 @@ result() {
 	echo "$status $n dat_perf.$1"
 }
 
-# seen FILE TEXT: wait up to 20 s for the text.
+# seen FILE TEXT: wait up to 20 s until FILE contains TEXT.
 seen() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -44,7 +45,7 @@ seen() {
 	return 1
 }
 
-# serve [COMMAND]...: start the server by the command.
+# serve COMMAND...: start a dat-perf server by COMMAND, which runs its arguments.
 serve() {
 	port=$((port + 1))
 	"$@" "$bin/dat-perf" --keep --port $port >"$tmp/server.log" 2>&1 &
@@ -56,7 +57,7 @@ client() { # [OPTION]... HOST
 	timeout 60 "$bin/dat-perf" --port $port --iters 100 --size 64 "$@" >"$tmp/client.log" 2>&1
 }
 
-# connected PID: wait up to 20 s until the process has a connection.
+# connected PID: wait up to 20 s until process PID has a connection.
 connected() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -66,7 +67,8 @@ connected() {
 	return 1
 }
 
-# killed_in TEST...: kill the client during the test; the server must serve the next client.
+# killed_in OPTION...: kill a client with these options during its test.  The server must serve the
+# next client.
 killed_in() {
 	local p
 	serve env || return 1
@@ -102,7 +104,7 @@ stopped_and_continued() {
 	wait $p && kill -0 "$server"
 }
 
-# The adapter has no address of the family that is tried first.
+# The first address of the name is an IPv6 address at which the adapter cannot be reached.
 the_next_address() {
 	local hosts first
 	hosts=$(cat /etc/hosts)

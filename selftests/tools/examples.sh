@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The programs of examples/, run in two or more processes: their output and exit status.
+# Run the programs of examples/ in two or more processes, and check their output and exit status.
 bin=$(cd "$(dirname "$0")/../examples" && pwd)
 LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
@@ -33,7 +33,7 @@ result() {
 	echo "$status $n examples.$name"
 }
 
-# seen FILE TEXT [COUNT]: wait up to 20 s for COUNT lines (1) with the text.
+# seen FILE TEXT [COUNT]: wait up to 20 s until FILE has COUNT lines (default 1) with TEXT.
 seen() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -43,8 +43,8 @@ seen() {
 	return 1
 }
 
-# serve PROGRAM [OPTION]...: start it in the background; $server is its process.  Its input is a
-# pipe, which ends when descriptor 3 is closed.
+# serve PROGRAM [OPTION]...: start PROGRAM in the background and set $server to its pid.  The input
+# of PROGRAM is a pipe, which ends when this script closes descriptor 3.
 serve() {
 	rm -f "$tmp/input"
 	mkfifo "$tmp/input"
@@ -55,7 +55,7 @@ serve() {
 	seen "$tmp/server" 'listening at'
 }
 
-# The server exits by itself, with status 0.
+# served: wait for the exit of the server; succeed if the exit status is 0.
 served() {
 	local rc
 	wait "$server"
@@ -73,7 +73,7 @@ ask() { # PROGRAM FILE [ARG]...
 	return $rc
 }
 
-# Enough clients to make the server add buffers to the initial ones.
+# Five clients make the server allocate more than its initial buffers.
 five_clients() {
 	local i pids=() bad=0
 	serve echo-srq --clients 5 || return 1
@@ -87,7 +87,7 @@ five_clients() {
 		seen "$tmp/client5" '^300 messages came back as they were$'
 }
 
-# One client is killed with messages in flight; the server serves the next.
+# The first client is killed with messages in flight.  The server must serve the next client.
 a_killed_client() {
 	local victim
 	serve echo-srq --clients 2 || return 1
@@ -112,7 +112,7 @@ window() {
 		seen "$tmp/server" '^nothing was written after the unbind$'
 }
 
-# Two clients and one server exchange lines in all directions.
+# The server sends a line to two clients, and each client sends a line to the server.
 conversation() {
 	local one two rc
 	serve epoll-loop --idle 60 || return 1
@@ -129,7 +129,7 @@ conversation() {
 	seen "$tmp/client1" '^\[1\] to all$' && seen "$tmp/client2" '^\[1\] to all$' &&
 		seen "$tmp/server" '^\[[12]\] from one$' && seen "$tmp/server" '^\[[12]\] from two$' ||
 		return 1
-	# The first client ends with its input, the second with the server.
+	# The first client exits when its input ends, the second when the server disconnects.
 	exec 5>&-
 	wait "$one" && seen "$tmp/server" 'is gone' || return 1
 	exec 3>&-
@@ -139,7 +139,7 @@ conversation() {
 	return $rc
 }
 
-# More input than the buffers hold waits in its pipe, and nothing is lost.
+# The client gets more input than its buffers hold.  The server must get every line.
 much_input() {
 	serve epoll-loop --idle 60 || return 1
 	seq 20000 | ask epoll-loop client1 --idle 60 "$host" && seen "$tmp/server" 'is gone' || return 1

@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dat-info: the list, the syntax of its JSON, and the problems that --check reports.
+# Test dat-info: the list of adapters, the syntax of the JSON output, and the problems that --check
+# reports.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 info=$bin/dat-info
 n=0
 
-# result STATUS NAME
+# result STATUS NAME: report a test, which has succeeded if STATUS is 0.
 result() {
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then echo "ok $n info.$2"; else echo "not ok $n info.$2"; fi
 }
 
-# expect NAME STATUS TEXT CMD...: CMD exits with STATUS and prints TEXT.
+# expect NAME STATUS TEXT CMD...: succeed if CMD exits with STATUS and prints TEXT.
 expect() {
 	local name=$1 status=$2 text=$3 out rc
 	shift 3
@@ -25,8 +26,8 @@ expect() {
 	result $? "$name"
 }
 
-# Replace each string by one character and each other simple value by another, then reduce
-# brackets from the inside out.
+# is_json: succeed if the input is JSON.  awk replaces each string by \001 and each number or
+# literal by \002, then repeatedly replaces the innermost object or array by \002.
 is_json() {
 	iconv -f UTF-8 -t UTF-8 | LC_ALL=C awk '
 	{ t = t $0 "\n" }
@@ -43,7 +44,8 @@ is_json() {
 	}'
 }
 
-# json NAME OPTION...: the output is JSON, and is_json() rejects it with a bracket added.
+# json NAME OPTION...: succeed if dat-info --json OPTION... prints JSON.  As a check of is_json(),
+# the same output with an additional bracket must be rejected.
 json() {
 	local name=$1 out
 	shift
@@ -54,7 +56,7 @@ json() {
 
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
-# The limit does not apply to privileged users.
+# Run as nobody, because the limit does not apply to privileged users.
 little_memory() { (ulimit -l 64 && as_nobody "$info" --check); }
 
 with_conf() { DAT_OVERRIDE=$conf "$@"; }
@@ -74,7 +76,8 @@ server_is_listed() {
 	((i < 50))
 }
 
-# Every line starts with a verdict, and has a remedy unless that is ok.
+# Every line of --check must start with ok, warn or fail.  A line with warn or fail must contain a
+# remedy after "->".
 well_worded() {
 	with_conf "$info" --check | awk '
 		!/^(ok|warn|fail) / { bad = 1 }
@@ -99,7 +102,7 @@ restore() {
 	rm -f "$conf"
 }
 trap restore EXIT
-# Does what the udev rule does.
+# Set the group and the mode as the udev rule does.
 chgrp rdma /dev/dat
 chmod 660 /dev/dat
 

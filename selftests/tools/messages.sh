@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Three mistakes of new users, each of which gets a message that says what to do.
+# After a common mistake of a new user, the error message must say what to do.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 n=0
 
-# expect NAME TEXT CMD...: CMD fails and prints TEXT.
+# expect NAME TEXT CMD...: succeed if CMD fails and prints TEXT.
 expect() {
 	local name=$1 text=$2 out status="not ok"
 	shift 2
@@ -23,7 +23,7 @@ expect() {
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
 little_memory() {
-	# The limit does not apply to privileged users.
+	# Run as nobody, because the limit does not apply to privileged users.
 	(ulimit -l 64 && as_nobody timeout 20 "$bin/dat-perf" --op write --size 1048576 127.0.0.1)
 }
 

@@ -13,7 +13,7 @@ fi
 trap 'ip netns del dat-test' EXIT
 echo "1..3"
 
-result() { # N NAME: by the status before
+result() { # N NAME: report the exit status of the previous command
 	if [ $? = 0 ]; then echo "ok $1 $2"; else echo "not ok $1 $2"; fi
 }
 

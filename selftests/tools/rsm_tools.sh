@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rsm-perf, and the examples rsm-scatter and rsm-hello: output and exit status.
+# Test the output and the exit status of rsm-perf and of the examples rsm-scatter and rsm-hello.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
 export LD_LIBRARY_PATH=$bin
@@ -29,7 +29,8 @@ result() {
 	echo "$status $n rsm_tools.$1"
 }
 
-# on_adapter FUNCTION NAME: run it with the name of the first adapter, if there is one.
+# on_adapter FUNCTION NAME: run FUNCTION with the argument rdma0 as test NAME, if the controller
+# rdma0 is active.
 on_adapter() {
 	if timeout 100 "$bin/rsm-nodes" status 2>/dev/null | grep -q '^rdma0 .* active$'; then
 		"$1" rdma0
@@ -43,7 +44,7 @@ on_adapter() {
 perf() { timeout 100 "$bin/rsm-perf" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 scatter() { timeout 100 "$examples/rsm-scatter" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 
-# status N COMMAND...: the command exits with status N.
+# status N COMMAND...: succeed if COMMAND exits with status N.
 status() {
 	local want=$1 rc=0
 	shift
@@ -54,8 +55,8 @@ status() {
 
 says() { grep -q -- "$1" "$tmp/err"; }
 
-# serve COMMAND...: run it in the background until descriptor 3 is closed; $segment is its first
-# line.
+# serve COMMAND...: run COMMAND in the background until this script closes descriptor 3.  Set
+# $segment to the first line that COMMAND prints.
 serve() {
 	local i
 	rm -f "$tmp/input"
@@ -87,7 +88,7 @@ operations() {
 		perf -n 10 -o "${flags[@]}" || return 1
 		[ "$(wc -l <"$tmp/out")" = 3 ] || return 1
 		perf -n 10 -t bw -s 5000 -o "${flags[@]}" || return 1
-		# The time may be 0: some clocks advance in milliseconds.
+		# The measured time may be 0, because some clocks advance in milliseconds.
 		tail -n 1 "$tmp/out" | grep -qE '^ 5000 +[0-9]+ +10 +[0-9.]+ +[0-9.]+$' || return 1
 	done
 }
@@ -140,7 +141,7 @@ files() { # CONTROLLER
 		grep -qE '4097 bytes put in [0-9.]+ s and got back in [0-9.]+ s, equal, in 2 vectors' "$tmp/second"
 }
 
-# One process prints the arguments for the other.
+# The first rsm-hello prints the arguments that the second rsm-hello needs to connect.
 hello() { # CONTROLLER
 	serve "$examples/rsm-hello" "$1" || return 1
 	# shellcheck disable=SC2086 # NODE ID

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What remote peers can make a listener hold: requests without an answer, and accepted
- * connections that the peer never confirms.
+ * Limits on what remote peers can make a listener hold: connection requests that the listener has
+ * not answered, and accepted connections that the peer never confirms.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -22,11 +22,11 @@
 #define SILENT		256
 #define NEVER_MS	3600000
 #define CLOSINGS	320
-#define WQ_ACTIVE	256	/* works of one workqueue that run concurrently */
-#define BACKLOG		1024	/* default and maximum of the module parameter */
+#define WQ_ACTIVE	256	/* maximum number of concurrent work items of a workqueue */
+#define BACKLOG		1024	/* default and maximum of the parameter "backlog" */
 #define TIMEOUT_MS	10000
 
-/* Reasons of a reject, as the InfiniBand specification numbers them. */
+/* Reject reasons, numbered as in the InfiniBand specification. */
 #define REJ_NO_RESOURCES	3
 #define REJ_INVALID_SERVICE_ID	8
 #define REJ_CONSUMER		28
@@ -61,7 +61,7 @@ FIXTURE_TEARDOWN(backlog)
 	t_pair_close(&self->p);
 }
 
-/* Return the type of the next event of @evd, or 0 on timeout. */
+/* Returns the type of the next event of @evd, or 0 if none comes in time. */
 static uint32_t next(struct t_evd *evd)
 {
 	struct dat_eqe eqe;
@@ -83,13 +83,19 @@ static int accept_next(FIXTURE_DATA(backlog) *self, const struct t_ep *ep)
 	return t_accept(&self->p.f, (uint32_t)eqe.len, ep, NULL, 0);
 }
 
-/* Connect @n silent peers to the first endpoints; they never confirm the accept. */
+/*
+ * Connect @n peers to the endpoints ep[0] to ep[@n - 1].  The listener accepts each request, but
+ * the peer never confirms the accept.
+ */
 static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 {
 	struct roce_answers a;
 	int ret = 0, i;
 
-	/* One at a time: a busy machine drops packets of a burst, and the peer repeats none. */
+	/*
+	 * Send one request at a time: a busy machine drops packets of a burst, and the peer does
+	 * not retransmit.
+	 */
 	for (i = 0; i < n && !ret; i++) {
 		ret = roce_request(&self->peer, T_QUAL + 1, 1);
 		if (!ret)
@@ -116,7 +122,7 @@ TEST_F_TIMEOUT(backlog, an_accepted_connection_that_is_never_confirmed_ends, 120
 	ASSERT_EQ(0, silent_peers(self, 1));
 	EXPECT_EQ(DAT_EV_ACCEPT_ERROR, next(&self->evd));
 	EXPECT_EQ(11, self->ep[0].st->state);
-	/* The endpoint can be used again. */
+	/* The failed endpoint can be reset and connected again. */
 	ASSERT_EQ(0, t_reset(&self->p.f, &self->ep[0]));
 	ASSERT_EQ(0, t_connect(&self->p.f, &self->ep[0], T_QUAL, NULL, 0));
 }
@@ -142,7 +148,7 @@ TEST_F_TIMEOUT(backlog, honest_peers_connect_while_256_silent_ones_hang, 240)
 	ASSERT_EQ(0, accept_next(self, &self->p.ep[0]));
 	EXPECT_EQ(DAT_EV_ESTABLISHED, next(&self->p.evd[0]));
 	EXPECT_EQ(DAT_EV_ESTABLISHED, next(&self->p.evd[1]));
-	/* The other connections are still pending. */
+	/* The connections of the unconfirmed peers are still pending. */
 	EXPECT_EQ(0, t_event(&self->evd, 0, &eqe));
 }
 
@@ -158,8 +164,8 @@ TEST_F_TIMEOUT(backlog, silent_peers_fill_it_until_their_deadline, 120)
 	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 1, 3));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 2, T_WAIT_MS));
 	/*
-	 * Two accepted and two unanswered requests use up the limit of four, so a fifth one is
-	 * refused.
+	 * Two accepted and two unanswered requests reach the limit of four, so the listener refuses
+	 * the fifth request.
 	 */
 	ASSERT_EQ(0, roce_answers(&self->peer, 3, T_WAIT_MS, &a));
 	EXPECT_EQ(1, a.rejects);
@@ -181,12 +187,12 @@ TEST_F_TIMEOUT(backlog, requests_beyond_it_are_refused, 120)
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, request(self, i));
 	ASSERT_EQ(0, t_evd_wait(&self->cr, 3, T_WAIT_MS));
-	/* The events have been dequeued, but the requests still count. */
+	/* The events are dequeued, but the unanswered requests still count against the limit. */
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(1, t_event(&self->cr, 0, &eqe));
 	ASSERT_EQ(0, request(self, 3));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
-	/* Each answered request makes room for one request. */
+	/* Freeing one unanswered request makes room for one new request. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_CR, (uint32_t)eqe.len));
 	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, next(&self->evd));
 	ASSERT_EQ(0, request(self, 4));
@@ -247,7 +253,10 @@ TEST_F_TIMEOUT(backlog, no_parameter_makes_it_larger_than_1024, 240)
 	EXPECT_EQ(1, a.rejects);
 }
 
-/* Answer a request by @answer: DAT_IOC_CR_REJECT, or 0 for a free.  Return the peer's reason. */
+/*
+ * Answer a request with the ioctl @answer (DAT_IOC_CR_REJECT), or free the request if @answer is 0.
+ * Returns the reject reason that the peer receives.
+ */
 static uint32_t reason_of(FIXTURE_DATA(backlog) *self, int answer, uint32_t n)
 {
 	struct dat_cr_reject arg = { .size = sizeof(arg) };
@@ -318,7 +327,7 @@ static int cg_make(void)
 	return mkdir(CG "/one", 0755) && errno != EEXIST ? -errno : 0;
 }
 
-/* Start a process in the cgroup that listens and never answers. */
+/* Start a process in the cgroup.  The process listens, but never answers a request. */
 static pid_t cg_listener(int *ready)
 {
 	struct t_file f;
@@ -365,8 +374,8 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 		ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 3, BACKLOG / 4 - 1 + (i == 3) * 3));
 	ASSERT_EQ(sizeof(ret), read(ready, &ret, sizeof(ret)));
 	/*
-	 * A request takes more than 512 bytes; a CPU's stock of 64 pages makes the figure
-	 * inexact.
+	 * Each request takes more than 512 bytes.  The memory controller charges up to 64 pages per
+	 * CPU in advance, so memory.current is inexact.
 	 */
 	EXPECT_LE(before + (BACKLOG - 1) * 512, cg_current());
 	kill(pid, SIGKILL);
@@ -380,7 +389,10 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 
 #define HUNG_FILE	"/tmp/dat-backlog-file"
 
-/* A FUSE server of one file.  It never answers a read, and reports each on @reads. */
+/*
+ * FUSE server of a single file.  The server never answers a read request, but writes one byte to
+ * @reads for each of them.
+ */
 static void serve_file(int dev, int reads)
 {
 	static char buf[1 << 18];
@@ -426,8 +438,8 @@ static void serve_file(int dev, int reads)
 }
 
 /*
- * Mount the file.  @reads becomes readable when a read hangs; killing the server fails that
- * read.
+ * Mount the file of serve_file().  Returns the pid of the server.  @reads becomes readable when a
+ * read of the file hangs; killing the server makes the read fail.
  */
 static pid_t start_file(int *reads)
 {
@@ -492,7 +504,7 @@ TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fau
 	if (server < 0)
 		SKIP(return, "needs FUSE");
 	fd = open(HUNG_FILE, O_RDWR);
-	/* fstat() fetches the file's size, which a page fault does not do. */
+	/* Let fstat() fetch the file size now, because a page fault does not fetch the size. */
 	ASSERT_EQ(0, fstat(fd, &st));
 	s.mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	ASSERT_NE(MAP_FAILED, s.mem);
@@ -505,7 +517,10 @@ TEST_F_TIMEOUT(backlog, a_full_evd_refuses_while_its_process_hangs_in_a_page_fau
 	ASSERT_EQ(0, t_evd_wait(&cr, cr.entries, T_WAIT_MS));
 	ASSERT_EQ(0, pthread_create(&t[0], NULL, register_it, &s));
 	ASSERT_EQ(1, poll(&pfd, 1, T_WAIT_MS));
-	/* The close waits for the fault, and the next readers of the lock wait for the close. */
+	/*
+	 * Close the adapter while register_it() hangs in its page fault.  Meanwhile the listener
+	 * must refuse requests.
+	 */
 	ASSERT_EQ(0, pthread_create(&t[1], NULL, close_it, &s));
 	usleep(300000);
 	for (i = 0; i < 8; i++) {
@@ -538,7 +553,7 @@ static int post_bind(struct t_pair *p, struct t_ep *ep, uint32_t rmr)
 	return t_push(&ep->sq);
 }
 
-/* Return the number of queued events of ended connections. */
+/* Returns the number of DISCONNECTED events that are queued in @evd. */
 static int ends(struct t_evd *evd)
 {
 	struct dat_eqe eqe;
@@ -550,8 +565,8 @@ static int ends(struct t_evd *evd)
 }
 
 /*
- * Closing a connection that was established by an early message, without the peer's
- * confirmation, waits a second for the confirmation.
+ * A peer establishes each connection with an early message, but never sends the confirmation (RTU).
+ * Closing such a connection waits one second for the confirmation.
  */
 TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
 {
@@ -587,7 +602,10 @@ TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
 	ASSERT_EQ(0, post_bind(p, &ep[0], rmr.id));
 	ASSERT_EQ(1, t_event(&evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_RMR_BIND, eqe.type);
-	/* If binds shared a queue with the teardowns, the bind would have run only after these. */
+	/*
+	 * If binds shared a workqueue with the teardowns, the bind would run only after left -
+	 * WQ_ACTIVE teardowns.
+	 */
 	EXPECT_GT(left - WQ_ACTIVE, ends(&self->evd));
 }
 

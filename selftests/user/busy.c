@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* DAT_IOC_EVD_POLL: consumers that poll the device themselves, and the wakeup when they stop. */
+/*
+ * DAT_IOC_EVD_POLL: threads poll the device for completions.  When the polling stops, notifications
+ * of the device must wake threads again.
+ */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -33,7 +36,7 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* Return a number from the EVD's line in fdinfo, or -1. */
+/* Returns the number after @what in the EVD's line of fdinfo, or -1. */
 static long evd_says(const struct t_evd *evd, const char *what)
 {
 	char path[64], line[512], want[32], *at;
@@ -53,7 +56,10 @@ static long evd_says(const struct t_evd *evd, const char *what)
 	return n;
 }
 
-/* Return whether there is an event, without a call of the driver, which would end the polling. */
+/*
+ * Returns 1 if the EVD has an event.  Reads only the mapped page, because a call of the driver
+ * would end the polling.
+ */
 static int there_is_one(const struct t_evd *evd)
 {
 	struct dat_evd_status *status = evd->status.va;
@@ -66,7 +72,7 @@ static int take(struct t_evd *evd, struct dat_eqe *eqe)
 	return there_is_one(evd) ? t_event(evd, 0, eqe) : 0;
 }
 
-/* Ways to get an event.  Only the first two use EVD_POLL. */
+/* Ways to wait for an event.  Only by_looking() and by_spinning() call EVD_POLL. */
 static int by_looking(struct t_evd *evd)
 {
 	uint64_t end = now_ms() + T_WAIT_MS;
@@ -98,7 +104,7 @@ static int by_waiting(struct t_evd *evd)
 {
 	uint64_t end = now_ms() + T_WAIT_MS;
 
-	/* -EBUSY: another thread is waiting. */
+	/* -EBUSY: another thread is waiting on this EVD. */
 	while (!there_is_one(evd) && t_evd_wait(evd, 1, T_WAIT_MS) == -EBUSY && now_ms() < end)
 		usleep(100);
 	return there_is_one(evd);
@@ -136,7 +142,7 @@ static int expect(struct t_evd *evd, uint64_t cookie, int (*way)(struct t_evd *e
 	return eqe.type == DAT_EV_DTO && !eqe.status && eqe.cookie == cookie ? 0 : -EIO;
 }
 
-/* Send a message from ep[1] to ep[0]. */
+/* Post a receive to ep[0] and a send of one message to ep[1]. */
 static int post_message(struct t_pair *p, struct t_ep *ep, uint64_t n)
 {
 	uint64_t addr = (uintptr_t)p->mem.va;
@@ -150,7 +156,10 @@ static int message(struct t_pair *p, struct t_ep *ep, struct t_evd *evd, uint64_
 {
 	int ret;
 
-	/* Poll before posting, so that an earlier notification does not deliver the event. */
+	/*
+	 * Start polling before the post.  Otherwise the notification of an earlier message could
+	 * deliver the event.
+	 */
 	if (way == by_looking || way == by_spinning) {
 		busy_poll(&evd[0], 0);
 		busy_poll(&evd[1], 0);
@@ -162,8 +171,9 @@ static int message(struct t_pair *p, struct t_ep *ep, struct t_evd *evd, uint64_
 }
 
 /*
- * Send messages until the EVD polls the connection of ep[0].  The connection joins with a
- * completion that the device notifies of, and leaves if the host does not schedule us in time.
+ * Send messages until the EVD polls the connection of ep[0].  The connection joins the polled
+ * connections when the device notifies of a completion.  The connection leaves again if the host
+ * does not schedule this process in time, so one message may not be enough.
  */
 static int join(struct t_pair *p)
 {
@@ -271,7 +281,7 @@ TEST_F_TIMEOUT(busy, nobody_is_polled_some_ticks_after_the_last_poll, 60)
 	EXPECT_EQ(0, evd_says(evd, "joined="));
 }
 
-/* Send while the other side switches between polling and sleeping. */
+/* Thread that sends messages while the receiver switches between polling and sleeping. */
 struct sender {
 	struct t_pair	*p;
 	unsigned int	messages;
@@ -291,7 +301,7 @@ static void *sender_main(void *arg)
 		s->ret = t_send(&p->ep[1], n, addr, p->mem.lkey, 64);
 		if (!s->ret)
 			s->ret = expect(&p->evd[1], n, ways[n % NWAYS]);
-		/* Wait until a receive for the next message is posted. */
+		/* Wait until the receiver has posted a receive for the next message. */
 		while (!s->ret && (int32_t)(p->ep[0].rq.tail - n) < 2)
 			usleep(10);
 	}
@@ -327,7 +337,7 @@ TEST_F_TIMEOUT(busy, a_watcher_right_after_a_poll_is_woken, 120)
 	EXPECT_EQ(0, poll_then(&self->p, 300, by_its_descriptor));
 }
 
-/* A wait on the EVD ends the polling at once, without the timer. */
+/* A wait on the EVD ends the polling at once; no timer is needed. */
 TEST_F_TIMEOUT(busy, who_waits_is_polled_no_more, 60)
 {
 	struct t_evd *evd = &self->p.evd[0];
@@ -351,7 +361,7 @@ TEST_F_TIMEOUT(busy, who_is_watched_is_polled_no_more, 60)
 	close(p.fd);
 }
 
-/* Return 1 if polling is refused. */
+/* Returns 1 if EVD_POLL fails with -EBUSY and no thread polls the EVD. */
 static int is_refused(const struct t_evd *evd)
 {
 	return busy_poll(evd, LONG_US) == -EBUSY && !evd_says(evd, "polled=");
@@ -375,7 +385,7 @@ TEST_F_TIMEOUT(busy, with_a_watched_descriptor_it_is_EBUSY, 60)
 	}
 	close(ep);
 	close(fd);
-	/* Polling works again when no thread watches the EVD. */
+	/* Polling works again after the last watcher of the EVD is gone. */
 	EXPECT_EQ(0, join(p));
 }
 
@@ -428,7 +438,10 @@ TEST_F_TIMEOUT(busy, with_a_CNO_it_is_EBUSY, 60)
 	EXPECT_EQ(0, expect(&p->evd[0], 3, by_itself));
 }
 
-/* Connect two more EPs; the first has an EVD for each kind of event. */
+/*
+ * Connect two more EPs.  ep[0] has three EVDs: evd[0] for receives, evd[1] for requests, evd[2] for
+ * connection events.
+ */
 static int open_split(struct t_pair *p, struct t_evd evd[3], struct t_ep ep[2])
 {
 	struct dat_ep_create arg = {
@@ -458,7 +471,10 @@ static int open_split(struct t_pair *p, struct t_evd evd[3], struct t_ep ep[2])
 	return ret;
 }
 
-/* Send one message each way; receives and requests of ep[0] complete at different EVDs. */
+/*
+ * Send one message in each direction.  Receives of ep[0] complete at evd[0], its requests at
+ * evd[1].
+ */
 static int split_message(struct t_pair *p, struct t_evd evd[3], struct t_ep ep[2], uint64_t n,
 			 int (*recv)(struct t_evd *evd), int (*request)(struct t_evd *evd))
 {
@@ -492,7 +508,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_an_EVD_that_is_not_polled_goes_on_being_notified
 		ASSERT_EQ(0, split_message(p, evd, ep, n, by_looking, by_itself));
 		ASSERT_EQ(0, evd_says(&evd[0], "joined="));
 	}
-	/* A wait on the EVD ends the polling. */
+	/* A wait on evd[0] ends the polling of evd[0]. */
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&evd[0], 1, 0));
 	for (n = 0; n < 50; n++) {
 		busy_poll(&evd[1], 0);
@@ -501,7 +517,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_an_EVD_that_is_not_polled_goes_on_being_notified
 	}
 }
 
-/* A second EVD that is polled together with the first. */
+/* Second EVD for by_looking_at_both(), which polls two EVDs alternately. */
 static struct t_evd *beside;
 
 static int by_looking_at_both(struct t_evd *evd)
@@ -534,7 +550,7 @@ TEST_F_TIMEOUT(busy, an_EP_with_two_EVDs_joins_when_both_are_polled, 60)
 		ASSERT_EQ(0, expect(&p->evd[1], n, by_itself));
 	}
 	EXPECT_EQ(1, joined);
-	/* Ending the polling of one EVD ends that of the other. */
+	/* ep[0] needs both EVDs to be polled: a wait on evd[1] also ends the polling by evd[0]. */
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&evd[1], 1, 0));
 	EXPECT_EQ(0, evd_says(&evd[0], "joined="));
 	EXPECT_EQ(0, evd_says(&evd[1], "joined="));
@@ -625,7 +641,7 @@ struct spinner {
 	pthread_t	thread;
 };
 
-/* Poll until the result is not -EAGAIN. */
+/* Poll until EVD_POLL returns a result other than -EAGAIN. */
 static void *spinner_main(void *arg)
 {
 	struct spinner *s = arg;
@@ -697,10 +713,13 @@ TEST_F_TIMEOUT(busy, exit_in_the_midst_of_it_is_no_harm, 60)
 	spinner_start(&s[0], &p->evd[0]);
 	spinner_start(&s[1], &p->evd[1]);
 	ASSERT_EQ(0, post_message(p, p->ep, 1));
-	/* The threads are still polling; they exit with the process. */
+	/* The threads are still polling when the process exits. */
 }
 
-/* Threads that disturb the main pair: they poll, wait on and watch its EVDs, but take no event. */
+/*
+ * meddler_main() runs in threads that disturb the main pair: the threads poll, wait on and watch
+ * the EVDs of the pair, but dequeue no event.
+ */
 static int stop;
 
 static void *meddler_main(void *arg)
@@ -738,7 +757,10 @@ struct churn {
 	pthread_t	thread;
 };
 
-/* Run a connection that feeds the EVDs of the main pair and ends while it has traffic. */
+/*
+ * Create a connection that reports to the EVDs of the main pair, and free its EPs while messages
+ * are in flight.
+ */
 static int churn_once(struct t_pair *p, struct t_evd own[2], unsigned int n)
 {
 	struct dat_ep_create arg = {
@@ -766,7 +788,7 @@ static int churn_once(struct t_pair *p, struct t_evd own[2], unsigned int n)
 		t_unmap(&ep[i].submit);
 		t_unmap(&ep[i].status);
 	}
-	/* Skip the connection events. */
+	/* Skip the connection events of the freed EPs. */
 	for (i = 0; i < 2; i++)
 		own[i].head = ((struct dat_evd_status *)own[i].status.va)->tail;
 	return ret;
@@ -789,7 +811,7 @@ static void *churn_main(void *arg)
 	return NULL;
 }
 
-/* Wait for the next event of the main pair itself. */
+/* Wait for the next event of the main pair, and drop the events of churn_once() (owner 99). */
 static int await_own(struct t_evd *evd, uint64_t n, unsigned int *seed)
 {
 	struct dat_eqe eqe;
@@ -815,7 +837,10 @@ static int own_traffic(struct t_pair *p, unsigned int seconds, uint64_t *n)
 	return ret;
 }
 
-/* Each event must arrive by the call that waits for it, whatever other threads do. */
+/*
+ * Each event must wake the call that waits for the event, whatever the meddler threads and
+ * churn_main() do.
+ */
 TEST_F_TIMEOUT(busy, no_event_is_lost_among_those_who_poll_wait_watch_and_close, 120)
 {
 	struct t_pair *p = &self->p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections: how they start and end, and which events report that. */
+/* Connections: setup, teardown, and the events that report each step. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -63,7 +63,7 @@ TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
 	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
 	EXPECT_EQ(sizeof(reply), eqe.len);
 	EXPECT_EQ(0, memcmp(reply, (void *)p->ep[1].st->pd, sizeof(reply)));
-	/* The accepting side receives no private data. */
+	/* The accepting side gets ESTABLISHED without private data. */
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(0, eqe.len);
 }
@@ -105,7 +105,7 @@ TEST_F_TIMEOUT(connect, a_request_that_nobody_answers_for_is_NON_PEER_REJECTED, 
 	struct t_pair *p = &self->p;
 	struct dat_eqe eqe;
 
-	/* The request is freed without an answer, as when a process dies. */
+	/* Free the request without an answer, as the exit of a process would do. */
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_CR, eqe.len));
@@ -129,11 +129,11 @@ TEST_F_TIMEOUT(connect, a_full_queue_of_requests_refuses, 120)
 		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 9, &ep));
 		ASSERT_EQ(0, t_connect(&p->f, &ep, T_QUAL, NULL, 0));
 	}
-	/* All requests have arrived and none is dequeued. */
+	/* Wait until the EVD is full: all requests have arrived, and none is dequeued. */
 	ASSERT_EQ(0, t_evd_wait(&p->cr, p->cr.entries, T_WAIT_MS));
 	ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_NON_PEER_REJECTED);
-	/* The request was refused; the event queue dropped nothing. */
+	/* The listener refused the request before any event was queued, so no event was dropped. */
 	EXPECT_EQ(0, ((struct dat_evd_status *)p->cr.status.va)->dropped);
 }
 
@@ -158,7 +158,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 		.timeout_us = 200000,
 	};
 
-	/* The other side has a request that it has not answered. */
+	/* The listener never answers the request. */
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
 	arg.addr_len = self->p.f.info.addr_len;
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
@@ -200,7 +200,9 @@ TEST_F_TIMEOUT(connect, only_an_UNCONNECTED_ep_can_connect_or_accept, 60)
 	ASSERT_EQ(0, t_connect(&p->f, &third, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	EXPECT_EQ(-EISCONN, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
-	/* The failed accept has not changed the request. */
+	/*
+	 * The failed accept has not changed the request: another EP can still accept the request.
+	 */
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[0].id));
 	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], 0, 4, &p->ep[0]));
 	EXPECT_EQ(0, t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0));
@@ -218,7 +220,7 @@ TEST_F_TIMEOUT(connect, abrupt_disconnect_is_DISCONNECTED_at_both_ends, 60)
 	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
 	EXPECT_EQ(11, self->p.ep[0].st->state);
 	EXPECT_EQ(11, self->p.ep[1].st->state);
-	/* A second disconnect does nothing. */
+	/* A second disconnect succeeds and does nothing. */
 	EXPECT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
 }
 
@@ -253,7 +255,7 @@ TEST_F_TIMEOUT(connect, abrupt_hastens_a_graceful_disconnect, 60)
 	struct t_pair *p = &self->p;
 
 	ASSERT_EQ(0, t_pair_connect(p));
-	/* Without a receive at the other side the graceful disconnect would never end. */
+	/* The peer posts no receive, so the graceful disconnect alone would never end. */
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], DAT_DISCONNECT_GRACEFUL));
 	EXPECT_EQ(10, p->ep[1].st->state);
@@ -272,7 +274,7 @@ TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
 	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
 	EXPECT_EVENT(&p->evd[1], DAT_EV_DISCONNECTED);
-	/* There is exactly one event. */
+	/* Exactly one event reports the end of the attempt. */
 	EXPECT_EQ(0, t_event(&p->evd[1], T_QUIET_MS, &eqe));
 }
 
@@ -307,7 +309,10 @@ TEST_F_TIMEOUT(connect, freeing_a_connected_ep_disconnects_the_peer, 60)
 	EXPECT_EVENT(&self->p.evd[0], DAT_EV_DISCONNECTED);
 }
 
-/* The disconnect may overtake the end of the handshake.  The events still come in order. */
+/*
+ * The disconnect may overtake the end of the handshake.  The events must still arrive in order:
+ * either ESTABLISHED and then DISCONNECTED, or only NON_PEER_REJECTED.
+ */
 TEST_F_TIMEOUT(connect, freeing_what_was_just_accepted_is_no_rejection_of_what_stood, 120)
 {
 	struct t_pair *p = &self->p;
@@ -378,7 +383,7 @@ TEST_F_TIMEOUT(connect, receives_posted_before_and_messages_sent_early_arrive, 6
 	EXPECT_EVENT(&p->evd[1], DAT_EV_ESTABLISHED);
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	/* ESTABLISHED comes first, even if a message has overtaken it on the wire. */
+	/* ESTABLISHED comes first, even if a message arrives before the end of the handshake. */
 	EXPECT_EVENT(&p->evd[0], DAT_EV_ESTABLISHED);
 	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event dispatchers: waiting, and overflow. */
+/* Event dispatchers (EVDs): waits, deadlines, thresholds, and overflow. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -115,7 +115,10 @@ TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
 	EXPECT_EQ(0, waiter_end(&w));
 }
 
-/* Wait until a thread sleeps; return how often it has gone to sleep, or -1. */
+/*
+ * Wait until the thread @tid sleeps.  Returns how many times the thread has gone to sleep so far,
+ * or -1.
+ */
 static long sleeps_of(const pid_t *tid)
 {
 	char path[64], line[128], state = 0;
@@ -137,14 +140,17 @@ static long sleeps_of(const pid_t *tid)
 	return state == 'S' ? n : -1;
 }
 
-/* A waiter that is woken and goes back to sleep has gone to sleep once more. */
+/*
+ * The test counts how often the waiter goes to sleep.  The count must stay the same: a spurious
+ * wakeup would add one.
+ */
 /* Covers: SH 21 */
 TEST_F_TIMEOUT(evd, a_waiter_sleeps_on_while_events_are_fewer_than_its_threshold, 60)
 {
 	struct waiter w;
 	long before;
 
-	/* One event is there before the wait. */
+	/* One event is queued before the wait begins. */
 	ASSERT_EQ(0, post(&self->evd, 1));
 	waiter_start(&w, &self->evd, 4);
 	before = sleeps_of(&w.tid);
@@ -244,7 +250,7 @@ TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 	EXPECT_EQ(0, post(&self->evd, 8));
 }
 
-/* A pair of endpoints; ep[0] reports receives to an EVD of eight entries. */
+/* A pair whose ep[0] reports receive completions to @small, an EVD of eight entries. */
 struct tight {
 	struct t_pair	p;
 	struct t_evd	async;
@@ -279,7 +285,10 @@ static int tight_open(struct tight *t)
 	return 0;
 }
 
-/* Connect and disconnect with @n receives posted; return the type of the event that follows. */
+/*
+ * Connect, post @n receives to ep[0], and disconnect.  Returns the type of the event that follows
+ * at evd[0], 0 on timeout, or a negative errno.
+ */
 static int tight_flush(struct tight *t, int n)
 {
 	struct t_pair *p = &t->p;
@@ -302,7 +311,7 @@ TEST_F(evd, overflow_by_completions_is_one_async_event)
 	struct dat_eqe eqe;
 	struct tight t;
 
-	/* Flush twelve receives into a queue of eight events. */
+	/* Flush twelve receives into an EVD that has room for eight events. */
 	ASSERT_EQ(0, tight_open(&t));
 	ASSERT_EQ(DAT_EV_DISCONNECTED, tight_flush(&t, 12));
 	ASSERT_EQ(1, t_event(&t.async, T_WAIT_MS, &eqe));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fail each allocation and each copy from or to the process once, in each operation.  The
- * operation fails cleanly or succeeds nevertheless, and leaves nothing behind.  Needs a kernel
- * with fault injection.
+ * Fail each allocation and each copy_from_user() or copy_to_user() of each operation once.  The
+ * operation must either fail without side effects or succeed nevertheless.  Needs a kernel with
+ * fault injection.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,11 +16,11 @@
 #include "dat_test.h"
 #include "fault.h"
 
-#define T_OTHER		(T_QUAL + 3)	/* qualifier of a second listener */
+#define T_OTHER		(T_QUAL + 3)	/* qualifier of the second listener */
 #define T_NOBODY	(T_QUAL + 1)
 #define SHARED		65536	/* bytes of memory that can be shared by name */
 
-/* Objects that the operations use, and the results of the operation under test. */
+/* Objects that the operations need, and results of the operation under test. */
 struct world {
 	struct t_pair	p;
 	struct t_link	link;
@@ -68,7 +68,7 @@ static int nothing(struct world *w)
 	return 0;
 }
 
-/* CALL(fd, NR, arg): an ioctl; fills in the size of its argument. */
+/* CALL(file, NR, arg): call the ioctl DAT_IOC_NR after setting the size of its argument. */
 #define CALL(f, nr, arg) ((arg).size = sizeof(arg), t_ioctl((f)->fd, DAT_IOC_##nr, &(arg)))
 
 static int call_ABI(struct world *w)
@@ -111,7 +111,7 @@ static int call_IA_QUERY(struct world *w)
 	return CALL(&w->p.f, IA_QUERY, arg);
 }
 
-/* Open an adapter with an endpoint, for IA_CLOSE. */
+/* Open an adapter and create an EP, so that IA_CLOSE has an object to destroy. */
 static int open_ia(struct world *w)
 {
 	struct dat_ep_create ep = { .max_recv = 4, .max_request = 4 };
@@ -141,7 +141,7 @@ static int call_POLLER_SET(struct world *w)
 	return set_poller(w, 1000);
 }
 
-/* The poller is disabled, so the call returns at once. */
+/* The poller is disabled, so POLLER_RUN returns at once. */
 static int call_POLLER_RUN(struct world *w)
 {
 	struct dat_poller_run arg = {};
@@ -182,7 +182,7 @@ static int call_PZ_CREATE(struct world *w)
 	return t_pz(&w->p.f, &w->id);
 }
 
-/* A shared registration, which takes more steps than a private one. */
+/* A shared registration takes more steps, which can fail, than a private registration. */
 static int call_LMR_CREATE(struct world *w)
 {
 	struct dat_lmr_create arg = {
@@ -309,7 +309,7 @@ static int trigger_cno(struct world *w)
 	return ret ? ret : call_EVD_POST(w);
 }
 
-/* DAT_CNO_WATCH consumes no event, so the call can be repeated. */
+/* With DAT_CNO_WATCH the call consumes no event, so the call can be repeated. */
 static int call_CNO_WAIT(struct world *w)
 {
 	struct dat_cno_wait arg = { .id = w->cno, .flags = DAT_CNO_WATCH };
@@ -400,7 +400,7 @@ static int drop_out(struct world *w)
 	return ret;
 }
 
-/* The attempt ends with an event, whether or not the call failed. */
+/* The connection attempt ends with an event, even if fault injection has hit the call. */
 static int drop_refused(struct world *w)
 {
 	struct dat_eqe eqe;
@@ -439,7 +439,7 @@ static int call_PSP_CREATE(struct world *w)
 	return t_psp(&w->p.f, &w->p.cr, T_QUAL + 7, &w->id);
 }
 
-/* Make two EPs, one of which sends a connection request. */
+/* Create the EPs @out and @in.  @out sends a connection request to the listener. */
 static int make_cr(struct world *w)
 {
 	struct dat_eqe eqe;
@@ -464,8 +464,8 @@ static void refuse_all(struct world *w)
 }
 
 /*
- * The peer is notified whenever a request ends.  If there is no memory for the notification, the
- * peer repeats its request after some seconds.
+ * The kernel notifies the peer when a request ends.  If fault injection makes the notification fail
+ * for lack of memory, the peer repeats its request after some seconds.
  */
 static int drop_cr(struct world *w)
 {
@@ -531,7 +531,7 @@ static int call_EP_DISCONNECT(struct world *w)
 	return t_disconnect(&w->p.f, &w->out, 0);
 }
 
-/* Make one object of each type that can be freed on its own. */
+/* Create one object of each type that DAT_IOC_FREE accepts alone. */
 static int make_all(struct world *w)
 {
 	static const struct {
@@ -566,7 +566,7 @@ static int call_FREE(struct world *w)
 	return ret;
 }
 
-/* Post a receive that reaches the device, and a send that only a kick submits. */
+/* Post a receive, which reaches the device at once, and a send, which waits for the next kick. */
 static int post_quietly(struct world *w)
 {
 	struct t_queue *q = &w->link.ep[1].sq;
@@ -599,12 +599,16 @@ static int take_both(struct world *w)
 }
 
 /*
- * Fail only our own calls in an accept: two copies and four allocations.  If an allocation in
- * the creation of a QP fails, rxe of Linux 6.1 deletes timers that are not initialized.
+ * In CR_ACCEPT, fail only the first six calls: two copies and four allocations of this driver.
+ * Later calls belong to the creation of a QP.  If an allocation fails in the creation of a QP, rxe
+ * of Linux 6.1 deletes timers that are not initialized.
  */
 #define ACCEPT_NTH	6
 
-/* Every ioctl: before, after, calls that are made to fail, and the least number of them. */
+/*
+ * OP(ioctl, function called before, function called after, number of the last allocation or copy to
+ * fail, least number of allocations and copies of the ioctl)
+ */
 #define OPS(OP)									\
 	OP(ABI, nothing, nothing, MAX_NTH, 1)					\
 	OP(ADAPTER, nothing, nothing, MAX_NTH, 1)				\
@@ -665,7 +669,7 @@ static int says_so(int ret)
 
 #include "fault_ops.h"
 
-/* The module has no ioctl that is missing in the header and so in the list above. */
+/* An ioctl that the header, and therefore OPS, does not have must be unknown to the module. */
 TEST(the_list_is_complete)
 {
 	int fd = open("/dev/dat", O_RDWR);
@@ -695,7 +699,10 @@ FIXTURE_TEARDOWN(fail)
 		t_pair_close(&self->p);
 }
 
-/* Open the device and the adapter with each allocation failing, on a new file each time. */
+/*
+ * Open the device and an adapter on a new file for each n, with the n-th allocation or copy
+ * failing.
+ */
 TEST_F_TIMEOUT(fail, open, 300)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg) };
@@ -713,7 +720,7 @@ TEST_F_TIMEOUT(fail, open, 300)
 		if (ret)
 			ASSERT_TRUE(ret == -ENOMEM || ret == -EFAULT)
 				TH_LOG("%d at call %u", ret, n);
-		/* A failed open can be repeated. */
+		/* DAT_IOC_IA_OPEN succeeds when it is repeated on the same file after a failure. */
 		if (fd >= 0 && ret)
 			EXPECT_EQ(0, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg)) TH_LOG("call %u", n);
 		if (fd >= 0)
@@ -724,7 +731,9 @@ TEST_F_TIMEOUT(fail, open, 300)
 	close(fd);
 }
 
-/* A mapping that fails leaves nothing behind, and one that works after a failure is complete. */
+/*
+ * A failed mmap() has no side effects.  A mapping that succeeds after failed attempts is complete.
+ */
 TEST_F_TIMEOUT(fail, mmap, 300)
 {
 	struct dat_evd_create arg = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A registration whose page faults hang.  No other call waits for it, and neither does a close
- * of the same adapter or the removal of the device.
+ * A registration or a bind hangs in a page fault.  Other calls, the close of the same adapter, and
+ * the removal of the device must not wait for the hanging call.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -19,9 +19,9 @@ FIXTURE(faults) {
 	struct hang h;
 	uint32_t pz;
 	uint32_t rmr;
-	uint32_t lmr;	/* registration of all pages, for a bind */
+	uint32_t lmr;	/* registration of all pages, for the bind */
 	pthread_t thread;
-	int ret;	/* result of the thread's ioctl */
+	int ret;	/* result of the ioctl that @thread calls */
 };
 
 FIXTURE_SETUP(faults)
@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(faults, a_close_does_not_wait_for_a_bind_that_hangs, 60)
 	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
 	register_all(self);
 	ASSERT_EQ(0, self->ret);
-	/* The registration keeps its pages, but the page table has lost one. */
+	/* Unmap a page from the page table.  The registration keeps its pages pinned. */
 	ASSERT_EQ(0, hang_take(&self->h, 0));
 	ASSERT_EQ(0, pthread_create(&self->thread, NULL, bind_all, self));
 	ASSERT_EQ(0, hang_fault(&self->h, T_WAIT_MS));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /proc/self/fdinfo shows each object with its id, its state and its indices. */
+/* /proc/self/fdinfo shows each object of the file with its id, state and indices. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-/* Copy the line of an object to @line, or "". */
+/* Copy the fdinfo line of an object to @line, or "" if the object has no line. */
 static void line_of(int fd, const char *type, uint32_t id, char line[512])
 {
 	char path[64], want[64];
@@ -55,7 +55,7 @@ TEST(every_object_has_a_line)
 	EXPECT_NE(NULL, strstr(line, "rq_head=1 rq_done=0"));
 	line_of(p.f.fd, "psp", p.psp, line);
 	EXPECT_NE(NULL, strstr(line, "conn_qual=4711"));
-	/* A request without an answer. */
+	/* Make a connection request that nobody answers. */
 	ASSERT_EQ(0, t_ep(&p.f, p.pz, &p.evd[1], 0, 7, &asking));
 	ASSERT_EQ(0, t_connect(&p.f, &asking, T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&p.cr, T_WAIT_MS, &eqe));
@@ -66,7 +66,10 @@ TEST(every_object_has_a_line)
 	t_pair_close(&p);
 }
 
-/* Copy the numbers of the line "@pool:" to @chunks, @bytes and @used.  Returns 1 if it is there. */
+/*
+ * Read the numbers of the fdinfo line "@pool:" into @chunks, @bytes and @used.  Returns 1 if fdinfo
+ * has the line, else 0.
+ */
 static int pool_of(int fd, const char *pool, unsigned int *chunks, unsigned long *bytes,
 		   unsigned long *used)
 {
@@ -84,7 +87,7 @@ static int pool_of(int fd, const char *pool, unsigned int *chunks, unsigned long
 	return found;
 }
 
-/* The objects and the numbers are those of the example in Documentation/uapi.rst. */
+/* Same objects and numbers as in the fdinfo example of Documentation/uapi.rst. */
 TEST(shared_memory_has_two_lines)
 {
 	struct dat_evd_create evd = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every posted entry completes exactly once, possibly flushed, before the end is reported. */
+/*
+ * Every posted entry completes exactly once, possibly as flushed, before the event that ends the
+ * connection.
+ */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -60,7 +63,7 @@ TEST_F_TIMEOUT(flush, receives_are_flushed_in_order, 60)
 
 TEST_F_TIMEOUT(flush, requests_are_flushed_too, 60)
 {
-	/* The other side has no receives, so the sends stay in flight. */
+	/* The peer posts no receives, so the sends stay in flight. */
 	ASSERT_EQ(0, post_sends(&self->p, 1, T_QUEUE));
 	ASSERT_EQ(0, post_recvs(&self->p, 1, T_QUEUE));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
@@ -108,7 +111,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_show_when_they_fail, 60)
 	struct dat_sqe *sqe;
 	struct dat_eqe eqe;
 
-	/* A suppressed send that succeeds... */
+	/* A suppressed send that succeeds has no event. */
 	ASSERT_EQ(0, post_recvs(p, 0, 1));
 	sqe = t_sqe(&p->ep[1].sq);
 	sqe->opcode = DAT_OP_SEND;
@@ -117,7 +120,7 @@ TEST_F_TIMEOUT(flush, suppressed_requests_show_when_they_fail, 60)
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(0, t_event(&p->evd[1], T_QUIET_MS, &eqe));
 	EXPECT_EQ(p->ep[1].sq.tail, p->ep[1].sq.status->done);
-	/* ...and one that cannot succeed. */
+	/* A suppressed send that is flushed has an event. */
 	sqe = t_sqe(&p->ep[1].sq);
 	sqe->opcode = DAT_OP_SEND;
 	sqe->flags = DAT_SQE_SUPPRESS;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests that are handed off, while others close, accept, reject, or die. */
+/*
+ * Handoff of connection requests to other listeners, while other threads close, accept or reject,
+ * and while processes exit.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -46,7 +49,7 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* A file that only listens. */
+/* A file with a listener and no endpoints.  @to: qualifier that play() hands requests to. */
 struct listener {
 	struct t_file	f;
 	struct t_evd	cr;
@@ -101,7 +104,7 @@ FIXTURE_TEARDOWN(handoff)
 	t_pair_close(&self->p);
 }
 
-/* Return the next request at @evd, or 0. */
+/* Returns the id of the next connection request at @evd, or 0 if none arrives within @ms. */
 static uint32_t next_cr(struct t_evd *evd, unsigned int ms)
 {
 	struct dat_eqe eqe;
@@ -123,7 +126,7 @@ static void forget(struct t_pair *p, struct t_ep *ep)
 	t_unmap(&ep->status);
 }
 
-/* Return the type of the event that ends the attempt of the connecting side, or 0. */
+/* Returns the type of the event that ends the connection attempt on the connecting side, or 0. */
 static uint32_t answer(struct t_pair *p)
 {
 	struct dat_eqe eqe;
@@ -131,7 +134,7 @@ static uint32_t answer(struct t_pair *p)
 	return t_event(&p->evd[1], T_WAIT_MS, &eqe) ? eqe.type : 0;
 }
 
-/* Expect that the request is unchanged and can be accepted. */
+/* Expect that the request @cr is unchanged and can be accepted. */
 static void expect_good(struct __test_metadata *_metadata, struct t_pair *p, uint32_t cr)
 {
 	struct dat_eqe eqe;
@@ -170,8 +173,8 @@ TEST_F(handoff, to_what_is_no_service_point_leaves_the_request)
 }
 
 /*
- * A request can be handed off to its own listener repeatedly, and then be accepted.  Each handoff
- * invalidates the previous id.
+ * A request can be handed off repeatedly, also to the listener that already has the request, and
+ * then be accepted.  Each handoff invalidates the previous id of the request.
  */
 TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 {
@@ -184,7 +187,9 @@ TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 	ASSERT_EQ(0, ask(p, &out, T_QUAL));
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	for (i = 0; i < 50; i++) {
-		/* Alternate between the listener that has the request and the other one. */
+		/*
+		 * Alternate between the listeners of T_QUAL and OTHER, sometimes without a change.
+		 */
 		ASSERT_EQ(0, handoff(&p->f, cr, i % 3 ? OTHER : T_QUAL)) TH_LOG("%d", i);
 		EXPECT_EQ(-ENOENT, query(&p->f, cr, &q));
 		EXPECT_EQ(-ENOENT, reject(&p->f, cr));
@@ -241,13 +246,16 @@ TEST_F(handoff, to_one_whose_EVD_is_full_leaves_the_request)
 		ASSERT_EQ(0, reject(&p->f, cr));
 		EXPECT_EQ(DAT_EV_PEER_REJECTED, answer(p));
 	}
-	/* The requests that were queued are refused when their listener is closed. */
+	/* Closing the listener refuses the four requests that are still queued. */
 	listener_close(&l);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, answer(p));
 }
 
-/* The process of another user takes the request.  When that process dies, the peer is notified. */
+/*
+ * A process of another user accepts the request.  When that process is killed, the connecting side
+ * gets DISCONNECTED.
+ */
 TEST_F_TIMEOUT(handoff, to_another_process_that_dies, 60)
 {
 	struct t_pair *p = &self->p;
@@ -286,7 +294,10 @@ TEST_F_TIMEOUT(handoff, to_another_process_that_dies, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, answer(p));
 }
 
-/* The connecting side has given up; the new owner of the request learns that by an event. */
+/*
+ * The connecting side gives up before or after the handoff.  The accept by the new owner of the
+ * request then ends with ACCEPT_ERROR.
+ */
 TEST_F_TIMEOUT(handoff, of_a_request_whose_peer_is_gone, 120)
 {
 	struct t_pair *p = &self->p;
@@ -321,7 +332,10 @@ static int listen_there(struct t_file *f, void *arg)
 	(void)arg;
 	if (!ret)
 		ret = t_psp(f, &evd, NO_PSP, &psp);
-	/* A qualifier that is in use in the other namespace is free in this one. */
+	/*
+	 * The test itself already listens at OTHER, but in its own network namespace.  OTHER is
+	 * free in the container.
+	 */
 	return ret ? ret : t_psp(f, &evd, OTHER, &psp);
 }
 
@@ -341,7 +355,7 @@ TEST_F_TIMEOUT(handoff, to_another_network_namespace_leaves_the_request, 60)
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	ASSERT_NE(0, cr);
 	EXPECT_EQ(-EADDRNOTAVAIL, handoff(&p->f, cr, NO_PSP));
-	/* A handoff goes to the listener in the request's own namespace. */
+	/* The handoff reaches the listener in the network namespace of the request. */
 	EXPECT_EQ(0, handoff(&p->f, cr, OTHER));
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	ASSERT_NE(0, cr);
@@ -351,7 +365,7 @@ TEST_F_TIMEOUT(handoff, to_another_network_namespace_leaves_the_request, 60)
 
 static volatile int stop;
 
-/* Listen and close, repeatedly. */
+/* Open and close a listener in a loop until @stop. */
 static void *fickle(void *arg)
 {
 	unsigned long *rounds = arg;
@@ -388,8 +402,8 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_receiver, 300)
 		ret = handoff(&p->f, cr, NO_PSP);
 		ASSERT_TRUE(!ret || ret == -EADDRNOTAVAIL) TH_LOG("%d", ret);
 		/*
-		 * The request belongs either to this file or to the receiver, and ends with its
-		 * owner.
+		 * The request belongs either to this file or to the new listener.  Closing the
+		 * owner's file ends the request.
 		 */
 		EXPECT_EQ(ret ? 0 : -ENOENT, t_free(&p->f, DAT_OBJ_CR, cr));
 		ret ? kept++ : given++;
@@ -453,7 +467,10 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_giver, 300)
 	TH_LOG("%u given, %u kept", given, kept);
 }
 
-/* Three threads claim a request at once, by all operations on requests. */
+/*
+ * Three threads claim the same request at once: by a handoff, by an accept, and by a reject or a
+ * free.
+ */
 struct claim {
 	struct t_pair		*p;
 	volatile uint32_t	cr;
@@ -490,7 +507,7 @@ static void *accept_it(void *arg)
 	}
 }
 
-/* After an accept, take the events of both ends, disconnect and reset them. */
+/* After an accept: take the events of both ends, disconnect, and reset ep[0]. */
 static void finish_accepted(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	struct dat_eqe eqe;
@@ -530,8 +547,8 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 		ASSERT_TRUE(!c.accepted || c.accepted == -ENOENT) TH_LOG("%d", c.accepted);
 		ASSERT_TRUE(!c.ended || c.ended == -ENOENT) TH_LOG("%d", c.ended);
 		/*
-		 * Only one thread gets the request.  To end a request that another thread took is
-		 * no failure.
+		 * Only one thread gets the request.  The third thread may also end a request that
+		 * is already taken, which is no failure.
 		 */
 		ASSERT_FALSE(!c.handed && !c.accepted);
 		won[!c.handed ? 0 : !c.accepted ? 1 : 2]++;
@@ -553,7 +570,7 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 	TH_LOG("%u handed on, %u accepted, %u ended", won[0], won[1], won[2]);
 }
 
-/* Hand every request to the other listener. */
+/* Hand off every request of listener @l to the qualifier @l->to. */
 static void *play(void *arg)
 {
 	struct listener *l = arg;
@@ -567,7 +584,7 @@ static void *play(void *arg)
 	return NULL;
 }
 
-/* Two files hand off to each other until both are closed at once. */
+/* Two files hand off requests to each other until the test closes the files. */
 TEST_F_TIMEOUT(handoff, to_and_fro_ends_with_the_files, 300)
 {
 	struct t_pair *p = &self->p;
@@ -600,8 +617,9 @@ TEST_F_TIMEOUT(handoff, to_and_fro_ends_with_the_files, 300)
 		for (i = 0; i < 2; i++)
 			listener_close(&l[i]);
 		/*
-		 * While the listener's id is being destroyed, rdma_cm itself rejects like a
-		 * consumer.
+		 * While the rdma_cm id of the listener is being destroyed, rdma_cm itself rejects
+		 * requests.  The peer sees PEER_REJECTED, as if a consumer had rejected the
+		 * request.
 		 */
 		for (i = 0; i < 4; i++) {
 			uint32_t type = answer(p);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RDMA devices that are removed, also under traffic; needs a soft-RoCE device on v0. */
+/*
+ * Removal of RDMA devices, also while messages are in flight.  Needs a soft-RoCE device on the
+ * interface v0.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -54,7 +57,7 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	for (i = 0; i < T_QUEUE; i++)
 		t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
 	ASSERT_EQ(0, plug(0));
-	/* Order of events: removal of the adapter, flushed work, end of the connection. */
+	/* Order of events: removal of the adapter, flushed entries, end of the connection. */
 	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
 	EXPECT_NE(0, t_end(&p->evd[0], self->count));
@@ -70,7 +73,7 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	EXPECT_EQ(0, t_pair_connect(p));
 }
 
-/* An adapter without other objects, and a poller that sleeps. */
+/* A file with an adapter, no other objects, and a poller that sleeps. */
 FIXTURE(sleeper) {
 	struct t_file f;
 };
@@ -82,7 +85,7 @@ FIXTURE_SETUP(sleeper)
 
 FIXTURE_TEARDOWN(sleeper)
 {
-	/* Closing waits for the poller. */
+	/* t_close() waits for the poller thread. */
 	t_close(&self->f);
 }
 
@@ -102,7 +105,10 @@ TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 
 	if (!has_rxe())
 		SKIP(return, "no rxe0 here that could be taken away");
-	/* Make no other object: with one, the close of the adapter would wake the poller anyway. */
+	/*
+	 * Create only a PZ.  With other objects, the close of the adapter would wake the poller in
+	 * any case.
+	 */
 	ASSERT_EQ(0, t_pz(&self->f, &pz));
 	ASSERT_EQ(0, t_poller(&self->f, 1));
 	usleep(T_QUIET_MS * 1000);
@@ -112,7 +118,10 @@ TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 	EXPECT_EQ(0, self->f.poller_of);
 }
 
-/* Devices behind the first one, which come and go while the list is read. */
+/*
+ * Additional devices, listed after rxe0.  The tests add and remove these devices while
+ * DAT_IOC_ADAPTER reads the list.
+ */
 FIXTURE(list) {
 	struct dat_adapter a;
 	int fd;
@@ -135,7 +144,7 @@ FIXTURE_TEARDOWN(list)
 	system("rdma link delete rxe1; rdma link delete rxe2");
 }
 
-/* Read the list until it names the adapter; 0: found. */
+/* Read the list of adapters up to the adapter @name.  Returns 0 if @name is found. */
 static int read_to(struct dat_adapter *a, int fd, const char *name)
 {
 	int ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Each place of an id, with each kind of invalid id. */
+/* Every argument field that takes an id, with every kind of invalid id. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/wait.h>
@@ -51,7 +51,7 @@ static void expect_enoent_of_objects(struct __test_metadata *_metadata,
 	EXPECT_ERR(ENOENT, SRQ_CREATE, (struct dat_srq_create) {
 		   .pz = bad, .max_recv = 1, .max_iov = 1 });
 	EXPECT_ERR(ENOENT, EP_CREATE, (struct dat_ep_create) { .pz = bad });
-	/* In the other id fields of an EP, 0 means none. */
+	/* In the id fields below, 0 is valid and means "no object". */
 	if (!bad)
 		return;
 	EXPECT_ERR(ENOENT, EP_CREATE, (struct dat_ep_create) { .pz = self->pz, .recv_evd = bad });
@@ -107,7 +107,7 @@ TEST_F(ids, that_are_freed_are_ENOENT)
 	expect_enoent(_metadata, self, pz);
 }
 
-/* LMRs are left out, since no call here takes the id of an LMR. */
+/* The invalid id is that of an LMR, so the test skips DAT_OBJ_LMR. */
 TEST_F(ids, of_another_type_are_ENOENT)
 {
 	struct t_lmr lmr;
@@ -139,7 +139,7 @@ TEST_F(ids, of_another_file_are_ENOENT)
 	int i;
 
 	ASSERT_EQ(0, t_open(&other));
-	/* These ids are far beyond those that this file has. */
+	/* Make the id of @other larger than all ids of the first file. */
 	for (i = 0; i < 50; i++)
 		ASSERT_EQ(0, t_pz(&other, &pz));
 	expect_enoent(_metadata, self, pz);
@@ -152,7 +152,7 @@ TEST_F(ids, in_use_by_children_are_EBUSY)
 	EXPECT_EQ(-EBUSY, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_PZ, self->pz));
-	/* The async EVD is freed with the IA. */
+	/* self->evd is the EVD for async events, which can only be freed together with the IA. */
 	EXPECT_EQ(-EBUSY, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
 }
 
@@ -166,7 +166,7 @@ TEST_F(ids, of_two_zones_do_not_mix)
 	EXPECT_ERR(EXDEV, EP_CREATE, (struct dat_ep_create) { .pz = self->pz, .srq = srq.id });
 }
 
-/* An EVD must support the stream that it is used for. */
+/* An EVD must have the stream that the call needs. */
 TEST_F(ids, of_evds_for_other_streams_are_EINVAL)
 {
 	struct t_evd dto, conn;
@@ -216,7 +216,7 @@ TEST_F(ids, are_nothing_to_a_child)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	/* The child's exit has closed only its own descriptor. */
+	/* The exit of the child has closed only the child's own descriptor. */
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
 }
 
@@ -233,7 +233,7 @@ TEST_F(ids, are_all_ENODEV_after_IA_CLOSE)
 	EXPECT_EQ(-ENODEV, t_ioctl(self->f.fd, DAT_IOC_EVD_POLL, &poll_arg));
 	EXPECT_EQ(-ENODEV, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
 	EXPECT_EQ(-ENODEV, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &close_arg));
-	/* Mapped pages stay readable. */
+	/* The mapped pages stay readable after the close. */
 	EXPECT_EQ(0, self->ep.st->state);
 }
 

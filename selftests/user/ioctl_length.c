@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Each ioctl with each length of its argument, in memory of each kind. */
+/* Every ioctl with every length of its argument, and with arguments in unmapped memory. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -67,7 +67,7 @@ FIXTURE(length) {
 	struct t_file f;
 	uint32_t pz;
 	struct t_evd evd;
-	char *buf;		/* two pages, the second of them not mapped */
+	char *buf;		/* two mapped pages, followed by an unmapped page */
 	char *edge;
 };
 
@@ -88,7 +88,7 @@ FIXTURE_TEARDOWN(length)
 	t_close(&self->f);
 }
 
-/* Call @cmd with an argument of @size bytes, all zero but the size. */
+/* Call @cmd with an argument of @size bytes.  Only the size field is not 0. */
 static int call(FIXTURE_DATA(length) *self, const struct cmd *cmd, uint32_t size)
 {
 	memset(self->buf, 0, 2 * PAGE);
@@ -249,7 +249,10 @@ TEST_F(length, an_unreadable_argument_is_EFAULT)
 	}
 }
 
-/* The argument is readable but not writable: the call must fail and not make an object. */
+/*
+ * EXPECT_NOTHING_MADE(): the argument is readable but not writable.  The call must fail with
+ * -EFAULT and must not create an object.
+ */
 #define EXPECT_NOTHING_MADE(CMD, ...) do {					\
 	typeof(__VA_ARGS__) _arg = __VA_ARGS__;					\
 	unsigned int _before = count_objects(self->f.fd);			\
@@ -287,14 +290,14 @@ TEST_F(length, an_unwritable_argument_is_EFAULT_and_makes_nothing)
 		.pz = pz, .max_recv = 4, .max_request = 4 });
 	EXPECT_NOTHING_MADE(PSP_CREATE, (struct dat_psp_create) {
 		.evd = self->evd.id, .conn_qual = T_QUAL });
-	/* No parent is in use any more. */
+	/* The failed calls hold no reference on their parents, so both can be freed. */
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_PZ, pz));
 }
 
 /*
- * The first EVD for async events belongs to the IA and cannot be freed.  If its creation fails, the
- * IA must have no async EVD.
+ * The first EVD for async events belongs to the IA and cannot be freed alone.  If its creation
+ * fails, the IA must have no async EVD.
  */
 TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
 {
@@ -309,7 +312,7 @@ TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
 	EXPECT_EQ(before, count_objects(self->f.fd));
 }
 
-/* A caller that got no answer can open again. */
+/* IA_OPEN fails if the kernel cannot write the result.  The caller can then open again. */
 TEST(an_IA_OPEN_whose_answer_is_lost_did_not_happen)
 {
 	struct dat_adapter adapter = { .size = sizeof(adapter) };
@@ -341,8 +344,8 @@ static void *change_size(void *arg)
 }
 
 /*
- * The bytes behind the structure are not zero, and another thread changes the size: the driver must
- * use one read of it for all decisions.
+ * Another thread changes the size field while the bytes after the structure are not 0.  The driver
+ * must read the size only once and use that value for all decisions.
  */
 TEST_F_TIMEOUT(length, a_size_that_changes_during_the_call, 120)
 {
@@ -370,7 +373,7 @@ TEST_F(length, unknown_numbers_are_ENOTTY)
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));
 }
 
-/* A kick takes the number 0; other numbers are reserved for a queue, and for a poll. */
+/* A kick takes the number 0.  All other numbers are reserved and refused. */
 TEST_F(length, a_kick_takes_the_number_0)
 {
 	unsigned int n;

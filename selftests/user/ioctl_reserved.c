@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(reserved)
 		TH_LOG("%s", #__VA_ARGS__);					\
 } while (0)
 
-/* Expect @err of the call with each bit that is not in @known. */
+/* Make the call once for each single bit that is not in @known, and expect @err. */
 #define EXPECT_BITS(err, known, CMD, ...) do {					\
 	unsigned int _n;							\
 										\
@@ -95,7 +95,7 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 	EXPECT_UNKNOWN_BITS(0, CR_QUERY, (struct dat_cr_query) { .id = ep, .rsvd = bit });
 }
 
-/* Only DAT_RING_COMMIT and DAT_RING_CANCEL take a generation. */
+/* Only the steps DAT_RING_COMMIT and DAT_RING_CANCEL take a generation. */
 TEST_F(reserved, a_generation_for_a_step_without_one_is_EINVAL)
 {
 	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
@@ -110,7 +110,7 @@ TEST_F(reserved, a_generation_for_a_step_without_one_is_EINVAL)
 			    .id = ep, .pz = pz, .step = DAT_RING_PREPARE, .generation = bit });
 }
 
-/* A file without an IA, and the argument that opens one. */
+/* A file without an IA, and a valid argument for IA_OPEN. */
 FIXTURE(unbound) {
 	struct dat_ia_open arg;
 	int fd;
@@ -226,7 +226,7 @@ TEST_F(reserved, unknown_steps_of_replacing_a_ring_are_EOPNOTSUPP)
 	EXPECT_ERR(EOPNOTSUPP, EP_MODIFY, (struct dat_ep_modify) { .id = self->ep.id, .step = 4 });
 }
 
-/* Values that are valid for other calls or objects are EINVAL, not EOPNOTSUPP. */
+/* A value that is valid for other calls or other objects causes EINVAL, not EOPNOTSUPP. */
 TEST_F(reserved, values_that_do_not_fit_the_call_are_EINVAL)
 {
 	struct dat_ep_connect connect = {
@@ -301,7 +301,7 @@ TEST_F(reserved, counts_out_of_range_are_EINVAL)
 		   .pz = pz, .read_out = lim->max_rdma_read_out + 1 });
 }
 
-/* The limits that IA_QUERY reports work. */
+/* A call with a value equal to a limit from IA_QUERY passes the range check. */
 TEST_F_TIMEOUT(reserved, the_limits_themselves_are_not_out_of_range, 60)
 {
 	const struct dat_ia_query *lim = &self->f.info;
@@ -352,7 +352,7 @@ TEST_F(reserved, connect_checks_its_argument)
 	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);
 	arg = good, memset(arg.addr, 0, 2);
 	EXPECT_ERR(EAFNOSUPPORT, EP_CONNECT, arg);
-	/* None of the calls has changed the EP. */
+	/* All calls failed without changing the EP. */
 	EXPECT_EQ(0, self->ep.st->state);
 }
 

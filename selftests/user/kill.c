@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* SIGKILL of either end at random points: the other end is notified, and nothing is left. */
+/*
+ * SIGKILL of one end of a connection at random points: the other end gets an event, and no object
+ * is left.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,10 +44,13 @@ static int side_open(struct side *s)
 	return ret ? ret : t_ep(&s->f, s->pz, &s->evd, 0, 1, &s->ep);
 }
 
-/* True when both ends have been connected in this round; shared by all processes. */
+/* Nonzero after both ends have connected in this round; mapped in all processes. */
 static volatile int *connected;
 
-/* Keep all queues busy until the connection ends; return the event of its end. */
+/*
+ * Keep all queues busy until the connection ends.  Returns the event that ends the connection, or 0
+ * on timeout.
+ */
 static int traffic(struct side *s)
 {
 	struct dat_eqe eqe;
@@ -70,7 +76,10 @@ static int traffic(struct side *s)
 	}
 }
 
-/* Exit status 0: the connection ended as it should when the peer is killed. */
+/*
+ * Returns exit status 0 if @event ends a connection in a way that the kill of the peer can cause,
+ * else 10.
+ */
 static int good_end(int event)
 {
 	return event == DAT_EV_DISCONNECTED || event == DAT_EV_BROKEN ||
@@ -86,7 +95,7 @@ static int passive(void)
 	if (side_open(&s) || t_psp(&s.f, &s.evd, T_QUAL, &psp))
 		return 2;
 	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
-		return 0;	/* killed before it sent a request */
+		return 0;	/* the peer was killed before it sent a request */
 	if (t_accept(&s.f, eqe.len, &s.ep, NULL, 0))
 		return 4;
 	if (!t_event(&s.evd, T_WAIT_MS, &eqe))
@@ -109,12 +118,12 @@ static int active(void)
 			return 4;
 		if (eqe.type == DAT_EV_ESTABLISHED)
 			return good_end(traffic(&s));
-		/* The listener does not exist yet. */
+		/* The passive process has not created its listener yet. */
 		if (eqe.type != DAT_EV_NON_PEER_REJECTED || t_reset(&s.f, &s.ep))
 			return 6;
 		usleep(20000);
 	}
-	return 0;		/* killed before it listened */
+	return 0;		/* the passive process was killed before it listened */
 }
 
 static pid_t start(int (*fn)(void))
@@ -156,7 +165,10 @@ TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 		victim = rand() % 2;
 		kill(pid[victim], SIGKILL);
 		waitpid(pid[victim], &status, 0);
-		/* Kill the survivor too if it would wait for a peer that never connected. */
+		/*
+		 * Before a connection exists, the surviving process could wait forever: kill it as
+		 * well.
+		 */
 		if (!*connected)
 			kill(pid[!victim], SIGKILL);
 		waitpid(pid[!victim], &status, 0);
@@ -166,7 +178,7 @@ TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 		ASSERT_TRUE(WIFEXITED(status)) TH_LOG("round %d", i);
 		ASSERT_EQ(0, WEXITSTATUS(status)) TH_LOG("round %d, victim %d", i, victim);
 	}
-	/* Most rounds get as far as a connection. */
+	/* Usually most rounds reach an established connection. */
 	EXPECT_LT(5, tested);
 }
 
@@ -186,7 +198,7 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 	}
 }
 
-/* After the process is killed, the listener's port and the adapter are free at once. */
+/* Earlier tests killed processes that listened at T_QUAL: the qualifier must be free again. */
 /* Covers: SH 62, 64 */
 TEST_F(kill, the_qualifier_is_free_afterwards)
 {
@@ -198,11 +210,14 @@ TEST_F(kill, the_qualifier_is_free_afterwards)
 	t_close(&s.f);
 }
 
-/* A process that connects, reports the result, and ends its address space when it is told to. */
+/*
+ * A process that connects and passes its /dev/dat descriptor to the test.  After a byte on @go the
+ * process gives up its address space: it exits or executes another program.
+ */
 struct leaver {
 	pid_t	pid;
 	int	go;
-	int	fd;	/* its file */
+	int	fd;	/* descriptor of the process's /dev/dat file */
 };
 
 static void leave(int socket, int go, int by_exec)
@@ -226,7 +241,7 @@ static void leave(int socket, int go, int by_exec)
 	memcpy(CMSG_DATA(c), &s.f.fd, sizeof(int));
 	if (sendmsg(socket, &msg, 0) != 1 || read(go, &data, 1) != 1)
 		_exit(2);
-	/* The new program has the file open, too. */
+	/* Let the new program inherit the descriptor of the file. */
 	fcntl(s.f.fd, F_SETFD, 0);
 	if (by_exec)
 		execlp("sleep", "sleep", "60", NULL);
@@ -301,7 +316,10 @@ static void *accept_one(void *arg)
 	return NULL;
 }
 
-/* The file stays open in this process and in the new program, but its objects end. */
+/*
+ * The test and the new program keep the file open.  The objects of the file end nevertheless, with
+ * the address space of the process.
+ */
 TEST_F_TIMEOUT(file, ends_with_the_address_space, 60)
 {
 	struct dat_eqe eqe = { 0 };

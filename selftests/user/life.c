@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lifetime of pages and connections, and the references that keep them. */
+/* Lifetime of mapped pages and connections, and the references that keep them alive. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 FIXTURE(life) {
 	struct t_pair p;
-	struct t_file far;	/* another file with one EP, connected to p.ep[0] */
+	struct t_file far;	/* second file, whose EP is connected to p.ep[0] */
 	uint32_t far_pz;
 	struct t_evd far_evd;
 	struct t_ep far_ep;
@@ -59,7 +59,10 @@ static void unmap_far(FIXTURE_DATA(life) *self)
 	t_unmap(&self->far_ep.status);
 }
 
-/* Return the type of the event that ends the near side's connection, or 0. */
+/*
+ * Returns the type of the event that ends the connection of p.ep[0], or 0 if none arrives within
+ * @ms.
+ */
 static int near_end(FIXTURE_DATA(life) *self, unsigned int ms)
 {
 	struct dat_eqe eqe;
@@ -74,7 +77,7 @@ TEST_F_TIMEOUT(life, close_without_mappings_disconnects, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* A mapping holds the file open; the last munmap() closes it. */
+/* A mapping keeps the file open after close().  The last munmap() releases the file. */
 TEST_F_TIMEOUT(life, a_mapping_holds_the_connection_after_close, 60)
 {
 	close(self->far.fd);
@@ -90,7 +93,7 @@ TEST_F_TIMEOUT(life, IA_CLOSE_ends_it_whatever_is_mapped, 60)
 
 	ASSERT_EQ(0, t_ioctl(self->far.fd, DAT_IOC_IA_CLOSE, &arg));
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
-	/* The pages are still readable, and writable where that was allowed. */
+	/* After IA_CLOSE the pages stay readable, and the submit page stays writable. */
 	*(volatile uint32_t *)self->far_evd.submit.va = 5;
 	EXPECT_EQ(5, *(volatile uint32_t *)self->far_evd.submit.va);
 	EXPECT_LE(0, (int)self->far_ep.st->state);
@@ -109,7 +112,10 @@ TEST_F_TIMEOUT(life, a_dup_keeps_the_connection, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* The child of a fork cannot use the connection, but it holds the file open. */
+/*
+ * A forked child cannot use the connection of its parent, but the child's descriptor keeps the file
+ * open.
+ */
 /* Covers: SH 73 */
 TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 {
@@ -122,7 +128,9 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 	ASSERT_LE(0, pid);
 	if (!pid) {
 		close(hold[1]);
-		/* Of the parent's two files the child keeps open only the far one. */
+		/*
+		 * The child closes one of the two inherited files and keeps only the far file open.
+		 */
 		close(self->p.f.fd);
 		_exit(read(hold[0], &c, 1) < 0);
 	}
@@ -135,7 +143,7 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
 }
 
-/* exec ends the address space: its mappings are gone and the file is unusable. */
+/* exec() ends the address space: the mappings are gone and the file becomes unusable. */
 /* Covers: SH 73 */
 TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
 {
@@ -172,7 +180,7 @@ TEST_F_TIMEOUT(life, exec_ends_the_connection, 60)
 	EXPECT_EQ(0, status);
 }
 
-/* Parts of a mapping may be unmapped at any time. */
+/* A process may unmap a part of a mapping at any time. */
 TEST_F_TIMEOUT(life, a_part_of_a_mapping_can_be_unmapped, 60)
 {
 	struct dat_evd_create evd = {
@@ -185,7 +193,7 @@ TEST_F_TIMEOUT(life, a_part_of_a_mapping_can_be_unmapped, 60)
 
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EVD_CREATE, &evd));
 	ASSERT_EQ(0, t_map_span(&self->p.f, &evd.status, PROT_READ, &m));
-	/* Most of the events lie behind the page of the status. */
+	/* Unmap the pages after the status page.  Most of the event ring lies in these pages. */
 	ASSERT_EQ(evd.status.offset, evd.ring.offset);
 	ASSERT_LT(evd.status.start, evd.ring.start);
 	behind = (evd.status.start | 4095) + 1;
@@ -236,7 +244,7 @@ static void *kicker(void *arg)
 	return NULL;
 }
 
-/* Free connected EPs with posted work while other threads kick and map them. */
+/* Free connected EPs that have posted work, while one thread kicks and another maps the objects. */
 TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 {
 	struct t_pair *p = &self->p;
@@ -268,7 +276,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[rounds % 2].id));
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[!(rounds % 2)].id));
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-		/* The caller must not wait for retransmissions of the CM. */
+		/* t_free() must not wait for retransmissions of the connection manager. */
 		ASSERT_GT(10, seconds() - begun) TH_LOG("round %d", rounds);
 		for (i = 0; i < 2; i++) {
 			t_unmap(&ep[i].submit);
@@ -284,12 +292,12 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	EXPECT_LT(0, rounds);
-	/* The connection of the fixture, which took no part, is unaffected. */
+	/* The connection of the fixture is idle all the time and must stay connected. */
 	EXPECT_EQ(9, p->ep[0].st->state);
 	EXPECT_EQ(9, self->far_ep.st->state);
 }
 
-/* An EP has two queues, whose dirty bits are in the doorbell region. */
+/* An EP uses two queues.  Each queue needs a dirty bit in the doorbell region. */
 TEST_F_TIMEOUT(life, eps_without_a_free_queue_are_ENOSPC, 300)
 {
 	struct dat_ep_create arg;
@@ -305,7 +313,7 @@ TEST_F_TIMEOUT(life, eps_without_a_free_queue_are_ENOSPC, 300)
 			break;
 		first = first ? first : arg.id;
 	}
-	/* The pair has two EPs of its own, which also have queues. */
+	/* The two EPs of the pair also use two queues each. */
 	EXPECT_EQ(-ENOSPC, ret);
 	EXPECT_EQ(self->p.f.max_queues / 2 - 2, n);
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, first));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings that the driver processes in slices: nothing is left over, and order is kept. */
+/*
+ * Long rings, which the driver processes in slices: no entry is forgotten, and the order is kept.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -63,7 +65,8 @@ static int post_sends(FIXTURE_DATA(rings) *self, int side, int n)
 }
 
 /*
- * Count the next events that come in order of their cookies 0, 1, ..., with @flags and @status.
+ * Returns how many of the next @n events have the cookies 0, 1, ... in order, together with @flags
+ * and @status.
  */
 static int in_order(struct t_evd *evd, int n, int flags, int status)
 {
@@ -77,7 +80,10 @@ static int in_order(struct t_evd *evd, int n, int flags, int status)
 	return i;
 }
 
-/* Entries that were posted before the connection are carried out without a kick. */
+/*
+ * Entries posted before the connection are processed without a kick once the connection is
+ * established.
+ */
 TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -87,7 +93,7 @@ TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 	EXPECT_EQ(LONG, in_order(&self->evd[0], LONG, DAT_EQE_RECV, DAT_ST_SUCCESS));
 }
 
-/* Receives that were posted before the connection reach the device before the peer can send. */
+/* Receives posted before the connection reach the device before the peer can send. */
 TEST_F_TIMEOUT(rings, receives_posted_before_the_connection_are_at_the_device, 60)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -126,7 +132,10 @@ static void *kicker(void *arg)
 	return NULL;
 }
 
-/* The flush of long queues drops its lock between slices, so a kick can run in between. */
+/*
+ * The flush of a long queue drops the queue's lock between slices, so a kick can run between two
+ * slices.
+ */
 TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 {
 	struct dat_eqe eqe;
@@ -134,7 +143,7 @@ TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 	int n, last = 0;
 
 	ASSERT_EQ(0, connect_them(self));
-	/* The other side has no receives. */
+	/* The peer posts no receives, so all sends are still in flight at the disconnect. */
 	ASSERT_EQ(0, post_sends(self, 1, LONG));
 	ASSERT_EQ(0, post_recvs(self, 1, LONG));
 	stop = 0;
@@ -151,7 +160,10 @@ TEST_F_TIMEOUT(rings, the_end_comes_after_all_that_is_flushed, 120)
 	pthread_join(thread, NULL);
 }
 
-/* Post while the connection is torn down; each kick must still process the ring. */
+/*
+ * Thread that posts receives during the teardown of the connection.  Each post kicks if the kernel
+ * asks for kicks, so no entry may stay in the ring.
+ */
 static void *poster(void *arg)
 {
 	FIXTURE_DATA(rings) *self = arg;
@@ -234,7 +246,7 @@ TEST_F_TIMEOUT(rings, an_EP_that_is_modified_takes_its_entries_along, 120)
 	EXPECT_EQ(LONG, in_order(&self->evd[0], LONG, DAT_EQE_RECV, DAT_ST_SUCCESS));
 }
 
-/* Use an SRQ in place of the receive queue of side 0. */
+/* Replace ep[0] by an EP that takes its receives from a new SRQ. */
 static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 {
 	struct t_pair *p = &self->p;
@@ -244,8 +256,8 @@ static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 }
 
 /*
- * Post more than a slice of invalid buffers, with one kick for all: valid ones behind them must
- * still be used.
+ * Post more than a slice of invalid receives, and 16 valid ones after them, with a single kick.
+ * The invalid receives must not keep the driver from using the valid ones.
  */
 TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 {
@@ -285,7 +297,7 @@ static void *resizer(void *arg)
 	return (void *)(intptr_t)ret;
 }
 
-/* While the ring of an SRQ is replaced, each buffer is taken exactly once. */
+/* While the ring of an SRQ is being replaced, each buffer is still used exactly once. */
 TEST_F_TIMEOUT(rings, an_SRQ_that_is_resized_loses_no_buffer, 120)
 {
 	struct t_pair *p = &self->p;
@@ -298,7 +310,7 @@ TEST_F_TIMEOUT(rings, an_SRQ_that_is_resized_loses_no_buffer, 120)
 	for (i = 0; i < LONG; i++)
 		ASSERT_EQ(0, t_recv(&srq.rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(0, connect_them(self));
-	self->ep[0].rq.bell = srq.id;	/* for resizer(); unused with an SRQ */
+	self->ep[0].rq.bell = srq.id;	/* SRQ id for resizer() */
 	stop = 0;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, resizer, self));
 	ASSERT_EQ(0, post_sends(self, 1, LONG));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* 65,536 endpoints of one open file: their queues, their mappings, and their lines in fdinfo. */
+/* One open file with 65,536 endpoints: their queues, mappings and lines in fdinfo. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "dat_test.h"
 
 #define EPS		65536
-#define MAX_MAPPINGS	100	/* of 65,530 that a process may have */
+#define MAX_MAPPINGS	100	/* limit of this test; Linux allows 65,530 */
 
 static int open_with_queues(uint32_t queues)
 {
@@ -27,7 +27,10 @@ static int open_with_queues(uint32_t queues)
 	return t_ioctl(fd, DAT_IOC_IA_OPEN, &arg) ? -1 : fd;
 }
 
-/* Return 1 if the call has mapped @span, 0 if *@last, a mapping of its kind, has it already. */
+/*
+ * Map @span unless *@last says that the previous call mapped the same offset.  Returns the number
+ * of new mappings, or MAX_MAPPINGS on failure.
+ */
 static int map_span(int fd, const struct dat_span *span, int prot, uint64_t *last)
 {
 	if (span->offset == *last)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pinned pages are counted, limited, and given back on every path. */
+/* Pinned pages are counted and limited, and every path that unpins them also uncharges them. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define NOBODY	65534
 
-/* Return the number behind @key in a /proc file, or -1. */
+/* Returns the number after @key in a /proc file, or -1. */
 static long proc_number(const char *path, const char *key)
 {
 	char line[256];
@@ -34,7 +34,10 @@ static long vm_pin_kb(void)
 	return proc_number("/proc/self/status", "VmPin");
 }
 
-/* Pages pinned in the whole system.  The write makes the CPUs sum up their counts. */
+/*
+ * Returns the number of pinned pages in the whole system.  Writing stat_refresh makes the CPUs fold
+ * their counts first.
+ */
 static long pinned_pages(void)
 {
 	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
@@ -63,7 +66,7 @@ FIXTURE_SETUP(memlock)
 	ASSERT_LE(0, self->pin);
 }
 
-/* After the close nothing is pinned, whatever a test did. */
+/* Whatever a test does, no page is pinned after the close. */
 FIXTURE_TEARDOWN(memlock)
 {
 	ASSERT_EQ(0, seteuid(0));
@@ -137,7 +140,10 @@ TEST_F(memlock, the_limit_is_exact_for_those_without_privilege)
 	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 8 << 10, T_PRIV_ALL, &b));
 	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 4 << 10, T_PRIV_ALL, &b));
 	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 1, T_PRIV_ALL, &c));
-	/* Refused registrations are not charged: all that is freed can be used again. */
+	/*
+	 * The refused registrations were not charged, so the 252 KiB of the freed LMR can be pinned
+	 * again.
+	 */
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_LMR, a.id));
 	EXPECT_EQ(0, t_lmr(&self->f, self->pz, 252 << 10, T_PRIV_ALL, &a));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registered memory is the security boundary: the segments that are valid and those that are
- * not.
+ * Registered memory is the security boundary.  These tests check which segments a request may name,
+ * and which the driver or the device must refuse.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 FIXTURE(memory) {
 	struct t_pair p;
-	struct t_lmr other;	/* registration of another zone */
+	struct t_lmr other;	/* LMR in another protection zone */
 	struct t_lmr no_write;
 	struct t_lmr no_remote;
 };
@@ -38,7 +38,10 @@ FIXTURE_TEARDOWN(memory)
 	t_pair_close(&self->p);
 }
 
-/* A send from this segment must fail with @status and break the connection. */
+/*
+ * Expect that a send of the segment [@addr, @addr + @len) fails with @status and breaks the
+ * connection.
+ */
 static void expect_send_fails(struct __test_metadata *_metadata, struct t_pair *p,
 			      uint64_t addr, uint32_t lkey, uint32_t len, int status)
 {
@@ -113,7 +116,7 @@ TEST_F_TIMEOUT(memory, stale_lmr, 60)
 	struct t_lmr again;
 
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->no_remote.id));
-	/* The index is reused, the context is not. */
+	/* The new LMR reuses the index of the freed LMR, but gets a different context (lkey). */
 	ASSERT_EQ(0, t_lmr(&self->p.f, self->p.pz, 4096, T_PRIV_ALL, &again));
 	EXPECT_NE(again.lkey, self->no_remote.lkey);
 	expect_send_fails(_metadata, &self->p, VA(again), self->no_remote.lkey, 64,
@@ -141,7 +144,10 @@ TEST_F_TIMEOUT(memory, read_into_memory_without_write_privilege, 60)
 	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
 }
 
-/* Sums of segment lengths that overflow 32 bits, in each place that adds them. */
+/*
+ * The sum of the segment lengths overflows 32 bits.  A 32-bit sum would make the request look
+ * short.
+ */
 TEST_F_TIMEOUT(memory, segments_whose_lengths_sum_to_more_than_32_bits, 60)
 {
 	struct t_lmr *m = &self->p.mem;
@@ -159,7 +165,7 @@ TEST_F_TIMEOUT(memory, segments_whose_lengths_sum_to_more_than_32_bits, 60)
 	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
 }
 
-/* Every segment is checked, also if only the last one is invalid. */
+/* Only the last segment is invalid; the request must still fail. */
 TEST_F_TIMEOUT(memory, every_segment_is_checked, 60)
 {
 	struct t_lmr *m = &self->p.mem;
@@ -184,7 +190,10 @@ TEST_F_TIMEOUT(memory, the_last_byte_is_still_inside, 60)
 	struct dat_eqe eqe;
 	struct t_lmr m;
 
-	/* Do not register 256 pages: rxe of Linux 6.1 reads one entry beyond its page table. */
+	/*
+	 * Register one page.  The 256 pages of p->mem make rxe of Linux 6.1 read one entry beyond
+	 * its page table.
+	 */
 	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, T_PRIV_ALL, &m));
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, VA(m) + m.size - 128, m.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 2, VA(m) + m.size - 64, m.lkey, 64));
@@ -210,7 +219,7 @@ TEST_F_TIMEOUT(memory, empty_segment_may_hold_garbage, 60)
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 }
 
-/* Expect that the peer refuses remote access and that the connection of the sender breaks. */
+/* Expect that the peer refuses the remote access, which breaks the connection. */
 static void expect_remote_access(struct __test_metadata *_metadata, struct t_pair *p, int op,
 				 uint64_t raddr, uint32_t rkey)
 {
@@ -274,7 +283,7 @@ TEST_F_TIMEOUT(memory, read_with_a_stale_rkey, 60)
 	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_READ, VA(victim), victim.rkey);
 }
 
-/* Memory that a peer may only read... */
+/* The LMR lets the peer read, but not write. */
 TEST_F_TIMEOUT(memory, write_without_remote_write_privilege, 60)
 {
 	struct t_lmr lmr;
@@ -284,7 +293,7 @@ TEST_F_TIMEOUT(memory, write_without_remote_write_privilege, 60)
 	expect_remote_access(_metadata, &self->p, DAT_OP_RDMA_WRITE, VA(lmr), lmr.rkey);
 }
 
-/* ...and memory that it may only write. */
+/* The LMR lets the peer write, but not read. */
 TEST_F_TIMEOUT(memory, read_without_remote_read_privilege, 60)
 {
 	struct t_lmr lmr;
@@ -356,7 +365,7 @@ TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 	ASSERT_EQ(0, t_pz(&f, &pz));
 	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, T_PRIV_ALL, &lmr));
 	EXPECT_EQ(before + 1024, pinned_kb());
-	/* Unmapped memory still belongs to the device. */
+	/* Unmapping the memory does not unpin its pages, because the device still uses them. */
 	ASSERT_EQ(0, munmap(lmr.va, lmr.size));
 	EXPECT_EQ(before + 1024, pinned_kb());
 	ASSERT_EQ(0, t_free(&f, DAT_OBJ_LMR, lmr.id));
@@ -366,7 +375,10 @@ TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 	EXPECT_EQ(before, pinned_kb());
 }
 
-/* Without CAP_IPC_LOCK the limit applies; freed memory no longer counts. */
+/*
+ * Without CAP_IPC_LOCK, RLIMIT_MEMLOCK limits the pinned memory.  Freeing an LMR uncharges its
+ * pages.
+ */
 TEST_F(memory, RLIMIT_MEMLOCK_is_charged_and_given_back)
 {
 	struct rlimit lim = { 256 << 10, 256 << 10 };
@@ -379,7 +391,7 @@ TEST_F(memory, RLIMIT_MEMLOCK_is_charged_and_given_back)
 	t_pair_close(&self->p);
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	ASSERT_EQ(0, seteuid(65534));
-	/* The pages of a closed file are unpinned before close() returns. */
+	/* t_pair_close() has unpinned and uncharged the pages of the pair. */
 	ASSERT_EQ(0, t_lmr(&f, pz, 200 << 10, T_PRIV_ALL, &a));
 	EXPECT_EQ(-ENOMEM, t_lmr(&f, pz, 100 << 10, T_PRIV_ALL, &b));
 	EXPECT_EQ(0, t_free(&f, DAT_OBJ_LMR, a.id));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Mappings: the memory that a process may map, with which access, and their lifetime. */
+/* Mappings: which memory a process may map, with which access, and for how long. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -63,7 +63,9 @@ TEST_F(mmap, nothing_is_executable)
 				  MAP_SHARED, self->evd.submit.offset));
 }
 
-/* mmap() itself refuses to map a file for writing that is open for reading. */
+/*
+ * The kernel itself refuses a writable mapping of a file that is open only for reading (-EACCES).
+ */
 TEST_F(mmap, a_file_that_is_open_for_reading_maps_status_alone)
 {
 	struct dat_evd_create evd = { .size = sizeof(evd), .streams = DAT_STREAM_DTO, .qlen = 4 };
@@ -124,7 +126,10 @@ static struct dat_ep_create make_ep(FIXTURE_DATA(mmap) *self, int *ret)
 	return arg;
 }
 
-/* Bytes of an EP in its submit mapping: RQEs are the last. */
+/*
+ * Returns the number of bytes that an EP has in the submit mapping.  The receive ring is the last
+ * part.
+ */
 static uint32_t submit_bytes(const struct dat_ep_create *ep)
 {
 	return ep->rq_offset + (ep->max_recv << ep->rq_shift);
@@ -161,7 +166,7 @@ TEST_F(mmap, eps_share_mappings_and_no_memory)
 	EXPECT_LT(SHARERS, shared);
 }
 
-/* The memory of a freed EP serves the next one, which finds nothing of it. */
+/* A new EP gets the memory of a freed EP.  The kernel must zero that memory first. */
 TEST_F(mmap, memory_that_is_used_again_is_zeroed)
 {
 	struct dat_ep_create old, new;
@@ -182,7 +187,10 @@ TEST_F(mmap, memory_that_is_used_again_is_zeroed)
 		ASSERT_EQ(0, ((char *)m.va)[i]) TH_LOG("%u", i);
 }
 
-/* A ring that is too long for the mappings of other objects has one of its own. */
+/*
+ * The mappings that objects share are too short for this ring, so the ring gets a mapping of its
+ * own. The mapping ends when the EVD is freed.
+ */
 TEST_F(mmap, a_mapping_without_objects_ends)
 {
 	struct dat_evd_create evd = {
@@ -196,15 +204,15 @@ TEST_F(mmap, a_mapping_without_objects_ends)
 	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, evd.id));
 	EXPECT_EQ(-ENOENT, try_map(self->f.fd, evd.ring.size, PROT_READ, MAP_SHARED,
 				   evd.ring.offset));
-	/* The process keeps the pages that it has mapped. */
+	/* The process can still read the pages through its existing mapping. */
 	EXPECT_EQ(0, ((struct dat_eqe *)m.va)[65535].type);
-	/* The offset does not name another mapping soon. */
+	/* The kernel does not reuse the offset for the next mapping. */
 	next = evd;
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_EVD_CREATE, &next));
 	EXPECT_NE(evd.ring.offset, next.ring.offset);
 }
 
-/* The same offset names a mapping of each file's own. */
+/* Each file has its own mappings: the same offset names different memory in another file. */
 TEST_F(mmap, files_do_not_share_memory)
 {
 	struct t_map mine, theirs;
@@ -288,7 +296,7 @@ TEST_F(mmap, mappings_can_be_moved)
 	ASSERT_EQ(to, mremap((void *)va, e->status.size, e->status.size,
 			     MREMAP_MAYMOVE | MREMAP_FIXED, to));
 	EXPECT_EQ(tail, *(volatile uint32_t *)to);
-	/* The mapping still shows the same pages, read-only. */
+	/* After mremap() the mapping shows the same pages and is still read-only. */
 	EXPECT_EQ(-1, mprotect(to, e->status.size, PROT_READ | PROT_WRITE));
 }
 
@@ -303,7 +311,7 @@ TEST_F(mmap, a_part_can_be_unmapped)
 	EXPECT_EQ(0, munmap(va, e->status.size));
 }
 
-/* Two mappings show the same pages, also to the kernel. */
+/* Both mappings show the same pages, to which the kernel writes the event. */
 TEST_F(mmap, the_same_memory_can_be_mapped_twice)
 {
 	struct dat_evd_post post = { .size = sizeof(post), .cookie = 5 };
@@ -322,7 +330,10 @@ TEST_F(mmap, the_same_memory_can_be_mapped_twice)
 	EXPECT_EQ(0, memcmp(m[0].base, m[1].base, arg.status.size));
 }
 
-/* A peer must not be able to write the pages of a ring. */
+/*
+ * Registering a status page with write privilege must fail, because a peer could then write to the
+ * ring.
+ */
 TEST_F(mmap, status_pages_cannot_be_registered_for_writing)
 {
 	struct dat_evd_create *e = &self->evd;
@@ -348,7 +359,7 @@ TEST_F_TIMEOUT(mmap, unmapping_under_traffic_is_harmless, 120)
 		ASSERT_EQ(0, t_recv(&p.ep[0].rq, i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
 	for (i = 0; i < T_QUEUE; i++)
 		ASSERT_EQ(0, t_send(&p.ep[1], i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
-	/* The kernel continues to write completions to pages that are no longer mapped. */
+	/* The kernel still writes completions to its pages after the process has unmapped them. */
 	t_unmap(&p.evd[0].status);
 	t_unmap(&p.evd[1].submit);
 	t_unmap(&p.ep[0].submit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* EPs, SRQs and EVDs that change size while everything else goes on. */
+/* EPs, SRQs and EVDs that are resized while other threads use them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define RACE_S		4
 #define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
-#define DISCONNECTED	11	/* DAT_EP_STATE */
+#define DISCONNECTED	11	/* value of DAT_EP_STATE */
 
 static double seconds(void)
 {
@@ -37,7 +37,10 @@ FIXTURE_VARIANT(modify) {
 FIXTURE_VARIANT_ADD(modify, kicks) {
 };
 
-/* The variant has a poller that parks every millisecond, and so races with the other threads. */
+/*
+ * The poller of this variant parks after an idle millisecond, so parking races with the other
+ * threads.
+ */
 FIXTURE_VARIANT_ADD(modify, poller) {
 	.poller_us = 1000,
 };
@@ -78,7 +81,7 @@ static void queue_move(struct t_queue *q, void *ring, uint32_t entries, uint32_t
 	q->status = status;
 }
 
-/* Map the rings that a modification has made, and use them. */
+/* Map the new rings that EP_MODIFY has created, and use them from now on. */
 static int ep_remap(struct t_file *f, struct t_ep *ep, const struct dat_ep_modify *arg)
 {
 	struct dat_submit *submit;
@@ -128,7 +131,7 @@ static int evd_resize(struct t_evd *evd, uint32_t qlen)
 	return t_map_span(evd->f, &arg.ring, PROT_READ, &evd->ring);
 }
 
-/* Call @nr with its argument in read-only memory. */
+/* Call the ioctl @nr with an argument in read-only memory: the kernel cannot write results. */
 static int call_sealed(struct t_file *f, unsigned long nr, const void *arg, size_t size)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -151,7 +154,7 @@ static int post_soft(struct t_evd *evd, uint64_t cookie)
 	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
 }
 
-/* Send a message from @from to ep[0], into a buffer of @rq. */
+/* Post a receive to @rq unless @rq is NULL, and send a message from @from to ep[0]. */
 static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
 {
 	uint64_t addr = (uintptr_t)p->mem.va;
@@ -169,8 +172,8 @@ static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
 }
 
 /*
- * If the results cannot be copied to the caller, who then does not know where the new rings are,
- * the old ones stay.
+ * If the kernel cannot copy the results to the caller, the caller does not know where the new rings
+ * are.  EP_MODIFY must then keep the old rings.
  */
 TEST_F(modify, an_EP_whose_answer_cannot_be_given_is_as_it_was)
 {
@@ -229,7 +232,10 @@ TEST_F(modify, a_CNO_whose_answer_cannot_be_given_stays_triggered)
 	EXPECT_EQ(-ETIMEDOUT, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
 }
 
-/* An RMR takes 64 prepared bindings, so bindings that are left behind would make the calls fail. */
+/*
+ * The failed calls must not leave bindings prepared.  An RMR holds at most 64 prepared bindings, so
+ * leftovers would make a later call fail.
+ */
 TEST_F(modify, an_RMR_whose_answer_cannot_be_given_has_nothing_prepared)
 {
 	struct t_pair *p = &self->p;
@@ -249,7 +255,7 @@ TEST_F(modify, an_RMR_whose_answer_cannot_be_given_has_nothing_prepared)
 
 static volatile int stop;
 
-/* Ring every doorbell, and kick. */
+/* Thread that rings every doorbell and kicks, until @stop. */
 static void *kicker(void *arg)
 {
 	struct t_file *f = arg;
@@ -290,7 +296,7 @@ static int change_one(struct job *j)
 		struct dat_ep_modify arg = modify_arg(j->p, j->id, rand() & 1 ? &j->evd :
 						      &j->p->evd[0], n, 1 + rand() % 64);
 
-		/* Events at the pair's EVD must all be of its own EP. */
+		/* Keep connection events at evd[0], because the tests take them from evd[0]. */
 		arg.connect_evd = j->p->evd[0].id;
 		return t_ioctl(j->p->f.fd, DAT_IOC_EP_MODIFY, &arg);
 	}
@@ -306,7 +312,7 @@ static int change_one(struct job *j)
 	return t_ioctl(j->p->f.fd, DAT_IOC_EVD_RESIZE, &arg);
 }
 
-/* Change an object as often as possible. */
+/* Thread that resizes the object of the job in a loop, until @stop. */
 static void *changer(void *arg)
 {
 	struct job *j = arg;
@@ -316,7 +322,10 @@ static void *changer(void *arg)
 	return NULL;
 }
 
-/* Write garbage into the entries and advance the tails, so that a queue may take some. */
+/*
+ * Write garbage to the entries and advance the tails, so that the driver may process garbage
+ * entries.
+ */
 static void scribble(struct t_map *m)
 {
 	volatile uint32_t *w = m->va;
@@ -342,7 +351,7 @@ static void map_one(struct job *j, int kind, uint64_t size)
 	}
 }
 
-/* Map and unmap the object's current regions, with every size. */
+/* Thread that maps and unmaps each region of the object with several sizes, until @stop. */
 static void *mapper(void *arg)
 {
 	struct job *j = arg;
@@ -368,7 +377,10 @@ static void join(pthread_t *t, int n)
 		pthread_join(t[n], NULL);
 }
 
-/* Disconnect until the EP, or a new one if a queue is broken, can be connected again. */
+/*
+ * Disconnect and reset both EPs.  If ep[0] cannot be reset because of a broken queue, replace ep[0]
+ * by a new EP.  Then discard all events and connection requests.
+ */
 static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	struct dat_ep_query q = { .size = sizeof(q), .id = p->ep[0].id };
@@ -397,7 +409,10 @@ static void drop_connection(struct __test_metadata *_metadata, struct t_pair *p)
 		t_free(&p->f, DAT_OBJ_CR, eqe.len);
 }
 
-/* Modify ep[0] all the time; the calls must fail while the EP is connected, and only then. */
+/*
+ * Two threads modify ep[0] while the test accepts a connection on ep[0], disconnects and resets it.
+ * EP_MODIFY must succeed or return one of the errors that job_result() expects.
+ */
 TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 300)
 {
 	struct t_pair *p = &self->p;
@@ -418,7 +433,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 		ret = t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0);
-		/* -EISCONN: the EP was modified between the accept's check and its claim. */
+		/* -EISCONN: EP_MODIFY changed the EP after the accept had checked it. */
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
 		ret ? refused++ : accepted++;
 		if (ret)
@@ -438,7 +453,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EVD, j.evd.id));
 }
 
-/* No thread writes garbage to the rings here, so the EP must work in the end. */
+/* No thread writes garbage to the rings in this test, so ep[0] must work after the race. */
 TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 {
 	struct t_pair *p = &self->p;
@@ -454,7 +469,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	start(_metadata, &t[0], changer, &j);
 	start(_metadata, &t[1], kicker, &p->f);
 	while (seconds() < end) {
-		/* No service point listens at this qualifier. */
+		/* No listener exists at this qualifier, so the connection is rejected. */
 		ret = t_connect(&p->f, &p->ep[0], T_QUAL + 1, NULL, 0);
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
 		ret ? refused++ : connected++;
@@ -475,7 +490,9 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	EXPECT_EQ(0, message(p, &p->ep[0].rq, &p->ep[1]));
 }
 
-/* Objects that are freed during a modification release the parents that they use. */
+/*
+ * An object that is freed during its modification must drop its references on the PZ and the EVD.
+ */
 TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 {
 	static const uint32_t types[] = { DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_EVD };
@@ -503,7 +520,10 @@ TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 		usleep(rand() % 5000);
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep.id));
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-		/* A late modification may hold a reference to the EVD for a moment. */
+		/*
+		 * A modification that is still running may hold a reference to the EVD for a
+		 * moment.
+		 */
 		while ((ret = t_free(&p->f, DAT_OBJ_EVD, j.evd.id)) == -EBUSY && !stop)
 			;
 		EXPECT_EQ(0, ret);
@@ -531,7 +551,10 @@ struct supplier {
 	int		bad;
 };
 
-/* The SRQ's owner changes its size and posts as many buffers as it then holds. */
+/*
+ * Thread that resizes the SRQ to random sizes, and after each resize posts receives until the SRQ
+ * is full or at random earlier.
+ */
 static void *supplier(void *arg)
 {
 	struct supplier *s = arg;
@@ -564,7 +587,7 @@ static void *low_watermark(void *arg)
 	return NULL;
 }
 
-/* Every message finds a buffer of the SRQ, and each has one event. */
+/* Every message takes exactly one buffer of the SRQ and causes exactly one receive event. */
 TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
 {
 	struct t_pair *p = &self->p;
@@ -606,7 +629,7 @@ struct poster {
 	int		bad;
 };
 
-/* Post 0, 1, 2, ..., each once. */
+/* Thread that posts software events with the cookies 0, 1, 2, ..., each exactly once. */
 static void *numbers(void *arg)
 {
 	struct poster *s = arg;
@@ -622,7 +645,7 @@ static void *numbers(void *arg)
 	return NULL;
 }
 
-/* A second waiter, whose threshold may exceed the new size. */
+/* Thread that also waits on the EVD.  A threshold above the current size of the EVD is -EINVAL. */
 static void *waiter(void *arg)
 {
 	struct poster *s = arg;
@@ -636,7 +659,7 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
-/* Nothing is lost, duplicated or out of order, whatever sizes the ring has. */
+/* No event is lost, duplicated or reordered, whatever sizes the ring has. */
 TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
 {
 	struct poster s = { .evd = &self->soft };

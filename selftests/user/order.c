@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests complete in the order of posting, and not later than they are done.  This also holds
- * on devices that answer RDMA reads after they have sent later requests.
+ * Requests complete in the order of posting, and each completion is reported without delay.  A
+ * device may send later requests before it has the data of an RDMA read; the order must hold
+ * nevertheless.
  */
 #define _GNU_SOURCE
 #include <glob.h>
@@ -12,7 +13,7 @@
 #include "dat_test.h"
 
 #define ROUNDS	60
-#define PART	(256 << 10)	/* the memory has four parts of this size */
+#define PART	(256 << 10)	/* size of each of the four parts of p->mem */
 
 FIXTURE(order) {
 	struct t_pair p;
@@ -29,7 +30,10 @@ FIXTURE_TEARDOWN(order)
 	t_pair_close(&self->p);
 }
 
-/* Local and remote memory are the same registration. */
+/*
+ * Post an RDMA request between part @local and part @remote of p->mem, which serves as local and
+ * remote memory.
+ */
 static int transfer_on(struct t_pair *p, struct t_queue *q, int op, int flags, uint64_t cookie,
 		       int local, int remote, uint32_t len)
 {
@@ -60,7 +64,7 @@ static int transfer(struct t_pair *p, int op, int flags, uint64_t cookie, int lo
 	return transfer_from(p, 1, op, flags, cookie, local, remote, len);
 }
 
-/* Send an empty message, for which a receive is posted. */
+/* Post a receive to ep[0] and send an empty message from ep[1]. */
 static int message(struct t_pair *p, uint64_t cookie)
 {
 	int ret = t_recv(&p->ep[0].rq, cookie, 0, 0, 0);
@@ -68,7 +72,10 @@ static int message(struct t_pair *p, uint64_t cookie)
 	return ret ? ret : t_send(&p->ep[1], cookie, 0, 0, 0);
 }
 
-/* Return 0 if the next event is the success of @cookie, else what is wrong. */
+/*
+ * Returns 0 if the next event is the successful completion of @cookie, else a negative errno:
+ * -ETIMEDOUT: no event; -EIO: wrong type or status; -EBADMSG: wrong cookie.
+ */
 static int done_at(struct t_pair *p, int side, uint64_t cookie)
 {
 	struct dat_eqe eqe;
@@ -117,7 +124,7 @@ TEST_F_TIMEOUT(order, a_read_is_done_when_its_data_is_there, 120)
 	}
 }
 
-/* Write a request that is published together with the next one. */
+/* Fill in a request without publishing it.  The next t_push() publishes both requests. */
 static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
 {
 	struct t_queue *q = &p->ep[1].sq;
@@ -133,7 +140,7 @@ static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
 	q->tail++;
 }
 
-/* Return whether the first device of the machine is iWARP. */
+/* Returns 1 if the first RDMA device of the machine is an iWARP device. */
 static int is_iwarp(void)
 {
 	char type[16] = "";
@@ -153,7 +160,7 @@ static int is_iwarp(void)
 
 #define NO_RNR "with iWARP a send that finds no receive ends the connection"
 
-/* The write completes although the send behind it waits for a receive of the peer. */
+/* The write must complete while the send after the write still waits for a receive of the peer. */
 TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
 {
 	struct t_pair *p = &self->p;
@@ -168,7 +175,7 @@ TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
 	ASSERT_TRUE(received(p));
 }
 
-/* Post a receive for each send only after the previous send has completed. */
+/* Post the receive for each send only after the previous send has completed. */
 TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 {
 	struct t_pair *p = &self->p;
@@ -186,7 +193,7 @@ TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 	}
 }
 
-/* Post more reads than the device may have outstanding, with other requests in between. */
+/* Post more reads than the device may have outstanding, with RDMA writes in between. */
 TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 {
 	struct t_pair *p = &self->p;
@@ -206,7 +213,7 @@ TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 	}
 }
 
-/* Each side answers the other's reads while it waits for its own. */
+/* Each side answers the reads of its peer while its own reads are outstanding. */
 TEST_F_TIMEOUT(order, both_peers_may_read_and_write, 120)
 {
 	struct t_pair *p = &self->p;
@@ -229,7 +236,7 @@ TEST_F_TIMEOUT(order, both_peers_may_read_and_write, 120)
 	}
 }
 
-/* The second read fetches the data of the first. */
+/* The second read, which has a fence, fetches the data that the first read has stored in part 1. */
 TEST_F_TIMEOUT(order, a_read_with_a_fence_waits_for_others, 120)
 {
 	struct t_pair *p = &self->p;
@@ -246,7 +253,10 @@ TEST_F_TIMEOUT(order, a_read_with_a_fence_waits_for_others, 120)
 	}
 }
 
-/* When the connection breaks, a read in flight is either done or reported as not done. */
+/*
+ * If the connection breaks, a read in flight either has its data and succeeds, or completes with an
+ * error.
+ */
 TEST_F_TIMEOUT(order, a_read_of_a_broken_connection_is_not_called_done, 120)
 {
 	struct t_pair *p = &self->p;
@@ -267,7 +277,7 @@ TEST_F_TIMEOUT(order, a_read_of_a_broken_connection_is_not_called_done, 120)
 	EXPECT_EQ(1, reads);
 }
 
-/* An EP and its EVD, with no RDMA reads allowed in either direction. */
+/* Create an EP that allows no RDMA reads in either direction, and an EVD for the EP. */
 static int make_end_without_reads(struct t_pair *p, struct t_evd *evd, struct t_ep *ep)
 {
 	struct dat_ep_create arg = {
@@ -282,7 +292,10 @@ static int make_end_without_reads(struct t_pair *p, struct t_evd *evd, struct t_
 	return ret ? ret : t_any_ep(&p->f, &arg, ep);
 }
 
-/* Some devices do not start such a read, others fail it in different ways. */
+/*
+ * Some devices never start a read when no reads were negotiated; other devices fail the read in
+ * different ways.
+ */
 TEST_F_TIMEOUT(order, a_read_beyond_what_was_agreed_on_is_never_done, 120)
 {
 	struct t_pair *p = &self->p;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A thread that polls the doorbells: while it polls, kicks are not needed. */
+/*
+ * Doorbell poller: a thread in DAT_IOC_POLLER_RUN polls the doorbells, so a process need not kick.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +16,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-#define LONG_US		DAT_MAX_POLLER_IDLE_US	/* a poller parks only on a slow host */
+#define LONG_US		DAT_MAX_POLLER_IDLE_US	/* parks only if the host is slow */
 #define SHORT_US	1000
 
 FIXTURE(poller) {
@@ -46,11 +48,11 @@ static void *poller_thread(void *f)
 	return (void *)(intptr_t)run_poller(f);
 }
 
-/* The thread that runs the poller, if has_thread is set. */
+/* Thread that runs the poller; valid if has_thread is set. */
 static pthread_t thread;
 static int has_thread;
 
-/* Start a poller unless there is one. */
+/* Set the idle time, and start a poller thread unless one is running. */
 static int have_poller(struct t_file *f, uint32_t idle_us)
 {
 	int ret = set_poller(f, idle_us);
@@ -62,7 +64,10 @@ static int have_poller(struct t_file *f, uint32_t idle_us)
 	return ret;
 }
 
-/* After the poller was told to stop: return the result of its ioctl. */
+/*
+ * Join the poller thread, which must have been told to stop.  Returns the result of its ioctl, or 1
+ * if no poller thread was running.
+ */
 static int poller_returns(void)
 {
 	void *ret;
@@ -81,7 +86,7 @@ FIXTURE_TEARDOWN(poller)
 	t_pair_close(&self->p);
 }
 
-/* Return a number from the poller's line in fdinfo, or -1 without a poller. */
+/* Returns the number after @what in the poller's line of fdinfo, or -1 without a poller. */
 static long poller_says(struct t_file *f, const char *what)
 {
 	char path[64], line[512], *at;
@@ -112,7 +117,10 @@ static int await_awake(struct t_file *f, long awake)
 	return 0;
 }
 
-/* A poller that parks stops watching first, and then makes each queue ask for kicks. */
+/*
+ * Wait until @q asks for kicks.  A poller that parks first shows awake=0 in fdinfo, and only then
+ * sets DAT_QUEUE_NEED_KICK in each queue.
+ */
 static int await_asking(const struct t_queue *q)
 {
 	int ms;
@@ -125,7 +133,7 @@ static int await_asking(const struct t_queue *q)
 	return 0;
 }
 
-/* Start a poller and wait until it polls. */
+/* Start a poller and wait until fdinfo shows that the poller is awake. */
 static int start_poller(struct t_file *f)
 {
 	int ret = have_poller(f, LONG_US);
@@ -135,7 +143,10 @@ static int start_poller(struct t_file *f)
 	return await_awake(f, 1) ? 0 : -ETIMEDOUT;
 }
 
-/* In a new PID namespace: 0 if fdinfo shows the poller's id in that namespace. */
+/*
+ * Runs as the first process of a new PID namespace.  Returns 0 if fdinfo shows the thread id that
+ * the poller has in this namespace.
+ */
 static int poller_names_itself(void)
 {
 	struct t_file f;
@@ -143,7 +154,10 @@ static int poller_names_itself(void)
 
 	if (t_open(&f) || start_poller(&f))
 		return 1;
-	/* The first process has id 1 and its thread id 2; outside, ids so low do not occur. */
+	/*
+	 * In the new namespace the process has id 1 and the poller thread id 2.  Outside of the
+	 * namespace the ids are larger.
+	 */
 	if (getpid() != 1 || poller_says(&f, "thread=") != 2)
 		ret = 2;
 	set_poller(&f, 0);
@@ -160,7 +174,7 @@ static int needs_kick(const struct t_queue *q)
 
 static unsigned int kicks;
 
-/* Post by the rules, and count the kicks that they require. */
+/* Publish an entry as the ABI demands, and count the kicks that the kernel requires. */
 static void push(struct t_queue *q)
 {
 	__atomic_store_n(q->shared_tail, ++q->tail, __ATOMIC_RELEASE);
@@ -170,7 +184,10 @@ static void push(struct t_queue *q)
 		return;
 	kicks++;
 	t_kick(q->f);
-	/* If the host is slow the poller parks; wait, so that this costs one kick only. */
+	/*
+	 * On a slow host the poller may have parked.  Wait until the kick has woken the poller, so
+	 * that the next entries need no kicks.
+	 */
 	if (!poller_says(q->f, "awake="))
 		await_awake(q->f, 1);
 }
@@ -196,7 +213,10 @@ static void push_recv(struct t_pair *p, int at, uint64_t cookie)
 	push(&p->ep[at].rq);
 }
 
-/* Send one message from side 1 to side 0.  Return 0, or 1 plus the side that failed. */
+/*
+ * Send one message from ep[1] to ep[0].  Returns 0, or 1 plus the index of the EP whose event is
+ * missing or wrong.
+ */
 static int message(struct t_pair *p, uint64_t n)
 {
 	struct dat_eqe eqe;
@@ -230,12 +250,13 @@ TEST_F_TIMEOUT(poller, with_it_they_do_not, 60)
 	for (n = 0; n < 200; n++)
 		ASSERT_EQ(0, message(&self->p, n)) TH_LOG("message %llu", (unsigned long long)n);
 	/*
-	 * Each queue needs one kick until the poller sees it, and a few more if the host is slow.
+	 * Each queue needs one kick before the poller knows the queue, and some more kicks if the
+	 * host is slow.
 	 */
 	EXPECT_GT(20, kicks);
 }
 
-/* No kick is required while the poller is awake, even with nothing in flight. */
+/* While the poller is awake no kick is required, even if no entry is in flight. */
 TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
 {
 	struct t_pair *p = &self->p;
@@ -246,7 +267,7 @@ TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
 		ASSERT_EQ(0, message(p, tries));
 		asked = (p->ep[1].sq.status->flags | p->ep[0].rq.status->flags) &
 			DAT_QUEUE_NEED_KICK;
-		/* The poller may have parked before the flags were read. */
+		/* Retry if the poller parked before the flags were read. */
 		if (!asked || poller_says(&p->f, "awake=") == 1)
 			break;
 	}
@@ -281,7 +302,10 @@ TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
 	EXPECT_GT(20, kicks);
 }
 
-/* The poller parks as often as possible while entries are posted; by the rules no post is lost. */
+/*
+ * The poller parks as often as possible while the test posts entries.  No entry is lost if the test
+ * kicks whenever the kernel asks for kicks.
+ */
 TEST_F_TIMEOUT(poller, nothing_is_lost_while_it_parks, 120)
 {
 	struct t_pair *p = &self->p;
@@ -311,7 +335,7 @@ TEST_F_TIMEOUT(poller, ended_it_leaves_queues_that_ask_for_kicks, 60)
 	EXPECT_EQ(0, poller_returns());
 	EXPECT_EQ(-1, poller_says(&p->f, "thread="));
 	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
-	/* Stopping a poller that does not exist is no error. */
+	/* Disabling the poller succeeds even if no poller is running. */
 	EXPECT_EQ(0, set_poller(&p->f, 0));
 }
 
@@ -404,7 +428,7 @@ TEST_F(poller, there_is_one_at_a_time)
 	EXPECT_EQ(0, message(&self->p, 1));
 }
 
-/* The poller is a thread of the process. */
+/* The poller is the thread that calls POLLER_RUN: fdinfo shows a thread id of this process. */
 TEST_F(poller, it_is_the_calling_thread)
 {
 	char path[64];
@@ -473,7 +497,7 @@ static void *setter(void *arg)
 	return NULL;
 }
 
-/* Start the poller again whenever it ends. */
+/* Thread that runs the poller again whenever POLLER_RUN returns. */
 static void *runner(void *arg)
 {
 	while (!stop) {
@@ -483,7 +507,10 @@ static void *runner(void *arg)
 	return NULL;
 }
 
-/* Free objects that are polled, while two threads set the poller and two try to run it. */
+/*
+ * Free objects whose doorbells are polled, while two threads change the idle time and two threads
+ * try to run the poller.
+ */
 TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 {
 	struct t_pair *p = &self->p;
@@ -520,7 +547,7 @@ TEST_F_TIMEOUT(poller, objects_come_and_go_under_it, 240)
 	ASSERT_EQ(0, set_poller(&p->f, 0));
 	for (; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	/* The connection that existed all the time still works. */
+	/* The connection of the fixture, which stayed open, still works. */
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(0, t_send(&p->ep[1], 77, (uintptr_t)p->mem.va, p->mem.lkey, 8));
 	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));

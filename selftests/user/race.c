@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads of one process race with each other on one file, with ids that they guess. */
+/*
+ * Threads of one process race on one file.  Some of the threads free objects by guessing their ids.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,7 +14,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-#define ID_GUESSES	4	/* ids are assigned in turn, so the next ones are known */
+#define ID_GUESSES	4	/* the kernel assigns ids in sequence */
 
 static volatile int stop;
 static volatile uint32_t last_id;
@@ -49,7 +51,10 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Sum of a resource of all RDMA devices ("cm_id 3 mr 0 ..."), or -1 without the tool. */
+/*
+ * Returns the sum of the counts after @what over all RDMA devices in the output of "rdma resource"
+ * ("cm_id 3 mr 0 ..."), or -1 if the tool is missing.
+ */
 static int count_resource(const char *what)
 {
 	char line[512], *p;
@@ -66,7 +71,10 @@ static int count_resource(const char *what)
 	return sum;
 }
 
-/* Wait until the count has fallen to @before: ending a connection takes time. */
+/*
+ * Wait until the count of @what has fallen to @before, because connections end asynchronously.
+ * Returns the count.
+ */
 static int settles_to(const char *what, int before)
 {
 	int i;
@@ -94,7 +102,10 @@ FIXTURE_TEARDOWN(race)
 	EXPECT_EQ(self->cm_ids, settles_to(" cm_id ", self->cm_ids));
 }
 
-/* Send messages over the pair, whose queues depend on doorbells and kicks. */
+/*
+ * Send messages over the pair.  The messages arrive only if the doorbells and kicks of its queues
+ * work.
+ */
 static void expect_traffic(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	struct dat_eqe eqe;
@@ -110,9 +121,9 @@ static void expect_traffic(struct __test_metadata *_metadata, struct t_pair *p)
 	}
 }
 
-#define LONG_RING	65536	/* a ring that does not share a mapping with others */
+#define LONG_RING	65536	/* entries; a ring of this length has a mapping of its own */
 
-/* Resize the next objects to a short ring, which frees the memory of the first one. */
+/* Resize objects by guessed ids.  A resize to a short ring frees the memory of the long ring. */
 static void *resizer(void *arg)
 {
 	struct t_file *f = arg;
@@ -133,7 +144,10 @@ static void *resizer(void *arg)
 	return NULL;
 }
 
-/* The creation must report the place of the memory before or after the resize. */
+/*
+ * resizer() resizes an EVD or SRQ by its guessed id, possibly before EVD_CREATE or SRQ_CREATE has
+ * returned.  The creation must report either the memory before the resize or that after it.
+ */
 TEST_F_TIMEOUT(race, resizing_an_object_that_is_being_made, 120)
 {
 	struct t_pair *p = &self->p;
@@ -171,7 +185,10 @@ TEST_F_TIMEOUT(race, resizing_an_object_that_is_being_made, 120)
 	expect_traffic(_metadata, p);
 }
 
-/* Free an EP or SRQ before its creation has returned. */
+/*
+ * guesser() frees an EP or SRQ by its guessed id, possibly before EP_CREATE or SRQ_CREATE has
+ * returned.
+ */
 TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 {
 	struct t_pair *p = &self->p;
@@ -206,7 +223,7 @@ TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	EXPECT_LT(10, made);
-	/* The doorbell bits of other objects still work. */
+	/* The doorbell bits of the pair's EPs still work. */
 	expect_traffic(_metadata, p);
 }
 
@@ -219,7 +236,9 @@ struct cr_job {
 	pthread_barrier_t	done;
 };
 
-/* Accept with an EP that is connected, which fails. */
+/*
+ * Thread that accepts with a connected EP until the accept fails with another error than -EISCONN.
+ */
 static void *failing_acceptor(void *arg)
 {
 	struct cr_job *job = arg;
@@ -234,7 +253,10 @@ static void *failing_acceptor(void *arg)
 	}
 }
 
-/* A failing accept must not put a request back that has been freed meanwhile. */
+/*
+ * A failing accept claims the request and puts it back.  The accept must not put back a request
+ * that the test has freed meanwhile.
+ */
 TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
 {
 	struct t_pair *p = &self->p;
@@ -258,7 +280,7 @@ TEST_F_TIMEOUT(race, freeing_a_request_that_is_being_accepted, 300)
 		usleep(rand() % 300);
 		EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_CR, job.cr)) TH_LOG("round %d", i);
 		pthread_barrier_wait(&job.done);
-		/* The request has no owner any more, so the peer must be notified. */
+		/* The freed request has no owner, so the kernel must notify the peer. */
 		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe)) TH_LOG("round %d", i);
 		EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, eqe.type);
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, out.id));
@@ -283,7 +305,10 @@ static void *withdraw(void *arg)
 	return NULL;
 }
 
-/* The peer's CM, the local CM and the consumer learn of the withdrawal one after the other. */
+/*
+ * The accept races with the withdrawal of the request.  The CM of the peer, the local CM and the
+ * listener see the withdrawal one after the other.
+ */
 TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 {
 	struct t_pair *p = &self->p;
@@ -320,7 +345,10 @@ TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 	TH_LOG("%u established, %u failed", established, failed);
 }
 
-/* Post to a DISCONNECTED EP, which causes events at once, during the close. */
+/*
+ * Thread that posts to an EP in state DISCONNECTED until the close.  Each post causes a flush event
+ * at once.
+ */
 static void *poster(void *arg)
 {
 	struct t_pair *p = arg;
@@ -345,7 +373,7 @@ TEST_F_TIMEOUT(race, closing_while_posting, 300)
 	pthread_t thread[2];
 	struct t_pair p;
 
-	/* Free the fixture's listener, whose qualifier is needed here. */
+	/* The new pair needs the qualifier T_QUAL, so free the listener of the fixture. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
 	while (seconds() < end) {
 		ASSERT_EQ(0, t_pair_open(&p));
@@ -396,7 +424,9 @@ TEST_F_TIMEOUT(race, opening_one_file_twice_at_once, 120)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, open_ia, &o[1]));
 		open_ia(&o[0]);
 		pthread_join(thread, NULL);
-		/* One of the two opens wins, and the loser's IA leaves nothing behind. */
+		/*
+		 * Exactly one IA_OPEN succeeds; the other fails with -EBUSY without side effects.
+		 */
 		EXPECT_EQ(-EBUSY, o[0].ret + o[1].ret);
 		close(o[0].fd);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rings: wrapping indices, and everything that a hostile process can write. */
+/* Rings: indices that wrap around, and everything that a malicious process can write. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(wrap)
 	t_pair_close(&self->p);
 }
 
-/* Send one message at a time; every index crosses 2^32 meanwhile. */
+/* Send the messages one by one.  Meanwhile every index wraps around at 2^32. */
 static void stream(struct __test_metadata *_metadata, struct t_pair *p, struct t_queue *rq)
 {
 	char *from = p->mem.va + 4096, *to = p->mem.va;
@@ -73,7 +73,7 @@ TEST_F_TIMEOUT(wrap, an_srq_crosses_2_to_the_32, 120)
 
 FIXTURE(garbage) {
 	struct t_pair p;
-	struct t_link neighbour;	/* another connection on the same file */
+	struct t_link neighbour;	/* second connection on the same file */
 	unsigned int count[16];
 };
 
@@ -84,7 +84,7 @@ FIXTURE_SETUP(garbage)
 	ASSERT_EQ(0, t_link_open(&self->p, &self->neighbour));
 }
 
-/* After each test the neighbour must still work, whatever was done to the other connection. */
+/* Whatever a test does to the pair, the connection @neighbour must still work. */
 FIXTURE_TEARDOWN(garbage)
 {
 	EXPECT_EQ(0, t_link_works(&self->p, &self->neighbour));
@@ -143,9 +143,9 @@ TEST_F_TIMEOUT(garbage, a_send_with_an_rkey, 60)
 }
 
 /*
- * A send with opcode @op, or a receive, of a new connection, with the bits @bits of word @word of
- * its header set as well, must break the connection.  Returns the number of malformed entries that
- * the queue has counted.
+ * Post one entry on a new connection: a receive if @recv is set, else a send with opcode @op.  The
+ * entry has the bits @bits of header word @word set in addition, and must break the connection.
+ * Returns the number of malformed entries that the queue has counted, or -1 on failure.
  */
 static int bad_entry(int recv, uint8_t op, unsigned int word, uint32_t bits)
 {
@@ -198,7 +198,7 @@ TEST_F(reserved, the_operations_of_this_version_are_announced)
 	EXPECT_EQ(0, self->f.info.max_inline);
 }
 
-/* An older program may leave anything there. */
+/* A process may leave any value in the reserved bytes beside the indices. */
 TEST_F_TIMEOUT(reserved, what_a_process_shares_beside_its_indices_is_ignored, 60)
 {
 	struct dat_evd_head *head;
@@ -234,7 +234,7 @@ TEST_F_TIMEOUT(reserved, each_opcode_that_is_not_announced_is_malformed, 300)
 			EXPECT_EQ(1, bad_entry(0, op, 0, 0)) TH_LOG("opcode %u", op);
 }
 
-/* The bits 16 to 31 of an SQE are its flags, 192 to 255 what is reserved. */
+/* Bits 16 to 31 of an SQE are flags; bits 192 to 255 are reserved. */
 TEST_F_TIMEOUT(reserved, each_bit_of_an_sqe_that_is_not_announced_is_malformed, 300)
 {
 	unsigned int bit;
@@ -246,7 +246,7 @@ TEST_F_TIMEOUT(reserved, each_bit_of_an_sqe_that_is_not_announced_is_malformed, 
 		EXPECT_EQ(1, bad_with_bit(0, bit)) TH_LOG("bit %u", bit);
 }
 
-/* The bits 64 to 71 and 96 to 127 of an RQE are reserved, 80 to 95 its flags. */
+/* Bits 64 to 71 and 96 to 127 of an RQE are reserved; bits 80 to 95 are flags. */
 TEST_F_TIMEOUT(reserved, each_bit_of_an_rqe_is_malformed, 300)
 {
 	unsigned int bit;
@@ -274,7 +274,10 @@ TEST_F_TIMEOUT(garbage, a_receive_with_more_segments_than_fit, 60)
 	EXPECT_EQ(1, self->p.ep[0].st->rq.bad);
 }
 
-/* Entries before the invalid one succeed, and those behind it are flushed in order. */
+/*
+ * The four entries before the invalid entry succeed.  The entries after the invalid entry are
+ * flushed in order.
+ */
 TEST_F_TIMEOUT(garbage, a_bad_sqe_among_good_ones, 60)
 {
 	struct t_pair *p = &self->p;
@@ -337,7 +340,7 @@ TEST_F_TIMEOUT(garbage, a_wild_event_head, 60)
 	head->head += 0x1000;
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
-	/* A head out of range is ignored, so the event is there. */
+	/* The kernel ignores a head that is out of range, and queues the event. */
 	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	while (__atomic_load_n(&status->tail, __ATOMIC_ACQUIRE) == p->evd[0].head)
 		usleep(1000);
@@ -373,7 +376,7 @@ TEST_F_TIMEOUT(garbage, bad_srq_entries_are_counted_and_dropped, 60)
 	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_INTERNAL, eqe.type);
 	EXPECT_EQ(DAT_OBJ_SRQ, eqe.cookie);
-	/* A tail out of range breaks the queue. */
+	/* A tail that is out of range breaks the SRQ. */
 	srq.rq.tail += 1000;
 	t_push(&srq.rq);
 	t_kick(&self->p.f);
@@ -383,7 +386,7 @@ TEST_F_TIMEOUT(garbage, bad_srq_entries_are_counted_and_dropped, 60)
 static unsigned int seed;
 static volatile int stop;
 
-/* The memory of one object; others have the rest of the mapping. */
+/* Memory of one object in the submit mapping.  The rest of the mapping belongs to other objects. */
 struct area {
 	void	*va;
 	size_t	size;
@@ -411,7 +414,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Entries and tails change while the kernel reads them. */
+/* Threads overwrite entries and tails while the kernel reads them. */
 TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 {
 	struct t_pair *p = &self->p;
@@ -435,7 +438,7 @@ TEST_F_TIMEOUT(garbage, scribbling_while_kicking, 240)
 		stop = 1;
 		for (i = 0; i < 3; i++)
 			pthread_join(thread[i], NULL);
-		/* Make new objects: a queue is broken for good. */
+		/* Replace the EPs and their EVDs, because a broken queue cannot be repaired. */
 		for (i = 0; i < 2; i++) {
 			ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
 			t_unmap(&p->ep[i].submit);

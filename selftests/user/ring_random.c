@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random bytes in everything that a process may write.  A connection may break, but its
- * neighbour on the same file must work, and the kernel must not report a bug.
+ * Random bytes in everything that a process may write.  The attacked connection may break, but the
+ * neighbour connection on the same file must work, and the kernel must not report a bug.
  *
- * The seed is printed; DAT_SEED=n repeats a run.
+ * The test prints its seed; DAT_SEED=n repeats a run with seed n.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -62,7 +62,7 @@ FIXTURE_TEARDOWN(random)
 	t_pair_close(&self->p);
 }
 
-/* Return the next entry of @q, so that its bytes can be changed before t_push(). */
+/* Returns the entry that the next t_push() publishes, so that the caller can change its bytes. */
 static void *next_entry(struct t_queue *q, size_t *size)
 {
 	*size = 1UL << q->shift;
@@ -88,7 +88,10 @@ static void good_rqe(struct t_pair *p, struct t_queue *q)
 	*(struct dat_sge *)(rqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 64 };
 }
 
-/* Entries that arrive after the connection broke are flushed after the event of its end. */
+/*
+ * Wait until all entries of the EP are done.  Entries posted after the connection broke may be
+ * flushed after the event that ends the connection.
+ */
 static bool all_done(const struct t_ep *ep)
 {
 	unsigned int ms;
@@ -102,7 +105,7 @@ static bool all_done(const struct t_ep *ep)
 	return false;
 }
 
-/* In the end all entries are done, each with at most one event. */
+/* Disconnect, and expect that all entries complete and that no entry has more than one event. */
 static void expect_all_done(struct __test_metadata *_metadata, struct t_pair *p)
 {
 	unsigned int count[16], events, i, side;
@@ -132,7 +135,10 @@ static void renew(struct __test_metadata *_metadata, struct t_pair *p)
 
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
-		/* An entry's done count is visible before its event: take late events. */
+		/*
+		 * The kernel updates the done count of an entry before it queues the event of the
+		 * entry, so the last events may arrive late.  Discard late events.
+		 */
 		while (t_event(&p->evd[i], 0, &eqe))
 			;
 		t_unmap(&p->ep[i].submit);
@@ -159,8 +165,8 @@ TEST_F_TIMEOUT(random, bits_of_good_requests, 400)
 			good_sqe(p, &p->ep[1].sq);
 			e = next_entry(&p->ep[1].sq, &size);
 			/*
-			 * Change the header and the first segment; the driver reads nothing
-			 * behind them.
+			 * Change only the header and the first segment, because the driver need not
+			 * read the bytes after the segments in use.
 			 */
 			flip_bits(e, sizeof(struct dat_sqe) + 16, rnd() % 3);
 			ASSERT_EQ(0, t_push(&p->ep[1].sq));
@@ -215,7 +221,7 @@ TEST_F_TIMEOUT(random, whole_entries, 400)
 	}
 }
 
-/* Any wild tail ends the connection soon. */
+/* A tail that is out of range breaks the connection soon after the kick. */
 TEST_F_TIMEOUT(random, tails, 400)
 {
 	struct t_pair *p = &self->p;
@@ -224,7 +230,10 @@ TEST_F_TIMEOUT(random, tails, 400)
 
 	for (round = 0; round < ROUNDS; round++) {
 		q = rnd() % 2 ? &p->ep[1].sq : &p->ep[1].rq;
-		/* A tail beyond the end of the ring, or before the entries that were taken. */
+		/*
+		 * Choose a tail that is either beyond the end of the ring or before entries that
+		 * the kernel has taken.
+		 */
 		q->tail += q->entries + 1 + rnd() % (0xffffffffU - 2 * q->entries);
 		q->tail--;	/* t_push() adds one */
 		t_push(q);
@@ -249,7 +258,10 @@ TEST_F_TIMEOUT(random, doorbells, 120)
 	ASSERT_EQ(0, t_link_works(&self->p, &self->neighbour));
 }
 
-/* The kernel writes events at its own index, whatever head the process shows. */
+/*
+ * Whatever head the process writes, the kernel writes events at its own tail, or fails with
+ * -ENOSPC.
+ */
 TEST_F_TIMEOUT(random, event_heads, 240)
 {
 	struct t_pair *p = &self->p;
@@ -271,7 +283,7 @@ TEST_F_TIMEOUT(random, event_heads, 240)
 		ASSERT_TRUE(ret == 0 || ret == -ENOSPC);
 		ASSERT_EQ(before + !ret, status->tail);
 	}
-	/* A process that shows a true head again gets events again. */
+	/* Once the process writes the correct head, events arrive again. */
 	evd.head = status->tail;
 	__atomic_store_n(&head->head, evd.head, __ATOMIC_RELEASE);
 	EXPECT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EVD_POST, &post));
@@ -287,7 +299,9 @@ static void *scribble(void *arg)
 		      ((size_t)srq->rq.entries << srq->rq.shift);
 	unsigned int s = seed;
 
-	/* Other objects have the rest of the mapping. */
+	/*
+	 * Overwrite only the memory of the SRQ: the rest of the mapping belongs to other objects.
+	 */
 	while (!stop) {
 		uint32_t *w = (uint32_t *)srq->submit.va + rand_r(&s) % (size / 4);
 
@@ -296,7 +310,10 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* An SRQ that is scribbled over is shared with a live connection, which may break with it. */
+/*
+ * Overwrite the ring of an SRQ while kicks make the kernel read it.  The neighbour connection must
+ * still work.
+ */
 TEST_F_TIMEOUT(random, srq_scribbled_over_while_kicking, 240)
 {
 	struct t_pair *p = &self->p;
@@ -311,7 +328,7 @@ TEST_F_TIMEOUT(random, srq_scribbled_over_while_kicking, 240)
 		stop = 0;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &srq));
 		for (i = 0; i < 300; i++) {
-			/* Few of the random words hit the tail, so write it as well. */
+			/* Few random words hit the tail, so write a plausible tail as well. */
 			__atomic_store_n(srq.rq.shared_tail, srq.rq.status->head + rnd() % 17,
 					 __ATOMIC_RELEASE);
 			memset(p->f.db.va, 0xff, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Replacing rings in two steps: prepare and commit, and the sizes that must agree. */
+/* Replacement of a ring in two steps, prepare and commit, whose sizes must agree. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ FIXTURE(steps) {
 	struct t_evd evd;
 	struct t_srq srq;
 	struct t_ep ep;
-	uint32_t gen;		/* generation of the last preparation, for COMMIT and CANCEL */
+	uint32_t gen;		/* generation from the last PREPARE, for COMMIT and CANCEL */
 };
 
 FIXTURE_SETUP(steps)
@@ -31,7 +31,10 @@ FIXTURE_TEARDOWN(steps)
 	t_close(&self->f);
 }
 
-/* Call a step; PREPARE returns the generation that COMMIT and CANCEL pass. */
+/*
+ * Call the ioctl CMD.  Takes the generation from a PREPARE, and passes that generation to a COMMIT
+ * or CANCEL.
+ */
 #define CALL_STEP(self, CMD, arg) ({						\
 	if ((arg)->step == DAT_RING_COMMIT || (arg)->step == DAT_RING_CANCEL)	\
 		(arg)->generation = (self)->gen;				\
@@ -112,7 +115,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 	ASSERT_EQ(0, t_map_span(&self->f, &arg.ring, PROT_READ, &next));
 	EXPECT_EQ(-EPERM, t_map_span(&self->f, &arg.ring, PROT_READ | PROT_WRITE,
 				     &(struct t_map){}));
-	/* The old ring is still in use, and is full after three more. */
+	/* Until the commit the old ring is in use; three more events fill it. */
 	for (; i < 8; i++)
 		ASSERT_EQ(0, post(self, i));
 	EXPECT_EQ(-ENOSPC, post(self, i));
@@ -129,7 +132,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 		ASSERT_EQ(1, t_event(&self->evd, 0, &eqe));
 		EXPECT_EQ(i, eqe.cookie);
 	}
-	/* A preparation can be committed once. */
+	/* A second commit of the same preparation is -ESTALE. */
 	evd_step(self, DAT_RING_COMMIT, 100, &ret);
 	EXPECT_EQ(-ESTALE, ret);
 }
@@ -139,7 +142,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	struct dat_eqe eqe;
 	int ret, i;
 
-	/* Commit other sizes than were prepared, both larger and smaller. */
+	/* Commit a size other than the prepared size: first larger, then smaller. */
 	evd_step(self, DAT_RING_PREPARE, 8, &ret);
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 1024, &ret);
@@ -148,7 +151,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 8, &ret);
 	EXPECT_EQ(-EINVAL, ret);
-	/* More events are queued than fit into the smaller ring. */
+	/* The commit fails because the queued events do not fit into the smaller ring. */
 	for (i = 0; i < 8; i++)
 		ASSERT_EQ(0, post(self, i));
 	evd_step(self, DAT_RING_PREPARE, 4, &ret);
@@ -167,7 +170,10 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	struct t_map m;
 	int ret;
 
-	/* A ring that is too long for the mappings of the other objects has one of its own. */
+	/*
+	 * The mappings that objects share are too short for this ring, so the ring gets a mapping
+	 * of its own.
+	 */
 	arg = evd_step(self, DAT_RING_PREPARE, 65536, &ret);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, t_map_span(&self->f, &arg.ring, PROT_READ, &m));
@@ -177,7 +183,7 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	EXPECT_EQ(-ENOENT, t_map_span(&self->f, &arg.ring, PROT_READ, &m));
 	evd_step(self, DAT_RING_COMMIT, 65536, &ret);
 	EXPECT_EQ(-ESTALE, ret);
-	/* There is no preparation to cancel. */
+	/* No object has a prepared ring, so there is nothing to cancel. */
 	evd_step(self, DAT_RING_CANCEL, 64, &ret);
 	EXPECT_EQ(-ESTALE, ret);
 	srq_step(self, DAT_RING_CANCEL, 8, &ret);
@@ -186,7 +192,7 @@ TEST_F(steps, a_cancelled_ring_is_gone)
 	EXPECT_EQ(-ESTALE, ret);
 }
 
-/* A failed commit can be repeated when its reason is gone. */
+/* A failed commit can be repeated after its cause has been removed. */
 TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
 {
 	struct dat_evd_resize arg;
@@ -218,7 +224,10 @@ TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
 	}
 }
 
-/* With two concurrent users, the one whose preparation was replaced gets -ESTALE. */
+/*
+ * Two users prepare a ring for the same object.  The second preparation replaces the first, so the
+ * first user gets -ESTALE.
+ */
 TEST_F(steps, neither_commit_nor_cancel_touches_what_another_has_prepared)
 {
 	static const uint32_t steps[] = { DAT_RING_COMMIT, DAT_RING_CANCEL };
@@ -270,7 +279,9 @@ TEST_F(steps, the_last_preparation_counts)
 	EXPECT_EQ(-EINVAL, ret);
 }
 
-/* Change each size alone: the kernel must compare them all, since it relies on each. */
+/*
+ * Change each size alone.  The kernel relies on every size, so a commit must compare all of them.
+ */
 TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
 {
 	static const uint32_t want[][3] = {
@@ -295,7 +306,7 @@ TEST_F(steps, an_ep_takes_only_a_ring_of_its_sizes)
 	EXPECT_EQ(16, arg.max_request);
 }
 
-/* Objects are freed while they have prepared rings, which are mapped. */
+/* Free objects while they have prepared rings, two of which the process has mapped. */
 TEST_F(steps, what_is_prepared_goes_with_its_object)
 {
 	struct dat_ep_modify ep;

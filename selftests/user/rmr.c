@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Remote memory regions: tickets that are stale, foreign, forged, or never used. */
+/*
+ * Remote memory regions (RMRs): bind tickets that are stale, forged, of another file or zone, or
+ * never used.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +18,10 @@
 #include "dat_test.h"
 
 #define NOBODY		65534
-#define KB		64	/* size of a binding in KiB */
-#define PREPARED	64	/* bindings that may wait for their entries */
+#define KB		64	/* size of mem and of its bindings, in KiB */
+#define PREPARED	64	/* largest number of prepared bindings of an RMR */
 
-/* Return the number behind @key in a /proc file, or -1. */
+/* Returns the number after @key in a /proc file, or -1. */
 static long proc_number(const char *path, const char *key)
 {
 	char line[256];
@@ -39,7 +42,10 @@ static long vm_pin_kb(void)
 	return proc_number("/proc/self/status", "VmPin");
 }
 
-/* Pages pinned in the whole system.  The write makes the CPUs sum up their counts. */
+/*
+ * Returns the number of pinned pages in the whole system.  Writing stat_refresh makes the CPUs fold
+ * their counts first.
+ */
 static long pinned_pages(void)
 {
 	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
@@ -126,7 +132,7 @@ static int post_bind(struct t_ep *ep, uint64_t rmr, uint32_t ticket, int num_sge
 	return t_push(&ep->sq);
 }
 
-/* Return the status of the next event if it has @type; else -1. */
+/* Returns the status of the next event if the event has type @type; else -1. */
 static int next_status(struct t_evd *evd, uint32_t type)
 {
 	struct dat_eqe eqe;
@@ -136,7 +142,7 @@ static int next_status(struct t_evd *evd, uint32_t type)
 	return eqe.status;
 }
 
-/* Disconnect and reset both EPs, and connect them again. */
+/* Disconnect and reset both EPs, discard their events, and connect them again. */
 static int reconnect(FIXTURE_DATA(rmr) *self)
 {
 	struct dat_eqe eqe;
@@ -156,7 +162,7 @@ static int reconnect(FIXTURE_DATA(rmr) *self)
 	return ret ? ret : t_connect_eps(&self->p, self->ep, self->evd);
 }
 
-/* Return the status of the peer's RDMA read with @key. */
+/* Let the peer read @mem with the key @key.  Returns the status of the RDMA read. */
 static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 {
 	int ret = t_rdma(&self->ep[1], DAT_OP_RDMA_READ, 9, (uintptr_t)self->p.mem.va,
@@ -165,7 +171,7 @@ static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 	return ret ? ret : next_status(&self->evd[1], DAT_EV_DTO);
 }
 
-/* Wait until @kb are pinned: unpinning is deferred. */
+/* Wait until @kb KiB are pinned, because unpinning is deferred.  Returns the pinned KiB. */
 static long pin_settles(long kb)
 {
 	int i;
@@ -187,13 +193,16 @@ TEST_F(rmr, a_ticket_works_once)
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
-	/* The failed access has not ended the binding, so it can be used after a reconnect. */
+	/*
+	 * The failed bind broke the connection, but did not end the binding: the key still works
+	 * after a reconnect.
+	 */
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
 	EXPECT_EQ(-EBUSY, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
 }
 
-/* Invalid ids, tickets and segments break only their own connection. */
+/* A bind with an invalid id, ticket or segment breaks only its own connection. */
 TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 {
 	struct dat_rmr_bind b;
@@ -221,13 +230,16 @@ TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN)) TH_LOG("entry %u", i);
 		ASSERT_EQ(0, reconnect(self)) TH_LOG("entry %u", i);
 	}
-	/* None of the refused entries has used up the ticket. */
+	/* The failed binds have not used up the ticket. */
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
 }
 
-/* The pump refuses the entry, which uses up the ticket. */
+/*
+ * The driver refuses a bind that has segments.  The refused bind uses up its ticket and unpins its
+ * memory.
+ */
 TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 {
 	static const int segments[] = { 1, 255 };
@@ -242,7 +254,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 		EXPECT_EQ(self->pin, pin_settles(self->pin));
 		ASSERT_EQ(0, reconnect(self));
 	}
-	/* An entry that is flushed also releases the pages of its binding. */
+	/* A bind that is flushed also unpins the memory of its binding. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
@@ -251,7 +263,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 	EXPECT_EQ(self->pin, pin_settles(self->pin));
 }
 
-/* A peer that guesses the key, or gets it too early, has no access. */
+/* A peer has no access before the bind completes, even if the peer already knows the key. */
 TEST_F(rmr, a_key_opens_nothing_before_its_bind_has_had_its_turn)
 {
 	struct dat_rmr_bind b;
@@ -279,7 +291,10 @@ static int bind_part(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at
 	return ret ? ret : next_status(&self->evd[0], DAT_EV_RMR_BIND);
 }
 
-/* Status of the peer's read of @len bytes at @at; -EIO if the data are wrong. */
+/*
+ * Let the peer read @len bytes at @at with the key @key.  Returns the status of the RDMA read, or
+ * -EIO if the data are wrong.
+ */
 static int peer_reads_at(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at,
 			 size_t len, uint32_t key)
 {
@@ -293,8 +308,9 @@ static int peer_reads_at(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_
 }
 
 /*
- * Access covers the first to the last byte, at any place in their pages, and no other byte.  No
- * part ends in the last page of a multiple of 256: rxe of 6.1 then reads beyond its page table.
+ * The peer can access exactly the bound bytes, wherever in their pages the bytes begin and end.  No
+ * part spans a multiple of 256 pages, because rxe of Linux 6.1 would then read beyond its page
+ * table.
  */
 TEST_F_TIMEOUT(rmr, exactly_the_bytes_that_were_bound_can_be_reached, 120)
 {
@@ -374,7 +390,10 @@ TEST_F(rmr, bindings_of_what_is_not_there_or_not_allowed)
 	EXPECT_EQ(self->pin, vm_pin_kb());
 }
 
-/* The zone of the EP is checked as well as that of the memory. */
+/*
+ * The zone of the EP must equal the zone of the RMR.  It is not enough that the RMR and its memory
+ * have the same zone.
+ */
 TEST_F(rmr, a_ticket_of_another_zone_fails)
 {
 	struct dat_rmr_bind b;
@@ -403,7 +422,7 @@ TEST_F(rmr, a_ticket_of_another_file_fails)
 	ASSERT_EQ(0, t_open(&f));
 	ASSERT_EQ(0, t_pz(&f, &pz));
 	ASSERT_EQ(0, t_lmr(&f, pz, KB << 10, T_PRIV_ALL, &mem));
-	/* Make RMRs until an id exists on both files. */
+	/* Create RMRs in the other file until an RMR has the same id as self->rmr. */
 	do {
 		ASSERT_EQ(0, make_rmr(&f, pz, &rmr));
 	} while (rmr < self->rmr);
@@ -412,7 +431,10 @@ TEST_F(rmr, a_ticket_of_another_file_fails)
 		ASSERT_EQ(0, prepare(&f, rmr, &mem, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], rmr, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	/* The ticket is still valid on its own file. */
+	/*
+	 * The failed bind has not used up the ticket in the other file: its memory is still pinned
+	 * there.
+	 */
 	EXPECT_EQ(self->pin + 6 * KB, vm_pin_kb());
 	t_close(&f);
 	EXPECT_EQ(self->pin, vm_pin_kb());
@@ -426,7 +448,7 @@ TEST_F(rmr, memory_that_is_freed_before_its_bind_is_not_bound)
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	/* Neither registration is left, so the key gives no access. */
+	/* Neither the LMR nor the binding has pages pinned any more, so the key gives no access. */
 	EXPECT_EQ(self->pin - KB, pin_settles(self->pin - KB));
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
@@ -461,7 +483,10 @@ TEST_F(rmr, a_region_that_is_freed_takes_its_tickets_along)
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 }
 
-/* Binds in the ring of an EP that never connects are released with the EP. */
+/*
+ * A bind in the ring of an EP that never connects ends with the EP: its ticket is used up and its
+ * memory is unpinned.
+ */
 TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 {
 	struct dat_rmr_bind b;
@@ -472,7 +497,7 @@ TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 	ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, ep.id));
 	EXPECT_EQ(self->pin, pin_settles(self->pin));
-	/* The RMR can still be used. */
+	/* The RMR can still be bound. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
@@ -492,12 +517,12 @@ TEST_F(rmr, a_flood_of_tickets_ends_and_is_given_back)
 	EXPECT_EQ(PREPARED, n);
 	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
 	EXPECT_EQ(self->pin + PREPARED * KB, vm_pin_kb());
-	/* Each bind that is carried out makes room for another. */
+	/* A completed bind makes room for one more prepared binding. */
 	ASSERT_EQ(0, post_bind(&self->ep[0], first.id, first.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(0, prepare_it(self, &b));
 	EXPECT_EQ(-ENOMEM, prepare_it(self, &b));
-	/* Each bind that fails gives its pages back as well. */
+	/* A flushed bind unpins its memory as well. */
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->ep[0], 0));
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
 	for (i = 1; i <= PREPARED; i++) {
@@ -525,7 +550,7 @@ TEST_F(rmr, bindings_are_charged_to_the_limit_and_refusals_are_not)
 	EXPECT_EQ(self->pin + KB, vm_pin_kb());
 }
 
-/* Kill a process that has bindings in each state: prepared, posted, and carried out. */
+/* Kill a process whose bindings are in every state: prepared, posted, and bound. */
 TEST_F_TIMEOUT(rmr, a_killed_process_leaves_nothing_pinned, 60)
 {
 	int ready[2], i;
@@ -570,7 +595,7 @@ struct racer {
 	volatile uint32_t lmr;
 };
 
-/* A thread that frees the LMR and the RMR that the other thread binds. */
+/* Thread that frees the LMR and the RMR that frees_race_with_binds() uses. */
 static void *freer(void *arg)
 {
 	struct racer *r = arg;
@@ -584,7 +609,10 @@ static void *freer(void *arg)
 	return NULL;
 }
 
-/* The LMR is busy until the free of its region, by either thread, is complete. */
+/*
+ * Free the RMR, then the LMR.  The LMR is busy until the free of the RMR is complete, which may
+ * still run in freer().
+ */
 static void free_both(struct t_file *f, uint32_t rmr, uint32_t lmr)
 {
 	t_free(f, DAT_OBJ_RMR, rmr);
@@ -623,7 +651,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 
 		if (ret) {
 			ASSERT_TRUE(ret == -ENOENT || ret == -EXDEV) TH_LOG("%d", ret);
-			/* One of the two objects is gone: make both again. */
+			/* freer() has freed the LMR or the RMR: create both again. */
 			free_both(&self->p.f, r.rmr, mem.id);
 			ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &lmr));
 			ASSERT_EQ(0, make_rmr(&self->p.f, self->p.pz, &b.id));

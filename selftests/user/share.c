@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of shared memory, used by processes that do not trust each other. */
+/* Names of shared memory (DAT_LMR_SHARED), used by processes that do not trust each other. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -66,8 +66,8 @@ static long vm_pin_kb(void)
 }
 
 /*
- * Another process, which registers the memory of @fd under a name, reports the result, and keeps
- * the registration until it is stopped or killed.
+ * Another process: registers the memory of @fd under a name, reports the result, and keeps the
+ * registration until other_stop() or other_kill().
  */
 struct other {
 	pid_t	pid;
@@ -114,7 +114,7 @@ static int other_start(struct other *o, int fd, size_t size, const char *cookie,
 	return o->ret;
 }
 
-/* Let the process free its memory and exit; return its status. */
+/* Let the other process free its memory and exit.  Returns its wait status. */
 static int other_stop(struct other *o)
 {
 	int status;
@@ -170,7 +170,7 @@ TEST_F(share, a_name_in_use_is_EEXIST_for_other_memory)
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "mine", &id));
 	EXPECT_EQ(-EEXIST, other_start(&o, theirs, SIZE, "mine", 0));
 	other_stop(&o);
-	/* We still have the name, and other names still work. */
+	/* The first registration keeps the name "mine", and a different name is still free. */
 	EXPECT_EQ(0, other_start(&o, theirs, SIZE, "nine", 0));
 	EXPECT_EQ(0, other_stop(&o));
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "mine", NULL));
@@ -185,7 +185,10 @@ TEST_F(share, a_process_of_the_same_user_shares_the_name)
 	EXPECT_EQ(0, other_stop(&o));
 }
 
-/* Another user can neither take a name that was guessed nor learn that it is in use. */
+/*
+ * Each user has its own names.  So another user can neither take a name that it guesses nor learn
+ * that the name is in use.
+ */
 TEST_F(share, another_user_has_names_of_its_own)
 {
 	struct other o;
@@ -197,7 +200,7 @@ TEST_F(share, another_user_has_names_of_its_own)
 	EXPECT_EQ(0, other_stop(&o));
 }
 
-/* Memory is the same if its file, offset and length are. */
+/* Two registrations are of the same memory if file, offset and length are equal. */
 TEST_F(share, other_parts_of_the_same_file_are_other_memory)
 {
 	char *page = map_fd(self->fd, PAGE, PAGE);
@@ -214,7 +217,7 @@ TEST_F(share, other_parts_of_the_same_file_are_other_memory)
 	EXPECT_EQ(0, name_it(self, again + PAGE, PAGE, "port", NULL));
 }
 
-/* All 40 bytes count; a zero byte does not end the name. */
+/* All 40 bytes of the name count; a zero byte does not end the name. */
 TEST_F(share, a_name_is_all_of_its_bytes)
 {
 	struct dat_lmr_create arg = {
@@ -244,17 +247,20 @@ TEST_F(share, memory_that_is_not_one_shared_file_is_EEXIST)
 
 	EXPECT_EQ(-EEXIST, name_it(self, own, SIZE, "bad", NULL));
 	EXPECT_EQ(-EEXIST, name_it(self, copy, SIZE, "bad", NULL));
-	/* Pages of the driver belong to a device, not to a file. */
+	/* The mapped pages of the driver belong to a device, not to a file. */
 	EXPECT_EQ(-EEXIST, name_it(self, self->p.f.db.va, PAGE, "bad", NULL));
 	EXPECT_EQ(-EEXIST, name_it(self, self->p.cr.status.va, PAGE, "bad", NULL));
-	/* Map the file and other memory behind it, the file twice, and the file with a hole. */
+	/*
+	 * Refuse three ranges that are not one piece of the file: the file followed by other
+	 * memory, the file mapped twice, and the file with a hole.
+	 */
 	mmap(two, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
 	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE + 1, "bad", NULL));
 	mmap(two + SIZE, SIZE, rw, MAP_SHARED | MAP_FIXED, self->fd, 0);
 	EXPECT_EQ(-EEXIST, name_it(self, two, 2 * SIZE, "bad", NULL));
 	munmap(two + PAGE, PAGE);
 	EXPECT_EQ(-EEXIST, name_it(self, two, SIZE, "bad", NULL));
-	/* The failures have not used up the name or pinned a page. */
+	/* The failed calls have neither used up the name nor pinned a page. */
 	EXPECT_EQ(self->pin, vm_pin_kb());
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "bad", NULL));
 }
@@ -274,12 +280,12 @@ TEST_F(share, lengths_at_the_limits)
 	EXPECT_EQ(-EEXIST, name_it(self, self->va + SIZE - 2, 1, "len", NULL));
 }
 
-/* A file that is mapped in adjacent pieces is one memory. */
+/* A file that is mapped in adjacent pieces, in order, counts as one memory. */
 TEST_F(share, pieces_of_a_file_in_order_are_one_memory)
 {
 	struct other o;
 
-	/* A different flag splits the mapping. */
+	/* A different flag of one page splits the mapping into pieces. */
 	ASSERT_EQ(0, madvise(self->va + PAGE, PAGE, MADV_DONTDUMP));
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "pieces", NULL));
 	EXPECT_EQ(0, other_start(&o, self->fd, SIZE, "pieces", 0));
@@ -295,7 +301,7 @@ TEST_F(share, a_name_lasts_until_its_last_user_frees)
 
 	ASSERT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
 	ASSERT_EQ(0, other_start(&o, self->fd, SIZE, "last", 0));
-	/* The process that had the name first frees it first. */
+	/* This process, which registered the name first, also frees its registration first. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
 	EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "last", NULL));
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "last", &id));
@@ -318,7 +324,7 @@ TEST_F(share, a_killed_process_leaves_no_name)
 		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
 		ASSERT_EQ(0, name_it(self, self->va, SIZE, "killed", &id));
 		other_kill(&o);
-		/* Our registration outlives the other process. */
+		/* The registration of this process outlives the killed process. */
 		EXPECT_EQ(-EEXIST, name_it(self, more, SIZE, "killed", NULL));
 		ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id));
 		EXPECT_EQ(0, name_it(self, more, SIZE, "killed", &id));
@@ -326,7 +332,7 @@ TEST_F(share, a_killed_process_leaves_no_name)
 	}
 }
 
-/* A name refers to the file, whatever happens to the mapping and the path. */
+/* A name belongs to the file, whatever happens to the mapping and the path of the file. */
 TEST_F(share, a_name_keeps_its_file)
 {
 	char path[] = "/dev/shm/dat-share-XXXXXX";
@@ -344,7 +350,7 @@ TEST_F(share, a_name_keeps_its_file)
 	EXPECT_EQ(0, name_it(self, va, SIZE, "file", NULL));
 	munmap(va, SIZE);
 	close(fd);
-	/* A new file with the old path, and possibly the old inode number. */
+	/* Create a new file with the old path; it may get the old inode number. */
 	next = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	ASSERT_LE(0, next);
 	unlink(path);
@@ -378,7 +384,7 @@ TEST_F(share, a_file_system_can_be_unmounted_afterwards)
 	rmdir(dir);
 }
 
-/* RLIMIT_MEMLOCK limits the names; refused ones are not charged. */
+/* RLIMIT_MEMLOCK limits the number of names.  Failed registrations are not charged. */
 TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 {
 	struct rlimit lim = { 1 << 20, 1 << 20 };
@@ -400,13 +406,13 @@ TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 		ret = name_it(self, self->va, PAGE, name, &id[n]);
 		if (ret)
 			break;
-		/* A name clash is found before pages are counted. */
+		/* A name clash is detected before the pages are charged. */
 		snprintf(name, sizeof(name), "flood%u", n / 2);
 		ASSERT_EQ(-EEXIST, name_it(self, self->va + 1, PAGE, name, NULL));
 	}
 	EXPECT_EQ(-ENOMEM, ret);
 	EXPECT_EQ(256, n);
-	/* A name that failed for lack of memory is free for any other memory. */
+	/* A registration that failed with -ENOMEM has not used up its name. */
 	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, id[--n]));
 	EXPECT_EQ(0, name_it(self, self->va + PAGE, PAGE, "flood256", &id[n++]));
 	for (i = 0; i < n; i++)
@@ -415,7 +421,7 @@ TEST_F(share, a_flood_of_names_ends_at_the_limit_and_is_given_back)
 	ASSERT_EQ(0, seteuid(0));
 }
 
-/* Register the memory of the descriptor in @arg. */
+/* Register the memory of the descriptor *@arg under the name "contained". */
 static int name_contained(struct t_file *f, void *arg)
 {
 	uint32_t pz;
@@ -425,7 +431,10 @@ static int name_contained(struct t_file *f, void *arg)
 				       NULL);
 }
 
-/* A process in another container cannot find out which names are in use. */
+/*
+ * Each network namespace has its own names, so a process in another container cannot find out which
+ * names are in use.
+ */
 TEST_F_TIMEOUT(share, another_network_namespace_has_names_of_its_own, 60)
 {
 	int theirs = memory(SIZE), ret;
@@ -440,12 +449,16 @@ TEST_F_TIMEOUT(share, another_network_namespace_has_names_of_its_own, 60)
 	t_container_end(&c);
 }
 
-/* Number of processes that have the name, for each memory. */
+/*
+ * holders[0] and holders[1]: number of processes that now have the name for memory 0 or 1.
+ * holders[2] and holders[3]: how often a process has had the name for that memory.
+ */
 static volatile int *holders;
 
 /*
- * Register one of two memories, check, and free, until killed.  Exit status 1: both had the
- * name.
+ * Register one of two memories under a shared name, check that the other memory does not have the
+ * name, and free the registration; repeat until killed.  Exits with 1 if both memories had the name
+ * at once.
  */
 static void contend(const int fd[2], int which)
 {
@@ -475,7 +488,10 @@ static void contend(const int fd[2], int which)
 		__atomic_sub_fetch(&holders[i], 1, __ATOMIC_SEQ_CST);
 		if (t_free(&f, DAT_OBJ_LMR, id))
 			_exit(4);
-		/* Sleep longer than the name is held, so that it is free at times. */
+		/*
+		 * Sleep longer on average than a process holds the name, so that the name is free
+		 * at times.
+		 */
 		usleep(rand() % 2000);
 	}
 }
@@ -492,7 +508,9 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 			contend(fd, i & 1);
 	}
 	sleep(4);
-	/* Check all before killing the first: a killed one no longer lowers its count. */
+	/*
+	 * Check all processes before the first kill: a killed process no longer lowers its count.
+	 */
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, waitpid(pid[i], &status, WNOHANG)) TH_LOG("%d", status >> 8);
 	for (i = 0; i < 4; i++)
@@ -502,7 +520,7 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 	TH_LOG("%d and %d times", holders[2], holders[3]);
 	EXPECT_LT(0, holders[2]);
 	EXPECT_LT(0, holders[3]);
-	/* Processes that were killed at any point have left no name behind. */
+	/* A process that is killed at any point leaves no name behind. */
 	EXPECT_EQ(0, name_it(self, self->va, SIZE, "contended", NULL));
 }
 

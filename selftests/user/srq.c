@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: buffers shared by many connections. */
+/* Shared receive queues (SRQs): receive buffers that many connections share. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -56,7 +56,7 @@ static int offer(FIXTURE_DATA(srq) *self, unsigned int i)
 	return t_recv(&self->srq.rq, i, (uintptr_t)buffer(self, i), self->p.mem.lkey, MSG);
 }
 
-/* Send message @n of connection @i, whose words all hold both numbers. */
+/* Send message @n on connection @i.  Every word of the message contains both numbers. */
 static int send_one(FIXTURE_DATA(srq) *self, int i, uint32_t n)
 {
 	char *at = self->p.mem.va + (1 << 19) + (i * PER_EP + n) * MSG;
@@ -106,9 +106,9 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 		ASSERT_EQ(0, offer(self, i));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->in[0], 0));
 	ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
-	/* No buffer was flushed... */
+	/* The disconnect has flushed no buffer of the SRQ. */
 	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
-	/* ...and each still takes a message of another connection. */
+	/* Each buffer still takes a message of another connection. */
 	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(0, send_one(self, 1, i));
 		ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));

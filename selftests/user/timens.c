@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Deadlines are on the clock that the process reads, also in a container with an offset. */
+/*
+ * Deadlines are times of the CLOCK_MONOTONIC that the process reads, also in a time namespace with
+ * an offset.
+ */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <time.h>
@@ -9,8 +12,8 @@
 #include "dat_test.h"
 #include "timens.h"
 
-#define WAIT_MS		1500	/* longer than the clock is behind in these tests */
-#define FAR_S		100000	/* the clock is ahead by more than a test may take */
+#define WAIT_MS		1500	/* more than the 1 s by which a clock is behind */
+#define FAR_S		100000	/* offset of a clock that is ahead, in seconds */
 
 static uint64_t now_ns(void)
 {
@@ -44,7 +47,7 @@ static int wait_cno(struct t_file *f, uint64_t deadline)
 	return t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &arg);
 }
 
-/* Return 0 if the wait ends by its deadline, and not before it. */
+/* Returns 0 if @wait ends with -ETIMEDOUT, and not before the deadline. */
 static int wait_until_deadline(int (*wait)(struct t_file *f, uint64_t deadline))
 {
 	uint64_t deadline;
@@ -76,7 +79,7 @@ static int evd_never_and_at_once(void)
 		return 1;
 	if (wait_evd(&f, 0) != -ETIMEDOUT)
 		return 2;
-	/* Without an end, only the signal ends the wait. */
+	/* DAT_WAIT_FOREVER has no deadline: only SIGALRM ends the wait, by killing the process. */
 	alarm(1);
 	wait_evd(&f, DAT_WAIT_FOREVER);
 	return 3;
@@ -112,7 +115,7 @@ TEST(a_cno_wait_lasts_to_its_deadline_where_the_clock_is_behind)
 
 TEST(zero_never_sleeps_and_forever_has_no_end_where_the_clock_is_ahead)
 {
-	/* 254: the alarm killed the process */
+	/* timens_run() returns 254 if SIGALRM killed the process. */
 	int result = timens_run(FAR_S, evd_never_and_at_once);
 
 	if (result == TIMENS_NONE)

@@ -33,7 +33,7 @@ FIXTURE(trace) {
 
 FIXTURE_SETUP(trace)
 {
-	/* mount() fails if tracefs is mounted already. */
+	/* mount() fails if tracefs is already mounted, which is fine. */
 	mount("none", TRACEFS, "tracefs", 0, NULL);
 	ASSERT_EQ(0, t_pair_open(&self->p));
 	ASSERT_EQ(0, put("trace", "\n"));
@@ -58,7 +58,7 @@ static void collect(char *log, size_t size)
 	close(fd);
 }
 
-/* Return the end of the line that holds @text, or NULL. */
+/* Returns the end of the first line that contains @text, or NULL. */
 static const char *after(const char *log, const char *text)
 {
 	log = log ? strstr(log, text) : NULL;
@@ -140,7 +140,7 @@ TEST_F(trace, what_drains_may_be_hung_up)
 	unsigned int count[16];
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
-	/* The peer has posted no receive, so the send is in flight until the peer disconnects. */
+	/* The peer posts no receive, so the send stays in flight until the peer disconnects. */
 	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 1));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[0], 0));
@@ -155,7 +155,7 @@ TEST_F(trace, what_nobody_accepts_aborts)
 {
 	unsigned int count[16];
 
-	/* No service point listens at this qualifier. */
+	/* No listener exists at this qualifier. */
 	ASSERT_EQ(0, t_connect(&self->p.f, &self->p.ep[1], T_QUAL + 77, NULL, 0));
 	ASSERT_NE(0, t_end(&self->p.evd[1], count));
 	collect(self->log, sizeof(self->log));
@@ -171,15 +171,15 @@ TEST_F(trace, a_send_from_kick_to_event)
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
 	/*
-	 * Wait for NEED_KICK: without it, the context that establishes the connection would post
-	 * the request, without a kick.
+	 * Wait until the queue asks for kicks.  Before, the thread that establishes the connection
+	 * would post the request itself, without a kick.
 	 */
 	while (!(self->p.ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK))
 		usleep(1000);
 	ASSERT_EQ(0, t_recv(&self->p.ep[0].rq, 1, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 64));
 	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
 	ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
-	/* The event is visible before its line in the trace. */
+	/* The kernel queues the event before it writes the line to the trace. */
 	usleep(100000);
 	collect(self->log, sizeof(self->log));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module cannot be unloaded while it is in use, and can be reloaded afterwards. */
+/* A module cannot be unloaded while it is in use; after the last use it can be reloaded. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int unload(const char *module)
 	return syscall(SYS_delete_module, module, O_NONBLOCK) ? -errno : 0;
 }
 
-/* @path: environment variable with the path of the module */
+/* Load the module whose path is in the environment variable @path. */
 static int load(const char *path)
 {
 	int fd = open(getenv(path), O_RDONLY | O_CLOEXEC);
@@ -26,7 +26,10 @@ static int load(const char *path)
 	return ret;
 }
 
-/* The last reference to a file may be dropped shortly after the close has returned. */
+/*
+ * Retry the unload, because the kernel may drop the last reference to a file only after close() has
+ * returned.
+ */
 static int unload_soon(const char *module)
 {
 	int i, ret = -EAGAIN;
@@ -39,7 +42,7 @@ static int unload_soon(const char *module)
 	return ret;
 }
 
-/* A skip in the fixture does not skip its tests, so each test skips itself. */
+/* A SKIP() in the fixture does not skip the tests of the fixture, so each test calls this macro. */
 #define NEED_MODULE() do {							\
 	if (!getenv("DAT_KO"))							\
 		SKIP(return, "DAT_KO does not say where dat.ko is");		\
@@ -49,7 +52,7 @@ FIXTURE(unload) {
 	int unused;
 };
 
-/* dat_rsm.ko uses dat.ko: unload it before the tests of dat.ko. */
+/* dat_rsm.ko uses dat.ko, so unload dat_rsm.ko before the tests of dat.ko. */
 FIXTURE_SETUP(unload)
 {
 	if (getenv("DAT_KO"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer on libibverbs completes the receives of this end with something other than a message: RDMA
- * writes and sends with immediate data.  An RDMA write reports its own length, whatever the size of
- * the receive.
+ * A peer that uses libibverbs completes the receives of the DAT side by requests that are not DAT
+ * messages: RDMA writes and sends with immediate data.  The completion of a receive by an RDMA
+ * write has the length of the write, which may be longer than the receive.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 #include "dat_api.h"
 #include "verbs_says.h"
 
-#define POSTED	64	/* size of each of our receives */
+#define POSTED	64	/* size of each receive that the DAT side posts */
 #define LONG	3000
 #define RECVS	3
 
@@ -38,7 +38,7 @@ FIXTURE_VARIANT_ADD(immediate, srq) { .shared = 1 };
 FIXTURE_VARIANT_ADD(immediate, before_established) { .silent = 1 };
 FIXTURE_VARIANT_ADD(immediate, srq_before_established) { .shared = 1, .silent = 1 };
 
-/* Make an endpoint with RECVS receives of POSTED bytes. */
+/* Create an endpoint with RECVS receives of POSTED bytes. */
 static DAT_RETURN make_ep(FIXTURE_DATA(immediate) *self, int shared)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = RECVS, .max_recv_iov = 1 };
@@ -83,8 +83,9 @@ FIXTURE_TEARDOWN(immediate)
 }
 
 /*
- * Accept a peer that sends @says.  The peer sends it after its ESTABLISHED event, unless it is told
- * to be silent: then it sends before.
+ * Accept a peer that posts the request @says.  If says->silent is set, the peer does not complete
+ * the handshake, so the request arrives before ESTABLISHED.  Otherwise the peer completes the
+ * handshake first.
  */
 static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
 		     const struct says *says)
@@ -103,7 +104,7 @@ static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) 
 	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
 }
 
-/* Expect the oldest receive to fail with @status, and the connection to be broken. */
+/* Expect that the oldest receive fails with @status, and that the connection breaks. */
 static void expect_broken(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
 			  int shared, int status)
 {
@@ -143,7 +144,7 @@ TEST_F_TIMEOUT(immediate, a_send_with_immediate_is_refused, 60)
 	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
 }
 
-/* Control: an ordinary send works. */
+/* Control: a send without immediate data arrives as a message. */
 TEST_F_TIMEOUT(immediate, a_plain_send_arrives, 60)
 {
 	const struct says says = { IBV_WR_SEND, POSTED, variant->silent };

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# siw.sh [PROGRAM]: run a test that differs on iWARP with soft iWARP in place of soft RoCE.  Run
-# it in the virtual machine, where nothing else uses rxe0 on v0.  rsm_data cannot run here: the
-# bytes that a short read finds behind the end of a page are sent by siw 6.1 from a wrong place.
+# siw.sh [PROGRAM]: run a test that behaves differently on iWARP.  The script replaces the soft RoCE
+# adapter rxe0 by the soft iWARP adapter siw0 and restores rxe0 at the end.  Run the script only in
+# the virtual machine, where nothing else uses rxe0.  rsm_data cannot run with this script: if a
+# short RDMA read crosses the end of a page, siw of Linux 6.1 sends the bytes after the end of the
+# page from a wrong address.
 dir=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$dir/../ulib
 
@@ -27,7 +29,7 @@ rdma link delete rxe0 || skip "rxe0 can't be taken away"
 trap back EXIT
 rdma link add siw0 type siw netdev v0 || skip "siw takes no v0"
 sleep 1
-# For RSM it is another adapter, with another number.
+# RSM gives siw0 a controller number of its own, so look up the name of the controller.
 RSM_CTLR=$("$dir/../ulib/rsm-nodes" status | grep -o 'rdma[0-9]*' | head -n 1)
 export RSM_CTLR
 "$dir/${1:-order}"

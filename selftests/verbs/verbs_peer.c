@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The other end is a program on libibverbs and librdmacm that does not use DAT. */
+/* DAT interoperates with a peer that uses libibverbs and librdmacm instead of DAT. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 #include "dat_api.h"
 
 #define ROUNDS		8
-#define MSG		3000	/* two packets and a bit, at the MTU of 1024 */
+#define MSG		3000	/* not a multiple of the MTU, 1024 */
 #define VERBS_QUAL	(A_QUAL + 2)
 
 static char host[INET_ADDRSTRLEN];
@@ -45,7 +45,7 @@ static struct rdma_cm_id *v_id(int listen, int port)
 	return id;
 }
 
-/* Fill message @n of side @who. */
+/* Fill @buf with the contents of message @n of side @who, 'd' for DAT or 'v' for verbs. */
 static void fill(char *buf, char who, int n)
 {
 	int i;
@@ -54,7 +54,7 @@ static void fill(char *buf, char who, int n)
 		buf[i] = (char)(who + n + i * 7);
 }
 
-/* Receive DAT's message, then send ours. */
+/* Exchange messages as the verbs side: in each round, receive the message of DAT, then send one. */
 static int v_exchange(struct rdma_cm_id *id, struct ibv_mr *in, struct ibv_mr *out)
 {
 	char want[MSG];
@@ -107,7 +107,7 @@ static int v_client(void)
 	return ret;
 }
 
-/* Serve one client; write to @ready when listening. */
+/* Serve one client.  Write to @ready when the server listens. */
 static int v_server(int ready)
 {
 	struct rdma_conn_param param = {
@@ -133,8 +133,8 @@ static int v_server(int ready)
 }
 
 /*
- * Write to @ready when listening, and reject the request with @len bytes of private data; -1:
- * exit with the request.
+ * Write to @ready when the server listens.  Then reject the request with @len bytes of private
+ * data.  If @len is -1, exit without an answer to the request.
  */
 static int v_rejecter(int ready, int len)
 {
@@ -206,7 +206,9 @@ static void exchange(struct __test_metadata *_metadata, FIXTURE_DATA(verbs) *sel
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &in, a_cookie(i), 0));
 		fill(p->mem.va + 8192, 'd', i);
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[0], 1, &out, a_cookie(i), 0));
-		/* The completion of our send and the answer come in either order. */
+		/*
+		 * The completion of the send and the answer of the peer may arrive in either order.
+		 */
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, NULL));
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], NULL, &len));
 		EXPECT_EQ(MSG, len);
@@ -227,7 +229,7 @@ static void expect_end(struct __test_metadata *_metadata, FIXTURE_DATA(verbs) *s
 	EXPECT_EQ(0, status) TH_LOG("the verbs side says %d", WEXITSTATUS(status));
 }
 
-/* Control: verbs work on this machine. */
+/* Control: rping, which uses verbs without DAT, works on this machine. */
 TEST_F_TIMEOUT(verbs, control_rping, 120)
 {
 	char cmd[256];
@@ -275,7 +277,9 @@ TEST_F_TIMEOUT(verbs, our_ep_connects_to_a_server, 120)
 	expect_end(_metadata, self);
 }
 
-/* A peer that is killed sends nothing and does not disconnect, but the connection ends. */
+/*
+ * A client that is killed does not call rdma_disconnect(), but the DAT side must get DISCONNECTED.
+ */
 /* Covers: SH 64 */
 TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 {
@@ -293,7 +297,7 @@ TEST_F_TIMEOUT(verbs, a_client_that_is_killed_disconnects, 120)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
 }
 
-/* Connect to v_rejecter() and return the event. */
+/* Start v_rejecter() in a child, connect to it, and return the number of the resulting event. */
 static DAT_EVENT_NUMBER rejected(FIXTURE_DATA(verbs) *self, int len)
 {
 	struct a_pair *p = &self->p;
@@ -322,7 +326,10 @@ TEST_F_TIMEOUT(verbs, a_server_that_rejects_without_data_is_PEER_REJECTED, 120)
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, 0));
 }
 
-/* A server that dies with the request looks on the wire like one that rejects without data. */
+/*
+ * If the server exits without an answer, the kernel sends the same reject as for a server that
+ * rejects without private data.
+ */
 TEST_F_TIMEOUT(verbs, a_server_that_dies_with_the_request_is_PEER_REJECTED, 120)
 {
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, rejected(self, -1));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A peer on libibverbs and librdmacm that connects and posts one request of any kind.  The
- * private data of the accept starts with a struct target.
+ * A peer that uses libibverbs and librdmacm instead of DAT.  The peer connects and posts one
+ * request of any kind.  The private data of the accept must start with a struct target, which tells
+ * the peer where to write.
  */
 #ifndef VERBS_SAYS_H
 #define VERBS_SAYS_H
@@ -14,12 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAYS_MAX	8192	/* largest request */
+#define SAYS_MAX	8192	/* maximum size of the peer's request */
 
 /*
- * struct target - memory that the peer may write
- * @addr: first byte
- * @rkey: key
+ * struct target - memory that the peer may write to
+ * @addr: address of the first byte
+ * @rkey: key for the access
  * @rsvd: unused
  */
 struct target {
@@ -30,9 +31,9 @@ struct target {
 
 /*
  * struct says - request that the peer posts
- * @opcode: IBV_WR_*
- * @len: bytes
- * @silent: the peer does not complete the handshake
+ * @opcode: opcode of the request, IBV_WR_*
+ * @len: number of bytes
+ * @silent: flag: the peer posts the request and never completes the handshake
  */
 struct says {
 	enum ibv_wr_opcode	opcode;
@@ -40,7 +41,7 @@ struct says {
 	int			silent;
 };
 
-/* Move the QP to @state with the attributes that the connection manager requires. */
+/* Move the QP to @state with the attributes that librdmacm gives for this state. */
 static int v_modify(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
@@ -62,7 +63,10 @@ static struct rdma_cm_id *v_id(const char *host, int port)
 	return id;
 }
 
-/* The peer makes the QP itself: with a QP of its own, librdmacm completes the handshake. */
+/*
+ * Connect with a QP that librdmacm does not know.  If librdmacm created the QP, librdmacm would
+ * complete the handshake by itself, even if @silent is set.
+ */
 static struct ibv_qp *v_connect(struct rdma_cm_id *id, struct ibv_pd *pd, struct target *target,
 				int silent)
 {
@@ -92,9 +96,11 @@ static struct ibv_qp *v_connect(struct rdma_cm_id *id, struct ibv_pd *pd, struct
 }
 
 /*
- * The other side disconnects when it receives the request.  rxe of Linux 6.1 runs that side's
- * receive path in this call and uses its QP once more afterwards, so the thread that destroys
- * the QP must not run before: hence SCHED_FIFO.
+ * Post the request at realtime priority.
+ *
+ * The DAT side disconnects when it receives the request.  rxe of Linux 6.1 runs the receive path of
+ * the DAT side inside this post, and accesses the QP of the DAT side once more afterwards.
+ * SCHED_FIFO keeps the thread that destroys that QP from running before.
  */
 static int v_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 {
@@ -104,7 +110,7 @@ static int v_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 	return sched_setscheduler(0, SCHED_FIFO, &first) || ibv_post_send(qp, wr, &bad);
 }
 
-/* Connect, post, and stay until killed. */
+/* Connect, post the request, and sleep until killed.  Return only if that fails. */
 static int v_peer(const char *host, int port, const struct says *says)
 {
 	static char mem[SAYS_MAX];

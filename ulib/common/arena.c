@@ -8,8 +8,8 @@
 
 #define ARENA_SIZE	(sizeof(void *) == 8 ? (size_t)4 << 30 : (size_t)64 << 20)
 #define ARENA_LEAST	((size_t)1 << 20)
-#define ARENA_STEP	((size_t)64 << 10)	/* made usable at a time */
-#define QUARANTINE	1024	/* slots that are freed after a slot before it is reused */
+#define ARENA_STEP	((size_t)64 << 10)	/* bytes that become accessible at a time */
+#define QUARANTINE	1024	/* number of later frees before a freed slot is reused */
 
 uintptr_t du_arena_base;
 size_t du_arena_used;
@@ -19,7 +19,7 @@ static size_t arena_size, arena_usable;
 static struct du_slot *free_first, **free_last = &free_first;
 static size_t free_count;
 
-/* With RLIMIT_AS or mlockall(), address space may be scarce: go down in large steps. */
+/* Reserve address space.  RLIMIT_AS or mlockall() may leave little: retry with 1/16 of the size. */
 static int arena_reserve(void)
 {
 	size_t size;
@@ -70,7 +70,10 @@ static struct du_slot *slot_reuse(void)
 	if (!free_first)
 		free_last = &free_first;
 	free_count--;
-	/* Clear all but the type, which other threads may read. */
+	/*
+	 * Clear all of the slot but the type, because other threads may read the type without a
+	 * lock.
+	 */
 	memset((char *)slot + sizeof(slot->type), 0, DU_SLOT_SIZE - sizeof(slot->type));
 	return slot;
 }
@@ -91,7 +94,7 @@ void *du_arena_alloc(void)
 
 	pthread_mutex_lock(&arena_lock);
 	slot = free_count > QUARANTINE ? slot_reuse() : slot_new();
-	/* A full arena ends the quarantine early. */
+	/* In a full arena, reuse a slot before its quarantine ends. */
 	if (!slot)
 		slot = slot_reuse();
 	pthread_mutex_unlock(&arena_lock);

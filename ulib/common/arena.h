@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handles are addresses of slots in memory that is never unmapped: the type in the slot tells a
- * live handle from a stale one, and the address tells a handle from garbage.
+ * The arena: memory for the objects behind handles.  A handle is the address of a slot.
+ *
+ * The arena is never unmapped, so the library may read a slot through any handle.  The type in the
+ * slot tells a valid handle from a stale handle.  The address tells a handle from garbage.
  */
 #ifndef DU_ARENA_H
 #define DU_ARENA_H
@@ -13,8 +15,9 @@
 
 /*
  * struct du_slot - head of every object behind a handle
- * @type: of the object; 0: free
- * @next: in the list of free slots
+ * @type: type of the object; 0 if the slot is free or the object is not published yet
+ * @rsvd: padding
+ * @next: next slot in the list of free slots
  */
 struct du_slot {
 	uint32_t	type;
@@ -22,21 +25,23 @@ struct du_slot {
 	struct du_slot	*next;
 };
 
-/* Hidden symbols: otherwise each check of a handle would go through the global offset table. */
+/*
+ * The symbols are hidden, so that the check of a handle reads them without the global offset table.
+ */
 extern uintptr_t du_arena_base __attribute__((visibility("hidden")));
-/* Number of bytes that hold slots; only grows. */
+/* Number of bytes of the arena that hold slots.  The number only grows. */
 extern size_t du_arena_used __attribute__((visibility("hidden")));
 
-/* Returns a zeroed slot without type, or NULL. */
+/* Returns a zeroed slot whose type is 0, or NULL if memory is short. */
 void *du_arena_alloc(void);
 
 /*
- * Free a slot.  It is reused after 1,024 later slots have been freed, oldest first: until then a
- * stale handle is recognised.
+ * Free a slot.  The slot is reused only after 1,024 later slots have been freed, so that a stale
+ * handle to the slot is recognized until then.  Freed slots are reused oldest first.
  */
 void du_arena_free(void *slot);
 
-/* Held around fork(): no other thread is inside the arena when the child is made. */
+/* fork() runs while this lock is held.  Otherwise the child could inherit a half-changed arena. */
 void du_arena_lock(void);
 void du_arena_unlock(void);
 
@@ -50,7 +55,7 @@ static inline void *du_slot_if(const void *handle)
 	return (void *)handle;
 }
 
-/* Returns the object of @type behind @handle, or NULL. */
+/* Returns the object if @handle is a slot of type @type, or NULL. */
 static inline void *du_slot_of(const void *handle, uint32_t type)
 {
 	struct du_slot *slot = du_slot_if(handle);
@@ -60,13 +65,13 @@ static inline void *du_slot_of(const void *handle, uint32_t type)
 	return slot;
 }
 
-/* Make the handle of a completely built object valid. */
+/* Make the handle valid.  The caller has initialized the whole object. */
 static inline void du_slot_publish(struct du_slot *slot, uint32_t type)
 {
 	__atomic_store_n(&slot->type, type, __ATOMIC_RELEASE);
 }
 
-/* Make the handle invalid.  Returns 0 if another thread has done so. */
+/* Make the handle invalid.  Returns 0 if another thread has already made the handle invalid. */
 static inline int du_slot_revoke(struct du_slot *slot, uint32_t type)
 {
 	return __atomic_compare_exchange_n(&slot->type, &type, 0, 0, __ATOMIC_ACQ_REL,

@@ -81,7 +81,10 @@ int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *
 	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	void *va = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
 
-	/* EAGAIN: after mlockall(), mappings count against the limit of locked memory. */
+	/*
+	 * mmap() fails with EAGAIN if mlockall() is in effect and the limit of locked memory is
+	 * reached.
+	 */
 	if (va == MAP_FAILED)
 		return errno == EAGAIN ? -ENOMEM : -errno;
 	map->va = va;

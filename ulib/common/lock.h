@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A spinlock for a few dozen instructions.  A short wait makes no system call: on the post and
- * reap paths, one would cost more than what the lock protects.
+ * A spinlock for critical sections of a few dozen instructions.  A short wait makes no system call.
+ * On the post and reap paths, a system call would cost more than the critical section.
  */
 #ifndef DU_LOCK_H
 #define DU_LOCK_H
@@ -10,19 +10,19 @@
 #include <stdint.h>
 #include <time.h>
 
-#define DU_LOCK_YIELDS	16	/* yields before a waiter sleeps */
+#define DU_LOCK_YIELDS	16	/* number of yields before a waiter sleeps */
 
 /*
- * struct du_lock - spinlock; zeros are a free lock
- * @held: 1 while the lock is held
- * @single: the lock does nothing, as only one thread uses what it protects
+ * struct du_lock - spinlock; a lock of zeros is free
+ * @held: 1 while a thread holds the lock
+ * @single: nonzero if only one thread uses the protected data; du_lock() then does nothing
  */
 struct du_lock {
 	uint32_t held;
 	uint32_t single;
 };
 
-/* Yield or sleep now and then: this thread may have preempted the holder of the lock. */
+/* Yield or sleep after every 256 spins, because this thread may have preempted the lock holder. */
 static inline void du_lock_pause(int spins)
 {
 	static const struct timespec nap = { .tv_nsec = 50000 };
@@ -35,7 +35,9 @@ static inline void du_lock_pause(int spins)
 		nanosleep(&nap, NULL);
 }
 
-/* Out of line: inlined, it would make the callers of du_lock() save registers. */
+/*
+ * This slow path is not inlined, because the callers of du_lock() would then save more registers.
+ */
 static void __attribute__((noinline, cold, unused)) du_lock_wait(struct du_lock *l)
 {
 	int spins = 0;

@@ -32,6 +32,6 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* Write by one call, so that messages of several threads do not mix. */
+	/* Write each message by one call, so that messages of several threads do not mix. */
 	fprintf(stderr, "dat: %s\n", text);
 }

@@ -9,13 +9,16 @@
 #include "dev.h"
 #include "poller.h"
 
-/* The thread accesses nothing of the library but its argument. */
+/* The thread uses no data of the library except its argument. */
 static void *poller_thread(void *arg)
 {
 	const struct du_poller *p = arg;
 	struct dat_poller_run run = { .size = sizeof(run) };
 
-	/* EINTR: all signals are blocked, but a stop and continue still interrupt the ioctl. */
+	/*
+	 * All signals are blocked, but SIGSTOP followed by SIGCONT still interrupts the ioctl with
+	 * EINTR.
+	 */
 	while (du_ioctl(p->fd, DAT_IOC_POLLER_RUN, &run) == -EINTR)
 		;
 	return NULL;
@@ -34,7 +37,7 @@ int du_poller_start(struct du_poller *p, int fd)
 	int ret;
 
 	p->fd = fd;
-	/* The thread blocks all signals: they are for the program's threads. */
+	/* Block all signals in the new thread, so that the program's own threads handle them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&p->thread, NULL, poller_thread, p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The poller: a thread inside one ioctl, in which the driver polls the queues. */
+/* The poller: a thread that stays in one ioctl, in which the driver polls the queues. */
 #ifndef _DU_POLLER_H
 #define _DU_POLLER_H
 
@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /**
- * struct du_poller - the thread of an open device
- * @thread: poller thread; valid if @pid is that of the calling process
- * @pid: process that started @thread, or 0; a forked child has the memory but not the thread
+ * struct du_poller - the poller thread of an open device
+ * @thread: poller thread; valid only if @pid is the calling process
+ * @pid: process that started @thread, or 0; a forked child inherits this struct but not the thread
  * @fd: open device
  */
 struct du_poller {
@@ -20,15 +20,21 @@ struct du_poller {
 };
 
 /*
- * Set the microseconds without an entry after which the poller sleeps; 0 ends the poller.  Returns
- * 0 or a negative errno.
+ * Set the idle time: after @idle_us microseconds without a new queue entry, the poller sleeps.  0
+ * ends the poller.  Returns 0 or a negative errno.
  */
 int du_poller_set(int fd, uint32_t idle_us);
 
-/* Start the thread; du_poller_set() comes first.  Returns 0 or a negative errno. */
+/*
+ * Start the poller thread.  The caller has called du_poller_set() before.  Returns 0 or a negative
+ * errno.
+ */
 int du_poller_start(struct du_poller *p, int fd);
 
-/* Wait for the thread to end.  du_poller_set(fd, 0) or the close of the device ends it. */
+/*
+ * Wait until the poller thread has ended.  The caller ends the thread first, by du_poller_set(fd,
+ * 0) or by closing the device.
+ */
 void du_poller_end(struct du_poller *p);
 
 #endif /* _DU_POLLER_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process's half of the ring protocol.  Letters refer to <rdma/dat_ring.h>.
+ * The process's half of the ring protocol.  Letters such as (A) refer to <rdma/dat_ring.h>.
  *
- * Posting and reaping make no system call, except a kick when the driver asks for one because
- * nothing else will make it process the queue.
+ * Posting and reaping make no system call, with one exception: the process kicks the driver by an
+ * ioctl if the driver asks for a kick.  The driver asks when nothing else will make it process the
+ * queue.
  */
 #ifndef DU_RING_H
 #define DU_RING_H
@@ -17,16 +18,16 @@
 
 /*
  * struct du_queue - a send, receive or shared receive queue
- * @lock: protects @tail and the entry at @tail
- * @tail: number of entries posted
- * @mask: entries - 1
- * @shift: log2 of the stride
+ * @lock: lock that protects @tail and the entry at @tail
+ * @tail: number of entries posted so far
+ * @mask: number of entries in the ring - 1
+ * @shift: log2 of the size of an entry
  * @fd: open device, for kicks
- * @entries: entries
- * @shared_tail: tail that the driver reads
- * @status: status of the queue; its address never changes
- * @dirty: word of the doorbell region that holds the bit of the queue
- * @bit: mask of the queue in @dirty
+ * @entries: ring of entries
+ * @shared_tail: copy of @tail that the driver reads
+ * @status: the driver's status of the queue; the address never changes
+ * @dirty: word of the doorbell region that contains the dirty bit of the queue
+ * @bit: mask of the queue's dirty bit in @dirty
  */
 struct du_queue {
 	struct du_lock			lock;
@@ -41,7 +42,7 @@ struct du_queue {
 	uint32_t			bit;
 };
 
-/* Set the fields that stay when the ring is replaced; du_queue_move() sets the others. */
+/* Set the fields that stay when the ring is replaced.  du_queue_move() sets the other fields. */
 static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell, uint32_t bell,
 				 uint32_t shift, const struct dat_queue_status *status,
 				 int single)
@@ -63,26 +64,26 @@ static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
 	__atomic_store_n(&q->tail, *shared_tail, __ATOMIC_RELAXED);
 }
 
-/* Returns the number of entries that the driver has not completed; needs no lock. */
+/* Returns the number of entries that the driver has not completed.  The caller needs no lock. */
 static inline uint32_t du_queue_busy(const struct du_queue *q)
 {
 	return __atomic_load_n(&q->tail, __ATOMIC_RELAXED) -
 	       __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE);
 }
 
-/* Returns whether all entries are in use.  Under the lock. */
+/* Returns whether all entries are in use.  The caller holds the lock. */
 static inline int du_queue_full(const struct du_queue *q)
 {
 	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) > q->mask;
 }
 
-/* Returns the next entry to write.  Under the lock; the queue is not full. */
+/* Returns the next entry to write.  The caller holds the lock, and the queue is not full. */
 static inline void *du_queue_entry(struct du_queue *q)
 {
 	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
 }
 
-/* The driver asks for a kick for these entries.  After (C). */
+/* Returns whether the driver asks for a kick at the current tail.  Called after barrier (C). */
 static inline int du_queue_needs_kick(const struct du_queue *q)
 {
 	const struct dat_queue_status *st = q->status;
@@ -92,7 +93,10 @@ static inline int du_queue_needs_kick(const struct du_queue *q)
 	return (int32_t)(q->tail - __atomic_load_n(&st->kick_at, __ATOMIC_RELAXED)) >= 0;
 }
 
-/* Publish the entry that was written.  Returns 0, or -1 with the errno of the kick. */
+/*
+ * Publish the entry that the caller has written.  Returns 0, or -1 with errno set if the kick
+ * failed.
+ */
 static inline int du_queue_push(struct du_queue *q)
 {
 	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELAXED);
@@ -109,12 +113,13 @@ static inline int du_queue_push(struct du_queue *q)
 
 /*
  * struct du_events - the event ring of an EVD
- * @head: number of events consumed; written under the lock of the EVD
- * @mask: entries - 1
- * @shift: log2 of the stride of the events
- * @shared_head: head that the driver reads
- * @status: status of the EVD; its address never changes, because pollers read it without a lock
- * @ring: events
+ * @head: number of events consumed so far; written under the lock of the EVD
+ * @mask: number of entries in the ring - 1
+ * @shift: log2 of the size of an event
+ * @shared_head: copy of @head that the driver reads
+ * @status: the driver's status of the EVD; the address never changes, because threads read the
+ *	status without a lock
+ * @ring: ring of events
  */
 struct du_events {
 	uint32_t			head;
@@ -125,7 +130,7 @@ struct du_events {
 	const char			*ring;
 };
 
-/* Use a ring of @n events; @head stays. */
+/* Switch to a ring of @n events.  @head keeps its value. */
 static inline void du_events_move(struct du_events *e, uint32_t n, const void *ring)
 {
 	e->mask = n - 1;
@@ -149,13 +154,13 @@ static inline uint32_t du_events_count(const struct du_events *e)
 	       __atomic_load_n(&e->head, __ATOMIC_RELAXED);
 }
 
-/* Returns the event with index @index, which stays until it is popped. */
+/* Returns the event number @index.  The event is valid until du_events_pop() has consumed it. */
 static inline const struct dat_eqe *du_events_at(const struct du_events *e, uint32_t index)
 {
 	return (const struct dat_eqe *)(e->ring + ((uint64_t)(index & e->mask) << e->shift));
 }
 
-/* Returns the next event, which stays until the pop.  The ring is not empty. */
+/* Returns the next event, which is valid until du_events_pop().  The ring is not empty. */
 static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 {
 	return du_events_at(e, e->head);
@@ -163,7 +168,7 @@ static inline const struct dat_eqe *du_events_next(const struct du_events *e)
 
 static inline void du_events_pop(struct du_events *e)
 {
-	/* Release: a thread that sees the new head may free what the event named. */
+	/* Release: a thread that sees the new head may free the object that the event named. */
 	__atomic_store_n(&e->head, e->head + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(e->shared_head, e->head, __ATOMIC_RELEASE);	/* (L) */
 }

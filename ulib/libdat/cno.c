@@ -2,8 +2,9 @@
 /*
  * Consumer notification objects.
  *
- * A thread of the CNO calls its agents.  The first agent starts the thread, which runs until the
- * CNO is freed.  The driver counts triggers, so none is lost while the thread is not waiting.
+ * Each CNO with an agent has a thread, which calls the agents of the CNO.  The first agent starts
+ * the thread, which runs until the CNO is freed.  The driver counts triggers, so no trigger is lost
+ * while the thread is not waiting.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 
 #define BAD_CNO	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
 
-/* Detach and return the agent if it was set before trigger number @generation. */
+/* Detach and return the agent, but only if the agent was set before trigger number @generation. */
 static DAT_OS_WAIT_PROXY_AGENT cno_claim_agent(struct udat_cno *cno, uint32_t generation)
 {
 	DAT_OS_WAIT_PROXY_AGENT none = DAT_OS_WAIT_PROXY_AGENT_NULL, agent = none;
@@ -35,7 +36,10 @@ static void cno_run_agent(struct udat_cno *cno, uint32_t generation, struct udat
 		agent.proxy_agent_func(agent.instance_data, evd);
 }
 
-/* An agent has destroyed its own CNO: the thread must not access it again. */
+/*
+ * Flag of the current thread: its agent has freed the CNO, so the thread must not access the CNO
+ * again.
+ */
 static __thread int cno_gone;
 
 static void *cno_thread(void *arg)
@@ -55,12 +59,15 @@ static void *cno_thread(void *arg)
 		if (cno_gone)
 			return NULL;
 	} while (!ret || ret == -EINTR);
-	/* The CNO is gone: call the agent that is left, with no EVD. */
+	/* The CNO has been freed.  Call the agent that is still set, without an EVD. */
 	cno_run_agent(cno, cno->armed + 1, NULL);
 	return NULL;
 }
 
-/* The thread blocks all signals: they are for the program's threads. */
+/*
+ * Start the thread.  All signals are blocked in the new thread, so that the program's own threads
+ * handle them.
+ */
 static int cno_start_thread(struct udat_cno *cno)
 {
 	sigset_t all, old;
@@ -75,7 +82,7 @@ static int cno_start_thread(struct udat_cno *cno)
 	return -ret;
 }
 
-/* Wait for the thread, which ends because the driver has freed the CNO. */
+/* Wait for the thread.  The thread ends because the driver has freed the CNO. */
 void udat_cno_end(struct udat_cno *cno)
 {
 	if (cno->has_thread) {
@@ -109,7 +116,9 @@ static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT ag
 	cno->agent = agent;
 	if (agent.proxy_agent_func && !cno->has_thread)
 		ret = cno_start_thread(cno);
-	/* Without the thread no agent would be called. */
+	/*
+	 * If the thread did not start, set the old agent again: nothing would call the new agent.
+	 */
 	if (ret)
 		cno->agent = former;
 	pthread_mutex_unlock(&cno->lock);
@@ -230,7 +239,7 @@ static DAT_RETURN cno_wait(struct udat_cno *cno, DAT_TIMEOUT timeout, struct uda
 	case EINTR:
 		return DAT_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 	case ESHUTDOWN:
-		/* The IA is closed: a notification without an EVD. */
+		/* The IA has been closed.  Report a notification without an EVD. */
 		return DAT_SUCCESS;
 	default:
 		return udat_ia(cno->obj.ia) ? dat_err_from_errno(-ret) : DAT_SUCCESS;
@@ -252,7 +261,10 @@ UDAT_EXPORT DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeo
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	ia = cno->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
-	/* A close revokes the handles, then reads @waiters: if it missed us, the lookup fails. */
+	/*
+	 * dat_ia_close() revokes the handles before it reads @waiters.  If the close did not count
+	 * this thread, this lookup finds no handle.
+	 */
 	if (udat_ia(ia) && udat_cno(cno))
 		rc = cno_wait(cno, timeout, &evd);
 	*evd_handle = evd;

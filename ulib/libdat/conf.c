@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reading dat.conf. */
+/* The parser for dat.conf. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +17,14 @@ enum {
 	PLATFORM_PARAMS, FIELDS
 };
 
-/* Result of parse_line() for a line that is valid, but not for this library. */
+/* Result of parse_line() for a valid line that this library does not use. */
 static const char not_ours[] = "";
 
 /*
- * struct line - a line that is split into fields
- * @in: the rest of the line
- * @out: where the next field goes, in @text
- * @text: fields without their quotes, each with a NUL behind it
+ * struct line - a line that is being split into fields
+ * @in: rest of the line
+ * @out: place in @text for the next field
+ * @text: fields without their quotes; a NUL follows each field
  */
 struct line {
 	struct du_span	in;
@@ -61,7 +61,10 @@ static const char *unquoted_field(struct line *l)
 	return NULL;
 }
 
-/* Returns an error message or NULL; *@field is NULL at the end of the line. */
+/*
+ * Returns an error message or NULL.  *@field is set to the next field, or to NULL at the end of the
+ * line.
+ */
 static const char *next_field(struct line *l, char **field)
 {
 	const char *wrong;
@@ -76,7 +79,7 @@ static const char *next_field(struct line *l, char **field)
 	return wrong;
 }
 
-/* Parse up to nine digits, which cannot overflow. */
+/* Parse at most nine digits, because nine digits cannot overflow an unsigned int. */
 static int number(const char **s, unsigned int *n)
 {
 	int digits;
@@ -87,7 +90,7 @@ static int number(const char **s, unsigned int *n)
 	return digits > 0;
 }
 
-/* "1.2" and nothing behind it */
+/* Returns whether @s is a version like "1.2" without further characters. */
 static int version(const char *s, unsigned int *major, unsigned int *minor)
 {
 	return number(&s, major) && *s++ == '.' && number(&s, minor) && !*s;
@@ -105,7 +108,7 @@ static const char *parse_provider_version(const char *s)
 	unsigned int major, minor;
 	const char *dot = strrchr(s, '.');
 
-	/* The id may contain dots: find the last dot but one. */
+	/* The id may contain dots, so find the second dot from the end. */
 	while (dot && dot > s && *--dot != '.')
 		;
 	if (!dot || dot == s || !version(dot + 1, &major, &minor))
@@ -130,7 +133,10 @@ static const char *parse_fields(char *const *f, struct conf_entry *e)
 	return parse_provider_version(f[PROVIDER_VERSION]);
 }
 
-/* Returns NULL if @e is filled in, not_ours, or an error message. */
+/*
+ * Returns NULL if the line was parsed into @e, not_ours if this library does not use the line, or
+ * an error message.
+ */
 static const char *parse_line(struct line *l, struct conf_entry *e)
 {
 	const char *wrong = NULL;
@@ -141,7 +147,10 @@ static const char *parse_line(struct line *l, struct conf_entry *e)
 		wrong = next_field(l, &f[n]);
 		if (wrong || !f[n])
 			break;
-		/* The rest of a line for another version of DAT may have any form. */
+		/*
+		 * Stop at a line for another version of DAT, because its other fields may have any
+		 * form.
+		 */
 		if (n == API_VERSION)
 			wrong = parse_api_version(f[n], e);
 	}
@@ -186,7 +195,7 @@ int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn
 	return bad;
 }
 
-/* @need: report a file that is missing */
+/* Parse the file @file.  A missing file is an error only if @need is set. */
 static void load_file(const char *file, int need, conf_entry_fn *fn, void *arg)
 {
 	char *text = NULL;
@@ -206,7 +215,7 @@ static int is_conf(const struct dirent *d)
 	return d->d_name[0] != '.' && dot && !strcmp(dot, ".conf");
 }
 
-/* Unlike alphasort(), this does not depend on the locale. */
+/* Compare with strcmp(), because the order of alphasort() depends on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -236,7 +245,7 @@ struct shared {
 	void		*arg;
 };
 
-/* /etc/dat.conf is shared with other registries: take entries of version 1.2 only. */
+/* Other DAT registries share /etc/dat.conf, so take only entries of version 1.2 from that file. */
 static void shared_entry(const struct conf_entry *e, void *arg)
 {
 	const struct shared *s = arg;

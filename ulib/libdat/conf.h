@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * dat.conf: which library provides which IA.
+ * dat.conf: the file that says which library provides which IA.
  *
  * A line has eight fields, separated by blanks:
  *
@@ -10,26 +10,26 @@
  *	eth0 u1.2 threadsafe default libother.so.1 other.1.0 "eth0 1" ""
  *
  * A field may be quoted: "two words".  Within quotes, a backslash escapes the next character.  A
- * '#' where a field would begin starts a comment.  A quoted string ends on the line where it began.
+ * quoted string ends on the line where it began.  A '#' at the start of a field begins a comment.
  */
 #ifndef LIBDAT_CONF_H
 #define LIBDAT_CONF_H
 
 #include <stddef.h>
 
-#define CONF_NAME_MAX	255		/* bytes of an IA name, as DAT has it */
-#define CONF_LINE_MAX	4096		/* bytes of a line */
-#define CONF_FILE_MAX	(1 << 20)	/* bytes of a file */
-#define CONF_BAD_MAX	20		/* malformed lines of a file that are reported one by one */
+#define CONF_NAME_MAX	255		/* max. length of an IA name, set by DAT */
+#define CONF_LINE_MAX	4096		/* max. bytes of a line */
+#define CONF_FILE_MAX	(1 << 20)	/* max. bytes of a file */
+#define CONF_BAD_MAX	20		/* max. malformed lines reported one by one */
 
 /*
- * struct conf_entry - a line; strings are valid during the call
- * @ia_name: not empty, at most CONF_NAME_MAX bytes
+ * struct conf_entry - a line of dat.conf; the strings are valid during the call of conf_entry_fn()
+ * @ia_name: name of the IA; not empty, at most CONF_NAME_MAX bytes
  * @major, @minor: version of the API; @major is 1
- * @threadsafe: 0 or 1
+ * @threadsafe: 1 if the library is safe for threads, otherwise 0
  * @library: library to dlopen(); not empty
  * @ia_params: argument for the provider
- * @file, @line: file and number of the line
+ * @file, @line: name of the file, and number of the line in the file
  */
 struct conf_entry {
 	const char	*ia_name;
@@ -45,21 +45,24 @@ struct conf_entry {
 typedef void conf_entry_fn(const struct conf_entry *entry, void *arg);
 
 /*
- * Call @fn for the lines of @text that are default and for version 1 of the user API.  Malformed
- * lines are reported with the name @file, and skipped.  Returns the number of these.
+ * Call @fn for each line of @text that has the keyword "default" and version 1 of the user API.  A
+ * malformed line is reported under the file name @file and skipped.  Returns the number of
+ * malformed lines.
  */
 int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn, void *arg);
 
 /*
- * Parse the file that DAT_OVERRIDE names, or else those in /etc, of which dat.conf is shared with
- * other versions of DAT.
+ * Parse the file that the environment variable DAT_OVERRIDE names.  Without DAT_OVERRIDE, parse the
+ * files in /etc.  Other versions of DAT also use /etc/dat.conf.
  */
 void conf_load(conf_entry_fn *fn, void *arg);
 
-/* Parse the files below @etc, without regard to DAT_OVERRIDE. */
+/* Parse the files in the directory @etc.  DAT_OVERRIDE is ignored. */
 void conf_load_etc(const char *etc, conf_entry_fn *fn, void *arg);
 
-/* Returns whether the library is this one: then the IA parameters name an adapter of the driver. */
+/*
+ * Returns whether @library is libdat itself.  The IA parameters then name an adapter of the driver.
+ */
 int conf_is_libdat(const char *library);
 
 #endif /* LIBDAT_CONF_H */

@@ -8,7 +8,10 @@
 
 #define BAD_CR	DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
 
-/* Query a request at the driver, but only once: a request does not change. */
+/*
+ * Fetch the data of a request from the driver.  One fetch is enough, because a request never
+ * changes.
+ */
 static int cr_fetch(struct udat_cr *cr)
 {
 	struct dat_cr_query arg = { .size = sizeof(arg), .id = cr->obj.id };
@@ -31,9 +34,10 @@ out:
 }
 
 /*
- * Handle a request whose event has been dequeued.  A request for an RSP gets the RSP's EP; one for
- * a PSP with DAT_PSP_PROVIDER_FLAG gets an EP that is made here.  If @sp has been freed, it gets
- * none.
+ * Prepare a request whose event has been dequeued.  @sp is the service point of the request.  An
+ * RSP passes its reserved EP to the request.  A PSP with DAT_PSP_PROVIDER_FLAG, or an RSP without
+ * an EP, makes the library create an EP for the request.  If @sp has been freed, the request has no
+ * EP.
  */
 void udat_cr_arrived(struct udat_cr *cr, void *sp)
 {
@@ -48,7 +52,7 @@ void udat_cr_arrived(struct udat_cr *cr, void *sp)
 	}
 }
 
-/* The request is rejected or handed off: give up its EP. */
+/* Give up the EP of a request that is rejected or handed off. */
 static void cr_release_ep(struct udat_cr *cr)
 {
 	if (!cr->ep)
@@ -96,8 +100,8 @@ static DAT_RETURN accept_error(const struct udat_ep *ep, int err)
 }
 
 /*
- * Return the EP of the request, or else the consumer's.  NULL: there is neither, there are both, or
- * it is unfit.
+ * Returns the EP for an accept: the EP of the request, or else the EP that the consumer passed.
+ * Returns NULL if both or neither exist, or if the EP cannot be used.
  */
 static struct udat_ep *accept_ep(const struct udat_cr *cr, DAT_EP_HANDLE ep_handle)
 {
@@ -105,7 +109,9 @@ static struct udat_ep *accept_ep(const struct udat_cr *cr, DAT_EP_HANDLE ep_hand
 
 	if (cr->ep)
 		ep = ep_handle == DAT_HANDLE_NULL ? cr->ep : NULL;
-	/* An EP that the library made has no EVD and no zone until the consumer sets them. */
+	/*
+	 * An EP that the library made has no connect EVD and no zone until the consumer sets them.
+	 */
 	if (!ep || ep->obj.ia != cr->obj.ia || !ep->connect_evd || !ep->obj.id)
 		return NULL;
 	return ep;
@@ -140,7 +146,10 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 		memcpy(arg.pd, private_data, private_data_size);
 	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
-	/* Read these before the accept: after it, another thread may free the EP. */
+	/*
+	 * Save these fields before the accept, because another thread may free the EP after the
+	 * accept.
+	 */
 	stage = ep->stage;
 	target_qual = ep->target_qual;
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
@@ -165,7 +174,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 	if (!cr || !du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
 	arg.id = cr->obj.id;
-	/* The request is gone, whatever the result of the ioctl. */
+	/* Ignore errors of the ioctl: they mean that the request no longer exists in the driver. */
 	du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_REJECT, &arg);
 	cr_release_ep(cr);
 	udat_obj_drop(&cr->obj);
@@ -189,7 +198,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL han
 	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_HANDOFF, &arg);
 	if (ret) {
 		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
-		/* No such service point, or it takes no more requests. */
+		/* EADDRNOTAVAIL: no such service point exists, or it takes no more requests. */
 		return ret == -EADDRNOTAVAIL ?
 		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2) :
 		       ret == -ENOENT ? BAD_CR : dat_err_from_errno(-ret);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Endpoints: create, connect, query. */
+/* Endpoints: create, free, connect, disconnect and query. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "foreign.h"
 #include "libdat.h"
 
-/* Defaults for consumers that pass no attributes. */
+/* Default attributes, for a consumer that passes no attributes. */
 #define DEFAULT_DTOS	64
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
@@ -25,14 +25,17 @@ DAT_EP_STATE udat_ep_state(const struct udat_ep *ep)
 	const struct dat_status *status = ep->status.va;
 	DAT_EP_STATE state;
 
-	/* An EP that the library made has no status page until it has a zone. */
+	/*
+	 * An EP that the library made for a request has no status page until the consumer sets a
+	 * zone.
+	 */
 	if (!status)
 		return ep->stage;
 	state = (DAT_EP_STATE)__atomic_load_n(&status->state, __ATOMIC_ACQUIRE);
 	return state == DAT_EP_STATE_UNCONNECTED ? ep->stage : state;
 }
 
-/* Returns DAT_INVALID_STATE with the state as the subtype. */
+/* Returns a DAT_INVALID_STATE error whose subtype is @state. */
 DAT_RETURN udat_state_error(DAT_EP_STATE state)
 {
 	static const DAT_RETURN_SUBTYPE subtypes[] = {
@@ -80,7 +83,10 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	DAT_COMPLETION_FLAGS recv = DAT_COMPLETION_UNSIGNALLED_FLAG |
 				    DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 				    DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-	/* Some programs set SUPPRESS here, to say that posts may use it. */
+	/*
+	 * Some programs set SUPPRESS in the EP's attributes to announce that their posts may use
+	 * it.
+	 */
 	DAT_COMPLETION_FLAGS request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
 
 	return attr->service_type != DAT_SERVICE_TYPE_RC ||
@@ -99,15 +105,15 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	       attr->ep_transport_specific_count || attr->ep_provider_specific_count;
 }
 
-/* Returns whether no EP can have these attributes; see the provider's attributes. */
+/* Returns whether the attributes ask for a feature that the provider does not support. */
 int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr)
 {
-	/* Programs that do not know the soft high watermark leave it 0. */
+	/* A program that does not use the soft high watermark leaves srq_soft_hw 0. */
 	return attr->qos != DAT_QOS_BEST_EFFORT ||
 	       (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT);
 }
 
-/* Returns the completion flags of receives that the driver needs to know. */
+/* Returns those completion flags of receives that the driver needs to know. */
 uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr)
 {
 	return attr->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
@@ -118,12 +124,12 @@ static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
 	return a < b ? a : b;
 }
 
-/* Complete the attributes that the consumer has left out. */
+/* Set the attributes that the consumer has left out. */
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = (DAT_COUNT)ia->info.max_iov_read;
 
-	/* Programs leave attributes that they do not know 0. */
+	/* 0 means that the program does not set an attribute: replace 0 by a default. */
 	if (!attr->max_message_size)
 		attr->max_message_size = ia->info.max_message_size;
 	if (!attr->max_rdma_size)
@@ -144,7 +150,7 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* Switch to the rings @r; @next->attr gets the lengths that the driver granted. */
+/* Switch to the rings @r.  @next->attr gets the numbers of entries that the driver granted. */
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r)
 {
 	struct dat_submit *head = r->submit.va;
@@ -190,7 +196,7 @@ static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 	return 0;
 }
 
-/* Have the driver create the EP that @ep describes. */
+/* Make the driver create an EP with the parameters in @ep. */
 DAT_RETURN udat_ep_make(struct udat_ep *ep)
 {
 	DAT_EP_ATTR *attr = &ep->attr;
@@ -232,7 +238,10 @@ static enum udat_feed feed_of(DAT_COMPLETION_FLAGS flags)
 							   UDAT_FEED_DEFAULT;
 }
 
-/* Posts to an SRQ carry no flags: UNSIGNALLED has no effect there. */
+/*
+ * A post to an SRQ has no completion flags, so the flag UNSIGNALLED of an EP with an SRQ is
+ * ignored.
+ */
 static enum udat_feed recv_feed(const struct udat_ep *ep)
 {
 	DAT_COMPLETION_FLAGS flags = ep->attr.recv_completion_flags;
@@ -240,7 +249,10 @@ static enum udat_feed recv_feed(const struct udat_ep *ep)
 	return feed_of(ep->srq ? flags & ~DAT_COMPLETION_UNSIGNALLED_FLAG : flags);
 }
 
-/* Let the streams of @ep feed its EVDs.  -1: two of the streams conflict. */
+/*
+ * Add the streams of @ep to the EP's EVDs.  Returns 0, or -1 if a stream conflicts with another
+ * stream of its EVD.
+ */
 int udat_ep_feed(const struct udat_ep *ep)
 {
 	if (udat_evd_feed(ep->recv_evd, recv_feed(ep)))
@@ -265,7 +277,7 @@ void udat_ep_unfeed(const struct udat_ep *ep)
 	udat_evd_unfeed(ep->recv_evd, recv_feed(ep));
 }
 
-/* Returns true if the handle is neither NULL nor an EVD of @ia that takes the stream. */
+/* Returns true if @handle is not NULL and is not an EVD of @ia that accepts @stream. */
 static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream)
 {
 	struct udat_evd *evd;
@@ -276,7 +288,7 @@ static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAG
 	return !evd || evd->obj.ia != ia || !(evd->flags & stream);
 }
 
-/* Check the EVDs of @ep, which are handles that the consumer passed. */
+/* Check the EVDs of @ep.  They are unchecked handles from the consumer. */
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep)
 {
 	if (evd_bad(ia, ep->recv_evd, DAT_EVD_DTO_FLAG))
@@ -297,7 +309,10 @@ static DAT_RETURN create_check(const struct udat_ia *ia, const struct udat_ep *e
 	return udat_ep_check_evds(ia, ep);
 }
 
-/* Create an EP like @proto, whose handles are checked and whose attributes are complete. */
+/*
+ * Create an EP with the parameters in @proto.  The caller has checked the handles and completed the
+ * attributes.
+ */
 static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 			    DAT_EP_HANDLE *out)
 {
@@ -317,7 +332,10 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	unfit = udat_ep_feed(ep);
 	pthread_mutex_unlock(&ia->feed_lock);
 	if (unfit) {
-		/* The attributes are one argument later in dat_ep_create_with_srq(). */
+		/*
+		 * The attributes are argument 7 of dat_ep_create_with_srq() and argument 6 of
+		 * dat_ep_create().
+		 */
 		rc = DAT_ERR(DAT_INVALID_PARAMETER,
 			     ep->srq ? DAT_INVALID_ARG7 : DAT_INVALID_ARG6);
 		goto err_drop;
@@ -337,8 +355,8 @@ err_drop:
 }
 
 /*
- * Make an EP for a request.  It has no zone and no EVDs: the consumer sets them before it accepts
- * the request.  NULL: no memory.
+ * Make an EP for a connection request.  The EP has no zone and no EVDs: the consumer sets them
+ * before the accept.  Returns NULL if memory is short.
  */
 struct udat_ep *udat_ep_tentative(struct udat_ia *ia)
 {
@@ -407,13 +425,15 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 		return rc;
 	if (!proto.srq || proto.srq->obj.ia != ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-	/* srq_ep_pz_difference_supported is false. */
+	/*
+	 * The EP and its SRQ must have one zone, because srq_ep_pz_difference_supported is false.
+	 */
 	if (proto.srq->pz != proto.pz)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!attr)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	proto.attr = *attr;
-	/* All receives use buffers of the SRQ: the attribute of the EP is ignored. */
+	/* All receives use buffers of the SRQ, so the SRQ's max_recv_iov replaces the EP's. */
 	proto.attr.max_recv_iov = proto.srq->attr.max_recv_iov;
 	if (udat_ep_attr_bad(ia, &proto.attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
@@ -425,13 +445,16 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	return ep_create(ia, &proto, ep_handle);
 }
 
-/* Free what the library keeps of an EP that the driver has freed. */
+/* Free the library's memory of an EP that the driver has freed. */
 static void ep_release(struct udat_ep *ep)
 {
 	struct udat_evd *evds[] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
 
 	udat_ep_unfeed(ep);
-	/* A thread that dequeues a connection event reads private data in the pages. */
+	/*
+	 * A thread that dequeues a connection event reads private data in the pages of the EP.  The
+	 * EVD's lock keeps the pages mapped while the thread reads.
+	 */
 	if (ep->connect_evd)
 		du_lock(&ep->connect_evd->lock);
 	udat_ep_unmap(ep);
@@ -449,7 +472,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	UDAT_FORWARD(ep_handle, ep_free);
 	if (!ep)
 		return bad;
-	/* A service point or a request owns the EP. */
+	/* Refuse the free while an RSP or a connection request owns the EP. */
 	if (ep->stage)
 		return udat_state_error(ep->stage);
 	rc = udat_obj_free(&ep->obj, UDAT_TYPE(EP), DAT_OBJ_EP, bad,
@@ -459,7 +482,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	return rc;
 }
 
-/* Destroy an EP that the library made for a request. */
+/* Destroy an EP that the library made for a connection request. */
 void udat_ep_discard(struct udat_ep *ep)
 {
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
@@ -473,9 +496,9 @@ void udat_ep_discard(struct udat_ep *ep)
 
 /*
  * struct connect - arguments that dat_ep_connect() and dat_ep_dup_connect() share
- * @timeout: timeout
- * @timeout_arg: number of the timeout argument; the private data and its size follow it
- * @pd_size, @pd: private data
+ * @timeout: time limit of the connect, in microseconds
+ * @timeout_arg: position of the timeout argument; the next two arguments are @pd_size and @pd
+ * @pd_size, @pd: length and bytes of the private data
  * @qos: quality of service
  */
 struct connect {
@@ -528,7 +551,7 @@ static DAT_RETURN connect_error(const struct udat_ep *ep, int err)
 	}
 }
 
-/* Connect to ep->target. */
+/* Connect to the address in ep->target. */
 static DAT_RETURN ep_connect(struct udat_ep *ep, const struct connect *c)
 {
 	struct dat_ep_connect arg = {
@@ -570,7 +593,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 		rc = connect_check(ep, &c);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* supports_multipath is false. */
+	/* Refuse DAT_CONNECT_MULTIPATH_FLAG, because supports_multipath is false. */
 	if (connect_flags)
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (udat_ep_state(ep) != DAT_EP_STATE_UNCONNECTED)
@@ -582,7 +605,10 @@ UDAT_EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 	return ep_connect(ep, &c);
 }
 
-/* Get the target of @dup's own connect, or else the address of its peer. */
+/*
+ * Set the target of @ep to the target of @dup.  If @dup is the accepting side of its connection,
+ * @dup has no target: use the address of its peer.
+ */
 static int dup_target(struct udat_ep *dup, struct udat_ep *ep)
 {
 	struct dat_ep_query arg = { .size = sizeof(arg), .id = dup->obj.id };
@@ -663,7 +689,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
 }
 
-/* Number of receives that are not complete. */
+/* Returns the number of posted receives that have not completed. */
 DAT_COUNT udat_ep_recvs(const struct udat_ep *ep)
 {
 	return ep->srq || !ep->obj.id ? 0 : (DAT_COUNT)du_queue_busy(&ep->rq);
@@ -695,11 +721,14 @@ UDAT_EXPORT DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbu
 	UDAT_FORWARD(ep_handle, ep_recv_query, nbufs_allocated, bufs_alloc_span);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	/* A device does not report which buffers of an SRQ it has taken for an EP. */
+	/* A device does not report which buffers of an SRQ it uses for an EP. */
 	n = ep->srq ? DAT_VALUE_UNKNOWN : udat_ep_recvs(ep);
 	if (nbufs_allocated)
 		*nbufs_allocated = n;
-	/* Messages of a connection come in order and fill buffers in order. */
+	/*
+	 * The span equals the count, because the messages of a connection fill the buffers in
+	 * order.
+	 */
 	if (bufs_alloc_span)
 		*bufs_alloc_span = n;
 	return DAT_SUCCESS;
@@ -718,11 +747,11 @@ UDAT_EXPORT DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (hard_high_watermark < DAT_WATERMARK_INFINITE)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	/* No watermark is ever set, so both are infinite. */
+	/* Both watermarks are always infinite, so setting them to infinite succeeds. */
 	if (soft_high_watermark == DAT_WATERMARK_INFINITE &&
 	    hard_high_watermark == DAT_WATERMARK_INFINITE)
 		return DAT_SUCCESS;
-	/* Only the low watermark is in srq_watermarks_supported. */
+	/* No other value is supported: srq_watermarks_supported names only the low watermark. */
 	return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
 
@@ -733,7 +762,7 @@ static void query_addresses(struct udat_ep *ep, const struct dat_ep_query *q,
 
 	memcpy(ep->local, q->local, sizeof(ep->local));
 	memcpy(ep->remote, q->remote, sizeof(ep->remote));
-	/* Before a connection the address is that of the adapter. */
+	/* An EP that is not connected reports the address of the adapter as its local address. */
 	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)
 		(((struct sockaddr *)ep->local)->sa_family ? ep->local : ep->obj.ia->info.addr);
 	param->local_port_qual = q->local_port;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Modify the parameters of an endpoint: all that @mask names, or none. */
+/*
+ * Modification of the parameters of an endpoint.  Either all parameters in @mask change, or none.
+ */
 #include <errno.h>
 
 #include "foreign.h"
@@ -16,7 +18,7 @@
 		  DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |				\
 		  DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
-/* Check whether the state of the EP allows the parameters to be changed. */
+/* Check whether the parameters in @mask may be changed in the present state of the EP. */
 static DAT_RETURN state_check(const struct udat_ep *ep, DAT_EP_PARAM_MASK mask)
 {
 	DAT_EP_STATE state = udat_ep_state(ep);
@@ -35,7 +37,7 @@ static DAT_RETURN state_check(const struct udat_ep *ep, DAT_EP_PARAM_MASK mask)
 	}
 }
 
-/* Copy the attributes that @mask names. */
+/* Copy the attributes whose bits are set in @mask. */
 static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
 {
 #define TAKE(FIELD, field) do {								\
@@ -62,7 +64,7 @@ static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MAS
 #undef TAKE
 }
 
-/* Make @next a copy of the EP with the changed parameters. */
+/* Change @next, a copy of the EP, to the parameters in @mask. */
 static void take_param(struct udat_ep *next, const DAT_EP_PARAM *param, DAT_EP_PARAM_MASK mask)
 {
 	if (mask & DAT_EP_FIELD_PZ_HANDLE)
@@ -93,12 +95,15 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 		return IP(3);
 	if (udat_ep_attr_unsupported(&next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	/* Also limits the segments of RDMA operations to those of an entry of the new ring. */
+	/*
+	 * This call also lowers the limits of segments in RDMA operations to max_request_iov,
+	 * because an entry of the new ring holds only that number of segments.
+	 */
 	udat_ep_attr_complete(ia, &next->attr);
 	return DAT_SUCCESS;
 }
 
-/* Have the driver make @ep what @next is, in a new ring. */
+/* Make the driver give @ep the parameters of @next, and a new ring. */
 static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 {
 	const DAT_EP_ATTR *attr = &next->attr;
@@ -140,7 +145,10 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	ep->pz = next->pz;
 	ep->recv_evd = next->recv_evd;
 	ep->request_evd = next->request_evd;
-	/* A thread that takes an event from @evd reads the pages of the EP under its lock. */
+	/*
+	 * A thread that dequeues an event from @evd holds evd->lock while it reads the mapped pages
+	 * of the EP.
+	 */
 	if (evd)
 		du_lock(&evd->lock);
 	ep->connect_evd = next->connect_evd;
@@ -149,7 +157,7 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	ep->attr = next->attr;
 }
 
-/* Events of @ep may still be in the EVDs that it leaves. */
+/* Note the EVDs that @ep no longer uses: events of @ep may still be queued in those EVDs. */
 static void ep_defer_on_old_evds(struct udat_ep *ep, const struct udat_ep *next)
 {
 	if (next->recv_evd != ep->recv_evd)
@@ -164,7 +172,10 @@ static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 {
 	DAT_RETURN rc;
 
-	/* Do this first, as it takes the IA's lock.  It does no harm if the modification fails. */
+	/*
+	 * Do this before the queue locks are taken, because ia->lock is an outer lock.  If the
+	 * modification fails, the notes do no harm.
+	 */
 	ep_defer_on_old_evds(ep, next);
 	du_lock(&ep->sq.lock);
 	du_lock(&ep->rq.lock);
@@ -176,7 +187,10 @@ static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 	return rc;
 }
 
-/* An EP that has no zone yet exists in the library only; with a zone, the driver creates it. */
+/*
+ * Modify an EP that has no zone.  Only the library knows such an EP.  If the modification sets a
+ * zone, the driver creates the EP.
+ */
 static DAT_RETURN ep_modify_unmade(struct udat_ep *ep, const struct udat_ep *next)
 {
 	const struct udat_ep old = *ep;
@@ -224,7 +238,10 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	rc = state_check(ep, mask);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Posted receives must complete with the flags that were valid when they were posted. */
+	/*
+	 * A posted receive must complete with the flags that were in effect at the post, so the
+	 * flags cannot change while receives are posted.
+	 */
 	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	next = *ep;
@@ -233,8 +250,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	if (rc != DAT_SUCCESS)
 		return rc;
 	/*
-	 * The lock keeps other objects from the streams that @ep gives up: they are taken back if
-	 * the modification fails.
+	 * ep_modify() removes the streams of @ep from their EVDs, and adds them again on failure.
+	 * The lock prevents other objects from adding a conflicting stream meanwhile.
 	 */
 	pthread_mutex_lock(&ep->obj.ia->feed_lock);
 	rc = ep_modify(ep, &next);

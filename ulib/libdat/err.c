@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Errnos as DAT_RETURNs. */
+/* Translation of errno values to DAT_RETURN. */
 #include <errno.h>
 
 #include "err.h"
@@ -13,9 +13,9 @@ static const struct {
 	{ EINVAL,	DAT_INVALID_PARAMETER,		DAT_NO_SUBTYPE },
 	{ EOPNOTSUPP,	DAT_MODEL_NOT_SUPPORTED,	DAT_NO_SUBTYPE },
 	{ ENOENT,	DAT_INVALID_HANDLE,		DAT_NO_SUBTYPE },
-	/* the consumer's memory is unmapped or not writable */
+	/* EFAULT: the consumer's memory is unmapped or not writable */
 	{ EFAULT,	DAT_INVALID_PARAMETER,		DAT_NO_SUBTYPE },
-	/* a privileged qualifier, or a child process that uses its parent's handles */
+	/* EPERM: a privileged qualifier, or a child process that uses its parent's handles */
 	{ EPERM,	DAT_PRIVILEGES_VIOLATION,	DAT_NO_SUBTYPE },
 	{ EACCES,	DAT_PRIVILEGES_VIOLATION,	DAT_NO_SUBTYPE },
 	{ EXDEV,	DAT_PROTECTION_VIOLATION,	DAT_NO_SUBTYPE },
@@ -29,7 +29,7 @@ static const struct {
 	{ EINTR,	DAT_INTERRUPTED_CALL,		DAT_NO_SUBTYPE },
 	{ ECANCELED,	DAT_INVALID_STATE,		DAT_INVALID_STATE_EVD_UNWAITABLE },
 	{ ESHUTDOWN,	DAT_ABORT,			DAT_NO_SUBTYPE },
-	/* too many open files, in the process or in the host */
+	/* EMFILE, ENFILE: too many open files, in the process or in the host */
 	{ EMFILE,	DAT_INSUFFICIENT_RESOURCES,	DAT_RESOURCE_DEVICE },
 	{ ENFILE,	DAT_INSUFFICIENT_RESOURCES,	DAT_RESOURCE_DEVICE },
 	{ ENODEV,	DAT_INTERNAL_ERROR,		DAT_RESOURCE_DEVICE },
@@ -42,6 +42,9 @@ DAT_RETURN dat_err_from_errno(int err)
 	for (i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++)
 		if (errnos[i].err == err)
 			return DAT_ERR(errnos[i].type, errnos[i].subtype);
-	/* ENOTTY, E2BIG, and errnos outside the contract are bugs */
+	/*
+	 * The driver returns ENOTTY, E2BIG, or an errno that dat_ioctl.h does not specify only
+	 * because of a bug.
+	 */
 	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }

@@ -68,7 +68,7 @@ err_drop:
 	return rc;
 }
 
-/* Returns true if the handle is neither NULL nor a CNO of @ia. */
+/* Returns true if @handle is not NULL and is not a CNO of @ia. */
 static int cno_bad(const struct udat_ia *ia, DAT_CNO_HANDLE handle)
 {
 	struct udat_cno *cno = udat_cno(handle);
@@ -190,9 +190,9 @@ static int evd_occupy(struct udat_evd *evd)
 }
 
 /*
- * Handle the events of a freed EVD, which are lost: their SRQ buffers are no longer outstanding
- * (@by 1), or are again if the free is refused (-1).  The EPs that events name live as long as the
- * EVD.
+ * Correct the SRQs' counts of outstanding buffers when an EVD is freed with events in its ring.
+ * @by is 1 before the free, because the buffers of these events are no longer outstanding.  @by is
+ * -1 if the driver refused the free.  The EPs that the events name exist as long as the EVD.
  */
 static void evd_disown_srq(struct udat_evd *evd, int by)
 {
@@ -218,13 +218,17 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	UDAT_FORWARD(evd_handle, evd_free);
 	if (!evd)
 		return bad;
-	/* Act as the waiter: no other thread can begin to wait on pages that are about to go. */
+	/*
+	 * Set @waiting, as a waiter does, so that no other thread begins to wait before the pages
+	 * are unmapped.
+	 */
 	if (!evd_occupy(evd))
 		return in_use;
 	evd_disown_srq(evd, 1);
 	/*
-	 * udat_obj_free_deferred() reads the pages of live EVDs under this lock.  It must not see
-	 * the handle revoked before the driver has agreed: the events still name other objects.
+	 * udat_obj_free_deferred() reads the pages of live EVDs under ia->lock.  While the driver
+	 * may still refuse the free, that function must not see the handle revoked, because the
+	 * queued events still name other objects.
 	 */
 	pthread_mutex_lock(&evd->obj.ia->lock);
 	rc = udat_obj_free(&evd->obj, UDAT_TYPE(EVD), DAT_OBJ_EVD, bad, in_use);
@@ -238,12 +242,12 @@ UDAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 		du_unlock(&evd->lock);
 		return rc;
 	}
-	/* An async event about an overflow may name the EVD. */
+	/* A queued async event about an overflow may still name the EVD. */
 	udat_obj_free_deferred(&evd->obj, NULL, 0);
 	return DAT_SUCCESS;
 }
 
-/* Set or clear one of DAT_EVD_* at the driver, and in @mine, the library's copy of it. */
+/* Set or clear @flag (DAT_EVD_*) in the driver, and in *@mine, the library's copy. */
 static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on)
 {
 	struct dat_evd_set arg = {
@@ -251,7 +255,10 @@ static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on
 	};
 	int ret;
 
-	/* The lock keeps the copy of the driver's state right when two threads change it. */
+	/*
+	 * If two threads change the flag, the lock keeps the library's copy equal to the driver's
+	 * flag.
+	 */
 	pthread_mutex_lock(&evd->obj.ia->lock);
 	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
 	if (!ret) {

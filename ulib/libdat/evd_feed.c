@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The streams that feed an EVD, and which of them may share one. */
+/* The streams that feed an EVD, and the rules for streams that share an EVD. */
 #include "libdat.h"
 
-/* Returns true if a stream of @kind conflicts with the streams that feed @evd. */
+/* Returns true if a stream of kind @kind conflicts with the streams that feed @evd. */
 static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
 {
 	const uint32_t *n = evd->feeds;
@@ -21,8 +21,8 @@ static int feed_conflict(const struct udat_evd *evd, enum udat_feed kind)
 }
 
 /*
- * Add a stream to @evd, which may be NULL.  Returns -1 if it conflicts with those that feed it.
- * Under ia->feed_lock.
+ * Add a stream to @evd.  @evd may be NULL.  Returns 0, or -1 if the stream conflicts with the
+ * streams that feed @evd.  The caller holds ia->feed_lock.
  */
 int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 {
@@ -39,7 +39,7 @@ int udat_evd_feed(struct udat_evd *evd, enum udat_feed kind)
 	return ret;
 }
 
-/* udat_evd_feed() for objects that feed one EVD; takes ia->feed_lock. */
+/* Take ia->feed_lock and call udat_evd_feed().  For objects that feed only one EVD. */
 int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind)
 {
 	int ret;
@@ -52,7 +52,7 @@ int udat_evd_feed_alone(struct udat_evd *evd, enum udat_feed kind)
 
 void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind)
 {
-	/* During a close the EVD may have been freed before the object that feeds it. */
+	/* A close of the IA may free an EVD before the objects that feed the EVD. */
 	if (!evd || !udat_evd(evd))
 		return;
 	du_lock(&evd->lock);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Resizing the ring of an EVD. */
+/* Resizing of the ring of an EVD. */
 #include <errno.h>
 
 #include "foreign.h"
 #include "libdat.h"
 
 /*
- * Events that arrive after the commit are in the new ring only, but the tail counts them: no thread
- * may take events from the old ring then.
+ * Commit the resize under evd->lock, so that no thread takes events from the old ring after the
+ * commit.  Events that arrive after the commit are only in the new ring, but the common tail counts
+ * them.
  */
 static int evd_commit(struct udat_evd *evd, struct udat_ring_change *c,
 		      const struct dat_evd_resize *arg)
@@ -22,7 +23,10 @@ static int evd_commit(struct udat_evd *evd, struct udat_ring_change *c,
 	return ret;
 }
 
-/* Under the IA's lock: one resize at a time, and udat_obj_free_deferred() reads the ring. */
+/*
+ * The caller holds ia->lock.  The lock allows one resize at a time, and udat_obj_free_deferred()
+ * reads the ring under the lock.
+ */
 static int evd_replace_ring(struct udat_evd *evd, uint32_t qlen)
 {
 	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->obj.id, .qlen = qlen };
@@ -58,7 +62,10 @@ static DAT_RETURN evd_resize(struct udat_evd *evd, uint32_t qlen)
 	case ENOSPC:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	case EBUSY:
-		/* A waiter came meanwhile, for more events than the new ring holds. */
+		/*
+		 * A thread began to wait during the resize, for more events than the new ring
+		 * holds.
+		 */
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	case ENOMEM:
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);

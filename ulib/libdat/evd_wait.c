@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Taking events: dequeue and wait.  A dequeue reads shared memory and nothing else; a wait asks
- * the driver to sleep only when there is not enough to read.
+ * Dequeue and wait.  A dequeue usually only reads shared memory.  A wait makes the driver sleep
+ * only if the ring holds too few events.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,15 +12,17 @@
 #include "libdat.h"
 
 /*
- * A wait polls the ring before it sleeps.  A short spin costs less than to sleep and wake up.  A
- * long spin pays only if an event comes during it.
+ * A wait polls the ring before it sleeps.  A short spin costs less than a sleep and a wake-up.  A
+ * long spin pays off only if an event arrives during the spin.
  */
-#define SPIN_LONG	256	/* polls of the ring */
+#define SPIN_LONG	256	/* number of polls of the ring */
 #define SPIN_SHORT	4
-#define SPIN_MISSES	4	/* long spins without success, after which spins are short */
-#define SPIN_PROBE	64	/* misses after which a long spin is tried again */
+#define SPIN_MISSES	4	/* failed long spins before spins become short */
+#define SPIN_PROBE	64	/* failed spins before another long spin is tried */
 
-/* Translators from the driver's events to DAT's, one per stream. */
+/*
+ * The functions to_*() convert an event of the driver to an event of DAT, one per kind of stream.
+ */
 
 static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 {
@@ -31,7 +33,7 @@ static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 	data->user_cookie.as_64 = eqe->cookie;
 	data->status = (DAT_DTO_COMPLETION_STATUS)eqe->status;
 	data->transfered_length = eqe->len;
-	/* A buffer of an SRQ is outstanding until its completion is dequeued. */
+	/* A buffer of an SRQ counts as outstanding until its completion is dequeued. */
 	if (eqe->flags & DAT_EQE_SRQ)
 		__atomic_fetch_add(&ep->srq->reaped, 1, __ATOMIC_RELAXED);
 }
@@ -79,8 +81,8 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	if (!ep || !eqe->len || eqe->len > sizeof(ep->pd))
 		return;
 	/*
-	 * The event is of a connection from before the last reset: its private data is gone,
-	 * perhaps with the page.
+	 * The EP now uses another connect EVD, so the event belongs to a connection before the last
+	 * reset.  The private data of that connection is gone, and the page may be unmapped.
 	 */
 	if (ep->connect_evd != evd)
 		return;
@@ -91,8 +93,8 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 }
 
 /*
- * Handle events other than DTOs, before the head is advanced.  @eqe is a copy, which
- * evd_translate() reads after that.
+ * Handle the first part of an event that is not a DTO, before the head advances.  @eqe is a copy of
+ * the event, which evd_translate() reads after the head has advanced.
  */
 static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 						     const struct dat_eqe *eqe,
@@ -102,14 +104,16 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 		to_bind(eqe, event);
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(evd, eqe, event);
-	/* Keep freed slots from reuse until evd_translate() has looked the service point up. */
+	/*
+	 * Prevent the reuse of freed slots until evd_translate() has looked up the service point.
+	 */
 	if (eqe->type == DAT_EV_CR)
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
 }
 
 /*
- * Take the next event, under evd->lock.  EPs are accessed before the head is advanced: after
- * that the slot of a freed EP may be used again.
+ * Take the next event.  The caller holds evd->lock.  Access EPs only before the head advances,
+ * because the slot of a freed EP may be reused after that.
  */
 static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
@@ -127,7 +131,10 @@ static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT
 	du_events_pop(&evd->events);
 }
 
-/* Handle the part of a non-DTO event that may take locks; this accesses no EP. */
+/*
+ * Handle the second part of an event that is not a DTO.  This part may take locks, and accesses no
+ * EP.
+ */
 static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 						    const struct dat_eqe *eqe,
 						    DAT_EVENT *event)
@@ -146,7 +153,10 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 	}
 }
 
-/* Have the driver poll the device for @spin_us, or once.  True: there are events. */
+/*
+ * Make the driver poll the device for @spin_us microseconds, or once if @spin_us is 0.  Returns
+ * true if the driver has found events.
+ */
 static int evd_look(struct udat_evd *evd, uint32_t spin_us)
 {
 	struct dat_evd_poll arg = {
@@ -161,13 +171,19 @@ static uint32_t evd_busy_us(const struct udat_evd *evd)
 	return __atomic_load_n(&evd->busy_us, __ATOMIC_RELAXED);
 }
 
-/* With SOLICITED_WAIT, unsolicited receives stay at the device until the driver polls it. */
+/*
+ * Returns whether the device may hold unreported events.  With SOLICITED_WAIT, unsolicited receives
+ * stay in the device until the driver polls it.
+ */
 static int evd_hides_events(const struct udat_evd *evd)
 {
 	return __atomic_load_n(&evd->feeds[UDAT_FEED_SOLICITED], __ATOMIC_RELAXED) != 0;
 }
 
-/* The ring was empty: have the driver poll the device if events may be there. */
+/*
+ * Called when the ring is empty.  If the device may hold events, make the driver poll the device.
+ * Returns whether the ring stays empty.
+ */
 static int evd_stays_empty(struct udat_evd *evd)
 {
 	return __builtin_expect(!evd_busy_us(evd) && !evd_hides_events(evd), 1) ||
@@ -187,8 +203,9 @@ UDAT_EXPORT DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UI
 }
 
 /*
- * Return the bare type for EVDs of data transfers.  Programs compare the return code with it, as
- * OFED's library returns it, or compare the type alone; both succeed.
+ * Returns the code for an empty queue.  For an EVD of data transfers, the code is the bare type
+ * DAT_QUEUE_EMPTY.  OFED's library returns this bare type, and some programs compare the whole
+ * return code with it.  Programs that compare only the type work with either code.
  */
 static DAT_RETURN queue_empty(const struct udat_evd *evd)
 {
@@ -207,7 +224,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!event)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	/* Polling an empty queue takes no lock. */
+	/* Take no lock to find the queue empty. */
 	if (!du_events_count(&evd->events) &&
 	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED) && evd_stays_empty(evd))
 		return queue_empty(evd);
@@ -224,7 +241,10 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 	return rc;
 }
 
-/* Timeouts are in microseconds, deadlines in nanoseconds of CLOCK_MONOTONIC. */
+/*
+ * Returns the time when @timeout expires, in nanoseconds of CLOCK_MONOTONIC.  @timeout is in
+ * microseconds.
+ */
 uint64_t udat_deadline(DAT_TIMEOUT timeout)
 {
 	struct timespec now;
@@ -249,10 +269,10 @@ static DAT_RETURN wait_error(int err)
 	case EBUSY:
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	case EINVAL:
-		/* A concurrent resize came first: the threshold exceeds the new ring. */
+		/* A concurrent resize has made the ring smaller than the threshold. */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	default:
-		/* The IA is closed, the EVD freed or the device gone. */
+		/* The IA was closed, the EVD was freed, or the device was removed. */
 		return DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
 	}
 }
@@ -282,7 +302,10 @@ static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 	return found;
 }
 
-/* Have the driver poll only if the ring is empty; with events in the ring, go on to sleep. */
+/*
+ * If the ring is empty and busy polling is on, make the driver poll the device before the wait
+ * sleeps.  If the ring holds events, return at once.
+ */
 static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
 {
 	uint32_t us = evd_busy_us(evd);
@@ -308,7 +331,10 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	arg.deadline_ns = udat_deadline(timeout);
 	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;
-	/* With a CNO, do not spin: events trigger it unless the driver knows of a waiter. */
+	/*
+	 * Do not spin if the EVD has a CNO: until the driver knows of the waiter, events trigger
+	 * the CNO.
+	 */
 	if (!evd->cno && evd_spin(evd, threshold))
 		return DAT_SUCCESS;
 	do {
@@ -335,7 +361,10 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 	return rc;
 }
 
-/* End the wait; take an event first if @eqe is not NULL.  Returns the number left. */
+/*
+ * End the wait.  If @eqe is not NULL, take an event first.  Returns the number of events that are
+ * left.
+ */
 static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
 	DAT_COUNT left;
@@ -377,7 +406,10 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 		return rc;
 	ia = evd->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
-	/* A close that read @waiters before this increment has revoked the handles before that. */
+	/*
+	 * dat_ia_close() revokes the handles before it reads @waiters.  If the close did not count
+	 * this thread, this lookup finds no handle.
+	 */
 	rc = udat_ia(ia) && udat_evd(evd) ? evd_enter(evd, threshold) :
 					    DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);
 	if (rc != DAT_SUCCESS)

@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handles of other providers.  Handles of this library are addresses in the arena; those of
- * other providers point to the address of a registered table of functions.
+ * Handles of other providers.  A handle of this library is an address in the arena.  A handle of
+ * another provider points to a pointer to the provider's registered function table.
  */
 #ifndef LIBDAT_FOREIGN_H
 #define LIBDAT_FOREIGN_H
 
 #include <dat/udat_redirection.h>
 
-/* Length in use of the array of registered tables; 0 in most programs. */
+/* Number of used entries in the array of registered function tables; 0 in most programs. */
 extern unsigned int udat_ntables __attribute__((visibility("hidden")));
 
 const DAT_PROVIDER *udat_foreign_find(DAT_HANDLE handle);
 
-/* Returns the provider of a handle; NULL if the handle is of this library, or of no provider. */
+/*
+ * Returns the provider of a handle.  NULL if the handle belongs to this library or to no provider.
+ */
 static inline const DAT_PROVIDER *udat_foreign(DAT_HANDLE handle)
 {
-	/* A relaxed load will do: a caller that holds such a handle has seen the registration. */
+	/*
+	 * A relaxed load is enough: a caller with a foreign handle has already seen the
+	 * registration.
+	 */
 	if (__builtin_expect(!__atomic_load_n(&udat_ntables, __ATOMIC_RELAXED), 1))
 		return NULL;
 	return udat_foreign_find(handle);
 }
 
 /*
- * If another provider has made the handle, return from the calling function with the result of
- * that provider's @slot.  The arguments behind @slot are those that follow the handle.
+ * If the handle belongs to another provider, call that provider's function @slot and return its
+ * result from the calling function.  The arguments after @slot are the ones that follow the handle.
  */
 #define UDAT_FORWARD(handle, slot, ...)						\
 	do {									\

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Common to all handles: lists, deferred free, and the calls that take a handle of any type. */
+/* Functions for all types of handles: lists, deferred free, and calls that take any handle. */
 #include <errno.h>
 
 #include "foreign.h"
 #include "libdat.h"
 
-#define DEFERRED_MANY	4096	/* deferred slots that justify a search of all queued events */
+#define DEFERRED_MANY	4096	/* above this number, search all queued events */
 
 void udat_list_init(struct udat_obj *head)
 {
@@ -40,7 +40,9 @@ static int deferred_passed(const struct udat_obj *obj)
 
 		if (!evd || !udat_evd(evd))
 			continue;
-		/* Pairs with evd_take(), which counts in @translating before it pops. */
+		/*
+		 * Pairs with evd_take(), which increments @translating before it advances the head.
+		 */
 		head = __atomic_load_n(&evd->events.head, __ATOMIC_ACQUIRE);
 		if ((int32_t)(head - obj->defer_mark[i]) < 0)
 			return 0;
@@ -57,7 +59,10 @@ static void deferred_free(struct udat_ia *ia, struct udat_obj *obj)
 	du_arena_free(obj);
 }
 
-/* Search the oldest first: events that name an EP also use its SRQ, which is freed after the EP. */
+/*
+ * Free slots in the order of deferral, oldest first, and stop at the first slot that an event may
+ * name.  An EP's slot is thus freed before the slot of its SRQ, which events of the EP use too.
+ */
 static void deferred_sweep(struct udat_ia *ia)
 {
 	while (ia->deferred.next != &ia->deferred && deferred_passed(ia->deferred.next))
@@ -65,8 +70,8 @@ static void deferred_sweep(struct udat_ia *ia)
 }
 
 /*
- * Mark the objects to which events in @evd refer.  Return 0, or -1 while a dequeued request is
- * still being looked up.
+ * Mark all objects that queued events of @evd name.  Returns 0, or -1 if a dequeued connection
+ * request is still being translated.
  */
 static int evd_mark_named(struct udat_evd *evd)
 {
@@ -105,9 +110,9 @@ static int deferred_mark_named(struct udat_ia *ia)
 }
 
 /*
- * An EVD that the consumer never reads holds back all deferred slots.  When there are many, free
- * those that no event names.  At most one slot per event is left; the next search comes when the
- * number of deferred slots has doubled.
+ * If the consumer never reads an EVD, that EVD keeps all deferred slots.  When there are many
+ * deferred slots, free those that no queued event names.  The next search follows when the number
+ * of deferred slots has doubled.
  */
 static void deferred_search(struct udat_ia *ia)
 {
@@ -125,7 +130,10 @@ static void deferred_search(struct udat_ia *ia)
 	ia->ndeferred_named = ia->ndeferred;
 }
 
-/* Allocate an object of @ia, whose handle is not valid yet.  NULL: no memory. */
+/*
+ * Allocate an object of @ia.  The handle of the object is not valid yet.  Returns NULL if memory is
+ * short.
+ */
 void *udat_obj_new(struct udat_ia *ia)
 {
 	struct udat_obj *obj = du_arena_alloc();
@@ -152,7 +160,7 @@ static void obj_unlist(struct udat_obj *obj)
 	obj->ia->nobjs--;
 }
 
-/* Free an object that no event names. */
+/* Free an object that no queued event names. */
 void udat_obj_drop(struct udat_obj *obj)
 {
 	struct udat_ia *ia = obj->ia;
@@ -177,7 +185,8 @@ static void defer_add(struct udat_obj *obj, struct udat_evd *evd)
 }
 
 /*
- * Note that the object leaves @evd.  Its events may still be queued there: the free waits for them.
+ * Note that the object no longer uses @evd.  Events of the object may still be queued in @evd, so
+ * the slot of the object is not freed before those events are dequeued.
  */
 void udat_obj_defer_on(struct udat_obj *obj, struct udat_evd *evd)
 {
@@ -189,8 +198,9 @@ void udat_obj_defer_on(struct udat_obj *obj, struct udat_evd *evd)
 }
 
 /*
- * Free the slot once no queued event can name the object.  Events in @evds, in the EVDs that it
- * has left, and in the async EVD may; the driver queues no more of them.
+ * Free the slot as soon as no queued event can name the object.  Events that name the object may be
+ * in @evds, in EVDs that the object used before, and in the async EVD.  The driver queues no
+ * further events of the object.
  */
 void udat_obj_free_deferred(struct udat_obj *obj, struct udat_evd *const *evds, int n)
 {
@@ -206,7 +216,7 @@ void udat_obj_free_deferred(struct udat_obj *obj, struct udat_evd *const *evds, 
 	for (i = 0; i < UDAT_DEFER_EVDS; i++) {
 		struct udat_evd *evd = udat_evd(obj->defer_evd[i]);
 
-		/* A freed EVD has no pages, and its events are lost. */
+		/* A freed EVD has no pages, and its queued events are lost. */
 		if (!evd || evd->obj.ia != ia)
 			obj->defer_evd[i] = NULL;
 		else
@@ -222,8 +232,8 @@ void udat_obj_free_deferred(struct udat_obj *obj, struct udat_evd *const *evds, 
 }
 
 /*
- * Have the driver free the object.  The handle is revoked first, so that no other call begins
- * with it, and published again if the driver refuses.
+ * Make the driver free the object.  The handle is revoked first, so that no other call can begin to
+ * use the object.  If the driver refuses, the handle becomes valid again.
  */
 DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 			 DAT_RETURN bad_handle, DAT_RETURN busy)
@@ -234,7 +244,7 @@ DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 	if (!du_slot_revoke(&obj->slot, type))
 		return bad_handle;
 	ret = du_ioctl(obj->ia->fd, DAT_IOC_FREE, &arg);
-	/* ENODEV, ENOENT: the device is gone, and the object with it. */
+	/* ENODEV, ENOENT: the device was removed, and the driver has already freed the object. */
 	if (!ret || ret == -ENODEV || ret == -ENOENT)
 		return DAT_SUCCESS;
 	du_slot_publish(&obj->slot, type);
@@ -253,7 +263,10 @@ static void lock_on(struct udat_obj *obj)
 	}
 }
 
-/* Turn locking on before the first thread that calls agents: the program is no longer alone. */
+/*
+ * Turn on locking before the library starts the first thread that calls agents.  Until then an IA
+ * without thread safety uses no locks.
+ */
 void udat_locks_on(struct udat_ia *ia)
 {
 	struct udat_obj *obj;
@@ -277,7 +290,10 @@ static struct udat_obj *first_cno(struct udat_ia *ia)
 	return found;
 }
 
-/* Called by IA close, before other objects go: agents may use those until their threads end. */
+/*
+ * End the threads of all CNOs.  dat_ia_close() calls this before it frees other objects, because
+ * agents may use those objects until their threads end.
+ */
 void udat_cnos_end(struct udat_ia *ia)
 {
 	struct udat_obj *obj;
@@ -289,7 +305,10 @@ void udat_cnos_end(struct udat_ia *ia)
 	}
 }
 
-/* Called by IA close: revoke the handle, unmap the pages and free the slot, whatever the type. */
+/*
+ * Free an object of any type during dat_ia_close(): revoke the handle, unmap the pages, free the
+ * slot.
+ */
 void udat_obj_forget(struct udat_obj *obj)
 {
 	uint32_t type = __atomic_exchange_n(&obj->slot.type, 0, __ATOMIC_ACQ_REL);

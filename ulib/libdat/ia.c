@@ -27,7 +27,7 @@ static DAT_RETURN open_error(int err, const char *name)
 	}
 }
 
-/* Log why no provider has the name. */
+/* Log the reason why no provider has the name @name. */
 static void explain_missing(const char *name)
 {
 	char device[UDAT_ALIAS_SIZE];
@@ -42,7 +42,10 @@ static void explain_missing(const char *name)
 	du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is", name);
 }
 
-/* Queues of 65,536 EPs and as many SRQs; their dirty bits take 24 KiB. */
+/*
+ * Number of queues for 65,536 EPs with two queues each, and 65,536 SRQs.  The dirty bits take 24
+ * KiB.
+ */
 #define MAX_QUEUES	196608
 
 static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
@@ -86,7 +89,10 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	}
 	ia->fd = du_dev_open(DU_DEV_DAT, 1);
 	if (ia->fd < 0) {
-		/* A missing driver means no such adapter; a lack of resources does not. */
+		/*
+		 * Without the driver no adapter exists.  These errors mean a lack of resources
+		 * instead.
+		 */
 		if (ia->fd == -EMFILE || ia->fd == -ENFILE || ia->fd == -ENOMEM)
 			rc = dat_err_from_errno(-ia->fd);
 		else
@@ -112,7 +118,7 @@ err_free:
 	return rc;
 }
 
-/* Free all objects, which the driver has freed already, and the IA. */
+/* Free the IA and all of its objects in the library.  The driver has already freed the objects. */
 static void ia_destroy(struct udat_ia *ia)
 {
 	du_poller_end(&ia->poller);
@@ -132,8 +138,8 @@ static void ia_destroy(struct udat_ia *ia)
 }
 
 /*
- * Find the async EVD of an IA.  It must be made by the open: an IA cannot feed an EVD of another
- * IA, which has a file of its own.
+ * Find or make the async EVD of an IA.  An async EVD of another IA is refused, because each IA has
+ * its own open file of /dev/dat, and can feed only EVDs of that file.
  */
 static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
 {
@@ -170,7 +176,9 @@ static DAT_RETURN open_check(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	return DAT_SUCCESS;
 }
 
-/* Open the adapter of this name, or else the one that dat.conf gives the name to. */
+/*
+ * Open the adapter @name.  If no adapter has that name, open the adapter to which dat.conf maps it.
+ */
 static DAT_RETURN ia_find(const char *name, struct udat_ia **ia)
 {
 	char device[UDAT_ALIAS_SIZE];
@@ -228,7 +236,7 @@ UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	return rc;
 }
 
-/* Devices print their firmware version as "20.31.1014", or print nothing. */
+/* A device reports its firmware version as a string like "20.31.1014", or as an empty string. */
 static void fill_firmware(DAT_IA_ATTR *attr, const struct dat_ia_query *info)
 {
 	unsigned int major = 0, minor = 0;
@@ -268,7 +276,7 @@ static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_pzs = to_count(info->max_pzs);
 	attr->max_message_size = info->max_message_size;
 	attr->max_rdma_size = info->max_message_size;
-	/* Each bound RMR takes a registration. */
+	/* Each bound RMR uses up one memory registration. */
 	attr->max_rmrs = to_count(info->max_lmrs);
 	attr->max_rmr_target_address = ~(DAT_VADDR)0;
 	attr->max_srqs = to_count(info->max_srqs);
@@ -282,7 +290,7 @@ static void fill_ia_attr(struct udat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
 }
 
-/* Streams of all kinds may share an EVD. */
+/* Report that every pair of stream kinds may share an EVD. */
 static void fill_merging(DAT_PROVIDER_ATTR *attr)
 {
 	DAT_BOOLEAN *merge = (DAT_BOOLEAN *)attr->evd_stream_merging_supported;
@@ -299,7 +307,7 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->provider_version_major = 1;
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
-	/* DAT_MEM_TYPE_VIRTUAL is 0 and always supported. */
+	/* DAT_MEM_TYPE_VIRTUAL has the value 0, so it needs no bit in this mask. */
 	attr->lmr_mem_types_supported = (DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR |
 						       DAT_MEM_TYPE_SHARED_VIRTUAL);
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
@@ -317,8 +325,8 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	fill_merging(attr);
 	attr->srq_supported = ia->info.max_srqs ? DAT_TRUE : DAT_FALSE;
 	attr->srq_watermarks_supported = 0x001;	/* low watermark only */
-	attr->srq_info_supported = 0x11;	/* available and outstanding counts */
-	attr->ep_recv_info_supported = 0x11;	/* both counts, for EPs without an SRQ */
+	attr->srq_info_supported = 0x11;	/* counts of available and outstanding buffers */
+	attr->ep_recv_info_supported = 0x11;	/* allocated count and span, without an SRQ */
 	attr->rdma_write_for_rdma_read_req =
 		ia->info.flags & DAT_IA_FLAG_IWARP ? DAT_TRUE : DAT_FALSE;
 }
@@ -380,7 +388,10 @@ UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS fla
 	if (!du_slot_revoke(&ia->obj.slot, UDAT_TYPE(IA)))
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 
-	/* The ioctl wakes all waiters; they must have returned before the pages are unmapped. */
+	/*
+	 * DAT_IOC_IA_CLOSE wakes all waiting threads.  Unmap the pages only when all of them have
+	 * returned.
+	 */
 	du_ioctl(ia->fd, DAT_IOC_IA_CLOSE, &arg);
 	while (__atomic_load_n(&ia->waiters, __ATOMIC_ACQUIRE))
 		sched_yield();

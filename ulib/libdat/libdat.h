@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The objects of libdat, parents first.
+ * The objects of libdat.  An indented object is a child of the IA.
  *
  *   udat_ia              an open /dev/dat bound to an adapter
  *    ├ udat_cno          wait object that several event rings trigger
@@ -11,20 +11,21 @@
  *    ├ udat_srq          shared receive queue
  *    ├ udat_ep           endpoint
  *    ├ udat_psp          listener
- *    ├ udat_rsp          listener for one request, with an EP that waits for it
+ *    ├ udat_rsp          listener for a single request, with a reserved EP for that request
  *    └ udat_cr           connection request; made when its event is dequeued
  *
- * A handle is the address of an object, which is a slot of the arena.  The slot stays
- * readable for ever, and its type says whether the object is alive.  State and indices
- * are not kept a second time: the library reads them from the driver's pages.  Handles
- * of other providers are passed on to them before anything else: foreign.h, provider.h.
+ * A handle is the address of an object, which is a slot of the arena.  The slot stays readable for
+ * ever, and its type says whether the object is alive.  The library keeps no copy of the state and
+ * the indices in the driver's pages.  A call with a handle of another provider is passed on to that
+ * provider before any other check: see foreign.h and provider.h.
  *
- * The slot of a freed object whose events may still be queued is freed later, when the
- * consumer has read its EVDs past those events: an old event never names a new object.
+ * When an object is freed, queued events may still name the object.  The slot of the object is then
+ * freed later, when the consumer has dequeued those events.  So an old event never names a new
+ * object.
  *
  * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
- * srq->rq.lock; evd->lock, one at a time; ia->mappings.lock.  The last four are spinlocks.  The
- * arena's lock is taken inside ia->lock.
+ * srq->rq.lock; evd->lock; ia->mappings.lock.  A thread holds only one evd->lock at a time.  The
+ * last four kinds are spinlocks.  The arena's lock is taken inside ia->lock.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
@@ -44,28 +45,29 @@
 #include "span.h"
 
 #define UDAT_EXPORT	__attribute__((visibility("default")))
-/* Qualities of service that are accepted besides best effort. */
+/* Qualities of service that connect accepts, besides DAT_QOS_BEST_EFFORT. */
 #define UDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
 			 DAT_QOS_PREMIUM)
-#define UDAT_PD_MAX	56	/* bytes that a connect can carry, see max_private_data_size */
+#define UDAT_PD_MAX	56	/* max. bytes of private data in a connect or accept */
 
-/* Types of slots: 0 is free, so DAT_HANDLE_TYPE is shifted by one. */
+/* Type of a slot: DAT_HANDLE_TYPE_* plus 1, because type 0 marks a free slot. */
 #define UDAT_TYPE(name)	(DAT_HANDLE_TYPE_##name + 1)
 
-#define UDAT_DEFER_EVDS	8	/* EVDs that are tracked for one object */
+#define UDAT_DEFER_EVDS	8	/* length of udat_obj.defer_evd */
 
 /*
  * struct udat_obj - common head of all objects
- * @slot: type and free list
- * @ia: parent
- * @context: consumer context, no lock
- * @id: number of the object at the driver
- * @next, @prev: neighbours in ia->objs or ia->deferred; ia->lock
- * @defer_evd: EVDs that may hold events of the object; ia->lock
- * @defer_mark: for each of @defer_evd, the head that it must reach before the slot of the
- *	freed object is used again; ia->lock
- * @defer_overflow: more EVDs than @defer_evd has room for; ia->lock
- * @defer_named: a queued event named the object at the last search; ia->lock
+ * @slot: head of the slot: type, and link in the list of free slots
+ * @ia: parent IA
+ * @context: consumer context; no lock protects it
+ * @id: number of the object in the driver
+ * @next, @prev: neighbors in ia->objs or ia->deferred; protected by ia->lock
+ * @defer_evd: EVDs that may hold events of the object; protected by ia->lock
+ * @defer_mark: event index for each EVD in @defer_evd: the slot of the freed object is reused only
+ *	when the EVD's head has reached the index; protected by ia->lock
+ * @defer_overflow: flag: @defer_evd was too short for all EVDs; protected by ia->lock
+ * @defer_named: flag: the last search found a queued event that names the object; protected by
+ *	ia->lock
  */
 struct udat_obj {
 	struct du_slot		slot;
@@ -80,7 +82,10 @@ struct udat_obj {
 	int			defer_named;
 };
 
-/* The table has two levels: posts look LMRs up without a lock while it grows. */
+/*
+ * The table of LMRs has two levels, so that posts can look up LMRs without a lock while the table
+ * grows.
+ */
 #define UDAT_LMR_BITS	10
 #define UDAT_LMR_MASK	((1U << (2 * UDAT_LMR_BITS)) - 1)
 
@@ -92,27 +97,27 @@ struct udat_lmr_chunk {
 
 /*
  * struct udat_ia - interface adapter
- * @obj: base; its @ia is the object itself
+ * @obj: common head; @obj.ia points to this object itself
  * @name: name that the consumer opened
  * @fd: open /dev/dat
- * @single: opened for a program without threads; constant
- * @agents: the library has started a thread that calls CNO agents
- * @info: limits and identity; constant
- * @doorbell: doorbell region
+ * @single: flag: the consumer opened the IA without thread safety; constant
+ * @agents: flag: the library has started a thread that calls CNO agents
+ * @info: limits and identity of the adapter; constant
+ * @doorbell: mapping of the doorbell region
  * @mappings: mappings that hold the rings of the objects; has a lock of its own
- * @async_evd: async EVD of this IA or NULL; constant
- * @own_async: open has created @async_evd, and close frees it
- * @feed_lock: serializes objects whose streams begin to feed EVDs
- * @lock: protects lists, counters and the growth of @lmrs
- * @objs: live objects
- * @nobjs: number of @objs
- * @deferred: freed objects whose slots are not free yet, oldest first
- * @ndeferred: number of @deferred
- * @ndeferred_named: @ndeferred after the last search for events that name them
- * @lmrs: LMRs by the index part of lmr_context
- * @waiters: threads inside dat_evd_wait() or dat_cno_wait(); atomic
- * @poller_lock: protects @poller
- * @poller: poller thread, if the consumer has asked for one
+ * @async_evd: async EVD of this IA, or NULL; constant
+ * @own_async: flag: dat_ia_open() created @async_evd, so dat_ia_close() frees it
+ * @feed_lock: lock that serializes the connecting of streams to EVDs
+ * @lock: lock that protects the lists, the counters and the growth of @lmrs
+ * @objs: list of live objects
+ * @nobjs: number of objects in @objs
+ * @deferred: list of freed objects whose slots are still in use, oldest first
+ * @ndeferred: number of objects in @deferred
+ * @ndeferred_named: value of @ndeferred after the last search for events that name deferred objects
+ * @lmrs: table of LMRs, indexed by the index part of lmr_context
+ * @waiters: number of threads inside dat_evd_wait() or dat_cno_wait(); atomic
+ * @poller_lock: lock that protects @poller
+ * @poller: poller thread, if the consumer has asked for a poller
  */
 struct udat_ia {
 	struct udat_obj		obj;
@@ -139,26 +144,26 @@ struct udat_ia {
 };
 
 /*
- * Kinds of streams that feed an EVD: DTOs by the completion flags of their EP, and all others.
- * The kind decides which streams may share the EVD.
+ * Kinds of streams that feed an EVD.  The kind decides which streams may share the EVD.  The kind
+ * of a DTO stream depends on the completion flags of its EP; all other streams are UDAT_FEED_OTHER.
  */
 enum udat_feed {
-	UDAT_FEED_DEFAULT,	/* no flags: shares with every kind */
-	UDAT_FEED_NOTIFY,	/* UNSIGNALLED: the poster decides what notifies */
-	UDAT_FEED_SOLICITED,	/* SOLICITED_WAIT: the sender decides */
-	UDAT_FEED_THRESHOLD,	/* EVD_THRESHOLD: the waiter decides */
-	UDAT_FEED_OTHER,	/* connections, requests */
+	UDAT_FEED_DEFAULT,	/* no flags: may share an EVD with every kind */
+	UDAT_FEED_NOTIFY,	/* UNSIGNALLED: each post may suppress its notification */
+	UDAT_FEED_SOLICITED,	/* SOLICITED_WAIT: the sender requests notifications */
+	UDAT_FEED_THRESHOLD,	/* EVD_THRESHOLD: the waiter sets a number of events */
+	UDAT_FEED_OTHER,	/* connection events and connection requests */
 	UDAT_FEED_KINDS
 };
 
 /*
  * struct udat_cno - consumer notification object
- * @obj: base
- * @lock: protects the fields below
- * @agent: agent of the next trigger, which detaches it
- * @armed: number of triggers before @agent was set; it is called for later ones
- * @thread: thread that calls agents
- * @has_thread: @thread was started
+ * @obj: common head
+ * @lock: lock that protects the fields below
+ * @agent: agent that the next trigger calls; the trigger also detaches the agent
+ * @armed: number of triggers before @agent was set; only later triggers call @agent
+ * @thread: thread that calls the agents
+ * @has_thread: flag: @thread was started
  */
 struct udat_cno {
 	struct udat_obj		obj;
@@ -171,8 +176,8 @@ struct udat_cno {
 
 /*
  * struct udat_spin - adaptive spinning before a wait sleeps
- * @looks: number of polls of the ring before the wait sleeps
- * @misses: consecutive waits whose polls found too few events
+ * @looks: number of times that a wait polls the ring before it sleeps
+ * @misses: number of consecutive waits whose polls found too few events
  */
 struct udat_spin {
 	uint32_t		looks;
@@ -181,21 +186,22 @@ struct udat_spin {
 
 /*
  * struct udat_evd - event dispatcher
- * @obj: base
- * @flags: streams; constant
- * @submit: struct dat_evd_head
- * @status: struct dat_evd_status
- * @ring: events; a resize changes it, under ia->lock
- * @lock: protects the fields below
+ * @obj: common head
+ * @flags: streams that may feed the EVD; constant
+ * @submit: mapped struct dat_evd_head
+ * @status: mapped struct dat_evd_status
+ * @ring: mapped events; a resize changes @ring under ia->lock
+ * @lock: lock that protects the fields below
  * @events: event ring
  * @cno: CNO that events trigger, or NULL
- * @disabled: events do not trigger @cno
- * @waiting: a thread is in dat_evd_wait(); pollers read it without the lock
- * @unwaitable: dat_evd_wait() is refused
- * @translating: number of dequeued requests whose service point is being looked up; no
- *	deferred slot is freed meanwhile; atomic
+ * @disabled: flag: events do not trigger @cno
+ * @waiting: flag: a thread is in dat_evd_wait(), or frees the EVD; dat_evd_dequeue() reads the flag
+ *	without the lock
+ * @unwaitable: flag: dat_evd_wait() is refused
+ * @translating: number of dequeued connection requests whose service point is being looked up;
+ *	while not 0, no deferred slot is freed; atomic
  * @feeds: number of streams of each kind that feed the EVD
- * @spin: spinning before a sleep; owned by the waiter
+ * @spin: state of the spinning before a sleep; owned by the waiter
  * @busy_us: time in microseconds for which the driver polls the device when the ring is empty;
  *	atomic
  */
@@ -221,9 +227,7 @@ struct udat_pz {
 	struct udat_obj	obj;
 };
 
-/*
- * struct udat_lmr - registered memory; constant
- */
+/* struct udat_lmr - registered memory; all fields are constant */
 struct udat_lmr {
 	struct udat_obj		obj;
 	struct udat_pz		*pz;
@@ -238,8 +242,8 @@ struct udat_lmr {
 
 /*
  * struct udat_rmr - remote memory region
- * @obj: base
- * @pz: constant
+ * @obj: common head
+ * @pz: protection zone; constant
  * @segment, @priv, @context: result of the last bind
  */
 struct udat_rmr {
@@ -252,13 +256,14 @@ struct udat_rmr {
 
 /*
  * struct udat_srq - shared receive queue
- * @obj: base
- * @pz: constant
- * @attr: attributes as the driver granted them; changed under the lock of @rq
- * @submit: struct dat_submit and RQEs; changed under the lock of @rq
- * @status: struct dat_status
+ * @obj: common head
+ * @pz: protection zone; constant
+ * @attr: attributes that the driver granted; changed under @rq.lock
+ * @submit: mapped struct dat_submit and RQEs; changed under @rq.lock
+ * @status: mapped struct dat_status
  * @rq: queue of posted buffers
- * @reaped: number of dequeued completions; each ends a buffer's being outstanding; atomic
+ * @reaped: number of buffers whose completions were dequeued, and which are no longer outstanding;
+ *	atomic
  */
 struct udat_srq {
 	struct udat_obj		obj;
@@ -272,18 +277,19 @@ struct udat_srq {
 
 /*
  * struct udat_ep - endpoint
- * @obj: base; @obj.id is 0 while an EP that the library made for a request has no zone
- * @pz, @recv_evd, @request_evd, @connect_evd: NULL if none
- * @srq: constant; NULL if none
- * @attr: attributes as the driver granted them
- * @stage: state that the library alone keeps: RESERVED, PASSIVE_CONNECTION_PENDING,
- *	TENTATIVE_CONNECTION_PENDING, or 0
- * @submit: struct dat_submit, SQEs and RQEs; dat_ep_modify() changes it and all fields above but
- *	@srq
- * @status: struct dat_status
- * @sq, @rq: queues; @rq is unused with an SRQ
- * @pd: private data of the peer, copied when its event is dequeued
- * @local, @remote: addresses that dat_ep_query() returns pointers to
+ * @obj: common head; @obj.id is 0 while an EP that the library made for a request has no zone
+ * @pz: protection zone, or NULL
+ * @recv_evd, @request_evd, @connect_evd: EVDs of the EP, or NULL
+ * @srq: shared receive queue, or NULL; constant
+ * @attr: attributes that the driver granted
+ * @stage: state that only the library knows: RESERVED, PASSIVE_CONNECTION_PENDING or
+ *	TENTATIVE_CONNECTION_PENDING; 0 if the driver's state is valid
+ * @submit: mapped struct dat_submit, SQEs and RQEs; dat_ep_modify() changes @submit and all fields
+ *	above except @obj and @srq
+ * @status: mapped struct dat_status
+ * @sq, @rq: send queue and receive queue; @rq is unused if the EP has an SRQ
+ * @pd: private data of the peer, copied when the connection event is dequeued
+ * @local, @remote: addresses to which dat_ep_query() returns pointers
  * @target, @target_len, @target_qual: target of the last connect, for dat_ep_dup_connect()
  */
 struct udat_ep {
@@ -316,11 +322,13 @@ struct udat_psp {
 
 /*
  * struct udat_rsp - reserved service point
- * @obj: base; @obj.id is the driver's listener, 0 once the request has come; ia->lock
- * @evd: EVD of the request; constant
- * @ep: reserved EP; NULL if one is made for the request, or the request has come; ia->lock
- * @spent: the request has come, or the RSP is being freed; ia->lock
- * @conn_qual: constant
+ * @obj: common head; @obj.id is the number of the driver's listener, 0 once the request has come;
+ *	protected by ia->lock
+ * @evd: EVD for the event of the request; constant
+ * @ep: reserved EP; NULL if the library makes an EP for the request, or once the request has come;
+ *	protected by ia->lock
+ * @spent: flag: the request has come, or the RSP is being freed; protected by ia->lock
+ * @conn_qual: connection qualifier; constant
  */
 struct udat_rsp {
 	struct udat_obj	obj;
@@ -332,10 +340,12 @@ struct udat_rsp {
 
 /*
  * struct udat_cr - connection request
- * @obj: base
- * @ep: EP that an RSP or the library provides, or NULL
- * @ep_is_ours: the library has made @ep, and a reject destroys it
- * @queried: the fields below are filled in; ia->lock
+ * @obj: common head
+ * @ep: EP from an RSP or made by the library, or NULL
+ * @ep_is_ours: flag: the library made @ep, so a reject destroys @ep
+ * @queried: flag: the fields below are valid; protected by ia->lock
+ * @remote, @remote_port: address and port of the peer
+ * @pd_len, @pd: length and bytes of the peer's private data
  */
 struct udat_cr {
 	struct udat_obj	obj;
@@ -357,7 +367,10 @@ UDAT_FITS(ep);
 UDAT_FITS(cr);
 UDAT_FITS(cno);
 
-/* Lookups by handle, one per type: return the object, or NULL for any other handle. */
+/*
+ * udat_ia(), udat_evd() and so on return the object of a handle, or NULL if the handle has another
+ * type.
+ */
 #define UDAT_FIND(name, TYPE)						\
 static inline struct udat_##name *udat_##name(const void *handle)	\
 {									\
@@ -376,8 +389,8 @@ UDAT_FIND(rsp, RSP)
 UDAT_FIND(rmr, RMR)
 
 /*
- * Returns true if objects of the IA need no locks: the program has no threads, and the library
- * started none.
+ * Returns whether the objects of the IA need no locks: the consumer opened the IA without thread
+ * safety, and the library has started no thread that calls agents.
  */
 static inline int udat_unlocked(const struct udat_ia *ia)
 {
@@ -413,7 +426,7 @@ void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
 void udat_locks_on(struct udat_ia *ia);
 
-/* The slot of a context in the table; NULL if the table has no chunk for the context. */
+/* Returns the table entry of @context, or NULL if the table has no chunk for @context. */
 static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_t context)
 {
 	uint32_t index = context & UDAT_LMR_MASK;
@@ -427,7 +440,7 @@ static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_
 }
 
 /*
- * Returns the LMR of a context, or NULL.  No lock is needed: the slot of a freed LMR stays
+ * Returns the LMR of @context, or NULL.  No lock is needed, because the slot of a freed LMR stays
  * readable.
  */
 static inline struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t context)
@@ -441,12 +454,10 @@ static inline struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t 
 /* lmr.c */
 void udat_lmr_table_free(struct udat_ia *ia);
 
-/* Number of an object at the driver; 0 for NULL. */
+/* The driver's number of the object @p; 0 if @p is NULL. */
 #define UDAT_ID(p)	((p) ? (p)->obj.id : 0)
 
-/*
- * struct udat_ep_ring - rings of an EP: mapped memory, and where the queues are in it
- */
+/* struct udat_ep_ring - rings of an EP: the mapped memory, and where each queue lies in it */
 struct udat_ep_ring {
 	struct udat_span	submit;
 	uint32_t		sq_offset;
@@ -458,14 +469,14 @@ struct udat_ep_ring {
 };
 
 /*
- * struct udat_ring_change - a ring that is being replaced
+ * struct udat_ring_change - arguments for the replacement of a ring
  * @ia: IA of the object
  * @cmd: ioctl that carries out the steps
  * @arg: argument of @cmd
- * @step: field of @arg that names the step
- * @at: field of @arg that PREPARE writes: where the new ring is
+ * @step: pointer to the field of @arg that names the step
+ * @at: pointer to the field of @arg in which PREPARE returns the place of the new ring
  * @writable: flag: the process writes to the ring
- * @span: the new ring, mapped by udat_ring_prepare()
+ * @span: new ring, mapped by udat_ring_prepare()
  */
 struct udat_ring_change {
 	struct udat_ia		*ia;
@@ -478,14 +489,18 @@ struct udat_ring_change {
 };
 
 /*
- * Have the driver prepare the new ring, and map it; then commit, or cancel.  Until the commit the
- * old ring is in use.  Return 0 or a negative errno.
+ * Replace a ring.  udat_ring_prepare() makes the driver prepare the new ring, and maps it.  Then
+ * udat_ring_commit() switches to the new ring, or udat_ring_cancel() drops it.  The old ring is in
+ * use until the commit.  Prepare and commit return 0 or a negative errno.
  */
 int udat_ring_prepare(struct udat_ring_change *change);
 int udat_ring_commit(struct udat_ring_change *change);
 void udat_ring_cancel(struct udat_ring_change *change);
 
-/* All of these, while the caller holds off posts.  Returns 0 or a negative errno. */
+/*
+ * Prepare and commit a new ring.  The caller prevents posts meanwhile.  Returns 0 or a negative
+ * errno.
+ */
 int udat_ring_replace(struct udat_ring_change *change);
 
 /* ep.c, srq.c */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Registered memory, and the table in which posts look it up. */
+/* Registered memory, and the table in which posts find an LMR by its context. */
 #include <errno.h>
 #include <string.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "foreign.h"
 #include "libdat.h"
 
-/* Under ia->lock. */
+/* Allocates the missing parts of the table.  The caller holds ia->lock. */
 static struct udat_lmr **lmr_make_place(struct udat_ia *ia, uint32_t context)
 {
 	uint32_t index = context & UDAT_LMR_MASK;
@@ -54,7 +54,10 @@ static void lmr_remove(struct udat_lmr *lmr)
 {
 	struct udat_lmr **place = udat_lmr_place(lmr->obj.ia, lmr->context);
 
-	/* The driver may have reused the index: clear the entry only if it is this LMR's. */
+	/*
+	 * The driver may have given the index to a new LMR, so clear the entry only if it still
+	 * points to this LMR.
+	 */
 	if (place)
 		__atomic_compare_exchange_n(place, &lmr, NULL, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
@@ -72,7 +75,7 @@ static DAT_RETURN lmr_error(int err, uint64_t length)
 	case ENOENT:
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	case EEXIST:
-		/* The memory is not shared, or its cookie names other memory. */
+		/* EEXIST: the memory is not shared, or its cookie already names other memory. */
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	default:
 		return dat_err_from_errno(err);
@@ -109,7 +112,7 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
-/* Find address and length of the memory that the consumer describes. */
+/* Set the address and the length of the memory that the consumer describes. */
 static DAT_RETURN lmr_locate(struct udat_lmr *lmr)
 {
 	struct udat_lmr *from;
@@ -123,7 +126,10 @@ static DAT_RETURN lmr_locate(struct udat_lmr *lmr)
 		return lmr->region.for_shared_memory.shared_memory_id ? DAT_SUCCESS :
 		       DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	}
-	/* Make a registration of its own: this LMR may outlive the one that it is made from. */
+	/*
+	 * Register the memory again, because the new LMR may exist longer than the LMR in
+	 * for_lmr_handle.
+	 */
 	from = udat_lmr(lmr->region.for_lmr_handle);
 	if (!from || from->obj.ia != lmr->obj.ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
@@ -240,7 +246,10 @@ UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	return DAT_SUCCESS;
 }
 
-/* Only checks its arguments: RDMA is coherent on all machines that Linux runs it on. */
+/*
+ * Check the arguments and do nothing else, because RDMA memory is coherent on all machines on which
+ * Linux supports RDMA.
+ */
 static DAT_RETURN lmr_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
 			   DAT_VLEN num_segments)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The poller of an IA, and the CPUs that it may use. */
+/* The poller of an IA, and the CPUs on which the poller may run. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -7,7 +7,7 @@
 
 #include "libdat.h"
 
-/* More than Linux can have on any machine. */
+/* Size of a CPU set.  No machine with Linux has more CPUs. */
 #define POLLER_CPUS	8192
 
 static size_t set_size(void)
@@ -15,7 +15,10 @@ static size_t set_size(void)
 	return CPU_ALLOC_SIZE(POLLER_CPUS);
 }
 
-/* CPUs of the poller: @cpu, or for -1 those of the caller.  Returns 0 or a negative errno. */
+/*
+ * Get the CPUs for the poller: @cpu, or the CPUs of the calling thread if @cpu is -1.  Returns 0 or
+ * a negative errno.
+ */
 static int poller_cpus(int cpu, cpu_set_t *set)
 {
 	memset(set, 0, set_size());
@@ -66,10 +69,10 @@ UDAT_EXPORT DAT_RETURN dat_linux_ia_poller(DAT_IA_HANDLE ia_handle, DAT_UINT32 i
 	pthread_mutex_lock(&ia->poller_lock);
 	ret = poller_change(ia, idle_usec, (cpu_set_t *)cpus);
 	pthread_mutex_unlock(&ia->poller_lock);
-	/* EAGAIN comes from RLIMIT_NPROC or the pids controller. */
+	/* EAGAIN: RLIMIT_NPROC or the pids controller has refused another thread. */
 	if (ret == -EAGAIN)
 		ret = -ENOMEM;
-	/* EINVAL: the CPU went offline after the check. */
+	/* EINVAL: the CPU went offline after the check in poller_cpus(). */
 	if (ret == -EINVAL)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;

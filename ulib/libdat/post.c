@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Posting: check the arguments, write the entry, publish it.  The driver repeats all checks, but
- * by then the only error it can report is a failed completion and a broken connection.
+ * Posting: check the arguments, write the entry, publish the entry.  The driver repeats all checks.
+ * But if a check in the driver fails, the request fails and the connection breaks.  The library's
+ * check returns an error before the post.
  */
 #include <errno.h>
 
@@ -33,7 +34,7 @@ static DAT_RETURN check_segment(struct udat_ia *ia, struct udat_pz *pz,
 	return lmr_covers(lmr, seg) ? DAT_SUCCESS : IP(3);
 }
 
-/* Returns 0 if the segment is inside its LMR, whatever the zone and the privileges. */
+/* Returns 0 if the segment lies inside its LMR.  Does not check the zone and the privileges. */
 int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg)
 {
 	struct udat_lmr *lmr = udat_lmr_find(ia, seg->lmr_context);
@@ -42,9 +43,9 @@ int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg)
 }
 
 /*
- * Check the segments of a local IOV, which is always the third argument.  @need: privileges that
- * the operation requires.  Local read is never among them: programs in the field send from memory
- * that is registered for local write only.
+ * Check the segments of a local IOV, which is the third argument of every caller.  @need:
+ * privileges that the operation requires.  @need never includes local read, because existing
+ * programs send from memory that is registered only for local write.
  */
 DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 			  const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need,
@@ -57,7 +58,7 @@ DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 	if (n && !iov)
 		return IP(3);
 	for (i = 0; i < n; i++) {
-		/* The other fields of an empty segment are not checked. */
+		/* Ignore the other fields of an empty segment. */
 		if (!iov[i].segment_length)
 			continue;
 		rc = check_segment(ia, pz, &iov[i], need);
@@ -82,7 +83,7 @@ void udat_copy_iov(struct dat_sge *sge, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
 	}
 }
 
-/* Shorten the segments from the end until they hold @bytes. */
+/* Shorten the list of segments to @bytes bytes in total. */
 static void trim_sge(struct dat_sge *sge, DAT_COUNT n, uint64_t bytes)
 {
 	DAT_COUNT i;
@@ -97,11 +98,11 @@ static void trim_sge(struct dat_sge *sge, DAT_COUNT n, uint64_t bytes)
 /*
  * struct request - parameters of a request
  * @op: enum dat_op
- * @n, @iov: local segments
- * @cookie: cookie of the consumer
+ * @n, @iov: number and array of the local segments
+ * @cookie: consumer's cookie
  * @flags: completion flags
- * @remote: memory of the peer, or NULL
- * @length: bytes to move
+ * @remote: memory of the peer, or NULL for a send
+ * @length: number of bytes to transfer
  */
 struct request {
 	uint8_t			op;
@@ -267,10 +268,13 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 	DAT_RETURN rc;
 
 	UDAT_FORWARD(ep_handle, ep_post_recv, num_segments, local_iov, user_cookie, flags);
-	/* An EP with an SRQ has no receive queue to post to. */
+	/* Refuse an EP with an SRQ, because such an EP has no receive queue. */
 	if (!ep || ep->srq)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	/* An EP that the library made has no receive queue until it has a zone. */
+	/*
+	 * An EP that the library made for a request has no receive queue until the consumer sets a
+	 * zone.
+	 */
 	if (!ep->obj.id)
 		return DAT_ERR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE);
 	if (num_segments < 0 || num_segments > ep->attr.max_recv_iov)

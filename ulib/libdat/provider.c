@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Loading providers, and opening and closing IAs through them. */
+/* Loading of provider libraries, and opening and closing of IAs through them. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 
 /*
  * struct opened - an IA that a provider has opened
- * @ia: handle that the provider has made
+ * @ia: handle that the provider returned
  * @provider: function table of the provider
- * @reg: entry of @provider in the registry
- * @next: next in the list; list_lock
+ * @reg: entry of @provider in the dynamic registry
+ * @next: next element of the list opened_first; protected by list_lock
  */
 struct opened {
 	DAT_IA_HANDLE		ia;
@@ -29,7 +29,10 @@ struct opened {
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct opened *opened_first;
 
-/* The lock is recursive: init, fini and constructors of a provider may call the library again. */
+/*
+ * The loader lock is recursive, because init, fini and constructors of a provider may call this
+ * library.
+ */
 static pthread_mutex_t load_lock;
 static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 
@@ -54,9 +57,9 @@ static void loader_unlock(void)
 	pthread_mutex_unlock(&load_lock);
 }
 
-/* ---- Libraries; all with the loader's lock held ---- */
+/* ---- Libraries; the caller holds the loader lock ---- */
 
-/* Returns 0, or -1 after a message. */
+/* Load and initialize the library.  Returns 0, or -1 after logging an error. */
 static int library_init(struct udat_conf *c)
 {
 	DAT_PROVIDER_INIT_FUNC init;
@@ -71,7 +74,7 @@ static int library_init(struct udat_conf *c)
 	if (!init || !c->fini) {
 		du_log(DU_LOG_ERROR, "%s: %s is no provider: it lacks %s()", c->where, c->library,
 		       init ? DAT_PROVIDER_FINI_FUNC_STR : DAT_PROVIDER_INIT_FUNC_STR);
-		/* A constructor may have registered a table. */
+		/* A constructor of the library may have registered a function table. */
 		udat_registered_purge(c);
 		dlclose(c->lib);
 		c->lib = NULL;
@@ -98,7 +101,10 @@ static int library_load(struct udat_conf *c)
 static void library_unload(struct udat_conf *c)
 {
 	c->fini(&c->info);
-	/* dlclose() is about to unmap the tables: remove those that are still registered. */
+	/*
+	 * dlclose() unmaps the library's tables.  First remove the tables that fini() left
+	 * registered.
+	 */
 	if (udat_registered_purge(c))
 		du_log(DU_LOG_ERROR, "%s: %s did not remove what it had registered", c->where,
 		       c->library);
@@ -107,7 +113,7 @@ static void library_unload(struct udat_conf *c)
 	c->loading = 0;
 }
 
-/* ---- Registrations, held by opens ---- */
+/* ---- Entries of the registry that open IAs use ---- */
 
 static int opened_find(struct opened *o, const DAT_PROVIDER_INFO *want, DAT_RETURN_SUBTYPE *why)
 {
@@ -124,8 +130,8 @@ static int opened_load(struct opened *o, struct udat_conf *c, const DAT_PROVIDER
 	DAT_RETURN_SUBTYPE why = DAT_NO_SUBTYPE;
 
 	/*
-	 * A loaded library has been searched already; a library that is being loaded requests its
-	 * own IA.
+	 * A library that is loaded was already searched by opened_find().  A library that is being
+	 * loaded has itself requested this IA.  In both cases, do not load the library again.
 	 */
 	if (c->loading || library_load(c))
 		return 0;
@@ -197,7 +203,7 @@ static struct opened *opened_take(DAT_IA_HANDLE ia)
 	return o;
 }
 
-/* ---- For ia.c ---- */
+/* ---- Functions that ia.c calls ---- */
 
 int udat_conf_alias(const char *name, char device[UDAT_ALIAS_SIZE])
 {
@@ -222,7 +228,7 @@ int udat_provider_known(const char *name)
 	return udat_registered_name(name);
 }
 
-/* Call the provider without a lock: it may open further IAs. */
+/* Open an IA through the provider.  No lock is held, because the provider may open other IAs. */
 static DAT_RETURN call_open(const DAT_PROVIDER *provider, const char *name, DAT_COUNT qlen,
 			    DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
 {
@@ -230,7 +236,10 @@ static DAT_RETURN call_open(const DAT_PROVIDER *provider, const char *name, DAT_
 
 	if (rc != DAT_SUCCESS || udat_foreign(*ia))
 		return rc;
-	/* Calls with such a handle could not be forwarded. */
+	/*
+	 * The handle does not point to a registered table, so calls with the handle could not be
+	 * forwarded.
+	 */
 	du_log(DU_LOG_ERROR, "the provider of '%s' made a handle without its table", name);
 	provider->ia_close_func(*ia, DAT_CLOSE_ABRUPT_FLAG);
 	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
@@ -268,7 +277,10 @@ DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *
 DAT_RETURN udat_provider_close(const DAT_PROVIDER *provider, DAT_IA_HANDLE ia,
 			       DAT_CLOSE_FLAGS flags)
 {
-	/* Take the handle off the list first: the next open may return the same address. */
+	/*
+	 * Remove the handle from the list before the close, because the next open may return the
+	 * same address.
+	 */
 	struct opened *o = opened_take(ia);
 	DAT_RETURN rc = provider->ia_close_func(ia, flags);
 

@@ -36,7 +36,10 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 	}
 	psp->evd = evd;
 	psp->flags = flags;
-	/* Requests may come, and name the handle, before the call returns. */
+	/*
+	 * Publish the handle before the ioctl.  An event that names the handle may arrive before
+	 * the ioctl returns.
+	 */
 	udat_obj_publish(&psp->obj, UDAT_TYPE(PSP));
 	ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
 	if (ret) {

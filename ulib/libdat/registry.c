@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The registries of what can be opened.  Static: adapters of the driver, then lines of dat.conf.
- * Dynamic: the function tables that providers have registered.
+ * The registries of providers.  The static registry lists the adapters of the driver, then the
+ * lines of dat.conf.  The dynamic registry holds the function tables that providers have
+ * registered.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "libdat.h"
 #include "provider.h"
 
-#define CONF_MAX	1024	/* lines */
+#define CONF_MAX	1024	/* maximum number of lines that are used */
 #define TABLES_MAX	128
 
 #define IP(arg)		DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##arg)
@@ -36,7 +37,7 @@ static const char *append(char **to, const char *s)
 	return start;
 }
 
-/* Allocate once: the strings follow the structure. */
+/* Allocate the structure and its strings in one block.  The strings follow the structure. */
 static struct udat_conf *conf_new(const struct conf_entry *e, const char *where)
 {
 	struct udat_conf *c;
@@ -90,7 +91,10 @@ static void conf_load_all(void)
 	conf_load(conf_add, NULL);
 }
 
-/* Read the files at the first call: a program that only opens adapters of the driver never does. */
+/*
+ * Returns the first line of dat.conf.  The first call reads the files.  A program that opens only
+ * adapters of the driver never makes this call, and so reads no file.
+ */
 struct udat_conf *udat_conf_first(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -106,8 +110,8 @@ __thread struct udat_conf *udat_loading;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * The registered tables; NULL is a free slot.  They are searched by address without a lock, so
- * they stand apart from @registered, which has the same index.
+ * The registered function tables; NULL marks a free slot.  udat_foreign_find() searches this array
+ * without a lock.  The other data of an entry is in @registered, under the same index.
  */
 static const DAT_PROVIDER *tables[TABLES_MAX];
 static struct udat_registered registered[TABLES_MAX];
@@ -119,7 +123,10 @@ const DAT_PROVIDER *udat_foreign_find(DAT_HANDLE handle)
 	const DAT_PROVIDER *table;
 	unsigned int i, n;
 
-	/* Do not dereference NULL, constants that stand for an EVD, or handles of this library. */
+	/*
+	 * Do not dereference NULL, a constant such as DAT_EVD_ASYNC_EXISTS, or a handle of this
+	 * library.
+	 */
 	if (address < 4096 || address % sizeof(void *) ||
 	    address - du_arena_base < __atomic_load_n(&du_arena_used, __ATOMIC_ACQUIRE))
 		return NULL;
@@ -152,7 +159,7 @@ static int same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 	       udat_mismatch(a, b) == DAT_NO_SUBTYPE;
 }
 
-/* Returns the index of the entry, or TABLES_MAX.  Under the lock. */
+/* Returns the index of the entry, or TABLES_MAX if there is none.  The caller holds the lock. */
 static unsigned int find_key(const DAT_PROVIDER_INFO *info)
 {
 	unsigned int i;
@@ -297,7 +304,7 @@ int udat_registered_purge(const struct udat_conf *owner)
 	return n;
 }
 
-/* ---- The list ---- */
+/* ---- dat_registry_list_providers() ---- */
 
 struct listing {
 	DAT_PROVIDER_INFO	*info;
@@ -315,7 +322,7 @@ static int listing_has(const struct listing *l, const DAT_PROVIDER_INFO *info)
 	return 0;
 }
 
-/* Add @info unless its key is listed.  Returns 0, or -1 without memory. */
+/* Add @info unless the list contains an equal entry.  Returns 0, or -1 if memory is short. */
 static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 {
 	DAT_PROVIDER_INFO *bigger;
@@ -333,7 +340,7 @@ static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 	return 0;
 }
 
-/* List each adapter twice: as thread-safe and as not. */
+/* List each adapter twice: with and without thread safety. */
 static int list_adapters(struct listing *l)
 {
 	DAT_PROVIDER_INFO info = { .dapl_version_major = DAT_VERSION_MAJOR,
@@ -341,7 +348,7 @@ static int list_adapters(struct listing *l)
 	struct dat_adapter arg = { .size = sizeof(arg) };
 	int fd = du_dev_open(DU_DEV_DAT, 1), ret = 0;
 
-	/* Without the driver the list is empty, which is no error. */
+	/* If the driver is not loaded, the list has no adapters.  This is no error. */
 	if (fd < 0)
 		return 0;
 	while (!ret && !du_ioctl(fd, DAT_IOC_ADAPTER, &arg)) {
@@ -400,6 +407,9 @@ UDAT_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 		*dat_provider_list[i] = l.info[i];
 	free(l.info);
 	*entries_returned = l.n;
-	/* By the manual page a list that is too short is an error; the count is what it needs. */
+	/*
+	 * The manual page requires an error if the list is too short.  The returned count is the
+	 * required length.
+	 */
 	return !max_to_return || l.n > max_to_return ? IP(1) : DAT_SUCCESS;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Replacing the ring of an EVD, an EP or an SRQ, in the steps of enum dat_ring_step. */
+/* Replacement of the ring of an EVD, an EP or an SRQ, in the steps of enum dat_ring_step. */
 #include "libdat.h"
 
 static int ring_step(struct udat_ring_change *c, uint32_t step)

@@ -2,8 +2,8 @@
 /*
  * Remote memory regions.
  *
- * The driver prepares a bind and returns the new key.  An entry in the send queue carries it out,
- * in order with other requests.
+ * DAT_IOC_RMR_BIND prepares a bind and returns the new key.  An entry in the send queue then
+ * executes the bind, in order with the other requests.
  */
 #include <errno.h>
 
@@ -79,7 +79,7 @@ UDAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	return DAT_SUCCESS;
 }
 
-/* Find the LMR of the triplet, or NULL to unbind. */
+/* Find the LMR of the segment @seg.  *@lmr is NULL if the segment is empty, which means unbind. */
 static DAT_RETURN find_lmr(const struct udat_rmr *rmr, const DAT_LMR_TRIPLET *seg,
 			   DAT_MEM_PRIV_FLAGS priv, struct udat_lmr **lmr)
 {
@@ -93,7 +93,10 @@ static DAT_RETURN find_lmr(const struct udat_rmr *rmr, const DAT_LMR_TRIPLET *se
 		return DAT_ERR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	if (udat_check_range(rmr->obj.ia, seg))
 		return IP(2);
-	/* Remote read needs local read, which the library never requires. */
+	/*
+	 * Remote write requires local write.  Remote read would require local read, but the library
+	 * never requires local read.
+	 */
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
 	    !((*lmr)->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return DAT_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
@@ -150,8 +153,8 @@ static DAT_RETURN bind_error(int err)
 }
 
 /*
- * Prepare and queue.  The lock of the queue is held from the check for room until the entry is
- * written, so that no other post takes the room.
+ * Prepare and post a bind.  The caller holds the lock of the send queue, so that no other post
+ * takes the free entry between the check and the write.
  */
 static DAT_RETURN bind_post(struct udat_ep *ep, struct udat_rmr *rmr, struct dat_rmr_bind *arg,
 			    const struct dat_sqe *sqe)

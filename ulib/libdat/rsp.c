@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reserved service points: one request, for one endpoint. */
+/* Reserved service points.  An RSP takes a single connection request, for one endpoint. */
 #include <errno.h>
 
 #include "foreign.h"
@@ -15,7 +15,10 @@ static void listener_free(const struct udat_ia *ia, uint32_t id)
 		du_ioctl(ia->fd, DAT_IOC_FREE, &arg);
 }
 
-/* Stop listening.  Returns the EP that was still reserved, now in @stage, or NULL. */
+/*
+ * Stop listening and release the reserved EP.  The EP gets the state @stage.  Returns the EP, or
+ * NULL if none was reserved.
+ */
 static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
 {
 	struct udat_ia *ia = rsp->obj.ia;
@@ -36,8 +39,8 @@ static struct udat_ep *rsp_end(struct udat_rsp *rsp, DAT_EP_STATE stage)
 }
 
 /*
- * Note that the request has come: stop listening, so that the qualifier is free.  The handle stays
- * valid until dat_rsp_free().
+ * Stop listening when the request has come, so that the connection qualifier becomes free.  The
+ * handle of the RSP stays valid until dat_rsp_free().  Returns the reserved EP, or NULL.
  */
 struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp)
 {
@@ -61,13 +64,16 @@ static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
 	if (!spent)
 		rsp->obj.id = arg.id;
 	pthread_mutex_unlock(&ia->lock);
-	/* The request came before @obj.id was stored. */
+	/*
+	 * The request came before @obj.id was stored, so udat_rsp_spend() could not free the
+	 * listener.
+	 */
 	if (spent)
 		listener_free(ia, arg.id);
 	return DAT_SUCCESS;
 }
 
-/* Reserve @ep, which may be NULL, for the request. */
+/* Reserve @ep for the request of the RSP.  Does nothing if @ep is NULL. */
 static DAT_RETURN rsp_reserve(struct udat_rsp *rsp, struct udat_ep *ep)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -132,7 +138,10 @@ UDAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL con
 	rc = rsp_reserve(rsp, ep);
 	if (rc != DAT_SUCCESS)
 		goto err_unfeed;
-	/* Publish first: a request with this handle may arrive before rsp_listen() returns. */
+	/*
+	 * Publish the handle before rsp_listen().  A request that names the handle may arrive
+	 * before rsp_listen() returns.
+	 */
 	udat_obj_publish(&rsp->obj, UDAT_TYPE(RSP));
 	rc = rsp_listen(rsp);
 	if (rc != DAT_SUCCESS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Mappings that many objects share. */
+/* Mappings of /dev/dat.  Many objects share one mapping. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,10 +8,10 @@
 
 /*
  * struct udat_mapping - a mapping of /dev/dat
- * @next: list of the IA
+ * @next: next mapping of the IA
  * @offset: offset in the file
  * @map: address and size
- * @spans: number of spans that lie in it
+ * @spans: number of spans in this mapping
  */
 struct udat_mapping {
 	struct udat_mapping	*next;
@@ -20,7 +20,10 @@ struct udat_mapping {
 	unsigned int		spans;
 };
 
-/* The driver gives an offset a second time only after millions of others: it is the key. */
+/*
+ * Find the mapping at @offset.  The offset identifies a mapping, because the driver reuses an
+ * offset only after it has used millions of other offsets.
+ */
 static struct udat_mapping *mapping_find(struct udat_mappings *m, uint64_t offset)
 {
 	struct udat_mapping *i;

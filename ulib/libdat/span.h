@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory of objects that the driver shares.  One mapping holds the memory of many objects, so the
- * library maps it once and counts the spans that lie in it.
+ * Memory that the driver shares with the process.  The memory of many objects lies in one mapping.
+ * So the library maps this memory once, and counts the objects (spans) in the mapping.
  */
 #ifndef LIBDAT_SPAN_H
 #define LIBDAT_SPAN_H
@@ -14,7 +14,7 @@ struct udat_mapping;
 
 /*
  * struct udat_mappings - the shared mappings of an IA
- * @lock: protects the mappings; no other lock is taken inside it
+ * @lock: lock that protects the mappings; no other lock is taken inside
  * @fd: open /dev/dat
  * @first: list of the mappings
  */
@@ -26,19 +26,19 @@ struct udat_mappings {
 
 /*
  * struct udat_span - mapped memory of an object
- * @va: address; NULL: not mapped
- * @mapping: mapping that it lies in
+ * @va: address; NULL if not mapped
+ * @mapping: mapping that contains the memory
  */
 struct udat_span {
 	void			*va;
 	struct udat_mapping	*mapping;
 };
 
-/* Map the memory that the driver has returned as @at.  Returns 0 or a negative errno. */
+/* Map the memory that @at describes; the driver returned @at.  Returns 0 or a negative errno. */
 int udat_span_map(struct udat_mappings *m, const struct dat_span *at, int writable,
 		  struct udat_span *span);
 
-/* Do nothing if @span is not mapped. */
+/* Unmap the memory of an object.  Does nothing if @span is not mapped. */
 void udat_span_unmap(struct udat_mappings *m, struct udat_span *span);
 
 #endif /* LIBDAT_SPAN_H */

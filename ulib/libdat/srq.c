@@ -13,7 +13,7 @@ void udat_srq_unmap(struct udat_srq *srq)
 	udat_span_unmap(m, &srq->submit);
 }
 
-/* Use the ring in @submit, with @entries RQEs at @offset. */
+/* Use the ring in @submit.  The ring has @entries RQEs and begins at @offset. */
 static void srq_use_ring(struct udat_srq *srq, struct udat_span submit, uint32_t offset,
 			 uint32_t entries)
 {
@@ -128,8 +128,8 @@ UDAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 		return rc;
 	udat_srq_unmap(srq);
 	/*
-	 * Events of its EPs still use the SRQ.  Slots are freed in order, so those of the EPs come
-	 * first.
+	 * Queued events of the SRQ's EPs still use the SRQ.  Slots are freed in the order of
+	 * deferral, so the slots of those EPs are freed before the slot of the SRQ.
 	 */
 	udat_obj_free_deferred(&srq->obj, NULL, 0);
 	return DAT_SUCCESS;
@@ -205,7 +205,10 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	return rc;
 }
 
-/* Under the lock of the queue: no thread posts to the old ring. */
+/*
+ * Replace the ring.  The caller holds the lock of the queue, so that no thread posts to the old
+ * ring.
+ */
 static int srq_resize_locked(struct udat_srq *srq, DAT_COUNT max_recv_dtos)
 {
 	struct dat_srq_resize arg = {

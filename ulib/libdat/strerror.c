@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Names of return codes: those of their constants. */
+/* Names of return codes.  The name of a code is the name of its constant. */
 #include <dat/udat.h>
 #include <dat_error_names.h>
 
@@ -7,7 +7,7 @@
 
 #define EXPORT	__attribute__((visibility("default")))
 
-/* Types are numbered without holes up to CONN_QUAL_UNAVAILABLE. */
+/* The types up to DAT_CONN_QUAL_UNAVAILABLE are numbered without gaps. */
 #define TYPE_SHIFT	16
 #define TYPE(name)	\
 	[DAT_##name >> TYPE_SHIFT] = "DAT_" #name,

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Barriers.  Within a host a transfer is complete when its call returns: a barrier is a fence and
- * a check of the connection.  Across an adapter a barrier also waits for puts.
+ * Barriers.  Within a host, a transfer is complete when its call returns.  So a barrier is only a
+ * memory fence and a check of the connection.  Across an adapter, a barrier also waits for puts.
  */
 #define _GNU_SOURCE
 #include "librsm.h"
 
 /*
  * struct rsm_barrier - object behind an rsmapi_barrier_t
- * @imp: import; valid while its handle is valid and its serial is @serial
- * @serial: serial of @imp
+ * @slot: head of the slot
+ * @imp: import; valid only if its handle is valid and its serial number is @serial
+ * @serial: serial number of @imp
  * @next: next in imp->barriers
- * @open: a span is open
+ * @open: flag: rsm_memseg_import_open_barrier() was called, and the barrier is not closed
  */
 struct rsm_barrier {
 	struct du_slot		slot;
@@ -39,7 +40,7 @@ RSM_API int rsm_memseg_import_init_barrier(rsm_memseg_import_handle_t im_memseg,
 	struct rsm_import *imp = rsm_import_of(im_memseg);
 	struct rsm_barrier *b;
 
-	(void)type;	/* any barrier covers all transfers of the node, so each type is served */
+	(void)type;	/* ignored: every barrier covers all transfers of the node */
 	if (!imp)
 		return RSMERR_BAD_SEG_HNDL;
 	if (!barrier)
@@ -86,7 +87,7 @@ RSM_API int rsm_memseg_import_open_barrier(rsmapi_barrier_t *barrier)
 	return ret;
 }
 
-/* Wait for all earlier writes, and return how they went. */
+/* Wait for all earlier puts.  Returns RSM_SUCCESS or the error of the puts. */
 static int barrier_result(struct rsm_import *imp)
 {
 	int ret = rsm_ring_drain(imp, 0);
@@ -118,7 +119,7 @@ RSM_API int rsm_memseg_import_close_barrier(rsmapi_barrier_t *barrier)
 
 	if (ret)
 		return ret;
-	/* Closing ends the span even if the barrier fails. */
+	/* Close the barrier even if the transfers have failed. */
 	if (!__atomic_exchange_n(&b->open, 0, __ATOMIC_SEQ_CST))
 		return RSMERR_BARRIER_NOT_OPENED;
 	return barrier_result(imp);

@@ -22,8 +22,8 @@ void rsm_ctlr_unlock(void)
 }
 
 /*
- * Parse a name that is @type, in upper or lower case, and a decimal number: returns the number, or
- * NULL.
+ * Parse a controller name: @type in upper or lower case, then a decimal number or nothing.  Returns
+ * the number as a string, or NULL if the name does not match.
  */
 static const char *unit_of(const char *name, const char *type)
 {
@@ -36,8 +36,8 @@ static const char *unit_of(const char *name, const char *type)
 }
 
 /*
- * Any loopback name, with or without a number, means the one loopback; so does NULL.  Returns 0
- * and the driver's id, or -1 for an invalid name.
+ * Find the driver's id of a controller name.  NULL and every loopback name, with or without a
+ * number, mean the loopback controller.  Returns 0, or -1 if the name is invalid.
  */
 static int ctlr_parse(const char *name, uint32_t *id)
 {
@@ -51,11 +51,11 @@ static int ctlr_parse(const char *name, uint32_t *id)
 		return -1;
 	n = strtoul(unit, NULL, 10);
 	*id = (uint32_t)n + 1;
-	/* The id of a larger number would wrap around. */
+	/* Refuse UINT32_MAX and larger numbers, because their id would wrap around. */
 	return n < UINT32_MAX ? 0 : -1;
 }
 
-/* Under the lock. */
+/* Returns the controller with the id @id, or NULL.  The caller holds ctlr_lock. */
 static struct rsm_ctlr *ctlr_find(uint32_t id)
 {
 	struct rsm_ctlr *ctlr = ctlrs;
@@ -65,7 +65,7 @@ static struct rsm_ctlr *ctlr_find(uint32_t id)
 	return ctlr;
 }
 
-/* Under the lock. */
+/* Find or create the controller with the id @id.  The caller holds ctlr_lock. */
 static int ctlr_open(uint32_t id, struct rsm_ctlr **out)
 {
 	struct dat_rsm_ctlr arg = { .size = sizeof(arg), .ctlr = id };
@@ -73,7 +73,9 @@ static int ctlr_open(uint32_t id, struct rsm_ctlr **out)
 	struct rsm_ctx *ctx;
 	int ret;
 
-	/* Ask the driver even if @ctlr is known: the adapter may be gone. */
+	/*
+	 * Ask the driver even if @ctlr exists already, because the adapter may have been removed.
+	 */
 	ret = rsm_ctx_get(&ctx);
 	if (!ret)
 		ret = rsm_call(ctx, DAT_IOC_RSM_CTLR, &arg);

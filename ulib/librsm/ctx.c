@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The open device, one per process. */
+/* The context of the process: the open device. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "librsm.h"
 #include "../common/log.h"
 
-/* The head of every ioctl argument. */
+/* The first fields of every ioctl argument. */
 struct head {
 	uint32_t size;
 	uint32_t err;
@@ -20,7 +20,10 @@ static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
 static struct rsm_ctx *ctx_now;
 
-/* Take all locks that a child needs, outer to inner: another thread may hold them now. */
+/*
+ * Take all locks that the child will need, outer to inner.  Otherwise another thread might hold one
+ * of them during the fork, and the child could never take that lock.
+ */
 static void fork_prepare(void)
 {
 	rsm_ctlr_lock();
@@ -37,7 +40,10 @@ static void fork_parent(void)
 	rsm_ctlr_unlock();
 }
 
-/* Mark the context as foreign: the device and all objects on it belong to the parent. */
+/*
+ * Mark the context as foreign in the child, because the device and all of its objects belong to the
+ * parent.
+ */
 static void fork_child(void)
 {
 	if (ctx_now) {
@@ -58,7 +64,7 @@ static int rsm_errno(int err)
 	switch (-err) {
 	case EPROTO:
 	case ENOTTY:
-	case EINVAL:	/* the library has checked the arguments: the ABI must differ */
+	case EINVAL:	/* the library has checked the arguments, so the ABI differs */
 	case E2BIG:
 	case EOPNOTSUPP:
 		return RSMERR_BAD_LIBRARY_VERSION;
@@ -96,7 +102,10 @@ int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
 	return ret ? rsm_errno(ret) : RSM_SUCCESS;
 }
 
-/* Failures are logged only: transfers work without the poller. */
+/*
+ * Start the poller if RSM_POLLER_US asks for it.  Errors are only logged, because transfers work
+ * without the poller.
+ */
 static void start_poller(struct rsm_ctx *ctx)
 {
 	const char *env = secure_getenv("RSM_POLLER_US");

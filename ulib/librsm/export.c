@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Exports: segments, and their access lists. */
+/* Exports: segments and their access lists. */
 #define _GNU_SOURCE
 #include "librsm.h"
 
-/* The access list is passed to the driver as it is. */
+/* The library passes the access list to the driver without conversion. */
 _Static_assert(sizeof(rsmapi_access_entry_t) == sizeof(struct dat_rsm_access) &&
 	       offsetof(rsmapi_access_entry_t, ae_permission) ==
 	       offsetof(struct dat_rsm_access, perm), "access lists");
 
 #define EXPORT_FLAGS (RSM_ALLOW_REBIND | RSM_CREATE_SEG_DONTWAIT | RSM_LOCK_OPS)
 
-/* Also finds an export of the parent process, for which rsm_call() returns RSMERR_NOT_CREATOR. */
+/*
+ * Returns the export of a handle, or NULL.  The export may belong to the parent process; rsm_call()
+ * then returns RSMERR_NOT_CREATOR.
+ */
 static struct rsm_export *export_of(rsm_memseg_export_handle_t handle)
 {
 	return du_slot_of(handle, RSM_EXPORT);
@@ -83,7 +86,7 @@ RSM_API int rsm_memseg_export_rebind(rsm_memseg_export_handle_t memseg, void *va
 		.size = sizeof(arg), .addr = (uintptr_t)vaddr, .length = length,
 	};
 
-	(void)off;	/* RSMAPI has no use for it */
+	(void)off;	/* ignored, because RSMAPI defines no use of this offset */
 	if (!exp)
 		return RSMERR_BAD_SEG_HNDL;
 	arg.id = exp->seg.id;

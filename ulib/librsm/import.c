@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Imports: connections, and mappings that a program makes of segments. */
+/* Imports: connections to segments, and mappings of segments. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
@@ -89,7 +89,10 @@ RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 	if (!imp)
 		return RSMERR_BAD_SEG_HNDL;
 	pthread_mutex_lock(&imp->seg.lock);
-	/* Detach window, ring and barriers under one lock: other threads may use the import. */
+	/*
+	 * Detach the window, the ring and the barriers under one lock, because other threads may be
+	 * using the import.
+	 */
 	ret = imp->map_len ? RSMERR_SEG_STILL_MAPPED : rsm_seg_revoke(&imp->seg, RSM_IMPORT);
 	if (!ret) {
 		rsm_barriers_free(imp);
@@ -109,7 +112,7 @@ RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)
 	return rsm_seg_end(&imp->seg, DAT_RSM_TYPE_IMPORT);
 }
 
-/* Mapping. */
+/* Mappings that the program makes. */
 
 static size_t page_mask(void)
 {
@@ -140,7 +143,7 @@ static int map_error(int err)
 	}
 }
 
-/* Under the lock. */
+/* Check the arguments of rsm_memseg_import_map().  The caller holds seg.lock. */
 static int map_check(const struct rsm_import *imp, void *const *address, rsm_attribute_t attr,
 		     rsm_permission_t perm, off_t offset, size_t length)
 {
@@ -159,14 +162,14 @@ static int map_check(const struct rsm_import *imp, void *const *address, rsm_att
 	return rsm_import_cut(imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
 }
 
-/* Under the lock. */
+/* Map a part of the segment.  The caller holds seg.lock. */
 static int map_make(struct rsm_import *imp, void **address, int fixed, rsm_permission_t perm,
 		    uint64_t offset, size_t length)
 {
 	int prot = 0;
 	void *va;
 
-	/* A mapping that can be written can also be read. */
+	/* Write permission includes read access, because a writable mapping is readable. */
 	if (perm & RSM_PERM_READ)
 		prot |= PROT_READ;
 	if (perm & RSM_PERM_WRITE)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reading and writing segments.
+ * Reading and writing of segments.
  *
- * A single transfer goes through the window, if there is one: a copy and a check of the generation,
- * without a system call.  Otherwise it goes through the ring, if there is one (ring_xfer.c).  A
- * vector goes through the ring if its entries are correct and its memory is known to be valid.
- * All others are carried out by the driver in one call, which also finds invalid memory.
+ * A single transfer uses the window if the import has a window.  The library then copies the data
+ * and checks the generation, without a system call.  Without a window, the transfer uses the ring
+ * if the import has a ring (ring_xfer.c).  A vector uses the ring if its entries are correct and
+ * its memory is known to be valid.  In all other cases the driver performs the transfer in one
+ * call, which also detects invalid memory.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -22,7 +23,7 @@ static int driver_io(const struct rsm_import *imp, int put, struct dat_rsm_io *a
 	return rsm_call(imp->seg.ctx, DAT_IOC_RSM_IO, arg);
 }
 
-/* Map the whole segment.  Returns NULL if it has no window. */
+/* Map the whole segment.  Returns NULL if the segment has no window. */
 static char *window_make(struct rsm_import *imp)
 {
 	int prot = imp->perm & RSM_PERM_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
@@ -100,7 +101,7 @@ static int through_driver(const struct rsm_xfer *x)
 	};
 	struct dat_rsm_io arg = { .count = 1, .entries = (uintptr_t)&e };
 
-	/* The driver does not swap bytes. */
+	/* The driver does not convert the byte order. */
 	if (x->whole && x->imp->swapped)
 		return RSMERR_INSUFFICIENT_RESOURCES;
 	return driver_io(x->imp, x->put, &arg);
@@ -115,14 +116,17 @@ static int through_window(const struct rsm_xfer *x, char *window)
 	else
 		rsm_copy(x->data, at, x->count * x->width, x);
 	/*
-	 * A store before the cut is visible to the side that cuts.  A store after the cut went to
-	 * a page that no process reads, and the generation had changed before.
+	 * A cut first changes the generation, and then replaces the pages of the window.  If the
+	 * generation has not changed by now, all data was copied to or from the segment.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return rsm_import_cut(x->imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
 }
 
-/* The range is inside the segment, and inside the mapping if the program has one. */
+/*
+ * Check that the range is inside the segment.  If the program has made a mapping, the range must
+ * also be inside that mapping.
+ */
 static int xfer_check_range(const struct rsm_xfer *x)
 {
 	const struct rsm_import *imp = x->imp;
@@ -185,7 +189,7 @@ static int xfer(const struct rsm_xfer *x)
 	if (ret || !x->count)
 		return ret;
 	ret = xfer_run(x);
-	/* Explicit mode: the barrier reports it. */
+	/* In explicit mode, the next barrier reports the error. */
 	if (ret == RSMERR_CONN_ABORTED && !rsm_import_implicit(x->imp))
 		return RSM_SUCCESS;
 	return ret;
@@ -230,15 +234,16 @@ RSM_API int rsm_memseg_import_put(rsm_memseg_import_handle_t im_memseg, off_t of
 /* Vectors. */
 
 /*
- * struct vector - a list of transfers that is being carried out
+ * struct vector - a list of transfers in progress
  * @imp: import
  * @put: 1 for puts, 0 for gets
- * @e: entries in the form of the driver
- * @n: number of @e
- * @part: entries that are not empty
- * @entry: index in @e of each part
- * @parts: number of @part
- * @odd: an entry goes beyond the segment or its local memory, or is an empty one of local memory
+ * @e: entries in the format of the driver
+ * @n: number of entries in @e
+ * @part: non-empty entries
+ * @entry: index in @e of each element of @part
+ * @parts: number of elements in @part
+ * @odd: flag: the driver must check the vector, because an entry exceeds the segment or its local
+ *	memory, or is an empty entry of a local memory
  */
 struct vector {
 	struct rsm_import	*imp;
@@ -256,7 +261,7 @@ static int beyond(uint64_t from, uint64_t n, uint64_t length)
 	return from > length || n > length - from;
 }
 
-/* Add an entry, and unless it is empty a part. */
+/* Add an entry.  A non-empty entry also adds a part. */
 static void vector_add(struct vector *v, const struct dat_rsm_ioent *e,
 		       const struct rsm_localmem *lm)
 {
@@ -274,7 +279,7 @@ static void vector_add(struct vector *v, const struct dat_rsm_ioent *e,
 	v->e[v->n++] = *e;
 }
 
-/* Translate an entry and check its handle; the driver checks ranges. */
+/* Translate an entry and check its handle.  The driver checks the ranges. */
 static int vector_translate(struct vector *v, const rsm_iovec_t *io)
 {
 	struct dat_rsm_ioent e = {
@@ -298,7 +303,7 @@ static int vector_translate(struct vector *v, const rsm_iovec_t *io)
 	return RSM_SUCCESS;
 }
 
-/* Have the driver carry out the entries from @done on. */
+/* Make the driver transfer the entries from index *@done on. */
 static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_io arg = {
@@ -306,20 +311,23 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 		.entries = (uintptr_t)&v->e[*done],
 	};
 	uint32_t generation = rsm_mem_generation(v->imp->seg.ctx);
-	/* Earlier puts come first. */
+	/* Complete all earlier puts first. */
 	int ret = rsm_ring_drain(v->imp, 1);
 
 	if (ret)
 		return ret;
 	ret = driver_io(v->imp, v->put, &arg);
-	/* The driver has checked all parts only if it has carried out the whole vector. */
+	/* The memory of all parts is valid only if the driver has transferred the whole vector. */
 	if (!ret && !*done && arg.mapped && has_ring(v->imp))
 		rsm_ring_vouch(v->imp, generation, v->part, v->parts, v->put);
 	*done += arg.done;
 	return ret == RSMERR_BAD_LOCALMEM_HNDL ? RSMERR_BAD_SGIO : ret;
 }
 
-/* Returns RSM_BY_DRIVER if the driver has to carry out the entries from @done on. */
+/*
+ * Transfer the vector through the ring.  Returns RSM_BY_DRIVER if the driver must transfer the
+ * entries from index *@done on.
+ */
 static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_post arg = {
@@ -328,9 +336,12 @@ static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done
 	uint32_t parts;
 	int ret = rsm_ring_parts(v->imp, v->part, v->parts, v->put, &parts);
 
-	/* An empty entry is done with those before it. */
+	/* An empty entry counts as done when all entries before it are done. */
 	*done = parts < v->parts ? v->entry[parts] : v->n;
-	/* The wait for parts in flight may have completed the whole vector. */
+	/*
+	 * While rsm_ring_parts() waited for parts in flight, the whole vector may have completed.
+	 * Then ignore the signal.
+	 */
 	if (ret == RSMERR_INTERRUPTED && *done == v->n)
 		ret = RSM_SUCCESS;
 	if (!ret && flags & DAT_RSM_SIGPOST)
@@ -354,7 +365,10 @@ static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	int ret = RSM_BY_DRIVER;
 
-	/* Here only the memory is unchecked.  The driver makes the ring with the first vector. */
+	/*
+	 * All checks have passed except the check of the memory, so the ring may be used.  If there
+	 * is no ring yet, vector_by_driver() makes one.
+	 */
 	if (v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE))
 		ret = vector_by_ring(v, flags, done);
 	if (ret == RSM_BY_DRIVER)
@@ -362,7 +376,10 @@ static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
 	return ret;
 }
 
-/* Entries before a bad one are carried out, and their errors take precedence. */
+/*
+ * Transfer the valid entries that precede a bad entry.  An error of those transfers takes
+ * precedence over the error of the bad entry.
+ */
 static int vector_run(struct rsm_import *imp, rsm_scat_gath_t *sg, ulong_t count, int put)
 {
 	uint32_t done = 0, flags = sigpost_flags(sg->flags);
@@ -397,7 +414,7 @@ static int vector(rsm_scat_gath_t *sg, int put)
 		return RSMERR_BAD_SEG_HNDL;
 	if (!rsm_ctlr_of(imp->seg.ctlr))
 		return RSMERR_BAD_CTLR_HNDL;
-	/* Read once: the program may change the count during the call. */
+	/* Read the count once, because the program may change it during the call. */
 	count = __atomic_load_n(&sg->io_request_count, __ATOMIC_RELAXED);
 	if (!count || count > RSM_MAX_SGIOREQS)
 		return RSMERR_BAD_SGIO;

@@ -2,13 +2,14 @@
 /*
  * librsm: RSMAPI over /dev/rsm.
  *
- * Handles are slots of the arena (../common/arena.h), which recognises invalid ones.  A process
- * has one context, the open device, made at the first call that needs it.  A forked child makes
- * its own; the handles that it has inherited are "foreign" and cannot be used.
+ * A handle is the address of a slot of the arena (../common/arena.h), so the library recognizes
+ * invalid handles.  A process has one context, which is the open device.  The first call that needs
+ * the context creates it.  A forked child creates a context of its own.  The handles that the child
+ * has inherited belong to the parent's "foreign" context, and cannot be used in the child.
  *
- * The driver checks permissions.  The library checks arguments, in the order in which RSMAPI
- * ranks errors.  It reads and writes the window of an import, the mapping of its segment, without
- * a system call.
+ * The driver checks permissions.  The library checks arguments, in the order in which RSMAPI ranks
+ * errors.  The window of an import is a mapping of the segment.  The library reads and writes the
+ * window without a system call.
  */
 #ifndef LIBRSM_H
 #define LIBRSM_H
@@ -23,7 +24,7 @@
 #include "../common/dev.h"
 #include "../common/poller.h"
 
-/* A symbol that librsm.map exports. */
+/* Marks a function that librsm.map exports. */
 #define RSM_API __attribute__((visibility("default")))
 
 enum rsm_type {
@@ -35,13 +36,13 @@ enum rsm_type {
 };
 
 /*
- * struct rsm_ctx - the open device
+ * struct rsm_ctx - the context: the open device of a process
  * @fd: open /dev/rsm
- * @foreign: the context is that of the parent process
- * @slots: array of struct dat_rsm_slot, written by the driver
- * @mem: the slot of the address space
- * @poller: poller thread that RSM_POLLER_US asks for
- * @poller_asked: RSM_POLLER_US has been evaluated; lock of ctx.c
+ * @foreign: flag: the context belongs to the parent process
+ * @slots: mapped array of struct dat_rsm_slot, which the driver writes
+ * @mem: slot of the address space, in @slots
+ * @poller: poller thread, started if RSM_POLLER_US is set
+ * @poller_asked: flag: RSM_POLLER_US has been evaluated; protected by ctx_lock
  */
 struct rsm_ctx {
 	int		fd;
@@ -54,8 +55,9 @@ struct rsm_ctx {
 
 /*
  * struct rsm_ctlr - a controller; never freed
- * @refs: number of rsm_get_controller() calls that were not released
- * @id: number of the controller at the driver
+ * @slot: head of the slot
+ * @refs: number of rsm_get_controller() calls minus number of rsm_release_controller() calls
+ * @id: number of the controller in the driver
  * @next: next in the list of all controllers
  */
 struct rsm_ctlr {
@@ -66,14 +68,15 @@ struct rsm_ctlr {
 };
 
 /*
- * struct rsm_seg - common part of exports and imports
- * @ctx: context in which it was made
- * @ctlr: controller on which it was made
- * @id: number of the segment at the driver
- * @lock: protects the fields below, and others that name it
+ * struct rsm_seg - common part of an export and an import
+ * @slot: head of the slot
+ * @ctx: context in which the object was created
+ * @ctlr: controller on which the object was created
+ * @id: number of the export or import in the driver
+ * @lock: lock that protects the fields below, and the fields whose description says "seg.lock"
  * @poll_refs: number of references to @poll_fd that the program holds
- * @poll_fd: descriptor for events, while @poll_refs is not 0
- * @poll_next: next in the bucket of segments that have descriptors
+ * @poll_fd: descriptor for events; -1 while @poll_refs is 0
+ * @poll_next: next segment with a descriptor in the same hash bucket
  */
 struct rsm_seg {
 	struct du_slot	slot;
@@ -95,23 +98,25 @@ struct rsm_ring;
 
 /*
  * struct rsm_import - a connection to a segment
- * @serial: unique among all imports of the process
- * @view: generation and events, written by the driver
- * @generation: generation of the connection
+ * @seg: common part
+ * @serial: number that is unique among all imports of the process
+ * @view: slot with the generation and the events; written by the driver
+ * @generation: generation when the connection was made; @view shows another generation if the
+ *	connection has been cut
  * @perm: permissions of the connection
- * @length: bytes of the segment
- * @map_offset: mmap offset of the window; 0: there is none
- * @mode: rsm_barrier_mode_t
- * @implicit: barrier of implicit transfers; seg.lock to change
- * @barriers: all barriers of the import; seg.lock
+ * @length: length of the segment in bytes
+ * @map_offset: mmap() offset of the window; 0 if there is no window
+ * @mode: barrier mode, an rsm_barrier_mode_t
+ * @implicit: barrier of implicit transfers, or NULL; changed under seg.lock
+ * @barriers: list of all barriers of the import; protected by seg.lock
  * @window: mapping of the whole segment, or NULL; set once, under seg.lock
- * @no_window: the segment has no window
+ * @no_window: flag: the segment cannot have a window
  * @ring: ring for transfers without a window, or NULL; set once, under seg.lock
- * @no_ring: the import cannot have a ring
- * @swapped: the byte order of the exporter differs
- * @map: memory that the program has mapped; seg.lock to change
+ * @no_ring: flag: the import cannot have a ring
+ * @swapped: flag: the byte order of the exporter differs
+ * @map: mapping that the program has made; changed under seg.lock
  * @map_off: offset of @map in the segment
- * @map_len: bytes of @map; 0: nothing is mapped
+ * @map_len: length of @map in bytes; 0 if the program has no mapping
  */
 struct rsm_import {
 	struct rsm_seg			seg;
@@ -136,10 +141,11 @@ struct rsm_import {
 
 /*
  * struct rsm_localmem - memory that is locked for transfers
- * @ctx: context in which it was made
- * @id: number of the memory at the driver
+ * @slot: head of the slot
+ * @ctx: context in which the memory was locked
+ * @id: number of the local memory in the driver
  * @addr: address of the memory when it was locked
- * @length: bytes
+ * @length: length of the memory in bytes
  */
 struct rsm_localmem {
 	struct du_slot	slot;
@@ -151,34 +157,46 @@ struct rsm_localmem {
 
 /* ctx.c */
 
-/* Get the context of this process, made at the first call.  Returns RSM_SUCCESS or RSMERR_*. */
+/*
+ * Get the context of this process.  The first call creates the context.  Returns RSM_SUCCESS or an
+ * RSMERR_* code.
+ */
 int rsm_ctx_get(struct rsm_ctx **ctx);
 
-/* Start the poller if RSM_POLLER_US asks for one, because the first ring was made. */
+/*
+ * Start the poller if RSM_POLLER_US is set.  Called whenever a ring was made; only the first call
+ * has an effect.
+ */
 void rsm_ctx_start_poller(struct rsm_ctx *ctx);
 
 /*
- * A counter that changes whenever a mapping of the process is removed or changed.  Memory that was
- * valid when the counter was read stays valid while the counter does not change.
+ * Returns the generation of the address space, a counter.  The counter changes whenever a mapping
+ * of the process is removed or changed.  Memory that was valid when the counter was read stays
+ * valid until the counter changes.
  */
 static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
 {
 	return __atomic_load_n(&ctx->mem->generation, __ATOMIC_SEQ_CST);
 }
 
-/* An ioctl whose argument begins with size and err.  Returns RSM_SUCCESS or RSMERR_*. */
+/*
+ * Make an ioctl.  @arg begins with the fields size and err.  Returns RSM_SUCCESS or an RSMERR_*
+ * code.
+ */
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
 
-/* Log what an administrator has to do about RSMERR_BAD_CONF of an adapter. */
+/* Log how an administrator loads a cluster key.  Called after RSMERR_BAD_CONF from an adapter. */
 void rsm_explain_key(void);
 
 /* ctlr.c */
 
-/* Held around fork(). */
+/* fork() runs while this lock is held, so that the child inherits consistent data. */
 void rsm_ctlr_lock(void);
 void rsm_ctlr_unlock(void);
 
-/* Returns the controller of a handle; NULL unless the program holds a reference. */
+/*
+ * Returns the controller of a handle, or NULL if the program holds no reference to the controller.
+ */
 struct rsm_ctlr *rsm_ctlr_of(rsmapi_controller_handle_t handle);
 
 /* seg.c */
@@ -187,11 +205,11 @@ int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type);
 int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type);
 int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type);
 
-/* Held around fork(). */
+/* fork() runs while this lock is held, so that the child inherits consistent data. */
 void rsm_poll_lock(void);
 void rsm_poll_unlock(void);
 
-/* Returns an export or import of this process, or NULL. */
+/* Returns the common part of an export or import of this process, or NULL. */
 struct rsm_seg *rsm_seg_of(void *handle);
 
 /* import.c */
@@ -216,8 +234,8 @@ static inline int rsm_import_implicit(const struct rsm_import *imp)
  * @data: memory of the caller
  * @offset: offset in the segment
  * @count: number of elements
- * @width: bytes of an element
- * @whole: elements are copied whole; then all addresses are aligned
+ * @width: size of an element in bytes
+ * @whole: flag: each element is copied by one access; all addresses are then aligned
  */
 struct rsm_xfer {
 	struct rsm_import	*imp;
@@ -229,15 +247,18 @@ struct rsm_xfer {
 	int			whole;
 };
 
-/* Copy @n bytes for @x; whole elements are converted from or to the exporter's byte order. */
+/*
+ * Copy @n bytes for the transfer @x.  If @x->whole is set, elements are also converted between the
+ * byte orders of this host and the exporter.
+ */
 void rsm_copy(void *to, const void *from, uint64_t n, const struct rsm_xfer *x);
 
 /*
- * struct rsm_part - an entry of a vector that is not empty
+ * struct rsm_part - a non-empty entry of a vector
  * @data: memory of the caller
  * @offset: offset in the segment
- * @n: bytes
- * @localmem: local memory that @data must be in, or 0
+ * @n: length in bytes
+ * @localmem: driver's number of the local memory that must contain @data, or 0
  */
 struct rsm_part {
 	char		*data;
@@ -249,42 +270,46 @@ struct rsm_part {
 /* ring.c */
 
 /*
- * Returns the ring of an import without a window, made at the first call; NULL if it cannot be
- * made.
+ * Returns the ring of an import without a window, or NULL if no ring can be made.  The first call
+ * makes the ring.
  */
 struct rsm_ring *rsm_ring_make(struct rsm_import *imp);
 
-/* Free a ring that no thread uses; @ring may be NULL. */
+/* Free a ring that no thread uses.  @ring may be NULL. */
 void rsm_ring_free(struct rsm_ring *ring);
 
 /*
- * Wait until all earlier puts are in the segment.  Returns RSM_SUCCESS, RSMERR_CONN_ABORTED, or,
- * if @interruptible, RSMERR_INTERRUPTED after a signal.
+ * Wait until all earlier puts are in the segment.  Returns RSM_SUCCESS or RSMERR_CONN_ABORTED.  If
+ * @interruptible is set, a signal ends the wait, and the result is RSMERR_INTERRUPTED.
  */
 int rsm_ring_drain(struct rsm_import *imp, int interruptible);
 
-/* ring_xfer.c; of imports that have a ring */
+/* Functions in ring_xfer.c, for imports that have a ring */
 
-/* Carry out a transfer whose arguments are checked. */
+/* Perform a transfer whose arguments have been checked. */
 int rsm_ring_xfer(const struct rsm_xfer *x);
 
 #define RSM_BY_DRIVER	(-1)
 
 /*
- * Put or get @count parts, whose ranges are checked.  @done: out: number of parts transferred.
- * Returns RSM_SUCCESS, RSMERR_CONN_ABORTED or RSMERR_INTERRUPTED.  RSM_BY_DRIVER: the driver has to
- * carry out the other parts, which are too long, or not known to be valid memory.
+ * Put or get @count parts, whose ranges in the segment have been checked.  *@done is set to the
+ * number of parts transferred.  Returns RSM_SUCCESS, RSMERR_CONN_ABORTED, RSMERR_INTERRUPTED or
+ * RSM_BY_DRIVER.  RSM_BY_DRIVER means that the driver must transfer the remaining parts, because
+ * they are too long, or because their memory may be invalid.
  */
 int rsm_ring_parts(struct rsm_import *imp, const struct rsm_part *part, uint32_t count,
 		   int is_put, uint32_t *done);
 
-/* Note that the driver has transferred the parts; @generation was read before that. */
+/*
+ * Note that the driver has transferred the parts, so their memory is valid.  The caller has read
+ * @generation before the transfer.
+ */
 void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
 		    const struct rsm_part *part, uint32_t count, int is_put);
 
 /* barrier.c */
 
-/* Free the barriers of an import that is about to be freed.  Under seg.lock. */
+/* Free the barriers of an import that is about to be freed.  The caller holds seg.lock. */
 void rsm_barriers_free(struct rsm_import *imp);
 
 #endif /* LIBRSM_H */

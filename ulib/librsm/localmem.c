@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Local memory handles: memory that stays locked for vectors. */
+/* Local memory handles.  The memory of a handle stays locked for use by vectors. */
 #define _GNU_SOURCE
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The process's half of the ring of an import; letters refer to <rdma/dat_rsm.h>.
+ * The process's half of the ring of an import.  Letters such as (A) refer to <rdma/dat_rsm.h>.
  *
- * Data goes through the data area.  Its room is allocated in the order of the entries and reclaimed
- * in that order: for a put when it is done, for a get when its data has been copied.  Transfers are
- * in ring_xfer.c.
+ * Data passes through the data area.  Room in the data area is allocated and reclaimed in the order
+ * of the entries.  The room of a put is reclaimed when the put is done.  The room of a get is
+ * reclaimed when its data has been copied.  ring_xfer.c contains the transfers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,18 +20,18 @@
 #define DATA_ALIGN	64
 
 /*
- * A short spin costs less than to sleep and wake up.  A long spin pays only if an entry completes
- * during it.
+ * A short spin costs less than a sleep and a wake-up.  A long spin pays off only if an entry
+ * completes during the spin.
  */
-#define SPIN_LONG	4000	/* looks */
+#define SPIN_LONG	4000	/* number of polls of the status */
 #define SPIN_SHORT	50
-#define SPIN_MISSES	4	/* long spins without success, after which spins are short */
-#define SPIN_PROBE	64	/* misses after which a long spin is tried again */
+#define SPIN_MISSES	4	/* failed long spins before spins become short */
+#define SPIN_PROBE	64	/* failed spins before another long spin is tried */
 
 #define SLOT_BUSY	1
 #define SLOT_AWAITED	2
 
-/* Shared pages. */
+/* Functions that access the shared pages and make kicks. */
 
 void rsm_ring_show(struct rsm_ring *r)
 {
@@ -58,7 +58,7 @@ int rsm_ring_kick(const struct rsm_import *imp)
 	return ring_enter(imp, 0, 0);
 }
 
-/* Waiting. */
+/* Functions that wait. */
 
 static void spin_learn(struct rsm_ring *r, int found)
 {
@@ -69,7 +69,10 @@ static void spin_learn(struct rsm_ring *r, int found)
 	__atomic_store_n(&r->looks, looks, __ATOMIC_RELAXED);
 }
 
-/* Spin for a while, unless the driver needs a kick. */
+/*
+ * Poll until the entry at @index is done.  Stop after @looks polls, or if the driver needs a kick.
+ * Returns whether the entry is done.
+ */
 static int ring_spin(struct rsm_ring *r, uint32_t index)
 {
 	uint32_t i, looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
@@ -79,7 +82,10 @@ static int ring_spin(struct rsm_ring *r, uint32_t index)
 			spin_learn(r, 1);
 			return 1;
 		}
-		/* The driver sleeps: an entry that is not done by now was not seen. */
+		/*
+		 * The driver does not process the ring before a kick.  If the entry is not done
+		 * now, stop polling.
+		 */
 		if (rsm_ring_needs_kick(r))
 			return rsm_ring_done(r, index);
 		du_spin_pause();
@@ -102,18 +108,18 @@ int rsm_ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t sleep,
 	return rsm_ring_done(r, index) ? RSM_SUCCESS : ret;
 }
 
-/* Slots of gets. */
+/* Functions for the slots of gets. */
 
 void rsm_ring_release(struct rsm_ring *r, uint32_t index)
 {
 	struct ring_slot *slot = &r->slots[index & r->mask];
 
-	/* Release: a thread that sees 0 may reuse the room. */
+	/* Release: a thread that sees 0 may reuse the room of the get. */
 	if (__atomic_exchange_n(&slot->busy, 0, __ATOMIC_RELEASE) == SLOT_AWAITED)
 		syscall(SYS_futex, &slot->busy, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
 }
 
-/* Sleep until the slot is released; may return early.  Without the lock. */
+/* Sleep until the slot is released.  May return early.  The caller does not hold the lock. */
 static int slot_wait(struct ring_slot *slot, int interruptible)
 {
 	uint32_t busy = SLOT_BUSY;
@@ -128,7 +134,7 @@ static int slot_wait(struct ring_slot *slot, int interruptible)
 	return RSM_SUCCESS;
 }
 
-/* Functions that reclaim and write entries; all under the lock. */
+/* Functions that reclaim and write entries.  The caller holds the lock of the ring. */
 
 static void ring_take_back(struct rsm_ring *r)
 {
@@ -160,7 +166,8 @@ int rsm_ring_fits(struct rsm_ring *r, uint32_t n)
 }
 
 /*
- * Drop the lock until the oldest entry is done.  A sleep lasts until half of the entries are.
+ * Wait until the oldest entry is done, without the lock.  If the thread has to sleep, it sleeps
+ * until half of the entries are done, to avoid a sleep per entry.
  */
 static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 {
@@ -171,7 +178,7 @@ static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 	rsm_ring_show(r);
 	pthread_mutex_unlock(&r->lock);
 	if (rsm_ring_done(r, oldest))
-		/* The entry is a get, whose data another thread is copying. */
+		/* The oldest entry is a get, and another thread is copying its data. */
 		ret = slot_wait(&r->slots[oldest & r->mask], interruptible);
 	else
 		ret = rsm_ring_wait(imp, oldest, half, interruptible);
@@ -238,7 +245,7 @@ int rsm_ring_drain(struct rsm_import *imp, int interruptible)
 	return rsm_ring_wait(imp, flush, flush, interruptible);
 }
 
-/* Functions that make and free rings. */
+/* Functions that create and free rings. */
 
 static int ring_map(const struct rsm_import *imp, struct rsm_ring *r,
 		    const struct dat_rsm_ring *arg)
@@ -303,7 +310,10 @@ struct rsm_ring *rsm_ring_make(struct rsm_import *imp)
 			rsm_ctx_start_poller(imp->seg.ctx);
 			__atomic_store_n(&imp->ring, r, __ATOMIC_RELEASE);
 		} else if (ret == RSMERR_BAD_CTLR_HNDL) {
-			/* Other failures pass: the next transfer tries again. */
+			/*
+			 * All other errors are temporary: the next transfer tries again to make a
+			 * ring.
+			 */
 			__atomic_store_n(&imp->no_ring, 1, __ATOMIC_RELEASE);
 		}
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ring of an import, as transfers use it; the protocol is in <rdma/dat_rsm.h>.
+ * The ring of an import.  <rdma/dat_rsm.h> specifies the protocol.
  *
- * The lock is held while entries are written and what is put is copied, never during a wait
- * or a system call.  So several threads may use an import, and each waits for its own
- * entries only.
+ * A thread holds the lock of the ring while it writes entries and copies the data of puts.  A
+ * thread never holds the lock during a wait or a system call.  So several threads may use an
+ * import, and each thread waits only for its own entries.
  */
 #ifndef LIBRSM_RING_H
 #define LIBRSM_RING_H
@@ -14,8 +14,9 @@
 
 /*
  * struct ring_slot - state of an entry
- * @end: end of its data, as a count of bytes allocated
- * @busy: SLOT_BUSY: a get whose data is not copied yet; SLOT_AWAITED: a thread also sleeps on it
+ * @end: position of the end of the entry's data, as a count of bytes allocated
+ * @busy: SLOT_BUSY if the entry is a get whose data is not copied yet; SLOT_AWAITED if a thread
+ *	also sleeps until the copy; otherwise 0
  */
 struct ring_slot {
 	uint32_t	end;
@@ -24,26 +25,27 @@ struct ring_slot {
 
 /*
  * struct rsm_ring - the ring of an import
- * @submit: submit region, written by the process
- * @status: status region, written by the driver
- * @data: data area, for the data of puts and gets
- * @entries: entries, in @submit, 2^@shift bytes apart
- * @mask: entries - 1
- * @shift: see @entries
- * @chunk: the data of an entry crosses no multiple of this; larger transfers are split
+ * @submit: mapping of the submit region, which the process writes
+ * @status: mapping of the status region, which the driver writes
+ * @data: mapping of the data area, for the data of puts and gets
+ * @entries: array of entries, in @submit; an entry has 2^@shift bytes
+ * @mask: number of entries - 1
+ * @shift: log2 of the size of an entry
+ * @chunk: size of a chunk of the data area in bytes; the data of an entry lies in one chunk, so
+ *	larger transfers are split
  * @slots: state of each entry
- * @looks: number of polls before a wait sleeps; adapted by all threads without a lock
- * @misses: consecutive waits for which @looks did not suffice
- * @lock: protects the fields below
+ * @looks: number of polls before a wait sleeps; all threads adapt it without a lock
+ * @misses: number of consecutive waits that @looks polls did not complete
+ * @lock: lock that protects the fields below
  * @tail: number of entries written
- * @shown: number of entries that are published to the driver
- * @oldest: first entry whose room in @data is not reclaimed
- * @given: number of bytes of @data allocated so far
- * @taken: number of bytes of @data reclaimed so far
- * @dirty: there are puts without a FLUSH behind them
- * @flushing: the FLUSH at @flush may still be in flight
+ * @shown: number of entries published to the driver
+ * @oldest: index of the oldest entry whose room in @data is not reclaimed
+ * @given: number of bytes of @data allocated since creation
+ * @taken: number of bytes of @data reclaimed since creation
+ * @dirty: flag: no FLUSH follows the last put
+ * @flushing: flag: the FLUSH at index @flush may be in flight
  * @flush: index of the last FLUSH
- * @vouched: valid memory of the caller, for vectors
+ * @vouched: memory of the caller that is known to be valid, for vectors
  */
 struct rsm_ring {
 	struct du_map		submit;
@@ -68,7 +70,10 @@ struct rsm_ring {
 	struct rsm_vouched	vouched;
 };
 
-/* Returns whether the entry at @index is complete, and so those before it. */
+/*
+ * Returns whether the entry at @index is complete.  All entries before @index are then complete
+ * too.
+ */
 static inline int rsm_ring_done(const struct rsm_ring *r, uint32_t index)
 {
 	const struct dat_rsm_status *status = r->status.va;
@@ -76,7 +81,7 @@ static inline int rsm_ring_done(const struct rsm_ring *r, uint32_t index)
 	return (int32_t)(__atomic_load_n(&status->done, __ATOMIC_ACQUIRE) - index) > 0;	/* (F) */
 }
 
-/* The driver will process published entries only after a kick. */
+/* Returns whether the driver processes published entries only after a kick. */
 static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 {
 	const struct dat_rsm_status *status = r->status.va;
@@ -84,48 +89,61 @@ static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 	return __atomic_load_n(&status->flags, __ATOMIC_ACQUIRE) & DAT_RSM_NEED_KICK;
 }
 
-/* Returns the data of an entry.  @at: its position, as a count of bytes allocated. */
+/*
+ * Returns the address of an entry's data.  @at: position of the data, as a count of bytes
+ * allocated.
+ */
 static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 {
 	return (char *)r->data.va + (at & ((uint32_t)r->data.size - 1));
 }
 
-/* Without the lock. */
+/* The next functions are called without the lock. */
 
-/* Have the driver process the ring now; does not wait. */
+/* Make the driver process the ring now.  Does not wait for the entries. */
 int rsm_ring_kick(const struct rsm_import *imp);
 
 /*
- * Wait until the entry at @index is done; a sleep lasts until the entry at @sleep is.  Returns
- * RSM_SUCCESS, RSMERR_CONN_ABORTED or, if @interruptible, RSMERR_INTERRUPTED.
+ * Wait until the entry at @index is done.  If the thread has to sleep, it sleeps until the entry at
+ * @sleep is done.  Returns RSM_SUCCESS, RSMERR_CONN_ABORTED or, if @interruptible is set,
+ * RSMERR_INTERRUPTED.
  */
 int rsm_ring_wait(const struct rsm_import *imp, uint32_t index, uint32_t sleep,
 		  int interruptible);
 
-/* The data of a get has been copied: release its room. */
+/* Release the room of a get whose data has been copied. */
 void rsm_ring_release(struct rsm_ring *r, uint32_t index);
 
-/* With the lock. */
+/* The next functions are called with the lock held. */
 
-/* Returns whether there is room for an entry with @n bytes. */
+/* Returns whether the ring and the data area have room for an entry with @n bytes. */
 int rsm_ring_fits(struct rsm_ring *r, uint32_t n);
 
-/* Wait for room for an entry; drops the lock meanwhile.  Returns as rsm_ring_wait(). */
+/*
+ * Wait for room for an entry with @n bytes.  Drops the lock during the wait.  Returns like
+ * rsm_ring_wait().
+ */
 int rsm_ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible);
 
-/* Allocate @n bytes of the data region: the position is the number of bytes allocated before. */
+/*
+ * Returns the position for @n bytes in the data area, as a count of bytes allocated.
+ * rsm_ring_push() then allocates the bytes.
+ */
 uint32_t rsm_ring_place(const struct rsm_ring *r, uint32_t n);
 
-/* Write an entry whose data is at @at.  Returns its index. */
+/* Write an entry whose data is at the position @at.  Returns the index of the entry. */
 uint32_t rsm_ring_push(struct rsm_ring *r, enum dat_rsm_ring_op op, uint64_t offset,
 		       uint32_t at, uint32_t n);
 
-/* Wait for room, and write a FLUSH; its index is in @flush.  Returns as rsm_ring_wait(). */
+/*
+ * Wait for room, and write a FLUSH.  The index of the FLUSH is stored in the ring's @flush field.
+ * Returns like rsm_ring_wait().
+ */
 int rsm_ring_push_flush(const struct rsm_import *imp, int interruptible);
 
 /*
- * Publish the entries that were written.  The caller then waits, or kicks if the driver needs a
- * kick.
+ * Publish all entries that were written.  The caller must then wait for an entry, or kick the
+ * driver if the driver needs a kick.
  */
 void rsm_ring_show(struct rsm_ring *r);
 

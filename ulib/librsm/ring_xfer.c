@@ -1,40 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Transfers that go through the ring of an import.
+ * Transfers through the ring of an import.
  *
- * A transfer consists of parts: memory of the caller, and an offset in the segment.  It is carried
- * out in pieces, one entry of the ring each: as much of a part as fits into a chunk of the data
- * area, or several parts that adjoin in the segment.
+ * A transfer consists of parts.  A part is memory of the caller, and an offset in the segment.  The
+ * library splits or joins the parts into pieces, with one entry of the ring per piece.  A piece is
+ * as much of a part as fits into a chunk of the data area, or several parts that are adjacent in
+ * the segment.
  *
  * An access to the caller's memory may fault, take long, or raise a signal whose handler never
- * returns.  So no lock is held at the first access: a small transfer is copied through the stack,
- * and the memory of a larger one is touched first.  A program that unmaps memory in the middle of
- * a transfer may still block other threads' transfers.
+ * returns.  So the first access to the memory is made without the lock: a small transfer is first
+ * copied to a buffer on the stack, and the memory of a larger transfer is touched before the lock
+ * is taken.  If a program unmaps memory during a transfer, the transfer may still block the
+ * transfers of other threads.
  */
 #include <string.h>
 
 #include "ring.h"
 
-#define GET_PIECES	16	/* pieces of a get in flight */
-#define GET_CHUNKS	3	/* chunks of their data; a data area has four or eight */
-#define SHOW_BYTES	16384	/* bytes of a put that are published before more are copied */
-#define SMALL		256	/* bytes of the largest transfer through the stack */
+#define GET_PIECES	16	/* max. number of pieces of a get in flight */
+#define GET_CHUNKS	3	/* max. chunks for these pieces; a data area has 4 or 8 */
+#define SHOW_BYTES	16384	/* bytes of a put after which its entries are published */
+#define SMALL		256	/* max. bytes of a transfer through the stack */
 #define PAGE_LEAST	4096
 
 /*
  * struct stream - a transfer in progress
- * @imp: import; it has a ring
- * @x: transfer that says how data is copied; NULL: as bytes
- * @part: parts, none of which is empty
- * @count: number of @part
- * @index: for puts: index of the entry that holds the end of each copied part; or NULL
+ * @imp: import, which has a ring
+ * @x: transfer that says how to copy elements; NULL to copy bytes
+ * @part: array of non-empty parts
+ * @count: number of elements in @part
+ * @index: for puts: for each copied part, the index of the entry that contains the end of the part;
+ *	or NULL
  * @copied: number of parts that are copied completely
- * @interruptible: a signal may end the transfer while some pieces have not begun
- * @vouched: the memory of all parts is known to be valid at @generation
+ * @interruptible: flag: a signal may end the transfer before all pieces have been posted
+ * @vouched: flag: the memory of all parts was valid at @generation
  * @generation: generation of the address space
- * @i: part in which the next piece begins
+ * @i: index of the part in which the next piece begins
  * @at: offset of the next piece in that part
- * @unshown: number of bytes in entries that are not published
+ * @unshown: number of bytes in entries that are not published yet
  */
 struct stream {
 	struct rsm_import	*imp;
@@ -54,11 +57,11 @@ struct stream {
 /*
  * struct piece - a piece of a transfer
  * @offset: offset in the segment
- * @n: bytes
- * @i: part in which the piece begins
- * @at: offset of the piece in that part
- * @end: part in which the next piece begins
- * @end_at: offset of the next piece in that part
+ * @n: length in bytes
+ * @i: index of the part in which the piece begins
+ * @at: offset of the piece in part @i
+ * @end: index of the part in which the next piece begins
+ * @end_at: offset of the next piece in part @end
  */
 struct piece {
 	uint64_t	offset;
@@ -74,7 +77,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Compute the next piece without advancing the stream. */
+/* Compute the next piece.  Does not advance the stream. */
 static void piece_next(const struct stream *s, struct piece *p)
 {
 	uint32_t n, chunk = s->imp->ring->chunk;
@@ -95,7 +98,7 @@ static void piece_next(const struct stream *s, struct piece *p)
 		 s->part[p->end].offset == p->offset + p->n);
 }
 
-/* The address space has changed: the memory may be invalid now. */
+/* Returns whether the address space has changed, so that the memory may have become invalid. */
 static int stream_stale(const struct stream *s)
 {
 	return s->vouched && rsm_mem_generation(s->imp->seg.ctx) != s->generation;
@@ -115,7 +118,7 @@ static void copy(const struct stream *s, void *to, const void *from, uint32_t n)
 		memcpy(to, from, n);
 }
 
-/* Copy between the caller's memory and the data area at @data. */
+/* Copy between the caller's memory and the address @data in the data area. */
 static void piece_copy(const struct stream *s, const struct piece *p, char *data, int put)
 {
 	uint64_t at = p->at;
@@ -131,7 +134,7 @@ static void piece_copy(const struct stream *s, const struct piece *p, char *data
 	}
 }
 
-/* Touch memory that is about to be read; it may not be writable. */
+/* Read a byte of each page of memory that will be read.  The memory may be read-only. */
 static void touch_to_read(const char *from, uint64_t n)
 {
 	uint64_t i;
@@ -141,7 +144,10 @@ static void touch_to_read(const char *from, uint64_t n)
 	(void)*(const volatile char *)(from + n - 1);
 }
 
-/* Touch memory that is about to be written, without changing it or losing a concurrent write. */
+/*
+ * Write to each page of memory that will be written.  An atomic OR with 0 neither changes the data
+ * nor overwrites a concurrent write.
+ */
 static void touch_to_write(char *to, uint64_t n)
 {
 	uint64_t i;
@@ -165,14 +171,20 @@ static void piece_touch(const struct stream *s, const struct piece *p)
 
 /* Puts. */
 
-/* Under the lock.  @flush: if not NULL, a FLUSH follows the piece; out: its index. */
+/*
+ * Copy and post a piece.  The caller holds the lock.  If @flush is not NULL, a FLUSH is posted
+ * after the piece, and *@flush is set to its index.
+ */
 static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 {
 	struct rsm_ring *r = s->imp->ring;
 	int ret = rsm_ring_reserve(s->imp, p->n, s->interruptible);
 	uint32_t at, index, i;
 
-	/* The next FLUSH reports a put that fails, by failing as well. */
+	/*
+	 * Ask for a FLUSH even if the reservation fails: the FLUSH then fails too, and thereby
+	 * reports the failed put.
+	 */
 	r->dirty = 1;
 	if (ret)
 		return ret;
@@ -189,7 +201,10 @@ static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 	return ret;
 }
 
-/* Large pieces are published at once: they are in flight while the next is copied. */
+/*
+ * Post a piece.  Large pieces are published at once, so that they are in flight while the next
+ * piece is copied.
+ */
 static int put_piece(struct stream *s, const struct piece *p, uint32_t *flush)
 {
 	struct rsm_ring *r = s->imp->ring;
@@ -204,13 +219,16 @@ static int put_piece(struct stream *s, const struct piece *p, uint32_t *flush)
 		s->unshown = 0;
 	}
 	pthread_mutex_unlock(&r->lock);
-	/* With a FLUSH, the wait for it kicks. */
+	/* If a FLUSH was posted, the later wait for the FLUSH kicks the driver. */
 	if (show && (ret || !flush) && rsm_ring_needs_kick(r))
 		rsm_ring_kick(s->imp);
 	return ret;
 }
 
-/* @flush: if not NULL, a FLUSH follows the last piece; out: its index. */
+/*
+ * Post all pieces of a put.  If @flush is not NULL, a FLUSH is posted after the last piece, and
+ * *@flush is set to its index.
+ */
 static int put_stream(struct stream *s, uint32_t *flush)
 {
 	int ret = RSM_SUCCESS;
@@ -241,20 +259,20 @@ static int put(const struct rsm_xfer *x, uint64_t size)
 		s.x = NULL;
 	}
 	ret = put_stream(&s, implicit ? &flush : NULL);
-	/* Explicit mode: the barrier reports errors. */
+	/* In explicit mode, the next barrier reports errors, so do not wait for a FLUSH. */
 	return ret || !implicit ? ret : rsm_ring_wait(x->imp, flush, flush, 0);
 }
 
 /* Gets. */
 
 /*
- * struct got - pieces of a get in flight, in order
- * @piece: the pieces
+ * struct got - the pieces of a get that are in flight, oldest first
+ * @piece: array of pieces
  * @index: index of the entry of each piece
  * @at: position of the data of each piece, as a count of bytes allocated
- * @first: number of pieces that are retired
- * @next: number of pieces that are posted
- * @bytes: bytes of all pieces in flight
+ * @first: number of pieces that have been retired
+ * @next: number of pieces that have been posted
+ * @bytes: total length of the pieces in flight
  */
 struct got {
 	struct piece	piece[GET_PIECES];
@@ -277,7 +295,7 @@ static void get_push(struct stream *s, struct got *g, const struct piece *p)
 	stream_advance(s, p);
 }
 
-/* Post as many pieces as there is room for, at least one.  Under the lock. */
+/* Post as many pieces as there is room for, but at least one.  The caller holds the lock. */
 static int get_post(struct stream *s, struct got *g)
 {
 	struct rsm_ring *r = s->imp->ring;
@@ -286,7 +304,10 @@ static int get_post(struct stream *s, struct got *g)
 
 	while (s->i < s->count && g->next - g->first < GET_PIECES) {
 		piece_next(s, &p);
-		/* With pieces in flight, retire these to make room instead of waiting. */
+		/*
+		 * While pieces are in flight, do not wait for room: the caller makes room by
+		 * retiring the pieces.
+		 */
 		if (g->next == g->first)
 			ret = rsm_ring_reserve(s->imp, p.n, s->interruptible);
 		else if (g->bytes + p.n > GET_CHUNKS * r->chunk || !rsm_ring_fits(r, p.n))
@@ -299,7 +320,10 @@ static int get_post(struct stream *s, struct got *g)
 	return ret;
 }
 
-/* Wait for the oldest piece, and copy its data unless an error has come first. */
+/*
+ * Retire the oldest piece: wait for its entry, and copy its data.  If @ret is already an error,
+ * only release the room.
+ */
 static int get_retire(struct stream *s, struct got *g, int ret)
 {
 	uint32_t i = g->first++ % GET_PIECES, index = g->index[i];
@@ -367,7 +391,10 @@ int rsm_ring_xfer(const struct rsm_xfer *x)
 
 /* Vectors. */
 
-/* Number of parts that are known to be in the segment.  Only a FLUSH confirms the last one. */
+/*
+ * Returns the number of parts that are known to be in the segment.  The last part is known to be
+ * there only after a FLUSH.
+ */
 static uint32_t put_done(const struct stream *s, int flushed)
 {
 	uint32_t i;
@@ -378,7 +405,10 @@ static uint32_t put_done(const struct stream *s, int flushed)
 	return i && i == s->copied && !flushed ? i - 1 : i;
 }
 
-/* Wait for all parts that were posted: none arrives after the call has reported it missing. */
+/*
+ * Put all parts, and wait for every part that was posted.  So no part arrives after the call has
+ * reported that part as missing.
+ */
 static int put_parts(struct stream *s, uint32_t *done)
 {
 	uint32_t flush = 0, index[RSM_MAX_SGIOREQS];
@@ -406,11 +436,11 @@ static int get_parts(struct stream *s, uint32_t *done)
 	return ret;
 }
 
-/* Vouching. */
+/* Memory that is known to be valid. */
 
 /*
- * All parts fit into the data area.  A longer transfer must be interruptible, and only the driver
- * notices signals while it copies.
+ * Returns whether all parts together fit into the data area.  A larger transfer must be
+ * interruptible, and only the driver notices signals while it copies.
  */
 static int parts_fit(const struct stream *s)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The common part of exports and imports: teardown, events and descriptors. */
+/* The common part of exports and imports: teardown, events, and descriptors for poll(). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -41,7 +41,10 @@ struct rsm_seg *rsm_seg_of(void *handle)
 	return seg && !seg->ctx->foreign ? seg : NULL;
 }
 
-/* Revoke the handle of @seg, unless its descriptor is in use.  Under its lock. */
+/*
+ * Revoke the handle of @seg, unless the program still holds its descriptor.  The caller holds
+ * seg->lock.
+ */
 int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
 {
 	if (seg->poll_refs)
@@ -49,7 +52,7 @@ int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
 	return du_slot_revoke(&seg->slot, type) ? RSM_SUCCESS : RSMERR_BAD_SEG_HNDL;
 }
 
-/* Free the object behind @seg, whose handle is revoked. */
+/* Free the object behind @seg.  The caller has revoked the handle. */
 int rsm_seg_end(struct rsm_seg *seg, uint32_t driver_type)
 {
 	struct dat_rsm_free arg = { .size = sizeof(arg), .type = driver_type, .id = seg->id };
@@ -71,7 +74,7 @@ int rsm_seg_free(struct rsm_seg *seg, uint32_t type, uint32_t driver_type)
 	return ret ? ret : rsm_seg_end(seg, driver_type);
 }
 
-/* Descriptors. */
+/* Descriptors for poll(). */
 
 static struct rsm_seg **poll_head(int fd)
 {
@@ -92,7 +95,7 @@ static struct rsm_seg *poll_find(int fd)
 	return seg;
 }
 
-/* Under seg->lock. */
+/* Create the descriptor of @seg.  The caller holds seg->lock. */
 static int poll_open(struct rsm_seg *seg)
 {
 	struct dat_rsm_fd arg = { .size = sizeof(arg), .id = seg->id };
@@ -108,7 +111,7 @@ static int poll_open(struct rsm_seg *seg)
 	return RSM_SUCCESS;
 }
 
-/* Under seg->lock. */
+/* Close the descriptor of @seg.  The caller holds seg->lock. */
 static void poll_close(struct rsm_seg *seg)
 {
 	struct rsm_seg **at;
@@ -116,8 +119,8 @@ static void poll_close(struct rsm_seg *seg)
 
 	pthread_mutex_lock(&poll_lock);
 	/*
-	 * Compare the address: if the program has closed @fd, another segment may have the same
-	 * number.
+	 * Search by address: if the program has closed @fd, the descriptor of another segment may
+	 * have the same number.
 	 */
 	for (at = poll_head(fd); *at != seg; at = &(*at)->poll_next)
 		;
@@ -179,7 +182,7 @@ static uint64_t deadline_of(int timeout_ms)
 	return timeout_ms ? now_ns() + (uint64_t)timeout_ms * 1000000 : 0;
 }
 
-/* The timeout for poll(), rounded up so that it does not end early. */
+/* Returns the timeout for poll() in milliseconds, rounded up so that poll() does not end early. */
 static int timeout_of(uint64_t deadline)
 {
 	uint64_t now;
@@ -208,7 +211,7 @@ RSM_API int rsm_intr_signal_post(void *memseg, uint_t flags)
 
 	if (!seg)
 		return RSMERR_BAD_SEG_HNDL;
-	/* A peer that the event wakes must find all earlier puts. */
+	/* Complete all earlier puts, because the event wakes a peer that reads their data. */
 	ret = imp ? rsm_ring_drain(imp, 0) : RSM_SUCCESS;
 	if (ret)
 		return ret;
@@ -240,7 +243,10 @@ static int poll_error(int err)
 	}
 }
 
-/* Take the event that poll() has reported: another thread may have taken it first. */
+/*
+ * Take the event that poll() has reported.  Returns 0 if another thread has already taken the
+ * event.
+ */
 static int take_event(struct pollfd *fd)
 {
 	struct rsm_seg *seg = poll_find(fd->fd);
@@ -253,7 +259,9 @@ static int take_event(struct pollfd *fd)
 		fd->revents = POLLRDNORM;
 	else if (ret == RSMERR_TIMEOUT)
 		fd->revents = 0;
-	/* After other errors, revents stays as poll() has set it: the segment was freed or cut. */
+	/*
+	 * After any other error, keep the revents of poll(), because the segment was freed or cut.
+	 */
 	return fd->revents != 0;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reading rsm.segmentid: lines of
+ * The parser for rsm.segmentid.  The file has lines of the form
  *
  *	reserved APPID BASE LENGTH
  *
- * with BASE in hexadecimal and LENGTH in decimal.  "reserve" is the same: manuals and
- * examples have both.  A line that begins with '#' is a comment.  No other lines are valid, not
- * even empty ones.  Lines behind the one sought are not read.
+ * BASE is hexadecimal and LENGTH is decimal.  The keyword "reserve" has the same meaning, because
+ * manuals and examples use both spellings.  A line that begins with '#' is a comment.  No other
+ * lines are valid, not even empty lines.  The parser stops at the line of the requested
+ * application.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static int digit_of(char c)
 	return 16;
 }
 
-/* Returns 0 unless the whole word is a number of 32 bits. */
+/* Parse @w as a number.  Returns 0 if the word is not a number of at most 32 bits. */
 static int word_to_number(struct du_span w, int base, uint32_t *n)
 {
 	uint64_t value = 0;
@@ -57,7 +58,9 @@ static int word_to_number(struct du_span w, int base, uint32_t *n)
 	return w.len > 0;
 }
 
-/* Returns RSMERR_BAD_APPID if the line is valid and for another application. */
+/*
+ * Parse a line.  Returns RSMERR_BAD_APPID if the line is valid but belongs to another application.
+ */
 static int parse_line(struct du_span line, const char *appid, uint32_t *base, uint32_t *length)
 {
 	struct du_span keyword = du_next_word(&line), id, from, count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The topology: the driver's list of links in the form of RSMAPI. */
+/* The topology: converts the driver's list of links to the format of RSMAPI. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,9 @@
 #include "librsm.h"
 
 /*
- * Query until the list has room for all links, whose number may change meanwhile.  Returns
- * RSM_SUCCESS or RSMERR_*; the caller frees the list in either case.
+ * Get the list of links from the driver.  Repeat until the list has room for all links, because the
+ * number of links may change between two calls.  Returns RSM_SUCCESS or an RSMERR_* code.  The
+ * caller frees the list in either case.
  */
 static int links_get(const struct rsm_ctx *ctx, struct dat_rsm_topology *arg,
 		     struct dat_rsm_link **list)
@@ -37,7 +38,7 @@ static int is_local(const struct dat_rsm_link *link)
 	return !!(link->flags & DAT_RSM_LINK_LOCAL);
 }
 
-/* Size of the one block that holds the header, the pointers and all connections. */
+/* Returns the size of the block that holds the header, the pointers and all connections. */
 static size_t topology_size(const struct dat_rsm_link *links, uint32_t count, uint32_t *locals)
 {
 	size_t size = sizeof(rsm_topology_hdr_t);
@@ -62,7 +63,7 @@ static rsm_connections_t *add_local(char *at, const struct dat_rsm_link *link)
 	return c;
 }
 
-/* A controller has the same name on all nodes of an interconnect. */
+/* Add a remote controller.  A controller has the same name on all nodes of an interconnect. */
 static void add_remote(char *at, const struct dat_rsm_link *link)
 {
 	rsm_remote_cntlr_t *r = (rsm_remote_cntlr_t *)at;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Memory of the caller that the driver has found valid. */
+/* Memory of the caller that is known to be valid. */
 #include "vouch.h"
 
-#define PAGE_LEAST	4096	/* no page of any machine is smaller */
+#define PAGE_LEAST	4096	/* smallest page size of all machines */
 
-/* Ranges of another generation are stale. */
+/* Drop all ranges if they belong to another generation. */
 static void vouched_renew(struct rsm_vouched *v, uint32_t generation)
 {
 	if (v->generation == generation)
@@ -21,8 +21,8 @@ static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *pa
 
 	for (r = v->range; r < v->range + v->count; r++)
 		/*
-		 * Subtract instead of adding: nothing has checked that the part does not wrap
-		 * around.
+		 * Subtract instead of adding, because a sum could wrap around: the address and the
+		 * length of the part are unchecked.
 		 */
 		if (r->from <= from && from <= r->to && part->n <= r->to - from &&
 		    r->localmem == part->localmem && r->put == put)
@@ -58,7 +58,7 @@ void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rs
 {
 	uint64_t from = (uintptr_t)part->data, to = from + part->n;
 	struct rsm_vouched_range *r, add = {
-		/* If one byte is valid, its page is. */
+		/* If one byte of a page is valid, the whole page is valid. */
 		.from = from & ~(uint64_t)(PAGE_LEAST - 1),
 		.to = (to + PAGE_LEAST - 1) & ~(uint64_t)(PAGE_LEAST - 1),
 		.localmem = part->localmem, .put = put,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory of the caller that the driver has found valid.
+ * Memory of the caller that is known to be valid.
  *
  * RSMAPI requires RSMERR_BAD_ADDR if an entry of a vector names invalid memory.  A copy by the
- * library would raise a signal instead, so the driver carries out a vector the first time.  Memory
- * that it could access stays valid until the generation of the address space changes.  Until then
- * the library copies.
+ * library would raise a signal instead.  So the driver performs the first transfer of a vector.  If
+ * the driver could access the memory, the memory stays valid until the generation of the address
+ * space changes.  Until then the library copies the data itself.
  */
 #ifndef LIBRSM_VOUCH_H
 #define LIBRSM_VOUCH_H
@@ -17,9 +17,9 @@
 /*
  * struct rsm_vouched_range - a range of valid memory
  * @from: address of the first byte
- * @to: address behind the last byte
- * @localmem: local memory that is mapped there; 0: any
- * @put: 1: a source of puts; 0: a target of gets
+ * @to: address after the last byte
+ * @localmem: driver's number of the local memory that contains the range, or 0
+ * @put: 1 if the range is valid as a source of puts; 0 if it is valid as a target of gets
  */
 struct rsm_vouched_range {
 	uint64_t	from;
@@ -30,10 +30,10 @@ struct rsm_vouched_range {
 
 /*
  * struct rsm_vouched - the valid ranges; protected by the lock of the ring
- * @generation: generation of the address space in which the ranges were found valid
+ * @generation: generation of the address space in which the ranges were valid
  * @count: number of ranges
- * @oldest: number of ranges that were replaced; gives the next to replace
- * @range: the ranges
+ * @oldest: number of replacements so far; selects the range that is replaced next
+ * @range: array of ranges
  */
 struct rsm_vouched {
 	uint32_t			generation;
@@ -42,11 +42,17 @@ struct rsm_vouched {
 	struct rsm_vouched_range	range[VOUCH_RANGES];
 };
 
-/* Returns whether all @count parts are known to be valid for a put, or else for a get. */
+/*
+ * Returns whether all @count parts are known to be valid, for a put if @put is set, otherwise for a
+ * get.
+ */
 int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
 		     uint32_t count, int put);
 
-/* Note that the driver has copied @part; @generation was read before that. */
+/*
+ * Note that the memory of @part is valid, because the driver has copied it.  The caller has read
+ * @generation before that copy.
+ */
 void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
 		     int put);
 

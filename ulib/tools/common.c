@@ -104,7 +104,7 @@ static void first_adapter(char name[TOOL_NAME_SIZE])
 	for (i = 0; i < MAX_ADAPTERS; i++)
 		list[i] = &info[i];
 	dat_registry_list_providers(MAX_ADAPTERS, &n, list);
-	/* Without adapters, the open of this name reports what is wrong. */
+	/* If there are no adapters, use this name: dat_ia_open() then reports what is wrong. */
 	snprintf(name, TOOL_NAME_SIZE, "%.*s", TOOL_NAME_SIZE - 1, n ? info[0].ia_name : "rxe0");
 }
 
@@ -268,7 +268,10 @@ void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
 	struct addrinfo *list = resolve(host), *ai;
 	DAT_RETURN rc = DAT_SUCCESS;
 
-	/* An address of a family that the adapter lacks is refused at once: try the next. */
+	/*
+	 * If the adapter does not support the family of an address, dat_ep_connect() fails at once.
+	 * Then try the next address.
+	 */
 	for (ai = list; ai; ai = ai->ai_next) {
 		rc = dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, (DAT_COUNT)pd_len,
 				    (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
@@ -286,7 +289,9 @@ void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned i
 	DAT_EVENT event;
 
 	tool_start_connect(ep, host, port, pd, pd_len);
-	/* If the connect fails, completions of flushed receives come first. */
+	/*
+	 * If the connect fails, completions of flushed receives arrive before the connection event.
+	 */
 	do {
 		tool_event(t, 0, 0, &event);
 	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
@@ -307,7 +312,10 @@ int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVE
 			rc = dat_evd_dequeue(evd, event);
 		else
 			rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
-		/* A signal, or a stop and continue, interrupted the wait: no event was taken. */
+		/*
+		 * DAT_INTERRUPTED_CALL: a signal, or a stop and continue, has interrupted the wait.
+		 * No event was taken.
+		 */
 	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY || DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
 	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Common to the tools: an adapter with one EVD, connections, and errors. */
+/* Functions for all tools: an adapter with one EVD, memory, connections, and errors. */
 #ifndef TOOLS_COMMON_H
 #define TOOLS_COMMON_H
 
@@ -17,6 +17,7 @@
  * @async: async EVD
  * @evd: EVD of all other events
  * @pz: protection zone
+ * @attr: attributes of the adapter
  */
 struct tool {
 	char		name[TOOL_NAME_SIZE];
@@ -27,7 +28,7 @@ struct tool {
 	DAT_IA_ATTR	attr;
 };
 
-/* Privileges of memory that only this side's own messages and requests use. */
+/* Privileges of memory that peers do not access by RDMA. */
 #define TOOL_LOCAL	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 
 /* Registered memory. */
@@ -43,10 +44,10 @@ extern const char *tool_prog;
 
 /* Print "prog: message" and exit with status 1. */
 void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* Print "prog: message" and exit with status 2, which is for wrong usage. */
+/* Print "prog: message" and exit with status 2, which means wrong usage. */
 void tool_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Exit with the names of the code unless it is DAT_SUCCESS. */
+/* Print the names of the return code and exit, unless @rc is DAT_SUCCESS. */
 void tool_check(DAT_RETURN rc, const char *what);
 const char *tool_strerror(DAT_RETURN rc);
 
@@ -54,16 +55,16 @@ uint64_t tool_now_ns(void);
 unsigned long tool_number(const char *text, const char *option, unsigned long min,
 			  unsigned long max);
 
-/* Open the adapter @name, or for NULL the first one. */
+/* Open the adapter @name, or the first adapter if @name is NULL. */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
 /*
- * Make a tool for one client: the open adapter of @from, with a zone and an event queue of its
- * own.
+ * Make a tool for one client.  The tool shares the open adapter of @from, and has its own
+ * protection zone and its own EVD.
  */
 DAT_RETURN tool_try_share(const struct tool *from, struct tool *t, DAT_COUNT qlen);
 void tool_unshare(struct tool *t);
-/* The try functions return errors; the others exit. */
+/* The functions tool_try_*() return errors.  The others exit on an error. */
 DAT_RETURN tool_try_alloc(struct tool *t, struct tool_mem *mem, size_t size,
 			  DAT_MEM_PRIV_FLAGS priv);
 void tool_alloc(struct tool *t, struct tool_mem *mem, size_t size, DAT_MEM_PRIV_FLAGS priv);
@@ -82,22 +83,26 @@ DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);
 
-/* Listen at @port; requests come to @evd.  Exits with the reason if it fails. */
+/*
+ * Listen at @port.  Events of connection requests go to @evd.  On an error, print the reason and
+ * exit.
+ */
 void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd);
 
 /*
- * Begin to connect to the first address of @host that the adapter can reach.  Exits if there is
- * none, or if the call fails.
+ * Start to connect to the first address of @host that the adapter can reach.  Exits if there is no
+ * such address, or if the call fails.
  */
 void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
 			const void *pd, size_t pd_len);
-/* Connect, and wait for the result.  Exits with the reason if it fails. */
+/* Connect, and wait for the result.  On an error, print the reason and exit. */
 void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
 		  const void *pd, size_t pd_len);
 
 /*
- * Take the next event within @timeout_ms (0: no limit); a signal does not end the wait.  @poll:
- * spin instead of sleeping.  Returns 0 after the timeout.
+ * Take the next event.  Wait at most @timeout_ms milliseconds, or without limit if @timeout_ms is
+ * 0.  A signal does not end the wait.  If @poll is set, spin instead of sleeping, without a
+ * timeout.  Returns 0 after the timeout, otherwise 1.
  */
 int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);

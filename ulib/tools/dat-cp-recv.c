@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * dat-cp, the receiving side.  The main thread takes connection requests from an event
- * queue of their own.  Each client has a thread, an event queue, a protection zone and
- * memory of its own, so a slow disk or a hostile client delays no other client.
+ * The receiver of dat-cp.  The main thread takes connection requests from an EVD of their own.
+ * Each client has its own thread, EVD, protection zone and memory.  So a slow disk or a hostile
+ * client does not delay other clients.
  *
- * Clients are not trusted: names lose their directories, sizes and slots are
- * checked, and a file gets its name when its digest is right.  Until then the file has none: a
- * receiver that is killed leaves nothing behind.  A file system without O_TMPFILE takes a
- * temporary name instead, which SIGKILL leaves there.
+ * The receiver does not trust clients.  It strips directories from names, and checks sizes and
+ * slots.  A file has no name until its digest has been verified, so a receiver that is killed
+ * leaves no partial file behind.  A file system without O_TMPFILE needs a temporary name, which
+ * remains after SIGKILL.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -32,26 +32,33 @@
 #define RECVS		(CP_SLOTS + 4)
 #define COOKIE_SEND	0x10000
 #define MAX_CLIENTS	64
-#define REQUESTS	256		/* pending requests; the driver refuses more */
+#define REQUESTS	256		/* max. pending requests; the driver refuses more */
 #define SYNC_STEP	(8ULL << 20)	/* bytes between two waits for the disk */
-#define TEMP_PREFIX	".dat-cp."	/* no name from a client begins with this */
+#define TEMP_PREFIX	".dat-cp."	/* a client's file name must not begin with this */
 
 /*
  * struct client - a connection, owned by its thread
- * @tool: the server's adapter, with this client's zone and event queue
- * @cr: request to accept
- * @in: RECVS messages
- * @out: SENDS messages, used in turn
+ * @server: the receiver
+ * @tool: the server's adapter, with this client's zone and EVD
+ * @cr: connection request to accept
+ * @ep: endpoint
+ * @in: RECVS messages to receive into
+ * @out: SENDS messages to send from, used in turn
+ * @out_next: index of the next message in @out
  * @out_busy: number of messages in flight
- * @slots: CP_SLOTS buffers that the client may write when it has a credit
+ * @slots: CP_SLOTS buffers; the client may write to a slot if it has a credit for that slot
  * @chunk: copy of a slot, which the client cannot change
- * @granted: bit per slot: the client may write it
- * @up: the connection was established
- * @over: the connection has ended, or is to be ended
- * @fd: file without its name yet, or -1
- * @temp: temporary name of the file, or empty; under server->lock
- * @refused: the rest of this file is ignored
+ * @granted: one bit per slot; set while the client has a credit for the slot
+ * @up: flag: the connection was established
+ * @over: flag: the connection has ended, or must be ended
+ * @fd: file that has no final name yet, or -1
+ * @refused: flag: the rest of this file is ignored
+ * @name: final name of the file
+ * @temp: temporary name of the file, or empty; protected by server->lock
+ * @size: size of the file in bytes, as offered
+ * @received: bytes received
  * @synced: bytes whose writeback was started
+ * @sha: SHA-256 of the bytes received
  */
 struct client {
 	struct server		*server;
@@ -79,11 +86,14 @@ struct client {
 
 /*
  * struct server - the receiver
+ * @opt: options
+ * @tool: adapter, with the EVD for connection requests
  * @dir: directory of the files
  * @signals: signals that end the server
- * @lock: protects all below, and the temporary names in @dir
- * @client: connected clients, the first @clients elements
- * @failed: a file did not arrive
+ * @lock: lock that protects the fields below, and the temporary names in @dir
+ * @client: array of connected clients
+ * @clients: number of elements used in @client
+ * @failed: flag: a file did not arrive
  */
 struct server {
 	const struct cp_opt	*opt;
@@ -119,7 +129,10 @@ static DAT_RETURN post_recv(struct client *c, uint64_t i)
 	return dat_ep_post_recv(c->ep, 1, &seg, tool_cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Returns NULL if no message is free because the client does not receive answers. */
+/*
+ * Returns the next message to fill.  If all messages are in flight, the client does not receive
+ * answers: drop the client and return NULL.
+ */
 static struct cp_msg *next_message(struct client *c)
 {
 	struct cp_msg *m = (struct cp_msg *)c->out.va + c->out_next;
@@ -137,7 +150,10 @@ static void send_message(struct client *c)
 	DAT_LMR_TRIPLET seg = tool_seg(&c->out, c->out_next * sizeof(struct cp_msg),
 				       sizeof(struct cp_msg));
 
-	/* The post fails if the peer has just disconnected; the event of the disconnect follows. */
+	/*
+	 * The post fails if the peer has just disconnected.  Ignore the error, because the event of
+	 * the disconnect follows.
+	 */
 	if (dat_ep_post_send(c->ep, 1, &seg, tool_cookie(COOKIE_SEND),
 			     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
 		return;
@@ -162,7 +178,7 @@ static void grant(struct client *c, uint32_t slot)
 
 /* --- the file ------------------------------------------------------------------------- */
 
-/* A random name, which others cannot create first. */
+/* Choose a random temporary name, so that no other process can create the file first. */
 static int random_name(struct client *c)
 {
 	uint64_t n[2];
@@ -206,7 +222,7 @@ static void close_file(struct client *c)
 	c->sha = NULL;
 }
 
-/* Send a refusal, once per file; the client then stops sending the file. */
+/* Refuse the present file with a RESULT message.  The client then stops sending the file. */
 static void refuse(struct client *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -229,7 +245,7 @@ static void refuse(struct client *c, const char *fmt, ...)
 	send_message(c);
 }
 
-/* Strip the directories off a name.  Returns 0 if the rest is not a valid name of a file. */
+/* Strip the directories from a name.  Returns 0 if the rest is not a valid file name. */
 static int clean_name(const char *from, char to[CP_NAME_MAX + 1])
 {
 	const char *slash = strrchr(from, '/');
@@ -273,8 +289,8 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 }
 
 /*
- * Start writeback while data comes in, and wait until it is at most two steps behind: the fsync()
- * at the end is then short, whatever the size of the file.
+ * Start the writeback of received data, and wait until the writeback is at most two steps behind.
+ * The fsync() at the end is then short for a file of any size.
  */
 static int sync_step(struct client *c)
 {
@@ -315,7 +331,9 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 	}
 	c->granted &= ~(1U << slot);
 	if (c->fd < 0) {
-		/* The client sent the chunk before the refusal arrived. */
+		/*
+		 * After a refusal, ignore chunks that the client sent before the refusal arrived.
+		 */
 		if (!c->refused)
 			hang_up(c, "it sent data of no file");
 		return;
@@ -324,7 +342,7 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 		refuse(c, "more data than was offered");
 		return;
 	}
-	/* The client can still write to the slot: hash and store a private copy. */
+	/* The client can still write to the slot, so hash and store a private copy. */
 	memcpy(c->chunk, c->slots.va + (size_t)slot * CP_SLOT_SIZE, len);
 	EVP_DigestUpdate(c->sha, c->chunk, len);
 	c->received += len;
@@ -335,7 +353,7 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 	grant(c, slot);
 }
 
-/* Under server->lock. */
+/* Give the file its final name.  The caller holds server->lock. */
 static int name_file(struct client *c)
 {
 	int dir = c->server->dir;
@@ -345,7 +363,10 @@ static int name_file(struct client *c)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", c->fd);
 		if (!linkat(AT_FDCWD, path, dir, c->name, AT_SYMLINK_FOLLOW))
 			return 0;
-		/* The name exists, and only a rename replaces a file. */
+		/*
+		 * The name already exists.  linkat() cannot replace a file, so link a temporary
+		 * name and rename it.
+		 */
 		if (errno != EEXIST || random_name(c))
 			return -1;
 		if (linkat(AT_FDCWD, path, dir, c->temp, AT_SYMLINK_FOLLOW)) {
@@ -359,7 +380,7 @@ static int name_file(struct client *c)
 	return 0;
 }
 
-/* Give the file its name.  Returns 0 or the errno. */
+/* Sync the file and give it its final name.  Returns 0 or a positive errno. */
 static int keep_file(struct client *c)
 {
 	struct server *v = c->server;
@@ -412,7 +433,10 @@ static void got_done(struct client *c, const struct cp_msg *m)
 
 /* --- the end --------------------------------------------------------------------------- */
 
-/* Under the lock: no thread creates a temporary name meanwhile. */
+/*
+ * Remove all temporary files.  The caller holds the lock, so no thread creates a temporary name
+ * now.
+ */
 static void remove_temps(struct server *v)
 {
 	unsigned int i;
@@ -467,7 +491,7 @@ static void client_free(struct client *c)
 	free(c);
 }
 
-/* Allocate everything before the accept: if that fails, the client is refused. */
+/* Allocate all resources before the accept.  If an allocation fails, the client is refused. */
 static DAT_RETURN client_prepare(struct client *c)
 {
 	struct server *v = c->server;
@@ -520,7 +544,7 @@ static void got_event(struct client *c, const DAT_EVENT *event)
 		c->over = 1;
 }
 
-/* With --once, the server ends with the first client that was connected. */
+/* Free the client.  With --once, end the server after the first client that was connected. */
 static void client_end(struct client *c)
 {
 	struct server *v = c->server;
@@ -564,7 +588,10 @@ static void *client_thread(void *arg)
 
 /* --- the server ----------------------------------------------------------------------- */
 
-/* All threads block the signals; this one takes them, removes temporary files, and exits. */
+/*
+ * Wait for a signal that ends the server, remove temporary files, and let the signal kill the
+ * process.  All other threads block these signals.
+ */
 static void *signal_thread(void *arg)
 {
 	struct server *v = arg;
@@ -589,7 +616,10 @@ static int start_thread(void *(*run)(void *arg), void *arg)
 	return err;
 }
 
-/* A signal that was ignored at the start, as by nohup(1), stays ignored. */
+/*
+ * Block the signals that end the server.  A signal that was ignored at the start, for example by
+ * nohup(1), stays ignored.
+ */
 static void catch_signals(struct server *v)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
@@ -617,7 +647,7 @@ static int hello_good(DAT_CR_HANDLE cr)
 	return ntohl(hello.magic) == CP_MAGIC && ntohl(hello.version) == CP_VERSION;
 }
 
-/* Enter @c into the table of clients.  Fails if the table is full. */
+/* Add @c to the array of clients.  Returns -1 if the array is full. */
 static int client_add(struct server *v, struct client *c)
 {
 	int full;
@@ -639,7 +669,7 @@ static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
 		server_exit(v);
 }
 
-/* If resources are short, refuse this client only. */
+/* Start a thread for a new client.  If resources are short, refuse only this client. */
 static void got_request(struct server *v, DAT_CR_HANDLE cr)
 {
 	struct client *c;

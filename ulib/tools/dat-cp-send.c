@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dat-cp, the sending side: one connection, one file after the other. */
+/* The sender of dat-cp.  It uses one connection, and sends one file after the other. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <endian.h>
@@ -15,7 +15,9 @@
 #include "dat-cp.h"
 #include "text.h"
 
-/* Cookies: a number below RECVS is the index of a receive; others are kinds of requests. */
+/*
+ * Cookies: a number below RECVS is the index of a receive.  The other values mark sends and writes.
+ */
 #define RECVS		(CP_SLOTS + 4)
 #define SENDS		(CP_SLOTS + 4)
 #define COOKIE_SEND	0x100
@@ -23,13 +25,18 @@
 
 /*
  * struct sender - the connection
+ * @tool: adapter
+ * @ep: endpoint
  * @data: CP_SLOTS buffers to write from, one per slot of the receiver
- * @out: SENDS messages, used in turn
- * @in: RECVS messages
- * @peer: slots of the receiver
- * @credits: @ncredits slots that may be written
- * @out_next: message to use next
+ * @out: SENDS messages to send from, used in turn
+ * @in: RECVS messages to receive into
+ * @peer: addresses and keys of the receiver's slots
+ * @credits: numbers of the slots that may be written
+ * @ncredits: number of elements used in @credits
+ * @out_next: index of the next message in @out
  * @out_busy: number of messages in flight
+ * @result: last RESULT message of the receiver
+ * @have_result: flag: @result has arrived for the present file
  */
 struct sender {
 	struct tool		tool;
@@ -95,7 +102,7 @@ static void got_message(struct sender *s, const struct cp_msg *m)
 	}
 }
 
-/* Handle one event; exits if none comes in time. */
+/* Wait for one event and handle it.  Exits if no event arrives within @limit_ms milliseconds. */
 static void pump(struct sender *s, unsigned int limit_ms)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -121,7 +128,10 @@ static void pump(struct sender *s, unsigned int limit_ms)
 	}
 }
 
-/* Messages are used in turn, and sends complete in order. */
+/*
+ * Returns the next message to fill, and waits until it is free.  Sends complete in order, so the
+ * messages are used in turn.
+ */
 static struct cp_msg *next_message(struct sender *s)
 {
 	struct cp_msg *m;
@@ -160,8 +170,8 @@ static void read_full(struct outgoing *o, char *to, size_t len)
 }
 
 /*
- * The credit for a slot means that the receiver has read the slot, and so that the write to it
- * has completed: the local buffer of the same number is free too.
+ * Send the next chunk of the file.  A credit for a slot means that the receiver has read the slot.
+ * The RDMA write to the slot has then completed, so the local buffer with the same number is free.
  */
 static void send_chunk(struct sender *s, struct outgoing *o)
 {
@@ -231,8 +241,8 @@ static int conclude(struct sender *s, struct outgoing *o)
 }
 
 /*
- * Returns 0 if the file has arrived.  A receiver that cannot store the file may refuse it at any
- * time.
+ * Send a file.  Returns 0 if the file has arrived.  The receiver may refuse the file at any time if
+ * it cannot store the file.
  */
 static int send_file(struct sender *s, struct outgoing *o, const char *as)
 {
@@ -256,7 +266,7 @@ static int open_file(struct outgoing *o, const char *path, int quiet)
 	struct stat st;
 
 	*o = (struct outgoing) { .path = path, .progress.quiet = quiet };
-	/* O_NONBLOCK: the open of a FIFO would wait for a writer. */
+	/* O_NONBLOCK, because the open of a FIFO would wait for a writer. */
 	o->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		tool_warn("cannot open %s: %s", path, strerror(errno));

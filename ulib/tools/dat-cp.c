@@ -125,7 +125,7 @@ static void parse_one(int c, struct cp_opt *opt)
 	}
 }
 
-/* Split at the last colon, since IPv6 addresses contain colons. */
+/* Split HOST:NAME at the last colon, because IPv6 addresses contain colons. */
 static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
 {
 	char *colon = strrchr(target, ':');

@@ -14,8 +14,8 @@
  *                                    <-      RESULT status, sha256, text
  *   next OFFER, or disconnect
  *
- * The chunk message follows the write on the same connection, so the data is there
- * when the message is.  All fields are big endian.
+ * The sender posts the CHUNK message after the RDMA write, on the same connection.  So when the
+ * CHUNK arrives, the data is in the slot.  All fields are big endian.
  */
 #ifndef DAT_CP_H
 #define DAT_CP_H
@@ -38,13 +38,14 @@ struct cp_hello {
 /*
  * struct cp_msg - a control message
  * @type: enum cp_type
- * @slot: CREDIT, CHUNK: number of the receiver's buffer
- * @size: bytes; OFFER: of the file; CREDIT: of the slot; CHUNK: in the slot; RESULT: 0:
- *	success
+ * @slot: CREDIT, CHUNK: number of a slot, which is a buffer of the receiver
+ * @size: OFFER: bytes of the file; CREDIT: bytes of the slot; CHUNK: bytes of data in the slot;
+ *	RESULT: 0 for success
  * @addr: CREDIT: address of the slot
- * @rkey: CREDIT: key of the slot
- * @digest: DONE, RESULT: SHA-256
- * @text: OFFER: name; RESULT: reason; NUL-terminated
+ * @rkey: CREDIT: remote key of the slot
+ * @rsvd: 0
+ * @digest: DONE, RESULT: SHA-256 of the file
+ * @text: OFFER: name of the file; RESULT: reason of a failure; NUL-terminated
  */
 struct cp_msg {
 	uint32_t	type;
@@ -58,15 +59,15 @@ struct cp_msg {
 };
 
 /*
- * Not 8 slots: at the end of a registration of 512 pages rxe of Linux 6.1 reads beyond
- * its table.
+ * 7 slots and not 8, because 8 slots would be 512 pages.  At the end of a registration of 512
+ * pages, the rxe driver of Linux 6.1 reads beyond its page table.
  */
 #define CP_SLOTS	7
 #define CP_SLOT_SIZE	(256U << 10)
-#define CP_HELLO_MS	30000	/* from a client's connection to its first offer */
-#define CP_IDLE_MS	300000	/* longest silence of a client, which may wait for its disk */
-#define CP_SILENCE_MS	120000	/* longest silence of a server in the middle of a file */
-#define CP_RESULT_MS	600000	/* longest silence of a server that makes a whole file durable */
+#define CP_HELLO_MS	30000	/* server's timeout for the first OFFER of a client */
+#define CP_IDLE_MS	300000	/* server's timeout for later messages of a client */
+#define CP_SILENCE_MS	120000	/* client's timeout for a message of the server */
+#define CP_RESULT_MS	600000	/* client's timeout for RESULT, which follows a sync */
 
 struct cp_opt {
 	const char	*device;
@@ -76,7 +77,7 @@ struct cp_opt {
 	int		quiet;
 };
 
-/* Progress on a terminal as a bar, else as a line every few seconds. */
+/* State of the progress display: a bar on a terminal, otherwise a line every few seconds. */
 struct cp_progress {
 	const char	*name;
 	uint64_t	size;
@@ -92,7 +93,7 @@ void cp_progress_end(struct cp_progress *g);
 
 void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1]);
 
-/* dat-cp-recv.c, dat-cp-send.c: return the exit status */
+/* dat-cp-recv.c, dat-cp-send.c: these functions return the exit status of the program */
 int cp_serve(const struct cp_opt *opt);
 int cp_send_files(const struct cp_opt *opt, const char *host, const char *as,
 		  char *const *files, int n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Adapters of the driver: their list, and what the driver reports of each. */
+/* Adapters of the driver: the list, and the driver's data about each adapter. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "dat-info.h"
 
 /*
- * A RoCE port that was given no address has one made of its MAC, from which no peer can be
- * reached.
+ * Returns whether @addr is an address of this host.  A RoCE port without an IP address has an
+ * address that is derived from the MAC, and that reaches no peer.
  */
 static int is_local(const char *addr)
 {
@@ -86,7 +86,7 @@ int adapter_list(struct adapter **list)
 	return n;
 }
 
-/* The driver accepts "rxe0:1" as a name of "rxe0". */
+/* Find an adapter by name.  The driver accepts "rxe0:1" as a name for "rxe0". */
 struct adapter *adapter_find(struct adapter *list, int n, const char *name)
 {
 	size_t len = strlen(name);

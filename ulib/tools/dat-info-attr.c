@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Attributes of an adapter and its provider, printed by a table of fields. */
+/* Prints the attributes of an adapter and its provider, by a table of fields. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum kind { COUNT, NUMBER, BYTES, COUNT_BYTES, ADDRESS, BOOLEAN, STRING, CHOICE, FLAGS };
 
-/* A value and its name; the list ends with NULL. */
+/* A value and its name.  In an array of words, the last name is NULL. */
 struct word {
 	uint64_t	value;
 	const char	*name;
@@ -17,8 +17,10 @@ struct word {
 
 /*
  * struct field - a field of DAT_IA_ATTR or DAT_PROVIDER_ATTR
- * @name: name in DAT
+ * @name: name of the field in DAT
  * @unit: unit of the value
+ * @kind: type of the field, which selects the output format
+ * @offset: offset of the field in its structure
  * @words: names of the values, for CHOICE and FLAGS
  */
 struct field {
@@ -154,7 +156,7 @@ static uint64_t value_of(const struct field *f, const void *attr)
 	return f->kind == COUNT ? (uint64_t)(int64_t)(int32_t)n : n;
 }
 
-/* Returns 0 for a value of all ones, which stands for no limit, or for none that is known. */
+/* Returns 0 if all bits of the value are ones, which means that there is no known limit. */
 static int has_limit(const struct field *f, uint64_t value)
 {
 	return f->kind == COUNT ? (int64_t)value >= 0 : value != UINT64_MAX;
@@ -248,7 +250,10 @@ static void field_json(const struct field *f, const void *attr)
 		json_bool(f->name, value != 0);
 		break;
 	case ADDRESS:
-		/* A string: most JSON parsers cannot hold a number of 64 bits exactly. */
+		/*
+		 * Print the address as a string, because most JSON parsers lose bits of a 64-bit
+		 * number.
+		 */
 		snprintf(buf, sizeof(buf), "0x%" PRIx64, value);
 		json_str(f->name, buf);
 		break;
@@ -305,7 +310,7 @@ static void merging_text(const DAT_PROVIDER_ATTR *attr)
 	printf("%s\n", n ? "" : "all");
 }
 
-/* Print, for each stream, the streams that it can share an EVD with. */
+/* For each kind of stream, print the streams with which it can share an EVD. */
 static void merging_json(const DAT_PROVIDER_ATTR *attr)
 {
 	int i, j;
@@ -365,7 +370,10 @@ static void all_json(const DAT_IA_ATTR *ia, const DAT_PROVIDER_ATTR *provider)
 	json_close('}');
 }
 
-/* Opens @name with the version and thread safety of @line; without a line, with the latest. */
+/*
+ * Open @name with the version and the thread safety of @line.  Without a line, use this library's
+ * version, with thread safety.
+ */
 static DAT_RETURN open_as(const char *name, const struct conf_line *line, DAT_IA_HANDLE *ia)
 {
 	DAT_UINT32 major = line ? line->major : DAT_VERSION_MAJOR;

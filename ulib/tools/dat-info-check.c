@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dat-info --check: one line per check, with advice at the end if the result is not ok. */
+/*
+ * dat-info --check prints one line per check.  The line ends with advice if the result is not ok.
+ */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +14,9 @@
 static const char *const status_names[] = { "ok", "warn", "fail" };
 static int findings, as_json;
 
-/* Split at the last arrow: names of files, which may contain one too, come before it. */
+/*
+ * Split the text at the last arrow.  A file name may contain an arrow, but file names come first.
+ */
 static char *split(char *text)
 {
 	char *p, *arrow = NULL;
@@ -48,7 +52,10 @@ void check_report(enum check_status status, const char *what, const char *fmt, .
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* A finding takes one line, so remove newlines, which names may contain. */
+	/*
+	 * Replace newlines by blanks, because a result takes one line and names may contain
+	 * newlines.
+	 */
 	for (p = text; *p; p++)
 		if (*p == '\n')
 			*p = ' ';

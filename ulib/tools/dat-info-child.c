@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Run functions that may hang or crash in a child. */
+/* Runs functions that may hang or crash in a child process. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 #include "common.h"
 #include "dat-info.h"
 
-#define GRACE_MS	1000	/* time for a killed child to exit */
+#define GRACE_MS	1000	/* time for a killed child to exit, in milliseconds */
 
 /*
- * Read until the child closes its end of the pipe.  Returns 0, or -1 at the deadline.  Output
- * beyond @size is dropped.
+ * Read until the child closes its end of the pipe.  Output beyond @size bytes is dropped.  Returns
+ * 0, or -1 if the deadline has passed.
  */
 static int read_all(int fd, uint64_t deadline_ns, char *output, size_t size)
 {
@@ -81,7 +81,7 @@ static int wait_for(pid_t pid, int fd, int seconds, char *output, size_t size)
 
 	if (read_all(fd, deadline, output, size)) {
 		kill(pid, SIGKILL);
-		/* A child that sleeps in the kernel may survive even SIGKILL. */
+		/* Limit the wait, because a child that sleeps in the kernel may survive SIGKILL. */
 		read_all(fd, tool_now_ns() + GRACE_MS * 1000000ULL, output, size);
 		waitpid(pid, &status, WNOHANG);
 		snprintf(output, size, "no end within %d s", seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lines of dat.conf, read by the parser of libdat. */
+/* Reads dat.conf with the parser of libdat. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static char *copy(const char *s)
 }
 
 /*
- * Called by the parser for malformed lines.  The parser is linked into this program
- * as well as into libdat, which does not export its own du_log().
+ * The parser calls this function for malformed lines.  The parser is linked into this program too,
+ * because libdat exports neither the parser nor du_log().
  */
 void du_log(enum du_log_level level, const char *fmt, ...)
 {

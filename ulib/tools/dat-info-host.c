@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Checks of the machine and the user: kernel, modules, /dev/dat, locked memory. */
+/* Checks of the host and the user: kernel, modules, /dev/dat, locked memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +21,9 @@
 #define DEVICE		"/dev/dat"
 #define GROUP		"rdma"
 #define RULE		"90-dat.rules"
-#define MEMLOCK_LOW	(64ULL << 20)	/* a limit in bytes that is soon used up */
+#define MEMLOCK_LOW	(64ULL << 20)	/* warn if the limit in bytes is lower */
 #define CAP_IPC_LOCK	14
-#define INIT_USER_NS	"user:[4026531837]"	/* its number is fixed */
+#define INIT_USER_NS	"user:[4026531837]"	/* fixed name of the first namespace */
 
 /* ---- Kernel and modules ---- */
 
@@ -35,7 +35,7 @@ static int is_loaded(const char *module)
 	return !access(path, F_OK);
 }
 
-/* Returns whether a list of modules of this kernel has the module, compressed or not. */
+/* Returns whether the file @list of this kernel names the module.  The module may be compressed. */
 static int is_listed(const char *module, const char *list)
 {
 	char path[512], line[4096], want[64];
@@ -63,7 +63,7 @@ void check_kernel(void)
 	struct utsname uts;
 
 	uname(&uts);
-	/* A kernel release that is not a number may be any version: take it for a new one. */
+	/* A release that does not begin with a number may be any version.  Assume a new version. */
 	if (sscanf(uts.release, "%u.%u", &major, &minor) != 2)
 		major = UINT_MAX;
 	if (major < 6 || (major == 6 && minor < 1))
@@ -135,7 +135,10 @@ static int in_list(gid_t gid, const gid_t *list, int n)
 	return 0;
 }
 
-/* Returns true if this process has the group @gid.  The kernel checks the groups of the process. */
+/*
+ * Returns whether this process has the group @gid, because the kernel checks the groups of the
+ * process.
+ */
 static int session_has(gid_t gid)
 {
 	gid_t list[1024];
@@ -171,7 +174,7 @@ static int has_rule(void)
 	return 0;
 }
 
-/* Returns advice for restoring owner and mode of the device node. */
+/* Returns advice for restoring the owner and the mode of the device node. */
 static const char *node_advice(void)
 {
 	return has_rule() ? "as root: udevadm trigger " DEVICE :
@@ -183,7 +186,7 @@ static int is_for_group(const struct stat *st)
 	return st->st_gid && (st->st_mode & 0060) == 0060;
 }
 
-/* Check whether users other than root can use the device node, now and after the next boot. */
+/* Check whether users other than root can use the device node. */
 static void check_node(const struct stat *st)
 {
 	mode_t mode = st->st_mode & 07777;
@@ -276,8 +279,8 @@ int check_driver(void)
 /* ---- Locked memory ---- */
 
 /*
- * Returns whether this process may lock all its memory.  The driver checks the capability in
- * the first user namespace.
+ * Returns whether this process may lock all its memory.  The driver requires CAP_IPC_LOCK in the
+ * initial user namespace.
  */
 static int may_lock_all(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Write JSON that is valid for any content of strings. */
+/* Prints JSON that is valid for any content of the strings. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "text.h"
 
 static int depth;
-static int filled;	/* the innermost open bracket has an element */
+static int filled;	/* flag: the innermost open bracket has an element */
 
 static void put_key(const char *key)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Checks of dat.conf: lines that were skipped or have no effect, and libraries that are missing. */
+/*
+ * Checks of dat.conf: lines that are malformed or have no effect, and libraries that are missing.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,7 +14,10 @@
 
 #define LOAD_SECONDS	10
 
-/* Runs in a child, because the library's constructors run. */
+/*
+ * Load a provider library.  Runs in a child process, because dlopen() runs the library's
+ * constructors.
+ */
 static int load(const void *library)
 {
 	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -57,7 +62,10 @@ static void check_alias(const struct conf_line *l, struct adapter *list, int n)
 			     l->where, l->name, l->params);
 }
 
-/* Returns the earlier line that a program gets instead of this one, or NULL. */
+/*
+ * Returns the first earlier line that defines the same name, version and thread safety, or NULL.  A
+ * program uses only the first such line.
+ */
 static const struct conf_line *first_of(const struct conf *conf, const struct conf_line *l)
 {
 	const struct conf_line *o;

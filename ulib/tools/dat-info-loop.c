@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The check of an adapter by use: a connection with itself, and one message over it. */
+/* Check of an adapter: connect the adapter to itself, and send a message over the connection. */
 #include <string.h>
 
 #include "common.h"
 #include "dat-info.h"
 
 #define LOOP_SECONDS	10
-#define LOOP_SIZE	4096	/* bytes that are registered, half for each side */
-#define LOOP_MESSAGE	1000	/* bytes of the message; it fits all path MTUs but the smallest */
+#define LOOP_SIZE	4096	/* bytes of registered memory, half for each side */
+#define LOOP_MESSAGE	1000	/* bytes of the message; less than most path MTUs */
 #define CONNECT_US	(5 * 1000 * 1000)
 
 /*
  * struct loop - both sides of the connection
- * @ep: endpoint that connects, endpoint that accepts
+ * @tool: adapter
+ * @mem: memory; the first half to send from, the second half to receive into
+ * @ep: endpoints; the first connects, the second accepts
+ * @psp: service point
+ * @qual: connection qualifier of @psp
  */
 struct loop {
 	struct tool	tool;
@@ -88,7 +92,10 @@ static void loop_send(struct loop *l)
 		tool_die("the message arrived changed");
 }
 
-/* Runs in a child: it exits with a message at the first failure. */
+/*
+ * Connect, and send a message.  Runs in a child process, because the child exits with a message at
+ * the first failure.
+ */
 static int loop(const void *name)
 {
 	struct loop l;

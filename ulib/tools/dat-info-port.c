@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Checks of RDMA devices, port by port: whether the port is an adapter of dat, and if not, why. */
+/*
+ * Checks of the ports of all RDMA devices.  If dat cannot use a port, the check reports the reason.
+ */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -16,12 +18,14 @@
 #include "dat-info.h"
 
 #define SYS	"/sys/class/infiniband"
-#define UNKNOWN	"INTERFACE"	/* placeholder in commands, for the name of an interface */
+#define UNKNOWN	"INTERFACE"	/* stands for an unknown interface in advice */
 
 /*
- * struct port - port of an RDMA device
- * @asked: the driver was queried, so that @adapter holds more than a name
- * @adapter: adapter of the port, also if its open has failed
+ * struct port - a port of an RDMA device
+ * @device: name of the device
+ * @number: number of the port, from 1
+ * @asked: flag: the driver was queried; if not set, @adapter contains only the name
+ * @adapter: adapter of the port, even if the adapter could not be opened
  */
 struct port {
 	char		device[64];
@@ -32,7 +36,9 @@ struct port {
 
 /*
  * struct ports - all ports
- * @working: number of ports that can be used
+ * @port: array of ports
+ * @n: number of elements in @port
+ * @working: number of ports that dat can use
  */
 struct ports {
 	struct port	*port;
@@ -46,8 +52,8 @@ static int is_working(const struct port *p)
 }
 
 /*
- * Look up the adapter of a port.  Linux names the device; the first port has no number
- * in the name.
+ * Look up the adapter of a port.  The name of the adapter is the device name of Linux, followed by
+ * a colon and the port number.  Port 1 is named without a number.
  */
 static void ask(struct port *p, struct adapter *list, int n)
 {
@@ -110,7 +116,7 @@ static void find_ports(struct ports *all)
 		free(d);
 }
 
-/* Returns the network interface of a port, for advice. */
+/* Returns the name of the network interface of a port, for use in advice. */
 static const char *netdev(const struct port *p)
 {
 	static char name[64];
@@ -134,7 +140,7 @@ static const char *driver(const struct port *p)
 	return n > 0 ? basename(target) : "its driver";
 }
 
-/* A problem of one port is reported as ok while another port works. */
+/* Report a problem of a port.  The check fails only if no port works. */
 static void report(const struct ports *all, const struct port *p, const char *text,
 		   const char *advice)
 {

@@ -12,7 +12,10 @@
 #include "dat-info.h"
 #include "text.h"
 
-/* Users choose the names of processes and files, so the names must not control the terminal. */
+/*
+ * Clean the text, because users choose the names of processes and files, and a name must not be
+ * able to control the terminal.
+ */
 void text_print(FILE *to, const char *fmt, ...)
 {
 	char text[4096];

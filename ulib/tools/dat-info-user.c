@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Processes that have the device open, from what the driver shows in /proc/PID/fdinfo. */
+/*
+ * Lists the processes that have /dev/dat open.  The driver shows their objects in /proc/PID/fdinfo.
+ */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -12,7 +14,7 @@
 
 #include "dat-info.h"
 
-/* Types of objects, as the driver names them. */
+/* Names of the types of objects, as in the fdinfo file. */
 static const char *const types[] = {
 	"pz", "lmr", "rmr", "evd", "cno", "srq", "ep", "psp", "cr"
 };
@@ -20,12 +22,12 @@ static const char *const types[] = {
 #define TYPES	((int)(sizeof(types) / sizeof(types[0])))
 
 /*
- * struct user - a process, or one of its files
+ * struct user - a process, or one of its open files
  * @files: number of open adapters
- * @objects: number of objects, by type
+ * @objects: number of objects of each type
  * @connected: number of connected endpoints
  * @bytes: bytes of registered memory
- * @dropped: number of events that found no room
+ * @dropped: number of events that were dropped because an EVD was full
  * @malformed: number of malformed requests and receives
  */
 struct user {
@@ -37,7 +39,7 @@ struct user {
 	uint64_t	malformed;
 };
 
-/* Returns the number behind " key=", or 0. */
+/* Returns the number after " key=", or 0 if the line has no such key. */
 static uint64_t number(const char *line, const char *key)
 {
 	char want[32];
@@ -64,7 +66,10 @@ static void object(struct user *u, const char *line, size_t type_len)
 	u->malformed += number(line, "sq_bad") + number(line, "rq_bad") + number(line, "bad");
 }
 
-/* Returns whether the line "ia:" is of the adapter; "rxe0" is shown for "rxe0:1" as well. */
+/*
+ * Returns whether the "ia:" line names the adapter @device.  A file that opened "rxe0:1" shows that
+ * name, which is another name for "rxe0".
+ */
 static int is_of(const char *line, const char *device)
 {
 	char name[DAT_NAME_SIZE];
@@ -111,7 +116,10 @@ static int is_device(const char *path)
 	return !strcmp(target, "/dev/dat");
 }
 
-/* Returns 0, or -1 if this process may not read that of @pid. */
+/*
+ * Add the objects of a process.  Returns 0, or -1 if this program has no permission to read the
+ * files of the process.
+ */
 static int add_process(struct user *u, const char *pid, const char *device)
 {
 	char path[600];
@@ -134,7 +142,10 @@ static int add_process(struct user *u, const char *pid, const char *device)
 	return 0;
 }
 
-/* Call @fn for each process that has an adapter open; returns how many we may not read. */
+/*
+ * Call @fn for each process that has an adapter open.  Returns the number of processes that this
+ * program has no permission to read.
+ */
 static unsigned int each(const char *device, void (*fn)(const struct user *, const char *pid))
 {
 	unsigned int hidden = 0;

@@ -2,8 +2,8 @@
 /*
  * dat-info - show DAT adapters, and find out why there are none
  *
- * The list has the adapters of the driver, then the names that lines of dat.conf add.  Only an
- * adapter that the command line names is opened through libdat, which may load the library of a
+ * The list contains the adapters of the driver, then the other names in dat.conf.  The tool opens
+ * an adapter through libdat only to show its attributes, because libdat may load the library of a
  * provider.
  */
 #define _GNU_SOURCE
@@ -20,8 +20,9 @@
 #define COLUMNS	6
 
 /*
- * struct entry - a name that can be opened, or that the command line has
- * @adapter: adapter of the name; NULL if it is a provider's or missing
+ * struct entry - a name that can be opened, or the name on the command line
+ * @name: name of the IA
+ * @adapter: adapter with this name; NULL if a provider has the name, or the adapter is missing
  * @line: line of dat.conf that defines the name, or NULL
  */
 struct entry {
@@ -32,8 +33,10 @@ struct entry {
 
 /*
  * struct names - all names
+ * @entry: array of names
+ * @n: number of elements in @entry
  * @list: adapters of the driver
- * @driver: number of entries of @list, or a negative errno
+ * @driver: number of elements in @list, or a negative errno
  */
 struct names {
 	struct entry	*entry;
@@ -52,7 +55,10 @@ static const struct entry *find(const struct names *names, const char *name)
 	return NULL;
 }
 
-/* Names of the driver come first; of lines with the same name the first one counts. */
+/*
+ * Collect all names.  The names of adapters come first.  If two lines of dat.conf define the same
+ * name, only the first line counts.
+ */
 static void names_get(struct names *names)
 {
 	const struct conf *conf = conf_get();
@@ -151,14 +157,14 @@ static void list_text(const struct names *names, const struct conf *conf)
 		row_print(&rows[i], width);
 	free(rows);
 	/*
-	 * libdat would report these lines, but it reads the files only when an adapter is
-	 * opened.
+	 * Print malformed lines.  libdat would report them too, but libdat reads the files only
+	 * when it opens an adapter.
 	 */
 	for (i = 0; i < conf->nwrong; i++)
 		tool_warn("%s", conf->wrong[i]);
 }
 
-/* ---- One adapter, or all, or the document ---- */
+/* ---- One adapter, all adapters, or a JSON document ---- */
 
 static void lines_text(const char *name)
 {
@@ -243,7 +249,7 @@ static void names_put(struct names *names)
 	free(names->list);
 }
 
-/* Returns the exit status. */
+/* Show the adapter @name or all adapters.  Returns the exit status of the program. */
 static int show(const char *name, int all, int json)
 {
 	struct entry unknown = { name, NULL, NULL };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Time stamps that cost a few instructions, in ticks: the cycle counter where there is
- * a built-in function for it, as reading the clock may take a system call and an access
- * to a device.  The length of a tick is measured during the run.
+ * Time stamps in ticks.  A tick is a cycle of the cycle counter, if the compiler has a built-in
+ * function to read it; otherwise a nanosecond.  Reading the cycle counter takes a few instructions.
+ * Reading the clock may take a system call and an access to a device.  The program measures the
+ * length of a tick during the run.
  */
 #ifndef DAT_PERF_CLOCK_H
 #define DAT_PERF_CLOCK_H

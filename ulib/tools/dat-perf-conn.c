@@ -2,8 +2,9 @@
 /*
  * Memory, queues and connections of a run.
  *
- * The client connects one after the other, idle connections last, and describes the test in the
- * private data of each.  Afterwards the sides exchange the addresses of their memory.
+ * The client makes one connection after the other, the idle connections last.  The private data of
+ * each connection request describes the test.  After the last connection, both sides exchange the
+ * addresses of their memory.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -21,11 +22,11 @@
 #define HELLO_EVENT	0x1
 #define HELLO_SRQ	0x2
 #define HELLO_FLAGS	0x3
-#define CTRL_SIZE	64		/* at the end of the buffer */
-#define GATHER_MS	5000		/* at the end of the buffer */
-#define GATHER_LOOKS	50		/* checks in that time for a lost client */
+#define CTRL_SIZE	64		/* bytes at the end of a slot that no test uses */
+#define GATHER_MS	5000		/* server's timeout for the next connection in ms */
+#define GATHER_LOOKS	50		/* checks for a lost client during GATHER_MS */
 
-/* Private data of a connection request; big endian. */
+/* The hello: private data of a connection request; big endian. */
 struct hello {
 	uint32_t	magic;
 	uint32_t	version;
@@ -43,14 +44,14 @@ struct hello {
 	uint32_t	busy;
 };
 
-/* Address and key of a side's buffer; big endian. */
+/* Address and remote key of one side's memory; big endian. */
 struct where {
 	uint64_t	addr;
 	uint32_t	rkey;
 	uint32_t	rsvd;
 };
 
-/* --- giving up ------------------------------------------------------------------------ */
+/* --- failures ------------------------------------------------------------------------ */
 
 void perf_fail(struct perf *p, const char *fmt, ...)
 {
@@ -118,7 +119,7 @@ static void make_conns(struct perf *p)
 		make_ep(p, &p->conn[i], 0, 1);
 }
 
-/* Allocate memory and touch it: page faults must not be measured. */
+/* Allocate memory and write to all of it, so that no page faults occur during the measurement. */
 static void *touched(struct perf *p, size_t n, size_t size)
 {
 	void *mem = malloc(n * size);
@@ -129,8 +130,9 @@ static void *touched(struct perf *p, size_t n, size_t size)
 }
 
 /*
- * Returns the privileges that the peer's requests need.  In TEST_RECV the server reads the client's
- * progress by RDMA, which needs remote read.  Other tests of sends need no remote privilege.
+ * Returns the privileges that the requests of the peer need.  In TEST_RECV, the server reads the
+ * client's progress by RDMA, which needs remote read.  Other tests of sends need no remote
+ * privilege.
  */
 static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
 {
@@ -141,7 +143,7 @@ static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
 	return TOOL_LOCAL;
 }
 
-/* Allocate everything that the run needs before it connects. */
+/* Allocate all resources of a run.  Called before the first connection. */
 void perf_prepare(struct perf *p)
 {
 	p->sent = 0;
@@ -153,11 +155,14 @@ void perf_prepare(struct perf *p)
 	p->slot = (p->opt.size + CTRL_SIZE + 63) & ~(size_t)63;
 	perf_check(p, tool_try_alloc(&p->tool, &p->mem, 2 * p->slot, privileges(p)),
 		   "cannot register memory");
-	/* All receives use one buffer: the content does not matter. */
+	/* All receives use one buffer, because the content of the messages does not matter. */
 	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
 	p->send_seg = tool_seg(&p->mem, p->opt.op == OP_READ ? p->slot : 0, p->opt.size);
 	make_conns(p);
-	/* Set it even to 0: an earlier client may have started a poller. */
+	/*
+	 * Set the poller even if it is 0, because the run of an earlier client may have started a
+	 * poller.
+	 */
 	perf_check(p, dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
 		   "cannot start the driver's poller: leave out --poller");
 	p->at = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->at));
@@ -187,7 +192,10 @@ static int hello_good(const struct perf_opt *o)
 	       o->poller <= MAX_POLLER && o->busy <= MAX_POLLER && !perf_opt_wrong(o);
 }
 
-/* Parse the hello of a client, and check it by the rules of the command line. */
+/*
+ * Parse the hello of a client.  Returns whether the hello is valid, by the rules for the command
+ * line.
+ */
 static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *session,
 			uint32_t *index)
 {
@@ -212,7 +220,10 @@ static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *se
 
 /* --- connecting --------------------------------------------------------------------- */
 
-/* Send the address of the buffer in a message at the end of the buffer, which no test uses. */
+/*
+ * Send the address and the key of @mem to the peer.  The message is built in the last bytes of the
+ * first slot, which no test uses.
+ */
 static void tell_where(struct perf *p)
 {
 	size_t at = p->slot - CTRL_SIZE;
@@ -240,9 +251,9 @@ static void learn_where(struct perf *p)
 }
 
 /*
- * Exchange buffer addresses.  The server sends its address once it is ready, and the client then
- * begins the test.  The client's first messages may arrive before the completion of the server's
- * send, and are counted.
+ * Exchange the addresses of the buffers.  When the server is ready, it sends its address, and the
+ * client then starts the test.  The server may receive the first messages of the test before its
+ * own send has completed, and counts these messages.
  */
 static void exchange(struct perf *p)
 {
@@ -257,7 +268,7 @@ static void exchange(struct perf *p)
 	p->next = 0;
 }
 
-/* Connect all endpoints; exits on failure. */
+/* Connect all endpoints.  Exits if a connection fails. */
 void perf_connect(struct perf *p)
 {
 	struct hello hello;
@@ -272,8 +283,8 @@ void perf_connect(struct perf *p)
 }
 
 /*
- * Take the next request that comes from a dat-perf.  @timeout_ms: 0: no limit.  Returns 0 after the
- * timeout.
+ * Take the next connection request that comes from a dat-perf.  Waits at most @timeout_ms
+ * milliseconds, or without limit if @timeout_ms is 0.  Returns 0 after the timeout, otherwise 1.
  */
 static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_request *r)
 {
@@ -292,7 +303,7 @@ static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_req
 	return 0;
 }
 
-/* Take the first request of a client that can be served. */
+/* Take the first connection request of a client whose test this adapter can run. */
 static void first_request(struct perf *p, struct perf_request *r)
 {
 	const char *why;
@@ -308,7 +319,10 @@ static void first_request(struct perf *p, struct perf_request *r)
 		why = perf_too_much(p);
 		if (!why && !r->index)
 			return;
-		/* Further requests of a client that was given up are refused without a message. */
+		/*
+		 * If @why is NULL, this is a further request of a client that was dropped.  Reject
+		 * it without a message.
+		 */
 		if (why)
 			tool_warn("refusing a client: %s", why);
 		dat_cr_reject(r->cr);
@@ -329,7 +343,10 @@ static int lost_one(struct perf *p)
 	return 0;
 }
 
-/* Handle a request of another client: hold one for the next run, and refuse others. */
+/*
+ * Handle a request of another client.  Keep the first such request for the next run, and reject the
+ * others.
+ */
 static void hold(struct perf *p, struct perf_request *r)
 {
 	if (p->held.cr || r->index)
@@ -338,7 +355,10 @@ static void hold(struct perf *p, struct perf_request *r)
 		p->held = *r;
 }
 
-/* Take the request of the next connection of the client. */
+/*
+ * Take the request for the next connection of the client.  Returns 0 if the client has
+ * disconnected, or sends no request in time.
+ */
 static int further_request(struct perf *p, struct perf_request *r)
 {
 	uint32_t all = p->up;
@@ -374,8 +394,9 @@ static int accept_one(struct perf *p, struct perf_request *r)
 			return 0;
 		}
 		/*
-		 * The client's first message may come before the completion.  An error ends the
-		 * connection soon.
+		 * The client's first message may arrive before the event of the connection.  Ignore
+		 * a receive that failed, because the connection then ends, and the event of its end
+		 * is handled above.
 		 */
 		if (dto->status == DAT_DTO_SUCCESS)
 			perf_count(p, &event);
@@ -384,7 +405,7 @@ static int accept_one(struct perf *p, struct perf_request *r)
 	return 1;
 }
 
-/* Wait for a client and accept all of its connections.  Returns 0 if not all of them came. */
+/* Wait for a client and accept all of its connections.  Returns 0 if a connection is missing. */
 int perf_accept(struct perf *p)
 {
 	struct perf_request r;
@@ -403,11 +424,11 @@ int perf_accept(struct perf *p)
 	return 1;
 }
 
-/* --- the end ------------------------------------------------------------------------ */
+/* --- end of a run -------------------------------------------------------------------- */
 
 /*
- * A server that takes part in the test sends a message when its part is complete, perhaps before
- * the client's part is.
+ * Tell the client that the server has finished.  A server that takes part in the test sends one
+ * more message, perhaps before the client has finished.  The client waits for this message.
  */
 static void say_done(struct perf *p)
 {
@@ -430,7 +451,7 @@ static void await_end(struct perf *p)
 	}
 }
 
-/* Free the resources of a run, complete or not. */
+/* Free the resources of a run, which may be incomplete. */
 void perf_drop(struct perf *p)
 {
 	DAT_EVENT event;
@@ -444,7 +465,7 @@ void perf_drop(struct perf *p)
 	p->srq = NULL;
 	free(p->conn);
 	p->conn = NULL;
-	/* Drain the queue: the next client must not get events of this one. */
+	/* Drain the EVD, because the next client's run must not see events of this run. */
 	while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 		;
 	tool_free(&p->mem);
@@ -454,7 +475,7 @@ void perf_drop(struct perf *p)
 	p->done = NULL;
 }
 
-/* The client disconnects, and the server waits for that. */
+/* End a run.  The client disconnects, and the server waits for the disconnects. */
 void perf_end(struct perf *p)
 {
 	uint32_t i;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Count the system calls of steady receiving, from outside: the client runs as a child that is
- * stopped at every system call.  Two calls mark the part of the run that counts.
+ * Counts the system calls of a program that receives messages in a steady state.  The client runs
+ * as a child process, and ptrace() stops the child at every system call.  The child makes two
+ * special system calls, at the begin and at the end of the part to count.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +18,10 @@
 
 #include "dat-perf.h"
 
-/* The marks: getpgid() of process ids that do not exist, which no other code calls. */
+/*
+ * Arguments of mark().  mark() calls getpgid() with a process id that does not exist.  No other
+ * code makes such calls.
+ */
 #define MARK_BEGIN	0x7fdabe61
 #define MARK_END	0x7fdae4d0
 
@@ -56,12 +60,12 @@ static void child(struct perf *p)
 }
 
 struct count {
-	int		inside;		/* true between the marks */
+	int		inside;		/* flag: after MARK_BEGIN, before MARK_END */
 	int		seen_end;
 	uint64_t	syscalls;
 };
 
-/* The child is about to enter a system call. */
+/* Count a system call.  Called when the child enters a system call or returns from one. */
 static void count_entry(pid_t pid, struct count *c)
 {
 	struct __ptrace_syscall_info info;
@@ -81,7 +85,7 @@ static void count_entry(pid_t pid, struct count *c)
 	}
 }
 
-/* Returns the wait status of the child's end. */
+/* Count the system calls of the child until it ends.  Returns the wait status of the child. */
 static int trace(pid_t pid, struct count *c)
 {
 	int status, sig = 0;
@@ -116,7 +120,7 @@ int perf_count_syscalls(struct perf *p)
 	if (!pid)
 		child(p);
 	status = trace(pid, &c);
-	/* The child has reported the reason. */
+	/* Status 2 means wrong usage, which the child has already reported. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
 		return 2;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || !c.seen_end)

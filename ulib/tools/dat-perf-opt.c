@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Options of dat-perf, and their valid combinations. */
+/* Options of dat-perf, and the check of their combination. */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static void parse_test(struct perf *p)
 		      find_name(optarg, perf_test_names, TEST_RECV, "--test");
 }
 
-/* Parse an option that says what is measured.  Returns 0 for other options. */
+/* Parse an option that says what is measured.  Returns 0 if @c is another option. */
 static int parse_opt(int c, struct perf *p)
 {
 	struct perf_opt *o = &p->opt;
@@ -134,7 +134,7 @@ static int parse_opt(int c, struct perf *p)
 	return 0;
 }
 
-/* Parse an option that says how it is measured.  Returns 0 for other options. */
+/* Parse an option that says how the measurement is run.  Returns 0 if @c is another option. */
 static int parse_arg(int c, struct perf_args *a)
 {
 	switch (c) {
@@ -157,7 +157,7 @@ static int parse_arg(int c, struct perf_args *a)
 	return 0;
 }
 
-/* Returns the reason why the combination of options is invalid, or NULL. */
+/* Returns the reason why the combination of options is invalid, or NULL if it is valid. */
 const char *perf_opt_wrong(const struct perf_opt *o)
 {
 	if (o->srq && o->op != OP_SEND)

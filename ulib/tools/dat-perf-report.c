@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The report: figures from time stamps. */
+/* Computes the results from the time stamps, and prints them. */
 #include <stdio.h>
 
 #include "dat-perf.h"
@@ -23,7 +23,10 @@ static void report_lat(struct perf *p)
 {
 	struct stats s;
 
-	/* The unit is microseconds; a ping-pong counts one way. */
+	/*
+	 * The unit is microseconds.  The latency of a send or write is half the time of a
+	 * ping-pong.
+	 */
 	stats_of(p->at, p->stamps, p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3), &s);
 	if (p->args.json) {
 		json_head(p);
@@ -35,7 +38,10 @@ static void report_lat(struct perf *p)
 	       s.p999);
 }
 
-/* Returns the messages per tick in the best stretch of a full window or more. */
+/*
+ * Returns the peak rate in messages per tick.  The peak is the best rate over any period in which
+ * at least a full window of messages completed.
+ */
 static double best_rate(const struct perf *p)
 {
 	uint32_t total = p->done[p->stamps], from = 0, to, n;
@@ -53,7 +59,7 @@ static double best_rate(const struct perf *p)
 	return best;
 }
 
-/* MB are 2^20 bytes, as in perftest. */
+/* Print the bandwidth.  1 MB is 2^20 bytes, as in perftest. */
 static void report_bw(struct perf *p)
 {
 	double mb = (double)p->opt.size / 1048576.0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loops that are measured.  For each message they do what a program would do, and nothing
- * else: post while the windows allow, reap completions until there are none, and read the clock
- * once for all of these completions.
+ * The loops that are measured.  A loop does what a program would do for each message, and nothing
+ * else.  It posts requests while the windows allow, reaps completions until there are none, and
+ * takes one time stamp for all of these completions.
  */
 #include "dat-perf.h"
 #include "dat-perf-clock.h"
@@ -17,9 +17,9 @@ static void __attribute__((noreturn, cold)) unexpected(struct perf *p, const DAT
 	perf_fail(p, "a request failed: %s", tool_dto_name(dto->status));
 }
 
-/* --- one request, one completion ------------------------------------------------------ */
+/* --- functions for one request or one completion -------------------------------------- */
 
-/* Post a receive in place of a completed one.  @ep: unused with an SRQ. */
+/* Post a receive to replace a completed receive.  @ep is unused if there is an SRQ. */
 void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 {
 	DAT_RETURN rc;
@@ -33,7 +33,7 @@ void perf_repost(struct perf *p, DAT_EP_HANDLE ep)
 		perf_check(p, rc, "cannot post a receive");
 }
 
-/* Returns the connection whose turn it is. */
+/* Returns the connection that sends next. */
 static struct perf_conn *turn(struct perf *p)
 {
 	return &p->conn[p->next];
@@ -45,7 +45,10 @@ static void next_turn(struct perf *p)
 		p->next = 0;
 }
 
-/* Send a message whose length is not that of the test. */
+/*
+ * Send a message of @len bytes from the offset @at of the memory.  Used for control messages, whose
+ * length differs from that of the test.
+ */
 void perf_post_send_from(struct perf *p, size_t at, uint32_t len)
 {
 	DAT_LMR_TRIPLET seg = tool_seg(&p->mem, at, len);
@@ -60,7 +63,10 @@ void perf_post_send(struct perf *p, uint32_t len)
 	perf_post_send_from(p, 0, len);
 }
 
-/* @report: signal it; its completion stands for all requests since the last signalled one. */
+/*
+ * Post a request.  If @report is set, the request is signalled.  Its completion then stands for all
+ * requests since the last signalled request of the connection.
+ */
 static void post(struct perf *p, int report)
 {
 	struct perf_conn *c = turn(p);
@@ -109,7 +115,7 @@ static void await(struct perf *p, DAT_EVENT *event)
 		;
 }
 
-/* Take events until both counters have reached their targets. */
+/* Take events until p->sent and p->received have reached @sent and @received. */
 void perf_reap(struct perf *p, uint64_t sent, uint64_t received)
 {
 	DAT_EVENT event;
@@ -120,7 +126,7 @@ void perf_reap(struct perf *p, uint64_t sent, uint64_t received)
 	}
 }
 
-/* Take all queued events; if there are none, wait for one. */
+/* Take all queued events.  If there are none, wait for an event. */
 static void reap_batch(struct perf *p)
 {
 	DAT_EVENT event;
@@ -133,9 +139,9 @@ static void reap_batch(struct perf *p)
 
 /* --- latency -------------------------------------------------------------------------- */
 
-#define LOOKS	1024	/* reads of memory for each poll of the queue */
+#define LOOKS	1024	/* reads of the memory per poll of the event queue */
 
-/* Wait until the last byte of a write has arrived. */
+/* Wait until the last byte of an RDMA write has arrived. */
 static void await_byte(struct perf *p, uint8_t value)
 {
 	volatile uint8_t *last = (uint8_t *)p->mem.va + p->slot + p->opt.size - 1;
@@ -143,7 +149,10 @@ static void await_byte(struct perf *p, uint8_t value)
 	uint32_t looks;
 
 	for (looks = 1; *last != value; looks++) {
-		/* A write causes no event.  Poll the queue now and then: the peer may have died. */
+		/*
+		 * An RDMA write causes no event at its target.  But poll the event queue from time
+		 * to time, because the connection may have broken.
+		 */
 		if (looks % LOOKS == 0 &&
 		    dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 			perf_count(p, &event);
@@ -159,7 +168,10 @@ static void lat_send(struct perf *p, uint64_t i)
 		perf_reap(p, i, i);
 		perf_repost(p, ep);
 	} else {
-		/* Post the answer first: the client waits for it. */
+		/*
+		 * Post the answer before the receive is posted again, because the client waits for
+		 * the answer.
+		 */
 		perf_reap(p, i - 1, i);
 		post(p, 1);
 		perf_repost(p, ep);
@@ -189,7 +201,7 @@ static void (*const lat_ops[])(struct perf *p, uint64_t i) = {
 	lat_send, lat_write, lat_read,
 };
 
-/* Send messages one after the other, on the connections in turn. */
+/* Send one message after the other, and use the connections in turn. */
 static void run_lat(struct perf *p)
 {
 	void (*one)(struct perf *p, uint64_t i) = lat_ops[p->opt.op];
@@ -211,8 +223,8 @@ static void run_lat(struct perf *p)
 /* --- bandwidth ------------------------------------------------------------------------ */
 
 /*
- * Post what the windows allow.  On each connection every cq_mod-th request is signalled, and so is
- * the last one.
+ * Post all requests that the windows allow.  On each connection, every cq_mod-th request and the
+ * last request are signalled.
  */
 static uint64_t post_batch(struct perf *p, uint64_t posted)
 {
@@ -237,7 +249,7 @@ static void run_bw(struct perf *p)
 		posted = post_batch(p, posted);
 		sent = p->sent;
 		reap_batch(p);
-		/* No send completed: the event was the server's message that it is done. */
+		/* No send has completed.  The event was the server's final message. */
 		if (p->sent == sent)
 			continue;
 		p->stamps++;
@@ -247,8 +259,8 @@ static void run_bw(struct perf *p)
 }
 
 /*
- * Receive and repost; the system calls of this loop are counted.  The number received is in
- * memory, where the server reads it.
+ * Receive and repost.  The system calls of this loop are counted.  The loop stores the number of
+ * received messages in memory, where the server reads the number by RDMA.
  */
 void perf_receive(struct perf *p, uint64_t n)
 {
@@ -284,8 +296,8 @@ static uint64_t read_progress(struct perf *p)
 }
 
 /*
- * Send no more than the client has receives for.  Credits would cost the client system calls, so
- * the server reads the client's progress instead.
+ * Send messages, but not more than the client has posted receives for.  The server reads the
+ * client's progress by RDMA, because credit messages would add system calls to the client.
  */
 static void feed(struct perf *p)
 {
@@ -301,7 +313,7 @@ static void feed(struct perf *p)
 
 /* --- roles --------------------------------------------------------------------------- */
 
-/* Returns whether the server takes part in the test, rather than only provide memory. */
+/* Returns whether the server sends or writes in the test.  Otherwise it only provides memory. */
 int perf_server_is_busy(const struct perf_opt *o)
 {
 	return o->op == OP_SEND || (o->op == OP_WRITE && o->test == TEST_LAT);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Lengths of the queues that a run needs, checked against the limits of the adapter. */
+/*
+ * Computes the lengths of the queues for a run, and checks them against the limits of the adapter.
+ */
 #include <stdio.h>
 
 #include "dat-perf.h"
 
-/* Returns whether messages of the test arrive at receives of this side. */
+/* Returns whether this side receives messages of the test. */
 static int receives(const struct perf *p)
 {
 	if (p->opt.op != OP_SEND)
@@ -20,26 +22,33 @@ static uint32_t wanted_recvs(const struct perf *p)
 	return p->opt.test == TEST_LAT ? PERF_LAT_RECVS : 4 * p->opt.window;
 }
 
-/* Returns the number of completions of requests that may wait in the EVD at a time. */
+/* Returns the maximum number of completions of requests that are in the EVD at a time. */
 static uint32_t request_events(const struct perf *p)
 {
 	const struct perf_opt *o = &p->opt;
 
 	if (!p->client || o->test != TEST_BW)
 		return PERF_LAT_RECVS;
-	/* The last request of each connection is always signalled. */
+	/*
+	 * The last request of each connection is always signalled, in addition to every cq_mod-th
+	 * request.
+	 */
 	return o->eps * ((o->window + o->cq_mod - 1) / o->cq_mod + (o->cq_mod > 1));
 }
 
 /*
- * Returns the number of entries of the EVD that the end of a run needs besides those of receives.
+ * Returns the number of EVD entries for the end of a run, besides the completions of receives.  The
+ * entries are for disconnects and the server's last message.
  */
 static uint32_t end_events(const struct perf *p)
 {
 	return perf_conns(&p->opt) + 16;
 }
 
-/* Returns the number of receives of each connection, or of the SRQ; 0: there is no room for any. */
+/*
+ * Returns the number of receives of each connection, or of the SRQ.  Returns 0 if the EVD is too
+ * short for any receives.
+ */
 uint32_t perf_recvs(const struct perf *p)
 {
 	uint32_t max_evd = (uint32_t)p->tool.attr.max_evd_qlen, room, n;
@@ -56,13 +65,13 @@ uint32_t perf_recvs(const struct perf *p)
 	return perf_at_most(n, srq ? room : room / p->opt.eps);
 }
 
-/* Includes the server's last message, and disconnects that the client may not have taken yet. */
+/* Returns the number of EVD entries for a run. */
 uint32_t perf_evd_entries(const struct perf *p)
 {
 	return request_events(p) + end_events(p) + p->recvs * (p->srq ? 1 : p->opt.eps);
 }
 
-/* Returns the reason why the adapter cannot do the run, and what to do about it; or NULL. */
+/* Returns NULL if the adapter can do the run, otherwise the reason with advice for the user. */
 const char *perf_too_much(const struct perf *p)
 {
 	static char text[256];

@@ -2,16 +2,16 @@
 /*
  * dat-perf - latency and bandwidth of DAT between two hosts
  *
- * The client chooses the test and describes it to the server in its private data.
- * Messages and RDMA go between two buffers whose addresses the sides exchange in a
- * first message.
+ * The client chooses the test, and describes it to the server in the private data of the connection
+ * request.  Each side has a buffer for messages and RDMA.  The first message of each side contains
+ * the address of its buffer.
  */
 #include <stdio.h>
 
 #include "dat-perf.h"
 #include "text.h"
 
-#define EVD_ENTRIES	64	/* to begin with; each run has its own length */
+#define EVD_ENTRIES	64	/* initial length of the EVD; each run resizes it */
 
 static void server(struct perf *p)
 {

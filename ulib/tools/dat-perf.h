@@ -5,10 +5,10 @@
  *   dat-perf.c		the client and the server
  *   dat-perf-opt.c	options
  *   dat-perf-size.c	lengths of queues
- *   dat-perf-conn.c	memory, queues and connections, from the first to the last
+ *   dat-perf-conn.c	memory, queues and connections: setup and teardown
  *   dat-perf-run.c	loops that are measured
  *   dat-perf-report.c	output
- *   dat-perf-count.c	system calls
+ *   dat-perf-count.c	count of system calls
  */
 #ifndef DAT_PERF_H
 #define DAT_PERF_H
@@ -23,7 +23,7 @@
 #define MAX_WINDOW	512U
 #define MAX_EPS		1024U
 #define MAX_IDLE	1024U
-#define MAX_POLLER	1000000U	/* dat_linux_ia_poller(3), dat_linux_evd_busy_poll(3) */
+#define MAX_POLLER	1000000U	/* limit of --poller and --busy-poll, in microseconds */
 
 enum perf_op { OP_SEND, OP_WRITE, OP_READ };
 enum perf_test { TEST_LAT, TEST_BW, TEST_RECV };
@@ -33,17 +33,18 @@ extern const char *const perf_test_names[];
 
 /*
  * struct perf_opt - options that say what is measured
- * @op, @test: enum perf_op, enum perf_test
+ * @op, @test: operation (enum perf_op) and kind of test (enum perf_test)
  * @size: bytes of a message
  * @iters: number of messages
- * @window: requests in flight on each connection
- * @cq_mod: one request in @cq_mod is signalled
- * @eps: number of connections that are used
- * @idle: number of connections that are not used
- * @srq: the server receives through an SRQ
- * @event: wait instead of polling
- * @poller: time in microseconds that the driver's poller polls before it sleeps; 0: no poller
- * @busy: time in microseconds that the driver polls the device for an empty EVD; 0: no polling
+ * @window: number of requests in flight on each connection
+ * @cq_mod: one of @cq_mod requests is signalled
+ * @eps: number of connections that carry messages
+ * @idle: number of connections that carry no messages
+ * @srq: flag: the server receives through an SRQ
+ * @event: flag: wait for events instead of polling
+ * @poller: time in microseconds that the driver's poller polls before it sleeps; 0 for no poller
+ * @busy: time in microseconds that the driver polls the device if the EVD is empty; 0 for no
+ *	polling
  */
 struct perf_opt {
 	uint32_t	op;
@@ -60,7 +61,7 @@ struct perf_opt {
 	uint32_t	busy;
 };
 
-/* Options that say how it is measured and reported. */
+/* Options that say how the measurement is run and reported. */
 struct perf_args {
 	const char	*device;
 	const char	*host;
@@ -72,8 +73,8 @@ struct perf_args {
 };
 
 /*
- * Cookies: 1 for receives; for requests, the number of requests that the completion stands for, and
- * the number of their connection.
+ * Values of cookies.  The cookie of a receive is COOKIE_RECV.  The cookie of a request holds the
+ * number of requests that its completion stands for, and the number of the connection.
  */
 #define COOKIE_RECV	1ULL
 
@@ -85,8 +86,8 @@ static inline uint64_t cookie_send(uint32_t n, uint32_t conn)
 /*
  * struct perf_conn - a connection
  * @ep: endpoint
- * @busy: requests whose completion was not seen
- * @silent: requests since the last signalled one
+ * @busy: number of requests whose completion has not been reaped
+ * @silent: number of requests since the last signalled request
  */
 struct perf_conn {
 	DAT_EP_HANDLE	ep;
@@ -96,8 +97,8 @@ struct perf_conn {
 
 /*
  * struct perf_request - a connection request of a client
- * @cr: request to accept or reject
- * @opt, @session, @index: contents of its hello
+ * @cr: request, to be accepted or rejected
+ * @opt, @session, @index: contents of the request's private data, the hello
  */
 struct perf_request {
 	DAT_CR_HANDLE	cr;
@@ -108,30 +109,30 @@ struct perf_request {
 
 /*
  * struct perf - a run
- * @opt: options from the command line, or from the client
+ * @opt: options from the command line; the server uses the client's options instead
  * @args: options from the command line
- * @client: this side is the client
+ * @client: flag: this process is the client
  * @tool: adapter
- * @cr_evd: EVD of connection requests, at the server
- * @session: number that the client chose for the run
- * @held: request of the next client
- * @conn: @opt.eps connections that are used, then @opt.idle that are not
+ * @cr_evd: EVD of connection requests (server only)
+ * @session: number of the run, chosen by the client
+ * @held: connection request of the next client, kept for the next run
+ * @conn: array of connections: @opt.eps that carry messages, then @opt.idle that carry none
  * @srq: shared receive queue, or NULL
  * @recvs: number of receives of each connection, or of the SRQ
  * @up: number of established connections
- * @next: connection whose turn it is
- * @mem: a slot to send from and one to receive into
- * @slot: bytes of each slot of @mem
- * @recv_seg, @send_seg, @remote: segments that all requests use
+ * @next: index of the connection that sends next
+ * @mem: memory with two slots: the first to send from, the second to receive into
+ * @slot: size of a slot of @mem in bytes
+ * @recv_seg, @send_seg, @remote: segments that all receives and requests use
  * @peer: memory of the peer
- * @sent, @received: number of completions so far
- * @due: number of messages of the test that this side has to receive
+ * @sent, @received: number of completed requests and receives
+ * @due: number of messages that this process has to receive in the test
  * @at: time stamps in ticks: the start, then one per sample
- * @done: number of completions at each time stamp (bandwidth)
+ * @done: number of completions at each time stamp (bandwidth test)
  * @stamps: number of time stamps after the start
- * @ns_per_tick: nanoseconds of a tick, measured during the run
+ * @ns_per_tick: nanoseconds per tick, measured during the run
  * @served: number of clients served
- * @next_client: where a server with --keep goes on after it has given up a client
+ * @next_client: jump target at which a server with --keep continues after it has dropped a client
  */
 struct perf {
 	struct perf_opt		opt;
@@ -168,7 +169,7 @@ void perf_options(int argc, char **argv, struct perf *p);
 const char *perf_opt_wrong(const struct perf_opt *o);
 
 /* dat-perf-size.c */
-#define PERF_LAT_RECVS	16	/* on each connection, where one message is in flight */
+#define PERF_LAT_RECVS	16	/* receives per connection; one message is in flight */
 
 static inline uint32_t perf_conns(const struct perf_opt *o)
 {
@@ -185,11 +186,12 @@ uint32_t perf_recvs(const struct perf *p);
 uint32_t perf_evd_entries(const struct perf *p);
 
 /*
- * dat-perf-conn.c.  perf_fail() never returns.  It ends the program; but a server with --keep drops
- * the client and waits for the next, so that no client can end it.
+ * dat-perf-conn.c.  perf_fail() never returns.  perf_fail() ends the program, except for a server
+ * with --keep: such a server drops the client and waits for the next one, so that a client cannot
+ * end the server.
  */
 void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
-/* perf_fail() with the names of @rc unless it is DAT_SUCCESS. */
+/* Call perf_fail() with the names of the return code, unless @rc is DAT_SUCCESS. */
 void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
 void perf_drop(struct perf *p);
 void perf_prepare(struct perf *p);
@@ -211,7 +213,7 @@ void perf_run(struct perf *p);
 void perf_header(const struct perf *p);
 void perf_report(struct perf *p);
 
-/* dat-perf-count.c: returns the exit status */
+/* dat-perf-count.c: returns the exit status of the program */
 int perf_count_syscalls(struct perf *p);
 
 #endif /* DAT_PERF_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Errors of RSMAPI in words; the API itself has none. */
+/* Descriptions of the errors of RSMAPI, because the API itself has none. */
 #define _GNU_SOURCE
 #include <unistd.h>
 
@@ -64,7 +64,9 @@ const char *rsm_error_name(int ret)
 	return ret > 0 && ret < NAMES && names[ret] ? names[ret] : "an unknown RSMERR";
 }
 
-/* Without the device there is no controller at all. */
+/*
+ * Returns the reason why there is no controller.  If the device is missing, no controller exists.
+ */
 static const char *no_controller(void)
 {
 	if (access(DEVICE, F_OK))

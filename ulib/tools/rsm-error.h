@@ -2,10 +2,10 @@
 #ifndef RSM_ERROR_H
 #define RSM_ERROR_H
 
-/* Returns the name of the error in <rsmapi.h>. */
+/* Returns the name of the error code @ret, as in <rsmapi.h>. */
 const char *rsm_error_name(int ret);
 
-/* Returns the likely cause of the error, and what to do about it. */
+/* Returns the likely cause of the error @ret, and advice for the user. */
 const char *rsm_error_advice(int ret);
 
 #endif /* RSM_ERROR_H */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rsm-nodes: load the table of RSM nodes and the cluster key into the driver, and show them. */
+/*
+ * rsm-nodes: loads the table of RSM nodes and the cluster key into the driver, and shows the table.
+ */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,19 +28,19 @@
 #define KEY_DIR		"/etc/rsm"
 #define KEY_FILE	KEY_DIR "/cluster.key"
 #define KEY_NAME	"rsm:cluster"
-#define KEY_BYTES	32	/* bytes of a new key, and the minimum that the driver accepts */
+#define KEY_BYTES	32	/* bytes of a new key, and minimum of the driver */
 #define KEY_BYTES_MAX	128
 #define BLANKS		" \t\r\n"
 #define WORDS		4
 
 /*
- * struct nodes - contents of a file
+ * struct nodes - contents of a table file
  * @name: name of the file
- * @line: number of the line that is being read, from 1
- * @has_local: the file has the id of this node
+ * @line: number of the current line, from 1
+ * @has_local: flag: the file contains the id of this node
  * @local: id of this node
- * @count: number of nodes in @list
- * @list: nodes
+ * @count: number of elements in @list
+ * @list: array of nodes
  */
 struct nodes {
 	const char		*name;
@@ -66,7 +68,7 @@ static void __attribute__((noreturn)) bad_line(const struct nodes *n, const char
 	die("%s:%u: %s", n->name, n->line, why);
 }
 
-/* Reading. */
+/* Functions that read the table. */
 
 static int number(const char *word, unsigned long max, uint32_t *out)
 {
@@ -81,7 +83,7 @@ static int number(const char *word, unsigned long max, uint32_t *out)
 	return 0;
 }
 
-/* A link-local address is followed by % and an interface. */
+/* Parse an IPv6 address.  In a link-local address, '%' and the name of an interface follow. */
 static int address6(const char *word, struct dat_rsm_node *e)
 {
 	struct addrinfo hints = {
@@ -138,7 +140,7 @@ static void read_local(struct nodes *n, char *const *words)
 	n->has_local = 1;
 }
 
-/* Returns the number of words, which may be more than WORDS. */
+/* Split a line into words.  Returns the number of words, which may exceed WORDS. */
 static int split(char *text, char **words)
 {
 	char *save, *word = strtok_r(text, BLANKS, &save);
@@ -191,7 +193,7 @@ static void read_file(struct nodes *n)
 			bad_line(n, "there is a NUL in it");
 		read_line(n, text);
 	}
-	/* The table replaces the old one: an incomplete one must not be loaded. */
+	/* Do not load an incomplete table, because the new table replaces the old table. */
 	if (!feof(f))
 		die("%s: %s", n->name, strerror(errno));
 	free(text);
@@ -199,13 +201,13 @@ static void read_file(struct nodes *n)
 		fclose(f);
 }
 
-/* The driver. */
+/* Functions that call the driver. */
 
 static int device(void)
 {
 	int fd = du_dev_open(DU_DEV_RSM, 0);
 
-	/* du_dev_open() has reported the reason. */
+	/* du_dev_open() has already reported the reason. */
 	if (fd < 0)
 		exit(1);
 	return fd;
@@ -271,9 +273,9 @@ static void clear(void)
 	close(fd);
 }
 
-/* The cluster key. */
+/* Functions for the cluster key. */
 
-/* 64 hexadecimal digits and a newline. */
+/* Make a random key as text: 64 hexadecimal digits and a newline. */
 static void key_make(char *text)
 {
 	unsigned char key[KEY_BYTES];
@@ -299,7 +301,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* Sync and close the file, which is closed in any case. */
+/* Write and sync the file.  Closes the file also after an error. */
 static int key_write(int fd, const char *text)
 {
 	int ret = write_all(fd, text, strlen(text)) || fchmod(fd, 0600) || fsync(fd);
@@ -308,8 +310,8 @@ static int key_write(int fd, const char *text)
 }
 
 /*
- * Create the file, or replace another one as a whole.  It is written under a temporary name first:
- * no reader sees a part of a key, and a failure leaves nothing behind.
+ * Create the key file, or replace it with --force.  The key is first written to a temporary file,
+ * so that no reader sees an incomplete key.  After a failure, the temporary file is removed.
  */
 static void keygen(const char *name, int force)
 {
@@ -324,7 +326,10 @@ static void keygen(const char *name, int force)
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		die("%s: %s", name, strerror(errno));
-	/* Unlike rename(), link() never replaces a file. */
+	/*
+	 * Without --force, use link(), which fails if the file exists.  rename() would replace the
+	 * file.
+	 */
 	err = key_write(fd, text) || (force ? rename(tmp, name) : link(tmp, name)) ? errno : 0;
 	explicit_bzero(text, sizeof(text));
 	if (err || !force)
@@ -347,9 +352,9 @@ static int digit(char c)
 }
 
 /*
- * Other users must not read the key file: a host that has the key can pose as a node of the
- * cluster.
- * The owner can change the file, so the owner must be a user who may set the key anyway.
+ * Refuse a key file that other users can read or write, because a host with the key can pose as a
+ * node of the cluster.  Refuse an owner other than root and the current user, because the owner can
+ * change the key.
  */
 static void key_file_check(const char *name, int fd)
 {
@@ -393,7 +398,10 @@ static size_t key_read(const char *name, unsigned char *key)
 	return len / 2;
 }
 
-/* The driver takes a reference, since the keyring with the key ends with this process. */
+/*
+ * Make a key the cluster key, or remove the cluster key if @serial is 0.  The driver takes a
+ * reference to the key, because this process's keyring is destroyed when the process exits.
+ */
 static void key_set(int32_t serial)
 {
 	struct dat_rsm_nodes arg = {
@@ -451,7 +459,7 @@ static void print_node(const struct dat_rsm_node *e)
 	putchar('\n');
 }
 
-/* Print the table in the form of the file. */
+/* Print the table in the format of the table file. */
 static void show(void)
 {
 	struct dat_rsm_node *list = NULL;
@@ -517,7 +525,7 @@ static void __attribute__((noreturn)) usage(FILE *f, int ret)
 	exit(ret);
 }
 
-/* Returns 0 for other commands. */
+/* Run a command that concerns the key.  Returns 0 if it is another command. */
 static int key_command(int argc, char **argv)
 {
 	const char *last = argv[argc - 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Options of rsm-perf, and their valid combinations. */
+/* Options of rsm-perf, and the check of their combination. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -42,7 +42,7 @@ static void usage(FILE *to)
 	fprintf(to, usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_SIZE, MAX_ITERS);
 }
 
-/* Exit with status 2 for wrong usage. */
+/* Print a message and exit with status 2, which means wrong usage. */
 static void __attribute__((format(printf, 1, 2), noreturn)) wrong(const char *fmt, ...)
 {
 	va_list ap;
@@ -120,7 +120,7 @@ static const struct option long_options[] = {
 	{ NULL,		0,			NULL, 0 },
 };
 
-/* Parse a number.  Returns 0 for other options. */
+/* Parse an option whose argument is a number.  Returns 0 if @c is another option. */
 static int parse_number(int c, struct perf_opt *o)
 {
 	if (c == 's')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The report: figures from time stamps. */
+/* Computes the results from the time stamps, and prints them. */
 #define _GNU_SOURCE
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ static void report_lat(struct perf *p)
 {
 	struct stats s;
 
-	/* In microseconds. */
+	/* The unit is microseconds. */
 	stats_of(p->at, p->opt.iters, p->ns_per_tick * 1e-3, &s);
 	if (p->opt.json) {
 		json_head(&p->opt);
@@ -34,8 +34,8 @@ static void report_lat(struct perf *p)
 }
 
 /*
- * The time includes the barrier at the end of explicit calls.  0: no time has passed by the
- * clock.
+ * Print the bandwidth.  The time includes the barrier at the end of the calls in explicit mode.
+ * The rate is 0 if the clock shows no difference between start and end.
  */
 static void report_bw(const struct perf *p)
 {

@@ -18,7 +18,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Time stamps in ticks: a put may take less than reading the clock. */
+/*
+ * Returns a time stamp in ticks of the cycle counter, because a put may take less time than a read
+ * of the clock.
+ */
 static inline uint64_t ticks(void)
 {
 #if __has_builtin(__builtin_ia32_rdtsc)
@@ -51,7 +54,7 @@ static int op_getv(struct perf *p)
 static int op_memcpy(struct perf *p)
 {
 	memcpy(p->to, p->buf, p->opt.size);
-	/* The copy must not be optimized away. */
+	/* Keep the compiler from removing the copy. */
 	__asm__ volatile("" : : "r"(p->to) : "memory");
 	return RSM_SUCCESS;
 }
@@ -61,7 +64,10 @@ static int (*const ops[])(struct perf *p) = {
 	[OP_MEMCPY] = op_memcpy,
 };
 
-/* Entries adjoin in local memory and have gaps between them in the segment. */
+/*
+ * Set up the vector.  The entries are adjacent in local memory, and have gaps between them in the
+ * segment.
+ */
 static void vector_init(struct perf *p)
 {
 	unsigned long i;
@@ -118,7 +124,10 @@ static void run(struct perf *p, unsigned long n)
 		perf_check(rsm_memseg_import_close_barrier(&p->barrier), "close_barrier");
 }
 
-/* First make a tenth of the calls without measuring: they map the segment and fault pages in. */
+/*
+ * Run the test.  First make a tenth of the calls without measuring them, because the first calls
+ * map the segment and fault its pages in.
+ */
 void perf_run(struct perf *p)
 {
 	uint64_t start;

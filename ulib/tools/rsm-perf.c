@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rsm-perf: latency and bandwidth of puts and gets. */
+/* rsm-perf: measures the latency and the bandwidth of puts and gets. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "rsm-perf.h"
 #include "text.h"
 
-/* Returns advice for errors whose cause this tool knows. */
+/* Returns advice for the error @ret. */
 static const char *advice(int ret)
 {
 	switch (ret) {
@@ -68,7 +68,7 @@ static rsm_node_id_t own_node(void)
 	return node;
 }
 
-/* Export a segment and publish it to all nodes; importers need nothing else of this process. */
+/* Export a segment and publish it to all nodes.  Importers need no other action of this process. */
 static rsm_memseg_export_handle_t export_segment(const struct perf_opt *o, size_t length,
 						 rsm_memseg_id_t *id)
 {
@@ -118,7 +118,7 @@ static void __attribute__((noreturn)) exporter(const struct perf_opt *o, size_t 
 	exit(0);
 }
 
-/* Start the exporting process; it ends when *@end is closed. */
+/* Start the exporting process.  The process ends when *@end is closed. */
 static void start_exporter(struct perf_opt *o, size_t length, int *end)
 {
 	int id_pipe[2], end_pipe[2];
@@ -137,7 +137,7 @@ static void start_exporter(struct perf_opt *o, size_t length, int *end)
 	close(end_pipe[0]);
 	*end = end_pipe[1];
 	if (read(id_pipe[0], &o->segment, sizeof(o->segment)) != sizeof(o->segment))
-		exit(1);	/* the child has reported the reason */
+		exit(1);	/* the child has already reported the reason */
 	close(id_pipe[0]);
 	o->node = own_node();
 }
@@ -169,7 +169,9 @@ static void prepare(struct perf *p)
 	p->at = calloc(o->iters + 1, sizeof(*p->at));
 	if (!p->at)
 		perf_die("no memory for %lu time stamps", o->iters);
-	/* Fault the memory in before the measurement. */
+	/*
+	 * Write to the time stamps before the measurement, so that no page faults occur during it.
+	 */
 	memset(p->at, 0xff, (o->iters + 1) * sizeof(*p->at));
 	if (o->op == OP_MEMCPY)
 		p->to = pages(p->length);

@@ -15,7 +15,7 @@
 #include <rsmapi.h>
 
 #define MAX_SIZE	(64UL << 20)
-#define MAX_ALL		(1UL << 20)	/* the last size of --all */
+#define MAX_ALL		(1UL << 20)	/* largest size of --all in bytes */
 #define MAX_ITERS	10000000UL
 
 enum perf_op { OP_PUT, OP_GET, OP_PUTV, OP_GETV, OP_MEMCPY, PERF_OPS };
@@ -26,19 +26,20 @@ extern const char *const perf_test_names[];
 
 /*
  * struct perf_opt - options
- * @op, @test: enum perf_op, enum perf_test
- * @size: bytes of a transfer, of each entry of a vector
- * @entries: number of entries of a vector; 1 for other calls
- * @gap: bytes between entries in the segment
+ * @op, @test: operation (enum perf_op) and kind of test (enum perf_test)
+ * @size: bytes of a transfer, or of each entry of a vector
+ * @entries: number of entries of a vector; 1 for other operations
+ * @gap: bytes between two entries in the segment
  * @iters: number of calls
- * @explicit: explicit mode, with one barrier around all calls
- * @handle: vectors use a local memory handle
- * @write_only: the import may not read
- * @all: sizes from 1 to MAX_ALL in powers of two
- * @json: print an array
+ * @explicit: flag: use explicit mode, with one barrier around all calls
+ * @handle: flag: vectors use a local memory handle
+ * @write_only: flag: the import has no read permission
+ * @all: flag: measure all powers of two from 1 to MAX_ALL as sizes
+ * @json: flag: print a JSON array
  * @controller: name of the controller
- * @serve: export, and measure nothing
- * @remote: import @segment of @node instead of an own export
+ * @serve: flag: export a segment and measure nothing
+ * @remote: flag: import the segment @segment of the node @node, and export nothing
+ * @node, @segment: see @remote
  */
 struct perf_opt {
 	int			op;
@@ -61,13 +62,19 @@ struct perf_opt {
 
 /*
  * struct perf - a run
- * @opt: options; --all changes the size
- * @buf: local memory, @length bytes
+ * @opt: options; with --all, the size changes during the run
+ * @ctlr: controller
+ * @imp: import of the segment
+ * @barrier: barrier of the import
+ * @local: local memory handle of @buf
+ * @buf: local memory of @length bytes
  * @to: target of memcpy()
- * @at: time stamps in ticks: the start, and after each call (latency)
- * @start_ns: time before the calls
+ * @length: length of @buf in bytes
+ * @v, @sg: vector for putv and getv
+ * @at: time stamps in ticks: the start, then one after each call (latency test)
+ * @start_ns: time before the first call
  * @end_ns: time after all calls and the barrier
- * @ns_per_tick: nanoseconds of a tick, measured during the run
+ * @ns_per_tick: nanoseconds per tick, measured during the run
  */
 struct perf {
 	struct perf_opt			opt;
@@ -91,7 +98,7 @@ static inline int perf_vector(const struct perf_opt *o)
 	return o->op == OP_PUTV || o->op == OP_GETV;
 }
 
-/* rsm-perf.c: exit with status 1; perf_check() only unless @ret is RSM_SUCCESS. */
+/* rsm-perf.c: both functions exit with status 1; perf_check() returns if @ret is RSM_SUCCESS */
 void perf_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void perf_check(int ret, const char *what);
 

@@ -11,12 +11,12 @@ struct stats {
 };
 
 /*
- * Statistics of the @n intervals between the @n + 1 time stamps at @at, which are overwritten.
- * @scale: from a tick to the unit of @s
+ * Compute the statistics of the @n intervals between the @n + 1 time stamps in @at.  @at is
+ * overwritten.  @scale is the length of a tick in the unit of @s.
  */
 void stats_of(uint64_t *at, size_t n, double scale, struct stats *s);
 
-/* Print @s as members of a JSON object, with a comma in front and the closing brace behind. */
+/* Print @s as members of a JSON object, with a comma before them and a closing brace after them. */
 void stats_json(const struct stats *s);
 
 #endif /* TOOLS_STATS_H */

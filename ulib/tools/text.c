@@ -10,8 +10,8 @@
 #include "text.h"
 
 /*
- * Decode the character at @s.  @len: its number of bytes; 0 if it is cut off, overlong or out
- * of range.
+ * Decode the UTF-8 character at @s.  *@len gets its length in bytes, or 0 if the character is
+ * truncated, overlong or out of range.
  */
 static uint32_t utf8(const unsigned char *s, size_t *len)
 {
@@ -42,7 +42,7 @@ size_t text_utf8_len(const unsigned char *s)
 	return len;
 }
 
-/* Returns true for control characters, and for line separators and directional marks of Unicode. */
+/* Returns whether @c is a control character, or a line separator or directional mark of Unicode. */
 static int steers(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * blk-liar [-d IA] [-r] HOST PORT: send dat-blkd everything that a client must not send.  With
- * -r, send only what a read-only server has to refuse.
+ * blk-liar [-d IA] [-r] HOST PORT: send dat-blkd everything that the protocol forbids.  With -r,
+ * test only that a read-only server refuses writes.
  *
- * For each lie the server must refuse or end the connection, and must still serve an honest
- * client beside it.  Exit status: 0 if so; else 1, with the reason on stderr.
+ * A "lie" is an invalid hello or request.  For each lie the server must refuse or end the
+ * connection, and must still serve a second, correct client.  Exit status: 0 if it does; else 1,
+ * with the reason on stderr.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -18,8 +19,8 @@
 #include "common.h"
 
 #define DATA_SIZE	65536
-#define MESSAGE_SIZE	64	/* more than a request */
-#define MAX_CLIENTS	8	/* limit of the server */
+#define MESSAGE_SIZE	64	/* larger than struct datblk_request */
+#define MAX_CLIENTS	8	/* maximum number of clients of dat-blkd */
 #define PATIENCE_MS	15000
 #define NOISE_ROUNDS	40
 #define COOKIE_SEND	1
@@ -27,10 +28,10 @@
 
 /*
  * struct link - a connection to the server
- * @tool: tool with an event queue of its own
- * @mem: a message, a reply, and data
- * @ep: endpoint
- * @export: private data of the server
+ * @tool: open adapter, with an EVD for this connection only
+ * @mem: memory for a request, a reply, and data
+ * @ep: EP of the connection
+ * @export: private data that the server sent
  */
 struct link {
 	struct tool		tool;
@@ -63,7 +64,7 @@ static void link_open(struct link *l, const char *device)
 		   DAT_MEM_PRIV_ALL_FLAG);
 }
 
-/* Return 1 with the next event of this connection, or 0 on timeout. */
+/* Return 1 with the next event of @l->ep, or 0 on timeout. */
 static int link_event(struct link *l, DAT_EVENT *event)
 {
 	DAT_EP_HANDLE ep;
@@ -78,7 +79,7 @@ static int link_event(struct link *l, DAT_EVENT *event)
 	return 1;
 }
 
-/* Return the event that ends the attempt. */
+/* Connect to the server.  Return the number of the event that ends the attempt. */
 static DAT_EVENT_NUMBER link_connect(struct link *l, const void *hello, size_t len)
 {
 	const DAT_CONNECTION_EVENT_DATA *data;
@@ -108,7 +109,7 @@ static void link_up(struct link *l)
 	DAT_EVENT_NUMBER number;
 	int i;
 
-	/* The server may not have seen yet that an earlier client is gone. */
+	/* Retry: the server may not have seen yet that earlier clients have disconnected. */
 	for (i = 0; i < 200; i++) {
 		number = link_connect(l, &hello, sizeof(hello));
 		if (number == DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -148,7 +149,7 @@ static enum outcome say(struct link *l, size_t len)
 	return SILENT;
 }
 
-/* Return a valid request. */
+/* Prepare a valid request in the message buffer and return it. */
 static struct datblk_request *request(struct link *l, unsigned int op)
 {
 	struct datblk_request *r = message(l);
@@ -237,7 +238,7 @@ static void lie_at_the_door(struct link *l, struct link *other)
 	}
 }
 
-/* A client that asks for everything gets what the server is ready to give. */
+/* A client that asks for huge limits is accepted, and the server reduces the limits. */
 static void ask_for_too_much(struct link *l)
 {
 	struct datblk_hello hello = good_hello();
@@ -257,10 +258,10 @@ static void ask_for_too_much(struct link *l)
 
 /*
  * struct lie - a request that the server must not carry out
- * @name: name in messages
- * @op: operation
- * @tell: function that corrupts the request, or NULL
- * @length: length of the message if it is not that of a request
+ * @name: name in error messages
+ * @op: operation, DATBLK_*
+ * @tell: function that makes the request invalid, or NULL
+ * @length: length of the message in bytes
  */
 struct lie {
 	const char	*name;
@@ -352,7 +353,7 @@ static uint64_t noise(void)
 	return state >> 16;
 }
 
-/* Send requests with a few random bytes; some of them may still be valid. */
+/* Send requests with up to three random bytes.  Some of them may still be valid. */
 static void make_noise(struct link *l, struct link *other)
 {
 	unsigned int i, dropped = 0;
@@ -397,7 +398,7 @@ static void hit_and_run(struct link *l, struct link *other)
 	honest(other, "hit and run");
 }
 
-/* Connect more clients than the server allows; @other is one of the allowed ones. */
+/* Connect one client more than the server allows.  @other is one of the allowed clients. */
 static void crowd(struct link *l, struct link *other)
 {
 	struct datblk_hello hello = good_hello();
@@ -416,7 +417,7 @@ static void crowd(struct link *l, struct link *other)
 		dat_ep_free(in[i]);
 }
 
-/* A write to a read-only server is refused, but is no lie: the connection stays. */
+/* A read-only server replies DATBLK_EROFS to a write, but does not end the connection. */
 static void write_read_only(struct link *l)
 {
 	static const unsigned int writes[] = { DATBLK_WRITE, DATBLK_DISCARD };

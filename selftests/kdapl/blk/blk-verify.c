@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * blk-verify SECONDS THREADS DEVICE: compare random reads with what was written before.
+ * blk-verify SECONDS THREADS DEVICE: write to a device at random and verify what is read back.
  *
- * DEVICE, or a file, must be all zero.  Each thread uses a part of its own.  A sector that was
- * written holds its number, its write count, and a pattern of both.
+ * DEVICE, a block device or a file, must contain only zeros.  Each thread uses a part of its own.
+ * A sector that was written contains a pattern made of its number and its write count.
  *
- * Exit status: 0 all data were right, 1 a read returned wrong data, 2 the test could not run, 3
- * an I/O error came first; stdout says when.
+ * Exit status: 0 all data were right; 1 a read returned wrong data; 2 the test could not run; 3 an
+ * I/O error ended the test, and stdout says when.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #define SECTOR		512
-#define MAX_SECTORS	1024	/* of one read() or write(); the disk splits these into requests */
+#define MAX_SECTORS	1024	/* limit of a read() or write() */
 #define MAX_THREADS	32
 
 struct worker {
 	pthread_t	thread;
 	int		fd;
-	uint64_t	first;		/* sector */
+	uint64_t	first;		/* number of the thread's first sector */
 	uint64_t	sectors;
 	uint32_t	*written;	/* write count of each sector */
 	unsigned int	seed;
@@ -56,7 +56,7 @@ static void fill(uint64_t *to, uint64_t sector, uint32_t times)
 		to[i] = word;
 }
 
-/* Return 0, or the errno of the I/O. */
+/* Write @n sectors.  Return 0 or an errno. */
 static int do_write(struct worker *w, char *buf, uint64_t at, unsigned int n)
 {
 	unsigned int i;
@@ -102,8 +102,8 @@ static void *work(void *arg)
 	}
 	while (!err && !w->result && now() < w->until) {
 		/*
-		 * Operations are mostly short, some as long as possible, and not always
-		 * page-aligned.
+		 * Most operations are short, some are as long as possible, and most are not aligned
+		 * to a page.
 		 */
 		n = 1 + rand_r(&w->seed) % (rand_r(&w->seed) % 4 ? 16 : MAX_SECTORS);
 		at = (uint64_t)rand_r(&w->seed) % (w->sectors - n);

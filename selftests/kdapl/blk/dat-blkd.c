@@ -2,11 +2,10 @@
 /*
  * dat-blkd: serve a file or a block device to dat_blk.ko.
  *
- * One thread handles the events of all clients, another the connection requests; the server's
- * @lock lets only one of the two work at a time.  A client has boxes, which receive its
- * requests, and slots, in which they are carried out.  It has as many of each as it may have
- * requests outstanding.  The client is not trusted: requests are checked in the slot's copy,
- * which the client cannot change.
+ * The main thread handles the events of all clients.  Another thread handles connection requests.
+ * server.lock lets only one thread work at a time.  Each client has client.depth boxes and slots.
+ * A box is a receive buffer for a request.  A slot carries out a request.  The server checks a
+ * request in the slot's copy, which the untrusted client cannot change.
  *
  *	box: posted --request--> full --copied to a slot--> posted
  *
@@ -14,8 +13,8 @@
  *	         \----> WRITE: RDMA read --completion--> pwrite, send the reply -+
  *	          \---> FLUSH, DISCARD: do it, send the reply ------------------+
  *
- * A slot is free when its reply has completed.  The client may receive the reply earlier and
- * send the next request, which then waits in its box until a slot is free.
+ * A slot is free when the send of its reply has completed.  The client may receive the reply and
+ * send the next request before that.  This request waits in its box until a slot is free.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -36,15 +35,18 @@
 #define MAX_CLIENTS	8
 #define MAX_DEPTH	256
 #define MAX_BYTES	(1024 * 1024)
-/* Limit for one client, so that a client cannot make the server pin more. */
+/* limit for the memory of one client, so that a client cannot make the server pin more */
 #define MAX_MEMORY	(32 * 1024 * 1024)
 #define BLOCK_SIZE	512
 #define MAX_FAULTS	64
-/* Per client: a completion for each box, two requests per slot, and the final events. */
+/*
+ * Length of the event queue: for each client, 1 event per box, 2 per slot, and 5 for the probe and
+ * the connection.
+ */
 #define QLEN		(MAX_CLIENTS * (3 * MAX_DEPTH + 5))
-/* Length of the queue of connection requests; a request that finds it full is refused. */
+/* length of the EVD for connection requests; a request that finds it full is refused */
 #define DOOR_QLEN	16
-/* Limit on written data that were not submitted to the disk, since a FLUSH waits for all. */
+/* Limit of bytes written before writeback starts, because a FLUSH waits for all writeback. */
 #define MAX_DIRTY	(16 * 1024 * 1024)
 
 static const char usage[] =
@@ -74,11 +76,11 @@ struct options {
 };
 
 /*
- * struct slot - a request that is carried out
- * @client: owner
- * @request: copy of the request, whose fields have been checked
- * @index: index in the client's slots
- * @reading: an RDMA read is in flight
+ * struct slot - state of a request while the server carries it out
+ * @client: client that sent the request
+ * @request: copy of the request; its fields have been checked
+ * @index: index in client.slot
+ * @reading: 1 while the RDMA read of a WRITE is in flight
  */
 struct slot {
 	struct client		*client;
@@ -88,25 +90,25 @@ struct slot {
 };
 
 /*
- * struct client - a connection
- * @server: back pointer
- * @ep: endpoint
- * @depth: largest number of outstanding requests
- * @max_bytes: largest data of a request
- * @boxes: @depth requests, posted or full
- * @replies: @depth replies, one per slot
- * @data: @depth times @max_bytes, one per slot
- * @slot: slots, @depth in use
+ * struct client - a connection to a client
+ * @server: server that the client is connected to
+ * @ep: EP of the connection
+ * @depth: maximum number of outstanding requests
+ * @max_bytes: maximum data size of a request
+ * @boxes: memory for @depth requests, each in a posted or a full box
+ * @replies: memory for @depth replies, two messages long for each slot
+ * @data: memory for data, @max_bytes for each slot
+ * @slot: slots, of which the first @depth are used
  * @free: stack of free slots
- * @nfree: depth of @free
- * @full: ring of boxes that wait for a slot
- * @first: first entry of @full
- * @nfull: length of @full
- * @dropped: the server has disconnected it and ignores its requests
- * @heard: an event has come since the last probe
- * @probing: a probe is in flight
+ * @nfree: number of entries in @free
+ * @full: ring of the indices of full boxes, which wait for a slot
+ * @first: position of the oldest entry in @full
+ * @nfull: number of entries in @full
+ * @dropped: 1 after the server has disconnected the client; its completions are then ignored
+ * @heard: 1 if a completion has arrived since the last probe interval
+ * @probing: 1 while a probe is in flight
  * @fault: fault to inject for this client, or NULL
- * @sent: replies so far, for faults that start later
+ * @sent: number of replies so far; @fault starts after options.after of them
  */
 struct client {
 	struct server	*server;
@@ -130,20 +132,20 @@ struct client {
 };
 
 /*
- * struct server - this process
- * @opt: options of the command line
- * @tool: adapter and event queue of the clients
- * @lock: serializes the threads and protects all of this
- * @door: event queue of connection requests
- * @fd: the file
- * @size: bytes that clients see; the file may grow
- * @dirty: bytes written since the last writeback was started
- * @unsafe: a write error has lost data of unknown clients
- * @can_discard: the file supports DISCARD
- * @more_rights: rights that data memory needs beyond the local ones
+ * struct server - state of this process
+ * @opt: command line options
+ * @tool: open adapter, with the EVD of all clients
+ * @lock: serializes the threads; protects all fields and all clients
+ * @door: EVD for connection requests
+ * @fd: file that the server exports
+ * @size: size that clients see in bytes; the file may grow later
+ * @dirty: number of bytes written since file_wrote() last started writeback
+ * @unsafe: 1 after a writeback error: data of any client may be lost
+ * @can_discard: 1 if the file supports punching holes
+ * @more_rights: access rights that data memory needs in addition to local ones
  * @client: connected clients
  * @clients: number of entries in @client
- * @seen: clients so far
+ * @seen: number of clients so far, to give each the next fault
  */
 struct server {
 	const struct options	*opt;
@@ -161,7 +163,10 @@ struct server {
 	unsigned long		seen;
 };
 
-/* Cookies: a box by its number, a slot by its address, and this one for a probe. */
+/*
+ * Cookies: the cookie of a receive is the index of its box.  The cookie of a slot's DTO is the
+ * address of the slot.  The cookie of a probe is PROBE_COOKIE.
+ */
 #define PROBE_COOKIE	MAX_DEPTH
 
 static DAT_DTO_COOKIE box_cookie(unsigned int box)
@@ -181,7 +186,10 @@ static void hang_up(struct client *c, const char *why)
 	dat_ep_disconnect(c->ep, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Return 1 if the post succeeded.  A client that is gone fails it; an event reports that. */
+/*
+ * Return 1 if the post succeeded.  A post on a closed connection fails with DAT_INVALID_STATE.
+ * Ignore this error, because an event reports the close.
+ */
 static int posted(struct client *c, DAT_RETURN rc)
 {
 	if (rc == DAT_SUCCESS)
@@ -216,9 +224,7 @@ static int file_read(int fd, char *to, size_t len, uint64_t offset)
 		n = pread(fd, to, len, (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/*
-		 * A read or write that ends before the file's old size: the file was truncated.
-		 */
+		/* A pread() that returns 0 within the exported size: the file was truncated. */
 		if (n <= 0)
 			return DATBLK_EIO;
 		to += n;
@@ -229,8 +235,8 @@ static int file_read(int fd, char *to, size_t len, uint64_t offset)
 }
 
 /*
- * The kernel reports a writeback error once and does not say which data were lost.  From then on
- * no data of any client are safe.
+ * Handle a writeback error.  The kernel reports it once and does not say which data were lost.  So
+ * from then on every FLUSH of every client fails.
  */
 static int file_unsafe(struct server *v, int err)
 {
@@ -248,8 +254,8 @@ static int file_flush(struct server *v)
 }
 
 /*
- * Start writeback of each MAX_DIRTY bytes, after waiting for the previous ones.  This limits the
- * data a FLUSH waits for to twice MAX_DIRTY, so that it ends before the client's timeout.
+ * After every MAX_DIRTY bytes, wait for the previous writeback, then start the next.  So a FLUSH
+ * waits for at most 2 * MAX_DIRTY bytes and completes before the client times out.
  */
 static void file_wrote(struct server *v, size_t len)
 {
@@ -257,7 +263,7 @@ static void file_wrote(struct server *v, size_t len)
 	if (v->dirty < MAX_DIRTY)
 		return;
 	v->dirty = 0;
-	/* ESPIPE: the file does not support this and has nothing to write back. */
+	/* ESPIPE: @fd is not a regular file, block device or directory, and has no dirty pages. */
 	if (sync_file_range(v->fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE) &&
 	    errno != ESPIPE)
 		file_unsafe(v, errno);
@@ -306,7 +312,7 @@ static void file_open(struct server *v)
 	if (size < BLOCK_SIZE)
 		tool_die("%s has no block of %u bytes", v->opt->file, BLOCK_SIZE);
 	v->size = (uint64_t)size / BLOCK_SIZE * BLOCK_SIZE;
-	/* Probe for DISCARD beyond the end, where no data can be lost. */
+	/* Probe for hole punching after the end of the file, where no data can be lost. */
 	v->can_discard = !v->opt->read_only &&
 			 file_discard(v->fd, (uint64_t)size, BLOCK_SIZE) == DATBLK_OK;
 }
@@ -330,7 +336,7 @@ static char *slot_data(const struct slot *s)
 static int reply_send(struct slot *s, size_t len, int signalled)
 {
 	struct client *c = s->client;
-	/* Each slot has memory for two replies: the message of a fault may be longer than one. */
+	/* Each slot has memory for two replies, because a fault may send a longer message. */
 	DAT_LMR_TRIPLET seg = tool_seg(&c->replies, s->index * 2 * sizeof(struct datblk_reply),
 				       len);
 
@@ -389,7 +395,7 @@ static void do_read(struct slot *s)
 
 	status = file_read(c->server->fd, slot_data(s), len, le64toh(s->request.offset));
 	from = tool_seg(&c->data, (size_t)s->index * c->max_bytes, len);
-	/* Requests are carried out in order, so the data arrive before the reply. */
+	/* The EP executes DTOs in order, so the data arrive before the reply. */
 	if (status == DATBLK_OK &&
 	    !posted(c, dat_ep_post_rdma_write(c->ep, 1, &from, slot_cookie(s), &to,
 					      DAT_COMPLETION_SUPPRESS_FLAG)))
@@ -454,7 +460,7 @@ static const struct op {
 
 #define NOPS	(sizeof(ops) / sizeof(ops[0]))
 
-/* Return what is wrong with the request of a slot, or NULL. */
+/* Return the reason why the request in a slot is invalid, or NULL. */
 static const char *request_bad(const struct slot *s)
 {
 	uint64_t offset = le64toh(s->request.offset), size = s->client->server->size;
@@ -493,7 +499,10 @@ static void slot_start(struct slot *s)
 		op->run(s);
 }
 
-/* Carry out the request of a box.  The box is posted again before the reply is sent. */
+/*
+ * Copy the request from a full box to a free slot and start it.  Post the box first, because the
+ * client may send its next request as soon as it gets the reply.
+ */
 static void box_empty(struct client *c, unsigned int box)
 {
 	struct slot *s = c->free[--c->nfree];
@@ -537,8 +546,8 @@ static void slot_done(struct slot *s)
 /* ---- Clients ---- */
 
 /*
- * Clients must not reach memory of this process.  The rights are local, except for the data
- * memory on adapters whose RDMA reads need more.
+ * Allocate the memory of a client.  All rights are local, so that the client cannot access memory
+ * of this process.  Data memory needs more on adapters that set rdma_write_for_rdma_read_req.
  */
 static DAT_RETURN client_memory_alloc(struct client *c)
 {
@@ -553,8 +562,9 @@ static DAT_RETURN client_memory_alloc(struct client *c)
 		rc = tool_try_alloc(t, &c->replies,
 				    c->depth * 2 * sizeof(struct datblk_reply), local);
 	/*
-	 * The last page is unused.  Until Linux 6.3 rxe reads the entry behind the last one of a
-	 * page table, which does not exist if the table is full, as for a whole number of MiB.
+	 * Add a page that is never used.  Until Linux 6.3, rxe reads one entry beyond the last page
+	 * of an LMR.  This entry does not exist if the page table is full, which it is for a whole
+	 * number of MiB.
 	 */
 	if (rc == DAT_SUCCESS)
 		rc = tool_try_alloc(t, &c->data, data + 4096, local | c->server->more_rights);
@@ -703,7 +713,7 @@ static void got_completion(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	if (!c || c->dropped || dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
 	c->heard = 1;
-	/* The error has ended the connection; the event of the disconnect follows. */
+	/* The error has ended the connection.  The event that reports the end follows. */
 	if (dto->status != DAT_DTO_SUCCESS)
 		tool_warn("a client: %s", tool_dto_name(dto->status));
 	else if (dto->user_cookie.as_64 == PROBE_COOKIE)
@@ -736,12 +746,12 @@ static void got_event(struct server *v, const DAT_EVENT *event)
 	}
 }
 
-/* ---- Clients that disappear without disconnecting ---- */
+/* ---- Clients that disappear without a disconnect ---- */
 
 /*
- * Probe with an RDMA write of 0 bytes: it needs no memory of the peer, and the connection breaks
- * if no peer acknowledges it.  A client with outstanding requests needs no probe, since these
- * detect a lost peer as well.
+ * Probe the connection with an RDMA write of 0 bytes, which needs no memory of the client.  The
+ * connection breaks if no adapter acknowledges the write.  A client with outstanding requests needs
+ * no probe, because the RDMA writes and replies for these detect a lost peer as well.
  */
 static void client_probe(struct client *c)
 {
@@ -756,7 +766,10 @@ static void client_probe(struct client *c)
 					    DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS;
 }
 
-/* Thread that drops clients whose machines have died; they would keep their places otherwise. */
+/*
+ * Thread that probes idle clients, to drop those whose machines have crashed.  Without probes, such
+ * clients would count against MAX_CLIENTS forever.
+ */
 static void *watch_clients(void *arg)
 {
 	struct server *v = arg;
@@ -837,7 +850,10 @@ static void parse(int argc, char **argv, struct options *opt)
 
 /* ---- Events ---- */
 
-/* DAT_INTERRUPTED_CALL, from a stop or a tracer, is no reason to end. */
+/*
+ * Wait for an event.  DAT_INTERRUPTED_CALL means that a signal or a tracer has interrupted the
+ * wait: wait again.
+ */
 static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	DAT_COUNT nmore;
@@ -849,7 +865,10 @@ static void next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	tool_check(rc, "cannot wait for events");
 }
 
-/* Thread that exits when the adapter is gone.  Other errors end one connection only. */
+/*
+ * Thread that ends the process when the adapter is gone.  Any other asynchronous error ends a
+ * single connection, so ignore it.
+ */
 static void *watch_adapter(void *arg)
 {
 	struct server *v = arg;
@@ -861,7 +880,7 @@ static void *watch_adapter(void *arg)
 	tool_die("the adapter is gone");
 }
 
-/* Thread that handles connection requests, which have a queue apart from completions. */
+/* Thread that handles connection requests. */
 static void *watch_door(void *arg)
 {
 	struct server *v = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Faults that dat-blkd injects on request, for tests of its clients. */
+/* Faults that dat-blkd injects with --fault, for tests of its clients. */
 #ifndef DAT_BLKD_H
 #define DAT_BLKD_H
 
@@ -8,12 +8,12 @@
 #include "blk_proto.h"
 
 /*
- * struct fault - a fault in what dat-blkd sends
- * @name: name of the fault
- * @export: change the export data, or NULL
- * @reply: change a reply, or NULL
- * @copies: number of copies of a reply; 0: no reply
- * @length: length of a reply's message
+ * struct fault - a fault in the messages of dat-blkd
+ * @name: argument of --fault
+ * @export: function that changes the export data, or NULL
+ * @reply: function that changes a reply, or NULL
+ * @copies: number of times each reply is sent; 0: not at all
+ * @length: length of a reply message in bytes
  */
 struct fault {
 	const char	*name;
@@ -23,9 +23,9 @@ struct fault {
 	size_t		length;
 };
 
-/* All faults; the last entry has no name. */
+/* All faults, terminated by an entry whose @name is NULL. */
 extern const struct fault faults[];
-/* Find a fault by name; NULL if there is none. */
+/* Return the fault with this name, or NULL if no fault has it. */
 const struct fault *fault_find(const char *name);
 
 #endif /* DAT_BLKD_H */

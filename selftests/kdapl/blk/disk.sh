@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Server, disk and results, shared by blk.sh and blk_faults.sh.
+# Functions for the server, the disk and the results, shared by blk.sh and blk_faults.sh.
 here=$(cd "$(dirname "$0")" && pwd)
 LD_LIBRARY_PATH=$here/../ulib
 export LD_LIBRARY_PATH
 module=${DAT_BLK_KO:-$here/../kmod-$(uname -r)/ktest/dat_blk.ko}
 control=/dev/dat_blk disk=/dev/datblk0 port=5098
-# Default depth of a disk: each tag takes time to make, under emulation especially.
+# Default depth of a disk.  Keep it small, because each tag takes time to set up under emulation.
 depth=16
 began=$SECONDS
 hung=/proc/sys/kernel/hung_task_timeout_secs hung_before=
@@ -156,7 +156,7 @@ fresh() { # MEGABYTES [OPTION]...
 	serve "${@:2}" && add
 }
 
-# Keep it small: under emulation a MiB takes up to a second.
+# MEGABYTES should be small: under emulation a MiB takes up to a second.
 file_system_on() { # MEGABYTES
 	fresh "$1" && mkfs.ext4 -q -J size=1 -N 256 $disk >>"$tmp/log" 2>&1 &&
 		mount $disk "$tmp/mnt"
@@ -169,21 +169,21 @@ finish() {
 	return $rc
 }
 
-# lost_within SECONDS STATUS: STATUS is that of the blk-verify that was running at $since.
+# lost_within SECONDS STATUS: STATUS is the exit status of the blk-verify that was running at $since.
 lost_within() {
 	[ "$2" = 3 ] || fail "I/O ended with $2" || return 1
 	[ $((SECONDS - since)) -le "$1" ] || fail "errors after $((SECONDS - since)) s" || return 1
 	[ "$(state)" = lost ] || fail "it is not lost"
 }
 
-# The kernel's log since TEXT, which the test has written there.
+# Print the kernel's log since TEXT, which the test has written to the log.
 log_since() { # TEXT
 	dmesg >"$tmp/dmesg"
 	grep -q "$1" "$tmp/dmesg" || fail "the kernel's log is too short" || return 1
 	sed -n "/$1/,\$p" "$tmp/dmesg"
 }
 
-# The log has none of the messages with which the kernel reports a bug.
+# Check that the log has no message that reports a bug of the kernel.
 log_is_clean() {
 	log_since "$mark" >"$tmp/since" && ! grep -E \
 		'blocked for more than|WARNING:|BUG:|possible (recursive|circular)|cut here|Oops|general protection|UBSAN|ODEBUG|DMA-API' \

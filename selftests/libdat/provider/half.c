@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Half a provider, for registry.c: it registers when it is loaded and has no fini function. */
+/*
+ * A provider for registry.c that registers itself from a constructor and has no
+ * dat_provider_fini().
+ */
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An independent provider, for registry.c.  A send on an EP completes at the next dequeue.
- * Other calls return an error with their index in the table.
+ * An independent provider, for registry.c.  It implements opening and closing an IA, consumer
+ * contexts, EVDs, and EPs that send.  A send completes when the next event is dequeued.  All other
+ * functions return an error that contains their index in DAT_PROVIDER.
  *
- * Its IA parameters are words separated by blanks:
+ * dat.conf passes the IA parameters, which are words separated by blanks:
  *
- *	fd=N		write the registry's calls to this descriptor
- *	silent		register nothing
- *	forget		do not remove what was registered
- *	refuse		open no IA
- *	bare		make handles that do not name the table
- *	reenter		open the IA, and list providers, in init
+ *	fd=N		write a line to this file descriptor for each call by the registry
+ *	silent		do not register the provider
+ *	forget		do not remove the registration in dat_provider_fini()
+ *	refuse		fail every dat_ia_open()
+ *	bare		make handles whose first member is not the provider's table
+ *	reenter		call dat_ia_openv() and list the providers in dat_provider_init()
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@
 #define MAX_INSTANCES	4
 #define MAX_EVENTS	16
 
-/* One per dat_provider_init(). */
+/* State of one dat_provider_init() call. */
 struct instance {
 	DAT_PROVIDER			table;
 	const DAT_PROVIDER_INFO		*info;
@@ -36,7 +37,7 @@ struct instance {
 	char				params[256];
 };
 
-/* An object.  The library finds the provider's table by the first member of each object. */
+/* An IA, EVD or EP.  libdat finds the provider's table through the first member of each object. */
 struct object {
 	const DAT_PROVIDER	*table;
 	struct object		*ia;
@@ -171,7 +172,7 @@ static DAT_RETURN ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLE
 	return DAT_SUCCESS;
 }
 
-/* A function for each unused slot, which ignores its arguments. */
+/* Define a function for each unimplemented member of DAT_PROVIDER.  It ignores its arguments. */
 #define STUB(slot)								\
 	static DAT_RETURN stub_##slot(void)					\
 	{									\

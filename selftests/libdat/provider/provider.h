@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Answers of the test provider. */
+/* Return codes of the test provider. */
 #ifndef TEST_PROVIDER_H
 #define TEST_PROVIDER_H
 
 #define TEST_REFUSED	((DAT_RETURN)(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | 0x7777))
 
-/* Result of a function that does nothing: its index, from 0 for the device's name. */
+/* Result of an unimplemented function: its index in DAT_PROVIDER, where device_name has index 0. */
 #define TEST_STUB(slot) \
 	((DAT_RETURN)(DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED | \
 		      offsetof(struct dat_provider, slot##_func) / sizeof(void *)))
 
-/* Functions that do nothing. */
+/* The unimplemented functions of the test provider. */
 #define TEST_STUBS(X) \
 	X(ia_query) X(get_handle_type) X(cno_create) X(cno_modify_agent) X(cno_query) \
 	X(cno_free) X(cno_wait) X(cr_query) X(cr_accept) X(cr_reject) X(cr_handoff) \

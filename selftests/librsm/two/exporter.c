@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The exporting machine; see two.h. */
+/* Program on the exporting machine; see two.h. */
 #include <sys/reboot.h>
 
 #include "rsm_node.h"
@@ -10,7 +10,7 @@ struct exporter {
 	void			*ctlr;
 	struct two_control	*control;
 	rsm_memseg_export_handle_t control_exp;
-	char			*mem[2];	/* memory of the data segment, used in turn */
+	char			*mem[2];	/* data segment, used alternately */
 	int			now;
 	rsm_memseg_export_handle_t data_exp;
 };
@@ -80,8 +80,8 @@ static uint64_t op_publish(struct exporter *e, uint64_t arg)
 }
 
 /*
- * Watch until the flag is @last.  Report the command as done at once, so that the importer
- * starts to put.
+ * Watch until the flag is @last.  Report the command as done at the beginning, so that the importer
+ * starts to put.  The result is how often the flag came before its data, or ~0 on timeout.
  */
 static uint64_t op_watch(struct exporter *e, uint64_t last)
 {
@@ -105,7 +105,7 @@ static uint64_t op_kill(struct exporter *e, uint64_t arg)
 	return 0;
 }
 
-/* This ends the virtual machine; a real one reboots. */
+/* The reboot ends a virtual machine.  A real machine starts again. */
 static uint64_t op_power_off(struct exporter *e, uint64_t arg)
 {
 	(void)e;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The importing machine, which runs the tests in this order; the last one ends the exporter. */
+/*
+ * Program on the importing machine; see two.h.  The tests must run in this order, because the last
+ * test ends the exporter.
+ */
 #include "rsm_test.h"
 
 #include <pthread.h>
@@ -8,10 +11,13 @@
 #include "two.h"
 
 #define N		RSM_MAX_SGIOREQS
-#define LOST_MS		60000	/* time after which a silent peer is given up */
-#define BACK_MS		60000	/* time after which another exporter has been started */
+#define LOST_MS		60000	/* an unresponsive peer is cut within this time */
+#define BACK_MS		60000	/* another exporter is started within this time */
 
-/* The data segment, the control segment, and the number of the last command. */
+/*
+ * Import of the data segment (@p), import of the control segment (@control, @barrier), and number
+ * of the last command (@seq).
+ */
 FIXTURE(two) {
 	struct r_pair			p;
 	rsm_memseg_import_handle_t	control;
@@ -21,7 +27,7 @@ FIXTURE(two) {
 
 #define SELF struct _test_data_two *self
 
-/* Connect as soon as the segment is exported. */
+/* Connect to the segment @id, and retry until the exporter has published it or BACK_MS are over. */
 static int connect_soon(struct r_pair *p, rsm_memseg_id_t id, void **imp)
 {
 	uint64_t end = r_now_ms() + BACK_MS;
@@ -72,7 +78,7 @@ FIXTURE_TEARDOWN(two)
 	two_close(self);
 }
 
-/* Send a command without waiting. */
+/* Send a command to the exporter, without waiting for its result. */
 static int order(SELF, enum two_op op, uint64_t arg)
 {
 	uint64_t cmd[] = { ++self->seq, op, arg };
@@ -81,7 +87,7 @@ static int order(SELF, enum two_op op, uint64_t arg)
 	return ret ? ret : rsm_intr_signal_post(self->control, 0);
 }
 
-/* Wait until the command is done; return its result, or ~1. */
+/* Wait until the last command is done.  Returns its result, or ~1 on timeout. */
 static uint64_t done(SELF)
 {
 	uint64_t answer[2] = {}, end = r_now_ms() + 2 * R_WAIT_MS;
@@ -102,7 +108,7 @@ static uint64_t tell(SELF, enum two_op op, uint64_t arg)
 	return order(self, op, arg) ? ~1ULL : done(self);
 }
 
-/* Return the state of the connection of rdma0 to the other node, 0 if there is none. */
+/* Returns the state of the connection to the exporter's node, 0 if there is none, or -1. */
 static int link_state(void)
 {
 	rsm_topology_t *t;
@@ -141,7 +147,7 @@ TEST_F(two, lists_tell_nodes_apart)
 		  rsm_memseg_import_connect(self->p.ctlr, TWO_EXPORTER, TWO_PRIVATE, 0600, &imp));
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(self->p.ctlr, TWO_EXPORTER, 0x7123456, 0600, &imp));
-	/* Our own segments are not those of the other node. */
+	/* The local node has not published the segments of the exporter. */
 	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED,
 		  rsm_memseg_import_connect(self->p.ctlr, TWO_IMPORTER, TWO_DATA, 0600, &imp));
 }
@@ -245,7 +251,10 @@ TEST_F(two, who_sees_the_flag_sees_the_data)
 	uint64_t i, last = 1000;
 
 	ASSERT_EQ(0, tell(self, TWO_FILL, 0));
-	/* This returns when the exporter has begun; the result comes later. */
+	/*
+	 * This call returns when the exporter has begun to watch.  The result of the command comes
+	 * later.
+	 */
 	tell(self, TWO_WATCH, last);
 	rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_EXPLICIT);
 	for (i = 1; i <= last; i++) {
@@ -285,7 +294,7 @@ static void *load(void *arg)
 	return NULL;
 }
 
-/* Start the thread and wait until it puts. */
+/* Start the thread load(), and wait until its first vector is complete. */
 static int load_start(struct load *l, pthread_t *t)
 {
 	uint64_t end = r_now_ms() + R_WAIT_MS;
@@ -351,13 +360,15 @@ TEST_F(two, an_exporter_that_is_killed_during_putv_is_an_abort)
 	EXPECT_LT(0, l.residual);
 	EXPECT_GT(R_WAIT_MS, r_now_ms() - start);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->control, R_WAIT_MS));
-	/* An importer can connect to a new exporter. */
+	/* The test connects to the new exporter, which is started after the kill. */
 	two_close(self);
 	ASSERT_EQ(RSM_SUCCESS, two_open(self));
 	EXPECT_EQ(0, tell(self, TWO_FILL, 1));
 }
 
-/* An idle import must be cut; return 1 if it is.  @start is when the peer was lost. */
+/*
+ * The peer was lost at the time @start.  Returns 1 if the idle import @imp is cut within LOST_MS.
+ */
 static int cut_in_time(void *imp, uint64_t start)
 {
 	int ret = rsm_intr_signal_wait(imp, LOST_MS);
@@ -367,8 +378,9 @@ static int cut_in_time(void *imp, uint64_t start)
 }
 
 /*
- * Packets sent from now on are lost.  Taking eth0 down would do too much: after a failed
- * transmission, queue pair 1 of soft RoCE never receives again.
+ * LOSE makes all packets to the exporter get lost, because their MAC address is wrong.  FIND
+ * restores the address.  The test does not take eth0 down: after a failed transmission, queue pair
+ * 1 of soft RoCE never receives again.
  */
 #define NEIGH	TWO_ADDR_1 " dev eth0"
 #define LOSE	"ip neigh replace " NEIGH " lladdr 52:54:00:00:09:99 nud permanent"

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two machines: one exports and obeys the other, which runs the tests.
+ * Tests with two machines: an importer, which runs the tests, and an exporter, which executes the
+ * importer's commands.
  *
  * The exporter has three segments: one for control, one for data, and one that only the exporter
- * may import.  The importer puts a command into the control segment and signals it.  The
- * exporter writes the result into the control segment, and then the command's number.
+ * may import.  The importer puts a command into the control segment and signals the segment.  The
+ * exporter executes the command, writes the result into the control segment, and then copies the
+ * number of the command to @done.
  */
 #ifndef RSM_TWO_H
 #define RSM_TWO_H
 
 #include <stdint.h>
 
-#define TWO_EXPORTER	1		/* node ids; the addresses are those of scripts/vm --link */
+#define TWO_EXPORTER	1		/* node ids; addresses: scripts/vm --link */
 #define TWO_IMPORTER	2
 #define TWO_ADDR_1	"10.9.1.1"
 #define TWO_ADDR_2	"10.9.1.2"
@@ -22,29 +24,29 @@
 #define TWO_SIZE	(1UL << 20)	/* bytes of the data segment */
 
 enum two_op {
-	TWO_FILL,	/* fill the data segment with a byte */
-	TWO_SUM,	/* result: sum of the data segment's bytes */
-	TWO_POST,	/* post this many events to importers of the data segment */
-	TWO_EVENTS,	/* result: number of events at the data segment */
-	TWO_REBIND,	/* rebind the data segment to memory filled with a byte */
+	TWO_FILL,	/* fill the data segment with the byte @arg */
+	TWO_SUM,	/* result: sum of all bytes of the data segment */
+	TWO_POST,	/* post @arg events to the importers of the data segment */
+	TWO_EVENTS,	/* result: number of events that the data segment has got */
+	TWO_REBIND,	/* rebind the data segment to memory filled with the byte @arg */
 	TWO_UNPUBLISH,	/* unpublish the data segment */
 	TWO_PUBLISH,
-	TWO_WATCH,	/* watch puts; result: how often the flag came before its data */
-	TWO_KILL,	/* kill the exporter; another one is started */
-	TWO_POWER_OFF,	/* power off at once, without disconnecting */
+	TWO_WATCH,	/* watch; result: how often the flag preceded its data */
+	TWO_KILL,	/* kill the exporter; another exporter is then started */
+	TWO_POWER_OFF,	/* power off at once, without a disconnect */
 };
 
-/* Offsets in the data segment that TWO_WATCH reads. */
+/* Offsets in the data segment for TWO_WATCH: the flag, and the data slots. */
 #define TWO_FLAG	0
 #define TWO_SLOTS	4096
 #define TWO_NR_SLOTS	64
 
 /*
- * struct two_control - the control segment
- * @seq: number of the command, by the importer
- * @op: enum two_op
+ * struct two_control - contents of the control segment
+ * @seq: number of the command, written by the importer
+ * @op: command, enum two_op
  * @arg: argument of the command
- * @done: seq of the last command that was carried out
+ * @done: @seq of the last command that the exporter has executed
  * @result: result of that command
  */
 struct two_control {

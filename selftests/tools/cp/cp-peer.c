@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cp-peer - a peer of dat-cp that breaks the protocol, for dat_cp.sh
+ * cp-peer - peer of dat-cp that violates the protocol; dat_cp.sh runs it
  *
  *	cp-peer HOST PORT torn N	offer N files, and change each while it is written
  *	cp-peer HOST PORT name NAME	offer an empty file of that name
@@ -9,7 +9,7 @@
  *	cp-peer HOST PORT flood N	request N connections that dat-cp refuses
  *	cp-peer - PORT serve		answer an offer with a text of terminal escape sequences
  *
- * It prints what happened; dat_cp.sh checks the output.
+ * cp-peer prints what happened, and dat_cp.sh checks that output.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,14 +28,14 @@
 #define COOKIE_RDMA	101
 
 /*
- * struct link - a connection
- * @tool: adapter and event queue
+ * struct link - connection to a dat-cp server or client
+ * @tool: adapter and EVD of the connection
  * @ep: endpoint
- * @mem: RECVS messages to receive, one to send, and a slot
- * @slots: buffers that the server granted
- * @granted: number of credits received
- * @result: last RESULT; valid if @have_result
- * @have_result: a RESULT has arrived
+ * @mem: memory for RECVS received messages, one message to send, and the data of one slot
+ * @slots: buffers that the server has granted for RDMA writes
+ * @granted: number of buffers granted so far
+ * @result: last CP_RESULT message; valid if @have_result
+ * @have_result: flag: a CP_RESULT message has arrived
  * @status: status of the last RDMA request, or -1
  */
 struct link {
@@ -113,7 +113,7 @@ static void got_message(struct link *l, const struct cp_msg *m)
 	l->granted++;
 }
 
-/* Handle one event; return 0 on timeout. */
+/* Handle one event.  Return 0 if there is none within @ms. */
 static int pump(struct link *l, unsigned int ms)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -156,7 +156,7 @@ static void say(struct link *l, enum cp_type type, uint32_t slot, uint64_t size)
 	out(l)->size = htobe64(size);
 	tool_check(dat_ep_post_send(l->ep, 1, &seg, cookie(COOKIE_SEND),
 				    DAT_COMPLETION_DEFAULT_FLAG), "send");
-	/* Wait until the send completes: the message is reused. */
+	/* Wait until the send completes, because the next say() reuses the message. */
 	usleep(1000);
 	while (pump(l, 1))
 		;
@@ -186,7 +186,10 @@ static void digest(struct link *l, size_t len)
 	EVP_Digest(data(l), len, out(l)->digest, NULL, EVP_sha256(), NULL);
 }
 
-/* Change the end of the slot some time after the server was told that it is filled. */
+/*
+ * Offer @n files of one slot.  Announce each slot to the server as complete, and up to 15 ms later
+ * overwrite the end of the slot.
+ */
 static void torn(struct link *l, unsigned int n)
 {
 	unsigned int i, before;
@@ -223,7 +226,7 @@ static void name(struct link *l, const char *as)
 	printf("%s %s\n", l->result.size ? "refused" : "accepted", l->result.text);
 }
 
-/* Print the status of an RDMA request. */
+/* Wait for the completion of an RDMA request, and print its status. */
 static void rdma_result(struct link *l, const char *what)
 {
 	while (l->status < 0)
@@ -282,7 +285,10 @@ static void flood(unsigned int n)
 	printf("%u of %u requests answered\n", i, n);
 }
 
-/* Escape sequences in 7 and 8 bits, and a Unicode character that reverses text. */
+/*
+ * Act as a server whose answer to an offer contains escape sequences in 7 and 8 bits, and a Unicode
+ * character that reverses the direction of text.
+ */
 static void serve(void)
 {
 	static const char evil[] = "no\033]0;title\007 \302\2332J \233\063\061m \342\200\256 end";
