@@ -2,8 +2,9 @@
 /*
  * Names of the return codes that uDAPL and kDAPL share, as lists of X(name) for DAT_<name>.
  *
- * dat_strerror() of either face makes its tables of these lists and of the names that it alone
- * has.  The values are not shared: each face takes its own from its own header.
+ * dat_strerror() of uDAPL and kdat_strerror() of kDAPL build their tables from these lists and from
+ * names that only the one or the other has.  The values of the codes are not shared: uDAPL and
+ * kDAPL define different values in their own headers.
  */
 #ifndef DAT_ERROR_NAMES_H
 #define DAT_ERROR_NAMES_H

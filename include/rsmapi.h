@@ -2,12 +2,13 @@
 /*
  * RSMAPI: Remote Shared Memory.
  *
- * A program exports a piece of its memory as a segment and publishes it under a number.
- * Programs on this and other nodes import it, and write to and read from it without the
- * exporter's help.  The manual pages describe the functions; start with rsm(7).
+ * A program exports a part of its memory as a segment and publishes the segment under a number.
+ * Programs on the same node and on other nodes import the segment.  They then read and write the
+ * segment without help from the exporter.  The manual pages describe the functions; start with
+ * rsm(7).
  *
- * Every function returns RSM_SUCCESS or one of the RSMERR_ numbers, never errno.
- * Build with _FILE_OFFSET_BITS=64 where off_t isn't 64 bits wide anyway.
+ * Every function returns RSM_SUCCESS or one of the RSMERR_ numbers.  The functions do not report
+ * errors by errno.  If off_t has 32 bits by default, build with _FILE_OFFSET_BITS=64.
  */
 #ifndef _RSMAPI_H
 #define _RSMAPI_H
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Types that other systems define in <sys/types.h> and <sys/param.h>. */
+/* Types that RSMAPI needs.  Other systems define them in <sys/types.h> and <sys/param.h>. */
 #ifndef __caddr_t_defined
 typedef char *caddr_t;
 #define __caddr_t_defined
@@ -49,20 +50,20 @@ typedef void	*rsm_localmemory_handle_t;
 #define RSM_LIB_VERSION		1
 
 /*
- * Largest node id, largest number of entries of an access list, and number of controllers of a
- * node.
+ * RSM_MAX_NODE: largest node id.  MAX_NODES: largest number of entries of an access list.
+ * RSM_MAX_CTRL: maximum number of controllers of a node.
  */
 #define RSM_MAX_NODE		64
 #define MAX_NODES		RSM_MAX_NODE
 #define RSM_MAX_CTRL		32
 
-/* rsm_permission_t of connect and map. */
+/* Permissions for rsm_memseg_import_connect() and rsm_memseg_import_map(). */
 #define RSM_PERM_NONE		0
 #define RSM_PERM_READ		0400
 #define RSM_PERM_WRITE		0200
 #define RSM_PERM_RDWR		(RSM_PERM_READ | RSM_PERM_WRITE)
 
-/* rsm_memseg_export_create() */
+/* Flags of rsm_memseg_export_create(). */
 #define RSM_ALLOW_REBIND	0x01
 #define RSM_CREATE_SEG_DONTWAIT	0x02
 #define RSM_LOCK_OPS		0x04
@@ -71,13 +72,14 @@ typedef void	*rsm_localmemory_handle_t;
 #define RSM_HANDLE_TYPE		0x01
 #define RSM_VA_TYPE		0x02
 
-/* rsm_scat_gath_t.flags; rsm_intr_signal_post() also takes the second */
+/* Flags in rsm_scat_gath_t.flags.  RSM_SIGPOST_NO_ACCUMULATE is also for rsm_intr_signal_post(). */
 #define RSM_IMPLICIT_SIGPOST		0x01
 #define RSM_SIGPOST_NO_ACCUMULATE	0x02
 #define RSM_SIG_POST_NO_ACCUMULATE	RSM_SIGPOST_NO_ACCUMULATE
 
-#define RSM_MAX_SGIOREQS	16	/* entries of one putv or getv */
-#define RSM_CONNECTION_ACTIVE	3	/* rsm_remote_cntlr_t.connection_state */
+#define RSM_MAX_SGIOREQS	16	/* of one putv or getv */
+/* Value of connection_state in rsm_remote_cntlr_t. */
+#define RSM_CONNECTION_ACTIVE	3
 
 typedef enum {
 	RSM_MAP_NONE		= 0x0,
@@ -107,7 +109,10 @@ typedef enum {
 	RSM_DAS64	= 8
 } rsm_access_size_t;
 
-/* attr_page_size: bit n stands for pages of 2^n KiB.  A limit of zero means no limit. */
+/*
+ * Attributes of a controller.  In attr_page_size, bit n stands for pages of 2^n KiB.  For sizes and
+ * numbers of segments, 0 means no limit.
+ */
 typedef struct {
 	uint_t	attr_direct_access_sizes;
 	uint_t	attr_atomic_sizes;
@@ -121,15 +126,15 @@ typedef struct {
 } rsmapi_controller_attr_t;
 
 /*
- * Entry of an access list.  ae_permission has three octal digits, for the exporter's user, its
- * group, and others: 4 read, 2 write.
+ * Entry of an access list.  ae_permission has three octal digits: for the exporter's user, for the
+ * exporter's group, and for others.  In a digit, 4 means read and 2 means write.
  */
 typedef struct {
 	rsm_node_id_t		ae_node;
 	rsm_permission_t	ae_permission;
 } rsmapi_access_entry_t;
 
-/* A barrier is memory of the caller, filled in by rsm_memseg_import_init_barrier(). */
+/* A barrier.  The caller provides the memory; rsm_memseg_import_init_barrier() fills it in. */
 typedef struct {
 	void		*seg;
 	uint16_t	gnum;
@@ -174,13 +179,13 @@ typedef struct {
 	uint_t		connection_state;
 } rsm_remote_cntlr_t;
 
-/* @remote_cntlr has hdr.remote_cntlr_count entries. */
+/* The array remote_cntlr has hdr.remote_cntlr_count entries. */
 typedef struct {
 	rsm_connections_hdr_t	hdr;
 	rsm_remote_cntlr_t	remote_cntlr[1];
 } rsm_connections_t;
 
-/* @connections has topology_hdr.local_cntlr_count entries. */
+/* The array connections has topology_hdr.local_cntlr_count entries. */
 typedef struct {
 	rsm_topology_hdr_t	topology_hdr;
 	rsm_connections_t	*connections[1];
@@ -233,7 +238,7 @@ typedef struct {
 #define RSMERR_BAD_CONF				44
 #define RSMERR_SEG_NOT_CONNECTED		45
 
-/* Errors of drivers; of these programs see only RSMERR_BAD_ARGS_ERRORS. */
+/* Errors of RSM drivers.  Of these errors, programs get only RSMERR_BAD_ARGS_ERRORS. */
 #define RSMERR_INTERNAL_ERROR			100
 #define RSMERR_BAD_DRIVER_VERSION		101
 #define RSMERR_UNSUPPORTED_VERSION		102

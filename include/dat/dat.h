@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Types that are common to user and kernel DAT.  Programs include <dat/udat.h>. */
+/* DAT types that are common to user and kernel.  Programs include <dat/udat.h> instead. */
 #ifndef DAT_H
 #define DAT_H
 
@@ -27,7 +27,7 @@ typedef enum dat_boolean {
 	DAT_TRUE	= 1
 } DAT_BOOLEAN;
 
-/* Eight bytes that the consumer sets, and that are returned unchanged. */
+/* Value of 8 bytes that the consumer sets, and that DAT returns unchanged. */
 typedef union dat_context {
 	DAT_PVOID	as_ptr;
 	DAT_UINT64	as_64;
@@ -41,7 +41,7 @@ typedef DAT_UINT32	DAT_TIMEOUT;	/* microseconds */
 
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)~0)
 
-/* All handles have one C type: the compiler won't notice a mix-up, the library does. */
+/* All handles have the same C type.  The library, not the compiler, detects a wrong handle type. */
 typedef DAT_PVOID	DAT_HANDLE;
 typedef DAT_HANDLE	DAT_CR_HANDLE;
 typedef DAT_HANDLE	DAT_EP_HANDLE;
@@ -57,7 +57,7 @@ typedef DAT_HANDLE	DAT_SRQ_HANDLE;
 #define DAT_HANDLE_NULL		((DAT_HANDLE)NULL)
 
 typedef DAT_SOCK_ADDR	*DAT_IA_ADDRESS_PTR;	/* sockaddr_in or sockaddr_in6 */
-typedef DAT_UINT64	DAT_CONN_QUAL;		/* qualifier that a service point listens at */
+typedef DAT_UINT64	DAT_CONN_QUAL;		/* connection qualifier */
 typedef DAT_UINT64	DAT_PORT_QUAL;
 
 typedef DAT_UINT32	DAT_LMR_CONTEXT;	/* key of memory in this process */
@@ -69,15 +69,18 @@ typedef DAT_UINT64	DAT_VADDR;
 
 typedef enum dat_completion_flags {
 	DAT_COMPLETION_DEFAULT_FLAG		= 0x00,
-	/* no event if it succeeds */
+	/* an operation that succeeds has no event */
 	DAT_COMPLETION_SUPPRESS_FLAG		= 0x01,
-	/* send: notify at the peer; EP's receives: notify only if the sender asks */
+	/*
+	 * for a send: the receive at the peer notifies; for the receives of an EP: a receive only
+	 * notifies if the sender set this flag
+	 */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
-	/* the event wakes no waiter */
+	/* the event of a successful operation wakes no waiter */
 	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
-	/* start when earlier RDMA reads have completed */
+	/* the operation starts when all earlier RDMA reads have completed */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,
-	/* attribute of an EP: the threshold of dat_evd_wait() decides */
+	/* for an EP: the threshold of dat_evd_wait() determines when a waiter wakes */
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG	= 0x10
 } DAT_COMPLETION_FLAGS;
 
@@ -101,7 +104,7 @@ typedef enum dat_close_flags {
 
 #define DAT_CLOSE_DEFAULT	DAT_CLOSE_ABRUPT_FLAG
 
-/* The streams that may feed an EVD. */
+/* Event streams, which may feed an EVD. */
 typedef enum dat_evd_flags {
 	DAT_EVD_SOFTWARE_FLAG	= 0x001,
 	DAT_EVD_CR_FLAG		= 0x010,
@@ -112,7 +115,7 @@ typedef enum dat_evd_flags {
 	DAT_EVD_DEFAULT_FLAG	= 0x1f0		/* all but software */
 } DAT_EVD_FLAGS;
 
-/* Creator of the EP of a request. */
+/* Who creates the EP for a connection request: the consumer or the provider. */
 typedef enum dat_psp_flags {
 	DAT_PSP_CONSUMER_FLAG	= 0x00,
 	DAT_PSP_PROVIDER_FLAG	= 0x01
@@ -137,10 +140,10 @@ typedef enum dat_mem_priv_flags {
 
 /**
  * struct dat_lmr_triplet - a segment of local memory
- * @lmr_context: context of the LMR that covers the segment
+ * @lmr_context: context of the LMR that contains the segment
  * @pad: ignored
- * @virtual_address: first byte
- * @segment_length: bytes; if 0, the other fields may hold anything
+ * @virtual_address: address of the first byte
+ * @segment_length: bytes; if 0, the other fields are ignored
  */
 typedef struct dat_lmr_triplet {
 	DAT_LMR_CONTEXT	lmr_context;
@@ -153,10 +156,11 @@ typedef struct dat_lmr_triplet {
  * struct dat_rmr_triplet - a segment of the peer's memory
  * @rmr_context: key that the peer has sent
  * @pad: ignored
- * @target_address: first byte, as the peer sees it
+ * @target_address: address of the first byte in the peer's memory
  * @segment_length: bytes
  *
- * In host byte order: consumers that send it to another machine convert it.
+ * The fields are in host byte order.  A consumer that sends the structure to another machine must
+ * convert the fields to a common byte order.
  */
 typedef struct dat_rmr_triplet {
 	DAT_RMR_CONTEXT	rmr_context;
@@ -179,7 +183,7 @@ typedef enum dat_lmr_param_mask {
 	DAT_LMR_FIELD_ALL			= 0x3ff
 } DAT_LMR_PARAM_MASK;
 
-/* All but the first two fields are undefined while the RMR is not bound. */
+/* Parameters of an RMR.  While the RMR is not bound, only ia_handle and pz_handle are defined. */
 typedef struct dat_rmr_param {
 	DAT_IA_HANDLE		ia_handle;
 	DAT_PZ_HANDLE		pz_handle;
@@ -208,63 +212,65 @@ typedef enum dat_pz_param_mask {
 
 /* ---- Interface adapters ---- */
 
-/* Time after which the array of segments given to a post may be used again. */
+/* Time after which the consumer may reuse the array of segments that it has given to a post. */
 typedef enum dat_iov_ownership {
 	DAT_IOV_CONSUMER	= 0x0,	/* at return */
 	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* at completion, unchanged */
 	DAT_IOV_PROVIDER_MOD	= 0x2	/* at completion, contents lost */
 } DAT_IOV_OWNERSHIP;
 
-/* Whether DAT_PSP_PROVIDER_FLAG can be used. */
+/* Whether a provider supports DAT_PSP_PROVIDER_FLAG. */
 typedef enum dat_ep_creator_for_psp {
 	DAT_PSP_CREATES_EP_NEVER	= 0,
 	DAT_PSP_CREATES_EP_IFASKED	= 1,
 	DAT_PSP_CREATES_EP_ALWAYS	= 2
 } DAT_EP_CREATOR_FOR_PSP;
 
-/* Names that changed after DAT 1.0 and 1.1. */
+/* Names from DAT 1.0 and 1.1 that later versions of DAT have changed. */
 #ifndef DAT_NO_OLD_NAMES
 #define max_rdma_read_per_ep	max_rdma_read_per_ep_in
 #define max_mtu_size		max_message_size
 #endif
 
 /**
- * struct dat_ia_attr - properties and limits of an adapter; every open gets the same
- * @adapter_name: name it was opened by
+ * struct dat_ia_attr - properties and limits of an adapter, the same for every IA of the adapter
+ * @adapter_name: name under which the adapter was opened
  * @vendor_name: vendor of the device
- * @hardware_version_major: of the device
- * @hardware_version_minor: of the device
- * @firmware_version_major: of the device
- * @firmware_version_minor: of the device
- * @ia_address_ptr: address of the port; NULL if it has none
- * @max_eps: endpoints
- * @max_dto_per_ep: requests not yet completed per EP, and as many receives
- * @max_rdma_read_per_ep_in: RDMA reads of a peer in progress per EP
- * @max_rdma_read_per_ep_out: RDMA reads in progress per EP
- * @max_evds: event dispatchers
- * @max_evd_qlen: largest number of events in an EVD
- * @max_iov_segments_per_dto: segments of a send or a receive
- * @max_lmrs: registrations
- * @max_lmr_block_size: largest number of bytes of a registration
+ * @hardware_version_major: major hardware version of the device
+ * @hardware_version_minor: minor hardware version of the device
+ * @firmware_version_major: major firmware version of the device
+ * @firmware_version_minor: minor firmware version of the device
+ * @ia_address_ptr: address of the port; NULL if the port has no address
+ * @max_eps: maximum number of endpoints
+ * @max_dto_per_ep: maximum number of outstanding requests, and of outstanding receives, of an EP
+ * @max_rdma_read_per_ep_in: maximum number of RDMA reads of the peer in progress, per EP
+ * @max_rdma_read_per_ep_out: maximum number of own RDMA reads in progress, per EP
+ * @max_evds: maximum number of event dispatchers
+ * @max_evd_qlen: maximum number of events in an EVD
+ * @max_iov_segments_per_dto: maximum number of segments of a send or a receive
+ * @max_lmrs: maximum number of registrations
+ * @max_lmr_block_size: maximum bytes of a registration
  * @max_lmr_virtual_address: highest address in a registration
- * @max_pzs: protection zones
- * @max_message_size: bytes of a send
- * @max_rdma_size: bytes of an RDMA operation
- * @max_rmrs: remote memory regions
+ * @max_pzs: maximum number of protection zones
+ * @max_message_size: maximum bytes of a send
+ * @max_rdma_size: maximum bytes of an RDMA operation
+ * @max_rmrs: maximum number of remote memory regions
  * @max_rmr_target_address: highest address in a remote memory region
- * @max_srqs: shared receive queues
- * @max_ep_per_srq: endpoints that share one
- * @max_recv_per_srq: buffers in one
- * @max_iov_segments_per_rdma_read: segments of an RDMA read
- * @max_iov_segments_per_rdma_write: segments of an RDMA write
- * @max_rdma_read_in: RDMA reads of peers in progress, all EPs together
- * @max_rdma_read_out: RDMA reads in progress, all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: each EP has its incoming reads, whatever other EPs use
- * @max_rdma_read_per_ep_out_guaranteed: each EP has its outgoing reads, whatever other EPs use
- * @num_transport_attr: entries of @transport_attr
- * @transport_attr: valid until the IA is closed
- * @num_vendor_attr: entries of @vendor_attr
- * @vendor_attr: valid until the IA is closed
+ * @max_srqs: maximum number of shared receive queues
+ * @max_ep_per_srq: maximum number of endpoints that share an SRQ
+ * @max_recv_per_srq: maximum number of buffers in an SRQ
+ * @max_iov_segments_per_rdma_read: maximum number of segments of an RDMA read
+ * @max_iov_segments_per_rdma_write: maximum number of segments of an RDMA write
+ * @max_rdma_read_in: maximum number of RDMA reads of peers in progress, for all EPs together
+ * @max_rdma_read_out: maximum number of own RDMA reads in progress, for all EPs together
+ * @max_rdma_read_per_ep_in_guaranteed: whether each EP always has its number of incoming reads,
+ *	even if other EPs use theirs
+ * @max_rdma_read_per_ep_out_guaranteed: whether each EP always has its number of outgoing reads,
+ *	even if other EPs use theirs
+ * @num_transport_attr: number of entries of @transport_attr
+ * @transport_attr: attributes of the transport, valid until the IA is closed
+ * @num_vendor_attr: number of entries of @vendor_attr
+ * @vendor_attr: attributes of the vendor, valid until the IA is closed
  */
 typedef struct dat_ia_attr {
 	char			adapter_name[DAT_NAME_MAX_LENGTH];
@@ -304,7 +310,7 @@ typedef struct dat_ia_attr {
 	DAT_NAMED_ATTR		*vendor_attr;
 } DAT_IA_ATTR;
 
-/* One bit per field, in the order of the fields. */
+/* Mask of the fields of DAT_IA_ATTR: bit n stands for field n. */
 typedef DAT_UINT64	DAT_IA_ATTR_MASK;
 
 #define DAT_IA_FIELD_IA_ADAPTER_NAME			UINT64_C(0x000000001)
@@ -351,7 +357,7 @@ typedef DAT_UINT64	DAT_IA_ATTR_MASK;
 #define DAT_IA_FIELD_IA_MAX_MTU_SIZE	DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
 #define DAT_IA_FIELD_IA_MAX_DTO_PER_OP	DAT_IA_FIELD_IA_MAX_DTO_PER_EP
 
-/* An adapter that can be opened, its version and its thread safety. */
+/* Entry of the list of adapters that can be opened: IA name, version and thread safety. */
 typedef struct dat_provider_info {
 	char		ia_name[DAT_NAME_MAX_LENGTH];
 	DAT_UINT32	dapl_version_major;
@@ -359,7 +365,7 @@ typedef struct dat_provider_info {
 	DAT_BOOLEAN	is_thread_safe;
 } DAT_PROVIDER_INFO;
 
-/* Defined by udat.h. */
+/* udat.h defines these structures. */
 typedef struct dat_provider_attr	DAT_PROVIDER_ATTR;
 typedef struct dat_evd_param		DAT_EVD_PARAM;
 typedef struct dat_lmr_param		DAT_LMR_PARAM;
@@ -373,24 +379,24 @@ typedef enum dat_service_type {
 /**
  * struct dat_ep_attr - attributes of an EP
  * @service_type: DAT_SERVICE_TYPE_RC
- * @max_message_size: bytes of a send or receive
- * @max_rdma_size: bytes of an RDMA operation
+ * @max_message_size: maximum bytes of a send or receive
+ * @max_rdma_size: maximum bytes of an RDMA operation
  * @qos: quality of service of the EP's connections
  * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT or EVD_THRESHOLD
  * @request_completion_flags: 0, or UNSIGNALLED or EVD_THRESHOLD
- * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and
- *	dat_ep_query() returns the length of the SRQ, all of whose buffers the EP may hold
- * @max_request_dtos: requests posted and not completed, binds included
- * @max_recv_iov: segments of a receive
- * @max_request_iov: segments of a request
- * @max_rdma_read_in: RDMA reads of the peer in progress
- * @max_rdma_read_out: RDMA reads in progress
+ * @max_recv_dtos: maximum number of outstanding receives.  With an SRQ, the value is ignored, and
+ *	dat_ep_query() returns the length of the SRQ, because the EP may hold all its buffers
+ * @max_request_dtos: maximum number of outstanding requests, including binds
+ * @max_recv_iov: maximum number of segments of a receive
+ * @max_request_iov: maximum number of segments of a request
+ * @max_rdma_read_in: maximum number of RDMA reads of the peer in progress
+ * @max_rdma_read_out: maximum number of RDMA reads of the EP in progress
  * @srq_soft_hw: initial soft high watermark, or DAT_HW_DEFAULT
- * @max_rdma_read_iov: segments of an RDMA read
- * @max_rdma_write_iov: segments of an RDMA write
- * @ep_transport_specific_count: entries of @ep_transport_specific
+ * @max_rdma_read_iov: maximum number of segments of an RDMA read
+ * @max_rdma_write_iov: maximum number of segments of an RDMA write
+ * @ep_transport_specific_count: number of entries of @ep_transport_specific
  * @ep_transport_specific: attributes of the transport, or NULL
- * @ep_provider_specific_count: entries of @ep_provider_specific
+ * @ep_provider_specific_count: number of entries of @ep_provider_specific
  * @ep_provider_specific: attributes of the provider, or NULL
  */
 typedef struct dat_ep_attr {
@@ -415,19 +421,22 @@ typedef struct dat_ep_attr {
 	DAT_NAMED_ATTR		*ep_provider_specific;
 } DAT_EP_ATTR;
 
-/* UNCONFIGURED: like the state in the name, but a PZ, EVD or attribute is missing. */
+/*
+ * States of an EP.  An UNCONFIGURED state is like the state with the rest of the name, but the EP
+ * lacks a PZ, an EVD or an attribute.
+ */
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED			= 0,
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED		= 1,
 	DAT_EP_STATE_RESERVED				= 2,	/* held by an RSP */
 	DAT_EP_STATE_UNCONFIGURED_RESERVED		= 3,
-	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* the RSP has received a request */
+	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* RSP has a request */
 	DAT_EP_STATE_UNCONFIGURED_PASSIVE		= 5,
 	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* dat_ep_connect() was called */
 	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING	= 7,	/* made by a PSP */
 	DAT_EP_STATE_UNCONFIGURED_TENTATIVE		= 8,
 	DAT_EP_STATE_CONNECTED				= 9,
-	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests are still outstanding */
+	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests outstanding */
 	DAT_EP_STATE_DISCONNECTED			= 11,
 	DAT_EP_STATE_COMPLETION_PENDING			= 12	/* dat_cr_accept() */
 } DAT_EP_STATE;
@@ -462,7 +471,7 @@ typedef DAT_UINT64	DAT_EP_PARAM_MASK;
 #define DAT_EP_FIELD_REQUEST_EVD_HANDLE			UINT64_C(0x00000100)
 #define DAT_EP_FIELD_CONNECT_EVD_HANDLE			UINT64_C(0x00000200)
 #define DAT_EP_FIELD_SRQ_HANDLE				UINT64_C(0x00000400)
-/* 0x800 is unused; the attributes follow. */
+/* Fields of DAT_EP_PARAM.ep_attr.  The bit 0x800 is unused. */
 #define DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE		UINT64_C(0x00001000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE		UINT64_C(0x00002000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE		UINT64_C(0x00004000)
@@ -512,13 +521,13 @@ typedef struct dat_srq_attr {
 /**
  * struct dat_srq_param - parameters of an SRQ
  * @ia_handle: parent
- * @srq_state: operational or not
+ * @srq_state: state of the SRQ
  * @pz_handle: protection zone
- * @max_recv_dtos: buffers outstanding, at most
- * @max_recv_iov: segments of a buffer, at most
- * @low_watermark: as set
- * @available_dto_count: buffers that no message has taken, or DAT_VALUE_UNKNOWN
- * @outstanding_dto_count: buffers posted whose completions were not dequeued, or
+ * @max_recv_dtos: maximum number of outstanding buffers
+ * @max_recv_iov: maximum number of segments of a buffer
+ * @low_watermark: low watermark
+ * @available_dto_count: number of buffers that no message has taken, or DAT_VALUE_UNKNOWN
+ * @outstanding_dto_count: number of buffers whose completions were not dequeued, or
  *	DAT_VALUE_UNKNOWN
  */
 typedef struct dat_srq_param {
@@ -580,10 +589,10 @@ typedef enum dat_rsp_param_mask {
  * struct dat_cr_param - parameters of a connection request
  * @remote_ia_address_ptr: address of the peer
  * @remote_port_qual: port of the peer
- * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: private data of the peer, in memory of the provider; valid as long as the
- *	CR
- * @local_ep_handle: the EP that must be used, or DAT_HANDLE_NULL if any may be
+ * @private_data_size: bytes of @private_data, including padding by the transport
+ * @private_data: private data of the peer, in memory of the provider; valid until the CR is
+ *	accepted, rejected or handed off
+ * @local_ep_handle: EP with which the CR must be accepted, or DAT_HANDLE_NULL if any EP is allowed
  */
 typedef struct dat_cr_param {
 	DAT_IA_ADDRESS_PTR	remote_ia_address_ptr;
@@ -606,15 +615,15 @@ typedef enum dat_cr_param_mask {
 
 typedef enum dat_dto_completion_status {
 	DAT_DTO_SUCCESS			= 0,
-	/* the connection ended before the operation was done */
+	/* the connection ended before the operation was complete */
 	DAT_DTO_ERR_FLUSHED		= 1,
 	/* the message is longer than the buffer */
 	DAT_DTO_ERR_LOCAL_LENGTH	= 2,
 	DAT_DTO_ERR_LOCAL_EP		= 3,
-	/* local memory: not registered, wrong zone or missing privilege */
+	/* local memory is not registered, is in another zone, or lacks a privilege */
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
-	/* remote memory: invalid key, range or privilege */
+	/* the key or range of remote memory is invalid, or the memory lacks a privilege */
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,
 	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,
 	/* the peer does not acknowledge */
@@ -633,11 +642,11 @@ typedef enum dat_dto_completion_status {
 #define DAT_RMR_BIND_COMPLETION_STATUS	DAT_DTO_COMPLETION_STATUS
 
 /**
- * struct dat_dto_completion_event_data - an operation has completed
- * @ep_handle: EP that it was posted to; with an SRQ, EP that received the message
+ * struct dat_dto_completion_event_data - data of the completion event of an operation
+ * @ep_handle: EP of the operation; for a receive from an SRQ, the EP that received the message
  * @user_cookie: cookie of the post
  * @status: result of the operation
- * @transfered_length: bytes; undefined unless @status is DAT_DTO_SUCCESS
+ * @transfered_length: number of bytes; defined only if @status is DAT_DTO_SUCCESS
  */
 typedef struct dat_dto_completion_event_data {
 	DAT_EP_HANDLE			ep_handle;
@@ -658,11 +667,11 @@ typedef union dat_sp_handle {
 } DAT_SP_HANDLE;
 
 /**
- * struct dat_cr_arrival_event_data - a peer asks for a connection
+ * struct dat_cr_arrival_event_data - data of the event that reports a connection request
  * @sp_handle: service point that received the request
- * @local_ia_address_ptr: address that received the request
- * @conn_qual: qualifier that received the request
- * @cr_handle: the request: accept, reject or hand it off
+ * @local_ia_address_ptr: local address that received the request
+ * @conn_qual: connection qualifier that received the request
+ * @cr_handle: the connection request, which the consumer must accept, reject or hand off
  */
 typedef struct dat_cr_arrival_event_data {
 	DAT_SP_HANDLE		sp_handle;
@@ -672,9 +681,9 @@ typedef struct dat_cr_arrival_event_data {
 } DAT_CR_ARRIVAL_EVENT_DATA;
 
 /**
- * struct dat_connection_event_data - a connection began, ended or failed
+ * struct dat_connection_event_data - data of the event that a connection began, ended or failed
  * @ep_handle: EP of the connection
- * @private_data_size: bytes of @private_data, padding of the transport included
+ * @private_data_size: bytes of @private_data, including padding by the transport
  * @private_data: private data of the peer, in memory of the provider; valid until the EP is
  *	freed or reset
  */
@@ -685,9 +694,9 @@ typedef struct dat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct dat_asynch_error_event_data - an error that belongs to no operation or connection
- * @dat_handle: object with the error: an IA, EP, EVD, SRQ, LMR, RMR or PZ
- * @reason: DAT_..._ASYNC_ERROR_REASON of that kind of object
+ * struct dat_asynch_error_event_data - data of an error event without operation or connection
+ * @dat_handle: object that has the error: an IA, EP, EVD, SRQ, LMR, RMR or PZ
+ * @reason: DAT_..._ASYNC_ERROR_REASON for the kind of object
  */
 typedef struct dat_asynch_error_event_data {
 	DAT_HANDLE	dat_handle;
@@ -729,10 +738,10 @@ typedef enum pz_async_error_reason {
 } DAT_PZ_ASYNC_ERROR_REASON;
 
 typedef struct dat_software_event_data {
-	DAT_PVOID	pointer;	/* value of the consumer, as it was posted */
+	DAT_PVOID	pointer;	/* as posted */
 } DAT_SOFTWARE_EVENT_DATA;
 
-/* The bits above the lowest 12 are the number of the stream. */
+/* Event numbers.  Bits 12 and up are the number of the event's stream. */
 typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 
@@ -743,9 +752,9 @@ typedef enum dat_event_number {
 	DAT_CONNECTION_EVENT_ESTABLISHED		= 0x04001,
 	/* the peer called dat_cr_reject() */
 	DAT_CONNECTION_EVENT_PEER_REJECTED		= 0x04002,
-	/* no listener, or the listener has no room */
+	/* the peer's host has no listener, or the queue of the listener is full */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED		= 0x04003,
-	/* after dat_cr_accept(): the peer has given up or is gone */
+	/* after dat_cr_accept(): the peer has cancelled the connection or is gone */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR	= 0x04004,
 	DAT_CONNECTION_EVENT_DISCONNECTED		= 0x04005,
 	/* the connection ended with an error */
@@ -773,10 +782,10 @@ typedef union dat_event_data {
 } DAT_EVENT_DATA;
 
 /**
- * struct dat_event - an event, as dat_evd_wait() and dat_evd_dequeue() return it
+ * struct dat_event - an event that dat_evd_wait() or dat_evd_dequeue() returns
  * @event_number: kind of the event
- * @evd_handle: EVD that it was taken from
- * @event_data: data; the stream of @event_number selects the member
+ * @evd_handle: EVD that delivered the event
+ * @event_data: data of the event; the stream of @event_number selects the member
  */
 typedef struct dat_event {
 	DAT_EVENT_NUMBER	event_number;

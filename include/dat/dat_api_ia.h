@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Interface adapters, and what all handles have in common.
- * Rules that hold for all functions are in udat.h.
+ * Interface adapters (IA), and functions for handles of all types.  udat.h has rules for all
+ * functions.
  */
 #ifndef DAT_API_IA_H
 #define DAT_API_IA_H
@@ -13,35 +13,34 @@ extern "C" {
 #endif
 
 /**
- * dat_ia_openv - open an interface adapter, naming the version of the API
- * @ia_name: name of the adapter, such as "mlx5_0" or "mlx5_0:2" for its second port,
- *	or one that dat.conf defines; at most 255 characters
- * @async_evd_min_qlen: events that the async EVD made by this call must hold, from 1;
- *	ignored if none is made
- * @async_evd_handle: in: DAT_HANDLE_NULL has the call make an EVD for async events,
- *	enabled, waitable and without a CNO; an async EVD is used as it is;
- *	DAT_EVD_ASYNC_EXISTS leaves async events to another open.
- *	out: the EVD made or given
- * @ia_handle: out
+ * dat_ia_openv - open an interface adapter for a version of the API
+ * @ia_name: name of the adapter, such as "mlx5_0", "mlx5_0:2" for its second port, or a name
+ *	that dat.conf defines; at most 255 characters
+ * @async_evd_min_qlen: minimum queue length of the async EVD that the call creates, from 1;
+ *	ignored if the call creates no EVD
+ * @async_evd_handle: in: DAT_HANDLE_NULL: create an EVD for async events, which is enabled,
+ *	waitable and without a CNO; an async EVD: use this EVD; DAT_EVD_ASYNC_EXISTS: the new
+ *	IA gets no async events.
+ *	out: the async EVD
+ * @ia_handle: out: the new IA
  * @dat_major: version of the API that the program was compiled for
  * @dat_minor: minor version; a provider of a later minor version is accepted
- * @thread_safety: DAT_TRUE: threads will make calls on one object at the same time
+ * @thread_safety: DAT_TRUE: several threads may make calls on one object at the same time
  *
- * An adapter may be opened many times; the opens are independent, and each async EVD
- * gets every async event of the adapter.  Adapters are listed by
- * dat_registry_list_providers().
+ * An adapter may be opened many times.  The resulting IAs are independent, and each async EVD
+ * gets every async event of the adapter.  dat_registry_list_providers() lists the adapters.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1), the length is
+ * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1), @async_evd_min_qlen is
  * not positive (DAT_INVALID_ARG2), @async_evd_handle (DAT_INVALID_ARG3) or @ia_handle
  * (DAT_INVALID_ARG4) is NULL;
  * DAT_INVALID_HANDLE: *@async_evd_handle is no async EVD (DAT_INVALID_HANDLE_EVD_ASYNC);
- * DAT_PROVIDER_NOT_FOUND: no adapter has this name (DAT_NAME_NOT_REGISTERED), or none
- * of this name the version (DAT_MAJOR_NOT_FOUND, DAT_MINOR_NOT_FOUND) or the thread
- * safety (DAT_THREAD_SAFETY_NOT_FOUND);
- * DAT_MODEL_NOT_SUPPORTED: the device can't be used by DAT, or the provider can't use
- * an async EVD of another open;
- * DAT_INSUFFICIENT_RESOURCES: memory, open files or queue length.
+ * DAT_PROVIDER_NOT_FOUND: no adapter has this name (DAT_NAME_NOT_REGISTERED), or no adapter of
+ * this name has the version (DAT_MAJOR_NOT_FOUND, DAT_MINOR_NOT_FOUND) or the thread safety
+ * (DAT_THREAD_SAFETY_NOT_FOUND);
+ * DAT_MODEL_NOT_SUPPORTED: DAT cannot use the device, or the provider cannot use an async EVD
+ * of another IA;
+ * DAT_INSUFFICIENT_RESOURCES: no memory, open files or queue length.
  *
  * Threads: safe.  Page: dat_ia_open(3).
  */
@@ -57,8 +56,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
  * @async_evd: as @async_evd_handle
  * @ia: as @ia_handle
  *
- * dat_ia_openv() with the version and the thread safety that the program was compiled
- * for; see udat_config.h.
+ * The macro calls dat_ia_openv() with the version and the thread safety for which the program was
+ * compiled; see udat_config.h.
  *
  * Return: as dat_ia_openv().
  *
@@ -71,19 +70,19 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 /**
  * dat_ia_query - query the attributes of an adapter and its provider
  * @ia_handle: the IA
- * @async_evd_handle: out: async EVD of the IA, or DAT_EVD_OUT_OF_SCOPE if it was opened
+ * @async_evd_handle: out: async EVD of the IA, or DAT_EVD_OUT_OF_SCOPE if the IA was opened
  *	with DAT_EVD_ASYNC_EXISTS; may be NULL
- * @ia_attr_mask: fields of @ia_attr that are wanted; others may be filled in too
+ * @ia_attr_mask: fields of @ia_attr to return; other fields may be filled in, too
  * @ia_attr: out; may be NULL if @ia_attr_mask is DAT_IA_FIELD_NONE
- * @provider_attr_mask: fields of @provider_attr that are wanted
+ * @provider_attr_mask: fields of @provider_attr to return
  * @provider_attr: out; may be NULL if @provider_attr_mask is DAT_PROVIDER_FIELD_NONE
  *
  * Pointers in the results point to the provider's memory and are valid until the IA
  * is closed.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: a mask has unknown bits (DAT_INVALID_ARG3, DAT_INVALID_ARG5),
- * or is not zero where the structure is NULL (DAT_INVALID_ARG4, DAT_INVALID_ARG6).
+ * DAT_INVALID_PARAMETER: a mask has unknown bits (DAT_INVALID_ARG3, DAT_INVALID_ARG5), or a
+ * structure is NULL although its mask is not 0 (DAT_INVALID_ARG4, DAT_INVALID_ARG6).
  *
  * Threads: safe.  Page: dat_ia_query(3).
  */
@@ -95,19 +94,19 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 /**
  * dat_ia_close - close an interface adapter
  * @ia_handle: the IA
- * @ia_flags: DAT_CLOSE_ABRUPT_FLAG destroys everything that was made of the IA;
- *	DAT_CLOSE_GRACEFUL_FLAG succeeds only if nothing is left but the async EVD
- *	that dat_ia_open() made
+ * @ia_flags: DAT_CLOSE_ABRUPT_FLAG: destroy all objects of the IA;
+ *	DAT_CLOSE_GRACEFUL_FLAG: close only if no object is left but the async EVD that
+ *	dat_ia_open() has created
  *
- * An abrupt close breaks connections, rejects requests and releases memory.  Threads
- * inside dat_evd_wait() return DAT_ABORT; those inside dat_cno_wait() return
- * DAT_SUCCESS without an EVD.  An async EVD that the consumer passed to dat_ia_open()
- * is left alone.  All handles of the IA are invalid afterwards.
+ * An abrupt close breaks connections, rejects connection requests and releases memory.  Threads
+ * in dat_evd_wait() return DAT_ABORT.  Threads in dat_cno_wait() return DAT_SUCCESS without an
+ * EVD.  The close does not destroy an async EVD that the consumer has passed to dat_ia_open().
+ * All handles of the IA are invalid afterwards.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @ia_flags is something else (DAT_INVALID_ARG2);
- * DAT_INVALID_STATE: graceful, and objects exist (DAT_INVALID_STATE_IA_IN_USE).
- * A valid IA is always closed by an abrupt close.
+ * DAT_INVALID_PARAMETER: @ia_flags has another value (DAT_INVALID_ARG2);
+ * DAT_INVALID_STATE: the close is graceful, and objects exist (DAT_INVALID_STATE_IA_IN_USE).
+ * An abrupt close of a valid IA always succeeds.
  *
  * Threads: one per object.  Page: dat_ia_close(3).
  */
@@ -116,11 +115,11 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
 /**
  * dat_set_consumer_context - attach a value to a handle
  * @dat_handle: handle of any object
- * @context: the value, which replaces the present one
+ * @context: new value
  *
- * The library does not interpret the value.  A new object has 0.
+ * The library does not interpret the value.  The value of a new object is 0.
  *
- * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1).
+ * Return: DAT_SUCCESS; @dat_handle is invalid (DAT_INVALID_HANDLE1).
  *
  * Threads: one per object.  Page: dat_set_consumer_context(3).
  */
@@ -131,7 +130,7 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
  * @dat_handle: handle of any object
  * @context: out: value that was set last, or 0
  *
- * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
+ * Return: DAT_SUCCESS; @dat_handle is invalid (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @context is NULL (DAT_INVALID_ARG2).
  *
  * Threads: one per object.  Page: dat_get_consumer_context(3).
@@ -143,7 +142,7 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
  * @dat_handle: handle of any object
  * @handle_type: out: type of the object
  *
- * Return: DAT_SUCCESS; the handle was invalid (DAT_INVALID_HANDLE1);
+ * Return: DAT_SUCCESS; @dat_handle is invalid (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @handle_type is NULL (DAT_INVALID_ARG2).
  *
  * Threads: one per object.  Page: dat_get_handle_type(3).
@@ -152,18 +151,18 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 
 /**
  * dat_registry_list_providers - list the adapters that can be opened
- * @max_to_return: entries of @dat_provider_list; 0 asks for their number
+ * @max_to_return: number of entries of @dat_provider_list; 0: only return @entries_returned
  * @entries_returned: out: number of adapters, even if @max_to_return is too small or 0
  * @dat_provider_list: array of pointers to structures of the caller, which are filled
  *	in; may be NULL if @max_to_return is 0
  *
- * The adapters of the driver come first, then what dat.conf defines.  Each has an entry
- * for each thread safety that it can be opened with.
+ * The list has the adapters of the driver first, then the adapters that dat.conf defines.  An
+ * adapter has an entry for each thread safety with which it can be opened.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: the list is too short, and is filled completely, or
- * @max_to_return is 0 or negative (DAT_INVALID_ARG1); @entries_returned or a pointer of
- * the list is NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
+ * DAT_INVALID_PARAMETER: @max_to_return is 0, negative, or too small for all adapters, and in the
+ * last case the list is full (DAT_INVALID_ARG1); @entries_returned or a pointer in the list is
+ * NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
  * DAT_INSUFFICIENT_RESOURCES: no memory.
  *
  * Threads: safe.  Page: dat_registry_list_providers(3).

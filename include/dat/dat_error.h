@@ -8,13 +8,14 @@
  *   └──────┴────────────────────────┴────────────────────────┘
  *
  * A call returns DAT_SUCCESS, or DAT_CLASS_ERROR | type | subtype.  The constants of the
- * types do not contain the class: to check for an error, write
+ * types do not contain the class.  To check for an error, write
  *
  *	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
  *
- * and not "ret == DAT_QUEUE_EMPTY": that holds only for dat_evd_dequeue() on an EVD with
- * DAT_EVD_DTO_FLAG, whose code comes without its class.  The subtype is for people: it may
- * change from one provider to the next.  dat_strerror(3) names both.
+ * and not "ret == DAT_QUEUE_EMPTY".  The second form only works for dat_evd_dequeue() on an EVD
+ * with DAT_EVD_DTO_FLAG, which returns DAT_QUEUE_EMPTY without a class.  The subtype is for
+ * diagnostics only, because providers may use different subtypes.  dat_strerror(3) returns the
+ * names of the type and the subtype.
  */
 #ifndef DAT_ERROR_H
 #define DAT_ERROR_H
@@ -47,19 +48,19 @@ typedef enum dat_return_type {
 	DAT_INSUFFICIENT_RESOURCES		= 0x00030000,
 	/* a bug of the provider or of a layer below */
 	DAT_INTERNAL_ERROR			= 0x00040000,
-	/* NULL, freed, of another kind or of another IA */
+	/* a handle is NULL, was freed, or names an object of another kind or another IA */
 	DAT_INVALID_HANDLE			= 0x00050000,
 	DAT_INVALID_PARAMETER			= 0x00060000,
-	/* the call is valid, but not in the present state */
+	/* the call is not allowed in the present state of an object */
 	DAT_INVALID_STATE			= 0x00070000,
-	/* local and remote memory do not fit together */
+	/* the lengths of local and remote memory do not match, or a length is out of range */
 	DAT_LENGTH_ERROR			= 0x00080000,
 	/* this provider lacks an optional feature of DAT */
 	DAT_MODEL_NOT_SUPPORTED			= 0x00090000,
 	DAT_PROVIDER_NOT_FOUND			= 0x000a0000,
-	/* memory may not be read, or not be written */
+	/* the memory, port or operation needs a privilege that is missing */
 	DAT_PRIVILEGES_VIOLATION		= 0x000b0000,
-	/* memory and endpoint are of different protection zones */
+	/* memory and endpoint are in different protection zones */
 	DAT_PROTECTION_VIOLATION		= 0x000c0000,
 	DAT_QUEUE_EMPTY				= 0x000d0000,
 	DAT_QUEUE_FULL				= 0x000e0000,
@@ -67,14 +68,14 @@ typedef enum dat_return_type {
 	DAT_PROVIDER_ALREADY_REGISTERED		= 0x00100000,
 	DAT_PROVIDER_IN_USE			= 0x00110000,
 	DAT_INVALID_ADDRESS			= 0x00120000,
-	/* a signal came */
+	/* a signal was handled */
 	DAT_INTERRUPTED_CALL			= 0x00130000,
 	/* no connection qualifier is left */
 	DAT_CONN_QUAL_UNAVAILABLE		= 0x00140000,
 	DAT_NOT_IMPLEMENTED			= 0x0fff0000
 } DAT_RETURN_TYPE;
 
-/* DAT 1.0's name. */
+/* Name of this code in DAT 1.0. */
 #define DAT_NAME_NOT_FOUND	DAT_PROVIDER_NOT_FOUND
 
 typedef enum dat_return_subtype {
@@ -94,7 +95,7 @@ typedef enum dat_return_subtype {
 	DAT_RESOURCE_CREDITS			= 9,
 	DAT_RESOURCE_SRQ			= 10,
 
-	/* DAT_INVALID_HANDLE: the invalid handle */
+	/* DAT_INVALID_HANDLE: kind of the invalid handle */
 	DAT_INVALID_HANDLE_IA			= 11,
 	DAT_INVALID_HANDLE_EP			= 12,
 	DAT_INVALID_HANDLE_LMR			= 13,
@@ -110,7 +111,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_HANDLE_EVD_CONN		= 23,
 	DAT_INVALID_HANDLE_EVD_ASYNC		= 24,
 	DAT_INVALID_HANDLE_SRQ			= 25,
-	/* position in the call, from 1 */
+	/* DAT_INVALID_HANDLE: position of the argument in the call, from 1 */
 	DAT_INVALID_HANDLE1			= 26,
 	DAT_INVALID_HANDLE2			= 27,
 	DAT_INVALID_HANDLE3			= 28,
@@ -122,7 +123,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_HANDLE9			= 34,
 	DAT_INVALID_HANDLE10			= 35,
 
-	/* DAT_INVALID_PARAMETER: position in the call, from 1 */
+	/* DAT_INVALID_PARAMETER: position of the invalid argument in the call, from 1 */
 	DAT_INVALID_ARG1			= 36,
 	DAT_INVALID_ARG2			= 37,
 	DAT_INVALID_ARG3			= 38,
@@ -134,7 +135,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_ARG9			= 44,
 	DAT_INVALID_ARG10			= 45,
 
-	/* DAT_INVALID_STATE: the present state */
+	/* DAT_INVALID_STATE: the state that does not allow the call */
 	DAT_INVALID_STATE_EP_UNCONNECTED	= 46,
 	DAT_INVALID_STATE_EP_ACTCONNPENDING	= 47,
 	DAT_INVALID_STATE_EP_PASSCONNPENDING	= 48,
@@ -183,7 +184,7 @@ typedef enum dat_return_subtype {
 	DAT_PRIVILEGES_RDMA_READ		= 89,
 	DAT_PRIVILEGES_RDMA_WRITE		= 90,
 
-	/* DAT_PROTECTION_VIOLATION: the access */
+	/* DAT_PROTECTION_VIOLATION: the access that is not allowed */
 	DAT_PROTECTION_READ			= 91,
 	DAT_PROTECTION_WRITE			= 92,
 	DAT_PROTECTION_RDMA_READ		= 93,
@@ -200,20 +201,20 @@ typedef enum dat_return_subtype {
 	DAT_MINOR_NOT_FOUND			= 100,
 	DAT_THREAD_SAFETY_NOT_FOUND		= 101,
 
-	/* DAT_INVALID_PARAMETER; Solaris's relaxed ordering only */
+	/* DAT_INVALID_PARAMETER; only for relaxed ordering on Solaris */
 	DAT_INVALID_RO_COOKIE			= 102
 } DAT_RETURN_SUBTYPE;
 
 /**
- * dat_strerror - name a return code
- * @value: what a DAT call returned
- * @major_message: out: the name of its type, such as "DAT_QUEUE_EMPTY"
- * @minor_message: out: the name of its subtype, or "" if there is none
+ * dat_strerror - get the names of a return code
+ * @value: return code of a DAT call
+ * @major_message: out: name of the type of @value, such as "DAT_QUEUE_EMPTY"
+ * @minor_message: out: name of the subtype of @value, or "" if @value has no subtype
  *
- * The class bits are ignored.  The strings are constants: never free or change them.
+ * The function ignores the class bits.  The strings are constants: do not free or change them.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @value is no code of this version (DAT_INVALID_ARG1), or a
+ * DAT_INVALID_PARAMETER: @value is no return code of this version (DAT_INVALID_ARG1), or a
  * pointer is NULL (DAT_INVALID_ARG2, DAT_INVALID_ARG3); nothing is stored.
  *
  * Threads: safe.  Page: dat_strerror(3).

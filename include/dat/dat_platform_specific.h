@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DAT's types on Linux. */
+/* Types that DAT leaves to the platform, as defined for Linux. */
 #ifndef DAT_PLATFORM_SPECIFIC_H
 #define DAT_PLATFORM_SPECIFIC_H
 
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Direction of an argument, for declarations that have it before the type. */
+/* Markers for the direction of an argument, which some declarations have before the type. */
 #ifndef IN
 #define IN
 #endif
@@ -34,12 +34,12 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define DAT_AF_INET		AF_INET
 #define DAT_AF_INET6		AF_INET6
 
-/* C++ before C++11 hides it. */
+/* Before C++11, <stdint.h> defines UINT64_C only for C programs. */
 #ifndef UINT64_C
 #define UINT64_C(c)		c ## ULL
 #endif
 
-/* Bytes; a buffer with this alignment has that of every provider. */
+/* Alignment of buffers, in bytes, that suits every provider. */
 #define DAT_OPTIMAL_ALIGNMENT	256
 
 #endif /* DAT_PLATFORM_SPECIFIC_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Types and macros to call a provider, common to user and kernel DAT.  They are for providers and
- * registries; programs call the functions of udat.h.
+ * Types and macros to call a provider, common to user and kernel DAT.  Providers and registries use
+ * this header.  Programs call the functions of udat.h instead.
  *
- * The first word of each object that a provider's handle points to is the address of
- * its struct dat_provider (udat_redirection.h).
+ * A provider's handle points to an object.  The first word of the object is the address of
+ * the provider's struct dat_provider (udat_redirection.h).
  */
 #ifndef DAT_REDIRECTION_H
 #define DAT_REDIRECTION_H
@@ -21,7 +21,7 @@ typedef struct dat_provider	DAT_PROVIDER;
 #define DAT_HANDLE_TO_PROVIDER(handle)	(*(DAT_PROVIDER **)(handle))
 #endif
 
-/* The provider's function behind dat_<name>(); @handle is evaluated twice. */
+/* Returns the provider's function for dat_<name>().  Evaluates @handle twice. */
 #define DAT_CALL(handle, name)	(*DAT_HANDLE_TO_PROVIDER(handle)->name##_func)
 
 #define DAT_IA_QUERY(ia, async_evd, ia_attr_mask, ia_attr, provider_attr_mask, \
@@ -154,8 +154,9 @@ typedef struct dat_provider	DAT_PROVIDER;
 	DAT_CALL(srq, srq_set_lw)((srq), (low_watermark))
 
 /*
- * Types of the functions; udat.h describes them.  The function that opens an adapter has
- * no version argument: the registry has compared the version before.
+ * Types of the provider's functions.  The headers included by udat.h describe the functions.
+ * DAT_IA_OPEN_FUNC has no version argument, because the registry checks the version before the
+ * call.
  */
 typedef DAT_RETURN (*DAT_IA_OPEN_FUNC)(const DAT_NAME_PTR ia_name,
 				       DAT_COUNT async_evd_min_qlen,

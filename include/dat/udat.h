@@ -4,10 +4,10 @@
  *
  *	#include <dat/udat.h>		cc ... -ldat
  *
- * Types common with kernel DAT are in dat.h, return codes in dat_error.h.  The
- * functions are in
+ * dat.h has the types that user and kernel DAT share.  dat_error.h has the return codes.
+ * These headers have the functions:
  *
- *	dat_api_ia.h	adapters, what all handles have in common
+ *	dat_api_ia.h	adapters, functions for handles of all types
  *	dat_api_evd.h	event dispatchers, consumer notification objects
  *	dat_api_mem.h	protection zones, local and remote memory
  *	dat_api_ep.h	endpoints, data transfer
@@ -17,21 +17,20 @@
  * Rules for all functions
  * =======================
  *
- * Where the description of a function lists what it returns, the following is left
- * out because every function may return it:
+ * Every function may return the following errors, which the descriptions omit:
  *
- *   DAT_INVALID_HANDLE     a handle is NULL, freed, of another kind or, where
- *                          several are given, of another IA
+ *   DAT_INVALID_HANDLE     a handle is NULL, was freed, or names an object of another
+ *                          kind; two handles belong to different IAs
  *   DAT_PRIVILEGES_VIOLATION
- *                          the handle was made by another process, whose child this is
+ *                          the handle was created before a fork(), by the parent process
  *   DAT_INTERNAL_ERROR     a bug, or the RDMA device is gone
  *
  * A call that fails has no effect and stores no result.
  *
- * "Threads: safe" says that threads may make the call on the same object at the same
- * time.  "Threads: one per object" says that the consumer serialises such calls on
- * one object; on different objects they may run at the same time even if those share
- * an EVD, SRQ or PZ.
+ * "Threads: safe" means that several threads may make the call for the same object at the
+ * same time.  "Threads: one per object" means that the consumer must serialize such calls
+ * for the same object.  Calls for different objects may run at the same time, even if the
+ * objects share an EVD, SRQ or PZ.
  *
  * Timeouts are in microseconds, sizes in bytes.
  */
@@ -49,9 +48,9 @@ extern "C" {
 
 typedef DAT_HANDLE	DAT_CNO_HANDLE;
 
-/* For dat_ia_open(): another open of this IA gets the async events. */
+/* Argument of dat_ia_open(): the new IA gets no async events. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
-/* From dat_ia_query(): this open gets no async events. */
+/* dat_ia_query() returns this value as the async EVD of an IA that gets no async events. */
 #define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
 
 typedef enum dat_mem_type {
@@ -77,7 +76,10 @@ typedef enum dat_handle_type {
 
 /* ---- Event dispatchers and notification ---- */
 
-/* One of the first pair, or'ed with one of the second; then one value of two bits. */
+/*
+ * State of an EVD, a bitwise OR: ENABLED or DISABLED, with WAITABLE or UNWAITABLE, and optionally
+ * with one CONFIG value.
+ */
 typedef enum dat_evd_state {
 	DAT_EVD_STATE_ENABLED		= 0x01,
 	DAT_EVD_STATE_DISABLED		= 0x02,
@@ -108,8 +110,8 @@ typedef enum dat_evd_param_mask {
 } DAT_EVD_PARAM_MASK;
 
 /*
- * An agent: called with its instance data and the EVD that triggered, or NULL when the
- * CNO is destroyed.
+ * Agent of a CNO.  The library calls the agent with the agent's instance data, and with the EVD
+ * that triggered the CNO.  When the CNO is destroyed, @evd_handle is NULL.
  */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
 
@@ -138,7 +140,7 @@ typedef enum dat_cno_param_mask {
 
 /* ---- Memory ---- */
 
-/* A cookie is not a string: all bytes count. */
+/* Name of shared memory.  A cookie is not a string: all 40 bytes are compared. */
 #define DAT_LMR_COOKIE_SIZE	40
 typedef char	(*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
 
@@ -147,7 +149,7 @@ typedef struct dat_shared_memory {
 	DAT_LMR_COOKIE	shared_memory_id;
 } DAT_SHARED_MEMORY;
 
-/* A DAT_MEM_TYPE beside the union selects the member. */
+/* Description of memory.  A DAT_MEM_TYPE, which is stored elsewhere, selects the member. */
 typedef union dat_region_description {
 	DAT_PVOID		for_va;
 	DAT_LMR_HANDLE		for_lmr_handle;
@@ -169,14 +171,14 @@ struct dat_lmr_param {
 
 /* ---- Providers ---- */
 
-/* Processes that may use a PZ. */
+/* Whether only one process or several processes may use a PZ. */
 typedef enum dat_pz_support {
 	DAT_PZ_UNIQUE		= 0,
 	DAT_PZ_SAME		= 1,
 	DAT_PZ_SHAREABLE	= 2
 } DAT_PZ_SUPPORT;
 
-/* C++ can't define a variable of a type that has a constant member. */
+/* A C++ program cannot define a variable whose type has a const member. */
 #ifdef __cplusplus
 #define DAT_MERGING_CONST
 #else
@@ -190,30 +192,29 @@ typedef enum dat_pz_support {
  * @provider_version_minor: minor version of the provider
  * @dapl_version_major: major version of the API
  * @dapl_version_minor: minor version of the API
- * @lmr_mem_types_supported: bitwise OR of DAT_MEM_TYPEs; VIRTUAL always
- * @iov_ownership_on_return: time after which segments given to a post may be used
- *	again
- * @dat_qos_supported: bitwise OR of DAT_QOS values; BEST_EFFORT always
- * @completion_flags_supported: bitwise OR of completion flags
- * @is_thread_safe: thread safety, as registered
- * @max_private_data_size: bytes that dat_ep_connect() and dat_cr_accept() take
- * @supports_multipath: DAT_CONNECT_MULTIPATH_FLAG works
- * @ep_creator: DAT_PSP_PROVIDER_FLAG works
- * @pz_support: sharing of PZs
- * @optimal_buffer_alignment: bytes, at most DAT_OPTIMAL_ALIGNMENT
- * @evd_stream_merging_supported: whether two streams may feed one EVD; indices
- *	are 0 software, 1 CR, 2 DTO, 3 connection, 4 RMR bind, 5 async
- * @srq_supported: SRQs work
- * @srq_watermarks_supported: DAT_SRQ_WATERMARKS_*
- * @srq_ep_pz_difference_supported: an EP and its SRQ may be of different PZs
- * @srq_info_supported: DAT_SRQ_INFO_*
- * @ep_recv_info_supported: DAT_EP_RECV_INFO_*
- * @lmr_sync_req: dat_lmr_sync_rdma_read() and _write() are needed
- * @dto_async_return_guaranteed: posts report errors by completions only
- * @rdma_write_for_rdma_read_req: the local memory of an RDMA read needs
+ * @lmr_mem_types_supported: bitwise OR of the supported DAT_MEM_TYPEs; always has VIRTUAL
+ * @iov_ownership_on_return: time after which the array of segments given to a post may be reused
+ * @dat_qos_supported: bitwise OR of the supported DAT_QOS values; always has BEST_EFFORT
+ * @completion_flags_supported: bitwise OR of the supported completion flags
+ * @is_thread_safe: thread safety, as the provider has registered it
+ * @max_private_data_size: maximum bytes of private data for dat_ep_connect() and dat_cr_accept()
+ * @supports_multipath: whether DAT_CONNECT_MULTIPATH_FLAG is supported
+ * @ep_creator: whether DAT_PSP_PROVIDER_FLAG is supported
+ * @pz_support: whether processes can share a PZ
+ * @optimal_buffer_alignment: best alignment of buffers, in bytes, at most DAT_OPTIMAL_ALIGNMENT
+ * @evd_stream_merging_supported: whether two streams may feed one EVD; the indices are
+ *	0 software, 1 CR, 2 DTO, 3 connection, 4 RMR bind, 5 async
+ * @srq_supported: whether SRQs are supported
+ * @srq_watermarks_supported: supported watermarks, DAT_SRQ_WATERMARKS_*
+ * @srq_ep_pz_difference_supported: whether an EP and its SRQ may be in different PZs
+ * @srq_info_supported: counts that dat_srq_query() returns, DAT_SRQ_INFO_*
+ * @ep_recv_info_supported: counts that dat_ep_recv_query() returns, DAT_EP_RECV_INFO_*
+ * @lmr_sync_req: whether dat_lmr_sync_rdma_read() and dat_lmr_sync_rdma_write() are needed
+ * @dto_async_return_guaranteed: whether posts report errors only by completions
+ * @rdma_write_for_rdma_read_req: whether the local memory of an RDMA read needs
  *	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
- * @num_provider_specific_attr: entries of @provider_specific_attr
- * @provider_specific_attr: valid until the IA is closed
+ * @num_provider_specific_attr: number of entries of @provider_specific_attr
+ * @provider_specific_attr: attributes of the provider; valid until the IA is closed
  */
 struct dat_provider_attr {
 	char				provider_name[DAT_NAME_MAX_LENGTH];
@@ -246,7 +247,7 @@ struct dat_provider_attr {
 
 #undef DAT_MERGING_CONST
 
-/* One bit per field, in the order of the fields. */
+/* Mask of the fields of DAT_PROVIDER_ATTR: bit n stands for field n. */
 typedef DAT_UINT64	DAT_PROVIDER_ATTR_MASK;
 
 #define DAT_PROVIDER_FIELD_PROVIDER_NAME		UINT64_C(0x0000001)

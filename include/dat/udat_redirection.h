@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How to call a provider: types that only user DAT has, and the table of functions. */
+/* Function table of a user DAT provider, and types of functions that kernel DAT does not have. */
 #ifndef UDAT_REDIRECTION_H
 #define UDAT_REDIRECTION_H
 
@@ -75,12 +75,12 @@ typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE evd_handle);
 
 /*
  * struct dat_provider - function table that a provider registers
- * @device_name: IA name, equal to that of the struct dat_provider_info
- * @extension: value of the provider's own
+ * @device_name: IA name, equal to the name in the provider's struct dat_provider_info
+ * @extension: private value of the provider
  *
- * The functions follow, in the order in which DAT added them.  None may be NULL: a
- * function that a provider does not offer returns DAT_NOT_IMPLEMENTED or
- * DAT_MODEL_NOT_SUPPORTED.
+ * The functions follow in the order in which versions of DAT added them.  No function may be NULL.
+ * If the provider does not implement a function, the entry must be a function that returns
+ * DAT_NOT_IMPLEMENTED or DAT_MODEL_NOT_SUPPORTED.
  */
 struct dat_provider {
 	const char			*device_name;

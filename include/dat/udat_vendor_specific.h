@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Vendor extensions for user programs.  uDAPL 1.2 gives the file its name.
+ * Vendor extensions for user programs.  uDAPL 1.2 prescribes the name of this file.
  */
 #ifndef UDAT_VENDOR_SPECIFIC_H
 #define UDAT_VENDOR_SPECIFIC_H
@@ -16,14 +16,14 @@ extern "C" {
  * @evd_handle: the EVD
  * @fd: out: descriptor, which the caller closes
  *
- * For poll(), select() and epoll: the descriptor is readable while events are queued, and
- * hangs up when the EVD is destroyed.  An event whose completion is UNSIGNALLED makes the
- * descriptor readable but wakes no thread.  Reading and writing fail.
+ * The descriptor is for poll(), select() and epoll.  The descriptor is readable while events are
+ * queued, and reports POLLHUP after the EVD was destroyed.  An event whose completion is
+ * UNSIGNALLED makes the descriptor readable but wakes no thread.  read() and write() fail.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);
+ * DAT_INVALID_HANDLE: @evd_handle is no EVD (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @fd is NULL (DAT_INVALID_ARG2);
- * DAT_INSUFFICIENT_RESOURCES: memory, file descriptors.
+ * DAT_INSUFFICIENT_RESOURCES: no memory, or too many open files.
  *
  * Threads: safe.  Not in DAT 1.2.
  */
@@ -34,37 +34,38 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
  * @cno_handle: the CNO
  * @fd: out: descriptor, which the caller closes
  *
- * Like the descriptor of an EVD, but readable while the CNO is triggered.  dat_cno_wait()
- * with a timeout of 0 consumes the trigger and returns the EVD.
+ * The descriptor is like that of dat_linux_evd_fd(), but is readable while the CNO is triggered.
+ * dat_cno_wait() with a timeout of 0 consumes the trigger and returns the EVD.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_HANDLE: no CNO (DAT_INVALID_HANDLE_CNO);
+ * DAT_INVALID_HANDLE: @cno_handle is no CNO (DAT_INVALID_HANDLE_CNO);
  * DAT_INVALID_PARAMETER: @fd is NULL (DAT_INVALID_ARG2);
- * DAT_INSUFFICIENT_RESOURCES: memory, file descriptors.
+ * DAT_INSUFFICIENT_RESOURCES: no memory, or too many open files.
  *
  * Threads: safe.  Not in DAT 1.2.
  */
 DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 
 /**
- * dat_linux_evd_busy_poll - poll the device instead of waiting for its notification
+ * dat_linux_evd_busy_poll - poll the device instead of waiting for an interrupt
  * @evd_handle: the EVD
- * @usec: longest time in microseconds that a wait polls, at most 1,000,000; 0, which is the
- *	default: no polling
+ * @usec: longest time in microseconds for which dat_evd_wait() polls, at most 1,000,000; 0, the
+ *	default, disables polling
  *
- * A dat_evd_dequeue() that finds no event makes the driver poll the device once, which is a
- * system call.  A dat_evd_wait() that finds none makes the driver poll until there is an
- * event.  The wait sleeps when @usec or its own timeout has passed, or when another thread
- * wants the CPU.  Polling takes completions on the CPU of the calling thread, without the
- * delay of an interrupt.  It is for threads that poll all the time: meanwhile the device
- * does not notify.  After the last poll, if no wait follows, notification starts again some
- * ticks of the kernel's clock later.
+ * If no event is queued, dat_evd_dequeue() makes a system call that polls the device once, and
+ * dat_evd_wait() polls the device until an event arrives.  dat_evd_wait() stops polling and sleeps
+ * when @usec has passed, or when another thread needs the CPU.  A poll takes completions on the CPU
+ * of the calling thread, without the delay of an interrupt.
  *
- * Polling has no effect on an EVD with a CNO or a watched descriptor, and for EPs with two
- * EVDs of which one is not polled.
+ * While a thread polls an EVD, the device sends no interrupts for the EVD.  So polling is for
+ * threads that poll continuously.  If no wait follows the last poll, interrupts are enabled again a
+ * few kernel ticks later.
+ *
+ * Polling has no effect if the EVD has a CNO or a file descriptor that a thread watches.  Polling
+ * also has no effect for an EP that has two EVDs if only one of the EVDs is polled.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_HANDLE: no EVD (DAT_INVALID_HANDLE1);
+ * DAT_INVALID_HANDLE: @evd_handle is no EVD (DAT_INVALID_HANDLE1);
  * DAT_INVALID_PARAMETER: @usec is too long (DAT_INVALID_ARG2).
  *
  * Threads: safe.  Not in DAT 1.2.
@@ -72,21 +73,22 @@ DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec);
 
 /**
- * dat_linux_ia_poller - have a thread poll for posted requests
+ * dat_linux_ia_poller - start a thread that polls for posted requests
  * @ia_handle: the IA
  * @idle_usec: microseconds without a post, 1 to 1,000,000, after which the thread sleeps
- *	until the next post; 0: no thread
- * @cpu: CPU for the thread, one of those that the calling thread may use; -1: any of those
+ *	until the next post; 0: end the thread
+ * @cpu: CPU for the thread, which the calling thread may use; -1: any CPU that the calling thread
+ *	may use
  *
- * Posting makes no system call while the thread is awake, at the cost of a CPU.  The thread
- * belongs to the process, which is charged for it.  It serves all EPs and SRQs of this IA,
- * and ends with the IA.  A later call changes its parameters.
+ * While the thread is awake, a post makes no system call.  The thread uses a CPU, and the CPU time
+ * is charged to the process.  The thread serves all EPs and SRQs of the IA, and ends when the IA is
+ * closed.  A later call changes the parameters of the thread.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_HANDLE: no IA of this provider (DAT_INVALID_HANDLE_IA);
+ * DAT_INVALID_HANDLE: @ia_handle is no IA of this provider (DAT_INVALID_HANDLE_IA);
  * DAT_INVALID_PARAMETER: @idle_usec is too long (DAT_INVALID_ARG2), or the caller may not
  * use @cpu (DAT_INVALID_ARG3);
- * DAT_INSUFFICIENT_RESOURCES: memory, threads;
+ * DAT_INSUFFICIENT_RESOURCES: no memory, or too many threads;
  * DAT_INTERNAL_ERROR: the RDMA device is gone.
  *
  * Threads: safe.  Not in DAT 1.2.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DAT's names of the functions of <linux/kdat.h>, which includes this. */
+/* DAT's names for the functions of <linux/kdat.h>.  <linux/kdat.h> includes this header. */
 #ifndef _LINUX_KDAT_NAMES_H
 #define _LINUX_KDAT_NAMES_H
 
-/* An open belongs to the calling module. */
+/* An IA that a module opens by these macros belongs to the module. */
 #define dat_ia_openv(name, qlen, async, ia, major, minor, safe)			\
 	kdat_ia_openv(name, qlen, async, ia, major, minor, safe, THIS_MODULE)
 #define dat_ia_open(name, qlen, async, ia)					\

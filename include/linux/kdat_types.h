@@ -2,8 +2,8 @@
 /*
  * kDAPL: types and values.  Consumers include <linux/kdat.h>.
  *
- * Numbers and layouts are those of kDAPL as it came with DAT 2.0; the assertions at the
- * end pin them.  They differ from those of uDAPL 1.2, which <dat/udat.h> has.
+ * Numbers and layouts are those of the kDAPL that was published with DAT 2.0.  The assertions at
+ * the end of this file check them.  uDAPL 1.2, in <dat/udat.h>, has different numbers and layouts.
  */
 #ifndef _LINUX_KDAT_TYPES_H
 #define _LINUX_KDAT_TYPES_H
@@ -32,7 +32,7 @@ typedef u32			DAT_RETURN;	/* see DAT_GET_TYPE() */
 typedef u32			DAT_SEG_LENGTH;	/* bytes of a segment */
 typedef u64			DAT_VLEN;	/* bytes */
 typedef u64			DAT_VADDR;
-typedef u64			DAT_CONN_QUAL;	/* qualifier that a service point listens at */
+typedef u64			DAT_CONN_QUAL;	/* connection qualifier */
 typedef u64			DAT_PORT_QUAL;
 typedef u32			DAT_LMR_CONTEXT;	/* key of memory on this IA */
 typedef u32			DAT_RMR_CONTEXT;	/* key of memory for the peer */
@@ -51,7 +51,7 @@ typedef struct kdat_named_attr {
 	const char	*value;
 } DAT_NAMED_ATTR;
 
-/* Eight bytes that the consumer sets, and that are returned unchanged. */
+/* Value of 8 bytes that the consumer sets, and that DAT returns unchanged. */
 typedef union kdat_context {
 	DAT_PVOID	as_ptr;
 	DAT_UINT64	as_64;
@@ -63,8 +63,8 @@ typedef DAT_CONTEXT	DAT_LMR_COOKIE;
 typedef DAT_CONTEXT	DAT_RMR_COOKIE;
 
 /*
- * Handles are not addresses but numbers, which are looked up.  All have one C type; every call
- * checks the type of the object.
+ * A handle is not an address but a number, which each call looks up.  All handles have the same C
+ * type.  Each call checks the type of the object.
  */
 typedef DAT_PVOID	DAT_HANDLE;
 typedef DAT_HANDLE	DAT_CR_HANDLE;
@@ -81,9 +81,9 @@ typedef DAT_HANDLE	DAT_SRQ_HANDLE;
 
 #define DAT_HANDLE_NULL		((DAT_HANDLE)NULL)
 
-/* For dat_ia_open(): this open gets no async events. */
+/* Argument of dat_ia_open(): the new IA gets no async events. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
-/* From dat_ia_query(): this open gets no async events. */
+/* dat_ia_query() returns this value as the async EVD of an IA that gets no async events. */
 #define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
 
 typedef enum kdat_handle_type {
@@ -110,9 +110,9 @@ typedef enum kdat_handle_type {
 #define DAT_SUBTYPE_MASK	0x0000ffffU
 
 #define DAT_IS_WARNING(status)	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
-/* The constants of the types do not contain the class: compare them with this. */
+/* Returns the type of a return code without the class, for comparison with the DAT_* constants. */
 #define DAT_GET_TYPE(status)	((DAT_UINT32)(status) & DAT_TYPE_MASK)
-/* For people: the subtype may change. */
+/* Returns the subtype, for diagnostics only: a later version may return another subtype. */
 #define DAT_GET_SUBTYPE(status)	((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
 
 typedef enum kdat_return_type {
@@ -124,19 +124,19 @@ typedef enum kdat_return_type {
 	DAT_INSUFFICIENT_RESOURCES		= 0x00030000,
 	/* a bug, or the device is gone */
 	DAT_INTERNAL_ERROR			= 0x00040000,
-	/* NULL, freed, of another kind or of another IA */
+	/* a handle is NULL, was freed, or names an object of another kind or another IA */
 	DAT_INVALID_HANDLE			= 0x00050000,
 	DAT_INVALID_PARAMETER			= 0x00060000,
 	/* the call is valid, but not in the present state or context */
 	DAT_INVALID_STATE			= 0x00070000,
-	/* local and remote memory do not fit together */
+	/* the lengths of local and remote memory do not match, or a length is out of range */
 	DAT_LENGTH_ERROR			= 0x00080000,
 	/* an optional feature of DAT that is not supported */
 	DAT_MODEL_NOT_SUPPORTED			= 0x00090000,
 	DAT_PROVIDER_NOT_FOUND			= 0x000a0000,
-	/* memory may not be read, or not be written */
+	/* the memory, port or operation needs a privilege that is missing */
 	DAT_PRIVILEGES_VIOLATION		= 0x000b0000,
-	/* memory and endpoint are of different protection zones */
+	/* memory and endpoint are in different protection zones */
 	DAT_PROTECTION_VIOLATION		= 0x000c0000,
 	DAT_QUEUE_EMPTY				= 0x000d0000,
 	DAT_QUEUE_FULL				= 0x000e0000,
@@ -148,7 +148,7 @@ typedef enum kdat_return_type {
 	DAT_CONN_QUAL_UNAVAILABLE		= 0x00140000,
 	/* the call is not allowed on the reserved LMR */
 	DAT_RESERVED_LMR			= 0x00150000,
-	/* port of a common service point */
+	/* the port of a common service point is in use */
 	DAT_PORT_IN_USE				= 0x00160000,
 	DAT_COMM_NOT_SUPPORTED			= 0x00170000,
 	DAT_NOT_IMPLEMENTED			= 0x3fff0000,
@@ -173,7 +173,7 @@ typedef enum kdat_return_subtype {
 	DAT_RESOURCE_CREDITS			= 9,
 	DAT_RESOURCE_SRQ			= 10,
 
-	/* DAT_INVALID_HANDLE: the invalid handle */
+	/* DAT_INVALID_HANDLE: kind of the invalid handle */
 	DAT_INVALID_HANDLE_IA			= 11,
 	DAT_INVALID_HANDLE_EP			= 12,
 	DAT_INVALID_HANDLE_LMR			= 13,
@@ -190,7 +190,7 @@ typedef enum kdat_return_subtype {
 	DAT_INVALID_HANDLE_EVD_ASYNC		= 24,
 	DAT_INVALID_HANDLE_SRQ			= 25,
 	DAT_INVALID_HANDLE_CSP			= 26,
-	/* position in the call, from 1 */
+	/* DAT_INVALID_HANDLE: position of the argument in the call, from 1 */
 	DAT_INVALID_HANDLE1			= 27,
 	DAT_INVALID_HANDLE2			= 28,
 	DAT_INVALID_HANDLE3			= 29,
@@ -202,7 +202,7 @@ typedef enum kdat_return_subtype {
 	DAT_INVALID_HANDLE9			= 35,
 	DAT_INVALID_HANDLE10			= 36,
 
-	/* DAT_INVALID_PARAMETER: position in the call, from 1 */
+	/* DAT_INVALID_PARAMETER: position of the invalid argument in the call, from 1 */
 	DAT_INVALID_ARG1			= 37,
 	DAT_INVALID_ARG2			= 38,
 	DAT_INVALID_ARG3			= 39,
@@ -214,7 +214,7 @@ typedef enum kdat_return_subtype {
 	DAT_INVALID_ARG9			= 45,
 	DAT_INVALID_ARG10			= 46,
 
-	/* DAT_INVALID_STATE: the present state */
+	/* DAT_INVALID_STATE: the state that does not allow the call */
 	DAT_INVALID_STATE_EP_UNCONNECTED	= 47,
 	DAT_INVALID_STATE_EP_ACTCONNPENDING	= 48,
 	DAT_INVALID_STATE_EP_PASSCONNPENDING	= 49,
@@ -264,7 +264,7 @@ typedef enum kdat_return_subtype {
 	DAT_PRIVILEGES_RDMA_READ		= 91,
 	DAT_PRIVILEGES_RDMA_WRITE		= 92,
 
-	/* DAT_PROTECTION_VIOLATION: the access */
+	/* DAT_PROTECTION_VIOLATION: the access that is not allowed */
 	DAT_PROTECTION_READ			= 93,
 	DAT_PROTECTION_WRITE			= 94,
 	DAT_PROTECTION_RDMA_READ		= 95,
@@ -286,15 +286,15 @@ typedef enum kdat_return_subtype {
 
 typedef enum kdat_completion_flags {
 	DAT_COMPLETION_DEFAULT_FLAG			= 0x00,
-	/* no event if it succeeds */
+	/* an operation that succeeds has no event */
 	DAT_COMPLETION_SUPPRESS_FLAG			= 0x01,
-	/* send: notify at the peer */
+	/* for a send: the receive at the peer is a notification event */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG		= 0x02,
-	/* the event starts no upcall */
+	/* the event of a successful operation starts no upcall */
 	DAT_COMPLETION_UNSIGNALLED_FLAG			= 0x04,
-	/* start when earlier RDMA reads have completed */
+	/* the operation starts when all earlier RDMA reads have completed */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG		= 0x08,
-	/* dat_lmr_invalidate(): start when all earlier requests have completed */
+	/* for dat_lmr_invalidate(): the request starts when all earlier requests have completed */
 	DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG	= 0x20,
 } DAT_COMPLETION_FLAGS;
 
@@ -320,7 +320,7 @@ typedef enum kdat_close_flags {
 
 #define DAT_CLOSE_DEFAULT	DAT_CLOSE_ABRUPT_FLAG
 
-/* The streams that may feed an EVD. */
+/* Event streams, which may feed an EVD. */
 typedef enum kdat_evd_flags {
 	DAT_EVD_SOFTWARE_FLAG	= 0x001,
 	DAT_EVD_CR_FLAG		= 0x010,
@@ -355,12 +355,12 @@ typedef enum kdat_mem_priv_flags {
 struct kdat_event;
 
 /**
- * typedef DAT_UPCALL_FUNC - upcall of an EVD
- * @instance_data: data in the DAT_UPCALL_OBJECT
+ * typedef DAT_UPCALL_FUNC - upcall function of an EVD
+ * @instance_data: instance_data of the DAT_UPCALL_OBJECT
  * @event: event, valid until the upcall returns; NULL with DAT_UPCALL_NORIFY
- * @more_events: other events are queued at the time of the call
+ * @more_events: DAT_TRUE if further events were queued when the upcall began
  *
- * See "Upcalls" in <linux/kdat.h> for when, where and how often.
+ * "Upcalls" in <linux/kdat.h> describes when, in which context and how often upcalls run.
  */
 typedef void (*DAT_UPCALL_FUNC)(DAT_PVOID instance_data, const struct kdat_event *event,
 				DAT_BOOLEAN more_events);
@@ -371,23 +371,23 @@ typedef struct kdat_upcall_object {
 } DAT_UPCALL_OBJECT;
 
 #define DAT_UPCALL_NULL	((DAT_UPCALL_OBJECT) { NULL, NULL })
-/* dat_evd_modify_upcall(): keep the present object. */
+/* Argument of dat_evd_modify_upcall(): keep the present DAT_UPCALL_OBJECT. */
 #define DAT_UPCALL_SAME	((DAT_UPCALL_OBJECT *)NULL)
 
-/* Upcall policies; they also limit the number of upcalls of an EVD that run at a time. */
+/* Upcall policies.  A policy also limits how many upcalls of an EVD run at the same time. */
 typedef enum kdat_upcall_policy {
 	DAT_UPCALL_TEARDOWN		= -1,
 	DAT_UPCALL_DISABLE		= 0,
 	DAT_UPCALL_SINGLE_INSTANCE	= 1,
-	DAT_UPCALL_NORIFY		= 2,	/* the spelling of the specification */
+	DAT_UPCALL_NORIFY		= 2,	/* spelled as in DAT */
 	DAT_UPCALL_MANY			= 100,
 } DAT_UPCALL_POLICY;
 
 #define DAT_UPCALL_NOTIFY	DAT_UPCALL_NORIFY
 
 typedef enum kdat_upcall_flag {
-	DAT_UPCALL_INVOC_NEW	= 0,	/* for events that arrive from now on */
-	DAT_UPCALL_INVOC_ANY	= 1,	/* also if events are queued */
+	DAT_UPCALL_INVOC_NEW	= 0,	/* only for new events */
+	DAT_UPCALL_INVOC_ANY	= 1,	/* also for queued events */
 } DAT_UPCALL_FLAG;
 
 /* ---- Memory ---- */
@@ -409,9 +409,9 @@ typedef enum kdat_va_type {
 
 typedef enum kdat_mem_optimize_flags {
 	DAT_MEM_OPTIMIZE_DONT_CARE	= 0,
-	DAT_MEM_OPTIMIZE_IA		= 1,	/* what is best for the adapter */
-	DAT_MEM_OPTIMIZE_MIN_EXPOSURE	= 2,	/* as little memory beside the range as possible */
-	DAT_MEM_OPTIMIZE_EXACT_EXPOSURE	= 4,	/* no memory beside the range */
+	DAT_MEM_OPTIMIZE_IA		= 1,	/* best for adapter */
+	DAT_MEM_OPTIMIZE_MIN_EXPOSURE	= 2,	/* little extra memory */
+	DAT_MEM_OPTIMIZE_EXACT_EXPOSURE	= 4,	/* no extra memory */
 } DAT_MEM_OPTIMIZE_FLAGS;
 
 #define DAT_MEM_OPT	DAT_MEM_OPTIMIZE_FLAGS
@@ -429,7 +429,7 @@ typedef enum kdat_rmr_scope {
 } DAT_RMR_SCOPE;
 
 /**
- * struct kdat_physical_var_pages - DAT_MEM_TYPE_PHYSICAL_VAR_PAGES
+ * struct kdat_physical_var_pages - pages of memory of type DAT_MEM_TYPE_PHYSICAL_VAR_PAGES
  * @page_size: bytes, a power of two from PAGE_SIZE to 1 GiB
  * @pages: DAT_PADDR of each page, aligned to @page_size
  */
@@ -439,9 +439,9 @@ typedef struct kdat_physical_var_pages {
 } DAT_PHYSICAL_VAR_PAGES;
 
 /**
- * struct kdat_platform_memory - memory of for_platform
- * @sg: scatterlist, not mapped for DMA
- * @nents: entries of @sg
+ * struct kdat_platform_memory - memory described by a scatterlist, for types PLATFORM and BYPASS
+ * @sg: scatterlist; mapped for DMA only for BYPASS
+ * @nents: number of entries of @sg; for BYPASS, the result of ib_dma_map_sg()
  * @offset: offset of the region's first byte in @sg
  */
 typedef struct kdat_platform_memory {
@@ -451,12 +451,12 @@ typedef struct kdat_platform_memory {
 } DAT_PLATFORM_MEMORY;
 
 /**
- * union kdat_region_description - memory; a DAT_MEM_TYPE selects the member
- * @for_va: VIRTUAL: first byte in kernel memory (linear map or vmalloc)
- * @for_lmr_handle: LMR: LMR of the memory
- * @for_platform: PLATFORM and BYPASS: DAT_PLATFORM_MEMORY, read during the call
- * @for_array: PHYSICAL_VAR_PAGES
- * @for_physical: PHYSICAL: addresses of pages of PAGE_SIZE, read during the call
+ * union kdat_region_description - description of memory; a DAT_MEM_TYPE selects the member
+ * @for_va: VIRTUAL: address of the first byte in kernel memory (linear map or vmalloc)
+ * @for_lmr_handle: LMR: LMR that has the memory
+ * @for_platform: PLATFORM and BYPASS: DAT_PLATFORM_MEMORY, which is read only during the call
+ * @for_array: PHYSICAL_VAR_PAGES: struct kdat_physical_var_pages
+ * @for_physical: PHYSICAL: array of addresses of pages of PAGE_SIZE, read only during the call
  * @for_ia: IA: address in the adapter
  */
 typedef union kdat_region_description {
@@ -468,14 +468,14 @@ typedef union kdat_region_description {
 	DAT_PADDR		for_ia;
 } DAT_REGION_DESCRIPTION;
 
-/* A segment of local memory; if its length is 0, the other fields may hold anything. */
+/* A segment of local memory.  If segment_length is 0, the other fields are ignored. */
 typedef struct kdat_lmr_triplet {
 	DAT_VADDR	virtual_address;
 	DAT_SEG_LENGTH	segment_length;
 	DAT_LMR_CONTEXT	lmr_context;
 } DAT_LMR_TRIPLET;
 
-/* A segment of the peer's memory, in host byte order. */
+/* A segment of the peer's memory.  The fields are in host byte order. */
 typedef struct kdat_rmr_triplet {
 	DAT_VADDR	virtual_address;
 	DAT_SEG_LENGTH	segment_length;
@@ -484,8 +484,8 @@ typedef struct kdat_rmr_triplet {
 
 /**
  * struct kdat_lmr_state - state of an LMR
- * @fmr_support: the LMR is of dat_lmr_allocate()
- * @bound: dat_lmr_fmr() has bound the LMR to memory
+ * @fmr_support: DAT_TRUE if dat_lmr_allocate() has created the LMR
+ * @bound: DAT_TRUE if dat_lmr_fmr() has bound the LMR to memory
  */
 typedef struct kdat_lmr_state {
 	DAT_BOOLEAN	fmr_support;
@@ -523,7 +523,7 @@ typedef enum kdat_lmr_param_mask {
 	DAT_LMR_FIELD_ALL			= 0xfff,
 } DAT_LMR_PARAM_MASK;
 
-/* All but the first two fields are undefined while the RMR is not bound. */
+/* Parameters of an RMR.  While the RMR is not bound, only ia_handle and pz_handle are defined. */
 typedef struct kdat_rmr_param {
 	DAT_IA_HANDLE		ia_handle;
 	DAT_PZ_HANDLE		pz_handle;
@@ -556,8 +556,9 @@ typedef enum kdat_pz_param_mask {
 
 /* ---- Interface adapters ---- */
 
+/* Time after which the array of segments given to a post may be reused.  CONSUMER: the return. */
 typedef enum kdat_iov_ownership {
-	DAT_IOV_CONSUMER	= 0x0,	/* segments given to a post may be used again at return */
+	DAT_IOV_CONSUMER	= 0x0,
 	DAT_IOV_PROVIDER_NOMOD	= 0x1,
 	DAT_IOV_PROVIDER_MOD	= 0x2,
 } DAT_IOV_OWNERSHIP;
@@ -584,43 +585,46 @@ typedef enum kdat_ha_relationship {
 
 /**
  * struct kdat_ia_attr - properties and limits of an adapter
- * @adapter_name: name it was opened by
+ * @adapter_name: name under which the adapter was opened
  * @vendor_name: vendor of the device
- * @hardware_version_major: of the device
- * @hardware_version_minor: of the device
- * @firmware_version_major: of the device
- * @firmware_version_minor: of the device
- * @ia_address_ptr: address of the port, valid until the IA is closed; NULL if none
- * @max_eps: endpoints
- * @max_dto_per_ep: requests not yet completed per EP, and as many receives
- * @max_rdma_read_per_ep_in: RDMA reads of a peer in progress per EP
- * @max_rdma_read_per_ep_out: RDMA reads in progress per EP
- * @max_evds: event dispatchers
- * @max_evd_qlen: largest number of events in an EVD
- * @max_iov_segments_per_dto: segments of a send or a receive
- * @max_lmrs: registrations
- * @max_lmr_block_size: largest number of bytes of a registration
+ * @hardware_version_major: major hardware version of the device
+ * @hardware_version_minor: minor hardware version of the device
+ * @firmware_version_major: major firmware version of the device
+ * @firmware_version_minor: minor firmware version of the device
+ * @ia_address_ptr: address of the port, valid until the IA is closed; NULL if the port has no
+ *	address
+ * @max_eps: maximum number of endpoints
+ * @max_dto_per_ep: maximum number of outstanding requests, and of outstanding receives, of an EP
+ * @max_rdma_read_per_ep_in: maximum number of RDMA reads of the peer in progress, per EP
+ * @max_rdma_read_per_ep_out: maximum number of own RDMA reads in progress, per EP
+ * @max_evds: maximum number of event dispatchers
+ * @max_evd_qlen: maximum number of events in an EVD
+ * @max_iov_segments_per_dto: maximum number of segments of a send or a receive
+ * @max_lmrs: maximum number of registrations
+ * @max_lmr_block_size: maximum bytes of a registration
  * @max_lmr_virtual_address: highest address in a registration
- * @max_pzs: protection zones
- * @max_message_size: bytes of a send
- * @max_rdma_size: bytes of an RDMA operation
- * @max_rmrs: remote memory regions
+ * @max_pzs: maximum number of protection zones
+ * @max_message_size: maximum bytes of a send
+ * @max_rdma_size: maximum bytes of an RDMA operation
+ * @max_rmrs: maximum number of remote memory regions
  * @max_rmr_target_address: highest address in a remote memory region
- * @max_srqs: shared receive queues
- * @max_ep_per_srq: endpoints that share one
- * @max_recv_per_srq: buffers in one
- * @max_iov_segments_per_rdma_read: segments of an RDMA read
- * @max_iov_segments_per_rdma_write: segments of an RDMA write
- * @max_rdma_read_in: RDMA reads of peers in progress, all EPs together
- * @max_rdma_read_out: RDMA reads in progress, all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: each EP has its incoming reads, whatever other EPs use
- * @max_rdma_read_per_ep_out_guaranteed: each EP has its outgoing reads, whatever other EPs use
- * @zb_supported: DAT_VA_TYPE_ZB works
- * @reserved_lmr_supported: dat_ia_reserved_lmr() works
- * @num_transport_attr: entries of @transport_attr
- * @transport_attr: valid until the IA is closed
- * @num_vendor_attr: entries of @vendor_attr
- * @vendor_attr: valid until the IA is closed
+ * @max_srqs: maximum number of shared receive queues
+ * @max_ep_per_srq: maximum number of endpoints that share an SRQ
+ * @max_recv_per_srq: maximum number of buffers in an SRQ
+ * @max_iov_segments_per_rdma_read: maximum number of segments of an RDMA read
+ * @max_iov_segments_per_rdma_write: maximum number of segments of an RDMA write
+ * @max_rdma_read_in: maximum number of RDMA reads of peers in progress, for all EPs together
+ * @max_rdma_read_out: maximum number of own RDMA reads in progress, for all EPs together
+ * @max_rdma_read_per_ep_in_guaranteed: whether each EP always has its number of incoming reads,
+ *	even if other EPs use theirs
+ * @max_rdma_read_per_ep_out_guaranteed: whether each EP always has its number of outgoing reads,
+ *	even if other EPs use theirs
+ * @zb_supported: whether DAT_VA_TYPE_ZB is supported
+ * @reserved_lmr_supported: whether dat_ia_reserved_lmr() is supported
+ * @num_transport_attr: number of entries of @transport_attr
+ * @transport_attr: attributes of the transport, valid until the IA is closed
+ * @num_vendor_attr: number of entries of @vendor_attr
+ * @vendor_attr: attributes of the vendor, valid until the IA is closed
  */
 typedef struct kdat_ia_attr {
 	char			adapter_name[DAT_NAME_MAX_LENGTH];
@@ -662,7 +666,7 @@ typedef struct kdat_ia_attr {
 	DAT_NAMED_ATTR		*vendor_attr;
 } DAT_IA_ATTR;
 
-/* One bit per field, in the order of the fields. */
+/* Mask of the fields of DAT_IA_ATTR: bit n stands for field n. */
 typedef u64	DAT_IA_ATTR_MASK;
 
 #define DAT_IA_FIELD_IA_ADAPTER_NAME			0x0000000001ULL
@@ -708,7 +712,7 @@ typedef u64	DAT_IA_ATTR_MASK;
 #define DAT_IA_FIELD_NONE				0x0ULL
 #define DAT_IA_ALL					DAT_IA_FIELD_ALL
 
-/* An adapter that can be opened. */
+/* Entry of the list of adapters that can be opened. */
 typedef struct kdat_provider_info {
 	char		ia_name[DAT_NAME_MAX_LENGTH];
 	DAT_UINT32	dapl_version_major;
@@ -718,42 +722,42 @@ typedef struct kdat_provider_info {
 
 /**
  * struct kdat_provider_attr - attributes of this implementation
- * @provider_name: name of the implementation
+ * @provider_name: name of this implementation
  * @provider_version_major: major version of the implementation
  * @provider_version_minor: minor version of the implementation
  * @dapl_version_major: major version of the API
  * @dapl_version_minor: minor version of the API
- * @lmr_mem_types_supported: bitwise OR of DAT_MEM_TYPEs; VIRTUAL always
- * @iov_ownership_on_return: time after which segments given to a post may be used again
- * @dat_qos_supported: bitwise OR of DAT_QOS values
- * @completion_flags_supported: bitwise OR of completion flags
- * @is_thread_safe: calls on one object may be made at the same time
- * @max_private_data_size: bytes that dat_ep_connect() and dat_cr_accept() take
- * @supports_multipath: DAT_CONNECT_MULTIPATH_FLAG works
- * @ep_creator: DAT_PSP_PROVIDER_FLAG works
- * @upcall_policy: most concurrent policy
- * @optimal_buffer_alignment: bytes
- * @evd_stream_merging_supported: whether two streams may feed one EVD; indices
- *	are 0 software, 1 CR, 2 DTO, 3 connection, 4 RMR bind, 5 async
- * @srq_supported: SRQs work
- * @srq_watermarks_supported: 0x001 low, 0x010 soft high, 0x100 hard high
- * @srq_ep_pz_difference_supported: an EP and its SRQ may be of different PZs
- * @srq_info_supported: counts of dat_srq_query(): 0x01 available, 0x10 outstanding
- * @ep_recv_info_supported: counts of dat_ep_recv_query(): 0x01 buffers, 0x10 span
- * @lmr_sync_req: dat_lmr_sync_rdma_read() and _write() are needed
- * @dto_async_return_guaranteed: posts report errors by completions only
- * @rdma_write_for_rdma_read_req: the local memory of an RDMA read needs
+ * @lmr_mem_types_supported: bitwise OR of the supported DAT_MEM_TYPEs; always has VIRTUAL
+ * @iov_ownership_on_return: time after which the array of segments given to a post may be reused
+ * @dat_qos_supported: bitwise OR of the supported DAT_QOS values
+ * @completion_flags_supported: bitwise OR of the supported completion flags
+ * @is_thread_safe: whether threads may make calls on one object at the same time
+ * @max_private_data_size: maximum bytes of private data for dat_ep_connect() and dat_cr_accept()
+ * @supports_multipath: whether DAT_CONNECT_MULTIPATH_FLAG is supported
+ * @ep_creator: whether DAT_PSP_PROVIDER_FLAG is supported
+ * @upcall_policy: supported upcall policy with the most upcalls at a time
+ * @optimal_buffer_alignment: best alignment of buffers, in bytes
+ * @evd_stream_merging_supported: whether two streams may feed one EVD; the indices are
+ *	0 software, 1 CR, 2 DTO, 3 connection, 4 RMR bind, 5 async
+ * @srq_supported: whether SRQs are supported
+ * @srq_watermarks_supported: supported watermarks: 0x001 low, 0x010 soft high, 0x100 hard high
+ * @srq_ep_pz_difference_supported: whether an EP and its SRQ may be in different PZs
+ * @srq_info_supported: counts that dat_srq_query() returns: 0x01 available, 0x10 outstanding
+ * @ep_recv_info_supported: counts that dat_ep_recv_query() returns: 0x01 buffers, 0x10 span
+ * @lmr_sync_req: whether dat_lmr_sync_rdma_read() and dat_lmr_sync_rdma_write() are needed
+ * @dto_async_return_guaranteed: whether posts report errors only by completions
+ * @rdma_write_for_rdma_read_req: whether the local memory of an RDMA read needs
  *	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
- * @rdma_read_lmr_rmr_context_exposure: the privilege for an RDMA read exposes the memory to the
- *	peer
- * @rmr_scope_supported: scopes of RMRs
- * @is_interrupt_safe: calls may be made in hard interrupt
- * @fmr_supported: dat_lmr_allocate() works
- * @lmr_for_fmr_scope_supported: scopes of the LMRs of dat_lmr_allocate()
+ * @rdma_read_lmr_rmr_context_exposure: whether the privilege that the local memory of an RDMA read
+ *	needs also gives the peer access to the memory
+ * @rmr_scope_supported: supported scopes of RMRs
+ * @is_interrupt_safe: whether calls are allowed in hard interrupt
+ * @fmr_supported: whether dat_lmr_allocate() is supported
+ * @lmr_for_fmr_scope_supported: supported scopes of the LMRs that dat_lmr_allocate() creates
  * @ha_supported: DAT_FALSE
- * @ha_loadbalancing: no load balancing
- * @num_provider_specific_attr: entries of @provider_specific_attr
- * @provider_specific_attr: valid until the IA is closed
+ * @ha_loadbalancing: load balancing between adapters, which is not supported
+ * @num_provider_specific_attr: number of entries of @provider_specific_attr
+ * @provider_specific_attr: attributes of the implementation; valid until the IA is closed
  */
 typedef struct kdat_provider_attr {
 	char				provider_name[DAT_NAME_MAX_LENGTH];
@@ -791,7 +795,7 @@ typedef struct kdat_provider_attr {
 	DAT_NAMED_ATTR			*provider_specific_attr;
 } DAT_PROVIDER_ATTR;
 
-/* One bit per field, in the order of the fields. */
+/* Mask of the fields of DAT_PROVIDER_ATTR: bit n stands for field n. */
 typedef u64	DAT_PROVIDER_ATTR_MASK;
 
 #define DAT_PROVIDER_FIELD_PROVIDER_NAME			0x000000001ULL
@@ -855,7 +859,7 @@ typedef enum kdat_service_type {
 	DAT_SERVICE_TYPE_RC	= 0,	/* reliable connection */
 } DAT_SERVICE_TYPE;
 
-/* The arguments of socket() for a kind of connection. */
+/* Kind of a connection, as the arguments of socket(). */
 typedef struct kdat_comm {
 	int	domain;
 	int	type;
@@ -865,23 +869,23 @@ typedef struct kdat_comm {
 /**
  * struct kdat_ep_attr - attributes of an EP
  * @service_type: DAT_SERVICE_TYPE_RC
- * @max_message_size: bytes of a send or receive; 0: the limit of the adapter
- * @max_rdma_size: bytes of an RDMA operation; 0: the limit of the adapter
+ * @max_message_size: maximum bytes of a send or receive; 0: the limit of the adapter
+ * @max_rdma_size: maximum bytes of an RDMA operation; 0: the limit of the adapter
  * @qos: DAT_QOS_BEST_EFFORT
- * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT; with the latter a receive
- *	starts upcalls if its sender set that flag or if it failed; others are brought along,
- *	or found by dat_evd_dequeue()
- * @request_completion_flags: 0, or UNSIGNALLED
- * @max_recv_dtos: receives posted and not completed; with an SRQ ignored, and dat_ep_query()
- *	returns the length of the SRQ, all of whose buffers the EP may hold
- * @max_request_dtos: requests posted and not completed
- * @max_recv_iov: segments of a receive; 0: one
- * @max_request_iov: segments of a request; 0: one
- * @max_rdma_read_in: RDMA reads of the peer in progress
- * @max_rdma_read_out: RDMA reads in progress
+ * @recv_completion_flags: 0, or UNSIGNALLED or SOLICITED_WAIT.  With SOLICITED_WAIT, only a receive
+ *	that fails, or whose sender set SOLICITED_WAIT, starts an upcall.  Other receives are
+ *	delivered with the next notification event, or by dat_evd_dequeue()
+ * @request_completion_flags: 0 or UNSIGNALLED
+ * @max_recv_dtos: maximum number of outstanding receives.  With an SRQ, the value is ignored, and
+ *	dat_ep_query() returns the length of the SRQ, because the EP may hold all its buffers
+ * @max_request_dtos: maximum number of outstanding requests
+ * @max_recv_iov: maximum number of segments of a receive; 0 means 1
+ * @max_request_iov: maximum number of segments of a request; 0 means 1
+ * @max_rdma_read_in: maximum number of RDMA reads of the peer in progress
+ * @max_rdma_read_out: maximum number of RDMA reads of the EP in progress
  * @srq_soft_hw: DAT_HW_DEFAULT or 0
- * @max_rdma_read_iov: segments of an RDMA read; 0: as many as fit
- * @max_rdma_write_iov: segments of an RDMA write; 0: as many as fit
+ * @max_rdma_read_iov: maximum number of segments of an RDMA read; 0: as many as fit
+ * @max_rdma_write_iov: maximum number of segments of an RDMA write; 0: as many as fit
  * @ep_transport_specific_count: 0
  * @ep_transport_specific: ignored
  * @ep_provider_specific_count: 0
@@ -914,13 +918,13 @@ typedef enum kdat_ep_state {
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED		= 1,
 	DAT_EP_STATE_RESERVED				= 2,	/* held by an RSP */
 	DAT_EP_STATE_UNCONFIGURED_RESERVED		= 3,
-	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* the RSP has received a request */
+	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* RSP has a request */
 	DAT_EP_STATE_UNCONFIGURED_PASSIVE		= 5,
 	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* dat_ep_connect() was called */
 	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING	= 7,
 	DAT_EP_STATE_UNCONFIGURED_TENTATIVE		= 8,
 	DAT_EP_STATE_CONNECTED				= 9,
-	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests are still outstanding */
+	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests outstanding */
 	DAT_EP_STATE_DISCONNECTED			= 11,
 	DAT_EP_STATE_COMPLETION_PENDING			= 12,	/* dat_cr_accept() */
 	DAT_EP_STATE_CONNECTED_SINGLE_PATH		= 13,
@@ -1003,12 +1007,12 @@ typedef struct kdat_srq_attr {
 /**
  * struct kdat_srq_param - parameters of an SRQ
  * @ia_handle: parent
- * @srq_state: operational or not
+ * @srq_state: state of the SRQ
  * @pz_handle: protection zone
- * @max_recv_dtos: buffers outstanding, at most
- * @max_recv_iov: segments of a buffer, at most
- * @low_watermark: as set; 0 once its event has come
- * @available_dto_count: buffers that no message has taken
+ * @max_recv_dtos: maximum number of outstanding buffers
+ * @max_recv_iov: maximum number of segments of a buffer
+ * @low_watermark: low watermark; 0 after the event for the watermark was sent
+ * @available_dto_count: number of buffers that no message has taken
  * @outstanding_dto_count: DAT_VALUE_UNKNOWN
  */
 typedef struct kdat_srq_param {
@@ -1069,9 +1073,9 @@ typedef enum kdat_rsp_param_mask {
 /**
  * struct kdat_csp_param - parameters of a CSP
  * @ia_handle: parent
- * @comm: out: arguments of socket() for its kind of connection, valid as long as the CSP
- * @address_ptr: address with the port, valid as long as the CSP
- * @evd_handle: EVD of the requests
+ * @comm: out: kind of the connections, as arguments of socket(); valid until the CSP is freed
+ * @address_ptr: address and port at which the CSP listens; valid until the CSP is freed
+ * @evd_handle: EVD of the connection requests
  */
 typedef struct kdat_csp_param {
 	DAT_IA_HANDLE		ia_handle;
@@ -1090,12 +1094,12 @@ typedef enum kdat_csp_param_mask {
 
 /**
  * struct kdat_cr_param - parameters of a connection request
- * @remote_ia_address_ptr: address of the peer; valid as long as the CR, which is until it
- *	is accepted, rejected or handed off
+ * @remote_ia_address_ptr: address of the peer; valid until the CR is accepted, rejected or handed
+ *	off
  * @remote_port_qual: port of the peer
- * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: valid as long as the CR
- * @local_ep_handle: the EP that must be used, or DAT_HANDLE_NULL if any may be
+ * @private_data_size: bytes of @private_data, including padding by the transport
+ * @private_data: private data of the peer; valid until the CR is accepted, rejected or handed off
+ * @local_ep_handle: EP with which the CR must be accepted, or DAT_HANDLE_NULL if any EP is allowed
  */
 typedef struct kdat_cr_param {
 	DAT_IA_ADDRESS_PTR	remote_ia_address_ptr;
@@ -1118,15 +1122,15 @@ typedef enum kdat_cr_param_mask {
 
 typedef enum kdat_dto_completion_status {
 	DAT_DTO_SUCCESS			= 0,
-	/* the connection ended before the operation was done */
+	/* the connection ended before the operation was complete */
 	DAT_DTO_ERR_FLUSHED		= 1,
 	/* the message is longer than the buffer */
 	DAT_DTO_ERR_LOCAL_LENGTH	= 2,
 	DAT_DTO_ERR_LOCAL_EP		= 3,
-	/* local memory: not registered, wrong zone or missing privilege */
+	/* local memory is not registered, is in another zone, or lacks a privilege */
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
-	/* remote memory: invalid key, range or privilege */
+	/* the key or range of remote memory is invalid, or the memory lacks a privilege */
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,
 	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,
 	/* the peer does not acknowledge */
@@ -1158,13 +1162,13 @@ typedef enum kdat_dtos {
 } DAT_DTOS;
 
 /**
- * struct kdat_dto_completion_event_data - an operation has completed
- * @ep_handle: EP that it was posted to; with an SRQ, EP that received the message
+ * struct kdat_dto_completion_event_data - data of the completion event of an operation
+ * @ep_handle: EP of the operation; for a receive from an SRQ, the EP that received the message
  * @user_cookie: cookie of the post
  * @status: result of the operation
- * @transfered_length: bytes; undefined unless @status is DAT_DTO_SUCCESS
+ * @transfered_length: number of bytes; defined only if @status is DAT_DTO_SUCCESS
  * @operation: kind of the operation
- * @rmr_context: RECEIVE_WITH_INVALIDATE: key that the peer has invalidated
+ * @rmr_context: key that the peer has invalidated; only for RECEIVE_WITH_INVALIDATE
  */
 typedef struct kdat_dto_completion_event_data {
 	DAT_EP_HANDLE			ep_handle;
@@ -1188,12 +1192,12 @@ typedef union kdat_sp_handle {
 } DAT_SP_HANDLE;
 
 /**
- * struct kdat_cr_arrival_event_data - a peer asks for a connection
+ * struct kdat_cr_arrival_event_data - data of the event that reports a connection request
  * @sp_handle: service point that received the request
- * @local_ia_address_ptr: address that received the request, valid until the IA is closed
- * @conn_qual: qualifier that received the request
- * @cr_handle: the request: accept, reject or hand it off
- * @truncate_flag: private data was cut off: never
+ * @local_ia_address_ptr: local address that received the request, valid until the IA is closed
+ * @conn_qual: connection qualifier that received the request
+ * @cr_handle: the connection request, which the consumer must accept, reject or hand off
+ * @truncate_flag: whether private data was truncated; always DAT_FALSE
  */
 typedef struct kdat_cr_arrival_event_data {
 	DAT_SP_HANDLE		sp_handle;
@@ -1204,10 +1208,11 @@ typedef struct kdat_cr_arrival_event_data {
 } DAT_CR_ARRIVAL_EVENT_DATA;
 
 /**
- * struct kdat_connection_event_data - a connection began, ended or failed
+ * struct kdat_connection_event_data - data of the event that a connection began, ended or failed
  * @ep_handle: EP of the connection
- * @private_data_size: bytes of @private_data, padding of the transport included
- * @private_data: valid until any thread modifies, resets or frees the EP, even during an upcall
+ * @private_data_size: bytes of @private_data, including padding by the transport
+ * @private_data: private data of the peer; valid until any thread modifies, resets or frees the EP,
+ *	which may happen during an upcall
  */
 typedef struct kdat_connection_event_data {
 	DAT_EP_HANDLE	ep_handle;
@@ -1216,9 +1221,9 @@ typedef struct kdat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct kdat_asynch_error_event_data - an error that belongs to no operation or connection
- * @dat_handle: object with the error: an IA, EP, EVD or SRQ
- * @reason: DAT_..._ASYNC_ERROR_REASON of that kind of object
+ * struct kdat_asynch_error_event_data - data of an error event without operation or connection
+ * @dat_handle: object that has the error: an IA, EP, EVD or SRQ
+ * @reason: DAT_..._ASYNC_ERROR_REASON for the kind of object
  */
 typedef struct kdat_asynch_error_event_data {
 	DAT_HANDLE	dat_handle;
@@ -1248,10 +1253,10 @@ typedef enum kdat_srq_async_error_reason {
 } DAT_SRQ_ASYNC_ERROR_REASON;
 
 typedef struct kdat_software_event_data {
-	DAT_PVOID	pointer;	/* value of the consumer, as it was posted */
+	DAT_PVOID	pointer;	/* as posted */
 } DAT_SOFTWARE_EVENT_DATA;
 
-/* The bits above the lowest 12 are the number of the stream. */
+/* Event numbers.  Bits 12 and up are the number of the event's stream. */
 typedef enum kdat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 	DAT_RMR_BIND_COMPLETION_EVENT			= 0x01001,
@@ -1259,9 +1264,9 @@ typedef enum kdat_event_number {
 	DAT_CONNECTION_EVENT_ESTABLISHED		= 0x04001,
 	/* the peer called dat_cr_reject() */
 	DAT_CONNECTION_EVENT_PEER_REJECTED		= 0x04002,
-	/* no listener, or the listener has no room */
+	/* the peer's host has no listener, or the queue of the listener is full */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED		= 0x04003,
-	/* after dat_cr_accept(): the peer has given up or is gone */
+	/* after dat_cr_accept(): the peer has cancelled the connection or is gone */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR	= 0x04004,
 	DAT_CONNECTION_EVENT_DISCONNECTED		= 0x04005,
 	/* the connection ended with an error */
@@ -1289,10 +1294,10 @@ typedef union kdat_event_data {
 } DAT_EVENT_DATA;
 
 /**
- * struct kdat_event - an event, as upcalls and dat_evd_dequeue() get it
+ * struct kdat_event - an event that is passed to an upcall or returned by dat_evd_dequeue()
  * @event_number: kind of the event
- * @evd_handle: EVD that it was taken from
- * @event_data: data; the stream of @event_number selects the member
+ * @evd_handle: EVD that delivered the event
+ * @event_data: data of the event; the stream of @event_number selects the member
  * @event_extension_data: zeros
  */
 typedef struct kdat_event {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The handshake by which two kernels prove to each other that they know the cluster key; see
- * struct rsm_greeting.  The HMAC is that of the kernel's crypto API.
+ * The handshake in which two kernels prove to each other that they know the cluster key; see
+ * rsm/wire.h.  The kernel's crypto API computes the HMAC.
  */
 #include <crypto/algapi.h>
 #include <crypto/hash.h>
@@ -28,7 +28,10 @@ static struct key *node_key(struct rsm_node *node)
 	return key;
 }
 
-/* Returns the payload if it is long enough.  A revoked key has none.  key->sem held. */
+/*
+ * Returns the payload of @key, or NULL if the payload is too short or the key has been revoked.
+ * key->sem held.
+ */
 static const struct user_key_payload *key_payload(const struct key *key)
 {
 	const struct user_key_payload *payload = user_key_payload_locked(key);
@@ -54,7 +57,7 @@ static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 	up_read(&key->sem);
 	if (!ret)
 		ret = crypto_shash_tfm_digest(tfm, (const u8 *)t, sizeof(*t), mac);
-	/* This also zeroes the copy of the key. */
+	/* Freeing @tfm also zeroes the copy of the key in @tfm. */
 	crypto_free_shash(tfm);
 	return ret;
 }
@@ -73,8 +76,8 @@ int rsm_auth_ready(struct rsm_node *node)
 }
 
 /*
- * Checks type, name and length.  The digest also loads the algorithm now, while the administrator
- * gets the error if the kernel has none.
+ * Checks the type, the name and the length of @key.  key_digest() also loads hmac(sha256): if the
+ * kernel does not have this algorithm, the administrator gets the error when setting the key.
  */
 static int key_check(struct key *key)
 {
@@ -129,7 +132,10 @@ bool rsm_auth_link(struct rsm_conn *conn)
 	return true;
 }
 
-/* Computes the HMAC of one side over the transcript so far.  Returns false without a valid key. */
+/*
+ * Computes the HMAC of the importer or the exporter over the handshake's messages so far.  Returns
+ * false if the node has no valid key.
+ */
 static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {
 	struct key *key = node_key(conn->ctlr->node);
@@ -201,8 +207,8 @@ void rsm_auth_prove(struct rsm_conn *conn)
 }
 
 /*
- * Repeats the proof of an importer that waits for its grant.  siw does not process data that
- * arrives while it completes an accept, until more data arrives.
+ * Sends the proof again while the importer waits for the GRANT.  If the first proof arrives while
+ * the exporter's siw completes the accept, siw processes the proof only when more data arrives.
  */
 void rsm_auth_prove_again(struct rsm_conn *conn)
 {
@@ -211,7 +217,10 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
 		rsm_msg_handshake(conn, &conn->transcript.proof, sizeof(conn->transcript.proof));
 }
 
-/* Handles the grant.  A grant made with another key ends the connection with BAD_CONF. */
+/*
+ * Handles the GRANT of the exporter.  If the GRANT's HMAC was made with a different cluster key,
+ * the connection ends with DAT_RSM_BAD_CONF.
+ */
 static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
 {
 	conn->transcript.grant = *grant;
@@ -237,14 +246,14 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
 }
 
 /*
- * Handles the proof.  If the grant is a refusal, the importer disconnects; if it does not, the
- * deadline for the proof ends the connection.
+ * Handles the PROOF of an importer.  If the GRANT contains an error, the importer should
+ * disconnect.  If the importer does not disconnect, RSM_PROOF_TIMEOUT ends the connection.
  */
 static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
 
-	/* The importer repeats its proof until it has an answer. */
+	/* The importer repeats its proof until the GRANT arrives. */
 	if (conn->proof_received)
 		return !memcmp(&conn->transcript.proof, proof, sizeof(*proof));
 	conn->proof_received = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls of RSM and their dispatcher, which copies the arguments; poller.c copies its own.  The
- * argument contains the result of the call; see the top of <rdma/dat_rsm.h>.
+ * Dispatcher of the RSM ioctls.  The dispatcher copies the argument of each ioctl from and to user
+ * memory, except the arguments of the poller ioctls, which poller.c copies.  The argument also
+ * contains the result of the call; see the top of <rdma/dat_rsm.h>.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -11,7 +12,7 @@
 #include "device.h"
 #include "rsm/rsm.h"
 
-/* Common first members of all arguments. */
+/* First members of the argument structure of every RSM ioctl. */
 struct rsm_head {
 	u32 size;
 	u32 err;
@@ -40,11 +41,11 @@ union rsm_arg {
 
 /**
  * struct rsm_op - an operation
- * @fn: performs the operation; returns enum dat_rsm_err, or an errno for an invalid call or one
- *	that a signal interrupts
- * @size: size of the argument
- * @min_size: size of the argument in version 1, which every caller passes
- * @needs_ctx: flag: DAT_IOC_RSM_OPEN must have succeeded before
+ * @fn: function that performs the operation; returns enum dat_rsm_err, or a negative errno if the
+ *	call is invalid or a signal interrupts the call
+ * @size: size of the argument structure, in bytes
+ * @min_size: size of the argument structure in version 1, in bytes; callers pass at least this size
+ * @needs_ctx: flag: the operation fails before a successful DAT_IOC_RSM_OPEN
  */
 struct rsm_op {
 	int	(*fn)(struct rsm_ucmd *ucmd);
@@ -80,7 +81,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	return DAT_RSM_OK;
 }
 
-/* Returns the node of the caller's file, which need not have a context. */
+/* Returns the node of the caller's file, also before DAT_IOC_RSM_OPEN. */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd)
 {
 	const struct rsm_file *file = ucmd->file->private_data;
@@ -128,7 +129,7 @@ static int rsm_cmd_free(struct rsm_ucmd *ucmd)
 		.needs_ctx	= ctx,					\
 	}
 
-/* A structure that has grown passes its first size as .min_size. */
+/* If a later version extends a structure, .min_size must stay the size of version 1. */
 static const struct rsm_op rsm_ops[] = {
 	RSM_OP(OPEN, open, rsm_cmd_open, false),
 	RSM_OP(CTLR, ctlr, rsm_cmd_ctlr, false),
@@ -150,7 +151,7 @@ static const struct rsm_op rsm_ops[] = {
 	RSM_OP(KICK, kick, rsm_ring_kick, true),
 };
 
-/* Frees what the call has made, since the caller did not get its id. */
+/* Frees the file or object that a call has created, because the caller did not get the result. */
 static void ucmd_undo(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_fd *fd = ucmd->arg;
@@ -182,7 +183,7 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 	struct rsm_head *head = ucmd->arg;
 	int ret;
 
-	/* A failed call must have no effect: find out first whether results can be written. */
+	/* Check first that the result can be written, because a failed call must have no effect. */
 	if (copy_to_user(ubuf, head, size))
 		return -EFAULT;
 	ret = ucmd_run(ucmd, op);
@@ -197,7 +198,7 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 		fd_install(((struct dat_rsm_fd *)ucmd->arg)->fd, ucmd->made_file);
 	if (ucmd->made)
 		rsm_obj_put(ucmd->made);
-	/* The errno shows the failure to tracers, which do not read the argument. */
+	/* Also return an errno, because tools like strace do not read the error in the argument. */
 	return ret ? -EREMOTEIO : 0;
 }
 

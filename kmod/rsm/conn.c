@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections of RSM: a kDAPL endpoint, its transfers, and its teardown.  This file serves both
- * sides; struct rsm_conn_ops has what differs.
+ * Connections of RSM.  Each connection has a kDAPL endpoint.  This file creates the endpoint, posts
+ * transfers, and tears the endpoint down, for importers and exporters.  struct rsm_conn_ops has the
+ * operations that differ between the two sides.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -9,7 +10,8 @@
 
 #include "rsm/msg.h"
 
-#define PEER_TIMEOUT	(30 * HZ)	/* ends a connection without answer or completion */
+/* A connection ends after this time without an expected ACK or completion. */
+#define PEER_TIMEOUT	(30 * HZ)
 
 static unsigned int rsm_heartbeat = 2;
 module_param_named(heartbeat, rsm_heartbeat, uint, 0644);
@@ -54,11 +56,11 @@ void rsm_conn_hang_up(struct rsm_conn *conn)
 	conn->up = false;
 	spin_unlock_bh(&conn->lock);
 	wake_up_all(&conn->wq);
-	/* If the endpoint is gone, its handle is stale, and the call fails. */
+	/* If the endpoint has been freed, its handle is stale and the call fails without harm. */
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Returns true if a message or a request has been in flight for too long. */
+/* Returns true if a message or a request has been in flight for more than PEER_TIMEOUT. */
 static bool conn_stuck(const struct rsm_conn *conn)
 {
 	if (conn->tell_in_flight && time_after(jiffies, conn->tell_sent_at + PEER_TIMEOUT))
@@ -67,7 +69,7 @@ static bool conn_stuck(const struct rsm_conn *conn)
 	       time_after(jiffies, conn->progress + PEER_TIMEOUT);
 }
 
-/* Heartbeat: an idle queue pair does not notice that its peer is gone. */
+/* Sends heartbeats, because an idle queue pair does not notice that its peer is gone. */
 static void conn_beat(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, beat);
@@ -79,13 +81,13 @@ static void conn_beat(struct work_struct *work)
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
-	/* Without @was_up this is an exporter whose peer sent no valid proof in time. */
+	/* If @was_up is false here, the peer of this exporter has sent no valid proof in time. */
 	stuck = !conn->was_up || conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
 	}
-	/* rsm_conn_end() sets @lost under this lock before it cancels the work. */
+	/* rsm_conn_end() sets @lost under conn->lock before it cancels conn->beat. */
 	if (!conn->lost)
 		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
@@ -93,7 +95,7 @@ static void conn_beat(struct work_struct *work)
 		rsm_conn_hang_up(conn);
 }
 
-/* Posts a transfer.  conn->lock held, conn->up. */
+/* Posts a transfer.  conn->lock is held and conn->up is true. */
 static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 {
 	DAT_RMR_TRIPLET remote = {
@@ -139,7 +141,7 @@ int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 	return rsm_conn_rdma(conn, &req);
 }
 
-/* Upcall of conn->evd, in softirq, one at a time; rsm_conn_end() waits for it. */
+/* Upcall of conn->evd.  Upcalls run in softirq, one at a time; rsm_conn_end() waits for them. */
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -157,7 +159,7 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 		return;
 	}
 	spin_lock(&conn->lock);
-	/* A completion stands for the silent requests before it, too. */
+	/* This completion implies that the silent requests before this one have completed, too. */
 	conn->completed += ((cookie >> COOKIE_BEFORE) - conn->completed + 1) & COOKIE_MASK;
 	conn->progress = jiffies;
 	if (!ok)
@@ -277,7 +279,10 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 	DAT_RETURN rc;
 	int ret;
 
-	/* With iWARP a peer may write to the sink of reads.  Exporters post no reads. */
+	/*
+	 * With iWARP, a peer may write to the destination of RDMA reads.  Exporters post no reads,
+	 * so only an importer registers its memory as such a destination.
+	 */
 	ret = rsm_conn_register(conn->ctlr, pz, conn->mem, conn->mem_size, conn->ops->importer,
 				&conn->lmr, &conn->context);
 	if (ret)
@@ -305,7 +310,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	wake_up_all(&conn->wq);
 }
 
-/* Continues the handshake by messages, once the transport is connected.  end_lock held. */
+/* Starts the second half of the handshake: the transport is connected.  end_lock held. */
 static void conn_link(struct rsm_conn *conn)
 {
 	if (!rsm_auth_link(conn)) {
@@ -317,7 +322,7 @@ static void conn_link(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	if (conn->ops->importer) {
 		rsm_auth_prove(conn);
-		/* The beat repeats the proof if no grant arrives within a second. */
+		/* conn_beat() sends the proof again if no GRANT arrives within a second. */
 		spin_lock_bh(&conn->lock);
 		if (!conn->lost)
 			queue_delayed_work(rsm_wq, &conn->beat, HZ);
@@ -360,12 +365,12 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 		conn->transcript.answer = *answer;
 		conn_link(conn);
 	} else {
-		/* The listener at that port is not RSM. */
+		/* The answer is not from RSM, so another program listens at the port. */
 		rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
 	}
 }
 
-/* Returns an error that rsm/serve.c may send; any other becomes DAT_RSM_UNREACHABLE. */
+/* Returns @err if rsm/serve.c may send this error, otherwise DAT_RSM_UNREACHABLE. */
 int rsm_conn_refusal(u32 err)
 {
 	switch (err) {
@@ -389,7 +394,7 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 	if (answer_good(answer, data->private_data_size))
 		err = be32_to_cpu(answer->err);
 	else
-		/* rdma_cm also rejects a request for an address that has no listener. */
+		/* The answer is not from RSM.  rdma_cm rejects a request if no listener exists. */
 		conn->refused = true;
 	rsm_conn_lost(conn, rsm_conn_refusal(err));
 }
@@ -434,7 +439,10 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
 			conn_events[i].fn(conn, &event->event_data.connect_event_data);
 }
 
-/* end_lock with !ended keeps the owner and the data that the event points to. */
+/*
+ * Handles a connection event.  While end_lock is held and conn->ended is false, conn->owner and the
+ * data of the event stay valid.
+ */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
@@ -461,7 +469,7 @@ static void conn_free_ep(struct rsm_conn *conn)
 	}
 	if (conn->lmr)
 		kdat_lmr_free(conn->lmr);
-	/* The free waits for upcalls. */
+	/* kdat_evd_free() waits for running upcalls: conn_completed() does not run afterwards. */
 	kdat_evd_free(conn->evd);
 }
 
@@ -473,14 +481,14 @@ void rsm_conn_end(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	wake_up_all(&conn->wq);
 	cancel_delayed_work_sync(&conn->beat);
-	/* Taking end_lock waits for calls to the owner that are in progress. */
+	/* Taking end_lock waits for calls of conn->ops that are in progress. */
 	mutex_lock(&conn->end_lock);
 	WRITE_ONCE(conn->ended, true);
 	mutex_unlock(&conn->end_lock);
 	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);
 	cancel_work_sync(&conn->inbox_work);
-	/* The endpoint is gone, so the peer cannot use the old key. */
+	/* The endpoint has been freed, so the peer can no longer use the segment's old key. */
 	spin_lock_bh(&conn->lock);
 	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Controllers: numbers of adapters, and open adapters. */
+/* RSM controllers: numbers for the adapters of a node, and opening and closing of adapters. */
 #include <linux/cred.h>
 #include <linux/key.h>
 #include <linux/module.h>
@@ -9,13 +9,14 @@
 #include "rsm/rdma.h"
 
 /*
- * A connection has two events, its beginning and its end.  As many entries again are for events of
- * connections that have ended locally.  The EVD has no other events, so it never overflows.
+ * Each connection has two events: when it begins and when it ends.  The EVD also has room for the
+ * same number of events of connections that have ended locally.  No other events go to the EVD, so
+ * the EVD never overflows.
  */
 #define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
 
-/* Connection requests.  Strangers can send any number; those beyond this number are refused. */
+/* Queue length for connection requests.  While the queue is full, further requests are refused. */
 #define CTLR_REQUESTS	128
 
 #define CTLR_READS	16U
@@ -23,9 +24,9 @@
 static_assert(CTLR_EVENTS <= KDAT_MAX_EVD_QLEN);
 
 /*
- * In every network namespace, rdma_cm gives ports below PROT_SOCK only to processes with
- * CAP_NET_BIND_SERVICE in the initial user namespace.  Kernels connect from DAT_FIRST_PORT and
- * above.
+ * RSM listens below DAT_FIRST_PORT, because RSM kernels connect from DAT_FIRST_PORT and above.
+ * Both port ranges are below PROT_SOCK.  In every network namespace, rdma_cm gives such ports only
+ * to processes with CAP_NET_BIND_SERVICE in the initial user namespace.
  */
 #define RSM_PORT_MAX	(DAT_FIRST_PORT - 1)
 
@@ -53,7 +54,10 @@ void rsm_ctlrs_init(struct rsm_node *node)
 	INIT_LIST_HEAD(&node->ctlrs);
 }
 
-/* No adapter is open, since an open one would hold the namespace. */
+/*
+ * Frees the adapters' part of a node.  No adapter is open, because an open adapter holds a
+ * reference to the network namespace.
+ */
 void rsm_ctlrs_exit(struct rsm_node *node)
 {
 	while (node->nr_names)
@@ -73,7 +77,7 @@ static bool name_known(const struct rsm_node *node, const char *name)
 	return false;
 }
 
-/* Numbers new adapters.  An adapter that is gone keeps its number. */
+/* Gives numbers to new adapters.  An adapter that has been removed keeps its number. */
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
@@ -96,7 +100,7 @@ static void names_update(struct rsm_node *node)
  * @node: node; ctlr_lock held
  * @number: controller number, unchecked
  *
- * Return: the name, which stays valid, of an adapter that may be gone; or NULL.
+ * Return: the adapter's name, or NULL.  The name stays valid.  The adapter may have been removed.
  */
 static const char *ctlr_name(struct rsm_node *node, u32 number)
 {
@@ -119,11 +123,11 @@ static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter 
 }
 
 /**
- * rsm_ctlr_present() - check that a controller exists
+ * rsm_ctlr_present() - check whether a controller exists
  * @node: node
  * @number: controller number, unchecked
  *
- * Context: may sleep.
+ * Context: may sleep.  Return: true if @number is loopback or a present adapter.
  */
 bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 {
@@ -135,10 +139,10 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 /**
  * rsm_ctlr_next() - enumerate the present controllers, except loopback
  * @node: node
- * @number: previous controller number, or 0 for the first
+ * @number: previous controller number, or 0 to get the first controller
  * @active: result: true if the port is up
  *
- * Context: may sleep.  Return: the next number, or 0 after the last.
+ * Context: may sleep.  Return: the next controller number, or 0 after the last controller.
  */
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 {
@@ -169,7 +173,10 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
 	strscpy(arg->device, a.name, sizeof(arg->device));
-	/* Segments cannot be mapped, and no adapter guarantees that more than a byte is atomic. */
+	/*
+	 * A segment of another host cannot be mapped.  No adapter guarantees that a transfer of
+	 * more than one byte is atomic.
+	 */
 	arg->direct_sizes = 0;
 	arg->max_map_size = 0;
 	arg->tot_map_size = 0;
@@ -183,7 +190,7 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 }
 
 /**
- * rsm_dat_error() - convert an error of kDAPL
+ * rsm_dat_error() - convert a kDAPL error to an RSM error
  * @rc: result of a kDAPL call, not DAT_SUCCESS
  *
  * Return: enum dat_rsm_err.
@@ -198,7 +205,7 @@ int rsm_dat_error(DAT_RETURN rc)
 	case DAT_INSUFFICIENT_RESOURCES:
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
 			return DAT_RSM_NO_MEM;
-		/* The adapter has no address, or is gone. */
+		/* The adapter has no address, or has been removed. */
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
 			return DAT_RSM_CTLR_NOT_PRESENT;
 		break;
@@ -217,14 +224,17 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	ctlr->addr = traits.addr;
 	ctlr->reads = min(traits.reads, CTLR_READS);
 	ctlr->iwarp = traits.iwarp;
-	/* With iWARP the answer to a read is a write by the peer. */
+	/* With iWARP, the peer answers an RDMA read by an RDMA write. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	if (ctlr->iwarp)
 		ctlr->read_priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	return DAT_SUCCESS;
 }
 
-/* Listens with the kernel's credentials, since the exporting process may not be privileged. */
+/*
+ * Listens with the kernel's credentials, because the port is privileged and the exporting process
+ * may be unprivileged.
+ */
 static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 {
 	struct cred *kernel = prepare_kernel_cred(&init_task);
@@ -241,7 +251,7 @@ static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* The service point is made last: a request that arrives uses all other objects. */
+/* Creates the service point last, because a connection request uses all the other objects. */
 static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 {
 	DAT_UPCALL_OBJECT upcall = {
@@ -264,7 +274,7 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* Allowed transitions, by present state. */
+/* Allowed state transitions: bit mask of next states, indexed by the current state. */
 static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
 	[RSM_CTLR_OPENING]	= BIT(RSM_CTLR_OPEN) | BIT(RSM_CTLR_CLOSING),
 	[RSM_CTLR_OPEN]		= BIT(RSM_CTLR_DEAD) | BIT(RSM_CTLR_CLOSING),
@@ -272,13 +282,13 @@ static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
 	[RSM_CTLR_CLOSING]	= BIT(RSM_CTLR_GONE),
 };
 
-/* The only writer of ctlr->state.  Wakes waiters for a change. */
+/* Sets ctlr->state and wakes callers that wait for a change.  Only this function sets the state. */
 static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 {
 	struct rsm_node *node = ctlr->node;
 
 	lockdep_assert_held(&node->ctlr_lock);
-	/* Callers check the state under this lock, so only a bug in this module gets here. */
+	/* Callers check the state under ctlr_lock, so only a bug causes a forbidden transition. */
 	if (WARN_ON_ONCE(!(ctlr_next[ctlr->state] & BIT(state))))
 		return;
 	ctlr->state = state;
@@ -286,7 +296,7 @@ static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 	wake_up_all(&node->ctlr_wq);
 }
 
-/* Opens a claimed adapter, or drops the reference to it. */
+/* Opens an adapter that ctlr_claim() has added.  On failure, drops the caller's reference. */
 static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 {
 	struct rsm_node *node = ctlr->node;
@@ -306,7 +316,7 @@ static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 	return DAT_RSM_OK;
 }
 
-/* Closes the IA and all its objects.  The next open waits until the port is free. */
+/* Closes the IA and its objects, and frees ctlr.  The next open waits until the port is free. */
 static void ctlr_close(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
@@ -321,7 +331,10 @@ static void ctlr_close(struct rsm_ctlr *ctlr)
 	kfree(ctlr);
 }
 
-/* Returns an open adapter with a reference, or NULL; *@busy: it is being opened or closed. */
+/*
+ * Returns the open adapter with controller number @number, with a reference, or NULL.  Sets *@busy
+ * if another thread opens or closes the adapter.
+ */
 static struct rsm_ctlr *ctlr_find(struct rsm_node *node, u32 number, bool *busy)
 {
 	struct rsm_ctlr *ctlr;
@@ -356,11 +369,11 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 }
 
 /**
- * ctlr_claim() - find an open adapter, or add one that the caller must open
+ * ctlr_claim() - find an open adapter, or add @spare, which the caller must then open
  * @node: node
  * @number: controller number, unchecked
- * @spare: adapter to add if none is open
- * @out: result: an open adapter with a reference, or @spare
+ * @spare: struct to add to the list if the adapter is not open
+ * @out: result: the open adapter with a reference, or @spare
  * @name: result: name of the adapter
  *
  * Context: sleeps while another thread opens or closes the adapter.  Return: enum dat_rsm_err.
@@ -390,7 +403,7 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 	return DAT_RSM_OK;
 }
 
-/* Keeps new users from an adapter whose device is gone. */
+/* Marks an adapter whose device is gone, so that no new user gets it, and drops a reference. */
 static void ctlr_retire(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
@@ -411,7 +424,7 @@ int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
 	if (!spare)
 		return DAT_RSM_NO_MEM;
 	while (!(ret = ctlr_claim(node, number, spare, &ctlr, &name)) && ctlr != spare) {
-		/* Runs without the lock, since it waits for a removal in progress. */
+		/* kdat_ia_good() may wait for a device removal, so ctlr_lock is not held here. */
 		if (kdat_ia_good(ctlr->ia))
 			break;
 		ctlr_retire(ctlr);
@@ -438,6 +451,6 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr)
 	mutex_unlock(&node->ctlr_lock);
 	if (last)
 		ctlr_close(ctlr);
-	/* The adapter may have held the last other reference to the namespace. */
+	/* Put @net last: the closed adapter may have held the last other reference to it. */
 	put_net(net);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events: each export and import counts them; a wait consumes one. */
+/* RSM events: each export and import has a counter of pending events; a wait consumes one event. */
 #include <linux/anon_inodes.h>
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -21,7 +21,7 @@ static void obj_set_pending(struct rsm_obj *obj, u32 pending)
 /**
  * rsm_event_add() - add an event to an object
  * @obj: export or import
- * @accumulate: false: only if none is pending
+ * @accumulate: true: always add the event; false: add the event only if no event is pending
  *
  * Context: any process context.
  */
@@ -39,7 +39,7 @@ void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 		wake_up_all(&obj->wq);
 }
 
-/* Adds @n events.  Context: any process context. */
+/* Adds @n events to an export or import.  Context: any process context. */
 void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 {
 	bool added = false;
@@ -67,13 +67,13 @@ int rsm_import_post(struct rsm_import *imp, u32 flags)
 		return DAT_RSM_CONN_ABORTED;
 	if (imp->remote)
 		return rsm_remote_post(imp, flags & DAT_RSM_NO_ACCUMULATE);
-	/* The exporter sees earlier puts when it wakes. */
+	/* Order earlier puts before the event, so that the woken exporter sees the data. */
 	smp_mb();
 	rsm_event_add(&imp->export->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
 	return DAT_RSM_OK;
 }
 
-/* Adds an event to each importer. */
+/* Adds an event to each import of a segment. */
 static int export_post(struct rsm_export *exp, u32 flags)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -106,7 +106,7 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Consumes an event.  Returns enum dat_rsm_err, or -EAGAIN if the caller must wait. */
+/* Consumes a pending event.  Returns enum dat_rsm_err, or -EAGAIN if no event is pending. */
 static int event_take(struct rsm_obj *obj)
 {
 	int ret = -EAGAIN;
@@ -125,18 +125,18 @@ static int event_take(struct rsm_obj *obj)
 }
 
 /**
- * rsm_event_sleep() - sleep once in a loop that checks a condition
- * @deadline_ns: CLOCK_MONOTONIC of the host; or DAT_WAIT_FOREVER
+ * rsm_event_sleep() - sleep until a wake-up, the deadline, or a signal
+ * @deadline_ns: deadline in ns of the host's CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
- * Context: process; the task state is set.  Return: -EAGAIN: check again; DAT_RSM_TIMEOUT;
- * -ERESTARTNOHAND: a signal with a handler ends the call with EINTR; after a stop it begins again,
- * with the same deadline.
+ * Context: process; the caller has set the task state.  Return: -EAGAIN after a wake-up: the caller
+ * must check its condition again; DAT_RSM_TIMEOUT after the deadline; -ERESTARTNOHAND after a
+ * signal: the system call fails with EINTR if a handler ran, else it starts again.
  */
 int rsm_event_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* Check the deadline first: a call that does not wait never returns EINTR. */
+	/* Check the deadline first, so that a call with an expired deadline never returns EINTR. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return DAT_RSM_TIMEOUT;
 	if (signal_pending(current))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Segments: creation, publication, rebind, withdrawal. */
+/* RSM segments (exports): creation, publication, rebind and withdrawal. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
@@ -12,7 +12,7 @@
 #include "rsm/rdma.h"
 
 #define SEGID_FIRST	0x400000U	/* lower ids are reserved */
-#define SEGID_AUTO	0x80000000U	/* first of the ids that the driver assigns */
+#define SEGID_AUTO	0x80000000U	/* first automatic id */
 #define PERM_BITS	0666U
 #define EXPORT_FLAGS	(DAT_RSM_REBINDABLE | DAT_RSM_DONT_WAIT | DAT_RSM_LOCK_OPS)
 
@@ -84,11 +84,11 @@ int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool own
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	if (exp->acl_count)
 		perm = exp->acl[i].perm;
-	/* Shift the digit of group or others to that of the owner. */
+	/* Shift the permission bits of the group or of others to the bits of the owner. */
 	if (!owner)
 		perm <<= group ? 3 : 6;
 	perm &= DAT_RSM_READ | DAT_RSM_WRITE;
-	/* Without any permission an importer may not even post events to the exporter. */
+	/* An importer with no permission is refused, because an import could still post events. */
 	return want & ~perm || !perm ? DAT_RSM_PERM_DENIED : DAT_RSM_OK;
 }
 
@@ -102,8 +102,9 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 }
 
 /*
- * Swaps the pages.  A transfer sees the old or the new ones; a window faults in the new ones after
- * its zap.  On return the caller must unpin @mem, after a grace period if @shared.
+ * Swaps the pages of a segment with *@mem.  A transfer sees either the old or the new pages.  A
+ * window shows the new pages once rsm_import_zap() has zapped the window.  On return, *@mem is the
+ * memory to unpin.  If *@shared, the caller must call rsm_transfers_wait() before.
  */
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
@@ -128,8 +129,9 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * Returns an import whose window may show old pages, with a reference, or NULL.  Moves it to the
- * end of the list, where new imports are added, too: so the list begins with the stale ones.
+ * Returns an import whose window may show pages from before a rebind, with a reference, or NULL.
+ * The function moves the import to the end of exp->imports.  New imports are also added at the end,
+ * so the stale imports are always at the beginning.
  */
 static struct rsm_import *export_next_stale(struct rsm_export *exp)
 {
@@ -149,7 +151,10 @@ static struct rsm_import *export_next_stale(struct rsm_export *exp)
 	return imp;
 }
 
-/* Swaps the pages, then zaps the windows without node->lock, which unrelated processes need. */
+/*
+ * Swaps the pages of a segment, then zaps the windows of its imports.  node->lock is not held for
+ * the zaps, because unrelated processes need that lock.
+ */
 static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
 	struct rsm_import *imp;
@@ -166,8 +171,8 @@ static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * Begins a call that uses the zone and the adapter; the teardown of the segment waits for
- * call_end().
+ * Begins a call that uses the segment's protection zone and adapter.  The teardown of the segment
+ * waits for the matching call_end().  Returns false if the segment has been stopped.
  */
 static bool call_begin(struct rsm_export *exp)
 {
@@ -188,7 +193,7 @@ static void call_end(struct rsm_export *exp)
 		wake_up_all(&exp->obj.wq);
 }
 
-/* Pins the new memory, swaps, and unpins the old one; both are pinned for a moment. */
+/* Pins the new memory, swaps the pages, and unpins the old memory when nothing uses it. */
 static int export_rebind(struct rsm_export *exp, u64 addr)
 {
 	struct rsm_mem *mem;
@@ -230,7 +235,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Checks an access list.  A loopback segment may have one entry, for this node. */
+/* Checks an access list.  The list of a loopback segment may contain only the local node. */
 static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *acl, u32 count)
 {
 	const struct rsm_node *node = exp->obj.ctx->node;
@@ -244,7 +249,7 @@ static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *
 	return DAT_RSM_OK;
 }
 
-/* Copies the access list to *@out; an empty list gives NULL. */
+/* Copies the access list from user memory to *@out.  For an empty list, *@out is NULL. */
 static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *arg,
 		    struct dat_rsm_access **out)
 {
@@ -280,8 +285,9 @@ static int segid_check(u32 segid)
 }
 
 /*
- * Reserves an entry of the node's table, under a free id if *@segid is 0.  Runs without node->lock,
- * which other processes need to tear down their segments, since the allocation may reclaim memory.
+ * Reserves an entry in node->segs for *@segid.  If *@segid is 0, chooses a free id.  The allocation
+ * may reclaim memory, so the caller does not hold node->lock: other processes need that lock to
+ * tear down their segments.
  */
 static int segid_reserve(struct rsm_node *node, u32 *segid)
 {
@@ -305,7 +311,10 @@ static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u
 	exp->acl_count = count;
 }
 
-/* @reserved: result of segid_reserve() */
+/*
+ * Publishes @exp under @segid.  @reserved is the result of segid_reserve().  After an error, the
+ * function frees the reserved entry.
+ */
 static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 segid,
 				 int reserved)
 {
@@ -317,7 +326,7 @@ static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, 
 	else if (exp->segid)
 		ret = DAT_RSM_ALREADY_PUBLISHED;
 	if (!ret) {
-		/* The entry is reserved, so the store allocates nothing. */
+		/* xa_store() allocates nothing, because segid_reserve() has made the entry. */
 		xa_store(&node->segs, segid, exp, GFP_KERNEL_ACCOUNT);
 		exp->segid = segid;
 	} else if (!reserved) {
@@ -338,7 +347,10 @@ static int export_republish_locked(struct rsm_export *exp)
 	return export_published(exp) ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
 }
 
-/* Publishes under *@segid; with @segid NULL, replaces the access list of a published segment. */
+/*
+ * Publishes a segment under *@segid.  If @segid is NULL, replaces the access list of a segment that
+ * is already published.
+ */
 static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, u32 *segid)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
@@ -403,9 +415,9 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 }
 
 /*
- * Begins a withdrawal.  The caller then cuts the imports and waits for transfers, if the segment
- * was ever shared, and for peers.  Until that is done the segment cannot be published again, since
- * new peers would prolong the wait.
+ * Begins a withdrawal of a segment.  The caller then cuts the imports, and waits for transfers and
+ * for remote importers.  While exp->withdrawing is set, the segment cannot be published again,
+ * because new importers would prolong the wait.
  */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {
@@ -428,7 +440,10 @@ static struct rsm_import *export_first_import(struct rsm_export *exp, struct rsm
 	return imp;
 }
 
-/* Cuts all imports of a withdrawn segment.  On return none is left, even if another thread cuts. */
+/*
+ * Cuts all loopback imports of a withdrawn segment.  On return, exp->imports is empty, even if
+ * another thread cuts imports at the same time.
+ */
 static void export_cut(struct rsm_export *exp, struct rsm_node *node)
 {
 	struct rsm_import *imp;
@@ -439,7 +454,7 @@ static void export_cut(struct rsm_export *exp, struct rsm_node *node)
 	}
 }
 
-/* Waits for transfers and peers, and ends the withdrawal. */
+/* Waits for transfers and remote importers, then ends the withdrawal. */
 static void export_withdrawn(struct rsm_export *exp, struct rsm_node *node, bool shared)
 {
 	if (shared)
@@ -493,14 +508,14 @@ static bool export_stop(struct rsm_obj *obj)
 	if (export_published(exp))
 		export_withdraw(exp, node);
 	shared = exp->shared;
-	/* Calls that have looked the export up check this flag. */
+	/* A call that has already looked up the export checks @stopped under node->lock. */
 	WRITE_ONCE(exp->obj.stopped, true);
 	mutex_unlock(&node->lock);
 	export_cut(exp, node);
 	return shared;
 }
 
-/* Waits for peers that were cut, and for calls that use the zone or the adapter. */
+/* Waits for remote importers that were cut, and for calls between call_begin() and call_end(). */
 static void export_wait(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);
@@ -511,7 +526,7 @@ static void export_wait(struct rsm_obj *obj)
 	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
 }
 
-/* Unpins the memory. */
+/* Unpins the memory of a stopped export, and closes its adapter. */
 static void export_drop(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);
@@ -554,7 +569,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	exp = export_alloc(arg);
 	if (!exp)
 		return DAT_RSM_NO_MEM;
-	/* Charge the quota before anything is opened or pinned. */
+	/* Charge the quota before the adapter is opened and the memory is pinned. */
 	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, &export_ops);
 	if (ret)
 		goto err_free;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Imports: connections to segments, and the windows that map them. */
+/* RSM imports: connections to segments, and windows, through which a process maps a segment. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/interval_tree_generic.h>
@@ -13,7 +13,8 @@
 
 /*
  * Page offsets of windows.  A 32-bit process passes an offset to mmap2() as 32 bits, in units of
- * 4 KiB, so offsets below 2^44 can be mapped.  Those of other regions are below 2^42.
+ * 4 KiB, so the process can map byte offsets below 2^44.  Regions other than windows have byte
+ * offsets below 2^42.
  */
 #define WINDOWS_BEGIN	BIT_ULL(42 - PAGE_SHIFT)
 #define WINDOWS_END	BIT_ULL(43 - PAGE_SHIFT)
@@ -29,11 +30,11 @@ static u64 window_last(const struct rsm_import *imp)
 	return imp->window + (imp->length >> PAGE_SHIFT) - 1;
 }
 
-/* Imports by the offsets of their windows. */
+/* Interval tree of imports, ordered by the page offsets of the imports' windows. */
 INTERVAL_TREE_DEFINE(struct rsm_import, window_rb, u64, window_subtree_last, window_first,
 		     window_last, static __maybe_unused, windows)
 
-/* Returns an offset, not below @from, from which on @pages are free; 0: there is none. */
+/* Returns the first offset >= @from at which @pages page offsets are free, or 0. */
 static u64 window_gap(struct rsm_ctx *ctx, u64 from, u64 pages)
 {
 	struct rsm_import *other;
@@ -47,7 +48,10 @@ static u64 window_gap(struct rsm_ctx *ctx, u64 from, u64 pages)
 	return 0;
 }
 
-/* Gives the import offsets for its window if enough are free.  Offsets are not reused soon. */
+/*
+ * Allocates page offsets for the import's window; imp->window stays 0 if too few are free.  The
+ * search starts behind the last allocation, so freed offsets are not reused soon.
+ */
 static void window_alloc(struct rsm_import *imp)
 {
 	struct rsm_ctx *ctx = imp->obj.ctx;
@@ -65,8 +69,9 @@ static void window_alloc(struct rsm_import *imp)
 }
 
 /*
- * Frees the offsets once neither the import nor a VMA needs them.  The context is valid: either the
- * import is being dropped, or a VMA holds the file.
+ * Frees the page offsets of the import's window if the import was dropped and no VMA is left.
+ * imp->obj.ctx is valid: either the import is being dropped, or the VMA that is being closed holds
+ * the file.
  */
 static void window_free(struct rsm_import *imp)
 {
@@ -85,7 +90,7 @@ static int import_allowed(const struct rsm_export *exp, const struct rsm_node *n
 	int ret;
 
 	lockdep_assert_held(&node->lock);
-	/* Loopback cannot import a segment of an adapter. */
+	/* A segment that was exported through an adapter cannot be imported by loopback. */
 	if (exp->ctlr)
 		return DAT_RSM_NOT_PUBLISHED;
 	ret = rsm_export_allows(exp, node->id, want, uid_eq(current_euid(), exp->uid),
@@ -111,7 +116,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
-		/* Allocate the window last: another thread may map it from here on. */
+		/* Allocate the window last, because another thread may map the window at once. */
 		window_alloc(imp);
 	}
 	mutex_unlock(&node->lock);
@@ -131,7 +136,7 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 }
 
 /**
- * rsm_import_zap() - unmap all pages of the window, so that accesses fault again
+ * rsm_import_zap() - unmap all pages of an import's window, so that accesses fault again
  * @imp: import; reference held
  *
  * Context: may sleep; not with node->lock held.
@@ -139,7 +144,7 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 void rsm_import_zap(struct rsm_import *imp)
 {
 	mutex_lock(&imp->map_lock);
-	/* A VMA holds the file, and with it the context and the mapping. */
+	/* If @maps is not 0, a VMA holds the file, so the context and the mapping are valid. */
 	if (imp->maps)
 		unmap_mapping_range(imp->obj.ctx->mapping, imp->window << PAGE_SHIFT, imp->length,
 				    1);
@@ -151,9 +156,9 @@ void rsm_import_zap(struct rsm_import *imp)
  * @imp: import; reference held
  * @node: node of the import
  *
- * Calls may be repeated and may run at the same time.  The import leaves the list of its export
- * after the zap of its window: an exporter that finds the list empty may unpin.  The caller waits
- * for transfers.
+ * The function may be called repeatedly and concurrently for an import.  It zaps the window before
+ * it removes the import from export->imports, because an exporter that finds this list empty may
+ * unpin the pages.  The caller waits for transfers.
  *
  * Context: may sleep; not with node->lock held.
  */
@@ -179,7 +184,7 @@ static bool import_stop(struct rsm_obj *obj)
 	return true;
 }
 
-/* Ends the connection of a stopped import. */
+/* Ends the connection of a stopped import, and frees the window unless a VMA still uses it. */
 static void import_drop(struct rsm_obj *obj)
 {
 	struct rsm_import *imp = to_rsm_import(obj);
@@ -194,7 +199,7 @@ static void import_drop(struct rsm_obj *obj)
 	mutex_unlock(&imp->map_lock);
 }
 
-/* Frees what the import points to.  The last reference may be that of a VMA. */
+/* Frees the objects to which the import points.  A VMA may have had the last reference. */
 static void import_release(struct rsm_obj *obj)
 {
 	struct rsm_import *imp = to_rsm_import(obj);
@@ -235,7 +240,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 
 	if (arg->flags || arg->perm & ~(DAT_RSM_READ | DAT_RSM_WRITE) || arg->key || arg->auth)
 		return -EOPNOTSUPP;
-	/* Loopback leads to this node alone. */
+	/* The loopback controller reaches only the local node. */
 	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
@@ -248,7 +253,8 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	mutex_init(&imp->map_lock);
 	INIT_LIST_HEAD(&imp->node);
 	/*
-	 * Read the generation before the connect: a connected segment may be withdrawn at any time.
+	 * Read the generation before the connect, because a withdrawal of the connected segment
+	 * changes the generation.
 	 */
 	generation = imp->obj.generation;
 	if (arg->ctlr == DAT_RSM_LOOPBACK)
@@ -295,7 +301,7 @@ static int window_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return READ_ONCE(imp->maps) < RSM_MAX_MAPS ? 0 : -ENOMEM;
 }
 
-/* Maps the page that faulted, and some behind it. */
+/* Maps the page that faulted, and up to FAULT_AROUND - 1 pages behind it. */
 static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 {
 	struct rsm_mem *mem = rcu_dereference_protected(imp->export->mem,
@@ -305,7 +311,7 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 	unsigned long end = min(vmf->vma->vm_end, addr + FAULT_AROUND * PAGE_SIZE);
 	vm_fault_t ret, first;
 
-	/* The mapping was checked against the segment's length, all of which is pinned. */
+	/* window_check() limits a mapping to the segment, and the whole segment is pinned. */
 	if (WARN_ON_ONCE(page >= mem->npages || mem->npages - page < (end - addr) >> PAGE_SHIFT))
 		return VM_FAULT_SIGBUS;
 	first = vmf_insert_pfn(vmf->vma, addr, page_to_pfn(mem->pages[page]));
@@ -316,9 +322,9 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 }
 
 /*
- * A cut or a rebind zaps the window under the same lock, so no old page is mapped after it.  The
- * exporter waits for that lock, so the allocation of page tables must not reclaim memory; if it
- * fails, the access faults again.
+ * Handles a page fault in a window.  A cut or a rebind zaps the window under map_lock, so this
+ * function maps no old page after the zap.  The exporter may wait for map_lock, so the allocation
+ * of page tables must not reclaim memory.  If the allocation fails, the access faults again.
  */
 static vm_fault_t window_fault(struct vm_fault *vmf)
 {
@@ -364,7 +370,7 @@ static int window_add(struct rsm_import *imp)
 	struct page *trash = NULL;
 	int ret = -ENODEV;
 
-	/* Allocate before taking the lock, for which the exporter may wait. */
+	/* Allocate the page before taking map_lock, because the exporter may wait for map_lock. */
 	if (!READ_ONCE(imp->trash)) {
 		trash = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!trash)
@@ -390,7 +396,7 @@ bool rsm_window_is(const struct vm_area_struct *vma)
 	return vma->vm_pgoff >= WINDOWS_BEGIN && vma->vm_pgoff < WINDOWS_END;
 }
 
-/* Returns the import with a window at a page offset, with a reference, or NULL. */
+/* Returns the import whose window contains the page offset @at, with a reference, or NULL. */
 static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 {
 	struct rsm_import *imp;
@@ -399,7 +405,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 	imp = windows_iter_first(&ctx->windows, at, at);
 	if (imp && READ_ONCE(imp->obj.stopped))
 		imp = NULL;
-	/* An import in the tree is not dropped, or a VMA has a reference to it. */
+	/* An import in the tree has a reference: from the context until the drop, or from a VMA. */
 	if (imp)
 		kref_get(&imp->obj.ref);
 	mutex_unlock(&ctx->windows_lock);
@@ -411,9 +417,9 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
  * @ctx: context of the file
  * @vma: mapping for which rsm_window_is() is true
  *
- * Return: 0; -ENOENT if the context has no such import; -EINVAL for a bad range or bad flags;
- * -EACCES if the import may not write; -EOPNOTSUPP if it may not read; -ENODEV if it is cut;
- * -ENOMEM, also for more than RSM_MAX_MAPS mappings.
+ * Return: 0; -ENOENT if no import has a window at the offset; -EINVAL for a bad range or bad flags;
+ * -EACCES for a writable mapping if the import may not write; -EOPNOTSUPP if the import may not
+ * read; -ENODEV if the import is cut; -ENOMEM without memory or beyond RSM_MAX_MAPS mappings.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {
@@ -431,12 +437,15 @@ int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 		rsm_obj_put(&imp->obj);
 		return ret;
 	}
-	/* The flags also bind mprotect(); VM_IO refuses madvise(MADV_DOFORK). */
+	/*
+	 * Clearing VM_MAYWRITE and VM_MAYEXEC also limits mprotect().  VM_IO makes
+	 * madvise(MADV_DOFORK) fail.
+	 */
 	if (!(imp->perm & DAT_RSM_WRITE))
 		clear |= VM_MAYWRITE;
 	dat_vm_flags_mod(vma, VM_PFNMAP | VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 			 clear);
 	vma->vm_ops = &window_ops;
-	vma->vm_private_data = imp;	/* takes over the reference */
+	vma->vm_private_data = imp;	/* owns the reference */
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transfers within the host: copies between the pages of a segment and the caller's memory, with
- * page faults disabled, one page at a time; see the top of rsm.h.  Pages of the caller are faulted
- * in without a lock.
+ * Transfers within the host.  A transfer copies between the pages of a segment and the caller's
+ * memory, one page at a time and with page faults disabled; see the top of rsm.h.  The caller's
+ * pages are faulted in while no lock is held.
  */
 #include <linux/highmem.h>
 #include <linux/nospec.h>
@@ -14,14 +14,14 @@
 #include "device.h"
 #include "rsm/ring.h"
 
-#define IO_WORDS	32	/* units of 8 bytes in the buffer of transfers by element */
+#define IO_WORDS	32	/* u64 in a buffer */
 #define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
 
 /**
- * struct io - a transfer call
+ * struct io - a DAT_IOC_RSM_IO call in progress
  * @ctx: context of the caller
  * @imp: import; reference held
- * @put: flag: a put, not a get
+ * @put: flag: the call writes to the segment; false: the call reads from the segment
  */
 struct io {
 	struct rsm_ctx		*ctx;
@@ -30,11 +30,11 @@ struct io {
 };
 
 /**
- * mem_byte() - map the page of a byte
- * @mem: memory; rsm_transfers held for reading
- * @offset: offset of the byte; checked, but speculation may run ahead of the check
+ * mem_byte() - map the page that contains a byte
+ * @mem: memory; the caller is in a read-side section of rsm_transfers
+ * @offset: offset of the byte; the caller has checked it, but the CPU may speculate past the check
  *
- * Return: the byte, to be unmapped by kunmap_local().
+ * Return: the address of the byte, which the caller passes to kunmap_local() after use.
  */
 static void *mem_byte(const struct rsm_mem *mem, u64 offset)
 {
@@ -43,13 +43,13 @@ static void *mem_byte(const struct rsm_mem *mem, u64 offset)
 	return kmap_local_page(mem->pages[page]) + offset_in_page(offset);
 }
 
-/* Returns how many of @left bytes are on the page of the byte at @offset. */
+/* Returns the number of bytes from @offset to the end of the page, but at most @left. */
 static u32 mem_chunk(u64 offset, u64 left)
 {
 	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
 }
 
-/* Maps the byte of the segment at @offset; returns NULL if the import was cut. */
+/* Maps the segment's page with the byte at @offset.  Returns the byte, or NULL after a cut. */
 static void *io_map(const struct io *io, u64 offset)
 {
 	if (READ_ONCE(io->imp->obj.cut))
@@ -57,7 +57,7 @@ static void *io_map(const struct io *io, u64 offset)
 	return mem_byte(srcu_dereference(io->imp->export->mem, &rsm_transfers), offset);
 }
 
-/* Returns -EFAULT if the user's memory has to be faulted in first. */
+/* Copies @n bytes.  Returns -EFAULT if the caller must first fault in the user memory at @addr. */
 static int io_copy_user(const struct io *io, u64 offset, u64 addr, u32 n)
 {
 	int idx, ret = DAT_RSM_CONN_ABORTED;
@@ -92,7 +92,7 @@ static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
 	u32 n;
 
 	while (!ret && done < e->length) {
-		/* Memory that is unmapped again and again would make this loop endless. */
+		/* The loop may be endless if another thread unmaps the memory repeatedly. */
 		if (fatal_signal_pending(current))
 			return DAT_RSM_INTERRUPTED;
 		n = mem_chunk(e->offset + done, e->length - done);
@@ -106,7 +106,7 @@ static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* Copies element by element, so that no reader sees half of one. */
+/* Copies one element of @width bytes at a time, so that readers never see a torn element. */
 static void io_copy_words(void *to, const void *from, u32 n, u32 width)
 {
 	u32 i;
@@ -162,7 +162,7 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* Copies between a page of the segment and one of local memory, which may be the same page. */
+/* Copies between a segment and local memory, each within a page.  Both may be the same page. */
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
 	int idx, ret = DAT_RSM_CONN_ABORTED;
@@ -185,7 +185,7 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 	return ret;
 }
 
-/* Checks that local memory covers an entry and allows the direction. */
+/* Checks that an entry is within its local memory, and that a get may write to this memory. */
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
 {
 	struct rsm_mem *mem;
@@ -210,7 +210,7 @@ int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, b
  * @at: offset in the local memory, checked
  * @buf: kernel memory
  * @n: bytes, checked
- * @from: true: from local memory to @buf
+ * @from: true: copy from local memory to @buf; false: copy from @buf to local memory
  *
  * Return: DAT_RSM_OK, or DAT_RSM_BAD_LOCALMEM if the local memory was freed.
  */
@@ -263,7 +263,7 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* Makes those checks of an entry that do not access its memory. */
+/* Checks the fields of an entry against the segment, without access to the caller's memory. */
 int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e)
 {
 	u64 size = imp->length, end;
@@ -289,7 +289,7 @@ static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
 		ret = io_local(io, e);
 	else
 		ret = e->width > 1 ? io_words(io, e) : io_user(io, e);
-	/* Readers on other CPUs see the entries complete in order. */
+	/* Order this entry before the next one, for readers of the segment on other CPUs. */
 	smp_mb();
 	return ret;
 }
@@ -323,7 +323,7 @@ static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct
 	return ret;
 }
 
-/* Returns true if @page is page @i of the local memory. */
+/* Returns true if @page is the page with index @i of the local memory @lm. */
 static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
 {
 	struct rsm_mem *mem;
@@ -338,9 +338,9 @@ static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
 }
 
 /*
- * Returns true if all pages of an entry are mapped and ordinary memory; those of local memory must
- * be mapped where they were locked.  Reads only page tables, so it may return false for memory
- * that a fault would map.
+ * Returns true if all pages of an entry's memory are mapped and are ordinary memory.  If the entry
+ * names local memory, the pages must be mapped at the address where they were locked.  The function
+ * only reads page tables, so it returns false for a page that an access would fault in.
  */
 static bool entry_mapped(const struct dat_rsm_ioent *e, struct rsm_localmem *lm, bool put)
 {
@@ -380,8 +380,9 @@ static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
 }
 
 /*
- * Returns true if librsm may copy to and from the entries itself, without a call.  Vectors that are
- * longer than a ring always take a call.
+ * Returns true if librsm may copy between the entries' memory and a ring, and so needs no call for
+ * the next transfer of the same entries.  A transfer longer than a ring's data area always needs a
+ * call.
  */
 static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
 {
@@ -433,7 +434,10 @@ int rsm_io(struct rsm_ucmd *ucmd)
 	if (!obj)
 		return DAT_RSM_BAD_SEG;
 	io.imp = to_rsm_import(obj);
-	/* Pairs with obj_stop(): either the stop sees this reference, or this call sees the cut. */
+	/*
+	 * Pairs with the smp_mb() of obj_stop(): either obj_stop() sees the reference of this call,
+	 * or this call sees that the import is cut.
+	 */
 	smp_mb__after_atomic();
 	ret = io_run(&io, arg);
 	rsm_obj_put(obj);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* dat_rsm.ko, Remote Shared Memory: the module, and a node for each network namespace. */
+/* dat_rsm.ko (Remote Shared Memory): module init and exit, and the node of a network namespace. */
 #include <linux/module.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -35,7 +35,7 @@ static void __net_exit rsm_net_exit(struct net *net)
 {
 	struct rsm_node *node = net_generic(net, rsm_net_id);
 
-	/* Files hold the namespace, so no segment is left. */
+	/* Each file holds the namespace, so all files are closed and no segment is left. */
 	xa_destroy(&node->segs);
 	xa_destroy(&node->users);
 	rsm_ctlrs_exit(node);
@@ -100,7 +100,7 @@ static void __exit rsm_exit(void)
 	rsm_serve_exit();
 	destroy_workqueue(rsm_end_wq);
 	destroy_workqueue(rsm_wq);
-	/* kfree_rcu() callbacks of freed objects are still queued. */
+	/* RCU callbacks of this module may still be queued. */
 	rcu_barrier();
 	rsm_topology_exit();
 }

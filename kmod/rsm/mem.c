@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pinned memory of segments, and local memory for transfers. */
+/* Pinned memory of RSM segments, and locked local memory for transfers. */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -10,14 +10,14 @@
 #include "rsm/rdma.h"
 
 #define PIN_BATCH	512U
-/* Privileges of a segment's registration. */
+/* Memory privileges with which an adapter registers a segment. */
 #define RSM_PRIV	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG |	\
 			 DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
-/* Number of pages of all segments of the host. */
+/* Total number of pages of all segments that this host exports. */
 static atomic_long_t exported_pages;
 
-/* Returns the limit of exported memory, in bytes. */
+/* Returns the limit on the memory of all segments of this host, in bytes. */
 u64 rsm_mem_budget(void)
 {
 	unsigned int percent = READ_ONCE(rsm_max_exported);
@@ -27,7 +27,7 @@ u64 rsm_mem_budget(void)
 	return (u64)totalram_pages() * percent / 100 << PAGE_SHIFT;
 }
 
-/* Returns true if all of [addr, addr + length) is mapped, with any protection. */
+/* Returns true if VMAs, of any protection, cover all of [addr, addr + length). */
 static bool mem_mapped(u64 addr, u64 length)
 {
 	struct mm_struct *mm = current->mm;
@@ -95,7 +95,10 @@ static struct rsm_mem *mem_alloc(u64 length, bool exported)
 	return mem;
 }
 
-/* Returns 0 or a negative errno; mem->npages is the number of pinned pages in both cases. */
+/*
+ * Pins @npages pages.  Returns 0 or a negative errno.  Also after an error, mem->npages is the
+ * number of pinned pages, which the caller must unpin.
+ */
 static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int gup)
 {
 	int n;
@@ -121,8 +124,9 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 }
 
 /*
- * Pins local memory for puts even if it is read-only.  FOLL_FORCE with FOLL_WRITE breaks
- * copy-on-write first, so the pinned pages stay those that the process sees.
+ * Pins memory.  Local memory may be read-only, since puts only read it.  Read-only memory is pinned
+ * with FOLL_FORCE and FOLL_WRITE, which break copy-on-write first.  So the process keeps seeing the
+ * pinned pages.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
@@ -162,14 +166,14 @@ static int mem_check(u64 addr, u64 length)
 /**
  * rsm_mem_pin() - pin memory of the current process
  * @addr: first byte, page-aligned
- * @length: bytes, not 0; all of the last page is pinned
- * @exported: true for a segment, which must be writable and counts against the budget
+ * @length: bytes, not 0; the whole last page is pinned
+ * @exported: true for a segment, which must be writable and counts against rsm_mem_budget()
  * @out: result
  *
- * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR if part of it is not
- * mapped; DAT_RSM_BAD_LENGTH over RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED if a segment is not writable;
- * DAT_RSM_NO_MEM over RLIMIT_MEMLOCK or the budget, or without memory; DAT_RSM_INTERRUPTED if the
- * process is being killed.
+ * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR if part of the memory
+ * is not mapped; DAT_RSM_BAD_LENGTH if @length exceeds RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED if the
+ * memory of a segment is not writable; DAT_RSM_NO_MEM if RLIMIT_MEMLOCK or the budget is exceeded,
+ * or if an allocation fails; DAT_RSM_INTERRUPTED if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {
@@ -181,7 +185,7 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 	if (ret)
 		return ret;
 	npages = PAGE_ALIGN(length) >> PAGE_SHIFT;
-	/* Charge before the array is allocated. */
+	/* Charge the limits before the array of page pointers is allocated. */
 	ret = mem_charge(current->mm, npages, exported);
 	if (ret)
 		return ret;
@@ -233,7 +237,7 @@ static int mem_register_error(int err, u64 addr, u64 length)
 
 /**
  * rsm_mem_register() - register memory of the current process with an adapter
- * @pz: zone of the segment
+ * @pz: protection zone of the segment
  * @addr: first byte, page-aligned
  * @length: bytes, not 0, a multiple of the page size
  * @out: result
@@ -290,7 +294,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 	struct rsm_mem *mem;
 	int ret;
 
-	/* Transfers of any controller use the pinned pages, so it only has to exist. */
+	/* Any controller can use the pinned pages, so only check that arg->ctlr exists. */
 	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
 		return DAT_RSM_CTLR_NOT_PRESENT;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages between the kernels of a connection.
+ * Messages between the two kernels of a connection.
  *
- * Each side has at most one TELL in flight.  Events that arise meanwhile are gathered for the next
- * one.  With the ACK of the other side's TELL at most two messages are in flight to a side, so its
- * receives never run out.
+ * Each side has at most one TELL in flight.  While a TELL is in flight, new events are collected
+ * for the next TELL.  So a side receives at most two messages at a time, a TELL and an ACK, and its
+ * RSM_CONN_RECVS posted receives are always enough.
  */
 #include <linux/jiffies.h>
 
 #include "rsm/msg.h"
 
-#define MSG_SLOT	256	/* stride of messages in conn->mem, and size of a posted receive */
-#define MSG_TELL	RSM_CONN_RECVS	/* the first slot behind those of receives */
+/*
+ * conn->mem is divided into slots of MSG_SLOT bytes, one for each posted receive, followed by a
+ * slot for each type of sent message and a scratch slot for each channel.
+ */
+#define MSG_SLOT	256
+#define MSG_TELL	RSM_CONN_RECVS
 #define MSG_ACK		(RSM_CONN_RECVS + 1)
 #define MSG_HANDSHAKE	(RSM_CONN_RECVS + 2)
-#define MSG_SCRATCH	(RSM_CONN_RECVS + 3)	/* one slot for each channel */
+#define MSG_SCRATCH	(RSM_CONN_RECVS + 3)
 
 static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
 static_assert(sizeof(struct rsm_proof) <= MSG_SLOT && sizeof(struct rsm_grant) <= MSG_SLOT);
@@ -32,7 +36,10 @@ static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
 	};
 }
 
-/* A receive has room for every message; msg_read() and rsm_auth_receive() check the length. */
+/*
+ * Returns the buffer of a receive, which is large enough for every message type.  msg_read() and
+ * rsm_auth_receive() check the length of a received message.
+ */
 static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
 {
 	return mem_triplet(conn, msg_slot(conn, n), MSG_SLOT);
@@ -52,7 +59,7 @@ static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void 
 	lockdep_assert_held(&conn->lock);
 	memcpy(msg_slot(conn, slot), msg, len);
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	/* A failure ends the connection, which reports it. */
+	/* Callers may ignore a failure, because the connection then ends and reports an event. */
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 
@@ -80,7 +87,7 @@ static bool msg_pending(const struct rsm_conn *conn)
 	return conn->want_single || conn->want_events || conn->want_rebind || conn->want_beat;
 }
 
-/* Sends a TELL if one is due and none is in flight. */
+/* Sends a TELL if the connection is up, a TELL is due, and no TELL is in flight. */
 void rsm_msg_push(struct rsm_conn *conn)
 {
 	struct rsm_msg msg = {
@@ -124,7 +131,10 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single)
 	return ret;
 }
 
-/* Ends conn->rebind_pending: the peer has acknowledged the new key, or can use no key any more. */
+/*
+ * Clears conn->rebind_pending, because the peer has acknowledged the new key, or because the
+ * connection has ended.
+ */
 void rsm_msg_rebind_done(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
@@ -178,7 +188,7 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 void rsm_msg_completed(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	/* The requests that were in flight when the TELL arrived have completed. */
+	/* Send the ACK once @completed shows that requests with the old key have completed. */
 	if (conn->ack_due && (s32)(conn->completed - conn->ack_after) >= 0)
 		msg_ack(conn);
 }
@@ -192,7 +202,7 @@ static void msg_take_tell(struct rsm_conn *conn, const struct rsm_msg *msg)
 	if (msg->flags & RSM_TELL_REBIND) {
 		conn->rkey = be32_to_cpu(msg->rkey);
 		conn->addr = be64_to_cpu(msg->addr);
-		/* Requests in flight use the old key: acknowledge when they have completed. */
+		/* Delay the ACK until the requests in flight, which use the old key, complete. */
 		conn->ack_after = conn->posted;
 	}
 	rsm_msg_completed(conn);
@@ -212,8 +222,8 @@ static void msg_acked(struct rsm_conn *conn)
 }
 
 /*
- * Returns true if an ACK can be posted.  A peer may receive ACKs faster than the transport
- * completes them, so the queue for ACKs may be full.
+ * Returns true if the send queue has room for an ACK.  A peer may send the next TELL before the ACK
+ * of its last TELL has completed here, so incomplete ACKs may fill the queue.
  */
 static bool can_answer(const struct rsm_conn *conn)
 {
@@ -221,8 +231,9 @@ static bool can_answer(const struct rsm_conn *conn)
 }
 
 /*
- * Copies a message from its receive and checks the copy: a peer's adapter may write to the memory
- * of an import at any time.  Returns false if the peer may not send this message now.
+ * Copies a message from its receive buffer to *@msg and checks the copy.  The buffer itself is not
+ * trusted, because with iWARP an exporter's adapter may write to it at any time.  Returns false if
+ * the message is invalid, or if the peer may not send the message now.
  */
 static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 		     struct rsm_msg *msg)
@@ -230,7 +241,7 @@ static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 	if (r->len != sizeof(*msg))
 		return false;
 	memcpy(msg, msg_slot(conn, r->slot), sizeof(*msg));
-	/* The compiler must not read the original again. */
+	/* Keep the compiler from reading the receive buffer again instead of the copy. */
 	barrier();
 	if (msg->magic != cpu_to_be32(RSM_MAGIC))
 		return false;
@@ -249,7 +260,9 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Processes a message of the handshake; see rsm/auth.c.  Returns false to end the connection. */
+/*
+ * Processes a received PROOF or GRANT; see rsm/auth.c.  Returns false if the connection must end.
+ */
 static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {
@@ -260,12 +273,15 @@ static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_receiv
 	if (r->len > sizeof(msg))
 		return false;
 	memcpy(&msg, msg_slot(conn, r->slot), r->len);
-	/* The compiler must not read the original again. */
+	/* Keep the compiler from reading the receive buffer again instead of the copy. */
 	barrier();
 	return rsm_msg_receive(conn, r->slot) && rsm_auth_receive(conn, &msg, r->len);
 }
 
-/* Processes a message.  end_lock held, !ended.  Returns false to end the connection. */
+/*
+ * Processes a received message.  end_lock is held and conn->ended is false.  Returns false if the
+ * connection must end.
+ */
 static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	struct rsm_msg msg;
@@ -276,8 +292,8 @@ static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 	if (!msg_read(conn, r, &msg))
 		return false;
 	/*
-	 * Post the receive before the ACK, after which the next message may arrive.  If the post
-	 * fails, the connection must end, but this message still counts.
+	 * Post the receive again before the ACK, because the peer may send the next message after
+	 * the ACK.  If the post fails, the connection must end, but process this message first.
 	 */
 	posted = rsm_msg_receive(conn, r->slot);
 	if (msg.type == RSM_MSG_ACK)
@@ -292,7 +308,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	bool any;
 
 	spin_lock_bh(&conn->lock);
-	/* Messages that arrive before ESTABLISHED wait for it. */
+	/* Messages that arrive before the ESTABLISHED event stay in the inbox until the event. */
 	any = conn->linked && conn->inbox_head != conn->inbox_tail;
 	if (any)
 		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
@@ -300,7 +316,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	return any;
 }
 
-/* end_lock keeps @conn->owner. */
+/* Processes the messages in conn->inbox.  end_lock keeps conn->owner valid. */
 void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
@@ -313,7 +329,10 @@ void rsm_msg_inbox(struct work_struct *work)
 	mutex_unlock(&conn->end_lock);
 }
 
-/* The inbox has room for each slot, and a slot is in it at most once. */
+/*
+ * Adds a completed receive to conn->inbox.  The inbox cannot overflow, because it has an entry for
+ * each receive, and a receive is posted again only after its entry has been taken.
+ */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct rsm_received r = { (u32)dto->user_cookie.as_64, dto->transfered_length };
@@ -321,7 +340,10 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;
-	/* kDAPL has checked the length; a length of 0 is no valid message. */
+	/*
+	 * kDAPL has already checked the length.  If the length is too large nevertheless, set it to
+	 * 0, which later checks reject.
+	 */
 	if (r.len > seg.segment_length)
 		r.len = 0;
 	kdat_lmr_sync_rdma_write(conn->ia, &seg, 1);
@@ -332,7 +354,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 	queue_work(rsm_wq, &conn->inbox_work);
 }
 
-/* Handles the completion of a message.  TELLs complete only if they fail. */
+/* Handles the completion of a sent message.  A TELL reports a completion only if the send fails. */
 void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot)
 {
 	spin_lock(&conn->lock);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Interface between rsm/conn.c, rsm/msg.c and rsm/auth.c: connections, messages, handshakes. */
+/* Functions that rsm/conn.c, rsm/msg.c and rsm/auth.c share: connections, messages, handshakes. */
 #ifndef _DAT_RSM_MSG_H
 #define _DAT_RSM_MSG_H
 
 #include "rsm/rdma.h"
 
 /*
- * The cookie of a request: its channel, the number of transfers that the connection posted before
- * it, and the argument for the channel's handler.
+ * The cookie of a request has three parts, from the highest bits down: the channel, the number of
+ * transfers that the connection had posted before, and the argument of the channel's handler.
  */
 #define COOKIE_CHANNEL	56
 #define COOKIE_BEFORE	32
@@ -15,27 +15,33 @@
 
 /* rsm/msg.c */
 
-/* Sends a TELL if the connection is up, one is due, and none is in flight.  conn->lock held. */
+/* Sends a TELL if @conn is up, a TELL is due, and no TELL is in flight.  conn->lock held. */
 void rsm_msg_push(struct rsm_conn *conn);
 
-/* Sends an ACK if enough requests have completed for it.  conn->lock held. */
+/*
+ * Sends the due ACK once the requests that were in flight before the TELL have completed.
+ * conn->lock held.
+ */
 void rsm_msg_completed(struct rsm_conn *conn);
 
 /* Ends the wait for the peer's acknowledgment of a new key.  conn->lock held. */
 void rsm_msg_rebind_done(struct rsm_conn *conn);
 
-/* Handles the completion of a message; a TELL completes only if it fails.  Context: softirq. */
+/*
+ * Handles the completion of the message in @slot.  A TELL reports a completion only if the send
+ * fails.  Context: softirq.
+ */
 void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot);
 
 /* Handles the completion of a receive.  Context: softirq. */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto);
 
-/* Posts a receive.  Returns false if the endpoint refuses it. */
+/* Posts the receive buffer @slot.  Returns false if the endpoint refuses the receive. */
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot);
 
 /**
  * rsm_msg_handshake() - send a message of the handshake
- * @conn: linked; conn->lock held
+ * @conn: linked connection; conn->lock held
  * @msg: struct rsm_proof or struct rsm_grant
  * @len: bytes of @msg
  */
@@ -44,18 +50,21 @@ void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
 /* Work function of conn->inbox_work. */
 void rsm_msg_inbox(struct work_struct *work);
 
-/* Returns the byte into which the flushes of a channel read. */
+/* Returns the byte into which flushes read: a flush of a channel is an RDMA read of one byte. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
 /* rsm/auth.c; process context, end_lock held */
 
-/* Stores GIDs and queue pairs in the transcript.  Returns false if the connection is ending. */
+/*
+ * Stores the GIDs and queue pair numbers of both sides in conn->transcript.  Returns false if the
+ * connection is ending.
+ */
 bool rsm_auth_link(struct rsm_conn *conn);
 
 /* Importer: sends the proof after the exporter's accept. */
 void rsm_auth_prove(struct rsm_conn *conn);
 
-/* Importer: repeats the proof.  Only conn->lock held. */
+/* Importer: sends the proof again.  conn->lock held; end_lock is not needed. */
 void rsm_auth_prove_again(struct rsm_conn *conn);
 
 /**
@@ -70,13 +79,19 @@ bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
 
 /* rsm/conn.c */
 
-/* Ends a successful handshake, after its last message was sent.  conn->lock held. */
+/*
+ * Completes a successful handshake: the exporter has sent the GRANT, or the importer has received
+ * the GRANT.  conn->lock held.
+ */
 void rsm_conn_up(struct rsm_conn *conn);
 
-/* Returns the error for an importing process; @err comes from the peer and may be any number. */
+/*
+ * Returns the enum dat_rsm_err that the importing process gets for the exporter's error @err.  @err
+ * comes from the peer, so it may have any value.
+ */
 int rsm_conn_refusal(u32 err);
 
-/* Handles the loss of a connection.  Context: may sleep; end_lock held. */
+/* Marks a connection lost, with the reason @err.  Context: may sleep; end_lock held. */
 void rsm_conn_lost(struct rsm_conn *conn, int err);
 
 #endif /* _DAT_RSM_MSG_H */

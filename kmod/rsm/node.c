@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Nodes: the id of this one, and the table of the others' addresses, which user space sets. */
+/* User space sets the id of an RSM node, and a table with the addresses of other nodes. */
 #include <linux/capability.h>
 #include <linux/in.h>
 #include <linux/slab.h>
@@ -29,7 +29,7 @@ static void entry_addr(const struct dat_rsm_node *e, struct sockaddr_storage *ou
 	}
 }
 
-/* Compares two addresses without their ports. */
+/* Returns true if two socket addresses have the same IP address; ignores ports and scope ids. */
 static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 {
 	if (a->sa_family != b->sa_family)
@@ -42,7 +42,7 @@ static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 			       &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
-/* Returns the entry of a node for a controller, or NULL.  RCU read lock held. */
+/* Returns the table entry for node @id and controller @ctlr, or NULL.  RCU read lock held. */
 static const struct dat_rsm_node *table_find(const struct rsm_table *t, u32 id, u32 ctlr)
 {
 	u32 i;
@@ -83,7 +83,7 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 		return addr_same((struct sockaddr *)&ctlr->addr, addr);
 	rcu_read_lock();
 	t = rcu_dereference(node->table);
-	/* Any adapter's entry will do: the address belongs to the node. */
+	/* Accept the node's address in the entry of any controller: each is the node's own. */
 	for (i = 0; t && i < t->count && !same; i++) {
 		if (t->nodes[i].node != id)
 			continue;
@@ -109,7 +109,7 @@ static bool addr_good(const struct dat_rsm_node *e)
 	}
 	memcpy(&in6, e->addr, sizeof(in6));
 	type = ipv6_addr_type(&in6);
-	/* An IPv4-mapped address must be given as IPv4. */
+	/* Reject IPv4-mapped IPv6 addresses: user space must pass an IPv4 address as AF_INET. */
 	return e->family == AF_INET6 && type != IPV6_ADDR_ANY &&
 	       !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
 }
@@ -122,7 +122,7 @@ static bool entry_good(const struct rsm_table *t, u32 i)
 	       e->ctlr <= RSM_MAX_CTLRS && addr_good(e);
 }
 
-/* Checks all entries, and that a node has one address per controller. */
+/* Checks all entries, and that each node has at most one address per controller. */
 static bool table_good(const struct rsm_table *t)
 {
 	DECLARE_BITMAP(seen, (RSM_MAX_CTLRS + 1) * (DAT_RSM_MAX_NODE + 1)) = {};
@@ -167,7 +167,10 @@ static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
 	return ret;
 }
 
-/* Access lists and connections contain the id, so it changes only while there are no objects. */
+/*
+ * Changes the node id.  Fails while the node has exports or imports, because access lists and
+ * connections contain the node id.
+ */
 static int own_id_set(struct rsm_node *node, u32 id)
 {
 	int ret = DAT_RSM_OK;
@@ -181,7 +184,7 @@ static int own_id_set(struct rsm_node *node, u32 id)
 	return ret;
 }
 
-/* Sets the own id and the table, or changes nothing. */
+/* Sets the node id, the table, or both, as arg->flags say.  After an error, nothing has changed. */
 static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
 	struct rsm_table *t = NULL;
@@ -207,9 +210,9 @@ static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 }
 
 /**
- * rsm_table_copy() - copy the table
+ * rsm_table_copy() - copy the table with the addresses of other nodes
  * @node: node
- * @out: result; freed by kvfree()
+ * @out: result, which the caller frees by kvfree(); an empty table if the node has none
  *
  * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
  */
@@ -219,7 +222,10 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	const struct rsm_table *t;
 	u32 count = 0, room;
 
-	/* Allocate outside of the RCU read side; the table may have grown meanwhile. */
+	/*
+	 * Allocation may sleep, so it runs outside the RCU read-side section.  If the table has
+	 * grown since, try again with the new size.
+	 */
 	do {
 		room = count;
 		kvfree(copy);
@@ -238,7 +244,10 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	return DAT_RSM_OK;
 }
 
-/* Key and trust are for the administrator of the host, in every network namespace. */
+/*
+ * Sets the cluster key or the trust in the network.  Only the administrator of the host may do so,
+ * for every network namespace.
+ */
 static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
 	if (hweight32(arg->flags) != 1 || arg->state & ~DAT_RSM_NODE_TRUSTS)
@@ -259,7 +268,7 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	ret = rsm_table_copy(node, &t);
 	if (ret)
 		return ret;
-	/* No lock is held: the process may delay the copy. */
+	/* Copy without a lock, because the process can make the access to its memory take long. */
 	ret = rsm_array_error(dat_copy_array_to(arg->list, arg->entry_size, t->nodes,
 						sizeof(*t->nodes), min(arg->count, t->count)));
 	arg->count = t->count;
@@ -270,7 +279,10 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	return ret;
 }
 
-/* Fields that no flag uses must be 0, so that a later version can give them a meaning. */
+/*
+ * Checks that fields without their flag are 0.  So a later version can give a meaning to non-zero
+ * values.
+ */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {
 	bool reads = !arg->flags;

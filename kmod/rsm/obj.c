@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Contexts, users, and the life of objects. */
+/* RSM contexts, per-user quotas, and the creation, lookup and end of objects. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -32,7 +32,7 @@ static struct dat_rsm_slot *obj_slot(const struct rsm_obj *obj)
 	return (struct dat_rsm_slot *)obj->ctx->slots.va + obj->id - 1;
 }
 
-/* Changes the generation of the slot.  A generation repeats after 2^32 changes. */
+/* Increments the generation of the object's slot, so that readers of the slot see a change. */
 static void obj_new_generation(struct rsm_obj *obj)
 {
 	obj->generation++;
@@ -79,8 +79,8 @@ unsigned int rsm_user_share(unsigned int total)
 }
 
 /*
- * Charges an object to the node and the user, whose quota does not bind CAP_SYS_RESOURCE.  While
- * an object is charged, the node's id is constant.
+ * Charges an object to the limits of the node and of the user.  CAP_SYS_RESOURCE overrides the
+ * user's limit.  While any object is charged, the node id cannot change.
  */
 static bool obj_count(struct rsm_ctx *ctx)
 {
@@ -107,13 +107,14 @@ static void obj_uncount(struct rsm_ctx *ctx)
 }
 
 /**
- * rsm_obj_setup() - initialise an object and reserve its id
+ * rsm_obj_setup() - initialize an object and reserve its id
  * @ctx: context
  * @obj: object, zeroed
  * @ops: operations of the type
  *
- * Context: may sleep.  Return: DAT_RSM_OK, after which the caller calls rsm_obj_publish() or
- * rsm_obj_abort(); DAT_RSM_NO_RESOURCES; DAT_RSM_NO_MEM.
+ * After success, the caller must call rsm_obj_publish() or rsm_obj_abort().
+ *
+ * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_RESOURCES, DAT_RSM_NO_MEM.
  */
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops)
 {
@@ -131,7 +132,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj
 	spin_lock_init(&obj->lock);
 	init_waitqueue_head(&obj->wq);
 	obj->slot = obj_slot(obj);
-	/* The process maps the slots read-only, so the value can be trusted. */
+	/* The generation in the slot can be trusted, because the process maps slots read-only. */
 	obj->generation = obj->slot->generation;
 	obj_new_generation(obj);
 	WRITE_ONCE(obj->slot->pending, 0);
@@ -143,12 +144,15 @@ err_uncount:
 	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
 }
 
-/* Makes the object visible to lookups; another thread may free it from then on. */
+/*
+ * Makes the object visible to lookups, and stores it in ucmd->made with a reference.  After that,
+ * another thread may end the object.
+ */
 int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj)
 {
 	kref_get(&obj->ref);
 	ucmd->made = obj;
-	/* The entry is reserved, so the store allocates nothing. */
+	/* xa_store() allocates nothing, because rsm_obj_setup() has reserved the entry. */
 	xa_store(&obj->ctx->objs, obj->id, obj, GFP_KERNEL_ACCOUNT);
 	return DAT_RSM_OK;
 }
@@ -159,7 +163,7 @@ static void obj_forget(struct rsm_obj *obj)
 
 	if (obj->ops->charged)
 		obj_uncount(ctx);
-	/* From here on a new object may get the id and its slot. */
+	/* After this, a new object may get the same id and the same slot. */
 	xa_erase(&ctx->objs, obj->id);
 }
 
@@ -200,7 +204,7 @@ struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return obj;
 }
 
-/* rsm_obj_get() for the types that have events: exports and imports. */
+/* Looks up an export or import, the types that have events.  Returns a reference, or NULL. */
 struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
@@ -218,7 +222,7 @@ static void obj_release(struct kref *ref)
 
 	if (obj->ops->release)
 		obj->ops->release(obj);
-	/* struct rsm_obj is the first member of all types. */
+	/* kfree_rcu() frees the whole object: struct rsm_obj is the first member of all types. */
 	kfree_rcu(obj, rcu);
 }
 
@@ -228,10 +232,10 @@ void rsm_obj_put(struct rsm_obj *obj)
 }
 
 /**
- * rsm_obj_cut() - mark an import cut and wake its waiters
- * @obj: object of the import, not dropped
+ * rsm_obj_cut() - mark an import as cut and wake callers that wait for its events
+ * @obj: base of an import that has not been dropped
  *
- * Transfers that begin later see the mark.  The caller waits for those in progress.
+ * Transfers that begin later see @cut and fail.  The caller waits for transfers in progress.
  *
  * Context: any process context.
  */
@@ -255,7 +259,7 @@ static void obj_stop_events(struct rsm_obj *obj)
 	wake_up_all(&obj->wq);
 }
 
-/* Stops an object; see the top of rsm.h.  Returns true if transfers may be in progress. */
+/* Stops an object; see the top of rsm.h.  Returns true if transfers may still use the object. */
 static bool obj_stop(struct rsm_obj *obj)
 {
 	bool busy = obj->ops->stop ? obj->ops->stop(obj) : true;
@@ -264,12 +268,15 @@ static bool obj_stop(struct rsm_obj *obj)
 	obj_forget(obj);
 	if (obj->ops->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
-	/* Pairs with rsm_io(): a transfer takes a reference before it reads @cut. */
+	/*
+	 * Pairs with the barrier of rsm_io(), which takes a reference before it reads @cut.  So a
+	 * transfer that has not seen @cut shows in the reference count.
+	 */
 	smp_mb();
 	return busy && kref_read(&obj->ref) > 1;
 }
 
-/* Drops a stopped object that no transfer uses, and the context's reference. */
+/* Drops a stopped object that no transfer uses, then puts the context's reference to the object. */
 static void obj_drop(struct rsm_obj *obj)
 {
 	if (obj->ops->wait)
@@ -291,8 +298,8 @@ static void obj_end(struct rsm_obj *obj)
  * @type: required type
  * @id: id, unchecked
  *
- * Context: may sleep.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG if there is no such object or another
- * thread frees it.
+ * Context: may sleep.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG if the context has no such object or
+ * if another thread frees the object.
  */
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
@@ -302,7 +309,8 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	obj = id ? xa_load(&ctx->objs, id) : NULL;
 	if (obj && obj->ops->type == type)
 		/*
-		 * The entry stays reserved until the object is stopped, so its slot is not reused.
+		 * Keep the entry reserved until the object is stopped, so that no new object gets
+		 * the id and the slot.
 		 */
 		__xa_cmpxchg(&ctx->objs, id, obj, XA_ZERO_ENTRY, GFP_ATOMIC);
 	else
@@ -314,19 +322,19 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return DAT_RSM_OK;
 }
 
-/* Frees an object to which the caller has a reference, unless another thread frees it. */
+/* Ends an object to which the caller has a reference, unless another thread already ends it. */
 void rsm_obj_undo(struct rsm_obj *obj)
 {
 	if (xa_cmpxchg(&obj->ctx->objs, obj->id, obj, XA_ZERO_ENTRY, GFP_KERNEL) == obj)
 		obj_end(obj);
 }
 
-/* Stops an object and links it to the list that ctx_end_work() frees. */
+/* Stops an object and appends it to ctx->ending, whose objects ctx_end_work() drops. */
 static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 {
 	bool busy = obj_stop(obj);
 
-	/* The RCU head is free until the last put. */
+	/* Use the RCU head as list entry, because kfree_rcu() needs it only after the last put. */
 	obj->rcu.next = NULL;
 	**tail = &obj->rcu;
 	*tail = &obj->rcu.next;
@@ -334,13 +342,15 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 }
 
 /*
- * Stops all objects when the address space or the file ends.  No thread is inside a call, but
- * peers do not know of the end yet.  The address space and the file may end at the same time, since
- * another process may be the last to close the file.  Then the second caller has nothing to do, and
- * mmu_notifier_unregister() returns after both.
+ * Stops all objects of a context when its address space or its file ends.  No thread is inside a
+ * call of the context, but peers may still access its segments.
  *
- * This runs inside the SRCU of all MMU notifiers of the kernel.  So it only cuts and zaps, and
- * leaves every wait to a work item.
+ * The address space and the file may end at the same time, because another process may close the
+ * file last.  In that case the second call of this function does nothing, and
+ * mmu_notifier_unregister() waits until both calls have returned.
+ *
+ * The caller is in an SRCU read-side section that all MMU notifiers of the kernel share.  So this
+ * function only cuts imports and zaps windows.  The work item end_work does everything that waits.
  */
 static void ctx_stop(struct rsm_ctx *ctx)
 {
@@ -351,7 +361,7 @@ static void ctx_stop(struct rsm_ctx *ctx)
 	ctx->drain_deadline = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
-	/* Stop imports first, so that the stop of an export finds no import of this context. */
+	/* Stop imports first, so that no export has imports of this context when it is stopped. */
 	xa_for_each(&ctx->objs, id, obj)
 		if (obj->ops->type == DAT_RSM_TYPE_IMPORT)
 			ctx_stop_obj(obj, &tail);
@@ -380,7 +390,10 @@ static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 	ctx_stop(container_of(mn, struct rsm_ctx, mn));
 }
 
-/* Tells librsm that what it knows of the process's mappings is stale.  Context: any. */
+/*
+ * Increments the generation of slot RSM_MEM_SLOT.  librsm then checks again which memory of the
+ * process is mapped.  Context: any.
+ */
 static void ctx_mem_changes(struct mmu_notifier *mn)
 {
 	struct rsm_ctx *ctx = container_of(mn, struct rsm_ctx, mn);
@@ -396,7 +409,8 @@ static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_r
 }
 
 /*
- * A lookup between the start and the end may have found the old mapping: change the counter again.
+ * Increments the generation again at the end of an invalidation, because a check by the kernel
+ * after the start of the invalidation may still have found the old mapping.
  */
 static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
@@ -410,7 +424,7 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
 };
 
 /**
- * rsm_ctx_open() - make the context of a file
+ * rsm_ctx_open() - create the context of a file
  * @filp: file of the current process
  * @out: result
  *
@@ -462,16 +476,16 @@ err_free:
 }
 
 /**
- * rsm_ctx_close() - end a context whose file is released
+ * rsm_ctx_close() - end and free the context of a file that is being released
  * @ctx: context
  *
  * Context: may sleep.
  */
 void rsm_ctx_close(struct rsm_ctx *ctx)
 {
-	/* Ends the context if the address space has not. */
+	/* This stops the objects, unless the end of the address space has already stopped them. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
-	/* Run the work here rather than wait for works that are queued before it. */
+	/* If end_work has not started, run it here: works queued before it could take long. */
 	if (cancel_work_sync(&ctx->end_work))
 		ctx_end_work(&ctx->end_work);
 	user_put(ctx->node, ctx->uid, ctx->user);
@@ -480,7 +494,7 @@ void rsm_ctx_close(struct rsm_ctx *ctx)
 	kfree(ctx);
 }
 
-/* Writes one line for each object. */
+/* Writes the node, the poller and all objects of a context to fdinfo, one line for each. */
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 {
 	struct rsm_obj *obj;

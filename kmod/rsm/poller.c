@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The poller of an open /dev/rsm, which polls the rings of its imports. */
+/* The poller of an open /dev/rsm polls the rings of all imports of the file. */
 #include <linux/sched.h>
 #include <rdma/dat_ioctl.h>
 
@@ -62,14 +62,14 @@ static long poller_set(struct rsm_ctx *ctx, const struct dat_poller_set *arg)
 }
 
 /**
- * rsm_ioctl_poller() - DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN
+ * rsm_ioctl_poller() - handle DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN
  * @file: file of the caller
  * @cmd: DAT_IOC_POLLER_SET or DAT_IOC_POLLER_RUN
  * @ubuf: struct dat_poller_set or struct dat_poller_run in user memory
  *
- * Context: may sleep; DAT_IOC_POLLER_RUN returns when the poller is disabled.  Return: 0 or an
- * errno as at the top of <rdma/dat_ioctl.h>; -EINVAL also before DAT_IOC_RSM_OPEN; -EPERM for a
- * process that has not opened the file.
+ * Context: may sleep; DAT_IOC_POLLER_RUN returns when the poller is disabled.  Return: 0, or one of
+ * the errno values at the top of <rdma/dat_ioctl.h>; also -EINVAL before DAT_IOC_RSM_OPEN, and
+ * -EPERM if another process has opened the file.
  */
 long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf)
 {

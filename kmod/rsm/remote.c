@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The importer's side of connections. */
+/* The importer's side of RSM connections. */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -7,7 +7,8 @@
 #include "rsm/ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
-#define PROBE_US	(2 * USEC_PER_SEC)	/* for the transport; the handshake may double it */
+/* Timeout of the transport for a probe.  The handshake may take the same time again. */
+#define PROBE_US	(2 * USEC_PER_SEC)
 
 static void remote_events(struct rsm_conn *conn, bool single, u32 events)
 {
@@ -22,7 +23,7 @@ static void remote_lost(struct rsm_conn *conn)
 {
 	struct rsm_import *imp = conn->owner;
 
-	/* An import outlives a first try that failed; see remote_open(). */
+	/* If the handshake failed, do not cut the import, because remote_open() may try again. */
 	if (READ_ONCE(conn->was_up))
 		rsm_obj_cut(&imp->obj);
 }
@@ -58,9 +59,9 @@ static bool conn_decided(struct rsm_conn *conn)
 }
 
 /*
- * The exporter requires a source port that only a privileged process or a kernel can have.  rdma_cm
- * checks the caller's credentials for such a port.  The importing process needs no privilege, so
- * the connect runs with those of the kernel.
+ * Connects with the kernel's credentials.  The exporter requires a privileged source port, for
+ * which rdma_cm checks the credentials of the current thread.  The importing process may have no
+ * privileges.
  */
 static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_storage *addr,
 				    u32 timeout_us)
@@ -94,7 +95,7 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	rc = kdat_pz_create(ctlr->ia, &conn->pz);
 	if (rc)
 		return rsm_dat_error(rc);
-	/* No event calls the owner before a request has been sent, so end_lock is not needed. */
+	/* end_lock is not needed, because no event arrives before the request is sent. */
 	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
 	if (ret)
 		return ret;
@@ -106,9 +107,10 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
+ *
  * Returns enum dat_rsm_err; -EAGAIN if the exporter disconnected during the handshake; -ETIMEDOUT
- * if the transport connected and the handshake was not decided in time; or -ERESTARTNOHAND after a
- * signal: the caller begins anew unless a handler ran.
+ * if the transport connected, but the handshake did not end in time; -ERESTARTNOHAND after a
+ * signal: the kernel restarts the system call unless a signal handler runs.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -117,7 +119,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 
 	if (ret)
 		return ret;
-	/* The transport has a timeout of its own, but an exporter that accepts may send nothing. */
+	/* Limit the wait, because the exporter may accept the transport and then send nothing. */
 	left = wait_event_interruptible_timeout(conn->wq, conn_decided(conn),
 						2 * usecs_to_jiffies(timeout_us));
 	if (left < 0)
@@ -125,7 +127,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (!left)
 		return READ_ONCE(conn->linked) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
 	spin_lock_bh(&conn->lock);
-	/* The exporter accepted, even if the connection is lost by now: that cuts the import. */
+	/* The handshake succeeded.  If the connection was lost since, the import has been cut. */
 	if (conn->was_up)
 		ret = DAT_RSM_OK;
 	else if (conn->err != DAT_RSM_CONN_ABORTED)
@@ -136,7 +138,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	return ret;
 }
 
-/* Tears the connection down.  Its memory stays until the last put. */
+/* Tears the connection down.  The last rsm_conn_put() frees struct rsm_conn. */
 static void conn_close(struct rsm_conn *conn)
 {
 	rsm_conn_end(conn);
@@ -189,9 +191,10 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		return ret;
 	ret = remote_try(imp, arg);
 	/*
-	 * The segment was withdrawn, or the exporter evicted this importer: a second try gets the
-	 * reason.  The exporter's CM sends the disconnect of such a connection only once, so it may
-	 * be lost.
+	 * The exporter has withdrawn the segment or evicted this importer during the handshake.
+	 * Try again, because the exporter's answer to a new request contains the reason.  The same
+	 * may have happened after a timeout: the disconnect is sent only once and may have been
+	 * lost.
 	 */
 	if (ret == -EAGAIN || ret == -ETIMEDOUT)
 		ret = remote_try(imp, arg);
@@ -208,11 +211,12 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  * rsm_remote_connect() - connect an import to its segment
  * @imp: import, not published
  * @node: node of the import
- * @arg: segment
+ * @arg: argument of DAT_IOC_RSM_CONNECT, which names the segment
  *
- * Context: sleeps until the exporter has answered, or for the time of two tries.  Return: enum
- * dat_rsm_err, or -ERESTARTNOHAND after a signal; rsm_remote_end() and rsm_remote_release() undo a
- * success.
+ * After success, the caller ends the import by rsm_remote_end() and rsm_remote_release().
+ *
+ * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Return:
+ * enum dat_rsm_err, or -ERESTARTNOHAND after a signal.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
@@ -236,13 +240,13 @@ void rsm_remote_end(struct rsm_import *imp)
 	struct rsm_remote *r = imp->remote;
 	struct rsm_ctx *ctx = imp->obj.ctx;
 
-	/* Give events that were posted to the exporter time to arrive. */
+	/* Wait a limited time until the exporter has acknowledged the events posted to it. */
 	rsm_msg_drain(r->conn, test_bit(0, &ctx->ended) ? ctx->drain_deadline : jiffies + HZ);
 	conn_close(r->conn);
 	rsm_ctlr_put(r->ctlr);
 }
 
-/* Frees the adapter's part of an import with its last reference. */
+/* Frees imp->remote after the last reference to the import is gone. */
 void rsm_remote_release(struct rsm_import *imp)
 {
 	rsm_ring_free(imp->remote->conn);
@@ -251,8 +255,8 @@ void rsm_remote_release(struct rsm_import *imp)
 }
 
 /*
- * Returns true if the node has answered; a refusal for any reason is an answer, too.  A host that
- * is another node answers UNREACHABLE.
+ * Returns true if the probed node has answered.  A refusal is an answer, too, except
+ * DAT_RSM_UNREACHABLE: a host with a different node id sends this error.
  */
 static bool conn_was_answered(struct rsm_conn *conn)
 {
@@ -273,12 +277,12 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	ret = rsm_conn_make(ctlr, &probe_ops, NULL, 0, &conn);
 	if (ret)
 		return ret;
-	/* No segment has id 0, so the node refuses; see conn_was_answered(). */
+	/* Ask for segment 0, which never exists, so that the node refuses the request. */
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
 	/*
-	 * RSM listens only while the host exports or imports: a host without listener answers,
-	 * too.
+	 * A host that has no listener counts as an answer, because RSM listens only while the host
+	 * exports or imports.
 	 */
 	if (conn_was_answered(conn))
 		ret = DAT_RSM_OK;
@@ -287,7 +291,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	return ret;
 }
 
-/* Sends an event to the exporter. */
+/* Sends an event from an import to its exporter. */
 int rsm_remote_post(struct rsm_import *imp, bool single)
 {
 	return rsm_msg_tell(imp->remote->conn, single) ? DAT_RSM_CONN_ABORTED : DAT_RSM_OK;

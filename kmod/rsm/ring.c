@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's half of the rings of imports; letters refer to <rdma/dat_rsm.h>.
+ * The kernel's side of the rings of imports.  Letters in parentheses refer to the memory barriers
+ * described in <rdma/dat_rsm.h>.
  *
- * The pages are not trusted: the tail is read once and compared with a private index, and an entry
- * is copied once and the copy is checked.  Invalid content cuts the import.
+ * The kernel does not trust the shared pages.  It reads the tail once and compares it with a
+ * private index.  It copies each entry once and checks the copy.  Invalid content cuts the import.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -42,7 +43,7 @@ static void ring_fetch(const struct rsm_ring *r, u32 index, struct dat_rsm_entry
 	const void *entries = r->submit.va + RSM_RING_ENTRY_OFFSET;
 
 	memcpy(e, entries + ((index & (RSM_RING_ENTRIES - 1)) << RSM_RING_ENTRY_SHIFT), sizeof(*e));
-	/* The compiler must not read the original again. */
+	/* Keep the compiler from reading the shared entry again instead of the copy. */
 	barrier();
 }
 
@@ -53,7 +54,7 @@ static void ring_set_armed(struct rsm_ring *r, bool armed)
 	r->armed = armed;
 }
 
-/* Sets NEED_KICK.  Returns true if the ring has an entry already. */
+/* Sets DAT_RSM_NEED_KICK.  Returns true if the process has already added an entry. */
 static bool ring_arm(struct rsm_ring *r)
 {
 	ring_set_armed(r, true);
@@ -81,7 +82,7 @@ static int transfer_check(const struct rsm_ring *r, const struct dat_rsm_entry *
 	return 0;
 }
 
-/* Returns the address of the data of a checked entry. */
+/* Returns the kernel address of byte @data of the ring's data area; @data has been checked. */
 static void *ring_data(const struct rsm_ring *r, u32 data)
 {
 	return page_address(r->data.pages[data >> PAGE_SHIFT]) + offset_in_page(data);
@@ -121,7 +122,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 	return ret;
 }
 
-/* Cuts the import after an entry was malformed or has failed. */
+/* Stops the ring and cuts the import, because an entry is malformed or has failed. */
 static void ring_kill(struct rsm_ring *r)
 {
 	if (!r->dead)
@@ -137,7 +138,7 @@ static void ring_cut(struct work_struct *work)
 	rsm_conn_hang_up(r->conn);
 }
 
-/* Kills the ring; if the process wrote an invalid entry or index, says so in the status. */
+/* Calls ring_kill().  Sets @bad in the status if the process wrote an invalid entry or index. */
 static void ring_refuse(struct rsm_ring *r, int err)
 {
 	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)
@@ -145,7 +146,7 @@ static void ring_refuse(struct rsm_ring *r, int err)
 	ring_kill(r);
 }
 
-/* Returns the number of entries that can be posted now, or -EOVERFLOW. */
+/* Returns the number of entries that can be posted now; -EOVERFLOW if the tail is invalid. */
 static int ring_batch(const struct rsm_ring *r)
 {
 	u32 n = smp_load_acquire(&ring_submit(r)->tail) - r->head;	/* (D) */
@@ -155,7 +156,7 @@ static int ring_batch(const struct rsm_ring *r)
 	return min(n, RSM_RING_WRS - (r->head - r->done));
 }
 
-/* Posts @n entries.  An entry that cannot be posted kills the ring. */
+/* Posts @n entries.  If an entry cannot be posted, ring_refuse() cuts the import. */
 static void ring_post_batch(struct rsm_ring *r, u32 n)
 {
 	struct dat_rsm_entry e;
@@ -164,8 +165,8 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	while (n-- && !ret) {
 		ring_fetch(r, r->head, &e);
 		/*
-		 * The last entry is signalled, and so is every RSM_RING_TELL-th, to make room
-		 * early.
+		 * Signal the last entry.  Also signal every RSM_RING_TELL-th entry, so that
+		 * completions make room for new entries early.
 		 */
 		ret = ring_issue(r, &e, n && (r->head + 1) % RSM_RING_TELL);
 		if (ret)
@@ -175,13 +176,13 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	}
 }
 
-/* Posts the entries for which there is room.  Returns true if it posted any. */
+/* Posts entries while the send queue has room.  Returns true if at least one entry was posted. */
 static bool ring_post(struct rsm_ring *r)
 {
 	u32 begin = r->head;
 	int n;
 
-	/* The loop ends: completions need the lock, so no room is made meanwhile. */
+	/* This loop ends: completions, which make room, need ring->lock and so have to wait. */
 	while (!r->dead) {
 		n = ring_batch(r);
 		if (n < 0)
@@ -194,14 +195,18 @@ static bool ring_post(struct rsm_ring *r)
 }
 
 /*
- * Returns true while the poller takes new entries.  The context outlives a ring that is not dead.
+ * Returns true while the poller takes new entries.  The caller has checked that the ring is not
+ * dead, so the context is valid.
  */
 static bool ring_watched(const struct rsm_ring *r)
 {
 	return READ_ONCE(r->imp->obj.ctx->watched);
 }
 
-/* Posts entries.  Later ones are found by a completion or the poller, or the ring is armed. */
+/*
+ * Posts new entries.  Afterwards, a completion or the poller takes later entries; if neither will,
+ * the function arms the ring, so that the process kicks.
+ */
 static void ring_look(struct rsm_ring *r)
 {
 	lockdep_assert_held(&r->lock);
@@ -212,22 +217,22 @@ static void ring_look(struct rsm_ring *r)
 	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
 		return;
 	ring_set_armed(r, false);
-	/* ring_arm() saw an entry.  If it is gone, the tail went back, which is invalid. */
+	/* ring_arm() saw a new entry.  If it is gone, the process has moved the tail back. */
 	if (!ring_post(r) && !r->dead)
 		ring_refuse(r, -EOVERFLOW);
 }
 
-/* Runs without the lock: an entry that it misses is found by the next call. */
+/* Checks without ring->lock.  If this call misses an entry, the poller's next call finds it. */
 static bool ring_has_work(const struct rsm_ring *r)
 {
 	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
 }
 
 /**
- * rsm_ring_look() - take the entries of a ring, for the poller
- * @ring: ring in ctx->rings, whose lock is held
+ * rsm_ring_look() - take the new entries of a ring for the poller
+ * @ring: ring in ctx->rings; ctx->rings_lock held
  *
- * Context: process.  Return: true if it found an entry.
+ * Context: process.  Return: true if the ring had a new entry.
  */
 bool rsm_ring_look(struct rsm_ring *ring)
 {
@@ -237,7 +242,7 @@ bool rsm_ring_look(struct rsm_ring *ring)
 	return true;
 }
 
-/* Takes the entries of a ring, if any, and arms the ring if it is not watched any more. */
+/* Takes the new entries of a ring, and arms an idle ring if the poller does not watch it. */
 void rsm_ring_rearm(struct rsm_ring *ring)
 {
 	spin_lock_bh(&ring->lock);
@@ -245,7 +250,7 @@ void rsm_ring_rearm(struct rsm_ring *ring)
 	spin_unlock_bh(&ring->lock);
 }
 
-/* Handles the completion of entry @seq; completions come in order. */
+/* Handles the completion of entry @seq.  Entries complete in the order of their indexes. */
 static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 {
 	struct rsm_ring *r = conn->ring;
@@ -260,7 +265,8 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_show_done(r);
 	} else {
 		/*
-		 * Earlier silent puts may have completed, but after an error this cannot be known.
+		 * Do not advance @done.  Silent puts before @seq may have completed, but an error
+		 * does not show whether they have.
 		 */
 		ring_kill(r);
 	}
@@ -273,7 +279,10 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		wake_up_all(&r->imp->obj.wq);
 }
 
-/* alloc_pages_exact() splits a chunk into pages, each of which can be mapped and freed alone. */
+/*
+ * Fills the data region with contiguous chunks.  alloc_pages_exact() splits each chunk into single
+ * pages, so each page can be mapped and freed separately.
+ */
 static int data_fill(struct dat_region *region, u32 chunk, gfp_t gfp)
 {
 	unsigned int i, n = RSM_RING_DATA / PAGE_SIZE, per = chunk / PAGE_SIZE;
@@ -305,7 +314,10 @@ static int data_alloc(struct dat_region *region, u32 chunk, gfp_t gfp)
 	return ret;
 }
 
-/* Large chunks reduce the requests of a large transfer, but they are not worth reclaim. */
+/*
+ * Allocates the data area.  Large chunks reduce the number of requests of a large transfer, but do
+ * not justify memory reclaim.
+ */
 static int ring_alloc_data(struct rsm_ring *r)
 {
 	r->chunk = RSM_RING_CHUNK_MOST;
@@ -346,7 +358,7 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	r->done = r->head;
 	ring_submit(r)->tail = r->head;
 	ring_show_done(r);
-	/* The first entry needs a kick. */
+	/* The process must kick after its first entry, so set DAT_RSM_NEED_KICK. */
 	ring_set_armed(r, true);
 	return r;
 }
@@ -365,7 +377,10 @@ static int ring_register(struct rsm_ring *r)
 	unsigned int i;
 	int ret;
 
-	/* A process may delay this call, and end_lock delays the upcalls of all imports. */
+	/*
+	 * The caller must not hold end_lock.  The process can make this function take long, and a
+	 * held end_lock delays the upcalls of all imports.
+	 */
 	lockdep_assert_not_held(&r->conn->end_lock);
 	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
 		ret = rsm_conn_register(ctlr, r->conn->pz,
@@ -381,9 +396,12 @@ static int ring_register(struct rsm_ring *r)
 }
 
 /*
- * ring_lock keeps the adapter and the zone: rsm_ring_end() takes it after @ended is set, so either
- * this function sees @ended, or rsm_ring_end() finds the ring.  Each import has a lock of its own,
- * so a process that delays the registration delays only the end of its own import.
+ * Registers a new ring and attaches it to its connection.  While ring_lock is held, the adapter and
+ * the protection zone stay valid.  rsm_ring_end() takes ring_lock after conn->ended is set.  So
+ * either this function sees conn->ended, or rsm_ring_end() finds the ring.
+ *
+ * Each import has its own ring_lock.  So a process that makes the registration take long delays
+ * only the end of its own import.
  */
 static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 {
@@ -424,7 +442,7 @@ static int ring_add(struct rsm_conn *conn)
 
 static struct rsm_ring *ring_of(const struct rsm_import *imp)
 {
-	/* Pairs with ring_begin(). */
+	/* Pairs with smp_store_release() in ring_begin(). */
 	return imp->remote ? smp_load_acquire(&imp->remote->conn->ring) : NULL;
 }
 
@@ -433,7 +451,7 @@ void rsm_ring_end(struct rsm_conn *conn)
 	struct rsm_ctx *ctx;
 	struct rsm_ring *r;
 
-	/* After this lock no call makes a ring: it would see that the connection has ended. */
+	/* A call that takes ring_lock after this sees conn->ended, and so makes no ring. */
 	mutex_lock(&conn->ring_lock);
 	r = conn->ring;
 	mutex_unlock(&conn->ring_lock);
@@ -465,7 +483,7 @@ static const struct {
 	{ RSM_REGION_DATA,		offsetof(struct rsm_ring, data) },
 };
 
-/* Returns the region of a kind, or NULL.  It lives as long as the import. */
+/* Returns the region @kind of the import's ring, or NULL.  The region lives as long as @imp. */
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind)
 {
 	struct rsm_ring *r = ring_of(imp);
@@ -516,7 +534,10 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Returns enum dat_rsm_err, or -EAGAIN to wait; with @sleep, a wake-up will follow. */
+/*
+ * Checks whether entry @index has completed.  Returns enum dat_rsm_err; -EAGAIN if the entry is in
+ * flight.  With @sleep, the completion of the entry then wakes the caller.
+ */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {
 	int ret = -EAGAIN;
@@ -526,7 +547,7 @@ static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 		ret = DAT_RSM_OK;
 	} else if (READ_ONCE(r->imp->obj.stopped)) {
 		ret = DAT_RSM_BAD_SEG;
-	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* read before the generation */
+	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* see rsm_obj_cut() */
 		ret = DAT_RSM_CONN_ABORTED;
 	} else if (sleep) {
 		if (!r->waiting || (s32)(index - r->wake_at) < 0)
@@ -542,7 +563,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	DEFINE_WAIT(wait);
 	int ret;
 
-	/* A kick without a wait must not change @wake_at. */
+	/* With deadline 0, a kick does not wait, so it must not change @wake_at. */
 	if (!deadline_ns) {
 		ret = ring_wait_for(r, index, false);
 		return ret == -EAGAIN ? DAT_RSM_TIMEOUT : ret;
@@ -571,7 +592,7 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 	if (r) {
 		dat_poller_unpark(&ucmd->ctx->poller);
 		spin_lock_bh(&r->lock);
-		/* With requests in flight, a completion takes the new entries. */
+		/* If requests are in flight, the next completion takes the new entries. */
 		if (r->head == r->done)
 			ring_look(r);
 		spin_unlock_bh(&r->lock);

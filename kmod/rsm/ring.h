@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings of imports: transfers that a process posts without a system call.  The protocol is
- * at the top of <rdma/dat_rsm.h>; rsm/ring.c is the only file that reads the pages.
+ * Rings of imports: a process posts transfers to a ring without a system call.  The protocol is
+ * described at the top of <rdma/dat_rsm.h>.  Only rsm/ring.c accesses the shared pages.
  *
- * A ring is made when the process first asks for it.  It ends with the connection; its memory lives
- * as long as the import.
+ * DAT_IOC_RSM_RING makes the ring of an import.  The ring ends with the connection.  The ring's
+ * memory lives as long as the import.
  *
  *   ring->lock            BH spinlock, outside of conn->lock
  */
@@ -14,38 +14,40 @@
 #include "rsm/rdma.h"
 
 #define RSM_RING_ENTRIES	128
-/* Offset and stride of the entries in the submit region. */
+/* Byte offset, and log2 of the byte stride, of the entries in the submit region. */
 #define RSM_RING_ENTRY_OFFSET	sizeof(struct dat_rsm_submit)
 #define RSM_RING_ENTRY_SHIFT	5
 #define RSM_RING_DATA		262144
 /*
- * Sizes of the contiguous chunks of the data area, in whole pages.  The larger size is tried first.
+ * Sizes in bytes of the contiguous chunks of the data area; at least a page.  ring_alloc_data()
+ * tries the larger size first.
  */
 #define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
-#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* largest number */
+#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* at most */
 
 /**
  * struct rsm_ring - the ring of an import
  * @imp: import
  * @conn: connection of @imp; reference held
- * @submit: struct dat_rsm_submit and the entries, written by the process
- * @status: struct dat_rsm_status, written by the driver
- * @data: data area; only its pages, in contiguous chunks
- * @chunk: bytes of a chunk, which no transfer crosses; a power of two
+ * @submit: region with struct dat_rsm_submit and the entries, written by the process
+ * @status: region with struct dat_rsm_status, written by the driver
+ * @data: region of the data area; has pages in contiguous chunks, but no va
+ * @chunk: bytes of a chunk, a power of two; no transfer crosses the end of a chunk
  * @lmr: registrations of the chunks
  * @context: lmr_contexts of the chunks
  * @node: entry in ctx->rings
- * @lock: lock of all members below
- * @head: number of entries taken; those from @done on are in flight
- * @done: number of entries known to have completed; silent puts complete with a later entry
- * @got: memory that GETs in flight write to, by index modulo the array's length; length 0 for
- *	other entries
- * @dead: flag: no more entries are taken
- * @armed: flag: NEED_KICK is set
- * @waiting: flag: a thread sleeps until entry @wake_at is done
- * @wake_at: lowest index that a thread sleeps for
- * @cut: work that ends the import of a dead ring
+ * @lock: spinlock of all members below
+ * @head: index of the next entry to take; the entries from @done to @head - 1 are in flight
+ * @done: index of the first entry that is not known to have completed; a silent put completes with
+ *	a later entry
+ * @got: memory into which GETs in flight read, by entry index modulo RSM_RING_WRS; for other
+ *	entries, segment_length is 0
+ * @dead: flag: the driver takes no more entries, after an error or the end of the connection
+ * @armed: flag: DAT_RSM_NEED_KICK is set in @status
+ * @waiting: flag: a thread sleeps until entry @wake_at has completed
+ * @wake_at: lowest index of an entry for which a thread sleeps
+ * @cut: work that cuts the import after an entry was malformed or has failed
  */
 struct rsm_ring {
 	struct rsm_import	*imp;
@@ -68,7 +70,7 @@ struct rsm_ring {
 	struct work_struct	cut;
 };
 
-/* ring.c; the rest is in rsm.h */
+/* ring.c; see also rsm.h */
 bool rsm_ring_look(struct rsm_ring *ring);
 void rsm_ring_rearm(struct rsm_ring *ring);
 
@@ -76,7 +78,7 @@ void rsm_ring_rearm(struct rsm_ring *ring);
  * rsm_ring_end() - end the ring of a connection, if it has one
  * @conn: connection of an import, after rsm_conn_end()
  *
- * Context: may sleep; no lock that a cut of the import takes.
+ * Context: may sleep; the caller holds no lock that rsm_obj_cut() or a hang-up takes.
  */
 void rsm_ring_end(struct rsm_conn *conn);
 

@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Remote Shared Memory: segments, their imports, and what moves bytes between them.
+ * Remote Shared Memory (RSM): segments, imports of segments, and transfers between processes and
+ * segments.
  *
- *   rsm_node              a network namespace: the segments published in it
+ *   rsm_node              a network namespace, with the segments published in the namespace
  *   rsm_ctx               an open file of RSM; ends with its address space
- *    ├ rsm_export         a segment; has rsm_mem, its pages
- *    ├ rsm_import         a connection to a segment; holds a reference on the export
- *    └ rsm_localmem       locked memory for transfers; has rsm_mem
+ *    ├ rsm_export         a segment; its pages are in a struct rsm_mem
+ *    ├ rsm_import         a connection to a segment; has a reference to a local segment's export
+ *    └ rsm_localmem       locked memory for transfers; its pages are in a struct rsm_mem
  *
- * Objects are looked up by id under RCU.  A kref keeps their memory.  An object ends earlier, in
- * three steps, which rsm_obj_end() takes for one object and the end of a context for all of its
- * objects at once:
+ * Objects are looked up by id under RCU.  The last kref_put() of an object frees its struct.  The
+ * object ends before that, in three steps.  rsm_obj_end() takes the steps for one object.  The end
+ * of a context takes the steps for all objects of the context together:
  *
- *   stop     lookups fail, imports are cut, windows show a page of zeros
- *   wait     for a grace period of rsm_transfers, after which no transfer uses the object
- *   drop     unpin the memory
+ *   stop     Lookups fail, imports are cut, and windows show a page of zeros.
+ *   wait     The caller waits for a grace period of rsm_transfers, after which no transfer uses
+ *            the object.
+ *   drop     The pages are unpinned.
  *
  * A transfer reads import->cut and the pages of the segment under rsm_transfers, for one page at a
  * time and without page faults.  So an importer whose memory is slow to fault in cannot delay the
- * end of a segment.  rsm_transfers is SRCU, because a process waits for it to get its memory back:
- * the wait must not depend on the RCU callbacks of others, of which importers can queue many.
+ * end of a segment.  rsm_transfers is SRCU, because a process that frees a segment waits for the
+ * grace period.  An RCU grace period could be late: importers can queue many RCU callbacks.
  *
  * Locks, outer to inner:
  *
  *   node->ctlr_lock       mutex: list and states of the adapters; not held while an adapter is
- *                         opened or closed, which takes long and is a state of its own
+ *                         opened or closed, because that takes long; the states OPENING and
+ *                         CLOSING stand for the lock meanwhile
  *   export->rebind_lock     mutex: one rebind at a time
  *   node->lock            mutex: published segments and their importers; never held while user
  *                         memory is accessed, windows are zapped, or memory is reclaimed
- *   import->map_lock      mutex, inside mmap_lock, not inside node->lock: content of the window;
- *                         never held while user memory is accessed or memory is reclaimed
+ *   import->map_lock      mutex, inside mmap_lock, never inside node->lock: pages that the window
+ *                         shows; never held while user memory is accessed or memory is reclaimed
  *   ctx->windows_lock     mutex, inside node->lock and import->map_lock: offsets of windows
- *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings for the poller;
- *                         its holders wait for no peer and no process
+ *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings that the poller
+ *                         polls; a holder of this lock never waits for a peer or a process
  *   obj->lock             spinlock: events
  */
 #ifndef _DAT_RSM_H
@@ -56,14 +59,14 @@
 /* Largest segment, in bytes. */
 #define RSM_MAX_LENGTH	BIT_ULL(40)
 
-/* Maximum number of VMAs of a window; a withdrawal and a rebind zap all of them. */
+/* Maximum number of VMAs of a window.  A withdrawal or a rebind must zap all VMAs of a window. */
 #define RSM_MAX_MAPS	1024
 
-/* Objects of a file, and the slot of the address space behind theirs. */
+/* RSM_SLOTS: slots for the objects of a file.  RSM_MEM_SLOT: index of the address space's slot. */
 #define RSM_SLOTS	4096
 #define RSM_MEM_SLOT	RSM_SLOTS
 
-/* Adapters that a node numbers, including those that are gone. */
+/* Maximum number of adapters of a node.  A removed adapter keeps its number, so it still counts. */
 #define RSM_MAX_CTLRS	63
 
 struct key;
@@ -74,10 +77,10 @@ struct rsm_remote;
 struct rsm_survey;
 struct seq_file;
 
-/* Read side: a transfer, one page at a time; see the top of this file. */
+/* SRCU whose read side is the copy of one page by a transfer; see the top of this file. */
 extern struct srcu_struct rsm_transfers;
 
-/* Waits until all transfers that may have read an old state have left it.  Context: may sleep. */
+/* Waits for the copies of all transfers that are in progress.  Context: may sleep. */
 static inline void rsm_transfers_wait(void)
 {
 	synchronize_srcu_expedited(&rsm_transfers);
@@ -87,7 +90,7 @@ static inline void rsm_transfers_wait(void)
  * struct rsm_table - addresses of other nodes
  * @rcu: head for the deferred free, since lookups run under RCU
  * @count: number of @nodes
- * @nodes: nodes, checked
+ * @nodes: addresses of nodes; table_good() has checked the entries
  */
 struct rsm_table {
 	struct rcu_head		rcu;
@@ -97,9 +100,10 @@ struct rsm_table {
 
 /**
  * struct rsm_user - a user of a node
- * @refs: number of contexts; lock of node->users
- * @objs: number of exports and imports; grows under node->lock
- * @served: number of connections of remote importers to the user's segments; grows under node->lock
+ * @refs: number of contexts of the user; xa_lock of node->users
+ * @objs: number of exports and imports of the user; incremented under node->lock
+ * @served: number of connections of remote importers to the user's segments; incremented under
+ *	node->lock
  */
 struct rsm_user {
 	unsigned int	refs;
@@ -110,26 +114,27 @@ struct rsm_user {
 /**
  * struct rsm_node - RSM in a network namespace
  * @lock: see the top of this file
- * @segs: published exports by segment id; an export replaces its reserved entry under @lock
+ * @segs: published exports by segment id; segid_reserve() inserts a reserved entry, which the
+ *	export replaces under @lock
  * @next_auto: id at which the search for an automatic segment id begins
- * @id: node id; changes under @lock, while there are no objects
- * @objs: number of exports and imports; grows under @lock
+ * @id: node id; changes only under @lock and while @objs is 0
+ * @objs: number of exports and imports of the node; incremented under @lock
  * @users: struct rsm_user by uid
  * @net: network namespace, which owns the node
  * @ctlr_lock: see the top of this file
  * @ctlrs: struct rsm_ctlr of adapters that are open, or are being opened or closed; @ctlr_lock
- * @ctlr_changes: number of changes of their states; written under @ctlr_lock
+ * @ctlr_changes: number of state changes of all @ctlrs; written under @ctlr_lock
  * @ctlr_wq: wait queue for @ctlr_changes
- * @names: adapter names; number n is at n - 1 and never changes; @ctlr_lock, not needed to read the
- *	name of a valid number
+ * @names: adapter names; the adapter with controller number n has entry n - 1, which never changes;
+ *	entries are added under @ctlr_lock and read without a lock
  * @nr_names: number of @names; @ctlr_lock
- * @table: table of other nodes, or NULL; changed under @ctlr_lock, read under RCU
+ * @table: addresses of other nodes, or NULL; changed under @ctlr_lock, read under RCU
  * @key_lock: spinlock of @key
- * @key: logon key with the cluster key; reference held; or NULL
+ * @key: logon key that contains the cluster key, with a reference; or NULL
  * @trusts: flag: the administrator trusts all hosts of the network
- * @survey_lock: lock of @surveys and @survey; held by a survey; outer to @ctlr_lock
- * @surveys: number of surveys begun
- * @survey: result of the last survey, or NULL
+ * @survey_lock: mutex of @surveys and @survey; held while a survey runs; outer to @ctlr_lock
+ * @surveys: number of topology surveys that have begun
+ * @survey: result of the last topology survey, or NULL
  */
 struct rsm_node {
 	struct mutex		lock;		/* see the top of this file */
@@ -156,11 +161,12 @@ struct rsm_node {
 
 /**
  * struct rsm_file - an open file of /dev/rsm
- * @mm: address space of the opener; other processes are refused, since calls pass addresses
+ * @mm: address space of the opener; calls from other address spaces fail, because arguments
+ *	contain addresses
  * @net: network namespace of the opener
  * @inode: anonymous inode; see dat_mapping_alloc()
- * @lock: lock of the creation of @ctx
- * @ctx: context, or NULL; set once, with release
+ * @lock: mutex that serializes the creation of @ctx
+ * @ctx: context, or NULL before DAT_IOC_RSM_OPEN; set once, by smp_store_release()
  */
 struct rsm_file {
 	struct mm_struct	*mm;
@@ -175,7 +181,10 @@ static inline struct rsm_ctx *rsm_file_ctx(struct rsm_file *file)
 	return smp_load_acquire(&file->ctx);	/* pairs with rsm_cmd_open() */
 }
 
-/* Kinds of region in an mmap offset: the file's slots, and parts of an import's ring. */
+/*
+ * Kinds of mapped regions, as encoded in an mmap offset.  SLOTS are the slots of the file.  SUBMIT,
+ * STATUS and DATA are the parts of an import's ring.
+ */
 enum rsm_region_kind {
 	RSM_REGION_SLOTS	= 5,
 	RSM_REGION_SUBMIT	= 6,
@@ -189,23 +198,24 @@ enum rsm_region_kind {
  * @node: node of the file's network namespace; the file holds the namespace
  * @mapping: mapping of the file, for zaps of windows
  * @objs: objects by id, from 1
- * @next_id: id at which the search for a free one begins
- * @slots: struct dat_rsm_slot by id - 1, and one slot for @mm
+ * @next_id: id at which the search for a free id begins
+ * @slots: array of struct dat_rsm_slot: object id n has slot n - 1, @mm has slot RSM_MEM_SLOT
  * @windows_lock: mutex of @windows and @next_window; see the top of this file
  * @windows: imports with windows, by page offset
- * @next_window: page offset at which the search for a free one begins
- * @mn: notifier of the end of @mm and of changes of its mappings
+ * @next_window: page offset at which the search for a free range of offsets begins
+ * @mn: MMU notifier for the end of @mm and for changes of mappings in @mm
  * @uid: user id of the opener
- * @user: user of @uid, whose quota covers exports and imports
- * @ended: bit 0: the objects are being stopped, or are stopped
- * @ending: stopped objects, linked by their RCU heads; set before @end_work is queued
- * @busy: flag: transfers may be in progress on @ending; set before @end_work is queued
- * @end_work: work that waits for transfers and peers, then frees @ending
- * @drain_deadline: time until which the end waits for acknowledgments of peers, in jiffies
+ * @user: quota of @uid for exports and imports
+ * @ended: bit 0: ctx_stop() has begun to stop the objects
+ * @ending: list of stopped objects, linked by their RCU heads; set before @end_work is queued
+ * @busy: flag: transfers may still use objects of @ending; set before @end_work is queued
+ * @end_work: work that waits for transfers and peers, then drops the objects of @ending
+ * @drain_deadline: time until which the end of the context waits for acknowledgments of peers, in
+ *	jiffies
  * @rings_lock: mutex of @rings; see the top of this file
  * @rings: struct rsm_ring, from registration to the end of the connection
  * @poller: poller of @rings; runs if the process has enabled it
- * @watched: flag: the poller runs; read under the locks of rings
+ * @watched: flag: the poller takes new entries of @rings; read under the rings' locks
  */
 struct rsm_ctx {
 	struct mm_struct	*mm;
@@ -214,7 +224,7 @@ struct rsm_ctx {
 	struct xarray		objs;
 	u32			next_id;
 	struct dat_region	slots;
-	struct mutex		windows_lock;	/* protects windows, next_window */
+	struct mutex		windows_lock;	/* windows, next_window */
 	struct rb_root_cached	windows;
 	u64			next_window;
 	struct mmu_notifier	mn;
@@ -237,11 +247,11 @@ struct rsm_obj;
  * struct rsm_obj_ops - operations of an object type
  * @type: enum dat_rsm_type
  * @charged: flag: the object counts against the quotas of the node and the user
- * @stop: cut the object off from transfers; return true if transfers may be in progress; optional:
- *	they may
- * @wait: wait for peers that reach the memory by an adapter; optional
+ * @stop: cut the object off from new transfers; return true if earlier transfers may still use the
+ *	object; NULL means that they may
+ * @wait: wait until no peer can access the memory through an adapter; optional
  * @drop: unpin the memory, or end the connection
- * @release: free what the object points to, with the last reference; optional
+ * @release: put and free what the object points to, after the last reference is gone; optional
  * @show: write one line of fdinfo
  *
  * The steps of an object's end are at the top of this file.
@@ -263,13 +273,13 @@ struct rsm_obj_ops {
  * @ref: reference count; the last put frees the memory
  * @rcu: head for the deferred free, since lookups run under RCU
  * @ctx: context; valid until the object is dropped
- * @lock: lock of all members below
+ * @lock: spinlock of all members below
  * @slot: slot in ctx->slots; NULL once the object is stopped
- * @generation: generation of the connection
+ * @generation: last value of slot->generation, which changes when the object is made or cut
  * @pending: number of events that have not been consumed
  * @cut: flag: the segment of an import is gone; transfers read it under rsm_transfers
  * @stopped: flag: the object has ended; transfers read it under rsm_transfers
- * @wq: wait queue for events, also of poll()
+ * @wq: wait queue of callers that wait for an event, also by poll()
  */
 struct rsm_obj {
 	const struct rsm_obj_ops *ops;
@@ -290,12 +300,12 @@ struct rsm_obj {
  * struct rsm_mem - pinned pages
  * @mm: address space whose locked-memory limit is charged
  * @length: bytes
- * @lmr: registration with an adapter, which pins the pages, so that @npages is 0; or NULL
- * @rkey: key of @lmr
+ * @lmr: registration with an adapter, or NULL; the registration pins the pages, so @npages is 0
+ * @rkey: remote key of @lmr
  * @budget: number of pages charged to the budget of exported memory
  * @npages: number of pages in @pages
- * @exported: flag: memory of a segment
- * @writable: flag: transfers may write
+ * @exported: flag: the memory belongs to a segment
+ * @writable: flag: transfers may write to the memory
  * @pages: pages in order
  */
 struct rsm_mem {
@@ -312,31 +322,33 @@ struct rsm_mem {
 
 /**
  * struct rsm_export - a segment
- * @obj: base
+ * @obj: common members of all objects
  * @flags: DAT_RSM_REBINDABLE, ...
  * @uid: user id of the creator
- * @unlimited: flag: the creator's quota does not bound the importers
+ * @unlimited: flag: the creator has CAP_SYS_RESOURCE, so no user quota limits the importers
  * @gid: group id of the creator
  * @umask_perm: permissions of importers that @acl does not list
  * @length: bytes
- * @addr: address of the memory, as last bound; node->lock
+ * @addr: address of the memory in the creator's address space, as last bound; node->lock
  * @mem: memory; changed under node->lock, read under rsm_transfers
  * @segid: segment id, or 0 while not published; node->lock
- * @withdrawing: flag: lookups of @segid fail, and the end waits for importers; node->lock
+ * @withdrawing: flag: a withdrawal waits for importers, and lookups of @segid fail; node->lock
  * @acl: access list, or NULL; node->lock
  * @acl_count: number of entries of @acl; node->lock
  * @imports: loopback imports; node->lock; an import leaves the list after its window is zapped
- * @rebind_lock: lock of a rebind, from the swap of the pages until all windows are zapped; outside
- *	node->lock
+ * @rebind_lock: mutex held by a rebind from the swap of the pages until all windows are zapped;
+ *	outside node->lock
  * @rebinds: number of rebinds; node->lock
- * @shared: flag: an import has existed, so transfers may be in progress; node->lock
- * @ctlr: adapter; reference held until the export is dropped; NULL: loopback
- * @pz: zone of @mem and of the endpoints of all importers
- * @peers: struct rsm_conn that have not been told to end; node->lock
- * @conns: number of connections, also of those that are ending; waited for at obj.wq
- * @importers: number of connections whose peer has been sent the key
- * @rebinds_pending: number of connections whose peer may use the old memory; waited for at obj.wq
- * @calls: number of calls in progress that use @ctlr and @pz; waited for at obj.wq
+ * @shared: flag: a loopback import has existed, so transfers may be in progress; node->lock
+ * @ctlr: adapter, with a reference until the export is dropped; NULL for a loopback segment
+ * @pz: protection zone of @mem and of the endpoints of all importers
+ * @peers: struct rsm_conn of remote importers, until their teardown is queued; node->lock
+ * @conns: number of connections of remote importers, until their teardown is complete; obj.wq is
+ *	woken at 0
+ * @importers: number of connections whose peer has been sent the segment's key
+ * @rebinds_pending: number of connections whose peer may still use the old memory; obj.wq is woken
+ *	at 0
+ * @calls: number of calls in progress that use @ctlr and @pz; obj.wq is woken at 0
  */
 struct rsm_export {
 	struct rsm_obj		obj;
@@ -367,18 +379,18 @@ struct rsm_export {
 
 /**
  * struct rsm_import - a connection to a segment
- * @obj: base
- * @remote: adapter's part; NULL: loopback
+ * @obj: common members of all objects
+ * @remote: state of an import through an adapter; NULL for a loopback import
  * @length: bytes of the segment
- * @export: loopback: segment; reference held
+ * @export: segment of a loopback import, with a reference
  * @node: entry in export->imports until the import is cut and its window zapped; node->lock
  * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @window: page offset of the window in the file; 0: there is none
+ * @window: page offset of the window in the file; 0 if the import has no window
  * @window_rb: entry in ctx->windows
  * @window_subtree_last: last page offset in the subtree of @window_rb
  * @map_lock: see the top of this file
- * @dropped: flag: the import has ended, so only VMAs need the window; @map_lock
+ * @dropped: flag: the import has ended, so @window is free once @maps is 0; @map_lock
  * @maps: number of VMAs of the window, at most RSM_MAX_MAPS; @map_lock
  * @trash: page that the window shows after a cut; allocated with the first VMA; @map_lock
  */
@@ -401,7 +413,7 @@ struct rsm_import {
 
 /**
  * struct rsm_localmem - locked memory
- * @obj: base
+ * @obj: common members of all objects
  * @addr: address at which the memory was mapped when it was locked
  * @mem: memory; transfers read it under rsm_transfers
  */
@@ -429,10 +441,10 @@ static inline struct rsm_localmem *to_rsm_localmem(struct rsm_obj *obj)
 /**
  * struct rsm_ucmd - an ioctl in progress
  * @file: file of the caller
- * @ctx: context of @file; NULL if the operation needs none
+ * @ctx: context of @file; NULL before DAT_IOC_RSM_OPEN
  * @arg: private copy of the argument
- * @made: published object that the call has made; reference held
- * @made_file: file that the call has made, for a reserved descriptor
+ * @made: object that the call has created and published, with a reference; or NULL
+ * @made_file: file that the call has created for a reserved descriptor; or NULL
  */
 struct rsm_ucmd {
 	struct file	*file;
@@ -445,8 +457,8 @@ struct rsm_ucmd {
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
 /*
- * Workqueue for the teardown of contexts.  A teardown waits for peers, but not for another
- * teardown.
+ * Workqueue for the teardown of contexts.  The works run in parallel, so a teardown that waits for
+ * its peers does not delay the teardown of another context.
  */
 extern struct workqueue_struct *rsm_end_wq;
 
@@ -475,7 +487,7 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
-/* Returns the part of @total that one user may have. */
+/* Returns the share of @total that the parameter max_user allows to one user. */
 unsigned int rsm_user_share(unsigned int total);
 
 /* rsm/mem.c */
@@ -515,14 +527,14 @@ int rsm_event_sleep(u64 deadline_ns);
 int rsm_event_wait(struct rsm_ucmd *ucmd);
 int rsm_event_fd(struct rsm_ucmd *ucmd);
 
-/* rsm/ctlr.c; the rest is in rsm/rdma.h */
+/* rsm/ctlr.c; see also rsm/rdma.h */
 void rsm_ctlrs_init(struct rsm_node *node);
 void rsm_ctlrs_exit(struct rsm_node *node);
 bool rsm_ctlr_present(struct rsm_node *node, u32 number);
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active);
 int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg);
 
-/* rsm/serve.c: the adapters' part of exports */
+/* rsm/serve.c: exports whose importers connect through an adapter */
 int rsm_serve_init(void);
 void rsm_serve_exit(void);
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr);
@@ -533,7 +545,7 @@ void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem);
 void rsm_serve_rebind_wait(struct rsm_export *exp);
 void rsm_serve_post(struct rsm_export *exp, bool single);
 
-/* rsm/remote.c: the adapters' part of imports */
+/* rsm/remote.c: imports that connect through an adapter */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg);
 void rsm_remote_end(struct rsm_import *imp);
@@ -541,14 +553,14 @@ void rsm_remote_release(struct rsm_import *imp);
 int rsm_remote_post(struct rsm_import *imp, bool single);
 
 /**
- * struct rsm_transfer - a call that transfers
+ * struct rsm_transfer - a DAT_IOC_RSM_IO call for an import through an adapter
  * @ctx: context of the caller
  * @imp: import; reference held
- * @put: flag: a put, not a get
- * @interruptible: flag: any signal ends the call, not only a fatal one
+ * @put: flag: the call writes to the segment; false: the call reads from the segment
+ * @interruptible: flag: any signal ends the call; false: only a fatal signal ends the call
  * @e: entries, unchecked
- * @count: number of entries
- * @done: result: number of entries carried out
+ * @count: number of @e
+ * @done: result: number of entries that have been transferred
  */
 struct rsm_transfer {
 	struct rsm_ctx			*ctx;
@@ -560,23 +572,27 @@ struct rsm_transfer {
 	u32				done;
 };
 
-/* rsm/stage.c: transfers across an adapter by calls; rsm/ring.c has those of rings */
+/* rsm/stage.c: transfers of DAT_IOC_RSM_IO through an adapter; see rsm/ring.c for rings */
 int rsm_stage_io(struct rsm_transfer *t);
 
 /* rsm/auth.c */
 
 /**
- * rsm_auth_ready() - tell whether adapters may be used
+ * rsm_auth_ready() - check that a node is configured to use adapters
  * @node: node
  *
- * Return: DAT_RSM_OK; DAT_RSM_BAD_CONF: the node has no cluster key and does not trust the network.
+ * Return: DAT_RSM_OK if the node has a valid cluster key or trusts the network, else
+ * DAT_RSM_BAD_CONF.
  */
 int rsm_auth_ready(struct rsm_node *node);
 
-/* Makes a logon key of the caller the cluster key; @serial 0: no key.  Return: enum dat_rsm_err. */
+/*
+ * Sets the cluster key of @node to the caller's logon key with serial number @serial.  0 removes
+ * the cluster key.  Return: enum dat_rsm_err.
+ */
 int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 
-/* rsm/node.c; the rest is in rsm/rdma.h */
+/* rsm/node.c; see also rsm/rdma.h */
 int rsm_nodes(struct rsm_ucmd *ucmd);
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
 
@@ -585,12 +601,12 @@ int rsm_topology_init(void);
 void rsm_topology_exit(void);
 int rsm_topology(struct rsm_ucmd *ucmd);
 
-/* rsm/ring.c: rings of such imports */
+/* rsm/ring.c: rings of imports that connect through an adapter */
 int rsm_ring_make(struct rsm_ucmd *ucmd);
 int rsm_ring_kick(struct rsm_ucmd *ucmd);
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 
-/* Converts the result of dat_copy_array_from() or dat_copy_array_to() to that of a call. */
+/* Converts a result of dat_copy_array_from() or dat_copy_array_to() to a result of an RSM call. */
 static inline int rsm_array_error(int err)
 {
 	return err == -EFAULT ? DAT_RSM_BAD_ADDR : err;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The exporter's side of connections.  The exporting process takes no part in it: an upcall of the
- * adapter answers a request, and a withdrawal of the segment cuts all connections.
+ * The exporter's side of RSM connections.  The exporting process is not involved: an upcall of the
+ * adapter answers connection requests, and a withdrawal of the segment ends all connections.
  *
  * A connection is in export->peers until the peer disconnects or the segment is withdrawn.  The
- * thread that removes it from the list queues its end_work.  rsm_serve_wait() waits until all works
- * have run, after which no peer can access the memory.
+ * thread that removes a connection from the list queues the connection's end_work.
+ * rsm_serve_wait() waits until the end_work of each connection has run.  After that, no peer can
+ * access the memory.
  */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
@@ -14,14 +15,16 @@
 
 #include "rsm/rdma.h"
 
-#define REBIND_TIMEOUT	(10 * HZ)	/* for a peer's acknowledgment of a new key */
+/* A peer must acknowledge a segment's new key within this time. */
+#define REBIND_TIMEOUT	(10 * HZ)
 
 static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
 MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
 /*
- * A teardown sleeps until works of dat_wq and rsm_wq are done, so it must not occupy those queues.
+ * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq and rsm_wq, so
+ * it must not run on those workqueues.
  */
 static struct workqueue_struct *serve_wq;
 
@@ -55,7 +58,7 @@ static void serve_end_work(struct work_struct *work)
 	rsm_obj_put(&exp->obj);
 }
 
-/* Context: node->lock held. */
+/* Removes a connection from ctlr->unproven if it is in that list.  Context: node->lock held. */
 static void serve_leave_unproven(struct rsm_conn *conn)
 {
 	if (list_empty(&conn->unproven))
@@ -117,7 +120,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
-	/* A node that is in no table can claim any id, so it cannot match an access list. */
+	/* A node that is not in node->table can claim any id, so its id must match no list. */
 	if (!conn->known && exp->acl_count)
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
@@ -127,7 +130,10 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	return ret;
 }
 
-/* Counts connections that are ending, too, since they have queue pairs. */
+/*
+ * Returns true if the limits of the segment and of its user allow another importer.  Closing
+ * connections count, too, because they still have queue pairs.
+ */
 static bool serve_has_room(const struct rsm_export *exp)
 {
 	unsigned int share = rsm_user_share(RSM_MAX_SERVED);
@@ -136,7 +142,10 @@ static bool serve_has_room(const struct rsm_export *exp)
 	       (exp->unlimited || atomic_read(&exp->obj.ctx->user->served) < share);
 }
 
-/* Fills in the grant.  After that, rebinds and events of the segment are sent to the peer. */
+/*
+ * Checks the importer's permissions and fills in the GRANT.  After success, rebinds and events of
+ * the segment are sent to the peer.  Returns enum dat_rsm_err.
+ */
 static int serve_grant(struct rsm_conn *conn)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
@@ -167,8 +176,9 @@ static int serve_grant(struct rsm_conn *conn)
 }
 
 /*
- * Flushes are RDMA reads, so every importer's queue pair may read.  The importer's kernel enforces
- * the read permission.
+ * Handles an importer whose proof is valid or not required.  Every importer's queue pair may read,
+ * because an importer without DAT_RSM_READ also posts flushes, which are RDMA reads.  The
+ * importer's kernel enforces the read permission.
  */
 static bool serve_proven(struct rsm_conn *conn)
 {
@@ -187,8 +197,8 @@ static const struct rsm_conn_ops serve_ops = {
 };
 
 /*
- * Evicts the oldest unproven connection if there are too many; nodes of the table are evicted last.
- * node->lock held.
+ * Evicts the oldest connection in ctlr->unproven if the list has RSM_MAX_UNPROVEN connections.
+ * Connections of nodes in node->table are evicted last.  node->lock held.
  */
 static void serve_make_room(struct rsm_ctlr *ctlr)
 {
@@ -206,9 +216,9 @@ static void serve_make_room(struct rsm_ctlr *ctlr)
 }
 
 /*
- * Finds the segment that a peer asks for.  A node that is in no table counts against the limit on
- * such nodes until its connection is freed.  The limit reserves ids, queue pairs and memory for
- * known nodes.  node->lock held.
+ * Finds the segment that a peer asks for.  The function refuses a node that is not in node->table
+ * if RSM_MAX_STRANGERS connections of such nodes exist.  This limit reserves ids, queue pairs and
+ * memory for nodes in node->table.  node->lock held.
  */
 static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known,
 		      struct rsm_export **out)
@@ -223,7 +233,7 @@ static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool 
 	return DAT_RSM_OK;
 }
 
-/* Checks that the segment exists before a connection is made. */
+/* Checks that the requested segment exists, before the caller allocates a connection. */
 static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
 {
 	struct rsm_export *exp;
@@ -236,8 +246,8 @@ static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool
 }
 
 /*
- * Adds the connection to its segment.  From then on a withdrawal of the segment tears the
- * connection down.
+ * Adds a connection to exp->peers of its segment.  From then on, a withdrawal of the segment tears
+ * the connection down.
  */
 static int serve_attach(struct rsm_conn *conn)
 {
@@ -264,7 +274,7 @@ static int serve_attach(struct rsm_conn *conn)
 	return ret;
 }
 
-/* Starts the deadline for the importer's proof. */
+/* Starts the timer that ends the connection if the importer sends no valid proof in time. */
 static void serve_start_deadline(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
@@ -273,7 +283,7 @@ static void serve_start_deadline(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* end_lock delays a concurrent rsm_conn_end(). */
+/* Accepts a connection request.  end_lock is held, so a concurrent rsm_conn_end() has to wait. */
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer *answer = &conn->transcript.answer;
@@ -311,8 +321,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	conn->transcript.answer = *answer;
 	get_random_bytes(conn->transcript.answer.nonce, sizeof(conn->transcript.answer.nonce));
 	/*
-	 * Once the connection is attached and end_lock is free, an unpublish may tear it down and
-	 * put it.
+	 * Take a second reference.  After serve_accept() has attached the connection and end_lock
+	 * is released, an unpublish may tear the connection down and put the first reference.
 	 */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
@@ -329,15 +339,18 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 }
 
 /*
- * Returns true for a source port that an unprivileged process cannot have.  With iWARP the port
- * says nothing; see verbs/cm.c.
+ * Returns true if an unprivileged process cannot have sent from @port.  With iWARP, the function
+ * accepts every port, because the port proves nothing; see verbs/cm.c.
  */
 static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 {
 	return ctlr->iwarp || (port && port < PROT_SOCK);
 }
 
-/* Copies and checks a greeting.  Returns false if it is not from a kernel with this version. */
+/*
+ * Copies and checks the greeting in a connection request.  Returns false if the sender is no RSM
+ * kernel with this version of the protocol.
+ */
 static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 			  const DAT_CR_PARAM *param)
 {
@@ -387,12 +400,14 @@ void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 }
 
 /**
- * rsm_serve_open() - open the adapter and make the zone of a segment
+ * rsm_serve_open() - open the adapter and create the protection zone of a segment
  * @exp: export, not published
  * @node: node of the export
- * @ctlr: number of the controller
+ * @ctlr: controller number of the adapter
  *
- * Context: may sleep.  Return: enum dat_rsm_err; undone by rsm_serve_close().
+ * After success, the caller calls rsm_serve_close() when the segment ends.
+ *
+ * Context: may sleep.  Return: enum dat_rsm_err.
  */
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 {
@@ -412,7 +427,10 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 	return rsm_dat_error(rc);
 }
 
-/* Undoes rsm_serve_open(); no connection and no memory is left in the zone.  Context: may sleep. */
+/*
+ * Undoes rsm_serve_open().  No connection and no registered memory may be left in the protection
+ * zone.  Context: may sleep.
+ */
 void rsm_serve_close(struct rsm_export *exp)
 {
 	kdat_pz_free(exp->pz);
@@ -426,18 +444,18 @@ void rsm_serve_cut(struct rsm_export *exp)
 		serve_drop(list_first_entry(&exp->peers, struct rsm_conn, entry));
 }
 
-/* Waits until no disconnected peer can access the memory any more.  Context: may sleep. */
+/* Waits until all connections to the segment have been torn down.  Context: may sleep. */
 void rsm_serve_wait(struct rsm_export *exp)
 {
 	wait_event(exp->obj.wq, !atomic_read(&exp->conns));
 }
 
 /**
- * rsm_serve_rebind() - send the key of a segment's new memory
+ * rsm_serve_rebind() - send the key of a segment's new memory to all importers
  * @exp: export
  * @mem: new memory
  *
- * The old memory is in use until rsm_serve_rebind_wait() returns.
+ * Importers may use the old memory until rsm_serve_rebind_wait() returns.
  *
  * Context: node->lock held.
  */
@@ -459,7 +477,10 @@ static bool serve_rebinds_done(const struct rsm_export *exp)
 	return !atomic_read(&exp->rebinds_pending);
 }
 
-/* Waits until no peer uses the old memory; cuts peers that do not answer.  Context: may sleep. */
+/*
+ * Waits until no peer uses the segment's old memory.  Ends the connections of peers that do not
+ * acknowledge the new key in time.  Context: may sleep.
+ */
 void rsm_serve_rebind_wait(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->ctlr->node;
@@ -475,7 +496,7 @@ void rsm_serve_rebind_wait(struct rsm_export *exp)
 	wait_event(exp->obj.wq, serve_rebinds_done(exp));
 }
 
-/* Sends an event to each importer.  Context: node->lock held. */
+/* Sends an event to each remote importer of a segment.  Context: node->lock held. */
 void rsm_serve_post(struct rsm_export *exp, bool single)
 {
 	struct rsm_conn *conn;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transfers of DAT_IOC_RSM_IO across an adapter.
+ * Transfers of DAT_IOC_RSM_IO through an adapter.
  *
- * They go through the stage: slots of kernel memory of the connection.  A put is copied into the
- * stage first, a get is copied out of it.  So user memory is not pinned, and no page fault happens
- * while the segment or the adapter is in use.
+ * All data goes through the stage, which is kernel memory of the connection, divided into slots.  A
+ * put copies user memory into the stage before the RDMA write.  A get copies the stage to user
+ * memory after the RDMA read.  So user memory need not be pinned, and no page fault delays a
+ * request in flight.
  *
- * Bytes that adjoin in the segment are one request, even if they belong to several entries: a
- * request costs a message and its answer, while a copy of a few bytes costs little.
+ * Bytes that are adjacent in the segment share a request, even if they belong to different entries.
+ * A request costs a round trip, while copying a few bytes costs little.
  *
- * Puts are posted in groups, and the last of a group is signalled.  A group is posted as a whole,
- * since an access to user memory may take for ever: a rebind by the exporter waits for the
- * completion of all requests in flight.
+ * Puts are posted in groups, and only the last put of a group is signalled.  The whole group is
+ * copied before any of its puts is posted, because an access to user memory can take arbitrarily
+ * long, and a rebind by the exporter waits for all requests in flight.
  */
 #include <linux/math.h>
 #include <linux/sched/signal.h>
@@ -20,10 +21,10 @@
 #include "rsm/ring.h"
 
 /**
- * struct chunk - adjoining bytes of the segment in a slot of the stage
- * @offset: offset in the segment
- * @n: bytes
- * @entry: entry of the first byte
+ * struct chunk - adjacent bytes of the segment, which share a slot of the stage and a request
+ * @offset: offset of the first byte in the segment
+ * @n: number of bytes
+ * @entry: index of the entry to which the first byte belongs
  * @at: offset of the first byte in that entry
  */
 struct chunk {
@@ -34,18 +35,20 @@ struct chunk {
 };
 
 /**
- * struct stage - the stage during a call
- * @t: call
- * @r: adapter's part of the import
+ * struct stage - state of the stage during a DAT_IOC_RSM_IO call
+ * @t: the call
+ * @r: state of the import
  * @conn: connection of the import
- * @begin: sequence number of the first chunk
+ * @begin: sequence number of the call's first chunk
  * @first: sequence number of the oldest chunk that is not retired
- * @next: sequence number of the next chunk to fill; chunks from r->posted on are not posted
+ * @next: sequence number of the chunk to fill next; chunks r->posted to @next - 1 are filled, but
+ *	not posted
  * @checked: number of entries checked so far
- * @filling: flag: chunk @next has been begun
- * @err: error of the first chunk that failed; later chunks do not count
- * @chunk: chunks, by sequence number modulo the array's length
- * @lm: local memory of entries, reference held; NULL for user memory and later entries
+ * @filling: flag: the chunk with number @next has been begun
+ * @err: error of the first chunk that failed; chunks after this chunk do not count as done
+ * @chunk: chunks, by sequence number modulo RSM_STAGE_SLOTS
+ * @lm: local memory of each entry, with a reference; NULL for an entry that names user memory, and
+ *	until stage_entry() has looked at the entry
  */
 struct stage {
 	struct rsm_transfer	*t;
@@ -61,15 +64,18 @@ struct stage {
 	struct rsm_localmem	*lm[DAT_RSM_MAX_IO];
 };
 
-/* Handles a completion.  Calls for the same connection do not overlap. */
+/* Handles the completion of a stage request.  Upcalls for one connection run one at a time. */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 {
 	struct rsm_import *imp = conn->owner;
 	struct rsm_remote *r = imp->remote;
 
-	/* The silent requests before @seq have succeeded, even if @seq is the first to fail. */
+	/*
+	 * All silent requests before @seq have succeeded: a silent request that fails completes by
+	 * itself.  The release lets a reader of @done also see the data of a get.
+	 */
 	if (!r->failed)
-		smp_store_release(&r->done, seq + ok);	/* data of a get is visible */
+		smp_store_release(&r->done, seq + ok);
 	if (!ok)
 		smp_store_release(&r->failed, true);	/* @done is final */
 	wake_up_all(&conn->wq);
@@ -93,7 +99,7 @@ static DAT_LMR_TRIPLET stage_triplet(const struct stage *s, u32 seq, u32 n)
 	};
 }
 
-/* Copies bytes of an entry, from byte @at on, to @buf for a put, from @buf for a get. */
+/* Copies @n bytes, from offset @at of an entry's memory: to @buf for a put, from @buf for a get. */
 static int stage_copy(const struct stage *s, u32 entry, u64 at, void *buf, u32 n)
 {
 	u64 addr = s->t->e[entry].addr + at;
@@ -115,26 +121,26 @@ static bool stage_reached(const struct stage *s, u32 seq)
 
 static bool stage_decided(const struct stage *s, u32 seq)
 {
-	/* With @failed, @done is final. */
+	/* If @failed is set, @done does not change any more, so request @seq has no success. */
 	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
 	       READ_ONCE(s->conn->lost);
 }
 
 /*
- * Waits for a request and returns its result.  If the peer does not answer, the heartbeat ends the
- * connection after a while; a killed process does not wait for that.
+ * Waits for request @seq and returns its result.  If the peer does not answer, the heartbeat ends
+ * the connection after PEER_TIMEOUT.  A killed process disconnects at once.
  */
 static int stage_await(const struct stage *s, u32 seq)
 {
 	if (wait_event_killable(s->conn->wq, stage_decided(s, seq))) {
-		/* After a disconnect, requests in flight fail without an answer of the peer. */
+		/* A disconnect flushes the requests in flight, even if the peer does not answer. */
 		rsm_conn_hang_up(s->conn);
 		wait_event(s->conn->wq, stage_decided(s, seq));
 	}
 	return stage_reached(s, seq) ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
 }
 
-/* Counts an entry as done, with the empty entries behind it.  Returns their number. */
+/* Counts an entry and the empty entries directly behind it as done.  Returns their total number. */
 static u32 stage_count(struct stage *s, u32 entry)
 {
 	u32 n = 1;
@@ -145,7 +151,10 @@ static u32 stage_count(struct stage *s, u32 entry)
 	return n;
 }
 
-/* Copies the data of the oldest chunk, if it is a get, and counts the entries that end in it. */
+/*
+ * Takes the oldest chunk, which has completed: copies the data to the caller if the call is a get,
+ * and counts the entries that end in the chunk as done.
+ */
 static int stage_take(struct stage *s)
 {
 	const struct chunk *c = stage_chunk(s, s->first);
@@ -172,7 +181,7 @@ static int stage_take(struct stage *s)
 	return DAT_RSM_OK;
 }
 
-/* Waits for the oldest chunk and retires it. */
+/* Waits for the request of the oldest chunk, then retires the chunk. */
 static int stage_retire(struct stage *s)
 {
 	int ret = stage_await(s, s->first);
@@ -206,7 +215,10 @@ static int stage_post_one(struct stage *s, bool silent)
 	return DAT_RSM_OK;
 }
 
-/* Posts the filled chunks.  The last one is signalled, unless the caller posts @more at once. */
+/*
+ * Posts the filled chunks.  Signals the last chunk, unless @more is set: the caller then posts
+ * another request at once.
+ */
 static int stage_post(struct stage *s, bool more)
 {
 	int ret = DAT_RSM_OK;
@@ -216,18 +228,21 @@ static int stage_post(struct stage *s, bool more)
 	return ret;
 }
 
-/* Returns how many bytes at @offset the chunk being filled can take; a multiple of @width. */
+/*
+ * Returns how many bytes, from @offset in the segment, can be added to the chunk being filled.  The
+ * result is a multiple of @width.
+ */
 static u32 stage_room(struct stage *s, u64 offset, u32 width)
 {
 	const struct chunk *c = stage_chunk(s, s->next);
 
-	/* An aligned element must stay aligned in its request, or it might be torn. */
+	/* Keep elements aligned within the request, because a misaligned element may be torn. */
 	if (!s->filling || c->offset + c->n != offset || c->offset & (width - 1))
 		return 0;
 	return round_down(RSM_SLOT_SIZE - c->n, width);
 }
 
-/* Ends the chunk being filled.  Returns true if the filled chunks should be posted now. */
+/* Closes the chunk being filled.  Returns true if the caller should post the filled chunks now. */
 static bool stage_close(struct stage *s)
 {
 	u32 n = stage_chunk(s, s->next)->n;
@@ -239,7 +254,7 @@ static bool stage_close(struct stage *s)
 	return n == RSM_SLOT_SIZE || s->next - s->r->posted == RSM_STAGE_GROUP;
 }
 
-/* Begins a chunk at byte @at of an entry. */
+/* Begins a chunk at byte @at of an entry.  Retires the oldest chunk if all slots are in use. */
 static int stage_begin(struct stage *s, u32 entry, u64 at)
 {
 	int ret = stage_close(s) ? stage_post(s, false) : DAT_RSM_OK;
@@ -255,7 +270,7 @@ static int stage_begin(struct stage *s, u32 entry, u64 at)
 	return DAT_RSM_OK;
 }
 
-/* Adds @n bytes to the chunk being filled, which has room for them. */
+/* Adds @n bytes to the chunk being filled; the caller has checked that the chunk has room. */
 static int stage_fill(struct stage *s, u32 entry, u64 at, u32 n)
 {
 	struct chunk *c = stage_chunk(s, s->next);
@@ -313,20 +328,23 @@ static int stage_entry(struct stage *s, u32 entry)
 	s->checked = entry + 1;
 	if (e->length)
 		return stage_bytes(s, entry);
-	/* An empty entry is done when its predecessors are; see stage_count(). */
+	/* An empty entry is done when all earlier entries are done; see also stage_count(). */
 	if (!s->filling && s->first == s->next)
 		s->t->done++;
 	return DAT_RSM_OK;
 }
 
-/* Does not count the last entry with bytes: it is unknown whether these have arrived. */
+/*
+ * Uncounts the last non-empty entry and the empty entries after it: the flush failed, so it is
+ * unknown whether the last puts have arrived.
+ */
 static void stage_doubt(struct rsm_transfer *t)
 {
 	while (t->done && !t->e[--t->done].length)
 		;
 }
 
-/* Posts a flush behind all puts and waits: after it the exporter sees all of them. */
+/* Posts a flush after the puts and waits for it.  The exporter then sees the data of all puts. */
 static int stage_finish_puts(struct stage *s)
 {
 	int ret = stage_post(s, true);
@@ -334,7 +352,7 @@ static int stage_finish_puts(struct stage *s)
 
 	if (flush == s->begin)
 		return ret;
-	/* Without the flush, only the end of the connection would report the silent puts. */
+	/* If the flush cannot be posted, disconnect, so that the silent puts complete. */
 	if (ret || rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
 		rsm_conn_hang_up(s->conn);
 	ret = stage_retire_until(s, flush);
@@ -347,7 +365,7 @@ static int stage_finish_puts(struct stage *s)
 	return ret;
 }
 
-/* Posts the last chunks, and waits for all requests in flight, also after an error. */
+/* Posts the remaining chunks and waits for all requests in flight, even after an error. */
 static int stage_finish(struct stage *s)
 {
 	int ret, posted;
@@ -371,13 +389,13 @@ static int stage_run(struct stage *s)
 	for (i = 0; i < s->t->count; i++)
 		if (s->lm[i])
 			rsm_obj_put(&s->lm[i]->obj);
-	/* An error of an earlier entry takes precedence over that of a malformed one. */
+	/* @err is the error of an earlier entry than @ret, so it takes precedence. */
 	return err ?: ret;
 }
 
 /**
- * rsm_stage_io() - transfer through the stage
- * @t: call
+ * rsm_stage_io() - transfer entries between the caller's memory and a segment, through the stage
+ * @t: call; t->done is set
  *
  * Context: may sleep.  Return: enum dat_rsm_err.
  */
@@ -397,7 +415,7 @@ int rsm_stage_io(struct rsm_transfer *t)
 	ret = stage_run(&s);
 	mutex_unlock(&r->io_lock);
 	if (ret == DAT_RSM_CONN_ABORTED) {
-		/* After a disconnect, later calls get the same error. */
+		/* Disconnect and cut the import, so that later calls fail with the same error. */
 		rsm_conn_hang_up(r->conn);
 		rsm_obj_cut(&t->imp->obj);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The topology: controllers, the nodes that they lead to, and whether these answer. */
+/* The RSM topology: the controllers, the nodes behind each controller, and which nodes answer. */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -11,9 +11,10 @@
 #include "rsm/rdma.h"
 
 /**
- * struct rsm_survey - result of a survey
+ * struct rsm_survey - result of a topology survey
  * @count: number of @links
- * @links: each controller, followed by the nodes to which it leads, this node first
+ * @links: for each controller, a link for the controller itself, a link to this node, and the links
+ *	to other nodes
  */
 struct rsm_survey {
 	u32			count;
@@ -21,9 +22,9 @@ struct rsm_survey {
 };
 
 /**
- * struct probing - all probes of a survey
- * @left: number of probes that have not finished
- * @stop: flag: probes that have not begun are skipped
+ * struct probing - state that all probes of a survey share
+ * @left: number of queued probes that have not finished
+ * @stop: flag: a probe that has not begun does nothing
  * @wq: wait queue for @left
  */
 struct probing {
@@ -33,11 +34,11 @@ struct probing {
 };
 
 /**
- * struct probe - a probe of one node
- * @all: all probes of the survey
+ * struct probe - a probe of one node through one adapter
+ * @all: shared state of the survey's probes
  * @work: work that probes the node
- * @ctlr: adapter that leads to the node; reference held
- * @link: node, and the result
+ * @ctlr: adapter that leads to the node; the probe of the adapter's LOCAL link has the reference
+ * @link: link to the node; the probe sets link->state
  */
 struct probe {
 	struct probing		*all;
@@ -48,7 +49,7 @@ struct probe {
 
 static struct workqueue_struct *probe_wq;
 
-/* Returns an IPv4 address, or the lower half of an IPv6 address, as a number. */
+/* Returns the IPv4 address, or the lower 64 bits of the IPv6 address, in host byte order. */
 static u64 addr_number(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -69,9 +70,10 @@ static void survey_add(struct rsm_survey *s, u32 ctlr, u32 node, u32 flags, bool
 }
 
 /**
- * survey_list() - list the links without a probe
+ * survey_list() - list all links, without probing the nodes
  * @node: node
- * @out: result; freed by kvfree(); links of adapters whose port is up are ACTIVE
+ * @out: result, which the caller frees by kvfree(); the state of a link is ACTIVE if the adapter's
+ *	port is up
  *
  * Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
  */
@@ -110,18 +112,18 @@ static void probe_work(struct work_struct *work)
 
 	if (READ_ONCE(p->all->stop) || rsm_remote_probe(p->ctlr, p->link->node))
 		p->link->state = DAT_RSM_LINK_DOWN;
-	/* survey_ask() flushes this work, so p->all stays until the work has ended. */
+	/* p->all stays valid until this work ends, because survey_ask() flushes the work. */
 	if (atomic_dec_and_test(&p->all->left))
 		wake_up_all(&p->all->wq);
 }
 
-/* Queues the probe of a link of an open adapter.  This node itself needs no probe. */
+/* Queues the probe of a link of an open adapter.  A link to this node needs no probe. */
 static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link *link, u32 self)
 {
 	struct sockaddr_storage addr;
 
 	if (rsm_node_addr(ctlr, link->node, &addr)) {
-		/* The table has changed since survey_list(). */
+		/* The node is no longer in the table: the table has changed since survey_list(). */
 		link->state = DAT_RSM_LINK_DOWN;
 		return;
 	}
@@ -135,9 +137,9 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 }
 
 /*
- * Probes all nodes at once; the kernel runs 512 works at a time.  512 nodes take two seconds if one
- * does not answer, four if one accepts and then sends nothing.  A killed caller waits only for the
- * works that have begun.
+ * Probes all nodes in parallel; the workqueue runs up to 512 works at a time.  Up to 512 probes
+ * take two seconds if a node does not answer, or four seconds if a node accepts and then sends
+ * nothing.  A killed caller waits only for the works that have begun.
  */
 static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
 {
@@ -154,7 +156,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		probes[i].all = &all;
 		if (link->flags & DAT_RSM_LINK_LOCAL) {
 			self = link->node;
-			/* An open takes long, so a killed caller skips it. */
+			/* A killed caller opens no further adapters, because an open takes long. */
 			if (fatal_signal_pending(current) ||
 			    rsm_ctlr_get(node, link->ctlr, &ctlr))
 				ctlr = NULL;
@@ -165,7 +167,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		else
 			link->state = DAT_RSM_LINK_DOWN;
 	}
-	/* A caller that was killed before the first probe gets no result either. */
+	/* Also check for a signal if no probe was queued: a killed caller gets no result. */
 	if (wait_event_killable(all.wq, !atomic_read(&all.left)) ||
 	    fatal_signal_pending(current)) {
 		WRITE_ONCE(all.stop, true);
@@ -217,8 +219,9 @@ static struct rsm_survey *survey_copy(const struct rsm_survey *s)
 }
 
 /*
- * Runs one survey at a time, so that many callers do not load the network.  A caller that has
- * waited takes the result of a survey that began after its call.
+ * Copies the result of a survey that began after this call.  Only one survey runs at a time, so
+ * that many callers do not load the network.  If another caller began a survey while this caller
+ * waited for survey_lock, this caller uses the result of that survey.
  */
 static int survey_get(struct rsm_node *node, struct rsm_survey **out)
 {
@@ -250,7 +253,7 @@ int rsm_topology(struct rsm_ucmd *ucmd)
 	ret = room ? dat_check_entry_size(arg->entry_size, sizeof(*s->links)) : 0;
 	if (ret)
 		return ret;
-	/* Without room for links the caller gets their number, which needs no probes. */
+	/* A caller without room for links only gets the number of links, which needs no probes. */
 	ret = room ? survey_get(node, &s) : survey_list(node, &s);
 	if (ret)
 		return ret;

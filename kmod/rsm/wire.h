@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The wire format of RSM: handshake and messages between kernels. */
+/* The wire format of RSM: the handshake and the messages between two kernels. */
 #ifndef _DAT_RSM_WIRE_H
 #define _DAT_RSM_WIRE_H
 
@@ -11,27 +11,29 @@
  *
  *   importer                          exporter
  *   --------                          --------
- *   greeting, in the request    ->    finds the segment; accepts, without access to memory
+ *   greeting, in the request    ->    finds the segment; accepts, but grants no memory access
  *                               <-    answer, in the reply
- *   PROOF, a message            ->    checks it, then the permissions; gives access to memory
- *                               <-    GRANT, a message: the key of the memory
- *   checks it, uses the key
+ *   PROOF, a message            ->    checks the proof and the permissions; grants memory access
+ *                               <-    GRANT, a message with the key of the memory
+ *   checks the GRANT, then
+ *   uses the key
  *
- * The proofs are HMAC-SHA256 over struct rsm_transcript: all messages of the handshake and the two
- * queue pairs.  Nonces of both sides prevent a replay.  Labels prevent a peer from sending a proof
- * back to its maker.  See rsm/auth.c.
+ * PROOF and GRANT contain an HMAC-SHA256 over struct rsm_transcript: all messages of the handshake
+ * and the numbers of both queue pairs.  Each side sends a nonce, which prevents a replay.  Each
+ * side uses its own label, so a peer cannot send a received proof back as its own.  See rsm/auth.c.
  */
 
 #define RSM_NONCE	32
 #define RSM_MAC		32	/* bytes of a SHA-256 */
-#define RSM_KEY_MIN	32	/* bytes of the shortest cluster key */
+#define RSM_KEY_MIN	32	/* shortest key, in bytes */
 
 /**
  * struct rsm_greeting - private data of a connection request: 56 bytes
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the importer
- * @flags: RSM_GREETING_TRUSTS: the importer trusts the network, and neither sends nor checks proofs
+ * @flags: 0, or RSM_GREETING_TRUSTS if the importer trusts the network; the importer then neither
+ *	makes nor checks an HMAC
  * @node: node id of the importer
  * @to: node id of the exporter
  * @segid: segment id
@@ -82,13 +84,14 @@ struct rsm_answer {
 
 /**
  * enum rsm_msg_type - types of messages between the kernels of a connection
- * @RSM_MSG_ACK: the last TELL was received and carried out
- * @RSM_MSG_TELL: events, a rebind, or neither: a heartbeat
- * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may repeat it
+ * @RSM_MSG_ACK: struct rsm_msg; the sender has processed the last TELL of the receiver
+ * @RSM_MSG_TELL: struct rsm_msg with events or a rebind; without either, the TELL is a heartbeat
+ * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may send the message again
  * @RSM_MSG_GRANT: struct rsm_grant; first message of an exporter, sent once
  *
  * Each side has at most one TELL in flight and answers each TELL by one ACK.  Types 3 and 4 are
- * reserved, since an earlier version used them.  They end the connection, like unknown types.
+ * reserved, because an earlier version used these types.  A message of a reserved or unknown type
+ * ends the connection.
  */
 enum rsm_msg_type {
 	RSM_MSG_ACK	= 1,
@@ -98,15 +101,15 @@ enum rsm_msg_type {
 };
 
 /**
- * struct rsm_proof - the importer's proof, and the user that imports
+ * struct rsm_proof - the importer's proof, and the credentials of the importing process
  * @magic: RSM_MAGIC
  * @type: RSM_MSG_PROOF
- * @flags: RSM_PROOF_CAPABLE: the user may override permissions
+ * @flags: 0, or RSM_PROOF_CAPABLE if the process may override permissions
  * @ngroups: number of @groups
- * @uid: effective user id in the initial user namespace of the importer's kernel
- * @gid: effective group id in that namespace
- * @groups: first RSM_PROOF_GROUPS supplementary groups in that namespace
- * @mac: HMAC with the cluster key over the transcript, where this field and the grant are zero
+ * @uid: effective user id, in the initial user namespace of the importer's kernel
+ * @gid: effective group id, in the initial user namespace
+ * @groups: first RSM_PROOF_GROUPS supplementary groups, in the initial user namespace
+ * @mac: HMAC with the cluster key over the transcript; @mac and the grant count as zeros
  */
 #define RSM_PROOF_GROUPS	32
 struct rsm_proof {
@@ -128,11 +131,11 @@ struct rsm_proof {
  * @type: RSM_MSG_GRANT
  * @flags: 0
  * @rsvd: 0
- * @err: enum dat_rsm_err; @rkey, @addr and @length are valid if it is 0
- * @rkey: key of the segment
- * @addr: address of the first byte, for @rkey
+ * @err: enum dat_rsm_err; @rkey, @addr and @length are valid only if @err is 0
+ * @rkey: remote key of the segment
+ * @addr: address of the segment's first byte, for use with @rkey
  * @length: bytes of the segment
- * @mac: HMAC with the cluster key over the transcript, where this field is zero; zero if the
+ * @mac: HMAC with the cluster key over the transcript, in which @mac counts as zeros; zeros if the
  *	importer's proof is wrong
  */
 struct rsm_grant {
@@ -152,17 +155,17 @@ static_assert(sizeof(struct rsm_proof) == 176);
 static_assert(sizeof(struct rsm_grant) == 64);
 
 /**
- * struct rsm_transcript - input of both proofs
- * @label: side that proves, so that a proof sent back to its maker is wrong
+ * struct rsm_transcript - input of the HMACs of both sides
+ * @label: name of the side that makes the HMAC, so that each side's HMAC is different
  * @importer_gid: importer's GID of the path; with iWARP made from the IP address
  * @exporter_gid: exporter's GID of the path; with iWARP made from the IP address
  * @importer_qpn: importer's queue pair number; 0 with iWARP
  * @exporter_qpn: exporter's queue pair number; 0 with iWARP
- * @greeting: as sent
- * @answer: as sent
- * @proof: as sent
+ * @greeting: copy of the importer's greeting
+ * @answer: copy of the exporter's answer
+ * @proof: copy of the importer's PROOF message
  * @zero: 0
- * @grant: as sent
+ * @grant: copy of the exporter's GRANT message
  */
 struct rsm_transcript {
 	char			label[16];
@@ -177,21 +180,25 @@ struct rsm_transcript {
 	struct rsm_grant	grant;
 };
 
-/* Padding would have undefined bytes, and the HMAC covers all bytes. */
+/* struct rsm_transcript must have no padding, because the HMAC covers all of its bytes. */
 static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 4 + 64);
 
-#define RSM_TELL_SINGLE	0x1	/* an event unless one is pending; precedes the counted ones */
-#define RSM_TELL_REBIND	0x2	/* the segment has a new key and address */
+/*
+ * RSM_TELL_SINGLE adds an event, unless an event is pending; the receiver adds rsm_msg.events after
+ * that.  RSM_TELL_REBIND says that the segment has a new key and address.
+ */
+#define RSM_TELL_SINGLE	0x1
+#define RSM_TELL_REBIND	0x2
 
 /**
- * struct rsm_msg - a message
+ * struct rsm_msg - a TELL or ACK message
  * @magic: RSM_MAGIC
- * @type: enum rsm_msg_type
- * @flags: RSM_TELL_*
+ * @type: RSM_MSG_TELL or RSM_MSG_ACK
+ * @flags: RSM_TELL_SINGLE, RSM_TELL_REBIND
  * @rsvd: 0
- * @events: number of events
- * @rkey: new key, with RSM_TELL_REBIND
- * @addr: address of the first byte for @rkey, with RSM_TELL_REBIND
+ * @events: number of events to add
+ * @rkey: new key of the segment, with RSM_TELL_REBIND
+ * @addr: address of the segment's first byte for @rkey, with RSM_TELL_REBIND
  */
 struct rsm_msg {
 	__be32	magic;

@@ -5,12 +5,15 @@
  * Rules for all calls
  * ===================
  *
- * The argument is a structure.  Its first field is its size, as compiled into the
- * caller.  The kernel extends a shorter structure with zeros, and accepts a longer
- * one if the excess is zero.  Reserved fields and unknown flag bits must be zero.
- * An id names an object.  It has at most DAT_ID_BITS bits, is valid on the open file that
- * created the object, and is never 0.  A file belongs to the address space that opened it: no
- * other one may use it, and all its objects end with that one.
+ * The argument is a structure.  Its first field is the size of the structure, as compiled
+ * into the caller.  The kernel extends a shorter structure with zeros.  The kernel accepts a
+ * longer structure if all bytes after the structure that the kernel knows are zero.  Reserved
+ * fields and unknown flag bits must be zero.
+ *
+ * An id names an object.  An id has at most DAT_ID_BITS bits and is never 0.  The id is valid
+ * on the open file that created the object.  A file belongs to the address space that opened
+ * the file.  No other address space may use the file.  When the address space ends, all objects
+ * of the file end.
  *
  *   errno         means
  *   -----------   -------------------------------------------------------------
@@ -19,40 +22,40 @@
  *                 larger than 4,096 bytes
  *   EINVAL        size too small; a count or an address is out of range; no IA was
  *                 opened yet
- *   EOPNOTSUPP    the kernel does not know a flag or another value, or a reserved field
- *                 isn't 0; the adapter does not support a known value
+ *   EOPNOTSUPP    the kernel does not know a flag or another value; a reserved field is
+ *                 not 0; the adapter does not support a value
  *   ENOENT        no object of the required type has this id; no such adapter
- *   EFAULT        the argument, or memory to be registered, is not accessible, or
- *                 not writable although a write privilege was asked for
- *   ENOMEM        out of memory, or over RLIMIT_MEMLOCK, or over an adapter limit
+ *   EFAULT        the argument or memory to be registered is not accessible; memory to
+ *                 be registered with a write privilege is not writable
+ *   ENOMEM        no memory; the call would exceed RLIMIT_MEMLOCK or an adapter limit
  *   EPERM         the file belongs to another address space; a qualifier below 1024
  *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing; an
  *                 LMR that lacks a privilege
- *   EXDEV         objects that must share a protection zone don't
+ *   EXDEV         objects that must be in the same protection zone are not
  *   EBUSY         the object is in use; another thread waits on the EVD or is the
- *                 poller; something needs the notifications that a poll would stop;
- *                 the file has an IA
- *   EISCONN       the state of the EP or SRQ forbids it
- *   EEXIST        the cookie stands for other memory
- *   EADDRINUSE    the connection qualifier is taken
+ *                 poller; a CNO or a thread needs notifications, which DAT_IOC_EVD_POLL
+ *                 would stop; the file already has an IA
+ *   EISCONN       the call is not allowed in the state of the EP or SRQ
+ *   EEXIST        the cookie already names other memory
+ *   EADDRINUSE    the connection qualifier is in use
  *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
  *                 peer
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only); a new ring is too short for
- *                 what the old one holds; no queue of the file is free
- *   EAGAIN        there is no event, and the call doesn't sleep for one
+ *                 the content of the old ring; the file has no free queue
+ *   EAGAIN        no event is queued, and the call does not sleep
  *   ETIMEDOUT     the deadline has passed
  *   EINTR         a signal handler ran; nothing was consumed
  *   EMFILE        DAT_IOC_FD: the process has too many open files
  *   ENFILE        DAT_IOC_FD: the system has too many open files
- *   ECANCELED     the EVD is, or was made, unwaitable
- *   ESTALE        another ring was prepared since, or this one was committed or
- *                 cancelled
- *   ESHUTDOWN     the EVD or CNO was freed or the IA closed during the wait, or the poll
+ *   ECANCELED     the EVD is unwaitable, or became unwaitable during the wait
+ *   ESTALE        the prepared ring was committed, cancelled, or replaced by a newer
+ *                 prepared ring
+ *   ESHUTDOWN     during a wait or a poll, the EVD or CNO was freed or the IA was closed
  *   ENODEV        the RDMA device is gone, or the IA was closed
  *
- * A call that fails has changed nothing.
+ * A call that fails has no effect.
  */
 #ifndef _UAPI_RDMA_DAT_IOCTL_H
 #define _UAPI_RDMA_DAT_IOCTL_H
@@ -64,20 +67,22 @@
 #define DAT_ABI_VERSION		1
 #define DAT_IOC_MAGIC		0xDA
 #define DAT_ID_BITS		23	/* of an object's id */
-#define DAT_NAME_SIZE		72	/* IA name: <ibdev> or <ibdev>:<port> */
-#define DAT_ADDR_SIZE		64	/* of any socket address of an RDMA device */
+#define DAT_NAME_SIZE		72	/* <ibdev> or <ibdev>:<port> */
+/* Bytes of the largest socket address of an RDMA device. */
+#define DAT_ADDR_SIZE		64
 
 /**
- * struct dat_span - where a process finds memory of an object
- * @offset: for mmap()
- * @size: for mmap(): the mapping is exactly so long
- * @start: offset of the memory in the mapping, in bytes; a multiple of 64
+ * struct dat_span - place of an object's memory in a mapping
+ * @offset: mmap() offset of the mapping
+ * @size: exact length of the mapping, in bytes
+ * @start: offset of the object's memory in the mapping, in bytes; a multiple of 64
  * @rsvd: 0
  *
- * One mapping holds the memory of many objects: those with the same @offset.  A process maps it
- * once, whole.  A mapping of a freed object's memory stays valid.  When the last object of a
- * mapping is freed, its @offset names nothing until millions of others were used.  So a process
- * that keeps a mapping as long as one of its objects lives may find it by its @offset.
+ * All objects with the same @offset are in the same mapping.  A process maps each mapping once and
+ * as a whole.  The mapped pages stay valid after an object was freed.  When all objects of a
+ * mapping have been freed, the kernel does not use the mapping's @offset again until it has used
+ * millions of other offsets.  So a process may look up a mapping by @offset if it keeps the mapping
+ * while any object is in the mapping.
  */
 struct dat_span {
 	__u64 offset;
@@ -96,7 +101,7 @@ enum dat_obj_type {
 	DAT_OBJ_EP	= 5,
 	DAT_OBJ_PSP	= 6,
 	DAT_OBJ_CR	= 7,
-	DAT_OBJ_IA	= 8,	/* only as the subject of an async event */
+	DAT_OBJ_IA	= 8,	/* only in async events */
 	DAT_OBJ_CNO	= 9,
 	DAT_OBJ_RMR	= 10
 };
@@ -147,11 +152,11 @@ enum {
 
 /**
  * struct dat_abi - version of the interface
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @version: out: DAT_ABI_VERSION
- * @features: out: bits to be defined; 0 today
+ * @features: out: 0; reserved for features of later versions
  *
- * Needs no IA.
+ * The call also works before DAT_IOC_IA_OPEN.
  */
 struct dat_abi {
 	__u32 size;
@@ -162,16 +167,17 @@ struct dat_abi {
 #define DAT_IOC_ABI		DAT_IOC(ABI)
 
 /**
- * struct dat_adapter - the next adapter that the caller may open
- * @size: of this structure
+ * struct dat_adapter - find the next adapter that the caller may open
+ * @size: size of this structure, in bytes
  * @port: out: port of the RDMA device
- * @cursor: 0 for the first adapter; else as the last call has left it; ENOENT: there is no other
+ * @cursor: 0 for the first adapter; then the value that the previous call has written
  * @name: out: IA name, NUL-terminated
  * @active: out: 1 if the port is up
  * @rsvd: 0
  *
- * Needs no IA.  The value of a cursor has no meaning.  A list that is read with it has each
- * adapter that was there all the time once, although others come and go.
+ * The call also works before DAT_IOC_IA_OPEN.  ENOENT: no further adapter exists.  A caller must
+ * not interpret the value of a cursor.  A loop over all adapters returns each adapter exactly once
+ * that is present during the whole loop, even if other adapters are added or removed.
  */
 struct dat_adapter {
 	__u32 size;
@@ -186,20 +192,20 @@ struct dat_adapter {
 
 /**
  * struct dat_ia_open - bind this file to an adapter; once per file
- * @size: of this structure
- * @flags: bits to be defined; 0
+ * @size: size of this structure, in bytes
+ * @flags: 0; reserved for flags of later versions
  * @name: IA name, NUL-terminated
- * @user_data: owner of the IA's async events
- * @doorbell_offset: out: where to mmap the doorbell region
- * @doorbell_size: out: bytes to mmap
- * @features: features that the caller needs, of dat_abi.features
- * @max_queues: queues wanted, at most 196,608; 0: 32,768; out: queues given, at least as many.
- *	An EP has two queues, an SRQ one
+ * @user_data: @owner of the IA's async events
+ * @doorbell_offset: out: mmap() offset of the doorbell region
+ * @doorbell_size: out: bytes of the doorbell region
+ * @features: bits of dat_abi.features that the caller needs
+ * @max_queues: minimum number of queues, at most 196,608; 0 means 32,768; out: number of queues.
+ *	An EP has two queues.  An SRQ has one queue
  * @rsvd: 0
  *
- * ENOENT: no such adapter in this network namespace.  EOPNOTSUPP: its driver
- * can't register user memory for a kernel consumer, or the kernel lacks a feature.
- * EBUSY: the file has an IA.
+ * ENOENT: this network namespace has no such adapter.  EOPNOTSUPP: the adapter's driver cannot
+ * register user memory for a kernel consumer, or the kernel lacks a feature.  EBUSY: the file
+ * already has an IA.
  */
 struct dat_ia_open {
 	__u32 size;
@@ -216,37 +222,38 @@ struct dat_ia_open {
 #define DAT_IOC_IA_OPEN		DAT_IOC(IA_OPEN)
 
 /**
- * struct dat_ia_query - limits and identity of the adapter, all out
- * @size: of this structure
- * @addr_len: bytes valid in @addr, 0 if the port has no address
+ * struct dat_ia_query - get the limits and the identity of the adapter; all fields but @size are
+ * out
+ * @size: size of this structure, in bytes
+ * @addr_len: number of valid bytes in @addr, 0 if the port has no address
  * @addr: struct sockaddr_in or sockaddr_in6 of the adapter
  * @device: name of the RDMA device
- * @fw: firmware version, text of the device
- * @vendor_id: IEEE OUI
- * @vendor_part_id: of the device
- * @hw_ver: of the device
- * @port: of the device
- * @max_eps: endpoints
- * @max_dto_per_ep: requests, and receives, per endpoint
- * @max_evd_qlen: events
- * @max_iov: segments per send or receive
- * @max_iov_read: segments per RDMA read
- * @max_lmrs: registrations
- * @max_pzs: protection zones
- * @max_srqs: shared receive queues, 0 if none
- * @max_recv_per_srq: buffers
- * @max_rdma_read_in: RDMA reads per endpoint as target
- * @max_rdma_read_out: RDMA reads per endpoint as originator
- * @max_pd_request: bytes of private data with a connect
- * @max_pd_reply: bytes of private data with an accept
- * @flags: 0x1: iWARP, the sink of an RDMA read needs remote write
- * @max_message_size: bytes of a send or RDMA operation
- * @max_lmr_size: bytes of a registration
- * @ops: operations: bit n for the enum dat_op n
- * @sqe_flags: enum dat_sqe_flags that an entry may have
- * @caps: bits to be defined; 0 today
- * @max_inline: bytes of inline data in an entry; 0: none
- * @num_comp_vectors: the comp_vector of an EVD is below this
+ * @fw: firmware version of the device, as text
+ * @vendor_id: IEEE OUI of the device's vendor
+ * @vendor_part_id: part number of the device
+ * @hw_ver: hardware version of the device
+ * @port: port number of the device
+ * @max_eps: maximum number of endpoints
+ * @max_dto_per_ep: maximum number of requests, and of receives, of an endpoint
+ * @max_evd_qlen: maximum number of events of an EVD
+ * @max_iov: maximum number of segments of a send or receive
+ * @max_iov_read: maximum number of segments of an RDMA read
+ * @max_lmrs: maximum number of registrations
+ * @max_pzs: maximum number of protection zones
+ * @max_srqs: maximum number of shared receive queues; 0 if the adapter has none
+ * @max_recv_per_srq: maximum number of buffers of an SRQ
+ * @max_rdma_read_in: maximum number of RDMA reads in flight that target an endpoint
+ * @max_rdma_read_out: maximum number of RDMA reads in flight that an endpoint originates
+ * @max_pd_request: maximum bytes of private data of a connect
+ * @max_pd_reply: maximum bytes of private data of an accept
+ * @flags: 0, or 0x1: iWARP: the destination of an RDMA read needs the remote write privilege
+ * @max_message_size: maximum bytes of a send or an RDMA operation
+ * @max_lmr_size: maximum bytes of a registration
+ * @ops: supported operations: bit n stands for the enum dat_op with value n
+ * @sqe_flags: supported enum dat_sqe_flags
+ * @caps: 0; reserved for capabilities of later versions
+ * @max_inline: maximum bytes of inline data of an entry; 0: inline data are not supported
+ * @num_comp_vectors: limit of the comp_vector of an EVD, which must be less than this
  */
 struct dat_ia_query {
 	__u32 size;
@@ -285,8 +292,8 @@ struct dat_ia_query {
 #define DAT_IA_FLAG_IWARP	0x1
 
 /**
- * struct dat_ia_close - destroy every object of the IA, now and abruptly
- * @size: of this structure
+ * struct dat_ia_close - destroy every object of the IA at once
+ * @size: size of this structure, in bytes
  * @rsvd: 0
  *
  * Closing the file does the same.  This call also works while other threads sleep in
@@ -302,13 +309,13 @@ struct dat_ia_close {
 
 /**
  * struct dat_free - destroy an object
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @type: enum dat_obj_type
- * @id: of the object
+ * @id: id of the object
  * @rsvd: 0
  *
- * EBUSY: other objects use it, or a thread waits on it.  EISCONN: an EP that a
- * service point or a CR holds.  Freeing a CR rejects it.
+ * EBUSY: other objects use the object, or a thread waits on the object.  EISCONN: a service point
+ * or a CR holds the EP.  Freeing a CR rejects the connection request.
  */
 struct dat_free {
 	__u32 size;
@@ -320,9 +327,9 @@ struct dat_free {
 #define DAT_IOC_FREE		DAT_IOC(FREE)
 
 /**
- * struct dat_pz_create - make a protection zone
- * @size: of this structure
- * @id: out
+ * struct dat_pz_create - create a protection zone
+ * @size: size of this structure, in bytes
+ * @id: out: id of the new protection zone
  */
 struct dat_pz_create {
 	__u32 size;
@@ -337,27 +344,28 @@ struct dat_pz_create {
 #define DAT_PRIV_LOCAL_WRITE	0x10
 #define DAT_PRIV_REMOTE_WRITE	0x20
 
-#define DAT_LMR_SHARED		0x1	/* @cookie names memory shared by processes */
+/* @flags of struct dat_lmr_create: @cookie names memory that processes share. */
+#define DAT_LMR_SHARED		0x1
 #define DAT_LMR_COOKIE		40
 
 /**
  * struct dat_lmr_create - register memory of the caller
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @pz: id of the protection zone
- * @addr: first byte
+ * @addr: address of the first byte
  * @length: bytes, at least 1
  * @priv: DAT_PRIV_*
- * @id: out
- * @lmr_context: out: goes into struct dat_sge
- * @rmr_context: out: goes to peers; 0 without remote privileges
- * @flags: DAT_LMR_SHARED
+ * @id: out: id of the new LMR
+ * @lmr_context: out: value for @lmr in struct dat_sge
+ * @rmr_context: out: value that peers use to access the memory; 0 without remote privileges
+ * @flags: 0 or DAT_LMR_SHARED
  * @rsvd: 0
- * @cookie: DAT_LMR_SHARED: the memory's name among the processes of this effective user that
- *	use the device in this network namespace; else 0
+ * @cookie: with DAT_LMR_SHARED: name of the memory, common to all processes with the same effective
+ *	user, device and network namespace; else 0
  *
- * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Each process
- * that shares the memory registers its own mapping of it.  EEXIST: the memory is not a
- * shared mapping of one file, or another process uses the cookie for other memory.
+ * The pages are pinned and charged to RLIMIT_MEMLOCK until the LMR is freed.  Each process that
+ * shares the memory registers its own mapping of the memory.  EEXIST: the memory is not a shared
+ * mapping of one file, or another process uses the cookie for other memory.
  */
 struct dat_lmr_create {
 	__u32 size;
@@ -376,11 +384,11 @@ struct dat_lmr_create {
 #define DAT_IOC_LMR_CREATE	DAT_IOC(LMR_CREATE)
 
 /**
- * struct dat_rmr_create - make a remote memory region, unbound
- * @size: of this structure
+ * struct dat_rmr_create - create a remote memory region, which is not yet bound
+ * @size: size of this structure, in bytes
  * @pz: id of the protection zone
- * @user_data: owner value of its bind events
- * @id: out
+ * @user_data: @owner of the RMR's bind events
+ * @id: out: id of the new RMR
  * @rsvd: 0
  */
 struct dat_rmr_create {
@@ -394,27 +402,30 @@ struct dat_rmr_create {
 #define DAT_IOC_RMR_CREATE	DAT_IOC(RMR_CREATE)
 
 /**
- * struct dat_rmr_bind - prepare to bind an RMR to a part of an LMR, or to unbind it
- * @size: of this structure
- * @id: of the RMR
+ * struct dat_rmr_bind - prepare to bind an RMR to a part of an LMR, or to unbind the RMR
+ * @size: size of this structure, in bytes
+ * @id: id of the RMR
  * @lmr: id of the LMR, or 0 to unbind
  * @priv: DAT_PRIV_REMOTE_*
- * @addr: first byte
+ * @addr: address of the first byte
  * @length: bytes; 0 to unbind
- * @rmr_context: out: goes to peers
+ * @rmr_context: out: value that peers use to access the memory
  * @ticket: out: value for @rkey of the DAT_OP_RMR_BIND entry
  *
- * The binding takes effect, and the present one ends, when an entry of DAT_OP_RMR_BIND
- * with the ticket is executed in the send queue of an EP of the same zone.  All earlier
- * entries have completed by then, and later ones start after it.  Its event is
- * DAT_EV_RMR_BIND.  EPERM: the LMR lacks the local privilege for a remote one.
+ * After this call, the process posts a DAT_OP_RMR_BIND entry with the ticket to the send queue of
+ * an EP in the same protection zone.  The execution of this bind entry ends the present binding of
+ * the RMR and starts the new binding.  The bind entry starts after all earlier entries have
+ * completed, and later entries start after the bind entry.  The completion event is
+ * DAT_EV_RMR_BIND.  EPERM: the LMR lacks a local privilege that a privilege in @priv requires.
  *
- * The pages are pinned and charged from this call until one of these: the binding ends;
- * its entry is flushed, refused or fails; the EP whose ring holds the entry is freed; the
- * RMR is freed.  A peer gets access when the entry is executed.  The exception is a range
- * of more pages than the device registers in a queue (max_fast_reg_page_list_len of
- * ib_device_attr, if it supports that): its key is valid from this call on.  ENOMEM: 64
- * bindings wait for their entries.
+ * The call pins the pages and charges them to RLIMIT_MEMLOCK.  The pages are unpinned when the
+ * binding ends; when the bind entry is flushed, is refused or fails; when the EP whose ring
+ * contains the bind entry is freed; or when the RMR is freed.
+ *
+ * A peer can access the memory once the bind entry has been executed.  Exception: if the range has
+ * more pages than the device can register by a send queue entry (max_fast_reg_page_list_len of
+ * struct ib_device_attr), or if the device cannot register memory in that way, a peer can access
+ * the memory from this call on.  ENOMEM: 64 bindings already wait for their bind entries.
  */
 struct dat_rmr_bind {
 	__u32 size;
@@ -430,18 +441,19 @@ struct dat_rmr_bind {
 #define DAT_IOC_RMR_BIND	DAT_IOC(RMR_BIND)
 
 /**
- * struct dat_evd_create - make an event dispatcher
- * @size: of this structure
- * @streams: enum dat_stream bits that may feed it
- * @qlen: events wanted; out: events given (a power of two)
- * @id: out
- * @user_data: owner value of async events about this EVD
+ * struct dat_evd_create - create an event dispatcher (EVD)
+ * @size: size of this structure, in bytes
+ * @streams: enum dat_stream bits of the events that the EVD accepts
+ * @qlen: minimum length of the event ring; out: length, a power of two
+ * @id: out: id of the new EVD
+ * @user_data: @owner of async events about this EVD
  * @flags: 0
- * @comp_vector: reserved for the completion vector of the EVD's own CQ; 0
- * @submit: out: struct dat_evd_head
- * @status: out: struct dat_evd_status
- * @ring: out: the events
- * @eqe_shift: out: log2 of the stride of the events; struct dat_eqe is the start of each
+ * @comp_vector: 0; reserved for the completion vector of a CQ of the EVD
+ * @submit: out: place of struct dat_evd_head
+ * @status: out: place of struct dat_evd_status
+ * @ring: out: place of the event ring
+ * @eqe_shift: out: log2 of the distance of two events in bytes; struct dat_eqe is at the start of
+ *	each event
  * @rsvd: 0
  *
  * The first EVD with DAT_STREAM_ASYNC becomes the IA's async EVD.
@@ -467,15 +479,16 @@ struct dat_evd_create {
 
 /**
  * struct dat_evd_wait - sleep until enough events are queued
- * @size: of this structure
- * @id: of the EVD
- * @threshold: events, 1 to qlen
+ * @size: size of this structure, in bytes
+ * @id: id of the EVD
+ * @threshold: number of events to wait for, 1 to qlen
  * @rsvd: 0
- * @deadline_ns: absolute, CLOCK_MONOTONIC; DAT_WAIT_FOREVER; 0 never sleeps
+ * @deadline_ns: absolute time in ns of CLOCK_MONOTONIC; DAT_WAIT_FOREVER: no deadline; 0: do not
+ *	sleep
  *
- * Consumes nothing: the caller reads the ring.  One waiter at a time (EBUSY).
- * Only an event that notifies wakes a sleeper.  A waiter that is awake counts all
- * events.
+ * The call consumes no events: the caller reads the ring.  EBUSY: another thread waits on the EVD.
+ * Only a notification event wakes a sleeping thread.  When the thread is awake, all queued events
+ * count for @threshold.
  */
 struct dat_evd_wait {
 	__u32 size;
@@ -487,27 +500,29 @@ struct dat_evd_wait {
 
 #define DAT_IOC_EVD_WAIT	DAT_IOC(EVD_WAIT)
 
-/* Longest time that DAT_IOC_EVD_POLL spins. */
+/* Longest time for which DAT_IOC_EVD_POLL spins, in microseconds. */
 #define DAT_MAX_SPIN_US		1000000
 
 /**
  * struct dat_evd_poll - poll the device until an event is queued
- * @size: of this structure
- * @id: of the EVD
+ * @size: size of this structure, in bytes
+ * @id: id of the EVD
  * @spin_us: longest time in microseconds, at most DAT_MAX_SPIN_US; 0: poll once
  * @rsvd: 0
  *
- * Takes completions on the caller's CPU instead of on the CPU that the device notifies.
- * While an EVD is polled, the CQs of its EPs are not armed.  Their completions reach the
- * ring by polls alone, so the caller should keep polling.  DAT_IOC_EVD_WAIT and poll() of
- * the EVD's descriptor re-arm the CQs, as does a timer some ticks after the last poll.
- * With an event in the ring the call returns without polling the device.
- * If receives of an EP are SOLICITED_WAIT, a poll of 0 microseconds takes unsolicited
- * receives only, and all CQs stay armed.
- * The CQ of a connection that feeds two EVDs stays armed unless both are polled.
+ * The call takes completions on the caller's CPU, not on the CPU that the device interrupts.  If an
+ * event is already in the ring, the call returns without polling the device.
  *
- * EAGAIN: there is no event, and the time is up or another task needs the CPU.  EBUSY: a CNO or a
- * thread that sleeps on the EVD needs notification, so the call did not poll.  EINTR: a signal
+ * While a process polls an EVD, the CQs of the EVD's EPs are not armed.  Their completions then
+ * reach the ring only by polls, so the caller should continue to poll.  DAT_IOC_EVD_WAIT and poll()
+ * of the EVD's file descriptor arm the CQs again.  A timer also arms the CQs a few ticks after the
+ * last poll.  If a CQ feeds two EVDs, it stays armed unless the process polls both EVDs.
+ *
+ * If the receives of an EP are SOLICITED_WAIT, a poll with @spin_us 0 takes only unsolicited
+ * receives, and all CQs stay armed.
+ *
+ * EAGAIN: no event is queued, and the time is over or another task needs the CPU.  EBUSY: a CNO or
+ * a thread that sleeps on the EVD needs notifications, so the call did not poll.  EINTR: a signal
  * handler ran.
  */
 struct dat_evd_poll {
@@ -521,9 +536,9 @@ struct dat_evd_poll {
 
 /**
  * struct dat_evd_post - queue a software event
- * @size: of this structure
- * @id: of the EVD
- * @cookie: value to deliver
+ * @size: size of this structure, in bytes
+ * @id: id of the EVD
+ * @cookie: value that the event delivers
  */
 struct dat_evd_post {
 	__u32 size;
@@ -533,17 +548,18 @@ struct dat_evd_post {
 
 #define DAT_IOC_EVD_POST	DAT_IOC(EVD_POST)
 
-#define DAT_EVD_UNWAITABLE	0x1	/* waits fail */
-#define DAT_EVD_DISABLED	0x2	/* its events trigger no CNO */
+/* States of an EVD.  UNWAITABLE: waits on the EVD fail.  DISABLED: events trigger no CNO. */
+#define DAT_EVD_UNWAITABLE	0x1
+#define DAT_EVD_DISABLED	0x2
 
 /**
  * struct dat_evd_set - change the state of an EVD
- * @size: of this structure
- * @id: of the EVD
- * @flags: DAT_EVD_* bits wanted
- * @mask: bits of @flags that take effect
+ * @size: size of this structure, in bytes
+ * @id: id of the EVD
+ * @flags: new values of the DAT_EVD_UNWAITABLE and DAT_EVD_DISABLED bits
+ * @mask: bits to change; the other bits of @flags are ignored
  *
- * Clearing DAT_EVD_DISABLED triggers the CNO if events are queued.
+ * If events are queued, clearing DAT_EVD_DISABLED triggers the CNO.
  */
 struct dat_evd_set {
 	__u32 size;
@@ -556,8 +572,8 @@ struct dat_evd_set {
 
 /**
  * struct dat_evd_modify_cno - attach an EVD to a CNO
- * @size: of this structure
- * @id: of the EVD
+ * @size: size of this structure, in bytes
+ * @id: id of the EVD
  * @cno: id of the CNO, or 0 for none
  * @rsvd: 0
  */
@@ -571,15 +587,19 @@ struct dat_evd_modify_cno {
 #define DAT_IOC_EVD_MODIFY_CNO	DAT_IOC(EVD_MODIFY_CNO)
 
 /*
- * Steps of replacing a ring.  With PREPARE and COMMIT no failure leaves the caller without
- * a ring.  PREPARE allocates the new ring, and returns its place and a generation, never 0.
- * The caller maps it.  COMMIT, with the same parameters (else EINVAL) and that
- * generation, swaps them in.  A COMMIT that fails leaves the prepared ring.  A CANCEL of its
- * generation, the next PREPARE by any thread, or the end of the object drops the prepared
- * ring.  COMMIT and CANCEL of a dropped generation fail with ESTALE.
+ * Steps of the replacement of a ring.  AT_ONCE replaces the ring, and the caller maps the new ring
+ * afterwards.  If that mapping fails, the caller has no ring.  PREPARE and COMMIT avoid this:
+ *
+ * 1. PREPARE allocates the new ring, and returns the ring's place and a generation, which is not 0.
+ * 2. The caller maps the new ring.
+ * 3. COMMIT, with the same parameters (else EINVAL) and the generation, replaces the old ring.
+ *
+ * The prepared ring stays if COMMIT fails.  The kernel drops the prepared ring on CANCEL with the
+ * generation, on the next PREPARE by any thread, and when the object is freed.  COMMIT and CANCEL
+ * then fail with ESTALE for the dropped generation.
  */
 enum dat_ring_step {
-	DAT_RING_AT_ONCE	= 0,	/* swap now, map afterwards */
+	DAT_RING_AT_ONCE	= 0,
 	DAT_RING_PREPARE	= 1,
 	DAT_RING_COMMIT		= 2,
 	DAT_RING_CANCEL		= 3
@@ -587,18 +607,19 @@ enum dat_ring_step {
 
 /**
  * struct dat_evd_resize - change the length of an EVD's ring
- * @size: of this structure
- * @id: of the EVD
- * @qlen: events wanted; out: events given (a power of two)
+ * @size: size of this structure, in bytes
+ * @id: id of the EVD
+ * @qlen: minimum length of the new ring; out: length, a power of two
  * @step: enum dat_ring_step
- * @ring: out: the events
- * @generation: PREPARE: out; COMMIT, CANCEL: of the prepared ring; else 0
+ * @ring: out: place of the new ring
+ * @generation: PREPARE: out; COMMIT, CANCEL: generation of the prepared ring; AT_ONCE: 0
  * @rsvd: 0
  *
- * Queued events stay, with their indices.  ENOSPC: the new ring is too short for them.
- * The call that swaps the rings ends the old one: it gets no new events, and its memory may serve
- * another object.  So the process consumes no event between that call and its use of the new ring.
- * struct dat_evd_head and struct dat_evd_status stay where they are.
+ * Queued events keep their indices.  ENOSPC: the new ring is too short for the queued events.
+ *
+ * After AT_ONCE or COMMIT, the old ring gets no new events, and the kernel may use the old ring's
+ * memory for another object.  So the process must consume no event from this call until the process
+ * uses the new ring.  struct dat_evd_head and struct dat_evd_status do not move.
  */
 struct dat_evd_resize {
 	__u32 size;
@@ -613,12 +634,12 @@ struct dat_evd_resize {
 #define DAT_IOC_EVD_RESIZE	DAT_IOC(EVD_RESIZE)
 
 /**
- * struct dat_cno_create - make a consumer notification object
- * @size: of this structure
- * @id: out
+ * struct dat_cno_create - create a consumer notification object (CNO)
+ * @size: size of this structure, in bytes
+ * @id: out: id of the new CNO
  *
- * An event that notifies triggers the CNO of its EVD unless the EVD is disabled or has a
- * waiter of its own.  A CNO stays triggered until a wait consumes the trigger.
+ * A notification event triggers the CNO of its EVD, unless the EVD is disabled or a thread waits on
+ * the EVD itself.  A CNO stays triggered until a wait consumes the trigger.
  */
 struct dat_cno_create {
 	__u32 size;
@@ -628,9 +649,9 @@ struct dat_cno_create {
 #define DAT_IOC_CNO_CREATE	DAT_IOC(CNO_CREATE)
 
 /**
- * struct dat_cno_query - state of a CNO
- * @size: of this structure
- * @id: of the CNO
+ * struct dat_cno_query - get the state of a CNO
+ * @size: size of this structure, in bytes
+ * @id: id of the CNO
  * @generation: out: number of triggers so far
  * @triggered: out: 1 if a wait would not sleep
  */
@@ -647,14 +668,16 @@ struct dat_cno_query {
 
 /**
  * struct dat_cno_wait - sleep until a CNO is triggered
- * @size: of this structure
- * @id: of the CNO
+ * @size: size of this structure, in bytes
+ * @id: id of the CNO
  * @flags: DAT_CNO_WATCH: wait for a trigger after @generation and consume nothing
- * @generation: in, for DAT_CNO_WATCH; out
- * @deadline_ns: absolute, CLOCK_MONOTONIC; DAT_WAIT_FOREVER; 0 never sleeps
- * @evd: out: user_data of an EVD that triggered it, or 0 if that is gone
+ * @generation: with DAT_CNO_WATCH, number of triggers that the caller knows; out: number of
+ *	triggers so far
+ * @deadline_ns: absolute time in ns of CLOCK_MONOTONIC; DAT_WAIT_FOREVER: no deadline; 0: do not
+ *	sleep
+ * @evd: out: user_data of an EVD that triggered the CNO, or 0 if the EVD has been freed
  *
- * A trigger wakes one waiter, and every waiter with DAT_CNO_WATCH.
+ * A trigger wakes all waiters with DAT_CNO_WATCH, and one waiter without DAT_CNO_WATCH.
  */
 struct dat_cno_wait {
 	__u32 size;
@@ -668,14 +691,14 @@ struct dat_cno_wait {
 #define DAT_IOC_CNO_WAIT	DAT_IOC(CNO_WAIT)
 
 /**
- * struct dat_fd - a file descriptor for poll(), select() and epoll
- * @size: of this structure
+ * struct dat_fd - get a file descriptor for poll(), select() and epoll
+ * @size: size of this structure, in bytes
  * @type: DAT_OBJ_EVD or DAT_OBJ_CNO
- * @id: of the object
- * @fd: out: close-on-exec; reads and writes fail
+ * @id: id of the object
+ * @fd: out: file descriptor, which is closed on exec; read() and write() fail
  *
- * EVD: POLLIN means that events are queued; an event that doesn't notify does not wake a
- * sleeper.  CNO: POLLIN means that it is triggered; DAT_IOC_CNO_WAIT with a deadline of 0
+ * For an EVD, POLLIN means that events are queued.  Only a notification event wakes a sleeping
+ * poll().  For a CNO, POLLIN means that the CNO is triggered; DAT_IOC_CNO_WAIT with a deadline of 0
  * consumes the trigger.  POLLHUP means that the object was freed.
  */
 struct dat_fd {
@@ -688,18 +711,18 @@ struct dat_fd {
 #define DAT_IOC_FD		DAT_IOC(FD)
 
 /**
- * struct dat_srq_create - make a shared receive queue
- * @size: of this structure
+ * struct dat_srq_create - create a shared receive queue (SRQ)
+ * @size: size of this structure, in bytes
  * @pz: id of the protection zone
- * @max_recv: buffers outstanding; out: entries of the ring
- * @max_iov: segments per buffer
- * @user_data: owner value of async events about this SRQ
- * @id: out
- * @queue: out: bit in the doorbell region
- * @submit: out: struct dat_submit and the RQEs
- * @status: out: struct dat_status
+ * @max_recv: maximum number of outstanding buffers; out: number of entries of the ring
+ * @max_iov: maximum number of segments of a buffer
+ * @user_data: @owner of async events about this SRQ
+ * @id: out: id of the new SRQ
+ * @queue: out: number of the queue, which selects the dirty bit in the doorbell region
+ * @submit: out: place of struct dat_submit and the RQEs
+ * @status: out: place of struct dat_status
  * @rq_offset: out: offset of the RQEs from struct dat_submit
- * @rq_shift: out: log2 of the stride
+ * @rq_shift: out: log2 of the distance of two RQEs in bytes
  */
 struct dat_srq_create {
 	__u32 size;
@@ -719,18 +742,18 @@ struct dat_srq_create {
 
 /**
  * struct dat_srq_resize - change the length of an SRQ's ring
- * @size: of this structure
- * @id: of the SRQ
- * @max_recv: buffers outstanding; out: entries of the new ring
+ * @size: size of this structure, in bytes
+ * @id: id of the SRQ
+ * @max_recv: maximum number of outstanding buffers; out: number of entries of the new ring
  * @rq_offset: out: offset of the RQEs from the new struct dat_submit
- * @submit: out: the new struct dat_submit and the RQEs
+ * @submit: out: place of the new struct dat_submit and the RQEs
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
  *
- * Indices continue, and entries that the kernel has not taken are copied.  The old ring is
- * no longer read, and its memory may serve another object: no thread may post until the new one
- * is mapped.  struct dat_status stays where it is.  ENOSPC: more
- * buffers are outstanding than fit.
+ * Indices continue, and the kernel copies entries that it has not yet taken.  After AT_ONCE or
+ * COMMIT, the kernel no longer reads the old ring and may use its memory for another object.  So no
+ * thread may post before the process uses the new ring.  struct dat_status does not move.  ENOSPC:
+ * the new ring is too short for the outstanding buffers.
  */
 struct dat_srq_resize {
 	__u32 size;
@@ -750,14 +773,14 @@ struct dat_srq_resize {
 #define DAT_SRQ_REASON_LOW_WATERMARK	2
 
 /**
- * struct dat_srq_set_lw - ask for an async event when buffers become few
- * @size: of this structure
- * @id: of the SRQ
- * @low_watermark: number of buffers; one event when fewer are available, which may be
- *	at once; 0: no event
+ * struct dat_srq_set_lw - request an async event when an SRQ has few buffers
+ * @size: size of this structure, in bytes
+ * @id: id of the SRQ
+ * @low_watermark: number of buffers below which the kernel sends one event; 0: no event
  * @rsvd: 0
  *
- * The event is DAT_EV_ASYNC_INTERNAL with DAT_SRQ_REASON_LOW_WATERMARK.
+ * The event is DAT_EV_ASYNC_INTERNAL with DAT_SRQ_REASON_LOW_WATERMARK.  If the SRQ already has
+ * fewer buffers, the kernel sends the event at once.
  */
 struct dat_srq_set_lw {
 	__u32 size;
@@ -769,33 +792,34 @@ struct dat_srq_set_lw {
 #define DAT_IOC_SRQ_SET_LW	DAT_IOC(SRQ_SET_LW)
 
 /**
- * struct dat_ep_create - make an endpoint
- * @size: of this structure
+ * struct dat_ep_create - create an endpoint (EP)
+ * @size: size of this structure, in bytes
  * @pz: id of the protection zone
  * @recv_evd: id of the EVD for receives, or 0
  * @request_evd: id of the EVD for requests, or 0
  * @connect_evd: id of the EVD for connection events, or 0
  * @srq: id of the SRQ, or 0
- * @max_recv: receives outstanding, 0 with an SRQ; out: entries of the ring
- * @max_request: requests outstanding; out: entries of the ring
- * @max_recv_iov: segments per receive
- * @max_request_iov: segments per request
- * @read_in: RDMA reads as target
- * @read_out: RDMA reads as originator
- * @recv_flags: DAT_COMPLETION_FLAGS of receives; with SOLICITED_WAIT unsolicited receives
- *	reach the ring of @recv_evd by DAT_IOC_EVD_POLL or DAT_IOC_EVD_WAIT
+ * @max_recv: maximum number of outstanding receives, 0 with an SRQ; out: number of entries of the
+ *	ring
+ * @max_request: maximum number of outstanding requests; out: number of entries of the ring
+ * @max_recv_iov: maximum number of segments of a receive
+ * @max_request_iov: maximum number of segments of a request
+ * @read_in: maximum number of RDMA reads in flight that target the EP
+ * @read_out: maximum number of RDMA reads in flight that the EP originates
+ * @recv_flags: DAT_COMPLETION_FLAGS of receives; with SOLICITED_WAIT, an unsolicited receive
+ *	reaches the ring of @recv_evd only in DAT_IOC_EVD_POLL or DAT_IOC_EVD_WAIT
  * @request_flags: DAT_COMPLETION_FLAGS of requests
- * @user_data: owner value of this EP's events
- * @id: out
- * @sq_queue: out: bit of the send queue in the doorbell region
- * @rq_queue: out: bit of the receive queue in the doorbell region
+ * @user_data: @owner of this EP's events
+ * @id: out: id of the new EP
+ * @sq_queue: out: number of the send queue, which selects the dirty bit in the doorbell region
+ * @rq_queue: out: number of the receive queue, which selects the dirty bit in the doorbell region
  * @rsvd: 0
- * @submit: out: struct dat_submit, SQEs and RQEs
- * @status: out: struct dat_status
+ * @submit: out: place of struct dat_submit, SQEs and RQEs
+ * @status: out: place of struct dat_status
  * @sq_offset: out: offset of the SQEs from struct dat_submit
- * @sq_shift: out: log2 of their stride
+ * @sq_shift: out: log2 of the distance of two SQEs in bytes
  * @rq_offset: out: offset of the RQEs from struct dat_submit
- * @rq_shift: out: log2 of their stride
+ * @rq_shift: out: log2 of the distance of two RQEs in bytes
  */
 struct dat_ep_create {
 	__u32 size;
@@ -829,34 +853,36 @@ struct dat_ep_create {
 
 /**
  * struct dat_ep_modify - change the parameters of an unconnected EP
- * @size: of this structure
- * @id: of the EP
- * @pz: id; see struct dat_ep_create for this and the fields below
- * @recv_evd: id or 0
- * @request_evd: id or 0
- * @connect_evd: id or 0
- * @max_recv: in, out
- * @max_request: in, out
- * @max_recv_iov: in
- * @max_request_iov: in
- * @read_in: in
- * @read_out: in
- * @recv_flags: in
- * @request_flags: in
- * @submit: out: the new struct dat_submit, SQEs and RQEs
- * @sq_offset: out
- * @sq_shift: out
- * @rq_offset: out
- * @rq_shift: out
+ * @size: size of this structure, in bytes
+ * @id: id of the EP
+ * @pz: as in struct dat_ep_create
+ * @recv_evd: as in struct dat_ep_create
+ * @request_evd: as in struct dat_ep_create
+ * @connect_evd: as in struct dat_ep_create
+ * @max_recv: as in struct dat_ep_create
+ * @max_request: as in struct dat_ep_create
+ * @max_recv_iov: as in struct dat_ep_create
+ * @max_request_iov: as in struct dat_ep_create
+ * @read_in: as in struct dat_ep_create
+ * @read_out: as in struct dat_ep_create
+ * @recv_flags: as in struct dat_ep_create
+ * @request_flags: as in struct dat_ep_create
+ * @submit: out: place of the new struct dat_submit, SQEs and RQEs
+ * @sq_offset: out: offset of the SQEs from the new struct dat_submit
+ * @sq_shift: out: log2 of the distance of two SQEs in bytes
+ * @rq_offset: out: offset of the RQEs from the new struct dat_submit
+ * @rq_shift: out: log2 of the distance of two RQEs in bytes
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
  *
- * Takes every parameter, including unchanged ones.  The SRQ can't be changed.
- * Posted entries stay, with their indices; an entry with more segments than the new
- * stride holds is malformed.  The old ring is no longer read, and its memory may serve another
- * object: no thread may post until the new one is mapped.  struct dat_status stays where it is.
- * EISCONN: the EP isn't UNCONNECTED.  ENOSPC: more is posted than
- * fits.
+ * The caller must set all parameters, including those that do not change.  The SRQ cannot be
+ * changed.  Posted entries keep their indices.  A posted entry is malformed if it has more segments
+ * than fit in an entry of the new ring.
+ *
+ * After AT_ONCE or COMMIT, the kernel no longer reads the old ring and may use its memory for
+ * another object.  So no thread may post before the process uses the new ring.  struct dat_status
+ * does not move.  EISCONN: the EP is not UNCONNECTED.  ENOSPC: the new ring is too short for the
+ * posted entries.
  */
 struct dat_ep_modify {
 	__u32 size;
@@ -884,9 +910,12 @@ struct dat_ep_modify {
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
 
-/* Quality of service of a connection; numbers of DAT_QOS; 0 is best effort. */
+/*
+ * Quality of service of a connection.  DAT_QOS has the same numbers.  0 is best effort.  The
+ * comment of each class has the DSCP class and the IP type of service.
+ */
 enum dat_qos_class {
-	DAT_QOS_CLASS_HIGH_THROUGHPUT	= 0x1,	/* AF11: type of service 0x28 */
+	DAT_QOS_CLASS_HIGH_THROUGHPUT	= 0x1,	/* AF11: 0x28 */
 	DAT_QOS_CLASS_LOW_LATENCY	= 0x2,	/* AF21: 0x48 */
 	DAT_QOS_CLASS_ECONOMY		= 0x4,	/* CS1: 0x20 */
 	DAT_QOS_CLASS_PREMIUM		= 0x8	/* EF: 0xb8 */
@@ -894,18 +923,18 @@ enum dat_qos_class {
 
 /**
  * struct dat_ep_connect - connect to a peer
- * @size: of this structure
- * @id: of the EP
+ * @size: size of this structure, in bytes
+ * @id: id of the EP
  * @conn_qual: qualifier of the peer's service point, not 0; see struct dat_psp_create
- * @timeout_us: microseconds until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER: the transport decides
- * @addr_len: bytes of @addr: the size of its structure
+ * @timeout_us: microseconds until DAT_EV_TIMED_OUT; DAT_WAIT_FOREVER: timeout of the transport
+ * @addr_len: size of the socket address in @addr, in bytes
  * @pd_len: bytes of private data
- * @qos: 0 or enum dat_qos_class: the connection's type of service; EINVAL: several classes
+ * @qos: 0 or one value of enum dat_qos_class; EINVAL: several classes
  * @rsvd: 0
- * @addr: struct sockaddr_in or sockaddr_in6 of the peer; its port is ignored
+ * @addr: struct sockaddr_in or sockaddr_in6 of the peer; the kernel ignores the port
  * @pd: private data
  *
- * Exactly one connection event follows.
+ * After success, the EP gets exactly one connection event.
  */
 struct dat_ep_connect {
 	__u32 size;
@@ -925,9 +954,9 @@ struct dat_ep_connect {
 #define DAT_DISCONNECT_GRACEFUL	0x1
 
 /**
- * struct dat_ep_disconnect - end a connection or its establishment
- * @size: of this structure
- * @id: of the EP
+ * struct dat_ep_disconnect - end a connection, or cancel its establishment
+ * @size: size of this structure, in bytes
+ * @id: id of the EP
  * @flags: DAT_DISCONNECT_GRACEFUL: let outstanding requests finish first
  * @rsvd: 0
  */
@@ -941,11 +970,12 @@ struct dat_ep_disconnect {
 #define DAT_IOC_EP_DISCONNECT	DAT_IOC(EP_DISCONNECT)
 
 /**
- * struct dat_ep_reset - make a disconnected EP connectable again
- * @size: of this structure
- * @id: of the EP
+ * struct dat_ep_reset - make a disconnected EP unconnected, so that it can connect again
+ * @size: size of this structure, in bytes
+ * @id: id of the EP
  *
- * EISCONN also after the process has written a tail beyond its ring; that EP can't be reset.
+ * EISCONN: the EP is connected, or cannot be reset, because the process has written a tail that is
+ * out of range.
  */
 struct dat_ep_reset {
 	__u32 size;
@@ -955,19 +985,19 @@ struct dat_ep_reset {
 #define DAT_IOC_EP_RESET	DAT_IOC(EP_RESET)
 
 /**
- * struct dat_ep_query - state and addresses, all out but the id
- * @size: of this structure
- * @id: of the EP
+ * struct dat_ep_query - get the state of an EP; all fields but @size and @id are out
+ * @size: size of this structure, in bytes
+ * @id: id of the EP
  * @state: DAT_EP_STATE
- * @local_port: of the connection, 0 if none
- * @remote_port: of the connection, 0 if none
- * @read_in: RDMA reads as target, as negotiated
- * @read_out: RDMA reads as originator, as negotiated
- * @local_len: bytes valid in @local, 0 if none
- * @remote_len: bytes valid in @remote, 0 if none
+ * @local_port: local port of the connection, 0 without a connection
+ * @remote_port: remote port of the connection, 0 without a connection
+ * @read_in: negotiated maximum number of RDMA reads in flight that target the EP
+ * @read_out: negotiated maximum number of RDMA reads in flight that the EP originates
+ * @local_len: number of valid bytes in @local, 0 without a connection
+ * @remote_len: number of valid bytes in @remote, 0 without a connection
  * @rsvd: 0
- * @local: struct sockaddr_in or sockaddr_in6
- * @remote: struct sockaddr_in or sockaddr_in6
+ * @local: struct sockaddr_in or sockaddr_in6 of the local adapter
+ * @remote: struct sockaddr_in or sockaddr_in6 of the peer
  */
 struct dat_ep_query {
 	__u32 size;
@@ -986,21 +1016,22 @@ struct dat_ep_query {
 
 #define DAT_IOC_EP_QUERY	DAT_IOC(EP_QUERY)
 
-#define DAT_PSP_ONE_SHOT	0x1	/* takes one request, refuses later ones */
+/* @flags of struct dat_psp_create: accept one connection request, and refuse later requests. */
+#define DAT_PSP_ONE_SHOT	0x1
 
 /**
- * struct dat_psp_create - create a service point that listens
- * @size: of this structure
+ * struct dat_psp_create - create a service point (PSP), which listens for connection requests
+ * @size: size of this structure, in bytes
  * @evd: id of the EVD for connection requests
- * @conn_qual: qualifier; 0: the kernel chooses a port; out: the one in use
- * @user_data: owner value of the requests' events
- * @id: out
- * @flags: DAT_PSP_ONE_SHOT
+ * @conn_qual: connection qualifier; 0: the kernel chooses a port; out: qualifier in use
+ * @user_data: @owner of the connection request events
+ * @id: out: id of the new service point
+ * @flags: 0 or DAT_PSP_ONE_SHOT
  *
- * A qualifier up to 65535 is a port of rdma_cm.  A larger one maps to the port
- * conn_qual % 32001 + 33534.  EADDRINUSE: the port is taken.
+ * A qualifier up to 65535 is the number of an rdma_cm port.  A larger qualifier stands for port
+ * conn_qual % 32001 + 33534.  EADDRINUSE: the port is in use.
  *
- * A request that finds the EVD full is refused.
+ * If the EVD is full when a connection request arrives, the kernel refuses the request.
  */
 struct dat_psp_create {
 	__u32 size;
@@ -1014,14 +1045,14 @@ struct dat_psp_create {
 #define DAT_IOC_PSP_CREATE	DAT_IOC(PSP_CREATE)
 
 /**
- * struct dat_cr_query - requester and private data, all out but the id
- * @size: of this structure
- * @id: of the CR
- * @remote_len: bytes valid in @remote
- * @remote_port: of the requester
- * @pd_len: bytes valid in @pd
+ * struct dat_cr_query - get a request's sender and data; all fields but @size and @id are out
+ * @size: size of this structure, in bytes
+ * @id: id of the CR
+ * @remote_len: number of valid bytes in @remote
+ * @remote_port: port of the requester
+ * @pd_len: number of valid bytes in @pd
  * @rsvd: 0
- * @remote: struct sockaddr_in or sockaddr_in6
+ * @remote: struct sockaddr_in or sockaddr_in6 of the requester
  * @pd: private data
  */
 struct dat_cr_query {
@@ -1038,15 +1069,15 @@ struct dat_cr_query {
 #define DAT_IOC_CR_QUERY	DAT_IOC(CR_QUERY)
 
 /**
- * struct dat_cr_accept - accept a connection request; success ends the CR
- * @size: of this structure
- * @id: of the CR
+ * struct dat_cr_accept - accept a connection request; success frees the CR
+ * @size: size of this structure, in bytes
+ * @id: id of the CR
  * @ep: id of an unconnected EP
  * @pd_len: bytes of private data
  * @pd: private data
  *
- * Exactly one of DAT_EV_ESTABLISHED and DAT_EV_ACCEPT_ERROR follows, at the latest after the
- * time of the module's parameter "accept_timeout".
+ * After success, the EP gets either DAT_EV_ESTABLISHED or DAT_EV_ACCEPT_ERROR.  The module
+ * parameter "accept_timeout" limits the time until this event.
  */
 struct dat_cr_accept {
 	__u32 size;
@@ -1059,9 +1090,9 @@ struct dat_cr_accept {
 #define DAT_IOC_CR_ACCEPT	DAT_IOC(CR_ACCEPT)
 
 /**
- * struct dat_cr_reject - refuse a connection request; ends the CR
- * @size: of this structure
- * @id: of the CR
+ * struct dat_cr_reject - refuse a connection request; frees the CR
+ * @size: size of this structure, in bytes
+ * @id: id of the CR
  */
 struct dat_cr_reject {
 	__u32 size;
@@ -1071,14 +1102,15 @@ struct dat_cr_reject {
 #define DAT_IOC_CR_REJECT	DAT_IOC(CR_REJECT)
 
 /**
- * struct dat_cr_handoff - pass a connection request to another service point; ends the CR
- * @size: of this structure
- * @id: of the CR
- * @conn_qual: of a service point of the same adapter, of this process or another
+ * struct dat_cr_handoff - pass a connection request to another service point; frees the CR
+ * @size: size of this structure, in bytes
+ * @id: id of the CR
+ * @conn_qual: connection qualifier of a service point on the same adapter; any process may own the
+ *	service point
  *
- * The other service point gets an ordinary request with the same peer and private data.  If
- * its EVD is full, the request is refused.  EADDRNOTAVAIL: no such service point, or a
- * one-shot one that has had its request; the CR stays.
+ * The target service point gets an ordinary connection request with the same peer and private data.
+ * If the target's EVD is full, the kernel refuses the request.  EADDRNOTAVAIL: the service point
+ * does not exist, or has DAT_PSP_ONE_SHOT and already had a request.  The CR stays valid then.
  */
 struct dat_cr_handoff {
 	__u32 size;
@@ -1088,17 +1120,17 @@ struct dat_cr_handoff {
 
 #define DAT_IOC_CR_HANDOFF	DAT_IOC(CR_HANDOFF)
 
-/* Longest time that the poller may stay awake without work. */
+/* Longest time for which a poller may stay awake without work, in microseconds. */
 #define DAT_MAX_POLLER_IDLE_US	1000000
 
 /**
- * struct dat_poller_set - allow a poller and set its idle time
- * @size: of this structure
+ * struct dat_poller_set - allow or forbid a poller, and set its idle time
+ * @size: size of this structure, in bytes
  * @idle_us: microseconds without a post after which the poller sleeps until the next kick,
- *	at most DAT_MAX_POLLER_IDLE_US; 0 (initial value): no poller may run
+ *	at most DAT_MAX_POLLER_IDLE_US; 0, the initial value, forbids a poller
  *
- * Applies to a running poller as well; 0 ends it.  A file of /dev/rsm also answers this and
- * DAT_IOC_POLLER_RUN, for the rings of its imports, after DAT_IOC_RSM_OPEN.
+ * The call also affects a running poller: 0 ends the poller.  After DAT_IOC_RSM_OPEN, a file of
+ * /dev/rsm also accepts this call and DAT_IOC_POLLER_RUN, for the rings of the file's imports.
  */
 struct dat_poller_set {
 	__u32 size;
@@ -1109,16 +1141,17 @@ struct dat_poller_set {
 
 /**
  * struct dat_poller_run - make the calling thread the poller
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @rsvd: 0
  *
- * Returns 0 when DAT_IOC_POLLER_SET ends the poller, at once if none may run; EINTR after a
- * signal; ENODEV.  EBUSY: another thread is the poller.  While the poller is awake no queue
- * sets NEED_KICK; some may have it from before.  When the poller sleeps or has returned,
- * queues ask for kicks again.
+ * The call returns 0 when DAT_IOC_POLLER_SET ends the poller, or at once if no poller is allowed.
+ * EINTR: a signal arrived.  EBUSY: another thread is the poller.
  *
- * The call keeps the file open: a close(2) in another thread neither ends it nor closes the
- * adapter.  End the call first, by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE.
+ * While the poller is awake, the kernel does not set NEED_KICK, but queues may still have a
+ * NEED_KICK from before.  When the poller sleeps or has returned, the kernel sets NEED_KICK again.
+ *
+ * The call keeps the file open: close(2) in another thread does not end the call and does not close
+ * the adapter.  So end the call by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE before the close.
  */
 struct dat_poller_run {
 	__u32 size;
@@ -1128,13 +1161,13 @@ struct dat_poller_run {
 #define DAT_IOC_POLLER_RUN	DAT_IOC(POLLER_RUN)
 
 /*
- * Drain every queue whose dirty bit is set.  The only ioctl without a structure: its argument is
- * a number of 32 bits, 0.  Other numbers are reserved for a queue and for a call that kicks and
- * polls at once (EOPNOTSUPP).
+ * Makes the kernel take the entries of every queue whose dirty bit is set.  DAT_IOC_KICK is the
+ * only ioctl without a structure: its argument is a 32-bit number, which must be 0.  Other numbers
+ * are reserved (EOPNOTSUPP).
  */
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
-/* The layout is the same for 32-bit processes: every size is a multiple of 8. */
+/* The layout is the same for 32-bit and 64-bit processes: every size is a multiple of 8. */
 DAT_RING_ASSERT(sizeof(struct dat_span) == 24);
 DAT_RING_OFFSET(dat_span, offset, 0);
 DAT_RING_OFFSET(dat_span, size, 8);

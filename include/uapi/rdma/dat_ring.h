@@ -2,10 +2,11 @@
 /*
  * Shared pages of /dev/dat: queue entries, event entries, indices, doorbells.
  *
- * Pages that the process writes are mapped read-write.  The kernel does not trust them:
- * it fetches an entry once into private memory and checks the copy.  It writes to one of
- * them, the doorbell region, where it clears dirty bits with an atomic exchange.  Pages
- * that the kernel writes are mapped read-only, and the kernel never reads them back.
+ * Pages that the process writes are mapped read-write.  The kernel does not trust these pages:
+ * it copies an entry once into private memory and checks the copy.  The kernel writes to only
+ * one of these regions, the doorbell region, where it clears dirty bits with an atomic
+ * exchange.  Pages that the kernel writes are mapped read-only for the process, and the kernel
+ * never reads them back.
  *
  *   object   process writes ("submit")            kernel writes ("status", "ring")
  *   ------   ----------------------------------   -------------------------------
@@ -14,22 +15,23 @@
  *   SRQ      struct dat_submit, RQEs              struct dat_status
  *   EVD      struct dat_evd_head                  struct dat_evd_status; events
  *
- * One mapping holds the memory of many objects; struct dat_span says where.
+ * One mapping contains the memory of many objects.  struct dat_span gives the place of an
+ * object's memory in its mapping.
  *
  * The kernel ignores the reserved fields of struct dat_submit and struct dat_evd_head.  A later
- * kernel reads them only for an object whose creation asked for that by a flag.
+ * kernel will read a reserved field only if the process sets a flag when it creates the object.
  *
- * The doorbell region is an array of __u32, with a dirty bit for each queue: bit (n % 32)
- * of word (n / 32) is that of queue n, as creation returned it.  DAT_IOC_IA_OPEN returns
- * the number of queues.
+ * The doorbell region is an array of __u32, with a dirty bit for each queue.  Queue n, as
+ * returned by the creation of an object, has bit (n % 32) of word (n / 32).  DAT_IOC_IA_OPEN
+ * returns the number of queues.
  *
- * Indices are free-running 32-bit counters; "index & (entries - 1)" is the slot
- * and "producer - consumer" is the fill level, also across the wrap at 2^32.
+ * Indices are free-running 32-bit counters.  The slot of an index is "index & (entries - 1)".
+ * The fill level is "producer - consumer", also across the wrap at 2^32.
  *
  * The protocol
  * ============
  *
- * Posting (process is the producer, the kernel's pump the consumer):
+ * Posting (the process is the producer, the kernel's pump is the consumer):
  *
  *   process                                  kernel pump
  *   -------                                  -----------
@@ -48,24 +50,28 @@
  *         exchange (full barrier), then for
  *         each bit pump
  *
- *   The pump asks for a kick at the next entry (m = 1) if nothing is in flight, and
- *   after several entries if few receives are in flight, so that one system call hands
- *   over several in time.  "Has reached" is (int)(tail - kick_at) >= 0.
+ *   If nothing is in flight, the pump asks for a kick at the next entry (m = 1).  If few
+ *   receives are in flight, the pump asks for a kick after several entries, so that one
+ *   system call posts several receives before the queue runs empty.  "tail has reached
+ *   kick_at" means (int)(tail - kick_at) >= 0.
  *
- *   (A) store-release: pairs with the load-acquire at (D), so the pump sees the
- *       entry whenever it sees the tail.
- *   (B) orders the tail before the loads of the dirty bit and of NEED_KICK.  If the bit
- *       is seen set, the exchange at (F) comes later and finds the new tail.
- *       With (E), store-barrier-load on both sides: either the process sees NEED_KICK
- *       and enters, or the pump sees the new tail.  Never neither.
- *   (C) orders the dirty bit before the load of NEED_KICK; if the bit was set already,
- *       there is nothing to order.  A kick finds the caller's own bit in any case, and
- *       the poller pumps every queue, dirty or not, before it sleeps.
- *   (F) pairs with (B).  The poller does the same without a kick.  While it is awake the
- *       pump leaves without NEED_KICK, and only this pair finds the tail.
- *   NEED_KICK is stored with release after kick_at, and loaded with acquire before it.
+ *   (A) store-release: pairs with the load-acquire at (D).  If the pump sees the new tail,
+ *       it also sees the entry.
+ *   (B) orders the store of the tail before the loads of the dirty bit and of NEED_KICK.
+ *       If the process sees the bit set, the exchange at (F) comes later, and the kernel
+ *       then sees the new tail.
+ *       (B) and (E) are store-barrier-load on both sides: the process sees NEED_KICK and
+ *       kicks, or the pump sees the new tail, or both.
+ *   (C) orders the store of the dirty bit before the load of NEED_KICK.  If the bit was
+ *       already set, (C) is not needed.  A kick always finds the bit that the calling thread
+ *       has set.  Before the poller sleeps, it pumps every queue, even if no bit is set.
+ *   (F) pairs with (B).  The poller makes the same exchange without a kick.  While the
+ *       poller is awake, the pump does not set NEED_KICK, so only (B) and (F) ensure that
+ *       the kernel sees the new tail.
+ *   The kernel stores NEED_KICK with release after kick_at.  The process loads NEED_KICK with
+ *   acquire before kick_at.
  *
- * Completions (the kernel is the producer, the process the consumer):
+ * Completions (the kernel is the producer, the process is the consumer):
  *
  *   kernel                                   process
  *   ------                                   -------
@@ -78,38 +84,49 @@
  *                                              set waiter, full barrier   (J)
  *                                              if enough events: return, else sleep
  *
- *   (H)/(K) release/acquire: the event is whole when the tail shows it.
- *   (L)/(G) release/acquire: the slot has been read when the head frees it.
- *   (I)/(J) store-barrier-load on both sides: no lost wake-up.  In the driver one lock
- *       provides both.
+ *   (H)/(K) release/acquire: if the process sees the new tail, it sees the whole event.
+ *   (L)/(G) release/acquire: if the kernel sees the new head, the process has read the event,
+ *       so the kernel may write to the slot.
+ *   (I)/(J) store-barrier-load on both sides: no wake-up is lost.  In the driver, one lock
+ *       provides both barriers.
  *
- * Completed requests free their queue slots through status.sq.done and
- * status.rq.done.  The kernel publishes these with release before the event of the
- * completion, so a process that sees the event may post again.
+ * The kernel frees the slots of completed entries by status.sq.done and status.rq.done.  It
+ * stores these counters with release before it writes the completion event.  So a process that
+ * sees the event may post again.
  *
- * selftests/model models the protocol, and is checked with all barriers and with each
- * barrier removed.
+ * selftests/model contains a model of the protocol.  The tests check the model with all
+ * barriers, and with each barrier removed.
  */
 #ifndef _UAPI_RDMA_DAT_RING_H
 #define _UAPI_RDMA_DAT_RING_H
 
 #include <linux/types.h>
 
-/* Operation codes of struct dat_sqe. */
+/*
+ * Operation codes of struct dat_sqe.  DAT_OP_INVALID makes an entry of zeros malformed.
+ * DAT_OP_RMR_BIND executes a bind that DAT_IOC_RMR_BIND has prepared.
+ */
 enum dat_op {
-	DAT_OP_INVALID		= 0,	/* an entry of zeros is malformed */
+	DAT_OP_INVALID		= 0,
 	DAT_OP_SEND		= 1,
 	DAT_OP_RDMA_WRITE	= 2,
 	DAT_OP_RDMA_READ	= 3,
-	DAT_OP_RMR_BIND		= 4	/* execute a bind of DAT_IOC_RMR_BIND */
+	DAT_OP_RMR_BIND		= 4
 };
 
-/* Flags of struct dat_sqe; the low byte has the values of DAT_COMPLETION_FLAGS. */
+/*
+ * Flags of struct dat_sqe.  The low byte has the values of DAT_COMPLETION_FLAGS.
+ *
+ * SUPPRESS:    the entry has no event if it succeeds
+ * SOLICITED:   the receive at the peer notifies, even if the peer waits for solicited events only
+ * UNSIGNALLED: the entry's event does not notify
+ * FENCE:       the entry starts after all earlier RDMA reads have completed
+ */
 enum dat_sqe_flags {
-	DAT_SQE_SUPPRESS	= 0x01,	/* no event if it succeeds */
-	DAT_SQE_SOLICITED	= 0x02,	/* ask for a notification at the peer */
-	DAT_SQE_UNSIGNALLED	= 0x04,	/* event without notification */
-	DAT_SQE_FENCE		= 0x08	/* start after earlier RDMA reads ended */
+	DAT_SQE_SUPPRESS	= 0x01,
+	DAT_SQE_SOLICITED	= 0x02,
+	DAT_SQE_UNSIGNALLED	= 0x04,
+	DAT_SQE_FENCE		= 0x08
 };
 
 /* Largest number of segments in one entry. */
@@ -117,9 +134,9 @@ enum dat_sqe_flags {
 
 /**
  * struct dat_sge - one segment of local memory
- * @addr: address in the process's terms
- * @lmr: lmr_context of the registration that covers it
- * @len: bytes; 0: the segment is skipped, and @addr and @lmr are ignored
+ * @addr: address of the segment in the process's address space
+ * @lmr: lmr_context of the registration that contains the segment
+ * @len: bytes; 0: the kernel skips the segment and ignores @addr and @lmr
  */
 struct dat_sge {
 	__u64 addr;
@@ -130,21 +147,22 @@ struct dat_sge {
 /**
  * struct dat_sqe - send queue entry
  * @opcode: enum dat_op
- * @num_sge: segments used
+ * @num_sge: number of segments
  * @flags: enum dat_sqe_flags
  * @rkey: rmr_context of the peer's memory (RDMA operations); ticket of
  *	DAT_IOC_RMR_BIND (binds); else 0
- * @cookie: returned in the completion
- * @raddr: address in the peer's terms (RDMA operations); id of the RMR (binds); else 0
- * @imm: reserved for immediate data, or the peer's key to invalidate; 0
- * @inline_len: reserved for bytes of inline data behind the entry; 0
+ * @cookie: value that the completion event returns
+ * @raddr: address in the peer's memory (RDMA operations); id of the RMR (binds); else 0
+ * @imm: 0; reserved for immediate data, or for a key of the peer to invalidate
+ * @inline_len: 0; reserved for the number of bytes of inline data after the entry
  * @rsvd: must be 0
  *
- * Followed by the segments.  The stride of the queue is a power of two,
- * 1 << sq_shift bytes, chosen by the kernel at creation.
+ * An array of struct dat_sge follows the entry.  Entries are 1 << sq_shift bytes apart; the
+ * kernel chooses sq_shift when it creates the queue.
  *
- * Inline data, or the two operands of an atomic operation, will precede the segments.  An
- * entry with an opcode, a flag or a field that dat_ia_query does not announce is malformed.
+ * In a later version, inline data or the two operands of an atomic operation may precede the
+ * segments.  An entry is malformed if it has an opcode, a flag or a field that dat_ia_query
+ * does not report as supported.
  */
 struct dat_sqe {
 	__u8  opcode;
@@ -160,13 +178,13 @@ struct dat_sqe {
 
 /**
  * struct dat_rqe - receive queue entry of an EP or an SRQ
- * @cookie: returned in the completion
+ * @cookie: value that the completion event returns
  * @rsvd: must be 0
- * @num_sge: segments used
- * @flags: 0 or DAT_SQE_UNSIGNALLED (never on an SRQ)
+ * @num_sge: number of segments
+ * @flags: 0 or DAT_SQE_UNSIGNALLED; 0 on an SRQ
  * @rsvd2: must be 0
  *
- * Followed by the segments.
+ * An array of struct dat_sge follows the entry.
  */
 struct dat_rqe {
 	__u64 cookie;
@@ -186,7 +204,7 @@ enum dat_stream {
 	DAT_STREAM_ASYNC	= 0x100
 };
 
-/* Values of struct dat_eqe.type; numbers of DAT_EVENT_NUMBER. */
+/* Values of @type in struct dat_eqe.  DAT_EVENT_NUMBER has the same numbers. */
 enum dat_event_type {
 	DAT_EV_DTO			= 0x00001,
 	DAT_EV_RMR_BIND			= 0x01001,
@@ -207,7 +225,9 @@ enum dat_event_type {
 	DAT_EV_SOFTWARE			= 0x10001
 };
 
-/* Values of struct dat_eqe.status for DTOs; numbers of DAT_DTO_COMPLETION_STATUS. */
+/*
+ * Values of @status in struct dat_eqe for DTOs.  DAT_DTO_COMPLETION_STATUS has the same numbers.
+ */
 enum dat_dto_status {
 	DAT_ST_SUCCESS			= 0,
 	DAT_ST_FLUSHED			= 1,
@@ -223,26 +243,29 @@ enum dat_dto_status {
 	DAT_ST_RMR_FAILED		= 11
 };
 
-/* Flags of struct dat_eqe. */
+/*
+ * Flags of struct dat_eqe for DTOs.  RECV: the DTO is a receive; without RECV, the DTO is a
+ * request.  SRQ: the receive's buffer came from the EP's SRQ.
+ */
 enum dat_eqe_flags {
-	DAT_EQE_RECV		= 0x1,	/* DTO: a receive, else a request */
-	DAT_EQE_SRQ		= 0x2	/* DTO: the buffer came from the EP's SRQ */
+	DAT_EQE_RECV		= 0x1,
+	DAT_EQE_SRQ		= 0x2
 };
 
 /**
  * struct dat_eqe - one event
  * @type: enum dat_event_type
  * @status: DTO: enum dat_dto_status; async: the reason; else 0
- * @op: DTO: enum dat_op of a request; DAT_OP_INVALID of a receive, and of a request that has
- *	none because it was malformed; else 0
+ * @op: DTO: enum dat_op of a request, DAT_OP_INVALID for a receive or a malformed request;
+ *	else 0
  * @flags: enum dat_eqe_flags
- * @owner: user_data of the object that the event is about: the EP (DTO,
- *	connection), the PSP (connection request), the failing object (async)
+ * @owner: user_data of the object that the event concerns: the EP (DTO, connection), the RMR
+ *	(bind), the PSP (connection request), the failing object (async)
  * @cookie: DTO: cookie of the entry; connection request: connection qualifier;
  *	software: the value posted; async: enum dat_obj_type of the owner
- * @len: DTO: bytes transferred, 0 if it failed; connection request: id of the CR;
+ * @len: DTO: bytes transferred, 0 if the DTO failed; connection request: id of the CR;
  *	connection: bytes of private data in dat_status
- * @imm: reserved for immediate data, or the key that the peer has invalidated; 0
+ * @imm: 0; reserved for immediate data, or for a key that the peer has invalidated
  */
 struct dat_eqe {
 	__u32 type;
@@ -256,14 +279,14 @@ struct dat_eqe {
 };
 
 /**
- * struct dat_submit - head of what a process writes for an EP or SRQ
- * @sq_tail: SQEs written so far (EP only)
- * @rq_tail: RQEs written so far (unused by an EP that has an SRQ)
+ * struct dat_submit - start of the memory that a process writes for an EP or SRQ
+ * @sq_tail: number of SQEs written so far (EP only)
+ * @rq_tail: number of RQEs written so far (unused for an EP that has an SRQ)
  * @rsvd0: ignored
  * @rsvd1: ignored
  *
- * The tails live in different cache lines because different threads may post
- * sends and receives.  Entries follow at the offsets that creation returned.
+ * The tails are in different cache lines, because different threads may post sends and
+ * receives.  The entries follow, at the offsets that the creation of the object returned.
  */
 struct dat_submit {
 	__u32 sq_tail;
@@ -272,18 +295,18 @@ struct dat_submit {
 	__u32 rsvd1[15];
 };
 
-/* Flags of struct dat_queue_status. */
+/* Flags of struct dat_queue_status.  NEED_KICK: call DAT_IOC_KICK once the tail reaches kick_at. */
 enum dat_queue_flags {
-	DAT_QUEUE_NEED_KICK	= 0x1	/* ioctl(DAT_IOC_KICK) once tail reaches kick_at */
+	DAT_QUEUE_NEED_KICK	= 0x1
 };
 
 /**
- * struct dat_queue_status - the kernel's view of one queue, a cache line
- * @done: entries completed since creation; their slots may be written again
- * @head: entries taken by the kernel
+ * struct dat_queue_status - the kernel's state of one queue, in one cache line
+ * @done: number of entries completed since creation; the process may write to their slots again
+ * @head: number of entries that the kernel has taken
  * @flags: enum dat_queue_flags
- * @bad: entries that were malformed
- * @kick_at: tail from which on a post must kick, while NEED_KICK is set
+ * @bad: number of entries that were malformed
+ * @kick_at: while NEED_KICK is set, a post must kick if the tail has reached this index
  * @rsvd: 0
  */
 struct dat_queue_status {
@@ -297,23 +320,23 @@ struct dat_queue_status {
 
 #define DAT_MAX_PRIVATE_DATA	256
 
-/* States of an SRQ, as in DAT_SRQ_STATE.  ERROR: its tail was out of range. */
+/* States of an SRQ, as in DAT_SRQ_STATE.  ERROR: the process wrote a tail that is out of range. */
 enum dat_srq_health {
 	DAT_SRQ_OPERATIONAL	= 0,
 	DAT_SRQ_ERROR		= 1
 };
 
 /**
- * struct dat_status - what the kernel writes for an EP or SRQ
+ * struct dat_status - memory that the kernel writes for an EP or SRQ
  * @sq: the send queue
  * @rq: the receive queue
  * @state: DAT_EP_STATE of an EP, enum dat_srq_health of an SRQ
- * @pd_len: bytes valid in @pd
- * @lost: SRQ: number of buffers that completed without an event, because there was no EVD,
- *	the EVD was full, or a segment was invalid when posted to the device
+ * @pd_len: number of valid bytes in @pd
+ * @lost: SRQ: number of buffers that completed without an event, because the EP had no EVD,
+ *	the EVD was full, or a segment was invalid when the kernel posted it to the device
  * @rsvd: 0
- * @pd: private data of the peer's accept or reject; complete before the connection event
- *	that reports it, valid until the EP is reset
+ * @pd: private data of the peer's accept or reject; written before the connection event, and
+ *	valid until the EP is reset
  */
 struct dat_status {
 	struct dat_queue_status sq;
@@ -326,9 +349,9 @@ struct dat_status {
 };
 
 /**
- * struct dat_evd_status - what the kernel writes for an EVD, besides the events
- * @tail: events written since creation
- * @dropped: events lost because the ring was full
+ * struct dat_evd_status - memory that the kernel writes for an EVD, in addition to the events
+ * @tail: number of events written since creation
+ * @dropped: number of events lost because the ring was full
  * @rsvd: 0
  */
 struct dat_evd_status {
@@ -338,8 +361,8 @@ struct dat_evd_status {
 };
 
 /**
- * struct dat_evd_head - what a process writes for an EVD
- * @head: events consumed since creation
+ * struct dat_evd_head - memory that a process writes for an EVD
+ * @head: number of events consumed since creation
  * @rsvd: ignored
  */
 struct dat_evd_head {
@@ -347,7 +370,7 @@ struct dat_evd_head {
 	__u32 rsvd[15];
 };
 
-/* The layout is fixed: a change of it fails to compile. */
+/* The layout is part of the ABI: if a member moves, these assertions fail to compile. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define DAT_RING_ASSERT(cond) static_assert(cond, #cond)
 #elif defined(__KERNEL__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)

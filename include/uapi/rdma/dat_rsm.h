@@ -8,69 +8,88 @@
  * Arguments and their sizes follow the rules at the top of <rdma/dat_ioctl.h>.  @err is the
  * result of a call, an enum dat_rsm_err:
  *
- *   ioctl              @err
- *   ----------------   --------------------------------------------------------------
- *   returns 0          0; all results are valid
- *   fails, EREMOTEIO   why, not 0.  Other results are valid only if a field's comment says so
- *   fails, otherwise   not written: ENOTTY, E2BIG, EINVAL (a size, or DAT_IOC_RSM_OPEN
- *                      must come first), EFAULT (the argument itself); EOPNOTSUPP the kernel does not know a flag or another value, or
- *                      a field that must be 0 isn't; EINTR a signal handler ran
+ *   ioctl                  @err
+ *   --------------------   ----------------------------------------------------------
+ *   returns 0              0; all results are valid
+ *   fails with EREMOTEIO   error number, not 0; other results are valid only if the
+ *                          comment of a field says so
+ *   fails otherwise        not written
  *
- * Arrays to which an argument points have entries of @entry_size bytes, as compiled into the
- * caller.  An entry may be shorter or longer than the kernel's, as an argument may: EINVAL if it
- * is shorter than in version 1; E2BIG if the excess of an entry is not zero, or an entry is larger
- * than 4,096 bytes.  In results the excess is zeroed.  Without entries @entry_size has no meaning.
+ *   errno        means, if not EREMOTEIO
+ *   ----------   --------------------------------------------------------------------
+ *   ENOTTY       unknown ioctl number
+ *   E2BIG        the excess of a longer structure is not zero, or the structure is
+ *                larger than 4,096 bytes
+ *   EINVAL       a size is too small; the call needs DAT_IOC_RSM_OPEN before
+ *   EFAULT       the argument itself is not accessible
+ *   EOPNOTSUPP   the kernel does not know a flag or another value, or a field that must
+ *                be 0 is not 0
+ *   EINTR        a signal handler ran
  *
- * DAT_IOC_RSM_CONNECT, DAT_IOC_RSM_WAIT and DAT_IOC_RSM_KICK return EINTR.  A stop, a freeze and
- * a tracer don't end them: they begin again, with the same deadline.
+ * An argument may contain the address of an array.  @entry_size is the size of the array's entries
+ * in bytes, as compiled into the caller.  This size may differ from the size that the kernel knows.
+ * EINVAL: the size is smaller than in version 1.  E2BIG: the size is over 4,096 bytes, or an entry
+ * contains bytes other than 0 that the kernel does not know.  In results, the kernel sets such
+ * bytes to 0.  If the array has no entries, the kernel ignores @entry_size.
  *
- * A call that fails has no effect, except DAT_IOC_RSM_IO with EREMOTEIO, which reports its
- * progress.  If the results cannot be written to the argument, new objects are freed, but a
- * publication, a post, a consumed event, an open and changes of the node table are not undone.
+ * Only DAT_IOC_RSM_CONNECT, DAT_IOC_RSM_WAIT and DAT_IOC_RSM_KICK return EINTR.  When a stop, a
+ * freeze or a tracer interrupts one of these calls, the kernel restarts the call with the same
+ * deadline.
+ *
+ * A call that fails has no effect.  The exception is DAT_IOC_RSM_IO with EREMOTEIO, which reports
+ * its progress.  If the kernel cannot write the results to the argument, it frees new objects, but
+ * does not undo a publication, a post, the consumption of an event, an open, or a change of the
+ * node table.
  *
  * DAT_IOC_RSM_OPEN must precede all other calls except DAT_IOC_RSM_NODES, DAT_IOC_RSM_CTLR and
  * DAT_IOC_RSM_TOPOLOGY.  The file belongs to the address space that opened it.  Calls from
- * another one fail with DAT_RSM_NOT_CREATOR.  When the address space ends, by exit or by exec,
- * all objects of the file end, even if other processes have the file open.
+ * another address space fail with DAT_RSM_NOT_CREATOR.  When the address space ends, by exit or by
+ * exec, all objects of the file end, even if other processes have the file open.
  *
- * The file also answers three calls of <rdma/dat_ioctl.h>: DAT_IOC_ABI, from any address
- * space; and, after DAT_IOC_RSM_OPEN, DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN, for the rings
- * of all imports.  They return errnos as described there, also EINVAL before DAT_IOC_RSM_OPEN
- * and EPERM to another address space.  Only DAT_IOC_POLLER_SET, a signal, or the end of the
- * process ends a poller.
+ * The file also accepts three calls of <rdma/dat_ioctl.h>.  DAT_IOC_ABI works from any address
+ * space.  After DAT_IOC_RSM_OPEN, DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN control a poller for
+ * the rings of all imports.  <rdma/dat_ioctl.h> describes the errno values of these calls.  The
+ * poller calls also fail with EINVAL before DAT_IOC_RSM_OPEN, and with EPERM from another address
+ * space.  Only DAT_IOC_POLLER_SET, a signal, or the end of the process ends a poller.
  *
- * A node is a network namespace.  Segment ids are unique in a node, object ids in a file.
+ * A node is a network namespace.  A segment id is unique in a node.  An object id is unique in a
+ * file.
  *
  * Mapped memory
  * =============
  *
- * The status page array (struct dat_rsm_slot, read-only) has a slot for each object.  The
- * connection of an import was cut if the generation in its slot differs from the one that
- * DAT_IOC_RSM_CONNECT returned.  A generation never returns.
+ * The status page array (struct dat_rsm_slot, read-only) has a slot for each object.  If the
+ * generation in the slot of an import differs from the generation that DAT_IOC_RSM_CONNECT
+ * returned, the connection was cut.  Generations are not reused.
  *
- * One more slot, @mem_slot of DAT_IOC_RSM_OPEN, belongs to the address space.  Its generation
- * has changed when a call returns that has unmapped memory, made it inaccessible, or replaced
- * it.  It may change at other times, but protection keys don't change it.  Memory that
- * DAT_IOC_RSM_IO has transferred and reported as mapped stays valid while the generation from
- * before that call does not change.
+ * One more slot, @mem_slot of DAT_IOC_RSM_OPEN, belongs to the address space.  The kernel changes
+ * this slot's generation before a system call returns that has unmapped memory, made memory
+ * inaccessible, or replaced memory.  The generation may also change at other times.  A change of
+ * protection keys does not change the generation.
  *
- * The window of an import, if DAT_IOC_RSM_CONNECT returned one, is the segment itself.  It can
- * be mapped shared, whole or in part, many times.  After a cut it shows memory private to the
- * import, and writes are lost; only the generation reports that.
+ * DAT_IOC_RSM_IO reports whether the transferred memory is mapped.  The memory stays mapped as long
+ * as the generation has the value that the process read before that call.
  *
- * Imports of controllers without windows have a ring: three regions, each mapped as a whole.
- * The first two have one writer each:
+ * DAT_IOC_RSM_CONNECT may return a window of the import.  The window is the memory of the segment.
+ * A process can map the window shared, whole or in part, many times.  After a cut, the window shows
+ * memory private to the import, and writes are lost.  Only the generation reports the cut.
  *
+ * If a controller provides no windows, its imports have rings.  A ring has three regions.  A
+ * process maps each region as a whole.
+ *
+ *   region   content                                          writer
+ *   ------   -------                                          ------
  *   submit   struct dat_rsm_submit, struct dat_rsm_entry[]    the process
  *   status   struct dat_rsm_status                            the kernel; read-only
- *   data     data of puts and of gets                         both, slot by slot
+ *   data     data of puts and of gets                         process for puts, kernel for gets
  *
- * For a put the process copies into the data area and writes an entry that names it.  Only
- * the kernel knows the address and the key of the segment.  The kernel reads an entry once
- * and checks the copy against the import.  Indices are free-running 32-bit counters.  With the
- * results of DAT_IOC_RSM_RING, entry i is in the submit region at
- * "entry_offset + ((i & (entries - 1)) << entry_shift)".  Entries are executed, and complete, in
- * order.
+ * For a put, the process copies the data into the data area and writes an entry with the position
+ * of the data.  Only the kernel knows the address and the key of the segment.  The kernel reads an
+ * entry once and checks the copy against the import.
+ *
+ * Indices are free-running 32-bit counters.  With the results of DAT_IOC_RSM_RING, entry i is in
+ * the submit region at "entry_offset + ((i & (entries - 1)) << entry_shift)".  Entries are executed
+ * in order and complete in order.
  *
  *   process                                  kernel: drains the ring
  *   -------                                  -----------------------
@@ -87,14 +106,16 @@
  *                                              status.done = its index + 1 (G)
  *                                              drain
  *
- *   (A)/(D) release/acquire: the entry and its data are complete when the tail shows them.
- *   (B)/(E) store-barrier-load on both sides: either the process sees NEED_KICK and
- *       enters, or the kernel sees the new tail.  Never neither.
- *   (F)/(G) acquire/release: when done shows it, data of a get are in the data area, and
- *       data of a put have been read from there.
+ *   (A)/(D) release/acquire: if the kernel sees the new tail, it sees the whole entry and
+ *       the data of a put.
+ *   (B)/(E) store-barrier-load on both sides: the process sees NEED_KICK and calls the
+ *       kernel, or the kernel sees the new tail, or both.
+ *   (F)/(G) acquire/release: if the process sees that done is greater than the index of an
+ *       entry, the data of a get are in the data area, and the data of a put may be overwritten.
  *
- * No call is needed while requests are in flight, since their completion drains the ring;
- * nor while a thread of the process is inside DAT_IOC_POLLER_RUN and awake.
+ * The process need not call the kernel while requests are in flight, because their completions
+ * drain the ring.  The process need not call the kernel either while one of its threads is inside
+ * DAT_IOC_POLLER_RUN and awake.
  */
 #ifndef _UAPI_RDMA_DAT_RSM_H
 #define _UAPI_RDMA_DAT_RSM_H
@@ -102,12 +123,13 @@
 #include <rdma/dat_ioctl.h>
 
 #define DAT_RSM_IOC_MAGIC	0xDB
-#define DAT_RSM_CTLR_NAME	64	/* bytes of a controller's name with its NUL */
-#define DAT_RSM_LOOPBACK	0	/* the controller that always exists */
-#define DAT_RSM_MAX_NODE	64	/* largest node id, and longest access list */
-#define DAT_RSM_MAX_IO		16	/* entries of one DAT_IOC_RSM_IO */
+#define DAT_RSM_CTLR_NAME	64	/* bytes, with the NUL */
+#define DAT_RSM_LOOPBACK	0	/* always present */
+/* Largest node id, and largest number of entries in an access list. */
+#define DAT_RSM_MAX_NODE	64
+#define DAT_RSM_MAX_IO		16	/* per DAT_IOC_RSM_IO */
 
-/* Result of a call; numbers of RSMERR_*. */
+/* Result of a call.  RSMERR_* in <rsmapi.h> have the same numbers. */
 enum dat_rsm_err {
 	DAT_RSM_OK			= 0,
 	DAT_RSM_BAD_CTLR		= 3,
@@ -138,10 +160,10 @@ enum dat_rsm_err {
 	DAT_RSM_BAD_CONF		= 44
 };
 
-/* Flags of struct dat_rsm_connect, out. */
-#define DAT_RSM_SWAPPED		0x1	/* the exporter has the opposite byte order */
+/* @flags of struct dat_rsm_connect, out.  SWAPPED: the exporter has the opposite byte order. */
+#define DAT_RSM_SWAPPED		0x1
 
-/* Permissions that an import asks for. */
+/* Permissions that an importer requests, in @perm of struct dat_rsm_connect. */
 #define DAT_RSM_READ	0400
 #define DAT_RSM_WRITE	0200
 
@@ -171,8 +193,8 @@ enum {
 
 /**
  * struct dat_rsm_slot - state of an object in the status page array
- * @generation: of the connection; changes when an import is cut
- * @pending: number of events that were not consumed
+ * @generation: changes when the slot gets a new object, and when an import is cut
+ * @pending: number of events of the object that have not been consumed
  */
 struct dat_rsm_slot {
 	__u32 generation;
@@ -181,15 +203,15 @@ struct dat_rsm_slot {
 
 /**
  * struct dat_rsm_open - prepare a file for objects of RSM
- * @size: of this structure
- * @err: out: NO_MEM; BAD_CTLR: this was done before
- * @flags: bits to be defined; 0
+ * @size: size of this structure, in bytes
+ * @err: out: NO_MEM; BAD_CTLR the file is already prepared
+ * @flags: 0; reserved for flags of later versions
  * @node: out: id of this node
- * @slots_offset: out: of the status page array, for mmap()
- * @slots_size: out: bytes of it
- * @features: out: bits to be defined, for what later kernels can do; 0 today
- * @nr_slots: out: objects that the file can have; their slots are those below
- * @mem_slot: out: index in the status page array of the slot of the address space
+ * @slots_offset: out: mmap() offset of the status page array
+ * @slots_size: out: bytes of the status page array
+ * @features: out: 0; reserved for features of later kernels
+ * @nr_slots: out: maximum number of objects of the file; their slots have lower indices
+ * @mem_slot: out: index of the address space's slot in the status page array
  */
 struct dat_rsm_open {
 	__u32 size;
@@ -207,21 +229,22 @@ struct dat_rsm_open {
 
 /**
  * struct dat_rsm_ctlr - attributes of a controller
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @err: out: CTLR_NOT_PRESENT
- * @ctlr: DAT_RSM_LOOPBACK, or 1, 2, ... for the adapters; an adapter that returns keeps its
- *	number
- * @name: out: NUL-terminated: "loopback", or "rdma0" of number 1
- * @direct_sizes: out: bit n: a mapping can be accessed 2^n bytes at a time
+ * @ctlr: number of the controller: DAT_RSM_LOOPBACK, or 1, 2, ... for an adapter; an adapter that
+ *	is removed and added again keeps its number
+ * @name: out: NUL-terminated name: "loopback", or "rdmaN" for the adapter with number N + 1
+ * @direct_sizes: out: bit n: a window can be accessed 2^n bytes at a time; 0: the controller
+ *	provides no windows
  * @atomic_sizes: out: bit n: aligned transfers of 2^n bytes are not torn
- * @page_sizes: out: bit n: pages of 2^n KiB
- * @max_exports: out: segments of this node
- * @max_imports: out: imports of this node
- * @max_export_size: out: bytes of a segment; 0 here and below: no limit
- * @tot_export_size: out: bytes of all segments
- * @max_map_size: out: bytes of a window; with @direct_sizes 0 there are no windows
- * @tot_map_size: out: bytes of all windows
- * @device: out: name of the adapter, see struct dat_adapter; empty: none
+ * @page_sizes: out: bit n: the controller supports pages of 2^n KiB
+ * @max_exports: out: maximum number of segments of this node
+ * @max_imports: out: maximum number of imports of this node
+ * @max_export_size: out: maximum bytes of a segment; 0: no limit
+ * @tot_export_size: out: maximum bytes of all segments; 0: no limit
+ * @max_map_size: out: maximum bytes of a window; 0: no limit
+ * @tot_map_size: out: maximum bytes of all windows; 0: no limit
+ * @device: out: name of the adapter, as in struct dat_adapter; empty for loopback
  */
 struct dat_rsm_ctlr {
 	__u32 size;
@@ -242,27 +265,28 @@ struct dat_rsm_ctlr {
 
 #define DAT_IOC_RSM_CTLR	DAT_RSM_IOC(CTLR)
 
-/* Flags of struct dat_rsm_export. */
+/* @flags of struct dat_rsm_export.  A segment with DAT_RSM_LOCK_OPS cannot be published. */
 #define DAT_RSM_REBINDABLE	0x1
 #define DAT_RSM_DONT_WAIT	0x2
-#define DAT_RSM_LOCK_OPS	0x4	/* the segment can't be published */
+#define DAT_RSM_LOCK_OPS	0x4
 
 /**
- * struct dat_rsm_export - make a segment of memory of the caller
- * @size: of this structure
+ * struct dat_rsm_export - make memory of the caller a segment
+ * @size: size of this structure, in bytes
  * @err: out: CTLR_NOT_PRESENT; BAD_CONF @ctlr is an adapter, and this node has no cluster key
- *	(see struct dat_rsm_nodes); BAD_ADDR not mapped; BAD_LENGTH 0 or over 1 TiB;
- *	BAD_ALIGNMENT @addr or @length is no multiple of a page; PERM_DENIED the memory is not
- *	writable; NO_MEM also over RLIMIT_MEMLOCK or the node's budget; NO_RESOURCES too many
- *	segments
- * @ctlr: controller
- * @flags: DAT_RSM_REBINDABLE, ...
- * @addr: first byte
- * @length: bytes
- * @id: out: of the object
- * @slot: out: index in the status page array
+ *	(see struct dat_rsm_nodes); BAD_ADDR the memory is not mapped; BAD_LENGTH @length is 0 or
+ *	over 1 TiB; BAD_ALIGNMENT @addr or @length is not a multiple of the page size; PERM_DENIED
+ *	the memory is not writable; NO_MEM no memory, or more than RLIMIT_MEMLOCK or the host's
+ *	limit on exported memory; NO_RESOURCES too many segments
+ * @ctlr: number of the controller
+ * @flags: DAT_RSM_REBINDABLE, DAT_RSM_DONT_WAIT, DAT_RSM_LOCK_OPS
+ * @addr: address of the first byte
+ * @length: bytes of the segment
+ * @id: out: id of the export
+ * @slot: out: index of the export's slot in the status page array
  *
- * Without an access list the umask of the caller gives the permissions.
+ * If the segment is published without an access list, the permissions are 0666 without the bits of
+ * the caller's umask.
  */
 struct dat_rsm_export {
 	__u32 size;
@@ -278,14 +302,15 @@ struct dat_rsm_export {
 #define DAT_IOC_RSM_EXPORT	DAT_RSM_IOC(EXPORT)
 
 /**
- * struct dat_rsm_rebind - replace the memory of a segment, transparent to importers
- * @size: of this structure
- * @err: out: BAD_SEG; REBIND_NOT_ALLOWED; BAD_LENGTH not that of the segment; BAD_ADDR not
- *	mapped or not page-aligned; PERM_DENIED and NO_MEM as for DAT_IOC_RSM_EXPORT
- * @id: of the export
+ * struct dat_rsm_rebind - replace the memory of a segment; importers need not connect again
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_SEG; REBIND_NOT_ALLOWED; BAD_LENGTH @length is not the length of the segment;
+ *	BAD_ADDR the new memory is not mapped or not page-aligned; PERM_DENIED and NO_MEM as for
+ *	DAT_IOC_RSM_EXPORT
+ * @id: id of the export
  * @rsvd: 0
- * @addr: first byte
- * @length: bytes
+ * @addr: address of the first byte of the new memory
+ * @length: bytes of the segment
  */
 struct dat_rsm_rebind {
 	__u32 size;
@@ -301,7 +326,8 @@ struct dat_rsm_rebind {
 /**
  * struct dat_rsm_access - entry of an access list
  * @node: id of the importer's node
- * @perm: octal digits for the exporter's user, its group, and others: 4 read, 2 write
+ * @perm: three octal digits: for the exporter's user, for the exporter's group, and for others; in
+ *	a digit, 4 means read and 2 means write
  */
 struct dat_rsm_access {
 	__u32 node;
@@ -309,20 +335,21 @@ struct dat_rsm_access {
 };
 
 /**
- * struct dat_rsm_publish - publish a segment for import; also DAT_IOC_RSM_REPUBLISH
- * @size: of this structure
- * @err: out: BAD_SEG; BAD_ACL; BAD_ADDR @list; ALREADY_PUBLISHED (REPUBLISH: NOT_PUBLISHED);
- *	RESERVED_SEGID; SEGID_IN_USE; LOCKS_NOT_SUPPORTED; NO_MEM; NO_RESOURCES no
- *	automatic id is left
- * @id: of the export
- * @segid: id to publish; 0: the kernel chooses one; out: the id.  REPUBLISH: 0
- * @list: address of struct dat_rsm_access
- * @count: entries of @list; 0: all nodes, with permissions from the umask
+ * struct dat_rsm_publish - publish a segment, or replace its access list by DAT_IOC_RSM_REPUBLISH
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_SEG; BAD_ACL; BAD_ADDR @list is not accessible; ALREADY_PUBLISHED; NOT_PUBLISHED
+ *	(REPUBLISH); RESERVED_SEGID; SEGID_IN_USE; LOCKS_NOT_SUPPORTED; NO_MEM; NO_RESOURCES no
+ *	automatic segment id is left
+ * @id: id of the export
+ * @segid: segment id; 0: the kernel chooses an id; out: the segment id.  REPUBLISH: 0
+ * @list: address of an array of struct dat_rsm_access, the access list
+ * @count: number of entries of @list; 0: all nodes may import, with permissions from the umask
  * @entry_size: bytes of an entry of @list
- * @key: 0; for a key of the segment, which an importer must have
- * @auth: 0; for the way in which an importer proves that
+ * @key: 0; reserved for a key that importers of the segment must have
+ * @auth: 0; reserved for the method by which importers prove that they have the key
  *
- * The first entry for a node counts.  REPUBLISH affects later imports only.
+ * If @list has several entries for a node, the first entry counts.  REPUBLISH affects only later
+ * imports.
  */
 struct dat_rsm_publish {
 	__u32 size;
@@ -341,12 +368,12 @@ struct dat_rsm_publish {
 
 /**
  * struct dat_rsm_unpublish - withdraw a segment and cut all its imports
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @err: out: BAD_SEG, NOT_PUBLISHED
- * @id: of the export
+ * @id: id of the export
  * @rsvd: 0
  *
- * When this returns, no importer can read or write the segment any more.
+ * When the call returns, importers can no longer read or write the segment.
  */
 struct dat_rsm_unpublish {
 	__u32 size;
@@ -359,27 +386,30 @@ struct dat_rsm_unpublish {
 
 /**
  * struct dat_rsm_connect - import a segment
- * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT also: @ctlr does not lead to @node; NOT_PUBLISHED;
- *	NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; NO_MEM; NO_RESOURCES too many imports;
- *	INTERRUPTED fatal signal; BAD_CONF @ctlr is an adapter, and this node has no cluster key
- *	or the other node has another one
- * @ctlr: controller
- * @node: of the segment
- * @segid: of the segment
- * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: events only, which requires either right
- * @id: out: of the object
- * @slot: out: index in the status page array
- * @generation: out: of the connection
+ * @size: size of this structure, in bytes
+ * @err: out: CTLR_NOT_PRESENT the controller does not exist, or does not lead to @node;
+ *	NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; NO_MEM; NO_RESOURCES too
+ *	many imports; INTERRUPTED by a fatal signal; BAD_CONF @ctlr is an adapter, and this node
+ *	and @node do not have the same cluster key
+ * @ctlr: number of the controller
+ * @node: id of the node that exports the segment
+ * @segid: segment id
+ * @perm: DAT_RSM_READ, DAT_RSM_WRITE; 0: only post and receive events, for which the exporter must
+ *	permit reading or writing
+ * @id: out: id of the import
+ * @slot: out: index of the import's slot in the status page array
+ * @generation: out: generation of the slot while the import is connected
  * @flags: 0; out: DAT_RSM_SWAPPED
  * @length: out: bytes of the segment
- * @map_offset: out: of the window, for mmap(), 2^42 to 2^43; 0: no window.  The windows of a
- *	file have 4 TiB at most: an import beyond that has none.  mmap() fails without
- *	DAT_RSM_READ (EOPNOTSUPP: no MMU has write-only mappings), for writing without
- *	DAT_RSM_WRITE (EACCES), after a cut (ENODEV), and beyond 1,024 mappings (ENOMEM), where
- *	a split mapping counts as two
- * @key: 0; for a key of the segment
- * @auth: 0; for the way in which the caller proves that it has the key
+ * @map_offset: out: mmap() offset of the window, 2^42 to 2^43; 0: the import has no window, also
+ *	because the windows of a file already have 4 TiB
+ * @key: 0; reserved for a key of the segment
+ * @auth: 0; reserved for the method by which the caller proves that it has the key
+ *
+ * mmap() of a window fails with EOPNOTSUPP if @perm lacks DAT_RSM_READ, because no MMU has
+ * write-only mappings; with EACCES if a writable mapping is requested and @perm lacks
+ * DAT_RSM_WRITE; with ENODEV after a cut; and with ENOMEM if the window already has 1,024 mappings,
+ * where a split mapping counts as two.
  */
 struct dat_rsm_connect {
 	__u32 size;
@@ -402,15 +432,15 @@ struct dat_rsm_connect {
 
 /**
  * struct dat_rsm_localmem - lock memory of the caller for transfers
- * @size: of this structure
- * @err: out: CTLR_NOT_PRESENT; BAD_ADDR not mapped or not page-aligned; BAD_LENGTH 0 or over
- *	1 TiB; NO_MEM; NO_RESOURCES
- * @ctlr: controller
- * @id: out: of the object
- * @addr: first byte
- * @length: bytes; all of the last page is locked
+ * @size: size of this structure, in bytes
+ * @err: out: CTLR_NOT_PRESENT; BAD_ADDR the memory is not mapped or not page-aligned; BAD_LENGTH
+ *	@length is 0 or over 1 TiB; NO_MEM; NO_RESOURCES
+ * @ctlr: number of the controller
+ * @id: out: id of the local memory
+ * @addr: address of the first byte
+ * @length: bytes; the whole last page is locked
  *
- * Read-only memory may be the source of puts only.
+ * Local memory that is read-only can be used only for puts.
  */
 struct dat_rsm_localmem {
 	__u32 size;
@@ -431,13 +461,13 @@ enum dat_rsm_type {
 
 /**
  * struct dat_rsm_free - free an object
- * @size: of this structure
- * @err: out: BAD_SEG; for local memory BAD_LOCALMEM
+ * @size: size of this structure, in bytes
+ * @err: out: no such object: BAD_LOCALMEM if @type is DAT_RSM_TYPE_LOCALMEM, else BAD_SEG
  * @type: enum dat_rsm_type
- * @id: of the object
+ * @id: id of the object
  *
- * Unpublishes a published export first.  When this returns, no transfer reads or writes the
- * memory any more.
+ * The call also unpublishes an export that is published.  When the call returns, transfers no
+ * longer read or write the object's memory.
  */
 struct dat_rsm_free {
 	__u32 size;
@@ -454,13 +484,13 @@ enum dat_rsm_op {
 };
 
 /**
- * struct dat_rsm_ioent - one of the transfers of DAT_IOC_RSM_IO
- * @addr: address of the caller's memory; with @localmem: offset in that
- * @offset: in the segment
- * @length: bytes; 0: no transfer
+ * struct dat_rsm_ioent - an entry of DAT_IOC_RSM_IO, which describes one transfer
+ * @addr: address of the caller's memory; with @localmem, offset in the local memory
+ * @offset: offset in the segment
+ * @length: bytes; 0: nothing is transferred
  * @localmem: id of local memory, or 0
- * @width: bytes of an element: 1, 2, 4 or 8; @offset and @length are multiples of it.  An
- *	aligned element is not torn, provided that the adapter writes aligned words whole
+ * @width: bytes of an element: 1, 2, 4 or 8; @offset and @length are multiples of @width.  An
+ *	aligned element is not torn if the adapter writes aligned words as a whole
  */
 struct dat_rsm_ioent {
 	__u64 addr;
@@ -470,32 +500,37 @@ struct dat_rsm_ioent {
 	__u32 width;
 };
 
-/* Flags of struct dat_rsm_io; the second also of struct dat_rsm_post. */
-#define DAT_RSM_SIGPOST		0x1	/* signal the exporter after the last transfer */
-#define DAT_RSM_NO_ACCUMULATE	0x2	/* unless an event is pending there */
-#define DAT_RSM_INTERRUPTIBLE	0x4	/* any signal may end long transfers */
+/*
+ * @flags of struct dat_rsm_io.  SIGPOST: post an event to the exporter after the last transfer.
+ * NO_ACCUMULATE: post no event if the receiver has a pending event; struct dat_rsm_post has this
+ * flag, too.  INTERRUPTIBLE: any signal, not only a fatal one, may end long transfers.
+ */
+#define DAT_RSM_SIGPOST		0x1
+#define DAT_RSM_NO_ACCUMULATE	0x2
+#define DAT_RSM_INTERRUPTIBLE	0x4
 
 /**
- * struct dat_rsm_io - transfers between a segment and memory, in order
- * @size: of this structure
- * @err: out: BAD_SEG; BAD_SGIO @count; CONN_ABORTED; PERM_DENIED; BAD_LOCALMEM; BAD_OFFSET,
- *	BAD_LENGTH beyond the segment or the local memory; BAD_ADDR also: not writable;
- *	BAD_ALIGNMENT; INTERRUPTED fatal signal, or any with DAT_RSM_INTERRUPTIBLE
- * @id: of the import
+ * struct dat_rsm_io - transfer data between a segment and the caller's memory, entry by entry
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_SEG; BAD_SGIO @count or an entry is invalid; CONN_ABORTED; PERM_DENIED;
+ *	BAD_LOCALMEM; BAD_OFFSET and BAD_LENGTH the transfer exceeds the segment or the local
+ *	memory; BAD_ADDR the caller's memory is not accessible, or not writable for a get;
+ *	BAD_ALIGNMENT; INTERRUPTED by a fatal signal, or by any signal with DAT_RSM_INTERRUPTIBLE
+ * @id: id of the import
  * @op: enum dat_rsm_op
- * @flags: DAT_RSM_SIGPOST, ...
- * @count: of entries, 1 to DAT_RSM_MAX_IO
- * @entries: address of struct dat_rsm_ioent
+ * @flags: DAT_RSM_SIGPOST, DAT_RSM_NO_ACCUMULATE, DAT_RSM_INTERRUPTIBLE
+ * @count: number of @entries, 1 to DAT_RSM_MAX_IO
+ * @entries: address of an array of struct dat_rsm_ioent
  * @entry_size: bytes of an entry of @entries
  * @rsvd: 0
- * @done: out, also after an error: number of entries carried out; the next one may be carried
- *	out in part
- * @mapped: out: 1: all entries name ordinary memory with the access that @op needs, and local
- *	memory is still mapped where it was locked.  0: not so, or not checked, or more bytes
- *	than the data area of a ring
+ * @done: out, also after an error: number of entries whose transfers are complete; the entry after
+ *	these may have been transferred in part
+ * @mapped: out: 1: the memory of all entries is mapped ordinary memory with the access that @op
+ *	needs, local memory is still mapped where it was locked, and the total length fits in the
+ *	data area of a ring.  0: a condition is false or was not checked
  *
- * On a controller whose imports have rings, this call is for vectors whose memory may be
- * invalid.
+ * If the imports of a controller have rings, a process needs this call only for memory that may be
+ * invalid, and for transfers that do not fit in the ring.
  */
 struct dat_rsm_io {
 	__u32 size;
@@ -515,9 +550,9 @@ struct dat_rsm_io {
 
 /**
  * struct dat_rsm_post - post an event to the exporter, or to every importer
- * @size: of this structure
+ * @size: size of this structure, in bytes
  * @err: out: BAD_SEG, CONN_ABORTED
- * @id: of an import or an export
+ * @id: id of an import or an export
  * @flags: 0 or DAT_RSM_NO_ACCUMULATE
  */
 struct dat_rsm_post {
@@ -532,12 +567,13 @@ struct dat_rsm_post {
 #define DAT_RSM_FOREVER		(~0ULL)
 
 /**
- * struct dat_rsm_wait - consume one event
- * @size: of this structure
- * @err: out: BAD_SEG; TIMEOUT; CONN_ABORTED the import was cut, and all events are consumed
- * @id: of an import or an export
+ * struct dat_rsm_wait - wait until an event is pending, and consume one event
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_SEG; TIMEOUT; CONN_ABORTED the import was cut, and no events are pending
+ * @id: id of an import or an export
  * @rsvd: 0
- * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: no wait
+ * @deadline_ns: time in ns of CLOCK_MONOTONIC until which to wait; DAT_RSM_FOREVER: no deadline; a
+ *	time in the past: do not wait
  */
 struct dat_rsm_wait {
 	__u32 size;
@@ -550,13 +586,14 @@ struct dat_rsm_wait {
 #define DAT_IOC_RSM_WAIT	DAT_RSM_IOC(WAIT)
 
 /**
- * struct dat_rsm_fd - get a descriptor that is readable while events are pending
- * @size: of this structure
+ * struct dat_rsm_fd - get a file descriptor that poll() reports readable while events are pending
+ * @size: size of this structure, in bytes
  * @err: out: BAD_SEG; NO_RESOURCES too many open files; NO_MEM
- * @id: of an import or an export
- * @fd: out: closed on exec
+ * @id: id of an import or an export
+ * @fd: out: file descriptor, which is closed on exec
  *
- * POLLHUP: the object was freed or the import cut.  Only DAT_IOC_RSM_WAIT consumes.
+ * poll() reports POLLHUP after the object was freed or the import was cut.  Only DAT_IOC_RSM_WAIT
+ * consumes events.
  */
 struct dat_rsm_fd {
 	__u32 size;
@@ -570,10 +607,12 @@ struct dat_rsm_fd {
 /**
  * struct dat_rsm_node - address of a node
  * @node: id of the node, 0 to DAT_RSM_MAX_NODE
- * @ctlr: number, from 1, of the controller that leads there; the controller may be absent
+ * @ctlr: number, from 1, of the local controller that leads to the node; the controller need not
+ *	exist
  * @family: AF_INET or AF_INET6
- * @scope: index of the interface of a link-local IPv6 address; else 0
- * @addr: address of the node's adapter, network order; IPv4: the first 4 bytes, then 0
+ * @scope: interface index for a link-local IPv6 address, else 0
+ * @addr: IP address of the node's adapter, in network byte order; an IPv4 address is in the first 4
+ *	bytes, and the other bytes are 0
  */
 struct dat_rsm_node {
 	__u32 node;
@@ -589,39 +628,43 @@ struct dat_rsm_node {
 #define DAT_RSM_NODES_KEY	0x4
 #define DAT_RSM_NODES_TRUST	0x8
 
-/* State of a node, in struct dat_rsm_nodes. */
-#define DAT_RSM_NODE_KEYED	0x1	/* it has a cluster key */
-#define DAT_RSM_NODE_TRUSTS	0x2	/* it neither gives nor requires a proof */
+/*
+ * @state of struct dat_rsm_nodes.  KEYED: this node has a cluster key.  TRUSTS: this node sends no
+ * proof of the cluster key to peers and requires no proof from peers.
+ */
+#define DAT_RSM_NODE_KEYED	0x1
+#define DAT_RSM_NODE_TRUSTS	0x2
 
 /**
- * struct dat_rsm_nodes - set id, key or table of this node; without flags, read them
- * @size: of this structure
- * @err: out: BAD_ADDR @list; NO_MEM.  With flags also: PERM_DENIED no CAP_NET_ADMIN in the user
- *	namespace of the network namespace, or for DAT_RSM_NODES_KEY and DAT_RSM_NODES_TRUST no
- *	CAP_SYS_ADMIN in the first user namespace; BAD_CONF an entry, their number or @local is
- *	wrong, one controller leads twice to a node, or @key is invalid;
- *	ALREADY_PUBLISHED exports or imports exist, and @local changes
+ * struct dat_rsm_nodes - set this node's id, table, cluster key or trust; without flags, read them
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_ADDR @list is not accessible; NO_MEM.  With flags also: PERM_DENIED the caller has
+ *	no CAP_NET_ADMIN in the user namespace of the network namespace or, for DAT_RSM_NODES_KEY
+ *	and DAT_RSM_NODES_TRUST, no CAP_SYS_ADMIN in the initial user namespace; BAD_CONF @count,
+ *	@local, @key or an entry of @list is invalid, or @list has two entries for a node and a
+ *	controller; ALREADY_PUBLISHED @local changes while exports or imports exist
  * @flags: DAT_RSM_NODES_TABLE: @list replaces the table.  DAT_RSM_NODES_LOCAL: @local becomes
- *	the id of this node.  With both flags, both take effect or none.  DAT_RSM_NODES_KEY,
- *	alone: @key becomes the cluster key.  DAT_RSM_NODES_TRUST, alone: DAT_RSM_NODE_TRUSTS of
- *	@state takes effect
- * @local: id; out, without flags.  In: ignored without flags, 0 with others than
+ *	the id of this node.  If the call has both flags and fails, neither takes effect.
+ *	DAT_RSM_NODES_KEY, without other flags: @key becomes the cluster key.
+ *	DAT_RSM_NODES_TRUST, without other flags: DAT_RSM_NODE_TRUSTS of @state takes effect
+ * @local: id of this node; out if @flags is 0; must be 0 if @flags is not 0 and has no
  *	DAT_RSM_NODES_LOCAL
- * @list: address of struct dat_rsm_node.  Without flags: out, as many entries as fit.  0 with
- *	flags other than DAT_RSM_NODES_TABLE, as are @count and @entry_size
- * @count: number of entries of @list; out, without flags: number of entries of the table
- * @entry_size: bytes of an entry of @list
- * @key: serial number of a key of the type "logon", searchable by the caller, named
- *	"rsm:cluster", with a payload of 32 bytes or more; 0: drop the present key.  0 without
- *	DAT_RSM_NODES_KEY.
- * @state: DAT_RSM_NODE_*; out, without flags.  In: 0 without DAT_RSM_NODES_TRUST, that is,
- *	also without flags.
+ * @list: address of an array of struct dat_rsm_node; if @flags is 0, the kernel writes as many
+ *	entries of the table as fit
+ * @count: number of entries of @list; if @flags is 0, out: number of entries of the table
+ * @entry_size: bytes of an entry of @list; like @list and @count, must be 0 if @flags is not 0 and
+ *	has no DAT_RSM_NODES_TABLE
+ * @key: with DAT_RSM_NODES_KEY: serial number of a key of type "logon" with the name "rsm:cluster"
+ *	and a payload of 32 bytes or more, which the caller may search; or 0, which removes the
+ *	cluster key.  Without DAT_RSM_NODES_KEY: 0
+ * @state: DAT_RSM_NODE_*; out if @flags is 0.  The caller sets it to 0 unless @flags is
+ *	DAT_RSM_NODES_TRUST
  *
- * EOPNOTSUPP: other flags or combinations, or a field that must be 0 isn't.
+ * EOPNOTSUPP: unknown flags or other combinations of flags, or a field that must be 0 is not 0.
  *
- * The driver holds a reference to the key.  A revoked or expired key counts as none.
- * Existing connections don't end when a node leaves the table.  An entry for the local node
- * has no effect: that node is at its adapters' own addresses.
+ * The driver holds a reference to the key.  A revoked or expired key counts as no key.  A
+ * connection to a node does not end when the node is removed from the table.  The driver ignores an
+ * entry for the local node, because it knows the addresses of the local adapters.
  */
 struct dat_rsm_nodes {
 	__u32 size;
@@ -637,23 +680,24 @@ struct dat_rsm_nodes {
 
 #define DAT_IOC_RSM_NODES	DAT_RSM_IOC(NODES)
 
-#define DAT_RSM_LINK_LOCAL	0x1	/* the controller itself, not a link */
+/* @flags of struct dat_rsm_link: the entry describes the controller itself, not a link to a node */
+#define DAT_RSM_LINK_LOCAL	0x1
 
 enum dat_rsm_link_state {
 	DAT_RSM_LINK_DOWN	= 1,
-	DAT_RSM_LINK_ACTIVE	= 3	/* answered this survey; see below */
+	DAT_RSM_LINK_ACTIVE	= 3
 };
 
 /**
  * struct dat_rsm_link - a node to which a controller leads
  * @ctlr: number of the controller
- * @node: id of this node, or of the other
- * @flags: DAT_RSM_LINK_LOCAL
- * @state: enum dat_rsm_link_state.  ACTIVE: the host answers, if only with a refusal by RSM or
- *	for lack of a listener.  CONNECT reports whether an import is permitted: BAD_CONF
- *	without a common key
- * @hwaddr: number derived from the network address of the adapter at that end, host order:
- *	IPv4: the address; IPv6: its lower half; 0: unknown
+ * @node: id of the node; with DAT_RSM_LINK_LOCAL, id of this node
+ * @flags: 0 or DAT_RSM_LINK_LOCAL
+ * @state: enum dat_rsm_link_state.  ACTIVE: the node's host answers, even if RSM refuses the
+ *	request or the host has no listener.  Only DAT_IOC_RSM_CONNECT shows whether an import is
+ *	permitted
+ * @hwaddr: number derived from the IP address of the node's adapter, in host byte order: the IPv4
+ *	address, or the lower half of the IPv6 address; 0: unknown
  */
 struct dat_rsm_link {
 	__u32 ctlr;
@@ -664,18 +708,20 @@ struct dat_rsm_link {
 };
 
 /**
- * struct dat_rsm_topology - list controllers and the nodes they lead to
- * @size: of this structure
- * @err: out: BAD_ADDR @list; NO_MEM; INTERRUPTED fatal signal
+ * struct dat_rsm_topology - list the controllers, and the nodes to which the controllers lead
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_ADDR @list is not accessible; NO_MEM; INTERRUPTED by a fatal signal
  * @node: out: id of this node
- * @count: entries of @list; out: number of links
- * @list: address of struct dat_rsm_link: out, if all fit: each adapter with
- *	DAT_RSM_LINK_LOCAL, followed by the local node and the other nodes of the table
+ * @count: number of entries of @list; out: number of links
+ * @list: address of an array of struct dat_rsm_link.  If all links fit, the kernel writes for each
+ *	adapter: an entry with DAT_RSM_LINK_LOCAL, a link to the local node, and links to the
+ *	other nodes of the table
  * @entry_size: bytes of an entry of @list
  * @rsvd: 0
  *
- * Unless @count is 0 the call probes all nodes, 512 at once.  Each 512 take up to two seconds
- * if a node is down, and up to four if a node accepts the request and then stays silent.
+ * If @count is 0, the call probes no nodes.  Otherwise the call probes all nodes, up to 512 nodes
+ * in parallel.  512 probes take up to two seconds if a node is down, and up to four seconds if a
+ * node accepts the request and then does not respond.
  */
 struct dat_rsm_topology {
 	__u32 size;
@@ -691,22 +737,24 @@ struct dat_rsm_topology {
 
 /* Rings of imports; see the top of this file. */
 
+/* Values start at 1, so an entry of zeros is malformed.  FLUSH waits for all earlier puts. */
 enum dat_rsm_ring_op {
-	DAT_RSM_RING_PUT	= 1,	/* an entry of zeros is malformed */
+	DAT_RSM_RING_PUT	= 1,
 	DAT_RSM_RING_GET	= 2,
-	DAT_RSM_RING_FLUSH	= 3	/* done when all earlier puts are in the segment */
+	DAT_RSM_RING_FLUSH	= 3
 };
 
 /**
- * struct dat_rsm_entry - a transfer
- * @offset: in the segment; FLUSH: 0
+ * struct dat_rsm_entry - an entry of a ring: a put, a get or a flush
+ * @offset: offset in the segment; FLUSH: 0
  * @length: bytes, 1 to the ring's @chunk; FLUSH: 0
- * @data: offset in the data area, all within one chunk; FLUSH: 0
+ * @data: offset in the data area; the data must be within one chunk; FLUSH: 0
  * @op: enum dat_rsm_ring_op
  * @rsvd: 0
  *
- * An entry that is malformed, lacks the right, or goes beyond the segment cuts the import.  So
- * does a tail beyond the ring.
+ * The kernel cuts the import if an entry is malformed, exceeds the segment, or needs a permission
+ * that the import does not have.  The kernel also cuts the import if the tail is more than the
+ * ring's length ahead of the entries that the kernel has taken.
  */
 struct dat_rsm_entry {
 	__u64 offset;
@@ -718,8 +766,8 @@ struct dat_rsm_entry {
 
 /**
  * struct dat_rsm_submit - submit region, written by the process
- * @tail: entries posted; the kernel writes the first value
- * @rsvd: padding to the cache lines of the entries
+ * @tail: index after the last entry posted; the kernel writes the initial value
+ * @rsvd: padding, so that the entries start in another cache line
  */
 struct dat_rsm_submit {
 	__u32 tail;
@@ -730,9 +778,9 @@ struct dat_rsm_submit {
 
 /**
  * struct dat_rsm_status - status region, written by the kernel
- * @done: index up to which entries are complete; stops at an error
- * @flags: DAT_RSM_NEED_KICK: the next entry needs a kick
- * @bad: number of entries that have cut the import; the bad one follows the last entry taken
+ * @done: index after the last entry that has completed without an error
+ * @flags: DAT_RSM_NEED_KICK: the process must call DAT_IOC_RSM_KICK after the next entry
+ * @bad: 1 if the process wrote an invalid entry or tail, which has cut the import; else 0
  * @rsvd: 0
  */
 struct dat_rsm_status {
@@ -743,25 +791,26 @@ struct dat_rsm_status {
 };
 
 /**
- * struct dat_rsm_ring - create the ring of an import, or get its regions again
- * @size: of this structure
- * @err: out: BAD_SEG; BAD_CTLR imports of its controller have no rings; CONN_ABORTED; NO_MEM;
+ * struct dat_rsm_ring - create the ring of an import, or describe the existing ring
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_SEG; BAD_CTLR the imports of the controller have no rings; CONN_ABORTED; NO_MEM;
  *	NO_RESOURCES
- * @id: of the import
+ * @id: id of the import
  * @rsvd: 0
- * @entries: out: a power of two
- * @chunk: out: a power of two; transfers don't cross its multiples in the data area
- * @entry_offset: out: of the entries, in the submit region
- * @entry_shift: out: entries are 2^entry_shift bytes apart, at least the size of struct
- *	dat_rsm_entry.  The bytes behind it stay 0
- * @submit_offset: out: for mmap()
- * @submit_size: out: bytes
- * @status_offset: out: for mmap(); can't be mapped for writing
- * @status_size: out: bytes
- * @data_offset: out: for mmap()
- * @data_size: out: bytes
+ * @entries: out: number of entries, a power of two
+ * @chunk: out: bytes of a chunk, a power of two; the data of an entry must not cross a multiple of
+ *	@chunk in the data area
+ * @entry_offset: out: offset of the first entry in the submit region
+ * @entry_shift: out: entries are 2^entry_shift bytes apart, which is at least the size of struct
+ *	dat_rsm_entry; the bytes between entries must stay 0
+ * @submit_offset: out: mmap() offset of the submit region
+ * @submit_size: out: bytes of the submit region
+ * @status_offset: out: mmap() offset of the status region, which can only be mapped read-only
+ * @status_size: out: bytes of the status region
+ * @data_offset: out: mmap() offset of the data area
+ * @data_size: out: bytes of the data area
  *
- * Mapped pages stay when the import ends; the kernel no longer reads them.
+ * Mapped pages of the ring stay mapped when the import ends.  The kernel no longer reads them then.
  */
 struct dat_rsm_ring {
 	__u32 size;
@@ -783,12 +832,13 @@ struct dat_rsm_ring {
 #define DAT_IOC_RSM_RING	DAT_RSM_IOC(RING)
 
 /**
- * struct dat_rsm_kick - drain a ring, and wait for an entry of it
- * @size: of this structure
- * @err: out: BAD_SEG; BAD_CTLR there is no ring; CONN_ABORTED; TIMEOUT
- * @id: of the import
- * @index: entry to wait for, until (int)(done - index) > 0
- * @deadline_ns: CLOCK_MONOTONIC; DAT_RSM_FOREVER: none; in the past: no wait
+ * struct dat_rsm_kick - make the kernel take the entries of a ring, and wait for one entry
+ * @size: size of this structure, in bytes
+ * @err: out: BAD_SEG; BAD_CTLR the import has no ring; CONN_ABORTED; TIMEOUT
+ * @id: id of the import
+ * @index: index of the entry to wait for; the wait ends when (int)(done - index) > 0
+ * @deadline_ns: time in ns of CLOCK_MONOTONIC until which to wait; DAT_RSM_FOREVER: no deadline; a
+ *	time in the past: do not wait
  */
 struct dat_rsm_kick {
 	__u32 size;
@@ -800,7 +850,7 @@ struct dat_rsm_kick {
 
 #define DAT_IOC_RSM_KICK	DAT_RSM_IOC(KICK)
 
-/* The layout is fixed: a change of it fails to compile. */
+/* The layout is part of the ABI: if a member moves, these assertions fail to compile. */
 DAT_RING_ASSERT(sizeof(struct dat_rsm_slot) == 8);
 DAT_RING_OFFSET(dat_rsm_slot, generation, 0);
 DAT_RING_OFFSET(dat_rsm_slot, pending, 4);
