@@ -73,8 +73,39 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT))
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT_INTERNAL))
 
+/* Since Linux 7.2, the function has another name; drivers may also pin memory of a dma-buf. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define ib_umem_get_va	ib_umem_get
+#endif
+
 /*
- * Returns the FOLL_* flags with which ib_umem_get() pins pages.  Before Linux 6.2, ib_umem_get()
+ * Since Linux 6.18, the struct pages of a folio are always adjacent, and nth_page() is gone.  A
+ * distribution may have removed nth_page() earlier, so the macro itself is tested.
+ */
+#ifndef nth_page
+#define nth_page(page, n)	((page) + (n))
+#endif
+
+/*
+ * Returns true for an address in the vmalloc area or in a module.  Linux 6.12 exports
+ * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  Where 6.1 keeps modules apart
+ * from the vmalloc area, MODULES_VADDR and MODULES_END are constants, except on s390.
+ */
+static inline bool dat_is_vmalloc_or_module(unsigned long va)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#ifdef MODULES_VADDR
+	if (va >= MODULES_VADDR && va < MODULES_END)
+		return true;
+#endif
+	return is_vmalloc_addr((void *)va);
+#else
+	return is_vmalloc_or_module_addr((void *)va);
+#endif
+}
+
+/*
+ * Returns the FOLL_* flags with which ib_umem_get_va() pins pages.  Before Linux 6.2, ib_umem_get()
  * sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break copy-on-write.
  */
 static inline unsigned int dat_umem_gup_flags(bool write)

@@ -169,4 +169,4 @@ module_exit(echo_exit);
 
 MODULE_DESCRIPTION("Returns messages over kDAPL");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DAT);
+MODULE_INFO(import_ns, "DAT");

@@ -3,7 +3,9 @@
  * kDAPL: Direct Access Transport for kernel modules.
  *
  *	#include <linux/kdat.h>
- *	MODULE_IMPORT_NS(DAT);		"DAT", with quotes, from Linux 6.13
+ *	MODULE_INFO(import_ns, "DAT");
+ *
+ * MODULE_IMPORT_NS() does the same, but takes a name before Linux 6.13 and a string since then.
  *
  * The functions are exported as kdat_*().  This header also defines DAT's names for them, dat_*(),
  * unless KDAT_NO_PUBLIC_NAMES is defined.

@@ -144,7 +144,7 @@ void dat_ia_unlock(struct dat_ia *ia)
 }
 
 /*
- * Faults in the pages of a registration, with the flags that ib_umem_get() will use.  Ignores
+ * Faults in the pages of a registration, with the flags that ib_umem_get_va() will use.  Ignores
  * errors, because the registration will meet them again.  Does not fault in pages that the
  * registration would refuse to pin.  FOLL_LONGTERM is not used: before Linux 6.2 such a fault holds
  * mmap_lock and cannot be interrupted.

@@ -24,15 +24,6 @@ static int pages_alloc(struct kdat_pages *l, u64 offset, u64 length)
 	return l->page ? 0 : -ENOMEM;
 }
 
-static bool is_mapped(unsigned long va)
-{
-#ifdef MODULES_VADDR
-	if (va >= MODULES_VADDR && va < MODULES_END)
-		return true;
-#endif
-	return is_vmalloc_addr((void *)va);
-}
-
 /* Returns the struct page of a kernel virtual address, or NULL if there is none. */
 static struct page *va_page(unsigned long va)
 {
@@ -40,7 +31,7 @@ static struct page *va_page(unsigned long va)
 
 	if (virt_addr_valid((void *)va))
 		return virt_to_page((void *)va);
-	page = is_mapped(va) ? vmalloc_to_page((void *)va) : NULL;
+	page = dat_is_vmalloc_or_module(va) ? vmalloc_to_page((void *)va) : NULL;
 	/* The address may map device registers, for which no struct page exists. */
 	return page && pfn_valid(page_to_pfn(page)) ? page : NULL;
 }

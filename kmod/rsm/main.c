@@ -4,7 +4,6 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
-#include "compat.h"
 #include "rsm/rdma.h"
 
 #define AUTO_FIRST	0x80000000U
@@ -110,5 +109,5 @@ module_exit(rsm_exit);
 
 MODULE_DESCRIPTION("Remote Shared Memory over Direct Access Transport");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DAT_NS(DAT));
-MODULE_IMPORT_NS(DAT_NS(DAT_INTERNAL));
+MODULE_INFO(import_ns, "DAT");
+MODULE_INFO(import_ns, "DAT_INTERNAL");

@@ -11,6 +11,7 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 
+#include "compat.h"
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/lmr.h"
@@ -80,7 +81,7 @@ static int binding_pin(struct verbs_binding *vb)
 	struct ib_umem *umem;
 	struct ib_mr *mr;
 
-	umem = ib_umem_get(verbs_device(b->pz->obj.ia->dev), b->addr, b->length, vb->access);
+	umem = ib_umem_get_va(verbs_device(b->pz->obj.ia->dev), b->addr, b->length, vb->access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	vb->umem = umem;

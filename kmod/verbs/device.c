@@ -84,9 +84,9 @@ static const struct dat_xport_ops verbs_ops = {
  * requests.  The CQ of an EP must have room for all receives plus the smallest SQ, DAT_MIN_SQ; see
  * verbs_make_qp().
  */
-static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)
+static u32 queue_limit(const struct ib_device_attr *attrs, s64 max_wr)
 {
-	int n = min3(max_wr, attrs->max_cqe - DAT_MIN_SQ, DAT_MAX_DTO);
+	s64 n = min3(max_wr, (s64)attrs->max_cqe - DAT_MIN_SQ, (s64)DAT_MAX_DTO);
 
 	return n > 0 ? rounddown_pow_of_two(n) : 0;
 }

@@ -260,4 +260,4 @@ module_exit(datblk_exit);
 
 MODULE_DESCRIPTION("Block device over Direct Access Transport");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DAT);
+MODULE_INFO(import_ns, "DAT");

@@ -758,4 +758,4 @@ module_exit(kpeer_exit);
 
 MODULE_DESCRIPTION("A peer in the kernel for programs that test libdat");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DAT);
+MODULE_INFO(import_ns, "DAT");

@@ -154,4 +154,4 @@ module_exit(kperf_exit);
 
 MODULE_DESCRIPTION("What kDAPL costs, beside kernel verbs");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DAT);
+MODULE_INFO(import_ns, "DAT");

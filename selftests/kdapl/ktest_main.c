@@ -136,4 +136,4 @@ module_exit(ktest_exit);
 
 MODULE_DESCRIPTION("Tests of kDAPL");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(DAT);
+MODULE_INFO(import_ns, "DAT");
