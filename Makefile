@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -77,11 +77,17 @@ lint:
 model:
 	$(DAT_TOP)/selftests/model/run.sh
 
+# KERNEL=6.12 or KERNEL=newest: another kernel than Debian 12's; see scripts/mkkernel.
+SUFFIX = $(if $(filter-out 6.1,$(KERNEL)),-$(KERNEL))
+
 check:
-	$(DAT_TOP)/scripts/run-tests stock
+	$(DAT_TOP)/scripts/run-tests stock$(SUFFIX)
 
 check-debug:
-	$(DAT_TOP)/scripts/run-tests debug
+	$(DAT_TOP)/scripts/run-tests debug$(SUFFIX)
+
+build-matrix:
+	$(DAT_TOP)/scripts/build-matrix
 
 # RSM between two machines.
 check-nodes:
@@ -117,6 +123,8 @@ help:
 	@echo 'model            the ring protocol, by a model checker (part of lint)'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
+	@echo '                 (both: KERNEL=6.12; check also: KERNEL=newest)'
+	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
 	@echo 'demo             a transfer between two processes in a VM'
