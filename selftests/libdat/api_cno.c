@@ -5,12 +5,16 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include <rdma/dat_ioctl.h>
 
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;
 
@@ -124,6 +128,68 @@ TEST_F(cno, an_evd_can_be_moved_to_another_and_to_none)
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_HANDLE_NULL, param.cno_handle);
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(other));
+}
+
+/* Flag of the current thread: its changes of a CNO return late from the driver. */
+static __thread int late;
+/* Number of late changes that the driver has carried out. */
+static int late_changes;
+
+/* The library calls this function in place of that of the C library. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+	int ret;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	ret = syscall(SYS_ioctl, fd, request, arg);
+	if (late && request == DAT_IOC_EVD_MODIFY_CNO) {
+		__atomic_fetch_add(&late_changes, 1, __ATOMIC_RELEASE);
+		usleep(A_QUIET_US);
+	}
+	return ret;
+}
+
+struct move {
+	DAT_EVD_HANDLE evd;
+	DAT_CNO_HANDLE cno;
+	DAT_RETURN rc;
+};
+
+static void *move_late(void *arg)
+{
+	struct move *m = arg;
+
+	late = 1;
+	m->rc = dat_evd_modify_cno(m->evd, m->cno);
+	return NULL;
+}
+
+/* Covers: dat_evd_modify_cno; dat_evd_query; SH 68 */
+TEST_F_TIMEOUT(cno, a_query_names_the_cno_of_the_last_of_two_concurrent_moves, 60)
+{
+	struct move first = { .evd = self->evd[0] };
+	DAT_CNO_HANDLE last;
+	DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+	pthread_t thread;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia, no_agent, &first.cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia, no_agent, &last));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, move_late, &first));
+	while (!__atomic_load_n(&late_changes, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd[0], last));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, first.rc);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
+	EXPECT_EQ(last, param.cno_handle);
+	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(first.cno, 0, &evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(last, 0, &evd));
 }
 
 /* Covers: dat_evd_free; SH 28 */

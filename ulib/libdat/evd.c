@@ -81,12 +81,18 @@ static DAT_RETURN evd_set_cno(struct udat_evd *evd, struct udat_cno *cno)
 	struct dat_evd_modify_cno arg = {
 		.size = sizeof(arg), .id = evd->obj.id, .cno = cno ? cno->obj.id : 0,
 	};
-	int ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_MODIFY_CNO, &arg);
+	int ret;
 
-	if (ret)
-		return dat_err_from_errno(-ret);
-	evd->cno = cno;
-	return DAT_SUCCESS;
+	/* If two threads change the CNO, ia->lock keeps @cno equal to the driver's CNO. */
+	pthread_mutex_lock(&evd->obj.ia->lock);
+	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_MODIFY_CNO, &arg);
+	if (!ret) {
+		du_lock(&evd->lock);
+		__atomic_store_n(&evd->cno, cno, __ATOMIC_RELAXED);
+		du_unlock(&evd->lock);
+	}
+	pthread_mutex_unlock(&evd->obj.ia->lock);
+	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
 UDAT_EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT min_qlen,
@@ -158,11 +164,13 @@ UDAT_EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MA
 	if (!param)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	param->ia_handle = evd->obj.ia;
+	du_lock(&evd->lock);
 	param->evd_qlen = evd->events.mask + 1;
 	param->evd_state = evd_config(evd) |
 			   (evd->disabled ? DAT_EVD_STATE_DISABLED : DAT_EVD_STATE_ENABLED) |
 			   (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE : DAT_EVD_STATE_WAITABLE);
 	param->cno_handle = evd->cno;
+	du_unlock(&evd->lock);
 	param->evd_flags = evd->flags;
 	return DAT_SUCCESS;
 }

@@ -335,7 +335,7 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	 * Do not spin if the EVD has a CNO: until the driver knows of the waiter, events trigger
 	 * the CNO.
 	 */
-	if (!evd->cno && evd_spin(evd, threshold))
+	if (!__atomic_load_n(&evd->cno, __ATOMIC_RELAXED) && evd_spin(evd, threshold))
 		return DAT_SUCCESS;
 	do {
 		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);

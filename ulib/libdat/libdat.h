@@ -193,7 +193,8 @@ struct udat_spin {
  * @ring: mapped events; a resize changes @ring under ia->lock
  * @lock: lock that protects the fields below
  * @events: event ring
- * @cno: CNO that events trigger, or NULL
+ * @cno: CNO that events trigger, or NULL; changed under ia->lock and the EVD's lock;
+ *	dat_evd_wait() reads @cno without a lock
  * @disabled: flag: events do not trigger @cno
  * @waiting: flag: a thread is in dat_evd_wait(), or frees the EVD; dat_evd_dequeue() reads the flag
  *	without the lock
