@@ -791,9 +791,9 @@ TEST_F(rdma, who_may_only_read_writes_nothing_with_the_key)
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 }
 
-#define CROWD	200	/* imports of import_crowd() */
+#define IMPORTS	200	/* imports of import_crowd() */
 
-/* Import the segment CROWD times, report success to @ready, and wait to be killed. */
+/* Import the segment IMPORTS times, report success to @ready, and wait to be killed. */
 static void import_crowd(struct r_pair *of, int ready)
 {
 	struct r_pair p;
@@ -803,7 +803,7 @@ static void import_crowd(struct r_pair *of, int ready)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (r_open(&p))
 		_exit(1);
-	for (i = 0; i < CROWD; i++)
+	for (i = 0; i < IMPORTS; i++)
 		if (rsm_memseg_import_connect(p.ctlr, p.node, of->id, 0600, &imp))
 			_exit(2);
 	write(ready, "x", 1);
@@ -1116,23 +1116,23 @@ TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 }
 
-#define CROWD	200	/* more requests than may wait for an answer */
+#define REQUESTS	200	/* more requests than may wait for an answer */
 #define SOON_MS	5000	/* enough for a signal, but not for crowd() to be served first */
 
-/* Send CROWD connection requests, and only then wait for the answers. */
+/* Send REQUESTS connection requests, and only then wait for the answers. */
 static int crowd(struct r_pair *p)
 {
-	static struct peer peers[CROWD];
+	static struct peer peers[REQUESTS];
 	struct peer_greeting g;
 	int i;
 
 	peer_greeting(&g, p->id);
 	g.node = htobe32(NODE_GONE);
 	g.to = htobe32(p->node);
-	for (i = 0; i < CROWD; i++)
+	for (i = 0; i < REQUESTS; i++)
 		if (peer_open(&peers[i]) || peer_connect(&peers[i], OWN, &g, sizeof(g)))
 			return 1;
-	for (i = 0; i < CROWD; i++)
+	for (i = 0; i < REQUESTS; i++)
 		if (peer_event(&peers[i], R_WAIT_MS) != RDMA_CM_EVENT_REJECTED)
 			return 2;
 	return 0;
