@@ -70,12 +70,11 @@ static void welcome(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 	DAT_EP_HANDLE ep;
 
 	if (dat_ep_create_with_srq(ia, pz, dto_evd, dto_evd, conn_evd, srq, &attr,
-				   &ep) != DAT_SUCCESS)
-		goto reject;
-	if (dat_cr_accept(cr->cr_handle, ep, 0, NULL) == DAT_SUCCESS)
-		return;
-	dat_ep_free(ep);
-reject:
+				   &ep) == DAT_SUCCESS) {
+		if (dat_cr_accept(cr->cr_handle, ep, 0, NULL) == DAT_SUCCESS)
+			return;
+		dat_ep_free(ep);
+	}
 	/* Reject the request, which still exists after a failed accept. */
 	dat_cr_reject(cr->cr_handle, 0, NULL);
 }
