@@ -19,7 +19,7 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 #include "kpeer.h"
-#include "verbs_says.h"
+#include "verbs_request.h"
 
 #define ANSWER		0		/* offset of the buffer for answers in p->mem */
 #define ORDER		KPEER_MESSAGE	/* offset of the buffer for orders in p->mem */

@@ -14,7 +14,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
-#include "verbs_says.h"
+#include "verbs_request.h"
 
 #define POSTED	64	/* size of each receive that the DAT side posts */
 #define LONG	3000

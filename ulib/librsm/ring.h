@@ -10,7 +10,7 @@
 #define LIBRSM_RING_H
 
 #include "librsm.h"
-#include "vouch.h"
+#include "known_mem.h"
 
 /*
  * struct ring_slot - state of an entry

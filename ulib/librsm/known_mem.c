@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Memory of the caller that is known to be valid. */
-#include "vouch.h"
+#include "known_mem.h"
 
 #define PAGE_LEAST	4096	/* smallest page size of all machines */
 

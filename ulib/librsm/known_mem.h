@@ -7,8 +7,8 @@
  * the driver could access the memory, the memory stays valid until the generation of the address
  * space changes.  Until then the library copies the data itself.
  */
-#ifndef LIBRSM_VOUCH_H
-#define LIBRSM_VOUCH_H
+#ifndef LIBRSM_KNOWN_MEM_H
+#define LIBRSM_KNOWN_MEM_H
 
 #include "librsm.h"
 
@@ -56,4 +56,4 @@ int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rs
 void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
 		     int put);
 
-#endif /* LIBRSM_VOUCH_H */
+#endif /* LIBRSM_KNOWN_MEM_H */

@@ -4,8 +4,8 @@
  * request of any kind.  The private data of the accept must start with a struct target, which tells
  * the peer where to write.
  */
-#ifndef VERBS_SAYS_H
-#define VERBS_SAYS_H
+#ifndef VERBS_REQUEST_H
+#define VERBS_REQUEST_H
 
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -136,4 +136,4 @@ static int v_peer(const char *host, int port, const struct says *says)
 	return 0;
 }
 
-#endif /* VERBS_SAYS_H */
+#endif /* VERBS_REQUEST_H */
