@@ -51,7 +51,7 @@ slab_objects() {
 
 # Print the number of objects when it is stable: kfree_rcu() batches for 5 s, and rxe keeps a CQ for
 # 1 s; both take longer on a busy host.
-slab_settled() {
+slab_stable() {
 	local i now last=0
 	for ((i = 0; i < 12; i++)); do
 		sleep 6
@@ -85,10 +85,10 @@ no_slab_growth() {
 	local before after rounds=4 per_round i
 	slab_rounds 1 || return 1 # allocates what is allocated only once
 	per_round=$(grep -c '^ok ' /tmp/connect)
-	before=$(slab_settled)
+	before=$(slab_stable)
 	for i in 1 2 3; do
 		slab_rounds $rounds || return 1
-		after=$(slab_settled)
+		after=$(slab_stable)
 		echo "# slab objects: $before before, $after after $rounds rounds of $per_round tests"
 		((per_round > 0 && before > 0 && after > 0)) || return 1
 		((after - before < rounds * per_round / 2)) && return

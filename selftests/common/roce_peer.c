@@ -217,7 +217,7 @@ static int talk(struct roce *r, uint32_t i)
 			sizeof(message));
 }
 
-static void hear(struct roce *r, const struct mad *mad)
+static void handle_mad(struct roce *r, const struct mad *mad)
 {
 	uint32_t i = get32(mad->data + 4) - FIRST_COMM;
 	uint16_t attr = ntohs(mad->attr);
@@ -270,7 +270,7 @@ static int listen_for(struct roce *r, uint32_t n, long end)
 		if (len < 20 + (ssize_t)sizeof(mad) || packet[0] != OP_UD_SEND)
 			continue;
 		memcpy(&mad, packet + 20, sizeof(mad));
-		hear(r, &mad);
+		handle_mad(r, &mad);
 	}
 	return 0;
 }

@@ -12,7 +12,7 @@
  *
  * A request has three steps: queue_rq posts the message, the send completes, and the reply of the
  * server arrives.  Each step decrements datblk_io.left, shown as (-1).  The step that makes @left 0
- * calls datblk_mem_ops.settle, which ends the server's access to the pages.
+ * calls datblk_mem_ops.invalidate, which ends the server's access to the pages.
  *
  *	queue_rq                  server                 upcall
  *	--------                  ------                 ------
@@ -21,8 +21,8 @@
  *	post the message   ---->
  *	posted (-1)                      ---->           sent (-1)
  *	                                 ---->           reply: ANSWERED (-1)
- *	                                                 all three: settle
- *	                                                 settled: clear BUSY, complete
+ *	                                                 all three: invalidate
+ *	                                                 done: clear BUSY, complete
  *
  * The context that clears BUSY completes the request.  Normally, the last step does so.  If the
  * connection is lost, datblk_lost_work() does so, after it has quiesced queue_rq and freed the EP.
@@ -108,7 +108,7 @@ struct datblk_io {
  * @limit: adds limits of this way to the limits of the disk's queue
  * @map: sets addr and rkey; called by queue_rq; BLK_STS_RESOURCE means that a retry may
  *	succeed
- * @settle: ends the server's access; leads to datblk_settled(), called by @settle or by a
+ * @invalidate: ends the server's access; leads to datblk_done(), called by @invalidate or by a
  *	later completion; Context: BH
  * @revoke: ends the server's access after the EP has been freed; may sleep
  * @finish: called in the block layer's completion context for each request that has succeeded
@@ -120,7 +120,7 @@ struct datblk_mem_ops {
 	void		(*cleanup)(struct datblk *dev);
 	void		(*limit)(struct datblk *dev, struct queue_limits *lim);
 	blk_status_t	(*map)(struct datblk_io *io);
-	void		(*settle)(struct datblk_io *io);
+	void		(*invalidate)(struct datblk_io *io);
 	void		(*revoke)(struct datblk_io *io);
 	void		(*finish)(struct datblk_io *io);
 };
@@ -233,8 +233,8 @@ extern const struct blk_mq_ops datblk_mq_ops;
 void datblk_dto_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 		       DAT_BOOLEAN more_events);
 void datblk_lost_work(struct work_struct *work);
-void datblk_settled(struct datblk_io *io);
-DAT_DTO_COOKIE datblk_settle_cookie(const struct datblk_io *io);
+void datblk_done(struct datblk_io *io);
+DAT_DTO_COOKIE datblk_invalidate_cookie(const struct datblk_io *io);
 
 /* blk_mem.c */
 int datblk_mem_setup(struct datblk *dev);

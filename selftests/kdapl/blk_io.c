@@ -7,11 +7,11 @@
 
 /*
  * Cookies: a send has its tag and COOKIE_SEND.  The DTO that ends the server's access has its tag
- * and COOKIE_SETTLE.  A receive has the index of its reply buffer and no kind bit.
+ * and COOKIE_INVALIDATE.  A receive has the index of its reply buffer and no kind bit.
  */
-#define COOKIE_SEND	BIT_ULL(63)
-#define COOKIE_SETTLE	BIT_ULL(62)
-#define COOKIE_KIND	(COOKIE_SEND | COOKIE_SETTLE)
+#define COOKIE_SEND		BIT_ULL(63)
+#define COOKIE_INVALIDATE	BIT_ULL(62)
+#define COOKIE_KIND		(COOKIE_SEND | COOKIE_INVALIDATE)
 
 /* A tag holds the index of the datblk_io in the low 16 bits and its use count above. */
 #define TAG_INDEX(tag)	((u32)(tag) & 0xffff)
@@ -60,29 +60,29 @@ static void io_step(struct datblk_io *io)
 	if (!atomic_dec_and_test(&io->left))
 		return;
 	if (io_has_data(io))
-		io->dev->mem->settle(io);
+		io->dev->mem->invalidate(io);
 	else
-		datblk_settled(io);
+		datblk_done(io);
 }
 
 /**
- * datblk_settled() - complete a request: the server has replied and can no longer access the pages
+ * datblk_done() - complete a request: the server has replied and can no longer access the pages
  * @io: io of the request; BUSY unless datblk_lost_work() has already completed the request
  *
  * Context: BH.
  */
-void datblk_settled(struct datblk_io *io)
+void datblk_done(struct datblk_io *io)
 {
 	io_end(io, io->answer);
 }
 
 /*
  * Return the cookie for the DTO that ends the server's access.  The completion of this DTO leads to
- * datblk_settled().
+ * datblk_done().
  */
-DAT_DTO_COOKIE datblk_settle_cookie(const struct datblk_io *io)
+DAT_DTO_COOKIE datblk_invalidate_cookie(const struct datblk_io *io)
 {
-	return (DAT_DTO_COOKIE) { .as_64 = io->tag | COOKIE_SETTLE };
+	return (DAT_DTO_COOKIE) { .as_64 = io->tag | COOKIE_INVALIDATE };
 }
 
 static void datblk_complete(struct request *rq)
@@ -290,7 +290,7 @@ static void got_completion(struct datblk *dev, u64 cookie)
 	if (cookie & COOKIE_SEND)
 		io_step(io);
 	else
-		datblk_settled(io);
+		datblk_done(io);
 }
 
 /* Handle one completion.  Context: BH; one call at a time. */
@@ -345,7 +345,7 @@ void datblk_lost_work(struct work_struct *work)
 	 * pair to access memory through, and no DTO is in flight.
 	 */
 	dat_ep_free(dev->ep);
-	/* When this returns, no dto_evd upcall runs that could call @settle. */
+	/* When this returns, no dto_evd upcall runs that could call @invalidate. */
 	dat_evd_modify_upcall(dev->dto_evd, DAT_UPCALL_TEARDOWN, NULL,
 			      DAT_UPCALL_INVOC_ANY);
 	for (i = 0; i < dev->depth; i++) {

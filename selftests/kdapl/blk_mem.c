@@ -91,7 +91,7 @@ static const struct datblk_mem_ops bounce_ops = {
 	.cleanup	= bounce_cleanup,
 	.limit		= bounce_limit,
 	.map		= bounce_map,
-	.settle		= datblk_settled,
+	.invalidate	= datblk_done,
 	.revoke		= bounce_revoke,
 	.finish		= bounce_finish,
 };
@@ -160,17 +160,17 @@ static blk_status_t place_map(struct datblk_io *io)
 	 * connection.
 	 */
 	rc = dat_lmr_fmr(io->lmr, DAT_MEM_TYPE_PLATFORM, region, pages, priv, DAT_VA_TYPE_VA,
-			 io->dev->ep, datblk_settle_cookie(io), DAT_COMPLETION_SUPPRESS_FLAG,
+			 io->dev->ep, datblk_invalidate_cookie(io), DAT_COMPLETION_SUPPRESS_FLAG,
 			 NULL, &io->rkey);
 	return rc == DAT_SUCCESS ? BLK_STS_OK : place_error(rc);
 }
 
 /* End the server's access.  The request completes when the invalidation has completed. */
-static void place_settle(struct datblk_io *io)
+static void place_invalidate(struct datblk_io *io)
 {
 	DAT_RETURN rc;
 
-	rc = dat_lmr_invalidate(io->lmr, io->dev->ep, datblk_settle_cookie(io),
+	rc = dat_lmr_invalidate(io->lmr, io->dev->ep, datblk_invalidate_cookie(io),
 				DAT_COMPLETION_DEFAULT_FLAG);
 	if (rc != DAT_SUCCESS)
 		datblk_fail(io->dev, "a registration can't be ended");
@@ -196,7 +196,7 @@ static const struct datblk_mem_ops place_ops = {
 	.cleanup	= place_cleanup,
 	.limit		= place_limit,
 	.map		= place_map,
-	.settle		= place_settle,
+	.invalidate	= place_invalidate,
 	.revoke		= place_revoke,
 	.finish		= place_finish,
 };

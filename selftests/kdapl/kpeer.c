@@ -36,7 +36,7 @@ MODULE_PARM_DESC(device, "adapter (rxe0)");
  * @context: LMR context of @lmr
  * @shared: true if the EP receives into buffers of the SRQ
  * @again: qualifier to connect @ep to when this connection ends, or 0
- * @heard: private data of the connection request that the module accepted
+ * @request_pd: private data of the connection request that the module accepted
  * @in: last order
  * @in_bytes: @in with the data that follow it
  * @out: answer
@@ -49,7 +49,7 @@ struct conn {
 	DAT_LMR_CONTEXT		context;
 	bool			shared;
 	DAT_CONN_QUAL		again;
-	u8			heard[KPEER_HEARD];
+	u8			request_pd[KPEER_PD_SIZE];
 	union {
 		struct kpeer_message	in;
 		u8			in_bytes[KPEER_MESSAGE];
@@ -187,13 +187,13 @@ static DAT_RETURN handoff(DAT_CR_HANDLE cr)
 	return dat_cr_handoff(cr, handoff_to);
 }
 
-static void hear(struct conn *c, DAT_CR_HANDLE cr)
+static void save_private_data(struct conn *c, DAT_CR_HANDLE cr)
 {
 	DAT_CR_PARAM param;
 
 	if (!dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) && param.private_data)
-		memcpy(c->heard, param.private_data,
-		       min_t(u32, param.private_data_size, KPEER_HEARD));
+		memcpy(c->request_pd, param.private_data,
+		       min_t(u32, param.private_data_size, KPEER_PD_SIZE));
 }
 
 /* Accept the request on @reserved and free the RSP, which serves one connection only. */
@@ -201,7 +201,7 @@ static DAT_RETURN accept_reserved(DAT_CR_HANDLE cr)
 {
 	DAT_RETURN rc;
 
-	hear(reserved, cr);
+	save_private_data(reserved, cr);
 	rc = dat_cr_accept(cr, DAT_HANDLE_NULL, sizeof(hello), &hello) ?: dat_rsp_free(rsp);
 	rsp = DAT_HANDLE_NULL;
 	return rc;
@@ -214,7 +214,7 @@ static DAT_RETURN accept(DAT_CR_HANDLE cr, bool shared)
 
 	if (!c)
 		return DAT_INSUFFICIENT_RESOURCES;
-	hear(c, cr);
+	save_private_data(c, cr);
 	rc = dat_cr_accept(cr, c->ep, sizeof(hello), &hello);
 	if (rc)
 		conn_free(c);
@@ -387,11 +387,11 @@ static DAT_RETURN dup(struct conn *c, u32 len)
 	return answer_value(c, make_same(c), 0);
 }
 
-static DAT_RETURN say_heard(struct conn *c, u32 len)
+static DAT_RETURN send_private_data(struct conn *c, u32 len)
 {
 	answer_begin(c, DAT_SUCCESS);
-	memcpy(c->out_bytes + sizeof(c->out), c->heard, KPEER_HEARD);
-	return answer(c, sizeof(c->out) + KPEER_HEARD);
+	memcpy(c->out_bytes + sizeof(c->out), c->request_pd, KPEER_PD_SIZE);
+	return answer(c, sizeof(c->out) + KPEER_PD_SIZE);
 }
 
 static DAT_RETURN reject_next(struct conn *c, u32 len)
@@ -545,7 +545,7 @@ static DAT_RETURN (*const ops[KPEER_OPS])(struct conn *c, u32 len) = {
 	[KPEER_WRITE]	= write,
 	[KPEER_READ]	= read,
 	[KPEER_CONNECT]	= connect,
-	[KPEER_PRIVATE]	= say_heard,
+	[KPEER_PRIVATE]	= send_private_data,
 	[KPEER_REJECT]	= reject_next,
 	[KPEER_HANDOFF]	= handoff_next,
 	[KPEER_RESERVE]	= reserve,

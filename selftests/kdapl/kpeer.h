@@ -16,7 +16,7 @@
 #define KPEER_QUAL	7472
 #define KPEER_SHARED	7473
 #define KPEER_BUFFERS	4		/* number of buffers of the SRQ */
-#define KPEER_HEARD	64		/* bytes of private data kept per connection */
+#define KPEER_PD_SIZE	64		/* bytes of private data kept per connection */
 #define KPEER_MEMORY	(256 << 10)	/* size of the module's memory in bytes */
 #define KPEER_MESSAGE	4096		/* size of the largest message in bytes */
 

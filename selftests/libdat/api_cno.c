@@ -312,34 +312,34 @@ TEST_F_TIMEOUT(cno, a_signal_interrupts_and_consumes_nothing, 60)
 	EXPECT_EQ(RC(DAT_INTERRUPTED_CALL, 0), w.rc);
 }
 
-struct heard {
+struct calls {
 	DAT_EVD_HANDLE evd;
-	int calls;
+	int count;
 };
 
 static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
-	struct heard *h = data;
+	struct calls *seen = data;
 
-	h->evd = evd;
-	__atomic_fetch_add(&h->calls, 1, __ATOMIC_RELEASE);
+	seen->evd = evd;
+	__atomic_fetch_add(&seen->count, 1, __ATOMIC_RELEASE);
 }
 
-static int heard(struct heard *h, int want)
+static int wait_for_calls(struct calls *seen, int want)
 {
 	int i;
 
-	for (i = 0; i < 500 && __atomic_load_n(&h->calls, __ATOMIC_ACQUIRE) < want; i++)
+	for (i = 0; i < 500 && __atomic_load_n(&seen->count, __ATOMIC_ACQUIRE) < want; i++)
 		usleep(10000);
 	usleep(50000);
-	return h->calls;
+	return seen->count;
 }
 
 /* Covers: dat_cno_modify_agent; dat_cno_query; SH 27 */
 TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
 {
-	struct heard h = {};
-	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &h, .proxy_agent_func = agent };
+	struct calls seen = {};
+	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &seen, .proxy_agent_func = agent };
 	DAT_CNO_PARAM param;
 	DAT_EVD_HANDLE evd;
 
@@ -348,41 +348,41 @@ TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
 	EXPECT_EQ(self->ia, param.ia_handle);
 	EXPECT_TRUE(param.agent.proxy_agent_func == agent);
 	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
-	EXPECT_EQ(1, heard(&h, 1));
-	EXPECT_EQ(self->evd[1], h.evd);
+	EXPECT_EQ(1, wait_for_calls(&seen, 1));
+	EXPECT_EQ(self->evd[1], seen.evd);
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
 	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
-	EXPECT_EQ(1, heard(&h, 2));
+	EXPECT_EQ(1, wait_for_calls(&seen, 2));
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(NULL, param.agent.proxy_agent_func);
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
 	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
-	EXPECT_EQ(2, heard(&h, 2));
+	EXPECT_EQ(2, wait_for_calls(&seen, 2));
 }
 
 /* Covers: dat_cno_modify_agent; SH 27 */
-TEST_F_TIMEOUT(cno, a_detached_agent_hears_nothing, 60)
+TEST_F_TIMEOUT(cno, a_detached_agent_is_not_called, 60)
 {
-	struct heard h = {};
-	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &h, .proxy_agent_func = agent };
+	struct calls seen = {};
+	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &seen, .proxy_agent_func = agent };
 
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, no_agent));
 	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
 	usleep(A_QUIET_US);
-	EXPECT_EQ(0, h.calls);
+	EXPECT_EQ(0, seen.count);
 }
 
 /* Covers: SH 27 */
-TEST_F_TIMEOUT(cno, an_agent_hears_of_the_end, 60)
+TEST_F_TIMEOUT(cno, an_agent_is_called_at_the_end, 60)
 {
-	struct heard h = { .evd = self->evd[0] };
-	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &h, .proxy_agent_func = agent };
+	struct calls seen = { .evd = self->evd[0] };
+	DAT_OS_WAIT_PROXY_AGENT armed = { .instance_data = &seen, .proxy_agent_func = agent };
 
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(1, h.calls);
-	EXPECT_EQ(DAT_HANDLE_NULL, h.evd);
+	EXPECT_EQ(1, seen.count);
+	EXPECT_EQ(DAT_HANDLE_NULL, seen.evd);
 }
 
 TEST_F_TIMEOUT(cno, epoll_sees_triggers_and_events, 60)

@@ -9,16 +9,16 @@
 #define SLOT	1024	/* distance between two handles in bytes */
 #define MANY	4096	/* frees after which libdat checks all queued events */
 
-FIXTURE(graves) {
+FIXTURE(deferred) {
 	struct a_pair p;
 };
 
-FIXTURE_SETUP(graves)
+FIXTURE_SETUP(deferred)
 {
 	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
 }
 
-FIXTURE_TEARDOWN(graves)
+FIXTURE_TEARDOWN(deferred)
 {
 	a_close(&self->p);
 }
@@ -46,69 +46,69 @@ static int fail_to_connect(struct a_pair *p, DAT_EP_HANDLE ep)
 }
 
 /*
- * struct life - result of live_and_die(), which makes and frees many objects
+ * struct churn - result of make_and_free(), which makes and frees many objects
  * @low, @high: lowest and highest handle of these objects
  * @met: 1 if an object had the wanted handle
  */
-struct life {
+struct churn {
 	char	*low;
 	char	*high;
-	int	met;
+	int	reused;
 };
 
-static DAT_RETURN live_and_die(struct a_pair *p, int n, DAT_HANDLE wanted, struct life *l)
+static DAT_RETURN make_and_free(struct a_pair *p, int n, DAT_HANDLE wanted, struct churn *c)
 {
 	DAT_RMR_HANDLE rmr;
 	DAT_RETURN rc;
 	int i;
 
-	*l = (struct life) { .low = (char *)-1 };
-	for (i = 0; i < n && !l->met; i++) {
+	*c = (struct churn) { .low = (char *)-1 };
+	for (i = 0; i < n && !c->reused; i++) {
 		rc = dat_rmr_create(p->pz, &rmr);
 		if (rc == DAT_SUCCESS)
 			rc = dat_rmr_free(rmr);
 		if (rc != DAT_SUCCESS)
 			return rc;
-		l->met = rmr == wanted;
-		if ((char *)rmr < l->low)
-			l->low = rmr;
-		if ((char *)rmr > l->high)
-			l->high = rmr;
+		c->reused = rmr == wanted;
+		if ((char *)rmr < c->low)
+			c->low = rmr;
+		if ((char *)rmr > c->high)
+			c->high = rmr;
 	}
 	return DAT_SUCCESS;
 }
 
 /* Covers: dat_ep_free; SH 9, 66 */
-TEST_F_TIMEOUT(graves, an_unread_event_keeps_its_handle_however_many_objects_come, 240)
+TEST_F_TIMEOUT(deferred, an_unread_event_keeps_its_handle_however_many_objects_come, 240)
 {
 	struct a_pair *p = &self->p;
 	DAT_EP_HANDLE old = p->ep[1];
 	DAT_HANDLE_TYPE type;
 	DAT_EVENT event;
-	struct life l;
+	struct churn c;
 
 	ASSERT_TRUE(fail_to_connect(p, old));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(old));
-	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
-	EXPECT_EQ(0, l.met);
+	ASSERT_EQ(DAT_SUCCESS, make_and_free(p, 3 * MANY, old, &c));
+	EXPECT_EQ(0, c.reused);
 	/* Handles that no queued event contains must be reused. */
-	EXPECT_LT((l.high - l.low) / SLOT, 2 * MANY + 64);
+	EXPECT_LT((c.high - c.low) / SLOT, 2 * MANY + 64);
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(p->evd[1], &event));
 	EXPECT_EQ(old, event.event_data.connect_event_data.ep_handle);
 	EXPECT_EQ(DAT_INVALID_HANDLE, TYPE(dat_get_handle_type(old, &type)));
-	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
-	EXPECT_EQ(1, l.met);
+	ASSERT_EQ(DAT_SUCCESS, make_and_free(p, 3 * MANY, old, &c));
+	EXPECT_EQ(1, c.reused);
 }
 
 /* Covers: dat_ep_modify; SH 9, 66 */
-TEST_F_TIMEOUT(graves, an_ep_has_been_fed_from_more_evds_than_can_be_remembered, 240)
+TEST_F_TIMEOUT(deferred, an_ep_has_been_fed_from_more_evds_than_can_be_remembered, 240)
 {
 	DAT_EVD_FLAGS flags = DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG;
 	struct a_pair *p = &self->p;
 	DAT_EP_HANDLE old = p->ep[1];
 	DAT_EP_PARAM param = {};
 	DAT_EVENT event;
-	struct life l;
+	struct churn c;
 	int i;
 
 	ASSERT_TRUE(fail_to_connect(p, old));
@@ -120,22 +120,22 @@ TEST_F_TIMEOUT(graves, an_ep_has_been_fed_from_more_evds_than_can_be_remembered,
 			  dat_ep_modify(old, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
 	}
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(old));
-	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 2 * MANY, old, &l));
-	EXPECT_EQ(0, l.met);
+	ASSERT_EQ(DAT_SUCCESS, make_and_free(p, 2 * MANY, old, &c));
+	EXPECT_EQ(0, c.reused);
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(p->evd[1], &event));
 	EXPECT_EQ(old, event.event_data.connect_event_data.ep_handle);
-	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 3 * MANY, old, &l));
-	EXPECT_EQ(1, l.met);
+	ASSERT_EQ(DAT_SUCCESS, make_and_free(p, 3 * MANY, old, &c));
+	EXPECT_EQ(1, c.reused);
 }
 
 /* Covers: dat_evd_free; SH 30, 66 */
-TEST_F_TIMEOUT(graves, an_evd_that_overflowed_is_freed_before_that_is_read, 120)
+TEST_F_TIMEOUT(deferred, an_evd_that_overflowed_is_freed_before_that_is_read, 120)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	struct a_pair *p = &self->p;
 	DAT_EP_PARAM param = {};
 	DAT_EVD_HANDLE old;
-	struct life l;
+	struct churn c;
 
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 1, DAT_HANDLE_NULL,
 					      DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG,
@@ -148,8 +148,8 @@ TEST_F_TIMEOUT(graves, an_evd_that_overflowed_is_freed_before_that_is_read, 120)
 	ASSERT_TRUE(fail_to_connect(p, p->ep[1]));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(p->ep[1]));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(old));
-	ASSERT_EQ(DAT_SUCCESS, live_and_die(p, 500, old, &l));
-	EXPECT_EQ(0, l.met);
+	ASSERT_EQ(DAT_SUCCESS, make_and_free(p, 500, old, &c));
+	EXPECT_EQ(0, c.reused);
 	ASSERT_TRUE(a_event(p->async, A_WAIT_US, &event));
 	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
 	EXPECT_EQ(old, event.event_data.asynch_error_event_data.dat_handle);

@@ -879,7 +879,7 @@ TEST_F_TIMEOUT(peer, its_solicited_messages_arrive, 120)
  * Start a peer on verbs, which connects to the module and posts a request that breaks the
  * connection.  Return 1 if the module reports BROKEN.
  */
-static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
+static int breaks(FIXTURE_DATA(peer) *self, const struct v_request *req)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)self->p.attr.ia_address_ptr;
 	char host[INET_ADDRSTRLEN];
@@ -889,7 +889,7 @@ static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
 	inet_ntop(AF_INET, &sin->sin_addr, host, sizeof(host));
 	peer = fork();
 	if (!peer)
-		_exit(v_peer(host, KPEER_QUAL, says));
+		_exit(v_peer(host, KPEER_QUAL, req));
 	ret = it_ends_by(&self->p, &self->first, DAT_CONNECTION_EVENT_BROKEN);
 	kill(peer, SIGKILL);
 	waitpid(peer, NULL, 0);
@@ -902,18 +902,18 @@ static int breaks(FIXTURE_DATA(peer) *self, const struct says *says)
  */
 TEST_F_TIMEOUT(peer, a_write_with_immediate_is_no_message_to_the_module, 120)
 {
-	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, 64, 0 };
+	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, 64, 0 };
 
 	NEED_MODULE();
-	EXPECT_TRUE(breaks(self, &says));
+	EXPECT_TRUE(breaks(self, &req));
 }
 
 TEST_F_TIMEOUT(peer, a_write_with_immediate_longer_than_the_receive_breaks_the_connection, 120)
 {
-	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, SAYS_MAX, 0 };
+	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, V_REQUEST_MAX, 0 };
 
 	NEED_MODULE();
-	EXPECT_TRUE(breaks(self, &says));
+	EXPECT_TRUE(breaks(self, &req));
 }
 
 TEST_HARNESS_MAIN

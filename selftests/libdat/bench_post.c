@@ -35,7 +35,7 @@
 #define RECVS		256
 #define MAX_ROUNDS	400
 #define EMPTY		32	/* polls of an empty queue per round */
-#define SETTLE_US	500	/* time after which completions are visible */
+#define DRAIN_US	500	/* time after which completions are visible */
 
 static double ns_per_tick;
 
@@ -405,7 +405,7 @@ static int one_round(struct side *s, int n, struct round *r)
 	r->post_send = ticks_of(s->post_send, s, n, &ret) / n;
 	if (ret || reap_sends(s, n))
 		return -1;
-	usleep(SETTLE_US);
+	usleep(DRAIN_US);
 	r->dequeue = ticks_of(s->poll_recv, s, n, &got) / n;
 	while (got >= 0 && got < n) {
 		late = 1;

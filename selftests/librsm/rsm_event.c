@@ -105,20 +105,20 @@ TEST_F(event, no_accumulate_adds_none_to_one)
 	for (i = 0; i < 5; i++)
 		ASSERT_EQ(RSM_SUCCESS,
 			  rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
-	ASSERT_EQ(RSM_SUCCESS, r_settle(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, r_drain(&self->p));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, 0));
 	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(self->p.imp, RSM_SIGPOST_NO_ACCUMULATE));
-	ASSERT_EQ(RSM_SUCCESS, r_settle(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, r_drain(&self->p));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 }
 
 /* Import the segment with two handles, and expect exactly one event at each handle. */
-static int hear_once(void *arg)
+static int receive_once(void *arg)
 {
 	struct r_pair *parent = arg, p;
 	void *second;
@@ -150,7 +150,7 @@ TEST_F(event, an_export_signals_every_import)
 	for (i = 0; i < 3; i++) {
 		pid[i] = fork();
 		if (!pid[i])
-			_exit(hear_once(&self->p));
+			_exit(receive_once(&self->p));
 	}
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));

@@ -239,7 +239,7 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 /*
  * struct fake - exporter in a thread, from which another thread imports
  * @peer: exporter's end of the connection
- * @spoil: function that changes the answer, or NULL
+ * @corrupt: function that changes the answer, or NULL
  * @len: length of the answer in bytes
  * @reject: reject the request with the answer, instead of accepting
  * @stop: stop after the answer
@@ -247,7 +247,7 @@ TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
  */
 struct fake {
 	struct peer	*peer;
-	void		(*spoil)(struct peer_answer *a);
+	void		(*corrupt)(struct peer_answer *a);
 	size_t		len;
 	int		reject;
 	int		stop;
@@ -261,8 +261,8 @@ static int fake_answer(struct fake *f)
 	if (peer_event(f->peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 1;
 	peer_answer(&a, f->peer);
-	if (f->spoil)
-		f->spoil(&a);
+	if (f->corrupt)
+		f->corrupt(&a);
 	if (f->reject)
 		return peer_reject(f->peer, &a, f->len) ? 2 : 0;
 	if (peer_accept(f->peer, &a, f->len))
@@ -310,7 +310,7 @@ static void big_endian(struct peer_answer *a)
 /* RSM check: 41 */
 TEST_F(rdma, numbers_are_swapped_for_a_peer_of_the_other_byte_order)
 {
-	struct fake f = { .peer = &self->peer, .spoil = big_endian };
+	struct fake f = { .peer = &self->peer, .corrupt = big_endian };
 	uint64_t x64[3] = { 1, 2, 0x0102030405060708 }, y64;
 	struct peer_greeting *g = (void *)self->peer.pd;
 	uint32_t x32 = 0x01020304, y32;
@@ -370,9 +370,9 @@ static void odd_error(struct peer_answer *a)
 TEST_F(rdma, who_answers_something_else_is_no_node)
 {
 	struct fake fakes[] = {
-		{ .spoil = no_magic, .stop = 1 }, { .spoil = new_version, .stop = 1 },
-		{ .len = 4, .stop = 1 }, { .spoil = an_error, .stop = 1 },
-		{ .spoil = no_magic, .reject = 1 }, { .spoil = odd_error, .reject = 1 },
+		{ .corrupt = no_magic, .stop = 1 }, { .corrupt = new_version, .stop = 1 },
+		{ .len = 4, .stop = 1 }, { .corrupt = an_error, .stop = 1 },
+		{ .corrupt = no_magic, .reject = 1 }, { .corrupt = odd_error, .reject = 1 },
 		{ .len = 1, .reject = 1 },
 	};
 	struct r_pair *p = &self->p;
@@ -386,7 +386,7 @@ TEST_F(rdma, who_answers_something_else_is_no_node)
 		ASSERT_EQ(0, peer_open(&self->peer));
 	}
 	/* The importer returns the RSM error in the private data of a well-formed reject. */
-	fakes[0] = (struct fake) { .peer = &self->peer, .spoil = an_error, .reject = 1 };
+	fakes[0] = (struct fake) { .peer = &self->peer, .corrupt = an_error, .reject = 1 };
 	EXPECT_EQ(RSMERR_PERM_DENIED, fake_import(&fakes[0], p));
 }
 
@@ -476,7 +476,7 @@ static void reserved(struct peer_answer *a)
 /* RSM check: 45 */
 TEST_F(rdma, the_reserved_field_of_an_answer_changes_nothing)
 {
-	struct fake f = { .peer = &self->peer, .spoil = reserved };
+	struct fake f = { .peer = &self->peer, .corrupt = reserved };
 	int i;
 
 	ASSERT_EQ(RSM_SUCCESS, fake_import(&f, &self->p));
@@ -1489,10 +1489,10 @@ static int fake_state(struct fake *f)
 TEST_F(rdma, a_node_that_refuses_us_is_there)
 {
 	struct fake f[] = {
-		{ .spoil = other_trust, .reject = 1 }, { .spoil = not_to_us, .reject = 1 },
-		{ .spoil = too_busy, .reject = 1 }, { .stop = 1 },
+		{ .corrupt = other_trust, .reject = 1 }, { .corrupt = not_to_us, .reject = 1 },
+		{ .corrupt = too_busy, .reject = 1 }, { .stop = 1 },
 		/* This error says that another node has the address of NODE_FAKE. */
-		{ .spoil = other_node, .reject = 1 },
+		{ .corrupt = other_node, .reject = 1 },
 	};
 	unsigned int i;
 

@@ -6,7 +6,7 @@
  * Most programs are built twice: for loopback, and as NAME_rdma for the first adapter.  NAME_rdma
  * also exports and imports on the same machine, but all messages go through the adapter.  So
  * signals, the data of explicit puts and the notice of a cut arrive some time after the call.
- * R_SOON_MS, R_LATE_MS and r_settle() allow for this delay.  A test that runs only over loopback,
+ * R_SOON_MS, R_LATE_MS and r_drain() allow for this delay.  A test that runs only over loopback,
  * or only over an adapter, uses R_LOOPBACK_ONLY() or r_rdma().
  */
 #ifndef RSM_TEST_H
@@ -252,7 +252,7 @@ static inline void r_peer_stop(struct r_peer *peer, int sig)
  * Wait until everything that the import of @p has sent has arrived.  A disconnect waits for that,
  * so connect the import again.
  */
-static inline int r_settle(struct r_pair *p)
+static inline int r_drain(struct r_pair *p)
 {
 	int ret;
 

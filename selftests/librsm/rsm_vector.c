@@ -368,7 +368,7 @@ TEST_F(vector, an_implicit_signal_comes_after_success_only)
 	self->sg.flags = RSM_IMPLICIT_SIGPOST | RSM_SIG_POST_NO_ACCUMULATE;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_getv(&self->sg));
-	ASSERT_EQ(RSM_SUCCESS, r_settle(&self->p));
+	ASSERT_EQ(RSM_SUCCESS, r_drain(&self->p));
 	self->sg.remote_handle = self->p.imp;
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(exp, R_SOON_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(exp, R_LATE_MS));

@@ -63,7 +63,7 @@ static void unmap_far(FIXTURE_DATA(life) *self)
  * Returns the type of the event that ends the connection of p.ep[0], or 0 if none arrives within
  * @ms.
  */
-static int near_end(FIXTURE_DATA(life) *self, unsigned int ms)
+static int end_event(FIXTURE_DATA(life) *self, unsigned int ms)
 {
 	struct dat_eqe eqe;
 
@@ -74,17 +74,17 @@ TEST_F_TIMEOUT(life, close_without_mappings_disconnects, 60)
 {
 	unmap_far(self);
 	close(self->far.fd);
-	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, end_event(self, T_WAIT_MS));
 }
 
 /* A mapping keeps the file open after close().  The last munmap() releases the file. */
 TEST_F_TIMEOUT(life, a_mapping_holds_the_connection_after_close, 60)
 {
 	close(self->far.fd);
-	EXPECT_EQ(0, near_end(self, T_QUIET_MS));
+	EXPECT_EQ(0, end_event(self, T_QUIET_MS));
 	EXPECT_EQ(9, self->far_ep.st->state);
 	unmap_far(self);
-	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, end_event(self, T_WAIT_MS));
 }
 
 TEST_F_TIMEOUT(life, IA_CLOSE_ends_it_whatever_is_mapped, 60)
@@ -92,7 +92,7 @@ TEST_F_TIMEOUT(life, IA_CLOSE_ends_it_whatever_is_mapped, 60)
 	struct dat_ia_close arg = { .size = sizeof(arg) };
 
 	ASSERT_EQ(0, t_ioctl(self->far.fd, DAT_IOC_IA_CLOSE, &arg));
-	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, end_event(self, T_WAIT_MS));
 	/* After IA_CLOSE the pages stay readable, and the submit page stays writable. */
 	*(volatile uint32_t *)self->far_evd.submit.va = 5;
 	EXPECT_EQ(5, *(volatile uint32_t *)self->far_evd.submit.va);
@@ -107,9 +107,9 @@ TEST_F_TIMEOUT(life, a_dup_keeps_the_connection, 60)
 
 	unmap_far(self);
 	close(self->far.fd);
-	EXPECT_EQ(0, near_end(self, T_QUIET_MS));
+	EXPECT_EQ(0, end_event(self, T_QUIET_MS));
 	close(copy);
-	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, end_event(self, T_WAIT_MS));
 }
 
 /*
@@ -136,11 +136,11 @@ TEST_F_TIMEOUT(life, a_forked_child_keeps_the_connection, 60)
 	}
 	unmap_far(self);
 	close(self->far.fd);
-	EXPECT_EQ(0, near_end(self, T_QUIET_MS));
+	EXPECT_EQ(0, end_event(self, T_QUIET_MS));
 	close(hold[0]);
 	close(hold[1]);
 	waitpid(pid, NULL, 0);
-	EXPECT_EQ(DAT_EV_DISCONNECTED, near_end(self, T_WAIT_MS));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, end_event(self, T_WAIT_MS));
 }
 
 /* exec() ends the address space: the mappings are gone and the file becomes unusable. */

@@ -75,7 +75,7 @@ static int count_resource(const char *what)
  * Wait until the count of @what has fallen to @before, because connections end asynchronously.
  * Returns the count.
  */
-static int settles_to(const char *what, int before)
+static int wait_for_count(const char *what, int before)
 {
 	int i;
 
@@ -99,7 +99,7 @@ FIXTURE_SETUP(race)
 FIXTURE_TEARDOWN(race)
 {
 	t_pair_close(&self->p);
-	EXPECT_EQ(self->cm_ids, settles_to(" cm_id ", self->cm_ids));
+	EXPECT_EQ(self->cm_ids, wait_for_count(" cm_id ", self->cm_ids));
 }
 
 /*

@@ -172,7 +172,7 @@ static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 }
 
 /* Wait until @kb KiB are pinned, because unpinning is deferred.  Returns the pinned KiB. */
-static long pin_settles(long kb)
+static long wait_for_pinned(long kb)
 {
 	int i;
 
@@ -251,7 +251,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 		ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, segments[i]));
 		EXPECT_LT(0, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
-		EXPECT_EQ(self->pin, pin_settles(self->pin));
+		EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 		ASSERT_EQ(0, reconnect(self));
 	}
 	/* A bind that is flushed also unpins the memory of its binding. */
@@ -260,7 +260,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 255));
 	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	EXPECT_EQ(self->pin, pin_settles(self->pin));
+	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 }
 
 /* A peer has no access before the bind completes, even if the peer already knows the key. */
@@ -406,7 +406,7 @@ TEST_F(rmr, a_ticket_of_another_zone_fails)
 	ASSERT_EQ(0, prepare(&self->p.f, rmr, &mem, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], rmr, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	EXPECT_EQ(self->pin + KB, pin_settles(self->pin + KB));
+	EXPECT_EQ(self->pin + KB, wait_for_pinned(self->pin + KB));
 	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, mem.id));
 	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_RMR, rmr));
 	EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_PZ, pz));
@@ -449,7 +449,7 @@ TEST_F(rmr, memory_that_is_freed_before_its_bind_is_not_bound)
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	/* Neither the LMR nor the binding has pages pinned any more, so the key gives no access. */
-	EXPECT_EQ(self->pin - KB, pin_settles(self->pin - KB));
+	EXPECT_EQ(self->pin - KB, wait_for_pinned(self->pin - KB));
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
 }
@@ -463,7 +463,7 @@ TEST_F(rmr, a_binding_that_was_flushed_lets_go_of_its_memory)
 	EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_DISCONNECTED));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
-	EXPECT_EQ(self->pin, pin_settles(self->pin));
+	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 	ASSERT_EQ(0, reconnect(self));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
 }
@@ -496,7 +496,7 @@ TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_EP, ep.id));
-	EXPECT_EQ(self->pin, pin_settles(self->pin));
+	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 	/* The RMR can still be bound. */
 	ASSERT_EQ(0, prepare_it(self, &b));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
@@ -676,7 +676,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 	TH_LOG("%u bound, %u failed", bound, failed);
 	EXPECT_LT(0, bound);
 	free_both(&self->p.f, r.rmr, mem.id);
-	EXPECT_EQ(self->pin - KB, pin_settles(self->pin - KB));
+	EXPECT_EQ(self->pin - KB, wait_for_pinned(self->pin - KB));
 }
 
 TEST_HARNESS_MAIN

@@ -83,12 +83,12 @@ FIXTURE_TEARDOWN(immediate)
 }
 
 /*
- * Accept a peer that posts the request @says.  If says->silent is set, the peer does not complete
+ * Accept a peer that posts the request @req.  If req->silent is set, the peer does not complete
  * the handshake, so the request arrives before ESTABLISHED.  Otherwise the peer completes the
  * handshake first.
  */
 static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
-		     const struct says *says)
+		     const struct v_request *req)
 {
 	struct a_pair *p = &self->p;
 	struct target target = { (uintptr_t)p->mem.va + 4096, p->mem.rmr, 0 };
@@ -96,7 +96,7 @@ static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) 
 
 	self->peer = fork();
 	if (!self->peer)
-		_exit(v_peer(host, A_QUAL, says));
+		_exit(v_peer(host, A_QUAL, req));
 	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
 					     self->ep, sizeof(target), &target));
@@ -122,35 +122,35 @@ static void expect_broken(struct __test_metadata *_metadata, FIXTURE_DATA(immedi
 
 TEST_F_TIMEOUT(immediate, a_long_write_with_immediate_is_no_message, 60)
 {
-	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, LONG, variant->silent };
+	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, LONG, variant->silent };
 
-	converse(_metadata, self, &says);
+	converse(_metadata, self, &req);
 	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_LOCAL_LENGTH);
 }
 
 TEST_F_TIMEOUT(immediate, a_short_write_with_immediate_is_no_message, 60)
 {
-	const struct says says = { IBV_WR_RDMA_WRITE_WITH_IMM, 0, variant->silent };
+	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, 0, variant->silent };
 
-	converse(_metadata, self, &says);
+	converse(_metadata, self, &req);
 	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
 }
 
 TEST_F_TIMEOUT(immediate, a_send_with_immediate_is_refused, 60)
 {
-	const struct says says = { IBV_WR_SEND_WITH_IMM, POSTED, variant->silent };
+	const struct v_request req = { IBV_WR_SEND_WITH_IMM, POSTED, variant->silent };
 
-	converse(_metadata, self, &says);
+	converse(_metadata, self, &req);
 	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
 }
 
 /* Control: a send without immediate data arrives as a message. */
 TEST_F_TIMEOUT(immediate, a_plain_send_arrives, 60)
 {
-	const struct says says = { IBV_WR_SEND, POSTED, variant->silent };
+	const struct v_request req = { IBV_WR_SEND, POSTED, variant->silent };
 	uint64_t len = 0;
 
-	converse(_metadata, self, &says);
+	converse(_metadata, self, &req);
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->p.evd[0], NULL, &len));
 	EXPECT_EQ(POSTED, len);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAYS_MAX	8192	/* maximum size of the peer's request */
+#define V_REQUEST_MAX	8192	/* maximum size of the peer's request */
 
 /*
  * struct target - memory that the peer may write to
@@ -30,12 +30,12 @@ struct target {
 };
 
 /*
- * struct says - request that the peer posts
+ * struct v_request - request that the peer posts
  * @opcode: opcode of the request, IBV_WR_*
  * @len: number of bytes
  * @silent: flag: the peer posts the request and never completes the handshake
  */
-struct says {
+struct v_request {
 	enum ibv_wr_opcode	opcode;
 	uint32_t		len;
 	int			silent;
@@ -111,19 +111,19 @@ static int v_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 }
 
 /* Connect, post the request, and sleep until killed.  Return only if that fails. */
-static int v_peer(const char *host, int port, const struct says *says)
+static int v_peer(const char *host, int port, const struct v_request *req)
 {
-	static char mem[SAYS_MAX];
-	struct ibv_sge sge = { .addr = (uintptr_t)mem, .length = says->len };
+	static char mem[V_REQUEST_MAX];
+	struct ibv_sge sge = { .addr = (uintptr_t)mem, .length = req->len };
 	struct ibv_send_wr wr = {
-		.sg_list = &sge, .num_sge = !!says->len, .opcode = says->opcode,
+		.sg_list = &sge, .num_sge = !!req->len, .opcode = req->opcode,
 		.imm_data = htonl(1),
 	};
 	struct target target;
 	struct rdma_cm_id *id = v_id(host, port);
 	struct ibv_pd *pd = id ? ibv_alloc_pd(id->verbs) : NULL;
-	struct ibv_mr *mr = pd ? ibv_reg_mr(pd, mem, SAYS_MAX, 0) : NULL;
-	struct ibv_qp *qp = mr ? v_connect(id, pd, &target, says->silent) : NULL;
+	struct ibv_mr *mr = pd ? ibv_reg_mr(pd, mem, V_REQUEST_MAX, 0) : NULL;
+	struct ibv_qp *qp = mr ? v_connect(id, pd, &target, req->silent) : NULL;
 
 	if (!qp)
 		return 2;

@@ -319,7 +319,7 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 	ret = driver_io(v->imp, v->put, &arg);
 	/* The memory of all parts is valid only if the driver has transferred the whole vector. */
 	if (!ret && !*done && arg.mapped && has_ring(v->imp))
-		rsm_ring_vouch(v->imp, generation, v->part, v->parts, v->put);
+		rsm_ring_add_known(v->imp, generation, v->part, v->parts, v->put);
 	*done += arg.done;
 	return ret == RSMERR_BAD_LOCALMEM_HNDL ? RSMERR_BAD_SGIO : ret;
 }

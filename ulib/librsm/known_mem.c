@@ -5,21 +5,21 @@
 #define PAGE_LEAST	4096	/* smallest page size of all machines */
 
 /* Drop all ranges if they belong to another generation. */
-static void vouched_renew(struct rsm_vouched *v, uint32_t generation)
+static void known_mem_renew(struct rsm_known_mem *mem, uint32_t generation)
 {
-	if (v->generation == generation)
+	if (mem->generation == generation)
 		return;
-	v->generation = generation;
-	v->count = 0;
-	v->oldest = 0;
+	mem->generation = generation;
+	mem->count = 0;
+	mem->oldest = 0;
 }
 
-static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *part, int put)
+static int part_known(const struct rsm_known_mem *mem, const struct rsm_part *part, int put)
 {
-	const struct rsm_vouched_range *r;
+	const struct rsm_known_range *r;
 	uint64_t from = (uintptr_t)part->data;
 
-	for (r = v->range; r < v->range + v->count; r++)
+	for (r = mem->range; r < mem->range + mem->count; r++)
 		/*
 		 * Subtract instead of adding, because a sum could wrap around: the address and the
 		 * length of the part are unchecked.
@@ -30,18 +30,18 @@ static int vouched_covers(const struct rsm_vouched *v, const struct rsm_part *pa
 	return 0;
 }
 
-int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
-		     uint32_t count, int put)
+int rsm_known_mem_covers(struct rsm_known_mem *mem, uint32_t generation,
+			 const struct rsm_part *part, uint32_t count, int put)
 {
-	vouched_renew(v, generation);
-	while (count && vouched_covers(v, part, put)) {
+	known_mem_renew(mem, generation);
+	while (count && part_known(mem, part, put)) {
 		part++;
 		count--;
 	}
 	return !count;
 }
 
-static int range_join(struct rsm_vouched_range *r, const struct rsm_vouched_range *add)
+static int range_join(struct rsm_known_range *r, const struct rsm_known_range *add)
 {
 	if (r->localmem != add->localmem || r->put != add->put || add->from > r->to ||
 	    r->from > add->to)
@@ -53,23 +53,23 @@ static int range_join(struct rsm_vouched_range *r, const struct rsm_vouched_rang
 	return 1;
 }
 
-void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
-		     int put)
+void rsm_known_mem_add(struct rsm_known_mem *mem, uint32_t generation,
+		       const struct rsm_part *part, int put)
 {
 	uint64_t from = (uintptr_t)part->data, to = from + part->n;
-	struct rsm_vouched_range *r, add = {
+	struct rsm_known_range *r, add = {
 		/* If one byte of a page is valid, the whole page is valid. */
 		.from = from & ~(uint64_t)(PAGE_LEAST - 1),
 		.to = (to + PAGE_LEAST - 1) & ~(uint64_t)(PAGE_LEAST - 1),
 		.localmem = part->localmem, .put = put,
 	};
 
-	vouched_renew(v, generation);
-	for (r = v->range; r < v->range + v->count; r++)
+	known_mem_renew(mem, generation);
+	for (r = mem->range; r < mem->range + mem->count; r++)
 		if (range_join(r, &add))
 			return;
-	if (v->count < VOUCH_RANGES)
-		v->range[v->count++] = add;
+	if (mem->count < KNOWN_RANGES)
+		mem->range[mem->count++] = add;
 	else
-		v->range[v->oldest++ % VOUCH_RANGES] = add;
+		mem->range[mem->oldest++ % KNOWN_RANGES] = add;
 }

@@ -12,16 +12,16 @@
 
 #include "librsm.h"
 
-#define VOUCH_RANGES	32
+#define KNOWN_RANGES	32
 
 /*
- * struct rsm_vouched_range - a range of valid memory
+ * struct rsm_known_range - a range of valid memory
  * @from: address of the first byte
  * @to: address after the last byte
  * @localmem: driver's number of the local memory that contains the range, or 0
  * @put: 1 if the range is valid as a source of puts; 0 if it is valid as a target of gets
  */
-struct rsm_vouched_range {
+struct rsm_known_range {
 	uint64_t	from;
 	uint64_t	to;
 	uint32_t	localmem;
@@ -29,31 +29,31 @@ struct rsm_vouched_range {
 };
 
 /*
- * struct rsm_vouched - the valid ranges; protected by the lock of the ring
+ * struct rsm_known_mem - the valid ranges; protected by the lock of the ring
  * @generation: generation of the address space in which the ranges were valid
  * @count: number of ranges
  * @oldest: number of replacements so far; selects the range that is replaced next
  * @range: array of ranges
  */
-struct rsm_vouched {
-	uint32_t			generation;
-	uint32_t			count;
-	uint32_t			oldest;
-	struct rsm_vouched_range	range[VOUCH_RANGES];
+struct rsm_known_mem {
+	uint32_t		generation;
+	uint32_t		count;
+	uint32_t		oldest;
+	struct rsm_known_range	range[KNOWN_RANGES];
 };
 
 /*
  * Returns whether all @count parts are known to be valid, for a put if @put is set, otherwise for a
  * get.
  */
-int rsm_vouched_have(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
-		     uint32_t count, int put);
+int rsm_known_mem_covers(struct rsm_known_mem *mem, uint32_t generation,
+			 const struct rsm_part *part, uint32_t count, int put);
 
 /*
  * Note that the memory of @part is valid, because the driver has copied it.  The caller has read
  * @generation before that copy.
  */
-void rsm_vouched_add(struct rsm_vouched *v, uint32_t generation, const struct rsm_part *part,
-		     int put);
+void rsm_known_mem_add(struct rsm_known_mem *mem, uint32_t generation,
+		       const struct rsm_part *part, int put);
 
 #endif /* LIBRSM_KNOWN_MEM_H */

@@ -304,8 +304,8 @@ int rsm_ring_parts(struct rsm_import *imp, const struct rsm_part *part, uint32_t
  * Note that the driver has transferred the parts, so their memory is valid.  The caller has read
  * @generation before the transfer.
  */
-void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
-		    const struct rsm_part *part, uint32_t count, int is_put);
+void rsm_ring_add_known(const struct rsm_import *imp, uint32_t generation,
+			const struct rsm_part *part, uint32_t count, int is_put);
 
 /* barrier.c */
 

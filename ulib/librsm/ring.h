@@ -45,7 +45,7 @@ struct ring_slot {
  * @dirty: flag: no FLUSH follows the last put
  * @flushing: flag: the FLUSH at index @flush may be in flight
  * @flush: index of the last FLUSH
- * @vouched: memory of the caller that is known to be valid, for vectors
+ * @known: memory of the caller that is known to be valid, for vectors
  */
 struct rsm_ring {
 	struct du_map		submit;
@@ -67,7 +67,7 @@ struct rsm_ring {
 	int			dirty;
 	int			flushing;
 	uint32_t		flush;
-	struct rsm_vouched	vouched;
+	struct rsm_known_mem	known;
 };
 
 /*

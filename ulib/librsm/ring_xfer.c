@@ -33,7 +33,7 @@
  *	or NULL
  * @copied: number of parts that are copied completely
  * @interruptible: flag: a signal may end the transfer before all pieces have been posted
- * @vouched: flag: the memory of all parts was valid at @generation
+ * @known: flag: the memory of all parts was valid at @generation
  * @generation: generation of the address space
  * @i: index of the part in which the next piece begins
  * @at: offset of the next piece in that part
@@ -47,7 +47,7 @@ struct stream {
 	uint32_t		*index;
 	uint32_t		copied;
 	int			interruptible;
-	int			vouched;
+	int			known;
 	uint32_t		generation;
 	uint32_t		i;
 	uint64_t		at;
@@ -101,7 +101,7 @@ static void piece_next(const struct stream *s, struct piece *p)
 /* Returns whether the address space has changed, so that the memory may have become invalid. */
 static int stream_stale(const struct stream *s)
 {
-	return s->vouched && rsm_mem_generation(s->imp->seg.ctx) != s->generation;
+	return s->known && rsm_mem_generation(s->imp->seg.ctx) != s->generation;
 }
 
 static void stream_advance(struct stream *s, const struct piece *p)
@@ -452,19 +452,19 @@ static int parts_fit(const struct stream *s)
 	return i == s->count;
 }
 
-static int parts_vouched(struct stream *s, int is_put)
+static int parts_known(struct stream *s, int is_put)
 {
 	struct rsm_ring *r = s->imp->ring;
 
 	pthread_mutex_lock(&r->lock);
 	s->generation = rsm_mem_generation(s->imp->seg.ctx);
-	s->vouched = rsm_vouched_have(&r->vouched, s->generation, s->part, s->count, is_put);
+	s->known = rsm_known_mem_covers(&r->known, s->generation, s->part, s->count, is_put);
 	pthread_mutex_unlock(&r->lock);
-	return s->vouched;
+	return s->known;
 }
 
-void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
-		    const struct rsm_part *part, uint32_t count, int is_put)
+void rsm_ring_add_known(const struct rsm_import *imp, uint32_t generation,
+			const struct rsm_part *part, uint32_t count, int is_put)
 {
 	struct rsm_ring *r = imp->ring;
 	uint32_t i;
@@ -472,7 +472,7 @@ void rsm_ring_vouch(const struct rsm_import *imp, uint32_t generation,
 	pthread_mutex_lock(&r->lock);
 	if (rsm_mem_generation(imp->seg.ctx) == generation)
 		for (i = 0; i < count; i++)
-			rsm_vouched_add(&r->vouched, generation, &part[i], is_put);
+			rsm_known_mem_add(&r->known, generation, &part[i], is_put);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -482,7 +482,7 @@ int rsm_ring_parts(struct rsm_import *imp, const struct rsm_part *part, uint32_t
 	struct stream s = { .imp = imp, .part = part, .count = count, .interruptible = 1 };
 
 	*done = 0;
-	if (!parts_fit(&s) || !parts_vouched(&s, is_put))
+	if (!parts_fit(&s) || !parts_known(&s, is_put))
 		return RSM_BY_DRIVER;
 	return is_put ? put_parts(&s, done) : get_parts(&s, done);
 }

@@ -105,7 +105,7 @@ struct slot {
  * @first: position of the oldest entry in @full
  * @nfull: number of entries in @full
  * @dropped: 1 after the server has disconnected the client; its completions are then ignored
- * @heard: 1 if a completion has arrived since the last probe interval
+ * @active: 1 if a completion has arrived since the last probe interval
  * @probing: 1 while a probe is in flight
  * @fault: fault to inject for this client, or NULL
  * @sent: number of replies so far; @fault starts after options.after of them
@@ -125,7 +125,7 @@ struct client {
 	unsigned int	first;
 	unsigned int	nfull;
 	int		dropped;
-	int		heard;
+	int		active;
 	int		probing;
 	const struct fault *fault;
 	unsigned long	sent;
@@ -712,7 +712,7 @@ static void got_completion(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 
 	if (!c || c->dropped || dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
-	c->heard = 1;
+	c->active = 1;
 	/* The error has ended the connection.  The event that reports the end follows. */
 	if (dto->status != DAT_DTO_SUCCESS)
 		tool_warn("a client: %s", tool_dto_name(dto->status));
@@ -758,8 +758,8 @@ static void client_probe(struct client *c)
 	DAT_DTO_COOKIE cookie = { .as_64 = PROBE_COOKIE };
 	DAT_RMR_TRIPLET nowhere = { 0 };
 
-	if (c->heard || c->probing || c->dropped || c->nfree < c->depth) {
-		c->heard = 0;
+	if (c->active || c->probing || c->dropped || c->nfree < c->depth) {
+		c->active = 0;
 		return;
 	}
 	c->probing = dat_ep_post_rdma_write(c->ep, 0, NULL, cookie, &nowhere,
