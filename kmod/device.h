@@ -25,6 +25,8 @@
  */
 struct inode *dat_mapping_alloc(void);
 
+int dat_sleep(u64 deadline_ns);
+
 /**
  * dat_ioctl_abi() - handle the ioctl DAT_IOC_ABI
  * @ubuf: struct dat_abi in user memory

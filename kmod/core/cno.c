@@ -4,8 +4,8 @@
  * several EVDs.
  */
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 
+#include "device.h"
 #include "core/dat.h"
 #include "core/evd.h"
 

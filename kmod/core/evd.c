@@ -3,11 +3,10 @@
  * Event dispatchers (EVDs).  An EVD has one ring for the events of all its streams, so the ring
  * keeps the order in which the events were queued.
  */
-#include <linux/hrtimer.h>
 #include <linux/log2.h>
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 
+#include "device.h"
 #include "core/dat.h"
 #include "core/evd.h"
 #include "core/ring.h"
@@ -282,36 +281,6 @@ static void evd_leave(struct dat_evd *evd, bool failed)
 	if (failed && evd->cno && !evd->disabled && evd_count(evd))
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	spin_unlock_bh(&evd->lock);
-}
-
-/**
- * dat_sleep() - sleep once; the caller has called prepare_to_wait()
- * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- *
- * The deadline is absolute, so the kernel can restart the system call after a stop signal, a
- * debugger or the freezer has interrupted it.  The call fails with EINTR only if a signal handler
- * runs.
- *
- * Return: 0: the caller must check its condition again; -ETIMEDOUT; -ERESTARTNOHAND after a signal.
- */
-int dat_sleep(u64 deadline_ns)
-{
-	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
-
-	/*
-	 * Check the deadline before signals: a call whose deadline has passed must not fail with
-	 * EINTR.
-	 */
-	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
-		return -ETIMEDOUT;
-	if (signal_pending(current))
-		return -ERESTARTNOHAND;
-	if (deadline_ns == DAT_WAIT_FOREVER) {
-		schedule();
-		return 0;
-	}
-	schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
-	return 0;
 }
 
 /**

@@ -182,7 +182,6 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
-int dat_sleep(u64 deadline_ns);
 
 /* poll.c */
 void dat_busy_init(struct dat_busy *b);

@@ -3,10 +3,8 @@
 #include <linux/anon_inodes.h>
 #include <linux/fdtable.h>
 #include <linux/file.h>
-#include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 
 #include "device.h"
 #include "rsm/rsm.h"
@@ -134,18 +132,11 @@ static int event_take(struct rsm_obj *obj)
  */
 int rsm_event_sleep(u64 deadline_ns)
 {
-	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
+	int ret = dat_sleep(deadline_ns);
 
-	/* Check the deadline first, so that a call with an expired deadline never returns EINTR. */
-	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
+	if (ret == -ETIMEDOUT)
 		return DAT_RSM_TIMEOUT;
-	if (signal_pending(current))
-		return -ERESTARTNOHAND;
-	if (deadline_ns == DAT_WAIT_FOREVER)
-		schedule();
-	else
-		schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
-	return -EAGAIN;
+	return ret ?: -EAGAIN;
 }
 
 int rsm_event_wait(struct rsm_ucmd *ucmd)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The sleep of the system calls that wait, for both devices. */
+#include <linux/hrtimer.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+
+#include "compat.h"
+#include "device.h"
+
+/**
+ * dat_sleep() - sleep once in a loop that checks a condition
+ * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
+ *
+ * The deadline is absolute, so the kernel can restart the system call after a stop signal, a
+ * debugger or the freezer has interrupted it.  The call fails with EINTR only if a signal handler
+ * runs.
+ *
+ * Context: process; the caller has called prepare_to_wait().
+ *
+ * Return: 0: the caller must check its condition again; -ETIMEDOUT; -ERESTARTNOHAND after a signal.
+ */
+int dat_sleep(u64 deadline_ns)
+{
+	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
+
+	/*
+	 * Check the deadline before signals: a call whose deadline has passed must not fail with
+	 * EINTR.
+	 */
+	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
+		return -ETIMEDOUT;
+	if (signal_pending(current))
+		return -ERESTARTNOHAND;
+	if (deadline_ns == DAT_WAIT_FOREVER) {
+		schedule();
+		return 0;
+	}
+	schedule_hrtimeout(&deadline, HRTIMER_MODE_ABS);
+	return 0;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(dat_sleep);
