@@ -242,16 +242,11 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 	return conn->sq_failed.set || conn->bind.set || conn->fenced;
 }
 
-/**
- * dat_queue_idle() - check whether there is nothing to pump
- * @conn: established connection
- *
- * The check is cheap: a caller that completes requests uses it to skip the pumps and
- * dat_conn_progress().  The result may be false although there is nothing to do.
- *
- * Context: ep->lock held.  Return: true if the caller may skip these calls.
+/*
+ * Returns true if the rings of a kernel consumer hold no entries and the send queue is not stopped.
+ * The result may be false although there is nothing to do.
  */
-static inline bool dat_queue_idle(const struct dat_conn *conn)
+static inline bool dat_conn_idle(const struct dat_conn *conn)
 {
 	const struct dat_ep *ep = conn->ep;
 
@@ -259,6 +254,22 @@ static inline bool dat_queue_idle(const struct dat_conn *conn)
 	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
 	       (likely(ep->open == conn) ||
 		(conn->state == DAT_CONN_ESTABLISHED && !dat_queue_stopped(conn)));
+}
+
+/**
+ * dat_conn_completed() - move entries from the rings to the device after completions
+ * @conn: connection
+ *
+ * A transport calls this after it has reported a batch of completions with dat_complete().
+ *
+ * Context: ep->lock held, softirqs disabled.
+ */
+static inline void dat_conn_completed(struct dat_conn *conn)
+{
+	if (conn->live && !dat_conn_idle(conn)) {
+		dat_queue_pump_rq(conn);
+		dat_conn_progress(conn);
+	}
 }
 
 /* complete.c */

@@ -228,8 +228,8 @@ struct dat_handshake {
  *	ep->lock held.
  * @post_send: post a chain of requests; ep->lock held
  * @post_recv: post a receive; ep->lock held
- * @take: poll for completions, report them with dat_complete(), and return their number; more may
- *	be left; ep->lock held
+ * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
+ *	return the number of completions; more may be left; ep->lock held
  * @take_unsolicited: poll for receives of a solicited connection, report them and return their
  *	number, as @take does
  * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ;

@@ -15,26 +15,29 @@
 #include "core/queue.h"
 #include "verbs/verbs.h"
 
-#define CQ_BUDGET	64	/* maximum number of completions taken per hold of ep->lock */
-
-/* Takes at most @budget completions from the CQ and returns their number.  ep->lock is held. */
-static int cq_take(struct verbs_conn *vc, struct dat_ep *ep, int budget)
+/**
+ * verbs_poll() - take completions from a CQ and report them
+ * @vc: connection
+ * @cq: CQ of the connection
+ * @budget: largest number of completions to take
+ *
+ * Context: ep->lock held, softirqs disabled.  Return: number of completions taken.  If the number
+ * is @budget, the CQ may hold more.
+ */
+int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
 {
-	struct dat_conn *conn = &vc->conn;
 	int done = 0, n;
 
-	lockdep_assert_held(&ep->lock);
+	lockdep_assert_held(&vc->conn.ep->lock);
 	do {
-		n = ib_poll_cq(vc->cq, min(budget - done, DAT_BATCH), vc->wc);
+		n = ib_poll_cq(cq, min(budget - done, DAT_BATCH), vc->wc);
 		if (n <= 0)
 			break;
-		verbs_complete(vc, vc->cq, n);
+		verbs_complete(vc, cq, n);
 		done += n;
 	} while (n == DAT_BATCH && done < budget);
-	if (done && conn->live && !dat_queue_idle(conn)) {
-		dat_queue_pump_rq(conn);
-		dat_conn_progress(conn);
-	}
+	if (done)
+		dat_conn_completed(&vc->conn);
 	return done;
 }
 
@@ -56,7 +59,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (ep) {
 		dat_complete_begin(&vc->conn);
 		spin_lock_bh(&ep->lock);
-		done = cq_take(vc, ep, budget);
+		done = verbs_poll(vc, vc->cq, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
 		/*
 		 * Call irq_poll_complete() while ep->lock is held.  After the unlock, the
@@ -87,15 +90,15 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 	if (!spin_trylock(&ep->lock))
 		return true;
 	dat_complete_begin(&vc->conn);
-	done = cq_take(vc, ep, CQ_BUDGET);
+	done = verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
 	/*
 	 * The threads of kernel consumers do no busy polling, so connections of such consumers
 	 * never join.
 	 */
-	polled = !ep->sq.kernel && done && done < CQ_BUDGET && dat_busy_join(&vc->conn);
+	polled = !ep->sq.kernel && done && done < VERBS_CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);
-	return done == CQ_BUDGET || (!polled && cq_rearm(vc->cq));
+	return done == VERBS_CQ_BUDGET || (!polled && cq_rearm(vc->cq));
 }
 
 /*
@@ -147,7 +150,9 @@ int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 
 int verbs_take(struct dat_conn *conn)
 {
-	return cq_take(to_verbs_conn(conn), conn->ep, CQ_BUDGET);
+	struct verbs_conn *vc = to_verbs_conn(conn);
+
+	return verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
 }
 
 void verbs_rearm(struct dat_conn *conn)
@@ -166,9 +171,9 @@ void verbs_take_rest(struct verbs_conn *vc)
 	struct dat_ep *ep = vc->conn.ep;
 
 	spin_lock_bh(&ep->lock);
-	while (cq_take(vc, ep, CQ_BUDGET) == CQ_BUDGET)
+	while (verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET) == VERBS_CQ_BUDGET)
 		dat_ep_cond_resched(ep);
-	while (verbs_recv_take(&vc->conn) >= CQ_BUDGET)
+	while (verbs_recv_take(&vc->conn) == VERBS_CQ_BUDGET)
 		dat_ep_cond_resched(ep);
 	spin_unlock_bh(&ep->lock);
 }

@@ -13,33 +13,18 @@
 #include "core/queue.h"
 #include "verbs/verbs.h"
 
-#define RECV_BUDGET	64	/* maximum number of completions taken per hold of ep->lock */
-
 /**
  * verbs_recv_take() - take completions of receives, both solicited and unsolicited
  * @conn: connection, with or without a receive CQ
  *
  * Context: ep->lock held.  Return: number of completions taken; 0 if there is no receive CQ.  If
- * the number is at least RECV_BUDGET, the CQ may hold more.
+ * the number is VERBS_CQ_BUDGET, the CQ may hold more.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
-	int done = 0, n;
 
-	lockdep_assert_held(&conn->ep->lock);
-	if (!vc->recv_cq)
-		return 0;
-	do {
-		n = ib_poll_cq(vc->recv_cq, DAT_BATCH, vc->wc);
-		if (n <= 0)
-			break;
-		verbs_complete(vc, vc->recv_cq, n);
-		done += n;
-	} while (n == DAT_BATCH && done < RECV_BUDGET);
-	if (done && conn->live)
-		dat_queue_pump_rq(conn);
-	return done;
+	return vc->recv_cq ? verbs_poll(vc, vc->recv_cq, VERBS_CQ_BUDGET) : 0;
 }
 
 /* Takes completions of receives after a notification.  Returns true if the CQ may hold more. */
@@ -56,7 +41,7 @@ static bool recv_answer(struct verbs_conn *vc)
 			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 	done = verbs_recv_take(conn);
 	dat_solicited_notify(conn);
-	return done >= RECV_BUDGET;
+	return done == VERBS_CQ_BUDGET;
 }
 
 /*

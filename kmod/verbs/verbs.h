@@ -17,6 +17,8 @@
 #include "core/srq.h"
 #include "core/xport.h"
 
+#define VERBS_CQ_BUDGET	64	/* completions taken from a CQ per hold of ep->lock */
+
 struct ib_umem;
 struct rdma_cm_id;
 struct rdma_conn_param;
@@ -219,6 +221,7 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 /* cq.c */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_cq_destroy(struct verbs_conn *vc);
+int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 int verbs_take(struct dat_conn *conn);
 void verbs_take_rest(struct verbs_conn *vc);
 void verbs_rearm(struct dat_conn *conn);
