@@ -272,6 +272,29 @@ static inline void dat_conn_completed(struct dat_conn *conn)
 	}
 }
 
+/* Returns true if a connection is in a list of connections that threads poll.  ep->lock is held. */
+static inline bool dat_busy_joined(const struct dat_conn *conn)
+{
+	return conn->busy[0].evd || conn->busy[1].evd;
+}
+
+/**
+ * dat_busy_join() - let polling threads take the completions of a connection
+ * @conn: connection whose CQ has notified and is not armed
+ *
+ * Inline, because most EVDs are not polled, and the threads of kernel consumers never poll.
+ *
+ * Context: ep->lock held.  Return: true if polling threads will take the next completions; false if
+ * the caller must arm the CQ.
+ */
+static inline bool dat_busy_join(struct dat_conn *conn)
+{
+	const struct dat_evd *evd = conn->ep->recv_evd ?: conn->ep->request_evd;
+
+	return dat_busy_joined(conn) ||
+	       (evd && READ_ONCE(evd->busy.on) && dat_busy_join_polled(conn));
+}
+
 /* complete.c */
 
 /*

@@ -186,9 +186,8 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 /* poll.c */
 void dat_busy_init(struct dat_busy *b);
 void dat_busy_init_conn(struct dat_conn *conn);
-bool dat_busy_join(struct dat_conn *conn);
+bool dat_busy_join_polled(struct dat_conn *conn);
 bool dat_busy_leave(struct dat_conn *conn);
-bool dat_busy_joined(const struct dat_conn *conn);
 void dat_busy_show(struct seq_file *m, struct dat_busy *b);
 void dat_busy_posted(struct dat_ep *ep);
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);

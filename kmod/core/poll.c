@@ -77,31 +77,12 @@ static bool link_leave(struct dat_busy_link *link)
 	return true;
 }
 
-/**
- * dat_busy_joined() - return true if a connection is in a list of connections that threads poll
- * @conn: connection
- *
- * Context: ep->lock held.
- */
-bool dat_busy_joined(const struct dat_conn *conn)
-{
-	return conn->busy[0].evd || conn->busy[1].evd;
-}
-
-/**
- * dat_busy_join() - let polling threads take the completions of a connection
- * @conn: connection whose CQ has notified and is not armed
- *
- * Context: ep->lock held.  Return: true if polling threads will take the next completions; false if
- * the caller must arm the CQ.
- */
-bool dat_busy_join(struct dat_conn *conn)
+/* Joins as dat_busy_join() does, if threads poll all EVDs that the connection feeds. */
+bool dat_busy_join_polled(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 
 	lockdep_assert_held(&ep->lock);
-	if (dat_busy_joined(conn))
-		return true;
 	if (!dat_conn_is_open(conn) || conn->solicited)
 		return false;
 	if (link_join(&conn->busy[0], ep->recv_evd) < 0)

@@ -91,11 +91,7 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 		return true;
 	dat_complete_begin(&vc->conn);
 	done = verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
-	/*
-	 * The threads of kernel consumers do no busy polling, so connections of such consumers
-	 * never join.
-	 */
-	polled = !ep->sq.kernel && done && done < VERBS_CQ_BUDGET && dat_busy_join(&vc->conn);
+	polled = done && done < VERBS_CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);
 	return done == VERBS_CQ_BUDGET || (!polled && cq_rearm(vc->cq));
