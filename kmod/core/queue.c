@@ -509,15 +509,9 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	dat_kring_pass(q);
 	slot = queue_slot(q, conn->sq_slots);
 	slot->len = wr->len;
-	out->wr.sg_list = ep->sge;
-	out->wr.num_sge = n;
 	out->wr.send_flags = dat_wr_send_flags(wr->flags) | IB_SEND_SIGNALED;
-	out->wr.opcode = IB_WR_SEND;
-	if (wr->op == DAT_OP_RDMA_WRITE) {
-		out->wr.opcode = IB_WR_RDMA_WRITE;
-		out->remote_addr = wr->raddr;
-		out->rkey = wr->rkey;
-	}
+	dat_wr_fill(out, wr->op == DAT_OP_RDMA_WRITE ? IB_WR_RDMA_WRITE : IB_WR_SEND, wr, ep->sge,
+		    n);
 	sq_fill_slot(conn, slot, &out->wr);
 	conn->inflight++;
 	if (unlikely(conn->dev->ops->post_send(conn, &out->wr, &bad))) {
@@ -622,8 +616,7 @@ int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 		dat_kring_pass(q);
 		slot = queue_slot(q, conn->rq_slots);
 		slot->len = wr->len;
-		conn->recv_wr[0].sg_list = ep->sge;
-		conn->recv_wr[0].num_sge = n;
+		dat_wr_fill_recv(&conn->recv_wr[0], ep->sge, n);
 		rq_post(conn, slot, 0);
 		return 0;
 	}

@@ -261,6 +261,33 @@ static inline int dat_wr_send_flags(u8 flags)
 	       (flags & DAT_SQE_FENCE ? IB_SEND_FENCE : 0);
 }
 
+/**
+ * dat_wr_fill() - fill in a request that has segments
+ * @out: result: work request; its next and wr_cqe are not set, and its send_flags keep their value
+ * @opcode: opcode of the request
+ * @wr: private copy of the queue entry
+ * @sge: SGEs
+ * @n: number of SGEs
+ *
+ * Sets remote_addr and rkey for every opcode: a request that is no RDMA operation does not use
+ * them.
+ */
+static __always_inline void dat_wr_fill(struct ib_rdma_wr *out, enum ib_wr_opcode opcode,
+					const struct dat_wr *wr, struct ib_sge *sge, int n)
+{
+	out->wr.opcode = opcode;
+	out->wr.sg_list = sge;
+	out->wr.num_sge = n;
+	out->remote_addr = wr->raddr;
+	out->rkey = wr->rkey;
+}
+
+static __always_inline void dat_wr_fill_recv(struct ib_recv_wr *out, struct ib_sge *sge, int n)
+{
+	out->sg_list = sge;
+	out->num_sge = n;
+}
+
 int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 		  struct ib_sge *sge);
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,

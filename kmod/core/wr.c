@@ -183,11 +183,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 		n = wr_resolve(ep, max_sge, op->writes, ep->obj.ia->msg_max, sge, len);
 	if (n < 0)
 		return n;
-	out->wr.opcode = op->opcode;
-	out->wr.sg_list = sge;
-	out->wr.num_sge = n;
-	out->rdma.remote_addr = wr->raddr;
-	out->rdma.rkey = wr->rkey;
+	dat_wr_fill(&out->rdma, op->opcode, wr, sge, n);
 	return 0;
 }
 
@@ -209,8 +205,7 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	n = wr_resolve(ep, ep->attr.max_recv_iov, true, U32_MAX, sge, len);
 	if (n < 0)
 		return n;
-	out->sg_list = sge;
-	out->num_sge = n;
+	dat_wr_fill_recv(out, sge, n);
 	return 0;
 }
 
