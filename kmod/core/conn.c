@@ -395,7 +395,7 @@ static void conn_bind_work(struct work_struct *work)
 	spin_lock_bh(&ep->lock);
 	conn->bind.set = false;
 	q->done++;
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	dat_report_bind(ep, &conn->bind, status);
 	if (status != DAT_ST_SUCCESS)
 		dat_conn_fail(conn, DAT_EV_BROKEN);

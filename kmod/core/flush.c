@@ -19,7 +19,7 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 		return;
 	f->set = false;
 	q->done++;
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	if (f->lmr)
 		dat_fmr_end(f->lmr, f->op, false, f->status);
 	if (f->bind.set)
@@ -62,10 +62,10 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 		if (!ret || ret == -EOVERFLOW)
 			break;
 		q->done++;
-		q->ops->publish(q);
+		dat_queue_publish(q);
 		wr_flush(ep, q == &ep->rq, &wr);
 	}
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	return i < n ? 0 : left - n;
 }
 
@@ -109,7 +109,7 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 		return;
 	conn->bind.set = false;
 	q->done++;
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	dat_report_bind(ep, &conn->bind, DAT_ST_FLUSHED);
 }
 

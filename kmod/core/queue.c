@@ -394,7 +394,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 		if (!dat_queue_arm(q, 1))
 			break;
 	}
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	if (q->kernel)
 		dat_ep_update_open(ep);
 	sq_resume_if_drained(conn);
@@ -483,7 +483,7 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 		if (!after || !dat_queue_arm(q, after))
 			break;
 	}
-	q->ops->publish(q);
+	dat_queue_publish(q);
 	return more;
 }
 

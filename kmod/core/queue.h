@@ -159,7 +159,7 @@ struct dat_queue {
  *	-EOVERFLOW if the producer's index is out of range
  * @put: append a work request of a kernel consumer to the ring; return false if the ring is full or
  *	being replaced
- * @publish: write q->head, q->done and q->bad to the memory that the producer reads
+ * @publish: write q->head, q->done and q->bad to the memory that the producer reads; optional
  * @pending: return the number of entries that are posted and not taken; if the producer's index is
  *	out of range, return the length of the ring
  * @arm: set NEED_KICK, so that the producer kicks once @after more entries are posted; then return
@@ -210,13 +210,10 @@ static inline void dat_kring_pass(struct dat_queue *q)
 	*(u32 *)q->ring.tail = ++q->head;
 }
 
-/*
- * Publishes the indices to a process.  A kernel consumer does not read them: skip the indirect
- * call.
- */
+/* Publishes the indices to the producer, unless it is a kernel consumer, which needs none. */
 static inline void dat_queue_publish(struct dat_queue *q)
 {
-	if (!q->kernel)
+	if (q->ops->publish)
 		q->ops->publish(q);
 }
 

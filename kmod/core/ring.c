@@ -317,7 +317,7 @@ static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 en
 	q->ring = *to;
 	q->entries = entries;
 	q->armed = 0;
-	q->ops->publish(q);
+	dat_queue_publish(q);
 }
 
 /**

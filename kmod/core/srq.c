@@ -203,7 +203,7 @@ static void srq_take(struct dat_srq *srq)
 			srq_bad_entry(srq);
 	}
 	q->peak = max(q->peak, q->head - q->done);
-	q->ops->publish(q);
+	dat_queue_publish(q);
 }
 
 /*

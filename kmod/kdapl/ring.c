@@ -97,10 +97,6 @@ static int krq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	return 1;
 }
 
-static void kring_publish(struct dat_queue *q)
-{
-}
-
 static u32 kring_pending(const struct dat_queue *q)
 {
 	return *kring_tail(q) - q->head;
@@ -118,7 +114,6 @@ static void kring_disarm(struct dat_queue *q)
 const struct dat_queue_ops kdat_sq_ops = {
 	.fetch		= ksq_fetch,
 	.put		= ksq_put,
-	.publish	= kring_publish,
 	.pending	= kring_pending,
 	.arm		= kring_arm,
 	.disarm		= kring_disarm,
@@ -127,7 +122,6 @@ const struct dat_queue_ops kdat_sq_ops = {
 const struct dat_queue_ops kdat_rq_ops = {
 	.fetch		= krq_fetch,
 	.put		= krq_put,
-	.publish	= kring_publish,
 	.pending	= kring_pending,
 	.arm		= kring_arm,
 	.disarm		= kring_disarm,
