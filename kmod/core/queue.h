@@ -207,7 +207,7 @@ static inline bool dat_kring_idle(const struct dat_queue *q)
  */
 static inline void dat_kring_pass(struct dat_queue *q)
 {
-	*(u32 *)q->ring.tail = ++q->head;
+	*q->ring.tail = ++q->head;
 }
 
 /* Publishes the indices to the producer, unless it is a kernel consumer, which needs none. */

@@ -304,12 +304,12 @@ static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u
 	u32 i;
 
 	for (i = q->head; i != q->head + n; i++) {
-		memcpy((void *)to->entries + ((size_t)(i & (entries - 1)) << to->shift),
+		memcpy(to->entries + ((size_t)(i & (entries - 1)) << to->shift),
 		       q->ring.entries + ((size_t)(i & (q->entries - 1)) << q->ring.shift),
 		       stride);
 		cond_resched();
 	}
-	*(u32 *)to->tail = q->head + n;
+	*to->tail = q->head + n;
 }
 
 static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 entries)

@@ -108,15 +108,16 @@ struct dat_epmove {
 
 /**
  * struct dat_subring - the part of a struct dat_epring that belongs to one queue
- * @tail: index of the next entry to be posted; written by the producer
+ * @tail: index of the next entry to be posted; written by the producer, which is the process, or
+ *	the driver on behalf of a kernel consumer
  * @entries: array of entries; written by the producer
  * @status: state of the queue; written by the driver
  * @shift: log2 of the distance between two entries, in bytes
  * @max_sge: largest number of segments of an entry
  */
 struct dat_subring {
-	const u32		*tail;
-	const void		*entries;
+	u32			*tail;
+	void			*entries;
 	struct dat_queue_status	*status;
 	u32			shift;
 	u32			max_sge;

@@ -11,14 +11,9 @@
 #include "core/ring.h"
 #include "kdapl/kdapl.h"
 
-static u32 *kring_tail(const struct dat_queue *q)
-{
-	return (u32 *)q->ring.tail;
-}
-
 static void *kring_entry(const struct dat_queue *q, u32 index)
 {
-	return (void *)q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
+	return q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
 /*
@@ -26,7 +21,7 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
  */
 static void *kring_next(const struct dat_queue *q)
 {
-	u32 tail = *kring_tail(q);
+	u32 tail = *q->ring.tail;
 
 	return !q->frozen && tail - q->done < q->entries ? kring_entry(q, tail) : NULL;
 }
@@ -42,7 +37,7 @@ static bool ksq_put(struct dat_queue *q, const struct dat_wr *wr)
 		.rkey = wr->rkey, .cookie = wr->cookie, .raddr = wr->raddr,
 	};
 	memcpy(sqe + 1, wr->sge, wr->num_sge * sizeof(wr->sge[0]));
-	++*kring_tail(q);
+	++*q->ring.tail;
 	return true;
 }
 
@@ -56,7 +51,7 @@ static bool krq_put(struct dat_queue *q, const struct dat_wr *wr)
 		.cookie = wr->cookie, .num_sge = wr->num_sge, .flags = wr->flags,
 	};
 	memcpy(rqe + 1, wr->sge, wr->num_sge * sizeof(wr->sge[0]));
-	++*kring_tail(q);
+	++*q->ring.tail;
 	return true;
 }
 
@@ -64,7 +59,7 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 {
 	const struct dat_sqe *sqe = kring_entry(q, q->head);
 
-	if (*kring_tail(q) == q->head)
+	if (*q->ring.tail == q->head)
 		return 0;
 	q->head++;
 	wr->cookie = sqe->cookie;
@@ -84,7 +79,7 @@ static int krq_fetch(struct dat_queue *q, struct dat_wr *wr)
 {
 	const struct dat_rqe *rqe = kring_entry(q, q->head);
 
-	if (*kring_tail(q) == q->head)
+	if (*q->ring.tail == q->head)
 		return 0;
 	q->head++;
 	wr->cookie = rqe->cookie;
@@ -99,7 +94,7 @@ static int krq_fetch(struct dat_queue *q, struct dat_wr *wr)
 
 static u32 kring_pending(const struct dat_queue *q)
 {
-	return *kring_tail(q) - q->head;
+	return *q->ring.tail - q->head;
 }
 
 static bool kring_arm(struct dat_queue *q, u32 after)
