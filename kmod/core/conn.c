@@ -273,6 +273,40 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 }
 
 /**
+ * dat_conn_set_windows() - set how many entries of each queue may be in flight
+ * @conn: connection whose queue pair the transport has just created
+ * @max_send: number of requests that the transport can hold; it can hold as many receives as the
+ *	ring has entries
+ *
+ * Context: any; ep->lock not held.
+ */
+void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
+{
+	struct dat_ep *ep = conn->ep;
+
+	spin_lock_bh(&ep->lock);
+	ep->sq.window = min(ep->sq.entries, max_send);
+	ep->rq.window = ep->rq.entries;
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * dat_conn_rq_full() - check whether the device holds as many receives as the ring has entries
+ * @conn: connection without an SRQ
+ *
+ * Context: ep->lock held.  Return: false if the device holds fewer receives, or if one of the
+ * receives that are not reported yet has completed or has failed before it reached the device.
+ */
+bool dat_conn_rq_full(const struct dat_conn *conn)
+{
+	const struct dat_queue *q = &conn->ep->rq;
+
+	lockdep_assert_held(&conn->ep->lock);
+	return q->head - q->done == q->entries && list_empty(&conn->early) &&
+	       !conn->rq_failed.set;
+}
+
+/**
  * dat_conn_bind_done() - report that the registration for conn->bind has completed
  * @conn: connection
  * @failed: true if the device has refused the registration

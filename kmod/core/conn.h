@@ -218,6 +218,8 @@ static inline bool dat_conn_is_open(const struct dat_conn *conn)
 /* conn.c */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
 void dat_conn_free(struct dat_conn *conn);
+void dat_conn_set_windows(struct dat_conn *conn, u32 max_send);
+bool dat_conn_rq_full(const struct dat_conn *conn);
 void dat_conn_gone(struct dat_conn *conn);
 void dat_conn_bind_done(struct dat_conn *conn, bool failed);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);

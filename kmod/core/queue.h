@@ -117,8 +117,8 @@ struct dat_completion {
  * @ring: part of the ring memory that belongs to this queue
  * @obj: base object of the EP or SRQ that owns the queue
  * @entries: number of entries of the ring, a power of two
- * @window: largest number of entries that may be in flight, at most @entries; set when a connection
- *	gets its QP
+ * @window: largest number of entries that may be in flight, at most @entries; set by
+ *	dat_conn_set_windows()
  * @head: index of the next entry that the pump takes from the ring
  * @done: index of the oldest entry that has not completed; @head - @done entries are in flight
  * @peak: largest number of entries in flight so far on this connection; limits the number in flight

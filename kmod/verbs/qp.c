@@ -219,10 +219,8 @@ int verbs_make_qp(struct dat_conn *conn)
 		verbs_cq_destroy(vc);
 		return ret;
 	}
-	spin_lock_bh(&ep->lock);
-	ep->sq.window = min(ep->sq.entries, sq - 1);
-	ep->rq.window = ep->rq.entries;
-	spin_unlock_bh(&ep->lock);
+	/* Reserve an entry of the SQ for the marker that a drain posts. */
+	dat_conn_set_windows(conn, sq - 1);
 	return 0;
 }
 
@@ -236,8 +234,7 @@ static bool rq_full(struct dat_conn *conn)
 
 	spin_lock_bh(&ep->lock);
 	verbs_take(conn);
-	full = ep->rq.head - ep->rq.done == ep->rq.entries && list_empty(&conn->early) &&
-	       !conn->rq_failed.set;
+	full = dat_conn_rq_full(conn);
 	spin_unlock_bh(&ep->lock);
 	return full;
 }
@@ -263,7 +260,7 @@ static void drain_shared(struct verbs_conn *vc)
 
 /*
  * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room for the marker,
- * because ep->sq.window is less than the size of the SQ.  The RQ may be full, so wait until the
+ * because verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the
  * device has flushed a receive.
  */
 static void drain(struct verbs_conn *vc)
