@@ -253,6 +253,29 @@ u32 dat_srq_pump_locked(struct dat_srq *srq)
 	return srq->q.bad - bad;
 }
 
+/**
+ * dat_srq_post() - post a kernel consumer's buffer, which is in srq->wr
+ * @srq: queue of a kernel consumer; srq->live is set
+ * @limit: largest number of bytes of a buffer
+ *
+ * After a success the caller must call dat_srq_pump_locked().
+ *
+ * Context: srq->lock held.  Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE if the segments are
+ * longer than @limit; -ENOSPC if the ring is full or being replaced.
+ */
+int dat_srq_post(struct dat_srq *srq, u64 limit)
+{
+	int n;
+
+	lockdep_assert_held(&srq->lock);
+	n = dat_wr_to_sge(srq->pz, &srq->wr, srq->max_iov, true, srq->sge);
+	if (n < 0)
+		return n;
+	if (srq->wr.len > limit)
+		return -EMSGSIZE;
+	return srq->q.ops->put(&srq->q, &srq->wr) ? 0 : -ENOSPC;
+}
+
 /* Reports invalid buffers as an async event.  The caller holds no lock of this module. */
 void dat_srq_report_bad(struct dat_srq *srq)
 {

@@ -23,8 +23,8 @@ struct dat_pz;
  * @live: flag: the transport accepts buffers; set from creation until shutdown
  * @lost: number of buffers that have completed without an event
  * @low_watermark: an async event is queued when fewer buffers than this are available; 0: no event
- * @wr: copy of the buffer that the pump posts
- * @sge: segments of the buffer that the pump posts
+ * @wr: copy of the buffer that is being posted
+ * @sge: segments of the buffer that is being posted
  * @error_work: work that reports a device error, because the device may report the error in hard
  *	interrupt; not protected by @lock
  * @pump_work: work that continues the pump, which returns after DAT_SLICE buffers; not protected by
@@ -61,6 +61,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
 void dat_srq_broken(struct dat_srq *srq);
 void dat_srq_pump(struct dat_srq *srq);
+int dat_srq_post(struct dat_srq *srq, u64 limit);
 u32 dat_srq_pump_locked(struct dat_srq *srq);
 void dat_srq_report_bad(struct dat_srq *srq);
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot);

@@ -316,14 +316,10 @@ static DAT_RETURN srq_post(struct dat_srq *srq, DAT_COUNT n, const DAT_LMR_TRIPL
 	wr->cookie = cookie.as_64;
 	wr->flags = 0;
 	fill_segments(wr, n, iov);
-	ret = dat_wr_to_sge(srq->pz, wr, srq->max_iov, true, srq->sge);
-	if (ret < 0)
-		return segment_error(ret, true);
-	if (wr->len > srq->obj.ia->msg_max)
-		return LENGTH_ERROR;
-	if (!srq->q.ops->put(&srq->q, wr))
+	ret = dat_srq_post(srq, srq->obj.ia->msg_max);
+	if (ret == -ENOSPC)
 		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-	return DAT_SUCCESS;
+	return ret ? segment_error(ret, true) : DAT_SUCCESS;
 }
 
 DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
