@@ -282,10 +282,13 @@ void dat_ia_put(struct dat_ia *ia);
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
 		  u16 reason);
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd);
+void dat_ia_drain(struct dat_ia *ia);
+void dat_ia_lock(struct dat_ia *ia);
 int dat_ia_lock_live(struct dat_ia *ia);
 void dat_ia_unlock(struct dat_ia *ia);
 int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv);
 void dat_ia_pin_end(struct dat_ia *ia);
+void dat_ia_set_watched(struct dat_ia *ia, bool watched);
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 
 /* obj.c */

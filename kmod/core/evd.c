@@ -467,6 +467,21 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 	return ret;
 }
 
+/**
+ * dat_evd_kill() - mark an EVD as shut down, before its shutdown
+ * @evd: event dispatcher
+ *
+ * A sink whose upcalls test evd->dead under evd->lock starts none after this call.
+ *
+ * Context: any but hard interrupt; evd->lock not held.
+ */
+void dat_evd_kill(struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	evd->dead = true;
+	spin_unlock_bh(&evd->lock);
+}
+
 static int evd_may_free(struct dat_obj *obj)
 {
 	struct dat_evd *evd = to_dat_evd(obj);

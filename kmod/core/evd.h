@@ -180,6 +180,7 @@ static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns);
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable);
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled);
+void dat_evd_kill(struct dat_evd *evd);
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 

@@ -123,6 +123,17 @@ void dat_ia_put(struct dat_ia *ia)
 }
 
 /**
+ * dat_ia_lock() - keep a shutdown of an IA from running, or wait until it has ended
+ * @ia: interface adapter, which may be shut down
+ *
+ * Context: may sleep.  The caller must call dat_ia_unlock() later.
+ */
+void dat_ia_lock(struct dat_ia *ia)
+{
+	down_read(&ia->sem);
+}
+
+/**
  * dat_ia_lock_live() - keep an IA from being shut down, and its device from being removed
  * @ia: interface adapter
  *
@@ -141,6 +152,27 @@ int dat_ia_lock_live(struct dat_ia *ia)
 void dat_ia_unlock(struct dat_ia *ia)
 {
 	up_read(&ia->sem);
+}
+
+/**
+ * dat_ia_drain() - wait for the calls that hold ia->sem
+ * @ia: interface adapter that is about to be closed, and that no new call can find
+ *
+ * Also makes the calls that sleep meanwhile return.
+ *
+ * Context: may sleep; ia->sem not held.
+ */
+void dat_ia_drain(struct dat_ia *ia)
+{
+	WRITE_ONCE(ia->closing, true);
+	down_write(&ia->sem);
+	up_write(&ia->sem);
+}
+
+/* Sets whether a poller thread polls the doorbells of the IA's queues. */
+void dat_ia_set_watched(struct dat_ia *ia, bool watched)
+{
+	WRITE_ONCE(ia->watched, watched);
 }
 
 /*

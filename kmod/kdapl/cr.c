@@ -156,10 +156,10 @@ static void cr_end(struct dat_cr *cr)
 {
 	struct dat_ia *ia = cr->obj.ia;
 
-	down_read(&ia->sem);
+	dat_ia_lock(ia);
 	if (xa_load(&ia->objs, cr->obj.id) == &cr->obj)
 		cr_free(cr);
-	up_read(&ia->sem);
+	dat_ia_unlock(ia);
 }
 
 /**

@@ -315,22 +315,12 @@ static void evd_end(struct dat_evd *evd)
 	struct dat_ia *ia = evd->obj.ia;
 
 	dat_upcall_end(evd);
-	down_read(&ia->sem);
+	dat_ia_lock(ia);
 	evd_drop_requests(evd);
 	/* A concurrent kdat_ia_close() may already have removed the EVD. */
 	if (xa_load(&ia->objs, evd->obj.id) == &evd->obj)
 		dat_obj_abort(&evd->obj);
-	up_read(&ia->sem);
-}
-
-/*
- * Marks an EVD as shut down, so that neither an event nor dat_evd_modify_upcall() starts an upcall.
- */
-void kdat_evd_kill(struct dat_evd *evd)
-{
-	spin_lock_bh(&evd->lock);
-	evd->dead = true;
-	spin_unlock_bh(&evd->lock);
+	dat_ia_unlock(ia);
 }
 
 DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
@@ -344,7 +334,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	ia = evd->obj.ia;
 	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
 	if (!ret)
-		kdat_evd_kill(evd);
+		dat_evd_kill(evd);
 	/*
 	 * Release ia->sem before the wait in evd_end(), because a running upcall may wait for
 	 * ia->sem.

@@ -230,13 +230,8 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	xa_unlock(&kdat_ias);
 	if (!kia)
 		return NULL;
-	WRITE_ONCE(kia->ia->closing, true);
-	/*
-	 * Wait for the calls that hold ia->sem.  A call that takes ia->sem later does not find the
-	 * IA.
-	 */
-	down_write(&kia->ia->sem);
-	up_write(&kia->ia->sem);
+	/* A call that takes ia->sem after the drain does not find the IA. */
+	dat_ia_drain(kia->ia);
 	/* No call can publish objects of the IA any more, so the cache gets no new ones. */
 	cache_forget_ia(kia->ia);
 	synchronize_rcu();
@@ -323,7 +318,7 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 	rcu_read_unlock();
 	if (!ia)
 		return ERR_PTR(-ENOENT);
-	down_read(&ia->sem);
+	dat_ia_lock(ia);
 	/*
 	 * kdat_ia_close() hides the IA before it takes ia->sem, so look the IA up again under
 	 * ia->sem.

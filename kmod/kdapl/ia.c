@@ -355,7 +355,7 @@ static bool ia_any_evd(struct dat_ia *ia, bool (*fn)(struct dat_evd *evd))
 
 static bool end_upcalls(struct dat_evd *evd)
 {
-	kdat_evd_kill(evd);
+	dat_evd_kill(evd);
 	dat_upcall_end(evd);
 	return false;
 }

@@ -366,7 +366,6 @@ DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
 /* evd.c */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
-void kdat_evd_kill(struct dat_evd *evd);
 
 /**
  * kdat_ep_call() - call a function on an EP with ep->lock held

@@ -30,7 +30,7 @@ static void file_watch(struct dat_poller *p, bool on)
 {
 	struct dat_file *file = file_of(p);
 
-	WRITE_ONCE(file->ia->watched, on);
+	dat_ia_set_watched(file->ia, on);
 	if (on || dat_ia_lock_live(file->ia))
 		return;
 	dat_file_kick_all(file);
