@@ -141,6 +141,7 @@ struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data);
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step);
+void dat_ep_put_parents(const struct dat_ep_parents *p);
 void dat_ep_drop_parents(struct dat_ep *ep);
 
 #endif /* _DAT_EP_H */

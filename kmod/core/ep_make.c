@@ -310,6 +310,26 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 }
 
 /**
+ * dat_ep_put_parents() - drop the references that a face's lookups of parents have taken
+ * @p: parents; each is a valid pointer, an ERR_PTR or NULL
+ *
+ * Context: may sleep.
+ */
+void dat_ep_put_parents(const struct dat_ep_parents *p)
+{
+	if (!IS_ERR_OR_NULL(p->srq))
+		dat_obj_put(&p->srq->obj);
+	if (!IS_ERR_OR_NULL(p->connect_evd))
+		dat_obj_put(&p->connect_evd->obj);
+	if (!IS_ERR_OR_NULL(p->request_evd))
+		dat_obj_put(&p->request_evd->obj);
+	if (!IS_ERR_OR_NULL(p->recv_evd))
+		dat_obj_put(&p->recv_evd->obj);
+	if (!IS_ERR_OR_NULL(p->pz))
+		dat_obj_put(&p->pz->obj);
+}
+
+/**
  * dat_ep_drop_parents() - call dat_obj_unuse() for all parents of an endpoint
  * @ep: endpoint that is shut down
  *

@@ -70,20 +70,6 @@ struct ep_handles {
 	DAT_SRQ_HANDLE	srq;
 };
 
-static void parents_put(const struct dat_ep_parents *p)
-{
-	if (p->srq)
-		dat_obj_put(&p->srq->obj);
-	if (p->connect_evd)
-		dat_obj_put(&p->connect_evd->obj);
-	if (p->request_evd)
-		dat_obj_put(&p->request_evd->obj);
-	if (p->recv_evd)
-		dat_obj_put(&p->recv_evd->obj);
-	if (p->pz)
-		dat_obj_put(&p->pz->obj);
-}
-
 /*
  * Looks up an optional EVD.  Returns true if @handle is DAT_HANDLE_NULL or an EVD that takes events
  * of @stream.  The caller must put *@evd even if the result is false.
@@ -132,7 +118,7 @@ static DAT_RETURN parents_get(struct dat_ia *ia, const struct ep_handles *h,
 	*p = (struct dat_ep_parents) {};
 	rc = parents_find(ia, h, p);
 	if (rc != DAT_SUCCESS)
-		parents_put(p);
+		dat_ep_put_parents(p);
 	return rc;
 }
 
@@ -183,7 +169,7 @@ static DAT_RETURN ep_create(DAT_IA_HANDLE ia_handle, const struct ep_handles *h,
 		kdat_attr_complete(kia->ia, &attr);
 		rc = ep_make(&parents, &attr, out);
 	}
-	parents_put(&parents);
+	dat_ep_put_parents(&parents);
 out_done:
 	kdat_ia_done(kia);
 	return rc;
@@ -407,7 +393,7 @@ static DAT_RETURN modify_commit(struct dat_ep *ep, const struct ep_handles *h,
 	kdat_attr_complete(ia, attr);
 	oattr = kdat_attr_convert(attr, parents.srq);
 	ret = dat_ep_modify(ep, &parents, &oattr, &step);
-	parents_put(&parents);
+	dat_ep_put_parents(&parents);
 	if (ret)
 		return ret == -EXDEV ? KDAT_ARG(3) : kdat_resize_error(ret);
 	spin_lock_bh(&ep->lock);

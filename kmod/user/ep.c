@@ -21,20 +21,6 @@ static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 	return id ? dat_obj_get(ia, type, id) : NULL;
 }
 
-static void ep_put_parents(const struct dat_ep_parents *p)
-{
-	if (!IS_ERR_OR_NULL(p->srq))
-		dat_obj_put(&p->srq->obj);
-	if (!IS_ERR_OR_NULL(p->connect_evd))
-		dat_obj_put(&p->connect_evd->obj);
-	if (!IS_ERR_OR_NULL(p->request_evd))
-		dat_obj_put(&p->request_evd->obj);
-	if (!IS_ERR_OR_NULL(p->recv_evd))
-		dat_obj_put(&p->recv_evd->obj);
-	if (!IS_ERR_OR_NULL(p->pz))
-		dat_obj_put(&p->pz->obj);
-}
-
 static int ep_get_parents(struct dat_ia *ia, const struct dat_ep_create *arg,
 			  struct dat_ep_parents *p)
 {
@@ -46,7 +32,7 @@ static int ep_get_parents(struct dat_ia *ia, const struct dat_ep_create *arg,
 	if (!IS_ERR(p->pz) && !IS_ERR(p->recv_evd) && !IS_ERR(p->request_evd) &&
 	    !IS_ERR(p->connect_evd) && !IS_ERR(p->srq))
 		return 0;
-	ep_put_parents(p);
+	dat_ep_put_parents(p);
 	return -ENOENT;
 }
 
@@ -97,7 +83,7 @@ static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg
 	if (ret)
 		return ERR_PTR(ret);
 	ep = dat_ep_create(&parents, &attr, arg->user_data);
-	ep_put_parents(&parents);
+	dat_ep_put_parents(&parents);
 	return ep;
 }
 
@@ -202,7 +188,7 @@ static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_c
 		return ret;
 	attr = ep_attr(arg);
 	ret = dat_ep_modify(ep, &parents, &attr, step);
-	ep_put_parents(&parents);
+	dat_ep_put_parents(&parents);
 	return ret;
 }
 
