@@ -30,6 +30,21 @@ static bool is_failure(u8 status)
 	return status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED;
 }
 
+/* Returns the event for a request or a receive. */
+static __always_inline struct dat_eqe dto_event(const struct dat_ep *ep, bool recv, u64 cookie,
+						u8 flags, u8 status, u32 len)
+{
+	return (struct dat_eqe) {
+		.type	= DAT_EV_DTO,
+		.status	= status,
+		.op	= dat_flags_op(flags),
+		.flags	= recv ? DAT_EQE_RECV : 0,
+		.owner	= ep->obj.user_data,
+		.cookie	= cookie,
+		.len	= len,
+	};
+}
+
 /**
  * dat_report_dto() - queue the event for a completed request or receive
  * @ep: endpoint
@@ -45,24 +60,19 @@ static bool is_failure(u8 status)
 void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
 		    u32 imm)
 {
-	struct dat_eqe eqe = {
-		.type	= DAT_EV_DTO,
-		.status	= status,
-		.op	= dat_flags_op(flags),
-		.owner	= ep->obj.user_data,
-		.cookie	= cookie,
-		.len	= status == DAT_ST_SUCCESS ? len : 0,
-		.imm	= status == DAT_ST_SUCCESS ? imm : 0,
-	};
 	bool failed = status != DAT_ST_SUCCESS, reported;
 	struct dat_evd *evd;
+	struct dat_eqe eqe;
 
 	lockdep_assert_held(&ep->lock);
 	trace_dat_complete(ep, recv, cookie, status, len);
 	if (!failed && flags & DAT_SQE_SUPPRESS)
 		return;
-	if (recv)
-		eqe.flags = DAT_EQE_RECV | (ep->srq ? DAT_EQE_SRQ : 0);
+	eqe = dto_event(ep, recv, cookie, flags, status, failed ? 0 : len);
+	if (recv && ep->srq)
+		eqe.flags |= DAT_EQE_SRQ;
+	if (!failed)
+		eqe.imm = imm;
 	/*
 	 * A buffer of an SRQ goes back to the owner of the SRQ, so queue that event even if the EP
 	 * was freed.
@@ -294,15 +304,7 @@ static __always_inline void write_event(const struct dat_ep *ep, struct dat_evd 
 	const struct dat_slot *slot = c->slot;
 	u32 len = recv ? c->len : slot->len;
 
-	*eqe = (struct dat_eqe) {
-		.type	= DAT_EV_DTO,
-		.status	= DAT_ST_SUCCESS,
-		.op	= dat_flags_op(slot->flags),
-		.flags	= recv ? DAT_EQE_RECV : 0,
-		.owner	= ep->obj.user_data,
-		.cookie	= slot->cookie,
-		.len	= len,
-	};
+	*eqe = dto_event(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
 	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
 	trace_dat_event(evd, eqe, evd->ring.tail + n + 1, true);
 }
