@@ -210,10 +210,6 @@ static void cno_shutdown(struct dat_obj *obj)
 	spin_unlock_bh(&cno->lock);
 }
 
-static void cno_release(struct dat_obj *obj)
-{
-}
-
 static __poll_t cno_poll(struct dat_obj *obj, struct file *file,
 			 struct poll_table_struct *wait)
 {
@@ -245,7 +241,6 @@ const struct dat_obj_ops dat_cno_ops = {
 	.size		= sizeof(struct dat_cno),
 	.may_free	= cno_may_free,
 	.shutdown	= cno_shutdown,
-	.release	= cno_release,
 	.poll		= cno_poll,
 	.show		= cno_show,
 };

@@ -256,10 +256,6 @@ static void cr_shutdown(struct dat_obj *obj)
 	dat_psp_leave(&cr->psp);
 }
 
-static void cr_release(struct dat_obj *obj)
-{
-}
-
 static void cr_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_cr *cr = to_dat_cr(obj);
@@ -271,6 +267,5 @@ const struct dat_obj_ops dat_cr_ops = {
 	.name		= "cr",
 	.size		= sizeof(struct dat_cr),
 	.shutdown	= cr_shutdown,
-	.release	= cr_release,
 	.show		= cr_show,
 };

@@ -221,7 +221,8 @@ struct dat_obj {
  *	free; optional
  * @begin_shutdown: start the slow part of @shutdown and do not wait for its end; optional
  * @shutdown: release all device resources that the object holds; idempotent; may sleep
- * @release: free the memory that the structure points to, but not the structure; may sleep
+ * @release: free the memory that the structure points to, but not the structure; may sleep;
+ *	optional
  * @poll: return EPOLL* bits; set only for types that can have a file descriptor
  * @show: write the fields of the object's line in fdinfo
  */

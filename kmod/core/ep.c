@@ -217,9 +217,10 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 {
 	lockdep_assert_held(&ep->lock);
 
+	/* dat_conn_established() will pump the queues. */
 	if (!ep->conn || !dat_ep_posting(ep->state))
-		;	/* dat_conn_established() will pump the queues */
-	else if (q == &ep->sq)
+		return;
+	if (q == &ep->sq)
 		dat_queue_pump_sq(ep->conn);
 	else
 		dat_queue_pump_rq(ep->conn);

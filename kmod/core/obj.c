@@ -158,7 +158,8 @@ static void obj_destroy(struct kref *ref)
 	struct dat_obj *obj = container_of(ref, struct dat_obj, ref);
 	struct dat_ia *ia = obj->ia;
 
-	dat_obj_ops(obj)->release(obj);
+	if (dat_obj_ops(obj)->release)
+		dat_obj_ops(obj)->release(obj);
 	if (ia->face->release && obj->published)
 		ia->face->release(obj);
 	kfree_rcu(obj, rcu);

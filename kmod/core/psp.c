@@ -23,20 +23,6 @@ MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a liste
 static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
-static void psp_hash_add(struct dat_psp *psp)
-{
-	mutex_lock(&psp_lock);
-	hash_add(psps, &psp->node, psp->port);
-	mutex_unlock(&psp_lock);
-}
-
-static void psp_hash_del(struct dat_psp *psp)
-{
-	mutex_lock(&psp_lock);
-	hash_del(&psp->node);
-	mutex_unlock(&psp_lock);
-}
-
 /**
  * dat_psp_find() - find a listener, which may belong to any process or kernel consumer
  * @ia: IA whose device, port and network namespace the listener must have
@@ -169,7 +155,9 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	 * Add the listener to the hash table before it is published: after that, another thread may
 	 * free the listener and remove it from the table.
 	 */
-	psp_hash_add(psp);
+	mutex_lock(&psp_lock);
+	hash_add(psps, &psp->node, psp->port);
+	mutex_unlock(&psp_lock);
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)
 		goto err_abort;
@@ -188,7 +176,9 @@ static void psp_shutdown(struct dat_obj *obj)
 	struct dat_psp *psp = to_dat_psp(obj);
 	struct dat_evd *evd;
 
-	psp_hash_del(psp);
+	mutex_lock(&psp_lock);
+	hash_del(&psp->node);
+	mutex_unlock(&psp_lock);
 	if (psp->listener)
 		obj->ia->dev->ops->unlisten(psp);
 	mutex_lock(&psp->lock);

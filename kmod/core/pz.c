@@ -30,10 +30,6 @@ static void pz_shutdown(struct dat_obj *obj)
 	obj->ia->dev->ops->pz_exit(to_dat_pz(obj));
 }
 
-static void pz_release(struct dat_obj *obj)
-{
-}
-
 static void pz_show(struct seq_file *m, struct dat_obj *obj)
 {
 	seq_printf(m, " users=%d", atomic_read(&obj->users));
@@ -44,6 +40,5 @@ const struct dat_obj_ops dat_pz_ops = {
 	.size		= sizeof(struct dat_pz),
 	.charge		= true,
 	.shutdown	= pz_shutdown,
-	.release	= pz_release,
 	.show		= pz_show,
 };

@@ -495,10 +495,6 @@ static void rmr_shutdown(struct dat_obj *obj)
 	dat_obj_unuse(&pz->obj);
 }
 
-static void rmr_release(struct dat_obj *obj)
-{
-}
-
 static void rmr_show(struct seq_file *m, struct dat_obj *obj)
 {
 	struct dat_rmr *rmr = to_dat_rmr(obj);
@@ -514,6 +510,5 @@ const struct dat_obj_ops dat_rmr_ops = {
 	.size		= sizeof(struct dat_rmr),
 	.charge		= true,
 	.shutdown	= rmr_shutdown,
-	.release	= rmr_release,
 	.show		= rmr_show,
 };
